@@ -3,6 +3,7 @@
 #include "api/ensemble_trouble.h"
 #include "api/rate.h"
 #include "api/value.h"
+#include "daemon/store/cause.h"
 #include "daemon/store/family.h"
 
 #include <stdlib.h>
@@ -156,12 +157,13 @@ static json_t *notice(const struct request *r, const struct ensemble_row *row)
 
 json_t *ensemble_json(const struct request *r, const struct ensemble_row *row, struct error *err)
 {
-    int64_t n[MEMBER_STATE_COUNT] = {0};
+    int64_t n[MEMBER_STATE_COUNT] = {0}, diverged;
     char trouble[TROUBLE_SIZE];
     json_t *json;
     char *dir;
 
-    if (store_tally_get(request_store(r), row->id, n, err) < 0 || ensemble_trouble(r, row, trouble, err) < 0)
+    if (store_tally_get(request_store(r), row->id, n, err) < 0 || ensemble_trouble(r, row, trouble, err) < 0 ||
+        store_cause_diverged(request_store(r), row->id, &diverged, err) < 0)
         return NULL;
     json = json_object();
     json_object_set_new(json, "id", json_integer(row->id));
@@ -174,6 +176,7 @@ json_t *ensemble_json(const struct request *r, const struct ensemble_row *row, s
     json_object_set_new(json, "count", json_integer(row->count));
     json_object_set_new(json, "width", json_integer(row->width));
     json_object_set_new(json, "members", counts(n));
+    json_object_set_new(json, "diverged", json_integer(diverged));
     if (add_rate(r, row, n, json, err) < 0)
         goto fail;
     json_object_set_new(json, "created", value_time(row->created_ms));

@@ -35,6 +35,7 @@ static int add_attempt(void *arg, const struct attempt_row *row)
     json_object_set_new(json, "exit_code", row->exit_code >= 0 ? json_integer(row->exit_code) : json_null());
     json_object_set_new(json, "signal", row->signal > 0 ? json_integer(row->signal) : json_null());
     json_object_set_new(json, "reason", value_text_or_null(row->reason));
+    json_object_set_new(json, "notice", value_text_or_null(row->notice));
     json_object_set_new(json, "waits_for", value_text_or_null(waits_for));
     json_object_set_new(json, "host", value_text_or_null(row->host));
     json_object_set_new(json, "resumed", value_text_or_null(row->resumed));

@@ -10,20 +10,51 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+
+#define METRICS_MAX 5
+#define HEADERS_MAX 17
 
 struct members {
     struct ref ref;
     bool said;
     struct member_query query;
+    const char *metrics[METRICS_MAX];
+    size_t n_metrics;
+    const char *sort; /* a metric, or what the API sorts by; NULL: by index */
+    bool descending;
     bool is_long;
 };
 
-enum { OPTION_FROM = 0x100, OPTION_TO, OPTION_HOST, OPTION_CAUSE };
+enum { OPTION_FROM = 0x100, OPTION_TO, OPTION_HOST, OPTION_CAUSE, OPTION_METRIC, OPTION_SORT, OPTION_DESCENDING };
 
 struct listing {
+    const struct members *members;
     struct table *table;
-    bool is_long;
+    const char *headers[HEADERS_MAX];
+    char *names[METRICS_MAX]; /* of the metrics' columns */
 };
+
+static void add_metric(struct members *members, const char *name, const struct argp_state *state)
+{
+    for (size_t i = 0; i < members->n_metrics; i++)
+        if (strcmp(members->metrics[i], name) == 0)
+            return;
+    if (members->n_metrics == METRICS_MAX || name[0] == '\0' || strchr(name, ',') != NULL)
+        argp_error(state, "--metric: up to %d names of metrics, without commas", METRICS_MAX);
+    members->metrics[members->n_metrics++] = name;
+}
+
+/* Tells whether members can be sorted by this without a metric. */
+static bool is_key(const char *name)
+{
+    static const char *const keys[] = {"attempts", "took", "cpu", "memory"};
+
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
+        if (strcmp(keys[i], name) == 0)
+            return true;
+    return false;
+}
 
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
@@ -40,6 +71,13 @@ static error_t parse(int key, char *arg, struct argp_state *state)
             argp_error(state, "\"%s\" is neither NAME=VALUE nor NAME=LOW..HIGH, or its name was there before", arg);
         return 0;
     case 'l': members->is_long = true; return 0;
+    case OPTION_METRIC: add_metric(members, arg, state); return 0;
+    case OPTION_SORT:
+        members->sort = arg;
+        if (!is_key(arg))
+            add_metric(members, arg, state);
+        return 0;
+    case OPTION_DESCENDING: members->descending = true; return 0;
     case ARGP_KEY_ARG:
         if (members->said)
             argp_error(state, "one ID at a time, please");
@@ -52,7 +90,10 @@ static error_t parse(int key, char *arg, struct argp_state *state)
             argp_error(state, "of which ensemble? `stretto status` lists them");
         if (members->is_long && members->ref.index >= 0)
             argp_error(state, "--long is for the members of an ensemble; one member is always told in full");
-        if (!member_query_is_any(&members->query) && members->ref.index >= 0)
+        if (members->descending && members->sort == NULL)
+            argp_error(state, "--descending has no meaning without --sort");
+        if ((!member_query_is_any(&members->query) || members->n_metrics > 0 || members->sort != NULL) &&
+            members->ref.index >= 0)
             argp_error(state, "options that choose among the members of an ensemble do not go with one member");
         return 0;
     default: return ARGP_ERR_UNKNOWN;
@@ -72,6 +113,10 @@ static const struct argp_option options[] = {
     {"host", OPTION_HOST, "HOST", 0, "only those whose latest attempt was on this host", 0},
     {"cause", OPTION_CAUSE, "CAUSE", 0,
      "only those of which an attempt failed for this cause, as `stretto status --json` and the API have it", 0},
+    {"metric", OPTION_METRIC, "NAME", 0, "with the last value of this metric; may be said for several metrics", 0},
+    {"sort", OPTION_SORT, "NAME", 0,
+     "by the last value of this metric, or by attempts, took, cpu or memory; the least first, those without one last", 0},
+    {"descending", OPTION_DESCENDING, NULL, 0, "the greatest first, where they are sorted", 0},
     {"long", 'l', NULL, 0,
      "with the latest attempt of each: host, time in the queue, time since it started, CPU time, peak of memory", 0},
     {0}};
@@ -136,6 +181,26 @@ static void put_reason(struct table *table, const json_t *member)
 
 #define USE_HEADERS ">queued", ">ran", ">CPU", ">memory"
 
+static void put_progress(struct table *table, const json_t *progress)
+{
+    if (json_is_number(progress))
+        table_cellf(table, "%.0f%%", 100 * json_number_value(progress));
+    else
+        table_cell(table, "-");
+}
+
+/* Adds the last value of each metric that was asked for; "-" where the member has not reported it. */
+static void put_metrics(struct table *table, const struct members *members, const json_t *metrics)
+{
+    char text[RENDER_SIZE];
+
+    for (size_t i = 0; i < members->n_metrics; i++) {
+        const json_t *figures = json_object_get(metrics, members->metrics[i]);
+
+        table_cell(table, figures == NULL ? "-" : render_metric(text, json_object_get(figures, "last")));
+    }
+}
+
 static void print_page(void *arg, const json_t *items)
 {
     const struct listing *listing = arg;
@@ -147,7 +212,9 @@ static void print_page(void *arg, const json_t *items)
         table_cellf(table, "%lld", (long long)get_int(member, "index"));
         table_state(table, get_string(member, "state"));
         table_cellf(table, "%lld", (long long)get_int(member, "attempts"));
-        if (listing->is_long) {
+        put_progress(table, json_object_get(member, "progress"));
+        put_metrics(table, listing->members, json_object_get(member, "metrics"));
+        if (listing->members->is_long) {
             const json_t *attempt = json_object_get(member, "last_attempt");
             const char *host = get_string(attempt, "host");
 
@@ -160,19 +227,63 @@ static void print_page(void *arg, const json_t *items)
     table_print(table, stdout);
 }
 
+static void begin_table(struct listing *l)
+{
+    static const char *const first[] = {">index", "state", ">attempts", ">done"};
+    static const char *const use[] = {"host", USE_HEADERS};
+    const struct members *members = l->members;
+    size_t n = 0;
+
+    for (size_t i = 0; i < sizeof first / sizeof *first; i++)
+        l->headers[n++] = first[i];
+    for (size_t i = 0; i < members->n_metrics; i++)
+        l->headers[n++] = l->names[i] = xasprintf(">%s", members->metrics[i]);
+    for (size_t i = 0; i < sizeof use / sizeof *use && members->is_long; i++)
+        l->headers[n++] = use[i];
+    l->headers[n++] = "parameters";
+    l->headers[n++] = "reason";
+    l->headers[n] = NULL;
+    l->table = table_create(l->headers);
+}
+
+static void end_table(struct listing *l)
+{
+    table_destroy(l->table);
+    for (size_t i = 0; i < l->members->n_metrics; i++)
+        free(l->names[i]);
+}
+
+/* Adds to the path which metrics are asked for, and by what is sorted. */
+static void put_query(const struct members *members, struct text *path)
+{
+    char *escaped;
+
+    for (size_t i = 0; i < members->n_metrics; i++) {
+        escaped = client_escape(members->metrics[i]);
+        text_add(path, "%s%s", i == 0 ? "&metrics=" : ",", escaped);
+        free(escaped);
+    }
+    if (members->sort == NULL)
+        return;
+    escaped = client_escape(members->sort);
+    text_add(path, "&sort=%s%s&order=%s", is_key(members->sort) ? "" : "metric:", escaped,
+             members->descending ? "desc" : "asc");
+    free(escaped);
+}
+
 static int list_members(struct cli *cli, const struct members *members, struct error *err)
 {
-    const char *short_headers[] = {">index", "state", ">attempts", "parameters", "reason", NULL};
-    const char *long_headers[] = {">index", "state", ">attempts", "host", USE_HEADERS, "parameters", "reason", NULL};
-    struct listing listing = {table_create(members->is_long ? long_headers : short_headers), members->is_long};
+    struct listing listing = {.members = members};
     struct text path = {0};
     int rc;
 
+    begin_table(&listing);
     text_add(&path, "/v1/ensembles/%lld/members?limit=500", (long long)members->ref.ensemble);
     member_query_put(&members->query, &path);
+    put_query(members, &path);
     rc = pages_each(cli, path.data, "members", print_page, &listing, err);
     free(path.data);
-    table_destroy(listing.table);
+    end_table(&listing);
     return rc;
 }
 
@@ -236,6 +347,30 @@ static void print_artefacts(const json_t *artefacts)
     table_destroy(table);
 }
 
+static void print_metrics(const json_t *metrics)
+{
+    const char *headers[] = {"metric", ">last", ">least", ">greatest", ">points", ">last step", NULL};
+    struct table *table;
+    char text[RENDER_SIZE];
+    const char *name;
+    json_t *figures;
+
+    if (json_object_size(metrics) == 0)
+        return;
+    table = table_create(headers);
+    json_object_foreach ((json_t *)metrics, name, figures) {
+        table_cell(table, name);
+        table_cell(table, render_metric(text, json_object_get(figures, "last")));
+        table_cell(table, render_metric(text, json_object_get(figures, "min")));
+        table_cell(table, render_metric(text, json_object_get(figures, "max")));
+        table_cellf(table, "%lld", (long long)get_int(figures, "points"));
+        table_cellf(table, "%lld", (long long)get_int(figures, "step"));
+    }
+    putchar('\n');
+    table_print(table, stdout);
+    table_destroy(table);
+}
+
 static int show_member(struct cli *cli, const struct ref *ref, struct error *err)
 {
     char *path = xasprintf("/v1/ensembles/%lld/members/%lld", (long long)ref->ensemble, (long long)ref->index);
@@ -263,6 +398,7 @@ static int show_member(struct cli *cli, const struct ref *ref, struct error *err
             printf("results    %s\n", results);
             free(results);
         }
+        print_metrics(json_object_get(member, "metrics"));
         if (json_array_size(json_object_get(member, "attempts")) > 0) {
             putchar('\n');
             print_attempts(json_object_get(member, "attempts"));

@@ -17,11 +17,11 @@
 #define COLUMNS 80 /* width where the output is no terminal */
 
 struct metrics {
-    int64_t id;
+    struct ref ref; /* an ensemble, of whose training they are, or a member */
     const char *names[NAMES_MAX]; /* empty for all */
     size_t n_names;
-    bool plot, csv, logarithmic;
-    int64_t training;
+    bool said, plot, csv, logarithmic;
+    char *base; /* the path of the training or of the member */
 };
 
 static error_t parse(int key, char *arg, struct argp_state *state)
@@ -33,9 +33,11 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     case 'c': m->csv = true; return 0;
     case 'l': m->plot = m->logarithmic = true; return 0;
     case ARGP_KEY_ARG:
-        if (m->id == 0)
-            m->id = arg_ensemble(state, arg);
-        else if (m->n_names < NAMES_MAX)
+        if (!m->said) {
+            m->said = true;
+            if (ref_parse(arg, &m->ref) < 0 || m->ref.training)
+                argp_error(state, "\"%s\" is neither an ensemble's id, such as 7, nor a member, such as 7.123", arg);
+        } else if (m->n_names < NAMES_MAX)
             m->names[m->n_names++] = arg;
         else
             argp_error(state, "%d names at most", NAMES_MAX);
@@ -55,7 +57,8 @@ static const struct argp_option options[] = {
     {"csv", 'c', NULL, 0, "all points exactly, as comma-separated values", 0},
     {0}};
 static const struct argp argp = {
-    options, parse, "ID [NAME...]", "The metrics, such as losses, that the training of ensemble ID reported.", 0, 0, 0};
+    options, parse, "ID [NAME...]\nID.INDEX [NAME...]",
+    "The metrics, such as losses, that the training of ensemble ID, or member ID.INDEX, reported.", 0, 0, 0};
 
 static bool is_wanted(const struct metrics *m, const char *name)
 {
@@ -69,7 +72,7 @@ static bool is_wanted(const struct metrics *m, const char *name)
 static json_t *get_series(struct cli *cli, const struct metrics *m, const char *name, int buckets, struct error *err)
 {
     char *escaped = client_escape(name);
-    char *path = xasprintf("/v1/trainings/%lld/metrics?name=%s&buckets=%d", (long long)m->training, escaped, buckets);
+    char *path = xasprintf("%s/metrics?name=%s&buckets=%d", m->base, escaped, buckets);
     json_t *reply = NULL, *series = NULL;
 
     if (client_get(cli->client, path, &reply, NULL, err) == 0) {
@@ -130,14 +133,25 @@ static void print_exactly(const json_t *value)
     fputs(text, stdout);
 }
 
+/* Prints what a row of a long series, in which neighbours were merged, has besides its last value. */
+static void print_merged(const json_t *point)
+{
+    const json_t *count = json_object_get(point, "count");
+
+    printf(",%lld,", json_is_integer(count) ? (long long)json_integer_value(count) : 1);
+    print_exactly(json_object_get(point, json_is_integer(count) ? "min" : "value"));
+    putchar(',');
+    print_exactly(json_object_get(point, json_is_integer(count) ? "max" : "value"));
+}
+
 static int write_points(struct cli *cli, const struct metrics *m, const char *name, struct error *err)
 {
     char *escaped = client_escape(name), *cursor = xstrdup("");
     int rc = 0;
 
     while (rc == 0 && cursor != NULL) {
-        char *path = xasprintf("/v1/trainings/%lld/points?name=%s&limit=1000%s%s", (long long)m->training, escaped,
-                               cursor[0] ? "&cursor=" : "", cursor);
+        char *path = xasprintf("%s/points?name=%s&limit=1000%s%s", m->base, escaped, cursor[0] ? "&cursor=" : "",
+                               cursor);
         json_t *page = NULL, *point;
         const char *next;
         size_t i;
@@ -145,9 +159,11 @@ static int write_points(struct cli *cli, const struct metrics *m, const char *na
         rc = client_get(cli->client, path, &page, NULL, err);
         json_array_foreach(json_object_get(page, "points"), i, point) {
             print_csv_name(name);
-            printf(",%lld,%lld,%s,", (long long)get_int(point, "step"), (long long)get_int(point, "rank"),
-                   get_string(point, "time"));
+            printf(",%lld,%lld,%s,", (long long)get_int(point, "step"),
+                   (long long)get_int(point, m->ref.index < 0 ? "rank" : "attempt"), get_string(point, "time"));
             print_exactly(json_object_get(point, "value"));
+            if (m->ref.index >= 0)
+                print_merged(point);
             putchar('\n');
         }
         next = json_string_value(json_object_get(page, "next"));
@@ -189,7 +205,7 @@ static int show_all(struct cli *cli, const struct metrics *m, const json_t *metr
     int rc = 0;
 
     if (m->csv)
-        printf("name,step,rank,time,value\n");
+        printf("name,step,%s\n", m->ref.index < 0 ? "rank,time,value" : "attempt,time,value,count,min,max");
     json_object_foreach((json_t *)metrics, name, value) {
         if (!is_wanted(m, name) || rc < 0)
             continue;
@@ -202,28 +218,62 @@ static int show_all(struct cli *cli, const struct metrics *m, const json_t *metr
     return rc;
 }
 
-/* Finds the training of the ensemble, and checks that it has the metrics that the user named. */
-static int find(struct cli *cli, struct metrics *m, json_t **ensemble, struct error *err)
+/* Finds the training of the ensemble. Returns its metrics by name, a new reference, or NULL. */
+static json_t *find_training(struct cli *cli, struct metrics *m, struct error *err)
 {
-    char *path = xasprintf("/v1/ensembles/%lld", (long long)m->id);
-    int rc = client_get(cli->client, path, ensemble, NULL, err);
+    long long id = (long long)m->ref.ensemble;
+    char *path = xasprintf("/v1/ensembles/%lld", id);
+    json_t *ensemble = NULL, *metrics = NULL;
 
+    if (client_get(cli->client, path, &ensemble, NULL, err) == 0) {
+        const json_t *training = ensemble_training(ensemble);
+
+        metrics = json_incref(json_object_get(training, "metrics"));
+        if (training == NULL)
+            error_set(err, "no_training",
+                      "ensemble %lld has no training; `stretto metrics %lld.INDEX` shows those of a member", id, id);
+        else
+            m->base = xasprintf("/v1/trainings/%lld", (long long)get_int(training, "id"));
+    }
+    json_decref(ensemble);
     free(path);
-    if (rc < 0)
-        return -1;
-    if (ensemble_training(*ensemble) == NULL)
-        return error_set(err, "no_training", "ensemble %lld has no training", (long long)m->id);
-    for (size_t i = 0; i < m->n_names; i++)
-        if (ensemble_metric(*ensemble, m->names[i]) == NULL)
-            return error_set(err, "no_metric", "the training of ensemble %lld has reported no metric \"%.100s\"",
-                             (long long)m->id, m->names[i]);
-    m->training = get_int(ensemble_training(*ensemble), "id");
-    return 0;
+    return metrics;
+}
+
+static json_t *find_member(struct cli *cli, struct metrics *m, struct error *err)
+{
+    json_t *member = NULL, *metrics = NULL;
+
+    m->base = xasprintf("/v1/ensembles/%lld/members/%lld", (long long)m->ref.ensemble, (long long)m->ref.index);
+    if (client_get(cli->client, m->base, &member, NULL, err) == 0)
+        metrics = json_incref(json_object_get(member, "metrics"));
+    json_decref(member);
+    return metrics;
+}
+
+/* Finds what has the metrics, and checks that it has those that the user named. Returns them by name, or NULL. */
+static json_t *find(struct cli *cli, struct metrics *m, struct error *err)
+{
+    json_t *metrics = m->ref.index < 0 ? find_training(cli, m, err) : find_member(cli, m, err);
+    char whose[64];
+
+    for (size_t i = 0; i < m->n_names && metrics != NULL; i++) {
+        if (json_object_get(metrics, m->names[i]) != NULL)
+            continue;
+        if (m->ref.index < 0)
+            snprintf(whose, sizeof whose, "the training of ensemble %lld", (long long)m->ref.ensemble);
+        else
+            snprintf(whose, sizeof whose, "member %lld.%lld", (long long)m->ref.ensemble, (long long)m->ref.index);
+        error_set(err, "no_metric", "%s has reported no metric \"%.100s\"", whose, m->names[i]);
+        json_decref(metrics);
+        metrics = NULL;
+    }
+    return metrics;
 }
 
 static int show_json(struct cli *cli, const struct metrics *m, struct error *err)
 {
-    char *path = xasprintf("/v1/trainings/%lld/metrics?limit=1000", (long long)m->training), *text = NULL;
+    char *path = xasprintf("%s/metrics?limit=1000", m->base), *text = NULL;
     int rc = client_get(cli->client, path, NULL, &text, err);
 
     if (rc == 0)
@@ -236,16 +286,16 @@ static int show_json(struct cli *cli, const struct metrics *m, struct error *err
 int cmd_metrics(struct cli *cli, int argc, char **argv)
 {
     struct metrics m = {0};
-    json_t *ensemble = NULL;
+    json_t *metrics;
     struct error err;
-    int rc;
+    int rc = -1;
 
     if (cli_parse(cli, &argp, argc, argv, &m, &err) < 0)
         return cli_fail(&err);
-    rc = find(cli, &m, &ensemble, &err);
-    if (rc == 0)
-        rc = cli->json ? show_json(cli, &m, &err)
-                       : show_all(cli, &m, json_object_get(ensemble_training(ensemble), "metrics"), &err);
-    json_decref(ensemble);
+    metrics = find(cli, &m, &err);
+    if (metrics != NULL)
+        rc = cli->json ? show_json(cli, &m, &err) : show_all(cli, &m, metrics, &err);
+    json_decref(metrics);
+    free(m.base);
     return rc < 0 ? cli_fail(&err) : CLI_HOLDS;
 }

@@ -33,14 +33,15 @@ static void print_cause(int64_t ensemble, const json_t *cause)
 {
     const json_t *example = json_object_get(cause, "example");
     long long members = get_int(cause, "members"), attempts = get_int(cause, "attempts");
+    const char *what = strcmp(get_string(cause, "outcome"), "diverged") == 0 ? "diverged" : "failed";
     char *reason = render_text(
         get_string(json_is_object(example) ? example : cause, json_is_object(example) ? "reason" : "cause"));
 
     if (json_is_object(example))
-        printf("attempt %lld of %lld.%lld failed: %s\n", (long long)get_int(example, "attempt"), (long long)ensemble,
-               (long long)get_int(example, "member"), reason);
+        printf("attempt %lld of %lld.%lld %s: %s\n", (long long)get_int(example, "attempt"), (long long)ensemble,
+               (long long)get_int(example, "member"), what, reason);
     else
-        printf("an attempt failed: %s\n", reason);
+        printf("an attempt %s: %s\n", what, reason);
     if (attempts > 1)
         printf("  in this way: %lld attempts of %lld member%s\n", attempts, members, members == 1 ? "" : "s");
     print_last_lines(get_string(example, "stderr"));

@@ -152,6 +152,8 @@ void report_status(const json_t *ensemble, FILE *to)
     fprintf(to, "submitted  %s\n", render_age(text, get_string(ensemble, "created")));
     fprintf(to, "members    %lld:", (long long)get_int(ensemble, "count"));
     print_states(json_object_get(ensemble, "members"), to);
+    if (get_int(ensemble, "diverged") > 0)
+        fprintf(to, "diverged   %lld\n", (long long)get_int(ensemble, "diverged"));
     print_lineage(ensemble, to);
     fprintf(to, "width      %lld on %s\n", (long long)get_int(ensemble, "width"), get_string(ensemble, "adapter"));
     print_elastic(json_object_get(ensemble, "elastic"), to);

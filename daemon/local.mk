@@ -15,6 +15,7 @@ libdaemon_la_SOURCES = \
 	daemon/engine/dispatch.c \
 	daemon/engine/end.c \
 	daemon/engine/engine.c daemon/engine/engine.h \
+	daemon/engine/feed.c daemon/engine/feed.h \
 	daemon/engine/follow_up.c \
 	daemon/engine/internal.h \
 	daemon/engine/job.c daemon/engine/job.h \
@@ -82,6 +83,7 @@ libdaemon_la_SOURCES = \
 	daemon/spec/rules.c daemon/spec/rules.h \
 	daemon/spec/spec_elastic.c \
 	daemon/spec/spec_follow_up.c \
+	daemon/spec/spec_metrics.c \
 	daemon/spec/spec_resubmit.c \
 	daemon/spec/spec_task.c \
 	daemon/spec/spec_training.c \

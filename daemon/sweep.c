@@ -86,7 +86,7 @@ static void remove_empty(const char *member)
 
 static int remove_attempt(const struct sweep *sweep, const struct released *attempt, struct error *err)
 {
-    static const char *const captured[] = {"stdout", "stderr", "exit.json"};
+    static const char *const captured[] = {"stdout", "stderr", "points", "metrics.jsonl", "exit.json"};
     static const char *const of_job[] = {"job.json", "claim.json", "ended.json", "runner.log"};
     char *member = xasprintf("%s/e%lld/members/%lld/%lld", sweep->run_dir, (long long)sweep->ensemble,
                              (long long)(attempt->index / 1000), (long long)attempt->index);

@@ -204,7 +204,8 @@ CREATE TABLE attempt (
     idx INTEGER NOT NULL,
     number INTEGER NOT NULL CHECK (number > 0),
     job INTEGER NOT NULL REFERENCES job (id),
-    outcome TEXT CHECK (outcome = 'succeeded' OR outcome = 'failed' OR outcome = 'timeout' OR outcome = 'cancelled' OR outcome = 'lost'),
+    outcome TEXT CHECK (outcome = 'succeeded' OR outcome = 'failed' OR outcome = 'timeout' OR outcome = 'cancelled' OR
+                                  outcome = 'diverged' OR outcome = 'lost'),
     exit_code INTEGER,
     signal INTEGER,
     reason TEXT,
@@ -219,7 +220,8 @@ CREATE TABLE attempt (
     archive INTEGER,      -- the number of the archive file that has its output; NULL: its output is in files of its own
     archive_kind INTEGER, -- its kind, as in the table of archives
     archive_at INTEGER,   -- where in that file
-    points_read INTEGER NOT NULL DEFAULT 0, -- how far its file of metrics has been read
+    points_read INTEGER NOT NULL DEFAULT 0, -- how far its file of points has been read
+    notice TEXT, -- something about it that is no reason of its end
     PRIMARY KEY (ensemble, idx, number),
     FOREIGN KEY (ensemble, idx) REFERENCES member (ensemble, idx),
     CHECK ((ended IS NULL) = (outcome IS NULL))

@@ -89,6 +89,7 @@ e2e_tests = \
 	tests/t/0778-same-failure.t \
 	tests/t/0779-why.t \
 	tests/t/0780-parameter-files.t \
+	tests/t/0781-member-metrics.t \
 	tests/t/0785-follow-ups.t \
 	tests/t/0786-families.t \
 	tests/t/0790-backup.t \

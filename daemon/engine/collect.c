@@ -1,6 +1,7 @@
 /* Learns how the tasks of a job ended, only from their exit records. */
 #include "daemon/engine/job.h"
 
+#include "daemon/engine/feed.h"
 #include "daemon/engine/pilot.h"
 
 #include "common/log.h"
@@ -57,6 +58,7 @@ static void apply_record(struct engine *engine, struct live_job *job, struct slo
         [EXITREC_FAILED] = ATTEMPT_FAILED,
         [EXITREC_TIMEOUT] = ATTEMPT_TIMEOUT,
         [EXITREC_CANCELLED] = ATTEMPT_CANCELLED,
+        [EXITREC_DIVERGED] = ATTEMPT_DIVERGED,
     };
     struct outcome out = {
         .outcome = outcomes[rec->outcome],
@@ -67,6 +69,7 @@ static void apply_record(struct engine *engine, struct live_job *job, struct slo
         .measured = rec->ended > rec->started, /* otherwise the task was not started */
         .cpu_ms = (int64_t)((rec->user_seconds + rec->system_seconds) * 1000),
         .memory_peak = rec->max_rss,
+        .final = rec->final || rec->outcome == EXITREC_DIVERGED,
         .late = rec->late,
         .recorded = true,
         .resumed = rec->resumed,
@@ -76,6 +79,7 @@ static void apply_record(struct engine *engine, struct live_job *job, struct slo
 
     text_copy(out.reason, sizeof out.reason, rec->reason);
     text_copy(out.host, sizeof out.host, rec->host);
+    text_copy(out.notice, sizeof out.notice, rec->notice);
     if (job->row.started_ms > out.started_ms) /* the scheduler reported the start late, or that of a duplicate */
         job->row.started_ms = out.started_ms;
     outcome_apply(engine, job, slot, &out);
@@ -117,11 +121,35 @@ static void note_claim(struct engine *engine, struct live_job *job, const json_t
                      host ? host : "");
 }
 
+/* Has the points of metrics read that the record of an open slot tells of. They are stored before the attempt's end, so
+ * that whoever hears of the end finds them. */
+static bool lacks_points(struct live_job *job, struct slot *slot, const json_t *record)
+{
+    const json_t *size = json_object_get(record, "points");
+
+    return job->row.kind == JOB_MEMBERS && json_is_integer(size) && feed_lacks(slot, json_integer_value(size));
+}
+
+/* The collection begins anew when the points are read. */
+static void wait_for_points(struct engine *engine, struct live_job *job)
+{
+    job->pending = PENDING_COLLECT;
+    feed_rest(engine, job);
+}
+
+void job_points_read(struct engine *engine, struct live_job *job)
+{
+    if (job->pending != PENDING_COLLECT)
+        return;
+    job->pending = PENDING_NONE;
+    job_collect(engine, job);
+}
+
 static void collected(void *arg, json_t **json, const struct error *failed)
 {
     struct engine *engine;
     struct live_job *job = job_answered(arg, &engine);
-    bool ended = true;
+    bool ended = true, lacks = false;
     size_t next = 0, fenced = 0;
 
     if (job == NULL)
@@ -136,6 +164,14 @@ static void collected(void *arg, json_t **json, const struct error *failed)
         next = FILE_FIRST_EXIT;
         ended = json[FILE_ENDED] != NULL;
         note_claim(engine, job, json[FILE_CLAIM]);
+    }
+    for (size_t i = 0, n = next; i < job->n_slots; i++)
+        if (job->slots[i].open)
+            lacks = lacks_points(job, &job->slots[i], json[n++]) || lacks;
+    if (lacks) {
+        wait_for_points(engine, job);
+        engine_settle(engine);
+        return;
     }
     for (size_t i = 0; i < job->n_slots; i++) {
         /* json has the slots that were open when the collection began. None is closed meanwhile, since that happens
@@ -190,12 +226,25 @@ static void note_begun(struct engine *engine, struct live_job *job, double start
     job_mark_running(engine, job, (int64_t)(1000 * started), host ? host : "");
 }
 
-static void take_json(struct engine *engine, struct live_job *job, const json_t *records)
+/* Takes records, but not before the points are read that they tell of. Returns false where it has to wait for these. */
+static bool take_json(struct engine *engine, struct live_job *job, json_t *records)
 {
     const json_t *record;
     size_t i, next = 0;
+    bool lacks = false;
 
-    json_array_foreach ((json_t *)records, i, record) {
+    json_array_foreach (records, i, record) {
+        struct slot *slot = slot_of(job, json_string_value(json_object_get(record, "id")), &next);
+
+        lacks = (slot != NULL && lacks_points(job, slot, record)) || lacks;
+    }
+    if (lacks) {
+        job->records = json_incref(records);
+        wait_for_points(engine, job);
+        return false;
+    }
+    next = 0;
+    json_array_foreach (records, i, record) {
         struct slot *slot = slot_of(job, json_string_value(json_object_get(record, "id")), &next);
 
         if (slot == NULL)
@@ -204,15 +253,17 @@ static void take_json(struct engine *engine, struct live_job *job, const json_t 
                    json_string_value(json_object_get(record, "host")));
         apply_json(engine, job, slot, record);
     }
+    return true;
 }
 
 /* Takes the records from JSON text. From the first one on that exitrec_scan() cannot read, jansson parses the text. */
-static void take_text(struct engine *engine, struct live_job *job, const char *text)
+static bool take_text(struct engine *engine, struct live_job *job, const char *text)
 {
     const char *p = text;
     struct exitrec rec;
     size_t next = 0;
     json_t *records;
+    bool taken;
 
     while (*p != ']' && (p = exitrec_scan(p + 1, &rec)) != NULL && (*p == ',' || *p == ']')) {
         struct slot *slot = slot_of(job, rec.id, &next);
@@ -223,30 +274,31 @@ static void take_text(struct engine *engine, struct live_job *job, const char *t
         apply_record(engine, job, slot, &rec);
     }
     if (p != NULL && *p == ']')
-        return;
+        return true;
     records = json_loads(text, 0, NULL);
-    take_json(engine, job, records); /* skips the slots that were closed above */
+    taken = take_json(engine, job, records); /* skips the slots that were closed above */
     json_decref(records);
+    return taken;
 }
 
 /* Takes the exit records that the runner handed back, if the adapter or the pilot has them. Returns true if these ended
- * the job. */
+ * the job, or if it waits for points that they tell of. */
 static bool take_records(struct engine *engine, struct live_job *job)
 {
     json_t *records = job->records;
     char *text = NULL;
+    bool taken;
 
     if (!job_is_inside(job) && job_is_gone(job) && job->adapter->ops->take_records != NULL)
         text = job->adapter->ops->take_records(job->adapter->adapter, job->row.name);
     if (records == NULL && text == NULL)
         return false;
     job->records = NULL;
-    if (records != NULL)
-        take_json(engine, job, records);
-    else
-        take_text(engine, job, text);
+    taken = records != NULL ? take_json(engine, job, records) : take_text(engine, job, text);
     json_decref(records);
     free(text);
+    if (!taken)
+        return true;
     if (job->open > 0)
         return false;
     job_end(engine, job, job->gone_reason);

@@ -176,6 +176,7 @@ struct engine {
     bool again;          /* the budget was too small: slots are dealt again in the next tick */
     int64_t dealt;       /* jobs made since the engine was created */
     uint64_t follow_ups; /* follow-ups made and committed since the engine was created */
+    int64_t fed;         /* jobs whose points are read (feed.h) */
     int withdrawals, withdrawals_failed; /* withdrawals of surplus jobs: under way; failed in a row */
     int slice;           /* how many members or jobs one turn of a bulk operation changes */
     bool waits_for_room; /* new jobs wait for space on the disk */
@@ -382,6 +383,7 @@ struct outcome {
     bool measured; /* cpu_ms and memory_peak are known */
     int64_t cpu_ms, memory_peak;
     bool final;                /* the member is not retried, since it can never run */
+    char notice[256];          /* something about it that is no reason of its end; "" for nothing */
     bool late;                 /* ATTEMPT_TIMEOUT: it was started when less than its walltime was left */
     bool recorded;             /* its runner wrote a record, so that `resumed` is known */
     const json_t *resumed;     /* the checkpoint that it started from; NULL if it began afresh */

@@ -1,6 +1,7 @@
 /* The life of a job: its intent is committed, its files are written, it is submitted, runs and ends. */
 #include "daemon/engine/job.h"
 
+#include "daemon/engine/feed.h"
 #include "daemon/engine/pilot.h"
 
 #include "common/check.h"
@@ -110,6 +111,7 @@ void job_believe(struct engine *engine, struct live_job *job, enum job_event eve
 void job_destroy(struct engine *engine, struct live_job *job)
 {
     HASH_DEL(engine->jobs, job);
+    feed_end(engine, job);
     file_under(job, JOB_LIST_NONE);
     alarm_set(engine, &job->retry, INT64_MAX);
     job_saved(engine, job);
@@ -431,6 +433,7 @@ void job_mark_running(struct engine *engine, struct live_job *job, int64_t start
         if (job->ensemble->training != NULL)
             engine_touch(engine, job->ensemble); /* its training may have waited for a member to run */
     }
+    feed_begin(engine, job);
     job_save_later(engine, job);
 }
 

@@ -23,6 +23,24 @@ struct slot {
     bool open;
     bool cancelled; /* somebody cancelled this member alone */
     bool untold;    /* it is known to run, but the row and the event of that are not written yet */
+    int64_t points_read; /* bytes of its file of points that are in the store */
+    int64_t points_size; /* how many it has, where its exit record says so */
+    bool points_lost;    /* the rest of them cannot be read */
+};
+
+/* How the files of points of a job are read (feed.h). */
+struct feed {
+    enum {
+        FEED_NONE, /* the job does not run */
+        FEED_IDLE,
+        FEED_NEWS, /* all files are read on */
+        FEED_REST, /* those files are read whose slots have ended, up to their ends */
+    } state;
+    struct alarm alarm;
+    int64_t pause_ms; /* between two looks */
+    size_t at;        /* the slot that is being read */
+    bool found;       /* something was new in this look */
+    bool rest_wanted; /* after this look the rest is to be read */
 };
 
 /* Whether the scheduler may have received a job. A job that was sent may start, whatever is believed of it. */
@@ -102,6 +120,8 @@ struct live_job {
     struct pilot_node *node; /* for a job inside a pilot: the node on which it runs, NULL once that is gone */
     json_t *records;         /* its exit records, as its pilot handed them back */
 
+    struct feed feed;
+
     bool unsaved; /* it is on the engine's list of jobs whose rows are written later (save.c), at save_ms */
     int64_t save_ms;
     struct live_job *prev_unsaved, *next_unsaved;
@@ -147,6 +167,8 @@ void job_advance(struct engine *engine, struct live_job *job);
 void job_mark_running(struct engine *engine, struct live_job *job, int64_t started_ms, const char *host);
 void job_end(struct engine *engine, struct live_job *job, const char *reason);
 void job_collect(struct engine *engine, struct live_job *job);
+/* Goes on with a collection that waited for points of metrics. */
+void job_points_read(struct engine *engine, struct live_job *job);
 /* Returns the path of the slot's exit record, to be freed. */
 char *slot_exit_path(const struct engine *engine, const struct live_job *job, const struct slot *slot);
 /* Ends all open attempts of the job. `checkpoints` has, for each open slot, those that were found; it is NULL if nobody

@@ -1,6 +1,7 @@
 /* Building the engine's memory from the store, and freeing it. */
 #include "daemon/engine/cancel_member.h"
 #include "daemon/engine/elastic.h"
+#include "daemon/engine/feed.h"
 #include "daemon/engine/pilot.h"
 #include "daemon/engine/renew.h"
 
@@ -159,7 +160,8 @@ static int add_slot(void *arg, const struct attempt_row *row)
     struct live_job *job = arg;
 
     job->slots = xrealloc(job->slots, job->n_slots + 1, sizeof *job->slots);
-    job->slots[job->n_slots++] = (struct slot){.index = row->index, .number = row->number, .open = true};
+    job->slots[job->n_slots++] = (struct slot){.index = row->index, .number = row->number, .open = true,
+                                                 .points_read = row->points_read};
     job->open++;
     job->started = job->started || row->started_ms != 0;
     return 0;
@@ -245,6 +247,8 @@ static int adopt_jobs(struct loading *loading, struct error *err)
                 return -1;
             ens->in_flight += (int64_t)job->open;
             ens->begun = ens->begun || job->started;
+            if (job->started)
+                feed_begin(engine, job);
             if (job_is_inside(job) && job->node == NULL)
                 lose_pilot(engine, job);
             continue;

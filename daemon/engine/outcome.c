@@ -104,6 +104,7 @@ static void next_state(const struct live_ensemble *ens, struct member_row *membe
             break;
         } /* fall through */
     case ATTEMPT_FAILED:
+    case ATTEMPT_DIVERGED:
         member->failures++;
         member->losses = 0;
         if (progress->made)
@@ -188,7 +189,7 @@ static void tell_ended(struct engine *engine, const struct live_job *job, const 
 static bool is_failure(const struct slot *slot, const struct attempt_row *attempt, const struct progress *progress)
 {
     return !slot->cancelled &&
-           (attempt->outcome == ATTEMPT_FAILED ||
+           (attempt->outcome == ATTEMPT_FAILED || attempt->outcome == ATTEMPT_DIVERGED ||
             ((attempt->outcome == ATTEMPT_TIMEOUT || attempt->outcome == ATTEMPT_LOST) && !progress->made));
 }
 
@@ -222,6 +223,7 @@ static void apply_to_member(struct engine *engine, struct live_job *job, struct 
         tell_stopped(job, slot, stopped, &told);
     memcpy(attempt.reason, told.reason, sizeof attempt.reason);
     memcpy(attempt.host, out->host, sizeof attempt.host);
+    memcpy(attempt.notice, out->notice, sizeof attempt.notice);
     if (resumed != NULL)
         text_copy(attempt.resumed, sizeof attempt.resumed, resumed);
     if (progress_take(engine, job, slot, out, &progress, &err) < 0)
@@ -247,7 +249,7 @@ static void apply_to_member(struct engine *engine, struct live_job *job, struct 
     if (member.state == MEMBER_PENDING && member.not_before_ms < ens->due)
         ens->due = member.not_before_ms;
     tell_ended(engine, job, slot, out->outcome, member.state, told.reason);
-    if (!stopped && !unstarted)
+    if (!stopped && !unstarted && out->outcome != ATTEMPT_DIVERGED) /* such failures are results */
         guard_note(engine, ens, &member, out);
     if (out->outcome != ATTEMPT_SUCCEEDED && !stopped && !unstarted)
         log_change(LOG_LEVEL_WARN, LOG_ATTEMPT(ens->row.id, slot->index, slot->number, job->row.name),

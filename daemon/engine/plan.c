@@ -160,6 +160,14 @@ void plan_drop(struct job_plan *plan)
     free(plan->descriptor);
 }
 
+static struct jobdesc_metrics metrics_of(const struct spec *spec)
+{
+    const struct spec_metrics *m = &spec->metrics;
+
+    return (struct jobdesc_metrics){.file = m->file, .diverged = m->diverged, .name = m->success, .has_least = m->has_least,
+                                    .has_most = m->has_most, .best = m->best, .least = m->least, .most = m->most};
+}
+
 void plan_job(const struct engine *engine, const struct live_job *job, struct job_plan *plan)
 {
     bool training = job->row.kind == JOB_TRAINING, pilot = job->row.kind == JOB_PILOT;
@@ -189,6 +197,8 @@ void plan_job(const struct engine *engine, const struct live_job *job, struct jo
                                                       .glob = checkpoint->glob, .keep = checkpoint->keep};
     if (training && checkpoint->any && checkpoint->retain != 0)
         desc.restarts = job->ensemble->spec->training_retries - job->ensemble->training->row.failures;
+    if (!training && !pilot)
+        desc.metrics = metrics_of(job->ensemble->spec);
     control_key_make(engine->store, job->row.name, key);
     jobdesc_begin(&text, &desc);
     plan->failed = plan_tasks(engine, job, &text, plan) < 0;

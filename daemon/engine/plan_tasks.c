@@ -233,7 +233,7 @@ static int put_member(struct planner *p, const struct slot *slot)
     begin(p, &spec->members, xasprintf("%s.%s", whose, which), engine_attempt_dir(p->engine, id, index, slot->number), resume,
           results_of(p, index, values), slot);
     put_arguments(p, spec->members.command, values, NULL);
-    put_spec_env(p, spec->members.env, values, ens->training != NULL || spec->checkpoint.any);
+    put_spec_env(p, spec->members.env, values, true);
     p->words = NULL;
     put_variable(p, "STRETTO_ENSEMBLE", whose);
     put_variable(p, "STRETTO_MEMBER", which);

@@ -32,25 +32,11 @@ int spec_check_relative(const char *path, const char *pointer, const char *what,
     return 0;
 }
 
-static int parse_success(struct spec *spec, const json_t *members, struct error *err)
-{
-    static const char *const keys[] = {"file", NULL};
-    const json_t *success = NULL;
-
-    if (jsonx_object(members, "/members", "success", JSONX_OPTIONAL, &success, err) < 0)
-        return -1;
-    if (success == NULL)
-        return 0;
-    if (jsonx_only(success, "/members/success", keys, err) < 0 ||
-        jsonx_string(success, "/members/success", "file", JSONX_REQUIRED, &spec->success_file, err) < 0)
-        return -1;
-    return spec_check_relative(spec->success_file, "/members/success/file", "the member's directory", err);
-}
-
 static int parse_members(struct spec *spec, const json_t *members, struct rows *rows, struct error *err)
 {
     static const char *const keys[] = {"command", "env",     "parameters", "resources", "checkpoint", "success",
-                                       "retries", "umask",   "silence",    "output",    "artefacts",  "results", NULL};
+                                       "retries", "umask",   "silence",    "output",    "artefacts",  "results",
+                                       "metrics", "diverged", NULL};
     const json_t *parameters = NULL;
 
     if (jsonx_only(members, "/members", keys, err) < 0 ||
@@ -59,7 +45,7 @@ static int parse_members(struct spec *spec, const json_t *members, struct rows *
     spec->params = params_parse(parameters, "/members/parameters", rows, err);
     if (spec->params == NULL || spec_parse_command(&spec->members, members, "/members", spec->params, err) < 0 ||
         spec_parse_resources(&spec->members, members, "/members", err) < 0 ||
-        spec_parse_silence(&spec->members, members, "/members", err) < 0 || parse_success(spec, members, err) < 0 ||
+        spec_parse_silence(&spec->members, members, "/members", err) < 0 || spec_parse_metrics(spec, members, err) < 0 ||
         spec_parse_results(spec, members, err) < 0 || spec_parse_checkpoint(spec, members, err) < 0)
         return -1;
     spec->retries = 3;

@@ -3,6 +3,7 @@
 #define DAEMON_SPEC_SPEC_H
 #include "daemon/spec/params.h"
 #include "scheduler-adapters/adapter.h"
+#include "tasks/proto/jobdesc.h"
 
 #define SPEC_WIDTH_MAX 1000000
 #define SPEC_SAME_FAILURES_MAX 100
@@ -58,6 +59,19 @@ struct spec_elastic {
     int64_t every_ms; /* how long is measured before anything is decided */
 };
 
+#define SPEC_POINTS 1000 /* the default of how many points of each metric are kept of a member, */
+#define SPEC_POINTS_MAX 10000
+
+/* The metrics that members report, and what these mean. */
+struct spec_metrics {
+    const char *file; /* which members write in their directories; NULL for none but $STRETTO_METRICS */
+    int64_t points;   /* that are kept of each */
+    enum jobdesc_diverged diverged;
+    const char *success; /* the name of the metric by which success is judged, or NULL */
+    bool has_least, has_most, best;
+    double least, most;
+};
+
 struct spec {
     json_t *json; /* owns all borrowed pointers below */
     const char *name;
@@ -68,6 +82,7 @@ struct spec {
     const json_t *artefacts;  /* patterns of files that a member leaves when it succeeds, or NULL */
     const char *results;      /* template of the directory for links to them, or NULL: daemon/spec/results.h */
     struct spec_checkpoint checkpoint;
+    struct spec_metrics metrics;
     int64_t retries;
     /* when so many members have failed, no more are started, and the ensemble ends; 0 for no limit */
     int64_t max_failures;

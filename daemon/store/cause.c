@@ -93,15 +93,30 @@ static int had_before(struct store *store, const struct attempt_row *attempt, co
     return rc;
 }
 
-int store_cause_total(struct store *store, int64_t ensemble, int64_t *n, struct error *err)
+/* Reads the one number that a query answers with. */
+static int read_number(struct store *store, sqlite3_stmt *stmt, int64_t *n, struct error *err)
 {
-    sqlite3_stmt *stmt = store_query(store, err, "SELECT count(*) FROM cause WHERE ensemble = ?1", "i", ensemble);
-
     if (stmt == NULL || store_row(store, stmt, err) != 1)
         return -1;
     *n = sqlite3_column_int64(stmt, 0);
     store_done(stmt);
     return 0;
+}
+
+int store_cause_total(struct store *store, int64_t ensemble, int64_t *n, struct error *err)
+{
+    return read_number(store, store_query(store, err, "SELECT count(*) FROM cause WHERE ensemble = ?1", "i", ensemble),
+                       n, err);
+}
+
+int store_cause_diverged(struct store *store, int64_t ensemble, int64_t *n, struct error *err)
+{
+    return read_number(store,
+                       store_query(store, err,
+                                   "SELECT coalesce(sum(members), 0) FROM cause WHERE ensemble = ?1 AND outcome = "
+                                   "'diverged'",
+                                   "i", ensemble),
+                       n, err);
 }
 
 /* Counts an attempt with others of its cause. Returns 1 if that was done, 0 if there is no such cause yet, -1 on

@@ -22,6 +22,8 @@ void cause_text(const char *reason, char *out, size_t size);
 int store_cause_count(struct store *store, const struct attempt_row *attempt, struct error *err);
 /* Counts the causes of an ensemble. */
 int store_cause_total(struct store *store, int64_t ensemble, int64_t *n, struct error *err);
+/* Counts the members of which an attempt has diverged. */
+int store_cause_diverged(struct store *store, int64_t ensemble, int64_t *n, struct error *err);
 /* Reads at most `limit` causes, those with the most members first. */
 int store_cause_each(struct store *store, int64_t ensemble, int limit,
                      int (*each)(void *arg, const struct cause_row *row), void *arg, struct error *err);

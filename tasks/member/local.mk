@@ -11,6 +11,7 @@ libmember_la_SOURCES = \
 	tasks/member/flusher.c tasks/member/flusher.h \
 	tasks/member/generation.c tasks/member/generation.h \
 	tasks/member/lending.c tasks/member/lending.h \
+	tasks/member/metric.c \
 	tasks/member/link.c tasks/member/link.h tasks/member/link_private.h tasks/member/link_send.c \
 	tasks/member/links.c tasks/member/links.h \
 	tasks/member/parcel.c tasks/member/parcel.h \
@@ -34,6 +35,9 @@ include tasks/member/fortran/local.mk
 check_PROGRAMS += tests/t/checkpoint-member
 tests_t_checkpoint_member_SOURCES = tests/t/checkpoint-member.c
 tests_t_checkpoint_member_LDADD = libmember.la
+check_PROGRAMS += tests/t/metric-member
+tests_t_metric_member_SOURCES = tests/t/metric-member.c
+tests_t_metric_member_LDADD = libmember.la
 check_PROGRAMS += tests/t/held-member
 tests_t_held_member_SOURCES = tests/t/held-member.c
 tests_t_held_member_LDADD = libmember.la
@@ -42,7 +46,7 @@ tests_t_chaos_member_SOURCES = tests/t/chaos-member.c
 tests_t_chaos_member_LDADD = libmember.la
 
 # Part of the Python package, which tasks/train/local.mk puts together.
-member_python = tasks/member/python/stretto/member.py
+member_python = tasks/member/python/stretto/member.py tasks/member/python/stretto/metrics.py
 
 EXTRA_DIST += tests/t/stream-member.py tests/t/stream-mpi.c tests/t/stream-mpi.f90
 dist_check_SCRIPTS += tests/t/0210-stream-languages.t tests/t/0230-stream-mpi.t tests/t/0240-stream-varying.t

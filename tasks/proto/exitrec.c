@@ -12,6 +12,7 @@ static const char *const outcome_names[] = {
     [EXITREC_FAILED] = "failed",
     [EXITREC_TIMEOUT] = "timeout",
     [EXITREC_CANCELLED] = "cancelled",
+    [EXITREC_DIVERGED] = "diverged",
 };
 
 const char *exitrec_outcome_name(enum exitrec_outcome outcome)
@@ -42,6 +43,12 @@ json_t *exitrec_json(const struct exitrec *rec)
 
     if (rec->late)
         json_object_set_new(json, "late", json_true());
+    if (rec->final)
+        json_object_set_new(json, "final", json_true());
+    if (rec->points > 0)
+        json_object_set_new(json, "points", json_integer(rec->points));
+    if (rec->notice[0] != '\0')
+        json_object_set_new(json, "notice", cut_json(rec->notice));
     if (rec->checkpoints != NULL)
         json_object_set(json, "checkpoints", (json_t *)rec->checkpoints);
     if (rec->resumed != NULL)
@@ -109,6 +116,9 @@ int exitrec_parse(const json_t *root, struct exitrec *rec, struct error *err)
         jsonx_number(root, "", "system_seconds", JSONX_OPTIONAL, &rec->system_seconds, err) < 0 ||
         jsonx_int(root, "", "max_rss", JSONX_OPTIONAL, 0, INT64_MAX, &rec->max_rss, err) < 0 ||
         jsonx_bool(root, "", "late", JSONX_OPTIONAL, &rec->late, err) < 0 ||
+        jsonx_bool(root, "", "final", JSONX_OPTIONAL, &rec->final, err) < 0 ||
+        jsonx_int(root, "", "points", JSONX_OPTIONAL, 0, INT64_MAX, &rec->points, err) < 0 ||
+        take_text(root, "notice", rec->notice, sizeof rec->notice, err) < 0 ||
         jsonx_array(root, "", "checkpoints", JSONX_OPTIONAL, 0, &rec->checkpoints, err) < 0 ||
         jsonx_object(root, "", "resumed", JSONX_OPTIONAL, &rec->resumed, err) < 0 ||
         jsonx_array(root, "", "artefacts", JSONX_OPTIONAL, 0, &rec->artefacts, err) < 0)

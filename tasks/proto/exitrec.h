@@ -10,7 +10,8 @@
 /* The ms that writing the records may take, beyond a task's grace, before a scheduler kills what is left of the job. */
 #define EXITREC_TAKE_MS 10000
 
-enum exitrec_outcome { EXITREC_SUCCEEDED, EXITREC_FAILED, EXITREC_TIMEOUT, EXITREC_CANCELLED };
+/* EXITREC_DIVERGED: a metric that it reported was NaN or infinite. */
+enum exitrec_outcome { EXITREC_SUCCEEDED, EXITREC_FAILED, EXITREC_TIMEOUT, EXITREC_CANCELLED, EXITREC_DIVERGED };
 
 struct exitrec {
     char job[64];
@@ -21,9 +22,12 @@ struct exitrec {
     bool late;     /* with EXITREC_TIMEOUT: it was started when less than its walltime was left */
     int exit_code; /* -1 where a signal ended it, or it never started */
     int signal;    /* 0 where no signal ended it */
+    bool final;    /* with EXITREC_FAILED: another attempt would end in the same way */
+    int64_t points; /* bytes of its file of points (tasks/proto/points.h); 0: there is none */
     char reason[512]; /* UTF-8; "" where there is nothing to say */
     double user_seconds, system_seconds;
     int64_t max_rss; /* bytes */
+    char notice[256]; /* what was wrong with the metrics that it reported; "" where nothing was */
     /* Set for a task that leaves checkpoints; NULL otherwise. Borrowed from the parsed object, or from the writer. */
     const json_t *checkpoints; /* those that are complete, the newest first (tasks/proto/ckptdir.h) */
     const json_t *resumed;     /* the one that it went on from; NULL: it began afresh */

@@ -116,6 +116,7 @@ const char *exitrec_scan(const char *p, struct exitrec *rec)
 
     memset(rec, 0, offsetof(struct exitrec, reason));
     rec->checkpoints = rec->resumed = rec->artefacts = NULL;
+    rec->notice[0] = '\0';
     p = after(p, "{\"version\":1");
     if (p == NULL || !TAKE("job", take_name(p, rec->job)) || !TAKE("id", take_name(p, rec->id)) ||
         !TAKE("host", take_string(p, rec->host, sizeof rec->host)) || !TAKE("started", take_number(p, &rec->started)) ||

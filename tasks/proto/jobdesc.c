@@ -213,6 +213,51 @@ static int parse_checkpoint(const json_t *root, struct jobdesc_checkpoint *check
     return 0;
 }
 
+static const char *const diverged_names[] = {[JOBDESC_DIVERGED_FAIL] = "fail",
+                                             [JOBDESC_DIVERGED_END] = "end",
+                                             [JOBDESC_DIVERGED_IGNORE] = "ignore"};
+
+const char *jobdesc_diverged_name(enum jobdesc_diverged diverged)
+{
+    return diverged_names[diverged];
+}
+
+int jobdesc_diverged_parse(const char *name, enum jobdesc_diverged *out)
+{
+    for (int i = JOBDESC_DIVERGED_FAIL; i <= JOBDESC_DIVERGED_IGNORE; i++)
+        if (strcmp(diverged_names[i], name) == 0) {
+            *out = (enum jobdesc_diverged)i;
+            return 0;
+        }
+    return -1;
+}
+
+static int parse_metrics(const json_t *root, struct jobdesc_metrics *metrics, struct error *err)
+{
+    static const char at[] = "/metrics";
+    const char *diverged = NULL;
+    const json_t *obj = NULL;
+
+    if (jsonx_object(root, "", "metrics", JSONX_OPTIONAL, &obj, err) < 0)
+        return -1;
+    if (obj == NULL)
+        return 0;
+    metrics->has_least = json_object_get(obj, "at_least") != NULL;
+    metrics->has_most = json_object_get(obj, "at_most") != NULL;
+    if (jsonx_string(obj, at, "file", JSONX_OPTIONAL, &metrics->file, err) < 0 ||
+        jsonx_string(obj, at, "diverged", JSONX_OPTIONAL, &diverged, err) < 0 ||
+        jsonx_string(obj, at, "success", JSONX_OPTIONAL, &metrics->name, err) < 0 ||
+        jsonx_number(obj, at, "at_least", JSONX_OPTIONAL, &metrics->least, err) < 0 ||
+        jsonx_number(obj, at, "at_most", JSONX_OPTIONAL, &metrics->most, err) < 0 ||
+        jsonx_bool(obj, at, "best", JSONX_OPTIONAL, &metrics->best, err) < 0)
+        return -1;
+    if (metrics->file != NULL && !stays_below(metrics->file))
+        return error_at(err, BAD, "/metrics/file", "\"file\" must lie in the task's directory");
+    if (diverged != NULL && jobdesc_diverged_parse(diverged, &metrics->diverged) < 0)
+        return error_at(err, BAD, "/metrics/diverged", "\"diverged\" must be \"fail\", \"end\" or \"ignore\"");
+    return 0;
+}
+
 struct jobdesc *jobdesc_parse(json_t *root, struct error *err)
 {
     struct jobdesc *desc = xcalloc(1, sizeof *desc);
@@ -232,6 +277,7 @@ struct jobdesc *jobdesc_parse(json_t *root, struct error *err)
         read_seconds(root, "", "grace", &desc->grace_ms, err) < 0 ||
         (json_object_get(root, "silence") != NULL && read_seconds(root, "", "silence", &desc->silence_ms, err) < 0) ||
         parse_checkpoint(root, &desc->checkpoint, err) < 0 || parse_artefacts(root, desc, err) < 0 ||
+        parse_metrics(root, &desc->metrics, err) < 0 ||
         jsonx_int(root, "", "restarts", JSONX_OPTIONAL, 0, INT64_MAX, &desc->restarts, err) < 0 ||
         jsonx_bool(root, "", "tmpdir", JSONX_OPTIONAL, &desc->tmpdir, err) < 0 ||
         jsonx_string(root, "", "umask", JSONX_OPTIONAL, &desc->umask, err) < 0 ||

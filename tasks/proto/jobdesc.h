@@ -40,6 +40,18 @@ struct jobdesc_checkpoint {
     int64_t keep;      /* checkpoints to keep of each task */
 };
 
+/* When a task counts as diverged whose metrics are NaN or infinite: where one is at its end, at once, or never. */
+enum jobdesc_diverged { JOBDESC_DIVERGED_FAIL, JOBDESC_DIVERGED_END, JOBDESC_DIVERGED_IGNORE };
+
+/* What tasks report of metrics, and what they must reach. */
+struct jobdesc_metrics {
+    const char *file; /* relative to the task's directory: CSV or JSON lines; NULL: none but $STRETTO_METRICS */
+    enum jobdesc_diverged diverged;
+    const char *name; /* the metric by which success is judged; NULL: none is */
+    bool has_least, has_most, best; /* best: its best value counts, and not the last */
+    double least, most;
+};
+
 struct jobdesc {
     const char *job;
     int64_t ensemble;
@@ -55,6 +67,7 @@ struct jobdesc {
     bool merged; /* the standard error of its tasks goes into the file of their standard output */
     const json_t *artefacts; /* patterns of files below a task's dir that it leaves when it succeeds, or NULL */
     struct jobdesc_checkpoint checkpoint;
+    struct jobdesc_metrics metrics;
     size_t ntasks;
     struct jobdesc_task *tasks;
     json_t *root; /* owns the strings of a parsed descriptor; NULL for one that was put together */
@@ -66,6 +79,9 @@ bool job_name_valid(const char *name);
 /* Returns the number of a signal named "USR1" or "SIGUSR1", 0 where it is none that a task can be warned by. */
 int jobdesc_signal(const char *name);
 const char *jobdesc_signal_name(int number); /* NULL for other numbers */
+
+const char *jobdesc_diverged_name(enum jobdesc_diverged diverged);
+int jobdesc_diverged_parse(const char *name, enum jobdesc_diverged *out); /* 0 or -1 */
 
 /* Parses JSON, and keeps a reference on root. The caller frees the result by jobdesc_free(). */
 struct jobdesc *jobdesc_parse(json_t *root, struct error *err);

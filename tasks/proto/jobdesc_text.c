@@ -31,6 +31,20 @@ static void seconds(struct jobdesc_text *t, const char *key, int64_t ms)
         text_add(&t->text, "%s%" PRId64 ".%03d", key, ms / 1000, (int)(ms % 1000));
 }
 
+static void metrics(struct jobdesc_text *t, const struct jobdesc_metrics *m)
+{
+    if (m->file == NULL && m->diverged == JOBDESC_DIVERGED_FAIL && m->name == NULL)
+        return;
+    string(t, ",\"metrics\":{\"diverged\":", jobdesc_diverged_name(m->diverged));
+    string(t, ",\"file\":", m->file);
+    string(t, ",\"success\":", m->name);
+    if (m->has_least)
+        text_add(&t->text, ",\"at_least\":%.17g", m->least);
+    if (m->has_most)
+        text_add(&t->text, ",\"at_most\":%.17g", m->most);
+    raw(t, m->best ? ",\"best\":true}" : "}");
+}
+
 void jobdesc_begin(struct jobdesc_text *t, const struct jobdesc *desc)
 {
     memset(t, 0, sizeof *t);
@@ -57,6 +71,7 @@ void jobdesc_begin(struct jobdesc_text *t, const struct jobdesc *desc)
         raw(t, ",\"artefacts\":");
         text_json(&t->text, desc->artefacts);
     }
+    metrics(t, &desc->metrics);
     if (desc->restarts > 0)
         number(t, ",\"restarts\":", desc->restarts);
     string(t, ",\"umask\":", desc->umask);

@@ -11,6 +11,9 @@ stretto_run_SOURCES = \
 	tasks/runner/looks.c tasks/runner/looks.h \
 	tasks/runner/machine.c tasks/runner/machine.h \
 	tasks/runner/main.c \
+	tasks/runner/metric_file.c tasks/runner/metric_file.h \
+	tasks/runner/metric_line.c tasks/runner/metric_line.h \
+	tasks/runner/metrics.c tasks/runner/metrics.h \
 	tasks/runner/notifier.c tasks/runner/notifier.h \
 	tasks/runner/oom.c tasks/runner/oom.h \
 	tasks/runner/pilot.c tasks/runner/pilot.h tasks/runner/pilot_jobs.c tasks/runner/pilot_journal.c \
@@ -43,6 +46,11 @@ unit_tests += tests/unit/test_cpus
 tests_unit_test_cpus_SOURCES = tests/unit/test_cpus.c tasks/runner/cpus.c tasks/runner/cpus.h
 tests_unit_test_cpus_CFLAGS = $(unit_cflags)
 tests_unit_test_cpus_LDADD = libcommon.la $(unit_libs)
+unit_tests += tests/unit/test_metrics
+tests_unit_test_metrics_SOURCES = tests/unit/test_metrics.c tasks/runner/metric_file.c tasks/runner/metric_line.c \
+	tasks/runner/metrics.c
+tests_unit_test_metrics_CFLAGS = $(unit_cflags)
+tests_unit_test_metrics_LDADD = libjobproto.la libcommon.la $(unit_libs)
 unit_tests += tests/unit/test_oom
 tests_unit_test_oom_SOURCES = tests/unit/test_oom.c tasks/runner/oom.c tasks/runner/oom.h
 tests_unit_test_oom_CFLAGS = $(unit_cflags)
@@ -50,7 +58,7 @@ tests_unit_test_oom_LDADD = $(unit_libs)
 unit_tests += tests/unit/test_runner_time
 tests_unit_test_runner_time_SOURCES = tests/unit/test_runner_time.c \
 	tasks/runner/answer.c tasks/runner/artefacts.c tasks/runner/results.c tasks/runner/checkpoints.c tasks/runner/deadline.c tasks/runner/leftovers.c tasks/runner/looker.c \
-	tasks/runner/looks.c tasks/runner/oom.c tasks/runner/records.c tasks/runner/restarts.c tasks/runner/run.c tasks/runner/runlog.c tasks/runner/silence.c \
+	tasks/runner/looks.c tasks/runner/metric_file.c tasks/runner/metric_line.c tasks/runner/metrics.c tasks/runner/oom.c tasks/runner/records.c tasks/runner/restarts.c tasks/runner/run.c tasks/runner/runlog.c tasks/runner/silence.c \
 	tasks/runner/task.c tasks/runner/watch.c
 tests_unit_test_runner_time_CFLAGS = $(unit_cflags)
 tests_unit_test_runner_time_LDADD = libjobproto.la $(unit_libs) $(SODIUM_LIBS)

@@ -169,7 +169,7 @@ static void start_tasks(struct run *r)
  * waits a little for the signal. Only the runner, or a person, tells tasks of the daemon's local jobs to end. */
 static bool is_held(const struct run *r, const struct task *t)
 {
-    if (r->stop != STOP_NONE || t->silent != SILENT_NOT || r->restarts.wanted)
+    if (r->stop != STOP_NONE || t->silent != SILENT_NOT || t->diverging || r->restarts.wanted)
         return false;
     if (task_died_as_told(t))
         return true;
@@ -330,6 +330,28 @@ static void end_silent(struct run *r, int64_t now)
     }
 }
 
+/* Reads on what tasks report of metrics, and ends those that have diverged if the spec says so. Returns when to read
+ * on. */
+static int64_t follow_metrics(struct run *r, int64_t now)
+{
+    int64_t due = INT64_MAX;
+
+    for (size_t i = 0; i < r->ntasks; i++) {
+        struct task *t = &r->tasks[i];
+
+        if (t->pid <= 0 || t->metrics == NULL)
+            continue;
+        metrics_work(t->metrics, r->job->machine->unix_ms(), now);
+        due = earlier(due, metrics_due(t->metrics));
+        if (t->diverging || r->stop != STOP_NONE || !metrics_diverged(t->metrics, false, NULL, 0))
+            continue;
+        t->diverging = true;
+        log_info("task %s has diverged: told to end", t->desc->id);
+        leftovers_end_running(&r->leftovers, t, now);
+    }
+    return due;
+}
+
 /* Checks whether the daemon has given the job up, by taking the places of all exit records that are not written yet. It
  * checks rarely: the daemon is slow to do so, a file system may be slow to show it, and the runners of a whole cluster
  * check. */
@@ -425,7 +447,7 @@ static void start_again(struct run *r)
 static void loop(struct run *r, int64_t give_up_after)
 {
     for (;;) {
-        int64_t now = r->job->machine->monotonic_ms(), until, held;
+        int64_t now = r->job->machine->monotonic_ms(), until, held, metrics;
         bool children = reap(r, now); /* before the clock is read, so that a task that ended in time counts so */
 
         if (!children && r->left == 0 && r->restarts.wanted) {
@@ -448,6 +470,7 @@ static void loop(struct run *r, int64_t give_up_after)
         if (r->rank_failed)
             stop_job(r, STOP_RANK, now);
         held = release_held(r, now);
+        metrics = follow_metrics(r, now);
         looks_work(&r->looks, now);
         artefacts_work(&r->artefacts);
         records_work(r->records, give_up_after);
@@ -460,6 +483,7 @@ static void loop(struct run *r, int64_t give_up_after)
         }
         tell(r);
         until = earlier(earlier(records_due(r->records), r->keep_log), earlier(looks_due(&r->looks), held));
+        until = earlier(until, metrics);
         if (children)
             until = earlier(until, earlier(earlier(r->kill_at, r->term_at), leftovers_due(&r->leftovers)));
         if (r->stop == STOP_NONE && r->left > 0)

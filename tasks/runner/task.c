@@ -179,6 +179,33 @@ bool task_looks_whole(const struct task *t)
     return t->rec.exit_code == 0 && (t->desc->success_file == NULL || success_file_there(t));
 }
 
+/* Decides by the metrics that the task reported, where its exit status, and the file that it must leave, say that it
+ * has succeeded. Returns whether it has. */
+static bool has_reached(struct task *t)
+{
+    struct exitrec *rec = &t->rec;
+    enum metrics_verdict verdict =
+        t->metrics != NULL ? metrics_judge(t->metrics, rec->reason, sizeof rec->reason) : METRICS_REACHED;
+
+    rec->outcome = verdict == METRICS_REACHED ? EXITREC_SUCCEEDED : EXITREC_FAILED;
+    rec->final = verdict == METRICS_MISSED;
+    return verdict == METRICS_REACHED;
+}
+
+/* Reads the last metrics of the task. Returns whether it has diverged. */
+static bool has_diverged(struct task *t)
+{
+    struct exitrec *rec = &t->rec;
+
+    if (t->metrics == NULL)
+        return false;
+    metrics_end(t->metrics, t->job->machine->unix_ms());
+    rec->points = metrics_size(t->metrics);
+    metrics_notice(t->metrics, rec->notice, sizeof rec->notice);
+    return (t->why == STOP_NONE || t->why == STOP_TIMEOUT) && t->silent == SILENT_NOT &&
+           metrics_diverged(t->metrics, true, rec->reason, sizeof rec->reason);
+}
+
 bool task_leaves_checkpoints(const struct task *t)
 {
     return t->checkpoints.desc != NULL;
@@ -210,6 +237,10 @@ void task_conclude(struct task *t)
 
     t->ended = true;
     rec->checkpoints = t->checkpoints.whole;
+    if (has_diverged(t)) {
+        rec->outcome = EXITREC_DIVERGED;
+        return;
+    }
     if (directory_was_removed(t) && t->why == STOP_NONE) {
         rec->outcome = EXITREC_FAILED;
         snprintf(rec->reason, sizeof rec->reason, "its directory was removed while it ran");
@@ -218,7 +249,8 @@ void task_conclude(struct task *t)
     /* After a task was told to end, its exit status 0 proves nothing, since programs that stop early exit with 0, too.
      * Only its success_file proves that it succeeded. */
     if (exited_0 && (t->desc->success_file ? success_file_there(t) : zero_is_success(t))) {
-        rec->outcome = EXITREC_SUCCEEDED;
+        if (!has_reached(t))
+            add_last_line(t);
         return;
     }
     if (t->why == STOP_TIMEOUT || (t->why == STOP_NONE && t->silent == SILENT_NOT && is_out_of_time(t, exited_0)))
@@ -233,4 +265,5 @@ void task_fini(struct task *t)
 {
     json_decref(t->artefacts);
     checkpoints_fini(&t->checkpoints);
+    metrics_destroy(t->metrics);
 }

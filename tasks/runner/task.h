@@ -6,6 +6,7 @@
 #include "tasks/runner/checkpoints.h"
 #include "tasks/runner/cpus.h"
 #include "tasks/runner/machine.h"
+#include "tasks/runner/metrics.h"
 
 #include <stdbool.h>
 #include <sys/resource.h>
@@ -62,6 +63,8 @@ struct task {
     bool warned; /* it was warned that the end is near */
     enum silent silent;
     json_t *artefacts; /* those in its record; NULL: none */
+    struct metrics *metrics; /* NULL: it is no member, or was never started */
+    bool diverging;          /* the runner ended it, since a metric was NaN or infinite */
     struct exitrec rec; /* valid when it has ended */
 };
 

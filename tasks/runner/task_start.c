@@ -71,6 +71,14 @@ static void set_alive(struct environment *env, const struct task *t)
     free(path);
 }
 
+static void set_metrics(struct environment *env, const struct task *t)
+{
+    char *path = xasprintf("%s/" METRICS_FILE, t->desc->dir);
+
+    environment_set(env, "STRETTO_METRICS", path);
+    free(path);
+}
+
 /* Names the memory to a rank that outlives its process. A path leads through launchers, which close descriptors. */
 static void set_memory(struct environment *env, const struct task *t)
 {
@@ -109,6 +117,8 @@ static struct environment *make_environment(const struct task *t)
 
     environment_set(env, "STRETTO_JOB", t->job->desc->job);
     environment_set(env, "STRETTO_TASK", t->mark);
+    if (t->job->desc->kind == JOBDESC_MEMBERS)
+        set_metrics(env, t);
     if (t->job->tmpdir != NULL)
         environment_set(env, "STRETTO_TMPDIR", t->job->tmpdir);
     snprintf(number, sizeof number, "%lld", (long long)t->desc->ntasks);
@@ -271,6 +281,8 @@ static int try_start(struct task *t, struct error *err)
     if (checkpoints_begin(&t->checkpoints, t->job->desc, t->desc, err) < 0)
         goto out;
     watch_checkpoints(t);
+    if (t->job->desc->kind == JOBDESC_MEMBERS)
+        t->metrics = metrics_create(t->job->desc, t->desc, t->job->machine->unix_ms(), t->job->machine->monotonic_ms());
     resume = t->checkpoints.resume;
     t->rec.resumed = t->checkpoints.resumed;
     if (resume != NULL)

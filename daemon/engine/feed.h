@@ -1,0 +1,14 @@
+/* Points of metrics that members report: reading the files in which their runners hand them over. */
+#ifndef DAEMON_ENGINE_FEED_H
+#define DAEMON_ENGINE_FEED_H
+#include "daemon/engine/internal.h"
+
+/* Begins to read the files of a job that runs; ends it for a job that is freed. */
+void feed_begin(struct engine *engine, struct live_job *job);
+void feed_end(struct engine *engine, struct live_job *job);
+
+/* Notes how large the exit record says that the slot's file is. Returns whether some of it is still to be read. */
+bool feed_lacks(struct slot *slot, int64_t size);
+/* Reads what slots lack. job_points_read() is called afterwards. */
+void feed_rest(struct engine *engine, struct live_job *job);
+#endif

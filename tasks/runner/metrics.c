@@ -1,0 +1,350 @@
+#include "tasks/runner/metrics.h"
+
+#include "common/log.h"
+#include "common/text.h"
+#include "common/xalloc.h"
+#include "tasks/runner/metric_file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define PAUSE_MIN_MS 1000
+#define PAUSE_MAX_MS 8000               /* between two looks at files in which nothing is new */
+#define LOOK_MAX ((int64_t)4 << 20)     /* bytes that one look reads */
+#define ATTEMPT_MAX ((int64_t)4 << 30)  /* bytes that are read of an attempt */
+#define PENDING_MAX ((size_t)16 << 20)  /* bytes of points that wait while they cannot be written */
+#define WHOLE 8192                      /* points of a series that are handed on one by one; then ever more are merged */
+#define TIME_MAX_MS INT64_C(4102444800000) /* in the year 2100 */
+
+struct series {
+    char name[POINTS_NAME_MAX + 1];
+    int64_t count, width;
+    struct points_point open; /* being filled; its count is 0 where there is none */
+    int64_t step, time_ms;    /* of the last point */
+    double last, min, max;
+    bool diverged; /* it has had a value that is not finite */
+};
+
+struct metrics {
+    const struct jobdesc_metrics *desc;
+    struct metric_file files[2];
+    size_t n_files;
+    struct series series[POINTS_SERIES_MAX];
+    size_t n, last; /* last: the one that was found last */
+    int64_t started_ms, unix_ms;
+    int64_t due, pause_ms;
+    int64_t read; /* bytes */
+    char *path;   /* of the points */
+    int64_t handed; /* bytes of it */
+    struct text pending;
+    bool troubled; /* the last write failed */
+    int64_t unnamed; /* values of series beyond the limit */
+    int64_t lost;    /* lines of points that could not be written */
+};
+
+struct metrics *metrics_create(const struct jobdesc *job, const struct jobdesc_task *task, int64_t unix_ms,
+                               int64_t now_ms)
+{
+    struct metrics *m = xcalloc(1, sizeof *m);
+
+    m->desc = &job->metrics;
+    m->started_ms = unix_ms;
+    m->pause_ms = PAUSE_MIN_MS;
+    m->due = now_ms + m->pause_ms;
+    m->path = xasprintf("%s/" POINTS_FILE, task->dir);
+    metric_file_init(&m->files[m->n_files++], xasprintf("%s/" METRICS_FILE, task->dir), METRICS_FILE, false);
+    if (job->metrics.file != NULL)
+        metric_file_init(&m->files[m->n_files++], xasprintf("%s/%s", task->dir, job->metrics.file), job->metrics.file,
+                         true);
+    return m;
+}
+
+void metrics_destroy(struct metrics *m)
+{
+    if (m == NULL)
+        return;
+    for (size_t i = 0; i < m->n_files; i++)
+        metric_file_fini(&m->files[i]);
+    free(m->pending.data);
+    free(m->path);
+    free(m);
+}
+
+/* Both prefer a number to NaN. */
+static double least(double a, double b)
+{
+    return isnan(a) || b < a ? b : a;
+}
+
+static double greatest(double a, double b)
+{
+    return isnan(a) || b > a ? b : a;
+}
+
+static struct series *find(struct metrics *m, const char *name)
+{
+    struct series *s;
+
+    if (m->last < m->n && strcmp(m->series[m->last].name, name) == 0)
+        return &m->series[m->last];
+    for (size_t i = 1; i <= m->n; i++) { /* lines mostly have the same names in the same order */
+        size_t at = (m->last + i) % m->n;
+
+        if (strcmp(m->series[at].name, name) == 0) {
+            m->last = at;
+            return &m->series[at];
+        }
+    }
+    if (m->n == POINTS_SERIES_MAX)
+        return NULL;
+    m->last = m->n;
+    s = &m->series[m->n++];
+    *s = (struct series){.width = 1, .last = NAN, .min = NAN, .max = NAN};
+    strcpy(s->name, name);
+    return s;
+}
+
+static void hand_on(struct metrics *m, struct series *s)
+{
+    char line[POINTS_LINE_MAX];
+
+    if (s->open.count == 0)
+        return;
+    if (m->pending.size > PENDING_MAX)
+        m->lost++;
+    else
+        text_put(&m->pending, line, points_write(line, s->name, &s->open));
+    s->open.count = 0;
+}
+
+/* Returns the area under the curve from the last point of the series to this one. */
+static double area_to(const struct series *s, double value, int64_t time_ms)
+{
+    double area = (value + s->last) / 2 * (double)(time_ms - s->time_ms) / 1000;
+
+    return s->count > 0 && time_ms > s->time_ms && isfinite(area) ? area : 0;
+}
+
+static void merge(struct points_point *open, const struct points_point *p)
+{
+    open->last_step = p->step;
+    open->last_time_ms = p->time_ms;
+    open->count++;
+    open->not_finite += p->not_finite;
+    open->last = p->last;
+    open->min = least(open->min, p->min);
+    open->max = greatest(open->max, p->max);
+    open->area = isfinite(open->area + p->area) ? open->area + p->area : open->area;
+}
+
+static void add(struct metrics *m, struct series *s, int64_t step, int64_t time_ms, double value)
+{
+    double finite = isfinite(value) ? value : NAN;
+    bool goes_on = s->count > 0 && step > s->step;
+    struct points_point p = {
+        step, step, time_ms, time_ms, 1, !isfinite(value), value, value, finite, finite, 0};
+
+    if (goes_on)
+        p.area = area_to(s, value, time_ms);
+    else
+        hand_on(m, s); /* the daemon drops what this point replaces */
+    if (s->count >= WHOLE * s->width)
+        s->width *= 2;
+    if (s->open.count > 0)
+        merge(&s->open, &p);
+    else
+        s->open = p;
+    if (s->open.count >= s->width)
+        hand_on(m, s);
+    s->count++;
+    s->step = step;
+    s->time_ms = time_ms;
+    s->last = value;
+    s->min = least(s->min, value);
+    s->max = greatest(s->max, value);
+    s->diverged = s->diverged || !isfinite(value);
+}
+
+static int64_t time_of(const struct metrics *m, double time)
+{
+    double ms = time < METRIC_TIME_EPOCH ? (double)m->started_ms + time * 1000 : time * 1000;
+
+    return ms >= 0 && ms <= (double)TIME_MAX_MS ? (int64_t)ms : m->unix_ms; /* also where it is NaN */
+}
+
+static void take_line(void *arg, const struct metric_line *line)
+{
+    struct metrics *m = arg;
+    int64_t time_ms = time_of(m, line->time);
+
+    for (size_t i = 0; i < line->n; i++) {
+        struct series *s = find(m, line->values[i].name);
+        double value = line->values[i].value;
+
+        if (s == NULL) {
+            m->unnamed++;
+            continue;
+        }
+        if (strcmp(s->name, POINTS_PROGRESS) == 0 && !(value >= 0 && value <= 1))
+            continue;
+        add(m, s, line->has_step ? line->step : s->count, time_ms, value);
+    }
+}
+
+/* Appends what waits to the file of points. What was written in part is written again in its place. */
+static void write_pending(struct metrics *m)
+{
+    ssize_t n = 0;
+    size_t done;
+    int fd;
+
+    if (m->pending.size == 0)
+        return;
+    fd = open(m->path, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+    for (done = 0; fd >= 0 && done < m->pending.size; done += (size_t)n) {
+        n = pwrite(fd, m->pending.data + done, m->pending.size - done, m->handed + (int64_t)done);
+        if (n < 0 && errno == EINTR)
+            n = 0;
+        else if (n < 0)
+            break;
+    }
+    if (fd < 0 || done < m->pending.size) {
+        if (!m->troubled)
+            log_warn("%s: %s; metrics wait", m->path, strerror(errno));
+        m->troubled = true;
+    } else {
+        m->troubled = false;
+        m->handed += (int64_t)m->pending.size;
+        m->pending.size = 0;
+    }
+    if (fd >= 0)
+        close(fd);
+}
+
+/* Reads what is new in all files; returns whether there was anything. */
+static bool look(struct metrics *m, bool ended)
+{
+    bool any = false;
+
+    for (size_t i = 0; i < m->n_files; i++) {
+        int64_t n = m->read < ATTEMPT_MAX ? metric_file_read(&m->files[i], LOOK_MAX, ended, take_line, m) : 0;
+
+        m->read += n;
+        any = any || n > 0;
+    }
+    return any;
+}
+
+void metrics_work(struct metrics *m, int64_t unix_ms, int64_t now_ms)
+{
+    if (now_ms < m->due)
+        return;
+    m->unix_ms = unix_ms;
+    if (look(m, false))
+        m->pause_ms = PAUSE_MIN_MS;
+    else
+        m->pause_ms = m->pause_ms * 2 < PAUSE_MAX_MS ? m->pause_ms * 2 : PAUSE_MAX_MS;
+    write_pending(m);
+    m->due = now_ms + m->pause_ms;
+}
+
+int64_t metrics_due(const struct metrics *m)
+{
+    return m->due;
+}
+
+void metrics_end(struct metrics *m, int64_t unix_ms)
+{
+    m->unix_ms = unix_ms;
+    while (look(m, true)) {
+    }
+    for (size_t i = 0; i < m->n; i++)
+        hand_on(m, &m->series[i]);
+    write_pending(m);
+}
+
+static const char *word_for(double value)
+{
+    return isnan(value) ? "NaN" : value > 0 ? "infinite" : "minus infinite";
+}
+
+bool metrics_diverged(const struct metrics *m, bool ended, char *why, size_t size)
+{
+    if (m->desc->diverged == JOBDESC_DIVERGED_IGNORE)
+        return false;
+    for (size_t i = 0; i < m->n; i++) {
+        const struct series *s = &m->series[i];
+        bool at_last = ended && s->count > 0 && !isfinite(s->last);
+        bool before = s->diverged && m->desc->diverged == JOBDESC_DIVERGED_END;
+
+        if (!at_last && !before)
+            continue;
+        if (why != NULL && at_last)
+            snprintf(why, size, "%s was %s at its last step, %lld", s->name, word_for(s->last),
+                     (long long)s->step);
+        else if (why != NULL)
+            snprintf(why, size, "%s was NaN or infinite", s->name);
+        return true;
+    }
+    return false;
+}
+
+enum metrics_verdict metrics_judge(const struct metrics *m, char *why, size_t size)
+{
+    const struct jobdesc_metrics *desc = m->desc;
+    const struct series *s = NULL;
+    double value;
+
+    if (desc->name == NULL)
+        return METRICS_REACHED;
+    for (size_t i = 0; i < m->n; i++)
+        if (strcmp(m->series[i].name, desc->name) == 0 && m->series[i].count > 0)
+            s = &m->series[i];
+    if (s == NULL) {
+        snprintf(why, size, "it reported no metric \"%s\"", desc->name);
+        return METRICS_ABSENT;
+    }
+    value = !desc->best ? s->last : desc->has_least ? s->max : s->min;
+    if ((!desc->has_least || value >= desc->least) && (!desc->has_most || value <= desc->most)) {
+        if (!isnan(value))
+            return METRICS_REACHED;
+    }
+    snprintf(why, size, "%s was %.6g %s, %s %g", s->name, value, desc->best ? "at best" : "at last",
+             desc->has_least && !(value >= desc->least) ? "below" : "above",
+             desc->has_least && !(value >= desc->least) ? desc->least : desc->most);
+    return METRICS_MISSED;
+}
+
+int64_t metrics_size(const struct metrics *m)
+{
+    return m->handed;
+}
+
+void metrics_notice(const struct metrics *m, char *out, size_t size)
+{
+    size_t len = 0;
+
+    out[0] = '\0';
+    for (size_t i = 0; i < m->n_files && len < size; i++) {
+        const struct metric_file *f = &m->files[i];
+
+        if (f->wrong > 0)
+            len += (size_t)snprintf(out + len, size - len, "%s%lld line%s of %.60s %s no metrics, the first at %s",
+                                    len > 0 ? "; " : "", (long long)f->wrong, f->wrong == 1 ? "" : "s", f->name,
+                                    f->wrong == 1 ? "is" : "are", f->first_wrong);
+    }
+    if (m->unnamed > 0 && len < size)
+        len += (size_t)snprintf(out + len, size - len, "%s%lld values have names beyond the first %d",
+                                len > 0 ? "; " : "", (long long)m->unnamed, POINTS_SERIES_MAX);
+    if (m->read >= ATTEMPT_MAX && len < size)
+        len += (size_t)snprintf(out + len, size - len, "%sonly the first %lld GiB of metrics were read",
+                                len > 0 ? "; " : "", (long long)(ATTEMPT_MAX >> 30));
+    if ((m->lost > 0 || m->pending.size > 0) && len < size)
+        snprintf(out + len, size - len, "%spoints are lost, since %.100s could not be written", len > 0 ? "; " : "",
+                 m->path);
+}

@@ -1,0 +1,42 @@
+/* The metrics that a task reports in files: those of $STRETTO_METRICS, and a file that its program writes anyway. The
+ * runner reads on in them as they grow, and hands points on to the daemon in the file "points" (tasks/proto/points.h).
+ * A task decides with them, at its end, whether it has diverged, and whether it has reached what the spec asks for. */
+#ifndef TASKS_RUNNER_METRICS_H
+#define TASKS_RUNNER_METRICS_H
+#include "tasks/proto/jobdesc.h"
+#include "tasks/proto/points.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define METRICS_FILE "metrics.jsonl" /* what $STRETTO_METRICS names, in the task's directory */
+
+struct metrics; /* of a task */
+
+/* Begins with a task that starts at this Unix time. */
+struct metrics *metrics_create(const struct jobdesc *job, const struct jobdesc_task *task, int64_t unix_ms,
+                               int64_t now_ms);
+void metrics_destroy(struct metrics *m); /* NULL is allowed */
+
+/* Reads what is new, if it is time to, and hands it on. */
+void metrics_work(struct metrics *m, int64_t unix_ms, int64_t now_ms);
+int64_t metrics_due(const struct metrics *m); /* by the monotonic clock */
+
+/* Reads the rest, since the task has ended, and hands it on. */
+void metrics_end(struct metrics *m, int64_t unix_ms);
+
+/* Tells whether the task has diverged: one of its metrics is NaN or infinite at its end; or, while it runs, has been
+ * so, if the spec ends it then. `why`, if it is not NULL, gets a phrase. */
+bool metrics_diverged(const struct metrics *m, bool ended, char *why, size_t size);
+
+enum metrics_verdict { METRICS_REACHED, METRICS_MISSED, METRICS_ABSENT };
+
+/* Tells whether the task has reached the value that the spec asks for; `why` gets a phrase where it has not. */
+enum metrics_verdict metrics_judge(const struct metrics *m, char *why, size_t size);
+
+int64_t metrics_size(const struct metrics *m); /* bytes of the file of points */
+
+/* Writes what was wrong with the reported metrics; "" where nothing was. */
+void metrics_notice(const struct metrics *m, char *out, size_t size);
+
+#endif

@@ -1,0 +1,114 @@
+#!/usr/bin/env bash
+# Metrics of members: every way to report them, what is kept and told of them, what success is judged by, and that a daemon
+# that is killed at any time loses and doubles no point.
+. "${srcdir:-.}/tests/t/lib.sh"
+
+cat >"$T/member" <<'X'
+#!/usr/bin/env bash
+set -eu
+case $STRETTO_MEMBER in
+0)	for i in 0 1 2 3; do echo "{\"step\": $i, \"loss\": $((8 - i)).5, \"accuracy\": 0.$((6 + i)), \"time\": $((1769860000 + i))}"; done >>"$STRETTO_METRICS"
+	echo '{"progress": 0.25}' >>"$STRETTO_METRICS"
+	printf '{"progress": 1}' >>"$STRETTO_METRICS" ;; # without a newline
+1)	printf 'epoch,time,loss,accuracy\n0,0.5,3,0.1\n1,1.5,,0.9\n2,2.5,nan,0.8\n3,3.5,1,0.8\n' >log.csv ;;
+2)	for v in 3 2 NaN; do echo "{\"name\": \"loss\", \"value\": $v}"; done >>"$STRETTO_METRICS"
+	echo '{"accuracy": 0.99}' >>"$STRETTO_METRICS" ;;
+3)	echo '{"accuracy": 0.5, "loss": 2}' >>"$STRETTO_METRICS" ;;
+4)	exit 0 ;;
+5)	{ echo 'no json'; echo '{"loss": }'; head -c 100000 /dev/zero | tr '\0' x; echo; echo '{"loss": 0.25, "accuracy": 0.8}'
+	  printf '{"": 1}\n{"\\u0000": 1}\n{"a\\u0007b": 2, "loss": 3}\n'; } >>"$STRETTO_METRICS" ;;
+esac
+X
+chmod +x "$T/member"
+jq -n --arg m "$T/member" '{name: "metrics", members: {command: [$m], parameters: {grid: {x: [0, 1, 2, 3, 4, 5]}}, retries: 1,
+	metrics: {file: "log.csv"}, success: {metric: "accuracy", at_least: 0.74}}, width: 6}' >"$T/spec.json"
+start_daemon
+id=$(submit "$T/spec.json")
+ok "it ends" wait_ensemble "$id" 60
+v1=/v1/ensembles/$id/members
+api GET "$v1?metrics=loss,accuracy" >"$T/members"
+is "$(jq -c '.members[] | [.index, .state, .attempts, .reason]' "$T/members")" '[0,"succeeded",1,null]
+[1,"succeeded",1,null]
+[2,"failed",1,"loss was NaN at its last step, 2"]
+[3,"failed",1,"accuracy was 0.5 at last, below 0.74"]
+[4,"failed",2,"it reported no metric \"accuracy\""]
+[5,"succeeded",1,null]' "exit status 0 is success only with the metric; what would end in the same way is not tried again"
+is "$(jq -c '.members[] | [(.metrics | .loss, .accuracy | (.last, .min, .max, .area, .points, .not_finite)), .progress]' "$T/members")" \
+	'[5.5,5.5,8.5,21,4,0,0.9,0.6,0.9,2.25,4,0,1]
+[1,1,3,0,3,1,0.8,0.1,0.9,2.1500000000000004,4,0,null]
+[null,2,3,0,3,1,0.99,0.99,0.99,0,1,0,null]
+[2,2,2,0,1,0,0.5,0.5,0.5,0,1,0,null]
+[null,null,null,null,null,null,null,null,null,null,null,null,null]
+[0.25,0.25,0.25,0,1,0,0.8,0.8,0.8,0,1,0,null]' "figures of each series are told in lists"
+is "$(api GET "$v1?sort=metric:loss" | jq -c '[.members[].index]')" "[5,1,3,0,2,4]" "members are sorted by the last value, NaN and none last"
+is "$(api GET "$v1?sort=metric:loss&order=desc&limit=4" | jq -c '[.members[].index]')" "[0,3,1,5]" "and the other way round"
+is "$(api GET "$v1/5" | jq -r '.attempts[0].notice')" \
+	"6 lines of metrics.jsonl are no metrics, the first at line 1: it is no JSON object" "what is no metric is told once"
+is "$(api GET "/v1/ensembles/$id/failures" | jq -c '[.failures[] | [.outcome, .members]] | sort')" \
+	'[["diverged",1],["failed",1],["failed",1]]' "diverged is a cause of its own"
+is "$(api GET "$v1/1/metrics?name=loss" | jq -c '[.series.loss.buckets[] | [.step, .last, .not_finite, .attempt]]')" \
+	"[[0,3,0,1],[2,null,1,1],[3,1,0,1]]" "a series has its points"
+
+# The command
+is "$(stretto metrics "$id.0" --csv loss)" "name,step,attempt,time,value,count,min,max
+loss,0,1,2026-01-31T11:46:40.000Z,8.5,1,8.5,8.5
+loss,1,1,2026-01-31T11:46:41.000Z,7.5,1,7.5,7.5
+loss,2,1,2026-01-31T11:46:42.000Z,6.5,1,6.5,6.5
+loss,3,1,2026-01-31T11:46:43.000Z,5.5,1,5.5,5.5" "stretto metrics exports the points of a member"
+is "$(stretto members "$id" --sort loss | awk '{ print $1, $4, $5 }')" "index done loss
+5 - 0.25
+1 - 1
+3 - 2
+0 100% 5.5
+2 - NaN
+4 - -" "stretto members sorts by a metric and shows it"
+is "$(stretto metrics "$id.4" loss 2>&1)" "stretto: member $id.4 has reported no metric \"loss\" (no_metric)" "a metric that is not there is told"
+
+like "$(stretto status "$id")" "diverged   1
+.*attempt 1 of $id.2 diverged: loss was NaN" "so it is in the status"
+
+# By the library; and one that has diverged is ended at once
+cat >"$T/py" <<'X'
+#!/usr/bin/env python3
+import time
+import stretto
+for step in range(3):
+    stretto.metric("lö", step, step / 2)
+stretto.progress(1, 2)
+stretto.metric("lö", 3, float("nan"))
+time.sleep(100000)
+X
+chmod +x "$T/py"
+jq -n --arg c "$builddir/tests/t/metric-member" --arg p "$T/py" '{name: "library", members: {command: ["sh", "-c", "exec {program}"],
+	parameters: {grid: {program: [$c, $p]}}, diverged: "end"}, width: 2}' >"$T/spec.json"
+id=$(submit "$T/spec.json")
+ok "what would run for ever ends" wait_ensemble "$id" 60
+is "$(api GET "/v1/ensembles/$id/members?metrics=*" | jq -c '.members[] | [.state, .attempts, .progress, (.metrics | del(.progress) | to_entries[] | [.key, .value.points, .value.last])]')" \
+	'["failed",1,1,["a \"loss\"",4,0.25]]
+["failed",1,0.5,["lö",4,null]]' "programs report by the library, and end where they have diverged"
+is "$(api GET "/v1/ensembles/$id/members/1" | jq -c '.attempts[0] | [.outcome, .reason]')" \
+	'["diverged","lö was NaN at its last step, 3"]' "the attempt tells why"
+
+# kill -9 of the daemon, again and again, while points come
+cat >"$T/long" <<'X'
+#!/usr/bin/env bash
+for part in 1 2 3 4; do
+	for i in $(seq 100); do echo "{\"step\": $((100 * part + i)), \"loss\": $i}"; done >>"$STRETTO_METRICS"
+	until [ -e "$1.$part" ]; do sleep 0.05; done
+done
+X
+chmod +x "$T/long"
+jq -n --arg c "$T/long" --arg go "$T/go" '{name: "long", members: {command: [$c, $go], parameters: {grid: {x: [1, 2]}}}, width: 2}' >"$T/spec.json"
+id=$(submit "$T/spec.json")
+points() { api GET "/v1/ensembles/$id/members/$1" | jq '.metrics.loss.points // 0'; }
+has() { [ "$(points 0)" -ge "$1" ]; }
+for part in 1 2 3 4; do
+	[ $((part % 2)) = 0 ] || ok "points come while it runs" wait_for 60 "has $((100 * part))"
+	kill_daemon
+	: >"$T/go.$part"
+	start_daemon
+done
+ok "it ends" wait_ensemble "$id" 60
+is "$(points 0) $(points 1)" "400 400" "no point is lost, and none is there twice"
+is "$(api GET "/v1/ensembles/$id/members/1/points?name=loss" | jq -c '[.points[].step] == [range(101; 501)]')" true "each is the one that was reported"
+done_testing

@@ -1,0 +1,364 @@
+/* What a runner takes from the files in which programs report metrics: lines of all forms, hostile ones too, what is handed on of
+ * them, and what they say about the end of a task. */
+#include "tasks/proto/points.h"
+#include "tasks/runner/metric_line.h"
+#include "tasks/runner/metrics.h"
+
+#include "common/files.h"
+#include "tests/unit/unit.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define UNIX_MS 1769860000000
+
+static char dir[64];
+static struct jobdesc job;
+static struct metrics *metrics;
+static int64_t now = 1000;
+
+static int set_up(void **state)
+{
+    struct jobdesc_task task = {.dir = dir};
+
+    snprintf(dir, sizeof dir, "/tmp/stretto-test-XXXXXX");
+    assert_non_null(mkdtemp(dir));
+    metrics = metrics_create(&job, &task, UNIX_MS, now);
+    return 0;
+}
+
+static int set_up_csv(void **state)
+{
+    job = (struct jobdesc){.metrics = {.file = "log.csv", .name = "accuracy", .has_least = true, .least = 0.74}};
+    return set_up(state);
+}
+
+static int set_up_end(void **state)
+{
+    job = (struct jobdesc){.metrics = {.diverged = JOBDESC_DIVERGED_END, .name = "loss", .has_most = true, .most = 1, .best = true}};
+    return set_up(state);
+}
+
+static int set_up_plain(void **state)
+{
+    job = (struct jobdesc){0};
+    return set_up(state);
+}
+
+static int tear_down(void **state)
+{
+    char rm[128];
+
+    metrics_destroy(metrics);
+    snprintf(rm, sizeof rm, "rm -rf '%s'", dir);
+    return system(rm);
+}
+
+static void write_to(const char *name, const char *mode, const char *text)
+{
+    char path[128];
+    FILE *file;
+
+    snprintf(path, sizeof path, "%s/%s", dir, name);
+    file = fopen(path, mode);
+    assert_non_null(file);
+    assert_int_equal(fwrite(text, 1, strlen(text), file), strlen(text));
+    fclose(file);
+}
+
+static void report(const char *text)
+{
+    write_to(METRICS_FILE, "a", text);
+}
+
+static void work(void)
+{
+    now += 60000;
+    metrics_work(metrics, UNIX_MS + now, now);
+}
+
+/* All points that were handed on. */
+static struct {
+    struct points_point p[30000];
+    char names[30000][POINTS_NAME_MAX + 1];
+    int n;
+} got;
+
+static void read_points(void)
+{
+    char path[128], *text = NULL;
+    struct error err;
+    size_t size;
+
+    got.n = 0;
+    snprintf(path, sizeof path, "%s/" POINTS_FILE, dir);
+    if (file_read(path, 64 << 20, &text, &size, &err) < 0)
+        return;
+    assert_int_equal((int64_t)size, metrics_size(metrics));
+    for (const char *line = text, *end; (end = strchr(line, '\n')) != NULL; line = end + 1, got.n++) {
+        assert_true(got.n < 30000);
+        if (points_read(line, end, got.names[got.n], &got.p[got.n]) < 0)
+            fail_msg("not a line of points: %.*s", (int)(end - line), line);
+    }
+    free(text);
+}
+
+static struct metric_line line;
+static const char *why;
+
+static int json(const char *text)
+{
+    why = NULL;
+    return metric_line_json(text, strlen(text), &line, &why);
+}
+
+static void lines_of_json_have_two_forms(void **state)
+{
+    assert_int_equal(json("{\"name\": \"loss\", \"step\": 10, \"value\": 0.5}"), 0);
+    assert_true(line.n == 1 && line.has_step && line.step == 10 && line.values[0].value == 0.5 && isnan(line.time));
+    assert_string_equal(line.values[0].name, "loss");
+    assert_int_equal(json(" {\"step\":3,\"a\":1e-3 , \"b\":-Infinity,\"c\":NaN, \"d\": null, \"time\": 5.5}\r"), 0);
+    assert_true(line.n == 4 && line.step == 3 && line.time == 5.5);
+    assert_true(line.values[0].value == 1e-3 && line.values[1].value == -INFINITY && isnan(line.values[2].value) && isnan(line.values[3].value));
+    assert_int_equal(json("{\"epoch\": 7, \"loss\": \"nan\", \"who\": \"me\", \"on\": true, \"deep\": {\"x\": [1, {\"y\": 2}]}}"), 0);
+    assert_true(line.n == 1 && line.step == 7 && isnan(line.values[0].value));
+    assert_int_equal(json("{\"step\": 1, \"epoch\": 7}"), 0);
+    assert_true(line.n == 1 && line.step == 1 && line.values[0].value == 7);
+    assert_int_equal(json("{\"name\": \"a run\", \"loss\": 2}"), 0);
+    assert_true(line.n == 1 && strcmp(line.values[0].name, "loss") == 0);
+    assert_int_equal(json("{\"l\\u00f6ss \\\"q\\\" \\ud83d\\ude00\": 1}"), 0);
+    assert_string_equal(line.values[0].name, "l\xc3\xb6ss \"q\" \xf0\x9f\x98\x80");
+    assert_int_equal(json("{}"), 0);
+    assert_int_equal(line.n, 0);
+}
+
+static void wrong_lines_are_refused_with_a_reason(void **state)
+{
+    static const char *const wrong[] = {
+        "", "x", "[1]", "{", "{\"a\"", "{\"a\":", "{\"a\":}", "{\"a\":1", "{\"a\":1,}", "{\"a\":1}x", "{\"a\":1}{}", "{a:1}", "{\"a\":0x10}",
+        "{\"a\":1 2}", "{\"a\":\"", "{\"a\\", "{\"a\\u12\":1}", "{\"\\ud800\":1}", "{\"\\ud800\\u0041\":1}", "{\"\\u0000\":1}", "{\"\\n\":1}",
+        "{\"\":1}", "{\"\xff\":1}", "{\"a\":nan(1)}", "{\"a\":1.2.3}", "{\"step\":1e300,\"a\":1}", "{\"step\":NaN,\"a\":1}",
+        "{\"name\":\"\",\"value\":1}", "{\"a\":[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[1]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]}",
+        "{\"a\":111111111111111111111111111111111111111111111111111111111111111111111111111111}",
+    };
+    char name[300], text[400];
+
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        if (json(wrong[i]) == 0)
+            fail_msg("taken: %s", wrong[i]);
+        assert_non_null(why);
+    }
+    memset(name, 'n', sizeof name);
+    name[100] = '\0';
+    snprintf(text, sizeof text, "{\"%s\":1}", name);
+    assert_int_equal(json(text), 0);
+    name[100] = 'n';
+    name[101] = '\0';
+    snprintf(text, sizeof text, "{\"%s\":1}", name);
+    assert_int_equal(json(text), -1);
+}
+
+/* Each prefix of a line, in memory of just that size, so that a sanitizer sees a read beyond it. */
+static void no_line_is_read_beyond_its_end(void **state)
+{
+    static const char whole[] = "{\"na\\u00f6me\": \"lo\\\"ss\", \"step\": 10, \"value\": -1.5e3, \"x\": {\"y\": [1, \"z\"]}, \"q\": NaN}";
+    struct metric_columns columns;
+
+    for (size_t size = 0; size < sizeof whole; size++) {
+        char *copy = malloc(size > 0 ? size : 1);
+
+        memcpy(copy, whole, size);
+        metric_line_json(copy, size, &line, &why);
+        if (metric_columns_read(copy, size, &columns, &why) == 0)
+            metric_line_csv(copy, size, &columns, &line, &why);
+        free(copy);
+    }
+}
+
+static void points_are_written_and_read_alike(void **state)
+{
+    const struct points_point points[] = {{1, 1, 5, 5, 1, 0, 0.1, 0.1, 0.1, 0.1, 2.5},
+                                          {-7, -7, 5, 5, 1, 1, NAN, NAN, NAN, NAN, 0},
+                                          {3, 9, 5, 8, 4, 1, INFINITY, 1e-300, 1e-300, 7, -1},
+                                          {3, 9, 5, 8, 2, 2, NAN, -INFINITY, NAN, NAN, 0}};
+    char text[POINTS_LINE_MAX], name[POINTS_NAME_MAX + 1];
+
+    for (size_t i = 0; i < sizeof points / sizeof *points; i++) {
+        const struct points_point *a = &points[i];
+        struct points_point b;
+        size_t size = points_write(text, "a loss", a);
+
+        assert_int_equal(points_read(text, text + size - 1, name, &b), 0);
+        assert_string_equal(name, "a loss");
+        assert_true(a->step == b.step && a->last_step == b.last_step && a->time_ms == b.time_ms && a->last_time_ms == b.last_time_ms);
+        assert_true(a->count == b.count && a->not_finite == b.not_finite && a->area == b.area);
+        assert_true((a->last == b.last || isnan(a->last)) && (a->min == b.min || isnan(a->min)) && (a->first == b.first || isnan(a->first)));
+        for (const char *end = text + size - 1; end > text; end--) /* torn lines */
+            points_read(text, end, name, &b);
+    }
+    assert_int_equal(points_read("x\t1\t2\t3", "x\t1\t2\t3" + 7, name, &(struct points_point){0}), -1);
+    assert_int_equal(points_read("\t1\t2\t3\t4", "\t1\t2\t3\t4" + 8, name, &(struct points_point){0}), -1);
+}
+
+static void a_file_is_followed_as_it_grows(void **state)
+{
+    char notice[256];
+
+    report("{\"step\": 0, \"loss\": 3, \"time\": 1769860000}\n{\"step\": 1, \"loss\": 1, \"ti");
+    work();
+    read_points();
+    assert_int_equal(got.n, 1);
+    report("me\": 1769860002}\n\nno\n");
+    work();
+    work();
+    read_points();
+    assert_int_equal(got.n, 2);
+    assert_true(got.p[1].last == 1 && got.p[1].area == 4 && got.p[1].time_ms == 1769860002000);
+    report("{\"step\": 2, \"loss\": 0.5}"); /* without a newline */
+    work();
+    read_points();
+    assert_int_equal(got.n, 2);
+    metrics_end(metrics, UNIX_MS + now);
+    read_points();
+    assert_int_equal(got.n, 3);
+    metrics_notice(metrics, notice, sizeof notice);
+    assert_string_equal(notice, "1 line of metrics.jsonl is no metrics, the first at line 4: it is no JSON object");
+}
+
+static void a_file_that_is_replaced_or_cut_is_read_anew(void **state)
+{
+    char path[256];
+
+    report("{\"step\": 0, \"a\": 1}\n{\"step\": 1, \"a\": 2}\n");
+    work();
+    snprintf(path, sizeof path, "%s/" METRICS_FILE, dir);
+    assert_int_equal(truncate(path, 0), 0);
+    report("{\"step\": 0, \"a\": 3}\n");
+    work();
+    write_to("new", "w", "{\"step\": 1, \"a\": 4}\n{\"step\": 2, \"a\": 5}\n{\"step\": 3, \"a\": 6}\n");
+    snprintf(path, sizeof path, "mv '%s/new' '%s/" METRICS_FILE "'", dir, dir);
+    assert_int_equal(system(path), 0);
+    work();
+    read_points();
+    assert_int_equal(got.n, 6);
+    for (int i = 0; i < 6; i++)
+        assert_true(got.p[i].last == i + 1);
+    assert_true(got.p[2].area == 0); /* nothing is before it */
+}
+
+static void a_long_series_is_merged_on_the_way(void **state)
+{
+    char text[128];
+    int64_t count = 0;
+    FILE *file;
+
+    snprintf(text, sizeof text, "%s/" METRICS_FILE, dir);
+    file = fopen(text, "w");
+    assert_non_null(file);
+    for (int i = 0; i < 100000; i++)
+        fprintf(file, "{\"loss\": %d}\n", i == 77777 ? 1000000 : 1);
+    fclose(file);
+    metrics_end(metrics, UNIX_MS);
+    read_points();
+    assert_true(got.n < 100000 / 4);
+    for (int i = 0; i < got.n; i++) {
+        assert_int_equal(got.p[i].step, count);
+        count += got.p[i].count;
+        assert_true(got.p[i].max == (got.p[i].step <= 77777 && got.p[i].last_step >= 77777 ? 1000000 : 1));
+    }
+    assert_int_equal(count, 100000);
+}
+
+static void what_is_hostile_is_bounded_and_told(void **state)
+{
+    char notice[256], text[64];
+    char *huge = malloc(300001);
+
+    memset(huge, 'x', 300000);
+    huge[300000] = '\0';
+    report(huge);
+    work();
+    report("\n{\"a\": 1}\n");
+    free(huge);
+    for (int i = 0; i < POINTS_SERIES_MAX + 10; i++) {
+        snprintf(text, sizeof text, "{\"s%d\": 1}\n", i);
+        report(text);
+    }
+    metrics_end(metrics, UNIX_MS);
+    read_points();
+    assert_int_equal(got.n, POINTS_SERIES_MAX);
+    metrics_notice(metrics, notice, sizeof notice);
+    assert_non_null(strstr(notice, "line 1: it has more than 64 KiB"));
+    assert_non_null(strstr(notice, "11 values have names beyond the first 100"));
+}
+
+static void a_csv_file_has_its_names_in_its_first_line(void **state)
+{
+    char text[200];
+
+    write_to("log.csv", "w", "epoch,\"val, acc\",accuracy,time,note\r\n0,0.5,0.7,1.5,hello\r\n1,,nan,2.5,\r\n2,0.75,0.8,3.5,\"a \"\"b\"\"\"\r\n");
+    metrics_end(metrics, UNIX_MS);
+    read_points();
+    assert_int_equal(got.n, 5);
+    assert_string_equal(got.names[0], "val, acc");
+    assert_true(got.p[0].step == 0 && got.p[0].time_ms == UNIX_MS + 1500 && isnan(got.p[2].last) && got.p[3].step == 2);
+    assert_int_equal(metrics_judge(metrics, text, sizeof text), METRICS_REACHED);
+    assert_false(metrics_diverged(metrics, true, text, sizeof text));
+}
+
+static void success_is_judged_by_the_last_value(void **state)
+{
+    char text[200];
+
+    assert_int_equal(metrics_judge(metrics, text, sizeof text), METRICS_ABSENT);
+    report("{\"accuracy\": 0.9}\n{\"accuracy\": 0.7}\n");
+    work();
+    assert_int_equal(metrics_judge(metrics, text, sizeof text), METRICS_MISSED);
+    assert_string_equal(text, "accuracy was 0.7 at last, below 0.74");
+    report("{\"accuracy\": 0.74}\n");
+    work();
+    assert_int_equal(metrics_judge(metrics, text, sizeof text), METRICS_REACHED);
+    report("{\"accuracy\": NaN}\n");
+    work();
+    assert_int_equal(metrics_judge(metrics, text, sizeof text), METRICS_MISSED);
+    assert_true(metrics_diverged(metrics, true, text, sizeof text));
+    assert_false(metrics_diverged(metrics, false, text, sizeof text));
+    assert_string_equal(text, "accuracy was NaN at its last step, 3");
+}
+
+static void a_value_that_is_not_finite_ends_at_once(void **state)
+{
+    char text[200];
+
+    report("{\"loss\": 2}\n{\"loss\": 0.5}\n{\"loss\": 4}\n");
+    work();
+    assert_int_equal(metrics_judge(metrics, text, sizeof text), METRICS_REACHED); /* by the best */
+    assert_false(metrics_diverged(metrics, false, NULL, 0));
+    report("{\"loss\": Infinity}\n{\"loss\": 1}\n");
+    work();
+    assert_true(metrics_diverged(metrics, false, NULL, 0));
+    assert_true(metrics_diverged(metrics, true, text, sizeof text));
+    assert_string_equal(text, "loss was NaN or infinite");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(lines_of_json_have_two_forms),
+        cmocka_unit_test(wrong_lines_are_refused_with_a_reason),
+        cmocka_unit_test(no_line_is_read_beyond_its_end),
+        cmocka_unit_test(points_are_written_and_read_alike),
+        cmocka_unit_test_setup_teardown(a_file_is_followed_as_it_grows, set_up_plain, tear_down),
+        cmocka_unit_test_setup_teardown(a_file_that_is_replaced_or_cut_is_read_anew, set_up_plain, tear_down),
+        cmocka_unit_test_setup_teardown(a_long_series_is_merged_on_the_way, set_up_plain, tear_down),
+        cmocka_unit_test_setup_teardown(what_is_hostile_is_bounded_and_told, set_up_plain, tear_down),
+        cmocka_unit_test_setup_teardown(a_csv_file_has_its_names_in_its_first_line, set_up_csv, tear_down),
+        cmocka_unit_test_setup_teardown(success_is_judged_by_the_last_value, set_up_csv, tear_down),
+        cmocka_unit_test_setup_teardown(a_value_that_is_not_finite_ends_at_once, set_up_end, tear_down),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
