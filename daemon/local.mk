@@ -44,6 +44,7 @@ libdaemon_la_SOURCES = \
 	daemon/engine/surplus.c \
 	daemon/engine/training.c \
 	daemon/engine/training_checkpoints.c daemon/engine/training_resize.c \
+	daemon/engine/training_from.c \
 	daemon/engine/training_resubmit.c \
 	daemon/engine/adapter_state.c \
 	daemon/engine/guard.c \
@@ -65,7 +66,7 @@ libdaemon_la_SOURCES = \
 	daemon/rundir/archive_file.c daemon/rundir/archive_file.h \
 	daemon/rundir/archiving.c daemon/rundir/archiving.h \
 	daemon/rundir/rundir.c daemon/rundir/rundir.h \
-	daemon/rundir/whole.c daemon/rundir/whole.h \
+	daemon/rundir/adopt.c daemon/rundir/adopt.h daemon/rundir/whole.c daemon/rundir/whole.h \
 	daemon/spec/csv.c daemon/spec/csv.h \
 	daemon/spec/draw.c daemon/spec/draw.h \
 	daemon/spec/ingest.c daemon/spec/ingest.h \

@@ -416,6 +416,13 @@ int progress_take(struct engine *engine, const struct live_job *job, const struc
 int artefacts_store(struct engine *engine, const struct live_job *job, const struct slot *slot,
                     const struct outcome *out, struct error *err);
 
+/* training_from.c */
+/* Finds the checkpoint of another ensemble's training from which the spec's training starts, if it does, and has the spec
+ * name it. -1 with a pointer into the spec where there is none. */
+int engine_find_from(struct engine *engine, struct spec *spec, struct error *err);
+/* Returns the text to be stored of a spec that was submitted as `json`: that checkpoint is named in it. To be freed. */
+char *engine_spec_text(const struct spec *spec, const json_t *json);
+
 /* training.c */
 struct training *training_new(struct live_ensemble *ens);
 void training_free(struct engine *engine, struct training *training);

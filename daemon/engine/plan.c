@@ -50,7 +50,7 @@ static void add_file(struct job_plan *plan, const struct live_job *job, char *pa
     unsigned mode = job->adapter->ops->same_host ? 0600 | FILE_UNFLUSHED : 0600;
 
     plan->files = xrealloc(plan->files, plan->n_files + 1, sizeof *plan->files);
-    plan->files[plan->n_files++] = (struct rundir_file){path, json, mode};
+    plan->files[plan->n_files++] = (struct rundir_file){.path = path, .json = json, .mode = mode};
 }
 
 static void add_json(struct job_plan *plan, const struct live_job *job, char *path, json_t *value)
@@ -91,6 +91,25 @@ static void plan_checkpoints(const struct engine *engine, const struct live_ense
     add_dir(plan, dir);
 }
 
+/* A generation that has no checkpoint of this training to go on from starts with the model of another ensemble's, of which
+ * this training gets a copy of its own. */
+static void plan_from(const struct engine *engine, const struct live_ensemble *ens, json_t *config,
+                      struct job_plan *plan)
+{
+    const struct spec *spec = ens->spec;
+    char *dir;
+
+    if (spec->from_ensemble == 0 || ens->training->row.resumed.name[0] != '\0')
+        return;
+    dir = plan_training_dir(engine, ens->row.id);
+    json_object_set_new(config, "from", json_pack("{s:s, s:s}", "dir", dir, "name", "from"));
+    plan->files = xrealloc(plan->files, plan->n_files + 1, sizeof *plan->files);
+    plan->files[plan->n_files++] =
+        (struct rundir_file){.path = xasprintf("%s/from", dir), .checkpoint = engine_training_checkpoint_path(
+                                                                    engine, spec->from_ensemble, spec->from_checkpoint)};
+    add_dir(plan, dir);
+}
+
 static void plan_training(const struct engine *engine, const struct live_job *job, const char *control_key,
                           struct job_plan *plan)
 {
@@ -119,6 +138,7 @@ static void plan_training(const struct engine *engine, const struct live_job *jo
         json_object_set_new(config, "interface", json_string(engine->ports.stream_interface));
     if (spec->training_checkpoint.any)
         plan_checkpoints(engine, ens, config, plan);
+    plan_from(engine, ens, config, plan);
     add_dir(plan, xstrdup(stream));
     add_dir(plan, xasprintf("%s/g%lld", dir, (long long)training->generation));
     add_json(plan, job, xasprintf("%s/g%lld/training.json", dir, (long long)training->generation), config);
@@ -153,6 +173,7 @@ void plan_drop(struct job_plan *plan)
     for (size_t i = 0; i < plan->n_files; i++) {
         free(plan->files[i].path);
         free(plan->files[i].json);
+        free(plan->files[i].checkpoint);
     }
     free(plan->dirs);
     free(plan->files);

@@ -9,11 +9,12 @@
 #include <jansson.h>
 #include <stdint.h>
 
-/* A file of JSON to write whole. */
+/* A file of JSON to write whole; or the directory of a training's checkpoint, of which to make a copy (daemon/rundir/adopt.h). */
 struct rundir_file {
     char *path;
-    char *json;    /* from malloc */
-    unsigned mode; /* as file_write_whole() takes it */
+    char *json;       /* from malloc; NULL for a copy */
+    char *checkpoint; /* what the copy is of; NULL for a file */
+    unsigned mode;    /* as file_write_whole() takes it */
 };
 
 /* Access to the run directory, which may be a slow or hanging parallel file system: never on the loop thread. Every

@@ -243,6 +243,7 @@ int engine_submit(struct engine *engine, const json_t *json, struct rows *rows, 
         return -1;
     }
     if (engine_check_resources(engine, spec, err) < 0 || spec_check_results(spec, err) < 0 ||
+        engine_find_from(engine, spec, err) < 0 ||
         check_rules(engine, json, spec, &frozen, err) < 0 || check_most_ranks(engine, spec, err) < 0 ||
         store_accept(engine->store, err) < 0) {
         json_decref(frozen);
@@ -254,7 +255,7 @@ int engine_submit(struct engine *engine, const json_t *json, struct rows *rows, 
     snprintf(row.adapter, sizeof row.adapter, "%s", spec->adapter);
     row.count = params_count(spec->params);
     row.width = spec->width;
-    text = json_dumps(frozen != NULL ? frozen : json, JSON_COMPACT);
+    text = engine_spec_text(spec, frozen != NULL ? frozen : json);
     json_decref(frozen);
     rc = store_ensemble_insert(engine->store, &row, text, err);
     free(text);

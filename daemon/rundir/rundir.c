@@ -1,5 +1,7 @@
 #include "daemon/rundir/rundir.h"
 
+#include "daemon/rundir/adopt.h"
+
 #include "common/files.h"
 #include "common/xalloc.h"
 
@@ -62,6 +64,7 @@ static void work_free(struct work *work)
     for (size_t i = 0; i < work->n_files; i++) {
         free(work->files[i].path);
         free(work->files[i].json);
+        free(work->files[i].checkpoint);
     }
     json_decref(work->claim);
     free(work->paths);
@@ -95,9 +98,13 @@ static void run_write(uv_work_t *req)
 
     for (size_t i = 0; i < work->n_paths && !work->failed; i++)
         work->failed = dir_make(work->paths[i], &work->err) < 0;
-    for (size_t i = 0; i < work->n_files && !work->failed; i++)
-        work->failed = file_write_whole(work->files[i].path, work->files[i].json, strlen(work->files[i].json),
-                                        work->files[i].mode, &work->err) < 0;
+    for (size_t i = 0; i < work->n_files && !work->failed; i++) {
+        const struct rundir_file *file = &work->files[i];
+
+        work->failed = (file->checkpoint != NULL
+                            ? adopt_checkpoint(file->checkpoint, file->path, &work->err)
+                            : file_write_whole(file->path, file->json, strlen(file->json), file->mode, &work->err)) < 0;
+    }
 }
 
 static void after_write(uv_work_t *req, int status)

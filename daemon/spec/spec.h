@@ -103,6 +103,8 @@ struct spec {
     const char *training_adapter; /* the adapter of the members, unless the spec names another one */
     int64_t ranks;
     struct spec_checkpoint training_checkpoint;
+    int64_t from_ensemble;       /* the ensemble from whose training's checkpoint it starts; 0: it starts with nothing */
+    const char *from_checkpoint; /* the name of the checkpoint; NULL: the newest at submission */
     int64_t training_retries; /* how often the training may begin anew because it failed */
     int64_t steps;            /* number of steps that each member sends; 0 if the spec does not say */
     const json_t *rules; /* or NULL: daemon/spec/rules.h */

@@ -164,10 +164,26 @@ int spec_check_ranks(const struct spec *spec, int64_t ranks, struct error *err)
         (long long)ranks, (long long)capacity, (long long)threshold, (long long)spec->width);
 }
 
+static int parse_from(struct spec *spec, const json_t *training, struct error *err)
+{
+    static const char *const keys[] = {"ensemble", "checkpoint", NULL};
+    static const char at[] = "/training/from";
+    const json_t *from = NULL;
+
+    if (jsonx_object(training, "/training", "from", JSONX_OPTIONAL, &from, err) < 0)
+        return -1;
+    if (from == NULL)
+        return 0;
+    if (jsonx_only(from, at, keys, err) < 0 ||
+        jsonx_int(from, at, "ensemble", JSONX_REQUIRED, 1, INT64_MAX, &spec->from_ensemble, err) < 0)
+        return -1;
+    return jsonx_string(from, at, "checkpoint", JSONX_OPTIONAL, &spec->from_checkpoint, err);
+}
+
 int spec_parse_training(struct spec *spec, json_t *obj, struct error *err)
 {
     static const char *const keys[] = {"command", "env", "ranks", "adapter", "resources", "fields", "buffer",
-                                       "checkpoint", "retries", "steps", "umask", "silence", "output", NULL};
+                                       "checkpoint", "from", "retries", "steps", "umask", "silence", "output", NULL};
 
     spec->ranks = 1;
     spec->training_adapter = spec->adapter;
@@ -182,7 +198,7 @@ int spec_parse_training(struct spec *spec, json_t *obj, struct error *err)
         spec_parse_silence(&spec->training, obj, "/training", err) < 0 ||
         jsonx_object(obj, "/training", "fields", JSONX_REQUIRED, &spec->fields, err) < 0 ||
         check_fields(spec->fields, err) < 0 || complete_buffer(obj, err) < 0 ||
-        spec_parse_training_checkpoint(spec, obj, err) < 0)
+        spec_parse_training_checkpoint(spec, obj, err) < 0 || parse_from(spec, obj, err) < 0)
         return -1;
     spec->buffer = json_object_get(obj, "buffer");
     if (spec_check_ranks(spec, spec->ranks, err) < 0)

@@ -104,6 +104,19 @@ static int read_checkpoint(struct train_config *c, struct error *err)
     return 0;
 }
 
+static int read_from(struct train_config *c, struct error *err)
+{
+    const json_t *from = NULL;
+
+    if (jsonx_object(c->json, "", "from", JSONX_OPTIONAL, &from, err) < 0)
+        return -1;
+    if (from == NULL)
+        return 0;
+    if (jsonx_string(from, "/from", "dir", JSONX_REQUIRED, &c->checkpoint.from.dir, err) < 0)
+        return -1;
+    return jsonx_string(from, "/from", "name", JSONX_REQUIRED, &c->checkpoint.from.name, err);
+}
+
 static int read_json(struct train_config *c, struct error *err)
 {
     int64_t ensemble, generation, ranks, count, steps = 0;
@@ -124,7 +137,7 @@ static int read_json(struct train_config *c, struct error *err)
         jsonx_object(c->json, "", "fields", JSONX_REQUIRED, &fields, err) < 0 || read_key(c->json, &c->key, err) < 0)
         return -1;
     c->generation = (uint32_t)generation;
-    if (read_parameters(c, err) < 0 || read_buffer(c, err) < 0 || read_checkpoint(c, err) < 0 ||
+    if (read_parameters(c, err) < 0 || read_buffer(c, err) < 0 || read_checkpoint(c, err) < 0 || read_from(c, err) < 0 ||
         field_set_parse(fields, "/fields", &c->fields, err) < 0)
         return -1;
     c->ensemble = (uint64_t)ensemble;

@@ -39,6 +39,9 @@ struct train_config {
         const char *resume; /* the name of the one to go on from, or NULL */
         int64_t resume_step;
         char *newest; /* owns `resume` after a restart */
+        struct {
+            const char *dir, *name; /* where another ensemble's checkpoint lies that the training starts from; NULL: it does not */
+        } from;
     } checkpoint;
 };
 

@@ -174,6 +174,21 @@ static int load(const struct train_config *config, struct resume *resume, struct
     return rc;
 }
 
+/* Takes the program's state over from a checkpoint of another ensemble's training, and nothing of its samples. */
+static int load_from(const struct train_config *config, struct resume *resume, struct error *err)
+{
+    struct train_config other = *config;
+    struct saved_part part;
+
+    other.checkpoint.dir = config->checkpoint.from.dir;
+    other.checkpoint.resume = config->checkpoint.from.name;
+    if (saved_part_read(&other, other.checkpoint.resume, 0, &part, err) < 0)
+        return -1;
+    resume->ranks = part.ranks;
+    resume->step = part.step;
+    return find_state(&other, part.ranks, &resume->state, err);
+}
+
 int resume_choose(struct train_config *config, struct error *err)
 {
     int64_t step;
@@ -192,8 +207,14 @@ int resume_choose(struct train_config *config, struct error *err)
 
 int resume_load(const struct train_config *config, struct resume *resume, struct error *err)
 {
+    int rc = 0;
+
     *resume = (struct resume){0};
-    if (config->checkpoint.resume == NULL || load(config, resume, err) == 0)
+    if (config->checkpoint.resume != NULL)
+        rc = load(config, resume, err);
+    else if (config->checkpoint.from.dir != NULL)
+        rc = load_from(config, resume, err);
+    if (rc == 0)
         return 0;
     resume_fini(resume);
     if (strcmp(err->code, "train_memory") != 0)
@@ -205,7 +226,8 @@ void resume_give_up(const struct train_config *config, const struct error *err)
 {
     struct error failed;
 
-    if (strcmp(err->code, "train_resume") == 0 && saved_drop(config, config->checkpoint.resume, &failed) < 0)
+    if (config->checkpoint.resume != NULL && strcmp(err->code, "train_resume") == 0 &&
+        saved_drop(config, config->checkpoint.resume, &failed) < 0)
         log_error("the damaged checkpoint stays in the list: %s", failed.text);
 }
 

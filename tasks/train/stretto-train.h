@@ -172,7 +172,8 @@ void st_train_copy(void *to, const void *from, size_t size);
 int st_train_checkpoint_end(struct st_train *t, int due);
 
 /* Returns the path of what this rank had saved, or rank 0 where this one had not, in the checkpoint that this training
- * goes on from, and its step; NULL and -1 where the training begins at the start. */
+ * goes on from, or of another ensemble that the spec has it start from; and its step. NULL and -1 where the training
+ * begins at the start, with nothing. */
 const char *st_train_resume(const struct st_train *t);
 int64_t st_train_resume_step(const struct st_train *t);
 /* Returns how many ranks saved it, or 0: where that is not st_train_ranks(), a batch of all ranks together has another size

@@ -578,7 +578,9 @@ const char *st_train_resume(const struct st_train *t)
 
 int64_t st_train_resume_step(const struct st_train *t)
 {
-    return t->config.checkpoint.resume != NULL ? t->config.checkpoint.resume_step : -1;
+    if (t->config.checkpoint.resume != NULL)
+        return t->config.checkpoint.resume_step;
+    return t->resume.state != NULL ? t->resume.step : -1;
 }
 
 int st_train_resume_ranks(const struct st_train *t)

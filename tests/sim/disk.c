@@ -35,6 +35,7 @@ static void request_free(struct request *r)
     for (size_t i = 0; i < r->n_files; i++) {
         free(r->files[i].path);
         free(r->files[i].json);
+        free(r->files[i].checkpoint);
     }
     json_decref(r->claim);
     free(r->chains);
@@ -83,7 +84,7 @@ static void do_write(struct sim *sim, struct request *r, bool alive)
     bool done = !failed || (r->n_dirs == 0 && sim_chance(sim, 300));
 
     for (size_t i = 0; i < r->n_files && done; i++)
-        if (!pilots_take(sim, r->files[i].path, r->files[i].json))
+        if (r->files[i].json != NULL && !pilots_take(sim, r->files[i].path, r->files[i].json))
             json_object_set_new(sim_files(sim), r->files[i].path, json_loads(r->files[i].json, 0, NULL));
     error_set(&err, "file_write", "simulated");
     sim_enter(sim);
