@@ -72,8 +72,14 @@ def kill_ranks(kill):
     return max(life(rank)[0]["time"] for rank in (0, 1)) - killed
 
 
+def alive():
+    return [line for line in lines(trace + "-members") if os.path.exists("/proc/%d" % line["pid"])]
+
+
 def kill_member(kill):
-    victim = [line for line in lines(trace + "-members") if os.path.exists("/proc/%d" % line["pid"])][kill % 4]
+    wait_for(alive)
+    victims = alive()
+    victim = victims[kill % len(victims)]
     known = len(lines(trace + "-members"))
     killed = time.time()
     os.kill(victim["pid"], signal.SIGKILL)

@@ -101,7 +101,7 @@ chaos_disturb() {
 	disk) chaos_fills; sleep 1 ;;
 	disk+rank) chaos_fills; chaos_signal KILL $RANKS; sleep 1 ;;
 	disk+ranks) chaos_fills; chaos_ranks $n; sleep 1 ;;
-	controller) slurm kill; sleep 1; slurm start ;;
+	controller) slurm restart ;; # one that is killed may number jobs anew, and then drains the nodes that have those of before
 	freeze) slurm freeze; sleep 2; slurm thaw ;;
 	esac
 }
