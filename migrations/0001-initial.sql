@@ -334,6 +334,9 @@ CREATE TABLE generation (
     reason TEXT,
     resumed TEXT, -- the checkpoint that it went on from; NULL: it began at the start
     resumed_step INTEGER,
+    -- of one that began after ranks were lost with what they held:
+    samples_lost INTEGER NOT NULL DEFAULT 0,  -- how many samples that was which the checkpoint does not have
+    members_again INTEGER NOT NULL DEFAULT 0, -- members that have run again since
     PRIMARY KEY (training, number)
 ) STRICT, WITHOUT ROWID;
 CREATE TRIGGER generation_first AFTER INSERT ON training BEGIN

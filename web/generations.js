@@ -48,6 +48,7 @@ function generationRow(one, training) {
     cell('took', format.between(one.started, one.ended)),
     cell('ended', one.ended && endOf(one)),
     cell('went on from', one.resumed_from && [foreign(one.resumed_from), `, step ${format.count(one.resumed_step)}`]),
+    cell('lost with the one before', one.samples_lost + one.members_again > 0 && `${format.count(one.samples_lost)} samples, ${format.count(one.members_again)} members again`),
     cell('how it ended', one.reason && foreign(one.reason)),
   );
 }
@@ -59,7 +60,7 @@ export function generationsView(training, {generations, hasOlder}) {
     h('h2', {id: 'generations'}, 'Generations of its ranks'),
     stacked(
       'Table of generations',
-      ['generation', 'state', 'ranks', 'began', 'took', 'ended', 'went on from', 'how it ended'],
+      ['generation', 'state', 'ranks', 'began', 'took', 'ended', 'went on from', 'lost with the one before', 'how it ended'],
       generations.map(one => generationRow(one, training)),
     ),
     hasOlder && h('p', {class: 'quiet'}, `The newest ${SHOWN} of ${format.count(training.generation)}.`),

@@ -39,6 +39,8 @@ static int enlist(struct engine *engine, struct live_job *job, struct member_row
         return -1;
     snprintf(rest, sizeof rest, ",\"job\":\"%s\"", job->row.name);
     engine_event_of_attempt(engine, "member.submitted", row->ensemble, row->index, row->attempts, rest);
+    if (renew_note_again(engine, job->ensemble, row, err) < 0)
+        return -1;
     job->slots[job->n_slots++] =
         (struct slot){.index = row->index, .number = row->attempts, .failures = row->failures, .losses = row->losses,
                       .stalls = row->stalls, .since = row->since, .since_in = row->since_in, .open = true};

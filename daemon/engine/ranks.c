@@ -189,7 +189,7 @@ void training_conclude(struct engine *engine, struct live_ensemble *ens)
     end = judge(training, sum.state, &newest);
     explain(ens, end, training->early || dispatch_all_final(tally), reason, sizeof reason);
     if (renew_may(ens, end, sum.state >= RANK_READY)) {
-        renew_training(engine, ens, end, &newest, reason);
+        renew_training(engine, ens, end, &newest, sum.unique - sum.forgotten, reason);
         return;
     }
     training->row.state = reason[0] == '\0'                ? TRAINING_DONE

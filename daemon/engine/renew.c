@@ -5,6 +5,7 @@
 
 #include "common/log_changes.h"
 #include "common/text.h"
+#include "daemon/store/generation.h"
 #include "daemon/store/training_checkpoint.h"
 
 #include <stdio.h>
@@ -75,7 +76,7 @@ static void take_wanted(struct live_ensemble *ens)
 }
 
 void renew_training(struct engine *engine, struct live_ensemble *ens, enum generation_end end,
-                    const struct training_checkpoint_row *newest, const char *reason)
+                    const struct training_checkpoint_row *newest, int64_t held, const char *reason)
 {
     struct training *training = ens->training;
     struct training_row *row = &training->row;
@@ -111,7 +112,10 @@ void renew_training(struct engine *engine, struct live_ensemble *ens, enum gener
     training->reception = RECEPTION_OPEN;
     training->ending = ENDING_NOT_ASKED;
     training->early = false;
-    if (store_training_update(engine->store, row, &err) < 0 || send_back(engine, ens, newest->number, kept, &err) < 0) {
+    if (store_training_update(engine->store, row, &err) < 0 ||
+        (!kept && store_generation_lost(engine->store, row->id, row->generation,
+                                        held > newest->drawn ? held - newest->drawn : 0, &err) < 0) ||
+        send_back(engine, ens, newest->number, kept, &err) < 0) {
         store_doom(engine->store, &err); /* since nothing else would make the training begin anew again */
         return;
     }
@@ -157,6 +161,17 @@ void renew_stop_stale(struct engine *engine, struct live_ensemble *ens)
         }
         job_cancel(engine, job);
     }
+}
+
+int renew_note_again(struct engine *engine, const struct live_ensemble *ens, const struct member_row *member,
+                     struct error *err)
+{
+    const struct training *training = ens->training;
+
+    if (training == NULL || training->row.keeps == 1 || member->attempts == 1)
+        return 0;
+    return store_generation_again(engine->store, &training->row, member->index, member->attempts, training->made_for_it,
+                                  err);
 }
 
 bool renew_lets_start(const struct live_ensemble *ens)

@@ -22,9 +22,14 @@ bool renew_may(const struct live_ensemble *ens, enum generation_end end, bool re
 
 /* Makes the training pending again with a new generation, which goes on from `newest` (number 0: it begins at the
  * start), and also its members, from their start, except those that failed and those that are whole in the checkpoint.
- * Members that still run are stopped, unless nothing is lost. */
+ * Members that still run are stopped, unless nothing is lost. `held`: samples that its ranks had, as they last reported. */
 void renew_training(struct engine *engine, struct live_ensemble *ens, enum generation_end end,
-                    const struct training_checkpoint_row *newest, const char *reason);
+                    const struct training_checkpoint_row *newest, int64_t held, const char *reason);
+
+/* An attempt of the member begins: counts the member where it runs again because samples were lost with the ranks to which
+ * its last attempt sent. */
+int renew_note_again(struct engine *engine, const struct live_ensemble *ens, const struct member_row *member,
+                     struct error *err);
 
 /* Has the new generation submitted when it is time: after a failure a while after the former one ended, longer each
  * time unless that had left a checkpoint. Also called after a restart. */

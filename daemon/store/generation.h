@@ -1,7 +1,7 @@
 /* The generations of a training's ranks: when each began, and how and why it ended. Triggers of the schema write them. */
 #ifndef DAEMON_STORE_GENERATION_H
 #define DAEMON_STORE_GENERATION_H
-#include "daemon/store/store.h"
+#include "daemon/store/training.h"
 
 struct generation_row {
     int64_t number, ranks;
@@ -11,7 +11,17 @@ struct generation_row {
     char reason[512];
     char resumed[64]; /* the checkpoint that it went on from; "" if it began at the start */
     int64_t resumed_step;
+    int64_t samples_lost;  /* of those that the one before had acknowledged */
+    int64_t members_again; /* members that have run again because of that */
 };
+
+/* Notes how many samples were lost when the one before this one ended. */
+int store_generation_lost(struct store *store, int64_t training, int64_t number, int64_t samples, struct error *err);
+
+/* Counts a member of that ensemble, whose attempt of that number begins, if the attempt before was in a job below `job`: it
+ * was begun for an earlier generation. */
+int store_generation_again(struct store *store, const struct training_row *training, int64_t member, int64_t attempt,
+                           int64_t job, struct error *err);
 
 /* Reads at most `limit` generations below number `before` (0 for all), the newest first. */
 int store_generation_each(struct store *store, int64_t training, int64_t before, int limit,

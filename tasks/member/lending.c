@@ -36,6 +36,14 @@ void lending_take(struct lending *l, struct parcel *p)
     l->framed = false;
 }
 
+void lending_drop(struct lending *l)
+{
+    if (l->framed)
+        zmq_msg_close(&l->parcel.msg);
+    l->lent = false;
+    l->framed = false;
+}
+
 void lending_fini(struct lending *l)
 {
     if (l->lent && l->framed)

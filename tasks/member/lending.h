@@ -23,5 +23,6 @@ void *lending_lend(struct lending *l, struct sendbuf_pool *pool, struct slots *s
  * content until it is lent again. */
 void lending_take(struct lending *l, struct parcel *p);
 
+void lending_drop(struct lending *l); /* what is lent is not sent */
 void lending_fini(struct lending *l);
 #endif

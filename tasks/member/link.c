@@ -75,6 +75,7 @@ static void say_finalize(struct link *link)
     struct frame f = frame_of(link, FRAME_FINALIZE);
 
     f.sequence = link->window.sent;
+    f.step = link->skipped;
     send_control(link, &f, NULL);
 }
 
@@ -183,18 +184,31 @@ void link_listen(struct link *link)
     link->quiet_since = link->asked = time_monotonic_ms();
 }
 
+bool link_is_welcome(const struct link *link)
+{
+    return link->welcome;
+}
+
+void link_skip(struct link *link)
+{
+    link->skipped++;
+}
+
 bool link_shares(const struct link *link)
 {
     return link->shares;
 }
 
 /* Handles WELCOME. The rank that answers may be another one than before, which cannot read the slots any more. */
-static int welcome(struct link *link, const struct frame *f, struct error *err)
+static int welcome(struct link *link, const struct frame *f, const void *payload, struct error *err)
 {
     struct window *w = &link->window;
     bool shared = link->shares, waited = link->waits;
 
     link->hello_out = link->waits = false;
+    if (!link->welcome && link->config.known != NULL)
+        known_add(link->config.known, payload, f->length);
+    link->welcome = true;
     link->shares = link->config.slots != NULL && (f->flags & FRAME_IN_MEMORY);
     window_ack(w, f->sequence);
     for (uint64_t n = w->first; shared && !link->shares && n < w->next; n++)
@@ -227,7 +241,7 @@ static int take(struct link *link, zmq_msg_t *msg, struct error *err)
         window_ack(&link->window, f.sequence);
         break;
     case FRAME_WELCOME:
-        if (welcome(link, &f, err) < 0)
+        if (welcome(link, &f, (const char *)zmq_msg_data(msg) + FRAME_HEADER_SIZE, err) < 0)
             return -1;
         all_before = false;
         break;

@@ -5,6 +5,7 @@
 #include "common/error.h"
 #include "tasks/member/discovery.h"
 #include "tasks/member/environment.h"
+#include "tasks/member/known.h"
 #include "tasks/member/sendbuf.h"
 #include "tasks/member/slots.h"
 #include "tasks/proto/frame.h"
@@ -26,6 +27,7 @@ struct link_config {
     size_t backlog; /* frames that link_adopt() will take over */
     struct sendbuf_pool *pool;
     struct slots *slots; /* offered to a rank on this host; NULL where there are none */
+    struct known *known; /* takes what the rank has of earlier attempts; NULL for the first one */
     uint64_t *sent; /* number of sample frames that the stream has sent, over all of its links */
 };
 
@@ -55,6 +57,12 @@ int link_adopt(struct link *link, struct unheld *frame, struct error *err);
 
 /* Tells whether a frame of `size` bytes, header included, fits into the window now. */
 bool link_has_room(const struct link *link, size_t size);
+
+/* Tells whether the rank has answered HELLO, and so told what it has of earlier attempts. */
+bool link_is_welcome(const struct link *link);
+
+/* Counts a sample that is not sent, since the rank has it. */
+void link_skip(struct link *link);
 
 /* Tells whether the rank reads payloads in the slots. */
 bool link_shares(const struct link *link);

@@ -11,6 +11,8 @@ struct link {
     void *socket;
     size_t endpoint;   /* the one that is connected */
     bool heard;        /* a rank has answered there, so the endpoint is right */
+    bool welcome;      /* it has answered HELLO */
+    int64_t skipped;   /* samples that were not sent, since the rank has them */
     bool shares;       /* the rank reads payloads in the slots */
     bool waits;        /* there are frames of another link's, and nothing is sent before the rank has answered HELLO */
     struct window window;

@@ -29,6 +29,7 @@ struct links {
     bool finishing; /* nothing more will be sent */
     struct sendbuf_pool *pool;
     struct slots *slots; /* NULL where nothing can be shared */
+    struct known *known; /* what the ranks have of earlier attempts; NULL for the first one */
     struct flusher *flusher;
     bool late; /* frames that were held could not be sent, for the reason late_err */
     struct error late_err;
@@ -95,7 +96,8 @@ static int64_t look_due(const struct links *l)
 static struct link_config common_config(struct links *l)
 {
     return (struct link_config){
-        .env = l->env, .session = l->session, .pool = l->pool, .slots = l->slots, .sent = &l->sent};
+        .env = l->env, .session = l->session, .pool = l->pool, .slots = l->slots, .known = l->known,
+        .sent = &l->sent};
 }
 
 static void make_slots(struct links *l, const struct discovery *ranks)
@@ -198,7 +200,8 @@ static int connect_all(struct links *l, struct discovery *ranks, struct error *e
     if (open_account(l, ranks->generation, err) < 0)
         return -1;
     l->pool = sendbuf_pool_create();
-    if (l->pool == NULL)
+    l->known = l->env->attempt > 1 ? known_create() : NULL;
+    if (l->pool == NULL || (l->env->attempt > 1 && l->known == NULL))
         return error_set(err, "stream_memory", "no memory for the stream");
     make_slots(l, ranks);
     config = common_config(l);
@@ -231,6 +234,7 @@ void links_destroy(struct links *l)
     held_destroy(l->account);
     sendbuf_pool_destroy(l->pool);
     slots_destroy(l->slots);
+    known_destroy(l->known);
     free(l);
 }
 
@@ -344,6 +348,26 @@ int links_room(struct links *l, int64_t step, size_t size, int64_t until, struct
         if (rc != 0)
             return rc;
     }
+}
+
+int links_skip(struct links *l, int64_t step, bool count, int64_t until, bool *skip, struct error *err)
+{
+    int rc = 0;
+
+    *skip = false;
+    if (l->known == NULL || step < 0)
+        return 0;
+    while (rc == 0 && !link_is_welcome(generation_link(&l->to, l->env->member, step))) {
+        rc = service(l, err);
+        if (rc == 0 && !link_is_welcome(generation_link(&l->to, l->env->member, step)))
+            rc = wait_for_ranks(l, until, "for the ranks to tell which steps they have", err);
+    }
+    if (rc != 0 || !known_has(l->known, step))
+        return rc;
+    *skip = true;
+    if (count)
+        link_skip(generation_link(&l->to, l->env->member, step));
+    return 0;
 }
 
 static bool settled(const struct links *l)

@@ -28,6 +28,10 @@ int links_leave(struct links *l, int rc, struct error *err);
  * ends, or a rank refuses it. */
 int links_room(struct links *l, int64_t step, size_t size, int64_t until, struct link **link, struct error *err);
 
+/* Sets whether the ranks have that step of an earlier attempt, so that it is not to be sent; waits until they have told.
+ * `count`: the step is counted as skipped, which it is to be once, not for each of its fields. Returns as links_room(). */
+int links_skip(struct links *l, int64_t step, bool count, int64_t until, bool *skip, struct error *err);
+
 /* Waits until the ranks hold everything that was sent; returns as links_room(). */
 int links_wait_held(struct links *l, int64_t until, struct error *err);
 

@@ -10,6 +10,7 @@ libmember_la_SOURCES = \
 	tasks/member/environment.c tasks/member/environment.h \
 	tasks/member/flusher.c tasks/member/flusher.h \
 	tasks/member/generation.c tasks/member/generation.h \
+	tasks/member/known.c tasks/member/known.h \
 	tasks/member/lending.c tasks/member/lending.h \
 	tasks/member/metric.c \
 	tasks/member/link.c tasks/member/link.h tasks/member/link_private.h tasks/member/link_send.c \

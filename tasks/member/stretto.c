@@ -200,14 +200,33 @@ static int note_sent(struct stretto *s, const struct sending *to, int rc)
     return rc;
 }
 
+/* Tells whether the ranks have that step, which an earlier attempt has sent, so that this one does not. */
+static int may_skip(struct stretto *s, int64_t step, int field, bool *skip)
+{
+    int rc;
+
+    *skip = false;
+    if (s->env.attempt <= 1)
+        return 0;
+    be_patient(s);
+    rc = links_skip(s->links, step, field == 0, s->until, skip, &s->err);
+    s->failed = rc == -1;
+    if (*skip)
+        s->covered = false;
+    return rc;
+}
+
 static int send_data(struct stretto *s, int field, int64_t step, int64_t extent, const void *data)
 {
     struct sending to = {.field = field, .step = step, .extent = (uint64_t)extent};
+    bool skip;
     int rc;
 
     links_enter(s->links);
-    rc = wait_for_room(s, &to);
-    if (rc == 0)
+    rc = may_skip(s, step, field, &skip);
+    if (rc == 0 && !skip)
+        rc = wait_for_room(s, &to);
+    if (rc == 0 && !skip)
         rc = note_sent(s, &to, send_copy(s, &to, data));
     return leave(s, rc);
 }
@@ -293,7 +312,7 @@ int stretto_send_lent(struct stretto *s, int field, int64_t step)
     struct sending to = {.field = field, .step = step};
     struct lending *lending;
     struct parcel p;
-    bool framed;
+    bool framed, skip;
     int rc;
 
     alive_sign();
@@ -309,8 +328,12 @@ int stretto_send_lent(struct stretto *s, int field, int64_t step)
     }
     to.extent = s->field[field].lent_extent;
     links_enter(s->links);
-    rc = wait_for_room(s, &to);
-    if (rc == 0) {
+    rc = may_skip(s, step, field, &skip);
+    if (rc == 0 && skip)
+        lending_drop(lending);
+    else if (rc == 0)
+        rc = wait_for_room(s, &to);
+    if (rc == 0 && !skip) {
         framed = lending->framed;
         lending_take(lending, &p);
         rc = note_sent(s, &to, framed ? send_taken(s, &to, &p) : send_copy(s, &to, lending->scratch));

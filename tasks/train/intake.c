@@ -228,8 +228,7 @@ static void take_hello(struct intake *in, struct origin from, const struct frame
     peer->rewound = false;
     memcpy(peer->routing, from.routing, from.routing_size);
     peer->routing_size = from.routing_size;
-    intake_answer_flagged(in, from, f, FRAME_WELCOME, peer->memory != NULL ? FRAME_IN_MEMORY : 0, peer->last,
-                   (int64_t)(f->sequence & INT64_MAX), NULL);
+    intake_welcome(in, from, f, peer);
 }
 
 static bool take_sample_frame(struct intake *in, struct origin from, const struct frame *f, const uint8_t *payload)
@@ -300,6 +299,8 @@ static void take_finalize(struct intake *in, struct origin from, const struct fr
     if (!(finalized & bit))
         intake_count(&in->counters.finalized, 1);
     atomic_store_explicit(&in->finalized[f->member / 8], finalized | bit, memory_order_release);
+    if (in->ended_by[f->member] != peer->attempt) /* it may tell its end again */
+        intake_count(&in->counters.skipped, f->step);
     in->ended_by[f->member] = peer->attempt;
     if (in->kept != NULL)
         kept_finalized(in->kept)[f->member / 8] |= bit;

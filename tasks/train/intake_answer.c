@@ -3,11 +3,15 @@
 #include "common/log.h"
 #include "common/timefmt.h"
 
+#include <endian.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
 #define SAY_MEMORY_MS 60000
+/* What a later attempt is told of its steps: so many runs, for which a member has room, and so far apart at most. */
+#define RUNS_MAX 4000
+#define EMPTY_MAX 4096
 
 /* Describes the sender as far as possible: by the frame, where its header is valid, and by the connection. */
 static const char *sender(char *buf, size_t size, struct origin from, const struct frame *f)
@@ -52,11 +56,10 @@ bool intake_no_memory(struct intake *in)
     return false;
 }
 
-void intake_answer_flagged(struct intake *in, struct origin to, const struct frame *f, enum frame_kind kind,
-                           uint16_t flags, uint64_t sequence, int64_t step, const char *payload)
+static struct frame answer_to(const struct intake *in, const struct frame *f, enum frame_kind kind, uint64_t sequence,
+                              int64_t step)
 {
-    struct frame reply = {.kind = kind,
-                          .flags = flags,
+    return (struct frame){.kind = kind,
                           .key = f->key,
                           .ensemble = f->ensemble,
                           .member = f->member,
@@ -64,16 +67,46 @@ void intake_answer_flagged(struct intake *in, struct origin to, const struct fra
                           .attempt = f->attempt,
                           .generation = in->config->generation,
                           .sequence = sequence,
-                          .step = step,
-                          .length = payload != NULL ? strlen(payload) : 0};
-
-    in->reply(in->arg, to.routing, to.routing_size, &reply, payload);
+                          .step = step};
 }
 
 void intake_answer(struct intake *in, struct origin to, const struct frame *f, enum frame_kind kind, uint64_t sequence,
                    int64_t step, const char *payload)
 {
-    intake_answer_flagged(in, to, f, kind, 0, sequence, step, payload);
+    struct frame reply = answer_to(in, f, kind, sequence, step);
+
+    reply.length = payload != NULL ? strlen(payload) : 0;
+    in->reply(in->arg, to.routing, to.routing_size, &reply, payload);
+}
+
+/* Writes which steps of a member this rank has: its runs (stepset.h), each as step / 64 and a bit for each step, of the
+ * first RUNS_MAX of them. Steps that are far above all others may be left out, since they are looked for one run after
+ * the other. Returns how many bytes. */
+static size_t write_steps(const struct intake *in, uint64_t member, uint64_t *out)
+{
+    size_t n = 0;
+
+    for (uint64_t number = 0, empty = 0; n < RUNS_MAX && empty < EMPTY_MAX; number++) {
+        uint64_t bits = stepset_bits(in->have, member << 32 | number);
+
+        empty = bits == 0 ? empty + 1 : 0;
+        if (bits == 0)
+            continue;
+        out[2 * n] = htole64(number);
+        out[2 * n++ + 1] = htole64(bits);
+    }
+    return 2 * n * sizeof *out;
+}
+
+void intake_welcome(struct intake *in, struct origin to, const struct frame *f, const struct peer *peer)
+{
+    struct frame reply = answer_to(in, f, FRAME_WELCOME, peer->last, (int64_t)(f->sequence & INT64_MAX));
+    uint64_t steps[2 * RUNS_MAX];
+
+    reply.flags = peer->memory != NULL ? FRAME_IN_MEMORY : 0;
+    if (f->attempt > 1)
+        reply.length = write_steps(in, f->member, steps);
+    in->reply(in->arg, to.routing, to.routing_size, &reply, (const char *)steps);
 }
 
 void intake_refuse(struct intake *in, struct origin to, const struct frame *f, int fault, const char *fmt, ...)

@@ -96,8 +96,9 @@ bool intake_no_memory(struct intake *in);
 /* Answers a frame: the member recognises the answer by key and session. */
 void intake_answer(struct intake *in, struct origin to, const struct frame *f, enum frame_kind kind, uint64_t sequence,
                    int64_t step, const char *payload);
-void intake_answer_flagged(struct intake *in, struct origin to, const struct frame *f, enum frame_kind kind,
-                           uint16_t flags, uint64_t sequence, int64_t step, const char *payload);
+
+/* Answers HELLO: everything up to `sequence` is held. A later attempt of a member is told which steps this rank has. */
+void intake_welcome(struct intake *in, struct origin to, const struct frame *f, const struct peer *peer);
 
 /* Notes that frames of this peer are to be acknowledged, by the next intake_turn() or intake_flush(). */
 void intake_ack_later(struct intake *in, struct peer *peer);

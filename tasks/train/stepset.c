@@ -88,6 +88,11 @@ bool stepset_has(const struct stepset *set, uint64_t member, int64_t step)
     return (find(set, key_of(member, step))->bits & (uint64_t)1 << (step % 64)) != 0;
 }
 
+uint64_t stepset_bits(const struct stepset *set, uint64_t key)
+{
+    return find(set, key)->bits;
+}
+
 size_t stepset_runs(const struct stepset *set)
 {
     return set->used;

@@ -29,6 +29,8 @@ struct stepset_run {
     uint64_t bits;
 };
 
+/* Returns the bits of the run with that key. */
+uint64_t stepset_bits(const struct stepset *set, uint64_t key);
 /* Returns how many runs the set has, and copies all of them, in no order. */
 size_t stepset_runs(const struct stepset *set);
 void stepset_copy(const struct stepset *set, struct stepset_run *runs);

@@ -75,7 +75,14 @@ survive endless 0:2:raises,0:2:raises,0:2:raises,0:2:raises
 is "$(field '[.state, .training.state, .training.generation, .training.restarts, .training.failures]')" '["failed","failed",1,2,3]' \
 	"the training has failed once its retries are used up"
 
-survive off 0:3:killed 1 '{"every": "1h", "retain": 0}'
+survive off 0:5:killed 1 '{"every": "1h", "retain": 0}' 40 3
 learnt_all 2 1
 is "$(attempts | jq 'max')" 2 "members run again where nothing is to be kept"
+AGAIN=$(api GET "/v1/ensembles/$ID/members?limit=100" | jq -c '[.members[] | select((.attempts | if type == "number" then . else length end) > 1) | .index]')
+is "$(field '[.training.skipped, .training.duplicates]')" \
+	"$(jq -c --argjson again "$AGAIN" '[(.learnt | map(select(.[0] | IN($again[]))) | length), 0]' "$RUN/training/checkpoints/g1-s3/state-rank0")" \
+	"they send only steps that the checkpoint has not, so that none comes twice"
+is "$(api GET "/v1/trainings/$(field .training.id)/generations" | jq -c '[.generations[] | [.number, .samples_lost, .members_again]]')" \
+	"[[2,$(jq '.unique - 15' "$RUN/training/g1/status-rank0.json"),$(jq length <<<"$AGAIN")],[1,0,0]]" \
+	"it is told how many samples were lost, and how many members ran again"
 done_testing

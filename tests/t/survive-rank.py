@@ -46,6 +46,11 @@ def is_listed(name):
         return False
 
 
+def told(rank):
+    with open(os.path.join(os.environ["STRETTO_TRAINING_DIR"], "status-rank%d.json" % rank), encoding="ascii") as file:
+        return json.load(file)
+
+
 def main():
     deaths = [item.split(":") for item in sys.argv[1].split(",")]
     every = int(sys.argv[2]) if len(sys.argv) > 2 else 4
@@ -67,6 +72,7 @@ def main():
                 with open("finalized", "w", encoding="ascii") as file:
                     file.write("%d" % rx.stats()["finalized"])
                 model.save("died.json")
+                wait_until(lambda: model.batches * rx.batch_size <= told(rx.rank)["drawn"])
                 if how == "raises":
                     raise RuntimeError("the loss is not finite")
                 os.kill(os.getpid(), signal.SIGKILL)

@@ -205,7 +205,8 @@ static void a_step_that_is_sent_again_counts_once(void **state)
     assert_int_equal(fixture_stats(t).finalized, 1);
     fixture_train(&fx, t, 1, STEPS, times);
     assert_int_equal(fixture_stats(t).unique, STEPS);
-    assert_in_range(fixture_stats(t).duplicates, 10, 21);
+    assert_in_range(fixture_stats(t).duplicates, 0, 1); /* later attempts leave out what is there */
+    assert_in_range(fixture_stats(t).skipped, 10, 20);
     fixture_check_books(t, times, STEPS, (int)fixture_stats(t).duplicates);
     st_train_close(t);
     fixture_fini(&fx);
@@ -239,7 +240,8 @@ static void samples_are_dealt_to_all_ranks(void **state)
         for (int step = 0; step < STEPS; step++)
             assert_int_equal(times[step] > 0, rank == 1 || step % 2 == 0);
     }
-    assert_int_equal(fixture_stats(t[0]).duplicates + fixture_stats(t[1]).duplicates, STEPS - SECOND);
+    assert_int_equal(fixture_stats(t[0]).skipped + fixture_stats(t[1]).skipped, STEPS - SECOND);
+    assert_int_equal(fixture_stats(t[0]).duplicates + fixture_stats(t[1]).duplicates, 0);
     st_train_close(t[0]);
     st_train_close(t[1]);
     fixture_fini(&fx);
