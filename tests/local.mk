@@ -76,6 +76,7 @@ e2e_tests = \
 	tests/t/0753-cancelled-anyway.t \
 	tests/t/0754-hung.t \
 	tests/t/0755-own-fault.t \
+	tests/t/0756-rank-stopped.t \
 	tests/t/0760-full-disk.t \
 	tests/t/0761-full-run-dir.t \
 	tests/t/0762-too-large.t \

@@ -35,7 +35,7 @@
 #define SLICE_MAX 512                /* members or jobs changed in one turn, to keep it short */
 #define TICK_MAX 1024                /* alarms that ring in one tick, to keep it short */
 #define QUEUED_MS 5000               /* after which a waiting job is reported although nobody says why it waits */
-#define TRAINING_SILENT_MS 60000     /* ranks report every few seconds: after this silence they are stopped, or hang */
+#define TRAINING_SILENT_MIN 15000    /* ranks report every few seconds: a shorter silence of theirs means nothing */
 #define ROOM_MS 1000                 /* between checks for space on the disk, while there is none for new jobs */
 #define POLL_JOBS_PER_MS 16          /* limits polls that pokes cause: one of many jobs is not made for each of them */
 

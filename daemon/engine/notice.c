@@ -173,7 +173,8 @@ static bool tell_waits(struct engine *engine, const struct live_ensemble *ens, s
     char since[TIMEFMT_SIZE], elastic[300] = "";
 
     if (training->job != NULL && training->job->row.state == JOB_RUNNING && training->heard_ms > 0 &&
-        engine_now(engine) - training->heard_ms >= TRAINING_SILENT_MS)
+        engine_now(engine) - training->heard_ms >=
+            (ens->spec->failure_after_ms > TRAINING_SILENT_MIN ? ens->spec->failure_after_ms : TRAINING_SILENT_MIN))
         return tell(out, "training_silent", "its training has told nothing since %s: its ranks are stopped or hang, or what they write does not arrive",
                     timefmt_iso(since, training->heard_ms));
     if (ens->in_flight == 0) /* none of its members sends anything */

@@ -206,6 +206,7 @@ void plan_job(const struct engine *engine, const struct live_job *job, struct jo
         .merged = !pilot && what->merged,
         .artefacts = training || pilot ? NULL : job->ensemble->spec->artefacts,
         .silence_ms = pilot ? PILOT_STOPPED_MS : what->silence_ms,
+        .stopped_ms = pilot ? 0 : what->stopped_ms,
         .tmpdir = training || (what->tmpdir && !pilot), /* the ranks' sockets lie there */
     };
     const struct spec_checkpoint *checkpoint =

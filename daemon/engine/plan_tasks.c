@@ -135,6 +135,7 @@ static void put_stream_env(struct planner *p)
     put_env(p, "STRETTO_STREAM", "%s/stream", dir);
     put_variable(p, "STRETTO_STREAM_KEY", ens->row.stream_key);
     put_env_number(p, "STRETTO_STREAM_GENERATION", ens->training->row.keeps);
+    put_env_number(p, "STRETTO_FAILURE_AFTER_MS", ens->spec->failure_after_ms);
     if (ens->spec->steps > 0)
         put_env_number(p, "STRETTO_STEPS", ens->spec->steps);
     put_variable(p, "STRETTO_FIELDS", fields);

@@ -19,6 +19,7 @@ struct spec_task {
     struct adapter_resources resources;
     int64_t grace_ms;
     int64_t silence_ms; /* a process that shows no sign of life for so long is ended; 0 for no limit */
+    int64_t stopped_ms; /* one whose processes are all stopped for so long is ended; 0 for silence_ms */
     bool tmpdir; /* the jobs have a temporary directory */
     const char *umask; /* the umask that the program is started with; NULL for 0077 */
     bool merged; /* its standard error goes into the file of its standard output */
@@ -105,6 +106,7 @@ struct spec {
     struct spec_checkpoint training_checkpoint;
     int64_t from_ensemble;       /* the ensemble from whose training's checkpoint it starts; 0: it starts with nothing */
     const char *from_checkpoint; /* the name of the checkpoint; NULL: the newest at submission */
+    int64_t failure_after_ms; /* a rank that does not go on for so long is taken for failed */
     int64_t training_retries; /* how often the training may begin anew because it failed */
     int64_t steps;            /* number of steps that each member sends; 0 if the spec does not say */
     const json_t *rules; /* or NULL: daemon/spec/rules.h */

@@ -9,6 +9,9 @@
 #define SAMPLE_BYTES_MAX (INT64_C(1) << 31)
 #define DIMENSIONS_MAX 4
 #define FIELDS_MAX 64
+#define FAILURE_AFTER_MS 60000
+#define FAILURE_AFTER_MAX_MS (INT64_C(30) * 86400000)
+#define HUNG_TIMES 15 /* so many times as long, ranks may show no sign of life */
 #define BATCH 10 /* samples of a batch, unless the spec says otherwise */
 
 static int64_t dtype_size(const char *name)
@@ -180,10 +183,30 @@ static int parse_from(struct spec *spec, const json_t *training, struct error *e
     return jsonx_string(from, at, "checkpoint", JSONX_OPTIONAL, &spec->from_checkpoint, err);
 }
 
+/* Reads the one knob from which the times follow after which ranks have failed. A rank that is stopped has failed for
+ * certain; ranks without a sign of life may only wait for something else, such as a GPU. A rank on several nodes is not
+ * judged, since its runner sees the processes of its own node only. */
+static int parse_failure_after(struct spec *spec, const json_t *obj, struct error *err)
+{
+    int64_t hung;
+
+    spec->failure_after_ms = FAILURE_AFTER_MS;
+    if (jsonx_duration(obj, "/training", "failure_after", JSONX_OPTIONAL, 1000, &spec->failure_after_ms, err) < 0)
+        return -1;
+    if (spec->failure_after_ms > FAILURE_AFTER_MAX_MS)
+        return error_at(err, "spec_impossible_value", "/training/failure_after", "\"failure_after\" is 30 days at most");
+    hung = HUNG_TIMES * spec->failure_after_ms;
+    if (spec->training.resources.nodes == 1) {
+        spec->training.stopped_ms = spec->failure_after_ms;
+        spec->training.silence_ms = hung;
+    }
+    return 0;
+}
+
 int spec_parse_training(struct spec *spec, json_t *obj, struct error *err)
 {
     static const char *const keys[] = {"command", "env", "ranks", "adapter", "resources", "fields", "buffer",
-                                       "checkpoint", "from", "retries", "steps", "umask", "silence", "output", NULL};
+                                       "checkpoint", "from", "retries", "steps", "umask", "failure_after", "output", NULL};
 
     spec->ranks = 1;
     spec->training_adapter = spec->adapter;
@@ -195,7 +218,7 @@ int spec_parse_training(struct spec *spec, json_t *obj, struct error *err)
         jsonx_int(obj, "/training", "retries", JSONX_OPTIONAL, 0, 1000, &spec->training_retries, err) < 0 ||
         jsonx_int(obj, "/training", "steps", JSONX_OPTIONAL, 1, INT32_MAX, &spec->steps, err) < 0 ||
         spec_parse_resources(&spec->training, obj, "/training", err) < 0 ||
-        spec_parse_silence(&spec->training, obj, "/training", err) < 0 ||
+        parse_failure_after(spec, obj, err) < 0 ||
         jsonx_object(obj, "/training", "fields", JSONX_REQUIRED, &spec->fields, err) < 0 ||
         check_fields(spec->fields, err) < 0 || complete_buffer(obj, err) < 0 ||
         spec_parse_training_checkpoint(spec, obj, err) < 0 || parse_from(spec, obj, err) < 0)

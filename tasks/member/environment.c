@@ -8,6 +8,7 @@
 #include <string.h>
 
 #define SILENCE_MS 2000
+#define FAILURE_AFTER_MS 60000
 
 static int read_unsigned(const char *name, int base, uint64_t max, uint64_t *out, struct error *err)
 {
@@ -47,7 +48,7 @@ static json_t *read_object(const char *name, struct error *err)
 
 static int read_stream(struct environment *env, struct error *err)
 {
-    uint64_t attempt, silence;
+    uint64_t attempt, silence, failure_after = FAILURE_AFTER_MS;
     json_t *fields;
     int rc;
 
@@ -64,6 +65,10 @@ static int read_stream(struct environment *env, struct error *err)
             return -1;
         env->silence = silence > 0 ? (int64_t)silence : 1;
     }
+    if (getenv("STRETTO_FAILURE_AFTER_MS") != NULL &&
+        read_unsigned("STRETTO_FAILURE_AFTER_MS", 10, INT64_MAX, &failure_after, err) < 0)
+        return -1;
+    env->silence_max = (int64_t)failure_after / 2 > env->silence ? (int64_t)failure_after / 2 : env->silence;
     env->checksum = getenv("STRETTO_STREAM_CHECKSUM") != NULL && strcmp(getenv("STRETTO_STREAM_CHECKSUM"), "1") == 0;
     fields = read_object("STRETTO_FIELDS", err);
     if (fields == NULL)

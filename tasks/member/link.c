@@ -9,7 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SILENCE_MAX_MS 30000
 #define REPLY_MAX 65536
 /* Frames up to this size come so fast that looking for answers after each would cost as much as sending it. */
 #define SMALL_BYTES 65536
@@ -340,7 +339,7 @@ int link_service(struct link *link, struct error *err)
         rc = take(link, &msg, err);
     zmq_msg_close(&msg);
     if (rc == 0 && link_timeout(link) == 0) {
-        if (!link->said_silent && link->silence >= SILENCE_MAX_MS) {
+        if (!link->said_silent && link->silence >= link->config.env->silence_max) {
             log_warn("member %llu.%llu: rank %d has not answered for a while; still trying",
                      (unsigned long long)link->config.env->ensemble, (unsigned long long)link->config.env->member,
                      link->config.rank);
@@ -349,7 +348,8 @@ int link_service(struct link *link, struct error *err)
         if (!link->heard && link->config.address->endpoints > 1)
             try_next(link);
         if (link->heard || link->endpoint == 0) /* after each round of the endpoints */
-            link->silence = link->silence * 2 < SILENCE_MAX_MS ? link->silence * 2 : SILENCE_MAX_MS;
+            link->silence = link->silence * 2 < link->config.env->silence_max ? link->silence * 2
+                                                                              : link->config.env->silence_max;
         say_hello(link);
     }
     return rc;

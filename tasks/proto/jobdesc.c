@@ -276,6 +276,7 @@ struct jobdesc *jobdesc_parse(json_t *root, struct error *err)
         read_seconds(root, "", "walltime", &desc->walltime_ms, err) < 0 ||
         read_seconds(root, "", "grace", &desc->grace_ms, err) < 0 ||
         (json_object_get(root, "silence") != NULL && read_seconds(root, "", "silence", &desc->silence_ms, err) < 0) ||
+        (json_object_get(root, "stopped") != NULL && read_seconds(root, "", "stopped", &desc->stopped_ms, err) < 0) ||
         parse_checkpoint(root, &desc->checkpoint, err) < 0 || parse_artefacts(root, desc, err) < 0 ||
         parse_metrics(root, &desc->metrics, err) < 0 ||
         jsonx_int(root, "", "restarts", JSONX_OPTIONAL, 0, INT64_MAX, &desc->restarts, err) < 0 ||

@@ -61,6 +61,7 @@ struct jobdesc {
     int64_t walltime_ms; /* 0: none */
     int64_t grace_ms;
     int64_t silence_ms; /* a task that shows no sign of life for so long is ended; 0: no limit */
+    int64_t stopped_ms; /* with silence_ms: a task whose processes are all stopped for so long is ended; 0: silence_ms */
     int64_t restarts; /* how often the ranks of a training may begin again in this job, if their memory has all samples */
     bool tmpdir; /* its tasks have a temporary directory */
     const char *umask; /* of its tasks, as umask_parse() takes it; NULL: 0077 */

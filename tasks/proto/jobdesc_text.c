@@ -61,6 +61,8 @@ void jobdesc_begin(struct jobdesc_text *t, const struct jobdesc *desc)
     seconds(t, ",\"grace\":", desc->grace_ms);
     if (desc->silence_ms > 0)
         seconds(t, ",\"silence\":", desc->silence_ms);
+    if (desc->stopped_ms > 0)
+        seconds(t, ",\"stopped\":", desc->stopped_ms);
     if (desc->checkpoint.any) {
         seconds(t, ",\"checkpoint\":{\"before\":", desc->checkpoint.before_ms);
         string(t, ",\"signal\":", jobdesc_signal_name(desc->checkpoint.signal));

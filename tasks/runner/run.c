@@ -322,8 +322,8 @@ static void end_silent(struct run *r, int64_t now)
 
         if (t->pid <= 0 || t->silent == SILENT_NOT || t->kill_at != INT64_MAX)
             continue;
-        log_warn("task %s has shown no sign of life for %g s: told to end", t->desc->id,
-                 (double)r->job->desc->silence_ms / 1000);
+        log_warn("task %s %s: told to end", t->desc->id,
+                 t->silent == SILENT_STOPPED ? "is stopped for too long" : "has shown no sign of life for too long");
         leftovers_end_running(&r->leftovers, t, now);
         if (t->silent == SILENT_STOPPED)
             tree_signal_running(t->pid, t->mark, SIGCONT); /* so that it gets the signal before it is killed */

@@ -22,15 +22,17 @@ void silence_note(struct silence *s, const struct sight *sight, int64_t passed_m
                  (used > 0 && used * SHARE * 1000 >= (unsigned long long)ms * (unsigned long long)per_second);
 
     s->quiet_ms = alive ? 0 : s->quiet_ms + ms;
+    s->stopped_ms = !s->seen || !s->last.stopped || !sight->stopped || sight->excused ? 0 : s->stopped_ms + ms;
     s->last = *sight;
     s->seen = true;
 }
 
 void silences_init(struct silences *s, const struct job *job, int64_t now)
 {
-    int64_t pause = job->desc->silence_ms / PART;
+    int64_t stopped = silence_stopped_ms(job->desc), silence = job->desc->silence_ms;
+    int64_t pause = (stopped < silence ? stopped : silence) / PART;
 
-    *s = (struct silences){.limit_ms = job->desc->silence_ms, .looked = now};
+    *s = (struct silences){.limit_ms = silence, .stopped_ms = stopped, .looked = now};
     s->pause_ms = pause < PAUSE_MIN_MS ? PAUSE_MIN_MS : pause > PAUSE_MAX_MS ? PAUSE_MAX_MS : pause;
     s->due = s->limit_ms > 0 ? now + s->pause_ms : INT64_MAX;
     if (s->limit_ms > 0)
@@ -118,9 +120,10 @@ static size_t judge(const struct silences *s, struct leftovers *l)
 
     for (size_t i = 0; i < l->ntasks; i++) {
         struct task *t = &l->tasks[i];
-        bool stopped = s->items[i].last.stopped;
+        bool stopped = s->items[i].stopped_ms >= s->stopped_ms;
+        bool blocked = by_itself && s->items[i].quiet_ms >= s->limit_ms;
 
-        if (t->pid <= 0 || t->silent != SILENT_NOT || s->items[i].quiet_ms < s->limit_ms || (!by_itself && !stopped))
+        if (t->pid <= 0 || t->silent != SILENT_NOT || (!stopped && !blocked))
             continue;
         t->silent = stopped ? SILENT_STOPPED : SILENT_BLOCKED;
         n++;

@@ -24,7 +24,8 @@ struct sight {
 struct silence {
     struct sight last;
     bool seen;        /* `last` is valid */
-    int64_t quiet_ms; /* time without a sign of life */
+    int64_t quiet_ms;   /* time without a sign of life */
+    int64_t stopped_ms; /* time in which all of its processes were stopped */
 };
 
 /* Notes the state passed_ms after the last one, which was planned after pause_ms: if it comes much later, the runner
@@ -33,6 +34,7 @@ void silence_note(struct silence *s, const struct sight *sight, int64_t passed_m
 
 struct silences {
     int64_t limit_ms;   /* 0: no limit, and nothing is done */
+    int64_t stopped_ms; /* the limit for tasks that are stopped */
     int64_t pause_ms;   /* between two looks */
     int64_t looked, due; /* monotonic */
     struct silence *items;
@@ -40,6 +42,12 @@ struct silences {
 
 void silences_init(struct silences *s, const struct job *job, int64_t now);
 void silences_fini(struct silences *s);
+
+/* Returns how long a task of this job may be stopped. */
+static inline int64_t silence_stopped_ms(const struct jobdesc *desc)
+{
+    return desc->stopped_ms > 0 ? desc->stopped_ms : desc->silence_ms;
+}
 
 /* Looks at all running tasks if it is time to; sets `silent` of those that are hung. Returns how many these are.
  *

@@ -5,6 +5,7 @@
 #include "common/timefmt.h"
 #include "common/xalloc.h"
 #include "tasks/runner/oom.h"
+#include "tasks/runner/silence.h"
 #include "tasks/runner/tree.h"
 
 #include <signal.h>
@@ -108,11 +109,12 @@ static void explain(struct task *t, enum stop why)
     struct exitrec *rec = &t->rec;
     size_t size = sizeof rec->reason;
     double silence = (double)t->job->desc->silence_ms / 1000;
+    double stopped = (double)silence_stopped_ms(t->job->desc) / 1000;
 
     if (is_out_of_memory(t))
         explain_want_of_memory(rec);
     else if (rec->outcome == EXITREC_FAILED && t->silent == SILENT_STOPPED)
-        snprintf(rec->reason, size, "ended, since all its processes were stopped for %g s", silence);
+        snprintf(rec->reason, size, "ended, since all its processes were stopped for %g s", stopped);
     else if (rec->outcome == EXITREC_FAILED && t->silent == SILENT_BLOCKED)
         snprintf(rec->reason, size,
                  "ended, since it showed no sign of life for %g s: no sample, no report, no output, no CPU time",

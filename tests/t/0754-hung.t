@@ -18,7 +18,7 @@ echo '{"name": "h", "members": {"command": ["sh", "-c", "[ $STRETTO_ATTEMPT != 1
 	"parameters": {"grid": {"index_is": ["kill -STOP $$", "sleep 1000"]}}}}' >spec.json
 refused '.members.silence = "0s"' /members/silence "a silence of no time is refused"
 refused '.members.resources = {nodes: 2}' /members/silence "and one of a member on two nodes, of which only one is seen"
-refused '.training = {command: ["x"], silence: 3, fields: {t: {dtype: "float32", shape: [1]}}}' /training/silence "and a number without a unit"
+refused '.training = {command: ["x"], failure_after: 3, fields: {t: {dtype: "float32", shape: [1]}}}' /training/failure_after "and a number without a unit"
 
 # --- members
 ID=$(submit spec.json)
@@ -51,7 +51,7 @@ with stretto.train.open() as rx:
 END
 jq -n --arg t "$T" --arg member "$builddir/tests/t/stream-member" '{name: "s", members: {silence: "2s", retries: 0, parameters: {grid: {i: [1, 2]}},
 		command: ["sh", "-c", "while [ ! -e $HOME/go ]; do :; done; exec " + $member + " 100"]},
-	training: {command: ["python3", ($t + "/rank.py")], silence: "2s", buffer: {policy: "fifo", capacity: 4, threshold: 1, batch: 1},
+	training: {command: ["python3", ($t + "/rank.py")], failure_after: "2s", buffer: {policy: "fifo", capacity: 4, threshold: 1, batch: 1},
 		fields: {temperature: {dtype: "float32", shape: [3, 4]}, flux: {dtype: "float64", shape: [2]},
 			particles: {dtype: "float32", shape: [-1, 3], max: 40}}}}' >stream.json
 nothing() { # for longer than a silence

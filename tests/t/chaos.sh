@@ -31,7 +31,7 @@ chaos_spec() { # NAME ADAPTER
 			parameters: {grid: {i: [range($members)]}}, retries: 1000, success: {file: "result"}, silence: "20s",
 			resources: {walltime: "100s"},
 			checkpoint: {before: "\(100 - $due)s", signal: "USR2", grace: "5s", attempts: 1000}},
-		training: {command: ["python3", $rank, "disturbed", $steps], retries: 1000, steps: ($steps | tonumber), silence: "20s",
+		training: {command: ["python3", $rank, "disturbed", $steps], retries: 1000, steps: ($steps | tonumber), failure_after: "20s",
 			resources: {walltime: "1h"},
 			checkpoint: {every: "1h", before: "\(3600 - $due)s", grace: "10s"},
 			fields: {place: {dtype: "int32", shape: [2]}},

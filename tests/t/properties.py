@@ -130,7 +130,7 @@ by_name = {
                          {"grid": {}}, {"grid": {"x": []}}, {}])),
     "fields": st.one_of(st.just({"f": {"dtype": "float32", "shape": [2]}}), st.dictionaries(texts, anything, max_size=2)),
     "buffer": st.one_of(st.just({}), st.just({"policy": "reservoir", "capacity": 10, "threshold": 1, "batch": 2}), anything),
-    "walltime": durations, "silence": durations, "expires": st.one_of(durations, st.just("never")),
+    "walltime": durations, "silence": durations, "failure_after": durations, "expires": st.one_of(durations, st.just("never")),
     "memory": st.sampled_from(["1MiB", "2GiB", "0", "-1", "1e30"]),
     "retries": st.integers(0, 1),
     "umask": st.sampled_from(["0077", "022", "0999"]),

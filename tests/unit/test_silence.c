@@ -54,6 +54,25 @@ static void test_signs(void **state)
     assert_int_equal(after(sight), 0);
 }
 
+/* What counts is the time in which it was stopped, and not that it was quiet before. */
+static void test_stopped(void **state)
+{
+    struct silence s = begun();
+    struct sight stopped = idle;
+
+    stopped.stopped = true;
+    silence_note(&s, &idle, PAUSE, PAUSE);
+    silence_note(&s, &idle, PAUSE, PAUSE);
+    silence_note(&s, &stopped, PAUSE, PAUSE);
+    assert_int_equal(s.stopped_ms, 0);
+    silence_note(&s, &stopped, PAUSE, PAUSE);
+    silence_note(&s, &stopped, PAUSE, PAUSE);
+    assert_int_equal(s.stopped_ms, 2 * PAUSE);
+    assert_int_equal(s.quiet_ms, 5 * PAUSE);
+    silence_note(&s, &idle, PAUSE, PAUSE);
+    assert_int_equal(s.stopped_ms, 0);
+}
+
 static void test_time_of_no_runner(void **state)
 {
     struct silence s = begun();
@@ -68,6 +87,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_signs),
+        cmocka_unit_test(test_stopped),
         cmocka_unit_test(test_time_of_no_runner),
     };
 
