@@ -27,7 +27,7 @@ fi
 MEMBERS=8 STEPS=60 SAMPLES=480
 chaos_spec short slurm
 # nothing of it depends on the clock
-jq '(.members, .training) |= (.checkpoint.grace = "20m" | .checkpoint.before = "1m" | del(.silence) | .resources.walltime = "30m" | .retries = 0)' short.json >spec.json
+jq '(.members, .training) |= (.checkpoint.grace = "20m" | .checkpoint.before = "1m" | del(.silence, .failure_after) | .resources.walltime = "30m" | .retries = 0)' short.json >spec.json
 ID=$(submit spec.json)
 RUN=$STATE/run/e$ID
 TRAINING=$(chaos_training .training.id)
