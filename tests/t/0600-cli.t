@@ -54,7 +54,7 @@ is "$(awk 'NR > 1 { print $1, $2, $3, $4 }' out | xargs)" "2 bad complete 4/4 1 
 status_is 0 "status ID" stretto status 2
 like "$(cat out)" 'members +4: 3 succeeded, 1 failed' "members by state"
 is "$(stretto --json status 1)" "$(api GET /v1/ensembles/1)" "--json prints what the API answers"
-is "$(stretto members 2 --state failed | awk 'NR > 1 { print $1, $2, $3, $4 }')" "3 failed 1 x=3" "members --state"
+is "$(stretto members 2 --state failed | awk 'NR > 1 { print $1, $2, $3, $5 }')" "3 failed 1 x=3" "members --state"
 is "$(stretto members 1 --json | jq -c '[.members[].index]')" '[0,1,2,3]' "members --json"
 is "$(stretto members 1.2 --json | jq -c '[.index, .state, (.attempts | length)]')" '[2,"succeeded",1]' "one member"
 like "$(stretto members 2.3)" 'member 2\.3: failed' "one member, for people"
