@@ -303,10 +303,11 @@ static int measure_time(struct cli *cli, const struct sweep_query *query, struct
 static enum sweep_fate judge(const struct sweep_query *query, const json_t *member, const char *state)
 {
     const json_t *metrics = json_object_get(member, "metrics"), *own = json_object_get(metrics, query->metric);
+    const char *outcome = get_string(json_object_get(member, "last_attempt"), "outcome");
     bool diverged = own != NULL && isnan(number(own, "last"));
 
     if (strcmp(state, "failed") == 0)
-        return diverged || strncmp(get_string(member, "reason"), "diverged", 8) == 0 ? SWEEP_DIVERGED : SWEEP_FAILED;
+        return diverged || strcmp(outcome, "diverged") == 0 ? SWEEP_DIVERGED : SWEEP_FAILED;
     if (strcmp(state, "succeeded") != 0)
         return SWEEP_UNFINISHED;
     if (own == NULL)

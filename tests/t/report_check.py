@@ -24,7 +24,8 @@ def iso(seconds):
 
 def make_run(index, parameters, source):
     """Its attempts as (start, end), and its points as (attempt, time, value), in Unix seconds of whole milliseconds."""
-    state = {4: "failed", 7: "running", 11: "cancelled"}.get(index, "succeeded")
+    state = {4: "failed", 7: "running", 11: "failed"}.get(index, "succeeded")
+    outcome = {4: "failed", 11: "diverged"}.get(index)  # 11: by another metric
     diverges = index in (2, 13)
     attempts, points, step = [], [], 0
     now, level = 1.7e9 + source.randrange(10**6), 2.0
@@ -42,7 +43,7 @@ def make_run(index, parameters, source):
         now += source.randrange(5, 500)
     if diverges:
         points[-1]["value"] = math.nan
-    return {"index": index, "parameters": parameters, "state": state, "attempts": attempts, "points": points}
+    return {"index": index, "parameters": parameters, "state": state, "outcome": outcome, "attempts": attempts, "points": points}
 
 
 def make_runs(seed):
@@ -69,7 +70,7 @@ def listed(run):
     values = [point["value"] for point in run["points"]]
     start, end = run["attempts"][-1]
     return {"index": run["index"], "state": run["state"], "attempts": len(run["attempts"]), "reason": None, "follow_up": None,
-            "last_attempt": {"started": iso(start), "ended": None if run["state"] == "running" else iso(end)},
+            "last_attempt": {"outcome": run["outcome"], "started": iso(start), "ended": None if run["state"] == "running" else iso(end)},
             "parameters": run["parameters"],
             "metrics": {"loss": {"last": finite(values[-1]), "points": len(values), "not_finite": sum(map(math.isnan, values))}}}
 
@@ -110,7 +111,7 @@ def figures(run, horizon):
 
 def fate(run):
     if run["state"] == "failed":
-        return "failed"
+        return run["outcome"]
     if run["state"] != "succeeded":
         return "unfinished"
     return "ranked" if math.isfinite(run["points"][-1]["value"]) else "diverged"
