@@ -3,6 +3,7 @@
 #include "api/handlers.h"
 #include "api/series_json.h"
 #include "api/value.h"
+#include "daemon/spec/needs.h"
 #include "daemon/spec/results.h"
 #include "daemon/store/artefact.h"
 #include "daemon/store/attempt.h"
@@ -88,7 +89,7 @@ static json_t *results_json(const struct request *r, const struct member_row *ro
 static json_t *member_json(const struct request *r, const struct member_row *row, const struct spec *spec,
                            json_t *attempts, json_t *checkpoints, json_t *artefacts)
 {
-    json_t *json = json_object();
+    json_t *json = json_object(), *parameters = params_at(spec->params, row->index), *needs = needs_json(spec, parameters);
     char seed[24];
 
     /* too large for some JSON readers */
@@ -96,7 +97,9 @@ static json_t *member_json(const struct request *r, const struct member_row *row
     json_object_set_new(json, "ensemble", json_integer(row->ensemble));
     json_object_set_new(json, "index", json_integer(row->index));
     json_object_set_new(json, "state", value_text(member_state_name(row->state)));
-    json_object_set_new(json, "parameters", value_or_null(params_at(spec->params, row->index)));
+    json_object_set_new(json, "parameters", value_or_null(parameters));
+    if (needs != NULL)
+        json_object_set_new(json, "resources", needs);
     json_object_set_new(json, "seed", value_text(seed));
     json_object_set_new(json, "reason", value_text_or_null(row->reason));
     json_object_set_new(json, "retry_at", value_time(find_retry_ms(r, row)));

@@ -8,6 +8,7 @@
 #include "api/series_json.h"
 #include "api/value.h"
 #include "common/xalloc.h"
+#include "daemon/spec/needs.h"
 #include "daemon/store/attempt.h"
 
 #include <inttypes.h>
@@ -61,18 +62,22 @@ static json_t *last_attempt(struct listing *l, const struct member_row *row)
 static int add(void *arg, const struct member_row *row)
 {
     struct listing *l = arg;
-    json_t *member;
+    json_t *member, *parameters, *needs;
 
     if ((int64_t)json_array_size(l->items) == l->limit) {
         l->next = row->index;
         return 1;
     }
+    parameters = params_at(l->spec->params, row->index);
+    needs = needs_json(l->spec, parameters);
     member = json_pack("{s:I, s:o, s:I, s:o, s:o, s:o, s:o, s:o, s:o}", "index", (json_int_t)row->index, "state",
                        value_text(member_state_name(row->state)), "attempts", (json_int_t)row->attempts, "reason",
                        value_text_or_null(row->reason), "retry_at", value_time(find_retry_ms(l->r, row)), "progress",
                        value_real(row->progress), "follow_up", row->heir != 0 ? json_integer(row->heir) : json_null(),
                        "last_attempt", last_attempt(l, row), "parameters",
-                       value_or_null(params_at(l->spec->params, row->index)));
+                       value_or_null(parameters));
+    if (needs != NULL)
+        json_object_set_new(member, "resources", needs);
     json_array_append_new(l->items, member);
     if (l->metrics != NULL && !l->failed &&
         series_json_add(member, l->store, row->ensemble, row->index, l->metrics, l->err) < 0)

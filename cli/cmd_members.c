@@ -375,7 +375,7 @@ static int show_member(struct cli *cli, const struct ref *ref, struct error *err
 {
     char *path = xasprintf("/v1/ensembles/%lld/members/%lld", (long long)ref->ensemble, (long long)ref->index);
     json_t *member = NULL;
-    char *text = NULL, *parameters, *reason, age[RENDER_SIZE];
+    char *text = NULL, *parameters, *resources, *reason, age[RENDER_SIZE];
 
     if (client_get(cli->client, path, &member, &text, err) < 0) {
         free(path);
@@ -387,11 +387,14 @@ static int show_member(struct cli *cli, const struct ref *ref, struct error *err
     } else {
         reason = render_text(get_string(member, "reason"));
         parameters = json_dumps(json_object_get(member, "parameters"), JSON_ENCODE_ANY);
+        resources = json_dumps(json_object_get(member, "resources"), 0);
         printf("member %lld.%lld: %s%s%s\n", (long long)ref->ensemble, (long long)ref->index,
                get_string(member, "state"), reason[0] ? ": " : "", reason);
         if (get_string(member, "retry_at")[0])
             printf("retry      at %s\n", render_moment(age, get_string(member, "retry_at")));
         printf("parameters %s\n", parameters ? parameters : "-");
+        if (resources != NULL)
+            printf("resources  %s\n", resources);
         if (get_string(member, "results")[0]) {
             char *results = render_text(get_string(member, "results"));
 
@@ -412,6 +415,7 @@ static int show_member(struct cli *cli, const struct ref *ref, struct error *err
             print_artefacts(json_object_get(member, "artefacts"));
         }
         free(parameters);
+        free(resources);
         free(reason);
     }
     json_decref(member);

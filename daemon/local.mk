@@ -86,6 +86,7 @@ libdaemon_la_SOURCES = \
 	daemon/spec/spec_follow_up.c \
 	daemon/spec/spec_metrics.c \
 	daemon/spec/spec_resubmit.c \
+	daemon/spec/needs.c daemon/spec/needs.h \
 	daemon/spec/spec_task.c \
 	daemon/spec/spec_training.c \
 	daemon/spec/template.c daemon/spec/template.h \
@@ -157,7 +158,7 @@ systemduserunit_DATA = daemon/strettod.service
 endif
 
 if HAVE_CMOCKA
-unit_tests += tests/unit/test_control tests/unit/test_ingest tests/unit/test_spec tests/unit/test_params tests/unit/test_store tests/unit/test_turn tests/unit/test_checkpoint \
+unit_tests += tests/unit/test_control tests/unit/test_ingest tests/unit/test_needs tests/unit/test_spec tests/unit/test_params tests/unit/test_store tests/unit/test_turn tests/unit/test_checkpoint \
 	tests/unit/test_store_faults tests/unit/test_open_faults tests/unit/test_family tests/unit/test_forget \
 	tests/unit/test_gather tests/unit/test_memory tests/unit/test_metric tests/unit/test_store_series tests/unit/test_migrate tests/unit/test_missing \
 	tests/unit/test_archiving tests/unit/test_restore tests/unit/test_rundir tests/unit/test_run_claim tests/unit/test_spec_whole tests/unit/test_store_lists tests/unit/test_store_rows tests/unit/test_store_sorted tests/unit/test_sweep \
@@ -206,6 +207,8 @@ tests_unit_test_control_CFLAGS = $(unit_cflags) $(daemon_cflags)
 tests_unit_test_control_LDADD = libdaemon.la $(unit_libs)
 tests_unit_test_ingest_CFLAGS = $(unit_cflags) $(daemon_cflags)
 tests_unit_test_ingest_LDADD = libdaemon.la $(unit_libs)
+tests_unit_test_needs_CFLAGS = $(unit_cflags) $(daemon_cflags)
+tests_unit_test_needs_LDADD = libdaemon.la $(unit_libs)
 tests_unit_test_spec_CFLAGS = $(unit_cflags) $(daemon_cflags)
 tests_unit_test_spec_LDADD = libdaemon.la $(unit_libs)
 tests_unit_test_params_CFLAGS = $(unit_cflags) $(daemon_cflags)

@@ -20,7 +20,7 @@
 
 /* The number grows with every change of this interface: a daemon loads only plugins that were built with its own
  * number. */
-#define ADAPTER_ABI 12
+#define ADAPTER_ABI 13
 
 /* The resources that a job asks for: the spec's `resources`, times `pack` or `ranks` where a job holds several
  * tasks. */
@@ -42,9 +42,12 @@ struct adapter_resources {
     int64_t walltime_ms; /* 0: no limit */
     const char *queue;   /* NULL: not said */
     const char *account;
-    /* the program by which the runner starts the `tasks` of a member, as LAUNCHER -n TASKS ...; NULL: the runner starts
-     * none */
+    /* the program by which the runner starts the `tasks` of a member, as LAUNCHER -n TASKS ...; "copies": the runner
+     * starts them itself; NULL: the command is started once */
     const char *launcher;
+    /* array of all words that are put before the command, of which `launcher` is the first; NULL: "-n TASKS" is put
+     * after it */
+    const json_t *launch;
     const json_t *extra; /* array of strings passed through, or NULL */
 };
 

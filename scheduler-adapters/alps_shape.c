@@ -89,6 +89,10 @@ int alps_check(struct adapter *a, const struct adapter_resources *want, struct e
     struct alps_shape shape;
 
     alps_shape(a, want, &shape);
+    if (shape.kind == ALPS_LAUNCHES && want->launch != NULL)
+        return error_at(err, "resources_impossible", "/launcher",
+                        "aprun is called by the adapter, which adds the nodes that it has: write \"aprun\", and its other "
+                        "options into \"extra\"");
     if (shape.kind == ALPS_LAUNCHES && want->copies > 1)
         return error_at(err, "resources_impossible", "/launcher",
                         "%d members are to share a job: those that aprun starts cannot, since a node has one "

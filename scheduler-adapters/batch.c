@@ -281,6 +281,16 @@ int batch_no_check(struct adapter *a, const struct adapter_resources *want, stru
     return 0;
 }
 
+int batch_check_one_node(struct adapter *a, const struct adapter_resources *want, struct error *err)
+{
+    if (want->nodes == 1 || want->launcher == NULL || strcmp(want->launcher, "copies") != 0)
+        return 0;
+    return error_at(err, "resources_impossible", "/launcher",
+                    "\"copies\" are on one node with this batch system, and %d nodes are wanted: name a launcher that starts "
+                    "processes on all of them, such as [\"mpiexec\", \"-f\", \"{hostfile}\", \"-np\", \"{tasks}\"]",
+                    want->nodes);
+}
+
 int batch_no_slots(struct adapter *a)
 {
     return 0;

@@ -253,6 +253,8 @@ void batch_overdue_stop(struct adapter *a); /* forgets all jobs */
 void batch_destroy(struct adapter *a, void (*done)(void *arg), void *arg);
 int batch_ready(struct adapter *a, struct error *err); /* fails where a program that is needed is missing */
 int batch_no_check(struct adapter *a, const struct adapter_resources *want, struct error *err);
+/* For a batch system by which the runner cannot start the launcher "copies" on other nodes. */
+int batch_check_one_node(struct adapter *a, const struct adapter_resources *want, struct error *err);
 int batch_no_slots(struct adapter *a);
 int64_t batch_interval_ms(struct adapter *a);
 void batch_submit(struct adapter *a, const struct adapter_job *job, adapter_submit_cb *cb, void *arg);

@@ -123,6 +123,6 @@ const struct adapter_ops adapter_pbs = {
     .create = create,
     .destroy = batch_destroy,
     .ready = batch_ready,
-    .check = batch_no_check,
+    .check = batch_check_one_node,
     BATCH_METHODS,
 };

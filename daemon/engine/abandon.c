@@ -52,7 +52,7 @@ static bool has_run(const struct live_job *job)
 
 static void conclude(struct engine *engine, struct live_job *job, json_t *const *checkpoints)
 {
-    bool ends_all = job->refusal != REFUSAL_NONE && job->row.kind != JOB_TRAINING && !has_begun(engine, job);
+    bool ends_all = job->refusal != REFUSAL_NONE && job->row.kind != JOB_TRAINING && job->own == NULL && !has_begun(engine, job);
     char reason[sizeof job->abandon_reason], whole[sizeof reason + 40];
 
     memcpy(reason, job->abandon_reason, sizeof reason);

@@ -69,7 +69,7 @@ static struct adapter_resources resources_of(const struct live_job *job)
 
     if (job->row.kind == JOB_PILOT)
         return pilot_resources(job->adapter, spec);
-    r = job->row.kind == JOB_TRAINING ? spec->training.resources : spec->members.resources;
+    r = *job_resources(job);
     r.copies = (int)job->row.size;
     return r;
 }

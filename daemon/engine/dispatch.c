@@ -5,6 +5,7 @@
 #include "daemon/engine/early.h"
 #include "daemon/engine/pilot.h"
 #include "daemon/engine/renew.h"
+#include "daemon/spec/needs.h"
 
 #include "common/log_changes.h"
 #include "common/xalloc.h"
@@ -14,15 +15,32 @@
 #include <string.h>
 
 struct choice {
+    const struct spec *spec;
+    struct adapter_resources needs; /* of all members that are chosen, where members have different ones */
     struct member_row *rows;
     size_t n;
 };
+
+/* Returns whether a member can share a job with those that were chosen before: all members of a job ask for the same. */
+static bool suits(struct choice *choice, int64_t index)
+{
+    struct adapter_resources needs;
+    struct error ignored;
+
+    if (choice->spec->members.needs == NULL || choice->spec->pack == 1)
+        return true;
+    needs_of(choice->spec, index, &needs, &ignored);
+    if (choice->n == 0)
+        choice->needs = needs;
+    return needs_are_equal(&choice->needs, &needs);
+}
 
 static int choose(void *arg, const struct member_row *row)
 {
     struct choice *choice = arg;
 
-    choice->rows[choice->n++] = *row;
+    if (suits(choice, row->index))
+        choice->rows[choice->n++] = *row;
     return 0;
 }
 
@@ -46,6 +64,7 @@ static int enlist(struct engine *engine, struct live_job *job, struct member_row
                       .stalls = row->stalls, .since = row->since, .since_in = row->since_in, .open = true};
     job->open++;
     job->ensemble->in_flight++;
+    job_find_resources(job);
     return 0;
 }
 
@@ -84,13 +103,13 @@ static bool has_untried(const struct live_ensemble *ens)
 static int64_t choose_members(struct engine *engine, struct live_ensemble *ens, struct member_row *rows, size_t room,
                               int64_t now)
 {
-    struct choice choice = {rows, 0};
+    struct choice choice = {.spec = ens->spec, .rows = rows};
     struct error err;
 
     if (ens->due <= now &&
         store_member_each_due(engine->store, ens->row.id, now, (int)room, choose, &choice, &err) < 0)
         return store_doom(engine->store, &err);
-    while (choice.n < room && has_untried(ens)) {
+    while (choice.n < room && has_untried(ens) && suits(&choice, ens->row.next_index)) {
         struct member_row row = {.ensemble = ens->row.id, .index = ens->row.next_index++};
         int cancelled = cancel_member_asked(engine, ens, row.index, &err);
 

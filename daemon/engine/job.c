@@ -3,6 +3,7 @@
 
 #include "daemon/engine/feed.h"
 #include "daemon/engine/pilot.h"
+#include "daemon/spec/needs.h"
 
 #include "common/check.h"
 #include "common/log.h"
@@ -52,6 +53,27 @@ struct live_job *job_new(struct engine *engine, struct live_ensemble *ens, const
         pilot_bind(engine, job);
     deal_account(job, 1);
     return job;
+}
+
+const struct adapter_resources *job_resources(const struct live_job *job)
+{
+    const struct spec *spec = job->ensemble->spec;
+
+    if (job->row.kind == JOB_TRAINING)
+        return &spec->training.resources;
+    return job->own != NULL ? job->own : &spec->members.resources;
+}
+
+void job_find_resources(struct live_job *job)
+{
+    struct error ignored; /* a member that has none is refused when its job is planned */
+
+    if (job->own != NULL || job->n_slots == 0 || job->row.kind != JOB_MEMBERS || job->ensemble->spec->members.needs == NULL)
+        return;
+    deal_account(job, -1);
+    job->own = xcalloc(1, sizeof *job->own);
+    needs_of(job->ensemble->spec, job->slots[0].index, job->own, &ignored);
+    deal_account(job, 1);
 }
 
 static struct live_job **list_of(const struct live_job *job, enum job_list list)
@@ -124,6 +146,7 @@ void job_destroy(struct engine *engine, struct live_job *job)
     json_decref(job->records);
     free(job->waits_for);
     free(job->slots);
+    free(job->own);
     free(job);
 }
 

@@ -82,6 +82,7 @@ struct live_job {
     struct known_adapter *adapter;
     struct slot *slots;
     size_t n_slots, open;
+    struct adapter_resources *own; /* of its members, where they differ among the ensemble's; NULL: as in the spec */
     enum job_pending pending;
     bool written; /* its files are on disk */
     struct alarm retry;
@@ -150,6 +151,10 @@ static inline bool job_is_gone(const struct live_job *job)
 {
     return job->belief == BELIEF_ENDED || job->belief == BELIEF_FORGOTTEN;
 }
+/* Returns what each of its members, or ranks, asks for; not of a pilot. */
+const struct adapter_resources *job_resources(const struct live_job *job);
+/* Finds that out once the job has its first slot. */
+void job_find_resources(struct live_job *job);
 struct live_job *job_new(struct engine *engine, struct live_ensemble *ens, const struct job_row *row,
                          enum job_belief belief);
 void job_destroy(struct engine *engine, struct live_job *job);

@@ -17,7 +17,8 @@ static int64_t least_time_ms(const struct live_job *job)
 {
     const struct spec *spec = job->ensemble->spec;
 
-    return job->row.kind != JOB_TRAINING && spec->checkpoint.before_ms > 0 ? spec_least_time_ms(spec) : 0;
+    return job->row.kind != JOB_TRAINING && spec->checkpoint.before_ms > 0
+               ? spec_least_time_of(spec, job_resources(job)->walltime_ms) : 0;
 }
 
 void plan_adapter_job(const struct live_job *job, char *dir, struct adapter_job *out)
@@ -30,7 +31,7 @@ void plan_adapter_job(const struct live_job *job, char *dir, struct adapter_job 
         .name = job->row.name,
         .scheduler_id = job->row.scheduler_id[0] ? job->row.scheduler_id : NULL,
         .dir = dir,
-        .resources = pilot ? pilot_resources(job->adapter, spec) : task->resources,
+        .resources = pilot ? pilot_resources(job->adapter, spec) : *job_resources(job),
         .submitted_ms = job->row.submitted_ms,
         .grace_ms = pilot ? spec->allocation.grace_ms : task->grace_ms,
         .least_ms = least_time_ms(job),
@@ -200,7 +201,7 @@ void plan_job(const struct engine *engine, const struct live_job *job, struct jo
         .kind = training ? JOBDESC_TRAINING : pilot ? JOBDESC_PILOT : JOBDESC_MEMBERS,
         .control = engine->ports.control_endpoint,
         .control_key = key,
-        .walltime_ms = pilot ? job->ensemble->spec->allocation.resources.walltime_ms : what->resources.walltime_ms,
+        .walltime_ms = pilot ? job->ensemble->spec->allocation.resources.walltime_ms : job_resources(job)->walltime_ms,
         .grace_ms = pilot ? job->ensemble->spec->allocation.grace_ms : what->grace_ms,
         .umask = pilot ? NULL : what->umask,
         .merged = !pilot && what->merged,

@@ -3,6 +3,7 @@
 
 #include "common/files.h"
 #include "common/xalloc.h"
+#include "daemon/spec/needs.h"
 #include "daemon/spec/results.h"
 #include "daemon/spec/sizes.h"
 #include "daemon/spec/template.h"
@@ -176,10 +177,43 @@ static char *results_of(struct planner *p, int64_t index, const json_t *values)
     return whole;
 }
 
-/* `resume` and `results` are taken over. */
-static void begin(struct planner *p, const struct spec_task *task, char *id, char *dir, json_t *resume, char *results,
-                  const struct slot *slot)
+/* The launcher's words; hosts and the like, the runner fills in. A new reference, NULL where it is no list. */
+static json_t *launcher_words(struct planner *p, const struct adapter_resources *r, const json_t *values)
 {
+    char nodes[TEXT_DIGITS], tasks[TEXT_DIGITS], cpus[TEXT_DIGITS], gpus[TEXT_DIGITS];
+    struct template_word words[24] = {
+        {"nodes", nodes}, {"tasks", tasks}, {"cpus_per_task", cpus}, {"gpus", gpus},
+        {"hosts", "{hosts}"}, {"hostfile", "{hostfile}"}, {"master_addr", "{master_addr}"}, {"master_port", "{master_port}"},
+    };
+    const struct template_word *own = p->words;
+    json_t *filled = NULL, *item;
+    size_t i, n = 8;
+
+    if (r->launch == NULL)
+        return NULL;
+    text_digits(nodes, r->nodes);
+    text_digits(tasks, r->tasks);
+    text_digits(cpus, r->cpus_per_task);
+    text_digits(gpus, r->gpus);
+    for (i = 0; own != NULL && own[i].name != NULL && n < sizeof words / sizeof *words - 1; i++)
+        words[n++] = own[i];
+    p->words = words;
+    filled = json_array();
+    json_array_foreach ((json_t *)r->launch, i, item) {
+        if (!fill(p, item, values, "an argument of its launcher") || !fits(p, p->scratch.size, "an argument of its launcher"))
+            break;
+        json_array_append_new(filled, json_string(p->scratch.data));
+    }
+    p->words = own;
+    return filled;
+}
+
+/* `resume` and `results` are taken over. */
+static void begin(struct planner *p, const struct spec_task *task, const json_t *values, char *id, char *dir, json_t *resume,
+                  char *results, const struct slot *slot)
+{
+    const struct adapter_resources *r = job_resources(p->job);
+    json_t *launch = launcher_words(p, r, values);
     const struct spec *spec = p->job->ensemble->spec;
     char owner[2 * TEXT_DIGITS + 1] = "";
 
@@ -190,8 +224,10 @@ static void begin(struct planner *p, const struct spec_task *task, char *id, cha
                                    .id = id,
                                    .dir = dir,
                                    .path = p->path,
-                                   .launcher = task->resources.launcher,
-                                   .ntasks = task->resources.tasks,
+                                   .launcher = launch == NULL ? r->launcher : NULL,
+                                   .launch = launch,
+                                   .ntasks = r->tasks,
+                                   .nodes = r->nodes,
                                    .success_file = task == &spec->members ? spec->success_file : NULL,
                                    .results = results,
                                    .owner = results != NULL ? owner : NULL,
@@ -199,10 +235,29 @@ static void begin(struct planner *p, const struct spec_task *task, char *id, cha
                                    .since = slot != NULL ? slot->since : 0,
                                    .since_in = slot != NULL ? slot->since_in : 0,
                                });
+    json_decref(launch);
     json_decref(resume);
     free(results);
     free(id);
     free(dir);
+}
+
+/* Refuses a member whose own resources are none, or that this batch system can never give. */
+static void check_resources(struct planner *p, const json_t *values)
+{
+    struct adapter_resources r;
+    struct error err = {0};
+    bool pointed;
+
+    if (p->job->own == NULL)
+        return;
+    if (needs_fill(p->job->ensemble->spec, values, &r, &err) == 0) {
+        r.copies = (int)p->job->row.size;
+        if (p->job->adapter->ops->check(p->job->adapter->adapter, &r, &err) == 0)
+            return;
+    }
+    pointed = strncmp(err.pointer, "/members", 8) == 0; /* that of an adapter is no place in the spec */
+    snprintf(p->refused, sizeof p->refused, "%.140s%s%.40s", err.text, pointed ? ", at " : "", pointed ? err.pointer : "");
 }
 
 static int put_member(struct planner *p, const struct slot *slot)
@@ -222,6 +277,7 @@ static int put_member(struct planner *p, const struct slot *slot)
 
     if (values == NULL)
         return -1;
+    check_resources(p, values);
     text_json(&params, values);
     text_digits(whose, id);
     text_digits(which, index);
@@ -231,8 +287,8 @@ static int put_member(struct planner *p, const struct slot *slot)
     if (spec->checkpoint.resume != NULL)
         resume = resume_arguments(p, values);
     words[5].name = NULL; /* which is for those alone */
-    begin(p, &spec->members, xasprintf("%s.%s", whose, which), engine_attempt_dir(p->engine, id, index, slot->number), resume,
-          results_of(p, index, values), slot);
+    begin(p, &spec->members, values, xasprintf("%s.%s", whose, which), engine_attempt_dir(p->engine, id, index, slot->number),
+          resume, results_of(p, index, values), slot);
     put_arguments(p, spec->members.command, values, NULL);
     put_spec_env(p, spec->members.env, values, true);
     p->words = NULL;
@@ -269,7 +325,7 @@ static void put_rank(struct planner *p, const struct slot *slot)
     char *dir = plan_training_dir(p->engine, id);
     json_t *values = json_object();
 
-    begin(p, task, xasprintf("%lld.training.%lld", id, rank), engine_rank_dir(p->engine, id, slot->number, rank), NULL,
+    begin(p, task, values, xasprintf("%lld.training.%lld", id, rank), engine_rank_dir(p->engine, id, slot->number, rank), NULL,
           NULL, NULL);
     put_arguments(p, task->command, values, training_program(p));
     put_spec_env(p, task->env, values, true);

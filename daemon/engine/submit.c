@@ -2,6 +2,7 @@
 #include "daemon/engine/pilot.h"
 
 #include "common/log_changes.h"
+#include "daemon/spec/needs.h"
 #include "daemon/spec/results.h"
 #include "daemon/spec/rules.h"
 #include "daemon/spec/sizes.h"
@@ -26,18 +27,30 @@ static int too_many(struct known_adapter *adapter, const struct adapter_resource
 }
 
 /* An impossible job is refused before anything is stored, with the place in the spec. */
-static int check_task(struct known_adapter *adapter, const struct spec_task *task, const char *at, struct error *err)
+static int check_job(struct known_adapter *adapter, const struct adapter_resources *r, const char *at, struct error *err)
 {
     const char *key = strcmp(at, "/training") == 0 ? "/training/ranks" : "/pack";
     char pointer[sizeof err->pointer];
 
-    if (adapter->ops->check(adapter->adapter, &task->resources, err) == 0)
+    if (adapter->ops->check(adapter->adapter, r, err) == 0)
         return 0;
-    if (too_many(adapter, &task->resources, key, task->resources.copies, err))
+    if (too_many(adapter, r, key, r->copies, err))
         return -1;
     snprintf(pointer, sizeof pointer, "%s/resources%.200s", at, err->pointer);
     memcpy(err->pointer, pointer, sizeof pointer);
     return -1;
+}
+
+static int check_one(void *adapter, const struct adapter_resources *r, struct error *err)
+{
+    return check_job(adapter, r, "/members", err);
+}
+
+/* Members may ask for different resources, each of which must be possible. */
+static int check_members(struct known_adapter *adapter, const struct spec *spec, struct error *err)
+{
+    return spec->members.needs == NULL ? check_job(adapter, &spec->members.resources, "/members", err)
+                                       : needs_each(spec, check_one, adapter, err);
 }
 
 /* The same of an allocation, which has names of its own for what it asks for. */
@@ -155,12 +168,12 @@ int engine_check_resources(struct engine *engine, const struct spec *spec, struc
 
     if (adapter == NULL || spec_check_sizes(spec, err) < 0)
         return -1;
-    if ((spec->has_allocation ? check_allocation(adapter, spec, err) : check_task(adapter, &spec->members, "/members", err)) < 0)
+    if ((spec->has_allocation ? check_allocation(adapter, spec, err) : check_members(adapter, spec, err)) < 0)
         return -1;
     if (!spec->has_training)
         return 0;
     trains = find_adapter(engine, spec->training_adapter, "/training/adapter", err);
-    if (trains == NULL || check_task(trains, &spec->training, "/training", err) < 0 || check_start(adapter, spec, err) < 0 ||
+    if (trains == NULL || check_job(trains, &spec->training.resources, "/training", err) < 0 || check_start(adapter, spec, err) < 0 ||
         check_start(trains, spec, err) < 0)
         return -1;
     return spec_trains_beside(spec) ? check_together(adapter, spec, err) : 0;

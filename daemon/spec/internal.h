@@ -3,8 +3,10 @@
 #define DAEMON_SPEC_INTERNAL_H
 #include "daemon/spec/spec.h"
 
-/* Reads `resources` of obj (at `at`) into task. Missing ones get their defaults. */
-int spec_parse_resources(struct spec_task *task, const json_t *obj, const char *at, struct error *err);
+/* Reads `resources` of obj (at `at`) into task. Missing ones get their defaults. Placeholders of a launcher are checked
+ * against params (NULL if there are none). */
+int spec_parse_resources(struct spec_task *task, const json_t *obj, const char *at, const struct params *params,
+                         struct error *err);
 /* Reads `silence` of obj. Its resources must have been read before. */
 int spec_parse_silence(struct spec_task *task, const json_t *obj, const char *at, struct error *err);
 /* Reads `command` and `env` of obj. Their placeholders are checked against params (NULL if there are none). */

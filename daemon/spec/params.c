@@ -13,7 +13,6 @@
 #include <string.h>
 
 #define COUNT_MAX INT64_C(1000000000)
-#define SIZE_MAX_PARAMS 256
 #define PARAMS_NUMBER_MAX 24 /* bytes of the longest number, -1.7976931348623157e+308 */
 
 enum method { METHOD_MONTE_CARLO, METHOD_LATIN_HYPERCUBE, METHOD_HALTON, METHOD_GRID, METHOD_FILE };
@@ -217,8 +216,8 @@ struct params *params_parse(const json_t *obj, const char *at, struct rows *rows
         jsonx_int(obj, at, "seed", JSONX_OPTIONAL, 0, INT64_MAX, &seed, err) < 0)
         return NULL;
     jsonx_pointer(place, sizeof place, at, key);
-    if (json_object_size(space) == 0 || json_object_size(space) > SIZE_MAX_PARAMS) {
-        error_at(err, "spec_impossible_value", place, "\"%s\" must name 1 to %d parameters", key, SIZE_MAX_PARAMS);
+    if (json_object_size(space) == 0 || json_object_size(space) > PARAMS_MAX) {
+        error_at(err, "spec_impossible_value", place, "\"%s\" must name 1 to %d parameters", key, PARAMS_MAX);
         return NULL;
     }
     p = xcalloc(1, sizeof *p + json_object_size(space) * sizeof p->list[0]);
@@ -294,6 +293,26 @@ bool params_is_numeric(const struct params *p, size_t i)
         if (!json_is_number(item))
             return false;
     return true;
+}
+
+bool params_from_file(const struct params *p)
+{
+    return p->rows != NULL;
+}
+
+bool params_are_drawn(const struct params *p)
+{
+    return p->method < METHOD_GRID;
+}
+
+size_t params_choices(const struct params *p, size_t i)
+{
+    return json_array_size(p->list[i].values);
+}
+
+json_t *params_choice(const struct params *p, size_t i, size_t k)
+{
+    return json_incref(json_array_get(p->list[i].values, k));
 }
 
 static double draw_unit(const struct params *p, int64_t index, size_t dim)

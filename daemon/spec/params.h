@@ -7,6 +7,8 @@
 #include <jansson.h>
 #include <stdint.h>
 
+#define PARAMS_MAX 256
+
 struct params;
 
 /* Parses the object members.parameters of a spec; `at` is its JSON pointer. `obj` is borrowed and must outlive the
@@ -30,6 +32,12 @@ const char *params_name(const struct params *p, size_t i);
  * JSON; 0 for a file that was not read just now. */
 size_t params_longest(const struct params *p, size_t i);
 size_t params_longest_json(const struct params *p);
+/* Where parameters come from. */
+bool params_from_file(const struct params *p);
+bool params_are_drawn(const struct params *p);
+/* Of a parameter of a grid: how many values it has, and the k-th of them, a new reference. */
+size_t params_choices(const struct params *p, size_t i);
+json_t *params_choice(const struct params *p, size_t i, size_t k);
 /* Returns whether the parameter is a number for every member, so that a training can learn from it. */
 bool params_is_numeric(const struct params *p, size_t i);
 /* Returns the parameters of member `index` as a new JSON object, in the order of the spec. Returns NULL, and logs it,

@@ -99,7 +99,8 @@ static int check_members(const struct spec *spec, size_t *total, struct error *e
 {
     struct measure m = {.params = spec->params};
 
-    if (add_words(&m, spec->members.command, "/members/command", err) < 0 ||
+    if (add_words(&m, spec->members.resources.launch, "/members/resources/launcher", err) < 0 ||
+        add_words(&m, spec->members.command, "/members/command", err) < 0 ||
         add_words(&m, spec->checkpoint.resume, "/members/checkpoint/resume", err) < 0 ||
         add_env(&m, spec->members.env, "/members/env", err) < 0 || add_own(&m, spec, err) < 0)
         return -1;
@@ -111,7 +112,8 @@ static int check_training(const struct spec *spec, struct error *err)
 {
     struct measure m = {0};
 
-    if (add_words(&m, spec->training.command, "/training/command", err) < 0 ||
+    if (add_words(&m, spec->training.resources.launch, "/training/resources/launcher", err) < 0 ||
+        add_words(&m, spec->training.command, "/training/command", err) < 0 ||
         add_env(&m, spec->training.env, "/training/env", err) < 0)
         return -1;
     return check_total(&m, "/training", err);

@@ -3,6 +3,7 @@
 #include "common/jsonx.h"
 #include "common/xalloc.h"
 #include "daemon/spec/internal.h"
+#include "daemon/spec/needs.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -44,7 +45,7 @@ static int parse_members(struct spec *spec, const json_t *members, struct rows *
         return -1;
     spec->params = params_parse(parameters, "/members/parameters", rows, err);
     if (spec->params == NULL || spec_parse_command(&spec->members, members, "/members", spec->params, err) < 0 ||
-        spec_parse_resources(&spec->members, members, "/members", err) < 0 ||
+        spec_parse_resources(&spec->members, members, "/members", spec->params, err) < 0 || needs_measure(spec, err) < 0 ||
         spec_parse_silence(&spec->members, members, "/members", err) < 0 || spec_parse_metrics(spec, members, err) < 0 ||
         spec_parse_results(spec, members, err) < 0 || spec_parse_checkpoint(spec, members, err) < 0)
         return -1;
@@ -108,10 +109,13 @@ static int parse(struct spec *spec, struct rows *rows, struct error *err)
         jsonx_object(spec->json, "", "elastic", JSONX_OPTIONAL, &elastic, err) < 0)
         return -1;
     spec->members.resources.copies = (int)spec->pack;
+    if (spec->members.needs == NULL && spec->pack > 1 && spec->members.resources.nodes > 1 && spec_starts_copies(&spec->members))
+        return error_at(err, "spec_impossible_value", "/pack",
+                        "members whose \"copies\" are on several nodes cannot share a job: each needs all of its nodes' CPUs");
     if (parse_start(spec, training != NULL, err) < 0 ||
         (allocation != NULL && spec_parse_allocation(spec, allocation, err) < 0) ||
         (training != NULL && spec_parse_training(spec, (json_t *)training, err) < 0) ||
-        (spec->refill && spec_refill(spec, err) < 0) ||
+        (spec->refill && spec_refill(spec, err) < 0) || needs_check(spec, err) < 0 ||
         (elastic != NULL && spec_parse_elastic(spec, elastic, err) < 0))
         return -1;
     return spec_parse_follow_up(spec, err);
@@ -133,6 +137,11 @@ struct spec *spec_parse(const json_t *json, struct rows *rows, struct error *err
     params_keep_rows(spec->params);
     spec_destroy(spec);
     return NULL;
+}
+
+bool spec_starts_copies(const struct spec_task *task)
+{
+    return task->resources.launcher != NULL && strcmp(task->resources.launcher, SPEC_COPIES) == 0;
 }
 
 bool spec_trains_beside(const struct spec *spec)

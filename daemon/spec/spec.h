@@ -11,12 +11,15 @@
 #define SPEC_PACK_MAX 10000
 #define SPEC_SAME_FAILURES 5       /* the default of max_same_failures, */
 #define SPEC_SAME_FAILURES_FROM 20 /* for ensembles of so many members or more; failures of fewer cost little */
+#define SPEC_COPIES "copies" /* the launcher that is the runner itself */
 #define SPEC_FOLLOW_UPS 10 /* the default of how many follow-ups are made automatically */
 
 struct spec_task {
     const json_t *command; /* an array of strings */
     const json_t *env;     /* an object of strings, or NULL */
+    /* of members: the most that any of them has, where they differ; resources.launch are templates */
     struct adapter_resources resources;
+    const json_t *needs; /* the spec's resources, where values of them depend on a member's parameters (needs.h); else NULL */
     int64_t grace_ms;
     int64_t silence_ms; /* a process that shows no sign of life for so long is ended; 0 for no limit */
     int64_t stopped_ms; /* one whose processes are all stopped for so long is ended; 0 for silence_ms */
@@ -125,7 +128,10 @@ int spec_parameter_file(const json_t *json, const char **path, struct error *err
  * as after it, but at most half of the time that it ever has before the warning. Any other member needs its
  * walltime. */
 int64_t spec_least_time_ms(const struct spec *spec);
+int64_t spec_least_time_of(const struct spec *spec, int64_t walltime_ms); /* the same of a member with that walltime */
 void spec_destroy(struct spec *spec);
+/* Returns whether the runner starts the processes of each member itself. */
+bool spec_starts_copies(const struct spec_task *task);
 /* Returns whether members have to run beside the training, in the same places. */
 bool spec_trains_beside(const struct spec *spec);
 

@@ -130,7 +130,12 @@ int spec_parse_training_checkpoint(struct spec *spec, const json_t *training, st
 
 int64_t spec_least_time_ms(const struct spec *spec)
 {
-    int64_t walltime = spec->members.resources.walltime_ms, before = spec->checkpoint.before_ms;
+    return spec_least_time_of(spec, spec->members.resources.walltime_ms);
+}
+
+int64_t spec_least_time_of(const struct spec *spec, int64_t walltime)
+{
+    int64_t before = spec->checkpoint.before_ms;
 
     if (before == 0)
         return walltime;

@@ -217,7 +217,7 @@ int spec_parse_training(struct spec *spec, json_t *obj, struct error *err)
         jsonx_int(obj, "/training", "ranks", JSONX_OPTIONAL, 1, SPEC_RANKS_MAX, &spec->ranks, err) < 0 ||
         jsonx_int(obj, "/training", "retries", JSONX_OPTIONAL, 0, 1000, &spec->training_retries, err) < 0 ||
         jsonx_int(obj, "/training", "steps", JSONX_OPTIONAL, 1, INT32_MAX, &spec->steps, err) < 0 ||
-        spec_parse_resources(&spec->training, obj, "/training", err) < 0 ||
+        spec_parse_resources(&spec->training, obj, "/training", NULL, err) < 0 ||
         parse_failure_after(spec, obj, err) < 0 ||
         jsonx_object(obj, "/training", "fields", JSONX_REQUIRED, &spec->fields, err) < 0 ||
         check_fields(spec->fields, err) < 0 || complete_buffer(obj, err) < 0 ||

@@ -107,14 +107,16 @@ static int parse_task(const json_t *obj, const char *at, struct jobdesc_task *ta
 
     if (!json_is_object(obj))
         return error_at(err, BAD, at, "each task must be an object, not %s", jsonx_type_name(obj));
-    task->ntasks = 1;
+    task->ntasks = task->nodes = 1;
     if (jsonx_string(obj, at, "id", JSONX_REQUIRED, &task->id, err) < 0 ||
         jsonx_string(obj, at, "dir", JSONX_REQUIRED, &task->dir, err) < 0 ||
         jsonx_strings(obj, at, "argv", JSONX_REQUIRED, 1, &task->argv, err) < 0 ||
         jsonx_object(obj, at, "env", JSONX_OPTIONAL, &task->env, err) < 0 ||
         jsonx_strings(obj, at, "path", JSONX_OPTIONAL, 0, &task->path, err) < 0 ||
         jsonx_string(obj, at, "launcher", JSONX_OPTIONAL, &task->launcher, err) < 0 ||
+        jsonx_strings(obj, at, "launch", JSONX_OPTIONAL, 1, &task->launch, err) < 0 ||
         jsonx_int(obj, at, "ntasks", JSONX_OPTIONAL, 1, 10000000, &task->ntasks, err) < 0 ||
+        jsonx_int(obj, at, "nodes", JSONX_OPTIONAL, 1, 1000000, &task->nodes, err) < 0 ||
         jsonx_string(obj, at, "success_file", JSONX_OPTIONAL, &task->success_file, err) < 0 ||
         jsonx_string(obj, at, "results", JSONX_OPTIONAL, &task->results, err) < 0 ||
         jsonx_string(obj, at, "owner", task->results != NULL ? JSONX_REQUIRED : JSONX_OPTIONAL, &task->owner,

@@ -20,8 +20,11 @@ struct jobdesc_task {
     const json_t *argv;       /* array of at least one string */
     const json_t *env;        /* object of strings, or NULL */
     const json_t *path;       /* array of absolute directories, or NULL */
-    const char *launcher;     /* NULL: argv is run as it is */
+    const char *launcher;     /* NULL: argv is run as it is, or by `launch` */
+    /* the words of a launcher before argv, or NULL; "{hosts}" and the like in them are filled in by the runner */
+    const json_t *launch;
     int64_t ntasks;           /* processes to launch, >= 1 */
+    int64_t nodes;            /* on which they run, >= 1 */
     const char *success_file; /* relative to dir, or NULL */
     const char *results;      /* absolute: the directory for links to its artefacts, or NULL */
     const char *owner;        /* with results: the member whose they are, over all attempts and follow-ups */

@@ -91,6 +91,12 @@ void jobdesc_task_begin(struct jobdesc_text *t, const struct jobdesc_task *task)
         text_json(&t->text, task->path);
     }
     string(t, ",\"launcher\":", task->launcher);
+    if (task->launch != NULL) {
+        raw(t, ",\"launch\":");
+        text_json(&t->text, task->launch);
+    }
+    if (task->nodes > 1)
+        number(t, ",\"nodes\":", task->nodes);
     string(t, ",\"success_file\":", task->success_file);
     string(t, ",\"results\":", task->results);
     string(t, ",\"owner\":", task->owner);

@@ -3,9 +3,11 @@ stretto_run_SOURCES = \
 	tasks/runner/answer.c tasks/runner/answer.h \
 	tasks/runner/artefacts.c tasks/runner/artefacts.h \
 	tasks/runner/checkpoints.c tasks/runner/checkpoints.h \
+	tasks/runner/copies.c tasks/runner/copies.h \
 	tasks/runner/cpus.c tasks/runner/cpus.h \
 	tasks/runner/deadline.c tasks/runner/deadline.h \
 	tasks/runner/environment.c tasks/runner/environment.h \
+	tasks/runner/hosts.c tasks/runner/hosts.h \
 	tasks/runner/leftovers.c tasks/runner/leftovers.h \
 	tasks/runner/looker.c tasks/runner/looker.h \
 	tasks/runner/looks.c tasks/runner/looks.h \
@@ -18,10 +20,12 @@ stretto_run_SOURCES = \
 	tasks/runner/oom.c tasks/runner/oom.h \
 	tasks/runner/pilot.c tasks/runner/pilot.h tasks/runner/pilot_jobs.c tasks/runner/pilot_journal.c \
 	tasks/runner/pilot_launch.c \
+	tasks/runner/port.c tasks/runner/port.h \
 	tasks/runner/program.c tasks/runner/program.h \
 	tasks/runner/rank.c tasks/runner/rank.h \
 	tasks/runner/records.c tasks/runner/records.h \
 	tasks/runner/restarts.c tasks/runner/restarts.h \
+	tasks/runner/rendezvous.c tasks/runner/rendezvous.h \
 	tasks/runner/results.c \
 	tasks/runner/run.c tasks/runner/run.h \
 	tasks/runner/runlog.c tasks/runner/runlog.h \
@@ -37,9 +41,9 @@ stretto_run_LDADD = libjobproto.la libcommon.la $(JANSSON_LIBS) $(SODIUM_LIBS) -
 stretto_run_LDFLAGS = -static $(AM_LDFLAGS)
 
 TESTS += tests/t/0400-runner.t tests/t/0401-leftovers.t tests/t/0402-silence.t tests/t/0403-pilot.t tests/t/0404-warned.t \
-	tests/t/0405-journal.t
+	tests/t/0405-journal.t tests/t/0406-copies.t
 dist_check_SCRIPTS += tests/t/0400-runner.t tests/t/0401-leftovers.t tests/t/0402-silence.t tests/t/0403-pilot.t tests/t/0404-warned.t \
-	tests/t/0405-journal.t
+	tests/t/0405-journal.t tests/t/0406-copies.t
 
 if HAVE_CMOCKA
 unit_tests += tests/unit/test_cpus
@@ -51,6 +55,10 @@ tests_unit_test_metrics_SOURCES = tests/unit/test_metrics.c tasks/runner/metric_
 	tasks/runner/metrics.c
 tests_unit_test_metrics_CFLAGS = $(unit_cflags)
 tests_unit_test_metrics_LDADD = libjobproto.la libcommon.la $(unit_libs)
+unit_tests += tests/unit/test_hosts
+tests_unit_test_hosts_SOURCES = tests/unit/test_hosts.c tasks/runner/hosts.c tasks/runner/hosts.h tasks/runner/port.c tasks/runner/port.h
+tests_unit_test_hosts_CFLAGS = $(unit_cflags)
+tests_unit_test_hosts_LDADD = libcommon.la $(unit_libs)
 unit_tests += tests/unit/test_oom
 tests_unit_test_oom_SOURCES = tests/unit/test_oom.c tasks/runner/oom.c tasks/runner/oom.h
 tests_unit_test_oom_CFLAGS = $(unit_cflags)
@@ -58,6 +66,7 @@ tests_unit_test_oom_LDADD = $(unit_libs)
 unit_tests += tests/unit/test_runner_time
 tests_unit_test_runner_time_SOURCES = tests/unit/test_runner_time.c \
 	tasks/runner/answer.c tasks/runner/artefacts.c tasks/runner/results.c tasks/runner/checkpoints.c tasks/runner/deadline.c tasks/runner/leftovers.c tasks/runner/looker.c \
+	tasks/runner/copies.c tasks/runner/cpus.c tasks/runner/environment.c tasks/runner/hosts.c tasks/runner/port.c tasks/runner/rendezvous.c \
 	tasks/runner/looks.c tasks/runner/metric_file.c tasks/runner/metric_line.c tasks/runner/metrics.c tasks/runner/oom.c tasks/runner/records.c tasks/runner/restarts.c tasks/runner/run.c tasks/runner/runlog.c tasks/runner/silence.c \
 	tasks/runner/task.c tasks/runner/watch.c
 tests_unit_test_runner_time_CFLAGS = $(unit_cflags)

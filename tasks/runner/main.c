@@ -7,6 +7,7 @@
 #include "common/timefmt.h"
 #include "common/xalloc.h"
 #include "tasks/proto/claim.h"
+#include "tasks/runner/copies.h"
 #include "tasks/runner/deadline.h"
 #include "tasks/runner/oom.h"
 #include "tasks/runner/pilot.h"
@@ -353,6 +354,10 @@ int main(int argc, char **argv)
     if (shell_is_meant(argc, argv))
         return shell_become(argc, argv);
     clean_descriptors();
+    if (argc > 1 && strcmp(argv[1], "--copies") == 0) { /* the task's own umask is set */
+        log_init("stretto-run", LOG_LEVEL_INFO);
+        return copies_main(argc, argv);
+    }
     umask(077); /* a batch system may have set another: output and records are for the user alone */
     log_init("stretto-run", LOG_LEVEL_INFO);
     if (argc > 1 && strcmp(argv[1], "--starter") == 0)

@@ -2,7 +2,9 @@
 
 #include "tasks/runner/program.h"
 
+#include "common/text.h"
 #include "common/xalloc.h"
+#include "tasks/runner/copies.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -72,69 +74,100 @@ static char *find(const char *name, const char *path, const char *dir, struct er
     return NULL;
 }
 
-/* Replaces every "{checkpoint}" in the text; the caller frees the result. */
-static char *fill_in(const char *text, const char *checkpoint)
+/* Returns the word whose mark stands here, or NULL. */
+static const struct program_word *word_at(const char *text, const struct program_word *words)
 {
-    static const char mark[] = "{checkpoint}";
-    char *filled = xstrdup(""), *longer;
-    const char *next;
+    for (; words != NULL && words->mark != NULL; words++)
+        if (strncmp(text, words->mark, strlen(words->mark)) == 0)
+            return words;
+    return NULL;
+}
 
-    for (; (next = strstr(text, mark)) != NULL; text = next + strlen(mark)) {
-        longer = xasprintf("%s%.*s%s", filled, (int)(next - text), text, checkpoint);
-        free(filled);
-        filled = longer;
+/* Replaces every mark in the text; the caller frees the result. */
+static char *fill_in(const char *text, const struct program_word *words)
+{
+    const struct program_word *word;
+    struct text filled = {0};
+
+    text_put(&filled, "", 0);
+    while (*text != '\0') {
+        word = word_at(text, words);
+        if (word != NULL)
+            text_string(&filled, word->text);
+        else
+            text_put(&filled, text, 1);
+        text += word != NULL ? strlen(word->mark) : 1;
     }
-    longer = xasprintf("%s%s", filled, text);
-    free(filled);
-    return longer;
+    return filled.data;
+}
+
+static void add(struct program *p, char *word)
+{
+    if (p->n + 2 > p->room) {
+        p->room = p->room > 0 ? 2 * p->room : 16;
+        p->argv = xrealloc(p->argv, p->room, sizeof *p->argv);
+    }
+    p->argv[p->n++] = word;
+    p->argv[p->n] = NULL;
+}
+
+static void add_list(struct program *p, const json_t *list, const struct program_word *words)
+{
+    json_t *item;
+    size_t i;
+
+    json_array_foreach ((json_t *)list, i, item)
+        add(p, words != NULL ? fill_in(json_string_value(item), words) : xstrdup(json_string_value(item)));
+}
+
+/* Checks that the program is there: a launcher would report it in many lines on stderr. */
+static int look_for(const char *name, const char *path, const char *dir, struct error *err)
+{
+    char *program = find(name, path, dir, err);
+
+    if (program == NULL)
+        return -1;
+    free(program);
+    return 0;
 }
 
 int program_init(struct program *p, const struct jobdesc_task *task, const char *const *launch, const char *path,
-                 const char *checkpoint, struct error *err)
+                 const struct program_word *words, const char *checkpoint, struct error *err)
 {
     const char *name = json_string_value(json_array_get(task->argv, 0)), *launcher = task->launcher;
-    const char *only[2] = {0};
-    size_t n = 0, more = 0, i;
-    json_t *arg;
+    const struct program_word resume[] = {{"{checkpoint}", checkpoint}, {NULL, NULL}};
 
     memset(p, 0, sizeof *p);
-    if (launch != NULL) {
+    if (task->launch != NULL) {
+        add_list(p, task->launch, words);
+        launcher = p->argv[0];
+    } else if (launch != NULL) {
         launcher = launch[0];
     } else if (launcher != NULL && strcmp(launcher, "mpiexec") == 0) {
-        char *program;
-
         launcher = STRETTO_MPIEXEC;
         if (launcher[0] == '\0')
             return error_set(err, "cannot_start", "cannot start \"%s\": stretto was built without MPI; name a launcher"
                              " by its path", name);
-        /* checked here, because the launcher would report it in many lines on stderr */
-        program = find(name, path, task->dir, err);
-        if (program == NULL)
+        if (look_for(name, path, task->dir, err) < 0)
             return -1;
-        free(program);
     }
     p->file = find(launcher ? launcher : name, path, task->dir, err);
     if (p->file == NULL)
         return -1;
-    only[0] = launcher;
-    if (launch == NULL)
-        launch = only;
-    while (launch[more] != NULL)
-        more++;
-    p->argv = xcalloc(more + json_array_size(task->argv) + json_array_size(task->resume) + 4, sizeof *p->argv);
-    if (launcher != NULL) {
-        while (n < more) {
-            p->argv[n] = xstrdup(launch[n]);
-            n++;
+    if (copies_are_meant(task) && look_for(name, path, task->dir, err) < 0)
+        return -1;
+    if (launcher != NULL && p->argv == NULL) {
+        add(p, xstrdup(launcher));
+        for (size_t i = 1; launch != NULL && launch[i] != NULL; i++)
+            add(p, xstrdup(launch[i]));
+        if (!copies_are_meant(task)) { /* these count themselves */
+            add(p, xstrdup("-n"));
+            add(p, xasprintf("%lld", (long long)task->ntasks));
         }
-        p->argv[n++] = xstrdup("-n");
-        p->argv[n++] = xasprintf("%lld", (long long)task->ntasks);
     }
-    json_array_foreach (task->argv, i, arg)
-        p->argv[n++] = xstrdup(json_string_value(arg));
+    add_list(p, task->argv, NULL);
     if (checkpoint != NULL)
-        json_array_foreach (task->resume, i, arg)
-            p->argv[n++] = fill_in(json_string_value(arg), checkpoint);
+        add_list(p, task->resume, resume);
     return 0;
 }
 

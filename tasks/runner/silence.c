@@ -76,7 +76,8 @@ static uint64_t look_at_files(const struct task *t)
 /* Tells whether this is the launcher itself, whose processes may be on other nodes. */
 static bool is_launcher(const struct task *t, const struct tree_process *p)
 {
-    const char *launcher = t->desc->launcher, *slash = launcher != NULL ? strrchr(launcher, '/') : NULL;
+    const char *launcher = t->desc->launch != NULL ? json_string_value(json_array_get(t->desc->launch, 0)) : t->desc->launcher;
+    const char *slash = launcher != NULL ? strrchr(launcher, '/') : NULL;
 
     return launcher != NULL && strncmp(p->name, slash != NULL ? slash + 1 : launcher, sizeof p->name - 1) == 0;
 }

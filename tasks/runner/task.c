@@ -268,4 +268,5 @@ void task_fini(struct task *t)
     json_decref(t->artefacts);
     checkpoints_fini(&t->checkpoints);
     metrics_destroy(t->metrics);
+    rendezvous_fini(&t->rendezvous);
 }

@@ -7,6 +7,7 @@
 #include "tasks/runner/cpus.h"
 #include "tasks/runner/machine.h"
 #include "tasks/runner/metrics.h"
+#include "tasks/runner/rendezvous.h"
 
 #include <stdbool.h>
 #include <sys/resource.h>
@@ -54,6 +55,7 @@ struct task {
     bool new_end; /* its end is new, and processes that it left have not been looked for */
     int64_t kill_at; /* monotonic ms when processes that it left are killed; INT64_MAX: there are none */
     struct checkpoints checkpoints;
+    struct rendezvous rendezvous;
     bool looked_at; /* its last look for checkpoints has begun */
     /* monotonic ms until which the last look waits for processes that it left; 0: it does not wait */
     int64_t linger_until;

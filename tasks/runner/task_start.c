@@ -4,6 +4,7 @@
 #include "common/log.h"
 #include "common/units.h"
 #include "common/xalloc.h"
+#include "tasks/runner/copies.h"
 #include "tasks/runner/environment.h"
 #include "tasks/runner/program.h"
 #include "tasks/runner/looks.h"
@@ -133,6 +134,7 @@ static struct environment *make_environment(const struct task *t)
         set_alive(env, t);
     if (t->job->restarts != NULL)
         set_memory(env, t);
+    rendezvous_tell(&t->rendezvous, t->desc, env);
     if (t->job->deadline != 0) {
         snprintf(number, sizeof number, "%lld", (long long)t->job->deadline);
         environment_set(env, "STRETTO_DEADLINE", number);
@@ -249,34 +251,44 @@ static void watch_checkpoints(struct task *t)
     free(records);
 }
 
-/* Returns the command that replaces the task's launcher, or that starts a pilot on each of its nodes; NULL: the
- * launcher itself. Slurm gives a step the whole job unless it is told otherwise, so that the steps of several tasks
+/* Returns the command that replaces the task's launcher, or that starts copies of it, or a pilot on each of its nodes;
+ * NULL: the launcher itself. Slurm gives a step the whole job unless it is told otherwise, so that the steps of several tasks
  * would wait for each other: with these options each takes the CPUs that it needs, and they share the job's memory. */
-static const char *const *launch_of(const struct task *t, const char *words[4])
+static const char *const *launch_of(const struct task *t, struct copies_words *words)
 {
     const char *launcher = t->desc->launcher, *name = launcher != NULL ? strrchr(launcher, '/') : NULL;
     bool alone = t->job->desc->ntasks == 1 && getenv("STRETTO_PILOT") == NULL;
 
+    if (copies_are_meant(t->desc)) {
+        copies_launch(words, t->desc, t->job->desc->grace_ms);
+        return words->list;
+    }
     if (t->job->launch != NULL)
         return launcher != NULL || t->job->desc->kind == JOBDESC_PILOT ? t->job->launch : NULL;
     if (launcher == NULL || alone || strcmp(name != NULL ? name + 1 : launcher, "srun") != 0)
         return NULL;
-    words[0] = launcher;
-    words[1] = "--exact";
-    words[2] = "--mem=0";
-    words[3] = NULL;
-    return words;
+    words->list[0] = launcher;
+    words->list[1] = "--exact";
+    words->list[2] = "--mem=0";
+    words->list[3] = NULL;
+    return words->list;
 }
 
 static int try_start(struct task *t, struct error *err)
 {
-    const char *words[4];
-    struct environment *env = make_environment(t);
+    struct copies_words words;
     const char *resume = NULL;
+    struct program_word marks[RENDEZVOUS_WORDS];
+    struct environment *env = NULL;
     struct program program = {0};
     int fds[3] = {-1, -1, -1}, rc = -1, failed;
 
-    if (dir_make(t->desc->dir, err) < 0 || open_outputs(t, fds, err) < 0)
+    if (dir_make(t->desc->dir, err) < 0 || (t->job->launch == NULL && /* else its processes are elsewhere */
+                                            rendezvous_make(&t->rendezvous, t->job->desc, t->desc, err) < 0))
+        goto out;
+    env = make_environment(t);
+    rendezvous_words(&t->rendezvous, marks);
+    if (open_outputs(t, fds, err) < 0)
         goto out;
     if (checkpoints_begin(&t->checkpoints, t->job->desc, t->desc, err) < 0)
         goto out;
@@ -287,7 +299,7 @@ static int try_start(struct task *t, struct error *err)
     t->rec.resumed = t->checkpoints.resumed;
     if (resume != NULL)
         environment_set(env, "STRETTO_RESUME", resume);
-    if (program_init(&program, t->desc, launch_of(t, words), environment_get(env, "PATH"), resume, err) < 0)
+    if (program_init(&program, t->desc, launch_of(t, &words), environment_get(env, "PATH"), marks, resume, err) < 0)
         goto out;
     fds[0] = open("/dev/null", O_RDONLY | O_CLOEXEC);
     if (fds[0] < 0) {

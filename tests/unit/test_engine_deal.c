@@ -82,6 +82,24 @@ static void who_train_where_the_other_runs_do_not_wake_each_other_for_ever(void 
     all_end();
 }
 
+/* The slots hold four members of one CPU, beside which one of four waits; if each counted as the largest, two would be made. */
+static void each_job_counts_what_it_asks_for(void **state)
+{
+    json_t *spec = json_pack("{s:s, s:s, s:i, s:{s:[s], s:{s:{s:[iiiii]}}, s:{s:s}}}", "name", "x", "adapter", sim_adapters[0], "width", 5,
+                             "members", "command", "x", "parameters", "grid", "n", 1, 1, 1, 1, 4, "resources", "tasks", "{n}");
+    struct error err;
+    int64_t id;
+
+    sim_limit(sim, 0, 4, 0);
+    sim_boot(sim);
+    if (engine_submit(sim_engine(sim), spec, NULL, &id, &err) < 0)
+        fail_msg("%s %s", err.pointer, err.text);
+    assert_int_equal(sim_turn(sim), 0);
+    json_decref(spec);
+    assert_int_equal(sim_number(sim, "SELECT count(*) FROM member WHERE state <> 'pending'"), 5);
+    all_end();
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
 
 int main(void)
@@ -89,6 +107,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(the_next_to_train_is_told),
         TEST(who_train_where_the_other_runs_do_not_wake_each_other_for_ever),
+        TEST(each_job_counts_what_it_asks_for),
     };
 
     test_limit(300); /* what wakes itself never comes back */
