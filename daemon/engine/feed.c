@@ -14,7 +14,7 @@
 
 #define PAUSE_MIN_MS 1000
 #define PAUSE_MAX_MS 60000 /* of a job whose tasks report nothing */
-#define EACH_MS 10         /* so many jobs are read that there is one such time for each, at most */
+#define EACH_MS 10         /* files are read so often that there is one such time for each, at least */
 #define PIECE 65536        /* bytes of points that are stored in one turn of the loop */
 #define GRAIN_MS 100       /* jobs are read together that are due within this time */
 
@@ -197,7 +197,7 @@ void feed_begin(struct engine *engine, struct live_job *job)
 {
     if (job->row.kind != JOB_MEMBERS || job->feed.state != FEED_NONE)
         return;
-    engine->fed++;
+    engine->fed += (int64_t)job->n_slots;
     job->feed.state = FEED_IDLE;
     job->feed.alarm.ring = ring;
     job->feed.pause_ms = PAUSE_MIN_MS;
@@ -208,7 +208,7 @@ void feed_end(struct engine *engine, struct live_job *job)
 {
     if (job->feed.state == FEED_NONE)
         return;
-    engine->fed--;
+    engine->fed -= (int64_t)job->n_slots;
     job->feed.state = FEED_NONE;
     alarm_set(engine, &job->feed.alarm, INT64_MAX);
 }

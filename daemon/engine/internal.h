@@ -176,7 +176,7 @@ struct engine {
     bool again;          /* the budget was too small: slots are dealt again in the next tick */
     int64_t dealt;       /* jobs made since the engine was created */
     uint64_t follow_ups; /* follow-ups made and committed since the engine was created */
-    int64_t fed;         /* jobs whose points are read (feed.h) */
+    int64_t fed;         /* attempts whose points are read (feed.h) */
     int withdrawals, withdrawals_failed; /* withdrawals of surplus jobs: under way; failed in a row */
     int slice;           /* how many members or jobs one turn of a bulk operation changes */
     bool waits_for_room; /* new jobs wait for space on the disk */

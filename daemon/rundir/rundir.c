@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define TAIL_MAX ((size_t)1 << 20)
@@ -273,13 +274,17 @@ static void run_tail(uv_work_t *req)
 {
     struct work *work = req->data;
     int fd = open(work->paths[0], O_RDONLY | O_CLOEXEC);
+    size_t first = TAIL_MAX;
+    struct stat st;
     ssize_t n = 0;
     char *last = NULL;
 
     if (fd < 0 && errno != ENOENT && errno != ENOTDIR)
         fail_tail(work);
-    work->text = xcalloc(TAIL_MAX + 1, 1);
-    for (size_t room = TAIL_MAX; fd >= 0 && last == NULL && room <= LINE_MAX_SIZE; room *= 4) {
+    if (fd >= 0 && fstat(fd, &st) == 0 && st.st_size - work->offset < (off_t)TAIL_MAX) /* mostly little is new */
+        first = st.st_size > work->offset ? (size_t)(st.st_size - work->offset) : 1;
+    work->text = xcalloc(1, 1);
+    for (size_t room = first; fd >= 0 && last == NULL && room <= LINE_MAX_SIZE; room *= 4) {
         work->text = xrealloc(work->text, room + 1, 1);
         n = pread(fd, work->text, room, work->offset);
         if (n < 0)
