@@ -106,15 +106,13 @@ void job_cancel(struct engine *engine, struct live_job *job)
 {
     struct error err;
 
-    if (job->row.cancel) {
-        if (job->cancels == 0 || job->cancel_again_ms == INT64_MAX) /* an order is still to be sent, or being sent */
-            return;
-        job->cancels = 0;
-        job->cancel_again_ms = 0;
-        job_advance(engine, job);
-        return;
+    if (!job->row.cancel) {
+        job->row.cancel = true;
+        store_job_update(engine->store, &job->row, &err);
+    } else if (job->cancels == 0 || job->cancel_again_ms == INT64_MAX) {
+        return; /* an order is still to be sent, or being sent */
     }
-    job->row.cancel = true;
-    store_job_update(engine->store, &job->row, &err);
+    job->cancels = 0;
+    job->cancel_again_ms = 0;
     turn_after_commit(engine->turn, committed, ticket_new(engine, job->row.id));
 }

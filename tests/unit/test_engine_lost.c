@@ -246,16 +246,17 @@ static void keeps_what_is_gone_on_from(void)
     free(path);
 }
 
-/* Their training goes on from a checkpoint, and the daemon dies while the others are sent back, one after the other; the watchers look at
- * who goes again. */
-static void members_that_are_whole_stay_after_a_kill(void **state)
+/* A training goes on from a checkpoint, and the daemon dies while members are sent back, one after the other. Returns how many went again:
+ * none where the ranks could save a last checkpoint, which has all that they held. The watchers look at who goes again. */
+static int64_t goes_on_after_a_kill(uint64_t seed)
 {
     static const struct sim_faults times_out = {.ranks_time_out = 1000}, calm = {.run_ms = 200000};
     json_t *more = training(0);
-    int64_t whole;
+    int64_t whole, again;
+    bool keeps;
 
     json_object_set_new(json_object_get(more, "training"), "checkpoint", json_pack("{s:i}", "keep", 1));
-    begin(3, calm);
+    begin(seed, calm);
     submit(200, 40, more);
     until("SELECT count(*) > 60 FROM member WHERE state = 'succeeded'");
     until("SELECT coalesce(max(members), 0) > 20 FROM training_checkpoint");
@@ -264,6 +265,7 @@ static void members_that_are_whole_stay_after_a_kill(void **state)
     until("SELECT generation = 2 FROM training");
     set_faults(calm);
     whole = sim_number(sim, "SELECT members FROM training_checkpoint ORDER BY number DESC LIMIT 1");
+    keeps = sim_number(sim, "SELECT keeps < generation FROM training") == 1;
     assert_in_range(whole, 20, 199);
     keeps_what_is_gone_on_from();
     for (int i = 0; i < 10 && sim_number(sim, "SELECT count(*) FROM chore WHERE checkpoint > 0") > 0; i++) {
@@ -274,9 +276,20 @@ static void members_that_are_whole_stay_after_a_kill(void **state)
     }
     until_over();
     assert_int_equal(sim_number(sim, "SELECT state = 'done' AND failures = 0 AND resumed IS NOT NULL FROM training"), 1);
-    assert_in_range(sim_number(sim, "SELECT count(*) FROM member WHERE attempts = 1"), whole, 200);
-    assert_in_range(sim_number(sim, "SELECT count(*) FROM member WHERE attempts > 1"), 1, 200 - whole);
+    again = sim_number(sim, "SELECT count(*) FROM member WHERE attempts > 1");
+    assert_int_equal(again + sim_number(sim, "SELECT count(*) FROM member WHERE attempts = 1"), 200);
+    assert_in_range(again, keeps ? 0 : 1, keeps ? 0 : 200 - whole);
     end();
+    return again;
+}
+
+static void members_that_are_whole_stay_after_a_kill(void **state)
+{
+    int64_t again = 0;
+
+    for (uint64_t seed = 1; seed <= 3; seed++)
+        again += goes_on_after_a_kill(seed);
+    assert_in_range(again, 1, 3 * 200);
 }
 
 /* What has got further does not wait for longer each time. */
@@ -372,6 +385,30 @@ static void an_order_to_cancel_of_which_nothing_comes_is_given_again(void **stat
     until("SELECT count(*) = 2 FROM job WHERE state = 'submitted'");
     stop_one_of_two(lost);
     end();
+}
+
+/* Two members of one job are cancelled one by one, and the order to end their job comes to nothing. Their runner hands its records back
+ * together, and the end of the first has the job cancelled once more. */
+static void records_of_a_cancelled_job_are_all_taken(void **state)
+{
+    static const struct sim_faults runs = {.run_ms = 100000}, lost = {.cancel_lost = 1000, .nudge_lost = 1000};
+
+    for (uint64_t seed = 1; seed <= SEEDS; seed++) {
+        bool cancelled;
+
+        begin(seed, runs);
+        submit(2, 2, json_object());
+        until("SELECT count(*) = 2 FROM attempt WHERE started IS NOT NULL");
+        set_faults(lost);
+        for (int64_t index = 0; index < 2; index++)
+            assert_int_equal(engine_cancel_member(sim_engine(sim), id, index, &cancelled, &err), 0);
+        assert_int_equal(sim_turn(sim), 0);
+        run_for(2000);
+        until_over();
+        assert_int_equal(sim_number(sim, "SELECT count(*) FROM attempt WHERE outcome IS NULL"), 0);
+        assert_int_equal(sim_number(sim, "SELECT count(*) FROM job WHERE state = 'ended'"), 1);
+        end();
+    }
 }
 
 /* Jobs that wait for weeks, of a cancelled ensemble. */
@@ -641,6 +678,7 @@ int main(void)
         cmocka_unit_test(what_a_lost_generation_was_sent_is_no_success),
         cmocka_unit_test(an_order_to_cancel_that_a_disk_does_not_take_is_given_again),
         cmocka_unit_test(an_order_to_cancel_of_which_nothing_comes_is_given_again),
+        cmocka_unit_test(records_of_a_cancelled_job_are_all_taken),
         cmocka_unit_test(who_cancels_once_more_is_not_put_off),
         cmocka_unit_test(an_order_to_cancel_is_given_again_when_it_is_due),
         cmocka_unit_test(orders_to_cancel_are_given_again_after_growing_pauses),
