@@ -173,8 +173,8 @@ is "$(asked)" "GET /v1/checkpoints?limit=500|GET /v1/checkpoints?limit=500&ensem
 	"of all, of an ensemble, of a member"
 is "$(tail -n 1 out | xargs)" "7.0 - 12 T /p" "one without a step"
 status_is 0 "members --long" stretto members 7 --state failed --long
-is "$(sed -n 2p out | xargs)" "3 failed 2 n1 5.0s 1m00s 30s 2.0 GiB a=0.1 b=c d e=[1,true] R" "with times, memory and parameters"
-is "$(sed -n 3p out | xargs)" "4 0 - - - - -" "and nothing of what is not known"
+is "$(sed -n 2p out | xargs)" "3 failed 2 - n1 5.0s 1m00s 30s 2.0 GiB a=0.1 b=c d e=[1,true] R" "with times, memory and parameters"
+is "$(sed -n 3p out | xargs)" "4 0 - - - - - -" "and nothing of what is not known"
 
 # --- one member
 answers <<'E'
