@@ -201,7 +201,9 @@ api_tests = \
 	tests/t/0596-dashboard.t \
 	tests/t/0597-dashboard-used.t \
 	tests/t/0598-dashboard-actions.t \
-	tests/t/0599-dashboard-training.t
+	tests/t/0599-dashboard-training.t \
+	tests/t/0601-dashboard-ranks.t \
+	tests/t/0602-dashboard-needs.t
 dist_check_SCRIPTS += $(api_tests)
 TESTS += $(api_tests)
 check_PROGRAMS += tests/bench/mhd-minimal
@@ -216,8 +218,8 @@ EXTRA_DIST += tests/bench/api_load.py tests/t/browser.py tests/t/chromium.py tes
 	tests/t/dashboard_large.py \
 	tests/t/dashboard_overview.py \
 	tests/t/dashboard_training.py tests/t/told-rank.py \
-	tests/t/0601-dashboard-ranks.t tests/t/dashboard_ranks.py tests/t/scripted-rank.py \
-	tests/t/0602-dashboard-needs.t tests/t/dashboard_needs.py \
+	tests/t/dashboard_ranks.py tests/t/scripted-rank.py \
+	tests/t/dashboard_needs.py \
 	tests/t/dashboard_tools.py tests/t/properties.py tests/t/states.py
 check_PROGRAMS += tests/t/control-say
 tests_t_control_say_SOURCES = tests/t/control-say.c

@@ -42,6 +42,11 @@ is "$(cd "$srcdir" && grep -rhoE '"(spec|resources)_[a-z_]+"' --include='*.c' da
 # The bugs that the tests are known to catch can still be planted.
 is "$(python3 "$srcdir/tests/planted/plant.py" --check 2>&1)" "" "tests/planted/*.txt fit the sources"
 
+# A script that is in no list is run by nobody.
+listed=$(printf 'list:\n\t@echo $(TESTS)\ninclude Makefile\n' | env -u MAKEFLAGS -u MFLAGS -u TESTS make -s -C "$builddir" -f - list)
+is "$(cd "$srcdir" && for script in tests/t/*.t; do case " $listed " in *" $script "*) ;; *) echo "$script" ;; esac; done)" "" \
+	"every script test is run by make check"
+
 # One that is not runs by hand, and nowhere else.
 is "$(find "$srcdir/tests/t" -name '*.t' ! -perm -u+x -printf '%f\n')" "" "every script test is executable"
 
