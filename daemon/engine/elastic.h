@@ -18,7 +18,7 @@
 #define ELASTIC_SETTLES 20   /* measurements after which a change is regarded as settled in any case */
 #define ELASTIC_DOUBLES 10   /* how often the pause is doubled at most */
 
-/* What one measurement shows. */
+/* The figures of one measurement. */
 struct elastic_figures {
     int64_t now_ms;
     double for_samples, for_room; /* parts of the time that ranks wait for samples, and members for room */

@@ -171,7 +171,7 @@ void engine_training_waits_for(struct engine *engine, int64_t ensemble, char *ou
 /* Who waits for whom: for which part of the last moments the ranks of an ensemble's training waited for samples, and its members for room
  * in the buffer. false: it is not known, since it does not run, or not long enough. */
 bool engine_training_waits(struct engine *engine, int64_t ensemble, double *for_samples, double *for_room);
-/* What the policy of an ensemble does that is under way, and elastic by its spec. */
+/* The policy of an ensemble that is under way and whose spec has "elastic". */
 struct engine_elastic {
     struct spec_elastic limits;
     bool width_by_hand, ranks_by_hand; /* a user has set it, and it is left alone */
@@ -208,7 +208,7 @@ const char *engine_run_dir(const struct engine *engine); /* the run directory it
 /* Where a checkpoint lies; and the ensemble in whose part of the run directory those of another's members do. */
 char *engine_checkpoint_path(const struct engine *engine, int64_t home, int64_t index, const char *path);
 int64_t engine_checkpoint_home_of(const struct engine *engine, int64_t ensemble);
-/* Where the results of a member lie whose path spec_results_of() gave; `home` as above. */
+/* Returns the place of a member's results, whose path spec_results_of() gave; `home` as above. */
 char *engine_results_path(const struct engine *engine, int64_t home, const char *path);
 char *engine_rank_dir(const struct engine *engine, int64_t ensemble, int64_t generation, int64_t rank);
 /* The directory of a training's checkpoints, or of the one of this name. */

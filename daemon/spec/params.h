@@ -32,10 +32,10 @@ const char *params_name(const struct params *p, size_t i);
  * JSON; 0 for a file that was not read just now. */
 size_t params_longest(const struct params *p, size_t i);
 size_t params_longest_json(const struct params *p);
-/* Where parameters come from. */
+/* The source of the parameters. */
 bool params_from_file(const struct params *p);
 bool params_are_drawn(const struct params *p);
-/* Of a parameter of a grid: how many values it has, and the k-th of them, a new reference. */
+/* A parameter of a grid has so many values; the k-th of them is returned as a new reference. */
 size_t params_choices(const struct params *p, size_t i);
 json_t *params_choice(const struct params *p, size_t i, size_t k);
 /* Returns whether the parameter is a number for every member, so that a training can learn from it. */

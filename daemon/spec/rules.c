@@ -11,7 +11,7 @@
 #define COMPARED_MAX 10000 /* members whose parameters are compared */
 #define SHOWN 80           /* characters of a value in a message */
 
-/* What decides when and how often members run, and not what they do; and what is compared in another way. */
+/* Keys that are not compared here: they decide when and how often members run, or are compared in another way. */
 static const char *const free_places[] = {"/name",         "/rules",             "/width",     "/share",
                                           "/max_failures", "/max_same_failures", "/follow_up", "/members/parameters"};
 
