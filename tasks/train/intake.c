@@ -296,9 +296,9 @@ static void take_finalize(struct intake *in, struct origin from, const struct fr
     if (answer_gap(in, from, f, peer))
         return;
     finalized = atomic_load_explicit(&in->finalized[f->member / 8], memory_order_relaxed);
-    if (!(finalized & bit))
-        intake_count(&in->counters.finalized, 1);
     atomic_store_explicit(&in->finalized[f->member / 8], finalized | bit, memory_order_release);
+    if (!(finalized & bit)) /* after its bit: a checkpoint that is begun because of the count has the member */
+        intake_count(&in->counters.finalized, 1);
     if (in->ended_by[f->member] != peer->attempt) /* it may tell its end again */
         intake_count(&in->counters.skipped, f->step);
     in->ended_by[f->member] = peer->attempt;
