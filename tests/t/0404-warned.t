@@ -4,35 +4,35 @@
 TEST_LIMIT=60
 . "${srcdir:-.}/tests/t/lib.sh"
 
-# job NAME BEFORE SCRIPT: warned so many seconds before the end of an hour
+declare -A runner
+# job NAME BEFORE SCRIPT: begins one that is warned so many seconds before the end of an hour
 job() {
 	mkdir -p "$T/$1/checkpoints"
 	jq -n --arg job "st-0404-$$-$1" --arg dir "$T/$1" --argjson before "$2" --arg script "$3" '{version: 1, job: $job, ensemble: 7,
 		kind: "members", walltime: 3600, grace: 60, checkpoint: {before: $before, signal: "USR1", glob: "*.ckpt"}, tasks: [{id: "7.0",
 		dir: ($dir + "/7.0"), argv: ["sh", "-c", $script], env: {STRETTO_CHECKPOINT_DIR: ($dir + "/checkpoints")}}]}' >"$T/$1/job.json"
-	(trap '' PIPE; exec "$builddir/stretto-run" "$T/$1" 2>"$T/$1/log")
-	is $? 0 "$1: the runner ends"
+	(trap '' PIPE; exec "$builddir/stretto-run" "$T/$1" 2>"$T/$1/log") &
+	runner[$1]=$!
 }
+ended() { wait "${runner[$1]}"; is $? 0 "$1: the runner ends"; }
 outcome() { jq -r '"\(.outcome) \(.exit_code): \(.reason)"' "$T/$1/7.0/exit.json"; }
 
-job warned 3599 "trap 'exit 0' USR1; while :; do sleep 0.1; done"
-is "$(outcome warned)" "timeout 0: stopped near the end of its time: exit status 0" "exit status 0 after the warning is no success: it may have stopped for want of time"
-job calm 1 'exit 0'
-is "$(outcome calm)" "succeeded 0: " "before the warning it is"
-job failed 3599 "trap 'exit 3' USR1; while :; do sleep 0.1; done"
-is "$(outcome failed)" "timeout 3: stopped near the end of its time: exit status 3" "whatever it does after the warning is put down to that"
-
+# those that are warned, after 20 s, all at once
+job warned 3580 "trap 'exit 0' USR1; while :; do sleep 0.1; done"
+job failed 3580 "trap 'exit 3' USR1; while :; do sleep 0.1; done"
 # A rank tells by its done record whether it has finished, so its exit status 0 is a success. Nobody looks for its checkpoints.
 mkdir -p rank/checkpoints
 jq -n --arg job "st-0404-$$-rank" --arg dir "$T/rank" '{version: 1, job: $job, ensemble: 7, kind: "training", walltime: 3600, grace: 60,
-	checkpoint: {before: 3599, signal: "USR1"}, tasks: [{id: "7.training.0", dir: ($dir + "/7.0"), argv: ["sh", "-c",
+	checkpoint: {before: 3580, signal: "USR1"}, tasks: [{id: "7.training.0", dir: ($dir + "/7.0"), argv: ["sh", "-c",
 	"trap \"exit 0\" USR1; echo $STRETTO_CHECKPOINT_BEFORE; while :; do sleep 0.1; done"], env: {STRETTO_CHECKPOINT_DIR: ($dir + "/checkpoints")}}]}' \
 	>rank/job.json
-"$builddir/stretto-run" "$T/rank" 2>rank/log
-is "$(outcome rank) $(cat rank/7.0/stdout)" "succeeded 0:  3599" "a rank that ends with exit status 0 after the warning has not failed"
-is "$(ls -A rank/checkpoints) $(jq 'has("checkpoints")' rank/7.0/exit.json)" " false" "its checkpoints are its own business"
-
+"$builddir/stretto-run" "$T/rank" 2>rank/log &
+runner[rank]=$!
+job calm 1 'exit 0'
+ended calm
+is "$(outcome calm)" "succeeded 0: " "before the warning it is"
 job signals 1 'exec grep -E "^Sig(Ign|Blk)" /proc/self/status'
+ended signals
 low() { echo $((0x$(sed -n "s/^$1:.//p" signals/7.0/stdout) & 0x7fffffff)); } # the others are libc's own
 is "$(low SigIgn) $(low SigBlk)" "0 0" "a task ignores and blocks no signals, whatever its runner does"
 
@@ -58,6 +58,15 @@ is "$(goes_on again 8 2 3 7 a-5.ckpt)" a-4.ckpt "and then from its own"
 # Programs that write a checkpoint under another name and rename it are looked at then, while they run.
 job renamed 1 'cd "$STRETTO_CHECKPOINT_DIR"; echo x >part; mv part a-1.ckpt
 	for i in $(seq 3000); do ! grep -q a-1.ckpt .stretto/* 2>/dev/null || exit 0; sleep 0.1; done; exit 3'
+ended renamed
 is "$(outcome renamed)" "succeeded 0: " "a checkpoint that is renamed into place is in the books while its program runs"
+
+ended warned
+is "$(outcome warned)" "timeout 0: stopped near the end of its time: exit status 0" "exit status 0 after the warning is no success: it may have stopped for want of time"
+ended failed
+is "$(outcome failed)" "timeout 3: stopped near the end of its time: exit status 3" "whatever it does after the warning is put down to that"
+ended rank
+is "$(outcome rank) $(cat rank/7.0/stdout)" "succeeded 0:  3580" "a rank that ends with exit status 0 after the warning has not failed"
+is "$(ls -A rank/checkpoints) $(jq 'has("checkpoints")' rank/7.0/exit.json)" " false" "its checkpoints are its own business"
 
 done_testing

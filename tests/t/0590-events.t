@@ -89,7 +89,7 @@ elif what == "surely":  # ENSEMBLE: from the beginning, coming back however ofte
             time.sleep(0.05)
     dump(got)
 elif what == "beats":  # how many seconds four of them take, in silence
-    s, began = Stream(), time.monotonic()
+    began, s = time.monotonic(), Stream()
     while s.comments < 4 and s.read():
         s.events()
     print(time.monotonic() - began)

@@ -5,7 +5,7 @@ TEST_LIMIT=240
 . "${srcdir:-.}/tests/t/lib.sh" || exit 99
 # shellcheck source=tests/t/dashboard.sh
 . "$srcdir/tests/t/dashboard.sh"
-echo '{"adapters": {"local": {"slots": 10}}}' >config.json
+echo '{"adapters": {"local": {"slots": 30}}}' >config.json
 start_daemon --config config.json
 
 use_dashboard dashboard_empty.py "nothing: no message"
@@ -25,12 +25,10 @@ touch result
 X
 chmod +x member
 jq -n --arg member "$T/member" '{name: "again", width: 10, members: {command: [$member, "{i}"], parameters: {grid: {i: [range(10)]}}, retries: 0,
-	resources: {walltime: "3s"}, success: {file: "result"},
-	checkpoint: {before: "2s", signal: "USR1", grace: "1s", glob: "*.ckpt", resume: ["--restart", "{checkpoint}"]}}}' >spec.json
-for id in 1 2 3; do
-	submit spec.json >/dev/null
-	wait_ensemble $id 60 || bail "it does not end"
-done
+	resources: {walltime: "1m"}, success: {file: "result"},
+	checkpoint: {before: "40s", signal: "USR1", grace: "1s", glob: "*.ckpt", resume: ["--restart", "{checkpoint}"]}}}' >spec.json
+for _ in 1 2 3; do submit spec.json >/dev/null; done # all at once: their members are warned after 20 s
+for id in 1 2 3; do wait_ensemble $id 60 || bail "it does not end"; done
 is "$(jq -c '[.state, .members.succeeded, .members.failed, .members.unfinished]' ensemble.json)" '["complete",5,3,2]' "five succeed, three fail, two are unfinished"
 use_dashboard dashboard_actions.py "reader: no message"
 done_testing

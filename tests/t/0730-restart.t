@@ -28,7 +28,7 @@ kill_daemon
 printf 'x\nx\n' >"$T/go" & # both end while nobody looks
 wait_for 20 '[ "$(ls "$STATE"/run/e*/jobs/*/ended.json | wc -l)" = 2 ]' || bail "they have not ended"
 start_daemon --config "$T/config.json"
-wait_for 20 '[ "$(api GET /v1/ensembles/$ID | jq .members.succeeded)" = 2 ] && [ "$(running)" = 2 ]'
+wait_for 20 '[ "$(api GET "/v1/ensembles/$ID" | jq -c "[.members.succeeded, .members.running, .members.submitted]")" = "[2,2,1]" ]'
 is "$(api GET "/v1/ensembles/$ID" | jq -c '[.members.succeeded, .members.running, .members.submitted]')" '[2,2,1]' \
 	"what ended meanwhile is known, and the queue goes on"
 

@@ -28,9 +28,16 @@ reaches() { # GENERATION SUCCEEDED
 		bail "generation $1 does not get as far: $(ensemble .) $(cat "$RUN/training/g$1/rank0/stderr")"
 }
 
-jq -n '{adapters: {local: {slots: 40}}}' >"$T/config.json"
+jq -n '{adapters: {local: {slots: 60}}}' >"$T/config.json"
 start_daemon --config "$T/config.json"
 begin a '{"every": "5m", "before": "2m", "grace": "30s", "keep": 2}' '{"walltime": "1h"}'
+A=$ID
+# Another one meanwhile, whose ranks are warned after 20 s and have 20 s more: the first generation waits for its end, the second gets no further.
+begin b '{"before": "20s", "signal": "USR2"}' '{"walltime": "40s"}'
+B=$ID
+say 1 "save g1-s10 1 0,1,2,3,4 0,1,2,3,4" warned "save g1-s20 2 0,1,2,3,4 0,1,2,3,4" wait
+say 2 "save g2-s20 2 0,1,2,3,4 0,1,2,3,4" unfinished
+NAME=a ID=$A RUN=$STATE/run/e$A
 reaches 1 5
 is "$(jq -c '[.checkpoint.dir, .checkpoint.every, .checkpoint.before, .checkpoint.keep, .resume]' "$RUN/training/g1/training.json")" \
 	"[\"$RUN/training/checkpoints\",300,120,2,null]" "ranks learn where checkpoints are, and when they are due"
@@ -71,17 +78,14 @@ is "$(jq -c '[.state, .training.state, .training.generation, .training.failures]
 is "$(ensemble .training.checkpoint.name)" '"g3-s40"' "what the ranks left last is known after the end"
 
 # Ended at its walltime with a checkpoint, it goes on at once; without a further one it has failed, and says so.
-begin b '{"before": "1s", "signal": "USR2"}' '{"walltime": "6s"}'
-say 1 "save g1-s10 1 0,1,2,3,4 0,1,2,3,4" warned "save g1-s20 2 0,1,2,3,4 0,1,2,3,4" wait
-wait_for 60 "[ \"\$(ensemble '[.training.generation, .training.state]')\" = '[2,\"running\"]' ]"
-is "$(ensemble '[.training.failures, .training.resumed_from]')" '[0,"g1-s20"]' "ranks are warned by the signal, and what they left then is the newest"
-is "$(db "SELECT max(created) - (SELECT min(ended) FROM job WHERE ensemble = $ID AND kind = 'training') < 1000 FROM job
-	WHERE ensemble = $ID AND kind = 'training'")" 1 "it goes on without being put off"
-say 2 "save g2-s20 2 0,1,2,3,4 0,1,2,3,4" unfinished
+ID=$B
 ok "it ends" wait_ensemble "$ID" 60
+is "$(jq -c '[.training.generation, .training.resumed_from]' "$T/ensemble.json")" '[2,"g1-s20"]' "ranks are warned by the signal, and what they left then is the newest"
+is "$(db "SELECT not_before <= (SELECT max(time) FROM event WHERE ensemble = $ID AND kind = 'training.restarted') FROM training WHERE ensemble = $ID")" 1 \
+	"it has gone on without being put off"
 is "$(jq -r '.training.state' "$T/ensemble.json")" failed "a generation that got no further is the last one"
 like "$(jq -r '.training.reason' "$T/ensemble.json")" 'their time was nearly over; it had left no checkpoint that is further than g1-s20' "and the reason says so"
-is "$(jq '.training.failures' "$T/ensemble.json")" 1 "that was a failure"
+is "$(jq '.training.failures' "$T/ensemble.json")" 1 "that was a failure, and the one before was none"
 
 # A second failure is one too many, however far it got.
 begin c '{}' '{}'

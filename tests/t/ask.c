@@ -51,7 +51,7 @@ static int add_from(struct text *text, int fd)
     char piece[65536];
     ssize_t n;
 
-    while ((n = read(fd, piece, sizeof piece)) > 0)
+    while ((n = TEMP_FAILURE_RETRY(read(fd, piece, sizeof piece))) > 0)
         add(text, piece, (size_t)n);
     return n < 0 ? -1 : 0;
 }
@@ -59,7 +59,7 @@ static int add_from(struct text *text, int fd)
 static int put(int fd, const char *data, size_t n)
 {
     while (n > 0) {
-        ssize_t written = write(fd, data, n);
+        ssize_t written = TEMP_FAILURE_RETRY(write(fd, data, n));
 
         if (written < 0)
             return -1;

@@ -44,7 +44,7 @@ static void touch(const char *path)
 }
 
 /* The number in it is that of the step with which the next attempt begins. */
-static void leave_checkpoint(int next, int report)
+static void leave_checkpoint(int next, int report, int last)
 {
     const char *dir = getenv("STRETTO_CHECKPOINT_DIR");
     char part[4096], path[4096];
@@ -56,6 +56,8 @@ static void leave_checkpoint(int next, int report)
     if (file == NULL || fprintf(file, "%d\n", next) < 0 || fclose(file) != 0 || rename(part, path) != 0)
         exit(3);
     touch("left");
+    if (last)
+        alarm(1);
     if (report)
         check(stretto_checkpointed(stream, path, next - 1));
 }
@@ -72,10 +74,8 @@ int main(int argc, char **argv)
     field = stretto_field(stream, "data", STRETTO_UINT8, 1, shape);
     check(field);
     for (int step = first_step(); step < steps; step++) {
-        if (once && step == at)
-            alarm(1);
         if (both ? step > 0 && step % at == 0 : once && step == at)
-            leave_checkpoint(step, both ? step / at % 2 : strcmp(how, "reported") == 0);
+            leave_checkpoint(step, both ? step / at % 2 : strcmp(how, "reported") == 0, once);
         check(stretto_send(stream, field, step, data));
         touch("sent");
         if (once && step == at)
