@@ -39,6 +39,9 @@ static int add_attempt(void *arg, const struct attempt_row *row)
     json_object_set_new(json, "notice", value_text_or_null(row->notice));
     json_object_set_new(json, "waits_for", value_text_or_null(waits_for));
     json_object_set_new(json, "host", value_text_or_null(row->host));
+    json_object_set_new(json, "hosts",
+                        outcome == NULL ? engine_member_hosts(request_config(attempts->r)->engine, row->job, row->index)
+                                        : json_array());
     json_object_set_new(json, "resumed", value_text_or_null(row->resumed));
     json_object_set_new(json, "submitted", value_time(row->submitted_ms));
     json_object_set_new(json, "started", value_time(row->started_ms));

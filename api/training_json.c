@@ -79,6 +79,7 @@ json_t *training_json(const struct request *r, const struct training_row *row, s
     engine_training_waits_for(request_config(r)->engine, row->ensemble, waits_for, sizeof waits_for);
     json_object_set_new(json, "waits_for", value_text_or_null(waits_for));
     json_object_set_new(json, "adapter", value_text(row->adapter));
+    json_object_set_new(json, "hosts", engine_training_hosts(request_config(r)->engine, row->ensemble));
     json_object_set_new(json, "ranks", json_integer(row->ranks));
     json_object_set_new(json, "wanted_ranks", row->wanted > 0 ? json_integer(row->wanted) : json_null());
     json_object_set_new(json, "can_resize", json_boolean(engine_can_resize_training(request_config(r)->engine, row->ensemble)));

@@ -38,6 +38,7 @@ struct command {
 /* Each command is in its own file, cli/cmd_NAME.c. */
 int cmd_submit(struct cli *cli, int argc, char **argv);
 int cmd_status(struct cli *cli, int argc, char **argv);
+int cmd_hosts(struct cli *cli, int argc, char **argv);
 int cmd_spec(struct cli *cli, int argc, char **argv);
 int cmd_members(struct cli *cli, int argc, char **argv);
 int cmd_checkpoints(struct cli *cli, int argc, char **argv);

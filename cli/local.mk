@@ -21,6 +21,7 @@ libcli_la_SOURCES = \
 	cli/cmd_resize.c \
 	cli/cmd_resubmit.c \
 	cli/cmd_resume.c \
+	cli/cmd_hosts.c \
 	cli/cmd_spec.c \
 	cli/cmd_status.c \
 	cli/cmd_submit.c \

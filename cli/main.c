@@ -18,6 +18,7 @@ static const struct command commands[] = {
     {"status", "[ID] [--watch]", "how one ensemble is doing, or all of them", cmd_status},
     {"members", "ID [--state STATE]", "the members of an ensemble; ID.INDEX: one, with its attempts", cmd_members},
     {"checkpoints", "[ID[.INDEX]]", "what members can go on from", cmd_checkpoints},
+    {"hosts", "ID.INDEX|ID.training", "the hosts that a member or a training runs on now", cmd_hosts},
     {"spec", "ID", "the spec of an ensemble, to be changed and submitted again", cmd_spec},
     {"logs", "ID.INDEX|ID.training", "what a member or the training printed", cmd_logs},
     {"events", "[ID] [--follow]", "what has happened, oldest first", cmd_events},

@@ -50,6 +50,7 @@ libdaemon_la_SOURCES = \
 	daemon/engine/guard.c \
 	daemon/engine/notice.c \
 	daemon/engine/takers.c \
+	daemon/engine/hosts.c \
 	daemon/engine/waiting.c \
 	daemon/engine/waits.c daemon/engine/waits.h \
 	daemon/flusher.c daemon/flusher.h \

@@ -146,7 +146,8 @@ check_LTLIBRARIES += tests/sim/libsim.la
 tests_sim_libsim_la_SOURCES = tests/sim/checkpoints.c tests/sim/cluster.c tests/sim/cluster.h tests/sim/disk.c \
 	tests/sim/family.c tests/sim/flights.c tests/sim/inbox.c tests/sim/memory.c tests/sim/memory.h tests/sim/pilots.c \
 	tests/sim/pilots.h tests/sim/places.c tests/sim/ranks.c tests/sim/refusals.c tests/sim/runners.c tests/sim/scheduler.c tests/sim/sim.c tests/sim/sim.h \
-	tests/sim/watch.c tests/sim/watch_elastic.c tests/sim/watch_late.c tests/sim/watch_pilots.c tests/sim/watch_trainings.c
+	tests/sim/watch.c tests/sim/watch_elastic.c tests/sim/watch_hosts.c tests/sim/watch_late.c tests/sim/watch_pilots.c \
+	tests/sim/watch_trainings.c
 tests_sim_libsim_la_CFLAGS = $(unit_cflags) $(daemon_cflags)
 sim_libs = tests/sim/libsim.la libdaemon.la $(unit_libs)
 
@@ -208,7 +209,7 @@ EXTRA_DIST += tests/planted/plant.py tests/planted/adapters.txt tests/planted/ap
 
 # What benchmarks need; built by hand: make tests/bench/fill_members
 EXTRA_PROGRAMS += tests/bench/fill_members
-EXTRA_DIST += tests/bench/million.py
+EXTRA_DIST += tests/bench/million.py tests/bench/disturbed.py
 tests_bench_fill_members_SOURCES = tests/bench/fill_members.c
 tests_bench_fill_members_CFLAGS = $(AM_CFLAGS) $(JANSSON_CFLAGS) $(daemon_cflags)
 tests_bench_fill_members_LDADD = libdaemon.la libcommon.la $(JANSSON_LIBS)

@@ -110,6 +110,7 @@ static void apply_json(struct engine *engine, struct live_job *job, struct slot 
 static void note_claim(struct engine *engine, struct live_job *job, const json_t *claim)
 {
     const char *host = json_string_value(json_object_get(claim, "host"));
+    const char *hosts = json_string_value(json_object_get(claim, "hosts"));
 
     if (json_is_true(json_object_get(claim, "given_up")))
         job_read_seal(job, claim);
@@ -119,6 +120,10 @@ static void note_claim(struct engine *engine, struct live_job *job, const json_t
         job->proof = PROOF_CLAIMED;
     job_mark_running(engine, job, (int64_t)(1000 * json_number_value(json_object_get(claim, "time"))),
                      host ? host : "");
+    if (job->host[0] == '\0' && host != NULL) /* the daemon was started again meanwhile */
+        text_copy(job->host, sizeof job->host, host);
+    if (job->hosts == NULL)
+        job->hosts = xstrdup(hosts != NULL ? hosts : "");
 }
 
 /* Has the points of metrics read that the record of an open slot tells of. They are stored before the attempt's end, so

@@ -163,6 +163,11 @@ struct engine_allocation {
 /* false where there is none of that id under way, or its members are jobs of their own. */
 bool engine_allocation(struct engine *engine, int64_t ensemble, struct engine_allocation *out);
 
+/* The hosts that the processes of a member of this job, or of the ensemble's training, are on now and are to stay on: a
+ * new array of {"host", "slots"}, empty where it does not run. */
+json_t *engine_member_hosts(struct engine *engine, int64_t job, int64_t index);
+json_t *engine_training_hosts(struct engine *engine, int64_t ensemble);
+
 /* Why a job waits, in the words of its batch system as it last told, or why it is not submitted: "" where it does not wait, or
  * nothing was told. Kept in memory alone: after a restart it is known again with the first answer. */
 void engine_job_waits_for(struct engine *engine, int64_t job, char *out, size_t size);

@@ -100,6 +100,14 @@ enum training_reception { RECEPTION_OPEN, RECEPTION_TELLING, RECEPTION_TOLD };
 /* The ranks of a generation are asked to end, so that the next one may have another number of them. */
 enum training_ending { ENDING_NOT_ASKED, ENDING_ASKING, ENDING_ASKED };
 
+/* On which hosts the ranks of a generation can be reached; "" where a rank has not said it yet. */
+struct rank_hosts {
+    int64_t generation, n;
+    struct {
+        char name[256];
+    } *of;
+};
+
 struct training {
     struct training_row row;
     struct live_ensemble *ensemble;
@@ -118,6 +126,7 @@ struct training {
     char failure[512];              /* the reason of the rank that failed first */
     int64_t failed_ms;              /* when it failed; ranks that were ended because of it come after it */
     struct alarm look;
+    struct rank_hosts hosts;
     struct waits waits;
     double status_time;    /* the sum of the times at which the ranks last reported their status */
     int64_t heard_ms;      /* when that sum last changed; 0 if the ranks have not reported yet */
@@ -447,6 +456,9 @@ void training_ask_to_end(struct engine *engine, struct live_ensemble *ens);
 /* training_checkpoints.c: stores the checkpoints that `file`, the ranks' list, has (NULL if it is not there), and goes
  * on with training_read_metrics(). */
 void training_take_checkpoints(struct engine *engine, struct live_ensemble *ens, const json_t *file);
+/* hosts.c */
+void hosts_note_rank(struct training *training, int64_t rank, const char *host); /* NULL: it does not say it yet */
+void hosts_forget(struct training *training);
 /* missing.c */
 bool missing_is_known(const struct live_ensemble *ens); /* true also if the missing steps need not be counted */
 /* Counts the missing steps, and calls training_all_read() then. */

@@ -147,6 +147,7 @@ void job_destroy(struct engine *engine, struct live_job *job)
     free(job->waits_for);
     free(job->slots);
     free(job->own);
+    free(job->hosts);
     free(job);
 }
 

@@ -103,6 +103,8 @@ struct live_job {
     enum job_proof proof;
     bool started;       /* it is known to have started: its row and its members are running */
     char host[64];      /* where it runs */
+    char *hosts;        /* of a job on several nodes, each with the processes of one member: "a:2,b:1"; NULL
+                         * if its claim was not read yet, "" where that does not say it */
     bool look;          /* its files may have news */
     bool brief;         /* the collection under way does not read the claim and ended.json */
     bool whole;         /* a brief collection lacked an exit record: the next ones read all files */
@@ -151,6 +153,8 @@ static inline bool job_is_gone(const struct live_job *job)
 {
     return job->belief == BELIEF_ENDED || job->belief == BELIEF_FORGOTTEN;
 }
+/* Returns whether the job runs, and its claim, which says where, was not read yet. */
+bool job_lacks_hosts(const struct live_job *job);
 /* Returns what each of its members, or ranks, asks for; not of a pilot. */
 const struct adapter_resources *job_resources(const struct live_job *job);
 /* Finds that out once the job has its first slot. */

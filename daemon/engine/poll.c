@@ -66,6 +66,7 @@ static void apply_status(struct engine *engine, struct live_job *job, const stru
     case ADAPTER_JOB_RUNNING:
         job_believe(engine, job, EVENT_TOLD_RUNNING);
         job_mark_running(engine, job, status->started_ms, status->host);
+        job->look = job->look || job_lacks_hosts(job);
         break;
     case ADAPTER_JOB_ENDED:
         if (status->started_ms != 0 && job->adapter->ops->exact) /* it ran since the last poll: no claim need be read */

@@ -384,8 +384,11 @@ static void ranks_read(void *arg, json_t **json, const struct error *failed)
         training_read_later(engine, ens);
         return;
     }
-    for (int64_t rank = 0; rank < ens->training->row.ranks; rank++)
+    for (int64_t rank = 0; rank < ens->training->row.ranks; rank++) {
         take_rank(engine, &ens->training->row, rank, json + rank * RANK_FILES);
+        hosts_note_rank(ens->training, rank,
+                        json_string_value(json_object_get(json[rank * RANK_FILES + RANK_FILE_ENDPOINT], "host")));
+    }
     moments_take(engine, &ens->training->row, json);
     early_note(engine, ens, json);
     mark_ready(engine, ens);

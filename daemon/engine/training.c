@@ -45,6 +45,7 @@ void training_free(struct engine *engine, struct training *training)
     alarm_set(engine, &training->look, INT64_MAX);
     alarm_set(engine, &training->reception_retry, INT64_MAX);
     alarm_set(engine, &training->reclaim, INT64_MAX);
+    hosts_forget(training);
     free(training);
 }
 

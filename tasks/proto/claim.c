@@ -19,17 +19,18 @@
 #define TMPDIR_BASE_MAX 40 /* sun_path has 108 bytes, and the sockets' names need some */
 
 /* Writes a claim. `path` is taken over. */
-static int make(char *path, const char *tmpdir, const char *gpus, const char *application, struct error *err)
+static int make(char *path, const char *tmpdir, const char *gpus, const char *hosts, const char *application,
+                struct error *err)
 {
     char boot_id[BOOT_ID_SIZE], host[64] = "";
     json_t *value;
     int rc, saved;
 
     gethostname(host, sizeof host - 1);
-    value = json_pack("{s:i, s:i, s:I, s:s, s:s, s:f, s:s*, s:s*, s:s*}", "version", 1, "pid", (int)getpid(),
+    value = json_pack("{s:i, s:i, s:I, s:s, s:s, s:f, s:s*, s:s*, s:s*, s:s*}", "version", 1, "pid", (int)getpid(),
                       "start_time", (json_int_t)process_start_time(getpid()), "boot_id", process_boot_id(boot_id),
                       "host", host, "time", (double)time_now_ms() / 1000, "tmpdir", tmpdir, "gpus",
-                      gpus && *gpus ? gpus : NULL, "application", application);
+                      gpus && *gpus ? gpus : NULL, "hosts", hosts, "application", application);
     rc = file_create_json(path, value, 0600, err);
     saved = errno;
     json_decref(value);
@@ -38,14 +39,14 @@ static int make(char *path, const char *tmpdir, const char *gpus, const char *ap
     return rc;
 }
 
-int claim_make(const char *jobdir, const char *tmpdir, const char *gpus, struct error *err)
+int claim_make(const char *jobdir, const char *tmpdir, const char *gpus, const char *hosts, struct error *err)
 {
-    return make(xasprintf("%s/claim.json", jobdir), tmpdir, gpus, NULL, err);
+    return make(xasprintf("%s/claim.json", jobdir), tmpdir, gpus, hosts, NULL, err);
 }
 
 int claim_make_rank(const char *jobdir, int64_t rank, const char *application, const char *tmpdir, struct error *err)
 {
-    return make(xasprintf("%s/claim-%lld.json", jobdir, (long long)rank), tmpdir, NULL, application, err);
+    return make(xasprintf("%s/claim-%lld.json", jobdir, (long long)rank), tmpdir, NULL, NULL, application, err);
 }
 
 int claim_join(const char *jobdir, const char *application, struct error *err)
@@ -55,7 +56,7 @@ int claim_join(const char *jobdir, const char *application, struct error *err)
     while (claim_read(jobdir, &claim, err) < 0) {
         if (errno == EBADMSG) /* the claim is the daemon's, which has given the job up */
             errno = EEXIST;
-        else if (errno == ENOENT && make(xasprintf("%s/claim.json", jobdir), NULL, NULL, application, err) == 0)
+        else if (errno == ENOENT && make(xasprintf("%s/claim.json", jobdir), NULL, NULL, NULL, application, err) == 0)
             return 0;
         else if (errno == EEXIST) /* another process has claimed it just now */
             continue;

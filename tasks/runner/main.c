@@ -9,6 +9,7 @@
 #include "tasks/proto/claim.h"
 #include "tasks/runner/copies.h"
 #include "tasks/runner/deadline.h"
+#include "tasks/runner/hosts.h"
 #include "tasks/runner/oom.h"
 #include "tasks/runner/pilot.h"
 #include "tasks/runner/rank.h"
@@ -215,10 +216,36 @@ static bool keep_own(const struct options *options, struct jobdesc *desc)
     return true;
 }
 
-static int claim(const struct options *options, const char *jobdir, const char *tmpdir, struct error *err)
+/* Returns the hosts of each task of a job on several nodes, to be freed; NULL where they are not known. */
+static char *find_hosts(const struct jobdesc *desc)
 {
-    return options->is_rank ? claim_make_rank(jobdir, options->rank.number, options->rank.application, tmpdir, err)
-                            : claim_make(jobdir, tmpdir, options->gpus, err);
+    const struct jobdesc_task *task = &desc->tasks[0];
+    struct hosts hosts;
+    struct error ignored;
+    char *text;
+
+    if (desc->kind != JOBDESC_MEMBERS || task->nodes == 1 ||
+        hosts_find(&hosts, task->nodes, task->ntasks, &ignored) < 0)
+        return NULL;
+    text = hosts_text(&hosts, ',');
+    hosts_fini(&hosts);
+    return text;
+}
+
+static int claim(const struct options *options, const struct jobdesc *desc, const char *jobdir, const char *tmpdir,
+                 struct error *err)
+{
+    char *hosts;
+    int rc, saved;
+
+    if (options->is_rank)
+        return claim_make_rank(jobdir, options->rank.number, options->rank.application, tmpdir, err);
+    hosts = find_hosts(desc);
+    rc = claim_make(jobdir, tmpdir, options->gpus, hosts, err);
+    saved = errno;
+    free(hosts);
+    errno = saved;
+    return rc;
 }
 
 /* Returns the exit status for a claim that failed. */
@@ -253,7 +280,7 @@ static int run_directory(const struct options *options, const char *jobdir, int 
     } else if (tmpdir != NULL && job_tmpdir_name(name, sizeof name, &err) < 0) {
         log_error("%s", err.text);
         status = EX_IOERR;
-    } else if (claim(options, jobdir, tmpdir, &err) < 0) {
+    } else if (claim(options, desc, jobdir, tmpdir, &err) < 0) {
         status = not_claimed(&err);
     } else {
         status = run_claimed(options, desc, jobdir, tmpdir, signal_fd, started_ms);

@@ -231,6 +231,9 @@ static void disk_write(void *sim, char **dirs, size_t n_dirs, struct rundir_file
 {
     struct request *r = ask(sim, dirs, n_dirs, arg);
 
+    for (size_t i = 0; i < n_files; i++)
+        if (files[i].json != NULL)
+            watch_hosts_written(sim, files[i].path, files[i].json);
     r->files = files;
     r->n_files = n_files;
     r->n_dirs = n_dirs;

@@ -355,6 +355,7 @@ static void cluster_cancel(struct adapter *a, const struct adapter_job *ajob, ad
     bool lost = sim_chance(c->sim, sim_faults_of(c->sim)->cancel_lost);
 
     c->cancels++;
+    watch_hosts_cancelled(c->sim, ajob->name);
     q->done = cb;
     q->unsure = is_silent(c) || sim_chance(c->sim, sim_faults_of(c->sim)->poll_unsure) ||
                 sim_chance(c->sim, sim_faults_of(c->sim)->cancel_refused);

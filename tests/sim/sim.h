@@ -187,6 +187,10 @@ void watch_elastic_end(struct sim *sim);
 /* Tells whether the policy of an elastic ensemble, and not a user, decides on its width. */
 bool watch_elastic_owns_width(struct sim *sim, int64_t ensemble);
 
+/* Functions of watch_hosts.c: are called when the daemon gives an order to cancel a job, and when it writes a file. */
+void watch_hosts_cancelled(struct sim *sim, const char *job);
+void watch_hosts_written(struct sim *sim, const char *path, const char *text);
+
 /* Functions of family.c. */
 void watch_families_store(struct sim *sim);
 void watch_families(struct sim *sim);

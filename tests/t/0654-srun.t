@@ -23,6 +23,7 @@ cat >rank <<'E2'
 echo $RANK $LOCAL_RANK $WORLD_SIZE $LOCAL_WORLD_SIZE $MASTER_ADDR $STRETTO_HOSTS $SLURMD_NODENAME
 touch "$2/rank.$1.$RANK"
 while set -- "$1" "$2" "$2/rank.$1".*; [ $# -lt 5 ]; do sleep 0.1; done
+while [ "$1" = 0 ] && [ ! -e "$2/asked" ]; do sleep 0.1; done
 [ "$1" = 0 ] || [ "$RANK" = 2 ] || exec sleep 1000
 [ "$1" = 0 ] || exit 5
 E2
@@ -30,10 +31,14 @@ chmod +x rank
 jq -n --arg t "$T" '{name: "ranks", adapter: "slurm", width: 2, members: {parameters: {grid: {x: [0, 1]}}, retries: 0,
 	command: ["\($t)/rank", "{x}", $t], resources: {walltime: "5m", nodes: 2, tasks: 3, launcher: "copies"}}}' >ranks.json
 id=$(submit ranks.json)
+ok "the hosts of a member on two nodes are told" wait_for 90 "stretto hosts $id.0 | grep -q :"
+told=$(stretto hosts "$id.0" | xargs)
+: >asked
 ok "copies run on two nodes" wait_ensemble "$id" 90
 is "$(jq -c '[.members.succeeded, .members.failed]' ensemble.json)" '[1,1]' "one member succeeds, and one fails"
 hosts=$(api GET "/v1/ensembles/$id/members/0/stdout" | cut -d ' ' -f 6 | sort -u)
 like "$hosts" '^n1:[12],n2:[12]$' "the hosts are Slurm's nodes"
+is "$told" "${hosts/,/ }" "and those that stretto hosts has told"
 [ "$hosts" = n1:2,n2:1 ] && second=n1 place=1 || second=n2 place=0
 is "$(api GET "/v1/ensembles/$id/members/0/stdout" | cut -d ' ' -f 1-3,5,7 | sort)" "0 0 3 n1 n1
 1 $place 3 n1 $second

@@ -20,13 +20,23 @@ says() {
 	is "$(api GET "/v1/ensembles/$id/members/0" | jq -r '.attempts[0] | .outcome, .reason' | xargs)" "succeeded null" "and it has succeeded"
 }
 
+# a script for host discovery, as Horovod calls it, and a launcher that waits for hosts before it starts
+printf '#!/bin/sh\nSTRETTO_URL=%s exec %s/stretto hosts "$STRETTO_ENSEMBLE.$STRETTO_MEMBER"\n' "$STRETTO_URL" "$builddir" >where
+cat >where-first <<-END
+	#!/bin/bash
+	while hosts=\$($T/where) && [ -z "\$hosts" ]; do sleep 0.1; done
+	exec "\${@/#SLOTS/\${hosts##*:}}"
+END
+chmod +x where where-first
+
 if [ -n "${STRETTO_PYTHON:-}" ] && "$STRETTO_PYTHON" -c 'import torch' 2>torch; then
 	says '{"tasks": 2, "launcher": "copies"}' "2 ranks, sum 3, 127.0.0.1" "copies find each other by PyTorch's own means" \
 		"{python}" "$srcdir/tests/t/distributed-rank.py"
 	# that of PyTorch 1.13 with Python 3.11 wants the last four words
-	says '{"tasks": 2, "launcher": ["{python}", "-m", "torch.distributed.run", "--nnodes", "{nodes}", "--nproc_per_node", "{tasks}",
-		"--rdzv_backend", "c10d", "--rdzv_endpoint", "{master_addr}:{master_port}", "--redirects", "1", "--tee", "1"]}' \
-		"[default0]:2 ranks, sum 3, localhost" "torchrun finds its place" \
+	says "{\"tasks\": 2, \"launcher\": [\"$T/where-first\", \"{python}\", \"-m\", \"torch.distributed.run\", \"--nnodes\", \"{nodes}\",
+		\"--nproc_per_node\", \"SLOTS\", \"--rdzv_backend\", \"c10d\", \"--rdzv_endpoint\", \"{master_addr}:{master_port}\",
+		\"--redirects\", \"1\", \"--tee\", \"1\"]}" \
+		"[default0]:2 ranks, sum 3, localhost" "torchrun finds its place, with as many processes as stretto hosts has told" \
 		"$srcdir/tests/t/distributed-rank.py"
 else
 	skip "no PyTorch: ${STRETTO_PYTHON:-no Python}"
@@ -42,6 +52,33 @@ if mpiexec=$(command -v mpiexec.hydra); then
 else
 	skip "no mpiexec.hydra here"
 fi
+
+# --- where it runs
+
+cat >elastic <<-END
+	#!/bin/bash
+	trap 'kill %1; exit' TERM
+	sleep 1000 &
+	until [ -n "\$hosts" ]; do hosts=\$($T/where) || exit; sleep 0.1; done
+	echo "\$hosts" >$T/hosts
+	wait
+END
+chmod +x elastic
+spec '{"tasks": 3}' "$T/elastic" >spec.json
+id=$(submit spec.json)
+ok "a member asks where it runs, as its launcher would" wait_for 60 "[ -s hosts ]"
+is "$(cat hosts)" "$(hostname):3" "it is told the host, and for how many processes"
+is "$(stretto hosts "$id.0" --json)" "[{\"host\":\"$(hostname)\",\"slots\":3}]" "so is a program"
+kill_daemon
+start_daemon --config config.json
+ok "a daemon that was killed knows it again" wait_for 60 "[ \"\$(stretto hosts $id.0)\" = \"\$(hostname):3\" ]"
+api POST "/v1/ensembles/$id/cancel" >/dev/null
+status_is 0 "to ask where it runs is no failure where it runs nowhere" stretto hosts "$id.0"
+is "$(cat out)" "" "a member that is cancelled has no host from then on"
+status_is 2 "only members and trainings have hosts" stretto hosts "$id"
+status_is 3 "an ensemble may have no training" stretto hosts "$id.training"
+like "$(cat err)" "ensemble $id has no training" "which is said"
+ok "the ensemble ends" wait_ensemble "$id" 60
 
 # --- resources from parameters
 

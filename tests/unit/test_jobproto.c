@@ -271,8 +271,8 @@ static void a_job_is_claimed_once(void **state)
 
     assert_int_equal(claim_read(dir, &claim, &err), -1);
     assert_int_equal(errno, ENOENT);
-    assert_int_equal(claim_make(dir, "/tmp/stretto-job-abcdef", "0,3", &err), 0);
-    assert_int_equal(claim_make(dir, "", NULL, &err), -1);
+    assert_int_equal(claim_make(dir, "/tmp/stretto-job-abcdef", "0,3", NULL, &err), 0);
+    assert_int_equal(claim_make(dir, "", NULL, NULL, &err), -1);
     assert_int_equal(errno, EEXIST);
     assert_int_equal(claim_read(dir, &claim, &err), 0);
     assert_int_equal(claim.pid, getpid());
@@ -298,7 +298,7 @@ static void a_job_is_claimed_by_many(void **state)
     assert_int_equal(claim_join(dir, "1324250", &err), -1);
     assert_int_equal(errno, EEXIST);
     assert_non_null(strstr(err.text, "application 1324249 has this job"));
-    assert_int_equal(claim_make(dir, NULL, NULL, &err), -1);
+    assert_int_equal(claim_make(dir, NULL, NULL, NULL, &err), -1);
     assert_int_equal(errno, EEXIST);
     assert_int_equal(claim_read(dir, &claim, &err), 0);
     assert_string_equal(claim.application, "1324249");
@@ -307,7 +307,7 @@ static void a_job_is_claimed_by_many(void **state)
     assert_int_equal(claim_make_rank(dir, 3, "1324249", NULL, &err), -1); /* twice */
     assert_int_equal(errno, EEXIST);
     assert_int_equal(unlink(in_dir("claim.json")), 0);
-    assert_int_equal(claim_make(dir, NULL, NULL, &err), 0);
+    assert_int_equal(claim_make(dir, NULL, NULL, NULL, &err), 0);
     assert_int_equal(claim_join(dir, "1324249", &err), -1); /* one runner has all of it */
     assert_int_equal(errno, EEXIST);
     assert_int_equal(file_write_whole(in_dir("claim.json"), given_up, strlen(given_up), 0600, &err), 0);
