@@ -64,6 +64,11 @@ void *buffer_put(struct buffer *b, void *item)
     return b->policy->put(b, item);
 }
 
+bool buffer_put_seen(struct buffer *b, void *item)
+{
+    return b->policy->put_seen(b, item);
+}
+
 bool buffer_can_draw(const struct buffer *b)
 {
     return b->count > 0 && (b->over || b->policy->can_draw(b));

@@ -39,6 +39,10 @@ bool buffer_has_room(const struct buffer *b);
 /* Adds an item; needs room. Returns the item that was evicted, which the caller must release, or NULL. */
 void *buffer_put(struct buffer *b, void *item);
 
+/* Adds an item that an earlier buffer has held and drawn. Returns false where it cannot be drawn again, or only in the
+ * place of another one. */
+bool buffer_put_seen(struct buffer *b, void *item);
+
 bool buffer_can_draw(const struct buffer *b);
 
 /* Draws an item; needs buffer_can_draw(). *removed tells whether the item has left the buffer and is the caller's

@@ -14,11 +14,13 @@
 
 /* The file is a row of records, each of 8-byte numbers in the byte order of this host: a head, the parameters' values,
  * for each field that the sample has its size and its payload, filled up to a multiple of 8 bytes; and XXH3-64 of all
- * that. The last record has no member, and the number of records in the place of its step. */
+ * that. The last record has no member, and the number of records in the place of its step. A whole sample has no session,
+ * and in the place of the attempt it has DRAWN, or 0. */
 enum { MAGIC, MEMBER, STEP, SESSION, ATTEMPT, HAVE, PARAMETERS, HEAD };
 
 #define MAGIC_NUMBER UINT64_C(0x3146425254532424)
 #define NO_MEMBER UINT64_MAX
+#define DRAWN 1
 #define BUFFER ((size_t)1 << 20)
 
 struct handover {
@@ -114,8 +116,8 @@ static void put_head(struct handover *h, const uint64_t head[HEAD])
 void handover_add(struct handover *h, const struct handover_item *item)
 {
     struct sample *sample = item->sample;
-    const uint64_t head[HEAD] = {MAGIC_NUMBER, sample->member, (uint64_t)sample->step, item->session, item->attempt,
-                                 sample->have, (uint64_t)sample->params->count};
+    const uint64_t head[HEAD] = {MAGIC_NUMBER, sample->member, (uint64_t)sample->step, item->session,
+                                 item->drawn ? DRAWN : item->attempt, sample->have, (uint64_t)sample->params->count};
 
     alive_sign();
     put_head(h, head);
@@ -227,6 +229,7 @@ static int get_sample(struct handover *h, const uint64_t head[HEAD], struct hand
         return -1;
     item->session = head[SESSION];
     item->attempt = (uint32_t)head[ATTEMPT];
+    item->drawn = head[SESSION] == 0 && head[ATTEMPT] == DRAWN;
     item->sample = sample_create(h->store, head[MEMBER], (int64_t)head[STEP], h->params);
     if (item->sample == NULL)
         return error_set(err, "train_memory", "no memory for the samples of the generation before");

@@ -1,6 +1,7 @@
 /* What the ranks of one generation hand over to the next when they end as planned: buffer-rankR.bin, with the samples
- * that were acknowledged and never drawn, and the parts of those that still lack fields (docs/run-directory.md). So
- * nobody has to send them again, though nothing of them is left in memory. */
+ * that were acknowledged and never drawn, the parts of those that still lack fields, and the drawn samples that a
+ * Reservoir would have drawn again (docs/run-directory.md). So nobody has to send them again, though nothing of them is
+ * left in memory. */
 #ifndef TASKS_TRAIN_HANDOVER_H
 #define TASKS_TRAIN_HANDOVER_H
 #include "common/error.h"
@@ -14,6 +15,7 @@ struct handover_item {
     struct sample *sample;
     uint64_t session;
     uint32_t attempt;
+    bool drawn; /* a whole sample that was drawn, and may be drawn again */
 };
 
 struct handover;

@@ -49,8 +49,10 @@ struct intake {
     const struct resume *resume; /* what it goes on from */
     struct stepset *fed; /* the samples of it that are in the pool; NULL when all are */
     bool quiet; /* see intake_end_quietly() */
-    struct sample **left; /* whole samples that a former process of this rank has left, which are not in the pool yet */
-    size_t left_count;
+    /* whole samples that a former process of this rank has left, and which are not in the pool yet: not learnt; learnt
+     * before the checkpoint, which may be drawn again */
+    struct sample **left, **left_drawn;
+    size_t left_count, left_drawn_count;
     int ended; /* FAULT_ENDED, FAULT_STOPPED: no samples are taken any more, for this reason; 0: they are */
     bool said[FAULTS];
     int64_t said_memory; /* monotonic ms; 0: never */

@@ -45,7 +45,7 @@ static int enter_item(struct intake *in, const struct handover_item *item, struc
 
     if (sample->member >= in->config->count || sample->params->count != in->config->parameters)
         return error_set(err, "train_resume", "what the generation before handed over is of another ensemble");
-    if (!resume_is_ours(in->config, sample->member, sample->step))
+    if (item->drawn || !resume_is_ours(in->config, sample->member, sample->step))
         return 0;
     return (item->session == 0 ? enter(in, sample) : add_orphan(in, item)) < 0 ? no_memory(err) : 0;
 }
@@ -64,11 +64,26 @@ static int enter_all(struct intake *in, struct handover *handover, struct error 
     return rc;
 }
 
-/* Takes over a slot that a former process of this rank has left. One whose sample was drawn before the checkpoint, or is
- * in another slot, too, is given back. */
+/* What a rank looks up while it takes over slots. */
+struct taking {
+    struct intake *in;
+    struct stepset *learnt; /* samples that the checkpoint has */
+    struct stepset *again;  /* those of them that were found */
+};
+
+/* Returns whether a sample was learnt before the checkpoint, and this is the first slot that has it. */
+static bool is_learnt(const struct taking *taking, const struct sample *sample)
+{
+    return stepset_has(taking->learnt, sample->member, sample->step) && stepset_reserve(taking->again) == 0 &&
+           stepset_add(taking->again, sample->member, sample->step);
+}
+
+/* Takes over a slot that a former process of this rank has left. One whose sample was drawn before the checkpoint may be
+ * drawn again; one whose sample is in another slot, too, is given back. */
 static int take_slot(void *arg, struct kept_slot *slot)
 {
-    struct intake *in = arg;
+    const struct taking *taking = arg;
+    struct intake *in = taking->in;
     struct sample *sample = sample_of_slot(in->store, slot);
     struct handover_item item = {.sample = sample, .session = slot->session, .attempt = slot->attempt};
     int rc = 0;
@@ -77,6 +92,9 @@ static int take_slot(void *arg, struct kept_slot *slot)
         return -1;
     if (!sample_is_whole(sample)) {
         rc = stepset_has(in->have, sample->member, sample->step) ? 0 : add_orphan(in, &item);
+    } else if (is_learnt(taking, sample)) {
+        in->left_drawn[in->left_drawn_count++] = sample;
+        return 0;
     } else if ((rc = enter(in, sample)) == 1) {
         in->left[in->left_count++] = sample;
         return 0;
@@ -91,17 +109,33 @@ static int count_slot(void *arg, struct kept_slot *slot)
     return 0;
 }
 
+static int take_slots(struct intake *in, const struct cut *cut)
+{
+    struct taking taking = {in, stepset_create(), stepset_create()};
+    size_t slots = 0;
+    int rc;
+
+    kept_each(in->kept, count_slot, &slots);
+    in->left = calloc(slots + 1, sizeof *in->left);
+    in->left_drawn = calloc(slots + 1, sizeof *in->left_drawn);
+    rc = taking.learnt == NULL || taking.again == NULL || in->left == NULL || in->left_drawn == NULL ? -1 : 0;
+    for (size_t i = 0; rc == 0 && i < cut->n_runs; i++)
+        rc = stepset_add_run(taking.learnt, &cut->runs[i]) < 0 ? -1 : 0;
+    if (rc == 0)
+        rc = kept_each(in->kept, take_slot, &taking);
+    stepset_destroy(taking.learnt);
+    stepset_destroy(taking.again);
+    return rc;
+}
+
 /* Takes over what a former process of this rank has left in the memory that outlives it. */
 static int take_left(struct intake *in, struct error *err)
 {
     uint8_t *finalized = in->kept != NULL ? kept_finalized(in->kept) : NULL;
-    size_t slots = 0;
 
     if (in->kept == NULL || in->config->restart == 0)
         return 0;
-    kept_each(in->kept, count_slot, &slots);
-    in->left = calloc(slots + 1, sizeof *in->left);
-    if (in->left == NULL || kept_each(in->kept, take_slot, in) < 0)
+    if (take_slots(in, &in->resume->cut) < 0)
         return no_memory(err);
     for (uint64_t member = 0; member < in->config->count; member++)
         if (finalized[member / 8] >> member % 8 & 1 && !(in->finalized[member / 8] >> member % 8 & 1)) {
@@ -155,7 +189,8 @@ static bool feed(struct intake *in, struct sample *sample)
     return n > 0;
 }
 
-/* Reads on to the next whole sample that belongs here and is not in the pool yet. Returns as handover_next(). */
+/* Reads on to the next whole sample that belongs here and was drawn, or is not in the pool yet. Returns as
+ * handover_next(). */
 static int next_unfed(struct intake *in, struct handover *handover, struct handover_item *item, struct error *err)
 {
     int rc;
@@ -164,11 +199,19 @@ static int next_unfed(struct intake *in, struct handover *handover, struct hando
         const struct sample *sample = item->sample;
 
         if (item->session == 0 && resume_is_ours(in->config, sample->member, sample->step) &&
-            !stepset_has(in->fed, sample->member, sample->step))
+            (item->drawn || !stepset_has(in->fed, sample->member, sample->step)))
             return 1;
         sample_unref(item->sample);
     }
     return rc;
+}
+
+/* Puts a sample into the pool that may be drawn again, if there is place for it. Returns 1. */
+static int feed_drawn(struct intake *in, struct sample *sample)
+{
+    if (!pool_put_drawn(in->pool, sample))
+        sample_unref(sample);
+    return 1;
 }
 
 /* Puts a sample into the pool, and notes that. Returns whether more may follow; -1 with err. */
@@ -196,7 +239,7 @@ static int feed_all(struct intake *in, struct handover *handover, struct error *
     int rc = handover != NULL ? 1 : -1, fed = 1;
 
     while (rc == 1 && fed == 1 && (rc = next_unfed(in, handover, &item, err)) == 1)
-        fed = feed_one(in, item.sample, err);
+        fed = item.drawn ? feed_drawn(in, item.sample) : feed_one(in, item.sample, err);
     handover_close(handover);
     return rc < 0 ? -1 : fed;
 }
@@ -212,19 +255,35 @@ static bool feed_left(struct intake *in)
     return true;
 }
 
+/* Puts those into the pool that may be drawn again. */
+static void feed_left_drawn(struct intake *in)
+{
+    for (size_t i = 0; i < in->left_drawn_count; i++) {
+        feed_drawn(in, in->left_drawn[i]);
+        in->left_drawn[i] = NULL;
+    }
+}
+
+static void drop_samples(struct sample ***samples, size_t *count)
+{
+    for (size_t i = 0; i < *count; i++)
+        sample_unref((*samples)[i]);
+    free(*samples);
+    *samples = NULL;
+    *count = 0;
+}
+
 void intake_drop_left(struct intake *in)
 {
-    for (size_t i = 0; i < in->left_count; i++)
-        sample_unref(in->left[i]);
-    free(in->left);
-    in->left = NULL;
-    in->left_count = 0;
+    drop_samples(&in->left, &in->left_count);
+    drop_samples(&in->left_drawn, &in->left_drawn_count);
 }
 
 int intake_feed(struct intake *in, struct error *err)
 {
     if (!feed_left(in))
         return 0;
+    feed_left_drawn(in);
     intake_drop_left(in);
     for (size_t i = 0; i < in->resume->handovers; i++) {
         int rc = feed_all(in, open_file(in, i, err), err);
@@ -286,7 +345,7 @@ void intake_halt(struct intake *in)
 
 static void hand_over(void *arg, const struct peer *peer, struct sample *sample)
 {
-    handover_add(arg, &(struct handover_item){sample, peer->session, peer->attempt});
+    handover_add(arg, &(struct handover_item){.sample = sample, .session = peer->session, .attempt = peer->attempt});
 }
 
 static int hand_over_unfed(struct intake *in, struct handover *from, struct handover *to, struct error *err)
@@ -295,7 +354,8 @@ static int hand_over_unfed(struct intake *in, struct handover *from, struct hand
     int rc = from != NULL ? 1 : -1;
 
     while (rc == 1 && (rc = next_unfed(in, from, &item, err)) == 1) {
-        handover_add(to, &item);
+        if (!item.drawn)
+            handover_add(to, &item);
         sample_unref(item.sample);
     }
     handover_close(from);

@@ -7,6 +7,15 @@
 #include <stdlib.h>
 #include <time.h>
 
+#define DRAWN_OFTEN (1u << 20) /* times, of a sample that an earlier process has drawn; within the last bin */
+
+/* A wait of the receiver or of the training. It does not count while reception is held for a checkpoint: what both could
+ * do then says nothing of the balance between members and ranks. */
+struct wait {
+    int64_t since; /* µs; 0: nobody waits */
+    bool counts;
+};
+
 struct pool {
     pthread_mutex_t lock;
     pthread_cond_t room;    /* the receiver waits on it */
@@ -19,7 +28,7 @@ struct pool {
     bool stopped;
     bool finished; /* no more batches are made, though not everything was drawn */
     bool held;     /* nothing is put in */
-    int64_t room_since, samples_since; /* µs since somebody waits, or 0 */
+    struct wait for_room, for_samples;
     struct pool_counters counters;
 };
 
@@ -65,6 +74,28 @@ static int64_t now_us(void)
     return (int64_t)t.tv_sec * 1000000 + t.tv_nsec / 1000;
 }
 
+/* Adds to *sum how long the wait has lasted, and goes on from now. */
+static void wait_count(struct wait *wait, uint64_t *sum)
+{
+    int64_t now = now_us();
+
+    if (wait->since != 0 && wait->counts)
+        *sum += (uint64_t)(now - wait->since);
+    if (wait->since != 0)
+        wait->since = now;
+}
+
+static void count_waits(struct pool *pool)
+{
+    wait_count(&pool->for_room, &pool->counters.room_waits_us);
+    wait_count(&pool->for_samples, &pool->counters.sample_waits_us);
+}
+
+static void wait_begin(struct wait *wait, const struct pool *pool)
+{
+    *wait = (struct wait){now_us(), !pool->held};
+}
+
 void pool_destroy(struct pool *pool)
 {
     if (pool == NULL)
@@ -103,7 +134,7 @@ int pool_put(struct pool *pool, struct sample *const *sample, int count)
     }
     for (; n < count && has_room(pool); n++)
         evicted[n] = buffer_put(pool->buffer, sample[n]);
-    if (pool->samples_since != 0 && buffer_can_draw(pool->buffer))
+    if (pool->for_samples.since != 0 && buffer_can_draw(pool->buffer))
         pthread_cond_signal(&pool->samples);
     pthread_mutex_unlock(&pool->lock);
     for (int i = 0; i < n; i++)
@@ -111,15 +142,27 @@ int pool_put(struct pool *pool, struct sample *const *sample, int count)
     return n;
 }
 
+bool pool_put_drawn(struct pool *pool, struct sample *sample)
+{
+    bool put;
+
+    pthread_mutex_lock(&pool->lock);
+    sample->draws = DRAWN_OFTEN;
+    put = !closed(pool) && buffer_put_seen(pool->buffer, sample);
+    if (pool->for_samples.since != 0 && buffer_can_draw(pool->buffer))
+        pthread_cond_signal(&pool->samples);
+    pthread_mutex_unlock(&pool->lock);
+    return put;
+}
+
 void pool_wait_for_room(struct pool *pool)
 {
     pthread_mutex_lock(&pool->lock);
-    if (!closed(pool) && !has_room(pool)) {
-        pool->room_since = now_us();
-        while (!closed(pool) && !has_room(pool))
-            pthread_cond_wait(&pool->room, &pool->lock);
-        pool->counters.room_waits_us += (uint64_t)(now_us() - pool->room_since);
-        pool->room_since = 0;
+    while (!closed(pool) && !has_room(pool)) {
+        wait_begin(&pool->for_room, pool);
+        pthread_cond_wait(&pool->room, &pool->lock);
+        count_waits(pool);
+        pool->for_room.since = 0;
     }
     pthread_mutex_unlock(&pool->lock);
 }
@@ -127,8 +170,12 @@ void pool_wait_for_room(struct pool *pool)
 void pool_hold(struct pool *pool, bool hold)
 {
     pthread_mutex_lock(&pool->lock);
+    count_waits(pool);
     pool->held = hold;
+    if (hold)
+        pool->for_room.counts = pool->for_samples.counts = false;
     pthread_cond_signal(&pool->room);
+    pthread_cond_signal(&pool->samples);
     pthread_mutex_unlock(&pool->lock);
 }
 
@@ -173,6 +220,22 @@ void pool_each_undrawn(struct pool *pool, void (*each)(void *arg, struct sample 
         visit_undrawn(pool->taken[i], &visit);
 }
 
+static void visit_drawn(void *item, void *arg)
+{
+    const struct visit *visit = arg;
+    struct sample *sample = item;
+
+    if (sample->draws > 0)
+        visit->each(visit->arg, sample);
+}
+
+void pool_each_drawn(struct pool *pool, void (*each)(void *arg, struct sample *sample), void *arg)
+{
+    struct visit visit = {each, arg};
+
+    buffer_each(pool->buffer, visit_drawn, &visit);
+}
+
 void pool_stop(struct pool *pool)
 {
     pthread_mutex_lock(&pool->lock);
@@ -204,11 +267,11 @@ static int wait_for_samples(struct pool *pool, const struct timespec *until)
 {
     int rc;
 
-    pool->samples_since = now_us();
+    wait_begin(&pool->for_samples, pool);
     rc = until == NULL ? pthread_cond_wait(&pool->samples, &pool->lock)
                        : pthread_cond_timedwait(&pool->samples, &pool->lock, until);
-    pool->counters.sample_waits_us += (uint64_t)(now_us() - pool->samples_since);
-    pool->samples_since = 0;
+    count_waits(pool);
+    pool->for_samples.since = 0;
     return rc;
 }
 
@@ -290,13 +353,10 @@ void pool_done(struct pool *pool)
 void pool_counters(struct pool *pool, struct pool_counters *counters)
 {
     pthread_mutex_lock(&pool->lock);
+    count_waits(pool);
     *counters = pool->counters;
     counters->population = buffer_population(pool->buffer);
     counters->unseen = buffer_unseen(pool->buffer);
-    counters->awaited = pool->samples_since != 0;
-    if (pool->room_since != 0)
-        counters->room_waits_us += (uint64_t)(now_us() - pool->room_since);
-    if (pool->samples_since != 0)
-        counters->sample_waits_us += (uint64_t)(now_us() - pool->samples_since);
+    counters->awaited = pool->for_samples.since != 0;
     pthread_mutex_unlock(&pool->lock);
 }

@@ -14,8 +14,8 @@ struct pool_counters {
     uint64_t repeats; /* all further draws */
     uint64_t batches;
     uint64_t draws[POOL_DRAWS];
-    uint64_t room_waits_us;   /* time for which the receiver has waited for room */
-    uint64_t sample_waits_us; /* time for which the training has waited for samples */
+    /* time for which the receiver has waited for room, and the training for samples, but not while pool_hold() held */
+    uint64_t room_waits_us, sample_waits_us;
     size_t population;
     size_t unseen;
     bool over;  /* reception is over */
@@ -37,9 +37,10 @@ void pool_note_drawn(struct pool *pool, struct drawn *drawn, const struct pool_c
  * generation. Members that still send wait. */
 void pool_finish(struct pool *pool);
 
-/* Calls `each` for all samples that were put in and never drawn, some of them twice. Called after pool_finish(), when no
- * other thread is in the pool. */
+/* Calls `each` for all samples that were put in and never drawn, some of them twice; or for those that were drawn, and
+ * may be drawn again. Called after pool_finish(), when no other thread is in the pool. */
 void pool_each_undrawn(struct pool *pool, void (*each)(void *arg, struct sample *sample), void *arg);
+void pool_each_drawn(struct pool *pool, void (*each)(void *arg, struct sample *sample), void *arg);
 
 /* Releases samples that are still held. No other thread may be in the pool. NULL is allowed. */
 void pool_destroy(struct pool *pool);
@@ -52,6 +53,11 @@ enum { POOL_PUT_ENDED = -1, POOL_PUT_STOPPED = -2 };
  * with all untouched, POOL_PUT_ENDED when everything has been drawn after the end of reception, POOL_PUT_STOPPED when
  * pool_stop() was called before that. count is at most POOL_PUT_MAX. */
 int pool_put(struct pool *pool, struct sample *const *sample, int count);
+
+/* Puts a sample in that was drawn before the checkpoint from which the training goes on, so that it may be drawn again.
+ * Returns false where it has no place there; else its reference is taken over. How often it was drawn is not known: its
+ * further draws count as repeats, and not in `draws`. */
+bool pool_put_drawn(struct pool *pool, struct sample *sample);
 
 /* Waits until there is room, or never will be. */
 void pool_wait_for_room(struct pool *pool);

@@ -32,6 +32,15 @@ static void *put(struct buffer *b, void *item)
     return evicted;
 }
 
+static bool put_seen(struct buffer *b, void *item)
+{
+    if (b->count == b->capacity)
+        return false;
+    b->item[b->count++] = b->item[b->seen];
+    b->item[b->seen++] = item;
+    return true;
+}
+
 static bool can_draw(const struct buffer *b)
 {
     return b->count >= b->threshold;
@@ -60,4 +69,4 @@ static void *draw(struct buffer *b, bool *removed)
     return item;
 }
 
-const struct policy policy_reservoir = {"reservoir", check, has_room, put, can_draw, draw};
+const struct policy policy_reservoir = {"reservoir", check, has_room, put, put_seen, can_draw, draw};

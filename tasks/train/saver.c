@@ -124,6 +124,11 @@ static enum stage stage_of(struct saver *c)
     return stage;
 }
 
+bool saver_has_time(const struct saver *c)
+{
+    return !warned && (c->deadline_ms == 0 || c->deadline_ms - time_now_ms() > c->config->checkpoint.before_ms / 2);
+}
+
 enum saver_due saver_due(struct saver *c)
 {
     int64_t before = c->config->checkpoint.before_ms, every = c->config->checkpoint.every_ms;

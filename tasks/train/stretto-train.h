@@ -41,7 +41,7 @@ struct st_train_stats {
     uint64_t draws[ST_TRAIN_DRAWS]; /* unique samples that were drawn once, twice, 3-4 times, 5-8, ... 33-64, oftener */
     uint64_t rejected_by[ST_TRAIN_FAULTS_MAX]; /* rejected, by reason: st_train_fault_name() */
     double samples_per_second;
-    double room_wait_seconds;   /* time for which reception has waited for room in the buffer */
+    double room_wait_seconds;   /* time for which reception has waited for room in the buffer, not for a checkpoint */
     double sample_wait_seconds; /* time for which the training has waited for samples */
     int32_t state; /* enum st_train_state */
     int32_t doing; /* bits: ST_TRAIN_STARVED, ST_TRAIN_SAVING */

@@ -37,6 +37,7 @@ struct st_train {
     struct drawn *drawn;
     struct resume resume; /* what it goes on from */
     uint64_t forgotten;   /* samples */
+    bool learning;   /* the program has got a batch, and more may come */
     bool unfinished; /* the last checkpoint before the end of the time is saved */
     bool early;      /* it is done, and needs no more samples, although more may come */
 };
@@ -377,6 +378,13 @@ static int check_offsets(struct st_train *t, void *const *fields, int64_t *const
     return 0;
 }
 
+static void set_learning(struct st_train *t, bool learning)
+{
+    if (t->learning != learning)
+        alive_learning(learning);
+    t->learning = learning;
+}
+
 int st_train_batch_ragged(struct st_train *t, void *const *fields, int64_t *const *offsets, double *params,
                           int64_t *member, int64_t *step, int timeout_ms)
 {
@@ -388,13 +396,14 @@ int st_train_batch_ragged(struct st_train *t, void *const *fields, int64_t *cons
         return -1;
     count = pool_take(t->pool, timeout_ms, &batch);
     switch (count) {
-    case POOL_END: return ST_TRAIN_END;
+    case POOL_END: set_learning(t, false); return ST_TRAIN_END;
     case POOL_TIMEOUT: return ST_TRAIN_AGAIN;
     case POOL_INTERRUPTED: return ST_TRAIN_INTERRUPTED;
     default: break;
     }
     copy_batch(t, batch, count, fields, offsets, params, member, step);
     pool_done(t->pool);
+    set_learning(t, true);
     return count;
 }
 
@@ -501,7 +510,22 @@ static void hand_over(void *arg, struct sample *sample)
     handover_add(arg, &(struct handover_item){.sample = sample});
 }
 
-/* Ends drawing and reception, and writes down what was acknowledged and not drawn, for the next generation. */
+struct handing {
+    const struct saver *saver;
+    struct handover *handover;
+};
+
+/* A drawn sample can only be drawn again: where time is short, the next generation does without. */
+static void hand_over_drawn(void *arg, struct sample *sample)
+{
+    const struct handing *handing = arg;
+
+    if (saver_has_time(handing->saver))
+        handover_add(handing->handover, &(struct handover_item){.sample = sample, .drawn = true});
+}
+
+/* Ends drawing and reception, and writes down what was acknowledged and not drawn, and what might be drawn again, for the
+ * next generation. */
 static int hand_over_all(struct st_train *t)
 {
     char *path = saver_path(t->saver, "buffer", "bin");
@@ -519,6 +543,8 @@ static int hand_over_all(struct st_train *t)
         return -1;
     pool_each_undrawn(t->pool, hand_over, handover);
     rc = receiver_hand_over(t->receiver, handover, &t->err);
+    if (rc == 0)
+        pool_each_drawn(t->pool, hand_over_drawn, &(struct handing){t->saver, handover});
     if (handover_finish(handover, rc < 0 ? &ignored : &t->err) < 0)
         rc = -1;
     return rc;

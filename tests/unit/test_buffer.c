@@ -399,6 +399,46 @@ static void firo_draws_from_anywhere(void **state)
     assert_uniform(counts, 10);
 }
 
+/* What an earlier buffer has drawn is drawn again like any other, makes room for new items, and takes nobody's place. */
+static void seen_items_can_be_put_back(void **state)
+{
+    int counts[10] = {0};
+    struct buffer *b;
+
+    for (int run = 0; run < 20000; run++) {
+        b = make("reservoir", 10, 1, (uint64_t)run);
+        for (size_t i = 0; i < 10; i++) {
+            if (i % 3 == 0)
+                assert_true(buffer_put_seen(b, item(i)));
+            else
+                buffer_put(b, item(i));
+        }
+        assert_int_equal(buffer_unseen(b), 6);
+        assert_false(buffer_put_seen(b, item(10)));
+        counts[draw(b)]++;
+        buffer_destroy(b);
+    }
+    assert_uniform(counts, 10);
+
+    b = make("reservoir", 2, 1, 1);
+    assert_true(buffer_put_seen(b, item(0)));
+    buffer_put(b, item(1));
+    assert_int_equal(index_of(buffer_put(b, item(2))), 0);
+    assert_int_equal(buffer_unseen(b), 2);
+    assert_false(buffer_has_room(b));
+    buffer_over(b);
+    assert_int_equal(draw(b) + draw(b), 3);
+    assert_false(buffer_can_draw(b));
+    buffer_destroy(b);
+
+    for (int i = 0; i < 2; i++) {
+        b = make(i == 0 ? "fifo" : "firo", 10, 1, 1);
+        assert_false(buffer_put_seen(b, item(0)));
+        assert_int_equal(buffer_population(b), 0);
+        buffer_destroy(b);
+    }
+}
+
 static void sizes_that_would_wait_for_ever_are_refused(void **state)
 {
     static const struct buffer_config wrong[] = {
@@ -431,6 +471,7 @@ int main(void)
         cmocka_unit_test(what_is_held_is_visited_once),
         cmocka_unit_test(firo_removes_what_it_draws_above_the_threshold),
         cmocka_unit_test(firo_draws_from_anywhere),
+        cmocka_unit_test(seen_items_can_be_put_back),
         cmocka_unit_test(sizes_that_would_wait_for_ever_are_refused),
     };
 

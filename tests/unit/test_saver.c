@@ -1,5 +1,6 @@
 /* Checkpoints that a rank saves, and a rank that goes on from one: which samples it gets again, and which never. */
 #include "common/files.h"
+#include "tasks/proto/kept.h"
 #include "tasks/train/cut.h"
 #include "tasks/train/state.h"
 #include "tests/unit/stream_fixture.h"
@@ -9,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -359,16 +361,18 @@ static void the_last_one_ends_the_batches_and_the_training_is_unfinished(void **
 }
 
 /* A generation ends as planned with `before` ranks, having drawn a batch on each; the next one has `after` ranks, and
- * this buffer unless NULL, and gets what was not drawn without anybody sending it again. */
+ * this buffer unless NULL, and gets what was not drawn without anybody sending it again. A Reservoir gets what was drawn,
+ * too, since it may draw it again. */
 static void hand_over(int before, int after, const char *buffer)
 {
     struct fixture fx;
     struct st_train *t[3];
-    uint64_t drawn = 0, received = 0;
-    int first[2 * STEPS] = {0}, second[2 * STEPS] = {0};
+    bool keeps = buffer != NULL && strstr(buffer, "reservoir") != NULL;
+    uint64_t drawn = 0, received = 0, repeats = 0;
+    int first[2 * STEPS] = {0}, second[2 * STEPS] = {0}, draws = 0;
 
     set_up(&fx, before, 2, 2, 0);
-    if (buffer != NULL && strstr(buffer, "reservoir") != NULL) /* which keeps what it has given out */
+    if (keeps)
         configure(&fx, "buffer", json_loads(buffer, 0, NULL));
     for (int rank = 0; rank < before; rank++)
         t[rank] = fixture_rank(rank);
@@ -392,12 +396,16 @@ static void hand_over(int before, int after, const char *buffer)
         fixture_draw_all(&fx, t[rank], STEPS, second);
         drawn += fixture_stats(t[rank]).drawn;
         received += fixture_stats(t[rank]).received;
+        repeats += fixture_stats(t[rank]).repeats;
         assert_int_equal(fixture_stats(t[rank]).finalized, 2);
     }
-    for (int i = 0; i < 2 * STEPS; i++)
-        if (first[i] != 0 ? second[i] != 0 : second[i] == 0)
+    for (int i = 0; i < 2 * STEPS; i++) {
+        if (first[i] != 0 && !keeps ? second[i] != 0 : second[i] == 0)
             fail_msg("sample %d was drawn %d times by the first generation, %d by the second", i, first[i], second[i]);
+        draws += first[i] + second[i];
+    }
     assert_int_equal(drawn, 2 * STEPS);
+    assert_int_equal(repeats, (uint64_t)draws - drawn);
     assert_int_equal(received, 2 * STEPS);
     for (int rank = 0; rank < after; rank++)
         st_train_close(t[rank]);
@@ -417,6 +425,77 @@ static void another_number_of_ranks_shares_it_out(void **state)
     hand_over(2, 1, NULL);
     hand_over(2, 3, RESERVOIR(100, 5, 5));
     hand_over(3, 2, NULL);
+}
+
+/* Returns the memory of a rank, as the runner makes it. */
+static int make_memory(void)
+{
+    struct kept_head head = {.magic = KEPT_MAGIC, .owner = "st-1/1.training.0"};
+    int memory = memfd_create("kept", MFD_CLOEXEC);
+    char path[64];
+
+    assert_true(memory >= 0);
+    assert_int_equal(pwrite(memory, &head, sizeof head, 0), sizeof head);
+    snprintf(path, sizeof path, "/proc/self/fd/%d", memory);
+    setenv("STRETTO_KEPT", path, 1);
+    setenv("STRETTO_TASK", head.owner, 1);
+    return memory;
+}
+
+/* A rank is killed after a checkpoint and a batch more. What it had drawn before the checkpoint may be drawn again by its
+ * next process, which has a buffer of that capacity, beside what is not learnt; if there is place. */
+static void dies(int capacity)
+{
+    struct fixture fx;
+    struct st_train *t;
+    struct st_train_stats stats;
+    char from[100];
+    struct error err;
+    struct cut cut;
+    int first[STEPS] = {0}, lost[STEPS] = {0}, second[STEPS] = {0}, draws = 0, memory = make_memory();
+    uint64_t again = 0;
+
+    set_up(&fx, 1, 1, 2, 0);
+    configure(&fx, "buffer", json_loads(RESERVOIR(100, 5, 5), 0, NULL));
+    t = fixture_rank(0);
+    send_steps(&fx, 0, 1, 0, STEPS);
+    wait_for_samples(t, STEPS);
+    assert_int_equal(fixture_draw(&fx, t, LIMIT_MS, STEPS, first), 5);
+    save(t, 1, "state", ST_TRAIN_CHECKPOINT_DUE);
+    WAIT_FOR_LIST("g1-s1 ");
+    assert_int_equal(fixture_draw(&fx, t, LIMIT_MS, STEPS, lost), 5);
+    st_train_close(t);
+
+    snprintf(from, sizeof from, "%s/g1-s1", dir);
+    assert_int_equal(cut_read(&cut, from, 0, 1, &err), 0);
+    setenv("STRETTO_RESTART", "1", 1);
+    configure(&fx, "buffer", json_pack("{s:s, s:i, s:i, s:i, s:i}", "policy", "reservoir", "capacity", capacity, "threshold", 5,
+                                       "batch", 5, "seed", 7));
+    fixture_over(&fx);
+    t = fixture_rank(0);
+    fixture_draw_all(&fx, t, STEPS, second);
+    stats = fixture_stats(t);
+    for (int i = 0; i < STEPS; i++) {
+        assert_true(second[i] > 0 || first[i] > 0);
+        again += second[i] > 0 && first[i] > 0;
+        draws += first[i] + second[i];
+    }
+    assert_int_equal(again, capacity >= STEPS ? cut.drawn : 0);
+    assert_int_equal(stats.drawn, STEPS);
+    assert_int_equal(stats.repeats, draws - STEPS);
+    cut_fini(&cut);
+    st_train_close(t);
+    unsetenv("STRETTO_RESTART");
+    unsetenv("STRETTO_KEPT");
+    unsetenv("STRETTO_TASK");
+    close(memory);
+    tear_down(&fx);
+}
+
+static void what_a_reservoir_may_draw_again_outlives_its_process(void **state)
+{
+    dies(100);
+    dies(10);
 }
 
 /* The buffer of one rank has room for less than two have handed over. */
@@ -613,6 +692,7 @@ int main(void)
         cmocka_unit_test(the_last_one_ends_the_batches_and_the_training_is_unfinished),
         cmocka_unit_test(what_was_not_drawn_is_handed_over),
         cmocka_unit_test(another_number_of_ranks_shares_it_out),
+        cmocka_unit_test(what_a_reservoir_may_draw_again_outlives_its_process),
         cmocka_unit_test(more_than_has_room_waits_its_turn),
         cmocka_unit_test(what_waited_its_turn_is_handed_over_again),
         cmocka_unit_test(a_damaged_handover_is_not_taken),
