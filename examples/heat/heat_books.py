@@ -44,6 +44,17 @@ class Books:
         self.drawn = state["drawn"].numpy()
         self.batches, self.samples, self.unique = state["batches"], state["samples"], state["unique"]
 
+    def load_state_dicts(self, states):
+        """Go on with the books of several ranks, or of none: there were more or fewer before."""
+        self.__init__()
+        for state in states:
+            drawn = state["drawn"].numpy()
+            self._make_room(*drawn.shape)
+            self.drawn[: drawn.shape[0], : drawn.shape[1]] |= drawn
+            self.batches += state["batches"]
+            self.samples += state["samples"]
+        self.unique = int(self.drawn.sum())
+
     def summary(self):
         return {
             "unique_drawn": int(self.drawn.sum()),

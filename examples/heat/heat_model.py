@@ -48,6 +48,54 @@ def make_model(parameters, hidden, shape):
     )
 
 
+class Averaged(torch.nn.Module):
+    """A network, and a number of each rank's: DistributedDataParallel averages it with the gradients, as number.grad.
+
+    So all ranks can follow the same number, and their networks stay the same, without another collective call.
+    """
+
+    def __init__(self, network):
+        super().__init__()
+        self.network = network
+        self.number = torch.nn.Parameter(torch.zeros(()))
+
+    def forward(self, inputs, number):
+        return self.network(inputs), self.number * number
+
+
+class GlobalBatch:
+    """How many samples all ranks learn from in a step: as many as at the beginning, also when there are more ranks.
+
+    A batch of more ranks is learnt in several parts, each a step of its own. Fewer ranks have less than that in a batch;
+    then the learning rate follows, by the square root, as suits Adam. `batches` counts steps.
+    """
+
+    def __init__(self, ranks, batch):
+        self.now, self.batch = ranks * batch, batch
+        self.samples, self.batches = self.now, 0
+
+    @property
+    def parts(self):
+        return max(1, min(self.batch, round(self.now / self.samples)))
+
+    @property
+    def factor(self):
+        """What the learning rate is multiplied by."""
+        return (self.now / self.parts / self.samples) ** 0.5
+
+    def split(self, batch):
+        """Return a batch's parts, dicts of tensors. The very last batch may have fewer samples than parts: some come twice."""
+        count = len(batch["step"])
+        places = torch.arange(max(count, self.parts)) % count
+        return [{name: tensor[some] for name, tensor in batch.items()} for some in torch.tensor_split(places, self.parts)]
+
+    def state_dict(self):
+        return {"samples": self.samples, "batches": self.batches}
+
+    def load_state_dict(self, state):
+        self.samples, self.batches = state["samples"], state["batches"]
+
+
 def learning_rate(initial, progress, halvings):
     """Return `initial`, halved `halvings` times at equal distances as `progress` goes from 0 to 1.
 

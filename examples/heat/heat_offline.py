@@ -26,10 +26,10 @@ Field = collections.namedtuple("Field", "dtype shape")
 class Files:
     """Stands for a rank's end of a stream: the same attributes, and batches from files."""
 
-    def __init__(self, directory, steps, rank, ranks):
+    def __init__(self, directory, steps, batch, rank, ranks):
         with open(os.path.join(directory, "members.json"), encoding="utf-8") as file:
             members = json.load(file)
-        self.rank, self.ranks = rank, ranks
+        self.rank, self.ranks, self.batch_size = rank, ranks, batch
         self.parameters, self._rows = members["names"], numpy.array(members["rows"], dtype=float)
         self.count, self._steps, self._series = len(self._rows), steps, {}
         self._files = [numpy.load(os.path.join(directory, f"{i}.npy"), mmap_mode="r") for i in range(self.count)]
@@ -47,11 +47,11 @@ class Files:
     def on_wait(self, call):
         """Samples are always there."""
 
-    def batches(self, size, seed):
+    def batches(self, seed):
         """Yield one epoch of this rank's share, in an order drawn from the seed, as a stream's DataLoader does."""
         order = numpy.random.default_rng(seed).permutation(self.count * self._steps)[self.rank::self.ranks]
-        for at in range(0, len(order), size):
-            member, place = numpy.divmod(order[at : at + size], self._steps)
+        for at in range(0, len(order), self.batch_size):
+            member, place = numpy.divmod(order[at : at + self.batch_size], self._steps)
             fields = numpy.stack([self._files[i][j] for i, j in zip(member, place)])
             yield {
                 heat_surrogate.FIELD: torch.from_numpy(fields),
@@ -82,8 +82,8 @@ def train_as(rank, options):
     os.mkdir(f"rank{rank}")
     os.chdir(f"rank{rank}")
     heat_surrogate.set_up(options)
-    files = Files(options.data, options.steps, rank, options.ranks)
-    heat_surrogate.train(files, options, lambda rx, device: rx.batches(options.batch, options.seed))
+    files = Files(options.data, options.steps, options.batch, rank, options.ranks)
+    heat_surrogate.train(files, options, lambda rx, device: rx.batches(options.seed))
     if rank == 0:
         files.save("series.json")
 

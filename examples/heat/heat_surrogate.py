@@ -6,7 +6,7 @@ Run by stretto as the training of an ensemble: see heat.json. Losses are mean sq
 series "train_loss" and "validation_loss" over the number of batches. At the end books.json tells which samples were
 drawn, and model.pt holds the network. With several ranks each learns from its own batches, gradients are averaged over
 all, and rank 0 validates and keeps the network. Where the spec's training has "checkpoint", it saves checkpoints, and
-goes on from the newest after a failure or the end of its time.
+goes on from the newest after a failure or the end of its time, or with another number of ranks.
 """
 
 import argparse
@@ -22,7 +22,7 @@ import stretto.distributed
 import stretto.torch
 import stretto.train
 from stretto.examples.heat_books import Books
-from stretto.examples.heat_model import Scale, learning_rate, make_model
+from stretto.examples.heat_model import Averaged, GlobalBatch, Scale, learning_rate, make_model
 from stretto.examples.heat_parameters import SOLVER_OPTIONS
 from stretto.examples.heat_validation import HeldOut
 
@@ -60,32 +60,43 @@ def parser(prog, description):
 class Trainer:
     """The network and its optimiser, fed batch by batch. Of the stream it knows only the shape of a sample."""
 
-    def __init__(self, options, parameters, shape, device, ranks):
+    def __init__(self, options, parameters, shape, device, ranks, batch):
         torch.manual_seed(options.seed)
         self.options, self.device = options, device
+        self.global_batch = GlobalBatch(ranks, batch)
         self.scale = Scale(options.low, options.high, options.steps)
         self.model = make_model(parameters, options.hidden, shape).to(device)
         # the same weights, whose gradients are averaged over the ranks as they are computed
-        self.shared = torch.nn.parallel.DistributedDataParallel(self.model) if ranks > 1 else self.model
+        self.averaged = Averaged(self.model).to(device)
+        self.shared = torch.nn.parallel.DistributedDataParallel(self.averaged) if ranks > 1 else self.averaged
         self.optimiser = torch.optim.Adam(self.model.parameters(), lr=options.lr)
 
     def together(self):
         """A context for the loop over batches: a rank that has no more of them goes on to answer those that have."""
-        if self.shared is self.model:
+        if self.shared is self.averaged:
             return contextlib.nullcontext()
         return self.shared.join(divide_by_initial_world_size=False)
 
     def set_progress(self, progress):
         for group in self.optimiser.param_groups:
-            group["lr"] = learning_rate(self.options.lr, progress, self.options.halvings)
+            group["lr"] = learning_rate(self.options.lr, progress, self.options.halvings) * self.global_batch.factor
 
-    def learn(self, batch):
-        """Make one step. Returns the batch's loss in K², which stays on the device."""
+    def learn(self, batch, progress):
+        """Make a step for each part of the batch. Returns its loss in K², which stays on the device.
+
+        `progress` is this rank's, and the learning rate follows the mean over all ranks.
+        """
+        parts = self.global_batch.split(batch) if self.global_batch.parts > 1 else [batch]
+        return torch.stack([self._step(part, progress) for part in parts]).mean()
+
+    def _step(self, batch, progress):
         inputs = self.scale.inputs(batch["params"], batch["step"]).to(self.device, non_blocking=True)
         wanted = self.scale.fields(batch[FIELD].to(self.device, non_blocking=True))
-        loss = torch.nn.functional.mse_loss(self.shared(inputs), wanted)
-        self.optimiser.zero_grad(set_to_none=True)
-        loss.backward()
+        fields, nothing = self.shared(inputs, progress)
+        loss = torch.nn.functional.mse_loss(fields, wanted)
+        self.averaged.zero_grad(set_to_none=True)
+        (loss + nothing).backward()
+        self.set_progress(float(self.averaged.number.grad))
         self.optimiser.step()
         return loss.detach() * self.scale.squared_kelvin
 
@@ -115,8 +126,8 @@ def check(rx):
 class Log:
     """Reports on the way, which rank 0 makes for all: metric points and lines of text."""
 
-    def __init__(self, rx, books, total):
-        self.rx, self.books, self.total = rx, books, total
+    def __init__(self, rx, books, total, counted):
+        self.rx, self.books, self.total, self.counted = rx, books, total, counted
         self.started, self.losses = time.monotonic(), []
 
     def trained(self, every):
@@ -124,12 +135,12 @@ class Log:
         if len(self.losses) < every:
             return
         if self.rx.rank == 0:
-            self.rx.metric("train_loss", self.books.batches, float(torch.stack(self.losses).mean()))
+            self.rx.metric("train_loss", self.counted.batches, float(torch.stack(self.losses).mean()))
         self.losses.clear()
 
     def validated(self, loss):
-        self.rx.metric("validation_loss", self.books.batches, loss)
-        print(f"batch {self.books.batches}: validation loss {loss:.2f} K², {self.books.unique} of {self.total} samples "
+        self.rx.metric("validation_loss", self.counted.batches, loss)
+        print(f"batch {self.counted.batches}: validation loss {loss:.2f} K², {self.books.unique} of {self.total} samples "
               f"drawn, {time.monotonic() - self.started:.1f} s", flush=True)
 
 
@@ -140,16 +151,17 @@ def stream_batches(rx, device):
 
 
 def learn_all(batches, share, trainer, validate, options, log, checkpoints):
-    """Train on all of a rank's batches, which in the end hold `share` different samples."""
-    books = log.books
+    """Train on all of a rank's batches. Those of all ranks hold `share` different samples a rank in the end."""
+    books, counted = log.books, log.counted
     with trainer.together():
         for batch in batches:
             books.enter(batch["member"].numpy(), batch["step"].numpy())
-            if options.limit is None or books.batches <= options.limit:
-                trainer.set_progress(books.unique / share)
-                log.losses.append(trainer.learn(batch))
+            before = counted.batches
+            counted.batches += counted.parts
+            if options.limit is None or before < options.limit:
+                log.losses.append(trainer.learn(batch, books.unique / share))
             log.trained(options.report_every)
-            if books.batches % options.validate_every == 0:
+            if counted.batches // options.validate_every > before // options.validate_every:
                 validate()
             checkpoints.step()
     log.trained(1)
@@ -171,11 +183,11 @@ def train(rx, options, batches=stream_batches):
         device = torch.device("cuda", rx.rank % torch.cuda.device_count())
         torch.cuda.set_device(device)
     with stretto.distributed.process_group(rx, device):
-        trainer = Trainer(options, len(rx.parameters), shape, device, rx.ranks)
-        books, total = Books(), rx.count * options.steps
-        log = Log(rx, books, total)
+        trainer = Trainer(options, len(rx.parameters), shape, device, rx.ranks, rx.batch_size)
+        books, total, counted = Books(), rx.count * options.steps, trainer.global_batch
+        log = Log(rx, books, total, counted)
         checkpoints = stretto.torch.Checkpoints(rx, own={"books": books}, model=trainer.model,
-                                                optimiser=trainer.optimiser)
+                                                optimiser=trainer.optimiser, batch=counted)
         print(f"grid {shape[0]} x {shape[1]}, {rx.count} members of {options.steps} steps, on {device}, "
               f"rank {rx.rank} of {rx.ranks}", flush=True)
         with held_out_of(rx, options, trainer.scale, shape[0]) as held_out:
@@ -183,9 +195,9 @@ def train(rx, options, batches=stream_batches):
 
             def validate():
                 nonlocal validated
-                if held_out is not None and validated != books.batches:
+                if held_out is not None and validated != counted.batches:
                     log.validated(held_out.loss(trainer.model, device))
-                    validated = books.batches
+                    validated = counted.batches
 
             validate()
             learn_all(batches(rx, device), total / rx.ranks, trainer, validate, options, log, checkpoints)

@@ -88,6 +88,52 @@ with open("books.json") as file:
     assert json.load(file) == {"unique_drawn": len(drawn), "batches": 200, "samples": samples,
                                "members": len({member for member, _ in drawn})}
 PY
+part "books: those of other numbers of ranks are divided, and nothing is lost or counted twice" <<'PY'
+import numpy
+from stretto.examples.heat_books import Books
+books = [Books() for rank in range(3)]
+for rank, one in enumerate(books):
+    for step in range(20):
+        one.enter(numpy.full(3 + rank, rank), numpy.arange(3 + rank) * 3 + step)
+states = [one.state_dict() for one in books]
+for ranks in (1, 2, 3, 5):
+    after = [Books() for rank in range(ranks)]
+    for rank, one in enumerate(after):
+        one.enter(numpy.array([7]), numpy.array([7])) # of a state that it had loaded before
+        one.load_state_dicts(states[rank::ranks])
+    for what in ("unique", "batches", "samples"):
+        assert sum(getattr(one, what) for one in after) == sum(getattr(one, what) for one in books), (ranks, what)
+    assert sum(int(one.drawn.sum()) for one in after) == sum(one.unique for one in books)
+    after[0].enter(numpy.array([0]), numpy.array([0])) # known
+    assert sum(one.unique for one in after) == sum(one.unique for one in books)
+PY
+part "a step has as many samples when there are more ranks, and less of the learning rate when it has fewer" <<'PY'
+import torch
+from stretto.examples.heat_model import GlobalBatch
+def after(begun, ranks, batch=10):
+    now = GlobalBatch(ranks, batch)
+    now.load_state_dict(begun.state_dict())
+    return now
+one = GlobalBatch(1, 10)
+assert (one.parts, one.factor) == (1, 1)
+one.batches = 7
+for ranks in (1, 2, 5, 10):
+    more = after(one, ranks)
+    assert (more.parts, more.factor, more.batches) == (ranks, 1, 7), ranks
+assert after(after(one, 2), 1).parts == after(after(one, 2), 1).factor == 1 # what counts is how it began
+many = after(one, 40)
+assert many.parts == 10 and abs(many.factor - 2) < 1e-12
+fewer = after(GlobalBatch(4, 10), 1)
+assert fewer.parts == 1 and fewer.factor == 0.5
+assert after(GlobalBatch(2, 10), 3).parts == 2
+batch = {"step": torch.arange(10), "params": torch.arange(20.0).reshape(10, 2)}
+parts = after(one, 3).split(batch)
+assert [len(part["step"]) for part in parts] == [4, 3, 3]
+assert torch.equal(torch.cat([part["step"] for part in parts]), batch["step"])
+assert torch.equal(torch.cat([part["params"] for part in parts]), batch["params"])
+few = after(one, 3).split({"step": torch.tensor([1, 2])}) # a step on each rank all the same, or the others would wait
+assert [part["step"].tolist() for part in few] == [[1], [2], [1]], few
+PY
 part "books: members that go on in step, as through a FIFO, take no more room than their samples" <<'PY'
 import numpy
 from stretto.examples.heat_books import Books
@@ -122,7 +168,7 @@ heat_surrogate.stretto.distributed.process_group = lambda rx, device: contextlib
 torch.nn.parallel.DistributedDataParallel = lambda model: model
 options = heat_surrogate.parser("x", "x").parse_args(["--steps", "6", "--hidden", "4", "--halvings", "2", "--lr", "0.008"])
 rx = types.SimpleNamespace(resume=None, resume_step=None, checkpoint_every=None, checkpoint_due=lambda: False, on_wait=lambda call: None,
-                           rank=1, ranks=2, count=4, parameters=["t0"], fields={"temperature": Field("float32", (3, 3))})
+                           rank=1, ranks=2, batch_size=3, count=4, parameters=["t0"], fields={"temperature": Field("float32", (3, 3))})
 def half(rx, device): # of the 24 samples, three at a time
     for at in (0, 0, 3, 3, 6, 9): # some are drawn again
         place = torch.arange(at, at + 3)
@@ -136,7 +182,7 @@ import collections, contextlib, types
 import torch
 from stretto.examples import heat_surrogate
 class Counting(heat_surrogate.Trainer):
-    def learn(self, batch):
+    def learn(self, batch, progress):
         losses.append(len(losses) + 1.0)
         return torch.tensor(losses[-1])
 losses, points, Field = [], [], collections.namedtuple("Field", "dtype shape")
@@ -151,7 +197,7 @@ def seven(rx, device):
     for n in range(7):
         yield {"temperature": torch.zeros(1, 3, 3), "params": torch.zeros(1, 1), "member": torch.tensor([0]), "step": torch.tensor([n + 1])}
 rx = types.SimpleNamespace(resume=None, resume_step=None, checkpoint_every=None, checkpoint_due=lambda: False, on_wait=lambda call: None,
-                           rank=0, ranks=1, count=1, parameters=["t0"], fields={"temperature": Field("float32", (3, 3))},
+                           rank=0, ranks=1, batch_size=1, count=1, parameters=["t0"], fields={"temperature": Field("float32", (3, 3))},
                            metric=lambda name, step, value: points.append((name, step, value)))
 def told(*more):
     del losses[:], points[:]

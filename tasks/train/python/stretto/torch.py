@@ -115,6 +115,10 @@ class Checkpoints:
     wraps. What `own` (a dict) names differs from rank to rank, and each rank saves its own. Call step() on all ranks
     after each batch. `batches` is the number of calls, counted on from the checkpoint.
 
+    Where there were more or fewer ranks before, what `own` names is divided anew if it has load_state_dicts(states): rank
+    r gets the states of the former ranks r, r + ranks, r + 2 ranks, …, which may be none. Without that method it loads the
+    state of the former rank of the same number, or of rank 0.
+
     The training waits only until all of it is copied in memory, and a thread writes the copy, in the format of
     torch.save(). That takes as much memory on the host as the state is large, once, from the first batch on where the
     spec's training.checkpoint has "every"; with several ranks mostly on rank 0, which saves the model. background=False
@@ -136,6 +140,16 @@ class Checkpoints:
         self._restore(self._shared, first["shared"])
         self._restore(self._own, mine["own"])
         torch.set_rng_state(mine["random"])
+        if rx.resume_ranks != rx.ranks:
+            self._divide()
+
+    def _divide(self):
+        parts = {name: part for name, part in self._own.items() if hasattr(part, "load_state_dicts")}
+        directory = os.path.dirname(self._rx.resume)
+        former = range(self._rx.rank, self._rx.resume_ranks, self._rx.ranks) if parts else ()
+        states = [self._load(os.path.join(directory, "state-rank%d" % rank))["own"] for rank in former]
+        for name, part in parts.items():
+            part.load_state_dicts([state[name] for state in states])
 
     @staticmethod
     def _load(path):
