@@ -332,6 +332,7 @@ static void put_rank(struct planner *p, const struct slot *slot)
     put_env_number(p, "STRETTO_ENSEMBLE", id);
     put_env_number(p, "STRETTO_RANK", rank);
     put_env_number(p, "STRETTO_RANKS", p->job->row.size);
+    put_env_number(p, "STRETTO_FAILURE_AFTER_MS", ens->spec->failure_after_ms);
     put_env(p, "STRETTO_TRAINING_DIR", "%s/g%lld", dir, (long long)slot->number);
     put_env(p, "STRETTO_STREAM", "%s/stream", dir);
     if (ens->spec->training_checkpoint.signal != 0)

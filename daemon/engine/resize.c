@@ -3,6 +3,8 @@
 
 #include "common/log_changes.h"
 
+#include <stdio.h>
+
 static bool may_stop(const struct live_job *job)
 {
     return job->row.kind == JOB_MEMBERS && !job->row.cancel && job->open > 0;
@@ -74,12 +76,24 @@ int resize_width(struct engine *engine, struct live_ensemble *ens, int64_t width
     return resize(engine, ens, width, ENGINE_SHRINK_LATER, by, err);
 }
 
+/* Checks that the ranks of the training, those of now and those that are wanted, have buffers for so many members. */
+static int check_buffers(const struct live_ensemble *ens, int64_t width, struct error *err)
+{
+    const struct training_row *row = ens->training != NULL ? &ens->training->row : NULL;
+
+    if (row == NULL || row->state >= TRAINING_DONE || width <= ens->row.width ||
+        spec_check_ranks(ens->spec, row->ranks > row->wanted ? row->ranks : row->wanted, width, err) == 0)
+        return 0;
+    snprintf(err->pointer, sizeof err->pointer, "/width"); /* not into the spec, which is not what was asked to change */
+    return -1;
+}
+
 int engine_resize(struct engine *engine, int64_t id, int64_t width, enum engine_shrink shrink, const char *by,
                   struct error *err)
 {
     struct live_ensemble *ens;
 
-    if (engine_open_ensemble(engine, id, &ens, err) < 0 || elastic_by_hand(engine, ens, ELASTIC_WIDTH, err) < 0 ||
+    if (engine_open_ensemble(engine, id, &ens, err) < 0 || check_buffers(ens, width, err) < 0 || elastic_by_hand(engine, ens, ELASTIC_WIDTH, err) < 0 ||
         resize(engine, ens, width, shrink, by, err) < 0)
         return -1;
     engine_settle(engine);

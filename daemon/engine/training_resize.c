@@ -64,7 +64,7 @@ static int check(struct engine *engine, struct live_ensemble *ens, int64_t ranks
                          "the ranks of a training that has begun can be changed only if its spec has \"checkpoint\" in "
                          "\"training\": training %lld has none",
                          (long long)ens->training->row.id);
-    if (spec_check_ranks(spec, ranks, err) < 0)
+    if (spec_check_ranks(spec, ranks, ens->row.width, err) < 0)
         return -1;
     spec->training.resources.copies = (int)ranks;
     rc = engine_check_resources(engine, spec, err);

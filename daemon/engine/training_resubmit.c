@@ -122,7 +122,7 @@ static int check_spec(struct engine *engine, const json_t *changes, struct again
         row->ranks = again->spec->ranks;
     row->wanted = 0;
     again->spec->training.resources.copies = (int)row->ranks;
-    if (spec_check_ranks(again->spec, row->ranks, err) < 0)
+    if (spec_check_ranks(again->spec, row->ranks, again->ensemble.width, err) < 0)
         return -1;
     return engine_check_resources(engine, again->spec, err);
 }

@@ -58,16 +58,12 @@ static int begin_within(const struct spec_range *range, const json_t *obj, const
 }
 
 /* Checks that no number of ranks and no width within the limits lets the ranks wait for each other. */
-static int check_buffer(struct spec *spec, struct error *err)
+static int check_buffer(const struct spec *spec, struct error *err)
 {
-    int64_t width = spec->width, ranks = spec->elastic.ranks.most > 0 ? spec->elastic.ranks.most : spec->ranks;
-    int rc;
+    int64_t width = spec->elastic.width.most > 0 ? spec->elastic.width.most : spec->width;
+    int64_t ranks = spec->elastic.ranks.most > 0 ? spec->elastic.ranks.most : spec->ranks;
 
-    if (spec->elastic.width.most > 0)
-        spec->width = spec->elastic.width.most;
-    rc = spec_check_ranks(spec, ranks, err);
-    spec->width = width;
-    return rc;
+    return spec_check_ranks(spec, ranks, width, err);
 }
 
 int spec_parse_elastic(struct spec *spec, const json_t *elastic, struct error *err)

@@ -152,19 +152,19 @@ static int complete_buffer(json_t *training, struct error *err)
  * never drawn, so that its members wait, all others must have enough samples to draw, too. Each member deals its
  * samples in turns, so that ranks differ by at most one sample for each member; the factor of two allows for members
  * that failed on the way. */
-int spec_check_ranks(const struct spec *spec, int64_t ranks, struct error *err)
+int spec_check_ranks(const struct spec *spec, int64_t ranks, int64_t width, struct error *err)
 {
     const json_t *buffer = spec->buffer;
     int64_t capacity = json_integer_value(json_object_get(buffer, "capacity"));
     int64_t threshold = json_integer_value(json_object_get(buffer, "threshold"));
 
-    if (ranks == 1 || capacity >= threshold + 2 * spec->width)
+    if (ranks == 1 || capacity >= threshold + 2 * width)
         return 0;
     return error_at(
         err, "spec_impossible_value", "/training/buffer/capacity",
         "%lld ranks could come to wait for each other for ever: with more than one, the capacity (%lld) must be at "
         "least the threshold (%lld) and twice the width (%lld)",
-        (long long)ranks, (long long)capacity, (long long)threshold, (long long)spec->width);
+        (long long)ranks, (long long)capacity, (long long)threshold, (long long)width);
 }
 
 static int parse_from(struct spec *spec, const json_t *training, struct error *err)
@@ -224,7 +224,7 @@ int spec_parse_training(struct spec *spec, json_t *obj, struct error *err)
         spec_parse_training_checkpoint(spec, obj, err) < 0 || parse_from(spec, obj, err) < 0)
         return -1;
     spec->buffer = json_object_get(obj, "buffer");
-    if (spec_check_ranks(spec, spec->ranks, err) < 0)
+    if (spec_check_ranks(spec, spec->ranks, spec->width, err) < 0)
         return -1;
     spec->training.resources.copies = (int)spec->ranks;
     spec->training.resources.together = true;

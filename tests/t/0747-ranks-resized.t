@@ -43,8 +43,15 @@ reaches 2 2
 pass "two ranks go on, though no sample came meanwhile"
 is "$(training '[.training.wanted_ranks, .training.failures, .members.running]')" "[null,0,4]" "it costs no retry, and members run on"
 is "$(training .training.unique)" 24 "the new ranks have what the former one had"
+# two ranks could come to wait for each other with more members than half the capacity of a buffer
+widen() { api PATCH "/v1/ensembles/$ID" "{\"width\": $1}" | jq -c '[.status, .code, .pointer]'; }
+is "$(widen 21)" '[422,"spec_impossible_value","/width"]' "no more members may send to several ranks than their buffers are for"
+is "$(widen 20)" '[null,null,null]' "as many may"
+ok "the host of both ranks is told" wait_for 60 "[ \"\$(stretto hosts $ID.training)\" = \"$(hostname):2\" ]"
 is "$(stretto resize "$ID" --ranks 1)" "training $TRAINING: 1 rank, as soon as its 2 have saved a checkpoint" "one rank is asked for, by the command"
+like "$(stretto hosts "$ID.training")" "^($(hostname):1)?$" "which has one slot less at once"
 reaches 3 1
+ok "it has one until the end" wait_for 60 "[ \"\$(stretto hosts $ID.training)\" = \"$(hostname):1\" ]"
 : >"$T/go"
 ok "the ensemble ends" wait_ensemble "$ID" 120
 E=$(cat "$T/ensemble.json")
@@ -58,6 +65,8 @@ is "$(sqlite3 -readonly "$STATE/stretto.db" "SELECT count(*) FROM event WHERE ki
 is "$(api GET "/v1/trainings/$TRAINING/generations" | jq -c '[.generations[] | [.number, .ranks, .end, .reason]]')" \
 	'[[3,1,"done",null],[2,2,"resized","its ranks ended because another number of them was asked for over the daemon'\''s Unix socket"],[1,1,"resized","its ranks ended because another number of them was asked for over the daemon'\''s Unix socket"]]' \
 	"the generations say why each ended"
+
+is "$(stretto hosts "$ID.training")" "" "a training that is over has no hosts"
 
 # what cannot be
 rm "$T/go"
@@ -76,6 +85,9 @@ api POST "/v1/ensembles/$ID/cancel" >/dev/null
 spec '{"every": "1h"}'
 reaches 1 1
 TRAINING=$(training .training.id)
+is "$(widen 21)" '[null,null,null]' "a single rank may have more members"
+is "$(answer "$TRAINING" '{"ranks": 2}')" '[422,"spec_impossible_value","/ranks"]' "and then no second rank beside it"
+is "$(widen 4)" '[null,null,null]' "with fewer members there may be more ranks"
 is "$(answer "$TRAINING" '{"ranks": 500}')" '[422,"resources_impossible","/ranks"]' "nor may it have more than can ever run"
 api POST "/v1/ensembles/$ID/cancel" >/dev/null
 done_testing
