@@ -30,6 +30,23 @@ int64_t alive_pause_ms(void)
     return pause_ms;
 }
 
+/* Opens the file, and makes it if need be; -1 where that fails. */
+static int open_file(void)
+{
+    return open(path, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+}
+
+void alive_learning(bool learning)
+{
+    int fd = alive_pause_ms() != INT64_MAX ? open_file() : -1;
+
+    if (fd < 0)
+        return;
+    if (ftruncate(fd, learning) < 0) { /* the rank is then judged as one that does not learn yet */
+    }
+    close(fd);
+}
+
 void alive_sign(void)
 {
     int64_t now;
@@ -43,7 +60,7 @@ void alive_sign(void)
     atomic_store(&due, now + pause_ms);
     if (utimensat(AT_FDCWD, path, NULL, AT_SYMLINK_NOFOLLOW) == 0 || errno != ENOENT)
         return;
-    fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+    fd = open_file();
     if (fd >= 0)
         close(fd);
 }

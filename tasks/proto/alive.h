@@ -5,9 +5,14 @@
  * hung. */
 #ifndef TASKS_PROTO_ALIVE_H
 #define TASKS_PROTO_ALIVE_H
+#include <stdbool.h>
 #include <stdint.h>
 
 void alive_sign(void);
+
+/* Notes in the same file whether the program learns from batches that the library gives out: the file then has a byte.
+ * Ranks that all learn, and are all silent, wait for each other (tasks/runner/silence.h). */
+void alive_learning(bool learning);
 
 /* Returns how long a wait may last before the next sign is due, in ms; INT64_MAX: no sign is wanted. */
 int64_t alive_pause_ms(void);

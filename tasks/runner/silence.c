@@ -73,6 +73,17 @@ static uint64_t look_at_files(const struct task *t)
     return t->checkpoints.dir != NULL ? mix_file(digest, t->checkpoints.dir, ".") : digest;
 }
 
+/* Tells whether this is a rank that learns from batches. */
+static bool is_learning(const struct task *t)
+{
+    char *path = xasprintf("%s/" TASK_ALIVE, t->desc->dir);
+    struct stat st;
+    bool has_byte = stat(path, &st) == 0 && st.st_size > 0;
+
+    free(path);
+    return has_byte && t->job->desc->kind == JOBDESC_TRAINING;
+}
+
 /* Tells whether this is the launcher itself, whose processes may be on other nodes. */
 static bool is_launcher(const struct task *t, const struct tree_process *p)
 {
@@ -84,7 +95,7 @@ static bool is_launcher(const struct task *t, const struct tree_process *p)
 
 static struct sight look_at(const struct task *t, size_t number, const struct tree *tree)
 {
-    struct sight sight = {.files = look_at_files(t), .stopped = true, .excused = true};
+    struct sight sight = {.files = look_at_files(t), .learns = is_learning(t), .stopped = true, .excused = true};
     bool busy = t->job->launch != NULL && t->desc->launcher != NULL; /* its processes are on other nodes */
 
     for (size_t i = 0; i < tree->n; i++) {
@@ -102,31 +113,44 @@ static struct sight look_at(const struct task *t, size_t number, const struct tr
     return sight;
 }
 
+/* Returns how long the tasks of a job may be quiet. */
+static int64_t limit_of(const struct silences *s, const struct leftovers *l)
+{
+    if (l->tasks[0].job->desc->kind != JOBDESC_TRAINING || l->ntasks == 1)
+        return s->limit_ms;
+    for (size_t i = 0; i < l->ntasks; i++)
+        if (l->tasks[i].pid > 0 && (!s->items[i].last.learns || s->items[i].last.stopped)) /* it alone will be blamed */
+            return s->limit_ms;
+    return s->stopped_ms;
+}
+
 /* Counts running tasks that are not quiet; the quiet ones may be waiting for them. */
-static size_t lively(const struct silences *s, const struct leftovers *l)
+static size_t lively(const struct silences *s, const struct leftovers *l, int64_t limit)
 {
     size_t n = 0;
 
     for (size_t i = 0; i < l->ntasks; i++)
-        n += l->tasks[i].pid > 0 && s->items[i].quiet_ms < s->limit_ms;
+        n += l->tasks[i].pid > 0 && s->items[i].quiet_ms < limit;
     return n;
 }
 
-static size_t judge(const struct silences *s, struct leftovers *l)
+size_t silences_judge(const struct silences *s, const struct leftovers *l)
 {
     const struct job *job = l->tasks[0].job;
+    int64_t limit = limit_of(s, l);
     bool by_itself = job->desc->kind == JOBDESC_MEMBERS ||
-                     (job->desc->kind == JOBDESC_TRAINING && !job->shared && lively(s, l) == 0);
+                     (job->desc->kind == JOBDESC_TRAINING && !job->shared && lively(s, l, limit) == 0);
     size_t n = 0;
 
     for (size_t i = 0; i < l->ntasks; i++) {
         struct task *t = &l->tasks[i];
         bool stopped = s->items[i].stopped_ms >= s->stopped_ms;
-        bool blocked = by_itself && s->items[i].quiet_ms >= s->limit_ms;
+        bool blocked = by_itself && s->items[i].quiet_ms >= limit;
 
         if (t->pid <= 0 || t->silent != SILENT_NOT || (!stopped && !blocked))
             continue;
         t->silent = stopped ? SILENT_STOPPED : SILENT_BLOCKED;
+        t->silent_ms = stopped ? s->stopped_ms : limit;
         n++;
     }
     return n;
@@ -151,7 +175,7 @@ size_t silences_look(struct silences *s, struct leftovers *l, int64_t now)
         silence_note(&s->items[i], &sight, passed, s->pause_ms);
     }
     tree_free(&tree);
-    return judge(s, l);
+    return silences_judge(s, l);
 }
 
 int64_t silences_due(const struct silences *s)

@@ -18,6 +18,7 @@ struct sight {
     uint64_t processes;       /* a digest of its processes */
     uint64_t files;           /* a digest of the times and sizes of its files */
     bool stopped;             /* all of its processes are stopped, as by SIGSTOP */
+    bool learns;              /* a rank that learns from batches (tasks/proto/alive.h) */
     bool excused;             /* it may be at work, whatever its other signs are */
 };
 
@@ -34,7 +35,7 @@ void silence_note(struct silence *s, const struct sight *sight, int64_t passed_m
 
 struct silences {
     int64_t limit_ms;   /* 0: no limit, and nothing is done */
-    int64_t stopped_ms; /* the limit for tasks that are stopped */
+    int64_t stopped_ms; /* the limit for tasks that are stopped, and for ranks of a group that learn */
     int64_t pause_ms;   /* between two looks */
     int64_t looked, due; /* monotonic */
     struct silence *items;
@@ -52,8 +53,13 @@ static inline int64_t silence_stopped_ms(const struct jobdesc *desc)
 /* Looks at all running tasks if it is time to; sets `silent` of those that are hung. Returns how many these are.
  *
  * A rank that waits for another one is as quiet as a rank that is hung. So a rank of a training is hung where all ranks
- * are quiet, or where it was stopped. A pilot that has nothing to do is quiet: it is hung only where it was stopped. */
+ * are quiet, or where it was stopped. Several ranks that learn from batches wait for nothing but each other, and for
+ * samples in the library, which is a sign of life: for them the shorter limit holds. A pilot that has nothing to do is
+ * quiet: it is hung only where it was stopped. */
 size_t silences_look(struct silences *s, struct leftovers *l, int64_t now);
+
+/* Does the last part of that: sets `silent` by what has been noted of each task. */
+size_t silences_judge(const struct silences *s, const struct leftovers *l);
 
 int64_t silences_due(const struct silences *s); /* INT64_MAX: never */
 

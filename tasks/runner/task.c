@@ -108,17 +108,17 @@ static void explain(struct task *t, enum stop why)
 {
     struct exitrec *rec = &t->rec;
     size_t size = sizeof rec->reason;
-    double silence = (double)t->job->desc->silence_ms / 1000;
-    double stopped = (double)silence_stopped_ms(t->job->desc) / 1000;
+    double silent = (double)t->silent_ms / 1000;
+    bool group = t->job->desc->kind == JOBDESC_TRAINING && t->job->desc->ntasks > 1;
 
     if (is_out_of_memory(t))
         explain_want_of_memory(rec);
     else if (rec->outcome == EXITREC_FAILED && t->silent == SILENT_STOPPED)
-        snprintf(rec->reason, size, "ended, since all its processes were stopped for %g s", stopped);
+        snprintf(rec->reason, size, "ended, since all its processes were stopped for %g s", silent);
     else if (rec->outcome == EXITREC_FAILED && t->silent == SILENT_BLOCKED)
         snprintf(rec->reason, size,
-                 "ended, since it showed no sign of life for %g s: no sample, no report, no output, no CPU time",
-                 silence);
+                 "ended, since %s sign of life for %g s: no sample, no report, no output, no CPU time",
+                 group ? "no rank showed any" : "it showed no", silent);
     else if (rec->outcome == EXITREC_TIMEOUT && why == STOP_NONE)
         explain_stop(t);
     else if (rec->outcome == EXITREC_TIMEOUT && t->job->late)

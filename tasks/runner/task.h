@@ -64,6 +64,7 @@ struct task {
     enum stop why;  /* why the runner ended it; valid when it has ended */
     bool warned; /* it was warned that the end is near */
     enum silent silent;
+    int64_t silent_ms; /* with that: for how long */
     json_t *artefacts; /* those in its record; NULL: none */
     struct metrics *metrics; /* NULL: it is no member, or was never started */
     bool diverging;          /* the runner ended it, since a metric was NaN or infinite */

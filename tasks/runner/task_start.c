@@ -9,6 +9,7 @@
 #include "tasks/runner/program.h"
 #include "tasks/runner/looks.h"
 #include "tasks/runner/restarts.h"
+#include "tasks/runner/silence.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -60,13 +61,14 @@ static void set_gpus(struct environment *env, const struct task *t)
     free(gpus);
 }
 
-/* Asks the library to signal while it waits (tasks/proto/alive.h), several times within the time after which a task
- * counts as hung. */
+/* Asks the library to signal while it waits (tasks/proto/alive.h), several times within the shortest time after which a
+ * task counts as hung. The file of a former process is removed. */
 static void set_alive(struct environment *env, const struct task *t)
 {
     char *path = xasprintf("%s/" TASK_ALIVE, t->desc->dir), number[32];
 
-    snprintf(number, sizeof number, "%lld", (long long)(t->job->desc->silence_ms / ALIVE_PART));
+    snprintf(number, sizeof number, "%lld", (long long)(silence_stopped_ms(t->job->desc) / ALIVE_PART));
+    unlink(path);
     environment_set(env, "STRETTO_ALIVE", path);
     environment_set(env, "STRETTO_ALIVE_MS", number);
     free(path);

@@ -23,9 +23,13 @@ pass "both ranks save the same checkpoint, though each asks by its own clock"
 ranks() { # the processes of this test alone: others may train beside it
 	left_behind | while read -r pid; do grep -qs heat_surrogate "/proc/$pid/cmdline" && echo "$pid"; done
 }
-kill -9 "$(ranks | tail -n 1)"
+pid=$(ranks | tail -n 1)
+rank=$(tr '\0' '\n' <"/proc/$pid/environ" | sed -n 's/^STRETTO_RANK=//p')
+kill -9 "$pid"
 wait_for 200 '[ "$(training .training.restarts)" = 1 ]' || bail "the training does not begin anew: $(training .training)"
 pass "after one of them was killed, both begin again"
+is "$(sqlite3 -readonly "$STATE/stretto.db" "SELECT json_extract(detail, '\$.rank') FROM event WHERE kind = 'training.recovered'")" "$rank" \
+	"the one that was killed is blamed, and not the one whose collective call failed because of that"
 : >"$T/go"
 ok "the ensemble ends" wait_ensemble "$ID" 300
 E=$(cat "$T/ensemble.json")

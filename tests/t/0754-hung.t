@@ -74,4 +74,21 @@ touch "$HOME/stop"
 ok "then it stops" wait_ensemble "$ID" 60
 is "$(jq -c '[.state, .members.succeeded, .training.generation, .training.unique]' ensemble.json)" '["complete",2,2,200]' "another one takes its place"
 
+# --- ranks that wait for each other
+cat >group.py <<'END'
+import time, stretto.train
+with stretto.train.open() as rx:
+    for batch in rx.batches():
+        if rx.generation == 1:
+            time.sleep(100000)
+    rx.done()
+END
+jq --arg t "$T" --arg member "$builddir/tests/t/stream-member" '.width = 2 | del(.members.silence) | .members.command = [$member, "20"] | .training.buffer.capacity = 100 |
+	.training += {command: ["python3", ($t + "/group.py")], ranks: 2, retries: 3, failure_after: "5s"}' stream.json >group.json
+ID=$(submit group.json)
+ok "two ranks that both hang with their first batch" wait_ensemble "$ID" 90
+is "$(jq -c '[.state, .training.state, .training.unique]' ensemble.json)" '["complete","done",40]' "are replaced"
+like "$(api GET "/v1/trainings/$(jq .training.id ensemble.json)/generations" | jq -r '.generations[-1].reason')" 'no rank showed any sign of life for 5 s' \
+	"as soon as one could have failed alone, which is told"
+
 done_testing

@@ -1,5 +1,7 @@
-"""A rank of PyTorch's DistributedDataParallel whose group gets larger and smaller: ddp-rank.py
+"""A rank of PyTorch's DistributedDataParallel whose group gets larger and smaller: ddp-rank.py [RAISES]
 
+In the first process of its ranks, rank 1 raises in its batch of the number RAISES, while rank 0 waits for it in a
+collective call, so that both end.
 Each generation writes parameters.json into its rank's directory: how many ranks it has, and had; and the digest of model
 and optimiser at its beginning and at its end. After each batch the ranks compare their parameters, and a rank whose
 differ raises. learnt.json has the samples that the rank has learnt from, those of former generations at rank 0.
@@ -9,6 +11,7 @@ import glob
 import hashlib
 import json
 import os
+import sys
 
 import stretto.distributed
 import stretto.torch
@@ -56,6 +59,8 @@ def compare(rx, model):
 def learn(rx, model, shared, optimiser, batch):
     loss = (shared(batch["temperature"].flatten(1) / 500).squeeze(1) - batch["params"][:, 0].float()).pow(2).mean()
     optimiser.zero_grad()
+    if rx.rank == 1 and sys.argv[1:] == [str(rx.stats()["batches"])] and os.environ.get("STRETTO_RESTART", "0") == "0":
+        raise RuntimeError("the loss is not finite")
     loss.backward()
     optimiser.step()
     compare(rx, model)

@@ -14,7 +14,9 @@ MPI that does not fit, each process would easily be a world of its own, and trai
 import contextlib
 import datetime
 import json
+import logging
 import os
+import re
 import socket
 import time
 
@@ -51,6 +53,38 @@ def _count(device):
     ones = torch.ones(1, device=device)
     torch.distributed.all_reduce(ones)
     return int(ones.item())
+
+
+def _failure_after():
+    """Return the failure_after of the spec's training."""
+    return datetime.timedelta(milliseconds=int(os.environ.get("STRETTO_FAILURE_AFTER_MS", "60000")))
+
+
+# a rank that keeps all others waiting for so many times failure_after is taken for hung, as by stretto itself
+_HUNG_TIMES = 15
+# starting PyTorch, and whatever ranks do at the start, may take this long however short failure_after is
+_LEAST = datetime.timedelta(minutes=5)
+
+_OF_A_PEER = re.compile("gloo|NCCL|ProcessGroup|Connection (closed|reset) by peer|[Tt]imeout waiting for key")
+
+
+@contextlib.contextmanager
+def _blaming_the_first(store):
+    """Have a rank that fails because another one has failed end after that one.
+
+    A rank that dies, or raises, breaks the collective calls of all others at once. stretto names the rank that it sees
+    ending first, and ends the others, so these wait for that. If it does not come, they end after failure_after.
+    """
+    try:
+        yield
+    except Exception as error:
+        first = False
+        with contextlib.suppress(Exception):
+            first = store.add("failed", 1) == 1
+        if not first or _OF_A_PEER.search(str(error)):
+            logging.getLogger("stretto").warning("this rank fails, because another one has failed: %s", error)
+            time.sleep(_failure_after().total_seconds())
+        raise
 
 
 class _Agreement:
@@ -115,18 +149,22 @@ class _Agreement:
 
 
 @contextlib.contextmanager
-def process_group(rx, device="cpu", meet_within=datetime.timedelta(minutes=10),
-                  timeout=datetime.timedelta(minutes=30)):
+def process_group(rx, device="cpu", meet_within=datetime.timedelta(minutes=10), timeout=None):
     """Make PyTorch's default process group of all ranks of the training whose receiver is `rx`; with one rank, none.
 
     `device` is the torch.device of the gradients: NCCL is used for CUDA, gloo otherwise. Raises RuntimeError where not
     all ranks come within `meet_within` (timedelta), where one comes twice, or where the group has another size.
     `timeout` (timedelta) is how long one rank may keep the others waiting in a collective call, such as rank 0 while it
-    validates.
+    validates: by default 15 times the training's failure_after, and at least 5 minutes.
+
+    Where a rank fails, its exception ends it at once; the others, whose collective calls fail because of that, are ended
+    by stretto, which names the first.
     """
     if rx.ranks == 1:
         yield
         return
+    if timeout is None:
+        timeout = max(_HUNG_TIMES * _failure_after(), _LEAST)
     device = torch.device(device)
     backend = "nccl" if device.type == "cuda" else "gloo"
     path = os.path.join(os.environ["STRETTO_TRAINING_DIR"], "ranks-of-%s.%s"
@@ -147,7 +185,8 @@ def process_group(rx, device="cpu", meet_within=datetime.timedelta(minutes=10),
         met = _count(device)
         if met != rx.ranks or torch.distributed.get_world_size() != rx.ranks:
             raise RuntimeError("the process group has %d of %d ranks" % (met, rx.ranks))
-        yield
+        with _blaming_the_first(store):
+            yield
     finally:
         rx._agreement = None  # pylint: disable=protected-access
         torch.distributed.destroy_process_group()
