@@ -22,8 +22,7 @@ static const char *state_word(const char *state)
 
 static void print_adapters(const json_t *adapters)
 {
-    const char *headers[] = {"name", "state", ">slots", ">submitted", ">running",
-                             "last answer", "from", "reason", NULL};
+    const char *headers[] = {"name", "state", ">slots", ">submitted", ">running", "last answer", "from", NULL};
     struct table *table = table_create(headers);
     char number[RENDER_SIZE];
     json_t *adapter;
@@ -43,10 +42,25 @@ static void print_adapters(const json_t *adapters)
         else
             table_cell(table, "-");
         table_cell(table, plugin[0] ? plugin : "built in");
-        table_cell(table, get_string(adapter, "reason"));
     }
     table_print(table, stdout);
     table_destroy(table);
+}
+
+/* Prints why adapters do not answer, below the table, where nothing is cut. */
+static void print_reasons(const json_t *adapters)
+{
+    json_t *adapter;
+    size_t i;
+
+    json_array_foreach (adapters, i, adapter) {
+        char *name = render_text(get_string(adapter, "name")), *reason = render_sentence(get_string(adapter, "reason"));
+
+        if (reason[0])
+            printf("%s: %s\n", name, reason);
+        free(name);
+        free(reason);
+    }
 }
 
 static void print_refused(const json_t *refused)
@@ -96,6 +110,7 @@ int cmd_adapters(struct cli *cli, int argc, char **argv)
         render_document(text);
     } else {
         print_adapters(adapters);
+        print_reasons(adapters);
         print_refused(refused);
     }
     json_decref(reply);

@@ -49,28 +49,46 @@ static const struct argp argp = {
     "What has happened to ensemble ID, or to all, oldest first.",
     0, 0, 0};
 
+/* Prints a line, on a terminal no longer than that is wide. */
+static void print_line(const char *line, const char *detail)
+{
+    int room = terminal_width() - text_width(line), width = text_width(detail);
+    bool cut = terminal_width() > 0 && width > room;
+    size_t bytes = !cut ? strlen(detail) : room > 1 ? text_fit(detail, room - 1) : 0;
+
+    printf("%s%s%.*s%s%s\n", line, style_on(STYLE_QUIET), (int)bytes, detail, cut ? terminal_dots() : "", style_off(STYLE_QUIET));
+}
+
+/* Prints an event for people: on a terminal by this machine's clock, elsewhere with the time as the API has it. */
+static void print_for_people(const json_t *event)
+{
+    const json_t *detail = json_object_get(event, "detail"), *member = json_object_get(event, "member");
+    char *text = json_is_object(detail) ? json_dumps(detail, JSON_COMPACT) : NULL,
+         *shown = render_text(text ? text : ""), *line;
+    char who[48], clock[RENDER_SIZE];
+    const char *time = get_string(event, "time");
+
+    if (json_is_integer(member))
+        snprintf(who, sizeof who, "%lld.%lld", (long long)get_int(event, "ensemble"), (long long)json_integer_value(member));
+    else
+        snprintf(who, sizeof who, "%lld", (long long)get_int(event, "ensemble"));
+    line = xasprintf("%lld  %s  %-12s %-20s ", (long long)get_int(event, "id"),
+                     terminal_width() > 0 ? render_clock(clock, time) : time, who, get_string(event, "kind"));
+    print_line(line, shown);
+    free(line);
+    free(shown);
+    free(text);
+}
+
 /* Prints an event as one line for people or, with --json, as the API's object. */
 static void print_event(const struct events *events, const json_t *event)
 {
-    const json_t *detail = json_object_get(event, "detail");
-    char *text = json_is_object(detail) ? json_dumps(detail, JSON_COMPACT) : NULL,
-         *shown = render_text(text ? text : "");
-    char who[48];
-
     if (events->json) {
         json_dumpf(event, stdout, JSON_COMPACT);
         putchar('\n');
     } else {
-        if (json_is_integer(json_object_get(event, "member")))
-            snprintf(who, sizeof who, "%lld.%lld", (long long)get_int(event, "ensemble"),
-                     (long long)get_int(event, "member"));
-        else
-            snprintf(who, sizeof who, "%lld", (long long)get_int(event, "ensemble"));
-        printf("%lld  %s  %-12s %-20s %s%s%s\n", (long long)get_int(event, "id"), get_string(event, "time"), who,
-               get_string(event, "kind"), style_on(STYLE_QUIET), shown, style_off(STYLE_QUIET));
+        print_for_people(event);
     }
-    free(shown);
-    free(text);
 }
 
 /* Handles the data of an event in the stream. A `gap` is reported in words, and events that were printed before are

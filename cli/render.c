@@ -67,18 +67,35 @@ char *render_age(char buf[RENDER_SIZE], const char *iso)
     return buf;
 }
 
-char *render_moment(char buf[RENDER_SIZE], const char *iso)
+/* Writes a time by the clock of this machine, without the day where that is today. */
+static bool tell_clock(char *buf, size_t size, const char *iso, bool seconds)
 {
     double at = render_time_parse(iso);
     time_t then = (time_t)at, now = (time_t)(time_now_ms() / 1000);
-    char clock[24], age[RENDER_SIZE];
     struct tm tm, today;
 
-    snprintf(buf, RENDER_SIZE, "%s", iso);
     if (at < 0 || localtime_r(&then, &tm) == NULL || localtime_r(&now, &today) == NULL)
-        return buf;
-    strftime(clock, sizeof clock, tm.tm_yday == today.tm_yday && tm.tm_year == today.tm_year ? "%H:%M" : "%Y-%m-%d %H:%M", &tm);
-    snprintf(buf, RENDER_SIZE, "%s (%.30s)", clock, render_age(age, iso));
+        return false;
+    if (tm.tm_yday == today.tm_yday && tm.tm_year == today.tm_year)
+        return strftime(buf, size, seconds ? "%H:%M:%S" : "%H:%M", &tm) > 0;
+    return strftime(buf, size, seconds ? "%Y-%m-%d %H:%M:%S" : "%Y-%m-%d %H:%M", &tm) > 0;
+}
+
+char *render_moment(char buf[RENDER_SIZE], const char *iso)
+{
+    char clock[24], age[RENDER_SIZE];
+
+    if (tell_clock(clock, sizeof clock, iso, false))
+        snprintf(buf, RENDER_SIZE, "%s (%.30s)", clock, render_age(age, iso));
+    else
+        snprintf(buf, RENDER_SIZE, "%s", iso);
+    return buf;
+}
+
+char *render_clock(char buf[RENDER_SIZE], const char *iso)
+{
+    if (!tell_clock(buf, RENDER_SIZE, iso, true))
+        snprintf(buf, RENDER_SIZE, "%s", iso);
     return buf;
 }
 

@@ -18,20 +18,30 @@ static void print_state(const char *state, FILE *to)
     fprintf(to, "%s%s%s", style_on(style), state, style_off(style));
 }
 
+/* Prints a name, on a terminal at most half a line of it, so that what follows is seen. */
+static void print_name(const char *text, FILE *to)
+{
+    char *name = render_text(text);
+    int room = terminal_width() / 2;
+    bool cut = room > 0 && text_width(name) > room;
+
+    fprintf(to, "%.*s%s", (int)(cut ? text_fit(name, room - 1) : strlen(name)), name, cut ? terminal_dots() : "");
+    free(name);
+}
+
 static void print_head(const json_t *ensemble, FILE *to)
 {
-    char text[RENDER_SIZE], *name = render_text(get_string(ensemble, "name"));
-    char *reason = render_text(get_string(ensemble, "reason"));
+    char text[RENDER_SIZE], *reason = render_text(get_string(ensemble, "reason"));
     double took = render_seconds_between(ensemble, "created", "ended");
 
-    fprintf(to, "%sensemble %lld %s%s: ", style_on(STYLE_BOLD), (long long)get_int(ensemble, "id"), name,
-            style_off(STYLE_BOLD));
+    fprintf(to, "%sensemble %lld ", style_on(STYLE_BOLD), (long long)get_int(ensemble, "id"));
+    print_name(get_string(ensemble, "name"), to);
+    fprintf(to, "%s: ", style_off(STYLE_BOLD));
     print_state(get_string(ensemble, "state"), to);
     if (took >= 0)
         fprintf(to, " in %s", render_duration(text, took));
     fprintf(to, "%s%s\n", reason[0] ? ": " : "", reason);
     free(reason);
-    free(name);
 }
 
 /* Prints the rest of a line: how many members are in each state that has some. */

@@ -105,13 +105,12 @@ static void fit(int *widths, const struct table *table, int most)
 
 static void print_cell(const char *text, enum style style, int width, bool right, bool last, FILE *to)
 {
-    const char *dots = terminal_has_utf8() ? "\xe2\x80\xa6" : "~";
     int has = text_width(text);
     bool cut = has > width;
     size_t bytes = cut ? text_fit(text, width - 1) : strlen(text);
     int pad = cut ? 0 : width - has;
 
-    fprintf(to, "%*s%s%.*s%s%s%*s", right ? pad : 0, "", style_on(style), (int)bytes, text, cut ? dots : "",
+    fprintf(to, "%*s%s%.*s%s%s%*s", right ? pad : 0, "", style_on(style), (int)bytes, text, cut ? terminal_dots() : "",
             style_off(style), right || last ? 0 : pad, "");
 }
 

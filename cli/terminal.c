@@ -44,6 +44,11 @@ bool terminal_has_utf8(void)
     return strcmp(nl_langinfo(CODESET), "UTF-8") == 0;
 }
 
+const char *terminal_dots(void)
+{
+    return terminal_has_utf8() ? "\xe2\x80\xa6" : "~";
+}
+
 static bool has_colours(void)
 {
     const char *no = getenv("NO_COLOR");

@@ -126,5 +126,25 @@ trained '"state": "failed", "reason": "no GPU", "metrics": {}' complete
 status_is 1 "one whose training failed is no success" stretto wait 7
 like "$(cat out)" 'training failed: no GPU' "and says why"
 
+# --- what is too long for a terminal
+long=$(printf '%0100d' 0)
+watched "{\"id\": 7, \"name\": \"$long\", \"state\": \"complete\", \"count\": 4, \"width\": 4, \"members\": {\"succeeded\": 4}, \"training\": null}"
+terminal 60 24 stretto status 7 >out
+like "$(head -n 1 out)" '^ensemble 7 0{29}[^0]+: complete' "of a long name a terminal shows as much as leaves room for the state"
+answers <<E
+GET /v1/events?limit=1000&after=0 200 {"events": [{"id": 5, "time": "2026-01-01T00:00:09.000Z", "ensemble": 7, "member": 3, "kind": "attempt.ended", "detail": {"reason": "$long"}}], "next": null, "oldest": 1}
+E
+TZ=Asia/Kolkata terminal 90 24 stretto events >out
+is "$(grep -c . out)" 1 "an event is one line of a terminal"
+like "$(cat out)" '^5  2026-01-01 05:30:09  7\.3 +attempt\.ended +\{"reason":"0+[^0]+$' "with the time by the reader's clock"
+stretto events >out
+like "$(cat out)" "^5  2026-01-01T00:00:09.000Z  7\\.3 +attempt\\.ended +\\{\"reason\":\"$long\"\\}\$" "elsewhere it is all there, and the time is the API's"
+answers <<E
+GET /v1/adapters 200 {"adapters": [{"name": "slurm", "state": "silent", "slots": 2, "answered": "2026-01-01T00:00:09.000Z", "jobs": {}, "reason": "sinfo: error: Unable to contact slurm controller (connect failure), tried again every 10 s"}], "refused": []}
+E
+terminal 50 24 stretto adapters >out
+like "$(tr -d '\n' <out)" 'slurm: sinfo: error: Unable to contact slurm controller \(connect failure\), tried again every 10 s$' \
+	"a reason is told in full"
+
 stop_canned
 done_testing
