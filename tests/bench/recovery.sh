@@ -20,6 +20,7 @@
 
 python=${STRETTO_PYTHON:-$(sed -n "s/^STRETTO_PYTHON = //p" "${builddir:?}/Makefile")}
 "$python" -c 'import torch' || bail "no Python with PyTorch"
+make -s -C "${builddir:?}" tests/t/stream-member >&2
 kills=${BENCH_KILLS:-20} members=8
 rank=$srcdir/tests/bench/recovery_rank.py
 echo '{"adapters": {"local": {"slots": 12}}}' >"$T/config.json"
@@ -67,7 +68,7 @@ kill_often $(((kills + 3) / 4))
 figure recovery-job "$(median <job.times)" s "starting two ranks and loading the model" "$load"
 ends recovery-job "members that had begun" "$(jq -n '[inputs] | add' <"$trace-begun")"
 
-begin member $((400 + kills * 300)) $members
+begin member $((400 + kills * 600)) $members
 kill_often "$kills"
 figure recovery-member "$(median <member.times)" s "the back-off" 1
 ends recovery-member "members that were killed" "$kills"
@@ -79,7 +80,7 @@ pauses() {
 }
 monotonic() { "$python" -c 'import time; print(time.monotonic())'; }
 learnt() { cat "$trace"-rank? 2>/dev/null | wc -l; }
-begin daemon $((400 + kills * 300)) $members
+begin daemon $((400 + kills * 600)) $members
 for ((i = 0; i < kills; i++)); do
 	until=$(($(learnt) + 80))
 	wait_for 240 '[ "$(learnt)" -ge $until ]' || bail "the ranks do not go on"
@@ -97,10 +98,10 @@ stop_daemon
 for _ in $(seq "$BENCH_ROUNDS"); do
 	from=$(monotonic)
 	STATE=$T/fresh SOCKET=$T/fresh/stretto.sock start_daemon --config "$T/config.json"
-	difference "$(monotonic)" "$from"
+	difference "$(monotonic)" "$from" >>fresh.times
 	kill_daemon
 	rm -rf "$T/fresh"
-done >fresh
-figure recovery-daemon "$(median <daemon.times)" s "starting a daemon that knows nothing" "$(median <fresh)"
+done
+figure recovery-daemon "$(median <daemon.times)" s "starting a daemon that knows nothing" "$(median <fresh.times)"
 figure recovery-daemon-pause "$(median <pauses)" s "as long a time before the kill" "$(median <pauses-before)"
 bench_done

@@ -87,13 +87,18 @@ def kill_member(kill):
     return [line["time"] for line in lines(trace + "-members")[known:] if line["member"] == victim["member"]][0] - killed
 
 
+def states():
+    return glob.glob(os.path.join(os.path.dirname(database), "run/e*/training/checkpoints/*/state-rank0"))
+
+
 def newest_state():
     """A checkpoint is removed when two newer ones are there: so the newest is there for long enough."""
-    return max(glob.glob(os.path.join(os.path.dirname(database), "run/e*/training/checkpoints/*/state-rank0")), key=os.path.getmtime)
+    return max(states(), key=os.path.getmtime)
 
 
 def load():
     script = os.path.join(os.path.dirname(os.path.abspath(__file__)), "recovery_rank.py")
+    wait_for(states)
     with open(trace + "-pause", "x", encoding="ascii"):
         pass
     state = shutil.copy(newest_state(), trace + "-state")
