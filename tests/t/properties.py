@@ -36,6 +36,7 @@ class Connection:
         if time.monotonic() - self.used > IDLE_S:
             self.close()
         if self.s is None:
+            self.known = not self.over_tcp  # to the daemon
             self.s = socket.socket(socket.AF_INET if self.over_tcp else socket.AF_UNIX)
             self.s.settimeout(ANSWER_S)
             self.s.connect(("127.0.0.1", port) if self.over_tcp else path)
@@ -50,7 +51,9 @@ class Connection:
         reply.begin()
         endless = reply.getheader("content-type", "").startswith("text/event-stream") or (b"follow=1" in data and reply.status == 200)
         body = None if endless else reply.read()
-        if endless or reply.will_close:
+        # over TCP, the daemon ends a connection on which nothing has come with a valid token ten seconds after it was made
+        self.known = self.known or b" /v1/" in data and b" /v1/sessions" not in data and b"Authorization:" in data and 200 <= reply.status < 300
+        if endless or reply.will_close or not self.known:
             self.close()
         self.used = time.monotonic()
         return reply.status, reply.headers, body
