@@ -16,9 +16,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <uv.h>
 #include <zlib.h>
 
-#define PIECE 4096 /* members that are read in one turn of the loop */
+#define PIECE 4096 /* members that are read at a time */
+#define TURN_NS 1000000 /* time of a turn of the loop after which no other piece is begun */
 #define FIRST_CODE '0'
 #define NO_MEMBER '-' /* an index whose member is in another ensemble of the family */
 
@@ -93,9 +95,14 @@ static void on_turn(struct paced_waiter *waiter, bool ending)
 {
     struct sending *s = (struct sending *)waiter;
 
-    s->failed = s->failed || ending || !request_is_allowed(s->r) || read_piece(s) < 0;
-    if (!s->failed && s->packs)
-        pack(s);
+    uint64_t began = uv_hrtime();
+
+    s->failed = s->failed || ending || !request_is_allowed(s->r);
+    do {
+        s->failed = s->failed || read_piece(s) < 0;
+        if (!s->failed && s->packs)
+            pack(s);
+    } while (!s->failed && s->size == 0 && !s->is_over && uv_hrtime() - began < TURN_NS);
     if (!s->failed && s->size == 0 && !s->is_over) {
         paced_wait(request_config(s->r)->paced, waiter);
         return;
