@@ -59,12 +59,12 @@ tasks/train/_config.py: Makefile
 	echo 'MEMBER_LIBRARY = "$(libdir)/libstretto.so.0"'; } > $@
 
 noinst_DATA = python/stretto/.stamp
-python/stretto/.stamp: Makefile $(stretto_python) $(dist_strettoexamples_DATA) $(heat_python) $(rnn_python)
+python/stretto/.stamp: Makefile $(stretto_python) $(dist_strettoexamples_DATA) $(heat_python) $(rnn_python) $(sweep_python)
 	$(AM_V_GEN)rm -rf python && $(MKDIR_P) python/stretto/examples && \
 	for f in $(stretto_python); do \
 		$(LN_S) '$(abs_top_srcdir)'/$$f python/stretto/ || exit 1; \
 	done && \
-	for f in $(dist_strettoexamples_DATA) $(heat_python) $(rnn_python); do \
+	for f in $(dist_strettoexamples_DATA) $(heat_python) $(rnn_python) $(sweep_python); do \
 		$(LN_S) '$(abs_top_srcdir)'/$$f python/stretto/examples/ || exit 1; \
 	done && \
 	{ echo 'LIBRARY = "$(abs_top_builddir)/.libs/libstretto-train.so"' && \
