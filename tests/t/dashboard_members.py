@@ -242,8 +242,8 @@ def reported():
     fits("reported")
     js("location.hash = '#/ensembles/2/members/11'")
     heading("Member 2.11")
-    until("document.querySelectorAll('[data-key=metrics] .charts figure').length === 1")
-    rows = js("[...document.querySelectorAll('[data-key=metrics] tbody tr')].map(r => [...r.children].slice(0, 2).map(c => Number(c.textContent)))")
+    until("document.querySelectorAll('[data-key=metrics] .charts figure').length === 2")
+    rows = js("[...document.querySelector('[data-key=metrics] .charts figure').querySelectorAll('tbody tr')].map(r => [...r.children].slice(0, 2).map(c => Number(c.textContent)))")
     wanted = get("/v1/ensembles/2/members/11/metrics?name=val/loss&buckets=160")["series"]["val/loss"]["buckets"]
     equal(rows, [[b["step"], b["last"]] for b in wanted][-10:], "a member's page has its curves, and a table of them")
     fits("member-metrics")
