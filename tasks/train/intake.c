@@ -70,8 +70,8 @@ void intake_whole(const struct intake *in, const struct drawn *drawn, uint8_t *w
 
 void intake_counters(struct intake *in, struct receiver_counters *counters)
 {
-    counters->received = intake_counted(&in->counters.received);
     counters->duplicates = intake_counted(&in->counters.duplicates);
+    counters->received = intake_counted(&in->counters.unique) + counters->duplicates;
     counters->finalized = intake_counted(&in->counters.finalized);
     counters->skipped = intake_counted(&in->counters.skipped);
     counters->bytes = in->config->varies ? intake_counted(&in->counters.bytes)
@@ -297,13 +297,13 @@ static void take_finalize(struct intake *in, struct origin from, const struct fr
         return;
     finalized = atomic_load_explicit(&in->finalized[f->member / 8], memory_order_relaxed);
     atomic_store_explicit(&in->finalized[f->member / 8], finalized | bit, memory_order_release);
-    if (!(finalized & bit)) /* after its bit: a checkpoint that is begun because of the count has the member */
-        intake_count(&in->counters.finalized, 1);
     if (in->ended_by[f->member] != peer->attempt) /* it may tell its end again */
         intake_count(&in->counters.skipped, f->step);
     in->ended_by[f->member] = peer->attempt;
     if (in->kept != NULL)
         kept_finalized(in->kept)[f->member / 8] |= bit;
+    if (!(finalized & bit)) /* after its bits: a checkpoint that is begun because of the count has the member */
+        intake_count(&in->counters.finalized, 1);
     forget(in, peer);
     intake_answer(in, from, f, FRAME_FINALIZED, f->sequence, steps_told(in, f->member), NULL);
 }

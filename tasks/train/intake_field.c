@@ -84,7 +84,6 @@ static bool take_again(struct intake *in, struct peer *peer, const struct frame 
     if (in->config->varies)
         intake_count(&in->counters.bytes, (int64_t)f->length);
     if (f->field == 0) {
-        intake_count(&in->counters.received, 1);
         intake_count(&in->counters.duplicates, 1);
         gaps_note(&peer->gaps, f->step);
     }

@@ -57,7 +57,7 @@ struct intake {
     bool said[FAULTS];
     int64_t said_memory; /* monotonic ms; 0: never */
     struct {
-        atomic_uint_least64_t received, duplicates, finalized, skipped, rejected[FAULTS];
+        atomic_uint_least64_t unique, duplicates, finalized, skipped, rejected[FAULTS];
         atomic_uint_least64_t bytes; /* where samples differ in size */
         atomic_uint_least64_t memory_bytes;
     } counters; /* written by this thread alone */

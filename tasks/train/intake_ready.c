@@ -90,7 +90,7 @@ static void count_held(struct intake *in, uint64_t member)
 static void end(struct intake *in, int from, int fault)
 {
     in->ended = fault;
-    intake_count(&in->counters.received, from - in->readies);
+    intake_count(&in->counters.unique, from - in->readies);
     for (int i = in->readies - 1; i >= from; i--) {
         struct peer *peer = in->ready[i].peer;
         struct frame f = frame_of(in, peer);
@@ -140,12 +140,12 @@ bool intake_turn(struct intake *in)
 
 void intake_take_sample(struct intake *in, struct peer *peer, struct sample *sample, uint64_t before)
 {
-    /* Counted before the sample can be drawn, so that nobody sees more drawn than received. */
-    intake_count(&in->counters.received, 1);
     if (in->config->varies)
         intake_count(&in->counters.bytes, (int64_t)bytes_of(in, sample));
     gaps_note(&peer->gaps, sample->step);
     if (stepset_add(in->have, sample->member, sample->step)) {
+        /* before the sample can be drawn, so that nobody sees more drawn than received */
+        intake_count(&in->counters.unique, 1);
         in->ready[in->readies++] = (struct ready){sample, peer, before};
         return;
     }

@@ -16,7 +16,7 @@ static int enter(struct intake *in, const struct sample *sample)
     if (!stepset_add(in->have, sample->member, sample->step))
         return 0;
     in->held[sample->member]++;
-    intake_count(&in->counters.received, 1);
+    intake_count(&in->counters.unique, 1);
     return 1;
 }
 
@@ -154,7 +154,7 @@ static int enter_runs(struct intake *in, const struct stepset_run *runs, size_t 
         if (added < 0)
             return no_memory(err);
         in->held[runs[i].key >> 32] += (uint32_t)added;
-        intake_count(&in->counters.received, added);
+        intake_count(&in->counters.unique, added);
     }
     return 0;
 }

@@ -5,7 +5,7 @@
 start_daemon
 
 # raw ARGUMENT...: curl against the daemon; headers in $T/head, body in $T/body, status to stdout.
-raw() { curl -s -m 30 --unix-socket "$SOCKET" -D "$T/head" -o "$T/body" -w '%{http_code}' "$@"; }
+raw() { curl -s -m 300 --unix-socket "$SOCKET" -D "$T/head" -o "$T/body" -w '%{http_code}' "$@"; }
 head_of() { tr -d '\r' <"$T/head" | sed -n "s/^$1: //Ip"; }
 url=http://stretto
 

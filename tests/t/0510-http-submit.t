@@ -39,7 +39,7 @@ is "$(counts)" "$before" "refused specs leave nothing in the database"
 
 # keyed KEY BODY: the status; the body in $T/body, the headers in $T/head
 keyed() {
-	curl -s -m 30 --unix-socket "$SOCKET" -D "$T/head" -o "$T/body" -w '%{http_code}' -H "Idempotency-Key: $1" \
+	curl -s -m 300 --unix-socket "$SOCKET" -D "$T/head" -o "$T/body" -w '%{http_code}' -H "Idempotency-Key: $1" \
 		-H 'Content-Type: application/json' --data-binary "$2" http://stretto/v1/ensembles
 }
 replayed() { tr -d '\r' <"$T/head" | sed -n 's/^idempotency-replayed: //Ip'; }
@@ -62,7 +62,7 @@ is "$(keyed three "$spec") $(replayed) $(jq -r .id "$T/body")" "201 true 3" "and
 
 # Many tries at once make one.
 for i in $(seq 20); do
-	curl -s -m 30 --unix-socket "$SOCKET" -H 'Idempotency-Key: many' -H 'Content-Type: application/json' \
+	curl -s -m 300 --unix-socket "$SOCKET" -H 'Idempotency-Key: many' -H 'Content-Type: application/json' \
 		--data-binary "$spec" http://stretto/v1/ensembles >"$T/try.$i" &
 	pids+=($!)
 done

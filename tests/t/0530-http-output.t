@@ -69,7 +69,7 @@ is "$(get 1/stdout -H "Range: bytes=$size-") $(head_of content-range) $(jq -r .c
 is "$(get 1/stdout -H 'Range: bytes=9-2') $(wc -c <"$T/body")" "200 $size" "a range that makes no sense is everything"
 is "$(get 1/stdout -H 'Range: bytes=0-3' -H 'If-Range: "x"') $(wc -c <"$T/body")" "200 $size" \
 	"a range that depends on a former reply is everything"
-is "$(curl -s -I -m 30 --unix-socket "$SOCKET" -o /dev/null -w '%{http_code} %{size_download}' "$base/1/stdout")" "200 0" "HEAD"
+is "$(curl -s -I -m 300 --unix-socket "$SOCKET" -o /dev/null -w '%{http_code} %{size_download}' "$base/1/stdout")" "200 0" "HEAD"
 
 : >"$dir/3/a1/stdout"
 is "$(get 3/stdout) $(wc -c <"$T/body")" "200 0" "an empty file"

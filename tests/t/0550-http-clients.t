@@ -44,7 +44,7 @@ cat >"$T/rude.py" <<'X'
 import socket, sys
 def connect():
     s = socket.socket(socket.AF_UNIX)
-    s.settimeout(30)
+    s.settimeout(300)
     s.connect(sys.argv[1])
     return s
 def answer(data):
@@ -126,9 +126,9 @@ is "$(api GET /v1/ensembles | jq '[.ensembles[] | select(.state == "complete")] 
 # Other users are refused even where someone has opened up the way.
 if [ "$(id -u)" = 0 ] && setpriv --reuid 65534 --regid 65534 --clear-groups true 2>/dev/null; then
 	chmod 755 "$T" "$STATE" && chmod 666 "$SOCKET"
-	is "$(setpriv --reuid 65534 --regid 65534 --clear-groups curl -s -m 10 --unix-socket "$SOCKET" $url/v1/ensembles |
+	is "$(setpriv --reuid 65534 --regid 65534 --clear-groups curl -s -m 300 --unix-socket "$SOCKET" $url/v1/ensembles |
 		jq -r .code)" peer_not_allowed "another user is refused"
-	is "$(setpriv --reuid 65534 --regid 65534 --clear-groups curl -s -m 10 --unix-socket "$SOCKET" "${json[@]}" -d "$spec" \
+	is "$(setpriv --reuid 65534 --regid 65534 --clear-groups curl -s -m 300 --unix-socket "$SOCKET" "${json[@]}" -d "$spec" \
 		$url/v1/ensembles | jq -r .status)" 403 "and cannot submit"
 	is "$(api GET /v1/ensembles | jq '.ensembles | length')" 50 "nothing was made"
 else

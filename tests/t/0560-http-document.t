@@ -41,7 +41,7 @@ socket, ensemble, spec, training, open_ensemble, over, open_training = sys.argv[
 def call(method, path, body=None, head=[]):
     if body is not None:
         head = [*head, "-H", "Content-Type: application/json", "--data-binary", body]
-    out = subprocess.run(["curl", "-s", "-m", "30", "-i", "--unix-socket", socket, "-X", method, *head, "http://stretto" + path],
+    out = subprocess.run(["curl", "-s", "-m", "300", "-i", "--unix-socket", socket, "-X", method, *head, "http://stretto" + path],
                          stdout=subprocess.PIPE, check=True).stdout
     header, _, data = out.partition(b"\r\n\r\n")
     lines = header.decode().split("\r\n")

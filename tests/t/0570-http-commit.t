@@ -14,7 +14,7 @@ wait_ensemble 1 60
 # From now on every write to a file fails, as on a full disk.
 prlimit --pid "$DAEMON_PID" --fsize=0:unlimited
 post() {
-	curl -s -m 30 --unix-socket "$SOCKET" -D "$T/head" -o "$T/body" -w '%{http_code}' -H 'Content-Type: application/json' \
+	curl -s -m 300 --unix-socket "$SOCKET" -D "$T/head" -o "$T/body" -w '%{http_code}' -H 'Content-Type: application/json' \
 		-H "Idempotency-Key: key" -d "$spec" http://stretto/v1/ensembles
 }
 location() { tr -d '\r' <"$T/head" | sed -n 's/^location: //Ip'; }

@@ -98,7 +98,7 @@ like "$(names)" '^first (lost )?slow$' "what was answered is there when it is st
 is "$(sqlite3 -readonly "$STATE/stretto.db" 'PRAGMA integrity_check')" ok "the database is whole"
 is "$(api GET /v1/ensembles/1 | jq -c '[.state, .members.running]')" '["running",1]' "the member runs all the while"
 is "$(api GET /v1/ensembles/2 | jq -c '[.state, .members.succeeded]')" '["complete",1]' "the other has ended, as it was told"
-is "$(curl -s -m 30 --unix-socket "$SOCKET" -H 'Content-Type: application/json' -H 'Idempotency-Key: lost' -d "$spec" \
+is "$(curl -s -m 300 --unix-socket "$SOCKET" -H 'Content-Type: application/json' -H 'Idempotency-Key: lost' -d "$spec" \
 	-o /dev/null -w '%{http_code}' http://stretto/v1/ensembles)" 201 "what was not answered is tried again"
 is "$(names)" "first lost slow" "and there is one of it"
 echo >"$T/go"

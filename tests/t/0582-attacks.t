@@ -37,7 +37,7 @@ if [ "$(id -u)" != 0 ]; then
 	skip "another user can be played only by root"
 else
 	cat >"$T/other.sh" <<EOF
-out=\$(curl -s -m 5 --unix-socket '$SOCKET' http://stretto/readyz -o /dev/null -w '%{http_code}' 2>&1); echo "socket \$out"
+out=\$(curl -s -m 300 --unix-socket '$SOCKET' http://stretto/readyz -o /dev/null -w '%{http_code}' 2>&1); echo "socket \$out"
 for f in '$STATE' '$STATE/run' '$STATE/stretto.db' '$STATE/listen.json' '$STATE/run/e$ID' '$STATE/run/e$ID/members/0/0/a1/stdout'; do
 	ls "\$f" >/dev/null 2>&1 && echo "list \$f"
 	cat "\$f" >/dev/null 2>&1 && echo "read \$f"
@@ -56,9 +56,9 @@ done" "another user reaches no socket, reads no file, and signals nobody"
 	is "$(setpriv --reuid 54321 --regid 54321 --clear-groups bash "$T/other.sh")" "socket 000
 done" "not even where the directory is open: each file is closed"
 	chmod 777 "$SOCKET"
-	is "$(setpriv --reuid 54321 --regid 54321 --clear-groups curl -s -m 5 --unix-socket "$SOCKET" http://stretto/v1/ensembles -w ' %{http_code}' |
+	is "$(setpriv --reuid 54321 --regid 54321 --clear-groups curl -s -m 300 --unix-socket "$SOCKET" http://stretto/v1/ensembles -w ' %{http_code}' |
 		jq -r .code 2>/dev/null | head -n 1)" peer_not_allowed "nor the socket: the peer's uid is the check"
-	is "$(setpriv --reuid 54321 --regid 54321 --clear-groups curl -s -m 5 -o /dev/null -w '%{http_code}' "$URL/v1/ensembles")" 401 \
+	is "$(setpriv --reuid 54321 --regid 54321 --clear-groups curl -s -m 300 -o /dev/null -w '%{http_code}' "$URL/v1/ensembles")" 401 \
 		"and TCP wants a token"
 	chmod 600 "$SOCKET"
 	chmod 700 "$STATE"
@@ -196,7 +196,7 @@ mv "$T/kept" "$STATE/run/e$ID/members/0/0/a1/stdout"
 
 bad=0
 for what in "/v1/ensembles/x%0d%0aSet-Cookie:%20a=b" "/v1/ensembles?x%0d%0aSet-Cookie:%20a=b" "/v1/events?kind=a%0d%0a%0d%0aHTTP/1.1%20200%20OK"; do
-	curl -s -m 10 -D "$T/head" -o "$T/body" -H "Authorization: Bearer $admin" "$URL$what"
+	curl -s -m 300 -D "$T/head" -o "$T/body" -H "Authorization: Bearer $admin" "$URL$what"
 	grep -q -i -e '^Set-Cookie' "$T/head" && bad=$((bad + 1))
 	[ "$(grep -c '^HTTP/' "$T/head")" = 1 ] || bad=$((bad + 1))
 done

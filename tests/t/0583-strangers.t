@@ -10,7 +10,7 @@ start_daemon --config "$T/config.json" --listen tcp:127.0.0.1:0
 URL=$(jq -r '.listeners[].url | select(startswith("http"))' "$STATE/listen.json")
 PORT=${URL##*:}
 reader=$(stretto token create --role reader 2>/dev/null)
-tcp() { curl -s -m 20 -o "$T/body" -w '%{http_code}' -H "Authorization: Bearer ${2:-$reader}" "$URL$1"; }
+tcp() { curl -s -m 300 -o "$T/body" -w '%{http_code}' -H "Authorization: Bearer ${2:-$reader}" "$URL$1"; }
 
 cat >"$T/hold.py" <<'EOF'
 # hold.py PORT NUMBER KIND: opens connections, says "open", and holds them until its standard input ends; then tells how many
@@ -20,7 +20,7 @@ port, number, kind = int(sys.argv[1]), int(sys.argv[2]), sys.argv[3]
 head = {"silent": b"", "half": b"GET /v1/ensembles HTTP/1.1\r\nHost: localhost\r\nX: ", "wrong": b"",
         "stream": b"GET /v1/events HTTP/1.1\r\nHost: localhost\r\nAccept: text/event-stream\r\nAuthorization: Bearer "
                   + sys.argv[4].encode() + b"\r\n\r\n" if len(sys.argv) > 4 else b""}[kind]
-deadline = time.monotonic() + 20
+deadline = time.monotonic() + 200
 def connect():
     s = socket.create_connection(("127.0.0.1", port))
     s.sendall(head)

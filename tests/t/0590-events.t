@@ -190,7 +190,7 @@ is "$(page '&kind=attempt.ended' | wc -l) $(page '&kind=nope' | wc -l)" "10 0" "
 refused() { # NAME CODE CURL-ARGUMENT...
 	local name=$1 code=$2
 	shift 2
-	is "$(curl -s -m 10 --unix-socket "$SOCKET" "$@" | jq -r '"\(.status) \(.code)"')" "400 $code" "$name is refused"
+	is "$(curl -s -m 300 --unix-socket "$SOCKET" "$@" | jq -r '"\(.status) \(.code)"')" "400 $code" "$name is refused"
 }
 stream=(-H 'Accept: text/event-stream')
 refused "a Last-Event-ID that is none" last_event_id_invalid "${stream[@]}" -H 'Last-Event-ID: 1x' http://stretto/v1/events

@@ -9,7 +9,7 @@ X
 id=$(submit "$T/spec.json")
 # get [HEADER]: status and body's size; the headers in $T/head
 get() {
-	curl -s -m 20 --unix-socket "$SOCKET" -D "$T/head" -o "$T/body" -w '%{http_code} %{size_download}' ${1:+-H "$1"} \
+	curl -s -m 300 --unix-socket "$SOCKET" -D "$T/head" -o "$T/body" -w '%{http_code} %{size_download}' ${1:+-H "$1"} \
 		"http://stretto/v1/ensembles/$id"
 }
 tag() { tr -d '\r' <"$T/head" | sed -n 's/^ETag: //Ip'; }

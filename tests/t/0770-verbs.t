@@ -121,7 +121,7 @@ ID=$(submit "$T/spec.json")
 wait_ensemble "$ID" 40
 is "$(get '[.state, .reason]')" '["failed","its only member has failed"]' "an ensemble of which every member failed has failed"
 keyed() { # KEY PATH
-	curl -s -m 30 --unix-socket "$SOCKET" -o "$T/api.body" -w '%{http_code}' -H "Idempotency-Key: $1" \
+	curl -s -m 300 --unix-socket "$SOCKET" -o "$T/api.body" -w '%{http_code}' -H "Idempotency-Key: $1" \
 		-H 'Content-Type: application/json' -d '{}' "http://stretto/v1/ensembles/$ID/$2"
 }
 is "$(keyed once resubmit) $(body '[.resubmitted, .ensemble.state, .ensemble.reason]')" '202 [1,"running",null]' \

@@ -130,7 +130,7 @@ is "$(api_status POST "/v1/ensembles/$G/cancel" '{}')" 202 "it is cancelled"
 wait_for 20 '[ "$(get "$G" ".members.running")" = 0 ]'
 is "$(post_all) $(body '.follow_ups | length')" "200 0" "the follow-up of all leaves cancelled ones alone"
 keyed() {
-	curl -s -m 30 --unix-socket "$SOCKET" -o "$T/api.body" -D "$T/headers" -H 'Content-Type: application/json' \
+	curl -s -m 300 --unix-socket "$SOCKET" -o "$T/api.body" -D "$T/headers" -H 'Content-Type: application/json' \
 		-H 'Idempotency-Key: k' -d "$FAILED" "http://stretto/v1/ensembles/$G/follow-up"
 	awk 'NR == 1 {s = $2} tolower($1) == "location:" {l = $2} END {print s, l}' "$T/headers" | tr -d '\r'
 }

@@ -47,8 +47,12 @@ def is_listed(name):
 
 
 def told(rank):
-    with open(os.path.join(os.environ["STRETTO_TRAINING_DIR"], "status-rank%d.json" % rank), encoding="ascii") as file:
-        return json.load(file)
+    """What the rank has told so far: nothing before its first report."""
+    try:
+        with open(os.path.join(os.environ["STRETTO_TRAINING_DIR"], "status-rank%d.json" % rank), encoding="ascii") as file:
+            return json.load(file)
+    except FileNotFoundError:
+        return {"drawn": 0}
 
 
 def main():

@@ -20,7 +20,7 @@ static const char restarted[] = "";
 static const char closed[] = "closed before a request was read";
 /* Likewise: nothing comes, and the user presses Ctrl-C. */
 static const char silent[] = "";
-#define SILENT_S 10
+#define SILENT_S 200
 
 struct server {
     char dir[32], path[64], url[80];
@@ -34,7 +34,7 @@ struct server {
 static void listen_at(struct server *server)
 {
     struct sockaddr_un address = {.sun_family = AF_UNIX};
-    struct timeval limit = {20, 0}; /* of accept: the thread ends whatever the client does */
+    struct timeval limit = {200, 0}; /* of accept: the thread ends whatever the client does */
 
     strcpy(address.sun_path, server->path);
     server->fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);

@@ -155,10 +155,10 @@ static void one_that_ended_in_time_is_not_late_since_the_loop_was(void **state)
     static struct answer a;
     siginfo_t ended;
 
-    run("sleep 0.2; echo out; exit 3", 500, no_env, &a);
+    run("sleep 0.2; echo out; exit 3", 3000, no_env, &a);
     uv_run(&loop, UV_RUN_NOWAIT);
     waitid(P_ALL, 0, &ended, WEXITED | WNOWAIT); /* and is left for the loop */
-    usleep(600000);
+    usleep(3100000);
     until(&a);
     assert_int_equal(a.end, COMMAND_EXITED);
     assert_int_equal(a.status, 3);
