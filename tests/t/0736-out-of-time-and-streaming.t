@@ -39,6 +39,7 @@ import os, signal, sys, time, numpy, stretto
 steps, stuck, ends = int(sys.argv[1]), sys.argv[2] == "stuck", sys.argv[2] == "ends"
 warned = []
 signal.signal(signal.SIGUSR2, lambda *_: warned.append(1))
+signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGUSR2]) # it is blocked until then, so that nobody is warned too early
 with stretto.open() as member:
     resume = os.environ.get("STRETTO_RESUME")
     first = int(os.path.basename(resume)) if resume else 0
@@ -59,7 +60,7 @@ with stretto.open() as member:
 EOF2
 begin() { # STEPS MODE
 	jq -n --arg t "$T" --arg steps "$1" --arg mode "$2" '{name: $mode, max_same_failures: 1,
-		members: {command: ["{python}", "-B", ($t + "/member.py"), $steps, $mode], parameters: {grid: {i: [0, 1, 2, 3]}}, retries: 0,
+		members: {command: ["env", "--block-signal=USR2", "{python}", "-B", ($t + "/member.py"), $steps, $mode], parameters: {grid: {i: [0, 1, 2, 3]}}, retries: 0,
 			resources: {walltime: "60s"}, success: {file: "result"}, checkpoint: {before: "56s", signal: "USR2", grace: "20s", attempts: 2}},
 		training: {command: ["python3", "-B", ($t + "/rank.py"), $mode],
 			checkpoint: {every: "1h", retain: 0}, retries: 1,

@@ -23,6 +23,7 @@ cat >"$T/member.py" <<'EOF2'
 import signal, time, numpy, stretto
 warned = []
 signal.signal(signal.SIGUSR2, lambda *_: warned.append(1))
+signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGUSR2]) # it is blocked until then, so that nobody is warned too early
 with stretto.open() as member:
     for step in range(20):
         if step == 10 and member.index == 1 and member.attempt == 1:
@@ -34,7 +35,7 @@ with stretto.open() as member:
         with open("result", "w", encoding="ascii") as file:
             file.write("done")
 EOF2
-jq -n --arg t "$T" '{name: "m", members: {command: ["{python}", "-B", ($t + "/member.py")], parameters: {grid: {i: [0, 1]}}, retries: 0,
+jq -n --arg t "$T" '{name: "m", members: {command: ["env", "--block-signal=USR2", "{python}", "-B", ($t + "/member.py")], parameters: {grid: {i: [0, 1]}}, retries: 0,
 	resources: {walltime: "60s"}, success: {file: "result"}, checkpoint: {before: "55s", signal: "USR2", grace: "20s", attempts: 1}},
 	training: {command: ["python3", "-B", ($t + "/rank.py")], checkpoint: {every: "10m"},
 	fields: {data: {dtype: "uint8", shape: [4]}}, buffer: {policy: "fifo", capacity: 100, threshold: 0, batch: 5}}}' >"$T/spec.json"

@@ -1,6 +1,6 @@
 # dashboard_empty.py SOCKET CHROMIUM DIR: a daemon that has nothing yet, and an address that leads nowhere, in a real browser.
 import chromium
-from dashboard_tools import browser, fits, heading, js, link, path, quiet, run, tell, until
+from dashboard_tools import browser, comes_to, fits, heading, js, link, path, quiet, run, tell, until
 
 
 def nothing():
@@ -12,7 +12,8 @@ def nothing():
     for address in "nowhere", "ensembles/1", "ensembles/1/training", "ensembles/1/spec", "ensembles/1/members/2":
         js(f"location.hash = '#/{address}'")
         heading("Not here")
-        tell(js("document.querySelector('main a').getAttribute('href')") == "#/", f"{address} is not here, and a link leads on")
+        # the heading may be that of the address before, whose page is about to go
+        comes_to(lambda: js("document.querySelector('main a')?.getAttribute('href')"), "#/", f"{address} is not here, and a link leads on")
     fits("not-here")
     browser.complaints.clear()  # of what was not found
     js("location.hash = '#/'")

@@ -4,7 +4,7 @@
 # there; the second finds its checkpoint damaged and fails once DIR/die is there; the third goes on until DIR/go.
 import json, os, subprocess
 import chromium
-from dashboard_tools import browser, click, equal, fits, folder, get, heading, js, link, path, quiet, run, tell, until
+from dashboard_tools import browser, click, comes_to, equal, fits, folder, get, heading, js, link, path, quiet, run, tell, until
 
 DIALOG = "document.querySelector('dialog[open]')?.innerText"
 ENDS = {"out_of_time": "out of time", None: "running"}
@@ -27,8 +27,8 @@ def reaches(generation):
     """The page shows this generation at work, and of all what the API says."""
     until(f"document.querySelector('#generations').closest('section').querySelectorAll('tbody tr').length === {generation}")
     until(f"{ROWS % 'generations'}[0].state.endsWith('running')")
-    rows = [[row["name"], row["state"].split(" ", 1)[1], row["ranks"], row["how it ended"], row["went on from"]] for row in js(ROWS % "generations")]
-    equal(rows, [shown_as(one) for one in generations()], f"generation {generation}: the page lists generations as the API does")
+    rows = lambda: [[row["name"], row["state"].split(" ", 1)[1], row["ranks"], row["how it ended"], row["went on from"]] for row in js(ROWS % "generations")]
+    comes_to(rows, [shown_as(one) for one in generations()], f"generation {generation}: the page lists generations as the API does")
 
 
 def checkpoints():
@@ -46,8 +46,8 @@ def first():
     js("location.hash = '#/ensembles/1/training'")
     heading("Training of ranks #1")
     reaches(1)
-    equal(checkpoints(), [["g1-s10", "whole", "the next generation goes on from it"]], "a checkpoint is listed, with what it is for")
-    equal(until(FACT % "failures"), "none, 3 retries left", "so are the retries that are left")
+    comes_to(checkpoints, [["g1-s10", "whole", "the next generation goes on from it"]], "a checkpoint is listed, with what it is for")
+    comes_to(lambda: js(FACT % "failures"), "none, 3 retries left", "so are the retries that are left")
     tell(until(FACT % "last checkpoint").startswith("step 10, "), "and how old the newest checkpoint is", js(FACT % "last checkpoint"))
     equal(js("document.querySelector('[data-key=\"metric loss\"] .canvas').model.marks"), [], "no generation is marked but the first")
 
@@ -71,21 +71,21 @@ def resize():
     click("dialog .primary")
     until("document.querySelector('[data-key=wanted]')?.innerText.startsWith('Generation 2 will have 2 ranks')")
     equal([get("/v1/trainings/1")[key] for key in ("ranks", "wanted_ranks")], [1, 2], "confirmed, they are wanted, here and there")
-    equal(js(FACT % "ranks"), "1 (2 wanted), generation 1", "the figures say so")
+    comes_to(lambda: js(FACT % "ranks"), "1 (2 wanted), generation 1", "the figures say so")
     top = subprocess.run(["stretto", "top", "1"], check=True, stdout=subprocess.PIPE, text=True).stdout
     tell("ranks 1 (2 wanted), generation 1" in top and "checkpoint g1-s10, step 10, " in top, "so does stretto top", top)
     open(os.path.join(folder, "leave"), "w").close()
     reaches(2)
     until("!document.querySelector('[data-key=wanted]')")
-    tell(js(ROWS % "generations")[1]["state"].endswith("resized"), "the generation that made room is not called failed")
+    comes_to(lambda: js(ROWS % "generations")[1]["state"].split(" ", 1)[1], "resized", "the generation that made room is not called failed")
 
 
 def damage():
     open(os.path.join(folder, "die"), "w").close()
     reaches(3)
-    equal(checkpoints(), [["g1-s20", "damaged", ""], ["g1-s10", "whole", "generation 3 went on from it; the next generation goes on from it"]],
+    comes_to(checkpoints, [["g1-s20", "damaged", ""], ["g1-s10", "whole", "generation 3 went on from it; the next generation goes on from it"]],
           "a damaged checkpoint is told, and which one is gone on from")
-    equal(until(FACT % "failures"), "1, 2 retries left", "a failure costs a retry")
+    comes_to(lambda: js(FACT % "failures"), "1, 2 retries left", "a failure costs a retry")
     until("document.querySelector('[data-key=\"metric loss\"] .canvas').model.marks.length === 2")
     equal(js("document.querySelector('[data-key=\"metric loss\"] .canvas').model.marks"), [{"x": 11, "words": "3"}, {"x": 21, "words": "2"}],
           "the curve is marked where a generation began")
@@ -107,7 +107,7 @@ def ended():
     equal(js("document.querySelectorAll('main button, main input').length"), 0, "a reader sees generations, and no controls")
     open(os.path.join(folder, "go"), "w").close()
     until(f"{ROWS % 'generations'}[0].state.endsWith('done')")
-    tell("went on from it" in checkpoints()[1][2] and "next" not in checkpoints()[1][2], "at the end nothing goes on", checkpoints())
+    comes_to(lambda: ["went on from it" in checkpoints()[1][2], "next" in checkpoints()[1][2]], [True, False], "at the end nothing goes on")
     quiet("reader")
 
 

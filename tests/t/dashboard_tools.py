@@ -39,6 +39,14 @@ def equal(got, wanted, name):
     tell(got == wanted, name, f"got {got!r}, wanted {wanted!r}")
 
 
+def comes_to(look, wanted, name):
+    """What look() tells is what is wanted, at last: the page may be about to ask for it."""
+    end = chromium.time.monotonic() + chromium.LIMIT
+    while (got := look()) != wanted and chromium.time.monotonic() < end:
+        chromium.time.sleep(0.05)
+    equal(got, wanted, name)
+
+
 def link(port, *options, prefix="/"):
     made = json.loads(subprocess.run(["stretto", "--json", "dashboard", *options], check=True, stdout=subprocess.PIPE).stdout)
     return f"http://localhost:{port}{prefix}#login={made['login']}"

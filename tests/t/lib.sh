@@ -31,6 +31,7 @@ export STRETTO_URL=unix:$SOCKET HOME=$T/home XDG_STATE_HOME=$T/home/state PATH=$
 export STRETTO_TEST=$T # every process that the test starts carries this in its environment
 unset STRETTO_TOKEN http_proxy https_proxy all_proxy HTTP_PROXY HTTPS_PROXY ALL_PROXY
 mkdir -p "$HOME"
+mkfifo "$T/.rest" # nothing ever comes out of it
 
 # Sanitizers: leaks are looked for in our own programs only, by options in a file of each one's name.
 # Of the stack where memory was allocated five calls are kept: to follow it to its end would take a tenth of the time.
@@ -110,14 +111,16 @@ conforms() {
 }
 
 # rest BEGAN TRIED: pause in waiting for something, since and in a try that was begun at these times, in microseconds. What is
-# waited for is what needs the processors: tries take a third of one at most, and are rarer the longer it takes.
+# waited for is what needs the processors: tries take a third of one at most, and are rarer the longer it takes. The pause itself
+# takes no process.
 rest() {
 	local now=${EPOCHREALTIME/[.,]/} pause=50000 seconds
 	[ $(((now - $1) / 10)) -le $pause ] || pause=$(((now - $1) / 10))
 	[ $((2 * (now - $2))) -le $pause ] || pause=$((2 * (now - $2)))
-	[ $pause -le 300000 ] || pause=300000
+	[ $pause -le 500000 ] || pause=500000
 	printf -v seconds 0.%06d $pause
-	sleep "$seconds"
+	read -r -t "$seconds" seconds <>"$T/.rest"
+	return 0
 }
 
 # wait_for SECONDS CONDITION: a shell command, tried until it succeeds; fails at the limit, PATIENCE times as many seconds.
