@@ -7,6 +7,7 @@ libapi_la_SOURCES = \
 	api/body.c api/body.h \
 	api/clients.c api/clients.h \
 	api/ensemble_cancel_post.c \
+	api/ensemble_close_post.c \
 	api/ensemble_failures_get.c \
 	api/ensemble_get.c \
 	api/ensemble_lists.c api/ensemble_lists.h \
@@ -75,7 +76,9 @@ libapi_la_SOURCES = \
 	api/refusals.c api/refusals.h \
 	api/request.c api/request.h api/request_private.h api/request_admit.c api/request_reply.c \
 	api/root_get.c \
+	api/results_get.c \
 	api/routes.c api/routes.h \
+	api/suggestions_post.c \
 	api/logins_post.c \
 	api/server.c api/server.h \
 	api/session.c api/session.h \

@@ -23,6 +23,7 @@ libdaemon_la_SOURCES = \
 	daemon/engine/missing.c \
 	daemon/engine/outcome.c \
 	daemon/engine/paths.c \
+	daemon/engine/open.c daemon/engine/open.h \
 	daemon/engine/pause.c \
 	daemon/engine/pilot.c daemon/engine/pilot.h daemon/engine/pilot_inbox.c daemon/engine/pilot_journal.c \
 	daemon/engine/pilot_wants.c \
@@ -124,6 +125,7 @@ libdaemon_la_SOURCES = \
 	daemon/store/series.c daemon/store/series.h \
 	daemon/store/session.c daemon/store/session.h \
 	daemon/store/statement.c \
+	daemon/store/suggestion.c daemon/store/suggestion.h \
 	daemon/store/store.c daemon/store/store.h \
 	daemon/store/tally.c \
 	daemon/store/token.c daemon/store/token.h \

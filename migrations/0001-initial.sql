@@ -18,7 +18,8 @@ CREATE TABLE ensemble (
     adapter TEXT NOT NULL,
     spec TEXT NOT NULL, -- JSON
     stream_key TEXT NOT NULL,
-    count INTEGER NOT NULL CHECK (count > 0),
+    intake TEXT CHECK (intake IN ('open', 'closed')), -- of members that are suggested while it runs; NULL: its spec has them all
+    count INTEGER NOT NULL CHECK (count > 0 OR (count = 0 AND intake IS NOT NULL)), -- of members; it grows while `intake` is open
     width INTEGER NOT NULL CHECK (width > 0),
     next_index INTEGER NOT NULL DEFAULT 0 CHECK (next_index BETWEEN 0 AND count), -- every member below has a row, and no other
     created INTEGER NOT NULL,
@@ -84,6 +85,9 @@ CREATE INDEX progress_by_share ON progress (share, ensemble);
 CREATE TRIGGER ensemble_progress AFTER INSERT ON ensemble BEGIN
     INSERT INTO progress (ensemble, members) VALUES (NEW.id, NEW.count);
 END;
+CREATE TRIGGER ensemble_grows AFTER UPDATE OF count ON ensemble WHEN NEW.count <> OLD.count BEGIN
+    UPDATE progress SET members = NEW.count, share = CAST(final AS REAL) / max(NEW.count, 1) WHERE ensemble = NEW.id;
+END;
 CREATE TRIGGER tally_change AFTER UPDATE OF n ON tally
 WHEN NEW.state IN ('succeeded', 'failed', 'unfinished', 'cancelled') AND NEW.n <> OLD.n BEGIN
     UPDATE progress SET final = final + NEW.n - OLD.n, share = CAST(final + NEW.n - OLD.n AS REAL) / max(members, 1)
@@ -103,7 +107,7 @@ CREATE TABLE member (
     failures INTEGER NOT NULL DEFAULT 0, -- attempts that cost a retry
     losses INTEGER NOT NULL DEFAULT 0,   -- attempts in a row that were lost
     stalls INTEGER NOT NULL DEFAULT 0,   -- attempts in a row that were out of time without progress
-    not_before INTEGER NOT NULL DEFAULT 0,
+    not_before INTEGER NOT NULL DEFAULT 0, -- those that may start now do so in this order: a suggestion has the negative of its priority
     reason TEXT,
     since INTEGER NOT NULL DEFAULT 0,    -- checkpoints of earlier attempts do not count; 0: all do
     since_in INTEGER NOT NULL DEFAULT 0, -- the ensemble whose attempts `since` counts; 0: its own
@@ -134,6 +138,34 @@ CREATE TRIGGER member_taken AFTER INSERT ON member WHEN (SELECT root FROM ensemb
 END;
 CREATE TRIGGER member_handed_once BEFORE UPDATE OF heir ON member WHEN OLD.heir IS NOT NULL BEGIN
     SELECT RAISE(ABORT, 'a member is handed on twice');
+END;
+
+-- Members of an open ensemble, as they were suggested.
+CREATE TABLE suggestion (
+    ensemble INTEGER NOT NULL REFERENCES ensemble (id),
+    idx INTEGER NOT NULL CHECK (idx >= 0),
+    name TEXT,                -- by which its generator knows it; NULL: it has none
+    parameters TEXT NOT NULL, -- JSON
+    PRIMARY KEY (ensemble, idx)
+) STRICT, WITHOUT ROWID;
+CREATE UNIQUE INDEX suggestion_by_name ON suggestion (ensemble, name) WHERE name IS NOT NULL;
+
+-- Members of open ensembles in the order in which they became final. A member whose end was not its last, since it was resubmitted or goes
+-- on in a follow-up, gets a new number when it ends again, so that whoever reads on from a number misses no end. Numbers only grow.
+CREATE TABLE result (
+    root INTEGER NOT NULL REFERENCES ensemble (id),
+    number INTEGER NOT NULL CHECK (number > 0),
+    ensemble INTEGER NOT NULL, -- of the family, in which it ended
+    idx INTEGER NOT NULL,
+    PRIMARY KEY (root, number),
+    UNIQUE (root, idx)
+) STRICT, WITHOUT ROWID;
+CREATE TRIGGER member_result AFTER UPDATE OF state ON member WHEN NEW.state <> OLD.state AND
+    (NEW.state = 'succeeded' OR NEW.state = 'failed' OR NEW.state = 'unfinished' OR NEW.state = 'cancelled') BEGIN
+    INSERT INTO result (root, number, ensemble, idx)
+        SELECT coalesce(e.root, e.id), 1 + coalesce((SELECT max(number) FROM result WHERE root = coalesce(e.root, e.id)), 0),
+            e.id, NEW.idx FROM ensemble e WHERE e.id = NEW.ensemble AND e.intake IS NOT NULL
+        ON CONFLICT (root, idx) DO UPDATE SET number = excluded.number, ensemble = excluded.ensemble;
 END;
 
 -- The members that a follow-up has still to take over: those of `source` in this state, from `next` on.

@@ -3,6 +3,7 @@
 
 #include "daemon/engine/cancel_member.h"
 #include "daemon/engine/early.h"
+#include "daemon/engine/open.h"
 #include "daemon/engine/pilot.h"
 #include "daemon/engine/renew.h"
 #include "daemon/spec/needs.h"
@@ -194,12 +195,13 @@ static void complete(struct engine *engine, struct live_ensemble *ens, const int
     struct ensemble_row *row = &ens->row;
     bool early = early_is_ending(ens);
     int64_t failed = tally[MEMBER_FAILED];
+    bool all_failed = failed > 0 && failed == row->count;
     struct error err;
 
-    if (failed == row->count && (early || !ensemble_is_ending(row)))
+    if (all_failed && (early || !ensemble_is_ending(row)))
         snprintf(row->reason, sizeof row->reason,
                  failed == 1 ? "its only member has failed" : "all %lld members have failed", (long long)failed);
-    if (failed == row->count || (ensemble_is_ending(row) && !early)) {
+    if (all_failed || (ensemble_is_ending(row) && !early)) {
         fail(engine, ens, json_pack("{s:s}", "reason", row->reason));
         return;
     }
@@ -224,7 +226,7 @@ static bool members_over(struct engine *engine, const struct live_ensemble *ens,
 {
     struct error err;
 
-    if (ens->in_flight > 0 || (ens->row.next_index < ens->row.count && !ensemble_is_ending(&ens->row)) ||
+    if (ens->in_flight > 0 || open_waits(ens) || (ens->row.next_index < ens->row.count && !ensemble_is_ending(&ens->row)) ||
         ens->chores)
         return false;
     if (store_tally_get(engine->store, ens->row.id, tally, &err) < 0) {

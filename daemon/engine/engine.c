@@ -1,3 +1,4 @@
+#include "daemon/engine/open.h"
 #include "daemon/engine/pilot.h"
 
 #include "common/log.h"
@@ -252,6 +253,8 @@ const struct spec *engine_spec(struct engine *engine, int64_t ensemble, struct s
         *owned = spec_parse(json, rows, err);
         if (*owned == NULL)
             rows_close(rows);
+        else
+            open_give_parameters(engine, *owned, ensemble);
     }
     json_decref(json);
     return *owned;

@@ -56,6 +56,23 @@ int engine_cancel_member(struct engine *engine, int64_t id, int64_t index, bool 
 int engine_pause(struct engine *engine, int64_t id, const char *by, struct error *err);
 int engine_resume(struct engine *engine, int64_t id, struct error *err);
 
+/* A member that is suggested to an open ensemble. */
+struct engine_suggestion {
+    const char *name;         /* by which its generator knows it; NULL for none */
+    const json_t *parameters; /* an object */
+    int64_t priority;         /* of the members that wait, those with the highest are started first */
+    int64_t index;            /* set: which member it is */
+    bool made;                /* set: it is new. False: one of that name with the same parameters was there */
+};
+#define SUGGESTION_PRIORITY_MAX 1000000
+
+/* Add the members, or, where one is refused, none of them. Codes besides those above: "ensemble_not_open" where the spec
+ * has all members, "ensemble_closed", "suggestion_conflict" where the name was given to other parameters, and those of
+ * specs with a pointer into the array /suggestions. */
+int engine_suggest(struct engine *engine, int64_t id, struct engine_suggestion *list, size_t n, struct error *err);
+/* No more are suggested: the ensemble ends when its members have. */
+int engine_close(struct engine *engine, int64_t id, struct error *err);
+
 /* What to do with the attempts in flight beyond a smaller width. */
 enum engine_shrink {
     ENGINE_SHRINK_LATER, /* let them run, and start no other until there is room */

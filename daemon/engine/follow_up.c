@@ -1,7 +1,7 @@
 /* Follow-ups: members that are out of time go on in an ensemble of their own, with the same indices and so the same
  * parameters. It is made at once, with its first members; where there are many, the rest are taken over in slices, and it
  * runs meanwhile. Until it has them all, the ensembles before it stay as they are. */
-#include "daemon/engine/internal.h"
+#include "daemon/engine/open.h"
 
 #include "common/log.h"
 #include "common/log_changes.h"
@@ -117,6 +117,8 @@ static struct spec *next_spec(struct engine *engine, const struct family *family
         }
     }
     if (spec != NULL)
+        open_give_parameters(engine, spec, family->root);
+    if (spec != NULL)
         *text = json_dumps(next, JSON_COMPACT);
     json_decref(next);
     json_decref(nothing);
@@ -179,7 +181,8 @@ static int make(struct engine *engine, const struct family *family, const struct
                 struct error *err)
 {
     struct ensemble_row row = {.state = ENSEMBLE_RUNNING, .created_ms = engine_now(engine), .root = family->root,
-                               .parent = family->newest.id, .count = family->count, .width = family->newest.width};
+                               .parent = family->newest.id, .count = family->count, .width = family->newest.width,
+                               .intake = family->newest.intake == INTAKE_NONE ? INTAKE_NONE : INTAKE_CLOSED};
     struct live_ensemble *ens;
     struct spec *spec;
     char *text;

@@ -4,12 +4,13 @@
  *   1. nothing can go on, whatever else holds: state_not_written, held, paused, ending, adapter_not_here;
  *   2. what it needs is missing: adapter_not_set_up, adapter_silent, no_room;
  *   3. its training does not run: retry, no_slot, not_submitted, queued, training_starts;
- *   4. none of its members runs: not_submitted, queued, no_slot, retry;
+ *   4. none of its members runs: not_submitted, queued, waits_for_suggestions, no_slot, retry;
  *   5. all run, and something is slow: training_silent, waits_for_room, waits_for_samples.
  *
  * Somebody has to do something about the causes of 1 and 2; those of 3 and 4 pass, in general. */
 #include "daemon/engine/early.h"
 #include "daemon/engine/elastic.h"
+#include "daemon/engine/open.h"
 
 #include "common/timefmt.h"
 
@@ -155,6 +156,10 @@ static bool tell_members(struct engine *engine, struct live_ensemble *ens, struc
         return tell_queue(engine, ens, job, out);
     if (ens->in_flight > 0)
         return false;
+    if (open_waits(ens) && ens->due == INT64_MAX)
+        return tell(out, "waits_for_suggestions",
+                    "it waits for suggestions: %s; when no more are to come, `stretto close %lld` lets it end",
+                    ens->row.count > 0 ? "every member that was suggested has ended" : "it has no member yet", (long long)ens->row.id);
     if (heap_holds(&ens->hungry))
         return tell_slots(engine, ens->adapter, "its members wait", out);
     if (ens->allocation == NULL && dispatch_wants(ens, now) && !deal_fits_beside_trainings(ens) &&

@@ -1,4 +1,5 @@
 /* Accepting a spec: checked against what can run here, then stored. */
+#include "daemon/engine/open.h"
 #include "daemon/engine/pilot.h"
 
 #include "common/log_changes.h"
@@ -267,6 +268,7 @@ int engine_submit(struct engine *engine, const json_t *json, struct rows *rows, 
     snprintf(row.name, sizeof row.name, "%s", spec->name);
     snprintf(row.adapter, sizeof row.adapter, "%s", spec->adapter);
     row.count = params_count(spec->params);
+    row.intake = params_are_open(spec->params) ? INTAKE_OPEN : INTAKE_NONE;
     row.width = spec->width;
     text = engine_spec_text(spec, frozen != NULL ? frozen : json);
     json_decref(frozen);
@@ -285,6 +287,7 @@ int engine_submit(struct engine *engine, const json_t *json, struct rows *rows, 
         spec_destroy(spec);
         return -1;
     }
+    open_give_parameters(engine, spec, row.id);
     ens = engine_adopt_ensemble(engine, &row, spec);
     if (ens == NULL) {
         error_set(err, "store_io", "the new ensemble cannot be read back");

@@ -195,7 +195,7 @@ int needs_each(const struct spec *spec, int (*each)(void *arg, const struct adap
     struct adapter_resources r;
     int rc = 0;
 
-    if (params_from_file(params))
+    if (params_are_rows(params))
         return 0;
     for (size_t i = 0; i < params_size(params) && all <= COMBINATIONS_MAX; i++) {
         if (!mentions(spec, params_name(params, i)))
@@ -243,7 +243,7 @@ int needs_measure(struct spec *spec, struct error *err)
             return error_at(err, "spec_impossible_value", place,
                             "parameters that are drawn are no whole numbers: resources can only depend on those of a grid or a file");
     }
-    if (params_from_file(spec->params) && template_of(spec, &keys[KEYS - 1]) != NULL)
+    if (params_are_rows(spec->params) && template_of(spec, &keys[KEYS - 1]) != NULL)
         most.walltime_ms = UNKNOWN_MS;
     if (needs_each(spec, take_most, &most, err) < 0)
         return -1;
@@ -263,7 +263,7 @@ int needs_check(const struct spec *spec, struct error *err)
     if (spec->has_allocation)
         return error_at(err, "spec_unsupported", AT, "members that share %s have equal resources",
                         spec->refill ? "places of \"refill\"" : "an allocation");
-    if (spec->has_training && params_from_file(spec->params))
+    if (spec->has_training && params_are_rows(spec->params))
         return error_at(err, "spec_unsupported", AT,
                         "members of a training cannot take their resources from a file: it is not known whether they fit beside the "
                         "training; a grid has them");

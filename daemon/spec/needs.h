@@ -13,8 +13,8 @@ int needs_of(const struct spec *spec, int64_t index, struct adapter_resources *o
 
 bool needs_are_equal(const struct adapter_resources *a, const struct adapter_resources *b);
 
-/* Calls each() for all resources that members can have; never where parameters are from a file, whose members are looked
- * at one by one when they are started. Stops where
+/* Calls each() for all resources that members can have; never where parameters are rows, whose members are looked
+ * at one by one when they are suggested or started. Stops where
  * each() does not return 0, and returns that; -1 with err where there is a wrong value. */
 int needs_each(const struct spec *spec, int (*each)(void *arg, const struct adapter_resources *r, struct error *err), void *arg,
                struct error *err);

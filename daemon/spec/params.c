@@ -15,7 +15,7 @@
 #define COUNT_MAX INT64_C(1000000000)
 #define PARAMS_NUMBER_MAX 24 /* bytes of the longest number, -1.7976931348623157e+308 */
 
-enum method { METHOD_MONTE_CARLO, METHOD_LATIN_HYPERCUBE, METHOD_HALTON, METHOD_GRID, METHOD_FILE };
+enum method { METHOD_MONTE_CARLO, METHOD_LATIN_HYPERCUBE, METHOD_HALTON, METHOD_GRID, METHOD_FILE, METHOD_OPEN };
 static const char *const method_names[] = {"monte-carlo", "latin-hypercube", "halton"};
 
 struct param {
@@ -31,6 +31,9 @@ struct params {
     int64_t count;
     size_t n;
     struct rows *rows; /* for a file; list is then empty */
+    params_give *give; /* for suggestions; the others are its arguments */
+    void *giver;
+    int64_t root;
     struct param list[];
 };
 
@@ -190,11 +193,50 @@ static struct params *parse_file(const json_t *obj, const char *at, struct rows 
     return p;
 }
 
+/* Reads the names of the parameters that each suggestion will have. */
+static struct params *parse_open(const json_t *obj, const char *at, struct error *err)
+{
+    static const char *const keys[] = {"open", "seed", NULL};
+    const json_t *names = NULL, *name;
+    char place[256], item[300];
+    struct params *p;
+    int64_t seed = 0;
+    size_t i;
+
+    jsonx_pointer(place, sizeof place, at, "open");
+    if (jsonx_only(obj, at, keys, err) < 0 || jsonx_strings(obj, at, "open", JSONX_REQUIRED, 1, &names, err) < 0 ||
+        jsonx_int(obj, at, "seed", JSONX_OPTIONAL, 0, INT64_MAX, &seed, err) < 0)
+        return NULL;
+    if (json_array_size(names) > PARAMS_MAX) {
+        error_at(err, "spec_impossible_value", place, "\"open\" must name 1 to %d parameters", PARAMS_MAX);
+        return NULL;
+    }
+    p = xcalloc(1, sizeof *p + json_array_size(names) * sizeof p->list[0]);
+    p->method = METHOD_OPEN;
+    p->seed = (uint64_t)seed;
+    json_array_foreach (names, i, name) {
+        snprintf(item, sizeof item, "%s/%zu", place, i);
+        if (params_check_name(json_string_value(name), item, err) < 0)
+            goto fail;
+        for (size_t k = 0; k < p->n; k++) {
+            if (strcmp(p->list[k].name, json_string_value(name)) == 0) {
+                error_at(err, "spec_impossible_value", item, "\"%s\" is named twice", p->list[k].name);
+                goto fail;
+            }
+        }
+        p->list[p->n++].name = json_string_value(name);
+    }
+    return p;
+fail:
+    free(p);
+    return NULL;
+}
+
 struct params *params_parse(const json_t *obj, const char *at, struct rows *rows, struct error *err)
 {
     static const char *const drawn_keys[] = {"method", "count", "seed", "space", NULL};
     static const char *const grid_keys[] = {"grid", "seed", NULL};
-    static const char *const all_keys[] = {"method", "count", "seed", "space", "grid", "file", NULL};
+    static const char *const all_keys[] = {"method", "count", "seed", "space", "grid", "file", "open", NULL};
     const json_t *space = json_object_get(obj, "grid");
     bool grid = space != NULL;
     const char *key = grid ? "grid" : "space";
@@ -211,6 +253,8 @@ struct params *params_parse(const json_t *obj, const char *at, struct rows *rows
     case -1:
         return NULL;
     }
+    if (json_object_get(obj, "open") != NULL)
+        return parse_open(obj, at, err);
     if (jsonx_only(obj, at, grid ? grid_keys : drawn_keys, err) < 0 ||
         jsonx_object(obj, at, key, JSONX_REQUIRED, &space, err) < 0 ||
         jsonx_int(obj, at, "seed", JSONX_OPTIONAL, 0, INT64_MAX, &seed, err) < 0)
@@ -275,7 +319,7 @@ size_t params_longest_json(const struct params *p)
 {
     size_t size = 2;
 
-    for (size_t i = 0; p->rows == NULL && i < p->n; i++)
+    for (size_t i = 0; !params_are_rows(p) && i < p->n; i++)
         size += strlen(p->list[i].name) + strlen("\"\":,") + p->list[i].longest_json;
     return size;
 }
@@ -287,6 +331,8 @@ bool params_is_numeric(const struct params *p, size_t i)
 
     if (p->rows != NULL)
         return rows_is_numeric(p->rows, i);
+    if (p->method == METHOD_OPEN)
+        return false;
     if (p->method != METHOD_GRID)
         return true;
     json_array_foreach (p->list[i].values, k, item)
@@ -295,9 +341,56 @@ bool params_is_numeric(const struct params *p, size_t i)
     return true;
 }
 
-bool params_from_file(const struct params *p)
+bool params_are_rows(const struct params *p)
 {
-    return p->rows != NULL;
+    return p->method >= METHOD_FILE;
+}
+
+bool params_are_open(const struct params *p)
+{
+    return p->method == METHOD_OPEN;
+}
+
+void params_ask(struct params *p, params_give *give, void *arg, int64_t root)
+{
+    p->give = give;
+    p->giver = arg;
+    p->root = root;
+}
+
+/* Checks one value of a suggestion, and adds the bytes that it takes. */
+static int check_value(const json_t *values, const char *name, const char *at, struct text *all, struct error *err)
+{
+    const json_t *value = json_object_get(values, name);
+    char place[256];
+
+    jsonx_pointer(place, sizeof place, at, name);
+    if (value == NULL)
+        return error_at(err, "spec_missing_key", place, "the parameter \"%s\" is missing", name);
+    if (json_is_object(value) || json_is_array(value) || json_is_null(value))
+        return error_at(err, "spec_wrong_type", place, "\"%s\" must be a number, a string or a boolean, not %s", name,
+                        jsonx_type_name(value));
+    if (json_is_string(value) && strlen(json_string_value(value)) != json_string_length(value))
+        return error_at(err, "spec_impossible_value", place, "\"%s\" has a zero byte, which no command can be given", name);
+    text_json(all, value);
+    if (all->size > ROWS_BYTES_MAX)
+        return error_at(err, "spec_impossible_value", at, "the parameters have more than %zu bytes", ROWS_BYTES_MAX);
+    return 0;
+}
+
+int params_check(const struct params *p, const json_t *values, const char *at, struct error *err)
+{
+    const char *known[PARAMS_MAX + 1] = {NULL};
+    struct text all = {0};
+    int rc;
+
+    for (size_t i = 0; i < p->n; i++)
+        known[i] = p->list[i].name;
+    rc = jsonx_only(values, at, known, err);
+    for (size_t i = 0; rc == 0 && i < p->n; i++)
+        rc = check_value(values, p->list[i].name, at, &all, err);
+    free(all.data);
+    return rc;
 }
 
 bool params_are_drawn(const struct params *p)
@@ -343,6 +436,12 @@ json_t *params_one(const struct params *p, size_t i, int64_t index)
         json_decref(row);
         return value;
     }
+    if (p->method == METHOD_OPEN) {
+        row = params_at(p, index);
+        value = json_incref(json_object_get(row, p->list[i].name));
+        json_decref(row);
+        return value;
+    }
     if (p->method != METHOD_GRID)
         return draw(p, index, i);
     for (size_t later = i + 1; later < p->n; later++)
@@ -358,6 +457,8 @@ json_t *params_at(const struct params *p, int64_t index)
 
     if (p->rows != NULL)
         return rows_at(p->rows, index);
+    if (p->method == METHOD_OPEN)
+        return p->give != NULL ? p->give(p->giver, p->root, index) : NULL;
     out = json_object();
     for (size_t i = 0; i < p->n; i++) {
         const struct param *param = &p->list[i];

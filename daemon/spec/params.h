@@ -1,4 +1,5 @@
-/* Parameters of a member. They are a pure function of method, seed and index, so that they never change. */
+/* Parameters of a member. They are a pure function of method, seed and index, or rows that are stored, so that they never
+ * change. */
 #ifndef DAEMON_SPEC_PARAMS_H
 #define DAEMON_SPEC_PARAMS_H
 #include "common/error.h"
@@ -12,7 +13,8 @@
 struct params;
 
 /* Parses the object members.parameters of a spec; `at` is its JSON pointer. `obj` is borrowed and must outlive the
- * result. It names a method (halton, monte-carlo, latin-hypercube), a grid, or a file. For a file, `rows` is its copy,
+ * result. It names a method (halton, monte-carlo, latin-hypercube), a grid, a file, or the
+ * parameters that suggestions have. For a file, `rows` is its copy,
  * which is taken over on success; else it is NULL. */
 struct params *params_parse(const json_t *obj, const char *at, struct rows *rows, struct error *err);
 /* Finds the file that the object names, which must be absolute and have a known suffix. Returns 1 and *path (borrowed),
@@ -29,19 +31,28 @@ int64_t params_count(const struct params *p);
 size_t params_size(const struct params *p);
 const char *params_name(const struct params *p, size_t i);
 /* Return how many bytes the value of a parameter can have in a command, and all parameters of a member together as
- * JSON; 0 for a file that was not read just now. */
+ * JSON; 0 for rows that were not read just now. */
 size_t params_longest(const struct params *p, size_t i);
 size_t params_longest_json(const struct params *p);
-/* The source of the parameters. */
-bool params_from_file(const struct params *p);
+/* The source of the parameters: rows, of a file or suggested, each of which is only known when it is read; suggestions;
+ * a method that draws them. */
+bool params_are_rows(const struct params *p);
+bool params_are_open(const struct params *p);
 bool params_are_drawn(const struct params *p);
 /* A parameter of a grid has so many values; the k-th of them is returned as a new reference. */
 size_t params_choices(const struct params *p, size_t i);
 json_t *params_choice(const struct params *p, size_t i, size_t k);
 /* Returns whether the parameter is a number for every member, so that a training can learn from it. */
 bool params_is_numeric(const struct params *p, size_t i);
+/* Returns the parameters of a member of an open ensemble, or of its follow-ups, as a new object; NULL, and logs it, where
+ * they cannot be read. */
+typedef json_t *params_give(void *arg, int64_t root, int64_t index);
+/* Says where the parameters of such members are read. */
+void params_ask(struct params *p, params_give *give, void *arg, int64_t root);
+/* Checks the parameters of a suggestion, an object at `at`: each of those that the spec names, and no other. */
+int params_check(const struct params *p, const json_t *values, const char *at, struct error *err);
 /* Returns the parameters of member `index` as a new JSON object, in the order of the spec. Returns NULL, and logs it,
- * only if they are from a file whose copy cannot be read. */
+ * only if they are rows that cannot be read. */
 json_t *params_at(const struct params *p, int64_t index);
 /* Returns one parameter of a member, a new reference. */
 json_t *params_one(const struct params *p, size_t i, int64_t index);

@@ -255,6 +255,9 @@ static int compare_parameters(const struct spec *spec, const struct spec *refere
 {
     char place[256];
 
+    if (params_are_open(spec->params) || params_are_open(reference->params))
+        return error_at(err, "spec_unsupported", "/rules",
+                        "rules compare the parameters of all members, and those of an open ensemble are not known yet");
     if (params_count(spec->params) > COMPARED_MAX || params_count(reference->params) > COMPARED_MAX)
         return error_at(err, "rules_broken", "/members/parameters",
                         "rules compare the parameters of at most %d members", COMPARED_MAX);

@@ -56,7 +56,9 @@ static int parse_members(struct spec *spec, const json_t *members, struct rows *
 /* Reads "max_same_failures"; null turns it off, as 0 does. */
 static int parse_same_failures(struct spec *spec, struct error *err)
 {
-    spec->same_failures = params_count(spec->params) >= SPEC_SAME_FAILURES_FROM ? SPEC_SAME_FAILURES : 0;
+    bool many = params_are_open(spec->params) || params_count(spec->params) >= SPEC_SAME_FAILURES_FROM;
+
+    spec->same_failures = many ? SPEC_SAME_FAILURES : 0;
     if (json_is_null(json_object_get(spec->json, "max_same_failures")))
         spec->same_failures = 0;
     return jsonx_int(spec->json, "", "max_same_failures", JSONX_OPTIONAL, 0, SPEC_SAME_FAILURES_MAX,
@@ -97,7 +99,7 @@ static int parse(struct spec *spec, struct rows *rows, struct error *err)
         jsonx_object(spec->json, "", "members", JSONX_REQUIRED, &members, err) < 0 ||
         parse_members(spec, members, rows, err) < 0 || spec_parse_rules(spec, err) < 0)
         return -1;
-    spec->width = params_count(spec->params) < 100 ? params_count(spec->params) : 100;
+    spec->width = params_are_open(spec->params) || params_count(spec->params) > 100 ? 100 : params_count(spec->params);
     if (jsonx_int(spec->json, "", "width", JSONX_OPTIONAL, 1, SPEC_WIDTH_MAX, &spec->width, err) < 0 ||
         jsonx_int(spec->json, "", "max_failures", JSONX_OPTIONAL, 1, INT64_MAX, &spec->max_failures, err) < 0 ||
         parse_same_failures(spec, err) < 0 ||
@@ -112,6 +114,10 @@ static int parse(struct spec *spec, struct rows *rows, struct error *err)
     if (spec->members.needs == NULL && spec->pack > 1 && spec->members.resources.nodes > 1 && spec_starts_copies(&spec->members))
         return error_at(err, "spec_impossible_value", "/pack",
                         "members whose \"copies\" are on several nodes cannot share a job: each needs all of its nodes' CPUs");
+    if (training != NULL && params_are_open(spec->params))
+        return error_at(err, "spec_unsupported", "/members/parameters/open",
+                        "members that are suggested while the ensemble runs cannot stream into a training, which must know how "
+                        "many members there are");
     if (parse_start(spec, training != NULL, err) < 0 ||
         (allocation != NULL && spec_parse_allocation(spec, allocation, err) < 0) ||
         (training != NULL && spec_parse_training(spec, (json_t *)training, err) < 0) ||

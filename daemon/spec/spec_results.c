@@ -172,7 +172,10 @@ int spec_check_results(const struct spec *spec, struct error *err)
     char **paths;
     int rc;
 
-    if (spec->results == NULL || (n > COMPARED_MAX && has_index(spec->results)))
+    if (spec->results != NULL && params_are_open(spec->params) && !has_index(spec->results))
+        return error_at(err, "spec_impossible_value", AT,
+                        "members that are suggested may be alike: the path must name {index}");
+    if (spec->results == NULL || params_are_open(spec->params) || (n > COMPARED_MAX && has_index(spec->results)))
         return 0;
     if (n > COMPARED_MAX)
         return error_at(err, "spec_impossible_value", AT,

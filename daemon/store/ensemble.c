@@ -8,6 +8,7 @@
 #define COUNT_MAX INT64_C(1000000000000000) /* far more members than an ensemble can have */
 
 static const char *const names[] = {"running", "paused", "complete", "cancelled", "failed"};
+static const char *const intakes[] = {[INTAKE_OPEN] = "open", [INTAKE_CLOSED] = "closed"};
 
 #define COLUMNS STORE_ENSEMBLE_COLUMNS
 
@@ -37,6 +38,8 @@ void store_ensemble_read(sqlite3_stmt *stmt, struct ensemble_row *row)
     row->parent = sqlite3_column_int64(stmt, 12);
     store_text(stmt, 13, row->paused_by, sizeof row->paused_by);
     row->paused_ms = sqlite3_column_int64(stmt, 14);
+    store_text(stmt, 15, state, sizeof state);
+    row->intake = state[0] == '\0' ? INTAKE_NONE : strcmp(state, intakes[INTAKE_OPEN]) == 0 ? INTAKE_OPEN : INTAKE_CLOSED;
 }
 
 int store_ensemble_insert(struct store *store, struct ensemble_row *row, const char *spec, struct error *err)
@@ -44,9 +47,9 @@ int store_ensemble_insert(struct store *store, struct ensemble_row *row, const c
     if (store_exec(
             store, err,
             "INSERT INTO ensemble (name, state, adapter, spec, stream_key, count, width, next_index, created, root, "
-            "parent) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)",
-            "tttttiiiimm", row->name, names[row->state], row->adapter, spec, row->stream_key, row->count, row->width,
-            row->next_index, row->created_ms, row->root, row->parent) < 0)
+            "parent, intake) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)",
+            "tttttiiiimmt", row->name, names[row->state], row->adapter, spec, row->stream_key, row->count, row->width,
+            row->next_index, row->created_ms, row->root, row->parent, intakes[row->intake]) < 0)
         return -1;
     row->id = store_last_id(store);
     return 0;
@@ -56,9 +59,10 @@ int store_ensemble_update(struct store *store, const struct ensemble_row *row, s
 {
     return store_exec(store, err,
                       "UPDATE ensemble SET state = ?2, reason = ?3, width = ?4, next_index = ?5, ended = ?6, "
-                      "paused_by = ?7, paused = ?8 WHERE id = ?1",
-                      "ittiimtm", row->id, names[row->state], row->reason[0] ? row->reason : NULL, row->width,
-                      row->next_index, row->ended_ms, row->paused_by[0] ? row->paused_by : NULL, row->paused_ms);
+                      "paused_by = ?7, paused = ?8, intake = ?9 WHERE id = ?1",
+                      "ittiimtmt", row->id, names[row->state], row->reason[0] ? row->reason : NULL, row->width,
+                      row->next_index, row->ended_ms, row->paused_by[0] ? row->paused_by : NULL, row->paused_ms,
+                      intakes[row->intake]);
 }
 
 int store_ensemble_get(struct store *store, int64_t id, struct ensemble_row *row, struct error *err)

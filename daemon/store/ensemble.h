@@ -13,6 +13,13 @@ enum ensemble_state {
     ENSEMBLE_STATE_COUNT
 };
 
+/* Whether members may be suggested while it runs. */
+enum ensemble_intake {
+    INTAKE_NONE, /* the spec has all of its members */
+    INTAKE_OPEN,
+    INTAKE_CLOSED, /* they were, and no more come */
+};
+
 struct ensemble_row {
     int64_t id;
     char name[256];
@@ -20,6 +27,7 @@ struct ensemble_row {
     char reason[512]; /* "" for none */
     char adapter[64];
     char stream_key[17];
+    enum ensemble_intake intake;
     int64_t count, width, next_index;
     int64_t root, parent; /* the first ensemble of the family and the one before this; 0 if it is no follow-up */
     int64_t created_ms, ended_ms; /* ended_ms is 0 until it has ended */
