@@ -58,6 +58,9 @@ int cmd_resubmit(struct cli *cli, int argc, char **argv);
 int cmd_follow_up(struct cli *cli, int argc, char **argv);
 int cmd_adapters(struct cli *cli, int argc, char **argv);
 int cmd_jobs(struct cli *cli, int argc, char **argv);
+int cmd_suggest(struct cli *cli, int argc, char **argv);
+int cmd_results(struct cli *cli, int argc, char **argv);
+int cmd_close(struct cli *cli, int argc, char **argv);
 int cmd_cancel(struct cli *cli, int argc, char **argv);
 
 /* Parses the line of a command by `argp` with --url and --json added, then makes the client. Wrong usage does not

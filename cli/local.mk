@@ -9,6 +9,7 @@ libcli_la_SOURCES = \
 	cli/cmd_backup.c \
 	cli/cmd_cancel.c \
 	cli/cmd_checkpoints.c \
+	cli/cmd_close.c \
 	cli/cmd_dashboard.c \
 	cli/cmd_events.c \
 	cli/cmd_follow_up.c \
@@ -20,11 +21,13 @@ libcli_la_SOURCES = \
 	cli/cmd_report.c \
 	cli/cmd_resize.c \
 	cli/cmd_resubmit.c \
+	cli/cmd_results.c \
 	cli/cmd_resume.c \
 	cli/cmd_hosts.c \
 	cli/cmd_spec.c \
 	cli/cmd_status.c \
 	cli/cmd_submit.c \
+	cli/cmd_suggest.c \
 	cli/cmd_token.c \
 	cli/cmd_top.c \
 	cli/cmd_wait.c \

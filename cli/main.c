@@ -38,6 +38,9 @@ static const struct command commands[] = {
     {"resubmit", "ID[.INDEX]|ID.training", "let members that did not succeed go again, or a training go on", cmd_resubmit},
     {"follow-up", "ID|--all [--state STATE] [--walltime DURATION]", "let unfinished members go on in a new ensemble",
      cmd_follow_up},
+    {"suggest", "ID NAME=VALUE...|--file FILE", "more members for an ensemble that takes suggestions while it runs", cmd_suggest},
+    {"results", "ID [--after NUMBER] [--follow]", "how those members have ended, in the order in which they did", cmd_results},
+    {"close", "ID", "no more are suggested: the ensemble ends when its members have", cmd_close},
     {"cancel", "ID[.INDEX]", "end an ensemble and all its jobs, or one member", cmd_cancel},
     {0},
 };

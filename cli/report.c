@@ -160,7 +160,8 @@ void report_status(const json_t *ensemble, FILE *to)
 
     print_head(ensemble, to);
     fprintf(to, "submitted  %s\n", render_age(text, get_string(ensemble, "created")));
-    fprintf(to, "members    %lld:", (long long)get_int(ensemble, "count"));
+    fprintf(to, "members    %lld%s:", (long long)get_int(ensemble, "count"),
+            json_is_true(json_object_get(ensemble, "open")) ? " so far" : "");
     print_states(json_object_get(ensemble, "members"), to);
     if (get_int(ensemble, "diverged") > 0)
         fprintf(to, "diverged   %lld\n", (long long)get_int(ensemble, "diverged"));

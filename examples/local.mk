@@ -2,3 +2,4 @@ include examples/heat/local.mk
 include examples/rnn/local.mk
 include examples/solver/local.mk
 include examples/sweep/local.mk
+include examples/suggest/local.mk

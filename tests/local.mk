@@ -42,7 +42,7 @@ TESTS += $(long_tests)
 
 # tests/bench/run runs the benchmarks, one file each.
 EXTRA_DIST += tests/bench/api.sh tests/bench/dashboard.sh tests/bench/dashboard_bench.py tests/bench/dispatch.sh tests/bench/engine.sh tests/bench/inodes.sh tests/bench/lib.sh tests/bench/million.sh tests/bench/pilot.sh \
-	tests/bench/run tests/bench/slurm.sh
+	tests/bench/run tests/bench/slurm.sh tests/bench/suggest.sh tests/bench/suggest_bench.py
 
 # The daemon as a whole.
 e2e_tests = \
@@ -91,6 +91,8 @@ e2e_tests = \
 	tests/t/0779-why.t \
 	tests/t/0780-parameter-files.t \
 	tests/t/0781-member-metrics.t \
+	tests/t/0782-suggestions.t \
+	tests/t/0783-suggestions-killed.t \
 	tests/t/0785-follow-ups.t \
 	tests/t/0786-families.t \
 	tests/t/0790-backup.t \
@@ -126,7 +128,7 @@ tests_t_ask_SOURCES = tests/t/ask.c
 tests_t_ask_CFLAGS = $(tests_t_killer_la_CFLAGS)
 tests_t_ask_LDFLAGS =
 EXTRA_DIST += tests/stall.py tests/t/chaos.sh tests/t/distributed-rank.py tests/t/cut.py tests/t/ranks-train.py tests/t/goes-on-rank.py tests/t/ddp-rank.py tests/t/survive-rank.py tests/t/canned.py tests/t/canned.sh tests/t/terminal.py tests/t/pty_session.py
-EXTRA_DIST += tests/t/damage.py tests/t/durable.py tests/t/kills.sh tests/t/kills.py tests/t/kills_books.py tests/t/kills_clients.py
+EXTRA_DIST += tests/t/damage.py tests/t/durable.py tests/t/kills.sh tests/t/kills.py tests/t/kills_at.py tests/t/kills_books.py tests/t/kills_clients.py
 # The fuzzers have a makefile of their own: they are built by clang, from the same sources.
 dist_check_SCRIPTS += tests/fuzz/run
 EXTRA_DIST += tests/fuzz/fuzz.h tests/fuzz/fuzz.mk tests/fuzz/http.dict tests/fuzz/spec.dict tests/fuzz/corpus \
@@ -144,7 +146,7 @@ clean-fuzz:
 if HAVE_CMOCKA
 check_LTLIBRARIES += tests/sim/libsim.la
 tests_sim_libsim_la_SOURCES = tests/sim/checkpoints.c tests/sim/cluster.c tests/sim/cluster.h tests/sim/disk.c \
-	tests/sim/family.c tests/sim/flights.c tests/sim/inbox.c tests/sim/memory.c tests/sim/memory.h tests/sim/pilots.c \
+	tests/sim/family.c tests/sim/flights.c tests/sim/generator.c tests/sim/generator.h tests/sim/inbox.c tests/sim/memory.c tests/sim/memory.h tests/sim/pilots.c \
 	tests/sim/pilots.h tests/sim/places.c tests/sim/ranks.c tests/sim/refusals.c tests/sim/runners.c tests/sim/scheduler.c tests/sim/sim.c tests/sim/sim.h \
 	tests/sim/watch.c tests/sim/watch_elastic.c tests/sim/watch_hosts.c tests/sim/watch_late.c tests/sim/watch_pilots.c \
 	tests/sim/watch_trainings.c

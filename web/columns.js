@@ -9,7 +9,7 @@ const SHOWN = 2; // metrics, where nobody has chosen any
 
 const OPEN = ['pending', 'submitted', 'running'];
 
-export const share = ({members, count}) => 1 - OPEN.reduce((sum, state) => sum + members[state], 0) / Math.max(1, count);
+export const share = ({members, count}) => (count === 0 ? 0 : 1 - OPEN.reduce((sum, state) => sum + members[state], 0) / count);
 
 const progress = ensemble => [
   h('span', {class: 'share'}, format.share(share(ensemble))),

@@ -72,6 +72,7 @@ function underWay(ensemble, act) {
     ensemble.state === 'running'
       ? h('button', {'data-key': 'pause', title: 'Start no more members; what runs goes on', onclick: post('pause')}, 'Pause')
       : h('button', {'data-key': 'resume', class: 'primary', title: 'Start members again', onclick: post('resume')}, 'Resume'),
+    ensemble.open && h('button', {'data-key': 'close', title: 'No more members are suggested: it ends when those that it has have ended', onclick: post('close')}, 'Close'),
     widthForm(ensemble, act),
     h('button', {'data-key': 'cancel', class: 'danger', onclick: () => cancel(ensemble, act)}, 'Cancel…')];
 }

@@ -52,15 +52,23 @@ export class Copy {
     }
   }
 
+  // Members of an open ensemble become more.
+  grow(n) {
+    const longer = new Uint8Array(n).fill(NO_MEMBER);
+    longer.set(this.states);
+    this.states = longer;
+  }
+
   take(members) {
-    const changed = [];
+    const changed = [], before = this.states.length, n = Object.keys(members).reduce((most, key) => Math.max(most, Number(key) + 1), before);
+    if (n > before) this.grow(n);
     for (const [key, name] of Object.entries(members)) {
       const index = Number(key), code = CODES.get(name);
       if (this.states[index] === code) continue;
       this.states[index] = code;
       changed.push(index);
     }
-    if (changed.length > 0) this.changed(changed);
+    if (changed.length > 0) this.changed(n > before ? null : changed);
   }
 }
 

@@ -42,6 +42,7 @@ function summary(ensemble) {
     ['submitted', timed(ensemble.created, format.age(ensemble.created))],
     ['ended', timed(ensemble.ended, ensemble.ended && format.age(ensemble.ended))],
     ['took', ensemble.ended && format.between(ensemble.created, ensemble.ended)],
+    ['suggestions', ensemble.open ? 'it takes more members, until it is closed' : null],
     ['width', format.count(ensemble.width)],
     ['batch system', foreign(ensemble.adapter)],
     ['allocations', allocation && `${format.count(allocation.running)} running, ${format.count(allocation.asked)} asked for, of ${format.count(allocation.count)}`],

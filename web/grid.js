@@ -56,6 +56,10 @@ export class Grid {
   set(wish) {
     this.wish = wish;
     if (wish.states === null) return;
+    if (wish.states.length === 0) {
+      tell(this.status, 'No member yet.');
+      return;
+    }
     this.recolour();
     this.tints.set(wish.states, wish.chosen, this.palette, wish.isMixed);
     if (this.layout?.n !== wish.states.length) this.resize();
@@ -69,7 +73,7 @@ export class Grid {
 
   resize() {
     const width = this.canvas.parentElement.clientWidth, states = this.wish?.states;
-    if (!states || width === 0) return;
+    if (!states || states.length === 0 || width === 0) return;
     const tallest = Math.max(200, Math.min(HEIGHT, width * 0.8, innerHeight * 0.6)), ratio = devicePixelRatio;
     if (this.layout?.n === states.length && this.laidOutFor === `${width} ${tallest} ${ratio}`) return;
     this.laidOutFor = `${width} ${tallest} ${ratio}`;

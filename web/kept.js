@@ -32,10 +32,10 @@ class Kept {
 
   // Asks for what is new; redraw() once it is there. Whoever cannot be told now is told by the next look.
   async look(filter, redraw) {
-    const search = searchOf(filter), hadNone = this.copy.states === null;
+    const search = searchOf(filter), before = this.copy.states?.length;
     this.wanted = search;
     await this.copy.catchUp();
-    if (hadNone) redraw();
+    if (this.copy.states.length !== before) redraw();
     if (search !== '' && this.isOld(search, filter) && (await this.search(search))) redraw();
     await this.plot(filter, redraw);
   }
@@ -43,7 +43,12 @@ class Kept {
   // A sample of all members is drawn once, and one of those that a filter leaves beside it; they are asked for again as they change.
   async plot(filter, redraw) {
     const chosen = this.chosen(filter), asked = queryOf(filter).toString();
-    this.choice ??= await choose(this.copy.states, () => true);
+    if (this.choice === null || this.choiceOf !== this.copy.states.length) { // an open ensemble gets more of them
+      this.choiceOf = this.copy.states.length;
+      this.choice = await choose(this.copy.states, () => true);
+      this.furtherFor = undefined;
+      this.sample.version++;
+    }
     if (!chosen.isWhole) return;
     if (asked !== this.furtherFor) {
       this.furtherFor = asked;
@@ -73,7 +78,7 @@ class Kept {
 
   // Parameters stay what they are; where and why members failed does not.
   isOld(search, {host, cause}) {
-    return search !== this.foundFor || ((host !== null || cause !== null) && this.foundAt !== this.copy.event);
+    return search !== this.foundFor || this.found.length !== this.copy.states.length || ((host !== null || cause !== null) && this.foundAt !== this.copy.event);
   }
 
   // False where something else is looked for meanwhile.

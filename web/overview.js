@@ -25,7 +25,7 @@ function card(ensemble, {sort, isTroubled}) {
     isTroubled && h('p', {'data-key': 'trouble'}, sentence(ensemble.trouble)),
     bar(ensemble.members, ensemble.count),
     h('p', {class: 'quiet card-foot'},
-      h('span', null, inWords(ensemble.members)),
+      h('span', null, inWords(ensemble.members) || 'no member yet'),
       pace(ensemble),
       sort?.includes(':') && h('span', null, foreign(sort.slice(sort.indexOf(':') + 1)), ` ${sort.slice(0, sort.indexOf(':'))} ${inShort(valueOf(ensemble, sort))}`),
       h('span', {title: format.moment(ensemble.created)}, `submitted ${format.age(ensemble.created)}`)));

@@ -28,5 +28,5 @@ export function bar(members, total) {
     x += width;
     return svg('rect', {class: `s-${state}`, x: `${x - width}%`, width: `${width}%`, height: '100%'});
   });
-  return svg('svg', {class: 'bar', role: 'img', 'aria-label': inWords(members)}, rects);
+  return svg('svg', {class: 'bar', role: 'img', 'aria-label': inWords(members) || 'no member yet'}, rects);
 }

@@ -195,7 +195,8 @@ int engine_suggest(struct engine *engine, int64_t id, struct engine_suggestion *
     json_decref(in.named);
     free(in.texts);
     free(in.fresh);
-    engine_settle(engine);
+    if (rc == 0)
+        engine_settle(engine);
     return rc;
 }
 

@@ -23,6 +23,11 @@ bool spec_is_elastic(uint64_t seed)
     return seed % 5 == 2 || getenv("SIM_ELASTIC") != NULL;
 }
 
+bool spec_is_open(uint64_t seed)
+{
+    return seed % 7 == 5 || getenv("SIM_OPEN") != NULL;
+}
+
 static void set_seconds(json_t *object, const char *key, int64_t seconds)
 {
     json_object_set_new(object, key, json_sprintf("%llds", (long long)seconds));
@@ -138,5 +143,7 @@ json_t *spec_random(struct sim *sim, uint64_t seed)
         json_object_set_new(spec, "start", json_string("members-first"));
     if (spec_has_pilots(seed) && sim_chance(sim, 750))
         add_allocation(sim, spec, spec_is_calm(seed));
+    if (spec_is_open(seed) && json_object_get(spec, "training") == NULL)
+        json_object_set_new(json_object_get(spec, "members"), "parameters", json_pack("{s:[s]}", "open", "p"));
     return spec;
 }

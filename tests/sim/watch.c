@@ -85,6 +85,10 @@ void watch_store(struct sim *sim)
         "BEGIN SELECT violate('an attempt was made above the width'); END;"
         "CREATE TEMP TRIGGER dispatched_paused AFTER INSERT ON main.job WHEN (SELECT state FROM main.ensemble WHERE id "
         "= NEW.ensemble) <> 'running' BEGIN SELECT violate('a job was made for an ensemble that is not running'); END;"
+        "CREATE TEMP TRIGGER out_of_order AFTER INSERT ON main.attempt WHEN (SELECT intake FROM main.ensemble WHERE id = "
+        "NEW.ensemble) IS NOT NULL AND EXISTS (SELECT 1 FROM main.member m, main.member n WHERE n.ensemble = NEW.ensemble "
+        "AND n.idx = NEW.idx AND m.ensemble = NEW.ensemble AND m.state = 'pending' AND (m.not_before, m.idx) < "
+        "(n.not_before, n.idx)) BEGIN SELECT violate('a member was started before one of a higher priority'); END;"
         "CREATE TEMP TRIGGER changed_twice AFTER UPDATE OF outcome ON main.attempt WHEN OLD.outcome IS NOT NULL BEGIN "
         "SELECT violate('the outcome of an attempt was changed'); END;";
     sqlite3 *db = sim_store(sim)->db;
@@ -211,7 +215,14 @@ void watch_end(struct sim *sim)
           "AND NOT EXISTS (SELECT 1 FROM training t WHERE t.ensemble = e.id AND t.early)");
     SIM_HOLDS(sim, "complete ensembles of which every member failed",
           "SELECT count(*) FROM ensemble e JOIN tally t ON t.ensemble = e.id AND t.state = 'failed' WHERE e.state = "
-          "'complete' AND t.n = e.count");
+          "'complete' AND t.n = e.count AND e.count > 0");
+    SIM_HOLDS(sim, "suggestions that are not members, or the other way round",
+          "SELECT count(*) FROM ensemble e WHERE e.intake IS NOT NULL AND e.root IS NULL AND (SELECT count(*) FROM "
+          "suggestion s WHERE s.ensemble = e.id) <> e.count");
+    SIM_HOLDS(sim, "members that were suggested, and are not once among the results",
+          "SELECT count(*) FROM member m JOIN ensemble e ON e.id = m.ensemble WHERE e.intake IS NOT NULL AND m.heir IS "
+          "NULL AND (SELECT count(*) FROM result r WHERE r.root = coalesce(e.root, e.id) AND r.idx = m.idx AND "
+          "r.ensemble = m.ensemble) <> 1");
     SIM_HOLDS(sim, "ensembles that nobody cancelled, and that have failed without a reason",
           "SELECT count(*) FROM ensemble WHERE (state = 'failed') <> (state IN ('failed', 'cancelled') AND reason IS "
           "NOT NULL)");

@@ -29,6 +29,9 @@ wait_ensemble "$over" 60 || bail "it does not end"
 jq 'del(.training) | .members.command = ["sleep", "10000"]' "$T/spec.json" >"$T/open.json"
 open=$(submit "$T/open.json")
 jq '.training |= (.command = ["sleep", "10000"] | .checkpoint = {every: "1h"})' "$T/spec.json" >"$T/trains.json"
+# and one that takes suggestions
+jq '.members.parameters = {open: ["x"]} | del(.training)' "$T/spec.json" >"$T/asks.json"
+asks=$(submit "$T/asks.json")
 trains=$(api GET "/v1/ensembles/$(submit "$T/trains.json")" | jq .training.id)
 
 cat >"$T/check.py" <<'X'
@@ -36,7 +39,7 @@ cat >"$T/check.py" <<'X'
 # document says of its status and content type.
 import json, re, subprocess, sys
 import jsonschema
-socket, ensemble, spec, training, open_ensemble, over, open_training = sys.argv[1:8]
+socket, ensemble, spec, training, open_ensemble, over, open_training, asks = sys.argv[1:9]
 
 def call(method, path, body=None, head=[]):
     if body is not None:
@@ -106,7 +109,8 @@ for path, item in doc["paths"].items():
         again = path == "/v1/trainings/{id}/resubmit" # of one that is over, and of which the first call is not the last
         changes = not again and (method == "PATCH" or path.rsplit("/", 1)[1] in ("pause", "resume", "resubmit"))
         there = path.replace("{file}", "app.js").replace("{id}", (open_training if changes else training)
-                             if "/trainings/" in path else open_ensemble if changes else over if path.endswith("/follow-up") else ensemble)
+                             if "/trainings/" in path else open_ensemble if changes else over if path.endswith("/follow-up") else
+                             asks if path.rsplit("/", 1)[1] in ("suggestions", "results", "close") else ensemble)
         for index in ("0", "1", "2"):
             at = there.replace("{index}", index).replace("{file}", "app.js")
             status, kind, data = call(*prepared(method, at, body))
@@ -124,7 +128,7 @@ for path, item in doc["paths"].items():
             check(operation, f"{method} {there}?x=1", *call(method, there.replace("{index}", "0") + "?x=1"))
 print("checked", done, "wrong", bad)
 X
-is "$("$checker" "$T/check.py" "$SOCKET" "$id" "$T/spec.json" "$training" "$open" "$over" "$trains" | tee "$T/result" | tail -n 1 |
+is "$("$checker" "$T/check.py" "$SOCKET" "$id" "$T/spec.json" "$training" "$open" "$over" "$trains" "$asks" | tee "$T/result" | tail -n 1 |
 	sed 's/[0-9]* wrong/N wrong/')" "checked N wrong 0" "every call of the document answers as it says"
 diag "$(head -n 20 "$T/result")"
 

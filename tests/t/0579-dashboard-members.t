@@ -8,7 +8,7 @@ TEST_LIMIT=300
 . "$srcdir/tests/t/dashboard.sh"
 echo '{"adapters": {"local": {"slots": 10}}}' >config.json
 start_daemon --config config.json
-# 1: under way until the file go is there; 2: over, some have failed, and a parameter's name and values are hostile; 3: a million that wait
+# 1: under way until the file go is there; 2: over, some have failed, and a parameter's name and values are hostile; 3: a million that wait; 4: open, without a member
 jq -n --arg go "$T/go" '{name: "ten", width: 2, max_same_failures: 0, members: {command: ["sh", "-c", "test {i} -lt 4 || until test -e \($go); do sleep 0.1; done; test {i} != 3"],
 	parameters: {grid: {i: [range(10)]}}, retries: 0}}' >spec.json
 submit spec.json >/dev/null
@@ -29,6 +29,8 @@ jq -n --arg many "$T/many" --arg hostile $'</td><script>alert(4)</script> \u202e
 submit spec.json >/dev/null
 wait_ensemble 2 100
 jq -n '{name: "million", width: 1, members: {command: ["sleep", "10000"], parameters: {method: "halton", count: 1000000, seed: 1, space: {alpha: [0, 1], beta: [-1, 1]}}}}' >spec.json
+submit spec.json >/dev/null
+jq -n '{name: "open", width: 1, members: {command: ["true"], parameters: {open: ["x"]}}}' >spec.json
 submit spec.json >/dev/null
 # shellcheck disable=SC2016 # for wait_for
 wait_for 60 '[ "$(api GET /v1/ensembles/1 | jq -c "[.members.running, .members.failed]")" = "[2,1]" ]' || bail "nothing runs"

@@ -14,7 +14,7 @@ knows() {
 
 # --- what needs no daemon
 is "$(offers '')" "$(stretto --help | sed -n 's/^  \([a-z-]*\) .*/\1/p' | xargs)" "every command"
-is "$(offers res)" "resume resize resubmit" "what begins like it"
+is "$(offers res)" "resume resize resubmit results" "what begins like it"
 for command in $(offers ''); do
 	is "$(stretto __complete "$command" -- | cut -f 1 | sort | xargs)" \
 		"$(stretto "$command" --help | grep -o -E -- '^ .*--[a-z]+=?' | grep -o -E -- '--[a-z-]+=?' |

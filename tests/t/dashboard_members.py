@@ -1,11 +1,11 @@
 # dashboard_members.py SOCKET CHROMIUM DIR: the grid of members, what is chosen in it, and plots of their parameters, in a real browser, held against
 # what the API and the command say.
 #
-# The daemon has ensembles 1 ("ten", of which members run until DIR/go is there), 2 ("many", over, of hostile parameters) and 3 ("million", nearly
-# all of them pending).
+# The daemon has ensembles 1 ("ten", of which members run until DIR/go is there), 2 ("many", over, of hostile parameters), 3 ("million", nearly
+# all of them pending) and 4 ("open", without a member).
 import json, os, subprocess, urllib.parse
 import chromium
-from dashboard_tools import api, browser, click, equal, fits, folder, get, heading, js, link, path, quiet, run, tell, until
+from dashboard_tools import api, browser, click, equal, fits, folder, get, heading, js, link, path, quiet, run, settled, tell, until
 
 NAMES = ["pending", "submitted", "running", "succeeded", "failed", "unfinished", "cancelled"]
 ROWS = "[...document.querySelectorAll('.members tbody tr')].map(r => Number(r.dataset.key))"
@@ -96,6 +96,21 @@ def ten():
     tell(until("/^Member 1[.]\\d$/.test(document.querySelector('h1').innerText) && document.querySelector('h1').innerText"), "a click opens the member")
     js("history.back()")
     heading("ten #1")
+
+
+def grows():
+    js("location.hash = '#/ensembles/4'")
+    heading("open #4")
+    until("document.querySelector('.grid-status')?.innerText === 'No member yet.'")
+    tell(js("document.querySelector('.notice').innerText").startswith("It waits for suggestions"), "an open ensemble says what it waits for")
+    fits("grid-open")
+    for first in 0, 3:
+        api("POST", "/v1/ensembles/4/suggestions", {"suggestions": [{"parameters": {"x": first + i}} for i in range(3)]})
+        until(f"{GRID}.layout?.n === {first + 3}")
+        agree(4, lambda i, state: True, f"members are in the grid as they are suggested: {first + 3}")
+    click("[data-key=close]")
+    until("document.querySelector('.pill').innerText.endsWith('complete')")
+    tell(settled(4), "and it is closed by a button")
 
 
 def command_says(indices, name):
@@ -419,4 +434,4 @@ def the_end():
 
 
 port = chromium.forward(path)
-run(log_in, ten, choose, hostile, typed, table, sorted_table, reported, plots, million, cheaply, the_end)
+run(log_in, ten, choose, hostile, typed, table, sorted_table, reported, plots, grows, million, cheaply, the_end)

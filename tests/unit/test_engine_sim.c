@@ -4,13 +4,14 @@
  *
  * SIM_SEEDS=N runs other than 2,000 schedules (500 under a sanitizer), from SIM_FIRST on, in SIM_PROCS processes;
  * SIM_CROSSED=1 all of them with trainings that run elsewhere, SIM_PILOTS=1 all of them with members in allocations,
- * SIM_ELASTIC=1 all of them with trainings that are elastic; SIM_SEED=S one
+ * SIM_ELASTIC=1 all of them with trainings that are elastic, SIM_OPEN=1 all of them with members that are suggested; SIM_SEED=S one
  * again, SIM_LOG=1 with the daemon's log. */
 #include <config.h>
 
 #include "common/files.h"
 #include "common/log.h"
 #include "daemon/store/training_checkpoint.h"
+#include "tests/sim/generator.h"
 #include "tests/sim/memory.h"
 #include "tests/sim/sim.h"
 #include "tests/sim/specs.h"
@@ -413,7 +414,7 @@ static void run_afterwards(struct sim *sim, int crash)
     }
 }
 
-static void run_schedule(struct sim *sim, uint64_t seed)
+static void run_schedule(struct sim *sim, uint64_t seed, struct generator *generator)
 {
     struct accepted accepted[ACCEPTED_MAX] = {0};
     size_t n = 0, submitted = 0, submissions = (spec_is_crossed(seed) ? 3 : 1) + sim_random(sim, 4), verbs = sim_random(sim, VERBS_MAX);
@@ -436,6 +437,8 @@ static void run_schedule(struct sim *sim, uint64_t seed)
             sim_violate(sim, "no end after %d steps", step);
         if (sim_engine(sim) != NULL && submitted < submissions && sim_chance(sim, 50))
             submitted += submit(sim, seed, accepted, &n);
+        if (spec_is_open(seed) && sim_chance(sim, 60))
+            generator_act(generator);
         if (sim_engine(sim) != NULL && n > 0 && verbs > 0 && sim_chance(sim, 15)) {
             if (sim_chance(sim, 250))
                 follow_up(sim, accepted, &n);
@@ -456,7 +459,8 @@ static void run_schedule(struct sim *sim, uint64_t seed)
             if (crash > 0 && sim_chance(sim, 300))
                 run_afterwards(sim, crash);
             break;
-        } else if (!sim_step(sim) && submitted == submissions && verbs == 0 && !sim_is_over(sim)) {
+        } else if (!sim_step(sim) && submitted == submissions && verbs == 0 && !sim_is_over(sim) &&
+                   !(spec_is_open(seed) && generator_act(generator))) {
             resume_all(sim, accepted, n); /* it may have been waiting for that alone */
             if (sim_engine(sim) != NULL && !sim_step(sim) && !sim_is_over(sim) && !has_paused(sim))
                 sim_violate(sim, "nothing will happen any more, and it is not over");
@@ -476,6 +480,7 @@ static void run_schedule(struct sim *sim, uint64_t seed)
             watch_calm(sim);
         check_accepted(sim, accepted, n);
         check_resubmitted(sim, accepted, n);
+        generator_check(generator);
     }
 }
 
@@ -504,6 +509,7 @@ static void copy_template(void)
 static int one_seed(uint64_t seed)
 {
     struct sim_faults faults = random_faults(seed);
+    struct generator *generator;
     struct sim *sim;
     char command[400];
     bool violated;
@@ -514,7 +520,9 @@ static int one_seed(uint64_t seed)
         abort();
     copy_template();
     sim = sim_create(seed, &faults, dir);
-    run_schedule(sim, seed);
+    generator = generator_create(sim);
+    run_schedule(sim, seed, generator);
+    generator_destroy(generator);
     violated = sim_violation(sim) != NULL;
     if (violated)
         fprintf(stderr, "SIM_SEED=%llu: %s\n", (unsigned long long)seed, sim_violation(sim));

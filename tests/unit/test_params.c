@@ -227,6 +227,71 @@ static void templates(void **state)
     json_decref(values);
 }
 
+static json_t *give(void *arg, int64_t root, int64_t index)
+{
+    *(int *)arg += 1;
+    return index < 2 ? json_pack("{s:I, s:I}", "y", (json_int_t)(10 * root), "x", (json_int_t)index) : NULL;
+}
+
+/* The parameters of members that are suggested are asked for, each time anew. */
+static void suggestions_are_asked_for(void **state)
+{
+    json_t *json, *row;
+    struct params *p = parse("{\"open\": [\"x\", \"y\"], \"seed\": 5}", &json);
+    int asked = 0;
+
+    assert_true(params_are_open(p) && params_are_rows(p) && !params_are_drawn(p));
+    assert_false(params_is_numeric(p, 0));
+    assert_int_equal(params_size(p), 2);
+    assert_int_equal(params_count(p), 0);
+    assert_string_equal(params_name(p, 1), "y");
+    assert_null(params_at(p, 0));
+    params_ask(p, give, &asked, 7);
+    row = params_one(p, 1, 1);
+    assert_int_equal(json_integer_value(row), 70);
+    json_decref(row);
+    row = params_at(p, 1);
+    assert_int_equal(json_integer_value(json_object_get(row, "x")), 1);
+    json_decref(row);
+    assert_null(params_at(p, 2));
+    assert_null(params_one(p, 0, 2));
+    assert_int_equal(asked, 4);
+    assert_true(params_seed(p, 1) == draw_bits(5, UINT64_C(0x6d656d626572), 1));
+    params_destroy(p);
+    json_decref(json);
+}
+
+static void suggestions_are_checked(void **state)
+{
+    static const struct {
+        const char *values, *pointer; /* NULL: they are right */
+    } cases[] = {
+        {"{\"x\": 1, \"y\": \"a\"}", NULL},
+        {"{\"y\": true, \"x\": -1.5e300}", NULL},
+        {"{\"x\": 1}", "/s/y"},
+        {"{\"x\": 1, \"y\": null}", "/s/y"},
+        {"{\"x\": 1, \"y\": [1]}", "/s/y"},
+        {"{\"x\": {}, \"y\": 1}", "/s/x"},
+        {"{\"x\": 1, \"y\": 2, \"a/b\": 3}", "/s/a~1b"},
+        {"{\"x\": 1, \"y\": \"a\\u0000b\"}", "/s/y"},
+    };
+    json_t *json;
+    struct params *p = parse("{\"open\": [\"x\", \"y\"]}", &json);
+
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        json_t *values = json_loads(cases[i].values, JSON_ALLOW_NUL, NULL);
+        struct error err = {.pointer = ""};
+        int rc = params_check(p, values, "/s", &err);
+
+        assert_int_equal(rc, cases[i].pointer == NULL ? 0 : -1);
+        if (cases[i].pointer != NULL)
+            assert_string_equal(err.pointer, cases[i].pointer);
+        json_decref(values);
+    }
+    params_destroy(p);
+    json_decref(json);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -241,6 +306,8 @@ int main(void)
         cmocka_unit_test(a_grid_goes_through_its_values_in_order),
         cmocka_unit_test(reals_are_given_exactly),
         cmocka_unit_test(templates),
+        cmocka_unit_test(suggestions_are_asked_for),
+        cmocka_unit_test(suggestions_are_checked),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
