@@ -7,6 +7,7 @@
 #include "daemon/spec/results.h"
 #include "daemon/store/artefact.h"
 #include "daemon/store/attempt.h"
+#include "daemon/store/suggestion.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -89,8 +90,9 @@ static json_t *results_json(const struct request *r, const struct member_row *ro
     return value_or_null(json);
 }
 
+/* `suggested` is the name of its suggestion, or NULL where it was none. */
 static json_t *member_json(const struct request *r, const struct member_row *row, const struct spec *spec,
-                           json_t *attempts, json_t *checkpoints, json_t *artefacts)
+                           const char *suggested, json_t *attempts, json_t *checkpoints, json_t *artefacts)
 {
     json_t *json = json_object(), *parameters = params_at(spec->params, row->index), *needs = needs_json(spec, parameters);
     char seed[24];
@@ -101,6 +103,8 @@ static json_t *member_json(const struct request *r, const struct member_row *row
     json_object_set_new(json, "index", json_integer(row->index));
     json_object_set_new(json, "state", value_text(member_state_name(row->state)));
     json_object_set_new(json, "parameters", value_or_null(parameters));
+    if (suggested != NULL)
+        json_object_set_new(json, "name", value_text_or_null(suggested));
     if (needs != NULL)
         json_object_set_new(json, "resources", needs);
     json_object_set_new(json, "seed", value_text(seed));
@@ -125,6 +129,7 @@ void member_get(struct request *r)
     struct error err;
     const struct member_checkpoint_place from = {0};
     struct list checkpoints = {.r = r}, attempts = {.r = r}, artefacts = {.r = r};
+    char name[SUGGESTION_NAME];
     json_t *json;
 
     if (find_member(r, &ensemble, &row) < 0)
@@ -137,12 +142,13 @@ void member_get(struct request *r)
     attempts.items = json_array();
     checkpoints.items = json_array();
     artefacts.items = json_array();
-    if (store_attempt_each(request_store(r), ensemble.id, row.index, add_attempt, &attempts, &err) == 0 &&
+    if (store_suggestion_name(request_store(r), ensemble_root(&ensemble), row.index, name, &err) == 0 &&
+        store_attempt_each(request_store(r), ensemble.id, row.index, add_attempt, &attempts, &err) == 0 &&
         store_artefact_each(request_store(r), ensemble.id, row.index, add_artefact, &artefacts, &err) == 0 &&
         store_member_checkpoint_each(request_store(r), &from,
                                      engine_checkpoint_home_of(request_config(r)->engine, ensemble.id), row.index,
                                      CHECKPOINTS_MAX, add_checkpoint, &checkpoints, &err) == 0) {
-        json = member_json(r, &row, spec, attempts.items, checkpoints.items, artefacts.items);
+        json = member_json(r, &row, spec, ensemble.intake != INTAKE_NONE ? name : NULL, attempts.items, checkpoints.items, artefacts.items);
         if (series_json_add(json, request_store(r), ensemble.id, row.index, NULL, &err) == 0) {
             request_reply_json(r, 200, json);
         } else {

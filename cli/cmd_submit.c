@@ -65,8 +65,11 @@ int cmd_submit(struct cli *cli, int argc, char **argv)
     } else {
         char *name = render_text(get_string(ensemble, "name"));
 
-        fprintf(cli->json ? stderr : stdout, "ensemble %lld %s: accepted, %lld members\n", id, name,
-                (long long)get_int(ensemble, "count"));
+        if (json_is_true(json_object_get(ensemble, "open")))
+            fprintf(cli->json ? stderr : stdout, "ensemble %lld %s: accepted; it takes suggestions\n", id, name);
+        else
+            fprintf(cli->json ? stderr : stdout, "ensemble %lld %s: accepted, %lld members\n", id, name,
+                    (long long)get_int(ensemble, "count"));
         fflush(stdout);
         free(name);
     }

@@ -99,7 +99,7 @@ static const struct argp argp = {
     0, 0, 0};
 
 /* Sends the suggestions, and empties the list. */
-static int send(struct cli *cli, int64_t id, json_t *list, struct error *err)
+static int send_list(struct cli *cli, int64_t id, json_t *list, struct error *err)
 {
     char *path = xasprintf("/v1/ensembles/%lld/suggestions", (long long)id), *text = NULL, *body;
     json_t *request = json_pack("{s:O}", "suggestions", list), *reply = NULL, *item;
@@ -163,12 +163,12 @@ static int send_file(struct cli *cli, const struct suggest *suggest, struct erro
         if (line[strspn(line, " \t\r\n")] != '\0')
             rc = add_line(list, line, shown, number, err);
         if (rc == 0 && json_array_size(list) == AT_ONCE)
-            rc = send(cli, suggest->id, list, err);
+            rc = send_list(cli, suggest->id, list, err);
     }
     if (rc == 0 && ferror(in))
         rc = error_errno(err, CODE, "%s: cannot be read", shown);
     if (rc == 0 && json_array_size(list) > 0)
-        rc = send(cli, suggest->id, list, err);
+        rc = send_list(cli, suggest->id, list, err);
     if (!standard_input)
         fclose(in);
     json_decref(list);
@@ -185,7 +185,7 @@ static int send_one(struct cli *cli, const struct suggest *suggest, struct error
     if (suggest->name != NULL)
         json_object_set_new(one, "name", json_string(suggest->name));
     json_array_append_new(list, one);
-    rc = send(cli, suggest->id, list, err);
+    rc = send_list(cli, suggest->id, list, err);
     json_decref(list);
     return rc;
 }

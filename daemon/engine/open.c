@@ -37,7 +37,22 @@ bool open_waits(const struct live_ensemble *ens)
     return ens->row.intake == INTAKE_OPEN && ens->row.state < ENSEMBLE_COMPLETE && !ensemble_is_ending(&ens->row);
 }
 
-/* Writes the parameters in the order of the spec, so that equal ones have equal texts. */
+/* Compares parameters. How a number is written does not matter. */
+static bool are_same(const struct params *params, const json_t *a, const json_t *b)
+{
+    for (size_t i = 0; i < params_size(params); i++) {
+        const json_t *x = json_object_get(a, params_name(params, i)), *y = json_object_get(b, params_name(params, i));
+
+        if (json_equal(x, y))
+            continue;
+        if (!json_is_number(x) || !json_is_number(y) || (json_is_integer(x) && json_is_integer(y)) ||
+            json_number_value(x) != json_number_value(y))
+            return false;
+    }
+    return true;
+}
+
+/* Writes the parameters in the order of the spec. */
 static char *text_of(const struct params *params, const json_t *values)
 {
     json_t *ordered = json_object();
@@ -82,7 +97,7 @@ static int conflict(const struct engine_suggestion *wish, const char *place, str
 struct intake {
     struct live_ensemble *ens;
     struct suggestion *fresh;
-    char **texts; /* of all of them */
+    char **texts; /* of those */
     json_t *named; /* the place in `wishes` of each name that is fresh */
     size_t n;
 };
@@ -94,18 +109,24 @@ static int is_known(struct engine *engine, struct intake *in, struct engine_sugg
 {
     struct engine_suggestion *wish = &wishes[i];
     const json_t *before = json_object_get(in->named, wish->name);
+    const struct params *params = in->ens->spec->params;
     char *text;
+    json_t *values;
     bool same;
     int rc;
 
     if (before != NULL) {
-        wish->index = wishes[json_integer_value(before)].index;
-        return strcmp(in->texts[json_integer_value(before)], in->texts[i]) == 0 ? 1 : conflict(wish, place, err);
+        const struct engine_suggestion *first = &wishes[json_integer_value(before)];
+
+        wish->index = first->index;
+        return are_same(params, first->parameters, wish->parameters) ? 1 : conflict(wish, place, err);
     }
     rc = store_suggestion_find(engine->store, in->ens->row.id, wish->name, &wish->index, &text, err);
     if (rc != 1)
         return rc;
-    same = strcmp(text, in->texts[i]) == 0;
+    values = json_loads(text, 0, NULL);
+    same = are_same(params, values, wish->parameters);
+    json_decref(values);
     free(text);
     return same ? 1 : conflict(wish, place, err);
 }
@@ -120,7 +141,6 @@ static int take_one(struct engine *engine, struct intake *in, struct engine_sugg
     if (params_check(in->ens->spec->params, wish->parameters, place, err) < 0 ||
         check_needs(in->ens, wish->parameters, place, err) < 0)
         return -1;
-    in->texts[i] = text_of(in->ens->spec->params, wish->parameters);
     if (wish->name != NULL) {
         place_of(place, i, "name");
         rc = is_known(engine, in, wishes, i, place, err);
@@ -129,7 +149,9 @@ static int take_one(struct engine *engine, struct intake *in, struct engine_sugg
         return rc < 0 ? -1 : 0;
     wish->made = true;
     wish->index = in->ens->row.count + (int64_t)in->n;
-    in->fresh[in->n++] = (struct suggestion){wish->index, wish->name, in->texts[i], wish->priority};
+    in->texts[in->n] = text_of(in->ens->spec->params, wish->parameters);
+    in->fresh[in->n] = (struct suggestion){wish->index, wish->name, in->texts[in->n], wish->priority};
+    in->n++;
     if (wish->name != NULL)
         json_object_set_new(in->named, wish->name, json_integer((json_int_t)i));
     return 0;
@@ -190,7 +212,7 @@ int engine_suggest(struct engine *engine, int64_t id, struct engine_suggestion *
         rc = take_one(engine, &in, wishes, i, err);
     if (rc == 0)
         rc = store_all(engine, &in, err);
-    for (size_t i = 0; i < n; i++)
+    for (size_t i = 0; i < in.n; i++)
         free(in.texts[i]);
     json_decref(in.named);
     free(in.texts);

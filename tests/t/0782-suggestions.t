@@ -72,7 +72,7 @@ members running 1
 is "$(suggest '[{parameters: {x: 2, kind: "a"}}, {name: "b", parameters: {x: 3, kind: "b"}, priority: 5}, {name: "low", parameters: {x: 4, kind: "fail"}, priority: -1},
 	{name: "b", parameters: {kind: "b", x: 3}}, {parameters: {x: true, kind: "c"}, priority: 5}]') $(told)" \
 	'201 [[1,null,true],[2,"b",true],[3,"low",true],[2,"b",false],[4,null,true]]' "a name stands for one member, also within a call"
-is "$(suggest '[{name: "b", parameters: {x: 3, kind: "b"}}, {name: "first", parameters: {x: 1.5, kind: "hold"}}]') $(told)" \
+is "$(suggest '[{name: "b", parameters: {x: 3.0, kind: "b"}}, {name: "first", parameters: {x: 1.5, kind: "hold"}}]') $(told)" \
 	'200 [[2,"b",false],[0,"first",false]]' "and in later ones"
 is "$(suggest '[{parameters: {x: 9, kind: "a"}}, {name: "b", parameters: {x: 3, kind: "a"}}]') $(refusal)" \
 	"409 suggestion_conflict /suggestions/1/name" "but not with other parameters, and then nothing is taken"
@@ -84,7 +84,7 @@ start_daemon --config "$T/config.json"
 is "$(get '[.open, .count, .members.running, .members.pending]')" '[true,6,1,5]' "they outlive the daemon"
 is "$(api GET "/v1/ensembles/$ID/states?since=$event" | jq -c '.members | keys')" '["0","1","2","3","4","5"]' "whoever follows the states sees them come"
 is "$(api GET "/v1/ensembles/$ID/states" | wc -c)" 6 "and the grid has them"
-is "$(api GET "/v1/ensembles/$ID/members/2" | jq -c '[.state, .parameters]')" '["pending",{"x":3,"kind":"b"}]' "each has its parameters"
+is "$(api GET "/v1/ensembles/$ID/members/2" | jq -c '[.state, .name, .parameters.x, .parameters.kind]')" '["pending","b",3,"b"]' "each has its name and parameters"
 echo >&9
 members pending 0
 wait_for 60 '[ "$(get "[.members.running, .members.submitted]")" = "[0,0]" ]'
