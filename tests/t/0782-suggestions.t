@@ -34,7 +34,7 @@ refused() { # JQ CODE POINTER NAME
 	is "$(api_status POST /v1/ensembles "@$T/bad.json") $(refusal)" "422 $2 $3" "$4"
 }
 P=.members.parameters
-refused "$P.open = []" spec_missing_key /members/parameters/open "no parameter"
+refused "$P.open = []" spec_impossible_value /members/parameters/open "no parameter"
 refused "$P.open = [7]" spec_wrong_type /members/parameters/open/0 "a parameter without a name"
 refused "$P.open = [\"x\", \"kind\", \"x\"]" spec_impossible_value /members/parameters/open/2 "a parameter that is named twice"
 refused "$P.open[0] = \"index\"" spec_impossible_value /members/parameters/open/0 "a name that means something else"
@@ -47,14 +47,14 @@ refused '.members += {artefacts: ["x"], results: "results/{x}"}' spec_impossible
 spec >"$T/spec.json"
 ID=$(submit "$T/spec.json")
 is "$(get '[.state, .open, .count, .notice.code]')" '["running",true,0,"waits_for_suggestions"]' "it waits for suggestions"
-is "$(api GET "/v1/ensembles/$ID/members" | jq -c .members) $(api GET "/v1/ensembles/$ID/states") $(results .)" '[]  {"results":[],"next":0}' "it has no members"
+is "$(api GET "/v1/ensembles/$ID/members" | jq -c .members) $(api GET "/v1/ensembles/$ID/states") $(results '[.next, .results]')" '[]  [0,[]]' "it has no members"
 event=$(curl -s -D - -o "$T/out" --unix-socket "$SOCKET" "http://s/v1/ensembles/$ID/states" | tr -d '\r' | sed -n 's/^Last-Event-ID: //p')
 
 # --- suggestions that cannot be
 wrong() { # LIST CODE POINTER NAME
 	is "$(suggest "$1") $(refusal)" "422 $2 $3" "$4"
 }
-wrong '[]' spec_missing_key /suggestions "none at all"
+wrong '[]' spec_impossible_value /suggestions "none at all"
 wrong '[7]' spec_wrong_type /suggestions/0 "one that is a number"
 wrong '[{parameters: {x: 1, kind: "a"}}, {parameters: {x: 1}}]' spec_missing_key /suggestions/1/parameters/kind "one without a parameter"
 wrong '[{parameters: {x: 1, kind: "a", y: 2}}]' spec_unknown_key /suggestions/0/parameters/y "one with another parameter"
@@ -113,10 +113,10 @@ is "$(suggest '[{parameters: {x: 1, kind: "a"}}]') $(refusal | cut -d ' ' -f 1)"
 is "$(sqlite3 -readonly "$STATE/stretto.db" 'SELECT members, final, share FROM progress')" "8|8|1.0" "its progress is that of all members"
 
 # --- unfinished, and on in a follow-up
-spec '.width = 2 | .members += {checkpoint: {glob: "*.ckpt"}, resources: {walltime: "1s"}}' >"$T/long.json"
+spec '.width = 2 | .members += {checkpoint: {glob: "*.ckpt", attempts: 100}, resources: {walltime: "1s"}}' >"$T/long.json"
 ID=$(submit "$T/long.json") ROOT=$ID
 suggest '[{name: "long", parameters: {x: 1, kind: "long"}}, {name: "short", parameters: {x: 2, kind: "a"}}]' >/dev/null
-members unfinished 1
+wait_for 60 '[ "$(get "[.members.unfinished, .members.succeeded]")" = "[1,1]" ]'
 is "$(api_status POST "/v1/ensembles/$ID/follow-up" '{}') $(jq -r .code "$T/api.body")" "409 ensemble_not_over" "no follow-up before it is closed"
 api POST "/v1/ensembles/$ID/close" >/dev/null
 is "$(suggest '[{name: "short", parameters: {x: 2, kind: "a"}}]')" 409 "what is over takes nothing, not even again"
@@ -164,7 +164,7 @@ wrong '[{parameters: {x: 1, kind: "a", workers: 2}}, {parameters: {x: 1, kind: "
 wrong '[{parameters: {x: 1, kind: "a", workers: "many"}}]' spec_impossible_value /suggestions/0/parameters "no number"
 is "$(suggest '[{parameters: {x: 1, kind: "hold", workers: 4}}, {parameters: {x: 1, kind: "a", workers: 1}}]')" 201 "what can run is taken"
 members running 1
-is "$(api_status POST "/v1/ensembles/$ID/cancel")" 200 "and cancelled while it is open"
+is "$(api_status POST "/v1/ensembles/$ID/cancel")" 202 "and cancelled while it is open"
 wait_for 60 '[ "$(get "[.state, .open, .members.cancelled]")" = "[\"cancelled\",false,2]" ]'
 is "$(results '.results | map(.state) | unique')" '["cancelled"]' "of which the results tell"
 
