@@ -93,6 +93,7 @@ e2e_tests = \
 	tests/t/0781-member-metrics.t \
 	tests/t/0782-suggestions.t \
 	tests/t/0783-suggestions-killed.t \
+	tests/t/0784-suggestions-streamed.t \
 	tests/t/0785-follow-ups.t \
 	tests/t/0786-families.t \
 	tests/t/0790-backup.t \

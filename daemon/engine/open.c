@@ -11,6 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define MOST_STREAMED 100000 /* members of an open ensemble with a training, where the spec does not say */
+
 static json_t *give(void *arg, int64_t root, int64_t index)
 {
     struct error err;
@@ -30,6 +32,15 @@ void open_give_parameters(struct engine *engine, struct spec *spec, int64_t ense
 {
     if (params_are_open(spec->params))
         params_ask(spec->params, give, engine->store, engine_checkpoint_home_of(engine, ensemble));
+}
+
+int64_t open_most(const struct live_ensemble *ens)
+{
+    int64_t most = params_most(ens->spec->params);
+
+    if (ens->row.intake == INTAKE_NONE)
+        return ens->row.count;
+    return most > 0 ? most : ens->spec->has_training ? MOST_STREAMED : ROWS_MAX;
 }
 
 bool open_waits(const struct live_ensemble *ens)
@@ -138,7 +149,7 @@ static int take_one(struct engine *engine, struct intake *in, struct engine_sugg
     int rc = 0;
 
     place_of(place, i, "parameters");
-    if (params_check(in->ens->spec->params, wish->parameters, place, err) < 0 ||
+    if (params_check(in->ens->spec->params, wish->parameters, in->ens->spec->has_training, place, err) < 0 ||
         check_needs(in->ens, wish->parameters, place, err) < 0)
         return -1;
     if (wish->name != NULL) {
@@ -165,9 +176,9 @@ static int check_open(struct engine *engine, const struct live_ensemble *ens, si
         return error_set(err, "ensemble_over", "ensemble %lld is ending: %.400s", id, ens->row.reason);
     if (ens->row.intake == INTAKE_CLOSED)
         return error_set(err, "ensemble_closed", "ensemble %lld is closed: it takes no more suggestions", id);
-    if (ens->row.count + (int64_t)n > ROWS_MAX)
-        return error_set(err, "ensemble_closed", "ensemble %lld has %lld members, and no ensemble takes more than %lld", id,
-                         (long long)ens->row.count, (long long)ROWS_MAX);
+    if (ens->row.count + (int64_t)n > open_most(ens))
+        return error_set(err, "ensemble_closed", "ensemble %lld has %lld members, and takes %lld at most: \"most\" in its spec", id,
+                         (long long)ens->row.count, (long long)open_most(ens));
     return store_accept(engine->store, err);
 }
 

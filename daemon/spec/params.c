@@ -31,6 +31,7 @@ struct params {
     int64_t count;
     size_t n;
     struct rows *rows; /* for a file; list is then empty */
+    int64_t most;      /* for suggestions: how many of them there may be; 0 where the spec does not say */
     params_give *give; /* for suggestions; the others are its arguments */
     void *giver;
     int64_t root;
@@ -196,15 +197,16 @@ static struct params *parse_file(const json_t *obj, const char *at, struct rows 
 /* Reads the names of the parameters that each suggestion will have. */
 static struct params *parse_open(const json_t *obj, const char *at, struct error *err)
 {
-    static const char *const keys[] = {"open", "seed", NULL};
+    static const char *const keys[] = {"open", "most", "seed", NULL};
     const json_t *names = NULL, *name;
     char place[256], item[300];
     struct params *p;
-    int64_t seed = 0;
+    int64_t seed = 0, most = 0;
     size_t i;
 
     jsonx_pointer(place, sizeof place, at, "open");
     if (jsonx_only(obj, at, keys, err) < 0 || jsonx_strings(obj, at, "open", JSONX_REQUIRED, 1, &names, err) < 0 ||
+        jsonx_int(obj, at, "most", JSONX_OPTIONAL, 1, ROWS_MAX, &most, err) < 0 ||
         jsonx_int(obj, at, "seed", JSONX_OPTIONAL, 0, INT64_MAX, &seed, err) < 0)
         return NULL;
     if (json_array_size(names) > PARAMS_MAX) {
@@ -214,6 +216,7 @@ static struct params *parse_open(const json_t *obj, const char *at, struct error
     p = xcalloc(1, sizeof *p + json_array_size(names) * sizeof p->list[0]);
     p->method = METHOD_OPEN;
     p->seed = (uint64_t)seed;
+    p->most = most;
     json_array_foreach (names, i, name) {
         snprintf(item, sizeof item, "%s/%zu", place, i);
         if (params_check_name(json_string_value(name), item, err) < 0)
@@ -236,7 +239,7 @@ struct params *params_parse(const json_t *obj, const char *at, struct rows *rows
 {
     static const char *const drawn_keys[] = {"method", "count", "seed", "space", NULL};
     static const char *const grid_keys[] = {"grid", "seed", NULL};
-    static const char *const all_keys[] = {"method", "count", "seed", "space", "grid", "file", "open", NULL};
+    static const char *const all_keys[] = {"method", "count", "seed", "space", "grid", "file", "open", "most", NULL};
     const json_t *space = json_object_get(obj, "grid");
     bool grid = space != NULL;
     const char *key = grid ? "grid" : "space";
@@ -331,10 +334,8 @@ bool params_is_numeric(const struct params *p, size_t i)
 
     if (p->rows != NULL)
         return rows_is_numeric(p->rows, i);
-    if (p->method == METHOD_OPEN)
-        return false;
     if (p->method != METHOD_GRID)
-        return true;
+        return true; /* a training takes suggestions of numbers alone */
     json_array_foreach (p->list[i].values, k, item)
         if (!json_is_number(item))
             return false;
@@ -351,6 +352,11 @@ bool params_are_open(const struct params *p)
     return p->method == METHOD_OPEN;
 }
 
+int64_t params_most(const struct params *p)
+{
+    return p->most;
+}
+
 void params_ask(struct params *p, params_give *give, void *arg, int64_t root)
 {
     p->give = give;
@@ -359,7 +365,8 @@ void params_ask(struct params *p, params_give *give, void *arg, int64_t root)
 }
 
 /* Checks one value of a suggestion, and adds the bytes that it takes. */
-static int check_value(const json_t *values, const char *name, const char *at, struct text *all, struct error *err)
+static int check_value(const json_t *values, const char *name, bool numeric, const char *at, struct text *all,
+                       struct error *err)
 {
     const json_t *value = json_object_get(values, name);
     char place[256];
@@ -370,6 +377,9 @@ static int check_value(const json_t *values, const char *name, const char *at, s
     if (json_is_object(value) || json_is_array(value) || json_is_null(value))
         return error_at(err, "spec_wrong_type", place, "\"%s\" must be a number, a string or a boolean, not %s", name,
                         jsonx_type_name(value));
+    if (numeric && !json_is_number(value))
+        return error_at(err, "spec_wrong_type", place, "\"%s\" must be a number, which the training gets with each sample, not %s",
+                        name, jsonx_type_name(value));
     if (json_is_string(value) && strlen(json_string_value(value)) != json_string_length(value))
         return error_at(err, "spec_impossible_value", place, "\"%s\" has a zero byte, which no command can be given", name);
     text_json(all, value);
@@ -378,7 +388,7 @@ static int check_value(const json_t *values, const char *name, const char *at, s
     return 0;
 }
 
-int params_check(const struct params *p, const json_t *values, const char *at, struct error *err)
+int params_check(const struct params *p, const json_t *values, bool numeric, const char *at, struct error *err)
 {
     const char *known[PARAMS_MAX + 1] = {NULL};
     struct text all = {0};
@@ -388,7 +398,7 @@ int params_check(const struct params *p, const json_t *values, const char *at, s
         known[i] = p->list[i].name;
     rc = jsonx_only(values, at, known, err);
     for (size_t i = 0; rc == 0 && i < p->n; i++)
-        rc = check_value(values, p->list[i].name, at, &all, err);
+        rc = check_value(values, p->list[i].name, numeric, at, &all, err);
     free(all.data);
     return rc;
 }

@@ -38,19 +38,23 @@ size_t params_longest_json(const struct params *p);
  * a method that draws them. */
 bool params_are_rows(const struct params *p);
 bool params_are_open(const struct params *p);
+/* Returns how many suggestions there may be; 0 where the spec does not say. */
+int64_t params_most(const struct params *p);
 bool params_are_drawn(const struct params *p);
 /* A parameter of a grid has so many values; the k-th of them is returned as a new reference. */
 size_t params_choices(const struct params *p, size_t i);
 json_t *params_choice(const struct params *p, size_t i, size_t k);
-/* Returns whether the parameter is a number for every member, so that a training can learn from it. */
+/* Returns whether the parameter is a number for every member, so that a training can learn from it. Those of suggestions
+ * are, where there is a training. */
 bool params_is_numeric(const struct params *p, size_t i);
 /* Returns the parameters of a member of an open ensemble, or of its follow-ups, as a new object; NULL, and logs it, where
  * they cannot be read. */
 typedef json_t *params_give(void *arg, int64_t root, int64_t index);
 /* Says where the parameters of such members are read. */
 void params_ask(struct params *p, params_give *give, void *arg, int64_t root);
-/* Checks the parameters of a suggestion, an object at `at`: each of those that the spec names, and no other. */
-int params_check(const struct params *p, const json_t *values, const char *at, struct error *err);
+/* Checks the parameters of a suggestion, an object at `at`: each of those that the spec names, and no other; `numeric`:
+ * they must be numbers. */
+int params_check(const struct params *p, const json_t *values, bool numeric, const char *at, struct error *err);
 /* Returns the parameters of member `index` as a new JSON object, in the order of the spec. Returns NULL, and logs it,
  * only if they are rows that cannot be read. */
 json_t *params_at(const struct params *p, int64_t index);

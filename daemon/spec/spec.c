@@ -114,10 +114,6 @@ static int parse(struct spec *spec, struct rows *rows, struct error *err)
     if (spec->members.needs == NULL && spec->pack > 1 && spec->members.resources.nodes > 1 && spec_starts_copies(&spec->members))
         return error_at(err, "spec_impossible_value", "/pack",
                         "members whose \"copies\" are on several nodes cannot share a job: each needs all of its nodes' CPUs");
-    if (training != NULL && params_are_open(spec->params))
-        return error_at(err, "spec_unsupported", "/members/parameters/open",
-                        "members that are suggested while the ensemble runs cannot stream into a training, which must know how "
-                        "many members there are");
     if (parse_start(spec, training != NULL, err) < 0 ||
         (allocation != NULL && spec_parse_allocation(spec, allocation, err) < 0) ||
         (training != NULL && spec_parse_training(spec, (json_t *)training, err) < 0) ||

@@ -40,7 +40,7 @@ refused "$P.open = [\"x\", \"kind\", \"x\"]" spec_impossible_value /members/para
 refused "$P.open[0] = \"index\"" spec_impossible_value /members/parameters/open/0 "a name that means something else"
 refused "$P.count = 3" spec_unknown_key /members/parameters/count "a number of members"
 refused '.members.command = ["{y}"]' spec_unfilled_placeholder /members/command/0 "a placeholder without a parameter"
-refused '.training = {command: ["true"], fields: {f: {dtype: "float32", shape: [1]}}}' spec_unsupported /members/parameters/open "a training beside it"
+refused "$P.most = 0" spec_impossible_value /members/parameters/most "room for none"
 refused '.members += {artefacts: ["x"], results: "results/{x}"}' spec_impossible_value /members/results "results of which two may have one name"
 
 # --- nothing yet
@@ -156,6 +156,15 @@ ID=$(submit "$T/grid.json")
 is "$(suggest '[{parameters: {x: 1, kind: "a"}}]') $(jq -r .code "$T/api.body")" "409 ensemble_not_open" "one whose spec has all members takes none"
 is "$(api_status POST "/v1/ensembles/$ID/close")$(api_status GET "/v1/ensembles/$ID/results")" 409409 "is not closed, and has no results"
 wait_ensemble "$ID" 60
+
+# --- as many as the spec lets it have
+spec '.members.parameters.most = 2' >"$T/spec.json"
+ID=$(submit "$T/spec.json")
+is "$(suggest '[range(3) | {parameters: {x: 1, kind: "a"}}]') $(refusal | cut -d ' ' -f 1)$(get .count)" "409 ensemble_closed0" "more than most are none"
+is "$(suggest '[range(2) | {parameters: {x: 1, kind: "a"}}]')" 201 "as many are taken"
+is "$(suggest '[{parameters: {x: 1, kind: "a"}}]') $(jq -r .code "$T/api.body")" "409 ensemble_closed" "and then no more"
+stretto close "$ID" >"$T/out"
+ok "it ends" wait_ensemble "$ID" 60
 
 # --- resources by parameters
 spec '.members.parameters.open = ["x", "kind", "workers"] | .members.resources = {tasks: "{workers}"}' >"$T/spec.json"

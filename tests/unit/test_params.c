@@ -241,7 +241,8 @@ static void suggestions_are_asked_for(void **state)
     int asked = 0;
 
     assert_true(params_are_open(p) && params_are_rows(p) && !params_are_drawn(p));
-    assert_false(params_is_numeric(p, 0));
+    assert_true(params_is_numeric(p, 0));
+    assert_int_equal(params_most(p), 0);
     assert_int_equal(params_size(p), 2);
     assert_int_equal(params_count(p), 0);
     assert_string_equal(params_name(p, 1), "y");
@@ -281,13 +282,30 @@ static void suggestions_are_checked(void **state)
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         json_t *values = json_loads(cases[i].values, JSON_ALLOW_NUL, NULL);
         struct error err = {.pointer = ""};
-        int rc = params_check(p, values, "/s", &err);
+        int rc = params_check(p, values, false, "/s", &err);
 
         assert_int_equal(rc, cases[i].pointer == NULL ? 0 : -1);
         if (cases[i].pointer != NULL)
             assert_string_equal(err.pointer, cases[i].pointer);
         json_decref(values);
     }
+    params_destroy(p);
+    json_decref(json);
+}
+
+static void a_training_gets_numbers(void **state)
+{
+    json_t *json, *values = json_pack("{s:i, s:s}", "x", 1, "y", "2");
+    struct params *p = parse("{\"open\": [\"x\", \"y\"], \"most\": 12}", &json);
+    struct error err;
+
+    assert_int_equal(params_most(p), 12);
+    assert_int_equal(params_check(p, values, false, "/s", &err), 0);
+    assert_int_equal(params_check(p, values, true, "/s", &err), -1);
+    assert_string_equal(err.pointer, "/s/y");
+    json_object_set_new(values, "y", json_real(2.5));
+    assert_int_equal(params_check(p, values, true, "/s", &err), 0);
+    json_decref(values);
     params_destroy(p);
     json_decref(json);
 }
@@ -308,6 +326,7 @@ int main(void)
         cmocka_unit_test(templates),
         cmocka_unit_test(suggestions_are_asked_for),
         cmocka_unit_test(suggestions_are_checked),
+        cmocka_unit_test(a_training_gets_numbers),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
