@@ -143,7 +143,7 @@ json_t *spec_random(struct sim *sim, uint64_t seed)
         json_object_set_new(spec, "start", json_string("members-first"));
     if (spec_has_pilots(seed) && sim_chance(sim, 750))
         add_allocation(sim, spec, spec_is_calm(seed));
-    if (spec_is_open(seed) && json_object_get(spec, "training") == NULL)
+    if (spec_is_open(seed))
         json_object_set_new(json_object_get(spec, "members"), "parameters", json_pack("{s:[s]}", "open", "p"));
     return spec;
 }

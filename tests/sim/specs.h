@@ -9,7 +9,7 @@ bool spec_is_calm(uint64_t seed);
 bool spec_is_crossed(uint64_t seed);
 bool spec_has_pilots(uint64_t seed);
 bool spec_is_elastic(uint64_t seed);
-bool spec_is_open(uint64_t seed); /* members of most ensembles without a training are suggested while they run */
+bool spec_is_open(uint64_t seed); /* members are suggested while their ensemble runs */
 
 /* Returns a random ensemble, a new reference. */
 json_t *spec_random(struct sim *sim, uint64_t seed);
