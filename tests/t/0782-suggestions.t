@@ -48,7 +48,7 @@ spec >"$T/spec.json"
 ID=$(submit "$T/spec.json")
 is "$(get '[.state, .open, .count, .notice.code]')" '["running",true,0,"waits_for_suggestions"]' "it waits for suggestions"
 is "$(api GET "/v1/ensembles/$ID/members" | jq -c .members) $(api GET "/v1/ensembles/$ID/states") $(results '[.next, .results]')" '[]  [0,[]]' "it has no members"
-event=$(curl -s -D - -o "$T/out" --unix-socket "$SOCKET" "http://s/v1/ensembles/$ID/states" | tr -d '\r' | sed -n 's/^Last-Event-ID: //p')
+event=$(curl -s -D - -o "$T/out" --unix-socket "$SOCKET" "http://stretto/v1/ensembles/$ID/states" | tr -d '\r' | sed -n 's/^Last-Event-ID: //p')
 
 # --- suggestions that cannot be
 wrong() { # LIST CODE POINTER NAME
@@ -77,7 +77,7 @@ is "$(suggest '[{name: "b", parameters: {x: 3.0, kind: "b"}}, {name: "first", pa
 is "$(suggest '[{parameters: {x: 9, kind: "a"}}, {name: "b", parameters: {x: 3, kind: "a"}}]') $(refusal)" \
 	"409 suggestion_conflict /suggestions/1/name" "but not with other parameters, and then nothing is taken"
 key() { curl -s -H 'Idempotency-Key: k1' -H 'Content-Type: application/json' -d '{"suggestions": [{"parameters": {"x": 5, "kind": "d"}, "priority": -5}]}' \
-	--unix-socket "$SOCKET" "http://s/v1/ensembles/$ID/suggestions"; }
+	--unix-socket "$SOCKET" "http://stretto/v1/ensembles/$ID/suggestions"; }
 is "$(key | jq -c '.suggestions[].index')$(key | jq -c '.suggestions[].index') $(get .count)" "55 6" "an Idempotency-Key makes it once, too"
 kill_daemon
 start_daemon --config "$T/config.json"
@@ -113,7 +113,7 @@ is "$(suggest '[{parameters: {x: 1, kind: "a"}}]') $(refusal | cut -d ' ' -f 1)"
 is "$(sqlite3 -readonly "$STATE/stretto.db" 'SELECT members, final, share FROM progress')" "8|8|1.0" "its progress is that of all members"
 
 # --- unfinished, and on in a follow-up
-spec '.width = 2 | .members += {checkpoint: {glob: "*.ckpt", attempts: 100}, resources: {walltime: "1s"}}' >"$T/long.json"
+spec '.width = 2 | .members += {checkpoint: {glob: "*.ckpt", attempts: 100}, resources: {walltime: "4s"}}' >"$T/long.json"
 ID=$(submit "$T/long.json") ROOT=$ID
 suggest '[{name: "long", parameters: {x: 1, kind: "long"}}, {name: "short", parameters: {x: 2, kind: "a"}}]' >/dev/null
 wait_for 60 '[ "$(get "[.members.unfinished, .members.succeeded]")" = "[1,1]" ]'
