@@ -94,7 +94,7 @@ static const struct argp_option options[] = {
     {"priority", 'p', "N", 0, "those of the highest priority are started first; 0 without this", 0},
     {0}};
 static const struct argp argp = {
-    options, parse, "ID NAME=VALUE...\nID --file FILE",
+    options, parse, "ID NAME=VALUE...\nID -f FILE",
     "Suggest members to ensemble ID, whose spec names the parameters that each has (\"open\").",
     0, 0, 0};
 

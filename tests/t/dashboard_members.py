@@ -102,7 +102,7 @@ def grows():
     js("location.hash = '#/ensembles/4'")
     heading("open #4")
     until("document.querySelector('.grid-status')?.innerText === 'No member yet.'")
-    tell(js("document.querySelector('.notice').innerText").startswith("It waits for suggestions"), "an open ensemble says what it waits for")
+    tell(js("document.querySelector('.notice').innerText").startswith("it waits for suggestions"), "an open ensemble says what it waits for")
     fits("grid-open")
     for first in 0, 3:
         api("POST", "/v1/ensembles/4/suggestions", {"suggestions": [{"parameters": {"x": first + i}} for i in range(3)]})
