@@ -8,7 +8,8 @@ Each run is the heat example at small scale: 40 members of 20 steps, of which ea
 the number of ranks is changed (1, 2, 1, 2), when a quarter, half and three quarters of the samples have come. Prints a line
 for each run, and then a table: the validation loss at the end, and after as many steps of the optimiser as the run with the
 fewest has made (the last point that is not later). With a FIRO all make the same number of steps; with a Reservoir that
-depends on how fast ranks and members were.
+depends on how fast ranks and members were, and so does at which step the learning rate is halved, since it follows the
+samples that have been drawn: --halvings 0 leaves it as it is, so that runs can be compared step by step.
 """
 
 import argparse
@@ -27,7 +28,7 @@ SAMPLES = MEMBERS * STEPS
 RANKS = (2, 1, 2)  # of the resized ones, after the first
 
 
-def spec(policy, seed, pause):
+def spec(policy, seed, pause, halvings):
     solver = ["heat2d", "--grid", str(GRID), "--steps", str(STEPS), "--dt", "0.005"]
     for name, option in SOLVER_OPTIONS.items():
         solver += [option, "{%s}" % name]
@@ -40,7 +41,7 @@ def spec(policy, seed, pause):
         "training": {
             "command": [sys.executable, "-m", "stretto.examples.heat_surrogate", "--steps", str(STEPS), "--dt", "0.005",
                         "--hidden", "64", "--validation-members", "10", "--validate-every", "10", "--report-every", "10",
-                        "--threads", "1", "--seed", str(seed)],
+                        "--threads", "1", "--seed", str(seed), "--halvings", str(halvings)],
             "ranks": 1, "retries": 10, "checkpoint": {"every": "200ms"},
             "fields": {"temperature": {"dtype": "float32", "shape": [GRID, GRID]}},
             "buffer": {"policy": policy, "capacity": SAMPLES, "threshold": 20, "batch": 10, "seed": seed}}}
@@ -81,9 +82,9 @@ def over(daemon, number, holds):
     return ensemble["state"] != "running" or holds(ensemble["training"])
 
 
-def run(daemon, policy, kind, seed, pause):
+def run(daemon, policy, kind, seed, options):
     load = os.getloadavg()[0]
-    number = daemon.submit(spec(policy, seed, pause))
+    number = daemon.submit(spec(policy, seed, options.pause, options.halvings))
     for n in range(3):
         share = SAMPLES * (n + 1) // 4
         daemon.wait(lambda: over(daemon, number, lambda t: t["unique"] >= share and t["state"] == "running" and
@@ -121,13 +122,14 @@ def main():
     p.add_argument("--policies", type=lambda text: text.split(","), default=["firo", "reservoir"])
     p.add_argument("--kinds", type=lambda text: text.split(","), default=["alone", "killed", "resized"])
     p.add_argument("--pause", type=float, default=2.0, help="seconds before each member begins (%(default)s)")
+    p.add_argument("--halvings", type=int, default=5, help="of the learning rate (%(default)s)")
     options = p.parse_args()
     runs = {}
     with tempfile.TemporaryDirectory(prefix="heat-") as directory, Daemon(directory, WIDTH + max(RANKS)) as daemon:
         for policy in options.policies:
             for seed in options.seeds:
                 for kind in options.kinds:
-                    runs.setdefault((policy, kind), []).append(run(daemon, policy, kind, seed, options.pause))
+                    runs.setdefault((policy, kind), []).append(run(daemon, policy, kind, seed, options))
                     time.sleep(1)
     table(runs)
     return 0
