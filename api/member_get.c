@@ -117,6 +117,7 @@ static json_t *member_json(const struct request *r, const struct member_row *row
     json_object_set_new(json, "checkpoints", checkpoints);
     json_object_set_new(json, "artefacts", artefacts);
     json_object_set_new(json, "results", results_json(r, row, spec));
+    json_object_set_new(json, "output", json_string(spec->members.merged ? "merged" : "separate"));
     return json;
 }
 

@@ -33,7 +33,7 @@ const KEPT = new Set(['open', 'value']); // that the user has changed
 
 // What the user is about to change stays; what was changed elsewhere is taken.
 function takeValue(from, to) {
-  if ('selected' in from) from.selected = to.selected;
+  if (from.nodeName === 'OPTION' && from.defaultSelected !== to.defaultSelected) from.selected = to.selected;
   if (from.type === 'checkbox') from.checked = to.checked;
   if (from.nodeName === 'INPUT' && from !== document.activeElement && from.getAttribute('value') !== to.getAttribute('value')) from.value = to.value;
 }

@@ -31,13 +31,21 @@ async function loadMetrics(id, index, {metrics}) {
   return (await api.get(`v1/ensembles/${id}/members/${index}/metrics?buckets=160&limit=${SERIES}`)).series;
 }
 
+// Where standard error is in standard output, that is all there is.
+const streamsOf = member => (member.output === 'merged' ? ['stdout'] : ['stderr', 'stdout']);
+
+function titleOf(member, stream) {
+  if (member.output === 'merged') return 'Output and errors';
+  return stream === 'stdout' ? 'Standard output' : 'Standard error';
+}
+
 async function load(id, index, parameters) {
   const member = await api.get(`v1/ensembles/${id}/members/${index}`);
   const chosen = Number(parameters.get('attempt'));
   const attempt = member.attempts.find(({number}) => number === chosen) ?? member.attempts.at(-1);
   const metrics = await loadMetrics(id, index, member);
   if (!attempt) return {member, metrics, attempt: null, outputs: []};
-  const outputs = ['stderr', 'stdout'].map(async stream => {
+  const outputs = streamsOf(member).map(async stream => {
     const path = `v1/ensembles/${id}/members/${index}/${stream}?attempt=${attempt.number}`;
     return {stream, path, ...(await output(path, attempt))};
   });
@@ -91,16 +99,24 @@ function checkpoints({checkpoints: all, ensemble}) {
     all.length > CHECKPOINTS && h('p', {class: 'quiet'}, `The newest ${CHECKPOINTS} of ${format.count(all.length)}.`));
 }
 
+function artefacts({artefacts: all}) {
+  if (all.length === 0) return null;
+  return h('section', {class: 'panel', 'data-key': 'artefacts', 'aria-labelledby': 'artefacts'},
+    h('h2', {id: 'artefacts'}, 'Artefacts'),
+    stacked('Table of artefacts', ['path', 'size', 'attempt', 'SHA-256'], all.map(one =>
+      h('tr', {'data-key': one.path}, cell('path', foreign(one.path)), cell('size', format.bytes(one.size)), cell('attempt', one.attempt), cell('SHA-256', h('code', null, one.sha256))))));
+}
+
 // All of an output, in a window of its own, or in a file where it is too much for a window.
 function whole(name, path, size) {
   const how = size > FOR_A_WINDOW ? {download: `${name}.txt`} : {target: '_blank', rel: 'noopener'};
   return h('a', {href: api.url(path), ...how}, `${how.download ? 'download all' : 'all'} ${format.bytes(size)}`);
 }
 
-function outputView({ensemble, index}, {stream, path, text, size, why}) {
-  const cut = size > SHOWN;
+function outputView(member, {stream, path, text, size, why}) {
+  const {ensemble, index} = member, cut = size > SHOWN;
   return h('section', {class: 'panel', 'data-key': stream, 'aria-labelledby': stream},
-    h('div', {class: 'panel-head'}, h('h2', {id: stream}, stream === 'stdout' ? 'Standard output' : 'Standard error'),
+    h('div', {class: 'panel-head'}, h('h2', {id: stream}, titleOf(member, stream)),
       size > 0 && whole(`${ensemble}.${index}.${stream}`, path, size)),
     cut && h('p', {class: 'quiet'}, `The last ${format.bytes(SHOWN)}:`),
     text === '' ? h('p', {class: 'empty'}, why ?? 'Nothing was printed.') : h('pre', {class: 'output', tabindex: '0', dir: 'auto'}, visible(text)));
@@ -117,11 +133,13 @@ function render({member, metrics, attempt, outputs}) {
       ['parameters', parametersOf(member.parameters)],
       ['seed', member.seed],
       ['progress', member.progress === null ? null : format.share(member.progress)],
+      ['results', member.results && foreign(member.results)],
       ['goes on in', member.follow_up && h('a', {href: `#/ensembles/${member.follow_up}/members/${index}`}, `#${member.follow_up}`)],
     ])),
     attempts(member, attempt),
     metricsView(member, metrics),
     checkpoints(member),
+    artefacts(member),
     outputs.map(one => outputView(member, one)),
   ];
 }

@@ -9,7 +9,7 @@ TEST_LIMIT=300
 echo '{"adapters": {"local": {"slots": 10}}}' >config.json
 start_daemon --config config.json
 # 1: under way until the file go is there; 2: over, some have failed, and a parameter's name and values are hostile; 3: a million that wait; 4: open, without a member
-jq -n --arg go "$T/go" '{name: "ten", width: 2, max_same_failures: 0, members: {command: ["sh", "-c", "test {i} -lt 4 || until test -e \($go); do sleep 0.1; done; test {i} != 3"],
+jq -n --arg go "$T/go" '{name: "ten", width: 2, max_same_failures: 0, members: {output: "merged", artefacts: ["note"], results: "results/{i}", command: ["sh", "-c", "echo hello | tee note; echo oops >&2; test {i} -lt 4 || until test -e \($go); do sleep 0.1; done; test {i} != 3"],
 	parameters: {grid: {i: [range(10)]}}, retries: 0}}' >spec.json
 submit spec.json >/dev/null
 # they report metrics, of which one ends in NaN, some have no loss, and a name is hostile

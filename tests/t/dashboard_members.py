@@ -83,6 +83,17 @@ def ten():
     until("document.querySelector('.grid-status').innerText === '1.3: failed'")
     tell(True, "what is under the pointer is said")
     fits("grid-ten")
+    js("location.hash = '#/ensembles/1/members/0'")
+    heading("Member 1.0")
+    until("document.querySelector('[data-key=stdout] pre') !== null")
+    equal(js("[...document.querySelectorAll('[data-key=stdout], [data-key=stderr]')].map(p => [p.querySelector('h2').innerText, p.querySelector('pre').innerText.trim()])"),
+          [["Output and errors", "hello\noops"]], "what a member printed is shown as one where the spec says so")
+    member = get("/v1/ensembles/1/members/0")
+    equal(js("[...document.querySelectorAll('[data-key=artefacts] tbody tr')].map(r => [r.dataset.key, r.querySelector('code').innerText])"),
+          [[a["path"], a["sha256"]] for a in member["artefacts"]], "what it left has its digest")
+    equal(js("document.querySelector('.about').innerText.includes(%s)" % json.dumps(member["results"])), True, "and where the links to that are")
+    fits("member-artefacts")
+    open_ensemble(1, "ten")
     click(".counts [data-key=running] a")
     until("location.hash.endsWith('?state=running')")
     agree(1, lambda i, state: state == "running", "the legend chooses: the others are faint")
@@ -194,6 +205,9 @@ def typed():
     js(f"{select}.selectedIndex = [...{select}.options].findIndex(o => o.text === '<b>p</b>'), {select}.dispatchEvent(new Event('change'))")
     until("document.querySelector('.choosing [name=value]')?.options.length === 4")
     js("document.querySelector('.choosing [name=value]').value = '1'")
+    js("document.querySelector('.pill').dataset.before = 'yes', document.dispatchEvent(new Event('visibilitychange'))")
+    until("document.querySelector('.pill').dataset.before === undefined")
+    equal(js("document.querySelector('.choosing [name=value]').value"), "1", "what is chosen in a form stays when the page is made anew")
     host = get("/v1/ensembles/2/members/0")["attempts"][0]["host"]
     js("document.querySelector('.choosing [name=host]').focus()")
     browser.type(host)
