@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # The overview of many ensembles: found by name and state, sorted by what they are and by the metrics of their trainings, as cards and as a
 # table, some of them compared; what is shown is what the API says.
-TEST_LIMIT=240
+TEST_LIMIT=240 MANY_RUNNERS=1
 # shellcheck source=tests/t/lib.sh
 . "${srcdir:-.}/tests/t/lib.sh" || exit 99
 # shellcheck source=tests/t/dashboard.sh

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Events as they come: in order, resumed over a killed daemon without gap or repeat, filtered, forgotten with a word; many
 # clients, clients that do not read; and output that is followed while it is written.
-TEST_LIMIT=240
+TEST_LIMIT=240 MANY_RUNNERS=1
 . "${srcdir:-.}/tests/t/lib.sh"
 
 export ASAN_OPTIONS=$ASAN_OPTIONS:quarantine_size_mb=4 # what is freed is not to look like growth

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # stretto events: what has happened, and what happens, each event once, over deaths of the daemon.
 # shellcheck disable=SC2086 # JQ_SORTS
+MANY_RUNNERS=1
 . "${srcdir:-.}/tests/t/lib.sh"
 
 start_daemon

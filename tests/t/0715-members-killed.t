@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Members, their launchers and their runners are killed while they stream: each goes again, what comes twice counts once,
 # and the books are those of an undisturbed run.
-TEST_LIMIT=300
+TEST_LIMIT=300 MANY_RUNNERS=1
 . "${srcdir:-.}/tests/t/lib.sh" || exit 99
 [ -x "$builddir/examples/heat/heat2d" ] || skip_all "heat2d is not built (no MPI)"
 [ -n "${STRETTO_PYTHON:-}" ] || skip_all "no Python with PyTorch and NumPy"

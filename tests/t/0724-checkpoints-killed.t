@@ -3,7 +3,7 @@
 # cut in half: all are finished, with histories without gap or repeat, and no retry is spent.
 #
 # MEMBERS (20), EPOCHS (10), SEED (drawn): more, by hand.
-TEST_LIMIT=${LIMIT:-240}
+TEST_LIMIT=${LIMIT:-240} MANY_RUNNERS=1
 . "${srcdir:-.}/tests/t/lib.sh" || exit 99
 MEMBERS=${MEMBERS:-20} EPOCHS=${EPOCHS:-10} RANDOM=${SEED:=$RANDOM}
 diag "SEED=$SEED"

@@ -2,7 +2,7 @@
 # The daemon is killed a hundred times, right before or after chosen calls of the C library and at random moments, while
 # clients change ensembles and members run: what was answered holds, nothing runs twice, the books balance.
 # ROUNDS and SEED in the environment ask for more, or for the same again.
-TEST_LIMIT=${LIMIT:-300}
+TEST_LIMIT=${LIMIT:-300} MANY_RUNNERS=1
 . "${srcdir:-.}/tests/t/lib.sh" || exit 99
 . "$srcdir/tests/t/kills.sh"
 echo '{"adapters": {"local": {"slots": 6}}, "python": "/bin/true", "log_level": "warning", "archive_after": "0s"}' >"$T/config.json"

@@ -2,7 +2,7 @@
 # The daemon, runners at every call that they make, and whole sessions of members are killed, and runners stopped, all
 # in one run: what was answered holds, nothing runs twice, a lost attempt costs no retry, nothing is left behind.
 # ROUNDS and SEED in the environment ask for more, or for the same again.
-TEST_LIMIT=${LIMIT:-300}
+TEST_LIMIT=${LIMIT:-300} MANY_RUNNERS=1
 . "${srcdir:-.}/tests/t/lib.sh" || exit 99
 . "$srcdir/tests/t/kills.sh"
 echo '{"adapters": {"local": {"slots": 6}}, "python": "/bin/true", "log_level": "warning", "archive_after": "0s"}' >"$T/config.json"

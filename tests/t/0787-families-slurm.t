@@ -3,7 +3,7 @@
 # are cancelled and signalled by hand, while the daemon is killed: all are completed by follow-ups from cron.
 # FAMILY_MEMBERS=100 FAMILY_EPOCHS=32 FAMILY_LIMIT=1200 for the long form, by hand; SEED.
 # shellcheck disable=SC2016,SC2034,SC2119 # for wait_for; slurm_config needs no words
-TEST_LIMIT=${FAMILY_LIMIT:-300}
+TEST_LIMIT=${FAMILY_LIMIT:-300} MANY_RUNNERS=1
 # shellcheck source=tests/t/lib.sh
 . "${srcdir:-.}/tests/t/lib.sh" || exit 99
 # shellcheck source=tests/t/slurm.sh
