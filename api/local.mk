@@ -186,8 +186,6 @@ api_tests = \
 	tests/t/0571-flushes.t \
 	tests/t/0572-durable.t \
 	tests/t/0573-member-filters.t \
-	tests/t/0578-dashboard-overview.t \
-	tests/t/0579-dashboard-members.t \
 	tests/t/0580-access.t \
 	tests/t/0581-private.t \
 	tests/t/0583-strangers.t \

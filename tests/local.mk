@@ -14,9 +14,12 @@ AM_TESTS_ENVIRONMENT = \
 unit_cflags = $(AM_CFLAGS) $(CMOCKA_CFLAGS) $(JANSSON_CFLAGS) -Wno-missing-prototypes
 unit_libs = libcommon.la $(CMOCKA_LIBS) $(JANSSON_LIBS)
 
-# The longest tests of all rooms, those that mostly wait among the first; with the first of unit_tests they are begun before the others, so that
-# none of them is left running alone in the end.
+# The longest tests of all rooms, those that mostly wait among the first; they and the unit tests, of which the first is the longest, are begun
+# before the others, so that none of them is left running alone in the end.
 long_tests = \
+	tests/t/0763-damaged-rows.t \
+	tests/t/0797-archives-killed.t \
+	tests/t/0608-planted.t \
 	tests/t/0800-fuzz.t \
 	tests/t/0670-pbs.t \
 	tests/t/0751-runners-killed.t \
@@ -26,8 +29,11 @@ long_tests = \
 	tests/t/0640-plugins.t \
 	tests/t/0722-checkpoints.t \
 	tests/t/0705-ranks.t \
+	tests/t/0579-dashboard-members.t \
+	tests/t/0578-dashboard-overview.t \
 	tests/t/0220-solvers.t \
 	tests/t/0588-properties.t \
+	tests/t/0330-heat-table.t \
 	tests/t/0340-rnn.t \
 	tests/t/0590-events.t \
 	tests/t/0582-attacks.t \
@@ -36,9 +42,11 @@ dist_check_SCRIPTS += $(long_tests)
 if HAVE_CMOCKA
 unit_tests =
 check_PROGRAMS += $(unit_tests)
-TESTS += $(unit_tests)
 endif
 TESTS += $(long_tests)
+if HAVE_CMOCKA
+TESTS += $(unit_tests)
+endif
 
 # tests/bench/run runs the benchmarks, one file each.
 EXTRA_DIST += tests/bench/api.sh tests/bench/dashboard.sh tests/bench/dashboard_bench.py tests/bench/dispatch.sh tests/bench/engine.sh tests/bench/inodes.sh tests/bench/lib.sh tests/bench/million.sh tests/bench/pilot.sh \
@@ -46,7 +54,6 @@ EXTRA_DIST += tests/bench/api.sh tests/bench/dashboard.sh tests/bench/dashboard_
 
 # The daemon as a whole.
 e2e_tests = \
-	tests/t/0608-planted.t \
 	tests/t/0609-full-output.t \
 	tests/t/0611-reasons.t \
 	tests/t/0612-cancel-member.t \
@@ -80,7 +87,6 @@ e2e_tests = \
 	tests/t/0760-full-disk.t \
 	tests/t/0761-full-run-dir.t \
 	tests/t/0762-too-large.t \
-	tests/t/0763-damaged-rows.t \
 	tests/t/0764-state-gone.t \
 	tests/t/0765-full-disk-cancel.t \
 	tests/t/0770-verbs.t \
@@ -98,8 +104,7 @@ e2e_tests = \
 	tests/t/0786-families.t \
 	tests/t/0790-backup.t \
 	tests/t/0795-keep-output.t \
-	tests/t/0796-archives.t \
-	tests/t/0797-archives-killed.t
+	tests/t/0796-archives.t
 TESTS += $(e2e_tests)
 dist_check_SCRIPTS += $(e2e_tests)
 EXTRA_DIST += tests/t/report_check.py tests/t/archives.sh tests/t/epochs.sh tests/t/families.sh tests/t/checkpoint-member.py
