@@ -5,7 +5,7 @@ TEST_LIMIT=240
 . "${srcdir:-.}/tests/t/lib.sh" || exit 99
 [ -n "${STRETTO_PYTHON:-}" ] || skip_all "no Python with NumPy"
 db() { sqlite3 -readonly "$STATE/stretto.db" "$1"; }
-jq -n --arg python "$STRETTO_PYTHON" '{adapters: {local: {slots: 8}}, python: $python}' >"$T/config.json"
+jq -n --arg python "$STRETTO_PYTHON" '{adapters: {local: {slots: 24}}, python: $python}' >"$T/config.json"
 start_daemon --config "$T/config.json"
 
 # In the third ensemble the ranks save a checkpoint when all members have told the end of their first attempt, and fail when they have
@@ -61,7 +61,7 @@ EOF2
 begin() { # STEPS MODE
 	jq -n --arg t "$T" --arg steps "$1" --arg mode "$2" '{name: $mode, max_same_failures: 1,
 		members: {command: ["env", "--block-signal=USR2", "{python}", "-B", ($t + "/member.py"), $steps, $mode], parameters: {grid: {i: [0, 1, 2, 3]}}, retries: 0,
-			resources: {walltime: "60s"}, success: {file: "result"}, checkpoint: {before: "56s", signal: "USR2", grace: "20s", attempts: 2}},
+			resources: {walltime: "80s"}, success: {file: "result"}, checkpoint: {before: "1m", signal: "USR2", grace: "20s", attempts: 2}},
 		training: {command: ["python3", "-B", ($t + "/rank.py"), $mode],
 			checkpoint: {every: "1h", retain: 0}, retries: 1,
 			fields: {data: {dtype: "uint8", shape: [4]}}, buffer: {policy: "fifo", capacity: 100, threshold: 0, batch: 1}}}
@@ -71,6 +71,11 @@ begin() { # STEPS MODE
 told() { jq -c "$1" "$T/ensemble.json"; }
 attempts() { api GET "/v1/ensembles/$ID/members/$1" | jq -c "[.attempts[] | $2]"; }
 
+# all at once: an attempt is warned after 20 s
+begin 28 stuck
+STUCK=$ID
+begin 16 ends
+ENDS=$ID
 begin 20 further
 wait_for 60 "[ \"\$(db \"SELECT count(*) FROM event WHERE ensemble = $ID AND kind = 'attempt.ended'\")\" -ge 2 ]" || bail "no attempt ends"
 kill_daemon
@@ -90,7 +95,7 @@ is "$(db "SELECT count(*) FROM event WHERE ensemble = $ID AND kind = 'attempt.en
 is "$(db "SELECT count(*) FROM cause WHERE ensemble = $ID")" 0 "nothing of that counts as a cause of failures"
 status_is 0 "stretto wait calls it success" stretto wait "$ID"
 
-begin 28 stuck
+ID=$STUCK
 wait_ensemble "$ID" 100 || bail "an ensemble of which a member gets no further does not end"
 is "$(told '[.state, .training.state, .members.succeeded, .members.failed]')" '["complete","done",3,1]' "a member that gets no further fails, and the others end well"
 is "$(attempts 1 .outcome)" '["timeout","timeout","timeout"]' "after as many attempts as its spec has for that"
@@ -99,7 +104,7 @@ is "$(told '[.training.unique, .training.drawn]')" '[100,100]' "what it had sent
 
 # A checkpoint of the training from between the attempts of members does not count for them, though they had told their end: so their ranks,
 # which fail and have kept nothing, lose no step for good.
-begin 16 ends
+ID=$ENDS
 wait_for 60 "[ \"\$(api GET /v1/ensembles/$ID | jq .members.succeeded)\" = 4 ]" || bail "the members do not end: $(api GET "/v1/ensembles/$ID")"
 : >"$T/rank.py.fail"
 wait_ensemble "$ID" 100 || bail "an ensemble whose training begins anew does not end"

@@ -36,7 +36,7 @@ with stretto.open() as member:
             file.write("done")
 EOF2
 jq -n --arg t "$T" '{name: "m", members: {command: ["env", "--block-signal=USR2", "{python}", "-B", ($t + "/member.py")], parameters: {grid: {i: [0, 1]}}, retries: 0,
-	resources: {walltime: "60s"}, success: {file: "result"}, checkpoint: {before: "55s", signal: "USR2", grace: "20s", attempts: 1}},
+	resources: {walltime: "80s"}, success: {file: "result"}, checkpoint: {before: "1m", signal: "USR2", grace: "20s", attempts: 1}},
 	training: {command: ["python3", "-B", ($t + "/rank.py")], checkpoint: {every: "10m"},
 	fields: {data: {dtype: "uint8", shape: [4]}}, buffer: {policy: "fifo", capacity: 100, threshold: 0, batch: 5}}}' >"$T/spec.json"
 ID=$(submit "$T/spec.json")
