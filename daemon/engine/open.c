@@ -210,11 +210,14 @@ static int not_open(int64_t id, struct error *err)
 int engine_suggest(struct engine *engine, int64_t id, struct engine_suggestion *wishes, size_t n, struct error *err)
 {
     struct intake in = {0};
-    int rc = engine_open_ensemble(engine, id, &in.ens, err);
+    struct ensemble_row row;
+    int rc = 0;
 
-    if (rc == 0 && in.ens->row.intake == INTAKE_NONE)
-        rc = not_open(id, err);
-    if (rc < 0)
+    if (engine_wake_up(engine, err) < 0 || engine_stored_ensemble(engine, id, &row, err) < 0)
+        return -1;
+    if (row.intake == INTAKE_NONE)
+        return not_open(id, err);
+    if (engine_open_ensemble(engine, id, &in.ens, err) < 0)
         return -1;
     in.fresh = xcalloc(n, sizeof *in.fresh);
     in.texts = xcalloc(n, sizeof *in.texts);
