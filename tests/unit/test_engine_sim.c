@@ -2,7 +2,7 @@
  * polls that fail, nodes and commits that fail, a daemon that crashes anywhere, users that pause, resume, resize, resubmit
  * and cancel at any time; at the end the books must balance.
  *
- * SIM_SEEDS=N runs other than 2,000 schedules (500 under a sanitizer), from SIM_FIRST on, in SIM_PROCS processes;
+ * SIM_SEEDS=N runs other than 2,000 schedules (250 under a sanitizer), from SIM_FIRST on, in SIM_PROCS processes;
  * SIM_CROSSED=1 all of them with trainings that run elsewhere, SIM_PILOTS=1 all of them with members in allocations,
  * SIM_ELASTIC=1 all of them with trainings that are elastic, SIM_OPEN=1 all of them with members that are suggested; SIM_SEED=S one
  * again, SIM_LOG=1 with the daemon's log. */
@@ -31,7 +31,7 @@
 /* Memory that is used wrongly shows in any of them, a promise that is broken in few: ./check runs the first of them under a
  * sanitizer, which takes twice as long, and the others without one as it tries the tarball. */
 #ifdef STRETTO_SANITIZE
-#define SEEDS 500
+#define SEEDS 250
 #else
 #define SEEDS 2000
 #endif
