@@ -17,7 +17,7 @@ spec() { # JQ
 		parameters: {open: ["file"]}}} | '"$1"
 }
 spec . >alone.json
-spec '.allocation = {walltime: "30m", cpus: 2, idle: "10m"}' >inside.json
+spec '.allocation = {walltime: "30m", cpus: 2, idle: "10m"} | .members.resources = {walltime: "1m"}' >inside.json
 python3 "$srcdir/tests/bench/suggest_bench.py" "$SOCKET" "$T" "$(submit alone.json)" "$(submit alone.json)" "$(submit inside.json)" >figures || bail "it failed"
 value() { jq -r "select(.name == \"$1\").value" figures; }
 figure suggest-calls "$(value calls)" suggestions/s "SQLite, a commit each" "$(value commits)"
