@@ -55,7 +55,7 @@ def damage(table, column, value):
     kept = db.execute("SELECT name, sql FROM sqlite_schema WHERE type = 'trigger' OR (name = ? AND type = 'table')", (table,)).fetchall()
     sql = dict(kept)[table]
     loose = re.sub(r"\) (STRICT, WITHOUT ROWID|STRICT)$", lambda m: ") WITHOUT ROWID" if "WITHOUT" in m[0] else ")", sql)
-    loose = loose.replace(" NOT NULL", "")
+    loose = re.sub(r"(?<! IS) NOT NULL", "", loose)
     for name, _ in kept:
         if name != table:
             db.execute(f"DROP TRIGGER {name}")
