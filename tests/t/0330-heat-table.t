@@ -36,9 +36,9 @@ with open("files/members.json", "w") as file:
     json.dump({"names": ["t0", "tw"], "rows": [[member, -member] for member in range(3)]}, file)
 seen = []
 for rank in range(2):
-    rx = Files("files", 4, rank, 2)
+    rx = Files("files", 4, 4, rank, 2)
     assert (rx.count, rx.parameters, rx.fields["temperature"].shape) == (3, ["t0", "tw"], (1, 1))
-    for batch in rx.batches(4, 7):
+    for batch in rx.batches(7):
         member, step = batch["member"].tolist(), batch["step"].tolist()
         assert batch["temperature"].flatten().tolist() == [100 * m + s for m, s in zip(member, step)]
         assert batch["params"].tolist() == [[m, -m] for m in member]
@@ -50,7 +50,7 @@ with open("series.json") as file:
     [[step, _, value]] = json.load(file)["series"]["a"]["points"]
 assert (step, value) == (5, 0.5)
 try:
-    Files("files", 5, 0, 1)
+    Files("files", 5, 4, 0, 1)
 except RuntimeError as error:
     assert "has 4 steps, not 5" in str(error)
 else:
