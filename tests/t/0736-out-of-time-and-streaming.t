@@ -45,7 +45,7 @@ with stretto.open() as member:
     first = int(os.path.basename(resume)) if resume else 0
     for step in range(first, steps):
         if step == first + 8:
-            while not (warned or not (stuck or ends) and member.checkpoint_due()):
+            while not (warned if stuck or ends else member.checkpoint_due()):
                 time.sleep(0.05)
             path = os.path.join(member.checkpoint_dir, "%04d" % step)
             if not (stuck and member.index == 1 and member.attempt > 1):
