@@ -88,7 +88,7 @@ void suggestions_post(struct request *r)
     struct error err;
     char call[64];
     json_t *json;
-    size_t n;
+    size_t n = 0;
 
     snprintf(call, sizeof call, "POST /v1/ensembles/%" PRId64 "/suggestions", request_id(r, 0));
     if (idempotency_answered(r, call, &key, NULL))
