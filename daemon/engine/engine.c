@@ -230,10 +230,24 @@ int engine_open_ensemble(struct engine *engine, int64_t id, struct live_ensemble
     return 0;
 }
 
+struct spec *engine_parse_spec(struct engine *engine, const json_t *json, int64_t ensemble, struct error *err)
+{
+    struct spec *spec;
+    struct rows *rows;
+
+    if (engine_open_rows(engine, ensemble, &rows, err) < 0)
+        return NULL;
+    spec = spec_parse(json, rows, err);
+    if (spec != NULL)
+        open_give_parameters(engine, spec, ensemble);
+    else
+        rows_close(rows);
+    return spec;
+}
+
 const struct spec *engine_spec(struct engine *engine, int64_t ensemble, struct spec **owned, struct error *err)
 {
     struct live_ensemble *ens = engine_find_ensemble(engine, ensemble);
-    struct rows *rows;
     json_t *json;
     char *text;
 
@@ -249,13 +263,7 @@ const struct spec *engine_spec(struct engine *engine, int64_t ensemble, struct s
         error_set(err, "store_io", "the spec of ensemble %lld is damaged", (long long)ensemble);
         return NULL;
     }
-    if (engine_open_rows(engine, ensemble, &rows, err) == 0) {
-        *owned = spec_parse(json, rows, err);
-        if (*owned == NULL)
-            rows_close(rows);
-        else
-            open_give_parameters(engine, *owned, ensemble);
-    }
+    *owned = engine_parse_spec(engine, json, ensemble, err);
     json_decref(json);
     return *owned;
 }

@@ -1,7 +1,7 @@
 /* Follow-ups: members that are out of time go on in an ensemble of their own, with the same indices and so the same
  * parameters. It is made at once, with its first members; where there are many, the rest are taken over in slices, and it
  * runs meanwhile. Until it has them all, the ensembles before it stay as they are. */
-#include "daemon/engine/open.h"
+#include "daemon/engine/internal.h"
 
 #include "common/log.h"
 #include "common/log_changes.h"
@@ -102,22 +102,17 @@ static struct spec *next_spec(struct engine *engine, const struct family *family
     char *former = store_ensemble_spec(engine->store, family->newest.id, err);
     json_t *json = former != NULL ? json_loads(former, 0, NULL) : NULL, *nothing = json_object(), *next = NULL;
     struct spec *spec = NULL;
-    struct rows *rows;
 
     *text = NULL;
     if (former != NULL && json == NULL)
         error_set(err, "store_io", "the spec of ensemble %lld is damaged", (long long)family->newest.id);
     if (json != NULL)
         next = spec_follow_up(json, changes != NULL ? changes : nothing, err);
-    if (next != NULL && engine_open_rows(engine, family->root, &rows, err) == 0) {
-        spec = spec_parse(next, rows, err);
-        if (spec == NULL) {
-            rows_close(rows);
+    if (next != NULL) {
+        spec = engine_parse_spec(engine, next, family->root, err);
+        if (spec == NULL)
             spec_follow_up_place(err);
-        }
     }
-    if (spec != NULL)
-        open_give_parameters(engine, spec, family->root);
     if (spec != NULL)
         *text = json_dumps(next, JSON_COMPACT);
     json_decref(next);

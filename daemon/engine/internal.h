@@ -258,6 +258,9 @@ char *engine_checkpoint_dir(const struct engine *engine, const struct live_ensem
 /* rows.c stores and opens copies of parameter files. *rows is NULL if the ensemble has none. */
 int engine_store_rows(struct engine *engine, int64_t ensemble, const struct rows *rows, struct error *err);
 int engine_open_rows(struct engine *engine, int64_t ensemble, struct rows **rows, struct error *err);
+/* Makes the spec of an ensemble, or of a follow-up of it, from its JSON, with all that its members' parameters are read
+ * from. Returns NULL with err if it cannot. */
+struct spec *engine_parse_spec(struct engine *engine, const json_t *json, int64_t ensemble, struct error *err);
 
 /* submit.c */
 /* Checks that the spec could run here. Fails with a code and a pointer into the spec. */

@@ -90,17 +90,13 @@ static int change_spec(struct engine *engine, const json_t *changes, struct agai
     int64_t id = again->ensemble.id;
     char *text = store_ensemble_spec(engine->store, id, err);
     json_t *before = text != NULL ? json_loads(text, 0, NULL) : NULL, *after = NULL;
-    struct rows *rows;
 
     if (text != NULL && before == NULL)
         error_set(err, "store_io", "the spec of ensemble %lld is damaged", (long long)id);
     if (before != NULL)
         after = changes != NULL ? spec_resubmit(before, changes, err) : json_incref(before);
-    if (after != NULL && engine_open_rows(engine, id, &rows, err) == 0) {
-        again->spec = spec_parse(after, rows, err);
-        if (again->spec == NULL)
-            rows_close(rows);
-    }
+    if (after != NULL)
+        again->spec = engine_parse_spec(engine, after, id, err);
     if (again->spec != NULL && !json_equal(before, after))
         again->text = json_dumps(after, JSON_COMPACT);
     json_decref(after);

@@ -15,7 +15,7 @@ struct open_ensemble {
     int64_t id;
     int64_t wanted, next;  /* how many are suggested in all; the first that is not answered */
     int64_t indices[MOST]; /* of those that are */
-    bool over;             /* it takes no more */
+    bool takes;            /* it is open and has not ended: one that is resubmitted takes more again */
 };
 
 struct generator {
@@ -37,29 +37,38 @@ void generator_destroy(struct generator *generator)
     free(generator);
 }
 
-static void take(struct generator *generator, int64_t ensemble)
+/* Returns the ensemble's place, NULL where there is no room for it. */
+static struct open_ensemble *find(struct generator *generator, int64_t ensemble)
 {
     struct open_ensemble *open = &generator->ensembles[generator->n];
 
     for (size_t i = 0; i < generator->n; i++)
         if (generator->ensembles[i].id == ensemble)
-            return;
+            return &generator->ensembles[i];
     if (generator->n == ENSEMBLES)
-        return;
+        return NULL;
     *open = (struct open_ensemble){.id = ensemble, .wanted = (int64_t)sim_random(generator->sim, MOST + 1)};
     for (int i = 0; i < MOST; i++)
         open->indices[i] = UNKNOWN;
     generator->n++;
+    return open;
 }
 
-/* Looks for open ensembles: the submission of one may have arrived although it was not answered. */
+/* Looks for ensembles that take members: the submission of one may have arrived although it was not answered. */
 static void look(struct generator *generator)
 {
     struct error err;
-    sqlite3_stmt *stmt = store_query(sim_store(generator->sim), &err, "SELECT id FROM ensemble WHERE intake = 'open' ORDER BY id", "");
+    sqlite3_stmt *stmt = store_query(sim_store(generator->sim), &err,
+                                     "SELECT id FROM ensemble WHERE intake = 'open' AND ended IS NULL ORDER BY id", "");
 
-    while (stmt != NULL && store_row(sim_store(generator->sim), stmt, &err) == 1)
-        take(generator, sqlite3_column_int64(stmt, 0));
+    for (size_t i = 0; i < generator->n; i++)
+        generator->ensembles[i].takes = false;
+    while (stmt != NULL && store_row(sim_store(generator->sim), stmt, &err) == 1) {
+        struct open_ensemble *open = find(generator, sqlite3_column_int64(stmt, 0));
+
+        if (open != NULL)
+            open->takes = true;
+    }
 }
 
 /* Returns whether it was refused because the ensemble has ended, or is about to. */
@@ -101,8 +110,6 @@ static void suggest(struct generator *generator, struct open_ensemble *open)
     if (rc < 0 && !is_over(&err) && strncmp(err.code, "store_", 6) != 0)
         sim_violate(sim, "a suggestion was refused: %s: %s", err.code, err.text);
     committed = sim_turn(sim) == 0;
-    if (committed && rc < 0)
-        open->over = is_over(&err);
     if (committed && rc == 0) {
         for (size_t i = 0; i < n; i++)
             note(generator, open, first + (int64_t)i, &list[i]);
@@ -114,12 +121,10 @@ static void suggest(struct generator *generator, struct open_ensemble *open)
 
 static void close_it(struct generator *generator, struct open_ensemble *open)
 {
-    struct error err;
-    int rc = engine_close(sim_engine(generator->sim), open->id, &err);
-    bool over = rc == 0 || is_over(&err);
+    struct error ignored; /* it is tried again while it is open */
 
-    if (sim_turn(generator->sim) == 0 && over)
-        open->over = true;
+    engine_close(sim_engine(generator->sim), open->id, &ignored);
+    sim_turn(generator->sim);
 }
 
 bool generator_act(struct generator *generator)
@@ -133,7 +138,7 @@ bool generator_act(struct generator *generator)
     for (size_t i = 0; i < generator->n; i++) {
         struct open_ensemble *open = &generator->ensembles[(from + i) % generator->n];
 
-        if (open->over || sim_engine(generator->sim) == NULL)
+        if (!open->takes || sim_engine(generator->sim) == NULL)
             continue;
         if (open->next < open->wanted)
             suggest(generator, open);

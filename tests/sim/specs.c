@@ -25,9 +25,7 @@ bool spec_is_elastic(uint64_t seed)
 
 bool spec_is_open(uint64_t seed)
 {
-    /* not of every seventh one: of 286 such schedules two, 1671 and 1888, do not end, and why is not known yet */
-    (void)seed;
-    return getenv("SIM_OPEN") != NULL;
+    return seed % 7 == 5 || getenv("SIM_OPEN") != NULL;
 }
 
 static void set_seconds(json_t *object, const char *key, int64_t seconds)
