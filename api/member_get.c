@@ -149,7 +149,8 @@ void member_get(struct request *r)
         store_member_checkpoint_each(request_store(r), &from,
                                      engine_checkpoint_home_of(request_config(r)->engine, ensemble.id), row.index,
                                      CHECKPOINTS_MAX, add_checkpoint, &checkpoints, &err) == 0) {
-        json = member_json(r, &row, spec, ensemble.intake != INTAKE_NONE ? name : NULL, attempts.items, checkpoints.items, artefacts.items);
+        json = member_json(r, &row, spec, ensemble.intake != INTAKE_NONE ? name : NULL, attempts.items,
+                           checkpoints.items, artefacts.items);
         if (series_json_add(json, request_store(r), ensemble.id, row.index, NULL, &err) == 0) {
             request_reply_json(r, 200, json);
         } else {

@@ -23,7 +23,8 @@ static int add_attempt(struct results *results, const struct member_row *member,
     int rc = member->attempts == 0 ? 0 : store_attempt_get(results->store, member->ensemble, member->index,
                                                            member->attempts, &attempt, results->err);
 
-    json_object_set_new(json, "outcome", rc == 1 ? value_text_or_null(attempt_outcome_name(attempt.outcome)) : json_null());
+    json_object_set_new(json, "outcome",
+                        rc == 1 ? value_text_or_null(attempt_outcome_name(attempt.outcome)) : json_null());
     json_object_set_new(json, "ended", rc == 1 ? value_time(attempt.ended_ms) : json_null());
     return rc < 0 ? -1 : 0;
 }
@@ -62,7 +63,8 @@ void results_get(struct request *r)
     if (find_ensemble(r, &ensemble) < 0)
         return;
     if (ensemble.intake == INTAKE_NONE) {
-        request_reply_error(r, "ensemble_not_open", "ensemble %lld took no suggestions: its members are listed by index",
+        request_reply_error(r, "ensemble_not_open",
+                            "ensemble %lld took no suggestions: its members are listed by index",
                             (long long)ensemble.id);
         return;
     }

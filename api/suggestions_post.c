@@ -58,8 +58,8 @@ static int read_body(const json_t *json, struct engine_suggestion **out, size_t 
         return -1;
     *n = json_array_size(list);
     if (*n > SUGGESTIONS_MAX)
-        return error_at(err, "spec_impossible_value", "/suggestions", "one call has at most %d suggestions, and these are %zu",
-                        SUGGESTIONS_MAX, *n);
+        return error_at(err, "spec_impossible_value", "/suggestions",
+                        "one call has at most %d suggestions, and these are %zu", SUGGESTIONS_MAX, *n);
     *out = xcalloc(*n, sizeof **out);
     for (size_t i = 0; i < *n; i++)
         if (read_one(json_array_get(list, i), i, &(*out)[i], err) < 0)

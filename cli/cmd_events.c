@@ -56,7 +56,8 @@ static void print_line(const char *line, const char *detail)
     bool cut = terminal_width() > 0 && width > room;
     size_t bytes = !cut ? strlen(detail) : room > 1 ? text_fit(detail, room - 1) : 0;
 
-    printf("%s%s%.*s%s%s\n", line, style_on(STYLE_QUIET), (int)bytes, detail, cut ? terminal_dots() : "", style_off(STYLE_QUIET));
+    printf("%s%s%.*s%s%s\n", line, style_on(STYLE_QUIET), (int)bytes, detail, cut ? terminal_dots() : "",
+           style_off(STYLE_QUIET));
 }
 
 /* Prints an event for people: on a terminal by this machine's clock, elsewhere with the time as the API has it. */
@@ -69,7 +70,8 @@ static void print_for_people(const json_t *event)
     const char *time = get_string(event, "time");
 
     if (json_is_integer(member))
-        snprintf(who, sizeof who, "%lld.%lld", (long long)get_int(event, "ensemble"), (long long)json_integer_value(member));
+        snprintf(who, sizeof who, "%lld.%lld", (long long)get_int(event, "ensemble"),
+                 (long long)json_integer_value(member));
     else
         snprintf(who, sizeof who, "%lld", (long long)get_int(event, "ensemble"));
     line = xasprintf("%lld  %s  %-12s %-20s ", (long long)get_int(event, "id"),

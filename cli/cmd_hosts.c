@@ -27,8 +27,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 }
 
 static const struct argp argp = {NULL, parse, "ID.INDEX\nID.training",
-                                 "The hosts that a member or a training runs on now, as HOST:SLOTS a line; none where it "
-                                 "does not run.\v"
+                                 "The hosts that a member or a training runs on now, as HOST:SLOTS a line; none where "
+                                 "it does not run.\v"
                                  "For launchers that ask a host discovery script. A host leaves the list before its "
                                  "processes are told to end.",
                                  NULL, 0, 0};

@@ -45,8 +45,8 @@ static const struct argp_option options[] = {
     {0}};
 static const struct argp argp = {
     options, parse, "ID",
-    "How members of ensemble ID, to which they were suggested, have ended, in the order in which they did. With --json, "
-    "one object a line.",
+    "How members of ensemble ID, to which they were suggested, have ended, in the order in which they did. With "
+    "--json, one object a line.",
     0, 0, 0};
 
 /* Adds the values of an object as "lr=0.1 batch=32"; those of metrics are the last ones. */

@@ -114,8 +114,8 @@ static int send_list(struct cli *cli, int64_t id, json_t *list, struct error *er
         char *name = render_text(get_string(item, "name"));
 
         if (!cli->json)
-            printf("%lld.%lld%s%s%s\n", (long long)id, (long long)get_int(item, "index"), name[0] != '\0' ? " " : "", name,
-                   json_is_true(json_object_get(item, "new")) ? "" : " (suggested before)");
+            printf("%lld.%lld%s%s%s\n", (long long)id, (long long)get_int(item, "index"),
+                   name[0] != '\0' ? " " : "", name, json_is_true(json_object_get(item, "new")) ? "" : " (suggested before)");
         free(name);
     }
     json_array_clear(list);
@@ -139,8 +139,9 @@ static int add_line(json_t *list, const char *line, const char *shown, size_t nu
         json_decref(json);
         return error_set(err, CODE, "%s:%zu: a line is an object of parameters", shown, number);
     }
-    json_array_append_new(list, json_is_object(json_object_get(json, "parameters")) ? json
-                                                                                    : json_pack("{s:o}", "parameters", json));
+    if (!json_is_object(json_object_get(json, "parameters")))
+        json = json_pack("{s:o}", "parameters", json);
+    json_array_append_new(list, json);
     return 0;
 }
 

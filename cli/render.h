@@ -21,8 +21,8 @@ char *render_age(char buf[RENDER_SIZE], const char *iso);
  * text as it is. Returns buf. */
 char *render_moment(char buf[RENDER_SIZE], const char *iso);
 
-/* Writes a time of the API as "12:04:31" by the clock of this machine, with the day where that is another one, and any other text as it
- * is. Returns buf. */
+/* Writes a time of the API as "12:04:31" by the clock of this machine, with the day where that is another one, and
+ * any other text as it is. Returns buf. */
 char *render_clock(char buf[RENDER_SIZE], const char *iso);
 
 /* Like render_text(), for a sentence of the daemon: each time in it is written as by render_moment(). To be freed. */

@@ -226,8 +226,8 @@ static bool members_over(struct engine *engine, const struct live_ensemble *ens,
 {
     struct error err;
 
-    if (ens->in_flight > 0 || open_waits(ens) || (ens->row.next_index < ens->row.count && !ensemble_is_ending(&ens->row)) ||
-        ens->chores)
+    if (ens->in_flight > 0 || open_waits(ens) || ens->chores ||
+        (ens->row.next_index < ens->row.count && !ensemble_is_ending(&ens->row)))
         return false;
     if (store_tally_get(engine->store, ens->row.id, tally, &err) < 0) {
         store_doom(engine->store, &err); /* since nothing else would make the engine look again */

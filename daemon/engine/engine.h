@@ -66,9 +66,9 @@ struct engine_suggestion {
 };
 #define SUGGESTION_PRIORITY_MAX 1000000
 
-/* Add the members, or, where one is refused, none of them. Codes besides those above: "ensemble_not_open" where the spec
- * has all members, "ensemble_closed", "suggestion_conflict" where the name was given to other parameters, and those of
- * specs with a pointer into the array /suggestions. */
+/* Add the members, or, where one is refused, none of them. Codes besides those above: "ensemble_not_open" where
+ * the spec has all members, "ensemble_closed", "suggestion_conflict" where the name was given to other parameters,
+ * and those of specs with a pointer into the array /suggestions. */
 int engine_suggest(struct engine *engine, int64_t id, struct engine_suggestion *list, size_t n, struct error *err);
 /* No more are suggested: the ensemble ends when its members have. */
 int engine_close(struct engine *engine, int64_t id, struct error *err);

@@ -196,8 +196,8 @@ void job_saved(struct engine *engine, struct live_job *job);
 void slot_tell_running(struct engine *engine, struct live_job *job, struct slot *slot);
 
 /* cancel.c */
-/* Cancels the job, once more if it was cancelled before. Its scheduler is told after the turn's commit, so that the job is
- * still there when this returns. */
+/* Cancels the job, once more if it was cancelled before. Its scheduler is told after the turn's commit, so that
+ * the job is still there when this returns. */
 void job_cancel(struct engine *engine, struct live_job *job);
 void job_send_cancel(struct engine *engine, struct live_job *job);
 /* Returns whether an order to cancel the job is due, be it the first or a repeated one. */

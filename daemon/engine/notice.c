@@ -159,7 +159,8 @@ static bool tell_members(struct engine *engine, struct live_ensemble *ens, struc
     if (open_waits(ens) && ens->due == INT64_MAX)
         return tell(out, "waits_for_suggestions",
                     "it waits for suggestions: %s; when no more are to come, `stretto close %lld` lets it end",
-                    ens->row.count > 0 ? "every member that was suggested has ended" : "it has no member yet", (long long)ens->row.id);
+                    ens->row.count > 0 ? "every member that was suggested has ended" : "it has no member yet",
+                    (long long)ens->row.id);
     if (heap_holds(&ens->hungry))
         return tell_slots(engine, ens->adapter, "its members wait", out);
     if (ens->allocation == NULL && dispatch_wants(ens, now) && !deal_fits_beside_trainings(ens) &&

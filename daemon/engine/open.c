@@ -101,10 +101,11 @@ static int check_needs(struct live_ensemble *ens, const json_t *values, const ch
 
 static int conflict(const struct engine_suggestion *wish, const char *place, struct error *err)
 {
-    return error_at(err, "suggestion_conflict", place, "\"%s\" was suggested before, with other parameters", wish->name);
+    return error_at(err, "suggestion_conflict", place, "\"%s\" was suggested before, with other parameters",
+                    wish->name);
 }
 
-/* What is to be stored for a list of suggestions. */
+/* The part of a list of suggestions that is new, and is to be stored. */
 struct intake {
     struct live_ensemble *ens;
     struct suggestion *fresh;
@@ -115,8 +116,8 @@ struct intake {
 
 /* Finds out whether a suggestion is known by its name already, in the store or further up in the list. Returns 1 if so,
  * 0 if not, -1 with err. */
-static int is_known(struct engine *engine, struct intake *in, struct engine_suggestion *wishes, size_t i, const char *place,
-                    struct error *err)
+static int is_known(struct engine *engine, struct intake *in, struct engine_suggestion *wishes, size_t i,
+                    const char *place, struct error *err)
 {
     struct engine_suggestion *wish = &wishes[i];
     const json_t *before = json_object_get(in->named, wish->name);
@@ -142,7 +143,8 @@ static int is_known(struct engine *engine, struct intake *in, struct engine_sugg
     return same ? 1 : conflict(wish, place, err);
 }
 
-static int take_one(struct engine *engine, struct intake *in, struct engine_suggestion *wishes, size_t i, struct error *err)
+static int take_one(struct engine *engine, struct intake *in, struct engine_suggestion *wishes, size_t i,
+                    struct error *err)
 {
     struct engine_suggestion *wish = &wishes[i];
     char place[64];
@@ -177,7 +179,8 @@ static int check_open(struct engine *engine, const struct live_ensemble *ens, si
     if (ens->row.intake == INTAKE_CLOSED)
         return error_set(err, "ensemble_closed", "ensemble %lld is closed: it takes no more suggestions", id);
     if (ens->row.count + (int64_t)n > open_most(ens))
-        return error_set(err, "ensemble_closed", "ensemble %lld has %lld members, and takes %lld at most: \"most\" in its spec", id,
+        return error_set(err, "ensemble_closed",
+                         "ensemble %lld has %lld members, and takes %lld at most: \"most\" in its spec", id,
                          (long long)ens->row.count, (long long)open_most(ens));
     return store_accept(engine->store, err);
 }
@@ -202,8 +205,8 @@ static int store_all(struct engine *engine, struct intake *in, struct error *err
 static int not_open(int64_t id, struct error *err)
 {
     return error_set(err, "ensemble_not_open",
-                     "ensemble %lld takes no suggestions: its spec has all of its members; \"open\" parameters let an ensemble "
-                     "take them",
+                     "ensemble %lld takes no suggestions: its spec has all of its members; \"open\" parameters let an "
+                     "ensemble take them",
                      (long long)id);
 }
 

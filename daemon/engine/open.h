@@ -3,8 +3,8 @@
 #define DAEMON_ENGINE_OPEN_H
 #include "daemon/engine/internal.h"
 
-/* Lets the spec of an ensemble, or of a follow-up of it, read the parameters of members that were suggested. Does nothing
- * for other specs. */
+/* Lets the spec of an ensemble, or of a follow-up of it, read the parameters of members that were suggested. Does
+ * nothing for other specs. */
 void open_give_parameters(struct engine *engine, struct spec *spec, int64_t ensemble);
 /* Returns how many members the ensemble can ever have, for which its training makes room. */
 int64_t open_most(const struct live_ensemble *ens);

@@ -84,7 +84,7 @@ static int check_buffers(const struct live_ensemble *ens, int64_t width, struct 
     if (row == NULL || row->state >= TRAINING_DONE || width <= ens->row.width ||
         spec_check_ranks(ens->spec, row->ranks > row->wanted ? row->ranks : row->wanted, width, err) == 0)
         return 0;
-    snprintf(err->pointer, sizeof err->pointer, "/width"); /* not into the spec, which is not what was asked to change */
+    snprintf(err->pointer, sizeof err->pointer, "/width"); /* not into the spec, which nobody asked to change */
     return -1;
 }
 
@@ -93,8 +93,8 @@ int engine_resize(struct engine *engine, int64_t id, int64_t width, enum engine_
 {
     struct live_ensemble *ens;
 
-    if (engine_open_ensemble(engine, id, &ens, err) < 0 || check_buffers(ens, width, err) < 0 || elastic_by_hand(engine, ens, ELASTIC_WIDTH, err) < 0 ||
-        resize(engine, ens, width, shrink, by, err) < 0)
+    if (engine_open_ensemble(engine, id, &ens, err) < 0 || check_buffers(ens, width, err) < 0 ||
+        elastic_by_hand(engine, ens, ELASTIC_WIDTH, err) < 0 || resize(engine, ens, width, shrink, by, err) < 0)
         return -1;
     engine_settle(engine);
     return 0;

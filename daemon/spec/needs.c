@@ -265,8 +265,8 @@ int needs_check(const struct spec *spec, struct error *err)
                         spec->refill ? "places of \"refill\"" : "an allocation");
     if (spec->has_training && params_are_rows(spec->params))
         return error_at(err, "spec_unsupported", AT,
-                        "members of a training cannot take their resources from a file or a suggestion: it is not known whether they fit "
-                        "beside the training; a grid has them");
+                        "members of a training cannot take their resources from a file or a suggestion: it is not known "
+                        "whether they fit beside the training; a grid has them");
     return needs_each(spec, ignore, NULL, err);
 }
 

@@ -378,10 +378,12 @@ static int check_value(const json_t *values, const char *name, bool numeric, con
         return error_at(err, "spec_wrong_type", place, "\"%s\" must be a number, a string or a boolean, not %s", name,
                         jsonx_type_name(value));
     if (numeric && !json_is_number(value))
-        return error_at(err, "spec_wrong_type", place, "\"%s\" must be a number, which the training gets with each sample, not %s",
+        return error_at(err, "spec_wrong_type", place,
+                        "\"%s\" must be a number, which the training gets with each sample, not %s",
                         name, jsonx_type_name(value));
     if (json_is_string(value) && strlen(json_string_value(value)) != json_string_length(value))
-        return error_at(err, "spec_impossible_value", place, "\"%s\" has a zero byte, which no command can be given", name);
+        return error_at(err, "spec_impossible_value", place,
+                        "\"%s\" has a zero byte, which no command can be given", name);
     text_json(all, value);
     if (all->size > ROWS_BYTES_MAX)
         return error_at(err, "spec_impossible_value", at, "the parameters have more than %zu bytes", ROWS_BYTES_MAX);

@@ -1,5 +1,5 @@
-/* Parameters of a member. They are a pure function of method, seed and index, or rows that are stored, so that they never
- * change. */
+/* Parameters of a member. They are a pure function of method, seed and index, or rows that are stored, so that
+ * they never change. */
 #ifndef DAEMON_SPEC_PARAMS_H
 #define DAEMON_SPEC_PARAMS_H
 #include "common/error.h"
@@ -44,11 +44,11 @@ bool params_are_drawn(const struct params *p);
 /* A parameter of a grid has so many values; the k-th of them is returned as a new reference. */
 size_t params_choices(const struct params *p, size_t i);
 json_t *params_choice(const struct params *p, size_t i, size_t k);
-/* Returns whether the parameter is a number for every member, so that a training can learn from it. Those of suggestions
- * are, where there is a training. */
+/* Returns whether the parameter is a number for every member, so that a training can learn from it. Those of
+ * suggestions are, where there is a training. */
 bool params_is_numeric(const struct params *p, size_t i);
-/* Returns the parameters of a member of an open ensemble, or of its follow-ups, as a new object; NULL, and logs it, where
- * they cannot be read. */
+/* Returns the parameters of a member of an open ensemble, or of its follow-ups, as a new object; NULL, and logs
+ * it, where they cannot be read. */
 typedef json_t *params_give(void *arg, int64_t root, int64_t index);
 /* Says where the parameters of such members are read. */
 void params_ask(struct params *p, params_give *give, void *arg, int64_t root);

@@ -148,7 +148,7 @@ int spec_follow_up_check(const json_t *changes, struct error *err);
  * spec_follow_up(). */
 json_t *spec_resubmit(const json_t *spec, const json_t *changes, struct error *err);
 void spec_resubmit_place(struct error *err);
-/* Checks that so many ranks of the training cannot block each other while so many members send. Fails with a pointer into
- * the spec. */
+/* Checks that so many ranks of the training cannot block each other while so many members send. Fails with a
+ * pointer into the spec. */
 int spec_check_ranks(const struct spec *spec, int64_t ranks, int64_t width, struct error *err);
 #endif

@@ -39,7 +39,9 @@ void store_ensemble_read(sqlite3_stmt *stmt, struct ensemble_row *row)
     store_text(stmt, 13, row->paused_by, sizeof row->paused_by);
     row->paused_ms = sqlite3_column_int64(stmt, 14);
     store_text(stmt, 15, state, sizeof state);
-    row->intake = state[0] == '\0' ? INTAKE_NONE : strcmp(state, intakes[INTAKE_OPEN]) == 0 ? INTAKE_OPEN : INTAKE_CLOSED;
+    row->intake = state[0] == '\0'                             ? INTAKE_NONE
+                  : strcmp(state, intakes[INTAKE_OPEN]) == 0 ? INTAKE_OPEN
+                                                             : INTAKE_CLOSED;
 }
 
 int store_ensemble_insert(struct store *store, struct ensemble_row *row, const char *spec, struct error *err)

@@ -13,7 +13,7 @@ enum ensemble_state {
     ENSEMBLE_STATE_COUNT
 };
 
-/* Whether members may be suggested while it runs. */
+/* An ensemble's way to its members: all from its spec, or suggested while it runs. */
 enum ensemble_intake {
     INTAKE_NONE, /* the spec has all of its members */
     INTAKE_OPEN,

@@ -8,7 +8,8 @@
  * which lies long ago for any priority. */
 static int add_one(struct store *store, int64_t ensemble, const struct suggestion *s, struct error *err)
 {
-    if (store_exec(store, err, "INSERT INTO member (ensemble, idx, state, not_before) VALUES (?1, ?2, 'pending', ?3)", "iii",
+    if (store_exec(store, err,
+                   "INSERT INTO member (ensemble, idx, state, not_before) VALUES (?1, ?2, 'pending', ?3)", "iii",
                    ensemble, s->index, -s->priority) < 0)
         return -1;
     return store_exec(store, err, "INSERT INTO suggestion (ensemble, idx, name, parameters) VALUES (?1, ?2, ?3, ?4)",
@@ -31,13 +32,9 @@ int store_suggestion_add(struct store *store, struct ensemble_row *row, const st
                       row->count);
 }
 
-int store_suggestion_find(struct store *store, int64_t ensemble, const char *name, int64_t *index, char **parameters,
-                          struct error *err)
+/* Reads index and parameters from the row that a query finds, if it does. Returns 1, 0 or -1. */
+static int read_one(struct store *store, sqlite3_stmt *stmt, int64_t *index, char **parameters, struct error *err)
 {
-    sqlite3_stmt *stmt = store_query(store, err,
-                                     "SELECT idx, parameters FROM suggestion INDEXED BY suggestion_by_name WHERE "
-                                     "ensemble = ?1 AND name = ?2",
-                                     "it", ensemble, name);
     int rc = stmt != NULL ? store_row(store, stmt, err) : -1;
 
     if (rc != 1)
@@ -50,20 +47,25 @@ int store_suggestion_find(struct store *store, int64_t ensemble, const char *nam
     return -1;
 }
 
+int store_suggestion_find(struct store *store, int64_t ensemble, const char *name, int64_t *index, char **parameters,
+                          struct error *err)
+{
+    return read_one(store,
+                    store_query(store, err,
+                                "SELECT idx, parameters FROM suggestion INDEXED BY suggestion_by_name WHERE "
+                                "ensemble = ?1 AND name = ?2",
+                                "it", ensemble, name),
+                    index, parameters, err);
+}
+
 int store_suggestion_parameters(struct store *store, int64_t ensemble, int64_t index, char **parameters,
                                 struct error *err)
 {
-    sqlite3_stmt *stmt = store_query(store, err, "SELECT parameters FROM suggestion WHERE ensemble = ?1 AND idx = ?2",
-                                     "ii", ensemble, index);
-    int rc = stmt != NULL ? store_row(store, stmt, err) : -1;
-
-    if (rc != 1)
-        return rc;
-    *parameters = store_text_copy(stmt, 0);
-    if (store_row_taken(store, stmt, err) == 1)
-        return 1;
-    free(*parameters);
-    return -1;
+    return read_one(store,
+                    store_query(store, err,
+                                "SELECT idx, parameters FROM suggestion WHERE ensemble = ?1 AND idx = ?2", "ii",
+                                ensemble, index),
+                    &index, parameters, err);
 }
 
 int store_suggestion_name(struct store *store, int64_t ensemble, int64_t index, char name[SUGGESTION_NAME],
@@ -114,8 +116,8 @@ int store_result_each(struct store *store, int64_t root, int64_t after, int limi
     struct result_row row = {.number = 0};
     sqlite3_stmt *stmt =
         store_query(store, err,
-                    "SELECT r.number, r.ensemble, r.idx FROM result r CROSS JOIN member m ON m.ensemble = r.ensemble AND "
-                    "m.idx = r.idx WHERE r.root = ?1 AND r.number > ?2 AND m.state IN ('succeeded', 'failed', "
+                    "SELECT r.number, r.ensemble, r.idx FROM result r CROSS JOIN member m ON m.ensemble = r.ensemble "
+                    "AND m.idx = r.idx WHERE r.root = ?1 AND r.number > ?2 AND m.state IN ('succeeded', 'failed', "
                     "'unfinished', 'cancelled') ORDER BY r.number LIMIT ?3",
                     "iii", root, after, (int64_t)limit);
 

@@ -19,8 +19,9 @@ struct claim {
     char application[64]; /* the application whose processes are the runners of the job; "": the job has one runner */
 };
 
-/* Claims the job of this directory for the calling process; tmpdir, gpus: as above, or NULL; hosts: those of a job on
- * several nodes, with the number of processes of each ("a:2,b:1"), or NULL. errno EEXIST where another process has it. */
+/* Claims the job of this directory for the calling process; tmpdir, gpus: as above, or NULL; hosts: those of a job
+ * on several nodes, with the number of processes of each ("a:2,b:1"), or NULL. errno EEXIST where another process
+ * has it. */
 int claim_make(const char *jobdir, const char *tmpdir, const char *gpus, const char *hosts, struct error *err);
 
 /* For a job whose tasks have a runner each, all of them processes of one application: claims the job for the

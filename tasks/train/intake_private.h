@@ -75,7 +75,8 @@ static inline uint64_t intake_counted(atomic_uint_least64_t *counter)
     return atomic_load_explicit(counter, memory_order_acquire);
 }
 
-/* Adds to a counter. There is one writer, so this needs no locked instruction. Whoever reads the sum sees what was done before it. */
+/* Adds to a counter. There is one writer, so this needs no locked instruction. Whoever reads the sum sees what was
+ * done before it. */
 static inline void intake_count(atomic_uint_least64_t *counter, int64_t by)
 {
     atomic_store_explicit(counter, intake_counted(counter) + (uint64_t)by, memory_order_release);

@@ -64,7 +64,7 @@ static int enter_all(struct intake *in, struct handover *handover, struct error 
     return rc;
 }
 
-/* What a rank looks up while it takes over slots. */
+/* The sets in which a rank looks up samples while it takes over slots. */
 struct taking {
     struct intake *in;
     struct stepset *learnt; /* samples that the checkpoint has */
@@ -78,8 +78,8 @@ static bool is_learnt(const struct taking *taking, const struct sample *sample)
            stepset_add(taking->again, sample->member, sample->step);
 }
 
-/* Takes over a slot that a former process of this rank has left. One whose sample was drawn before the checkpoint may be
- * drawn again; one whose sample is in another slot, too, is given back. */
+/* Takes over a slot that a former process of this rank has left. One whose sample was drawn before the checkpoint
+ * may be drawn again; one whose sample is in another slot, too, is given back. */
 static int take_slot(void *arg, struct kept_slot *slot)
 {
     const struct taking *taking = arg;

@@ -9,8 +9,8 @@
 
 #define DRAWN_OFTEN (1u << 20) /* times, of a sample that an earlier process has drawn; within the last bin */
 
-/* A wait of the receiver or of the training. It does not count while reception is held for a checkpoint: what both could
- * do then says nothing of the balance between members and ranks. */
+/* A wait of the receiver or of the training. It does not count while reception is held for a checkpoint: what both
+ * could do then says nothing of the balance between members and ranks. */
 struct wait {
     int64_t since; /* µs; 0: nobody waits */
     bool counts;

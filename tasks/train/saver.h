@@ -22,8 +22,8 @@ void saver_destroy(struct saver *c);
 
 enum saver_due { SAVER_NOT_DUE, SAVER_DUE, SAVER_LAST };
 
-/* Returns whether the last checkpoint may have what the training could do without: the rank was not warned by the signal,
- * and more than half of the time before the deadline is left in which checkpoints are due. */
+/* Returns whether the last checkpoint may have what the training could do without: the rank was not warned by the
+ * signal, and more than half of the time before the deadline is left in which checkpoints are due. */
 bool saver_has_time(const struct saver *c);
 
 /* Tells whether a checkpoint is due: LAST where the rank's time is nearly over, it was warned by the signal, or

@@ -524,8 +524,8 @@ static void hand_over_drawn(void *arg, struct sample *sample)
         handover_add(handing->handover, &(struct handover_item){.sample = sample, .drawn = true});
 }
 
-/* Ends drawing and reception, and writes down what was acknowledged and not drawn, and what might be drawn again, for the
- * next generation. */
+/* Ends drawing and reception, and writes down what was acknowledged and not drawn, and what might be drawn again,
+ * for the next generation. */
 static int hand_over_all(struct st_train *t)
 {
     char *path = saver_path(t->saver, "buffer", "bin");

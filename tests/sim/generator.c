@@ -78,7 +78,8 @@ static bool is_over(const struct error *err)
 }
 
 /* Notes what a call, whose turn is committed, has told of a suggestion. */
-static void note(struct generator *generator, struct open_ensemble *open, int64_t which, const struct engine_suggestion *told)
+static void note(struct generator *generator, struct open_ensemble *open, int64_t which,
+                 const struct engine_suggestion *told)
 {
     if (open->indices[which] != UNKNOWN && (told->made || told->index != open->indices[which]))
         sim_violate(generator->sim, "suggestion t%lld of ensemble %lld was member %lld, and is %lld", (long long)which,
@@ -163,8 +164,8 @@ void generator_check(struct generator *generator)
             if (store_suggestion_find(sim_store(generator->sim), open->id, name, &index, &parameters, &err) == 1)
                 free(parameters);
             if (open->indices[which] != UNKNOWN && index != open->indices[which])
-                sim_violate(generator->sim, "suggestion %s of ensemble %lld was accepted as member %lld, and is %lld", name,
-                            (long long)open->id, (long long)open->indices[which], (long long)index);
+                sim_violate(generator->sim, "suggestion %s of ensemble %lld was accepted as member %lld, and is %lld",
+                            name, (long long)open->id, (long long)open->indices[which], (long long)index);
         }
     }
 }

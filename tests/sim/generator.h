@@ -1,5 +1,5 @@
-/* A generator: suggests members to the open ensembles of a schedule, by names, and closes them. It does not know whether a
- * call that was not answered has arrived, and makes it again. */
+/* A generator: suggests members to the open ensembles of a schedule, by names, and closes them. It does not know
+ * whether a call that was not answered has arrived, and makes it again. */
 #ifndef TESTS_SIM_GENERATOR_H
 #define TESTS_SIM_GENERATOR_H
 #include "tests/sim/sim.h"

@@ -36,4 +36,9 @@ is "$(jq -c '[.state, .count, .training.state, .training.generation, .training.u
 	"the ensemble is complete with the third generation, and its books balance"
 is "$(jq -c '[.learnt | length, (unique | length), (map(.[0]) | unique | length)]' "$STATE/run/e$ID/training/g3/rank0/learnt.json")" '[90,90,9]' \
 	"the model that is left has learnt from every sample of every member, from each once"
+
+# Its training is resubmitted: all members run again, with the parameters that were suggested.
+is "$(api_status POST "/v1/trainings/$(jq .training.id "$T/ensemble.json")/resubmit" '{"from": "start"}')" 202 "its training begins once more"
+ok "it ends again" wait_ensemble "$ID" 280
+is "$(jq -c '[.state, .members.succeeded, .training.generation, .training.drawn]' "$T/ensemble.json")" '["complete",9,4,90]' "with all members"
 done_testing

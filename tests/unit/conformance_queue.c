@@ -144,7 +144,8 @@ void slots_are_never_exceeded_and_all_used(void **state)
 
     for (size_t i = 0; i < N; i++) { /* where jobs fill the slots at once, the first three wait for each other */
         harness_job(&h, &jobs[i], harness_polls ? "echo + >> $DIR/log; sleep 0.1; echo - >> $DIR/log"
-                                                : "echo + >> $DIR/log; until [ $(grep -c + $DIR/log) -ge 3 ]; do sleep 0.01; done; "
+                                                : "echo + >> $DIR/log; "
+                                                  "until [ $(grep -c + $DIR/log) -ge 3 ]; do sleep 0.01; done; "
                                                   "sleep 0.1; echo - >> $DIR/log", 0, 1);
         harness_submit_ok(&h, &jobs[i]);
     }

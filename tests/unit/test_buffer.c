@@ -399,7 +399,8 @@ static void firo_draws_from_anywhere(void **state)
     assert_uniform(counts, 10);
 }
 
-/* What an earlier buffer has drawn is drawn again like any other, makes room for new items, and takes nobody's place. */
+/* An item that an earlier buffer has drawn is drawn again like any other, makes room for new items, and takes
+ * nobody's place. */
 static void seen_items_can_be_put_back(void **state)
 {
     int counts[10] = {0};

@@ -246,8 +246,9 @@ static void keeps_what_is_gone_on_from(void)
     free(path);
 }
 
-/* A training goes on from a checkpoint, and the daemon dies while members are sent back, one after the other. Returns how many went again:
- * none where the ranks could save a last checkpoint, which has all that they held. The watchers look at who goes again. */
+/* A training goes on from a checkpoint, and the daemon dies while members are sent back, one after the other.
+ * Returns how many went again: none where the ranks could save a last checkpoint, which has all that they held.
+ * The watchers look at who goes again. */
 static int64_t goes_on_after_a_kill(uint64_t seed)
 {
     static const struct sim_faults times_out = {.ranks_time_out = 1000}, calm = {.run_ms = 200000};
@@ -387,8 +388,8 @@ static void an_order_to_cancel_of_which_nothing_comes_is_given_again(void **stat
     end();
 }
 
-/* Two members of one job are cancelled one by one, and the order to end their job comes to nothing. Their runner hands its records back
- * together, and the end of the first has the job cancelled once more. */
+/* Two members of one job are cancelled one by one, and the order to end their job comes to nothing. Their runner
+ * hands its records back together, and the end of the first has the job cancelled once more. */
 static void records_of_a_cancelled_job_are_all_taken(void **state)
 {
     static const struct sim_faults runs = {.run_ms = 100000}, lost = {.cancel_lost = 1000, .nudge_lost = 1000};

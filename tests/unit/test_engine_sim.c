@@ -1,11 +1,11 @@
-/* The engine against a simulated cluster, in virtual time. Each seed is a schedule of its own: submissions that are lost,
- * polls that fail, nodes and commits that fail, a daemon that crashes anywhere, users that pause, resume, resize, resubmit
- * and cancel at any time; at the end the books must balance.
+/* The engine against a simulated cluster, in virtual time. Each seed is a schedule of its own: submissions that are
+ * lost, polls that fail, nodes and commits that fail, a daemon that crashes anywhere, users that pause, resume,
+ * resize, resubmit and cancel at any time; at the end the books must balance.
  *
  * SIM_SEEDS=N runs other than 2,000 schedules (250 under a sanitizer), from SIM_FIRST on, in SIM_PROCS processes;
- * SIM_CROSSED=1 all of them with trainings that run elsewhere, SIM_PILOTS=1 all of them with members in allocations,
- * SIM_ELASTIC=1 all of them with trainings that are elastic, SIM_OPEN=1 all of them with members that are suggested; SIM_SEED=S one
- * again, SIM_LOG=1 with the daemon's log. */
+ * SIM_CROSSED=1 all of them with trainings that run elsewhere, SIM_PILOTS=1 all of them with members in
+ * allocations, SIM_ELASTIC=1 all of them with trainings that are elastic, SIM_OPEN=1 all of them with members that
+ * are suggested; SIM_SEED=S one again, SIM_LOG=1 with the daemon's log. */
 #include <config.h>
 
 #include "common/files.h"

@@ -1,4 +1,4 @@
-/* What counts as a wait of the receiver for room, and of the training for samples. */
+/* The pool's counts of how long the receiver waits for room, and the training for samples. */
 #include "tasks/train/pool.h"
 
 #include "common/timefmt.h"

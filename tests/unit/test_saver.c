@@ -360,9 +360,9 @@ static void the_last_one_ends_the_batches_and_the_training_is_unfinished(void **
     tear_down(&fx);
 }
 
-/* A generation ends as planned with `before` ranks, having drawn a batch on each; the next one has `after` ranks, and
- * this buffer unless NULL, and gets what was not drawn without anybody sending it again. A Reservoir gets what was drawn,
- * too, since it may draw it again. */
+/* A generation ends as planned with `before` ranks, having drawn a batch on each; the next one has `after` ranks,
+ * and this buffer unless NULL, and gets what was not drawn without anybody sending it again. A Reservoir gets what
+ * was drawn, too, since it may draw it again. */
 static void hand_over(int before, int after, const char *buffer)
 {
     struct fixture fx;
@@ -442,8 +442,8 @@ static int make_memory(void)
     return memory;
 }
 
-/* A rank is killed after a checkpoint and a batch more. What it had drawn before the checkpoint may be drawn again by its
- * next process, which has a buffer of that capacity, beside what is not learnt; if there is place. */
+/* A rank is killed after a checkpoint and a batch more. What it had drawn before the checkpoint may be drawn again
+ * by its next process, which has a buffer of that capacity, beside what is not learnt; if there is place. */
 static void dies(int capacity)
 {
     struct fixture fx;
@@ -469,8 +469,8 @@ static void dies(int capacity)
     snprintf(from, sizeof from, "%s/g1-s1", dir);
     assert_int_equal(cut_read(&cut, from, 0, 1, &err), 0);
     setenv("STRETTO_RESTART", "1", 1);
-    configure(&fx, "buffer", json_pack("{s:s, s:i, s:i, s:i, s:i}", "policy", "reservoir", "capacity", capacity, "threshold", 5,
-                                       "batch", 5, "seed", 7));
+    configure(&fx, "buffer", json_pack("{s:s, s:i, s:i, s:i, s:i}", "policy", "reservoir", "capacity", capacity,
+                                       "threshold", 5, "batch", 5, "seed", 7));
     fixture_over(&fx);
     t = fixture_rank(0);
     fixture_draw_all(&fx, t, STEPS, second);

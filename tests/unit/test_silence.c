@@ -85,8 +85,8 @@ static void test_time_of_no_runner(void **state)
 
 enum { RANKS = 3, LONG = 15 * PAUSE };
 
-/* Returns how many ranks are hung that were quiet for these times, and of which those learn, or are stopped, whose bits are
- * set. */
+/* Returns how many ranks are hung that were quiet for these times, and of which those learn, or are stopped, whose
+ * bits are set. */
 static size_t hung(int ranks, const int64_t *quiet_ms, unsigned learn, unsigned stopped, struct task *tasks)
 {
     struct silence items[RANKS] = {0};
