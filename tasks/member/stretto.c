@@ -402,7 +402,7 @@ int stretto_finish(struct stretto *s)
     }
     be_patient(s);
     links_enter(s->links);
-    rc = leave(s, links_finish(s->links, s->until, &s->err));
+    rc = leave(s, links_finish(s->links, s->covered, s->until, &s->err));
     s->failed = rc == -1;
     s->finished = rc == 0;
     return rc;

@@ -28,23 +28,23 @@ SAMPLES = MEMBERS * STEPS
 RANKS = (2, 1, 2)  # of the resized ones, after the first
 
 
-def spec(policy, seed, pause, halvings):
+def spec(policy, seed, options):
     solver = ["heat2d", "--grid", str(GRID), "--steps", str(STEPS), "--dt", "0.005"]
     for name, option in SOLVER_OPTIONS.items():
         solver += [option, "{%s}" % name]
     return {
         "name": f"{policy}, seed {seed}", "width": WIDTH,
         # members that begin one after another, so that samples come over some time
-        "members": {"command": ["sh", "-c", f'sleep {pause}; exec "$@"', "sh", *solver], "retries": 0,
+        "members": {"command": ["sh", "-c", f'sleep {options.pause}; exec "$@"', "sh", *solver], "retries": 0,
                     "parameters": {"method": "halton", "count": MEMBERS, "seed": seed,
                                    "space": {name: [100, 500] for name in SOLVER_OPTIONS}}},
         "training": {
             "command": [sys.executable, "-m", "stretto.examples.heat_surrogate", "--steps", str(STEPS), "--dt", "0.005",
                         "--hidden", "64", "--validation-members", "10", "--validate-every", "10", "--report-every", "10",
-                        "--threads", "1", "--seed", str(seed), "--halvings", str(halvings)],
+                        "--threads", "1", "--seed", str(seed), "--halvings", str(options.halvings), "--lr", str(options.lr)],
             "ranks": 1, "retries": 10, "checkpoint": {"every": "200ms"},
             "fields": {"temperature": {"dtype": "float32", "shape": [GRID, GRID]}},
-            "buffer": {"policy": policy, "capacity": SAMPLES, "threshold": 20, "batch": 10, "seed": seed}}}
+            "buffer": {"policy": policy, "capacity": SAMPLES, "threshold": 20, "batch": options.batch, "seed": seed}}}
 
 
 def ranks_of(job):
@@ -84,7 +84,7 @@ def over(daemon, number, holds):
 
 def run(daemon, policy, kind, seed, options):
     load = os.getloadavg()[0]
-    number = daemon.submit(spec(policy, seed, options.pause, options.halvings))
+    number = daemon.submit(spec(policy, seed, options))
     for n in range(3):
         share = SAMPLES * (n + 1) // 4
         daemon.wait(lambda: over(daemon, number, lambda t: t["unique"] >= share and t["state"] == "running" and
@@ -122,6 +122,8 @@ def main():
     p.add_argument("--policies", type=lambda text: text.split(","), default=["firo", "reservoir"])
     p.add_argument("--kinds", type=lambda text: text.split(","), default=["alone", "killed", "resized"])
     p.add_argument("--pause", type=float, default=2.0, help="seconds before each member begins (%(default)s)")
+    p.add_argument("--batch", type=int, default=10, help="samples in a step (%(default)s)")
+    p.add_argument("--lr", type=float, default=1e-3, help="learning rate at the start (%(default)s)")
     p.add_argument("--halvings", type=int, default=5, help="of the learning rate (%(default)s)")
     options = p.parse_args()
     runs = {}

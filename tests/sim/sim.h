@@ -39,7 +39,7 @@ struct sim_faults {
     int slow; /* how many answers of disk and scheduler take much longer, in 1/1000 */
     /* the scheduler does not answer, and may or may not have done what it was told */
     int64_t silent_from, silent_until;
-    bool tidy; /* for long runs: state that no one will ask for any more is removed */
+    bool tidy; /* for long runs: they are timed, and state that no one will ask for any more is removed */
 };
 
 struct sim;
@@ -110,7 +110,7 @@ const struct sim_faults *sim_faults_of(const struct sim *sim);
 bool sim_ending(const struct sim *sim); /* tasks that would go on for ever end */
 json_t *sim_files(struct sim *sim); /* a map from a path to its JSON document */
 
-/* Are called around everything that runs in the daemon's part, and measure the time that it takes in all. */
+/* Are called around everything that runs in the daemon's part, and measure the time that it takes in all, in long runs. */
 void sim_enter(struct sim *sim);
 void sim_leave(struct sim *sim);
 int64_t sim_engine_ns(const struct sim *sim);

@@ -3,6 +3,7 @@
 # in the next one; members stream meanwhile, and jobs of theirs are told to end, too. The loss curve has each batch once, without a gap, and
 # the model that is left has learnt from every sample, from each once.
 # By hand, disturbed by a seed: SEED=7 SEEDS=10 ROUNDS=40 tests/t/0662-slurm-short-jobs.t
+# By hand, as long as it is meant, the heat ensemble, which streams for 60 minutes, in jobs of 10 minutes: MINUTES=60 tests/t/0662-slurm-short-jobs.t
 # shellcheck disable=SC2119 # slurm_start and slurm_config need no words
 TEST_LIMIT=${TEST_LIMIT:-240}
 # shellcheck source=tests/t/lib.sh
@@ -19,6 +20,41 @@ db() { sqlite3 -readonly "$STATE/stretto.db" "$1"; }
 
 if [ -n "${SEED:-}" ]; then
 	for ((seed = SEED; seed < SEED + ${SEEDS:-1}; seed++)); do chaos "seed$seed" $seed "${ROUNDS:-20}" slurm; done
+	stop_daemon
+	slurm_stop
+	done_testing
+fi
+
+# The time of a job is up in earnest. Four members at once, each of which takes half a minute or more, so many that they take MINUTES.
+if [ -n "${MINUTES:-}" ]; then
+	MEMBERS=$((MINUTES * 8)) STEPS=20 SAMPLES=$((MINUTES * 160))
+	jq --arg path "$builddir/examples/heat:" --argjson members $MEMBERS '.width = 4 | .members.parameters.count = $members |
+		.members.command = ["sh", "-c", "sleep 30; exec \"$@\"", "sh", $path[:-1] + "/" + .members.command[0]] + .members.command[1:] |
+		.members.resources = {walltime: "10m"} |
+		.training.command = ["sh", "-c", "PATH=\($path)$PATH exec \"$@\"", "sh"] + .training.command + ["--report-every", "1"] |
+		.training.resources.walltime = "10m" | .training.retries = 0 | .training.checkpoint = {every: "1m", before: "1m"} |
+		.training.buffer.policy = "firo"' "$srcdir/examples/heat/heat-slurm.json" >spec.json
+	ID=$(submit spec.json)
+	[ "$ID" != null ] || bail "it is refused: $(cat api.body)"
+	ok "the ensemble ends" wait_ensemble "$ID" $((MINUTES * 60))
+	diag "$(jq -c '[.state, .reason, .members, .training]' ensemble.json)"
+	is "$(jq -c '[.state, .reason, .members.succeeded, .training.state, .training.failures]' ensemble.json)" \
+		"[\"complete\",null,$MEMBERS,\"done\",0]" "it is complete, at no cost"
+	is "$(jq -c '[.training.received, .training.unique, .training.drawn]' ensemble.json)" "[$SAMPLES,$SAMPLES,$SAMPLES]" \
+		"nothing came twice, and its books balance"
+	ok "it took as many jobs as that takes" jq -e --argjson jobs $((MINUTES / 10)) '.training.generation >= $jobs' ensemble.json
+	GENERATION=$(jq .training.generation ensemble.json)
+	is "$(jq -c '[.unique_drawn, .drawn]' "$STATE/run/e$ID/training/g$GENERATION/rank0/books.json")" "[$SAMPLES,$SAMPLES]" \
+		"the model that is left has learnt from every sample, from each once"
+	api GET "/v1/trainings/$(jq .training.id ensemble.json)/metrics?buckets=100000" >metrics.json
+	is "$(jq -c '.series.train_loss.buckets | [map(.count) | length, add] + (map(.step) | [min, max, (unique | length)])' metrics.json)" \
+		"$(jq -c '.training.batches | [., ., 1, ., .]' ensemble.json)" "the loss curve has each batch once, without a gap"
+	is "$(jq -c '.series.validation_loss.buckets | map(select(.count != 1).step)' metrics.json)" "[]" "no batch is validated twice"
+	diag "validation: $(jq -c '.series.validation_loss.buckets | map([.step, (.last | round)])' metrics.json)"
+	is "$(db "SELECT count(*) FROM job WHERE ensemble = $ID AND kind = 'training'")" "$GENERATION" "each generation was a job of its own"
+	slurm_completes
+	diag "jobs of the training: $(db "SELECT group_concat(a.outcome || ' ' || (a.ended - a.started) / 1000 || ' s', ', ') FROM job j JOIN attempt a ON a.job = j.id WHERE j.kind = 'training' ORDER BY j.id")"
+	diag "$(squeue -h -a -r -t all -o '%T %l' | sort | uniq -c)"
 	stop_daemon
 	slurm_stop
 	done_testing

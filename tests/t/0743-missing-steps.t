@@ -36,7 +36,7 @@ begin() {
 		>"$T/spec.json"
 	submit "$T/spec.json"
 }
-# A checkpoint that covers steps which were never sent, or a program that goes on from one of its own.
+# A checkpoint that covers steps which were never sent, or a program that goes on from one of its own; one that stops at its checkpoint.
 cat >"$T/leap.py" <<'EOF2'
 import os, sys, numpy, stretto
 with stretto.open() as member:
@@ -44,7 +44,12 @@ with stretto.open() as member:
     resume = own if sys.argv[1] == "own" and os.path.exists(own) else member.resume
     first = int(open(resume, encoding="ascii").read()) if resume else 0
     for step in range(first, 100):
-        if member.attempt == 1 and step == 40:
+        if sys.argv[1] == "stops" and step == 40 * member.attempt:
+            with open(own, "w", encoding="ascii") as file:
+                file.write(str(step))
+            member.checkpointed(own, step - 1)
+            break
+        if sys.argv[1] != "stops" and member.attempt == 1 and step == 40:
             with open(own, "w", encoding="ascii") as file:
                 file.write("60")
             member.checkpointed(own, 60)
@@ -52,8 +57,8 @@ with stretto.open() as member:
             sys.exit(7)
         member.send(step, data=numpy.zeros(4, dtype=numpy.uint8))
 EOF2
-leap() { # HOW
-	begin 1 "$1" 'del(.training.steps) | .members.command = ["{python}", "-B", "'"$T"'/leap.py", "'"$1"'"] | .members.retries = 2 | .members.checkpoint = {}'
+leap() { # HOW [JQ]
+	begin 1 "$1" "${2:-del(.training.steps)}"' | .members.command = ["{python}", "-B", "'"$T"'/leap.py", "'"$1"'"] | .members.retries = 2 | .members.checkpoint = {}'
 }
 told() { jq -c "$1" "$T/ensemble.json"; }
 
@@ -65,7 +70,7 @@ solver=
 [ -z "${STRETTO_MPIEXEC:-}" ] || solver=$(begin 1 heedless '.members.command = ["heat2d", "--grid", "8", "--steps", "15"] | .training.ranks = 1 |
 	.training.fields = {temperature: {dtype: "float32", shape: [8, 8]}}')
 all=$(begin 1 heedless) lacking=$(begin 8 heedless) honest=$(begin 3 honest) none=$(begin 2 heedless '.members.command = ["true"]')
-unsaid=$(begin 3 heedless 'del(.training.steps)') early=$(leap given) own=$(leap own)
+unsaid=$(begin 3 heedless 'del(.training.steps)') early=$(leap given) own=$(leap own) stops=$(leap stops .training.steps=100)
 wait_ensemble "$all" 60
 is "$(told '[.state, .training.state, .training.unique, .training.missing]')" \
 	'["complete","done",20,{"first":[],"members":0,"steps":0}]' "an ensemble that lacks nothing is complete"
@@ -104,6 +109,9 @@ is "$(told '[.state, .members.succeeded, .training.unique]')" '["complete",1,100
 attempts() { api GET "/v1/ensembles/$1/members/0" | jq -c '[.attempts[] | [.outcome, .resumed]]'; }
 is "$(attempts "$early")" '[["failed",null],["failed","own"],["succeeded",null]]' "by an attempt that begins at the start"
 like "$(api GET "/v1/ensembles/$early/members/0" | jq -r '.attempts[1].reason')" '10 steps from 4[01] to 5[89] never came' "as the one before says"
+wait_ensemble "$stops" 60
+is "$(told '[.state, .members.succeeded, .training.received]')" '["complete",1,100]' "a member that ends too early, behind a checkpoint, sends nothing again"
+is "$(attempts "$stops")" '[["failed",null],["failed","own"],["succeeded","own"]]' "since it goes on from there"
 wait_ensemble "$own" 60
 is "$(told '[.state, .members.succeeded, .members.failed]')" '["failed",0,1]' "a program that leaves them out each time fails"
 like "$(api GET /metrics)" "stretto_ensembles\\{state=\"failed\"\\} $(api GET /v1/ensembles | jq '[.ensembles[] | select(.state == "failed")] | length')" \
