@@ -6,6 +6,7 @@
 #include "cli/pages.h"
 #include "cli/render.h"
 #include "cli/table.h"
+#include "common/text.h"
 #include "common/xalloc.h"
 
 #include <stdio.h>
@@ -123,6 +124,8 @@ static const struct argp_option options[] = {
 static const struct argp argp = {
     options, parse, "ID\nID.INDEX", "The members of ensemble ID, or member ID.INDEX with all its attempts.", 0, 0, 0};
 
+#define SHORT_ENOUGH 8 /* characters: a parameter such as 0.00025 is shown in full, and one drawn at random is rounded */
+
 static void put_parameters(struct table *table, const json_t *parameters)
 {
     char *text = NULL;
@@ -132,10 +135,12 @@ static void put_parameters(struct table *table, const json_t *parameters)
     json_t *value;
 
     json_object_foreach((json_t *)parameters, name, value) {
-        char number[RENDER_SIZE];
+        char number[RENDER_SIZE], whole[TEXT_REAL];
 
         fprintf(out, "%s%s=", separator, name);
-        if (json_is_real(value))
+        if (json_is_real(value) && strlen(text_real(whole, json_real_value(value))) <= SHORT_ENOUGH)
+            fputs(whole, out);
+        else if (json_is_real(value))
             fputs(render_number(number, value), out);
         else if (json_is_string(value))
             fputs(json_string_value(value), out);
@@ -386,7 +391,7 @@ static int show_member(struct cli *cli, const struct ref *ref, struct error *err
         render_document(text);
     } else {
         reason = render_text(get_string(member, "reason"));
-        parameters = json_dumps(json_object_get(member, "parameters"), JSON_ENCODE_ANY);
+        parameters = json_dumps(json_object_get(member, "parameters"), JSON_ENCODE_ANY | JSON_REAL_PRECISION(15));
         resources = json_dumps(json_object_get(member, "resources"), 0);
         printf("member %lld.%lld: %s%s%s\n", (long long)ref->ensemble, (long long)ref->index,
                get_string(member, "state"), reason[0] ? ": " : "", reason);

@@ -65,22 +65,14 @@ static double moment(const json_t *obj, const char *key)
 
 static void put_value(struct text *out, const json_t *value)
 {
-    char buf[40];
+    char buf[TEXT_REAL];
 
-    if (json_is_string(value)) {
+    if (json_is_string(value))
         text_string(out, json_string_value(value));
-        return;
-    }
-    if (!json_is_real(value)) {
+    else if (json_is_real(value))
+        text_string(out, text_real(buf, json_real_value(value)));
+    else
         text_json(out, value);
-        return;
-    }
-    for (int digits = 15; digits <= 17; digits++) {
-        snprintf(buf, sizeof buf, "%.*g", digits, json_real_value(value));
-        if (strtod(buf, NULL) == json_real_value(value))
-            break;
-    }
-    text_string(out, buf);
 }
 
 /* Returns the parameters but for one (NULL for none) as people read them. */

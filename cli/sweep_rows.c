@@ -1,6 +1,7 @@
 /* The runs of a sweep for programs: CSV and JSON. */
 #include "cli/sweep_print.h"
 
+#include "common/text.h"
 #include "common/xalloc.h"
 
 #include <jansson.h>
@@ -22,17 +23,12 @@ static void put_text(const char *text, FILE *to)
     putc('"', to);
 }
 
-/* Prints the shortest text that means this number and no other; nothing for NAN. */
+/* Prints a number in full precision; nothing for NAN. */
 static void put_number(double number, FILE *to)
 {
-    char text[40] = "";
+    char text[TEXT_REAL] = "";
 
-    for (int digits = 15; isfinite(number) && digits <= 17; digits++) {
-        snprintf(text, sizeof text, "%.*g", digits, number);
-        if (strtod(text, NULL) == number)
-            break;
-    }
-    fputs(text, to);
+    fputs(isfinite(number) ? text_real(text, number) : text, to);
 }
 
 /* Calls `each` for every run with the rank of its configuration, 0 for none: ranked ones first. */

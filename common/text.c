@@ -130,6 +130,26 @@ void text_json_string(struct text *text, const char *string)
     json_decref(value);
 }
 
+char *text_real(char out[TEXT_REAL], double number)
+{
+    int digits = 15;
+    char *to, *from;
+
+    do
+        snprintf(out, TEXT_REAL, "%.*g", digits, number);
+    while (strtod(out, NULL) != number && digits++ < 17);
+    to = strchr(out, 'e');
+    if (to == NULL)
+        return out;
+    from = ++to; /* 1e+18 and 1e-05 become 1e18 and 1e-5 */
+    if (*from == '-')
+        to++;
+    from++;
+    from += strspn(from, "0");
+    memmove(to, from, strlen(from) + 1);
+    return out;
+}
+
 /* Writes a real as jansson does, with all digits and a ".0" where it would look like an integer. */
 static void put_real(struct text *text, const json_t *value)
 {

@@ -63,19 +63,14 @@ int template_check(const char *text, bool (*known)(void *arg, const char *name),
 
 void template_put_value(struct text *out, const json_t *value)
 {
-    char buf[40];
+    char buf[TEXT_REAL];
 
     switch (json_typeof(value)) {
     case JSON_STRING:
         text_put(out, json_string_value(value), json_string_length(value));
         return;
     case JSON_REAL:
-        for (int digits = 15; digits <= 17; digits++) {
-            snprintf(buf, sizeof buf, "%.*g", digits, json_real_value(value));
-            if (strtod(buf, NULL) == json_real_value(value))
-                break;
-        }
-        text_put(out, buf, strlen(buf));
+        text_string(out, text_real(buf, json_real_value(value)));
         return;
     case JSON_INTEGER:
         text_add(out, "%" JSON_INTEGER_FORMAT, json_integer_value(value));

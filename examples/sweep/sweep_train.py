@@ -10,6 +10,7 @@ that STRETTO_METRICS names, if it is set, and leaves model.pt in its working dir
 import argparse
 import json
 import os
+import time
 
 import torch
 from torch import nn
@@ -27,7 +28,7 @@ def parser():
     p.add_argument("--lr", type=float, default=0.05, help="learning rate (%(default)s)")
     p.add_argument("--batch", type=int, default=16, help="images in a batch of one worker (%(default)s)")
     p.add_argument("--images", type=int, default=2048, help="to learn from (%(default)s)")
-    p.add_argument("--epochs", type=int, default=3, help="(%(default)s)")
+    p.add_argument("--epochs", type=int, default=10, help="(%(default)s)")
     p.add_argument("--seed", type=int, default=1, help="of the first weights and of the order of images (%(default)s)")
     return p
 
@@ -40,10 +41,12 @@ def network():
 
 
 def tell(**values):
-    """Append a line to the file of metrics. NaN stays NaN, so that a run which has diverged is known for one."""
+    """Append a line to the file of metrics. NaN stays NaN, so that a run which has diverged is known for one.
+
+    Without a time a line would have that at which it was read, once a second."""
     if "STRETTO_METRICS" in os.environ:
         with open(os.environ["STRETTO_METRICS"], "a", encoding="ascii") as file:
-            print(json.dumps(values), file=file)
+            print(json.dumps({"time": time.time(), **values}), file=file)
 
 
 def accuracy(model, pictures, classes):

@@ -15,6 +15,7 @@
 
 #define PAUSE_MIN_MS 1000
 #define PAUSE_MAX_MS 8000               /* between two looks at files in which nothing is new */
+#define PAUSE_DIVERGED_MS 2000          /* the same where a member that diverges is to be ended */
 #define LOOK_MAX ((int64_t)4 << 20)     /* bytes that one look reads */
 #define ATTEMPT_MAX ((int64_t)4 << 30)  /* bytes that are read of an attempt */
 #define PENDING_MAX ((size_t)16 << 20)  /* bytes of points that wait while they cannot be written */
@@ -242,13 +243,15 @@ static bool look(struct metrics *m, bool ended)
 
 void metrics_work(struct metrics *m, int64_t unix_ms, int64_t now_ms)
 {
+    int64_t longest = m->desc->diverged == JOBDESC_DIVERGED_END ? PAUSE_DIVERGED_MS : PAUSE_MAX_MS;
+
     if (now_ms < m->due)
         return;
     m->unix_ms = unix_ms;
     if (look(m, false))
         m->pause_ms = PAUSE_MIN_MS;
     else
-        m->pause_ms = m->pause_ms * 2 < PAUSE_MAX_MS ? m->pause_ms * 2 : PAUSE_MAX_MS;
+        m->pause_ms = m->pause_ms * 2 < longest ? m->pause_ms * 2 : longest;
     write_pending(m);
     m->due = now_ms + m->pause_ms;
 }

@@ -9,9 +9,13 @@ sweep=$srcdir/examples/sweep
 export PYTHONPATH=$builddir/python OMP_NUM_THREADS=1
 
 # Two workers with batches of 8 learn the same as one with batches of 16, since DDP takes the mean of their gradients.
-jq -n -c '{workers: 1, optimiser: "sgd", lr: 0.05, batch: 16}, {workers: 2, optimiser: "sgd", lr: 0.05, batch: 8},
-	{workers: 1, optimiser: "sgd", lr: 1e18, batch: 8}' >runs.jsonl
-jq '.members.parameters = {file: "runs.jsonl"} | .members.command += ["--images", "512", "--epochs", "8"]' "$sweep/sweep.json" >spec.json
+# The third would take hours if nobody noticed that it has diverged.
+cat >runs.jsonl <<'END'
+{"workers": 1, "optimiser": "sgd", "lr": 0.05, "batch": 16, "epochs": 8}
+{"workers": 2, "optimiser": "sgd", "lr": 0.05, "batch": 8, "epochs": 8}
+{"workers": 1, "optimiser": "sgd", "lr": 1e18, "batch": 8, "epochs": 100000}
+END
+jq '.members.parameters = {file: "runs.jsonl"} | .members.command += ["--images", "512", "--epochs", "{epochs}"]' "$sweep/sweep.json" >spec.json
 jq -n --arg python "$STRETTO_PYTHON" '{python: $python, adapters: {local: {slots: 2}}}' >config.json
 start_daemon --config config.json
 id=$(stretto submit spec.json --json | jq .id)
@@ -37,8 +41,10 @@ assert accuracy(model, pictures, classes) > 0.5, accuracy(model, pictures, class
 PY
 points() { api GET "/v1/ensembles/$id/members?metrics=loss" | jq ".members[$1].metrics.loss.points"; }
 is "$(points 0)" 51 "a curve has all points of 256 batches"
-ok "what diverged was ended at once" test "$(points 2)" -lt 51
+ok "and what diverged was ended early" test "$(points 2)" -lt 1280000
+ok "the report says what follows from the points" python3 "$srcdir/tests/t/sweep_check.py" "$SOCKET" "$id"
 stretto report "$id" --group workers >report
+like "$(cat report)" "lr=1e18" "numbers are written as in the spec"
 is "$(grep -c -E '^[12] .*lr=0\.05' report) $(grep -c diverged report)" "2 2" "the report ranks the two, and has the other one apart" || cat report
 is "$(jq -c '.members.parameters.grid | [.workers, .optimiser, .lr, .batch | length]' "$sweep/sweep.json")" '[2,2,3,2]' "the example itself has 24 members"
 done_testing

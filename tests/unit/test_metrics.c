@@ -344,6 +344,27 @@ static void a_value_that_is_not_finite_ends_at_once(void **state)
     assert_string_equal(text, "loss was NaN or infinite");
 }
 
+/* Between looks at files in which nothing is new the pause grows, up to `longest`. */
+static void assert_longest_pause(int64_t longest)
+{
+    for (int i = 0; i < 10; i++) {
+        now = metrics_due(metrics);
+        metrics_work(metrics, UNIX_MS + now, now);
+        assert_in_range(metrics_due(metrics) - now, 1, longest);
+    }
+    assert_int_equal(metrics_due(metrics) - now, longest);
+}
+
+static void a_member_that_says_nothing_is_looked_at_less_often(void **state)
+{
+    assert_longest_pause(8000);
+}
+
+static void divergence_is_not_waited_for_long(void **state)
+{
+    assert_longest_pause(2000);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -358,6 +379,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_csv_file_has_its_names_in_its_first_line, set_up_csv, tear_down),
         cmocka_unit_test_setup_teardown(success_is_judged_by_the_last_value, set_up_csv, tear_down),
         cmocka_unit_test_setup_teardown(a_value_that_is_not_finite_ends_at_once, set_up_end, tear_down),
+        cmocka_unit_test_setup_teardown(a_member_that_says_nothing_is_looked_at_less_often, set_up_plain, tear_down),
+        cmocka_unit_test_setup_teardown(divergence_is_not_waited_for_long, set_up_end, tear_down),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

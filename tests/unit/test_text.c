@@ -60,12 +60,29 @@ static void digits_are_those_of_printf(void **state)
     }
 }
 
+static void reals_are_as_short_as_they_can_be(void **state)
+{
+    static const struct {
+        double number;
+        const char *wanted;
+    } cases[] = {{0.05, "0.05"}, {1e18, "1e18"}, {1e-5, "1e-5"}, {-2.5e-300, "-2.5e-300"}, {3, "3"}, {0.1 + 0.2, "0.30000000000000004"},
+        {-1.7976931348623157e308, "-1.7976931348623157e308"}, {123456789012345680.0, "1.2345678901234568e17"}, {0, "0"}};
+    char text[TEXT_REAL];
+
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        assert_ptr_equal(text_real(text, cases[i].number), text);
+        assert_string_equal(text, cases[i].wanted);
+        assert_true(strtod(text, NULL) == cases[i].number);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(strings_are_escaped),
         cmocka_unit_test(values_are_written_as_by_jansson),
         cmocka_unit_test(digits_are_those_of_printf),
+        cmocka_unit_test(reals_are_as_short_as_they_can_be),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
