@@ -1,6 +1,7 @@
 #include "cli/args.h"
 #include "cli/cli.h"
 #include "cli/client.h"
+#include "cli/mllog.h"
 #include "cli/sweep_print.h"
 #include "common/units.h"
 
@@ -21,7 +22,9 @@ enum {
     OPTION_TOP,
     OPTION_HTML,
     OPTION_MARKDOWN,
-    OPTION_CSV
+    OPTION_CSV,
+    OPTION_MLLOG,
+    OPTION_SET
 };
 
 struct report {
@@ -31,6 +34,9 @@ struct report {
     int64_t top;
     bool csv, markdown;
     const char *html; /* a file; NULL for none */
+    bool mllog;
+    struct mllog_query log;
+    size_t n_runs; /* arguments that name a run */
 };
 
 static double parse_number(struct argp_state *state, const char *arg, const char *what)
@@ -74,12 +80,18 @@ static void check(struct argp_state *state, const struct report *report)
         argp_error(state, "--by target needs --target");
     if (report->csv && report->markdown)
         argp_error(state, "--csv or --markdown?");
+    if (report->mllog && (report->n_runs != 1 || query->n_ensembles > 0))
+        argp_error(state, "--mllog is of one run, such as 7.3");
+    if (!report->mllog && (report->n_runs > 0 || json_object_size(report->log.said) > 0))
+        argp_error(state, report->n_runs > 0 ? "a report is of ensembles, such as 7, and only --mllog is of a run"
+                                             : "--set is for --mllog");
 }
 
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
     struct report *report = state->input;
     struct sweep_query *query = &report->query;
+    struct ref ref;
 
     switch (key) {
     case 'm': query->metric = arg; return 0;
@@ -97,7 +109,17 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     case OPTION_CSV: report->csv = true; return 0;
     case OPTION_MARKDOWN: report->markdown = true; return 0;
     case OPTION_HTML: report->html = arg; return 0;
+    case OPTION_MLLOG: report->mllog = true; return 0;
+    case OPTION_SET:
+        if (mllog_say(report->log.said, arg) < 0)
+            argp_error(state, "--set must be such as submission_org=ours, not \"%s\"", arg);
+        return 0;
     case ARGP_KEY_ARG:
+        if (ref_parse(arg, &ref) == 0 && ref.index >= 0) {
+            report->log.run = ref;
+            report->n_runs++;
+            return 0;
+        }
         if (query->n_ensembles == ENSEMBLES_MAX)
             argp_error(state, "%d ensembles at most", ENSEMBLES_MAX);
         report->ensembles[query->n_ensembles++] = arg_ensemble(state, arg);
@@ -122,9 +144,14 @@ static const struct argp_option options[] = {
     {"csv", OPTION_CSV, NULL, 0, "a row for each run, as comma-separated values", 0},
     {"markdown", OPTION_MARKDOWN, NULL, 0, "as Markdown", 0},
     {"html", OPTION_HTML, "FILE", 0, "also write a page with curves that needs no network (-: to standard output)", 0},
+    {"mllog", OPTION_MLLOG, NULL, 0,
+     "the log lines of MLPerf for one run, whose evaluations are the points of the metric", 0},
+    {"set", OPTION_SET, "KEY=VALUE", 0,
+     "a line of --mllog, such as submission_org=ours; {lr} stands for a parameter", 0},
     {0}};
 static const struct argp argp = {
-    options, parse, "ID...", "Compares the members of ensembles, such as trainings with different learning rates.",
+    options, parse, "ID...\nID.INDEX",
+    "Compares the members of ensembles, such as trainings with different learning rates.",
     0, 0, 0};
 
 /* Takes --by, or what follows from the other options. */
@@ -167,6 +194,18 @@ static int print(struct cli *cli, const struct report *report, const struct swee
     return 0;
 }
 
+static int print_log(struct cli *cli, struct report *report, struct error *err)
+{
+    int rc;
+
+    report->log.metric = report->query.metric;
+    report->log.higher = report->query.higher;
+    report->log.target = report->query.target;
+    rc = mllog_print(cli, &report->log, stdout, err);
+    json_decref(report->log.said);
+    return rc < 0 ? cli_fail(err) : CLI_HOLDS;
+}
+
 int cmd_report(struct cli *cli, int argc, char **argv)
 {
     struct report report = {
@@ -176,8 +215,14 @@ int cmd_report(struct cli *cli, int argc, char **argv)
     int rc;
 
     report.query.ensembles = report.ensembles;
-    if (cli_parse(cli, &argp, argc, argv, &report, &err) < 0)
+    report.log.said = json_object();
+    if (cli_parse(cli, &argp, argc, argv, &report, &err) < 0) {
+        json_decref(report.log.said);
         return cli_fail(&err);
+    }
+    if (report.mllog)
+        return print_log(cli, &report, &err);
+    json_decref(report.log.said);
     choose_figure(&report, &sweep);
     rc = sweep_read(cli, &report.query, &sweep, &err);
     if (rc == 0) {

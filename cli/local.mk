@@ -39,6 +39,7 @@ libcli_la_SOURCES = \
 	cli/grants.c cli/grants.h \
 	cli/harmless.c cli/harmless.h \
 	cli/lock.c cli/lock.h \
+	cli/mllog.c cli/mllog.h \
 	cli/member_query.c cli/member_query.h \
 	cli/pages.c cli/pages.h \
 	cli/parse.c \

@@ -70,7 +70,7 @@ answers <made
 status_is 3 "a parameter that no member has" stretto report 7 --group nope
 like "$(cat err)" "nope" "is named"
 for line in "report" "report 7.1" "report 7 --by area2" "report 7 --by target" "report 7 --accept loss" "report 7 --horizon 9" \
-	"report 7 --target x" "report 7 --group a --repeat a" "report 7 --csv --markdown" "report 7 --top -1"; do
+	"report 7 --mllog" "report 7.1 7 --mllog" "report 7.1 7.2 --mllog" "report 7 --set a=1" "report 7.1 --mllog --set a" "report 7 --target x" "report 7 --group a --repeat a" "report 7 --csv --markdown" "report 7 --top -1"; do
 	# shellcheck disable=SC2086 # words
 	status_is 2 "wrong usage: $line" stretto $line
 done
