@@ -9,12 +9,16 @@
 #include "common/log.h"
 #include "common/log_changes.h"
 #include "common/xalloc.h"
+#include "daemon/store/member.h"
+#include "daemon/store/series.h"
 #include "daemon/store/training_checkpoint.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#define STATISTIC "statistic" /* the metric of members that has what their training reports of them */
 
 static int64_t integer(const json_t *json, const char *key)
 {
@@ -216,20 +220,45 @@ void training_conclude(struct engine *engine, struct live_ensemble *ens)
     engine_touch(engine, ens);
 }
 
+/* Adds what the training reports of a member to that member's series. The ranks have no steps in common: the points are
+ * counted. */
+static void take_statistic(struct engine *engine, const struct live_ensemble *ens, int64_t index, double value,
+                           int64_t time_ms)
+{
+    struct member_row member;
+    struct series_point point;
+    struct series_row row;
+    struct error err;
+    double area = 0;
+
+    if (store_member_get(engine->store, ens->row.id, index, &member, &err) != 1 ||
+        store_series_open(engine->store, ens->row.id, index, STATISTIC, &row, &err) != 1)
+        return;
+    if (row.points > 0) {
+        time_ms = time_ms > row.time_ms ? time_ms : row.time_ms;
+        area = (row.last + value) / 2 * (double)(time_ms - row.time_ms) / 1000;
+    }
+    point = series_point_of(row.points > 0 ? row.step + 1 : 0, time_ms, 0, value, area);
+    store_series_add(engine->store, &row, &point, ens->spec->metrics.points, &err);
+    store_series_save(engine->store, &row, &err);
+}
+
 /* Stores the point of a metric line. A damaged line is skipped. */
-static void take_point(struct engine *engine, const struct training_row *training, int64_t rank, const char *line,
+static void take_point(struct engine *engine, const struct live_ensemble *ens, int64_t rank, const char *line,
                        size_t size)
 {
     json_t *json = json_loadb(line, size, 0, NULL);
+    const json_t *value = json_object_get(json, "value"), *member = json_object_get(json, "member");
     const char *name = json_string_value(json_object_get(json, "name"));
-    const json_t *value = json_object_get(json, "value");
     struct metric_point point = {.step = integer(json, "step"), .rank = rank};
     struct error err;
 
     point.time_ms = (int64_t)(1000 * json_number_value(json_object_get(json, "time")));
     point.value = json_is_number(value) ? json_number_value(value) : NAN;
-    if (name != NULL)
-        store_metric_put(engine->store, training->id, name, &point, &err);
+    if (json_is_integer(member))
+        take_statistic(engine, ens, json_integer_value(member), point.value, point.time_ms);
+    else if (name != NULL)
+        store_metric_put(engine->store, ens->training->row.id, name, &point, &err);
     json_decref(json);
 }
 
@@ -270,7 +299,7 @@ static void tailed(void *arg, const char *text, size_t size, const struct error 
                     (long long)ens->training->row.id, failed->text);
     if (size > 0 && get_rank(engine, &ens->training->row, rank, &row) == 0) {
         for (const char *line = text, *end; (end = strchr(line, '\n')) != NULL; line = end + 1)
-            take_point(engine, &ens->training->row, rank, line, (size_t)(end - line));
+            take_point(engine, ens, rank, line, (size_t)(end - line));
         row.metrics_offset += (int64_t)size;
         store_rank_put(engine->store, &row, &err);
         tail_rank(engine, ens, rank); /* the file may have more */

@@ -51,6 +51,7 @@ def parser(prog, description):
     p.add_argument("--validation-seed", type=int, default=20231, help="that they are drawn with (%(default)s)")
     p.add_argument("--validate-every", type=positive, default=1000, help="batches (%(default)s)")
     p.add_argument("--report-every", type=positive, default=100, help="batches for a train_loss point (%(default)s)")
+    p.add_argument("--report-members", action="store_true", help="tell the daemon of each member how badly its samples are known")
     p.add_argument("--limit", type=positive, help="learn from so many batches only; the rest is drawn and counted")
     p.add_argument("--threads", type=positive, help="of PyTorch on the CPU")
     p.add_argument("--seed", type=int, default=1, help="of the initial weights (%(default)s)")
@@ -70,6 +71,7 @@ class Trainer:
         self.averaged = Averaged(self.model).to(device)
         self.shared = torch.nn.parallel.DistributedDataParallel(self.averaged) if ranks > 1 else self.averaged
         self.optimiser = torch.optim.Adam(self.model.parameters(), lr=options.lr)
+        self.members, self.errors = [], []  # of samples of which nothing was reported yet
 
     def together(self):
         """A context for the loop over batches: a rank that has no more of them goes on to answer those that have."""
@@ -94,6 +96,9 @@ class Trainer:
         wanted = self.scale.fields(batch[FIELD].to(self.device, non_blocking=True))
         fields, nothing = self.shared(inputs, progress)
         loss = torch.nn.functional.mse_loss(fields, wanted)
+        if self.options.report_members:
+            self.members.append(batch["member"])
+            self.errors.append((fields.detach() - wanted).square().mean(dim=(1, 2)) * self.scale.squared_kelvin)
         self.averaged.zero_grad(set_to_none=True)
         (loss + nothing).backward()
         self.set_progress(float(self.averaged.number.grad))
@@ -138,6 +143,13 @@ class Log:
             self.rx.metric("train_loss", self.counted.batches, float(torch.stack(self.losses).mean()))
         self.losses.clear()
 
+    def known(self, members, errors):
+        """Report how badly samples are known that were learnt since the last time: squared errors of before, by member."""
+        if members:
+            self.rx.report(torch.cat(members), torch.cat(errors))
+        members.clear()
+        errors.clear()
+
     def validated(self, loss):
         self.rx.metric("validation_loss", self.counted.batches, loss)
         print(f"batch {self.counted.batches}: validation loss {loss:.2f} K², {self.books.unique} of {self.total} samples "
@@ -160,11 +172,14 @@ def learn_all(batches, share, trainer, validate, options, log, checkpoints):
             counted.batches += counted.parts
             if options.limit is None or before < options.limit:
                 log.losses.append(trainer.learn(batch, books.unique / share))
+            if len(log.losses) >= options.report_every:
+                log.known(trainer.members, trainer.errors)
             log.trained(options.report_every)
             if counted.batches // options.validate_every > before // options.validate_every:
                 validate()
             checkpoints.step()
     log.trained(1)
+    log.known(trainer.members, trainer.errors)
 
 
 def held_out_of(rx, options, scale, grid):

@@ -25,6 +25,7 @@ endif
 heat_python = \
 	examples/heat/heat_books.py \
 	examples/heat/heat_daemon.py \
+	examples/heat/heat_design.py \
 	examples/heat/heat_model.py \
 	examples/heat/heat_offline.py \
 	examples/heat/heat_parameters.py \
@@ -36,11 +37,11 @@ heatpythondir = $(pkgdatadir)/python/stretto/examples
 dist_heatpython_DATA = $(heat_python)
 
 heatspecdir = $(pkgdatadir)/examples/heat
-dist_heatspec_DATA = examples/heat/heat.json examples/heat/heat-small.json \
+dist_heatspec_DATA = examples/heat/heat.json examples/heat/heat-open.json examples/heat/heat-small.json \
 	examples/heat/heat-slurm.json examples/heat/README.md
 
-dist_check_SCRIPTS += tests/t/0300-heat-solver.t tests/t/0310-heat-options.t tests/t/0320-heat-surrogate.t
-TESTS += tests/t/0300-heat-solver.t tests/t/0310-heat-options.t tests/t/0320-heat-surrogate.t
+dist_check_SCRIPTS += tests/t/0300-heat-solver.t tests/t/0310-heat-options.t tests/t/0320-heat-surrogate.t tests/t/0324-resample.t
+TESTS += tests/t/0300-heat-solver.t tests/t/0310-heat-options.t tests/t/0320-heat-surrogate.t tests/t/0324-resample.t
 
 if HAVE_CMOCKA
 unit_tests += tests/unit/test_heat_solver

@@ -28,6 +28,7 @@ libtrain_la_SOURCES = \
 	tasks/train/saver.c tasks/train/saver.h \
 	tasks/train/state.c tasks/train/state.h \
 	tasks/train/stepset.c tasks/train/stepset.h \
+	tasks/train/tallies.c tasks/train/tallies.h \
 	tasks/train/train.c
 libtrain_la_CFLAGS = $(AM_CFLAGS) $(JANSSON_CFLAGS) $(ZMQ_CFLAGS)
 # libcommon.la comes with libjobproto.la

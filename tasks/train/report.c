@@ -8,6 +8,7 @@
 #include "common/xalloc.h"
 #include "tasks/proto/control.h"
 #include "tasks/train/faults.h"
+#include "tasks/train/tallies.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -33,6 +34,7 @@ struct report {
     bool stopping;
     char *queue; /* metric lines that are not yet in the file */
     size_t queued, room;
+    struct tallies tallies; /* what was reported of members since the last time */
     double rate;
 
     pthread_mutex_t writing; /* protects the files, the sender and the last status */
@@ -137,6 +139,44 @@ static int write_file(struct report *r, const char *kind, const struct st_train_
     return rc;
 }
 
+/* Adds a line to the queue; called with the lock held. */
+static int enqueue(struct report *r, const char *line, size_t size)
+{
+    if (r->queued + size > r->room) {
+        size_t room = 2 * (r->queued + size);
+        char *larger = realloc(r->queue, room);
+
+        if (larger == NULL)
+            return -1;
+        r->queue = larger;
+        r->room = room;
+    }
+    memcpy(r->queue + r->queued, line, size);
+    r->queued += size;
+    return 0;
+}
+
+/* Makes lines of what was reported of members; called with the lock held. */
+static void enqueue_tallies(struct report *r)
+{
+    double now = (double)time_now_ms() / 1000;
+
+    for (size_t i = 0; i < r->tallies.n; i++) {
+        const struct tally *t = &r->tallies.list[i];
+        double mean = t->sum / (double)t->count;
+        char line[160], value[40] = "null";
+
+        if (isfinite(mean))
+            snprintf(value, sizeof value, "%.17g", mean);
+        snprintf(line, sizeof line, "{\"member\":%lld,\"time\":%.3f,\"value\":%s}\n", (long long)t->member, now, value);
+        if (enqueue(r, line, strlen(line)) < 0) {
+            log_error("there is no memory for what was reported of %zu members, which is lost", r->tallies.n - i);
+            break;
+        }
+    }
+    tallies_fini(&r->tallies);
+}
+
 /* Appends the queue's lines to the file. Lines that cannot be written are lost, and the log says so. */
 static void write_metrics(struct report *r)
 {
@@ -145,6 +185,7 @@ static void write_metrics(struct report *r)
     int fd;
 
     pthread_mutex_lock(&r->lock);
+    enqueue_tallies(r);
     lines = r->queue;
     size = r->queued;
     r->queue = NULL;
@@ -280,26 +321,10 @@ void report_stop(struct report *r)
     pthread_cond_destroy(&r->wake);
     pthread_mutex_destroy(&r->lock);
     pthread_mutex_destroy(&r->writing);
+    tallies_fini(&r->tallies);
     free(r->queue);
     free(r->metrics);
     free(r);
-}
-
-/* Adds a line to the queue; called with the lock held. */
-static int enqueue(struct report *r, const char *line, size_t size)
-{
-    if (r->queued + size > r->room) {
-        size_t room = 2 * (r->queued + size);
-        char *larger = realloc(r->queue, room);
-
-        if (larger == NULL)
-            return -1;
-        r->queue = larger;
-        r->room = room;
-    }
-    memcpy(r->queue + r->queued, line, size);
-    r->queued += size;
-    return 0;
 }
 
 int report_metric(struct report *r, const char *name, int64_t step, double value)
@@ -316,6 +341,17 @@ int report_metric(struct report *r, const char *name, int64_t step, double value
     }
     free(text);
     json_decref(line);
+    return rc;
+}
+
+int report_members(struct report *r, int count, const int64_t *member, const double *value)
+{
+    int rc = 0;
+
+    pthread_mutex_lock(&r->lock);
+    for (int i = 0; i < count && rc == 0; i++)
+        rc = tallies_add(&r->tallies, member[i], value[i]);
+    pthread_mutex_unlock(&r->lock);
     return rc;
 }
 

@@ -422,6 +422,17 @@ int st_train_metric(struct st_train *t, const char *name, int64_t step, double v
     return 0;
 }
 
+int st_train_report(struct st_train *t, int count, const int64_t *member, const double *value)
+{
+    for (int i = 0; i < count; i++)
+        if (member[i] < 0)
+            return error_set(&t->err, "train_member", "%lld is no member", (long long)member[i]);
+    alive_sign();
+    if (report_members(t->report, count, member, value) < 0)
+        return error_set(&t->err, "train_memory", "no memory for what is reported of members");
+    return 0;
+}
+
 void st_train_stats(struct st_train *t, struct st_train_stats *stats)
 {
     collect(t, stats);

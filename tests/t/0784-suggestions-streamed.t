@@ -36,6 +36,12 @@ is "$(jq -c '[.state, .count, .training.state, .training.generation, .training.u
 	"the ensemble is complete with the third generation, and its books balance"
 is "$(jq -c '[.learnt | length, (unique | length), (map(.[0]) | unique | length)]' "$STATE/run/e$ID/training/g3/rank0/learnt.json")" '[90,90,9]' \
 	"the model that is left has learnt from every sample of every member, from each once"
+# Three processes have reported of the members, two of which were killed.
+reported() { api GET "/v1/ensembles/$ID/members?metrics=statistic&limit=50${1:-}" | jq -c '[.members[] | [.index, .metrics.statistic.last]]'; }
+is "$(reported)" "$(jq -cn '[range(9) | [., 10 * . + 0.5]]')" "each member has the statistic that the training reported of it"
+is "$(reported '&sort=metric:statistic&order=desc' | jq -c '[.[][0]]')" '[8,7,6,5,4,3,2,1,0]' "by which members are sorted"
+is "$(api GET "/v1/ensembles/$ID/results?after=0" | jq -c '[.results[] | .metrics.statistic.last == 10 * .index + 0.5] | [length, all]')" '[9,true]' \
+	"and results have it"
 
 # Its training is resubmitted: all members run again, with the parameters that were suggested.
 is "$(api_status POST "/v1/trainings/$(jq .training.id "$T/ensemble.json")/resubmit" '{"from": "start"}')" 202 "its training begins once more"

@@ -152,6 +152,7 @@ def main():
         for batch in rx.batches():
             model.learn(batch)
             rx.metric("loss", model.batches, 1 / model.batches)
+            rx.report(batch.member, 10 * batch.member + 0.5)
             if mode in ("resized", "disturbed"):
                 save_if_due(rx, model)
                 if mode == "disturbed" and rx.ranks == 1 and model.batches % 4 == 0 and not rx.unfinished:

@@ -428,6 +428,9 @@ static bool be_a_training(const struct fixture *fx, pid_t member)
     rc = st_train_metric(t, "loss", 1, 0.5);
     told = rc < 0;
     assert_true(rc == 0 || *st_train_error(t) != '\0');
+    rc = st_train_report(t, 1, &(int64_t){0}, &(double){0.5});
+    told = told || rc < 0;
+    assert_true(rc == 0 || *st_train_error(t) != '\0');
     rc = st_train_done(t);
     told = told || rc < 0;
     assert_true(rc == 0 || *st_train_error(t) != '\0');

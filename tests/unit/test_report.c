@@ -57,6 +57,63 @@ static void a_training_that_ends_without_done_leaves_its_metrics(void **state)
     fixture_fini(&fx);
 }
 
+#define REPORTED 3000 /* members */
+
+/* Asserts that the lines have each member once, with the mean of what was reported of it: 2 m + 0.5, and NaN of the last. */
+static void assert_means(const char *lines)
+{
+    char *told = calloc(REPORTED, 1);
+    size_t n = 0;
+
+    for (const char *line = lines, *end; (end = strchr(line, '\n')) != NULL; line = end + 1, n++) {
+        json_t *json = json_loadb(line, (size_t)(end - line), 0, NULL);
+        json_int_t member = json_integer_value(json_object_get(json, "member"));
+        const json_t *value = json_object_get(json, "value");
+
+        assert_in_range(member, 0, REPORTED - 1);
+        assert_false(told[member]);
+        told[member] = 1;
+        assert_true(json_real_value(json_object_get(json, "time")) > 1e9);
+        if (member == REPORTED - 1)
+            assert_true(json_is_null(value));
+        else
+            assert_float_equal(json_number_value(value), 2 * (double)member + 0.5, 1e-12);
+        json_decref(json);
+    }
+    assert_int_equal(n, REPORTED);
+    free(told);
+}
+
+static void of_each_member_the_mean_is_told(void **state)
+{
+    int64_t *members = calloc(2 * REPORTED, sizeof *members);
+    double *values = calloc(2 * REPORTED, sizeof *values);
+    struct fixture fx;
+    struct st_train *t;
+    struct error err;
+    size_t size;
+    char *lines;
+
+    fixture_init(&fx, 10, 0, 1, RESERVOIR(100, 50, 5));
+    t = fixture_rank(0);
+    for (int64_t m = 0; m < REPORTED; m++) {
+        members[m] = members[REPORTED + m] = m;
+        values[m] = (double)m;
+        values[REPORTED + m] = m < REPORTED - 1 ? 3 * (double)m + 1 : NAN;
+    }
+    assert_int_equal(st_train_report(t, 2 * REPORTED, members, values), 0);
+    assert_int_equal(st_train_report(t, 0, NULL, NULL), 0);
+    assert_int_equal(st_train_report(t, 1, &(int64_t){-1}, values), -1);
+    assert_string_equal(st_train_error_code(t), "train_member");
+    st_train_close(t);
+    assert_int_equal(file_read(fixture_path(&fx, "metrics-rank0.jsonl"), 10000000, &lines, &size, &err), 0);
+    assert_means(lines);
+    free(lines);
+    free(members);
+    free(values);
+    fixture_fini(&fx);
+}
+
 /* A point of a metric, until it is in the file. */
 static void tell_again(const struct fixture *fx, struct st_train *t, int step)
 {
@@ -176,6 +233,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_training_that_ends_without_done_leaves_its_metrics),
+        cmocka_unit_test(of_each_member_the_mean_is_told),
         cmocka_unit_test(the_daemon_is_told),
         cmocka_unit_test(who_has_learnt_enough_takes_no_more),
         cmocka_unit_test(who_cannot_tell_what_it_holds_is_not_done),

@@ -42,6 +42,7 @@ _SIGNATURES = {
                      _INT),
     "interrupt": (None, _POINTER),
     "metric": (_INT, _POINTER, _TEXT, _INT64, ctypes.c_double),
+    "report": (_INT, _POINTER, _INT, _POINTER, _POINTER),
     "fault_name": (_TEXT, _INT),
     "stats": (None, _POINTER, ctypes.POINTER(Stats)),
     "checkpoint_due": (_INT, _POINTER),

@@ -215,6 +215,20 @@ class Receiver:
         if self._calls.metric(self._open_handle(), str(name).encode(), int(step), float(value)) != 0:
             self._failed()
 
+    def report(self, member, value):
+        """Report a value of a member, such as the loss of its samples; or one for each of several members, as arrays.
+
+        Of each member the daemon gets the mean of the values within a second, as a point of the member's metric "statistic",
+        by which lists of members are sorted and from which generators choose. Tensors are taken as well.
+        """
+        members, values = (array.detach().cpu().numpy() if hasattr(array, "detach") else array for array in (member, value))
+        members = numpy.ascontiguousarray(members, numpy.int64).reshape(-1)
+        values = numpy.ascontiguousarray(values, numpy.float64).reshape(-1)
+        if members.shape != values.shape:
+            raise ValueError("%d members and %d values" % (members.size, values.size))
+        if self._calls.report(self._open_handle(), members.size, members.ctypes.data, values.ctypes.data) != 0:
+            self._failed()
+
     def stats(self):
         """Return the counters of docs/run-directory.md as a dict."""
         stats = _library.Stats()
