@@ -222,7 +222,7 @@ tests_bench_fill_members_SOURCES = tests/bench/fill_members.c
 tests_bench_fill_members_CFLAGS = $(AM_CFLAGS) $(JANSSON_CFLAGS) $(daemon_cflags)
 tests_bench_fill_members_LDADD = libdaemon.la libcommon.la $(JANSSON_LIBS)
 
-EXTRA_DIST += tests/bench/buffer.sh tests/bench/loader.sh tests/bench/loader_bench.py tests/bench/checkpoint.sh tests/bench/checkpoint_bench.py tests/bench/recovery.sh tests/bench/recovery_kills.py tests/bench/recovery_rank.py tests/bench/stream.sh tests/bench/stream-memory.sh
+EXTRA_DIST += tests/bench/buffer.sh tests/bench/loader.sh tests/bench/loader_bench.py tests/bench/checkpoint.sh tests/bench/checkpoint_bench.py tests/bench/recovery.sh tests/bench/recovery_kills.py tests/bench/recovery_rank.py tests/bench/resize.sh tests/bench/stream.sh tests/bench/stream-memory.sh
 
 # Programs of the benchmarks (tests/bench/run), built with the tests so that they cannot rot.
 check_PROGRAMS += tests/bench/stream_bench tests/bench/stream_hold tests/bench/buffer_bench

@@ -7,12 +7,16 @@ sanitizers, whose programs are on PATH and whose Python package is on PYTHONPATH
 Each run is the heat example at small scale: 40 members of 20 steps, of which each sample is learnt. A rank is killed, or
 the number of ranks is changed (1, 2, 1, 2), when a quarter, half and three quarters of the samples have come. Prints a line
 for each run, and then a table: the validation loss at the end, and after as many steps of the optimiser as the run with the
-fewest has made (the last point that is not later). With a FIRO all make the same number of steps; with a Reservoir that
-depends on how fast ranks and members were, and so does at which step the learning rate is halved, since it follows the
-samples that have been drawn: --halvings 0 leaves it as it is, so that runs can be compared step by step.
+fewest has made (the last point that is not later); --curves FILE gets all points.
+
+With a FIRO all make the same number of steps. With a Reservoir that is a matter of time: it draws for as long as members
+stream. Members that run on while there are no ranks, until all that the width allows have sent everything and wait, take
+steps away from the training, so it has one at a time. With --width 4 the killed ones and the resized ones make fewer steps, and
+have their learning rate, which follows the samples that have been drawn, halved after fewer of them.
 """
 
 import argparse
+import json
 import os
 import signal
 import statistics
@@ -23,28 +27,31 @@ import time
 from stretto.examples.heat_daemon import Daemon
 from stretto.examples.heat_parameters import SOLVER_OPTIONS
 
-MEMBERS, STEPS, GRID, WIDTH, LIMIT = 40, 20, 16, 4, 900
+MEMBERS, STEPS, GRID, LIMIT = 40, 20, 16, 900
 SAMPLES = MEMBERS * STEPS
 RANKS = (2, 1, 2)  # of the resized ones, after the first
+# members at once, seconds before each begins, samples in a step, and the learning rate at the start
+SETTINGS = {"firo": (4, 2.0, 2, 5e-3), "reservoir": (1, 1.5, 10, 1e-3)}
 
 
 def spec(policy, seed, options):
+    width, pause, batch, rate = SETTINGS[policy]
     solver = ["heat2d", "--grid", str(GRID), "--steps", str(STEPS), "--dt", "0.005"]
     for name, option in SOLVER_OPTIONS.items():
         solver += [option, "{%s}" % name]
     return {
-        "name": f"{policy}, seed {seed}", "width": WIDTH,
+        "name": f"{policy}, seed {seed}", "width": options.width or width,
         # members that begin one after another, so that samples come over some time
-        "members": {"command": ["sh", "-c", f'sleep {options.pause}; exec "$@"', "sh", *solver], "retries": 0,
+        "members": {"command": ["sh", "-c", f'sleep {pause}; exec "$@"', "sh", *solver], "retries": 0,
                     "parameters": {"method": "halton", "count": MEMBERS, "seed": seed,
                                    "space": {name: [100, 500] for name in SOLVER_OPTIONS}}},
         "training": {
             "command": [sys.executable, "-m", "stretto.examples.heat_surrogate", "--steps", str(STEPS), "--dt", "0.005",
                         "--hidden", "64", "--validation-members", "10", "--validate-every", "10", "--report-every", "10",
-                        "--threads", "1", "--seed", str(seed), "--halvings", str(options.halvings), "--lr", str(options.lr)],
+                        "--threads", "1", "--seed", str(seed), "--halvings", str(options.halvings), "--lr", str(rate)],
             "ranks": 1, "retries": 10, "checkpoint": {"every": "200ms"},
             "fields": {"temperature": {"dtype": "float32", "shape": [GRID, GRID]}},
-            "buffer": {"policy": policy, "capacity": SAMPLES, "threshold": 20, "batch": options.batch, "seed": seed}}}
+            "buffer": {"policy": policy, "capacity": SAMPLES, "threshold": 20, "batch": batch, "seed": seed}}}
 
 
 def ranks_of(job):
@@ -97,6 +104,8 @@ def run(daemon, policy, kind, seed, options):
     points = [(bucket["step"], bucket["last"]) for bucket in series["buckets"]]
     print(f"{policy} {kind} {seed}: {points[-1][1]:.0f} K² after {points[-1][0]} steps, {training['repeats']} repeats, "
           f"{training['restarts']} restarts, generation {training['generation']}, load {load:.0f}", flush=True)
+    if options.curves:
+        print(json.dumps({"policy": policy, "kind": kind, "seed": seed, "validation_loss": points}), file=options.curves, flush=True)
     return points, training["repeats"]
 
 
@@ -108,7 +117,7 @@ def table(runs):
               "| --- | ---: | ---: | ---: | ---: |")
         for kind in kinds:
             def told(values):
-                return f"{statistics.mean(values):.0f} ({min(values):.0f}–{max(values):.0f})"
+                return f"{statistics.median(values):.0f} ({min(values):.0f}–{max(values):.0f})"
 
             ends = [points[-1] for points, _ in runs[policy, kind]]
             equal = [[loss for step, loss in points if step <= fewest][-1] for points, _ in runs[policy, kind]]
@@ -121,13 +130,12 @@ def main():
     p.add_argument("--seeds", type=lambda text: list(map(int, text.split(","))), default=[1, 2, 3, 4, 5])
     p.add_argument("--policies", type=lambda text: text.split(","), default=["firo", "reservoir"])
     p.add_argument("--kinds", type=lambda text: text.split(","), default=["alone", "killed", "resized"])
-    p.add_argument("--pause", type=float, default=2.0, help="seconds before each member begins (%(default)s)")
-    p.add_argument("--batch", type=int, default=10, help="samples in a step (%(default)s)")
-    p.add_argument("--lr", type=float, default=1e-3, help="learning rate at the start (%(default)s)")
+    p.add_argument("--width", type=int, help="members at once (4 with a firo, 1 with a reservoir)")
+    p.add_argument("--curves", type=argparse.FileType("a"), help="a file that the validation losses are added to")
     p.add_argument("--halvings", type=int, default=5, help="of the learning rate (%(default)s)")
     options = p.parse_args()
     runs = {}
-    with tempfile.TemporaryDirectory(prefix="heat-") as directory, Daemon(directory, WIDTH + max(RANKS)) as daemon:
+    with tempfile.TemporaryDirectory(prefix="heat-") as directory, Daemon(directory, 8) as daemon:
         for policy in options.policies:
             for seed in options.seeds:
                 for kind in options.kinds:
