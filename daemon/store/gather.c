@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <sqlite3.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -10,6 +11,7 @@
 
 #define GATHERED_MAX ((size_t)128 << 10)
 #define LOG_HEADER 32
+#define FRAME_HEADER 24
 #define LOG_USUAL ((sqlite3_int64)4 << 20) /* the size at which the log is usually written back */
 #define LOG_STEP ((sqlite3_int64)1 << 20)
 #define INDEX_BYTES (64 << 10) /* size of the log's index for 8000 pages of the log */
@@ -270,6 +272,26 @@ bool gather_is_over(const char *path)
     return fd < 0 ? errno == ENOENT : n == sizeof header && memcmp(header, none, sizeof none) == 0;
 }
 
+static uint32_t big_endian(const unsigned char *at)
+{
+    return (uint32_t)at[0] << 24 | (uint32_t)at[1] << 16 | (uint32_t)at[2] << 8 | at[3];
+}
+
+/* Returns the end of the content of a log that nobody has open: behind its last frame that bears the two numbers of its
+ * header. The file is longer, since it has room. */
+static sqlite3_int64 end_of_content(int fd)
+{
+    unsigned char header[LOG_HEADER], frame[FRAME_HEADER];
+    sqlite3_int64 at = LOG_HEADER, size;
+
+    if (pread(fd, header, sizeof header, 0) != sizeof header)
+        return 0;
+    size = FRAME_HEADER + (sqlite3_int64)big_endian(header + 8);
+    while (pread(fd, frame, sizeof frame, at) == sizeof frame && memcmp(frame + 8, header + 16, 8) == 0)
+        at += size;
+    return at;
+}
+
 /* Allocates blocks for the log, which may exist already. Closing the descriptor drops no lock, since SQLite's locks are
  * on other files. */
 static void keep_room(struct gathering *g, const char *name)
@@ -279,7 +301,7 @@ static void keep_room(struct gathering *g, const char *name)
     g->fd = open(name, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
     if (g->fd < 0 || fstat(g->fd, &st) < 0)
         return;
-    g->end = gather_is_over(name) ? 0 : st.st_size;
+    g->end = gather_is_over(name) ? 0 : end_of_content(g->fd);
     g->own = 512 * (sqlite3_int64)st.st_blocks >= st.st_size ? st.st_size : 0;
     if (get_blocks(g, LOG_USUAL + GATHER_KEPT) || errno == ENOSPC || errno == EDQUOT)
         return;

@@ -18,6 +18,7 @@ struct patience_own {
     bool pending; /* its part is written, and that of another rank may be missing */
     bool starved; /* its program waits for samples */
     uint64_t batches;
+    uint64_t saves; /* checkpoints that its program has begun: one may come and be whole between two looks */
 };
 
 /* Another rank, as it last reported. */

@@ -78,7 +78,8 @@ static void look_after_wait(struct reception *r)
         return;
     }
     pool_counters(r->pool, &pool);
-    own = (struct patience_own){saver_is_saving(r->saver), saver_is_pending(r->saver), pool.starved, pool.batches};
+    own = (struct patience_own){saver_is_saving(r->saver), saver_is_pending(r->saver), pool.starved, pool.batches,
+                                 saver_saves(r->saver)};
     others = r->looks++ % LOOKS_AT_OTHERS == 0;
     if (others)
         patience_read(r->config, r->others);

@@ -244,6 +244,15 @@ static void remove_others(const struct train_config *config, const json_t *list,
     closedir(dir);
 }
 
+bool saved_is_written(const struct train_config *config, const char *name)
+{
+    struct error err;
+    json_t *entry = make_entry(config, name, &err);
+
+    json_decref(entry);
+    return entry != NULL;
+}
+
 int saved_add(const struct train_config *config, const char *name, struct error *err)
 {
     json_t *entry = make_entry(config, name, err), *list;

@@ -29,6 +29,9 @@ int saved_part_write(const struct train_config *config, const char *name, const 
 int saved_part_read(const struct train_config *config, const char *name, int rank, struct saved_part *part,
                          struct error *err);
 
+/* Tells whether the parts of all ranks are there. */
+bool saved_is_written(const struct train_config *config, const char *name);
+
 /* Adds the checkpoint to the list, if the parts of all ranks are there, and removes those that fall out of it, with
  * what earlier generations left unfinished. Returns 1; 0 where parts are missing; -1. */
 int saved_add(const struct train_config *config, const char *name, struct error *err);

@@ -40,6 +40,8 @@ struct saver {
     int64_t step, before;                /* of the last one, and of the one before; -1: none yet */
     bool again;                          /* these are the same */
     atomic_bool begun;                   /* the program saves one, and the cut is not taken */
+    atomic_uint_fast64_t saves;
+    atomic_bool listing;                 /* all parts of one are written, and this rank adds it to the list */
     char name[NAME_SIZE];                /* of the one that the program is saving */
     char *state;                         /* the path for that, NULL while none is saved */
 
@@ -141,7 +143,12 @@ enum saver_due saver_due(struct saver *c)
 
 bool saver_is_saving(struct saver *c)
 {
-    return atomic_load(&c->begun) || stage_of(c) != STAGE_IDLE;
+    return atomic_load(&c->begun) || stage_of(c) != STAGE_IDLE || atomic_load(&c->listing);
+}
+
+uint64_t saver_saves(struct saver *c)
+{
+    return atomic_load(&c->saves);
 }
 
 bool saver_is_pending(struct saver *c)
@@ -163,11 +170,14 @@ static void give_up(const struct saver *c)
 
 /* Adds a checkpoint to the list once all parts are there. Returns 1; 0 where parts are missing; -1 with err where it
  * can never be whole, since a rank has finished without it. */
-static int add_if_whole(const struct saver *c, const char *name, struct error *err)
+static int add_if_whole(struct saver *c, const char *name, struct error *err)
 {
     struct saved_part part;
-    int rc = saved_add(c->config, name, err);
+    int rc;
 
+    if (saved_is_written(c->config, name))
+        atomic_store(&c->listing, true);
+    rc = saved_add(c->config, name, err);
     for (int rank = 0; rc == 0 && rank < c->config->ranks; rank++) {
         char *done = alloc_printf("%s/done-rank%d.json", c->config->dir, rank);
 
@@ -182,7 +192,7 @@ static int add_if_whole(const struct saver *c, const char *name, struct error *e
 }
 
 /* Looks whether a checkpoint is whole. Returns as add_if_whole(). */
-static int look(const struct saver *c, const struct part *part, struct error *err)
+static int look(struct saver *c, const struct part *part, struct error *err)
 {
     int rc;
 
@@ -201,6 +211,7 @@ static void complete(struct saver *c)
     struct error err, newer_err;
     int older = look(c, &c->pending, &err), newer = look(c, &c->newer, &newer_err);
 
+    atomic_store(&c->listing, false);
     if (older == 0 && newer == 0)
         return;
     if (newer < 0 || (newer == 0 && older < 0))
@@ -279,6 +290,7 @@ static void write_job(struct saver *c)
     if (rc < 0)
         c->err = err;
     memcpy(part.name, c->job.name, sizeof part.name);
+    atomic_store(&c->listing, rc == 0 && c->config->rank == 0); /* until complete() has looked, which comes next */
     if (rc == 0 && (c->config->rank == 0 || c->kept != NULL))
         *(c->pending.name[0] == '\0' ? &c->pending : &c->newer) = part;
     c->stage = STAGE_IDLE;
@@ -378,6 +390,7 @@ const char *saver_begin(struct saver *c, int64_t step, struct error *err)
     c->step = step;
     c->again = again;
     atomic_store(&c->begun, true);
+    atomic_fetch_add(&c->saves, 1);
     state_remove(c->state); /* of a try that failed half-way */
     return c->state;
 }

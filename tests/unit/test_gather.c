@@ -7,6 +7,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #define NOTES 12
 #define SALTS_AT 16 /* of the log's header: two numbers that each of its lives draws */
@@ -97,10 +100,46 @@ static void no_flush_makes_good_for_one_that_failed(void **state)
     store_close(store);
 }
 
+static int64_t log_size(void)
+{
+    char name[128];
+    struct stat st;
+
+    snprintf(name, sizeof name, "%s-wal", path);
+    assert_int_equal(stat(name, &st), 0);
+    return st.st_size;
+}
+
+/* A daemon that is killed leaves a log that is not over, with room behind it: the next one has that room, and takes no more. */
+static void the_log_does_not_grow_each_time_a_daemon_is_killed(void **state)
+{
+    int64_t first = 0;
+
+    for (int i = 0; i < 8; i++) {
+        struct store *store;
+        struct error err;
+        int status;
+        pid_t child = fork();
+
+        if (child == 0) {
+            if (store_open(&store, dir, &err) < 0 || store_check_room(store, &err) < 0 || store_accept(store, &err) < 0 ||
+                store_event_add(store, 1, "note", i, -1, NULL, &err) < 0 || store_commit(store, &err) < 0)
+                _exit(1);
+            _exit(0); /* without closing it */
+        }
+        assert_int_equal(waitpid(child, &status, 0), child);
+        assert_int_equal(status, 0);
+        if (i == 0)
+            first = log_size();
+        assert_int_equal(log_size(), first);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(the_header_of_a_new_life_is_never_put_off, faulty_new_dir, faulty_remove_dir),
+        cmocka_unit_test_setup_teardown(the_log_does_not_grow_each_time_a_daemon_is_killed, faulty_new_dir, faulty_remove_dir),
         cmocka_unit_test_setup_teardown(no_flush_makes_good_for_one_that_failed, faulty_new_dir, faulty_remove_dir),
     };
 

@@ -74,6 +74,16 @@ static void a_program_that_never_saves_is_not_waited_for(void **state)
     patience_destroy(p);
 }
 
+static void a_program_that_has_saved_between_two_looks_is_waited_for(void **state)
+{
+    struct patience *p = begin(1);
+    struct patience_own own = {.batches = 500};
+
+    for (int i = 0; i < MANY; i++, own.saves++, own.batches += 1000)
+        assert_null(patience_look(p, &own, NULL));
+    patience_destroy(p);
+}
+
 static void another_rank_that_starves_ends_it(void **state)
 {
     struct patience *p = begin(2);
@@ -136,6 +146,7 @@ int main(void)
         cmocka_unit_test(one_rank_waits_while_its_program_goes_on),
         cmocka_unit_test(a_program_that_is_given_samples_meanwhile_is_not_starved),
         cmocka_unit_test(a_program_that_never_saves_is_not_waited_for),
+        cmocka_unit_test(a_program_that_has_saved_between_two_looks_is_waited_for),
         cmocka_unit_test(another_rank_that_starves_ends_it),
         cmocka_unit_test(only_what_ranks_report_meanwhile_counts),
         cmocka_unit_test(a_part_that_does_not_come_ends_it),

@@ -8,10 +8,13 @@
 #include "tests/unit/unit.h"
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 enum { RETAIN = 10, CAPACITY = 10, BATCH = 5, STEPS = 400 };
@@ -22,6 +25,21 @@ enum { RETAIN = 10, CAPACITY = 10, BATCH = 5, STEPS = 400 };
 static char dir[40];
 static int memory[2];
 static int times[STEPS];
+static atomic_bool slow; /* the disk takes its time for the list of checkpoints */
+
+/* Takes the place of the C library's. */
+int fsync(int fd)
+{
+    char link[40], name[256];
+    ssize_t n;
+
+    snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
+    n = readlink(link, name, sizeof name - 1);
+    name[n > 0 ? n : 0] = '\0';
+    while (atomic_load(&slow) && strstr(name, "checkpoints.json") != NULL)
+        nanosleep(&(struct timespec){.tv_nsec = 10000000}, NULL);
+    return (int)syscall(SYS_fsync, fd);
+}
 
 static void configure(const struct fixture *fx, const char *key, json_t *value)
 {
@@ -207,6 +225,39 @@ static void nothing_is_let_go_that_no_checkpoint_has(void **state)
     tear_down(&fx);
 }
 
+/* The parts are there, and the list takes long to be written. The program goes on, or waits for samples. */
+static void a_checkpoint_that_is_added_to_the_list_is_waited_for(void **state)
+{
+    static const char *const buffers[] = {BUFFER("reservoir"), BUFFER("fifo")};
+
+    for (size_t i = 0; i < sizeof buffers / sizeof *buffers; i++) {
+        struct sender sender;
+        struct st_train *t;
+        struct fixture fx;
+        int64_t until;
+
+        set_up(&fx, 1, buffers[i], true);
+        t = start(0);
+        begin_to_send(&sender, &fx);
+        while (st_train_checkpoint_due(t) != ST_TRAIN_CHECKPOINT_DUE)
+            draw(&fx, t, 100);
+        atomic_store(&slow, true);
+        save(t, 1);
+        until = time_monotonic_ms() + 1500; /* much longer than reception waits for a program that does not save */
+        while (time_monotonic_ms() < until) {
+            draw(&fx, t, 100);
+            assert_int_equal(told(0), KEPT_COMPLETE);
+        }
+        atomic_store(&slow, false);
+        while (!is_drawn(t))
+            assert_true(draw(&fx, t, LIMIT_MS) > 0);
+        join(&sender);
+        st_train_close(t);
+        each_was_drawn(STEPS);
+        tear_down(&fx);
+    }
+}
+
 /* The program never asks whether a checkpoint is due, in FIFO since it waits for samples, in a reservoir although it
  * goes on. */
 static void a_program_that_does_not_save_is_not_waited_for(void **state)
@@ -310,6 +361,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(reception_waits_until_the_checkpoint_is_whole),
         cmocka_unit_test(nothing_is_let_go_that_no_checkpoint_has),
+        cmocka_unit_test(a_checkpoint_that_is_added_to_the_list_is_waited_for),
         cmocka_unit_test(a_program_that_does_not_save_is_not_waited_for),
         cmocka_unit_test(no_rank_starves_because_another_one_waits),
         cmocka_unit_test(what_is_forgotten_is_told_and_stays_so),
