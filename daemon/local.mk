@@ -40,6 +40,7 @@ libdaemon_la_SOURCES = \
 	daemon/engine/resize.c \
 	daemon/engine/resubmit.c \
 	daemon/engine/rows.c \
+	daemon/engine/rungs.c daemon/engine/rungs.h \
 	daemon/engine/save.c \
 	daemon/engine/submit.c \
 	daemon/engine/surplus.c \
@@ -87,6 +88,7 @@ libdaemon_la_SOURCES = \
 	daemon/spec/spec_elastic.c \
 	daemon/spec/spec_follow_up.c \
 	daemon/spec/spec_metrics.c \
+	daemon/spec/spec_stopping.c \
 	daemon/spec/spec_resubmit.c \
 	daemon/spec/needs.c daemon/spec/needs.h \
 	daemon/spec/spec_task.c \
@@ -122,6 +124,7 @@ libdaemon_la_SOURCES = \
 	daemon/store/presence.c \
 	daemon/store/retain.c daemon/store/retain.h \
 	daemon/store/room.c \
+	daemon/store/rung.c daemon/store/rung.h \
 	daemon/store/series.c daemon/store/series.h \
 	daemon/store/session.c daemon/store/session.h \
 	daemon/store/statement.c \

@@ -62,7 +62,8 @@ END;
 -- follow-up: the rest of all tallies of a family says how its members are now.
 CREATE TABLE tally (
     ensemble INTEGER NOT NULL REFERENCES ensemble (id),
-    state TEXT NOT NULL CHECK (state IN ('pending', 'submitted', 'running', 'succeeded', 'failed', 'unfinished', 'cancelled')),
+    state TEXT NOT NULL CHECK (state IN ('pending', 'submitted', 'running', 'succeeded', 'failed', 'unfinished', 'cancelled',
+        'stopped')),
     n INTEGER NOT NULL CHECK (n >= 0),
     handed INTEGER NOT NULL DEFAULT 0 CHECK (handed BETWEEN 0 AND n),
     PRIMARY KEY (ensemble, state)
@@ -71,7 +72,7 @@ CREATE INDEX tally_unfinished ON tally (ensemble) WHERE state = 'unfinished' AND
 CREATE TRIGGER ensemble_tally AFTER INSERT ON ensemble BEGIN
     INSERT INTO tally (ensemble, state, n) VALUES
         (NEW.id, 'pending', NEW.count), (NEW.id, 'submitted', 0), (NEW.id, 'running', 0), (NEW.id, 'succeeded', 0),
-        (NEW.id, 'failed', 0), (NEW.id, 'unfinished', 0), (NEW.id, 'cancelled', 0);
+        (NEW.id, 'failed', 0), (NEW.id, 'unfinished', 0), (NEW.id, 'cancelled', 0), (NEW.id, 'stopped', 0);
 END;
 
 -- Which share of its members is final, for each ensemble: lists of ensembles are sorted by it. It follows the tallies by triggers.
@@ -89,7 +90,7 @@ CREATE TRIGGER ensemble_grows AFTER UPDATE OF count ON ensemble WHEN NEW.count <
     UPDATE progress SET members = NEW.count, share = CAST(final AS REAL) / max(NEW.count, 1) WHERE ensemble = NEW.id;
 END;
 CREATE TRIGGER tally_change AFTER UPDATE OF n ON tally
-WHEN NEW.state IN ('succeeded', 'failed', 'unfinished', 'cancelled') AND NEW.n <> OLD.n BEGIN
+WHEN NEW.state IN ('succeeded', 'failed', 'unfinished', 'cancelled', 'stopped') AND NEW.n <> OLD.n BEGIN
     UPDATE progress SET final = final + NEW.n - OLD.n, share = CAST(final + NEW.n - OLD.n AS REAL) / max(members, 1)
         WHERE ensemble = NEW.ensemble;
 END;
@@ -102,7 +103,7 @@ CREATE TABLE member (
     idx INTEGER NOT NULL CHECK (idx >= 0),
     state TEXT NOT NULL
         CHECK (state = 'pending' OR state = 'submitted' OR state = 'running' OR state = 'succeeded' OR state = 'failed' OR
-               state = 'unfinished' OR state = 'cancelled'),
+               state = 'unfinished' OR state = 'cancelled' OR state = 'stopped'),
     attempts INTEGER NOT NULL DEFAULT 0,
     failures INTEGER NOT NULL DEFAULT 0, -- attempts that cost a retry
     losses INTEGER NOT NULL DEFAULT 0,   -- attempts in a row that were lost
@@ -161,7 +162,7 @@ CREATE TABLE result (
     UNIQUE (root, idx)
 ) STRICT, WITHOUT ROWID;
 CREATE TRIGGER member_result AFTER UPDATE OF state ON member WHEN NEW.state <> OLD.state AND
-    (NEW.state = 'succeeded' OR NEW.state = 'failed' OR NEW.state = 'unfinished' OR NEW.state = 'cancelled') BEGIN
+    (NEW.state = 'succeeded' OR NEW.state = 'failed' OR NEW.state = 'unfinished' OR NEW.state = 'cancelled' OR NEW.state = 'stopped') BEGIN
     INSERT INTO result (root, number, ensemble, idx)
         SELECT coalesce(e.root, e.id), 1 + coalesce((SELECT max(number) FROM result WHERE root = coalesce(e.root, e.id)), 0),
             e.id, NEW.idx FROM ensemble e WHERE e.id = NEW.ensemble AND e.intake IS NOT NULL
@@ -237,7 +238,7 @@ CREATE TABLE attempt (
     number INTEGER NOT NULL CHECK (number > 0),
     job INTEGER NOT NULL REFERENCES job (id),
     outcome TEXT CHECK (outcome = 'succeeded' OR outcome = 'failed' OR outcome = 'timeout' OR outcome = 'cancelled' OR
-                                  outcome = 'diverged' OR outcome = 'lost'),
+                                  outcome = 'diverged' OR outcome = 'lost' OR outcome = 'reached'),
     exit_code INTEGER,
     signal INTEGER,
     reason TEXT,
@@ -254,6 +255,7 @@ CREATE TABLE attempt (
     archive_at INTEGER,   -- where in that file
     points_read INTEGER NOT NULL DEFAULT 0, -- how far its file of points has been read
     notice TEXT, -- something about it that is no reason of its end
+    rung INTEGER, -- the rung that it is to reach; NULL: members of its ensemble are not stopped early
     PRIMARY KEY (ensemble, idx, number),
     FOREIGN KEY (ensemble, idx) REFERENCES member (ensemble, idx),
     CHECK ((ended IS NULL) = (outcome IS NULL))
@@ -303,6 +305,39 @@ CREATE TABLE member_checkpoint (
     time INTEGER NOT NULL,
     PRIMARY KEY (home, idx, number)
 ) STRICT, WITHOUT ROWID;
+
+-- Early stopping: the members of an ensemble that have reached a rung, which is a step of their metric. `arrival` has them in the order in
+-- which they did, and `rung` how many they are. `cut` is the arrival that is the last of the best 1/reduction of its rung.
+CREATE TABLE rung (
+    ensemble INTEGER NOT NULL REFERENCES ensemble (id),
+    number INTEGER NOT NULL CHECK (number > 0), -- the lowest is 1
+    arrived INTEGER NOT NULL,
+    promoted INTEGER NOT NULL DEFAULT 0,
+    cut INTEGER NOT NULL DEFAULT 0, -- 0: too few have arrived
+    PRIMARY KEY (ensemble, number)
+) STRICT, WITHOUT ROWID;
+CREATE TABLE arrival (
+    ensemble INTEGER NOT NULL REFERENCES ensemble (id),
+    number INTEGER NOT NULL CHECK (number > 0),
+    rung INTEGER NOT NULL CHECK (rung > 0),
+    idx INTEGER NOT NULL CHECK (idx >= 0),
+    attempt INTEGER NOT NULL,
+    step INTEGER NOT NULL, -- of the point whose value counts
+    value REAL,            -- NULL: it is not finite
+    loss REAL NOT NULL,    -- orders them: the least is the best, and what is not finite is infinite
+    promoted INTEGER NOT NULL DEFAULT 0, -- the arrival that promoted it; 0: none has; -1: somebody has resubmitted the member
+    PRIMARY KEY (ensemble, number),
+    UNIQUE (ensemble, idx, rung)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX arrival_by_loss ON arrival (ensemble, rung, loss, number);
+CREATE INDEX arrival_waiting ON arrival (ensemble, rung, loss, number) WHERE promoted = 0;
+CREATE TRIGGER arrival_promoted AFTER UPDATE OF promoted ON arrival WHEN OLD.promoted = 0 AND NEW.promoted <> 0 BEGIN
+    UPDATE rung SET promoted = promoted + 1 WHERE ensemble = NEW.ensemble AND number = NEW.rung;
+END;
+-- A stopped member that goes on without a promotion was resubmitted.
+CREATE TRIGGER member_goes_on AFTER UPDATE OF state ON member WHEN OLD.state = 'stopped' AND NEW.state = 'pending' BEGIN
+    UPDATE arrival SET promoted = -1 WHERE ensemble = NEW.ensemble AND idx = NEW.idx AND promoted = 0;
+END;
 
 -- Artefacts that the latest successful attempt of a member left (daemon/store/artefact.c).
 CREATE TABLE artefact (

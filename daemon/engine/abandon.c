@@ -39,7 +39,8 @@ static bool has_begun(struct engine *engine, const struct live_job *job)
         if (other->started)
             return true;
     return store_tally_get(engine->store, job->row.ensemble, n, &err) < 0 ||
-           n[MEMBER_RUNNING] + n[MEMBER_SUCCEEDED] + n[MEMBER_FAILED] + n[MEMBER_UNFINISHED] > 0;
+           n[MEMBER_RUNNING] + n[MEMBER_SUCCEEDED] + n[MEMBER_FAILED] + n[MEMBER_UNFINISHED] +
+                   n[MEMBER_STOPPED] > 0;
 }
 
 /* Returns whether the job has run for sure. That its scheduler says so proves nothing: a scheduler that came back with

@@ -59,6 +59,7 @@ static void apply_record(struct engine *engine, struct live_job *job, struct slo
         [EXITREC_TIMEOUT] = ATTEMPT_TIMEOUT,
         [EXITREC_CANCELLED] = ATTEMPT_CANCELLED,
         [EXITREC_DIVERGED] = ATTEMPT_DIVERGED,
+        [EXITREC_REACHED] = ATTEMPT_REACHED,
     };
     struct outcome out = {
         .outcome = outcomes[rec->outcome],
@@ -72,6 +73,9 @@ static void apply_record(struct engine *engine, struct live_job *job, struct slo
         .final = rec->final || rec->outcome == EXITREC_DIVERGED,
         .late = rec->late,
         .recorded = true,
+        .at_rung = rec->at_rung,
+        .rung_step = rec->rung_step,
+        .rung_value = rec->rung_value,
         .resumed = rec->resumed,
         .checkpoints = rec->checkpoints,
         .artefacts = rec->artefacts,

@@ -6,6 +6,7 @@
 #include "daemon/engine/open.h"
 #include "daemon/engine/pilot.h"
 #include "daemon/engine/renew.h"
+#include "daemon/engine/rungs.h"
 #include "daemon/spec/needs.h"
 
 #include "common/log_changes.h"
@@ -54,7 +55,8 @@ static int enlist(struct engine *engine, struct live_job *job, struct member_row
 
     row->state = MEMBER_SUBMITTED;
     row->attempts++;
-    if (store_member_put(engine->store, row, err) < 0 || store_attempt_insert(engine->store, &attempt, err) < 0)
+    if (rungs_next(engine, job->ensemble, row->index, &attempt.rung, err) < 0 ||
+        store_member_put(engine->store, row, err) < 0 || store_attempt_insert(engine->store, &attempt, err) < 0)
         return -1;
     snprintf(rest, sizeof rest, ",\"job\":\"%s\"", job->row.name);
     engine_event_of_attempt(engine, "member.submitted", row->ensemble, row->index, row->attempts, rest);
@@ -62,7 +64,7 @@ static int enlist(struct engine *engine, struct live_job *job, struct member_row
         return -1;
     job->slots[job->n_slots++] =
         (struct slot){.index = row->index, .number = row->attempts, .failures = row->failures, .losses = row->losses,
-                      .stalls = row->stalls, .since = row->since, .since_in = row->since_in, .open = true};
+                      .stalls = row->stalls, .since = row->since, .since_in = row->since_in, .rung = attempt.rung, .open = true};
     job->open++;
     job->ensemble->in_flight++;
     job_find_resources(job);

@@ -114,6 +114,6 @@ int guard_init(struct engine *engine, struct live_ensemble *ens, struct error *e
         return 0;
     if (store_tally_get(engine->store, ens->row.id, tally, err) < 0)
         return -1;
-    ens->guard.over = tally[MEMBER_SUCCEEDED] + tally[MEMBER_UNFINISHED] > 0;
+    ens->guard.over = tally[MEMBER_SUCCEEDED] + tally[MEMBER_UNFINISHED] + tally[MEMBER_STOPPED] > 0;
     return 0;
 }

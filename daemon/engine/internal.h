@@ -400,6 +400,9 @@ struct outcome {
     bool recorded;             /* its runner wrote a record, so that `resumed` is known */
     const json_t *resumed;     /* the checkpoint that it started from; NULL if it began afresh */
     const json_t *checkpoints; /* the member's complete checkpoints, newest first; NULL if they are not known */
+    bool at_rung;              /* it has reached the rung of its attempt, by the point of this step and value: */
+    int64_t rung_step;
+    double rung_value;         /* NaN if it is not finite */
     const json_t *artefacts;   /* that it left, as its record has them; NULL for none */
     bool unstarted;            /* it did not start: the member is not charged, and is pending again at once */
 };

@@ -20,6 +20,7 @@ struct pilot_node;
 struct slot {
     int64_t index, number;
     int64_t failures, losses, stalls, since, since_in;
+    int64_t rung; /* that the attempt is to reach; 0: members of its ensemble are not stopped early */
     bool open;
     bool cancelled; /* somebody cancelled this member alone */
     bool untold;    /* it is known to run, but the row and the event of that are not written yet */

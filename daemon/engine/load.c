@@ -161,7 +161,7 @@ static int add_slot(void *arg, const struct attempt_row *row)
 
     job->slots = xrealloc(job->slots, job->n_slots + 1, sizeof *job->slots);
     job->slots[job->n_slots++] = (struct slot){.index = row->index, .number = row->number, .open = true,
-                                                 .points_read = row->points_read};
+                                                 .points_read = row->points_read, .rung = row->rung};
     job->open++;
     job_find_resources(job);
     job->started = job->started || row->started_ms != 0;

@@ -5,6 +5,7 @@
 #include "daemon/engine/early.h"
 #include "daemon/engine/pilot.h"
 #include "daemon/engine/renew.h"
+#include "daemon/engine/rungs.h"
 
 #include "common/backoff.h"
 #include "common/log_changes.h"
@@ -46,12 +47,15 @@ static void lose(const struct live_ensemble *ens, struct member_row *member, con
 
 /* Handles an attempt that ran out of time and left a newer checkpoint, from which another attempt can go on. Where the
  * member streams into a training, that attempt is made by itself: the training waits for the steps that are left, and
- * no other ensemble could send them. Otherwise the member is unfinished. */
+ * no other ensemble could send them. So it is where members are stopped early: the others are compared with it. Otherwise
+ * the member is unfinished. */
 static void stop_here(const struct live_ensemble *ens, struct member_row *member, const struct progress *progress)
 {
     size_t len = strlen(member->reason);
 
-    member->state = ens->training != NULL && !ensemble_is_ending(&ens->row) ? MEMBER_PENDING : MEMBER_UNFINISHED;
+    bool goes_on = ens->training != NULL || ens->spec->stopping.rule != STOPPING_NONE;
+
+    member->state = goes_on && !ensemble_is_ending(&ens->row) ? MEMBER_PENDING : MEMBER_UNFINISHED;
     member->stalls = member->losses = 0;
     snprintf(member->reason + len, sizeof member->reason - len, "; its checkpoint is %s", progress->newest);
 }
@@ -90,6 +94,10 @@ static void next_state(const struct live_ensemble *ens, struct member_row *membe
         member->state = MEMBER_SUCCEEDED;
         member->reason[0] = '\0';
         return;
+    case ATTEMPT_REACHED:
+        member->state = MEMBER_STOPPED;
+        member->losses = member->stalls = 0;
+        break;
     case ATTEMPT_TIMEOUT:
         if (checkpoints && progress->made) {
             stop_here(ens, member, progress);
@@ -226,7 +234,7 @@ static void apply_to_member(struct engine *engine, struct live_job *job, struct 
     memcpy(attempt.notice, out->notice, sizeof attempt.notice);
     if (resumed != NULL)
         text_copy(attempt.resumed, sizeof attempt.resumed, resumed);
-    if (progress_take(engine, job, slot, out, &progress, &err) < 0)
+    if (progress_take(engine, job, slot, out, &progress, &err) < 0 || rungs_judge(engine, job, slot, &told, &err) < 0)
         return; /* the turn is doomed, and memory rebuilt */
     next_state(ens, &member, &told, &progress, stopped || unstarted, engine_now(engine));
     if (ensemble_is_ending(&ens->row) && member.state == MEMBER_PENDING) /* an ending ensemble has no retries */
@@ -249,9 +257,10 @@ static void apply_to_member(struct engine *engine, struct live_job *job, struct 
     if (member.state == MEMBER_PENDING && member.not_before_ms < ens->due)
         ens->due = member.not_before_ms;
     tell_ended(engine, job, slot, out->outcome, member.state, told.reason);
+    rungs_arrive(engine, job, slot, &told, member.state);
     if (!stopped && !unstarted && out->outcome != ATTEMPT_DIVERGED) /* such failures are results */
         guard_note(engine, ens, &member, out);
-    if (out->outcome != ATTEMPT_SUCCEEDED && !stopped && !unstarted)
+    if (out->outcome != ATTEMPT_SUCCEEDED && out->outcome != ATTEMPT_REACHED && !stopped && !unstarted)
         log_change(LOG_LEVEL_WARN, LOG_ATTEMPT(ens->row.id, slot->index, slot->number, job->row.name),
                     "member %lld.%lld attempt %lld (job %s) %s: %s; the member is %s", (long long)ens->row.id,
                     (long long)slot->index, (long long)slot->number, job->row.name,

@@ -3,6 +3,7 @@
 
 #include "common/files.h"
 #include "common/xalloc.h"
+#include "daemon/engine/rungs.h"
 #include "daemon/spec/needs.h"
 #include "daemon/spec/results.h"
 #include "daemon/spec/sizes.h"
@@ -234,6 +235,8 @@ static void begin(struct planner *p, const struct spec_task *task, const json_t 
                                    .resume = resume,
                                    .since = slot != NULL ? slot->since : 0,
                                    .since_in = slot != NULL ? slot->since_in : 0,
+                                   .until = slot != NULL ? rungs_step(spec, slot->rung) : 0,
+                                   .last = slot != NULL && slot->rung > 0 && rungs_is_last(spec, slot->rung),
                                });
     json_decref(launch);
     json_decref(resume);
@@ -266,11 +269,13 @@ static int put_member(struct planner *p, const struct slot *slot)
     const struct spec *spec = ens->spec;
     int64_t id = ens->row.id, index = slot->index;
     json_t *values = params_at(spec->params, index), *resume = NULL;
-    char whose[TEXT_DIGITS], which[TEXT_DIGITS], attempt[TEXT_DIGITS], seed[24], *checkpoints;
+    char whose[TEXT_DIGITS], which[TEXT_DIGITS], attempt[TEXT_DIGITS], seed[24], until[TEXT_DIGITS], *checkpoints;
     struct template_word words[] = {
         {"index", which}, {"seed", seed}, {"ensemble", whose}, {"attempt", attempt},
         {json_object_get(values, "python") != NULL ? "" : "python", /* a parameter of that name stays what it is */
          p->engine->ports.python[0] ? p->engine->ports.python : "python3"},
+        /* a parameter of that name stays what it is; there is no such placeholder where members are not stopped early */
+        {slot->rung == 0 || json_object_get(values, "until") != NULL ? "" : "until", until},
         {spec->checkpoint.resume != NULL ? "checkpoint" : NULL, "{checkpoint}"}, {NULL, NULL},
     };
     struct text params = {0};
@@ -282,11 +287,12 @@ static int put_member(struct planner *p, const struct slot *slot)
     text_digits(whose, id);
     text_digits(which, index);
     text_digits(attempt, slot->number);
+    text_digits(until, rungs_step(spec, slot->rung));
     snprintf(seed, sizeof seed, "%" PRIu64, params_seed(spec->params, index));
     p->words = words;
     if (spec->checkpoint.resume != NULL)
         resume = resume_arguments(p, values);
-    words[5].name = NULL; /* which is for those alone */
+    words[6].name = NULL; /* which is for those alone */
     begin(p, &spec->members, values, xasprintf("%s.%s", whose, which), engine_attempt_dir(p->engine, id, index, slot->number),
           resume, results_of(p, index, values), slot);
     put_arguments(p, spec->members.command, values, NULL);
@@ -297,6 +303,8 @@ static int put_member(struct planner *p, const struct slot *slot)
     put_variable(p, "STRETTO_ATTEMPT", attempt);
     put_variable(p, "STRETTO_PARAMS", params.data);
     put_variable(p, "STRETTO_SEED", seed);
+    if (slot->rung > 0)
+        put_variable(p, "STRETTO_UNTIL", until);
     checkpoints = engine_checkpoint_dir(p->engine, ens, index);
     put_variable(p, "STRETTO_CHECKPOINT_DIR", checkpoints);
     free(checkpoints);

@@ -21,6 +21,8 @@ int spec_parse_allocation(struct spec *spec, const json_t *obj, struct error *er
 int spec_refill(struct spec *spec, struct error *err); /* reads `refill`, once all else is read */
 /* Reads the object at /training, and fills in the buffer's defaults in the object itself. */
 int spec_parse_training(struct spec *spec, json_t *obj, struct error *err);
+/* Reads `early_stopping`, before the members. */
+int spec_parse_stopping(struct spec *spec, struct error *err);
 /* Reads `metrics`, `diverged` and `success` of members. */
 int spec_parse_metrics(struct spec *spec, const json_t *members, struct error *err);
 /* Reads `checkpoint` of members. Their resources must have been read before. */

@@ -35,6 +35,7 @@ struct params {
     params_give *give; /* for suggestions; the others are its arguments */
     void *giver;
     int64_t root;
+    const char *word; /* that templates may have beside the names, or NULL */
     struct param list[];
 };
 
@@ -283,6 +284,16 @@ struct params *params_parse(const json_t *obj, const char *at, struct rows *rows
 fail:
     params_destroy(p);
     return NULL;
+}
+
+void params_know(struct params *p, const char *word)
+{
+    p->word = word;
+}
+
+bool params_knows(const struct params *p, const char *word)
+{
+    return p->word != NULL && strcmp(p->word, word) == 0;
 }
 
 void params_keep_rows(struct params *p)

@@ -26,6 +26,10 @@ void params_destroy(struct params *p);
 /* Leaves the rows to the caller, because the spec around p is refused. */
 void params_keep_rows(struct params *p);
 
+/* Lets templates have one more word, a literal, beside the names of parameters. */
+void params_know(struct params *p, const char *word);
+bool params_knows(const struct params *p, const char *word);
+
 int64_t params_count(const struct params *p);
 /* Names in the order of the spec; there are params_size(). */
 size_t params_size(const struct params *p);

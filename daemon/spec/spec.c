@@ -44,6 +44,8 @@ static int parse_members(struct spec *spec, const json_t *members, struct rows *
         jsonx_object(members, "/members", "parameters", JSONX_REQUIRED, &parameters, err) < 0)
         return -1;
     spec->params = params_parse(parameters, "/members/parameters", rows, err);
+    if (spec->params != NULL && spec->stopping.rule != STOPPING_NONE)
+        params_know(spec->params, "until");
     if (spec->params == NULL || spec_parse_command(&spec->members, members, "/members", spec->params, err) < 0 ||
         spec_parse_resources(&spec->members, members, "/members", spec->params, err) < 0 || needs_measure(spec, err) < 0 ||
         spec_parse_silence(&spec->members, members, "/members", err) < 0 || spec_parse_metrics(spec, members, err) < 0 ||
@@ -85,7 +87,7 @@ static int parse(struct spec *spec, struct rows *rows, struct error *err)
 {
     static const char *const keys[] = {"name", "adapter", "members", "width", "pack", "refill", "share", "start",
                                        "allocation", "training", "follow_up", "max_failures", "max_same_failures",
-                                       "rules", "elastic", NULL};
+                                       "rules", "elastic", "early_stopping", NULL};
     const json_t *members = NULL, *training = NULL, *allocation = NULL, *elastic = NULL;
 
     spec->adapter = "local";
@@ -97,6 +99,7 @@ static int parse(struct spec *spec, struct rows *rows, struct error *err)
         jsonx_string(spec->json, "", "name", JSONX_REQUIRED, &spec->name, err) < 0 || check_name(spec->name, err) < 0 ||
         jsonx_string(spec->json, "", "adapter", JSONX_OPTIONAL, &spec->adapter, err) < 0 ||
         jsonx_object(spec->json, "", "members", JSONX_REQUIRED, &members, err) < 0 ||
+        spec_parse_stopping(spec, err) < 0 ||
         parse_members(spec, members, rows, err) < 0 || spec_parse_rules(spec, err) < 0)
         return -1;
     spec->width = params_are_open(spec->params) || params_count(spec->params) > 100 ? 100 : params_count(spec->params);

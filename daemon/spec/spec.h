@@ -76,6 +76,20 @@ struct spec_metrics {
     double least, most;
 };
 
+#define SPEC_RUNGS_MAX 100
+
+/* Early stopping. STOPPING_ASHA: asynchronous successive halving. */
+enum stopping_rule { STOPPING_NONE, STOPPING_ASHA };
+
+struct spec_stopping {
+    enum stopping_rule rule;
+    const char *metric;
+    bool more_is_better;
+    int64_t reduction; /* the best 1/reduction of each rung are promoted */
+    size_t n;          /* rungs */
+    int64_t steps[SPEC_RUNGS_MAX];
+};
+
 struct spec {
     json_t *json; /* owns all borrowed pointers below */
     const char *name;
@@ -87,6 +101,7 @@ struct spec {
     const char *results;      /* template of the directory for links to them, or NULL: daemon/spec/results.h */
     struct spec_checkpoint checkpoint;
     struct spec_metrics metrics;
+    struct spec_stopping stopping;
     int64_t retries;
     /* when so many members have failed, no more are started, and the ensemble ends; 0 for no limit */
     int64_t max_failures;

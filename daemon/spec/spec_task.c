@@ -161,7 +161,7 @@ bool spec_known_placeholder(void *arg, const char *name)
     for (size_t i = 0; i < params_size(params); i++)
         if (strcmp(params_name(params, i), name) == 0)
             return true;
-    return false;
+    return params_knows(params, name);
 }
 
 static int check_env(const json_t *env, const char *at, const struct params *params, struct error *err)

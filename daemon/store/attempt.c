@@ -2,12 +2,13 @@
 
 #include <string.h>
 
-static const char *const names[] = {NULL, "succeeded", "failed", "timeout", "cancelled", "diverged", "lost"};
+static const char *const names[] = {NULL, "succeeded", "failed", "timeout", "cancelled", "diverged", "lost",
+                                     "reached"};
 
 #define COLUMNS                                                                                                        \
     "a.ensemble, a.idx, a.number, a.job, j.name, a.outcome, a.exit_code, a.signal, a.reason, a.host, a.submitted, "    \
     "a.started, a.ended, a.released, a.resumed, a.cpu_ms, a.memory_peak, a.archive, a.archive_kind, "              \
-    "a.archive_at, a.points_read, a.notice FROM attempt a JOIN job j ON j.id = a.job"
+    "a.archive_at, a.points_read, a.notice, a.rung FROM attempt a JOIN job j ON j.id = a.job"
 
 const char *attempt_outcome_name(enum attempt_outcome outcome)
 {
@@ -25,7 +26,7 @@ static void read_row(sqlite3_stmt *stmt, struct attempt_row *row)
     store_text(stmt, 4, row->job_name, sizeof row->job_name);
     store_text(stmt, 5, outcome, sizeof outcome);
     row->outcome = ATTEMPT_OPEN;
-    for (int i = ATTEMPT_SUCCEEDED; i <= ATTEMPT_LOST; i++)
+    for (int i = ATTEMPT_SUCCEEDED; i <= ATTEMPT_REACHED; i++)
         if (strcmp(names[i], outcome) == 0)
             row->outcome = (enum attempt_outcome)i;
     row->exit_code = sqlite3_column_type(stmt, 6) == SQLITE_NULL ? -1 : sqlite3_column_int(stmt, 6);
@@ -45,13 +46,14 @@ static void read_row(sqlite3_stmt *stmt, struct attempt_row *row)
     row->archive_at = sqlite3_column_int64(stmt, 19);
     row->points_read = sqlite3_column_int64(stmt, 20);
     store_text(stmt, 21, row->notice, sizeof row->notice);
+    row->rung = sqlite3_column_int64(stmt, 22);
 }
 
 int store_attempt_insert(struct store *store, const struct attempt_row *row, struct error *err)
 {
     return store_exec(store, err,
-                      "INSERT INTO attempt (ensemble, idx, number, job, submitted) VALUES (?1, ?2, ?3, ?4, ?5)",
-                      "iiiii", row->ensemble, row->index, row->number, row->job, row->submitted_ms);
+                      "INSERT INTO attempt (ensemble, idx, number, job, submitted, rung) VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
+                      "iiiiim", row->ensemble, row->index, row->number, row->job, row->submitted_ms, row->rung);
 }
 
 int store_attempt_update(struct store *store, const struct attempt_row *row, struct error *err)

@@ -11,6 +11,7 @@ enum attempt_outcome {
     ATTEMPT_CANCELLED,
     ATTEMPT_DIVERGED, /* a metric that it reported was NaN or infinite */
     ATTEMPT_LOST, /* ended through no fault of the program: node failure, killed runner, preemption */
+    ATTEMPT_REACHED, /* a rung below the last one, at which it ended (daemon/engine/rungs.h) */
 };
 
 struct attempt_row {
@@ -29,6 +30,7 @@ struct attempt_row {
     int64_t archive, archive_kind, archive_at; /* read only; where its output is; archive 0: in no archive (archived.h) */
     char notice[256]; /* something about it that is no reason of its end; "" for nothing */
     int64_t points_read; /* read only; bytes of its file of points that are stored */
+    int64_t rung;        /* that it is to reach; 0: members of its ensemble are not stopped early */
     int64_t released_ms; /* read only; when its captured output was given up for removal, 0 if it was not */
 };
 

@@ -5,7 +5,7 @@
 #include <string.h>
 
 static const char *const names[MEMBER_STATE_COUNT] = {"pending", "submitted", "running", "succeeded",
-                                                      "failed",  "unfinished", "cancelled"};
+                                                      "failed",  "unfinished", "cancelled", "stopped"};
 
 #define WRITTEN "ensemble, idx, state, attempts, failures, losses, not_before, reason, stalls, since, since_in"
 #define COLUMNS WRITTEN ", origin, heir, progress"

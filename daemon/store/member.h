@@ -12,6 +12,7 @@ enum member_state {
     MEMBER_FAILED,
     MEMBER_UNFINISHED,
     MEMBER_CANCELLED,
+    MEMBER_STOPPED, /* early, at a rung: it is final unless it is promoted later */
     MEMBER_STATE_COUNT
 };
 

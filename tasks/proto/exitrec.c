@@ -5,6 +5,7 @@
 #include "common/text.h"
 
 #include <errno.h>
+#include <math.h>
 #include <string.h>
 
 static const char *const outcome_names[] = {
@@ -13,6 +14,7 @@ static const char *const outcome_names[] = {
     [EXITREC_TIMEOUT] = "timeout",
     [EXITREC_CANCELLED] = "cancelled",
     [EXITREC_DIVERGED] = "diverged",
+    [EXITREC_REACHED] = "reached",
 };
 
 const char *exitrec_outcome_name(enum exitrec_outcome outcome)
@@ -47,6 +49,10 @@ json_t *exitrec_json(const struct exitrec *rec)
         json_object_set_new(json, "final", json_true());
     if (rec->points > 0)
         json_object_set_new(json, "points", json_integer(rec->points));
+    if (rec->at_rung)
+        json_object_set_new(json, "rung",
+                            json_pack("{s:I, s:o}", "step", (json_int_t)rec->rung_step, "value",
+                                      isfinite(rec->rung_value) ? json_real(rec->rung_value) : json_null()));
     if (rec->notice[0] != '\0')
         json_object_set_new(json, "notice", cut_json(rec->notice));
     if (rec->checkpoints != NULL)
@@ -96,6 +102,23 @@ static int take_name(const json_t *obj, const char *key, char out[64], struct er
     return 0;
 }
 
+/* Reads the point by which the task has reached the step up to which it was to go, if it has. */
+static int take_rung(const json_t *root, struct exitrec *rec, struct error *err)
+{
+    const json_t *rung = NULL, *value;
+
+    if (jsonx_object(root, "", "rung", JSONX_OPTIONAL, &rung, err) < 0)
+        return -1;
+    rec->at_rung = rung != NULL;
+    rec->rung_value = NAN;
+    value = json_object_get(rung, "value");
+    if (rung == NULL)
+        return 0;
+    if (!json_is_null(value) && jsonx_number(rung, "/rung", "value", JSONX_REQUIRED, &rec->rung_value, err) < 0)
+        return -1;
+    return jsonx_int(rung, "/rung", "step", JSONX_REQUIRED, 0, INT64_MAX, &rec->rung_step, err);
+}
+
 int exitrec_parse(const json_t *root, struct exitrec *rec, struct error *err)
 {
     const char *outcome = NULL;
@@ -118,7 +141,7 @@ int exitrec_parse(const json_t *root, struct exitrec *rec, struct error *err)
         jsonx_bool(root, "", "late", JSONX_OPTIONAL, &rec->late, err) < 0 ||
         jsonx_bool(root, "", "final", JSONX_OPTIONAL, &rec->final, err) < 0 ||
         jsonx_int(root, "", "points", JSONX_OPTIONAL, 0, INT64_MAX, &rec->points, err) < 0 ||
-        take_text(root, "notice", rec->notice, sizeof rec->notice, err) < 0 ||
+        take_rung(root, rec, err) < 0 || take_text(root, "notice", rec->notice, sizeof rec->notice, err) < 0 ||
         jsonx_array(root, "", "checkpoints", JSONX_OPTIONAL, 0, &rec->checkpoints, err) < 0 ||
         jsonx_object(root, "", "resumed", JSONX_OPTIONAL, &rec->resumed, err) < 0 ||
         jsonx_array(root, "", "artefacts", JSONX_OPTIONAL, 0, &rec->artefacts, err) < 0)
@@ -130,7 +153,7 @@ int exitrec_parse(const json_t *root, struct exitrec *rec, struct error *err)
     rec->outcome = (enum exitrec_outcome)i;
     rec->exit_code = (int)exit_code;
     rec->signal = (int)sig;
-    if (rec->outcome == EXITREC_SUCCEEDED && rec->exit_code != 0)
+    if (rec->outcome == EXITREC_SUCCEEDED && rec->exit_code != 0 && !rec->at_rung)
         return error_at(err, "exitrec_invalid", "/exit_code", "succeeded without exit status 0");
     return 0;
 }

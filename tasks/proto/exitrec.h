@@ -10,8 +10,16 @@
 /* The ms that writing the records may take, beyond a task's grace, before a scheduler kills what is left of the job. */
 #define EXITREC_TAKE_MS 10000
 
-/* EXITREC_DIVERGED: a metric that it reported was NaN or infinite. */
-enum exitrec_outcome { EXITREC_SUCCEEDED, EXITREC_FAILED, EXITREC_TIMEOUT, EXITREC_CANCELLED, EXITREC_DIVERGED };
+/* EXITREC_DIVERGED: a metric that it reported was NaN or infinite. EXITREC_REACHED: it has reached the step up to which
+ * its attempt was to go, and that is not its last one. */
+enum exitrec_outcome {
+    EXITREC_SUCCEEDED,
+    EXITREC_FAILED,
+    EXITREC_TIMEOUT,
+    EXITREC_CANCELLED,
+    EXITREC_DIVERGED,
+    EXITREC_REACHED
+};
 
 struct exitrec {
     char job[64];
@@ -24,6 +32,9 @@ struct exitrec {
     int signal;    /* 0 where no signal ended it */
     bool final;    /* with EXITREC_FAILED: another attempt would end in the same way */
     int64_t points; /* bytes of its file of points (tasks/proto/points.h); 0: there is none */
+    bool at_rung;       /* it has reported the metric at that step or beyond, first at this point: */
+    int64_t rung_step;  /* the point's step */
+    double rung_value;  /* NaN: it was not finite */
     char reason[512]; /* UTF-8; "" where there is nothing to say */
     double user_seconds, system_seconds;
     int64_t max_rss; /* bytes */

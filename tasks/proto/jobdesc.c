@@ -123,7 +123,9 @@ static int parse_task(const json_t *obj, const char *at, struct jobdesc_task *ta
                      err) < 0 ||
         jsonx_strings(obj, at, "resume", JSONX_OPTIONAL, 1, &task->resume, err) < 0 ||
         jsonx_int(obj, at, "since", JSONX_OPTIONAL, 0, INT64_MAX, &task->since, err) < 0 ||
-        jsonx_int(obj, at, "since_in", JSONX_OPTIONAL, 0, INT64_MAX, &task->since_in, err) < 0)
+        jsonx_int(obj, at, "since_in", JSONX_OPTIONAL, 0, INT64_MAX, &task->since_in, err) < 0 ||
+        jsonx_int(obj, at, "until", JSONX_OPTIONAL, 0, INT64_MAX, &task->until, err) < 0 ||
+        jsonx_bool(obj, at, "last", JSONX_OPTIONAL, &task->last, err) < 0)
         return -1;
     if (strlen(task->id) > JOB_NAME_MAX || !printable(task->id))
         return error_at(err, BAD, jsonx_pointer(place, sizeof place, at, "id"),
@@ -248,6 +250,7 @@ static int parse_metrics(const json_t *root, struct jobdesc_metrics *metrics, st
     metrics->has_most = json_object_get(obj, "at_most") != NULL;
     if (jsonx_string(obj, at, "file", JSONX_OPTIONAL, &metrics->file, err) < 0 ||
         jsonx_string(obj, at, "diverged", JSONX_OPTIONAL, &diverged, err) < 0 ||
+        jsonx_string(obj, at, "rung", JSONX_OPTIONAL, &metrics->rung, err) < 0 ||
         jsonx_string(obj, at, "success", JSONX_OPTIONAL, &metrics->name, err) < 0 ||
         jsonx_number(obj, at, "at_least", JSONX_OPTIONAL, &metrics->least, err) < 0 ||
         jsonx_number(obj, at, "at_most", JSONX_OPTIONAL, &metrics->most, err) < 0 ||

@@ -32,6 +32,8 @@ struct jobdesc_task {
     const json_t *resume;
     int64_t since;            /* the first attempt whose checkpoints count as its own; 0: all count */
     int64_t since_in;         /* the ensemble whose attempts `since` counts; 0: the job's */
+    int64_t until;            /* it is to end at this step of the job's metrics.rung; 0: it is not */
+    bool last;                /* with until: that is the last step that it ever goes to */
 };
 
 /* Set for jobs whose tasks leave checkpoints. */
@@ -50,6 +52,7 @@ enum jobdesc_diverged { JOBDESC_DIVERGED_FAIL, JOBDESC_DIVERGED_END, JOBDESC_DIV
 struct jobdesc_metrics {
     const char *file; /* relative to the task's directory: CSV or JSON lines; NULL: none but $STRETTO_METRICS */
     enum jobdesc_diverged diverged;
+    const char *rung; /* the metric by whose steps tasks with `until` end; NULL: there are none */
     const char *name; /* the metric by which success is judged; NULL: none is */
     bool has_least, has_most, best; /* best: its best value counts, and not the last */
     double least, most;

@@ -33,10 +33,11 @@ static void seconds(struct jobdesc_text *t, const char *key, int64_t ms)
 
 static void metrics(struct jobdesc_text *t, const struct jobdesc_metrics *m)
 {
-    if (m->file == NULL && m->diverged == JOBDESC_DIVERGED_FAIL && m->name == NULL)
+    if (m->file == NULL && m->diverged == JOBDESC_DIVERGED_FAIL && m->name == NULL && m->rung == NULL)
         return;
     string(t, ",\"metrics\":{\"diverged\":", jobdesc_diverged_name(m->diverged));
     string(t, ",\"file\":", m->file);
+    string(t, ",\"rung\":", m->rung);
     string(t, ",\"success\":", m->name);
     if (m->has_least)
         text_add(&t->text, ",\"at_least\":%.17g", m->least);
@@ -108,6 +109,10 @@ void jobdesc_task_begin(struct jobdesc_text *t, const struct jobdesc_task *task)
         number(t, ",\"since\":", task->since);
     if (task->since_in > 0)
         number(t, ",\"since_in\":", task->since_in);
+    if (task->until > 0)
+        number(t, ",\"until\":", task->until);
+    if (task->last)
+        raw(t, ",\"last\":true");
     number(t, ",\"ntasks\":", task->ntasks);
     t->at = JOBDESC_AT_NOTHING;
 }

@@ -29,10 +29,14 @@ struct series {
     int64_t step, time_ms;    /* of the last point */
     double last, min, max;
     bool diverged; /* it has had a value that is not finite */
+    bool is_rung;  /* it is the one that tells whether the task has got as far as it is to go */
 };
 
 struct metrics {
     const struct jobdesc_metrics *desc;
+    int64_t until; /* of the task */
+    bool at_rung;
+    struct metrics_rung rung; /* valid with at_rung */
     struct metric_file files[2];
     size_t n_files;
     struct series series[POINTS_SERIES_MAX];
@@ -54,6 +58,7 @@ struct metrics *metrics_create(const struct jobdesc *job, const struct jobdesc_t
     struct metrics *m = xcalloc(1, sizeof *m);
 
     m->desc = &job->metrics;
+    m->until = task->until;
     m->started_ms = unix_ms;
     m->pause_ms = PAUSE_MIN_MS;
     m->due = now_ms + m->pause_ms;
@@ -107,6 +112,7 @@ static struct series *find(struct metrics *m, const char *name)
     s = &m->series[m->n++];
     *s = (struct series){.width = 1, .last = NAN, .min = NAN, .max = NAN};
     strcpy(s->name, name);
+    s->is_rung = m->until > 0 && m->desc->rung != NULL && strcmp(name, m->desc->rung) == 0;
     return s;
 }
 
@@ -143,6 +149,15 @@ static void merge(struct points_point *open, const struct points_point *p)
     open->area = isfinite(open->area + p->area) ? open->area + p->area : open->area;
 }
 
+static void note_rung(struct metrics *m, int64_t step, double value)
+{
+    if (!m->at_rung && step >= m->until) {
+        m->at_rung = true;
+        m->rung = (struct metrics_rung){.step = step, .value = value};
+    }
+    m->rung.beyond = m->rung.beyond || step > m->until;
+}
+
 static void add(struct metrics *m, struct series *s, int64_t step, int64_t time_ms, double value)
 {
     double finite = isfinite(value) ? value : NAN;
@@ -169,6 +184,8 @@ static void add(struct metrics *m, struct series *s, int64_t step, int64_t time_
     s->min = least(s->min, value);
     s->max = greatest(s->max, value);
     s->diverged = s->diverged || !isfinite(value);
+    if (s->is_rung)
+        note_rung(m, step, value);
 }
 
 static int64_t time_of(const struct metrics *m, double time)
@@ -295,6 +312,20 @@ bool metrics_diverged(const struct metrics *m, bool ended, char *why, size_t siz
         return true;
     }
     return false;
+}
+
+bool metrics_at_rung(const struct metrics *m, struct metrics_rung *rung)
+{
+    *rung = m->rung;
+    return m->at_rung;
+}
+
+int64_t metrics_rung_step(const struct metrics *m)
+{
+    for (size_t i = 0; i < m->n; i++)
+        if (m->series[i].is_rung && m->series[i].count > 0)
+            return m->series[i].step;
+    return -1;
 }
 
 enum metrics_verdict metrics_judge(const struct metrics *m, char *why, size_t size)

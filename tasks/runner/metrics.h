@@ -29,6 +29,18 @@ void metrics_end(struct metrics *m, int64_t unix_ms);
  * so, if the spec ends it then. `why`, if it is not NULL, gets a phrase. */
 bool metrics_diverged(const struct metrics *m, bool ended, char *why, size_t size);
 
+/* The first point of the metric, at the step up to which the task is to go or beyond, by which it has got there. */
+struct metrics_rung {
+    int64_t step;
+    double value;
+    bool beyond; /* it has reported a later step since, so that it does not end there by itself */
+};
+
+/* Returns whether there is such a point. */
+bool metrics_at_rung(const struct metrics *m, struct metrics_rung *rung);
+/* Returns the last step at which the task reported that metric, -1 if it did not. */
+int64_t metrics_rung_step(const struct metrics *m);
+
 enum metrics_verdict { METRICS_REACHED, METRICS_MISSED, METRICS_ABSENT };
 
 /* Tells whether the task has reached the value that the spec asks for; `why` gets a phrase where it has not. */

@@ -169,7 +169,7 @@ static void start_tasks(struct run *r)
  * waits a little for the signal. Only the runner, or a person, tells tasks of the daemon's local jobs to end. */
 static bool is_held(const struct run *r, const struct task *t)
 {
-    if (r->stop != STOP_NONE || t->silent != SILENT_NOT || t->diverging || r->restarts.wanted)
+    if (r->stop != STOP_NONE || t->silent != SILENT_NOT || t->diverging || t->arrived || r->restarts.wanted)
         return false;
     if (task_died_as_told(t))
         return true;
@@ -330,6 +330,30 @@ static void end_silent(struct run *r, int64_t now)
     }
 }
 
+/* Has a task end that has gone beyond the step up to which it was to go: it is warned as before the end of the time, so
+ * that it can leave a checkpoint, and told to end where it does not. Returns when it is told. */
+static int64_t end_at_rung(struct run *r, struct task *t, int64_t now)
+{
+    const struct jobdesc_checkpoint *checkpoint = &r->job->desc->checkpoint;
+    struct metrics_rung rung;
+
+    if (!t->arrived && !t->diverging && r->stop == STOP_NONE && metrics_at_rung(t->metrics, &rung) && rung.beyond) {
+        t->arrived = true;
+        t->arrived_until = now;
+        log_info("task %s has reached step %lld: told to end", t->desc->id, (long long)t->desc->until);
+        if (checkpoint->signal != 0) {
+            r->job->machine->kill(t->pid, checkpoint->signal);
+            t->arrived_until = now + checkpoint->before_ms;
+        }
+    }
+    if (now >= t->arrived_until) {
+        t->arrived_until = INT64_MAX;
+        if (t->kill_at == INT64_MAX)
+            leftovers_end_running(&r->leftovers, t, now);
+    }
+    return t->arrived_until;
+}
+
 /* Reads on what tasks report of metrics, and ends those that have diverged if the spec says so. Returns when to read
  * on. */
 static int64_t follow_metrics(struct run *r, int64_t now)
@@ -342,7 +366,7 @@ static int64_t follow_metrics(struct run *r, int64_t now)
         if (t->pid <= 0 || t->metrics == NULL)
             continue;
         metrics_work(t->metrics, r->job->machine->unix_ms(), now);
-        due = earlier(due, metrics_due(t->metrics));
+        due = earlier(earlier(due, metrics_due(t->metrics)), end_at_rung(r, t, now));
         if (t->diverging || r->stop != STOP_NONE || !metrics_diverged(t->metrics, false, NULL, 0))
             continue;
         t->diverging = true;

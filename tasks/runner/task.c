@@ -26,7 +26,7 @@ void task_init(struct task *t, const struct job *job, const struct jobdesc_task 
     snprintf(t->rec.id, sizeof t->rec.id, "%s", desc->id);
     snprintf(t->rec.host, sizeof t->rec.host, "%s", job->host);
     t->rec.exit_code = -1;
-    t->kill_at = INT64_MAX;
+    t->kill_at = t->arrived_until = INT64_MAX;
 }
 
 void task_skip(struct task *t, enum stop why)
@@ -194,6 +194,54 @@ static bool has_reached(struct task *t)
     return verdict == METRICS_REACHED;
 }
 
+/* Tells whether the task has reached the step up to which its attempt was to go, where that is not the last one of all.
+ * A task that was told to end there may have done so in any way. One that went on from a checkpoint and reports nothing
+ * had nothing left to do: an earlier attempt has reported that step, and was lost after its checkpoint. */
+static bool has_arrived(struct task *t)
+{
+    struct exitrec *rec = &t->rec;
+    struct metrics_rung rung;
+    bool exited_0 = rec->exit_code == 0, went_on;
+
+    if (t->metrics == NULL || t->desc->until == 0)
+        return false;
+    rec->at_rung = metrics_at_rung(t->metrics, &rung);
+    rec->rung_step = rung.step;
+    rec->rung_value = rung.value;
+    went_on = rec->resumed != NULL && metrics_rung_step(t->metrics) < 0;
+    if (t->desc->last || !(rec->at_rung || went_on) || !(exited_0 || t->arrived) || t->silent != SILENT_NOT)
+        return false;
+    if (rec->at_rung)
+        snprintf(rec->reason, sizeof rec->reason, "reached step %lld, with %s %.6g", (long long)rung.step,
+                 t->job->desc->metrics.rung, rung.value);
+    else
+        snprintf(rec->reason, sizeof rec->reason, "reached step %lld before", (long long)t->desc->until);
+    rec->outcome = EXITREC_REACHED;
+    return true;
+}
+
+/* Judges a task that was to go up to a step, and ended by itself before it. Returns whether that may be success. */
+static bool may_end_before_rung(struct task *t)
+{
+    struct exitrec *rec = &t->rec;
+    size_t len = strlen(rec->notice);
+    int64_t step;
+
+    if (t->metrics == NULL || t->desc->until == 0 || rec->at_rung)
+        return true;
+    step = metrics_rung_step(t->metrics);
+    if (step < 0 && rec->resumed == NULL) {
+        rec->outcome = EXITREC_FAILED;
+        snprintf(rec->reason, sizeof rec->reason, "it reported no metric \"%s\", by which members are stopped early",
+                 t->job->desc->metrics.rung);
+        return false;
+    }
+    if (step >= 0 && len < sizeof rec->notice)
+        snprintf(rec->notice + len, sizeof rec->notice - len, "%sit ended by itself after step %lld, before step %lld",
+                 len > 0 ? "; " : "", (long long)step, (long long)t->desc->until);
+    return true;
+}
+
 /* Reads the last metrics of the task. Returns whether it has diverged. */
 static bool has_diverged(struct task *t)
 {
@@ -235,7 +283,7 @@ static bool directory_was_removed(const struct task *t)
 void task_conclude(struct task *t)
 {
     struct exitrec *rec = &t->rec;
-    bool exited_0 = rec->exit_code == 0;
+    bool exited_0 = rec->exit_code == 0, done;
 
     t->ended = true;
     rec->checkpoints = t->checkpoints.whole;
@@ -248,10 +296,13 @@ void task_conclude(struct task *t)
         snprintf(rec->reason, sizeof rec->reason, "its directory was removed while it ran");
         return;
     }
+    if (has_arrived(t))
+        return;
+    done = t->arrived && t->silent == SILENT_NOT; /* at its last step */
     /* After a task was told to end, its exit status 0 proves nothing, since programs that stop early exit with 0, too.
      * Only its success_file proves that it succeeded. */
-    if (exited_0 && (t->desc->success_file ? success_file_there(t) : zero_is_success(t))) {
-        if (!has_reached(t))
+    if ((exited_0 || done) && (t->desc->success_file ? success_file_there(t) : done || zero_is_success(t))) {
+        if (!may_end_before_rung(t) || !has_reached(t))
             add_last_line(t);
         return;
     }

@@ -88,6 +88,12 @@ void checkpoints_leave(struct cluster *c, const json_t *task);
 bool checkpoints_are_done(struct cluster *c, const json_t *task);
 void checkpoints_record(struct cluster *c, const json_t *task, json_t *record); /* adds them to an exit record */
 
+/* rungs.c */
+/* Returns the outcome of a task that ends by itself, if it is to end at a rung. */
+const char *rungs_outcome(const json_t *task, const char *outcome);
+/* Adds to an exit record what the task reported at its rung. */
+void rungs_record(struct cluster *c, const json_t *task, const char *outcome, json_t *record);
+
 /* ranks.c */
 bool elastic_tells(const json_t *task); /* it is a rank that tells, from its beginning on, */
 void elastic_tell(struct cluster *c, const json_t *rank); /* the ranks tell how long they have waited */

@@ -203,7 +203,7 @@ static void task_ends(struct sim *sim, void *arg)
     if (inner->state != INNER_RUNNING || inner->node->gone || !json_is_null(json_array_get(inner->records, end.task)))
         return;
     if (end.outcome == NULL)
-        end.outcome = sim_chance(sim, sim_faults_of(sim)->task_fails) ? "failed" : "succeeded";
+        end.outcome = rungs_outcome(task, sim_chance(sim, sim_faults_of(sim)->task_fails) ? "failed" : "succeeded");
     if (strcmp(end.outcome, "succeeded") == 0 && !sim_ending(sim) && !ranks_take(c, task)) {
         wait_for_ranks(inner, end.task);
         return;

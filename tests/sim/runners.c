@@ -98,7 +98,7 @@ void runner_note_unsure(struct cluster *c, const json_t *task)
 json_t *runner_record(struct cluster *c, const char *job, int64_t started_ms, bool checkpoints, const json_t *task,
                       const char *outcome)
 {
-    bool good = strcmp(outcome, "succeeded") == 0;
+    bool good = strcmp(outcome, "succeeded") == 0, reached = strcmp(outcome, "reached") == 0;
     double now = (double)sim_now(c->sim) / 1000;
     json_t *record;
 
@@ -108,11 +108,12 @@ json_t *runner_record(struct cluster *c, const char *job, int64_t started_ms, bo
     record = json_pack("{s:i, s:s, s:O, s:s, s:f, s:f, s:s, s:o, s:n, s:s, s:f, s:f, s:i}", "version", 1, "job", job,
                        "id",
                   json_object_get(task, "id"), "host", "n1", "started", (double)started_ms / 1000, "ended", now,
-                  "outcome", outcome, "exit_code", json_integer(good ? 0 : 1), "signal", "reason",
+                  "outcome", outcome, "exit_code", json_integer(good || reached ? 0 : 1), "signal", "reason",
                        good ? "" : "simulated",
                   "user_seconds", 0.0, "system_seconds", 0.0, "max_rss", 1);
     if (checkpoints)
         checkpoints_record(c, task, record);
+    rungs_record(c, task, outcome, record);
     return record;
 }
 
@@ -233,7 +234,7 @@ static const char *own_outcome(struct cluster *c, struct cjob *job, const json_t
         return outcome;
     if (is_training(task))
         return ranks_outcome(c, job, task);
-    return strcmp(outcome, "succeeded") != 0 || ranks_take(c, task) ? outcome : NULL;
+    return strcmp(outcome, "succeeded") != 0 || ranks_take(c, task) ? rungs_outcome(task, outcome) : NULL;
 }
 
 static void task_ends(struct sim *sim, void *arg)

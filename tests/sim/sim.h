@@ -196,6 +196,9 @@ void watch_families_store(struct sim *sim);
 void watch_families(struct sim *sim);
 void watch_families_end(struct sim *sim);
 
+/* Functions of rungs.c. */
+void watch_rungs(struct sim *sim); /* decides anew who is promoted, and compares */
+
 /* Functions of watch_late.c. */
 void watch_late(struct sim *sim); /* verifies that the end of every job is known in time */
 

@@ -28,6 +28,25 @@ bool spec_is_open(uint64_t seed)
     return seed % 7 == 5 || getenv("SIM_OPEN") != NULL;
 }
 
+bool spec_stops_early(uint64_t seed)
+{
+    return seed % 11 == 7 || getenv("SIM_STOPPING") != NULL;
+}
+
+/* Adds early stopping. It is not drawn, so that other schedules stay what they are. */
+static void add_stopping(json_t *spec, uint64_t salt)
+{
+    json_t *steps = json_array();
+
+    salt = (salt ^ (salt >> 31)) * UINT64_C(0x9e3779b97f4a7c15) >> 7;
+    for (uint64_t i = 0, n = 2 + salt % 4; i < n; i++)
+        json_array_append_new(steps, json_integer((json_int_t)(5 + 10 * i)));
+    json_object_set_new(spec, "early_stopping",
+                        json_pack("{s:s, s:s, s:s, s:{s:o, s:I}}", "rule", "asha", "metric", "loss", "goal",
+                                  salt % 8 < 4 ? "min" : "max", "rungs", "steps", steps, "reduction",
+                                  (json_int_t)(2 + salt / 8 % 3)));
+}
+
 static void set_seconds(json_t *object, const char *key, int64_t seconds)
 {
     json_object_set_new(object, key, json_sprintf("%llds", (long long)seconds));
@@ -145,5 +164,7 @@ json_t *spec_random(struct sim *sim, uint64_t seed)
         add_allocation(sim, spec, spec_is_calm(seed));
     if (spec_is_open(seed))
         json_object_set_new(json_object_get(spec, "members"), "parameters", json_pack("{s:[s]}", "open", "p"));
+    if (spec_stops_early(seed) && json_object_get(spec, "training") == NULL)
+        add_stopping(spec, seed + (uint64_t)sim_now(sim));
     return spec;
 }

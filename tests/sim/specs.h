@@ -11,6 +11,8 @@ bool spec_has_pilots(uint64_t seed);
 bool spec_is_elastic(uint64_t seed);
 bool spec_is_open(uint64_t seed); /* members are suggested while their ensemble runs */
 
+bool spec_stops_early(uint64_t seed); /* ensembles without a training have early stopping */
+
 /* Returns a random ensemble, a new reference. */
 json_t *spec_random(struct sim *sim, uint64_t seed);
 #endif

@@ -155,7 +155,8 @@ static void watch_history(struct sim *sim)
     }
     json_object_foreach (told, key, value)
         if (json_object_get(sim_ledger(sim), key) == NULL &&
-            (strcmp(json_string_value(value), "succeeded") == 0 || strcmp(json_string_value(value), "timeout") == 0))
+            (strcmp(json_string_value(value), "succeeded") == 0 || strcmp(json_string_value(value), "timeout") == 0 ||
+             strcmp(json_string_value(value), "reached") == 0))
             sim_violate(sim, "attempt %s never ran, and the history says %s", key, json_string_value(value));
     json_decref(told);
 }
@@ -282,6 +283,7 @@ void watch_end(struct sim *sim)
     watch_pilots_end(sim);
     watch_trainings_end(sim);
     watch_elastic_end(sim);
+    watch_rungs(sim);
     watch_history(sim);
 }
 
@@ -291,7 +293,7 @@ void watch_calm(struct sim *sim)
     SIM_HOLDS(sim, "members that paid for what was no fault of theirs",
           "SELECT count(*) FROM member m JOIN ensemble e ON e.id = m.ensemble WHERE e.state = 'complete' AND NOT "
           "EXISTS (SELECT 1 FROM cancellation c WHERE c.ensemble = m.ensemble AND c.idx = m.idx) AND (m.failures > 0 "
-          "OR m.losses > 0 OR (m.state <> 'succeeded' AND json_extract(e.spec, '$.members.checkpoint') IS NULL)) AND NOT "
+          "OR m.losses > 0 OR (m.state NOT IN ('succeeded', 'stopped') AND json_extract(e.spec, '$.members.checkpoint') IS NULL)) AND NOT "
           "(EXISTS (SELECT 1 FROM training t WHERE t.ensemble = e.id) AND EXISTS (SELECT 1 FROM "
           "attempt a WHERE a.ensemble = m.ensemble AND a.idx = m.idx AND a.outcome = 'timeout'))");
 }

@@ -5,7 +5,7 @@
  * SIM_SEEDS=N runs other than 2,000 schedules (250 under a sanitizer), from SIM_FIRST on, in SIM_PROCS processes;
  * SIM_CROSSED=1 all of them with trainings that run elsewhere, SIM_PILOTS=1 all of them with members in
  * allocations, SIM_ELASTIC=1 all of them with trainings that are elastic, SIM_OPEN=1 all of them with members that
- * are suggested; SIM_SEED=S one again, SIM_LOG=1 with the daemon's log. */
+ * are suggested, SIM_STOPPING=1 those without trainings with early stopping; SIM_SEED=S one again, SIM_LOG=1 with the daemon's log. */
 #include <config.h>
 
 #include "common/files.h"
