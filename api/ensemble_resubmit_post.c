@@ -19,7 +19,7 @@ static int read_body(const json_t *json, enum member_state states[MEMBER_STATE_C
                         jsonx_type_name(json));
     if (jsonx_only(json, "", known, err) < 0 || resubmission_from(json, afresh, err) < 0)
         return -1;
-    return states_read(json, "be resubmitted", states, n, err);
+    return states_read(json, "be resubmitted", states, n, true, err);
 }
 
 static void resubmit(struct request *r, const json_t *json, const struct idempotency *key)

@@ -14,5 +14,5 @@ int follow_up_body_check(const json_t *body, struct engine_follow_up *wish, stru
     if (wish == NULL && json_object_get(body, "states") != NULL)
         return error_at(err, "spec_unknown_key", "/states",
                         "\"states\" cannot be chosen here: follow-ups of all ensembles have unfinished members");
-    return wish != NULL ? states_read(body, "go on in a follow-up", wish->states, &wish->n_states, err) : 0;
+    return wish != NULL ? states_read(body, "go on in a follow-up", wish->states, &wish->n_states, false, err) : 0;
 }

@@ -6,7 +6,7 @@
 #include <stdio.h>
 
 int states_read(const json_t *obj, const char *verb, enum member_state states[MEMBER_STATE_COUNT], size_t *n,
-                struct error *err)
+                bool stopped, struct error *err)
 {
     bool wanted[MEMBER_STATE_COUNT] = {false};
     const json_t *names = NULL, *name;
@@ -22,9 +22,9 @@ int states_read(const json_t *obj, const char *verb, enum member_state states[ME
 
         snprintf(pointer, sizeof pointer, "/states/%zu", i);
         if (member_state_parse(json_string_value(name), &state) < 0 ||
-            (state != MEMBER_FAILED && state != MEMBER_UNFINISHED))
-            return error_at(err, "spec_impossible_value", pointer, "members that are failed or unfinished can %s",
-                            verb);
+            (state != MEMBER_FAILED && state != MEMBER_UNFINISHED && !(stopped && state == MEMBER_STOPPED)))
+            return error_at(err, "spec_impossible_value", pointer, "members that are failed%s unfinished%s can %s",
+                            stopped ? "," : " or", stopped ? " or stopped" : "", verb);
         wanted[state] = true;
     }
     *n = 0;

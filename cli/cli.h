@@ -60,6 +60,7 @@ int cmd_adapters(struct cli *cli, int argc, char **argv);
 int cmd_jobs(struct cli *cli, int argc, char **argv);
 int cmd_suggest(struct cli *cli, int argc, char **argv);
 int cmd_results(struct cli *cli, int argc, char **argv);
+int cmd_rungs(struct cli *cli, int argc, char **argv);
 int cmd_close(struct cli *cli, int argc, char **argv);
 int cmd_cancel(struct cli *cli, int argc, char **argv);
 

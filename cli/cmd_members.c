@@ -103,7 +103,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 
 static const struct argp_option options[] = {
     {"state", 's', "STATE[,STATE...]", 0,
-     "only those that are pending, submitted, running, succeeded, failed, unfinished or cancelled",
+     "only those that are pending, submitted, running, succeeded, failed, unfinished, cancelled or stopped",
      0},
     {"from", OPTION_FROM, "INDEX", 0, "only those from this index on", 0},
     {"to", OPTION_TO, "INDEX", 0, "only those up to this index", 0},

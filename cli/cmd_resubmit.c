@@ -104,7 +104,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 }
 
 static const struct argp_option options[] = {
-    {"state", 's', "STATE", 0, "only those that are failed, or unfinished; may be repeated", 0},
+    {"state", 's', "STATE", 0, "only those that are failed, unfinished or stopped; may be repeated", 0},
     {"from", 'f', "WHERE", 0,
      "from their checkpoints, where they have one (\"checkpoint\", as without this), or from the \"start\"", 0},
     {"checkpoint", 'c', "NAME", 0, "the checkpoint that a training goes on from; the newest without this", 0},

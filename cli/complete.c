@@ -22,12 +22,12 @@ struct completion {
 /* Options whose values are words out of a list. tests/t/0605-completion.t asks the daemon whether it takes them. */
 static const struct {
     const char *command, *option;
-    const char *const values[8];
+    const char *const values[9];
 } choices[] = {
     {"status", "state", {"running", "paused", "complete", "cancelled", "failed"}},
-    {"members", "state", {"pending", "submitted", "running", "succeeded", "failed", "unfinished", "cancelled"}},
+    {"members", "state", {"pending", "submitted", "running", "succeeded", "failed", "unfinished", "cancelled", "stopped"}},
     {"jobs", "state", {"intent", "submitted", "running", "ended"}},
-    {"resubmit", "state", {"failed", "unfinished"}},
+    {"resubmit", "state", {"failed", "unfinished", "stopped"}},
     {"follow-up", "state", {"failed", "unfinished"}},
     {"token", "role", {"reader", "operator", "admin"}},
 };

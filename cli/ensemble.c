@@ -8,7 +8,7 @@
 #include <string.h>
 
 const char *const ensemble_member_states[] = {"pending",    "submitted", "running", "succeeded", "failed",
-                                              "unfinished", "cancelled", NULL};
+                                              "unfinished", "cancelled", "stopped", NULL};
 
 bool ensemble_ended(const json_t *ensemble)
 {
@@ -27,7 +27,8 @@ bool ensemble_succeeded(const json_t *ensemble)
     int64_t unneeded = get_int(json_object_get(training, "ended_early"), "members");
 
     return strcmp(get_string(ensemble, "state"), "complete") == 0 &&
-           ensemble_members(ensemble, "succeeded") == get_int(ensemble, "count") - unneeded &&
+           ensemble_members(ensemble, "succeeded") + ensemble_members(ensemble, "stopped") ==
+               get_int(ensemble, "count") - unneeded &&
            (training == NULL || strcmp(get_string(training, "state"), "done") == 0);
 }
 
@@ -39,7 +40,7 @@ int64_t ensemble_members(const json_t *ensemble, const char *state)
 int64_t ensemble_final(const json_t *counts)
 {
     return get_int(counts, "succeeded") + get_int(counts, "failed") + get_int(counts, "unfinished") +
-           get_int(counts, "cancelled");
+           get_int(counts, "cancelled") + get_int(counts, "stopped");
 }
 
 int64_t ensemble_sum(const json_t *counts)

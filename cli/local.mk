@@ -22,6 +22,7 @@ libcli_la_SOURCES = \
 	cli/cmd_resize.c \
 	cli/cmd_resubmit.c \
 	cli/cmd_results.c \
+	cli/cmd_rungs.c \
 	cli/cmd_resume.c \
 	cli/cmd_hosts.c \
 	cli/cmd_spec.c \

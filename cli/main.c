@@ -42,6 +42,7 @@ static const struct command commands[] = {
      cmd_suggest},
     {"results", "ID [--after NUMBER] [--follow]", "how those members have ended, in the order in which they did",
      cmd_results},
+    {"rungs", "ID", "how far early stopping is: who has reached which step, and the best", cmd_rungs},
     {"close", "ID", "no more are suggested: the ensemble ends when its members have", cmd_close},
     {"cancel", "ID[.INDEX]", "end an ensemble and all its jobs, or one member", cmd_cancel},
     {0},

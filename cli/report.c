@@ -206,7 +206,7 @@ void report_status(const json_t *ensemble, FILE *to)
 static void print_members(const json_t *ensemble)
 {
     const char *headers[] = {"members", ">pending", ">submitted", ">running", ">succeeded", ">failed", ">unfinished",
-                             ">cancelled", NULL};
+                             ">cancelled", ">stopped", NULL};
     struct table *table = table_create(headers);
 
     table_cellf(table, "%lld", (long long)get_int(ensemble, "count"));

@@ -77,7 +77,7 @@ enum style style_of_state(const char *state)
         {"succeeded", STYLE_GOOD},  {"complete", STYLE_GOOD},   {"done", STYLE_GOOD},     {"answers", STYLE_GOOD},
         {"failed", STYLE_BAD},      {"no answer", STYLE_BAD},   {"running", STYLE_BUSY},  {"paused", STYLE_CARE},
         {"unfinished", STYLE_CARE}, {"not set up", STYLE_CARE}, {"pending", STYLE_QUIET}, {"intent", STYLE_QUIET},
-        {"cancelled", STYLE_QUIET}, {"revoked", STYLE_QUIET},
+        {"stopped", STYLE_QUIET},     {"reached", STYLE_QUIET},     {"cancelled", STYLE_QUIET}, {"revoked", STYLE_QUIET},
     };
 
     for (size_t i = 0; i < sizeof styles / sizeof *styles; i++)

@@ -166,7 +166,7 @@ endif
 if HAVE_CMOCKA
 unit_tests += tests/unit/test_control tests/unit/test_ingest tests/unit/test_needs tests/unit/test_spec tests/unit/test_params tests/unit/test_store tests/unit/test_turn tests/unit/test_checkpoint \
 	tests/unit/test_store_faults tests/unit/test_open_faults tests/unit/test_family tests/unit/test_forget \
-	tests/unit/test_gather tests/unit/test_memory tests/unit/test_metric tests/unit/test_store_series tests/unit/test_migrate tests/unit/test_missing \
+	tests/unit/test_gather tests/unit/test_memory tests/unit/test_metric tests/unit/test_store_series tests/unit/test_rungs tests/unit/test_migrate tests/unit/test_missing \
 	tests/unit/test_archiving tests/unit/test_restore tests/unit/test_rundir tests/unit/test_run_claim tests/unit/test_spec_whole tests/unit/test_store_lists tests/unit/test_store_rows tests/unit/test_store_sorted tests/unit/test_sweep \
 	tests/unit/test_training_checkpoints tests/unit/test_results tests/unit/test_rules
 tests_unit_test_rules_CFLAGS = $(unit_cflags) $(daemon_cflags)
@@ -203,6 +203,8 @@ tests_unit_test_migrate_CFLAGS = $(unit_cflags) $(daemon_cflags)
 tests_unit_test_migrate_LDADD = libdaemon.la $(unit_libs)
 tests_unit_test_missing_CFLAGS = $(unit_cflags) $(daemon_cflags)
 tests_unit_test_missing_LDADD = libdaemon.la $(unit_libs)
+tests_unit_test_rungs_CFLAGS = $(unit_cflags) $(daemon_cflags)
+tests_unit_test_rungs_LDADD = libdaemon.la $(unit_libs) -lm
 tests_unit_test_store_series_CFLAGS = $(unit_cflags) $(daemon_cflags)
 tests_unit_test_store_series_LDADD = libdaemon.la $(unit_libs)
 tests_unit_test_metric_CFLAGS = $(unit_cflags) $(daemon_cflags)

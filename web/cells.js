@@ -51,7 +51,7 @@ export function levelFor(layout, pixels) {
 }
 
 // Codes, the worst first.
-const WORST = [4, 5, 6, 2, 1, 0, 3], FAINT = WORST.length, NOTHING = FAINT + 1; // as ranks: not chosen, and no member
+const WORST = [4, 5, 6, 2, 1, 0, 7, 3], FAINT = WORST.length, NOTHING = FAINT + 1; // as ranks: not chosen, and no member
 const UNKNOWN = 1; // no colour, since those are opaque or 0
 
 const pixel = ([r, g, b]) => ((255 << 24) | (b << 16) | (g << 8) | r) >>> 0;

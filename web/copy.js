@@ -1,8 +1,8 @@
 // A copy of the states of an ensemble's members, a byte each, kept right by what has changed since the event that it knows.
 import * as api from './api.js';
 
-export const NAMES = ['pending', 'submitted', 'running', 'succeeded', 'failed', 'unfinished', 'cancelled']; // by their codes
-export const NO_MEMBER = 7; // a place whose member is in another ensemble of the family
+export const NAMES = ['pending', 'submitted', 'running', 'succeeded', 'failed', 'unfinished', 'cancelled', 'stopped']; // by their codes
+export const NO_MEMBER = 8; // a place whose member is in another ensemble of the family
 const CODES = new Map(NAMES.map((name, code) => [name, code]));
 const ZERO = 48; // '0'
 

@@ -15,9 +15,10 @@ const MARKS = {
   running: (c, x, y) => (c.moveTo(x - 2.5, y - 3.2), c.lineTo(x + 3.5, y), c.lineTo(x - 2.5, y + 3.2), c.closePath(), 'fill'),
   failed: (c, x, y) => (c.moveTo(x - 3, y - 3), c.lineTo(x + 3, y + 3), c.moveTo(x + 3, y - 3), c.lineTo(x - 3, y + 3), 'stroke'),
   unfinished: (c, x, y) => (c.moveTo(x, y - 3.6), c.lineTo(x + 3.6, y), c.lineTo(x, y + 3.6), c.lineTo(x - 3.6, y), c.closePath(), 'fill'),
+  stopped: (c, x, y) => (c.rect(x - 2.4, y - 2.4, 4.8, 4.8), 'fill'),
   cancelled: (c, x, y) => (c.moveTo(x - 3, y), c.lineTo(x + 3, y), 'stroke'),
 };
-const ORDER = [0, 6, 3, 1, 2, 5, 4]; // what matters is drawn last
+const ORDER = [0, 6, 7, 3, 1, 2, 5, 4]; // what matters is drawn last
 
 export class Scatter extends Plot {
   constructor(element) {

@@ -2,10 +2,10 @@
 import {h, svg} from './dom.js';
 import {count} from './format.js';
 
-export const MEMBERS = ['succeeded', 'unfinished', 'failed', 'cancelled', 'running', 'submitted', 'pending'];
+export const MEMBERS = ['succeeded', 'stopped', 'unfinished', 'failed', 'cancelled', 'running', 'submitted', 'pending'];
 
 export const SIGNS = {
-  pending: '○', submitted: '◔', running: '▶', succeeded: '✓', complete: '✓', done: '✓', failed: '✕', unfinished: '◐', cancelled: '⊘',
+  pending: '○', submitted: '◔', running: '▶', succeeded: '✓', complete: '✓', done: '✓', failed: '✕', unfinished: '◐', stopped: '■', reached: '■', cancelled: '⊘',
   paused: '‖', timeout: '◐', lost: '?', ended: '■',
 };
 

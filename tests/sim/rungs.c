@@ -228,6 +228,9 @@ void watch_rungs(struct sim *sim)
           "IN ('cancelled', 'failed') AND NOT EXISTS (SELECT 1 FROM cancellation c WHERE c.ensemble = a.ensemble AND c.idx "
           "= a.idx) AND NOT EXISTS (SELECT 1 FROM arrival r WHERE r.ensemble = a.ensemble AND r.idx = a.idx AND r.attempt "
           "= a.number)");
+    SIM_HOLDS(sim, "unfinished members in complete ensembles with early stopping",
+          "SELECT count(*) FROM member m JOIN ensemble e ON e.id = m.ensemble WHERE m.state = 'unfinished' AND e.state = "
+          "'complete' AND json_extract(e.spec, '$.early_stopping') IS NOT NULL");
     SIM_HOLDS(sim, "promotions that were not told, or the other way round",
           "SELECT (SELECT count(*) FROM arrival WHERE promoted > 0) - (SELECT count(*) FROM event WHERE kind = "
           "'member.promoted')");

@@ -30,7 +30,7 @@ jq 'del(.training) | .members.command = ["sleep", "10000"]' "$T/spec.json" >"$T/
 open=$(submit "$T/open.json")
 jq '.training |= (.command = ["sleep", "10000"] | .checkpoint = {every: "1h"})' "$T/spec.json" >"$T/trains.json"
 # and one that takes suggestions
-jq '.members.parameters = {open: ["x"]} | del(.training)' "$T/spec.json" >"$T/asks.json"
+jq '.members.parameters = {open: ["x"]} | del(.training) | .early_stopping = {rule: "asha", metric: "loss", rungs: {max: 9}}' "$T/spec.json" >"$T/asks.json"
 asks=$(submit "$T/asks.json")
 trains=$(api GET "/v1/ensembles/$(submit "$T/trains.json")" | jq .training.id)
 
@@ -110,7 +110,7 @@ for path, item in doc["paths"].items():
         changes = not again and (method == "PATCH" or path.rsplit("/", 1)[1] in ("pause", "resume", "resubmit"))
         there = path.replace("{file}", "app.js").replace("{id}", (open_training if changes else training)
                              if "/trainings/" in path else open_ensemble if changes else over if path.endswith("/follow-up") else
-                             asks if path.rsplit("/", 1)[1] in ("suggestions", "results", "close") else ensemble)
+                             asks if path.rsplit("/", 1)[1] in ("suggestions", "results", "close", "rungs", "arrivals") else ensemble)
         for index in ("0", "1", "2"):
             at = there.replace("{index}", index).replace("{file}", "app.js")
             status, kind, data = call(*prepared(method, at, body))

@@ -22,7 +22,7 @@ for command in $(offers ''); do
 done
 is "$(offers members -s f)" "failed" "a value"
 is "$(offers members --state=f)" "--state=failed" "a value after ="
-is "$(offers --json members 7 --state '')" "pending submitted running succeeded failed unfinished cancelled" "all values"
+is "$(offers --json members 7 --state '')" "pending submitted running succeeded failed unfinished cancelled stopped" "all values"
 is "$(offers token '')" "create list revoke" "words that stand for themselves"
 is "$(offers token create '')" "" "and nothing where they are over"
 is "$(offers token --role reader '')" "create list revoke" "the value of an option is none of them"
@@ -90,7 +90,7 @@ by_bash() { # WORD...: as bash hands them over
 }
 is "$(by_bash stretto resi)" "resize" "bash: a command"
 is "$(by_bash stretto members --state = f)" "failed" "bash: a value, which stands behind ="
-is "$(by_bash stretto members --state =)" "pending submitted running succeeded failed unfinished cancelled" "bash: all values"
+is "$(by_bash stretto members --state =)" "pending submitted running succeeded failed unfinished cancelled stopped" "bash: all values"
 knows "1" "bash: a URL before the command" by_bash stretto --url = unix : "$SOCKET" status 1
 is "$(by_bash stretto resize --w)" "compopt -o nospace --width=" "bash: an option that takes a value gets no blank"
 is "$(by_bash stretto submit sp)" "compopt -o default" "bash: files"

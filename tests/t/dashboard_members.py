@@ -7,7 +7,7 @@ import json, os, subprocess, urllib.parse
 import chromium
 from dashboard_tools import api, browser, click, equal, fits, folder, get, heading, js, link, path, quiet, run, settled, tell, until
 
-NAMES = ["pending", "submitted", "running", "succeeded", "failed", "unfinished", "cancelled"]
+NAMES = ["pending", "submitted", "running", "succeeded", "failed", "unfinished", "cancelled", "stopped"]
 ROWS = "[...document.querySelectorAll('.members tbody tr')].map(r => Number(r.dataset.key))"
 GRID = "document.querySelector('.map')?.grid"
 READY = f"{GRID}?.wish?.states && !{GRID}.frame && document.querySelector('.grid').dataset.level !== undefined"
@@ -226,7 +226,7 @@ def table():
     click(".map + details summary")
     shown = until("""(() => { const rows = [...document.querySelectorAll('.ranges tbody tr')];
         return rows.length > 0 && rows.map(r => [r.querySelector('a').innerText, ...[...r.querySelectorAll('td')].map(c => Number(c.innerText))]); })()""")
-    codes, order = states(2), ["succeeded", "unfinished", "failed", "cancelled", "running", "submitted", "pending"]
+    codes, order = states(2), ["succeeded", "stopped", "unfinished", "failed", "cancelled", "running", "submitted", "pending"]
     wanted = []
     for first in range(0, 540, 50):
         part = codes[first:first + 50]

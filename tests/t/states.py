@@ -4,7 +4,7 @@
 import http.client, json, socket, sys
 
 CODES = "0123456"
-NAMES = ["pending", "submitted", "running", "succeeded", "failed", "unfinished", "cancelled"]
+NAMES = ["pending", "submitted", "running", "succeeded", "failed", "unfinished", "cancelled", "stopped"]
 
 
 class Unix(http.client.HTTPConnection):
