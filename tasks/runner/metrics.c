@@ -15,7 +15,7 @@
 
 #define PAUSE_MIN_MS 1000
 #define PAUSE_MAX_MS 8000               /* between two looks at files in which nothing is new */
-#define PAUSE_DIVERGED_MS 2000          /* the same where a member that diverges is to be ended */
+#define PAUSE_WATCHED_MS 2000           /* the same where a member that diverges, or is beyond its rung, is to be ended */
 #define LOOK_MAX ((int64_t)4 << 20)     /* bytes that one look reads */
 #define ATTEMPT_MAX ((int64_t)4 << 30)  /* bytes that are read of an attempt */
 #define PENDING_MAX ((size_t)16 << 20)  /* bytes of points that wait while they cannot be written */
@@ -260,7 +260,7 @@ static bool look(struct metrics *m, bool ended)
 
 void metrics_work(struct metrics *m, int64_t unix_ms, int64_t now_ms)
 {
-    int64_t longest = m->desc->diverged == JOBDESC_DIVERGED_END ? PAUSE_DIVERGED_MS : PAUSE_MAX_MS;
+    int64_t longest = m->desc->diverged == JOBDESC_DIVERGED_END || m->until > 0 ? PAUSE_WATCHED_MS : PAUSE_MAX_MS;
 
     if (now_ms < m->due)
         return;
