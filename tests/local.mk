@@ -126,6 +126,17 @@ tests_t_durable_la_SOURCES = tests/t/durable.c
 tests_t_durable_la_CFLAGS = $(tests_t_killer_la_CFLAGS)
 tests_t_durable_la_LDFLAGS = $(tests_t_killer_la_LDFLAGS)
 tests_t_durable_la_LIBADD = -ldl
+# libstretto and libstretto-train for tests of which PyTorch takes most of the time, which it takes twice under a sanitizer.
+check_LTLIBRARIES += tests/plain/libstretto.la tests/plain/libstretto-train.la
+plain_proto = $(libstreamproto_la_SOURCES) $(libckptdir_la_SOURCES) $(libcommon_la_SOURCES)
+tests_plain_libstretto_la_SOURCES = $(libmember_la_SOURCES) $(plain_proto)
+tests_plain_libstretto_la_CFLAGS = -std=gnu11 $(WARN_FLAGS) -fno-sanitize=all $(JANSSON_CFLAGS) $(ZMQ_CFLAGS) $(XXHASH_CFLAGS)
+tests_plain_libstretto_la_LDFLAGS = -avoid-version -shared -rpath /nowhere -export-symbols-regex '^stretto_'
+tests_plain_libstretto_la_LIBADD = $(ZMQ_LIBS) $(JANSSON_LIBS) -lpthread
+tests_plain_libstretto_train_la_SOURCES = $(libtrain_la_SOURCES) $(libjobproto_la_SOURCES) $(plain_proto)
+tests_plain_libstretto_train_la_CFLAGS = $(tests_plain_libstretto_la_CFLAGS)
+tests_plain_libstretto_train_la_LDFLAGS = -avoid-version -shared -rpath /nowhere -export-symbols-regex '^st_train_'
+tests_plain_libstretto_train_la_LIBADD = $(ZMQ_LIBS) $(JANSSON_LIBS) -lpthread
 check_PROGRAMS += tests/t/kills-member
 tests_t_kills_member_SOURCES = tests/t/kills-member.c
 tests_t_kills_member_CFLAGS = -std=gnu11 $(WARN_FLAGS)

@@ -4,9 +4,12 @@
 #include "api/api.h"
 #include "common/log.h"
 #include "common/timefmt.h"
+#include "common/xalloc.h"
+#include "daemon/adapters.h"
 #include "daemon/rundir/rundir.h"
 #include "daemon/store/internal.h"
 #include "daemon/store/training.h"
+#include "scheduler-adapters/registry.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -18,6 +21,14 @@
 
 #define TURNS_MAX 2000 /* without a byte: then the client has had enough */
 #define ANSWER_MAX (1u << 20)
+
+/* There are no adapters, so that no request starts a process. */
+const struct adapter_ops *const adapter_registry[] = {NULL};
+
+const struct adapter_ops *adapter_registry_find(const char *name)
+{
+    return NULL;
+}
 
 static char dir[] = "/tmp/st-fuzz.XXXXXX";
 static struct sockaddr_un address = {.sun_family = AF_UNIX};
@@ -92,7 +103,8 @@ static void fill(struct store *store, const char *run_dir)
 int LLVMFuzzerInitialize(int *argc, char ***argv)
 {
     static char run_dir[64], rows_dir[64], listen[120], control_path[64];
-    static const char *const adapters[] = {"local", NULL};
+    static struct config config;
+    struct adapters *adapters;
     struct store *store;
     struct turn *turn;
     struct engine *engine;
@@ -121,6 +133,9 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
                                                   .rows_dir = rows_dir, .control_endpoint = "", .python = "",
                                                   .python_path = "", .examples_dir = ""},
                            store, turn);
+    config_init(&config);
+    config.plugin_dir = xstrdup("/nowhere");
+    MUST(adapters_create(&adapters, &loop, &config, engine, &err) == 0);
     MUST(engine_load(engine, &err) == 0);
     snprintf(control_path, sizeof control_path, "%s/control", dir);
     MUST(control_open(&control, &loop, control_path, engine, store, &err) == 0);

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # One model on two ranks: each sample goes to one of them, both learn the same weights, and who met is checked first.
 TEST_LIMIT=400
+PLAIN_PYTHON=yes
 . "${srcdir:-.}/tests/t/lib.sh" || exit 99
 [ -x "$builddir/examples/heat/heat2d" ] || skip_all "heat2d is not built (no MPI)"
 [ -n "${STRETTO_PYTHON:-}" ] || skip_all "no Python with PyTorch and NumPy"

@@ -37,7 +37,8 @@ mkfifo "$T/.rest" # nothing ever comes out of it
 # Sanitizers: leaks are looked for in our own programs only, by options in a file of each one's name.
 # Of the stack where memory was allocated five calls are kept: to follow it to its end would take a tenth of the time. So does the
 # look for leaks at the end of each of hundreds of runners.
-export ASAN_OPTIONS="malloc_context_size=5:detect_leaks=0:include_if_exists=$T/asan.%b" UBSAN_OPTIONS=print_stacktrace=1
+# Memory that was freed is kept from use up to 8 MB, not 256: of what PyTorch allocates, each page would be a fresh one.
+export ASAN_OPTIONS="malloc_context_size=5:quarantine_size_mb=8:detect_leaks=0:include_if_exists=$T/asan.%b" UBSAN_OPTIONS=print_stacktrace=1
 for program in strettod stretto; do echo detect_leaks=1 >"$T/asan.$program"; done
 [ -n "${MANY_RUNNERS:-}" ] || echo detect_leaks=1 >"$T/asan.stretto-run"
 # program FILE COMMAND [NAME=VALUE]: a program that is that command, with that in its environment
@@ -60,7 +61,12 @@ fi
 case ${STRETTO_SANITIZE:-no} in
 *address*)
 	# with the C++ library, whose exceptions the sanitizer looks for at its start: PyTorch throws some
-	program "$T/bin/first/python3" "${STRETTO_PYTHON:-/usr/bin/python3}" "LD_PRELOAD=$(gcc -print-file-name=libasan.so):libstdc++.so.6"
+	in_python="LD_PRELOAD=$(gcc -print-file-name=libasan.so):libstdc++.so.6"
+	# PyTorch takes twice as long under a sanitizer. A test that is mostly PyTorch says PLAIN_PYTHON=yes: its Python uses the
+	# same libraries without sanitizers.
+	plain=$builddir/tests/plain/.libs
+	[ -z "${PLAIN_PYTHON:-}" ] || in_python="STRETTO_LIBRARY=$plain/libstretto.so STRETTO_TRAIN_LIBRARY=$plain/libstretto-train.so"
+	program "$T/bin/first/python3" "${STRETTO_PYTHON:-/usr/bin/python3}" "$in_python"
 	program "$T/bin/strettod" "$builddir/strettod" "PATH=$T/bin/first:\$PATH"
 	export STRETTO_PYTHON=${STRETTO_PYTHON:+$T/bin/first/python3}
 	;;
