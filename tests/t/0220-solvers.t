@@ -2,6 +2,7 @@
 # docs/solver.md, as it stands: its listings are the files of examples/solver, its commands run, with nothing but what
 # `make install` has put into a directory. Then: a solver gives the same fields in every language.
 TEST_LIMIT=280 STRETTO_TEST_JQ=jq
+PLAIN_PYTHON=yes
 . "${srcdir:-.}/tests/t/lib.sh" || exit 99
 
 page=$srcdir/docs/solver.md

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # The parts of the surrogate that need no stream: scale, network, learning rate, books, held-out members.
+PLAIN_PYTHON=yes
 . "${srcdir:-.}/tests/t/lib.sh" || exit 99
 
 [ -n "${STRETTO_PYTHON:-}" ] || skip_all "no Python with torch and numpy"

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # The table of buffers at its smallest: waves, files, both kinds of training, the report. What its figures are is the table's.
 TEST_LIMIT=400
+PLAIN_PYTHON=yes
 . "${srcdir:-.}/tests/t/lib.sh" || exit 99
 
 [ -x "$builddir/examples/heat/heat2d" ] || skip_all "heat2d is not built (no MPI)"

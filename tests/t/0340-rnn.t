@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Trainings that outlive their jobs: the example's parts, and a small ensemble of it that follow-ups complete by themselves.
 TEST_LIMIT=400
+PLAIN_PYTHON=yes
 . "${srcdir:-.}/tests/t/lib.sh" || exit 99
 
 [ -n "${STRETTO_PYTHON:-}" ] || skip_all "no Python with PyTorch and NumPy"

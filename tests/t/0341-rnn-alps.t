@@ -2,6 +2,7 @@
 # The example of trainings that outlive their jobs, as apruns of an emulated ALPS: the trainings of a job by one aprun.
 TEST_LIMIT=400
 # shellcheck source=tests/t/lib.sh
+PLAIN_PYTHON=yes
 . "${srcdir:-.}/tests/t/lib.sh" || exit 99
 # shellcheck source=tests/t/rnn.sh
 . "$srcdir/tests/t/rnn.sh"

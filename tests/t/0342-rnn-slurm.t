@@ -3,6 +3,7 @@
 # shellcheck disable=SC2119 # slurm_start and slurm_config need no words
 TEST_LIMIT=400
 # shellcheck source=tests/t/lib.sh
+PLAIN_PYTHON=yes
 . "${srcdir:-.}/tests/t/lib.sh" || exit 99
 # shellcheck source=tests/t/rnn.sh
 . "$srcdir/tests/t/rnn.sh"

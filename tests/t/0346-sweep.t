@@ -2,6 +2,7 @@
 # The example of a sweep: real trainings by one process and by two with PyTorch's DDP, of which one diverges, from one spec to the report.
 TEST_LIMIT=600
 # shellcheck source=tests/t/lib.sh
+PLAIN_PYTHON=yes
 . "${srcdir:-.}/tests/t/lib.sh" || exit 99
 
 [ -n "${STRETTO_PYTHON:-}" ] || skip_all "no Python with PyTorch and NumPy"

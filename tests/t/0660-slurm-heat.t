@@ -4,6 +4,7 @@
 # shellcheck disable=SC2119 # slurm_start and slurm_config need no words
 TEST_LIMIT=240
 # shellcheck source=tests/t/lib.sh
+PLAIN_PYTHON=yes
 . "${srcdir:-.}/tests/t/lib.sh" || exit 99
 [ -x "$builddir/examples/heat/heat2d" ] || skip_all "heat2d is not built (no MPI)"
 [ -n "${STRETTO_PYTHON:-}" ] || skip_all "no Python with PyTorch and NumPy"

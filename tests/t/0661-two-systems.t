@@ -2,6 +2,7 @@
 # Members and their training on different batch systems: the example of stretto-spec(5), and the other way round.
 TEST_LIMIT=240
 # shellcheck source=tests/t/lib.sh
+PLAIN_PYTHON=yes
 . "${srcdir:-.}/tests/t/lib.sh" || exit 99
 [ -x "$builddir/examples/heat/heat2d" ] || skip_all "heat2d is not built (no MPI)"
 [ -n "${STRETTO_PYTHON:-}" ] || skip_all "no Python with NumPy"

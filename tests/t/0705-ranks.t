@@ -75,14 +75,13 @@ like "$(PYTHONPATH=$builddir/python "$STRETTO_PYTHON" -B "$T/meet.py" "$T/met" 2
 cat >"$T/hosts.py" <<'END'
 import datetime, os, socket, sys, threading, types, torch.distributed
 from stretto import distributed
-os.environ["STRETTO_TRAINING_DIR"] = sys.argv[1]
-local, interfaces, hosts = threading.local(), [], sys.argv[2:]
+local, interfaces = threading.local(), []
 socket.gethostname = lambda: local.host
 def note_interface(*args, **more):
     interfaces.append(os.environ.get("GLOO_SOCKET_IFNAME"))
 distributed.torch.distributed.init_process_group = note_interface
 distributed.torch.distributed.destroy_process_group = lambda: None
-def join(rank):
+def join(rank, hosts):
     local.host = hosts[rank]
     try:
         with distributed.process_group(types.SimpleNamespace(rank=rank, ranks=len(hosts)),
@@ -90,15 +89,19 @@ def join(rank):
             pass
     except (RuntimeError, ValueError): # there is no such group
         pass
-threads = [threading.Thread(target=join, args=(rank,)) for rank in range(len(hosts))]
-for thread in threads: thread.start()
-for thread in threads: thread.join()
-print(interfaces)
+for number, hosts in enumerate(sys.argv[2:]):
+    os.environ["STRETTO_TRAINING_DIR"] = f"{sys.argv[1]}{number}"
+    os.mkdir(os.environ["STRETTO_TRAINING_DIR"])
+    os.environ.pop("GLOO_SOCKET_IFNAME", None)
+    interfaces.clear()
+    hosts = hosts.split()
+    threads = [threading.Thread(target=join, args=(rank, hosts)) for rank in range(len(hosts))]
+    for thread in threads: thread.start()
+    for thread in threads: thread.join()
+    print(interfaces)
 END
-interfaces() { # HOST...
-	mkdir "$T/ranks-of-$*" && PYTHONPATH=$builddir/python "$STRETTO_PYTHON" -B "$T/hosts.py" "$T/ranks-of-$*" "$@" 2>&1
-}
-is "$(interfaces one one)" "['lo', 'lo']" "ranks of one host need no network"
-is "$(interfaces one two)" "[None, None]" "those of two hosts use it"
-is "$(interfaces one one two)" "[None, None, None]" "each of them"
+interfaces=$(PYTHONPATH=$builddir/python "$STRETTO_PYTHON" -B "$T/hosts.py" "$T/ranks-of-" "one one" "one two" "one one two" 2>&1)
+is "$(sed -n 1p <<<"$interfaces")" "['lo', 'lo']" "ranks of one host need no network"
+is "$(sed -n 2p <<<"$interfaces")" "[None, None]" "those of two hosts use it"
+is "$(sed -n 3p <<<"$interfaces")" "[None, None, None]" "each of them"
 done_testing

@@ -2,6 +2,7 @@
 # One model on two ranks of PyTorch's DistributedDataParallel, then on one, then on two again, while members stream: the parameters are the
 # same on all ranks, and go on from those before; every sample is learnt from once.
 TEST_LIMIT=400
+PLAIN_PYTHON=yes
 . "${srcdir:-.}/tests/t/lib.sh" || exit 99
 [ -n "${STRETTO_PYTHON:-}" ] || skip_all "no Python with PyTorch and NumPy"
 "$STRETTO_PYTHON" -c 'import torch' 2>"$T/torch" || skip_all "no PyTorch: $(tail -n 1 "$T/torch")"

@@ -2,6 +2,7 @@
 # A training says that it has learnt enough while members run: they are ended, the others are not started, and the ensemble is complete and
 # tells what was not needed. It is not where a rank fails, or where steps are missing. A training that raises has failed, and so has its ensemble.
 TEST_LIMIT=300
+PLAIN_PYTHON=yes
 . "${srcdir:-.}/tests/t/lib.sh" || exit 99
 [ -n "${STRETTO_PYTHON:-}" ] || skip_all "no Python with NumPy"
 jq -n --arg python "$STRETTO_PYTHON" '{adapters: {local: {slots: 16}}, python: $python}' >"$T/config.json"

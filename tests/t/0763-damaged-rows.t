@@ -45,7 +45,7 @@ sqlite3 "$STATE/stretto.db" 'PRAGMA wal_checkpoint(TRUNCATE)' >/dev/null
 rm "$STATE"/*.sock
 mv "$STATE" "$T/base"
 mkdir "$STATE"
-of=${STRETTO_DAMAGE_OF:-40}
+of=${STRETTO_DAMAGE_OF:-80}
 [ -z "${STRETTO_DAMAGE:-}" ] || of=1
 out=$(python3 "$srcdir/tests/t/damage.py" "$(command -v strettod)" "$T/base" "$STATE" "${STRETTO_DAMAGE_PART:-0}" $of 2>&1) || fail "the daemon refuses it or goes on"
 diag "$out"

@@ -239,7 +239,7 @@ static void what_is_answered_holds_in_spite_of_faults(void **state)
     if (every != NULL)
         assert_in_range(sscanf(every, "%lld:%lld", &step, &from), 1, 2);
     for (fault = 0; fault < FAULTS; fault++) {
-        for (n = from; one_life(fault, n); n += step ? step : 1 + n / (faults[fault].kind == FAULT_READ ? 24 : 8))
+        for (n = from; one_life(fault, n); n += step ? step : 1 + n / (faults[fault].kind == FAULT_READ ? 12 : 5))
             ;
         if (every != NULL)
             fprintf(stderr, "%s: up to %lld\n", faults[fault].name, n);

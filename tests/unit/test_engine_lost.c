@@ -216,10 +216,10 @@ static void members_wait_until_all_are_sent_back(void **state)
 
     begin(1, fails);
     sim_engine(sim)->slice = 1;
-    submit(3000, 1000, training(1));
+    submit(1500, 500, training(1));
     until("SELECT generation = 2 AND state = 'running' FROM training");
     assert_in_range(sim_number(sim, "SELECT count(*) FROM chore"), 1, 3);
-    until("SELECT count(*) > 3000 FROM attempt");
+    until("SELECT count(*) > 1500 FROM attempt");
     end();
 }
 

@@ -128,7 +128,7 @@ static void opening_survives(const char *old, int64_t few)
 
 static void a_new_database_is_made_in_spite_of_faults(void **state)
 {
-    opening_survives(NULL, 8);
+    opening_survives(NULL, 5);
 }
 
 static void an_old_database_is_migrated_in_spite_of_faults(void **state)
@@ -155,7 +155,7 @@ static void an_old_database_is_migrated_in_spite_of_faults(void **state)
     snprintf(old, sizeof old, "%s/old.db", dir);
     write_file(path, old);
     later[0] = store_migrations[0];
-    opening_survives(old, 8);
+    opening_survives(old, 5);
 }
 
 #define IN_A_DIR(test) cmocka_unit_test_setup_teardown(test, faulty_new_dir, faulty_remove_dir)

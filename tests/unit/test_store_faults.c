@@ -472,7 +472,7 @@ static void a_power_cut_leaves_what_was_flushed(void **state)
     assert_int_equal(store_open(&store, dir, &err), 0);
     store_close(store);
     write_file(path, template);
-    for (uint64_t seed = 1; seed <= 5; seed++)
+    for (uint64_t seed = 1; seed <= 3; seed++)
         for (int64_t n = 1; cut_once(n, seed, template); n++)
             ;
 }
