@@ -77,7 +77,7 @@ libapi_la_SOURCES = \
 	api/request.c api/request.h api/request_private.h api/request_admit.c api/request_reply.c \
 	api/root_get.c \
 	api/results_get.c \
-	api/rungs_get.c \
+	api/rungs.h api/rungs_get.c \
 	api/routes.c api/routes.h \
 	api/suggestions_post.c \
 	api/logins_post.c \

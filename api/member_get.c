@@ -1,6 +1,7 @@
 #include "api/checkpoint_json.h"
 #include "api/find.h"
 #include "api/handlers.h"
+#include "api/rungs.h"
 #include "api/series_json.h"
 #include "api/value.h"
 #include "daemon/spec/needs.h"
@@ -50,6 +51,8 @@ static int add_attempt(void *arg, const struct attempt_row *row)
     json_object_set_new(json, "cpu_seconds", value_seconds(row->cpu_ms, row->measured));
     json_object_set_new(json, "memory_peak", row->measured ? json_integer(row->memory_peak) : json_null());
     json_object_set_new(json, "output_released", value_time(row->released_ms));
+    if (row->rung > 0)
+        json_object_set_new(json, "rung", json_integer(row->rung));
     json_array_append_new(attempts->items, json);
     return 0;
 }
@@ -151,7 +154,8 @@ void member_get(struct request *r)
                                      CHECKPOINTS_MAX, add_checkpoint, &checkpoints, &err) == 0) {
         json = member_json(r, &row, spec, ensemble.intake != INTAKE_NONE ? name : NULL, attempts.items,
                            checkpoints.items, artefacts.items);
-        if (series_json_add(json, request_store(r), ensemble.id, row.index, NULL, &err) == 0) {
+        if (rungs_add(json, request_store(r), spec, ensemble.id, row.index, &err) == 0 &&
+            series_json_add(json, request_store(r), ensemble.id, row.index, NULL, &err) == 0) {
             request_reply_json(r, 200, json);
         } else {
             json_decref(json);

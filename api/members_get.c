@@ -5,6 +5,7 @@
 #include "api/member_filter.h"
 #include "api/member_sort.h"
 #include "api/paced.h"
+#include "api/rungs.h"
 #include "api/series_json.h"
 #include "api/value.h"
 #include "common/xalloc.h"
@@ -79,6 +80,8 @@ static int add(void *arg, const struct member_row *row)
     if (needs != NULL)
         json_object_set_new(member, "resources", needs);
     json_array_append_new(l->items, member);
+    if (!l->failed && rungs_add(member, l->store, l->spec, row->ensemble, row->index, l->err) < 0)
+        l->failed = true;
     if (l->metrics != NULL && !l->failed &&
         series_json_add(member, l->store, row->ensemble, row->index, l->metrics, l->err) < 0)
         l->failed = true;

@@ -1,4 +1,6 @@
 /* Early stopping: the rungs of an ensemble, and the members that have reached them, in the order in which they did. */
+#include "api/rungs.h"
+
 #include "api/find.h"
 #include "api/handlers.h"
 #include "api/value.h"
@@ -74,6 +76,20 @@ void rungs_get(struct request *r)
                                              "reduction", (json_int_t)spec->stopping.reduction, "rungs", list));
     }
     spec_destroy(owned);
+}
+
+int rungs_add(json_t *member, struct store *store, const struct spec *spec, int64_t ensemble, int64_t index,
+              struct error *err)
+{
+    struct arrival_row last;
+    int rc;
+
+    if (spec->stopping.rule == STOPPING_NONE)
+        return 0;
+    rc = store_arrival_last(store, ensemble, index, &last, err);
+    if (rc >= 0)
+        json_object_set_new(member, "rung", rc == 1 ? json_integer(last.rung) : json_null());
+    return rc < 0 ? -1 : 0;
 }
 
 struct arrivals {

@@ -9,6 +9,7 @@
 
 const char *const sweep_fate_names[SWEEP_FATES] = {
     [SWEEP_RANKED] = "ranked",       [SWEEP_OUTSIDE] = "outside the range",
+    [SWEEP_STOPPED] = "stopped",
     [SWEEP_DIVERGED] = "diverged",   [SWEEP_FAILED] = "failed",
     [SWEEP_UNFINISHED] = "unfinished", [SWEEP_UNMEASURED] = "without the metric",
 };

@@ -8,6 +8,7 @@
 enum sweep_fate {
     SWEEP_RANKED,
     SWEEP_OUTSIDE,    /* it succeeded, but not within the range that was asked for */
+    SWEEP_STOPPED,    /* early, at a rung */
     SWEEP_DIVERGED,   /* its metric ended in NaN or an infinity */
     SWEEP_FAILED,
     SWEEP_UNFINISHED, /* it waits, runs, was cancelled or goes on elsewhere */

@@ -300,6 +300,8 @@ static enum sweep_fate judge(const struct sweep_query *query, const json_t *memb
 
     if (strcmp(state, "failed") == 0)
         return diverged || strcmp(outcome, "diverged") == 0 ? SWEEP_DIVERGED : SWEEP_FAILED;
+    if (strcmp(state, "stopped") == 0)
+        return SWEEP_STOPPED;
     if (strcmp(state, "succeeded") != 0)
         return SWEEP_UNFINISHED;
     if (own == NULL)

@@ -67,7 +67,7 @@ is "$(jq -c '[.[] | select(.index % 2 == 0 and .step != [2, 6, 18, 54][.rung - 1
 is "$(jq -c '[.[] | select(.step < [2, 6, 18, 54][.rung - 1])]' "$T/arrivals.json")" "[]" "none arrives before its step"
 is "$(awk '{ print $1, $2 }' "$T/steps" | sort | uniq -d | head -3)" "" "no step is trained twice"
 is "$(awk '{ if ($2 != last[$1] + 1) print; last[$1] = $2 }' "$T/steps" | head -3)" "" "and none is left out"
-is "$(jq -c '[.[] | select(.value != ((.index * 7 % 11 / 11 + (.index * 5 % 13) / .step) * 1000 | round / 1000))]' "$T/arrivals.json")" "[]" \
+is "$(jq -c '[.[] | select(.value - (.index * 7 % 11 / 11 + (.index * 5 % 13) / .step) | fabs > 0.001)]' "$T/arrivals.json")" "[]" \
 	"the value of each is that of its step"
 
 # What users see of it
@@ -80,6 +80,10 @@ is "$(stretto rungs "$id" | awk 'NR == 2 { print $1, $2, $3 }')" "1 2 $TRIALS" "
 stopped=$(jq .members.stopped "$T/ensemble.json")
 is "$(api GET "/v1/ensembles/$id/states" | tr -cd 7 | wc -c)" "$stopped" "states have a code for them"
 is "$(api GET "/v1/ensembles/$id/members?state=stopped&limit=1000" | jq '.members | length')" "$stopped" "members are found by it"
+is "$(api GET "/v1/ensembles/$id/members?limit=1000" | jq -c '[.members[] | [.index, .rung]]')" \
+	"$(jq -c '[group_by(.index)[] | [.[0].index, (map(.rung) | max)]]' "$T/arrivals.json")" "and tell which rung they have reached"
+is "$(stretto --json report "$id" --metric loss | jq -c '[.runs[].fate] | [map(select(. == "ranked")), map(select(. == "stopped"))] | map(length)')" \
+	"[$((TRIALS - stopped)),$stopped]" "a report ranks those at the last rung alone"
 ok "stretto wait takes it for success" stretto wait "$id"
 like "$(stretto status "$id")" "stopped $stopped|$stopped stopped" "stretto status counts them"
 is "$(api_status POST "/v1/ensembles/$id/follow-up" '{}')" 409 "they are not unfinished"
