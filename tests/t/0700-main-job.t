@@ -1,13 +1,17 @@
 #!/usr/bin/env bash
 # The main job, end to end: heat-equation members stream into a PyTorch training; the books balance.
 TEST_LIMIT=400
+STRETTO_TEST_ASKS_PYTHON=yes
 . "${srcdir:-.}/tests/t/lib.sh" || exit 99
 [ -x "$builddir/examples/heat/heat2d" ] || skip_all "heat2d is not built (no MPI)"
 [ -n "${STRETTO_PYTHON:-}" ] || skip_all "no Python with PyTorch and NumPy"
 
 MEMBERS=12 STEPS=20
 SAMPLES=$((MEMBERS * STEPS))
-start_daemon
+program "$T/bare-python" "$STRETTO_PYTHON -IS"
+start_daemon --python "$T/bare-python"
+like "$(cat "$DAEMON_LOG")" "configured python $T/bare-python lacks torch or numpy" "a Python without packages is seen to be one"
+like "$(cat "$DAEMON_LOG")" "python for trainings: .*has torch and numpy" "and another one is found"
 ID=$(submit "$srcdir/examples/heat/heat-small.json")
 ok "the ensemble ends" wait_ensemble "$ID" 300
 E=$(cat "$T/ensemble.json")

@@ -43,12 +43,18 @@ for program in strettod stretto; do echo detect_leaks=1 >"$T/asan.$program"; don
 [ -n "${MANY_RUNNERS:-}" ] || echo detect_leaks=1 >"$T/asan.stretto-run"
 # program FILE COMMAND [NAME=VALUE]: a program that is that command, with that in its environment
 program() { printf '#!/bin/sh\n%s exec %s "$@"\n' "${3:-}" "$2" >"$1" && chmod +x "$1"; }
+# python_program FILE [NAME=VALUE]: Python as the tests use it. The daemon asks each Python at its start whether it has torch and
+# numpy; here configure has asked already, and hundreds of daemons need not wait for it to look. (STRETTO_TEST_ASKS_PYTHON has it asked.)
+python_program() {
+	program "$1" "${STRETTO_PYTHON:-/usr/bin/python3}" "${2:-}"
+	[ -z "${STRETTO_PYTHON:-}" ] || [ -n "${STRETTO_TEST_ASKS_PYTHON:-}" ] || sed -i '1a case "${2:-}" in *find_spec*) exit 0 ;; esac' "$1"
+}
 # Python is the one that configure found: what is first on PATH may be a script that looks for one each time. A sanitized
 # library can be loaded into it only where the sanitizer was loaded first: so it is for $STRETTO_PYTHON, and for what the
 # daemon starts, and nothing else. It takes its time, and some programs, curl among them, hang under it.
 mkdir "$T/bin" "$T/bin/first"
 PATH=$T/bin:$PATH
-program "$T/bin/python3" "${STRETTO_PYTHON:-/usr/bin/python3}"
+python_program "$T/bin/python3"
 # jq 1.6 takes 30 ms to start, some thousand times in all; gojq, which is the same language, a tenth of that, and sorts
 # all keys, for which jq wants $JQ_SORTS. (The examples of the documents run with jq, as their users do: run_blocks.)
 # shellcheck disable=SC2034 # for tests
@@ -66,7 +72,7 @@ case ${STRETTO_SANITIZE:-no} in
 	# same libraries without sanitizers.
 	plain=$builddir/tests/plain/.libs
 	[ -z "${PLAIN_PYTHON:-}" ] || in_python="STRETTO_LIBRARY=$plain/libstretto.so STRETTO_TRAIN_LIBRARY=$plain/libstretto-train.so"
-	program "$T/bin/first/python3" "${STRETTO_PYTHON:-/usr/bin/python3}" "$in_python"
+	python_program "$T/bin/first/python3" "$in_python"
 	program "$T/bin/strettod" "$builddir/strettod" "PATH=$T/bin/first:\$PATH"
 	export STRETTO_PYTHON=${STRETTO_PYTHON:+$T/bin/first/python3}
 	;;
