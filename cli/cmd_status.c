@@ -77,6 +77,17 @@ struct listing {
     const char *metric; /* what the list is sorted by, as "min:validation_loss"; NULL if that is no metric */
 };
 
+/* Returns the state in a word for people: work that nobody goes on with is not "complete", and what waits for another
+ * ensemble does not run. */
+static const char *state_of(const json_t *ensemble, const json_t *counts, bool followed_up)
+{
+    const char *state = get_string(ensemble, "state");
+
+    if (strcmp(state, "complete") == 0 && get_int(counts, "unfinished") > 0)
+        return followed_up ? "followed up" : "unfinished";
+    return strcmp(state, "running") == 0 && get_int(ensemble, "after") != 0 ? "waiting" : state;
+}
+
 /* Adds a row. `family` is NULL, or the family that begins with `root` and whose newest ensemble this is. */
 static void add_row(struct table *table, const json_t *ensemble, const json_t *family, int64_t root)
 {
@@ -90,7 +101,7 @@ static void add_row(struct table *table, const json_t *ensemble, const json_t *f
     else
         table_cellf(table, "%lld", id);
     table_cell(table, get_string(ensemble, "name"));
-    table_state(table, get_string(ensemble, "state"));
+    table_state(table, state_of(ensemble, counts, json_array_size(json_object_get(ensemble, "follow_ups")) > 0));
     table_cellf(table, "%lld/%lld", (long long)ensemble_final(counts),
                 (long long)(family != NULL ? ensemble_sum(counts) : get_int(ensemble, "count")));
     table_cellf(table, "%lld", (long long)get_int(counts, "running"));

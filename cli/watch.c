@@ -110,25 +110,64 @@ out:
     return status;
 }
 
-int watch_and_report(struct cli *cli, int64_t id)
+/* Returns the ensemble that takes on what this one left unfinished; 0 where nobody waits for one. */
+static int64_t next_of(struct cli *cli, const json_t *ensemble, bool family)
+{
+    int64_t next = json_integer_value(json_array_get(json_object_get(ensemble, "follow_ups"), 0));
+    char *path = xasprintf("/v1/ensembles/%lld/spec", (long long)get_int(ensemble, "id"));
+    json_t *spec = NULL;
+    struct error err;
+
+    if (next != 0 && !family && client_get(cli->client, path, &spec, NULL, &err) < 0)
+        next = 0;
+    if (next != 0 && !family && !json_is_true(json_object_get(json_object_get(spec, "follow_up"), "auto")))
+        next = 0;
+    json_decref(spec);
+    free(path);
+    return next;
+}
+
+/* Returns whether all members have succeeded, in whichever ensemble of the family. */
+static bool family_succeeded(struct cli *cli, const json_t *ensemble)
+{
+    char *path = xasprintf("/v1/ensembles/%lld", (long long)get_int(ensemble, "root"));
+    json_t *root = NULL;
+    const json_t *counts;
+    struct error err;
+    bool rc = client_get(cli->client, path, &root, NULL, &err) == 0;
+
+    counts = json_object_get(json_object_get(root, "family"), "members");
+    rc = rc && get_int(counts, "succeeded") == ensemble_sum(counts);
+    json_decref(root);
+    free(path);
+    return rc;
+}
+
+int watch_and_report(struct cli *cli, int64_t id, bool family)
 {
     struct progress *progress = progress_create(stderr);
     struct view view = {progress_show, progress_hide, progress};
     json_t *ensemble;
+    int64_t first = id;
     char *text;
     int status;
 
-    status = watch_ensemble(cli, id, &view, &ensemble, &text);
-    progress_hide(progress);
-    if (status == CLI_HOLDS) {
+    do {
+        status = watch_ensemble(cli, id, &view, &ensemble, &text);
+        progress_hide(progress);
+        if (status != CLI_HOLDS)
+            break;
         if (cli->json)
             render_document(text);
         else
             report_final(cli, ensemble);
-        status = ensemble_succeeded(ensemble) ? CLI_HOLDS : CLI_NOT_SO;
+        status = (id == first ? ensemble_succeeded(ensemble) : family_succeeded(cli, ensemble)) ? CLI_HOLDS : CLI_NOT_SO;
+        id = next_of(cli, ensemble, family);
+        if (id != 0)
+            fprintf(stderr, "stretto: ensemble %lld goes on in ensemble %lld\n", (long long)get_int(ensemble, "id"), (long long)id);
         json_decref(ensemble);
         free(text);
-    }
+    } while (id != 0);
     progress_destroy(progress);
     return status;
 }

@@ -34,6 +34,7 @@ libdaemon_la_SOURCES = \
 	daemon/engine/artefacts.c \
 	daemon/engine/moments.c daemon/engine/moments.h \
 	daemon/engine/ranks.c \
+	daemon/engine/after.c daemon/engine/after.h \
 	daemon/engine/early.c daemon/engine/early.h \
 	daemon/engine/elastic.c daemon/engine/elastic.h daemon/engine/elastic_decide.c \
 	daemon/engine/reclaim.c daemon/engine/reclaim.h daemon/engine/renew.c daemon/engine/renew.h \
@@ -86,6 +87,7 @@ libdaemon_la_SOURCES = \
 	daemon/spec/results.h daemon/spec/spec_results.c \
 	daemon/spec/rules.c daemon/spec/rules.h \
 	daemon/spec/spec_elastic.c \
+	daemon/spec/spec_after.c \
 	daemon/spec/spec_follow_up.c \
 	daemon/spec/spec_metrics.c \
 	daemon/spec/spec_stopping.c \

@@ -28,6 +28,7 @@ CREATE TABLE ensemble (
     paused_by TEXT,                            -- a phrase for people; NULL: it is not paused
     root INTEGER REFERENCES ensemble (id),     -- NULL: it is no follow-up
     parent INTEGER REFERENCES ensemble (id),   -- the ensemble that it follows up
+    after INTEGER REFERENCES ensemble (id),    -- it begins when that one has completed; NULL: it has begun
     swept INTEGER NOT NULL DEFAULT 0 CHECK (swept BETWEEN 0 AND 2), -- output was let go: 1 of members that succeeded, 2 of all
     sweep_next INTEGER NOT NULL DEFAULT 0,                          -- a sweep that is under way goes on with this member
     CHECK ((ended IS NULL) = (state IN ('running', 'paused')))

@@ -102,7 +102,7 @@ e2e_tests = \
 	tests/t/0783-suggestions-killed.t \
 	tests/t/0784-suggestions-streamed.t \
 	tests/t/0785-follow-ups.t \
-	tests/t/0786-families.t \
+	tests/t/0786-families.t tests/t/0788-stages.t \
 	tests/t/0790-backup.t \
 	tests/t/0795-keep-output.t \
 	tests/t/0796-archives.t

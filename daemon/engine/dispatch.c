@@ -1,6 +1,7 @@
 /* Takes the next step of an ensemble: start its training, make jobs of pending members up to the width, end it. */
 #include "daemon/engine/internal.h"
 
+#include "daemon/engine/after.h"
 #include "daemon/engine/cancel_member.h"
 #include "daemon/engine/early.h"
 #include "daemon/engine/open.h"
@@ -15,6 +16,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#define AFTER_LOOK_MS 60000 /* one that waits for another ensemble looks again after this, besides when an ensemble ends */
 
 struct choice {
     const struct spec *spec;
@@ -131,7 +134,7 @@ static int64_t choose_members(struct engine *engine, struct live_ensemble *ens, 
 
 bool dispatch_wants(const struct live_ensemble *ens, int64_t now)
 {
-    return ens->row.state == ENSEMBLE_RUNNING && ens->in_flight < ens->row.width &&
+    return ens->row.state == ENSEMBLE_RUNNING && ens->row.after == 0 && ens->in_flight < ens->row.width &&
            !ensemble_is_ending(&ens->row) && renew_lets_start(ens) && (ens->training == NULL || !ens->training->early) &&
            (ens->training == NULL || ens->training->row.state == TRAINING_RUNNING ||
             (ens->spec->members_first && ens->training->row.state < TRAINING_RUNNING)) &&
@@ -170,6 +173,7 @@ static void fail(struct engine *engine, struct live_ensemble *ens, json_t *detai
     ens->row.state = ENSEMBLE_FAILED;
     ens->row.ended_ms = engine_now(engine);
     store_ensemble_update(engine->store, &ens->row, &err);
+    after_tell(engine);
     log_change(LOG_LEVEL_WARN, LOG_ENSEMBLE(ens->row.id), "ensemble %lld has failed: %s", (long long)ens->row.id,
                 ens->row.reason);
     engine_event(engine, "ensemble.failed", ens->row.id, -1, detail);
@@ -220,6 +224,7 @@ static void complete(struct engine *engine, struct live_ensemble *ens, const int
     ens->to_cancel = ens->jobs; /* its allocations are given back */
     if (ens->spec->follows_up && !early)
         follow_up_auto(engine, ens);
+    after_tell(engine);
 }
 
 /* Returns whether every member is final. They cannot be while attempts are open or members have not been tried, so the
@@ -246,7 +251,7 @@ bool dispatch_training_is_due(struct engine *engine, const struct live_ensemble 
 
     int64_t tally[MEMBER_STATE_COUNT];
 
-    if (ens->row.state != ENSEMBLE_RUNNING || training == NULL || training->row.state != TRAINING_PENDING ||
+    if (ens->row.state != ENSEMBLE_RUNNING || ens->row.after != 0 || training == NULL || training->row.state != TRAINING_PENDING ||
         engine_now(engine) < training->row.not_before_ms)
         return false;
     return !ens->spec->members_first || ens->begun || training->row.generation > 1 || members_over(engine, ens, tally);
@@ -269,6 +274,10 @@ void dispatch_ensemble(struct engine *engine, struct live_ensemble *ens)
 {
     int64_t now = engine_now(engine), tally[MEMBER_STATE_COUNT];
 
+    if (after_look(engine, ens)) {
+        alarm_set(engine, &ens->due_alarm, now + AFTER_LOOK_MS);
+        return;
+    }
     deal_enter(engine, ens);
     if (dispatch_training_is_due(engine, ens) && deal_may_train(engine, ens))
         training_start(engine, ens); /* touches the ensemble */

@@ -1,5 +1,5 @@
 /* Ending an ensemble before its members have: they, and what of them is under way, some in each turn. */
-#include "daemon/engine/internal.h"
+#include "daemon/engine/after.h"
 
 #include "common/log_changes.h"
 #include "daemon/store/family.h"
@@ -26,6 +26,7 @@ static int store_stopped(struct engine *engine, struct ensemble_row *row, struct
         engine_event(engine, "ensemble.cancelled", row->id, -1, NULL);
         log_change(LOG_LEVEL_INFO, LOG_ENSEMBLE(row->id), "ensemble %lld is cancelled", (long long)row->id);
     }
+    after_tell(engine);
     if (training == NULL || training->state != TRAINING_PENDING)
         return 0;
     training->state = TRAINING_CANCELLED;

@@ -1,13 +1,15 @@
 /* Why an ensemble is not going on: one sentence, which the dashboard, `status`, `wait` and /v1/ensembles/{id} all show. The first cause
  * that holds is told. Their order, in which stretto(1) and openapi.yaml list them, too:
  *
- *   1. nothing can go on, whatever else holds: state_not_written, held, paused, ending, adapter_not_here;
+ *   1. nothing can go on, whatever else holds: state_not_written, held, paused,
+ *      waits_for_ensemble, ending, adapter_not_here;
  *   2. what it needs is missing: adapter_not_set_up, adapter_silent, no_room;
  *   3. its training does not run: retry, no_slot, not_submitted, queued, training_starts;
  *   4. none of its members runs: not_submitted, queued, waits_for_suggestions, no_slot, retry;
  *   5. all run, and something is slow: training_silent, waits_for_room, waits_for_samples.
  *
  * Somebody has to do something about the causes of 1 and 2; those of 3 and 4 pass, in general. */
+#include "daemon/engine/after.h"
 #include "daemon/engine/early.h"
 #include "daemon/engine/elastic.h"
 #include "daemon/engine/open.h"
@@ -203,6 +205,14 @@ static bool tell_paused(const struct ensemble_row *row, struct engine_notice *ou
                 row->paused_ms ? " at " : "", row->paused_ms ? timefmt_iso(when, row->paused_ms) : "", (long long)row->id);
 }
 
+static bool tell_after(struct engine *engine, const struct ensemble_row *row, struct engine_notice *out)
+{
+    char text[300];
+
+    after_explain(engine, row, text, sizeof text);
+    return tell(out, "waits_for_ensemble", "%s", text);
+}
+
 /* The first two kinds; -1: none of them, and it may be another. */
 static int tell_urgent(struct engine *engine, const struct ensemble_row *row, struct live_ensemble *ens, struct engine_notice *out)
 {
@@ -214,6 +224,8 @@ static int tell_urgent(struct engine *engine, const struct ensemble_row *row, st
         return tell(out, "held", "%s", row->reason);
     if (row->state == ENSEMBLE_PAUSED)
         return tell_paused(row, out);
+    if (row->after != 0 && row->state < ENSEMBLE_COMPLETE)
+        return tell_after(engine, row, out);
     if (ens != NULL && early_is_ending(ens))
         return tell(out, "ending", "%s; members that still run are being ended", row->reason);
     if (ensemble_is_ending(row))

@@ -1,4 +1,5 @@
 /* Accepting a spec: checked against what can run here, then stored. */
+#include "daemon/engine/after.h"
 #include "daemon/engine/open.h"
 #include "daemon/engine/pilot.h"
 
@@ -242,7 +243,12 @@ static int check_rules(struct engine *engine, const json_t *json, const struct s
     return rc;
 }
 
-int engine_submit(struct engine *engine, const json_t *json, struct rows *rows, int64_t *id, struct error *err)
+static char *dir_of(void *arg, int64_t ensemble)
+{
+    return engine_ensemble_dir(arg, ensemble);
+}
+
+static int submit(struct engine *engine, const json_t *json, struct rows *rows, int64_t *id, struct error *err)
 {
     struct ensemble_row row = {.state = ENSEMBLE_RUNNING, .created_ms = engine_now(engine)};
     struct spec *spec;
@@ -257,7 +263,7 @@ int engine_submit(struct engine *engine, const json_t *json, struct rows *rows, 
         return -1;
     }
     if (engine_check_resources(engine, spec, err) < 0 || spec_check_results(spec, err) < 0 ||
-        engine_find_from(engine, spec, err) < 0 ||
+        engine_find_from(engine, spec, err) < 0 || after_check(engine, spec, err) < 0 ||
         check_rules(engine, json, spec, &frozen, err) < 0 || check_most_ranks(engine, spec, err) < 0 ||
         store_accept(engine->store, err) < 0) {
         json_decref(frozen);
@@ -270,6 +276,7 @@ int engine_submit(struct engine *engine, const json_t *json, struct rows *rows, 
     row.count = params_count(spec->params);
     row.intake = params_are_open(spec->params) ? INTAKE_OPEN : INTAKE_NONE;
     row.width = spec->width;
+    row.after = spec->after;
     text = engine_spec_text(spec, frozen != NULL ? frozen : json);
     json_decref(frozen);
     rc = store_ensemble_insert(engine->store, &row, text, err);
@@ -300,4 +307,13 @@ int engine_submit(struct engine *engine, const json_t *json, struct rows *rows, 
     engine_touch(engine, ens);
     engine_settle(engine);
     return 0;
+}
+
+int engine_submit(struct engine *engine, const json_t *json, struct rows *rows, int64_t *id, struct error *err)
+{
+    json_t *with_paths = spec_fill_after(json, dir_of, engine);
+    int rc = submit(engine, with_paths != NULL ? with_paths : json, rows, id, err);
+
+    json_decref(with_paths);
+    return rc;
 }

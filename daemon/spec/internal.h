@@ -14,6 +14,7 @@ int spec_parse_command(struct spec_task *task, const json_t *obj, const char *at
                        struct error *err);
 /* Reads `follow_up`, once it is known whether there is a training. */
 int spec_parse_follow_up(struct spec *spec, struct error *err);
+int spec_parse_after(struct spec *spec, struct error *err);
 /* Reads the object at /elastic, once all else is read. */
 int spec_parse_elastic(struct spec *spec, const json_t *elastic, struct error *err);
 /* Reads the object at /allocation. The members must have been read before. */

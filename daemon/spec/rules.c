@@ -13,7 +13,8 @@
 
 /* Keys that are not compared here: they decide when and how often members run, or are compared in another way. */
 static const char *const free_places[] = {"/name",         "/rules",             "/width",     "/share",
-                                          "/max_failures", "/max_same_failures", "/follow_up", "/members/parameters"};
+                                          "/max_failures", "/max_same_failures", "/follow_up", "/members/parameters",
+                                          "/after"};
 
 static bool is_sha256(const char *text)
 {

@@ -87,7 +87,7 @@ static int parse(struct spec *spec, struct rows *rows, struct error *err)
 {
     static const char *const keys[] = {"name", "adapter", "members", "width", "pack", "refill", "share", "start",
                                        "allocation", "training", "follow_up", "max_failures", "max_same_failures",
-                                       "rules", "elastic", "early_stopping", NULL};
+                                       "rules", "elastic", "early_stopping", "after", NULL};
     const json_t *members = NULL, *training = NULL, *allocation = NULL, *elastic = NULL;
 
     spec->adapter = "local";
@@ -123,7 +123,7 @@ static int parse(struct spec *spec, struct rows *rows, struct error *err)
         (spec->refill && spec_refill(spec, err) < 0) || needs_check(spec, err) < 0 ||
         (elastic != NULL && spec_parse_elastic(spec, elastic, err) < 0))
         return -1;
-    return spec_parse_follow_up(spec, err);
+    return spec_parse_follow_up(spec, err) < 0 || spec_parse_after(spec, err) < 0 ? -1 : 0;
 }
 
 int spec_parameter_file(const json_t *json, const char **path, struct error *err)

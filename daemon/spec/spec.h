@@ -112,6 +112,7 @@ struct spec {
     bool refill; /* jobs of `pack` members take other members when some have ended; they are handled as allocations */
     int64_t share; /* weight among ensembles that want places of the same adapter */
     bool follows_up;    /* follow-ups are made automatically */
+    int64_t after;      /* the ensemble after which it begins; 0 for none */
     int64_t follow_ups; /* as long as the family has fewer follow-ups than this */
     struct spec_elastic elastic;
     bool has_allocation; /* also true with refill; pack is then 1 */
@@ -135,6 +136,10 @@ struct spec {
 /* Parses and checks a spec; `json` is borrowed and copied. Returns NULL with code, pointer and reason. Where the spec
  * names a file of parameters, `rows` is its copy, which is taken over on success; else it is NULL. */
 struct spec *spec_parse(const json_t *json, struct rows *rows, struct error *err);
+
+/* Returns a copy of a spec that begins after another ensemble, with the directory of that one in the place of "{after}" in
+ * commands and variables; NULL where it is no such spec. dir_of() returns the directory, to be freed. */
+json_t *spec_fill_after(const json_t *json, char *(*dir_of)(void *arg, int64_t ensemble), void *arg);
 /* Finds the file that the spec takes its parameters from. Returns 1 and *path (borrowed), 0 where there is none or
  * where spec_parse() will report the mistake, -1 with err where the path is not valid. */
 int spec_parameter_file(const json_t *json, const char **path, struct error *err);

@@ -42,6 +42,7 @@ void store_ensemble_read(sqlite3_stmt *stmt, struct ensemble_row *row)
     row->intake = state[0] == '\0'                             ? INTAKE_NONE
                   : strcmp(state, intakes[INTAKE_OPEN]) == 0 ? INTAKE_OPEN
                                                              : INTAKE_CLOSED;
+    row->after = sqlite3_column_int64(stmt, 16);
 }
 
 int store_ensemble_insert(struct store *store, struct ensemble_row *row, const char *spec, struct error *err)
@@ -49,9 +50,10 @@ int store_ensemble_insert(struct store *store, struct ensemble_row *row, const c
     if (store_exec(
             store, err,
             "INSERT INTO ensemble (name, state, adapter, spec, stream_key, count, width, next_index, created, root, "
-            "parent, intake) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)",
-            "tttttiiiimmt", row->name, names[row->state], row->adapter, spec, row->stream_key, row->count, row->width,
-            row->next_index, row->created_ms, row->root, row->parent, intakes[row->intake]) < 0)
+            "parent, intake, after) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)",
+            "tttttiiiimmtm", row->name, names[row->state], row->adapter, spec, row->stream_key, row->count, row->width,
+            row->next_index, row->created_ms, row->root, row->parent, intakes[row->intake],
+            row->after) < 0)
         return -1;
     row->id = store_last_id(store);
     return 0;
@@ -61,10 +63,10 @@ int store_ensemble_update(struct store *store, const struct ensemble_row *row, s
 {
     return store_exec(store, err,
                       "UPDATE ensemble SET state = ?2, reason = ?3, width = ?4, next_index = ?5, ended = ?6, "
-                      "paused_by = ?7, paused = ?8, intake = ?9 WHERE id = ?1",
-                      "ittiimtmt", row->id, names[row->state], row->reason[0] ? row->reason : NULL, row->width,
+                      "paused_by = ?7, paused = ?8, intake = ?9, after = ?10 WHERE id = ?1",
+                      "ittiimtmtm", row->id, names[row->state], row->reason[0] ? row->reason : NULL, row->width,
                       row->next_index, row->ended_ms, row->paused_by[0] ? row->paused_by : NULL, row->paused_ms,
-                      intakes[row->intake]);
+                      intakes[row->intake], row->after);
 }
 
 int store_ensemble_get(struct store *store, int64_t id, struct ensemble_row *row, struct error *err)

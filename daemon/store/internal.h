@@ -61,7 +61,7 @@ int store_read_tally(struct store *store, sqlite3_stmt *stmt, int64_t n[MEMBER_S
 /* ensemble.c: the columns of an ensemble, as store_ensemble_read() expects them first in a row. */
 #define STORE_ENSEMBLE_COLUMNS                                                                                         \
     "id, name, state, reason, adapter, stream_key, count, width, next_index, created, ended, root, parent, "           \
-    "paused_by, paused, intake"
+    "paused_by, paused, intake, after"
 void store_ensemble_read(sqlite3_stmt *stmt, struct ensemble_row *row);
 /* Returns the name of the state if the filter has it, else NULL, which is no ensemble's state. */
 const char *store_ensemble_asked(const struct ensemble_filter *filter, enum ensemble_state state);

@@ -28,7 +28,7 @@ struct claimant {
     "coalesce(json_extract(e.spec, '$.members.resources.tasks'), 1) AS tasks, "                                        \
     "coalesce(json_extract(e.spec, '$.training.resources.tasks'), 1) * coalesce((SELECT max(size) FROM job j WHERE "   \
     "j.ensemble = e.id AND j.kind = 'training' AND j.state <> 'ended'), t.ranks, 1), "                                 \
-    "coalesce(t.state = 'pending' AND e.state = 'running' "                                                            \
+    "coalesce(t.state = 'pending' AND e.state = 'running' AND e.after IS NULL "                                                            \
     "AND (t.generation = 1 OR t.ended + iif(out_of_time(t.ensemble, t.generation - 1), 0, "                            \
     "iif(t.resumed GLOB 'g' || (t.generation - 1) || '[-.]*', 1000, min(300000, 1000 << (t.failures - 1)))) <= ?2), "  \
     "0), "                                                                                                             \
@@ -36,7 +36,7 @@ struct claimant {
     "AND j.pilot IS NULL AND j.state <> 'ended' AND j.id <> ?1), "                                                     \
     "EXISTS (SELECT 1 FROM job j WHERE j.ensemble = e.id AND j.kind = 'training' AND j.state <> 'ended'), "            \
     "t.id IS NOT NULL, "                                                                                               \
-    "e.state = 'running' AND coalesce(t.state = 'running' OR (t.state IN ('pending', 'submitted') "                    \
+    "e.state = 'running' AND e.after IS NULL AND coalesce(t.state = 'running' OR (t.state IN ('pending', 'submitted') "                    \
     "AND t.generation = 1 AND json_extract(e.spec, '$.start') IS 'members-first'), 1) "                                \
     "AND (coalesce(t.generation, 1) = 1 OR NOT EXISTS (SELECT 1 FROM chore c WHERE c.ensemble = e.id)) "               \
     "AND (SELECT count(*) FROM attempt a WHERE a.ensemble = e.id AND a.outcome IS NULL) < e.width "                    \

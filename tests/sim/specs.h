@@ -10,6 +10,7 @@ bool spec_is_crossed(uint64_t seed);
 bool spec_has_pilots(uint64_t seed);
 bool spec_is_elastic(uint64_t seed);
 bool spec_is_open(uint64_t seed); /* members are suggested while their ensemble runs */
+bool spec_is_staged(uint64_t seed); /* ensembles begin after others */
 
 bool spec_stops_early(uint64_t seed); /* ensembles without a training have early stopping */
 

@@ -14,9 +14,16 @@ start_daemon --config "$T/config.json"
 # --- made by themselves
 family_spec 3 24 '.follow_up = {auto: true}'
 A=$(submit "$T/spec.json")
+stretto wait "$A" >"$T/wait.out" 2>&1 &
+waits=$!
+after=$(api POST /v1/ensembles "$(jq -nc --argjson a "$A" '{name: "after", members: {command: ["true"], parameters: {grid: {i: [1]}}}, after: {ensemble: $a}}')" | jq .id)
 wait_for 60 'sleep 0.2; is_over "$A"' || bail "it does not come to its end by itself"
 like "$(family "$A" '[.family.follow_ups, .family.members.succeeded]')" '^\[[1-9][0-9]*,3\]$' "follow-ups are made by themselves until all have succeeded"
 is "$(family_faults "$A" 3 24)" "" "the family is in order"
+ok "stretto wait has waited for all of them" wait "$waits"
+ok "what begins after it ends" wait_ensemble "$after" 60
+is "$(db "SELECT (SELECT max(id) FROM event WHERE kind = 'attempt.ended' AND ensemble <> $after) < (SELECT id FROM event WHERE kind = 'ensemble.begun')")" 1 \
+	"and has begun after the last of them"
 is "$(stretto follow-up --all)" "" "and needs no more"
 rm -r "$STATE"/run/e*
 
@@ -24,6 +31,7 @@ family_spec 1 40 '.follow_up = {auto: true, max: 1}'
 B=$(submit "$T/spec.json")
 wait_for 60 'sleep 0.2; [ "$(family "$B" .family.state)" = "\"complete\"" ]'
 is "$(family "$B" '[.family.follow_ups, .family.members.unfinished]')" '[1,1]' "no more of them than are allowed"
+like "$(stretto status)" "$B\.\.[0-9]+ .* unfinished " "work that nobody goes on with is not complete in the list"
 like "$(grep -c "has had 1 follow-ups" "$DAEMON_LOG")" '^1$' "which is told"
 newest=$(family "$B" .family.newest)
 api POST "/v1/ensembles/$newest/cancel" '{}' >"$T/out"

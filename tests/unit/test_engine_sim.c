@@ -5,7 +5,8 @@
  * SIM_SEEDS=N runs other than 2,000 schedules (250 under a sanitizer), from SIM_FIRST on, in SIM_PROCS processes;
  * SIM_CROSSED=1 all of them with trainings that run elsewhere, SIM_PILOTS=1 all of them with members in
  * allocations, SIM_ELASTIC=1 all of them with trainings that are elastic, SIM_OPEN=1 all of them with members that
- * are suggested, SIM_STOPPING=1 those without trainings with early stopping; SIM_SEED=S one again, SIM_LOG=1 with the daemon's log. */
+ * are suggested, SIM_STOPPING=1 those without trainings with early stopping, SIM_STAGES=1 all of them with ensembles that begin
+ * after others; SIM_SEED=S one again, SIM_LOG=1 with the daemon's log. */
 #include <config.h>
 
 #include "common/files.h"
@@ -69,11 +70,17 @@ static size_t submit(struct sim *sim, uint64_t seed, struct accepted accepted[],
     size_t before = *n;
     struct error err;
 
+    if (spec_is_staged(seed) && before > 0 && sim_chance(sim, 600))
+        json_object_set_new(spec, "after", json_pack("{s:I}", "ensemble", (json_int_t)accepted[sim_random(sim, before)].id));
     refuse_spec(sim, spec, seed + (uint64_t)sim_now(sim));
     calls_begin(sim);
     if (engine_submit(sim_engine(sim), spec, NULL, &acc->id, &err) == 0) {
         note(sim, acc, true);
         *n += acc->known;
+    } else if (strcmp(err.pointer, "/after/ensemble") == 0) { /* it has failed, or was cancelled */
+        sim_turn(sim);
+        json_decref(spec);
+        return 1;
     } else if (strncmp(err.code, "store_", 6) != 0 && strcmp(err.code, "resources_impossible") != 0) {
         sim_violate(sim, "a good spec was refused: %s at %s", err.text, err.pointer);
     } else {
@@ -348,6 +355,20 @@ static void resume_all(struct sim *sim, struct accepted accepted[], size_t n)
             sim_turn(sim);
 }
 
+/* When nothing else is under way, users give up the ensembles that wait for one with unfinished members, which nobody follows up
+ * any more. Those that may begin have to do so by themselves. */
+static void give_up_stages(struct sim *sim)
+{
+    int64_t id = sim_number(sim, "SELECT coalesce(min(e.id), 0) FROM ensemble e JOIN ensemble p ON p.id = e.after "
+                                 "WHERE e.state IN ('running', 'paused') AND NOT EXISTS (SELECT 1 FROM ensemble WHERE after IS NULL AND "
+                                 "state IN ('running', 'paused')) AND EXISTS (SELECT 1 FROM tally t JOIN ensemble f ON f.id = t.ensemble "
+                                 "WHERE coalesce(f.root, f.id) = coalesce(p.root, p.id) AND t.state = 'unfinished' AND t.n > t.handed)");
+    struct error err;
+
+    if (id > 0 && engine_cancel(sim_engine(sim), id, &err) == 0)
+        sim_turn(sim);
+}
+
 /* The commit of a resumption may have failed: it is tried again. */
 static bool has_paused(struct sim *sim)
 {
@@ -448,6 +469,8 @@ static void run_schedule(struct sim *sim, uint64_t seed, struct generator *gener
         }
         if (sim_engine(sim) != NULL && verbs == 0 && step % 128 == 0)
             resume_all(sim, accepted, n);
+        if (spec_is_staged(seed) && sim_engine(sim) != NULL && submitted == submissions && verbs == 0 && step % 256 == 0)
+            give_up_stages(sim);
         if (sim_chance(sim, crash))
             sim_crash(sim);
         if (crash > 0 && sim_chance(sim, 1))

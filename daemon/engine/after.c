@@ -1,0 +1,122 @@
+#include "daemon/engine/after.h"
+
+#include "common/log_changes.h"
+#include "daemon/store/family.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+enum prospect {
+    PROSPECT_LATER,      /* something of it is still to be done */
+    PROSPECT_UNFINISHED, /* nothing is under way, and members are unfinished: a follow-up completes them */
+    PROSPECT_COMPLETE,
+    PROSPECT_NEVER
+};
+
+/* Finds how the family of an ensemble is. *newest is its newest ensemble, and *unfinished the number of its members that
+ * are unfinished. Returns -1 where the store cannot be read, or there is no such ensemble. */
+static int ask(struct engine *engine, int64_t id, struct ensemble_row *newest, int64_t *unfinished, struct error *err)
+{
+    int64_t n[MEMBER_STATE_COUNT], root;
+    int rc = store_ensemble_get(engine->store, id, newest, err);
+
+    if (rc == 0)
+        return error_set(err, "ensemble_not_found", "there is no ensemble %" PRId64, id);
+    if (rc < 0)
+        return -1;
+    root = ensemble_root(newest);
+    *unfinished = 0;
+    if (store_family_newest(engine->store, root, newest, err) != 1)
+        return -1;
+    if (ensemble_is_stopped(newest))
+        return PROSPECT_NEVER;
+    if (newest->state < ENSEMBLE_COMPLETE)
+        return PROSPECT_LATER;
+    if (store_family_tally(engine->store, root, n, err) < 0)
+        return -1;
+    *unfinished = n[MEMBER_UNFINISHED];
+    return *unfinished > 0 ? PROSPECT_UNFINISHED : PROSPECT_COMPLETE;
+}
+
+int after_check(struct engine *engine, const struct spec *spec, struct error *err)
+{
+    struct ensemble_row newest;
+    int64_t unfinished;
+
+    if (spec->after == 0)
+        return 0;
+    switch (ask(engine, spec->after, &newest, &unfinished, err)) {
+    case -1:
+        return error_at(err, "spec_impossible_value", "/after/ensemble", "there is no ensemble %" PRId64, spec->after);
+    case PROSPECT_NEVER:
+        return error_at(err, "spec_impossible_value", "/after/ensemble", "ensemble %" PRId64 " %s, and will not complete",
+                        newest.id, newest.state == ENSEMBLE_FAILED ? "has failed" : "was cancelled");
+    }
+    return 0;
+}
+
+static void begin(struct engine *engine, struct live_ensemble *ens)
+{
+    struct error err;
+
+    log_change(LOG_LEVEL_INFO, LOG_ENSEMBLE(ens->row.id), "ensemble %" PRId64 " begins, since ensemble %" PRId64 " is complete",
+               ens->row.id, ens->row.after);
+    engine_event(engine, "ensemble.begun", ens->row.id, -1, json_pack("{s:I}", "after", (json_int_t)ens->row.after));
+    ens->row.after = 0;
+    store_ensemble_update(engine->store, &ens->row, &err);
+}
+
+static void give_up(struct engine *engine, struct live_ensemble *ens, const struct ensemble_row *newest)
+{
+    char reason[200];
+
+    snprintf(reason, sizeof reason, "ensemble %" PRId64 ", after which it was to begin, %s", newest->id,
+             newest->state == ENSEMBLE_FAILED ? "has failed" : "was cancelled");
+    engine_stop_ensemble(engine, ens, reason);
+}
+
+bool after_look(struct engine *engine, struct live_ensemble *ens)
+{
+    struct ensemble_row newest;
+    int64_t unfinished;
+    struct error err;
+
+    if (ens->row.after == 0 || ens->row.state >= ENSEMBLE_COMPLETE)
+        return false;
+    switch (ask(engine, ens->row.after, &newest, &unfinished, &err)) {
+    case -1: store_doom(engine->store, &err); return true; /* the turn is rolled back, and memory rebuilt */
+    case PROSPECT_COMPLETE: begin(engine, ens); return false;
+    case PROSPECT_NEVER: give_up(engine, ens, &newest); return false;
+    default: return true;
+    }
+}
+
+void after_tell(struct engine *engine)
+{
+    struct live_ensemble *ens, *next;
+
+    HASH_ITER (hh, engine->ensembles, ens, next)
+        if (ens->row.after != 0)
+            engine_touch(engine, ens);
+}
+
+void after_explain(struct engine *engine, const struct ensemble_row *row, char *out, size_t size)
+{
+    struct ensemble_row newest;
+    int64_t unfinished;
+    struct error err;
+    int prospect = ask(engine, row->after, &newest, &unfinished, &err);
+    int n = snprintf(out, size, "it begins when ensemble %" PRId64 " has completed", row->after);
+
+    if (n < 0 || (size_t)n >= size || prospect < 0)
+        return;
+    if (prospect == PROSPECT_UNFINISHED)
+        snprintf(out + n, size - (size_t)n, ", of which %" PRId64 " members are unfinished: `stretto follow-up %" PRId64 "` lets them go on",
+                 unfinished, newest.id);
+    else if (newest.id != row->after)
+        snprintf(out + n, size - (size_t)n, ", and its follow-up %" PRId64 " as well", newest.id);
+    else if (newest.after != 0)
+        snprintf(out + n, size - (size_t)n, ", which itself waits for ensemble %" PRId64, newest.after);
+    else if (newest.state == ENSEMBLE_PAUSED)
+        snprintf(out + n, size - (size_t)n, ", which is paused");
+}
