@@ -41,7 +41,7 @@ static const struct argp_option options[] = {
     {"after", 'a', "ID", 0, "begin when ensemble ID has completed", 0},
     {0}};
 static const struct argp argp = {
-    options, parse, "SPEC...",
+    options, parse, "SPEC [SPEC...]",
     "Run the ensemble that the file SPEC describes. Of several, each begins when the one before has completed.", 0, 0, 0};
 
 /* Warns that an ensemble was accepted but cannot start as things are. */

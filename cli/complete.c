@@ -179,7 +179,7 @@ static void offer_members(struct cli *cli, const char *now)
  * themselves. */
 static void offer_argument(struct cli *cli, const char *kind, const char *now)
 {
-    if (strcmp(kind, "SPEC") == 0) {
+    if (strncmp(kind, "SPEC", 4) == 0) {
         puts(":files");
     } else if (strcmp(kind, "ID") == 0 || (strncmp(kind, "ID.", 3) == 0 && strchr(now, '.') == NULL)) {
         offer_ensembles(cli, now);
