@@ -137,7 +137,7 @@ static bool family_succeeded(struct cli *cli, const json_t *ensemble)
     bool rc = client_get(cli->client, path, &root, NULL, &err) == 0;
 
     counts = json_object_get(json_object_get(root, "family"), "members");
-    rc = rc && get_int(counts, "succeeded") == ensemble_sum(counts);
+    rc = rc && get_int(counts, "succeeded") + get_int(counts, "stopped") == ensemble_sum(counts);
     json_decref(root);
     free(path);
     return rc;
