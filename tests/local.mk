@@ -49,7 +49,7 @@ TESTS += $(unit_tests)
 endif
 
 # tests/bench/run runs the benchmarks, one file each.
-EXTRA_DIST += tests/bench/api.sh tests/bench/dashboard.sh tests/bench/dashboard_bench.py tests/bench/dispatch.sh tests/bench/engine.sh tests/bench/inodes.sh tests/bench/lib.sh tests/bench/million.sh tests/bench/pilot.sh \
+EXTRA_DIST += tests/bench/api.sh tests/bench/dashboard.sh tests/bench/dashboard_bench.py tests/bench/dispatch.sh tests/bench/engine.sh tests/bench/inodes.sh tests/bench/lib.sh tests/bench/million.sh tests/bench/pilot.sh tests/bench/rungs.sh \
 	tests/bench/run tests/bench/slurm.sh tests/bench/suggest.sh tests/bench/suggest_bench.py
 
 # The daemon as a whole.
@@ -211,7 +211,10 @@ tests_unit_test_engine_lost_SOURCES = tests/unit/test_engine_lost.c tests/unit/u
 tests_unit_test_engine_lost_CFLAGS = $(unit_cflags) $(daemon_cflags)
 tests_unit_test_engine_lost_LDADD = $(sim_libs)
 
-check_PROGRAMS += tests/bench/engine-million
+check_PROGRAMS += tests/bench/engine-million tests/bench/engine-rungs
+tests_bench_engine_rungs_SOURCES = tests/bench/engine_rungs.c
+tests_bench_engine_rungs_CFLAGS = $(unit_cflags) $(daemon_cflags)
+tests_bench_engine_rungs_LDADD = $(sim_libs)
 tests_bench_engine_million_SOURCES = tests/bench/engine_million.c
 tests_bench_engine_million_CFLAGS = $(unit_cflags) $(daemon_cflags)
 tests_bench_engine_million_LDADD = $(sim_libs)
