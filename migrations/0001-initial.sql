@@ -337,7 +337,8 @@ CREATE TRIGGER arrival_promoted AFTER UPDATE OF promoted ON arrival WHEN OLD.pro
 END;
 -- A stopped member that goes on without a promotion was resubmitted.
 CREATE TRIGGER member_goes_on AFTER UPDATE OF state ON member WHEN OLD.state = 'stopped' AND NEW.state = 'pending' BEGIN
-    UPDATE arrival SET promoted = -1 WHERE ensemble = NEW.ensemble AND idx = NEW.idx AND promoted = 0;
+    UPDATE arrival SET promoted = -1 WHERE ensemble = NEW.ensemble AND promoted = 0 AND number =
+        (SELECT number FROM arrival WHERE ensemble = NEW.ensemble AND idx = NEW.idx ORDER BY rung DESC LIMIT 1);
 END;
 
 -- Artefacts that the latest successful attempt of a member left (daemon/store/artefact.c).

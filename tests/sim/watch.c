@@ -95,7 +95,7 @@ void watch_store(struct sim *sim)
         "NEW.ensemble) IS NOT NULL AND EXISTS (SELECT 1 FROM main.member m, main.member n WHERE n.ensemble = NEW.ensemble "
         "AND n.idx = NEW.idx AND m.ensemble = NEW.ensemble AND m.state = 'pending' AND (m.not_before, m.idx) < "
         "(n.not_before, n.idx)) BEGIN SELECT violate('a member was started before one of a higher priority'); END;"
-        "CREATE TEMP TRIGGER promoted_late AFTER INSERT ON main.attempt WHEN EXISTS (SELECT 1 FROM main.member m, main.arrival a "
+        "CREATE TEMP TRIGGER promoted_late AFTER INSERT ON main.attempt WHEN EXISTS (SELECT 1 FROM main.member m CROSS JOIN main.arrival a "
         "WHERE m.ensemble = NEW.ensemble AND m.state = 'pending' AND a.ensemble = m.ensemble AND a.idx = m.idx AND a.rung >= "
         "NEW.rung AND a.promoted > 0 AND NOT EXISTS (SELECT 1 FROM main.attempt t WHERE t.ensemble = m.ensemble AND t.idx = m.idx "
         "AND t.rung > a.rung)) AND NOT EXISTS (SELECT 1 FROM main.event v WHERE v.ensemble = NEW.ensemble AND v.kind LIKE "
