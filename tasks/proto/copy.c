@@ -9,7 +9,8 @@
 #define STREAM_FROM ((size_t)256 << 10)
 #define PAGE ((size_t)4096) /* a processor does not prefetch beyond a page by itself */
 #define PAGES 4             /* copied in turns, so that it prefetches in several pages at once */
-/* Bytes of a page in a turn: with a line only, the stores of some processors take three times as long. */
+/* Bytes of a page in a turn. With a single line, loads seem to depend on the stores just before them where source and
+ * target lie alike in their pages, which takes three times as long; see also tests/bench/run stream. */
 #define RUN ((size_t)512)
 #define LINE 64
 
