@@ -16,7 +16,8 @@ family_spec 3 24 '.follow_up = {auto: true}'
 A=$(submit "$T/spec.json")
 stretto wait "$A" >"$T/wait.out" 2>&1 &
 waits=$!
-after=$(api POST /v1/ensembles "$(jq -nc --argjson a "$A" '{name: "after", members: {command: ["true"], parameters: {grid: {i: [1]}}}, after: {ensemble: $a}}')" | jq .id)
+submit_after() { api POST /v1/ensembles "$(jq -nc --argjson a "$1" '{name: "after", members: {command: ["true"], parameters: {grid: {i: [1]}}}, after: {ensemble: $a}}')" | jq .id; }
+after=$(submit_after "$A")
 wait_for 60 'sleep 0.2; is_over "$A"' || bail "it does not come to its end by itself"
 like "$(family "$A" '[.family.follow_ups, .family.members.succeeded]')" '^\[[1-9][0-9]*,3\]$' "follow-ups are made by themselves until all have succeeded"
 is "$(family_faults "$A" 3 24)" "" "the family is in order"
@@ -33,11 +34,14 @@ wait_for 60 'sleep 0.2; [ "$(family "$B" .family.state)" = "\"complete\"" ]'
 is "$(family "$B" '[.family.follow_ups, .family.members.unfinished]')" '[1,1]' "no more of them than are allowed"
 like "$(stretto status)" "$B\.\.[0-9]+ .* unfinished " "work that nobody goes on with is not complete in the list"
 like "$(grep -c "has had 1 follow-ups" "$DAEMON_LOG")" '^1$' "which is told"
+late=$(submit_after "$B")
+like "$(family "$late" .notice.text)" "1 members are unfinished: .stretto follow-up" "what is to begin after it waits for somebody to go on with it"
 newest=$(family "$B" .family.newest)
 api POST "/v1/ensembles/$newest/cancel" '{}' >"$T/out"
-is "$(stretto follow-up "$B" --walltime 5m | cut -d : -f 1)" "ensemble $((newest + 1)) follows up $newest" "somebody may ask for another"
+is "$(stretto follow-up "$B" --walltime 5m | cut -d : -f 1)" "ensemble $((late + 1)) follows up $newest" "somebody may ask for another"
 wait_for 60 'sleep 0.2; is_over "$B"'
 is "$(family "$B" .family.members.succeeded)" 1 "with more time it is the last"
+ok "and what was to begin after it ends" wait_ensemble "$late" 60
 rm -r "$STATE"/run/e*
 
 # --- crons that overlap, a daemon that is killed, and checkpoints that are cut in half
