@@ -1,4 +1,4 @@
-/* What members tell of early stopping. */
+/* Early stopping as members tell of it. */
 #ifndef API_RUNGS_H
 #define API_RUNGS_H
 #include "daemon/spec/spec.h"

@@ -120,7 +120,7 @@ static void put_evaluation(struct log *log, double at, double value, int64_t ste
                    (log->query->higher ? value >= log->query->target : value <= log->query->target);
 }
 
-/* Of points that were merged, the last one is an evaluation. */
+/* The last one of points that were merged is an evaluation. */
 static void put_point(struct log *log, const json_t *point)
 {
     bool merged = get_int(point, "count") > 1;

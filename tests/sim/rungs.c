@@ -37,7 +37,7 @@ static bool is_last(const json_t *task)
     return json_is_true(json_object_get(task, "last"));
 }
 
-/* Of those that do not end with their rung, some end by themselves before it. */
+/* Some members that do not end with their rung end by themselves before it. */
 static bool ends_before(const char *key)
 {
     return hash(key) % 17 == 3;

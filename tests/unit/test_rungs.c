@@ -46,7 +46,7 @@ static uint64_t draw(uint64_t below)
     return (source >> 33) % below;
 }
 
-/* What is to be: all that have arrived at a rung, the best first, each with whether it was promoted. */
+/* The result that is expected: all that have arrived at a rung, the best first, each with whether it was promoted. */
 struct trial {
     double loss;
     int64_t number, index;
