@@ -2,6 +2,6 @@
 rulesspecdir = $(pkgdatadir)/examples/rules
 dist_rulesspec_DATA = examples/rules/reference.json examples/rules/tuned.json examples/rules/README.md
 
-rules_tests = tests/t/0347-rules.t
+rules_tests = tests/t/0348-rules.t
 dist_check_SCRIPTS += $(rules_tests)
 TESTS += $(rules_tests)

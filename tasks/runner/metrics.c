@@ -320,12 +320,30 @@ bool metrics_at_rung(const struct metrics *m, struct metrics_rung *rung)
     return m->at_rung;
 }
 
-int64_t metrics_rung_step(const struct metrics *m)
+/* Returns the series of the metric by which members are stopped early; NULL if the task reported none. */
+static const struct series *rung_series(const struct metrics *m)
 {
     for (size_t i = 0; i < m->n; i++)
         if (m->series[i].is_rung && m->series[i].count > 0)
-            return m->series[i].step;
-    return -1;
+            return &m->series[i];
+    return NULL;
+}
+
+bool metrics_ended_at_rung(const struct metrics *m, struct metrics_rung *rung)
+{
+    const struct series *s = rung_series(m);
+
+    if (metrics_at_rung(m, rung) || s == NULL || s->step != m->until - 1)
+        return m->at_rung;
+    *rung = (struct metrics_rung){.step = s->step, .value = s->last};
+    return true;
+}
+
+int64_t metrics_rung_step(const struct metrics *m)
+{
+    const struct series *s = rung_series(m);
+
+    return s != NULL ? s->step : -1;
 }
 
 enum metrics_verdict metrics_judge(const struct metrics *m, char *why, size_t size)

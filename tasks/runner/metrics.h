@@ -38,6 +38,8 @@ struct metrics_rung {
 
 /* Returns whether there is such a point. */
 bool metrics_at_rung(const struct metrics *m, struct metrics_rung *rung);
+/* The same of a task that has ended by itself: one whose steps count from 0 has got there with the step before. */
+bool metrics_ended_at_rung(const struct metrics *m, struct metrics_rung *rung);
 /* Returns the last step at which the task reported that metric, -1 if it did not. */
 int64_t metrics_rung_step(const struct metrics *m);
 

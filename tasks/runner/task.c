@@ -205,7 +205,8 @@ static bool has_arrived(struct task *t)
 
     if (t->metrics == NULL || t->desc->until == 0)
         return false;
-    rec->at_rung = metrics_at_rung(t->metrics, &rung);
+    rec->at_rung = exited_0 && t->why == STOP_NONE && !t->warned ? metrics_ended_at_rung(t->metrics, &rung)
+                                                                 : metrics_at_rung(t->metrics, &rung);
     rec->rung_step = rung.step;
     rec->rung_value = rung.value;
     went_on = rec->resumed != NULL && metrics_rung_step(t->metrics) < 0;

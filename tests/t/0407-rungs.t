@@ -39,9 +39,15 @@ is "$(outcome success | jq -c .[0])" '"reached"' "what success leaves behind is 
 job failed . "$steps"'say 9 1; exit 3'
 ended failed
 is "$(outcome failed | jq -c .[:2])" '["failed",3]' "one that fails at its step has failed"
-job early . "$steps"'say 8 1'
+job zero . "$steps"'say 7 2; say 8 0.5'
+ended zero
+is "$(outcome zero)" '["reached",0,null,{"step":8,"value":0.5},"reached step 8, with loss 0.5"]' "nine steps that count from 0 are as many"
+job crash . "$steps"'say 8 0.5; exit 3'
+ended crash
+is "$(outcome crash | jq -c .[:2])" '["failed",3]' "but not of one that fails"
+job early . "$steps"'say 7 1'
 ended early
-is "$(outcome early | jq -c .[0]) $(jq -r .notice early/7.0/exit.json)" '"succeeded" it ended by itself after step 8, before step 9' \
+is "$(outcome early | jq -c .[0]) $(jq -r .notice early/7.0/exit.json)" '"succeeded" it ended by itself after step 7, before step 9' \
 	"one that ends before has succeeded, and it is told"
 job silent . 'exit 0'
 ended silent
