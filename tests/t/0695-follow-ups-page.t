@@ -46,6 +46,13 @@ for i in 0 1; do # thermodynamic output is a line "STEP TEMPERATURE …", the fi
 done
 is "$(cron; wc -l <cron.out)" "$(api GET /v1/ensembles/1 | jq -c .family.follow_ups)" "cron has no more to say"
 
+# --- stages
+mkdir stages
+block stages >stages/run.sh
+status_is 0 "the page's stages are submitted at once, and complete" bash -e -c 'cd stages && . ./run.sh'
+is "$(api GET '/v1/ensembles?limit=2' | jq -c '[.ensembles[] | [.name, .state, .members.succeeded]]')" '[["infer","complete",3],["train","complete",1]]' \
+	"what one has left is found by the other"
+
 # --- the timer
 mkdir units
 for unit in stretto-follow-up.service stretto-follow-up.timer; do block $unit >units/$unit; done
