@@ -1,6 +1,7 @@
 #include "cli/mllog.h"
 
 #include "cli/client.h"
+#include "cli/points.h"
 #include "cli/render.h"
 #include "common/text.h"
 #include "common/xalloc.h"
@@ -9,7 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define POINTS_PAGE 5000
 
 /* A log that is written: of a run with evaluations. */
 struct log {
@@ -121,42 +121,16 @@ static void put_evaluation(struct log *log, double at, double value, int64_t ste
 }
 
 /* The last one of points that were merged is an evaluation. */
-static void put_point(struct log *log, const json_t *point)
+static bool put_point(void *arg, const json_t *point)
 {
+    struct log *log = arg;
     bool merged = get_int(point, "count") > 1;
     const json_t *value = json_object_get(point, "value");
 
     put_evaluation(log, moment(point, merged ? "last_time" : "time"),
                    json_is_number(value) ? json_number_value(value) : NAN,
                    get_int(point, merged ? "last_step" : "step"));
-}
-
-static int put_evaluations(struct cli *cli, struct log *log, struct error *err)
-{
-    char *name = client_escape(log->query->metric), *cursor = xstrdup("");
-    int rc = 0;
-
-    while (rc == 0 && cursor != NULL && !log->reached) {
-        char *path = xasprintf("/v1/ensembles/%lld/members/%lld/points?name=%s&limit=%d%s%s",
-                               (long long)log->query->run.ensemble, (long long)log->query->run.index, name, POINTS_PAGE,
-                               cursor[0] ? "&cursor=" : "", cursor);
-        json_t *page = NULL, *point;
-        const char *next;
-        size_t i;
-
-        rc = client_get(cli->client, path, &page, NULL, err);
-        json_array_foreach (json_object_get(page, "points"), i, point)
-            if (!log->reached)
-                put_point(log, point);
-        next = json_string_value(json_object_get(page, "next"));
-        free(cursor);
-        cursor = next != NULL ? client_escape(next) : NULL;
-        json_decref(page);
-        free(path);
-    }
-    free(cursor);
-    free(name);
-    return rc;
+    return !log->reached;
 }
 
 static int print_run(struct cli *cli, struct log *log, const json_t *member, struct error *err)
@@ -179,7 +153,7 @@ static int print_run(struct cli *cli, struct log *log, const json_t *member, str
         return -1;
     put_line(log, start, "INTERVAL_END", "init_stop", "null", json_object());
     put_line(log, start, "INTERVAL_START", "run_start", "null", json_object());
-    if (put_evaluations(cli, log, err) < 0)
+    if (points_read(cli, log->query->run.ensemble, log->query->run.index, log->query->metric, put_point, log, err) < 0)
         return -1;
     good = isnan(query->target) ? strcmp(state, "succeeded") == 0 : log->reached;
     put_line(log, log->reached ? NAN : end, "INTERVAL_END", "run_stop", "null",

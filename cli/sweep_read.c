@@ -1,6 +1,7 @@
 #include "cli/sweep_read.h"
 
 #include "cli/client.h"
+#include "cli/points.h"
 #include "cli/pages.h"
 #include "cli/render.h"
 #include "common/text.h"
@@ -11,7 +12,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define POINTS_PAGE 5000
 
 struct reading {
     struct cli *cli;
@@ -209,8 +209,9 @@ struct walk {
     void *arg;
 };
 
-static void take_point(struct walk *walk, const json_t *point)
+static bool take_point(void *arg, const json_t *point)
 {
+    struct walk *walk = arg;
     double time = run_clock_at(&walk->clock, get_int(point, "attempt"), moment(point, "time")), last_time;
     double value = number(point, "value"), first = number(point, "first");
     int64_t count = get_int(point, "count");
@@ -220,7 +221,7 @@ static void take_point(struct walk *walk, const json_t *point)
             curve_add(walk->curve, time, value);
         if (walk->each != NULL)
             walk->each(walk->arg, time, value);
-        return;
+        return true;
     }
     last_time = run_clock_at(&walk->clock, get_int(point, "attempt"), moment(point, "last_time"));
     if (walk->curve != NULL)
@@ -230,34 +231,13 @@ static void take_point(struct walk *walk, const json_t *point)
         walk->each(walk->arg, time, first);
         walk->each(walk->arg, last_time, value);
     }
+    return true;
 }
 
-/* Reads all points of a run's metric, page by page. */
 static int walk_points(struct cli *cli, const struct sweep_query *query, const struct sweep_run *run,
                        struct walk *walk, struct error *err)
 {
-    char *name = client_escape(query->metric), *cursor = xstrdup("");
-    int rc = 0;
-
-    while (rc == 0 && cursor != NULL) {
-        char *path = xasprintf("/v1/ensembles/%lld/members/%lld/points?name=%s&limit=%d%s%s", (long long)run->ensemble,
-                               (long long)run->index, name, POINTS_PAGE, cursor[0] ? "&cursor=" : "", cursor);
-        json_t *page = NULL, *point;
-        const char *next;
-        size_t i;
-
-        rc = client_get(cli->client, path, &page, NULL, err);
-        json_array_foreach (json_object_get(page, "points"), i, point)
-            take_point(walk, point);
-        next = json_string_value(json_object_get(page, "next"));
-        free(cursor);
-        cursor = next != NULL ? client_escape(next) : NULL;
-        json_decref(page);
-        free(path);
-    }
-    free(cursor);
-    free(name);
-    return rc;
+    return points_read(cli, run->ensemble, run->index, query->metric, take_point, walk, err);
 }
 
 /* Returns the time that the run took. The last points' attempt, and later ones, count up to their ends. */

@@ -5,6 +5,7 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
 enum prospect {
     PROSPECT_LATER,      /* something of it is still to be done */
@@ -13,8 +14,8 @@ enum prospect {
     PROSPECT_NEVER
 };
 
-/* Finds how the family of an ensemble is. *newest is its newest ensemble, and *unfinished the number of its members that
- * are unfinished. Returns -1 where the store cannot be read, or there is no such ensemble. */
+/* Finds how the family of an ensemble is. *newest is its newest ensemble, and *unfinished the number of its members
+ * that are unfinished. Returns -1 where the store cannot be read, or there is no such ensemble. */
 static int ask(struct engine *engine, int64_t id, struct ensemble_row *newest, int64_t *unfinished, struct error *err)
 {
     int64_t n[MEMBER_STATE_COUNT], root;
@@ -26,7 +27,10 @@ static int ask(struct engine *engine, int64_t id, struct ensemble_row *newest, i
         return -1;
     root = ensemble_root(newest);
     *unfinished = 0;
-    if (store_family_newest(engine->store, root, newest, err) != 1)
+    rc = store_family_newest(engine->store, root, newest, err);
+    if (rc == 0)
+        error_set(err, "store_io", "the family of ensemble %" PRId64 " is damaged", id);
+    if (rc != 1)
         return -1;
     if (ensemble_is_stopped(newest))
         return PROSPECT_NEVER;
@@ -47,6 +51,8 @@ int after_check(struct engine *engine, const struct spec *spec, struct error *er
         return 0;
     switch (ask(engine, spec->after, &newest, &unfinished, err)) {
     case -1:
+        if (strcmp(err->code, "ensemble_not_found") != 0)
+            return -1;
         return error_at(err, "spec_impossible_value", "/after/ensemble", "there is no ensemble %" PRId64, spec->after);
     case PROSPECT_NEVER:
         return error_at(err, "spec_impossible_value", "/after/ensemble", "ensemble %" PRId64 " %s, and will not complete",
@@ -59,8 +65,8 @@ static void begin(struct engine *engine, struct live_ensemble *ens)
 {
     struct error err;
 
-    log_change(LOG_LEVEL_INFO, LOG_ENSEMBLE(ens->row.id), "ensemble %" PRId64 " begins, since ensemble %" PRId64 " is complete",
-               ens->row.id, ens->row.after);
+    log_change(LOG_LEVEL_INFO, LOG_ENSEMBLE(ens->row.id), "ensemble %" PRId64 " begins, since ensemble %" PRId64
+               " is complete", ens->row.id, ens->row.after);
     engine_event(engine, "ensemble.begun", ens->row.id, -1, json_pack("{s:I}", "after", (json_int_t)ens->row.after));
     ens->row.after = 0;
     store_ensemble_update(engine->store, &ens->row, &err);
@@ -111,7 +117,8 @@ void after_explain(struct engine *engine, const struct ensemble_row *row, char *
     if (n < 0 || (size_t)n >= size || prospect < 0)
         return;
     if (prospect == PROSPECT_UNFINISHED)
-        snprintf(out + n, size - (size_t)n, ", of which %" PRId64 " members are unfinished: `stretto follow-up %" PRId64 "` lets them go on",
+        snprintf(out + n, size - (size_t)n,
+                 ", of which %" PRId64 " members are unfinished: `stretto follow-up %" PRId64 "` lets them go on",
                  unfinished, newest.id);
     else if (newest.id != row->after)
         snprintf(out + n, size - (size_t)n, ", and its follow-up %" PRId64 " as well", newest.id);

@@ -1,5 +1,5 @@
-/* An ensemble that begins when another has completed, with all of its follow-ups. Until then its row has the other one's
- * id in `after`, and nothing of it is started; when it begins, `after` becomes 0. If the other one fails or is
+/* An ensemble that begins when another has completed, with all of its follow-ups. Until then its row has the other
+ * one's id in `after`, and nothing of it is started; when it begins, `after` becomes 0. If the other one fails or is
  * cancelled, it fails. */
 #ifndef DAEMON_ENGINE_AFTER_H
 #define DAEMON_ENGINE_AFTER_H

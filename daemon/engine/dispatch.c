@@ -17,7 +17,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define AFTER_LOOK_MS 60000 /* one that waits for another ensemble looks again after this, besides when an ensemble ends */
+/* An ensemble that waits for another one looks again after this time, besides when an ensemble ends. */
+#define AFTER_LOOK_MS 60000
 
 struct choice {
     const struct spec *spec;

@@ -45,10 +45,10 @@ static void lose(const struct live_ensemble *ens, struct member_row *member, con
     fail_or_wait(member, member->losses > LOSSES_MAX || member->failures > ens->spec->retries, member->losses, now);
 }
 
-/* Handles an attempt that ran out of time and left a newer checkpoint, from which another attempt can go on. Where the
- * member streams into a training, that attempt is made by itself: the training waits for the steps that are left, and
- * no other ensemble could send them. So it is where members are stopped early: the others are compared with it. Otherwise
- * the member is unfinished. */
+/* Handles an attempt that ran out of time and left a newer checkpoint, from which another attempt can go on. Where
+ * the member streams into a training, that attempt is made by itself: the training waits for the steps that are
+ * left, and no other ensemble could send them. So it is where members are stopped early: the others are compared
+ * with it. Otherwise the member is unfinished. */
 static void stop_here(const struct live_ensemble *ens, struct member_row *member, const struct progress *progress)
 {
     size_t len = strlen(member->reason);

@@ -274,7 +274,8 @@ static int put_member(struct planner *p, const struct slot *slot)
         {"index", which}, {"seed", seed}, {"ensemble", whose}, {"attempt", attempt},
         {json_object_get(values, "python") != NULL ? "" : "python", /* a parameter of that name stays what it is */
          p->engine->ports.python[0] ? p->engine->ports.python : "python3"},
-        /* a parameter of that name stays what it is; there is no such placeholder where members are not stopped early */
+        /* a parameter of that name stays what it is; there is no such placeholder where members are not stopped
+         * early */
         {slot->rung == 0 || json_object_get(values, "until") != NULL ? "" : "until", until},
         {spec->checkpoint.resume != NULL ? "checkpoint" : NULL, "{checkpoint}"}, {NULL, NULL},
     };

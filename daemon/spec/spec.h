@@ -137,8 +137,8 @@ struct spec {
  * names a file of parameters, `rows` is its copy, which is taken over on success; else it is NULL. */
 struct spec *spec_parse(const json_t *json, struct rows *rows, struct error *err);
 
-/* Returns a copy of a spec that begins after another ensemble, with the directory of that one in the place of "{after}" in
- * commands and variables; NULL where it is no such spec. dir_of() returns the directory, to be freed. */
+/* Returns a copy of a spec that begins after another ensemble, with the directory of that one in the place of
+ * "{after}" in commands and variables; NULL where it is no such spec. dir_of() returns the directory, to be freed. */
 json_t *spec_fill_after(const json_t *json, char *(*dir_of)(void *arg, int64_t ensemble), void *arg);
 /* Finds the file that the spec takes its parameters from. Returns 1 and *path (borrowed), 0 where there is none or
  * where spec_parse() will report the mistake, -1 with err where the path is not valid. */

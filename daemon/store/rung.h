@@ -1,6 +1,6 @@
-/* Early stopping: the rungs of an ensemble, and the members that have reached them, in the order in which they did. Less
- * loss is better; of equal ones the earlier arrival is. The best 1/reduction of a rung are those up to its cut, which
- * moves by one at each arrival, so that no decision reads more than a few rows. */
+/* Early stopping: the rungs of an ensemble, and the members that have reached them, in the order in which they did.
+ * Less loss is better; of equal ones the earlier arrival is. The best 1/reduction of a rung are those up to its cut,
+ * which moves by one at each arrival, so that no decision reads more than a few rows. */
 #ifndef DAEMON_STORE_RUNG_H
 #define DAEMON_STORE_RUNG_H
 #include "daemon/store/store.h"

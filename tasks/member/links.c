@@ -413,8 +413,8 @@ static int begin_afresh(struct links *l)
     return -1;
 }
 
-/* Where fewer steps came than the spec says, a checkpoint that was the attempt's last act is not to blame: the program has
- * stopped there, and the steps behind it are missing. */
+/* Checks that no steps are missing. A checkpoint that was the attempt's last act counts where fewer steps came than the
+ * spec says: the program has stopped there, and the steps behind it are missing. */
 static int check_steps(struct links *l, bool covered, struct error *err)
 {
     uint64_t steps = 0;

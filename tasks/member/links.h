@@ -47,8 +47,8 @@ void links_note_whole(struct links *l, uint64_t frames);
 /* The number of frames that have been sent. */
 uint64_t links_sent(const struct links *l);
 
-/* Waits until the ranks hold everything, and know that it was all; returns as links_room(). `covered`: nothing was sent
- * since the last checkpoint. -1 with the code "stream_steps_missing" where they do not hold all steps of this member, of
- * all of its attempts: the next attempt then begins at the start, or goes on from that last checkpoint. */
+/* Waits until the ranks hold everything, and know that it was all; returns as links_room(). `covered`: nothing was
+ * sent since the last checkpoint. -1 with the code "stream_steps_missing" where they do not hold all steps of this
+ * member, of all of its attempts: the next attempt then begins at the start, or goes on from that last checkpoint. */
 int links_finish(struct links *l, bool covered, int64_t until, struct error *err);
 #endif

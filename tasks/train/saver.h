@@ -30,8 +30,9 @@ bool saver_has_time(const struct saver *c);
  * saver_warn() was called. None but the last is due while this rank's part of the one before is being written. */
 enum saver_due saver_due(struct saver *c);
 
-/* Tells whether a checkpoint was begun of which this rank's part is not written yet, or this rank adds one to the list of
- * which all parts are; and whether its part is written, while it is not known whether that of all other ranks is. */
+/* Tells whether a checkpoint was begun of which this rank's part is not written yet, or this rank adds one to the
+ * list of which all parts are; and whether its part is written, while it is not known whether that of all other
+ * ranks is. */
 bool saver_is_saving(struct saver *c);
 uint64_t saver_saves(struct saver *c); /* how many were begun */
 bool saver_is_pending(struct saver *c);

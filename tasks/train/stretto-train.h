@@ -118,9 +118,9 @@ void st_train_interrupt(struct st_train *t);
 /* Adds a point to a metric series; the daemon gets it within a second. A name is 1 to 200 bytes of UTF-8. */
 int st_train_metric(struct st_train *t, const char *name, int64_t step, double value);
 
-/* Reports a value for each of `count` members, such as the loss of the samples that st_train_batch() has given. Of each
- * member the daemon gets the mean of the values within a second, as a point of the member's metric "statistic", by which
- * lists of members are sorted and from which generators choose. */
+/* Reports a value for each of `count` members, such as the loss of the samples that st_train_batch() has given. Of
+ * each member the daemon gets the mean of the values within a second, as a point of the member's metric "statistic",
+ * by which lists of members are sorted and from which generators choose. */
 int st_train_report(struct st_train *t, int count, const int64_t *member, const double *value);
 
 void st_train_stats(struct st_train *t, struct st_train_stats *stats);

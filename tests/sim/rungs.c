@@ -1,5 +1,6 @@
-/* Members of the simulated cluster that are stopped early: what they report at their rungs, and what must follow from it.
- * Nothing is drawn here, so that other schedules stay what they are: values follow from a member's id and attempt. */
+/* Members of the simulated cluster that are stopped early: what they report at their rungs, and what must follow
+ * from it. Nothing is drawn here, so that other schedules stay what they are: values follow from a member's id and
+ * attempt. */
 #include "tests/sim/cluster.h"
 
 #include "common/xalloc.h"

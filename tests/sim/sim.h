@@ -110,7 +110,8 @@ const struct sim_faults *sim_faults_of(const struct sim *sim);
 bool sim_ending(const struct sim *sim); /* tasks that would go on for ever end */
 json_t *sim_files(struct sim *sim); /* a map from a path to its JSON document */
 
-/* Are called around everything that runs in the daemon's part, and measure the time that it takes in all, in long runs. */
+/* Are called around everything that runs in the daemon's part, and measure the time that it takes in all, in long
+ * runs. */
 void sim_enter(struct sim *sim);
 void sim_leave(struct sim *sim);
 int64_t sim_engine_ns(const struct sim *sim);

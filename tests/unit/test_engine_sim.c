@@ -361,8 +361,8 @@ static void resume_all(struct sim *sim, struct accepted accepted[], size_t n)
             sim_turn(sim);
 }
 
-/* When nothing else is under way, users give up the ensembles that wait for one with unfinished members, which nobody follows up
- * any more. Those that may begin have to do so by themselves. */
+/* When nothing else is under way, users give up the ensembles that wait for one with unfinished members, which
+ * nobody follows up any more. Those that may begin have to do so by themselves. */
 static void give_up_stages(struct sim *sim)
 {
     int64_t id = sim_number(sim, "SELECT coalesce(min(e.id), 0) FROM ensemble e JOIN ensemble p ON p.id = e.after "

@@ -110,7 +110,8 @@ static int64_t log_size(void)
     return st.st_size;
 }
 
-/* A daemon that is killed leaves a log that is not over, with room behind it: the next one has that room, and takes no more. */
+/* A daemon that is killed leaves a log that is not over, with room behind it: the next one has that room, and takes
+ * no more. */
 static void the_log_does_not_grow_each_time_a_daemon_is_killed(void **state)
 {
     int64_t first = 0;

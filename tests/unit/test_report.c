@@ -59,7 +59,8 @@ static void a_training_that_ends_without_done_leaves_its_metrics(void **state)
 
 #define REPORTED 3000 /* members */
 
-/* Asserts that the lines have each member once, with the mean of what was reported of it: 2 m + 0.5, and NaN of the last. */
+/* Asserts that the lines have each member once, with the mean of what was reported of it: 2 m + 0.5, and NaN of the
+ * last. */
 static void assert_means(const char *lines)
 {
     char *told = calloc(REPORTED, 1);

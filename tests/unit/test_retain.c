@@ -295,8 +295,9 @@ static void a_program_that_does_not_save_is_not_waited_for(void **state)
     }
 }
 
-/* The program of rank 0 waits for that of rank 1, as in a collective call, and this one for samples, which members that
- * wait for rank 0 do not send. It goes on to ask for them also when it has all of its own, as before the end of reception. */
+/* The program of rank 0 waits for that of rank 1, as in a collective call, and this one for samples, which members
+ * that wait for rank 0 do not send. It goes on to ask for them also when it has all of its own, as before the end of
+ * reception. */
 static void no_rank_starves_because_another_one_waits(void **state)
 {
     struct sender sender;
