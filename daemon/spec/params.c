@@ -236,6 +236,16 @@ fail:
     return NULL;
 }
 
+/* Returns those of the single member of a spec that has none: the grid of no parameter, which has one point. */
+static struct params *without_parameters(void)
+{
+    struct params *p = xcalloc(1, sizeof *p);
+
+    p->method = METHOD_GRID;
+    p->count = 1;
+    return p;
+}
+
 struct params *params_parse(const json_t *obj, const char *at, struct rows *rows, struct error *err)
 {
     static const char *const drawn_keys[] = {"method", "count", "seed", "space", NULL};
@@ -249,6 +259,8 @@ struct params *params_parse(const json_t *obj, const char *at, struct rows *rows
     const char *path;
     int64_t seed = 0;
 
+    if (obj == NULL)
+        return without_parameters();
     if (jsonx_only(obj, at, all_keys, err) < 0)
         return NULL;
     switch (params_file(obj, at, &path, err)) {

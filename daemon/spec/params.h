@@ -14,7 +14,7 @@ struct params;
 
 /* Parses the object members.parameters of a spec; `at` is its JSON pointer. `obj` is borrowed and must outlive the
  * result. It names a method (halton, monte-carlo, latin-hypercube), a grid, a file, or the
- * parameters that suggestions have. For a file, `rows` is its copy,
+ * parameters that suggestions have; NULL stands for a single member without parameters. For a file, `rows` is its copy,
  * which is taken over on success; else it is NULL. */
 struct params *params_parse(const json_t *obj, const char *at, struct rows *rows, struct error *err);
 /* Finds the file that the object names, which must be absolute and have a known suffix. Returns 1 and *path (borrowed),

@@ -41,7 +41,7 @@ static int parse_members(struct spec *spec, const json_t *members, struct rows *
     const json_t *parameters = NULL;
 
     if (jsonx_only(members, "/members", keys, err) < 0 ||
-        jsonx_object(members, "/members", "parameters", JSONX_REQUIRED, &parameters, err) < 0)
+        jsonx_object(members, "/members", "parameters", JSONX_OPTIONAL, &parameters, err) < 0)
         return -1;
     spec->params = params_parse(parameters, "/members/parameters", rows, err);
     if (spec->params != NULL && spec->stopping.rule != STOPPING_NONE)

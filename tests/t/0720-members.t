@@ -22,6 +22,11 @@ is "$(member 7 '.attempts[0] | "\(.outcome) \(.exit_code)"')" "failed 1" "the at
 like "$(member 7 .reason)" 'exit status 1.*oops' "and the member why, with the last line of its standard error"
 is "$(api GET "/v1/ensembles/$ID/members?state=failed" | jq -c '[.members[].index]')" '[7]' "failed members are listed"
 
+spec 1 'echo "{index} $STRETTO_PARAMS"' 'del(.members.parameters)'
+ID=$(submit "$T/spec.json")
+is "$(ended '"\(.count) \(.width) \(.members.succeeded)"')" "1 1 1" "without parameters there is one member"
+is "$(api GET "/v1/ensembles/$ID/members/0/stdout") $(member 0 '.parameters | tojson')" "0 {} {}" "which has none"
+
 spec 3 'test "$STRETTO_ATTEMPT" -ge 2' '.members.retries = 2'
 ID=$(submit "$T/spec.json")
 is "$(ended '.members.succeeded')" 3 "a failed attempt is retried"

@@ -186,6 +186,21 @@ static void a_grid_goes_through_its_values_in_order(void **state)
     json_decref(json);
 }
 
+/* A spec of a single member need not say anything of parameters. */
+static void without_parameters_there_is_one_member(void **state)
+{
+    struct error err;
+    struct params *p = params_parse(NULL, "/p", NULL, &err);
+    json_t *none = params_at(p, 0);
+
+    assert_int_equal(params_count(p), 1);
+    assert_int_equal(params_size(p), 0);
+    assert_true(json_is_object(none) && json_object_size(none) == 0);
+    assert_false(params_are_rows(p) || params_are_drawn(p));
+    json_decref(none);
+    params_destroy(p);
+}
+
 /* A program is given the number that the member has, in as few digits as that takes. */
 static void reals_are_given_exactly(void **state)
 {
@@ -322,6 +337,7 @@ int main(void)
         cmocka_unit_test(a_member_is_a_function_of_spec_and_index),
         cmocka_unit_test(a_grid_names_every_point_once),
         cmocka_unit_test(a_grid_goes_through_its_values_in_order),
+        cmocka_unit_test(without_parameters_there_is_one_member),
         cmocka_unit_test(reals_are_given_exactly),
         cmocka_unit_test(templates),
         cmocka_unit_test(suggestions_are_asked_for),
