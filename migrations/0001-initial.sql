@@ -226,6 +226,7 @@ CREATE TABLE job (
     ended INTEGER,
     pilot INTEGER, -- the job that it runs in; NULL: in none
     node INTEGER,  -- the node there, from 0
+    cpus INTEGER NOT NULL DEFAULT 0, -- of a pilot that asks for what others leave of its adapter: for each node; otherwise 0
     archived INTEGER NOT NULL DEFAULT 0, -- its files were moved into archives, as far as they ever are
     CHECK ((ended IS NULL) = (state <> 'ended'))
 ) STRICT;

@@ -64,11 +64,10 @@ bool deal_fit_together(const struct known_adapter *adapter, const struct adapter
 
 static struct adapter_resources resources_of(const struct live_job *job)
 {
-    const struct spec *spec = job->ensemble->spec;
     struct adapter_resources r;
 
     if (job->row.kind == JOB_PILOT)
-        return pilot_resources(job->adapter, spec);
+        return pilot_resources_of(job);
     r = *job_resources(job);
     r.copies = (int)job->row.size;
     return r;

@@ -68,7 +68,10 @@ void pilot_unbind(struct live_job *job);
 void pilot_release(struct engine *engine, struct live_job *job, const char *reason);
 
 /* pilot_wants.c: how many there are to be, and which job goes where */
+/* Returns what the next pilot asks for. With `"nodes"` alone that is what the training leaves of the adapter. */
 struct adapter_resources pilot_resources(const struct known_adapter *adapter, const struct spec *spec);
+/* Returns what this pilot has asked for: fewer or more CPUs than the next one if the training was resized since. */
+struct adapter_resources pilot_resources_of(const struct live_job *job);
 void pilot_dispatch(struct engine *engine, struct live_ensemble *ens);
 int64_t pilot_fits(const struct spec *spec, int64_t cpus, int64_t gpus, int64_t memory); /* jobs of members at once */
 

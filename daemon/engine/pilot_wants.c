@@ -40,6 +40,17 @@ struct adapter_resources pilot_resources(const struct known_adapter *adapter, co
     return r;
 }
 
+struct adapter_resources pilot_resources_of(const struct live_job *job)
+{
+    struct adapter_resources r = job->ensemble->spec->allocation.resources;
+
+    if (job->row.cpus > 0) {
+        r.whole_nodes = false;
+        r.cpus_per_task = (int)job->row.cpus;
+    }
+    return r;
+}
+
 int64_t pilot_fits(const struct spec *spec, int64_t cpus, int64_t gpus, int64_t memory)
 {
     const struct adapter_resources *r = &spec->members.resources;
@@ -161,9 +172,12 @@ static int64_t wanted(struct engine *engine, const struct live_ensemble *ens)
 static void ask_for_one(struct engine *engine, struct live_ensemble *ens, int64_t now)
 {
     struct job_row row = {.ensemble = ens->row.id, .kind = JOB_PILOT, .size = 1, .created_ms = now};
+    struct adapter_resources r = pilot_resources(ens->adapter, ens->spec);
     struct live_job *job;
     struct error err;
 
+    if (ens->spec->allocation.resources.whole_nodes && !r.whole_nodes)
+        row.cpus = r.cpus_per_task;
     memcpy(row.adapter, ens->row.adapter, sizeof row.adapter);
     if (store_job_insert(engine->store, &row, &err) < 0)
         return;
@@ -202,12 +216,24 @@ static void see_to_successors(struct engine *engine, struct live_ensemble *ens, 
         alarm_set(engine, &alloc->wake, next);
 }
 
+/* Cancels pilots that still wait in the queue, and ask for more than the training leaves since it was resized: the two
+ * could wait for each other for ever. Others are asked for instead. */
+static void withdraw_oversized(struct engine *engine, struct live_ensemble *ens)
+{
+    int64_t cpus = pilot_resources(ens->adapter, ens->spec).cpus_per_task;
+
+    for (struct pilot *pilot = ens->allocation->pilots; pilot != NULL; pilot = pilot->next)
+        if (!pilot->job->started && !pilot->job->row.cancel && pilot->job->row.cpus > cpus)
+            job_cancel(engine, pilot->job);
+}
+
 void pilot_dispatch(struct engine *engine, struct live_ensemble *ens)
 {
     int64_t now = engine_now(engine);
     bool was_due = ens->due <= now;
     struct error err;
 
+    withdraw_oversized(engine, ens);
     /* 0: some may be due. No allocation is asked for because of that. */
     if (ens->due <= 0 && store_member_next_due(engine->store, ens->row.id, &ens->due, &err) < 0) {
         store_doom(engine->store, &err);

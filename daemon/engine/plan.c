@@ -32,7 +32,7 @@ void plan_adapter_job(const struct live_job *job, char *dir, struct adapter_job 
         .name = job->row.name,
         .scheduler_id = job->row.scheduler_id[0] ? job->row.scheduler_id : NULL,
         .dir = dir,
-        .resources = pilot ? pilot_resources(job->adapter, spec) : *job_resources(job),
+        .resources = pilot ? pilot_resources_of(job) : *job_resources(job),
         .submitted_ms = job->row.submitted_ms,
         .grace_ms = pilot ? spec->allocation.grace_ms : task->grace_ms,
         .least_ms = least_time_ms(job),
@@ -154,7 +154,7 @@ static void plan_pilot(const struct engine *engine, const struct live_job *job, 
 {
     const struct spec *spec = job->ensemble->spec;
     const struct spec_allocation *alloc = &spec->allocation;
-    struct adapter_resources r = pilot_resources(job->adapter, spec);
+    struct adapter_resources r = pilot_resources_of(job);
     char *dir = engine_job_dir(engine, job);
     json_t *config = json_pack("{s:i, s:s, s:I, s:s, s:s, s:i, s:i, s:I, s:f, s:f, s:b}", "version", 1, "job", job->row.name,
                                "ensemble", (json_int_t)job->row.ensemble, "control", engine->ports.control_endpoint,

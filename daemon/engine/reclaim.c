@@ -35,7 +35,23 @@ static bool lacks_places(struct engine *engine, const struct live_ensemble *ens)
     return (lacks || training->job == NULL) && deal_is_full(engine, ens->adapter, &ens->spec->members.resources);
 }
 
-/* Stops the youngest members until there is room. Returns how many. */
+/* Gives an allocation back, and stops the members in it. Returns how many. */
+static int64_t give_back(struct engine *engine, struct live_ensemble *ens, struct live_job *pilot)
+{
+    int64_t stopped = 0;
+
+    for (struct live_job *job = ens->jobs; job != NULL; job = job->ens_next) {
+        if (job->row.pilot != pilot->row.id || job->row.cancel || job->open == 0)
+            continue;
+        stopped += (int64_t)job->open;
+        job_cancel(engine, job);
+    }
+    job_cancel(engine, pilot);
+    return stopped;
+}
+
+/* Stops the youngest members until there is room. Those in an allocation hold their places through it, so the youngest
+ * allocation is given back with all of its members. Returns how many. */
 static int64_t stop_members(struct engine *engine, struct live_ensemble *ens)
 {
     struct live_job *job;
@@ -44,8 +60,12 @@ static int64_t stop_members(struct engine *engine, struct live_ensemble *ens)
     /* from the youngest on: the first one's `prev` is the last */
     for (job = ens->jobs != NULL ? ens->jobs->ens_prev : NULL; job != NULL && lacks_places(engine, ens);
          job = job == ens->jobs ? NULL : job->ens_prev) {
-        if (job->row.kind != JOB_MEMBERS || job->row.cancel || job->open == 0)
+        if (job->row.kind == JOB_TRAINING || job_is_inside(job) || job->row.cancel || job->open == 0)
             continue;
+        if (job->row.kind == JOB_PILOT) {
+            stopped += give_back(engine, ens, job);
+            continue;
+        }
         stopped += (int64_t)job->open;
         job_cancel(engine, job);
     }

@@ -7,7 +7,7 @@
 
 #define COLUMNS                                                                                                        \
     "id, ensemble, kind, adapter, name, state, scheduler_id, size, submissions, cancel, reason, created, submitted, "  \
-    "started, ended, pilot, node"
+    "started, ended, pilot, node, cpus"
 
 static const char *const state_names[] = {"intent", "submitted", "running", "ended"};
 static const char *const kind_names[] = {"members", "training", "pilot"};
@@ -41,6 +41,7 @@ static void read_row(sqlite3_stmt *stmt, struct job_row *row)
     row->ended_ms = sqlite3_column_int64(stmt, 14);
     row->pilot = sqlite3_column_int64(stmt, 15);
     row->node = sqlite3_column_int64(stmt, 16);
+    row->cpus = sqlite3_column_int64(stmt, 17);
 }
 
 /* Returns one more than the highest id ever given, even to jobs that are no longer stored, since ids are part of names
@@ -68,10 +69,10 @@ int store_job_insert(struct store *store, struct job_row *row, struct error *err
     row->state = JOB_INTENT;
     return store_exec(
         store, err,
-        "INSERT INTO job (id, ensemble, kind, adapter, name, state, size, created, pilot, node) VALUES (?1, ?2, ?3, "
-        "?4, ?5, 'intent', ?6, ?7, ?8, ?9)",
-        "iitttiimi", row->id, row->ensemble, kind_names[row->kind], row->adapter, row->name, row->size, row->created_ms,
-        row->pilot, row->node);
+        "INSERT INTO job (id, ensemble, kind, adapter, name, state, size, created, pilot, node, cpus) VALUES (?1, ?2, ?3, "
+        "?4, ?5, 'intent', ?6, ?7, ?8, ?9, ?10)",
+        "iitttiimii", row->id, row->ensemble, kind_names[row->kind], row->adapter, row->name, row->size, row->created_ms,
+        row->pilot, row->node, row->cpus);
 }
 
 int store_job_update(struct store *store, const struct job_row *row, struct error *err)

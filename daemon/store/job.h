@@ -16,6 +16,7 @@ struct job_row {
     int64_t size;          /* number of attempts or ranks in it */
     int64_t pilot;         /* the job in whose allocation it runs; 0 if it has an allocation of its own */
     int64_t node;          /* the node of the pilot that it runs on */
+    int64_t cpus;          /* of a pilot that asks for what others leave of its adapter: for each node; otherwise 0 */
     int64_t submissions;   /* number of times that the scheduler was asked */
     bool cancel;           /* it is to be cancelled */
     char reason[512];

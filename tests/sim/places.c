@@ -44,12 +44,14 @@ struct claimant {
     "AND max(e.next_index, coalesce((SELECT max(idx) + 1 FROM member m WHERE m.ensemble = e.id), 0)) < e.count) "      \
     "OR EXISTS (SELECT 1 FROM member m WHERE m.ensemble = e.id AND m.state = 'pending' AND m.not_before < ?2)), "      \
     "coalesce(json_extract(e.spec, '$.pack'), 1), coalesce(t.adapter, ''), "                                           \
-    "(SELECT count(*) FROM job j WHERE j.ensemble = e.id AND j.kind = 'pilot' AND j.state <> 'ended') "                \
+    "(SELECT count(*) FROM job j WHERE j.ensemble = e.id AND j.kind = 'pilot' AND j.state <> 'ended' AND cpus = 0), "  \
+    "(SELECT coalesce(sum(cpus), 0) FROM job j WHERE j.ensemble = e.id AND j.kind = 'pilot' AND j.state <> 'ended') "  \
     "FROM ensemble e LEFT JOIN training t ON t.ensemble = e.id WHERE e.state IN ('running', 'paused') "                \
     "OR EXISTS (SELECT 1 FROM job j WHERE j.ensemble = e.id AND j.state <> 'ended') ORDER BY e.id"
 
-/* Sets the CPUs of an ensemble whose members run in allocations: the CPUs of its allocations. */
-static void inside(struct sim *sim, struct claimant *c, int64_t pilots)
+/* Sets the CPUs of an ensemble whose members run in allocations: those of its allocations. `pilots` of these
+ * have what the spec says; one node of each of the others has `cpus`, all together. */
+static void inside(struct sim *sim, struct claimant *c, int64_t pilots, int64_t cpus)
 {
     const struct live_ensemble *ens = engine_find_ensemble(sim_engine(sim), c->id);
     struct adapter_resources r;
@@ -59,7 +61,7 @@ static void inside(struct sim *sim, struct claimant *c, int64_t pilots)
     r = pilot_resources(ens->adapter, ens->spec);
     c->inside = true;
     c->job_cpus = (int64_t)r.copies * r.tasks * r.cpus_per_task;
-    c->cpus = pilots * c->job_cpus;
+    c->cpus = pilots * c->job_cpus + cpus * r.copies * r.tasks;
 }
 
 /* Returns whether the engine knows that the ensemble's training needs no more samples. */
@@ -93,7 +95,7 @@ static size_t claimants(struct sim *sim, int64_t new_job, int64_t now, struct cl
         c->job_cpus = tasks * sqlite3_column_int64(stmt, 10);
         if (!sqlite3_column_int(stmt, 8))
             c->training_cpus = 0;
-        inside(sim, c, sqlite3_column_int64(stmt, 12));
+        inside(sim, c, sqlite3_column_int64(stmt, 12), sqlite3_column_int64(stmt, 13));
     }
     return n;
 }

@@ -1,0 +1,334 @@
+/* The generations of a training: how they end, when the next one begins, and with which places; one thing at a time, on
+ * the simulated cluster. */
+#include "common/log.h"
+#include "common/xalloc.h"
+#include "tests/unit/engine_case.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define SEEDS 8 /* of what must be lost by chance */
+
+/* The daemon dies after one turn or another since the rank's end; false: its training was concluded before. */
+static bool dies_after(int turns, struct sim_faults with, int retries)
+{
+    char *path;
+    bool in_time = true;
+
+    begin(1, with);
+    submit(1, 1, training(retries));
+    path = xasprintf("/run/e%lld/training/g1/rank0/exit.json", (long long)id);
+    while (json_object_get(sim_files(sim), path) == NULL)
+        step();
+    free(path);
+    while (turns-- > 0)
+        step();
+    in_time = sim_number(sim, "SELECT state IN ('submitted', 'running') FROM training") == 1;
+    sim_crash(sim);
+    sim_boot(sim);
+    until_over();
+    return in_time;
+}
+
+static void how_a_training_ended_is_known_after_a_kill(void **state)
+{
+    static const struct sim_faults times_out = {.ranks_time_out = 1000}, fails = {.ranks_fail = 1000};
+    int turns = 0;
+    bool more;
+
+    for (more = true; more; turns++) {
+        more = dies_after(turns, times_out, 3);
+        assert_int_equal(sim_number(sim, "SELECT state = 'failed' AND generation = 1 AND reason LIKE 'rank 0 timeout%' FROM training"), 1);
+        end();
+    }
+    assert_in_range(turns, 3, 1000);
+    turns = 0;
+    for (more = true; more; turns++) {
+        more = dies_after(turns, fails, 0);
+        assert_int_equal(sim_number(sim, "SELECT state = 'failed' AND reason LIKE 'rank 0 failed%' FROM training"), 1);
+        end();
+    }
+}
+
+/* The watchers look at the times at which its generations are submitted. */
+static void the_next_generation_waits_after_a_kill(void **state)
+{
+    static const struct sim_faults fails = {.ranks_fail = 1000};
+
+    begin(1, fails);
+    submit(1, 1, training(3));
+    for (int generation = 2; generation <= 4; generation++) {
+        while (sim_number(sim, "SELECT state = 'pending' AND generation > 1 FROM training") == 0)
+            step();
+        assert_int_equal(sim_number(sim, "SELECT generation FROM training"), generation);
+        sim_crash(sim);
+        sim_boot(sim);
+        until("SELECT state <> 'pending' FROM training");
+    }
+    until_over();
+    assert_int_equal(sim_number(sim, "SELECT count(*) FROM job WHERE kind = 'training'"), 4);
+    end();
+}
+
+static void a_generation_that_waits_keeps_its_time_where_it_gets_other_ranks(void **state)
+{
+    static const struct sim_faults fails = {.ranks_fail = 1000};
+    int64_t training_id;
+
+    begin(1, fails);
+    submit(1, 1, training(1));
+    until("SELECT state = 'pending' AND generation = 2 FROM training");
+    training_id = sim_number(sim, "SELECT id FROM training");
+    if (engine_resize_training(sim_engine(sim), training_id, 2, "by a test", &err) < 0)
+        fail_msg("%s", err.text);
+    assert_int_equal(sim_number(sim, "SELECT ranks FROM training"), 2);
+    until("SELECT state <> 'pending' FROM training");
+    assert_int_equal(sim_number(sim, "SELECT count(*) FROM job WHERE kind = 'training'"), 2);
+    end();
+}
+
+/* More ranks are asked for where members hold all other places; and the daemon dies while they wait for these. */
+static void ranks_that_are_added_get_the_places_of_members_that_wait_for_them(void **state)
+{
+    static const struct sim_faults calm = {.run_ms = 300000};
+
+    for (int dies = 0; dies < 2; dies++) {
+        json_t *more = training(1);
+
+        json_object_set_new(json_object_get(more, "training"), "checkpoint", json_object());
+        begin(1, calm);
+        sim_limit(sim, 0, 5, 0);
+        submit(20, 1, more);
+        until("SELECT count(*) = 4 FROM attempt WHERE started IS NOT NULL AND outcome IS NULL");
+        assert_int_equal(engine_resize_training(sim_engine(sim), sim_number(sim, "SELECT id FROM training"), 3, "", &err), 0);
+        until("SELECT generation = 2 AND state = 'submitted' FROM training");
+        if (dies) {
+            sim_crash(sim);
+            sim_boot(sim);
+        }
+        until("SELECT generation = 2 AND state = 'running' FROM training");
+        assert_int_equal(sim_number(sim, "SELECT count(*) FROM job WHERE kind = 'training' AND size = 3"), 1);
+        assert_int_equal(sim_number(sim, "SELECT count(*) FROM attempt a JOIN job j ON j.id = a.job WHERE a.started IS NOT NULL AND NOT j.cancel"), 2);
+        until_over();
+        assert_int_equal(sim_number(sim, "SELECT count(*) FROM member WHERE state = 'succeeded'"), 20);
+        end();
+    }
+}
+
+/* Returns a training with checkpoints, whose members run in allocations that get all that its ranks leave. */
+static json_t *training_beside_allocation(void)
+{
+    json_t *more = training(1), *beside = json_pack("{s:{s:i, s:i, s:s}}", "allocation", "nodes", 1, "count", 1, "idle", "10h");
+
+    json_object_set_new(json_object_get(more, "training"), "checkpoint", json_object());
+    json_object_update(more, beside);
+    json_decref(beside);
+    return more;
+}
+
+static void add_ranks(void)
+{
+    int64_t training_id = sim_number(sim, "SELECT id FROM training");
+
+    if (engine_resize_training(sim_engine(sim), training_id, 3, "by a test", &err) < 0)
+        fail_msg("%s", err.text);
+}
+
+/* Verifies that three ranks ran, that no allocation asked for more than they left since, and that the CPUs which the
+ * engine counts are those of the jobs that are left. */
+static void until_over_beside_three_ranks(void)
+{
+    const struct known_adapter *adapter;
+
+    until("SELECT generation = 2 AND state = 'running' FROM training");
+    until("SELECT count(*) > 0 FROM job WHERE kind = 'pilot' AND state = 'running' AND id > (SELECT max(id) FROM job WHERE "
+          "kind = 'training')");
+    assert_int_equal(sim_number(sim, "SELECT cpus FROM job WHERE kind = 'pilot' ORDER BY id DESC LIMIT 1"), 3);
+    until_over();
+    assert_int_equal(sim_number(sim, "SELECT count(*) FROM member WHERE state = 'succeeded'"), 20);
+    assert_int_equal(sim_number(sim, "SELECT count(*) FROM job WHERE kind = 'training' AND size = 3"), 1);
+    HASH_FIND_STR(sim_engine(sim)->adapters, sim_adapters[0], adapter);
+    assert_int_equal(adapter->cpus, 0);
+}
+
+static void an_allocation_in_the_queue_makes_room_for_ranks_that_are_added(void **state)
+{
+    static const struct sim_faults calm = {.run_ms = 20000, .queue_ms = 20000};
+
+    begin(1, calm);
+    sim_limit(sim, 0, 6, 0);
+    submit(20, 1, training_beside_allocation());
+    until("SELECT state = 'running' FROM training");
+    until("SELECT count(*) = 1 FROM job WHERE kind = 'pilot' AND state = 'submitted' AND cpus = 5");
+    add_ranks();
+    until_over_beside_three_ranks();
+    end();
+}
+
+static void an_allocation_that_runs_is_given_back_for_ranks_that_are_added(void **state)
+{
+    static const struct sim_faults calm = {.run_ms = 300000};
+
+    begin(1, calm);
+    sim_limit(sim, 0, 6, 0);
+    submit(20, 1, training_beside_allocation());
+    until("SELECT count(*) = 5 FROM attempt WHERE started IS NOT NULL AND outcome IS NULL");
+    add_ranks();
+    until_over_beside_three_ranks();
+    end();
+}
+
+/* So many that the next generation of their training is there first; the watchers look at when they start. */
+static void members_wait_until_all_are_sent_back(void **state)
+{
+    static const struct sim_faults fails = {.ranks_fail = 1000, .queue_ms = 10};
+
+    begin(1, fails);
+    sim_engine(sim)->slice = 1;
+    submit(1500, 500, training(1));
+    until("SELECT generation = 2 AND state = 'running' FROM training");
+    assert_in_range(sim_number(sim, "SELECT count(*) FROM chore"), 1, 3);
+    until("SELECT count(*) > 1500 FROM attempt");
+    end();
+}
+
+/* The ranks keep other checkpoints by now, which is read while members are still sent back by the former one. */
+static void keeps_what_is_gone_on_from(void)
+{
+    char *path = xasprintf("/run/e%lld/training/checkpoints/checkpoints.json", (long long)id);
+    json_t *list = json_incref(json_object_get(sim_files(sim), path));
+
+    until("SELECT state = 'submitted' FROM training");
+    json_object_set_new(sim_files(sim), path, json_pack("{s:i, s:[]}", "version", 1, "checkpoints"));
+    engine_look(sim_engine(sim), engine_find_ensemble(sim_engine(sim), id)->training->job->row.name, ENGINE_LOOK_STREAM);
+    run_for(60);
+    assert_in_range(sim_number(sim, "SELECT count(*) FROM chore"), 1, 3);
+    json_object_set_new(sim_files(sim), path, list);
+    free(path);
+}
+
+/* A training goes on from a checkpoint, and the daemon dies while members are sent back, one after the other.
+ * Returns how many went again: none where the ranks could save a last checkpoint, which has all that they held.
+ * The watchers look at who goes again. */
+static int64_t goes_on_after_a_kill(uint64_t seed)
+{
+    static const struct sim_faults times_out = {.ranks_time_out = 1000}, calm = {.run_ms = 200000};
+    json_t *more = training(0);
+    int64_t whole, again;
+    bool keeps;
+
+    json_object_set_new(json_object_get(more, "training"), "checkpoint", json_pack("{s:i}", "keep", 1));
+    begin(seed, calm);
+    submit(200, 40, more);
+    until("SELECT count(*) > 60 FROM member WHERE state = 'succeeded'");
+    until("SELECT coalesce(max(members), 0) > 20 FROM training_checkpoint");
+    sim_engine(sim)->slice = 1;
+    set_faults(times_out);
+    until("SELECT generation = 2 FROM training");
+    set_faults(calm);
+    whole = sim_number(sim, "SELECT members FROM training_checkpoint ORDER BY number DESC LIMIT 1");
+    keeps = sim_number(sim, "SELECT keeps < generation FROM training") == 1;
+    assert_in_range(whole, 20, 199);
+    keeps_what_is_gone_on_from();
+    for (int i = 0; i < 10 && sim_number(sim, "SELECT count(*) FROM chore WHERE checkpoint > 0") > 0; i++) {
+        sim_crash(sim);
+        sim_boot(sim);
+        sim_engine(sim)->slice = 1;
+        step();
+    }
+    until_over();
+    assert_int_equal(sim_number(sim, "SELECT state = 'done' AND failures = 0 AND resumed IS NOT NULL FROM training"), 1);
+    again = sim_number(sim, "SELECT count(*) FROM member WHERE attempts > 1");
+    assert_int_equal(again + sim_number(sim, "SELECT count(*) FROM member WHERE attempts = 1"), 200);
+    assert_in_range(again, keeps ? 0 : 1, keeps ? 0 : 200 - whole);
+    end();
+    return again;
+}
+
+static void members_that_are_whole_stay_after_a_kill(void **state)
+{
+    int64_t again = 0;
+
+    for (uint64_t seed = 1; seed <= 3; seed++)
+        again += goes_on_after_a_kill(seed);
+    assert_in_range(again, 1, 3 * 200);
+}
+
+/* What has got further does not wait for longer each time. */
+static void a_generation_that_left_a_checkpoint_is_followed_soon(void **state)
+{
+    static const struct sim_faults dies = {.runner_killed = 1000, .run_ms = 200000};
+    int64_t soon = 0, late = 0;
+
+    for (uint64_t seed = 1; seed <= SEEDS; seed++) {
+        json_t *more = training(5);
+
+        json_object_set_new(json_object_get(more, "training"), "checkpoint", json_pack("{s:i}", "keep", 1));
+        begin(seed, dies);
+        submit(200, 40, more);
+        for (int failures = 1; failures <= 5; failures++) {
+            char *waits = xasprintf("SELECT state IN ('done', 'failed') OR state = 'pending' AND failures = %d FROM training", failures);
+
+            until(waits);
+            free(waits);
+            if (sim_number(sim, "SELECT state <> 'pending' FROM training"))
+                break;
+            assert_int_equal(sim_number(sim, "SELECT not_before - ended = iif(resumed GLOB 'g' || (generation - 1) || '-*', 1000, "
+                                             "1000 << (failures - 1)) FROM training"), 1);
+            soon += failures > 1 && sim_number(sim, "SELECT not_before - ended = 1000 FROM training");
+            late += failures > 1 && sim_number(sim, "SELECT not_before - ended > 1000 FROM training");
+        }
+        set_faults((struct sim_faults){0});
+        until_over();
+        end();
+    }
+    assert_in_range(soon, 1, 5 * SEEDS);
+    assert_in_range(late, 1, 5 * SEEDS);
+}
+
+/* Orders to stop them come to nothing: they go on, and end well, after their ensemble was cancelled. */
+static void what_a_lost_generation_was_sent_is_no_success(void **state)
+{
+    static const struct sim_faults dies = {.runner_killed = 1000, .run_ms = 20000}, lost = {.cancel_lost = 1000};
+    int64_t late = 0;
+
+    for (uint64_t seed = 1; seed <= SEEDS; seed++) {
+        begin(seed, dies);
+        submit(4, 1, training(1));
+        until("SELECT state = 'running' FROM job WHERE kind = 'training'");
+        set_faults(lost);
+        until("SELECT generation = 2 OR state = 'done' FROM training");
+        if (sim_number(sim, "SELECT generation FROM training") == 2) {
+            assert_int_equal(engine_cancel(sim_engine(sim), id, &err), 0);
+            assert_int_equal(sim_turn(sim), 0);
+        }
+        until_over();
+        late += sim_number(sim, "SELECT count(*) FROM event WHERE kind = 'attempt.ended' AND detail LIKE '%succeeded%' AND id > "
+                                "(SELECT id FROM event WHERE kind = 'training.restarted')");
+        assert_int_equal(sim_number(sim, "SELECT count(*) FROM event v JOIN member m ON m.idx = v.idx WHERE kind = 'attempt.ended' "
+                                         "AND m.state <> 'cancelled' AND v.id > (SELECT id FROM event WHERE kind = "
+                                         "'training.restarted')"), 0);
+        end();
+    }
+    assert_in_range(late, 1, 4 * SEEDS);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(how_a_training_ended_is_known_after_a_kill),
+        cmocka_unit_test(a_generation_that_waits_keeps_its_time_where_it_gets_other_ranks),
+        cmocka_unit_test(the_next_generation_waits_after_a_kill),
+        cmocka_unit_test(ranks_that_are_added_get_the_places_of_members_that_wait_for_them),
+        cmocka_unit_test(an_allocation_in_the_queue_makes_room_for_ranks_that_are_added),
+        cmocka_unit_test(an_allocation_that_runs_is_given_back_for_ranks_that_are_added),
+        cmocka_unit_test(members_wait_until_all_are_sent_back),
+        cmocka_unit_test(members_that_are_whole_stay_after_a_kill),
+        cmocka_unit_test(a_generation_that_left_a_checkpoint_is_followed_soon),
+        cmocka_unit_test(what_a_lost_generation_was_sent_is_no_success),
+    };
+
+    test_limit(300); /* what wakes itself never comes back */
+    log_init("sim", getenv("SIM_LOG") ? LOG_LEVEL_DEBUG : LOG_LEVEL_NONE);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
