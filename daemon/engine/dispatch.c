@@ -161,9 +161,9 @@ int64_t dispatch_job(struct engine *engine, struct live_ensemble *ens, struct pi
     return n;
 }
 
-bool dispatch_all_final(const int64_t n[MEMBER_STATE_COUNT])
+bool dispatch_all_final(const struct ensemble_row *row, const int64_t n[MEMBER_STATE_COUNT])
 {
-    return n[MEMBER_PENDING] + n[MEMBER_SUBMITTED] + n[MEMBER_RUNNING] == 0;
+    return n[MEMBER_PENDING] + n[MEMBER_SUBMITTED] + n[MEMBER_RUNNING] == 0 && !open_waits(row);
 }
 
 /* Fails the ensemble for the reason in its row. `detail` is taken over. */
@@ -234,14 +234,14 @@ static bool members_over(struct engine *engine, const struct live_ensemble *ens,
 {
     struct error err;
 
-    if (ens->in_flight > 0 || open_waits(ens) || ens->chores ||
+    if (ens->in_flight > 0 || open_waits(&ens->row) || ens->chores ||
         (ens->row.next_index < ens->row.count && !ensemble_is_ending(&ens->row)))
         return false;
     if (store_tally_get(engine->store, ens->row.id, tally, &err) < 0) {
         store_doom(engine->store, &err); /* since nothing else would make the engine look again */
         return false;
     }
-    return dispatch_all_final(tally);
+    return dispatch_all_final(&ens->row, tally);
 }
 
 /* If the spec lets members start first, the training is due once a member runs. It is due also when all members have

@@ -296,7 +296,8 @@ struct live_ensemble *engine_adopt_ensemble(struct engine *engine, const struct 
 
 /* dispatch.c */
 void dispatch_ensemble(struct engine *engine, struct live_ensemble *ens);
-bool dispatch_all_final(const int64_t tally[MEMBER_STATE_COUNT]);
+/* Returns whether all members of the ensemble have ended, and no more can be suggested. */
+bool dispatch_all_final(const struct ensemble_row *row, const int64_t tally[MEMBER_STATE_COUNT]);
 /* Makes a job of pending members that may start now, at most `pack` of them and within the width. It is to run on that
  * node, or as a job of its own if node is NULL. Returns how many members it has, or -1 on failure (the turn is then
  * rolled back). */

@@ -158,7 +158,7 @@ static bool tell_members(struct engine *engine, struct live_ensemble *ens, struc
         return tell_queue(engine, ens, job, out);
     if (ens->in_flight > 0)
         return false;
-    if (open_waits(ens) && ens->due == INT64_MAX)
+    if (open_waits(&ens->row) && ens->due == INT64_MAX)
         return tell(out, "waits_for_suggestions",
                     "it waits for suggestions: %s; when no more are to come, `stretto close %lld` lets it end",
                     ens->row.count > 0 ? "every member that was suggested has ended" : "it has no member yet",

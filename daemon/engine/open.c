@@ -43,9 +43,9 @@ int64_t open_most(const struct live_ensemble *ens)
     return most > 0 ? most : ens->spec->has_training ? MOST_STREAMED : ROWS_MAX;
 }
 
-bool open_waits(const struct live_ensemble *ens)
+bool open_waits(const struct ensemble_row *row)
 {
-    return ens->row.intake == INTAKE_OPEN && ens->row.state < ENSEMBLE_COMPLETE && !ensemble_is_ending(&ens->row);
+    return row->intake == INTAKE_OPEN && row->state < ENSEMBLE_COMPLETE && !ensemble_is_ending(row);
 }
 
 /* Compares parameters. How a number is written does not matter. */

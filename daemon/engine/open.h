@@ -9,5 +9,5 @@ void open_give_parameters(struct engine *engine, struct spec *spec, int64_t ense
 /* Returns how many members the ensemble can ever have, for which its training makes room. */
 int64_t open_most(const struct live_ensemble *ens);
 /* Returns whether more members may come. */
-bool open_waits(const struct live_ensemble *ens);
+bool open_waits(const struct ensemble_row *row);
 #endif

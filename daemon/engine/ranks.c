@@ -191,7 +191,7 @@ void training_conclude(struct engine *engine, struct live_ensemble *ens)
         return;
     }
     end = judge(training, sum.state, &newest);
-    explain(ens, end, training->early || dispatch_all_final(tally), reason, sizeof reason);
+    explain(ens, end, training->early || dispatch_all_final(&ens->row, tally), reason, sizeof reason);
     if (renew_may(ens, end, sum.state >= RANK_READY)) {
         renew_training(engine, ens, end, &newest, sum.unique - sum.forgotten, reason);
         return;
@@ -206,7 +206,7 @@ void training_conclude(struct engine *engine, struct live_ensemble *ens)
     snprintf(training->row.reason, sizeof training->row.reason, "%.500s", reason);
     training->row.early = false;
     if (training->row.state == TRAINING_DONE && early_is_end(ens, tally, &sum))
-        early_end(engine, ens, dispatch_all_final(tally));
+        early_end(engine, ens, dispatch_all_final(&ens->row, tally));
     store_training_update(engine->store, &training->row, &err);
     engine_event(engine, "training.ended", ens->row.id, -1,
                  json_pack("{s:s, s:s, s:b, s:I}", "state", training_state_name(training->row.state), "reason", reason, "early",

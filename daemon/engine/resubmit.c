@@ -32,8 +32,10 @@ static int check(struct engine *engine, int64_t id, struct ensemble_row *row, in
     return 0;
 }
 
-static int check_training(struct engine *engine, int64_t id, const int64_t tally[MEMBER_STATE_COUNT], struct error *err)
+static int check_training(struct engine *engine, const struct ensemble_row *row, const int64_t tally[MEMBER_STATE_COUNT],
+                          struct error *err)
 {
+    int64_t id = row->id;
     struct training_row training;
     int rc = store_training_of(engine->store, id, &training, err);
 
@@ -44,7 +46,7 @@ static int check_training(struct engine *engine, int64_t id, const int64_t tally
                          "the training of ensemble %lld is %s: it takes no more members. `stretto resubmit %lld.training` takes "
                          "it on, and members that it lacks samples of",
                          (long long)id, training_state_name(training.state), (long long)id);
-    if (dispatch_all_final(tally))
+    if (dispatch_all_final(row, tally))
         return error_set(err, "training_over",
                          "every member of ensemble %lld has ended and its training was told so: it takes no more",
                          (long long)id);
@@ -137,7 +139,7 @@ int engine_resubmit_member(struct engine *engine, int64_t id, int64_t index, boo
     rc = look_at_member(engine, &row, index, &member, err);
     if (rc < 0 || (rc == 0 && row.state < ENSEMBLE_COMPLETE)) /* it is pending, or under way */
         return rc;
-    if (check_training(engine, id, tally, err) < 0)
+    if (check_training(engine, &row, tally, err) < 0)
         return -1;
     ens = bring_back(engine, &row, err);
     if (ens == NULL)
@@ -174,7 +176,7 @@ int engine_resubmit(struct engine *engine, int64_t id, const enum member_state *
                          (long long)id);
     if (wanted == 0)
         return 0;
-    if (check_training(engine, id, tally, err) < 0)
+    if (check_training(engine, &row, tally, err) < 0)
         return -1;
     ens = bring_back(engine, &row, err);
     if (ens == NULL)

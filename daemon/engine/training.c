@@ -173,7 +173,7 @@ static void members_over_committed(void *arg, const struct error *failed)
     file->path = xasprintf("%s/e%lld/training/g%lld/reception.json", engine->ports.run_dir, (long long)id,
                            (long long)ens->training->row.generation);
     file->json = xasprintf("{\"version\":1,\"over\":true%s,\"succeeded\":%lld,\"other\":%lld}\n",
-                           ens->training->early && !dispatch_all_final(tally) ? ",\"early\":true" : "",
+                           ens->training->early && !dispatch_all_final(&ens->row, tally) ? ",\"early\":true" : "",
                            (long long)tally[MEMBER_SUCCEEDED],
                            (long long)(ens->row.count - tally[MEMBER_SUCCEEDED]));
     file->mode = 0600;

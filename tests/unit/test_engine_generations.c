@@ -178,6 +178,25 @@ static void an_allocation_that_runs_is_given_back_for_ranks_that_are_added(void 
     end();
 }
 
+/* No member of an open ensemble was suggested yet. The ensemble is over all the same, and takes none any more. */
+static void a_training_that_ends_before_members_are_suggested_ends_its_ensemble(void **state)
+{
+    static const struct sim_faults early = {.ranks_end_early = 1000};
+    json_t *more = training(0), *values = json_pack("{s:f}", "x", 0.5);
+    struct engine_suggestion late = {.parameters = values};
+
+    json_object_set_new(more, "members", json_pack("{s:[s], s:{s:[s]}}", "command", "x", "parameters", "open", "x"));
+    begin(1, early);
+    submit(1, 1, more);
+    until_over();
+    assert_int_equal(sim_number(sim, "SELECT count(*) FROM ensemble WHERE state = 'complete' AND reason LIKE 'the training ended early%'"), 1);
+    assert_int_equal(sim_number(sim, "SELECT state = 'done' AND early FROM training"), 1);
+    assert_int_equal(engine_suggest(sim_engine(sim), id, &late, 1, &err), -1);
+    assert_string_equal(err.code, "ensemble_over");
+    json_decref(values);
+    end();
+}
+
 /* So many that the next generation of their training is there first; the watchers look at when they start. */
 static void members_wait_until_all_are_sent_back(void **state)
 {
@@ -322,6 +341,7 @@ int main(void)
         cmocka_unit_test(ranks_that_are_added_get_the_places_of_members_that_wait_for_them),
         cmocka_unit_test(an_allocation_in_the_queue_makes_room_for_ranks_that_are_added),
         cmocka_unit_test(an_allocation_that_runs_is_given_back_for_ranks_that_are_added),
+        cmocka_unit_test(a_training_that_ends_before_members_are_suggested_ends_its_ensemble),
         cmocka_unit_test(members_wait_until_all_are_sent_back),
         cmocka_unit_test(members_that_are_whole_stay_after_a_kill),
         cmocka_unit_test(a_generation_that_left_a_checkpoint_is_followed_soon),
