@@ -1,7 +1,9 @@
 #include "api/member_filter.h"
 
 #include "api/find.h"
+#include "common/jsonx.h"
 #include "common/xalloc.h"
+#include "daemon/spec/value.h"
 #include "daemon/store/attempt.h"
 
 #include <math.h>
@@ -11,11 +13,13 @@
 
 #define ALL_STATES ((1u << MEMBER_STATE_COUNT) - 1)
 
-/* A condition on a parameter: a value, or a range of numbers. */
+/* A condition on a parameter, or on what a path reaches inside its values: a value, or a range of numbers. A list of two
+ * numbers is both. */
 struct condition {
     size_t parameter;
-    const json_t *value; /* NULL for a range */
-    double low, high;
+    const char *path; /* NULL for the whole value */
+    const json_t *value;
+    double low, high; /* NAN where it is no range */
 };
 
 struct member_filter {
@@ -40,19 +44,14 @@ static int read_states(struct member_filter *filter, struct error *err)
     return request_query_words(filter->r, "state", names, MEMBER_STATE_COUNT, &filter->states, err);
 }
 
-static int read_range(struct condition *condition, const char *name, const json_t *value, struct error *err)
+static bool is_end(const json_t *value)
 {
-    const json_t *low = json_array_get(value, 0), *high = json_array_get(value, 1);
+    return json_is_number(value) || json_is_null(value);
+}
 
-    if (json_array_size(value) != 2 || (!json_is_number(low) && !json_is_null(low)) ||
-        (!json_is_number(high) && !json_is_null(high)))
-        return error_set(err, "query_wrong_value",
-                         "query parameter \"where\": the range of \"%.64s\" must be [low, high], each a number or null",
-                         name);
-    condition->low = json_is_null(low) ? -INFINITY : json_number_value(low);
-    condition->high = json_is_null(high) ? INFINITY : json_number_value(high);
-    condition->value = NULL;
-    return 0;
+static bool is_range(const json_t *value)
+{
+    return json_array_size(value) == 2 && is_end(json_array_get(value, 0)) && is_end(json_array_get(value, 1));
 }
 
 static int read_condition(struct member_filter *filter, const struct params *params, const char *name,
@@ -60,24 +59,25 @@ static int read_condition(struct member_filter *filter, const struct params *par
 {
     struct condition *condition = &filter->conditions[filter->n];
 
-    for (condition->parameter = 0; condition->parameter < params_size(params); condition->parameter++)
-        if (strcmp(params_name(params, condition->parameter), name) == 0)
-            break;
+    condition->parameter = params_find(params, name, &condition->path);
     if (condition->parameter == params_size(params))
         return error_set(err, "query_wrong_value", "query parameter \"where\": members have no parameter \"%.64s\"",
                          name);
     filter->n++;
-    if (json_is_array(value))
-        return read_range(condition, name, value, err);
-    if (json_is_number(value)) { /* a range, so that 1 equals 1.0 */
-        condition->low = condition->high = json_number_value(value);
-        return 0;
-    }
-    if (json_is_object(value) || json_is_null(value))
-        return error_set(
-            err, "query_wrong_value",
-            "query parameter \"where\": \"%.64s\" must be a number, a text, a boolean or a range [low, high]", name);
     condition->value = value;
+    condition->low = condition->high = json_is_number(value) ? json_number_value(value) : NAN; /* 1 equals 1.0 */
+    if (is_range(value)) {
+        const json_t *low = json_array_get(value, 0), *high = json_array_get(value, 1);
+
+        condition->low = json_is_null(low) ? -INFINITY : json_number_value(low);
+        condition->high = json_is_null(high) ? INFINITY : json_number_value(high);
+    } else if (json_is_null(value) ||
+               (params_is_numeric(params, condition->parameter) && (json_is_array(value) || json_is_object(value)))) {
+        return error_set(err, "query_wrong_value",
+                         "query parameter \"where\": \"%.64s\" must be a number, or a range [low, high], whose ends are "
+                         "numbers or null, or a value that members have",
+                         name);
+    }
     return 0;
 }
 
@@ -218,10 +218,11 @@ static int keep_found(struct looking *looking, size_t n, search_fn *search, cons
 
 static bool holds(const struct condition *condition, const json_t *value)
 {
-    if (condition->value != NULL)
-        return json_equal(condition->value, value);
-    return json_is_number(value) && json_number_value(value) >= condition->low &&
-           json_number_value(value) <= condition->high;
+    if (condition->path != NULL)
+        value = jsonx_inside(value, condition->path);
+    if (json_is_number(value))
+        return json_number_value(value) >= condition->low && json_number_value(value) <= condition->high;
+    return value != NULL && value_equal(condition->value, value);
 }
 
 /* Returns whether all conditions hold. Parameters that cannot be read hold no condition. */

@@ -81,7 +81,8 @@ static json_t *results_json(const struct request *r, const struct member_row *ro
 {
     const struct engine *engine = request_config(r)->engine;
     json_t *values = spec->results != NULL ? params_at(spec->params, row->index) : NULL, *json = NULL;
-    char *path = values != NULL ? spec_results_of(spec, row->index, values) : NULL, *whole;
+    struct error ignored; /* a member without such a directory */
+    char *path = values != NULL ? spec_results_of(spec, row->index, values, &ignored) : NULL, *whole;
 
     if (path != NULL) {
         whole = engine_results_path(engine, engine_checkpoint_home_of(engine, row->ensemble), path);

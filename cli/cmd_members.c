@@ -126,6 +126,15 @@ static const struct argp argp = {
 
 #define SHORT_ENOUGH 8 /* characters: a parameter such as 0.00025 is shown in full, and one drawn at random is rounded */
 
+static void put_json(FILE *out, const json_t *value)
+{
+    struct text text = {0};
+
+    text_json_short(&text, value);
+    fputs(text.data, out);
+    free(text.data);
+}
+
 static void put_parameters(struct table *table, const json_t *parameters)
 {
     char *text = NULL;
@@ -145,7 +154,7 @@ static void put_parameters(struct table *table, const json_t *parameters)
         else if (json_is_string(value))
             fputs(json_string_value(value), out);
         else
-            json_dumpf(value, out, JSON_COMPACT | JSON_ENCODE_ANY);
+            put_json(out, value);
         separator = " ";
     }
     fclose(out);

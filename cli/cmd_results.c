@@ -6,6 +6,7 @@
 #include "cli/render.h"
 #include "cli/table.h"
 #include "cli/watch.h"
+#include "common/text.h"
 #include "common/xalloc.h"
 
 #include <stdio.h>
@@ -49,6 +50,15 @@ static const struct argp argp = {
     "--json, one object a line.",
     0, 0, 0};
 
+static void put_json(FILE *out, const char *blank, const char *name, const json_t *value)
+{
+    struct text text = {0};
+
+    text_json_short(&text, value);
+    fprintf(out, "%s%s=%s", blank, name, text.data);
+    free(text.data);
+}
+
 /* Adds the values of an object as "lr=0.1 batch=32"; those of metrics are the last ones. */
 static void cell_of(struct table *table, const json_t *values, bool metrics)
 {
@@ -63,9 +73,10 @@ static void cell_of(struct table *table, const json_t *values, bool metrics)
             fprintf(out, "%s%s=%s", blank, name, render_metric(number, json_object_get(value, "last")));
         else if (json_is_string(value))
             fprintf(out, "%s%s=%s", blank, name, json_string_value(value));
+        else if (json_is_number(value))
+            fprintf(out, "%s%s=%s", blank, name, render_number(number, value));
         else
-            fprintf(out, "%s%s=%s", blank, name,
-                    json_is_boolean(value) ? json_is_true(value) ? "true" : "false" : render_number(number, value));
+            put_json(out, blank, name, value);
         blank = " ";
     }
     fclose(out);

@@ -21,12 +21,12 @@ struct suggest {
     bool has_priority;
 };
 
-/* Reads a value as JSON where it is a number, true, false or "a string", and else as text. */
+/* Reads a value as JSON where it is a number, true, false, "a string", a list or an object, and else as text. */
 static json_t *value_of(const char *text)
 {
     json_t *value = json_loads(text, JSON_DECODE_ANY, NULL);
 
-    if (json_is_number(value) || json_is_boolean(value) || json_is_string(value))
+    if (value != NULL && !json_is_null(value))
         return value;
     json_decref(value);
     return json_string(text);

@@ -33,12 +33,12 @@ static json_t *read_range(const char *text)
     return NULL;
 }
 
-/* Reads a number, a boolean or a text in quotes; any other word is a text as it stands. */
+/* Reads JSON: a number, a boolean, a text in quotes, a list or an object. Any other word is a text as it stands. */
 static json_t *read_value(const char *text)
 {
     json_t *value = json_loads(text, JSON_DECODE_ANY, NULL);
 
-    if (json_is_number(value) || json_is_boolean(value) || json_is_string(value))
+    if (value != NULL && !json_is_null(value))
         return value;
     json_decref(value);
     return json_string(text);

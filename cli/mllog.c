@@ -3,6 +3,7 @@
 #include "cli/client.h"
 #include "cli/points.h"
 #include "cli/render.h"
+#include "common/jsonx.h"
 #include "common/text.h"
 #include "common/xalloc.h"
 
@@ -73,7 +74,7 @@ static const json_t *filled(const json_t *value, const json_t *parameters)
     if (len < 3 || text[0] != '{' || text[len - 1] != '}')
         return value;
     name = xasprintf("%.*s", (int)len - 2, text + 1);
-    parameter = json_object_get(parameters, name);
+    parameter = jsonx_reach(parameters, name);
     free(name);
     return parameter;
 }
@@ -93,7 +94,7 @@ static int put_said(struct log *log, double at, const json_t *parameters, struct
         if (json_is_real(own))
             text_string(&text, text_real((char[TEXT_REAL]){0}, json_real_value(own)));
         else
-            text_json(&text, own);
+            text_json_short(&text, own);
         put_line(log, at, "POINT_IN_TIME", key, text.data, json_object());
         free(text.data);
     }

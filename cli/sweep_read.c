@@ -4,6 +4,7 @@
 #include "cli/points.h"
 #include "cli/pages.h"
 #include "cli/render.h"
+#include "common/jsonx.h"
 #include "common/text.h"
 #include "common/xalloc.h"
 
@@ -72,7 +73,7 @@ static void put_value(struct text *out, const json_t *value)
     else if (json_is_real(value))
         text_string(out, text_real(buf, json_real_value(value)));
     else
-        text_json(out, value);
+        text_json_short(out, value);
 }
 
 /* Returns the parameters but for one (NULL for none) as people read them. */
@@ -97,7 +98,7 @@ static void name_run(struct reading *reading, struct sweep_run *run, const json_
     const struct sweep_query *query = reading->query;
     bool by_ensemble = query->n_ensembles > 1 && (query->repeat == NULL || strcmp(query->repeat, "ensemble") != 0);
     json_t *rest = json_is_object(parameters) ? json_deep_copy(parameters) : json_object();
-    const json_t *value = query->group != NULL ? json_object_get(parameters, query->group) : NULL;
+    const json_t *value = query->group != NULL ? jsonx_reach(parameters, query->group) : NULL;
     struct text group = {0};
     char *text;
 
@@ -130,7 +131,7 @@ static double resource(const json_t *resources, const char *key, const json_t *p
     if (len > 2 && len < sizeof name && text[0] == '{' && text[len - 1] == '}') {
         memcpy(name, text + 1, len - 2);
         name[len - 2] = '\0';
-        value = json_object_get(parameters, name);
+        value = jsonx_reach(parameters, name);
         text = json_string_value(value);
     }
     if (text != NULL)

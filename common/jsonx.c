@@ -284,6 +284,47 @@ int jsonx_only(const json_t *obj, const char *at, const char *const *known, stru
     return 0;
 }
 
+/* Returns the value of the longest part of the path, up to a dot, that is a key; *rest is what is behind the dot. */
+static const json_t *first_step(const json_t *obj, const char *path, const char **rest)
+{
+    const json_t *value = NULL;
+    char key[JSONX_PATH_MAX + 1];
+    char *dot;
+
+    if (strlen(path) > JSONX_PATH_MAX)
+        return NULL;
+    strcpy(key, path);
+    while (value == NULL && (dot = strrchr(key, '.')) != NULL) {
+        *dot = '\0';
+        value = json_object_get(obj, key);
+        *rest = path + (dot - key) + 1;
+    }
+    return value;
+}
+
+const json_t *jsonx_reach(const json_t *obj, const char *path)
+{
+    const json_t *value = json_object_get(obj, path);
+    const char *rest;
+
+    if (value != NULL)
+        return value;
+    value = first_step(obj, path, &rest);
+    return value != NULL ? jsonx_inside(value, rest) : NULL;
+}
+
+const json_t *jsonx_inside(const json_t *value, const char *path)
+{
+    size_t digits = strspn(path, "0123456789");
+
+    if (!json_is_array(value))
+        return jsonx_reach(value, path);
+    if (digits == 0 || digits > 9 || (path[digits] != '\0' && path[digits] != '.'))
+        return NULL;
+    value = json_array_get(value, strtoul(path, NULL, 10));
+    return path[digits] == '.' ? jsonx_inside(value, path + digits + 1) : value;
+}
+
 char *jsonx_dump(const json_t *value, const char *end)
 {
     size_t flags = JSON_COMPACT | JSON_ENCODE_ANY, size = value != NULL ? json_dumpb(value, NULL, 0, flags) : 0;

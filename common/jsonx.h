@@ -48,6 +48,13 @@ const char *jsonx_type_name(const json_t *value);
 /* Returns whether jansson failed for lack of memory. Its error code does not always say so. */
 bool jsonx_no_memory(const json_error_t *err);
 
+#define JSONX_PATH_MAX 255
+
+/* Returns the value that a path of at most JSONX_PATH_MAX bytes leads to, or NULL: "name.key.0" is the first item of
+ * what "key" is in the value of "name". A key that has dots in it is found as it stands. Both return a borrowed value. */
+const json_t *jsonx_reach(const json_t *obj, const char *path);
+const json_t *jsonx_inside(const json_t *value, const char *path); /* which may be a list, too */
+
 /* Returns the value as compact text with `end` behind it, to be freed, or NULL if there is no memory or the value is
  * NULL. json_dumps(), by contrast, may leave out a key when memory is short. */
 char *jsonx_dump(const json_t *value, const char *end);

@@ -33,5 +33,7 @@ void text_copy(char *out, size_t size, const char *string);
 /* Both add JSON: a string in quotes ("" for one that is not UTF-8), and any value. */
 void text_json_string(struct text *text, const char *string);
 void text_json(struct text *text, const json_t *value);
+/* Adds a value as JSON for people and commands: reals have the digits of text_real(). */
+void text_json_short(struct text *text, const json_t *value);
 
 #endif

@@ -73,10 +73,12 @@ libdaemon_la_SOURCES = \
 	daemon/rundir/adopt.c daemon/rundir/adopt.h daemon/rundir/whole.c daemon/rundir/whole.h \
 	daemon/spec/csv.c daemon/spec/csv.h \
 	daemon/spec/draw.c daemon/spec/draw.h \
+	daemon/spec/exclude.c daemon/spec/exclude.h \
 	daemon/spec/ingest.c daemon/spec/ingest.h \
 	daemon/spec/internal.h \
 	daemon/spec/number.c daemon/spec/number.h \
 	daemon/spec/params.c daemon/spec/params.h \
+	daemon/spec/remains.c daemon/spec/remains.h \
 	daemon/spec/rows.c daemon/spec/rows.h \
 	daemon/spec/rows_writer.c \
 	daemon/spec/sizes.c daemon/spec/sizes.h \
@@ -96,6 +98,7 @@ libdaemon_la_SOURCES = \
 	daemon/spec/spec_task.c \
 	daemon/spec/spec_training.c \
 	daemon/spec/template.c daemon/spec/template.h \
+	daemon/spec/value.c daemon/spec/value.h \
 	daemon/store/attempt.c daemon/store/attempt.h \
 	daemon/store/backup.c daemon/store/backup.h \
 	daemon/store/cancellation.c daemon/store/cancellation.h \
@@ -170,9 +173,11 @@ unit_tests += tests/unit/test_control tests/unit/test_ingest tests/unit/test_nee
 	tests/unit/test_store_faults tests/unit/test_open_faults tests/unit/test_family tests/unit/test_forget \
 	tests/unit/test_gather tests/unit/test_memory tests/unit/test_metric tests/unit/test_store_series tests/unit/test_rungs tests/unit/test_migrate tests/unit/test_missing \
 	tests/unit/test_archiving tests/unit/test_restore tests/unit/test_rundir tests/unit/test_run_claim tests/unit/test_spec_whole tests/unit/test_store_lists tests/unit/test_store_rows tests/unit/test_store_sorted tests/unit/test_sweep \
-	tests/unit/test_training_checkpoints tests/unit/test_results tests/unit/test_rules
+	tests/unit/test_training_checkpoints tests/unit/test_results tests/unit/test_rules tests/unit/test_exclude
 tests_unit_test_rules_CFLAGS = $(unit_cflags) $(daemon_cflags)
 tests_unit_test_rules_LDADD = libdaemon.la $(unit_libs)
+tests_unit_test_exclude_CFLAGS = $(unit_cflags) $(daemon_cflags)
+tests_unit_test_exclude_LDADD = libdaemon.la $(unit_libs)
 tests_unit_test_results_CFLAGS = $(unit_cflags) $(daemon_cflags)
 tests_unit_test_results_LDADD = libdaemon.la $(unit_libs)
 open_store = tests/unit/open_store.c tests/unit/open_store.h

@@ -11,7 +11,7 @@ function changesOf(form, field, filter) {
   const changes = {}, [from, to, low, high, host] = ['from', 'to', 'low', 'high', 'host'].map(name => typed(form, name));
   if (from !== '' || to !== '') Object.assign(changes, {from: end(from), to: end(to)});
   if (host !== '') changes.host = host;
-  if (field?.values && form.get('value')) changes.where = {...filter.where, [field.parameter]: field.values[Number(form.get('value'))]};
+  if (field?.values && form.get('value')) changes.where = {...filter.where, [field.parameter]: field.asked(field.values[Number(form.get('value'))])};
   else if (low !== '' || high !== '') changes.where = {...filter.where, [field.parameter]: [end(low), end(high)]};
   return changes;
 }

@@ -16,8 +16,16 @@ const OTHERS = [
 ];
 
 // A parameter is along an axis as a number, or as one of a few values.
+// Lists and objects are told as JSON; `asked` gives back the value itself, for a filter.
 function parameterField(name, lines) {
-  const field = {key: `p.${name}`, name, parameter: name, value: line => line.parameters?.[name] ?? null}, values = new Set();
+  const structures = new Map(), values = new Set();
+  const told = value => {
+    if (value === null || typeof value !== 'object') return value;
+    const text = JSON.stringify(value);
+    structures.set(text, value);
+    return text;
+  };
+  const field = {key: `p.${name}`, name, parameter: name, value: line => told(line.parameters?.[name] ?? null), asked: value => structures.get(value) ?? value};
   let isNumber = true;
   for (const line of lines) {
     const value = field.value(line);
@@ -83,5 +91,5 @@ export function conditionOf(field, scale, from, to, filter) {
   }
   if (field.key === 'index') return {from: Math.ceil(low), to: Math.max(Math.ceil(low), Math.floor(high))};
   if (!canChooseBy(field) || (scale.isValues && low !== high)) return null;
-  return {where: {...filter.where, [field.parameter]: scale.isValues ? low : [short(low), short(high)]}};
+  return {where: {...filter.where, [field.parameter]: scale.isValues ? field.asked(low) : [short(low), short(high)]}};
 }

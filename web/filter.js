@@ -58,9 +58,16 @@ function quoted(word) {
   return `$'${text.replace(/[\\']/g, '\\$&').replace(/./gsu, one => (visible(one) === one && !/[\t\n]/.test(one) ? one : bytesOf(one)))}'`;
 }
 
+const isEnd = value => value === null || typeof value === 'number';
+
+// Two numbers are a range, of which one may be missing; any other list, and an object, is a value that the parameter has.
+const isRange = value => Array.isArray(value) && value.length === 2 && value.every(isEnd);
+
+const asText = value => (typeof value === 'object' ? JSON.stringify(value) : String(value));
+
 function condition([name, value]) {
-  if (Array.isArray(value)) return `${name}=${value[0] ?? ''}..${value[1] ?? ''}`;
-  return `${name}=${typeof value === 'string' && /^(\s*[-\d"]|true$|false$)|\.\./.test(value) ? JSON.stringify(value) : value}`;
+  if (isRange(value)) return `${name}=${value[0] ?? ''}..${value[1] ?? ''}`;
+  return `${name}=${typeof value === 'string' && /^(\s*[-\d"[{]|true$|false$)|\.\./.test(value) ? JSON.stringify(value) : asText(value)}`;
 }
 
 export function commandOf(id, {states, from, to, where, host, cause}) {
@@ -81,7 +88,7 @@ export function requestOf(id, filter) {
 
 // A condition in words for people.
 export function conditionInWords(name, value) {
-  if (!Array.isArray(value)) return [foreign(name), ' = ', foreign(String(value))];
+  if (!isRange(value)) return [foreign(name), ' = ', foreign(asText(value))];
   const [low, high] = value;
   if (low === null) return [foreign(name), ` ≤ ${high}`];
   if (high === null) return [foreign(name), ` ≥ ${low}`];

@@ -73,7 +73,7 @@ export class Parallel extends Plot {
       context.fillStyle = this.palette.quiet;
       if (!scale.isValues) this.drawEnds(context, field, scale, at);
       else this.drawValues(context, scale, x);
-      if (Array.isArray(range)) {
+      if (Array.isArray(range) && !scale.isValues) {
         const top = this.y(scale.at(Math.min(range[1] ?? scale.high, scale.high))), bottom = this.y(scale.at(Math.max(range[0] ?? scale.low, scale.low)));
         this.drawBrush(context, x - 9, top, 18, bottom - top);
       }

@@ -82,10 +82,19 @@ static void put_env_number(struct planner *p, const char *name, int64_t n)
     put_variable(p, name, digits);
 }
 
-/* The filled text into p->scratch. */
+/* The filled text into p->scratch. Rows may lack what a placeholder reaches for, which is known only now. */
 static bool fill(struct planner *p, const json_t *template, const json_t *values, const char *what)
 {
-    return template_fill(&p->scratch, json_string_value(template), p->words, values, SIZES_STRING_MAX) == 0 ||
+    const char *text = json_string_value(template);
+    char name[TEMPLATE_NAME_MAX + 1];
+
+    if (values != NULL && params_are_rows(p->job->ensemble->spec->params) &&
+        !template_is_full(text, p->words, values, name)) {
+        if (p->refused[0] == '\0')
+            snprintf(p->refused, sizeof p->refused, "nothing fills {%.60s} in %s", name, what);
+        return false;
+    }
+    return template_fill(&p->scratch, text, p->words, values, SIZES_STRING_MAX) == 0 ||
            fits(p, SIZES_STRING_MAX + 1, what);
 }
 
@@ -165,12 +174,13 @@ static char *results_of(struct planner *p, int64_t index, const json_t *values)
 {
     const struct live_ensemble *ens = p->job->ensemble;
     char *path, *whole;
+    struct error err;
 
     if (ens->spec->results == NULL)
         return NULL;
-    path = spec_results_of(ens->spec, index, values);
+    path = spec_results_of(ens->spec, index, values, &err);
     if (path == NULL) {
-        snprintf(p->refused, sizeof p->refused, "the path of its results is longer than a file system takes");
+        snprintf(p->refused, sizeof p->refused, "%.150s", err.text);
         return NULL;
     }
     whole = engine_results_path(p->engine, engine_checkpoint_home(ens), path);

@@ -5,6 +5,7 @@
 #include "daemon/spec/csv.h"
 #include "daemon/spec/number.h"
 #include "daemon/spec/params.h"
+#include "daemon/spec/value.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -51,6 +52,12 @@ static int check_stop(const struct ingest *in, struct error *err)
     return in->stop != NULL && atomic_load(in->stop) ? error_set(err, "not_ready", "the daemon is ending") : 0;
 }
 
+/* Returns a field that is a list or an object in JSON, or NULL. */
+static json_t *csv_structure(const char *text)
+{
+    return text[0] == '[' || text[0] == '{' ? json_loads(text, JSON_REJECT_DUPLICATES, NULL) : NULL;
+}
+
 static json_t *csv_value(const struct csv *csv, size_t i, struct error *err)
 {
     const char *text = csv_field(csv, i);
@@ -61,10 +68,22 @@ static json_t *csv_value(const struct csv *csv, size_t i, struct error *err)
             source_refuse(csv->line, err, "\"%.40s\" is beyond what a double holds", text);
         return value;
     }
-    value = json_string(text);
+    value = csv_structure(text);
+    if (value == NULL)
+        value = json_string(text);
     if (value == NULL)
         source_refuse(csv->line, err, "field %zu is not UTF-8", i + 1);
     return value;
+}
+
+static int check_value(const json_t *value, const char *name, int64_t line, struct error *err)
+{
+    struct error why;
+    char place[256];
+
+    if (value_check(value, jsonx_pointer(place, sizeof place, "", name), &why) == 0)
+        return 0;
+    return source_refuse(line, err, "%.200s, at %.100s", why.text, why.pointer);
 }
 
 static int add_csv_row(struct ingest *in, const struct csv *csv, struct error *err)
@@ -78,7 +97,10 @@ static int add_csv_row(struct ingest *in, const struct csv *csv, struct error *e
     row = json_object();
     for (size_t i = 0; i < csv->n && rc == 0; i++) {
         value = csv_value(csv, i, err);
-        rc = value == NULL ? -1 : json_object_set_new(row, in->names[i], value);
+        rc = value == NULL || check_value(value, in->names[i], csv->line, err) < 0 ? -1 : 0;
+        if (rc == 0)
+            json_object_set(row, in->names[i], value);
+        json_decref(value);
     }
     if (rc == 0)
         rc = rows_writer_add(in->out, row, csv->line, err);
@@ -120,11 +142,8 @@ static json_t *ordered(const struct ingest *in, const json_t *object, int64_t li
             source_refuse(line, err, "\"%s\" is missing, which the first line has", in->names[i]);
             goto fail;
         }
-        if (!json_is_number(value) && !json_is_string(value) && !json_is_boolean(value)) {
-            source_refuse(line, err, "\"%s\" must be a number, a string or a boolean, not %s", in->names[i],
-                          jsonx_type_name(value));
+        if (check_value(value, in->names[i], line, err) < 0)
             goto fail;
-        }
         json_object_set(row, in->names[i], value);
     }
     if (json_object_size(object) == in->n)

@@ -84,12 +84,14 @@ static int fill_one(const struct spec *spec, const struct key *key, const json_t
 {
     static const char *const what[] = {[KIND_NUMBER] = "whole number", [KIND_SIZE] = "size", [KIND_DURATION] = "duration"};
     const char *template = template_of(spec, key);
-    char place[64];
+    char place[64], name[TEMPLATE_NAME_MAX + 1];
     int64_t value;
 
     if (template == NULL)
         return 0;
     snprintf(place, sizeof place, AT "/%s", key->name);
+    if (!template_is_full(template, NULL, values, name))
+        return error_at(err, "spec_impossible_value", place, "nothing fills {%s} for a member", name);
     if (template_fill(scratch, template, NULL, values, TEXT_MAX) < 0)
         return error_at(err, "spec_impossible_value", place, "\"%s\" has more than %d bytes for a member", template, TEXT_MAX);
     if (parse(key, scratch->data, &value) < 0)
@@ -157,20 +159,29 @@ bool needs_are_equal(const struct adapter_resources *a, const struct adapter_res
     return true;
 }
 
-static bool names(void *arg, const char *name)
+struct mention {
+    const struct params *params;
+    size_t parameter;
+};
+
+static bool is_another(void *arg, const char *name)
 {
-    return strcmp(arg, name) != 0; /* stops the check at the name */
+    const struct mention *mention = arg;
+    const char *path;
+
+    return params_find(mention->params, name, &path) != mention->parameter; /* stops the check at the parameter */
 }
 
-/* Returns whether a template has this placeholder. */
-static bool mentions(const struct spec *spec, const char *name)
+/* Returns whether a template has a placeholder of this parameter. */
+static bool mentions(const struct spec *spec, size_t parameter)
 {
+    struct mention mention = {spec->params, parameter};
     struct error ignored;
 
     for (size_t i = 0; i < KEYS; i++) {
         const char *template = template_of(spec, &keys[i]);
 
-        if (template != NULL && template_check(template, names, (void *)name, "", &ignored) < 0)
+        if (template != NULL && template_check(template, is_another, &mention, "", &ignored) < 0)
             return true;
     }
     return false;
@@ -193,12 +204,13 @@ int needs_each(const struct spec *spec, int (*each)(void *arg, const struct adap
     const struct params *params = spec->params;
     size_t count = 0, all = 1, which[PARAMS_MAX], at[PARAMS_MAX] = {0}, n[PARAMS_MAX];
     struct adapter_resources r;
+    bool *has; /* for each combination: whether a member has it; NULL: they all occur */
     int rc = 0;
 
     if (params_are_rows(params))
         return 0;
     for (size_t i = 0; i < params_size(params) && all <= COMBINATIONS_MAX; i++) {
-        if (!mentions(spec, params_name(params, i)))
+        if (!mentions(spec, i))
             continue;
         which[count] = i;
         n[count] = params_choices(params, i);
@@ -206,9 +218,14 @@ int needs_each(const struct spec *spec, int (*each)(void *arg, const struct adap
     }
     if (all > COMBINATIONS_MAX)
         return error_at(err, "spec_impossible_value", AT, "members have more than %d different resources", COMBINATIONS_MAX);
+    has = params_combinations(params, which, n, count);
+    all = 0;
     do {
-        json_t *values = json_object();
+        json_t *values;
 
+        if (has != NULL && !has[all++])
+            continue;
+        values = json_object();
         for (size_t i = 0; i < count; i++)
             json_object_set_new(values, params_name(params, which[i]), params_choice(params, which[i], at[i]));
         rc = needs_fill(spec, values, &r, err);
@@ -216,6 +233,7 @@ int needs_each(const struct spec *spec, int (*each)(void *arg, const struct adap
         if (rc == 0)
             rc = each(arg, &r, err);
     } while (rc == 0 && go_on(at, n, count));
+    free(has);
     return rc;
 }
 
@@ -280,9 +298,10 @@ json_t *needs_json(const struct spec *spec, const json_t *values)
     json = json_object();
     for (size_t i = 0; i < KEYS; i++) {
         const char *template = template_of(spec, &keys[i]);
+        char name[TEMPLATE_NAME_MAX + 1];
         int64_t value;
 
-        if (template == NULL || template_fill(&scratch, template, NULL, values, TEXT_MAX) < 0)
+        if (template == NULL || !template_is_full(template, NULL, values, name) || template_fill(&scratch, template, NULL, values, TEXT_MAX) < 0)
             continue;
         json_object_set_new(json, keys[i].name,
                             keys[i].kind == KIND_NUMBER && parse(&keys[i], scratch.data, &value) == 0 ? json_integer(value)

@@ -5,7 +5,9 @@
 #include "common/xalloc.h"
 #include "daemon/spec/draw.h"
 #include "daemon/spec/ingest.h"
+#include "daemon/spec/remains.h"
 #include "daemon/spec/template.h"
+#include "daemon/spec/value.h"
 
 #include <stdio.h>
 #include <math.h>
@@ -30,6 +32,8 @@ struct params {
     uint64_t seed;
     int64_t count;
     size_t n;
+    struct exclude *exclude;
+    struct remains *remains; /* NULL where nothing is excluded: then the points are the members */
     struct rows *rows; /* for a file; list is then empty */
     int64_t most;      /* for suggestions: how many of them there may be; 0 where the spec does not say */
     params_give *give; /* for suggestions; the others are its arguments */
@@ -96,7 +100,7 @@ static void note_longest(struct param *param, const json_t *value, struct text *
 static int parse_values(struct param *param, const json_t *value, const char *at, struct error *err)
 {
     struct text scratch = {0};
-    char place[256];
+    char place[256], item_place[300];
     const json_t *item;
     size_t i;
 
@@ -104,13 +108,9 @@ static int parse_values(struct param *param, const json_t *value, const char *at
     if (!json_is_array(value) || json_array_size(value) == 0)
         return error_at(err, "spec_wrong_type", place, "\"%s\" must be a list of values", param->name);
     json_array_foreach (value, i, item) {
-        if (json_is_object(item) || json_is_array(item) || json_is_null(item))
-            return error_at(err, "spec_wrong_type", place, "item %zu of \"%s\" must be a number, a string or a boolean",
-                            i, param->name);
-        if (json_string_length(item) > ROWS_BYTES_MAX)
-            return error_at(err, "spec_impossible_value", place,
-                            "item %zu of \"%s\" has %zu bytes, and a program's environment takes %zu", i, param->name,
-                            json_string_length(item), ROWS_BYTES_MAX);
+        snprintf(item_place, sizeof item_place, "%s/%zu", place, i);
+        if (value_check(item, item_place, err) < 0)
+            return -1;
     }
     json_array_foreach (value, i, item)
         note_longest(param, item, &scratch);
@@ -140,6 +140,12 @@ static int parse_list(struct params *p, const json_t *obj, const char *at, struc
                             (long long)COUNT_MAX);
     }
     return 0;
+}
+
+static void list_parameters(const struct params *p, struct exclude_parameter out[PARAMS_MAX])
+{
+    for (size_t i = 0; i < p->n; i++)
+        out[i] = (struct exclude_parameter){p->list[i].name, p->list[i].values};
 }
 
 static int parse_method(struct params *p, const json_t *obj, const char *at, struct error *err)
@@ -236,6 +242,53 @@ fail:
     return NULL;
 }
 
+static double draw_unit(const struct params *p, int64_t index, size_t dim)
+{
+    switch (p->method) {
+    case METHOD_HALTON:
+        return draw_halton(p->seed, (uint64_t)index, (unsigned)dim);
+    case METHOD_LATIN_HYPERCUBE:
+        return draw_latin_hypercube(p->seed, (uint64_t)index, (uint64_t)p->count, (unsigned)dim);
+    default:
+        return draw_monte_carlo(p->seed, (uint64_t)index, (unsigned)dim);
+    }
+}
+
+static double draw_value(void *arg, int64_t point, size_t i)
+{
+    const struct params *p = arg;
+
+    return p->list[i].low + (p->list[i].high - p->list[i].low) * draw_unit(p, point, i);
+}
+
+/* Reads what is excluded, and finds what remains. */
+static int parse_exclude(struct params *p, const json_t *obj, const char *at, struct error *err)
+{
+    struct exclude_parameter parameters[PARAMS_MAX];
+    const json_t *list = NULL;
+    char place[256];
+
+    if (jsonx_array(obj, at, "exclude", JSONX_OPTIONAL, 0, &list, err) < 0)
+        return -1;
+    if (json_array_size(list) == 0)
+        return 0;
+    jsonx_pointer(place, sizeof place, at, "exclude");
+    if (p->method == METHOD_LATIN_HYPERCUBE)
+        return error_at(err, "spec_impossible_value", place,
+                        "a Latin hypercube has a point in each stratum, and would have holes: exclude goes with a grid, "
+                        "halton and monte-carlo");
+    list_parameters(p, parameters);
+    p->exclude = exclude_parse(list, place, parameters, p->n, err);
+    if (p->exclude == NULL)
+        return -1;
+    p->remains = p->method == METHOD_GRID ? remains_of_grid(p->exclude, parameters, p->n, place, err)
+                                          : remains_of_draws(p->exclude, p->n, p->count, draw_value, p, place, err);
+    if (p->remains == NULL)
+        return -1;
+    p->count = remains_count(p->remains);
+    return 0;
+}
+
 /* Returns those of the single member of a spec that has none: the grid of no parameter, which has one point. */
 static struct params *without_parameters(void)
 {
@@ -248,9 +301,10 @@ static struct params *without_parameters(void)
 
 struct params *params_parse(const json_t *obj, const char *at, struct rows *rows, struct error *err)
 {
-    static const char *const drawn_keys[] = {"method", "count", "seed", "space", NULL};
-    static const char *const grid_keys[] = {"grid", "seed", NULL};
-    static const char *const all_keys[] = {"method", "count", "seed", "space", "grid", "file", "open", "most", NULL};
+    static const char *const drawn_keys[] = {"method", "count", "seed", "space", "exclude", NULL};
+    static const char *const grid_keys[] = {"grid", "seed", "exclude", NULL};
+    static const char *const all_keys[] = {"method", "count", "seed", "space", "grid", "exclude", "file", "open", "most",
+                                           NULL};
     const json_t *space = json_object_get(obj, "grid");
     bool grid = space != NULL;
     const char *key = grid ? "grid" : "space";
@@ -290,7 +344,7 @@ struct params *params_parse(const json_t *obj, const char *at, struct rows *rows
         error_at(err, "spec_impossible_value", place, "halton takes at most %d parameters", DRAW_HALTON_DIMENSIONS);
         goto fail;
     }
-    if (parse_list(p, space, place, err) < 0)
+    if (parse_list(p, space, place, err) < 0 || parse_exclude(p, obj, at, err) < 0)
         goto fail;
     return p;
 fail:
@@ -316,8 +370,11 @@ void params_keep_rows(struct params *p)
 
 void params_destroy(struct params *p)
 {
-    if (p != NULL)
-        rows_close(p->rows);
+    if (p == NULL)
+        return;
+    rows_close(p->rows);
+    remains_destroy(p->remains);
+    exclude_destroy(p->exclude);
     free(p);
 }
 
@@ -334,6 +391,46 @@ size_t params_size(const struct params *p)
 const char *params_name(const struct params *p, size_t i)
 {
     return p->rows != NULL ? rows_column(p->rows, i) : p->list[i].name;
+}
+
+size_t params_find(const struct params *p, const char *placeholder, const char **path)
+{
+    size_t found = p->n, longest = 0;
+
+    *path = NULL;
+    for (size_t i = 0; i < p->n; i++) {
+        const char *name = params_name(p, i);
+        size_t size = strlen(name);
+
+        if (strncmp(placeholder, name, size) != 0)
+            continue;
+        if (placeholder[size] == '\0') {
+            *path = NULL;
+            return i;
+        }
+        if (placeholder[size] == '.' && size > longest) {
+            *path = placeholder + size + 1;
+            longest = size;
+            found = i;
+        }
+    }
+    return found;
+}
+
+bool params_reach(const struct params *p, const char *placeholder)
+{
+    const char *path;
+    const json_t *item;
+    size_t i = params_find(p, placeholder, &path), k;
+
+    if (i == p->n || path == NULL)
+        return i < p->n;
+    if (params_are_rows(p))
+        return p->rows == NULL || !rows_is_numeric(p->rows, i);
+    json_array_foreach (p->list[i].values, k, item)
+        if (jsonx_inside(item, path) == NULL)
+            return false;
+    return p->method == METHOD_GRID;
 }
 
 size_t params_longest(const struct params *p, size_t i)
@@ -397,16 +494,12 @@ static int check_value(const json_t *values, const char *name, bool numeric, con
     jsonx_pointer(place, sizeof place, at, name);
     if (value == NULL)
         return error_at(err, "spec_missing_key", place, "the parameter \"%s\" is missing", name);
-    if (json_is_object(value) || json_is_array(value) || json_is_null(value))
-        return error_at(err, "spec_wrong_type", place, "\"%s\" must be a number, a string or a boolean, not %s", name,
-                        jsonx_type_name(value));
     if (numeric && !json_is_number(value))
         return error_at(err, "spec_wrong_type", place,
                         "\"%s\" must be a number, which the training gets with each sample, not %s",
                         name, jsonx_type_name(value));
-    if (json_is_string(value) && strlen(json_string_value(value)) != json_string_length(value))
-        return error_at(err, "spec_impossible_value", place,
-                        "\"%s\" has a zero byte, which no command can be given", name);
+    if (value_check(value, place, err) < 0)
+        return -1;
     text_json(all, value);
     if (all->size > ROWS_BYTES_MAX)
         return error_at(err, "spec_impossible_value", at, "the parameters have more than %zu bytes", ROWS_BYTES_MAX);
@@ -443,70 +536,58 @@ json_t *params_choice(const struct params *p, size_t i, size_t k)
     return json_incref(json_array_get(p->list[i].values, k));
 }
 
-static double draw_unit(const struct params *p, int64_t index, size_t dim)
+bool *params_combinations(const struct params *p, const size_t *which, const size_t *n, size_t count)
 {
-    switch (p->method) {
-    case METHOD_HALTON:
-        return draw_halton(p->seed, (uint64_t)index, (unsigned)dim);
-    case METHOD_LATIN_HYPERCUBE:
-        return draw_latin_hypercube(p->seed, (uint64_t)index, (uint64_t)p->count, (unsigned)dim);
-    default:
-        return draw_monte_carlo(p->seed, (uint64_t)index, (unsigned)dim);
-    }
+    struct exclude_parameter parameters[PARAMS_MAX];
+
+    if (p->remains == NULL)
+        return NULL;
+    list_parameters(p, parameters);
+    return remains_combinations(p->remains, parameters, which, n, count);
 }
 
-static json_t *draw(const struct params *p, int64_t index, size_t i)
+static int64_t point_of(const struct params *p, int64_t index)
 {
-    return json_real(p->list[i].low + (p->list[i].high - p->list[i].low) * draw_unit(p, index, i));
+    return p->remains != NULL ? remains_point(p->remains, index) : index;
+}
+
+/* Returns a parameter of a point of the grid or of the sequence. */
+static json_t *value_at(const struct params *p, size_t i, int64_t point)
+{
+    const json_t *values = p->list[i].values;
+
+    if (p->method != METHOD_GRID)
+        return json_real(draw_value((void *)p, point, i));
+    for (size_t later = p->n - 1; later > i; later--) /* the last parameter varies fastest */
+        point /= (int64_t)json_array_size(p->list[later].values);
+    return json_incref(json_array_get(values, (size_t)point % json_array_size(values)));
 }
 
 json_t *params_one(const struct params *p, size_t i, int64_t index)
 {
     json_t *row, *value;
-    int64_t stride = 1; /* as in params_at() */
 
-    if (p->rows != NULL) {
-        row = rows_at(p->rows, index);
-        value = json_incref(json_object_get(row, rows_column(p->rows, i)));
-        json_decref(row);
-        return value;
-    }
-    if (p->method == METHOD_OPEN) {
-        row = params_at(p, index);
-        value = json_incref(json_object_get(row, p->list[i].name));
-        json_decref(row);
-        return value;
-    }
-    if (p->method != METHOD_GRID)
-        return draw(p, index, i);
-    for (size_t later = i + 1; later < p->n; later++)
-        stride *= (int64_t)json_array_size(p->list[later].values);
-    return json_incref(
-        json_array_get(p->list[i].values, (size_t)(index / stride) % json_array_size(p->list[i].values)));
+    if (!params_are_rows(p))
+        return value_at(p, i, point_of(p, index));
+    row = params_at(p, index);
+    value = json_incref(json_object_get(row, params_name(p, i)));
+    json_decref(row);
+    return value;
 }
 
 json_t *params_at(const struct params *p, int64_t index)
 {
     json_t *out;
-    int64_t rest = p->count;
+    int64_t point;
 
     if (p->rows != NULL)
         return rows_at(p->rows, index);
     if (p->method == METHOD_OPEN)
         return p->give != NULL ? p->give(p->giver, p->root, index) : NULL;
     out = json_object();
-    for (size_t i = 0; i < p->n; i++) {
-        const struct param *param = &p->list[i];
-
-        if (p->method == METHOD_GRID) { /* the last parameter varies fastest */
-            size_t n = json_array_size(param->values);
-
-            rest /= (int64_t)n;
-            json_object_set(out, param->name, json_array_get(param->values, (size_t)(index / rest) % n));
-        } else {
-            json_object_set_new(out, param->name, draw(p, index, i));
-        }
-    }
+    point = point_of(p, index);
+    for (size_t i = 0; i < p->n; i++)
+        json_object_set_new(out, p->list[i].name, value_at(p, i, point));
     return out;
 }
 

@@ -34,6 +34,11 @@ int64_t params_count(const struct params *p);
 /* Names in the order of the spec; there are params_size(). */
 size_t params_size(const struct params *p);
 const char *params_name(const struct params *p, size_t i);
+/* Finds the parameter that a placeholder stands for, or reaches into, as {optimizer.name} does, where *path is then what
+ * is behind its name; else NULL. Returns its number, params_size() where there is none. */
+size_t params_find(const struct params *p, const char *placeholder, const char **path);
+/* Returns whether each member has a value for the placeholder; of rows and suggestions, whether one may have it. */
+bool params_reach(const struct params *p, const char *placeholder);
 /* Return how many bytes the value of a parameter can have in a command, and all parameters of a member together as
  * JSON; 0 for rows that were not read just now. */
 size_t params_longest(const struct params *p, size_t i);
@@ -48,6 +53,9 @@ bool params_are_drawn(const struct params *p);
 /* A parameter of a grid has so many values; the k-th of them is returned as a new reference. */
 size_t params_choices(const struct params *p, size_t i);
 json_t *params_choice(const struct params *p, size_t i, size_t k);
+/* Tells which combinations of some parameters of a grid a member has, as remains_combinations(); NULL where it is
+ * all. */
+bool *params_combinations(const struct params *p, const size_t *which, const size_t *n, size_t count);
 /* Returns whether the parameter is a number for every member, so that a training can learn from it. Those of
  * suggestions are, where there is a training. */
 bool params_is_numeric(const struct params *p, size_t i);

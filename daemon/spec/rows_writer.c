@@ -4,6 +4,7 @@
 
 #include "common/xalloc.h"
 #include "daemon/spec/source.h"
+#include "daemon/spec/template.h"
 
 #include <endian.h>
 #include <errno.h>
@@ -17,6 +18,7 @@ struct rows_writer {
     char *dir, *name;
     FILE *data, *index;
     int64_t count, offset;
+    struct text scratch;
     json_t *columns, *longest; /* by name: whether the column is numeric, and the bytes of its longest value */
 };
 
@@ -83,6 +85,11 @@ static void note_columns(struct rows_writer *w, const json_t *row)
             json_object_set_new(w->columns, name, json_boolean(json_is_number(value)));
         if (json_string_length(value) > NUMBER_MAX)
             note_longest(w, name, json_string_length(value));
+        if (json_is_array(value) || json_is_object(value)) {
+            w->scratch.size = 0;
+            template_put_value(&w->scratch, value);
+            note_longest(w, name, w->scratch.size);
+        }
     }
 }
 
@@ -136,6 +143,7 @@ static void destroy(struct rows_writer *w)
         fclose(w->index);
     json_decref(w->columns);
     json_decref(w->longest);
+    free(w->scratch.data);
     free(w->dir);
     free(w->name);
     free(w);

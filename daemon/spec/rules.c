@@ -2,6 +2,7 @@
 
 #include "common/jsonx.h"
 #include "daemon/spec/internal.h"
+#include "daemon/spec/value.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -123,13 +124,6 @@ static int broken(const json_t *own, const json_t *reference, const char *at, st
                     here, there);
 }
 
-static bool is_same(const json_t *own, const json_t *reference)
-{
-    if (json_is_number(own) && json_is_number(reference))
-        return json_number_value(own) == json_number_value(reference);
-    return json_equal(own, reference);
-}
-
 static int compare(const struct spec *spec, const json_t *own, const json_t *reference, const char *at,
                    struct error *err);
 
@@ -175,7 +169,7 @@ static int compare(const struct spec *spec, const json_t *own, const json_t *ref
         return compare_objects(spec, own, reference, at, err);
     if (json_is_array(own) && json_is_array(reference))
         return compare_arrays(spec, own, reference, at, err);
-    return own != NULL && reference != NULL && is_same(own, reference) ? 0 : broken(own, reference, at, err);
+    return own != NULL && reference != NULL && value_equal(own, reference) ? 0 : broken(own, reference, at, err);
 }
 
 static int find_parameter(const struct params *params, const char *name)
@@ -212,7 +206,7 @@ static bool has_value(const json_t *values, const json_t *value)
     size_t i;
 
     json_array_foreach ((json_t *)values, i, item)
-        if (is_same(item, value))
+        if (value_equal(item, value))
             return true;
     return false;
 }

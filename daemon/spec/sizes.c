@@ -19,10 +19,11 @@ struct measure {
 static size_t longest(void *arg, const char *name)
 {
     const struct params *params = arg;
+    const char *path;
+    size_t i = params != NULL ? params_find(params, name, &path) : 0;
 
-    for (size_t i = 0; params != NULL && i < params_size(params); i++)
-        if (strcmp(params_name(params, i), name) == 0)
-            return params_longest(params, i);
+    if (params != NULL && i < params_size(params))
+        return params_longest(params, i); /* a part of a value is not longer than the whole */
     return strcmp(name, "index") == 0 || strcmp(name, "seed") == 0 ? TEXT_DIGITS - 1 : 0;
 }
 

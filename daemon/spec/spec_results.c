@@ -17,14 +17,9 @@
 
 static const char below[] = "results/"; /* where relative ones lie in the ensemble's directory */
 
-static bool is_known(void *arg, const char *name)
+static bool is_known(void *params, const char *name)
 {
-    const struct params *params = arg;
-
-    for (size_t i = 0; i < params_size(params); i++)
-        if (strcmp(params_name(params, i), name) == 0)
-            return true;
-    return strcmp(name, "index") == 0;
+    return params_reach(params, name) || strcmp(name, "index") == 0;
 }
 
 /* Checks the parts of the path that the spec itself gives; values cannot add parts. */
@@ -87,43 +82,39 @@ static void put_part(struct text *out, const char *value)
     }
 }
 
-static json_t *parts_of(const json_t *values)
+static void put_value(struct text *out, const json_t *value)
 {
-    json_t *parts = json_object(), *value;
-    struct text plain = {0}, part = {0};
-    const char *name;
+    struct text plain = {0};
 
-    json_object_foreach ((json_t *)values, name, value) {
-        plain.size = part.size = 0;
-        text_put(&plain, "", 0);
-        template_put_value(&plain, value);
-        text_put(&part, "", 0);
-        put_part(&part, plain.data);
-        json_object_set_new(parts, name, json_stringn(part.data, part.size));
-    }
+    text_put(&plain, "", 0);
+    template_put_value(&plain, value);
+    put_part(out, plain.data);
     free(plain.data);
-    free(part.data);
-    return parts;
 }
 
-char *spec_results_of(const struct spec *spec, int64_t index, const json_t *values)
+static bool fits(const char *path)
 {
-    json_t *parts = parts_of(values);
-    char number[24];
-    struct template_word words[] = {{"index", number}, {NULL, NULL}};
-    struct text path = {0};
-    int rc;
-
-    snprintf(number, sizeof number, "%" PRId64, index);
-    rc = template_fill(&path, spec->results, words, parts, PATH_MAX);
-    json_decref(parts);
-    for (const char *part = path.data; rc == 0 && part != NULL; part = strchr(part, '/')) {
+    for (const char *part = path; part != NULL; part = strchr(part, '/')) {
         part += *part == '/';
         if (strcspn(part, "/") > NAME_MAX)
-            rc = -1;
+            return false;
     }
-    if (rc == 0)
+    return true;
+}
+
+char *spec_results_of(const struct spec *spec, int64_t index, const json_t *values, struct error *err)
+{
+    char number[24], name[TEMPLATE_NAME_MAX + 1];
+    struct template_word words[] = {{"index", number}, {NULL, NULL}};
+    struct text path = {0};
+
+    snprintf(number, sizeof number, "%" PRId64, index);
+    if (!template_is_full(spec->results, words, values, name))
+        error_set(err, "spec_impossible_value", "nothing fills {%s} in the path of its results", name);
+    else if (template_fill_by(&path, spec->results, words, values, put_value, PATH_MAX) == 0 && fits(path.data))
         return path.data;
+    else
+        error_set(err, "spec_impossible_value", "the path of its results is longer than a file system takes");
     free(path.data);
     return NULL;
 }
@@ -151,11 +142,12 @@ static int compare(const struct spec *spec, char **paths, int64_t n, struct erro
     for (int64_t i = 0; i < n; i++) {
         json_t *values = params_at(spec->params, i);
 
-        paths[i] = values != NULL ? spec_results_of(spec, i, values) : NULL;
+        struct error why = {.text = "its parameters cannot be read"};
+
+        paths[i] = values != NULL ? spec_results_of(spec, i, values, &why) : NULL;
         json_decref(values);
         if (paths[i] == NULL)
-            return error_at(err, "spec_impossible_value", AT,
-                            "for member %" PRId64 " the path, or a part of it, is longer than a file system takes", i);
+            return error_at(err, "spec_impossible_value", AT, "member %" PRId64 ": %.300s", i, why.text);
     }
     qsort(paths, (size_t)n, sizeof *paths, by_text);
     for (int64_t i = 1; i < n; i++)

@@ -66,14 +66,9 @@ static int check_copies(const struct adapter_resources *r, const char *at, bool 
     return 0;
 }
 
-static bool known_parameter(void *arg, const char *name)
+static bool known_parameter(void *params, const char *name)
 {
-    const struct params *params = arg;
-
-    for (size_t i = 0; params != NULL && i < params_size(params); i++)
-        if (strcmp(params_name(params, i), name) == 0)
-            return true;
-    return false;
+    return params != NULL && params_reach(params, name);
 }
 
 /* Returns a copy of the resources without those that depend on parameters, which are noted in the task; NULL with err. */
@@ -158,10 +153,7 @@ bool spec_known_placeholder(void *arg, const char *name)
     for (size_t i = 0; i < sizeof built_in / sizeof *built_in; i++)
         if (strcmp(built_in[i], name) == 0)
             return true;
-    for (size_t i = 0; i < params_size(params); i++)
-        if (strcmp(params_name(params, i), name) == 0)
-            return true;
-    return params_knows(params, name);
+    return params_reach(params, name) || params_knows(params, name);
 }
 
 static int check_env(const json_t *env, const char *at, const struct params *params, struct error *err)

@@ -1,10 +1,10 @@
 #include "daemon/spec/template.h"
 
+#include "common/jsonx.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#define NAME_MAX_LEN 63
 
 /* Takes the next piece off the template at *p. Returns 1 for literal text of *len bytes at *start, 2 for a placeholder,
  * with its name there, 0 at the end, -1 for a brace that is neither doubled nor part of a placeholder. */
@@ -16,7 +16,7 @@ static int next_piece(const char **p, const char **start, size_t *len)
         return 0;
     if (*s == '{' && s[1] != '{') {
         end = strchr(s, '}');
-        if (end == NULL || end == s + 1 || end - s - 1 > NAME_MAX_LEN)
+        if (end == NULL || end == s + 1 || end - s - 1 > TEMPLATE_NAME_MAX)
             return -1;
         *start = s + 1;
         *len = (size_t)(end - s - 1);
@@ -42,7 +42,7 @@ static int next_piece(const char **p, const char **start, size_t *len)
 int template_check(const char *text, bool (*known)(void *arg, const char *name), void *arg, const char *pointer,
                    struct error *err)
 {
-    char name[NAME_MAX_LEN + 1];
+    char name[TEMPLATE_NAME_MAX + 1];
     const char *start;
     size_t len;
     int piece;
@@ -53,7 +53,8 @@ int template_check(const char *text, bool (*known)(void *arg, const char *name),
         memcpy(name, start, len);
         name[len] = '\0';
         if (!known(arg, name))
-            return error_at(err, "spec_unfilled_placeholder", pointer, "nothing fills the placeholder {%s}", name);
+            return error_at(err, "spec_unfilled_placeholder", pointer, "nothing fills the placeholder {%s}%s", name,
+                            strchr(name, '[') != NULL ? "; items of a list are written as {name.0}" : "");
     }
     if (piece < 0)
         return error_at(err, "spec_bad_placeholder", pointer,
@@ -76,7 +77,7 @@ void template_put_value(struct text *out, const json_t *value)
         text_add(out, "%" JSON_INTEGER_FORMAT, json_integer_value(value));
         return;
     default:
-        text_add(out, "%s", json_is_true(value) ? "true" : "false");
+        text_json_short(out, value);
     }
 }
 
@@ -88,10 +89,10 @@ static const char *find_word(const struct template_word *words, const char *name
     return NULL;
 }
 
-int template_fill(struct text *out, const char *text, const struct template_word *words, const json_t *values,
-                  size_t max)
+int template_fill_by(struct text *out, const char *text, const struct template_word *words, const json_t *values,
+                     void (*put)(struct text *out, const json_t *value), size_t max)
 {
-    char name[NAME_MAX_LEN + 1];
+    char name[TEMPLATE_NAME_MAX + 1];
     const char *start, *word;
     const json_t *value;
     size_t len;
@@ -107,18 +108,42 @@ int template_fill(struct text *out, const char *text, const struct template_word
         memcpy(name, start, len);
         name[len] = '\0';
         word = find_word(words, name);
-        value = word == NULL ? json_object_get(values, name) : NULL;
+        value = word == NULL ? jsonx_reach(values, name) : NULL;
         if (word != NULL)
             text_string(out, word);
         else if (value != NULL)
-            template_put_value(out, value);
+            put(out, value);
     }
     return out->size <= max ? 0 : -1;
 }
 
+int template_fill(struct text *out, const char *text, const struct template_word *words, const json_t *values,
+                  size_t max)
+{
+    return template_fill_by(out, text, words, values, template_put_value, max);
+}
+
+bool template_is_full(const char *text, const struct template_word *words, const json_t *values,
+                      char name[TEMPLATE_NAME_MAX + 1])
+{
+    const char *start;
+    size_t len;
+    int piece;
+
+    while ((piece = next_piece(&text, &start, &len)) > 0) {
+        if (piece == 1)
+            continue;
+        memcpy(name, start, len);
+        name[len] = '\0';
+        if (find_word(words, name) == NULL && jsonx_reach(values, name) == NULL)
+            return false;
+    }
+    return true;
+}
+
 size_t template_longest(const char *text, size_t max, size_t (*longest)(void *arg, const char *name), void *arg)
 {
-    char name[NAME_MAX_LEN + 1];
+    char name[TEMPLATE_NAME_MAX + 1];
     const char *start;
     size_t len, size = 0;
     int piece;

@@ -18,12 +18,22 @@ struct template_word {
 };
 
 /* Fills a checked text into `out`, which is emptied first, from `words` (the last one has no name; may be NULL) and
- * from an object of strings, numbers and booleans. Numbers have the shortest form that reads back the same. Returns -1,
- * without a result, where it would have more than `max` bytes. */
+ * from an object of values, into which {name.key} and {name.0} reach. Returns -1, without a result, where it would have
+ * more than `max` bytes. */
 int template_fill(struct text *out, const char *text, const struct template_word *words, const json_t *values,
                   size_t max);
+/* Likewise, with another form of values than that of template_put_value(). */
+int template_fill_by(struct text *out, const char *text, const struct template_word *words, const json_t *values,
+                     void (*put)(struct text *out, const json_t *value), size_t max);
 
-/* Adds a value in the form that it has in a filled text. */
+/* Returns whether something fills each placeholder of a checked text; if not, the name of one that is left in
+ * `name`. */
+#define TEMPLATE_NAME_MAX 255
+bool template_is_full(const char *text, const struct template_word *words, const json_t *values,
+                      char name[TEMPLATE_NAME_MAX + 1]);
+
+/* Adds a value in the form that it has in a filled text: a string as it is, a number in the shortest form that reads back
+ * the same, a list or an object as compact JSON. */
 void template_put_value(struct text *out, const json_t *value);
 
 /* Returns how many bytes a filled text can have; longest(arg, name) tells it for a placeholder. Stops counting beyond

@@ -129,6 +129,28 @@ of "$follow"
 same "of a follow-up" '.parameters.n == 5 and .parameters.s == "x"' 'where={"n": 5, "s": "x"}'
 is "$(states 'where={"n": 5, "s": "x"}')" "$(find 'where={"n": 5, "s": "x"}')" "whose states are as well"
 
+# --- lists and objects: as JSON for programs, found by value and by what is inside
+jq -n '{name: "structures", members: {command: ["printf", "%s\n", "{net}", "{opt.name}", "{opt.betas.1}", "{net.0}"], parameters: {grid: {
+	net: [[64, 64], [128], [64, "x"]], opt: [{name: "adam", betas: [0.9, 0.999]}, {name: "sgd", betas: [0, 0.5]}]}}}}' >spec.json
+of "$(submit spec.json)"
+wait_ensemble "$id" 60
+of "$id"
+same "a list of two numbers" '.parameters.net == [64, 64]' 'where={"net": [64, 64.0]}'
+same "another list" '.parameters.net == [128]' 'where={"net": [128]}'
+same "an object" '.parameters.opt.name == "sgd"' 'where={"opt": {"betas": [0, 0.5], "name": "sgd"}}'
+same "what is inside of it" '.parameters.opt.name == "adam" and .parameters.net[0] == 64' 'where={"opt.name": "adam", "net.0": 64}'
+same "a range of that" '.parameters.opt.betas[1] > 0.9' 'where={"opt.betas.1": [0.9, null]}'
+is "$(listed -w 'net=[64,"x"]') $(listed -w opt.name=sgd -w net.0=100..)" "4 5 3" "by command"
+is "$(api GET "/v1/ensembles/$id/members/0/stdout" | paste -s)" "$(printf '[64,64]\tadam\t0.999\t64')" "programs get JSON, or what is inside"
+is "$(api GET "/v1/ensembles/$id/members/1" | jq -c .parameters)" '{"net":[64,64],"opt":{"betas":[0,0.5],"name":"sgd"}}' "and the API has them"
+like "$(stretto members "$id")" 'net=\[64,64\] opt=\{"betas":\[0\.9,0\.999\],"name":"adam"\}' "lists have them, too"
+printf '{"net": [1, 2]}\n{"net": {"1": "x"}}\n{"net": [1]}\n' >"$T/nets.jsonl"
+jq --arg file "$T/nets.jsonl" '.members.parameters = {file: $file} | .members.command = ["echo", "{net.1}"]' spec.json >rows.json
+of "$(submit rows.json)"
+wait_ensemble "$id" 60
+is "$(api GET "/v1/ensembles/$id/members" | jq -r '[.members[].state] | join(" ")')" "succeeded succeeded failed" "a row without what is reached for"
+like "$(api GET "/v1/ensembles/$id/members/2" | jq -r '"\(.reason) \(.attempts | length)"')" 'nothing fills \{net\.1\} in an argument 1$' "fails once, with the reason"
+
 # --- more than one turn of the loop looks at: found at the far end, and nobody waits for that
 of "$(spec '{"method": "monte-carlo", "count": 60000, "seed": 1, "space": {"u": [0, 1]}}')"
 u=$(api GET "/v1/ensembles/$id/members/59999" | jq .parameters.u)

@@ -242,6 +242,36 @@ static void templates(void **state)
     json_decref(values);
 }
 
+/* Lists and objects are given as JSON, and a path reaches inside. */
+static void structures_in_templates(void **state)
+{
+    json_t *values = json_loads("{\"net\": [64, [0.1, \"x\"]], \"opt\": {\"name\": \"a b\", \"betas\": [0.9, 1e18, 2.0], \"k.v\": true}, "
+                                "\"opt.name\": 5, \"no\": {}}", 0, NULL);
+    static const struct {
+        const char *template, *filled; /* NULL where something is left */
+    } cases[] = {
+        {"{net}", "[64,[0.1,\"x\"]]"}, {"{opt}", "{\"name\":\"a b\",\"betas\":[0.9,1e18,2.0],\"k.v\":true}"},
+        {"{no}", "{}"}, {"{net.0}-{net.1.1}", "64-x"}, {"{net.1}", "[0.1,\"x\"]"}, {"{opt.betas.1}", "1e18"},
+        {"{opt.betas.2}", "2"}, {"{opt.name}", "5"}, {"{opt.k.v}", "true"}, {"{opt.betas.3}", NULL}, {"{net.x}", NULL},
+        {"{net.00000000000000000001}", NULL}, {"{net.1.}", NULL}, {"{no.a}", NULL}, {"{net.0.0}", NULL}, {"{x}", NULL},
+    };
+    struct text text = {0};
+
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char name[TEMPLATE_NAME_MAX + 1];
+
+        assert_int_equal(template_is_full(cases[i].template, NULL, values, name), cases[i].filled != NULL);
+        assert_int_equal(template_fill(&text, cases[i].template, NULL, values, 100), 0);
+        assert_string_equal(text.data, cases[i].filled != NULL ? cases[i].filled : "");
+        if (cases[i].filled == NULL) {
+            assert_int_equal(name[strlen(name)], '\0');
+            assert_int_equal(strncmp(name, cases[i].template + 1, strlen(name)), 0);
+        }
+    }
+    free(text.data);
+    json_decref(values);
+}
+
 static json_t *give(void *arg, int64_t root, int64_t index)
 {
     *(int *)arg += 1;
@@ -286,8 +316,8 @@ static void suggestions_are_checked(void **state)
         {"{\"y\": true, \"x\": -1.5e300}", NULL},
         {"{\"x\": 1}", "/s/y"},
         {"{\"x\": 1, \"y\": null}", "/s/y"},
-        {"{\"x\": 1, \"y\": [1]}", "/s/y"},
-        {"{\"x\": {}, \"y\": 1}", "/s/x"},
+        {"{\"x\": [1, {\"b\": null}], \"y\": {}}", NULL},
+        {"{\"x\": 1, \"y\": [1, {\"b\": \"a\\u0000b\"}]}", "/s/y/1/b"},
         {"{\"x\": 1, \"y\": 2, \"a/b\": 3}", "/s/a~1b"},
         {"{\"x\": 1, \"y\": \"a\\u0000b\"}", "/s/y"},
     };
@@ -340,6 +370,7 @@ int main(void)
         cmocka_unit_test(without_parameters_there_is_one_member),
         cmocka_unit_test(reals_are_given_exactly),
         cmocka_unit_test(templates),
+        cmocka_unit_test(structures_in_templates),
         cmocka_unit_test(suggestions_are_asked_for),
         cmocka_unit_test(suggestions_are_checked),
         cmocka_unit_test(a_training_gets_numbers),

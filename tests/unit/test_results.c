@@ -31,7 +31,8 @@ static const char *parse(const char *results, const char *parameters)
 static void check_path(int64_t index, const char *wanted)
 {
     json_t *values = params_at(spec->params, index);
-    char *path = spec_results_of(spec, index, values);
+    struct error err;
+    char *path = spec_results_of(spec, index, values, &err);
 
     assert_string_equal(path, wanted);
     free(path);
@@ -47,6 +48,9 @@ static void each_member_has_its_name(void **state)
     check_path(3, "results/128/lr0.25-b128");
     assert_string_equal(parse("/data/{index}", GRID), "");
     check_path(2, "/data/2");
+    assert_string_equal(parse("results/{o.n}/{l}", "{\"grid\": {\"o\": [{\"n\": \"a/b\"}, {\"n\": 2}], \"l\": [[1, 2]]}}"), "");
+    check_path(0, "results/a%2Fb/[1,2]");
+    check_path(1, "results/2/[1,2]");
 }
 
 static void members_that_share_a_directory_are_refused(void **state)

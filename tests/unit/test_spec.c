@@ -156,10 +156,10 @@ static void a_key_that_is_nearly_right_is_guessed(void **state)
     static const struct {
         const char *path, *guess;
     } cases[] = {
-        {"members/parameters/gird", "did you mean \"grid\"? Known here: method, count, seed, space, grid, file"},
+        {"members/parameters/gird", "did you mean \"grid\"? Known here: method, count, seed, space, grid, exclude, file"},
         {"members/parameters/fiel", "did you mean \"file\"?"},
         {"members/parameters/sed", "did you mean \"seed\"?"},
-        {"members/parameters/rows", "unknown key \"rows\"; known here: method, count, seed, space, grid, file"},
+        {"members/parameters/rows", "unknown key \"rows\"; known here: method, count, seed, space, grid, exclude, file"},
         {"traning", "did you mean \"training\"?"},
         {"members/resources/cpu_per_task", "did you mean \"cpus_per_task\"?"},
         {"x", "unknown key \"x\"; known here: "},
