@@ -103,6 +103,9 @@ void local_stopped_start(struct adapter *a);
 
 /* local_machine.c: fills in `have`, `gpus` and `stopped_ms`. 0, or -1 where the configuration is wrong. */
 int local_machine(struct adapter *a, const json_t *config, struct error *err);
+/* Returns how much memory this process may use: that of the machine, or less by its control groups of both versions and
+ * those above them. root: where /proc and /sys are; "" on a machine. */
+int64_t local_machine_memory(const char *root);
 
 /* local_gpus.c: the GPUs of each job. */
 void local_gpus_give(struct local_job *job);                  /* gives the job as many free ones as it needs */

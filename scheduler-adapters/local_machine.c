@@ -55,11 +55,12 @@ static int64_t group_limit(const char *root, char *group, const char *file)
     }
 }
 
-static int64_t default_memory(void)
+int64_t local_machine_memory(const char *root)
 {
     int64_t memory = (int64_t)sysconf(_SC_PHYS_PAGES) * sysconf(_SC_PAGESIZE), limit;
-    char line[4096], *names, *group;
-    FILE *f = fopen("/proc/self/cgroup", "re");
+    char *groups = xasprintf("%s/proc/self/cgroup", root), *second = xasprintf("%s/sys/fs/cgroup", root);
+    char *first = xasprintf("%s/memory", second), line[4096], *names, *group;
+    FILE *f = fopen(groups, "re");
 
     while (f != NULL && fgets(line, sizeof line, f) != NULL) {
         line[strcspn(line, "\n")] = '\0';
@@ -69,15 +70,18 @@ static int64_t default_memory(void)
             continue;
         *group++ = '\0';
         if (names[1] == '\0')
-            limit = group_limit("/sys/fs/cgroup", group, "memory.max");
+            limit = group_limit(second, group, "memory.max");
         else if (strstr(names + 1, "memory") != NULL)
-            limit = group_limit("/sys/fs/cgroup/memory", group, "memory.limit_in_bytes");
+            limit = group_limit(first, group, "memory.limit_in_bytes");
         else
             continue;
         memory = limit < memory ? limit : memory;
     }
     if (f != NULL)
         fclose(f);
+    free(groups);
+    free(second);
+    free(first);
     return memory;
 }
 
@@ -180,7 +184,7 @@ int local_machine(struct adapter *a, const json_t *config, struct error *err)
 
     a->have.slots = default_slots();
     a->stopped_ms = STOPPED_MS;
-    a->have.memory = default_memory();
+    a->have.memory = local_machine_memory("");
     if (config != NULL && (jsonx_int(config, "", "slots", JSONX_OPTIONAL, 1, 1000000, &a->have.slots, err) < 0 ||
                            jsonx_size(config, "", "memory", JSONX_OPTIONAL, &a->have.memory, err) < 0 ||
                            jsonx_duration(config, "", "stopped", JSONX_OPTIONAL, 1000, &a->stopped_ms, err) < 0 ||

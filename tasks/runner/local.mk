@@ -92,4 +92,13 @@ unit_tests += tests/unit/test_records
 tests_unit_test_records_SOURCES = tests/unit/test_records.c tasks/runner/records.c tasks/runner/records.h
 tests_unit_test_records_CFLAGS = $(unit_cflags)
 tests_unit_test_records_LDADD = $(unit_libs)
+unit_tests += tests/unit/test_task
+tests_unit_test_task_SOURCES = tests/unit/test_task.c tasks/runner/task.c tasks/runner/metric_file.c tasks/runner/metric_line.c \
+	tasks/runner/metrics.c tasks/runner/oom.c
+tests_unit_test_task_CFLAGS = $(unit_cflags)
+tests_unit_test_task_LDADD = libjobproto.la libcommon.la $(unit_libs)
+unit_tests += tests/unit/test_program
+tests_unit_test_program_SOURCES = tests/unit/test_program.c tasks/runner/program.c tasks/runner/program.h
+tests_unit_test_program_CFLAGS = $(unit_cflags)
+tests_unit_test_program_LDADD = libcommon.la $(unit_libs)
 endif

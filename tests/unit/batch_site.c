@@ -86,6 +86,22 @@ void site_assert_not_asked(const char *name, const char *words)
     free(text);
 }
 
+void site_assert_lines(const char *name, const char *lines)
+{
+    char *text = site_asked(name), *out = text;
+
+    for (const char *at = text; *at != '\0';) {
+        bool is_dir = strncmp(at, site.dir, strlen(site.dir)) == 0;
+
+        *out++ = is_dir ? '@' : *at;
+        at += is_dir ? strlen(site.dir) : 1;
+    }
+    *out = '\0';
+    if (strcmp(text, lines) != 0)
+        fail_msg("%s was not asked for\n%s, but for\n%s", name, lines, text);
+    free(text);
+}
+
 static void poke(void *arg)
 {
     site.pokes++;

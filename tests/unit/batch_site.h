@@ -52,6 +52,8 @@ unsigned site_count_asked(const char *name);
 void site_forget(const char *name); /* deletes what was written down of its calls */
 void site_assert_asked(const char *name, const char *words);
 void site_assert_not_asked(const char *name, const char *words);
+/* Compares all calls of it with `lines`, in which @ stands for the site's directory. */
+void site_assert_lines(const char *name, const char *lines);
 
 /* A job of one process with a walltime of 58 minutes and a grace of 5 minutes. */
 extern const struct adapter_resources site_plain;

@@ -1,10 +1,13 @@
 /* What the local adapter keeps count of: no GPU has two jobs, memory is never exceeded, big jobs get their turn. */
+#include "common/files.h"
 #include "common/log.h"
 #include "common/process.h"
+#include "scheduler-adapters/local.h"
 #include "scheduler-adapters/registry.h"
 #include "tests/unit/adapter_harness.h"
 
 #include <fcntl.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -281,6 +284,8 @@ static void gpus_are_named_by_the_configuration(void **state)
         {"{\"gpus\": 1}", "3,GPU-77", "3", 1},
         {"{\"gpus\": 0}", "3,GPU-77", "3,GPU-77", 0},
         {"{}", "-1", "-1", 0},
+        {"{}", "2,-1,3", "2", 1}, /* as CUDA reads it */
+        {"{}", "2,,3", "2", 1},
     };
 
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -312,8 +317,82 @@ static void gpus_are_named_by_the_configuration(void **state)
         assert_null(ops->create(&host, &err));
         assert_string_equal(err.pointer, "/gpus");
         json_decref(config);
+        host.config = config = json_pack("{s:[i, s, s]}", "gpus", 5, "GPU-77", "5"); /* which is the first again */
+        assert_null(ops->create(&host, &err));
+        assert_string_equal(err.pointer, "/gpus/2");
+        json_decref(config);
     }
     unsetenv("CUDA_VISIBLE_DEVICES");
+}
+
+static void put_in(const char *root, const char *file, const char *text)
+{
+    char path[200], *slash;
+    struct error err;
+
+    snprintf(path, sizeof path, "%s/%s", root, file);
+    slash = strrchr(path, '/');
+    *slash = '\0';
+    assert_int_equal(dir_make(path, &err), 0);
+    *slash = '/';
+    assert_int_equal(file_write_whole(path, text, strlen(text), 0600, &err), 0);
+}
+
+/* The least of the machine's and of the limits of its control group and of all above that one, of either version. */
+static void memory_is_what_this_process_may_use(void **state)
+{
+    static const struct {
+        const char *groups, *files[4], *limits[4];
+        int64_t bytes; /* 0: the machine's */
+    } cases[] = {
+        {"", {NULL}, {NULL}, 0},
+        {"0::/user/job\n", {"sys/fs/cgroup/user/job/memory.max"}, {"5000\n"}, 5000},
+        {"0::/user/job\n", {"sys/fs/cgroup/user/job/memory.max", "sys/fs/cgroup/user/memory.max"}, {"5000\n", "4000\n"}, 4000},
+        {"0::/user/job\n", {"sys/fs/cgroup/user/job/memory.max", "sys/fs/cgroup/user/memory.max"}, {"5000\n", "6000\n"}, 5000},
+        {"0::/user/job\n", {"sys/fs/cgroup/user/job/memory.max", "sys/fs/cgroup/user/memory.max"}, {"max\n", "6000\n"}, 6000},
+        {"0::/a/b/c\n", {"sys/fs/cgroup/a/b/c/memory.max", "sys/fs/cgroup/memory.max"}, {"9000\n", "7000\n"}, 7000},
+        {"0::/user/job\n", {"sys/fs/cgroup/user/job/memory.max"}, {"max\n"}, 0},
+        {"0::/user/job\n", {"sys/fs/cgroup/other/memory.max"}, {"5\n"}, 0},
+        {"4:memory:/job\n3:cpu:/x\n0::/\n", {"sys/fs/cgroup/memory/job/memory.limit_in_bytes"}, {"3000\n"}, 3000},
+        {"4:memory:/job\n0::/u\n", {"sys/fs/cgroup/memory/job/memory.limit_in_bytes", "sys/fs/cgroup/u/memory.max"}, {"3000\n", "2000\n"}, 2000},
+        {"4:cpu:/job\n", {"sys/fs/cgroup/memory/job/memory.limit_in_bytes"}, {"3000\n"}, 0},
+        {"4:memory:/job\n", {"sys/fs/cgroup/memory/job/memory.limit_in_bytes"}, {"9223372036854771712\n"}, 0}, /* version 1's "max" */
+    };
+    int64_t machine = (int64_t)sysconf(_SC_PHYS_PAGES) * sysconf(_SC_PAGESIZE);
+
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char root[100];
+
+        snprintf(root, sizeof root, "%s/machine-%zu", h.dir, i);
+        put_in(root, "proc/self/cgroup", cases[i].groups);
+        for (int k = 0; cases[i].files[k] != NULL; k++)
+            put_in(root, cases[i].files[k], cases[i].limits[k]);
+        if (local_machine_memory(root) != (cases[i].bytes > 0 ? cases[i].bytes : machine))
+            fail_msg("case %zu: %lld", i, (long long)local_machine_memory(root));
+    }
+}
+
+/* One CPU counts as two slots, or a training would keep its members waiting for ever. */
+static void slots_are_the_cpus_that_this_process_may_use(void **state)
+{
+    cpu_set_t all, some;
+    int n;
+
+    assert_int_equal(sched_getaffinity(0, sizeof all, &all), 0);
+    for (int most = 1; most <= CPU_COUNT(&all) && most <= 3; most++) {
+        CPU_ZERO(&some);
+        for (int cpu = 0; CPU_COUNT(&some) < most; cpu++)
+            if (CPU_ISSET(cpu, &all))
+                CPU_SET(cpu, &some);
+        assert_int_equal(sched_setaffinity(0, sizeof some, &some), 0);
+        harness_destroy_adapter(&h);
+        json_decref(h.config);
+        h.host.config = h.config = json_object();
+        harness_create_adapter(&h);
+        n = ops->slots(h.adapter);
+        assert_int_equal(sched_setaffinity(0, sizeof all, &all), 0);
+        assert_int_equal(n, most > 2 ? most : 2);
+    }
 }
 
 static void memory_is_never_exceeded_and_all_used(void **state)
@@ -390,6 +469,8 @@ int main(void)
         WITH_GPUS(nothing_starts_while_a_job_cannot_be_looked_at),
         WITH_GPUS(tasks_see_their_part),
         WITH_GPUS(gpus_are_named_by_the_configuration),
+        WITH_GPUS(memory_is_what_this_process_may_use),
+        WITH_GPUS(slots_are_the_cpus_that_this_process_may_use),
         WITH_GPUS(memory_is_never_exceeded_and_all_used),
         WITH_GPUS(a_job_that_wants_everything_does_not_starve),
         WITH_GPUS(a_cancelled_job_of_the_queue_gives_nothing_back),

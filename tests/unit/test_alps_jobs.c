@@ -94,6 +94,91 @@ static void a_job_has_nodes_of_its_own(void **state)
     assert_true(site.pokes > 0);
 }
 
+/* What the user gives takes the place of what the adapter would, since aprun refuses an option that is given twice. */
+static void aprun_is_told_all_of_a_job(void **state)
+{
+    struct adapter_job job = site_job(&one);
+
+    json_object_set_new(site.config, "extra", json_pack("[s, s]", "-j", "1"));
+    begin("3-6", ENDED_WELL);
+    job.resources.nodes = 2;
+    job.resources.copies = 5;
+    job.resources.cpus_per_task = 4;
+    job.resources.memory = INT64_C(3) << 30;
+    submit(job, 1);
+    until(1, ADAPTER_JOB_ENDED);
+    site_assert_asked("aprun", "[-j][1][-n][5][-N][3][-L][3,4][-d][4][-cc][depth][-m][3072m][/bin/sh][-c]");
+    site_assert_asked("aprun", "--rank");
+    site_forget("aprun");
+    job.resources.extra = json_pack("[s, s, s, s, s, s]", "-d", "2", "-cc", "0-1", "-m", "1g");
+    job.resources.nodes = job.resources.copies = 1;
+    submit(job, 2);
+    until(2, ADAPTER_JOB_ENDED);
+    site_assert_asked("aprun", "[-j][1][-d][2][-cc][0-1][-m][1g][-n][1][-N][1][-L][3][/bin/sh][-c]");
+    site_assert_not_asked("aprun", "--rank");
+    json_decref((json_t *)job.resources.extra);
+    site_forget("aprun");
+    job.resources = one;
+    job.resources.whole_nodes = true;
+    submit(job, 3);
+    until(3, ADAPTER_JOB_ENDED);
+    site_assert_asked("aprun", "[-j][1][-n][1][-N][1][-L][3][-cc][none][/bin/sh][-c]");
+}
+
+/* Cobalt tells the end of an allocation with a fraction of a second, Slurm without; the setting counts more than both. */
+static void the_end_of_the_allocation_is_told_to_jobs(void **state)
+{
+    static const struct {
+        const char *cobalt, *slurm;
+        int64_t setting;
+        const char *told;
+    } cases[] = {
+        {"4000000000.25", NULL, 0, "4000000000\n"}, {"4000000000", "4000000001", 0, "4000000000\n"}, {NULL, "4000000001", 0, "4000000001\n"},
+        {"soon", NULL, 0, "none\n"},              {NULL, NULL, 0, "none\n"},                      {"4000000000", NULL, 4000000002, "4000000002\n"},
+    };
+
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char path[160], *text;
+        struct error err;
+        size_t size;
+
+        if (cases[i].cobalt != NULL)
+            setenv("COBALT_ENDTIME", cases[i].cobalt, 1);
+        if (cases[i].slurm != NULL)
+            setenv("SLURM_JOB_END_TIME", cases[i].slurm, 1);
+        if (cases[i].setting > 0)
+            json_object_set_new(site.config, "end", json_integer(cases[i].setting));
+        begin("3", "echo ${STRETTO_ALLOCATION_END-none} >end; " ENDED_WELL);
+        submit(site_job(&one), 1);
+        until(1, ADAPTER_JOB_ENDED);
+        snprintf(path, sizeof path, "%s/end", site.dir);
+        assert_int_equal(file_read(path, 100, &text, &size, &err), 0);
+        assert_string_equal(text, cases[i].told);
+        free(text);
+        site_end();
+        unsetenv("COBALT_ENDTIME");
+        unsetenv("SLURM_JOB_END_TIME");
+        snprintf(path, sizeof path, "%s/st-0-1/aprun", site.dir); /* or the next one takes it for an earlier aprun of the job */
+        unlink(path);
+    }
+}
+
+static void no_more_apruns_run_than_there_may(void **state)
+{
+    json_object_set_new(site.config, "most", json_integer(2));
+    begin("3-6", STAY);
+    for (int i = 1; i <= 4; i++)
+        submit(site_job(&one), i);
+    until(1, ADAPTER_JOB_RUNNING);
+    until(2, ADAPTER_JOB_RUNNING);
+    for (int i = 3; i <= 4; i++)
+        assert_int_equal(site_status(i, NULL).state, ADAPTER_JOB_QUEUED);
+    assert_int_equal(site_count_asked("aprun"), 2);
+    site_put("go", "", 0600);
+    for (int i = 1; i <= 4; i++)
+        until(i, ADAPTER_JOB_ENDED);
+}
+
 /* It would wait for ever if what is smaller passed it by. */
 static void one_that_wants_all_nodes_is_not_passed_by(void **state)
 {
@@ -297,6 +382,9 @@ int main(void)
         {"what_is_too_large_is_given_up", what_is_too_large_is_so_several_times_in_a_row, site_open, site_close, "in a row"},
         {"what_is_too_large_now_and_then_is_not", what_is_too_large_is_so_several_times_in_a_row, site_open, site_close, NULL},
         CASE(a_job_has_nodes_of_its_own),
+        CASE(aprun_is_told_all_of_a_job),
+        CASE(the_end_of_the_allocation_is_told_to_jobs),
+        CASE(no_more_apruns_run_than_there_may),
         CASE(one_that_wants_all_nodes_is_not_passed_by),
         CASE(a_cancelled_job_ends_or_never_starts),
         CASE(those_behind_a_cancelled_job_start),

@@ -112,6 +112,28 @@ static void gaps_divide_where_they_must(void **state)
     }
 }
 
+/* Slurm's MaxArraySize is one more than the highest index: here that is 2. */
+static void no_index_is_beyond_the_sites_limit(void **state)
+{
+    static const int numbers[] = {1, 3, 4, 7};
+
+    begin_slurm();
+    site_command("scontrol", "echo 'AccountingStorageType = accounting_storage/none'; echo 'MaxArraySize            = 3'");
+    submit_all(11, 5);
+    until_all(5, ADAPTER_OK);
+    assert_int_equal(site_count_asked("sbatch"), 3);
+    for (int i = 0; i < 5; i++) /* which of them is sent first is open */
+        assert_string_equal(told[i].id + strcspn(told[i].id, "_"), i == 4 ? "" : i % 2 == 0 ? "_0" : "_1");
+    site_forget("sbatch");
+    for (int i = 0; i < 4; i++)
+        site_submit(site_job(&site_plain), numbers[i], &told[i]);
+    until_all(4, ADAPTER_OK);
+    assert_int_equal(site_count_asked("sbatch"), 3);
+    site_assert_asked("sbatch", "[--array=0,2]");
+    assert_null(strchr(told[2].id, '_'));
+    assert_null(strchr(told[3].id, '_'));
+}
+
 /* No array of more than two tasks is taken, as by a limit that is nobody's but this user's. */
 static void a_site_takes_small_ones(void)
 {
@@ -197,6 +219,27 @@ static void a_job_that_is_there_is_not_sent_again(void **state)
     assert_int_equal(site_count_asked("sbatch"), 2);
 }
 
+/* A listing that began before a job was submitted tells nothing of it: the job would be sent twice. */
+static void an_earlier_listing_forgets_no_job(void **state)
+{
+    const struct site_known other = {9, "99", 1};
+    struct told polled;
+
+    json_object_set_new(site.config, "timeout", json_string("10m"));
+    begin_slurm();
+    site_command("squeue", "while [ ! -e go ]; do sleep 0.02; done");
+    site_poll(&other, 1, &polled);
+    while (site_count_asked("squeue") == 0) { /* nothing else happens until there is a file "go" */
+        uv_run(&site.loop, UV_RUN_NOWAIT);
+        usleep(1000);
+    }
+    site_submit_ok(site_job(&site_plain), 1);
+    site_put("go", "", 0600);
+    site_until(&polled, 1);
+    site_submit_ok(site_job(&site_plain), 1);
+    assert_int_equal(site_count_asked("sbatch"), 1);
+}
+
 /* Nothing of what waits is sent any more. */
 static void what_waits_when_the_daemon_ends_is_told(void **state)
 {
@@ -217,12 +260,14 @@ int main(void)
         CASE(each_has_its_own_task),
         {"gaps_divide_no_array_of_slurm", gaps_divide_where_they_must, site_open, site_close, "slurm"},
         {"gaps_divide_arrays_of_pbs", gaps_divide_where_they_must, site_open, site_close, NULL},
+        CASE(no_index_is_beyond_the_sites_limit),
         CASE(what_is_too_many_goes_in_smaller_ones),
         CASE(after_that_they_grow_again),
         {"what_is_refused_by_itself_is_refused_for_all", what_is_refused_by_itself_is_refused_for_all, site_open, site_close, NULL},
         {"what_is_refused_for_now_is_so_for_all", what_is_refused_by_itself_is_refused_for_all, site_open, site_close, "now"},
         CASE(what_may_have_been_accepted_is_not_sent_again),
         CASE(a_job_that_is_there_is_not_sent_again),
+        CASE(an_earlier_listing_forgets_no_job),
         CASE(what_waits_when_the_daemon_ends_is_told),
     };
 

@@ -60,6 +60,37 @@ static void resources_are_said_in_its_words(void **state)
     site_assert_asked("oarsub", "[-l][/nodes=1]");
 }
 
+static void oarsub_is_told_all_of_a_job(void **state)
+{
+    static const char *const seen[] = {"LANG", "LC_ALL", "LC_CTYPE", "TZ", "LD_LIBRARY_PATH", "MODULEPATH", "LOADEDMODULES"};
+    struct adapter_job job = site_job(&site_plain);
+    struct told told[2];
+
+    json_object_set_new(site.config, "extra", json_pack("[s, s]", "-t", "site"));
+    for (size_t i = 0; i < sizeof seen / sizeof *seen; i++)
+        unsetenv(seen[i]);
+    setenv("PATH", "/usr/bin:/bin", 1);
+    begin();
+    job.resources.gpus = 2;
+    job.resources.tasks = 3; /* CPUs that no GPU divides are rounded up */
+    job.resources.extra = json_pack("[s, s]", "-t", "spec");
+    submit(job, 1);
+    site_assert_lines("oarsub", "[-t][site][-t][spec][-l][/nodes=1/gpu=2/core=2,walltime=1:03:30][-d][@/st-0-1][-O][@/st-0-1/oar.log]"
+                                "[-E][@/st-0-1/oar.log][-n][st-0-1][exec /bin/sh -c 'trap \"\" USR1 USR2; export PATH='\\''/usr/bin:/bin'\\'';"
+                                "export STRETTO_JOB_END=$(($(date +%s) + OAR_JOB_WALLTIME_SECONDS)); d='\\''@/st-0-1'\\''; exec '\\''/bin/sh'\\'' "
+                                "\"$d\" >>\"$d\"/runner.log 2>&1']\n");
+    json_decref((json_t *)job.resources.extra);
+    site_forget("oarsub");
+    for (int i = 0; i < 2; i++)
+        site_submit(site_job(&site_plain), 8 + i, &told[i]);
+    for (int i = 0; i < 2; i++)
+        site_until(&told[i], 1);
+    site_assert_lines("oarsub", "[-t][site][-l][/nodes=1/core=1,walltime=1:03:30][--array=2][-d][/][-O][/dev/null][-E][/dev/null][-n][st-0-8+]"
+                                "[exec /bin/sh -c 'trap \"\" USR1 USR2; export PATH='\\''/usr/bin:/bin'\\'';"
+                                "export STRETTO_JOB_END=$(($(date +%s) + OAR_JOB_WALLTIME_SECONDS)); d='\\''@/st-0-'\\''$((7 + OAR_ARRAY_INDEX)); "
+                                "exec '\\''/bin/sh'\\'' \"$d\" >>\"$d\"/runner.log 2>&1']\n");
+}
+
 static void what_the_spec_says_of_resources_gets_the_walltime(void **state)
 {
     struct adapter_job job = site_job(&site_plain);
@@ -303,6 +334,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         CASE(resources_are_said_in_its_words),
+        CASE(oarsub_is_told_all_of_a_job),
         CASE(what_the_spec_says_of_resources_gets_the_walltime),
         CASE(what_may_be_killed_for_others_is_warned),
         CASE(several_are_an_array),

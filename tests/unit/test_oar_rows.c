@@ -143,6 +143,58 @@ static void an_end_is_explained(void **state)
     assert_false(status.node_lost); /* its time was over */
 }
 
+static void every_state_has_its_meaning(void **state)
+{
+    static const struct {
+        const char *state;
+        enum adapter_state is;
+        bool is_ending, takes_signals;
+    } cases[] = {
+        {"Waiting", ADAPTER_JOB_QUEUED, false, false},   {"Hold", ADAPTER_JOB_QUEUED, false, false},
+        {"toAckReservation", ADAPTER_JOB_QUEUED, false, false}, {"toLaunch", ADAPTER_JOB_RUNNING, false, false},
+        {"Launching", ADAPTER_JOB_RUNNING, false, false}, {"Running", ADAPTER_JOB_RUNNING, false, true},
+        {"Suspended", ADAPTER_JOB_RUNNING, false, false}, {"Resuming", ADAPTER_JOB_RUNNING, false, false},
+        {"Finishing", ADAPTER_JOB_RUNNING, true, false}, {"toError", ADAPTER_JOB_ENDED, false, false},
+        {"Error", ADAPTER_JOB_ENDED, false, false},      {"Terminated", ADAPTER_JOB_ENDED, false, false},
+        {"Something", ADAPTER_JOB_RUNNING, false, false},
+    };
+
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char more[100];
+        struct adapter_status status;
+
+        snprintf(more, sizeof more, "\"state\": \"%s\", \"startTime\": 5, \"events\": []", cases[i].state);
+        status = ended(more);
+        if (status.state != cases[i].is || rows.row[0].is_ending != cases[i].is_ending ||
+            oar_takes_signals(&rows.row[0]) != cases[i].takes_signals)
+            fail_msg("%s is %d", cases[i].state, (int)status.state);
+    }
+}
+
+/* For what the site or a node is to blame costs the member no retry. */
+static void every_event_has_its_meaning(void **state)
+{
+    static const char *const nodes[] = {
+        "BESTEFFORT_KILL", "PING_CHECKER_NODE_SUSPECTED", "CPUSET_ERROR", "PROLOGUE_ERROR", "CANNOT_WRITE_NODE_FILE", "CANNOT_WRITE_PID_FILE",
+        "USER_SHELL", "CANNOT_CREATE_TMP_DIRECTORY", "SSH_TRANSFER_TIMEOUT", "BAD_HASHTABLE_DUMP", "LAUNCHING_OAREXEC_TIMEOUT",
+        "SERVER_PROLOGUE_TIMEOUT", "SERVER_PROLOGUE_EXIT_CODE_ERROR", "SERVER_PROLOGUE_ERROR", "EXIT_VALUE_OAREXEC", "EXTERMINATE_JOB", NULL};
+    static const char *const own[] = {"WALLTIME", "WORKING_DIRECTORY", "OUTPUT_FILES", NULL};
+    static const char *const *const lists[] = {nodes, own};
+
+    for (int list = 0; list < 2; list++)
+        for (const char *const *type = lists[list]; *type != NULL; type++) {
+            char more[200], wanted[100];
+            struct adapter_status status;
+
+            snprintf(more, sizeof more, "\"state\": \"Error\", \"startTime\": 5, \"events\": [{\"type\": \"%s\", \"description\": \"so\"}]", *type);
+            snprintf(wanted, sizeof wanted, "OAR: %s: so", *type);
+            status = ended(more);
+            assert_string_equal(status.reason, wanted);
+            if (status.node_lost != (list == 0))
+                fail_msg("%s", *type);
+        }
+}
+
 static void ids_of_an_array_are_told_apart(void **state)
 {
     char id[64];
@@ -160,6 +212,8 @@ int main(void)
         cmocka_unit_test_teardown(jobs_of_an_array_have_names_of_their_own, close_rows),
         cmocka_unit_test_teardown(what_waits_says_for_what, close_rows),
         cmocka_unit_test_teardown(an_end_is_explained, close_rows),
+        cmocka_unit_test_teardown(every_state_has_its_meaning, close_rows),
+        cmocka_unit_test_teardown(every_event_has_its_meaning, close_rows),
         cmocka_unit_test(ids_of_an_array_are_told_apart),
     };
 

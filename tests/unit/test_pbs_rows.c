@@ -152,6 +152,50 @@ static void ends_of_torque_are_read(void **state)
     }
 }
 
+/* Where PBS itself has ended a job, or could not begin it: in which words, and whether the job is at fault. */
+static void statuses_below_zero_have_a_meaning(void **state)
+{
+    static const struct {
+        int status;
+        const char *openpbs, *torque;
+        bool node_lost[2];
+    } cases[] = {
+        {-1, "it could not be started", "it could not be started", {false, false}},
+        {-2, "it could not be started", "it could not be started", {false, false}},
+        {-3, "it could not be started, for now", "it could not be started, for now", {true, true}},
+        {-4, "ended when its node was started again", "ended when its node was started again", {true, true}},
+        {-5, "ended when its node was started again", "ended when its node was started again", {true, true}},
+        {-6, "ended when its node was started again", "ended when its node was started again", {true, true}},
+        {-8, "FAILED", "its shell could not be started", {false, false}},
+        {-9, "FAILED", "its output could not be opened", {false, false}},
+        {-10, "its user is not known on the node", "it used more memory than it had asked for", {false, false}},
+        {-11, "put back into the queue", "its walltime was over", {true, false}},
+        {-12, "FAILED", "it used more CPU time than it had asked for", {false, false}},
+        {-13, "FAILED", "it could not be started, for now", {false, true}},
+        {-14, "one of its nodes was lost", "FAILED", {true, false}},
+        {-20, "its node was lost", "FAILED", {true, false}},
+        {-24, "it used more CPUs than it had asked for", "FAILED", {false, false}},
+        {-25, "it used more CPUs than it had asked for", "FAILED", {false, false}},
+        {-26, "it used more virtual memory than it had asked for", "FAILED", {false, false}},
+        {-27, "it used more memory than it had asked for", "FAILED", {false, false}},
+        {-28, "it used more CPU time than it had asked for", "FAILED", {false, false}},
+        {-29, "its walltime was over", "FAILED", {false, false}},
+    };
+
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        for (int kind = 0; kind < 2; kind++) {
+            struct batch_row row = {.id = "7.p", .phase = BATCH_OVER, .state = "F", .reason = "", .host = "n1", .started = 5,
+                                    .has_exit_status = true, .exit_status = cases[i].status};
+            struct adapter_status status = {0};
+            char wanted[100];
+
+            snprintf(wanted, sizeof wanted, "PBS: %s (Exit_status %d)", kind == 0 ? cases[i].openpbs : cases[i].torque, cases[i].status);
+            pbs_status(kind == 0 ? PBS_KIND_OPENPBS : PBS_KIND_TORQUE, &row, &status);
+            assert_string_equal(status.reason, wanted);
+            assert_int_equal(status.node_lost, cases[i].node_lost[kind]);
+        }
+}
+
 static void xml_of_torque_is_read(void **state)
 {
     struct adapter_status status;
@@ -351,6 +395,7 @@ int main(void)
         CASE(states_of_openpbs_are_read),
         CASE(ends_of_openpbs_are_read),
         CASE(ends_of_torque_are_read),
+        CASE(statuses_below_zero_have_a_meaning),
         CASE(xml_of_torque_is_read),
         CASE(a_list_that_is_not_whole_is_none),
         CASE(bytes_that_no_format_allows_harm_nothing),

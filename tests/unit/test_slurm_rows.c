@@ -81,6 +81,71 @@ static void states_are_read(void **state)
     batch_rows_free(&rows);
 }
 
+/* All that Slurm's manual lists. */
+static void every_state_has_its_meaning(void **state)
+{
+    static const struct {
+        const char *state;
+        enum adapter_state is;
+        bool node_lost;
+    } cases[] = {
+        {"PENDING", ADAPTER_JOB_QUEUED, false},        {"CONFIGURING", ADAPTER_JOB_QUEUED, false},   {"REQUEUED", ADAPTER_JOB_QUEUED, false},
+        {"REQUEUE_HOLD", ADAPTER_JOB_QUEUED, false},   {"REQUEUE_FED", ADAPTER_JOB_QUEUED, false},   {"SPECIAL_EXIT", ADAPTER_JOB_QUEUED, false},
+        {"RESV_DEL_HOLD", ADAPTER_JOB_QUEUED, false},  {"RUNNING", ADAPTER_JOB_RUNNING, false},      {"COMPLETING", ADAPTER_JOB_RUNNING, false},
+        {"SUSPENDED", ADAPTER_JOB_RUNNING, false},     {"STOPPED", ADAPTER_JOB_RUNNING, false},      {"SIGNALING", ADAPTER_JOB_RUNNING, false},
+        {"STAGE_OUT", ADAPTER_JOB_RUNNING, false},     {"RESIZING", ADAPTER_JOB_RUNNING, false},     {"COMPLETED", ADAPTER_JOB_ENDED, false},
+        {"FAILED", ADAPTER_JOB_ENDED, false},          {"CANCELLED", ADAPTER_JOB_ENDED, false},      {"CANCELLED+", ADAPTER_JOB_ENDED, false},
+        {"CANCELLED by 1000", ADAPTER_JOB_ENDED, false}, {"TIMEOUT", ADAPTER_JOB_ENDED, false},      {"DEADLINE", ADAPTER_JOB_ENDED, false},
+        {"OUT_OF_MEMORY", ADAPTER_JOB_ENDED, false},   {"REVOKED", ADAPTER_JOB_ENDED, false},        {"NODE_FAIL", ADAPTER_JOB_ENDED, true},
+        {"BOOT_FAIL", ADAPTER_JOB_ENDED, true},        {"PREEMPTED", ADAPTER_JOB_ENDED, true},       {"RUNNINGS", ADAPTER_JOB_RUNNING, false},
+    };
+
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct adapter_status status;
+        char text[200];
+        size_t n;
+
+        snprintf(text, sizeof text, "a|1|%s|100|120|n1|n[1-2]|None\n", cases[i].state);
+        parse(text);
+        status = status_of("a");
+        if (status.state != cases[i].is || status.node_lost != cases[i].node_lost)
+            fail_msg("%s is %d, node lost %d", cases[i].state, (int)status.state, status.node_lost);
+        assert_int_equal(batch_rows_find(&rows, "a", &n)->is_ending, strcmp(cases[i].state, "COMPLETING") == 0);
+        assert_string_equal(status.host, status.state == ADAPTER_JOB_QUEUED ? "" : "n1");
+        assert_int_equal(status.started_ms, status.state == ADAPTER_JOB_QUEUED ? 0 : 120000);
+        batch_rows_free(&rows);
+    }
+}
+
+/* What waits for these waits for ever: no end of another job, and no node that comes back, makes room for it. */
+static void what_can_never_run_is_told(void **state)
+{
+    static const char *const never[] = {
+        "PartitionConfig", "PartitionTimeLimit", "PartitionNodeLimit", "BadConstraints", "DependencyNeverSatisfied", "InvalidAccount",
+        "InvalidQOS", "AccountNotAllowed", "QOSNotAllowed", "ReservationDeleted", "ReservationInvalid", "MaxMemPerLimit",
+        "AssocMaxCpuPerJobLimit", "AssocMaxNodePerJobLimit", "AssocMaxMemPerJob", "AssocMaxGRESPerJob", "AssocMaxWallDurationPerJobLimit",
+        "AssocMaxCpuMinutesPerJobLimit", "QOSMaxCpuPerJobLimit", "QOSMaxNodePerJobLimit", "QOSMaxMemoryPerJob", "QOSMaxGRESPerJob",
+        "QOSMaxWallDurationPerJobLimit", "QOSMaxCpuMinutesPerJobLimit", "QOSMinCpuNotSatisfied", "QOSMinNode", "QOSMinGRES", "QOSMinMemory",
+        "PartitionTimeLimit, more", NULL};
+    static const char *const for_now[] = {
+        "Priority", "Resources", "Dependency", "Licenses", "BeginTime", "JobHeldUser", "JobHeldAdmin", "ReqNodeNotAvail", "PartitionDown",
+        "PartitionInactive", "QOSMaxJobsPerUserLimit", "QOSMaxCpuPerUserLimit", "AssocGrpCpuLimit", "AssocMaxJobsLimit", "Reservation",
+        "NodeDown", "BadConstraint", "PartitionConfigured", "None", "", NULL};
+    static const char *const *const lists[] = {never, for_now};
+
+    for (int list = 0; list < 2; list++)
+        for (const char *const *reason = lists[list]; *reason != NULL; reason++) {
+            char text[200];
+
+            snprintf(text, sizeof text, "a|1|PENDING|100|N/A|n/a||%s\nb|2|REQUEUE_HOLD|100|N/A|n/a||%s\n", *reason, *reason);
+            parse(text);
+            if (status_of("a").never != (list == 0))
+                fail_msg("%s", *reason);
+            assert_false(status_of("b").never); /* whoever has put it back may let it go */
+            batch_rows_free(&rows);
+        }
+}
+
 /* The one that runs, else waits, else the last that ended; of two that wait the first. */
 static void of_one_name_the_right_one_is_told(void **state)
 {
@@ -161,6 +226,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(states_are_read),
+        cmocka_unit_test(every_state_has_its_meaning),
+        cmocka_unit_test(what_can_never_run_is_told),
         cmocka_unit_test(of_one_name_the_right_one_is_told),
         cmocka_unit_test(what_is_not_whole_is_not_believed),
         cmocka_unit_test(the_completion_log_is_read),

@@ -1,0 +1,290 @@
+/* How a task has ended, and in which words: by its status, by what the runner did to it, and by what it left. */
+#include "tasks/runner/task.h"
+
+#include "common/files.h"
+#include "tasks/runner/oom.h"
+#include "tasks/runner/tree.h"
+#include "tests/unit/unit.h"
+
+#include <math.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define UNIX_MS INT64_C(1700000000500)
+
+static char dir[64], oom_file[96];
+
+static int64_t unix_ms(void)
+{
+    return UNIX_MS;
+}
+
+static const struct machine machine = {.unix_ms = unix_ms, .monotonic_ms = unix_ms};
+
+/* In place of tree.c, checkpoints.c and rendezvous.c. */
+
+void tree_look(struct tree *tree, const struct tree_task *tasks, size_t n)
+{
+}
+
+void tree_free(struct tree *tree)
+{
+}
+
+int tree_signal(const struct tree *tree, size_t task, int sig)
+{
+    return 0;
+}
+
+void checkpoints_fini(struct checkpoints *c)
+{
+    json_decref(c->whole);
+}
+
+void rendezvous_fini(struct rendezvous *r)
+{
+}
+
+static void put(const char *name, const char *text)
+{
+    char path[160];
+    struct error err;
+
+    snprintf(path, sizeof path, "%s/%s", dir, name);
+    assert_int_equal(file_write_whole(path, text, strlen(text), 0600, &err), 0);
+}
+
+static int open_dir(void **state)
+{
+    snprintf(dir, sizeof dir, "/tmp/stretto-test-XXXXXX");
+    assert_non_null(mkdtemp(dir));
+    snprintf(oom_file, sizeof oom_file, "%s/oom", dir);
+    return 0;
+}
+
+static int close_dir(void **state)
+{
+    char rm[96];
+
+    snprintf(rm, sizeof rm, "rm -rf '%s'", dir);
+    return system(rm);
+}
+
+enum file { UNASKED, MISSING, THERE }; /* what success leaves behind */
+
+#define EXIT(code) ((code) << 8)
+
+/* Zeros are: exit status 0, nothing done to it, one member without checkpoints. */
+struct end {
+    int status;
+    enum stop why;
+    enum file file;
+    enum exitrec_outcome outcome;
+    const char *reason;
+    bool warned, late, cut_short, checkpoints, leaves_one, oom;
+    enum silent silent;
+    enum jobdesc_kind kind;
+    size_t ranks;
+    const char *last_line; /* on its standard error */
+};
+
+static const struct end ends[] = {
+    {.outcome = EXITREC_SUCCEEDED, .reason = ""},
+    {.file = THERE, .outcome = EXITREC_SUCCEEDED, .reason = ""},
+    {.file = MISSING, .outcome = EXITREC_FAILED, .reason = "exit status 0, but \"result\" is missing"},
+    {.status = EXIT(3), .outcome = EXITREC_FAILED, .reason = "exit status 3"},
+    {.status = EXIT(3), .file = THERE, .outcome = EXITREC_FAILED, .reason = "exit status 3"},
+    {.status = EXIT(3), .last_line = "no mesh", .outcome = EXITREC_FAILED, .reason = "exit status 3: no mesh"},
+    {.status = SIGSEGV, .outcome = EXITREC_FAILED, .reason = "killed by signal 11 (Segmentation fault)"},
+    {.status = SIGTERM, .outcome = EXITREC_FAILED, .reason = "killed by signal 15 (Terminated)"},
+
+    /* what the runner has ended, or would have */
+    {.status = SIGTERM, .why = STOP_TIMEOUT, .outcome = EXITREC_TIMEOUT, .reason = "ended at the walltime of 90 s"},
+    {.status = SIGKILL, .why = STOP_TIMEOUT, .late = true, .outcome = EXITREC_TIMEOUT, .reason = "ended with what was left of its allocation's time"},
+    {.status = SIGTERM, .why = STOP_TIMEOUT, .cut_short = true, .outcome = EXITREC_TIMEOUT, .reason = "ended before the batch system would end the job"},
+    {.why = STOP_TIMEOUT, .outcome = EXITREC_TIMEOUT, .reason = "ended at the walltime of 90 s"},
+    {.why = STOP_TIMEOUT, .file = MISSING, .outcome = EXITREC_TIMEOUT, .reason = "ended at the walltime of 90 s"},
+    {.why = STOP_TIMEOUT, .file = THERE, .outcome = EXITREC_SUCCEEDED, .reason = ""},
+    {.status = EXIT(1), .why = STOP_TIMEOUT, .file = THERE, .outcome = EXITREC_TIMEOUT, .reason = "ended at the walltime of 90 s"},
+    {.status = SIGTERM, .why = STOP_CANCEL, .outcome = EXITREC_CANCELLED, .reason = "cancelled"},
+    {.why = STOP_CANCEL, .outcome = EXITREC_CANCELLED, .reason = "cancelled"},
+    {.why = STOP_CANCEL, .file = THERE, .outcome = EXITREC_SUCCEEDED, .reason = ""},
+    {.status = SIGTERM, .why = STOP_RANK, .kind = JOBDESC_TRAINING, .ranks = 2, .outcome = EXITREC_CANCELLED, .reason = "ended, because another rank failed"},
+    {.status = SIGTERM, .why = STOP_GIVEN_UP, .outcome = EXITREC_CANCELLED, .reason = "cancelled"},
+
+    /* out of time by itself */
+    {.warned = true, .checkpoints = true, .outcome = EXITREC_TIMEOUT, .reason = "stopped near the end of its time: exit status 0"},
+    {.warned = true, .checkpoints = true, .file = MISSING, .outcome = EXITREC_TIMEOUT, .reason = "stopped near the end of its time: exit status 0, and \"result\" is missing"},
+    {.warned = true, .checkpoints = true, .file = THERE, .outcome = EXITREC_SUCCEEDED, .reason = ""},
+    {.status = EXIT(3), .warned = true, .checkpoints = true, .file = MISSING, .outcome = EXITREC_TIMEOUT, .reason = "stopped near the end of its time: exit status 3"},
+    {.status = SIGUSR1, .warned = true, .checkpoints = true, .outcome = EXITREC_TIMEOUT, .reason = "ended near the end of its time by signal 10 (User defined signal 1)"},
+    {.checkpoints = true, .outcome = EXITREC_SUCCEEDED, .reason = ""},
+    {.checkpoints = true, .leaves_one = true, .outcome = EXITREC_SUCCEEDED, .reason = ""},
+    {.checkpoints = true, .leaves_one = true, .file = MISSING, .outcome = EXITREC_TIMEOUT,
+     .reason = "stopped before the end of its time: exit status 0, and \"result\" is missing"},
+    {.checkpoints = true, .file = MISSING, .outcome = EXITREC_FAILED, .reason = "exit status 0, but \"result\" is missing"},
+    {.status = EXIT(3), .checkpoints = true, .leaves_one = true, .file = MISSING, .outcome = EXITREC_FAILED, .reason = "exit status 3"},
+    {.warned = true, .kind = JOBDESC_TRAINING, .outcome = EXITREC_SUCCEEDED, .reason = ""},
+
+    /* without a sign of life */
+    {.status = SIGTERM, .silent = SILENT_STOPPED, .outcome = EXITREC_FAILED, .reason = "ended, since all its processes were stopped for 2.5 s"},
+    {.status = SIGTERM, .silent = SILENT_BLOCKED, .outcome = EXITREC_FAILED,
+     .reason = "ended, since it showed no sign of life for 2.5 s: no sample, no report, no output, no CPU time"},
+    {.status = SIGTERM, .silent = SILENT_BLOCKED, .kind = JOBDESC_TRAINING, .ranks = 2, .outcome = EXITREC_FAILED,
+     .reason = "ended, since no rank showed any sign of life for 2.5 s: no sample, no report, no output, no CPU time"},
+    {.silent = SILENT_BLOCKED, .outcome = EXITREC_FAILED,
+     .reason = "ended, since it showed no sign of life for 2.5 s: no sample, no report, no output, no CPU time"},
+    {.silent = SILENT_BLOCKED, .checkpoints = true, .leaves_one = true, .warned = true, .outcome = EXITREC_FAILED,
+     .reason = "ended, since it showed no sign of life for 2.5 s: no sample, no report, no output, no CPU time"},
+    {.status = SIGTERM, .silent = SILENT_BLOCKED, .why = STOP_CANCEL, .outcome = EXITREC_CANCELLED, .reason = "cancelled"},
+
+    /* want of memory: itself, or a child of its shell or launcher */
+    {.status = SIGKILL, .oom = true, .outcome = EXITREC_FAILED, .reason = "out of memory: killed by the kernel, with 2 MiB in use"},
+    {.status = EXIT(137), .oom = true, .outcome = EXITREC_FAILED,
+     .reason = "out of memory: exit status 137, after the kernel killed a process; the largest had 2 MiB in use"},
+    {.status = EXIT(9), .oom = true, .outcome = EXITREC_FAILED,
+     .reason = "out of memory: exit status 9, after the kernel killed a process; the largest had 2 MiB in use"},
+    {.status = EXIT(3), .oom = true, .outcome = EXITREC_FAILED, .reason = "exit status 3"},
+    {.status = SIGKILL, .outcome = EXITREC_FAILED, .reason = "killed by signal 9 (Killed)"},
+    {.status = SIGKILL, .oom = true, .why = STOP_CANCEL, .outcome = EXITREC_CANCELLED, .reason = "cancelled"},
+};
+
+static void an_end_has_its_outcome_and_its_reason(void **state)
+{
+    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) {
+        const struct end *end = &ends[i];
+        const struct rusage usage = {.ru_maxrss = 2048, .ru_utime = {.tv_sec = 7, .tv_usec = 250000}, .ru_stime = {.tv_sec = 1, .tv_usec = 500000}};
+        struct jobdesc_task task = {.id = "7.1", .dir = dir, .success_file = end->file != UNASKED ? "result" : NULL};
+        struct jobdesc desc = {.job = "st-1-2", .kind = end->kind, .walltime_ms = 90000, .ntasks = end->ranks > 0 ? end->ranks : 1, .tasks = &task};
+        struct oom oom = {.file = oom_file};
+        struct job job = {.machine = &machine, .desc = &desc, .late = end->late, .cut_short = end->cut_short, .oom = &oom, .host = "n7"};
+        char path[160];
+        struct task t;
+
+        snprintf(path, sizeof path, "%s/result", dir);
+        unlink(path);
+        if (end->file == THERE)
+            put("result", "");
+        put("stderr", end->last_line != NULL ? end->last_line : "");
+        put("oom", end->oom ? "oom 1\noom_kill 1\n" : "oom 1\noom_kill 0\n");
+        task_init(&t, &job, &task);
+        t.pid = t.session = 100;
+        t.warned = end->warned;
+        t.silent = end->silent;
+        t.silent_ms = end->silent != SILENT_NOT ? 2500 : 0;
+        t.checkpoints.desc = end->checkpoints ? &desc.checkpoint : NULL;
+        t.checkpoints.whole = end->leaves_one ? json_pack("[{}]") : NULL;
+        task_end(&t, end->status, &usage, end->why);
+        assert_int_equal(t.pid, 0);
+        task_conclude(&t);
+        assert_true(t.ended);
+        if (t.rec.outcome != end->outcome || strcmp(t.rec.reason, end->reason) != 0)
+            fail_msg("case %zu is %s: %s", i, exitrec_outcome_name(t.rec.outcome), t.rec.reason);
+        assert_int_equal(t.rec.exit_code, WIFEXITED(end->status) ? WEXITSTATUS(end->status) : -1);
+        assert_int_equal(t.rec.signal, WIFSIGNALED(end->status) ? WTERMSIG(end->status) : 0);
+        assert_int_equal(t.rec.late, end->outcome == EXITREC_TIMEOUT && end->late);
+        assert_true(t.rec.user_seconds == 7.25 && t.rec.system_seconds == 1.5 && t.rec.max_rss == 2 << 20);
+        assert_true(t.rec.ended == (double)UNIX_MS / 1000);
+        assert_string_equal(t.rec.job, "st-1-2");
+        assert_string_equal(t.rec.id, "7.1");
+        assert_string_equal(t.rec.host, "n7");
+        assert_ptr_equal(t.rec.checkpoints, t.checkpoints.whole);
+        task_fini(&t);
+    }
+}
+
+/* Its place is made again, for the record, whatever was done to the task. */
+static void a_directory_that_was_removed_is_the_reason(void **state)
+{
+    static const struct {
+        enum stop why;
+        enum exitrec_outcome outcome;
+        const char *reason;
+    } cases[] = {{STOP_NONE, EXITREC_FAILED, "its directory was removed while it ran"},
+                 {STOP_CANCEL, EXITREC_CANCELLED, "cancelled"},
+                 {STOP_TIMEOUT, EXITREC_TIMEOUT, "ended at the walltime of 90 s"}};
+    const struct rusage usage = {0};
+    char gone[80];
+
+    snprintf(gone, sizeof gone, "%s/gone", dir);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct jobdesc_task task = {.id = "7.1", .dir = gone};
+        struct jobdesc desc = {.job = "st-1-2", .walltime_ms = 90000, .ntasks = 1, .tasks = &task};
+        struct job job = {.machine = &machine, .desc = &desc};
+        struct task t;
+
+        task_init(&t, &job, &task);
+        task_end(&t, 0, &usage, cases[i].why);
+        task_conclude(&t);
+        assert_int_equal(t.rec.outcome, cases[i].outcome);
+        assert_string_equal(t.rec.reason, cases[i].reason);
+        assert_int_equal(rmdir(gone), 0);
+        task_fini(&t);
+    }
+}
+
+static void one_that_never_started_says_so(void **state)
+{
+    static const struct {
+        enum stop why;
+        enum exitrec_outcome outcome;
+        const char *reason;
+    } cases[] = {{STOP_TIMEOUT, EXITREC_TIMEOUT, "the walltime was over before it started"},
+                 {STOP_CANCEL, EXITREC_CANCELLED, "cancelled before it started"},
+                 {STOP_RANK, EXITREC_CANCELLED, "another rank failed before it started"}};
+
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct jobdesc_task task = {.id = "7.1", .dir = dir};
+        struct jobdesc desc = {.job = "st-1-2", .ntasks = 1, .tasks = &task};
+        struct job job = {.machine = &machine, .desc = &desc};
+        struct task t;
+
+        task_init(&t, &job, &task);
+        task_skip(&t, cases[i].why);
+        assert_true(t.ended);
+        assert_int_equal(t.rec.outcome, cases[i].outcome);
+        assert_string_equal(t.rec.reason, cases[i].reason);
+        assert_int_equal(t.rec.exit_code, -1);
+        assert_true(t.rec.started == (double)UNIX_MS / 1000 && t.rec.ended == t.rec.started);
+        task_fini(&t);
+    }
+}
+
+/* A batch system tells every process of a job to end, by one of these; a shell reports its child's. */
+static void one_that_died_as_told_is_known(void **state)
+{
+    static const struct {
+        int status;
+        bool told;
+    } cases[] = {{SIGTERM, true}, {SIGINT, true}, {SIGHUP, true}, {EXIT(143), true}, {EXIT(130), true}, {EXIT(129), true},
+                 {SIGKILL, false}, {SIGUSR1, false}, {SIGSEGV, false}, {EXIT(15), false}, {EXIT(0), false}, {EXIT(137), false}};
+    const struct rusage usage = {0};
+
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct jobdesc_task task = {.id = "7.1", .dir = dir};
+        struct jobdesc desc = {.job = "st-1-2", .ntasks = 1, .tasks = &task};
+        struct job job = {.machine = &machine, .desc = &desc};
+        struct task t;
+
+        task_init(&t, &job, &task);
+        task_end(&t, cases[i].status, &usage, STOP_NONE);
+        if (task_died_as_told(&t) != cases[i].told)
+            fail_msg("status %#x", (unsigned)cases[i].status);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(an_end_has_its_outcome_and_its_reason, open_dir, close_dir),
+        cmocka_unit_test_setup_teardown(a_directory_that_was_removed_is_the_reason, open_dir, close_dir),
+        cmocka_unit_test_setup_teardown(one_that_never_started_says_so, open_dir, close_dir),
+        cmocka_unit_test_setup_teardown(one_that_died_as_told_is_known, open_dir, close_dir),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
