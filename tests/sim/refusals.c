@@ -30,7 +30,7 @@ static const struct mistake {
     {"/members", "command", "[7]"},
     {"/members", "retries", "-1"},
     {"/members", "checkpoint", "{\"attempts\": 0}"},
-    {"/members", "parameters", NULL},
+    {"/members", "parameters", "7"},
     {"/members", "resources", "{\"walltime\": \"soon\"}"},
     {"/members/parameters", "count", "0"},
     {"/members/parameters", "method", "\"guess\""},
