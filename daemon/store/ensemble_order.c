@@ -5,10 +5,10 @@
 #include <math.h>
 #include <stdio.h>
 
-#define PLACE 16 /* the column after those of the ensemble; the place's id and value stand there */
+#define PLACE 17 /* the column after those of the ensemble; the place's id and value stand there */
 #define COLUMNS                                                                                                        \
     "e.id, e.name, e.state, e.reason, e.adapter, e.stream_key, e.count, e.width, e.next_index, e.created, e.ended, "   \
-    "e.root, e.parent, e.paused_by, e.paused, e.intake"
+    "e.root, e.parent, e.paused_by, e.paused, e.intake, e.after"
 
 /* The parameters of all queries: ?1 and ?2 are the value and the id of the place behind which they go on, ?3 is the
  * limit, ?4 the family, ?5 the pattern of the name, ?6 the metric, ?7 to ?11 are the states. The + keeps SQLite from
@@ -21,7 +21,7 @@
  * the index. */
 #define SORTED(value, id, from, than, direction)                                                                       \
     FROM_THERE(value, id, from, value " = ?1 AND " id " " than " ?2")                                                  \
-    " UNION ALL " FROM_THERE(value, id, from, value " " than " ?1") " ORDER BY 18 " direction ", 17 " direction        \
+    " UNION ALL " FROM_THERE(value, id, from, value " " than " ?1") " ORDER BY 19 " direction ", 18 " direction        \
     " LIMIT ?3"
 #define BOTH(value, id, from) {SORTED(value, id, from, ">", "ASC"), SORTED(value, id, from, "<", "DESC")}
 

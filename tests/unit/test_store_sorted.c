@@ -13,6 +13,12 @@ static int pages;
 
 static int note_ensemble(void *arg, const struct ensemble_row *row, const struct ensemble_place *place)
 {
+    struct ensemble_row known;
+
+    must(store_ensemble_get(store, row->id, &known, &err));
+    assert_true(row->created_ms == known.created_ms && row->ended_ms == known.ended_ms && row->root == known.root);
+    assert_true(row->parent == known.parent && row->after == known.after && row->intake == known.intake);
+    assert_true(row->state == known.state && row->count == known.count && row->width == known.width);
     note("%lld ", (long long)row->id);
     last = *place;
     ++*(int *)arg;
@@ -65,6 +71,7 @@ static int add_six(void **state)
     add_named("\xc3\xa4lpha", ENSEMBLE_COMPLETE);
     add_named("beta", ENSEMBLE_FAILED);
     add_named("BETA\\", ENSEMBLE_CANCELLED);
+    must(store_exec(store, &err, "UPDATE ensemble SET after = 5 WHERE id = 3", ""));
     return 0;
 }
 
