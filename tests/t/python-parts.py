@@ -1,0 +1,382 @@
+"""The Python layers of trainings and members, over libraries that only note how they are called."""
+
+import collections
+import ctypes
+import json
+import logging
+import math
+import os
+import tempfile
+import types
+
+import numpy
+import torch
+
+import stretto
+import stretto.torch
+from stretto import _library, distributed, train
+
+member = __import__("stretto.member", fromlist=["*"])
+metrics = __import__("stretto.metrics", fromlist=["*"])
+
+
+def fails(error, words, call, *args, **more):
+    try:
+        call(*args, **more)
+    except error as raised:
+        assert words in str(raised), raised
+        return
+    raise AssertionError("%s was not raised" % error.__name__)
+
+
+class Calls:
+    """In place of libstretto-train: a rank with a field of 2 numbers, and what was asked of it."""
+
+    def __init__(self, **answers):
+        self.log = []
+        self.answers = {"rank": 0, "ranks": 1, "ensemble": 3, "generation": 2, "count": 9, "batch_size": 4, "resume": None, "resume_step": 7,
+                        "resume_ranks": 2, "checkpoint_every_ms": 1500, "parameters": 1, "parameter_name": b"p", "fields": 1,
+                        "field_name": b"u", "field_ndim": 1, "field_extent": 2, "field_max": 0, "field_dtype": 1, "checkpoint_due": 0,
+                        "unfinished": 0, "error": b"broken", "error_code": b"", **answers}
+
+    def open(self, handle):
+        handle._obj.value = 1
+        return self.answers.get("open", 0)
+
+    def __getattr__(self, name):
+        def call(handle, *args):
+            self.log.append((name, *args))
+            return self.answers.get(name, 0)
+        return call
+
+
+def receiver(**answers):
+    calls = Calls(**answers)
+    _library.load = lambda: calls
+    rx = train.open()
+    calls.log.clear()
+    return rx, calls
+
+
+def a_receiver_tells_where_it_goes_on():
+    rx, _ = receiver()
+    assert (rx.rank, rx.ranks, rx.ensemble, rx.generation, rx.count, rx.batch_size) == (0, 1, 3, 2, 9, 4)
+    assert rx.resume is rx.resume_step is rx.resume_ranks is None and rx.checkpoint_every == 1.5
+    assert rx.parameters == ["p"] and rx.fields == {"u": train.Field(numpy.dtype("float32"), (2,), None)}
+    rx, _ = receiver(resume=b"/x/state-rank0", checkpoint_every_ms=0)
+    assert (rx.resume, rx.resume_step, rx.resume_ranks, rx.checkpoint_every) == ("/x/state-rank0", 7, 2, None)
+    fails(RuntimeError, "not started as a training by stretto: broken", receiver, open=-1, error_code=b"not_under_stretto")
+    fails(RuntimeError, "broken", receiver, open=-1, error_code=b"train_config")
+
+
+def batches_are_checked_cut_and_ended():
+    rx, calls = receiver(batch_ragged=3)
+    scratch = rx.allocate()
+    batch = rx.next_batch(scratch)
+    assert [len(part) for part in (batch.fields["u"], batch.params, batch.member, batch.step)] == [3] * 4
+    calls.answers["batch_ragged"] = 4
+    assert rx.next_batch(scratch) is scratch
+    for wrong in (scratch._replace(fields={"u": numpy.empty((4, 2))}), scratch._replace(params=numpy.empty((4, 2))),
+                  scratch._replace(step=numpy.empty(8, numpy.int64)[::2]), scratch._replace(member=numpy.empty(4, numpy.int32)),
+                  scratch._replace(fields={"u": train.Ragged(None, None)})):
+        fails(ValueError, "a batch needs", rx.next_batch, wrong)
+    waits, answers = [], iter([_library.AGAIN, _library.AGAIN, 4, _library.END])
+    calls.batch_ragged = lambda *_: next(answers)
+    rx.on_wait(lambda: waits.append(1))
+    assert len(rx.next_batch().step) == 4 and len(waits) == 2
+    assert rx.next_batch() is None
+    calls.batch_ragged = lambda *_: _library.INTERRUPTED
+    fails(RuntimeError, "interrupted", rx.next_batch)
+    calls.batch_ragged = lambda *_: -1
+    fails(RuntimeError, "broken", rx.next_batch)
+    rx.close()
+    fails(RuntimeError, "this receiver is closed", rx.next_batch)
+
+
+def reports_have_a_value_for_each_member():
+    rx, calls = receiver()
+    rx.report(torch.tensor([[1, 2], [3, 4]]), torch.tensor([[1., 2.], [3., 4.]], requires_grad=True))
+    assert calls.log[-1][:2] == ("report", 4)
+    rx.report(5, 2.5)
+    assert calls.log[-1][:2] == ("report", 1)
+    fails(ValueError, "2 members and 1 values", rx.report, [1, 2], [1])
+    calls.answers["report"] = -1
+    fails(RuntimeError, "broken", rx.report, 1, 1)
+
+
+def save(path):
+    with open(path, "w") as file:
+        file.write("x")
+
+
+def checkpoints_count_once_they_are_written(path):
+    rx, calls = receiver(checkpoint_begin=path.encode())
+    rx.checkpoint(save, 5)
+    assert calls.log == [("checkpoint_begin", 5), ("checkpoint_end", train.DUE)]
+    os.unlink(path)
+    calls.log.clear()
+    fails(RuntimeError, "rank 0 has saved nothing", rx.checkpoint, lambda path: None, 6)
+    fails(ZeroDivisionError, "", rx.checkpoint, lambda path: 1 // 0, 6)
+    assert calls.log == 2 * [("checkpoint_begin", 6), ("checkpoint_end", train.NOT_DUE)]
+    calls.answers["checkpoint_due"] = train.LAST
+    calls.log.clear()
+    assert rx.checkpoint_due() == train.LAST
+    rx.checkpoint(lambda path: lambda: save(path), 7)  # for the last one, the copy is written before
+    assert calls.log == [("checkpoint_due",), ("checkpoint_begin", 7), ("checkpoint_end", train.LAST)]
+    os.unlink(path)
+    calls.log.clear()
+    rx.checkpoint(lambda path: lambda: save(path), 8)  # what was due is over
+    rx._writer.join()
+    assert calls.log == [("checkpoint_begin", 8), ("checkpoint_cut", train.DUE), ("checkpoint_end", train.DUE)]
+    calls.log.clear()
+    logging.getLogger("stretto").addHandler(logging.NullHandler())
+    rx.checkpoint(lambda path: lambda: 1 // 0, 9)
+    rx._writer.join()
+    assert calls.log[-1] == ("checkpoint_end", train.NOT_DUE)
+    rx.rank = 1
+    rx.checkpoint(None, 10, train.LAST)
+    assert calls.log[-1] == ("checkpoint_end", train.LAST)
+    calls.answers["checkpoint_begin"] = None
+    fails(RuntimeError, "broken", rx.checkpoint, save, 11)
+
+
+def who_waits_saves_what_all_can():
+    rx, calls = receiver(checkpoint_due=train.DUE)
+    assert rx.checkpoint_due_while_waiting(5) == train.DUE
+    rx.ranks = 2
+    assert rx.checkpoint_due_while_waiting(5) == train.NOT_DUE
+    calls.answers["checkpoint_due"] = train.LAST
+    assert rx.checkpoint_due_while_waiting(5) == train.NOT_DUE  # there is no group
+    asked = []
+    rx._agreement = types.SimpleNamespace(all_wait=lambda batches: asked.append(batches) or len(asked) > 1)
+    assert [rx.checkpoint_due_while_waiting(5) for _ in range(2)] == [train.NOT_DUE, train.LAST] and asked == [5, 5]
+    rx.ranks = 1
+    calls.answers["unfinished"] = 1
+    assert rx.checkpoint_due_while_waiting(5) == train.NOT_DUE and rx.unfinished
+
+
+class Part:
+    def __init__(self, value=None):
+        self.value, self.parts = value, None
+
+    def state_dict(self):
+        return {"value": self.value}
+
+    def load_state_dict(self, state):
+        self.value = state["value"]
+
+
+class Divided(Part):
+    def load_state_dicts(self, states):
+        self.parts = [state["value"] for state in states]
+
+
+class Rank:
+    """In place of a receiver."""
+
+    def __init__(self, rank, ranks, resume=None, resume_ranks=None):
+        self.rank, self.ranks, self.resume, self.resume_ranks = rank, ranks, resume, resume_ranks
+        self.resume_step, self.checkpoint_every = (40 if resume else None), None
+        self.due, self.saved = train.NOT_DUE, []
+
+    def on_wait(self, call):
+        self.wait = call
+
+    def checkpoint_due(self):
+        return self.due
+
+    def checkpoint_due_while_waiting(self, batches):
+        return self.due
+
+    def checkpoint(self, write, step, due):
+        self.saved.append((step, due))
+        write(self.path)
+
+
+def what_ranks_have_of_their_own_is_divided(top):
+    for rank in range(5):
+        rx = Rank(rank, 5)
+        rx.path, rx.due = "%s/state-rank%d" % (top, rank), train.LAST
+        torch.manual_seed(rank)
+        stretto.torch.Checkpoints(rx, own={"seen": Divided(10 + rank), "plain": Part(20 + rank)}, model=Part(30 + rank)).step()
+    for rank, path, parts, plain in ((0, 0, [10, 12, 14], 20), (1, 1, [11, 13], 21)):
+        model, own = Part(), {"seen": Divided(), "plain": Part()}
+        rx = Rank(rank, 2, "%s/state-rank%d" % (top, path), 5)
+        checkpoints = stretto.torch.Checkpoints(rx, own=own, model=model)
+        assert (model.value, own["seen"].parts, own["plain"].value, checkpoints.batches) == (30, parts, plain, 40)
+        ours = torch.rand(1)
+        torch.manual_seed(path)
+        assert ours == torch.rand(1)
+    own = {"seen": Divided(), "plain": Part()}
+    stretto.torch.Checkpoints(Rank(7, 9, top + "/state-rank0", 5), own=own, model=Part())
+    assert own["seen"].parts == [] and own["plain"].value == 20
+    own = {"seen": Divided(), "plain": Part()}
+    stretto.torch.Checkpoints(Rank(3, 5, top + "/state-rank3", 5), own=own, model=Part())
+    assert own["seen"].parts is None and own["seen"].value == 13
+    fails(RuntimeError, "has model, but the program gives network", stretto.torch.Checkpoints,
+          Rank(0, 5, top + "/state-rank0", 5), own=own, network=Part())
+
+
+def nothing_new_is_not_saved_while_waiting(path):
+    rx = Rank(0, 1)
+    rx.path = path
+    checkpoints = stretto.torch.Checkpoints(rx, background=False, model=Part(1))
+    rx.wait()
+    assert rx.saved == []
+    rx.due = train.DUE
+    assert checkpoints.step() and rx.saved == [(1, train.DUE)]
+    rx.wait()
+    assert len(rx.saved) == 1  # it has that batch
+    rx.due = train.LAST
+    rx.wait()
+    assert rx.saved[1:] == [(1, train.LAST)]
+    rx.due = train.NOT_DUE
+    assert not checkpoints.step()
+    rx.due = train.DUE
+    rx.wait()
+    assert rx.saved[2:] == [(2, train.DUE)]
+
+
+class Store:
+    """In place of PyTorch's store; a value that is not there yet is one that the ranks would wait for."""
+
+    def __init__(self):
+        self.values = {}
+
+    def set(self, key, value):
+        assert key not in self.values
+        self.values[key] = value
+
+    def get(self, key):
+        return self.values[key].encode()
+
+    def add(self, key, n):
+        self.values[key] = self.values.get(key, 0) + n
+        return self.values[key]
+
+
+def ranks_get_the_same_answers():
+    store = Store()
+    first, second = (distributed._Agreement(store, rank, 2) for rank in range(2))
+    answers = [[rank.of(due) for rank, due in ((first, number % 7 == 0), (second, 2))] for number in range(50)]
+    assert all(ours == theirs for ours, theirs in answers) and answers[0] == [1, 1]
+    assert 1 < len(store.values) <= 50  # rank 0 answers some of them, and tells which
+    first.end()
+    assert [second.of(2) for _ in range(3000)] == [0] * 3000
+    store = Store()
+    first, second = (distributed._Agreement(store, rank, 2) for rank in range(2))
+    second.PAUSE = first.PAUSE = 0
+    assert not first.all_wait(5) and not second.all_wait(6)
+    assert store.values == {"waiting-5": 0, "waiting-6": 0}  # nobody waits any more
+    store.add("waiting-7", 1)  # the second one does
+    assert first.all_wait(7)
+    second.PAUSE = 60
+    store.values["waiting-7"] = 0
+    assert second.all_wait(7)  # the first one says that all did
+
+
+def a_rank_is_one_process():
+    store = Store()
+    rx = types.SimpleNamespace(rank=0, ranks=1)
+    assert [name["pid"] for name in distributed._meet(store, rx)] == [os.getpid()]
+    fails(RuntimeError, "two processes are rank 0", distributed._meet, store, rx)
+
+
+class MemberCalls(Calls):
+    def open_patiently(self, handle, patience):
+        return self.open(handle)
+
+    def describe(self, handle, name, dtype, ndim, shape):
+        dtype._obj.value, ndim._obj.value, shape[0] = 2, 1, 3
+        return self.answers.get("describe", 1)
+
+    def lend_extent(self, handle, number, extent, address):
+        self.log.append(("lend_extent", extent))
+        self.memory = ctypes.create_string_buffer(800)
+        address._obj.value = ctypes.addressof(self.memory)
+        return 0
+
+
+def arrays_fit_their_fields():
+    calls = MemberCalls(active=1, time_left=2.5)
+    _library.load_member = lambda: calls
+    os.environ.update(STRETTO_MEMBER="4", STRETTO_SEED="", STRETTO_PARAMS='{"a": 1}', STRETTO_RESUME="")
+    ours = member.open()
+    assert (ours.index, ours.seed, ours.params, ours.resume, ours.active) == (4, None, {"a": 1}, None, True)
+    assert ours.time_left() == 2.5 and ours.describe("u") == (numpy.dtype("float64"), (3,))
+    field = ours.field("u", 3, ">f8")
+    assert (field.shape, field.dtype) == ((3,), numpy.dtype("float64"))
+    calls.log.clear()
+    field.send(numpy.int64(7), numpy.zeros(3))
+    field.send(8, [1, 2, 3])
+    assert [call[2:4] for call in calls.log] == [(7, 3), (8, 3)]
+    fails(TypeError, "masked", field.send, 1, numpy.ma.zeros(3))
+    fails(TypeError, "declared as float64, but this array is float32", field.send, 1, numpy.zeros(3, numpy.float32))
+    fails(ValueError, "declared as (3,), but this array is (4,)", field.send, 1, numpy.zeros(4))
+    fails(TypeError, "float16 arrays cannot be sent", ours.field, "u", 3, "float16")
+    fails(TypeError, "integer", field.send, 1.5, numpy.zeros(3))
+    fails(TypeError, "only there", field.lend, 3)
+    varying = ours.field("u", (-1, 2))
+    fails(TypeError, "only there", varying.lend)
+    fails(ValueError, "declared as (-1, 2)", varying.send, 1, numpy.zeros((5, 3)))
+    array = varying.lend(5)
+    assert array.shape == (5, 2) and varying.lend(5) is array and not varying.lend(0).size and not array.flags.writeable
+    varying.send_lent(3)
+    fails(stretto.StreamError, "nothing is lent", varying.send_lent, 4)
+    scalar = ours.field("n", (), int)
+    calls.log.clear()
+    scalar.send(1, 5)
+    assert calls.log[0][:4] == ("send_extent", 0, 1, 1)
+    calls.answers["send_extent"] = -1
+    fails(stretto.StreamError, "broken", scalar.send, 1, 5)
+    calls.answers["finish"] = 0
+    ours.close()
+    ours.close()
+    assert [call[0] for call in calls.log].count("finish") == 1 and calls.log[-1] == ("abort",)
+    fails(stretto.StreamError, "this stream is closed", scalar.send, 1, 5)
+    calls.log.clear()
+    try:
+        with member.open():
+            raise ZeroDivisionError
+    except ZeroDivisionError:
+        pass
+    assert [call[0] for call in calls.log if call[0] in ("finish", "abort")] == ["abort"]  # it has not finished
+
+
+def metrics_are_bounded(path):
+    os.environ["STRETTO_METRICS"] = path
+    metrics.metric("lö", 3, math.nan)
+    metrics.metric("x" * 100, numpy.int64(4), numpy.float32(0.5))
+    for done in (-1, 0.5, 3):
+        metrics.progress(done, 2)
+    for wrong in ("", "a\n", "x" * 101, "ö" * 51):
+        fails(ValueError, "1 to 100 bytes", metrics.metric, wrong, 1, 1)
+    fails(ValueError, "no part of a whole", metrics.progress, math.nan)
+    fails(ZeroDivisionError, "", metrics.progress, 1, 0)
+    with open(path) as file:
+        lines = [json.loads(line) for line in file]
+    assert [line.get("name") for line in lines[:2]] == ["lö", "x" * 100] and lines[1]["step"] == 4 and lines[1]["value"] == 0.5
+    assert [line["progress"] for line in lines[2:]] == [0, 0.25, 1] and all(line["time"] > 1e9 for line in lines)
+
+
+def ragged_parts():
+    part = train.Ragged(numpy.arange(6), numpy.array([0, 2, 2, 6]))
+    assert [list(entry) for entry in part] == [[0, 1], [], [2, 3, 4, 5]] and list(part[-3]) == [0, 1]
+    fails(IndexError, "3 samples has none of number 3", part.__getitem__, 3)
+    first = part._first(2)
+    assert len(first) == 2 and list(first.data) == [0, 1]
+
+
+with tempfile.TemporaryDirectory() as folder:
+    a_receiver_tells_where_it_goes_on()
+    batches_are_checked_cut_and_ended()
+    reports_have_a_value_for_each_member()
+    checkpoints_count_once_they_are_written(folder + "/state")
+    who_waits_saves_what_all_can()
+    what_ranks_have_of_their_own_is_divided(folder)
+    nothing_new_is_not_saved_while_waiting(folder + "/other")
+    ranks_get_the_same_answers()
+    a_rank_is_one_process()
+    arrays_fit_their_fields()
+    metrics_are_bounded(folder + "/metrics")
+    ragged_parts()
