@@ -90,6 +90,26 @@ static void jobs_are_listed_by_what_is_asked_for(void **state)
     assert_true(n[JOB_INTENT] == 0 && n[JOB_SUBMITTED] == 1 && n[JOB_RUNNING] == 0);
 }
 
+/* A list that has to look at many jobs, of which few pass the filter, goes on step by step. */
+static void jobs_are_looked_through_in_steps(void **state)
+{
+    static const int64_t ids[] = {1, 2, STORE_JOB_STEP + 1, STORE_JOB_STEP + 2, 2 * STORE_JOB_STEP + 1};
+    int64_t id = add_ensemble(9);
+
+    for (size_t i = 0; i < sizeof ids / sizeof *ids; i++) {
+        struct job_row job = add_job(id, "local");
+
+        must(store_exec(store, &err, "UPDATE job SET id = ?1 WHERE id = ?2", "ii", ids[i] + 100000, job.id));
+    }
+    must(store_exec(store, &err, "UPDATE job SET id = id - 100000", ""));
+    assert_int_equal(list_jobs(0, (struct job_filter){0}, 9), STORE_JOB_STEP + 2);
+    is_listed("40001 20002 ");
+    assert_int_equal(list_jobs(STORE_JOB_STEP + 2, (struct job_filter){0}, 9), 2);
+    is_listed("20001 2 ");
+    assert_int_equal(list_jobs(2, (struct job_filter){0}, 9), 0);
+    is_listed("1 ");
+}
+
 static int note_checkpoint(void *arg, const struct member_checkpoint_row *row)
 {
     note("%lld.%lld.%lld ", (long long)row->home, (long long)row->index, (long long)row->number);
@@ -399,6 +419,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(attempts_of_a_job_are_listed_from_a_member_on, open_store, close_store),
         cmocka_unit_test_setup_teardown(jobs_are_listed_by_what_is_asked_for, open_store, close_store),
+        cmocka_unit_test_setup_teardown(jobs_are_looked_through_in_steps, open_store, close_store),
         cmocka_unit_test_setup_teardown(checkpoints_are_listed_from_a_place_on, open_store, close_store),
         cmocka_unit_test_setup_teardown(causes_are_counted_by_members_and_attempts, open_store, close_store),
         cmocka_unit_test_setup_teardown(causes_beyond_a_number_are_one, open_store, close_store),

@@ -1,6 +1,7 @@
 /* Rows about the output of attempts: in which archive it is, artefacts, and members by host and by cause. */
 #include "daemon/store/archived.h"
 #include "daemon/store/artefact.h"
+#include "daemon/store/cause.h"
 #include "daemon/store/ensemble.h"
 #include "daemon/store/internal.h"
 #include "tests/unit/open_store.h"
@@ -251,6 +252,48 @@ static void members_are_found_by_host_and_by_cause(void **state)
     is_listed("3 4 ");
 }
 
+static void a_cause_leaves_out_what_differs(void **state)
+{
+    static const char *const all[][2] = {
+        {"exit status 2", "exit status 2"}, {"exit status 1234", "exit status #"}, {"ended by signal 9 (killed)", "ended by signal 9 (killed)"},
+        {"signal 9a", "signal #"}, {"step 17 of 200", "step # of #"}, {"node7 failed", "# failed"}, {"loss was 0.5, x", "loss was #.#, x"},
+        {"cannot open /a/b-1.txt: no such file", "cannot open /…: no such file"}, {"see /a/b.", "see /…."}, {"a/b and /", "a/b and /"},
+        {"(/tmp/x)=/tmp/y", "(/…)=/…"}, {"status", "status"}, {"état 5", "état #"}, {"", "no reason is known"},
+    };
+    char text[CAUSE_SIZE], longest[512];
+
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        cause_text(all[i][0], text, sizeof text);
+        assert_string_equal(text, all[i][1]);
+    }
+    memset(longest, 'a', sizeof longest - 1);
+    longest[sizeof longest - 1] = '\0';
+    cause_text(longest, text, sizeof text);
+    assert_in_range(strlen(text), CAUSE_SIZE - 9, CAUSE_SIZE - 1);
+    for (int i = 0; i < 511; i++)
+        longest[i] = i % 4 == 0 ? '/' : i % 4 == 1 ? 'x' : i % 4 == 2 ? ' ' : '7';
+    cause_text(longest, text, sizeof text);
+    assert_in_range(strlen(text), CAUSE_SIZE - 12, CAUSE_SIZE - 1);
+}
+
+static void members_that_diverged_are_counted_once(void **state)
+{
+    int64_t id = add_ensemble(9), job = add_ended_job(id, 9), n;
+
+    for (int64_t number = 1; number <= 3; number++)
+        for (int64_t index = 0; index < 2; index++) {
+            struct attempt_row row = add_ended(job, id, index, number, number == 3 ? ATTEMPT_FAILED : ATTEMPT_DIVERGED);
+
+            snprintf(row.reason, sizeof row.reason, "loss was NaN");
+            must(store_attempt_update(store, &row, &err));
+            must(store_cause_count(store, &row, &err));
+        }
+    must(store_cause_diverged(store, id, &n, &err));
+    assert_int_equal(n, 2);
+    must(store_cause_diverged(store, id + 1, &n, &err));
+    assert_int_equal(n, 0);
+}
+
 static int note_attempt(void *arg, const struct attempt_row *row)
 {
     note("%lld.%lld ", (long long)row->index, (long long)row->number);
@@ -293,6 +336,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(each_kind_has_its_archive, open_store, close_store),
         cmocka_unit_test_setup_teardown(a_member_has_the_artefacts_of_its_last_success, open_store, close_store),
         cmocka_unit_test_setup_teardown(members_are_found_by_host_and_by_cause, open_store, close_store),
+        cmocka_unit_test(a_cause_leaves_out_what_differs),
+        cmocka_unit_test_setup_teardown(members_that_diverged_are_counted_once, open_store, close_store),
         cmocka_unit_test_setup_teardown(attempts_of_some_members_are_listed, open_store, close_store),
     };
 

@@ -96,6 +96,20 @@ static void ids_of_jobs_are_given_once(void **state)
     assert_int_equal(store_job_get(store, 3, &job, &err), 1);
 }
 
+/* They are in the names of jobs, and in what runners sign. */
+static void a_state_directory_keeps_its_names(void **state)
+{
+    char instance[9], secret[65];
+
+    snprintf(instance, sizeof instance, "%s", store_instance(store));
+    snprintf(secret, sizeof secret, "%s", store_control_secret(store));
+    assert_int_equal(strspn(instance, "0123456789abcdef"), 8);
+    assert_int_equal(strspn(secret, "0123456789abcdef"), 64);
+    must(reopen_store());
+    assert_string_equal(store_instance(store), instance);
+    assert_string_equal(store_control_secret(store), secret);
+}
+
 static struct login_row login_of(int64_t token, char letter, int64_t expires_ms)
 {
     struct login_row row = {.role = TOKEN_OPERATOR, .token = token, .until_ms = 900, .expires_ms = expires_ms};
@@ -303,6 +317,12 @@ static void a_follow_up_has_the_rows_of_its_root(void **state)
     assert_int_equal(store_parameter_rows_known(store, "0011", &err), 0);
 }
 
+static int note_moment(void *arg, const struct moment_row *row)
+{
+    note("%lld/%lld ", (long long)row->time_ms, (long long)row->generation);
+    return 0;
+}
+
 static void a_moment_is_read_as_it_was_written(void **state)
 {
     struct training_row training = {.ensemble = add_ensemble(9), .ranks = 1, .generation = 1, .created_ms = 1, .adapter = "local"};
@@ -315,6 +335,15 @@ static void a_moment_is_read_as_it_was_written(void **state)
     assert_true(read.time_ms == 1 && read.generation == 2 && read.ranks == 3 && read.received == 4 && read.unique == 5 && read.drawn == 6);
     assert_true(read.repeats == 7 && read.batches == 8 && read.population == 9 && read.unseen == 10 && read.capacity == 11);
     assert_true(read.room_wait == 12.5 && read.sample_wait == 13.5);
+    row.time_ms = 20;
+    must(store_moment_put(store, training.id, &row, &err));
+    row.time_ms = 9;
+    row.generation = 8;
+    must(store_moment_put(store, training.id, &row, &err));
+    assert_int_equal(store_moment_last(store, training.id, &read, &err), 1);
+    assert_int_equal(read.time_ms, 20);
+    must(store_moment_each(store, training.id, note_moment, NULL, &err));
+    is_listed("1/2 9/8 20/2 ");
 }
 
 int main(void)
@@ -323,6 +352,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(an_attempt_is_read_as_it_was_written, open_store, close_store),
         cmocka_unit_test_setup_teardown(a_job_is_read_as_it_was_written, open_store, close_store),
         cmocka_unit_test_setup_teardown(ids_of_jobs_are_given_once, open_store, close_store),
+        cmocka_unit_test_setup_teardown(a_state_directory_keeps_its_names, open_store, close_store),
         cmocka_unit_test_setup_teardown(there_are_so_many_sessions_and_links_of_one_asker, open_store, close_store),
         cmocka_unit_test_setup_teardown(sessions_and_links_end_with_their_token, open_store, close_store),
         cmocka_unit_test_setup_teardown(a_member_is_cancelled_until_it_is_not, open_store, close_store),
