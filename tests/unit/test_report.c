@@ -1,5 +1,6 @@
 /* What a rank tells the daemon in its files: how far it is, its metrics, and that it is done. */
 #include "common/files.h"
+#include "common/timefmt.h"
 #include "tests/unit/stream_fixture.h"
 #include "tests/unit/unit.h"
 
@@ -198,6 +199,68 @@ static void who_has_learnt_enough_takes_no_more(void **state)
     fixture_fini(&fx);
 }
 
+static int rests(void *t)
+{
+    return fixture_stats(t).samples_per_second == 0;
+}
+
+/* Draws of the same sample count as well. However long the machine stalls, a rate is that of at least one draw within the
+ * time of the test. */
+static void the_rate_is_that_of_all_draws(void **state)
+{
+    int64_t began = time_monotonic_ms();
+    int draws = 0, times[1] = {0};
+    struct fixture fx;
+    struct st_train *t;
+    struct stretto *s;
+    double rate;
+
+    fixture_init(&fx, 10, 0, 1, RESERVOIR(10, 1, 1));
+    t = fixture_rank(0);
+    s = fixture_member(0, 1);
+    assert_int_equal(fixture_send(&fx, s, 0, 0), 0);
+    assert_int_equal(stretto_close(s), 0);
+    assert_int_equal(fixture_draw(&fx, t, LIMIT_MS, 1, times), 1);
+    assert_true(fixture_wait(has_told, &(struct waiting){&fx, "status-rank0.json", "\"drawn\":1"}, LIMIT_MS));
+    assert_true(fixture_wait(rests, t, LIMIT_MS));
+    while ((rate = fixture_stats(t).samples_per_second) == 0) {
+        assert_true(time_monotonic_ms() < began + LIMIT_MS);
+        assert_int_equal(fixture_draw(&fx, t, LIMIT_MS, 1, times), 1);
+        draws++;
+        usleep(200000);
+    }
+    assert_true(rate * (double)(time_monotonic_ms() - began) >= 1000);
+    assert_true(rate <= draws / 0.5);
+    st_train_close(t);
+    fixture_fini(&fx);
+}
+
+/* A process that was killed may have left the beginning of a line; and it is not done any more. */
+static void the_next_process_goes_on_with_the_files(void **state)
+{
+    static const char wanted[] = "{}\n{\"name\":\n{\"name\":\"loss\",";
+    struct fixture fx;
+    struct st_train *t;
+    struct error err;
+    char *metrics;
+    size_t size;
+
+    fixture_init(&fx, 10, 0, 1, RESERVOIR(10, 1, 1));
+    assert_int_equal(file_write_whole(fixture_path(&fx, "metrics-rank0.jsonl"), "{}\n{\"name\":", 11, 0600, &err), 0);
+    assert_int_equal(file_write_whole(fixture_path(&fx, "done-rank0.json"), "{}", 2, 0600, &err), 0);
+    setenv("STRETTO_RESTART", "1", 1);
+    t = fixture_rank(0);
+    unsetenv("STRETTO_RESTART");
+    assert_int_equal(access(fixture_path(&fx, "done-rank0.json"), F_OK), -1);
+    assert_int_equal(st_train_metric(t, "loss", 1, 0.5), 0);
+    st_train_close(t);
+    assert_int_equal(file_read(fixture_path(&fx, "metrics-rank0.jsonl"), 10000, &metrics, &size, &err), 0);
+    if (strncmp(metrics, wanted, strlen(wanted)) != 0)
+        fail_msg("it has %s", metrics);
+    free(metrics);
+    fixture_fini(&fx);
+}
+
 /* The daemon looks for what is held once it is told that the training is done. */
 static void who_cannot_tell_what_it_holds_is_not_done(void **state)
 {
@@ -237,6 +300,8 @@ int main(void)
         cmocka_unit_test(of_each_member_the_mean_is_told),
         cmocka_unit_test(the_daemon_is_told),
         cmocka_unit_test(who_has_learnt_enough_takes_no_more),
+        cmocka_unit_test(the_rate_is_that_of_all_draws),
+        cmocka_unit_test(the_next_process_goes_on_with_the_files),
         cmocka_unit_test(who_cannot_tell_what_it_holds_is_not_done),
     };
 
