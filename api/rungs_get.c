@@ -8,8 +8,6 @@
 
 #include <math.h>
 
-static const char *const rules[] = {[STOPPING_NONE] = NULL, [STOPPING_ASHA] = "asha"};
-
 /* Returns the spec of an ensemble with early stopping, to which *owned is to be destroyed; or NULL, and has replied. */
 static const struct spec *find(struct request *r, struct ensemble_row *ensemble, struct spec **owned)
 {
@@ -37,14 +35,20 @@ static json_t *number_or_null(double value)
     return isfinite(value) ? json_real(value) : json_null();
 }
 
-static json_t *rung_json(const struct rung_row *row, int64_t step)
+/* Returns how many members have ended at the rung, as far as nobody goes on from there. */
+static int64_t stopped_at(const struct rung_row *row, bool is_last)
+{
+    return is_last ? 0 : row->arrived - row->promoted - row->cancelled;
+}
+
+static json_t *rung_json(const struct rung_row *row, int64_t step, bool is_last)
 {
     json_t *best = row->arrived > 0 ? json_pack("{s:I, s:o}", "index", (json_int_t)row->best.index, "value",
                                                 number_or_null(row->best.value))
                                     : json_null();
 
-    return json_pack("{s:I, s:I, s:I, s:I, s:I, s:o}", "rung", (json_int_t)row->number, "step", (json_int_t)step, "arrived",
-                     (json_int_t)row->arrived, "promoted", (json_int_t)row->promoted, "under_way",
+    return json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:o}", "rung", (json_int_t)row->number, "step", (json_int_t)step, "arrived",
+                     (json_int_t)row->arrived, "promoted", (json_int_t)row->promoted, "stopped", (json_int_t)stopped_at(row, is_last), "under_way",
                      (json_int_t)row->under_way, "best", best);
 }
 
@@ -65,15 +69,19 @@ void rungs_get(struct request *r)
 
         rc = store_rung_get(request_store(r), ensemble.id, (int64_t)i + 1, &row, &err);
         if (rc == 0)
-            json_array_append_new(list, rung_json(&row, spec->stopping.steps[i]));
+            json_array_append_new(list, rung_json(&row, spec->stopping.steps[i], i + 1 == spec->stopping.n));
     }
     if (rc < 0) {
         json_decref(list);
         request_reply_problem(r, &err);
     } else {
-        request_reply_json(r, 200, json_pack("{s:s, s:s, s:s, s:I, s:o}", "rule", rules[spec->stopping.rule], "metric",
+        bool median = spec->stopping.rule == STOPPING_MEDIAN;
+
+        request_reply_json(r, 200, json_pack("{s:s, s:s, s:s, s:I, s:o}", "rule", stopping_rule_name(spec->stopping.rule), "metric",
                                              spec->stopping.metric, "goal", spec->stopping.more_is_better ? "max" : "min",
-                                             "reduction", (json_int_t)spec->stopping.reduction, "rungs", list));
+                                             median ? "min_members" : "reduction",
+                                             (json_int_t)(median ? spec->stopping.min_members : spec->stopping.reduction),
+                                             "rungs", list));
     }
     spec_destroy(owned);
 }
@@ -99,7 +107,8 @@ struct arrivals {
 
 static json_t *promoted_json(int64_t promoted)
 {
-    return promoted == 0 ? json_null() : promoted == ARRIVAL_BY_HAND ? json_string("by hand") : json_integer(promoted);
+    return promoted == 0 ? json_null() : promoted == ARRIVAL_BY_HAND ? json_string("by hand")
+           : promoted == ARRIVAL_CANCELLED ? json_string("cancelled") : json_integer(promoted);
 }
 
 static int add(void *arg, const struct arrival_row *row)
@@ -107,10 +116,11 @@ static int add(void *arg, const struct arrival_row *row)
     struct arrivals *arrivals = arg;
 
     json_array_append_new(arrivals->items,
-                          json_pack("{s:I, s:I, s:I, s:I, s:I, s:o, s:o}", "arrival", (json_int_t)row->number, "rung",
+                          json_pack("{s:I, s:I, s:I, s:I, s:I, s:o, s:o, s:o, s:o}", "arrival", (json_int_t)row->number, "rung",
                                     (json_int_t)row->rung, "index", (json_int_t)row->index, "attempt",
                                     (json_int_t)row->attempt, "step", (json_int_t)row->step, "value",
-                                    number_or_null(row->value), "promoted", promoted_json(row->promoted)));
+                                    number_or_null(row->value), "best", number_or_null(row->best), "threshold", number_or_null(row->threshold), "promoted",
+                                    promoted_json(row->promoted)));
     arrivals->last = row->number;
     return 0;
 }

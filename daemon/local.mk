@@ -42,6 +42,7 @@ libdaemon_la_SOURCES = \
 	daemon/engine/resubmit.c \
 	daemon/engine/rows.c \
 	daemon/engine/rungs.c daemon/engine/rungs.h \
+	daemon/engine/stop_only.c daemon/engine/stop_only.h \
 	daemon/engine/save.c \
 	daemon/engine/submit.c \
 	daemon/engine/surplus.c \

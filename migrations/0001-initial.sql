@@ -257,7 +257,7 @@ CREATE TABLE attempt (
     archive_at INTEGER,   -- where in that file
     points_read INTEGER NOT NULL DEFAULT 0, -- how far its file of points has been read
     notice TEXT, -- something about it that is no reason of its end
-    rung INTEGER, -- the rung that it is to reach; NULL: members of its ensemble are not stopped early
+    rung INTEGER, -- the rung that it is to reach next; NULL: there is none, or members are not stopped early
     PRIMARY KEY (ensemble, idx, number),
     FOREIGN KEY (ensemble, idx) REFERENCES member (ensemble, idx),
     CHECK ((ended IS NULL) = (outcome IS NULL))
@@ -309,12 +309,14 @@ CREATE TABLE member_checkpoint (
 ) STRICT, WITHOUT ROWID;
 
 -- Early stopping: the members of an ensemble that have reached a rung, which is a step of their metric. `arrival` has them in the order in
--- which they did, and `rung` how many they are. `cut` is the arrival that is the last of the best 1/reduction of its rung.
+-- which they did, and `rung` how many they are. `cut` is the arrival that is the last of the best 1/reduction of its rung. Where the
+-- rule pauses nobody, an arrival that lets its member run on is promoted by itself, and the member of any other one is ended.
 CREATE TABLE rung (
     ensemble INTEGER NOT NULL REFERENCES ensemble (id),
     number INTEGER NOT NULL CHECK (number > 0), -- the lowest is 1
     arrived INTEGER NOT NULL,
     promoted INTEGER NOT NULL DEFAULT 0,
+    cancelled INTEGER NOT NULL DEFAULT 0, -- members that were stopped there, and cancelled since
     cut INTEGER NOT NULL DEFAULT 0, -- 0: too few have arrived
     PRIMARY KEY (ensemble, number)
 ) STRICT, WITHOUT ROWID;
@@ -327,18 +329,29 @@ CREATE TABLE arrival (
     step INTEGER NOT NULL, -- of the point whose value counts
     value REAL,            -- NULL: it is not finite
     loss REAL NOT NULL,    -- orders them: the least is the best, and what is not finite is infinite
-    promoted INTEGER NOT NULL DEFAULT 0, -- the arrival that promoted it; 0: none has; -1: somebody has resubmitted the member
+    best REAL,             -- with the rule of the median, the member's best value up to there; NULL: none was finite
+    threshold REAL,        -- what decided whether the member runs on; NULL: nothing did
+    -- the arrival that promoted it; 0: none has; -1: somebody has resubmitted the member; -2: somebody has cancelled it
+    promoted INTEGER NOT NULL DEFAULT 0,
     PRIMARY KEY (ensemble, number),
     UNIQUE (ensemble, idx, rung)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX arrival_by_loss ON arrival (ensemble, rung, loss, number);
 CREATE INDEX arrival_waiting ON arrival (ensemble, rung, loss, number) WHERE promoted = 0;
-CREATE TRIGGER arrival_promoted AFTER UPDATE OF promoted ON arrival WHEN OLD.promoted = 0 AND NEW.promoted <> 0 BEGIN
-    UPDATE rung SET promoted = promoted + 1 WHERE ensemble = NEW.ensemble AND number = NEW.rung;
+CREATE TRIGGER arrival_promoted AFTER UPDATE OF promoted ON arrival BEGIN
+    UPDATE rung SET promoted = promoted + (NEW.promoted NOT IN (0, -2)) - (OLD.promoted NOT IN (0, -2)),
+        cancelled = cancelled + (NEW.promoted = -2) - (OLD.promoted = -2)
+        WHERE ensemble = NEW.ensemble AND number = NEW.rung;
 END;
--- A stopped member that goes on without a promotion was resubmitted.
-CREATE TRIGGER member_goes_on AFTER UPDATE OF state ON member WHEN OLD.state = 'stopped' AND NEW.state = 'pending' BEGIN
-    UPDATE arrival SET promoted = -1 WHERE ensemble = NEW.ensemble AND promoted = 0 AND number =
+-- A member that has ended and goes on without a promotion was resubmitted. It is not stopped where it was before.
+CREATE TRIGGER member_goes_on AFTER UPDATE OF state ON member WHEN NEW.state = 'pending' AND
+    (OLD.state = 'stopped' OR OLD.state = 'failed' OR OLD.state = 'unfinished' OR OLD.state = 'cancelled') BEGIN
+    UPDATE arrival SET promoted = -1 WHERE ensemble = NEW.ensemble AND promoted IN (0, -2) AND number =
+        (SELECT number FROM arrival WHERE ensemble = NEW.ensemble AND idx = NEW.idx ORDER BY rung DESC LIMIT 1);
+END;
+-- A stopped member that is cancelled is never promoted.
+CREATE TRIGGER member_stays AFTER UPDATE OF state ON member WHEN OLD.state = 'stopped' AND NEW.state = 'cancelled' BEGIN
+    UPDATE arrival SET promoted = -2 WHERE ensemble = NEW.ensemble AND promoted = 0 AND number =
         (SELECT number FROM arrival WHERE ensemble = NEW.ensemble AND idx = NEW.idx ORDER BY rung DESC LIMIT 1);
 END;
 

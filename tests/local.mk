@@ -165,7 +165,7 @@ if HAVE_CMOCKA
 check_LTLIBRARIES += tests/sim/libsim.la
 tests_sim_libsim_la_SOURCES = tests/sim/checkpoints.c tests/sim/cluster.c tests/sim/cluster.h tests/sim/disk.c \
 	tests/sim/family.c tests/sim/flights.c tests/sim/generator.c tests/sim/generator.h tests/sim/inbox.c tests/sim/memory.c tests/sim/memory.h tests/sim/pilots.c \
-	tests/sim/pilots.h tests/sim/places.c tests/sim/ranks.c tests/sim/refusals.c tests/sim/runners.c tests/sim/rungs.c tests/sim/scheduler.c tests/sim/sim.c tests/sim/sim.h \
+	tests/sim/pilots.h tests/sim/places.c tests/sim/ranks.c tests/sim/refusals.c tests/sim/runners.c tests/sim/rungs.c tests/sim/points.c tests/sim/scheduler.c tests/sim/sim.c tests/sim/sim.h \
 	tests/sim/watch.c tests/sim/watch_elastic.c tests/sim/watch_hosts.c tests/sim/watch_late.c tests/sim/watch_pilots.c \
 	tests/sim/watch_trainings.c
 tests_sim_libsim_la_CFLAGS = $(unit_cflags) $(daemon_cflags)

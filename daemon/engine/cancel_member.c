@@ -3,6 +3,7 @@
 #include "daemon/engine/cancel_member.h"
 
 #include "common/log_changes.h"
+#include "daemon/engine/rungs.h"
 #include "daemon/store/cancellation.h"
 
 int cancel_member_load(struct engine *engine, struct live_ensemble *ens, struct error *err)
@@ -22,10 +23,10 @@ void cancel_member_stop(struct engine *engine, struct live_job *job)
 {
     bool any = false;
 
-    if (!job->ensemble->cancellations || job->row.kind != JOB_MEMBERS)
+    if (!(job->ensemble->cancellations || rungs_stop_only(job->ensemble->spec)) || job->row.kind != JOB_MEMBERS)
         return;
     for (size_t i = 0; i < job->n_slots; i++) {
-        if (job->slots[i].open && !job->slots[i].cancelled)
+        if (job->slots[i].open && job->slots[i].order == SLOT_TO_ITS_END)
             return;
         any = any || job->slots[i].open;
     }
@@ -39,14 +40,20 @@ static void stop_attempt(struct engine *engine, struct live_ensemble *ens, int64
         for (size_t i = 0; job->row.kind == JOB_MEMBERS && i < job->n_slots; i++) {
             if (!job->slots[i].open || job->slots[i].index != index)
                 continue;
-            job->slots[i].cancelled = true;
+            job->slots[i].order = SLOT_CANCELLED;
             cancel_member_stop(engine, job);
             return;
         }
     }
 }
 
-/* Cancels a member that is not final. `has_row`: the member waits or is under way; otherwise it was never tried. */
+/* Returns whether nothing can become of the member any more. One that was stopped early may be promoted, or go on. */
+static bool is_over(const struct ensemble_row *row, const struct member_row *member)
+{
+    return member->state > MEMBER_RUNNING && (member->state != MEMBER_STOPPED || row->state >= ENSEMBLE_COMPLETE);
+}
+
+/* Cancels a member that is not over. `has_row`: the member waits or is under way; otherwise it was never tried. */
 static int cancel(struct engine *engine, struct live_ensemble *ens, struct member_row *member, bool has_row, struct error *err)
 {
     if (store_cancellation_put(engine->store, ens->row.id, member->index, engine_now(engine), err) < 0)
@@ -54,7 +61,7 @@ static int cancel(struct engine *engine, struct live_ensemble *ens, struct membe
     ens->cancellations = true;
     if (!has_row)
         return 0;
-    if (member->state != MEMBER_PENDING) {
+    if (member->state == MEMBER_SUBMITTED || member->state == MEMBER_RUNNING) {
         stop_attempt(engine, ens, member->index);
         return 0;
     }
@@ -77,7 +84,7 @@ int engine_cancel_member(struct engine *engine, int64_t id, int64_t index, bool 
     if (rc < 0)
         return -1;
     *cancelled = rc == 1 ? member.state == MEMBER_CANCELLED : ensemble_is_stopped(&row);
-    if (*cancelled || (rc == 1 && member.state > MEMBER_RUNNING))
+    if (*cancelled || (rc == 1 && is_over(&row, &member)))
         return 0;
     asked = store_cancellation_has(engine->store, id, index, err);
     if (asked < 0 || engine_open_ensemble(engine, id, &ens, err) < 0)

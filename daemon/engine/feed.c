@@ -4,6 +4,8 @@
 
 #include "common/log.h"
 #include "common/xalloc.h"
+#include "daemon/engine/rungs.h"
+#include "daemon/engine/stop_only.h"
 #include "daemon/store/member.h"
 #include "daemon/store/series.h"
 #include "tasks/proto/points.h"
@@ -28,8 +30,8 @@ static void step(struct engine *engine, struct live_job *job);
 /* The series to which one piece of a file adds points. */
 struct open_series {
     struct engine *engine;
-    const struct live_job *job;
-    const struct slot *slot;
+    struct live_job *job;
+    struct slot *slot;
     struct series_row *rows;
     size_t n, last;
     double progress; /* the last one that was told; below 0: none was */
@@ -58,6 +60,7 @@ static struct series_row *open_series(struct open_series *open, const char *name
 
 static void take_line(struct open_series *open, const char *line, const char *end)
 {
+    const struct spec *spec = open->job->ensemble->spec;
     char name[POINTS_NAME_MAX + 1];
     struct points_point p;
     struct series_row *row;
@@ -68,7 +71,9 @@ static void take_line(struct open_series *open, const char *line, const char *en
         return;
     point = (struct series_point){p.step, p.last_step, p.time_ms, p.last_time_ms, open->slot->number, p.count,
                                   p.not_finite, p.first, p.last, p.min, p.max, p.area};
-    store_series_add(open->engine->store, row, &point, open->job->ensemble->spec->metrics.points, &err);
+    store_series_add(open->engine->store, row, &point, spec->metrics.points, &err);
+    if (rungs_stop_only(spec) && strcmp(name, spec->stopping.metric) == 0)
+        stop_only_take(open->engine, open->job, open->slot, row, &point);
     if (strcmp(name, POINTS_PROGRESS) == 0)
         open->progress = p.last;
 }

@@ -60,7 +60,7 @@ static bool slot_runs(const struct live_job *job, int64_t index)
 {
     for (size_t i = 0; i < job->n_slots; i++)
         if (job->slots[i].index == index)
-            return job->slots[i].open && !job->slots[i].cancelled;
+            return job->slots[i].open && job->slots[i].order == SLOT_TO_ITS_END;
     return false;
 }
 

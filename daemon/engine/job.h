@@ -15,14 +15,21 @@ struct live_ensemble;
 struct pilot;
 struct pilot_node;
 
+/* Whether an attempt is ended before it ends by itself, however many others share its job. */
+enum slot_order {
+    SLOT_TO_ITS_END,
+    SLOT_STOPPED,   /* by the rule of early stopping (stop_only.h) */
+    SLOT_CANCELLED, /* somebody cancelled this member alone */
+};
+
 /* An attempt of a member. In the job of a training it is a rank: index is the rank, and number the generation. The
  * counters are those of the member's row, and stay valid while the attempt is open. */
 struct slot {
     int64_t index, number;
     int64_t failures, losses, stalls, since, since_in;
-    int64_t rung; /* that the attempt is to reach; 0: members of its ensemble are not stopped early */
+    int64_t rung; /* that the attempt is to reach next; 0: there is none, or members are not stopped early */
+    enum slot_order order;
     bool open;
-    bool cancelled; /* somebody cancelled this member alone */
     bool untold;    /* it is known to run, but the row and the event of that are not written yet */
     int64_t points_read; /* bytes of its file of points that are in the store */
     int64_t points_size; /* how many it has, where its exit record says so */

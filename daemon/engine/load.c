@@ -4,6 +4,7 @@
 #include "daemon/engine/feed.h"
 #include "daemon/engine/pilot.h"
 #include "daemon/engine/renew.h"
+#include "daemon/engine/stop_only.h"
 
 #include "common/log.h"
 #include "common/xalloc.h"
@@ -188,7 +189,11 @@ static int read_members(struct engine *engine, struct live_job *job, struct erro
         rc = cancel_member_asked(engine, job->ensemble, slot->index, err);
         if (rc < 0)
             return -1;
-        slot->cancelled = rc == 1;
+        slot->order = rc == 1 ? SLOT_CANCELLED : SLOT_TO_ITS_END;
+        if (rc == 0 && (rc = stop_only_asked(engine, job, slot, err)) == 1)
+            slot->order = SLOT_STOPPED;
+        if (rc < 0)
+            return -1;
     }
     return 0;
 }

@@ -6,6 +6,7 @@
 #include "daemon/engine/pilot.h"
 #include "daemon/engine/renew.h"
 #include "daemon/engine/rungs.h"
+#include "daemon/engine/stop_only.h"
 
 #include "common/backoff.h"
 #include "common/log_changes.h"
@@ -160,16 +161,27 @@ static void go_afresh(struct member_row *member, struct outcome *told)
         snprintf(told->reason, sizeof told->reason, "its training has begun anew");
 }
 
+/* Returns whether the rule of early stopping decides what becomes of the member: the rule had it ended, and the member
+ * had neither succeeded nor diverged before that. */
+static bool is_stopped_early(const struct live_job *job, const struct slot *slot, const struct outcome *out)
+{
+    return slot->order == SLOT_STOPPED && out->outcome != ATTEMPT_SUCCEEDED && out->outcome != ATTEMPT_DIVERGED &&
+           !ensemble_is_stopped(&job->ensemble->row);
+}
+
 /* Writes why the engine ended the attempt, if it did: `stopped`, although the ensemble was not cancelled. */
-static void tell_stopped(const struct live_job *job, const struct slot *slot, bool stopped, struct outcome *told)
+static void tell_stopped(struct engine *engine, const struct live_job *job, const struct slot *slot, bool stopped,
+                         struct outcome *told)
 {
     const struct live_ensemble *ens = job->ensemble;
     const char *why = NULL;
 
-    if (stopped)
-        why = slot->cancelled ? "cancelled" : early_is_ending(ens) ? "cancelled: the training was done"
+    if (is_stopped_early(job, slot, told))
+        stop_only_tell(engine, job, slot, told->reason, sizeof told->reason);
+    else if (stopped)
+        why = slot->order == SLOT_CANCELLED ? "cancelled" : early_is_ending(ens) ? "cancelled: the training was done"
                                                                    : "stopped: the width was reduced";
-    else if (job->row.cancel && !slot->cancelled && told->outcome == ATTEMPT_CANCELLED && ens->training != NULL &&
+    else if (job->row.cancel && slot->order == SLOT_TO_ITS_END && told->outcome == ATTEMPT_CANCELLED && ens->training != NULL &&
              ens->training->row.state == TRAINING_FAILED)
         why = "cancelled: the training failed";
     if (why != NULL)
@@ -196,7 +208,7 @@ static void tell_ended(struct engine *engine, const struct live_job *job, const 
  * time and got further. */
 static bool is_failure(const struct slot *slot, const struct attempt_row *attempt, const struct progress *progress)
 {
-    return !slot->cancelled &&
+    return slot->order == SLOT_TO_ITS_END &&
            (attempt->outcome == ATTEMPT_FAILED || attempt->outcome == ATTEMPT_DIVERGED ||
             ((attempt->outcome == ATTEMPT_TIMEOUT || attempt->outcome == ATTEMPT_LOST) && !progress->made));
 }
@@ -228,10 +240,12 @@ static void apply_to_member(struct engine *engine, struct live_job *job, struct 
     if (stale)
         go_afresh(&member, &told);
     else
-        tell_stopped(job, slot, stopped, &told);
+        tell_stopped(engine, job, slot, stopped, &told);
+    if (out->outcome == ATTEMPT_SUCCEEDED)
+        stop_only_notice(engine, job, slot, told.notice, sizeof told.notice);
     memcpy(attempt.reason, told.reason, sizeof attempt.reason);
     memcpy(attempt.host, out->host, sizeof attempt.host);
-    memcpy(attempt.notice, out->notice, sizeof attempt.notice);
+    memcpy(attempt.notice, told.notice, sizeof attempt.notice);
     if (resumed != NULL)
         text_copy(attempt.resumed, sizeof attempt.resumed, resumed);
     if (progress_take(engine, job, slot, out, &progress, &err) < 0 || rungs_judge(engine, job, slot, &told, &err) < 0)
@@ -242,7 +256,11 @@ static void apply_to_member(struct engine *engine, struct live_job *job, struct 
             out->outcome == ATTEMPT_FAILED || out->outcome == ATTEMPT_TIMEOUT ? MEMBER_FAILED : MEMBER_CANCELLED;
     if (early_is_ending(ens) && member.state != MEMBER_SUCCEEDED) /* however it ended, nobody needs it any more */
         member.state = MEMBER_CANCELLED;
-    if (slot->cancelled && member.state != MEMBER_SUCCEEDED) {
+    if (is_stopped_early(job, slot, out)) {
+        member.state = MEMBER_STOPPED;
+        member.not_before_ms = member.losses = member.stalls = 0;
+    }
+    if (slot->order == SLOT_CANCELLED && member.state != MEMBER_SUCCEEDED) {
         member.state = MEMBER_CANCELLED;
         member.not_before_ms = 0;
     }
@@ -258,7 +276,8 @@ static void apply_to_member(struct engine *engine, struct live_job *job, struct 
         ens->due = member.not_before_ms;
     tell_ended(engine, job, slot, out->outcome, member.state, told.reason);
     rungs_arrive(engine, job, slot, &told, member.state);
-    if (!stopped && !unstarted && out->outcome != ATTEMPT_DIVERGED) /* such failures are results */
+    if (!stopped && !unstarted && out->outcome != ATTEMPT_DIVERGED && /* such failures are results */
+        !is_stopped_early(job, slot, out))
         guard_note(engine, ens, &member, out);
     if (out->outcome != ATTEMPT_SUCCEEDED && out->outcome != ATTEMPT_REACHED && !stopped && !unstarted)
         log_change(LOG_LEVEL_WARN, LOG_ATTEMPT(ens->row.id, slot->index, slot->number, job->row.name),

@@ -226,6 +226,7 @@ static void begin(struct planner *p, const struct spec_task *task, const json_t 
     const struct adapter_resources *r = job_resources(p->job);
     json_t *launch = launcher_words(p, r, values);
     const struct spec *spec = p->job->ensemble->spec;
+    int64_t until = slot != NULL ? rungs_until(spec, slot->rung) : 0;
     char owner[2 * TEXT_DIGITS + 1] = "";
 
     if (results != NULL)
@@ -245,8 +246,8 @@ static void begin(struct planner *p, const struct spec_task *task, const json_t 
                                    .resume = resume,
                                    .since = slot != NULL ? slot->since : 0,
                                    .since_in = slot != NULL ? slot->since_in : 0,
-                                   .until = slot != NULL ? rungs_step(spec, slot->rung) : 0,
-                                   .last = slot != NULL && slot->rung > 0 && rungs_is_last(spec, slot->rung),
+                                   .until = until,
+                                   .last = until > 0 && rungs_is_last(spec, slot->rung),
                                });
     json_decref(launch);
     json_decref(resume);
@@ -277,7 +278,7 @@ static int put_member(struct planner *p, const struct slot *slot)
 {
     const struct live_ensemble *ens = p->job->ensemble;
     const struct spec *spec = ens->spec;
-    int64_t id = ens->row.id, index = slot->index;
+    int64_t id = ens->row.id, index = slot->index, goes_to = rungs_until(spec, slot->rung);
     json_t *values = params_at(spec->params, index), *resume = NULL;
     char whose[TEXT_DIGITS], which[TEXT_DIGITS], attempt[TEXT_DIGITS], seed[24], until[TEXT_DIGITS], *checkpoints;
     struct template_word words[] = {
@@ -286,7 +287,7 @@ static int put_member(struct planner *p, const struct slot *slot)
          p->engine->ports.python[0] ? p->engine->ports.python : "python3"},
         /* a parameter of that name stays what it is; there is no such placeholder where members are not stopped
          * early */
-        {slot->rung == 0 || json_object_get(values, "until") != NULL ? "" : "until", until},
+        {goes_to == 0 || json_object_get(values, "until") != NULL ? "" : "until", until},
         {spec->checkpoint.resume != NULL ? "checkpoint" : NULL, "{checkpoint}"}, {NULL, NULL},
     };
     struct text params = {0};
@@ -298,7 +299,7 @@ static int put_member(struct planner *p, const struct slot *slot)
     text_digits(whose, id);
     text_digits(which, index);
     text_digits(attempt, slot->number);
-    text_digits(until, rungs_step(spec, slot->rung));
+    text_digits(until, goes_to);
     snprintf(seed, sizeof seed, "%" PRIu64, params_seed(spec->params, index));
     p->words = words;
     if (spec->checkpoint.resume != NULL)
@@ -314,7 +315,7 @@ static int put_member(struct planner *p, const struct slot *slot)
     put_variable(p, "STRETTO_ATTEMPT", attempt);
     put_variable(p, "STRETTO_PARAMS", params.data);
     put_variable(p, "STRETTO_SEED", seed);
-    if (slot->rung > 0)
+    if (goes_to > 0)
         put_variable(p, "STRETTO_UNTIL", until);
     checkpoints = engine_checkpoint_dir(p->engine, ens, index);
     put_variable(p, "STRETTO_CHECKPOINT_DIR", checkpoints);

@@ -5,6 +5,16 @@
 
 #include <math.h>
 
+bool rungs_stop_only(const struct spec *spec)
+{
+    return spec->stopping.rule != STOPPING_NONE && spec->stopping.rule != STOPPING_ASHA;
+}
+
+int64_t rungs_until(const struct spec *spec, int64_t rung)
+{
+    return rungs_stop_only(spec) ? 0 : rungs_step(spec, rung);
+}
+
 int64_t rungs_step(const struct spec *spec, int64_t rung)
 {
     return rung > 0 && (size_t)rung <= spec->stopping.n ? spec->stopping.steps[rung - 1] : 0;
@@ -41,7 +51,7 @@ int rungs_judge(struct engine *engine, const struct live_job *job, const struct 
                 struct error *err)
 {
     const struct spec *spec = job->ensemble->spec;
-    int64_t step = rungs_step(spec, slot->rung);
+    int64_t step = rungs_until(spec, slot->rung);
     struct series_row series;
     int rc, known;
 
@@ -114,7 +124,7 @@ void rungs_arrive(struct engine *engine, const struct live_job *job, const struc
     struct error err;
     int rc;
 
-    if (slot->rung == 0 || !out->at_rung || !is_there)
+    if (rungs_until(ens->spec, slot->rung) == 0 || !out->at_rung || !is_there)
         return;
     row.loss = !isfinite(row.value) ? INFINITY : stopping->more_is_better ? -row.value : row.value;
     rc = store_arrival_add(engine->store, &row, stopping->reduction, &err);

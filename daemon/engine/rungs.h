@@ -14,6 +14,10 @@
 /* Finds the rung that the next attempt of the member is to reach; 0 if members are not stopped early. Returns 0 or
  * -1. */
 int rungs_next(struct engine *engine, const struct live_ensemble *ens, int64_t index, int64_t *rung, struct error *err);
+/* Returns whether members never pause at rungs: they run on, or are ended (stop_only.h). */
+bool rungs_stop_only(const struct spec *spec);
+/* Returns the step up to which an attempt to this rung goes; 0 if it goes to its own end. */
+int64_t rungs_until(const struct spec *spec, int64_t rung);
 /* Returns the step of a rung, and whether it is the last one. */
 int64_t rungs_step(const struct spec *spec, int64_t rung);
 bool rungs_is_last(const struct spec *spec, int64_t rung);

@@ -44,7 +44,7 @@ static int parse_members(struct spec *spec, const json_t *members, struct rows *
         jsonx_object(members, "/members", "parameters", JSONX_OPTIONAL, &parameters, err) < 0)
         return -1;
     spec->params = params_parse(parameters, "/members/parameters", rows, err);
-    if (spec->params != NULL && spec->stopping.rule != STOPPING_NONE)
+    if (spec->params != NULL && spec->stopping.rule == STOPPING_ASHA)
         params_know(spec->params, "until");
     if (spec->params == NULL || spec_parse_command(&spec->members, members, "/members", spec->params, err) < 0 ||
         spec_parse_resources(&spec->members, members, "/members", spec->params, err) < 0 || needs_measure(spec, err) < 0 ||

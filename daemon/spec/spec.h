@@ -78,15 +78,18 @@ struct spec_metrics {
 
 #define SPEC_RUNGS_MAX 100
 
-/* Early stopping. STOPPING_ASHA: asynchronous successive halving. */
-enum stopping_rule { STOPPING_NONE, STOPPING_ASHA };
+/* Early stopping. STOPPING_ASHA: asynchronous successive halving, in which members pause at rungs and are promoted.
+ * STOPPING_ASHA_STOP: the same without pauses: members are ended at a rung for good, or run on.
+ * STOPPING_MEDIAN: a member is ended at a rung if its best value is worse than the median of the others' values there. */
+enum stopping_rule { STOPPING_NONE, STOPPING_ASHA, STOPPING_ASHA_STOP, STOPPING_MEDIAN };
 
 struct spec_stopping {
     enum stopping_rule rule;
     const char *metric;
     bool more_is_better;
-    int64_t reduction; /* the best 1/reduction of each rung are promoted */
-    size_t n;          /* rungs */
+    int64_t reduction;   /* the best 1/reduction of each rung are promoted, or go on; 2 with STOPPING_MEDIAN */
+    int64_t min_members; /* with STOPPING_MEDIAN: so many others must have reached a rung before anyone is ended there */
+    size_t n;            /* rungs */
     int64_t steps[SPEC_RUNGS_MAX];
 };
 
@@ -143,6 +146,7 @@ json_t *spec_fill_after(const json_t *json, char *(*dir_of)(void *arg, int64_t e
 /* Finds the file that the spec takes its parameters from. Returns 1 and *path (borrowed), 0 where there is none or
  * where spec_parse() will report the mistake, -1 with err where the path is not valid. */
 int spec_parameter_file(const json_t *json, const char **path, struct error *err);
+const char *stopping_rule_name(enum stopping_rule rule); /* NULL for STOPPING_NONE */
 /* Returns how much time must be left for a member to be started, where the time that is left is known; 0 if it needs
  * none. A member that is warned before the end can go on from a checkpoint later: it needs as long before the warning
  * as after it, but at most half of the time that it ever has before the warning. Any other member needs its

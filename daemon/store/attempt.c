@@ -78,6 +78,13 @@ int store_attempt_read(struct store *store, int64_t ensemble, int64_t index, int
                       ensemble, index, number, size);
 }
 
+int store_attempt_rung(struct store *store, int64_t ensemble, int64_t index, int64_t number, int64_t rung,
+                       struct error *err)
+{
+    return store_exec(store, err, "UPDATE attempt SET rung = ?4 WHERE ensemble = ?1 AND idx = ?2 AND number = ?3", "iiim",
+                      ensemble, index, number, rung);
+}
+
 static int each_row(struct store *store, sqlite3_stmt *stmt, int (*each)(void *, const struct attempt_row *), void *arg,
                     struct error *err)
 {

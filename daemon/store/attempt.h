@@ -30,7 +30,7 @@ struct attempt_row {
     int64_t archive, archive_kind, archive_at; /* read only; where its output is; archive 0: in no archive (archived.h) */
     char notice[256]; /* something about it that is no reason of its end; "" for nothing */
     int64_t points_read; /* read only; bytes of its file of points that are stored */
-    int64_t rung;        /* that it is to reach; 0: members of its ensemble are not stopped early */
+    int64_t rung;        /* that it is to reach next; 0: there is none, or members are not stopped early */
     int64_t released_ms; /* read only; when its captured output was given up for removal, 0 if it was not */
 };
 
@@ -40,6 +40,8 @@ int store_attempt_insert(struct store *store, const struct attempt_row *row, str
 int store_attempt_update(struct store *store, const struct attempt_row *row, struct error *err);
 /* Notes how far the file of points of an attempt is stored. */
 int store_attempt_read(struct store *store, int64_t ensemble, int64_t index, int64_t number, int64_t size, struct error *err);
+/* Notes the rung that an attempt is to reach next; 0 for none. */
+int store_attempt_rung(struct store *store, int64_t ensemble, int64_t index, int64_t number, int64_t rung, struct error *err);
 /* Reads one attempt. Returns 1 if there is one, 0 if not, -1 on error. */
 int store_attempt_get(struct store *store, int64_t ensemble, int64_t index, int64_t number, struct attempt_row *row,
                       struct error *err);

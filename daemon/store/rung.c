@@ -4,7 +4,12 @@
 
 #include <math.h>
 
-#define COLUMNS "ensemble, number, rung, idx, attempt, step, value, loss, promoted"
+#define COLUMNS "ensemble, number, rung, idx, attempt, step, value, loss, promoted, threshold, best"
+
+static double value_of(sqlite3_stmt *stmt, int column)
+{
+    return sqlite3_column_type(stmt, column) == SQLITE_NULL ? NAN : sqlite3_column_double(stmt, column);
+}
 
 static void read_row(sqlite3_stmt *stmt, struct arrival_row *row)
 {
@@ -14,9 +19,11 @@ static void read_row(sqlite3_stmt *stmt, struct arrival_row *row)
     row->index = sqlite3_column_int64(stmt, 3);
     row->attempt = sqlite3_column_int64(stmt, 4);
     row->step = sqlite3_column_int64(stmt, 5);
-    row->value = sqlite3_column_type(stmt, 6) == SQLITE_NULL ? NAN : sqlite3_column_double(stmt, 6);
+    row->value = value_of(stmt, 6);
     row->loss = sqlite3_column_double(stmt, 7);
     row->promoted = sqlite3_column_int64(stmt, 8);
+    row->threshold = value_of(stmt, 9);
+    row->best = value_of(stmt, 10);
 }
 
 static int get_one(struct store *store, sqlite3_stmt *stmt, struct arrival_row *row, struct error *err)
@@ -139,6 +146,16 @@ int store_arrival_add(struct store *store, struct arrival_row *row, int64_t redu
     return 1;
 }
 
+static int get_best(struct store *store, int64_t ensemble, int64_t rung, struct arrival_row *best, struct error *err)
+{
+    return get_one(store,
+                   store_query(store, err,
+                               "SELECT " COLUMNS " FROM arrival INDEXED BY arrival_by_loss WHERE ensemble = ?1 AND rung "
+                               "= ?2 ORDER BY loss, number LIMIT 1",
+                               "ii", ensemble, rung),
+                   best, err);
+}
+
 int store_arrival_is_good(struct store *store, const struct arrival_row *row, struct error *err)
 {
     struct arrival_row cut;
@@ -165,6 +182,48 @@ int store_arrival_promote(struct store *store, const struct arrival_row *row, in
     return store_exec(store, err,
                       "UPDATE arrival SET promoted = ?3 WHERE ensemble = ?1 AND number = ?2 AND promoted = 0", "iii",
                       row->ensemble, row->number, by);
+}
+
+int store_arrival_bar(struct store *store, int64_t ensemble, int64_t rung, struct arrival_row *row, struct error *err)
+{
+    int rc = get_cut(store, ensemble, rung, row, err);
+
+    return rc == 0 ? get_best(store, ensemble, rung, row, err) : rc;
+}
+
+/* There are n / 2 arrivals up to the cut, so that the one behind it is in the middle, or else both are. */
+int store_arrival_median(struct store *store, int64_t ensemble, int64_t rung, int64_t *n, double *loss, struct error *err)
+{
+    struct arrival_row cut, next;
+    int64_t number = 0;
+    int rc = get_number(store,
+                        store_query(store, err, "SELECT arrived FROM rung WHERE ensemble = ?1 AND number = ?2", "ii",
+                                    ensemble, rung),
+                        n, err);
+
+    if (rc == 1)
+        rc = store_arrival_bar(store, ensemble, rung, &cut, err);
+    if (rc != 1)
+        return rc;
+    *loss = cut.loss;
+    if (*n == 1)
+        return 1;
+    if (neighbour(store, &cut, true, &number, err) < 0 ||
+        get_one(store,
+                store_query(store, err, "SELECT " COLUMNS " FROM arrival WHERE ensemble = ?1 AND number = ?2", "ii",
+                            ensemble, number),
+                &next, err) != 1)
+        return -1;
+    *loss = *n % 2 == 0 ? (cut.loss + next.loss) / 2 : next.loss;
+    return 1;
+}
+
+int store_arrival_decide(struct store *store, const struct arrival_row *row, struct error *err)
+{
+    return store_exec(store, err,
+                      "UPDATE arrival SET promoted = ?3, threshold = ?4, best = ?5 WHERE ensemble = ?1 AND number = ?2",
+                      "iiidd", row->ensemble, row->number, row->promoted, isfinite(row->threshold) ? row->threshold : NAN,
+                      row->best);
 }
 
 int store_arrival_next_rung(struct store *store, int64_t ensemble, int64_t index, int64_t *rung, struct error *err)
@@ -200,21 +259,11 @@ int store_arrival_each(struct store *store, int64_t ensemble, int64_t after, int
                           read_row, &row, each, arg, err);
 }
 
-static int get_best(struct store *store, int64_t ensemble, struct rung_row *row, struct error *err)
-{
-    return get_one(store,
-                   store_query(store, err,
-                               "SELECT " COLUMNS " FROM arrival INDEXED BY arrival_by_loss WHERE ensemble = ?1 AND rung "
-                               "= ?2 ORDER BY loss, number LIMIT 1",
-                               "ii", ensemble, row->number),
-                   &row->best, err);
-}
-
 int store_rung_get(struct store *store, int64_t ensemble, int64_t number, struct rung_row *row, struct error *err)
 {
     sqlite3_stmt *stmt = store_query(
         store, err,
-        "SELECT coalesce(max(arrived), 0), coalesce(max(promoted), 0), (SELECT count(*) FROM attempt INDEXED BY "
+        "SELECT coalesce(max(arrived), 0), coalesce(max(promoted), 0), coalesce(max(cancelled), 0), (SELECT count(*) FROM attempt INDEXED BY "
         "attempt_open WHERE ensemble = ?1 AND outcome IS NULL AND rung = ?2) FROM rung WHERE ensemble = ?1 AND number = "
         "?2",
         "ii", ensemble, number);
@@ -224,8 +273,9 @@ int store_rung_get(struct store *store, int64_t ensemble, int64_t number, struct
         return -1;
     row->arrived = sqlite3_column_int64(stmt, 0);
     row->promoted = sqlite3_column_int64(stmt, 1);
-    row->under_way = sqlite3_column_int64(stmt, 2);
+    row->cancelled = sqlite3_column_int64(stmt, 2);
+    row->under_way = sqlite3_column_int64(stmt, 3);
     if (store_row_taken(store, stmt, err) < 0)
         return -1;
-    return row->arrived > 0 && get_best(store, ensemble, row, err) < 0 ? -1 : 0;
+    return row->arrived > 0 && get_best(store, ensemble, number, &row->best, err) < 0 ? -1 : 0;
 }

@@ -5,7 +5,8 @@
 #define DAEMON_STORE_RUNG_H
 #include "daemon/store/store.h"
 
-#define ARRIVAL_BY_HAND (-1) /* it was not promoted: somebody has resubmitted its member */
+#define ARRIVAL_BY_HAND (-1)   /* it was not promoted: somebody has resubmitted its member */
+#define ARRIVAL_CANCELLED (-2) /* it is never promoted: somebody has cancelled its member, which was stopped */
 
 struct arrival_row {
     int64_t ensemble;
@@ -15,11 +16,14 @@ struct arrival_row {
     int64_t step;     /* of the point whose value counts */
     double value;     /* NaN if it is not finite */
     double loss;      /* the value, or its opposite where more is better; infinite if it is not finite */
-    int64_t promoted; /* the arrival that promoted it; 0: none has; ARRIVAL_BY_HAND */
+    int64_t promoted; /* the arrival that promoted it; 0: none has; ARRIVAL_BY_HAND, ARRIVAL_CANCELLED */
+    double best;      /* with the rule of the median, the member's best value up to there; NaN if there is none */
+    double threshold; /* where nobody pauses: what its value was compared with; NaN if nothing was, or it is not finite */
 };
 
 struct rung_row {
     int64_t number, arrived, promoted;
+    int64_t cancelled;       /* members that were stopped there, and cancelled since */
     int64_t under_way;       /* members whose open attempts are to reach it */
     struct arrival_row best; /* valid if any has arrived */
 };
@@ -33,6 +37,13 @@ int store_arrival_promotable(struct store *store, int64_t ensemble, int64_t rung
                              struct error *err);
 /* Notes that an arrival is promoted, by the arrival of number `by`. */
 int store_arrival_promote(struct store *store, const struct arrival_row *row, int64_t by, struct error *err);
+/* Finds the last arrival of the best 1/reduction of the rung, or the best one while these are none: 1, 0 or -1. */
+int store_arrival_bar(struct store *store, int64_t ensemble, int64_t rung, struct arrival_row *row, struct error *err);
+/* Finds how many have arrived at a rung, and the median of their losses, if the cut was moved by a reduction of 2: 1, 0
+ * if none has arrived, -1. */
+int store_arrival_median(struct store *store, int64_t ensemble, int64_t rung, int64_t *n, double *loss, struct error *err);
+/* Stores an arrival's `promoted`, `threshold` and `best`. */
+int store_arrival_decide(struct store *store, const struct arrival_row *row, struct error *err);
 /* Finds the rung that the next attempt of a member is to reach. */
 int store_arrival_next_rung(struct store *store, int64_t ensemble, int64_t index, int64_t *rung, struct error *err);
 /* Finds the highest rung that a member has reached: 1, 0 if it has reached none, -1. */

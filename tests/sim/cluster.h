@@ -94,6 +94,12 @@ const char *rungs_outcome(const json_t *task, const char *outcome);
 /* Adds to an exit record what the task reported at its rung. */
 void rungs_record(struct cluster *c, const json_t *task, const char *outcome, json_t *record);
 
+/* points.c */
+void points_begin(struct cluster *c, const json_t *task);
+void points_end(struct cluster *c, const json_t *task);
+/* Adds to an exit record how many bytes of points the task left. */
+void points_record(struct cluster *c, const json_t *task, json_t *record);
+
 /* ranks.c */
 bool elastic_tells(const json_t *task); /* it is a rank that tells, from its beginning on, */
 void elastic_tell(struct cluster *c, const json_t *rank); /* the ranks tell how long they have waited */

@@ -170,12 +170,15 @@ static void do_whole(struct sim *sim, struct request *r)
     free(whole.bits);
 }
 
-/* Returns whole lines of a journal, and not always all of them. The simulation has no metric files. */
+/* Returns whole lines of a journal, or of points, and not always all of them. */
 static void do_tail(struct sim *sim, struct request *r)
 {
     const struct text *journal = pilots_journal(sim, r->paths[0]);
-    size_t size = journal != NULL && (int64_t)journal->size > r->offset ? journal->size - (size_t)r->offset : 0;
-    char *text = size > 0 ? xasprintf("%.*s", (int)size, journal->data + r->offset) : xstrdup("");
+    char *points = journal == NULL ? points_text(sim, r->paths[0]) : NULL;
+    const char *whole = journal != NULL ? journal->data : points;
+    size_t end = journal != NULL ? journal->size : points != NULL ? strlen(points) : 0;
+    size_t size = (int64_t)end > r->offset ? end - (size_t)r->offset : 0;
+    char *text = size > 0 ? xasprintf("%.*s", (int)size, whole + r->offset) : xstrdup("");
     struct error err;
 
     if (size > 0 && sim_chance(sim, 200)) {
@@ -189,6 +192,7 @@ static void do_tail(struct sim *sim, struct request *r)
     else
         r->tailed(r->arg, text, size, NULL);
     sim_leave(sim);
+    free(points);
     free(text);
 }
 

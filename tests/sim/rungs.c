@@ -125,7 +125,7 @@ static void replay_one(struct sim *sim, struct arrivals *all, size_t now, int64_
         struct arrival *a = &all->list[order[i]];
         bool was_due = a->due;
 
-        if (!a->known || a->promoted == -1)
+        if (!a->known || a->promoted < 0)
             continue;
         a->due = true;
         if (!was_due && a->promoted != all->list[now].number && !(may_end && a->promoted == 0))
@@ -200,7 +200,7 @@ void watch_rungs(struct sim *sim)
             "SELECT json_extract(spec, '$.early_stopping.rungs.reduction'), json_array_length(spec, "
             "'$.early_stopping.rungs.steps'), json_extract(spec, '$.early_stopping.goal') = 'max', EXISTS (SELECT 1 FROM "
             "event v WHERE v.ensemble = e.id AND v.kind = 'ensemble.ending') FROM ensemble e WHERE id = ?1 AND "
-            "json_extract(spec, '$.early_stopping') IS NOT NULL",
+            "json_extract(spec, '$.early_stopping.rule') = 'asha'",
             "i", id);
         int64_t reduction = 0, rungs = 0;
         bool more = false, may_end = false;
@@ -215,14 +215,17 @@ void watch_rungs(struct sim *sim)
             replay(sim, id, reduction, rungs, more, may_end);
     }
     SIM_HOLDS(sim, "stopped members that are not waiting at a rung, or the other way round",
-          "SELECT count(*) FROM member m WHERE (m.state = 'stopped') <> EXISTS (SELECT 1 FROM arrival a JOIN ensemble e ON "
-          "e.id = a.ensemble WHERE a.ensemble = m.ensemble AND a.idx = m.idx AND a.promoted = 0 AND a.rung < "
-          "json_array_length(e.spec, '$.early_stopping.rungs.steps'))");
+          "SELECT count(*) FROM member m JOIN ensemble e ON e.id = m.ensemble WHERE (m.state = 'stopped') <> EXISTS (SELECT 1 "
+          "FROM arrival a WHERE a.ensemble = m.ensemble AND a.idx = m.idx AND a.promoted = 0 AND a.rung < "
+          "json_array_length(e.spec, '$.early_stopping.rungs.steps')) AND coalesce(json_extract(e.spec, "
+          "'$.early_stopping.rule'), 'asha') = 'asha'");
     SIM_HOLDS(sim, "rungs whose counts are not what has arrived",
-          "SELECT count(*) FROM rung r WHERE (r.arrived, r.promoted) <> (SELECT count(*), sum(promoted <> 0) FROM arrival "
+          "SELECT count(*) FROM rung r WHERE (r.arrived, r.promoted, r.cancelled) <> (SELECT count(*), sum(promoted > -2 AND "
+          "promoted <> 0), sum(promoted = -2) FROM arrival "
           "a WHERE a.ensemble = r.ensemble AND a.rung = r.number)");
     SIM_HOLDS(sim, "attempts for another rung than the next one of their members",
-          "SELECT count(*) FROM attempt a WHERE a.rung IS NOT NULL AND a.rung <> 1 + (SELECT count(*) FROM arrival r WHERE "
+          "SELECT count(*) FROM attempt a JOIN ensemble e ON e.id = a.ensemble WHERE a.rung IS NOT NULL AND "
+          "json_extract(e.spec, '$.early_stopping.rule') = 'asha' AND a.rung <> 1 + (SELECT count(*) FROM arrival r WHERE "
           "r.ensemble = a.ensemble AND r.idx = a.idx AND r.attempt < a.number)");
     SIM_HOLDS(sim, "members that have reached a rung, and have not arrived there",
           "SELECT count(*) FROM attempt a JOIN ensemble e ON e.id = a.ensemble WHERE a.outcome = 'reached' AND e.state NOT "
@@ -233,6 +236,7 @@ void watch_rungs(struct sim *sim)
           "SELECT count(*) FROM member m JOIN ensemble e ON e.id = m.ensemble WHERE m.state = 'unfinished' AND e.state = "
           "'complete' AND json_extract(e.spec, '$.early_stopping') IS NOT NULL");
     SIM_HOLDS(sim, "promotions that were not told, or the other way round",
-          "SELECT (SELECT count(*) FROM arrival WHERE promoted > 0) - (SELECT count(*) FROM event WHERE kind = "
+          "SELECT (SELECT count(*) FROM arrival a JOIN ensemble e ON e.id = a.ensemble WHERE promoted > 0 AND json_extract("
+          "e.spec, '$.early_stopping.rule') = 'asha') - (SELECT count(*) FROM event WHERE kind = "
           "'member.promoted')");
 }

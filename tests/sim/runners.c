@@ -44,6 +44,11 @@ void runner_count(struct cluster *c, const json_t *task, int change)
     const char *id = json_string_value(json_object_get(task, "id"));
     json_int_t n = json_integer_value(json_object_get(c->running, id)) + change;
 
+    if (change > 0)
+        points_begin(c, task);
+    else
+        points_end(c, task);
+
     if (n > 1)
         sim_violate(c->sim, "task %s runs twice at once", id);
     if (n == 0)
@@ -114,6 +119,7 @@ json_t *runner_record(struct cluster *c, const char *job, int64_t started_ms, bo
     if (checkpoints)
         checkpoints_record(c, task, record);
     rungs_record(c, task, outcome, record);
+    points_record(c, task, record);
     return record;
 }
 

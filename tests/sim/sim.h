@@ -200,6 +200,12 @@ void watch_families_end(struct sim *sim);
 /* Functions of rungs.c. */
 void watch_rungs(struct sim *sim); /* decides anew who is promoted, and compares */
 
+/* Functions of points.c. */
+json_t *points_command(void); /* the command of members that report a metric as they run */
+/* Returns what is in such a file of points now, to be freed; NULL where there is nothing. */
+char *points_text(struct sim *sim, const char *path);
+void watch_points(struct sim *sim); /* decides anew who is stopped, and compares */
+
 /* Functions of watch_late.c. */
 void watch_late(struct sim *sim); /* verifies that the end of every job is known in time */
 

@@ -38,13 +38,25 @@ static void add_stopping(json_t *spec, uint64_t salt)
 {
     json_t *steps = json_array();
 
+    static const char *const rules[] = {"asha", "asha-stop", "asha", "median"};
+    json_t *stopping;
+    const char *rule;
+    bool pauses;
+
     salt = (salt ^ (salt >> 31)) * UINT64_C(0x9e3779b97f4a7c15) >> 7;
+    rule = rules[salt / 64 % 4];
+    pauses = strcmp(rule, "asha") == 0;
     for (uint64_t i = 0, n = 2 + salt % 4; i < n; i++)
-        json_array_append_new(steps, json_integer((json_int_t)(5 + 10 * i)));
-    json_object_set_new(spec, "early_stopping",
-                        json_pack("{s:s, s:s, s:s, s:{s:o, s:I}}", "rule", "asha", "metric", "loss", "goal",
-                                  salt % 8 < 4 ? "min" : "max", "rungs", "steps", steps, "reduction",
-                                  (json_int_t)(2 + salt / 8 % 3)));
+        json_array_append_new(steps, json_integer((json_int_t)(pauses ? 5 + 10 * i : 2 + 5 * i)));
+    stopping = json_pack("{s:s, s:s, s:s, s:{s:o}}", "rule", rule, "metric", "loss", "goal", salt % 8 < 4 ? "min" : "max",
+                         "rungs", "steps", steps);
+    json_object_set_new(spec, "early_stopping", stopping);
+    if (strcmp(rule, "median") == 0)
+        json_object_set_new(stopping, "min_members", json_integer((json_int_t)(1 + salt / 8 % 4)));
+    else
+        json_object_set_new(json_object_get(stopping, "rungs"), "reduction", json_integer((json_int_t)(2 + salt / 8 % 3)));
+    if (!pauses)
+        json_object_set_new(json_object_get(spec, "members"), "command", points_command());
 }
 
 bool spec_is_staged(uint64_t seed)

@@ -98,7 +98,8 @@ void watch_store(struct sim *sim)
         "CREATE TEMP TRIGGER promoted_late AFTER INSERT ON main.attempt WHEN EXISTS (SELECT 1 FROM main.member m CROSS JOIN main.arrival a "
         "WHERE m.ensemble = NEW.ensemble AND m.state = 'pending' AND a.ensemble = m.ensemble AND a.idx = m.idx AND a.rung >= "
         "NEW.rung AND a.promoted > 0 AND NOT EXISTS (SELECT 1 FROM main.attempt t WHERE t.ensemble = m.ensemble AND t.idx = m.idx "
-        "AND t.rung > a.rung)) AND NOT EXISTS (SELECT 1 FROM main.event v WHERE v.ensemble = NEW.ensemble AND v.kind LIKE "
+        "AND t.rung > a.rung)) AND (SELECT json_extract(spec, '$.early_stopping.rule') FROM main.ensemble WHERE id = NEW.ensemble) = "
+        "'asha' AND NOT EXISTS (SELECT 1 FROM main.event v WHERE v.ensemble = NEW.ensemble AND v.kind LIKE "
         "'%.resubmitted') BEGIN SELECT violate('a member was started before one that is promoted to a higher rung'); END;"
         "CREATE TEMP TRIGGER changed_twice AFTER UPDATE OF outcome ON main.attempt WHEN OLD.outcome IS NOT NULL BEGIN "
         "SELECT violate('the outcome of an attempt was changed'); END;";
@@ -263,7 +264,7 @@ void watch_end(struct sim *sim)
           "|| '.' || m.attempts)");
     SIM_HOLDS(sim, "members that got further, out of time, and are not unfinished",
           "SELECT count(*) FROM member m JOIN attempt a ON a.ensemble = m.ensemble AND a.idx = m.idx AND a.number = "
-          "m.attempts WHERE m.state NOT IN ('unfinished', 'cancelled') AND a.outcome IN ('timeout', 'lost', "
+          "m.attempts WHERE m.state NOT IN ('unfinished', 'cancelled', 'stopped') AND a.outcome IN ('timeout', 'lost', "
           "'cancelled') AND got_further(m.ensemble || '.' || m.idx || '.' || m.attempts)");
     /* Only members that have run are looked at: the scheduler may have told of a start, or an end, of a member that had
      * not, and nobody has looked at its checkpoints then. */
@@ -295,6 +296,7 @@ void watch_end(struct sim *sim)
     watch_trainings_end(sim);
     watch_elastic_end(sim);
     watch_rungs(sim);
+    watch_points(sim);
     watch_history(sim);
 }
 
