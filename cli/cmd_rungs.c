@@ -30,7 +30,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 static const struct argp argp = {
     NULL, parse, "ID",
     "The rungs of ensemble ID, whose members are stopped early: at which step each is, how many members have reached it, were "
-    "promoted from it and are on their way to it, and the best of them.",
+    "promoted from it, were stopped there and are on their way to it, and the best of them.",
     NULL, 0, 0};
 
 static void add_row(struct table *table, int64_t id, const json_t *rung)
@@ -42,6 +42,7 @@ static void add_row(struct table *table, int64_t id, const json_t *rung)
     table_cellf(table, "%lld", (long long)get_int(rung, "step"));
     table_cellf(table, "%lld", (long long)get_int(rung, "arrived"));
     table_cellf(table, "%lld", (long long)get_int(rung, "promoted"));
+    table_cellf(table, "%lld", (long long)get_int(rung, "stopped"));
     table_cellf(table, "%lld", (long long)get_int(rung, "under_way"));
     if (json_is_object(best)) {
         table_cell(table, render_metric(text, json_object_get(best, "value")));
@@ -54,13 +55,13 @@ static void add_row(struct table *table, int64_t id, const json_t *rung)
 
 static void print(int64_t id, const json_t *reply)
 {
-    const char *headers[] = {">rung", ">step", ">arrived", ">promoted", ">under way", NULL, "member", NULL};
+    const char *headers[] = {">rung", ">step", ">arrived", ">promoted", ">stopped", ">under way", NULL, "member", NULL};
     char *metric = render_text(get_string(reply, "metric")), *best = xasprintf(">best %s", metric);
     struct table *table;
     json_t *rung;
     size_t i;
 
-    headers[5] = best;
+    headers[6] = best;
     table = table_create(headers);
     json_array_foreach (json_object_get(reply, "rungs"), i, rung)
         add_row(table, id, rung);

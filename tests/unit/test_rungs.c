@@ -128,6 +128,8 @@ static void promotions_are_those_of_sorted_lists(void **state)
         assert_int_equal(store_arrival_add(store, &row, REDUCTION, &err), 1);
         spent += seconds() - began;
         insert(rung, (struct trial){row.loss, row.number, index, false});
+        assert_int_equal(store_arrival_bar(store, ensemble, rung, &best, &err), 1);
+        assert_int_equal(best.number, at[rung].list[at[rung].n < REDUCTION ? 0 : at[rung].n / REDUCTION - 1].number);
         arrivals++;
         for (int64_t k = RUNGS - 1; k > 0; k--) {
             struct trial *right;
@@ -172,11 +174,36 @@ static void what_is_not_finite_is_never_promoted(void **state)
     assert_int_equal(best.number, row.number);
 }
 
+static void the_median_is_that_of_a_sorted_list(void **state)
+{
+    struct arrival_row row = {.ensemble = ensemble, .rung = RUNGS + 2};
+    double sorted[200], median;
+    int64_t n = 1;
+    struct error err;
+
+    assert_int_equal(store_arrival_median(store, ensemble, row.rung, &n, &median, &err), 0);
+    for (int64_t i = 0; i < 200; i++) {
+        int64_t at = i;
+
+        row.index = i;
+        row.loss = draw(10) == 0 ? INFINITY : (double)draw(50);
+        row.value = isfinite(row.loss) ? row.loss : NAN;
+        for (; at > 0 && sorted[at - 1] > row.loss; at--)
+            sorted[at] = sorted[at - 1];
+        sorted[at] = row.loss;
+        assert_int_equal(store_arrival_add(store, &row, 2, &err), 1);
+        assert_int_equal(store_arrival_median(store, ensemble, row.rung, &n, &median, &err), 1);
+        assert_int_equal(n, i + 1);
+        assert_true(median == (sorted[i / 2] + sorted[(i + 1) / 2]) / 2);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(promotions_are_those_of_sorted_lists),
         cmocka_unit_test(what_is_not_finite_is_never_promoted),
+        cmocka_unit_test(the_median_is_that_of_a_sorted_list),
     };
 
     return cmocka_run_group_tests(tests, open_all, close_all);
