@@ -361,6 +361,10 @@ void watch_points(struct sim *sim)
               "SELECT count(*) FROM member m JOIN ensemble e ON e.id = m.ensemble WHERE m.state = 'stopped' AND " STOP_ONLY
               " AND NOT EXISTS (SELECT 1 FROM arrival a WHERE a.ensemble = m.ensemble AND a.idx = m.idx AND a.promoted = 0 "
               "AND " STOPPED_THERE ")");
+    SIM_HOLDS(sim, "jobs of one member that was stopped, and that were not cancelled",
+              "SELECT count(*) FROM arrival a JOIN ensemble e ON e.id = a.ensemble JOIN attempt t ON t.ensemble = a.ensemble AND "
+              "t.idx = a.idx AND t.number = a.attempt JOIN job j ON j.id = t.job WHERE j.size = 1 AND j.cancel = 0 AND "
+              STOPPED_THERE);
     SIM_HOLDS(sim, "stops that were not told, or the other way round",
               "SELECT (SELECT count(*) FROM arrival a JOIN ensemble e ON e.id = a.ensemble WHERE " STOPPED_THERE
               ") - (SELECT count(*) FROM event WHERE kind = 'member.stopped')");

@@ -100,4 +100,27 @@ is "$(jq -c --argjson i "$one" '[.arrivals[] | select(.index == $i) | [.rung, .p
 	"its first arrival says so"
 is "$(jq -c --argjson i "$one" '[.arrivals[] | select(.index == $i) | .rung][1]' "$T/again.json")" 2 "it has reached the next rung"
 is "$(awk -v i="$one" '$1 == i { if ($2 != last + 1) print; last = $2 }' "$T/steps")" "" "from its checkpoint"
+
+# Somebody cancels a stopped member for good: the best of all three is not promoted when the third one arrives.
+cat >"$T/good.sh" <<'END'
+until [ "$1" != 2 ] || [ -e "$3" ]; do sleep 0.1; done
+echo "{\"step\": $2, \"loss\": $1}" >>"$STRETTO_METRICS"
+END
+jq -n --arg program "$T/good.sh" --arg go "$T/go" '{name: "for-good", width: 3, members: {parameters: {grid: {x: [0, 1, 2]}},
+	command: ["sh", $program, "{x}", "{until}", $go]},
+	early_stopping: {rule: "asha", metric: "loss", rungs: {steps: [1, 2], reduction: 3}}}' >"$T/good.json"
+good=$(submit "$T/good.json")
+stopped_are() { [ "$(api GET "/v1/ensembles/$good" | jq .members.stopped)" = "$1" ]; }
+ok "two members are stopped" wait_for 120 "stopped_are 2"
+ok "the best of them is cancelled" stretto cancel "$good.0"
+is "$(api GET "/v1/ensembles/$good" | jq -c '[.state, .members.cancelled, .members.stopped]')" '["running",1,1]' "at once"
+touch "$T/go"
+ok "the ensemble ends" wait_ensemble "$good" 120
+is "$(api GET "/v1/ensembles/$good" | jq -c '[.state, .members.succeeded, .members.cancelled, .members.stopped]')" '["complete",0,1,2]' "nobody was promoted"
+is "$(api GET "/v1/ensembles/$good/rungs" | jq -c '.rungs[0] | [.arrived, .promoted, .stopped]')" "[3,0,2]" "the rung tells so"
+is "$(api GET "/v1/ensembles/$good/arrivals" | jq -c '[.arrivals[] | select(.index == 0) | .promoted]')" '["cancelled"]' "and the arrival"
+status_is 1 "one that is stopped when all is over is not cancelled any more" stretto cancel "$good.1"
+ok "somebody takes the cancelled one on all the same" stretto resubmit "$good.0"
+ok "it ends again" wait_ensemble "$good" 120
+is "$(api GET "/v1/ensembles/$good/arrivals" | jq -c '[.arrivals[] | select(.index == 0) | [.rung, .promoted]]')" '[[1,"by hand"],[2,null]]' "at the next rung"
 done_testing

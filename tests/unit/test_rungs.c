@@ -183,14 +183,14 @@ static void the_median_is_that_of_a_sorted_list(void **state)
 
     assert_int_equal(store_arrival_median(store, ensemble, row.rung, &n, &median, &err), 0);
     for (int64_t i = 0; i < 200; i++) {
-        int64_t at = i;
+        int64_t place = i;
 
         row.index = i;
         row.loss = draw(10) == 0 ? INFINITY : (double)draw(50);
         row.value = isfinite(row.loss) ? row.loss : NAN;
-        for (; at > 0 && sorted[at - 1] > row.loss; at--)
-            sorted[at] = sorted[at - 1];
-        sorted[at] = row.loss;
+        for (; place > 0 && sorted[place - 1] > row.loss; place--)
+            sorted[place] = sorted[place - 1];
+        sorted[place] = row.loss;
         assert_int_equal(store_arrival_add(store, &row, 2, &err), 1);
         assert_int_equal(store_arrival_median(store, ensemble, row.rung, &n, &median, &err), 1);
         assert_int_equal(n, i + 1);
