@@ -77,6 +77,8 @@ libdaemon_la_SOURCES = \
 	daemon/spec/exclude.c daemon/spec/exclude.h \
 	daemon/spec/ingest.c daemon/spec/ingest.h \
 	daemon/spec/internal.h \
+	daemon/spec/npy.c daemon/spec/npy.h \
+	daemon/spec/npz.c daemon/spec/npz.h \
 	daemon/spec/number.c daemon/spec/number.h \
 	daemon/spec/params.c daemon/spec/params.h \
 	daemon/spec/remains.c daemon/spec/remains.h \
@@ -149,9 +151,9 @@ nodist_libdaemon_la_SOURCES = migrations/embedded.c
 libdaemon_la_CPPFLAGS = $(AM_CPPFLAGS) \
 	-DSTRETTO_BINDIR='"$(bindir)"' -DSTRETTO_EXAMPLEDIR='"$(exampledir)"' -DSTRETTO_PYTHONDIR='"$(pkgdatadir)/python"' \
 	-DSTRETTO_PLUGINDIR='"$(plugindir)"'
-daemon_cflags = $(AM_CFLAGS) $(XXHASH_CFLAGS) $(JANSSON_CFLAGS) $(UV_CFLAGS) $(SQLITE_CFLAGS) $(ZMQ_CFLAGS) $(SODIUM_CFLAGS)
+daemon_cflags = $(AM_CFLAGS) $(LIBZIP_CFLAGS) $(XXHASH_CFLAGS) $(JANSSON_CFLAGS) $(UV_CFLAGS) $(SQLITE_CFLAGS) $(ZMQ_CFLAGS) $(SODIUM_CFLAGS)
 libdaemon_la_CFLAGS = $(daemon_cflags)
-libdaemon_la_LIBADD = libadapters.la libjobproto.la libcommon.la $(JANSSON_LIBS) $(UV_LIBS) $(SQLITE_LIBS) $(ZMQ_LIBS) $(SODIUM_LIBS)
+libdaemon_la_LIBADD = libadapters.la libjobproto.la libcommon.la $(JANSSON_LIBS) $(UV_LIBS) $(SQLITE_LIBS) $(ZMQ_LIBS) $(SODIUM_LIBS) $(LIBZIP_LIBS)
 
 # The program is put together here: api/ stands above daemon/, and only the composition root knows both.
 bin_PROGRAMS += strettod
@@ -174,11 +176,13 @@ unit_tests += tests/unit/test_control tests/unit/test_ingest tests/unit/test_nee
 	tests/unit/test_store_faults tests/unit/test_open_faults tests/unit/test_family tests/unit/test_forget \
 	tests/unit/test_gather tests/unit/test_memory tests/unit/test_metric tests/unit/test_store_series tests/unit/test_rungs tests/unit/test_migrate tests/unit/test_missing \
 	tests/unit/test_archiving tests/unit/test_restore tests/unit/test_rundir tests/unit/test_run_claim tests/unit/test_spec_whole tests/unit/test_store_lists tests/unit/test_store_rows tests/unit/test_store_output tests/unit/test_store_course tests/unit/test_store_sorted tests/unit/test_sweep \
-	tests/unit/test_training_checkpoints tests/unit/test_results tests/unit/test_rules tests/unit/test_exclude
+	tests/unit/test_training_checkpoints tests/unit/test_results tests/unit/test_rules tests/unit/test_exclude tests/unit/test_npz
 tests_unit_test_rules_CFLAGS = $(unit_cflags) $(daemon_cflags)
 tests_unit_test_rules_LDADD = libdaemon.la $(unit_libs)
 tests_unit_test_exclude_CFLAGS = $(unit_cflags) $(daemon_cflags)
 tests_unit_test_exclude_LDADD = libdaemon.la $(unit_libs)
+tests_unit_test_npz_CFLAGS = $(unit_cflags) $(daemon_cflags)
+tests_unit_test_npz_LDADD = libdaemon.la $(unit_libs) $(LIBZIP_LIBS)
 tests_unit_test_results_CFLAGS = $(unit_cflags) $(daemon_cflags)
 tests_unit_test_results_LDADD = libdaemon.la $(unit_libs)
 open_store = tests/unit/open_store.c tests/unit/open_store.h

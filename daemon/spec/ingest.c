@@ -3,6 +3,7 @@
 #include "common/jsonx.h"
 #include "common/xalloc.h"
 #include "daemon/spec/csv.h"
+#include "daemon/spec/npz.h"
 #include "daemon/spec/number.h"
 #include "daemon/spec/params.h"
 #include "daemon/spec/value.h"
@@ -214,6 +215,26 @@ static int read_json_lines(struct ingest *in, struct error *err)
     return rc;
 }
 
+static int add_array(void *arg, const char *name, struct error *err)
+{
+    return add_column(arg, name, 0, err);
+}
+
+static int add_array_row(void *arg, const json_t *row, int64_t number, struct error *err)
+{
+    struct ingest *in = arg;
+    char text[sizeof err->text];
+
+    if (check_stop(in, err) < 0)
+        return -1;
+    if (rows_writer_size(in->out) > SOURCE_MAX) /* a small archive can hold very many values */
+        return error_set(err, CODE, "its rows have more than %lld bytes as JSON", (long long)SOURCE_MAX);
+    if (rows_writer_add(in->out, row, 0, err) == 0)
+        return 0;
+    memcpy(text, err->text, sizeof text);
+    return strcmp(err->code, CODE) == 0 ? error_set(err, CODE, "row %lld: %.400s", (long long)number, text) : -1;
+}
+
 static bool has_suffix(const char *path, const char *suffix)
 {
     size_t size = strlen(path), tail = strlen(suffix);
@@ -223,7 +244,8 @@ static bool has_suffix(const char *path, const char *suffix)
 
 bool ingest_knows(const char *path)
 {
-    return has_suffix(path, ".csv") || has_suffix(path, ".jsonl") || has_suffix(path, ".ndjson");
+    return has_suffix(path, ".csv") || has_suffix(path, ".jsonl") || has_suffix(path, ".ndjson") ||
+           has_suffix(path, ".npz");
 }
 
 /* Opens a regular file without waiting: a FIFO may have no writer yet, and a device may never answer. */
@@ -245,6 +267,14 @@ static FILE *open_regular(const char *path, struct error *err)
     return NULL;
 }
 
+static int read_file(struct ingest *in, const char *path, FILE *file, struct error *err)
+{
+    if (has_suffix(path, ".npz"))
+        return npz_read(fileno(file), add_array, add_array_row, in, err);
+    source_init(&in->source, file);
+    return has_suffix(path, ".csv") ? read_csv(in, err) : read_json_lines(in, err);
+}
+
 static void name_the_file(const char *path, struct error *err)
 {
     char text[sizeof err->text];
@@ -263,11 +293,10 @@ struct rows *ingest_file(const char *path, const char *dir, const char *name, co
 
     if (file == NULL)
         goto end;
-    source_init(&in.source, file);
     in.out = rows_writer_create(dir, name, err);
     if (in.out == NULL)
         goto end;
-    if ((has_suffix(path, ".csv") ? read_csv(&in, err) : read_json_lines(&in, err)) < 0)
+    if (read_file(&in, path, file, err) < 0)
         rows_writer_abandon(in.out);
     else if (rows_writer_count(in.out) == 0) {
         error_set(err, CODE, "there is no row in it");

@@ -177,7 +177,7 @@ int params_file(const json_t *obj, const char *at, const char **path, struct err
         return error_at(err, "spec_impossible_value", place,
                         "the path must be absolute, since the daemon does not know your working directory");
     if (!ingest_knows(*path))
-        return error_at(err, "spec_impossible_value", place, "a file of parameters ends in .csv, .jsonl or .ndjson");
+        return error_at(err, "spec_impossible_value", place, "a file of parameters ends in .csv, .jsonl, .ndjson or .npz");
     return 1;
 }
 

@@ -44,6 +44,7 @@ struct rows_writer *rows_writer_create(const char *dir, const char *name, struct
  * too large. */
 int rows_writer_add(struct rows_writer *writer, const json_t *row, int64_t line, struct error *err);
 int64_t rows_writer_count(const struct rows_writer *writer);
+int64_t rows_writer_size(const struct rows_writer *writer); /* bytes of all rows so far */
 /* Flushes the copy to disk, opens it, and frees the writer. Returns NULL with err on failure, and leaves no files
  * then. */
 struct rows *rows_writer_finish(struct rows_writer *writer, struct error *err);

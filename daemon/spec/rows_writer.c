@@ -119,6 +119,11 @@ int64_t rows_writer_count(const struct rows_writer *w)
     return w->count;
 }
 
+int64_t rows_writer_size(const struct rows_writer *w)
+{
+    return w->offset;
+}
+
 static int flush(FILE *file)
 {
     return fflush(file) == 0 && fsync(fileno(file)) == 0 ? 0 : -1;

@@ -42,5 +42,5 @@ int source_refuse(int64_t line, struct error *err, const char *fmt, ...)
     va_start(ap, fmt);
     vsnprintf(text, sizeof text, fmt, ap);
     va_end(ap);
-    return error_set(err, CODE, "line %lld: %s", (long long)line, text);
+    return line == 0 ? error_set(err, CODE, "%s", text) : error_set(err, CODE, "line %lld: %s", (long long)line, text);
 }

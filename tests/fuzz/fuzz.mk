@@ -2,7 +2,7 @@
 #   make -f SRCDIR/tests/fuzz/fuzz.mk SRCDIR=… BUILDDIR=…       into BUILDDIR/tests/fuzz
 CLANG = $(if $(shell command -v ccache),ccache )clang
 OUT = $(BUILDDIR)/tests/fuzz
-PACKAGES = libuv libmicrohttpd gnutls libcurl sqlite3 jansson libzmq libsodium libxxhash expat zlib
+PACKAGES = libuv libmicrohttpd gnutls libcurl sqlite3 jansson libzmq libsodium libxxhash expat zlib libzip
 names := $(patsubst $(SRCDIR)/tests/fuzz/fuzz_%.c,%,$(wildcard $(SRCDIR)/tests/fuzz/fuzz_*.c))
 folders := common tasks/proto daemon daemon/spec api
 sources := $(filter-out daemon/main.c daemon/app.c,$(foreach f,$(folders),\

@@ -1,4 +1,4 @@
-/* Files of parameters: CSV where the first byte is 'c', else JSON lines. */
+/* Files of parameters: CSV where the first byte is 'c', NumPy's archives where it is 'z', else JSON lines. */
 #include "tests/fuzz/fuzz.h"
 
 #include "common/log.h"
@@ -52,7 +52,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
     if (size == 0)
         return 0;
-    snprintf(path, sizeof path, "%s/in%s", dir, data[0] == 'c' ? ".csv" : ".jsonl");
+    snprintf(path, sizeof path, "%s/in%s", dir, data[0] == 'c' ? ".csv" : data[0] == 'z' ? ".npz" : ".jsonl");
     fd = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0600);
     MUST(fd >= 0);
     MUST(write(fd, data + 1, size - 1) == (ssize_t)size - 1);

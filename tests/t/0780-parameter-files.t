@@ -104,6 +104,42 @@ api POST "/v1/ensembles/$ID/cancel" >/dev/null
 ok "they are cancelled" wait_for 60 'wait_ensemble $ID 1 && [ "$(jq .members.running "$T/ensemble.json")" = 0 ]'
 is "$(find "$STATE/parameters" -type f -perm /077 ! -name notes.txt | wc -l)" 0 "copies are nobody else's to read"
 
+# NumPy's own archives, plain and compressed
+if [ -n "${STRETTO_PYTHON:-}" ]; then
+	"$STRETTO_PYTHON" -B - "$T" <<-'X'
+		import sys
+		import numpy as np
+		arrays = dict(lr=np.array([0.1, 1e-3, 0.7], np.float32), half=np.array([0.1, 2, 3.3], ">f2"), n=np.arange(-1, 2, dtype=">i4"),
+		              big=np.array([0, 7, 2**40], np.uint64), on=np.array([True, False, True]), name=np.array(["a", "ä b", "{x}"]),
+		              raw=np.array([b"x", b"", b"yz"]), net=np.asfortranarray((np.arange(12) + 0.5).reshape(3, 2, 2)), back=np.arange(6)[::-2])
+		np.savez(sys.argv[1] + "/rows.npz", **arrays)
+		np.savez_compressed(sys.argv[1] + "/packed.npz", **arrays)
+		np.savez(sys.argv[1] + "/objects.npz", lr=arrays["lr"], x=np.array([1, "a", None], object))
+		np.savez(sys.argv[1] + "/scalar.npz", lr=arrays["lr"], note=np.float64(1))
+		np.savez_compressed(sys.argv[1] + "/zeros.npz", x=np.zeros((10001, 4, 4), "S500"))
+	X
+	for file in rows packed; do
+		spec "$T/$file.npz" 'echo {lr} {half} {n} {name} {net.1.0} {net}'
+		ID=$(submit "$T/spec.json")
+		ok "an archive of NumPy ends ($file)" wait_ensemble "$ID" 60
+		is "$(api GET "/v1/ensembles/$ID/members/1/stdout")" '0.001 2 0 ä b 6.5 [[4.5,5.5],[6.5,7.5]]' "its rows are parameters"
+		is "$(member 2 .parameters)" \
+			'{"lr":0.7,"half":3.3,"n":1,"big":1099511627776,"on":true,"name":"{x}","raw":"yz","net":[[8.5,9.5],[10.5,11.5]],"back":1}' \
+			"with all types"
+	done
+	spec "$T/objects.npz" true
+	refused '^422 spec_parameter_file /members/parameters/file .*objects.npz: array "x": .*\|O' "an array of objects is refused"
+	spec "$T/scalar.npz" true
+	refused '^422 spec_parameter_file /members/parameters/file .*array "note": it is a single value' "and a single value"
+	spec "$T/zeros.npz" true
+	ID=$(submit "$T/spec.json")
+	is "$(api GET "/v1/ensembles/$ID" | jq .count)" 10001 "many zeros in a small archive are taken as they are"
+	api POST "/v1/ensembles/$ID/cancel" >/dev/null
+	head -c 1000 "$T/packed.npz" >"$T/cut.npz"
+	spec "$T/cut.npz" true
+	refused '^422 spec_parameter_file /members/parameters/file .*cut.npz: it is no archive' "and one that is cut"
+fi
+
 # only numbers reach a training
 spec "$T/args.csv" true '. + {training: {command: ["true"], fields: {f: {dtype: "float32", shape: [1]}},
 	buffer: {policy: "fifo", capacity: 10, batch: 1}}}'
