@@ -2,6 +2,7 @@
 #include "daemon/store/chore.h"
 #include "daemon/store/elastic.h"
 #include "daemon/store/ensemble.h"
+#include "daemon/store/family.h"
 #include "daemon/store/generation.h"
 #include "daemon/store/internal.h"
 #include "daemon/store/rung.h"
@@ -82,6 +83,31 @@ static void members_without_a_row_are_cancelled_and_restored(void **state)
     assert_true(n[MEMBER_PENDING] == 7 && n[MEMBER_CANCELLED] == 1 && n[MEMBER_SUCCEEDED] == 1);
     must(store_tally_get(store, other, n, &err));
     assert_int_equal(n[MEMBER_PENDING], 9);
+}
+
+/* Nothing follows an ensemble up whose members may still write. */
+static void a_family_is_open_as_long_as_members_run(void **state)
+{
+    static const enum member_state open[] = {MEMBER_PENDING, MEMBER_SUBMITTED, MEMBER_RUNNING};
+    static const enum member_state over[] = {MEMBER_SUCCEEDED, MEMBER_FAILED, MEMBER_UNFINISHED, MEMBER_CANCELLED, MEMBER_STOPPED};
+    struct ensemble_row row = {.name = "n", .adapter = "local", .stream_key = "0", .count = 1, .width = 1, .created_ms = 1};
+    int64_t id = add_ensemble(1), found;
+
+    assert_int_equal(store_family_open(store, id, &found, &err), 1);
+    must(store_exec(store, &err, "UPDATE ensemble SET state = 'cancelled', ended = 9", ""));
+    for (size_t i = 0; i < sizeof open / sizeof *open; i++) {
+        put_member(id, 0, open[i]);
+        assert_int_equal(store_family_open(store, id, &found, &err), 1);
+        assert_int_equal(found, id);
+    }
+    for (size_t i = 0; i < sizeof over / sizeof *over; i++) {
+        put_member(id, 0, over[i]);
+        assert_int_equal(store_family_open(store, id, &found, &err), 0);
+    }
+    row.root = row.parent = id;
+    must(store_ensemble_insert(store, &row, "{}", &err));
+    assert_int_equal(store_family_open(store, id, &found, &err), 1);
+    assert_int_equal(found, row.id);
 }
 
 static void an_adapter_is_known_by_its_ensembles_and_trainings(void **state)
@@ -587,6 +613,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(an_ensemble_is_read_as_it_was_written, open_store, close_store),
         cmocka_unit_test_setup_teardown(ids_of_ensembles_are_skipped, open_store, close_store),
         cmocka_unit_test_setup_teardown(members_without_a_row_are_cancelled_and_restored, open_store, close_store),
+        cmocka_unit_test_setup_teardown(a_family_is_open_as_long_as_members_run, open_store, close_store),
         cmocka_unit_test_setup_teardown(an_adapter_is_known_by_its_ensembles_and_trainings, open_store, close_store),
         cmocka_unit_test_setup_teardown(members_are_listed_by_state_and_range, open_store, close_store),
         cmocka_unit_test_setup_teardown(a_member_is_read_as_it_was_written, open_store, close_store),
