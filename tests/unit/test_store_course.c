@@ -166,6 +166,8 @@ static void members_are_listed_by_state_and_range(void **state)
     must(store_exec(store, &err, "UPDATE member SET not_before = 100 - idx WHERE ensemble = 1", ""));
     must(store_member_next_due(store, id, &due, &err));
     assert_int_equal(due, 100 - 8);
+    must(store_member_each_due(store, id, 100 - 7, 9, note_member, NULL, &err)); /* the second one at this very moment */
+    is_listed("8 7 ");
     must(store_member_cancel(store, id, 0, 20, &err));
     must(store_member_next_due(store, id, &due, &err));
     assert_true(due == INT64_MAX);

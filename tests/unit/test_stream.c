@@ -1,4 +1,5 @@
 /* Members and a rank, from stretto_send() to st_train_batch(). */
+#include "common/files.h"
 #include "tests/unit/stream_fixture.h"
 #include "tests/unit/stream_proxy.h"
 #include "tests/unit/unit.h"
@@ -518,6 +519,8 @@ static void a_checkpoint_is_in_its_directory(void **state)
 {
     char top[] = "/tmp/stretto-test-XXXXXX", dir[100], text[200];
     struct stretto *s;
+    struct error err;
+    json_t *record;
 
     assert_non_null(mkdtemp(top));
     for (const char *const *name = (const char *const[]){"c/sub", "c-other", NULL}; *name != NULL; name++) {
@@ -526,9 +529,17 @@ static void a_checkpoint_is_in_its_directory(void **state)
     }
     snprintf(dir, sizeof dir, "%s/c", top);
     setenv("STRETTO_CHECKPOINT_DIR", dir, 1);
+    setenv("STRETTO_ENSEMBLE", "12", 1);
+    setenv("STRETTO_ATTEMPT", "10", 1);
     unsetenv("STRETTO_STREAM");
     assert_int_equal(stretto_open(&s), 0);
     assert_int_equal(stretto_checkpointed(s, touched(dir, "a-1"), 1), 0);
+    snprintf(text, sizeof text, "%s/.stretto/00000001.json", dir);
+    record = file_read_json(text, &err);
+    assert_int_equal(json_integer_value(json_object_get(record, "ensemble")), 12);
+    assert_int_equal(json_integer_value(json_object_get(record, "attempt")), 10);
+    assert_int_equal(json_integer_value(json_object_get(record, "step")), 1);
+    json_decref(record);
     assert_int_equal(stretto_checkpointed(s, touched(dir, "sub/a-2"), 2), 0);
     snprintf(text, sizeof text, "%s/../c/sub/../a-1", dir);
     assert_int_equal(stretto_checkpointed(s, text, 3), 0);

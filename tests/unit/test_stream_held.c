@@ -5,6 +5,7 @@
 #include "tests/unit/stream_fixture.h"
 #include "tests/unit/unit.h"
 
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -82,10 +83,95 @@ static void half_a_step_is_not_held(void **state)
     fixture_fini(&fx);
 }
 
+/* A program that stops at a checkpoint, since its time is nearly over, goes on in another attempt: the rank is told of no
+ * end. One that has sent more since has ended. */
+static void who_sends_on_behind_a_checkpoint_has_not_stopped_there(void **state)
+{
+    struct fixture fx;
+    struct st_train *t;
+
+    fixture_init(&fx, WIDTH, 0, 1, RESERVOIR(100, 1, 1));
+    unsetenv("STRETTO_CHECKPOINT_DIR"); /* nobody keeps it, which is no matter here */
+    t = fixture_rank(0);
+    fixture_member_limit();
+    for (int attempt = 1; attempt <= 4; attempt++) {
+        bool due = attempt != 2, more = attempt == 3;
+        struct stretto *s = fixture_member(0, attempt);
+
+        assert_int_equal(fixture_send(&fx, s, 0, attempt), 0);
+        assert_int_equal(stretto_checkpoint_due(s, due ? 1e6 : 0), due);
+        assert_int_equal(stretto_checkpointed(s, "x", attempt), 0);
+        if (more)
+            assert_int_equal(fixture_send(&fx, s, 0, 10), 0);
+        assert_int_equal(stretto_close(s), 0);
+        assert_int_equal(fixture_stats(t).finalized, !due || more);
+    }
+    st_train_close(t);
+    fixture_fini(&fx);
+}
+
+struct sending {
+    struct stretto *s;
+    double *u;
+    int sent;
+};
+
+static int has_sent(void *arg, int most)
+{
+    struct sending *to = arg;
+    int rc = STRETTO_AGAIN;
+
+    while (to->sent < most && (rc = stretto_send(to->s, 0, to->sent, to->u)) == 0)
+        to->sent++;
+    assert_true(rc == 0 || rc == STRETTO_AGAIN);
+    return to->sent >= most;
+}
+
+enum { RANKS = 2, LARGE = 1 << 18, ROOM = 15, HELD = 1 }; /* frames of a little more than 1 MiB */
+
+static int is_full(void *arg)
+{
+    return has_sent(arg, RANKS * (ROOM + HELD));
+}
+
+/* A member keeps 32 MiB that nobody has acknowledged, however many ranks there are. */
+static void ranks_share_the_member_s_window(void **state)
+{
+    struct sending to = {.u = calloc(LARGE, sizeof *to.u)};
+    struct st_train *t[RANKS];
+    struct fixture fx;
+    int64_t width = LARGE;
+    int rc = STRETTO_AGAIN;
+
+    fixture_init_ranks(&fx, RANKS, LARGE, 0, 1, "{\"policy\": \"fifo\", \"capacity\": 1, \"batch\": 1}");
+    for (int rank = 0; rank < RANKS; rank++)
+        t[rank] = fixture_rank(rank);
+    setenv("STRETTO_MEMBER", "0", 1);
+    setenv("STRETTO_ATTEMPT", "1", 1);
+    setenv("STRETTO_PARAMS", "{\"a\": 0, \"b\": 0.5}", 1);
+    while (rc == STRETTO_AGAIN)
+        rc = stretto_open_patiently(&to.s, 100);
+    assert_int_equal(rc, 0);
+    assert_int_equal(stretto_field(to.s, "u", STRETTO_FLOAT64, 1, &width), 0);
+    assert_true(fixture_wait(is_full, &to, FIXTURE_LIMIT_SECONDS * 1000));
+    for (int i = 0; i < 20; i++) {
+        has_sent(&to, 2 * RANKS * (ROOM + HELD));
+        usleep(1000);
+    }
+    assert_int_equal(to.sent, RANKS * (ROOM + HELD));
+    stretto_abort(to.s);
+    for (int rank = 0; rank < RANKS; rank++)
+        st_train_close(t[rank]);
+    free(to.u);
+    fixture_fini(&fx);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(half_a_step_is_not_held),
+        cmocka_unit_test(who_sends_on_behind_a_checkpoint_has_not_stopped_there),
+        cmocka_unit_test(ranks_share_the_member_s_window),
     };
 
     return cmocka_run_group_tests(tests, fixture_time_limit, NULL);
