@@ -70,6 +70,7 @@ tests_unit_test_runner_time_SOURCES = tests/unit/test_runner_time.c \
 	tasks/runner/looks.c tasks/runner/metric_file.c tasks/runner/metric_line.c tasks/runner/metrics.c tasks/runner/oom.c tasks/runner/records.c tasks/runner/restarts.c tasks/runner/run.c tasks/runner/runlog.c tasks/runner/silence.c \
 	tasks/runner/task.c tasks/runner/watch.c
 tests_unit_test_runner_time_CFLAGS = $(unit_cflags)
+tests_unit_test_runner_time_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=exitrec_write
 tests_unit_test_runner_time_LDADD = libjobproto.la $(unit_libs) $(SODIUM_LIBS)
 unit_tests += tests/unit/test_pilot_time
 tests_unit_test_pilot_time_SOURCES = tests/unit/test_pilot_time.c tasks/runner/pilot_jobs.c tasks/runner/notifier.c

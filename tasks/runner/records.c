@@ -132,6 +132,11 @@ int64_t records_due(const struct records *r)
     return r->first != NULL ? r->due : INT64_MAX;
 }
 
+int64_t records_failing_since(const struct records *r)
+{
+    return r->failing_since;
+}
+
 bool records_lost(const struct records *r)
 {
     return r->lost;

@@ -467,8 +467,19 @@ static void start_again(struct run *r)
     control_sender_nudge(r->control, CONTROL_STATUS);
 }
 
+/* Returns until when records that cannot be written are tried again. Whoever started the runner expects its end soon
+ * after the walltime; without one, a disk may be full for a while, however long the tasks have run. */
+static int64_t give_up_after(const struct run *r)
+{
+    int64_t since = records_failing_since(r->records);
+
+    if (r->deadline < INT64_MAX)
+        return r->deadline + r->job->desc->grace_ms + RECORDS_AFTER_WALLTIME_MS;
+    return since != 0 ? since + RECORDS_WITHOUT_WALLTIME_MS : INT64_MAX;
+}
+
 /* Loops until nothing runs and every record is on the disk. */
-static void loop(struct run *r, int64_t give_up_after)
+static void loop(struct run *r)
 {
     for (;;) {
         int64_t now = r->job->machine->monotonic_ms(), until, held, metrics;
@@ -497,7 +508,7 @@ static void loop(struct run *r, int64_t give_up_after)
         metrics = follow_metrics(r, now);
         looks_work(&r->looks, now);
         artefacts_work(&r->artefacts);
-        records_work(r->records, give_up_after);
+        records_work(r->records, give_up_after(r));
         keep_log(r, now);
         if (!children && r->left == 0 && r->looks.ending == 0 && r->artefacts.open == 0 &&
             !records_pending(r->records)) {
@@ -518,7 +529,7 @@ static void loop(struct run *r, int64_t give_up_after)
     }
 }
 
-static int finish(struct run *r, const char *jobdir, int64_t give_up_after)
+static int finish(struct run *r, const char *jobdir)
 {
     struct job_ended ended = {.time = (double)r->job->machine->unix_ms() / 1000};
     char *path;
@@ -532,7 +543,7 @@ static int finish(struct run *r, const char *jobdir, int64_t give_up_after)
         snprintf(ended.reason, sizeof ended.reason, "%s", reasons[r->stop]);
     r->finishing = true;
     records_add(r->records, path, write_ended, &ended);
-    loop(r, give_up_after);
+    loop(r);
     free(path);
     return records_lost(r->records) ? -1 : 0;
 }
@@ -540,7 +551,6 @@ static int finish(struct run *r, const char *jobdir, int64_t give_up_after)
 int run_job(struct job *job, const char *jobdir, int signal_fd, int64_t started_ms,
             struct control_sender *control)
 {
-    int64_t give_up_after;
     struct run r = {
         .job = job,
         .tasks = xcalloc(job->desc->ntasks, sizeof *r.tasks),
@@ -576,12 +586,9 @@ int run_job(struct job *job, const char *jobdir, int signal_fd, int64_t started_
     restarts_init(&r.restarts, job, r.tasks);
     r.records = records_create(job->machine->monotonic_ms, record_written, &r);
     start_tasks(&r);
-    /* whoever started the runner expects its end soon after the walltime */
-    give_up_after = r.deadline < INT64_MAX ? r.deadline + job->desc->grace_ms + RECORDS_AFTER_WALLTIME_MS
-                                           : job->machine->monotonic_ms() + RECORDS_WITHOUT_WALLTIME_MS;
-    loop(&r, give_up_after);
+    loop(&r);
     if (!records_lost(r.records))
-        rc = finish(&r, jobdir, give_up_after);
+        rc = finish(&r, jobdir);
     records_destroy(r.records);
     looks_fini(&r.looks);
     artefacts_fini(&r.artefacts);

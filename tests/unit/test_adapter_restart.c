@@ -1,13 +1,17 @@
 /* What an adapter must know about jobs that it did not start itself, or whose runner was killed. */
 #include "common/log.h"
 #include "common/process.h"
+#include "common/timefmt.h"
 #include "scheduler-adapters/local.h"
 #include "scheduler-adapters/registry.h"
 #include "tests/unit/adapter_harness.h"
 
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -215,6 +219,110 @@ static void another_program_with_the_pid_is_left_alone(void **state)
     waitpid(innocent, NULL, 0);
 }
 
+static void claim_for(const struct harness_job *job, pid_t pid, unsigned long long start_time, double time, const char *tmpdir)
+{
+    char path[160], boot_id[BOOT_ID_SIZE];
+    FILE *f;
+
+    snprintf(path, sizeof path, "%s/claim.json", job->dir);
+    f = fopen(path, "w");
+    assert_non_null(f);
+    fprintf(f, "{\"version\": 1, \"pid\": %d, \"start_time\": %llu, \"boot_id\": \"%s\", \"time\": %f%s%s%s}", (int)pid, start_time,
+            process_boot_id(boot_id), time, tmpdir != NULL ? ", \"tmpdir\": \"" : "", tmpdir != NULL ? tmpdir : "",
+            tmpdir != NULL ? "\"" : "");
+    fclose(f);
+}
+
+/* The jobs of a pilot have other names, and its mark. */
+static void what_a_dead_runner_leaves_is_removed(void **state)
+{
+    struct harness_job job;
+    struct error err;
+    char tmpdir[128], byte;
+    int ready[2], ended;
+    pid_t pid;
+
+    harness_job(&h, &job, "true", 0, 1);
+    assert_int_equal(job_tmpdir_name(tmpdir, sizeof tmpdir, &err), 0);
+    assert_int_equal(job_tmpdir_make(tmpdir, &err), 0);
+    assert_int_equal(pipe2(ready, O_CLOEXEC), 0);
+    pid = fork();
+    if (pid == 0) {
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        setenv("STRETTO_PILOT", job.name, 1);
+        execlp("sleep", "sleep", "1000", (char *)NULL);
+        _exit(127);
+    }
+    close(ready[1]);
+    assert_int_equal(read(ready[0], &byte, 1), 0); /* it is that program by now */
+    close(ready[0]);
+    claim_for(&job, pid, 1, 1, tmpdir);
+    assert_true(harness_status(&h, &job).node_lost);
+    assert_int_equal(waitpid(pid, &ended, 0), pid);
+    assert_true(WIFSIGNALED(ended) && WTERMSIG(ended) == SIGKILL);
+    assert_int_equal(access(tmpdir, F_OK), -1);
+}
+
+static void assert_limit(const struct harness_job *job, int64_t from_s, int64_t to_s)
+{
+    const struct local_job *known = local_job_find(h.adapter, job->name);
+    uint64_t due;
+
+    assert_non_null(known);
+    assert_non_null(known->limit);
+    due = uv_timer_get_due_in(known->limit);
+    if (due < (uint64_t)from_s * 1000 || due > (uint64_t)to_s * 1000)
+        fail_msg("it is killed in %llu ms", (unsigned long long)due);
+}
+
+/* The time that an adopted runner has had counts, and a cancel gives none more than it had. */
+static void an_adopted_runner_is_killed_when_its_time_is_over(void **state)
+{
+    static const struct {
+        int walltime, grace, ago, before, after; /* s: how much is left before it is cancelled, and after that */
+    } cases[] = {{3600, 600, 1000, 3230, 610}, {3600, 600, 4000, 230, 230}};
+
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct harness_job job;
+        pid_t runner;
+
+        signal(SIGTERM, SIG_IGN); /* of which it is not to die */
+        runner = fork();
+        if (runner == 0)
+            prctl(PR_SET_PDEATHSIG, SIGKILL);
+        while (runner == 0)
+            pause();
+        signal(SIGTERM, SIG_DFL);
+        harness_job(&h, &job, "true", cases[i].walltime, cases[i].grace);
+        claim_for(&job, runner, process_start_time(runner), (double)(time_now_ms() / 1000 - cases[i].ago), NULL);
+        assert_int_equal(harness_status(&h, &job).state, ADAPTER_JOB_RUNNING);
+        assert_limit(&job, cases[i].before - 200, cases[i].before); /* this machine may have been held up */
+        harness_cancel(&h, &job);
+        assert_limit(&job, cases[i].after - 200, cases[i].after);
+        kill(runner, SIGKILL);
+        assert_true(harness_wait_ended(&h, &job).node_lost);
+        waitpid(runner, NULL, 0);
+    }
+}
+
+/* It has done nothing of the job, which costs no retry. It waits for its descriptor, which is a fifo here. */
+static void a_runner_that_is_killed_before_its_claim_is_a_lost_node(void **state)
+{
+    struct harness_job job;
+    struct adapter_status status;
+    char path[160];
+
+    harness_job(&h, &job, "true", 0, 1);
+    snprintf(path, sizeof path, "%s/job.json", job.dir);
+    assert_int_equal(unlink(path), 0);
+    assert_int_equal(mkfifo(path, 0600), 0);
+    harness_submit_ok(&h, &job);
+    assert_int_equal(kill((pid_t)atoi(harness_status(&h, &job).scheduler_id + strlen("local:")), SIGKILL), 0);
+    status = harness_wait_ended(&h, &job);
+    assert_true(status.node_lost);
+    assert_string_equal(status.reason, "the runner was killed by signal 9 before it started");
+}
+
 #define WITH_3(test) cmocka_unit_test_setup_teardown(test, open_with_3, close_all)
 
 int main(void)
@@ -226,6 +334,9 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_runner_that_goes_on_is_not_counted_as_stopped, open_with_looks, close_all),
         WITH_3(a_killed_runner_is_a_lost_node),
         WITH_3(another_program_with_the_pid_is_left_alone),
+        WITH_3(what_a_dead_runner_leaves_is_removed),
+        WITH_3(an_adopted_runner_is_killed_when_its_time_is_over),
+        WITH_3(a_runner_that_is_killed_before_its_claim_is_a_lost_node),
     };
 
     test_limit(200);

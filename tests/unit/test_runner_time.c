@@ -43,7 +43,12 @@ static struct {
 static int64_t other_ends_at = NEVER;
 static bool other_is_there, other_fails; /* fails: it is a rank, and cannot be started */
 
-static int64_t told_at; /* when the runner gets SIGTERM */
+static int64_t told_at; /* when the runner gets this signal */
+static int told_sig = SIGTERM;
+static int64_t gone_at = NEVER; /* when the directory of its task is removed, with that above it */
+static int64_t disk_full_until; /* until then no exit record can be written, after the start */
+static bool is_watched, is_shared; /* by the daemon, on its host; by runners that have its other tasks */
+static int result; /* of run_job() */
 static int64_t given_up_at = NEVER; /* when the daemon takes the place of its exit record, after the start */
 static char record_path[128];
 static int64_t pilot_over = NEVER; /* when the time of the pilot around it is over, after the start */
@@ -99,16 +104,27 @@ static int wait_until_something_happens(struct pollfd *fds, nfds_t n, int timeou
         until = START + told_at;
     if (given_up_at != NEVER && START + given_up_at < until)
         until = START + given_up_at;
+    if (gone_at != NEVER && START + gone_at < until)
+        until = START + gone_at;
     if (until == NEVER)
         fail_msg("the runner waits for ever");
     if (++n_waits > WAITS_MAX)
         fail_msg("the runner goes on waking up, and does nothing");
     now = until > now ? until : now;
     if (told_at != NEVER && now >= START + told_at) {
-        struct signalfd_siginfo info = {.ssi_signo = SIGTERM};
+        struct signalfd_siginfo info = {.ssi_signo = (uint32_t)told_sig};
 
         told_at = NEVER;
         assert_int_equal(write(runner_signals[1], &info, sizeof info), sizeof info);
+    }
+    if (gone_at != NEVER && now >= START + gone_at) {
+        char rm[128];
+
+        gone_at = NEVER;
+        snprintf(rm, sizeof rm, "rm -rf '%.*s'", (int)(strrchr(record_path, '/') - record_path), record_path);
+        assert_int_equal(system(rm), 0);
+        rm[strlen(rm) - 1] = '\0';
+        assert_int_equal(symlink("/nowhere/at/all", rm + strlen("rm -rf '")), 0); /* so that it cannot be made again */
     }
     if (given_up_at != NEVER && now >= START + given_up_at) {
         static const char fence[] = "{\"given_up\": true}\n";
@@ -148,6 +164,18 @@ static int signal_process(pid_t pid, int sig)
 }
 
 static const struct machine machine = {monotonic_ms, unix_ms, wait_until_something_happens, reap, signal_process};
+
+/* In place of exitrec_write(), which it calls unless the disk is full. */
+
+int __real_exitrec_write(const char *path, const struct exitrec *rec, struct error *err);
+
+int __wrap_exitrec_write(const char *path, const struct exitrec *rec, struct error *err)
+{
+    if (now >= START + disk_full_until)
+        return __real_exitrec_write(path, rec, err);
+    errno = ENOSPC;
+    return error_errno(err, "file_write", "%s", path);
+}
 
 /* In place of task_start.c and tree.c. */
 
@@ -209,7 +237,7 @@ static json_t *run(int64_t walltime_ms, int64_t grace_ms, struct jobdesc_checkpo
     size_t n = other_ends_at != NEVER || other_fails ? 2 : 1;
     struct jobdesc desc = {.job = "st-runner-time", .kind = other_fails ? JOBDESC_TRAINING : JOBDESC_MEMBERS, .ensemble = 7, .walltime_ms = walltime_ms, .grace_ms = grace_ms,
                            .checkpoint = checkpoint, .ntasks = n, .tasks = &tasks[2 - n]};
-    struct job job = {.machine = &machine, .desc = &desc, .letter = -1};
+    struct job job = {.machine = &machine, .desc = &desc, .letter = -1, .watched = is_watched, .shared = is_shared};
     struct control_sender *control;
     struct error err;
     json_t *json;
@@ -220,17 +248,19 @@ static json_t *run(int64_t walltime_ms, int64_t grace_ms, struct jobdesc_checkpo
     assert_int_equal(pipe2(runner_signals, O_NONBLOCK | O_CLOEXEC), 0);
     deadline_set(&job, START, pilot_over != NEVER ? START + pilot_over : NEVER);
     control = control_sender_create(NULL, desc.job, NULL);
-    assert_int_equal(run_job(&job, dir, runner_signals[0], START, control), 0);
+    result = run_job(&job, dir, runner_signals[0], START, control);
     control_sender_destroy(control);
     close(runner_signals[0]);
     close(runner_signals[1]);
     json = file_read_json(record, &err);
-    assert_non_null(json);
+    assert_int_equal(json != NULL, result == 0);
     free(record);
     free(task_dir);
     free(other_dir);
     told_at = other_ends_at = NEVER;
-    other_fails = false;
+    told_sig = SIGTERM;
+    disk_full_until = 0;
+    other_fails = is_watched = is_shared = false;
     return json;
 }
 
@@ -360,6 +390,131 @@ static void told_to_end_it_has_its_grace(void **state)
     SENT({SIGUSR1, 480000}, {SIGTERM, 500000}, {SIGKILL, 530000});
 }
 
+static void every_signal_that_ends_a_job_is_one(void **state)
+{
+    static const int signals[] = {SIGTERM, SIGINT, SIGHUP};
+
+    for (size_t i = 0; i < sizeof signals / sizeof *signals; i++) {
+        begin();
+        told_at = 100000;
+        told_sig = signals[i];
+        assert_record(run(600000, 30000, none), "cancelled", "cancelled");
+        SENT({SIGTERM, 100000}, {SIGKILL, 130000});
+    }
+}
+
+/* It is not warned another time, before the walltime or when it is cancelled. */
+static void other_signals_go_on_to_the_task(void **state)
+{
+    static const int signals[] = {SIGUSR1, SIGUSR2};
+
+    for (size_t i = 0; i < sizeof signals / sizeof *signals; i++) {
+        begin();
+        told_at = 100000;
+        told_sig = signals[i];
+        assert_record(run(600000, 30000, none), "timeout", "ended at the walltime of 600 s");
+        SENT({signals[i], 100000}, {SIGTERM, 600000}, {SIGKILL, 630000});
+    }
+}
+
+/* A batch system tells all processes of a job, and some hear of it sooner: the runner waits for its own signal, but not for ever. */
+static void one_that_died_as_told_is_held_for_a_while(void **state)
+{
+    begin();
+    process.ends_at = 100000;
+    process.status = SIGTERM;
+    told_at = 101999;
+    assert_record(run(600000, 30000, none), "cancelled", "cancelled");
+    assert_int_equal(now, START + 101999);
+    begin();
+    process.ends_at = 100000;
+    process.status = SIGTERM;
+    assert_record(run(600000, 30000, none), "failed", "killed by signal 15 (Terminated)");
+    assert_int_equal(now, START + 102000);
+    begin();
+    process.ends_at = 100000;
+    process.status = 3 << 8; /* so may it end in its own way */
+    told_at = 101000;
+    assert_record(run(600000, 30000, none), "cancelled", "cancelled");
+    begin();
+    process.ends_at = 100000;
+    process.status = 3 << 8;
+    is_watched = true; /* nobody tells the tasks of a local job but its runner */
+    assert_record(run(600000, 30000, none), "failed", "exit status 3");
+    assert_int_equal(now, START + 100000);
+}
+
+static bool is_there(const char *name)
+{
+    char path[128];
+    bool there;
+
+    snprintf(path, sizeof path, "%s/%s", dir, name);
+    there = access(path, F_OK) == 0;
+    unlink(path);
+    return there;
+}
+
+/* Where others run the other tasks of a job, none of them says that the job has ended. */
+static void the_end_of_the_job_is_told_once(void **state)
+{
+    json_t *ended;
+    char path[128];
+    struct error err;
+
+    is_there("ended.json");
+    begin();
+    told_at = 100000;
+    json_decref(run(600000, 30000, none));
+    snprintf(path, sizeof path, "%s/ended.json", dir);
+    ended = file_read_json(path, &err);
+    assert_non_null(ended);
+    assert_string_equal(json_string_value(json_object_get(ended, "reason")), "told to end");
+    assert_true(json_number_value(json_object_get(ended, "time")) == (double)(UNIX_START + 130000) / 1000);
+    json_decref(ended);
+    assert_true(is_there("ended.json"));
+    begin();
+    process.ends_at = 1000;
+    is_shared = true;
+    json_decref(run(600000, 30000, none));
+    assert_false(is_there("ended.json"));
+}
+
+/* A full disk is waited for: after the walltime for as long as a batch system may have patience, and otherwise for ten minutes, however
+ * long the task has run. */
+static void a_full_disk_is_waited_for(void **state)
+{
+    begin();
+    disk_full_until = 643000; /* tried at 642.7 s, and then each 10 s */
+    assert_record(run(600000, 30000, none), "timeout", "ended at the walltime of 600 s");
+    assert_in_range(now, START + 643000, START + 655000);
+    begin();
+    disk_full_until = 3600000 + 590000;
+    assert_record(run(0, 30000, none), "succeeded", "");
+    assert_in_range(now, START + disk_full_until, START + 3600000 + 610000);
+    begin();
+    disk_full_until = NEVER - START;
+    assert_null(run(0, 30000, none));
+    assert_int_equal(result, -1);
+    assert_in_range(now, START + 3600000 + 600000, START + 3600000 + 620000);
+    begin();
+    disk_full_until = NEVER - START;
+    assert_null(run(600000, 30000, none));
+    assert_in_range(now, START + 645000, START + 665000);
+}
+
+/* The daemon is to look for records that are not there, and must not be told that all are. */
+static void without_its_record_the_job_has_not_ended(void **state)
+{
+    is_there("ended.json");
+    begin();
+    gone_at = 100000;
+    assert_null(run(600000, 30000, none));
+    assert_int_equal(result, -1);
+    assert_false(is_there("ended.json"));
+    assert_in_range(now, START + 640000, START + 660000); /* it tries for a while */
+}
+
 /* By `name`, in ms from the start. */
 static void set_end(const char *name, int64_t ms)
 {
@@ -447,6 +602,12 @@ int main(void)
         cmocka_unit_test(without_a_walltime_it_takes_its_time),
         cmocka_unit_test(the_warning_comes_before),
         cmocka_unit_test(told_to_end_it_has_its_grace),
+        cmocka_unit_test(every_signal_that_ends_a_job_is_one),
+        cmocka_unit_test(other_signals_go_on_to_the_task),
+        cmocka_unit_test(one_that_died_as_told_is_held_for_a_while),
+        cmocka_unit_test(the_end_of_the_job_is_told_once),
+        cmocka_unit_test(a_full_disk_is_waited_for),
+        cmocka_unit_test(without_its_record_the_job_has_not_ended),
         cmocka_unit_test(it_ends_before_the_scheduler_ends_it),
         cmocka_unit_test(it_ends_before_its_allocation_does),
         cmocka_unit_test(it_ends_with_its_pilot_only_where_that_is_earlier),
