@@ -41,9 +41,9 @@ stretto_run_LDADD = libjobproto.la libcommon.la $(JANSSON_LIBS) $(SODIUM_LIBS) -
 stretto_run_LDFLAGS = -static $(AM_LDFLAGS)
 
 TESTS += tests/t/0400-runner.t tests/t/0401-leftovers.t tests/t/0402-silence.t tests/t/0403-pilot.t tests/t/0404-warned.t \
-	tests/t/0405-journal.t tests/t/0406-copies.t tests/t/0407-rungs.t
+	tests/t/0405-journal.t tests/t/0406-copies.t tests/t/0407-rungs.t tests/t/0408-pilot-starts.t
 dist_check_SCRIPTS += tests/t/0400-runner.t tests/t/0401-leftovers.t tests/t/0402-silence.t tests/t/0403-pilot.t tests/t/0404-warned.t \
-	tests/t/0405-journal.t tests/t/0406-copies.t tests/t/0407-rungs.t
+	tests/t/0405-journal.t tests/t/0406-copies.t tests/t/0407-rungs.t tests/t/0408-pilot-starts.t
 
 if HAVE_CMOCKA
 unit_tests += tests/unit/test_cpus

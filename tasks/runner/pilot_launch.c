@@ -117,6 +117,7 @@ int pilot_launch(struct pilot *p)
         log_error("there are %lld nodes, and nothing says how to start programs on them: \"launcher\" in the spec's "
                   "allocation may",
                   (long long)p->nodes);
+        free(argv);
         return EX_CONFIG;
     }
     if (is_pbs() && leave_environment(p) < 0)

@@ -47,6 +47,28 @@ job again "[{id: \"7.0\", ntasks: 2, env: {STRETTO_ATTEMPT: \"2\"}, argv: [\"sh\
 run again
 ok "the next attempt has another one" test "$(cat again/7.0/stdout)" != "$(cat ports/7.0/stdout)"
 
+# --- on one of several nodes, as srun starts them; on CPUs that are the job's own each has its part
+
+# shellcheck disable=SC2016 # for the copies
+on_node() { STRETTO_HOSTS=a:2,b:3,c:1 stretto-run --copies 60000 sh -c 'echo $RANK $LOCAL_RANK $WORLD_SIZE $LOCAL_WORLD_SIZE' 2>&1; }
+is "$(SLURM_NODEID=0 on_node | sort | paste -s -d ,)" "0 0 6 2,1 1 6 2" "copies on the first node have the first ranks"
+is "$(SLURM_NODEID=1 on_node | sort | paste -s -d ,)" "2 0 6 3,3 1 6 3,4 2 6 3" "those on the second have the next"
+is "$(SLURM_NODEID=2 on_node | sort | paste -s -d ,)" "5 0 6 1" "and so on"
+SLURM_NODEID=3 on_node >log; is $? 78 "there are no more than there are hosts"
+on_node >log; is $? 78 "a node without a number has no ranks"
+cpus=$(nproc)
+is "$(SLURM_JOB_ID=1 SLURM_CPUS_ON_NODE=$cpus STRETTO_HOSTS="a:$cpus" stretto-run --copies 60000 sh -c 'taskset -cp $$' | sed 's/.*: //' | sort -u | grep -c '^[0-9]*$')" \
+	"$cpus" "each copy has a CPU of its own"
+is "$(SLURM_JOB_ID=1 SLURM_CPUS_ON_NODE=$((cpus + 1)) STRETTO_HOSTS="a:$cpus" stretto-run --copies 60000 nproc | uniq)" 1 "also where more are promised than there are"
+# shellcheck disable=SC2016 # for the copies
+for sig in TERM HUP USR1 USR2 ALRM; do
+	STRETTO_HOSTS=a:1 stretto-run --copies 60000 sh -c 'trap "echo $1 >got.$1; exit 0" $1; touch up.$1; while :; do sleep 0.1; done' sh $sig &
+	ok "a copy waits for SIG$sig" wait_for 30 "[ -e up.$sig ]"
+	kill -s $sig $!
+	wait $!
+	is "$? $(cat got.$sig)" "0 $sig" "which goes on to it"
+done
+
 # --- ends
 
 # shellcheck disable=SC2016 # for the copies

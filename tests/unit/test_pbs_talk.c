@@ -121,6 +121,15 @@ static void orders_behind_one_without_an_answer_are_in_doubt(void **state)
     }
     assert_int_equal(site_count_asked("qdel"), 1);
     assert_int_equal(site_count_asked("qsig"), 0);
+    site_command("qdel", "exit 255"); /* so does one that says nothing of why */
+    cancel(0);
+    site_forget("qdel");
+    for (int i = 0; i < 2; i++)
+        site_cancel(i, 60000, &told[i]);
+    for (int i = 0; i < 2; i++)
+        site_until(&told[i], 1);
+    assert_int_equal(site_count_asked("qdel"), 1);
+    assert_int_equal(site_count_asked("qsig"), 0);
     list(JOB("7.server", "st-0-0", "Q") ", " JOB("9.server", "st-0-1", "Q"));
     site_command("qdel", "echo 'qdel: Unauthorized Request' >&2; exit 1"); /* it answers */
     site_forget("qdel");

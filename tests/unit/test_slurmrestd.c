@@ -368,6 +368,16 @@ static void limits_of_partitions_are_read(void **state)
     slurm_times_clear(&times);
 }
 
+static void limits_are_asked_for_again_after_ten_minutes(void **state)
+{
+    struct slurm_times times = {0};
+
+    assert_false(slurm_times_hold(&times, 5));
+    slurm_times_set(&times, 5);
+    assert_true(slurm_times_hold(&times, 5 + 599999));
+    assert_false(slurm_times_hold(&times, 5 + 600000));
+}
+
 static void read_limits(struct slurmrestd_limits *limits, const char *text)
 {
     json_t *doc = json_loads(text, 0, NULL);
@@ -470,6 +480,7 @@ int main(void)
         cmocka_unit_test_teardown(tasks_that_wait_are_found_in_a_list_that_is_cut_off, clear),
         cmocka_unit_test(options_without_a_counterpart_are_refused_at_their_place),
         cmocka_unit_test(limits_of_partitions_are_read),
+        cmocka_unit_test(limits_are_asked_for_again_after_ten_minutes),
         cmocka_unit_test(limits_on_how_many_jobs_there_may_be_are_read),
         cmocka_unit_test_teardown(jobs_of_a_time_are_counted, clear),
         cmocka_unit_test(a_token_is_read_from_a_file_of_ours_alone),
