@@ -69,6 +69,7 @@ struct spec_elastic {
 /* The metrics that members report, and what these mean. */
 struct spec_metrics {
     const char *file; /* which members write in their directories; NULL for none but $STRETTO_METRICS */
+    enum jobdesc_format format;
     int64_t points;   /* that are kept of each */
     enum jobdesc_diverged diverged;
     const char *success; /* the name of the metric by which success is judged, or NULL */

@@ -67,9 +67,9 @@ static int parse_success(struct spec *spec, const json_t *members, struct error 
 
 int spec_parse_metrics(struct spec *spec, const json_t *members, struct error *err)
 {
-    static const char *const keys[] = {"file", "points", NULL};
+    static const char *const keys[] = {"file", "format", "points", NULL};
     struct spec_metrics *m = &spec->metrics;
-    const char *diverged = "fail";
+    const char *diverged = "fail", *format = NULL;
     const json_t *metrics = NULL;
 
     *m = (struct spec_metrics){.points = SPEC_POINTS};
@@ -82,8 +82,14 @@ int spec_parse_metrics(struct spec *spec, const json_t *members, struct error *e
     if (metrics != NULL &&
         (jsonx_only(metrics, "/members/metrics", keys, err) < 0 ||
          jsonx_string(metrics, "/members/metrics", "file", JSONX_OPTIONAL, &m->file, err) < 0 ||
+         jsonx_string(metrics, "/members/metrics", "format", JSONX_OPTIONAL, &format, err) < 0 ||
          jsonx_int(metrics, "/members/metrics", "points", JSONX_OPTIONAL, 10, SPEC_POINTS_MAX, &m->points, err) < 0))
         return -1;
+    if (format != NULL && jobdesc_format_parse(format, &m->format) < 0)
+        return error_at(err, "spec_impossible_value", "/members/metrics/format",
+                        "unknown format \"%.60s\"; known: lines, tensorboard", format);
+    if (format != NULL && m->file == NULL)
+        return error_at(err, "spec_missing_key", "/members/metrics/file", "there is no file that could have this format");
     if (m->file != NULL && spec_check_relative(m->file, "/members/metrics/file", "the member's directory", err) < 0)
         return -1;
     return parse_success(spec, members, err);

@@ -236,10 +236,27 @@ int jobdesc_diverged_parse(const char *name, enum jobdesc_diverged *out)
     return -1;
 }
 
+static const char *const format_names[] = {[JOBDESC_LINES] = "lines", [JOBDESC_TENSORBOARD] = "tensorboard"};
+
+const char *jobdesc_format_name(enum jobdesc_format format)
+{
+    return format_names[format];
+}
+
+int jobdesc_format_parse(const char *name, enum jobdesc_format *out)
+{
+    for (int i = JOBDESC_LINES; i <= JOBDESC_TENSORBOARD; i++)
+        if (strcmp(format_names[i], name) == 0) {
+            *out = (enum jobdesc_format)i;
+            return 0;
+        }
+    return -1;
+}
+
 static int parse_metrics(const json_t *root, struct jobdesc_metrics *metrics, struct error *err)
 {
     static const char at[] = "/metrics";
-    const char *diverged = NULL;
+    const char *diverged = NULL, *format = NULL;
     const json_t *obj = NULL;
 
     if (jsonx_object(root, "", "metrics", JSONX_OPTIONAL, &obj, err) < 0)
@@ -249,6 +266,7 @@ static int parse_metrics(const json_t *root, struct jobdesc_metrics *metrics, st
     metrics->has_least = json_object_get(obj, "at_least") != NULL;
     metrics->has_most = json_object_get(obj, "at_most") != NULL;
     if (jsonx_string(obj, at, "file", JSONX_OPTIONAL, &metrics->file, err) < 0 ||
+        jsonx_string(obj, at, "format", JSONX_OPTIONAL, &format, err) < 0 ||
         jsonx_string(obj, at, "diverged", JSONX_OPTIONAL, &diverged, err) < 0 ||
         jsonx_string(obj, at, "rung", JSONX_OPTIONAL, &metrics->rung, err) < 0 ||
         jsonx_string(obj, at, "success", JSONX_OPTIONAL, &metrics->name, err) < 0 ||
@@ -258,6 +276,8 @@ static int parse_metrics(const json_t *root, struct jobdesc_metrics *metrics, st
         return -1;
     if (metrics->file != NULL && !stays_below(metrics->file))
         return error_at(err, BAD, "/metrics/file", "\"file\" must lie in the task's directory");
+    if (format != NULL && jobdesc_format_parse(format, &metrics->format) < 0)
+        return error_at(err, BAD, "/metrics/format", "\"format\" must be \"lines\" or \"tensorboard\"");
     if (diverged != NULL && jobdesc_diverged_parse(diverged, &metrics->diverged) < 0)
         return error_at(err, BAD, "/metrics/diverged", "\"diverged\" must be \"fail\", \"end\" or \"ignore\"");
     return 0;

@@ -48,9 +48,14 @@ struct jobdesc_checkpoint {
 /* When a task counts as diverged whose metrics are NaN or infinite: where one is at its end, at once, or never. */
 enum jobdesc_diverged { JOBDESC_DIVERGED_FAIL, JOBDESC_DIVERGED_END, JOBDESC_DIVERGED_IGNORE };
 
+/* The format of a file of metrics. JOBDESC_LINES: JSON lines, or CSV; its first line tells. JOBDESC_TENSORBOARD: `file` is a
+ * pattern for event files, and directories of such. */
+enum jobdesc_format { JOBDESC_LINES, JOBDESC_TENSORBOARD };
+
 /* What tasks report of metrics, and what they must reach. */
 struct jobdesc_metrics {
-    const char *file; /* relative to the task's directory: CSV or JSON lines; NULL: none but $STRETTO_METRICS */
+    const char *file; /* relative to the task's directory; NULL: none but $STRETTO_METRICS */
+    enum jobdesc_format format;
     enum jobdesc_diverged diverged;
     const char *rung; /* the metric by whose steps tasks with `until` end; NULL: there are none */
     const char *name; /* the metric by which success is judged; NULL: none is */
@@ -89,6 +94,8 @@ const char *jobdesc_signal_name(int number); /* NULL for other numbers */
 
 const char *jobdesc_diverged_name(enum jobdesc_diverged diverged);
 int jobdesc_diverged_parse(const char *name, enum jobdesc_diverged *out); /* 0 or -1 */
+const char *jobdesc_format_name(enum jobdesc_format format);
+int jobdesc_format_parse(const char *name, enum jobdesc_format *out); /* 0 or -1 */
 
 /* Parses JSON, and keeps a reference on root. The caller frees the result by jobdesc_free(). */
 struct jobdesc *jobdesc_parse(json_t *root, struct error *err);

@@ -37,6 +37,8 @@ static void metrics(struct jobdesc_text *t, const struct jobdesc_metrics *m)
         return;
     string(t, ",\"metrics\":{\"diverged\":", jobdesc_diverged_name(m->diverged));
     string(t, ",\"file\":", m->file);
+    if (m->format != JOBDESC_LINES)
+        string(t, ",\"format\":", jobdesc_format_name(m->format));
     string(t, ",\"rung\":", m->rung);
     string(t, ",\"success\":", m->name);
     if (m->has_least)

@@ -7,6 +7,8 @@ stretto_run_SOURCES = \
 	tasks/runner/cpus.c tasks/runner/cpus.h \
 	tasks/runner/deadline.c tasks/runner/deadline.h \
 	tasks/runner/environment.c tasks/runner/environment.h \
+	tasks/runner/event_files.c tasks/runner/event_files.h \
+	tasks/runner/event_record.c tasks/runner/event_record.h \
 	tasks/runner/hosts.c tasks/runner/hosts.h \
 	tasks/runner/leftovers.c tasks/runner/leftovers.h \
 	tasks/runner/looker.c tasks/runner/looker.h \
@@ -51,10 +53,14 @@ tests_unit_test_cpus_SOURCES = tests/unit/test_cpus.c tasks/runner/cpus.c tasks/
 tests_unit_test_cpus_CFLAGS = $(unit_cflags)
 tests_unit_test_cpus_LDADD = libcommon.la $(unit_libs)
 unit_tests += tests/unit/test_metrics
-tests_unit_test_metrics_SOURCES = tests/unit/test_metrics.c tasks/runner/metric_file.c tasks/runner/metric_line.c \
+tests_unit_test_metrics_SOURCES = tests/unit/test_metrics.c tasks/runner/event_files.c tasks/runner/event_record.c tasks/runner/metric_file.c tasks/runner/metric_line.c \
 	tasks/runner/metrics.c
 tests_unit_test_metrics_CFLAGS = $(unit_cflags)
 tests_unit_test_metrics_LDADD = libjobproto.la libcommon.la $(unit_libs)
+unit_tests += tests/unit/test_events
+tests_unit_test_events_SOURCES = tests/unit/test_events.c tasks/runner/event_files.c tasks/runner/event_record.c
+tests_unit_test_events_CFLAGS = $(unit_cflags)
+tests_unit_test_events_LDADD = libjobproto.la libcommon.la $(unit_libs)
 unit_tests += tests/unit/test_hosts
 tests_unit_test_hosts_SOURCES = tests/unit/test_hosts.c tasks/runner/hosts.c tasks/runner/hosts.h tasks/runner/port.c tasks/runner/port.h
 tests_unit_test_hosts_CFLAGS = $(unit_cflags)
@@ -67,7 +73,7 @@ unit_tests += tests/unit/test_runner_time
 tests_unit_test_runner_time_SOURCES = tests/unit/test_runner_time.c \
 	tasks/runner/answer.c tasks/runner/artefacts.c tasks/runner/results.c tasks/runner/checkpoints.c tasks/runner/deadline.c tasks/runner/leftovers.c tasks/runner/looker.c \
 	tasks/runner/copies.c tasks/runner/cpus.c tasks/runner/environment.c tasks/runner/hosts.c tasks/runner/port.c tasks/runner/rendezvous.c \
-	tasks/runner/looks.c tasks/runner/metric_file.c tasks/runner/metric_line.c tasks/runner/metrics.c tasks/runner/oom.c tasks/runner/records.c tasks/runner/restarts.c tasks/runner/run.c tasks/runner/runlog.c tasks/runner/silence.c \
+	tasks/runner/looks.c tasks/runner/event_files.c tasks/runner/event_record.c tasks/runner/metric_file.c tasks/runner/metric_line.c tasks/runner/metrics.c tasks/runner/oom.c tasks/runner/records.c tasks/runner/restarts.c tasks/runner/run.c tasks/runner/runlog.c tasks/runner/silence.c \
 	tasks/runner/task.c tasks/runner/watch.c
 tests_unit_test_runner_time_CFLAGS = $(unit_cflags)
 tests_unit_test_runner_time_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=exitrec_write
@@ -94,7 +100,7 @@ tests_unit_test_records_SOURCES = tests/unit/test_records.c tasks/runner/records
 tests_unit_test_records_CFLAGS = $(unit_cflags)
 tests_unit_test_records_LDADD = $(unit_libs)
 unit_tests += tests/unit/test_task
-tests_unit_test_task_SOURCES = tests/unit/test_task.c tasks/runner/task.c tasks/runner/metric_file.c tasks/runner/metric_line.c \
+tests_unit_test_task_SOURCES = tests/unit/test_task.c tasks/runner/task.c tasks/runner/event_files.c tasks/runner/event_record.c tasks/runner/metric_file.c tasks/runner/metric_line.c \
 	tasks/runner/metrics.c tasks/runner/oom.c
 tests_unit_test_task_CFLAGS = $(unit_cflags)
 tests_unit_test_task_LDADD = libjobproto.la libcommon.la $(unit_libs)

@@ -3,6 +3,7 @@
 #include "common/log.h"
 #include "common/text.h"
 #include "common/xalloc.h"
+#include "tasks/runner/event_files.h"
 #include "tasks/runner/metric_file.h"
 
 #include <errno.h>
@@ -39,6 +40,7 @@ struct metrics {
     struct metrics_rung rung; /* valid with at_rung */
     struct metric_file files[2];
     size_t n_files;
+    struct event_files *events; /* NULL where the task writes none */
     struct series series[POINTS_SERIES_MAX];
     size_t n, last; /* last: the one that was found last */
     int64_t started_ms, unix_ms;
@@ -64,7 +66,9 @@ struct metrics *metrics_create(const struct jobdesc *job, const struct jobdesc_t
     m->due = now_ms + m->pause_ms;
     m->path = xasprintf("%s/" POINTS_FILE, task->dir);
     metric_file_init(&m->files[m->n_files++], xasprintf("%s/" METRICS_FILE, task->dir), METRICS_FILE, false);
-    if (job->metrics.file != NULL)
+    if (job->metrics.file != NULL && job->metrics.format == JOBDESC_TENSORBOARD)
+        m->events = event_files_create(task->dir, job->metrics.file);
+    else if (job->metrics.file != NULL)
         metric_file_init(&m->files[m->n_files++], xasprintf("%s/%s", task->dir, job->metrics.file), job->metrics.file,
                          true);
     return m;
@@ -76,6 +80,7 @@ void metrics_destroy(struct metrics *m)
         return;
     for (size_t i = 0; i < m->n_files; i++)
         metric_file_fini(&m->files[i]);
+    event_files_destroy(m->events);
     free(m->pending.data);
     free(m->path);
     free(m);
@@ -255,6 +260,12 @@ static bool look(struct metrics *m, bool ended)
         m->read += n;
         any = any || n > 0;
     }
+    if (m->events != NULL && m->read < ATTEMPT_MAX) {
+        int64_t n = event_files_read(m->events, LOOK_MAX, take_line, m);
+
+        m->read += n;
+        any = any || n > 0;
+    }
     return any;
 }
 
@@ -379,7 +390,9 @@ int64_t metrics_size(const struct metrics *m)
 
 void metrics_notice(const struct metrics *m, char *out, size_t size)
 {
+    const char *first;
     size_t len = 0;
+    int64_t wrong;
 
     out[0] = '\0';
     for (size_t i = 0; i < m->n_files && len < size; i++) {
@@ -390,6 +403,9 @@ void metrics_notice(const struct metrics *m, char *out, size_t size)
                                     len > 0 ? "; " : "", (long long)f->wrong, f->wrong == 1 ? "" : "s", f->name,
                                     f->wrong == 1 ? "is" : "are", f->first_wrong);
     }
+    if (m->events != NULL && (wrong = event_files_wrong(m->events, &first)) > 0 && len < size)
+        len += (size_t)snprintf(out + len, size - len, "%s%lld record%s of event files cannot be read, the first at %s",
+                                len > 0 ? "; " : "", (long long)wrong, wrong == 1 ? "" : "s", first);
     if (m->unnamed > 0 && len < size)
         len += (size_t)snprintf(out + len, size - len, "%s%lld values have names beyond the first %d",
                                 len > 0 ? "; " : "", (long long)m->unnamed, POINTS_SERIES_MAX);

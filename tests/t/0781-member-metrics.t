@@ -89,6 +89,42 @@ is "$(api GET "/v1/ensembles/$id/members?metrics=*" | jq -c '.members[] | [.stat
 is "$(api GET "/v1/ensembles/$id/members/1" | jq -c '.attempts[0] | [.outcome, .reason]')" \
 	'["diverged","lö was NaN at its last step, 3"]' "the attempt tells why"
 
+# Event files as TensorBoard has them: while they grow, of several writers, with scalars of both kinds; damage is told
+cat >"$T/board" <<X
+#!/usr/bin/env -S python3 -B
+import os, sys, time
+sys.path.insert(0, "$(cd "$srcdir/tests/t" && pwd)")
+from event_writer import SummaryWriter
+training, other = SummaryWriter("runs"), SummaryWriter("runs/validation")
+training.add_text("note", "no scalar", 0)
+for step in range(3):
+    training.add_scalar("loss/train", 4 - step, step)
+    other.add_scalar("accuracy", step / 4, step, new_style=True)
+while not os.path.exists(sys.argv[1]):
+    time.sleep(0.05)
+again = SummaryWriter("runs")
+again.add_scalar("loss/train", 1.5, 2)
+again.add_scalar("loss/train", float("nan") if sys.argv[2] == "bad" else 0.5, 3)
+again.file.write(b"no record at all")
+X
+chmod +x "$T/board"
+jq -n --arg c "$T/board" --arg go "$T/seen" '{name: "board", members: {command: [$c, $go, "{how}"], parameters: {grid: {how: ["good", "bad"]}}, retries: 0,
+	metrics: {file: "runs", format: "tensorboard"}, success: {metric: "loss/train", at_most: 0.5}}, width: 2}' >"$T/spec.json"
+id=$(submit "$T/spec.json")
+points() { api GET "/v1/ensembles/$id/members/$1" | jq ".metrics.\"$2\".points // 0"; }
+ok "points of event files come while they grow" wait_for 60 '[ "$(points 0 loss/train) $(points 1 validation/accuracy)" = "3 3" ]'
+: >"$T/seen"
+ok "it ends" wait_ensemble "$id" 60
+is "$(api GET "/v1/ensembles/$id/members?metrics=*" | jq -c '.members[] | [.state, (.metrics | to_entries[] | [.key, .value.points, .value.last, .value.min])]')" \
+	'["succeeded",["loss/train",4,0.5,0.5],["validation/accuracy",3,0.5,0]]
+["failed",["loss/train",4,null,1.5],["validation/accuracy",3,0.5,0]]' "each tag is a metric, and what a later file says again replaces what was there"
+is "$(api GET "/v1/ensembles/$id/members/1" | jq -r '.attempts[0] | "\(.outcome): \(.reason)"')" "diverged: loss/train was NaN at its last step, 3" "they decide as others do"
+like "$(api GET "/v1/ensembles/$id/members/0" | jq -r '.attempts[0].notice')" '^1 record of event files cannot be read, the first at byte [0-9]+ of events' "damage is told"
+refused() { is "$(api_status POST /v1/ensembles "$(jq -c "$1" "$T/spec.json")") $(jq -r '"\(.code) \(.pointer)"' "$T/api.body")" "422 $2" "refused: $1"; }
+refused '.members.metrics.format = "wandb"' "spec_impossible_value /members/metrics/format"
+refused 'del(.members.metrics.file)' "spec_missing_key /members/metrics/file"
+refused '.members.metrics.file = "../runs"' "spec_impossible_value /members/metrics/file"
+
 # kill -9 of the daemon, again and again, while points come
 cat >"$T/long" <<'X'
 #!/usr/bin/env bash
