@@ -5,6 +5,7 @@
 #include "api/value.h"
 #include "daemon/store/cause.h"
 #include "daemon/store/family.h"
+#include "daemon/store/rung.h"
 
 #include <stdlib.h>
 
@@ -157,13 +158,14 @@ static json_t *notice(const struct request *r, const struct ensemble_row *row)
 
 json_t *ensemble_json(const struct request *r, const struct ensemble_row *row, struct error *err)
 {
-    int64_t n[MEMBER_STATE_COUNT] = {0}, diverged;
+    int64_t n[MEMBER_STATE_COUNT] = {0}, diverged, rung;
     char trouble[TROUBLE_SIZE];
     json_t *json;
     char *dir;
 
     if (store_tally_get(request_store(r), row->id, n, err) < 0 || ensemble_trouble(r, row, trouble, err) < 0 ||
-        store_cause_diverged(request_store(r), row->id, &diverged, err) < 0)
+        store_cause_diverged(request_store(r), row->id, &diverged, err) < 0 ||
+        store_rung_highest(request_store(r), row->id, &rung, err) < 0)
         return NULL;
     json = json_object();
     json_object_set_new(json, "id", json_integer(row->id));
@@ -179,6 +181,7 @@ json_t *ensemble_json(const struct request *r, const struct ensemble_row *row, s
     json_object_set_new(json, "width", json_integer(row->width));
     json_object_set_new(json, "members", counts(n));
     json_object_set_new(json, "diverged", json_integer(diverged));
+    json_object_set_new(json, "rung", rung > 0 ? json_integer(rung) : json_null());
     if (add_rate(r, row, n, json, err) < 0)
         goto fail;
     json_object_set_new(json, "created", value_time(row->created_ms));

@@ -8,6 +8,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
@@ -61,6 +62,8 @@ static void print(int64_t id, const json_t *reply)
     json_t *rung;
     size_t i;
 
+    if (strcmp(get_string(reply, "rule"), "asha") != 0)
+        headers[3] = ">ran on"; /* members never pause there, and so they are not promoted */
     headers[6] = best;
     table = table_create(headers);
     json_array_foreach (json_object_get(reply, "rungs"), i, rung)

@@ -12,14 +12,15 @@ import {addressOf, filterView, readFilter} from './filter.js';
 import {keptOf, MOST} from './kept.js';
 import {mapView} from './map.js';
 import {plotsView} from './plots.js';
+import {loadRungs, rungsView} from './rungs.js';
 import {sentence} from './sentence.js';
 
 async function load(id, parameters, redraw) {
   const ensemble = await api.get(`v1/ensembles/${id}`);
   if (ensemble.count <= MOST) keptOf(id).look(readFilter(parameters), redraw).catch(() => {}); // the calls below fail likewise, and tell
-  const [members, failures, metrics, family] = await Promise.all([
-    loadMembers(id, parameters), loadFailures(id), loadMetrics(ensemble.training), loadFamily(ensemble)]);
-  return {ensemble, members, failures, metrics, family};
+  const [members, failures, metrics, family, rungs] = await Promise.all([
+    loadMembers(id, parameters), loadFailures(id), loadMetrics(ensemble.training), loadFamily(ensemble), loadRungs(ensemble)]);
+  return {ensemble, members, failures, metrics, family, rungs};
 }
 
 // The legend of the grid: each state can be chosen, and let go again.
@@ -53,7 +54,7 @@ function summary(ensemble) {
 
 const why = ({notice, reason}) => (notice || reason) && h('p', {class: 'notice'}, sentence(notice?.text ?? reason));
 
-function render({ensemble, members, failures, metrics, family}, parameters, {isOperator, act, redraw}) {
+function render({ensemble, members, failures, metrics, family, rungs}, parameters, {isOperator, act, redraw}) {
   const filter = readFilter(parameters), kept = keptOf(String(ensemble.id));
   return [
     h('nav', {class: 'crumbs', 'aria-label': 'Where this is'}, h('a', {href: '#/'}, 'Ensembles'), ' / '),
@@ -64,6 +65,7 @@ function render({ensemble, members, failures, metrics, family}, parameters, {isO
     h('section', {class: 'panel', 'aria-label': 'Progress'},
       bar(ensemble.members, ensemble.count), counts(ensemble, parameters, filter), summary(ensemble)),
     trainingView(ensemble.training, metrics),
+    rungsView(ensemble, rungs),
     filterView(ensemble.id, parameters, filter, kept.count(filter), ensemble.count),
     mapView(ensemble, kept, filter, parameters, redraw),
     failuresView(ensemble, failures),

@@ -35,6 +35,7 @@ web_files = \
 	web/metrics.js \
 	web/needs.js \
 	web/ranks.js \
+	web/rungs.js \
 	web/overview.js \
 	web/parallel.js \
 	web/plot.js \

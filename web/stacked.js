@@ -14,6 +14,12 @@ const NUMBERS = new Set([
   'never drawn',
   'waited for samples',
   'waited for room',
+  'reached',
+  'promoted',
+  'ran on',
+  'stopped',
+  'on their way',
+  'best',
 ]);
 const TEXTS = new Set(['how it ended', 'path', 'use']);
 

@@ -259,6 +259,15 @@ int store_arrival_each(struct store *store, int64_t ensemble, int64_t after, int
                           read_row, &row, each, arg, err);
 }
 
+int store_rung_highest(struct store *store, int64_t ensemble, int64_t *rung, struct error *err)
+{
+    return get_number(store,
+                      store_query(store, err, "SELECT coalesce(max(number), 0) FROM rung WHERE ensemble = ?1", "i", ensemble),
+                      rung, err) == 1
+               ? 0
+               : -1;
+}
+
 int store_rung_get(struct store *store, int64_t ensemble, int64_t number, struct rung_row *row, struct error *err)
 {
     sqlite3_stmt *stmt = store_query(

@@ -52,6 +52,8 @@ int store_arrival_last(struct store *store, int64_t ensemble, int64_t index, str
 /* Reads arrivals with a number above `after`, in their order. */
 int store_arrival_each(struct store *store, int64_t ensemble, int64_t after, int limit,
                        int (*each)(void *arg, const struct arrival_row *row), void *arg, struct error *err);
+/* Finds the highest rung of an ensemble that a member has reached; 0 if none has. */
+int store_rung_highest(struct store *store, int64_t ensemble, int64_t *rung, struct error *err);
 /* Reads one rung; of one that nobody has reached, the counts are 0. */
 int store_rung_get(struct store *store, int64_t ensemble, int64_t number, struct rung_row *row, struct error *err);
 #endif

@@ -2,10 +2,10 @@
 # what the API and the command say.
 #
 # The daemon has ensembles 1 ("ten", of which members run until DIR/go is there), 2 ("many", over, of hostile parameters), 3 ("million", nearly
-# all of them pending) and 4 ("open", without a member).
+# all of them pending), 4 ("open", without a member) and 5 ("halving", over, stopped early at rungs).
 import json, os, subprocess, urllib.parse
 import chromium
-from dashboard_tools import api, browser, click, equal, fits, folder, get, heading, js, link, path, quiet, run, settled, tell, until
+from dashboard_tools import COUNTS, api, browser, click, comes_to, equal, fits, folder, get, heading, js, link, path, quiet, run, settled, tell, until
 
 NAMES = ["pending", "submitted", "running", "succeeded", "failed", "unfinished", "cancelled", "stopped"]
 ROWS = "[...document.querySelectorAll('.members tbody tr')].map(r => Number(r.dataset.key))"
@@ -443,9 +443,29 @@ def cheaply():
     tell(painted["cells"] < painted["box"] / 4, f"of {painted['cells']} cells, for {painted['box']:.0f} pixels")
 
 
+def rungs():
+    """The rungs of an ensemble whose members are stopped early, as the API tells of them, and only of such an ensemble."""
+    tell(js("document.querySelector('[data-key=rungs]') === null"), "an ensemble without rungs shows none")
+    open_ensemble(5, "halving")
+    told = [r for r in get("/v1/ensembles/5/rungs")["rungs"] if r["arrived"] > 0]
+    shown = "[...document.querySelectorAll('[data-key=rungs] tbody tr')].map(r => [...r.children].map(c => c.innerText.trim().replaceAll(',', '')))"
+    wanted = [[str(r[key]) for key in ("rung", "step", "arrived", "promoted", "stopped", "under_way")] + [f"{r['best']['value']:g}", f"5.{r['best']['index']}"] for r in told]
+    comes_to(lambda: js(shown), wanted, "the rungs are shown as the API tells of them")
+    tell(len(told) > 1 and js("document.querySelector('[data-key=rungs] p').innerText").startswith("By loss, of which less is better"), "and by which metric")
+    stopped = get("/v1/ensembles/5")["members"]["stopped"]
+    tell(stopped > 0 and js(COUNTS)["stopped"] == stopped, "members that are stopped are counted")
+    agree(5, lambda i, state: True, "and have a colour of their own")
+    fits("rungs")
+    js("document.querySelector('[data-key=rungs] tbody a').click()")
+    until("/^Member 5[.]/.test(document.querySelector('h1')?.innerText)")
+    browser.open(f"http://localhost:{port}/#/ensembles/5/members/8")
+    heading("Member 5.8")
+    equal(js("document.querySelector('.head .pill').innerText.split(' ').at(-1)"), "stopped", "a member tells that it is stopped")
+
+
 def the_end():
     quiet("members")
 
 
 port = chromium.forward(path)
-run(log_in, ten, choose, hostile, typed, table, sorted_table, reported, plots, grows, million, cheaply, the_end)
+run(log_in, ten, choose, hostile, typed, table, sorted_table, reported, plots, grows, million, cheaply, rungs, the_end)
