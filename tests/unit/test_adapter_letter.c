@@ -99,6 +99,11 @@ static void a_broken_letter_ends_the_job(void **state)
     assert_non_null(strstr(harness_wait_ended(&h, &job).reason, "/version"));
     assert_null(harness_records(&h, &job));
     free(text);
+    text = harness_by_letter(&h, &job, "true");
+    job.job.descriptor = "{\"version\": 1,";
+    harness_submit_ok(&h, &job);
+    assert_non_null(strstr(harness_wait_ended(&h, &job).reason, "the daemon's letter: no JSON: "));
+    free(text);
 }
 
 #define WITH_ALL(test) cmocka_unit_test_setup_teardown(test, open_all, close_all)

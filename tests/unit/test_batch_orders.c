@@ -172,6 +172,10 @@ static void what_is_too_many_is_taken_out(void **state)
     site_withdraw(2, "71", &told); /* which is another's by now */
     site_until(&told, 1);
     assert_int_equal(told.answer, ADAPTER_OK);
+    list("st-0-3|80|PENDING|110|N/A|n/a||Priority\n");
+    site_withdraw(3, "79", &told); /* which is gone: the only one of that name is not too many */
+    site_until(&told, 1);
+    assert_int_equal(told.answer, ADAPTER_OK);
     assert_int_equal(site_count_asked("scontrol") + site_count_asked("scancel"), 0);
 }
 

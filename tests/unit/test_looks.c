@@ -36,15 +36,42 @@ static void put_ago(const char *name, const char *text, int64_t ms)
     assert_int_equal(utimensat(AT_FDCWD, path, times, 0), 0);
 }
 
-static void begin(void)
+static void begin_with(const char *glob)
 {
     static struct jobdesc desc = {.job = "st-looks", .ensemble = 7, .checkpoint = {.any = true, .glob = "sub/*.ckpt", .keep = 9}};
     static struct jobdesc_task task = {.id = "7.0", .ntasks = 1};
     struct error err;
 
+    desc.checkpoint.glob = glob;
     json_decref((json_t *)task.env);
     task.env = json_pack("{s:s, s:s}", "STRETTO_CHECKPOINT_DIR", dir, "STRETTO_ATTEMPT", "1");
     assert_int_equal(checkpoints_begin(&c, &desc, &task, &err), 0);
+}
+
+static void begin(void)
+{
+    begin_with("sub/*.ckpt");
+}
+
+static int64_t recorded_bytes; /* of a1.ckpt */
+
+/* Looks while the task runs. Returns how many checkpoints are in the books then. */
+static size_t look_at(int64_t now_ms)
+{
+    struct look *look = look_create(&c, LOOK_RUNNING, now_ms);
+    struct ckpt_list list;
+    struct error err;
+    size_t n;
+
+    assert_true(checkpoints_due(&c) == INT64_MAX); /* one look at a time */
+    look_run(look);
+    look_taken(look);
+    assert_int_equal(ckptdir_read(dir, &list, &err), 0);
+    n = list.n;
+    for (size_t i = 0; i < n; i++)
+        recorded_bytes = strcmp(list.items[i].path, "a1.ckpt") == 0 ? list.items[i].size : recorded_bytes;
+    ckptdir_free(&list);
+    return n;
 }
 
 /* How many there are after a task that ended so. */
@@ -113,12 +140,47 @@ static void what_was_there_before_is_not_its_own(void **state)
     assert_int_equal(count(LOOK_CLEAN), 1);
 }
 
+/* A file that is renamed is whole at once; one that is closed is left alone until nobody has written to it for a while. */
+static void what_is_seen_is_taken_once_it_has_come_to_rest(void **state)
+{
+    begin_with("*.ckpt");
+    assert_true(checkpoints_due(&c) == INT64_MAX);
+    put("a1.ckpt", "whole");
+    put("a1.ckpt.ckpt", "whole, too");
+    put("notes", "none");
+    checkpoints_saw(&c, "a1.ckpt", false, 10000);
+    checkpoints_saw(&c, "notes", true, 10000);
+    assert_int_equal(checkpoints_due(&c), 12000);
+    checkpoints_saw(&c, "a1.ckpt.ckpt", true, 11000);
+    assert_int_equal(checkpoints_due(&c), 11000);
+    assert_int_equal(look_at(11000), 1);
+    assert_int_equal(checkpoints_due(&c), 16000); /* and not sooner, so that not all the time is spent on looks */
+    assert_int_equal(look_at(16000), 2);
+    assert_true(checkpoints_due(&c) == INT64_MAX);
+    checkpoints_saw(&c, "a1.ckpt", false, 20000); /* as it was */
+    assert_int_equal(look_at(22000), 2);
+    put("a1.ckpt", "written to");
+    checkpoints_saw(&c, "a1.ckpt", false, 30000);
+    put("a1.ckpt", "written to once more");
+    assert_int_equal(look_at(32000), 2);
+    assert_int_equal(recorded_bytes, strlen("whole")); /* it has changed since it was seen */
+    checkpoints_saw(&c, "a1.ckpt", false, 40000);
+    checkpoints_saw(&c, "a1.ckpt", false, 41000);
+    assert_int_equal(checkpoints_due(&c), 43000);
+    assert_int_equal(look_at(43000), 2);
+    assert_int_equal(recorded_bytes, strlen("written to once more"));
+    checkpoints_recorded(&c, 50000);
+    checkpoints_recorded(&c, 51000);
+    assert_int_equal(checkpoints_due(&c), 50000);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(what_was_written_shortly_before_a_bad_end_is_none, open_dir, close_dir),
         cmocka_unit_test_setup_teardown(what_was_written_before_a_good_end_is_one, open_dir, close_dir),
         cmocka_unit_test_setup_teardown(what_was_there_before_is_not_its_own, open_dir, close_dir),
+        cmocka_unit_test_setup_teardown(what_is_seen_is_taken_once_it_has_come_to_rest, open_dir, close_dir),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
