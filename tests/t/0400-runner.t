@@ -43,7 +43,7 @@ ok $? 'a letter without a daemon on this host is refused: the files that nobody 
 test $? -eq 64; ok $? 'nor is it a starter for anybody but a daemon'
 
 job ends 60 2 '[{id: "7.0", argv: ["true"]}, {id: "7.1", argv: ["sh", "-c", "echo first >&2; echo mesh.dat lost >&2; exit 3"]},
-  {id: "7.2", argv: ["sh", "-c", "kill -SEGV $$"]}, {id: "7.3", argv: ["sh", "-c", "echo out; echo x > r.npz"], success_file: "r.npz"},
+  {id: "7.2", argv: ["sh", "-c", "kill -SEGV $$"]}, {id: "7.3", argv: ["sh", "-c", "echo out; echo more >>stdout; echo end; echo x > r.npz"], success_file: "r.npz"},
   {id: "7.4", argv: ["true"], success_file: "r.npz"}, {id: "7.5", argv: ["no-such-program"]},
   {id: "7.6", argv: ["/etc/passwd"]}, {id: "7.7", argv: ["./script"], dir: "'"$tmp"'/script"},
   {id: "7.8", argv: ["sh"], launcher: "no-such-launcher"}]'
@@ -55,7 +55,7 @@ is "$r/7.0/exit.json" '.outcome == "succeeded" and .exit_code == 0 and .signal =
 is "$r/7.1/exit.json" '.outcome == "failed" and .exit_code == 3 and .reason == "exit status 3: mesh.dat lost"' 'exit status, with the last line of stderr'
 is "$r/7.2/exit.json" '.outcome == "failed" and .exit_code == null and .signal == 11' 'death by signal'
 is "$r/7.3/exit.json" '.outcome == "succeeded"' 'success file there'
-[ "$(cat "$r/7.3/stdout")" = out ]; ok $? 'stdout captured'
+[ "$(cat "$r/7.3/stdout" | tr '\n' ' ')" = 'out more end ' ]; ok $? 'stdout is captured, behind what others have written there'
 is "$r/7.4/exit.json" '.outcome == "failed" and .exit_code == 0 and (.reason | contains("\"r.npz\" is missing"))' 'exit 0 without the success file is failure'
 is "$r/7.5/exit.json" '.outcome == "failed" and .exit_code == null and .reason == "cannot start \"no-such-program\": not found on PATH"' 'a program that is not there'
 is "$r/7.6/exit.json" '.reason | contains("not executable")' 'a file that is no program'

@@ -58,8 +58,8 @@ ok "until that one is quiet, too" wait_for 60 '[ -e quiet/ended.json ]'
 like "$(record quiet/7.0)" "^failed: ended, since no rank showed any sign of life for 1 s" "then they hang"
 
 # A pilot may have nothing to do for long.
-job pilot pilot 1 "[\"kill -STOP \$\$\", \"sleep 1000\"]"
-ok "a pilot that is stopped" wait_for 60 '[ -e pilot/7.0/exit.json ]'
+job pilot pilot 1 "[\"sleep 1000 & kill -STOP \$\$\", \"sleep 1000\"]"
+ok "a pilot that is stopped, while what it has started goes on" wait_for 60 '[ -e pilot/7.0/exit.json ]'
 is "$(record pilot/7.0)" "failed: ended, since all its processes were stopped for 1 s" "has failed"
 job canary2 members 3 "[\"sleep 1000\"]"; canary=$RUNNER
 wait "$canary"

@@ -49,10 +49,14 @@ order "{\"cancel\":\"$mark-graceful\"}"
 ok "is cancelled" ended graceful
 is "$(jq -r '"\(.outcome) \(.signal)"' graceful/7.0/exit.json) $(ls graceful/7.0/end)" "cancelled null graceful/7.0/end" "and has its grace"
 
-job stopped 900 3600 'touch up; kill -STOP $PPID; sleep 1000'
+# shellcheck disable=SC2016 # for the job
+job stopped 900 3600 'setsid sh -c "trap \"\" TERM; echo \$\$ >orphan; while :; do sleep 0.1; done" & until [ -s orphan ]; do sleep 0.05; done
+	touch up; kill -STOP $PPID; sleep 1000'
 ok "a job whose runner is stopped" wait_for 60 '[ -e stopped/7.0/up ]'
 job after 900 1 'true'
 ok "gives its place to the next one" ended after
+# shellcheck disable=SC2016 # for wait_for
+ok "what it had started is killed, though it takes no notice of SIGTERM" wait_for 60 '! kill -0 "$(cat stopped/7.0/orphan)" 2>/dev/null'
 ok "after its runner was killed" grep -q "$mark-stopped: its runner was stopped and did not go on" pilot.log
 
 job large 1001 1 'true'

@@ -249,6 +249,10 @@ static void which_pbs_it_is_is_found_out_again(void **state)
     site_until(&told, 1);
     assert_int_equal(told.answer, ADAPTER_LATER); /* nothing was sent */
     assert_int_equal(site_count_asked("qsub"), 0);
+    site_poll(&(struct site_known){1, "7.server", 1}, 1, &told);
+    site_until(&told, 1);
+    assert_int_equal(told.answer, ADAPTER_UNSURE); /* and not that it has no jobs */
+    assert_int_equal(cancel(1), ADAPTER_UNSURE);
     site_command("qstat", "case $1 in --version) exit 1;; *) echo '{}';; esac"); /* an old one, which prints JSON */
     site_submit_ok(site_job(&site_plain), 1);
     site_assert_asked("qsub", "[-l][select=1:ncpus=1:mpiprocs=1:ompthreads=1]");
