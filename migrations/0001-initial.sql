@@ -459,7 +459,7 @@ CREATE TABLE training_checkpoint (
     last INTEGER NOT NULL,    -- its ranks ended with it, and it has all that they held
     members INTEGER NOT NULL, -- how many are whole
     damaged INTEGER NOT NULL DEFAULT 0, -- a rank found it damaged: nothing goes on from it
-    whole BLOB NOT NULL,      -- a bit for each member: 1 where it lacks no sample of it; zeros at the end are left out
+    ends BLOB NOT NULL,       -- for each member of which it lacks no sample the attempt that told its end (tasks/proto/ends.h)
     PRIMARY KEY (training, number),
     UNIQUE (training, name)
 ) STRICT;

@@ -114,7 +114,7 @@ static int drop_unlisted(struct engine *engine, const struct live_ensemble *ens,
     return 0;
 }
 
-/* A checkpoint whose bits are being read. `left` items of the list, from its start, are newer. */
+/* A checkpoint of which it is being read who is whole. `left` items of the list, from its start, are newer. */
 struct taking {
     struct ticket *ticket;
     json_t *list;
@@ -130,7 +130,7 @@ static int store_checkpoint(struct engine *engine, struct live_ensemble *ens, st
     struct error err;
 
     row->members = whole->members;
-    if (store_training_checkpoint_add(engine->store, row, whole->bits, whole->size, &err) < 0)
+    if (store_training_checkpoint_add(engine->store, row, whole->ends, whole->size, &err) < 0)
         return -1;
     engine_event(engine, "training.checkpoint", ens->row.id, -1,
                  json_pack("{s:s, s:I, s:I, s:I}", "name", row->name, "step", (json_int_t)row->step, "batches",
@@ -141,7 +141,7 @@ static int store_checkpoint(struct engine *engine, struct live_ensemble *ens, st
     return 0;
 }
 
-static void bits_read(void *arg, const struct whole *whole, const struct error *failed)
+static void whole_read_back(void *arg, const struct whole *whole, const struct error *failed)
 {
     struct taking *taking = arg;
     json_t *list = taking->list;
@@ -186,7 +186,7 @@ static void ask(struct engine *engine, struct live_ensemble *ens, json_t *list, 
         paths[rank] = xasprintf("%s/whole-rank%lld.bin", dir, (long long)rank);
     free(dir);
     *taking = (struct taking){ticket_new(engine, ens->row.id), list, left, *row};
-    engine->ports.rundir_ops->whole(engine->ports.rundir, paths, (size_t)row->ranks, ens->row.count, bits_read, taking);
+    engine->ports.rundir_ops->whole(engine->ports.rundir, paths, (size_t)row->ranks, ens->row.count, whole_read_back, taking);
 }
 
 /* Returns whether the item of the list is to be stored: what is left of a former generation and is not stored was dropped

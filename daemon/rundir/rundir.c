@@ -75,7 +75,7 @@ static void work_free(struct work *work)
     free(work->chains);
     free(work->question.others);
     free(work->question.unneeded);
-    free(work->whole.bits);
+    free(work->whole.ends);
     free(work);
 }
 
@@ -249,7 +249,7 @@ static void after_whole(uv_work_t *req, int status)
     struct work *work = req->data;
 
     check_cancelled(work, status);
-    work->cb.whole(work->arg, !work->failed && work->whole.bits != NULL ? &work->whole : NULL,
+    work->cb.whole(work->arg, !work->failed && work->whole.ends != NULL ? &work->whole : NULL,
                    work->failed ? &work->err : NULL);
     work_free(work);
 }

@@ -1,65 +1,56 @@
 #include "daemon/rundir/whole.h"
 
+#include "common/files.h"
 #include "common/xalloc.h"
+#include "tasks/proto/ends.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
-/* Reads the file, or as much of it as there is, into bits[size]. A short file leaves zeros: those members go again. */
-static int read_bits(const char *path, unsigned char *bits, size_t size, struct error *err)
+/* Lowers ended[count] to what the file of a rank says. Members of which it says nothing that can be read go again. Returns
+ * as whole_read(). */
+static int read_rank(const char *path, uint32_t *ended, size_t count, struct error *err)
 {
-    int fd = open(path, O_RDONLY | O_CLOEXEC), rc = 1;
-    size_t have = 0;
-    ssize_t got = 1;
+    uint32_t *its;
+    char *packed = NULL;
+    size_t size = 0;
 
-    if (fd < 0)
-        return errno == ENOENT || errno == ENOTDIR ? 0 : error_errno(err, "file_read", "%s", path);
-    while (have < size && got > 0) {
-        got = read(fd, bits + have, size - have);
-        if (got > 0)
-            have += (size_t)got;
-    }
-    if (got < 0)
-        rc = error_errno(err, "file_read", "%s", path);
-    memset(bits + have, 0, size - have);
-    close(fd);
-    return rc;
+    if (file_read(path, ENDS_SIZE_MAX(count), &packed, &size, err) < 0 && errno != EFBIG)
+        return errno == ENOENT || errno == ENOTDIR ? 0 : -1;
+    its = xcalloc(count, sizeof *its);
+    ends_unpack((const unsigned char *)packed, size, 0, its, count);
+    for (size_t i = 0; i < count; i++)
+        if (its[i] < ended[i])
+            ended[i] = its[i];
+    free(its);
+    free(packed);
+    return 1;
 }
 
-/* Clears bits beyond the last member, leaves zeros at the end out, and counts. */
-static void count_members(struct whole *whole, int64_t count)
+static int pack(struct whole *whole, const uint32_t *ended, size_t count, struct error *err)
 {
-    if (count % 8 != 0)
-        whole->bits[whole->size - 1] &= (unsigned char)((1 << count % 8) - 1);
-    while (whole->size > 0 && whole->bits[whole->size - 1] == 0)
+    whole->ends = ends_pack(ended, count, &whole->size);
+    if (whole->ends == NULL)
+        return error_set(err, "file_read", "there is no memory for what ranks say of %zu members", count);
+    while (whole->size > 0 && whole->ends[whole->size - 1] == 0)
         whole->size--;
-    whole->members = 0;
-    for (size_t i = 0; i < whole->size; i++)
-        whole->members += __builtin_popcount(whole->bits[i]);
+    for (size_t i = 0; i < count; i++)
+        whole->members += ended[i] != 0;
+    return 1;
 }
 
 int whole_read(struct whole *whole, char *const *paths, size_t n_paths, int64_t count, struct error *err)
 {
-    size_t size = (size_t)((count + 7) / 8);
-    unsigned char *its = xcalloc(size, 1);
+    uint32_t *ended = xcalloc((size_t)count, sizeof *ended);
     int rc = 1;
 
-    *whole = (struct whole){.bits = xcalloc(size, 1), .size = size};
-    memset(whole->bits, 0xff, size);
-    for (size_t i = 0; i < n_paths && rc == 1; i++) {
-        rc = read_bits(paths[i], its, size, err);
-        for (size_t byte = 0; rc == 1 && byte < size; byte++)
-            whole->bits[byte] &= its[byte];
-    }
-    free(its);
-    if (rc == 1) {
-        count_members(whole, count);
-        return 1;
-    }
-    free(whole->bits);
-    whole->bits = NULL;
+    *whole = (struct whole){0};
+    memset(ended, 0xff, (size_t)count * sizeof *ended);
+    for (size_t i = 0; i < n_paths && rc == 1; i++)
+        rc = read_rank(paths[i], ended, (size_t)count, err);
+    if (rc == 1)
+        rc = pack(whole, ended, (size_t)count, err);
+    free(ended);
     return rc;
 }

@@ -8,9 +8,11 @@
 
 /* The members of `count` that are whole in the files of all ranks. */
 struct whole {
-    unsigned char *bits; /* from malloc; member m: byte m / 8, bit m % 8; zeros at the end are left out */
+    /* the attempts that told their end, the earliest of those that different ranks name (tasks/proto/ends.h); from malloc;
+     * zeros at the end are left out */
+    unsigned char *ends;
     size_t size;
-    int64_t members; /* how many there are */
+    int64_t members; /* how many are whole */
 };
 
 /* Returns 1; 0 if a file is not there, so that the checkpoint is not complete; -1 if one cannot be read. */

@@ -65,11 +65,15 @@ int store_chore_end_all(struct store *store, int64_t ensemble, struct error *err
 struct piece {
     struct store *store;
     const struct chore *chore;
-    unsigned char *whole; /* a bit for each member from `first` on, a multiple of 8 */
-    int64_t first;
-    int64_t run, last; /* the members from `run` to `last` that are in the state are to be sent back; run -1 for none */
+    uint32_t *ended;    /* for each member from chore->next on the attempt that had told its end by the checkpoint */
+    int64_t run, last;  /* the members from `run` to `last` that are in the state are to be sent back; run -1 for none */
     struct member_span changed;
     struct error *err;
+};
+
+/* A member of the piece, and its last attempt. */
+struct candidate {
+    int64_t index, attempt;
 };
 
 static int end_run(struct piece *p)
@@ -82,53 +86,38 @@ static int end_run(struct piece *p)
                                          p->err);
 }
 
-static int collect_index(void *arg, const struct member_row *row)
+static int collect(void *arg, const struct member_row *row)
 {
-    int64_t **next = arg;
+    struct candidate **next = arg;
 
     if (row->heir == 0)
-        *(*next)++ = row->index;
+        *(*next)++ = (struct candidate){row->index, row->attempts};
     return 0;
 }
 
-/* Lets a member not count as whole of which the checkpoint was taken before its last attempt had ended: an earlier attempt,
- * which was out of time, had told its end, and may have left steps to the last one. */
-static int clear_continued(struct piece *p, int64_t last)
+/* Tells whether nothing of the member is missing. An earlier attempt that had told its end may have left steps to the last
+ * one. */
+static bool is_whole(const struct piece *p, const struct candidate *member)
 {
-    const struct chore *chore = p->chore;
-    sqlite3_stmt *stmt =
-        store_query(p->store, p->err,
-                    "SELECT m.idx FROM member m INDEXED BY member_by_state JOIN attempt a ON a.ensemble = m.ensemble "
-                    "AND a.idx = m.idx AND a.number = m.attempts WHERE m.ensemble = ?1 AND m.state = 'succeeded' AND "
-                    "m.idx BETWEEN ?2 AND ?3 AND m.attempts > 1 AND a.ended > (SELECT k.time FROM training_checkpoint "
-                    "k JOIN training t ON t.id = k.training WHERE t.ensemble = ?1 AND k.number = ?4)",
-                    "iiii", chore->ensemble, chore->next, last, chore->checkpoint);
-    int rc = stmt != NULL ? store_row(p->store, stmt, p->err) : -1;
+    uint32_t ended = p->ended[member->index - p->chore->next];
 
-    for (; rc == 1; rc = store_row(p->store, stmt, p->err)) {
-        int64_t bit = sqlite3_column_int64(stmt, 0) - p->first;
-
-        p->whole[bit / 8] &= (unsigned char)~(1 << bit % 8);
-    }
-    return rc;
+    return ended > 0 && ended >= member->attempt;
 }
 
-static int reset_piece(struct piece *p, const int64_t *members, size_t n)
+static int reset_piece(struct piece *p, const struct candidate *members, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
-        int64_t bit = members[i] - p->first;
-
-        if (p->whole[bit / 8] >> (bit % 8) & 1) {
+        if (is_whole(p, &members[i])) {
             if (end_run(p) < 0)
                 return -1;
             continue;
         }
         if (p->run < 0)
-            p->run = members[i];
-        p->last = members[i];
+            p->run = members[i].index;
+        p->last = members[i].index;
         if (p->changed.last < p->changed.first)
-            p->changed.first = members[i];
-        p->changed.last = members[i];
+            p->changed.first = members[i].index;
+        p->changed.last = members[i].index;
     }
     return end_run(p);
 }
@@ -137,26 +126,22 @@ static int reset_piece(struct piece *p, const int64_t *members, size_t n)
 static int reset_missing(struct store *store, const struct chore *chore, int limit, int64_t last,
                          struct member_span *span, struct error *err)
 {
-    struct piece p = {.store = store, .chore = chore, .first = chore->next - chore->next % 8, .run = -1, .err = err,
-                      .changed = {chore->next, chore->next - 1}};
-    size_t size = (size_t)(last - p.first) / 8 + 1;
-    int64_t *members = xcalloc((size_t)limit, sizeof *members), *next = members;
+    struct piece p = {.store = store, .chore = chore, .run = -1, .err = err, .changed = {chore->next, chore->next - 1}};
+    size_t n = (size_t)(last - chore->next) + 1;
+    struct candidate *members = xcalloc((size_t)limit, sizeof *members), *next = members;
     int rc;
 
-    p.whole = xcalloc(size, 1);
-    rc = store_training_checkpoint_whole(store, chore->ensemble, chore->checkpoint, p.first / 8, p.whole, size, err);
+    p.ended = xcalloc(n, sizeof *p.ended);
+    rc = store_training_checkpoint_ended(store, chore->ensemble, chore->checkpoint, chore->next, p.ended, n, err);
     if (rc == 0) /* it is kept until the chore is done */
         rc = store_damaged(store, "a checkpoint of a training has gone", err);
-    if (rc == 1 && chore->state == MEMBER_SUCCEEDED && clear_continued(&p, last) < 0)
-        rc = -1;
     if (rc == 1)
-        rc = store_member_each_between(store, chore->ensemble, chore->state, chore->next, last, collect_index, &next,
-                                       err);
+        rc = store_member_each_between(store, chore->ensemble, chore->state, chore->next, last, collect, &next, err);
     if (rc == 0)
         rc = reset_piece(&p, members, (size_t)(next - members));
     *span = p.changed;
     free(members);
-    free(p.whole);
+    free(p.ended);
     return rc;
 }
 

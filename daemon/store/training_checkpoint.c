@@ -1,6 +1,6 @@
 #include "daemon/store/training_checkpoint.h"
 
-#include <string.h>
+#include "tasks/proto/ends.h"
 
 #define COLUMNS "training, number, name, generation, step, batches, drawn, ranks, size, digest, time, members, " \
                 "last"
@@ -42,7 +42,7 @@ int store_training_checkpoint_newest(struct store *store, int64_t training, stru
     return store_row_taken(store, stmt, err);
 }
 
-int store_training_checkpoint_add(struct store *store, struct training_checkpoint_row *row, const unsigned char *whole,
+int store_training_checkpoint_add(struct store *store, struct training_checkpoint_row *row, const unsigned char *ends,
                                   size_t size, struct error *err)
 {
     sqlite3_stmt *stmt = store_query(store, err,
@@ -55,11 +55,11 @@ int store_training_checkpoint_add(struct store *store, struct training_checkpoin
     if (store_row_taken(store, stmt, err) < 0)
         return -1;
     return store_exec(store, err,
-                      "INSERT INTO training_checkpoint (" COLUMNS ", whole) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, "
+                      "INSERT INTO training_checkpoint (" COLUMNS ", ends) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, "
                       "?9, ?10, ?11, ?12, ?13, ?14)",
                       "iitiiiiiitiibx", row->training, row->number, row->name, row->generation, row->step, row->batches,
                       row->drawn, row->ranks, row->size, row->digest, row->time_ms, row->members, (int)row->last,
-                      whole, size);
+                      ends, size);
 }
 
 int store_training_checkpoint_drop(struct store *store, int64_t training, int64_t number, struct error *err)
@@ -100,23 +100,19 @@ int store_training_checkpoint_each(struct store *store, int64_t training, int64_
     return store_each_row(store, stmt, read_row, &row, each, arg, err);
 }
 
-int store_training_checkpoint_whole(struct store *store, int64_t ensemble, int64_t number, int64_t from,
-                                    unsigned char *out, size_t size, struct error *err)
+int store_training_checkpoint_ended(struct store *store, int64_t ensemble, int64_t number, int64_t from, uint32_t *ended,
+                                    size_t n, struct error *err)
 {
     sqlite3_stmt *stmt = store_query(store, err,
-                                     "SELECT substr(whole, ?3 + 1, ?4) FROM training_checkpoint WHERE number = ?2 AND "
+                                     "SELECT ends FROM training_checkpoint WHERE number = ?2 AND "
                                      "training = (SELECT id FROM training WHERE ensemble = ?1)",
-                                     "iiii", ensemble, number, from, (int64_t)size);
+                                     "ii", ensemble, number);
     int rc = stmt != NULL ? store_row(store, stmt, err) : -1;
-    const void *piece;
-    size_t n;
+    const void *ends;
 
     if (rc != 1)
         return rc;
-    memset(out, 0, size);
-    piece = sqlite3_column_blob(stmt, 0);
-    n = (size_t)sqlite3_column_bytes(stmt, 0);
-    if (piece != NULL)
-        memcpy(out, piece, n < size ? n : size);
+    ends = sqlite3_column_blob(stmt, 0);
+    ends_unpack(ends, (size_t)sqlite3_column_bytes(stmt, 0), (size_t)from, ended, n);
     return store_row_taken(store, stmt, err);
 }

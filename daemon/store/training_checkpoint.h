@@ -16,9 +16,9 @@ struct training_checkpoint_row {
     bool damaged;    /* a rank found it damaged: nothing goes on from it */
 };
 
-/* Stores a checkpoint as the newest one, and sets its number. `whole` has a bit for each member (member m: byte m / 8,
- * bit m % 8), which is set if no sample of the member is missing; bytes that are missing at the end are 0. */
-int store_training_checkpoint_add(struct store *store, struct training_checkpoint_row *row, const unsigned char *whole,
+/* Stores a checkpoint as the newest one, and sets its number. `ends` has for each member of which no sample is
+ * missing the attempt that told its end (tasks/proto/ends.h). */
+int store_training_checkpoint_add(struct store *store, struct training_checkpoint_row *row, const unsigned char *ends,
                                   size_t size, struct error *err);
 int store_training_checkpoint_drop(struct store *store, int64_t training, int64_t number, struct error *err);
 /* Notes that a rank found it damaged. */
@@ -32,8 +32,8 @@ int store_training_checkpoint_drop_after(struct store *store, int64_t training, 
 int store_training_checkpoint_each(struct store *store, int64_t training, int64_t from_training, int64_t from_number,
                                    int limit, int (*each)(void *arg, const struct training_checkpoint_row *row),
                                    void *arg, struct error *err);
-/* Reads the bits of whole members from byte `from` on into out[size], for the training of an ensemble. Returns 1, 0 if
- * there is no such checkpoint, or -1. */
-int store_training_checkpoint_whole(struct store *store, int64_t ensemble, int64_t number, int64_t from,
-                                    unsigned char *out, size_t size, struct error *err);
+/* Reads into ended[n] which attempts had told their end, of members from `from` on, for the training of an ensemble; 0 for
+ * a member of which something is missing. Returns 1, 0 if there is no such checkpoint, or -1. */
+int store_training_checkpoint_ended(struct store *store, int64_t ensemble, int64_t number, int64_t from, uint32_t *ended,
+                                    size_t n, struct error *err);
 #endif

@@ -25,7 +25,7 @@ struct kept_head {
     uint32_t state;  /* enum kept_state */
     uint32_t bases;  /* base[bases % 2] is valid */
     char base[2][KEPT_NAME_SIZE]; /* a checkpoint's name, "": the beginning */
-    uint64_t members, slot_size, chunks; /* the layout: a bit for each member, rounded up to pages, and chunks of slots */
+    uint64_t members, slot_size, chunks; /* the layout: 4 bytes for each member, rounded up to pages, and chunks of slots */
     /* the rank's endpoint, which its next process opens again, so that members find it */
     char path[192];
     char public_key[48], secret_key[48];

@@ -2,6 +2,7 @@
 
 #include "common/files.h"
 #include "common/xalloc.h"
+#include "tasks/proto/ends.h"
 #include "tasks/proto/frame.h"
 
 #include <endian.h>
@@ -14,21 +15,16 @@ enum { MAGIC, MEMBERS, DRAWN, BATCHES, REPEATS, DRAWS, RUNS = DRAWS + POOL_DRAWS
 
 #define MAGIC_NUMBER UINT64_C(0x3154554352545324) /* "$STRCUT1" */
 
-size_t cut_whole_bytes(uint64_t members)
-{
-    return (size_t)(members / 8 + 1);
-}
-
 bool cut_is_whole(const struct cut *cut, uint64_t member)
 {
-    return cut->whole[member / 8] >> member % 8 & 1;
+    return cut->ended[member] != 0;
 }
 
 void cut_fini(struct cut *cut)
 {
     free(cut->runs);
     free(cut->forgotten);
-    free(cut->whole);
+    free(cut->ended);
     *cut = (struct cut){0};
 }
 
@@ -89,9 +85,15 @@ int cut_write(const struct cut *cut, const char *dir, int rank, struct error *er
     size_t size = 0;
     uint64_t *stream = encode(cut, &size);
     int rc = write_file(dir, "stream", rank, stream, size, err);
+    unsigned char *ends;
 
     free(stream);
-    return rc < 0 ? -1 : write_file(dir, "whole", rank, cut->whole, cut_whole_bytes(cut->members), err);
+    if (rc < 0)
+        return -1;
+    ends = ends_pack(cut->ended, cut->members, &size);
+    rc = write_file(dir, "whole", rank, ends, size, err);
+    free(ends);
+    return rc;
 }
 
 static int damaged(struct error *err, const char *path, const char *why)
@@ -153,11 +155,21 @@ static int read_stream(struct cut *cut, const char *path, uint64_t members, stru
 
 static int read_whole(struct cut *cut, const char *path, struct error *err)
 {
+    unsigned char *ends;
     size_t size;
+    int rc = 0;
 
-    if (file_read(path, SIZE_MAX / 2, (char **)&cut->whole, &size, err) < 0)
+    if (file_read(path, SIZE_MAX / 2, (char **)&ends, &size, err) < 0)
         return -1;
-    return size == cut_whole_bytes(cut->members) ? 0 : damaged(err, path, "has another size");
+    cut->ended = calloc(cut->members + 1, sizeof *cut->ended);
+    if (cut->ended == NULL)
+        rc = error_set(err, "train_memory", "no memory for the members that had ended before the checkpoint");
+    else if (ends_are_all(ends, size, cut->members))
+        ends_unpack(ends, size, 0, cut->ended, cut->members);
+    else
+        rc = damaged(err, path, "has another size");
+    free(ends);
+    return rc;
 }
 
 int cut_read(struct cut *cut, const char *dir, int rank, uint64_t members, struct error *err)

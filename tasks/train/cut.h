@@ -14,7 +14,9 @@ struct cut {
     struct stepset_run *runs; /* the samples that were drawn */
     size_t n_forgotten;
     struct stepset_run *forgotten; /* those that were forgotten (drawn.h) */
-    uint8_t *whole; /* a bit for each member of which everything was drawn, or handed over, that it sends to this rank */
+    /* for each member the attempt that told its end, if everything was drawn, or handed over, that the member had sent to
+     * this rank; else 0 */
+    uint32_t *ended;
     bool last;      /* the rank ends with it, and hands over what was not drawn; not in the files */
     uint32_t number; /* drawn_cut(); not in the files */
     double time;     /* Unix time at which it was taken; not in the files */
@@ -28,6 +30,5 @@ int cut_read(struct cut *cut, const char *dir, int rank, uint64_t members, struc
 
 void cut_fini(struct cut *cut);
 
-size_t cut_whole_bytes(uint64_t members);
 bool cut_is_whole(const struct cut *cut, uint64_t member);
 #endif

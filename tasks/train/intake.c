@@ -28,12 +28,10 @@ struct intake *intake_create(const struct train_config *config, struct pool *poo
     in->memory_max = shared_wanted() ? shared_size(&config->fields, config->ranks) : 0;
     in->peers = peers_create();
     in->have = stepset_create();
-    in->finalized = calloc(cut_whole_bytes(config->count), 1);
-    in->ended_by = calloc(config->count, sizeof *in->ended_by);
+    in->ended_by = calloc(config->count + 1, sizeof *in->ended_by);
     if (wants_held(config))
         in->held = calloc(config->count + 1, sizeof *in->held);
-    if (in->peers != NULL && in->have != NULL && in->finalized != NULL && in->ended_by != NULL &&
-        (!wants_held(config) || in->held != NULL))
+    if (in->peers != NULL && in->have != NULL && in->ended_by != NULL && (!wants_held(config) || in->held != NULL))
         return in;
     intake_destroy(in);
     return NULL;
@@ -50,21 +48,19 @@ void intake_destroy(struct intake *in)
     peers_destroy(in->peers);
     stepset_destroy(in->have);
     stepset_destroy(in->fed);
-    free((void *)in->finalized);
-    free(in->ended_by);
+    free((void *)in->ended_by);
     free((void *)in->held);
     free(in);
 }
 
-void intake_whole(const struct intake *in, const struct drawn *drawn, uint8_t *whole)
+void intake_ended(const struct intake *in, const struct drawn *drawn, uint32_t *ended)
 {
     /* once a member's end is seen here, all that it has sent is in `held` */
     for (uint64_t i = 0; i < in->config->count; i++) {
-        uint8_t bit = (uint8_t)(1 << i % 8);
+        uint32_t attempt = atomic_load_explicit(&in->ended_by[i], memory_order_acquire);
 
-        if ((atomic_load_explicit(&in->finalized[i / 8], memory_order_acquire) & bit) &&
-            (drawn == NULL || intake_held(in, i) == drawn_of(drawn, i)))
-            whole[i / 8] |= bit;
+        if (attempt != 0 && (drawn == NULL || intake_held(in, i) == drawn_of(drawn, i)))
+            ended[i] = attempt;
     }
 }
 
@@ -151,20 +147,23 @@ static bool make_room(struct intake *in, struct origin from, const struct frame 
     return spare != NULL;
 }
 
+static void note_end(struct intake *in, uint64_t member, uint32_t attempt)
+{
+    atomic_store_explicit(&in->ended_by[member], attempt, memory_order_release);
+    if (in->kept != NULL)
+        kept_ended(in->kept)[member] = attempt;
+}
+
 /* Takes back that the member has ended if a later attempt of it has begun, which has more to send. A session of the same
  * attempt may only not have heard the answer to its end, or be that of another process. */
 static void member_goes_on(struct intake *in, uint64_t member, uint32_t attempt)
 {
-    uint8_t bit = (uint8_t)(1 << member % 8);
-    uint8_t finalized = atomic_load_explicit(&in->finalized[member / 8], memory_order_relaxed);
+    uint32_t ended = atomic_load_explicit(&in->ended_by[member], memory_order_relaxed);
 
-    if (!(finalized & bit) || in->ended_by[member] == 0 || attempt <= in->ended_by[member])
+    if (ended == 0 || attempt <= ended)
         return;
-    in->ended_by[member] = 0;
     intake_count(&in->counters.finalized, -1);
-    atomic_store_explicit(&in->finalized[member / 8], finalized & (uint8_t)~bit, memory_order_release);
-    if (in->kept != NULL)
-        kept_finalized(in->kept)[member / 8] &= (uint8_t)~bit;
+    note_end(in, member, 0);
 }
 
 /* Begins a session that is new here; NULL where it cannot be taken. */
@@ -282,7 +281,7 @@ static bool answer_gap(struct intake *in, struct origin from, const struct frame
 static void take_finalize(struct intake *in, struct origin from, const struct frame *f)
 {
     struct peer *peer = peers_find(in->peers, f->member, f->session);
-    uint8_t bit = (uint8_t)(1 << f->member % 8), finalized;
+    uint32_t before, attempt;
 
     intake_flush(in); /* samples that came before it are put into the buffer first */
     if (peer == NULL) {
@@ -295,14 +294,12 @@ static void take_finalize(struct intake *in, struct origin from, const struct fr
     }
     if (answer_gap(in, from, f, peer))
         return;
-    finalized = atomic_load_explicit(&in->finalized[f->member / 8], memory_order_relaxed);
-    atomic_store_explicit(&in->finalized[f->member / 8], finalized | bit, memory_order_release);
-    if (in->ended_by[f->member] != peer->attempt) /* it may tell its end again */
+    before = atomic_load_explicit(&in->ended_by[f->member], memory_order_relaxed);
+    attempt = peer->attempt > 0 ? peer->attempt : 1; /* the daemon counts from 1, as whoever starts a member by hand may not */
+    if (before != attempt)                           /* it may tell its end again */
         intake_count(&in->counters.skipped, f->step);
-    in->ended_by[f->member] = peer->attempt;
-    if (in->kept != NULL)
-        kept_finalized(in->kept)[f->member / 8] |= bit;
-    if (!(finalized & bit)) /* after its bits: a checkpoint that is begun because of the count has the member */
+    note_end(in, f->member, attempt);
+    if (before == 0) /* after that was noted: a checkpoint that is begun because of the count has the member */
         intake_count(&in->counters.finalized, 1);
     forget(in, peer);
     intake_answer(in, from, f, FRAME_FINALIZED, f->sequence, steps_told(in, f->member), NULL);

@@ -62,9 +62,9 @@ void intake_sweep(struct intake *intake);
  * many each sends. This function and intake_counters() may be called from any thread. */
 void intake_held_counts(const struct intake *intake, uint32_t *counts);
 
-/* Sets a bit for each member that has announced its end, and all of whose samples here were drawn, or, where `drawn` is
- * NULL, were put into the pool. It does not touch the bits of others. Called by the training's thread. */
-void intake_whole(const struct intake *intake, const struct drawn *drawn, uint8_t *whole);
+/* Sets the attempt that has told its end for each member of which one has, and all of whose samples here were drawn, or,
+ * where `drawn` is NULL, were put into the pool. It does not touch those of others. Called by the training's thread. */
+void intake_ended(const struct intake *intake, const struct drawn *drawn, uint32_t *ended);
 
 void intake_counters(struct intake *intake, struct receiver_counters *counters);
 #endif

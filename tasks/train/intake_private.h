@@ -35,8 +35,7 @@ struct intake {
     void *arg;
     struct peers *peers;
     struct stepset *have;
-    _Atomic uint8_t *finalized; /* a bit for each member */
-    uint32_t *ended_by;         /* for each member the attempt that told its end to this process; 0: none */
+    _Atomic uint32_t *ended_by; /* for each member the attempt that told its end; 0: none */
     /* steps of each member that were put into the pool; NULL where nobody asks, since it is not known how many it
      * sends, and no checkpoints are saved */
     _Atomic uint32_t *held;

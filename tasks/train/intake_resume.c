@@ -128,21 +128,28 @@ static int take_slots(struct intake *in, const struct cut *cut)
     return rc;
 }
 
+/* Takes over which attempts have told their end, by the memory of a former process of this rank or by the checkpoint
+ * (NULL where there is none), and notes it for the next process. */
+static void take_ends(struct intake *in, const uint32_t *ended)
+{
+    uint32_t *kept = in->kept != NULL ? kept_ended(in->kept) : NULL;
+
+    if (kept != NULL && in->config->restart > 0)
+        ended = kept;
+    for (uint64_t member = 0; ended != NULL && member < in->config->count; member++) {
+        in->ended_by[member] = ended[member];
+        intake_count(&in->counters.finalized, ended[member] != 0);
+        if (kept != NULL)
+            kept[member] = ended[member];
+    }
+}
+
 /* Takes over what a former process of this rank has left in the memory that outlives it. */
 static int take_left(struct intake *in, struct error *err)
 {
-    uint8_t *finalized = in->kept != NULL ? kept_finalized(in->kept) : NULL;
-
     if (in->kept == NULL || in->config->restart == 0)
         return 0;
-    if (take_slots(in, &in->resume->cut) < 0)
-        return no_memory(err);
-    for (uint64_t member = 0; member < in->config->count; member++)
-        if (finalized[member / 8] >> member % 8 & 1 && !(in->finalized[member / 8] >> member % 8 & 1)) {
-            in->finalized[member / 8] |= (uint8_t)(1 << member % 8);
-            intake_count(&in->counters.finalized, 1);
-        }
-    return 0;
+    return take_slots(in, &in->resume->cut) < 0 ? no_memory(err) : 0;
 }
 
 /* Enters samples that are learnt, or forgotten. */
@@ -166,12 +173,9 @@ int intake_resume(struct intake *in, const struct resume *resume, struct error *
     in->resume = resume;
     if (enter_runs(in, cut->runs, cut->n_runs, err) < 0 || enter_runs(in, cut->forgotten, cut->n_forgotten, err) < 0)
         return -1;
-    if (cut->whole == NULL) /* there is no checkpoint to go on from */
+    take_ends(in, cut->ended);
+    if (cut->ended == NULL) /* there is no checkpoint to go on from */
         return take_left(in, err);
-    for (uint64_t member = 0; member < cut->members; member++)
-        intake_count(&in->counters.finalized, cut_is_whole(cut, member));
-    for (size_t i = 0; i < cut_whole_bytes(cut->members); i++)
-        in->finalized[i] = cut->whole[i];
     for (size_t i = 0; i < resume->handovers; i++)
         if (enter_all(in, open_file(in, i, err), err) < 0)
             return -1;

@@ -30,7 +30,7 @@ struct entry {
 struct kept {
     const struct train_config *config;
     char *path;
-    struct kept_head *head; /* with the bits of members behind it */
+    struct kept_head *head; /* with what is known of members behind it */
     size_t mapped;          /* bytes of that */
     size_t slot_size, per_chunk, chunk_size;
     char **chunk;
@@ -98,7 +98,7 @@ struct kept *kept_open(const struct train_config *config)
     kept->retained_end = &kept->retained;
     kept->config = config;
     kept->path = strdup(path);
-    kept->mapped = KEPT_HEAD_SIZE + pages((config->count + 7) / 8);
+    kept->mapped = KEPT_HEAD_SIZE + pages(config->count * sizeof(uint32_t));
     why = open_head(kept, getenv("STRETTO_TASK"));
     if (why == NULL)
         return kept;
@@ -127,9 +127,9 @@ struct kept_head *kept_head(struct kept *kept)
     return kept->head;
 }
 
-uint8_t *kept_finalized(struct kept *kept)
+uint32_t *kept_ended(struct kept *kept)
 {
-    return (uint8_t *)kept->head + KEPT_HEAD_SIZE;
+    return (uint32_t *)(void *)((char *)kept->head + KEPT_HEAD_SIZE);
 }
 
 static void set_state(struct kept *kept, enum kept_state state)

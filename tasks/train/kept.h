@@ -86,6 +86,6 @@ int kept_each(struct kept *kept, int (*each)(void *arg, struct kept_slot *slot),
  * goes on, and maybe for some before it. Returns as kept_each(). */
 int kept_each_forgotten(struct kept *kept, int (*each)(void *arg, uint64_t member, int64_t step), void *arg);
 
-/* A bit for each member of the ensemble that has announced its end. */
-uint8_t *kept_finalized(struct kept *kept);
+/* For each member of the ensemble the attempt that has told its end; 0: none. */
+uint32_t *kept_ended(struct kept *kept);
 #endif

@@ -326,7 +326,7 @@ void receiver_held_counts(struct receiver *r, uint32_t *counts)
     intake_held_counts(r->intake, counts);
 }
 
-void receiver_whole(const struct receiver *r, const struct drawn *drawn, uint8_t *whole)
+void receiver_ended(const struct receiver *r, const struct drawn *drawn, uint32_t *ended)
 {
-    intake_whole(r->intake, drawn, whole);
+    intake_ended(r->intake, drawn, ended);
 }

@@ -39,7 +39,7 @@ void receiver_stop(struct receiver *receiver);
 
 void receiver_counters(struct receiver *receiver, struct receiver_counters *counters);
 
-/* See intake_held_counts() and intake_whole(). */
+/* See intake_held_counts() and intake_ended(). */
 void receiver_held_counts(struct receiver *receiver, uint32_t *counts);
-void receiver_whole(const struct receiver *receiver, const struct drawn *drawn, uint8_t *whole);
+void receiver_ended(const struct receiver *receiver, const struct drawn *drawn, uint32_t *ended);
 #endif

@@ -85,8 +85,9 @@ static int add_cut(const struct train_config *config, struct cut *sum, const str
     if (drawn < 0 || add_runs(config, &sum->forgotten, &sum->n_forgotten, part->forgotten, part->n_forgotten) < 0)
         return no_memory(err);
     sum->drawn += (uint64_t)drawn;
-    for (size_t i = 0; i < cut_whole_bytes(sum->members); i++)
-        sum->whole[i] &= part->whole[i];
+    for (uint64_t i = 0; i < sum->members; i++)
+        if (part->ended[i] < sum->ended[i])
+            sum->ended[i] = part->ended[i];
     if (config->rank != 0)
         return 0;
     sum->batches += part->batches;
@@ -105,10 +106,10 @@ static int read_cuts(const struct train_config *config, const char *dir, int ran
     if (ranks == config->ranks)
         return cut_read(cut, dir, config->rank, config->count, err);
     cut->members = config->count;
-    cut->whole = malloc(cut_whole_bytes(cut->members));
-    if (cut->whole == NULL)
+    cut->ended = calloc(cut->members + 1, sizeof *cut->ended);
+    if (cut->ended == NULL)
         return no_memory(err);
-    memset(cut->whole, 0xff, cut_whole_bytes(cut->members));
+    memset(cut->ended, 0xff, cut->members * sizeof *cut->ended);
     for (int rank = 0; rc == 0 && rank < ranks; rank++) {
         rc = cut_read(&part, dir, rank, config->count, err);
         if (rc == 0)

@@ -244,8 +244,8 @@ static uint64_t count_whole(const struct cut *cut)
 {
     uint64_t n = 0;
 
-    for (size_t i = 0; i < cut_whole_bytes(cut->members); i++)
-        n += (uint64_t)__builtin_popcount(cut->whole[i]);
+    for (uint64_t i = 0; i < cut->members; i++)
+        n += cut_is_whole(cut, i);
     return n;
 }
 

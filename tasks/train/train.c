@@ -503,8 +503,8 @@ static int take_cut(struct st_train *t, bool last, struct cut *cut)
     memcpy(cut->draws, pool.draws, sizeof cut->draws);
     cut->runs = calloc(cut->n_runs + 1, sizeof *cut->runs);
     cut->forgotten = calloc(cut->n_forgotten + 1, sizeof *cut->forgotten);
-    cut->whole = calloc(cut_whole_bytes(cut->members), 1);
-    if (cut->runs == NULL || cut->forgotten == NULL || cut->whole == NULL) {
+    cut->ended = calloc(cut->members + 1, sizeof *cut->ended);
+    if (cut->runs == NULL || cut->forgotten == NULL || cut->ended == NULL) {
         cut_fini(cut);
         return error_set(&t->err, "train_memory", "no memory for the stream's part of the checkpoint");
     }
@@ -512,7 +512,7 @@ static int take_cut(struct st_train *t, bool last, struct cut *cut)
     stepset_copy(forgotten, cut->forgotten);
     cut->number = drawn_cut(t->drawn);
     drawn_next_cut(t->drawn);
-    receiver_whole(t->receiver, last ? NULL : t->drawn, cut->whole);
+    receiver_ended(t->receiver, last ? NULL : t->drawn, cut->ended);
     return 0;
 }
 

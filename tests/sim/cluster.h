@@ -106,7 +106,7 @@ void elastic_tell(struct cluster *c, const json_t *rank); /* the ranks tell how 
 void ranks_begin(struct cluster *c, const json_t *rank);
 /* Tells whether there are ranks that take the last samples of a member; otherwise it waits for them. */
 bool ranks_take(struct cluster *c, const json_t *task);
-void ranks_sent(struct cluster *c, const json_t *task); /* the member has sent all of its samples to them */
+void ranks_sent(struct cluster *c, const json_t *task); /* the attempt has told its end to them, after its samples */
 void ranks_learn(struct cluster *c, const json_t *rank); /* learns something, and perhaps saves a checkpoint */
 bool ranks_may_save(struct cluster *c, const json_t *rank); /* tells whether the spec asks for checkpoints */
 /* Saves a checkpoint, which is a last one if the ranks end and hand over what they hold; false where the spec has none. */

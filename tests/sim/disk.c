@@ -2,6 +2,7 @@
 #include "tests/sim/pilots.h"
 
 #include "common/xalloc.h"
+#include "tasks/proto/ends.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -149,17 +150,18 @@ static void do_read(struct sim *sim, struct request *r, bool alive)
     free(json);
 }
 
-/* Reads which members are whole, which the cluster keeps as a list of their indices. There is one rank. */
+/* Reads which members are whole, which the cluster keeps as a list of [member, attempt]. There is one rank. */
 static void do_whole(struct sim *sim, struct request *r)
 {
-    const json_t *members = json_object_get(sim_files(sim), r->paths[0]), *index;
-    struct whole whole = {.size = (size_t)(r->count + 7) / 8, .members = (int64_t)json_array_size(members)};
+    const json_t *members = json_object_get(sim_files(sim), r->paths[0]), *pair;
+    struct whole whole = {.members = (int64_t)json_array_size(members)};
+    uint32_t *ended = xcalloc((size_t)r->count, sizeof *ended);
     struct error err;
     size_t i;
 
-    whole.bits = xcalloc(whole.size, 1);
-    json_array_foreach (members, i, index)
-        whole.bits[json_integer_value(index) / 8] |= (unsigned char)(1 << json_integer_value(index) % 8);
+    json_array_foreach (members, i, pair)
+        ended[json_integer_value(json_array_get(pair, 0))] = (uint32_t)json_integer_value(json_array_get(pair, 1));
+    whole.ends = ends_pack(ended, (size_t)r->count, &whole.size);
     error_set(&err, "file_read", "simulated");
     sim_enter(sim);
     if (sim_chance(sim, sim_faults_of(sim)->read_fails))
@@ -167,7 +169,8 @@ static void do_whole(struct sim *sim, struct request *r)
     else
         r->whole(r->arg, members != NULL ? &whole : NULL, NULL);
     sim_leave(sim);
-    free(whole.bits);
+    free(whole.ends);
+    free(ended);
 }
 
 /* Returns whole lines of a journal, or of points, and not always all of them. */

@@ -24,6 +24,7 @@ struct sim_faults {
     int ranks_time_out;
     int ranks_fail;      /* ranks fail after they have said that they are done */
     int ranks_restart;   /* a rank dies, and all begin again in their job where they may, at each of their looks */
+    int64_t ranks_clock_ms; /* the clocks of the ranks' hosts are wrong by so much */
     int ranks_end_early; /* ranks say that they need no more samples, at each of their looks whether more members come */
     int records_lost;    /* a runner does not hand back the records of a job; a third as often, it lacks a single one */
     int cancel_lost;     /* the scheduler accepts an order to cancel, and does nothing */
@@ -165,9 +166,10 @@ void watch_pilots(struct sim *sim);
 void watch_pilots_end(struct sim *sim);
 
 /* Functions of ranks.c: what is true of trainings. */
-bool sim_is_whole(struct sim *sim, int64_t ensemble, int64_t member, const char *checkpoint);
-/* Tells whether the member's samples came to the generation, or were learnt in the checkpoint that it began with. */
-bool sim_has_samples(struct sim *sim, int64_t ensemble, int generation, int64_t member);
+/* Tells whether all is in the checkpoint that the member sent up to the end of that attempt. */
+bool sim_is_whole(struct sim *sim, int64_t ensemble, int64_t member, int64_t attempt, const char *checkpoint);
+/* Tells whether all that came to the generation, or was learnt in the checkpoint that it began with. */
+bool sim_has_samples(struct sim *sim, int64_t ensemble, int generation, int64_t member, int64_t attempt);
 /* Returns the directory of an ensemble's training, to be freed. */
 char *sim_training_dir(struct sim *sim, int64_t ensemble);
 /* Notes that the training in that directory was resubmitted from a checkpoint, or from the start if it is "". `known`

@@ -201,8 +201,8 @@ void watch_end(struct sim *sim)
           "FROM event v WHERE v.ensemble = a.ensemble AND v.idx = a.idx AND v.kind = 'member.submitted' AND "
           "json_extract(v.detail, '$.attempt') = a.number) > (SELECT max(v.id) FROM event v WHERE v.ensemble = "
           "a.ensemble AND v.kind IN ('training.restarted', 'training.resubmitted')) OR (a.number = m.attempts AND (is_whole("
-          "m.ensemble, m.idx, (SELECT resumed FROM training t WHERE t.ensemble = m.ensemble)) OR has_samples("
-          "m.ensemble, (SELECT generation FROM training t WHERE t.ensemble = m.ensemble), m.idx))) OR " BEFORE_A_CANCEL
+          "m.ensemble, m.idx, m.attempts, (SELECT resumed FROM training t WHERE t.ensemble = m.ensemble)) OR has_samples("
+          "m.ensemble, (SELECT generation FROM training t WHERE t.ensemble = m.ensemble), m.idx, m.attempts))) OR " BEFORE_A_CANCEL
           ", 1)) IS NOT m.attempts");
     SIM_HOLDS(sim, "histories with a gap",
           "SELECT count(*) FROM member m WHERE (SELECT count(*) FROM attempt a WHERE a.ensemble = m.ensemble AND a.idx "

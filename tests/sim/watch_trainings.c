@@ -46,14 +46,15 @@ static void left_further(sqlite3_context *context, int n, sqlite3_value **values
 static void is_whole(sqlite3_context *context, int n, sqlite3_value **values)
 {
     sqlite3_result_int(context, sim_is_whole(sqlite3_user_data(context), sqlite3_value_int64(values[0]),
-                                             sqlite3_value_int64(values[1]),
-                                             (const char *)sqlite3_value_text(values[2])));
+                                             sqlite3_value_int64(values[1]), sqlite3_value_int64(values[2]),
+                                             (const char *)sqlite3_value_text(values[3])));
 }
 
 static void has_samples(sqlite3_context *context, int n, sqlite3_value **values)
 {
     sqlite3_result_int(context, sim_has_samples(sqlite3_user_data(context), sqlite3_value_int64(values[0]),
-                                                sqlite3_value_int(values[1]), sqlite3_value_int64(values[2])));
+                                                sqlite3_value_int(values[1]), sqlite3_value_int64(values[2]),
+                                                sqlite3_value_int64(values[3])));
 }
 
 static void restarts(sqlite3_context *context, int n, sqlite3_value **values)
@@ -94,11 +95,8 @@ void watch_trainings_store(struct sim *sim)
         "t.generation > 1 AND c.kind = 'resubmit') BEGIN SELECT violate('members are to start, and others of them are "
         "still being sent back'); END;"
         "CREATE TEMP TRIGGER whole_goes_again AFTER UPDATE OF state ON main.member WHEN OLD.state = 'succeeded' AND "
-        "NEW.state = 'pending' AND is_whole(NEW.ensemble, NEW.idx, (SELECT resumed FROM main.training WHERE ensemble = "
-        "NEW.ensemble)) AND NOT EXISTS (SELECT 1 FROM main.attempt a WHERE a.ensemble = NEW.ensemble AND a.idx = "
-        "NEW.idx AND a.number = OLD.attempts AND a.number > 1 AND a.ended > (SELECT k.time FROM "
-        "main.training_checkpoint k JOIN main.training t ON t.id = k.training WHERE t.ensemble = NEW.ensemble AND "
-        "k.name = t.resumed)) BEGIN SELECT violate('a member goes again that is whole in the checkpoint'); END;"
+        "NEW.state = 'pending' AND is_whole(NEW.ensemble, NEW.idx, OLD.attempts, (SELECT resumed FROM main.training WHERE ensemble "
+        "= NEW.ensemble)) BEGIN SELECT violate('a member goes again that is whole in the checkpoint'); END;"
         "CREATE TEMP TRIGGER time_costs AFTER UPDATE OF generation ON main.training WHEN NEW.generation > "
         "OLD.generation AND NEW.failures > OLD.failures AND out_of_time(NEW.ensemble, OLD.generation) BEGIN SELECT "
         "violate('a training that was out of time lost a retry'); END;"
@@ -113,9 +111,9 @@ void watch_trainings_store(struct sim *sim)
     sqlite3_create_function(db, "out_of_time", 2, SQLITE_UTF8, sim, out_of_time, NULL, NULL);
     sqlite3_create_function(db, "said_early", 2, SQLITE_UTF8, sim, said_early, NULL, NULL);
     sqlite3_create_function(db, "left_further", 2, SQLITE_UTF8, sim, left_further, NULL, NULL);
-    sqlite3_create_function(db, "is_whole", 3, SQLITE_UTF8, sim, is_whole, NULL, NULL);
+    sqlite3_create_function(db, "is_whole", 4, SQLITE_UTF8, sim, is_whole, NULL, NULL);
     sqlite3_create_function(db, "restarts", 2, SQLITE_UTF8, sim, restarts, NULL, NULL);
-    sqlite3_create_function(db, "has_samples", 3, SQLITE_UTF8, sim, has_samples, NULL, NULL);
+    sqlite3_create_function(db, "has_samples", 4, SQLITE_UTF8, sim, has_samples, NULL, NULL);
     if (sqlite3_exec(db, triggers, NULL, NULL, &why) != SQLITE_OK)
         sim_violate(sim, "the store cannot be watched: %s", why);
     sqlite3_free(why);
@@ -166,5 +164,5 @@ void watch_trainings_end(struct sim *sim)
     if (!sim_faults_of(sim)->tidy)
         SIM_HOLDS(sim, "members that have succeeded, and their samples are missing in a training that is done",
                   "SELECT count(*) FROM member m JOIN training t USING (ensemble) WHERE t.state = 'done' AND m.state = "
-                  "'succeeded' AND NOT has_samples(t.ensemble, t.generation, m.idx)");
+                  "'succeeded' AND NOT has_samples(t.ensemble, t.generation, m.idx, m.attempts)");
 }

@@ -41,9 +41,10 @@ def wait_for(path):
 
 
 def bits(members):
-    field = bytearray(2)
+    field = bytearray(3)
+    field[0] = 1  # digit of the attempts that have told their end
     for m in filter(None, members.strip("-").split(",")):
-        field[int(m) // 8] |= 1 << int(m) % 8
+        field[1 + int(m) // 8] |= 1 << int(m) % 8
     return bytes(field)
 
 

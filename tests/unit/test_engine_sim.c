@@ -398,6 +398,7 @@ static struct sim_faults random_faults(uint64_t seed)
         .ranks_fail = 30 * wild,
         .ranks_restart = wild,
         .ranks_end_early = wild > 1,
+        .ranks_clock_ms = ((int64_t)(seed / 4 % 3) - 1) * 3600000,
         .records_lost = 300,
         .cancel_lost = 20 * wild,
         .write_fails = 20 * wild,
