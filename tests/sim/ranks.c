@@ -1,16 +1,18 @@
-/* What the ranks of the simulated cluster learn: the samples of members that sent all of theirs to their generation.
+/* What the ranks of the simulated cluster learn: the samples of members that told their end to their generation. An
+ * attempt that is out of time may have done so, too, although the next one has more to send.
  * Some save checkpoints, as docs/run-directory.md has them. The truth about each generation is kept beside its files,
  * under names that no path has:
  *
- * TRAINING//sent-gG: the members that have sent all of their samples to generation G, with those whose samples were held
- *                    in the last checkpoint that it began with
- * TRAINING//learnt-gG: those whose samples generation G has learnt, with those of the checkpoint that it began with
- * TRAINING//begun-gG: the item of that checkpoint, or null; with "whole", its members
+ * TRAINING//sent-gG: for each member that has told its end to generation G the last attempt that has, with those of the
+ *                    last checkpoint that it began with
+ * TRAINING//learnt-gG: for each member the attempt up to whose end generation G has learnt its samples, with those of the
+ *                      checkpoint that it began with
+ * TRAINING//begun-gG: the item of that checkpoint, or null; with "whole", its members and attempts
  * TRAINING//left-gG: "further" is true where generation G left a checkpoint that is further than that, "last" where it
  *                    has saved a last one: it takes no more samples
  * TRAINING//restarts-gG: "n" is how often its ranks have begun again in their job
- * TRAINING//whole: a map from each checkpoint's name to the members that are whole in it
- * TRAINING//learnt: a map from each checkpoint's name to the members whose samples it has learnt; a last one holds others
+ * TRAINING//whole: a map from each checkpoint's name to the members that are whole in it, with their attempts
+ * TRAINING//learnt: a map from each checkpoint's name to what it has learnt of members; a last one holds more
  * TRAINING//dropped: the names of checkpoints that were left behind when the training was resubmitted; also "" if it is
  *                    not known whether a resubmission was committed */
 #include "tests/sim/cluster.h"
@@ -22,7 +24,7 @@
 #include <string.h>
 
 #define LEARNS 60  /* in 1/1000: of each member at each look of the rank */
-#define SAVES 100  /* at each look */
+#define SAVES  40  /* at each look */
 
 static const char *env(const json_t *task, const char *name)
 {
@@ -92,7 +94,8 @@ void ranks_sent(struct cluster *c, const json_t *task)
     char *training = training_dir(task);
 
     if (training[0] != '\0' && !sim_faults_of(c->sim)->tidy)
-        json_object_set_new(truth(c->sim, training, "sent", receiver(c, task)), env(task, "STRETTO_MEMBER"), json_true());
+        json_object_set_new(truth(c->sim, training, "sent", receiver(c, task)), env(task, "STRETTO_MEMBER"),
+                            json_integer(atoll(env(task, "STRETTO_ATTEMPT"))));
     free(training);
 }
 
@@ -168,14 +171,29 @@ void ranks_begin(struct cluster *c, const json_t *rank)
     free(training);
 }
 
-static json_t *keys_of(json_t *object)
+/* Returns [member, attempt] for each. */
+static json_t *pairs_of(json_t *object)
 {
-    json_t *keys = json_array(), *value;
+    json_t *pairs = json_array(), *value;
     const char *key;
 
     json_object_foreach (object, key, value)
-        json_array_append_new(keys, json_integer(atoll(key)));
-    return keys;
+        json_array_append_new(pairs, json_pack("[I, O]", (json_int_t)atoll(key), value));
+    return pairs;
+}
+
+/* Returns the members of which all is learnt that they have sent, with the attempts. */
+static json_t *whole_of(json_t *learnt, const json_t *sent)
+{
+    json_t *whole = json_object(), *attempt, *told;
+    const char *member;
+
+    json_object_foreach (learnt, member, attempt) {
+        told = json_object_get(sent, member);
+        if (told == NULL || json_equal(told, attempt))
+            json_object_set(whole, member, attempt);
+    }
+    return whole;
 }
 
 /* Removes from the list what was left behind when the training was resubmitted. */
@@ -215,7 +233,8 @@ bool ranks_save(struct cluster *c, const json_t *rank, bool last)
     int generation = generation_of(rank);
     json_t *learnt = truth(c->sim, training, "learnt", generation);
     json_t *begun = truth(c->sim, training, "begun", generation);
-    json_t *saved = truth(c->sim, training, "whole", 0), *whole = json_copy(learnt);
+    json_t *saved = truth(c->sim, training, "whole", 0);
+    json_t *whole = whole_of(learnt, truth(c->sim, training, "sent", generation));
     json_int_t batches = number(begun, "batches") + number(truth(c->sim, training, "batches", generation), "n");
 
     if (!ranks_may_save(c, rank)) {
@@ -231,14 +250,14 @@ bool ranks_save(struct cluster *c, const json_t *rank, bool last)
     json_object_set_new(truth(c->sim, training, "learnt", 0), name, json_copy(learnt));
     json_object_set_new(saved, name, whole);
     dir = xasprintf("%s/checkpoints/%s", training, name);
-    cluster_put(c, dir, "whole-rank0.bin", keys_of(whole));
+    cluster_put(c, dir, "whole-rank0.bin", pairs_of(whole));
     free(dir);
     if (name_of(begun) == NULL || batches > number(begun, "batches"))
         json_object_set_new(truth(c->sim, training, "left", generation), "further", json_true());
     list_it(c, training,
             json_pack("{s:s, s:i, s:I, s:I, s:i, s:f, s:i, s:s, s:I, s:b}", "name", name, "generation", generation, "step",
-                      batches, "batches", batches, "ranks", 1, "time", (double)sim_now(c->sim) / 1000, "size", 8,
-                      "digest", "0011223344556677", "drawn", (json_int_t)json_object_size(learnt), "last", (int)last),
+                      batches, "batches", batches, "ranks", 1, "time",
+                      (double)(sim_now(c->sim) + sim_faults_of(c->sim)->ranks_clock_ms) / 1000, "size", 8, "digest", "0011223344556677", "drawn", (json_int_t)json_object_size(learnt), "last", (int)last),
             number(config, "keep"), name_of(json_object_get(config_of(c, rank), "resume")));
     free(training);
     return true;
@@ -253,9 +272,9 @@ void ranks_learn(struct cluster *c, const json_t *rank)
     const char *member;
 
     json_object_foreach (truth(c->sim, training, "sent", generation), member, value) {
-        if (json_object_get(learnt, member) != NULL || !sim_chance(c->sim, LEARNS))
+        if (json_equal(json_object_get(learnt, member), value) || !sim_chance(c->sim, LEARNS))
             continue;
-        json_object_set_new(learnt, member, json_true());
+        json_object_set(learnt, member, value);
         json_object_set_new(n, "n", json_integer(number(n, "n") + 1));
     }
     free(training);
@@ -313,28 +332,32 @@ char *sim_training_dir(struct sim *sim, int64_t ensemble)
     return training;
 }
 
-bool sim_is_whole(struct sim *sim, int64_t ensemble, int64_t member, const char *checkpoint)
+static bool has(const json_t *members, const char *index, int64_t attempt)
+{
+    return number(members, index) >= attempt;
+}
+
+bool sim_is_whole(struct sim *sim, int64_t ensemble, int64_t member, int64_t attempt, const char *checkpoint)
 {
     char *training = sim_training_dir(sim, ensemble), index[24];
     bool is;
 
     snprintf(index, sizeof index, "%lld", (long long)member);
-    is = checkpoint != NULL &&
-         json_object_get(json_object_get(truth(sim, training, "whole", 0), checkpoint), index) != NULL;
+    is = checkpoint != NULL && has(json_object_get(truth(sim, training, "whole", 0), checkpoint), index, attempt);
     free(training);
     return is;
 }
 
-bool sim_has_samples(struct sim *sim, int64_t ensemble, int generation, int64_t member)
+bool sim_has_samples(struct sim *sim, int64_t ensemble, int generation, int64_t member, int64_t attempt)
 {
     char *training = sim_training_dir(sim, ensemble), index[24];
-    bool has;
+    bool found;
 
     snprintf(index, sizeof index, "%lld", (long long)member);
-    has = json_object_get(truth(sim, training, "sent", generation), index) != NULL ||
-          json_object_get(json_object_get(truth(sim, training, "begun", generation), "whole"), index) != NULL;
+    found = has(truth(sim, training, "sent", generation), index, attempt) ||
+            has(json_object_get(truth(sim, training, "begun", generation), "whole"), index, attempt);
     free(training);
-    return has;
+    return found;
 }
 
 int64_t sim_restarts(struct sim *sim, int64_t ensemble, int generation)
