@@ -43,7 +43,8 @@ is "$(jq -c '[.checkpoint.dir, .checkpoint.every, .checkpoint.before, .checkpoin
 	"[\"$RUN/training/checkpoints\",300,120,2,null]" "ranks learn where checkpoints are, and when they are due"
 is "$(ensemble '[.training.checkpoint, .training.resumed_from, .training.failures]')" '[null,null,0]' "there is none at first"
 
-# Of five members that have succeeded three are whole in the files of both ranks. The rest goes again.
+# Of five members that have succeeded three are whole in the files of both ranks. The rest goes again. (Later, both name the second attempts
+# of those that have had one.)
 say 1 "save g1-s10 1 0,1,2,8 0,1,2,3" "save g1-s20 2 0,1,2,3 0,2,1,4,7" die
 reaches 2 5
 is "$(ensemble '[.training.failures, .training.resumed_from, .training.checkpoint.name]')" '[1,"g1-s20","g1-s20"]' \
@@ -59,7 +60,7 @@ like "$(stretto status "$ID")" "checkpoint g1-s20, step 20, 12345 bytes, .*; wen
 
 # The time is nearly over: all ranks save and end. The daemon is away meanwhile.
 kill_daemon
-say 2 "save g2-s30 3 0,1,2,3,4 0,1,2,3,4" unfinished
+say 2 "save g2-s30 3 0,1,2,3:2,4:2 0,1,2,3:2,4:2" unfinished
 wait_for 30 '[ -e "$RUN/training/g2/done-rank1.json" ]'
 start_daemon --config "$T/config.json"
 reaches 3 5

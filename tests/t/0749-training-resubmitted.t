@@ -111,7 +111,6 @@ is "$(stretto resubmit "$ID.training" --checkpoint g2-s12 --ranks 2 --env LR=0.2
 	"training $TRAINING of ensemble $ID: generation 3 goes on from checkpoint g2-s12" "stretto resubmit tells what it does"
 ends
 learnt_all 3
-# (The sixth may go again: where an earlier attempt of it was cancelled, only a checkpoint that is younger than its end counts.)
 is "$(attempts | jq -c ".[:5] == ($before | .[:5])") $(ensemble .training.ranks)" "true 2" "members that had ended before that checkpoint have stayed"
 is "$(attempts | jq -c "[., $before] | transpose | map(.[0] - .[1]) | .[6:]")" "[1,1]" "and those of which it has nothing went again"
 is "$(stretto resubmit "$ID.training" --from start --ranks 1)" "training $TRAINING of ensemble $ID: generation 4 begins at the start" "also from the start"

@@ -40,11 +40,12 @@ def wait_for(path):
         time.sleep(0.02)
 
 
-def bits(members):
-    field = bytearray(3)
-    field[0] = 1  # digit of the attempts that have told their end
+def ends(members):  # "3" is member 3, whose first attempt has told its end, "3:2" its second one
+    field = bytearray([2, 0, 0, 0, 0])
     for m in filter(None, members.strip("-").split(",")):
-        field[1 + int(m) // 8] |= 1 << int(m) % 8
+        member, _, attempt = m.partition(":")
+        for digit in range(2):
+            field[1 + int(member) // 8 * 2 + digit] |= (int(attempt or 1) >> digit & 1) << int(member) % 8
     return bytes(field)
 
 
@@ -69,7 +70,7 @@ def drop(name):
 def save(name, batches, *whole):
     os.makedirs(f"{checkpoints}/{name}", exist_ok=True)
     with open(f"{checkpoints}/{name}/whole-rank{rank}.part", "wb") as file:
-        file.write(bits(whole[rank]))
+        file.write(ends(whole[rank]))
     os.rename(f"{checkpoints}/{name}/whole-rank{rank}.part", f"{checkpoints}/{name}/whole-rank{rank}.bin")
     if rank > 0:
         return

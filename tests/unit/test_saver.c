@@ -492,6 +492,96 @@ static void dies(int capacity)
     tear_down(&fx);
 }
 
+/* The attempt of the member that had told its end by a checkpoint. */
+static uint32_t ended_by(const char *checkpoint, int member, uint64_t members)
+{
+    struct error err;
+    struct cut cut;
+    char from[100];
+    uint32_t attempt;
+
+    snprintf(from, sizeof from, "%s/%s", dir, checkpoint);
+    assert_int_equal(cut_read(&cut, from, 0, members, &err), 0);
+    attempt = cut.ended[member];
+    cut_fini(&cut);
+    return attempt;
+}
+
+static void a_checkpoint_tells_which_attempt_had_told_its_end(void **state)
+{
+    struct fixture fx;
+    struct st_train *t;
+    int times[STEPS] = {0};
+
+    set_up(&fx, 1, 1, 4, 0);
+    t = fixture_rank(0);
+    for (int attempt = 1; attempt <= 2; attempt++) { /* the first one leaves steps to the second */
+        send_steps(&fx, 0, attempt, 0, 5 * attempt);
+        assert_int_equal(fixture_draw(&fx, t, LIMIT_MS, STEPS, times), 5);
+        save(t, attempt, "state", ST_TRAIN_CHECKPOINT_DUE);
+    }
+    WAIT_FOR_LIST("g1-s2 g1-s1 ");
+    assert_int_equal(ended_by("g1-s1", 0, 1), 1);
+    assert_int_equal(ended_by("g1-s2", 0, 1), 2);
+    st_train_close(t);
+
+    begin_anew(&fx, 2, "g1-s1", 1); /* where the second attempt is to run again, as the third */
+    t = fixture_rank(0);
+    assert_int_equal(fixture_stats(t).finalized, 1);
+    save(t, 2, "state", ST_TRAIN_CHECKPOINT_DUE);
+    send_steps(&fx, 0, 3, 0, 10);
+    assert_int_equal(fixture_draw(&fx, t, LIMIT_MS, STEPS, times), 5);
+    save(t, 3, "state", ST_TRAIN_CHECKPOINT_DUE);
+    WAIT_FOR_LIST("g2-s3 g2-s2 g1-s1 ");
+    assert_int_equal(ended_by("g2-s2", 0, 1), 1);
+    assert_int_equal(ended_by("g2-s3", 0, 1), 3);
+    st_train_close(t);
+    tear_down(&fx);
+}
+
+static int is_complete(void *arg)
+{
+    struct kept_head head;
+
+    assert_int_equal(pread(*(int *)arg, &head, sizeof head, 0), sizeof head);
+    return head.state == KEPT_COMPLETE;
+}
+
+/* A generation goes on from a checkpoint, and a rank of it is killed. */
+static void what_was_told_before_the_checkpoint_outlives_the_next_process(void **state)
+{
+    struct fixture fx;
+    struct st_train *t;
+    int times[STEPS] = {0}, memory;
+
+    set_up(&fx, 1, 2, 3, 0);
+    t = fixture_rank(0);
+    send_steps(&fx, 0, 2, 0, 5);
+    assert_int_equal(fixture_draw(&fx, t, LIMIT_MS, STEPS, times), 5);
+    save(t, 1, "state", ST_TRAIN_CHECKPOINT_DUE);
+    WAIT_FOR_LIST("g1-s1 ");
+    st_train_close(t);
+
+    begin_anew(&fx, 2, "g1-s1", 1);
+    memory = make_memory();
+    t = fixture_rank(0);
+    assert_true(fixture_wait(is_complete, &memory, LIMIT_MS));
+    st_train_close(t);
+    setenv("STRETTO_RESTART", "1", 1);
+    t = fixture_rank(0);
+    assert_int_equal(fixture_stats(t).finalized, 1);
+    save(t, 2, "state", ST_TRAIN_CHECKPOINT_DUE);
+    WAIT_FOR_LIST("g2.1-s2 g1-s1 ");
+    assert_int_equal(ended_by("g2.1-s2", 0, 2), 2);
+    assert_int_equal(ended_by("g2.1-s2", 1, 2), 0);
+    st_train_close(t);
+    unsetenv("STRETTO_RESTART");
+    unsetenv("STRETTO_KEPT");
+    unsetenv("STRETTO_TASK");
+    close(memory);
+    tear_down(&fx);
+}
+
 static void what_a_reservoir_may_draw_again_outlives_its_process(void **state)
 {
     dies(100);
@@ -692,6 +782,8 @@ int main(void)
         cmocka_unit_test(the_last_one_ends_the_batches_and_the_training_is_unfinished),
         cmocka_unit_test(what_was_not_drawn_is_handed_over),
         cmocka_unit_test(another_number_of_ranks_shares_it_out),
+        cmocka_unit_test(a_checkpoint_tells_which_attempt_had_told_its_end),
+        cmocka_unit_test(what_was_told_before_the_checkpoint_outlives_the_next_process),
         cmocka_unit_test(what_a_reservoir_may_draw_again_outlives_its_process),
         cmocka_unit_test(more_than_has_room_waits_its_turn),
         cmocka_unit_test(what_waited_its_turn_is_handed_over_again),
