@@ -178,9 +178,9 @@ static void a_state_is_known_by_its_names_and_contents(void **state)
 static void a_cut_is_read_as_it_was_written(void **state)
 {
     struct stepset_run runs[] = {{UINT64_C(3) << 32 | 2, 5}, {7, UINT64_MAX}}, forgotten[] = {{UINT64_C(9) << 32, 1}};
-    uint8_t whole[] = {0x81, 0x02};
+    uint32_t ended[10] = {1, [7] = 2, [9] = 5};
     struct cut cut = {.members = 10, .drawn = 66, .batches = 12, .repeats = 13, .draws = {1, 2, 3, 4, 5, 6, 7, 8}, .n_runs = 2,
-                      .runs = runs, .n_forgotten = 1, .forgotten = forgotten, .whole = whole}, read;
+                      .runs = runs, .n_forgotten = 1, .forgotten = forgotten, .ended = ended}, read;
 
     assert_int_equal(cut_write(&cut, dir, 3, &err), 0);
     assert_int_equal(cut_read(&read, dir, 3, 10, &err), 0);
@@ -189,6 +189,7 @@ static void a_cut_is_read_as_it_was_written(void **state)
     assert_true(read.n_runs == 2 && read.n_forgotten == 1);
     assert_memory_equal(read.runs, runs, sizeof runs);
     assert_memory_equal(read.forgotten, forgotten, sizeof forgotten);
+    assert_memory_equal(read.ended, ended, sizeof ended);
     for (uint64_t member = 0; member < 10; member++)
         assert_int_equal(cut_is_whole(&read, member), member == 0 || member == 7 || member == 9);
     cut_fini(&read);
