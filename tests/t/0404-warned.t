@@ -11,7 +11,7 @@ job() {
 	jq -n --arg job "st-0404-$$-$1" --arg dir "$T/$1" --argjson before "$2" --arg script "$3" '{version: 1, job: $job, ensemble: 7,
 		kind: "members", walltime: 3600, grace: 60, checkpoint: {before: $before, signal: "USR1", glob: "*.ckpt"}, tasks: [{id: "7.0",
 		dir: ($dir + "/7.0"), argv: ["sh", "-c", $script], env: {STRETTO_CHECKPOINT_DIR: ($dir + "/checkpoints")}}]}' >"$T/$1/job.json"
-	(trap '' PIPE; exec "$builddir/stretto-run" "$T/$1" 2>"$T/$1/log") &
+	(trap '' PIPE; exec "$builddir/stretto-run" "$T/$1" 2>"$T/$1/log" 9</etc/passwd) &
 	runner[$1]=$!
 }
 ended() { wait "${runner[$1]}"; is $? 0 "$1: the runner ends"; }
@@ -35,6 +35,10 @@ job signals 1 'exec grep -E "^Sig(Ign|Blk)" /proc/self/status'
 ended signals
 low() { echo $((0x$(sed -n "s/^$1:.//p" signals/7.0/stdout) & 0x7fffffff)); } # the others are libc's own
 is "$(low SigIgn) $(low SigBlk)" "0 0" "a task ignores and blocks no signals, whatever its runner does"
+
+job open 1 'exec ls /proc/self/fd'
+ended open
+is "$(xargs <open/7.0/stdout)" "0 1 2 3" "nor does it have files that whoever started the runner has open"
 
 # It begins afresh in ensemble 7: what was left before does not count, and what was left since does, also in a follow-up. The programs
 # of all three share a directory for their checkpoints.

@@ -24,6 +24,7 @@ is "$(found slurm '{}' SLURM_CPUS_ON_NODE=6 SLURM_MEM_PER_NODE=100 CUDA_VISIBLE_
 is "$(found pbs '{}' PBS_JOBID=1 NCPUS=5 PBS_NUM_PPN=4 STRETTO_GPUS= CUDA_VISIBLE_DEVICES=0)" "5 0 $memory - over idle" "or PBS Pro"
 is "$(found torque '{}' PBS_JOBID=1 PBS_NUM_PPN=4)" "4 0 $memory - over idle" "or Torque"
 is "$(found alone '{}' NCPUS=5 PBS_NUM_PPN=4)" "$cpus 0 $memory - over idle" "or what it may use of the machine, outside of a batch system"
+is "$(found narrow '{}' taskset -c "$(taskset -cp $$ | sed 's/.*: //; s/[,-].*//')")" "1 0 $memory - over idle" "which may be a part of it"
 is "$(found late '{idle: 3600, least: 60}' STRETTO_DEADLINE=$(($(date +%s) + 30)) | cut -d ' ' -f 5-)" "over no member fits what is left of its time" \
 	"it gives the node back when too little time is left"
 "$run" --pilot "$T/alone" 2>log; is "$? $(sed 's/.*error: //' log)" "74 there are pilots on all 1 nodes already" "there is one pilot on each node"

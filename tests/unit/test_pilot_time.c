@@ -279,6 +279,40 @@ static void a_runner_that_fails_tells_no_records(void **state)
     pilot_forget(&p);
 }
 
+/* Looks are counted, so that a pilot that was suspended with its jobs kills none of them. */
+static void a_runner_that_stays_stopped_is_killed(void **state)
+{
+    struct pilot p;
+    siginfo_t is;
+    pid_t pid;
+
+    begin_empty(&p);
+    hangs = true;
+    hand_over(&p, "a", 1, 0, 0, 0);
+    pilot_start_what_fits(&p);
+    pid = p.running->pid;
+    for (int round = 0; round < 2; round++) { /* in the first it goes on before its time is over */
+        assert_int_equal(kill(pid, SIGSTOP), 0);
+        assert_int_equal(waitid(P_PID, (id_t)pid, &is, WSTOPPED), 0);
+        for (int i = 1; i <= 5 + round; i++) {
+            assert_int_equal(n_sent, 0);
+            now += 300000 / 6;
+            pilot_kill_stopped(&p, now);
+            pilot_kill_stopped(&p, now + 300000 / 6 - 1); /* not before the next look is due */
+        }
+        assert_int_equal(n_sent, round);
+        assert_int_equal(kill(pid, SIGCONT), 0);
+        assert_int_equal(waitid(P_PID, (id_t)pid, &is, WCONTINUED), 0);
+        now += 300000 / 6;
+        pilot_kill_stopped(&p, now);
+    }
+    assert_int_equal(last_sig, SIGKILL);
+    assert_int_equal(last_pid, pid);
+    kill(pid, SIGKILL);
+    wait_for_all(&p);
+    pilot_forget(&p);
+}
+
 static void a_cancelled_job_has_its_grace(void **state)
 {
     struct pilot p;
@@ -308,6 +342,7 @@ int main(void)
         cmocka_unit_test(what_was_given_back_is_given_back_again),
         cmocka_unit_test(a_runner_without_room_is_started_again_after_a_while),
         cmocka_unit_test(a_runner_that_fails_tells_no_records),
+        cmocka_unit_test(a_runner_that_stays_stopped_is_killed),
         cmocka_unit_test(a_cancelled_job_has_its_grace),
         cmocka_unit_test(so_have_all_when_the_pilot_ends),
     };

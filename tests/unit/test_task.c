@@ -238,11 +238,13 @@ static void one_that_never_started_says_so(void **state)
                  {STOP_RANK, EXITREC_CANCELLED, "another rank failed before it started"}};
 
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        struct jobdesc_task task = {.id = "7.1", .dir = dir};
+        char place[80];
+        struct jobdesc_task task = {.id = "7.1", .dir = place};
         struct jobdesc desc = {.job = "st-1-2", .ntasks = 1, .tasks = &task};
         struct job job = {.machine = &machine, .desc = &desc};
         struct task t;
 
+        snprintf(place, sizeof place, "%s/%zu/task", dir, i); /* for its record */
         task_init(&t, &job, &task);
         task_skip(&t, cases[i].why);
         assert_true(t.ended);
@@ -250,6 +252,7 @@ static void one_that_never_started_says_so(void **state)
         assert_string_equal(t.rec.reason, cases[i].reason);
         assert_int_equal(t.rec.exit_code, -1);
         assert_true(t.rec.started == (double)UNIX_MS / 1000 && t.rec.ended == t.rec.started);
+        assert_int_equal(access(place, W_OK), 0);
         task_fini(&t);
     }
 }
