@@ -193,6 +193,12 @@ class Rank:
         write(self.path)
 
 
+def fields_do_not_hide_the_rest():
+    for name in "params", "member", "step":
+        rx = types.SimpleNamespace(fields={name: None, "u": None})
+        fails(ValueError, "cannot be told from the batch's own: " + name, stretto.torch.StreamDataset, rx)
+
+
 def what_ranks_have_of_their_own_is_divided(top):
     for rank in range(5):
         rx = Rank(rank, 5)
@@ -373,6 +379,7 @@ with tempfile.TemporaryDirectory() as folder:
     reports_have_a_value_for_each_member()
     checkpoints_count_once_they_are_written(folder + "/state")
     who_waits_saves_what_all_can()
+    fields_do_not_hide_the_rest()
     what_ranks_have_of_their_own_is_divided(folder)
     nothing_new_is_not_saved_while_waiting(folder + "/other")
     ranks_get_the_same_answers()

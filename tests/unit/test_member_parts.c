@@ -6,6 +6,7 @@
 #include "tasks/member/environment.h"
 #include "tasks/member/known.h"
 #include "tasks/member/lending.h"
+#include "tasks/member/link.h"
 #include "tasks/member/sendbuf.h"
 #include "tasks/member/steps.h"
 #include "tests/unit/unit.h"
@@ -350,6 +351,27 @@ static void only_a_later_generation_is_gone_on_to(void **state)
     assert_int_equal(rmdir(dir), 0);
 }
 
+/* The time to the next question is that of the settings, not the longest that it grows to. */
+static void a_silent_rank_is_asked_again(void **state)
+{
+    struct environment env = {.silence = 5000, .silence_max = 30000, .parameters = json_object()};
+    char *endpoint[] = {"ipc:///tmp/stretto-test-nobody"};
+    struct rank_address address = {.endpoint = endpoint, .endpoints = 1};
+    void *zmq = zmq_ctx_new();
+    struct link_config config = {.env = &env, .address = &address, .zmq = zmq, .window_bytes = 1 << 20, .window_frames = 8};
+    struct link *link = link_create(&config, &err);
+
+    assert_non_null(link);
+    assert_in_range(link_timeout(link), 0, 5000); /* HELLO is not answered yet */
+    assert_true(link_unanswered(link) <= time_monotonic_ms());
+    assert_int_equal(link_service(link, &err), 0);
+    assert_true(link_settled(link) && !link_is_welcome(link) && !link_shares(link));
+    assert_true(link_oldest(link) == UINT64_MAX);
+    link_destroy(link);
+    zmq_ctx_term(zmq);
+    json_decref(env.parameters);
+}
+
 /* Reports in a process of its own, since the file is opened once. Returns its exit status. */
 static int in_a_child(const char *path, int (*report)(void))
 {
@@ -441,6 +463,7 @@ int main(void)
         cmocka_unit_test(what_is_lent_stays_until_it_is_taken),
         cmocka_unit_test(a_field_of_an_idle_stream_is_as_large_as_any),
         cmocka_unit_test(only_a_later_generation_is_gone_on_to),
+        cmocka_unit_test(a_silent_rank_is_asked_again),
         cmocka_unit_test(metrics_are_lines_of_json),
     };
 

@@ -160,10 +160,12 @@ static void long_series_are_merged_and_lose_no_spike(void **state)
     row = read_series(3, "loss");
     figures_are(&row, 1, 1, 1e6, 2500, 5000);
     assert_true(got.n <= KEEP && got.n >= KEEP / 2);
+    assert_int_equal(row.width, 64);
     for (int64_t i = 0; i < got.n; i++) {
         const struct series_point *p = &got.points[i];
 
         assert_int_equal(p->step, count);
+        assert_int_equal(p->count, i < got.n - 1 ? 64 : 5000 - count);
         count += p->count;
         assert_int_equal(p->last_step, count - 1);
         assert_true(p->max == (p->step <= 1234 && p->last_step >= 1234 ? 1e6 : 1));

@@ -416,6 +416,7 @@ static void a_member_without_a_parameter_is_refused(void **state)
 
     fixture_init(&fx, 10, 0, 1, RESERVOIR(100, 50, 5));
     t = fixture_rank(0);
+    fixture_member_limit();
     setenv("STRETTO_MEMBER", "0", 1);
     setenv("STRETTO_ATTEMPT", "1", 1);
     setenv("STRETTO_PARAMS", "{\"a\": 1, \"b\": \"x\"}", 1);

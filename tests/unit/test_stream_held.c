@@ -110,6 +110,38 @@ static void who_sends_on_behind_a_checkpoint_has_not_stopped_there(void **state)
     fixture_fini(&fx);
 }
 
+/* Nobody draws, so that the rank holds one of three samples. */
+static void a_patient_checkpoint_may_be_tried_again(void **state)
+{
+    enum { STEPS = 3 };
+    int times[STEPS] = {0}, rc = STRETTO_AGAIN;
+    int64_t width = WIDTH;
+    struct stretto *s = NULL;
+    struct fixture fx;
+    struct st_train *t;
+
+    fixture_init(&fx, WIDTH, 0, 1, "{\"policy\": \"fifo\", \"capacity\": 1, \"batch\": 1}");
+    t = fixture_rank(0);
+    fixture_member_limit();
+    setenv("STRETTO_MEMBER", "0", 1);
+    setenv("STRETTO_ATTEMPT", "1", 1);
+    setenv("STRETTO_PARAMS", "{\"a\": 0, \"b\": 0.5}", 1);
+    while (rc == STRETTO_AGAIN)
+        rc = stretto_open_patiently(&s, 5);
+    assert_int_equal(rc, 0);
+    assert_int_equal(stretto_field(s, "u", STRETTO_FLOAT64, 1, &width), 0);
+    for (int step = 0; step < STEPS; step++)
+        assert_int_equal(fixture_send(&fx, s, 0, step), 0);
+    assert_int_equal(stretto_checkpointed(s, "x", STEPS), STRETTO_AGAIN);
+    while ((rc = stretto_checkpointed(s, "x", STEPS)) == STRETTO_AGAIN)
+        fixture_draw(&fx, t, 10, STEPS, times);
+    if (rc < 0)
+        fail_msg("%s", stretto_error(s));
+    stretto_abort(s);
+    st_train_close(t);
+    fixture_fini(&fx);
+}
+
 struct sending {
     struct stretto *s;
     double *u;
@@ -171,6 +203,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(half_a_step_is_not_held),
         cmocka_unit_test(who_sends_on_behind_a_checkpoint_has_not_stopped_there),
+        cmocka_unit_test(a_patient_checkpoint_may_be_tried_again),
         cmocka_unit_test(ranks_share_the_member_s_window),
     };
 

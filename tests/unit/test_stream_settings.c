@@ -3,6 +3,7 @@
 #include "tests/unit/stream_fixture.h"
 #include "tests/unit/unit.h"
 
+#include <dirent.h>
 #include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -138,9 +139,26 @@ static void a_training_s_file(void **state)
     }
     assert_int_equal(file_write_json(fixture_path(&fx, "training.json"), whole, 0600, &err), 0);
     assert_int_equal(st_train_open(&t), 0);
+    assert_true(st_train_rank(t) == 0 && st_train_ranks(t) == 1 && st_train_ensemble(t) == 7 && st_train_generation(t) == 1);
+    assert_true(st_train_count(t) == 1 && st_train_batch_size(t) == 1 && st_train_fields(t) == 1 && st_train_parameters(t) == 2);
+    assert_string_equal(st_train_field_name(t, 0), "u");
+    assert_string_equal(st_train_parameter_name(t, 1), "b");
+    assert_true(st_train_field_dtype(t, 0) == STRETTO_FLOAT32 && st_train_field_ndim(t, 0) == 1 && st_train_field_extent(t, 0, 0) == 10);
+    assert_true(st_train_field_max(t, 0) == 0 && st_train_resume(t) == NULL && st_train_resume_step(t) == -1 && st_train_unfinished(t) == 0);
     st_train_close(t);
     json_decref(whole);
     fixture_fini(&fx);
+}
+
+static int are_there(void *threads)
+{
+    DIR *dir = opendir("/proc/self/task");
+    int n = -2; /* . and .. */
+
+    while (readdir(dir) != NULL)
+        n++;
+    closedir(dir);
+    return n == *(int *)threads;
 }
 
 /* A socket's path has 107 bytes. Where the directory for it is not told, or is too long, the rank makes one that nobody else can enter. */
@@ -167,6 +185,7 @@ static void a_socket_without_a_directory(void **state)
         assert_int_equal(st.st_mode & 07777, 0700);
         st_train_close(t);
         assert_int_equal(access(made, F_OK), -1);
+        assert_true(fixture_wait(are_there, &(int){1}, FIXTURE_LIMIT_SECONDS * 1000)); /* of all threads only this one is left */
         restore("STRETTO_TMPDIR", before);
     }
     fixture_fini(&fx);

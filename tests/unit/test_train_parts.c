@@ -239,6 +239,9 @@ static void what_is_handed_over_is_read_in_its_order(void **state)
     struct sample_store *store;
     struct handover_item item;
     struct handover *h;
+    int lowest = dup(STDIN_FILENO), after; /* the lowest free descriptor */
+
+    close(lowest);
 
     set.field[0] = (struct field){.name = "a", .dtype = STRETTO_FLOAT32, .count = 1, .bytes = 4, .unit = 4};
     set.field[1] = (struct field){.name = "b", .dtype = STRETTO_UINT8, .ndim = 1, .shape = {EXTENT_VARIES}, .max = 200, .count = 200, .bytes = 200, .unit = 1};
@@ -273,6 +276,9 @@ static void what_is_handed_over_is_read_in_its_order(void **state)
     }
     assert_int_equal(handover_next(h, &item, &err), 0);
     handover_close(h);
+    after = dup(STDIN_FILENO);
+    close(after);
+    assert_int_equal(after, lowest);
     sample_store_destroy(store);
 }
 
