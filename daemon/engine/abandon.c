@@ -36,7 +36,7 @@ static bool has_begun(struct engine *engine, const struct live_job *job)
         if (job->slots[i].number > 1)
             return true;
     for (const struct live_job *other = job->ensemble->jobs; other != NULL; other = other->ens_next)
-        if (other->started)
+        if (other->found.started)
             return true;
     return store_tally_get(engine->store, job->row.ensemble, n, &err) < 0 ||
            n[MEMBER_RUNNING] + n[MEMBER_SUCCEEDED] + n[MEMBER_FAILED] + n[MEMBER_UNFINISHED] +
@@ -48,19 +48,21 @@ static bool has_begun(struct engine *engine, const struct live_job *job)
  * a claim proves that a runner has begun. */
 static bool has_run(const struct live_job *job)
 {
-    return job->proof == PROOF_CLAIMED || job->proof == PROOF_FENCED || (job->started && job->adapter->ops->exact);
+    return job->found.proof == PROOF_CLAIMED || job->found.proof == PROOF_FENCED ||
+           (job->found.started && job->adapter->ops->exact);
 }
 
 static void conclude(struct engine *engine, struct live_job *job, json_t *const *checkpoints)
 {
-    bool ends_all = job->refusal != REFUSAL_NONE && job->row.kind != JOB_TRAINING && job->own == NULL && !has_begun(engine, job);
-    char reason[sizeof job->abandon_reason], whole[sizeof reason + 40];
+    bool ends_all = job->ending.refusal != REFUSAL_NONE && job->row.kind != JOB_TRAINING && job->own == NULL &&
+                    !has_begun(engine, job);
+    char reason[sizeof job->ending.abandon_reason], whole[sizeof reason + 40];
 
-    memcpy(reason, job->abandon_reason, sizeof reason);
-    job_fail_open(engine, job, job->abandon_as, reason, checkpoints);
+    memcpy(reason, job->ending.abandon_reason, sizeof reason);
+    job_fail_open(engine, job, job->ending.abandon_as, reason, checkpoints);
     if (ends_all) {
         snprintf(whole, sizeof whole, "%s%s",
-                 job->refusal == REFUSAL_QUEUED ? "" : "the scheduler refuses its jobs: ", reason);
+                 job->ending.refusal == REFUSAL_QUEUED ? "" : "the scheduler refuses its jobs: ", reason);
         engine_stop_ensemble(engine, job->ensemble, whole);
     }
     job_end(engine, job, reason);
@@ -76,7 +78,7 @@ static void looked(void *arg, json_t **lists, const struct error *failed)
     if (failed != NULL) {
         log_warn_of(LOG_JOB(job->row.ensemble, job->row.name), "job %s cannot be given up yet: %s", job->row.name,
                     failed->text);
-        job->look = true;
+        job->found.look = true;
         job_retry_in(engine, job, FILE_RETRY_MS);
     } else {
         conclude(engine, job, lists);
@@ -109,7 +111,7 @@ static void fenced(void *arg, bool taken, const struct error *failed)
 
     if (job == NULL)
         return;
-    job->look = true; /* the place of each record now has a fence, or a record that was written before it */
+    job->found.look = true; /* the place of each record now has a fence, or a record that was written before it */
     if (failed != NULL) {
         log_warn_of(LOG_JOB(job->row.ensemble, job->row.name), "job %s cannot be given up yet: %s", job->row.name,
                     failed->text);
@@ -139,7 +141,8 @@ static void fence(struct engine *engine, struct live_job *job)
  * pilot. */
 static bool needs_fence(const struct live_job *job)
 {
-    return job->abandon_as == ATTEMPT_LOST && job->proof != PROOF_FENCED && job->open > 0 && has_run(job) &&
+    return job->ending.abandon_as == ATTEMPT_LOST && job->found.proof != PROOF_FENCED && job->open > 0 &&
+           has_run(job) &&
            !job->adapter->ops->exact && !job_is_inside(job);
 }
 
@@ -148,7 +151,7 @@ bool job_read_fence(struct live_job *job, const json_t *given_up)
     const char *reason = json_string_value(json_object_get(given_up, "reason"));
 
     if (reason != NULL)
-        text_copy(job->abandon_reason, sizeof job->abandon_reason, reason);
+        text_copy(job->ending.abandon_reason, sizeof job->ending.abandon_reason, reason);
     return true;
 }
 
@@ -162,18 +165,18 @@ static void claimed(void *arg, bool taken, const struct error *failed)
     if (failed != NULL) {
         log_warn_of(LOG_JOB(job->row.ensemble, job->row.name), "job %s cannot be given up yet: %s", job->row.name,
                     failed->text);
-        job->look = true;
+        job->found.look = true;
         job_retry_in(engine, job, FILE_RETRY_MS);
     } else if (taken) { /* by a runner, or by the daemon before a restart: the job's files tell which */
-        job->refusal = REFUSAL_NONE;
-        job->abandon_as = ATTEMPT_OPEN;
-        job->look = true;
-        job->missing_ms = 0;
+        job->ending.refusal = REFUSAL_NONE;
+        job->ending.abandon_as = ATTEMPT_OPEN;
+        job->found.look = true;
+        job->found.missing_ms = 0;
         job_retry_in(engine, job, COLLECT_FIRST_MS);
         if (job->row.state == JOB_INTENT) /* it was submitted after all, and has started */
             job_note_submitted(engine, job, job->row.scheduler_id);
     } else {
-        job->proof = PROOF_SEALED;
+        job->found.proof = PROOF_SEALED;
         conclude(engine, job, NULL);
     }
     engine_settle(engine);
@@ -183,12 +186,13 @@ static void claimed(void *arg, bool taken, const struct error *failed)
  * its commit fail, before the decision is stored. */
 static json_t *make_seal(const struct engine *engine, const struct live_job *job)
 {
-    json_t *reason = json_string(job->abandon_reason);
+    json_t *reason = json_string(job->ending.abandon_reason);
 
     return json_pack("{s:i, s:b, s:f, s:s, s:o, s:b, s:b}", "version", 1, "given_up", 1, "time",
-                     (double)engine_now(engine) / 1000, "outcome", attempt_outcome_name(job->abandon_as), "reason",
+                     (double)engine_now(engine) / 1000, "outcome", attempt_outcome_name(job->ending.abandon_as),
+                     "reason",
                      reason ? reason : json_null() /* if the text is not UTF-8 */,
-                     "refused", job->refusal != REFUSAL_NONE, "waits", job->refusal == REFUSAL_QUEUED);
+                     "refused", job->ending.refusal != REFUSAL_NONE, "waits", job->ending.refusal == REFUSAL_QUEUED);
 }
 
 void job_read_seal(struct live_job *job, const json_t *claim)
@@ -197,24 +201,24 @@ void job_read_seal(struct live_job *job, const json_t *claim)
     const char *outcome = json_string_value(json_object_get(claim, "outcome")),
                *reason = json_string_value(json_object_get(claim, "reason"));
 
-    if (job->proof == PROOF_SEALED)
+    if (job->found.proof == PROOF_SEALED)
         return;
-    job->proof = PROOF_SEALED;
+    job->found.proof = PROOF_SEALED;
     for (size_t i = 0; outcome != NULL && i < sizeof outcomes / sizeof *outcomes; i++)
         if (strcmp(outcome, attempt_outcome_name(outcomes[i])) == 0)
-            job->abandon_as = outcomes[i];
-    text_copy(job->abandon_reason, sizeof job->abandon_reason, reason ? reason : "");
+            job->ending.abandon_as = outcomes[i];
+    text_copy(job->ending.abandon_reason, sizeof job->ending.abandon_reason, reason ? reason : "");
     if (json_is_true(json_object_get(claim, "refused")))
-        job->refusal = json_is_true(json_object_get(claim, "waits")) ? REFUSAL_QUEUED : REFUSAL_SUBMISSION;
+        job->ending.refusal = json_is_true(json_object_get(claim, "waits")) ? REFUSAL_QUEUED : REFUSAL_SUBMISSION;
 }
 
 void job_abandon(struct engine *engine, struct live_job *job, enum attempt_outcome outcome, const char *reason)
 {
     char **paths, *dir;
 
-    job->abandon_as = outcome;
-    if (reason != job->abandon_reason)
-        text_copy(job->abandon_reason, sizeof job->abandon_reason, reason);
+    job->ending.abandon_as = outcome;
+    if (reason != job->ending.abandon_reason)
+        text_copy(job->ending.abandon_reason, sizeof job->ending.abandon_reason, reason);
     if (needs_fence(job)) {
         fence(engine, job);
         return;
@@ -223,7 +227,7 @@ void job_abandon(struct engine *engine, struct live_job *job, enum attempt_outco
         look_for_checkpoints(engine, job);
         return;
     }
-    if (job->proof == PROOF_SEALED || has_run(job) || job->sent == SENT_NEVER) {
+    if (job->found.proof == PROOF_SEALED || has_run(job) || job->told.sent == SENT_NEVER) {
         conclude(engine, job, NULL);
         return;
     }
@@ -238,8 +242,8 @@ void job_abandon(struct engine *engine, struct live_job *job, enum attempt_outco
 
 void job_abandon_fenced(struct engine *engine, struct live_job *job)
 {
-    job->proof = PROOF_FENCED;
-    job_abandon(engine, job, ATTEMPT_LOST, job->abandon_reason);
+    job->found.proof = PROOF_FENCED;
+    job_abandon(engine, job, ATTEMPT_LOST, job->ending.abandon_reason);
 }
 
 void job_abandon_sealed(struct engine *engine, struct live_job *job)
@@ -249,11 +253,12 @@ void job_abandon_sealed(struct engine *engine, struct live_job *job)
 
 void job_refuse(struct engine *engine, struct live_job *job, const char *why)
 {
-    char reason[sizeof job->abandon_reason];
+    char reason[sizeof job->ending.abandon_reason];
 
-    snprintf(reason, sizeof reason, "%s%s", job->refusal == REFUSAL_QUEUED ? "the job can never run: " : "", why);
-    if (job->refusal == REFUSAL_NONE)
-        job->refusal = REFUSAL_SUBMISSION;
+    snprintf(reason, sizeof reason, "%s%s", job->ending.refusal == REFUSAL_QUEUED ? "the job can never run: " : "",
+             why);
+    if (job->ending.refusal == REFUSAL_NONE)
+        job->ending.refusal = REFUSAL_SUBMISSION;
     job_abandon(engine, job, ATTEMPT_FAILED, reason);
 }
 
@@ -280,16 +285,16 @@ static void submit_again(struct engine *engine, struct live_job *job)
  * ended one may be the duplicate that came too late. */
 static bool is_doubtful(const struct live_job *job, bool ran)
 {
-    return ran && !job->adapter->ops->exact && (job->belief == BELIEF_FORGOTTEN || job->row.submissions > 1);
+    return ran && !job->adapter->ops->exact && (job->told.belief == BELIEF_FORGOTTEN || job->row.submissions > 1);
 }
 
 /* Returns whether no record has come for long enough, and the job is over for sure. */
 static bool is_sure(const struct live_job *job, bool ran, bool ended, int64_t now)
 {
     if (ended || job->adapter->ops->exact || job_is_inside(job))
-        return now - job->missing_ms >= RECORDS_MS;
+        return now - job->found.missing_ms >= RECORDS_MS;
     /* The scheduler has repeated for that long that the job is gone. */
-    return job->gone_ms - job->missing_ms >= (is_doubtful(job, ran) ? UNKNOWN_MS : RECORDS_MS);
+    return job->told.gone_ms - job->found.missing_ms >= (is_doubtful(job, ran) ? UNKNOWN_MS : RECORDS_MS);
 }
 
 void job_missing(struct engine *engine, struct live_job *job, bool ended)
@@ -303,33 +308,33 @@ void job_missing(struct engine *engine, struct live_job *job, bool ended)
         return;
     }
     if (!ran && job_is_inside(job)) {
-        job_abandon(engine, job, ATTEMPT_LOST, job->gone_reason);
+        job_abandon(engine, job, ATTEMPT_LOST, job->told.gone_reason);
         return;
     }
-    if (!ran && !job->started && job->belief == BELIEF_FORGOTTEN && job->proof != PROOF_SEALED &&
-        ++job->forgotten < SUBMISSIONS_MAX) {
+    if (!ran && !job->found.started && job->told.belief == BELIEF_FORGOTTEN && job->found.proof != PROOF_SEALED &&
+        ++job->told.forgotten < SUBMISSIONS_MAX) {
         submit_again(engine, job);
         return;
     }
-    if (job->missing_ms == 0) {
-        job->missing_ms = now;
+    if (job->found.missing_ms == 0) {
+        job->found.missing_ms = now;
         if (is_doubtful(job, ran) && !ended)
             log_info_of(LOG_JOB(job->row.ensemble, job->row.name),
                         "job %s: the scheduler %s, and its runner has left no record: it is lost if that stays so for "
                         "a minute", job->row.name,
-                        job->belief == BELIEF_FORGOTTEN ? "does not know it any more" : "says that it has ended");
+                        job->told.belief == BELIEF_FORGOTTEN ? "does not know it any more" : "says that it has ended");
     }
-    if (job->proof != PROOF_SEALED && !is_sure(job, ran, ended, now)) {
-        wait = now - job->missing_ms < COLLECT_FIRST_MS ? COLLECT_FIRST_MS : now - job->missing_ms;
-        job->look = true;
+    if (job->found.proof != PROOF_SEALED && !is_sure(job, ran, ended, now)) {
+        wait = now - job->found.missing_ms < COLLECT_FIRST_MS ? COLLECT_FIRST_MS : now - job->found.missing_ms;
+        job->found.look = true;
         job_retry_in(engine, job, wait < FILE_RETRY_MS ? wait : FILE_RETRY_MS); /* the wait doubles, up to a limit */
         return;
     }
     if (ran)
         snprintf(reason, sizeof reason, "the runner was lost: no exit record was left%s%s",
-                 job->gone_reason[0] ? "; " : "", job->gone_reason);
-    else if (job->gone_reason[0])
-        snprintf(reason, sizeof reason, "the job ended before it started: %s", job->gone_reason);
+                 job->told.gone_reason[0] ? "; " : "", job->told.gone_reason);
+    else if (job->told.gone_reason[0])
+        snprintf(reason, sizeof reason, "the job ended before it started: %s", job->told.gone_reason);
     else
         snprintf(reason, sizeof reason, "the job was lost before it started");
     job_abandon(engine, job, job_is_unwanted(job) ? ATTEMPT_CANCELLED : ATTEMPT_LOST, reason);

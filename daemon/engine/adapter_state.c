@@ -19,15 +19,15 @@ const char *engine_adapter_state_name(enum engine_adapter_state state)
 
 static void look(struct known_adapter *adapter, int64_t now)
 {
-    bool was_missing = adapter->missing[0] != '\0';
+    bool was_missing = adapter->presence.missing[0] != '\0';
     struct error err;
 
-    adapter->looked_at = now;
-    adapter->missing[0] = '\0';
+    adapter->presence.looked_at = now;
+    adapter->presence.missing[0] = '\0';
     if (adapter->ops->ready(adapter->adapter, &err) < 0)
-        text_copy(adapter->missing, sizeof adapter->missing, err.text);
-    else if (was_missing && adapter->failures == 0)
-        adapter->failing_since = 0; /* that was why */
+        text_copy(adapter->presence.missing, sizeof adapter->presence.missing, err.text);
+    else if (was_missing && adapter->polls.failures == 0)
+        adapter->polls.failing_since = 0; /* that was why */
 }
 
 /* Looking for programs costs system calls, so it is done only where there is doubt, and not more often than polls. */
@@ -35,20 +35,21 @@ static bool is_set_up(struct engine *engine, struct known_adapter *adapter)
 {
     int64_t now = engine_now(engine);
 
-    if (adapter->ops->ready == NULL || (adapter->answered_at != 0 && adapter->failing_since == 0))
+    if (adapter->ops->ready == NULL || (adapter->polls.answered_at != 0 && adapter->polls.failing_since == 0))
         return true;
-    if (adapter->looked_at == 0 || now < adapter->looked_at || now - adapter->looked_at >= POLL_MS)
+    if (adapter->presence.looked_at == 0 || now < adapter->presence.looked_at ||
+        now - adapter->presence.looked_at >= POLL_MS)
         look(adapter, now);
-    return adapter->missing[0] == '\0';
+    return adapter->presence.missing[0] == '\0';
 }
 
 enum engine_adapter_state adapter_state(struct engine *engine, struct known_adapter *adapter)
 {
     if (!is_set_up(engine, adapter))
         return ENGINE_ADAPTER_NOT_SET_UP;
-    if (adapter->failing_since != 0)
+    if (adapter->polls.failing_since != 0)
         return ENGINE_ADAPTER_SILENT;
-    return adapter->answered_at != 0 ? ENGINE_ADAPTER_ANSWERS : ENGINE_ADAPTER_NOT_ASKED;
+    return adapter->polls.answered_at != 0 ? ENGINE_ADAPTER_ANSWERS : ENGINE_ADAPTER_NOT_ASKED;
 }
 
 void adapter_describe(struct engine *engine, struct known_adapter *adapter, char *out, size_t size)
@@ -58,10 +59,11 @@ void adapter_describe(struct engine *engine, struct known_adapter *adapter, char
 
     switch (adapter_state(engine, adapter)) {
     case ENGINE_ADAPTER_NOT_ASKED: snprintf(out, size, "%s has not been asked yet", name); break;
-    case ENGINE_ADAPTER_NOT_SET_UP: snprintf(out, size, "%s is not set up: %s", name, adapter->missing); break;
+    case ENGINE_ADAPTER_NOT_SET_UP: snprintf(out, size, "%s is not set up: %s", name, adapter->presence.missing); break;
     case ENGINE_ADAPTER_ANSWERS: snprintf(out, size, "%s answers", name); break;
     case ENGINE_ADAPTER_SILENT:
-        snprintf(out, size, "%s has not answered since %s: %s", name, timefmt_iso(since, adapter->failing_since), adapter->failing_for);
+        snprintf(out, size, "%s has not answered since %s: %s", name,
+                 timefmt_iso(since, adapter->polls.failing_since), adapter->polls.failing_for);
         break;
     }
 }
@@ -85,15 +87,15 @@ bool engine_adapter(struct engine *engine, const char *name, struct engine_adapt
     *out = (struct engine_adapter){
         .state = adapter_state(engine, known),
         .slots = known->ops->slots(known->adapter),
-        .answered_ms = known->answered_at,
-        .failing_since_ms = known->failing_since,
+        .answered_ms = known->polls.answered_at,
+        .failing_since_ms = known->polls.failing_since,
         .ensembles = count_ensembles(engine, known),
-        .next_ms = heap_holds(&known->poll.node) ? known->poll.node.key : 0,
+        .next_ms = heap_holds(&known->polls.poll.node) ? known->polls.poll.node.key : 0,
     };
     if (out->state == ENGINE_ADAPTER_NOT_SET_UP)
-        out->reason = known->missing;
+        out->reason = known->presence.missing;
     else if (out->state == ENGINE_ADAPTER_SILENT)
-        out->reason = known->failing_for;
+        out->reason = known->polls.failing_for;
     adapter_describe(engine, known, out->sentence, sizeof out->sentence);
     return true;
 }
@@ -102,10 +104,10 @@ bool adapter_takes_jobs(struct engine *engine, struct known_adapter *adapter)
 {
     if (is_set_up(engine, adapter))
         return engine_has_room(engine);
-    if (!heap_holds(&adapter->look.node)) {
+    if (!heap_holds(&adapter->presence.look.node)) {
         log_warn_of(LOG_ADAPTER(adapter->ops->name), "adapter %s is not set up: %s; its jobs wait until it is", adapter->ops->name,
-                    adapter->missing);
-        alarm_set(engine, &adapter->look, engine_now(engine) + POLL_MS);
+                    adapter->presence.missing);
+        alarm_set(engine, &adapter->presence.look, engine_now(engine) + POLL_MS);
     }
     return false;
 }
@@ -113,7 +115,7 @@ bool adapter_takes_jobs(struct engine *engine, struct known_adapter *adapter)
 /* Somebody waits for it to be set up. The warning of adapter_takes_jobs() is not repeated as long as it is not. */
 static void look_again(struct engine *engine, struct alarm *alarm)
 {
-    struct known_adapter *adapter = heap_entry(alarm, struct known_adapter, look);
+    struct known_adapter *adapter = heap_entry(alarm, struct known_adapter, presence.look);
 
     look(adapter, engine_now(engine));
     if (!is_set_up(engine, adapter)) {
@@ -121,26 +123,26 @@ static void look_again(struct engine *engine, struct alarm *alarm)
         return;
     }
     log_info_of(LOG_ADAPTER(adapter->ops->name), "adapter %s is set up now", adapter->ops->name);
-    adapter->dirty = true;
+    adapter->slots.dirty = true;
     deal_touch_all(engine, adapter);
 }
 
 void adapter_state_init(struct known_adapter *adapter)
 {
-    adapter->look.ring = look_again;
+    adapter->presence.look.ring = look_again;
 }
 
 void adapter_note_answer(struct engine *engine, struct known_adapter *adapter)
 {
-    adapter->answered_at = engine_now(engine);
-    adapter->failing_since = 0;
+    adapter->polls.answered_at = engine_now(engine);
+    adapter->polls.failing_since = 0;
 }
 
 void adapter_note_failure(struct engine *engine, struct known_adapter *adapter, const char *why)
 {
-    text_copy(adapter->failing_for, sizeof adapter->failing_for, why);
-    if (adapter->failing_since == 0)
-        adapter->failing_since = engine_now(engine);
+    text_copy(adapter->polls.failing_for, sizeof adapter->polls.failing_for, why);
+    if (adapter->polls.failing_since == 0)
+        adapter->polls.failing_since = engine_now(engine);
 }
 
 void adapter_check(struct engine *engine, struct known_adapter *adapter)
@@ -148,6 +150,6 @@ void adapter_check(struct engine *engine, struct known_adapter *adapter)
     if (adapter->ops->ready == NULL)
         return;
     look(adapter, engine_now(engine));
-    if (adapter->missing[0] != '\0')
-        adapter_note_failure(engine, adapter, adapter->missing);
+    if (adapter->presence.missing[0] != '\0')
+        adapter_note_failure(engine, adapter, adapter->presence.missing);
 }

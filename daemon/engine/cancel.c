@@ -21,25 +21,25 @@ static void tell_refused(struct engine *engine, struct known_adapter *adapter, c
 {
     int64_t now = engine_now(engine);
 
-    if (adapter->cancels_refused++ == 0)
+    if (adapter->told.cancels_refused++ == 0)
         log_warn_of(LOG_ADAPTER(adapter->ops->name),
                     "adapter %s does not take orders to cancel jobs (%s); they are given again after growing pauses",
                     adapter->ops->name, why);
-    else if (now - adapter->cancels_told_ms >= CANCELS_TOLD_MS)
+    else if (now - adapter->told.cancels_told_ms >= CANCELS_TOLD_MS)
         log_warn_of(LOG_ADAPTER(adapter->ops->name), "adapter %s has not taken %lld orders to cancel jobs: %s",
-                    adapter->ops->name, (long long)adapter->cancels_refused, why);
+                    adapter->ops->name, (long long)adapter->told.cancels_refused, why);
     else
         return;
-    adapter->cancels_told_ms = now;
+    adapter->told.cancels_told_ms = now;
 }
 
 static void tell_taken(struct known_adapter *adapter)
 {
-    if (adapter->cancels_refused > 0)
+    if (adapter->told.cancels_refused > 0)
         log_info_of(LOG_ADAPTER(adapter->ops->name),
                     "adapter %s takes orders to cancel jobs again, after %lld that it did not take",
-                    adapter->ops->name, (long long)adapter->cancels_refused);
-    adapter->cancels_refused = 0;
+                    adapter->ops->name, (long long)adapter->told.cancels_refused);
+    adapter->told.cancels_refused = 0;
 }
 
 static void answered(void *arg, enum adapter_answer answer, const struct error *why)
@@ -54,11 +54,12 @@ static void answered(void *arg, enum adapter_answer answer, const struct error *
     if (answer == ADAPTER_OK) {
         plan_adapter_job(job, NULL, &ajob);
         tell_taken(job->adapter);
-        job->cancel_again_ms =
-            engine_now(engine) + ajob.grace_ms + backoff_ms(CANCEL_AGAIN_MS, job->cancels, CANCEL_AGAIN_MAX);
+        job->ending.cancel_again_ms =
+            engine_now(engine) + ajob.grace_ms + backoff_ms(CANCEL_AGAIN_MS, job->ending.cancels, CANCEL_AGAIN_MAX);
     } else {
         tell_refused(engine, job->adapter, why->text);
-        job->cancel_again_ms = engine_now(engine) + backoff_ms(CANCEL_REFUSED_MS, job->cancels, CANCEL_AGAIN_MAX);
+        job->ending.cancel_again_ms = engine_now(engine) + backoff_ms(CANCEL_REFUSED_MS, job->ending.cancels,
+                                                                      CANCEL_AGAIN_MAX);
     }
 }
 
@@ -68,8 +69,8 @@ void job_send_cancel(struct engine *engine, struct live_job *job)
     struct adapter_job ajob;
 
     plan_adapter_job(job, dir, &ajob);
-    job->cancel_again_ms = INT64_MAX;
-    job->cancels++;
+    job->ending.cancel_again_ms = INT64_MAX;
+    job->ending.cancels++;
     if (job_is_inside(job))
         pilot_order_cancel(engine, job);
     else
@@ -79,7 +80,8 @@ void job_send_cancel(struct engine *engine, struct live_job *job)
 
 bool job_cancel_is_due(const struct engine *engine, const struct live_job *job)
 {
-    return job->row.cancel && !job->over && !job_is_gone(job) && engine_now(engine) >= job->cancel_again_ms;
+    return job->row.cancel && !job->ending.over && !job_is_gone(job) &&
+           engine_now(engine) >= job->ending.cancel_again_ms;
 }
 
 void cancel_tell_repeated(struct known_adapter *adapter, int n)
@@ -109,10 +111,10 @@ void job_cancel(struct engine *engine, struct live_job *job)
     if (!job->row.cancel) {
         job->row.cancel = true;
         store_job_update(engine->store, &job->row, &err);
-    } else if (job->cancels == 0 || job->cancel_again_ms == INT64_MAX) {
+    } else if (job->ending.cancels == 0 || job->ending.cancel_again_ms == INT64_MAX) {
         return; /* an order is still to be sent, or being sent */
     }
-    job->cancels = 0;
-    job->cancel_again_ms = 0;
+    job->ending.cancels = 0;
+    job->ending.cancel_again_ms = 0;
     turn_after_commit(engine->turn, committed, ticket_new(engine, job->row.id));
 }

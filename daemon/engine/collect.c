@@ -118,16 +118,16 @@ static void note_claim(struct engine *engine, struct live_job *job, const json_t
 
     if (json_is_true(json_object_get(claim, "given_up")))
         job_read_seal(job, claim);
-    if (claim == NULL || job->proof == PROOF_SEALED)
+    if (claim == NULL || job->found.proof == PROOF_SEALED)
         return;
-    if (job->proof == PROOF_NONE)
-        job->proof = PROOF_CLAIMED;
+    if (job->found.proof == PROOF_NONE)
+        job->found.proof = PROOF_CLAIMED;
     job_mark_running(engine, job, (int64_t)(1000 * json_number_value(json_object_get(claim, "time"))),
                      host ? host : "");
-    if (job->host[0] == '\0' && host != NULL) /* the daemon was started again meanwhile */
-        text_copy(job->host, sizeof job->host, host);
-    if (job->hosts == NULL)
-        job->hosts = xstrdup(hosts != NULL ? hosts : "");
+    if (job->found.host[0] == '\0' && host != NULL) /* the daemon was started again meanwhile */
+        text_copy(job->found.host, sizeof job->found.host, host);
+    if (job->found.hosts == NULL)
+        job->found.hosts = xstrdup(hosts != NULL ? hosts : "");
 }
 
 /* Has the points of metrics read that the record of an open slot tells of. They are stored before the attempt's end, so
@@ -165,11 +165,11 @@ static void collected(void *arg, json_t **json, const struct error *failed)
         return;
     if (failed != NULL) { /* the file system failed, which says nothing about the job */
         log_warn_of(LOG_JOB(job->row.ensemble, job->row.name), "job %s: %s", job->row.name, failed->text);
-        job->look = true;
+        job->found.look = true;
         job_retry_in(engine, job, FILE_RETRY_MS);
         return;
     }
-    if (!job->brief) {
+    if (!job->found.brief) {
         next = FILE_FIRST_EXIT;
         ended = json[FILE_ENDED] != NULL;
         note_claim(engine, job, json[FILE_CLAIM]);
@@ -195,12 +195,12 @@ static void collected(void *arg, json_t **json, const struct error *failed)
     }
     if (fenced > 0 && fenced == job->open)
         job_abandon_fenced(engine, job);
-    else if (job->brief && job->open > 0) {
-        job->whole = true;
+    else if (job->found.brief && job->open > 0) {
+        job->found.whole = true;
         job_collect(engine, job);
     } else if (job->open == 0 && (ended || job_is_gone(job))) {
-        job_end(engine, job, job->gone_reason);
-    } else if (job->proof == PROOF_SEALED && job->open > 0 && job->abandon_as != ATTEMPT_OPEN) {
+        job_end(engine, job, job->told.gone_reason);
+    } else if (job->found.proof == PROOF_SEALED && job->open > 0 && job->ending.abandon_as != ATTEMPT_OPEN) {
         job_abandon_sealed(engine, job);
     } else if (ended || job_is_gone(job)) {
         job_missing(engine, job, ended);
@@ -248,7 +248,7 @@ static bool take_json(struct engine *engine, struct live_job *job, json_t *recor
         lacks = (slot != NULL && lacks_points(job, slot, record)) || lacks;
     }
     if (lacks) {
-        job->records = json_incref(records);
+        job->found.records = json_incref(records);
         wait_for_points(engine, job);
         return false;
     }
@@ -294,7 +294,7 @@ static bool take_text(struct engine *engine, struct live_job *job, const char *t
  * the job, or if it waits for points that they tell of. */
 static bool take_records(struct engine *engine, struct live_job *job)
 {
-    json_t *records = job->records;
+    json_t *records = job->found.records;
     char *text = NULL;
     bool taken;
 
@@ -302,7 +302,7 @@ static bool take_records(struct engine *engine, struct live_job *job)
         text = job->adapter->ops->take_records(job->adapter->adapter, job->row.name);
     if (records == NULL && text == NULL)
         return false;
-    job->records = NULL;
+    job->found.records = NULL;
     taken = records != NULL ? take_json(engine, job, records) : take_text(engine, job, text);
     json_decref(records);
     free(text);
@@ -310,7 +310,7 @@ static bool take_records(struct engine *engine, struct live_job *job)
         return true;
     if (job->open > 0)
         return false;
-    job_end(engine, job, job->gone_reason);
+    job_end(engine, job, job->told.gone_reason);
     return true;
 }
 
@@ -322,8 +322,8 @@ void job_collect(struct engine *engine, struct live_job *job)
     if (take_records(engine, job))
         return;
     paths = xcalloc(FILE_FIRST_EXIT + job->open, sizeof *paths);
-    job->brief = job->started && job->belief == BELIEF_ENDED && !job->whole;
-    if (!job->brief) {
+    job->found.brief = job->found.started && job->told.belief == BELIEF_ENDED && !job->found.whole;
+    if (!job->found.brief) {
         dir = engine_job_dir(engine, job);
         paths[FILE_CLAIM] = xasprintf("%s/claim.json", dir);
         paths[FILE_ENDED] = xasprintf("%s/ended.json", dir);
@@ -335,7 +335,7 @@ void job_collect(struct engine *engine, struct live_job *job)
             continue;
         paths[n++] = slot_exit_path(engine, job, &job->slots[i]);
     }
-    job->look = false;
+    job->found.look = false;
     job->pending = PENDING_COLLECT;
     engine->ports.rundir_ops->read(engine->ports.rundir, paths, n, collected, ticket_new(engine, job->row.id));
 }

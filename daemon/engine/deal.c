@@ -93,15 +93,15 @@ void deal_account(struct live_job *job, int sign)
 
     if (job_is_inside(job)) /* its slots are counted with its pilot */
         return;
-    adapter->cpus += sign * cpus(adapter, &r);
+    adapter->slots.cpus += sign * cpus(adapter, &r);
     if (job->row.kind == JOB_TRAINING) {
         if (adapter->ops->slots(adapter->adapter) > 0)
-            add(adapter, &adapter->trainings, &r, sign);
+            add(adapter, &adapter->slots.trainings, &r, sign);
     } else {
-        adapter->jobs += sign;
-        job->ensemble->cpus += sign * cpus(adapter, &r);
+        adapter->slots.jobs += sign;
+        job->ensemble->slots.cpus += sign * cpus(adapter, &r);
     }
-    adapter->dirty = true;
+    adapter->slots.dirty = true;
 }
 
 void deal_note_run(int64_t *run_ms, const struct job_row *row)
@@ -118,7 +118,7 @@ void deal_note_run(int64_t *run_ms, const struct job_row *row)
  * slot should stay free between two jobs, but an ensemble that comes late should wait for few. */
 static int64_t places_ahead(const struct known_adapter *adapter, int64_t slots)
 {
-    int64_t ahead = adapter->run_ms ? slots * AHEAD_MS / adapter->run_ms : 1, most = 2 * slots + 64;
+    int64_t ahead = adapter->slots.run_ms ? slots * AHEAD_MS / adapter->slots.run_ms : 1, most = 2 * slots + 64;
 
     return ahead < 1 ? 1 : ahead > most ? most : ahead;
 }
@@ -129,15 +129,15 @@ static bool has_place(struct engine *engine, struct known_adapter *adapter)
 
     /* The last job may need more than the free slots: it waits at the head of the queue, where smaller jobs cannot
      * overtake it for ever. */
-    return (slots == 0 || adapter->cpus < slots + places_ahead(adapter, slots)) &&
-           (adapter->max_jobs == 0 || adapter->jobs < adapter->max_jobs) && adapter_takes_jobs(engine, adapter);
+    return (slots == 0 || adapter->slots.cpus < slots + places_ahead(adapter, slots)) &&
+           (adapter->max_jobs == 0 || adapter->slots.jobs < adapter->max_jobs) && adapter_takes_jobs(engine, adapter);
 }
 
 struct live_ensemble *deal_next_to_train(const struct known_adapter *adapter)
 {
-    struct heap_node *first = heap_first(&adapter->to_train);
+    struct heap_node *first = heap_first(&adapter->slots.to_train);
 
-    return first ? heap_entry(first, struct live_ensemble, to_train) : NULL;
+    return first ? heap_entry(first, struct live_ensemble, slots.to_train) : NULL;
 }
 
 /* Returns whether members on another adapter than the training fit beside the trainings of others there. */
@@ -145,15 +145,15 @@ static bool members_fit_elsewhere(const struct live_ensemble *ens)
 {
     struct adapter_resources members = resources_for_members(ens);
 
-    return ens->adapter == ens->training->adapter || ens->adapter->trainings.tasks == 0 ||
-           deal_fit_together(ens->adapter, &ens->adapter->trainings, &members);
+    return ens->adapter == ens->training->adapter || ens->adapter->slots.trainings.tasks == 0 ||
+           deal_fit_together(ens->adapter, &ens->adapter->slots.trainings, &members);
 }
 
 bool deal_may_train(struct engine *engine, struct live_ensemble *ens)
 {
     const struct known_adapter *adapter = ens->training->adapter;
-    struct adapter_resources trainings = adapter->trainings;
-    bool idle = trainings.tasks == 0 && adapter->cpus == 0; /* the training and its members fit then */
+    struct adapter_resources trainings = adapter->slots.trainings;
+    bool idle = trainings.tasks == 0 && adapter->slots.cpus == 0; /* the training and its members fit then */
 
     if (deal_next_to_train(adapter) != ens)
         return false;
@@ -178,7 +178,7 @@ bool deal_may_train(struct engine *engine, struct live_ensemble *ens)
 
 bool deal_fits_beside_trainings(const struct live_ensemble *ens)
 {
-    struct adapter_resources trainings = ens->adapter->trainings, members = resources_for_members(ens);
+    struct adapter_resources trainings = ens->adapter->slots.trainings, members = resources_for_members(ens);
     const struct live_ensemble *next = deal_next_to_train(ens->adapter);
 
     if (ens->training != NULL) /* deal_may_train() checked that when its training started */
@@ -216,7 +216,7 @@ void deal_touch_all(struct engine *engine, const struct known_adapter *adapter)
 
 static void leave(struct live_ensemble *ens)
 {
-    heap_remove(&ens->adapter->hungry, &ens->hungry);
+    heap_remove(&ens->adapter->slots.hungry, &ens->slots.hungry);
 }
 
 /* Notes whether an ensemble waits for its training to start. If that changes which training is the next, all ensembles
@@ -226,21 +226,21 @@ static void enter_trainings(struct engine *engine, struct live_ensemble *ens, bo
     struct known_adapter *adapter;
     struct live_ensemble *first;
 
-    if (waits == heap_holds(&ens->to_train))
+    if (waits == heap_holds(&ens->slots.to_train))
         return;
     adapter = ens->training->adapter;
     first = deal_next_to_train(adapter);
     if (waits)
-        heap_set(&adapter->to_train, &ens->to_train, ens->row.id, 0);
+        heap_set(&adapter->slots.to_train, &ens->slots.to_train, ens->row.id, 0);
     else
-        heap_remove(&adapter->to_train, &ens->to_train);
+        heap_remove(&adapter->slots.to_train, &ens->slots.to_train);
     if (deal_next_to_train(adapter) != first)
         deal_touch_all(engine, adapter);
 }
 
 static void requeue(struct live_ensemble *ens, int64_t order)
 {
-    heap_set(&ens->adapter->hungry, &ens->hungry, ens->cpus * SHARE_UNIT / ens->spec->share, order);
+    heap_set(&ens->adapter->slots.hungry, &ens->slots.hungry, ens->slots.cpus * SHARE_UNIT / ens->spec->share, order);
 }
 
 void deal_enter(struct engine *engine, struct live_ensemble *ens)
@@ -258,8 +258,8 @@ void deal_enter(struct engine *engine, struct live_ensemble *ens)
         leave(ens);
         return;
     }
-    requeue(ens, ens->hungry.tie);
-    ens->adapter->dirty = true;
+    requeue(ens, ens->slots.hungry.tie);
+    ens->adapter->slots.dirty = true;
 }
 
 void deal_leave(struct engine *engine, struct live_ensemble *ens)
@@ -272,8 +272,8 @@ static void deal(struct engine *engine, struct known_adapter *adapter, int64_t n
 {
     struct heap_node *first;
 
-    while ((first = heap_first(&adapter->hungry)) != NULL && has_place(engine, adapter)) {
-        struct live_ensemble *ens = heap_entry(first, struct live_ensemble, hungry);
+    while ((first = heap_first(&adapter->slots.hungry)) != NULL && has_place(engine, adapter)) {
+        struct live_ensemble *ens = heap_entry(first, struct live_ensemble, slots.hungry);
         int64_t n;
 
         if (engine->budget <= 0) { /* the rest is dealt after the next tick, which comes at once */
@@ -289,9 +289,9 @@ static void deal(struct engine *engine, struct known_adapter *adapter, int64_t n
         if (n < 0)
             return; /* the turn is rolled back, and memory rebuilt */
         engine->budget -= n;
-        ens->hungry.tie = ++engine->dealt;
+        ens->slots.hungry.tie = ++engine->dealt;
         if (n > 0 && dispatch_wants(ens, now)) {
-            requeue(ens, ens->hungry.tie);
+            requeue(ens, ens->slots.hungry.tie);
             continue;
         }
         leave(ens);
@@ -305,9 +305,9 @@ void deal_adapters(struct engine *engine)
     int64_t now = engine_now(engine);
 
     HASH_ITER (hh, engine->adapters, adapter, next) {
-        if (!adapter->dirty)
+        if (!adapter->slots.dirty)
             continue;
-        adapter->dirty = false;
+        adapter->slots.dirty = false;
         deal(engine, adapter, now);
     }
 }

@@ -33,8 +33,8 @@ void engine_destroy(struct engine *engine)
     engine_forget(engine);
     HASH_ITER (hh, engine->adapters, adapter, next) {
         HASH_DEL(engine->adapters, adapter);
-        heap_fini(&adapter->hungry);
-        heap_fini(&adapter->to_train);
+        heap_fini(&adapter->slots.hungry);
+        heap_fini(&adapter->slots.to_train);
         free(adapter);
     }
     heap_fini(&engine->alarms);
@@ -294,8 +294,8 @@ void engine_look(struct engine *engine, const char *name, enum engine_look what)
         return;
     if (what == ENGINE_LOOK_RECORDS && job->pilot != NULL)
         pilot_look(engine, job->pilot);
-    if (what == ENGINE_LOOK_RECORDS && (job->pilot == NULL || !job->started)) {
-        job->look = true;
+    if (what == ENGINE_LOOK_RECORDS && (job->pilot == NULL || !job->found.started)) {
+        job->found.look = true;
         job_advance(engine, job);
     } else if (job->row.kind == JOB_TRAINING) {
         training_look(engine, job->ensemble);
@@ -379,7 +379,7 @@ void engine_tick(struct engine *engine)
     if (engine->again) {
         engine->again = false;
         HASH_ITER (hh, engine->adapters, adapter, next)
-            adapter->dirty = true;
+            adapter->slots.dirty = true;
     }
     alarm_ring_due(engine, now);
     engine_settle(engine);

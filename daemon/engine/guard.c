@@ -31,7 +31,7 @@ static bool few_run(const struct live_ensemble *ens)
     int looked_at = 0;
 
     for (const struct live_job *job = ens->jobs; job != NULL && looked_at < JOBS_MAX; job = job->ens_next, looked_at++)
-        if (job->row.kind == JOB_MEMBERS && job->started)
+        if (job->row.kind == JOB_MEMBERS && job->found.started)
             running += (int64_t)job->open;
     return running < ens->guard.n;
 }

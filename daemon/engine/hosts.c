@@ -47,12 +47,12 @@ static bool is_on_several_nodes(const struct live_job *job)
 
 bool job_lacks_hosts(const struct live_job *job)
 {
-    return job->started && (job->host[0] == '\0' || (is_on_several_nodes(job) && job->hosts == NULL));
+    return job->found.started && (job->found.host[0] == '\0' || (is_on_several_nodes(job) && job->found.hosts == NULL));
 }
 
 static bool runs(const struct live_job *job)
 {
-    return job != NULL && job->started && !job->row.cancel && !job->over && !job_is_gone(job) &&
+    return job != NULL && job->found.started && !job->row.cancel && !job->ending.over && !job_is_gone(job) &&
            !ensemble_is_stopped(&job->ensemble->row);
 }
 
@@ -72,9 +72,9 @@ json_t *engine_member_hosts(struct engine *engine, int64_t id, int64_t index)
     if (!runs(job) || job->row.kind != JOB_MEMBERS || !slot_runs(job, index))
         return list;
     if (is_on_several_nodes(job))
-        add_claimed(list, job->hosts);
+        add_claimed(list, job->found.hosts);
     else
-        add(list, job->host, strlen(job->host), job_resources(job)->tasks);
+        add(list, job->found.host, strlen(job->found.host), job_resources(job)->tasks);
     return list;
 }
 
@@ -105,7 +105,7 @@ static const char *host_of_rank(const struct training *training, int64_t rank)
 
     if (hosts->generation == training->row.generation && rank < hosts->n && hosts->of[rank].name[0] != '\0')
         return hosts->of[rank].name;
-    return training->job->host;
+    return training->job->found.host;
 }
 
 json_t *engine_training_hosts(struct engine *engine, int64_t ensemble)

@@ -42,41 +42,59 @@
 struct allocation;
 struct elastic;
 
-struct known_adapter {
-    const struct adapter_ops *ops;
-    struct adapter *adapter;
-    int64_t max_jobs; /* jobs of members in flight at once; 0 for no limit */
-    int64_t poll_ms;  /* between polls if there is no news */
-
+/* How an adapter is polled, and what it has answered (poll.c). */
+struct adapter_polls {
     bool polling, poked;
     struct alarm poll;
     int64_t asked_ms;                   /* when it was last polled */
     int failures;                       /* polls in a row without an answer */
     int64_t answered_at, failing_since; /* 0 if it never answered, and if it does not fail now */
     char failing_for[256];
-    int64_t looked_at; /* when it was last checked that this machine has what the adapter needs; 0 for never */
+    int64_t answers;
+    int64_t lingers_until; /* it is polled until then even without jobs; 0 if it has had no job */
+    int idle;              /* polls in a row without jobs */
+};
+
+/* Whether this machine has what an adapter needs (adapter_state.c). */
+struct adapter_presence {
+    int64_t looked_at; /* when that was last checked; 0 for never */
     char missing[256]; /* a sentence about what this machine lacks for it; "" if nothing */
     struct alarm look; /* set while an ensemble waits for what is missing */
-    int64_t doubts, doubts_told_ms;   /* unanswered submissions in a row; when the log last told of them */
-    int64_t put_off, put_off_told_ms; /* submissions put off since the log last told of them; 0 for never told */
-    int64_t cancels_refused, cancels_told_ms; /* cancel orders in a row that failed; when that was last logged */
-    struct live_job *unasked, *polled;        /* jobs to look up by name; jobs to poll */
-    size_t n_unasked, n_polled;
-    int64_t answers;
-    struct surplus *surplus; /* possible duplicates that were reported, until the answer comes */
-    int withdrawn;           /* jobs taken out of its queue since its last answer */
-    int needless;            /* queued duplicates in the last answer that can never start */
-    int64_t lingers_until;   /* it is polled until then even without jobs; 0 if it has had no job */
-    int idle;                /* polls in a row without jobs */
+};
 
-    /* deal.c: the slots in use, and the ensembles that want more */
+/* What the log tells of an adapter only now and then, with a number. */
+struct adapter_told {
+    int64_t doubts, doubts_told_ms;           /* unanswered submissions in a row; when the log last told of them */
+    /* submissions put off since the log last told of them; 0 for never told */
+    int64_t put_off, put_off_told_ms;
+    int64_t cancels_refused, cancels_told_ms; /* cancel orders in a row that failed; when that was last logged */
+};
+
+/* The slots of an adapter that are in use, and the ensembles that want more (deal.c). */
+struct adapter_slots {
     struct adapter_resources trainings; /* the sum of all trainings under way */
     int64_t cpus, jobs;                 /* slots of jobs in flight; jobs of members in flight */
     int64_t run_ms;                     /* how long recent jobs ran; 0 if none has ended yet */
     struct heap hungry;                 /* ensembles that want slots, those with the least first */
     struct heap to_train;               /* ensembles whose training waits, in order of arrival */
     bool dirty;
-    UT_hash_handle hh; /* by ops->name */
+};
+
+struct known_adapter {
+    const struct adapter_ops *ops;
+    struct adapter *adapter;
+    int64_t max_jobs; /* jobs of members in flight at once; 0 for no limit */
+    int64_t poll_ms;  /* between polls if there is no news */
+    struct adapter_polls polls;
+    struct adapter_presence presence;
+    struct adapter_told told;
+    struct adapter_slots slots;
+    struct live_job *unasked, *polled; /* jobs to look up by name; jobs to poll */
+    size_t n_unasked, n_polled;
+    struct surplus *surplus; /* possible duplicates that were reported, until the answer comes */
+    int withdrawn;           /* jobs taken out of its queue since its last answer */
+    int needless;            /* queued duplicates in the last answer that can never start */
+    UT_hash_handle hh;       /* by ops->name */
 };
 
 /* How the files of a training's ranks are being read. */
@@ -142,6 +160,12 @@ struct guard {
     int64_t members[SPEC_SAME_FAILURES_MAX]; /* the first members that failed */
 };
 
+/* The slots that the jobs of an ensemble's members have, and its places among those that want more (deal.c). */
+struct ensemble_slots {
+    int64_t cpus;
+    struct heap_node hungry, to_train; /* in the heaps of its adapter, and of its training's adapter */
+};
+
 struct live_ensemble {
     struct ensemble_row row;
     struct spec *spec;
@@ -152,7 +176,7 @@ struct live_ensemble {
     struct live_job *jobs;          /* oldest first */
     struct live_job *to_cancel;     /* this job and all after it are still to be cancelled */
     int64_t in_flight;              /* open attempts */
-    int64_t cpus;                   /* slots of its jobs of members */
+    struct ensemble_slots slots;
     bool cancellations;             /* members of it were cancelled one by one (cancel_member.h) */
     bool begun;                     /* a member of it is known to run, or to have run */
     int64_t due;                    /* when the first pending member may start, never later than in the store */
@@ -161,7 +185,6 @@ struct live_ensemble {
     struct guard guard;
     bool chores;                    /* a bulk operation still has members to change */
     struct alarm chore_alarm;
-    struct heap_node hungry, to_train; /* in the heaps of its adapter, and of its training's adapter */
     bool dirty;                        /* it is on the engine's list of ensembles to look at */
     bool unsaved;                      /* it is on the list of ensembles whose row is to be written */
     struct live_ensemble *prev_dirty, *next_dirty, *next_unsaved;

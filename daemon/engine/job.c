@@ -39,7 +39,7 @@ struct live_job *job_new(struct engine *engine, struct live_ensemble *ens, const
     }
     job = xcalloc(1, sizeof *job);
     job->row = *row;
-    job->belief = belief;
+    job->told.belief = belief;
     job->ensemble = ens;
     job->adapter = adapter;
     job->retry.ring = retry;
@@ -100,9 +100,9 @@ void job_file(struct engine *engine, struct live_job *job)
 
     if (job_is_inside(job))
         ;
-    else if (job->belief == BELIEF_UNASKED)
+    else if (job->told.belief == BELIEF_UNASKED)
         list = JOB_LIST_UNASKED;
-    else if (job->belief >= BELIEF_QUEUED) /* also jobs that are gone: they may come back until they are given up */
+    else if (job->told.belief >= BELIEF_QUEUED) /* also gone ones: they may come back until they are given up */
         list = JOB_LIST_POLLED;
     if (list == job->list)
         return;
@@ -117,16 +117,16 @@ void job_file(struct engine *engine, struct live_job *job)
 
 void job_believe(struct engine *engine, struct live_job *job, enum job_event event)
 {
-    enum job_belief belief = belief_after(job->belief, event);
+    enum job_belief belief = belief_after(job->told.belief, event);
 
     check(belief != BELIEF_COUNT);
     if (belief == BELIEF_COUNT)
         return;
-    job->belief = belief;
+    job->told.belief = belief;
     if (event == EVENT_TOLD_ENDED || event == EVENT_TOLD_FORGOTTEN)
-        job->gone_ms = engine_now(engine);
+        job->told.gone_ms = engine_now(engine);
     else if (event == EVENT_TOLD_QUEUED || event == EVENT_TOLD_RUNNING || event == EVENT_SEND_AGAIN)
-        job->missing_ms = 0;
+        job->found.missing_ms = 0;
     job_file(engine, job);
 }
 
@@ -143,11 +143,11 @@ void job_destroy(struct engine *engine, struct live_job *job)
     DL_DELETE2(job->ensemble->jobs, job, ens_prev, ens_next);
     pilot_unbind(job);
     pilot_free(engine, job->pilot);
-    json_decref(job->records);
-    free(job->waits_for);
+    json_decref(job->found.records);
+    free(job->told.waits_for);
     free(job->slots);
     free(job->own);
-    free(job->hosts);
+    free(job->found.hosts);
     free(job);
 }
 
@@ -165,7 +165,7 @@ void job_fail_open(struct engine *engine, struct live_job *job, enum attempt_out
     for (size_t i = 0; i < job->n_slots; i++) {
         struct outcome out = {.outcome = outcome, .exit_code = -1, .started_ms = job->row.started_ms, .ended_ms = now,
                               .final = outcome == ATTEMPT_FAILED,
-                              .unstarted = outcome == ATTEMPT_LOST && job_is_inside(job) && !job->started};
+                              .unstarted = outcome == ATTEMPT_LOST && job_is_inside(job) && !job->found.started};
 
         if (job->slots[i].open && checkpoints != NULL)
             out.checkpoints = checkpoints[next++];
@@ -179,12 +179,12 @@ void job_end(struct engine *engine, struct live_job *job, const char *reason)
     struct live_ensemble *ens = job->ensemble;
     struct error err;
 
-    if (!job->over)
+    if (!job->ending.over)
         text_copy(job->row.reason, sizeof job->row.reason, reason);
-    job->over = true;
+    job->ending.over = true;
     if ((job->pilot != NULL && !pilot_is_finished(engine, job)) || !surplus_is_swept(engine, job) ||
         (job->row.kind == JOB_TRAINING &&
-         !training_is_read(engine, ens, job->sent != SENT_NEVER && job->proof != PROOF_SEALED)))
+         !training_is_read(engine, ens, job->told.sent != SENT_NEVER && job->found.proof != PROOF_SEALED)))
         return;
     job->row.state = JOB_ENDED;
     job->row.ended_ms = engine_now(engine);
@@ -196,8 +196,8 @@ void job_end(struct engine *engine, struct live_job *job, const char *reason)
         training_conclude(engine, ens);
         deal_touch_all(engine, job->adapter);
     }
-    if (job->row.kind != JOB_PILOT && job->proof != PROOF_SEALED) /* a sealed job has never run */
-        deal_note_run(job_is_inside(job) ? &ens->allocation->run_ms : &job->adapter->run_ms, &job->row);
+    if (job->row.kind != JOB_PILOT && job->found.proof != PROOF_SEALED) /* a sealed job has never run */
+        deal_note_run(job_is_inside(job) ? &ens->allocation->run_ms : &job->adapter->slots.run_ms, &job->row);
     engine_touch(engine, ens);
     job_destroy(engine, job);
 }
@@ -231,8 +231,8 @@ struct live_job *job_answered(void *ticket, struct engine **engine)
 /* Notes that this submission was refused for sure. An earlier one may still have been accepted. */
 static void note_not_taken(struct live_job *job)
 {
-    if (job->sent == SENT_NOW)
-        job->sent = SENT_NEVER;
+    if (job->told.sent == SENT_NOW)
+        job->told.sent = SENT_NEVER;
 }
 
 /* The scheduler did not accept the job for now and said why. The job is looked up only if an earlier submission may
@@ -243,19 +243,19 @@ static void put_off(struct engine *engine, struct live_job *job, const char *why
     int64_t now = engine_now(engine);
 
     adapter_check(engine, adapter);
-    adapter->put_off++;
-    if (adapter->put_off_told_ms == 0 || now - adapter->put_off_told_ms >= PUT_OFF_EVERY_MS) {
+    adapter->told.put_off++;
+    if (adapter->told.put_off_told_ms == 0 || now - adapter->told.put_off_told_ms >= PUT_OFF_EVERY_MS) {
         log_warn_of(LOG_ADAPTER(adapter->ops->name),
                     "adapter %s: %lld submissions were not accepted for now, and are tried again: %s",
-                    adapter->ops->name, (long long)adapter->put_off, why);
-        adapter->put_off = 0;
-        adapter->put_off_told_ms = now;
+                    adapter->ops->name, (long long)adapter->told.put_off, why);
+        adapter->told.put_off = 0;
+        adapter->told.put_off_told_ms = now;
     }
     note_not_taken(job);
     job->row.submissions--;
-    job_believe(engine, job, job->sent == SENT_NEVER ? EVENT_NOT_TAKEN : EVENT_UNANSWERED);
+    job_believe(engine, job, job->told.sent == SENT_NEVER ? EVENT_NOT_TAKEN : EVENT_UNANSWERED);
     job_note_waits_for(job, why);
-    job_retry_in(engine, job, POLL_MS << (job->doubts < 4 ? job->doubts++ : 4));
+    job_retry_in(engine, job, POLL_MS << (job->told.doubts < 4 ? job->told.doubts++ : 4));
 }
 
 /* Logs the first few doubts one by one and counts the others: if Slurm is down, there may be thousands. */
@@ -264,15 +264,15 @@ static void tell_doubt(struct engine *engine, const struct live_job *job, const 
     struct known_adapter *adapter = job->adapter;
     int64_t now = engine_now(engine);
 
-    if (++adapter->doubts <= DOUBTS_TOLD) {
+    if (++adapter->told.doubts <= DOUBTS_TOLD) {
         log_warn_of(LOG_JOB(job->row.ensemble, job->row.name), "job %s: it is not known whether it was submitted: %s",
                     job->row.name, why);
-        adapter->doubts_told_ms = now;
-    } else if (now - adapter->doubts_told_ms >= DOUBTS_EVERY_MS) {
+        adapter->told.doubts_told_ms = now;
+    } else if (now - adapter->told.doubts_told_ms >= DOUBTS_EVERY_MS) {
         log_warn_of(LOG_ADAPTER(adapter->ops->name),
                     "adapter %s: it was not known %lld times in a row whether a job was submitted: %s",
-                    adapter->ops->name, (long long)adapter->doubts, why);
-        adapter->doubts_told_ms = now;
+                    adapter->ops->name, (long long)adapter->told.doubts, why);
+        adapter->told.doubts_told_ms = now;
     }
 }
 
@@ -286,11 +286,11 @@ static void submitted(void *arg, enum adapter_answer answer, const char *schedul
     if (job == NULL)
         return;
     /* While polls fail, their next answer decides whether the adapter works again. */
-    if ((answer == ADAPTER_OK || answer == ADAPTER_REFUSED) && job->adapter->failures == 0)
+    if ((answer == ADAPTER_OK || answer == ADAPTER_REFUSED) && job->adapter->polls.failures == 0)
         adapter_note_answer(engine, job->adapter);
     switch (answer) {
     case ADAPTER_OK:
-        job->adapter->doubts = job->doubts = 0;
+        job->adapter->told.doubts = job->told.doubts = 0;
         job_note_submitted(engine, job, scheduler_id);
         job_advance(engine, job);
         break;
@@ -307,9 +307,9 @@ static void submitted(void *arg, enum adapter_answer answer, const char *schedul
         snprintf(words, sizeof words, "it is not known whether it was submitted: %.300s", why->text);
         job_note_waits_for(job, words);
         job_believe(engine, job, EVENT_UNANSWERED);
-        job->sent = SENT_BEFORE;
+        job->told.sent = SENT_BEFORE;
         store_job_update(engine->store, &job->row, &err);
-        job_retry_in(engine, job, POLL_MS << (job->doubts < 4 ? job->doubts++ : 4));
+        job_retry_in(engine, job, POLL_MS << (job->told.doubts < 4 ? job->told.doubts++ : 4));
         break;
     }
     engine_settle(engine);
@@ -323,7 +323,7 @@ static void submit(struct engine *engine, struct live_job *job, const char *desc
     plan_adapter_job(job, dir, &ajob);
     ajob.descriptor = descriptor;
     job->pending = PENDING_SUBMIT;
-    job->sent = job->sent == SENT_NEVER ? SENT_NOW : SENT_BEFORE;
+    job->told.sent = job->told.sent == SENT_NEVER ? SENT_NOW : SENT_BEFORE;
     job->row.submissions++;
     if (job_is_inside(job)) {
         pilot_hand_over(engine, job, descriptor);
@@ -390,7 +390,7 @@ void job_start(struct engine *engine, struct live_job *job)
         job_end(engine, job, "");
         return;
     }
-    if (job_is_inside(job) && (job->node == NULL || job->belief == BELIEF_RETURNED)) {
+    if (job_is_inside(job) && (job->node == NULL || job->told.belief == BELIEF_RETURNED)) {
         job_abandon(engine, job, ATTEMPT_LOST, "its allocation has ended before it started");
         return;
     }
@@ -444,12 +444,12 @@ void job_start_committed(struct engine *engine, struct live_job *job)
 
 void job_mark_running(struct engine *engine, struct live_job *job, int64_t started_ms, const char *host)
 {
-    if (job->started || job->row.state == JOB_ENDED)
+    if (job->found.started || job->row.state == JOB_ENDED)
         return;
-    job->started = true;
+    job->found.started = true;
     job->row.state = JOB_RUNNING;
     job->row.started_ms = started_ms ? started_ms : engine_now(engine);
-    text_copy(job->host, sizeof job->host, host);
+    text_copy(job->found.host, sizeof job->found.host, host);
     for (size_t i = 0; i < job->n_slots && job->row.kind == JOB_MEMBERS; i++)
         job->slots[i].untold = job->slots[i].open;
     if (job->row.kind == JOB_MEMBERS && !job->ensemble->begun) {
@@ -465,14 +465,14 @@ void job_advance(struct engine *engine, struct live_job *job)
 {
     if (job->pending != PENDING_NONE)
         return;
-    if (job->over) {
+    if (job->ending.over) {
         job_end(engine, job, "");
         return;
     }
     if (!job_is_asked(job)) /* after a restart or a lost answer the scheduler must first say whether it has the job */
         return;
-    if (job->belief == BELIEF_RETURNED) {
-        job_abandon(engine, job, job_is_unwanted(job) ? ATTEMPT_CANCELLED : ATTEMPT_LOST, job->gone_reason);
+    if (job->told.belief == BELIEF_RETURNED) {
+        job_abandon(engine, job, job_is_unwanted(job) ? ATTEMPT_CANCELLED : ATTEMPT_LOST, job->told.gone_reason);
         return;
     }
     if (job->row.state == JOB_INTENT) {
@@ -481,6 +481,6 @@ void job_advance(struct engine *engine, struct live_job *job)
     }
     if (job_cancel_is_due(engine, job))
         job_send_cancel(engine, job);
-    if (job->look || job_is_gone(job))
+    if (job->found.look || job_is_gone(job))
         job_collect(engine, job);
 }

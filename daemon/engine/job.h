@@ -84,6 +84,52 @@ enum job_proof {
 
 enum job_list { JOB_LIST_NONE, JOB_LIST_UNASKED, JOB_LIST_POLLED };
 
+/* What the scheduler of a job reports of it. */
+struct job_told {
+    enum job_belief belief;
+    enum job_sent sent;
+    int64_t gone_ms; /* when the scheduler last said that the job ended, or that it does not know it */
+    char gone_reason[256];
+    char *waits_for;  /* the reason why it waits, which is not in the row; NULL if none is known */
+    int64_t answer;   /* the number of its adapter's last answer that was about it */
+    unsigned waiting; /* answers that it is queued, without those that made the engine look for its claim */
+    int looks_left;   /* looks for its claim, one at each answer that it is queued, left since it came back */
+    int doubts;       /* its submissions in a row that were put off or not answered */
+    int forgotten;    /* how often the scheduler forgot it before it started, since this daemon started */
+};
+
+/* What the files of a job in the run directory tell. */
+struct job_found {
+    enum job_proof proof;
+    bool started;       /* it is known to have started: its row and its members are running */
+    char host[64];      /* where it runs */
+    char *hosts;        /* of a job on several nodes, each with the processes of one member: "a:2,b:1"; NULL
+                         * if its claim was not read yet, "" where that does not say it */
+    bool look;          /* its files may have news */
+    bool brief;         /* the collection under way does not read the claim and ended.json */
+    bool whole;         /* a brief collection lacked an exit record: the next ones read all files */
+    int64_t missing_ms; /* since when an exit record is missing; 0 if none is */
+    json_t *records;    /* its exit records, as its pilot handed them back */
+};
+
+/* How a job is brought to its end. */
+struct job_ending {
+    int cancels;             /* orders to cancel it that were given, since somebody last asked for that */
+    int64_t cancel_again_ms; /* when the next order is due if the scheduler still has it; INT64_MAX while one is sent */
+    enum job_refusal refusal;
+    enum attempt_outcome abandon_as; /* the outcome of its attempts once it is given up; ATTEMPT_OPEN if undecided */
+    char abandon_reason[400];
+    bool over;  /* it has ended, but waits until its nodes' or ranks' files are read and it is swept */
+    bool swept; /* no other job of its name is left */
+};
+
+/* The place of a job on the engine's list of jobs whose rows are written later (save.c). */
+struct job_saving {
+    bool unsaved; /* it is on that list */
+    int64_t save_ms;
+    struct live_job *prev_unsaved, *next_unsaved;
+};
+
 struct live_job {
     struct job_row row;
     struct live_ensemble *ensemble;
@@ -94,48 +140,13 @@ struct live_job {
     enum job_pending pending;
     bool written; /* its files are on disk */
     struct alarm retry;
-
-    /* These fields hold what its scheduler reports. */
-    enum job_belief belief;
-    enum job_sent sent;
-    int64_t gone_ms; /* when the scheduler last said that the job ended, or that it does not know it */
-    char gone_reason[256];
-    char *waits_for;       /* the reason why it waits, which is not in the row; NULL if none is known */
-    int64_t told_in;       /* the number of its adapter's last answer that was about it */
-    unsigned told_waiting; /* answers that it is queued, without those that made the engine look for its claim */
-    int looks_left;        /* looks for its claim, one at each answer that it is queued, left since it came back */
-    int doubts;            /* its submissions in a row that were put off or not answered */
-    int forgotten;         /* how often the scheduler forgot it before it started, since this daemon started */
-
-    /* These fields hold what its files tell. */
-    enum job_proof proof;
-    bool started;       /* it is known to have started: its row and its members are running */
-    char host[64];      /* where it runs */
-    char *hosts;        /* of a job on several nodes, each with the processes of one member: "a:2,b:1"; NULL
-                         * if its claim was not read yet, "" where that does not say it */
-    bool look;          /* its files may have news */
-    bool brief;         /* the collection under way does not read the claim and ended.json */
-    bool whole;         /* a brief collection lacked an exit record: the next ones read all files */
-    int64_t missing_ms; /* since when an exit record is missing; 0 if none is */
-
-    /* These fields are about its end. */
-    int cancels;             /* orders to cancel it that were given, since somebody last asked for that */
-    int64_t cancel_again_ms; /* when the next order is due if the scheduler still has it; INT64_MAX while one is sent */
-    enum job_refusal refusal;
-    enum attempt_outcome abandon_as; /* the outcome of its attempts once it is given up; ATTEMPT_OPEN if undecided */
-    char abandon_reason[400];
-    bool over;  /* it has ended, but waits until its nodes' or ranks' files are read and it is swept */
-    bool swept; /* no other job of its name is left */
-
+    struct job_told told;
+    struct job_found found;
+    struct job_ending ending;
+    struct job_saving saving;
     struct pilot *pilot;     /* for a job that is a pilot */
     struct pilot_node *node; /* for a job inside a pilot: the node on which it runs, NULL once that is gone */
-    json_t *records;         /* its exit records, as its pilot handed them back */
-
     struct feed feed;
-
-    bool unsaved; /* it is on the engine's list of jobs whose rows are written later (save.c), at save_ms */
-    int64_t save_ms;
-    struct live_job *prev_unsaved, *next_unsaved;
     enum job_list list;                   /* the list of its adapter that it is on */
     struct live_job *prev, *next;         /* in that list */
     struct live_job *ens_prev, *ens_next; /* in its ensemble */
@@ -154,12 +165,12 @@ static inline bool job_is_inside(const struct live_job *job)
  * submission so far. */
 static inline bool job_is_asked(const struct live_job *job)
 {
-    return job->belief > BELIEF_DOUBT;
+    return job->told.belief > BELIEF_DOUBT;
 }
 /* Returns whether the scheduler says that the job ended, or does not know it any more. */
 static inline bool job_is_gone(const struct live_job *job)
 {
-    return job->belief == BELIEF_ENDED || job->belief == BELIEF_FORGOTTEN;
+    return job->told.belief == BELIEF_ENDED || job->told.belief == BELIEF_FORGOTTEN;
 }
 /* Returns whether the job runs, and its claim, which says where, was not read yet. */
 bool job_lacks_hosts(const struct live_job *job);

@@ -44,10 +44,10 @@ void engine_forget(struct engine *engine)
     HASH_ITER (hh, engine->ensembles, ens, next_ens)
         engine_drop_ensemble(engine, ens);
     HASH_ITER (hh, engine->adapters, adapter, next_adapter) {
-        adapter->polling = adapter->poked = false;
+        adapter->polls.polling = adapter->polls.poked = false;
         surplus_settle(engine, adapter, false);
-        alarm_set(engine, &adapter->poll, INT64_MAX);
-        alarm_set(engine, &adapter->look, INT64_MAX);
+        alarm_set(engine, &adapter->polls.poll, INT64_MAX);
+        alarm_set(engine, &adapter->presence.look, INT64_MAX);
     }
 }
 
@@ -165,7 +165,7 @@ static int add_slot(void *arg, const struct attempt_row *row)
                                                  .points_read = row->points_read, .rung = row->rung};
     job->open++;
     job_find_resources(job);
-    job->started = job->started || row->started_ms != 0;
+    job->found.started = job->found.started || row->started_ms != 0;
     return 0;
 }
 
@@ -202,7 +202,7 @@ static int read_members(struct engine *engine, struct live_job *job, struct erro
 static void lose_pilot(struct engine *engine, struct live_job *job)
 {
     job_believe(engine, job, EVENT_TOLD_ENDED);
-    snprintf(job->gone_reason, sizeof job->gone_reason, "its allocation has ended");
+    snprintf(job->told.gone_reason, sizeof job->told.gone_reason, "its allocation has ended");
     if (job->row.state == JOB_INTENT)
         job->row.state = JOB_SUBMITTED;
     job_retry_in(engine, job, 0);
@@ -239,8 +239,8 @@ static int adopt_jobs(struct loading *loading, struct error *err)
 
         if (job == NULL)
             continue;
-        job->look = true;
-        job->sent = SENT_BEFORE;
+        job->found.look = true;
+        job->told.sent = SENT_BEFORE;
         if (row->state == JOB_INTENT) { /* nobody was left to count what may have been a submission */
             job->row.submissions++;
             if (store_job_update(engine->store, &job->row, err) < 0)
@@ -252,8 +252,8 @@ static int adopt_jobs(struct loading *loading, struct error *err)
                 read_members(engine, job, err) < 0)
                 return -1;
             ens->in_flight += (int64_t)job->open;
-            ens->begun = ens->begun || job->started;
-            if (job->started)
+            ens->begun = ens->begun || job->found.started;
+            if (job->found.started)
                 feed_begin(engine, job);
             if (job_is_inside(job) && job->node == NULL)
                 lose_pilot(engine, job);
@@ -261,13 +261,13 @@ static int adopt_jobs(struct loading *loading, struct error *err)
         }
         if (row->kind == JOB_PILOT) {
             add_slot(job, &(struct attempt_row){.number = 1});
-            job->started = row->state == JOB_RUNNING;
-            job->pilot->begun = job->started;
+            job->found.started = row->state == JOB_RUNNING;
+            job->pilot->begun = job->found.started;
             continue;
         }
         for (int64_t rank = 0; rank < row->size; rank++)
             add_slot(job, &(struct attempt_row){.index = rank, .number = ens->training->row.generation});
-        job->started = row->state == JOB_RUNNING;
+        job->found.started = row->state == JOB_RUNNING;
         ens->training->job = job;
         ens->training->ranks_succeeded = true;
         alarm_set(engine, &ens->training->look, engine_now(engine));

@@ -74,7 +74,8 @@ static bool tell_remains(struct engine *engine, const struct live_ensemble *ens,
 
     for (const struct live_job *job = ens->jobs; job != NULL; job = job->ens_next) {
         snprintf(before, sizeof before, "it is not known whether job %s was submitted, and so whether it is over: ", job->row.name);
-        if (job->row.state == JOB_INTENT && job->sent != SENT_NEVER && tell_trouble(engine, job->adapter, before, out))
+        if (job->row.state == JOB_INTENT && job->told.sent != SENT_NEVER &&
+            tell_trouble(engine, job->adapter, before, out))
             return true;
         snprintf(before, sizeof before, "job %s is still to be cancelled: ", job->row.name);
         if (tell_trouble(engine, job->adapter, before, out))
@@ -88,7 +89,8 @@ static bool tell_slots(struct engine *engine, const struct known_adapter *adapte
     int64_t slots = adapter->ops->slots(adapter->adapter);
     char takers[200];
 
-    if (adapter->max_jobs > 0 && adapter->jobs >= adapter->max_jobs && takers_tell(engine, adapter, NULL, TAKERS_OF_JOBS, takers, sizeof takers))
+    if (adapter->max_jobs > 0 && adapter->slots.jobs >= adapter->max_jobs &&
+        takers_tell(engine, adapter, NULL, TAKERS_OF_JOBS, takers, sizeof takers))
         return tell(out, "no_slot", "%s for one of the %lld jobs that max_jobs lets %s have: %s", who, (long long)adapter->max_jobs,
                     adapter->ops->name, takers);
     if (slots > 0 && takers_tell(engine, adapter, NULL, TAKERS_OF_SLOTS, takers, sizeof takers))
@@ -106,7 +108,8 @@ static bool tell_turn(struct engine *engine, const struct live_ensemble *ens, st
     if (next != NULL && next != ens)
         return tell(out, "no_slot", "its training waits for its turn on %s, where that of ensemble %lld is the next", adapter->ops->name,
                     (long long)next->row.id);
-    if (ens->adapter != adapter && adapter->cpus == 0 && takers_tell(engine, ens->adapter, NULL, TAKERS_OF_TRAININGS, takers, sizeof takers))
+    if (ens->adapter != adapter && adapter->slots.cpus == 0 &&
+        takers_tell(engine, ens->adapter, NULL, TAKERS_OF_TRAININGS, takers, sizeof takers))
         return tell(out, "no_slot", "its training waits until its members have room on %s beside other trainings: %s", ens->adapter->ops->name,
                     takers);
     return tell_slots(engine, adapter, "its training waits", out);
@@ -123,7 +126,7 @@ static bool tell_training(struct engine *engine, const struct live_ensemble *ens
         return false;
     if (training->row.state == TRAINING_PENDING && training->row.not_before_ms > engine_now(engine))
         return tell(out, "retry", "its training begins anew at %s: %s", timefmt_iso(when, training->row.not_before_ms), training->row.reason);
-    if (training->row.state == TRAINING_PENDING && heap_holds(&ens->to_train))
+    if (training->row.state == TRAINING_PENDING && heap_holds(&ens->slots.to_train))
         return tell_turn(engine, ens, out);
     if (words[0] != '\0' && job->row.state == JOB_INTENT)
         return tell(out, "not_submitted", "its training is not submitted yet: %s", words);
@@ -163,7 +166,7 @@ static bool tell_members(struct engine *engine, struct live_ensemble *ens, struc
                     "it waits for suggestions: %s; when no more are to come, `stretto close %lld` lets it end",
                     ens->row.count > 0 ? "every member that was suggested has ended" : "it has no member yet",
                     (long long)ens->row.id);
-    if (heap_holds(&ens->hungry))
+    if (heap_holds(&ens->slots.hungry))
         return tell_slots(engine, ens->adapter, "its members wait", out);
     if (ens->allocation == NULL && dispatch_wants(ens, now) && !deal_fits_beside_trainings(ens) &&
         takers_tell(engine, ens->adapter, NULL, TAKERS_OF_TRAININGS, text, sizeof text))

@@ -53,7 +53,7 @@ static void look(struct engine *engine, struct alarm *alarm)
     alarm_set(engine, &pilot->look, engine_now(engine) + LOOK_MS);
     if (pilot->finishing && all_is_whole(pilot))
         job_end(engine, pilot->job, ""); /* which waited for the jobs in it */
-    else if (pilot->job->started || pilot->finishing)
+    else if (pilot->job->found.started || pilot->finishing)
         pilot_look(engine, pilot);
 }
 
@@ -106,10 +106,11 @@ void pilot_unbind(struct live_job *job)
 void pilot_release(struct engine *engine, struct live_job *job, const char *reason)
 {
     pilot_unbind(job);
-    if (!job_is_gone(job) && job->belief != BELIEF_RETURNED) {
+    if (!job_is_gone(job) && job->told.belief != BELIEF_RETURNED) {
         job_believe(engine, job, EVENT_TOLD_ENDED);
-        snprintf(job->gone_reason, sizeof job->gone_reason, "its allocation has ended%s%.200s", reason[0] ? ": " : "", reason);
-        if (job->row.state == JOB_INTENT && job->sent != SENT_NEVER) /* its files tell whether it has begun */
+        snprintf(job->told.gone_reason, sizeof job->told.gone_reason, "its allocation has ended%s%.200s",
+                 reason[0] ? ": " : "", reason);
+        if (job->row.state == JOB_INTENT && job->told.sent != SENT_NEVER) /* its files tell whether it has begun */
             job->row.state = JOB_SUBMITTED;
     }
     job_advance(engine, job);
@@ -123,8 +124,8 @@ bool engine_allocation(struct engine *engine, int64_t ensemble, struct engine_al
         return false;
     *out = (struct engine_allocation){.count = ens->spec->allocation.count};
     for (const struct pilot *pilot = ens->allocation->pilots; pilot != NULL; pilot = pilot->next) {
-        out->asked += !pilot->job->started && !pilot->job->over;
-        out->running += pilot->job->started && !pilot->job->over;
+        out->asked += !pilot->job->found.started && !pilot->job->ending.over;
+        out->running += pilot->job->found.started && !pilot->job->ending.over;
     }
     return true;
 }
@@ -171,7 +172,7 @@ void pilot_tell_end(struct engine *engine, const struct live_job *job)
 static bool holds_records(const struct pilot *pilot)
 {
     for (const struct live_job *job = pilot->job->ensemble->jobs; job != NULL; job = job->ens_next)
-        if (job->records != NULL && job->node != NULL && job->node->pilot == pilot)
+        if (job->found.records != NULL && job->node != NULL && job->node->pilot == pilot)
             return true;
     return false;
 }
@@ -186,8 +187,8 @@ bool pilot_is_finished(struct engine *engine, struct live_job *job)
     if (!pilot->finishing) {
         pilot->finishing = true;
         for (int64_t i = 0; i < pilot->n_nodes; i++)
-            pilot->nodes[i].whole = job->sent == SENT_NEVER;
-        if (job->sent != SENT_NEVER)
+            pilot->nodes[i].whole = job->told.sent == SENT_NEVER;
+        if (job->told.sent != SENT_NEVER)
             pilot_look(engine, pilot);
     }
     if (!all_is_whole(pilot) || holds_records(pilot))

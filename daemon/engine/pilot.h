@@ -10,13 +10,20 @@
 #include "common/text.h"
 #include "daemon/engine/internal.h"
 
+/* How the journal of a node is being read. */
+enum journal_reading {
+    JOURNAL_NOT_READ,
+    JOURNAL_READ_ONCE,
+    JOURNAL_READ_TWICE, /* it is being read, and will be read once more, since there is news */
+};
+
 struct pilot_node {
     struct pilot *pilot;
     int64_t number;
     bool ready, over;    /* its journal says so */
     bool closed;         /* it has returned a job that was wanted: it takes no more */
     bool whole;          /* its journal was read to the end, since memory was loaded, or since the pilot's job is over */
-    bool reading, again; /* it is being read; and is to be once more */
+    enum journal_reading reading;
     int64_t offset;      /* read so far */
     int64_t fits;        /* jobs of members that run there at once */
     int64_t jobs;        /* that are bound to it, and not over */

@@ -35,7 +35,7 @@ static void handed_over(struct engine *engine, const struct batch *batch, bool w
         job->pending = PENDING_NONE;
         if (well && job->row.state == JOB_INTENT) /* else its journal was faster */
             job_note_submitted(engine, job, "");
-        if (well || job->node == NULL || job->belief == BELIEF_RETURNED)
+        if (well || job->node == NULL || job->told.belief == BELIEF_RETURNED)
             job_advance(engine, job);
         else
             job_retry_in(engine, job, FILE_RETRY_MS);
@@ -46,9 +46,9 @@ static void handed_over(struct engine *engine, const struct batch *batch, bool w
 static void cancel_again(struct engine *engine, const struct pilot_node *node)
 {
     for (struct live_job *job = node->pilot->job->ensemble->jobs; job != NULL; job = job->ens_next) {
-        if (job->node != node || job->cancels == 0 || job_is_gone(job))
+        if (job->node != node || job->ending.cancels == 0 || job_is_gone(job))
             continue;
-        job->cancel_again_ms = 0;
+        job->ending.cancel_again_ms = 0;
         job_retry_in(engine, job, FILE_RETRY_MS);
     }
 }

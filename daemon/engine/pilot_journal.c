@@ -77,15 +77,16 @@ static void note_start(struct engine *engine, struct live_job *job, const json_t
     job->ensemble->allocation->failures = 0;
     if (job->row.state == JOB_INTENT)
         job_note_submitted(engine, job, "");
-    job_mark_running(engine, job, milliseconds(line, "time"), job->node->pilot->job->host);
+    job_mark_running(engine, job, milliseconds(line, "time"), job->node->pilot->job->found.host);
     if (job->row.cancel && job_is_asked(job))
         job_advance(engine, job);
 }
 
 static void note_end(struct engine *engine, struct live_job *job, const json_t *line)
 {
-    if (job->records == NULL) /* of one that was handed over twice, the second end has none: its runner found the claim taken */
-        job->records = json_incref(json_object_get(line, "records"));
+    /* of one that was handed over twice, the second end has none: its runner found the claim taken */
+    if (job->found.records == NULL)
+        job->found.records = json_incref(json_object_get(line, "records"));
     job_believe(engine, job, EVENT_TOLD_ENDED);
     if (job->row.state == JOB_INTENT) /* it was handed over, whatever the disk says of that */
         job_note_submitted(engine, job, "");
@@ -96,8 +97,8 @@ static void note_end(struct engine *engine, struct live_job *job, const json_t *
 static void note_return(struct engine *engine, struct live_job *job, const char *why)
 {
     job_believe(engine, job, EVENT_RETURNED);
-    job->sent = SENT_NEVER;
-    snprintf(job->gone_reason, sizeof job->gone_reason, "%s", why ? why : "");
+    job->told.sent = SENT_NEVER;
+    snprintf(job->told.gone_reason, sizeof job->told.gone_reason, "%s", why ? why : "");
     job_advance(engine, job);
 }
 
@@ -113,13 +114,13 @@ static void note_over(struct engine *engine, struct pilot_node *node, const char
                 pilot->job->row.name, (long long)node->number, why);
     for (job = pilot->job->ensemble->jobs; job != NULL; job = next) {
         next = job->ens_next;
-        if (job->node == node && !job_is_gone(job) && job->belief != BELIEF_RETURNED)
+        if (job->node == node && !job_is_gone(job) && job->told.belief != BELIEF_RETURNED)
             note_return(engine, job, "its allocation was given back before it started");
     }
     for (int64_t i = 0; i < pilot->n_nodes; i++)
         all = all && pilot->nodes[i].over;
     if (all && !pilot->finishing) { /* its job ends now: the files may tell before the scheduler does */
-        pilot->job->look = true;
+        pilot->job->found.look = true;
         job_retry_in(engine, pilot->job, COLLECT_FIRST_MS);
     }
     engine_touch(engine, pilot->job->ensemble);
@@ -173,8 +174,8 @@ static void hand_over_again(struct engine *engine, struct pilot_node *node)
         next = job->ens_next;
         if (job->node != node || job_is_asked(job))
             continue;
-        job_believe(engine, job, job->started ? EVENT_TOLD_RUNNING : EVENT_TOLD_ABSENT);
-        if (!job->started)
+        job_believe(engine, job, job->found.started ? EVENT_TOLD_RUNNING : EVENT_TOLD_ABSENT);
+        if (!job->found.started)
             job->row.state = JOB_INTENT;
         job_advance(engine, job);
     }
@@ -187,15 +188,15 @@ static void took(void *arg, const char *text, size_t size, const struct error *f
     struct engine *engine = ticket_redeem(r->ticket, &id);
     struct live_job *job = engine ? engine_find_job(engine, id) : NULL;
     struct pilot_node *node = job != NULL && job->pilot != NULL ? &job->pilot->nodes[r->node] : NULL;
-    bool last = r->last;
+    bool last = r->last, news;
 
     free(r);
     if (node == NULL)
         return;
-    node->reading = false;
+    news = node->reading == JOURNAL_READ_TWICE;
+    node->reading = JOURNAL_NOT_READ;
     if (failed != NULL) { /* that it says nothing new is not known: nothing follows from it */
         log_warn_of(LOG_JOB(job->row.ensemble, job->row.name), "pilot %s: %s", job->row.name, failed->text);
-        node->again = true;
         alarm_set(engine, &job->pilot->look, engine_now(engine) + FILE_RETRY_MS);
         return;
     }
@@ -208,7 +209,7 @@ static void took(void *arg, const char *text, size_t size, const struct error *f
             engine_touch(engine, job->ensemble);
         node->whole = true;
     }
-    if (size > 0 || node->again || (job->pilot->finishing && !node->whole))
+    if (size > 0 || news || (job->pilot->finishing && !node->whole))
         read_on(engine, node);
     else if (job->pilot->finishing && !job->pilot->finished)
         job_end(engine, job, "");
@@ -221,8 +222,7 @@ static void read_on(struct engine *engine, struct pilot_node *node)
     struct reading *r = xcalloc(1, sizeof *r);
 
     *r = (struct reading){ticket_new(engine, node->pilot->job->row.id), node->number, node->pilot->finishing};
-    node->reading = true;
-    node->again = false;
+    node->reading = JOURNAL_READ_ONCE;
     engine->ports.rundir_ops->tail(engine->ports.rundir, xasprintf("%s/journal.jsonl", dir), node->offset, took, r);
     free(dir);
 }
@@ -235,8 +235,8 @@ void pilot_look(struct engine *engine, struct pilot *pilot)
         return;
     }
     for (int64_t i = 0; i < pilot->n_nodes; i++) {
-        if (pilot->nodes[i].reading)
-            pilot->nodes[i].again = true;
+        if (pilot->nodes[i].reading != JOURNAL_NOT_READ)
+            pilot->nodes[i].reading = JOURNAL_READ_TWICE;
         else if (!pilot->nodes[i].over || !pilot->nodes[i].whole)
             read_on(engine, &pilot->nodes[i]);
     }

@@ -71,7 +71,7 @@ static bool has_time(const struct pilot *pilot, int64_t later)
 
 static bool takes_jobs(const struct pilot *pilot, int64_t now)
 {
-    return !pilot->job->row.cancel && !pilot->job->over && has_time(pilot, now);
+    return !pilot->job->row.cancel && !pilot->job->ending.over && has_time(pilot, now);
 }
 
 static int64_t ahead(const struct allocation *alloc, int64_t fits)
@@ -129,7 +129,7 @@ static bool is_over(const struct pilot *pilot)
 
     for (int64_t i = 0; i < pilot->n_nodes; i++)
         all = all && pilot->nodes[i].over;
-    return all || pilot->job->row.cancel || pilot->job->over;
+    return all || pilot->job->row.cancel || pilot->job->ending.over;
 }
 
 /* None of its nodes takes another job, whatever its time. */
@@ -223,7 +223,7 @@ static void withdraw_oversized(struct engine *engine, struct live_ensemble *ens)
     int64_t cpus = pilot_resources(ens->adapter, ens->spec).cpus_per_task;
 
     for (struct pilot *pilot = ens->allocation->pilots; pilot != NULL; pilot = pilot->next)
-        if (!pilot->job->started && !pilot->job->row.cancel && pilot->job->row.cpus > cpus)
+        if (!pilot->job->found.started && !pilot->job->row.cancel && pilot->job->row.cpus > cpus)
             job_cancel(engine, pilot->job);
 }
 

@@ -30,15 +30,15 @@ struct question {
  * another job's processes for this one's; and if a runner has begun, sealing the job finds its claim. */
 static bool may_be_refused(const struct live_job *job)
 {
-    return job->pending == PENDING_NONE && !job->over && job->proof == PROOF_NONE && job->open > 0 &&
-           (!job->started || !job->adapter->ops->exact) && !job_is_unwanted(job);
+    return job->pending == PENDING_NONE && !job->ending.over && job->found.proof == PROOF_NONE && job->open > 0 &&
+           (!job->found.started || !job->adapter->ops->exact) && !job_is_unwanted(job);
 }
 
 static void apply_status(struct engine *engine, struct live_job *job, const struct adapter_status *status, bool found)
 {
-    enum job_belief before = job->belief;
+    enum job_belief before = job->told.belief;
 
-    job->told_in = job->adapter->answers;
+    job->told.answer = job->adapter->polls.answers;
     if (status->state != ADAPTER_JOB_UNKNOWN && job->row.state == JOB_INTENT)
         job_note_submitted(engine, job, status->scheduler_id); /* the answer was lost */
     else if (status->state != ADAPTER_JOB_UNKNOWN && status->scheduler_id[0] != '\0')
@@ -50,14 +50,14 @@ static void apply_status(struct engine *engine, struct live_job *job, const stru
     switch (status->state) {
     case ADAPTER_JOB_QUEUED:
         if (job_is_gone(job))
-            job->looks_left = LOOKS_WHEN_BACK;
+            job->told.looks_left = LOOKS_WHEN_BACK;
         job_believe(engine, job, EVENT_TOLD_QUEUED);
-        if (job->started && before != BELIEF_QUEUED)
+        if (job->found.started && before != BELIEF_QUEUED)
             log_info_of(LOG_JOB(job->row.ensemble, job->row.name),
                         "job %s: the scheduler has put it back into the queue%s%s", job->row.name,
                         status->reason[0] ? ": " : "", status->reason);
         if (status->never && may_be_refused(job)) {
-            job->refusal = REFUSAL_QUEUED;
+            job->ending.refusal = REFUSAL_QUEUED;
             job_refuse(engine, job, status->reason);
             return;
         }
@@ -66,19 +66,19 @@ static void apply_status(struct engine *engine, struct live_job *job, const stru
     case ADAPTER_JOB_RUNNING:
         job_believe(engine, job, EVENT_TOLD_RUNNING);
         job_mark_running(engine, job, status->started_ms, status->host);
-        job->look = job->look || job_lacks_hosts(job);
+        job->found.look = job->found.look || job_lacks_hosts(job);
         break;
     case ADAPTER_JOB_ENDED:
         if (status->started_ms != 0 && job->adapter->ops->exact) /* it ran since the last poll: no claim need be read */
             job_mark_running(engine, job, status->started_ms, status->host);
         job_believe(engine, job, EVENT_TOLD_ENDED);
-        text_copy(job->gone_reason, sizeof job->gone_reason, status->reason);
+        text_copy(job->told.gone_reason, sizeof job->told.gone_reason, status->reason);
         break;
     case ADAPTER_JOB_UNKNOWN:
         job_believe(engine, job, job->row.state == JOB_INTENT ? EVENT_TOLD_ABSENT : EVENT_TOLD_FORGOTTEN);
         break;
     }
-    if (found || job_is_gone(job) || job->look || job_cancel_is_due(engine, job))
+    if (found || job_is_gone(job) || job->found.look || job_cancel_is_due(engine, job))
         job_advance(engine, job);
 }
 
@@ -86,7 +86,7 @@ static void apply_status(struct engine *engine, struct live_job *job, const stru
 static bool is_cancelled_again(const struct engine *engine, const struct live_job *job,
                                const struct adapter_status *status)
 {
-    return job->cancels > 0 && job_cancel_is_due(engine, job) &&
+    return job->ending.cancels > 0 && job_cancel_is_due(engine, job) &&
            (status->state == ADAPTER_JOB_QUEUED || status->state == ADAPTER_JOB_RUNNING);
 }
 
@@ -98,7 +98,7 @@ static void tell_doubts_are_over(struct engine *engine, const struct question *q
     for (size_t i = 0; i < q->n; i++) {
         const struct live_job *job = engine_find_job(engine, q->ids[i]);
 
-        if (job == NULL || job->sent != SENT_BEFORE || job->row.state != JOB_INTENT)
+        if (job == NULL || job->told.sent != SENT_BEFORE || job->row.state != JOB_INTENT)
             continue;
         doubts++;
         there += statuses[i].state != ADAPTER_JOB_UNKNOWN;
@@ -115,13 +115,13 @@ static bool has_questions(const struct known_adapter *adapter)
 
 static bool lingers(struct engine *engine, const struct known_adapter *adapter)
 {
-    return adapter->ops->withdraw != NULL && engine_now(engine) < adapter->lingers_until;
+    return adapter->ops->withdraw != NULL && engine_now(engine) < adapter->polls.lingers_until;
 }
 
 void poll_linger(struct engine *engine, struct known_adapter *adapter)
 {
-    adapter->lingers_until = engine_now(engine) + LINGER_MS;
-    adapter->idle = 0;
+    adapter->polls.lingers_until = engine_now(engine) + LINGER_MS;
+    adapter->polls.idle = 0;
 }
 
 /* Decides how long an adapter is polled on without jobs. The time begins anew while there are jobs to take out of its
@@ -131,22 +131,24 @@ static void linger_on(struct engine *engine, struct known_adapter *adapter, int 
 {
     int64_t now = engine_now(engine);
 
-    if (has_questions(adapter) || adapter->needless != needless_before || (was_silent && adapter->failures == 0))
+    if (has_questions(adapter) || adapter->needless != needless_before || (was_silent && adapter->polls.failures == 0))
         poll_linger(engine, adapter);
     else if (adapter->needless > 0 ||
-             (adapter->failures > 0 && adapter->answered_at != 0 && now - adapter->failing_since < SILENCE_MAX))
-        adapter->lingers_until = now + LINGER_MS;
-    adapter->idle++;
+             (adapter->polls.failures > 0 && adapter->polls.answered_at != 0 &&
+              now - adapter->polls.failing_since < SILENCE_MAX))
+        adapter->polls.lingers_until = now + LINGER_MS;
+    adapter->polls.idle++;
 }
 
 static int64_t pause_before_next(const struct known_adapter *adapter)
 {
     int64_t ms = adapter->poll_ms;
 
-    if (adapter->failures > 0)
-        return backoff_ms(ms, adapter->failures < 5 ? adapter->failures : 5,
+    if (adapter->polls.failures > 0)
+        return backoff_ms(ms, adapter->polls.failures < 5 ? adapter->polls.failures : 5,
                           ms > POLL_BACKOFF_MAX ? ms : POLL_BACKOFF_MAX);
-    return has_questions(adapter) ? ms : backoff_ms(ms, adapter->idle, ms > LINGER_POLL_MAX ? ms : LINGER_POLL_MAX);
+    return has_questions(adapter) ? ms
+                                  : backoff_ms(ms, adapter->polls.idle, ms > LINGER_POLL_MAX ? ms : LINGER_POLL_MAX);
 }
 
 /* Schedules the next poll: at once after news, or after a look-up, which has put off a poll; else after a pause, which
@@ -155,7 +157,7 @@ static void ask_again(struct engine *engine, struct known_adapter *adapter, bool
 {
     if (!has_questions(adapter) && !lingers(engine, adapter))
         return;
-    if (adapter->failures == 0 && (adapter->poked || found))
+    if (adapter->polls.failures == 0 && (adapter->polls.poked || found))
         poll_soon(engine, adapter);
     else
         poll_by(engine, adapter, engine_now(engine) + pause_before_next(adapter));
@@ -176,15 +178,15 @@ static void answered(void *arg, enum adapter_answer answer, const struct adapter
         free(q);
         return;
     }
-    adapter->polling = false;
+    adapter->polls.polling = false;
     needless = adapter->needless;
-    was_silent = adapter->failures > 0;
+    was_silent = adapter->polls.failures > 0;
     if (answer == ADAPTER_OK) {
-        if (adapter->failures > 0)
+        if (adapter->polls.failures > 0)
             log_info_of(LOG_ADAPTER(q->adapter), "adapter %s answers again", q->adapter);
-        adapter->failures = 0;
+        adapter->polls.failures = 0;
         adapter_note_answer(engine, adapter);
-        adapter->answers++;
+        adapter->polls.answers++;
         if (q->find)
             tell_doubts_are_over(engine, q, statuses);
         for (size_t i = 0; i < n; i++) {
@@ -200,11 +202,11 @@ static void answered(void *arg, enum adapter_answer answer, const struct adapter
         cancel_tell_repeated(adapter, again);
     } else {
         adapter_note_failure(engine, adapter, why->text);
-        if (adapter->failures == 0)
+        if (adapter->polls.failures == 0)
             log_warn_of(LOG_ADAPTER(q->adapter),
                         "adapter %s does not answer (%s); its jobs are taken to be as they were", q->adapter,
                         why->text);
-        adapter->failures++;
+        adapter->polls.failures++;
     }
     surplus_settle(engine, adapter, answer == ADAPTER_OK);
     linger_on(engine, adapter, needless, was_silent);
@@ -229,10 +231,10 @@ static void ask(struct engine *engine, struct known_adapter *adapter, bool find)
     q->find = find;
     q->n = n;
     text_copy(q->adapter, sizeof q->adapter, adapter->ops->name);
-    adapter->polling = true;
-    adapter->poked = false;
-    adapter->asked_ms = engine_now(engine);
-    alarm_set(engine, &adapter->poll, INT64_MAX);
+    adapter->polls.polling = true;
+    adapter->polls.poked = false;
+    adapter->polls.asked_ms = engine_now(engine);
+    alarm_set(engine, &adapter->polls.poll, INT64_MAX);
     (find ? adapter->ops->find : adapter->ops->poll)(adapter->adapter, jobs, n, answered, q);
     for (size_t i = 0; i < n; i++)
         free((char *)jobs[i].dir);
@@ -241,10 +243,10 @@ static void ask(struct engine *engine, struct known_adapter *adapter, bool find)
 
 static void poll_now(struct engine *engine, struct alarm *alarm)
 {
-    struct known_adapter *adapter = heap_entry(alarm, struct known_adapter, poll);
+    struct known_adapter *adapter = heap_entry(alarm, struct known_adapter, polls.poll);
 
-    if (adapter->polling)
-        adapter->poked = true;
+    if (adapter->polls.polling)
+        adapter->polls.poked = true;
     else if (adapter->unasked != NULL) /* jobs that the scheduler may not know by id come first */
         ask(engine, adapter, true);
     else if (adapter->polled != NULL || lingers(engine, adapter))
@@ -253,27 +255,28 @@ static void poll_now(struct engine *engine, struct alarm *alarm)
 
 void poll_init(struct known_adapter *adapter)
 {
-    adapter->poll.ring = poll_now;
+    adapter->polls.poll.ring = poll_now;
     adapter->poll_ms = adapter->ops->interval_ms != NULL ? adapter->ops->interval_ms(adapter->adapter) : POLL_MS;
 }
 
 void poll_by(struct engine *engine, struct known_adapter *adapter, int64_t when_ms)
 {
-    if (adapter->polling || (heap_holds(&adapter->poll.node) && adapter->poll.node.key <= when_ms))
+    if (adapter->polls.polling || (heap_holds(&adapter->polls.poll.node) && adapter->polls.poll.node.key <= when_ms))
         return;
-    alarm_set(engine, &adapter->poll, when_ms);
+    alarm_set(engine, &adapter->polls.poll, when_ms);
 }
 
 void poll_soon(struct engine *engine, struct known_adapter *adapter)
 {
     int64_t now = engine_now(engine);
-    int64_t from = adapter->asked_ms + (int64_t)(adapter->n_unasked + adapter->n_polled) / POLL_JOBS_PER_MS;
+    int64_t from = adapter->polls.asked_ms + (int64_t)(adapter->n_unasked + adapter->n_polled) / POLL_JOBS_PER_MS;
 
-    if (adapter->polling) {
-        adapter->poked = true;
+    if (adapter->polls.polling) {
+        adapter->polls.poked = true;
         return;
     }
-    if (adapter->failures == 0 || !heap_holds(&adapter->poll.node)) /* polls that fail keep their growing pauses */
+    /* polls that fail keep their growing pauses */
+    if (adapter->polls.failures == 0 || !heap_holds(&adapter->polls.poll.node))
         poll_by(engine, adapter, from > now ? from : now);
 }
 
@@ -281,7 +284,7 @@ void poll_resume(struct engine *engine, struct known_adapter *adapter)
 {
     struct error err;
 
-    if (adapter->polling)
+    if (adapter->polls.polling)
         return;
     if (adapter->unasked != NULL) {
         ask(engine, adapter, true);

@@ -10,26 +10,26 @@
 
 static void set_alarm(struct engine *engine)
 {
-    alarm_set(engine, &engine->save, engine->unsaved_jobs ? engine->unsaved_jobs->save_ms : INT64_MAX);
+    alarm_set(engine, &engine->save, engine->unsaved_jobs ? engine->unsaved_jobs->saving.save_ms : INT64_MAX);
 }
 
 void job_save_later(struct engine *engine, struct live_job *job)
 {
-    if (job->unsaved)
+    if (job->saving.unsaved)
         return;
-    job->unsaved = true;
-    job->save_ms = engine_now(engine) + SAVE_MS;
-    DL_APPEND2(engine->unsaved_jobs, job, prev_unsaved, next_unsaved);
+    job->saving.unsaved = true;
+    job->saving.save_ms = engine_now(engine) + SAVE_MS;
+    DL_APPEND2(engine->unsaved_jobs, job, saving.prev_unsaved, saving.next_unsaved);
     if (engine->unsaved_jobs == job)
         set_alarm(engine);
 }
 
 void job_saved(struct engine *engine, struct live_job *job)
 {
-    if (!job->unsaved)
+    if (!job->saving.unsaved)
         return;
-    job->unsaved = false;
-    DL_DELETE2(engine->unsaved_jobs, job, prev_unsaved, next_unsaved);
+    job->saving.unsaved = false;
+    DL_DELETE2(engine->unsaved_jobs, job, saving.prev_unsaved, saving.next_unsaved);
     if (engine->unsaved_jobs == NULL)
         set_alarm(engine);
 }
@@ -49,7 +49,7 @@ static void save_slot(struct engine *engine, struct live_job *job, struct slot *
     struct member_row member = slot_member(job, slot);
     struct error err;
 
-    text_copy(attempt.host, sizeof attempt.host, job->host);
+    text_copy(attempt.host, sizeof attempt.host, job->found.host);
     member.state = MEMBER_RUNNING;
     store_attempt_update(engine->store, &attempt, &err);
     store_member_change(engine->store, &member, &err);
@@ -69,7 +69,7 @@ void job_save(struct engine *engine, struct live_job *job)
 
 void save_all(struct engine *engine, int64_t due_ms)
 {
-    while (engine->unsaved_jobs != NULL && engine->unsaved_jobs->save_ms <= due_ms)
+    while (engine->unsaved_jobs != NULL && engine->unsaved_jobs->saving.save_ms <= due_ms)
         job_save(engine, engine->unsaved_jobs);
     set_alarm(engine);
 }

@@ -36,7 +36,7 @@ static bool is_needless(struct engine *engine, const struct known_adapter *adapt
         return store_job_get(engine->store, surplus->id, &row, &err) == 1 && row.state == JOB_ENDED;
     /* The same answer must have told of another job of that name that is queued or runs. If it did not ask for it, this
      * may be the only one, or belong to another adapter of the same batch system. */
-    return job->adapter == adapter && job->told_in == adapter->answers && !job_is_gone(job) &&
+    return job->adapter == adapter && job->told.answer == adapter->polls.answers && !job_is_gone(job) &&
            job->row.scheduler_id[0] != '\0' && strcmp(job->row.scheduler_id, surplus->scheduler_id) != 0;
 }
 
@@ -108,11 +108,12 @@ void surplus_settle(struct engine *engine, struct known_adapter *adapter, bool a
 
 void surplus_note_queued(struct engine *engine, struct live_job *job, const char *scheduler_id)
 {
-    if (job->proof != PROOF_NONE || job->open == 0) /* it is claimed, or all its attempts have ended */
+    if (job->found.proof != PROOF_NONE || job->open == 0) /* it is claimed, or all its attempts have ended */
         withdraw(engine, job->adapter, job->row.id, job->row.name, scheduler_id);
-    else if (job->started || job->row.submissions > 1 || job->looks_left > 0 || ++job->told_waiting % LOOK_EVERY == 0)
-        job->look = true;
-    job->looks_left -= job->looks_left > 0;
+    else if (job->found.started || job->row.submissions > 1 || job->told.looks_left > 0 ||
+             ++job->told.waiting % LOOK_EVERY == 0)
+        job->found.look = true;
+    job->told.looks_left -= job->told.looks_left > 0;
 }
 
 static void swept(void *arg, enum adapter_answer answer, const struct error *why)
@@ -122,8 +123,8 @@ static void swept(void *arg, enum adapter_answer answer, const struct error *why
 
     if (job == NULL)
         return;
-    job->swept = answer == ADAPTER_OK;
-    if (job->swept)
+    job->ending.swept = answer == ADAPTER_OK;
+    if (job->ending.swept)
         job_end(engine, job, "");
     else
         job_retry_in(engine, job, POLL_MS);
@@ -135,8 +136,8 @@ bool surplus_is_swept(struct engine *engine, struct live_job *job)
     struct adapter_job ajob;
     char *dir;
 
-    if (job->swept || job_is_inside(job) ||
-        (job->refusal != REFUSAL_QUEUED && (job->row.submissions < 2 || job->adapter->ops->withdraw == NULL)))
+    if (job->ending.swept || job_is_inside(job) ||
+        (job->ending.refusal != REFUSAL_QUEUED && (job->row.submissions < 2 || job->adapter->ops->withdraw == NULL)))
         return true;
     if (job->pending == PENDING_SWEEP)
         return false;

@@ -50,7 +50,7 @@ static int64_t taken_by(const struct live_ensemble *ens, const struct known_adap
     int64_t n = training != NULL && what != TAKERS_OF_JOBS ? deal_cpus_of(training) : 0;
 
     if (ens->adapter == adapter && what != TAKERS_OF_TRAININGS)
-        n += what == TAKERS_OF_JOBS ? count_jobs(ens) : ens->cpus;
+        n += what == TAKERS_OF_JOBS ? count_jobs(ens) : ens->slots.cpus;
     return n;
 }
 

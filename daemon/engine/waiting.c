@@ -12,15 +12,16 @@
 
 void job_note_waits_for(struct live_job *job, const char *words)
 {
-    if (job->waits_for != NULL ? strcmp(job->waits_for, words) == 0 : words[0] == '\0')
+    if (job->told.waits_for != NULL ? strcmp(job->told.waits_for, words) == 0 : words[0] == '\0')
         return;
-    free(job->waits_for);
-    job->waits_for = words[0] != '\0' ? xstrdup(words) : NULL;
+    free(job->told.waits_for);
+    job->told.waits_for = words[0] != '\0' ? xstrdup(words) : NULL;
 }
 
 const char *job_words(const struct live_job *job)
 {
-    return job->row.state < JOB_RUNNING && job->waits_for != NULL ? job->waits_for : ""; /* files may tell before the scheduler does */
+    /* files may tell before the scheduler does */
+    return job->row.state < JOB_RUNNING && job->told.waits_for != NULL ? job->told.waits_for : "";
 }
 
 void engine_job_waits_for(struct engine *engine, int64_t id, char *out, size_t size)

@@ -158,7 +158,7 @@ static int64_t ahead(struct sim *sim, int adapter)
     int64_t in_time;
 
     HASH_FIND_STR(sim_engine(sim)->adapters, sim_adapters[adapter], known);
-    in_time = known->run_ms > 0 ? sim_slots(sim, adapter) * INT64_C(200) / known->run_ms : 0;
+    in_time = known->slots.run_ms > 0 ? sim_slots(sim, adapter) * INT64_C(200) / known->slots.run_ms : 0;
 
     return in_time > 1 ? in_time : 1;
 }

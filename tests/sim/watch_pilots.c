@@ -60,7 +60,7 @@ static int64_t count_live(struct sim *sim, const struct live_ensemble *ens)
     for (const struct live_job *job = ens->jobs; job != NULL; job = job->ens_next) {
         const struct flight *flight = job->row.kind == JOB_PILOT ? pilots_of(sim, job->row.name) : NULL;
 
-        if (job->row.kind == JOB_PILOT && !job->row.cancel && !job->over && (flight == NULL || !flight->over))
+        if (job->row.kind == JOB_PILOT && !job->row.cancel && !job->ending.over && (flight == NULL || !flight->over))
             n++;
     }
     return n;

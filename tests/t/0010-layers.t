@@ -42,6 +42,9 @@ is "$(cd "$srcdir" && grep -rhoE '"(spec|resources)_[a-z_]+"' --include='*.c' da
 # The bugs that the tests are known to catch can still be planted.
 is "$(python3 "$srcdir/tests/planted/plant.py" --check 2>&1)" "" "tests/planted/*.txt fit the sources"
 
+# A struct that grows without end holds the lives of several things.
+is "$(cd "$srcdir" && python3 tests/struct_sizes.py daemon/engine/*.h)" "" "no struct of the engine has more than 25 fields or 6 booleans"
+
 # A script that is in no list is run by nobody.
 listed=$(printf 'list:\n\t@echo $(TESTS)\ninclude Makefile\n' | env -u MAKEFLAGS -u MFLAGS -u TESTS make -s -C "$builddir" -f - list)
 is "$(cd "$srcdir" && for script in tests/t/*.t; do case " $listed " in *" $script "*) ;; *) echo "$script" ;; esac; done)" "" \

@@ -148,7 +148,7 @@ static void until_over_beside_three_ranks(void)
     assert_int_equal(sim_number(sim, "SELECT count(*) FROM member WHERE state = 'succeeded'"), 20);
     assert_int_equal(sim_number(sim, "SELECT count(*) FROM job WHERE kind = 'training' AND size = 3"), 1);
     HASH_FIND_STR(sim_engine(sim)->adapters, sim_adapters[0], adapter);
-    assert_int_equal(adapter->cpus, 0);
+    assert_int_equal(adapter->slots.cpus, 0);
 }
 
 static void an_allocation_in_the_queue_makes_room_for_ranks_that_are_added(void **state)
