@@ -9,7 +9,7 @@ TEST_LIMIT=300
 echo '{"adapters": {"local": {"slots": 10}}}' >config.json
 start_daemon --config config.json
 # 1: under way until the file go is there; 2: over, some have failed, and a parameter's name and values are hostile; 3: a million that wait; 4: open, without a member;
-# 5: over, stopped early at rungs
+# 5: over, stopped early at rungs; 6: with lists and objects for parameters
 jq -n --arg go "$T/go" '{name: "ten", width: 2, max_same_failures: 0, members: {output: "merged", artefacts: ["note"], results: "results/{i}", command: ["sh", "-c", "echo hello | tee note; echo oops >&2; test {i} -lt 4 || until test -e \($go); do sleep 0.1; done; test {i} != 3"],
 	parameters: {grid: {i: [range(10)]}}, retries: 0}}' >spec.json
 submit spec.json >/dev/null
@@ -40,6 +40,9 @@ jq -n --arg program "$T/rungs.sh" '{name: "halving", width: 4, members: {command
 	early_stopping: {rule: "asha", metric: "loss", rungs: {min: 10, max: 1000, reduction: 3}}}' >spec.json
 submit spec.json >/dev/null
 wait_ensemble 5 100
+jq -n '{name: "structures", members: {command: ["true"], parameters: {grid: {net: [[64, 64], {a: [1, "x"]}], x: [1, 2]}}}}' >spec.json
+submit spec.json >/dev/null
+wait_ensemble 6 60
 # shellcheck disable=SC2016 # for wait_for
 wait_for 60 '[ "$(api GET /v1/ensembles/1 | jq -c "[.members.running, .members.failed]")" = "[2,1]" ]' || bail "nothing runs"
 use_dashboard dashboard_members.py "members: no message"

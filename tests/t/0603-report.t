@@ -56,6 +56,14 @@ answers <evil
 stretto report 7 --html - >evil.html
 is "$(grep -c '<b>' evil.html)" 0 "parameters are text in it"
 
+# --- parameters that are objects: grouped by what is inside
+sed -E 's/"lr": ([0-9.]+)/"lr": {"v": \1, "w": [1, 0.1]}/g' made >deep
+answers <deep
+status_is 0 "parameters that are objects" stretto report 7 --repeat seed --group lr.v --csv
+is "$(awk -F, 'NR > 1 { print $5 }' out | sort -u | xargs)" "$(grep -o '"v": [0-9.]*' deep | cut -d' ' -f2 | sort -u | xargs)" "are grouped by what is inside"
+stretto report 7 --repeat seed >out
+like "$(cat out)" 'lr=\{"v":0\.[0-9]+,"w":\[1,0\.1\]\}' "and shown as JSON"
+
 # --- judged by a final value within a range first, by the time to the target second
 "${check[@]}" make 1 made
 sed 's/metrics=loss/metrics=loss,accuracy/; s/"metrics": {/"metrics": {"accuracy": {"last": 0.8}, /; s/"metrics": {"loss"/"metrics": {"accuracy": {"last": 0.5}, "loss"/g' made >judged

@@ -46,8 +46,8 @@ def agree(id, chosen, name):
     equal(shown, wanted, name)
 
 
-def listed(query):
-    return [m["index"] for m in get(f"/v1/ensembles/2/members?limit=50&{query}")["members"]]
+def listed(query, id=2):
+    return [m["index"] for m in get(f"/v1/ensembles/{id}/members?limit=50&{query}")["members"]]
 
 
 def at(x, y):
@@ -219,6 +219,23 @@ def typed():
     query = urllib.parse.urlencode({"from": 100, "where": json.dumps(chosen), "host": host})
     until(f"JSON.stringify({ROWS}) === '{json.dumps(listed(query), separators=(',', ':'))}'")
     command_says(listed(query), "a host")
+
+
+def structures():
+    """Lists and objects are shown as JSON, and chosen by."""
+    open_ensemble(6, "structures")
+    until("document.querySelector('main').innerText.includes('net = [64,64]')")
+    click("[data-key=choosing] summary")
+    select = "document.querySelector('.choosing [name=value]')"
+    until(f"{select}?.options.length === 3")
+    equal(js(f"[...{select}.options].map(o => o.text)"), ["any", "[64,64]", '{"a":[1,"x"]}'], "lists and objects are told as JSON")
+    for chosen, value in enumerate(([64, 64], {"a": [1, "x"]}), 1):
+        js(f"{select}.value = '{chosen - 1}', document.querySelector('.choosing').requestSubmit()")
+        query = urllib.parse.urlencode({"where": json.dumps({"net": value})})
+        wanted = listed(query, 6)
+        until(f"document.querySelector('#chosen')?.innerText === '2 of 4 members' && JSON.stringify({ROWS}) === '{json.dumps(wanted, separators=(',', ':'))}'")
+        equal(json.loads(urllib.parse.parse_qs(js("location.hash").split("?")[1])["where"][0]), {"net": value}, f"and chosen by: {value}")
+        command_says(wanted, "one of these")
 
 
 def table():
@@ -468,4 +485,4 @@ def the_end():
 
 
 port = chromium.forward(path)
-run(log_in, ten, choose, hostile, typed, table, sorted_table, reported, plots, grows, million, cheaply, rungs, the_end)
+run(log_in, ten, choose, hostile, typed, structures, table, sorted_table, reported, plots, grows, million, cheaply, rungs, the_end)
