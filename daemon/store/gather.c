@@ -108,17 +108,32 @@ static int log_read(sqlite3_file *file, void *data, int n, sqlite3_int64 offset)
     return rc == SQLITE_OK ? methods(g)->xRead(g->real, data, n, offset) : rc;
 }
 
-/* Writes an empty header instead of cutting the log, so that the file keeps its blocks. */
+/* Gives back what a large transaction has added to the log's usual size. SQLite asks for that when the log has begun
+ * anew and ends at `end`. */
+static int cut_long(struct gathering *g, sqlite3_int64 end)
+{
+    sqlite3_int64 keep = (end > LOG_USUAL ? end : LOG_USUAL) + GATHER_KEPT + LOG_STEP, size;
+    int rc = methods(g)->xFileSize(g->real, &size);
+
+    if (rc != SQLITE_OK || size <= keep)
+        return rc;
+    if (g->own > keep)
+        g->own = keep;
+    return methods(g)->xTruncate(g->real, keep);
+}
+
+/* Leaves the log its usual size, so that the file keeps its blocks: an empty header ends it as well. */
 static int log_truncate(sqlite3_file *file, sqlite3_int64 size)
 {
     static const unsigned char none[LOG_HEADER];
     struct gathering *g = of(file);
     int rc = write_out(g);
 
-    if (rc != SQLITE_OK || size > 0)
-        return rc;
-    g->end = 0;
-    return methods(g)->xWrite(g->real, none, sizeof none, 0);
+    if (rc == SQLITE_OK && size == 0) {
+        g->end = 0;
+        rc = methods(g)->xWrite(g->real, none, sizeof none, 0);
+    }
+    return rc == SQLITE_OK ? cut_long(g, size) : rc;
 }
 
 /* Leaves the flush to gather_flush() if it is for a commit. A flush without new content is for a checkpoint, which

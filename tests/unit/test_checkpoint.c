@@ -107,6 +107,51 @@ static void a_log_that_gets_long_is_not_left_to_workers(void **state)
     assert_true(pages_of("stretto.db-wal") < 5000);
 }
 
+/* Adds so many pages in one transaction. */
+static void commit_at_once(int pages)
+{
+    static char text[PAGE];
+    struct error err;
+
+    memset(text, 'x', sizeof text - 1);
+    for (int i = 0; i < pages; i++)
+        assert_int_equal(store_event_add(store, 1, "test", 0, -1, json_pack("{s:s}", "text", text), &err), 0);
+    assert_int_equal(store_commit(store, &err), 0);
+}
+
+/* A large transaction makes the log as long. It keeps room for a few changes, and no more, when it has begun anew. */
+static void a_log_that_was_long_is_cut(void **state)
+{
+    int64_t before = pages_of("stretto.db");
+
+    commit_at_once(6000);
+    assert_true(pages_of("stretto.db-wal") > 6000);
+    uv_sem_post(&hang);
+    uv_run(&loop, UV_RUN_DEFAULT);
+    for (int i = 0; i < 2; i++) { /* with the first one the rest is written back */
+        commit_pages(A_COMMIT);
+        uv_run(&loop, UV_RUN_DEFAULT);
+    }
+    assert_true(pages_of("stretto.db") > before + 6000);
+    assert_true(pages_of("stretto.db-wal") <= (8 << 20) / PAGE);
+    assert_true(pages_of("stretto.db-wal") >= (6 << 20) / PAGE);
+}
+
+static void a_log_that_was_long_is_cut_when_the_daemon_ends(void **state)
+{
+    struct error err;
+
+    commit_at_once(6000);
+    uv_sem_post(&hang);
+    checkpoint_destroy(checkpoint);
+    checkpoint = NULL;
+    uv_run(&loop, UV_RUN_DEFAULT);
+    store_close(store);
+    assert_true(pages_of("stretto.db") > 6000);
+    assert_true(pages_of("stretto.db-wal") <= (8 << 20) / PAGE);
+    assert_int_equal(store_open(&store, dir, &err), 0);
+}
+
 /* What a reader holds while a flush is owed keeps no log from beginning anew. */
 static void a_reader_keeps_no_log_long(void **state)
 {
@@ -127,6 +172,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(a_worker_writes_back_and_the_log_begins_anew, open_all, close_all),
         cmocka_unit_test_setup_teardown(a_log_that_gets_long_is_not_left_to_workers, open_all, close_all),
+        cmocka_unit_test_setup_teardown(a_log_that_was_long_is_cut, open_all, close_all),
+        cmocka_unit_test_setup_teardown(a_log_that_was_long_is_cut_when_the_daemon_ends, open_all, close_all),
         cmocka_unit_test_setup_teardown(a_reader_keeps_no_log_long, open_all, close_all),
     };
 
