@@ -56,7 +56,7 @@ ok "a job whose runner is stopped" wait_for 60 '[ -e stopped/7.0/up ]'
 job after 900 1 'true'
 ok "gives its place to the next one" ended after
 # shellcheck disable=SC2016 # for wait_for
-ok "what it had started is killed, though it takes no notice of SIGTERM" wait_for 60 '! kill -0 "$(cat stopped/7.0/orphan)" 2>/dev/null'
+ok "what it had started is killed, though it takes no notice of SIGTERM" wait_for 20 '! kill -0 "$(cat stopped/7.0/orphan)" 2>/dev/null'
 ok "after its runner was killed" grep -q "$mark-stopped: its runner was stopped and did not go on" pilot.log
 
 job large 1001 1 'true'
