@@ -59,7 +59,7 @@ like "$(record quiet/7.0)" "^failed: ended, since no rank showed any sign of lif
 
 # A pilot may have nothing to do for long.
 job pilot pilot 1 "[\"sleep 1000 & kill -STOP \$\$\", \"sleep 1000\"]"
-ok "a pilot that is stopped, while what it has started goes on" wait_for 60 '[ -e pilot/7.0/exit.json ]'
+ok "a pilot that is stopped, while what it has started goes on" wait_for 20 '[ -e pilot/7.0/exit.json ]'
 is "$(record pilot/7.0)" "failed: ended, since all its processes were stopped for 1 s" "has failed"
 job canary2 members 3 "[\"sleep 1000\"]"; canary=$RUNNER
 wait "$canary"
