@@ -39,7 +39,7 @@ for name in halving median; do
 done
 sql() { sqlite3 -readonly "$STATE/stretto.db" ".timeout 60000" "$1"; }
 arrived() { sql "SELECT count(*) FROM arrival"; }
-over() { [ "$(sql "SELECT count(*) FROM ensemble WHERE state <> 'complete'")" = 0 ]; }
+over() { [ "$(sql "SELECT count(*) FROM ensemble WHERE id IN (${id[halving]}, ${id[median]}) AND state <> 'complete'")" = 0 ]; }
 # Lets members end that have arrived at the last rung: all others run until the daemon ends them.
 let_go() {
 	local name i
