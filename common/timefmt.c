@@ -31,12 +31,15 @@ double time_now_s(void)
 
 char *timefmt_iso(char buf[TIMEFMT_SIZE], int64_t ms)
 {
-    time_t sec = (time_t)(ms / 1000);
+    int64_t first = INT64_C(-62167219200000), last = INT64_C(253402300799999);
+    int64_t within = ms < first ? first : ms > last ? last : ms;
+    int fraction = (int)((within % 1000 + 1000) % 1000);
+    time_t sec = (time_t)((within - fraction) / 1000);
+    char rest[20];
     struct tm tm;
-    char date[24];
 
     gmtime_r(&sec, &tm);
-    strftime(date, sizeof date, "%Y-%m-%dT%H:%M:%S", &tm);
-    snprintf(buf, TIMEFMT_SIZE, "%s.%03dZ", date, (int)(ms % 1000));
+    strftime(rest, sizeof rest, "-%m-%dT%H:%M:%S", &tm);
+    snprintf(buf, TIMEFMT_SIZE, "%04u%s.%03dZ", (unsigned)(tm.tm_year + 1900) % 10000, rest, fraction);
     return buf;
 }

@@ -1,3 +1,4 @@
+#include "common/timefmt.h"
 #include "common/units.h"
 #include "tests/unit/unit.h"
 
@@ -58,6 +59,24 @@ static void masks(void **state)
             fail_msg("accepted \"%s\"", bad[i]);
 }
 
+static void any_number_is_a_time(void **state)
+{
+    static const struct {
+        int64_t ms;
+        const char *text;
+    } times[] = {{0, "1970-01-01T00:00:00.000Z"},
+                 {INT64_C(1769860800123), "2026-01-31T12:00:00.123Z"},
+                 {-1, "1969-12-31T23:59:59.999Z"},
+                 {INT64_C(253402300799999), "9999-12-31T23:59:59.999Z"},
+                 {INT64_C(253402300800000), "9999-12-31T23:59:59.999Z"},
+                 {INT64_MAX, "9999-12-31T23:59:59.999Z"},
+                 {INT64_MIN, "0000-01-01T00:00:00.000Z"}};
+    char text[TIMEFMT_SIZE];
+
+    for (size_t i = 0; i < sizeof times / sizeof *times; i++)
+        assert_string_equal(timefmt_iso(text, times[i].ms), times[i].text);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -65,6 +84,7 @@ int main(void)
         cmocka_unit_test(refuses_what_is_ambiguous_or_absurd),
         cmocka_unit_test(sizes),
         cmocka_unit_test(masks),
+        cmocka_unit_test(any_number_is_a_time),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
