@@ -15,6 +15,7 @@ struct patience {
     const struct train_config *config;
     bool waiting;      /* the following were set, since nobody saves */
     uint64_t batches, saves; /* by then */
+    bool written;
     int starved;       /* looks in a row */
     double time[];     /* of each rank's report by then; -1: none was read yet */
 };
@@ -43,6 +44,7 @@ static void begin(struct patience *p, const struct patience_own *own)
     p->waiting = true;
     p->batches = own->batches;
     p->saves = own->saves;
+    p->written = own->written;
     p->starved = 0;
     for (int rank = 0; rank < p->config->ranks; rank++)
         p->time[rank] = -1;
@@ -85,7 +87,7 @@ const char *patience_look(struct patience *p, const struct patience_own *own, co
 
     if (own->saving)
         p->waiting = false;
-    else if (!p->waiting || own->saves != p->saves)
+    else if (!p->waiting || own->saves != p->saves || own->written != p->written)
         begin(p, own);
     if (!p->waiting)
         return NULL;

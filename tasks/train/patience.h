@@ -14,8 +14,9 @@
 
 /* This rank, at a look. */
 struct patience_own {
-    bool saving;  /* its part of a checkpoint is being written */
+    bool saving;  /* its part of a checkpoint is being written, or it will find one whole at its next look */
     bool pending; /* its part is written, and that of another rank may be missing */
+    bool written; /* all parts are, and rank 0 has yet to add it to the list: its report counts from then on */
     bool starved; /* its program waits for samples */
     uint64_t batches;
     uint64_t saves; /* checkpoints that its program has begun: one may come and be whole between two looks */

@@ -78,11 +78,18 @@ static void look_after_wait(struct reception *r)
         return;
     }
     pool_counters(r->pool, &pool);
-    own = (struct patience_own){saver_is_saving(r->saver), saver_is_pending(r->saver), pool.starved, pool.batches,
-                                 saver_saves(r->saver)};
     others = r->looks++ % LOOKS_AT_OTHERS == 0;
     if (others)
         patience_read(r->config, r->others);
+    /* after the others' reports: what is listed now was being saved when they were written */
+    own = (struct patience_own){
+        .saving = saver_is_saving(r->saver) || saver_is_settling(r->saver),
+        .pending = saver_is_pending(r->saver),
+        .written = saver_is_written(r->saver),
+        .starved = pool.starved,
+        .batches = pool.batches,
+        .saves = saver_saves(r->saver),
+    };
     why = patience_look(r->patience, &own, others ? r->others : NULL);
     if (why != NULL)
         kept_give_up(r->kept, why);

@@ -161,6 +161,28 @@ bool saver_is_pending(struct saver *c)
     return pending;
 }
 
+/* Returns whether `is` holds for one of the checkpoints that are pending. */
+static bool any_pending(struct saver *c, bool (*is)(const struct train_config *config, const char *name))
+{
+    char older[NAME_SIZE], newer[NAME_SIZE];
+
+    pthread_mutex_lock(&c->lock);
+    memcpy(older, c->pending.name, sizeof older);
+    memcpy(newer, c->newer.name, sizeof newer);
+    pthread_mutex_unlock(&c->lock);
+    return (older[0] != '\0' && is(c->config, older)) || (newer[0] != '\0' && is(c->config, newer));
+}
+
+bool saver_is_written(struct saver *c)
+{
+    return any_pending(c, saved_is_written);
+}
+
+bool saver_is_settling(struct saver *c)
+{
+    return any_pending(c, c->config->rank == 0 ? saved_is_written : saved_is_whole);
+}
+
 /* A checkpoint will not be whole: reception does not wait for it. */
 static void give_up(const struct saver *c)
 {

@@ -36,6 +36,11 @@ enum saver_due saver_due(struct saver *c);
 bool saver_is_saving(struct saver *c);
 uint64_t saver_saves(struct saver *c); /* how many were begun */
 bool saver_is_pending(struct saver *c);
+/* Tells whether all ranks have written their parts of a checkpoint that is pending; reads files. */
+bool saver_is_written(struct saver *c);
+/* Tells whether this rank will find, at its next look, that a checkpoint is whole: rank 0 since all parts are written,
+ * others since it is on the list. Reads files. */
+bool saver_is_settling(struct saver *c);
 
 /* From now on the last one is due: the daemon wants this generation to end. Callable from any thread. */
 void saver_warn(struct saver *c);

@@ -70,7 +70,7 @@ static void collect(void *arg, struct st_train_stats *s)
         .unseen = pool.unseen,
         .finalized = received.finalized,
         .doing = (pool.starved ? ST_TRAIN_STARVED : 0) |
-                 (t->saver != NULL && saver_is_saving(t->saver) ? ST_TRAIN_SAVING : 0),
+                 (t->saver != NULL && (saver_is_saving(t->saver) || saver_is_settling(t->saver)) ? ST_TRAIN_SAVING : 0),
         .state = pool.over ? ST_TRAIN_DRAINING : received.received > 0 ? ST_TRAIN_RECEIVING : ST_TRAIN_WAITING,
     };
     for (int i = 0; i < FAULTS; i++) {

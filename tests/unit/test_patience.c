@@ -116,6 +116,26 @@ static void a_part_that_does_not_come_ends_it(void **state)
     patience_destroy(p);
 }
 
+/* Rank 0 has reported before the last part was there that it saves nothing, and adds the checkpoint to the list now. */
+static void reports_from_before_the_last_part_do_not_count(void **state)
+{
+    struct patience *p = begin(2);
+    struct patience_own own = {.pending = true};
+    struct patience_other others[2] = {{0}, {.time = 9}};
+
+    assert_null(patience_look(p, &own, others));
+    others[1].time = 10;
+    own.written = true;
+    assert_null(patience_look(p, &own, others));
+    others[1].time = 11, others[1].saving = true;
+    assert_null(patience_look(p, &own, others));
+    others[1].saving = false;
+    assert_null(patience_look(p, &own, others));
+    others[1].time = 12; /* it could not add it */
+    assert_non_null(patience_look(p, &own, others));
+    patience_destroy(p);
+}
+
 static void reports_are_read(void **state)
 {
     char dir[] = "/tmp/stretto-patience-XXXXXX", path[80];
@@ -150,6 +170,7 @@ int main(void)
         cmocka_unit_test(another_rank_that_starves_ends_it),
         cmocka_unit_test(only_what_ranks_report_meanwhile_counts),
         cmocka_unit_test(a_part_that_does_not_come_ends_it),
+        cmocka_unit_test(reports_from_before_the_last_part_do_not_count),
         cmocka_unit_test(reports_are_read),
     };
 
