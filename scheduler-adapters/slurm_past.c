@@ -17,6 +17,7 @@
 #define IDS_MAX 200           /* ids in one question: squeue rarely loses more, and the rest is asked for again */
 /* the search begins earlier by this, since clocks differ and a name may have been submitted before */
 #define SINCE_S 3600
+#define SINCE_LAST_S INT64_C(253370764800) /* the year 9999: a damaged database may have any time */
 #define AGAIN_MS 60000         /* between questions that get no answer */
 #define FILE_TAIL (8 << 20)    /* bytes read from the end of the log, which has the newest jobs */
 
@@ -131,7 +132,7 @@ static void accounted(void *arg, struct command_result *result)
 
 int64_t slurm_past_from(int64_t since)
 {
-    return since > SINCE_S ? since - SINCE_S : 0;
+    return since > SINCE_LAST_S ? SINCE_LAST_S : since > SINCE_S ? since - SINCE_S : 0;
 }
 
 static void ask_sacct(struct past *past)
