@@ -47,8 +47,9 @@ static json_t *rung_json(const struct rung_row *row, int64_t step, bool is_last)
                                                 number_or_null(row->best.value))
                                     : json_null();
 
-    return json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:o}", "rung", (json_int_t)row->number, "step", (json_int_t)step, "arrived",
-                     (json_int_t)row->arrived, "promoted", (json_int_t)row->promoted, "stopped", (json_int_t)stopped_at(row, is_last), "under_way",
+    return json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:o}", "rung", (json_int_t)row->number, "step", (json_int_t)step,
+                     "arrived", (json_int_t)row->arrived, "promoted", (json_int_t)row->promoted, "stopped",
+                     (json_int_t)stopped_at(row, is_last), "under_way",
                      (json_int_t)row->under_way, "best", best);
 }
 
@@ -77,8 +78,9 @@ void rungs_get(struct request *r)
     } else {
         bool median = spec->stopping.rule == STOPPING_MEDIAN;
 
-        request_reply_json(r, 200, json_pack("{s:s, s:s, s:s, s:I, s:o}", "rule", stopping_rule_name(spec->stopping.rule), "metric",
-                                             spec->stopping.metric, "goal", spec->stopping.more_is_better ? "max" : "min",
+        request_reply_json(r, 200, json_pack("{s:s, s:s, s:s, s:I, s:o}", "rule",
+                                             stopping_rule_name(spec->stopping.rule), "metric", spec->stopping.metric,
+                                             "goal", spec->stopping.more_is_better ? "max" : "min",
                                              median ? "min_members" : "reduction",
                                              (json_int_t)(median ? spec->stopping.min_members : spec->stopping.reduction),
                                              "rungs", list));
@@ -116,10 +118,11 @@ static int add(void *arg, const struct arrival_row *row)
     struct arrivals *arrivals = arg;
 
     json_array_append_new(arrivals->items,
-                          json_pack("{s:I, s:I, s:I, s:I, s:I, s:o, s:o, s:o, s:o}", "arrival", (json_int_t)row->number, "rung",
-                                    (json_int_t)row->rung, "index", (json_int_t)row->index, "attempt",
+                          json_pack("{s:I, s:I, s:I, s:I, s:I, s:o, s:o, s:o, s:o}", "arrival", (json_int_t)row->number,
+                                    "rung", (json_int_t)row->rung, "index", (json_int_t)row->index, "attempt",
                                     (json_int_t)row->attempt, "step", (json_int_t)row->step, "value",
-                                    number_or_null(row->value), "best", number_or_null(row->best), "threshold", number_or_null(row->threshold), "promoted",
+                                    number_or_null(row->value), "best", number_or_null(row->best), "threshold",
+                                    number_or_null(row->threshold), "promoted",
                                     promoted_json(row->promoted)));
     arrivals->last = row->number;
     return 0;

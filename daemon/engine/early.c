@@ -21,7 +21,8 @@ void early_note(struct engine *engine, struct live_ensemble *ens, json_t *const 
 bool early_is_end(const struct live_ensemble *ens, const int64_t tally[MEMBER_STATE_COUNT], const struct rank_row *sum)
 {
     return ens->training->early &&
-           (!dispatch_all_final(&ens->row, tally) || tally[MEMBER_UNFINISHED] > 0 || sum->drawn + sum->forgotten < sum->unique);
+           (!dispatch_all_final(&ens->row, tally) || tally[MEMBER_UNFINISHED] > 0 ||
+            sum->drawn + sum->forgotten < sum->unique);
 }
 
 bool early_is_ending(const struct live_ensemble *ens)

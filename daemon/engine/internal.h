@@ -55,14 +55,14 @@ struct adapter_polls {
     int idle;              /* polls in a row without jobs */
 };
 
-/* Whether this machine has what an adapter needs (adapter_state.c). */
+/* A check whether this machine has what an adapter needs (adapter_state.c). */
 struct adapter_presence {
     int64_t looked_at; /* when that was last checked; 0 for never */
     char missing[256]; /* a sentence about what this machine lacks for it; "" if nothing */
     struct alarm look; /* set while an ensemble waits for what is missing */
 };
 
-/* What the log tells of an adapter only now and then, with a number. */
+/* Troubles of an adapter that come often. The log tells of them only now and then, with their number. */
 struct adapter_told {
     int64_t doubts, doubts_told_ms;           /* unanswered submissions in a row; when the log last told of them */
     /* submissions put off since the log last told of them; 0 for never told */

@@ -15,7 +15,7 @@ struct live_ensemble;
 struct pilot;
 struct pilot_node;
 
-/* Whether an attempt is ended before it ends by itself, however many others share its job. */
+/* An attempt may be ended before it ends by itself, however many others share its job. */
 enum slot_order {
     SLOT_TO_ITS_END,
     SLOT_STOPPED,   /* by the rule of early stopping (stop_only.h) */
@@ -84,7 +84,7 @@ enum job_proof {
 
 enum job_list { JOB_LIST_NONE, JOB_LIST_UNASKED, JOB_LIST_POLLED };
 
-/* What the scheduler of a job reports of it. */
+/* The state of a job as its scheduler reports it. */
 struct job_told {
     enum job_belief belief;
     enum job_sent sent;
@@ -98,7 +98,7 @@ struct job_told {
     int forgotten;    /* how often the scheduler forgot it before it started, since this daemon started */
 };
 
-/* What the files of a job in the run directory tell. */
+/* The state of a job as its files in the run directory show it. */
 struct job_found {
     enum job_proof proof;
     bool started;       /* it is known to have started: its row and its members are running */

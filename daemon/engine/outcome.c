@@ -181,7 +181,8 @@ static void tell_stopped(struct engine *engine, const struct live_job *job, cons
     else if (stopped)
         why = slot->order == SLOT_CANCELLED ? "cancelled" : early_is_ending(ens) ? "cancelled: the training was done"
                                                                    : "stopped: the width was reduced";
-    else if (job->row.cancel && slot->order == SLOT_TO_ITS_END && told->outcome == ATTEMPT_CANCELLED && ens->training != NULL &&
+    else if (job->row.cancel && slot->order == SLOT_TO_ITS_END && told->outcome == ATTEMPT_CANCELLED &&
+             ens->training != NULL &&
              ens->training->row.state == TRAINING_FAILED)
         why = "cancelled: the training failed";
     if (why != NULL)

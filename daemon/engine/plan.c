@@ -187,7 +187,8 @@ static struct jobdesc_metrics metrics_of(const struct spec *spec)
 {
     const struct spec_metrics *m = &spec->metrics;
 
-    return (struct jobdesc_metrics){.rung = spec->stopping.metric, .file = m->file, .format = m->format, .diverged = m->diverged, .name = m->success, .has_least = m->has_least,
+    return (struct jobdesc_metrics){.rung = spec->stopping.metric, .file = m->file, .format = m->format,
+                                    .diverged = m->diverged, .name = m->success, .has_least = m->has_least,
                                     .has_most = m->has_most, .best = m->best, .least = m->least, .most = m->most};
 }
 

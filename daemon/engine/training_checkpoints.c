@@ -186,7 +186,8 @@ static void ask(struct engine *engine, struct live_ensemble *ens, json_t *list, 
         paths[rank] = xasprintf("%s/whole-rank%lld.bin", dir, (long long)rank);
     free(dir);
     *taking = (struct taking){ticket_new(engine, ens->row.id), list, left, *row};
-    engine->ports.rundir_ops->whole(engine->ports.rundir, paths, (size_t)row->ranks, ens->row.count, whole_read_back, taking);
+    engine->ports.rundir_ops->whole(engine->ports.rundir, paths, (size_t)row->ranks, ens->row.count,
+                                     whole_read_back, taking);
 }
 
 /* Returns whether the item of the list is to be stored: what is left of a former generation and is not stored was dropped

@@ -301,7 +301,8 @@ json_t *needs_json(const struct spec *spec, const json_t *values)
         char name[TEMPLATE_NAME_MAX + 1];
         int64_t value;
 
-        if (template == NULL || !template_is_full(template, NULL, values, name) || template_fill(&scratch, template, NULL, values, TEXT_MAX) < 0)
+        if (template == NULL || !template_is_full(template, NULL, values, name) ||
+            template_fill(&scratch, template, NULL, values, TEXT_MAX) < 0)
             continue;
         json_object_set_new(json, keys[i].name,
                             keys[i].kind == KIND_NUMBER && parse(&keys[i], scratch.data, &value) == 0 ? json_integer(value)

@@ -1,4 +1,4 @@
-/* One array in NumPy's format (.npy, versions 1 to 3): its header, and its items as JSON. */
+/* Reads an array in NumPy's format (.npy, versions 1 to 3): its header, and its items as JSON. */
 #ifndef DAEMON_SPEC_NPY_H
 #define DAEMON_SPEC_NPY_H
 #include "common/error.h"

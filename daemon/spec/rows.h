@@ -40,8 +40,8 @@ json_t *rows_at(const struct rows *rows, int64_t index);
 /* Makes a copy. Blocks, so that it is for a worker thread. Fails with code "store_full" or "store_io". */
 struct rows_writer;
 struct rows_writer *rows_writer_create(const char *dir, const char *name, struct error *err);
-/* Adds a row: an object of checked values (value.h) with the columns of the first one. Fails with code "spec_parameter_file" where it is
- * too large. */
+/* Adds a row: an object of checked values (value.h) with the columns of the first one. Fails with code
+ * "spec_parameter_file" where it is too large. */
 int rows_writer_add(struct rows_writer *writer, const json_t *row, int64_t line, struct error *err);
 int64_t rows_writer_count(const struct rows_writer *writer);
 int64_t rows_writer_size(const struct rows_writer *writer); /* bytes of all rows so far */

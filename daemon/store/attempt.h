@@ -41,7 +41,8 @@ int store_attempt_update(struct store *store, const struct attempt_row *row, str
 /* Notes how far the file of points of an attempt is stored. */
 int store_attempt_read(struct store *store, int64_t ensemble, int64_t index, int64_t number, int64_t size, struct error *err);
 /* Notes the rung that an attempt is to reach next; 0 for none. */
-int store_attempt_rung(struct store *store, int64_t ensemble, int64_t index, int64_t number, int64_t rung, struct error *err);
+int store_attempt_rung(struct store *store, int64_t ensemble, int64_t index, int64_t number, int64_t rung,
+                       struct error *err);
 /* Reads one attempt. Returns 1 if there is one, 0 if not, -1 on error. */
 int store_attempt_get(struct store *store, int64_t ensemble, int64_t index, int64_t number, struct attempt_row *row,
                       struct error *err);

@@ -262,7 +262,8 @@ int store_arrival_each(struct store *store, int64_t ensemble, int64_t after, int
 int store_rung_highest(struct store *store, int64_t ensemble, int64_t *rung, struct error *err)
 {
     return get_number(store,
-                      store_query(store, err, "SELECT coalesce(max(number), 0) FROM rung WHERE ensemble = ?1", "i", ensemble),
+                      store_query(store, err, "SELECT coalesce(max(number), 0) FROM rung WHERE ensemble = ?1", "i",
+                                  ensemble),
                       rung, err) == 1
                ? 0
                : -1;
@@ -272,7 +273,8 @@ int store_rung_get(struct store *store, int64_t ensemble, int64_t number, struct
 {
     sqlite3_stmt *stmt = store_query(
         store, err,
-        "SELECT coalesce(max(arrived), 0), coalesce(max(promoted), 0), coalesce(max(cancelled), 0), (SELECT count(*) FROM attempt INDEXED BY "
+        "SELECT coalesce(max(arrived), 0), coalesce(max(promoted), 0), coalesce(max(cancelled), 0), "
+        "(SELECT count(*) FROM attempt INDEXED BY "
         "attempt_open WHERE ensemble = ?1 AND outcome IS NULL AND rung = ?2) FROM rung WHERE ensemble = ?1 AND number = "
         "?2",
         "ii", ensemble, number);

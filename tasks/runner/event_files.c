@@ -82,7 +82,8 @@ static struct event_file *find(struct event_files *files, const char *path, cons
             return &files->files[i];
     if (files->n == FILES_MAX)
         return NULL;
-    files->files[files->n] = (struct event_file){.path = xstrdup(path), .prefix = xasprintf("%.*s", (int)prefix_size, prefix)};
+    files->files[files->n] = (struct event_file){.path = xstrdup(path),
+                                                     .prefix = xasprintf("%.*s", (int)prefix_size, prefix)};
     return &files->files[files->n++];
 }
 
@@ -180,7 +181,8 @@ static int64_t look_at(struct event_files *files, char *path, int64_t limit,
         path[--root] = '\0';
     tree = fts_open(roots, FTS_PHYSICAL | FTS_COMFOLLOW | FTS_NOCHDIR | FTS_NOSTAT, by_name);
 
-    for (FTSENT *entry; tree != NULL && done < limit && entries < ENTRIES_MAX && (entry = fts_read(tree)) != NULL; entries++) {
+    for (FTSENT *entry; tree != NULL && done < limit && entries < ENTRIES_MAX && (entry = fts_read(tree)) != NULL;
+         entries++) {
         const char *below = entry->fts_level > 0 ? entry->fts_path + root + 1 : "", *slash = strrchr(below, '/');
         struct event_file *file;
 

@@ -295,7 +295,8 @@ static void take_finalize(struct intake *in, struct origin from, const struct fr
     if (answer_gap(in, from, f, peer))
         return;
     before = atomic_load_explicit(&in->ended_by[f->member], memory_order_relaxed);
-    attempt = peer->attempt > 0 ? peer->attempt : 1; /* the daemon counts from 1, as whoever starts a member by hand may not */
+    /* the daemon counts from 1, as whoever starts a member by hand may not */
+    attempt = peer->attempt > 0 ? peer->attempt : 1;
     if (before != attempt)                           /* it may tell its end again */
         intake_count(&in->counters.skipped, f->step);
     note_end(in, f->member, attempt);
