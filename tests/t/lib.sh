@@ -94,6 +94,7 @@ bail() { echo "Bail out! $*"; TESTS_FAILED=$((TESTS_FAILED + 1)); exit 1; }
 ok() {
 	local name=$1 out
 	shift
+	[ "$1" != wait ] || bail "ok: a subshell cannot wait for a process that still runs"
 	if out=$("$@" 2>&1); then pass "$name"; else fail "$name"; diag "$out"; fi
 }
 # is GOT WANTED NAME
