@@ -173,13 +173,15 @@ int store_member_slice(struct store *store, int64_t ensemble, enum member_state 
 int store_member_reset(struct store *store, int64_t ensemble, enum member_state state, int64_t from, int64_t last,
                        bool afresh, struct error *err)
 {
+#define CANCELLED "EXISTS (SELECT 1 FROM cancellation c WHERE c.ensemble = member.ensemble AND c.idx = member.idx)"
     return store_exec(
         store, err,
-        "UPDATE member INDEXED BY member_by_state SET state = 'pending', failures = 0, losses = 0, not_before = 0, "
-        "reason = NULL, stalls = 0, since = iif(?5, attempts + 1, since), since_in = iif(?5, 0, since_in) WHERE "
-        "ensemble = ?1 AND state = ?2 AND idx BETWEEN ?3 AND ?4 AND heir IS NULL AND (?2 <> 'cancelled' OR NOT EXISTS "
-        "(SELECT 1 FROM cancellation c WHERE c.ensemble = member.ensemble AND c.idx = member.idx))",
+        "UPDATE member INDEXED BY member_by_state SET state = iif(" CANCELLED ", 'cancelled', 'pending'), failures = 0, "
+        "losses = 0, not_before = 0, reason = NULL, stalls = 0, since = iif(?5, attempts + 1, since), "
+        "since_in = iif(?5, 0, since_in) WHERE ensemble = ?1 AND state = ?2 AND idx BETWEEN ?3 AND ?4 AND heir IS NULL "
+        "AND NOT (?2 = 'cancelled' AND " CANCELLED ")",
         "itiib", ensemble, names[state], from, last, (int)afresh);
+#undef CANCELLED
 }
 
 int store_member_cancel(struct store *store, int64_t ensemble, int64_t from, int64_t last, struct error *err)

@@ -211,6 +211,26 @@ static void members_wait_until_all_are_sent_back(void **state)
     end();
 }
 
+/* It runs in one job with others, and so succeeds before its cancellation takes effect (SIM_SEED=904526). */
+static void a_member_that_was_cancelled_is_not_sent_back(void **state)
+{
+    static const struct sim_faults calm = {.run_ms = 20000}, fails = {.ranks_fail = 1000};
+    bool cancelled;
+
+    begin(1, calm);
+    submit(6, 3, training(1));
+    until("SELECT count(*) = 6 FROM member WHERE state = 'running'");
+    assert_int_equal(engine_cancel_member(sim_engine(sim), id, 1, &cancelled, &err), 0);
+    until("SELECT count(*) FROM member WHERE idx = 1 AND state = 'succeeded'");
+    set_faults(fails);
+    until("SELECT generation = 2 FROM training");
+    set_faults(calm);
+    until_over();
+    assert_int_equal(sim_number(sim, "SELECT state = 'cancelled' AND attempts = 1 FROM member WHERE idx = 1"), 1);
+    assert_int_equal(sim_number(sim, "SELECT count(*) FROM member WHERE state = 'succeeded' AND attempts = 2"), 5);
+    end();
+}
+
 /* The ranks keep other checkpoints by now, which is read while members are still sent back by the former one. */
 static void keeps_what_is_gone_on_from(void)
 {
@@ -343,6 +363,7 @@ int main(void)
         cmocka_unit_test(an_allocation_that_runs_is_given_back_for_ranks_that_are_added),
         cmocka_unit_test(a_training_that_ends_before_members_are_suggested_ends_its_ensemble),
         cmocka_unit_test(members_wait_until_all_are_sent_back),
+        cmocka_unit_test(a_member_that_was_cancelled_is_not_sent_back),
         cmocka_unit_test(members_that_are_whole_stay_after_a_kill),
         cmocka_unit_test(a_generation_that_left_a_checkpoint_is_followed_soon),
         cmocka_unit_test(what_a_lost_generation_was_sent_is_no_success),

@@ -1,5 +1,6 @@
 #include "common/files.h"
 #include "daemon/store/attempt.h"
+#include "daemon/store/cancellation.h"
 #include "daemon/store/chore.h"
 #include "daemon/store/ensemble.h"
 #include "daemon/store/idempotency.h"
@@ -542,6 +543,23 @@ static void a_member_that_is_reset_waits_for_nothing(void **state)
     store_close(store);
 }
 
+static void a_member_that_was_cancelled_alone_is_not_reset(void **state)
+{
+    struct store *store = must_open();
+    struct ensemble_row ens = add_ensemble(store, 10);
+    struct member_row member = {.ensemble = ens.id, .state = MEMBER_CANCELLED, .attempts = 2, .since = 1, .reason = "x"};
+    struct error err;
+
+    assert_int_equal(store_member_put(store, &member, &err), 0);
+    assert_int_equal(store_cancellation_put(store, ens.id, 0, 1, &err), 0);
+    assert_int_equal(store_member_reset(store, ens.id, MEMBER_CANCELLED, 0, 9, true, &err), 0);
+    assert_int_equal(store_member_get(store, ens.id, 0, &member, &err), 1);
+    assert_int_equal(member.state, MEMBER_CANCELLED);
+    assert_int_equal(member.since, 1);
+    assert_string_equal(member.reason, "x");
+    store_close(store);
+}
+
 static void ensembles_are_counted_as_they_change(void **state)
 {
     struct store *store = must_open();
@@ -606,6 +624,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(another_database_in_its_place_is_noticed, new_dir, remove_dir),
         cmocka_unit_test_setup_teardown(the_longest_due_go_first, new_dir, remove_dir),
         cmocka_unit_test_setup_teardown(a_member_that_is_reset_waits_for_nothing, new_dir, remove_dir),
+        cmocka_unit_test_setup_teardown(a_member_that_was_cancelled_alone_is_not_reset, new_dir, remove_dir),
         cmocka_unit_test_setup_teardown(ensembles_are_counted_as_they_change, new_dir, remove_dir),
         cmocka_unit_test_setup_teardown(replies_are_remembered_for_a_day, new_dir, remove_dir),
     };
