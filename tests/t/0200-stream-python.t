@@ -6,7 +6,7 @@ TEST_LIMIT=240
 
 member=$builddir/tests/t/stream-member
 echo detect_leaks=1 >"$T/asan.stream-member"
-limit=120 # seconds; a member, or a rank, that waits for what never comes fails by itself
+limit=$((120 * PATIENCE)) # seconds; a member, or a rank, that waits for what never comes fails by itself
 
 status_is 0 "a member that is not under stretto runs" "$member" 3
 is "$(cat "$T/out")" "idle, without a limit" "its stream is idle"

@@ -6,7 +6,7 @@ TEST_LIMIT=240
 
 [ -n "${STRETTO_PYTHON:-}" ] || skip_all "no Python with NumPy"
 echo detect_leaks=1 >"$T/asan.stream-member"
-limit=120 # seconds; a member, or a rank, that waits for what never comes fails by itself
+limit=$((120 * PATIENCE)) # seconds; a member, or a rank, that waits for what never comes fails by itself
 python() { PYTHONPATH=$builddir/python "$STRETTO_PYTHON" -B "$@"; }
 rank_python() { PYTHONPATH=$builddir/python timeout "$limit" "$STRETTO_PYTHON" -B "$@"; }
 python_member() { python "$srcdir/tests/t/stream-member.py" "$@"; }

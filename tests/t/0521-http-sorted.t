@@ -35,7 +35,7 @@ sorted() {
 	shift
 	for word; do args+=(--data-urlencode "$word"); done
 	for _ in {1..20}; do
-		curl -s -m 60 -G --unix-socket "$SOCKET" http://stretto/v1/ensembles -d limit="$size" "${args[@]}" \
+		curl -s -m 300 -G --unix-socket "$SOCKET" http://stretto/v1/ensembles -d limit="$size" "${args[@]}" \
 			${cursor:+--data-urlencode "cursor=$cursor"} >page
 		jq -r 'if .ensembles then .ensembles[].id else .code end' page
 		cursor=$(jq -r '.next // ""' page)
@@ -72,7 +72,7 @@ rated() { jq -r "[.ensembles | sort_by(.id)[] | select(.rate $1 0) | .id] | join
 is "$(sorted 100 sort=rate | sort -n | xargs)" "1 2 3 4 5 6" "by rate all are there"
 is "$(sorted 2 sort=rate order=desc | head -n 4 | sort -n | xargs)|$(sorted 2 sort=rate | tail -n 2 | xargs)" "$(rated ">")|4 3" \
 	"first those with a rate, then the others"
-by_rate() { curl -s -m 60 --unix-socket "$SOCKET" "http://stretto/v1/ensembles?sort=rate&order=$1" | jq -c '[.ensembles[].rate | select(. > 0)]'; }
+by_rate() { curl -s -m 300 --unix-socket "$SOCKET" "http://stretto/v1/ensembles?sort=rate&order=$1" | jq -c '[.ensembles[].rate | select(. > 0)]'; }
 ok "the greatest first" jq -e '. == (sort | reverse)' <<<"$(by_rate desc)"
 ok "or the least" jq -e '. == sort' <<<"$(by_rate asc)"
 
@@ -85,7 +85,7 @@ for id in 1 2 4; do
 done
 is "$(sorted 9 sort=rate cursor=1:-3 | wc -l)|$(sorted 9 sort=rate cursor=1:1e300 | xargs)" "6|4 3" "a cursor of nowhere finds the beginning or the end"
 refuses() {
-	is "$(curl -s -m 60 -G --unix-socket "$SOCKET" http://stretto/v1/ensembles "${@:2}" | jq -r .code)" query_wrong_value "$1 is refused"
+	is "$(curl -s -m 300 -G --unix-socket "$SOCKET" http://stretto/v1/ensembles "${@:2}" | jq -r .code)" query_wrong_value "$1 is refused"
 }
 for wrong in age Name min: min loss :loss "name,state"; do refuses "sort=$wrong" --data-urlencode "sort=$wrong"; done
 refuses "another order" -d sort=name -d order=up

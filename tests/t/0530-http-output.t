@@ -17,7 +17,7 @@ dir=$(jq -r .dir "$T/ensemble.json")/members/0
 base=http://stretto/v1/ensembles/$id/members
 
 # get PATH ARGUMENT...: body in $T/body, headers in $T/head, status to stdout
-get() { local path=$1; shift; curl -s -m 60 --unix-socket "$SOCKET" -D "$T/head" -o "$T/body" -w '%{http_code}' "$@" "$base/$path"; }
+get() { local path=$1; shift; curl -s -m 300 --unix-socket "$SOCKET" -D "$T/head" -o "$T/body" -w '%{http_code}' "$@" "$base/$path"; }
 head_of() { tr -d '\r' <"$T/head" | sed -n "s/^$1: //Ip"; }
 
 is "$(get 0/stdout) $(head_of content-type) $(head_of accept-ranges) $(cat "$T/body")" "200 text/plain bytes attempt 1" "stdout"

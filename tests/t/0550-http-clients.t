@@ -6,7 +6,7 @@ TEST_LIMIT=180
 start_daemon
 json=(-H 'Content-Type: application/json')
 url=http://stretto
-raw() { curl -s -m 60 --unix-socket "$SOCKET" -o "$T/body" -w '%{http_code}' "$@"; }
+raw() { curl -s -m 300 --unix-socket "$SOCKET" -o "$T/body" -w '%{http_code}' "$@"; }
 
 is "$(stat -c %a "$SOCKET") $(stat -c %a "$STATE")" "600 700" "the socket is for its owner alone"
 
@@ -109,10 +109,10 @@ is "$(api_status GET /readyz)" 200 "half requests that hang keep nobody waiting"
 spec='{"name": "p", "members": {"command": ["true"], "parameters": {"grid": {"x": [1]}}}, "width": 1}'
 one() {
 	case $(($1 % 4)) in
-	0) curl -s -m 60 --unix-socket "$SOCKET" "${json[@]}" -o "$T/made.$1" -w '%{http_code}\n' -d "$spec" $url/v1/ensembles ;;
-	1) curl -s -m 60 --unix-socket "$SOCKET" -o /dev/null -w '%{http_code}\n' "$url/v1/ensembles?limit=5" ;;
-	2) curl -s -m 60 --unix-socket "$SOCKET" -o /dev/null -w '%{http_code}\n' $url/nope ;;
-	3) curl -s -m 60 --unix-socket "$SOCKET" -o /dev/null -w '%{http_code}\n' $url/healthz ;;
+	0) curl -s -m 300 --unix-socket "$SOCKET" "${json[@]}" -o "$T/made.$1" -w '%{http_code}\n' -d "$spec" $url/v1/ensembles ;;
+	1) curl -s -m 300 --unix-socket "$SOCKET" -o /dev/null -w '%{http_code}\n' "$url/v1/ensembles?limit=5" ;;
+	2) curl -s -m 300 --unix-socket "$SOCKET" -o /dev/null -w '%{http_code}\n' $url/nope ;;
+	3) curl -s -m 300 --unix-socket "$SOCKET" -o /dev/null -w '%{http_code}\n' $url/healthz ;;
 	esac
 }
 pids=()

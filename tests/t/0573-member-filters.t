@@ -22,7 +22,7 @@ find() {
 	local args=() cursor= word
 	for word; do args+=(--data-urlencode "$word"); done
 	while :; do
-		curl -s -m 60 -G --unix-socket "$SOCKET" "http://stretto/v1/ensembles/$id/members" "${args[@]}" ${cursor:+-d cursor=$cursor} >page
+		curl -s -m 300 -G --unix-socket "$SOCKET" "http://stretto/v1/ensembles/$id/members" "${args[@]}" ${cursor:+-d cursor=$cursor} >page
 		jq -r 'if .members then [.members[].index] | join(" ") else .code end' page
 		cursor=$(jq -r '.next // ""' page)
 		[ -n "$cursor" ] || return 0
@@ -41,8 +41,8 @@ same() {
 in_order() {
 	local name=$1 order=$2 value=$3 wanted
 	shift 3
-	wanted=$(curl -s -m 60 -G --unix-socket "$SOCKET" "http://stretto/v1/ensembles/$id/members" -d limit=1000 "$@" | jq -r '[.members[].index] | join(" ")')
-	curl -s -m 60 -G --unix-socket "$SOCKET" "http://stretto/v1/ensembles/$id/members" -d limit=1000 -d sort="$name" -d order="$order" "$@" >sorted.json
+	wanted=$(curl -s -m 300 -G --unix-socket "$SOCKET" "http://stretto/v1/ensembles/$id/members" -d limit=1000 "$@" | jq -r '[.members[].index] | join(" ")')
+	curl -s -m 300 -G --unix-socket "$SOCKET" "http://stretto/v1/ensembles/$id/members" -d limit=1000 -d sort="$name" -d order="$order" "$@" >sorted.json
 	ok "sorted by $name, $order" jq -e "[.members[] | $value] | . == ((map(values) | sort $([ "$order" = asc ] || echo '| reverse')) + map(select(. == null)))" sorted.json
 	is "$(jq -r '[.members[].index] | sort | join(" ")' sorted.json)" "$wanted" "and all of them are there"
 	is "$(find limit=7 sort="$name" order="$order" "${@/#-d/limit=7}" | tr '|' ' ')" "$(jq -r '[.members[].index] | join(" ")' sorted.json)" "the same in small pages"
@@ -61,7 +61,7 @@ done
 states() {
 	local args=() word
 	for word; do args+=(--data-urlencode "$word"); done
-	curl -s -m 60 -G --unix-socket "$SOCKET" "http://stretto/v1/ensembles/$id/states" "${args[@]}" | fold -w 1 | awk '$1 != "-" { print NR - 1 }' | xargs
+	curl -s -m 300 -G --unix-socket "$SOCKET" "http://stretto/v1/ensembles/$id/states" "${args[@]}" | fold -w 1 | awk '$1 != "-" { print NR - 1 }' | xargs
 }
 
 same "two states" '.state == "failed" or .state == "running"' state=failed,running

@@ -65,6 +65,7 @@ for mask in 000 077; do
 	: >"$T/over"
 	stop_daemon
 	is "$DAEMON_STATUS" 0 "the daemon ends well"
+	ok "so do its members and ranks" wait_for 40 '[ -z "$(left_behind)" ]' # which look for the file that the next round removes
 done
 
 # --- the control socket

@@ -17,6 +17,8 @@ reader=$(stretto token create --role reader 2>/dev/null)
 echo '{"name": "x", "members": {"command": ["sh", "-c", "echo secret output"], "parameters": {"grid": {"i": [0]}}}}' >"$T/spec.json"
 ID=$(submit "$T/spec.json")
 ok "there is an ensemble" wait_ensemble "$ID" 60
+# shellcheck disable=SC2016 # for wait_for
+ok "of which nothing is under way" wait_for 60 '[ "$(sqlite3 -readonly "$STATE/stretto.db" "SELECT count(*) FROM job WHERE state <> '"'ended'"'")" = 0 ]'
 
 tcp() { # METHOD PATH TOKEN [CURL ARGUMENT...]: the status; the body in $T/body
 	local method=$1 path=$2 token=$3
@@ -285,11 +287,11 @@ stream follow "$token" "/v1/ensembles/$F/members/0/stdout?follow=1" &
 stream short "$(jq -r .token "$T/short.json")" /v1/events &
 ok "four replies are under way" wait_for 20 'test -s "$T/kept" -a -s "$T/events" -a -s "$T/follow" -a -s "$T/short"'
 is "$(api DELETE "/v1/tokens/$id" | jq -r '.revoked != null')" true "one token is revoked"
-ok "its event stream ends" wait_for 10 'test -e "$T/events.end"'
-ok "and its followed output" wait_for 10 'test -e "$T/follow.end"'
+ok "its event stream ends" wait_for 10 'test -s "$T/events.end"'
+ok "and its followed output" wait_for 10 'test -s "$T/follow.end"'
 is "$(cat "$T/events.end")" 0 "the one as streams do"
 ok "the other so that nobody takes it for whole" test "$(cat "$T/follow.end")" != 0
-ok "the stream of a token that expires ends, too" wait_for 15 'test -e "$T/short.end"'
+ok "the stream of a token that expires ends, too" wait_for 15 'test -s "$T/short.end"'
 ok "the others' goes on" test ! -e "$T/kept.end"
 api POST "/v1/ensembles/$F/cancel" >/dev/null
 ok "the ensemble ends" wait_ensemble "$F" 30

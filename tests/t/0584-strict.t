@@ -145,7 +145,8 @@ ok "an order waits in its inbox" wait_for 20 'ls "$node"/inbox/*.jsonl'
 chown $other "$node"/inbox/*.jsonl
 kill -CONT "$pilot"
 ok "one that another user wrote is not taken" wait_for 20 'grep -q -r "belongs to another user (uid $other): it is removed" "$node/.."'
-is "$(ls "$node/inbox")$(cat ran)" 0 "it is gone, and nothing was run"
+ok "it is gone" wait_for 20 '[ -z "$(ls "$node/inbox")" ]'
+is "$(cat ran)" 0 "and nothing was run"
 kill_daemon
 start_daemon --config config.json
 touch go

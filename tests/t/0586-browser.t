@@ -120,7 +120,7 @@ done < <(cases)
 is "$wrong" 0 "$tried requests as browsers and others send them, on the Unix socket and over TCP"
 [ "$tried" = 110 ] || fail "the cases could not be read: $tried"
 is "$(ask unix GET /readyz "Host: stretto")$(ask tcp GET /readyz "Host: stretto")" "200 403 host_not_allowed" "the Unix socket is called stretto, too"
-is "$(printf 'GET /readyz HTTP/1.0\r\n\r\n' | timeout 60 curl -s --unix-socket "$SOCKET" --http1.0 -H 'Host;' -o /dev/null -w '%{http_code}' http://stretto/readyz)" 403 \
+is "$(printf 'GET /readyz HTTP/1.0\r\n\r\n' | timeout $((20 * PATIENCE)) curl -s --unix-socket "$SOCKET" --http1.0 -H 'Host;' -o /dev/null -w '%{http_code}' http://stretto/readyz)" 403 \
 	"an empty name is none"
 is "$(curl -s --unix-socket "$SOCKET" --http1.0 -H 'Host:' -o /dev/null -w '%{http_code}' http://stretto/readyz)" 200 "HTTP/1.0 needs none there"
 is "$(books)" "$before" "nothing has changed"

@@ -7,7 +7,7 @@ MANY_RUNNERS=1
 echo '{"keep_events": "1h"}' >"$T/config.json"
 start_daemon --config "$T/config.json"
 # get PATH [CURL OPTION...]: the body, raw, to $T/body, the headers to $T/head
-get() { curl -s -m 60 --unix-socket "$SOCKET" -D "$T/head" -o "$T/body" -w '%{http_code}' "${@:2}" "http://stretto$1"; }
+get() { curl -s -m 300 --unix-socket "$SOCKET" -D "$T/head" -o "$T/body" -w '%{http_code}' "${@:2}" "http://stretto$1"; }
 header() { tr -d '\r' <"$T/head" | sed -n "s/^$1: //Ip"; }
 spec() { jq -nc --argjson n "$1" --arg sh "$2" '{name: "s", width: 4, max_same_failures: 0, members: {command: ["sh", "-c", $sh], retries: 0, parameters: {grid: {i: [range($n)]}}}}'; }
 keep_copy() { python3 "$srcdir/tests/t/states.py" "$SOCKET" "$1"; }

@@ -12,6 +12,7 @@ jq -n '{name: "slow", members: {parameters: {grid: {x: [0]}}, retries: 1,
 ok "an ensemble" stretto submit --wait quick.json
 ok "and one that waits" stretto submit slow.json
 wait_for 20 'stretto members 2 --state running --json | jq -e ".members | length == 1"'
+ok "jobs end, too" wait_for 60 'stretto jobs 1 --json | jq -e "[.jobs[].state] | unique == [\"ended\"]"'
 
 # --- adapters
 status_is 0 "adapters" stretto adapters

@@ -6,7 +6,7 @@
 # --- settings
 refused() { # NAME PATTERN SETTINGS
 	printf '%s' "$3" >settings.json
-	status_is 1 "settings: $1" timeout 60 strettod --state-dir "$STATE" --config settings.json
+	status_is 1 "settings: $1" timeout $((20 * PATIENCE)) strettod --state-dir "$STATE" --config settings.json
 	like "$(tail -n 1 err)" "$2" "the place is named"
 }
 refused "a comma is missing" 'settings\.json:2:[0-9]+: ' '{"log_level": "info"
@@ -17,7 +17,7 @@ refused "an adapter's section of another type" '\(at /adapters/local\) \(config_
 refused "what the daemon takes out of it" '\(at /adapters/local/max_jobs\) \(config_value\)$' '{"adapters": {"local": {"max_jobs": 0}}}'
 refused "a URL without a host" '"http://" .*\(at /adapters/slurmrestd/url\) \(config_value\)$' '{"adapters": {"slurmrestd": {"url": "http://"}}}'
 
-status_is 1 "a log that cannot be written" timeout 60 strettod --state-dir "$STATE" --log-to "$T/nowhere/log"
+status_is 1 "a log that cannot be written" timeout $((20 * PATIENCE)) strettod --state-dir "$STATE" --log-to "$T/nowhere/log"
 is "$(grep -c "the log $T/nowhere/log cannot be written: No such file" err)" 1 "is told, once"
 
 # --- a URL

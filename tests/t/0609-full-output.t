@@ -14,7 +14,7 @@ is "$(submit waits.json)" 2 "and one that goes on"
 full() { # NAME COMMAND...
 	local name=$1 status=0
 	shift
-	timeout -k 5 60 "$@" >/dev/full 2>err || status=$?
+	timeout -k 5 $((20 * PATIENCE)) "$@" >/dev/full 2>err || status=$?
 	is "$status $(grep -c -e 'cannot be written' -e 'cannot write' err)" "1 1" "$name fails, and says why"
 }
 full "the version" stretto --version

@@ -11,7 +11,9 @@ terminal() { "${STRETTO_PYTHON:-python3}" "$srcdir/tests/t/terminal.py" "$@"; }
 start_canned
 
 # --- one ensemble
-later=$(date -u -d '+100 minutes' +%Y-%m-%dT%H:%M:%SZ)
+eta=$(($(date +%s) + 6000)) later=$(date -u -d '+100 minutes' +%Y-%m-%dT%H:%M:%SZ)
+# is_left TEXT: it tells how long it is until then, from some moment since this test began
+is_left() { [[ $1 =~ ([0-9]+)h([0-9]+)m\ to\ go ]] && ((60 * BASH_REMATCH[1] + 10#${BASH_REMATCH[2]} <= 100 && 60 * BASH_REMATCH[1] + 10#${BASH_REMATCH[2]} + 1 >= (eta - $(date +%s)) / 60)); }
 answers <<E
 GET /v1/ensembles/7 200 {"id": 7, "name": "heat\u001b[31m", "state": "running", "adapter": "slurm", "count": 12, "width": 4, "members": {"pending": 1, "running": 2, "succeeded": 4, "failed": 5}, "rate": 1.5, "eta": "$later", "follow_up_of": 3, "follow_ups": [9], "family": null, "dir": "/run/e7", "notice": {"code": "adapter_silent", "text": "Slurm does not answer"}, "training": {"id": 30, "state": "submitted", "waits_for": "Resources", "ranks": 2, "generation": 5, "adapter": "slurm", "received": 11, "unique": 9, "duplicates": 2, "drawn": 8, "batches": 6, "samples_per_second": 12.5, "metrics": {"train_loss": 0.25, "other": null}}}
 GET /v1/ensembles/7/failures?limit=3 200 {"total": 5, "failures": [{"cause": "C", "members": 2, "attempts": 5, "example": {"member": 4, "attempt": 2, "reason": "exit status 1", "stderr": "one\ntwo\nthree\u001b[2Jx\nfour"}}, {"cause": "node lost", "members": 1, "attempts": 1, "example": null}, {"cause": "D", "members": 1, "attempts": 3, "example": {"member": 1, "attempt": 1, "reason": "R", "stderr": ""}}]}
@@ -22,12 +24,13 @@ GET /v1/ensembles/6/failures?limit=3 200 {"total": 0, "failures": []}
 E
 status_is 0 "status of one that runs" stretto status 7
 for words in '7 heat \[31m: running' '12: 1 pending, 2 running, 4 succeeded, 5 failed' 'follows up 3' 'followed   by 9' 'width +4 on slurm' \
-	'waiting +Slurm does not answer' 'rate +1\.5 members/s, 1h(39|40)m to go' 'training +30: submitted: Resources, ranks 2, generation 5, on slurm' \
+	'waiting +Slurm does not answer' 'rate +1\.5 members/s, 1h[0-9]+m to go' 'training +30: submitted: Resources, ranks 2, generation 5, on slurm' \
 	'11 received, 9 unique, 2 duplicates, 8 drawn' 'batches +6, 12\.5 samples/s' 'train_loss 0\.25' 'other +NaN' 'directory  /run/e7' \
 	'attempt 2 of 7\.4 failed: exit status 1' 'in this way: 5 attempts of 2 members' 'an attempt failed: node lost' '3 attempts of 1 member$' \
 	'2 more causes'; do
 	ok "it says: $words" grep -E -q "$words" out
 done
+ok "which is how long it is from now" is_left "$(grep 'to go' out)"
 is "$(grep -A 3 'in this way: 5' out | tail -n 3)" "    two
     three [2Jx
     four" "and the last lines of its standard error"
@@ -45,7 +48,8 @@ answers <<E
 GET /v1/ensembles?limit=200 200 {"ensembles": [{"id": 7, "name": "heat", "state": "running", "count": 12, "members": {"running": 2, "succeeded": 4, "failed": 1, "unfinished": 2, "cancelled": 1}, "training": {"state": "done"}, "eta": "$later", "created": "C"}, {"id": 6, "name": "x", "state": "complete", "count": 1, "members": {"succeeded": 1}, "training": null, "created": "D"}], "next": null}
 E
 status_is 0 "status" stretto status
-like "$(sed -n 2p out | xargs)" '^7 heat running 8/12 2 1 done 1h(39|40)m C$' "one that runs"
+like "$(sed -n 2p out | xargs)" '^7 heat running 8/12 2 1 done 1h[0-9]+m C$' "one that runs"
+ok "with how long it is from now" is_left "$(sed -n 2p out | awk '{ print $8 }') to go"
 is "$(sed -n 3p out | xargs)" "6 x complete 1/1 0 0 - - D" "one that is over"
 terminal 120 20 --interrupt "1/1" stretto status --watch >out
 is $? 130 "status --watch of all: until Ctrl-C"

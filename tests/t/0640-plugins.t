@@ -78,7 +78,7 @@ toy hide "$name"
 ok "what is out of sight is submitted again" wait_for 30 '[ "$(waiting | wc -l)" = 1 ]'
 second=$(waiting)
 toy show "$name"
-is "$(waiting | xargs)" "$first $second" "there are two of it"
+is "$(toy list | awk -v name="$name" '$1 == name { print $3 }' | xargs)" "$first $second" "there are two of it"
 ok "one of them is taken out of the queue" wait_for 30 '[ "$(waiting)" = "$first" ]'
 like "$(toy list | grep " $second ")" " ended .* withdrawn$" "by its id"
 touch "$HOME/go"

@@ -99,12 +99,14 @@ waiting_ones 8
 touch deaf
 stretto cancel "$id" >/dev/null
 ok "orders that are not taken are told" wait_for 30 'grep -q "adapter pbs does not take orders to cancel jobs (qdel: cannot connect" "$DAEMON_LOG"'
-is "$(wc -l <qdel.noted) $(wc -l <qsig.noted)" "1 0" "where the first is not answered, the others are not given"
+# each order may be given once more, by a daemon that tries again by itself
+given() { echo "$(sort -u qdel.noted | wc -l) $(sort -u qsig.noted | wc -l)"; }
+is "$(given)" "1 0" "where the first is not answered, the others are not given"
 rm deaf
 stretto cancel "$id" >/dev/null
 all_cancelled 8 "taken again"
-is "$(wc -l <qdel.noted) $(wc -l <qsig.noted)" "7 1" "each single job by a qdel of its own"
+is "$(given) $(grep -c ' ' qdel.noted)" "6 1 0" "each single job by a qdel of its own"
 is "$(grep -c "orders to cancel jobs (" "$DAEMON_LOG")" 1 "one line for all jobs"
-ok "and one when it is over" grep -q "adapter pbs takes orders to cancel jobs again, after 8 that it did not take" "$DAEMON_LOG"
+ok "and one when it is over" grep -q "adapter pbs takes orders to cancel jobs again, after \(8\|16\|24\) that it did not take" "$DAEMON_LOG"
 end
 done_testing

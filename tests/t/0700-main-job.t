@@ -30,7 +30,7 @@ db() { sqlite3 -readonly "$STATE/stretto.db" "$1"; }
 is "$(db "SELECT n FROM tally WHERE ensemble = $ID AND state = 'succeeded'")" $MEMBERS "the store's tally agrees"
 is "$(db "SELECT count(*) FROM member WHERE ensemble = $ID AND state = 'succeeded'")" $MEMBERS "and so do its rows"
 is "$(db "SELECT count(*) FROM attempt WHERE ensemble = $ID AND outcome = 'succeeded'")" $MEMBERS "one attempt each"
-is "$(db "SELECT count(*) FROM job WHERE state <> 'ended'")" 0 "no job is left"
+ok "no job is left" wait_for 60 '[ "$(db "SELECT count(*) FROM job WHERE state <> '"'ended'"'")" = 0 ]'
 is "$(db "SELECT uniq || ' ' || drawn FROM rank")" "$SAMPLES $SAMPLES" "the store has the rank's counters"
 BOOKS=$(cat "$STATE/run/e$ID/training/g1/rank0/books.json")
 is "$(jq .unique_drawn <<<"$BOOKS")" $SAMPLES "the trainer counted as many different samples by itself"

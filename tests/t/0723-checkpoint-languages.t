@@ -6,7 +6,7 @@ echo '{"adapters": {"local": {"slots": 8}}}' >"$T/config.json"
 for program in checkpoint-member checkpoint-member-fortran; do echo detect_leaks=1 >"$T/asan.$program"; done
 start_daemon --config "$T/config.json"
 
-# They stop where no two steps fit in any more: after the first of 8 s, wherever in 12 s more that is.
+# They stop where no two steps fit in any more: after the first of 8 s, wherever in 15 s more that is.
 names=(C) commands=("[\"$builddir/tests/t/checkpoint-member\", \"3\", \"8\"]")
 if [ -x "$builddir/tests/t/checkpoint-member-fortran" ]; then
 	names+=(Fortran) commands+=("[\"$builddir/tests/t/checkpoint-member-fortran\", \"3\", \"8\"]")
@@ -18,7 +18,7 @@ fi
 ids=()
 for command in "${commands[@]}"; do
 	jq -n --argjson command "$command" '{name: "t", members: {command: $command, parameters: {grid: {i: [1, 2]}}, retries: 0,
-		resources: {walltime: "20s"}, success: {file: "result"}, checkpoint: {before: "100ms", keep: 1}}}' >"$T/spec.json"
+		resources: {walltime: "23s"}, success: {file: "result"}, checkpoint: {before: "100ms", keep: 1}}}' >"$T/spec.json"
 	ids+=("$(submit "$T/spec.json")")
 done
 state() { jq -r '"\(.state) \(.members.unfinished) \(.members.succeeded)"' "$T/ensemble.json"; }

@@ -20,7 +20,7 @@ alone() { # ID
 	is "$(tr '\n' ' ' <"$RUN/e$1/members/0/0/a1/stdout" | xargs)" "found stderr stdout" "nor a checkpoint"
 }
 refused() { # STATE
-	status_is 1 "a daemon with another state directory does not start" timeout 60 strettod --state-dir "$1" --run-dir "$RUN"
+	status_is 1 "a daemon with another state directory does not start" timeout $((20 * PATIENCE)) strettod --state-dir "$1" --run-dir "$RUN"
 	like "$(tail -n 1 err)" "the run directory $RUN is that of the daemon with the state directory $2 .*--run-dir.*\(run_dir_taken\)$" \
 		"and tells whose it is"
 }
@@ -57,7 +57,7 @@ alone 4
 stop_daemon
 
 echo '{' >"$RUN/owner.json"
-status_is 1 "a file that cannot be read is not taken for nobody's" timeout 60 strettod --state-dir "$STATE" --run-dir "$RUN"
+status_is 1 "a file that cannot be read is not taken for nobody's" timeout $((20 * PATIENCE)) strettod --state-dir "$STATE" --run-dir "$RUN"
 like "$(tail -n 1 err)" "$RUN/owner\\.json:[0-9]+:" "but named"
 
 done_testing

@@ -28,7 +28,7 @@ ok "so does wait" wait_for 30 'timeless <waited.err | grep -q -F "ensemble 2 wai
 ok "it is paused here" stretto pause 2
 like "$(notice 2)" "^paused: it was paused over the daemon's Unix socket at 20[0-9TZ:.-]+: .stretto resume 2. lets it go on" "which is told, and when"
 ok "wait tells it, too" wait_for 30 'grep -q -F "it was paused over the" waited.err'
-LOCAL="it was paused over the daemon's Unix socket at (20[0-9-]+ )?[0-9]{2}:[0-9]{2} \\((now|[0-9]+ s ago)\\): .stretto resume 2. lets it go on"
+LOCAL="it was paused over the daemon's Unix socket at (20[0-9-]+ )?[0-9]{2}:[0-9]{2} \\((now|[0-9]+ (s|min) ago)\\): .stretto resume 2. lets it go on"
 like "$(cat waited.err)" "$LOCAL" "by the clock of whoever waits"
 like "$(stretto status 2)" "$LOCAL" "as status does"
 ok "it goes on" stretto resume 2

@@ -119,7 +119,7 @@ wait_for 60 '[ "$(get "[.members.unfinished, .members.succeeded]")" = "[1,1]" ]'
 is "$(api_status POST "/v1/ensembles/$ID/follow-up" '{}') $(jq -r .code "$T/api.body")" "409 ensemble_not_over" "no follow-up before it is closed"
 api POST "/v1/ensembles/$ID/close" >/dev/null
 is "$(suggest '[{name: "short", parameters: {x: 2, kind: "a"}}]')" 409 "what is over takes nothing, not even again"
-is "$(api_status POST "/v1/ensembles/$ID/follow-up" '{}')" 201 "then there is one"
+is "$(api_status POST "/v1/ensembles/$ID/follow-up" '{"resources": {"walltime": "5m"}}')" 201 "then there is one"
 ID=$(jq .id "$T/api.body")
 wait_ensemble "$ID" 60
 is "$(jq -c '[.state, .count, .open]' "$T/ensemble.json")" '["complete",1,false]' "which ends"

@@ -23,7 +23,7 @@ class NoAnswer(Exception):
 
 class Connection(http.client.HTTPConnection):
     def __init__(self, path):
-        super().__init__("stretto", timeout=60)
+        super().__init__("stretto", timeout=300)
         self.path = path
 
     def connect(self):

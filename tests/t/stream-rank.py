@@ -52,7 +52,7 @@ def numpy_batches(rx, total):
         assert "particles" not in batch.fields or numpy.shares_memory(batch.fields["particles"].data, scratch.fields["particles"].data) or \
             len(batch.fields["particles"].data) == 0
         yield batch.fields, batch.params, batch.member, batch.step
-        limit = time.monotonic() + 60
+        limit = time.monotonic() + 300
         while number == 0 and rx.stats()["received"] < total:
             assert time.monotonic() < limit, "reception stands still while Python is busy"
             sum(range(100000))

@@ -134,13 +134,18 @@ static void limits_of_time_are_read(void **state)
 /* The grace is taken from what is left to Slurm's accounts, which may take a minute to say that they do not answer. */
 static void silent_accounts_are_spared(void **state)
 {
+    uint64_t began;
+
     begin_slurm();
     assert_int_equal(((struct adapter *)site.a)->limit_ms[SLURM_SACCT], SLURM_PAST_MS);
     assert_int_equal(((struct adapter *)site.a)->limit_ms[SLURM_SQUEUE], 30000);
     site_command("sacct", "echo 'sacct: error: Problem talking to the database' >&2; exit 1");
+    uv_update_time(&site.loop);
+    began = uv_now(&site.loop);
     for (int i = 0; i < 2; i++)
         assert_int_equal(site_status(1, "7").state, ADAPTER_JOB_UNKNOWN);
-    assert_int_equal(site_count_asked("sacct"), 1);
+    uv_update_time(&site.loop);
+    assert_in_range(site_count_asked("sacct"), 1, 1 + (uv_now(&site.loop) - began) / 60000); /* once a minute */
     assert_non_null(strstr(site.said, "cannot be looked up: sacct: error: Problem talking"));
 }
 
