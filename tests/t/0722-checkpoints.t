@@ -75,8 +75,8 @@ is "$(cat "$T/each")" 4 "their histories are without gap or repeat"
 is "$(sqlite3 -readonly "$STATE/stretto.db" "SELECT sum(failures) FROM member WHERE ensemble = $ID")" 0 "and no retry was spent"
 
 # killed at the walltime, while it goes on writing
-ends_soon='.members.resources.walltime = "8s" | .members.checkpoint.before = "1s"'
-spec 1 100 0.2 '.members.env = {EPOCHS_IGNORE: "1"} | '"$ends_soon"
+ends_soon='.members.resources.walltime = "15s" | .members.checkpoint.before = "1s"'
+spec 1 1000 0.2 '.members.env = {EPOCHS_IGNORE: "1"} | '"$ends_soon"
 ID=$(submit "$T/spec.json")
 is "$(ended .members.unfinished)" 1 "one that is ended at the walltime is unfinished, too"
 like "$(member 0 .reason)" 'ended at the walltime' "as the reason says"
@@ -93,7 +93,7 @@ status_is 3 "and goes from nowhere else" stretto resubmit --from end "$ID.0"
 is "$(api_status POST "/v1/ensembles/$ID/resubmit" '{"from": "end"}')" 422 "from nowhere else"
 
 # no progress
-spec 1 100 9 '.members.retries = 3 | .members.resources.walltime = "2s" | .members.checkpoint.before = "1s"'
+spec 1 100 1000 '.members.retries = 3 | .members.resources.walltime = "2s" | .members.checkpoint.before = "1s"'
 ID=$(submit "$T/spec.json")
 is "$(ended '"\(.members.failed)"') $(member 0 '.attempts | length')" "1 3" "without a checkpoint three attempts are enough"
 like "$(member 0 .reason)" '^stalled: 3 attempts in a row left no checkpoint' "and the reason says so"
