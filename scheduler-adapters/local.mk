@@ -143,6 +143,8 @@ unit_tests += tests/unit/test_alps tests/unit/test_alps_jobs tests/unit/test_ada
 check_LTLIBRARIES += tests/unit/libharness.la tests/unit/libsite.la
 tests_unit_libharness_la_SOURCES = tests/unit/adapter_harness.c tests/unit/adapter_harness.h
 tests_unit_libharness_la_CFLAGS = $(unit_cflags) $(UV_CFLAGS)
+# Its tests start real runners.
+EXTRA_tests_unit_libharness_la_DEPENDENCIES = stretto-run$(EXEEXT)
 harness_libs = tests/unit/libharness.la libadapters.la libjobproto.la $(unit_libs) $(UV_LIBS) $(ZMQ_LIBS)
 tests_unit_test_command_SOURCES = tests/unit/test_command.c tests/unit/unit.h
 tests_unit_test_command_CFLAGS = $(unit_cflags) $(UV_CFLAGS)

@@ -1,6 +1,7 @@
 /* Flushes of a log that are put off: what cannot be, and what one that failed means. */
 #include "common/log.h"
 #include "daemon/store/event.h"
+#include "daemon/store/gather.h"
 #include "daemon/store/internal.h"
 #include "tests/unit/faulty_store.h"
 
@@ -136,12 +137,31 @@ static void the_log_does_not_grow_each_time_a_daemon_is_killed(void **state)
     }
 }
 
+/* A rollback journal is no log: it is flushed when SQLite asks for that, and ends the transaction by becoming empty. */
+static void rollback_journals_are_left_to_sqlite(void **state)
+{
+    char plain[96], name[128];
+    struct stat st;
+    sqlite3 *db;
+
+    snprintf(plain, sizeof plain, "%s/plain.db", dir);
+    snprintf(name, sizeof name, "%s-journal", plain);
+    assert_int_equal(sqlite3_open_v2(plain, &db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, gather_vfs()), SQLITE_OK);
+    assert_int_equal(sqlite3_exec(db, "PRAGMA journal_mode = TRUNCATE; CREATE TABLE t (n); INSERT INTO t VALUES (1)", NULL, NULL,
+                                  NULL), SQLITE_OK);
+    assert_int_equal(stat(name, &st), 0);
+    assert_int_equal(st.st_size, 0);
+    assert_null(gather_log(db));
+    sqlite3_close(db);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(the_header_of_a_new_life_is_never_put_off, faulty_new_dir, faulty_remove_dir),
         cmocka_unit_test_setup_teardown(the_log_does_not_grow_each_time_a_daemon_is_killed, faulty_new_dir, faulty_remove_dir),
         cmocka_unit_test_setup_teardown(no_flush_makes_good_for_one_that_failed, faulty_new_dir, faulty_remove_dir),
+        cmocka_unit_test_setup_teardown(rollback_journals_are_left_to_sqlite, faulty_new_dir, faulty_remove_dir),
     };
 
     log_init("gather", getenv("FAULT_LOG") ? LOG_LEVEL_DEBUG : LOG_LEVEL_NONE);
