@@ -77,8 +77,16 @@ for mpi in "${mpis[@]}"; do
 	else
 		skip "no Fortran for $cc"
 	fi
-	on() { # PROCESSES COMMAND...
-		timeout $((100 * PATIENCE)) "$launcher" -n "$@" </dev/null
+	rank=
+	on() { # PROCESSES COMMAND...: ended as soon as the rank has ended, which it does at a wrong value
+		local job ended=
+		timeout $((100 * PATIENCE)) "$launcher" -n "$@" </dev/null &
+		job=$!
+		if [ -n "$rank" ]; then
+			wait -n -p ended "$job" "$rank"
+			[ "$ended" = "$job" ] || kill "$job"
+		fi
+		wait "$job"
 	}
 
 	status_is 0 "$cc: idle" on 3 ./stream-mpi 5
