@@ -81,6 +81,7 @@ for i in 0 1 2; do
 	api POST "/v1/ensembles/${ids[i]}/cancel" >/dev/null
 done
 for i in 0 1 2; do wait_ensemble "${ids[i]}" 60; done
+ok "what had begun since then is ended, too" wait_for 60 '[ "$(sqlite3 -readonly "$STATE/stretto.db" "SELECT count(*) FROM job WHERE state <> '"'ended'"'")" = 0 ]'
 stop_daemon
 is "$DAEMON_STATUS" 0 "the daemon ends well"
 pbs_stop
