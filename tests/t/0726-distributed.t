@@ -69,6 +69,41 @@ id=$(submit spec.json)
 ok "a member asks where it runs, as its launcher would" wait_for 60 "[ -s hosts ]"
 is "$(cat hosts)" "$(hostname):3" "it is told the host, and for how many processes"
 is "$(stretto hosts "$id.0" --json)" "[{\"host\":\"$(hostname)\",\"slots\":3}]" "so is a program"
+# As a launcher that brings its own elasticity does: it asks again and again, with a worker for each slot, and asks once
+# more when it is told to end. What it is told then has left the list before.
+cat >elastic-launcher <<-END
+	#!/bin/bash
+	ask() { # sets slots, of all hosts; TERM also ends a command that asks
+		local told host count
+		told=\$($T/where) || return
+		slots=0
+		while IFS=: read -r host count; do slots=\$((slots + \${count:-0})); done <<<"\$told"
+	}
+	end() {
+		trap '' TERM
+		until ask; do sleep 0.1; done
+		echo "\$slots slots at the end" >>$T/workers
+		exit
+	}
+	trap end TERM
+	slots=0 workers=0
+	while :; do
+		ask
+		for (( ; workers < slots; workers++)); do
+			sleep 1000 &
+			echo "worker \$workers" >>$T/workers
+		done
+		sleep 0.1
+	done
+END
+chmod +x elastic-launcher
+spec '{"tasks": 2}' "$T/elastic-launcher" | jq '.members.checkpoint = {grace: "2m"}' >spec.json
+other=$(submit spec.json)
+ok "such a launcher has a worker for each slot" wait_for 60 "grep -q 'worker 1' workers"
+api POST "/v1/ensembles/$other/cancel" >/dev/null
+ok "it is told to end" wait_for 60 "grep -q end workers"
+is "$(xargs <workers)" "worker 0 worker 1 0 slots at the end" "no slot was left in the list when it was told to end"
+
 kill_daemon
 start_daemon --config config.json
 ok "a daemon that was killed knows it again" wait_for 60 "[ \"\$(stretto hosts $id.0)\" = \"\$(hostname):3\" ]"
