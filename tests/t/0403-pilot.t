@@ -39,7 +39,9 @@ is "$(jq -r .outcome m[123]/7.0/exit.json | xargs)" "succeeded succeeded succeed
 # what is no file of the inbox is none of the daemon's, and is not carried out
 jq -c --arg mark "$mark" '.job = $mark + "-led"' m1/order >led.jsonl
 ln -s "$T/led.jsonl" pilot/node0/inbox/000000.jsonl
-ok "a link in its inbox is removed" wait_for 60 '[ ! -L pilot/node0/inbox/000000.jsonl ]'
+job behind 0 1 true
+ok "the order behind a link is carried out" ended behind
+ok "and the link is removed" [ ! -L pilot/node0/inbox/000000.jsonl ]
 is "$(said led .)" "0" "and not followed"
 
 # longer than the pilot waits for a runner beyond the grace: an end without success would be a runner that was killed

@@ -133,6 +133,38 @@ static void a_copy_looks_like_a_runner(void **state)
     expect_success(&job, text);
 }
 
+static int count_descriptors(pid_t pid)
+{
+    char path[64];
+    DIR *list;
+    int n = 0;
+
+    snprintf(path, sizeof path, "/proc/%d/fd", (int)pid);
+    list = opendir(path);
+    assert_non_null(list);
+    while (readdir(list) != NULL)
+        n++;
+    closedir(list);
+    return n;
+}
+
+/* A thousand of them would be all that it may have. */
+static void letters_are_closed(void **state)
+{
+    char *text, go[128];
+    struct harness_job job;
+    int before = count_descriptors(child_named("stretto-starter"));
+
+    snprintf(go, sizeof go, "%s/go", h.dir);
+    for (int i = 0; i < 4; i++) {
+        unlink(go);
+        begin(&job, &text);
+        assert_in_range(count_descriptors(child_named("stretto-starter")), before, before + 1); /* it may still have the newest */
+        harness_let_go(&h);
+        expect_success(&job, text);
+    }
+}
+
 static void gpus_are_handed_on(void **state)
 {
     char *text, proc[65536];
@@ -212,6 +244,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         WITH_ALL(a_copy_looks_like_a_runner),
+        WITH_ALL(letters_are_closed),
         WITH_ALL(gpus_are_handed_on),
         WITH_ALL(jobs_do_without_it),
         WITH_ALL(what_it_has_not_answered_is_started_anew),

@@ -5,6 +5,7 @@
 #include "tests/unit/unit.h"
 
 #include <fcntl.h>
+#include <glob.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -98,8 +99,11 @@ static int open_dir(void **state)
 static int close_dir(void **state)
 {
     char rm[100];
+    glob_t left;
 
     checkpoints_fini(&c);
+    snprintf(rm, sizeof rm, "%s/.stretto-*", dir); /* none of the files that a look makes is left */
+    assert_int_equal(glob(rm, 0, NULL, &left), GLOB_NOMATCH);
     snprintf(rm, sizeof rm, "rm -rf '%s'", dir);
     return system(rm);
 }

@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define UNIX_MS 1769860000000
@@ -369,6 +370,60 @@ static void divergence_is_not_waited_for_long(void **state)
     assert_longest_pause(2000);
 }
 
+static void blank_lines_are_nothing(void **state)
+{
+    char notice[256] = "";
+
+    report("\r\n\n \t\r\n{\"loss\": 1}\r\n\t\n \n{\"loss\": 2}\r\n\r\n");
+    metrics_end(metrics, UNIX_MS);
+    read_points();
+    assert_int_equal(got.n, 2);
+    metrics_notice(metrics, notice, sizeof notice);
+    assert_string_equal(notice, "");
+}
+
+/* What cannot be written waits; what is more than may wait is lost, and that is told however it goes on. */
+static void points_that_are_lost_are_told(void **state)
+{
+    char notice[256] = "", path[128], text[200], name[101];
+
+    snprintf(path, sizeof path, "%s/" POINTS_FILE, dir);
+    assert_int_equal(mkdir(path, 0700), 0);
+    report("{\"loss\": 1}\n");
+    work();
+    metrics_notice(metrics, notice, sizeof notice);
+    assert_non_null(strstr(notice, "points are lost"));
+    assert_int_equal(rmdir(path), 0);
+    work();
+    read_points();
+    assert_int_equal(got.n, 1);
+    notice[0] = '\0';
+    metrics_notice(metrics, notice, sizeof notice);
+    assert_string_equal(notice, ""); /* it only waited */
+    assert_int_equal(unlink(path), 0);
+    assert_int_equal(mkdir(path, 0700), 0);
+    for (int s = 0; s < 24; s++) { /* 16 MiB of lines that have 100 bytes of name */
+        FILE *file;
+
+        memset(name, 'a' + s, 100);
+        name[100] = '\0';
+        snprintf(text, sizeof text, "%s/" METRICS_FILE, dir);
+        file = fopen(text, "a");
+        assert_non_null(file);
+        for (int i = 0; i < 8000; i++)
+            fprintf(file, "{\"step\":%d,\"%s\":%d}\n", i, name, i);
+        fclose(file);
+        for (int i = 0; i < 3; i++)
+            work();
+    }
+    assert_int_equal(rmdir(path), 0);
+    for (int i = 0; i < 20; i++)
+        work();
+    notice[0] = '\0';
+    metrics_notice(metrics, notice, sizeof notice);
+    assert_non_null(strstr(notice, "points are lost"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -376,6 +431,8 @@ int main(void)
         cmocka_unit_test(wrong_lines_are_refused_with_a_reason),
         cmocka_unit_test(no_line_is_read_beyond_its_end),
         cmocka_unit_test(points_are_written_and_read_alike),
+        cmocka_unit_test_setup_teardown(blank_lines_are_nothing, set_up_plain, tear_down),
+        cmocka_unit_test_setup_teardown(points_that_are_lost_are_told, set_up_plain, tear_down),
         cmocka_unit_test_setup_teardown(a_file_is_followed_as_it_grows, set_up_plain, tear_down),
         cmocka_unit_test_setup_teardown(a_file_that_is_replaced_or_cut_is_read_anew, set_up_plain, tear_down),
         cmocka_unit_test_setup_teardown(a_long_series_is_merged_on_the_way, set_up_plain, tear_down),

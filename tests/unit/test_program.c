@@ -190,9 +190,29 @@ static void a_launcher_of_several_words_is_filled_in(void **state)
     json_decref((json_t *)task.argv);
 }
 
+/* Any number of words, with the end behind them. */
+static void all_words_are_there(void **state)
+{
+    for (int n = 1; n <= 70; n++) {
+        struct jobdesc_task task = {.id = "7.1", .dir = dir, .ntasks = 1, .argv = json_array()};
+        struct error err;
+
+        json_array_append_new((json_t *)task.argv, json_string("/bin/sh"));
+        for (int i = 1; i < n; i++)
+            json_array_append_new((json_t *)task.argv, json_sprintf("%d", i));
+        assert_int_equal(program_init(&program, &task, NULL, "/bin", (const struct program_word[]){{NULL, NULL}}, NULL, &err), 0);
+        for (int i = 1; i < n; i++)
+            assert_int_equal(atoi(program.argv[i]), i);
+        assert_null(program.argv[n]);
+        program_fini(&program);
+        json_decref((json_t *)task.argv);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(all_words_are_there),
         cmocka_unit_test(a_program_is_found),
         cmocka_unit_test(what_cannot_be_run_is_told),
         cmocka_unit_test(what_the_kernel_refuses_is_told),

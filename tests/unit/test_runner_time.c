@@ -7,6 +7,7 @@
 
 #include "common/files.h"
 #include "common/xalloc.h"
+#include "tasks/runner/looks.h"
 #include "tests/unit/unit.h"
 
 #include <errno.h>
@@ -591,9 +592,28 @@ static void memory_is_told_in_bytes(void **state)
     assert_record(record, "succeeded", "");
 }
 
+/* Ranks record their checkpoints themselves. */
+static void checkpoints_are_looked_for_of_members_alone(void **state)
+{
+    for (int kind = 0; kind < 2; kind++)
+        for (int any = 0; any < 2; any++) {
+            struct jobdesc desc = {.kind = kind == 0 ? JOBDESC_MEMBERS : JOBDESC_TRAINING, .checkpoint = {.any = any}};
+            struct job job = {.machine = &machine, .desc = &desc};
+            struct looks looks;
+            struct error err;
+
+            assert_int_equal(looks_init(&looks, &job, NULL, NULL, NULL, &err), 0);
+            assert_int_equal(looks.looker != NULL, kind == 0 && any == 1);
+            assert_int_equal(looks_watch_fd(&looks) >= 0, kind == 0 && any == 1);
+            assert_int_equal(looks_done_fd(&looks) >= 0, kind == 0 && any == 1);
+            looks_fini(&looks);
+        }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(checkpoints_are_looked_for_of_members_alone),
         cmocka_unit_test(at_the_walltime_sigterm_and_after_the_grace_sigkill),
         cmocka_unit_test(what_does_not_die_is_killed_again),
         cmocka_unit_test(what_was_given_up_is_ended),
