@@ -345,6 +345,61 @@ static void a_member_that_begins_again_has_not_ended(void **state)
     }
 }
 
+static void assert_names(const struct frame *sent, struct frame answer, enum frame_kind kind)
+{
+    if (answer.kind != kind)
+        fail_msg("%s where %s was expected", frame_kind_name(answer.kind), frame_kind_name(kind));
+    assert_true(answer.key == FIXTURE_KEY && answer.ensemble == 7 && answer.generation == 1);
+    assert_int_equal(answer.member, sent->member);
+    assert_int_equal(answer.session, sent->session);
+    assert_int_equal(answer.attempt, sent->attempt);
+}
+
+/* Of whatever kind. */
+static void each_answer_names_its_stream(void **state)
+{
+    struct rig *rig = *state;
+    struct frame f = frame(FRAME_SAMPLE, 1, 0);
+
+    f.session = 9;
+    f.attempt = 4;
+    f.member = 2;
+    send_sample(rig, f);
+    assert_names(&f, next_answer(rig), FRAME_WHO);
+    f = frame(FRAME_HELLO, 0, 0);
+    f.session = 9;
+    f.attempt = 4;
+    f.member = 2;
+    f.dtype = f.ndim = 0;
+    f.shape[0] = 0;
+    f.length = strlen(HELLO);
+    send_bytes(rig, &f, HELLO, strlen(HELLO));
+    assert_names(&f, next_answer(rig), FRAME_WELCOME);
+    f = frame(FRAME_SAMPLE, 1, 0);
+    f.session = 9;
+    f.attempt = 4;
+    f.member = 2;
+    send_sample(rig, f);
+    assert_names(&f, next_answer(rig), FRAME_ACK);
+    f.sequence = 3;
+    f.step = 2;
+    send_sample(rig, f);
+    assert_names(&f, next_answer(rig), FRAME_REWIND);
+    f.sequence = 2;
+    f.field = 1;
+    send_sample(rig, f);
+    assert_names(&f, next_answer(rig), FRAME_REFUSED);
+    f = frame(FRAME_FINALIZE, 1, 0);
+    f.session = 9;
+    f.attempt = 4;
+    f.member = 2;
+    f.dtype = f.ndim = 0;
+    f.shape[0] = 0;
+    f.length = 0;
+    send_bytes(rig, &f, "", 0);
+    assert_names(&f, next_answer(rig), FRAME_FINALIZED);
+}
+
 /* Answers go where a stream was heard of last: its connection may have been made anew. */
 static void answers_follow_a_stream(void **state)
 {
@@ -388,6 +443,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(what_waits_for_room_is_not_held, rig_setup, rig_teardown),
         cmocka_unit_test_setup_teardown(a_gap_is_asked_for_once, rig_setup, rig_teardown),
         cmocka_unit_test_setup_teardown(a_member_that_begins_again_has_not_ended, rig_setup, rig_teardown),
+        cmocka_unit_test_setup_teardown(each_answer_names_its_stream, rig_setup, rig_teardown),
         cmocka_unit_test_setup_teardown(answers_follow_a_stream, rig_setup, rig_teardown),
         cmocka_unit_test_setup_teardown(a_damaged_payload_is_a_gap, rig_setup, rig_teardown),
     };

@@ -1,11 +1,15 @@
 /* Checkpoints that a rank saves, and a rank that goes on from one: which samples it gets again, and which never. */
 #include "common/files.h"
 #include "tasks/proto/kept.h"
+#include "tasks/train/config.h"
 #include "tasks/train/cut.h"
+#include "tasks/train/resume.h"
+#include "tasks/train/saved.h"
 #include "tasks/train/state.h"
 #include "tests/unit/stream_fixture.h"
 #include "tests/unit/unit.h"
 
+#include <dirent.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -330,6 +334,123 @@ static void a_damaged_checkpoint_is_not_taken_and_leaves_the_list(void **state)
     }
 }
 
+/* Returns the memory of a rank, as the runner makes it. */
+static int make_memory(void)
+{
+    struct kept_head head = {.magic = KEPT_MAGIC, .owner = "st-1/1.training.0"};
+    int memory = memfd_create("kept", MFD_CLOEXEC);
+    char path[64];
+
+    assert_true(memory >= 0);
+    assert_int_equal(pwrite(memory, &head, sizeof head, 0), sizeof head);
+    snprintf(path, sizeof path, "/proc/self/fd/%d", memory);
+    setenv("STRETTO_KEPT", path, 1);
+    setenv("STRETTO_TASK", head.owner, 1);
+    return memory;
+}
+
+static void names_of_checkpoints_have_an_order(void **state)
+{
+    static const char *const names[] = {"g1-s2",   "g1-s2-b", "g1-s10",  "g1-s10-b", "g1.1-s3", "g1.1-s3-b",
+                                        "g1.2-s1", "g2-s1",   "g2-s1-b", "g9-s1",    "g10-s1",  "g10.1-s0"};
+    static const char *const others[] = {"", "g1", "g1-s", "s1", "g1-s1-c", "g1-s1.tmp", "g1-s1-b-b", "x"};
+
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        for (size_t j = 0; j < sizeof names / sizeof *names; j++)
+            assert_int_equal(saved_is_older(names[i], names[j]), i < j);
+        for (size_t j = 0; j < sizeof others / sizeof *others; j++)
+            assert_false(saved_is_older(others[j], names[i]) || saved_is_older(names[i], others[j]));
+    }
+}
+
+/* A checkpoint is taken out of the list for what is wrong with it, and for nothing else, such as memory that is short. */
+static void only_a_damaged_checkpoint_leaves_the_list(void **state)
+{
+    struct train_config config;
+    struct fixture fx;
+    struct st_train *t;
+    struct error err;
+
+    set_up(&fx, 1, 1, 2, 0);
+    t = fixture_rank(0);
+    save(t, 1, "older", ST_TRAIN_CHECKPOINT_DUE);
+    save(t, 2, "newer", ST_TRAIN_CHECKPOINT_DUE);
+    WAIT_FOR_LIST("g1-s2 g1-s1 ");
+    st_train_close(t);
+    begin_anew(&fx, 2, "g1-s2", 2);
+    assert_int_equal(train_config_read(&config, &err), 0);
+    error_set(&err, "train_memory", "no memory for it");
+    resume_give_up(&config, &err);
+    assert_true(lists("g1-s2 g1-s1 "));
+    error_set(&err, "train_resume", "it is damaged");
+    resume_give_up(&config, &err);
+    assert_true(lists("g1-s1 "));
+    train_config_fini(&config);
+    tear_down(&fx);
+}
+
+static int count_lines(const char *path)
+{
+    FILE *file = fopen(path, "re");
+    int n = 0, c;
+
+    assert_non_null(file);
+    while ((c = fgetc(file)) != EOF)
+        n += c == '\n';
+    fclose(file);
+    return n;
+}
+
+static int count_entries(const char *path)
+{
+    DIR *list = opendir(path);
+    int n = 0;
+
+    assert_non_null(list);
+    while (readdir(list) != NULL)
+        n++;
+    closedir(list);
+    return n;
+}
+
+/* The kernel may list a thread for a moment longer than it runs. */
+static int has_no_more_threads(void *arg)
+{
+    return count_entries("/proc/self/task") <= *(int *)arg;
+}
+
+/* A program may open trainings one after the other: no descriptor, thread or mapping stays, whatever the rank had. */
+static void a_rank_that_is_closed_leaves_nothing(void **state)
+{
+    int descriptors = 0, threads = 0, mappings = 0, memory = make_memory();
+    struct fixture fx;
+    struct st_train *t;
+    char restart[16];
+
+    set_up(&fx, 1, 1, 2, 0);
+    for (int i = 0; i < 33; i++) {
+        snprintf(restart, sizeof restart, "%d", i);
+        setenv("STRETTO_RESTART", restart, 1);
+        t = fixture_rank(0);
+        if (i == 0)
+            send_steps(&fx, 0, 1, 0, 5);
+        save(t, 1 + i, "state", ST_TRAIN_CHECKPOINT_DUE);
+        st_train_close(t);
+        if (i == 2) { /* what libraries keep is there by now */
+            descriptors = count_entries("/proc/self/fd");
+            threads = count_entries("/proc/self/task");
+            mappings = count_lines("/proc/self/maps");
+        }
+    }
+    assert_int_equal(count_entries("/proc/self/fd"), descriptors);
+    assert_true(fixture_wait(has_no_more_threads, &threads, LIMIT_MS));
+    assert_in_range(count_lines("/proc/self/maps"), 0, mappings + 20); /* the heap may have grown, but not each time */
+    unsetenv("STRETTO_KEPT");
+    unsetenv("STRETTO_RESTART");
+    close(memory);
+    tear_down(&fx);
+}
+
 static void the_last_one_ends_the_batches_and_the_training_is_unfinished(void **state)
 {
     struct fixture fx;
@@ -425,21 +546,6 @@ static void another_number_of_ranks_shares_it_out(void **state)
     hand_over(2, 1, NULL);
     hand_over(2, 3, RESERVOIR(100, 5, 5));
     hand_over(3, 2, NULL);
-}
-
-/* Returns the memory of a rank, as the runner makes it. */
-static int make_memory(void)
-{
-    struct kept_head head = {.magic = KEPT_MAGIC, .owner = "st-1/1.training.0"};
-    int memory = memfd_create("kept", MFD_CLOEXEC);
-    char path[64];
-
-    assert_true(memory >= 0);
-    assert_int_equal(pwrite(memory, &head, sizeof head, 0), sizeof head);
-    snprintf(path, sizeof path, "/proc/self/fd/%d", memory);
-    setenv("STRETTO_KEPT", path, 1);
-    setenv("STRETTO_TASK", head.owner, 1);
-    return memory;
 }
 
 /* A rank is killed after a checkpoint and a batch more. What it had drawn before the checkpoint may be drawn again
@@ -779,6 +885,9 @@ int main(void)
         cmocka_unit_test(only_the_newest_are_kept),
         cmocka_unit_test(a_checkpoint_counts_once_the_parts_of_all_ranks_are_there),
         cmocka_unit_test(a_damaged_checkpoint_is_not_taken_and_leaves_the_list),
+        cmocka_unit_test(names_of_checkpoints_have_an_order),
+        cmocka_unit_test(only_a_damaged_checkpoint_leaves_the_list),
+        cmocka_unit_test(a_rank_that_is_closed_leaves_nothing),
         cmocka_unit_test(the_last_one_ends_the_batches_and_the_training_is_unfinished),
         cmocka_unit_test(what_was_not_drawn_is_handed_over),
         cmocka_unit_test(another_number_of_ranks_shares_it_out),

@@ -240,7 +240,9 @@ static void it_begins_as_from_a_login(void **state)
     sigemptyset(&some);
     sigaddset(&some, SIGTERM);
     sigprocmask(SIG_BLOCK, &some, &old);
-    describe("grep -E '^Sig(Blk|Ign)' /proc/self/status");
+    describe("");
+    json_decref((json_t *)task_desc.argv); /* a shell would change what is blocked */
+    task_desc.argv = json_pack("[s, s, s, s]", "grep", "-E", "^Sig(Blk|Ign)", "/proc/self/status");
     task_init(&task, &job, &task_desc);
     task_start(&task);
     assert_true(getsid(task.pid) == task.pid && task.session == task.pid);

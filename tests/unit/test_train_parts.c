@@ -106,6 +106,103 @@ static void settings_are_those_of_the_file(void **state)
     train_config_fini(&c);
 }
 
+/* Reads it as it is then; what is wrong is a failure with a reason that names the file and the place. Returns whether it was read. */
+static bool reads(const json_t *json, const char *place)
+{
+    struct train_config config;
+    char *text = json_dumps(json, 0);
+    bool well;
+
+    write_file("training.json", text);
+    free(text);
+    well = train_config_read(&config, &err) == 0;
+    if (well) {
+        train_config_fini(&config);
+    } else {
+        assert_non_null(strstr(err.text, in_dir("training.json")));
+        assert_non_null(strstr(err.text, place));
+    }
+    return well;
+}
+
+/* Each setting, in turn, is missing or has a value of every type. */
+static void each_wrong_setting_is_named(void **state)
+{
+    static const char *const required[] = {"/ensemble", "/generation", "/ranks", "/count", "/stream", "/stream_key", "/parameters",
+                                           "/fields", "/buffer", "/buffer/capacity", "/buffer/batch", "/checkpoint/dir", "/resume/name",
+                                           "/resume/step", "/from/dir", "/from/name"};
+    static const char *const all[] = {"/ensemble", "/generation", "/ranks", "/count", "/steps", "/stream", "/network", "/interface", "/job",
+                                      "/control", "/control_key", "/stream_key", "/parameters", "/fields", "/buffer", "/buffer/policy",
+                                      "/buffer/capacity", "/buffer/threshold", "/buffer/batch", "/buffer/seed", "/checkpoint",
+                                      "/checkpoint/dir", "/checkpoint/every", "/checkpoint/before", "/checkpoint/keep", "/checkpoint/retain",
+                                      "/checkpoint/exact", "/resume", "/resume/name", "/resume/step", "/from", "/from/dir", "/from/name"};
+    struct train_config c = read_config("2", "1", "", "",
+                                        ", \"checkpoint\": {\"dir\": \"/d\"}, \"resume\": {\"name\": \"g1-s7\", \"step\": 7}, "
+                                        "\"from\": {\"dir\": \"/f\", \"name\": \"g3-s9\"}");
+    json_t *whole = json_deep_copy(c.json), *values = json_loads("[\"x\", -2, 1.5, true, [1], {\"a\": 1}]", 0, NULL), *value;
+    size_t v;
+
+    train_config_fini(&c);
+    assert_true(reads(whole, ""));
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        const char *key = strrchr(all[i], '/') + 1;
+        char parent[40] = "";
+        int refused = 0;
+        bool needed = false, read;
+        json_t *copy, *in;
+
+        for (size_t r = 0; r < sizeof required / sizeof *required; r++)
+            needed = needed || strcmp(required[r], all[i]) == 0;
+
+        memcpy(parent, all[i], (size_t)(key - 1 - all[i]));
+        for (v = 0; v <= json_array_size(values); v++) {
+            copy = json_deep_copy(whole);
+            in = *parent != '\0' ? json_object_get(copy, parent + 1) : copy;
+            if (v == json_array_size(values))
+                json_object_del(in, key);
+            else
+                json_object_set(in, key, json_array_get(values, v));
+            read = reads(copy, v == json_array_size(values) ? key : all[i]);
+            if (v == json_array_size(values))
+                assert_int_equal(read, !needed);
+            else
+                refused += !read;
+            json_decref(copy);
+        }
+        assert_in_range(refused, 3, 6);
+    }
+    json_array_foreach (values, v, value)
+        assert_false(reads(value, ""));
+    json_decref(values);
+    json_decref(whole);
+    write_file("training.json", "{");
+    assert_int_equal(train_config_read(&c, &err), -1);
+    unlink(in_dir("training.json"));
+    assert_int_equal(train_config_read(&c, &err), -1);
+}
+
+static void a_rank_is_one_of_the_training(void **state)
+{
+    static const char *const wrong[] = {"3", "-1", "", "x", "1x", "65537", "99999999999999999999"};
+    struct train_config c = read_config("2", NULL, "", "", "");
+
+    train_config_fini(&c);
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        setenv("STRETTO_RANK", wrong[i], 1);
+        assert_int_equal(train_config_read(&c, &err), -1);
+        assert_string_equal(err.code, i == 0 ? "train_config" : "train_environment");
+    }
+    unsetenv("STRETTO_RANK");
+    assert_int_equal(train_config_read(&c, &err), -1);
+    setenv("STRETTO_RANK", "0", 1);
+    setenv("STRETTO_RESTART", "x", 1);
+    assert_int_equal(train_config_read(&c, &err), -1);
+    unsetenv("STRETTO_RESTART");
+    setenv("STRETTO_TRAINING_DIR", "", 1);
+    assert_int_equal(train_config_read(&c, &err), -1);
+    assert_string_equal(err.code, "not_under_stretto");
+}
+
 static uint64_t seed_of(const char *rank, const char *restart, const char *buffer)
 {
     struct train_config c = read_config(rank, restart, "", buffer, "");
@@ -495,6 +592,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(settings_are_those_of_the_file, make_dir, remove_dir),
+        cmocka_unit_test_setup_teardown(each_wrong_setting_is_named, make_dir, remove_dir),
+        cmocka_unit_test_setup_teardown(a_rank_is_one_of_the_training, make_dir, remove_dir),
         cmocka_unit_test_setup_teardown(each_rank_and_process_draws_in_its_own_order, make_dir, remove_dir),
         cmocka_unit_test_setup_teardown(a_state_is_known_by_its_names_and_contents, make_dir, remove_dir),
         cmocka_unit_test_setup_teardown(a_cut_is_read_as_it_was_written, make_dir, remove_dir),
