@@ -12,6 +12,7 @@
 #include "tests/unit/unit.h"
 
 #include <endian.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <math.h>
 #include <stdio.h>
@@ -248,6 +249,98 @@ static void what_is_lent_stays_until_it_is_taken(void **state)
     sendbuf_pool_destroy(pool);
 }
 
+int __real_zmq_msg_init_data(zmq_msg_t *msg, void *data, size_t size, zmq_free_fn *give_back, void *hint);
+
+static bool has_no_message;
+
+int __wrap_zmq_msg_init_data(zmq_msg_t *msg, void *data, size_t size, zmq_free_fn *give_back, void *hint)
+{
+    if (!has_no_message)
+        return __real_zmq_msg_init_data(msg, data, size, give_back, hint);
+    errno = ENOMEM;
+    return -1;
+}
+
+/* It is taken over in any case. */
+static void a_buffer_without_a_message_is_used_again(void **state)
+{
+    struct sendbuf_pool *pool = sendbuf_pool_create();
+    struct sendbuf *buf = sendbuf_take(pool, 100000);
+    uint8_t *bytes = sendbuf_bytes(buf);
+    zmq_msg_t msg;
+
+    has_no_message = true;
+    for (int i = 0; i < 3; i++) {
+        assert_int_equal(sendbuf_into(buf, 10, &msg), -1);
+        assert_int_equal(sendbuf_message(pool, 100000, &msg), -1);
+        buf = sendbuf_take(pool, 100000);
+        assert_ptr_equal(sendbuf_bytes(buf), bytes);
+    }
+    has_no_message = false;
+    sendbuf_give_back(buf);
+    sendbuf_pool_destroy(pool);
+}
+
+/* Opens a stream, which fails for this reason, and then sends all the same. */
+static void assert_that_nothing_is_sent(const char *reason)
+{
+    struct stretto *s;
+    double u[2] = {0};
+
+    assert_int_equal(stretto_open(&s), -1);
+    assert_non_null(s);
+    if (strstr(stretto_error(s), reason) == NULL)
+        fail_msg("it says \"%s\", not \"%s\"", stretto_error(s), reason);
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(stretto_send(s, 0, i, u), -1);
+        assert_int_equal(stretto_send_extent(s, 0, i, 2, u), -1);
+        assert_true(*stretto_error(s) != '\0');
+    }
+    assert_int_equal(stretto_finish(s), -1);
+    assert_int_equal(stretto_close(s), -1);
+}
+
+/* A program that does not look at what stretto_open() returns must not believe that its steps are sent. */
+static void a_stream_that_is_not_open_sends_nothing_silently(void **state)
+{
+    static const char *const wrong[][2] = {
+        {"STRETTO_STREAM_KEY", "xyz"}, {"STRETTO_ENSEMBLE", "x"}, {"STRETTO_MEMBER", "-1"}, {"STRETTO_ATTEMPT", ""},
+        {"STRETTO_FIELDS", "{"}, {"STRETTO_FIELDS", "{\"u\": 1}"}, {"STRETTO_PARAMS", "7"}, {"STRETTO_DEADLINE", "soon"},
+        {"STRETTO_STEPS", "1.5"}, {"STRETTO_STREAM_SILENCE_MS", "3600001"}, {"STRETTO_FAILURE_AFTER_MS", " 1"},
+        {"STRETTO_ENSEMBLE", "99999999999999999999"}, {"STRETTO_MEMBER", "4294967296"}};
+
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        set_all();
+        setenv("STRETTO_DEADLINE", "1000", 1); /* long ago, so that nothing is waited for */
+        setenv(wrong[i][0], wrong[i][1], 1);
+        assert_that_nothing_is_sent(wrong[i][0]);
+    }
+    set_all();
+    setenv("STRETTO_DEADLINE", "1000", 1);
+    assert_that_nothing_is_sent("the member's walltime ended before the training ranks were found");
+    unsetenv("STRETTO_STREAM");
+    unsetenv("STRETTO_DEADLINE");
+}
+
+static void an_idle_stream_has_as_many_fields_as_any(void **state)
+{
+    int64_t shape[] = {2};
+    struct stretto *s;
+    char name[16];
+
+    unsetenv("STRETTO_STREAM");
+    assert_int_equal(stretto_open(&s), 0);
+    assert_int_equal(stretto_active(s), 0);
+    for (int i = 0; i < FIELDS_MAX; i++) {
+        snprintf(name, sizeof name, "f%d", i);
+        assert_int_equal(stretto_field(s, name, STRETTO_FLOAT32, 1, shape), i);
+        assert_int_equal(stretto_field(s, name, STRETTO_FLOAT32, 1, shape), i);
+    }
+    assert_int_equal(stretto_field(s, "more", STRETTO_FLOAT32, 1, shape), -1);
+    assert_non_null(strstr(stretto_error(s), "64"));
+    assert_int_equal(stretto_close(s), 0);
+}
+
 static int declared(int ndim, uint64_t a, uint64_t b, enum stretto_dtype dtype, struct field *field)
 {
     *field = (struct field){.name = "u"};
@@ -457,6 +550,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(settings_are_those_of_the_environment),
         cmocka_unit_test(buffers_are_used_again_where_they_fit),
+        cmocka_unit_test(a_buffer_without_a_message_is_used_again),
+        cmocka_unit_test(a_stream_that_is_not_open_sends_nothing_silently),
+        cmocka_unit_test(an_idle_stream_has_as_many_fields_as_any),
         cmocka_unit_test(runs_of_steps_are_known),
         cmocka_unit_test(steps_are_open_until_they_have_all_fields),
         cmocka_unit_test(a_bundle_has_frames_one_behind_the_other),
@@ -467,5 +563,6 @@ int main(void)
         cmocka_unit_test(metrics_are_lines_of_json),
     };
 
+    test_limit(60);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
