@@ -278,6 +278,11 @@ static int on_commit(void *arg)
     return sim_chance(sim, sim->faults.commit_fails);
 }
 
+void sim_commits_fail(struct sim *sim, bool may)
+{
+    sqlite3_commit_hook(sim->store->db, may ? on_commit : NULL, sim);
+}
+
 /* Simulates a crash after a commit, before the daemon can act on what was committed: reply to a call, or submit a
  * job. */
 static void committed(void *arg)
@@ -307,7 +312,7 @@ static int open_store(struct sim *sim)
         if (!sim->faults.tidy) /* watching takes time for each row, which long runs cannot afford */
             watch_store(sim);
     }
-    sqlite3_commit_hook(sim->store->db, on_commit, sim);
+    sim_commits_fail(sim, true);
     return 0;
 }
 

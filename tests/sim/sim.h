@@ -152,6 +152,7 @@ int sim_writes(struct sim *sim); /* rows written by the daemon's present connect
 bool sim_is_over(struct sim *sim); /* nothing is left to do */
 void watch_store(struct sim *sim); /* lets the database itself watch for rows that must never be written */
 void watch_always(struct sim *sim); /* verifies all that must hold after every turn */
+void sim_commits_fail(struct sim *sim, bool may); /* as its faults say, or not, so that a watcher writes tables of its own */
 void watch_end(struct sim *sim);    /* verifies all that must hold when everything is over */
 void watch_calm(struct sim *sim);   /* verifies all that must hold where nothing ever failed */
 
