@@ -2,6 +2,10 @@
 #include "tasks/member/flusher.h"
 #include "tests/unit/unit.h"
 
+#include <dirent.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #define HOUR_MS 3600000
@@ -56,6 +60,46 @@ static void wait_for(struct watch *w, int looks)
     assert_int_equal(seen, looks);
 }
 
+/* Waits until the flusher's thread sleeps. Its lock is free, so it waits for the time to look. */
+static void wait_until_it_sleeps(void)
+{
+    char path[300], text[256], state = 0;
+    struct dirent *entry;
+
+    while (state != 'S') {
+        DIR *tasks = opendir("/proc/self/task");
+
+        usleep(1000);
+        assert_non_null(tasks);
+        while ((entry = readdir(tasks)) != NULL) {
+            FILE *file;
+
+            if (atoi(entry->d_name) == 0 || atoi(entry->d_name) == (int)getpid())
+                continue;
+            snprintf(path, sizeof path, "/proc/self/task/%s/stat", entry->d_name);
+            file = fopen(path, "re");
+            if (file == NULL)
+                continue;
+            if (fgets(text, sizeof text, file) != NULL && strrchr(text, ')') != NULL)
+                state = strrchr(text, ')')[2];
+            fclose(file);
+        }
+        closedir(tasks);
+    }
+}
+
+static void a_sleeping_one_is_woken_for_an_earlier_look(void **state)
+{
+    struct watch *w = *state;
+
+    for (int i = 1; i <= 20; i++) {
+        ask(w, HOUR_MS);
+        wait_until_it_sleeps();
+        ask(w, 1);
+        wait_for(w, i);
+    }
+}
+
 /* A frame that is held back for a moment does not wait for acknowledgements that are looked for much later. */
 static void an_earlier_look_does_not_wait_for_a_later_one(void **state)
 {
@@ -105,6 +149,7 @@ static void it_ends_at_once(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        TEST(a_sleeping_one_is_woken_for_an_earlier_look),
         TEST(an_earlier_look_does_not_wait_for_a_later_one),
         TEST(a_later_look_does_not_put_off_an_earlier_one),
         TEST(a_look_may_ask_for_the_next),

@@ -877,6 +877,75 @@ static void a_directory_is_a_state_too(void **state)
     tear_down(&fx);
 }
 
+/* A process that ended while the program wrote its state leaves nothing to the next one. */
+static void a_state_that_is_begun_anew_begins_empty(void **state)
+{
+    struct fixture fx;
+    struct st_train *t;
+    const char *path;
+    char file[200];
+
+    set_up(&fx, 1, 1, 2, 0);
+    for (int i = 0; i < 3; i++) {
+        t = fixture_rank(0);
+        path = st_train_checkpoint_begin(t, 1);
+        assert_non_null(path);
+        assert_int_equal(access(path, F_OK), -1);
+        if (i == 1)
+            assert_int_equal(mkdir(path, 0700), 0);
+        snprintf(file, sizeof file, "%s%s", path, i == 1 ? "/shard" : "");
+        assert_int_equal(write_state(file, "half"), 0);
+        if (i < 2)
+            st_train_close(t);
+    }
+    assert_int_equal(st_train_checkpoint_end(t, ST_TRAIN_CHECKPOINT_DUE), 0);
+    WAIT_FOR_LIST("g1-s1 ");
+    st_train_close(t);
+    tear_down(&fx);
+}
+
+/* The first field of a step has come, and the rank ends twice before the second one does: the step is whole all the same. */
+static void half_a_sample_is_handed_over_again_and_again(void **state)
+{
+    int64_t shape[] = {4}, n = 0;
+    double u[] = {0, 1, 2, 3};
+    int times[STEPS] = {0};
+    struct stretto *s;
+    struct fixture fx;
+    struct st_train *t;
+    char name[40];
+
+    fixture_init_ranks(&fx, 1, 4, 1, 1, FIFO);
+    strcpy(dir, "/tmp/stretto-saver-XXXXXX");
+    assert_non_null(mkdtemp(dir));
+    configure(&fx, "checkpoint", json_pack("{s:s, s:i, s:f}", "dir", dir, "keep", 2, "every", 0.0));
+    t = fixture_rank(0);
+    s = fixture_member(0, 1);
+    assert_int_equal(stretto_send(s, stretto_field(s, "n", STRETTO_INT64, 0, NULL), 0, &n), 0);
+    assert_int_equal(stretto_checkpointed(s, "none", 0), 0); /* it is held */
+    for (int generation = 1; generation <= 3; generation++) {
+        save(t, generation, "state", ST_TRAIN_CHECKPOINT_LAST);
+        st_train_close(t);
+        snprintf(name, sizeof name, "g%d-s%d", generation, generation);
+        begin_anew(&fx, generation + 1, name, generation);
+        fx.generation = generation + 1;
+        fixture_announce(&fx, 1);
+        t = fixture_rank(0);
+    }
+    assert_int_equal(stretto_send(s, stretto_field(s, "u", STRETTO_FLOAT64, 1, shape), 0, u), 0);
+    assert_int_equal(stretto_close(s), 0);
+    fixture_over(&fx);
+    fixture_draw_all(&fx, t, STEPS, times);
+    assert_int_equal(times[0], 1);
+    st_train_close(t);
+    fx.generation = 1;
+    for (int generation = 3; generation <= 4; generation++) {
+        snprintf(name, sizeof name, "g%d-rank0.json", generation);
+        unlink(fixture_path(&fx, name));
+    }
+    tear_down(&fx);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -901,6 +970,8 @@ int main(void)
         cmocka_unit_test(a_state_that_could_not_be_saved_leaves_nothing_and_may_be_tried_again),
         cmocka_unit_test(nothing_learnt_since_the_one_before_is_no_hindrance),
         cmocka_unit_test(a_directory_is_a_state_too),
+        cmocka_unit_test(a_state_that_is_begun_anew_begins_empty),
+        cmocka_unit_test(half_a_sample_is_handed_over_again_and_again),
         cmocka_unit_test(one_is_due_by_time_and_the_last_by_the_signal),
     };
 

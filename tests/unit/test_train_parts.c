@@ -173,6 +173,12 @@ static void each_wrong_setting_is_named(void **state)
     }
     json_array_foreach (values, v, value)
         assert_false(reads(value, ""));
+    for (size_t i = 0; i < 3; i++) {
+        static const char *const keys[] = {"00000000000000f", "00000000000000fff", "00000000000000fg"};
+
+        json_object_set_new(whole, "stream_key", json_string(keys[i]));
+        assert_false(reads(whole, "/stream_key"));
+    }
     json_decref(values);
     json_decref(whole);
     write_file("training.json", "{");
