@@ -29,6 +29,9 @@ if [ -x "$fortran" ]; then
 	is "$(cat "$T/out")" "idle, without a limit" "its stream is idle, and it makes the same mistakes"
 	status_is 1 "a failure that no stat= asks for ends a Fortran program" env ASAN_OPTIONS= "$fortran" 14 stop
 	like "$(cat "$T/err")" "stretto: the field was not declared" "with the reason"
+	status_is 0 "a stream that cannot be opened may be tried again" env STRETTO_STREAM=/nowhere STRETTO_STREAM_KEY=x \
+		STRETTO_METRICS="$T/metrics.jsonl" ASAN_OPTIONS=detect_leaks=0 "$fortran" 14 failing
+	is "$(jq -c '[.name, .step, .value]' "$T/metrics.jsonl")" '["a loss",3,0.5]' "the name of a metric has no blanks behind it"
 else
 	skip "built without a Fortran compiler"
 fi

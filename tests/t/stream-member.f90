@@ -1,6 +1,6 @@
 ! An ensemble member for the tests of the stream, which sends what stream-member.c does, in every way there is.
 ! stream-member-fortran STEPS [KIND]: KIND real32 declares the fields as they travel; KIND stop makes a mistake without
-! stat=.
+! stat=; KIND failing cannot open a stream, and reports a metric.
 program member
   use, intrinsic :: iso_fortran_env, only: real32, real64
   use stretto
@@ -17,6 +17,13 @@ program member
   if (stat == 0) read (text, *) me
   call get_command_argument(2, text)
   if (text == 'stop') call stream%close()
+  if (text == 'failing') then
+    do stat = 1, 2 ! it may be tried again
+      call fail_to_open()
+    end do
+    call stretto_metric('a loss    ', 3, 0.5_real64)
+    stop
+  end if
   call stream%open()
   call stream%open(stat, reason)
   call expect('open already')
@@ -39,6 +46,15 @@ program member
   call stream%close()
 
 contains
+
+  subroutine fail_to_open()
+    integer :: stat
+
+    call stream%open(stat, reason)
+    if (stat == -1 .and. index(reason, 'STRETTO_STREAM_KEY') > 0) return
+    print '(2a)', 'not as wanted: ', reason
+    error stop 1
+  end subroutine
 
   ! The last call failed, with these words in its reason.
   subroutine expect(words)
