@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #define HOUR_MS 3600000
-#define LIMIT_SECONDS 60 /* what never comes has failed */
+#define LIMIT_SECONDS 20 /* what never comes has failed */
 
 struct watch {
     struct flusher *flusher;
