@@ -120,8 +120,9 @@ class Checkpoints:
     state of the former rank of the same number, or of rank 0.
 
     The training waits only until all of it is copied in memory, and a thread writes the copy, in the format of
-    torch.save(). That takes as much memory on the host as the state is large, once, from the first batch on where the
-    spec's training.checkpoint has "every"; with several ranks mostly on rank 0, which saves the model. background=False
+    torch.save(). That takes as much memory on the host as the state is large, which is kept for the next copy; from the
+    first batch on where the spec's training.checkpoint has "every", so that it is ready when the first checkpoint is
+    due; with several ranks mostly on rank 0, which saves the model. background=False
     does without: the training waits until torch.save() has written the state. So it does for the last checkpoint, after
     which there are no more batches, with PyTorch before 1.13, and where there is no memory for the copy.
     """
