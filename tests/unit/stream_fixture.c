@@ -4,6 +4,7 @@
 #include "common/timefmt.h"
 #include "tests/unit/unit.h"
 
+#include <glob.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -99,6 +100,21 @@ void fixture_announce(const struct fixture *fx, int keeps)
     write_text(fx, "current.json", text);
 }
 
+/* Removes files that processes which were killed had begun to write. This process leaves none. */
+static void remove_begun(const struct fixture *fx)
+{
+    char own[32];
+    glob_t begun;
+
+    snprintf(own, sizeof own, ".%d.", (int)getpid());
+    if (glob(fixture_path(fx, "*.tmp"), 0, NULL, &begun) != 0)
+        return;
+    for (size_t i = 0; i < begun.gl_pathc; i++)
+        if (strstr(begun.gl_pathv[i], own) == NULL)
+            unlink(begun.gl_pathv[i]);
+    globfree(&begun);
+}
+
 void fixture_fini(struct fixture *fx)
 {
     static const char *const files[] = {"training.json",       "current.json",    "reception.json",
@@ -118,6 +134,7 @@ void fixture_fini(struct fixture *fx)
     }
     for (int generation = 2; generation <= fx->generation; generation++)
         rmdir(tmpdir_of(fx, generation));
+    remove_begun(fx);
     assert_int_equal(rmdir(fx->dir), 0);
 }
 
