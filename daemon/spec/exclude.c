@@ -10,7 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define TERM_MAX 8 /* parameters of a term */
+#define TERM_MAX 8          /* parameters and constants of a term */
+#define CONSTANT SIZE_MAX /* in the place of a parameter */
 
 enum test { TEST_VALUE, TEST_LIST, TEST_BOUNDS };
 
@@ -20,6 +21,7 @@ struct condition {
         char operation; /* between it and the one before */
         size_t parameter;
         char *path; /* to what is inside of its values; NULL for the whole */
+        double constant;
     } term[TERM_MAX];
     enum test test;
     const json_t *value; /* that it must have, or a list of such */
@@ -68,21 +70,41 @@ static size_t find_parameter(const struct reader *in, const char *word, size_t s
     return found;
 }
 
+/* Returns whether the word is a finite number. */
+static bool is_constant(const char *word, size_t size, double *number)
+{
+    char text[64], *end;
+
+    if (size >= sizeof text || strchr("+-.0123456789", *word) == NULL)
+        return false;
+    memcpy(text, word, size);
+    text[size] = '\0';
+    *number = strtod(text, &end);
+    return *end == '\0' && isfinite(*number);
+}
+
 static int add_operand(struct reader *in, struct condition *c, char operation, const char *word, size_t size,
                        const char *place, struct error *err)
 {
     const char *path;
     size_t i = find_parameter(in, word, size, &path);
+    double number = NAN;
 
+    if (i == in->n && is_constant(word, size, &number))
+        i = CONSTANT;
     if (i == in->n)
         return error_at(err, "spec_impossible_value", place, "members have no parameter \"%.*s\"", size > 63 ? 63 : (int)size,
                         word);
     if (c->n == TERM_MAX)
-        return error_at(err, "spec_impossible_value", place, "a term has at most %d parameters", TERM_MAX);
+        return error_at(err, "spec_impossible_value", place, "a term has at most %d parameters and constants", TERM_MAX);
+    if (number == 0 && operation == '/')
+        return error_at(err, "spec_impossible_value", place, "a term is not divided by 0");
+    c->term[c->n].constant = number;
     c->term[c->n].operation = operation;
     c->term[c->n].path = path != NULL ? xasprintf("%.*s", (int)(word + size - path), path) : NULL;
     c->term[c->n++].parameter = i;
-    in->exclude->named[i] = true;
+    if (i != CONSTANT)
+        in->exclude->named[i] = true;
     return 0;
 }
 
@@ -97,7 +119,15 @@ static size_t next_word(const char **p, const char **word)
     return size;
 }
 
-/* Reads a name, or names with signs between them. Names have no blanks. */
+static bool has_parameter(const struct condition *c)
+{
+    for (size_t i = 0; i < c->n; i++)
+        if (c->term[i].parameter != CONSTANT)
+            return true;
+    return false;
+}
+
+/* Reads a name, or names and constants with signs between them. Names have no blanks. */
 static int parse_term(struct reader *in, struct condition *c, const char *key, const char *place, struct error *err)
 {
     const char *p = key, *word, *sign;
@@ -109,7 +139,8 @@ static int parse_term(struct reader *in, struct condition *c, const char *key, c
     while ((size = next_word(&p, &sign)) > 0) {
         if (size != 1 || strchr("*/+-", *sign) == NULL || (size = next_word(&p, &word)) == 0)
             return error_at(err, "spec_impossible_value", place,
-                            "a term is a parameter, or parameters with *, /, + or - between them and blanks around these");
+                            "a term is a parameter, or parameters and constants with *, /, + or - between them and "
+                            "blanks around these");
         products |= *sign == '*' || *sign == '/';
         sums |= *sign == '+' || *sign == '-';
         if (add_operand(in, c, *sign, word, size, place, err) < 0)
@@ -117,6 +148,8 @@ static int parse_term(struct reader *in, struct condition *c, const char *key, c
     }
     if (products && sums)
         return error_at(err, "spec_impossible_value", place, "a term has * and /, or + and -, and not both");
+    if (!has_parameter(c))
+        return error_at(err, "spec_impossible_value", place, "a term has at least one parameter");
     return 0;
 }
 
@@ -167,7 +200,7 @@ static bool has_numbers(const struct reader *in, const struct condition *c, size
 static int check_numbers(const struct reader *in, const struct condition *c, const char *place, struct error *err)
 {
     for (size_t i = 0; i < c->n; i++) {
-        if (!has_numbers(in, c, i))
+        if (c->term[i].parameter != CONSTANT && !has_numbers(in, c, i))
             return error_at(err, "spec_wrong_type", place, "the values of \"%s%s%.60s\" are no numbers",
                             in->parameters[c->term[i].parameter].name, c->term[i].path != NULL ? "." : "",
                             c->term[i].path != NULL ? c->term[i].path : "");
@@ -195,7 +228,7 @@ static int check_value(const struct reader *in, const struct condition *c, const
                        struct error *err)
 {
     for (size_t i = 0; i < c->n; i++)
-        if (in->parameters[c->term[i].parameter].values == NULL)
+        if (c->term[i].parameter != CONSTANT && in->parameters[c->term[i].parameter].values == NULL)
             return error_at(err, "spec_impossible_value", at,
                             "\"%s\" is drawn from a range, and hardly ever has a certain value: write bounds, such as "
                             "{\"at_least\": 1}",
@@ -318,9 +351,12 @@ bool exclude_names(const struct exclude *exclude, size_t parameter)
 
 static double number_of(const struct condition *c, size_t i, const struct exclude_value *values)
 {
-    const struct exclude_value *value = &values[c->term[i].parameter];
+    const struct exclude_value *value;
     const json_t *inside;
 
+    if (c->term[i].parameter == CONSTANT)
+        return c->term[i].constant;
+    value = &values[c->term[i].parameter];
     if (c->term[i].path == NULL)
         return value->number;
     inside = jsonx_inside(value->json, c->term[i].path);

@@ -299,6 +299,19 @@ static struct params *without_parameters(void)
     return p;
 }
 
+/* Refuses to exclude members that are listed, and not generated. */
+static int check_exclude(const json_t *obj, const char *at, struct error *err)
+{
+    bool file = json_object_get(obj, "file") != NULL;
+    char place[256];
+
+    if (json_object_get(obj, "exclude") == NULL || (!file && json_object_get(obj, "open") == NULL))
+        return 0;
+    jsonx_pointer(place, sizeof place, at, "exclude");
+    return error_at(err, "spec_impossible_value", place, "\"exclude\" is for a grid or a space: %s",
+                    file ? "leave rows out of the file" : "a generator need not suggest what it does not want");
+}
+
 struct params *params_parse(const json_t *obj, const char *at, struct rows *rows, struct error *err)
 {
     static const char *const drawn_keys[] = {"method", "count", "seed", "space", "exclude", NULL};
@@ -315,7 +328,7 @@ struct params *params_parse(const json_t *obj, const char *at, struct rows *rows
 
     if (obj == NULL)
         return without_parameters();
-    if (jsonx_only(obj, at, all_keys, err) < 0)
+    if (jsonx_only(obj, at, all_keys, err) < 0 || check_exclude(obj, at, err) < 0)
         return NULL;
     switch (params_file(obj, at, &path, err)) {
     case 1:

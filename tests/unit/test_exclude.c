@@ -62,6 +62,11 @@ static bool is_one_of(const json_t *row)
     return integer(row, "workers") != 2 && is_adam(row) && integer(row, "batch") > 32;
 }
 
+static bool is_double(const json_t *row)
+{
+    return 2 * integer(row, "workers") >= 8 || 0.5 + (double)integer(row, "batch") == 64.5;
+}
+
 static bool is_list(const json_t *row)
 {
     return json_is_array(json_object_get(row, "net"));
@@ -102,6 +107,7 @@ static void what_remains_keeps_its_order(void **state)
         {"[{'net': [2.0, 3]}]", is_list, 18},
         {"[{'net': {'w': 1}, 'workers + batch': {'below': 66}}]", is_object, 28},
         {"[{'batch - workers': {'above': 28, 'at_most': 31}}]", is_between, 28},
+        {"[{'2 * workers': {'at_least': 8}}, {'batch + 0.5': 64.5}]", is_double, 16},
         {"[{'net.w': 1}]", is_w, 18},
         {"[{'net.1 * batch': {'above': 100}, 'workers': 1}]", is_product_inside, 32},
         {"[]", NULL, 36},
@@ -207,6 +213,14 @@ static void mistakes_are_named_with_their_places(void **state)
         {GRID "[{'batch ** workers': {'above': 1}}]}", "/p/exclude/0/batch ** workers", "a term is"},
         {GRID "[{'batch * workers + batch': {'above': 1}}]}", "/p/exclude/0/batch * workers + batch", "not both"},
         {GRID "[{'batch + batch + batch + batch + batch + batch + batch + batch + batch': 9}]}", NULL, "at most 8"},
+        {GRID "[{'2': 2}]}", "/p/exclude/0/2", "at least one parameter"},
+        {GRID "[{'2 * 3': 6}]}", "/p/exclude/0/2 * 3", "at least one parameter"},
+        {GRID "[{'batch * 2x': {'above': 1}}]}", "/p/exclude/0/batch * 2x", "no parameter \"2x\""},
+        {GRID "[{'batch * nan': {'above': 1}}]}", "/p/exclude/0/batch * nan", "no parameter \"nan\""},
+        {GRID "[{'batch * 1e999': {'above': 1}}]}", "/p/exclude/0/batch * 1e999", "no parameter \"1e999\""},
+        {GRID "[{'batch / 0': {'above': 1}}]}", "/p/exclude/0/batch ~1 0", "not divided by 0"},
+        {GRID "[{'opt * 2': {'above': 1}}]}", "/p/exclude/0/opt * 2", "\"opt\" are no numbers"},
+        {"{'file': 'x.csv', 'exclude': [{'a': 1}]}", "/p/exclude", "leave rows out of the file"},
         {GRID "[{'net.w': 2}]}", "/p/exclude/0/net.w", "no such value"},
         {GRID "[{'net.v': {'above': 2}}]}", "/p/exclude/0/net.v", "\"net.v\" are no numbers"},
         {GRID "[{'batch.x * workers': 1}]}", "/p/exclude/0/batch.x * workers", "\"batch.x\" are no numbers"},
@@ -216,7 +230,7 @@ static void mistakes_are_named_with_their_places(void **state)
          "only 0 are not excluded, and \"count\" is 10"},
         {"{'method': 'latin-hypercube', 'count': 10, 'space': {'a': [0, 1]}, 'exclude': [{'a': {'above': 0.5}}]}", "/p/exclude",
          "stratum"},
-        {"{'open': ['a'], 'exclude': [{'a': {'above': 0.5}}]}", "/p/exclude", "unknown"},
+        {"{'open': ['a'], 'exclude': [{'a': {'above': 0.5}}]}", "/p/exclude", "need not suggest"},
     };
 
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
