@@ -67,7 +67,7 @@ static int lose_attempt(struct restoring *r, struct attempt_row *attempt, bool c
     attempt->ended_ms = r->now_ms;
     snprintf(attempt->reason, sizeof attempt->reason, "%s", UNKNOWN);
     member.state = cancelled ? MEMBER_CANCELLED : MEMBER_PENDING;
-    member.not_before_ms = 0;
+    member.not_before_ms = MEMBER_AT_ONCE;
     snprintf(member.reason, sizeof member.reason, "%s", UNKNOWN);
     if (store_attempt_update(r->store, attempt, err) < 0 || store_member_put(r->store, &member, err) < 0)
         return -1;

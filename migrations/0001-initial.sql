@@ -148,6 +148,7 @@ CREATE TABLE suggestion (
     idx INTEGER NOT NULL CHECK (idx >= 0),
     name TEXT,                -- by which its generator knows it; NULL: it has none
     parameters TEXT NOT NULL, -- JSON
+    priority INTEGER NOT NULL,
     PRIMARY KEY (ensemble, idx)
 ) STRICT, WITHOUT ROWID;
 CREATE UNIQUE INDEX suggestion_by_name ON suggestion (ensemble, name) WHERE name IS NOT NULL;

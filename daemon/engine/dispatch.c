@@ -12,6 +12,7 @@
 
 #include "common/log_changes.h"
 #include "common/xalloc.h"
+#include "daemon/store/suggestion.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -113,6 +114,9 @@ static int64_t choose_members(struct engine *engine, struct live_ensemble *ens, 
     struct choice choice = {.spec = ens->spec, .rows = rows};
     struct error err;
 
+    if (ens->due <= now && ens->row.intake != INTAKE_NONE &&
+        store_suggestion_line_up(engine->store, ens->row.id, ensemble_root(&ens->row), now, &err) < 0)
+        return store_doom(engine->store, &err);
     if (ens->due <= now &&
         store_member_each_due(engine->store, ens->row.id, now, (int)room, choose, &choice, &err) < 0)
         return store_doom(engine->store, &err);

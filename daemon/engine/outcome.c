@@ -3,6 +3,7 @@
 
 #include "daemon/engine/cancel_member.h"
 #include "daemon/engine/early.h"
+#include "daemon/engine/feed.h"
 #include "daemon/engine/pilot.h"
 #include "daemon/engine/renew.h"
 #include "daemon/engine/rungs.h"
@@ -85,7 +86,7 @@ static void next_state(const struct live_ensemble *ens, struct member_row *membe
     bool checkpoints = ens->spec->checkpoint.any;
 
     text_copy(member->reason, sizeof member->reason, out->reason);
-    member->not_before_ms = 0;
+    member->not_before_ms = MEMBER_AT_ONCE;
     if (stopped) {
         member->state = ensemble_is_stopped(&ens->row) ? MEMBER_CANCELLED : MEMBER_PENDING;
         return;
@@ -292,6 +293,7 @@ void outcome_apply(struct engine *engine, struct live_job *job, struct slot *slo
     if (!slot->open)
         return;
     slot->open = false;
+    feed_forget(slot);
     job->open--;
     if (job->row.kind == JOB_TRAINING)
         training_rank_ended(engine, job, slot, out);

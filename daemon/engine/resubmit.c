@@ -145,6 +145,7 @@ int engine_resubmit_member(struct engine *engine, int64_t id, int64_t index, boo
     if (ens == NULL)
         return -1;
     member = (struct member_row){.ensemble = id, .index = index, .state = MEMBER_PENDING, .attempts = member.attempts,
+                                  .not_before_ms = MEMBER_AT_ONCE,
                                   .since = afresh ? member.attempts + 1 : member.since,
                                   .since_in = afresh ? 0 : member.since_in};
     if (store_member_put(engine->store, &member, err) < 0)

@@ -16,6 +16,9 @@ enum member_state {
     MEMBER_STATE_COUNT
 };
 
+/* For `not_before_ms` of a member that may go again at once: long past, and above what any priority makes of it. */
+#define MEMBER_AT_ONCE INT64_C(1000001)
+
 struct member_row {
     int64_t ensemble, index;
     enum member_state state;

@@ -151,7 +151,7 @@ static void attempts_are(struct store *store, int64_t ensemble, enum attempt_out
         assert_int_equal(member.failures, 1); /* no retry is spent */
         if (i > 0 && others == ATTEMPT_LOST) {
             assert_int_equal(attempt.ended_ms, NOW_MS);
-            assert_int_equal(member.not_before_ms, 0);
+            assert_int_equal(member.not_before_ms, MEMBER_AT_ONCE);
         }
     }
 }

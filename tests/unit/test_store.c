@@ -534,7 +534,7 @@ static void a_member_that_is_reset_waits_for_nothing(void **state)
     assert_int_equal(store_member_put(store, &member, &err), 0);
     assert_int_equal(store_member_reset(store, ens.id, MEMBER_CANCELLED, 0, 9, false, &err), 0);
     assert_int_equal(store_member_next_due(store, ens.id, &when, &err), 0);
-    assert_int_equal(when, 0);
+    assert_int_equal(when, MEMBER_AT_ONCE);
     assert_int_equal(store_member_get(store, ens.id, 1, &member, &err), 1);
     assert_int_equal(member.state, MEMBER_PENDING);
     assert_int_equal(member.attempts, 4);

@@ -383,6 +383,36 @@ static void suggestions_are_found_and_started_by_priority(void **state)
     assert_string_equal(name, "");
 }
 
+/* Whatever a member has been through, it waits by its priority again as soon as it may go. */
+static void a_priority_outlives_attempts_and_ensembles(void **state)
+{
+    struct ensemble_row row = suggest(), next = {.root = row.id, .parent = row.id, .count = 3, .width = 1, .intake = INTAKE_CLOSED};
+    struct member_row member = {.ensemble = row.id, .index = 1, .attempts = 1, .not_before_ms = 90000000};
+    int64_t n;
+
+    must(store_member_change(store, &member, &err));
+    must(store_suggestion_line_up(store, row.id, row.id, 89999999, &err)); /* it is not its time yet */
+    must(store_member_each_due(store, row.id, 89999999, 9, note_member, NULL, &err));
+    is_listed("0 2 ");
+    must(store_suggestion_line_up(store, row.id, row.id, 90000000, &err));
+    must(store_member_each_due(store, row.id, 90000000, 9, note_member, NULL, &err));
+    is_listed("1 0 2 ");
+    for (int64_t i = 0; i < 3; i++)
+        put_member(row.id, i, MEMBER_FAILED);
+    must(store_member_reset(store, row.id, MEMBER_FAILED, 0, 2, false, &err));
+    must(store_suggestion_line_up(store, row.id, row.id, 90000000, &err));
+    must(store_member_each_due(store, row.id, 90000000, 9, note_member, NULL, &err));
+    is_listed("1 0 2 ");
+    for (int64_t i = 0; i < 3; i++)
+        put_member(row.id, i, MEMBER_FAILED);
+    must(store_ensemble_insert(store, &next, "{}", &err));
+    must(store_handover_add(store, &next, MEMBER_FAILED, &err));
+    must(store_handover_take(store, next.id, 9, &n, NULL, &err));
+    must(store_suggestion_line_up(store, next.id, row.id, 90000000, &err));
+    must(store_member_each_due(store, next.id, 90000000, 9, note_member, NULL, &err));
+    is_listed("1 0 2 ");
+}
+
 /* A result that is not the last one gets a new number: who reads on from a number misses nothing. */
 static void results_come_in_the_order_of_their_ends(void **state)
 {
@@ -624,6 +654,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(members_of_an_earlier_generation_run_again, open_store, close_store),
         cmocka_unit_test_setup_teardown(a_training_is_read_as_it_was_written, open_store, close_store),
         cmocka_unit_test_setup_teardown(suggestions_are_found_and_started_by_priority, open_store, close_store),
+        cmocka_unit_test_setup_teardown(a_priority_outlives_attempts_and_ensembles, open_store, close_store),
         cmocka_unit_test_setup_teardown(results_come_in_the_order_of_their_ends, open_store, close_store),
         cmocka_unit_test_setup_teardown(a_member_climbs_rung_by_rung, open_store, close_store),
         cmocka_unit_test_setup_teardown(chores_are_done_one_by_one, open_store, close_store),
