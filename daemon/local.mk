@@ -71,6 +71,7 @@ libdaemon_la_SOURCES = \
 	daemon/rundir/archive_file.c daemon/rundir/archive_file.h \
 	daemon/rundir/archiving.c daemon/rundir/archiving.h \
 	daemon/rundir/rundir.c daemon/rundir/rundir.h \
+	daemon/rundir/tails.c daemon/rundir/tails.h \
 	daemon/rundir/adopt.c daemon/rundir/adopt.h daemon/rundir/whole.c daemon/rundir/whole.h \
 	daemon/spec/csv.c daemon/spec/csv.h \
 	daemon/spec/draw.c daemon/spec/draw.h \

@@ -49,7 +49,7 @@ TESTS += $(unit_tests)
 endif
 
 # tests/bench/run runs the benchmarks, one file each.
-EXTRA_DIST += tests/bench/api.sh tests/bench/dashboard.sh tests/bench/dashboard_bench.py tests/bench/dispatch.sh tests/bench/engine.sh tests/bench/inodes.sh tests/bench/lib.sh tests/bench/million.sh tests/bench/pilot.sh tests/bench/rungs.sh \
+EXTRA_DIST += tests/bench/api.sh tests/bench/dashboard.sh tests/bench/dashboard_bench.py tests/bench/dispatch.sh tests/bench/engine.sh tests/bench/inodes.sh tests/bench/lib.sh tests/bench/metrics.sh tests/bench/million.sh tests/bench/pilot.sh tests/bench/rungs.sh \
 	tests/bench/run tests/bench/slurm.sh tests/bench/suggest.sh tests/bench/suggest_bench.py
 
 # The daemon as a whole.
@@ -247,7 +247,10 @@ tests_bench_fill_members_LDADD = libdaemon.la libcommon.la $(JANSSON_LIBS)
 EXTRA_DIST += tests/bench/buffer.sh tests/bench/loader.sh tests/bench/loader_bench.py tests/bench/checkpoint.sh tests/bench/checkpoint_bench.py tests/bench/recovery.sh tests/bench/recovery_kills.py tests/bench/recovery_rank.py tests/bench/resize.sh tests/bench/stream.sh tests/bench/stream-memory.sh
 
 # Programs of the benchmarks (tests/bench/run), built with the tests so that they cannot rot.
-check_PROGRAMS += tests/bench/stream_bench tests/bench/stream_hold tests/bench/buffer_bench
+check_PROGRAMS += tests/bench/stream_bench tests/bench/stream_hold tests/bench/buffer_bench tests/bench/metrics_bench
+tests_bench_metrics_bench_SOURCES = tests/bench/metrics_bench.c
+tests_bench_metrics_bench_CFLAGS = $(AM_CFLAGS) $(SQLITE_CFLAGS)
+tests_bench_metrics_bench_LDADD = $(SQLITE_LIBS)
 stream_rig = tests/bench/stream_rig.c tests/bench/stream_rig.h
 tests_bench_stream_bench_SOURCES = tests/bench/stream_bench.c $(stream_rig)
 tests_bench_stream_bench_CFLAGS = $(AM_CFLAGS) $(ZMQ_CFLAGS) $(JANSSON_CFLAGS)

@@ -1,3 +1,4 @@
+#include "daemon/engine/feed.h"
 #include "daemon/engine/open.h"
 #include "daemon/engine/pilot.h"
 
@@ -132,6 +133,7 @@ void engine_settle(struct engine *engine)
         ens->unsaved = false;
         store_ensemble_update(engine->store, &ens->row, &err);
     }
+    feed_read(engine);
 }
 
 void engine_event(struct engine *engine, const char *kind, int64_t ensemble, int64_t index, json_t *detail)

@@ -1,5 +1,5 @@
-/* Reads on in the files in which runners hand over points of metrics, one job after the other, each job at its own pace:
- * soon again where there was something new, later and later where there was nothing. */
+/* Reads on in the files in which runners hand over points of metrics, each job at its own pace: soon again where there
+ * was something new, later and later where there was nothing. What is due at a time is read together. */
 #include "daemon/engine/feed.h"
 
 #include "common/log.h"
@@ -13,26 +13,31 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <utlist.h>
 
 #define PAUSE_MIN_MS 1000
 #define PAUSE_MAX_MS 60000 /* of a job whose tasks report nothing */
-#define EACH_MS 10         /* files are read so often that there is one such time for each, at least */
-#define PIECE 65536        /* bytes of points that are stored in one turn of the loop */
-#define GRAIN_MS 100       /* jobs are read together that are due within this time */
+#define EACH_MS 20         /* files are read so often that there is one such time for each, at least */
+#define GRAIN_MS 1000      /* pauses are multiples of this */
+#define SERIES_KNOWN 8     /* of a slot */
+#define BATCH_MAX 128      /* files that one order has read */
+#define BATCHES_MAX 4      /* orders under way: others go on where a file hangs */
 
-struct ticket_of_slot {
+/* An order to read files: the slots that they are of, those of a job side by side. */
+struct batch {
     struct ticket *ticket;
-    size_t slot;
+    struct part {
+        int64_t job;
+        size_t slot;
+    } parts[BATCH_MAX];
 };
-
-static void step(struct engine *engine, struct live_job *job);
 
 /* The series to which one piece of a file adds points. */
 struct open_series {
     struct engine *engine;
     struct live_job *job;
     struct slot *slot;
-    struct series_row *rows;
+    struct series_row *rows; /* those that the slot knows, and others behind them */
     size_t n, last;
     double progress; /* the last one that was told; below 0: none was */
 };
@@ -78,16 +83,37 @@ static void take_line(struct open_series *open, const char *line, const char *en
         open->progress = p.last;
 }
 
-/* Stores the points of the first whole lines, together with how far the file has then been read. */
+/* Lets the slot know a few series until the next time. Whatever else adds to one would make that wrong: so it does not
+ * know the one that its training may add to. */
+static void keep(struct slot *slot, struct open_series *open)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < open->n && n < SERIES_KNOWN; i++)
+        if (strcmp(open->rows[i].name, SERIES_STATISTIC) != 0)
+            open->rows[n++] = open->rows[i];
+    slot->series = n > 0 ? xrealloc(open->rows, n, sizeof *open->rows) : NULL;
+    slot->n_series = n;
+    if (n == 0)
+        free(open->rows);
+}
+
+void feed_forget(struct slot *slot)
+{
+    free(slot->series);
+    slot->series = NULL;
+    slot->n_series = 0;
+}
+
+/* Stores the points of whole lines, together with how far the file has then been read. */
 static void take(struct engine *engine, struct live_job *job, struct slot *slot, const char *text, size_t size)
 {
-    struct open_series open = {.engine = engine, .job = job, .slot = slot, .progress = -1};
+    struct open_series open = {
+        .engine = engine, .job = job, .slot = slot, .rows = slot->series, .n = slot->n_series, .progress = -1};
     int64_t ensemble = job->row.ensemble;
-    const char *cut;
     struct error err;
 
-    if (size > PIECE && (cut = memrchr(text, '\n', PIECE)) != NULL)
-        size = (size_t)(cut - text) + 1;
+    slot->series = NULL;
     for (const char *line = text, *end; (end = memchr(line, '\n', (size_t)(text + size - line))) != NULL; line = end + 1)
         take_line(&open, line, end);
     for (size_t i = 0; i < open.n; i++)
@@ -96,7 +122,7 @@ static void take(struct engine *engine, struct live_job *job, struct slot *slot,
         store_member_progress(engine->store, ensemble, slot->index, open.progress, &err);
     slot->points_read += (int64_t)size;
     store_attempt_read(engine->store, ensemble, slot->index, slot->number, slot->points_read, &err);
-    free(open.rows);
+    keep(slot, &open);
 }
 
 static bool wants(const struct live_job *job, const struct slot *slot)
@@ -104,14 +130,36 @@ static bool wants(const struct live_job *job, const struct slot *slot)
     return slot->open && (job->feed.state == FEED_REST ? slot->points_size > slot->points_read : true);
 }
 
+/* Goes on to the first slot that is to be read, from `at` on. */
+static void skip(struct live_job *job)
+{
+    while (job->feed.at < job->n_slots && !wants(job, &job->slots[job->feed.at]))
+        job->feed.at++;
+}
+
+/* Sets when the files are read next. Jobs with the same pause are due at the same times, so that one transaction stores
+ * what all of them have new: a commit costs as much as many points. */
 static void set_alarm(struct engine *engine, struct live_job *job)
 {
-    int64_t least = engine->fed * EACH_MS, pause = job->feed.pause_ms, due;
+    int64_t least = engine->feeds.slots * EACH_MS, now = engine_now(engine);
+    int64_t pause = job->feed.pause_ms > least ? job->feed.pause_ms : least;
 
-    if (pause < least)
-        pause = least;
-    due = engine_now(engine) + pause;
-    alarm_set(engine, &job->feed.alarm, due + GRAIN_MS - due % GRAIN_MS);
+    pause += (GRAIN_MS - pause % GRAIN_MS) % GRAIN_MS;
+    alarm_set(engine, &job->feed.alarm, now + pause - now % pause);
+}
+
+/* Has the files of the job read from the slot `at` on. */
+static void queue(struct engine *engine, struct live_job *job)
+{
+    job->feed.asked = false;
+    DL_APPEND2(engine->feeds.jobs, job, prev_feeding, next_feeding);
+}
+
+static void begin_look(struct engine *engine, struct live_job *job, int state)
+{
+    job->feed.state = state;
+    job->feed.at = 0;
+    queue(engine, job);
 }
 
 /* Ends a look at all slots of the job. */
@@ -123,9 +171,7 @@ static void end_look(struct engine *engine, struct live_job *job)
     feed->state = FEED_IDLE;
     if (feed->rest_wanted) {
         feed->rest_wanted = false;
-        feed->state = FEED_REST;
-        feed->at = 0;
-        step(engine, job);
+        begin_look(engine, job, FEED_REST);
         return;
     }
     feed->pause_ms = feed->found ? PAUSE_MIN_MS : feed->pause_ms * 2 < PAUSE_MAX_MS ? feed->pause_ms * 2 : PAUSE_MAX_MS;
@@ -134,56 +180,113 @@ static void end_look(struct engine *engine, struct live_job *job)
         job_points_read(engine, job);
 }
 
-static void tailed(void *arg, const char *text, size_t size, const struct error *failed)
+/* Takes what was read of the slot's file. Returns whether the slot needs no other reading in this look. */
+static bool take_file(struct engine *engine, struct live_job *job, struct slot *slot, const struct rundir_tail *file)
 {
-    struct ticket_of_slot *of = arg;
-    size_t at = of->slot;
-    int64_t id;
-    struct engine *engine = ticket_redeem(of->ticket, &id);
-    struct live_job *job = engine != NULL ? engine_find_job(engine, id) : NULL;
-    struct slot *slot;
+    bool rest = job->feed.state == FEED_REST;
 
-    free(of);
-    if (job == NULL)
-        return;
-    slot = &job->slots[at];
-    if (size > 0 && slot->open) {
-        take(engine, job, slot, text, size);
+    if (file->left)
+        return false;
+    if (file->size > 0 && slot->open) {
+        take(engine, job, slot, file->text, file->size);
         job->feed.found = true;
-    } else if (job->feed.state == FEED_REST && slot->points_size > slot->points_read) {
+    } else if (rest && slot->points_size > slot->points_read) {
         log_warn_of(LOG_JOB(job->row.ensemble, job->row.name),
                     "member %lld.%lld attempt %lld: the last metrics that it reported are lost: %s",
                     (long long)job->row.ensemble, (long long)slot->index, (long long)slot->number,
-                    failed != NULL ? failed->text : "its file of points is shorter than its exit record says");
+                    file->failed != 0 ? strerror(file->failed)
+                                      : "its file of points is shorter than its exit record says");
         slot->points_size = slot->points_read;
         slot->points_lost = true;
     }
-    if (job->feed.state != FEED_REST || slot->points_size <= slot->points_read)
-        job->feed.at++;
-    step(engine, job);
-    engine_settle(engine);
+    return !rest || slot->points_size <= slot->points_read;
 }
 
-/* Reads the file of the next slot that wants it; after the last one the look is over. */
-static void step(struct engine *engine, struct live_job *job)
+/* Takes what was read of the files of one job, those from `of` up to but without `end`. */
+static void take_job(struct engine *engine, struct live_job *job, const struct part *of, const struct part *end,
+                     const struct rundir_tail *files)
 {
     struct feed *feed = &job->feed;
-    struct ticket_of_slot *of;
-    struct slot *slot;
-    char *dir;
+    size_t next = end[-1].slot + 1;
 
-    while (feed->at < job->n_slots && !wants(job, &job->slots[feed->at]))
-        feed->at++;
-    if (feed->at == job->n_slots) {
+    for (const struct part *part = of; part < end; part++)
+        if (!take_file(engine, job, &job->slots[part->slot], &files[part - of]) && part->slot < next)
+            next = part->slot;
+    feed->at = next;
+    skip(job);
+    if (feed->at < job->n_slots)
+        queue(engine, job);
+    else
         end_look(engine, job);
-        return;
+}
+
+static void were_read(void *arg, const struct rundir_tail *files, size_t n)
+{
+    struct batch *batch = arg;
+    int64_t none;
+    struct engine *engine = ticket_redeem(batch->ticket, &none);
+
+    if (engine != NULL) {
+        engine->feeds.orders--;
+        for (size_t i = 0, end; i < n; i = end) {
+            struct live_job *job = engine_find_job(engine, batch->parts[i].job);
+
+            for (end = i + 1; end < n && batch->parts[end].job == batch->parts[i].job; end++) {
+            }
+            if (job != NULL)
+                take_job(engine, job, &batch->parts[i], &batch->parts[end], &files[i]);
+        }
+        engine_settle(engine);
     }
-    slot = &job->slots[feed->at];
-    of = xcalloc(1, sizeof *of);
-    *of = (struct ticket_of_slot){ticket_new(engine, job->row.id), feed->at};
-    dir = engine_attempt_dir(engine, job->row.ensemble, slot->index, slot->number);
-    engine->ports.rundir_ops->tail(engine->ports.rundir, xasprintf("%s/" POINTS_FILE, dir), slot->points_read, tailed, of);
-    free(dir);
+    free(batch);
+}
+
+/* Adds files of the job to an order, as many as there is room for. */
+static size_t ask_for(struct engine *engine, struct live_job *job, struct batch *batch, struct rundir_tail *files,
+                      size_t n)
+{
+    for (size_t at = job->feed.at; at < job->n_slots && n < BATCH_MAX; at++) {
+        const struct slot *slot = &job->slots[at];
+        char *dir;
+
+        if (!wants(job, slot))
+            continue;
+        dir = engine_attempt_dir(engine, job->row.ensemble, slot->index, slot->number);
+        files[n] = (struct rundir_tail){.path = xasprintf("%s/" POINTS_FILE, dir), .offset = slot->points_read};
+        batch->parts[n++] = (struct part){job->row.id, at};
+        free(dir);
+    }
+    return n;
+}
+
+void feed_read(struct engine *engine)
+{
+    struct live_job *job;
+
+    while (engine->feeds.jobs != NULL && engine->feeds.orders < BATCHES_MAX) {
+        struct batch *batch = xcalloc(1, sizeof *batch);
+        struct rundir_tail *files = xcalloc(BATCH_MAX, sizeof *files);
+        size_t n = 0;
+
+        batch->ticket = ticket_new(engine, 0);
+        while (n < BATCH_MAX && (job = engine->feeds.jobs) != NULL) {
+            size_t before = n;
+
+            DL_DELETE2(engine->feeds.jobs, job, prev_feeding, next_feeding);
+            job->feed.asked = true;
+            n = ask_for(engine, job, batch, files, n);
+            if (n == before)
+                end_look(engine, job); /* none of its slots wants anything any more */
+        }
+        if (n == 0) {
+            free(batch->ticket);
+            free(batch);
+            free(files);
+            continue;
+        }
+        engine->feeds.orders++;
+        engine->ports.rundir_ops->tails(engine->ports.rundir, files, n, were_read, batch);
+    }
 }
 
 static void ring(struct engine *engine, struct alarm *alarm)
@@ -192,17 +295,15 @@ static void ring(struct engine *engine, struct alarm *alarm)
 
     if (job->feed.state != FEED_IDLE)
         return;
-    job->feed.state = FEED_NEWS;
-    job->feed.at = 0;
     job->feed.found = false;
-    step(engine, job);
+    begin_look(engine, job, FEED_NEWS);
 }
 
 void feed_begin(struct engine *engine, struct live_job *job)
 {
     if (job->row.kind != JOB_MEMBERS || job->feed.state != FEED_NONE)
         return;
-    engine->fed += (int64_t)job->n_slots;
+    engine->feeds.slots += (int64_t)job->n_slots;
     job->feed.state = FEED_IDLE;
     job->feed.alarm.ring = ring;
     job->feed.pause_ms = PAUSE_MIN_MS;
@@ -213,7 +314,9 @@ void feed_end(struct engine *engine, struct live_job *job)
 {
     if (job->feed.state == FEED_NONE)
         return;
-    engine->fed -= (int64_t)job->n_slots;
+    if (job->feed.state != FEED_IDLE && !job->feed.asked)
+        DL_DELETE2(engine->feeds.jobs, job, prev_feeding, next_feeding);
+    engine->feeds.slots -= (int64_t)job->n_slots;
     job->feed.state = FEED_NONE;
     alarm_set(engine, &job->feed.alarm, INT64_MAX);
 }
@@ -234,7 +337,5 @@ void feed_rest(struct engine *engine, struct live_job *job)
         return;
     }
     alarm_set(engine, &job->feed.alarm, INT64_MAX);
-    job->feed.state = FEED_REST;
-    job->feed.at = 0;
-    step(engine, job);
+    begin_look(engine, job, FEED_REST);
 }

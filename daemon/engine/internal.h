@@ -208,7 +208,11 @@ struct engine {
     bool again;          /* the budget was too small: slots are dealt again in the next tick */
     int64_t dealt;       /* jobs made since the engine was created */
     uint64_t follow_ups; /* follow-ups made and committed since the engine was created */
-    int64_t fed;         /* attempts whose points are read (feed.h) */
+    struct {
+        int64_t slots;         /* attempts whose points are read (feed.h) */
+        struct live_job *jobs; /* whose files of points are to be read now, in this order */
+        int orders;            /* to read such files, that are under way */
+    } feeds;
     int withdrawals, withdrawals_failed; /* withdrawals of surplus jobs: under way; failed in a row */
     int slice;           /* how many members or jobs one turn of a bulk operation changes */
     bool waits_for_room; /* new jobs wait for space on the disk */

@@ -145,6 +145,8 @@ void job_destroy(struct engine *engine, struct live_job *job)
     pilot_free(engine, job->pilot);
     json_decref(job->found.records);
     free(job->told.waits_for);
+    for (size_t i = 0; i < job->n_slots; i++)
+        feed_forget(&job->slots[i]);
     free(job->slots);
     free(job->own);
     free(job->found.hosts);

@@ -34,6 +34,8 @@ struct slot {
     int64_t points_read; /* bytes of its file of points that are in the store */
     int64_t points_size; /* how many it has, where its exit record says so */
     bool points_lost;    /* the rest of them cannot be read */
+    struct series_row *series; /* to which its points are added, as they are in the store (feed.c) */
+    size_t n_series;
 };
 
 /* How the files of points of a job are read (feed.h). */
@@ -46,7 +48,8 @@ struct feed {
     } state;
     struct alarm alarm;
     int64_t pause_ms; /* between two looks */
-    size_t at;        /* the slot that is being read */
+    size_t at;        /* the first slot that is not read yet in this look */
+    bool asked;       /* files are being read; while it is not, a job of which some are to be read is among engine->feeds.jobs */
     bool found;       /* something was new in this look */
     bool rest_wanted; /* after this look the rest is to be read */
 };
@@ -147,6 +150,7 @@ struct live_job {
     struct pilot *pilot;     /* for a job that is a pilot */
     struct pilot_node *node; /* for a job inside a pilot: the node on which it runs, NULL once that is gone */
     struct feed feed;
+    struct live_job *prev_feeding, *next_feeding;
     enum job_list list;                   /* the list of its adapter that it is on */
     struct live_job *prev, *next;         /* in that list */
     struct live_job *ens_prev, *ens_next; /* in its ensemble */

@@ -17,6 +17,19 @@ struct rundir_file {
     unsigned mode;    /* as file_write_whole() takes it */
 };
 
+/* A file that is read on from a byte offset. */
+struct rundir_tail {
+    char *path;
+    int64_t offset;
+    /* The answer. */
+    const char *text; /* whole lines; not NUL-terminated, and borrowed for the callback */
+    size_t size;      /* 0 where there is nothing new, or no file */
+    int failed;       /* why it could not be read, as errno; 0: it was, or there is no file */
+    bool left;        /* it was not looked at, since those before it had so much */
+};
+
+#define RUNDIR_TAILS ((size_t)65536)
+
 /* Access to the run directory, which may be a slow or hanging parallel file system: never on the loop thread. Every
  * callback comes later, once. */
 struct rundir_ops {
@@ -48,6 +61,10 @@ struct rundir_ops {
      * there is nothing new, or no file. `path` is taken over. err is not NULL where it could not be read. */
     void (*tail)(void *rundir, char *path, int64_t offset,
                  void (*cb)(void *arg, const char *text, size_t size, const struct error *err), void *arg);
+    /* Whole lines of several files, RUNDIR_TAILS bytes at most of each and of all together twice that; nothing of a file with
+     * a longer line. `files` is taken over with all it holds, and given to the callback, which borrows it. */
+    void (*tails)(void *rundir, struct rundir_tail *files, size_t n,
+                  void (*cb)(void *arg, const struct rundir_tail *files, size_t n), void *arg);
 };
 
 struct engine_ports {

@@ -18,7 +18,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define STATISTIC "statistic" /* the metric of members that has what their training reports of them */
 
 static int64_t integer(const json_t *json, const char *key)
 {
@@ -232,7 +231,7 @@ static void take_statistic(struct engine *engine, const struct live_ensemble *en
     double area = 0;
 
     if (store_member_get(engine->store, ens->row.id, index, &member, &err) != 1 ||
-        store_series_open(engine->store, ens->row.id, index, STATISTIC, &row, &err) != 1)
+        store_series_open(engine->store, ens->row.id, index, SERIES_STATISTIC, &row, &err) != 1)
         return;
     if (row.points > 0) {
         time_ms = time_ms > row.time_ms ? time_ms : row.time_ms;

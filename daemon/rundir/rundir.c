@@ -1,6 +1,7 @@
 #include "daemon/rundir/rundir.h"
 
 #include "daemon/rundir/adopt.h"
+#include "daemon/rundir/tails.h"
 
 #include "common/files.h"
 #include "common/xalloc.h"
@@ -323,4 +324,4 @@ static void rundir_tail(void *loop, char *path, int64_t offset,
 
 const struct rundir_ops rundir_ops = {.write = rundir_write, .claim = rundir_claim, .read = rundir_read,
                                       .checkpoints = rundir_checkpoints, .missing = rundir_missing, .whole = rundir_whole,
-                                      .tail = rundir_tail};
+                                      .tail = rundir_tail, .tails = rundir_tails};

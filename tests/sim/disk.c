@@ -4,6 +4,7 @@
 #include "common/xalloc.h"
 #include "tasks/proto/ends.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,6 +23,9 @@ struct request {
     struct ckpt_chain *chains; /* read: of directories with checkpoints; NULL: files are read */
     void (*tailed)(void *arg, const char *text, size_t size, const struct error *err);
     int64_t offset;
+    void (*many)(void *arg, const struct rundir_tail *files, size_t n);
+    struct rundir_tail *tails;
+    size_t n_tails;
     void (*claimed)(void *arg, bool taken, const struct error *err);
     void (*whole)(void *arg, const struct whole *whole, const struct error *err);
     int64_t count;
@@ -38,6 +42,9 @@ static void request_free(struct request *r)
         free(r->files[i].json);
         free(r->files[i].checkpoint);
     }
+    for (size_t i = 0; i < r->n_tails; i++)
+        free(r->tails[i].path);
+    free(r->tails);
     json_decref(r->claim);
     free(r->chains);
     free(r->paths);
@@ -71,6 +78,8 @@ void disk_drop_all(void)
             r->claimed(r->arg, false, &err);
         else if (r->whole != NULL)
             r->whole(r->arg, NULL, &err);
+        else if (r->many != NULL)
+            r->many(r->arg, r->tails, r->n_tails);
         else
             r->tailed(r->arg, "", 0, &err);
         free(json);
@@ -173,29 +182,53 @@ static void do_whole(struct sim *sim, struct request *r)
     free(ended);
 }
 
-/* Returns whole lines of a journal, or of points, and not always all of them. */
-static void do_tail(struct sim *sim, struct request *r)
+/* Returns whole lines of a journal, or of points, from an offset on, and not always all of them. */
+static char *lines_from(struct sim *sim, const char *path, int64_t offset)
 {
-    const struct text *journal = pilots_journal(sim, r->paths[0]);
-    char *points = journal == NULL ? points_text(sim, r->paths[0]) : NULL;
+    const struct text *journal = pilots_journal(sim, path);
+    char *points = journal == NULL ? points_text(sim, path) : NULL;
     const char *whole = journal != NULL ? journal->data : points;
     size_t end = journal != NULL ? journal->size : points != NULL ? strlen(points) : 0;
-    size_t size = (int64_t)end > r->offset ? end - (size_t)r->offset : 0;
-    char *text = size > 0 ? xasprintf("%.*s", (int)size, whole + r->offset) : xstrdup("");
+    size_t size = (int64_t)end > offset ? end - (size_t)offset : 0;
+    char *text = size > 0 ? xasprintf("%.*s", (int)size, whole + offset) : xstrdup("");
+
+    if (size > 0 && sim_chance(sim, 200))
+        strchr(text, '\n')[1] = '\0';
+    free(points);
+    return text;
+}
+
+static void do_tails(struct sim *sim, struct request *r)
+{
+    for (size_t i = 0; i < r->n_tails; i++) {
+        struct rundir_tail *file = &r->tails[i];
+
+        file->failed = sim_chance(sim, sim_faults_of(sim)->read_fails) ? EIO : 0;
+        file->left = file->failed == 0 && i > 0 && sim_chance(sim, 100);
+        if (file->failed != 0 || file->left)
+            continue;
+        file->text = lines_from(sim, file->path, file->offset);
+        file->size = strlen(file->text);
+    }
+    sim_enter(sim);
+    r->many(r->arg, r->tails, r->n_tails);
+    sim_leave(sim);
+    for (size_t i = 0; i < r->n_tails; i++)
+        free((char *)r->tails[i].text);
+}
+
+static void do_tail(struct sim *sim, struct request *r)
+{
+    char *text = lines_from(sim, r->paths[0], r->offset);
     struct error err;
 
-    if (size > 0 && sim_chance(sim, 200)) {
-        size = (size_t)(strchr(text, '\n') + 1 - text);
-        text[size] = '\0';
-    }
     error_set(&err, "file_read", "simulated");
     sim_enter(sim);
     if (sim_chance(sim, sim_faults_of(sim)->read_fails))
         r->tailed(r->arg, "", 0, &err);
     else
-        r->tailed(r->arg, text, size, NULL);
+        r->tailed(r->arg, text, strlen(text), NULL);
     sim_leave(sim);
-    free(points);
     free(text);
 }
 
@@ -213,7 +246,9 @@ static void serve(struct sim *sim, void *arg)
         do_claim(sim, r, !r->dropped);
     else if (r->whole != NULL && !r->dropped)
         do_whole(sim, r);
-    else if (!r->dropped)
+    else if (r->many != NULL && !r->dropped)
+        do_tails(sim, r);
+    else if (r->many == NULL && !r->dropped)
         do_tail(sim, r);
     request_free(r);
 }
@@ -283,6 +318,16 @@ static void disk_tail(void *sim, char *path, int64_t offset,
     r->tailed = cb;
 }
 
+static void disk_tails(void *sim, struct rundir_tail *files, size_t n,
+                       void (*cb)(void *arg, const struct rundir_tail *files, size_t n), void *arg)
+{
+    struct request *r = ask(sim, NULL, 0, arg);
+
+    r->tails = files;
+    r->n_tails = n;
+    r->many = cb;
+}
+
 /* No spec of a simulation tells how many steps its members send, so this is never called. */
 static void disk_missing(void *sim, char **paths, size_t n, struct missing_question question,
                          void (*cb)(void *arg, json_t **json, const struct error *err), void *arg)
@@ -301,7 +346,7 @@ static void disk_whole(void *sim, char **paths, size_t n, int64_t count,
 
 const struct rundir_ops sim_disk_ops = {.write = disk_write, .claim = disk_claim, .read = disk_read,
                                         .checkpoints = disk_checkpoints, .missing = disk_missing, .whole = disk_whole,
-                                        .tail = disk_tail};
+                                        .tail = disk_tail, .tails = disk_tails};
 
 void sim_remove_state(const char *dir)
 {

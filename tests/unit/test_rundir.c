@@ -59,7 +59,7 @@ static void put(const char *name, const char *data, size_t size)
 static struct told {
     int times;
     bool taken, failed;
-    char text[64 + 8], code[64];
+    char text[256], code[64];
     size_t size;
     char *json[8];
     size_t n;
@@ -107,6 +107,27 @@ static void on_tailed(void *arg, const char *text, size_t size, const struct err
     told.size = size;
     assert_int_equal(text[size], '\0');
     note_error(err);
+}
+
+static void on_tails(void *arg, const struct rundir_tail *files, size_t n)
+{
+    note_error(NULL);
+    for (size_t i = 0; i < n; i++)
+        told.size += (size_t)snprintf(told.text + told.size, sizeof told.text - told.size, "%zu:%.*s:%d:%d ", i,
+                                      files[i].size < 10 ? (int)files[i].size : 1, files[i].size > 0 ? files[i].text : "",
+                                      files[i].failed != 0, files[i].left);
+}
+
+/* Reads on in all of them, each from the same offset. */
+static void tails(const char *const *names, size_t n, int64_t offset)
+{
+    struct rundir_tail *files = xcalloc(n, sizeof *files);
+
+    for (size_t i = 0; i < n; i++)
+        files[i] = (struct rundir_tail){.path = path_of(names[i]), .offset = offset};
+    forget();
+    rundir_ops.tails(&loop, files, n, on_tails, NULL);
+    run_loop();
 }
 
 static void claim(const char *const *names, size_t n)
@@ -297,6 +318,30 @@ static void a_line_may_be_longer_than_what_is_read_at_once(void **state)
     free(line);
 }
 
+static void many_files_are_read_on_at_once(void **state)
+{
+    static const char *const names[] = {"journal", "absent", "folder", "pipe", "unfinished", "longer"};
+    static const char *const heaps[] = {"heap", "heap", "journal", "absent"};
+    char *heap = malloc(RUNDIR_TAILS), *path = path_of("folder");
+
+    assert_int_equal(mkdir(path, 0700), 0);
+    free(path);
+    path = path_of("pipe");
+    assert_int_equal(mkfifo(path, 0600), 0); /* nobody ever writes into it */
+    free(path);
+    put("journal", "one\ntwo\nthr", 11);
+    put("unfinished", "one", 3);
+    put("longer", "one\ntwo\nthree\n", 14);
+    tails(names, 6, 4);
+    assert_string_equal(told.text, "0:two\n:0:0 1::0:0 2::1:0 3::1:0 4::0:0 5:t:0:0 ");
+
+    memset(heap, '\n', RUNDIR_TAILS);
+    put("heap", heap, RUNDIR_TAILS);
+    tails(heaps, 4, 0); /* those behind a heap and a little more wait for the next time */
+    assert_string_equal(told.text, "0:\n:0:0 1:\n:0:0 2::0:1 3::0:1 ");
+    free(heap);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -306,6 +351,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_file_that_cannot_be_written_is_told, set_up, tear_down),
         cmocka_unit_test_setup_teardown(what_is_no_record_is_not_there, set_up, tear_down),
         cmocka_unit_test_setup_teardown(whole_lines_are_read_on, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(many_files_are_read_on_at_once, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_line_may_be_longer_than_what_is_read_at_once, set_up, tear_down),
     };
 
