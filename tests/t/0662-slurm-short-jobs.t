@@ -80,7 +80,8 @@ done
 ok "the ensemble ends" wait_ensemble "$ID" 100
 is "$(jq -c '[.state, .reason, .members.succeeded, .training.state, .training.generation, .training.failures]' ensemble.json)" \
 	'["complete",null,8,"done",5,0]' "it is complete, by five generations, at no cost"
-is "$(jq -c '[.training.received, .training.unique, .training.drawn]' ensemble.json)" "[$SAMPLES,$SAMPLES,$SAMPLES]" "nothing came twice, and its books balance"
+# the member whose job was told to end may send steps again that it had sent after its checkpoint
+is "$(jq -c --argjson samples $SAMPLES '.training | [.received >= $samples, .unique, .drawn]' ensemble.json)" "[true,$SAMPLES,$SAMPLES]" "its books balance"
 is "$(jq -c --argjson steps $STEPS '.learnt | [length, (map(.[0] * $steps + .[1]) | unique | length)]' "$RUN/training/g5/rank0/learnt.json")" \
 	"[$SAMPLES,$SAMPLES]" "the model that is left has learnt from every sample, from each once"
 is "$(api GET "/v1/trainings/$(jq .training.id ensemble.json)/metrics?buckets=10000" | jq -c '[.series.loss.buckets[] | [.step, .count]] | [length, (map(.[1]) | add), (map(.[0]) | min, max)]')" \
