@@ -5,7 +5,7 @@
 #include "daemon/adapters.h"
 #include "daemon/control.h"
 #include "daemon/engine/engine.h"
-#include "daemon/laps.h"
+#include "daemon/loop_latency.h"
 #include "daemon/turn.h"
 
 struct api;
@@ -21,7 +21,7 @@ struct api_config {
     struct store *reader; /* sees what is committed; NULL where there is none, so that `store` is read */
     struct engine *engine;
     const struct control *control;
-    const struct laps *laps;
+    const struct loop_latency *latency;
     int64_t (*now_ms)(void *arg);
     void *now_arg;
     const char *state_dir;

@@ -115,8 +115,8 @@ static json_t *member_json(const struct request *r, const struct member_row *row
     json_object_set_new(json, "reason", value_text_or_null(row->reason));
     json_object_set_new(json, "retry_at", value_time(find_retry_ms(r, row)));
     json_object_set_new(json, "progress", value_real(row->progress));
-    json_object_set_new(json, "follow_up_of", row->origin != 0 ? json_integer(row->origin) : json_null());
-    json_object_set_new(json, "follow_up", row->heir != 0 ? json_integer(row->heir) : json_null());
+    json_object_set_new(json, "follow_up_of", row->predecessor != 0 ? json_integer(row->predecessor) : json_null());
+    json_object_set_new(json, "follow_up", row->successor != 0 ? json_integer(row->successor) : json_null());
     json_object_set_new(json, "attempts", attempts);
     json_object_set_new(json, "checkpoints", checkpoints);
     json_object_set_new(json, "artefacts", artefacts);

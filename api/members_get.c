@@ -74,7 +74,7 @@ static int add(void *arg, const struct member_row *row)
     member = json_pack("{s:I, s:o, s:I, s:o, s:o, s:o, s:o, s:o, s:o}", "index", (json_int_t)row->index, "state",
                        value_text(member_state_name(row->state)), "attempts", (json_int_t)row->attempts, "reason",
                        value_text_or_null(row->reason), "retry_at", value_time(find_retry_ms(l->r, row)), "progress",
-                       value_real(row->progress), "follow_up", row->heir != 0 ? json_integer(row->heir) : json_null(),
+                       value_real(row->progress), "follow_up", row->successor != 0 ? json_integer(row->successor) : json_null(),
                        "last_attempt", last_attempt(l, row), "parameters",
                        value_or_null(parameters));
     if (needs != NULL)

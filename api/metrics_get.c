@@ -36,15 +36,15 @@ static void write_control(FILE *out, const struct control_counts *counts)
     fprintf(out, "stretto_control_messages_total{result=\"malformed\"} %" PRIu64 "\n", counts->malformed);
 }
 
-static void write_laps(FILE *out, const struct laps_counts *counts)
+static void write_loop_latency(FILE *out, const struct loop_latency_counts *counts)
 {
     uint64_t sum = 0;
 
     head_of(out, "stretto_turn_seconds", "histogram",
             "How long a turn of the daemon's loop keeps it busy: requests wait for it, and for the commit in it.");
-    for (int i = 0; i < LAPS_BOUNDS; i++) {
+    for (int i = 0; i < LOOP_LATENCY_BOUNDS; i++) {
         sum += counts->within[i];
-        fprintf(out, "stretto_turn_seconds_bucket{le=\"%g\"} %" PRIu64 "\n", laps_bounds[i], sum);
+        fprintf(out, "stretto_turn_seconds_bucket{le=\"%g\"} %" PRIu64 "\n", loop_latency_bounds[i], sum);
     }
     fprintf(out, "stretto_turn_seconds_bucket{le=\"+Inf\"} %" PRIu64 "\n", counts->n);
     fprintf(out, "stretto_turn_seconds_sum %.9f\n", (double)counts->ns / 1e9);
@@ -102,7 +102,7 @@ void metrics_get(struct request *r)
         write_text(out, &c, turn_trouble(request_config(r)->turn) != NULL);
         write_control(out, control_counts(request_config(r)->control));
         write_clients(out, request_config(r)->clients);
-        write_laps(out, laps_counts(request_config(r)->laps));
+        write_loop_latency(out, loop_latency_counts(request_config(r)->latency));
     }
     if (out == NULL || fclose(out) != 0) {
         free(text);

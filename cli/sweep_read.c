@@ -309,18 +309,18 @@ static int add_run(struct reading *reading, const json_t *member, struct error *
     const json_t *own = json_object_get(json_object_get(member, "metrics"), reading->query->metric);
     double cpus = resource(reading->resources, "tasks", parameters, 1) *
                   resource(reading->resources, "cpus_per_task", parameters, 1);
-    int64_t heir = get_int(member, "follow_up");
+    int64_t successor = get_int(member, "follow_up");
     struct attempts attempts;
     struct sweep_run *run;
     int rc;
 
-    if (heir != 0 && is_asked_for(reading->query, heir))
+    if (successor != 0 && is_asked_for(reading->query, successor))
         return 0; /* it is a run of that ensemble */
     run = sweep_add(reading->sweep);
     run->ensemble = reading->ensemble;
     run->index = get_int(member, "index");
     run->attempts = get_int(member, "attempts");
-    run->reason = heir != 0 ? xasprintf("goes on in ensemble %lld", (long long)heir)
+    run->reason = successor != 0 ? xasprintf("goes on in ensemble %lld", (long long)successor)
                             : xstrdup(get_string(member, "reason"));
     run->started = moment(last, "started");
     run->ended = moment(last, "ended");
@@ -329,7 +329,7 @@ static int add_run(struct reading *reading, const json_t *member, struct error *
     for (int i = 0; i < SWEEP_FIGURES; i++)
         run->figures[i] = NAN;
     run->figures[SWEEP_LAST] = number(own, "last");
-    run->fate = judge(reading->query, member, heir != 0 ? "unfinished" : get_string(member, "state"));
+    run->fate = judge(reading->query, member, successor != 0 ? "unfinished" : get_string(member, "state"));
     name_run(reading, run, parameters);
     if (read_attempts(reading->cli, run, &attempts, err) < 0) {
         attempts_fini(&attempts);

@@ -37,11 +37,11 @@ static void poke(void *arg)
     engine_poke(one->all->engine, one->adapter);
 }
 
-static void surplus(void *arg, const char *name, const char *scheduler_id)
+static void duplicate(void *arg, const char *name, const char *scheduler_id)
 {
     struct one *one = arg;
 
-    engine_surplus(one->all->engine, one->adapter, name, scheduler_id);
+    engine_duplicate(one->all->engine, one->adapter, name, scheduler_id);
 }
 
 static void say(void *arg, enum adapter_log level, const char *job, const char *sentence)
@@ -84,7 +84,7 @@ static int add(struct adapters *all, const struct adapter_ops *ops, const char *
         .runner = all->config->runner,
         .config = one->section,
         .poke = poke,
-        .surplus = surplus,
+        .duplicate = duplicate,
         .log = say,
         .arg = one,
     };

@@ -7,7 +7,7 @@
 #include "daemon/adapters.h"
 #include "daemon/control.h"
 #include "daemon/engine/engine.h"
-#include "daemon/laps.h"
+#include "daemon/loop_latency.h"
 #include "daemon/logs.h"
 #include "daemon/notify.h"
 #include "daemon/archive.h"
@@ -44,7 +44,7 @@ struct app {
     struct prune *prune;
     struct logs *logs;
     struct notify *notify;
-    struct laps *laps;
+    struct loop_latency *latency;
     struct checkpoint *checkpoint;
     struct archive *archive;
     struct sweep *sweep;
@@ -150,7 +150,7 @@ static int make_api(struct app *app, struct error *err)
         .reader = app->reader,
         .engine = app->engine,
         .control = app->control,
-        .laps = app->laps,
+        .latency = app->latency,
         .now_ms = now_ms,
         .state_dir = app->config->state_dir,
         .listeners = (unsigned)app->config->n_listen,
@@ -259,7 +259,7 @@ static int start(struct app *app, struct error *err)
     app->python = python_find(&app->loop, app->config->python);
     start_handles(app);
     app->checkpoint = checkpoint_create(&app->loop, app->store);
-    app->laps = laps_create(&app->loop);
+    app->latency = loop_latency_create(&app->loop);
     app->turn = turn_create(&app->loop, app->store, rolled_back, app);
     turn_be_patient(app->turn, COMMIT_TOGETHER_MS);
     turn_pause(app->turn, COMMIT_PAUSE);
@@ -296,7 +296,7 @@ static void finish(struct app *app)
     control_close(app->control);
     state_watch_destroy(app->state_watch);
     turn_destroy(app->turn);
-    laps_destroy(app->laps);
+    loop_latency_destroy(app->latency);
     checkpoint_destroy(app->checkpoint);
     notify_destroy(app->notify);
     logs_destroy(app->logs);
@@ -326,7 +326,7 @@ int app_run(const struct config *config, struct error *err)
     int rc;
 
     uv_loop_init(&app.loop);
-    uv_loop_configure(&app.loop, UV_METRICS_IDLE_TIME); /* laps.h needs it */
+    uv_loop_configure(&app.loop, UV_METRICS_IDLE_TIME); /* loop_latency.h needs it */
     make_workers(&app);
     app.control_path = xasprintf("%s/control.sock", config->state_dir);
     app.rows_dir = xasprintf("%s/parameters", config->state_dir);

@@ -9,9 +9,9 @@ libdaemon_la_SOURCES = \
 	daemon/engine/belief.c daemon/engine/belief.h \
 	daemon/engine/cancel.c \
 	daemon/engine/cancel_member.c daemon/engine/cancel_member.h \
-	daemon/engine/chores.c \
+	daemon/engine/bulk.c \
 	daemon/engine/collect.c \
-	daemon/engine/deal.c \
+	daemon/engine/schedule.c \
 	daemon/engine/dispatch.c \
 	daemon/engine/end.c \
 	daemon/engine/engine.c daemon/engine/engine.h \
@@ -45,7 +45,7 @@ libdaemon_la_SOURCES = \
 	daemon/engine/stop_only.c daemon/engine/stop_only.h \
 	daemon/engine/save.c \
 	daemon/engine/submit.c \
-	daemon/engine/surplus.c \
+	daemon/engine/duplicates.c \
 	daemon/engine/training.c \
 	daemon/engine/training_checkpoints.c daemon/engine/training_resize.c \
 	daemon/engine/training_from.c \
@@ -58,7 +58,7 @@ libdaemon_la_SOURCES = \
 	daemon/engine/waiting.c \
 	daemon/engine/waits.c daemon/engine/waits.h \
 	daemon/flusher.c daemon/flusher.h \
-	daemon/laps.c daemon/laps.h \
+	daemon/loop_latency.c daemon/loop_latency.h \
 	daemon/limits.c daemon/limits.h \
 	daemon/logs.c daemon/logs.h \
 	daemon/notify.c daemon/notify.h \
@@ -107,7 +107,7 @@ libdaemon_la_SOURCES = \
 	daemon/store/backup.c daemon/store/backup.h \
 	daemon/store/cancellation.c daemon/store/cancellation.h \
 	daemon/store/cause.c daemon/store/cause.h \
-	daemon/store/chore.c daemon/store/chore.h \
+	daemon/store/bulk.c daemon/store/bulk.h \
 	daemon/store/checkpoint.c daemon/store/checkpoint.h \
 	daemon/store/ensemble.c daemon/store/ensemble.h \
 	daemon/store/ensemble_order.c daemon/store/ensemble_order.h \

@@ -96,8 +96,8 @@ WHEN NEW.state IN ('succeeded', 'failed', 'unfinished', 'cancelled', 'stopped') 
         WHERE ensemble = NEW.ensemble;
 END;
 
--- Members to which something has happened; the others have no row. A member is handed on from ensemble to ensemble of a family: `origin`
--- had it before (NULL: it is the root's), `heir` has it now, or had it next. The one without an heir is the newest, and none but that
+-- Members to which something has happened; the others have no row. A member is handed on from ensemble to ensemble of a family: `predecessor`
+-- had it before (NULL: it is the root's), `successor` has it now, or had it next. The one without a successor is the newest, and none but that
 -- can be under way.
 CREATE TABLE member (
     ensemble INTEGER NOT NULL REFERENCES ensemble (id),
@@ -113,8 +113,8 @@ CREATE TABLE member (
     reason TEXT,
     since INTEGER NOT NULL DEFAULT 0,    -- checkpoints of earlier attempts do not count; 0: all do
     since_in INTEGER NOT NULL DEFAULT 0, -- the ensemble whose attempts `since` counts; 0: its own
-    origin INTEGER,
-    heir INTEGER CHECK (heir IS NULL OR (heir > ensemble AND state <> 'pending' AND state <> 'submitted' AND state <> 'running')),
+    predecessor INTEGER,
+    successor INTEGER CHECK (successor IS NULL OR (successor > ensemble AND state <> 'pending' AND state <> 'submitted' AND state <> 'running')),
     progress REAL,                       -- from 0 to 1, as it last reported it; NULL: it never did
     PRIMARY KEY (ensemble, idx)
 ) STRICT, WITHOUT ROWID;
@@ -131,14 +131,14 @@ END;
 CREATE TRIGGER member_change AFTER UPDATE OF state ON member WHEN NEW.state <> OLD.state BEGIN
     SELECT stretto_moved(NEW.ensemble, OLD.state, NEW.state);
 END;
-CREATE TRIGGER member_handed AFTER UPDATE OF heir ON member BEGIN
+CREATE TRIGGER member_handed AFTER UPDATE OF successor ON member BEGIN
     SELECT stretto_handed(NEW.ensemble, NEW.state);
 END;
 CREATE TRIGGER member_taken AFTER INSERT ON member WHEN (SELECT root FROM ensemble WHERE id = NEW.ensemble) IS NOT NULL BEGIN
     SELECT RAISE(ABORT, 'a member of a follow-up was not handed on to it') WHERE NOT EXISTS
-        (SELECT 1 FROM member WHERE ensemble = NEW.origin AND idx = NEW.idx AND heir = NEW.ensemble);
+        (SELECT 1 FROM member WHERE ensemble = NEW.predecessor AND idx = NEW.idx AND successor = NEW.ensemble);
 END;
-CREATE TRIGGER member_handed_once BEFORE UPDATE OF heir ON member WHEN OLD.heir IS NOT NULL BEGIN
+CREATE TRIGGER member_handed_once BEFORE UPDATE OF successor ON member WHEN OLD.successor IS NOT NULL BEGIN
     SELECT RAISE(ABORT, 'a member is handed on twice');
 END;
 
@@ -198,7 +198,7 @@ CREATE TABLE cancellation (
 ) STRICT, WITHOUT ROWID;
 
 -- Changes of many members, or jobs, of which some are made in each turn: what is left of them.
-CREATE TABLE chore (
+CREATE TABLE bulk_operation (
     ensemble INTEGER NOT NULL REFERENCES ensemble (id),
     kind TEXT NOT NULL, -- 'cancel': pending members; 'resubmit': those in `state`; 'stop': attempts beyond the width `next`
     state TEXT NOT NULL DEFAULT '',

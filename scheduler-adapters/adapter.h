@@ -115,7 +115,7 @@ struct adapter_host {
      * name, or one of a name that was not asked for. It is called before that answer, from the same listing, and again
      * for as long as the job is seen. The daemon ignores names that are not its own. Called from the loop thread; the
      * strings are borrowed for the call. */
-    void (*surplus)(void *arg, const char *name, const char *scheduler_id);
+    void (*duplicate)(void *arg, const char *name, const char *scheduler_id);
     /* Writes a sentence to the daemon's log; `job` is the name of the job that it is about, or NULL. Callable from any
      * thread. */
     void (*log)(void *arg, enum adapter_log level, const char *job, const char *sentence);
@@ -137,7 +137,7 @@ struct adapter_ops {
     bool same_host;
     /* the list ends with a NULL name, and the daemon refuses other keys; NULL: any key is accepted */
     const struct adapter_setting *settings;
-    /* It hands the runner its descriptor (stretto-run --letter): no job.json is written, and the runner makes the job's
+    /* It hands the runner its descriptor (stretto-run --job-fd): no job.json is written, and the runner makes the job's
      * directory. Only with same_host. */
     bool hands_over;
     /* The adapter watches the processes themselves, so that its word on a job is final. Other adapters pass on what a
@@ -181,7 +181,7 @@ struct adapter_ops {
     /* Answers one question for all the jobs, however many, with one scheduler command. It is also called with no jobs,
      * to learn of others that wait. A name that was submitted again, because an answer was lost or the first job was
      * out of sight, may have several jobs: the answer is about the one that runs, else the one that waits, else the one
-     * that has ended; of two alike, about the one submitted first. Others that wait are told to host->surplus. */
+     * that has ended; of two alike, about the one submitted first. Others that wait are told to host->duplicate. */
     void (*poll)(struct adapter *a, const struct adapter_job *jobs, size_t n, adapter_poll_cb *cb, void *arg);
 
     /* Returns the exit records of a job that a poll has just reported as ended, as its runner handed them back: the
@@ -198,9 +198,9 @@ struct adapter_ops {
      * given again. */
     void (*cancel)(struct adapter *a, const struct adapter_job *job, adapter_done_cb *cb, void *arg);
 
-    /* Takes one job out of the queue, by name and id, which surplus or an answer told. The job never starts; if it has
+    /* Takes one job out of the queue, by name and id, which duplicate or an answer told. The job never starts; if it has
      * begun meanwhile it is left alone, and so are others of its name. The answer for a job that is gone is ADAPTER_OK.
-     * NULL: this batch system cannot have two jobs of a name, nor jobs that the daemon does not know, and host->surplus
+     * NULL: this batch system cannot have two jobs of a name, nor jobs that the daemon does not know, and host->duplicate
      * is not called. */
     void (*withdraw)(struct adapter *a, const char *name, const char *scheduler_id, adapter_done_cb *cb, void *arg);
 

@@ -189,11 +189,11 @@ static void look_back(struct question *q)
 }
 
 /* Reports the waiting jobs that no answer is about: second jobs of a name, and jobs that were not asked for. */
-static void tell_surplus(struct adapter *a, const struct batch_rows *rows)
+static void tell_duplicate(struct adapter *a, const struct batch_rows *rows)
 {
     for (size_t i = 0; i < rows->n; i++)
         if (!rows->row[i].told && rows->row[i].phase == BATCH_WAITS)
-            a->host.surplus(a->host.arg, rows->row[i].name, rows->row[i].id);
+            a->host.duplicate(a->host.arg, rows->row[i].name, rows->row[i].id);
 }
 
 static void listed(void *arg, const struct batch_rows *rows, const struct error *err)
@@ -225,7 +225,7 @@ static void listed(void *arg, const struct batch_rows *rows, const struct error 
         if (q->asked[i].again)
             snprintf(q->asked[i].id, sizeof q->asked[i].id, "%s", row->id);
     }
-    tell_surplus(a, rows);
+    tell_duplicate(a, rows);
     look_back(q);
 }
 

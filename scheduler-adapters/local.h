@@ -33,7 +33,7 @@ struct local_job {
     struct adapter *a;
     char *name, *dir;
     char *descriptor; /* the content of job.json, for the runner; NULL: the file is in the directory */
-    int letter;       /* the descriptor in which it was handed over, and in which the runner answers; -1: none */
+    int jobfd;       /* the descriptor in which it was handed over, and in which the runner answers; -1: none */
     char *answer;     /* the exit records of an ended job; NULL: there are none, or they were taken */
     struct local_need need;
     int64_t walltime_ms, grace_ms;
@@ -121,7 +121,7 @@ void local_job_free(struct local_job *job); /* forgets the job and closes its ha
 void local_enqueue(struct local_job *job);
 void local_schedule(struct adapter *a);          /* starts as many jobs from the head of the queue as fit */
 /* error: an errno where there is no runner, or 0 */
-void local_started(struct local_job *job, pid_t pid, int letter, int error);
+void local_started(struct local_job *job, pid_t pid, int jobfd, int error);
 /* starts it again after a pause; its runner has claimed nothing, and is gone */
 void local_start_again(struct local_job *job, const char *why);
 char *local_take_records(struct adapter *a, const char *name);

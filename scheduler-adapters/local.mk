@@ -135,7 +135,7 @@ oar_la_LDFLAGS = $(AM_LDFLAGS) -module -avoid-version -shared -export-symbols-re
 
 if HAVE_CMOCKA
 unit_tests += tests/unit/test_alps tests/unit/test_alps_jobs tests/unit/test_adapter_resources tests/unit/test_adapter_conformance tests/unit/test_adapter_restart \
-	tests/unit/test_adapter_letter tests/unit/test_adapter_starter tests/unit/test_adapter_starting tests/unit/test_command \
+	tests/unit/test_adapter_jobfd tests/unit/test_adapter_starter tests/unit/test_adapter_starting tests/unit/test_command \
 	tests/unit/test_batch tests/unit/test_batch_asked tests/unit/test_batch_gather tests/unit/test_batch_lines tests/unit/test_batch_orders tests/unit/test_batch_refused \
 	tests/unit/test_pbs_rows tests/unit/test_pbs_talk \
 	tests/unit/test_oar_asked tests/unit/test_oar_orders tests/unit/test_oar_rows tests/unit/test_slurm_rows tests/unit/test_slurmrestd tests/unit/test_slurmrestd_talk tests/unit/test_rest
@@ -202,8 +202,8 @@ tests_unit_test_adapter_conformance_SOURCES = tests/unit/test_adapter_conformanc
 	tests/unit/conformance_ends.c tests/unit/conformance_nudges.c tests/unit/conformance_queue.c tests/unit/conformance_runs.c
 tests_unit_test_adapter_conformance_CFLAGS = $(unit_cflags) $(UV_CFLAGS) $(ZMQ_CFLAGS)
 tests_unit_test_adapter_conformance_LDADD = $(harness_libs)
-tests_unit_test_adapter_letter_CFLAGS = $(unit_cflags) $(UV_CFLAGS)
-tests_unit_test_adapter_letter_LDADD = $(harness_libs)
+tests_unit_test_adapter_jobfd_CFLAGS = $(unit_cflags) $(UV_CFLAGS)
+tests_unit_test_adapter_jobfd_LDADD = $(harness_libs)
 tests_unit_test_adapter_resources_CFLAGS = $(unit_cflags) $(UV_CFLAGS)
 tests_unit_test_adapter_resources_LDADD = $(harness_libs)
 tests_unit_test_adapter_restart_CFLAGS = $(unit_cflags) $(UV_CFLAGS)

@@ -1,7 +1,7 @@
 /* Jobs by name, the queue, and the slots. The first job in the queue starts first, so that big jobs do not starve. */
 #include "scheduler-adapters/local.h"
 
-#include "common/letter.h"
+#include "common/jobfd.h"
 #include "common/log.h"
 #include "common/text.h"
 #include "common/timefmt.h"
@@ -58,7 +58,7 @@ struct local_job *local_job_create(struct adapter *a, const struct adapter_job *
     job->name = xstrdup(wanted->name);
     job->dir = xstrdup(wanted->dir);
     job->descriptor = wanted->descriptor ? xstrdup(wanted->descriptor) : NULL;
-    job->letter = -1;
+    job->jobfd = -1;
     job->need = local_need(&wanted->resources);
     job->walltime_ms = wanted->resources.walltime_ms;
     job->grace_ms = wanted->grace_ms;
@@ -71,11 +71,11 @@ struct local_job *local_job_create(struct adapter *a, const struct adapter_job *
     return job;
 }
 
-static void close_letter(struct local_job *job)
+static void close_jobfd(struct local_job *job)
 {
-    if (job->letter >= 0)
-        close(job->letter);
-    job->letter = -1;
+    if (job->jobfd >= 0)
+        close(job->jobfd);
+    job->jobfd = -1;
 }
 
 void local_job_free(struct local_job *job)
@@ -90,7 +90,7 @@ void local_job_free(struct local_job *job)
         local_list_remove(&a->children, job);
     local_close_handles(job);
     local_gpus_take_back(job);
-    close_letter(job);
+    close_jobfd(job);
     HASH_DEL(a->jobs, job);
     free(job->name);
     free(job->dir);
@@ -128,14 +128,14 @@ static void read_answer(struct local_job *job)
     struct error err;
     size_t size;
 
-    if (job->letter >= 0)
-        job->answer = letter_read(job->letter, &size, &err);
+    if (job->jobfd >= 0)
+        job->answer = jobfd_read(job->jobfd, &size, &err);
     /* it still has the descriptor: the runner was killed or told to end, and gave no answer */
     if (job->answer != NULL && job->answer[0] != '[') {
         free(job->answer);
         job->answer = NULL;
     }
-    close_letter(job);
+    close_jobfd(job);
 }
 
 static void remember_ended(struct local_job *job, const char *reason, bool node_lost)
@@ -196,7 +196,7 @@ void local_start_again(struct local_job *job, const char *why)
 
     log_warn_of(LOG_JOB(0, job->name), "job %s: cannot start its runner: %s; trying again", job->name, why);
     give_back(job);
-    close_letter(job);
+    close_jobfd(job);
     job->state = LOCAL_QUEUED;
     job->status.state = ADAPTER_JOB_QUEUED;
     list_prepend(&a->queue, job);
@@ -218,11 +218,11 @@ static void start_failed(struct local_job *job, int failure)
     local_job_ended(job, reason, false);
 }
 
-void local_started(struct local_job *job, pid_t pid, int letter, int error)
+void local_started(struct local_job *job, pid_t pid, int jobfd, int error)
 {
     static const struct error closing = {.code = "adapter_closing", .text = "the adapter is being closed"};
 
-    job->letter = error == 0 ? letter : -1;
+    job->jobfd = error == 0 ? jobfd : -1;
     if (atomic_load(&job->a->closing)) {
         answer_submission(job, ADAPTER_UNSURE, &closing);
         return;

@@ -3,7 +3,7 @@
  * not wait. */
 #include "scheduler-adapters/local.h"
 
-#include "common/letter.h"
+#include "common/jobfd.h"
 #include "common/xalloc.h"
 #include "tasks/proto/starter.h"
 
@@ -19,7 +19,7 @@ struct start {
     const char *runner;
     char *args[6], **environment, *gpus;
     pid_t pid;
-    int letter, error;
+    int jobfd, error;
 };
 
 char **local_runner_environment(char *mark)
@@ -65,12 +65,12 @@ static int spawn(struct start *s)
     posix_spawn_file_actions_t actions;
     int error;
 
-    if (s->letter < 0)
+    if (s->jobfd < 0)
         return posix_spawn(&s->pid, s->runner, &a->actions, &a->attributes, s->args, s->environment);
     posix_spawn_file_actions_init(&actions);
     posix_spawn_file_actions_addopen(&actions, 1, "/dev/null", O_RDWR, 0);
     posix_spawn_file_actions_adddup2(&actions, 1, 2);
-    posix_spawn_file_actions_adddup2(&actions, s->letter, 0);
+    posix_spawn_file_actions_adddup2(&actions, s->jobfd, 0);
     error = posix_spawn(&s->pid, s->runner, &actions, &a->attributes, s->args, s->environment);
     posix_spawn_file_actions_destroy(&actions);
     return error;
@@ -82,12 +82,12 @@ static void do_start(uv_work_t *work)
     const char *descriptor = s->job->descriptor;
     struct error err;
 
-    if (descriptor != NULL && (s->letter = letter_write(descriptor, strlen(descriptor), &err)) < 0)
+    if (descriptor != NULL && (s->jobfd = jobfd_write(descriptor, strlen(descriptor), &err)) < 0)
         s->error = errno;
     else
         s->error = spawn(s);
-    if (s->error != 0 && s->letter >= 0)
-        close(s->letter);
+    if (s->error != 0 && s->jobfd >= 0)
+        close(s->jobfd);
 }
 
 static void start_done(uv_work_t *work, int status)
@@ -96,7 +96,7 @@ static void start_done(uv_work_t *work, int status)
     struct local_job *job = s->job;
     struct adapter *a = job->a;
 
-    local_started(job, s->pid, s->letter, s->error);
+    local_started(job, s->pid, s->jobfd, s->error);
     free(s->environment[0]);
     free(s->environment);
     free(s->gpus);
@@ -116,8 +116,8 @@ void local_start_anew(struct local_job *job)
     s->args[n++] = (char *)s->runner;
     s->args[n++] = "--local";
     if (job->descriptor != NULL)
-        s->args[n++] = "--letter";
-    s->letter = -1;
+        s->args[n++] = "--job-fd";
+    s->jobfd = -1;
     if (s->gpus != NULL)
         s->args[n++] = s->gpus;
     s->args[n] = job->dir;

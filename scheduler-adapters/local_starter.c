@@ -5,7 +5,7 @@
  * which finds the claim of the first, as in any case of two runners for a job. */
 #include "scheduler-adapters/local.h"
 
-#include "common/letter.h"
+#include "common/jobfd.h"
 #include "common/log.h"
 #include "common/xalloc.h"
 #include "tasks/proto/starter.h"
@@ -21,7 +21,7 @@
 #include <unistd.h>
 
 #define AGAIN_MS 10000
-#define LETTER_MAX_HERE (256 << 10) /* bytes: a worker writes longer descriptors */
+#define JOBFD_MAX_HERE (256 << 10) /* bytes: a worker writes longer descriptors */
 
 struct raising {
     uv_work_t work;
@@ -85,8 +85,8 @@ static void gone(struct adapter *a)
     dismiss(a);
     while (!atomic_load(&a->closing) && (job = a->starter.asked.first) != NULL) {
         local_list_remove(&a->starter.asked, job);
-        close(job->letter);
-        job->letter = -1;
+        close(job->jobfd);
+        job->jobfd = -1;
         local_start_anew(job);
     }
 }
@@ -102,8 +102,8 @@ static void answered(uv_poll_t *watch, int status, int events)
            (job = a->starter.asked.first) != NULL) {
         local_list_remove(&a->starter.asked, job);
         if (reply.error != 0)
-            close(job->letter);
-        local_started(job, reply.pid, job->letter, reply.error);
+            close(job->jobfd);
+        local_started(job, reply.pid, job->jobfd, reply.error);
         if (a->starter.watch != watch) /* it was dismissed meanwhile */
             return;
     }
@@ -157,7 +157,7 @@ static size_t write_order(const struct local_job *job, const char *gpus, char or
     return strlen(job->name) >= STARTER_MARK_ROOM || n + 1 >= STARTER_ORDER_MAX ? 0 : (size_t)n + (gpus != NULL);
 }
 
-static int send_order(int fd, const char *order, size_t size, int letter)
+static int send_order(int fd, const char *order, size_t size, int jobfd)
 {
     union {
         struct cmsghdr align;
@@ -170,8 +170,8 @@ static int send_order(int fd, const char *order, size_t size, int letter)
 
     head->cmsg_level = SOL_SOCKET;
     head->cmsg_type = SCM_RIGHTS;
-    head->cmsg_len = CMSG_LEN(sizeof letter);
-    memcpy(CMSG_DATA(head), &letter, sizeof letter);
+    head->cmsg_len = CMSG_LEN(sizeof jobfd);
+    memcpy(CMSG_DATA(head), &jobfd, sizeof jobfd);
     return sendmsg(fd, &message, MSG_DONTWAIT | MSG_NOSIGNAL) == (ssize_t)size ? 0 : -1;
 }
 
@@ -181,24 +181,24 @@ bool local_starter_take(struct local_job *job, const char *gpus)
     char order[STARTER_ORDER_MAX];
     size_t size = job->descriptor != NULL ? strlen(job->descriptor) : 0, n;
     struct error err;
-    int letter;
+    int jobfd;
 
-    if (size == 0 || size > LETTER_MAX_HERE)
+    if (size == 0 || size > JOBFD_MAX_HERE)
         return false;
     if (a->starter.watch == NULL) {
         raise_starter(a);
         return false;
     }
     n = write_order(job, gpus, order);
-    letter = n > 0 ? letter_write(job->descriptor, size, &err) : -1;
-    if (letter < 0)
+    jobfd = n > 0 ? jobfd_write(job->descriptor, size, &err) : -1;
+    if (jobfd < 0)
         return false;
     /* too many orders wait, or the starter is gone, which is reported soon */
-    if (send_order(a->starter.fd, order, n, letter) < 0) {
-        close(letter);
+    if (send_order(a->starter.fd, order, n, jobfd) < 0) {
+        close(jobfd);
         return false;
     }
-    job->letter = letter;
+    job->jobfd = jobfd;
     local_list_append(&a->starter.asked, job);
     return true;
 }
@@ -222,7 +222,7 @@ void local_starter_stop(struct adapter *a)
     a->starter.pid = 0;
     while ((job = a->starter.asked.first) != NULL) {
         local_list_remove(&a->starter.asked, job);
-        close(job->letter);
+        close(job->jobfd);
         local_started(job, 0, -1, ECANCELED);
     }
 }

@@ -473,7 +473,7 @@ static void listed(struct run *c)
     }
     for (size_t i = 0; i < n; i++)
         if (!lines[i].told && state_of(&lines[i]) == ADAPTER_JOB_QUEUED)
-            c->adapter->host.surplus(c->adapter->host.arg, lines[i].word[0], lines[i].word[2]);
+            c->adapter->host.duplicate(c->adapter->host.arg, lines[i].word[0], lines[i].word[2]);
     free(lines);
     answers_poll(c->adapter->answers, c->poll, c->arg, answer, statuses, c->n, &err);
 }

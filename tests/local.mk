@@ -182,10 +182,10 @@ tests_unit_test_engine_silence_SOURCES = tests/unit/test_engine_silence.c tests/
 tests_unit_test_engine_silence_CFLAGS = $(unit_cflags) $(daemon_cflags)
 tests_unit_test_engine_silence_LDADD = $(sim_libs)
 
-unit_tests += tests/unit/test_engine_deal
-tests_unit_test_engine_deal_SOURCES = tests/unit/test_engine_deal.c tests/unit/unit.h
-tests_unit_test_engine_deal_CFLAGS = $(unit_cflags) $(daemon_cflags)
-tests_unit_test_engine_deal_LDADD = $(sim_libs)
+unit_tests += tests/unit/test_engine_schedule
+tests_unit_test_engine_schedule_SOURCES = tests/unit/test_engine_schedule.c tests/unit/unit.h
+tests_unit_test_engine_schedule_CFLAGS = $(unit_cflags) $(daemon_cflags)
+tests_unit_test_engine_schedule_LDADD = $(sim_libs)
 
 unit_tests += tests/unit/test_engine_elastic
 tests_unit_test_engine_elastic_SOURCES = tests/unit/test_engine_elastic.c tests/unit/unit.h

@@ -41,10 +41,10 @@ export function parametersOf(parameters, digits) {
 }
 
 // The reason, and what comes next.
-const why = ({reason, retry_at: due, follow_up: heir, index}) => [
+const why = ({reason, retry_at: due, follow_up: successor, index}) => [
   reason && foreign(reason),
   due && `${reason ? '; ' : ''}retry ${format.until(due)}`,
-  heir && h('a', {href: `#/ensembles/${heir}/members/${index}`}, ` goes on in #${heir}`)];
+  successor && h('a', {href: `#/ensembles/${successor}/members/${index}`}, ` goes on in #${successor}`)];
 
 const stateOf = ({state, progress}) => [pill(state), state === 'running' && progress !== null && h('span', {class: 'quiet'}, ` ${format.share(progress)}`)];
 

@@ -238,7 +238,7 @@ static bool members_over(struct engine *engine, const struct live_ensemble *ens,
 {
     struct error err;
 
-    if (ens->in_flight > 0 || open_waits(&ens->row) || ens->chores ||
+    if (ens->in_flight > 0 || open_waits(&ens->row) || ens->bulk ||
         (ens->row.next_index < ens->row.count && !ensemble_is_ending(&ens->row)))
         return false;
     if (store_tally_get(engine->store, ens->row.id, tally, &err) < 0) {
@@ -283,8 +283,8 @@ void dispatch_ensemble(struct engine *engine, struct live_ensemble *ens)
         alarm_set(engine, &ens->due_alarm, now + AFTER_LOOK_MS);
         return;
     }
-    deal_enter(engine, ens);
-    if (dispatch_training_is_due(engine, ens) && deal_may_train(engine, ens))
+    schedule_enter(engine, ens);
+    if (dispatch_training_is_due(engine, ens) && schedule_may_train(engine, ens))
         training_start(engine, ens); /* touches the ensemble */
     if (ens->row.state == ENSEMBLE_RUNNING && ens->in_flight < ens->row.width && ens->due > now)
         alarm_set(engine, &ens->due_alarm, ens->due);
@@ -305,6 +305,6 @@ void dispatch_ensemble(struct engine *engine, struct live_ensemble *ens)
         return;
     }
     cancel_jobs(engine, ens);
-    if (ens->jobs == NULL && !ens->chores && (ens->training == NULL || ens->training->row.state >= TRAINING_DONE))
+    if (ens->jobs == NULL && !ens->bulk && (ens->training == NULL || ens->training->row.state >= TRAINING_DONE))
         engine_drop_ensemble(engine, ens);
 }

@@ -86,11 +86,11 @@ void early_stop_members(struct engine *engine, struct live_ensemble *ens)
 
     if (!stop_jobs(engine, ens))
         alarm_set(engine, &ens->due_alarm, engine_now(engine));
-    if (ens->chores) /* it may send members back that are to be cancelled afterwards */
+    if (ens->bulk) /* it may send members back that are to be cancelled afterwards */
         return;
     if (store_tally_get(engine->store, ens->row.id, tally, &err) < 0 ||
         (tally[MEMBER_PENDING] > 0 &&
-         chore_begin(engine, ens, &(struct chore){.kind = CHORE_CANCEL, .ensemble = ens->row.id}, &err) < 0))
+         bulk_begin(engine, ens, &(struct bulk){.kind = BULK_CANCEL, .ensemble = ens->row.id}, &err) < 0))
         store_doom(engine->store, &err); /* since nothing else would make the engine look again */
 }
 

@@ -50,7 +50,7 @@ static bool ranks_fit(struct engine *engine, const struct live_ensemble *ens)
     struct adapter_resources more = ens->spec->training.resources;
 
     more.copies = 1;
-    return !deal_is_full(engine, ens->training->adapter, &more) ||
+    return !schedule_is_full(engine, ens->training->adapter, &more) ||
            (ens->adapter == ens->training->adapter && ens->in_flight > 0);
 }
 
@@ -59,7 +59,7 @@ static bool goes_on(const struct live_ensemble *ens)
 {
     const struct training *training = ens->training;
 
-    return ens->row.state == ENSEMBLE_RUNNING && !ensemble_is_ending(&ens->row) && !ens->chores &&
+    return ens->row.state == ENSEMBLE_RUNNING && !ensemble_is_ending(&ens->row) && !ens->bulk &&
            training->row.state == TRAINING_RUNNING && training->stage == STAGE_OPEN && training->row.wanted == 0 &&
            training->reception == RECEPTION_OPEN && !training->early;
 }

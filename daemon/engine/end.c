@@ -17,7 +17,7 @@ static int store_stopped(struct engine *engine, struct ensemble_row *row, struct
     row->state = failed ? ENSEMBLE_FAILED : ENSEMBLE_CANCELLED;
     row->ended_ms = engine_now(engine);
     snprintf(row->reason, sizeof row->reason, "%s", reason);
-    if (store_ensemble_update(engine->store, row, err) < 0 || store_chore_end_all(engine->store, row->id, err) < 0)
+    if (store_ensemble_update(engine->store, row, err) < 0 || store_bulk_end_all(engine->store, row->id, err) < 0)
         return -1;
     if (failed) {
         engine_event(engine, "ensemble.failed", row->id, -1, json_pack("{s:s}", "reason", reason));
@@ -41,7 +41,7 @@ void engine_stop_ensemble(struct engine *engine, struct live_ensemble *ens, cons
     if (ens->row.state >= ENSEMBLE_COMPLETE)
         return;
     if (store_stopped(engine, &ens->row, ens->training != NULL ? &ens->training->row : NULL, reason, &err) < 0 ||
-        chore_begin(engine, ens, &(struct chore){.kind = CHORE_CANCEL, .ensemble = ens->row.id}, &err) < 0)
+        bulk_begin(engine, ens, &(struct bulk){.kind = BULK_CANCEL, .ensemble = ens->row.id}, &err) < 0)
         return; /* the turn is rolled back as a whole */
     ens->to_cancel = ens->jobs;
     engine_touch(engine, ens);
@@ -52,12 +52,12 @@ void engine_stop_ensemble(struct engine *engine, struct live_ensemble *ens, cons
 static int cancel_unattended(struct engine *engine, struct ensemble_row *row, struct error *err)
 {
     struct training_row training;
-    struct chore chore = {.kind = CHORE_CANCEL, .ensemble = row->id};
+    struct bulk bulk = {.kind = BULK_CANCEL, .ensemble = row->id};
     int rc = store_training_of(engine->store, row->id, &training, err);
 
     if (rc < 0 || store_stopped(engine, row, rc == 1 ? &training : NULL, "", err) < 0)
         return -1;
-    while ((rc = chore_change_members(engine, &chore, SLICE_MAX, err)) == 1)
+    while ((rc = bulk_change_members(engine, &bulk, SLICE_MAX, err)) == 1)
         ;
     return rc;
 }

@@ -126,7 +126,7 @@ void engine_settle(struct engine *engine)
             ens->dirty = false;
             dispatch_ensemble(engine, ens);
         }
-        deal_adapters(engine);
+        schedule_adapters(engine);
     } while (engine->dirty != NULL);
     while ((ens = engine->unsaved) != NULL) {
         LL_DELETE2(engine->unsaved, ens, next_unsaved);

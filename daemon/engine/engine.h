@@ -149,7 +149,7 @@ void engine_look(struct engine *engine, const char *name, enum engine_look what)
 void engine_poke(struct engine *engine, const struct adapter *adapter);
 /* An adapter saw a job wait of which its next answer will not tell (adapter.h): with that answer it is taken out of the queue,
  * where it is ours and nothing can come of it. `name` may be anything. */
-void engine_surplus(struct engine *engine, const struct adapter *adapter, const char *name, const char *scheduler_id);
+void engine_duplicate(struct engine *engine, const struct adapter *adapter, const char *name, const char *scheduler_id);
 
 /* How an adapter is doing. */
 enum engine_adapter_state {

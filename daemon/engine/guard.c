@@ -55,8 +55,8 @@ static void end_for_failures(struct engine *engine, struct live_ensemble *ens, i
     snprintf(row->reason, sizeof row->reason, "%lld members have failed, and max_failures lets it start no more after %lld; the last: %.300s",
              (long long)failed, (long long)ens->spec->max_failures, last);
     if ((row->root != 0 && row->next_index < row->count && store_handover_end(engine->store, row, &err) < 0) ||
-        store_ensemble_update(engine->store, row, &err) < 0 || store_chore_end_all(engine->store, row->id, &err) < 0 ||
-        chore_begin(engine, ens, &(struct chore){.kind = CHORE_CANCEL, .ensemble = row->id}, &err) < 0)
+        store_ensemble_update(engine->store, row, &err) < 0 || store_bulk_end_all(engine->store, row->id, &err) < 0 ||
+        bulk_begin(engine, ens, &(struct bulk){.kind = BULK_CANCEL, .ensemble = row->id}, &err) < 0)
         return; /* the turn is rolled back as a whole */
     engine_event(engine, "ensemble.ending", row->id, -1, json_pack("{s:s}", "reason", row->reason));
     log_change(LOG_LEVEL_WARN, LOG_ENSEMBLE(row->id), "ensemble %lld is ending: %s", (long long)row->id, row->reason);

@@ -6,7 +6,7 @@
 #include "daemon/engine/engine.h"
 #include "daemon/engine/job.h"
 #include "daemon/engine/waits.h"
-#include "daemon/store/chore.h"
+#include "daemon/store/bulk.h"
 #include "daemon/store/event.h"
 #include "daemon/store/training.h"
 
@@ -30,7 +30,7 @@
 #define DOUBTS_TOLD 5                /* unanswered submissions in a row that the log tells one by one */
 #define DOUBTS_EVERY_MS 60000        /* between lines of the log about the number of all further ones */
 #define PUT_OFF_EVERY_MS 600000      /* between lines of the log about jobs that a scheduler does not accept for now */
-#define WITHDRAWALS_MAX 16           /* of surplus jobs, under way at once; the others wait for the next poll */
+#define WITHDRAWALS_MAX 16           /* of duplicates, under way at once; the others wait for the next poll */
 #define DISPATCH_MAX 256             /* attempts made or jobs cancelled between two ticks, to keep a loop turn short */
 #define SLICE_MAX 512                /* members or jobs changed in one turn, to keep it short */
 #define TICK_MAX 1024                /* alarms that ring in one tick, to keep it short */
@@ -70,7 +70,7 @@ struct adapter_told {
     int64_t cancels_refused, cancels_told_ms; /* cancel orders in a row that failed; when that was last logged */
 };
 
-/* The slots of an adapter that are in use, and the ensembles that want more (deal.c). */
+/* The slots of an adapter that are in use, and the ensembles that want more (schedule.c). */
 struct adapter_slots {
     struct adapter_resources trainings; /* the sum of all trainings under way */
     int64_t cpus, jobs;                 /* slots of jobs in flight; jobs of members in flight */
@@ -91,7 +91,7 @@ struct known_adapter {
     struct adapter_slots slots;
     struct live_job *unasked, *polled; /* jobs to look up by name; jobs to poll */
     size_t n_unasked, n_polled;
-    struct surplus *surplus; /* possible duplicates that were reported, until the answer comes */
+    struct duplicate *duplicates; /* possible duplicates that were reported, until the answer comes */
     int withdrawn;           /* jobs taken out of its queue since its last answer */
     int needless;            /* queued duplicates in the last answer that can never start */
     UT_hash_handle hh;       /* by ops->name */
@@ -160,7 +160,7 @@ struct guard {
     int64_t members[SPEC_SAME_FAILURES_MAX]; /* the first members that failed */
 };
 
-/* The slots that the jobs of an ensemble's members have, and its places among those that want more (deal.c). */
+/* The slots that the jobs of an ensemble's members have, and its places among those that want more (schedule.c). */
 struct ensemble_slots {
     int64_t cpus;
     struct heap_node hungry, to_train; /* in the heaps of its adapter, and of its training's adapter */
@@ -183,8 +183,8 @@ struct live_ensemble {
     struct alarm due_alarm;
     struct alarm take_over;         /* for a follow-up: takes over more members of its predecessors */
     struct guard guard;
-    bool chores;                    /* a bulk operation still has members to change */
-    struct alarm chore_alarm;
+    bool bulk;                    /* a bulk operation still has members to change */
+    struct alarm bulk_alarm;
     bool dirty;                        /* it is on the engine's list of ensembles to look at */
     bool unsaved;                      /* it is on the list of ensembles whose row is to be written */
     struct live_ensemble *prev_dirty, *next_dirty, *next_unsaved;
@@ -205,15 +205,15 @@ struct engine {
     struct alarm save; /* when the first unsaved job is to be saved */
     int64_t wake_at;
     int64_t budget;      /* attempts that may still be made before the next tick */
-    bool again;          /* the budget was too small: slots are dealt again in the next tick */
-    int64_t dealt;       /* jobs made since the engine was created */
+    bool again;          /* the budget was too small: jobs are made again in the next tick */
+    int64_t scheduled;       /* jobs made since the engine was created */
     uint64_t follow_ups; /* follow-ups made and committed since the engine was created */
     struct {
         int64_t slots;         /* attempts whose points are read (feed.h) */
         struct live_job *jobs; /* whose files of points are to be read now, in this order */
         int orders;            /* to read such files, that are under way */
     } feeds;
-    int withdrawals, withdrawals_failed; /* withdrawals of surplus jobs: under way; failed in a row */
+    int withdrawals, withdrawals_failed; /* withdrawals of duplicates: under way; failed in a row */
     int slice;           /* how many members or jobs one turn of a bulk operation changes */
     bool waits_for_room; /* new jobs wait for space on the disk */
     bool resting;        /* memory is to be loaded again */
@@ -301,14 +301,14 @@ void follow_up_auto(struct engine *engine, struct live_ensemble *ens);
 /* Checks that members of the ensemble's family may be resubmitted now. Returns 0, or -1 with "member_in_follow_up". */
 int follow_up_check_whole(struct engine *engine, const struct ensemble_row *row, struct error *err);
 
-/* chores.c */
-/* Calls store_chore_piece(), and reports the members that it changed. */
-int chore_change_members(struct engine *engine, struct chore *chore, int limit, struct error *err);
+/* bulk.c */
+/* Calls store_bulk_piece(), and reports the members that it changed. */
+int bulk_change_members(struct engine *engine, struct bulk *bulk, int limit, struct error *err);
 /* Does a piece of the bulk operation now, and the rest later. Returns 0 or -1. */
-int chore_begin(struct engine *engine, struct live_ensemble *ens, struct chore *chore, struct error *err);
+int bulk_begin(struct engine *engine, struct live_ensemble *ens, struct bulk *bulk, struct error *err);
 /* Goes on with the bulk operations of the ensemble that are not finished, if any. */
-int chore_resume(struct engine *engine, struct live_ensemble *ens, struct error *err);
-void chore_work(struct engine *engine, struct alarm *alarm);
+int bulk_resume(struct engine *engine, struct live_ensemble *ens, struct error *err);
+void bulk_work(struct engine *engine, struct alarm *alarm);
 
 /* resize.c and training_resize.c: what engine_resize() and engine_resize_training() do, without settling. `by` is a
  * phrase that says who asks. */
@@ -333,29 +333,29 @@ bool dispatch_wants(const struct live_ensemble *ens, int64_t now); /* could it u
 /* Returns whether the ensemble's training should be submitted now, if it gets the slots. */
 bool dispatch_training_is_due(struct engine *engine, const struct live_ensemble *ens);
 
-/* deal.c: deals the slots of an adapter to ensembles */
+/* schedule.c: gives the places of an adapter to ensembles */
 /* Returns the slots of each node if a job has nodes to itself, else 0. */
-int64_t deal_node_slots(const struct known_adapter *adapter);
-void deal_account(struct live_job *job, int sign); /* counts a job that begins (1) or ends (-1) */
-void deal_note_run(int64_t *run_ms, const struct job_row *row);
-void deal_enter(struct engine *engine, struct live_ensemble *ens); /* when it may want slots, or may not any longer */
-void deal_leave(struct engine *engine, struct live_ensemble *ens); /* when it is over */
-void deal_adapters(struct engine *engine);
-bool deal_may_train(struct engine *engine, struct live_ensemble *ens);
+int64_t schedule_node_slots(const struct known_adapter *adapter);
+void schedule_account(struct live_job *job, int sign); /* counts a job that begins (1) or ends (-1) */
+void schedule_note_run(int64_t *run_ms, const struct job_row *row);
+void schedule_enter(struct engine *engine, struct live_ensemble *ens); /* when it may want slots, or may not any longer */
+void schedule_leave(struct engine *engine, struct live_ensemble *ens); /* when it is over */
+void schedule_adapters(struct engine *engine);
+bool schedule_may_train(struct engine *engine, struct live_ensemble *ens);
 /* Returns whether the ensemble's jobs of members, or its pilots, fit beside the trainings that run and the one that is
  * next to start. */
-bool deal_fits_beside_trainings(const struct live_ensemble *ens);
+bool schedule_fits_beside_trainings(const struct live_ensemble *ens);
 /* Returns whether jobs with these resources could run at the same time. */
-bool deal_fit_together(const struct known_adapter *adapter, const struct adapter_resources *a,
+bool schedule_fit_together(const struct known_adapter *adapter, const struct adapter_resources *a,
                        const struct adapter_resources *b);
 /* Returns the ensemble whose training is the next to start on the adapter, or NULL if none waits. */
-struct live_ensemble *deal_next_to_train(const struct known_adapter *adapter);
-int64_t deal_cpus_of(const struct live_job *job); /* slots that it has, or waits for, on its adapter */
+struct live_ensemble *schedule_next_to_train(const struct known_adapter *adapter);
+int64_t schedule_cpus_of(const struct live_job *job); /* slots that it has, or waits for, on its adapter */
 /* Touches all ensembles of the adapter, because a training on it has begun or ended. */
 /* Returns whether the jobs on the adapter, without those that are being stopped, and `more` (NULL for nothing) need more
  * than it has. An adapter that says nothing of its places is never full. */
-bool deal_is_full(const struct engine *engine, const struct known_adapter *adapter, const struct adapter_resources *more);
-void deal_touch_all(struct engine *engine, const struct known_adapter *adapter);
+bool schedule_is_full(const struct engine *engine, const struct known_adapter *adapter, const struct adapter_resources *more);
+void schedule_touch_all(struct engine *engine, const struct known_adapter *adapter);
 
 /* takers.c: writes who has the slots of an adapter, all but one ensemble, like "ensemble 3 takes 6 slots, ensemble 5
  * takes 2". Returns false if nobody has any. */
@@ -397,10 +397,10 @@ void adapter_check(struct engine *engine, struct known_adapter *adapter);
 void adapter_note_answer(struct engine *engine, struct known_adapter *adapter);
 void adapter_note_failure(struct engine *engine, struct known_adapter *adapter, const char *why);
 
-/* surplus.c */
+/* duplicates.c */
 /* Handles the possible duplicates that were reported before the answer that has just been applied, and sets `needless`.
  * `answered` is false if there was no answer. */
-void surplus_settle(struct engine *engine, struct known_adapter *adapter, bool answered);
+void duplicate_settle(struct engine *engine, struct known_adapter *adapter, bool answered);
 
 /* poll.c */
 void poll_init(struct known_adapter *adapter); /* sets `poll_ms`, too */

@@ -51,7 +51,7 @@ struct live_job *job_new(struct engine *engine, struct live_ensemble *ens, const
     }
     if (job_is_inside(job))
         pilot_bind(engine, job);
-    deal_account(job, 1);
+    schedule_account(job, 1);
     return job;
 }
 
@@ -70,10 +70,10 @@ void job_find_resources(struct live_job *job)
 
     if (job->own != NULL || job->n_slots == 0 || job->row.kind != JOB_MEMBERS || job->ensemble->spec->members.needs == NULL)
         return;
-    deal_account(job, -1);
+    schedule_account(job, -1);
     job->own = xcalloc(1, sizeof *job->own);
     needs_of(job->ensemble->spec, job->slots[0].index, job->own, &ignored);
-    deal_account(job, 1);
+    schedule_account(job, 1);
 }
 
 static struct live_job **list_of(const struct live_job *job, enum job_list list)
@@ -137,7 +137,7 @@ void job_destroy(struct engine *engine, struct live_job *job)
     file_under(job, JOB_LIST_NONE);
     alarm_set(engine, &job->retry, INT64_MAX);
     job_saved(engine, job);
-    deal_account(job, -1);
+    schedule_account(job, -1);
     if (job->ensemble->to_cancel == job)
         job->ensemble->to_cancel = job->ens_next;
     DL_DELETE2(job->ensemble->jobs, job, ens_prev, ens_next);
@@ -184,7 +184,7 @@ void job_end(struct engine *engine, struct live_job *job, const char *reason)
     if (!job->ending.over)
         text_copy(job->row.reason, sizeof job->row.reason, reason);
     job->ending.over = true;
-    if ((job->pilot != NULL && !pilot_is_finished(engine, job)) || !surplus_is_swept(engine, job) ||
+    if ((job->pilot != NULL && !pilot_is_finished(engine, job)) || !duplicate_is_swept(engine, job) ||
         (job->row.kind == JOB_TRAINING &&
          !training_is_read(engine, ens, job->told.sent != SENT_NEVER && job->found.proof != PROOF_SEALED)))
         return;
@@ -196,10 +196,10 @@ void job_end(struct engine *engine, struct live_job *job, const char *reason)
     if (job->row.kind == JOB_TRAINING) {
         ens->training->job = NULL;
         training_conclude(engine, ens);
-        deal_touch_all(engine, job->adapter);
+        schedule_touch_all(engine, job->adapter);
     }
     if (job->row.kind != JOB_PILOT && job->found.proof != PROOF_SEALED) /* a sealed job has never run */
-        deal_note_run(job_is_inside(job) ? &ens->allocation->run_ms : &job->adapter->slots.run_ms, &job->row);
+        schedule_note_run(job_is_inside(job) ? &ens->allocation->run_ms : &job->adapter->slots.run_ms, &job->row);
     engine_touch(engine, ens);
     job_destroy(engine, job);
 }

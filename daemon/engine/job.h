@@ -255,11 +255,11 @@ void job_abandon_sealed(struct engine *engine, struct live_job *job);
  * that ends the ensemble, too, since all its jobs ask for the same. */
 void job_refuse(struct engine *engine, struct live_job *job, const char *why);
 
-/* surplus.c */
+/* duplicates.c */
 /* Notes that the scheduler has the job queued. If it is claimed already, the queued one is a duplicate and is taken
  * out of the queue. */
-void surplus_note_queued(struct engine *engine, struct live_job *job, const char *scheduler_id);
+void duplicate_note_queued(struct engine *engine, struct live_job *job, const char *scheduler_id);
 /* Returns whether no other job of this name is left, for a job that is over. If one may be left, all jobs of the name
  * are cancelled, and job_end() is called again after that. */
-bool surplus_is_swept(struct engine *engine, struct live_job *job);
+bool duplicate_is_swept(struct engine *engine, struct live_job *job);
 #endif

@@ -16,10 +16,10 @@
 void engine_drop_ensemble(struct engine *engine, struct live_ensemble *ens)
 {
     HASH_DEL(engine->ensembles, ens);
-    deal_leave(engine, ens);
+    schedule_leave(engine, ens);
     alarm_set(engine, &ens->due_alarm, INT64_MAX);
     alarm_set(engine, &ens->take_over, INT64_MAX);
-    alarm_set(engine, &ens->chore_alarm, INT64_MAX);
+    alarm_set(engine, &ens->bulk_alarm, INT64_MAX);
     if (ens->dirty)
         DL_DELETE2(engine->dirty, ens, prev_dirty, next_dirty);
     if (ens->unsaved)
@@ -45,7 +45,7 @@ void engine_forget(struct engine *engine)
         engine_drop_ensemble(engine, ens);
     HASH_ITER (hh, engine->adapters, adapter, next_adapter) {
         adapter->polls.polling = adapter->polls.poked = false;
-        surplus_settle(engine, adapter, false);
+        duplicate_settle(engine, adapter, false);
         alarm_set(engine, &adapter->polls.poll, INT64_MAX);
         alarm_set(engine, &adapter->presence.look, INT64_MAX);
     }
@@ -89,7 +89,7 @@ struct live_ensemble *engine_adopt_ensemble(struct engine *engine, const struct 
     ens->due = row->next_index > 0 ? 0 : INT64_MAX; /* those that were tried are looked for */
     ens->due_alarm.ring = due;
     ens->take_over.ring = follow_up_take_over;
-    ens->chore_alarm.ring = chore_work;
+    ens->bulk_alarm.ring = bulk_work;
     if (spec->has_allocation)
         ens->allocation = allocation_new(ens);
     if (spec->has_training) {
@@ -107,7 +107,7 @@ struct live_ensemble *engine_adopt_ensemble(struct engine *engine, const struct 
     HASH_ADD(hh, engine->ensembles, row.id, sizeof ens->row.id, ens);
     if (row->root != 0 && row->next_index < row->count)
         alarm_set(engine, &ens->take_over, engine_now(engine));
-    if (guard_init(engine, ens, &err) < 0 || chore_resume(engine, ens, &err) < 0 || cancel_member_load(engine, ens, &err) < 0)
+    if (guard_init(engine, ens, &err) < 0 || bulk_resume(engine, ens, &err) < 0 || cancel_member_load(engine, ens, &err) < 0)
         store_doom(engine->store, &err); /* it would be left half done */
     return ens;
 }
@@ -304,7 +304,7 @@ static void resume_waiting(struct engine *engine)
 {
     for (struct live_ensemble *ens = engine->ensembles; ens != NULL; ens = ens->hh.next)
         if (ens->training != NULL)
-            deal_enter(engine, ens);
+            schedule_enter(engine, ens);
 }
 
 int engine_load(struct engine *engine, struct error *err)

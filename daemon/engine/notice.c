@@ -102,7 +102,7 @@ static bool tell_slots(struct engine *engine, const struct known_adapter *adapte
 static bool tell_turn(struct engine *engine, const struct live_ensemble *ens, struct engine_notice *out)
 {
     const struct known_adapter *adapter = ens->training->adapter;
-    const struct live_ensemble *next = deal_next_to_train(adapter);
+    const struct live_ensemble *next = schedule_next_to_train(adapter);
     char takers[200];
 
     if (next != NULL && next != ens)
@@ -168,7 +168,7 @@ static bool tell_members(struct engine *engine, struct live_ensemble *ens, struc
                     (long long)ens->row.id);
     if (heap_holds(&ens->slots.hungry))
         return tell_slots(engine, ens->adapter, "its members wait", out);
-    if (ens->allocation == NULL && dispatch_wants(ens, now) && !deal_fits_beside_trainings(ens) &&
+    if (ens->allocation == NULL && dispatch_wants(ens, now) && !schedule_fits_beside_trainings(ens) &&
         takers_tell(engine, ens->adapter, NULL, TAKERS_OF_TRAININGS, text, sizeof text))
         return tell(out, "no_slot", "its members wait for room on %s beside the trainings there: %s", ens->row.adapter, text);
     if (heap_holds(&ens->due_alarm.node) && ens->row.next_index >= ens->row.count)

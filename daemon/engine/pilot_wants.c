@@ -26,7 +26,7 @@ struct adapter_resources pilot_resources(const struct known_adapter *adapter, co
     struct adapter_resources r = spec->allocation.resources;
     const struct adapter_resources *members = &spec->members.resources, *training = &spec->training.resources;
     int64_t slots = adapter->ops->slots(adapter->adapter), one = (int64_t)members->copies * members->tasks * members->cpus_per_task;
-    int64_t of_node = deal_node_slots(adapter);
+    int64_t of_node = schedule_node_slots(adapter);
 
     if (!r.whole_nodes || slots == 0)
         return r;
@@ -240,7 +240,7 @@ void pilot_dispatch(struct engine *engine, struct live_ensemble *ens)
         return;
     }
     give_work(engine, ens, now);
-    if (dispatch_wants(ens, now) && deal_fits_beside_trainings(ens) && adapter_takes_jobs(engine, ens->adapter))
+    if (dispatch_wants(ens, now) && schedule_fits_beside_trainings(ens) && adapter_takes_jobs(engine, ens->adapter))
         see_to_successors(engine, ens, now);
     if (was_due && ens->due > now)
         engine_touch(engine, ens); /* it is to be looked at again when they are */

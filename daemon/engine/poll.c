@@ -61,7 +61,7 @@ static void apply_status(struct engine *engine, struct live_job *job, const stru
             job_refuse(engine, job, status->reason);
             return;
         }
-        surplus_note_queued(engine, job, status->scheduler_id);
+        duplicate_note_queued(engine, job, status->scheduler_id);
         break;
     case ADAPTER_JOB_RUNNING:
         job_believe(engine, job, EVENT_TOLD_RUNNING);
@@ -208,7 +208,7 @@ static void answered(void *arg, enum adapter_answer answer, const struct adapter
                         why->text);
         adapter->polls.failures++;
     }
-    surplus_settle(engine, adapter, answer == ADAPTER_OK);
+    duplicate_settle(engine, adapter, answer == ADAPTER_OK);
     linger_on(engine, adapter, needless, was_silent);
     ask_again(engine, adapter, q->find);
     free(q);

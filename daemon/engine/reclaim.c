@@ -27,12 +27,12 @@ void reclaim_wait(struct engine *engine, struct live_ensemble *ens)
 static bool lacks_places(struct engine *engine, const struct live_ensemble *ens)
 {
     const struct training *training = ens->training;
-    bool lacks = deal_is_full(engine, training->adapter,
+    bool lacks = schedule_is_full(engine, training->adapter,
                               training->job == NULL ? &ens->spec->training.resources : NULL);
 
     if (ens->adapter == training->adapter)
         return lacks;
-    return (lacks || training->job == NULL) && deal_is_full(engine, ens->adapter, &ens->spec->members.resources);
+    return (lacks || training->job == NULL) && schedule_is_full(engine, ens->adapter, &ens->spec->members.resources);
 }
 
 /* Gives an allocation back, and stops the members in it. Returns how many. */

@@ -34,7 +34,7 @@ static int send_back(struct engine *engine, struct live_ensemble *ens, int64_t c
     static const enum member_state states[] = {MEMBER_SUCCEEDED, MEMBER_UNFINISHED, MEMBER_PENDING};
 
     for (size_t i = 0; i < (kept ? 1 : sizeof states / sizeof *states); i++)
-        if (chore_begin(engine, ens, &(struct chore){CHORE_RESUBMIT, ens->row.id, 0, states[i], true, checkpoint}, err) <
+        if (bulk_begin(engine, ens, &(struct bulk){BULK_RESUBMIT, ens->row.id, 0, states[i], true, checkpoint}, err) <
             0)
             return -1;
     return 0;
@@ -176,5 +176,5 @@ int renew_note_again(struct engine *engine, const struct live_ensemble *ens, con
 
 bool renew_lets_start(const struct live_ensemble *ens)
 {
-    return !has_former(ens) || (ens->training->row.state == TRAINING_RUNNING && !ens->chores);
+    return !has_former(ens) || (ens->training->row.state == TRAINING_RUNNING && !ens->bulk);
 }

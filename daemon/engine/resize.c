@@ -57,7 +57,7 @@ static int resize(struct engine *engine, struct live_ensemble *ens, int64_t widt
     if (shrink == ENGINE_SHRINK_NOW)
         stopped = stop_youngest(engine, ens, width, INT64_MAX, false, &staying);
     if (stopped > 0 &&
-        chore_begin(engine, ens, &(struct chore){.kind = CHORE_STOP, .ensemble = id, .next = width}, err) < 0)
+        bulk_begin(engine, ens, &(struct bulk){.kind = BULK_STOP, .ensemble = id, .next = width}, err) < 0)
         return -1;
     if (width != before || stopped > 0) {
         engine_event(engine, "ensemble.resized", id, -1,

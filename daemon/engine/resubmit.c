@@ -92,7 +92,7 @@ static int go_on(struct engine *engine, struct live_ensemble *ens, struct error 
 static int in_follow_up(const struct ensemble_row *row, const struct member_row *member, struct error *err)
 {
     return error_set(err, "member_in_follow_up", "member %lld.%lld goes on as %lld.%lld", (long long)row->id,
-                     (long long)member->index, (long long)member->heir, (long long)member->index);
+                     (long long)member->index, (long long)member->successor, (long long)member->index);
 }
 
 int engine_named_member(struct engine *engine, const struct ensemble_row *row, int64_t index, struct member_row *member,
@@ -107,7 +107,7 @@ int engine_named_member(struct engine *engine, const struct ensemble_row *row, i
     if (rc == 0 && row->root != 0)
         return error_set(err, "member_not_found", "ensemble %lld follows up %lld and has some of its members: %lld is not one",
                          (long long)row->id, (long long)row->root, (long long)index);
-    if (rc == 1 && member->heir != 0)
+    if (rc == 1 && member->successor != 0)
         return in_follow_up(row, member, err);
     return rc;
 }
@@ -183,7 +183,7 @@ int engine_resubmit(struct engine *engine, int64_t id, const enum member_state *
     if (ens == NULL)
         return -1;
     for (size_t i = 0; i < n_states; i++)
-        if (chore_begin(engine, ens, &(struct chore){CHORE_RESUBMIT, id, 0, states[i], afresh, 0}, err) < 0)
+        if (bulk_begin(engine, ens, &(struct bulk){BULK_RESUBMIT, id, 0, states[i], afresh, 0}, err) < 0)
             return -1;
     names = json_array();
     for (size_t i = 0; i < n_states; i++)

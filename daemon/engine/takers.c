@@ -47,7 +47,7 @@ static int64_t count_jobs(const struct live_ensemble *ens)
 static int64_t taken_by(const struct live_ensemble *ens, const struct known_adapter *adapter, enum takers_of what)
 {
     const struct live_job *training = ens->training != NULL && ens->training->adapter == adapter ? ens->training->job : NULL;
-    int64_t n = training != NULL && what != TAKERS_OF_JOBS ? deal_cpus_of(training) : 0;
+    int64_t n = training != NULL && what != TAKERS_OF_JOBS ? schedule_cpus_of(training) : 0;
 
     if (ens->adapter == adapter && what != TAKERS_OF_TRAININGS)
         n += what == TAKERS_OF_JOBS ? count_jobs(ens) : ens->slots.cpus;

@@ -102,7 +102,7 @@ static int drop_unlisted(struct engine *engine, const struct live_ensemble *ens,
 {
     bool newest = true;
 
-    for (size_t i = stored->n; i-- > 0 && !ens->chores;) {
+    for (size_t i = stored->n; i-- > 0 && !ens->bulk;) {
         const struct training_checkpoint_row *row = &stored->rows[i];
 
         if (row->damaged)

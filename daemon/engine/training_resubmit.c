@@ -37,7 +37,7 @@ static int check_over(struct engine *engine, int64_t id, struct again *again, st
         engine_check_here(engine, again->training.adapter, again->ensemble.id, err) < 0)
         return -1;
     ens = engine_find_ensemble(engine, again->ensemble.id);
-    if (again->ensemble.state < ENSEMBLE_COMPLETE || (ens != NULL && (ens->jobs != NULL || ens->chores)))
+    if (again->ensemble.state < ENSEMBLE_COMPLETE || (ens != NULL && (ens->jobs != NULL || ens->bulk)))
         return error_set(err, "ensemble_not_over",
                          "ensemble %lld is still ending, and its jobs are being stopped: resubmit its training when "
                          "that is done",
@@ -197,7 +197,7 @@ static int go_on(struct engine *engine, struct again *again, struct error *err)
     for (size_t i = 0; i < sizeof states / sizeof *states; i++) {
         int64_t whole = states[i] == MEMBER_SUCCEEDED ? again->from.number : 0; /* the others go again in any case */
 
-        if (chore_begin(engine, ens, &(struct chore){CHORE_RESUBMIT, ens->row.id, 0, states[i], true, whole}, err) < 0)
+        if (bulk_begin(engine, ens, &(struct bulk){BULK_RESUBMIT, ens->row.id, 0, states[i], true, whole}, err) < 0)
             return -1;
     }
     engine_touch(engine, ens);

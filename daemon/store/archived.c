@@ -90,7 +90,7 @@ int store_archive_is_last(struct store *store, int64_t ensemble, int64_t index, 
 {
     sqlite3_stmt *stmt = store_query(
         store, err,
-        "SELECT 1 FROM member WHERE ensemble = ?1 AND idx = ?2 AND attempts = ?3 AND heir IS NULL AND (state = "
+        "SELECT 1 FROM member WHERE ensemble = ?1 AND idx = ?2 AND attempts = ?3 AND successor IS NULL AND (state = "
         "'succeeded' OR state = 'failed' OR state = 'unfinished' OR state = 'cancelled' OR state = 'stopped')",
         "iii", ensemble, index, number);
     int rc = stmt ? store_row(store, stmt, err) : -1;

@@ -191,7 +191,7 @@ int store_ensemble_each_live(struct store *store, int (*each)(void *arg, const s
                     store_query(store, err,
                                 "SELECT " COLUMNS " FROM ensemble WHERE state IN ('running', 'paused') OR id IN "
                                 "(SELECT ensemble FROM job WHERE state <> 'ended') OR id IN (SELECT ensemble FROM "
-                                "chore) OR id IN (SELECT ensemble FROM training WHERE state IN ('submitted', "
+                                "bulk_operation) OR id IN (SELECT ensemble FROM training WHERE state IN ('submitted', "
                                 "'running')) ORDER BY id",
                                 ""),
                     each, arg, err);

@@ -8,7 +8,7 @@ static const char *const names[MEMBER_STATE_COUNT] = {"pending", "submitted", "r
                                                       "failed",  "unfinished", "cancelled", "stopped"};
 
 #define WRITTEN "ensemble, idx, state, attempts, failures, losses, not_before, reason, stalls, since, since_in"
-#define COLUMNS WRITTEN ", origin, heir, progress"
+#define COLUMNS WRITTEN ", predecessor, successor, progress"
 
 const char *member_state_name(enum member_state state)
 {
@@ -48,8 +48,8 @@ static void read_row(sqlite3_stmt *stmt, struct member_row *row)
     row->stalls = sqlite3_column_int64(stmt, 8);
     row->since = sqlite3_column_int64(stmt, 9);
     row->since_in = sqlite3_column_int64(stmt, 10);
-    row->origin = sqlite3_column_int64(stmt, 11);
-    row->heir = sqlite3_column_int64(stmt, 12);
+    row->predecessor = sqlite3_column_int64(stmt, 11);
+    row->successor = sqlite3_column_int64(stmt, 12);
     row->progress = sqlite3_column_type(stmt, 13) != SQLITE_NULL ? sqlite3_column_double(stmt, 13) : NAN;
 }
 
@@ -158,7 +158,7 @@ int store_member_slice(struct store *store, int64_t ensemble, enum member_state 
     sqlite3_stmt *stmt = store_query(
         store, err,
         "SELECT count(*), max(idx) FROM (SELECT idx FROM member INDEXED BY member_by_state WHERE ensemble = ?1 AND "
-        "state = ?2 AND idx >= ?3 AND heir IS NULL ORDER BY idx LIMIT ?4)",
+        "state = ?2 AND idx >= ?3 AND successor IS NULL ORDER BY idx LIMIT ?4)",
         "itii", ensemble, names[state], from, (int64_t)limit);
     int rc = stmt ? store_row(store, stmt, err) : -1;
 
@@ -178,7 +178,7 @@ int store_member_reset(struct store *store, int64_t ensemble, enum member_state 
         store, err,
         "UPDATE member INDEXED BY member_by_state SET state = iif(" CANCELLED ", 'cancelled', 'pending'), failures = 0, "
         "losses = 0, not_before = ?6, reason = NULL, stalls = 0, since = iif(?5, attempts + 1, since), "
-        "since_in = iif(?5, 0, since_in) WHERE ensemble = ?1 AND state = ?2 AND idx BETWEEN ?3 AND ?4 AND heir IS NULL "
+        "since_in = iif(?5, 0, since_in) WHERE ensemble = ?1 AND state = ?2 AND idx BETWEEN ?3 AND ?4 AND successor IS NULL "
         "AND NOT (?2 = 'cancelled' AND " CANCELLED ")",
         "itiibi", ensemble, names[state], from, last, (int)afresh, MEMBER_AT_ONCE);
 #undef CANCELLED

@@ -32,7 +32,7 @@ struct member_row {
     int64_t not_before_ms;
     char reason[512];
     double progress; /* from 0 to 1; NaN if it never reported any; read only */
-    int64_t origin, heir; /* the ensembles of its family before and after that had it; 0 for none; read only */
+    int64_t predecessor, successor; /* the ensembles of its family before and after that had it; 0 for none; read only */
 };
 
 /* The range of members that one call has changed: from `first` to `last`, inclusive; none if first > last. */

@@ -147,7 +147,7 @@ static int inherit(struct store *store, const struct series_row *row, struct err
     if (store_exec(store, err,
                    "INSERT INTO member_series (ensemble, idx, name, step, time, first_time, last, least, greatest, "
                    "area, points, not_finite, width, rows) SELECT ?1, idx, name, step, time, first_time, last, least, "
-                   "greatest, area, points, not_finite, width, rows FROM member_series WHERE ensemble = (SELECT origin "
+                   "greatest, area, points, not_finite, width, rows FROM member_series WHERE ensemble = (SELECT predecessor "
                    "FROM member WHERE ensemble = ?1 AND idx = ?2) AND idx = ?2 AND name = ?3",
                    "iit", row->ensemble, row->index, row->name) < 0)
         return -1;
@@ -156,7 +156,7 @@ static int inherit(struct store *store, const struct series_row *row, struct err
     return store_exec(store, err,
                       "INSERT INTO member_point (series, " POINT ") SELECT ?1, step, time, 0, last, area, n, last_step, "
                       "last_time, not_finite, first, least, greatest FROM member_point WHERE series = (SELECT id FROM "
-                      "member_series WHERE ensemble = (SELECT origin FROM member WHERE ensemble = ?2 AND idx = ?3) AND "
+                      "member_series WHERE ensemble = (SELECT predecessor FROM member WHERE ensemble = ?2 AND idx = ?3) AND "
                       "idx = ?3 AND name = ?4)",
                       "iiit", store_last_id(store), row->ensemble, row->index, row->name) < 0
                ? -1

@@ -6,6 +6,6 @@
 
 /* Writes the records, once they are all written as files, into the descriptor from which the job came. False where the
  * daemon sent none, or is gone. */
-bool answer_letter(const struct job *job, const struct task *tasks, size_t n);
+bool answer_jobfd(const struct job *job, const struct task *tasks, size_t n);
 
 #endif

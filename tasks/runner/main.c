@@ -2,7 +2,7 @@
 #include "config.h"
 
 #include "common/files.h"
-#include "common/letter.h"
+#include "common/jobfd.h"
 #include "common/log.h"
 #include "common/timefmt.h"
 #include "common/xalloc.h"
@@ -33,7 +33,7 @@ struct options {
     const char *jobdir;
     bool local; /* the daemon that started it is on this host, and watches it */
     pid_t daemon; /* with `local`: the runner's parent */
-    int letter; /* the descriptor that replaces job.json; -1: none */
+    int jobfd; /* the descriptor that replaces job.json; -1: none */
     const char *gpus; /* ids of the job's GPUs, separated by commas; NULL: GPUs are not counted */
     const char **launch; /* words of a launch command, see task.h; NULL: none */
     size_t n_launch;
@@ -56,18 +56,18 @@ static void clean_descriptors(void)
 #endif
 }
 
-static struct jobdesc *read_letter(int fd, struct error *err)
+static struct jobdesc *read_jobfd(int fd, struct error *err)
 {
     struct jobdesc *desc = NULL;
     json_error_t wrong;
     size_t size;
-    char *text = letter_read(fd, &size, err);
+    char *text = jobfd_read(fd, &size, err);
     json_t *root = text ? json_loadb(text, size, JSON_REJECT_DUPLICATES, &wrong) : NULL;
 
     if (root != NULL)
         desc = jobdesc_parse(root, err);
     else if (text != NULL)
-        error_set(err, "letter", "no JSON: %s", wrong.text);
+        error_set(err, "job_fd", "no JSON: %s", wrong.text);
     json_decref(root);
     free(text);
     return desc;
@@ -75,9 +75,9 @@ static struct jobdesc *read_letter(int fd, struct error *err)
 
 static struct jobdesc *read_descriptor(const struct options *options, const char *jobdir)
 {
-    char *path = options->letter < 0 ? xasprintf("%s/job.json", jobdir) : xstrdup("the daemon's letter");
+    char *path = options->jobfd < 0 ? xasprintf("%s/job.json", jobdir) : xstrdup("the daemon's job fd");
     struct error err = {0};
-    struct jobdesc *desc = options->letter < 0 ? jobdesc_read(path, &err) : read_letter(options->letter, &err);
+    struct jobdesc *desc = options->jobfd < 0 ? jobdesc_read(path, &err) : read_jobfd(options->jobfd, &err);
 
     if (desc == NULL)
         log_error("%s: %s%s%s", path, err.pointer, err.pointer[0] ? ": " : "", err.text);
@@ -111,7 +111,7 @@ static int run_claimed(const struct options *options, const struct jobdesc *desc
 {
     struct control_sender *control = control_sender_create(desc->control, desc->job, desc->control_key);
     struct job job = {.machine = &machine_real, .desc = desc, .watched = options->local, .daemon = options->daemon,
-                      .letter = options->letter, .gpus = options->gpus, .tmpdir = tmpdir, .shared = options->is_rank,
+                      .jobfd = options->jobfd, .gpus = options->gpus, .tmpdir = tmpdir, .shared = options->is_rank,
                       .launch = options->launch};
     struct error err;
     struct oom oom;
@@ -182,12 +182,12 @@ static int make_directories(const struct jobdesc *desc)
 }
 
 /* Moves the daemon's descriptor away from standard input, which the tasks shall not have. */
-static int take_letter(struct error *err)
+static int take_jobfd(struct error *err)
 {
     int fd = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3), null = open("/dev/null", O_RDWR | O_CLOEXEC);
 
     if (fd < 0 || null < 0 || dup2(null, STDIN_FILENO) < 0)
-        return error_errno(err, "letter", "the letter on standard input");
+        return error_errno(err, "job_fd", "the job fd on standard input");
     close(null);
     return fd;
 }
@@ -197,7 +197,7 @@ static char *find_jobdir(const struct options *options, struct error *err)
 {
     char *jobdir;
 
-    if (options->letter >= 0 && dir_make(options->jobdir, err) < 0)
+    if (options->jobfd >= 0 && dir_make(options->jobdir, err) < 0)
         return NULL;
     jobdir = realpath(options->jobdir, NULL);
     if (jobdir == NULL)
@@ -291,11 +291,11 @@ static int run_directory(const struct options *options, const char *jobdir, int 
 
 static int usage(void)
 {
-    fprintf(stderr, "usage: stretto-run [--local [--letter]] [--gpus=ID,...] [--launch=WORD]... JOBDIR\n"
+    fprintf(stderr, "usage: stretto-run [--local [--job-fd]] [--gpus=ID,...] [--launch=WORD]... JOBDIR\n"
                     "       stretto-run --rank JOBDIR\n"
                     "       stretto-run --pilot|--pilot-node JOBDIR\n"
                     "       stretto-run --starter\n"
-                    "Runs the job described by JOBDIR/job.json, or by a letter. A scheduler adapter of strettod starts "
+                    "Runs the job described by JOBDIR/job.json, or by a job fd. A scheduler adapter of strettod starts "
                     "it.\n");
     return EX_USAGE;
 }
@@ -314,8 +314,8 @@ static bool read_options(int argc, char **argv, struct options *options)
     for (i = 1; i < argc && argv[i][0] == '-'; i++) {
         if (strcmp(argv[i], "--local") == 0)
             options->local = true;
-        else if (strcmp(argv[i], "--letter") == 0)
-            options->letter = 0;
+        else if (strcmp(argv[i], "--job-fd") == 0)
+            options->jobfd = 0;
         else if (strncmp(argv[i], "--gpus=", 7) == 0)
             options->gpus = argv[i] + 7;
         else if (strncmp(argv[i], "--launch=", 9) == 0)
@@ -330,7 +330,7 @@ static bool read_options(int argc, char **argv, struct options *options)
             return false;
     }
     options->jobdir = argv[i];
-    return i == argc - 1 && (options->letter < 0 || options->local);
+    return i == argc - 1 && (options->jobfd < 0 || options->local);
 }
 
 /* Runs the job of one directory. */
@@ -341,7 +341,7 @@ static int run(const struct options *options, int signal_fd, int64_t started_ms)
     int status;
 
     if (jobdir == NULL) {
-        status = options->letter >= 0 ? not_made(EX_CANTCREAT) : EX_CONFIG;
+        status = options->jobfd >= 0 ? not_made(EX_CANTCREAT) : EX_CONFIG;
         log_error("%s", err.text);
         return status;
     }
@@ -360,9 +360,9 @@ static int run(const struct options *options, int signal_fd, int64_t started_ms)
     return status;
 }
 
-int pilot_run_job(const char *jobdir, int letter, const char *gpus, pid_t pilot, int64_t started_ms, int64_t until_ms)
+int pilot_run_job(const char *jobdir, int jobfd, const char *gpus, pid_t pilot, int64_t started_ms, int64_t until_ms)
 {
-    struct options options = {.jobdir = jobdir, .local = true, .daemon = pilot, .letter = letter, .gpus = gpus,
+    struct options options = {.jobdir = jobdir, .local = true, .daemon = pilot, .jobfd = jobfd, .gpus = gpus,
                               .until_ms = until_ms};
     struct error err;
     int signal_fd = run_signals(&err);
@@ -373,7 +373,7 @@ int pilot_run_job(const char *jobdir, int letter, const char *gpus, pid_t pilot,
 int main(int argc, char **argv)
 {
     int64_t started_ms = time_monotonic_ms();
-    struct options options = {.daemon = getppid(), .letter = -1, .until_ms = INT64_MAX};
+    struct options options = {.daemon = getppid(), .jobfd = -1, .until_ms = INT64_MAX};
     static char name[40];
     struct error err;
     int signal_fd, status;
@@ -415,7 +415,7 @@ int main(int argc, char **argv)
         prctl(PR_SET_CHILD_SUBREAPER, 1);
         return pilot_main(options.jobdir, options.node, signal_fd);
     }
-    if (options.letter >= 0 && (options.letter = take_letter(&err)) < 0) {
+    if (options.jobfd >= 0 && (options.jobfd = take_jobfd(&err)) < 0) {
         log_error("%s", err.text);
         return EX_OSERR;
     }

@@ -21,7 +21,7 @@ struct pilot_job {
     int64_t least_ms; /* it is not started with less time left */
     pid_t pid;   /* of its runner */
     /* the descriptor in which its runner found job.json, and in which it returns the exit records; -1: none */
-    int letter;
+    int jobfd;
     int seen_stopped; /* how many checks in a row found its runner stopped */
     int64_t kill_at; /* monotonic, once it was told to end; INT64_MAX: it was not */
     bool returned;   /* it never started, and never will: only its name is remembered */
@@ -82,10 +82,10 @@ struct pilot {
 /* Runs a pilot; signal_fd is from run_signals(). Returns the exit status. */
 int pilot_main(const char *dir, bool on_node, int signal_fd);
 
-/* main.c: runs a job like `stretto-run --local --letter [--gpus=…] JOBDIR`, in a copy of this process, with its time
+/* main.c: runs a job like `stretto-run --local --job-fd [--gpus=…] JOBDIR`, in a copy of this process, with its time
  * over at `until_ms` (monotonic; INT64_MAX: no limit) at the latest; gpus NULL: GPUs are not counted. Returns the exit
  * status. */
-int pilot_run_job(const char *jobdir, int letter, const char *gpus, pid_t pilot, int64_t started_ms, int64_t until_ms);
+int pilot_run_job(const char *jobdir, int jobfd, const char *gpus, pid_t pilot, int64_t started_ms, int64_t until_ms);
 
 /* pilot_launch.c: starts a pilot on each node of the allocation. Returns only where that fails, with the exit
  * status. */

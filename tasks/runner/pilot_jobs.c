@@ -2,7 +2,7 @@
  * which does for it the same as for any job: the claim, the walltime, the exit records. */
 #include "tasks/runner/pilot.h"
 
-#include "common/letter.h"
+#include "common/jobfd.h"
 #include "common/log.h"
 #include "common/process.h"
 #include "common/xalloc.h"
@@ -29,8 +29,8 @@
 static void job_free(struct pilot *p, struct pilot_job *job)
 {
     HASH_DEL(p->jobs, job);
-    if (job->letter >= 0)
-        close(job->letter);
+    if (job->jobfd >= 0)
+        close(job->jobfd);
     free(job->name);
     free(job->dir);
     free(job->descriptor);
@@ -104,7 +104,7 @@ static void enqueue(struct pilot *p, const char *name, const json_t *order)
     }
     job = xcalloc(1, sizeof *job);
     job->name = xstrdup(name);
-    job->letter = -1;
+    job->jobfd = -1;
     job->kill_at = INT64_MAX;
     HASH_ADD_KEYPTR(hh, p->jobs, job->name, strlen(job->name), job);
     DL_APPEND(p->queue, job);
@@ -190,18 +190,18 @@ static void give_room(struct pilot *p, struct pilot_job *job)
     p->used_memory -= job->memory;
     p->n_running--;
     DL_DELETE(p->running, job);
-    close(job->letter);
-    job->letter = -1;
+    close(job->jobfd);
+    job->jobfd = -1;
     job->pid = 0;
 }
 
-static void close_all_but(struct pilot *p, int letter)
+static void close_all_but(struct pilot *p, int jobfd)
 {
     struct pilot_job *job;
 
     DL_FOREACH (p->running, job)
-        if (job->letter >= 0 && job->letter != letter)
-            close(job->letter);
+        if (job->jobfd >= 0 && job->jobfd != jobfd)
+            close(job->jobfd);
     close(p->journal);
     notifier_leave(&p->notifier);
     if (p->notify >= 0)
@@ -220,13 +220,13 @@ static void become_runner(struct pilot *p, const struct pilot_job *job, const ch
     prctl(PR_SET_PDEATHSIG, SIGKILL); /* a killed pilot takes its jobs along */
     if (getppid() != pilot)
         _exit(EX_OSERR);
-    close_all_but(p, job->letter);
+    close_all_but(p, job->jobfd);
     null = open("/dev/null", O_RDWR | O_CLOEXEC);
     if (null < 0 || dup2(null, 0) < 0 || dup2(null, 1) < 0 || dup2(null, 2) < 0)
         _exit(EX_OSERR);
     close(null);
     setenv("STRETTO_PILOT", p->name, 1); /* in the environment of all processes that it starts */
-    _exit(pilot_run_job(job->dir, job->letter, gpus, pilot, now,
+    _exit(pilot_run_job(job->dir, job->jobfd, gpus, pilot, now,
                         p->deadline_ms == INT64_MAX ? INT64_MAX : now + p->deadline_ms - p->machine->unix_ms()));
 }
 
@@ -246,8 +246,8 @@ static int start(struct pilot *p, struct pilot_job *job)
     p->used_memory += job->memory;
     p->n_running++;
     bound = take_cpus(p, job, &cpus);
-    job->letter = letter_write(job->descriptor, strlen(job->descriptor), &err);
-    job->pid = job->letter >= 0 ? fork() : -1;
+    job->jobfd = jobfd_write(job->descriptor, strlen(job->descriptor), &err);
+    job->pid = job->jobfd >= 0 ? fork() : -1;
     if (job->pid == 0 && bound)
         sched_setaffinity(0, sizeof cpus, &cpus); /* if this is refused, the job runs on any CPU */
     if (job->pid == 0)
@@ -322,7 +322,7 @@ static void ended(struct pilot *p, struct pilot_job *job, int status)
                  WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status));
         sweep(job->name);
     }
-    records = well ? letter_read(job->letter, &size, &err) : NULL;
+    records = well ? jobfd_read(job->jobfd, &size, &err) : NULL;
     pilot_say_end(p, job, records != NULL && records[0] == '[' ? records : NULL,
                   WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status));
     free(records);

@@ -536,7 +536,7 @@ static int finish(struct run *r, const char *jobdir)
 
     if (r->job->shared)
         return 0;
-    if (r->stop == STOP_NONE && answer_letter(r->job, r->tasks, r->ntasks))
+    if (r->stop == STOP_NONE && answer_jobfd(r->job, r->tasks, r->ntasks))
         return 0;
     path = xasprintf("%s/ended.json", jobdir);
     if (r->stop != STOP_NONE)

@@ -1,6 +1,6 @@
 #include "tasks/runner/runlog.h"
 
-#include "common/letter.h"
+#include "common/jobfd.h"
 #include "common/xalloc.h"
 
 #include <fcntl.h>
@@ -23,7 +23,7 @@ void runlog_begin(const char *jobdir)
     struct error err;
 
     the.path = xasprintf("%s/runner.log", jobdir);
-    the.memory = letter_write("", 0, &err);
+    the.memory = jobfd_write("", 0, &err);
     if (the.memory >= 0)
         write_to(the.memory);
     else
@@ -39,7 +39,7 @@ void runlog_keep(void)
 
     if (fd < 0) /* tried again later, with all that is written until then */
         return;
-    text = the.memory >= 0 ? letter_read(the.memory, &size, &err) : NULL;
+    text = the.memory >= 0 ? jobfd_read(the.memory, &size, &err) : NULL;
     if (text != NULL && write(fd, text, size) < 0) { /* the disk is full: later lines may find room */
     }
     free(text);

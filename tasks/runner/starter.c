@@ -27,7 +27,7 @@ struct starter {
 struct order {
     char text[STARTER_ORDER_MAX + 1];
     const char *name, *dir, *gpus;
-    int letter;
+    int jobfd;
 };
 
 static const char *after(const struct order *order, size_t size, const char *string)
@@ -37,7 +37,7 @@ static const char *after(const struct order *order, size_t size, const char *str
     return next < order->text + size ? next : NULL;
 }
 
-static int letter_of(struct msghdr *message)
+static int jobfd_of(struct msghdr *message)
 {
     struct cmsghdr *part = CMSG_FIRSTHDR(message);
     int fd = -1;
@@ -65,13 +65,13 @@ static int next_order(struct order *order)
     if (n <= 0)
         return 0;
     order->text[n] = '\0';
-    order->letter = letter_of(&message);
+    order->jobfd = jobfd_of(&message);
     order->name = order->text;
     order->dir = after(order, (size_t)n, order->name);
     order->gpus = order->dir != NULL ? after(order, (size_t)n, order->dir) : NULL;
-    if (order->dir != NULL && order->letter >= 0)
+    if (order->dir != NULL && order->jobfd >= 0)
         return 1;
-    errno = order->letter < 0 ? EMFILE : EINVAL;
+    errno = order->jobfd < 0 ? EMFILE : EINVAL;
     return -1;
 }
 
@@ -83,7 +83,7 @@ static void look_the_part(const struct starter *s, const struct order *order)
     snprintf(s->mark, s->mark_room, "%s", order->name);
     memset(s->mark + strlen(s->mark), 0, s->mark_room - strlen(s->mark));
     memset(s->args, 0, room);
-    n = (size_t)snprintf(s->args, room, "--local%c--letter%c", 0, 0);
+    n = (size_t)snprintf(s->args, room, "--local%c--job-fd%c", 0, 0);
     if (order->gpus != NULL && n < room)
         n += (size_t)snprintf(s->args + n, room - n, "--gpus=%s%c", order->gpus, 0);
     if (n < room)
@@ -101,7 +101,7 @@ static void become_runner(const struct starter *s, const struct order *order)
     if (null < 0 || dup2(null, STDIN_FILENO) < 0) /* replaces the socket */
         exit(EX_OSERR);
     close(null);
-    exit(pilot_run_job(order->dir, order->letter, order->gpus, s->daemon, now, INT64_MAX));
+    exit(pilot_run_job(order->dir, order->jobfd, order->gpus, s->daemon, now, INT64_MAX));
 }
 
 /* Makes a child of the daemon, not of this process: the daemon waits for its runners, and they watch their parent, as
@@ -142,8 +142,8 @@ int starter_main(int argc, char **argv)
             become_runner(&s, &order);
         if (reply.pid < 0)
             reply.error = errno;
-        if (order.letter >= 0)
-            close(order.letter);
+        if (order.jobfd >= 0)
+            close(order.jobfd);
         if (send(STDIN_FILENO, &reply, sizeof reply, MSG_NOSIGNAL) != sizeof reply)
             break;
     }

@@ -29,7 +29,7 @@ struct job {
     const struct jobdesc *desc;
     bool watched; /* the daemon sees the end of this process */
     pid_t daemon; /* that daemon, as long as it is our parent */
-    int letter;   /* the descriptor for the exit records, which the daemon reads; -1: none */
+    int jobfd;   /* the descriptor for the exit records, which the daemon reads; -1: none */
     const char *gpus; /* ids, divided among the tasks, separated by commas; NULL: GPUs are not counted */
     struct cpus cpus; /* divided among the tasks; none: they are not the job's own, or its one task has them all */
     bool shared; /* other runners have its other tasks, so this one does not write that the job has ended */

@@ -140,7 +140,7 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
     snprintf(control_path, sizeof control_path, "%s/control", dir);
     MUST(control_open(&control, &loop, control_path, engine, store, &err) == 0);
     MUST(api_create(&api, &(struct api_config){.loop = &loop, .turn = turn, .store = store, .engine = engine,
-                                               .control = control, .laps = laps_create(&loop), .now_ms = now_ms,
+                                               .control = control, .latency = loop_latency_create(&loop), .now_ms = now_ms,
                                                .state_dir = dir, .heartbeat_ms = 1000, .adapters = adapters}, &err) == 0);
     MUST(api_listen(api, listen, &err) == 0);
     return 0;

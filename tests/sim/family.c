@@ -63,14 +63,14 @@ void watch_families(struct sim *sim)
     if (sim_number(sim, "SELECT EXISTS (SELECT 1 FROM ensemble WHERE root IS NOT NULL)") == 0)
         return; /* each ensemble is a family of its own, which watch_always() checks */
     SIM_HOLDS(sim, "members of a family that are in two of its ensembles at once",
-          "SELECT count(*) FROM (SELECT 1 FROM member m JOIN ensemble e ON e.id = m.ensemble WHERE m.heir IS NULL "
+          "SELECT count(*) FROM (SELECT 1 FROM member m JOIN ensemble e ON e.id = m.ensemble WHERE m.successor IS NULL "
           "GROUP BY coalesce(e.root, e.id), m.idx HAVING count(*) > 1)");
     SIM_HOLDS(sim, "members that were handed on, and have not arrived",
-          "SELECT count(*) FROM member m WHERE m.heir IS NOT NULL AND NOT EXISTS (SELECT 1 FROM member h WHERE "
-          "h.ensemble = m.heir AND h.idx = m.idx AND h.origin = m.ensemble)");
+          "SELECT count(*) FROM member m WHERE m.successor IS NOT NULL AND NOT EXISTS (SELECT 1 FROM member h WHERE "
+          "h.ensemble = m.successor AND h.idx = m.idx AND h.predecessor = m.ensemble)");
     SIM_HOLDS(sim, "members handed on that are not counted so",
           "SELECT count(*) FROM tally t WHERE t.handed <> (SELECT count(*) FROM member m WHERE m.ensemble = t.ensemble "
-          "AND m.state = t.state AND m.heir IS NOT NULL)");
+          "AND m.state = t.state AND m.successor IS NOT NULL)");
     SIM_HOLDS(sim, "families whose books do not add up to their members",
           "SELECT count(*) FROM ensemble r WHERE r.root IS NULL AND r.count <> (SELECT sum(t.n - t.handed) FROM "
           "ensemble e JOIN tally t ON t.ensemble = e.id WHERE e.id = r.id OR e.root = r.id) - (SELECT "
@@ -81,16 +81,16 @@ void watch_families_end(struct sim *sim)
 {
     SIM_HOLDS(sim, "follow-ups that still wait for members", "SELECT count(*) FROM handover");
     SIM_HOLDS(sim, "follow-ups that took over what they were not asked for",
-          "SELECT count(*) FROM member m JOIN member o ON o.ensemble = m.origin AND o.idx = m.idx WHERE o.state NOT IN "
+          "SELECT count(*) FROM member m JOIN member o ON o.ensemble = m.predecessor AND o.idx = m.idx WHERE o.state NOT IN "
           "('unfinished', 'failed')");
     SIM_HOLDS(sim, "members that were unfinished, and began at the start again in a follow-up",
           "SELECT count(*) FROM attempt a JOIN member m ON m.ensemble = a.ensemble AND m.idx = a.idx JOIN member o ON "
-          "o.ensemble = m.origin AND o.idx = m.idx WHERE o.state = 'unfinished' AND a.number = 1 AND a.resumed IS NULL "
+          "o.ensemble = m.predecessor AND o.idx = m.idx WHERE o.state = 'unfinished' AND a.number = 1 AND a.resumed IS NULL "
           "AND a.outcome IN ('succeeded', 'timeout')");
     SIM_HOLDS(sim, "families with unfinished members that were to be followed up by themselves, and were not",
           "SELECT count(*) FROM ensemble r WHERE r.root IS NULL AND json_extract(r.spec, '$.follow_up.auto') AND NOT "
           "EXISTS (SELECT 1 FROM ensemble e WHERE (e.id = r.id OR e.root = r.id) AND e.state IN ('cancelled', "
           "'failed')) AND (SELECT count(*) FROM ensemble e WHERE e.root = r.id) < json_extract(r.spec, "
           "'$.follow_up.max') AND EXISTS (SELECT 1 FROM member m JOIN ensemble e ON e.id = m.ensemble WHERE (e.id = "
-          "r.id OR e.root = r.id) AND m.heir IS NULL AND m.state = 'unfinished')");
+          "r.id OR e.root = r.id) AND m.successor IS NULL AND m.state = 'unfinished')");
 }

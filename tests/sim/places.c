@@ -38,7 +38,7 @@ struct claimant {
     "t.id IS NOT NULL, "                                                                                               \
     "e.state = 'running' AND e.after IS NULL AND coalesce(t.state = 'running' OR (t.state IN ('pending', 'submitted') "                    \
     "AND t.generation = 1 AND json_extract(e.spec, '$.start') IS 'members-first'), 1) "                                \
-    "AND (coalesce(t.generation, 1) = 1 OR NOT EXISTS (SELECT 1 FROM chore c WHERE c.ensemble = e.id)) "               \
+    "AND (coalesce(t.generation, 1) = 1 OR NOT EXISTS (SELECT 1 FROM bulk_operation c WHERE c.ensemble = e.id)) "               \
     "AND (SELECT count(*) FROM attempt a WHERE a.ensemble = e.id AND a.outcome IS NULL) < e.width "                    \
     "AND ((e.root IS NULL "                                                                                            \
     "AND max(e.next_index, coalesce((SELECT max(idx) + 1 FROM member m WHERE m.ensemble = e.id), 0)) < e.count) "      \
@@ -151,7 +151,7 @@ static int64_t member_jobs(struct sim *sim, int adapter, int64_t but)
 }
 
 /* Returns how many jobs of members may wait in the adapter's own queue: one, or, where jobs are short, as many as start
- * within 200 ms (deal.c). */
+ * within 200 ms (schedule.c). */
 static int64_t ahead(struct sim *sim, int adapter)
 {
     const struct known_adapter *known;
@@ -165,7 +165,7 @@ static int64_t ahead(struct sim *sim, int adapter)
 
 /* Called when a job of members was made. Verifies that there was a place for it, and that it was this ensemble's
  * turn. */
-static void dealt(sqlite3_context *context, int n_values, sqlite3_value **values)
+static void given_places(sqlite3_context *context, int n_values, sqlite3_value **values)
 {
     struct sim *sim = sqlite3_user_data(context);
     int64_t job = sqlite3_value_int64(values[0]), ensemble = sqlite3_value_int64(values[1]);
@@ -197,11 +197,11 @@ static void dealt(sqlite3_context *context, int n_values, sqlite3_value **values
 void watch_places_store(struct sim *sim)
 {
     static const char trigger[] =
-        "CREATE TEMP TRIGGER dealt AFTER INSERT ON main.job WHEN NEW.kind = 'members' AND NEW.pilot IS NULL BEGIN "
-        "SELECT dealt(NEW.id, NEW.ensemble); END;";
+        "CREATE TEMP TRIGGER given_places AFTER INSERT ON main.job WHEN NEW.kind = 'members' AND NEW.pilot IS NULL BEGIN "
+        "SELECT given_places(NEW.id, NEW.ensemble); END;";
     char *why = NULL;
 
-    sqlite3_create_function(sim_store(sim)->db, "dealt", 2, SQLITE_UTF8, sim, dealt, NULL, NULL);
+    sqlite3_create_function(sim_store(sim)->db, "given_places", 2, SQLITE_UTF8, sim, given_places, NULL, NULL);
     if (sqlite3_exec(sim_store(sim)->db, trigger, NULL, NULL, &why) != SQLITE_OK)
         sim_violate(sim, "the store cannot be watched: %s", why);
     sqlite3_free(why);
@@ -223,7 +223,7 @@ void watch_places(struct sim *sim)
     struct claimant all[CLAIMANTS_MAX];
     size_t n;
 
-    /* members that were just loaded, or were too many for one turn, are dealt places at the next tick */
+    /* members that were just loaded, or were too many for one turn, get places at the next tick */
     if (sim_engine(sim) == NULL || sim_engine(sim)->resting || sim_engine(sim)->again || sim_engine(sim)->dirty)
         return;
     n = claimants(sim, 0, sim_now(sim), all);

@@ -92,14 +92,14 @@ static void look_up(struct cluster *c, const char *name, struct adapter_status *
 }
 
 /* Tells the engine of jobs that wait although the answer did not mention them. */
-static void tell_surplus(struct cluster *c)
+static void tell_duplicate(struct cluster *c)
 {
-    if (sim_faults_of(c->sim)->tidy) /* such simulations have no surplus jobs, and looking for them takes time */
+    if (sim_faults_of(c->sim)->tidy) /* such simulations have no duplicates, and looking for them takes time */
         return;
     for (struct cjob *first = c->jobs; first != NULL; first = first->hh.next)
         for (struct cjob *job = first; job != NULL; job = job->next)
             if (job->state == ADAPTER_JOB_QUEUED && job->told_in != c->answers && said(c, job) == ADAPTER_JOB_QUEUED)
-                engine_surplus(sim_engine(c->sim), cluster_adapter(c), job->name, job->id);
+                engine_duplicate(sim_engine(c->sim), cluster_adapter(c), job->name, job->id);
 }
 
 void cluster_check_queue(struct cluster *c)
@@ -176,7 +176,7 @@ static void answer(struct sim *sim, void *arg)
             for (size_t i = 0; i < q->n; i++)
                 look_up(c, q->names[i], &statuses[i]);
             sim_enter(sim);
-            tell_surplus(c);
+            tell_duplicate(c);
             q->polled(q->arg, ADAPTER_OK, statuses, q->n, NULL);
             sim_leave(sim);
             free(statuses);

@@ -36,7 +36,7 @@ bool sim_is_over(struct sim *sim)
            sim_number(sim,
                       "SELECT (SELECT count(*) FROM ensemble WHERE state IN ('running', 'paused')) + (SELECT count(*) "
                       "FROM "
-                           "job WHERE state <> 'ended') + (SELECT count(*) FROM chore) + (SELECT count(*) FROM "
+                           "job WHERE state <> 'ended') + (SELECT count(*) FROM bulk_operation) + (SELECT count(*) FROM "
                            "training WHERE state IN ('submitted', 'running'))") == 0;
 }
 
@@ -248,7 +248,7 @@ void watch_end(struct sim *sim)
           "SELECT count(*) FROM ensemble e WHERE e.intake IS NOT NULL AND e.root IS NULL AND (SELECT count(*) FROM "
           "suggestion s WHERE s.ensemble = e.id) <> e.count");
     SIM_HOLDS(sim, "members that were suggested, and are not once among the results",
-          "SELECT count(*) FROM member m JOIN ensemble e ON e.id = m.ensemble WHERE e.intake IS NOT NULL AND m.heir IS "
+          "SELECT count(*) FROM member m JOIN ensemble e ON e.id = m.ensemble WHERE e.intake IS NOT NULL AND m.successor IS "
           "NULL AND (SELECT count(*) FROM result r WHERE r.root = coalesce(e.root, e.id) AND r.idx = m.idx AND "
           "r.ensemble = m.ensemble) <> 1");
     SIM_HOLDS(sim, "ensembles that nobody cancelled, and that have failed without a reason",
@@ -286,7 +286,7 @@ void watch_end(struct sim *sim)
     SIM_HOLDS(sim, "members whose newest checkpoint is not known, or another",
           "SELECT count(*) FROM member m JOIN ensemble e ON e.id = m.ensemble JOIN attempt a ON a.ensemble = "
           "m.ensemble AND a.idx = m.idx AND a.number = m.attempts WHERE json_extract(e.spec, '$.members.checkpoint') "
-          "IS NOT NULL AND m.heir IS NULL AND a.started IS NOT NULL AND (m.since_in > 0 OR m.since <= m.attempts) AND "
+          "IS NOT NULL AND m.successor IS NULL AND a.started IS NOT NULL AND (m.since_in > 0 OR m.since <= m.attempts) AND "
           "ifnull(a.reason, '') NOT LIKE '%before it started%' AND NOT (ifnull(a.host, '') = '' AND "
           "(ifnull(a.reason, '') LIKE 'stopped:%' OR ifnull(a.reason, '') = 'cancelled' OR "
           "ifnull(a.reason, '') LIKE 'cancelled:%')) AND "

@@ -35,10 +35,10 @@ run() { start "$1"; wait $runner; }
 # the runner's own pid, not timeout's
 claimed() { jq .pid "$tmp/$1/claim.json"; }
 
-mkdir "$tmp/refused"; echo '{}' >"$tmp/letter"
-"$run" --letter "$tmp/refused" <"$tmp/letter" >/dev/null 2>"$tmp/log"
-test $? -eq 64 && test -z "$(ls "$tmp/refused")" && test "$(cat "$tmp/letter")" = '{}'
-ok $? 'a letter without a daemon on this host is refused: the files that nobody would answer for would be missed'
+mkdir "$tmp/refused"; echo '{}' >"$tmp/jobfd"
+"$run" --job-fd "$tmp/refused" <"$tmp/jobfd" >/dev/null 2>"$tmp/log"
+test $? -eq 64 && test -z "$(ls "$tmp/refused")" && test "$(cat "$tmp/jobfd")" = '{}'
+ok $? 'a jobfd without a daemon on this host is refused: the files that nobody would answer for would be missed'
 "$run" --starter </dev/null >/dev/null 2>"$tmp/log"
 test $? -eq 64; ok $? 'nor is it a starter for anybody but a daemon'
 

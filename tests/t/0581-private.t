@@ -44,7 +44,7 @@ for mask in 000 077; do
 	is "$(open_files $(jq -r .tmpdir "$RUN/e$ID"/jobs/*/claim.json))" "" "umask $mask: nor in the jobs' temporary directories"
 	[ "$(find "$STATE" "$RUN" | wc -l)" -gt 25 ] || fail "what was looked at is not there"
 
-	for pid in $(jq -r .pid "$RUN/e$ID"/jobs/*/claim.json); do letter "$pid"; done >"$T/descriptors"
+	for pid in $(jq -r .pid "$RUN/e$ID"/jobs/*/claim.json); do jobfd "$pid"; done >"$T/descriptors"
 	jq -r .control_key "$T/descriptors" >"$T/keys"
 	is "$(sort -u "$T/keys" | grep -c -x '[0-9a-f]\{32\}')" 3 "each job has a key of its own"
 	{

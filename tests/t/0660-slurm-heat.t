@@ -44,7 +44,7 @@ first=$(api GET "/v1/jobs?limit=200" | jq -r --argjson id "$id" "[.jobs[] | sele
 ok "the training was submitted when a member ran" jq -e --arg first "$first" \
 	"[.jobs[] | select(.ensemble == $id and .kind == \"training\") | .created > \$first] == [true]" <<<"$(api GET '/v1/jobs?limit=200')"
 is "$(api_status POST /v1/ensembles "$(jq '.adapter = "local"' spec.json)") $(jq -r .pointer api.body)" "422 /start" \
-	"where the daemon itself deals the places, the training goes first"
+	"where the daemon itself gives the places, the training goes first"
 stop_daemon
 is "$DAEMON_STATUS" 0 "the daemon ends well"
 slurm_stop

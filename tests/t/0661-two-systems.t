@@ -80,7 +80,7 @@ refused() { # FILTER: status, code and place
 is "$(refused '.training.adapter = "nowhere"')" "422 spec_unknown_adapter /training/adapter" "a training's adapter that is none is refused"
 is "$(refused '.training.adapter = 3')" "422 spec_wrong_type /training/adapter" "so is what is no name"
 is "$(refused '.training.resources.gpus = 4096')" "422 resources_impossible /training/resources/gpus" "what its adapter cannot have"
-is "$(refused '.start = "members-first"')" "422 spec_impossible_value /start" "members first, where the daemon deals the training's places"
+is "$(refused '.start = "members-first"')" "422 spec_impossible_value /start" "members first, where the daemon gives the training's places"
 is "$(refused '.start = "members-first" | .adapter = "local" | .training.adapter = "slurm"')" "422 spec_impossible_value /start" "or theirs"
 stop_daemon
 is "$DAEMON_STATUS" 0 "the daemon ends well"

@@ -85,8 +85,8 @@ for ((kill = 0; kill < ${PILOT_KILLS:-3}; kill++)); do
 	wait_for 30 'running 2' || break
 	[ $kill = 0 ] || sleep "0.$((RANDOM % 10))" # at any moment
 	what=$((kill % 3))
-	# the last is the job of a member: its descriptor comes by letter, as the pilot's own does; it is none of the first two
-	victims=$(case $what in 0) runners "--pilot" ;; *) runners "--local --letter" ;; esac)
+	# the last is the job of a member: its descriptor comes by job fd, as the pilot's own does; it is none of the first two
+	victims=$(case $what in 0) runners "--pilot" ;; *) runners "--local --job-fd" ;; esac)
 	# shellcheck disable=SC2086 # pids
 	kill -KILL "$(shuf -n 1 -e $victims)" 2>/dev/null # it may just have ended
 	if [ $what = 2 ]; then kill_daemon && start_daemon --config config.json; fi

@@ -28,9 +28,9 @@ held_up() {
 }
 outcomes() { db "SELECT group_concat(outcome) FROM attempt WHERE ensemble = $ID"; }
 
-# another is first: the daemon follows it. It gets the descriptor from a file, since the first has the only letter.
+# another is first: the daemon follows it. It gets the descriptor from a file, since the first has the only job fd.
 held_up
-letter "$HELD" >"$JOBDIR/job.json"
+jobfd "$HELD" >"$JOBDIR/job.json"
 "$builddir/stretto-run" "$JOBDIR" </dev/null >/dev/null 2>&1 &
 OTHER=$!
 ok "another runner of the job claims it" wait_for 30 '[ "$(cat "$T/starts")" = "start 1" ]'

@@ -33,7 +33,7 @@ kill -KILL $(left_behind) 2>/dev/null
 python3 - "$STATE/stretto.db" <<'END' || fail "tables that are seldom filled"
 import sqlite3, sys
 db = sqlite3.connect(sys.argv[1])
-db.execute("INSERT INTO chore (ensemble, kind, state, next) VALUES (1, 'resubmit', 'failed', 0), (2, 'cancel', '', 0), (7, 'stop', '', 1)")
+db.execute("INSERT INTO bulk_operation (ensemble, kind, state, next) VALUES (1, 'resubmit', 'failed', 0), (2, 'cancel', '', 0), (7, 'stop', '', 1)")
 db.execute("INSERT INTO handover (ensemble, source, state, next) VALUES (6, 5, 'unfinished', 1)")
 db.execute("INSERT INTO member_checkpoint (home, idx, number, ensemble, attempt, path, step, size, digest, time) "
            "VALUES (1, 0, 1, 1, 1, 'a.ckpt', 1, 1, 'd', 1)")

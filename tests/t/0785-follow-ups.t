@@ -192,5 +192,5 @@ jq '.follow_up.auto = true' "$T/spec.json" >"$T/auto.json"
 is "$(api_status POST /v1/ensembles "@$T/auto.json") $(code) $(body .pointer)" '422 spec_impossible_value "/follow_up/auto"' \
 	"members that stream cannot follow up by themselves"
 is "$(db "SELECT count(*) FROM (SELECT coalesce(e.root, e.id) AS family, m.idx FROM member m JOIN ensemble e ON e.id = m.ensemble
-	WHERE m.heir IS NULL GROUP BY family, m.idx HAVING count(*) > 1)")" 0 "nobody is newest twice"
+	WHERE m.successor IS NULL GROUP BY family, m.idx HAVING count(*) > 1)")" 0 "nobody is newest twice"
 done_testing

@@ -22,7 +22,7 @@ STRETTOD, BASE, STATE, PART, OF = sys.argv[1:4] + [int(n) for n in sys.argv[4:6]
 LIMIT = 30 * int(os.environ.get("STRETTO_TEST_PATIENCE", "5"))
 INTEGERS = [None, -1, 0, 2**31, 2**63 - 1, -(2**63), "x"]
 ALWAYS = [("job", "kind", "training"), ("job", "size", 2**63 - 1), ("job", "started", 2**63 - 1),
-          ("parameter_rows", "count", 2**63 - 1), ("tally", "n", 2**63 - 1), ("training", "ranks", 2**63 - 1), ("chore", "next", -(2**63))]
+          ("parameter_rows", "count", 2**63 - 1), ("tally", "n", 2**63 - 1), ("training", "ranks", 2**63 - 1), ("bulk_operation", "next", -(2**63))]
 READ_MAX = 1 << 20 # of an answer: an ensemble may say that it has 2^63 members
 TEXTS = [None, "", "x", 7, b"\xff\xfe", "[" * 3000, "y" * 1000000, "{}", '{"name": null}', "-1", "../../x"]
 
@@ -42,7 +42,7 @@ def cases():
             print(f"{table} is empty", file=sys.stderr)
         for column, kind in db.execute("SELECT name, type FROM pragma_table_info(?)", (table,)).fetchall():
             words = re.findall(r"\w+", " ".join(sum(re.findall(rf"\b{column} (?:IN \(([^)]*)\)|= ('\w+'))", sql), ())))
-            words += ["cancel", "stop"] if table == "chore" else []
+            words += ["cancel", "stop"] if table == "bulk_operation" else []
             for value in words + (TEXTS if kind == "TEXT" else INTEGERS):
                 yield table, column, value
     db.close()

@@ -40,7 +40,7 @@ family_faults() {
 			stopped = $2; last = $4 }
 		END { for (m in twice) if (twice[m] > allowed[m])
 			print "member " m ": " twice[m] " epochs too many were computed twice, for " allowed[m] + 0 " cuts" }'
-	db "SELECT idx || ' is newest in ' || count(*) FROM member WHERE $in_family AND heir IS NULL GROUP BY idx HAVING count(*) <> 1;
+	db "SELECT idx || ' is newest in ' || count(*) FROM member WHERE $in_family AND successor IS NULL GROUP BY idx HAVING count(*) <> 1;
 		SELECT 'attempts of ' || a.idx || ' at once' FROM attempt a JOIN attempt b USING (idx) WHERE a.$in_family AND b.$in_family
 			AND (a.ensemble, a.number) < (b.ensemble, b.number) AND a.ended > b.started;
 		SELECT idx || ' has spent a retry' FROM member WHERE $in_family AND failures > 0;
@@ -76,7 +76,7 @@ family_cut() {
 		echo "$index" >>"$T/cuts"
 		return 0
 	done < <(db "SELECT m.idx, c.path, c.size, max(c.number) FROM member m JOIN member_checkpoint c ON c.home = $1 AND c.idx = m.idx
-		WHERE m.ensemble IN (SELECT id FROM ensemble WHERE id = $1 OR root = $1) AND m.heir IS NULL AND m.state = 'unfinished'
+		WHERE m.ensemble IN (SELECT id FROM ensemble WHERE id = $1 OR root = $1) AND m.successor IS NULL AND m.state = 'unfinished'
 		GROUP BY m.idx HAVING count(*) > 1 ORDER BY random()")
 	return 1
 }

@@ -219,8 +219,8 @@ left_behind() {
 	)
 }
 
-# letter PID: the job descriptor that a runner which still runs was handed by its daemon
-letter() {
+# job_fd PID: the job descriptor that a runner which still runs was handed by its daemon
+jobfd() {
 	local fd
 	while read -r fd; do
 		if grep -q -a '^{"version":1,"job":' "$fd"; then cat "$fd" && echo && return; fi

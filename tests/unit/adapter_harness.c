@@ -25,13 +25,13 @@ static void poked(void *arg)
     h->pokes++;
 }
 
-static void surplus(void *arg, const char *name, const char *scheduler_id)
+static void duplicate(void *arg, const char *name, const char *scheduler_id)
 {
     struct harness *h = arg;
 
-    h->surplus++;
-    snprintf(h->surplus_name, sizeof h->surplus_name, "%s", name);
-    snprintf(h->surplus_id, sizeof h->surplus_id, "%s", scheduler_id);
+    h->duplicate++;
+    snprintf(h->duplicate_name, sizeof h->duplicate_name, "%s", name);
+    snprintf(h->duplicate_id, sizeof h->duplicate_id, "%s", scheduler_id);
 }
 
 static void said(void *arg, enum adapter_log level, const char *job, const char *sentence)
@@ -85,7 +85,7 @@ void harness_open(struct harness *h, const struct adapter_ops *ops, const char *
     h->config = json_loads(config, 0, NULL);
     h->ops = ops;
     h->host = (struct adapter_host){
-        .loop = &h->loop, .runner = runner, .config = h->config, .poke = poked, .surplus = surplus, .log = said,
+        .loop = &h->loop, .runner = runner, .config = h->config, .poke = poked, .duplicate = duplicate, .log = said,
         .arg = h};
     harness_create_adapter(h);
 }
@@ -153,7 +153,7 @@ void harness_job(struct harness *h, struct harness_job *job, const char *script,
                                                   .walltime_ms = walltime * 1000}};
 }
 
-char *harness_by_letter(struct harness *h, struct harness_job *job, const char *script)
+char *harness_by_jobfd(struct harness *h, struct harness_job *job, const char *script)
 {
     struct error err;
     char path[160], *text;

@@ -23,8 +23,8 @@ struct harness {
     struct adapter_host host;
     json_t *config;
     unsigned pokes;
-    unsigned surplus; /* how many jobs were reported as surplus, and the last of them */
-    char surplus_name[64], surplus_id[64];
+    unsigned duplicate; /* how many jobs were reported as a duplicate, and the last of them */
+    char duplicate_name[64], duplicate_id[64];
     char dir[64];  /* the test's directory */
     char fifo[80]; /* tasks write a line to it; it is open here, so that neither end blocks or breaks */
     int fifo_fd;
@@ -62,9 +62,9 @@ void harness_create_adapter(struct harness *h);
  * times are in seconds; walltime 0: none. */
 void harness_job(struct harness *h, struct harness_job *job, const char *script, int walltime, int grace);
 
-/* Hands over the job's descriptor and directory in a letter. Nothing of them is written to the disk, and not even the
+/* Hands over the job's descriptor and directory in a job fd. Nothing of them is written to the disk, and not even the
  * job's directory exists. Returns the text, which is to be freed once the job has ended. */
-char *harness_by_letter(struct harness *h, struct harness_job *job, const char *script);
+char *harness_by_jobfd(struct harness *h, struct harness_job *job, const char *script);
 
 /* Returns how long a test waits for an event, in seconds. Once an event has not come, the next tests wait for less
  * time. */

@@ -107,11 +107,11 @@ static void poke(void *arg)
     site.pokes++;
 }
 
-static void surplus(void *arg, const char *name, const char *scheduler_id)
+static void duplicate(void *arg, const char *name, const char *scheduler_id)
 {
-    size_t n = strlen(site.surplus);
+    size_t n = strlen(site.duplicate);
 
-    snprintf(site.surplus + n, sizeof site.surplus - n, "%s %s;", name, scheduler_id);
+    snprintf(site.duplicate + n, sizeof site.duplicate - n, "%s %s;", name, scheduler_id);
 }
 
 static void note(void *arg, enum adapter_log level, const char *job, const char *sentence)
@@ -136,7 +136,7 @@ void site_begin(const struct adapter_ops *ops)
 
     site.ops = ops;
     site.a = ops->create(&(struct adapter_host){.loop = &site.loop, .runner = "/bin/sh", .config = site.config, .poke = poke,
-                                                .surplus = surplus, .log = note},
+                                                .duplicate = duplicate, .log = note},
                          &err);
     if (site.a == NULL)
         fail_msg("%s", err.text);

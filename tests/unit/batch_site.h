@@ -26,7 +26,7 @@ struct site {
     struct adapter *a; /* NULL: not created yet */
     json_t *config;    /* the adapter's configuration, which it borrows */
     unsigned pokes;
-    char surplus[200], said[2000]; /* "NAME ID;" of each job that was reported as surplus; the lines of the log */
+    char duplicate[200], said[2000]; /* "NAME ID;" of each job that was reported as a duplicate; the lines of the log */
 };
 extern struct site site;
 

@@ -23,7 +23,7 @@ void a_broken_descriptor_ends_the_job(void **state);
 /* Tests in conformance_queue.c. */
 void impossible_jobs_are_refused(void **state);
 void a_queued_job_that_is_cancelled_never_starts(void **state);
-void a_surplus_job_is_told_and_withdrawn(void **state);
+void a_duplicate_job_is_told_and_withdrawn(void **state);
 void a_thousand_queued_jobs_are_polled_by_one_call(void **state);
 void slots_are_never_exceeded_and_all_used(void **state);
 void a_big_job_does_not_starve(void **state);

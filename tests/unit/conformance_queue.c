@@ -68,7 +68,7 @@ static void withdraw(const char *name, const char *id)
 }
 
 /* A queued job that nobody asks for is told, a running one is not; it alone is withdrawn. */
-void a_surplus_job_is_told_and_withdrawn(void **state)
+void a_duplicate_job_is_told_and_withdrawn(void **state)
 {
     struct harness_job first, second;
     struct adapter_status status;
@@ -80,20 +80,20 @@ void a_surplus_job_is_told_and_withdrawn(void **state)
     harness_submit_ok(&h, &first);
     harness_line(&h, line, sizeof line); /* it runs: till then it waits, too, and is told */
     harness_submit_ok(&h, &second);
-    h.surplus = 0;
+    h.duplicate = 0;
     status = harness_status(&h, &second);
     assert_int_equal(status.state, ADAPTER_JOB_QUEUED);
-    assert_int_equal(h.surplus, 0);
+    assert_int_equal(h.duplicate, 0);
     assert_int_equal(harness_status(&h, &first).state, ADAPTER_JOB_RUNNING);
-    assert_int_equal(h.surplus, ops->withdraw != NULL);
+    assert_int_equal(h.duplicate, ops->withdraw != NULL);
     if (ops->withdraw != NULL) {
-        h.surplus = 0;
+        h.duplicate = 0;
         harness_poll(&h, &first, 0, &none); /* to hear of it alone */
         free(none.statuses);
-        assert_int_equal(h.surplus, 1);
-        assert_string_equal(h.surplus_name, second.name);
-        assert_string_equal(h.surplus_id, status.scheduler_id);
-        snprintf(id, sizeof id, "%s", h.surplus_id);
+        assert_int_equal(h.duplicate, 1);
+        assert_string_equal(h.duplicate_name, second.name);
+        assert_string_equal(h.duplicate_id, status.scheduler_id);
+        snprintf(id, sizeof id, "%s", h.duplicate_id);
         withdraw(first.name, harness_status(&h, &first).scheduler_id); /* it runs: it is left alone */
         withdraw(second.name, "no such id");
         assert_int_equal(harness_status(&h, &first).state, ADAPTER_JOB_RUNNING);

@@ -83,7 +83,7 @@ int main(void)
         WITH_3(a_job_runs_and_its_end_is_told),
         WITH_3(a_job_that_is_submitted_twice_runs_once),
         WITH_1(a_queued_job_that_is_cancelled_never_starts),
-        WITH_1(a_surplus_job_is_told_and_withdrawn),
+        WITH_1(a_duplicate_job_is_told_and_withdrawn),
         WITH_3(a_running_job_is_cancelled_with_its_whole_tree),
         WITH_3(a_job_ends_at_its_walltime),
         WITH_3(an_unknown_job_is_unknown),
@@ -97,7 +97,7 @@ int main(void)
     /* what differs most from one batch system to another */
     const struct CMUnitTest of_slow[] = {
         WITH_1(a_queued_job_that_is_cancelled_never_starts),
-        WITH_1(a_surplus_job_is_told_and_withdrawn),
+        WITH_1(a_duplicate_job_is_told_and_withdrawn),
         WITH_3(an_unknown_job_is_unknown),
         WITH_3(signals_reach_the_tasks),
         WITH_3(calls_under_way_are_answered_when_it_is_destroyed),
@@ -107,7 +107,7 @@ int main(void)
         WITH_3(a_job_that_is_submitted_twice_runs_once),
         WITH_3(impossible_jobs_are_refused),
         WITH_1(a_queued_job_that_is_cancelled_never_starts),
-        WITH_1(a_surplus_job_is_told_and_withdrawn),
+        WITH_1(a_duplicate_job_is_told_and_withdrawn),
         WITH_3(a_running_job_is_cancelled_with_its_whole_tree),
         WITH_3(a_job_is_cancelled_while_it_starts),
         WITH_3(a_job_ends_at_its_walltime),

@@ -59,7 +59,7 @@ static pid_t child_named(const char *name)
 /* Run a job of its own, and leave it running. */
 static pid_t begin(struct harness_job *job, char **text)
 {
-    *text = harness_by_letter(&h, job, REPORT_AND_WAIT);
+    *text = harness_by_jobfd(&h, job, REPORT_AND_WAIT);
     harness_submit_ok(&h, job);
     harness_line(&h, line, sizeof line);
     return harness_runner(job);
@@ -120,7 +120,7 @@ static void a_copy_looks_like_a_runner(void **state)
     runner = begin(&job, &text);
     n = read_proc(runner, "cmdline", proc, sizeof proc);
     assert_true(n >= A_COPY);
-    assert_true(holds(proc, n, "--local") && holds(proc, n, "--letter") && holds(proc, n, "--gpus=") && holds(proc, n, job.dir));
+    assert_true(holds(proc, n, "--local") && holds(proc, n, "--job-fd") && holds(proc, n, "--gpus=") && holds(proc, n, job.dir));
     assert_false(holds(proc, n, "--starter"));
     n = read_proc(runner, "environ", proc, sizeof proc);
     snprintf(mark, sizeof mark, "STRETTO_RUNNER=%s", job.name);
@@ -171,7 +171,7 @@ static void gpus_are_handed_on(void **state)
     struct harness_job job;
     size_t n;
 
-    text = harness_by_letter(&h, &job, REPORT_AND_WAIT);
+    text = harness_by_jobfd(&h, &job, REPORT_AND_WAIT);
     job.job.resources.gpus = 2;
     harness_submit_ok(&h, &job);
     harness_line(&h, line, sizeof line);
@@ -188,7 +188,7 @@ static void jobs_do_without_it(void **state)
 
     begin(&before, &text);
     kill(child_named("stretto-starter"), SIGKILL);
-    text_after = harness_by_letter(&h, &after, "true");
+    text_after = harness_by_jobfd(&h, &after, "true");
     harness_submit_ok(&h, &after);
     expect_success(&after, text_after);
     harness_let_go(&h);
@@ -203,7 +203,7 @@ static void what_it_has_not_answered_is_started_anew(void **state)
     char *text, ran[64], path[128];
     FILE *f;
 
-    text = harness_by_letter(&h, &job, "echo ran >> $DIR/ran");
+    text = harness_by_jobfd(&h, &job, "echo ran >> $DIR/ran");
     kill(starter, SIGSTOP);
     ops->submit(h.adapter, &job.job, answer_submit, &submitted);
     uv_run(&h.loop, UV_RUN_NOWAIT);
@@ -225,7 +225,7 @@ static void the_adapter_ends_while_it_is_asked(void **state)
     struct harness_job job;
     char *text;
 
-    text = harness_by_letter(&h, &job, "true");
+    text = harness_by_jobfd(&h, &job, "true");
     kill(child_named("stretto-starter"), SIGSTOP);
     ops->submit(h.adapter, &job.job, answer_submit, &submitted);
     uv_run(&h.loop, UV_RUN_NOWAIT);

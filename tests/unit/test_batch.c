@@ -133,7 +133,7 @@ static void poke(void *arg)
 {
 }
 
-static void surplus(void *arg, const char *name, const char *scheduler_id)
+static void duplicate(void *arg, const char *name, const char *scheduler_id)
 {
     size_t n = strlen(too_many);
 
@@ -167,7 +167,7 @@ static int open_all(void **state)
     a = calloc(1, sizeof *a);
     assert_int_equal(batch_init(a, &system_small,
                                 &(struct adapter_host){.loop = &loop, .runner = "/bin/sh", .config = config, .poke = poke,
-                                                       .surplus = surplus, .log = note},
+                                                       .duplicate = duplicate, .log = note},
                                 NULL, NULL, &err),
                      0);
     json_decref(config);

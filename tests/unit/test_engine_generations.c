@@ -206,7 +206,7 @@ static void members_wait_until_all_are_sent_back(void **state)
     sim_engine(sim)->slice = 1;
     submit(1500, 500, training(1));
     until("SELECT generation = 2 AND state = 'running' FROM training");
-    assert_in_range(sim_number(sim, "SELECT count(*) FROM chore"), 1, 3);
+    assert_in_range(sim_number(sim, "SELECT count(*) FROM bulk_operation"), 1, 3);
     until("SELECT count(*) > 1500 FROM attempt");
     end();
 }
@@ -241,7 +241,7 @@ static void keeps_what_is_gone_on_from(void)
     json_object_set_new(sim_files(sim), path, json_pack("{s:i, s:[]}", "version", 1, "checkpoints"));
     engine_look(sim_engine(sim), engine_find_ensemble(sim_engine(sim), id)->training->job->row.name, ENGINE_LOOK_STREAM);
     run_for(60);
-    assert_in_range(sim_number(sim, "SELECT count(*) FROM chore"), 1, 3);
+    assert_in_range(sim_number(sim, "SELECT count(*) FROM bulk_operation"), 1, 3);
     json_object_set_new(sim_files(sim), path, list);
     free(path);
 }
@@ -269,7 +269,7 @@ static int64_t goes_on_after_a_kill(uint64_t seed)
     keeps = sim_number(sim, "SELECT keeps < generation FROM training") == 1;
     assert_in_range(whole, 20, 199);
     keeps_what_is_gone_on_from();
-    for (int i = 0; i < 10 && sim_number(sim, "SELECT count(*) FROM chore WHERE checkpoint > 0") > 0; i++) {
+    for (int i = 0; i < 10 && sim_number(sim, "SELECT count(*) FROM bulk_operation WHERE checkpoint > 0") > 0; i++) {
         sim_crash(sim);
         sim_boot(sim);
         sim_engine(sim)->slice = 1;

@@ -148,7 +148,7 @@ static int64_t some_member(struct sim *sim, const struct accepted *acc)
 
 static int keep_left(void *arg, const struct member_row *row)
 {
-    if (row->heir == 0)
+    if (row->successor == 0)
         *(struct member_row *)arg = *row;
     return 0;
 }

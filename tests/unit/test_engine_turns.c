@@ -92,9 +92,9 @@ static int64_t written(void)
     return n;
 }
 
-static bool chores_left(void)
+static bool bulk_left(void)
 {
-    return sim_number(sim, "SELECT count(*) FROM chore") > 0;
+    return sim_number(sim, "SELECT count(*) FROM bulk_operation") > 0;
 }
 
 /* Turn by turn, with a crash after some of them; how many it takes. */
@@ -104,7 +104,7 @@ static int work_it_off(int crash_after)
 
     assert_int_equal(sim_turn(sim), 0);
     assert_in_range(written(), 1, WRITTEN_MAX);
-    while (chores_left()) {
+    while (bulk_left()) {
         if (++turns == crash_after) {
             sim_crash(sim);
             sim_boot(sim);
@@ -194,7 +194,7 @@ static void thousands_of_jobs_are_stopped(void **state)
     sim_crash(sim); /* what was answered holds: no more than 10 are left */
     sim_boot(sim);
     sim_engine(sim)->slice = SLICE;
-    while (chores_left())
+    while (bulk_left())
         assert_true(sim_step(sim));
     assert_true(sim_number(sim, "SELECT count(*) FROM job WHERE NOT cancel AND state <> 'ended'") <= 10);
     assert_int_equal(store_ensemble_get(sim_store(sim), id, &row, &err), 1);

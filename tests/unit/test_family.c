@@ -1,6 +1,6 @@
 /* Families in the store: who has a member now, how they are counted, and what the schema itself refuses. */
 #include "daemon/store/attempt.h"
-#include "daemon/store/chore.h"
+#include "daemon/store/bulk.h"
 #include "daemon/store/family.h"
 #include "daemon/store/internal.h"
 #include "tests/unit/unit.h"
@@ -139,10 +139,10 @@ static void members_are_taken_over_in_slices(void **state)
     assert_int_equal(store_handed_get(store, root.id, n, &err), 0);
     assert_int_equal(n[MEMBER_UNFINISHED], 1000);
     assert_int_equal(store_member_get(store, root.id, 2997, &member, &err), 1);
-    assert_int_equal(member.heir, next.id);
+    assert_int_equal(member.successor, next.id);
     assert_int_equal(member.state, MEMBER_UNFINISHED);
     assert_int_equal(store_member_get(store, next.id, 2997, &member, &err), 1);
-    assert_int_equal(member.origin, root.id);
+    assert_int_equal(member.predecessor, root.id);
     assert_int_equal(member.state, MEMBER_PENDING);
     assert_int_equal(member.attempts + member.failures + member.losses, 0);
     assert_int_equal(store_member_get(store, next.id, 2998, &member, &err), 0);
@@ -216,7 +216,7 @@ static void one_that_is_cancelled_leaves_the_rest_where_they_are(void **state)
     assert_int_equal(store_handover_take(store, next.id, 4, &next.next_index, NULL, &err), 1);
     assert_int_equal(store_handover_end(store, &next, &err), 0);
     assert_int_equal(next.count, 4);
-    assert_int_equal(store_chore_piece(store, &(struct chore){.kind = CHORE_CANCEL, .ensemble = next.id}, 100, NULL, &err), 0);
+    assert_int_equal(store_bulk_piece(store, &(struct bulk){.kind = BULK_CANCEL, .ensemble = next.id}, 100, NULL, &err), 0);
     assert_int_equal(store_tally_get(store, next.id, n, &err), 0);
     assert_int_equal(n[MEMBER_CANCELLED], 4);
     assert_int_equal(n[MEMBER_PENDING], 0);
@@ -251,12 +251,12 @@ static void the_schema_refuses_doubles(void **state)
         "('y', 'running', 'local', '{}', '0', 1, 1, 1, 1, 1)", /* a second follow-up of the same ensemble */
         "UPDATE member SET state = 'pending' WHERE ensemble = 1 AND idx = 0",   /* it goes on elsewhere */
         "UPDATE member SET state = 'running' WHERE ensemble = 1 AND idx = 0",
-        "UPDATE member SET heir = 3 WHERE ensemble = 1 AND idx = 0",            /* handed on twice */
-        "UPDATE member SET heir = NULL WHERE ensemble = 1 AND idx = 0",
-        "UPDATE member SET heir = 3 WHERE ensemble = 2 AND idx = 0",            /* while it is pending there */
+        "UPDATE member SET successor = 3 WHERE ensemble = 1 AND idx = 0",            /* handed on twice */
+        "UPDATE member SET successor = NULL WHERE ensemble = 1 AND idx = 0",
+        "UPDATE member SET successor = 3 WHERE ensemble = 2 AND idx = 0",            /* while it is pending there */
         "INSERT INTO member (ensemble, idx, state) VALUES (2, 1, 'pending')",   /* which was not handed on */
-        "INSERT INTO member (ensemble, idx, state, origin) VALUES (2, 1, 'pending', 1)",
-        "INSERT INTO member (ensemble, idx, state, origin) VALUES (3, 0, 'pending', 1)", /* … to it */
+        "INSERT INTO member (ensemble, idx, state, predecessor) VALUES (2, 1, 'pending', 1)",
+        "INSERT INTO member (ensemble, idx, state, predecessor) VALUES (3, 0, 'pending', 1)", /* … to it */
         "UPDATE tally SET handed = n + 1 WHERE ensemble = 1 AND state = 'unfinished'",
         "UPDATE member SET state = 'lost' WHERE ensemble = 2 AND idx = 0",      /* no state of members */
         "INSERT INTO member (ensemble, idx, state) VALUES (1, 9, 'ended')",
@@ -438,14 +438,14 @@ static void what_was_handed_on_stays_as_it_was(void **state)
 {
     struct store *store = must_open();
     struct ensemble_row root = add_root(store, 9), next = add_follow_up(store, &root, 2);
-    struct chore chore = {.kind = CHORE_RESUBMIT, .ensemble = root.id, .state = MEMBER_UNFINISHED};
+    struct bulk bulk = {.kind = BULK_RESUBMIT, .ensemble = root.id, .state = MEMBER_UNFINISHED};
     struct member_span span;
     struct error err;
 
     assert_int_equal(store_handover_add(store, &next, MEMBER_UNFINISHED, &err), 0);
     assert_int_equal(store_handover_take(store, next.id, 2, &next.next_index, NULL, &err), 1);
     assert_int_equal(store_ensemble_update(store, &next, &err), 0);
-    assert_int_equal(store_chore_piece(store, &chore, 100, &span, &err), 0);
+    assert_int_equal(store_bulk_piece(store, &bulk, 100, &span, &err), 0);
     family_is(store, root.id, 3, 3, 3, 0); /* two are the follow-up's, and one was left */
     store_close(store);
 }

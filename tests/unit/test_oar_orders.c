@@ -65,7 +65,7 @@ static void poke(void *arg)
 {
 }
 
-static void surplus(void *arg, const char *name, const char *scheduler_id)
+static void duplicate(void *arg, const char *name, const char *scheduler_id)
 {
 }
 
@@ -90,7 +90,7 @@ static int open_all(void **state)
                        "printf '{\"9\": {\"name\": \"x\", \"owner\": \"nobody\", \"state\": \"Waiting\"}'\n"
                        "for i in 1 2; do [ -e gone-$i ] || job $i; done\necho '}'");
     a = stretto_adapter.create(&(struct adapter_host){.loop = &loop, .runner = "/bin/sh", .config = config, .poke = poke,
-                                                      .surplus = surplus, .log = note},
+                                                      .duplicate = duplicate, .log = note},
                                &err);
     if (a == NULL)
         fail_msg("%s", err.text);

@@ -2,7 +2,7 @@
  * at once. */
 #include "tasks/runner/pilot.h"
 
-#include "common/letter.h"
+#include "common/jobfd.h"
 #include "common/xalloc.h"
 #include "tests/unit/unit.h"
 
@@ -71,7 +71,7 @@ static int status;
 static const char *records;
 static bool hangs;
 
-int pilot_run_job(const char *jobdir, int letter, const char *gpus, pid_t pilot, int64_t started_ms, int64_t until_ms)
+int pilot_run_job(const char *jobdir, int jobfd, const char *gpus, pid_t pilot, int64_t started_ms, int64_t until_ms)
 {
     struct error err;
     char text[200];
@@ -81,7 +81,7 @@ int pilot_run_job(const char *jobdir, int letter, const char *gpus, pid_t pilot,
     else if (records != NULL)
         snprintf(text, sizeof text, "%s", records);
     if (records != NULL)
-        letter_answer(letter, text, strlen(text), &err);
+        jobfd_answer(jobfd, text, strlen(text), &err);
     while (hangs)
         pause();
     return status;
@@ -229,7 +229,7 @@ static void what_was_given_back_is_given_back_again(void **state)
     assert_null(p.queue);
     kill(p.running->pid, SIGKILL);
     wait_for_all(&p);
-    assert_said("end a 137 -\n"); /* what stands in its letter is not believed */
+    assert_said("end a 137 -\n"); /* what stands in its job fd is not believed */
     pilot_forget(&p);
 }
 

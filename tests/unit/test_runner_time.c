@@ -238,7 +238,7 @@ static json_t *run(int64_t walltime_ms, int64_t grace_ms, struct jobdesc_checkpo
     size_t n = other_ends_at != NEVER || other_fails ? 2 : 1;
     struct jobdesc desc = {.job = "st-runner-time", .kind = other_fails ? JOBDESC_TRAINING : JOBDESC_MEMBERS, .ensemble = 7, .walltime_ms = walltime_ms, .grace_ms = grace_ms,
                            .checkpoint = checkpoint, .ntasks = n, .tasks = &tasks[2 - n]};
-    struct job job = {.machine = &machine, .desc = &desc, .letter = -1, .watched = is_watched, .shared = is_shared};
+    struct job job = {.machine = &machine, .desc = &desc, .jobfd = -1, .watched = is_watched, .shared = is_shared};
     struct control_sender *control;
     struct error err;
     json_t *json;

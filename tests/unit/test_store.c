@@ -1,7 +1,7 @@
 #include "common/files.h"
 #include "daemon/store/attempt.h"
 #include "daemon/store/cancellation.h"
-#include "daemon/store/chore.h"
+#include "daemon/store/bulk.h"
 #include "daemon/store/ensemble.h"
 #include "daemon/store/idempotency.h"
 #include "daemon/store/internal.h"
@@ -273,7 +273,7 @@ static void tallies_follow_every_change(void **state)
     assert_int_equal(n[MEMBER_PENDING], 7);
     assert_int_equal(n[MEMBER_RUNNING], 2);
     assert_int_equal(n[MEMBER_SUCCEEDED], 1);
-    assert_int_equal(store_chore_piece(store, &(struct chore){.kind = CHORE_CANCEL, .ensemble = ens.id}, 100, NULL, &err), 0);
+    assert_int_equal(store_bulk_piece(store, &(struct bulk){.kind = BULK_CANCEL, .ensemble = ens.id}, 100, NULL, &err), 0);
     assert_int_equal(store_tally_get(store, ens.id, n, &err), 0);
     assert_int_equal(n[MEMBER_PENDING], 0);
     assert_int_equal(n[MEMBER_CANCELLED], 7);

@@ -1,5 +1,5 @@
 /* The course of ensembles and trainings as it is stored: what was changed, suggested, resumed, promoted and cancelled. */
-#include "daemon/store/chore.h"
+#include "daemon/store/bulk.h"
 #include "daemon/store/elastic.h"
 #include "daemon/store/ensemble.h"
 #include "daemon/store/family.h"
@@ -154,7 +154,7 @@ static void members_are_listed_by_state_and_range(void **state)
     is_listed("7 8 ");
     must(store_member_slice(store, id, MEMBER_PENDING, 2, 3, &n, &last, &err));
     assert_true(n == 3 && last == 5);
-    must(store_exec(store, &err, "UPDATE member SET heir = 99 WHERE ensemble = 1 AND idx = 3", ""));
+    must(store_exec(store, &err, "UPDATE member SET successor = 99 WHERE ensemble = 1 AND idx = 3", ""));
     must(store_member_slice(store, id, MEMBER_FAILED, 0, 9, &n, &last, &err));
     assert_true(n == 2 && last == 6);
     must(store_member_cancel(store, id, 2, 5, &err));
@@ -173,7 +173,7 @@ static void members_are_listed_by_state_and_range(void **state)
     assert_true(due == INT64_MAX);
 
     must(store_member_get(store, id, 3, &row, &err));
-    assert_true(isnan(row.progress) && row.heir == 99 && row.origin == 0);
+    assert_true(isnan(row.progress) && row.successor == 99 && row.predecessor == 0);
     must(store_member_progress(store, id, 3, 0.25, &err));
     must(store_member_get(store, id, 3, &row, &err));
     assert_true(row.progress == 0.25);
@@ -502,63 +502,63 @@ static void a_member_climbs_rung_by_rung(void **state)
     is_listed("1: 0@1 by -1; ");
 }
 
-static void chore_is(int64_t ensemble, enum chore_kind kind, enum member_state of, int64_t next, bool afresh)
+static void bulk_is(int64_t ensemble, enum bulk_kind kind, enum member_state of, int64_t next, bool afresh)
 {
-    struct chore chore;
+    struct bulk bulk;
 
-    assert_int_equal(store_chore_first(store, ensemble, &chore, &err), 1);
-    assert_true(chore.ensemble == ensemble && chore.kind == kind && chore.next == next && chore.afresh == afresh);
-    if (kind == CHORE_RESUBMIT)
-        assert_int_equal(chore.state, of);
-    must(store_chore_end(store, &chore, &err));
+    assert_int_equal(store_bulk_first(store, ensemble, &bulk, &err), 1);
+    assert_true(bulk.ensemble == ensemble && bulk.kind == kind && bulk.next == next && bulk.afresh == afresh);
+    if (kind == BULK_RESUBMIT)
+        assert_int_equal(bulk.state, of);
+    must(store_bulk_end(store, &bulk, &err));
 }
 
-static void chores_are_done_one_by_one(void **state)
+static void bulk_operations_are_done_one_by_one(void **state)
 {
     int64_t id = add_ensemble(9), other = add_ensemble(9);
-    struct chore chore = {.ensemble = id, .kind = CHORE_STOP, .next = 2};
+    struct bulk bulk = {.ensemble = id, .kind = BULK_STOP, .next = 2};
 
-    assert_int_equal(store_chore_first(store, id, &chore, &err), 0);
-    chore = (struct chore){.ensemble = id, .kind = CHORE_STOP, .next = 2};
-    must(store_chore_put(store, &chore, &err));
-    chore = (struct chore){.ensemble = id, .kind = CHORE_RESUBMIT, .state = MEMBER_UNFINISHED, .next = 3, .afresh = true};
-    must(store_chore_put(store, &chore, &err));
-    chore.state = MEMBER_FAILED;
-    chore.afresh = false;
-    must(store_chore_put(store, &chore, &err));
-    chore.next = 4; /* it goes on */
-    must(store_chore_put(store, &chore, &err));
-    chore = (struct chore){.ensemble = other, .kind = CHORE_CANCEL, .next = 5};
-    must(store_chore_put(store, &chore, &err));
-    chore_is(id, CHORE_RESUBMIT, MEMBER_FAILED, 4, false);
-    chore_is(id, CHORE_RESUBMIT, MEMBER_UNFINISHED, 3, true);
-    chore_is(id, CHORE_STOP, MEMBER_PENDING, 2, false);
-    assert_int_equal(store_chore_first(store, id, &chore, &err), 0);
-    must(store_chore_end_all(store, id, &err));
-    chore_is(other, CHORE_CANCEL, MEMBER_PENDING, 5, false);
-    chore = (struct chore){.ensemble = id, .kind = CHORE_STOP, .next = 2};
-    must(store_chore_put(store, &chore, &err));
-    must(store_chore_end_all(store, id, &err));
-    assert_int_equal(store_chore_first(store, id, &chore, &err), 0);
+    assert_int_equal(store_bulk_first(store, id, &bulk, &err), 0);
+    bulk = (struct bulk){.ensemble = id, .kind = BULK_STOP, .next = 2};
+    must(store_bulk_put(store, &bulk, &err));
+    bulk = (struct bulk){.ensemble = id, .kind = BULK_RESUBMIT, .state = MEMBER_UNFINISHED, .next = 3, .afresh = true};
+    must(store_bulk_put(store, &bulk, &err));
+    bulk.state = MEMBER_FAILED;
+    bulk.afresh = false;
+    must(store_bulk_put(store, &bulk, &err));
+    bulk.next = 4; /* it goes on */
+    must(store_bulk_put(store, &bulk, &err));
+    bulk = (struct bulk){.ensemble = other, .kind = BULK_CANCEL, .next = 5};
+    must(store_bulk_put(store, &bulk, &err));
+    bulk_is(id, BULK_RESUBMIT, MEMBER_FAILED, 4, false);
+    bulk_is(id, BULK_RESUBMIT, MEMBER_UNFINISHED, 3, true);
+    bulk_is(id, BULK_STOP, MEMBER_PENDING, 2, false);
+    assert_int_equal(store_bulk_first(store, id, &bulk, &err), 0);
+    must(store_bulk_end_all(store, id, &err));
+    bulk_is(other, BULK_CANCEL, MEMBER_PENDING, 5, false);
+    bulk = (struct bulk){.ensemble = id, .kind = BULK_STOP, .next = 2};
+    must(store_bulk_put(store, &bulk, &err));
+    must(store_bulk_end_all(store, id, &err));
+    assert_int_equal(store_bulk_first(store, id, &bulk, &err), 0);
 }
 
 /* A piece has so many members; the next one goes on behind it, and the last one cancels those without a row. */
 static void a_cancellation_goes_on_where_it_was(void **state)
 {
     int64_t id = add_ensemble(20), n[MEMBER_STATE_COUNT];
-    struct chore chore = {.ensemble = id, .kind = CHORE_CANCEL};
+    struct bulk bulk = {.ensemble = id, .kind = BULK_CANCEL};
     struct member_span span;
 
     must(store_exec(store, &err, "UPDATE ensemble SET next_index = 7 WHERE id = 1", ""));
     for (int64_t i = 0; i < 7; i++)
         put_member(id, i, i == 1 ? MEMBER_RUNNING : MEMBER_PENDING);
-    assert_int_equal(store_chore_piece(store, &chore, 3, &span, &err), 1);
-    assert_true(chore.next == 4 && span.first == 0 && span.last == 3);
-    assert_int_equal(store_chore_piece(store, &chore, 3, &span, &err), 1);
-    assert_true(chore.next == 7 && span.first == 4 && span.last == 6);
+    assert_int_equal(store_bulk_piece(store, &bulk, 3, &span, &err), 1);
+    assert_true(bulk.next == 4 && span.first == 0 && span.last == 3);
+    assert_int_equal(store_bulk_piece(store, &bulk, 3, &span, &err), 1);
+    assert_true(bulk.next == 7 && span.first == 4 && span.last == 6);
     must(store_tally_get(store, id, n, &err));
     assert_true(n[MEMBER_PENDING] == 13 && n[MEMBER_CANCELLED] == 6);
-    assert_int_equal(store_chore_piece(store, &chore, 3, &span, &err), 0);
+    assert_int_equal(store_bulk_piece(store, &bulk, 3, &span, &err), 0);
     assert_true(span.first > span.last);
     must(store_tally_get(store, id, n, &err));
     assert_true(n[MEMBER_PENDING] == 0 && n[MEMBER_CANCELLED] == 19 && n[MEMBER_RUNNING] == 1);
@@ -657,7 +657,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_priority_outlives_attempts_and_ensembles, open_store, close_store),
         cmocka_unit_test_setup_teardown(results_come_in_the_order_of_their_ends, open_store, close_store),
         cmocka_unit_test_setup_teardown(a_member_climbs_rung_by_rung, open_store, close_store),
-        cmocka_unit_test_setup_teardown(chores_are_done_one_by_one, open_store, close_store),
+        cmocka_unit_test_setup_teardown(bulk_operations_are_done_one_by_one, open_store, close_store),
         cmocka_unit_test_setup_teardown(a_cancellation_goes_on_where_it_was, open_store, close_store),
         cmocka_unit_test_setup_teardown(sessions_and_tokens_are_listed_newest_first, open_store, close_store),
         cmocka_unit_test_setup_teardown(the_bounds_of_a_series_are_in_the_range, open_store, close_store),

@@ -3,7 +3,7 @@
  * it said is not, is not; a list is whole or an error; and once the fault is gone, all goes on. */
 #include "common/log.h"
 #include "daemon/store/attempt.h"
-#include "daemon/store/chore.h"
+#include "daemon/store/bulk.h"
 #include "daemon/store/ensemble.h"
 #include "daemon/store/event.h"
 #include "daemon/store/idempotency.h"
@@ -152,7 +152,7 @@ static void end(struct life *life, int step)
     ens.state = ENSEMBLE_COMPLETE;
     ens.ended_ms = 9;
     store_job_update(life->store, &job, &err);
-    store_chore_piece(life->store, &(struct chore){.kind = CHORE_CANCEL, .ensemble = ens.id}, 100, NULL, &err);
+    store_bulk_piece(life->store, &(struct bulk){.kind = BULK_CANCEL, .ensemble = ens.id}, 100, NULL, &err);
     store_ensemble_update(life->store, &ens, &err);
     life->ended[step] = commit(life);
 }

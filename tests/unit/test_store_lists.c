@@ -237,7 +237,7 @@ static void ensembles_that_have_something_to_do_are_loaded(void **state)
     job = add_job(3, "local");
     training.ensemble = 4;
     must(store_training_insert(store, &training, &err));
-    must(store_exec(store, &err, "INSERT INTO chore (ensemble, kind) VALUES (5, 'cancel')", ""));
+    must(store_exec(store, &err, "INSERT INTO bulk_operation (ensemble, kind) VALUES (5, 'cancel')", ""));
     must(store_ensemble_each_live(store, note_ensemble, NULL, &err));
     is_listed("1 2 3 4 5 ");
     job.state = JOB_ENDED;

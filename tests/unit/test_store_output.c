@@ -137,7 +137,7 @@ static void only_what_goes_on_no_more_is_archived_whole(void **state)
         assert_int_equal(store_archive_is_last(store, id, 0, 2, &err), 0);
     }
     put_member(id, 0, 2, MEMBER_UNFINISHED);
-    must(store_exec(store, &err, "UPDATE member SET heir = 99", ""));
+    must(store_exec(store, &err, "UPDATE member SET successor = 99", ""));
     assert_int_equal(store_archive_is_last(store, id, 0, 2, &err), 0);
     assert_int_equal(store_archive_is_last(store, id, 1, 1, &err), 0);
 }

@@ -213,9 +213,9 @@ static void a_follow_up_goes_on_the_series(void **state)
     struct error err;
 
     ensemble = insert_ensemble(first, first);
-    assert_int_equal(store_exec(store, &err, "UPDATE member SET state = 'unfinished', heir = ?2 WHERE ensemble = ?1 AND idx = 0", "ii",
+    assert_int_equal(store_exec(store, &err, "UPDATE member SET state = 'unfinished', successor = ?2 WHERE ensemble = ?1 AND idx = 0", "ii",
                                 first, ensemble), 0);
-    assert_int_equal(store_exec(store, &err, "INSERT INTO member (ensemble, idx, state, origin) VALUES (?1, 0, 'running', ?2)", "ii",
+    assert_int_equal(store_exec(store, &err, "INSERT INTO member (ensemble, idx, state, predecessor) VALUES (?1, 0, 'running', ?2)", "ii",
                                 ensemble, first), 0);
     add(0, "loss", 1, 5, 0.5, 0); /* steps 0, 1 and 5 were there */
     row = read_series(0, "loss");

@@ -124,7 +124,7 @@ static void describe(const char *script)
     task_desc = (struct jobdesc_task){.id = "7.0", .dir = task_dir, .ntasks = 1};
     task_desc.argv = json_pack("[s, s, s]", "/bin/sh", "-c", script);
     task_desc.env = json_pack("{s:s}", "PATH", "/usr/bin:/bin");
-    job = (struct job){.machine = &machine, .desc = &desc, .letter = -1};
+    job = (struct job){.machine = &machine, .desc = &desc, .jobfd = -1};
 }
 
 static void forget(void)

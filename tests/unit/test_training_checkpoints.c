@@ -1,7 +1,7 @@
 /* Which members are whole in a checkpoint of a training, by the files of its ranks; its row; and who is sent back by it. */
 #include "common/files.h"
 #include "daemon/rundir/whole.h"
-#include "daemon/store/chore.h"
+#include "daemon/store/bulk.h"
 #include "daemon/store/ensemble.h"
 #include "daemon/store/training.h"
 #include "daemon/store/training_checkpoint.h"
@@ -178,25 +178,25 @@ static int64_t add_members(void)
 
 static void members_that_are_whole_stay_as_they_are(void **state)
 {
-    struct chore chore = {.kind = CHORE_RESUBMIT, .ensemble = add_members(), .state = MEMBER_SUCCEEDED, .afresh = true, .checkpoint = 1};
+    struct bulk bulk = {.kind = BULK_RESUBMIT, .ensemble = add_members(), .state = MEMBER_SUCCEEDED, .afresh = true, .checkpoint = 1};
     struct member_span span;
     struct member_row member;
     int pieces = 0;
 
-    while (store_chore_piece(store, &chore, 100, &span, &err) == 1) {
+    while (store_bulk_piece(store, &bulk, 100, &span, &err) == 1) {
         assert_true(span.first <= span.last && !is_whole((int)span.first) && !is_whole((int)span.last));
-        must(store_chore_put(store, &chore, &err));
+        must(store_bulk_put(store, &bulk, &err));
         must(store_commit(store, &err));
         must(reopen_store()); /* the next daemon goes on with it */
-        assert_int_equal(store_chore_first(store, chore.ensemble, &chore, &err), 1);
-        assert_int_equal(chore.checkpoint, 1);
+        assert_int_equal(store_bulk_first(store, bulk.ensemble, &bulk, &err), 1);
+        assert_int_equal(bulk.checkpoint, 1);
         pieces++;
     }
     assert_int_equal(pieces, MEMBERS * 4 / 5 / 100);
     for (int i = 0; i < MEMBERS; i++) {
         enum member_state wanted = i % 5 == 0 ? MEMBER_FAILED : is_whole(i) ? MEMBER_SUCCEEDED : MEMBER_PENDING;
 
-        assert_int_equal(store_member_get(store, chore.ensemble, i, &member, &err), 1);
+        assert_int_equal(store_member_get(store, bulk.ensemble, i, &member, &err), 1);
         assert_int_equal(member.state, wanted);
         assert_int_equal(member.since, wanted == MEMBER_PENDING ? attempts_of(i) + 1 : 0);
     }
@@ -204,9 +204,9 @@ static void members_that_are_whole_stay_as_they_are(void **state)
 
 static void without_the_checkpoint_nobody_is_sent_back(void **state)
 {
-    struct chore chore = {.kind = CHORE_RESUBMIT, .ensemble = add_members(), .state = MEMBER_SUCCEEDED, .afresh = true, .checkpoint = 2};
+    struct bulk bulk = {.kind = BULK_RESUBMIT, .ensemble = add_members(), .state = MEMBER_SUCCEEDED, .afresh = true, .checkpoint = 2};
 
-    assert_int_equal(store_chore_piece(store, &chore, 100, NULL, &err), -1);
+    assert_int_equal(store_bulk_piece(store, &bulk, 100, NULL, &err), -1);
     assert_string_equal(err.code, "store_damaged");
 }
 

@@ -1,4 +1,4 @@
-/* Deals the slots of an adapter to ensembles.
+/* Gives the places of an adapter to ensembles.
  *
  * An adapter with a known number of CPU slots is given as many jobs as fill them, and a few more, which wait in its own
  * queue so that one starts the moment another ends. An adapter with max_jobs is given no more jobs of members than
@@ -18,7 +18,7 @@
 #define AHEAD_MS 200 /* how much work waits in an adapter's queue: more than it takes to see an end and submit a job */
 #define SHARE_UNIT 1000000
 
-int64_t deal_node_slots(const struct known_adapter *adapter)
+int64_t schedule_node_slots(const struct known_adapter *adapter)
 {
     return adapter->ops->node_slots != NULL ? adapter->ops->node_slots(adapter->adapter) : 0;
 }
@@ -26,7 +26,7 @@ int64_t deal_node_slots(const struct known_adapter *adapter)
 /* Returns the CPU slots of the resources. Whole nodes count with all their slots. */
 static int64_t cpus(const struct known_adapter *adapter, const struct adapter_resources *r)
 {
-    int64_t of_node = deal_node_slots(adapter);
+    int64_t of_node = schedule_node_slots(adapter);
 
     return of_node > 0 ? r->nodes * of_node : (int64_t)r->copies * r->tasks * r->cpus_per_task;
 }
@@ -36,7 +36,7 @@ static void add(const struct known_adapter *adapter, struct adapter_resources *s
                 int sign)
 {
     sum->cpus_per_task = sum->copies = 1;
-    sum->nodes = deal_node_slots(adapter) > 0 ? sum->nodes + sign * r->nodes : 1;
+    sum->nodes = schedule_node_slots(adapter) > 0 ? sum->nodes + sign * r->nodes : 1;
     sum->tasks += sign * (int)cpus(adapter, r);
     sum->gpus += sign * r->gpus * r->copies;
     sum->memory += sign * r->memory * r->copies;
@@ -47,12 +47,12 @@ static bool fits(const struct known_adapter *adapter, const struct adapter_resou
     int64_t slots = adapter->ops->slots(adapter->adapter);
     struct error err;
 
-    if (slots == 0 || deal_node_slots(adapter) > 0) /* jobs on nodes of their own share only the number of nodes */
+    if (slots == 0 || schedule_node_slots(adapter) > 0) /* jobs on nodes of their own share only the number of nodes */
         return slots == 0 || sum->tasks <= slots;
     return adapter->ops->check(adapter->adapter, sum, &err) == 0;
 }
 
-bool deal_fit_together(const struct known_adapter *adapter, const struct adapter_resources *a,
+bool schedule_fit_together(const struct known_adapter *adapter, const struct adapter_resources *a,
                        const struct adapter_resources *b)
 {
     struct adapter_resources sum = {0};
@@ -79,14 +79,14 @@ static struct adapter_resources resources_for_members(const struct live_ensemble
     return ens->allocation != NULL ? pilot_resources(ens->adapter, ens->spec) : ens->spec->members.resources;
 }
 
-int64_t deal_cpus_of(const struct live_job *job)
+int64_t schedule_cpus_of(const struct live_job *job)
 {
     struct adapter_resources r = resources_of(job);
 
     return cpus(job->adapter, &r);
 }
 
-void deal_account(struct live_job *job, int sign)
+void schedule_account(struct live_job *job, int sign)
 {
     struct adapter_resources r = resources_of(job);
     struct known_adapter *adapter = job->adapter;
@@ -104,7 +104,7 @@ void deal_account(struct live_job *job, int sign)
     adapter->slots.dirty = true;
 }
 
-void deal_note_run(int64_t *run_ms, const struct job_row *row)
+void schedule_note_run(int64_t *run_ms, const struct job_row *row)
 {
     int64_t ms = row->ended_ms - row->started_ms;
 
@@ -133,7 +133,7 @@ static bool has_place(struct engine *engine, struct known_adapter *adapter)
            (adapter->max_jobs == 0 || adapter->slots.jobs < adapter->max_jobs) && adapter_takes_jobs(engine, adapter);
 }
 
-struct live_ensemble *deal_next_to_train(const struct known_adapter *adapter)
+struct live_ensemble *schedule_next_to_train(const struct known_adapter *adapter)
 {
     struct heap_node *first = heap_first(&adapter->slots.to_train);
 
@@ -146,16 +146,16 @@ static bool members_fit_elsewhere(const struct live_ensemble *ens)
     struct adapter_resources members = resources_for_members(ens);
 
     return ens->adapter == ens->training->adapter || ens->adapter->slots.trainings.tasks == 0 ||
-           deal_fit_together(ens->adapter, &ens->adapter->slots.trainings, &members);
+           schedule_fit_together(ens->adapter, &ens->adapter->slots.trainings, &members);
 }
 
-bool deal_may_train(struct engine *engine, struct live_ensemble *ens)
+bool schedule_may_train(struct engine *engine, struct live_ensemble *ens)
 {
     const struct known_adapter *adapter = ens->training->adapter;
     struct adapter_resources trainings = adapter->slots.trainings;
     bool idle = trainings.tasks == 0 && adapter->slots.cpus == 0; /* the training and its members fit then */
 
-    if (deal_next_to_train(adapter) != ens)
+    if (schedule_next_to_train(adapter) != ens)
         return false;
     if (!members_fit_elsewhere(ens))
         return false;
@@ -170,25 +170,25 @@ bool deal_may_train(struct engine *engine, struct live_ensemble *ens)
         bool has_places = other->in_flight > 0 || (other->allocation != NULL && other->allocation->pilots != NULL);
 
         if (other->adapter == adapter && ((other == ens && !idle) || streams || has_places) &&
-            !deal_fit_together(adapter, &trainings, &members))
+            !schedule_fit_together(adapter, &trainings, &members))
             return false;
     }
     return true;
 }
 
-bool deal_fits_beside_trainings(const struct live_ensemble *ens)
+bool schedule_fits_beside_trainings(const struct live_ensemble *ens)
 {
     struct adapter_resources trainings = ens->adapter->slots.trainings, members = resources_for_members(ens);
-    const struct live_ensemble *next = deal_next_to_train(ens->adapter);
+    const struct live_ensemble *next = schedule_next_to_train(ens->adapter);
 
-    if (ens->training != NULL) /* deal_may_train() checked that when its training started */
+    if (ens->training != NULL) /* schedule_may_train() checked that when its training started */
         return true;
     if (next != NULL)
         add(ens->adapter, &trainings, &next->spec->training.resources, 1);
-    return trainings.tasks == 0 || deal_fit_together(ens->adapter, &trainings, &members);
+    return trainings.tasks == 0 || schedule_fit_together(ens->adapter, &trainings, &members);
 }
 
-bool deal_is_full(const struct engine *engine, const struct known_adapter *adapter, const struct adapter_resources *more)
+bool schedule_is_full(const struct engine *engine, const struct known_adapter *adapter, const struct adapter_resources *more)
 {
     struct adapter_resources sum = {0};
 
@@ -207,7 +207,7 @@ bool deal_is_full(const struct engine *engine, const struct known_adapter *adapt
     return !fits(adapter, &sum);
 }
 
-void deal_touch_all(struct engine *engine, const struct known_adapter *adapter)
+void schedule_touch_all(struct engine *engine, const struct known_adapter *adapter)
 {
     for (struct live_ensemble *ens = engine->ensembles; ens != NULL; ens = ens->hh.next)
         if (ens->adapter == adapter || (ens->training != NULL && ens->training->adapter == adapter))
@@ -229,13 +229,13 @@ static void enter_trainings(struct engine *engine, struct live_ensemble *ens, bo
     if (waits == heap_holds(&ens->slots.to_train))
         return;
     adapter = ens->training->adapter;
-    first = deal_next_to_train(adapter);
+    first = schedule_next_to_train(adapter);
     if (waits)
         heap_set(&adapter->slots.to_train, &ens->slots.to_train, ens->row.id, 0);
     else
         heap_remove(&adapter->slots.to_train, &ens->slots.to_train);
-    if (deal_next_to_train(adapter) != first)
-        deal_touch_all(engine, adapter);
+    if (schedule_next_to_train(adapter) != first)
+        schedule_touch_all(engine, adapter);
 }
 
 static void requeue(struct live_ensemble *ens, int64_t order)
@@ -243,18 +243,18 @@ static void requeue(struct live_ensemble *ens, int64_t order)
     heap_set(&ens->adapter->slots.hungry, &ens->slots.hungry, ens->slots.cpus * SHARE_UNIT / ens->spec->share, order);
 }
 
-void deal_enter(struct engine *engine, struct live_ensemble *ens)
+void schedule_enter(struct engine *engine, struct live_ensemble *ens)
 {
     struct live_ensemble *first;
 
     if (ens->training != NULL)
         enter_trainings(engine, ens, dispatch_training_is_due(engine, ens));
-    first = deal_next_to_train(ens->adapter);
+    first = schedule_next_to_train(ens->adapter);
     /* The training that is next may have waited for the last job of this ensemble. It is touched only if it may start
      * now: otherwise it could touch this ensemble, and so on without end. */
-    if (first != NULL && first != ens && ens->in_flight == 0 && deal_may_train(engine, first))
+    if (first != NULL && first != ens && ens->in_flight == 0 && schedule_may_train(engine, first))
         engine_touch(engine, first);
-    if (ens->allocation != NULL || !dispatch_wants(ens, engine_now(engine))) { /* its pilots deal their own slots */
+    if (ens->allocation != NULL || !dispatch_wants(ens, engine_now(engine))) { /* its pilots give out their own slots */
         leave(ens);
         return;
     }
@@ -262,13 +262,13 @@ void deal_enter(struct engine *engine, struct live_ensemble *ens)
     ens->adapter->slots.dirty = true;
 }
 
-void deal_leave(struct engine *engine, struct live_ensemble *ens)
+void schedule_leave(struct engine *engine, struct live_ensemble *ens)
 {
     enter_trainings(engine, ens, false);
     leave(ens);
 }
 
-static void deal(struct engine *engine, struct known_adapter *adapter, int64_t now)
+static void schedule(struct engine *engine, struct known_adapter *adapter, int64_t now)
 {
     struct heap_node *first;
 
@@ -276,12 +276,12 @@ static void deal(struct engine *engine, struct known_adapter *adapter, int64_t n
         struct live_ensemble *ens = heap_entry(first, struct live_ensemble, slots.hungry);
         int64_t n;
 
-        if (engine->budget <= 0) { /* the rest is dealt after the next tick, which comes at once */
+        if (engine->budget <= 0) { /* the rest is made after the next tick, which comes at once */
             engine->again = true;
             engine_wake_by(engine, now);
             return;
         }
-        if (!deal_fits_beside_trainings(ens)) { /* all ensembles are touched when that changes */
+        if (!schedule_fits_beside_trainings(ens)) { /* all ensembles are touched when that changes */
             leave(ens);
             continue;
         }
@@ -289,7 +289,7 @@ static void deal(struct engine *engine, struct known_adapter *adapter, int64_t n
         if (n < 0)
             return; /* the turn is rolled back, and memory rebuilt */
         engine->budget -= n;
-        ens->slots.hungry.tie = ++engine->dealt;
+        ens->slots.hungry.tie = ++engine->scheduled;
         if (n > 0 && dispatch_wants(ens, now)) {
             requeue(ens, ens->slots.hungry.tie);
             continue;
@@ -299,7 +299,7 @@ static void deal(struct engine *engine, struct known_adapter *adapter, int64_t n
     }
 }
 
-void deal_adapters(struct engine *engine)
+void schedule_adapters(struct engine *engine)
 {
     struct known_adapter *adapter, *next;
     int64_t now = engine_now(engine);
@@ -308,6 +308,6 @@ void deal_adapters(struct engine *engine)
         if (!adapter->slots.dirty)
             continue;
         adapter->slots.dirty = false;
-        deal(engine, adapter, now);
+        schedule(engine, adapter, now);
     }
 }

@@ -1,4 +1,4 @@
-#include "common/letter.h"
+#include "common/jobfd.h"
 
 #include "common/xalloc.h"
 
@@ -39,13 +39,13 @@ static int put(int fd, const char *text, size_t size)
     return 0;
 }
 
-int letter_write(const char *text, size_t size, struct error *err)
+int jobfd_write(const char *text, size_t size, struct error *err)
 {
     int fd = nameless(), saved;
 
     if (fd >= 0 && put(fd, text, size) == 0)
         return fd;
-    error_errno(err, "letter", "a file without a name");
+    error_errno(err, "job_fd", "a file without a name");
     saved = errno;
     if (fd >= 0)
         close(fd);
@@ -53,21 +53,21 @@ int letter_write(const char *text, size_t size, struct error *err)
     return -1;
 }
 
-char *letter_read(int fd, size_t *size, struct error *err)
+char *jobfd_read(int fd, size_t *size, struct error *err)
 {
     struct stat st;
     char *text;
     size_t len = 0;
     ssize_t n;
 
-    if (fstat(fd, &st) < 0 || (st.st_size > (off_t)LETTER_MAX && (errno = EFBIG))) {
-        error_errno(err, "letter", "the letter");
+    if (fstat(fd, &st) < 0 || (st.st_size > (off_t)JOBFD_MAX && (errno = EFBIG))) {
+        error_errno(err, "job_fd", "the job fd");
         return NULL;
     }
     text = xcalloc((size_t)st.st_size + 1, 1);
     while (len < (size_t)st.st_size && (n = pread(fd, text + len, (size_t)st.st_size - len, (off_t)len)) != 0) {
         if (n < 0 && errno != EINTR) {
-            error_errno(err, "letter", "the letter");
+            error_errno(err, "job_fd", "the job fd");
             free(text);
             return NULL;
         }
@@ -77,9 +77,9 @@ char *letter_read(int fd, size_t *size, struct error *err)
     return text;
 }
 
-int letter_answer(int fd, const char *text, size_t size, struct error *err)
+int jobfd_answer(int fd, const char *text, size_t size, struct error *err)
 {
     if (ftruncate(fd, 0) < 0 || put(fd, text, size) < 0)
-        return error_errno(err, "letter", "the letter");
+        return error_errno(err, "job_fd", "the job fd");
     return 0;
 }

@@ -1,4 +1,4 @@
-/* Jobs whose descriptor the local adapter hands over by letter, and who answer by it. */
+/* Jobs whose descriptor the local adapter hands over by job fd, and who answer by it. */
 #include "common/files.h"
 #include "common/log.h"
 #include "scheduler-adapters/registry.h"
@@ -36,7 +36,7 @@ static const char *in(const char *dir, const char *name)
 static void records_are_handed_back_once(void **state)
 {
     struct harness_job job;
-    char *text = harness_by_letter(&h, &job, "read x && exit 9; exit 3"); /* the letter is none of its business */
+    char *text = harness_by_jobfd(&h, &job, "read x && exit 9; exit 3"); /* the job fd is none of its business */
     json_t *records, *record;
     struct error err;
 
@@ -58,7 +58,7 @@ static void records_are_handed_back_once(void **state)
 static void what_went_well_leaves_little(void **state)
 {
     struct harness_job job;
-    char *text = harness_by_letter(&h, &job, "true");
+    char *text = harness_by_jobfd(&h, &job, "true");
     json_t *records;
 
     harness_submit_ok(&h, &job);
@@ -78,7 +78,7 @@ static void what_went_well_leaves_little(void **state)
 static void a_killed_runner_hands_nothing_back(void **state)
 {
     struct harness_job job;
-    char *text = harness_by_letter(&h, &job, REPORT_AND_WAIT), line[64];
+    char *text = harness_by_jobfd(&h, &job, REPORT_AND_WAIT), line[64];
 
     harness_submit_ok(&h, &job);
     harness_line(&h, line, sizeof line);
@@ -89,20 +89,20 @@ static void a_killed_runner_hands_nothing_back(void **state)
     free(text);
 }
 
-static void a_broken_letter_ends_the_job(void **state)
+static void a_broken_job_fd_ends_the_job(void **state)
 {
     struct harness_job job;
-    char *text = harness_by_letter(&h, &job, "true");
+    char *text = harness_by_jobfd(&h, &job, "true");
 
     job.job.descriptor = "{}";
     harness_submit_ok(&h, &job);
     assert_non_null(strstr(harness_wait_ended(&h, &job).reason, "/version"));
     assert_null(harness_records(&h, &job));
     free(text);
-    text = harness_by_letter(&h, &job, "true");
+    text = harness_by_jobfd(&h, &job, "true");
     job.job.descriptor = "{\"version\": 1,";
     harness_submit_ok(&h, &job);
-    assert_non_null(strstr(harness_wait_ended(&h, &job).reason, "the daemon's letter: no JSON: "));
+    assert_non_null(strstr(harness_wait_ended(&h, &job).reason, "the daemon's job fd: no JSON: "));
     free(text);
 }
 
@@ -114,7 +114,7 @@ int main(void)
         WITH_ALL(records_are_handed_back_once),
         WITH_ALL(what_went_well_leaves_little),
         WITH_ALL(a_killed_runner_hands_nothing_back),
-        WITH_ALL(a_broken_letter_ends_the_job),
+        WITH_ALL(a_broken_job_fd_ends_the_job),
     };
 
     test_limit(200);

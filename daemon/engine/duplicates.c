@@ -1,4 +1,4 @@
-/* Surplus jobs: duplicates in a scheduler's queue. A name may have been submitted twice, if the scheduler lost sight of
+/* Duplicates in a scheduler's queue. A name may have been submitted twice, if the scheduler lost sight of
  * the job, or its answer was lost, and the first one comes back. Only one of the two can claim the job, so a duplicate
  * does no harm when it starts. But in the queue it stands before other jobs, and may never get the resources that it
  * asks for: the second job of a training would wait for ever before the members that the first one waits for. So it is
@@ -19,25 +19,25 @@
  * scheduler then have come back with an older state, in which the job waits for ever. */
 #define LOOK_EVERY 24
 
-struct surplus {
-    struct surplus *next;
+struct duplicate {
+    struct duplicate *next;
     int64_t id;
     char name[64], scheduler_id[64];
 };
 
 /* Returns whether nothing can come of the queued job with this scheduler's id. */
-static bool is_needless(struct engine *engine, const struct known_adapter *adapter, const struct surplus *surplus)
+static bool is_needless(struct engine *engine, const struct known_adapter *adapter, const struct duplicate *duplicate)
 {
-    const struct live_job *job = engine_find_job(engine, surplus->id);
+    const struct live_job *job = engine_find_job(engine, duplicate->id);
     struct job_row row;
     struct error err;
 
     if (job == NULL) /* its claim is taken if it has ended */
-        return store_job_get(engine->store, surplus->id, &row, &err) == 1 && row.state == JOB_ENDED;
+        return store_job_get(engine->store, duplicate->id, &row, &err) == 1 && row.state == JOB_ENDED;
     /* The same answer must have told of another job of that name that is queued or runs. If it did not ask for it, this
      * may be the only one, or belong to another adapter of the same batch system. */
     return job->adapter == adapter && job->told.answer == adapter->polls.answers && !job_is_gone(job) &&
-           job->row.scheduler_id[0] != '\0' && strcmp(job->row.scheduler_id, surplus->scheduler_id) != 0;
+           job->row.scheduler_id[0] != '\0' && strcmp(job->row.scheduler_id, duplicate->scheduler_id) != 0;
 }
 
 static void withdrawn(void *arg, enum adapter_answer answer, const struct error *why)
@@ -50,10 +50,10 @@ static void withdrawn(void *arg, enum adapter_answer answer, const struct error 
     engine->withdrawals--;
     /* Only the first failure is logged: there may be thousands, and they are tried again with each answer. */
     if (answer != ADAPTER_OK && engine->withdrawals_failed++ == 0)
-        log_warn("job %lld: a surplus one of its name could not be taken out of the queue: %s", (long long)id,
+        log_warn("job %lld: a duplicate of it could not be taken out of the queue: %s", (long long)id,
                  why->text);
     else if (answer == ADAPTER_OK && engine->withdrawals_failed > 0)
-        log_info("surplus jobs are taken out of the queue again, after %d times that they could not be",
+        log_info("duplicates are taken out of the queue again, after %d times that they could not be",
                  engine->withdrawals_failed);
     engine->withdrawals_failed = answer == ADAPTER_OK ? 0 : engine->withdrawals_failed;
 }
@@ -63,7 +63,7 @@ static void withdraw(struct engine *engine, struct known_adapter *adapter, int64
 {
     if (adapter->ops->withdraw == NULL || engine->withdrawals >= WITHDRAWALS_MAX)
         return;
-    if (adapter->withdrawn++ == 0) /* the first of this answer; surplus_settle() logs how many more there were */
+    if (adapter->withdrawn++ == 0) /* the first of this answer; duplicate_settle() logs how many more there were */
         log_info_of(LOG_ADAPTER(adapter->ops->name),
                     "adapter %s: job %s has run, or is there twice; %s is taken out of the queue", adapter->ops->name,
                     name, scheduler_id);
@@ -71,34 +71,34 @@ static void withdraw(struct engine *engine, struct known_adapter *adapter, int64
     adapter->ops->withdraw(adapter->adapter, name, scheduler_id, withdrawn, ticket_new(engine, id));
 }
 
-void engine_surplus(struct engine *engine, const struct adapter *adapter, const char *name, const char *scheduler_id)
+void engine_duplicate(struct engine *engine, const struct adapter *adapter, const char *name, const char *scheduler_id)
 {
     struct known_adapter *known = engine_known_adapter(engine, adapter);
     int64_t id = engine_parse_job_name(engine, name);
-    struct surplus *surplus;
+    struct duplicate *duplicate;
 
     if (known == NULL || known->ops->withdraw == NULL || id < 0)
         return;
-    surplus = xcalloc(1, sizeof *surplus);
-    surplus->id = id;
-    snprintf(surplus->name, sizeof surplus->name, "%s", name);
-    snprintf(surplus->scheduler_id, sizeof surplus->scheduler_id, "%s", scheduler_id);
-    LL_PREPEND(known->surplus, surplus);
+    duplicate = xcalloc(1, sizeof *duplicate);
+    duplicate->id = id;
+    snprintf(duplicate->name, sizeof duplicate->name, "%s", name);
+    snprintf(duplicate->scheduler_id, sizeof duplicate->scheduler_id, "%s", scheduler_id);
+    LL_PREPEND(known->duplicates, duplicate);
 }
 
-void surplus_settle(struct engine *engine, struct known_adapter *adapter, bool answered)
+void duplicate_settle(struct engine *engine, struct known_adapter *adapter, bool answered)
 {
-    struct surplus *surplus, *next;
+    struct duplicate *duplicate, *next;
 
     adapter->needless = answered ? 0 : adapter->needless;
-    LL_FOREACH_SAFE (adapter->surplus, surplus, next) {
-        if (answered && is_needless(engine, adapter, surplus)) {
+    LL_FOREACH_SAFE (adapter->duplicates, duplicate, next) {
+        if (answered && is_needless(engine, adapter, duplicate)) {
             adapter->needless++;
-            withdraw(engine, adapter, surplus->id, surplus->name, surplus->scheduler_id);
+            withdraw(engine, adapter, duplicate->id, duplicate->name, duplicate->scheduler_id);
         }
-        free(surplus);
+        free(duplicate);
     }
-    adapter->surplus = NULL;
+    adapter->duplicates = NULL;
     if (adapter->withdrawn > 1)
         log_info_of(LOG_ADAPTER(adapter->ops->name),
                     "adapter %s: %d more jobs are taken out of the queue for the same reason", adapter->ops->name,
@@ -106,7 +106,7 @@ void surplus_settle(struct engine *engine, struct known_adapter *adapter, bool a
     adapter->withdrawn = 0;
 }
 
-void surplus_note_queued(struct engine *engine, struct live_job *job, const char *scheduler_id)
+void duplicate_note_queued(struct engine *engine, struct live_job *job, const char *scheduler_id)
 {
     if (job->found.proof != PROOF_NONE || job->open == 0) /* it is claimed, or all its attempts have ended */
         withdraw(engine, job->adapter, job->row.id, job->row.name, scheduler_id);
@@ -131,7 +131,7 @@ static void swept(void *arg, enum adapter_answer answer, const struct error *why
     engine_settle(engine);
 }
 
-bool surplus_is_swept(struct engine *engine, struct live_job *job)
+bool duplicate_is_swept(struct engine *engine, struct live_job *job)
 {
     struct adapter_job ajob;
     char *dir;
