@@ -54,6 +54,22 @@ ok "and is over" wait_ensemble 11 60
 is "$(get 10 .state)" '"running"' "which the other does not notice"
 stretto cancel 10 >/dev/null
 
+# after a family of which an earlier ensemble is under way again, though the newest is complete
+jq -n --arg command "case {i} in 1) test -e $T/mended;; 2) until [ -e $T/second ]; do sleep 0.05; done;; esac" '{name: "again",
+	members: {command: ["sh", "-c", $command], parameters: {grid: {i: [0, 1, 2]}}, retries: 0}}' >again.json
+stretto submit again.json >/dev/null
+ok "one of three members is cancelled" stretto cancel 12.2
+ok "and the ensemble ends" wait_ensemble 12 60
+touch mended
+stretto follow-up 12 --state failed >/dev/null
+ok "a follow-up has the one that failed" wait_ensemble 13 60
+is "$(get 12 .family.state) $(get 13 .members.succeeded)" '"complete" 1' "and completes"
+stretto resubmit 12.2 >/dev/null
+stretto submit --after 12 late.json >/dev/null
+is "$(get 14 '[.after, .notice.code]')" '[12,"waits_for_ensemble"]' "a stage waits for a member of the first that goes again"
+touch second
+ok "and begins then" wait_ensemble 14 60
+
 # mistakes
 refused() {
 	is "$(api_status POST /v1/ensembles "$(jq -c "$2" late.json)") $(jq -r .pointer api.body)" "422 $1" "$3"
@@ -65,5 +81,5 @@ refused /after/files '.after = {ensemble: 1, files: []}' "an unknown key"
 refused /members/command/2 '.members.command[2] = "{after}"' "a placeholder without such an ensemble"
 jq '.after = {ensemble: 1}' late.json >own.json
 status_is 2 "two ensembles to begin after" stretto submit late.json own.json
-like "$(cat err)" "up to ensemble 12, goes on" "what was accepted before is told"
+like "$(cat err)" "up to ensemble 15, goes on" "what was accepted before is told"
 done_testing
