@@ -481,7 +481,7 @@ def rungs():
 
 
 def the_end():
-    quiet("members")
+    quiet("members", "where=%7B%22no%22%3A1%7D")  # refused: hostile()
 
 
 port = chromium.forward(path)
