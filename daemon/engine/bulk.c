@@ -1,5 +1,6 @@
-/* What a call changes in an ensemble that may have a hundred thousand members, or jobs in flight: some at once, the rest a slice at
- * a time, so that no turn of the loop is long. What is left is in the store, and is gone on with after a restart. */
+/* Bulk operations: a call may change a hundred thousand members, or jobs in flight. The engine changes some at once and
+ * the rest a slice at a time, so that no turn of the loop is long. The rest is in the store, so a daemon that is
+ * started again goes on with it. */
 #include "daemon/engine/internal.h"
 
 int bulk_change_members(struct engine *engine, struct bulk *bulk, int limit, struct error *err)

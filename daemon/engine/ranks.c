@@ -18,7 +18,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-
 static int64_t integer(const json_t *json, const char *key)
 {
     return json_integer_value(json_object_get(json, key));

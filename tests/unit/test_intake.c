@@ -355,7 +355,7 @@ static void assert_names(const struct frame *sent, struct frame answer, enum fra
     assert_int_equal(answer.attempt, sent->attempt);
 }
 
-/* Of whatever kind. */
+/* An answer of any kind bears the id of the stream that it answers. */
 static void each_answer_names_its_stream(void **state)
 {
     struct rig *rig = *state;

@@ -382,7 +382,7 @@ static void blank_lines_are_nothing(void **state)
     assert_string_equal(notice, "");
 }
 
-/* What cannot be written waits; what is more than may wait is lost, and that is told however it goes on. */
+/* Points that cannot be written wait. Points beyond those that may wait are lost, and the notice says so whatever follows. */
 static void points_that_are_lost_are_told(void **state)
 {
     char notice[256] = "", path[128], text[200], name[101];

@@ -1,4 +1,4 @@
-/* What a rank tells of a checkpoint between the end of its own part and the look that finds the checkpoint whole. The
+/* A rank has ended its own part of a checkpoint, and no look has found the checkpoint whole yet: what it tells then. The
  * list of checkpoints and the parts of other ranks (saved.h) are of this file: so it decides what a look sees, and how
  * long the look takes. */
 #include "common/files.h"
