@@ -31,7 +31,7 @@ long_tests = \
 	tests/t/0705-ranks.t \
 	tests/t/0579-dashboard-members.t \
 	tests/t/0578-dashboard-overview.t \
-	tests/t/0220-solvers.t \
+	tests/t/0220-solvers.t tests/t/0221-training-page.t \
 	tests/t/0588-properties.t \
 	tests/t/0330-heat-table.t \
 	tests/t/0340-rnn.t \
@@ -244,7 +244,7 @@ tests_bench_fill_members_SOURCES = tests/bench/fill_members.c
 tests_bench_fill_members_CFLAGS = $(AM_CFLAGS) $(JANSSON_CFLAGS) $(daemon_cflags)
 tests_bench_fill_members_LDADD = libdaemon.la libcommon.la $(JANSSON_LIBS)
 
-EXTRA_DIST += tests/bench/buffer.sh tests/bench/loader.sh tests/bench/loader_bench.py tests/bench/checkpoint.sh tests/bench/checkpoint_bench.py tests/bench/recovery.sh tests/bench/recovery_kills.py tests/bench/recovery_rank.py tests/bench/resize.sh tests/bench/stream.sh tests/bench/stream-memory.sh
+EXTRA_DIST += tests/bench/buffer.sh tests/bench/loader.sh tests/bench/loader_bench.py tests/bench/checkpoint.sh tests/bench/checkpoint_bench.py tests/bench/gpu.sh tests/bench/gpu_bench.py tests/bench/recovery.sh tests/bench/recovery_kills.py tests/bench/recovery_rank.py tests/bench/resize.sh tests/bench/stream.sh tests/bench/stream-memory.sh
 
 # Programs of the benchmarks (tests/bench/run), built with the tests so that they cannot rot.
 check_PROGRAMS += tests/bench/stream_bench tests/bench/stream_hold tests/bench/buffer_bench tests/bench/metrics_bench

@@ -92,8 +92,9 @@ class Trainer:
         return torch.stack([self._step(part, progress) for part in parts]).mean()
 
     def _step(self, batch, progress):
-        inputs = self.scale.inputs(batch["params"], batch["step"]).to(self.device, non_blocking=True)
-        wanted = self.scale.fields(batch[FIELD].to(self.device, non_blocking=True))
+        step = batch["step"].to(self.device, non_blocking=True)
+        inputs = self.scale.inputs(batch["params"].to(self.device), step)
+        wanted = self.scale.fields(batch[FIELD].to(self.device))
         fields, nothing = self.shared(inputs, progress)
         loss = torch.nn.functional.mse_loss(fields, wanted)
         if self.options.report_members:
@@ -158,7 +159,7 @@ class Log:
 
 def stream_batches(rx, device):
     """Train until reception is over and everything has been drawn."""
-    dataset = stretto.torch.StreamDataset(rx, pin_memory=device.type == "cuda")
+    dataset = stretto.torch.StreamDataset(rx, device=device)
     return torch.utils.data.DataLoader(dataset, batch_size=None)
 
 

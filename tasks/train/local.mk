@@ -1,8 +1,10 @@
 # libstretto-train, installed, over libtrain.la, which unit tests and programs of this tree link.
 noinst_LTLIBRARIES += libtrain.la
 libtrain_la_SOURCES = \
+	tasks/train/batch.c tasks/train/batch.h \
 	tasks/train/buffer.c tasks/train/buffer.h tasks/train/policy.h \
 	tasks/train/config.c tasks/train/config.h \
+	tasks/train/copies.c tasks/train/copies.h \
 	tasks/train/cut.c tasks/train/cut.h \
 	tasks/train/descriptors.c tasks/train/descriptors.h \
 	tasks/train/drawn.c tasks/train/drawn.h \
@@ -166,7 +168,9 @@ tests_unit_test_stream_network_SOURCES = tests/unit/test_stream_network.c tests/
 	tests/unit/stream_tap.h tests/unit/stream_proxy.c tests/unit/stream_proxy.h
 tests_unit_test_stream_network_CFLAGS = $(stream_cflags)
 tests_unit_test_stream_network_LDADD = $(stream_libs)
-unit_tests += tests/unit/test_stream tests/unit/test_stream_memory tests/unit/test_copy
+unit_tests += tests/unit/test_stream tests/unit/test_stream_memory tests/unit/test_copy tests/unit/test_copies
+tests_unit_test_copies_CFLAGS = $(stream_cflags)
+tests_unit_test_copies_LDADD = $(stream_libs)
 tests_unit_test_copy_CFLAGS = $(unit_cflags)
 tests_unit_test_copy_LDADD = libstreamproto.la $(unit_libs)
 tests_unit_test_stream_memory_CFLAGS = $(stream_cflags)
@@ -195,6 +199,6 @@ endif
 check_PROGRAMS += tests/t/stream-member
 tests_t_stream_member_SOURCES = tests/t/stream-member.c
 tests_t_stream_member_LDADD = libmember.la
-EXTRA_DIST += tests/t/stream-rank.py tests/t/python-parts.py tests/t/snapshot.py
-dist_check_SCRIPTS += tests/t/0200-stream-python.t tests/t/0250-stream-shared.t tests/t/0260-snapshot.t
-TESTS += tests/t/0200-stream-python.t tests/t/0250-stream-shared.t tests/t/0260-snapshot.t
+EXTRA_DIST += tests/t/stream-rank.py tests/t/python-parts.py tests/t/snapshot.py tests/t/gpu.py
+dist_check_SCRIPTS += tests/t/0200-stream-python.t tests/t/0250-stream-shared.t tests/t/0260-snapshot.t tests/t/0265-gpu.t
+TESTS += tests/t/0200-stream-python.t tests/t/0250-stream-shared.t tests/t/0260-snapshot.t tests/t/0265-gpu.t

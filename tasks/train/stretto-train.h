@@ -95,7 +95,7 @@ enum { ST_TRAIN_END = 0, ST_TRAIN_AGAIN = -2, ST_TRAIN_INTERRUPTED = -3 };
 /* Draws a batch and writes it into the caller's memory: fields[f] takes batch size × the field's elements, contiguous
  * (NULL: this field is not wanted), params batch size × parameters as float64, member and step batch size elements;
  * params, member and step may be NULL. Waits at most timeout_ms, for ever where that is negative, until a batch can be
- * drawn.
+ * drawn. Up to three threads of the library help to copy batches of more than 4 MiB, where there are processors for them.
  *
  * Returns the number of samples (less than the batch size only at the very end), ST_TRAIN_END when reception is over
  * and everything has been drawn, ST_TRAIN_AGAIN on a timeout, or ST_TRAIN_INTERRUPTED after st_train_interrupt(). */

@@ -6,13 +6,15 @@
 #include "common/xalloc.h"
 #include "tasks/proto/alive.h"
 #include "tasks/proto/copy.h"
-#include "tasks/train/saver.h"
+#include "tasks/train/batch.h"
 #include "tasks/train/config.h"
+#include "tasks/train/copies.h"
 #include "tasks/train/handover.h"
 #include "tasks/train/pool.h"
 #include "tasks/train/reception.h"
 #include "tasks/train/receiver.h"
 #include "tasks/train/report.h"
+#include "tasks/train/saver.h"
 
 #include <errno.h>
 #include <malloc.h>
@@ -30,6 +32,7 @@ struct st_train {
     struct kept *kept; /* NULL where samples end with the process */
     struct sample_store *store;
     struct pool *pool;
+    struct copies *copies;
     struct receiver *receiver;
     struct reception *reception;
     struct report *report;
@@ -174,9 +177,10 @@ static int start(struct st_train *t)
         return -1;
     keep_memory();
     t->pool = pool_create(buffer, t->config.buffer.batch);
+    t->copies = copies_create(copies_helpers());
     t->kept = kept_open(&t->config);
     t->store = sample_store_create(&t->config.fields, t->kept, t->config.parameters);
-    if (t->pool == NULL || t->store == NULL)
+    if (t->pool == NULL || t->copies == NULL || t->store == NULL)
         return error_set(&t->err, "train_memory", "no memory for the training's buffer");
     waits = t->kept != NULL && kept_watch(t->kept, hold, t->pool);
     t->saver = saver_create(&t->config, t->kept, &t->err);
@@ -200,6 +204,7 @@ static void stop(struct st_train *t)
     saver_destroy(t->saver);
     receiver_stop(t->receiver);
     pool_destroy(t->pool);
+    copies_destroy(t->copies);
     drawn_destroy(t->drawn);
     resume_fini(&t->resume);
     sample_store_destroy(t->store);
@@ -212,6 +217,7 @@ static void stop(struct st_train *t)
     t->reception = NULL;
     t->receiver = NULL;
     t->pool = NULL;
+    t->copies = NULL;
     t->store = NULL;
 }
 
@@ -316,46 +322,6 @@ const char *st_train_parameter_name(const struct st_train *t, int parameter)
     return t->config.parameter[parameter];
 }
 
-/* Copies a field whose first extent varies, one sample behind the other. */
-static void copy_ragged(const struct field *field, int number, struct sample **batch, int count, char *to,
-                        int64_t *offset)
-{
-    size_t at = 0;
-
-    for (int i = 0; i < count; i++) {
-        size_t bytes = sample_bytes(batch[i], number);
-
-        offset[i] = (int64_t)(at / field->unit);
-        copy_out(to + at, sample_payload(batch[i], number), bytes);
-        at += bytes;
-    }
-    offset[count] = (int64_t)(at / field->unit);
-}
-
-static void copy_batch(const struct st_train *t, struct sample **batch, int count, void *const *fields,
-                       int64_t *const *offsets, double *params, int64_t *member, int64_t *step)
-{
-    for (int f = 0; t->config.varies && fields != NULL && f < t->config.fields.count; f++)
-        if (fields[f] != NULL && field_varies(&t->config.fields.field[f]))
-            copy_ragged(&t->config.fields.field[f], f, batch, count, fields[f], offsets[f]);
-    for (int i = 0; i < count; i++) {
-        size_t width = (size_t)t->config.parameters;
-
-        for (int f = 0; f < t->config.fields.count; f++) {
-            const struct field *field = &t->config.fields.field[f];
-
-            if (fields != NULL && fields[f] != NULL && !field_varies(field))
-                copy_out((char *)fields[f] + (size_t)i * field->bytes, sample_payload(batch[i], f), field->bytes);
-        }
-        if (params != NULL && width > 0)
-            memcpy(params + (size_t)i * width, batch[i]->params->value, width * sizeof *params);
-        if (member != NULL)
-            member[i] = (int64_t)batch[i]->member;
-        if (step != NULL)
-            step[i] = batch[i]->step;
-    }
-}
-
 const char *st_train_fault_name(int fault)
 {
     return fault_name(fault);
@@ -401,7 +367,7 @@ int st_train_batch_ragged(struct st_train *t, void *const *fields, int64_t *cons
     case POOL_INTERRUPTED: return ST_TRAIN_INTERRUPTED;
     default: break;
     }
-    copy_batch(t, batch, count, fields, offsets, params, member, step);
+    batch_copy(&t->config, t->copies, batch, count, &(struct batch_target){fields, offsets, params, member, step});
     pool_done(t->pool);
     set_learning(t, true);
     return count;

@@ -5,6 +5,7 @@ collective call, so that both end.
 Each generation writes parameters.json into its rank's directory: how many ranks it has, and had; and the digest of model
 and optimiser at its beginning and at its end. After each batch the ranks compare their parameters, and a rank whose
 differ raises. learnt.json has the samples that the rank has learnt from, those of former generations at rank 0.
+DEVICE in the environment is where the model lies: cpu or cuda.
 """
 
 import glob
@@ -18,13 +19,15 @@ import stretto.torch
 import stretto.train
 import torch
 
+DEVICE = os.environ.get("DEVICE", "cpu")
+
 
 def digest(*parts):
     sha = hashlib.sha256()
     for part in parts:
         flat = torch.nn.utils.parameters_to_vector(part.parameters()) if hasattr(part, "parameters") else \
-            torch.cat([state[key].flatten() for state in part.state_dict()["state"].values() for key in sorted(state)])
-        sha.update(flat.detach().numpy().tobytes())
+            torch.cat([state[key].flatten().cpu() for state in part.state_dict()["state"].values() for key in sorted(state)])
+        sha.update(flat.detach().cpu().numpy().tobytes())
     return sha.hexdigest()
 
 
@@ -57,7 +60,8 @@ def compare(rx, model):
 
 
 def learn(rx, model, shared, optimiser, batch):
-    loss = (shared(batch["temperature"].flatten(1) / 500).squeeze(1) - batch["params"][:, 0].float()).pow(2).mean()
+    inputs, wanted = batch["temperature"].to(DEVICE).flatten(1) / 500, batch["params"][:, 0].float().to(DEVICE)
+    loss = (shared(inputs).squeeze(1) - wanted).pow(2).mean()
     optimiser.zero_grad()
     if rx.rank == 1 and sys.argv[1:] == [str(rx.stats()["batches"])] and os.environ.get("STRETTO_RESTART", "0") == "0":
         raise RuntimeError("the loss is not finite")
@@ -74,7 +78,7 @@ def save(path, what):
 
 def train(rx):
     torch.manual_seed(rx.rank)  # not the same on each
-    model = torch.nn.Linear(12, 1)
+    model = torch.nn.Linear(12, 1).to(DEVICE)
     optimiser = torch.optim.Adam(model.parameters(), lr=1e-3)
     learnt = Learnt()
     checkpoints = stretto.torch.Checkpoints(rx, model=model, optimiser=optimiser, own={"learnt": learnt})
@@ -92,6 +96,6 @@ def train(rx):
 
 
 with stretto.train.open() as receiver:
-    with stretto.distributed.process_group(receiver):
+    with stretto.distributed.process_group(receiver, DEVICE):
         train(receiver)
     receiver.done()

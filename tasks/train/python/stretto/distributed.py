@@ -24,14 +24,31 @@ import torch
 import torch.distributed
 
 
-def _name():
-    """Return the name of this process for messages: its host and its number."""
-    return {"host": socket.gethostname(), "pid": os.getpid()}
+def _name(device):
+    """Return the name of this process for messages, its host and its number, and the GPU that it uses."""
+    name = {"host": socket.gethostname(), "pid": os.getpid()}
+    if device.type == "cuda":
+        properties = torch.cuda.get_device_properties(device)
+        # PyTorch before 2.4 does not tell which GPU it is; then ranks are taken to have one each
+        name["gpu"] = str(getattr(properties, "uuid", "")) or None
+    return name
 
 
-def _meet(store, rx):
+def _backend(device, names):
+    """Return the backend for gradients on that device: NCCL wants a GPU for each rank, and gloo does without."""
+    if device.type != "cuda":
+        return "gloo"
+    gpus = [(name["host"], name["gpu"]) for name in names if name.get("gpu")]
+    if len(set(gpus)) == len(gpus):
+        return "nccl"
+    logging.getLogger("stretto").warning("ranks share a GPU, which NCCL refuses: gradients go by gloo, through the memory "
+                                         "of the host, which is slower")
+    return "gloo"
+
+
+def _meet(store, rx, device):
     """Wait for all ranks and return their names. Raises RuntimeError where one is missing or comes twice."""
-    mine = _name()
+    mine = _name(device)
     if store.add("claims-%d" % rx.rank, 1) != 1:
         other = json.loads(store.get("rank-%d" % rx.rank))
         raise RuntimeError("two processes are rank %d: %s on %s, and %s on %s. A training's command is started once "
@@ -152,8 +169,9 @@ class _Agreement:
 def process_group(rx, device="cpu", meet_within=datetime.timedelta(minutes=10), timeout=None):
     """Make PyTorch's default process group of all ranks of the training whose receiver is `rx`; with one rank, none.
 
-    `device` is the torch.device of the gradients: NCCL is used for CUDA, gloo otherwise. Raises RuntimeError where not
-    all ranks come within `meet_within` (timedelta), where one comes twice, or where the group has another size.
+    `device` is the torch.device of the gradients: NCCL is used for CUDA where each rank has a GPU of its own, gloo
+    otherwise. Raises RuntimeError where not all ranks come within `meet_within` (timedelta), where one comes twice, or
+    where the group has another size.
     `timeout` (timedelta) is how long one rank may keep the others waiting in a collective call, such as rank 0 while it
     validates: by default 15 times the training's failure_after, and at least 5 minutes.
 
@@ -166,18 +184,17 @@ def process_group(rx, device="cpu", meet_within=datetime.timedelta(minutes=10), 
     if timeout is None:
         timeout = max(_HUNG_TIMES * _failure_after(), _LEAST)
     device = torch.device(device)
-    backend = "nccl" if device.type == "cuda" else "gloo"
     path = os.path.join(os.environ["STRETTO_TRAINING_DIR"], "ranks-of-%s.%s"
                         % (os.environ.get("STRETTO_JOB", "job"), os.environ.get("STRETTO_RESTART", "0")))
     # -1: users are not counted, so the file stays until the run directory is removed
     store = torch.distributed.FileStore(path, -1)
     store.set_timeout(meet_within)
-    names = _meet(store, rx)
+    names = _meet(store, rx, device)
     if all(name["host"] == names[0]["host"] for name in names):
         # on one machine the ranks need no network, and its name may have no address
         os.environ.setdefault("GLOO_SOCKET_IFNAME", "lo")
-    torch.distributed.init_process_group(backend, store=torch.distributed.PrefixStore("group", store), rank=rx.rank,
-                                         world_size=rx.ranks, timeout=timeout)
+    torch.distributed.init_process_group(_backend(device, names), store=torch.distributed.PrefixStore("group", store),
+                                         rank=rx.rank, world_size=rx.ranks, timeout=timeout)
     decisions = torch.distributed.FileStore(path + "-checkpoints", -1)
     decisions.set_timeout(max(meet_within, timeout))
     rx._agreement = _Agreement(decisions, rx.rank, rx.ranks)  # pylint: disable=protected-access

@@ -6,6 +6,7 @@
         ...batch["temperature"], batch["params"], batch["member"], batch["step"]
 """
 
+import collections
 import logging
 import os
 import weakref
@@ -58,24 +59,67 @@ class _Batches:
         return self._rx.allocate_rest(fields)
 
 
+class _Ahead:
+    """Copies batches to a GPU, each while the GPU still learns from the one before: in a stream of their own."""
+
+    # batches that the program may be ahead of the GPU; with more, its memory would fill up with batches to come
+    BATCHES = 2
+
+    def __init__(self, device):
+        self._device = device
+        self._copies = torch.cuda.Stream(device)
+        self._learnt = collections.deque()  # events, each behind what the program wants done with a batch
+
+    def bring(self, tensors):
+        """Return the tensors (a dict) on the device, as the program's stream may use them."""
+        user = torch.cuda.current_stream(self._device)
+        with torch.cuda.stream(self._copies):
+            moved = {name: self._move(tensor) for name, tensor in tensors.items()}
+        user.wait_stream(self._copies)
+        for tensor in moved.values():
+            (tensor.data if isinstance(tensor, train.Ragged) else tensor).record_stream(user)
+        return moved
+
+    def _move(self, tensor):
+        if isinstance(tensor, train.Ragged):
+            return train.Ragged(tensor.data.to(self._device, non_blocking=True), tensor.offsets)
+        return tensor.to(self._device, non_blocking=True)
+
+    def learns(self):
+        """The program has told the GPU all that it wants done with its newest batch. Wait where it is too far ahead."""
+        event = torch.cuda.Event(blocking=True)
+        event.record(torch.cuda.current_stream(self._device))
+        self._learnt.append(event)
+        if len(self._learnt) > self.BATCHES:
+            self._learnt.popleft().synchronize()
+
+
 class StreamDataset(torch.utils.data.IterableDataset):
     """Whole batches, each a dict of tensors: the fields by name, "params" (float64), "member" and "step" (int64).
 
     A field whose first extent varies is a stretto.train.Ragged of tensors.
 
     The receiver is in this process and has its own thread, so a DataLoader needs batch_size=None and no workers. Memory
-    of tensors that are gone is used again. With pin_memory, batches are written straight into page-locked memory, which
-    can be copied to the GPU without blocking.
+    of tensors that are gone is used again.
+
+    `device` is where the fields and "params" shall lie. For a GPU they come through page-locked memory, and are copied
+    while the GPU learns from the batch before. "member" and "step", which say what the samples are, stay on the host, and
+    so do the offsets of a Ragged. With pin_memory alone, all is left in page-locked memory, which the program can copy
+    to the GPU without blocking.
     """
 
-    def __init__(self, rx, pin_memory=False):
+    def __init__(self, rx, pin_memory=False, device=None):
         super().__init__()
         clash = {"params", "member", "step"} & set(rx.fields)
         if clash:
             raise ValueError("fields of these names cannot be told from the batch's own: %s" % ", ".join(sorted(clash)))
         self._rx = rx
+        device = torch.device(device or "cpu")
+        if device.type not in ("cpu", "cuda"):
+            raise ValueError("batches can be brought to a CUDA device, or left on the CPU; not to %s" % device)
+        self._ahead = _Ahead(device) if device.type == "cuda" else None
         # PyTorch reuses pinned memory itself, and knows which copies from it have not ended
-        self._allocate = self._allocate_pinned if pin_memory else _Batches(rx).get
+        self._allocate = self._allocate_pinned if pin_memory or self._ahead is not None else _Batches(rx).get
 
     def _allocate_pinned(self):
         def pinned(array):
@@ -96,10 +140,14 @@ class StreamDataset(torch.utils.data.IterableDataset):
                 return
             tensors = {name: _tensor(field) for name, field in batch.fields.items()}
             tensors["params"] = torch.from_numpy(batch.params)
+            if self._ahead is not None:
+                tensors = self._ahead.bring(tensors)
             tensors["member"] = torch.from_numpy(batch.member)
             tensors["step"] = torch.from_numpy(batch.step)
             yield tensors
             del tensors, batch  # so that the next batch may use their memory
+            if self._ahead is not None:
+                self._ahead.learns()
 
 
 class Checkpoints:
@@ -110,10 +158,11 @@ class Checkpoints:
             ...
             checkpoints.step()
 
-    Where the training goes on from a checkpoint, making the object loads all of it, and PyTorch's random state. What the
-    keywords name is the same on all ranks, and rank 0 saves it: with DistributedDataParallel give the model that it
-    wraps. What `own` (a dict) names differs from rank to rank, and each rank saves its own. Call step() on all ranks
-    after each batch. `batches` is the number of calls, counted on from the checkpoint.
+    Where the training goes on from a checkpoint, making the object loads all of it, and PyTorch's random states, those of
+    the CPU and of the current GPU. What the keywords name is the same on all ranks, and rank 0 saves it: with
+    DistributedDataParallel give the model that it wraps. What `own` (a dict) names differs from rank to rank, and each
+    rank saves its own. Call step() on all ranks after each batch. `batches` is the number of calls, counted on from the
+    checkpoint.
 
     Where there were more or fewer ranks before, what `own` names is divided anew if it has load_state_dicts(states): rank
     r gets the states of the former ranks r, r + ranks, r + 2 ranks, …, which may be none. Without that method it loads the
@@ -141,6 +190,8 @@ class Checkpoints:
         self._restore(self._shared, first["shared"])
         self._restore(self._own, mine["own"])
         torch.set_rng_state(mine["random"])
+        if mine["random_cuda"] is not None and torch.cuda.is_available():
+            torch.cuda.set_rng_state(mine["random_cuda"])
         if rx.resume_ranks != rx.ranks:
             self._divide()
 
@@ -169,7 +220,9 @@ class Checkpoints:
         shared = self._shared if self._rx.rank == 0 else {}
         return {"shared": {name: part.state_dict() for name, part in shared.items()},
                 "own": {name: part.state_dict() for name, part in self._own.items()},
-                "random": torch.get_rng_state()}
+                "random": torch.get_rng_state(),
+                # of the process's current GPU, if it uses one: it is what dropout on the GPU draws from
+                "random_cuda": torch.cuda.get_rng_state() if torch.cuda.is_initialized() else None}
 
     def _save(self, path):
         torch.save(self._state(), path)
