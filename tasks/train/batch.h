@@ -5,7 +5,7 @@
 #include "tasks/train/copies.h"
 #include "tasks/train/sample.h"
 
-/* Where st_train_batch_ragged() is to write, with its meaning of what is NULL. */
+/* Where stretto_train_batch_ragged() is to write, with its meaning of what is NULL. */
 struct batch_target {
     void *const *fields;
     int64_t *const *offsets;

@@ -39,7 +39,7 @@ libtrain_la_LIBADD = libstreamproto.la libjobproto.la $(ZMQ_LIBS) $(JANSSON_LIBS
 lib_LTLIBRARIES += libstretto-train.la
 libstretto_train_la_SOURCES =
 libstretto_train_la_LIBADD = libtrain.la
-libstretto_train_la_LDFLAGS = $(AM_LDFLAGS) -version-info 0:0:0 -export-symbols-regex '^st_train_'
+libstretto_train_la_LDFLAGS = $(AM_LDFLAGS) -version-info 0:0:0 -export-symbols-regex '^stretto_train_'
 include_HEADERS += tasks/train/stretto-train.h
 
 # The Python package, installed, and as a tree of links in the build directory: PYTHONPATH=BUILD/python works.

@@ -25,7 +25,7 @@
 
 struct report {
     const struct train_config *config;
-    void (*stats)(void *arg, struct st_train_stats *stats);
+    void (*stats)(void *arg, struct stretto_train_stats *stats);
     void *arg;
     char *metrics; /* path of the metrics' file */
 
@@ -39,14 +39,14 @@ struct report {
 
     pthread_mutex_t writing; /* protects the files, the sender and the last status */
     struct control_sender *sender;
-    struct st_train_stats last;
+    struct stretto_train_stats last;
     int64_t last_ms; /* monotonic; 0 before the first */
     bool done;
     bool early; /* the done record says so */
     pthread_t thread;
 };
 
-static json_t *faults_json(const struct st_train_stats *s)
+static json_t *faults_json(const struct stretto_train_stats *s)
 {
     json_t *faults = json_object();
     int rc = 0;
@@ -60,12 +60,12 @@ static json_t *faults_json(const struct st_train_stats *s)
     return NULL;
 }
 
-static json_t *draws_json(const struct st_train_stats *s)
+static json_t *draws_json(const struct stretto_train_stats *s)
 {
     json_t *draws = json_array();
     int rc = 0;
 
-    for (int i = 0; i < ST_TRAIN_DRAWS; i++)
+    for (int i = 0; i < STRETTO_TRAIN_DRAWS; i++)
         rc |= json_array_append_new(draws, json_integer((json_int_t)s->draws[i]));
     if (rc == 0)
         return draws;
@@ -74,7 +74,7 @@ static json_t *draws_json(const struct st_train_stats *s)
 }
 
 /* NULL where there is no memory for all of it. */
-static json_t *status_json(struct report *r, const struct st_train_stats *s)
+static json_t *status_json(struct report *r, const struct stretto_train_stats *s)
 {
     static const char *const states[] = {"waiting", "receiving", "draining", "done", "unfinished"};
     const struct {
@@ -94,8 +94,8 @@ static json_t *status_json(struct report *r, const struct st_train_stats *s)
 
     for (size_t i = 0; i < sizeof counters / sizeof *counters; i++)
         rc |= json_object_set_new(status, counters[i].name, json_integer((json_int_t)counters[i].value));
-    rc |= json_object_set_new(status, "starved", json_boolean(s->doing & ST_TRAIN_STARVED));
-    rc |= json_object_set_new(status, "saving", json_boolean(s->doing & ST_TRAIN_SAVING));
+    rc |= json_object_set_new(status, "starved", json_boolean(s->doing & STRETTO_TRAIN_STARVED));
+    rc |= json_object_set_new(status, "saving", json_boolean(s->doing & STRETTO_TRAIN_SAVING));
     if (r->early)
         rc |= json_object_set_new(status, "early", json_true());
     rc |= json_object_set_new(status, "capacity", json_integer((json_int_t)r->config->buffer.capacity));
@@ -110,7 +110,7 @@ static json_t *status_json(struct report *r, const struct st_train_stats *s)
     return NULL;
 }
 
-static void measure_rate(struct report *r, struct st_train_stats *s, int64_t now)
+static void measure_rate(struct report *r, struct stretto_train_stats *s, int64_t now)
 {
     uint64_t samples = s->drawn + s->repeats - r->last.drawn - r->last.repeats;
 
@@ -124,7 +124,7 @@ static void measure_rate(struct report *r, struct st_train_stats *s, int64_t now
     pthread_mutex_unlock(&r->lock);
 }
 
-static int write_file(struct report *r, const char *kind, const struct st_train_stats *s, struct error *err)
+static int write_file(struct report *r, const char *kind, const struct stretto_train_stats *s, struct error *err)
 {
     char *path = alloc_printf("%s/%s-rank%d.json", r->config->dir, kind, r->config->rank);
     json_t *value = status_json(r, s);
@@ -211,7 +211,7 @@ static void write_metrics(struct report *r)
     control_sender_nudge(r->sender, CONTROL_METRICS);
 }
 
-static bool same_status(const struct st_train_stats *a, const struct st_train_stats *b)
+static bool same_status(const struct stretto_train_stats *a, const struct stretto_train_stats *b)
 {
     return a->state == b->state && a->received == b->received && a->duplicates == b->duplicates &&
            a->rejected == b->rejected && a->batches == b->batches && a->finalized == b->finalized &&
@@ -221,7 +221,7 @@ static bool same_status(const struct st_train_stats *a, const struct st_train_st
 static void write_status(struct report *r)
 {
     int64_t now = time_monotonic_ms();
-    struct st_train_stats s;
+    struct stretto_train_stats s;
     struct error err;
 
     r->stats(r->arg, &s);
@@ -276,8 +276,8 @@ static void take_over(struct report *r)
     free(done);
 }
 
-struct report *report_start(const struct train_config *config, void (*stats)(void *arg, struct st_train_stats *stats),
-                            void *arg, struct error *err)
+struct report *report_start(const struct train_config *config,
+                            void (*stats)(void *arg, struct stretto_train_stats *stats), void *arg, struct error *err)
 {
     struct report *r = calloc(1, sizeof *r);
 
@@ -372,9 +372,9 @@ double report_rate(struct report *r)
     return rate;
 }
 
-int report_done(struct report *r, enum st_train_state state, bool early, struct error *err)
+int report_done(struct report *r, enum stretto_train_state state, bool early, struct error *err)
 {
-    struct st_train_stats s;
+    struct stretto_train_stats s;
     int rc;
 
     pthread_mutex_lock(&r->writing);

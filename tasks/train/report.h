@@ -8,8 +8,8 @@
 struct report;
 
 /* Starts the thread, which calls `stats`; that must not hold a lock for long. The arguments outlive the report. */
-struct report *report_start(const struct train_config *config, void (*stats)(void *arg, struct st_train_stats *stats),
-                            void *arg, struct error *err);
+struct report *report_start(const struct train_config *config,
+                            void (*stats)(void *arg, struct stretto_train_stats *stats), void *arg, struct error *err);
 
 /* Writes what is queued, and stops the thread. NULL is allowed. */
 void report_stop(struct report *report);
@@ -28,5 +28,5 @@ double report_rate(struct report *report);
 
 /* Writes metrics, a last status, and the done record, at once; `state` is how the training ended;
  * `early`: it is done although more samples may come. */
-int report_done(struct report *report, enum st_train_state state, bool early, struct error *err);
+int report_done(struct report *report, enum stretto_train_state state, bool early, struct error *err);
 #endif

@@ -2,10 +2,11 @@
  * training's buffer, and gives batches to a training process (a rank).
  *
  * The library finds everything through the environment that the runner has set (docs/run-directory.md). Reception runs
- * on a thread of its own from st_train_open() to st_train_close(), whatever the training does meanwhile. Batches are
- * drawn by one thread at a time; all other calls may come from any thread. Calls return 0, or -1 with the reason in
- * st_train_error(). Where memory is short, samples stay with the members that send them until there is memory, and
- * nothing is lost; but ZeroMQ, which this library uses, ends the process where it cannot get memory for itself. */
+ * on a thread of its own from stretto_train_open() to stretto_train_close(), whatever the training does meanwhile.
+ * Batches are drawn by one thread at a time; all other calls may come from any thread. Calls return 0, or -1 with the
+ * reason in stretto_train_error(). Where memory is short, samples stay with the members that send them until there is
+ * memory, and nothing is lost; but ZeroMQ, which this library uses, ends the process where it cannot get memory for
+ * itself. */
 #ifndef STRETTO_TRAIN_H
 #define STRETTO_TRAIN_H
 
@@ -16,14 +17,20 @@
 extern "C" {
 #endif
 
-struct st_train;
+struct stretto_train;
 
-enum st_train_state { ST_TRAIN_WAITING, ST_TRAIN_RECEIVING, ST_TRAIN_DRAINING, ST_TRAIN_DONE, ST_TRAIN_UNFINISHED };
+enum stretto_train_state {
+    STRETTO_TRAIN_WAITING,
+    STRETTO_TRAIN_RECEIVING,
+    STRETTO_TRAIN_DRAINING,
+    STRETTO_TRAIN_DONE,
+    STRETTO_TRAIN_UNFINISHED,
+};
 
-#define ST_TRAIN_DRAWS 8
-#define ST_TRAIN_FAULTS_MAX 32
+#define STRETTO_TRAIN_DRAWS 8
+#define STRETTO_TRAIN_FAULTS_MAX 32
 
-struct st_train_stats {
+struct stretto_train_stats {
     uint64_t received;   /* samples taken in whole, duplicates included */
     uint64_t unique;     /* received - duplicates */
     uint64_t duplicates;
@@ -38,20 +45,21 @@ struct st_train_stats {
     uint64_t memory_bytes; /* of fields that were read in memory which members on this host share */
     uint64_t forgotten; /* samples that will not be drawn, as a former process had drawn them and nothing has them ("exact": false) */
     uint64_t skipped;   /* samples that members which run again did not send, since they were held here */
-    uint64_t draws[ST_TRAIN_DRAWS]; /* unique samples that were drawn once, twice, 3-4 times, 5-8, ... 33-64, oftener */
-    uint64_t rejected_by[ST_TRAIN_FAULTS_MAX]; /* rejected, by reason: st_train_fault_name() */
+    /* unique samples that were drawn once, twice, 3-4 times, 5-8, ... 33-64, oftener */
+    uint64_t draws[STRETTO_TRAIN_DRAWS];
+    uint64_t rejected_by[STRETTO_TRAIN_FAULTS_MAX]; /* rejected, by reason: stretto_train_fault_name() */
     double samples_per_second;
     double room_wait_seconds;   /* time for which reception has waited for room in the buffer, not for a checkpoint */
     double sample_wait_seconds; /* time for which the training has waited for samples */
-    int32_t state; /* enum st_train_state */
-    int32_t doing; /* bits: ST_TRAIN_STARVED, ST_TRAIN_SAVING */
+    int32_t state; /* enum stretto_train_state */
+    int32_t doing; /* bits: STRETTO_TRAIN_STARVED, STRETTO_TRAIN_SAVING */
 };
 
 /* The training waits for samples; a checkpoint is being saved. */
-enum { ST_TRAIN_STARVED = 1, ST_TRAIN_SAVING = 2 };
+enum { STRETTO_TRAIN_STARVED = 1, STRETTO_TRAIN_SAVING = 2 };
 
-/* Starts receiving. On failure *out is still a handle, valid only for st_train_error(), st_train_error_code() and
- * st_train_close(), or NULL, which these accept, where there is no memory for one.
+/* Starts receiving. On failure *out is still a handle, valid only for stretto_train_error(), stretto_train_error_code()
+ * and stretto_train_close(), or NULL, which these accept, where there is no memory for one.
  *
  * The process's malloc is told to keep up to 64 MiB of freed memory (mallopt(3): M_TRIM_THRESHOLD, and M_MMAP_THRESHOLD
  * of 32 MiB), since messages come and go all the time; not so where GLIBC_TUNABLES or one of MALLOC_TRIM_THRESHOLD_,
@@ -61,144 +69,147 @@ enum { ST_TRAIN_STARVED = 1, ST_TRAIN_SAVING = 2 };
  * use up the program's; /proc/PID/fd does not show them. Where the system refuses that, as some containers do, the
  * library logs a warning, and the connections use the program's descriptors. The process's soft limit on open files is
  * raised to 16,384, or to the hard limit where that is less. */
-int st_train_open(struct st_train **out);
+int stretto_train_open(struct stretto_train **out);
 
-/* Stops receiving and frees everything. It does not report success: st_train_done() does that. NULL is allowed. */
-void st_train_close(struct st_train *t);
+/* Stops receiving and frees everything. It does not report success: stretto_train_done() does that. NULL is allowed. */
+void stretto_train_close(struct stretto_train *t);
 
-/* Returns the reason of the last failure; "" where there was none. st_train_error_code() returns a word that programs
- * can compare, "not_under_stretto" where the environment is not that of a rank. */
-const char *st_train_error(const struct st_train *t);
-const char *st_train_error_code(const struct st_train *t);
+/* Returns the reason of the last failure; "" where there was none. stretto_train_error_code() returns a word that
+ * programs can compare, "not_under_stretto" where the environment is not that of a rank. */
+const char *stretto_train_error(const struct stretto_train *t);
+const char *stretto_train_error_code(const struct stretto_train *t);
 
-int st_train_rank(const struct st_train *t);
-int st_train_ranks(const struct st_train *t);
-int64_t st_train_ensemble(const struct st_train *t);
-int64_t st_train_generation(const struct st_train *t);
-int64_t st_train_count(const struct st_train *t); /* members of the ensemble */
-int64_t st_train_batch_size(const struct st_train *t);
+int stretto_train_rank(const struct stretto_train *t);
+int stretto_train_ranks(const struct stretto_train *t);
+int64_t stretto_train_ensemble(const struct stretto_train *t);
+int64_t stretto_train_generation(const struct stretto_train *t);
+int64_t stretto_train_count(const struct stretto_train *t); /* members of the ensemble */
+int64_t stretto_train_batch_size(const struct stretto_train *t);
 
 /* The fields, in the bytewise order of their names; element types are enum stretto_dtype of stretto.h. */
-int st_train_fields(const struct st_train *t);
-const char *st_train_field_name(const struct st_train *t, int field);
-int st_train_field_dtype(const struct st_train *t, int field);
-int st_train_field_ndim(const struct st_train *t, int field);
-int64_t st_train_field_extent(const struct st_train *t, int field, int dim); /* -1 for a first extent that varies */
-int64_t st_train_field_max(const struct st_train *t, int field); /* the largest first extent where it varies, else 0 */
+int stretto_train_fields(const struct stretto_train *t);
+const char *stretto_train_field_name(const struct stretto_train *t, int field);
+int stretto_train_field_dtype(const struct stretto_train *t, int field);
+int stretto_train_field_ndim(const struct stretto_train *t, int field);
+/* -1 for a first extent that varies; its largest value then, else 0. */
+int64_t stretto_train_field_extent(const struct stretto_train *t, int field, int dim);
+int64_t stretto_train_field_max(const struct stretto_train *t, int field);
 
 /* The numeric parameters, in the spec's order. */
-int st_train_parameters(const struct st_train *t);
-const char *st_train_parameter_name(const struct st_train *t, int parameter);
+int stretto_train_parameters(const struct stretto_train *t);
+const char *stretto_train_parameter_name(const struct stretto_train *t, int parameter);
 
-enum { ST_TRAIN_END = 0, ST_TRAIN_AGAIN = -2, ST_TRAIN_INTERRUPTED = -3 };
+enum { STRETTO_TRAIN_END = 0, STRETTO_TRAIN_AGAIN = -2, STRETTO_TRAIN_INTERRUPTED = -3 };
 
 /* Draws a batch and writes it into the caller's memory: fields[f] takes batch size × the field's elements, contiguous
  * (NULL: this field is not wanted), params batch size × parameters as float64, member and step batch size elements;
  * params, member and step may be NULL. Waits at most timeout_ms, for ever where that is negative, until a batch can be
- * drawn. Up to three threads of the library help to copy batches of more than 4 MiB, where there are processors for them.
+ * drawn. Up to three threads of the library help to copy batches of more than 4 MiB, where there are processors for
+ * them.
  *
- * Returns the number of samples (less than the batch size only at the very end), ST_TRAIN_END when reception is over
- * and everything has been drawn, ST_TRAIN_AGAIN on a timeout, or ST_TRAIN_INTERRUPTED after st_train_interrupt(). */
-int st_train_batch(struct st_train *t, void *const *fields, double *params, int64_t *member, int64_t *step,
-                   int timeout_ms);
+ * Returns the number of samples (less than the batch size only at the very end), STRETTO_TRAIN_END when reception is
+ * over and everything has been drawn, STRETTO_TRAIN_AGAIN on a timeout, or STRETTO_TRAIN_INTERRUPTED after
+ * stretto_train_interrupt(). */
+int stretto_train_batch(struct stretto_train *t, void *const *fields, double *params, int64_t *member, int64_t *step,
+                        int timeout_ms);
 
 /* Does the same where the first extent of some fields varies: fields[f] of such a field takes the samples' elements one
- * sample behind the other (at most batch size × max × the other extents), and offsets[f] takes batch size + 1
- * numbers: sample i lies from offsets[f][i] to offsets[f][i + 1], counted along the first extent. offsets[f] of other
- * fields is not read. st_train_batch() returns -1 where such a field is wanted, since it could not tell the samples
- * apart. */
-int st_train_batch_ragged(struct st_train *t, void *const *fields, int64_t *const *offsets, double *params,
-                          int64_t *member, int64_t *step, int timeout_ms);
+ * sample behind the other (at most batch size × max × the other extents), and offsets[f] takes batch size + 1 numbers:
+ * sample i lies from offsets[f][i] to offsets[f][i + 1], counted along the first extent. offsets[f] of other fields is
+ * not read. stretto_train_batch() returns -1 where such a field is wanted, since it could not tell the samples apart.
+ */
+int stretto_train_batch_ragged(struct stretto_train *t, void *const *fields, int64_t *const *offsets, double *params,
+                               int64_t *member, int64_t *step, int timeout_ms);
 
-/* Ends a wait in st_train_batch(), and reception with it: members that still send get no answer, and wait until the
- * daemon, which learns how the training ended, ends them. Only st_train_done() and st_train_close() are useful after
- * it. */
-void st_train_interrupt(struct st_train *t);
+/* Ends a wait in stretto_train_batch(), and reception with it: members that still send get no answer, and wait until
+ * the daemon, which learns how the training ended, ends them. Only stretto_train_done() and stretto_train_close() are
+ * useful after it. */
+void stretto_train_interrupt(struct stretto_train *t);
 
 /* Adds a point to a metric series; the daemon gets it within a second. A name is 1 to 200 bytes of UTF-8. */
-int st_train_metric(struct st_train *t, const char *name, int64_t step, double value);
+int stretto_train_metric(struct stretto_train *t, const char *name, int64_t step, double value);
 
-/* Reports a value for each of `count` members, such as the loss of the samples that st_train_batch() has given. Of
+/* Reports a value for each of `count` members, such as the loss of the samples that stretto_train_batch() has given. Of
  * each member the daemon gets the mean of the values within a second, as a point of the member's metric "statistic",
  * by which lists of members are sorted and from which generators choose. */
-int st_train_report(struct st_train *t, int count, const int64_t *member, const double *value);
+int stretto_train_report(struct stretto_train *t, int count, const int64_t *member, const double *value);
 
-void st_train_stats(struct st_train *t, struct st_train_stats *stats);
+void stretto_train_stats(struct stretto_train *t, struct stretto_train_stats *stats);
 
 /* Checkpoints, where the spec's training has "checkpoint". Each is one cut of all ranks: the state that the program
  * saves, and which samples were drawn before it. A training that goes on from it never needs these samples again, and
  * gets all others; so call these between two batches, when the program has learnt from all that it was given. With
- * several ranks, every rank saves the checkpoint of the same steps: one decides by st_train_checkpoint_due(), and tells
- * the others.
- *
- *     int due = st_train_checkpoint_due(t);
+ * several ranks, every rank saves the checkpoint of the same steps: one decides by stretto_train_checkpoint_due(), and
+ * tells the others.
+ *     int due = stretto_train_checkpoint_due(t);
  *     if (due != 0) {
- *         const char *path = st_train_checkpoint_begin(t, step);
- *         if (path == NULL || st_train_checkpoint_end(t, save(path) == 0 ? due : 0) < 0)
- *             ...st_train_error(t)
+ *         const char *path = stretto_train_checkpoint_begin(t, step);
+ *         if (path == NULL || stretto_train_checkpoint_end(t, save(path) == 0 ? due : 0) < 0)
+ *             ...stretto_train_error(t)
  *     }
  *
  * A program that can copy its state in memory faster than it can write it goes on training meanwhile: after _begin() it
- * copies the state (st_train_copy()) and calls st_train_checkpoint_cut(), and another thread of the program writes the
- * copy to the path and calls st_train_checkpoint_end().
- */
-enum { ST_TRAIN_CHECKPOINT_DUE = 1, ST_TRAIN_CHECKPOINT_LAST = 2 };
+ * copies the state (stretto_train_copy()) and calls stretto_train_checkpoint_cut(), and another thread of the program
+ * writes the copy to the path and calls stretto_train_checkpoint_end(). */
+enum { STRETTO_TRAIN_CHECKPOINT_DUE = 1, STRETTO_TRAIN_CHECKPOINT_LAST = 2 };
 
-/* Returns ST_TRAIN_CHECKPOINT_DUE once "every" is over since the last one was begun, and this rank has written its part
- * of that (one that becomes due before is put off until then); ST_TRAIN_CHECKPOINT_LAST `before` the end of the rank's
- * time, once the runner has warned it by the spec's signal, or once the daemon wants another number of ranks; else 0. The
- * library takes that signal only where the program has not set what it does. */
-int st_train_checkpoint_due(struct st_train *t);
+/* Returns STRETTO_TRAIN_CHECKPOINT_DUE once "every" is over since the last one was begun, and this rank has written its
+ * part of that (one that becomes due before is put off until then); STRETTO_TRAIN_CHECKPOINT_LAST `before` the end of
+ * the rank's time, once the runner has warned it by the spec's signal, or once the daemon wants another number of
+ * ranks; else 0. The library takes that signal only where the program has not set what it does. */
+int stretto_train_checkpoint_due(struct stretto_train *t);
 
 /* Returns "every" of the spec in milliseconds; 0 where a checkpoint is never due before the end of the time. */
-int64_t st_train_checkpoint_every_ms(const struct st_train *t);
+int64_t stretto_train_checkpoint_every_ms(const struct stretto_train *t);
 
 /* Begins a checkpoint. `step` is the program's own count, and above that of the checkpoint before; or it is the same,
  * once, where nothing was learnt in between. Returns the path that the program is to write its state to, as a file or a
- * directory, valid until the next checkpoint is begun; NULL on failure. Ranks other than 0 may write nothing. Waits while
- * the one before is still being written, by the program or the library. */
-const char *st_train_checkpoint_begin(struct st_train *t, int64_t step);
+ * directory, valid until the next checkpoint is begun; NULL on failure. Ranks other than 0 may write nothing. Waits
+ * while the one before is still being written, by the program or the library. */
+const char *stretto_train_checkpoint_begin(struct stretto_train *t, int64_t step);
 
-/* Takes the stream's part of the checkpoint that was begun: the samples that were drawn by now. The program has a copy of
- * its state as of now, goes on training, and writes the copy; st_train_checkpoint_end() then has to be called, from any
- * thread, before st_train_close(). Until then the checkpoint does not count, and st_train_done() and
- * st_train_checkpoint_begin() wait. `due` as for st_train_checkpoint_end(). On failure the checkpoint is dropped. */
-int st_train_checkpoint_cut(struct st_train *t, int due);
+/* Takes the stream's part of the checkpoint that was begun: the samples that were drawn by now. The program has a copy
+ * of its state as of now, goes on training, and writes the copy; stretto_train_checkpoint_end() then has to be called,
+ * from any thread, before stretto_train_close(). Until then the checkpoint does not count, and stretto_train_done() and
+ * stretto_train_checkpoint_begin() wait. `due` as for stretto_train_checkpoint_end(). On failure the checkpoint is
+ * dropped. */
+int stretto_train_checkpoint_cut(struct stretto_train *t, int due);
 
 /* Copies memory past the processor's caches, which takes little more than half the time of memcpy() where a large state
  * is copied. */
-void st_train_copy(void *to, const void *from, size_t size);
+void stretto_train_copy(void *to, const void *from, size_t size);
 
-/* The state is written: `due` is what st_train_checkpoint_due() returned, or ST_TRAIN_CHECKPOINT_DUE; or it could not be
- * written: 0, and this one is dropped. Takes the stream's part, unless st_train_checkpoint_cut() has. The rest is done in
- * the background: flushing, and writing the stream's part. A failure there is logged, and the training goes on. After
- * ST_TRAIN_CHECKPOINT_LAST the call waits until that is done, and fails where it could not be; then st_train_batch()
- * returns ST_TRAIN_END, and st_train_done() reports that the training is to go on in another job. */
-int st_train_checkpoint_end(struct st_train *t, int due);
+/* The state is written: `due` is what stretto_train_checkpoint_due() returned, or STRETTO_TRAIN_CHECKPOINT_DUE; or it
+ * could not be written: 0, and this one is dropped. Takes the stream's part, unless stretto_train_checkpoint_cut() has.
+ * The rest is done in the background: flushing, and writing the stream's part. A failure there is logged, and the
+ * training goes on. After STRETTO_TRAIN_CHECKPOINT_LAST the call waits until that is done, and fails where it could not
+ * be; then stretto_train_batch() returns STRETTO_TRAIN_END, and stretto_train_done() reports that the training is to go
+ * on in another job. */
+int stretto_train_checkpoint_end(struct stretto_train *t, int due);
 
 /* Returns the path of what this rank had saved, or rank 0 where this one had not, in the checkpoint that this training
  * goes on from, or of another ensemble that the spec has it start from; and its step. NULL and -1 where the training
  * begins at the start, with nothing. */
-const char *st_train_resume(const struct st_train *t);
-int64_t st_train_resume_step(const struct st_train *t);
-/* Returns how many ranks saved it, or 0: where that is not st_train_ranks(), a batch of all ranks together has another size
- * now, and the program may want another learning rate. */
-int st_train_resume_ranks(const struct st_train *t);
+const char *stretto_train_resume(const struct stretto_train *t);
+int64_t stretto_train_resume_step(const struct stretto_train *t);
+/* Returns how many ranks saved it, or 0: where that is not stretto_train_ranks(), a batch of all ranks together has
+ * another size now, and the program may want another learning rate. */
+int stretto_train_resume_ranks(const struct stretto_train *t);
 
 /* Returns 1 once the last checkpoint of this generation of ranks is saved, else 0. */
-int st_train_unfinished(const struct st_train *t);
+int stretto_train_unfinished(const struct stretto_train *t);
 
 /* Returns a word for each index of rejected_by; NULL where there is none. */
-const char *st_train_fault_name(int fault);
+const char *stretto_train_fault_name(int fault);
 
 /* Reports that the training has finished with success: writes the final counters where the daemon looks for them. Waits
- * until checkpoints that were ended are written. Where st_train_unfinished(), it reports that instead.
+ * until checkpoints that were ended are written. Where stretto_train_unfinished(), it reports that instead.
  *
- * Where st_train_batch() has not returned ST_TRAIN_END, the training says with this call that it has learnt enough: it
- * takes no more samples, and once all ranks are done and have ended, the daemon ends what still runs of the members and
- * starts no others. The ensemble is complete then, and tells what was not needed. Other ranks get ST_TRAIN_END when they
- * have drawn what they hold. */
-int st_train_done(struct st_train *t);
+ * Where stretto_train_batch() has not returned STRETTO_TRAIN_END, the training says with this call that it has learnt
+ * enough: it takes no more samples, and once all ranks are done and have ended, the daemon ends what still runs of the
+ * members and starts no others. The ensemble is complete then, and tells what was not needed. Other ranks get
+ * STRETTO_TRAIN_END when they have drawn what they hold. */
+int stretto_train_done(struct stretto_train *t);
 
 #ifdef __cplusplus
 }

@@ -23,10 +23,10 @@
 
 #define METRIC_NAME_MAX 200
 
-_Static_assert(FAULTS <= ST_TRAIN_FAULTS_MAX, "there is a counter for each fault");
-_Static_assert(POOL_DRAWS == ST_TRAIN_DRAWS, "there is a counter for each bin");
+_Static_assert(FAULTS <= STRETTO_TRAIN_FAULTS_MAX, "there is a counter for each fault");
+_Static_assert(POOL_DRAWS == STRETTO_TRAIN_DRAWS, "there is a counter for each bin");
 
-struct st_train {
+struct stretto_train {
     struct error err;
     struct train_config config;
     struct kept *kept; /* NULL where samples end with the process */
@@ -45,10 +45,15 @@ struct st_train {
     bool early;      /* it is done, and needs no more samples, although more may come */
 };
 
-/* Collects the counters in the reverse order of a sample's way, so that it never reports more drawn than received. */
-static void collect(void *arg, struct st_train_stats *s)
+static bool saves(const struct stretto_train *t)
 {
-    struct st_train *t = arg;
+    return t->saver != NULL && (saver_is_saving(t->saver) || saver_is_settling(t->saver));
+}
+
+/* Collects the counters in the reverse order of a sample's way, so that it never reports more drawn than received. */
+static void collect(void *arg, struct stretto_train_stats *s)
+{
+    struct stretto_train *t = arg;
     struct receiver_counters received;
     struct pool_counters pool;
 
@@ -56,7 +61,7 @@ static void collect(void *arg, struct st_train_stats *s)
     if (pool.awaited) /* a training that waits for samples is not hung */
         alive_sign();
     receiver_counters(t->receiver, &received);
-    *s = (struct st_train_stats){
+    *s = (struct stretto_train_stats){
         .received = received.received,
         .unique = received.received - received.duplicates,
         .duplicates = received.duplicates,
@@ -72,9 +77,10 @@ static void collect(void *arg, struct st_train_stats *s)
         .population = pool.population,
         .unseen = pool.unseen,
         .finalized = received.finalized,
-        .doing = (pool.starved ? ST_TRAIN_STARVED : 0) |
-                 (t->saver != NULL && (saver_is_saving(t->saver) || saver_is_settling(t->saver)) ? ST_TRAIN_SAVING : 0),
-        .state = pool.over ? ST_TRAIN_DRAINING : received.received > 0 ? ST_TRAIN_RECEIVING : ST_TRAIN_WAITING,
+        .doing = (pool.starved ? STRETTO_TRAIN_STARVED : 0) | (saves(t) ? STRETTO_TRAIN_SAVING : 0),
+        .state = pool.over               ? STRETTO_TRAIN_DRAINING
+                 : received.received > 0 ? STRETTO_TRAIN_RECEIVING
+                                         : STRETTO_TRAIN_WAITING,
     };
     for (int i = 0; i < FAULTS; i++) {
         s->rejected_by[i] = received.rejected[i];
@@ -103,9 +109,9 @@ static int forget(void *arg, uint64_t member, int64_t step)
     return drawn_forget(arg, member, step);
 }
 
-/* Takes over what was forgotten before the checkpoint, and what former processes have forgotten since, and adds it to the
- * resume, for the intake. */
-static int note_forgotten(struct st_train *t)
+/* Takes over what was forgotten before the checkpoint, and what former processes have forgotten since, and adds it to
+ * the resume, for the intake. */
+static int note_forgotten(struct stretto_train *t)
 {
     struct cut *from = &t->resume.cut;
     const struct stepset *set = drawn_forgotten(t->drawn);
@@ -127,7 +133,7 @@ static int note_forgotten(struct st_train *t)
 }
 
 /* Takes over what was drawn before the checkpoint; where there is none, nothing. */
-static int note_drawn(struct st_train *t)
+static int note_drawn(struct stretto_train *t)
 {
     const struct cut *from = &t->resume.cut;
     struct pool_counters counters = {.drawn = from->drawn, .repeats = from->repeats, .batches = from->batches};
@@ -152,7 +158,7 @@ static void hold(void *arg, bool full)
 }
 
 /* Starts reception, behind the checkpoint that the training goes on from, if there is one. */
-static int start_receiver(struct st_train *t)
+static int start_receiver(struct stretto_train *t)
 {
     if (resume_load(&t->config, &t->resume, &t->err) == 0 &&
         (t->kept == NULL ||
@@ -165,7 +171,7 @@ static int start_receiver(struct st_train *t)
     return t->receiver != NULL ? 0 : -1;
 }
 
-static int start(struct st_train *t)
+static int start(struct stretto_train *t)
 {
     struct buffer *buffer;
     bool waits;
@@ -193,7 +199,7 @@ static int start(struct st_train *t)
     return t->report != NULL ? 0 : -1;
 }
 
-static void stop(struct st_train *t)
+static void stop(struct stretto_train *t)
 {
     if (t->kept != NULL)
         kept_freeze(t->kept);
@@ -221,9 +227,9 @@ static void stop(struct st_train *t)
     t->store = NULL;
 }
 
-int st_train_open(struct st_train **out)
+int stretto_train_open(struct stretto_train **out)
 {
-    struct st_train *t = calloc(1, sizeof *t);
+    struct stretto_train *t = calloc(1, sizeof *t);
 
     *out = t;
     if (t == NULL)
@@ -234,7 +240,7 @@ int st_train_open(struct st_train **out)
     return -1;
 }
 
-void st_train_close(struct st_train *t)
+void stretto_train_close(struct stretto_train *t)
 {
     if (t == NULL)
         return;
@@ -242,117 +248,117 @@ void st_train_close(struct st_train *t)
     free(t);
 }
 
-const char *st_train_error(const struct st_train *t)
+const char *stretto_train_error(const struct stretto_train *t)
 {
     return t != NULL ? t->err.text : "no memory for the training's stream";
 }
 
-const char *st_train_error_code(const struct st_train *t)
+const char *stretto_train_error_code(const struct stretto_train *t)
 {
     return t != NULL ? t->err.code : "train_memory";
 }
 
-int st_train_rank(const struct st_train *t)
+int stretto_train_rank(const struct stretto_train *t)
 {
     return t->config.rank;
 }
 
-int st_train_ranks(const struct st_train *t)
+int stretto_train_ranks(const struct stretto_train *t)
 {
     return t->config.ranks;
 }
 
-int64_t st_train_ensemble(const struct st_train *t)
+int64_t stretto_train_ensemble(const struct stretto_train *t)
 {
     return (int64_t)t->config.ensemble;
 }
 
-int64_t st_train_generation(const struct st_train *t)
+int64_t stretto_train_generation(const struct stretto_train *t)
 {
     return t->config.generation;
 }
 
-int64_t st_train_count(const struct st_train *t)
+int64_t stretto_train_count(const struct stretto_train *t)
 {
     return (int64_t)t->config.count;
 }
 
-int64_t st_train_batch_size(const struct st_train *t)
+int64_t stretto_train_batch_size(const struct stretto_train *t)
 {
     return (int64_t)t->config.buffer.batch;
 }
 
-int st_train_fields(const struct st_train *t)
+int stretto_train_fields(const struct stretto_train *t)
 {
     return t->config.fields.count;
 }
 
-const char *st_train_field_name(const struct st_train *t, int field)
+const char *stretto_train_field_name(const struct stretto_train *t, int field)
 {
     return t->config.fields.field[field].name;
 }
 
-int st_train_field_dtype(const struct st_train *t, int field)
+int stretto_train_field_dtype(const struct stretto_train *t, int field)
 {
     return (int)t->config.fields.field[field].dtype;
 }
 
-int st_train_field_ndim(const struct st_train *t, int field)
+int stretto_train_field_ndim(const struct stretto_train *t, int field)
 {
     return t->config.fields.field[field].ndim;
 }
 
-int64_t st_train_field_extent(const struct st_train *t, int field, int dim)
+int64_t stretto_train_field_extent(const struct stretto_train *t, int field, int dim)
 {
     return (int64_t)t->config.fields.field[field].shape[dim];
 }
 
-int64_t st_train_field_max(const struct st_train *t, int field)
+int64_t stretto_train_field_max(const struct stretto_train *t, int field)
 {
     return (int64_t)t->config.fields.field[field].max;
 }
 
-int st_train_parameters(const struct st_train *t)
+int stretto_train_parameters(const struct stretto_train *t)
 {
     return t->config.parameters;
 }
 
-const char *st_train_parameter_name(const struct st_train *t, int parameter)
+const char *stretto_train_parameter_name(const struct stretto_train *t, int parameter)
 {
     return t->config.parameter[parameter];
 }
 
-const char *st_train_fault_name(int fault)
+const char *stretto_train_fault_name(int fault)
 {
     return fault_name(fault);
 }
 
-int st_train_batch(struct st_train *t, void *const *fields, double *params, int64_t *member, int64_t *step,
-                   int timeout_ms)
+int stretto_train_batch(struct stretto_train *t, void *const *fields, double *params, int64_t *member, int64_t *step,
+                        int timeout_ms)
 {
-    return st_train_batch_ragged(t, fields, NULL, params, member, step, timeout_ms);
+    return stretto_train_batch_ragged(t, fields, NULL, params, member, step, timeout_ms);
 }
 
 /* Checks the arguments before anything is drawn, which would be lost. */
-static int check_offsets(struct st_train *t, void *const *fields, int64_t *const *offsets)
+static int check_offsets(struct stretto_train *t, void *const *fields, int64_t *const *offsets)
 {
     for (int f = 0; t->config.varies && fields != NULL && f < t->config.fields.count; f++)
         if (fields[f] != NULL && field_varies(&t->config.fields.field[f]) && (offsets == NULL || offsets[f] == NULL))
             return error_set(&t->err, "train_ragged", "the first extent of field \"%s\" varies: "
-                             "st_train_batch_ragged() gives its samples with their offsets",
+                             "stretto_train_batch_ragged() gives its samples with their offsets",
                              t->config.fields.field[f].name);
     return 0;
 }
 
-static void set_learning(struct st_train *t, bool learning)
+static void set_learning(struct stretto_train *t, bool learning)
 {
     if (t->learning != learning)
         alive_learning(learning);
     t->learning = learning;
 }
 
-int st_train_batch_ragged(struct st_train *t, void *const *fields, int64_t *const *offsets, double *params,
-                          int64_t *member, int64_t *step, int timeout_ms)
+int stretto_train_batch_ragged(struct stretto_train *t, void *const *fields, int64_t *const *offsets, double *params,
+                               int64_t *member, int64_t *step, int timeout_ms)
 {
     struct sample **batch;
     int count;
@@ -362,9 +368,9 @@ int st_train_batch_ragged(struct st_train *t, void *const *fields, int64_t *cons
         return -1;
     count = pool_take(t->pool, timeout_ms, &batch);
     switch (count) {
-    case POOL_END: set_learning(t, false); return ST_TRAIN_END;
-    case POOL_TIMEOUT: return ST_TRAIN_AGAIN;
-    case POOL_INTERRUPTED: return ST_TRAIN_INTERRUPTED;
+    case POOL_END: set_learning(t, false); return STRETTO_TRAIN_END;
+    case POOL_TIMEOUT: return STRETTO_TRAIN_AGAIN;
+    case POOL_INTERRUPTED: return STRETTO_TRAIN_INTERRUPTED;
     default: break;
     }
     batch_copy(&t->config, t->copies, batch, count, &(struct batch_target){fields, offsets, params, member, step});
@@ -373,12 +379,12 @@ int st_train_batch_ragged(struct st_train *t, void *const *fields, int64_t *cons
     return count;
 }
 
-void st_train_interrupt(struct st_train *t)
+void stretto_train_interrupt(struct stretto_train *t)
 {
     pool_stop(t->pool);
 }
 
-int st_train_metric(struct st_train *t, const char *name, int64_t step, double value)
+int stretto_train_metric(struct stretto_train *t, const char *name, int64_t step, double value)
 {
     if (name == NULL || *name == '\0' || strlen(name) > METRIC_NAME_MAX)
         return error_set(&t->err, "train_metric", "a metric's name is 1 to %d bytes", METRIC_NAME_MAX);
@@ -388,7 +394,7 @@ int st_train_metric(struct st_train *t, const char *name, int64_t step, double v
     return 0;
 }
 
-int st_train_report(struct st_train *t, int count, const int64_t *member, const double *value)
+int stretto_train_report(struct stretto_train *t, int count, const int64_t *member, const double *value)
 {
     for (int i = 0; i < count; i++)
         if (member[i] < 0)
@@ -399,7 +405,7 @@ int st_train_report(struct st_train *t, int count, const int64_t *member, const 
     return 0;
 }
 
-void st_train_stats(struct st_train *t, struct st_train_stats *stats)
+void stretto_train_stats(struct stretto_train *t, struct stretto_train_stats *stats)
 {
     collect(t, stats);
     stats->samples_per_second = report_rate(t->report);
@@ -407,7 +413,7 @@ void st_train_stats(struct st_train *t, struct st_train_stats *stats)
 
 /* Writes the number of steps that this rank holds of each member: the daemon alone sees the parts of all ranks, and
  * finds the members whose steps are missing. */
-static int write_held_counts(struct st_train *t)
+static int write_held_counts(struct stretto_train *t)
 {
     uint32_t *counts;
     char *path;
@@ -428,7 +434,7 @@ static int write_held_counts(struct st_train *t)
     return rc;
 }
 
-int st_train_checkpoint_due(struct st_train *t)
+int stretto_train_checkpoint_due(struct stretto_train *t)
 {
     enum saver_due due;
 
@@ -442,7 +448,7 @@ int st_train_checkpoint_due(struct st_train *t)
     return (int)due;
 }
 
-const char *st_train_checkpoint_begin(struct st_train *t, int64_t step)
+const char *stretto_train_checkpoint_begin(struct stretto_train *t, int64_t step)
 {
     alive_sign();
     if (t->saver != NULL)
@@ -452,7 +458,7 @@ const char *st_train_checkpoint_begin(struct st_train *t, int64_t step)
 }
 
 /* Takes the stream's part of the checkpoint that is being saved. `last`: what was not drawn is handed over. */
-static int take_cut(struct st_train *t, bool last, struct cut *cut)
+static int take_cut(struct stretto_train *t, bool last, struct cut *cut)
 {
     const struct stepset *set = drawn_set(t->drawn), *forgotten = drawn_forgotten(t->drawn);
     struct pool_counters pool;
@@ -503,7 +509,7 @@ static void hand_over_drawn(void *arg, struct sample *sample)
 
 /* Ends drawing and reception, and writes down what was acknowledged and not drawn, and what might be drawn again,
  * for the next generation. */
-static int hand_over_all(struct st_train *t)
+static int hand_over_all(struct stretto_train *t)
 {
     char *path = saver_path(t->saver, "buffer", "bin");
     struct handover *handover;
@@ -527,9 +533,9 @@ static int hand_over_all(struct st_train *t)
     return rc;
 }
 
-int st_train_checkpoint_cut(struct st_train *t, int due)
+int stretto_train_checkpoint_cut(struct stretto_train *t, int due)
 {
-    bool last = due == ST_TRAIN_CHECKPOINT_LAST;
+    bool last = due == STRETTO_TRAIN_CHECKPOINT_LAST;
     struct cut cut;
 
     alive_sign();
@@ -544,7 +550,7 @@ int st_train_checkpoint_cut(struct st_train *t, int due)
     return 0;
 }
 
-int st_train_checkpoint_end(struct st_train *t, int due)
+int stretto_train_checkpoint_end(struct stretto_train *t, int due)
 {
     alive_sign();
     if (t->saver == NULL)
@@ -553,10 +559,10 @@ int st_train_checkpoint_end(struct st_train *t, int due)
         saver_abandon(t->saver);
         return 0;
     }
-    if (!saver_has_cut(t->saver) && st_train_checkpoint_cut(t, due) < 0)
+    if (!saver_has_cut(t->saver) && stretto_train_checkpoint_cut(t, due) < 0)
         return -1;
     saver_end(t->saver);
-    if (due != ST_TRAIN_CHECKPOINT_LAST)
+    if (due != STRETTO_TRAIN_CHECKPOINT_LAST)
         return 0;
     if (saver_wait(t->saver, &t->err) < 0)
         return -1;
@@ -564,41 +570,41 @@ int st_train_checkpoint_end(struct st_train *t, int due)
     return 0;
 }
 
-void st_train_copy(void *to, const void *from, size_t size)
+void stretto_train_copy(void *to, const void *from, size_t size)
 {
     copy_out(to, from, size);
 }
 
-int64_t st_train_checkpoint_every_ms(const struct st_train *t)
+int64_t stretto_train_checkpoint_every_ms(const struct stretto_train *t)
 {
     return t->saver != NULL ? t->config.checkpoint.every_ms : 0;
 }
 
-const char *st_train_resume(const struct st_train *t)
+const char *stretto_train_resume(const struct stretto_train *t)
 {
     return t->resume.state;
 }
 
-int64_t st_train_resume_step(const struct st_train *t)
+int64_t stretto_train_resume_step(const struct stretto_train *t)
 {
     if (t->config.checkpoint.resume != NULL)
         return t->config.checkpoint.resume_step;
     return t->resume.state != NULL ? t->resume.step : -1;
 }
 
-int st_train_resume_ranks(const struct st_train *t)
+int stretto_train_resume_ranks(const struct stretto_train *t)
 {
     return t->resume.ranks;
 }
 
-int st_train_unfinished(const struct st_train *t)
+int stretto_train_unfinished(const struct stretto_train *t)
 {
     return t->unfinished;
 }
 
 /* The training needs no more samples: if more may come, it takes and acknowledges none any more, so that members that
  * still send can tell that not all of their steps are held. */
-static void end_reception(struct st_train *t)
+static void end_reception(struct stretto_train *t)
 {
     struct pool_counters pool;
 
@@ -610,7 +616,7 @@ static void end_reception(struct st_train *t)
     receiver_halt(t->receiver);
 }
 
-int st_train_done(struct st_train *t)
+int stretto_train_done(struct stretto_train *t)
 {
     struct error late; /* a checkpoint that nobody needs any more was not saved; the log says so */
 
@@ -620,5 +626,5 @@ int st_train_done(struct st_train *t)
         end_reception(t);
     if (!t->unfinished && write_held_counts(t) < 0)
         return -1;
-    return report_done(t->report, t->unfinished ? ST_TRAIN_UNFINISHED : ST_TRAIN_DONE, t->early, &t->err);
+    return report_done(t->report, t->unfinished ? STRETTO_TRAIN_UNFINISHED : STRETTO_TRAIN_DONE, t->early, &t->err);
 }

@@ -1,7 +1,7 @@
 /* stream_bench WHAT TRANSPORT BYTES SENDERS SAMPLES [PROGRAM...]: how fast sender processes get samples into batches of
  * ten, in this process. One JSON object on standard output.
  *
- *   stretto  stretto_send() to st_train_batch() through a reservoir; as many batches are drawn as tens have come
+ *   stretto  stretto_send() to stretto_train_batch() through a reservoir; as many batches are drawn as tens have come
  *   copies   raw libzmq, PUSH to PULL, one message a sample, with the same two copies: memcpy() from the solver's array
  *            into a send buffer of the pool that stretto itself uses, so recycled, and memcpy() from the message, just
  *            received and so still in the cache, into a batch. No header, no acknowledgement, no buffer; either end may
@@ -117,23 +117,23 @@ static struct timing mark(void)
 
 /* A reservoir draws with replacement: where only as many are drawn as have come, the share of the unseen grows until
  * reception waits. So a batch is drawn for each ten that have come, and whenever nine tenths are unseen. */
-static void take_by_stretto(struct st_train *t, float *batch, long warm, struct timing *from, struct timing *to)
+static void take_by_stretto(struct stretto_train *t, float *batch, long warm, struct timing *from, struct timing *to)
 {
     void *fields[] = {batch};
-    struct st_train_stats s = {0};
+    struct stretto_train_stats s = {0};
     long drawn = 0;
 
     while ((long)s.received < samples) {
         bool before = (long)s.received < warm;
 
-        st_train_stats(t, &s);
+        stretto_train_stats(t, &s);
         if (before && (long)s.received >= warm) {
             *from = mark();
             warm = (long)s.received;
         }
         if ((long)s.received < drawn + RIG_BATCH && s.unseen < rig.capacity / 10 * 9)
             nanosleep(&(struct timespec){.tv_nsec = rig.bytes < 100000 ? 200000 : 1000000}, NULL);
-        else if (st_train_batch(t, fields, NULL, NULL, NULL, 60000) == RIG_BATCH)
+        else if (stretto_train_batch(t, fields, NULL, NULL, NULL, 60000) == RIG_BATCH)
             drawn += RIG_BATCH;
         else
             die("no batch");
@@ -144,16 +144,16 @@ static void take_by_stretto(struct st_train *t, float *batch, long warm, struct 
 }
 
 /* As fast as it goes, as tests/bench/loader_bench.py does. */
-static void take_in_a_loop(struct st_train *t, float *batch)
+static void take_in_a_loop(struct stretto_train *t, float *batch)
 {
     void *fields[] = {batch};
-    struct st_train_stats s = {0};
+    struct stretto_train_stats s = {0};
     double from = 0, to = 0;
     long drawn = 0;
 
     while ((long)s.received < samples) {
-        must(st_train_batch(t, fields, NULL, NULL, NULL, 60000) == RIG_BATCH, "no batch");
-        st_train_stats(t, &s);
+        must(stretto_train_batch(t, fields, NULL, NULL, NULL, 60000) == RIG_BATCH, "no batch");
+        stretto_train_stats(t, &s);
         if (from == 0 && (long)s.received >= samples / 2)
             from = now();
         else if (from > 0 && to == 0)
@@ -188,10 +188,10 @@ static void receive(int go, struct timing *from, struct timing *to, long warm)
 
     memset(batch, 0, RIG_BATCH * rig.bytes);
     if (over_stretto()) {
-        struct st_train *t;
+        struct stretto_train *t;
 
-        if (st_train_open(&t) != 0)
-            die(st_train_error(t));
+        if (stretto_train_open(&t) != 0)
+            die(stretto_train_error(t));
         rig_offer(&rig);
         must(write(go, "12345678", (size_t)rig.senders) == rig.senders, "no sender");
         if (strcmp(what, "loop") == 0)
@@ -199,8 +199,8 @@ static void receive(int go, struct timing *from, struct timing *to, long warm)
         else
             take_by_stretto(t, (float *)batch, warm, from, to);
         while (waitpid(-1, NULL, WNOHANG) >= 0) /* the last ones may still wait for room */
-            st_train_batch(t, (void *[]){batch}, NULL, NULL, NULL, 1);
-        st_train_close(t);
+            stretto_train_batch(t, (void *[]){batch}, NULL, NULL, NULL, 1);
+        stretto_train_close(t);
     } else {
         void *zmq = zmq_ctx_new(), *socket = zmq_socket(zmq, ZMQ_PULL);
         int ahead = hwm();

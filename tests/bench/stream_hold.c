@@ -74,16 +74,16 @@ struct held {
     unsigned long received;
 };
 
-static struct held look(struct st_train *t, double rank_before, double member_before)
+static struct held look(struct stretto_train *t, double rank_before, double member_before)
 {
-    struct st_train_stats s;
+    struct stretto_train_stats s;
 
-    st_train_stats(t, &s);
+    stretto_train_stats(t, &s);
     return (struct held){resident_mib(getpid(), false) - rank_before, largest_member() - member_before, s.received};
 }
 
 /* Until all members have finished, and all is drawn. */
-static void draw_all(struct st_train *t)
+static void draw_all(struct stretto_train *t)
 {
     void *fields[] = {malloc(RIG_BATCH * rig.bytes)};
     long running = rig.senders;
@@ -94,10 +94,10 @@ static void draw_all(struct st_train *t)
             must(status == 0, "a member failed");
             running--;
         }
-        st_train_batch(t, fields, NULL, NULL, NULL, 10);
+        stretto_train_batch(t, fields, NULL, NULL, NULL, 10);
     }
     rig_over(&rig);
-    while (st_train_batch(t, fields, NULL, NULL, NULL, 60000) > 0)
+    while (stretto_train_batch(t, fields, NULL, NULL, NULL, 60000) > 0)
         ;
     free(fields[0]);
 }
@@ -105,8 +105,8 @@ static void draw_all(struct st_train *t)
 int main(int argc, char **argv)
 {
     struct held early = {0}, most = {0}, late = {0};
-    struct st_train_stats s;
-    struct st_train *t;
+    struct stretto_train_stats s;
+    struct stretto_train *t;
     double from, seconds, rank_before, member_before, frame_mib, window_mib, ahead_mib;
     long window;
     int go[2];
@@ -128,8 +128,8 @@ int main(int argc, char **argv)
     for (long i = 0; i < rig.senders; i++)
         if ((process[i] = fork()) == 0)
             member(i, go[0]);
-    if (st_train_open(&t) != 0)
-        die(st_train_error(t));
+    if (stretto_train_open(&t) != 0)
+        die(stretto_train_error(t));
     rig_offer(&rig);
     rank_before = resident_mib(getpid(), false);
     member_before = largest_member();
@@ -142,7 +142,7 @@ int main(int argc, char **argv)
         most.member = late.member > most.member ? late.member : most.member;
     }
     draw_all(t);
-    st_train_stats(t, &s);
+    stretto_train_stats(t, &s);
     frame_mib = (double)(rig.bytes + 128) / (1 << 20);
     window_mib = (double)window * frame_mib;
     ahead_mib = (2 * frame_mib > AHEAD_MIB ? 2 * frame_mib : AHEAD_MIB) + frame_mib;
@@ -152,6 +152,6 @@ int main(int argc, char **argv)
            most.rank, (double)rig.capacity * frame_mib + (double)rig.senders * ahead_mib + SLACK_MIB,
            late.rank - early.rank, most.member, 2 * window_mib + SLACK_MIB, late.member - early.member, early.received,
            late.received, steps * rig.senders, steps * rig.senders - (long)s.drawn);
-    st_train_close(t);
+    stretto_train_close(t);
     return rig_remove(&rig);
 }

@@ -32,7 +32,7 @@ enum rig_transport rig_transport(const char *name);
 /* Makes the directory, and sets the environment of rank and members. capacity: of half a GiB, at most 6000. */
 void rig_init(struct rig *rig);
 
-/* After st_train_open(): members would take the Unix socket on one host. */
+/* After stretto_train_open(): members would take the Unix socket on one host. */
 void rig_offer(const struct rig *rig);
 
 /* Reception is over. */

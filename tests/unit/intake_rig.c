@@ -63,7 +63,7 @@ int rig_teardown(void **state)
 
     zmq_close(rig->raw);
     zmq_ctx_term(rig->zmq);
-    st_train_close(rig->t);
+    stretto_train_close(rig->t);
     fixture_fini(&rig->fx);
     if (rig->log != NULL)
         fclose(rig->log);
@@ -135,16 +135,16 @@ uint64_t expect(struct rig *rig, enum frame_kind kind)
 }
 
 struct wanted {
-    struct st_train *t;
+    struct stretto_train *t;
     uint64_t rejected;
 };
 
 static int rejected_so_many(void *arg)
 {
     struct wanted *w = arg;
-    struct st_train_stats s;
+    struct stretto_train_stats s;
 
-    st_train_stats(w->t, &s);
+    stretto_train_stats(w->t, &s);
     return s.rejected == w->rejected;
 }
 
@@ -155,17 +155,17 @@ void await_rejected(struct rig *rig, uint64_t count)
 
 void assert_rejected(struct rig *rig, uint64_t count)
 {
-    struct st_train_stats s;
+    struct stretto_train_stats s;
 
     await_rejected(rig, count);
-    st_train_stats(rig->t, &s);
+    stretto_train_stats(rig->t, &s);
     assert_int_equal(s.received, 0);
 }
 
 int fault_number(const char *name)
 {
-    for (int i = 0; i < ST_TRAIN_FAULTS_MAX; i++)
-        if (st_train_fault_name(i) != NULL && strcmp(st_train_fault_name(i), name) == 0)
+    for (int i = 0; i < STRETTO_TRAIN_FAULTS_MAX; i++)
+        if (stretto_train_fault_name(i) != NULL && strcmp(stretto_train_fault_name(i), name) == 0)
             return i;
     fail_msg("no fault is called %s", name);
     return -1;

@@ -13,7 +13,7 @@
 
 struct rig {
     struct fixture fx;
-    struct st_train *t;
+    struct stretto_train *t;
     void *zmq, *raw;
     FILE *log; /* receives the rank's stderr from its start on; NULL: stderr is unchanged */
 };

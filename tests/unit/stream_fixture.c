@@ -138,15 +138,15 @@ void fixture_fini(struct fixture *fx)
     assert_int_equal(rmdir(fx->dir), 0);
 }
 
-struct st_train *fixture_rank(int rank)
+struct stretto_train *fixture_rank(int rank)
 {
-    struct st_train *t;
+    struct stretto_train *t;
     char text[16];
 
     snprintf(text, sizeof text, "%d", rank);
     setenv("STRETTO_RANK", text, 1);
-    if (st_train_open(&t) < 0)
-        fail_msg("%s", st_train_error(t));
+    if (stretto_train_open(&t) < 0)
+        fail_msg("%s", stretto_train_error(t));
     return t;
 }
 
@@ -223,14 +223,14 @@ static void check_sample(const struct fixture *fx, const float *u, int64_t n, co
             fail_msg("member %d step %d element %d is %g", (int)member, (int)step, i, (double)u[i]);
 }
 
-int fixture_draw(const struct fixture *fx, struct st_train *t, int timeout_ms, int steps, int *times)
+int fixture_draw(const struct fixture *fx, struct stretto_train *t, int timeout_ms, int steps, int *times)
 {
-    size_t size = (size_t)st_train_batch_size(t);
+    size_t size = (size_t)stretto_train_batch_size(t);
     float *u = malloc(size * (size_t)fx->width * sizeof *u);
     int64_t *n = calloc(size, sizeof *n), *member = calloc(size, sizeof *member), *step = calloc(size, sizeof *step);
     double *params = malloc(size * 2 * sizeof *params);
     void *with[] = {n, u}, *without[] = {u};
-    int count = st_train_batch(t, fx->with_n ? with : without, params, member, step, timeout_ms);
+    int count = stretto_train_batch(t, fx->with_n ? with : without, params, member, step, timeout_ms);
 
     for (int i = 0; i < count; i++) {
         check_sample(fx, u + (size_t)i * (size_t)fx->width, n[i], params + 2 * i, member[i], step[i]);
@@ -244,30 +244,30 @@ int fixture_draw(const struct fixture *fx, struct st_train *t, int timeout_ms, i
     return count;
 }
 
-void fixture_draw_all(const struct fixture *fx, struct st_train *t, int steps, int *times)
+void fixture_draw_all(const struct fixture *fx, struct stretto_train *t, int steps, int *times)
 {
     int count;
 
     while ((count = fixture_draw(fx, t, 30000, steps, times)) > 0)
         ;
-    assert_int_equal(count, ST_TRAIN_END);
+    assert_int_equal(count, STRETTO_TRAIN_END);
 }
 
-struct st_train_stats fixture_stats(struct st_train *t)
+struct stretto_train_stats fixture_stats(struct stretto_train *t)
 {
-    struct st_train_stats s;
+    struct stretto_train_stats s;
 
-    st_train_stats(t, &s);
+    stretto_train_stats(t, &s);
     return s;
 }
 
-void fixture_train(const struct fixture *fx, struct st_train *t, uint64_t finalized, int steps, int *times)
+void fixture_train(const struct fixture *fx, struct stretto_train *t, uint64_t finalized, int steps, int *times)
 {
-    struct st_train_stats now, last = fixture_stats(t);
+    struct stretto_train_stats now, last = fixture_stats(t);
     int64_t since = time_monotonic_ms();
 
     while ((now = fixture_stats(t)).finalized < finalized) {
-        assert_true(fixture_draw(fx, t, 10, steps, times) != ST_TRAIN_END);
+        assert_true(fixture_draw(fx, t, 10, steps, times) != STRETTO_TRAIN_END);
         if (now.received != last.received || now.drawn != last.drawn || now.finalized != last.finalized) {
             last = now;
             since = time_monotonic_ms();
@@ -280,10 +280,10 @@ void fixture_train(const struct fixture *fx, struct st_train *t, uint64_t finali
     fixture_draw_all(fx, t, steps, times);
 }
 
-void fixture_check_books(struct st_train *t, const int *times, int samples, int duplicates)
+void fixture_check_books(struct stretto_train *t, const int *times, int samples, int duplicates)
 {
-    struct st_train_stats s = fixture_stats(t);
-    uint64_t draws[ST_TRAIN_DRAWS] = {0};
+    struct stretto_train_stats s = fixture_stats(t);
+    uint64_t draws[STRETTO_TRAIN_DRAWS] = {0};
     int total = 0;
 
     for (int i = 0; i < samples; i++) {
@@ -291,7 +291,7 @@ void fixture_check_books(struct st_train *t, const int *times, int samples, int 
 
         assert_true(times[i] >= 1);
         total += times[i];
-        while (bin < ST_TRAIN_DRAWS - 1 && times[i] > 1 << bin)
+        while (bin < STRETTO_TRAIN_DRAWS - 1 && times[i] > 1 << bin)
             bin++;
         draws[bin]++;
     }

@@ -33,7 +33,7 @@ void fixture_generation(struct fixture *fx, int generation, int ranks);
 void fixture_announce(const struct fixture *fx, int keeps);
 
 /* Starts that rank. */
-struct st_train *fixture_rank(int rank);
+struct stretto_train *fixture_rank(int rank);
 
 /* Writes reception.json, which says that no more members will send. */
 void fixture_over(const struct fixture *fx);
@@ -55,13 +55,13 @@ struct stretto *fixture_member(int member, int attempt);
 int fixture_send(const struct fixture *fx, struct stretto *s, int member, int64_t step);
 
 /* Draws one batch and checks the contents of its samples. times[member * steps + step] counts the draws. Returns the
- * result of st_train_batch(). */
-int fixture_draw(const struct fixture *fx, struct st_train *t, int timeout_ms, int steps, int *times);
+ * result of stretto_train_batch(). */
+int fixture_draw(const struct fixture *fx, struct stretto_train *t, int timeout_ms, int steps, int *times);
 
 /* Draws until the end. */
-void fixture_draw_all(const struct fixture *fx, struct st_train *t, int steps, int *times);
+void fixture_draw_all(const struct fixture *fx, struct stretto_train *t, int steps, int *times);
 
-struct st_train_stats fixture_stats(struct st_train *t);
+struct stretto_train_stats fixture_stats(struct stretto_train *t);
 
 /* A test that makes no progress for so long has failed. */
 #define FIXTURE_LIMIT_SECONDS 40
@@ -71,11 +71,11 @@ void fixture_member_limit(void);
 
 /* Draws while members send, until so many have ended, and then until the buffer is empty. Fails where nothing comes any
  * more. */
-void fixture_train(const struct fixture *fx, struct st_train *t, uint64_t finalized, int steps, int *times);
+void fixture_train(const struct fixture *fx, struct stretto_train *t, uint64_t finalized, int steps, int *times);
 
 /* Verifies that the rank's counters are those of so many samples, each drawn times[i] times, and of so many
  * duplicates. */
-void fixture_check_books(struct st_train *t, const int *times, int samples, int duplicates);
+void fixture_check_books(struct stretto_train *t, const int *times, int samples, int duplicates);
 
 /* A group's setup: ends a test that waits for ever. */
 int fixture_time_limit(void **state);

@@ -94,7 +94,7 @@ static void a_thread_that_may_not_shares_all_with_the_program(void **state)
 static int all_that_was_sent_comes(const struct fixture *fx)
 {
     int times[STEPS] = {0};
-    struct st_train *t = fixture_rank(0);
+    struct stretto_train *t = fixture_rank(0);
     struct stretto *member = fixture_member(0, 1);
 
     for (int step = 0; step < STEPS; step++)
@@ -102,7 +102,7 @@ static int all_that_was_sent_comes(const struct fixture *fx)
     assert_int_equal(stretto_close(member), 0);
     fixture_over(fx);
     fixture_draw_all(fx, t, STEPS, times);
-    st_train_close(t);
+    stretto_train_close(t);
     for (int i = 0; i < STEPS; i++)
         assert_int_equal(times[i], 1);
     return 0;

@@ -172,7 +172,7 @@ static void each_fault_is_counted_by_itself_and_told_once(void **state)
     };
     enum { COUNT = sizeof faults / sizeof *faults, TIMES = 3 };
     struct rig *rig = *state;
-    struct st_train_stats s;
+    struct stretto_train_stats s;
     char log[16384] = "";
     int times[30] = {0};
     struct stretto *member;
@@ -185,7 +185,7 @@ static void each_fault_is_counted_by_itself_and_told_once(void **state)
     await_rejected(rig, COUNT * TIMES);
     rewind(rig->log);
     assert_true(fread(log, 1, sizeof log - 1, rig->log) > 0);
-    st_train_stats(rig->t, &s);
+    stretto_train_stats(rig->t, &s);
     assert_int_equal(s.rejected, COUNT * TIMES);
     for (int i = 0; i < COUNT; i++) {
         char told[64];
@@ -209,7 +209,7 @@ static void each_fault_is_counted_by_itself_and_told_once(void **state)
     hello(rig, 0, 0);
     send_sample(rig, frame(FRAME_SAMPLE, 1, 0)); /* nobody will draw it */
     await_rejected(rig, COUNT * TIMES + 1);
-    st_train_stats(rig->t, &s);
+    stretto_train_stats(rig->t, &s);
     assert_int_equal(s.rejected_by[fault_number("ended")], 1);
     assert_int_equal(s.received, 10);
 }
@@ -218,12 +218,12 @@ static void each_fault_is_counted_by_itself_and_told_once(void **state)
 static void a_training_that_stops_refuses_no_member(void **state)
 {
     struct rig *rig = *state;
-    struct st_train_stats s;
+    struct stretto_train_stats s;
     struct frame f;
 
     hello(rig, 0, 0);
     expect(rig, FRAME_WELCOME);
-    st_train_interrupt(rig->t);
+    stretto_train_interrupt(rig->t);
     for (int n = 1; n <= 2; n++) /* put in the way of the first, known to be in vain with the second */
         send_sample(rig, frame(FRAME_SAMPLE, (uint64_t)n, n - 1));
     await_rejected(rig, 2);
@@ -232,18 +232,18 @@ static void a_training_that_stops_refuses_no_member(void **state)
         assert_int_equal(f.kind, FRAME_ACK);
         assert_int_equal(f.sequence, 0);
     }
-    st_train_stats(rig->t, &s);
+    stretto_train_stats(rig->t, &s);
     assert_int_equal(s.rejected_by[fault_number("stopped")], 2);
     assert_int_equal(s.received, 0);
 }
 
 static void await_received(struct rig *rig, uint64_t count)
 {
-    struct st_train_stats s = {0};
+    struct stretto_train_stats s = {0};
 
     while (s.received < count) {
         usleep(1000);
-        st_train_stats(rig->t, &s);
+        stretto_train_stats(rig->t, &s);
     }
 }
 
@@ -261,13 +261,13 @@ static void what_waits_for_room_is_not_held(void **state)
         send_sample(rig, frame(FRAME_SAMPLE, n, (int64_t)n));
     hello(rig, CAPACITY, CAPACITY + 4);
     send_sample(rig, frame(FRAME_SAMPLE, CAPACITY + 9, CAPACITY + 9));
-    assert_int_equal(st_train_batch(rig->t, NULL, NULL, NULL, NULL, -1), 1); /* makes room for one */
+    assert_int_equal(stretto_train_batch(rig->t, NULL, NULL, NULL, NULL, -1), 1); /* makes room for one */
     assert_int_equal(expect(rig, FRAME_WELCOME), 0);
     do {
         f = next_answer(rig);
         assert_in_range(f.sequence, 0, CAPACITY + 1);
     } while (f.sequence < CAPACITY + 1);
-    st_train_interrupt(rig->t);
+    stretto_train_interrupt(rig->t);
     do {
         f = next_answer(rig);
         assert_in_range(f.sequence, 0, CAPACITY + 1);
@@ -277,7 +277,7 @@ static void what_waits_for_room_is_not_held(void **state)
 static void a_gap_is_asked_for_once(void **state)
 {
     struct rig *rig = *state;
-    struct st_train_stats s;
+    struct stretto_train_stats s;
 
     send_sample(rig, frame(FRAME_SAMPLE, 1, 0));
     expect(rig, FRAME_WHO);
@@ -306,7 +306,7 @@ static void a_gap_is_asked_for_once(void **state)
             .kind = FRAME_FINALIZE, .key = FIXTURE_KEY, .ensemble = 7, .session = 5, .generation = 1, .sequence = 2},
         "", 0);
     expect(rig, FRAME_FINALIZED);
-    st_train_stats(rig->t, &s);
+    stretto_train_stats(rig->t, &s);
     assert_int_equal(s.received, 2);
     assert_int_equal(s.duplicates, 0);
     assert_int_equal(s.finalized, 1);
@@ -314,9 +314,9 @@ static void a_gap_is_asked_for_once(void **state)
 
 static uint64_t finalized(struct rig *rig)
 {
-    struct st_train_stats s;
+    struct stretto_train_stats s;
 
-    st_train_stats(rig->t, &s);
+    stretto_train_stats(rig->t, &s);
     return s.finalized;
 }
 

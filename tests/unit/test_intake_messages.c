@@ -32,7 +32,7 @@ static void send_together(struct rig *rig, int from, int to)
 static void frames_of_one_message_are_taken_in_their_order(void **state)
 {
     struct rig *rig = *state;
-    struct st_train_stats s;
+    struct stretto_train_stats s;
 
     send_together(rig, 0, 3);
     expect(rig, FRAME_WHO);
@@ -44,7 +44,7 @@ static void frames_of_one_message_are_taken_in_their_order(void **state)
     assert_int_equal(expect(rig, FRAME_ACK), 5);
     send_together(rig, 6, 8);
     assert_int_equal(expect(rig, FRAME_REWIND), 5);
-    st_train_stats(rig->t, &s);
+    stretto_train_stats(rig->t, &s);
     assert_int_equal(s.received, 5);
     assert_int_equal(s.duplicates, 0);
     assert_int_equal(s.rejected, 0);
@@ -55,7 +55,7 @@ static void a_damaged_frame_ends_its_message(void **state)
 {
     enum { SPAN = FRAME_HEADER_SIZE + BYTES };
     struct rig *rig = *state;
-    struct st_train_stats s;
+    struct stretto_train_stats s;
     uint8_t m[4 * SPAN], *large = calloc(1, SPAN + FRAME_SHARING_MAX + 1);
     struct frame f;
 
@@ -80,7 +80,7 @@ static void a_damaged_frame_ends_its_message(void **state)
     frame_encode(&f, m + SPAN);
     zmq_send(rig->raw, m, 2 * SPAN, 0);
     assert_int_equal(expect(rig, FRAME_ACK), 4);
-    st_train_stats(rig->t, &s);
+    stretto_train_stats(rig->t, &s);
     assert_int_equal(s.received, 4);
     assert_int_equal(s.rejected, 3);
     assert_int_equal(s.rejected_by[fault_number("header_checksum")], 1);

@@ -181,7 +181,7 @@ static void clean(const struct fixture *fx)
 static void __attribute__((noreturn)) be_the_rank(const struct fixture *fx, const atomic_bool *arrived)
 {
     int *times = calloc((size_t)ROUNDS_MAX * STEPS, sizeof *times);
-    struct st_train *t;
+    struct stretto_train *t;
 
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     t = fixture_rank(0);
@@ -191,7 +191,7 @@ static void __attribute__((noreturn)) be_the_rank(const struct fixture *fx, cons
             fprintf(stderr, "step %d of member %d was lost without a word\n", i % STEPS, i / STEPS);
             _exit(1);
         }
-    st_train_close(t);
+    stretto_train_close(t);
     free(times);
     _exit(0);
 }
@@ -406,37 +406,37 @@ static void end_member(pid_t pid, bool well)
 static bool be_a_training(const struct fixture *fx, pid_t member)
 {
     int times[STEPS] = {0}, rc;
-    struct st_train *t;
+    struct stretto_train *t;
     bool told = false;
 
-    if (st_train_open(&t) < 0) {
+    if (stretto_train_open(&t) < 0) {
         stop_failing();
-        assert_true(*st_train_error(t) != '\0' && *st_train_error_code(t) != '\0');
+        assert_true(*stretto_train_error(t) != '\0' && *stretto_train_error_code(t) != '\0');
         end_member(member, false);
-        st_train_close(t);
+        stretto_train_close(t);
         return true;
     }
     exempt = true;
     while (fixture_stats(t).finalized < 1)
-        assert_true(fixture_draw(fx, t, 10, STEPS, times) >= ST_TRAIN_AGAIN);
+        assert_true(fixture_draw(fx, t, 10, STEPS, times) >= STRETTO_TRAIN_AGAIN);
     end_member(member, true);
     while (fixture_stats(t).unseen > 0)
         assert_int_equal(fixture_draw(fx, t, 30000, STEPS, times), 2);
     for (int step = 0; step < STEPS; step++)
         assert_true(times[step] > 0);
     exempt = false;
-    rc = st_train_metric(t, "loss", 1, 0.5);
+    rc = stretto_train_metric(t, "loss", 1, 0.5);
     told = rc < 0;
-    assert_true(rc == 0 || *st_train_error(t) != '\0');
-    rc = st_train_report(t, 1, &(int64_t){0}, &(double){0.5});
+    assert_true(rc == 0 || *stretto_train_error(t) != '\0');
+    rc = stretto_train_report(t, 1, &(int64_t){0}, &(double){0.5});
     told = told || rc < 0;
-    assert_true(rc == 0 || *st_train_error(t) != '\0');
-    rc = st_train_done(t);
+    assert_true(rc == 0 || *stretto_train_error(t) != '\0');
+    rc = stretto_train_done(t);
     told = told || rc < 0;
-    assert_true(rc == 0 || *st_train_error(t) != '\0');
+    assert_true(rc == 0 || *stretto_train_error(t) != '\0');
     stop_failing();
     assert_int_equal(access(fixture_path(fx, "done-rank0.json"), F_OK), rc);
-    st_train_close(t);
+    stretto_train_close(t);
     return told;
 }
 
@@ -467,19 +467,19 @@ static void a_training_without_memory_is_told(void **state)
 static void nothing_at_all_is_told_as_well(void **state)
 {
     struct fixture fx;
-    struct st_train *t;
+    struct stretto_train *t;
     struct stretto *s;
 
     fixture_init(&fx, WIDTH, 1, 1, BUFFER);
     set_member(&fx, 0);
     start_failing(1, true);
     assert_int_equal(stretto_open(&s), -1);
-    assert_int_equal(st_train_open(&t), -1);
+    assert_int_equal(stretto_train_open(&t), -1);
     stop_failing();
     assert_string_equal(stretto_error(s), "no memory for the stream");
-    assert_string_equal(st_train_error_code(t), "train_memory");
+    assert_string_equal(stretto_train_error_code(t), "train_memory");
     stretto_abort(s);
-    st_train_close(t);
+    stretto_train_close(t);
     fixture_fini(&fx);
 }
 

@@ -38,7 +38,7 @@ static int has_told(void *arg)
 static void a_training_that_ends_without_done_leaves_its_metrics(void **state)
 {
     struct fixture fx;
-    struct st_train *t;
+    struct stretto_train *t;
     struct error err;
     size_t size, lines = 0;
     char *metrics;
@@ -47,8 +47,8 @@ static void a_training_that_ends_without_done_leaves_its_metrics(void **state)
     t = fixture_rank(0);
     assert_true(fixture_wait(has_told, &(struct waiting){&fx, "status-rank0.json", "\"state\""}, LIMIT_MS));
     for (int step = 0; step < 100; step++)
-        assert_int_equal(st_train_metric(t, "loss", step, 0.5), 0);
-    st_train_close(t);
+        assert_int_equal(stretto_train_metric(t, "loss", step, 0.5), 0);
+    stretto_train_close(t);
     assert_int_equal(file_read(fixture_path(&fx, "metrics-rank0.jsonl"), 100000, &metrics, &size, &err), 0);
     for (size_t i = 0; i < size; i++)
         lines += metrics[i] == '\n';
@@ -91,7 +91,7 @@ static void of_each_member_the_mean_is_told(void **state)
     int64_t *members = calloc(2 * REPORTED, sizeof *members);
     double *values = calloc(2 * REPORTED, sizeof *values);
     struct fixture fx;
-    struct st_train *t;
+    struct stretto_train *t;
     struct error err;
     size_t size;
     char *lines;
@@ -103,11 +103,11 @@ static void of_each_member_the_mean_is_told(void **state)
         values[m] = (double)m;
         values[REPORTED + m] = m < REPORTED - 1 ? 3 * (double)m + 1 : NAN;
     }
-    assert_int_equal(st_train_report(t, 2 * REPORTED, members, values), 0);
-    assert_int_equal(st_train_report(t, 0, NULL, NULL), 0);
-    assert_int_equal(st_train_report(t, 1, &(int64_t){-1}, values), -1);
-    assert_string_equal(st_train_error_code(t), "train_member");
-    st_train_close(t);
+    assert_int_equal(stretto_train_report(t, 2 * REPORTED, members, values), 0);
+    assert_int_equal(stretto_train_report(t, 0, NULL, NULL), 0);
+    assert_int_equal(stretto_train_report(t, 1, &(int64_t){-1}, values), -1);
+    assert_string_equal(stretto_train_error_code(t), "train_member");
+    stretto_train_close(t);
     assert_int_equal(file_read(fixture_path(&fx, "metrics-rank0.jsonl"), 10000000, &lines, &size, &err), 0);
     assert_means(lines);
     free(lines);
@@ -117,19 +117,19 @@ static void of_each_member_the_mean_is_told(void **state)
 }
 
 /* A point of a metric, until it is in the file. */
-static void tell_again(const struct fixture *fx, struct st_train *t, int step)
+static void tell_again(const struct fixture *fx, struct stretto_train *t, int step)
 {
     char text[32];
 
     snprintf(text, sizeof text, "\"step\":%d,", step);
-    assert_int_equal(st_train_metric(t, "loss", step, 0.5), 0);
+    assert_int_equal(stretto_train_metric(t, "loss", step, 0.5), 0);
     assert_true(fixture_wait(has_told, &(struct waiting){fx, "metrics-rank0.jsonl", text}, LIMIT_MS));
 }
 
 static void the_daemon_is_told(void **state)
 {
     struct fixture fx;
-    struct st_train *t;
+    struct stretto_train *t;
     struct stretto *s;
     struct error err;
     json_t *done, *status;
@@ -143,11 +143,11 @@ static void the_daemon_is_told(void **state)
     assert_int_equal(fixture_send(&fx, s, 0, 0), 0);
     assert_int_equal(stretto_close(s), 0);
     fixture_train(&fx, t, 1, 1, times);
-    assert_int_equal(st_train_metric(t, "loss", 1, 0.5), 0);
-    assert_int_equal(st_train_metric(t, "loss", 2, NAN), 0);
-    assert_int_equal(st_train_metric(t, "", 2, 1), -1);
+    assert_int_equal(stretto_train_metric(t, "loss", 1, 0.5), 0);
+    assert_int_equal(stretto_train_metric(t, "loss", 2, NAN), 0);
+    assert_int_equal(stretto_train_metric(t, "", 2, 1), -1);
     assert_int_equal(access(fixture_path(&fx, "done-rank0.json"), F_OK), -1);
-    assert_int_equal(st_train_done(t), 0);
+    assert_int_equal(stretto_train_done(t), 0);
     done = file_read_json(fixture_path(&fx, "done-rank0.json"), &err);
     status = file_read_json(fixture_path(&fx, "status-rank0.json"), &err);
     assert_string_equal(json_string_value(json_object_get(done, "state")), "done");
@@ -169,14 +169,14 @@ static void the_daemon_is_told(void **state)
     status = file_read_json(fixture_path(&fx, "status-rank0.json"), &err);
     assert_string_equal(json_string_value(json_object_get(status, "state")), "done");
     json_decref(status);
-    st_train_close(t);
+    stretto_train_close(t);
     fixture_fini(&fx);
 }
 
 static void who_has_learnt_enough_takes_no_more(void **state)
 {
     struct fixture fx;
-    struct st_train *t;
+    struct stretto_train *t;
     struct stretto *s;
     struct error err;
     json_t *done;
@@ -186,16 +186,16 @@ static void who_has_learnt_enough_takes_no_more(void **state)
     s = fixture_member(0, 1);
     assert_int_equal(fixture_send(&fx, s, 0, 0), 0);
     assert_int_equal(stretto_close(s), 0);
-    assert_int_equal(st_train_done(t), 0);
-    assert_int_equal(st_train_batch(t, NULL, NULL, NULL, NULL, 0), ST_TRAIN_END);
+    assert_int_equal(stretto_train_done(t), 0);
+    assert_int_equal(stretto_train_batch(t, NULL, NULL, NULL, NULL, 0), STRETTO_TRAIN_END);
     done = file_read_json(fixture_path(&fx, "done-rank0.json"), &err);
     assert_string_equal(json_string_value(json_object_get(done, "state")), "done");
     assert_true(json_is_true(json_object_get(done, "early")));
     assert_int_equal(json_integer_value(json_object_get(done, "unique")), 1);
     assert_int_equal(json_integer_value(json_object_get(done, "drawn")), 0);
     json_decref(done);
-    assert_int_equal(st_train_done(t), 0);
-    st_train_close(t);
+    assert_int_equal(stretto_train_done(t), 0);
+    stretto_train_close(t);
     fixture_fini(&fx);
 }
 
@@ -211,7 +211,7 @@ static void the_rate_is_that_of_all_draws(void **state)
     int64_t began = time_monotonic_ms();
     int draws = 0, times[1] = {0};
     struct fixture fx;
-    struct st_train *t;
+    struct stretto_train *t;
     struct stretto *s;
     double rate;
 
@@ -231,7 +231,7 @@ static void the_rate_is_that_of_all_draws(void **state)
     }
     assert_true(rate * (double)(time_monotonic_ms() - began) >= 1000);
     assert_true(rate <= draws / 0.5);
-    st_train_close(t);
+    stretto_train_close(t);
     fixture_fini(&fx);
 }
 
@@ -240,7 +240,7 @@ static void the_next_process_goes_on_with_the_files(void **state)
 {
     static const char wanted[] = "{}\n{\"name\":\n{\"name\":\"loss\",";
     struct fixture fx;
-    struct st_train *t;
+    struct stretto_train *t;
     struct error err;
     char *metrics;
     size_t size;
@@ -252,8 +252,8 @@ static void the_next_process_goes_on_with_the_files(void **state)
     t = fixture_rank(0);
     unsetenv("STRETTO_RESTART");
     assert_int_equal(access(fixture_path(&fx, "done-rank0.json"), F_OK), -1);
-    assert_int_equal(st_train_metric(t, "loss", 1, 0.5), 0);
-    st_train_close(t);
+    assert_int_equal(stretto_train_metric(t, "loss", 1, 0.5), 0);
+    stretto_train_close(t);
     assert_int_equal(file_read(fixture_path(&fx, "metrics-rank0.jsonl"), 10000, &metrics, &size, &err), 0);
     if (strncmp(metrics, wanted, strlen(wanted)) != 0)
         fail_msg("it has %s", metrics);
@@ -265,7 +265,7 @@ static void the_next_process_goes_on_with_the_files(void **state)
 static void who_cannot_tell_what_it_holds_is_not_done(void **state)
 {
     struct fixture fx;
-    struct st_train *t;
+    struct stretto_train *t;
     struct error err;
     json_t *training;
     uint32_t *held;
@@ -278,17 +278,17 @@ static void who_cannot_tell_what_it_holds_is_not_done(void **state)
     json_decref(training);
     t = fixture_rank(0);
     assert_int_equal(mkdir(fixture_path(&fx, "held-rank0.bin"), 0700), 0);
-    assert_int_equal(st_train_done(t), -1);
-    assert_non_null(strstr(st_train_error(t), "held-rank0.bin"));
+    assert_int_equal(stretto_train_done(t), -1);
+    assert_non_null(strstr(stretto_train_error(t), "held-rank0.bin"));
     assert_int_equal(access(fixture_path(&fx, "done-rank0.json"), F_OK), -1);
     assert_int_equal(rmdir(fixture_path(&fx, "held-rank0.bin")), 0);
-    assert_int_equal(st_train_done(t), 0);
+    assert_int_equal(stretto_train_done(t), 0);
     assert_int_equal(access(fixture_path(&fx, "done-rank0.json"), F_OK), 0);
     assert_int_equal(file_read(fixture_path(&fx, "held-rank0.bin"), 100, (char **)&held, &size, &err), 0);
     assert_int_equal(size, 2 * sizeof *held);
     assert_int_equal(held[0] + held[1], 0);
     free(held);
-    st_train_close(t);
+    stretto_train_close(t);
     unlink(fixture_path(&fx, "held-rank0.bin"));
     fixture_fini(&fx);
 }

@@ -87,7 +87,7 @@ static void tear_down(struct fixture *fx)
     unsetenv("STRETTO_RESTART");
 }
 
-static struct st_train *start(int rank)
+static struct stretto_train *start(int rank)
 {
     char path[64];
 
@@ -148,27 +148,27 @@ static void join(struct sender *sender)
         fail_msg("%s", (const char *)failed);
 }
 
-static int draw(const struct fixture *fx, struct st_train *t, int timeout_ms)
+static int draw(const struct fixture *fx, struct stretto_train *t, int timeout_ms)
 {
     return fixture_draw(fx, t, timeout_ms, STEPS, times);
 }
 
 /* Draws until nothing comes for so long. */
-static void draw_out(const struct fixture *fx, struct st_train *t, int patience_ms)
+static void draw_out(const struct fixture *fx, struct stretto_train *t, int patience_ms)
 {
-    while (draw(fx, t, patience_ms) != ST_TRAIN_AGAIN)
+    while (draw(fx, t, patience_ms) != STRETTO_TRAIN_AGAIN)
         ;
 }
 
-static void save(struct st_train *t, int64_t step)
+static void save(struct stretto_train *t, int64_t step)
 {
-    const char *path = st_train_checkpoint_begin(t, step);
+    const char *path = stretto_train_checkpoint_begin(t, step);
     struct error err;
 
     if (path == NULL)
-        fail_msg("%s", st_train_error(t));
+        fail_msg("%s", stretto_train_error(t));
     assert_int_equal(file_write_whole(path, "x", 1, 0600, &err), 0);
-    assert_int_equal(st_train_checkpoint_end(t, ST_TRAIN_CHECKPOINT_DUE), 0);
+    assert_int_equal(stretto_train_checkpoint_end(t, STRETTO_TRAIN_CHECKPOINT_DUE), 0);
 }
 
 static void each_was_drawn(int steps)
@@ -187,7 +187,7 @@ static int is_drawn(void *arg)
 static void reception_waits_until_the_checkpoint_is_whole(void **state)
 {
     struct sender sender;
-    struct st_train *t;
+    struct stretto_train *t;
     struct fixture fx;
     uint64_t most = 2 * RETAIN + CAPACITY + BATCH + ON_ITS_WAY;
 
@@ -196,17 +196,17 @@ static void reception_waits_until_the_checkpoint_is_whole(void **state)
     begin_to_send(&sender, &fx);
     while (fixture_stats(t).drawn < RETAIN)
         draw(&fx, t, 100);
-    assert_int_equal(st_train_checkpoint_due(t), ST_TRAIN_CHECKPOINT_DUE);
-    assert_non_null(st_train_checkpoint_begin(t, 1));
+    assert_int_equal(stretto_train_checkpoint_due(t), STRETTO_TRAIN_CHECKPOINT_DUE);
+    assert_non_null(stretto_train_checkpoint_begin(t, 1));
     draw_out(&fx, t, 1500); /* much longer than reception waits for a program that does not save */
     assert_in_range(fixture_stats(t).drawn, 2 * RETAIN, most);
     assert_int_equal(told(0), KEPT_COMPLETE);
-    assert_int_equal(st_train_checkpoint_end(t, 0), 0); /* it could not be saved */
+    assert_int_equal(stretto_train_checkpoint_end(t, 0), 0); /* it could not be saved */
     assert_int_equal(told(0), KEPT_LACKING);
     draw_out(&fx, t, 1500);
     assert_int_equal(fixture_stats(t).drawn, STEPS);
     join(&sender);
-    st_train_close(t);
+    stretto_train_close(t);
     each_was_drawn(STEPS);
     tear_down(&fx);
 }
@@ -215,7 +215,7 @@ static void reception_waits_until_the_checkpoint_is_whole(void **state)
 static void nothing_is_let_go_that_no_checkpoint_has(void **state)
 {
     struct sender sender;
-    struct st_train *t;
+    struct stretto_train *t;
     struct fixture fx;
     int64_t step = 0;
 
@@ -224,13 +224,13 @@ static void nothing_is_let_go_that_no_checkpoint_has(void **state)
     begin_to_send(&sender, &fx);
     while (fixture_stats(t).drawn < STEPS) {
         draw(&fx, t, 100);
-        if (st_train_checkpoint_due(t) == ST_TRAIN_CHECKPOINT_DUE)
+        if (stretto_train_checkpoint_due(t) == STRETTO_TRAIN_CHECKPOINT_DUE)
             save(t, ++step);
         assert_int_equal(told(0), KEPT_COMPLETE);
     }
     assert_in_range(step, STEPS / (2 * RETAIN + ON_ITS_WAY) - 1, STEPS / RETAIN);
     join(&sender);
-    st_train_close(t);
+    stretto_train_close(t);
     tear_down(&fx);
 }
 
@@ -241,7 +241,7 @@ static void a_checkpoint_that_is_added_to_the_list_is_waited_for(void **state)
 
     for (size_t i = 0; i < sizeof buffers / sizeof *buffers; i++) {
         struct sender sender;
-        struct st_train *t;
+        struct stretto_train *t;
         struct fixture fx;
         int64_t until;
         bool complete;
@@ -249,7 +249,7 @@ static void a_checkpoint_that_is_added_to_the_list_is_waited_for(void **state)
         set_up(&fx, 1, buffers[i], true);
         t = start(0);
         begin_to_send(&sender, &fx);
-        while (st_train_checkpoint_due(t) != ST_TRAIN_CHECKPOINT_DUE)
+        while (stretto_train_checkpoint_due(t) != STRETTO_TRAIN_CHECKPOINT_DUE)
             draw(&fx, t, 100);
         atomic_store(&slow, true);
         save(t, 1);
@@ -261,7 +261,7 @@ static void a_checkpoint_that_is_added_to_the_list_is_waited_for(void **state)
         while (!is_drawn(t))
             assert_true(draw(&fx, t, LIMIT_MS) > 0);
         join(&sender);
-        st_train_close(t);
+        stretto_train_close(t);
         each_was_drawn(STEPS);
         tear_down(&fx);
     }
@@ -275,7 +275,7 @@ static void a_program_that_does_not_save_is_not_waited_for(void **state)
 
     for (size_t i = 0; i < sizeof buffers / sizeof *buffers; i++) {
         struct sender sender;
-        struct st_train *t;
+        struct stretto_train *t;
         struct fixture fx;
         int64_t until;
 
@@ -289,7 +289,7 @@ static void a_program_that_does_not_save_is_not_waited_for(void **state)
         }
         assert_int_equal(told(0), KEPT_LACKING);
         join(&sender);
-        st_train_close(t);
+        stretto_train_close(t);
         each_was_drawn(STEPS);
         tear_down(&fx);
     }
@@ -301,7 +301,7 @@ static void a_program_that_does_not_save_is_not_waited_for(void **state)
 static void no_rank_starves_because_another_one_waits(void **state)
 {
     struct sender sender;
-    struct st_train *t[2];
+    struct stretto_train *t[2];
     struct fixture fx;
 
     set_up(&fx, 2, "{\"policy\": \"fifo\", \"capacity\": 300, \"threshold\": 0, \"batch\": 5, \"seed\": 7}", true);
@@ -316,7 +316,7 @@ static void no_rank_starves_because_another_one_waits(void **state)
     draw_out(&fx, t[1], 1000);
     draw_out(&fx, t[0], 1000);
     for (int rank = 0; rank < 2; rank++)
-        st_train_close(t[rank]);
+        stretto_train_close(t[rank]);
     each_was_drawn(STEPS);
     tear_down(&fx);
 }
@@ -325,9 +325,9 @@ static void no_rank_starves_because_another_one_waits(void **state)
 static void what_is_forgotten_is_told_and_stays_so(void **state)
 {
     const uint64_t lost = STEPS - 2 * RETAIN;
-    struct st_train_stats stats;
+    struct stretto_train_stats stats;
     struct sender sender;
-    struct st_train *t;
+    struct stretto_train *t;
     struct fixture fx;
 
     set_up(&fx, 1, BUFFER("fifo"), false);
@@ -337,7 +337,7 @@ static void what_is_forgotten_is_told_and_stays_so(void **state)
         assert_true(draw(&fx, t, LIMIT_MS) > 0);
     join(&sender);
     assert_int_equal(fixture_stats(t).forgotten, 0);
-    st_train_close(t);
+    stretto_train_close(t);
     assert_int_equal(told(0), KEPT_COMPLETE);
 
     memset(times, 0, sizeof times);
@@ -351,8 +351,8 @@ static void what_is_forgotten_is_told_and_stays_so(void **state)
     for (int i = 0; i < STEPS; i++)
         assert_int_equal(times[i], i >= STEPS - 2 * RETAIN);
     save(t, 1);
-    assert_int_equal(st_train_done(t), 0); /* the checkpoint is written, and takes the place of the account */
-    st_train_close(t);
+    assert_int_equal(stretto_train_done(t), 0); /* the checkpoint is written, and takes the place of the account */
+    stretto_train_close(t);
 
     setenv("STRETTO_RESTART", "2", 1);
     t = start(0);
@@ -360,8 +360,8 @@ static void what_is_forgotten_is_told_and_stays_so(void **state)
     assert_int_equal(stats.forgotten, lost);
     assert_int_equal(stats.unique, STEPS);
     assert_int_equal(stats.drawn, 2 * RETAIN);
-    assert_int_equal(draw(&fx, t, 0), ST_TRAIN_AGAIN);
-    st_train_close(t);
+    assert_int_equal(draw(&fx, t, 0), STRETTO_TRAIN_AGAIN);
+    stretto_train_close(t);
     tear_down(&fx);
 }
 

@@ -78,16 +78,16 @@ static int write_state(const char *path, const char *text)
     return file_write_whole(path, text, strlen(text), 0600, &err);
 }
 
-static void save(struct st_train *t, int64_t step, const char *text, int due)
+static void save(struct stretto_train *t, int64_t step, const char *text, int due)
 {
-    const char *path = st_train_checkpoint_begin(t, step);
+    const char *path = stretto_train_checkpoint_begin(t, step);
 
     if (path == NULL)
-        fail_msg("%s", st_train_error(t));
+        fail_msg("%s", stretto_train_error(t));
     if (text != NULL)
         assert_int_equal(write_state(path, text), 0);
-    if (st_train_checkpoint_end(t, due) < 0)
-        fail_msg("%s", st_train_error(t));
+    if (stretto_train_checkpoint_end(t, due) < 0)
+        fail_msg("%s", stretto_train_error(t));
 }
 
 /* The names in checkpoints.json, each followed by a blank; to be freed. */
@@ -134,12 +134,12 @@ static void send_steps(const struct fixture *fx, int member, int attempt, int fr
 
 static int has_received(void *arg)
 {
-    struct st_train *t = ((void **)arg)[0];
+    struct stretto_train *t = ((void **)arg)[0];
 
     return fixture_stats(t).received >= *(uint64_t *)((void **)arg)[1];
 }
 
-static void wait_for_samples(struct st_train *t, uint64_t n)
+static void wait_for_samples(struct stretto_train *t, uint64_t n)
 {
     assert_true(fixture_wait(has_received, (void *[]){t, &n}, LIMIT_MS));
 }
@@ -147,7 +147,7 @@ static void wait_for_samples(struct st_train *t, uint64_t n)
 static void what_was_drawn_before_the_checkpoint_never_comes_again_and_all_else_does(void **state)
 {
     struct fixture fx;
-    struct st_train *t;
+    struct stretto_train *t;
     struct cut cut;
     struct error err;
     char from[100];
@@ -155,17 +155,17 @@ static void what_was_drawn_before_the_checkpoint_never_comes_again_and_all_else_
 
     set_up(&fx, 1, 2, 2, 0);
     t = fixture_rank(0);
-    assert_null(st_train_resume(t));
-    assert_int_equal(st_train_resume_step(t), -1);
-    assert_int_equal(st_train_resume_ranks(t), 0);
+    assert_null(stretto_train_resume(t));
+    assert_int_equal(stretto_train_resume_step(t), -1);
+    assert_int_equal(stretto_train_resume_ranks(t), 0);
     send_steps(&fx, 0, 1, 0, STEPS);
     send_steps(&fx, 1, 1, 0, STEPS);
     for (int batch = 0; batch < 5; batch++) /* all of member 0, and 5 of member 1 */
         assert_int_equal(fixture_draw(&fx, t, LIMIT_MS, STEPS, first), 5);
-    save(t, 5, "weights", ST_TRAIN_CHECKPOINT_DUE);
+    save(t, 5, "weights", STRETTO_TRAIN_CHECKPOINT_DUE);
     WAIT_FOR_LIST("g1-s5 ");
     assert_int_equal(fixture_draw(&fx, t, LIMIT_MS, STEPS, lost), 5);
-    st_train_close(t);
+    stretto_train_close(t);
 
     snprintf(from, sizeof from, "%s/g1-s5", dir);
     assert_int_equal(cut_read(&cut, from, 0, 2, &err), 0);
@@ -177,9 +177,9 @@ static void what_was_drawn_before_the_checkpoint_never_comes_again_and_all_else_
     begin_anew(&fx, 2, "g1-s5", 5);
     t = fixture_rank(0);
     snprintf(from, sizeof from, "%s/g1-s5/state-rank0", dir);
-    assert_string_equal(st_train_resume(t), from);
-    assert_int_equal(st_train_resume_step(t), 5);
-    assert_int_equal(st_train_resume_ranks(t), 1);
+    assert_string_equal(stretto_train_resume(t), from);
+    assert_int_equal(stretto_train_resume_step(t), 5);
+    assert_int_equal(stretto_train_resume_ranks(t), 1);
     assert_int_equal(fixture_stats(t).drawn, 25);
     assert_int_equal(fixture_stats(t).unique, 25);
     assert_int_equal(fixture_stats(t).batches, 5);
@@ -194,15 +194,15 @@ static void what_was_drawn_before_the_checkpoint_never_comes_again_and_all_else_
     assert_int_equal(fixture_stats(t).skipped, 5);
     assert_int_equal(fixture_stats(t).drawn, 2 * STEPS);
     assert_int_equal(fixture_stats(t).batches, 8);
-    assert_int_equal(st_train_done(t), 0);
-    st_train_close(t);
+    assert_int_equal(stretto_train_done(t), 0);
+    stretto_train_close(t);
     tear_down(&fx);
 }
 
 static void a_member_is_whole_once_its_end_has_come_and_all_of_it_was_drawn(void **state)
 {
     struct fixture fx;
-    struct st_train *t;
+    struct stretto_train *t;
     struct cut cut;
     struct error err;
     char from[100];
@@ -219,7 +219,7 @@ static void a_member_is_whole_once_its_end_has_come_and_all_of_it_was_drawn(void
     send_steps(&fx, 2, 1, 0, 5);
     assert_int_equal(fixture_draw(&fx, t, LIMIT_MS, STEPS, times), 5);
     assert_int_equal(fixture_draw(&fx, t, LIMIT_MS, STEPS, times), 5);
-    save(t, 1, "a", ST_TRAIN_CHECKPOINT_DUE);
+    save(t, 1, "a", STRETTO_TRAIN_CHECKPOINT_DUE);
     WAIT_FOR_LIST("g1-s1 ");
     snprintf(from, sizeof from, "%s/g1-s1", dir);
     assert_int_equal(cut_read(&cut, from, 0, 3, &err), 0);
@@ -228,66 +228,66 @@ static void a_member_is_whole_once_its_end_has_come_and_all_of_it_was_drawn(void
     assert_false(cut_is_whole(&cut, 2)); /* its samples are still in the buffer */
     cut_fini(&cut);
     stretto_abort(s);
-    st_train_close(t);
+    stretto_train_close(t);
     tear_down(&fx);
 }
 
 static void only_the_newest_are_kept(void **state)
 {
     struct fixture fx;
-    struct st_train *t;
+    struct stretto_train *t;
     char path[100];
 
     set_up(&fx, 1, 1, 2, 0);
     t = fixture_rank(0);
     for (int step = 1; step <= 4; step++)
-        save(t, step, "state", ST_TRAIN_CHECKPOINT_DUE);
+        save(t, step, "state", STRETTO_TRAIN_CHECKPOINT_DUE);
     WAIT_FOR_LIST("g1-s4 g1-s3 ");
-    st_train_close(t);
+    stretto_train_close(t);
     snprintf(path, sizeof path, "%s/g1-s2", dir);
     assert_int_equal(access(path, F_OK), -1);
     snprintf(path, sizeof path, "%s/g1-s3/state-rank0", dir);
     assert_int_equal(access(path, F_OK), 0);
     begin_anew(&fx, 2, "g1-s3", 3); /* a user did not want the newest */
     t = fixture_rank(0);
-    save(t, 3, "state", ST_TRAIN_CHECKPOINT_DUE);
+    save(t, 3, "state", STRETTO_TRAIN_CHECKPOINT_DUE);
     WAIT_FOR_LIST("g2-s3 g1-s3 ");
-    save(t, 4, "state", ST_TRAIN_CHECKPOINT_DUE);
+    save(t, 4, "state", STRETTO_TRAIN_CHECKPOINT_DUE);
     WAIT_FOR_LIST("g2-s4 g2-s3 ");
     snprintf(path, sizeof path, "%s/g1-s4", dir);
     assert_int_equal(access(path, F_OK), -1);
     snprintf(path, sizeof path, "%s/g1-s3/state-rank0", dir);
     assert_int_equal(access(path, F_OK), 0); /* it may still be read */
-    st_train_close(t);
+    stretto_train_close(t);
     tear_down(&fx);
 }
 
 static void a_checkpoint_counts_once_the_parts_of_all_ranks_are_there(void **state)
 {
     struct fixture fx;
-    struct st_train *t0, *t1;
+    struct stretto_train *t0, *t1;
     char path[100];
 
     set_up(&fx, 2, 1, 2, 0);
     t0 = fixture_rank(0);
     t1 = fixture_rank(1);
-    save(t0, 1, "zero", ST_TRAIN_CHECKPOINT_DUE);
-    save(t0, 2, "zero", ST_TRAIN_CHECKPOINT_DUE); /* so the part of step 1 is written */
+    save(t0, 1, "zero", STRETTO_TRAIN_CHECKPOINT_DUE);
+    save(t0, 2, "zero", STRETTO_TRAIN_CHECKPOINT_DUE); /* so the part of step 1 is written */
     assert_true(lists(""));
-    save(t1, 2, NULL, ST_TRAIN_CHECKPOINT_DUE);
+    save(t1, 2, NULL, STRETTO_TRAIN_CHECKPOINT_DUE);
     WAIT_FOR_LIST("g1-s2 ");
-    assert_int_equal(st_train_done(t1), 0);
-    save(t0, 3, "zero", ST_TRAIN_CHECKPOINT_DUE); /* rank 1 has finished without it */
-    assert_int_equal(st_train_done(t0), 0);
+    assert_int_equal(stretto_train_done(t1), 0);
+    save(t0, 3, "zero", STRETTO_TRAIN_CHECKPOINT_DUE); /* rank 1 has finished without it */
+    assert_int_equal(stretto_train_done(t0), 0);
     assert_true(lists("g1-s2 "));
-    st_train_close(t0);
-    st_train_close(t1);
+    stretto_train_close(t0);
+    stretto_train_close(t1);
 
     begin_anew(&fx, 2, "g1-s2", 2);
     t1 = fixture_rank(1);
     snprintf(path, sizeof path, "%s/g1-s2/state-rank0", dir);
-    assert_string_equal(st_train_resume(t1), path); /* it had saved nothing of its own */
-    st_train_close(t1);
+    assert_string_equal(stretto_train_resume(t1), path); /* it had saved nothing of its own */
+    stretto_train_close(t1);
     tear_down(&fx);
 }
 
@@ -311,25 +311,25 @@ static void a_damaged_checkpoint_is_not_taken_and_leaves_the_list(void **state)
 {
     static const char *const files[] = {"state-rank0", "stream-rank0.bin"};
     struct fixture fx;
-    struct st_train *t;
+    struct stretto_train *t;
 
     for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
         set_up(&fx, 1, 1, 2, 0);
         t = fixture_rank(0);
-        save(t, 1, "older", ST_TRAIN_CHECKPOINT_DUE);
-        save(t, 2, "newer", ST_TRAIN_CHECKPOINT_DUE);
+        save(t, 1, "older", STRETTO_TRAIN_CHECKPOINT_DUE);
+        save(t, 2, "newer", STRETTO_TRAIN_CHECKPOINT_DUE);
         WAIT_FOR_LIST("g1-s2 g1-s1 ");
-        st_train_close(t);
+        stretto_train_close(t);
         damage("g1-s2", files[i]);
         begin_anew(&fx, 2, "g1-s2", 2);
-        assert_int_equal(st_train_open(&t), -1);
-        assert_non_null(strstr(st_train_error(t), "damaged"));
-        assert_non_null(strstr(st_train_error(t), files[i]));
-        st_train_close(t);
+        assert_int_equal(stretto_train_open(&t), -1);
+        assert_non_null(strstr(stretto_train_error(t), "damaged"));
+        assert_non_null(strstr(stretto_train_error(t), files[i]));
+        stretto_train_close(t);
         assert_true(lists("g1-s1 "));
         begin_anew(&fx, 3, "g1-s1", 1);
         t = fixture_rank(0);
-        st_train_close(t);
+        stretto_train_close(t);
         tear_down(&fx);
     }
 }
@@ -368,15 +368,15 @@ static void only_a_damaged_checkpoint_leaves_the_list(void **state)
 {
     struct train_config config;
     struct fixture fx;
-    struct st_train *t;
+    struct stretto_train *t;
     struct error err;
 
     set_up(&fx, 1, 1, 2, 0);
     t = fixture_rank(0);
-    save(t, 1, "older", ST_TRAIN_CHECKPOINT_DUE);
-    save(t, 2, "newer", ST_TRAIN_CHECKPOINT_DUE);
+    save(t, 1, "older", STRETTO_TRAIN_CHECKPOINT_DUE);
+    save(t, 2, "newer", STRETTO_TRAIN_CHECKPOINT_DUE);
     WAIT_FOR_LIST("g1-s2 g1-s1 ");
-    st_train_close(t);
+    stretto_train_close(t);
     begin_anew(&fx, 2, "g1-s2", 2);
     assert_int_equal(train_config_read(&config, &err), 0);
     error_set(&err, "train_memory", "no memory for it");
@@ -424,7 +424,7 @@ static void a_rank_that_is_closed_leaves_nothing(void **state)
 {
     int descriptors = 0, threads = 0, mappings = 0, memory = make_memory();
     struct fixture fx;
-    struct st_train *t;
+    struct stretto_train *t;
     char restart[16];
 
     set_up(&fx, 1, 1, 2, 0);
@@ -434,8 +434,8 @@ static void a_rank_that_is_closed_leaves_nothing(void **state)
         t = fixture_rank(0);
         if (i == 0)
             send_steps(&fx, 0, 1, 0, 5);
-        save(t, 1 + i, "state", ST_TRAIN_CHECKPOINT_DUE);
-        st_train_close(t);
+        save(t, 1 + i, "state", STRETTO_TRAIN_CHECKPOINT_DUE);
+        stretto_train_close(t);
         if (i == 2) { /* what libraries keep is there by now */
             descriptors = count_entries("/proc/self/fd");
             threads = count_entries("/proc/self/task");
@@ -454,7 +454,7 @@ static void a_rank_that_is_closed_leaves_nothing(void **state)
 static void the_last_one_ends_the_batches_and_the_training_is_unfinished(void **state)
 {
     struct fixture fx;
-    struct st_train *t;
+    struct stretto_train *t;
     struct error err;
     char *done;
     size_t size;
@@ -467,17 +467,17 @@ static void the_last_one_ends_the_batches_and_the_training_is_unfinished(void **
     unsetenv("STRETTO_DEADLINE");
     send_steps(&fx, 0, 1, 0, STEPS);
     assert_int_equal(fixture_draw(&fx, t, LIMIT_MS, STEPS, times), 5);
-    assert_int_equal(st_train_checkpoint_due(t), ST_TRAIN_CHECKPOINT_LAST);
-    save(t, 1, "state", st_train_checkpoint_due(t));
+    assert_int_equal(stretto_train_checkpoint_due(t), STRETTO_TRAIN_CHECKPOINT_LAST);
+    save(t, 1, "state", stretto_train_checkpoint_due(t));
     assert_true(lists("g1-s1 ")); /* it was waited for */
-    assert_int_equal(st_train_checkpoint_due(t), 0);
-    assert_int_equal(st_train_unfinished(t), 1);
-    assert_int_equal(fixture_draw(&fx, t, LIMIT_MS, STEPS, times), ST_TRAIN_END);
-    assert_int_equal(st_train_done(t), 0);
+    assert_int_equal(stretto_train_checkpoint_due(t), 0);
+    assert_int_equal(stretto_train_unfinished(t), 1);
+    assert_int_equal(fixture_draw(&fx, t, LIMIT_MS, STEPS, times), STRETTO_TRAIN_END);
+    assert_int_equal(stretto_train_done(t), 0);
     assert_int_equal(file_read(fixture_path(&fx, "done-rank0.json"), 100000, &done, &size, &err), 0);
     assert_non_null(strstr(done, "\"state\":\"unfinished\""));
     free(done);
-    st_train_close(t);
+    stretto_train_close(t);
     tear_down(&fx);
 }
 
@@ -487,7 +487,7 @@ static void the_last_one_ends_the_batches_and_the_training_is_unfinished(void **
 static void hand_over(int before, int after, const char *buffer)
 {
     struct fixture fx;
-    struct st_train *t[3];
+    struct stretto_train *t[3];
     bool keeps = buffer != NULL && strstr(buffer, "reservoir") != NULL;
     uint64_t drawn = 0, received = 0, repeats = 0;
     int first[2 * STEPS] = {0}, second[2 * STEPS] = {0}, draws = 0;
@@ -502,9 +502,9 @@ static void hand_over(int before, int after, const char *buffer)
     for (int rank = 0; rank < before; rank++)
         assert_int_equal(fixture_draw(&fx, t[rank], LIMIT_MS, STEPS, first), 5);
     for (int rank = before - 1; rank >= 0; rank--) { /* rank 0 waits for the parts of the others */
-        save(t[rank], 1, "state", ST_TRAIN_CHECKPOINT_LAST);
-        assert_int_equal(st_train_done(t[rank]), 0);
-        st_train_close(t[rank]);
+        save(t[rank], 1, "state", STRETTO_TRAIN_CHECKPOINT_LAST);
+        assert_int_equal(stretto_train_done(t[rank]), 0);
+        stretto_train_close(t[rank]);
     }
     begin_anew(&fx, 2, "g1-s1", 1);
     configure(&fx, "ranks", json_integer(after));
@@ -529,7 +529,7 @@ static void hand_over(int before, int after, const char *buffer)
     assert_int_equal(repeats, (uint64_t)draws - drawn);
     assert_int_equal(received, 2 * STEPS);
     for (int rank = 0; rank < after; rank++)
-        st_train_close(t[rank]);
+        stretto_train_close(t[rank]);
     tear_down(&fx);
 }
 
@@ -553,8 +553,8 @@ static void another_number_of_ranks_shares_it_out(void **state)
 static void dies(int capacity)
 {
     struct fixture fx;
-    struct st_train *t;
-    struct st_train_stats stats;
+    struct stretto_train *t;
+    struct stretto_train_stats stats;
     char from[100];
     struct error err;
     struct cut cut;
@@ -567,10 +567,10 @@ static void dies(int capacity)
     send_steps(&fx, 0, 1, 0, STEPS);
     wait_for_samples(t, STEPS);
     assert_int_equal(fixture_draw(&fx, t, LIMIT_MS, STEPS, first), 5);
-    save(t, 1, "state", ST_TRAIN_CHECKPOINT_DUE);
+    save(t, 1, "state", STRETTO_TRAIN_CHECKPOINT_DUE);
     WAIT_FOR_LIST("g1-s1 ");
     assert_int_equal(fixture_draw(&fx, t, LIMIT_MS, STEPS, lost), 5);
-    st_train_close(t);
+    stretto_train_close(t);
 
     snprintf(from, sizeof from, "%s/g1-s1", dir);
     assert_int_equal(cut_read(&cut, from, 0, 1, &err), 0);
@@ -590,7 +590,7 @@ static void dies(int capacity)
     assert_int_equal(stats.drawn, STEPS);
     assert_int_equal(stats.repeats, draws - STEPS);
     cut_fini(&cut);
-    st_train_close(t);
+    stretto_train_close(t);
     unsetenv("STRETTO_RESTART");
     unsetenv("STRETTO_KEPT");
     unsetenv("STRETTO_TASK");
@@ -616,7 +616,7 @@ static uint32_t ended_by(const char *checkpoint, int member, uint64_t members)
 static void a_checkpoint_tells_which_attempt_had_told_its_end(void **state)
 {
     struct fixture fx;
-    struct st_train *t;
+    struct stretto_train *t;
     int times[STEPS] = {0};
 
     set_up(&fx, 1, 1, 4, 0);
@@ -624,24 +624,24 @@ static void a_checkpoint_tells_which_attempt_had_told_its_end(void **state)
     for (int attempt = 1; attempt <= 2; attempt++) { /* the first one leaves steps to the second */
         send_steps(&fx, 0, attempt, 0, 5 * attempt);
         assert_int_equal(fixture_draw(&fx, t, LIMIT_MS, STEPS, times), 5);
-        save(t, attempt, "state", ST_TRAIN_CHECKPOINT_DUE);
+        save(t, attempt, "state", STRETTO_TRAIN_CHECKPOINT_DUE);
     }
     WAIT_FOR_LIST("g1-s2 g1-s1 ");
     assert_int_equal(ended_by("g1-s1", 0, 1), 1);
     assert_int_equal(ended_by("g1-s2", 0, 1), 2);
-    st_train_close(t);
+    stretto_train_close(t);
 
     begin_anew(&fx, 2, "g1-s1", 1); /* where the second attempt is to run again, as the third */
     t = fixture_rank(0);
     assert_int_equal(fixture_stats(t).finalized, 1);
-    save(t, 2, "state", ST_TRAIN_CHECKPOINT_DUE);
+    save(t, 2, "state", STRETTO_TRAIN_CHECKPOINT_DUE);
     send_steps(&fx, 0, 3, 0, 10);
     assert_int_equal(fixture_draw(&fx, t, LIMIT_MS, STEPS, times), 5);
-    save(t, 3, "state", ST_TRAIN_CHECKPOINT_DUE);
+    save(t, 3, "state", STRETTO_TRAIN_CHECKPOINT_DUE);
     WAIT_FOR_LIST("g2-s3 g2-s2 g1-s1 ");
     assert_int_equal(ended_by("g2-s2", 0, 1), 1);
     assert_int_equal(ended_by("g2-s3", 0, 1), 3);
-    st_train_close(t);
+    stretto_train_close(t);
     tear_down(&fx);
 }
 
@@ -657,30 +657,30 @@ static int is_complete(void *arg)
 static void what_was_told_before_the_checkpoint_outlives_the_next_process(void **state)
 {
     struct fixture fx;
-    struct st_train *t;
+    struct stretto_train *t;
     int times[STEPS] = {0}, memory;
 
     set_up(&fx, 1, 2, 3, 0);
     t = fixture_rank(0);
     send_steps(&fx, 0, 2, 0, 5);
     assert_int_equal(fixture_draw(&fx, t, LIMIT_MS, STEPS, times), 5);
-    save(t, 1, "state", ST_TRAIN_CHECKPOINT_DUE);
+    save(t, 1, "state", STRETTO_TRAIN_CHECKPOINT_DUE);
     WAIT_FOR_LIST("g1-s1 ");
-    st_train_close(t);
+    stretto_train_close(t);
 
     begin_anew(&fx, 2, "g1-s1", 1);
     memory = make_memory();
     t = fixture_rank(0);
     assert_true(fixture_wait(is_complete, &memory, LIMIT_MS));
-    st_train_close(t);
+    stretto_train_close(t);
     setenv("STRETTO_RESTART", "1", 1);
     t = fixture_rank(0);
     assert_int_equal(fixture_stats(t).finalized, 1);
-    save(t, 2, "state", ST_TRAIN_CHECKPOINT_DUE);
+    save(t, 2, "state", STRETTO_TRAIN_CHECKPOINT_DUE);
     WAIT_FOR_LIST("g2.1-s2 g1-s1 ");
     assert_int_equal(ended_by("g2.1-s2", 0, 2), 2);
     assert_int_equal(ended_by("g2.1-s2", 1, 2), 0);
-    st_train_close(t);
+    stretto_train_close(t);
     unsetenv("STRETTO_RESTART");
     unsetenv("STRETTO_KEPT");
     unsetenv("STRETTO_TASK");
@@ -704,15 +704,15 @@ static void what_waited_its_turn_is_handed_over_again(void **state)
 {
     static const char small[] = "{\"policy\": \"fifo\", \"capacity\": 5, \"threshold\": 0, \"batch\": 5, \"seed\": 7}";
     struct fixture fx;
-    struct st_train *t;
+    struct stretto_train *t;
     int times[2 * STEPS] = {0};
 
     set_up(&fx, 1, 2, 1, 0);
     t = fixture_rank(0);
     send_steps(&fx, 0, 1, 0, STEPS);
     send_steps(&fx, 1, 1, 0, STEPS);
-    save(t, 11, "state", ST_TRAIN_CHECKPOINT_LAST);
-    st_train_close(t);
+    save(t, 11, "state", STRETTO_TRAIN_CHECKPOINT_LAST);
+    stretto_train_close(t);
     for (int generation = 2; generation <= 4; generation++) {
         char name[40];
 
@@ -721,11 +721,11 @@ static void what_waited_its_turn_is_handed_over_again(void **state)
         configure(&fx, "buffer", json_loads(small, 0, NULL));
         t = fixture_rank(0);
         assert_int_equal(fixture_draw(&fx, t, LIMIT_MS, STEPS, times), 5);
-        save(t, 10 * generation, "state", ST_TRAIN_CHECKPOINT_DUE); /* the only one that is kept */
+        save(t, 10 * generation, "state", STRETTO_TRAIN_CHECKPOINT_DUE); /* the only one that is kept */
         snprintf(name, sizeof name, "g%d-s%d ", generation, 10 * generation);
         WAIT_FOR_LIST(name);
-        save(t, 10 * generation + 1, "state", ST_TRAIN_CHECKPOINT_LAST);
-        st_train_close(t);
+        save(t, 10 * generation + 1, "state", STRETTO_TRAIN_CHECKPOINT_LAST);
+        stretto_train_close(t);
     }
     begin_anew(&fx, 5, "g4-s41", 41);
     fixture_over(&fx);
@@ -733,7 +733,7 @@ static void what_waited_its_turn_is_handed_over_again(void **state)
     fixture_draw_all(&fx, t, STEPS, times);
     for (int i = 0; i < 2 * STEPS; i++)
         assert_int_equal(times[i], 1);
-    st_train_close(t);
+    stretto_train_close(t);
     for (int generation = 3; generation <= 5; generation++) {
         char name[40];
 
@@ -746,20 +746,20 @@ static void what_waited_its_turn_is_handed_over_again(void **state)
 static void a_damaged_handover_is_not_taken(void **state)
 {
     struct fixture fx;
-    struct st_train *t;
+    struct stretto_train *t;
 
     set_up(&fx, 1, 1, 2, 0);
     t = fixture_rank(0);
     send_steps(&fx, 0, 1, 0, STEPS);
-    save(t, 1, "older", ST_TRAIN_CHECKPOINT_DUE);
-    save(t, 2, "newer", ST_TRAIN_CHECKPOINT_LAST);
+    save(t, 1, "older", STRETTO_TRAIN_CHECKPOINT_DUE);
+    save(t, 2, "newer", STRETTO_TRAIN_CHECKPOINT_LAST);
     assert_true(lists("g1-s2 g1-s1 "));
-    st_train_close(t);
+    stretto_train_close(t);
     damage("g1-s2", "buffer-rank0.bin");
     begin_anew(&fx, 2, "g1-s2", 2);
-    assert_int_equal(st_train_open(&t), -1);
-    assert_non_null(strstr(st_train_error(t), "buffer-rank0.bin"));
-    st_train_close(t);
+    assert_int_equal(stretto_train_open(&t), -1);
+    assert_non_null(strstr(stretto_train_error(t), "buffer-rank0.bin"));
+    stretto_train_close(t);
     assert_true(lists("g1-s1 "));
     tear_down(&fx);
 }
@@ -767,113 +767,113 @@ static void a_damaged_handover_is_not_taken(void **state)
 static void a_last_one_that_cannot_be_written_is_reported(void **state)
 {
     struct fixture fx;
-    struct st_train *t;
+    struct stretto_train *t;
     const char *path;
 
     set_up(&fx, 1, 1, 2, 0);
     t = fixture_rank(0);
-    path = st_train_checkpoint_begin(t, 1);
+    path = stretto_train_checkpoint_begin(t, 1);
     assert_non_null(path);
     assert_int_equal(symlink("/nowhere", path), 0); /* neither a file nor a directory */
-    assert_int_equal(st_train_checkpoint_end(t, ST_TRAIN_CHECKPOINT_LAST), -1);
-    assert_non_null(strstr(st_train_error(t), path));
-    assert_int_equal(st_train_unfinished(t), 0);
-    path = st_train_checkpoint_begin(t, 2);
-    assert_int_equal(st_train_checkpoint_end(t, ST_TRAIN_CHECKPOINT_LAST), -1); /* nothing at all was saved */
+    assert_int_equal(stretto_train_checkpoint_end(t, STRETTO_TRAIN_CHECKPOINT_LAST), -1);
+    assert_non_null(strstr(stretto_train_error(t), path));
+    assert_int_equal(stretto_train_unfinished(t), 0);
+    path = stretto_train_checkpoint_begin(t, 2);
+    assert_int_equal(stretto_train_checkpoint_end(t, STRETTO_TRAIN_CHECKPOINT_LAST), -1); /* nothing at all was saved */
     assert_true(lists(""));
-    st_train_close(t);
+    stretto_train_close(t);
     tear_down(&fx);
 }
 
 static void a_state_that_could_not_be_saved_leaves_nothing_and_may_be_tried_again(void **state)
 {
     struct fixture fx;
-    struct st_train *t;
+    struct stretto_train *t;
     char path[100];
     const char *given;
 
     set_up(&fx, 1, 1, 2, 0);
     t = fixture_rank(0);
-    given = st_train_checkpoint_begin(t, 7);
+    given = stretto_train_checkpoint_begin(t, 7);
     assert_non_null(given);
     snprintf(path, sizeof path, "%s", given);
     assert_int_equal(write_state(path, "half"), 0);
-    assert_int_equal(st_train_checkpoint_end(t, 0), 0);
+    assert_int_equal(stretto_train_checkpoint_end(t, 0), 0);
     assert_int_equal(access(path, F_OK), -1);
-    save(t, 7, "whole", ST_TRAIN_CHECKPOINT_DUE);
+    save(t, 7, "whole", STRETTO_TRAIN_CHECKPOINT_DUE);
     WAIT_FOR_LIST("g1-s7 ");
-    assert_null(st_train_checkpoint_begin(t, 6));
-    assert_non_null(strstr(st_train_error(t), "above"));
-    st_train_close(t);
+    assert_null(stretto_train_checkpoint_begin(t, 6));
+    assert_non_null(strstr(stretto_train_error(t), "above"));
+    stretto_train_close(t);
     tear_down(&fx);
 }
 
 static void nothing_learnt_since_the_one_before_is_no_hindrance(void **state)
 {
     struct fixture fx;
-    struct st_train *t;
+    struct stretto_train *t;
 
     set_up(&fx, 1, 1, 2, 0);
     t = fixture_rank(0);
-    save(t, 7, "state", ST_TRAIN_CHECKPOINT_DUE);
-    save(t, 7, "state", ST_TRAIN_CHECKPOINT_LAST);
+    save(t, 7, "state", STRETTO_TRAIN_CHECKPOINT_DUE);
+    save(t, 7, "state", STRETTO_TRAIN_CHECKPOINT_LAST);
     assert_true(lists("g1-s7-b g1-s7 "));
-    assert_null(st_train_checkpoint_begin(t, 7));
-    st_train_close(t);
+    assert_null(stretto_train_checkpoint_begin(t, 7));
+    stretto_train_close(t);
     begin_anew(&fx, 2, "g1-s7-b", 7);
     t = fixture_rank(0);
-    save(t, 8, "state", ST_TRAIN_CHECKPOINT_DUE);
+    save(t, 8, "state", STRETTO_TRAIN_CHECKPOINT_DUE);
     WAIT_FOR_LIST("g2-s8 g1-s7-b ");
-    st_train_close(t);
+    stretto_train_close(t);
     tear_down(&fx);
 }
 
 static int is_due(void *arg)
 {
-    return st_train_checkpoint_due(arg) == ST_TRAIN_CHECKPOINT_DUE;
+    return stretto_train_checkpoint_due(arg) == STRETTO_TRAIN_CHECKPOINT_DUE;
 }
 
 static void one_is_due_by_time_and_the_last_by_the_signal(void **state)
 {
     struct fixture fx;
-    struct st_train *t;
+    struct stretto_train *t;
 
     set_up(&fx, 1, 1, 2, 0.05);
     setenv("STRETTO_CHECKPOINT_SIGNAL", "10", 1); /* SIGUSR1 */
     t = fixture_rank(0);
     assert_true(fixture_wait(is_due, t, LIMIT_MS));
     raise(SIGUSR1);
-    assert_int_equal(st_train_checkpoint_due(t), ST_TRAIN_CHECKPOINT_LAST);
-    st_train_close(t);
+    assert_int_equal(stretto_train_checkpoint_due(t), STRETTO_TRAIN_CHECKPOINT_LAST);
+    stretto_train_close(t);
     tear_down(&fx);
 }
 
 static void a_directory_is_a_state_too(void **state)
 {
     struct fixture fx;
-    struct st_train *t;
+    struct stretto_train *t;
     const char *path;
     char file[200];
 
     set_up(&fx, 1, 1, 2, 0);
     t = fixture_rank(0);
-    path = st_train_checkpoint_begin(t, 1);
+    path = stretto_train_checkpoint_begin(t, 1);
     assert_int_equal(mkdir(path, 0700), 0);
     for (int i = 0; i < 3; i++) {
         snprintf(file, sizeof file, "%s/shard%d", path, i);
         assert_int_equal(write_state(file, "weights"), 0);
     }
-    assert_int_equal(st_train_checkpoint_end(t, ST_TRAIN_CHECKPOINT_DUE), 0);
+    assert_int_equal(stretto_train_checkpoint_end(t, STRETTO_TRAIN_CHECKPOINT_DUE), 0);
     WAIT_FOR_LIST("g1-s1 ");
-    st_train_close(t);
+    stretto_train_close(t);
     begin_anew(&fx, 2, "g1-s1", 1);
     t = fixture_rank(0);
-    assert_non_null(st_train_resume(t));
-    st_train_close(t);
+    assert_non_null(stretto_train_resume(t));
+    stretto_train_close(t);
     damage("g1-s1", "state-rank0/shard1");
     begin_anew(&fx, 3, "g1-s1", 1);
-    assert_int_equal(st_train_open(&t), -1);
-    st_train_close(t);
+    assert_int_equal(stretto_train_open(&t), -1);
+    stretto_train_close(t);
     tear_down(&fx);
 }
 
@@ -881,14 +881,14 @@ static void a_directory_is_a_state_too(void **state)
 static void a_state_that_is_begun_anew_begins_empty(void **state)
 {
     struct fixture fx;
-    struct st_train *t;
+    struct stretto_train *t;
     const char *path;
     char file[200];
 
     set_up(&fx, 1, 1, 2, 0);
     for (int i = 0; i < 3; i++) {
         t = fixture_rank(0);
-        path = st_train_checkpoint_begin(t, 1);
+        path = stretto_train_checkpoint_begin(t, 1);
         assert_non_null(path);
         assert_int_equal(access(path, F_OK), -1);
         if (i == 1)
@@ -896,11 +896,11 @@ static void a_state_that_is_begun_anew_begins_empty(void **state)
         snprintf(file, sizeof file, "%s%s", path, i == 1 ? "/shard" : "");
         assert_int_equal(write_state(file, "half"), 0);
         if (i < 2)
-            st_train_close(t);
+            stretto_train_close(t);
     }
-    assert_int_equal(st_train_checkpoint_end(t, ST_TRAIN_CHECKPOINT_DUE), 0);
+    assert_int_equal(stretto_train_checkpoint_end(t, STRETTO_TRAIN_CHECKPOINT_DUE), 0);
     WAIT_FOR_LIST("g1-s1 ");
-    st_train_close(t);
+    stretto_train_close(t);
     tear_down(&fx);
 }
 
@@ -912,7 +912,7 @@ static void half_a_sample_is_handed_over_again_and_again(void **state)
     int times[STEPS] = {0};
     struct stretto *s;
     struct fixture fx;
-    struct st_train *t;
+    struct stretto_train *t;
     char name[40];
 
     fixture_init_ranks(&fx, 1, 4, 1, 1, FIFO);
@@ -924,8 +924,8 @@ static void half_a_sample_is_handed_over_again_and_again(void **state)
     assert_int_equal(stretto_send(s, stretto_field(s, "n", STRETTO_INT64, 0, NULL), 0, &n), 0);
     assert_int_equal(stretto_checkpointed(s, "none", 0), 0); /* it is held */
     for (int generation = 1; generation <= 3; generation++) {
-        save(t, generation, "state", ST_TRAIN_CHECKPOINT_LAST);
-        st_train_close(t);
+        save(t, generation, "state", STRETTO_TRAIN_CHECKPOINT_LAST);
+        stretto_train_close(t);
         snprintf(name, sizeof name, "g%d-s%d", generation, generation);
         begin_anew(&fx, generation + 1, name, generation);
         fx.generation = generation + 1;
@@ -937,7 +937,7 @@ static void half_a_sample_is_handed_over_again_and_again(void **state)
     fixture_over(&fx);
     fixture_draw_all(&fx, t, STEPS, times);
     assert_int_equal(times[0], 1);
-    st_train_close(t);
+    stretto_train_close(t);
     fx.generation = 1;
     for (int generation = 3; generation <= 4; generation++) {
         snprintf(name, sizeof name, "g%d-rank0.json", generation);

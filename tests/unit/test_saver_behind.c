@@ -71,7 +71,7 @@ static int lists(void *arg)
 
 /* A thread of the program that writes a copy of the state, and then ends the checkpoint by that. */
 struct writer {
-    struct st_train *t;
+    struct stretto_train *t;
     const char *path;
     int due;
     pid_t until_waits; /* it writes when this thread waits for something; 0: at once */
@@ -101,7 +101,7 @@ static void *write_behind(void *arg)
         fixture_wait(waits, &w->until_waits, LIMIT_MS);
     file_write_whole(w->path, "state", 5, 0600, &err);
     atomic_store(&w->written, true);
-    st_train_checkpoint_end(w->t, w->due);
+    stretto_train_checkpoint_end(w->t, w->due);
     return NULL;
 }
 
@@ -111,29 +111,29 @@ static void start(struct writer *w)
 }
 
 /* Begins a checkpoint and takes its cut. Returns the path. */
-static const char *cut(struct st_train *t, int64_t step)
+static const char *cut(struct stretto_train *t, int64_t step)
 {
-    const char *path = st_train_checkpoint_begin(t, step);
+    const char *path = stretto_train_checkpoint_begin(t, step);
 
-    if (path == NULL || st_train_checkpoint_cut(t, ST_TRAIN_CHECKPOINT_DUE) < 0)
-        fail_msg("%s", st_train_error(t));
+    if (path == NULL || stretto_train_checkpoint_cut(t, STRETTO_TRAIN_CHECKPOINT_DUE) < 0)
+        fail_msg("%s", stretto_train_error(t));
     return path;
 }
 
-static void save(struct st_train *t, int64_t step, int due)
+static void save(struct stretto_train *t, int64_t step, int due)
 {
-    const char *path = st_train_checkpoint_begin(t, step);
+    const char *path = stretto_train_checkpoint_begin(t, step);
     struct error err;
 
     assert_non_null(path);
     assert_int_equal(file_write_whole(path, "state", 5, 0600, &err), 0);
-    assert_int_equal(st_train_checkpoint_end(t, due), 0);
+    assert_int_equal(stretto_train_checkpoint_end(t, due), 0);
 }
 
 static void what_is_drawn_while_the_state_is_written_is_not_in_the_checkpoint(void **state)
 {
     struct fixture fx;
-    struct writer w = {.due = ST_TRAIN_CHECKPOINT_DUE};
+    struct writer w = {.due = STRETTO_TRAIN_CHECKPOINT_DUE};
     struct stretto *s;
     struct cut was;
     struct error err;
@@ -158,13 +158,13 @@ static void what_is_drawn_while_the_state_is_written_is_not_in_the_checkpoint(vo
     assert_int_equal(was.drawn, 5);
     assert_int_equal(was.batches, 1);
     cut_fini(&was);
-    st_train_close(w.t);
+    stretto_train_close(w.t);
     tear_down(&fx);
 }
 
 static int is_due(void *arg)
 {
-    return st_train_checkpoint_due(arg) == ST_TRAIN_CHECKPOINT_DUE;
+    return stretto_train_checkpoint_due(arg) == STRETTO_TRAIN_CHECKPOINT_DUE;
 }
 
 static int has_passed(void *arg)
@@ -175,52 +175,52 @@ static int has_passed(void *arg)
 static void none_but_the_last_is_due_while_the_one_before_is_written(void **state)
 {
     struct fixture fx;
-    struct writer w = {.due = ST_TRAIN_CHECKPOINT_DUE};
+    struct writer w = {.due = STRETTO_TRAIN_CHECKPOINT_DUE};
     int64_t every;
 
     set_up(&fx, 1, 0.05);
     setenv("STRETTO_CHECKPOINT_SIGNAL", "10", 1); /* SIGUSR1 */
     w.t = fixture_rank(0);
-    assert_int_equal(st_train_checkpoint_every_ms(w.t), 50);
+    assert_int_equal(stretto_train_checkpoint_every_ms(w.t), 50);
     w.path = cut(w.t, 1);
     every = time_monotonic_ms() + 50;
     assert_true(fixture_wait(has_passed, &every, LIMIT_MS));
-    assert_int_equal(st_train_checkpoint_due(w.t), 0);
+    assert_int_equal(stretto_train_checkpoint_due(w.t), 0);
     start(&w);
     assert_true(fixture_wait(is_due, w.t, LIMIT_MS));
     assert_true(atomic_load(&w.written));
     pthread_join(w.thread, NULL);
     w.path = cut(w.t, 2);
     raise(SIGUSR1);
-    assert_int_equal(st_train_checkpoint_due(w.t), ST_TRAIN_CHECKPOINT_LAST);
-    assert_int_equal(st_train_checkpoint_end(w.t, 0), 0);
-    st_train_close(w.t);
+    assert_int_equal(stretto_train_checkpoint_due(w.t), STRETTO_TRAIN_CHECKPOINT_LAST);
+    assert_int_equal(stretto_train_checkpoint_end(w.t, 0), 0);
+    stretto_train_close(w.t);
     tear_down(&fx);
 }
 
 static void the_next_one_and_done_wait_for_the_one_before(void **state)
 {
     struct fixture fx;
-    struct writer w = {.due = ST_TRAIN_CHECKPOINT_DUE, .until_waits = (pid_t)syscall(SYS_gettid)};
+    struct writer w = {.due = STRETTO_TRAIN_CHECKPOINT_DUE, .until_waits = (pid_t)syscall(SYS_gettid)};
 
     set_up(&fx, 1, 0);
     w.t = fixture_rank(0);
     w.path = cut(w.t, 1);
     start(&w);
-    save(w.t, 2, ST_TRAIN_CHECKPOINT_LAST);
+    save(w.t, 2, STRETTO_TRAIN_CHECKPOINT_LAST);
     assert_true(atomic_load(&w.written));
     pthread_join(w.thread, NULL);
     assert_true(lists("g1-s2 g1-s1 "));
-    assert_int_equal(st_train_unfinished(w.t), 1);
+    assert_int_equal(stretto_train_unfinished(w.t), 1);
 
     w.written = false;
     w.path = cut(w.t, 3);
     start(&w);
-    assert_int_equal(st_train_done(w.t), 0);
+    assert_int_equal(stretto_train_done(w.t), 0);
     assert_true(atomic_load(&w.written));
     pthread_join(w.thread, NULL);
     assert_true(lists("g1-s3 g1-s2 "));
-    st_train_close(w.t);
+    stretto_train_close(w.t);
     tear_down(&fx);
 }
 
@@ -231,14 +231,14 @@ static void a_state_that_cannot_be_written_leaves_the_one_before(void **state)
 
     set_up(&fx, 1, 0);
     w.t = fixture_rank(0);
-    save(w.t, 1, ST_TRAIN_CHECKPOINT_DUE);
+    save(w.t, 1, STRETTO_TRAIN_CHECKPOINT_DUE);
     w.path = cut(w.t, 2);
     start(&w);
-    save(w.t, 3, ST_TRAIN_CHECKPOINT_DUE);
+    save(w.t, 3, STRETTO_TRAIN_CHECKPOINT_DUE);
     pthread_join(w.thread, NULL);
     WAIT_FOR_LIST("g1-s3 g1-s1 ");
     cut(w.t, 4); /* nobody ends it */
-    st_train_close(w.t);
+    stretto_train_close(w.t);
     assert_true(lists("g1-s3 g1-s1 "));
     tear_down(&fx);
 }
@@ -246,23 +246,23 @@ static void a_state_that_cannot_be_written_leaves_the_one_before(void **state)
 static void a_slow_rank_finishes_a_checkpoint_though_others_have_newer_ones(void **state)
 {
     struct fixture fx;
-    struct st_train *t0;
-    struct writer w = {.due = ST_TRAIN_CHECKPOINT_DUE};
+    struct stretto_train *t0;
+    struct writer w = {.due = STRETTO_TRAIN_CHECKPOINT_DUE};
 
     set_up(&fx, 2, 0);
     t0 = fixture_rank(0);
     w.t = fixture_rank(1);
     w.path = cut(w.t, 1);
     for (int step = 1; step <= 3; step++)
-        save(t0, step, ST_TRAIN_CHECKPOINT_DUE);
-    assert_null(st_train_checkpoint_begin(t0, 3 - 1)); /* which has waited for the part of step 3 */
+        save(t0, step, STRETTO_TRAIN_CHECKPOINT_DUE);
+    assert_null(stretto_train_checkpoint_begin(t0, 3 - 1)); /* which has waited for the part of step 3 */
     start(&w);
     WAIT_FOR_LIST("g1-s1 ");
     pthread_join(w.thread, NULL);
-    save(w.t, 3, ST_TRAIN_CHECKPOINT_DUE);
+    save(w.t, 3, STRETTO_TRAIN_CHECKPOINT_DUE);
     WAIT_FOR_LIST("g1-s3 g1-s1 ");
-    st_train_close(t0);
-    st_train_close(w.t);
+    stretto_train_close(t0);
+    stretto_train_close(w.t);
     tear_down(&fx);
 }
 

@@ -1,4 +1,4 @@
-/* Members and a rank, from stretto_send() to st_train_batch(). */
+/* Members and a rank, from stretto_send() to stretto_train_batch(). */
 #include "common/files.h"
 #include "tests/unit/stream_fixture.h"
 #include "tests/unit/stream_proxy.h"
@@ -55,7 +55,7 @@ static void every_sample_of_several_members_is_drawn(void **state)
     int *times = calloc(MEMBERS * STEPS, sizeof *times);
     struct job job[MEMBERS];
     struct fixture fx;
-    struct st_train *t;
+    struct stretto_train *t;
 
     fixture_init(&fx, 100, 1, MEMBERS, RESERVOIR(60, 20, 10));
     t = fixture_rank(0);
@@ -66,7 +66,7 @@ static void every_sample_of_several_members_is_drawn(void **state)
         finish(&job[m]);
     fixture_check_books(t, times, MEMBERS * STEPS, 0);
     assert_int_equal(fixture_stats(t).rejected, 0);
-    st_train_close(t);
+    stretto_train_close(t);
     fixture_fini(&fx);
     free(times);
 }
@@ -75,7 +75,7 @@ static void a_bad_network(int width, int steps, uint64_t seed)
 {
     int *times = calloc((size_t)steps, sizeof *times);
     struct fixture fx;
-    struct st_train *t;
+    struct stretto_train *t;
     struct job job;
     struct proxy *proxy;
     char front[200];
@@ -93,7 +93,7 @@ static void a_bad_network(int width, int steps, uint64_t seed)
     finish(&job);
     assert_true(proxy_stop(proxy) > 0);
     fixture_check_books(t, times, steps, 0);
-    st_train_close(t);
+    stretto_train_close(t);
     fixture_fini(&fx);
     free(times);
 }
@@ -112,7 +112,7 @@ static void lose_one(struct proxy_losses losses)
     enum { ONE_STEPS = 4 };
     int times[ONE_STEPS] = {0};
     struct fixture fx;
-    struct st_train *t;
+    struct stretto_train *t;
     struct job job;
     struct proxy *proxy;
     char front[200];
@@ -131,7 +131,7 @@ static void lose_one(struct proxy_losses losses)
     assert_in_range(proxy_stop(proxy), 0, 1);
     assert_int_equal(fixture_stats(t).finalized, 1);
     fixture_check_books(t, times, ONE_STEPS, 0);
-    st_train_close(t);
+    stretto_train_close(t);
     fixture_fini(&fx);
 }
 
@@ -160,7 +160,7 @@ static void a_trainer_that_stops_reading_stops_the_member(void **state)
     enum { STEPS = 200, CAPACITY = 8, WINDOW = 31 }; /* 32 MiB of frames a little above 1 MiB */
     int times[STEPS] = {0};
     struct fixture fx;
-    struct st_train *t;
+    struct stretto_train *t;
     struct job job;
 
     fixture_init(&fx, 1 << 18, 0, 1, RESERVOIR(8, 4, 4));
@@ -176,7 +176,7 @@ static void a_trainer_that_stops_reading_stops_the_member(void **state)
     finish(&job);
     fixture_check_books(t, times, STEPS, 0);
     assert_int_equal(fixture_stats(t).bytes, (uint64_t)STEPS << 20);
-    st_train_close(t);
+    stretto_train_close(t);
     fixture_fini(&fx);
 }
 
@@ -185,7 +185,7 @@ static void a_step_that_is_sent_again_counts_once(void **state)
     enum { STEPS = 20 };
     int times[STEPS] = {0};
     struct fixture fx;
-    struct st_train *t;
+    struct stretto_train *t;
     struct stretto *s;
     struct job job;
 
@@ -209,7 +209,7 @@ static void a_step_that_is_sent_again_counts_once(void **state)
     assert_in_range(fixture_stats(t).duplicates, 0, 1); /* later attempts leave out what is there */
     assert_in_range(fixture_stats(t).skipped, 10, 20);
     fixture_check_books(t, times, STEPS, (int)fixture_stats(t).duplicates);
-    st_train_close(t);
+    stretto_train_close(t);
     fixture_fini(&fx);
 }
 
@@ -219,7 +219,7 @@ static void samples_are_dealt_to_all_ranks(void **state)
     enum { STEPS = 40, SECOND = 15 };
     int times[STEPS] = {0};
     struct fixture fx;
-    struct st_train *t[2];
+    struct stretto_train *t[2];
     struct stretto *s;
 
     fixture_init_ranks(&fx, 2, 10, 1, 1, RESERVOIR(100, 1, 5));
@@ -243,8 +243,8 @@ static void samples_are_dealt_to_all_ranks(void **state)
     }
     assert_int_equal(fixture_stats(t[0]).skipped + fixture_stats(t[1]).skipped, STEPS - SECOND);
     assert_int_equal(fixture_stats(t[0]).duplicates + fixture_stats(t[1]).duplicates, 0);
-    st_train_close(t[0]);
-    st_train_close(t[1]);
+    stretto_train_close(t[0]);
+    stretto_train_close(t[1]);
     fixture_fini(&fx);
 }
 
@@ -252,9 +252,9 @@ static void samples_are_dealt_to_all_ranks(void **state)
 static void note_draws(int rank, int steps, int64_t *drawn, int draws)
 {
     char buffer[160];
-    struct st_train_stats now;
+    struct stretto_train_stats now;
     struct fixture fx;
-    struct st_train *t[2];
+    struct stretto_train *t[2];
     struct stretto *s;
 
     snprintf(buffer, sizeof buffer,
@@ -267,13 +267,13 @@ static void note_draws(int rank, int steps, int64_t *drawn, int draws)
     for (int step = 0; step < 2 * steps; step++)
         assert_int_equal(fixture_send(&fx, s, 0, step), 0);
     assert_int_equal(stretto_close(s), 0);
-    assert_int_equal(st_train_batch(t[rank], NULL, NULL, NULL, drawn, FIXTURE_LIMIT_SECONDS * 1000), draws);
+    assert_int_equal(stretto_train_batch(t[rank], NULL, NULL, NULL, drawn, FIXTURE_LIMIT_SECONDS * 1000), draws);
     now = fixture_stats(t[rank]);
     assert_int_equal(now.unique, steps);
     for (int i = 0; i < draws; i++)
         drawn[i] /= 2;
     for (int i = 0; i < 2; i++)
-        st_train_close(t[i]);
+        stretto_train_close(t[i]);
     fixture_fini(&fx);
 }
 
@@ -298,7 +298,7 @@ static void a_field_that_is_sent_twice_is_taken_once(void **state)
     double *first = calloc(WIDTH, sizeof *first), *again = calloc(WIDTH, sizeof *again);
     int times[STEPS] = {0}, number, u;
     struct fixture fx;
-    struct st_train *t;
+    struct stretto_train *t;
     struct stretto *s;
 
     fixture_init(&fx, WIDTH, 1, 1, RESERVOIR(10, 1, 1));
@@ -320,7 +320,7 @@ static void a_field_that_is_sent_twice_is_taken_once(void **state)
     assert_int_equal(stretto_close(s), 0);
     fixture_train(&fx, t, 1, STEPS, times);
     fixture_check_books(t, times, STEPS, 0);
-    st_train_close(t);
+    stretto_train_close(t);
     fixture_fini(&fx);
     free(first);
     free(again);
@@ -333,7 +333,7 @@ static void two_streams_of_one_attempt_are_both_served(void **state)
     int64_t shape[] = {10}, n = 0;
     int times[STEPS] = {0};
     struct fixture fx;
-    struct st_train *t;
+    struct stretto_train *t;
     struct stretto *s[2];
     double u[10];
 
@@ -355,20 +355,20 @@ static void two_streams_of_one_attempt_are_both_served(void **state)
     assert_int_equal(fixture_draw(&fx, t, FIXTURE_LIMIT_SECONDS * 1000, STEPS, times), 1);
     fixture_check_books(t, times, STEPS, 0);
     assert_int_equal(fixture_stats(t).finalized, 1);
-    st_train_close(t);
+    stretto_train_close(t);
     fixture_fini(&fx);
 }
 
 static void *open_late(void *arg)
 {
     nanosleep(&(struct timespec){.tv_nsec = 50000000}, NULL);
-    *(struct st_train **)arg = fixture_rank(0);
+    *(struct stretto_train **)arg = fixture_rank(0);
     return NULL;
 }
 
 static void a_member_waits_for_its_rank(void **state)
 {
-    struct st_train *t = NULL;
+    struct stretto_train *t = NULL;
     struct fixture fx;
     pthread_t late;
     struct stretto *s;
@@ -381,10 +381,10 @@ static void a_member_waits_for_its_rank(void **state)
     assert_int_equal(fixture_send(&fx, s, 0, 0), 0);
     assert_int_equal(stretto_close(s), 0);
     /* below the threshold nothing is drawn, until reception is over */
-    assert_int_equal(fixture_draw(&fx, t, 50, 1, times), ST_TRAIN_AGAIN);
+    assert_int_equal(fixture_draw(&fx, t, 50, 1, times), STRETTO_TRAIN_AGAIN);
     fixture_train(&fx, t, 1, 1, times);
     fixture_check_books(t, times, 1, 0);
-    st_train_close(t);
+    stretto_train_close(t);
     fixture_fini(&fx);
 }
 
@@ -411,7 +411,7 @@ static void a_member_without_a_parameter_is_refused(void **state)
 {
     struct fixture fx;
     struct stretto *s;
-    struct st_train *t;
+    struct stretto_train *t;
     int rc = 0;
 
     fixture_init(&fx, 10, 0, 1, RESERVOIR(100, 50, 5));
@@ -426,7 +426,7 @@ static void a_member_without_a_parameter_is_refused(void **state)
     assert_int_equal(rc, -1);
     assert_non_null(strstr(stretto_error(s), "\"b\""));
     assert_int_equal(stretto_close(s), -1);
-    st_train_close(t);
+    stretto_train_close(t);
     fixture_fini(&fx);
 }
 
@@ -435,7 +435,7 @@ static void wrong_fields_are_refused_where_they_are_declared(void **state)
     int64_t right[] = {10, 1}, wrong[] = {11};
     struct fixture fx;
     struct stretto *s;
-    struct st_train *t;
+    struct stretto_train *t;
     float data[10] = {0};
 
     fixture_init(&fx, 10, 1, 1, RESERVOIR(100, 50, 5));
@@ -455,7 +455,7 @@ static void wrong_fields_are_refused_where_they_are_declared(void **state)
     assert_string_equal(stretto_error(s), "step 0 was sent without the field \"n\"");
     assert_int_equal(stretto_close(s), -1); /* "n" of step 0 is missing */
     assert_int_equal(fixture_stats(t).finalized, 0);
-    st_train_close(t);
+    stretto_train_close(t);
     fixture_fini(&fx);
 }
 
@@ -582,7 +582,7 @@ static void a_patient_stream_comes_back_while_it_waits(void **state)
     int64_t width = 1 << 18;
     struct fixture fx;
     struct stretto *s = NULL;
-    struct st_train *t = NULL;
+    struct stretto_train *t = NULL;
     double *data = calloc((size_t)width, sizeof *data);
 
     fixture_init(&fx, (int)width, 0, 1, RESERVOIR(8, 4, 4));
@@ -598,11 +598,11 @@ static void a_patient_stream_comes_back_while_it_waits(void **state)
         for (int64_t i = 0; i < width; i++)
             data[i] = step / 8.0 + (double)i;
         while (again(&sending, rc = stretto_send(s, 0, step, data)))
-            assert_true(fixture_draw(&fx, t, 10, STEPS, times) != ST_TRAIN_END);
+            assert_true(fixture_draw(&fx, t, 10, STEPS, times) != STRETTO_TRAIN_END);
         assert_int_equal(rc, 0);
     }
     while (again(&closing, rc = stretto_finish(s)))
-        assert_true(fixture_draw(&fx, t, 10, STEPS, times) != ST_TRAIN_END);
+        assert_true(fixture_draw(&fx, t, 10, STEPS, times) != STRETTO_TRAIN_END);
     assert_int_equal(rc, 0);
     assert_int_equal(stretto_send(s, 0, STEPS, data), -1);
     assert_non_null(strstr(stretto_error(s), "finished"));
@@ -611,7 +611,7 @@ static void a_patient_stream_comes_back_while_it_waits(void **state)
     fixture_train(&fx, t, 1, STEPS, times);
     fixture_check_books(t, times, STEPS, 0);
     assert_int_equal(fixture_stats(t).duplicates, 0);
-    st_train_close(t);
+    stretto_train_close(t);
     fixture_fini(&fx);
     free(data);
 }
@@ -620,24 +620,24 @@ static void *interrupt_soon(void *arg)
 {
     while (fixture_stats(arg).sample_wait_seconds <= 0.01)
         nanosleep(&(struct timespec){.tv_nsec = 5000000}, NULL);
-    st_train_interrupt(arg);
+    stretto_train_interrupt(arg);
     return NULL;
 }
 
 static void a_wait_can_be_interrupted(void **state)
 {
     struct fixture fx;
-    struct st_train *t;
+    struct stretto_train *t;
     pthread_t thread;
 
     fixture_init(&fx, 10, 0, 1, RESERVOIR(100, 50, 5));
     t = fixture_rank(0);
     assert_true(fixture_stats(t).sample_wait_seconds == 0);
     pthread_create(&thread, NULL, interrupt_soon, t);
-    assert_int_equal(fixture_draw(&fx, t, -1, 1, NULL), ST_TRAIN_INTERRUPTED);
+    assert_int_equal(fixture_draw(&fx, t, -1, 1, NULL), STRETTO_TRAIN_INTERRUPTED);
     assert_true(fixture_stats(t).sample_wait_seconds > 0.01);
     pthread_join(thread, NULL);
-    st_train_close(t);
+    stretto_train_close(t);
     fixture_fini(&fx);
 }
 
@@ -648,7 +648,7 @@ static void a_full_buffer_does_not_hold_up_the_end(void **state)
     double data[WIDTH] = {0};
     int64_t width = WIDTH, step = 0;
     struct fixture fx;
-    struct st_train *t;
+    struct stretto_train *t;
     struct stretto *s = NULL;
 
     fixture_init(&fx, WIDTH, 0, 1, RESERVOIR(8, 4, 4));
@@ -665,7 +665,7 @@ static void a_full_buffer_does_not_hold_up_the_end(void **state)
         step += rc == 0;
     }
     test_limit(FIXTURE_LIMIT_SECONDS);
-    st_train_close(t);
+    stretto_train_close(t);
     fixture_time_limit(NULL);
     stretto_abort(s);
     fixture_fini(&fx);

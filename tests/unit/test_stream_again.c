@@ -15,18 +15,18 @@ static int times[STEPS];
 
 static int has_received(void *arg)
 {
-    struct st_train *t = ((void **)arg)[0];
+    struct stretto_train *t = ((void **)arg)[0];
 
     return fixture_stats(t).received >= *(uint64_t *)((void **)arg)[1];
 }
 
-static void wait_for_samples(struct st_train *t, uint64_t n)
+static void wait_for_samples(struct stretto_train *t, uint64_t n)
 {
     assert_true(fixture_wait(has_received, (void *[]){t, &n}, FIXTURE_LIMIT_SECONDS * 1000));
 }
 
 /* The first attempt sends every second step, some to each rank, and is gone. */
-static void send_some(const struct fixture *fx, struct st_train *const *t, int ranks)
+static void send_some(const struct fixture *fx, struct stretto_train *const *t, int ranks)
 {
     struct stretto *s = fixture_member(0, 1);
     uint64_t of_rank[FIXTURE_RANKS_MAX] = {0};
@@ -52,8 +52,8 @@ static void send_all(const struct fixture *fx, int attempt)
 
 static void only_what_is_missing_is_sent(int ranks, int with_n)
 {
-    struct st_train *t[FIXTURE_RANKS_MAX];
-    struct st_train_stats sum = {0};
+    struct stretto_train *t[FIXTURE_RANKS_MAX];
+    struct stretto_train_stats sum = {0};
     struct fixture fx;
 
     memset(times, 0, sizeof times);
@@ -64,14 +64,14 @@ static void only_what_is_missing_is_sent(int ranks, int with_n)
     send_all(&fx, 2);
     fixture_over(&fx);
     for (int rank = 0; rank < ranks; rank++) {
-        struct st_train_stats stats;
+        struct stretto_train_stats stats;
 
         fixture_draw_all(&fx, t[rank], STEPS, times);
         stats = fixture_stats(t[rank]);
         sum.received += stats.received;
         sum.duplicates += stats.duplicates;
         sum.skipped += stats.skipped;
-        st_train_close(t[rank]);
+        stretto_train_close(t[rank]);
     }
     assert_int_equal(sum.received, STEPS);
     assert_int_equal(sum.duplicates, 0);
@@ -97,7 +97,7 @@ static void a_step_that_lacks_a_field_is_not_left_out(void **state)
     int64_t shape[] = {4}, n = 5;
     float *lent;
     struct stretto *s;
-    struct st_train *t;
+    struct stretto_train *t;
     struct fixture fx;
     int u;
 
@@ -125,7 +125,7 @@ static void a_step_that_lacks_a_field_is_not_left_out(void **state)
     assert_true(times[4] == 1 && times[5] == 1);
     assert_int_equal(fixture_stats(t).duplicates, 0);
     assert_int_equal(fixture_stats(t).skipped, 1);
-    st_train_close(t);
+    stretto_train_close(t);
     fixture_fini(&fx);
 }
 

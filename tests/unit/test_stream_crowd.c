@@ -89,7 +89,7 @@ static int all_are_there(void *arg)
     return 1;
 }
 
-static unsigned on_the_network(const struct fixture *fx, struct st_train **t)
+static unsigned on_the_network(const struct fixture *fx, struct stretto_train **t)
 {
     struct error err;
     json_t *json = file_read_json(fixture_path(fx, "training.json"), &err), *endpoints;
@@ -130,7 +130,7 @@ static void strangers_keep_neither_members_nor_the_program_out(void **state)
     int times[2 * STEPS] = {0};
     pid_t pid[STRANGERS];
     struct fixture fx;
-    struct st_train *t;
+    struct stretto_train *t;
     struct stretto *before, *during;
 
     for (int i = 0; i < STRANGERS; i++)
@@ -156,7 +156,7 @@ static void strangers_keep_neither_members_nor_the_program_out(void **state)
     for (int i = 0; i < 2 * STEPS; i++)
         assert_int_equal(times[i], 1);
     the_program_can_open_files();
-    st_train_close(t);
+    stretto_train_close(t);
     fixture_fini(&fx);
     for (int i = 0; i < STRANGERS; i++) {
         kill(pid[i], SIGKILL);

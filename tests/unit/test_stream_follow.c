@@ -21,7 +21,7 @@ static int times[STEPS];
 
 /* The ranks of one generation. */
 struct crew {
-    struct st_train *t[FIXTURE_RANKS_MAX];
+    struct stretto_train *t[FIXTURE_RANKS_MAX];
     int ranks;
 };
 
@@ -58,7 +58,7 @@ static struct crew start(const struct fixture *fx)
 static void stop(struct crew *crew)
 {
     for (int i = 0; i < crew->ranks; i++)
-        st_train_close(crew->t[i]);
+        stretto_train_close(crew->t[i]);
     crew->ranks = 0;
 }
 
@@ -66,7 +66,7 @@ static void draw(const struct fixture *fx, struct crew *crew)
 {
     for (int i = 0; i < crew->ranks; i++)
         while (fixture_stats(crew->t[i]).unseen > 0)
-            assert_true(fixture_draw(fx, crew->t[i], 100, STEPS, times) >= ST_TRAIN_AGAIN);
+            assert_true(fixture_draw(fx, crew->t[i], 100, STEPS, times) >= STRETTO_TRAIN_AGAIN);
 }
 
 /* Calls the library until `call` is over, and draws meanwhile. */
@@ -129,7 +129,7 @@ static void end_well(const struct fixture *fx, struct stretto *s, struct crew *c
     stretto_abort(s);
     fixture_over(fx);
     for (int i = 0; i < crew->ranks; i++) {
-        struct st_train_stats now;
+        struct stretto_train_stats now;
 
         fixture_draw_all(fx, crew->t[i], STEPS, times);
         now = fixture_stats(crew->t[i]);
@@ -321,11 +321,11 @@ static void the_end_is_told_to_all_new_ranks(void **state)
     send_steps(&fx, s, &crew, 0, 10);
     wait_until_held(&fx, s, &crew);
     draw(&fx, &crew);
-    st_train_close(crew.t[1]);
+    stretto_train_close(crew.t[1]);
     rc = stretto_finish(s);
     assert_true(rc == STRETTO_AGAIN && fixture_wait(has_ended, crew.t[0], FIXTURE_LIMIT_SECONDS * 1000));
     assert_int_equal(stretto_finish(s), STRETTO_AGAIN);
-    st_train_close(crew.t[0]);
+    stretto_train_close(crew.t[0]);
     fixture_generation(&fx, 2, 3);
     crew = start(&fx);
     fixture_announce(&fx, 1);
@@ -448,11 +448,11 @@ static void hand_over(struct crew *crew, int step)
     struct error err;
 
     for (int i = crew->ranks - 1; i >= 0; i--) { /* rank 0 waits for the parts of the others */
-        const char *path = st_train_checkpoint_begin(crew->t[i], step);
+        const char *path = stretto_train_checkpoint_begin(crew->t[i], step);
 
         if (path == NULL || file_write_whole(path, "state", 5, 0600, &err) < 0 ||
-            st_train_checkpoint_end(crew->t[i], ST_TRAIN_CHECKPOINT_LAST) < 0)
-            fail_msg("%s", st_train_error(crew->t[i]));
+            stretto_train_checkpoint_end(crew->t[i], STRETTO_TRAIN_CHECKPOINT_LAST) < 0)
+            fail_msg("%s", stretto_train_error(crew->t[i]));
     }
     stop(crew);
 }

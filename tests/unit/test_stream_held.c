@@ -48,7 +48,7 @@ static void half_a_step_is_not_held(void **state)
     int64_t width = WIDTH, n = 1;
     double u[WIDTH] = {0};
     struct fixture fx;
-    struct st_train *t;
+    struct stretto_train *t;
     struct stretto *s;
     struct error err;
     char command[200];
@@ -76,7 +76,7 @@ static void half_a_step_is_not_held(void **state)
         assert_int_equal(stretto_close(s), 0);
         assert_int_equal(offered(), 1);
     }
-    st_train_close(t);
+    stretto_train_close(t);
     unsetenv("STRETTO_CHECKPOINT_DIR");
     snprintf(command, sizeof command, "rm -rf '%s'", dir);
     assert_int_equal(system(command), 0);
@@ -88,7 +88,7 @@ static void half_a_step_is_not_held(void **state)
 static void who_sends_on_behind_a_checkpoint_has_not_stopped_there(void **state)
 {
     struct fixture fx;
-    struct st_train *t;
+    struct stretto_train *t;
 
     fixture_init(&fx, WIDTH, 0, 1, RESERVOIR(100, 1, 1));
     unsetenv("STRETTO_CHECKPOINT_DIR"); /* nobody keeps it, which is no matter here */
@@ -106,7 +106,7 @@ static void who_sends_on_behind_a_checkpoint_has_not_stopped_there(void **state)
         assert_int_equal(stretto_close(s), 0);
         assert_int_equal(fixture_stats(t).finalized, !due || more);
     }
-    st_train_close(t);
+    stretto_train_close(t);
     fixture_fini(&fx);
 }
 
@@ -118,7 +118,7 @@ static void a_patient_checkpoint_may_be_tried_again(void **state)
     int64_t width = WIDTH;
     struct stretto *s = NULL;
     struct fixture fx;
-    struct st_train *t;
+    struct stretto_train *t;
 
     fixture_init(&fx, WIDTH, 0, 1, "{\"policy\": \"fifo\", \"capacity\": 1, \"batch\": 1}");
     t = fixture_rank(0);
@@ -138,7 +138,7 @@ static void a_patient_checkpoint_may_be_tried_again(void **state)
     if (rc < 0)
         fail_msg("%s", stretto_error(s));
     stretto_abort(s);
-    st_train_close(t);
+    stretto_train_close(t);
     fixture_fini(&fx);
 }
 
@@ -170,7 +170,7 @@ static int is_full(void *arg)
 static void ranks_share_the_member_s_window(void **state)
 {
     struct sending to = {.u = calloc(LARGE, sizeof *to.u)};
-    struct st_train *t[RANKS];
+    struct stretto_train *t[RANKS];
     struct fixture fx;
     int64_t width = LARGE;
     int rc = STRETTO_AGAIN;
@@ -193,7 +193,7 @@ static void ranks_share_the_member_s_window(void **state)
     assert_int_equal(to.sent, RANKS * (ROOM + HELD));
     stretto_abort(to.s);
     for (int rank = 0; rank < RANKS; rank++)
-        st_train_close(t[rank]);
+        stretto_train_close(t[rank]);
     free(to.u);
     fixture_fini(&fx);
 }

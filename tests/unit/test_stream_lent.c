@@ -52,7 +52,7 @@ static void what_is_written_into_lent_memory_is_sent(void **state)
     enum stretto_dtype dtype;
     struct fixture fx;
     struct stretto *s;
-    struct st_train *t;
+    struct stretto_train *t;
     void *n, *u, *again;
     int ndim;
 
@@ -93,7 +93,7 @@ static void what_is_written_into_lent_memory_is_sent(void **state)
     assert_int_equal(stretto_close(s), 0);
     fixture_train(&fx, t, 1, STEPS, times);
     fixture_check_books(t, times, STEPS, 0);
-    st_train_close(t);
+    stretto_train_close(t);
     fixture_fini(&fx);
     free(times);
 }

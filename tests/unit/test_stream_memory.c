@@ -78,7 +78,7 @@ static void what_is_held_is_bounded_while_nobody_reads(void **state)
 {
     static int times[MEMBERS * STEPS];
     struct fixture fx;
-    struct st_train *t;
+    struct stretto_train *t;
     long before, most = 0;
     int64_t until;
     int go[2];
@@ -117,7 +117,7 @@ static void what_is_held_is_bounded_while_nobody_reads(void **state)
     fixture_draw_all(&fx, t, STEPS, times);
     for (int i = 0; i < MEMBERS * STEPS; i++)
         assert_true(times[i] >= 1);
-    st_train_close(t);
+    stretto_train_close(t);
     fixture_fini(&fx);
     munmap(shared, sizeof *shared);
 }

@@ -76,7 +76,7 @@ static unsigned port_of(const struct fixture *fx)
 }
 
 /* One member sends all its steps, and every one is drawn. */
-static void stream(const struct fixture *fx, struct st_train *t)
+static void stream(const struct fixture *fx, struct stretto_train *t)
 {
     struct stretto *s = fixture_member(0, 1);
     int times[STEPS] = {0};
@@ -97,7 +97,7 @@ static void a_member_elsewhere_streams_over_the_network(void **state)
 
     for (size_t i = 0; i < sizeof widths / sizeof *widths; i++) {
         struct fixture fx;
-        struct st_train *t;
+        struct stretto_train *t;
         json_t *rank;
 
         fixture_init(&fx, widths[i], 1, 1, BUFFER);
@@ -108,7 +108,7 @@ static void a_member_elsewhere_streams_over_the_network(void **state)
         json_decref(rank);
         elsewhere(&fx, NULL);
         stream(&fx, t);
-        st_train_close(t);
+        stretto_train_close(t);
         fixture_fini(&fx);
     }
 }
@@ -148,7 +148,7 @@ static bool has_ipv6(void)
 static void ipv6_addresses_lead_to_a_rank(void **state)
 {
     struct fixture fx;
-    struct st_train *t;
+    struct stretto_train *t;
     json_t *some;
 
     fixture_init(&fx, 1000, 1, 1, BUFFER);
@@ -160,14 +160,14 @@ static void ipv6_addresses_lead_to_a_rank(void **state)
         assert_int_equal(strncmp(json_string_value(json_array_get(some, 0)), "tcp://[::1]:", 12), 0);
     elsewhere(&fx, some);
     stream(&fx, t);
-    st_train_close(t);
+    stretto_train_close(t);
     fixture_fini(&fx);
 }
 
 static void a_rank_here_is_reached_by_its_unix_socket(void **state)
 {
     struct fixture fx;
-    struct st_train *t;
+    struct stretto_train *t;
     json_t *rank;
     struct error err;
 
@@ -179,7 +179,7 @@ static void a_rank_here_is_reached_by_its_unix_socket(void **state)
     assert_int_equal(file_write_json(fixture_path(&fx, "g1-rank0.json"), rank, 0600, &err), 0);
     json_decref(rank);
     stream(&fx, t);
-    st_train_close(t);
+    stretto_train_close(t);
     fixture_fini(&fx);
 }
 
@@ -187,7 +187,7 @@ static void a_rank_here_is_reached_by_its_unix_socket(void **state)
 static void a_rank_on_a_host_of_the_same_name_is_reached_over_the_network(void **state)
 {
     struct fixture fx;
-    struct st_train *t;
+    struct stretto_train *t;
     struct error err;
     json_t *rank;
     char host[200];
@@ -203,7 +203,7 @@ static void a_rank_on_a_host_of_the_same_name_is_reached_over_the_network(void *
     json_decref(rank);
     fixture_member_limit();
     stream(&fx, t);
-    st_train_close(t);
+    stretto_train_close(t);
     fixture_fini(&fx);
 }
 
@@ -211,7 +211,7 @@ static void a_rank_on_a_host_of_the_same_name_is_reached_over_the_network(void *
 static void a_socket_here_is_not_that_of_another_host(void **state)
 {
     struct fixture fx;
-    struct st_train *t;
+    struct stretto_train *t;
     char taken[200];
 
     fixture_init(&fx, 10, 1, 1, BUFFER);
@@ -221,7 +221,7 @@ static void a_socket_here_is_not_that_of_another_host(void **state)
     elsewhere(&fx, json_pack("[s, o]", taken, json_sprintf("tcp://127.0.0.1:%u", port_of(&fx))));
     fixture_member_limit();
     stream(&fx, t);
-    st_train_close(t);
+    stretto_train_close(t);
     fixture_fini(&fx);
 }
 
@@ -230,7 +230,7 @@ static void nobody_on_the_way_can_read_it(void **state)
 {
     for (int plain = 0; plain <= 1; plain++) { /* encrypted; not, to see that the tap sees */
         struct fixture fx;
-        struct st_train *t;
+        struct stretto_train *t;
         struct tap *tap;
         unsigned port;
 
@@ -244,7 +244,7 @@ static void nobody_on_the_way_can_read_it(void **state)
         tap = tap_start(port_of(&fx), "STRT", 4, &port);
         elsewhere(&fx, json_pack("[o]", json_sprintf("tcp://127.0.0.1:%u", port)));
         stream(&fx, t);
-        st_train_close(t);
+        stretto_train_close(t);
         assert_true(tap_bytes(tap) > STEPS * 1000 * sizeof(float));
         if (plain)
             assert_true(tap_hits(tap) >= STEPS);
@@ -258,7 +258,7 @@ static void nobody_on_the_way_can_read_it(void **state)
 static void addresses_that_lead_nowhere_are_passed_over(void **state)
 {
     struct fixture fx;
-    struct st_train *t;
+    struct stretto_train *t;
     struct tap *deaf; /* accepts, and never says a word */
     unsigned nobody;
 
@@ -271,7 +271,7 @@ static void addresses_that_lead_nowhere_are_passed_over(void **state)
                              "tcp://no.such.host.invalid:4", json_sprintf("tcp://127.0.0.1:%u", port_of(&fx))));
     stream(&fx, t);
     tap_stop(deaf);
-    st_train_close(t);
+    stretto_train_close(t);
     fixture_fini(&fx);
 }
 
@@ -298,7 +298,7 @@ static void an_address_may_begin_to_lead_somewhere(void **state)
     struct stretto *s = NULL;
     struct proxy *proxy;
     struct fixture fx;
-    struct st_train *t;
+    struct stretto_train *t;
     char front[64], back[200];
 
     fixture_init(&fx, 10, 1, 1, BUFFER);
@@ -330,13 +330,13 @@ static void an_address_may_begin_to_lead_somewhere(void **state)
     proxy_stop(proxy);
     tap_stop(tap);
     close(reserved);
-    st_train_close(t);
+    stretto_train_close(t);
     fixture_fini(&fx);
 }
 
 struct hello {
     void *socket;
-    struct st_train *t;
+    struct stretto_train *t;
 };
 
 static int answered(void *arg)
@@ -359,7 +359,7 @@ static void strangers_do_not_get_as_far_as_a_frame(void **state)
 {
     char wrong[41], mine[41], secret[41], endpoint[64];
     struct fixture fx;
-    struct st_train *t;
+    struct stretto_train *t;
     json_t *rank;
     void *zmq = zmq_ctx_new();
 
@@ -388,14 +388,14 @@ static void strangers_do_not_get_as_far_as_a_frame(void **state)
     }
     json_decref(rank);
     zmq_ctx_term(zmq);
-    st_train_close(t);
+    stretto_train_close(t);
     fixture_fini(&fx);
 }
 
 static void an_endpoint_in_the_clear_is_not_used(void **state)
 {
     struct fixture fx;
-    struct st_train *t;
+    struct stretto_train *t;
     struct stretto *s;
     json_t *rank;
     struct error err;
@@ -416,21 +416,21 @@ static void an_endpoint_in_the_clear_is_not_used(void **state)
     assert_int_equal(stretto_open(&s), -1);
     assert_non_null(strstr(stretto_error(s), "no endpoint that can be reached"));
     stretto_abort(s);
-    st_train_close(t);
+    stretto_train_close(t);
     fixture_fini(&fx);
 }
 
 static void an_interface_that_is_not_there_is_named(void **state)
 {
     struct fixture fx;
-    struct st_train *t;
+    struct stretto_train *t;
 
     fixture_init(&fx, 10, 1, 1, BUFFER);
     on_a_network(&fx, "hsn7");
     setenv("STRETTO_RANK", "0", 1);
-    assert_int_equal(st_train_open(&t), -1);
-    assert_non_null(strstr(st_train_error(t), "\"hsn7\""));
-    st_train_close(t);
+    assert_int_equal(stretto_train_open(&t), -1);
+    assert_non_null(strstr(stretto_train_error(t), "\"hsn7\""));
+    stretto_train_close(t);
     fixture_fini(&fx);
 }
 
@@ -439,7 +439,7 @@ static void only_the_named_interface_is_listened_on(void **state)
 {
     struct sockaddr_in to = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
     struct fixture fx;
-    struct st_train *t;
+    struct stretto_train *t;
 
     fixture_init(&fx, 10, 1, 1, BUFFER);
     on_a_network(&fx, "lo");
@@ -453,44 +453,44 @@ static void only_the_named_interface_is_listened_on(void **state)
         assert_true(i == 0 || errno == ECONNREFUSED);
         close(fd);
     }
-    st_train_close(t);
+    stretto_train_close(t);
     fixture_fini(&fx);
 }
 
 static void a_loopback_address_is_listened_on_where_asked_for(void **state)
 {
     struct fixture fx;
-    struct st_train *t;
+    struct stretto_train *t;
 
     fixture_init(&fx, 100000, 1, 1, BUFFER);
     setenv("STRETTO_STREAM_TCP", "0.0.0.0", 1); /* frames are not encrypted */
-    assert_int_equal(st_train_open(&t), -1);
-    assert_non_null(strstr(st_train_error(t), "loopback"));
-    st_train_close(t);
+    assert_int_equal(stretto_train_open(&t), -1);
+    assert_non_null(strstr(stretto_train_error(t), "loopback"));
+    stretto_train_close(t);
     setenv("STRETTO_STREAM_TCP", "127.0.0.1", 1);
     t = fixture_rank(0);
     unsetenv("STRETTO_STREAM_TCP");
     elsewhere(&fx, NULL);
     stream(&fx, t);
-    st_train_close(t);
+    stretto_train_close(t);
     fixture_fini(&fx);
 }
 
 static void one_process_is_a_rank(void **state)
 {
     struct fixture fx;
-    struct st_train *t, *second;
+    struct stretto_train *t, *second;
 
     fixture_init(&fx, 10, 1, 1, BUFFER);
     t = fixture_rank(0);
-    assert_int_equal(st_train_open(&second), -1);
-    assert_string_equal(st_train_error_code(second), "train_twice");
-    st_train_close(second);
+    assert_int_equal(stretto_train_open(&second), -1);
+    assert_string_equal(stretto_train_error_code(second), "train_twice");
+    stretto_train_close(second);
     fixture_member_limit();
     stream(&fx, t); /* which the second has done no harm */
-    st_train_close(t);
+    stretto_train_close(t);
     t = fixture_rank(0); /* after it there can be another */
-    st_train_close(t);
+    stretto_train_close(t);
     fixture_fini(&fx);
 }
 

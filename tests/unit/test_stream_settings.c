@@ -74,15 +74,15 @@ static void a_member_s_environment(void **state)
 /* Opens a rank that must not begin; the text must name `place`, and the code must be `code` where one is given. */
 static void refused(const char *place, const char *code)
 {
-    struct st_train *t;
+    struct stretto_train *t;
 
-    if (st_train_open(&t) != -1)
+    if (stretto_train_open(&t) != -1)
         fail_msg("a rank begins with another %s", place);
-    if (strstr(st_train_error(t), place) == NULL)
-        fail_msg("\"%s\" does not name %s", st_train_error(t), place);
+    if (strstr(stretto_train_error(t), place) == NULL)
+        fail_msg("\"%s\" does not name %s", stretto_train_error(t), place);
     if (code != NULL)
-        assert_string_equal(st_train_error_code(t), code);
-    st_train_close(t);
+        assert_string_equal(stretto_train_error_code(t), code);
+    stretto_train_close(t);
 }
 
 static void a_rank_s_environment(void **state)
@@ -120,7 +120,7 @@ static void a_training_s_file(void **state)
         {"buffer", "batch", "0"}, {"buffer", "threshold", "-1"}, {"buffer", "threshold", "101"}, {"buffer", "policy", "\"lifo\""},
     };
     struct fixture fx;
-    struct st_train *t;
+    struct stretto_train *t;
     struct error err;
     json_t *whole;
 
@@ -138,14 +138,17 @@ static void a_training_s_file(void **state)
         refused(strcmp(wrong[i].key, "policy") == 0 ? "lifo" : wrong[i].key, NULL);
     }
     assert_int_equal(file_write_json(fixture_path(&fx, "training.json"), whole, 0600, &err), 0);
-    assert_int_equal(st_train_open(&t), 0);
-    assert_true(st_train_rank(t) == 0 && st_train_ranks(t) == 1 && st_train_ensemble(t) == 7 && st_train_generation(t) == 1);
-    assert_true(st_train_count(t) == 1 && st_train_batch_size(t) == 1 && st_train_fields(t) == 1 && st_train_parameters(t) == 2);
-    assert_string_equal(st_train_field_name(t, 0), "u");
-    assert_string_equal(st_train_parameter_name(t, 1), "b");
-    assert_true(st_train_field_dtype(t, 0) == STRETTO_FLOAT32 && st_train_field_ndim(t, 0) == 1 && st_train_field_extent(t, 0, 0) == 10);
-    assert_true(st_train_field_max(t, 0) == 0 && st_train_resume(t) == NULL && st_train_resume_step(t) == -1 && st_train_unfinished(t) == 0);
-    st_train_close(t);
+    assert_int_equal(stretto_train_open(&t), 0);
+    assert_true(stretto_train_rank(t) == 0 && stretto_train_ranks(t) == 1);
+    assert_true(stretto_train_ensemble(t) == 7 && stretto_train_generation(t) == 1 && stretto_train_count(t) == 1);
+    assert_true(stretto_train_batch_size(t) == 1 && stretto_train_fields(t) == 1 && stretto_train_parameters(t) == 2);
+    assert_string_equal(stretto_train_field_name(t, 0), "u");
+    assert_string_equal(stretto_train_parameter_name(t, 1), "b");
+    assert_true(stretto_train_field_dtype(t, 0) == STRETTO_FLOAT32 && stretto_train_field_ndim(t, 0) == 1);
+    assert_true(stretto_train_field_extent(t, 0, 0) == 10 && stretto_train_field_max(t, 0) == 0);
+    assert_true(stretto_train_resume(t) == NULL && stretto_train_resume_step(t) == -1);
+    assert_true(stretto_train_unfinished(t) == 0);
+    stretto_train_close(t);
     json_decref(whole);
     fixture_fini(&fx);
 }
@@ -167,7 +170,7 @@ static void a_socket_without_a_directory(void **state)
     static char deep[200];
     const char *const dirs[] = {UNSET, "", deep};
     struct fixture fx;
-    struct st_train *t;
+    struct stretto_train *t;
     struct stat st;
 
     fixture_init(&fx, 10, 0, 1, RESERVOIR(10, 1, 1));
@@ -183,7 +186,7 @@ static void a_socket_without_a_directory(void **state)
         *strrchr(made, '/') = '\0';
         assert_int_equal(stat(made, &st), 0);
         assert_int_equal(st.st_mode & 07777, 0700);
-        st_train_close(t);
+        stretto_train_close(t);
         assert_int_equal(access(made, F_OK), -1);
         assert_true(fixture_wait(are_there, &(int){1}, FIXTURE_LIMIT_SECONDS * 1000)); /* of all threads only this one is left */
         restore("STRETTO_TMPDIR", before);

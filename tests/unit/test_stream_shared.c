@@ -70,8 +70,8 @@ static void assert_ended_well(pid_t child)
 static uint64_t stream(const char *checksum, const char *memory)
 {
     struct fixture fx;
-    struct st_train_stats s;
-    struct st_train *t;
+    struct stretto_train_stats s;
+    struct stretto_train *t;
     pid_t child;
 
     memset(times, 0, sizeof times);
@@ -86,7 +86,7 @@ static uint64_t stream(const char *checksum, const char *memory)
     s = fixture_stats(t);
     assert_int_equal(s.rejected, 0);
     assert_int_equal(s.bytes, (uint64_t)STEPS * (BYTES + 8));
-    st_train_close(t);
+    stretto_train_close(t);
     fixture_fini(&fx);
     unsetenv("STRETTO_STREAM_MEMORY");
     return s.memory_bytes;
@@ -106,14 +106,14 @@ static void nothing_is_shared_where_that_is_not_wanted(void **state)
 }
 
 struct wanted {
-    struct st_train *t;
+    struct stretto_train *t;
     uint64_t rejected, received;
 };
 
 static int has_come(void *arg)
 {
     struct wanted *w = arg;
-    struct st_train_stats s = fixture_stats(w->t);
+    struct stretto_train_stats s = fixture_stats(w->t);
 
     return s.rejected >= w->rejected && s.received >= w->received;
 }
@@ -121,7 +121,7 @@ static int has_come(void *arg)
 /* A rank that draws until the member has seen that it reads what is shared, then says so, and is killed. */
 static void __attribute__((noreturn)) short_lived_rank(const struct fixture *fx, int tell)
 {
-    struct st_train *t;
+    struct stretto_train *t;
 
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     t = fixture_rank(0);
@@ -136,7 +136,7 @@ static void __attribute__((noreturn)) short_lived_rank(const struct fixture *fx,
 static void another_rank_need_not_share_it(void **state)
 {
     struct fixture fx;
-    struct st_train *t;
+    struct stretto_train *t;
     pid_t child, rank;
     int tell[2], first = 0;
     char byte;
@@ -164,7 +164,7 @@ static void another_rank_need_not_share_it(void **state)
     assert_in_range(first, 0, STEPS - 1);
     for (int i = first; i < STEPS; i++)
         assert_true(times[i] >= 1);
-    st_train_close(t);
+    stretto_train_close(t);
     unlink(fixture_path(&fx, "rank0.lock"));
     fixture_fini(&fx);
     close(tell[0]);
@@ -188,7 +188,7 @@ static void lent_memory_is_sent_to_a_rank_that_does_not_share_it(void **state)
 {
     int64_t shape[] = {WIDTH};
     struct fixture fx;
-    struct st_train *t;
+    struct stretto_train *t;
     struct stretto *s;
     void *lent, *other = malloc(BYTES);
     int u;
@@ -209,7 +209,7 @@ static void lent_memory_is_sent_to_a_rank_that_does_not_share_it(void **state)
     wait_until_held(s);
     assert_true(fixture_stats(t).memory_bytes >= BYTES);
     assert_int_equal(stretto_lend(s, u, &lent), 0);
-    st_train_close(t);
+    stretto_train_close(t);
     setenv("STRETTO_STREAM_MEMORY", "0", 1);
     t = fixture_rank(0);
     unsetenv("STRETTO_STREAM_MEMORY");
@@ -226,7 +226,7 @@ static void lent_memory_is_sent_to_a_rank_that_does_not_share_it(void **state)
     assert_int_equal(fixture_stats(t).memory_bytes, 0);
     assert_int_equal(fixture_stats(t).rejected, 0);
     free(other);
-    st_train_close(t);
+    stretto_train_close(t);
     fixture_fini(&fx);
 }
 
@@ -234,7 +234,7 @@ static void lent_memory_is_sent_to_a_rank_that_does_not_share_it(void **state)
 static void a_killed_member_does_no_harm(void **state)
 {
     struct fixture fx;
-    struct st_train *t;
+    struct stretto_train *t;
     pid_t child;
     uint64_t before;
 
@@ -253,7 +253,7 @@ static void a_killed_member_does_no_harm(void **state)
     assert_ended_well(child);
     assert_true(fixture_stats(t).skipped >= before);
     fixture_check_books(t, times, STEPS, (int)fixture_stats(t).duplicates);
-    st_train_close(t);
+    stretto_train_close(t);
     fixture_fini(&fx);
 }
 
@@ -312,9 +312,9 @@ static void places_that_lie_are_counted_and_dropped(void **state)
     enum { SIZE = 1 << 20 };
     struct raw raw = {.zmq = zmq_ctx_new(), .slots = slots_create(SIZE), .sequence = 1};
     struct slot *slot;
-    struct st_train_stats s;
+    struct stretto_train_stats s;
     struct fixture fx;
-    struct st_train *t;
+    struct stretto_train *t;
     int linger = 0;
 
     memset(times, 0, sizeof times);
@@ -352,7 +352,7 @@ static void places_that_lie_are_counted_and_dropped(void **state)
     zmq_close(raw.socket);
     zmq_ctx_term(raw.zmq);
     slots_destroy(raw.slots);
-    st_train_close(t);
+    stretto_train_close(t);
     fixture_fini(&fx);
 }
 

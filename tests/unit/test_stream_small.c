@@ -19,7 +19,7 @@ enum { WIDTH = 101, BYTES = WIDTH * 4, SPAN = FRAME_HEADER_SIZE + 408, WINDOW = 
 struct mute {
     struct fixture fx;
     void *zmq, *socket;
-    struct st_train *t; /* has made the run directory's files, and hears nothing */
+    struct stretto_train *t; /* has made the run directory's files, and hears nothing */
 };
 
 static void mute_init(struct mute *m)
@@ -41,7 +41,7 @@ static void mute_fini(struct mute *m)
 {
     zmq_close(m->socket);
     zmq_ctx_term(m->zmq);
-    st_train_close(m->t);
+    stretto_train_close(m->t);
     fixture_fini(&m->fx);
 }
 

@@ -19,7 +19,7 @@ enum { P, Q, U, P_MAX = 700, Q_MAX = 9, STEPS = 300, BATCH = 7 };
 
 static const int64_t p_shape[] = {-1, 3}, q_shape[] = {-1}, u_shape[] = {2};
 
-static struct st_train *start(struct fixture *fx)
+static struct stretto_train *start(struct fixture *fx)
 {
     struct error err;
     json_t *value;
@@ -87,15 +87,15 @@ static struct stretto *member(void)
     return s;
 }
 
-/* One batch, every element of it looked at; what st_train_batch_ragged() returned. */
-static int draw(struct st_train *t, int timeout_ms, int *times)
+/* One batch, every element of it looked at; what stretto_train_batch_ragged() returned. */
+static int draw(struct stretto_train *t, int timeout_ms, int *times)
 {
     static float p[BATCH * P_MAX * 3], u[BATCH * 2];
     static uint8_t q[BATCH * Q_MAX];
     int64_t at_p[BATCH + 1], at_q[BATCH + 1], step[BATCH];
     void *const fields[] = {p, q, u};
     int64_t *const offsets[] = {at_p, at_q, NULL};
-    int count = st_train_batch_ragged(t, fields, offsets, NULL, NULL, step, timeout_ms);
+    int count = stretto_train_batch_ragged(t, fields, offsets, NULL, NULL, step, timeout_ms);
 
     for (int i = 0; i < count; i++) {
         times[step[i]]++;
@@ -123,15 +123,15 @@ static int drawn(const int times[STEPS])
 static void every_sample_comes_with_its_own_extent(void **state)
 {
     struct fixture fx;
-    struct st_train *t = start(&fx);
+    struct stretto_train *t = start(&fx);
     struct stretto *s = member();
     int times[STEPS] = {0}, count;
     uint64_t bytes = 0;
 
-    assert_int_equal(st_train_field_extent(t, P, 0), -1);
-    assert_int_equal(st_train_field_extent(t, P, 1), 3);
-    assert_int_equal(st_train_field_max(t, P), P_MAX);
-    assert_int_equal(st_train_field_max(t, U), 0);
+    assert_int_equal(stretto_train_field_extent(t, P, 0), -1);
+    assert_int_equal(stretto_train_field_extent(t, P, 1), 3);
+    assert_int_equal(stretto_train_field_max(t, P), P_MAX);
+    assert_int_equal(stretto_train_field_max(t, U), 0);
     setenv("STRETTO_STREAM_CHECKSUM", "1", 1);
     for (int step = 0; step < STEPS; step++) {
         send_step(s, step);
@@ -143,10 +143,10 @@ static void every_sample_comes_with_its_own_extent(void **state)
     fixture_over(&fx);
     while ((count = draw(t, 30000, times)) > 0)
         ;
-    assert_int_equal(count, ST_TRAIN_END);
+    assert_int_equal(count, STRETTO_TRAIN_END);
     fixture_check_books(t, times, STEPS, 0);
     assert_int_equal(fixture_stats(t).bytes, bytes);
-    st_train_close(t);
+    stretto_train_close(t);
     fixture_fini(&fx);
 }
 
@@ -156,7 +156,7 @@ static void wrong_calls_are_told_and_cost_nothing(void **state)
     float data[3 * P_MAX] = {0};
     enum stretto_dtype dtype;
     struct fixture fx;
-    struct st_train *t = start(&fx);
+    struct stretto_train *t = start(&fx);
     struct stretto *s = member();
     void *const fields[] = {data, NULL, NULL};
     int ndim;
@@ -180,10 +180,11 @@ static void wrong_calls_are_told_and_cost_nothing(void **state)
     send_step(s, 0);
     assert_int_equal(stretto_close(s), 0);
     fixture_over(&fx);
-    assert_int_equal(st_train_batch(t, fields, NULL, NULL, NULL, 30000), -1);
-    assert_non_null(strstr(st_train_error(t), "the first extent of field \"p\" varies"));
-    assert_int_equal(st_train_batch(t, NULL, NULL, NULL, NULL, 30000), 1); /* not wanted: the other call lost nothing */
-    st_train_close(t);
+    assert_int_equal(stretto_train_batch(t, fields, NULL, NULL, NULL, 30000), -1);
+    assert_non_null(strstr(stretto_train_error(t), "the first extent of field \"p\" varies"));
+    /* the field is not wanted: the other call lost nothing */
+    assert_int_equal(stretto_train_batch(t, NULL, NULL, NULL, NULL, 30000), 1);
+    stretto_train_close(t);
     fixture_fini(&fx);
 }
 
@@ -218,9 +219,9 @@ static void lie(uint64_t extent, uint64_t width, int ndim, size_t bytes, enum st
     struct frame f = {.kind = FRAME_HELLO, .key = FIXTURE_KEY, .ensemble = 7, .session = 5, .attempt = 1, .generation = 1,
                       .length = sizeof hello - 1};
     struct fixture fx;
-    struct st_train *t = start(&fx);
+    struct stretto_train *t = start(&fx);
     void *zmq = zmq_ctx_new(), *raw = zmq_socket(zmq, ZMQ_DEALER);
-    struct st_train_stats stats;
+    struct stretto_train_stats stats;
     int linger = 0;
 
     zmq_setsockopt(raw, ZMQ_LINGER, &linger, sizeof linger);
@@ -241,12 +242,12 @@ static void lie(uint64_t extent, uint64_t width, int ndim, size_t bytes, enum st
         fail_msg("%llu x %llu in %zu bytes was taken", (unsigned long long)extent, (unsigned long long)width, bytes);
     stats = fixture_stats(t);
     assert_int_equal(stats.received, 0);
-    for (int i = 0; i < ST_TRAIN_FAULTS_MAX; i++)
+    for (int i = 0; i < STRETTO_TRAIN_FAULTS_MAX; i++)
         if (stats.rejected_by[i] > 0)
-            assert_string_equal(st_train_fault_name(i), "field");
+            assert_string_equal(stretto_train_fault_name(i), "field");
     zmq_close(raw);
     zmq_ctx_term(zmq);
-    st_train_close(t);
+    stretto_train_close(t);
     fixture_fini(&fx);
 }
 

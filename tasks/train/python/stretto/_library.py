@@ -6,7 +6,7 @@ import os
 
 
 class Stats(ctypes.Structure):
-    """The counters: struct st_train_stats of stretto-train.h."""
+    """The counters: struct stretto_train_stats of stretto-train.h."""
 
     COUNTERS = ("received", "unique", "duplicates", "rejected", "drawn", "repeats", "batches", "population", "unseen",
                 "finalized", "bytes", "memory_bytes", "forgotten", "skipped")
@@ -108,7 +108,7 @@ def _load(candidates, name, prefix, signatures):
 
 def load():
     """Load libstretto-train. Its calls are attributes, without their prefix, with the types of their arguments."""
-    return _load(_candidates("STRETTO_TRAIN_LIBRARY", "LIBRARY", "stretto-train"), "stretto-train", "st_train_",
+    return _load(_candidates("STRETTO_TRAIN_LIBRARY", "LIBRARY", "stretto-train"), "stretto-train", "stretto_train_",
                  _SIGNATURES)
 
 
