@@ -284,8 +284,21 @@ def ranks_get_the_same_answers():
 def a_rank_is_one_process():
     store = Store()
     rx = types.SimpleNamespace(rank=0, ranks=1)
-    assert [name["pid"] for name in distributed._meet(store, rx)] == [os.getpid()]
-    fails(RuntimeError, "two processes are rank 0", distributed._meet, store, rx)
+    device = torch.device("cpu")
+    assert [name["pid"] for name in distributed._meet(store, rx, device)] == [os.getpid()]
+    fails(RuntimeError, "two processes are rank 0", distributed._meet, store, rx, device)
+
+
+def ranks_that_share_a_gpu_do_without_nccl():
+    def backend(*gpus, device="cuda", hosts="aaaa"):
+        names = [{"host": host, "pid": 1, "gpu": gpu} for host, gpu in zip(hosts, gpus)]
+        return distributed._backend(torch.device(device), names)
+
+    assert backend("GPU-1", "GPU-2", "GPU-3") == "nccl"
+    assert backend("GPU-1", "GPU-2", "GPU-1") == "gloo"
+    assert backend("GPU-1", "GPU-1", hosts="ab") == "nccl"  # as two virtual machines may name them
+    assert backend(None, None) == "nccl"  # an old PyTorch does not tell
+    assert backend("GPU-1", "GPU-2", device="cpu") == "gloo"
 
 
 class MemberCalls(Calls):
@@ -384,6 +397,7 @@ with tempfile.TemporaryDirectory() as folder:
     nothing_new_is_not_saved_while_waiting(folder + "/other")
     ranks_get_the_same_answers()
     a_rank_is_one_process()
+    ranks_that_share_a_gpu_do_without_nccl()
     arrays_fit_their_fields()
     metrics_are_bounded(folder + "/metrics")
     ragged_parts()
