@@ -176,7 +176,7 @@ if HAVE_CMOCKA
 unit_tests += tests/unit/test_control tests/unit/test_ingest tests/unit/test_needs tests/unit/test_spec tests/unit/test_params tests/unit/test_store tests/unit/test_turn tests/unit/test_checkpoint \
 	tests/unit/test_store_faults tests/unit/test_open_faults tests/unit/test_family tests/unit/test_forget \
 	tests/unit/test_gather tests/unit/test_memory tests/unit/test_metric tests/unit/test_store_series tests/unit/test_rungs tests/unit/test_migrate tests/unit/test_missing \
-	tests/unit/test_archiving tests/unit/test_restore tests/unit/test_rundir tests/unit/test_run_claim tests/unit/test_spec_whole tests/unit/test_store_lists tests/unit/test_store_rows tests/unit/test_store_output tests/unit/test_store_course tests/unit/test_store_sorted tests/unit/test_sweep \
+	tests/unit/test_archive tests/unit/test_archiving tests/unit/test_restore tests/unit/test_rundir tests/unit/test_run_claim tests/unit/test_spec_whole tests/unit/test_store_lists tests/unit/test_store_rows tests/unit/test_store_output tests/unit/test_store_course tests/unit/test_store_sorted tests/unit/test_sweep \
 	tests/unit/test_training_checkpoints tests/unit/test_results tests/unit/test_rules tests/unit/test_exclude tests/unit/test_npz
 tests_unit_test_rules_CFLAGS = $(unit_cflags) $(daemon_cflags)
 tests_unit_test_rules_LDADD = libdaemon.la $(unit_libs)
@@ -209,6 +209,9 @@ tests_unit_test_spec_whole_CFLAGS = $(unit_cflags) $(daemon_cflags)
 tests_unit_test_spec_whole_LDADD = libdaemon.la $(unit_libs)
 tests_unit_test_run_claim_CFLAGS = $(unit_cflags) $(daemon_cflags)
 tests_unit_test_run_claim_LDADD = libdaemon.la $(unit_libs)
+tests_unit_test_archive_SOURCES = tests/unit/test_archive.c $(open_store) tests/unit/virtual_uv.c tests/unit/virtual_uv.h
+tests_unit_test_archive_CFLAGS = $(unit_cflags) $(daemon_cflags)
+tests_unit_test_archive_LDADD = libdaemon.la $(unit_libs)
 tests_unit_test_archiving_CFLAGS = $(unit_cflags) $(daemon_cflags)
 tests_unit_test_archiving_LDADD = libdaemon.la $(unit_libs)
 tests_unit_test_sweep_SOURCES = tests/unit/test_sweep.c tests/unit/virtual_uv.c tests/unit/virtual_uv.h

@@ -228,6 +228,11 @@ refuses_to_start "a certificate without its key" 'tls_key is missing' --config "
 echo rubbish >"$T/rubbish.pem"
 jq --arg f "$T/rubbish.pem" '.tls_certificate = $f' "$T/tls.json" >"$T/bad.json"
 refuses_to_start "a certificate that is none" 'tls_unusable' --config "$T/bad.json" --listen tcp:0.0.0.0:0
+mkdir "$T/open"
+cp "$T/cert.pem" "$T/open"
+chmod 777 "$T/open"
+jq --arg f "$T/open/cert.pem" '.tls_certificate = $f' "$T/tls.json" >"$T/bad.json"
+refuses_to_start "a certificate that others can replace" 'tls_certificate: .*tls_unusable' --config "$T/bad.json" --listen tcp:0.0.0.0:0
 
 openssl ecparam -name prime256v1 -genkey -noout -out "$T/other-key.pem" 2>"$T/err"
 chmod 600 "$T/other-key.pem"

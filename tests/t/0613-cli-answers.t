@@ -84,6 +84,34 @@ dashboard --port 0
 dashboard --port 65536
 dashboard --revoke 0
 backup a b
+rungs
+rungs 1 2
+rungs 7.1
+hosts
+hosts 7
+hosts 7.1 7.2
+results
+results 1 2
+results 7.1
+close
+close 1 2
+close 7.1
+events 1 2
+events 7.1
+metrics
+metrics 7.x
+metrics 7 --plot --csv
+report
+report 7 --csv --markdown
+report 7 --group lr --repeat lr
+report 7 --by target
+report 7 --horizon x
+top 1 2
+top 7.1
+suggest
+suggest 7.1
+adapters more
+spec 1 2
 E
 printf '%s' '{"name": "a"} {}' >two.json
 status_is 2 "a spec with something behind it" stretto submit two.json
@@ -103,11 +131,14 @@ GET /v1/ensembles/3 200 <h1>Oh</h1>
 GET /v1/ensembles/4 409 {"code": "some_code", "detail": "Some detail.", "pointer": "/some/place"}
 GET /v1/ensembles/5 503 {"code": "busy", "detail": "Too much to do."}
 GET /v1/ensembles/6 200 {"id": 6}
+DELETE /v1/tokens/7 404 {"code": "token_not_found", "detail": "There is no token 7."}
 E
 status_is 4 "a daemon that is not ready is none yet" stretto status 1
 like "$(cat err)" 'It is still reading its database\.' "and can say why"
 status_is 3 "an answer without a reason" stretto status 2
 status_is 3 "an answer that is not JSON" stretto status 3
+status_is 3 "a token that is not there" stretto token revoke 7
+is "$(cat out)" "" "is not told as revoked"
 status_is 3 "a refusal" stretto status 4
 is "$(cat err)" "stretto: Some detail. (some_code at /some/place)" "in the daemon's words, with code and place"
 status_is 3 "a daemon that has too much to do" stretto status 5

@@ -32,6 +32,7 @@ ok "it ends" wait_ensemble "$ID" 60 || bail "it does not end"
 like "$(stretto metrics "$ID")" $'\n''train_loss +1500 +1\.1 +1\.1 +1800 +1500 +1 +1499000000'$'\n''?' "first, last, least, greatest, how many, where"
 is "$(stretto metrics "$ID" | wc -l)" 4 "of each series"
 is "$(stretto metrics "$ID" train_loss | wc -l)" 2 "or of one"
+is "$(stretto metrics "$ID" train_loss 'a,"b"' | wc -l)" 3 "or of some"
 status_is 3 "not of one that is not there" stretto metrics "$ID" loss
 like "$(cat err)" 'no metric "loss"' "which it says"
 is "$(stretto metrics "$ID" --json | jq -c '.series | keys | length')" 3 "JSON is the API's"

@@ -3,8 +3,12 @@
 . "${srcdir:-.}/tests/t/lib.sh"
 export LC_ALL=C.UTF-8 TERM=xterm
 
-# top COLUMNS LINES [ID]: the orders on standard input (pty_session.py) while it runs; $T/bytes, and $T/said with how it ended
-top() { "$T/bin/python3" "$srcdir/tests/t/pty_session.py" "$1" "$2" stretto top "${@:3}" >bytes 2>said; }
+# top COLUMNS LINES [ID]: the orders on standard input (pty_session.py) while it runs; $T/bytes, and $T/said with how it ended.
+# Whatever it waits for in vain ends the test, since each such wait is long.
+top() {
+	"$T/bin/python3" "$srcdir/tests/t/pty_session.py" "$1" "$2" stretto top "${@:3}" >bytes 2>said
+	! grep -q '^not ok' said || bail "stretto top ${*:3} on $1 columns and $2 lines: $(cat said)"
+}
 
 cat >rank <<'X'
 #!/usr/bin/env bash

@@ -2,6 +2,7 @@
 #include "tests/unit/unit.h"
 
 #include "api/body.h"
+#include "api/limits.h"
 #include "api/problem.h"
 #include "api/range.h"
 #include "api/rate.h"
@@ -60,6 +61,19 @@ static void assert_text(const char *in, const char *wanted)
 }
 
 #define BAD "\xEF\xBF\xBD"
+
+/* A refused body is read only so far, however small its pieces are. */
+static void refused_bodies_are_read_so_far(void **state)
+{
+    size_t budget = 0;
+    struct body body;
+
+    body_init(&body, &budget);
+    for (size_t i = 0; i < LIMIT_DISCARD / 4096; i++)
+        assert_int_equal(body_discard(&body, 4096), 0);
+    assert_int_equal(body_discard(&body, 1), -1);
+    body_fini(&body);
+}
 
 /* Each request gives back all the room that its body took, however it came and whatever became of it. */
 static void bodies_give_back_their_room(void **state)
@@ -233,6 +247,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(ranges),
         cmocka_unit_test(bodies_give_back_their_room),
+        cmocka_unit_test(refused_bodies_are_read_so_far),
         cmocka_unit_test(any_bytes_become_text),
         cmocka_unit_test(numbers_and_times),
         cmocka_unit_test(reals_are_exact_and_short),

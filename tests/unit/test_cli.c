@@ -258,6 +258,24 @@ static void test_table_is_straight(void **state)
     free(text);
 }
 
+static void test_table_is_as_wide_as_its_cells(void **state)
+{
+    static const char *const headers[] = {">id", "state", ">members", NULL};
+    struct table *table = table_create(headers);
+    char *text = NULL;
+    size_t size;
+    FILE *out = open_memstream(&text, &size);
+
+    table_cell(table, "123");
+    table_cell(table, "on");
+    table_cell(table, "4");
+    table_print(table, out);
+    table_destroy(table);
+    fclose(out);
+    assert_string_equal(text, " id  state  members\n123  on           4\n");
+    free(text);
+}
+
 static json_t *ensemble_of(const char *state, int succeeded, int failed, const char *training)
 {
     json_t *ensemble = json_pack("{s:i, s:s, s:s, s:i, s:{s:i, s:i, s:i}}", "id", 7, "name", "heat", "state", state,
@@ -319,6 +337,11 @@ static void test_progress_draws_what_is_done(void **state)
 
     assert_memory_equal(line, "[####################....................] 5/10 members", 55);
     assert_non_null(strstr(line, ", paused"));
+    free(line);
+    json_object_set_new(ensemble, "count", json_integer(0)); /* an open ensemble before its first member */
+    json_object_set_new(ensemble, "members", json_object());
+    line = progress_line(ensemble, 200);
+    assert_memory_equal(line, "[........................................] 0/0 members", 54);
     free(line);
     json_decref(ensemble);
 }
@@ -424,6 +447,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_parameter_file_is_absolute), cmocka_unit_test(test_url),     cmocka_unit_test(test_token_stays_here), cmocka_unit_test(test_ref),
         cmocka_unit_test(test_render_figures), cmocka_unit_test(test_sentence), cmocka_unit_test(test_table_is_straight),
+        cmocka_unit_test(test_table_is_as_wide_as_its_cells),
         cmocka_unit_test(test_render), cmocka_unit_test(test_harmless),  cmocka_unit_test(test_success),          cmocka_unit_test(test_progress_fits),
         cmocka_unit_test(test_progress_draws_what_is_done), cmocka_unit_test(test_metric_that_is_not_finite), cmocka_unit_test(test_one_rate),
         cmocka_unit_test(test_spec_file),

@@ -229,6 +229,28 @@ static void what_is_made_from_now_on_has_names_of_its_own(void **state)
     store_close(store);
 }
 
+/* Nothing of a backup is taken over before all archives could be read: what is in them would be lost. */
+static void an_archive_that_cannot_be_read_ends_it(void **state)
+{
+    struct store *store = must_open(before);
+    struct error err;
+
+    add_ensemble(store, ENSEMBLE_COMPLETE);
+    must_commit(store);
+    back_up(store);
+    store_close(store);
+    make_in_run_dir("e1");
+    make_in_run_dir("e1/succeeded-1.archive"); /* a folder of that name */
+
+    store = must_open(after);
+    assert_int_equal(restore_if_copied(store, run_dir, rows_after, NOW_MS, &err), -1);
+    assert_string_equal(err.code, "file_read");
+    store_close(store);
+    store = must_open(after);
+    assert_int_equal(backup_is_copy(store, &err), 1);
+    store_close(store);
+}
+
 static void sessions_of_browsers_have_ended(void **state)
 {
     struct store *store = must_open(before);
@@ -357,6 +379,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(what_the_run_directory_does_not_have_is_lost, make_dirs, remove_dirs),
         cmocka_unit_test_setup_teardown(what_is_made_from_now_on_has_names_of_its_own, make_dirs, remove_dirs),
+        cmocka_unit_test_setup_teardown(an_archive_that_cannot_be_read_ends_it, make_dirs, remove_dirs),
         cmocka_unit_test_setup_teardown(sessions_of_browsers_have_ended, make_dirs, remove_dirs),
         cmocka_unit_test_setup_teardown(parameter_files_are_what_they_were, make_dirs, remove_dirs),
         cmocka_unit_test_setup_teardown(a_backup_writes_nothing_else, make_dirs, remove_dirs),

@@ -145,6 +145,15 @@ static void read_all(const char *const *names, size_t n)
     run_loop();
 }
 
+/* Counts what is missing of three steps of each of two members. */
+static void count_missing(const char *const *names, size_t n)
+{
+    forget();
+    told.n = 1;
+    rundir_ops.missing(&loop, paths_of(names, n), n, (struct missing_question){.count = 2, .steps = 3}, on_read, NULL);
+    run_loop();
+}
+
 static void tail(const char *name, int64_t offset)
 {
     forget();
@@ -190,6 +199,23 @@ static void a_place_that_cannot_be_claimed_is_an_error(void **state)
     claim(names, 1);
     assert_true(told.failed);
     assert_false(told.taken);
+}
+
+/* What a rank holds that cannot be read is not known, and is not told to be missing. */
+static void what_cannot_be_counted_is_an_error(void **state)
+{
+    static const char *const names[] = {"held", "folder"};
+    char *folder = path_of("folder");
+
+    put("held", "\1\0\0\0\3\0\0\0", 8);
+    count_missing(names, 2);
+    assert_string_equal(told.json[0], "{\"steps\":2,\"members\":1,\"first\":[{\"member\":0,\"steps\":2}]}");
+    free(told.json[0]);
+    assert_int_equal(mkdir(folder, 0700), 0);
+    count_missing(names, 2);
+    assert_true(told.failed);
+    assert_string_equal(told.code, "file_read");
+    free(folder);
 }
 
 static void files_come_after_their_directories(void **state)
@@ -347,6 +373,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(every_place_is_claimed_that_was_free, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_place_that_cannot_be_claimed_is_an_error, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(what_cannot_be_counted_is_an_error, set_up, tear_down),
         cmocka_unit_test_setup_teardown(files_come_after_their_directories, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_file_that_cannot_be_written_is_told, set_up, tear_down),
         cmocka_unit_test_setup_teardown(what_is_no_record_is_not_there, set_up, tear_down),

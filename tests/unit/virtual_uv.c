@@ -1,10 +1,12 @@
 #include "tests/unit/virtual_uv.h"
 
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <uv.h>
 
 #define TIMERS 8
+#define WORKERS 8
 
 static uint64_t now;
 static struct ringing {
@@ -12,6 +14,13 @@ static struct ringing {
     uv_timer_cb cb; /* NULL: it is not active */
     uint64_t due, repeat;
 } timers[TIMERS];
+static struct held {
+    uv_work_t *work;
+    uv_work_cb run;
+    uv_after_work_cb after;
+} held[WORKERS];
+static size_t n_held;
+static bool is_held;
 
 void virtual_uv_begin(uint64_t now_ms)
 {
@@ -124,9 +133,27 @@ void uv_close(uv_handle_t *handle, uv_close_cb cb)
     cb(handle);
 }
 
-/* Workers are through at once. */
+void virtual_uv_hold_workers(void)
+{
+    is_held = true;
+}
+
+void virtual_uv_let_workers_go(void)
+{
+    is_held = false;
+    for (size_t i = 0; i < n_held; i++)
+        uv_queue_work(NULL, held[i].work, held[i].run, held[i].after);
+    n_held = 0;
+}
+
 int uv_queue_work(uv_loop_t *loop, uv_work_t *work, uv_work_cb run, uv_after_work_cb after)
 {
+    if (is_held) {
+        if (n_held == WORKERS)
+            abort();
+        held[n_held++] = (struct held){work, run, after};
+        return 0;
+    }
     run(work);
     after(work, 0);
     return 0;

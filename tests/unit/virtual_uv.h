@@ -11,4 +11,7 @@ void virtual_uv_go_on(uint64_t ms);
 /* Advances only the clock: the daemon was held up, and no timer has rung. */
 void virtual_uv_hold_up(uint64_t ms);
 uint64_t virtual_uv_now(void);
+/* Workers are through at once, unless they are held: then they work as soon as they are let go. */
+void virtual_uv_hold_workers(void);
+void virtual_uv_let_workers_go(void);
 #endif
