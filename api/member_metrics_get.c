@@ -33,7 +33,7 @@ static int bounds(struct store *store, const struct series_owner *owner, const c
     struct series_row row;
     int rc = store_series_get(store, owner->id, owner->index, name, &row, err);
 
-    return rc == 1 ? store_series_bounds(store, row.id, from, to, first, last, err) : rc;
+    return rc == 1 ? store_series_bounds(store, &row, from, to, first, last, err) : rc;
 }
 
 static int tell_point(void *arg, const struct series_point *point)
@@ -53,7 +53,7 @@ static int each_point(struct store *store, const struct series_owner *owner, con
 
     if (rc != 1)
         return rc;
-    return store_series_each_point(store, row.id, after.rank < 0 ? after.step - 1 : after.step, to, limit, tell_point,
+    return store_series_each_point(store, &row, after.rank < 0 ? after.step - 1 : after.step, to, limit, tell_point,
                                    &(struct teller){.each.point = each, .arg = arg}, err);
 }
 

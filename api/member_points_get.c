@@ -76,7 +76,7 @@ void member_points_get(struct request *r)
         return;
     }
     if (read_query(r, &page, &limit, &err) < 0 || find_series(r, &member, &row, &err) < 0 ||
-        store_series_each_point(request_store(r), row.id, page.step, INT64_MAX, limit, add, &page, &err) < 0) {
+        store_series_each_point(request_store(r), &row, page.step, INT64_MAX, limit, add, &page, &err) < 0) {
         json_decref(page.points);
         request_reply_problem(r, &err);
         return;

@@ -134,7 +134,7 @@ libdaemon_la_SOURCES = \
 	daemon/store/retain.c daemon/store/retain.h \
 	daemon/store/room.c \
 	daemon/store/rung.c daemon/store/rung.h \
-	daemon/store/series.c daemon/store/series.h \
+	daemon/store/chunk.c daemon/store/chunk.h daemon/store/series.c daemon/store/series.h \
 	daemon/store/session.c daemon/store/session.h \
 	daemon/store/statement.c \
 	daemon/store/suggestion.c daemon/store/suggestion.h \

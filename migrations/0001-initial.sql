@@ -256,7 +256,7 @@ CREATE TABLE attempt (
     archive INTEGER,      -- the number of the archive file that has its output; NULL: its output is in files of its own
     archive_kind INTEGER, -- its kind, as in the table of archives
     archive_at INTEGER,   -- where in that file
-    points_read INTEGER NOT NULL DEFAULT 0, -- how far its file of points has been read
+    points_read INTEGER NOT NULL DEFAULT 0, -- how far its file of points had been read when it ended
     notice TEXT, -- something about it that is no reason of its end
     rung INTEGER, -- the rung that it is to reach next; NULL: there is none, or members are not stopped early
     PRIMARY KEY (ensemble, idx, number),
@@ -565,26 +565,19 @@ CREATE TABLE member_series (
     area REAL NOT NULL DEFAULT 0, -- under the curve, over the seconds that attempts ran
     points INTEGER NOT NULL DEFAULT 0,
     not_finite INTEGER NOT NULL DEFAULT 0,
-    width INTEGER NOT NULL DEFAULT 1, -- how many points a row of member_point has; it doubles when there are too many rows
-    rows INTEGER NOT NULL DEFAULT 0,
+    width INTEGER NOT NULL DEFAULT 1, -- how many points an entry has; it doubles when there are too many entries
+    entries INTEGER NOT NULL DEFAULT 0,
+    file_attempt INTEGER NOT NULL DEFAULT 0, -- from whose file of points the series was last stored, when that file was
+    file_read INTEGER NOT NULL DEFAULT 0,    -- read up to here
+    newest BLOB, -- entries behind those in member_point (daemon/store/chunk.c)
     UNIQUE (ensemble, idx, name),
     FOREIGN KEY (ensemble, idx) REFERENCES member (ensemble, idx)
 ) STRICT;
--- A point, or several neighbours that were merged: then NULL in `last` and `first` is not a number.
+-- Entries of a series, in chunks. An entry is a point, or several neighbours that were merged.
 CREATE TABLE member_point (
     series INTEGER NOT NULL REFERENCES member_series (id),
-    step INTEGER NOT NULL,
-    time INTEGER NOT NULL,
-    attempt INTEGER NOT NULL,
-    last REAL,             -- the value; NULL: not a number
-    area REAL NOT NULL,    -- under the curve from the point before it on
-    n INTEGER NOT NULL DEFAULT 1,
-    last_step INTEGER,     -- NULL, as all below, where it is one point
-    last_time INTEGER,
-    not_finite INTEGER,
-    first REAL,
-    least REAL,            -- NULL: no value is finite
-    greatest REAL,
+    step INTEGER NOT NULL, -- with which the first entry begins
+    points BLOB NOT NULL,
     PRIMARY KEY (series, step)
 ) STRICT, WITHOUT ROWID;
 

@@ -105,7 +105,8 @@ void feed_forget(struct slot *slot)
     slot->n_series = 0;
 }
 
-/* Stores the points of whole lines, together with how far the file has then been read. */
+/* Stores the points of whole lines, and with each series how far the file has then been read. Lines that add to no series
+ * may be read again after a restart, and add to none again. */
 static void take(struct engine *engine, struct live_job *job, struct slot *slot, const char *text, size_t size)
 {
     struct open_series open = {
@@ -116,12 +117,16 @@ static void take(struct engine *engine, struct live_job *job, struct slot *slot,
     slot->series = NULL;
     for (const char *line = text, *end; (end = memchr(line, '\n', (size_t)(text + size - line))) != NULL; line = end + 1)
         take_line(&open, line, end);
-    for (size_t i = 0; i < open.n; i++)
+    slot->points_read += (int64_t)size;
+    for (size_t i = 0; i < open.n; i++) {
+        if (!open.rows[i].changed)
+            continue;
+        open.rows[i].file_attempt = slot->number;
+        open.rows[i].file_read = slot->points_read;
         store_series_save(engine->store, &open.rows[i], &err);
+    }
     if (open.progress >= 0)
         store_member_progress(engine->store, ensemble, slot->index, open.progress, &err);
-    slot->points_read += (int64_t)size;
-    store_attempt_read(engine->store, ensemble, slot->index, slot->number, slot->points_read, &err);
     keep(slot, &open);
 }
 

@@ -5,6 +5,7 @@
 #include "daemon/engine/pilot.h"
 #include "daemon/engine/renew.h"
 #include "daemon/engine/stop_only.h"
+#include "daemon/store/series.h"
 
 #include "common/log.h"
 #include "common/xalloc.h"
@@ -162,7 +163,7 @@ static int add_slot(void *arg, const struct attempt_row *row)
 
     job->slots = xrealloc(job->slots, job->n_slots + 1, sizeof *job->slots);
     job->slots[job->n_slots++] = (struct slot){.index = row->index, .number = row->number, .open = true,
-                                                 .points_read = row->points_read, .rung = row->rung};
+                                                 .rung = row->rung};
     job->open++;
     job_find_resources(job);
     job->found.started = job->found.started || row->started_ms != 0;
@@ -186,6 +187,9 @@ static int read_members(struct engine *engine, struct live_job *job, struct erro
         slot->stalls = member.stalls;
         slot->since = member.since;
         slot->since_in = member.since_in;
+        if (store_series_file_read(engine->store, job->row.ensemble, slot->index, slot->number, &slot->points_read,
+                                   err) < 0)
+            return -1;
         rc = cancel_member_asked(engine, job->ensemble, slot->index, err);
         if (rc < 0)
             return -1;

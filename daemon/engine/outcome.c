@@ -230,6 +230,7 @@ static void apply_to_member(struct engine *engine, struct live_job *job, struct 
         .measured = out->measured,
         .cpu_ms = out->cpu_ms,
         .memory_peak = out->memory_peak,
+        .points_read = slot->points_read,
     };
     struct outcome told = *out;
     struct member_row member = slot_member(job, slot);

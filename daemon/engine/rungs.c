@@ -59,7 +59,7 @@ int rungs_judge(struct engine *engine, const struct live_job *job, const struct 
         return 0;
     rc = known = store_series_get(engine->store, job->row.ensemble, slot->index, spec->stopping.metric, &series, err);
     if (known == 1 && series.attempt != slot->number)
-        rc = store_series_each_point(engine->store, series.id, step - 1, INT64_MAX, 1, take_first, out, err);
+        rc = store_series_each_point(engine->store, &series, step - 1, INT64_MAX, 1, take_first, out, err);
     if (rc < 0)
         return store_doom(engine->store, err);
     if (out->outcome != ATTEMPT_REACHED || out->at_rung)

@@ -18,15 +18,34 @@ struct tails {
     void *arg;
 };
 
-/* Reads whole lines of the file into `room`. What is no regular file must not stop the thread, whoever has put it there. */
-static void read_on(struct rundir_tail *file, char *room)
+/* Returns the length of the longest path of a directory, with its slash, in which all files lie. */
+static size_t common_length(const struct tails *tails)
 {
-    int flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, fd = open(file->path, flags | O_NOATIME);
+    const char *first = tails->files[0].path;
+    size_t length = strlen(first);
+
+    for (size_t i = 0; i < tails->n; i++) {
+        size_t n = 0;
+
+        while (n < length && tails->files[i].path[n] == first[n])
+            n++;
+        length = n;
+    }
+    while (length > 0 && first[length - 1] != '/')
+        length--;
+    return length;
+}
+
+/* Reads whole lines of the file into `room`; its path is relative to a directory. What is no regular file must not stop
+ * the thread, whoever has put it there. */
+static void read_on(struct rundir_tail *file, int dir, const char *path, char *room)
+{
+    int flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, fd = openat(dir, path, flags | O_NOATIME);
     const char *last;
     ssize_t n;
 
     if (fd < 0 && errno == EPERM) /* another user's file, on some file systems */
-        fd = open(file->path, flags);
+        fd = openat(dir, path, flags);
     if (fd < 0) {
         file->failed = errno == ENOENT || errno == ENOTDIR ? 0 : errno;
         return;
@@ -43,17 +62,26 @@ static void read_on(struct rundir_tail *file, char *room)
 static void run(uv_work_t *req)
 {
     struct tails *tails = req->data;
-    size_t size = 0;
+    size_t size = 0, length = common_length(tails);
+    char *path = xasprintf("%.*s", (int)length, tails->files[0].path);
+    int dir = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC); /* walking the whole path for each file is half of the work */
 
-    tails->text = xcalloc(2, RUNDIR_TAILS);
+    if (dir < 0) { /* then there are no files, or each tells why it cannot be read */
+        dir = AT_FDCWD;
+        length = 0;
+    }
+    tails->text = xrealloc(NULL, 2, RUNDIR_TAILS);
     for (size_t i = 0; i < tails->n; i++) {
         struct rundir_tail *file = &tails->files[i];
 
         file->left = size > RUNDIR_TAILS;
         if (!file->left)
-            read_on(file, tails->text + size);
+            read_on(file, dir, file->path + length, tails->text + size);
         size += file->size;
     }
+    if (dir != AT_FDCWD)
+        close(dir);
+    free(path);
 }
 
 static void after(uv_work_t *req, int status)

@@ -8,7 +8,7 @@ static const char *const names[] = {NULL, "succeeded", "failed", "timeout", "can
 #define COLUMNS                                                                                                        \
     "a.ensemble, a.idx, a.number, a.job, j.name, a.outcome, a.exit_code, a.signal, a.reason, a.host, a.submitted, "    \
     "a.started, a.ended, a.released, a.resumed, a.cpu_ms, a.memory_peak, a.archive, a.archive_kind, "              \
-    "a.archive_at, a.points_read, a.notice, a.rung FROM attempt a JOIN job j ON j.id = a.job"
+    "a.archive_at, a.notice, a.rung, a.points_read FROM attempt a JOIN job j ON j.id = a.job"
 
 const char *attempt_outcome_name(enum attempt_outcome outcome)
 {
@@ -44,9 +44,9 @@ static void read_row(sqlite3_stmt *stmt, struct attempt_row *row)
     row->archive = sqlite3_column_int64(stmt, 17);
     row->archive_kind = sqlite3_column_int64(stmt, 18);
     row->archive_at = sqlite3_column_int64(stmt, 19);
-    row->points_read = sqlite3_column_int64(stmt, 20);
-    store_text(stmt, 21, row->notice, sizeof row->notice);
-    row->rung = sqlite3_column_int64(stmt, 22);
+    store_text(stmt, 20, row->notice, sizeof row->notice);
+    row->rung = sqlite3_column_int64(stmt, 21);
+    row->points_read = sqlite3_column_int64(stmt, 22);
 }
 
 int store_attempt_insert(struct store *store, const struct attempt_row *row, struct error *err)
@@ -61,21 +61,13 @@ int store_attempt_update(struct store *store, const struct attempt_row *row, str
     return store_exec(store, err,
                       "UPDATE attempt SET outcome = ?4, exit_code = nullif(?5, -1), signal = nullif(?6, 0), "
                       "reason = ?7, host = ?8, started = ?9, ended = ?10, resumed = ?11, cpu_ms = nullif(?12, -1), "
-                      "memory_peak = nullif(?13, -1), notice = ?14 "
+                      "memory_peak = nullif(?13, -1), notice = ?14, points_read = ?15 "
                       "WHERE ensemble = ?1 AND idx = ?2 AND number = ?3",
-                      "iiitiittmmtiit", row->ensemble, row->index, row->number, names[row->outcome],
+                      "iiitiittmmtiiti", row->ensemble, row->index, row->number, names[row->outcome],
                       (int64_t)row->exit_code, (int64_t)row->signal, row->reason[0] ? row->reason : NULL,
                       row->host[0] ? row->host : NULL, row->started_ms, row->ended_ms,
                       row->resumed[0] ? row->resumed : NULL, row->measured ? row->cpu_ms : -1,
-                      row->measured ? row->memory_peak : -1, row->notice[0] ? row->notice : NULL);
-}
-
-int store_attempt_read(struct store *store, int64_t ensemble, int64_t index, int64_t number, int64_t size,
-                       struct error *err)
-{
-    return store_exec(store, err,
-                      "UPDATE attempt SET points_read = ?4 WHERE ensemble = ?1 AND idx = ?2 AND number = ?3", "iiii",
-                      ensemble, index, number, size);
+                      row->measured ? row->memory_peak : -1, row->notice[0] ? row->notice : NULL, row->points_read);
 }
 
 int store_attempt_rung(struct store *store, int64_t ensemble, int64_t index, int64_t number, int64_t rung,

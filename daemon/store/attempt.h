@@ -28,8 +28,8 @@ struct attempt_row {
     bool measured;       /* cpu_ms and memory_peak are known */
     int64_t cpu_ms, memory_peak; /* memory_peak in bytes, of the largest of its processes */
     int64_t archive, archive_kind, archive_at; /* read only; where its output is; archive 0: in no archive (archived.h) */
+    int64_t points_read; /* bytes of its file of points that were stored when it ended */
     char notice[256]; /* something about it that is no reason of its end; "" for nothing */
-    int64_t points_read; /* read only; bytes of its file of points that are stored */
     int64_t rung;        /* that it is to reach next; 0: there is none, or members are not stopped early */
     int64_t released_ms; /* read only; when its captured output was given up for removal, 0 if it was not */
 };
@@ -38,8 +38,6 @@ const char *attempt_outcome_name(enum attempt_outcome outcome); /* NULL for ATTE
 
 int store_attempt_insert(struct store *store, const struct attempt_row *row, struct error *err);
 int store_attempt_update(struct store *store, const struct attempt_row *row, struct error *err);
-/* Notes how far the file of points of an attempt is stored. */
-int store_attempt_read(struct store *store, int64_t ensemble, int64_t index, int64_t number, int64_t size, struct error *err);
 /* Notes the rung that an attempt is to reach next; 0 for none. */
 int store_attempt_rung(struct store *store, int64_t ensemble, int64_t index, int64_t number, int64_t rung,
                        struct error *err);

@@ -1,7 +1,10 @@
-/* Metric series of members. Figures that are kept beside each series tell lists how it is without its points; of the
- * points a limited number of rows is kept, each with one point or several neighbours that were merged. */
+/* Metric series of members. Figures that are kept beside each series tell lists how it is without its points. Of the
+ * points a limited number of entries is kept, each with one point or several neighbours that were merged. The newest
+ * entries lie beside the figures, so that points that come are stored by one change of one row; whenever there are
+ * enough of them, they become a chunk of their own. */
 #ifndef DAEMON_STORE_SERIES_H
 #define DAEMON_STORE_SERIES_H
+#include "daemon/store/chunk.h"
 #include "daemon/store/store.h"
 
 #define SERIES_NAME_SIZE 128
@@ -28,18 +31,21 @@ struct series_row {
     int64_t attempt, step, time_ms, first_time_ms; /* of the last point, and the time of the first */
     double last, min, max, area;                   /* as in points; NaN where there is no value */
     int64_t points, not_finite;
-    int64_t width; /* points that a row has */
-    int64_t rows;
+    int64_t width; /* points that an entry has */
+    int64_t entries;
+    /* The attempt from whose file of points the series was last stored, and how far that file had then been read. What
+     * adds points from elsewhere leaves both alone. */
+    int64_t file_attempt, file_read;
     bool changed;
-    struct series_point tail; /* the last row, while it is being filled; valid if its count is not 0 */
+    struct chunk newest; /* entries behind those in chunks of their own; there is one unless the series is empty */
 };
 
 /* Reads a series to add points to it. One that does not exist yet is begun, with the points of the member's series in
  * the ensemble before, where it is of a follow-up. Returns 1, 0 if the member has too many series, -1. */
 int store_series_open(struct store *store, int64_t ensemble, int64_t index, const char *name, struct series_row *row,
                       struct error *err);
-/* Adds a point. If its step is not above the last one, it replaces the points from its step on. At most `keep` rows are
- * kept: if there are more, neighbours are merged. */
+/* Adds a point. If its step is not above the last one, it replaces the points from its step on. At most `keep` entries
+ * are kept: if there are more, neighbours are merged. */
 int store_series_add(struct store *store, struct series_row *row, const struct series_point *point, int64_t keep,
                      struct error *err);
 /* Stores what store_series_add() has changed. */
@@ -47,17 +53,21 @@ int store_series_save(struct store *store, struct series_row *row, struct error 
 
 int store_series_get(struct store *store, int64_t ensemble, int64_t index, const char *name, struct series_row *row,
                      struct error *err); /* 1, 0 if there is none, -1 */
+/* Finds how far the file of points of this attempt has been read: what is before that is in the store. */
+int store_series_file_read(struct store *store, int64_t ensemble, int64_t index, int64_t attempt, int64_t *read,
+                           struct error *err);
 /* Reads series by name, from `from` on ("" for all). */
 int store_series_each(struct store *store, int64_t ensemble, int64_t index, const char *from,
                       int (*each)(void *arg, const struct series_row *row), void *arg, struct error *err);
 /* Reads the series of this name of the members from one index up to but without another, by index. */
 int store_series_each_of(struct store *store, int64_t ensemble, int64_t from, int64_t end, const char *name,
                          int (*each)(void *arg, const struct series_row *row), void *arg, struct error *err);
-/* Reads at most `limit` rows of points by step: those that begin after the step `after`, up to the step `to`. */
-int store_series_each_point(struct store *store, int64_t series, int64_t after, int64_t to, int64_t limit,
+/* Reads at most `limit` entries of the series by step: those that begin after the step `after`, up to the step `to`.
+ * The row is one that was read since the last change of the series. */
+int store_series_each_point(struct store *store, const struct series_row *row, int64_t after, int64_t to, int64_t limit,
                             int (*each)(void *arg, const struct series_point *point), void *arg, struct error *err);
-/* Finds the first and the last step from `from` to `to`, inclusive, with which a row begins. Returns 1, 0 if there is
+/* Finds the first and the last step from `from` to `to`, inclusive, with which an entry begins. Returns 1, 0 if there is
  * none, -1. */
-int store_series_bounds(struct store *store, int64_t series, int64_t from, int64_t to, int64_t *first, int64_t *last,
-                        struct error *err);
+int store_series_bounds(struct store *store, const struct series_row *row, int64_t from, int64_t to, int64_t *first,
+                        int64_t *last, struct error *err);
 #endif

@@ -277,8 +277,10 @@ static void check_members(struct sim *sim, const struct rule *rule)
     struct error err;
     sqlite3_stmt *stmt = store_query(
         sim_store(sim), &err,
-        "SELECT idx, number, points_read FROM attempt a WHERE ensemble = ?1 AND NOT EXISTS (SELECT 1 FROM event v WHERE "
-        "v.ensemble = a.ensemble AND v.idx = a.idx AND v.kind = 'member.cancelled') ORDER BY idx, number",
+        "SELECT idx, number, iif(outcome IS NULL, (SELECT max(file_read) FROM member_series s WHERE s.ensemble = "
+        "a.ensemble AND s.idx = a.idx AND s.file_attempt = a.number), points_read) FROM attempt a WHERE ensemble = ?1 "
+        "AND NOT EXISTS (SELECT 1 FROM event v WHERE v.ensemble = a.ensemble AND v.idx = a.idx AND v.kind = "
+        "'member.cancelled') ORDER BY idx, number",
         "i", rule->ensemble);
     struct curve *curve = xcalloc(1, sizeof *curve);
     int64_t index = -1, rung = 1;

@@ -631,12 +631,12 @@ static void the_bounds_of_a_series_are_in_the_range(void **state)
         must(store_series_add(store, &row, &point, 100, &err));
     }
     must(store_series_save(store, &row, &err));
-    assert_int_equal(store_series_bounds(store, row.id, 10, 30, &first, &last, &err), 1);
+    assert_int_equal(store_series_bounds(store, &row, 10, 30, &first, &last, &err), 1);
     assert_true(first == 10 && last == 30);
-    assert_int_equal(store_series_bounds(store, row.id, 11, 29, &first, &last, &err), 1);
+    assert_int_equal(store_series_bounds(store, &row, 11, 29, &first, &last, &err), 1);
     assert_true(first == 20 && last == 20);
-    assert_int_equal(store_series_bounds(store, row.id, 21, 29, &first, &last, &err), 0);
-    assert_int_equal(store_series_bounds(store, row.id, 31, 99, &first, &last, &err), 0);
+    assert_int_equal(store_series_bounds(store, &row, 21, 29, &first, &last, &err), 0);
+    assert_int_equal(store_series_bounds(store, &row, 31, 99, &first, &last, &err), 0);
 }
 
 int main(void)

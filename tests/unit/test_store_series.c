@@ -79,8 +79,8 @@ static struct series_row read_series(int64_t index, const char *name)
 
     assert_int_equal(store_series_get(store, ensemble, index, name, &row, &err), 1);
     got.n = 0;
-    assert_int_equal(store_series_each_point(store, row.id, INT64_MIN, INT64_MAX, INT64_MAX, keep, NULL, &err), 0);
-    assert_int_equal(got.n, row.rows);
+    assert_int_equal(store_series_each_point(store, &row, INT64_MIN, INT64_MAX, INT64_MAX, keep, NULL, &err), 0);
+    assert_int_equal(got.n, row.entries);
     return row;
 }
 
@@ -219,12 +219,118 @@ static void a_follow_up_goes_on_the_series(void **state)
                                 ensemble, first), 0);
     add(0, "loss", 1, 5, 0.5, 0); /* steps 0, 1 and 5 were there */
     row = read_series(0, "loss");
+    assert_true(row.file_attempt == 0 && row.file_read == 0);
     figures_are(&row, 0.5, 0.5, 3, 2, 3);
     assert_int_equal(got.points[1].attempt, 0);
     assert_int_equal(got.points[2].attempt, 1);
     ensemble = first;
     row = read_series(0, "loss");
     figures_are(&row, 2, 1, 3, 8, 3);
+}
+
+static uint64_t seed = 11;
+
+static int64_t random_below(int64_t below)
+{
+    seed = seed * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+    return (int64_t)(seed >> 33) % below;
+}
+
+/* What the series of the next test has to have: its points, one by one. */
+static struct series_point known[KEEP];
+static int64_t n_known;
+
+static bool is_known(const struct series_point *p, int64_t at)
+{
+    const struct series_point *k = &known[at];
+
+    return p->step == k->step && p->last_step == k->step && p->time_ms == k->time_ms && p->attempt == k->attempt &&
+           same(p->last, k->last) && same(p->first, k->last) && p->area == k->area && p->count == 1;
+}
+
+/* Reads a part of the series, and compares it with what is known. */
+static void part_is_known(const struct series_row *row, int64_t after, int64_t to, int64_t limit)
+{
+    int64_t begin = 0, end = 0, first = 0, last = 0, any;
+    struct error err;
+
+    while (begin < n_known && known[begin].step <= after)
+        begin++;
+    for (end = begin; end < n_known && known[end].step <= to;)
+        end++;
+    got.n = 0;
+    assert_int_equal(store_series_each_point(store, row, after, to, limit, keep, NULL, &err), 0);
+    assert_int_equal(got.n, end - begin < limit ? end - begin : limit);
+    for (int64_t i = 0; i < got.n; i++)
+        assert_true(is_known(&got.points[i], begin + i));
+    any = store_series_bounds(store, row, after + 1, to, &first, &last, &err);
+    assert_int_equal(any, end > begin);
+    if (any)
+        assert_true(first == known[begin].step && last == known[end - 1].step);
+}
+
+static void add_known(struct series_row *row, int64_t step)
+{
+    double value = random_below(9) == 0 ? NAN : (double)random_below(1000) / 8;
+    struct series_point point = series_point_of(step, random_below(INT64_C(1) << 40), random_below(4), value, 0.5);
+    struct error err;
+
+    while (n_known > 0 && known[n_known - 1].step >= step)
+        n_known--;
+    known[n_known++] = point;
+    assert_int_equal(store_series_add(store, row, &point, KEEP, &err), 0);
+}
+
+/* The caller may keep the row between changes, or read it anew: that makes no difference. */
+static void every_part_of_a_series_has_its_points(void **state)
+{
+    struct series_row row;
+    struct error err;
+
+    assert_int_equal(store_series_open(store, ensemble, 5, "loss", &row, &err), 1);
+    for (int i = 0; i < 3000; i++) {
+        int64_t last = n_known > 0 ? known[n_known - 1].step : -1000000, step = last + 1 + random_below(3);
+
+        if (n_known == KEEP || random_below(20) == 0)
+            step = last - random_below(random_below(4) == 0 ? 300 : 30);
+        add_known(&row, step);
+        if (random_below(3) == 0) {
+            assert_int_equal(store_series_save(store, &row, &err), 0);
+            assert_int_equal(store_series_get(store, ensemble, 5, "loss", &row, &err), 1);
+        }
+        assert_true(row.points == n_known && row.entries == n_known && row.width == 1 && row.step == step);
+        part_is_known(&row, INT64_MIN, INT64_MAX - 1, INT64_MAX);
+        part_is_known(&row, step - random_below(150), step - random_below(150), 1 + random_below(40));
+    }
+    assert_int_equal(store_series_save(store, &row, &err), 0);
+}
+
+/* How far the file of an attempt was read is known by its own series, whichever of them had points last. */
+static void a_file_is_read_on_where_its_last_points_were(void **state)
+{
+    static const struct {
+        const char *name;
+        int64_t attempt, read;
+    } files[] = {{"a", 1, 900}, {"b", 2, 50}, {"c", 2, 70}, {"b", 2, 60}, {"d", 3, 10}};
+    static const int64_t expected[] = {0, 900, 70, 10, 0};
+    struct series_row row;
+    struct error err;
+    int64_t read;
+
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+        struct series_point point = series_point_of((int64_t)i, 1, files[i].attempt, 1, 0);
+
+        assert_int_equal(store_series_open(store, ensemble, 6, files[i].name, &row, &err), 1);
+        assert_int_equal(store_series_add(store, &row, &point, KEEP, &err), 0);
+        row.file_attempt = files[i].attempt;
+        row.file_read = files[i].read;
+        assert_int_equal(store_series_save(store, &row, &err), 0);
+    }
+    add(6, "c", 0, 9, 1, 0); /* from elsewhere, as what a training reports of the member */
+    for (int64_t attempt = 0; attempt < 5; attempt++) {
+        assert_int_equal(store_series_file_read(store, ensemble, 6, attempt, &read, &err), 0);
+        assert_int_equal(read, expected[attempt]);
+    }
 }
 
 int main(void)
@@ -235,6 +341,8 @@ int main(void)
         cmocka_unit_test(a_resumed_attempt_replaces_later_steps),
         cmocka_unit_test(long_series_are_merged_and_lose_no_spike),
         cmocka_unit_test(a_member_has_a_bounded_number_of_series),
+        cmocka_unit_test(every_part_of_a_series_has_its_points),
+        cmocka_unit_test(a_file_is_read_on_where_its_last_points_were),
         cmocka_unit_test(a_follow_up_goes_on_the_series),
     };
 
