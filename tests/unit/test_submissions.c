@@ -1,5 +1,6 @@
-/* What POST /v1/ensembles answers before a spec gets to the engine. */
+/* What POSTs answer before they get to the engine: to specs, and to keys that came before. */
 #include "api/handlers.h"
+#include "api/idempotency.h"
 #include "api/parameter_file.h"
 #include "common/log.h"
 #include "daemon/engine/internal.h"
@@ -62,11 +63,55 @@ static void a_spec_is_an_object(void **state)
     is_answered("", 400, "json_malformed");
 }
 
+static const char *call;
+
+static void answer_once(struct request *r)
+{
+    struct idempotency key;
+
+    if (!idempotency_answered(r, call, &key, NULL))
+        idempotency_reply(r, &key, 202, json_pack("{s:s}", "code", "the first answer"));
+}
+
+/* A key stands for one call on one thing, and no other thing is ever answered as that one was. */
+static void a_key_is_of_one_thing(void **state)
+{
+    static const struct {
+        void (*handler)(struct request *r);
+        const char *call;
+    } cases[] = {
+        {ensemble_follow_up_post, "POST /v1/ensembles/1/follow-up"},
+        {ensemble_resubmit_post, "POST /v1/ensembles/1/resubmit"},
+        {member_resubmit_post, "POST /v1/ensembles/1/members/2/resubmit"},
+        {suggestions_post, "POST /v1/ensembles/1/suggestions"},
+        {training_resubmit_post, "POST /v1/trainings/1/resubmit"},
+    };
+
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char key[] = {(char)('a' + i), '\0'};
+        struct asked asked = {.ids = {1, 2}, .headers = {{"Idempotency-Key", key}}};
+        int status;
+
+        call = cases[i].call;
+        ask(answer_once, &asked, &status);
+        assert_int_equal(status, 202);
+        ask(cases[i].handler, &asked, &status);
+        assert_int_equal(status, 202);
+        for (int id = 0; id < (cases[i].handler == member_resubmit_post ? 2 : 1); id++) {
+            asked.ids[id]++;
+            ask(cases[i].handler, &asked, &status);
+            assert_int_equal(status, 409);
+            asked.ids[id]--;
+        }
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(few_parameter_files_are_read_at_once, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_spec_is_an_object, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_key_is_of_one_thing, set_up, tear_down),
     };
 
     log_init("submissions", LOG_LEVEL_NONE);

@@ -6,7 +6,7 @@
 
 /* Forgets all timers, and begins at this time. */
 void virtual_uv_begin(uint64_t now_ms);
-/* Lets timers ring in the order of their times, up to that time, which it is afterwards. */
+/* Lets timers ring in the order of their times, until so much time has gone by. */
 void virtual_uv_go_on(uint64_t ms);
 /* Advances only the clock: the daemon was held up, and no timer has rung. */
 void virtual_uv_hold_up(uint64_t ms);
