@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -174,19 +175,26 @@ static void memory_is_that_of_all_nodes(void **state)
     }
 }
 
-/* A waiting job that the daemon does not want is held, and looked at again: `then` is its state by that time. */
-static void withdraw(const char *then)
+/* Job 7 waits, has run before, and is in another state as soon as it has been held. */
+static void begin_with_one_that_waits(const char *then)
 {
-    struct told told;
     char script[400];
 
     site_pbs_commands("pbs_version = 23.06.06");
     site_command("qstat", "case $1 in --version) echo 'pbs_version = 23.06.06';; *) printf '{\"Jobs\":{\"7.server\":{\"job_state\":\"%s\","
-                     "\"Variable_List\":{\"STRETTO_RUNNER\":\"st-0-1\"}}}}' \"$(cat is)\";; esac");
+                     "\"run_count\":1,\"Variable_List\":{\"STRETTO_RUNNER\":\"st-0-1\"}}}}' \"$(cat is)\";; esac");
     snprintf(script, sizeof script, "echo %s >is", then);
     site_command("qhold", script);
     site_put("is", "Q\n", 0600);
     site_begin(adapter_registry_find("pbs"));
+}
+
+/* A waiting job that the daemon does not want is held, and looked at again: `then` is its state by that time. */
+static void withdraw(const char *then)
+{
+    struct told told;
+
+    begin_with_one_that_waits(then);
     site_withdraw(1, "7.server", &told);
     site_until(&told, 1);
     assert_int_equal(told.answer, ADAPTER_OK);
@@ -198,6 +206,27 @@ static void a_job_that_waits_is_taken_out(void **state)
     withdraw("H");
     site_assert_asked("qdel", "[7.server]");
     assert_int_equal(site_count_asked("qrls"), 0);
+}
+
+/* A job that PBS puts back into the queue has ended if its runner had begun, and does not begin again. */
+static void one_that_was_put_back_is_taken_out(void **state)
+{
+    struct adapter_status status;
+    char dir[100];
+
+    begin_with_one_that_waits("H");
+    assert_int_equal(site_status(1, "7.server").state, ADAPTER_JOB_QUEUED);
+    assert_int_equal(site_count_asked("qhold"), 0);
+    snprintf(dir, sizeof dir, "%s/st-0-1", site.dir);
+    assert_int_equal(mkdir(dir, 0700), 0);
+    site_put("st-0-1/claim.json", "{}", 0600);
+    status = site_status(1, "7.server");
+    assert_int_equal(status.state, ADAPTER_JOB_ENDED);
+    assert_true(status.node_lost);
+    while (site_count_asked("qdel") == 0 && uv_run(&site.loop, UV_RUN_ONCE) != 0)
+        ;
+    site_assert_asked("qhold", "[7.server]");
+    site_assert_asked("qdel", "[7.server]");
 }
 
 /* Were it put back into the queue later, it would wait for ever. */
@@ -269,6 +298,7 @@ int main(void)
         CASE(time_for_the_grace_is_asked_for_where_it_is_allowed),
         CASE(tasks_are_spread_over_all_nodes),
         CASE(a_job_that_waits_is_taken_out),
+        CASE(one_that_was_put_back_is_taken_out),
         CASE(one_that_has_begun_is_not_held_any_more),
         CASE(one_that_is_over_is_left_alone),
         CASE(a_qdel_of_openpbs_names_one_job_or_one_range),
