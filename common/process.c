@@ -143,20 +143,20 @@ int process_signal_marked_outside(const char *name, const char *value, int sig, 
     while ((entry = readdir(proc)) != NULL) {
         struct stat st;
         unsigned long long before;
-        char state;
         pid_t pid;
 
         if (!isdigit((unsigned char)entry->d_name[0]))
             continue;
         pid = (pid_t)atoi(entry->d_name);
-        if (pid == getpid() || fstatat(dirfd(proc), entry->d_name, &st, 0) < 0 || st.st_uid != geteuid())
-            continue;
-        before = process_start_time(pid);
-        if (before == 0 || (group > 0 && getpgid(pid) == group) ||
+        /* nearly all lack the mark, which is therefore looked for first */
+        if (pid == getpid() || fstatat(dirfd(proc), entry->d_name, &st, 0) < 0 || st.st_uid != geteuid() ||
             !environ_has(dirfd(proc), entry->d_name, name, value))
             continue;
-        /* the pid may have passed to another process after its environment was read */
-        if (read_stat(pid, &state, &(unsigned long long){0}) < 0 || process_start_time(pid) != before)
+        before = process_start_time(pid);
+        if (before == 0 || (group > 0 && getpgid(pid) == group))
+            continue;
+        /* the pid may have passed to another process meanwhile */
+        if (!environ_has(dirfd(proc), entry->d_name, name, value) || process_start_time(pid) != before)
             continue;
         if (sig == 0 || kill(pid, sig) == 0)
             count++;

@@ -123,11 +123,16 @@ static size_t inherited(const struct tree *tree, const struct tree_process *p)
 
 void tree_look(struct tree *tree, const struct tree_task *tasks, size_t n)
 {
+    unsigned long long started = process_start_time(getpid());
+
     *tree = (struct tree){0};
     read_all(tree);
     for (size_t i = 0; i < tree->n; i++) {
-        tree->items[i].below = is_below(tree, &tree->items[i]);
-        tree->items[i].task = n > 0 ? owner(&tree->items[i], tasks, n) : TREE_UNOWNED;
+        struct tree_process *p = &tree->items[i];
+
+        p->below = is_below(tree, p);
+        /* what is older than the caller is of no task, and is most of a node's processes */
+        p->task = n > 0 && (p->below || p->start >= started) ? owner(p, tasks, n) : TREE_UNOWNED;
     }
     for (size_t i = 0; i < tree->n; i++)
         if (tree->items[i].below)
