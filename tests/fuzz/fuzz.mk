@@ -11,7 +11,8 @@ sources := $(filter-out daemon/main.c daemon/app.c,$(foreach f,$(folders),\
 # of it. The members of these that are among the sources, too, are not looked at any more when their turn comes.
 built := $(BUILDDIR)/.libs/libapi.a $(BUILDDIR)/.libs/libdaemon.a
 objects := $(sort $(patsubst %.c,$(OUT)/obj/%.o,$(sources)))
-flags := -gline-tables-only -O1 -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=all -std=gnu11 \
+# Without optimisation the sources compile in 45 s of a processor and not in 75; what the tests run then takes 35 s and not 26.
+flags := -gline-tables-only -O0 -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=all -std=gnu11 \
 	-D_GNU_SOURCE -DHAVE_CONFIG_H -I$(SRCDIR) -I$(BUILDDIR) $(shell pkg-config --cflags $(PACKAGES)) \
 	-DSTRETTO_BINDIR='"/nowhere"' -DSTRETTO_EXAMPLEDIR='"/nowhere"' -DSTRETTO_PYTHONDIR='"/nowhere"' \
 	-DSTRETTO_PLUGINDIR='"/nowhere"'
