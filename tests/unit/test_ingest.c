@@ -29,15 +29,20 @@ static struct rows *ingest(const char *suffix, const char *text, size_t size, st
     return ingest_file(path, copies, name, NULL, err);
 }
 
-static int copies_there(void)
+static int entries_of(const char *path)
 {
-    DIR *d = opendir(copies);
+    DIR *d = opendir(path);
     int n = 0;
 
     for (struct dirent *entry; (entry = readdir(d)) != NULL;)
         n += entry->d_name[0] != '.';
     closedir(d);
     return n;
+}
+
+static int copies_there(void)
+{
+    return entries_of(copies);
 }
 
 /* Rows as JSON, one a line, against what is expected; then the copy goes. */
@@ -69,10 +74,12 @@ static void gives(const char *suffix, const char *text, const char *columns, con
 static void refused_bytes(const char *suffix, const char *text, size_t size, const char *why)
 {
     struct error err = {.text = ""};
+    int open_before = entries_of("/proc/self/fd");
     struct rows *rows = ingest(suffix, text, size, &err);
 
     if (rows != NULL)
         fail_msg("accepted: %s", text);
+    assert_int_equal(entries_of("/proc/self/fd"), open_before);
     assert_string_equal(err.code, "spec_parameter_file");
     assert_string_equal(err.pointer, "/members/parameters/file");
     if (strstr(err.text, why) == NULL)

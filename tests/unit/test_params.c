@@ -338,6 +338,26 @@ static void suggestions_are_checked(void **state)
     json_decref(json);
 }
 
+/* Each of them would fit into an environment variable, but not all of them. */
+static void a_suggestion_has_room_for_its_values_together(void **state)
+{
+    json_t *json, *values = json_object();
+    struct params *p = parse("{\"open\": [\"x\", \"y\"]}", &json);
+    static char half[40001];
+    struct error err;
+
+    memset(half, 'v', sizeof half - 1);
+    json_object_set_new(values, "x", json_string(half));
+    json_object_set_new(values, "y", json_string(half + 20000));
+    assert_int_equal(params_check(p, values, false, "/s", &err), 0);
+    json_object_set_new(values, "y", json_string(half));
+    assert_int_equal(params_check(p, values, false, "/s", &err), -1);
+    assert_string_equal(err.pointer, "/s");
+    json_decref(values);
+    params_destroy(p);
+    json_decref(json);
+}
+
 static void a_training_gets_numbers(void **state)
 {
     json_t *json, *values = json_pack("{s:i, s:s}", "x", 1, "y", "2");
@@ -373,6 +393,7 @@ int main(void)
         cmocka_unit_test(structures_in_templates),
         cmocka_unit_test(suggestions_are_asked_for),
         cmocka_unit_test(suggestions_are_checked),
+        cmocka_unit_test(a_suggestion_has_room_for_its_values_together),
         cmocka_unit_test(a_training_gets_numbers),
     };
 
