@@ -217,6 +217,11 @@ tests_unit_test_engine_lost_SOURCES = tests/unit/test_engine_lost.c tests/unit/e
 	tests/unit/unit.h
 tests_unit_test_engine_lost_CFLAGS = $(unit_cflags) $(daemon_cflags)
 tests_unit_test_engine_lost_LDADD = $(sim_libs)
+unit_tests += tests/unit/test_engine_feed
+tests_unit_test_engine_feed_SOURCES = tests/unit/test_engine_feed.c tests/unit/engine_case.c tests/unit/engine_case.h \
+	tests/unit/unit.h
+tests_unit_test_engine_feed_CFLAGS = $(unit_cflags) $(daemon_cflags)
+tests_unit_test_engine_feed_LDADD = $(sim_libs)
 
 check_PROGRAMS += tests/bench/engine-million tests/bench/engine-rungs
 tests_bench_engine_rungs_SOURCES = tests/bench/engine_rungs.c

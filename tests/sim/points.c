@@ -86,6 +86,18 @@ static int count_of(const json_t *file, int64_t now)
     return ms / 1000 < POINTS_MAX ? (int)(ms / 1000) : POINTS_MAX;
 }
 
+/* Sets the name of the metric of a point: mostly the one by which members are stopped, else one of so many that the
+ * daemon does not keep them all in memory. */
+static void name_of(int number, char *out, size_t size)
+{
+    int other = number / 5 * 2 + number % 5 - 3;
+
+    if (number % 5 < 3)
+        snprintf(out, size, "loss");
+    else
+        snprintf(out, size, "other%d", other % 11);
+}
+
 char *points_text(struct sim *sim, const char *path)
 {
     const json_t *file = json_object_get(sim_files(sim), path);
@@ -93,9 +105,10 @@ char *points_text(struct sim *sim, const char *path)
 
     for (int i = 0, n = count_of(file, sim_now(sim)); file != NULL && i < n; i++) {
         struct points_point p = point_of((uint64_t)json_integer_value(json_object_get(file, "seed")), i);
-        char line[POINTS_LINE_MAX];
+        char line[POINTS_LINE_MAX], name[16];
 
-        text_put(&text, line, points_write(line, i % 5 == 4 ? "other" : "loss", &p));
+        name_of(i, name, sizeof name);
+        text_put(&text, line, points_write(line, name, &p));
     }
     return text.data;
 }
