@@ -6,7 +6,6 @@ libdaemon_la_SOURCES = \
 	daemon/control_key.c daemon/control_key.h \
 	daemon/engine/abandon.c \
 	daemon/engine/alarm.c daemon/engine/alarm.h \
-	daemon/engine/belief.c daemon/engine/belief.h \
 	daemon/engine/cancel.c \
 	daemon/engine/cancel_member.c daemon/engine/cancel_member.h \
 	daemon/engine/bulk.c \
@@ -19,6 +18,7 @@ libdaemon_la_SOURCES = \
 	daemon/engine/follow_up.c \
 	daemon/engine/internal.h \
 	daemon/engine/job.c daemon/engine/job.h \
+	daemon/engine/job_event.c daemon/engine/job_event.h \
 	daemon/engine/load.c \
 	daemon/engine/missing.c \
 	daemon/engine/outcome.c \

@@ -172,6 +172,11 @@ tests_sim_libsim_la_SOURCES = tests/sim/checkpoints.c tests/sim/cluster.c tests/
 tests_sim_libsim_la_CFLAGS = $(unit_cflags) $(daemon_cflags)
 sim_libs = tests/sim/libsim.la libdaemon.la $(unit_libs)
 
+unit_tests += tests/unit/test_job_event
+tests_unit_test_job_event_SOURCES = tests/unit/test_job_event.c tests/unit/unit.h
+tests_unit_test_job_event_CFLAGS = $(unit_cflags)
+tests_unit_test_job_event_LDADD = $(unit_libs)
+
 unit_tests += tests/unit/test_engine_sim
 tests_unit_test_engine_sim_SOURCES = tests/unit/test_engine_sim.c tests/unit/unit.h tests/sim/specs.c tests/sim/specs.h
 tests_unit_test_engine_sim_CFLAGS = $(unit_cflags) $(daemon_cflags)

@@ -48,7 +48,7 @@ static bool has_begun(struct engine *engine, const struct live_job *job)
  * a claim proves that a runner has begun. */
 static bool has_run(const struct live_job *job)
 {
-    return job->found.proof == PROOF_CLAIMED || job->found.proof == PROOF_FENCED ||
+    return job->state.proof == PROOF_CLAIMED || job->state.proof == PROOF_FENCED ||
            (job->found.started && job->adapter->ops->exact);
 }
 
@@ -71,7 +71,7 @@ static void conclude(struct engine *engine, struct live_job *job, json_t *const 
 static void looked(void *arg, json_t **lists, const struct error *failed)
 {
     struct engine *engine;
-    struct live_job *job = job_answered(arg, &engine);
+    struct live_job *job = job_answered(arg, EVENT_SEARCHED, &engine);
 
     if (job == NULL)
         return;
@@ -99,7 +99,7 @@ static void look_for_checkpoints(struct engine *engine, struct live_job *job)
         chains[n] = slot_chain(job, &job->slots[i]);
         dirs[n++] = engine_checkpoint_dir(engine, job->ensemble, job->slots[i].index);
     }
-    job->pending = PENDING_CHECKPOINTS;
+    job_post(engine, job, EVENT_SEARCHING);
     engine->ports.rundir_ops->checkpoints(engine->ports.rundir, dirs, chains, n, looked,
                                           ticket_new(engine, job->row.id));
 }
@@ -107,7 +107,7 @@ static void look_for_checkpoints(struct engine *engine, struct live_job *job)
 static void fenced(void *arg, bool taken, const struct error *failed)
 {
     struct engine *engine;
-    struct live_job *job = job_answered(arg, &engine);
+    struct live_job *job = job_answered(arg, EVENT_FENCE_WRITTEN, &engine);
 
     if (job == NULL)
         return;
@@ -132,7 +132,7 @@ static void fence(struct engine *engine, struct live_job *job)
     for (size_t i = 0; i < job->n_slots; i++)
         if (job->slots[i].open)
             paths[n++] = slot_exit_path(engine, job, &job->slots[i]);
-    job->pending = PENDING_CLAIM;
+    job_post(engine, job, EVENT_FENCING);
     engine->ports.rundir_ops->claim(engine->ports.rundir, paths, n, make_seal(engine, job), fenced,
                                     ticket_new(engine, job->row.id));
 }
@@ -141,7 +141,7 @@ static void fence(struct engine *engine, struct live_job *job)
  * pilot. */
 static bool needs_fence(const struct live_job *job)
 {
-    return job->ending.abandon_as == ATTEMPT_LOST && job->found.proof != PROOF_FENCED && job->open > 0 &&
+    return job->ending.abandon_as == ATTEMPT_LOST && job->state.proof != PROOF_FENCED && job->open > 0 &&
            has_run(job) &&
            !job->adapter->ops->exact && !job_is_inside(job);
 }
@@ -158,7 +158,7 @@ bool job_read_fence(struct live_job *job, const json_t *given_up)
 static void claimed(void *arg, bool taken, const struct error *failed)
 {
     struct engine *engine;
-    struct live_job *job = job_answered(arg, &engine);
+    struct live_job *job = job_answered(arg, failed != NULL || taken ? EVENT_NOT_SEALED : EVENT_SEALED, &engine);
 
     if (job == NULL)
         return;
@@ -174,9 +174,8 @@ static void claimed(void *arg, bool taken, const struct error *failed)
         job->found.missing_ms = 0;
         job_retry_in(engine, job, COLLECT_FIRST_MS);
         if (job->row.state == JOB_INTENT) /* it was submitted after all, and has started */
-            job_note_submitted(engine, job, job->row.scheduler_id);
+            job_note_submitted(engine, job, EVENT_TAKEN, job->row.scheduler_id);
     } else {
-        job->found.proof = PROOF_SEALED;
         conclude(engine, job, NULL);
     }
     engine_settle(engine);
@@ -195,15 +194,15 @@ static json_t *make_seal(const struct engine *engine, const struct live_job *job
                      "refused", job->ending.refusal != REFUSAL_NONE, "waits", job->ending.refusal == REFUSAL_QUEUED);
 }
 
-void job_read_seal(struct live_job *job, const json_t *claim)
+void job_read_seal(struct engine *engine, struct live_job *job, const json_t *claim)
 {
     static const enum attempt_outcome outcomes[] = {ATTEMPT_FAILED, ATTEMPT_CANCELLED, ATTEMPT_LOST};
     const char *outcome = json_string_value(json_object_get(claim, "outcome")),
                *reason = json_string_value(json_object_get(claim, "reason"));
 
-    if (job->found.proof == PROOF_SEALED)
+    if (job->state.proof == PROOF_SEALED)
         return;
-    job->found.proof = PROOF_SEALED;
+    job_post(engine, job, EVENT_SEAL);
     for (size_t i = 0; outcome != NULL && i < sizeof outcomes / sizeof *outcomes; i++)
         if (strcmp(outcome, attempt_outcome_name(outcomes[i])) == 0)
             job->ending.abandon_as = outcomes[i];
@@ -227,11 +226,11 @@ void job_abandon(struct engine *engine, struct live_job *job, enum attempt_outco
         look_for_checkpoints(engine, job);
         return;
     }
-    if (job->found.proof == PROOF_SEALED || has_run(job) || job->told.sent == SENT_NEVER) {
+    if (job->state.proof == PROOF_SEALED || has_run(job) || job->state.sent == SENT_NEVER) {
         conclude(engine, job, NULL);
         return;
     }
-    job->pending = PENDING_CLAIM;
+    job_post(engine, job, EVENT_SEALING);
     dir = engine_job_dir(engine, job);
     paths = xcalloc(1, sizeof *paths);
     paths[0] = xasprintf("%s/claim.json", dir);
@@ -242,7 +241,7 @@ void job_abandon(struct engine *engine, struct live_job *job, enum attempt_outco
 
 void job_abandon_fenced(struct engine *engine, struct live_job *job)
 {
-    job->found.proof = PROOF_FENCED;
+    job_post(engine, job, EVENT_FENCED);
     job_abandon(engine, job, ATTEMPT_LOST, job->ending.abandon_reason);
 }
 
@@ -275,8 +274,7 @@ static void submit_again(struct engine *engine, struct live_job *job)
 
     log_change(LOG_LEVEL_INFO, LOG_JOB(job->row.ensemble, job->row.name),
                 "job %s: the scheduler does not know it and it never started: it is submitted again", job->row.name);
-    job->row.state = JOB_INTENT;
-    job_believe(engine, job, EVENT_SEND_AGAIN);
+    job_post(engine, job, EVENT_AGAIN);
     store_job_update(engine->store, &job->row, &err);
     job_start_committed(engine, job);
 }
@@ -285,7 +283,7 @@ static void submit_again(struct engine *engine, struct live_job *job)
  * ended one may be the duplicate that came too late. */
 static bool is_doubtful(const struct live_job *job, bool ran)
 {
-    return ran && !job->adapter->ops->exact && (job->told.belief == BELIEF_FORGOTTEN || job->row.submissions > 1);
+    return ran && !job->adapter->ops->exact && (job->state.belief == BELIEF_FORGOTTEN || job->row.submissions > 1);
 }
 
 /* Returns whether no record has come for long enough, and the job is over for sure. */
@@ -311,7 +309,7 @@ void job_missing(struct engine *engine, struct live_job *job, bool ended)
         job_abandon(engine, job, ATTEMPT_LOST, job->told.gone_reason);
         return;
     }
-    if (!ran && !job->found.started && job->told.belief == BELIEF_FORGOTTEN && job->found.proof != PROOF_SEALED &&
+    if (!ran && !job->found.started && job->state.belief == BELIEF_FORGOTTEN && job->state.proof != PROOF_SEALED &&
         ++job->told.forgotten < SUBMISSIONS_MAX) {
         submit_again(engine, job);
         return;
@@ -322,9 +320,9 @@ void job_missing(struct engine *engine, struct live_job *job, bool ended)
             log_info_of(LOG_JOB(job->row.ensemble, job->row.name),
                         "job %s: the scheduler %s, and its runner has left no record: it is lost if that stays so for "
                         "a minute", job->row.name,
-                        job->told.belief == BELIEF_FORGOTTEN ? "does not know it any more" : "says that it has ended");
+                        job->state.belief == BELIEF_FORGOTTEN ? "does not know it any more" : "says that it has ended");
     }
-    if (job->found.proof != PROOF_SEALED && !is_sure(job, ran, ended, now)) {
+    if (job->state.proof != PROOF_SEALED && !is_sure(job, ran, ended, now)) {
         wait = now - job->found.missing_ms < COLLECT_FIRST_MS ? COLLECT_FIRST_MS : now - job->found.missing_ms;
         job->found.look = true;
         job_retry_in(engine, job, wait < FILE_RETRY_MS ? wait : FILE_RETRY_MS); /* the wait doubles, up to a limit */

@@ -44,9 +44,8 @@ static void tell_taken(struct known_adapter *adapter)
 
 static void answered(void *arg, enum adapter_answer answer, const struct error *why)
 {
-    int64_t id;
-    struct engine *engine = ticket_redeem(arg, &id);
-    struct live_job *job = engine ? engine_find_job(engine, id) : NULL;
+    struct engine *engine;
+    struct live_job *job = job_of_ticket(arg, &engine);
     struct adapter_job ajob;
 
     if (job == NULL)
@@ -94,11 +93,10 @@ void cancel_tell_repeated(struct known_adapter *adapter, int n)
 
 static void committed(void *arg, const struct error *failed)
 {
-    int64_t id;
-    struct engine *engine = ticket_redeem(arg, &id);
-    struct live_job *job = engine && !failed ? engine_find_job(engine, id) : NULL;
+    struct engine *engine;
+    struct live_job *job = job_of_ticket(arg, &engine);
 
-    if (job != NULL) {
+    if (job != NULL && failed == NULL) {
         job_advance(engine, job);
         engine_settle(engine);
     }

@@ -117,11 +117,10 @@ static void note_claim(struct engine *engine, struct live_job *job, const json_t
     const char *hosts = json_string_value(json_object_get(claim, "hosts"));
 
     if (json_is_true(json_object_get(claim, "given_up")))
-        job_read_seal(job, claim);
-    if (claim == NULL || job->found.proof == PROOF_SEALED)
+        job_read_seal(engine, job, claim);
+    if (claim == NULL || job->state.proof == PROOF_SEALED)
         return;
-    if (job->found.proof == PROOF_NONE)
-        job->found.proof = PROOF_CLAIMED;
+    job_post(engine, job, EVENT_CLAIM);
     job_mark_running(engine, job, (int64_t)(1000 * json_number_value(json_object_get(claim, "time"))),
                      host ? host : "");
     if (job->found.host[0] == '\0' && host != NULL) /* the daemon was started again meanwhile */
@@ -142,22 +141,22 @@ static bool lacks_points(struct live_job *job, struct slot *slot, const json_t *
 /* The collection begins anew when the points are read. */
 static void wait_for_points(struct engine *engine, struct live_job *job)
 {
-    job->pending = PENDING_COLLECT;
+    job_post(engine, job, EVENT_COLLECTING);
     feed_rest(engine, job);
 }
 
 void job_points_read(struct engine *engine, struct live_job *job)
 {
-    if (job->pending != PENDING_COLLECT)
+    if (job->state.pending != PENDING_COLLECT)
         return;
-    job->pending = PENDING_NONE;
+    job_post(engine, job, EVENT_COLLECTED);
     job_collect(engine, job);
 }
 
 static void collected(void *arg, json_t **json, const struct error *failed)
 {
     struct engine *engine;
-    struct live_job *job = job_answered(arg, &engine);
+    struct live_job *job = job_answered(arg, EVENT_COLLECTED, &engine);
     bool ended = true, lacks = false;
     size_t next = 0, fenced = 0;
 
@@ -200,7 +199,7 @@ static void collected(void *arg, json_t **json, const struct error *failed)
         job_collect(engine, job);
     } else if (job->open == 0 && (ended || job_is_gone(job))) {
         job_end(engine, job, job->told.gone_reason);
-    } else if (job->found.proof == PROOF_SEALED && job->open > 0 && job->ending.abandon_as != ATTEMPT_OPEN) {
+    } else if (job->state.proof == PROOF_SEALED && job->open > 0 && job->ending.abandon_as != ATTEMPT_OPEN) {
         job_abandon_sealed(engine, job);
     } else if (ended || job_is_gone(job)) {
         job_missing(engine, job, ended);
@@ -322,7 +321,7 @@ void job_collect(struct engine *engine, struct live_job *job)
     if (take_records(engine, job))
         return;
     paths = xcalloc(FILE_FIRST_EXIT + job->open, sizeof *paths);
-    job->found.brief = job->found.started && job->told.belief == BELIEF_ENDED && !job->found.whole;
+    job->found.brief = job->found.started && job->state.belief == BELIEF_ENDED && !job->found.whole;
     if (!job->found.brief) {
         dir = engine_job_dir(engine, job);
         paths[FILE_CLAIM] = xasprintf("%s/claim.json", dir);
@@ -336,6 +335,6 @@ void job_collect(struct engine *engine, struct live_job *job)
         paths[n++] = slot_exit_path(engine, job, &job->slots[i]);
     }
     job->found.look = false;
-    job->pending = PENDING_COLLECT;
+    job_post(engine, job, EVENT_COLLECTING);
     engine->ports.rundir_ops->read(engine->ports.rundir, paths, n, collected, ticket_new(engine, job->row.id));
 }

@@ -90,7 +90,7 @@ static int make_job(struct engine *engine, struct live_ensemble *ens, struct pil
     }
     if (store_job_insert(engine->store, &row, &err) < 0)
         return -1;
-    job = job_new(engine, ens, &row, BELIEF_ABSENT);
+    job = job_new(engine, ens, &row, false);
     if (job == NULL)
         return -1;
     job->slots = xcalloc(n, sizeof *job->slots);

@@ -108,7 +108,7 @@ void duplicate_settle(struct engine *engine, struct known_adapter *adapter, bool
 
 void duplicate_note_queued(struct engine *engine, struct live_job *job, const char *scheduler_id)
 {
-    if (job->found.proof != PROOF_NONE || job->open == 0) /* it is claimed, or all its attempts have ended */
+    if (job->state.proof != PROOF_NONE || job->open == 0) /* it is claimed, or all its attempts have ended */
         withdraw(engine, job->adapter, job->row.id, job->row.name, scheduler_id);
     else if (job->found.started || job->row.submissions > 1 || job->told.looks_left > 0 ||
              ++job->told.waiting % LOOK_EVERY == 0)
@@ -119,7 +119,7 @@ void duplicate_note_queued(struct engine *engine, struct live_job *job, const ch
 static void swept(void *arg, enum adapter_answer answer, const struct error *why)
 {
     struct engine *engine;
-    struct live_job *job = job_answered(arg, &engine);
+    struct live_job *job = job_answered(arg, EVENT_SWEPT, &engine);
 
     if (job == NULL)
         return;
@@ -139,9 +139,9 @@ bool duplicate_is_swept(struct engine *engine, struct live_job *job)
     if (job->ending.swept || job_is_inside(job) ||
         (job->ending.refusal != REFUSAL_QUEUED && (job->row.submissions < 2 || job->adapter->ops->withdraw == NULL)))
         return true;
-    if (job->pending == PENDING_SWEEP)
+    if (job->state.pending == PENDING_SWEEP)
         return false;
-    job->pending = PENDING_SWEEP;
+    job_post(engine, job, EVENT_SWEEPING);
     dir = engine_job_dir(engine, job);
     plan_adapter_job(job, dir, &ajob);
     job->adapter->ops->cancel(job->adapter->adapter, &ajob, swept, ticket_new(engine, job->row.id));

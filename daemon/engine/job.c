@@ -5,7 +5,6 @@
 #include "daemon/engine/pilot.h"
 #include "daemon/spec/needs.h"
 
-#include "common/check.h"
 #include "common/log.h"
 #include "common/text.h"
 #include "common/xalloc.h"
@@ -21,12 +20,11 @@ static void retry(struct engine *engine, struct alarm *alarm)
 {
     struct live_job *job = heap_entry(alarm, struct live_job, retry);
 
-    job_believe(engine, job, EVENT_WAITED);
+    job_post(engine, job, EVENT_TIMER);
     job_advance(engine, job);
 }
 
-struct live_job *job_new(struct engine *engine, struct live_ensemble *ens, const struct job_row *row,
-                         enum job_belief belief)
+struct live_job *job_new(struct engine *engine, struct live_ensemble *ens, const struct job_row *row, bool loaded)
 {
     struct known_adapter *adapter;
     struct live_job *job;
@@ -39,7 +37,7 @@ struct live_job *job_new(struct engine *engine, struct live_ensemble *ens, const
     }
     job = xcalloc(1, sizeof *job);
     job->row = *row;
-    job->told.belief = belief;
+    job_states_init(&job->state, loaded);
     job->ensemble = ens;
     job->adapter = adapter;
     job->retry.ring = retry;
@@ -100,9 +98,9 @@ void job_file(struct engine *engine, struct live_job *job)
 
     if (job_is_inside(job))
         ;
-    else if (job->told.belief == BELIEF_UNASKED)
+    else if (job->state.belief == BELIEF_UNASKED)
         list = JOB_LIST_UNASKED;
-    else if (job->told.belief >= BELIEF_QUEUED) /* also gone ones: they may come back until they are given up */
+    else if (job->state.belief >= BELIEF_QUEUED) /* also gone ones: they may come back until they are given up */
         list = JOB_LIST_POLLED;
     if (list == job->list)
         return;
@@ -115,17 +113,12 @@ void job_file(struct engine *engine, struct live_job *job)
         poll_by(engine, job->adapter, engine_now(engine) + job->adapter->poll_ms);
 }
 
-void job_believe(struct engine *engine, struct live_job *job, enum job_event event)
+void job_post(struct engine *engine, struct live_job *job, enum job_event event)
 {
-    enum job_belief belief = belief_after(job->told.belief, event);
-
-    check(belief != BELIEF_COUNT);
-    if (belief == BELIEF_COUNT)
-        return;
-    job->told.belief = belief;
+    job_states_change(&job->state, &job->row.state, event);
     if (event == EVENT_TOLD_ENDED || event == EVENT_TOLD_FORGOTTEN)
         job->told.gone_ms = engine_now(engine);
-    else if (event == EVENT_TOLD_QUEUED || event == EVENT_TOLD_RUNNING || event == EVENT_SEND_AGAIN)
+    else if (event == EVENT_TOLD_QUEUED || event == EVENT_TOLD_RUNNING || event == EVENT_AGAIN)
         job->found.missing_ms = 0;
     job_file(engine, job);
 }
@@ -186,9 +179,9 @@ void job_end(struct engine *engine, struct live_job *job, const char *reason)
     job->ending.over = true;
     if ((job->pilot != NULL && !pilot_is_finished(engine, job)) || !duplicate_is_swept(engine, job) ||
         (job->row.kind == JOB_TRAINING &&
-         !training_is_read(engine, ens, job->told.sent != SENT_NEVER && job->found.proof != PROOF_SEALED)))
+         !training_is_read(engine, ens, job->state.sent != SENT_NEVER && job->state.proof != PROOF_SEALED)))
         return;
-    job->row.state = JOB_ENDED;
+    job_post(engine, job, EVENT_OVER);
     job->row.ended_ms = engine_now(engine);
     store_job_update(engine->store, &job->row, &err);
     if (job->pilot != NULL)
@@ -198,16 +191,16 @@ void job_end(struct engine *engine, struct live_job *job, const char *reason)
         training_conclude(engine, ens);
         schedule_touch_all(engine, job->adapter);
     }
-    if (job->row.kind != JOB_PILOT && job->found.proof != PROOF_SEALED) /* a sealed job has never run */
+    if (job->row.kind != JOB_PILOT && job->state.proof != PROOF_SEALED) /* a sealed job has never run */
         schedule_note_run(job_is_inside(job) ? &ens->allocation->run_ms : &job->adapter->slots.run_ms, &job->row);
     engine_touch(engine, ens);
     job_destroy(engine, job);
 }
 
-void job_note_submitted(struct engine *engine, struct live_job *job, const char *scheduler_id)
+void job_note_submitted(struct engine *engine, struct live_job *job, enum job_event event, const char *scheduler_id)
 {
     job_note_waits_for(job, "");
-    job->row.state = JOB_SUBMITTED;
+    job_post(engine, job, event);
     job->row.submitted_ms = engine_now(engine);
     if (scheduler_id != job->row.scheduler_id)
         text_copy(job->row.scheduler_id, sizeof job->row.scheduler_id, scheduler_id);
@@ -215,26 +208,23 @@ void job_note_submitted(struct engine *engine, struct live_job *job, const char 
         job_save_later(engine, job);
     else
         job_save(engine, job);
-    job_believe(engine, job, EVENT_TAKEN);
 }
 
-struct live_job *job_answered(void *ticket, struct engine **engine)
+struct live_job *job_of_ticket(void *ticket, struct engine **engine)
 {
-    struct live_job *job;
     int64_t id;
 
     *engine = ticket_redeem(ticket, &id);
-    job = *engine ? engine_find_job(*engine, id) : NULL;
-    if (job != NULL)
-        job->pending = PENDING_NONE;
-    return job;
+    return *engine ? engine_find_job(*engine, id) : NULL;
 }
 
-/* Notes that this submission was refused for sure. An earlier one may still have been accepted. */
-static void note_not_taken(struct live_job *job)
+struct live_job *job_answered(void *ticket, enum job_event event, struct engine **engine)
 {
-    if (job->told.sent == SENT_NOW)
-        job->told.sent = SENT_NEVER;
+    struct live_job *job = job_of_ticket(ticket, engine);
+
+    if (job != NULL)
+        job_post(*engine, job, event);
+    return job;
 }
 
 /* The scheduler did not accept the job for now and said why. The job is looked up only if an earlier submission may
@@ -253,9 +243,8 @@ static void put_off(struct engine *engine, struct live_job *job, const char *why
         adapter->told.put_off = 0;
         adapter->told.put_off_told_ms = now;
     }
-    note_not_taken(job);
     job->row.submissions--;
-    job_believe(engine, job, job->told.sent == SENT_NEVER ? EVENT_NOT_TAKEN : EVENT_UNANSWERED);
+    job_post(engine, job, job->state.sent == SENT_BEFORE ? EVENT_UNANSWERED : EVENT_NOT_TAKEN);
     job_note_waits_for(job, why);
     job_retry_in(engine, job, POLL_MS << (job->told.doubts < 4 ? job->told.doubts++ : 4));
 }
@@ -281,7 +270,7 @@ static void tell_doubt(struct engine *engine, const struct live_job *job, const 
 static void submitted(void *arg, enum adapter_answer answer, const char *scheduler_id, const struct error *why)
 {
     struct engine *engine;
-    struct live_job *job = job_answered(arg, &engine);
+    struct live_job *job = job_of_ticket(arg, &engine);
     char words[400];
     struct error err;
 
@@ -293,12 +282,12 @@ static void submitted(void *arg, enum adapter_answer answer, const char *schedul
     switch (answer) {
     case ADAPTER_OK:
         job->adapter->told.doubts = job->told.doubts = 0;
-        job_note_submitted(engine, job, scheduler_id);
+        job_note_submitted(engine, job, EVENT_ACCEPTED, scheduler_id);
         job_advance(engine, job);
         break;
     case ADAPTER_REFUSED:
         log_warn_of(LOG_JOB(job->row.ensemble, job->row.name), "job %s is refused: %s", job->row.name, why->text);
-        note_not_taken(job);
+        job_post(engine, job, EVENT_REFUSED);
         job_refuse(engine, job, why->text);
         break;
     case ADAPTER_LATER:
@@ -308,8 +297,7 @@ static void submitted(void *arg, enum adapter_answer answer, const char *schedul
         tell_doubt(engine, job, why->text);
         snprintf(words, sizeof words, "it is not known whether it was submitted: %.300s", why->text);
         job_note_waits_for(job, words);
-        job_believe(engine, job, EVENT_UNANSWERED);
-        job->told.sent = SENT_BEFORE;
+        job_post(engine, job, EVENT_UNANSWERED);
         store_job_update(engine->store, &job->row, &err);
         job_retry_in(engine, job, POLL_MS << (job->told.doubts < 4 ? job->told.doubts++ : 4));
         break;
@@ -324,8 +312,7 @@ static void submit(struct engine *engine, struct live_job *job, const char *desc
 
     plan_adapter_job(job, dir, &ajob);
     ajob.descriptor = descriptor;
-    job->pending = PENDING_SUBMIT;
-    job->told.sent = job->told.sent == SENT_NEVER ? SENT_NOW : SENT_BEFORE;
+    job_post(engine, job, EVENT_SENDING);
     job->row.submissions++;
     if (job_is_inside(job)) {
         pilot_hand_over(engine, job, descriptor);
@@ -339,7 +326,7 @@ static void submit(struct engine *engine, struct live_job *job, const char *desc
 static void written(void *arg, const struct error *failed)
 {
     struct engine *engine;
-    struct live_job *job = job_answered(arg, &engine);
+    struct live_job *job = job_answered(arg, EVENT_WRITTEN, &engine);
 
     if (job == NULL)
         return;
@@ -378,7 +365,7 @@ void job_start(struct engine *engine, struct live_job *job)
 {
     struct job_plan plan;
 
-    if (job->pending != PENDING_NONE)
+    if (job->state.pending != PENDING_NONE)
         return;
     if (is_held(engine, job)) {
         job_retry_in(engine, job, HELD_MS);
@@ -392,7 +379,7 @@ void job_start(struct engine *engine, struct live_job *job)
         job_end(engine, job, "");
         return;
     }
-    if (job_is_inside(job) && (job->node == NULL || job->told.belief == BELIEF_RETURNED)) {
+    if (job_is_inside(job) && (job->node == NULL || job->state.belief == BELIEF_RETURNED)) {
         job_abandon(engine, job, ATTEMPT_LOST, "its allocation has ended before it started");
         return;
     }
@@ -420,19 +407,18 @@ void job_start(struct engine *engine, struct live_job *job)
         return;
     }
     free(plan.descriptor); /* made again when needed: only trainings have a descriptor and files */
-    job->pending = PENDING_WRITE;
+    job_post(engine, job, EVENT_WRITING);
     engine->ports.rundir_ops->write(engine->ports.rundir, plan.dirs, plan.n_dirs, plan.files, plan.n_files, written,
                                     ticket_new(engine, job->row.id));
 }
 
 static void intent_committed(void *arg, const struct error *failed)
 {
-    int64_t id;
-    struct engine *engine = ticket_redeem(arg, &id);
-    struct live_job *job = engine && !failed ? engine_find_job(engine, id) : NULL;
+    struct engine *engine;
+    struct live_job *job = job_of_ticket(arg, &engine);
 
-    if (job != NULL) {
-        job->pending = PENDING_NONE;
+    if (job != NULL && failed == NULL) {
+        job_post(engine, job, EVENT_COMMITTED);
         job_start(engine, job);
         engine_settle(engine);
     }
@@ -440,7 +426,7 @@ static void intent_committed(void *arg, const struct error *failed)
 
 void job_start_committed(struct engine *engine, struct live_job *job)
 {
-    job->pending = PENDING_COMMIT;
+    job_post(engine, job, EVENT_COMMITTING);
     turn_after_commit(engine->turn, intent_committed, ticket_new(engine, job->row.id));
 }
 
@@ -449,7 +435,7 @@ void job_mark_running(struct engine *engine, struct live_job *job, int64_t start
     if (job->found.started || job->row.state == JOB_ENDED)
         return;
     job->found.started = true;
-    job->row.state = JOB_RUNNING;
+    job_post(engine, job, EVENT_STARTED);
     job->row.started_ms = started_ms ? started_ms : engine_now(engine);
     text_copy(job->found.host, sizeof job->found.host, host);
     for (size_t i = 0; i < job->n_slots && job->row.kind == JOB_MEMBERS; i++)
@@ -465,7 +451,7 @@ void job_mark_running(struct engine *engine, struct live_job *job, int64_t start
 
 void job_advance(struct engine *engine, struct live_job *job)
 {
-    if (job->pending != PENDING_NONE)
+    if (job->state.pending != PENDING_NONE)
         return;
     if (job->ending.over) {
         job_end(engine, job, "");
@@ -473,7 +459,7 @@ void job_advance(struct engine *engine, struct live_job *job)
     }
     if (!job_is_asked(job)) /* after a restart or a lost answer the scheduler must first say whether it has the job */
         return;
-    if (job->told.belief == BELIEF_RETURNED) {
+    if (job->state.belief == BELIEF_RETURNED) {
         job_abandon(engine, job, job_is_unwanted(job) ? ATTEMPT_CANCELLED : ATTEMPT_LOST, job->told.gone_reason);
         return;
     }

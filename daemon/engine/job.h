@@ -2,7 +2,7 @@
 #ifndef DAEMON_ENGINE_JOB_H
 #define DAEMON_ENGINE_JOB_H
 #include "daemon/engine/alarm.h"
-#include "daemon/engine/belief.h"
+#include "daemon/engine/job_event.h"
 #include "daemon/store/attempt.h"
 #include "daemon/store/job.h"
 
@@ -54,43 +54,16 @@ struct feed {
     bool rest_wanted; /* after this look the rest is to be read */
 };
 
-/* Whether the scheduler may have received a job. A job that was sent may start, whatever is believed of it. */
-enum job_sent {
-    SENT_NEVER,
-    SENT_NOW,    /* one submission was sent: it is under way, or was the last one */
-    SENT_BEFORE, /* an earlier submission was forgotten, or not answered, or is from before a restart */
-};
 /* Why a job is given up that its scheduler will never run. */
 enum job_refusal {
     REFUSAL_NONE,
     REFUSAL_SUBMISSION, /* the scheduler has refused its submission */
     REFUSAL_QUEUED,     /* the scheduler has it queued, and says that it can never run */
 };
-/* The operation that is under way for a job. No other one begins before it is over. */
-enum job_pending {
-    PENDING_NONE,
-    PENDING_COMMIT, /* the intent to submit it is being committed */
-    PENDING_WRITE,  /* its files are being written */
-    PENDING_SUBMIT,
-    PENDING_COLLECT,     /* its claim and its exit records are being read */
-    PENDING_CLAIM,       /* the daemon is sealing the job, or fencing its exit records */
-    PENDING_CHECKPOINTS, /* checkpoints of its members are being looked for */
-    PENDING_SWEEP,       /* the job is over, and all others of its name are being cancelled */
-};
-/* What the run directory proves of a job. The first claim counts, and is never taken back. */
-enum job_proof {
-    PROOF_NONE,
-    PROOF_CLAIMED, /* a runner has claimed the job: another one that is still queued can do nothing */
-    PROOF_FENCED,  /* a runner has claimed it, but its later records of the open attempts do not count any more */
-    PROOF_SEALED,  /* the daemon has claimed the job: no runner can start it any more */
-};
-
 enum job_list { JOB_LIST_NONE, JOB_LIST_UNASKED, JOB_LIST_POLLED };
 
-/* The state of a job as its scheduler reports it. */
+/* What the scheduler reports of a job, beside its state. */
 struct job_told {
-    enum job_belief belief;
-    enum job_sent sent;
     int64_t gone_ms; /* when the scheduler last said that the job ended, or that it does not know it */
     char gone_reason[256];
     char *waits_for;  /* the reason why it waits, which is not in the row; NULL if none is known */
@@ -101,9 +74,8 @@ struct job_told {
     int forgotten;    /* how often the scheduler forgot it before it started, since this daemon started */
 };
 
-/* The state of a job as its files in the run directory show it. */
+/* What the files of a job in the run directory show, beside the proof. */
 struct job_found {
-    enum job_proof proof;
     bool started;       /* it is known to have started: its row and its members are running */
     char host[64];      /* where it runs */
     char *hosts;        /* of a job on several nodes, each with the processes of one member: "a:2,b:1"; NULL
@@ -140,7 +112,7 @@ struct live_job {
     struct slot *slots;
     size_t n_slots, open;
     struct adapter_resources *own; /* of its members, where they differ among the ensemble's; NULL: as in the spec */
-    enum job_pending pending;
+    struct job_states state; /* changed by job_post() alone, and so is row.state */
     bool written; /* its files are on disk */
     struct alarm retry;
     struct job_told told;
@@ -169,12 +141,12 @@ static inline bool job_is_inside(const struct live_job *job)
  * submission so far. */
 static inline bool job_is_asked(const struct live_job *job)
 {
-    return job->told.belief > BELIEF_DOUBT;
+    return job->state.belief > BELIEF_DOUBT;
 }
 /* Returns whether the scheduler says that the job ended, or does not know it any more. */
 static inline bool job_is_gone(const struct live_job *job)
 {
-    return job->told.belief == BELIEF_ENDED || job->told.belief == BELIEF_FORGOTTEN;
+    return job->state.belief == BELIEF_ENDED || job->state.belief == BELIEF_FORGOTTEN;
 }
 /* Returns whether the job runs, and its claim, which says where, was not read yet. */
 bool job_lacks_hosts(const struct live_job *job);
@@ -182,18 +154,20 @@ bool job_lacks_hosts(const struct live_job *job);
 const struct adapter_resources *job_resources(const struct live_job *job);
 /* Finds that out once the job has its first slot. */
 void job_find_resources(struct live_job *job);
-struct live_job *job_new(struct engine *engine, struct live_ensemble *ens, const struct job_row *row,
-                         enum job_belief belief);
+/* Makes a job, new or `loaded` from the store. Returns NULL if its adapter is not here. */
+struct live_job *job_new(struct engine *engine, struct live_ensemble *ens, const struct job_row *row, bool loaded);
 void job_destroy(struct engine *engine, struct live_job *job);
-/* Changes what the scheduler is believed to have of the job, by an event. Puts the job onto the list of its adapter
- * where it then belongs. */
-void job_believe(struct engine *engine, struct live_job *job, enum job_event event);
+/* Tells the job of an event: changes its states as the table in job_event.c says, and puts the job onto the list of its
+ * adapter where it then belongs. Acts no further: that is for job_advance(). */
+void job_post(struct engine *engine, struct live_job *job, enum job_event event);
 void job_file(struct engine *engine, struct live_job *job); /* puts a new job onto the list where it belongs */
 void job_retry_in(struct engine *engine, struct live_job *job, int64_t ms);
 void job_start_committed(struct engine *engine, struct live_job *job); /* starts it once this turn is committed */
 void job_start(struct engine *engine, struct live_job *job);
-/* Ends the pending operation of a job. Returns the job, or NULL if it is not there any more. Frees the ticket. */
-struct live_job *job_answered(void *ticket, struct engine **engine);
+/* Returns the job that a ticket is for, or NULL if it is not there any more. Frees the ticket. */
+struct live_job *job_of_ticket(void *ticket, struct engine **engine);
+/* The same for the answer to an operation: posts `event`, which ends it. */
+struct live_job *job_answered(void *ticket, enum job_event event, struct engine **engine);
 /* Does what the job needs next, unless an operation is pending. May end and free the job. */
 void job_advance(struct engine *engine, struct live_job *job);
 void job_mark_running(struct engine *engine, struct live_job *job, int64_t started_ms, const char *host);
@@ -208,7 +182,8 @@ char *slot_exit_path(const struct engine *engine, const struct live_job *job, co
 void job_fail_open(struct engine *engine, struct live_job *job, enum attempt_outcome outcome, const char *reason,
                    json_t *const *checkpoints);
 
-void job_note_submitted(struct engine *engine, struct live_job *job, const char *scheduler_id);
+/* Notes that the scheduler has the job: EVENT_ACCEPTED or EVENT_TAKEN. */
+void job_note_submitted(struct engine *engine, struct live_job *job, enum job_event event, const char *scheduler_id);
 
 /* save.c writes rows of jobs, and that their members run, a little later than these are known. */
 void job_save_later(struct engine *engine, struct live_job *job);
@@ -249,7 +224,7 @@ void job_missing(struct engine *engine, struct live_job *job, bool ended);
 void job_abandon(struct engine *engine, struct live_job *job, enum attempt_outcome outcome, const char *reason);
 /* Reads a claim that the daemon itself made before a restart, or in a turn that was rolled back: the decision to give
  * the job up is in it. job_abandon_sealed() carries that out. */
-void job_read_seal(struct live_job *job, const json_t *claim);
+void job_read_seal(struct engine *engine, struct live_job *job, const json_t *claim);
 void job_abandon_sealed(struct engine *engine, struct live_job *job);
 /* Gives up a job that its scheduler will never run, for the reason that it gives. If no job of the ensemble has begun,
  * that ends the ensemble, too, since all its jobs ask for the same. */

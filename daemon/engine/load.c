@@ -205,10 +205,10 @@ static int read_members(struct engine *engine, struct live_job *job, struct erro
 /* Its pilot was over when the daemon died: its files tell what became of it. */
 static void lose_pilot(struct engine *engine, struct live_job *job)
 {
-    job_believe(engine, job, EVENT_TOLD_ENDED);
+    job_post(engine, job, EVENT_TOLD_ENDED);
     snprintf(job->told.gone_reason, sizeof job->told.gone_reason, "its allocation has ended");
     if (job->row.state == JOB_INTENT)
-        job->row.state = JOB_SUBMITTED;
+        job_post(engine, job, EVENT_ORPHANED);
     job_retry_in(engine, job, 0);
 }
 
@@ -239,12 +239,11 @@ static int adopt_jobs(struct loading *loading, struct error *err)
     for (size_t i = 0; i < loading->n_jobs; i++) {
         const struct job_row *row = &loading->jobs[i];
         struct live_ensemble *ens = ensemble_of(engine, row);
-        struct live_job *job = ens ? job_new(engine, ens, row, BELIEF_UNASKED) : NULL;
+        struct live_job *job = ens ? job_new(engine, ens, row, true) : NULL;
 
         if (job == NULL)
             continue;
         job->found.look = true;
-        job->told.sent = SENT_BEFORE;
         if (row->state == JOB_INTENT) { /* nobody was left to count what may have been a submission */
             job->row.submissions++;
             if (store_job_update(engine->store, &job->row, err) < 0)

@@ -74,7 +74,7 @@ static bool tell_remains(struct engine *engine, const struct live_ensemble *ens,
 
     for (const struct live_job *job = ens->jobs; job != NULL; job = job->ens_next) {
         snprintf(before, sizeof before, "it is not known whether job %s was submitted, and so whether it is over: ", job->row.name);
-        if (job->row.state == JOB_INTENT && job->told.sent != SENT_NEVER &&
+        if (job->row.state == JOB_INTENT && job->state.sent != SENT_NEVER &&
             tell_trouble(engine, job->adapter, before, out))
             return true;
         snprintf(before, sizeof before, "job %s is still to be cancelled: ", job->row.name);

@@ -106,12 +106,12 @@ void pilot_unbind(struct live_job *job)
 void pilot_release(struct engine *engine, struct live_job *job, const char *reason)
 {
     pilot_unbind(job);
-    if (!job_is_gone(job) && job->told.belief != BELIEF_RETURNED) {
-        job_believe(engine, job, EVENT_TOLD_ENDED);
+    if (!job_is_gone(job) && job->state.belief != BELIEF_RETURNED) {
+        job_post(engine, job, EVENT_TOLD_ENDED);
         snprintf(job->told.gone_reason, sizeof job->told.gone_reason, "its allocation has ended%s%.200s",
                  reason[0] ? ": " : "", reason);
-        if (job->row.state == JOB_INTENT && job->told.sent != SENT_NEVER) /* its files tell whether it has begun */
-            job->row.state = JOB_SUBMITTED;
+        if (job->row.state == JOB_INTENT && job->state.sent != SENT_NEVER)
+            job_post(engine, job, EVENT_ORPHANED);
     }
     job_advance(engine, job);
 }
@@ -187,8 +187,8 @@ bool pilot_is_finished(struct engine *engine, struct live_job *job)
     if (!pilot->finishing) {
         pilot->finishing = true;
         for (int64_t i = 0; i < pilot->n_nodes; i++)
-            pilot->nodes[i].whole = job->told.sent == SENT_NEVER;
-        if (job->told.sent != SENT_NEVER)
+            pilot->nodes[i].whole = job->state.sent == SENT_NEVER;
+        if (job->state.sent != SENT_NEVER)
             pilot_look(engine, pilot);
     }
     if (!all_is_whole(pilot) || holds_records(pilot))

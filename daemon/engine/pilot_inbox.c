@@ -30,12 +30,13 @@ static void handed_over(struct engine *engine, const struct batch *batch, bool w
     for (size_t i = 0; i < batch->n; i++) {
         struct live_job *job = engine_find_job(engine, batch->jobs[i]);
 
-        if (job == NULL || job->pending != PENDING_SUBMIT)
+        if (job == NULL || job->state.pending != PENDING_SUBMIT)
             continue;
-        job->pending = PENDING_NONE;
-        if (well && job->row.state == JOB_INTENT) /* else its journal was faster */
-            job_note_submitted(engine, job, "");
-        if (well || job->node == NULL || job->told.belief == BELIEF_RETURNED)
+        if (well && job->row.state == JOB_INTENT)
+            job_note_submitted(engine, job, EVENT_ACCEPTED, "");
+        else /* its journal was faster, or the inbox was not written */
+            job_post(engine, job, well ? EVENT_ACCEPTED : EVENT_NOT_HANDED);
+        if (well || job->node == NULL || job->state.belief == BELIEF_RETURNED)
             job_advance(engine, job);
         else
             job_retry_in(engine, job, FILE_RETRY_MS);
@@ -124,7 +125,6 @@ void pilot_hand_over(struct engine *engine, struct live_job *job, const char *de
     free(dir);
     node->handed = xrealloc(node->handed, node->n_handed + 1, sizeof *node->handed);
     node->handed[node->n_handed++] = job->row.id;
-    job->pending = PENDING_SUBMIT;
     order_flush(engine, node, engine_now(engine));
 }
 
@@ -133,8 +133,8 @@ void pilot_take_back(struct engine *engine, struct pilot_node *node)
     for (size_t i = 0; i < node->n_handed; i++) {
         struct live_job *job = engine_find_job(engine, node->handed[i]);
 
-        if (job != NULL && job->pending == PENDING_SUBMIT)
-            job->pending = PENDING_NONE;
+        if (job != NULL && job->state.pending == PENDING_SUBMIT)
+            job_post(engine, job, EVENT_NOT_HANDED);
     }
     alarm_set(engine, &node->flush, INT64_MAX);
     free(node->orders.data);

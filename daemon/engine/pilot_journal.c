@@ -76,7 +76,7 @@ static void note_start(struct engine *engine, struct live_job *job, const json_t
     job->node->pilot->begun = true;
     job->ensemble->allocation->failures = 0;
     if (job->row.state == JOB_INTENT)
-        job_note_submitted(engine, job, "");
+        job_note_submitted(engine, job, EVENT_TAKEN, "");
     job_mark_running(engine, job, milliseconds(line, "time"), job->node->pilot->job->found.host);
     if (job->row.cancel && job_is_asked(job))
         job_advance(engine, job);
@@ -87,17 +87,16 @@ static void note_end(struct engine *engine, struct live_job *job, const json_t *
     /* of one that was handed over twice, the second end has none: its runner found the claim taken */
     if (job->found.records == NULL)
         job->found.records = json_incref(json_object_get(line, "records"));
-    job_believe(engine, job, EVENT_TOLD_ENDED);
+    job_post(engine, job, EVENT_TOLD_ENDED);
     if (job->row.state == JOB_INTENT) /* it was handed over, whatever the disk says of that */
-        job_note_submitted(engine, job, "");
+        job_note_submitted(engine, job, EVENT_TAKEN, "");
     job_advance(engine, job);
 }
 
 /* It never started, and never will. */
 static void note_return(struct engine *engine, struct live_job *job, const char *why)
 {
-    job_believe(engine, job, EVENT_RETURNED);
-    job->told.sent = SENT_NEVER;
+    job_post(engine, job, EVENT_RETURNED);
     snprintf(job->told.gone_reason, sizeof job->told.gone_reason, "%s", why ? why : "");
     job_advance(engine, job);
 }
@@ -114,7 +113,7 @@ static void note_over(struct engine *engine, struct pilot_node *node, const char
                 pilot->job->row.name, (long long)node->number, why);
     for (job = pilot->job->ensemble->jobs; job != NULL; job = next) {
         next = job->ens_next;
-        if (job->node == node && !job_is_gone(job) && job->told.belief != BELIEF_RETURNED)
+        if (job->node == node && !job_is_gone(job) && job->state.belief != BELIEF_RETURNED)
             note_return(engine, job, "its allocation was given back before it started");
     }
     for (int64_t i = 0; i < pilot->n_nodes; i++)
@@ -174,9 +173,7 @@ static void hand_over_again(struct engine *engine, struct pilot_node *node)
         next = job->ens_next;
         if (job->node != node || job_is_asked(job))
             continue;
-        job_believe(engine, job, job->found.started ? EVENT_TOLD_RUNNING : EVENT_TOLD_ABSENT);
-        if (!job->found.started)
-            job->row.state = JOB_INTENT;
+        job_post(engine, job, job->found.started ? EVENT_TOLD_RUNNING : EVENT_NOT_THERE);
         job_advance(engine, job);
     }
 }

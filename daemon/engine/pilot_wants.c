@@ -181,7 +181,7 @@ static void ask_for_one(struct engine *engine, struct live_ensemble *ens, int64_
     memcpy(row.adapter, ens->row.adapter, sizeof row.adapter);
     if (store_job_insert(engine->store, &row, &err) < 0)
         return;
-    job = job_new(engine, ens, &row, BELIEF_ABSENT);
+    job = job_new(engine, ens, &row, false);
     if (job == NULL)
         return;
     job->slots = xcalloc(1, sizeof *job->slots);

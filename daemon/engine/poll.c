@@ -30,17 +30,17 @@ struct question {
  * another job's processes for this one's; and if a runner has begun, sealing the job finds its claim. */
 static bool may_be_refused(const struct live_job *job)
 {
-    return job->pending == PENDING_NONE && !job->ending.over && job->found.proof == PROOF_NONE && job->open > 0 &&
+    return job->state.pending == PENDING_NONE && !job->ending.over && job->state.proof == PROOF_NONE && job->open > 0 &&
            (!job->found.started || !job->adapter->ops->exact) && !job_is_unwanted(job);
 }
 
 static void apply_status(struct engine *engine, struct live_job *job, const struct adapter_status *status, bool found)
 {
-    enum job_belief before = job->told.belief;
+    enum job_belief before = job->state.belief;
 
     job->told.answer = job->adapter->polls.answers;
     if (status->state != ADAPTER_JOB_UNKNOWN && job->row.state == JOB_INTENT)
-        job_note_submitted(engine, job, status->scheduler_id); /* the answer was lost */
+        job_note_submitted(engine, job, EVENT_TAKEN, status->scheduler_id); /* the answer was lost */
     else if (status->state != ADAPTER_JOB_UNKNOWN && status->scheduler_id[0] != '\0')
         /* A job that was submitted twice may now have another id, which is stored with the next change of the row. */
         memcpy(job->row.scheduler_id, status->scheduler_id, sizeof job->row.scheduler_id);
@@ -51,7 +51,7 @@ static void apply_status(struct engine *engine, struct live_job *job, const stru
     case ADAPTER_JOB_QUEUED:
         if (job_is_gone(job))
             job->told.looks_left = LOOKS_WHEN_BACK;
-        job_believe(engine, job, EVENT_TOLD_QUEUED);
+        job_post(engine, job, EVENT_TOLD_QUEUED);
         if (job->found.started && before != BELIEF_QUEUED)
             log_info_of(LOG_JOB(job->row.ensemble, job->row.name),
                         "job %s: the scheduler has put it back into the queue%s%s", job->row.name,
@@ -64,18 +64,18 @@ static void apply_status(struct engine *engine, struct live_job *job, const stru
         duplicate_note_queued(engine, job, status->scheduler_id);
         break;
     case ADAPTER_JOB_RUNNING:
-        job_believe(engine, job, EVENT_TOLD_RUNNING);
+        job_post(engine, job, EVENT_TOLD_RUNNING);
         job_mark_running(engine, job, status->started_ms, status->host);
         job->found.look = job->found.look || job_lacks_hosts(job);
         break;
     case ADAPTER_JOB_ENDED:
         if (status->started_ms != 0 && job->adapter->ops->exact) /* it ran since the last poll: no claim need be read */
             job_mark_running(engine, job, status->started_ms, status->host);
-        job_believe(engine, job, EVENT_TOLD_ENDED);
+        job_post(engine, job, EVENT_TOLD_ENDED);
         text_copy(job->told.gone_reason, sizeof job->told.gone_reason, status->reason);
         break;
     case ADAPTER_JOB_UNKNOWN:
-        job_believe(engine, job, job->row.state == JOB_INTENT ? EVENT_TOLD_ABSENT : EVENT_TOLD_FORGOTTEN);
+        job_post(engine, job, job->row.state == JOB_INTENT ? EVENT_TOLD_ABSENT : EVENT_TOLD_FORGOTTEN);
         break;
     }
     if (found || job_is_gone(job) || job->found.look || job_cancel_is_due(engine, job))
@@ -98,7 +98,7 @@ static void tell_doubts_are_over(struct engine *engine, const struct question *q
     for (size_t i = 0; i < q->n; i++) {
         const struct live_job *job = engine_find_job(engine, q->ids[i]);
 
-        if (job == NULL || job->told.sent != SENT_BEFORE || job->row.state != JOB_INTENT)
+        if (job == NULL || job->state.sent != SENT_BEFORE || job->row.state != JOB_INTENT)
             continue;
         doubts++;
         there += statuses[i].state != ADAPTER_JOB_UNKNOWN;

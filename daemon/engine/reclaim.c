@@ -12,7 +12,7 @@ static bool waits(const struct live_ensemble *ens)
 
     return training->row.generation > 1 && ens->in_flight > 0 && !ensemble_is_stopped(&ens->row) &&
            (training->row.state == TRAINING_PENDING ||
-            (training->row.state == TRAINING_SUBMITTED && job != NULL && job->told.belief != BELIEF_RUNNING));
+            (training->row.state == TRAINING_SUBMITTED && job != NULL && job->state.belief != BELIEF_RUNNING));
 }
 
 void reclaim_wait(struct engine *engine, struct live_ensemble *ens)

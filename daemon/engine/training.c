@@ -63,7 +63,7 @@ void training_start(struct engine *engine, struct live_ensemble *ens)
     if (store_job_insert(engine->store, &row, &err) < 0 ||
         store_training_update(engine->store, &training->row, &err) < 0)
         return;
-    job = job_new(engine, ens, &row, BELIEF_ABSENT);
+    job = job_new(engine, ens, &row, false);
     if (job == NULL)
         return;
     job->slots = xcalloc((size_t)row.size, sizeof *job->slots);

@@ -45,6 +45,11 @@ is "$(python3 "$srcdir/tests/planted/plant.py" --check 2>&1)" "" "tests/planted/
 # A struct that grows without end holds the lives of several things.
 is "$(cd "$srcdir" && python3 tests/struct_sizes.py daemon/engine/*.h)" "" "no struct of the engine has more than 25 fields or 6 booleans"
 
+# The states of a job change by events alone, as the table in job_event.c says.
+is "$(cd "$srcdir" && grep -nE 'states?(\.|->)(belief|proof|sent|pending) *[-+|&]?=[^=]|\<state *= *JOB_|= *\(struct job_states\)|\<job_states_(change|init)\(' \
+	daemon/engine/*.[ch] | grep -vE '^daemon/engine/job_event\.[ch]:|^daemon/engine/job\.c:[0-9]+:    job_states_(change|init)\(')" "" \
+	"no file of the engine but job_event.c writes the states of a job"
+
 # A script that is in no list is run by nobody.
 listed=$(printf 'list:\n\t@echo $(TESTS)\ninclude Makefile\n' | env -u MAKEFLAGS -u MFLAGS -u TESTS make -s -C "$builddir" -f - list)
 is "$(cd "$srcdir" && for script in tests/t/*.t; do case " $listed " in *" $script "*) ;; *) echo "$script" ;; esac; done)" "" \

@@ -298,7 +298,7 @@ static void what_was_decided_is_done_where_it_was_not_stored(void **state)
 
     begin(1, never);
     submit(1, 1, NULL);
-    while ((job = engine_find_job(sim_engine(sim), 1)) == NULL || job->pending != PENDING_CLAIM)
+    while ((job = engine_find_job(sim_engine(sim), 1)) == NULL || job->state.pending != PENDING_CLAIM)
         step();
     set_faults(full);
     while (!is_given_up())
@@ -319,7 +319,7 @@ static void a_reason_that_is_not_text_is_no_hindrance(void **state)
 
     begin(1, waits);
     submit(1, 1, NULL);
-    while ((job = engine_find_job(sim_engine(sim), 1)) == NULL || job->row.state != JOB_SUBMITTED || job->pending != PENDING_NONE)
+    while ((job = engine_find_job(sim_engine(sim), 1)) == NULL || job->row.state != JOB_SUBMITTED || job->state.pending != PENDING_NONE)
         step();
     job_abandon(sim_engine(sim), job, ATTEMPT_FAILED, "caf\xc3");
     while (!is_given_up())
