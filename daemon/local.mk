@@ -10,6 +10,9 @@ libdaemon_la_SOURCES = \
 	daemon/engine/cancel_member.c daemon/engine/cancel_member.h \
 	daemon/engine/bulk.c \
 	daemon/engine/collect.c \
+	daemon/engine/core.c \
+	daemon/engine/live_spec.c \
+	daemon/engine/slot.c \
 	daemon/engine/schedule.c \
 	daemon/engine/dispatch.c \
 	daemon/engine/end.c \

@@ -243,7 +243,7 @@ tests_unit_test_engine_faults_LDADD = tests/sim/libfaults.la $(sim_libs)
 endif
 
 # Bugs that the tests are known to catch, and the program that plants them.
-EXTRA_DIST += tests/struct_sizes.py tests/planted/plant.py tests/planted/adapters.txt tests/planted/api.txt tests/planted/cli.txt tests/planted/engine.txt \
+EXTRA_DIST += tests/call_circle.py tests/struct_sizes.py tests/planted/plant.py tests/planted/adapters.txt tests/planted/api.txt tests/planted/cli.txt tests/planted/engine.txt \
 	tests/planted/heat.txt tests/planted/member.txt tests/planted/proto.txt tests/planted/runner.txt tests/planted/spec.txt \
 	tests/planted/store.txt tests/planted/train.txt
 

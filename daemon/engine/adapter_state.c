@@ -124,7 +124,7 @@ static void look_again(struct engine *engine, struct alarm *alarm)
     }
     log_info_of(LOG_ADAPTER(adapter->ops->name), "adapter %s is set up now", adapter->ops->name);
     adapter->slots.dirty = true;
-    schedule_touch_all(engine, adapter);
+    engine_touch_all(engine, adapter);
 }
 
 void adapter_state_init(struct known_adapter *adapter)

@@ -17,28 +17,6 @@
  * for a job whose start and end the scheduler reported, leaves out the first two. */
 enum { FILE_CLAIM, FILE_ENDED, FILE_FIRST_EXIT };
 
-static char *slot_dir(const struct engine *engine, const struct live_job *job, const struct slot *slot)
-{
-    char *job_dir = job->row.kind == JOB_PILOT ? engine_job_dir(engine, job) : NULL, *dir;
-
-    if (job_dir != NULL) {
-        dir = xasprintf("%s/pilot", job_dir);
-        free(job_dir);
-        return dir;
-    }
-    return job->row.kind == JOB_TRAINING
-               ? engine_rank_dir(engine, job->row.ensemble, slot->number, slot->index)
-               : engine_attempt_dir(engine, job->row.ensemble, slot->index, slot->number);
-}
-
-char *slot_exit_path(const struct engine *engine, const struct live_job *job, const struct slot *slot)
-{
-    char *dir = slot_dir(engine, job, slot), *path = xasprintf("%s/exit.json", dir);
-
-    free(dir);
-    return path;
-}
-
 static void task_id(const struct live_job *job, const struct slot *slot, char out[64])
 {
     if (job->row.kind == JOB_PILOT) {

@@ -47,27 +47,27 @@ static void withdrawn(void *arg, enum adapter_answer answer, const struct error 
 
     if (engine == NULL)
         return;
-    engine->withdrawals--;
+    engine->withdrawals.under_way--;
     /* Only the first failure is logged: there may be thousands, and they are tried again with each answer. */
-    if (answer != ADAPTER_OK && engine->withdrawals_failed++ == 0)
+    if (answer != ADAPTER_OK && engine->withdrawals.failed++ == 0)
         log_warn("job %lld: a duplicate of it could not be taken out of the queue: %s", (long long)id,
                  why->text);
-    else if (answer == ADAPTER_OK && engine->withdrawals_failed > 0)
+    else if (answer == ADAPTER_OK && engine->withdrawals.failed > 0)
         log_info("duplicates are taken out of the queue again, after %d times that they could not be",
-                 engine->withdrawals_failed);
-    engine->withdrawals_failed = answer == ADAPTER_OK ? 0 : engine->withdrawals_failed;
+                 engine->withdrawals.failed);
+    engine->withdrawals.failed = answer == ADAPTER_OK ? 0 : engine->withdrawals.failed;
 }
 
 static void withdraw(struct engine *engine, struct known_adapter *adapter, int64_t id, const char *name,
                      const char *scheduler_id)
 {
-    if (adapter->ops->withdraw == NULL || engine->withdrawals >= WITHDRAWALS_MAX)
+    if (adapter->ops->withdraw == NULL || engine->withdrawals.under_way >= WITHDRAWALS_MAX)
         return;
     if (adapter->withdrawn++ == 0) /* the first of this answer; duplicate_settle() logs how many more there were */
         log_info_of(LOG_ADAPTER(adapter->ops->name),
                     "adapter %s: job %s has run, or is there twice; %s is taken out of the queue", adapter->ops->name,
                     name, scheduler_id);
-    engine->withdrawals++;
+    engine->withdrawals.under_way++;
     adapter->ops->withdraw(adapter->adapter, name, scheduler_id, withdrawn, ticket_new(engine, id));
 }
 

@@ -191,8 +191,17 @@ struct live_ensemble {
     UT_hash_handle hh; /* by row.id */
 };
 
+/* What core.c has done by files further up, so that it need not call them (engine.c). */
+struct engine_steps {
+    int (*load)(struct engine *engine, struct error *err);
+    void (*look_at)(struct engine *engine, struct live_ensemble *ens); /* at an ensemble that was touched */
+    void (*give_places)(struct engine *engine); /* of the adapters to the ensembles that want them */
+    void (*read_points)(struct engine *engine); /* of the metrics of jobs whose files have news */
+};
+
 struct engine {
     struct engine_ports ports;
+    const struct engine_steps *steps;
     struct store *store;
     struct turn *turn;
     uint64_t epoch; /* grows with every load: answers to questions from before it are ignored */
@@ -213,7 +222,9 @@ struct engine {
         struct live_job *jobs; /* whose files of points are to be read now, in this order */
         int orders;            /* to read such files, that are under way */
     } feeds;
-    int withdrawals, withdrawals_failed; /* withdrawals of duplicates: under way; failed in a row */
+    struct {
+        int under_way, failed; /* failed: in a row */
+    } withdrawals; /* of duplicates */
     int slice;           /* how many members or jobs one turn of a bulk operation changes */
     bool waits_for_room; /* new jobs wait for space on the disk */
     bool resting;        /* memory is to be loaded again */
@@ -227,13 +238,15 @@ struct ticket {
     int64_t id;
 };
 
-/* engine.c */
+/* core.c */
 struct ticket *ticket_new(struct engine *engine, int64_t id);
 /* Frees the ticket; *id is what it was made for. Returns the engine, or NULL if its memory was rebuilt since. */
 struct engine *ticket_redeem(void *ticket, int64_t *id);
 int64_t engine_now(const struct engine *engine);
 /* Has engine_settle() look at the ensemble, before this entry into the engine returns. */
 void engine_touch(struct engine *engine, struct live_ensemble *ens);
+/* Touches all ensembles of the adapter, because it can do what it could not, or a training on it has begun or ended. */
+void engine_touch_all(struct engine *engine, const struct known_adapter *adapter);
 void engine_settle(struct engine *engine); /* looks at all ensembles that were touched */
 /* Has the ensemble's row written when all ensembles are settled. */
 void engine_save_later(struct engine *engine, struct live_ensemble *ens);
@@ -279,16 +292,18 @@ int engine_wake_up(struct engine *engine, struct error *err);
 /* Returns the ensemble in whose part of the run directory the checkpoints of this ensemble's members are. */
 int64_t engine_checkpoint_home(const struct live_ensemble *ens);
 char *engine_job_dir(const struct engine *engine, const struct live_job *job);
+/* Returns the directory of the ensemble's training, to be freed. */
+char *engine_training_dir(const struct engine *engine, int64_t ensemble);
 /* Returns the directory of a member's checkpoints, to be freed. */
 char *engine_checkpoint_dir(const struct engine *engine, const struct live_ensemble *ens, int64_t index);
+
+/* live_spec.c: makes the spec of an ensemble, or of a follow-up of it, from its JSON, with all that its members'
+ * parameters are read from. Returns NULL with err if it cannot. */
+struct spec *engine_parse_spec(struct engine *engine, const json_t *json, int64_t ensemble, struct error *err);
 
 /* rows.c stores and opens copies of parameter files. *rows is NULL if the ensemble has none. */
 int engine_store_rows(struct engine *engine, int64_t ensemble, const struct rows *rows, struct error *err);
 int engine_open_rows(struct engine *engine, int64_t ensemble, struct rows **rows, struct error *err);
-/* Makes the spec of an ensemble, or of a follow-up of it, from its JSON, with all that its members' parameters are read
- * from. Returns NULL with err if it cannot. */
-struct spec *engine_parse_spec(struct engine *engine, const json_t *json, int64_t ensemble, struct error *err);
-
 /* submit.c */
 /* Checks that the spec could run here. Fails with a code and a pointer into the spec. */
 int engine_check_resources(struct engine *engine, const struct spec *spec, struct error *err);
@@ -351,11 +366,9 @@ bool schedule_fit_together(const struct known_adapter *adapter, const struct ada
 /* Returns the ensemble whose training is the next to start on the adapter, or NULL if none waits. */
 struct live_ensemble *schedule_next_to_train(const struct known_adapter *adapter);
 int64_t schedule_cpus_of(const struct live_job *job); /* slots that it has, or waits for, on its adapter */
-/* Touches all ensembles of the adapter, because a training on it has begun or ended. */
 /* Returns whether the jobs on the adapter, without those that are being stopped, and `more` (NULL for nothing) need more
  * than it has. An adapter that says nothing of its places is never full. */
 bool schedule_is_full(const struct engine *engine, const struct known_adapter *adapter, const struct adapter_resources *more);
-void schedule_touch_all(struct engine *engine, const struct known_adapter *adapter);
 
 /* takers.c: writes who has the slots of an adapter, all but one ensemble, like "ensemble 3 takes 6 slots, ensemble 5
  * takes 2". Returns false if nobody has any. */
@@ -411,9 +424,11 @@ void poll_resume(struct engine *engine, struct known_adapter *adapter); /* after
 /* Notes that the adapter has had a job: a scheduler that may come back with an ended one is polled a while longer. */
 void poll_linger(struct engine *engine, struct known_adapter *adapter);
 
-/* outcome.c */
+/* slot.c */
 struct member_row slot_member(const struct live_job *job, const struct slot *slot); /* the row of an open slot */
 struct ckpt_chain slot_chain(const struct live_job *job, const struct slot *slot);
+
+/* outcome.c */
 int64_t engine_backoff(int64_t failures); /* ms to wait after so many failures in a row */
 struct outcome {
     enum attempt_outcome outcome;

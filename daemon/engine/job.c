@@ -53,15 +53,6 @@ struct live_job *job_new(struct engine *engine, struct live_ensemble *ens, const
     return job;
 }
 
-const struct adapter_resources *job_resources(const struct live_job *job)
-{
-    const struct spec *spec = job->ensemble->spec;
-
-    if (job->row.kind == JOB_TRAINING)
-        return &spec->training.resources;
-    return job->own != NULL ? job->own : &spec->members.resources;
-}
-
 void job_find_resources(struct live_job *job)
 {
     struct error ignored; /* a member that has none is refused when its job is planned */
@@ -189,7 +180,7 @@ void job_end(struct engine *engine, struct live_job *job, const char *reason)
     if (job->row.kind == JOB_TRAINING) {
         ens->training->job = NULL;
         training_conclude(engine, ens);
-        schedule_touch_all(engine, job->adapter);
+        engine_touch_all(engine, job->adapter);
     }
     if (job->row.kind != JOB_PILOT && job->state.proof != PROOF_SEALED) /* a sealed job has never run */
         schedule_note_run(job_is_inside(job) ? &ens->allocation->run_ms : &job->adapter->slots.run_ms, &job->row);

@@ -39,7 +39,7 @@ void engine_forget(struct engine *engine)
     struct known_adapter *adapter, *next_adapter;
 
     engine->epoch++;
-    engine->withdrawals = engine->withdrawals_failed = engine->feeds.orders = 0;
+    engine->withdrawals.under_way = engine->withdrawals.failed = engine->feeds.orders = 0;
     HASH_ITER (hh, engine->jobs, job, next_job)
         job_destroy(engine, job);
     HASH_ITER (hh, engine->ensembles, ens, next_ens)

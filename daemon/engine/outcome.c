@@ -136,22 +136,6 @@ static void next_state(const struct live_ensemble *ens, struct member_row *membe
         member->state = MEMBER_CANCELLED;
 }
 
-struct member_row slot_member(const struct live_job *job, const struct slot *slot)
-{
-    return (struct member_row){.ensemble = job->row.ensemble, .index = slot->index, .attempts = slot->number,
-                               .failures = slot->failures, .losses = slot->losses, .stalls = slot->stalls,
-                               .since = slot->since, .since_in = slot->since_in};
-}
-
-struct ckpt_chain slot_chain(const struct live_job *job, const struct slot *slot)
-{
-    const struct training *training = job->ensemble->training;
-
-    return (struct ckpt_chain){.ensemble = slot->since_in > 0 ? slot->since_in : job->row.ensemble,
-                               .since = slot->since,
-                               .generation = training != NULL ? training->row.keeps : 0};
-}
-
 /* Makes the next attempt of the member begin from its start, however this one ended, since the ranks to which it sent
  * are gone. */
 static void go_afresh(struct member_row *member, struct outcome *told)

@@ -115,3 +115,8 @@ char *engine_rank_dir(const struct engine *engine, int64_t ensemble, int64_t gen
     return xasprintf("%s/e%lld/training/g%lld/rank%lld", engine->ports.run_dir, (long long)ensemble,
                      (long long)generation, (long long)rank);
 }
+
+char *engine_training_dir(const struct engine *engine, int64_t ensemble)
+{
+    return xasprintf("%s/e%lld/training", engine->ports.run_dir, (long long)ensemble);
+}

@@ -64,11 +64,6 @@ static void add_json(struct job_plan *plan, const struct live_job *job, char *pa
     json_decref(value);
 }
 
-char *plan_training_dir(const struct engine *engine, int64_t ensemble)
-{
-    return xasprintf("%s/e%lld/training", engine->ports.run_dir, (long long)ensemble);
-}
-
 /* Adds what the ranks need to know of checkpoints to their configuration, and plans the directory for them. */
 static void plan_checkpoints(const struct engine *engine, const struct live_ensemble *ens, json_t *config,
                              struct job_plan *plan)
@@ -103,7 +98,7 @@ static void plan_from(const struct engine *engine, const struct live_ensemble *e
 
     if (spec->from_ensemble == 0 || ens->training->row.resumed.name[0] != '\0')
         return;
-    dir = plan_training_dir(engine, ens->row.id);
+    dir = engine_training_dir(engine, ens->row.id);
     json_object_set_new(config, "from", json_pack("{s:s, s:s}", "dir", dir, "name", "from"));
     plan->files = xrealloc(plan->files, plan->n_files + 1, sizeof *plan->files);
     plan->files[plan->n_files++] =
@@ -118,7 +113,7 @@ static void plan_training(const struct engine *engine, const struct live_job *jo
     const struct live_ensemble *ens = job->ensemble;
     const struct training_row *training = &ens->training->row;
     const struct spec *spec = ens->spec;
-    char *dir = plan_training_dir(engine, ens->row.id), *stream = xasprintf("%s/stream", dir);
+    char *dir = engine_training_dir(engine, ens->row.id), *stream = xasprintf("%s/stream", dir);
     json_t *names = json_array(), *config, *current;
 
     for (size_t i = 0; i < params_size(spec->params); i++)

@@ -4,8 +4,6 @@
 #include "daemon/engine/internal.h"
 #include "tasks/proto/jobdesc_text.h"
 
-char *plan_training_dir(const struct engine *engine, int64_t ensemble); /* to be freed */
-
 /* The job's tasks that are still to be run. 0, or -1 where a member's parameters cannot be read. A task that cannot be started,
  * because it has too many or too large arguments, is left out, and is in plan->refused. */
 int plan_tasks(const struct engine *engine, const struct live_job *job, struct jobdesc_text *out, struct job_plan *plan);

@@ -141,7 +141,7 @@ static void put_spec_env(struct planner *p, const json_t *templates, const json_
 static void put_stream_env(struct planner *p)
 {
     const struct live_ensemble *ens = p->job->ensemble;
-    char *fields = json_dumps(ens->spec->fields, JSON_COMPACT), *dir = plan_training_dir(p->engine, ens->row.id);
+    char *fields = json_dumps(ens->spec->fields, JSON_COMPACT), *dir = engine_training_dir(p->engine, ens->row.id);
 
     put_env(p, "STRETTO_STREAM", "%s/stream", dir);
     put_variable(p, "STRETTO_STREAM_KEY", ens->row.stream_key);
@@ -342,7 +342,7 @@ static void put_rank(struct planner *p, const struct slot *slot)
     const struct live_ensemble *ens = p->job->ensemble;
     const struct spec_task *task = &ens->spec->training;
     long long id = ens->row.id, rank = slot->index;
-    char *dir = plan_training_dir(p->engine, id);
+    char *dir = engine_training_dir(p->engine, id);
     json_t *values = json_object();
 
     begin(p, task, values, xasprintf("%lld.training.%lld", id, rank), engine_rank_dir(p->engine, id, slot->number, rank), NULL,

@@ -89,29 +89,6 @@ static int go_on(struct engine *engine, struct live_ensemble *ens, struct error 
     return 0;
 }
 
-static int in_follow_up(const struct ensemble_row *row, const struct member_row *member, struct error *err)
-{
-    return error_set(err, "member_in_follow_up", "member %lld.%lld goes on as %lld.%lld", (long long)row->id,
-                     (long long)member->index, (long long)member->successor, (long long)member->index);
-}
-
-int engine_named_member(struct engine *engine, const struct ensemble_row *row, int64_t index, struct member_row *member,
-                        struct error *err)
-{
-    int rc;
-
-    if (index >= row->count && row->root == 0)
-        return error_set(err, "member_not_found", "ensemble %lld has %lld members, from 0 on: there is no %lld",
-                         (long long)row->id, (long long)row->count, (long long)index);
-    rc = store_member_get(engine->store, row->id, index, member, err);
-    if (rc == 0 && row->root != 0)
-        return error_set(err, "member_not_found", "ensemble %lld follows up %lld and has some of its members: %lld is not one",
-                         (long long)row->id, (long long)row->root, (long long)index);
-    if (rc == 1 && member->successor != 0)
-        return in_follow_up(row, member, err);
-    return rc;
-}
-
 /* 1: it may go again, 0: it will anyway, or is being cancelled, -1. */
 static int look_at_member(struct engine *engine, const struct ensemble_row *row, int64_t index, struct member_row *member,
                           struct error *err)

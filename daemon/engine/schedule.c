@@ -207,13 +207,6 @@ bool schedule_is_full(const struct engine *engine, const struct known_adapter *a
     return !fits(adapter, &sum);
 }
 
-void schedule_touch_all(struct engine *engine, const struct known_adapter *adapter)
-{
-    for (struct live_ensemble *ens = engine->ensembles; ens != NULL; ens = ens->hh.next)
-        if (ens->adapter == adapter || (ens->training != NULL && ens->training->adapter == adapter))
-            engine_touch(engine, ens);
-}
-
 static void leave(struct live_ensemble *ens)
 {
     heap_remove(&ens->adapter->slots.hungry, &ens->slots.hungry);
@@ -235,7 +228,7 @@ static void enter_trainings(struct engine *engine, struct live_ensemble *ens, bo
     else
         heap_remove(&adapter->slots.to_train, &ens->slots.to_train);
     if (schedule_next_to_train(adapter) != first)
-        schedule_touch_all(engine, adapter);
+        engine_touch_all(engine, adapter);
 }
 
 static void requeue(struct live_ensemble *ens, int64_t order)

@@ -50,6 +50,11 @@ is "$(cd "$srcdir" && grep -nE 'states?(\.|->)(belief|proof|sent|pending) *[-+|&
 	daemon/engine/*.[ch] | grep -vE '^daemon/engine/job_event\.[ch]:|^daemon/engine/job\.c:[0-9]+:    job_states_(change|init)\(')" "" \
 	"no file of the engine but job_event.c writes the states of a job"
 
+# Files that call each other in a circle are read and changed together: the page names them, each with a reason.
+is "$(python3 "$srcdir/tests/call_circle.py" "$builddir/daemon/engine" 2>&1 | tr ' ' '\n' | sort)" \
+	"$(sed -n '/^### Calls in a circle/,/^### /s/^| \([^|]*\) |.*/\1/p' "$srcdir/docs/internals.md" | grep -o '[a-z_]*\.c' | sort)" \
+	"the files of the engine that are in a circle of calls are those in docs/internals.md"
+
 # A script that is in no list is run by nobody.
 listed=$(printf 'list:\n\t@echo $(TESTS)\ninclude Makefile\n' | env -u MAKEFLAGS -u MFLAGS -u TESTS make -s -C "$builddir" -f - list)
 is "$(cd "$srcdir" && for script in tests/t/*.t; do case " $listed " in *" $script "*) ;; *) echo "$script" ;; esac; done)" "" \
