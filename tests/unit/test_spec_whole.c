@@ -337,6 +337,20 @@ static void what_is_not_said_is_usual(void **state)
     spec_destroy(spec);
 }
 
+/* Those that are stopped sooner than those without a sign of life; on several nodes, nobody sees all processes. */
+static void ranks_fail_after_a_time(void **state)
+{
+    struct spec *spec = read_spec("", TRAINING ", \"failure_after\": \"2m\"}");
+
+    assert_int_equal(spec->failure_after_ms, 120000);
+    assert_int_equal(spec->training.stopped_ms, 120000);
+    assert_int_equal(spec->training.silence_ms, 1800000);
+    spec_destroy(spec);
+    spec = read_spec("", TRAINING ", \"resources\": {\"nodes\": 2}, \"failure_after\": \"2m\"}");
+    assert_true(spec->failure_after_ms == 120000 && spec->training.stopped_ms == 0 && spec->training.silence_ms == 0);
+    spec_destroy(spec);
+}
+
 static int64_t same_failures(int64_t count, const char *top)
 {
     char members[160];
@@ -559,6 +573,7 @@ int main(void)
         cmocka_unit_test(a_name_is_one_line),
         cmocka_unit_test(a_grid_has_so_many_points),
         cmocka_unit_test(what_is_not_said_is_usual),
+        cmocka_unit_test(ranks_fail_after_a_time),
         cmocka_unit_test(so_many_failures_alike_pause_an_ensemble),
         cmocka_unit_test(a_training_s_checkpoints_are_completed),
         cmocka_unit_test(a_training_is_completed),
