@@ -225,7 +225,7 @@ static void a_cancelled_job_ends_or_never_starts(void **state)
     assert_int_equal(site_status(9, NULL).state, ADAPTER_JOB_UNKNOWN);
 }
 
-/* The room of one that is cancelled while it waits is others' at once: a node that is free, and not the one that the other job has. */
+/* The room of one that is cancelled while it waits is others' at once, if a node is free. */
 static void those_behind_a_cancelled_job_start(void **state)
 {
     struct adapter_job all = site_job(&one);

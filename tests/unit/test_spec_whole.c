@@ -337,7 +337,7 @@ static void what_is_not_said_is_usual(void **state)
     spec_destroy(spec);
 }
 
-/* Those that are stopped sooner than those without a sign of life; on several nodes, nobody sees all processes. */
+/* Stopped ranks fail sooner than those without a sign of life; on several nodes, nobody sees all processes. */
 static void ranks_fail_after_a_time(void **state)
 {
     struct spec *spec = read_spec("", TRAINING ", \"failure_after\": \"2m\"}");
