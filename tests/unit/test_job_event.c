@@ -89,7 +89,7 @@ static void what_has_ended_stays_so_and_is_told_of_nothing(void **unused)
         assert_int_equal(changes[event].row[JOB_ENDED], IMPOSSIBLE);
 }
 
-/* Posts the events, and compares with the states that are to follow. */
+/* Posts the events, one after the other. */
 static void walk(struct job_states *states, enum job_state *row, const enum job_event *events, size_t n)
 {
     for (size_t at = 0; at < n; at++)
