@@ -62,9 +62,9 @@ from stretto.distributed import _meet
 store = torch.distributed.FileStore(sys.argv[1], -1)
 store.set_timeout(datetime.timedelta(seconds=20))
 rx = types.SimpleNamespace(rank=0, ranks=1)
-assert len(_meet(store, rx)) == 1
+assert len(_meet(store, rx, torch.device("cpu"))) == 1
 try:
-    _meet(store, rx)
+    _meet(store, rx, torch.device("cpu"))
 except RuntimeError as error:
     print(error)
 END
