@@ -271,15 +271,31 @@ static json_t *find(struct cli *cli, struct metrics *m, struct error *err)
     return metrics;
 }
 
-static int show_json(struct cli *cli, const struct metrics *m, struct error *err)
+/* Prints one answer of the API. */
+static int show_answer(struct cli *cli, const struct metrics *m, const char *query, struct error *err)
 {
-    char *path = xasprintf("%s/metrics?limit=1000", m->base), *text = NULL;
+    char *path = xasprintf("%s/metrics?%s", m->base, query), *text = NULL;
     int rc = client_get(cli->client, path, NULL, &text, err);
 
     if (rc == 0)
         render_document(text);
     free(text);
     free(path);
+    return rc;
+}
+
+/* Prints an answer for each series that is wanted, or one with all of them. */
+static int show_json(struct cli *cli, const struct metrics *m, struct error *err)
+{
+    int rc = m->n_names == 0 ? show_answer(cli, m, "limit=1000", err) : 0;
+
+    for (size_t i = 0; i < m->n_names && rc == 0; i++) {
+        char *escaped = client_escape(m->names[i]), *query = xasprintf("name=%s", escaped);
+
+        rc = show_answer(cli, m, query, err);
+        free(query);
+        free(escaped);
+    }
     return rc;
 }
 

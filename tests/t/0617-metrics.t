@@ -36,6 +36,8 @@ is "$(stretto metrics "$ID" train_loss 'a,"b"' | wc -l)" 3 "or of some"
 status_is 3 "not of one that is not there" stretto metrics "$ID" loss
 like "$(cat err)" 'no metric "loss"' "which it says"
 is "$(stretto metrics "$ID" --json | jq -c '.series | keys | length')" 3 "JSON is the API's"
+is "$(stretto metrics "$ID" --json 'a,"b"' train_loss | jq -c '.series | keys')" '["a,\"b\""]
+["train_loss"]' "of the series that are named, one answer each"
 
 # --- every point
 stretto metrics "$ID" train_loss --csv >loss.csv
