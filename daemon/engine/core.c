@@ -1,6 +1,6 @@
-/* What every file of the engine builds upon: the clock, tickets, finding things in memory, events, and the list of
- * ensembles to look at. This file calls no other one of the engine but alarm.c; what it has to have done further up is
- * in engine->steps. */
+/* The floor of the engine, which every other file of it stands on: the clock, tickets, finding things in memory, events,
+ * and the list of ensembles to look at. This file calls no other one of the engine but alarm.c; what it has to have
+ * done further up is in engine->steps. */
 #include "daemon/engine/internal.h"
 
 #include "common/text.h"

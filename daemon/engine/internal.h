@@ -191,7 +191,7 @@ struct live_ensemble {
     UT_hash_handle hh; /* by row.id */
 };
 
-/* What core.c has done by files further up, so that it need not call them (engine.c). */
+/* Functions of files further up that core.c has to call. engine.c sets them, so that core.c need not know those files. */
 struct engine_steps {
     int (*load)(struct engine *engine, struct error *err);
     void (*look_at)(struct engine *engine, struct live_ensemble *ens); /* at an ensemble that was touched */

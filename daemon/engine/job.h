@@ -62,7 +62,7 @@ enum job_refusal {
 };
 enum job_list { JOB_LIST_NONE, JOB_LIST_UNASKED, JOB_LIST_POLLED };
 
-/* What the scheduler reports of a job, beside its state. */
+/* The scheduler's report of a job, beside its state. */
 struct job_told {
     int64_t gone_ms; /* when the scheduler last said that the job ended, or that it does not know it */
     char gone_reason[256];
@@ -74,7 +74,7 @@ struct job_told {
     int forgotten;    /* how often the scheduler forgot it before it started, since this daemon started */
 };
 
-/* What the files of a job in the run directory show, beside the proof. */
+/* The findings in the files of a job in the run directory, beside the proof. */
 struct job_found {
     bool started;       /* it is known to have started: its row and its members are running */
     char host[64];      /* where it runs */

@@ -7,8 +7,8 @@
 
 #include <stdbool.h>
 
-/* What the job's scheduler, or its pilot, is believed to have of it. Nearly every belief may follow any other, because
- * schedulers forget jobs, are late, and come back with older states; so no belief proves anything. */
+/* A belief is about the job's scheduler, or its pilot, and what it has of the job. Nearly every one may follow
+ * any other, because schedulers forget jobs, are late, and come back with older states; so no belief proves anything. */
 enum job_belief {
     BELIEF_UNASKED,   /* nobody has asked since a restart: the job must be looked up by its name */
     BELIEF_DOUBT,     /* its submission was not answered: it is looked up by its name after a while */
@@ -21,7 +21,7 @@ enum job_belief {
     BELIEF_COUNT
 };
 
-/* What the run directory proves of a job. The first claim counts, and is never taken back. */
+/* A proof is what the run directory shows of a job. The first claim counts, and is never taken back. */
 enum job_proof {
     PROOF_NONE,
     PROOF_CLAIMED, /* a runner has claimed the job: another one that is still queued can do nothing */
