@@ -60,7 +60,7 @@ function find(parent, at, to) {
   return null;
 }
 
-// Those that are not wanted go, so that what follows them need not be moved: an element that is moved loses the focus.
+// Those that are not wanted go, so that what follows them need not be moved.
 function dropUnwanted(at, end, keys) {
   while (at !== end && keyOf(at) !== undefined && !keys.has(keyOf(at))) {
     const next = at.nextSibling;
@@ -68,6 +68,12 @@ function dropUnwanted(at, end, keys) {
     at = next;
   }
   return at;
+}
+
+// A browser of before 2025 has no moveBefore(): there an element that is moved loses the focus and a key or button that is held.
+function move(parent, child, before) {
+  if (parent.moveBefore) parent.moveBefore(child, before);
+  else parent.insertBefore(child, before);
 }
 
 function takeChildren(from, to) {
@@ -80,7 +86,7 @@ function takeChildren(from, to) {
       continue;
     }
     at = dropUnwanted(at, found, keys);
-    if (found !== at) from.insertBefore(found, at);
+    if (found !== at) move(from, found, at);
     else at = at.nextSibling;
     morph(found, wanted);
   }

@@ -134,12 +134,17 @@ class Browser:
             if not missed or time.monotonic() > end:
                 return
 
+    def press(self, key, code=None, shift=False, kind="keyDown"):
+        text = {"Enter": "\r", " ": " "}.get(key) if kind == "keyDown" else None
+        self.call("Input.dispatchKeyEvent", type=kind, key=key, code=code or key, modifiers=8 if shift else 0, **({"text": text} if text else {}),
+                  windowsVirtualKeyCode={"Tab": 9, "Enter": 13, "Escape": 27, " ": 32}[key])
+
+    def release(self, key, code=None, shift=False):
+        self.press(key, code, shift, "keyUp")
+
     def key(self, key, code=None, shift=False):
-        text = {"Enter": "\r", " ": " "}.get(key)
-        for kind in "keyDown", "keyUp":
-            self.call("Input.dispatchKeyEvent", type=kind, key=key, code=code or key, modifiers=8 if shift else 0,
-                      **({"text": text} if text and kind == "keyDown" else {}),
-                      windowsVirtualKeyCode={"Tab": 9, "Enter": 13, "Escape": 27, " ": 32}[key])
+        self.press(key, code, shift)
+        self.release(key, code, shift)
 
     def tab_to(self, selector, most=200):
         """By the keyboard alone; how many times Tab it takes."""

@@ -189,9 +189,26 @@ def choose(*ids):
         until(f"new URLSearchParams(location.hash.split('?')[1]).get('chosen')?.split(',').includes('{id}')")
 
 
+def while_rows_move():
+    """The answer with another order comes between the press of a key and its release, and the row that has the focus goes to another place."""
+    go("#/?as=table&name=loss&sort=max%3Atrain_loss&order=desc")
+    shows("name=loss&sort=max:train_loss&order=desc", "the last row is that of the least loss")
+    js("""(() => { const real = fetch, gate = new Promise(open => globalThis.open_gate = () => (globalThis.fetch = real, open()));
+        globalThis.fetch = async (...request) => { const answer = await real(...request); await gate; return answer; }; })()""")
+    go("#/?as=table&name=loss&sort=name&order=asc")
+    until("!!document.querySelector('.ensembles th[data-key=name][aria-sort=ascending]')")
+    js("document.querySelector('.ensembles tr[data-key=\"1\"] input').focus()")
+    browser.press(" ", "Space")
+    js("open_gate()")
+    shows("name=loss&sort=name&order=asc", "now it is the first")
+    browser.release(" ", "Space")
+    until("location.hash.includes('chosen=1')")
+    tell(True, "a key that was pressed before and released after has its effect")
+
+
 def compared():
     go("#/?as=table&name=loss&sort=name&order=asc")
-    until("document.querySelectorAll('.ensembles input').length === 5")
+    shows("name=loss&sort=name&order=asc", "those with a training can be compared")
     equal(js("document.querySelector('#compare')"), None, "nothing is compared yet")
     choose(2, 4, 5)
     equal(js(CHOSEN), ["2", "4", "5"], "three are chosen from the keyboard")
@@ -232,6 +249,7 @@ def all_of_it():
     by_state()
     as_table()
     by_metric()
+    while_rows_move()
     compared()
     small()
     quiet("operator")
