@@ -369,6 +369,9 @@ int64_t schedule_cpus_of(const struct live_job *job); /* slots that it has, or w
 /* Returns whether the jobs on the adapter, without those that are being stopped, and `more` (NULL for nothing) need more
  * than it has. An adapter that says nothing of its places is never full. */
 bool schedule_is_full(const struct engine *engine, const struct known_adapter *adapter, const struct adapter_resources *more);
+/* Returns whether the jobs on the adapter of an ensemble's members, without those that are being stopped, leave no place for
+ * one more job of members. */
+bool schedule_takes_no_members(const struct engine *engine, const struct live_ensemble *ens);
 
 /* takers.c: writes who has the slots of an adapter, all but one ensemble, like "ensemble 3 takes 6 slots, ensemble 5
  * takes 2". Returns false if nobody has any. */

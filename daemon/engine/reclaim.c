@@ -21,18 +21,19 @@ void reclaim_wait(struct engine *engine, struct live_ensemble *ens)
         alarm_set(engine, &ens->training->reclaim, engine_now(engine) + LOOK_MS);
 }
 
-/* Returns whether the places that the training lacks, on its adapter or on that of its members, would become free if
- * members were stopped. Members elsewhere are stopped where no place is left for others: the training may wait for
- * these to end. */
+/* Returns whether the training would come nearer to its start if members were stopped: it lacks places that they hold, or it
+ * has no job, and waits for other trainings to end (schedule_may_train()) whose members find no place because of these. */
 static bool lacks_places(struct engine *engine, const struct live_ensemble *ens)
 {
     const struct training *training = ens->training;
-    bool lacks = schedule_is_full(engine, training->adapter,
-                              training->job == NULL ? &ens->spec->training.resources : NULL);
+    bool lacks, has_job = training->job != NULL;
 
-    if (ens->adapter == training->adapter)
-        return lacks;
-    return (lacks || training->job == NULL) && schedule_is_full(engine, ens->adapter, &ens->spec->members.resources);
+    if (!has_job && !adapter_takes_jobs(engine, training->adapter))
+        return false;
+    lacks = schedule_is_full(engine, training->adapter, has_job ? NULL : &ens->spec->training.resources);
+    if (ens->adapter == training->adapter && lacks)
+        return true;
+    return (lacks || !has_job) && schedule_takes_no_members(engine, ens);
 }
 
 /* Gives an allocation back, and stops the members in it. Returns how many. */

@@ -188,6 +188,24 @@ bool schedule_fits_beside_trainings(const struct live_ensemble *ens)
     return trainings.tasks == 0 || schedule_fit_together(ens->adapter, &trainings, &members);
 }
 
+/* Adds up the jobs on an adapter that are not being stopped. Returns how many of them count for max_jobs. */
+static int64_t add_jobs(const struct engine *engine, const struct known_adapter *adapter, struct adapter_resources *sum)
+{
+    int64_t n = 0;
+
+    for (const struct live_ensemble *ens = engine->ensembles; ens != NULL; ens = ens->hh.next) {
+        for (const struct live_job *job = ens->jobs; job != NULL; job = job->ens_next) {
+            struct adapter_resources r = resources_of(job);
+
+            if (job->adapter != adapter || job_is_inside(job) || job->row.cancel || job->open == 0)
+                continue;
+            add(adapter, sum, &r, 1);
+            n += job->row.kind != JOB_TRAINING;
+        }
+    }
+    return n;
+}
+
 bool schedule_is_full(const struct engine *engine, const struct known_adapter *adapter, const struct adapter_resources *more)
 {
     struct adapter_resources sum = {0};
@@ -196,15 +214,17 @@ bool schedule_is_full(const struct engine *engine, const struct known_adapter *a
         return false;
     if (more != NULL)
         add(adapter, &sum, more, 1);
-    for (const struct live_ensemble *ens = engine->ensembles; ens != NULL; ens = ens->hh.next) {
-        for (const struct live_job *job = ens->jobs; job != NULL; job = job->ens_next) {
-            struct adapter_resources r = resources_of(job);
-
-            if (job->adapter == adapter && !job_is_inside(job) && !job->row.cancel && job->open > 0)
-                add(adapter, &sum, &r, 1);
-        }
-    }
+    add_jobs(engine, adapter, &sum);
     return !fits(adapter, &sum);
+}
+
+bool schedule_takes_no_members(const struct engine *engine, const struct live_ensemble *ens)
+{
+    const struct known_adapter *adapter = ens->adapter;
+    struct adapter_resources sum = {0};
+
+    add(adapter, &sum, &ens->spec->members.resources, 1);
+    return (add_jobs(engine, adapter, &sum) >= adapter->max_jobs && adapter->max_jobs > 0) || !fits(adapter, &sum);
 }
 
 static void leave(struct live_ensemble *ens)

@@ -115,6 +115,39 @@ static void ranks_that_are_added_get_the_places_of_members_that_wait_for_them(vo
     }
 }
 
+/* Members of the first ensemble, three of a pack of four, or one, have the only place for members. Its training gets a second
+ * rank, and waits then, as the other training's members would not fit beside both with a whole pack of the first; these
+ * members wait for the place. Found by the simulation, SIM_SEED 3000552 of November 2026. */
+static void the_only_place_is_given_up(int n)
+{
+    static const struct sim_faults calm = {.run_ms = 300000};
+    json_t *first = training(1), *second = training(1), *two = json_pack("{s:i}", "tasks", 2);
+    json_t *members = json_pack("{s:[s], s:O, s:{s:s, s:i, s:{s:[ii]}}}", "command", "x", "resources", two, "parameters", "method",
+                                "halton", "count", 2, "space", "x", 0, 1);
+
+    json_object_set_new(json_object_get(second, "training"), "resources", two);
+    json_object_set_new(second, "members", members);
+    json_object_set_new(json_object_get(first, "training"), "checkpoint", json_object());
+    begin(1, calm);
+    sim_limit(sim, 0, 7, 1);
+    sim_crash(sim);
+    sim_boot(sim); /* the daemon reads max_jobs when it starts */
+    submit(n, 4, first);
+    until("SELECT count(*) > 0 FROM attempt WHERE started IS NOT NULL AND outcome IS NULL");
+    submit(2, 1, second);
+    until("SELECT count(*) = 2 FROM training WHERE state = 'running'");
+    assert_int_equal(engine_resize_training(sim_engine(sim), sim_number(sim, "SELECT min(id) FROM training"), 2, "", &err), 0);
+    until_over();
+    assert_int_equal(sim_number(sim, "SELECT count(*) FROM member WHERE state = 'succeeded'"), n + 2);
+    end();
+}
+
+static void the_only_place_for_members_is_given_up_while_the_training_waits_for_another(void **state)
+{
+    the_only_place_is_given_up(3);
+    the_only_place_is_given_up(1);
+}
+
 /* Returns a training with checkpoints, whose members run in allocations that get all that its ranks leave. */
 static json_t *training_beside_allocation(void)
 {
@@ -359,6 +392,7 @@ int main(void)
         cmocka_unit_test(a_generation_that_waits_keeps_its_time_where_it_gets_other_ranks),
         cmocka_unit_test(the_next_generation_waits_after_a_kill),
         cmocka_unit_test(ranks_that_are_added_get_the_places_of_members_that_wait_for_them),
+        cmocka_unit_test(the_only_place_for_members_is_given_up_while_the_training_waits_for_another),
         cmocka_unit_test(an_allocation_in_the_queue_makes_room_for_ranks_that_are_added),
         cmocka_unit_test(an_allocation_that_runs_is_given_back_for_ranks_that_are_added),
         cmocka_unit_test(a_training_that_ends_before_members_are_suggested_ends_its_ensemble),
