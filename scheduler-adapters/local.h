@@ -84,7 +84,7 @@ struct adapter {
     posix_spawnattr_t attributes;
     uv_signal_t sigchld;
     uv_timer_t retry; /* starts runners again after no process could be created */
-    uv_timer_t stopped; /* looks for runners that are stopped */
+    uv_timer_t stopped; /* looks for runners, and a starter, that are stopped */
     int64_t stopped_ms; /* a runner that stays stopped so long is killed */
     int handles;      /* handles that are not closed yet, of the three above */
     bool poke_queued;

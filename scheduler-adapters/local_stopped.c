@@ -1,11 +1,14 @@
 /* Kills runners that are stopped by SIGSTOP or a debugger, with all that they have started, before their members run
- * again. A stopped runner ends nothing, not even at the walltime.
+ * again. A stopped runner ends nothing, not even at the walltime. A starter that is stopped is killed at once, since
+ * nothing is lost with it: the orders that it has not answered are carried out without it.
  *
  * Checks are counted, not time: while this process itself is stopped, or the machine sleeps, nothing is counted. */
 #include "scheduler-adapters/local.h"
 
 #include "common/log.h"
 #include "common/process.h"
+
+#include <signal.h>
 
 #define LOOKS 6
 
@@ -20,6 +23,10 @@ static void look(uv_timer_t *timer)
         job->seen_stopped = stopped ? job->seen_stopped + 1 : 0;
         if (job->seen_stopped >= LOOKS)
             local_kill(job, "its runner was stopped and did not go on");
+    }
+    if (process_is_stopped(a->starter.pid)) {
+        log_warn("the process that stands by to become runners is stopped, and is killed");
+        kill(a->starter.pid, SIGKILL); /* its connection ends, on which local_starter.c goes on without it */
     }
 }
 

@@ -78,13 +78,13 @@ static void expect_success(struct harness_job *job, char *text)
 }
 
 /* The first job asks for a starter, and is started anew; those after it are, too, until it is known that there is one. */
-static int open_all(void **state)
+static int open_with(const char *config)
 {
     char *text, proc[65536], go[128];
     struct harness_job job;
     size_t n;
 
-    harness_open(&h, ops, "{\"slots\": 3, \"gpus\": [\"7\", \"9\", \"11\"]}");
+    harness_open(&h, ops, config);
     snprintf(go, sizeof go, "%s/go", h.dir);
     do {
         n = read_proc(begin(&job, &text), "cmdline", proc, sizeof proc);
@@ -93,6 +93,16 @@ static int open_all(void **state)
         unlink(go);
     } while (n < A_COPY);
     return 0;
+}
+
+static int open_all(void **state)
+{
+    return open_with("{\"slots\": 3, \"gpus\": [\"7\", \"9\", \"11\"]}");
+}
+
+static int open_with_looks(void **state)
+{
+    return open_with("{\"slots\": 3, \"gpus\": 0, \"stopped\": \"2s\"}");
 }
 
 static int close_all(void **state)
@@ -195,7 +205,8 @@ static void jobs_do_without_it(void **state)
     expect_success(&before, text);
 }
 
-static void what_it_has_not_answered_is_started_anew(void **state)
+/* A job is submitted while the starter is stopped. `then` is the signal that it gets after that; 0: none. */
+static void what_it_has_not_answered(int then)
 {
     pid_t starter = child_named("stretto-starter");
     struct answer submitted = {0};
@@ -208,7 +219,7 @@ static void what_it_has_not_answered_is_started_anew(void **state)
     ops->submit(h.adapter, &job.job, answer_submit, &submitted);
     uv_run(&h.loop, UV_RUN_NOWAIT);
     assert_int_equal(submitted.answers, 0);
-    kill(starter, SIGKILL);
+    kill(starter, then);
     harness_until(&h, &submitted.answers, 1);
     assert_int_equal(submitted.answer, ADAPTER_OK);
     expect_success(&job, text);
@@ -216,6 +227,17 @@ static void what_it_has_not_answered_is_started_anew(void **state)
     f = fopen(path, "re");
     assert_int_equal(fread(ran, 1, sizeof ran, f), strlen("ran\n")); /* once */
     fclose(f);
+}
+
+static void what_it_has_not_answered_is_started_anew(void **state)
+{
+    what_it_has_not_answered(SIGKILL);
+}
+
+static void one_that_is_stopped_is_replaced(void **state)
+{
+    what_it_has_not_answered(0);
+    assert_int_equal(child_named("stretto-starter"), 0);
 }
 
 /* The end of the daemon: the order is not carried out, or the next daemon finds who does. */
@@ -248,6 +270,7 @@ int main(void)
         WITH_ALL(gpus_are_handed_on),
         WITH_ALL(jobs_do_without_it),
         WITH_ALL(what_it_has_not_answered_is_started_anew),
+        cmocka_unit_test_setup_teardown(one_that_is_stopped_is_replaced, open_with_looks, close_all),
         WITH_ALL(the_adapter_ends_while_it_is_asked),
     };
 
