@@ -95,6 +95,10 @@ tests_unit_test_silence_SOURCES = tests/unit/test_silence.c tasks/runner/silence
 	tasks/runner/leftovers.c tasks/runner/leftovers.h tasks/runner/tree.c tasks/runner/tree.h
 tests_unit_test_silence_CFLAGS = $(unit_cflags)
 tests_unit_test_silence_LDADD = libcommon.la $(unit_libs)
+unit_tests += tests/unit/test_tree
+tests_unit_test_tree_SOURCES = tests/unit/test_tree.c tasks/runner/tree.c tasks/runner/tree.h
+tests_unit_test_tree_CFLAGS = $(unit_cflags)
+tests_unit_test_tree_LDADD = libcommon.la $(unit_libs)
 unit_tests += tests/unit/test_records
 tests_unit_test_records_SOURCES = tests/unit/test_records.c tasks/runner/records.c tasks/runner/records.h
 tests_unit_test_records_CFLAGS = $(unit_cflags)

@@ -104,10 +104,35 @@ static void plain_exit_records_are_scanned(void **state)
     json_decref(json);
 }
 
+/* A runner of another version may have more to say than there is room for. */
+static void texts_that_are_too_long_are_cut(void **state)
+{
+    struct exitrec rec = sample_record();
+    const struct {
+        const char *key;
+        size_t room;
+    } texts[] = {{"host", sizeof rec.host}, {"reason", sizeof rec.reason}};
+    char longest[sizeof rec.reason + 2], text[2048];
+
+    memset(longest, 'x', sizeof longest);
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+        for (size_t n = texts[i].room - 2; n < texts[i].room + 2; n++) {
+            json_t *json = exitrec_json(&rec);
+            size_t size;
+
+            json_object_set_new(json, texts[i].key, json_stringn(longest, n));
+            size = json_dumpb(json, text, sizeof text - 1, JSON_COMPACT);
+            json_decref(json);
+            text[size] = '\0';
+            assert_true(is_scanned(text, size));
+        }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(plain_exit_records_are_scanned),
+        cmocka_unit_test(texts_that_are_too_long_are_cut),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -238,23 +238,29 @@ static void last_line_leaves_out_what_is_skipped(void **state)
 
 static void marked_processes_are_found_in_other_sessions(void **state)
 {
-    int ready[2], status;
+    int ready[2], stay[2], status;
     siginfo_t ended;
-    char byte;
+    char byte, part[sizeof dir], longer[sizeof dir + 1];
     pid_t pid;
 
-    assert_int_equal(pipe(ready), 0);
+    snprintf(part, sizeof part, "%.*s", (int)strlen(dir) - 1, dir);
+    snprintf(longer, sizeof longer, "%s1", dir);
+    assert_int_equal(pipe2(ready, O_CLOEXEC), 0);
+    assert_int_equal(pipe2(stay, O_CLOEXEC), 0);
     pid = fork();
     if (pid == 0) {
         setsid();
         setenv("STRETTO_TEST_MARK", dir, 1);
+        dup2(stay[0], 0);
         dup2(ready[1], 1);
-        execl("/bin/sh", "sh", "-c", "echo; exec sleep 60", (char *)NULL);
+        execl("/bin/sh", "sh", "-c", "echo; read x", (char *)NULL);
         _exit(127);
     }
     assert_int_equal(read(ready[0], &byte, 1), 1);
     assert_true(process_start_time(pid) > 0);
     assert_int_equal(process_signal_marked("STRETTO_TEST_MARK", "/another", 0), 0);
+    assert_int_equal(process_signal_marked("STRETTO_TEST_MARK", part, 0), 0); /* task 7.1 is not 7.12 */
+    assert_int_equal(process_signal_marked("STRETTO_TEST_MARK", longer, 0), 0);
     assert_int_equal(process_signal_marked("STRETTO_TEST_MARK", dir, SIGKILL), 1);
     assert_int_equal(waitid(P_PID, (id_t)pid, &ended, WEXITED | WNOWAIT), 0);
     assert_int_equal(process_start_time(pid), 0); /* it has ended, though its parent has not noticed */
@@ -263,6 +269,8 @@ static void marked_processes_are_found_in_other_sessions(void **state)
     assert_int_equal(process_start_time(pid), 0);
     close(ready[0]);
     close(ready[1]);
+    close(stay[0]);
+    close(stay[1]);
 }
 
 /* A program may call itself what it likes. */

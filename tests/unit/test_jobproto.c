@@ -26,6 +26,8 @@ static const char good_job[] =
     " \"control_key\": \"00112233445566778899aabbccddeeff\","
     " \"walltime\": 600.005, \"grace\": 10, \"silence\": 2.5, \"umask\": \"0027\", \"output\": \"merged\", \"artefacts\": [\"m.pt\", \"r/*\"], \"tmpdir\": true,"
     " \"checkpoint\": {\"before\": 30, \"signal\": \"USR1\", \"glob\": \"*.ckpt\", \"keep\": 3},"
+    " \"metrics\": {\"file\": \"m/runs\", \"format\": \"tensorboard\", \"diverged\": \"ignore\", \"rung\": \"loss\","
+    " \"success\": \"accuracy\", \"at_least\": 0.1, \"at_most\": 0.9, \"best\": true},"
     " \"later\": true, \"tasks\": [{\"id\": \"7.123\", \"dir\": \"/d/a1\","
     " \"argv\": [\"heat2d\", \"\"], \"env\": {\"A\": \"1\"}, \"path\": [\"/bin\"], \"launcher\": \"mpiexec\","
     " \"ntasks\": 2, \"success_file\": \"out/r..npz\", \"results\": \"/r/1\", \"owner\": \"7.123\","
@@ -70,6 +72,13 @@ static void a_descriptor_survives_the_round_trip(void **state)
         assert_int_equal(d->checkpoint.signal, SIGUSR1);
         assert_string_equal(d->checkpoint.glob, "*.ckpt");
         assert_int_equal(d->checkpoint.keep, 3);
+        assert_string_equal(d->metrics.file, "m/runs");
+        assert_int_equal(d->metrics.format, JOBDESC_TENSORBOARD);
+        assert_int_equal(d->metrics.diverged, JOBDESC_DIVERGED_IGNORE);
+        assert_string_equal(d->metrics.rung, "loss");
+        assert_string_equal(d->metrics.name, "accuracy");
+        assert_true(d->metrics.has_least && d->metrics.has_most && d->metrics.best);
+        assert_true(d->metrics.least == 0.1 && d->metrics.most == 0.9);
         assert_int_equal(d->ntasks, 2);
         assert_string_equal(d->tasks[0].id, "7.123");
         assert_string_equal(d->tasks[0].dir, "/d/a1");

@@ -1,4 +1,5 @@
 /* Lines of the log: their words, where they go, and what keeps them from being too many. */
+#include "common/log_changes.h"
 #include "common/log_limit.h"
 #include "common/log_sink.h"
 #include "tests/unit/unit.h"
@@ -392,6 +393,49 @@ static void what_was_left_out_is_told(void **state)
     assert_non_null(strstr(text, "\"message\":\"another\"}\n"));
 }
 
+/* How many lines of the log have this in them. */
+static int lines_with(const char *what)
+{
+    int n = 0;
+
+    for (const char *at = contents(path); (at = strstr(at, what)) != NULL; at++)
+        n++;
+    return n;
+}
+
+/* The log tells of what is committed, and of nothing else. */
+static void changes_are_logged_when_they_are_committed(void **state)
+{
+    char job[] = "st-committed";
+    struct error err;
+
+    assert_int_equal(log_open(path, LOG_JSON, &err), 0);
+    log_changes_keep(true);
+    for (int i = 0; i < 20; i++)
+        log_change(LOG_LEVEL_INFO, LOG_JOB(7, job), "change %d", i);
+    job[0] = 'x'; /* the caller's again */
+    assert_int_equal(lines_with("change"), 0);
+    log_changes_write();
+    assert_int_equal(lines_with("change"), 20);
+    assert_int_equal(lines_with("\"job\":\"st-committed\""), 20);
+    log_change(LOG_LEVEL_INFO, NULL, "never");
+    log_changes_drop();
+    log_changes_write();
+    assert_int_equal(lines_with("never"), 0);
+    assert_int_equal(lines_with("change"), 20);
+
+    log_change(LOG_LEVEL_INFO, NULL, "the last");
+    log_changes_keep(false);
+    assert_int_equal(lines_with("the last"), 1);
+    log_change(LOG_LEVEL_INFO, NULL, "at once");
+    assert_int_equal(lines_with("at once"), 1);
+    log_changes_keep(true);
+    log_change(LOG_LEVEL_INFO, NULL, "again");
+    assert_int_equal(lines_with("again"), 0);
+    log_changes_keep(false);
+    assert_int_equal(lines_with("again"), 1);
+}
+
 #define WITH_DIR(test) cmocka_unit_test_setup_teardown(test, open_dir, close_dir)
 
 int main(void)
@@ -412,6 +456,7 @@ int main(void)
         cmocka_unit_test(repeated_lines_are_counted),
         cmocka_unit_test(one_place_cannot_flood),
         WITH_DIR(what_was_left_out_is_told),
+        WITH_DIR(changes_are_logged_when_they_are_committed),
     };
 
     test_limit(300);

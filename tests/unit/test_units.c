@@ -2,6 +2,8 @@
 #include "common/units.h"
 #include "tests/unit/unit.h"
 
+#include <time.h>
+
 static void accepts_what_people_write(void **state)
 {
     static const struct {
@@ -77,6 +79,19 @@ static void any_number_is_a_time(void **state)
         assert_string_equal(timefmt_iso(text, times[i].ms), times[i].text);
 }
 
+/* Nothing that waits is disturbed by whoever sets the clock. */
+static void durations_are_measured_by_a_clock_that_nobody_sets(void **state)
+{
+    struct timespec before, after;
+    int64_t now;
+
+    clock_gettime(CLOCK_MONOTONIC, &before);
+    now = time_monotonic_ms();
+    clock_gettime(CLOCK_MONOTONIC, &after);
+    assert_true(now >= before.tv_sec * INT64_C(1000) + before.tv_nsec / 1000000);
+    assert_true(now <= after.tv_sec * INT64_C(1000) + after.tv_nsec / 1000000);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -85,6 +100,7 @@ int main(void)
         cmocka_unit_test(sizes),
         cmocka_unit_test(masks),
         cmocka_unit_test(any_number_is_a_time),
+        cmocka_unit_test(durations_are_measured_by_a_clock_that_nobody_sets),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
