@@ -13,6 +13,7 @@ import {trainingPage} from './trainingpage.js';
 const main = document.getElementById('main'), liveSign = document.getElementById('live'), who = document.getElementById('who');
 const live = new Live(look, showLive);
 let view = null, session = null, told = null;
+let opening = null; // the view, until what it shows is there
 
 const ROUTES = [
   [/^\/ensembles\/(\d+)\/members\/(\d+)$/, ([id, index], parameters) => memberView(id, index, parameters)],
@@ -34,7 +35,7 @@ function route() {
 // What has the focus keeps it, also where it comes to another place of the page.
 function show(...content) {
   const focused = document.activeElement;
-  morph(main, h('main', {id: 'main', tabindex: '-1'}, content));
+  morph(main, h('main', {id: 'main', tabindex: '-1', 'aria-busy': view !== null && view === opening && 'true'}, content));
   if (focused !== document.activeElement && main.contains(focused)) focused.focus({preventScroll: true});
   updateIslands(main);
 }
@@ -116,8 +117,9 @@ async function open() {
   const last = view;
   view = route();
   if (view === null) return showProblem({status: 404, message: 'The address names nothing that there is.'});
-  const opened = view, former = document.title;
+  const opened = (opening = view), former = document.title;
   document.title = `${view.title} – stretto`;
+  main.setAttribute('aria-busy', 'true');
   const isNew = last === null || opened.key === undefined || opened.key !== last.key;
   if (!isNew) { // the page answers at once, and takes what is new when it comes
     view.data = last.data;
@@ -126,7 +128,10 @@ async function open() {
   const slow = setTimeout(() => isNew && opened === view && show(h('p', {class: 'empty', role: 'status'}, 'Loading…')), 300);
   await live.follow(() => api.events(opened.events), opened.every);
   clearTimeout(slow);
-  if (opened === view && document.title !== former) main.querySelector('h1')?.focus({preventScroll: true});
+  if (opened !== view) return;
+  opening = null;
+  main.removeAttribute('aria-busy');
+  if (document.title !== former) main.querySelector('h1')?.focus({preventScroll: true});
 }
 
 // The one-time token is out of the address before anything else happens.

@@ -60,9 +60,9 @@ function find(parent, at, to) {
   return null;
 }
 
-// Those that are not wanted go, so that what follows them need not be moved.
-function dropUnwanted(at, end, keys) {
-  while (at !== end && keyOf(at) !== undefined && !keys.has(keyOf(at))) {
+// Those that are not wanted go, so that what follows them is neither moved nor made anew.
+function dropUnwanted(at, keys) {
+  while (at !== null && keyOf(at) !== undefined && !keys.has(keyOf(at))) {
     const next = at.nextSibling;
     at.remove();
     at = next;
@@ -80,12 +80,12 @@ function takeChildren(from, to) {
   const keys = new Set([...to.childNodes].map(keyOf));
   let at = from.firstChild;
   for (const wanted of [...to.childNodes]) {
+    at = dropUnwanted(at, keys);
     const found = find(from, at, wanted);
     if (found === null) {
       from.insertBefore(wanted, at);
       continue;
     }
-    at = dropUnwanted(at, found, keys);
     if (found !== at) move(from, found, at);
     else at = at.nextSibling;
     morph(found, wanted);

@@ -66,21 +66,23 @@ export class Live {
     else this.next ??= setTimeout(() => this.now(), after);
   }
 
+  // Where another view is followed meanwhile, that is looked at at once, and this look tells nothing more.
   async now() {
+    const own = (this.latest = {});
     let good = true;
     this.next = null;
     this.again = false;
     this.looking = true;
-    const late = setTimeout(() => this.open && this.hasLooked && this.told(this.seen), LATE);
+    const late = setTimeout(() => own === this.latest && this.open && this.hasLooked && this.told(this.seen), LATE);
     try {
       await this.look();
-      this.seen = Date.now();
-      this.hasLooked = true;
     } catch {
       good = false;
     }
     clearTimeout(late);
+    if (own !== this.latest) return;
     this.looking = false;
+    if (good) [this.seen, this.hasLooked] = [Date.now(), true];
     if (!this.open) return;
     this.told(good ? null : this.seen);
     if (!good) this.soon(RETRY);

@@ -1,7 +1,7 @@
 #!/bin/bash
 # stretto-run alone: what tasks find when they start, and what exit status 0 proves of one that was warned that its time is nearly over, where
 # nothing else tells success.
-TEST_LIMIT=60
+TEST_LIMIT=120
 . "${srcdir:-.}/tests/t/lib.sh"
 
 declare -A runner

@@ -45,6 +45,8 @@ submit spec.json >/dev/null
 wait_ensemble 6 60
 # shellcheck disable=SC2016 # for wait_for
 wait_for 60 '[ "$(api GET /v1/ensembles/1 | jq -c "[.members.running, .members.failed]")" = "[2,1]" ]' || bail "nothing runs"
+# shellcheck disable=SC2016 # for wait_for
+wait_for 60 '[ "$(api GET /v1/ensembles/3 | jq .members.running)" = 1 ]' || bail "none of a million runs"
 use_dashboard dashboard_members.py "members: no message"
 for id in 1 3; do api POST "/v1/ensembles/$id/cancel" >/dev/null; done
 wait_ensemble 3 60

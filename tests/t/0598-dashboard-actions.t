@@ -8,7 +8,7 @@ TEST_LIMIT=240
 echo '{"adapters": {"local": {"slots": 30}}}' >config.json
 start_daemon --config config.json
 
-use_dashboard dashboard_empty.py "nothing: no message"
+use_dashboard dashboard_empty.py "not here: no message"
 
 # Members 0 to 2 fail until they are mended, 3 and 4 are out of time and leave a checkpoint, the others succeed.
 cat >member <<X

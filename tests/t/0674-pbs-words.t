@@ -18,7 +18,7 @@ begin() { # KIND [KEY JSON]...
 	kind=$1
 	rm -rf "${T:?}/$kind" # jobs of one before
 	pbs_start "$kind"
-	pbs_config "${@:2}"
+	pbs_config timeout '"60s"' "${@:2}" # a command that the machine holds up leaves no doubt
 	start_daemon --config config.json
 }
 end() {

@@ -1,10 +1,21 @@
 # A Chromium that a test drives, by the DevTools protocol over a pipe. What it complains of (messages on the console, exceptions, violations
 # of the Content-Security-Policy) is collected.
-import base64, fcntl, http.server, json, os, select, socket, subprocess, threading, time
+import base64, fcntl, http.server, json, os, random, select, socket, subprocess, threading, time
 
 LIMIT = 60 * int(os.environ.get("STRETTO_TEST_PATIENCE", "5")) / 5  # seconds, for what never comes
 
-WATCH = """addEventListener('securitypolicyviolation', e => console.error('CSP: ' + e.violatedDirective + ' ' + e.blockedURI))"""
+WATCH = """addEventListener('securitypolicyviolation', e => console.error('CSP: ' + e.violatedDirective + ' ' + e.blockedURI));
+(() => { let heard = location.hash; const {replaceState} = history;
+    history.replaceState = (...state) => (replaceState.apply(history, state), heard = location.hash);
+    addEventListener('hashchange', () => (heard = location.hash), {capture: true});
+    globalThis.hasHeard = () => heard === location.hash || new Promise(done => addEventListener('hashchange', done, {once: true})); })()"""
+
+# To look for races: every answer that a page gets comes up to so many milliseconds late, by chance, and now and then what the test does next.
+DELAY = int(os.environ.get("STRETTO_TEST_DELAY", "0"))
+SLOW = f"""(() => {{ const real = fetch; globalThis.fetch = async (...request) => {{
+    const answer = await real(...request);
+    await new Promise(done => setTimeout(done, Math.random() * {DELAY}));
+    return answer; }}; }})()"""
 
 
 class Browser:
@@ -14,8 +25,8 @@ class Browser:
         self.back, theirs_out = (fcntl.fcntl(fd, fcntl.F_DUPFD_CLOEXEC, 10) for fd in os.pipe())
         self.log = open(os.path.join(folder, "chromium.log"), "ab")
         self.process = subprocess.Popen(
-            ["bash", "-c", f'exec "$@" 3<&{theirs_in} 4>&{theirs_out}', "bash", program, "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
-             "--disable-component-update", "--disable-sync", "--disable-dev-shm-usage", "--hide-scrollbars", "--force-device-scale-factor=1",
+            ["bash", "-c", f'exec "$@" 3<&{theirs_in} 4>&{theirs_out}', "bash", program, "--headless", "--no-sandbox", "--disable-gpu", "--disable-gpu-watchdog", "--disable-hang-monitor", "--disable-quic", "--no-first-run",
+             "--disable-background-networking", "--disable-component-update", "--disable-sync", "--disable-dev-shm-usage", "--hide-scrollbars", "--force-device-scale-factor=1",
              f"--user-data-dir={folder}/profile", "--remote-debugging-pipe",
              "--host-resolver-rules=MAP *.example 127.0.0.1, MAP * ~NOTFOUND, EXCLUDE localhost, EXCLUDE 127.0.0.1", "about:blank"],
             stdin=subprocess.DEVNULL, stdout=self.log, stderr=self.log, pass_fds=(theirs_in, theirs_out))
@@ -26,6 +37,8 @@ class Browser:
         for domain in "Page", "Runtime", "Log", "Network":
             self.call(f"{domain}.enable")
         self.call("Page.addScriptToEvaluateOnNewDocument", source=WATCH)
+        if DELAY:
+            self.call("Page.addScriptToEvaluateOnNewDocument", source=SLOW)
 
     def close(self):
         self.process.terminate()
@@ -36,6 +49,8 @@ class Browser:
             self.process.wait()
 
     def call(self, method, **parameters):
+        if DELAY and random.random() < 0.2:
+            time.sleep(random.uniform(0, DELAY / 1000))
         self.number += 1
         message = {"id": self.number, "method": method, "params": parameters}
         if self.session:
@@ -73,6 +88,11 @@ class Browser:
             self.complaints.append(f"log: {entry['text']} {entry.get('url', '')}")
 
     def js(self, expression):
+        """Its value. Where the address has just become another one, the page has heard of that before."""
+        try:
+            self.call("Runtime.evaluate", expression="globalThis.hasHeard?.()", awaitPromise=True)
+        except RuntimeError:  # the page is about to be another one
+            pass
         result = self.call("Runtime.evaluate", expression=expression, awaitPromise=True, returnByValue=True)
         if "exceptionDetails" in result:
             raise RuntimeError(f"{expression}: {result['exceptionDetails'].get('exception', {}).get('description')}")
@@ -95,7 +115,10 @@ class Browser:
             time.sleep(0.05)
 
     def open(self, url):
-        self.call("Page.navigate", url=url)
+        """Returns when the page before has gone, unless it is the same page with another fragment."""
+        self.js("globalThis.isLeft = true")
+        if "loaderId" in self.call("Page.navigate", url=url):
+            self.until("!globalThis.isLeft")
 
     def click(self, selector):
         """With the mouse, in its middle, as soon as it is there. Where something else has come under the mouse meanwhile, since the page

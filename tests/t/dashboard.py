@@ -4,7 +4,7 @@
 # The daemon has ensembles 1 ("steady", of which members run until DIR/go is there), 2 (failed, of the hostile name) and 3 (a million members).
 import json, os, subprocess, sys
 import chromium
-from dashboard_tools import COUNTS, api, browser, click, equal, fits, folder, get, heading, js, link, path, quiet, run, settled, tell, until, visible
+from dashboard_tools import COUNTS, api, browser, click, comes_to, equal, fits, folder, get, heading, js, link, path, quiet, run, settled, tell, until, visible
 
 hostile = sys.argv[4]
 
@@ -43,8 +43,13 @@ def pause_and_resume():
         click(f"[data-key={verb}]")
         until(f"document.querySelector('.head .pill').innerText.endsWith({state!r})")
         tell(get("/v1/ensembles/1")["state"] == state and settled(1), f"{verb}: it is {state}, here and there")
+    api("POST", "/v1/ensembles/1/pause")
+    until("document.querySelector('.head .pill').innerText.endsWith('paused')")
     js("document.getElementById('width').focus(), document.getElementById('width').select()")
     browser.type("3")
+    api("POST", "/v1/ensembles/1/resume")
+    until("document.querySelector('.head .pill').innerText.endsWith('running')")
+    equal(js("[document.activeElement.id, document.activeElement.value]"), ["width", "3"], "what is typed stays where a button beside it becomes another one")
     browser.key("Enter")
     until("document.querySelector('[data-key=width] dd').innerText === '3'")
     tell(get("/v1/ensembles/1")["width"] == 3 and settled(1), "another width is set from the keyboard")
@@ -79,6 +84,7 @@ def cancel():
     browser.key("Enter")
     until("document.querySelector('.head .pill').innerText.endsWith('cancelled')")
     tell(settled(3), "confirmed, the ensemble is cancelled, here and there")
+    comes_to(lambda: get("/v1/ensembles/3")["members"]["running"], 0, "its member that runs ends")
     equal(js("document.querySelectorAll('.controls').length"), 0, "and there is nothing left to change")
 
 
@@ -87,10 +93,10 @@ def members():
     rows = "[...document.querySelectorAll('.members tbody tr')].map(r => [r.dataset.key, r.querySelector('.pill').innerText.split(' ').at(-1)])"
     until(f"document.querySelector('.counts [data-key=cancelled] a[aria-current]') && {rows}.length === 50 && {rows}.every(r => r[1] === 'cancelled')")
     first = [[str(m["index"]), m["state"]] for m in get("/v1/ensembles/3/members?state=cancelled&limit=50")["members"]]
-    equal(js(rows), first, "members in a state are those of the API")
+    comes_to(lambda: js(rows), first, "members in a state are those of the API")
     click("[aria-label='Pages of members'] a[href*=cursor]")
     until(f"{rows}[0][0] !== {first[0][0]!r}")
-    equal(js(rows)[0][0], str(int(first[-1][0]) + 1), "the next page goes on where the first ended")
+    comes_to(lambda: js(rows)[0][0], str(int(first[-1][0]) + 1), "the next page goes on where the first ended")
     click("[aria-label='Pages of members'] a:not([href*=cursor])")
     until(f"{rows}[0]?.[0] === {first[0][0]!r}")
     click(".counts [data-key=cancelled] a")

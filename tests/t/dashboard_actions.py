@@ -3,7 +3,7 @@
 # The daemon has ensembles 1 to 3, complete: of ten members 0 to 2 have failed (until DIR/mended is there), 3 and 4 are unfinished.
 import datetime, json, os
 import chromium
-from dashboard_tools import api, browser, click, equal, fits, folder, get, heading, js, link, path, quiet, run, settled, tell, until
+from dashboard_tools import api, browser, click, comes_to, equal, fits, folder, get, heading, js, link, path, quiet, run, settled, tell, until
 
 DIALOG = "document.querySelector('dialog[open]')?.innerText"
 
@@ -27,10 +27,10 @@ def resubmit_by_keyboard():
     fits("resubmit")
     browser.tab_to("dialog input[value=failed]")
     browser.key(" ")
-    tell("2 members will be pending again" in until(DIALOG), "and says so anew where another choice is made")
+    comes_to(lambda: "2 members will be pending again" in js(DIALOG), True, "and says so anew where another choice is made")
     browser.tab_to("dialog input[value=unfinished]")
     browser.key(" ")
-    equal(js("document.querySelector('dialog .primary').disabled"), True, "nothing chosen is nothing to do")
+    comes_to(lambda: js("document.querySelector('dialog .primary').disabled"), True, "nothing chosen is nothing to do")
     browser.key("Escape")
     until("!document.querySelector('dialog')")
     equal(get("/v1/ensembles/1")["state"], "complete", "Escape changes nothing")
@@ -87,10 +87,10 @@ def follow_up():
     text = until(DIALOG)
     tell("2 members will go on in a new ensemble" in text, "a follow-up is of those that are unfinished", text)
     click("dialog input[value=failed]")
-    tell("5 members will go on" in until(DIALOG), "and of those that failed where that is wanted")
+    comes_to(lambda: "5 members will go on" in js(DIALOG), True, "and of those that failed where that is wanted")
     js("document.querySelector('dialog input[name=width]').select()")
     browser.type("4")
-    tell("4 members at a time" in until(DIALOG), "how many at a time is said as it is typed")
+    comes_to(lambda: "4 members at a time" in js(DIALOG), True, "how many at a time is said as it is typed")
     fits("follow-up")
     click("dialog .primary")
     heading("again #4")

@@ -5,7 +5,7 @@
 # all of them pending), 4 ("open", without a member) and 5 ("halving", over, stopped early at rungs).
 import json, os, subprocess, urllib.parse
 import chromium
-from dashboard_tools import COUNTS, api, browser, click, comes_to, equal, fits, folder, get, heading, js, link, path, quiet, run, settled, tell, until
+from dashboard_tools import COUNTS, api, browser, click, comes_to, equal, fits, folder, get, heading, js, link, path, point, quiet, run, settled, tell, until
 
 NAMES = ["pending", "submitted", "running", "succeeded", "failed", "unfinished", "cancelled", "stopped"]
 ROWS = "[...document.querySelectorAll('.members tbody tr')].map(r => Number(r.dataset.key))"
@@ -79,8 +79,7 @@ def log_in():
 def ten():
     open_ensemble(1, "ten")
     agree(1, lambda i, state: True, "each of ten members is a cell in the colour of its state")
-    mouse("mouseMoved", cell(3))
-    until("document.querySelector('.grid-status').innerText === '1.3: failed'")
+    point(lambda: cell(3), "document.querySelector('.grid-status').innerText === '1.3: failed'")
     tell(True, "what is under the pointer is said")
     fits("grid-ten")
     js("location.hash = '#/ensembles/1/members/0'")
@@ -255,6 +254,7 @@ def table():
 
 
 PLOT = "document.querySelector('.plot')?.parentElement.plot"
+DRAWN = f"!{PLOT}.frame"  # as it was told last
 
 
 def sorted_table():
@@ -283,7 +283,7 @@ def reported():
         tell(True, f"members are sorted by what they reported, {order}")
     js("location.hash = '#/ensembles/2?sort=max:a<b>cc&order=asc&x=m.val%2Floss&y=m.a%3Cb%3Ecc'")
     until("document.querySelector('.members th[aria-sort]')?.innerText.includes('a<b>cc max')")
-    until(f"{PLOT}?.wish.lines.length === 540 && {PLOT}.points?.length === 499")
+    until(f"{PLOT}?.wish.lines.length === 540 && {PLOT}.points?.length === 499 && {DRAWN}")
     equal(js(f"{PLOT}.points.map(p => [p.line.index, {PLOT}.wish.x.value(p.line)]).filter(([i]) => i === 11)"), [[11, 11 * 37 % 540 + 0.5]], "it is an axis; those without a value have no place")
     fits("reported")
     js("location.hash = '#/ensembles/2/members/11'")
@@ -306,7 +306,7 @@ def plot_at(across, up):
 def plotted(query, wanted, name):
     """The members that the plot shows as chosen are those of the API, of which it has all."""
     chosen = f"{PLOT}.wish.lines.map(l => l.index).filter(i => {PLOT}.wish.has(i))"
-    until(f"{PLOT}?.wish.lines.length === {wanted} && {PLOT}.points !== null")
+    until(f"{PLOT}?.wish.lines.length === {wanted} && {PLOT}.points !== null && {DRAWN}")
     all_of_them = sorted(m["index"] for m in get(f"/v1/ensembles/2/members?limit=1000&{query}")["members"])
     until(f"JSON.stringify({chosen}.sort((a, b) => a - b)) === '{json.dumps(all_of_them, separators=(',', ':'))}'")
     tell(True, name)
@@ -316,7 +316,7 @@ def plots():
     open_ensemble(2, "many", "?x=p.k&y=state")
     plotted("", 540, "all members are plotted where they are few")
     members = {m["index"]: m for m in get("/v1/ensembles/2/members?limit=1000")["members"]}
-    until(f"{PLOT}.points?.length === 540")
+    until(f"{PLOT}.points?.length === 540 && {PLOT}.wish.x.key === 'p.k' && {PLOT}.wish.y.key === 'state' && {DRAWN}")
     points = js(f"{PLOT}.points.map(p => [p.line.index, p.line.parameters, p.line.state, p.at.x, p.at.y])")
     equal({i: [p, s] for i, p, s, _, _ in points}, {i: [m["parameters"], m["state"]] for i, m in members.items()}, "each with its parameters and its state")
     order = [members[i]["parameters"]["k"] for i, _, _, x, _ in sorted(points, key=lambda p: p[3])]
@@ -325,9 +325,9 @@ def plots():
     tell(max(heights["succeeded"]) < min(heights["failed"]), "and across by its state")
     fits("scatter")
     first = next(p for p in points if p[2] == "failed")
-    box = js("(() => { const c = document.querySelector('.plot'); c.scrollIntoView({block: 'center'}); const r = c.getBoundingClientRect(); return [r.x, r.y]; })()")
-    mouse("mouseMoved", {"x": box[0] + first[3], "y": box[1] + first[4]})
-    until("/^2[.][0-9]+: failed, k 5[4-9], state failed$/.test(document.querySelector('.plot + p').innerText)")
+    corner = lambda: js("(() => { const c = document.querySelector('.plot'); c.scrollIntoView({block: 'center'}); const r = c.getBoundingClientRect(); return [r.x, r.y]; })()")
+    point(lambda: (lambda box: {"x": box[0] + first[3], "y": box[1] + first[4]})(corner()),
+          "/^2[.][0-9]+: failed, k 5[4-9], state failed$/.test(document.querySelector('.plot + p').innerText)")
     tell(True, "what is under the pointer is said")
     drag(plot_at(0.5, 1.02), plot_at(0.75, -0.02))
     until("location.hash.includes('where=')")
@@ -342,12 +342,12 @@ def plots():
         return rows.length > 0 && rows.reduce((sum, r) => sum + Number(r.querySelector('td').innerText), 0); })()""")
     equal(bins, len(get(f"/v1/ensembles/2/members?limit=1000&{query}")["members"]), "a table says the same")
     click(".segments a[href*='plot=lines']")
-    until(f"{PLOT}?.wish.fields?.length === 6")
+    until(f"{PLOT}?.wish.fields?.length === 6 && {DRAWN}")
     fits("parallel")
     axes = js(f"{PLOT}.wish.fields.map((f, i) => [f.name, {PLOT}.axisX(i), {PLOT}.y(0.2), {PLOT}.y(0.5)])")
     equal(sorted(name for name, *_ in axes), ["<b>p</b>", "a<b>cc", "k", "state", "val/loss", "x"], "each parameter has an axis, each metric, and the state")
     x, low, high = next(rest for name, *rest in axes if name == "x")
-    on = lambda y: (lambda box: {"x": box[0] + x, "y": box[1] + y})(js("(() => { const c = document.querySelector('.plot'); c.scrollIntoView({block: 'center'}); const r = c.getBoundingClientRect(); return [r.x, r.y]; })()"))
+    on = lambda y: (lambda box: {"x": box[0] + x, "y": box[1] + y})(corner())
     drag(on(low), on(high))
     until("decodeURIComponent(location.hash).includes('\"x\":[')")
     both = json.loads(urllib.parse.parse_qs(js("location.hash").split("?")[1])["where"][0])
@@ -374,13 +374,13 @@ def level():
 def million():
     api("POST", "/v1/ensembles/3/pause")
     open_ensemble(3, "million")
+    until("document.querySelector('.head .pill').innerText.endsWith('paused') && document.querySelector('main > .notice')?.innerText.includes('paused')")
     coarse = level()
     tell(coarse >= 2, f"a million are cells of {4 ** coarse} members")
     said = until("(text => text.startsWith('A cell is ') && text)(document.querySelector('.grid-status').innerText)")
     tell(f"A cell is {4 ** coarse} members" in said, "which is said", said)
-    mouse("mouseMoved", at(1, 1))
     running = states(3)[:4 ** coarse].count("running")
-    until(f"document.querySelector('.grid-status').innerText === '3.0 to 3.{4 ** coarse - 1}: {4 ** coarse - running} pending, {running} running'")
+    point(lambda: at(1, 1), f"document.querySelector('.grid-status').innerText === '3.0 to 3.{4 ** coarse - 1}: {4 ** coarse - running} pending, {running} running'")
     tell(running == 1, "and what they are", running)
     js("document.querySelector('.grid').focus()")
     for _ in range(12):
@@ -399,8 +399,8 @@ def million():
     click(".counts [data-key=running] a")
     until("document.querySelector('#chosen') === null")
     equal(js(f"[{GRID}.zoom, {GRID}.x, {GRID}.y]"), place, "which stays where it is when others are chosen")
-    mouse("mouseMoved", at(90, 90))
-    member = until("(text => /^3[.][0-9]+: pending$/.test(text) && text.split(':')[0])(document.querySelector('.grid-status').innerText)")
+    member = "3." + str(js(f"{GRID}.membersAt({{x: 90, y: 90}}).from"))
+    point(lambda: at(90, 90), f"document.querySelector('.grid-status').innerText === '{member}: pending'")
     mouse("mousePressed", at(90, 90), button="left", clickCount=1)
     mouse("mouseReleased", at(90, 90), button="left", clickCount=1)
     heading(f"Member {member}")

@@ -4,7 +4,7 @@
 # there; the second finds its checkpoint damaged and fails once DIR/die is there; the third goes on until DIR/go.
 import json, os, subprocess
 import chromium
-from dashboard_tools import browser, click, comes_to, equal, fits, folder, get, heading, js, link, path, quiet, run, tell, until
+from dashboard_tools import agree, browser, click, comes_to, equal, fits, folder, get, heading, js, link, path, quiet, run, tell, until
 
 DIALOG = "document.querySelector('dialog[open]')?.innerText"
 ENDS = {"out_of_time": "out of time", None: "running"}
@@ -28,7 +28,7 @@ def reaches(generation):
     until(f"document.querySelector('#generations').closest('section').querySelectorAll('tbody tr').length === {generation}")
     until(f"{ROWS % 'generations'}[0].state.endsWith('running')")
     rows = lambda: [[row["name"], row["state"].split(" ", 1)[1], row["ranks"], row["how it ended"], row["went on from"]] for row in js(ROWS % "generations")]
-    comes_to(rows, [shown_as(one) for one in generations()], f"generation {generation}: the page lists generations as the API does")
+    agree(rows, lambda: [shown_as(one) for one in generations()], f"generation {generation}: the page lists generations as the API does")
 
 
 def checkpoints():

@@ -39,12 +39,35 @@ def equal(got, wanted, name):
     tell(got == wanted, name, f"got {got!r}, wanted {wanted!r}")
 
 
-def comes_to(look, wanted, name):
-    """What look() tells is what is wanted, at last: the page may be about to ask for it."""
+def agree(look, tell_wanted, name):
+    """What look() tells is what tell_wanted() tells, at last: the page may be about to ask for it, and what the API says goes on."""
     end = chromium.time.monotonic() + chromium.LIMIT
-    while (got := look()) != wanted and chromium.time.monotonic() < end:
+    while True:
+        try:
+            got = look()
+        except RuntimeError as error:  # what it looks at is not there yet
+            got = str(error)
+        wanted = tell_wanted()
+        if got == wanted or chromium.time.monotonic() > end:
+            return equal(got, wanted, name)
         chromium.time.sleep(0.05)
-    equal(got, wanted, name)
+
+
+def comes_to(look, wanted, name):
+    """What look() tells is what is wanted, at last."""
+    agree(look, lambda: wanted, name)
+
+
+def point(place, condition):
+    """The mouse is at the place, wherever the page has moved that to meanwhile, until the expression is true."""
+    end = chromium.time.monotonic() + chromium.LIMIT
+    while True:
+        browser.call("Input.dispatchMouseEvent", type="mouseMoved", **place())
+        if js(f"!!({condition})"):
+            return
+        if chromium.time.monotonic() > end:
+            raise RuntimeError(f"in vain: {condition}")
+        chromium.time.sleep(0.05)
 
 
 def link(port, *options, prefix="/"):
@@ -63,8 +86,13 @@ STATES = ["succeeded", "stopped", "unfinished", "failed", "cancelled", "running"
 COUNTS = "Object.fromEntries([...document.querySelectorAll('.counts li')].map(e => [e.dataset.key, Number(e.querySelector('b').innerText.replaceAll(',', ''))]))"
 
 
+def arrives(condition):
+    """The page shows what its address says, and not what it showed before, and the expression is true."""
+    until(f"!document.querySelector('main[aria-busy]') && ({condition})")
+
+
 def heading(text):
-    until(f"document.querySelector('h1')?.innerText === {json.dumps(text)}")
+    arrives(f"document.querySelector('h1')?.innerText === {json.dumps(text)}")
 
 
 def settled(id):

@@ -3,7 +3,7 @@
 # The daemon has ensembles 1 ("loss-1") and 2 ("loss-20"), which go on until DIR/go is there; each has a training in its second generation.
 import json, os
 import chromium
-from dashboard_tools import browser, click, equal, fits, folder, get, heading, js, link, path, quiet, run, tell, until
+from dashboard_tools import agree, arrives, browser, click, comes_to, equal, fits, folder, get, heading, js, link, path, quiet, run, tell, until
 
 # What a plot was given: its values, by the labels of its lines.
 PLOT = """(key => { const element = document.querySelector(`[data-key="${key}"] .canvas`); if (!element?.plot) return null;
@@ -35,11 +35,23 @@ def place():
     return now
 
 
+def under_the_pointer(every, sparse):
+    box = place()
+    browser.call("Input.dispatchMouseEvent", type="mouseMoved", x=box["x"] + 0.3 * box["w"], y=box["y"] + 50)
+    step, told = js("""(e => [e.querySelector('.canvas').plot.cursor.idx, [...e.querySelectorAll('.legend b')].map(b => Number(b.innerText))])
+        (document.querySelector('[data-key="metric loss"]'))""")
+    if not step:  # the page is about to draw it
+        return False
+    wanted = [every[step]["last"], [b["last"] for b in sparse if b["step"] <= every[step]["step"]][-1]]
+    return len(told) == 2 and all(abs(value - last) < 0.002 for value, last in zip(told, wanted))
+
+
 def one_training():
     js("location.hash = '#/ensembles/1'")
     heading("loss-1 #1")
     click("a[href='#/ensembles/1/training']")
     heading("Training of loss-1 #1")
+    until(f"{PLOT}('metric loss').x.at(-1) === 359")
     shown, wanted = plot("metric loss"), said(1, "train_loss")
     equal([shown["x"], shown["lines"]["train_loss"]], [[b["step"] for b in wanted], [b["last"] for b in wanted]], "a loss curve is what the API says, step by step")
     tell(shown["log"] and "train_loss" in shown["lines"] and "validation_loss" in shown["lines"], "losses are one picture, logarithmic where their sizes differ")
@@ -48,15 +60,7 @@ def one_training():
     equal(js("document.querySelector('[data-key=\"metric loss\"] .legend [data-key=train_loss] b').innerText") != "", True, "the legend has the last value")
     tell(not plot("metric rate")["log"], "others are linear")
     fits("training")
-    box, step = place(), None
-    while step is None:  # the page may still be about to draw it
-        browser.call("Input.dispatchMouseEvent", type="mouseMoved", x=box["x"] + 0.3 * box["w"], y=box["y"] + 50)
-        step = js("document.querySelector('[data-key=\"metric loss\"] .canvas').plot.cursor.idx")
-        box = place()
-    sparse = [b["last"] for b in said(1, "validation_loss") if b["step"] <= wanted[step]["step"]][-1]
-    told = "[...document.querySelectorAll('[data-key=\"metric loss\"] .legend b')].map(b => Number(b.innerText))"
-    until(f"{told}.every((value, i) => Math.abs(value - [{wanted[step]['last']}, {sparse}][i]) < 0.002)")
-    tell(True, "under the pointer are the values of that step, of each line its own")
+    comes_to(lambda: under_the_pointer(wanted, said(1, "validation_loss")), True, "under the pointer are the values of that step, of each line its own")
 
 
 def axes():
@@ -76,26 +80,28 @@ def axes():
     tell(js("location.hash") == "#/ensembles/1/training?x=time&log=0", "a view has an address of its own", js("location.hash"))
 
 
-def flow():
-    moments = get("/v1/trainings/1/history?moments=300")["moments"]
-    until(f"{PLOT}('buffer')?.x.length >= {len(moments)}")
-    shown = plot("buffer")
+def buffer_is_as_said():
+    """At the end, since a moment is added each second, and of many not all are told."""
     for label, name in ("all", "population"), ("never drawn yet", "unseen"), ("capacity", "capacity"):
-        equal(shown["lines"][label][:len(moments)], [m[name] for m in moments], f"the buffer over time: {label}")
+        agree(lambda: plot("buffer")["lines"][label], lambda: [m[name] for m in get("/v1/trainings/1/history?moments=300")["moments"]], f"the buffer over time: {label}")
+
+
+def flow():
+    until(f"{PLOT}('buffer').lines['never drawn yet'].at(-1) === 110")  # in the last round
     tell(max(values(plot("flow")["lines"]["received"])) > 0 and min(values(plot("flow")["lines"]["received"])) >= 0, "samples a second come in")
     waits = plot("waits")["lines"]
     tell(0 < max(values(waits["the training waits for samples"])) <= 100 and 0 < max(values(waits["members wait for room"])) <= 100, "who waits for whom is told in percent")
     equal(js("document.querySelector('[data-key=buffer] .canvas').model.marks.length"), 1, "where the second generation began is marked")
     rank = get("/v1/trainings/1/ranks")["ranks"][0]
     drawn = "[...document.querySelectorAll('.histogram tbody tr')].map(r => Number(r.querySelector('.number').innerText.replaceAll(',', '')))"
-    equal(js(drawn), [get("/v1/trainings/1")["unique"] - get("/v1/trainings/1")["drawn"], *rank["draws"]], "how often samples were drawn is told")
+    comes_to(lambda: js(drawn), [get("/v1/trainings/1")["unique"] - get("/v1/trainings/1")["drawn"], *rank["draws"]], "how often samples were drawn is told")
     row = js("[...document.querySelectorAll('[aria-labelledby=ranks] tbody tr')].map(r => r.innerText)")
     tell(len(row) == 1 and f"{rank['received']:,}" in row[0] and "receiving" in row[0], "and what each rank says", row)
 
 
 def several():
     js("location.hash = '#/ensembles/1/training'")
-    until(f"{PLOT}('metric loss').x.at(-1) === 359")
+    arrives(f"{PLOT}('metric loss').x.at(-1) === 359")
     until("document.getElementById('with') !== null && document.getElementById('with').options.length === 2")
     js("document.getElementById('with').value = '2', document.getElementById('with').dispatchEvent(new Event('change'))")
     until(f"Object.keys({PLOT}('metric loss')?.lines ?? {{}}).length === 4")
@@ -128,7 +134,7 @@ def zoom():
 
 def width():
     js("location.hash = '#/ensembles/1/training'")
-    until("document.querySelector('#width')?.value === '3'")
+    arrives("document.querySelector('#width')?.value === '3'")
     js("document.getElementById('width').focus(), document.getElementById('width').select()")
     browser.type("2")
     browser.key("Enter")
@@ -151,9 +157,8 @@ def reader():
 def ended():
     open(os.path.join(folder, "go"), "w").close()
     until("document.querySelector('.head .pill').innerText.endsWith('done')")
-    moments = get("/v1/trainings/1/history?moments=300")["moments"]
-    until(f"{PLOT}('buffer').lines.all.at(-1) === {moments[-1]['population']}")
     tell(True, "that it ends is seen without a reload")
+    buffer_is_as_said()
     fits("trained")
     quiet("reader")
 

@@ -139,11 +139,12 @@ rest() {
 	return 0
 }
 
-# wait_for SECONDS CONDITION: a shell command, tried until it succeeds; fails at the limit, PATIENCE times as many seconds.
+# wait_for SECONDS CONDITION: a shell command, tried until it succeeds; fails at the limit, PATIENCE times as many seconds, of which a
+# minute is the least.
 wait_for() {
-	local wait_until=$((SECONDS + $1 * PATIENCE)) wait_began=${EPOCHREALTIME/[.,]/} wait_tried
+	local wait_from=$SECONDS wait_until=$((SECONDS + ($1 > 60 ? $1 : 60) * PATIENCE)) wait_began=${EPOCHREALTIME/[.,]/} wait_tried
 	while wait_tried=${EPOCHREALTIME/[.,]/} && ! eval "$2" >/dev/null 2>&1; do
-		[ $SECONDS -lt $wait_until ] || { diag "waited $(($1 * PATIENCE)) s in vain for: $2"; return 1; }
+		[ $SECONDS -lt $wait_until ] || { diag "waited $((SECONDS - wait_from)) s in vain for: $2"; return 1; }
 		rest "$wait_began" "$wait_tried"
 	done
 }
@@ -197,9 +198,9 @@ kill_daemon() {
 # submit FILE: the new ensemble's id to stdout.
 submit() { api POST /v1/ensembles "@$1" | jq -r .id; }
 
-# wait_ensemble ID SECONDS: until it is complete, cancelled or failed; its object is then in $T/ensemble.json.
+# wait_ensemble ID SECONDS: until it is complete, cancelled or failed; its object is then in $T/ensemble.json. The limit is as that of wait_for.
 wait_ensemble() {
-	local id=$1 until=$((SECONDS + $2 * PATIENCE)) began=${EPOCHREALTIME/[.,]/} tried
+	local id=$1 until=$((SECONDS + ($2 > 60 ? $2 : 60) * PATIENCE)) began=${EPOCHREALTIME/[.,]/} tried
 	# the ensemble's own state is the first in it; jq would take longer than all the rest
 	until tried=${EPOCHREALTIME/[.,]/} && api GET "/v1/ensembles/$id" >"$T/ensemble.json" 2>/dev/null &&
 		[[ $(<"$T/ensemble.json") =~ \"state\":\"([a-z]*)\" && ${BASH_REMATCH[1]} = @(complete|cancelled|failed) ]]; do

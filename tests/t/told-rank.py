@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
-"""told-rank.py ROUNDS FACTOR: a rank that only tells, as docs/run-directory.md has it, what a training would: losses that fall, a NaN, a
-buffer that fills. Its first generation fails after half of the rounds; the second goes on until no more members will come."""
+"""told-rank.py ROUNDS FACTOR [FILE]: a rank that only tells, as docs/run-directory.md has it, what a training would: losses that fall, a NaN, a
+buffer that fills. Its first generation fails after half of the rounds; the second goes on until no more members will come. FILE: after
+half of its rounds it waits for that."""
 
 import json
 import math
@@ -8,7 +9,7 @@ import os
 import sys
 import time
 
-ROUNDS, FACTOR = int(sys.argv[1]), float(sys.argv[2])
+ROUNDS, FACTOR, FILE = int(sys.argv[1]), float(sys.argv[2]), sys.argv[3] if len(sys.argv) > 3 else None
 HERE = os.environ["STRETTO_TRAINING_DIR"]
 GENERATION = int(os.path.basename(HERE)[1:])
 
@@ -24,7 +25,7 @@ def status(i, state):
     return {"version": 1, "generation": GENERATION, "rank": 0, "time": time.time(), "state": state, "received": n + i, "unique": n, "duplicates": i,
             "rejected": 0, "drawn": 80 * i, "batches": 30 * i, "repeats": 220 * i, "population": min(n, 600), "unseen": 20 * i % 130, "bytes": 400 * n,
             "memory_bytes": 0, "finalized": 0, "capacity": 600, "samples_per_second": 300.0, "room_wait_seconds": 0.05 * max(0, i - 6),
-            "sample_wait_seconds": 0.3 * min(i, 6), "draws": [40 * i, 20 * i, 15 * i, 5 * i, 0, 0, 0, 0], "rejected_by": {}}
+            "sample_wait_seconds": 0.3 * min(i, 9), "draws": [40 * i, 20 * i, 15 * i, 5 * i, 0, 0, 0, 0], "rejected_by": {}}
 
 
 def points(i):
@@ -43,7 +44,7 @@ with open(f"{HERE}/metrics-rank0.jsonl", "a") as metrics:
     while not (i >= ROUNDS and os.path.exists(f"{HERE}/reception.json")):
         if GENERATION == 1 and i == ROUNDS // 2:
             sys.exit("the first generation fails")
-        if i < ROUNDS:
+        if i < ROUNDS and not (FILE and i == ROUNDS // 2 and not os.path.exists(FILE)):
             for point in points(i):
                 metrics.write(json.dumps(point) + "\n")
             metrics.flush()

@@ -125,9 +125,9 @@ static void __attribute__((noreturn)) short_lived_rank(const struct fixture *fx,
 
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     t = fixture_rank(0);
-    while (fixture_stats(t).received < WINDOW)
+    while (fixture_stats(t).received < WINDOW || fixture_stats(t).memory_bytes == 0)
         fixture_draw(fx, t, 10, STEPS, times);
-    if (fixture_stats(t).memory_bytes > 0 && write(tell, "x", 1) == 1)
+    if (write(tell, "x", 1) == 1)
         pause();
     _exit(1);
 }
