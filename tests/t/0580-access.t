@@ -175,20 +175,26 @@ export STRETTO_URL=unix:$SOCKET
 lines() { grep -c ' refused 127.0.0.1: ' "$DAEMON_LOG"; }
 minutes=$(((SECONDS - began) / 60 + 1))
 ok "of all these failed tries, three a minute are in the log" test "$(lines)" -ge 3 -a "$(lines)" -le $((3 * minutes))
-# they are counted by minutes, which begin with the first one: with a new daemon all that follows is in one
-stop_daemon
-start_daemon --listen tcp:127.0.0.1:0
-URL=$(url_of)
-PORT=${URL##*:}
-before=$(lines)
-last=$(tcp GET '/readyz?[1-120]' wrong | tail -c 3)
-is "$last $(code)" "401 token_invalid" "as many failed tries as there may be"
-last=$(tcp GET /readyz wrong)
-is "$last $(code) $(head_of retry-after)" "429 too_many_tries 60" "one too many"
-is "$(tcp POST /v1/tokens "$reader" -H 'Content-Type: application/json' -d '{}') $(code) $(head_of retry-after)" "429 too_many_tries 60" \
-	"also those of a token whose role does not do"
-is "$(tcp GET /readyz "$admin")" 200 "keep nobody out who has a token"
-is "$(($(lines) - before))" 3 "and do not fill the log"
+# They are counted by minutes, which begin with the first one: with a new daemon all that follows is in one, unless the machine stood still.
+flood() {
+	stop_daemon
+	start_daemon --listen tcp:127.0.0.1:0
+	URL=$(url_of)
+	PORT=${URL##*:}
+	before=$(lines) since=$SECONDS
+	allowed="$(tcp GET '/readyz?[1-120]' wrong | tail -c 3) $(code)"
+	one_more="$(tcp GET /readyz wrong) $(code) $(head_of retry-after)"
+	of_a_role="$(tcp POST /v1/tokens "$reader" -H 'Content-Type: application/json' -d '{}') $(code) $(head_of retry-after)"
+	good=$(tcp GET /readyz "$admin")
+	told=$(($(lines) - before))
+	[ $((SECONDS - since)) -lt 59 ]
+}
+until flood; do :; done
+is "$allowed" "401 token_invalid" "as many failed tries as there may be"
+is "$one_more" "429 too_many_tries 60" "one too many"
+is "$of_a_role" "429 too_many_tries 60" "also those of a token whose role does not do"
+is "$good" 200 "keep nobody out who has a token"
+is "$told" 3 "and do not fill the log"
 
 # --- what was told to whom
 

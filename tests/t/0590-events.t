@@ -12,10 +12,11 @@ cat >"$T/sse.py" <<'X'
 # A client of event streams, by hand: what the daemon sends is what is looked at.
 import json, resource, selectors, socket, sys, time
 path = sys.argv[1]
+MANY = 400  # heartbeats, of a second each
 
 def connect(query="", last=None, target="/v1/events"):
     s = socket.socket(socket.AF_UNIX)
-    s.settimeout(60)
+    s.settimeout(MANY)
     s.connect(path)
     seen = f"Last-Event-ID: {last}\r\n" if last is not None else ""
     s.sendall(f"GET {target}{query} HTTP/1.1\r\nHost: stretto\r\nAccept: text/event-stream\r\n{seen}\r\n".encode())
@@ -60,7 +61,7 @@ class Stream:
             if not self.read():
                 raise ConnectionError("the stream ended")
     def check_silence(self, heard):  # so many heartbeats in silence: nothing more comes
-        if self.comments - heard > 40:
+        if self.comments - heard > MANY:
             sys.exit("the stream lives, and what is waited for does not come")
 
 def dump(events):
@@ -125,7 +126,7 @@ elif what == "each":  # DIRECTORY QUERY=N...: streams at once; the first N event
     for number, (s, (query, n)) in enumerate(zip(streams, wanted), 1):
         got = s.events()
         while len(got) < int(n):
-            if s.comments > 40:  # heartbeats in silence: nothing more comes
+            if s.comments > MANY:  # nothing more comes
                 raise ConnectionError(f"{query}: {len(got)} of {n} events")
             s.read()
             got += s.events()
@@ -308,7 +309,7 @@ is "$(cat "$T/flood64")" "503 busy" "one more is told that it is too many"
 exec 9>&-
 wait $flood
 ok "those who went away are noticed" wait_for 10 \
-	'curl -s -m 0.5 -o "$T/again" --unix-socket "$SOCKET" "http://stretto/v1/ensembles/'"$id"'/members/0/stdout?follow=1"; grep -q first "$T/again"'
+	'curl -s -m 1 -o "$T/again" --unix-socket "$SOCKET" "http://stretto/v1/ensembles/'"$id"'/members/0/stdout?follow=1"; grep -q first "$T/again"'
 ok "those who stay go on" kill -0 $follow
 api GET "/v1/ensembles/$id" >"$T/ensemble.json"
 for dir in $(find "$(jq -r .dir "$T/ensemble.json")" -type d); do touch "$dir/go"; done

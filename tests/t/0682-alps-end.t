@@ -11,14 +11,14 @@ alps_config
 apruns() { grep -c '^aprun ' alps/counts; }
 
 # The allocation's end is 12 s after that of what its members have: 2 s for the grace, 10 s for records. Two are started as long as
-# there are twice 15 s besides, which is so for 25 s from now on; 15 s after that they are warned.
-over=$(($(date +%s) + 25 + 2 * 15)) end=$((over + 12))
+# there are twice 25 s besides, which is so for 40 s from now on; 25 s after that they are warned.
+over=$(($(date +%s) + 40 + 2 * 25)) end=$((over + 12))
 export COBALT_ENDTIME=$end.25
 echo 2 >pace
 start_daemon --config config.json
 jq -n --arg program "$srcdir/tests/t/epochs.sh" --arg pace "$T/pace" '{name: "t", adapter: "alps", width: 2, follow_up: {auto: true}, members: {
 	command: [$program, "40", $pace], parameters: {grid: {i: [1, 2, 3]}}, retries: 0, resources: {walltime: "10m"}, success: {file: "result"},
-	checkpoint: {before: "15s", signal: "USR1", grace: "2s", glob: "*.ckpt", resume: ["--restart", "{checkpoint}"]}}}' >spec.json
+	checkpoint: {before: "25s", signal: "USR1", grace: "2s", glob: "*.ckpt", resume: ["--restart", "{checkpoint}"]}}}' >spec.json
 jq '.name = "plain" | del(.follow_up, .members.checkpoint, .members.success) | .members.command = ["true"] | .members.parameters.grid.i = [1]' spec.json >plain.json
 id=$(submit spec.json)
 state() { api GET "/v1/ensembles/$id" | jq -c '[.members.submitted, .members.running, .members.unfinished]'; }

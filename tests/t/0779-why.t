@@ -17,12 +17,13 @@ ok "a second one waits behind it" stretto submit second.json
 ok "which it says" wait_for 60 'notice 2 | grep -q "ensemble 1 takes 1 slot\$"'
 # The same sentence with its times, which people are told by the clock of their machine, left out
 timeless() { sed -E 's/20[0-9]{2}-[0-9-]+T[0-9:.]+Z/TIME/g; s/(20[0-9]{2}-[0-9-]+ )?[0-9]{2}:[0-9]{2} \([0-9a-z ]+\)/TIME/g'; }
-SENTENCE=$(api GET /v1/ensembles/2 | jq -r .notice.text | timeless)
+# It becomes another one when jobs have been in the queue for a while.
+sentence() { api GET /v1/ensembles/2 | jq -r .notice.text | timeless; }
 like "$(notice 2)" "^(queued: its jobs wait in the queue of local since|no_slot: its members wait for free slots on local)" "and what it waits for"
-like "$(stretto status 2 | timeless)" "waiting +$SENTENCE" "status says the same"
+ok "status says the same" wait_for 30 'stretto status 2 | timeless | tr -s " " | grep -q -x -F "waiting $(sentence)"'
 stretto wait 2 >waited.out 2>waited.err &
 waiter=$!
-ok "so does wait" wait_for 30 'timeless <waited.err | grep -q -F "ensemble 2 waits: $SENTENCE"'
+ok "so does wait" wait_for 30 'timeless <waited.err | grep -q -F "ensemble 2 waits: $(sentence)"'
 
 # --- who has paused it
 ok "it is paused here" stretto pause 2

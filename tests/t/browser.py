@@ -131,22 +131,26 @@ class Handler(http.server.BaseHTTPRequestHandler):
             upstream.connect(daemon)
             upstream.sendall(head + b"Connection: close\r\n\r\n" + self.body)
             while data := upstream.recv(65536):
+                if not answer:
+                    self.note(data.split(b" ")[1].decode(), old)
                 answer += data
+                if found := re.search(rb'"place":"([^"]*)"', answer):
+                    place = found[1].decode()
                 try:
                     self.wfile.write(data)
                 except OSError:  # it has left an event stream
                     break
-        status = answer.split(b" ")[1].decode()
+        if self.path.endswith("/web/app.js"):
+            done.set()
+
+    def note(self, status, old):
+        """Before the page has the answer, and goes on."""
         if self.headers.get("Sec-Fetch-Site") in ("cross-site", "same-site") and not old:
             foreign.append(f"{self.headers.get('Sec-Fetch-Dest')} {self.command} {status}")
         if self.headers.get("Sec-Fetch-Dest") == "iframe" and not old:
             frames.append(status)
         elif old or self.path.startswith("/web/"):
             files.append(f"{self.path} {status}")
-            if self.path.endswith("/web/app.js"):
-                done.set()
-        if found := re.search(rb'"place":"([^"]*)"', answer):
-            place = found[1].decode()
 
     def handle_request(self):
         self.body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
@@ -192,10 +196,10 @@ STAGES = [  # where, host of the page, target, whether the attacker knows the se
 with open(os.path.join(folder, "chromium.log"), "wb") as log:
     browser = subprocess.Popen(
         [chromium, "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
-         "--disable-component-update", "--disable-sync", "--disable-dev-shm-usage", f"--user-data-dir={folder}/profile",
+         "--disable-component-update", "--disable-sync", "--disable-dev-shm-usage", "--disable-gpu-watchdog", "--disable-hang-monitor", f"--user-data-dir={folder}/profile",
          "--remote-debugging-port=0", "--host-resolver-rules=MAP *.example 127.0.0.1, MAP * ~NOTFOUND, EXCLUDE localhost, EXCLUDE 127.0.0.1",
          f"http://{STAGES[0][1]}/stage/0"], stdin=subprocess.DEVNULL, stdout=log, stderr=log)
-    finished = done.wait(200)
+    finished = done.wait(500)
     browser.terminate()
     try:
         browser.wait(20)

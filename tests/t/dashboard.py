@@ -4,7 +4,7 @@
 # The daemon has ensembles 1 ("steady", of which members run until DIR/go is there), 2 (failed, of the hostile name) and 3 (a million members).
 import json, os, subprocess, sys
 import chromium
-from dashboard_tools import COUNTS, api, browser, click, comes_to, equal, fits, folder, get, heading, js, link, path, quiet, run, settled, tell, until, visible
+from dashboard_tools import COUNTS, api, arrives, browser, click, comes_to, equal, fits, folder, get, heading, js, link, path, quiet, run, settled, tell, until, visible
 
 hostile = sys.argv[4]
 
@@ -55,6 +55,31 @@ def pause_and_resume():
     tell(get("/v1/ensembles/1")["width"] == 3 and settled(1), "another width is set from the keyboard")
     js("document.getElementById('width').value = '0', document.querySelector('.width button').click()")
     equal([get("/v1/ensembles/1")["width"], js("document.getElementById('width').matches(':invalid')")], [3, True], "an impossible one is not sent")
+
+
+def one_look_at_a_time():
+    """An answer that was asked for earlier never comes after one that was asked for later: while a page is asked for, it is not asked for again."""
+    js("""(() => { const real = fetch; globalThis.looks = []; globalThis.streams = 0;
+        globalThis.fetch = async (...request) => {
+            if (!request[0].endsWith('/v1/ensembles/1')) return real(...request);
+            const gate = new Promise(open => looks.push(open)), answer = await real(...request);
+            await gate;
+            return answer; };
+        globalThis.EventSource = class extends EventSource { constructor(url) { super(url); this.addEventListener('open', () => streams++); } }; })()""")
+    js("document.dispatchEvent(new Event('visibilitychange'))")
+    until("looks.length === 1")
+    js("location.hash = '#/ensembles/1?state=failed'")
+    until("looks.length === 2 && streams === 2")
+    js("looks[0]()")
+    js("document.dispatchEvent(new Event('visibilitychange'))")
+    until("streams === 3")
+    js("new Promise(done => setTimeout(done, 100))")
+    equal(js("looks.length"), 2, "a page is not asked for again before it has its answer, nor when the one before it has")
+    js("looks.push = open => open(), looks[1]()")
+    arrives("document.querySelector('.counts [data-key=failed] a[aria-current]')")
+    tell(settled(1), "and is as the API says when it has")
+    js("location.hash = '#/ensembles/1'")
+    heading("steady #1")
 
 
 def live():
@@ -215,6 +240,7 @@ def all_of_it():
     used = log_in(port)
     overview()
     pause_and_resume()
+    one_look_at_a_time()
     live()
     cancel()
     members()

@@ -5,7 +5,7 @@
 # cancelled; the others are complete.
 import json, sys, urllib.parse
 import chromium
-from dashboard_tools import agree, axe, browser, click, equal, fits, get, heading, js, link, path, quiet, run, tell, until, visible
+from dashboard_tools import agree, axe, browser, click, comes_to, equal, fits, get, heading, js, link, path, quiet, run, tell, until, visible
 
 hostile = sys.argv[4]
 IDS = "[...document.querySelectorAll('.cards > li, .ensembles tbody tr')].map(e => Number(e.dataset.key))"
@@ -45,7 +45,7 @@ def pages():
     shows("", "and the newest again")
     until("!!document.querySelector('.needs')")
     equal(js("[...document.querySelectorAll('.needs li')].map(e => e.dataset.key)"), ["6"], "what needs a person is told, though it is on an older page")
-    agree(lambda: js("document.querySelector('.adapters').innerText.trim()").split(maxsplit=1)[1], adapter_in_words, "how the batch system is doing is told")
+    agree(lambda: js("document.querySelector('.adapters [data-key=local]').innerText.trim()").split(maxsplit=1)[1], adapter_in_words, "how the batch system is doing is told")
     fits("overview-57")
 
 
@@ -200,10 +200,12 @@ def while_rows_move():
         globalThis.fetch = async (...request) => { const answer = await real(...request); await gate; return answer; }; })()""")
     go("#/?as=table&name=loss&sort=name&order=asc")
     until("!!document.querySelector('.ensembles th[data-key=name][aria-sort=ascending]')")
+    equal(js("document.querySelector('main').ariaBusy"), "true", "a page that shows what it showed before says so")
     js("document.querySelector('.ensembles tr[data-key=\"1\"] input').focus()")
     browser.press(" ", "Space")
     js("open_gate()")
     shows("name=loss&sort=name&order=asc", "now it is the first")
+    comes_to(lambda: js("document.querySelector('main').ariaBusy"), None, "until it does no longer")
     browser.release(" ", "Space")
     until("location.hash.includes('chosen=1')")
     tell(True, "a key that was pressed before and released after has its effect")

@@ -88,7 +88,7 @@ COUNTS = "Object.fromEntries([...document.querySelectorAll('.counts li')].map(e 
 
 def arrives(condition):
     """The page shows what its address says, and not what it showed before, and the expression is true."""
-    until(f"!document.querySelector('main[aria-busy]') && ({condition})")
+    until(f"!document.querySelector('main[aria-busy]') && !!({condition})")
 
 
 def heading(text):

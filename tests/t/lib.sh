@@ -241,7 +241,7 @@ done_testing() {
 		is "$DAEMON_STATUS" 0 "the daemon ends with status 0 on SIGTERM"
 	fi
 	# shellcheck disable=SC2016 # for eval
-	wait_for 5 '[ -z "$(left_behind)" ]' || true
+	[ $TESTS_FAILED -gt 0 ] || wait_for 60 '[ -z "$(left_behind)" ]' || true
 	left=$(left_behind)
 	# shellcheck disable=SC2086 # pids
 	is "$(describe $left)" "" "no process is left behind"
