@@ -105,7 +105,7 @@ json_t *training_json(const struct request *r, const struct training_row *row, s
     json_object_set_new(json, "waits", waits_json(r, row->ensemble));
     json_object_set_new(json, "created", value_time(row->created_ms));
     json_object_set_new(json, "started", value_time(row->started_ms));
-    json_object_set_new(json, "ended", value_time(row->state >= TRAINING_DONE ? row->ended_ms : 0));
+    json_object_set_new(json, "ended", value_time(training_is_over(row) ? row->ended_ms : 0));
     dir = engine_generation_dir(request_config(r)->engine, row->ensemble, row->generation);
     json_object_set_new(json, "dir", value_text(dir));
     free(dir);

@@ -14,7 +14,7 @@ static bool is_over(const struct request *r, int64_t generation)
     struct error err;
 
     return store_training_get(request_store(r), request_id(r, 0), &row, &err) == 1 &&
-           (row.state >= TRAINING_DONE || row.generation != generation);
+           (training_is_over(&row) || row.generation != generation);
 }
 
 static void reply(struct request *r, const char *name)

@@ -51,6 +51,7 @@ libdaemon_la_SOURCES = \
 	daemon/engine/duplicates.c \
 	daemon/engine/training.c \
 	daemon/engine/training_checkpoints.c daemon/engine/training_resize.c \
+	daemon/engine/training_event.c daemon/engine/training_event.h \
 	daemon/engine/training_from.c \
 	daemon/engine/training_resubmit.c \
 	daemon/engine/adapter_state.c \

@@ -177,6 +177,11 @@ tests_unit_test_job_event_SOURCES = tests/unit/test_job_event.c tests/unit/unit.
 tests_unit_test_job_event_CFLAGS = $(unit_cflags)
 tests_unit_test_job_event_LDADD = $(unit_libs)
 
+unit_tests += tests/unit/test_training_event
+tests_unit_test_training_event_SOURCES = tests/unit/test_training_event.c tests/unit/unit.h
+tests_unit_test_training_event_CFLAGS = $(unit_cflags) $(daemon_cflags)
+tests_unit_test_training_event_LDADD = $(unit_libs)
+
 unit_tests += tests/unit/test_engine_sim
 tests_unit_test_engine_sim_SOURCES = tests/unit/test_engine_sim.c tests/unit/unit.h tests/sim/specs.c tests/sim/specs.h
 tests_unit_test_engine_sim_CFLAGS = $(unit_cflags) $(daemon_cflags)

@@ -101,7 +101,7 @@ int engine_check_adapter(const struct engine *engine, const struct ensemble_row 
 
     if (rc == 0)
         rc = store_training_of(engine->store, row->id, &training, err);
-    return rc == 1 && training.state < TRAINING_DONE ? engine_check_here(engine, training.adapter, row->id, err) : rc < 0 ? -1 : 0;
+    return rc == 1 && !training_is_over(&training) ? engine_check_here(engine, training.adapter, row->id, err) : rc < 0 ? -1 : 0;
 }
 
 int engine_wake_up(struct engine *engine, struct error *err)

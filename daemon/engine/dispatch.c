@@ -140,7 +140,7 @@ static int64_t choose_members(struct engine *engine, struct live_ensemble *ens, 
 bool dispatch_wants(const struct live_ensemble *ens, int64_t now)
 {
     return ens->row.state == ENSEMBLE_RUNNING && ens->row.after == 0 && ens->in_flight < ens->row.width &&
-           !ensemble_is_ending(&ens->row) && renew_lets_start(ens) && (ens->training == NULL || !ens->training->early) &&
+           !ensemble_is_ending(&ens->row) && renew_lets_start(ens) && (ens->training == NULL || ens->training->state.need == NEED_SAMPLES) &&
            (ens->training == NULL || ens->training->row.state == TRAINING_RUNNING ||
             (ens->spec->members_first && ens->training->row.state < TRAINING_RUNNING)) &&
            (has_untried(ens) || ens->due <= now);
@@ -305,6 +305,6 @@ void dispatch_ensemble(struct engine *engine, struct live_ensemble *ens)
         return;
     }
     cancel_jobs(engine, ens);
-    if (ens->jobs == NULL && !ens->bulk && (ens->training == NULL || ens->training->row.state >= TRAINING_DONE))
+    if (ens->jobs == NULL && !ens->bulk && (ens->training == NULL || training_is_over(&ens->training->row)))
         engine_drop_ensemble(engine, ens);
 }

@@ -12,15 +12,15 @@ void early_note(struct engine *engine, struct live_ensemble *ens, json_t *const 
     struct training *training = ens->training;
 
     for (int64_t rank = 0; rank < training->row.ranks; rank++)
-        training->early =
-            training->early || json_is_true(json_object_get(json[rank * RANK_FILES + RANK_FILE_DONE], "early"));
-    if (training->early && training->stage == STAGE_OPEN)
+        if (json_is_true(json_object_get(json[rank * RANK_FILES + RANK_FILE_DONE], "early")))
+            training_event(training, LIFE_ENOUGH);
+    if (training->state.need == NEED_NONE && training->state.stage == STAGE_OPEN)
         training_members_over(engine, ens);
 }
 
 bool early_is_end(const struct live_ensemble *ens, const int64_t tally[MEMBER_STATE_COUNT], const struct rank_row *sum)
 {
-    return ens->training->early &&
+    return ens->training->state.need == NEED_NONE &&
            (!dispatch_all_final(&ens->row, tally) || tally[MEMBER_UNFINISHED] > 0 ||
             sum->drawn + sum->forgotten < sum->unique);
 }

@@ -57,11 +57,8 @@ static bool ranks_fit(struct engine *engine, const struct live_ensemble *ens)
 /* Returns whether the measurement counts: members are sent and started as usual. */
 static bool goes_on(const struct live_ensemble *ens)
 {
-    const struct training *training = ens->training;
-
     return ens->row.state == ENSEMBLE_RUNNING && !ensemble_is_ending(&ens->row) && !ens->bulk &&
-           training->row.state == TRAINING_RUNNING && training->stage == STAGE_OPEN && training->row.wanted == 0 &&
-           training->reception == RECEPTION_OPEN && !training->early;
+           training_goes_on(ens->training);
 }
 
 static void explain(char *out, size_t size, const struct elastic_figures *f, enum elastic_need need)

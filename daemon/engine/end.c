@@ -29,7 +29,7 @@ static int store_stopped(struct engine *engine, struct ensemble_row *row, struct
     after_tell(engine);
     if (training == NULL || training->state != TRAINING_PENDING)
         return 0;
-    training->state = TRAINING_CANCELLED;
+    training_row_event(training, LIFE_DROPPED);
     training->ended_ms = row->ended_ms;
     return store_training_update(engine->store, training, err);
 }

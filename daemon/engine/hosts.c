@@ -115,7 +115,7 @@ json_t *engine_training_hosts(struct engine *engine, int64_t ensemble)
     json_t *list = json_array();
     int64_t ranks;
 
-    if (training == NULL || training->row.state >= TRAINING_DONE || !runs(training->job))
+    if (training == NULL || training_is_over(&training->row) || !runs(training->job))
         return list;
     ranks = training->row.ranks;
     if (training->row.wanted > 0 && training->row.wanted < ranks) /* those that are to leave do not count any more */

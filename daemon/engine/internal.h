@@ -5,6 +5,7 @@
 #include "daemon/engine/alarm.h"
 #include "daemon/engine/engine.h"
 #include "daemon/engine/job.h"
+#include "daemon/engine/training_event.h"
 #include "daemon/engine/waits.h"
 #include "daemon/store/bulk.h"
 #include "daemon/store/event.h"
@@ -97,27 +98,6 @@ struct known_adapter {
     UT_hash_handle hh;       /* by ops->name */
 };
 
-/* How the files of a training's ranks are being read. */
-enum training_reading {
-    READING_NONE,
-    READING_ONCE,  /* the ranks' files are being read */
-    READING_TWICE, /* they are being read, and will be read once more, since there is news */
-    READING_STEPS, /* the training's missing steps are being counted (missing.c) */
-};
-
-/* How far a generation of a training's ranks is. */
-enum training_stage {
-    STAGE_OPEN,     /* its job does not exist yet, or is under way */
-    STAGE_JOB_OVER, /* its job has ended, and what the ranks wrote is to be read a last time */
-    STAGE_ALL_READ, /* all is known: the job ends, and the training ends or the next generation begins */
-};
-
-/* The ranks of a training are told once that no more members come. */
-enum training_reception { RECEPTION_OPEN, RECEPTION_TELLING, RECEPTION_TOLD };
-
-/* The ranks of a generation are asked to end, so that the next one may have another number of them. */
-enum training_ending { ENDING_NOT_ASKED, ENDING_ASKING, ENDING_ASKED };
-
 /* On which hosts the ranks of a generation can be reached; "" where a rank has not said it yet. */
 struct rank_hosts {
     int64_t generation, n;
@@ -134,13 +114,8 @@ struct training {
     /* jobs of members above this id send to the current generation, or to one whose samples it keeps; INT64_MAX if there
      * is none yet */
     int64_t made_for_it;
-    enum training_reading reading;
-    enum training_stage stage;
-    enum training_reception reception;
-    enum training_ending ending;
-    bool early;                     /* a rank of this generation says that it needs no more samples (early.h) */
-    bool ranks_succeeded;           /* every rank's exit record says so */
-    enum attempt_outcome failed_as; /* the outcome of the rank that failed first; ATTEMPT_OPEN if none is known */
+    struct training_states state;   /* changed by training_event() alone, and so is row.state */
+    enum attempt_outcome failed_as; /* the outcome of the rank that failed first; ATTEMPT_OPEN if none has */
     char failure[512];              /* the reason of the rank that failed first */
     int64_t failed_ms;              /* when it failed; ranks that were ended because of it come after it */
     struct alarm look;
@@ -490,10 +465,14 @@ void training_free(struct engine *engine, struct training *training);
 void training_start(struct engine *engine, struct live_ensemble *ens);
 void training_look(struct engine *engine, struct live_ensemble *ens);
 void training_rank_ended(struct engine *engine, struct live_job *job, struct slot *slot, const struct outcome *out);
-/* Returns whether everything is read that the training's ranks wrote, if they ran at all. If not, it is read, and
- * job_end() called again. So the job stays open until the turn that concludes its training, and a daemon that dies
- * before finds the job, and how its ranks ended, once more. */
-bool training_is_read(struct engine *engine, struct live_ensemble *ens, bool ran);
+/* Reads the rest of what the training's ranks wrote, if they ran at all, and then calls job_end() again. Returns whether
+ * that is done. So the job stays open until the turn that concludes its training, and a daemon that dies before finds the
+ * job, and how its ranks ended, once more. */
+bool training_read_rest(struct engine *engine, struct live_ensemble *ens, bool ran);
+/* A message to one generation of the ranks, while its file is being written. */
+struct message *message_new(struct engine *engine, const struct live_ensemble *ens);
+/* Frees the message. Returns its ensemble, or NULL if that generation of the ranks is gone. */
+struct live_ensemble *message_redeem(struct message *message, struct engine **engine);
 /* Notes that everything is read that the ranks wrote, and that the missing steps are counted if the spec says how many
  * there are. */
 void training_all_read(struct engine *engine, struct live_ensemble *ens);

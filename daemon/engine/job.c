@@ -170,7 +170,7 @@ void job_end(struct engine *engine, struct live_job *job, const char *reason)
     job->ending.over = true;
     if ((job->pilot != NULL && !pilot_is_finished(engine, job)) || !duplicate_is_swept(engine, job) ||
         (job->row.kind == JOB_TRAINING &&
-         !training_is_read(engine, ens, job->state.sent != SENT_NEVER && job->state.proof != PROOF_SEALED)))
+         !training_read_rest(engine, ens, job->state.sent != SENT_NEVER && job->state.proof != PROOF_SEALED)))
         return;
     job_post(engine, job, EVENT_OVER);
     job->row.ended_ms = engine_now(engine);

@@ -67,7 +67,7 @@ static int adopt_training(struct engine *engine, struct training *training, int6
         return -1;
     training->ensemble->spec->training.resources.copies = (int)training->row.ranks;
     HASH_FIND_STR(engine->adapters, training->row.adapter, training->adapter);
-    return training->adapter != NULL || training->row.state >= TRAINING_DONE ? 0 : -1;
+    return training->adapter != NULL || training_is_over(&training->row) ? 0 : -1;
 }
 
 struct live_ensemble *engine_adopt_ensemble(struct engine *engine, const struct ensemble_row *row, struct spec *spec)
@@ -224,6 +224,11 @@ static struct live_ensemble *ensemble_of(struct engine *engine, const struct job
                      row->name, job_kind_name(row->kind), (long long)row->ensemble);
         return NULL;
     }
+    if (row->kind == JOB_TRAINING && (ens->training->job != NULL || !training_is_under_way(&ens->training->row))) {
+        log_error_of(LOG_JOB(row->ensemble, row->name), "job %s is not the one of training %lld, which is %s; it is left alone",
+                     row->name, (long long)ens->training->row.id, training_state_name(ens->training->row.state));
+        return NULL;
+    }
     if (row->size < 1 || row->size > (row->kind == JOB_TRAINING ? SPEC_RANKS_MAX : SPEC_PACK_MAX)) {
         log_error_of(LOG_JOB(row->ensemble, row->name), "job %s has %lld tasks, which no job can have; it is left alone", row->name,
                      (long long)row->size);
@@ -272,7 +277,6 @@ static int adopt_jobs(struct loading *loading, struct error *err)
             add_slot(job, &(struct attempt_row){.index = rank, .number = ens->training->row.generation});
         job->found.started = row->state == JOB_RUNNING;
         ens->training->job = job;
-        ens->training->ranks_succeeded = true;
         alarm_set(engine, &ens->training->look, engine_now(engine));
     }
     return 0;
@@ -293,12 +297,8 @@ static void resume_conclusions(struct engine *engine)
     struct live_ensemble *ens, *next;
 
     HASH_ITER (hh, engine->ensembles, ens, next) {
-        if (ens->training == NULL || ens->training->job != NULL)
-            continue;
-        if (ens->training->row.state == TRAINING_SUBMITTED || ens->training->row.state == TRAINING_RUNNING) {
-            ens->training->ranks_succeeded = true; /* the done records decide */
-            training_is_read(engine, ens, true);
-        }
+        if (ens->training != NULL && ens->training->job == NULL && training_is_under_way(&ens->training->row))
+            training_read_rest(engine, ens, true); /* the done records decide */
     }
 }
 

@@ -33,7 +33,7 @@ static int by_index(const void *a, const void *b)
 static int find_others(struct engine *engine, const struct live_ensemble *ens, struct some *others, struct some *unneeded,
                        struct error *err)
 {
-    bool early = ens->training->early;
+    bool early = ens->training->state.need == NEED_NONE;
 
     for (enum member_state state = 0; state < MEMBER_STATE_COUNT; state++)
         if (state != MEMBER_SUCCEEDED &&
@@ -57,7 +57,7 @@ bool missing_is_known(const struct live_ensemble *ens)
 {
     const struct training *training = ens->training;
 
-    return ens->spec->steps == 0 || training->row.missing[0] != '\0' || !training->ranks_succeeded ||
+    return ens->spec->steps == 0 || training->row.missing[0] != '\0' || training->failed_as != ATTEMPT_OPEN ||
            ensemble_is_stopped(&ens->row);
 }
 
@@ -71,7 +71,7 @@ static void counted(void *arg, json_t **json, const struct error *failed)
 
     if (ens == NULL)
         return;
-    ens->training->reading = READING_NONE;
+    training_event(ens->training, LIFE_COUNTED);
     if (failed != NULL) {
         log_warn_of(LOG_TRAINING(id, ens->training->row.id), "training %lld: the steps that it has cannot be counted yet: %s",
                     (long long)ens->training->row.id, failed->text);
@@ -96,8 +96,6 @@ void missing_find(struct engine *engine, struct live_ensemble *ens)
     struct error err;
     char **paths;
 
-    if (ens->training->reading == READING_STEPS)
-        return;
     if (find_others(engine, ens, &others, &unneeded, &err) < 0) {
         free(others.items);
         free(unneeded.items);
@@ -112,7 +110,7 @@ void missing_find(struct engine *engine, struct live_ensemble *ens)
     for (int64_t rank = 0; rank < row->ranks; rank++)
         paths[rank] = xasprintf("%s/e%lld/training/g%lld/held-rank%lld.bin", engine->ports.run_dir, (long long)ens->row.id,
                                 (long long)row->generation, (long long)rank);
-    ens->training->reading = READING_STEPS;
+    training_event(ens->training, LIFE_COUNTING);
     engine->ports.rundir_ops->missing(engine->ports.rundir, paths, (size_t)row->ranks, question, counted,
                                       ticket_new(engine, ens->row.id));
 }

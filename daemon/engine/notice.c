@@ -240,7 +240,7 @@ static int tell_urgent(struct engine *engine, const struct ensemble_row *row, st
         return tell_remains(engine, ens, out);
     if (tell_trouble(engine, ens->adapter, "", out))
         return true;
-    if (ens->training != NULL && ens->training->row.state < TRAINING_DONE && tell_trouble(engine, ens->training->adapter, "", out))
+    if (ens->training != NULL && !training_is_over(&ens->training->row) && tell_trouble(engine, ens->training->adapter, "", out))
         return true;
     return tell_room(engine, out) ? true : -1;
 }

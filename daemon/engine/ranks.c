@@ -95,7 +95,7 @@ static void mark_ready(struct engine *engine, struct live_ensemble *ens)
     struct rank_row sum;
     struct error err;
 
-    if (training->row.state != TRAINING_SUBMITTED || training->stage != STAGE_OPEN)
+    if (training->row.state != TRAINING_SUBMITTED || training->state.stage != STAGE_OPEN)
         return;
     if (store_rank_sum(engine->store, &training->row, &sum, &err) < 0) {
         store_doom(engine->store, &err);
@@ -103,7 +103,7 @@ static void mark_ready(struct engine *engine, struct live_ensemble *ens)
     }
     if (sum.state < RANK_READY)
         return;
-    training->row.state = TRAINING_RUNNING;
+    training_event(training, LIFE_REACHED);
     training->row.started_ms = engine_now(engine);
     store_training_update(engine->store, &training->row, &err);
     engine_event(engine, "training.running", ens->row.id, -1, NULL);
@@ -130,7 +130,7 @@ static enum generation_end judge(const struct training *training, enum rank_stat
 {
     bool time_was_over = ranks == RANK_UNFINISHED || training->failed_as == ATTEMPT_TIMEOUT;
 
-    if (training->ranks_succeeded && ranks == RANK_DONE)
+    if (training->failed_as == ATTEMPT_OPEN && ranks == RANK_DONE)
         return GENERATION_DONE;
     if (!time_was_over)
         return GENERATION_FAILED;
@@ -149,7 +149,7 @@ static void explain(const struct live_ensemble *ens, enum generation_end end, bo
         snprintf(out, size, "%s", may_end ? "" : "it ended before its members had");
         return;
     }
-    if (!training->ranks_succeeded)
+    if (training->failed_as != ATTEMPT_OPEN)
         snprintf(out, size, "%s", training->failure);
     else if (end == GENERATION_FAILED)
         snprintf(out, size, "%s", "a rank exited without saying that it was done: no done record");
@@ -180,7 +180,7 @@ void training_conclude(struct engine *engine, struct live_ensemble *ens)
     struct rank_row sum;
     struct error err;
 
-    if (training->row.state >= TRAINING_DONE)
+    if (training_is_over(&training->row))
         return;
     if (store_rank_sum(engine->store, &training->row, &sum, &err) < 0 ||
         store_tally_get(engine->store, ens->row.id, tally, &err) < 0 ||
@@ -189,14 +189,12 @@ void training_conclude(struct engine *engine, struct live_ensemble *ens)
         return;
     }
     end = judge(training, sum.state, &newest);
-    explain(ens, end, training->early || dispatch_all_final(&ens->row, tally), reason, sizeof reason);
+    explain(ens, end, training->state.need == NEED_NONE || dispatch_all_final(&ens->row, tally), reason, sizeof reason);
     if (renew_may(ens, end, sum.state >= RANK_READY)) {
         renew_training(engine, ens, end, &newest, sum.unique - sum.forgotten, reason);
         return;
     }
-    training->row.state = reason[0] == '\0'                ? TRAINING_DONE
-                          : ensemble_is_stopped(&ens->row) ? TRAINING_CANCELLED
-                                                           : TRAINING_FAILED;
+    training_event(training, reason[0] == '\0' ? LIFE_DONE : ensemble_is_stopped(&ens->row) ? LIFE_CANCELLED : LIFE_FAILED);
     training->row.failures += training->row.state == TRAINING_FAILED;
     training->row.ended_ms = engine_now(engine);
     if (reason[0] != '\0') /* missing steps are to be expected in a training that has failed */
@@ -273,7 +271,7 @@ void training_all_read(struct engine *engine, struct live_ensemble *ens)
         missing_find(engine, ens);
         return;
     }
-    ens->training->stage = STAGE_ALL_READ;
+    training_event(ens->training, LIFE_ALL_READ);
     if (ens->training->job != NULL)
         job_end(engine, ens->training->job, "");
     else
@@ -315,12 +313,12 @@ static void tail_rank(struct engine *engine, struct live_ensemble *ens, int64_t 
     struct rank_row row;
 
     if (rank >= training->row.ranks || get_rank(engine, &training->row, rank, &row) < 0) {
-        bool again = training->reading == READING_TWICE;
+        bool again = training->state.reading == READING_TWICE;
 
-        training->reading = READING_NONE;
+        training_event(training, LIFE_READ);
         if (again)
             training_look(engine, ens);
-        else if (training->stage != STAGE_OPEN)
+        else if (training->state.stage != STAGE_OPEN)
             training_all_read(engine, ens);
         return;
     }
@@ -434,7 +432,7 @@ void training_read_metrics(struct engine *engine, struct live_ensemble *ens)
 
 void training_read_later(struct engine *engine, struct live_ensemble *ens)
 {
-    ens->training->reading = READING_NONE;
+    training_event(ens->training, LIFE_READ);
     alarm_set(engine, &ens->training->look, engine_now(engine) + FILE_RETRY_MS);
 }
 
@@ -443,15 +441,16 @@ void training_look(struct engine *engine, struct live_ensemble *ens)
     struct training *training = ens->training;
     size_t n = RANK_FILES * (size_t)training->row.ranks;
     const struct training_row *row = &training->row;
+    bool reads = training->state.reading != READING_NONE;
     char **paths;
 
     alarm_set(engine, &training->look, engine_now(engine) + TRAINING_POLL_MS);
     training_ask_to_end(engine, ens);
-    if (training->reading == READING_ONCE)
-        training->reading = READING_TWICE;
-    if (training->reading != READING_NONE || (training->stage == STAGE_OPEN && !engine_has_room(engine)))
+    if (!reads && training->state.stage == STAGE_OPEN && !engine_has_room(engine))
         return;
-    training->reading = READING_ONCE;
+    training_event(training, LIFE_LOOK);
+    if (reads)
+        return;
     paths = xcalloc(n + 2, sizeof *paths);
     for (int64_t rank = 0; rank < training->row.ranks; rank++)
         engine_rank_files(engine, &training->row, rank, paths + rank * RANK_FILES);

@@ -57,22 +57,22 @@ static void tell_renewed(struct engine *engine, const struct live_ensemble *ens,
                            "checkpoint", name, "members", (json_int_t)members));
 }
 
-static void resume_from(struct training_row *row, const struct training_checkpoint_row *newest)
+void renew_row(struct training_row *row, int64_t generation, const struct training_checkpoint_row *from)
 {
-    row->resumed = (struct training_resumed){.step = newest->step, .batches = newest->batches, .drawn = newest->drawn};
-    if (newest->number > 0)
-        text_copy(row->resumed.name, sizeof row->resumed.name, newest->name);
+    row->generation = generation;
+    row->restarts = 0;
+    row->started_ms = 0;
+    row->missing[0] = '\0';
+    row->resumed = (struct training_resumed){.step = from->step, .batches = from->batches, .drawn = from->drawn};
+    if (from->number > 0)
+        text_copy(row->resumed.name, sizeof row->resumed.name, from->name);
 }
 
-/* Gives the new generation the number of ranks that was asked for. */
-static void take_wanted(struct live_ensemble *ens)
+void renew_take_wanted(struct training_row *row)
 {
-    struct training_row *row = &ens->training->row;
-
     if (row->wanted > 0)
         row->ranks = row->wanted;
     row->wanted = 0;
-    ens->spec->training.resources.copies = (int)row->ranks;
 }
 
 void renew_training(struct engine *engine, struct live_ensemble *ens, enum generation_end end,
@@ -85,33 +85,25 @@ void renew_training(struct engine *engine, struct live_ensemble *ens, enum gener
     struct error err;
 
     snprintf(row->reason, sizeof row->reason, "generation %lld: %.400s", (long long)row->generation, reason);
-    row->generation++;
-    row->restarts = 0;
-    row->state = TRAINING_PENDING;
-    row->started_ms = 0;
+    training_event(training, LIFE_RENEWED);
+    renew_row(row, row->generation + 1, newest);
     row->ended_ms = row->not_before_ms = engine_now(engine);
     if (end == GENERATION_FAILED) {
         row->failures++;
         row->not_before_ms = row->ended_ms + engine_backoff(further ? 1 : row->failures);
     }
-    resume_from(row, newest);
     tell_renewed(engine, ens, newest, reason);
     if (!kept) {
         row->keeps = row->generation;
         training->made_for_it = INT64_MAX;
     }
-    take_wanted(ens);
-    training->stage = STAGE_OPEN;
-    row->missing[0] = '\0';
+    renew_take_wanted(row);
+    ens->spec->training.resources.copies = (int)row->ranks;
     training->failed_as = ATTEMPT_OPEN;
-    training->ranks_succeeded = true;
     training->failed_ms = 0;
     training->waits = (struct waits){0};
     elastic_restart(ens);
     training->heard_ms = 0;
-    training->reception = RECEPTION_OPEN;
-    training->ending = ENDING_NOT_ASKED;
-    training->early = false;
     if (store_training_update(engine->store, row, &err) < 0 ||
         (!kept && store_generation_lost(engine->store, row->id, row->generation,
                                         held > newest->drawn ? held - newest->drawn : 0, &err) < 0) ||

@@ -20,6 +20,13 @@ enum generation_end {
  * `reached`, the failure is its own, and would come again, unless a rank was lost. */
 bool renew_may(const struct live_ensemble *ens, enum generation_end end, bool reached);
 
+/* Sets what a training has of a generation in its row: the generation goes on from a checkpoint (number 0: it begins at
+ * the start). */
+void renew_row(struct training_row *row, int64_t generation, const struct training_checkpoint_row *from);
+
+/* Gives the next generation the number of ranks that was asked for. */
+void renew_take_wanted(struct training_row *row);
+
 /* Makes the training pending again with a new generation, which goes on from `newest` (number 0: it begins at the
  * start), and also its members, from their start, except those that failed and those that are whole in the checkpoint.
  * Members that still run are stopped, unless nothing is lost. `held`: samples that its ranks had, as they last reported. */

@@ -81,7 +81,7 @@ static int check_buffers(const struct live_ensemble *ens, int64_t width, struct 
 {
     const struct training_row *row = ens->training != NULL ? &ens->training->row : NULL;
 
-    if (row == NULL || row->state >= TRAINING_DONE || width <= ens->row.width ||
+    if (row == NULL || training_is_over(row) || width <= ens->row.width ||
         spec_check_ranks(ens->spec, row->ranks > row->wanted ? row->ranks : row->wanted, width, err) == 0)
         return 0;
     snprintf(err->pointer, sizeof err->pointer, "/width"); /* not into the spec, which nobody asked to change */

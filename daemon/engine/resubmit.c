@@ -41,7 +41,7 @@ static int check_training(struct engine *engine, const struct ensemble_row *row,
 
     if (rc <= 0)
         return rc;
-    if (training.state >= TRAINING_DONE)
+    if (training_is_over(&training))
         return error_set(err, "training_over",
                          "the training of ensemble %lld is %s: it takes no more members. `stretto resubmit %lld.training` takes "
                          "it on, and members that it lacks samples of",

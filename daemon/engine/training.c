@@ -15,7 +15,7 @@ static void look(struct engine *engine, struct alarm *alarm)
 {
     struct training *training = heap_entry(alarm, struct training, look);
 
-    if ((training->job != NULL || training->stage != STAGE_OPEN) && training->row.state < TRAINING_DONE)
+    if (training_is_to_be_read(training))
         training_look(engine, training->ensemble);
     else if (training->row.state == TRAINING_PENDING) /* it may be submitted again now */
         engine_touch(engine, training->ensemble);
@@ -58,7 +58,7 @@ void training_start(struct engine *engine, struct live_ensemble *ens)
     struct error err;
 
     memcpy(row.adapter, training->row.adapter, sizeof row.adapter);
-    training->row.state = TRAINING_SUBMITTED;
+    training_event(training, LIFE_SUBMITTED);
     training->row.ended_ms = 0;
     if (store_job_insert(engine->store, &row, &err) < 0 ||
         store_training_update(engine->store, &training->row, &err) < 0)
@@ -73,7 +73,6 @@ void training_start(struct engine *engine, struct live_ensemble *ens)
     training->job = job;
     if (training->made_for_it == INT64_MAX)
         training->made_for_it = row.id;
-    training->ranks_succeeded = true;
     alarm_set(engine, &training->look, engine_now(engine) + TRAINING_POLL_MS);
     engine_touch(engine, ens); /* the training of another ensemble may be the next to start */
     engine_event(engine, "training.submitted", ens->row.id, -1, json_pack("{s:s}", "job", row.name));
@@ -90,50 +89,48 @@ void training_rank_ended(struct engine *engine, struct live_job *job, struct slo
                 attempt_outcome_name(out->outcome), out->reason[0] ? ": " : "", out->reason);
     if (out->outcome == ATTEMPT_SUCCEEDED)
         return;
-    if (training->ranks_succeeded || out->ended_ms < training->failed_ms) {
+    if (training->failed_as == ATTEMPT_OPEN || out->ended_ms < training->failed_ms) {
         training->failed_ms = out->ended_ms;
         training->failed_as = out->outcome;
         snprintf(training->failure, sizeof training->failure, "rank %lld %s: %.400s", (long long)slot->index,
                  attempt_outcome_name(out->outcome), out->reason);
     }
-    training->ranks_succeeded = false;
 }
 
-bool training_is_read(struct engine *engine, struct live_ensemble *ens, bool ran)
+bool training_read_rest(struct engine *engine, struct live_ensemble *ens, bool ran)
 {
     struct training *training = ens->training;
 
-    if (training->stage == STAGE_OPEN) {
-        training->stage = ran || training->reading != READING_NONE ? STAGE_JOB_OVER : STAGE_ALL_READ;
-        if (training->stage == STAGE_JOB_OVER)
-            training_look(engine, ens);
+    if (training->state.stage == STAGE_OPEN && !ran && training->state.reading == READING_NONE) {
+        training_event(training, LIFE_ALL_READ);
+    } else if (training->state.stage == STAGE_OPEN) {
+        training_event(training, LIFE_JOB_OVER);
+        training_look(engine, ens);
     }
-    return training->stage == STAGE_ALL_READ;
+    return training->state.stage == STAGE_ALL_READ;
 }
 
-/* The message to one generation of the ranks that no more members come, while it is being written. */
-struct telling {
+struct message {
     struct ticket *ticket;
     int64_t generation;
 };
 
-static struct telling *telling_new(struct engine *engine, const struct live_ensemble *ens)
+struct message *message_new(struct engine *engine, const struct live_ensemble *ens)
 {
-    struct telling *telling = xcalloc(1, sizeof *telling);
+    struct message *message = xcalloc(1, sizeof *message);
 
-    telling->ticket = ticket_new(engine, ens->row.id);
-    telling->generation = ens->training->row.generation;
-    return telling;
+    message->ticket = ticket_new(engine, ens->row.id);
+    message->generation = ens->training->row.generation;
+    return message;
 }
 
-/* Frees the message. Returns its ensemble, or NULL if that generation of the ranks is gone. */
-static struct live_ensemble *telling_redeem(struct telling *telling, struct engine **engine)
+struct live_ensemble *message_redeem(struct message *message, struct engine **engine)
 {
-    int64_t id, generation = telling->generation;
+    int64_t id, generation = message->generation;
     struct live_ensemble *ens;
 
-    *engine = ticket_redeem(telling->ticket, &id);
-    free(telling);
+    *engine = ticket_redeem(message->ticket, &id);
+    free(message);
     ens = *engine ? engine_find_ensemble(*engine, id) : NULL;
     return ens != NULL && ens->training->row.generation == generation ? ens : NULL;
 }
@@ -141,11 +138,11 @@ static struct live_ensemble *telling_redeem(struct telling *telling, struct engi
 static void reception_written(void *arg, const struct error *failed)
 {
     struct engine *engine;
-    struct live_ensemble *ens = telling_redeem(arg, &engine);
+    struct live_ensemble *ens = message_redeem(arg, &engine);
 
     if (ens == NULL)
         return;
-    ens->training->reception = failed == NULL ? RECEPTION_TOLD : RECEPTION_OPEN;
+    training_event(ens->training, failed == NULL ? LIFE_TOLD : LIFE_NOT_TOLD);
     if (failed == NULL)
         return;
     log_warn_of(LOG_ENSEMBLE(ens->row.id), "ensemble %lld: the end of reception cannot be told yet: %s",
@@ -158,7 +155,7 @@ static void members_over_committed(void *arg, const struct error *failed)
 {
     int64_t id, tally[MEMBER_STATE_COUNT];
     struct engine *engine;
-    struct live_ensemble *ens = telling_redeem(arg, &engine);
+    struct live_ensemble *ens = message_redeem(arg, &engine);
     struct rundir_file *file;
     struct error err;
 
@@ -166,19 +163,19 @@ static void members_over_committed(void *arg, const struct error *failed)
         return;
     id = ens->row.id;
     if (store_tally_get(engine->store, id, tally, &err) < 0) {
-        reception_written(telling_new(engine, ens), &err);
+        reception_written(message_new(engine, ens), &err);
         return;
     }
     file = xcalloc(1, sizeof *file);
     file->path = xasprintf("%s/e%lld/training/g%lld/reception.json", engine->ports.run_dir, (long long)id,
                            (long long)ens->training->row.generation);
     file->json = xasprintf("{\"version\":1,\"over\":true%s,\"succeeded\":%lld,\"other\":%lld}\n",
-                           ens->training->early && !dispatch_all_final(&ens->row, tally) ? ",\"early\":true" : "",
+                           ens->training->state.need == NEED_NONE && !dispatch_all_final(&ens->row, tally) ? ",\"early\":true" : "",
                            (long long)tally[MEMBER_SUCCEEDED],
                            (long long)(ens->row.count - tally[MEMBER_SUCCEEDED]));
     file->mode = 0600;
     engine->ports.rundir_ops->write(engine->ports.rundir, NULL, 0, file, 1, reception_written,
-                                    telling_new(engine, ens));
+                                    message_new(engine, ens));
 }
 
 /* Tells the ranks that no more samples will come: all members are final, or one of the ranks needs no more. It is done again after a restart, which is
@@ -187,11 +184,11 @@ void training_members_over(struct engine *engine, struct live_ensemble *ens)
 {
     struct training *training = ens->training;
 
-    if (training->reception != RECEPTION_OPEN || training->job == NULL)
+    if (!training_is_to_be_told(training))
         return;
     alarm_set(engine, &training->reception_retry, INT64_MAX);
-    training->reception = RECEPTION_TELLING;
-    turn_after_commit(engine->turn, members_over_committed, telling_new(engine, ens));
+    training_event(training, LIFE_TELLING);
+    turn_after_commit(engine->turn, members_over_committed, message_new(engine, ens));
 }
 
 int64_t engine_training_retries_left(struct engine *engine, int64_t id)
@@ -199,7 +196,7 @@ int64_t engine_training_retries_left(struct engine *engine, int64_t id)
     const struct live_ensemble *ens = engine_find_ensemble(engine, id);
     int64_t left;
 
-    if (ens == NULL || ens->training == NULL || ens->training->row.state >= TRAINING_DONE)
+    if (ens == NULL || ens->training == NULL || training_is_over(&ens->training->row))
         return -1;
     left = ens->spec->training_retries - ens->training->row.failures;
     return left > 0 ? left : 0;
@@ -210,8 +207,7 @@ int engine_each_training(const struct engine *engine, int (*each)(void *arg, con
     int rc = 0;
 
     for (const struct live_ensemble *ens = engine->ensembles; ens != NULL && rc == 0; ens = ens->hh.next)
-        if (ens->training != NULL &&
-            (ens->training->row.state == TRAINING_SUBMITTED || ens->training->row.state == TRAINING_RUNNING))
+        if (ens->training != NULL && training_is_under_way(&ens->training->row))
             rc = each(arg, &ens->training->row);
     return rc;
 }

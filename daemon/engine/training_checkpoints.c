@@ -167,7 +167,7 @@ static void whole_read_back(void *arg, const struct whole *whole, const struct e
         json_decref(list);
         return; /* the turn is doomed, and memory rebuilt */
     }
-    if (whole == NULL && ens->training->stage != STAGE_OPEN) /* before, the ranks may just have removed it */
+    if (whole == NULL && ens->training->state.stage != STAGE_OPEN) /* before, the ranks may just have removed it */
         log_warn_of(LOG_TRAINING(id, row.training),
                     "training %lld: nothing can go on from checkpoint %s, of which files of ranks are not there",
                     (long long)row.training, row.name);

@@ -11,16 +11,15 @@
 
 static void asked(void *arg, const struct error *failed)
 {
-    int64_t id;
-    struct engine *engine = ticket_redeem(arg, &id);
-    struct live_ensemble *ens = engine != NULL ? engine_find_ensemble(engine, id) : NULL;
+    struct engine *engine;
+    struct live_ensemble *ens = message_redeem(arg, &engine);
 
-    if (ens == NULL || ens->training->ending != ENDING_ASKING)
+    if (ens == NULL)
         return;
-    ens->training->ending = failed == NULL ? ENDING_ASKED : ENDING_NOT_ASKED; /* it is tried again with the next look */
+    training_event(ens->training, failed == NULL ? LIFE_ASKED : LIFE_NOT_ASKED); /* it is tried again with the next look */
     if (failed != NULL)
-        log_warn_of(LOG_ENSEMBLE(id), "ensemble %lld: its ranks cannot be asked to end yet: %s", (long long)id,
-                    failed->text);
+        log_warn_of(LOG_ENSEMBLE(ens->row.id), "ensemble %lld: its ranks cannot be asked to end yet: %s",
+                    (long long)ens->row.id, failed->text);
 }
 
 void training_ask_to_end(struct engine *engine, struct live_ensemble *ens)
@@ -28,16 +27,15 @@ void training_ask_to_end(struct engine *engine, struct live_ensemble *ens)
     struct training *training = ens->training;
     struct rundir_file *file;
 
-    if (training->row.wanted == 0 || training->job == NULL || training->stage != STAGE_OPEN ||
-        training->ending != ENDING_NOT_ASKED)
+    if (!training_is_to_be_asked(training))
         return;
-    training->ending = ENDING_ASKING;
+    training_event(training, LIFE_ASKING);
     file = xcalloc(1, sizeof *file);
     file->path = xasprintf("%s/e%lld/training/g%lld/last.json", engine->ports.run_dir, (long long)ens->row.id,
                            (long long)training->row.generation);
     file->json = xasprintf("{\"version\":1,\"ranks\":%lld}\n", (long long)training->row.wanted);
     file->mode = 0600;
-    engine->ports.rundir_ops->write(engine->ports.rundir, NULL, 0, file, 1, asked, ticket_new(engine, ens->row.id));
+    engine->ports.rundir_ops->write(engine->ports.rundir, NULL, 0, file, 1, asked, message_new(engine, ens));
 }
 
 /* A generation that has begun is followed by another one only if the next one finds a checkpoint. */
@@ -50,7 +48,7 @@ bool engine_can_resize_training(struct engine *engine, int64_t ensemble)
 {
     const struct live_ensemble *ens = engine_find_ensemble(engine, ensemble);
 
-    return ens != NULL && ens->training != NULL && ens->training->row.state < TRAINING_DONE && can_have_other_ranks(ens);
+    return ens != NULL && ens->training != NULL && !training_is_over(&ens->training->row) && can_have_other_ranks(ens);
 }
 
 /* Checks that the training could run with so many ranks, as the spec is checked when it is submitted. */
@@ -77,7 +75,7 @@ int training_resize(struct engine *engine, struct live_ensemble *ens, int64_t ra
     struct training_row *own = &ens->training->row;
     int64_t before;
 
-    if (own->state >= TRAINING_DONE)
+    if (training_is_over(own))
         return error_set(err, "training_over", "training %lld is over: it is %s", (long long)own->id,
                          training_state_name(own->state));
     before = own->wanted > 0 ? own->wanted : own->ranks;

@@ -1,6 +1,6 @@
 /* Resubmission of a training: one that is over is taken on with its next generation, from a checkpoint or from the
  * start. All of it is written to the store first; then the ensemble is loaded from there, as after a restart. */
-#include "daemon/engine/internal.h"
+#include "daemon/engine/renew.h"
 
 #include "common/log_changes.h"
 #include "common/text.h"
@@ -30,7 +30,7 @@ static int check_over(struct engine *engine, int64_t id, struct again *again, st
         return error_set(err, "training_not_found", "there is no training %lld", (long long)id);
     if (rc < 0 || engine_stored_ensemble(engine, again->training.ensemble, &again->ensemble, err) < 0)
         return -1;
-    if (again->training.state < TRAINING_DONE)
+    if (!training_is_over(&again->training))
         return error_set(err, "training_not_over", "training %lld is %s: only one that is over can be resubmitted",
                          (long long)id, training_state_name(again->training.state));
     if (engine_check_adapter(engine, &again->ensemble, err) < 0 ||
@@ -112,11 +112,9 @@ static int check_spec(struct engine *engine, const json_t *changes, struct again
 
     if (change_spec(engine, changes, again, err) < 0)
         return -1;
-    if (row->wanted > 0)
-        row->ranks = row->wanted;
+    renew_take_wanted(row);
     if (json_is_integer(json_object_get(changes, "ranks")))
         row->ranks = again->spec->ranks;
-    row->wanted = 0;
     again->spec->training.resources.copies = (int)row->ranks;
     if (spec_check_ranks(again->spec, row->ranks, again->ensemble.width, err) < 0)
         return -1;
@@ -145,7 +143,6 @@ static int drop_newer(struct engine *engine, struct again *again, struct error *
 static int store_training(struct engine *engine, struct again *again, struct error *err)
 {
     struct training_row *row = &again->training;
-    const struct training_checkpoint_row *from = &again->from;
     char reason[sizeof row->reason];
     int64_t jobs;
 
@@ -155,15 +152,12 @@ static int store_training(struct engine *engine, struct again *again, struct err
         snprintf(reason, sizeof reason, "generation %lld: %.400s", (long long)row->generation, row->reason);
         memcpy(row->reason, reason, sizeof reason);
     }
-    row->generation = row->keeps = jobs + 1; /* a generation that was cancelled before it had a job is still to come */
-    row->state = TRAINING_PENDING;
-    row->failures = row->restarts = 0;
-    row->started_ms = 0;
+    training_row_event(row, LIFE_RESUBMITTED);
+    renew_row(row, jobs + 1, &again->from); /* a generation that was cancelled before it had a job is still to come */
+    row->keeps = row->generation;
+    row->failures = 0;
     row->not_before_ms = engine_now(engine);
     row->early = false;
-    row->missing[0] = '\0';
-    row->resumed = (struct training_resumed){.step = from->step, .batches = from->batches, .drawn = from->drawn};
-    text_copy(row->resumed.name, sizeof row->resumed.name, from->name);
     return store_training_update(engine->store, row, err);
 }
 

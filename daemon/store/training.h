@@ -36,6 +36,18 @@ struct training_row {
     char missing[512]; /* the steps that never came, as daemon/rundir/missing.h has them; "" if they were not counted */
 };
 
+/* Returns whether it has, or has had, a job, and is not over. */
+static inline bool training_is_under_way(const struct training_row *row)
+{
+    return row->state == TRAINING_SUBMITTED || row->state == TRAINING_RUNNING;
+}
+
+/* Returns whether it is over, unless somebody resubmits it. */
+static inline bool training_is_over(const struct training_row *row)
+{
+    return row->state >= TRAINING_DONE;
+}
+
 /* How far a rank is, in this order. */
 enum rank_state {
     RANK_STARTING,

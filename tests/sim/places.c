@@ -69,7 +69,7 @@ static bool has_enough(struct sim *sim, int64_t ensemble)
 {
     const struct live_ensemble *ens = engine_find_ensemble(sim_engine(sim), ensemble);
 
-    return ens != NULL && ens->training != NULL && ens->training->early;
+    return ens != NULL && ens->training != NULL && ens->training->state.need == NEED_NONE;
 }
 
 /* Finds the ensembles, and counts as waiting their members that are due before `now`. Does not count the job

@@ -50,6 +50,14 @@ is "$(cd "$srcdir" && grep -nE 'states?(\.|->)(belief|proof|sent|pending) *[-+|&
 	daemon/engine/*.[ch] | grep -vE '^daemon/engine/job_event\.[ch]:|^daemon/engine/job\.c:[0-9]+:    job_states_(change|init)\(')" "" \
 	"no file of the engine but job_event.c writes the states of a job"
 
+# So do those of a training; its generation begins in renew.c.
+is "$(cd "$srcdir" && grep -nE 'state(\.|s\.|s->)(stage|reading|reception|ending|need) *[-+|&]?=[^=]|\<state *= *TRAINING_|= *\((struct training_states|enum training_state)\)' \
+	daemon/engine/*.[ch] | grep -v '^daemon/engine/training_event\.[ch]:')" "" \
+	"no file of the engine but training_event.c writes the states of a training"
+is "$(cd "$srcdir" && grep -nE '\<(row|own|training)(\.|->)(generation|wanted) *(\+\+|--|[-+]?=[^=])' daemon/engine/*.c |
+	grep -vE '^daemon/engine/renew\.c:|^daemon/engine/training_resize\.c:[0-9]+: *own->wanted = ranks;')" "" \
+	"a training's generation begins in renew.c, and its number of ranks is asked for in training_resize.c alone"
+
 # Files that call each other in a circle are read and changed together: the page names them, each with a reason.
 is "$(python3 "$srcdir/tests/call_circle.py" "$builddir/daemon/engine" 2>&1 | tr ' ' '\n' | sort)" \
 	"$(sed -n '/^### Calls in a circle/,/^### /s/^| \([^|]*\) |.*/\1/p' "$srcdir/docs/internals.md" | grep -o '[a-z_]*\.c' | sort)" \
