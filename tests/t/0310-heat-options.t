@@ -54,6 +54,18 @@ like "$(cat err)" 'cannot write x[.]npy: No space left' "which is told"
 status_is 1 "more processes than points" timeout $((30 * PATIENCE)) "$STRETTO_MPIEXEC" -n 3 heat2d --grid 2
 like "$(cat err)" '3 processes cannot share a grid of 2 x 2' "is told"
 
+# Each of two processes wants 4 GiB.
+case ${STRETTO_SANITIZE:-no} in
+*address*) short=(env ASAN_OPTIONS=max_allocation_size_mb=500:allocator_may_return_null=1:detect_leaks=0) ;;
+no) short=(sh -c 'ulimit -v 4000000; exec "$@"' sh) ;;
+*) short=() ;;
+esac
+if [ ${#short[@]} -gt 0 ]; then
+	status_is 1 "two processes end together where memory is short" \
+		timeout $((30 * PATIENCE)) "${short[@]}" "$STRETTO_MPIEXEC" -n 2 heat2d --grid 32768 --steps 1
+	like "$(cat err)" 'heat2d: no memory for the grid' "which is told"
+fi
+
 # A launcher of another MPI makes two worlds of one; here there is no launcher at all, which looks the same inside.
 export STRETTO_NTASKS=2
 refused 1 'started as 2 processes \(STRETTO_NTASKS\), but the MPI world has 1: .*launcher' heat2d --grid 8
