@@ -149,7 +149,7 @@ tests_unit_test_train_parts_CFLAGS = $(stream_cflags)
 tests_unit_test_train_parts_LDADD = $(stream_libs)
 unit_tests += tests/unit/test_member_parts
 tests_unit_test_member_parts_CFLAGS = $(unit_cflags)
-tests_unit_test_member_parts_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=zmq_msg_init_data
+tests_unit_test_member_parts_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=zmq_msg_init_data -Wl,--wrap=aligned_alloc
 tests_unit_test_member_parts_LDADD = libmember.la $(unit_libs)
 unit_tests += tests/unit/test_mpi_parts
 tests_unit_test_mpi_parts_SOURCES = tests/unit/test_mpi_parts.c tests/unit/mpi/fake_mpi.c tests/unit/mpi/mpi.h tests/unit/unit.h

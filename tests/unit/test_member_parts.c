@@ -281,6 +281,27 @@ static void a_buffer_without_a_message_is_used_again(void **state)
     sendbuf_pool_destroy(pool);
 }
 
+void *__real_aligned_alloc(size_t to, size_t size);
+
+static bool has_no_memory;
+
+void *__wrap_aligned_alloc(size_t to, size_t size)
+{
+    return has_no_memory ? NULL : __real_aligned_alloc(to, size);
+}
+
+/* The sanitizer would find what the pool leaves. */
+static void a_pool_without_memory_still_ends_with_its_buffers(void **state)
+{
+    struct sendbuf_pool *pool = sendbuf_pool_create();
+
+    sendbuf_give_back(sendbuf_take(pool, 1000));
+    has_no_memory = true;
+    assert_null(sendbuf_take(pool, 100000));
+    has_no_memory = false;
+    sendbuf_pool_destroy(pool);
+}
+
 /* Opens a stream, which fails for this reason, and then sends all the same. */
 static void assert_that_nothing_is_sent(const char *reason)
 {
@@ -465,6 +486,63 @@ static void a_silent_rank_is_asked_again(void **state)
     json_decref(env.parameters);
 }
 
+/* Reads the link's next frame as a rank; serves the link while there is none. */
+static struct frame heard_by(void *rank, struct link *link, uint8_t sender[64], int *size)
+{
+    uint8_t message[4096];
+    struct frame f;
+    int n;
+
+    while ((*size = zmq_recv(rank, sender, 64, ZMQ_DONTWAIT)) < 0) {
+        assert_int_equal(link_service(link, &err), 0);
+        usleep(1000);
+    }
+    n = zmq_recv(rank, message, sizeof message, 0);
+    assert_in_range(n, FRAME_HEADER_SIZE, sizeof message);
+    assert_int_equal(frame_decode(message, (size_t)n, &f), FRAME_OK);
+    return f;
+}
+
+static void say(void *rank, const uint8_t sender[64], int size, struct frame f)
+{
+    uint8_t header[FRAME_HEADER_SIZE];
+
+    frame_encode(&f, header);
+    assert_int_equal(zmq_send(rank, sender, (size_t)size, ZMQ_SNDMORE), size);
+    assert_int_equal(zmq_send(rank, header, sizeof header, 0), FRAME_HEADER_SIZE);
+}
+
+static void a_rank_that_has_answered_may_ask_again(void **state)
+{
+    struct environment env = {.silence = 3600000, .silence_max = 3600000, .parameters = json_object()};
+    char *endpoint[] = {"inproc://rank"};
+    struct rank_address address = {.endpoint = endpoint, .endpoints = 1};
+    void *zmq = zmq_ctx_new(), *rank = zmq_socket(zmq, ZMQ_ROUTER);
+    struct link_config config = {.env = &env, .address = &address, .zmq = zmq, .window_bytes = 1 << 20, .window_frames = 8};
+    struct link *link;
+    uint8_t sender[64];
+    int size;
+
+    zmq_setsockopt(rank, ZMQ_LINGER, &(int){0}, sizeof(int));
+    assert_int_equal(zmq_bind(rank, endpoint[0]), 0);
+    link = link_create(&config, &err);
+    assert_non_null(link);
+    assert_int_equal(heard_by(rank, link, sender, &size).kind, FRAME_HELLO);
+    assert_true(link_unanswered(link) < INT64_MAX);
+    say(rank, sender, size, (struct frame){.kind = FRAME_WELCOME});
+    while (!link_is_welcome(link)) {
+        assert_int_equal(link_service(link, &err), 0);
+        usleep(1000);
+    }
+    assert_true(link_unanswered(link) == INT64_MAX); /* it is not asked again */
+    say(rank, sender, size, (struct frame){.kind = FRAME_WHO}); /* it has forgotten the stream */
+    assert_int_equal(heard_by(rank, link, sender, &size).kind, FRAME_HELLO);
+    link_destroy(link);
+    zmq_close(rank);
+    zmq_ctx_term(zmq);
+    json_decref(env.parameters);
+}
+
 /* Reports in a process of its own, since the file is opened once. Returns its exit status. */
 static int in_a_child(const char *path, int (*report)(void))
 {
@@ -551,6 +629,7 @@ int main(void)
         cmocka_unit_test(settings_are_those_of_the_environment),
         cmocka_unit_test(buffers_are_used_again_where_they_fit),
         cmocka_unit_test(a_buffer_without_a_message_is_used_again),
+        cmocka_unit_test(a_pool_without_memory_still_ends_with_its_buffers),
         cmocka_unit_test(a_stream_that_is_not_open_sends_nothing_silently),
         cmocka_unit_test(an_idle_stream_has_as_many_fields_as_any),
         cmocka_unit_test(runs_of_steps_are_known),
@@ -560,6 +639,7 @@ int main(void)
         cmocka_unit_test(a_field_of_an_idle_stream_is_as_large_as_any),
         cmocka_unit_test(only_a_later_generation_is_gone_on_to),
         cmocka_unit_test(a_silent_rank_is_asked_again),
+        cmocka_unit_test(a_rank_that_has_answered_may_ask_again),
         cmocka_unit_test(metrics_are_lines_of_json),
     };
 

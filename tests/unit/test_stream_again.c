@@ -4,6 +4,7 @@
 #include "tests/unit/unit.h"
 
 #include <endian.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <zmq.h>
@@ -129,6 +130,65 @@ static void a_step_that_lacks_a_field_is_not_left_out(void **state)
     fixture_fini(&fx);
 }
 
+static struct stretto *open_second(const char *parameters)
+{
+    struct stretto *s = NULL;
+
+    fixture_member_limit();
+    setenv("STRETTO_MEMBER", "0", 1);
+    setenv("STRETTO_ATTEMPT", "2", 1);
+    setenv("STRETTO_PARAMS", parameters, 1);
+    if (stretto_open_patiently(&s, 10) != 0)
+        fail_msg("%s", stretto_error(s));
+    return s;
+}
+
+/* While it waits for what the ranks have, the program goes on with other things now and then. */
+static void a_later_attempt_comes_back_while_it_waits(void **state)
+{
+    void *zmq = zmq_ctx_new(), *mute = zmq_socket(zmq, ZMQ_ROUTER);
+    char endpoint[200];
+    struct stretto *s;
+    struct stretto_train *t;
+    struct fixture fx;
+
+    fixture_init(&fx, 4, 0, 1, FIFO);
+    t = fixture_rank(0);
+    snprintf(endpoint, sizeof endpoint, "ipc://%s", fixture_path(&fx, "proxy"));
+    assert_int_equal(zmq_bind(mute, endpoint), 0);
+    fixture_redirect(&fx, endpoint);
+    s = open_second("{\"a\": 0, \"b\": 0.5}");
+    for (int i = 0; i < 3; i++)
+        assert_int_equal(fixture_send(&fx, s, 0, 0), STRETTO_AGAIN);
+    stretto_abort(s);
+    zmq_close(mute);
+    zmq_ctx_term(zmq);
+    stretto_train_close(t);
+    fixture_fini(&fx);
+}
+
+static void a_later_attempt_that_is_refused_is_told_each_time(void **state)
+{
+    struct stretto *s;
+    struct stretto_train *t;
+    struct fixture fx;
+    int rc = STRETTO_AGAIN;
+
+    fixture_init(&fx, 4, 0, 1, FIFO);
+    t = fixture_rank(0);
+    s = open_second("{\"a\": 1, \"b\": \"x\"}");
+    while (rc == STRETTO_AGAIN)
+        rc = fixture_send(&fx, s, 0, 0);
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(rc, -1);
+        assert_non_null(strstr(stretto_error(s), "\"b\""));
+        rc = fixture_send(&fx, s, 0, 0);
+    }
+    assert_int_equal(stretto_close(s), -1);
+    stretto_train_close(t);
+    fixture_fini(&fx);
+}
+
 /* Reads the payload of the next answer, a WELCOME. Returns its size. */
 static size_t next_welcome(const struct rig *rig, uint64_t *runs)
 {
@@ -164,14 +224,23 @@ static void a_first_attempt_is_told_nothing_and_a_later_one_each_step(void **sta
     assert_true(le64toh(runs[2]) == 3 && le64toh(runs[3]) == UINT64_C(3) << 8);
 }
 
+static int time_limit(void **state)
+{
+    fixture_time_limit(state);
+    test_limit(60); /* a lock that is kept is never free again */
+    return 0;
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_later_attempt_leaves_out_what_the_rank_has),
         cmocka_unit_test(each_rank_tells_its_own),
         cmocka_unit_test(a_step_that_lacks_a_field_is_not_left_out),
+        cmocka_unit_test(a_later_attempt_comes_back_while_it_waits),
+        cmocka_unit_test(a_later_attempt_that_is_refused_is_told_each_time),
         cmocka_unit_test_setup_teardown(a_first_attempt_is_told_nothing_and_a_later_one_each_step, rig_setup, rig_teardown),
     };
 
-    return cmocka_run_group_tests(tests, fixture_time_limit, NULL);
+    return cmocka_run_group_tests(tests, time_limit, NULL);
 }

@@ -703,6 +703,36 @@ static void frames_of_several_ranks_come_in_their_order(void **state)
     fixture_fini(&fx);
 }
 
+static void a_refusal_by_one_of_several_ranks_is_told(void **state)
+{
+    enum { RANKS = 2 };
+    void *zmq = zmq_ctx_new();
+    struct puppet ranks[RANKS];
+    struct fixture fx;
+    struct stretto *s;
+    struct frame f;
+    int rc;
+
+    begin(&fx, RANKS, SMALL, 0);
+    for (int i = 0; i < RANKS; i++)
+        puppet_start(&ranks[i], zmq, &fx, 1, i);
+    s = open_member();
+    for (int i = 0; i < RANKS; i++) {
+        assert_true(puppet_read(&ranks[i], &f, 0) > 0);
+        assert_int_equal(f.kind, FRAME_HELLO);
+        puppet_say(&ranks[i], &f, i == 0 ? FRAME_REFUSED : FRAME_WELCOME, 0);
+    }
+    rc = send_field(&fx, s, 0, 0);
+    while (rc == 0 || rc == STRETTO_AGAIN)
+        rc = stretto_checkpointed(s, "none", 0);
+    assert_non_null(strstr(stretto_error(s), "rank 0 refuses"));
+    stretto_abort(s);
+    for (int i = 0; i < RANKS; i++)
+        puppet_stop(&ranks[i], &fx, 1, i);
+    zmq_ctx_term(zmq);
+    fixture_fini(&fx);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -715,6 +745,7 @@ int main(void)
         cmocka_unit_test(planned_ends_of_ranks_cost_no_sample),
         cmocka_unit_test(only_what_was_not_acknowledged_is_dealt_to_the_new_ranks),
         cmocka_unit_test(frames_of_several_ranks_come_in_their_order),
+        cmocka_unit_test(a_refusal_by_one_of_several_ranks_is_told),
     };
 
     return cmocka_run_group_tests(tests, fixture_time_limit, NULL);
