@@ -248,7 +248,7 @@ void fixture_draw_all(const struct fixture *fx, struct stretto_train *t, int ste
 {
     int count;
 
-    while ((count = fixture_draw(fx, t, 30000, steps, times)) > 0)
+    while ((count = fixture_draw(fx, t, FIXTURE_LIMIT_SECONDS * 1000 * (int)test_patience(), steps, times)) > 0)
         ;
     assert_int_equal(count, STRETTO_TRAIN_END);
 }
@@ -271,9 +271,9 @@ void fixture_train(const struct fixture *fx, struct stretto_train *t, uint64_t f
         if (now.received != last.received || now.drawn != last.drawn || now.finalized != last.finalized) {
             last = now;
             since = time_monotonic_ms();
-        } else if (time_monotonic_ms() - since > FIXTURE_LIMIT_SECONDS * 1000) {
-            fail_msg("for %d s nothing has come, with %d samples received and %d of %d members at their end", FIXTURE_LIMIT_SECONDS,
-                     (int)now.received, (int)now.finalized, (int)finalized);
+        } else if (time_monotonic_ms() - since > (int64_t)FIXTURE_LIMIT_SECONDS * 1000 * test_patience()) {
+            fail_msg("for %lld s nothing has come, with %d samples received and %d of %d members at their end",
+                     (long long)(time_monotonic_ms() - since) / 1000, (int)now.received, (int)now.finalized, (int)finalized);
         }
     }
     fixture_over(fx);
@@ -325,7 +325,7 @@ void fixture_member_limit(void)
 {
     char text[32];
 
-    snprintf(text, sizeof text, "%lld", (long long)time(NULL) + FIXTURE_LIMIT_SECONDS);
+    snprintf(text, sizeof text, "%lld", (long long)time(NULL) + (long long)FIXTURE_LIMIT_SECONDS * test_patience());
     setenv("STRETTO_DEADLINE", text, 1);
 }
 

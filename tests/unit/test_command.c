@@ -149,14 +149,22 @@ static void a_command_that_takes_too_long_is_ended_with_what_it_started(void **s
     }
 }
 
-/* The loop did not turn while it ended and its time ran out, as when the daemon is stopped for a while. */
+/* The loop did not turn while it ended and its time ran out, as when the daemon is stopped for a while. Where this machine was held
+ * up before the loop had begun to wait, it is tried again. */
 static void one_that_ended_in_time_is_not_late_since_the_loop_was(void **state)
 {
     static struct answer a;
     siginfo_t ended;
+    uint64_t began;
 
-    run("sleep 0.2; echo out; exit 3", 3000, no_env, &a);
-    uv_run(&loop, UV_RUN_NOWAIT);
+    while (true) {
+        began = uv_hrtime();
+        run("sleep 0.2; echo out; exit 3", 3000, no_env, &a);
+        uv_run(&loop, UV_RUN_NOWAIT);
+        if ((uv_hrtime() - began) / 1000000 < 3000)
+            break;
+        until(&a);
+    }
     waitid(P_ALL, 0, &ended, WEXITED | WNOWAIT); /* and is left for the loop */
     usleep(3100000);
     until(&a);
