@@ -2,7 +2,7 @@
 # of the Content-Security-Policy) is collected.
 import base64, fcntl, http.server, json, os, random, select, socket, subprocess, threading, time
 
-LIMIT = 60 * int(os.environ.get("STRETTO_TEST_PATIENCE", "5")) / 5  # seconds, for what never comes
+LIMIT = 120 * int(os.environ.get("STRETTO_TEST_PATIENCE", "5")) / 5  # seconds, for what never comes
 
 WATCH = """addEventListener('securitypolicyviolation', e => console.error('CSP: ' + e.violatedDirective + ' ' + e.blockedURI));
 (() => { let heard = location.hash; const {replaceState} = history;
@@ -55,7 +55,7 @@ class Browser:
         message = {"id": self.number, "method": method, "params": parameters}
         if self.session:
             message["sessionId"] = self.session
-        os.write(self.to, json.dumps(message).encode() + b"\0")
+        self.send(json.dumps(message).encode() + b"\0")
         wanted, end = self.number, time.monotonic() + LIMIT
         while wanted not in self.replies:
             self.read(end)
@@ -64,11 +64,15 @@ class Browser:
             raise RuntimeError(f"{method}: {reply['error']}")
         return reply["result"]
 
+    def send(self, data):
+        while data:  # a write that is held up by a signal, such as SIGSTOP, may be of a part only
+            data = data[os.write(self.to, data):]
+
     def read(self, end):
         ready, _, _ = select.select([self.back], [], [], max(0, end - time.monotonic()))
         data = os.read(self.back, 1 << 20) if ready else b""
         if not data:
-            raise RuntimeError("the browser does not answer")
+            raise RuntimeError("the browser has ended" if ready else "the browser does not answer")
         *whole, self.rest = (self.rest + data).split(b"\0")
         for text in whole:
             message = json.loads(text)
