@@ -17,7 +17,7 @@ import http.client, json, re, socket, sys
 class Connection(http.client.HTTPConnection):
     def connect(self):
         self.sock = socket.socket(socket.AF_UNIX)
-        self.sock.settimeout(60)
+        self.sock.settimeout(300)
         self.sock.connect(sys.argv[1])
 
 def call(method, path, body=None, headers={}):

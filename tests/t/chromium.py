@@ -8,7 +8,11 @@ WATCH = """addEventListener('securitypolicyviolation', e => console.error('CSP: 
 (() => { let heard = location.hash; const {replaceState} = history;
     history.replaceState = (...state) => (replaceState.apply(history, state), heard = location.hash);
     addEventListener('hashchange', () => (heard = location.hash), {capture: true});
-    globalThis.hasHeard = () => heard === location.hash || new Promise(done => addEventListener('hashchange', done, {once: true})); })()"""
+    globalThis.hasHeard = () => heard === location.hash || new Promise(done => addEventListener('hashchange', done, {once: true})); })();
+(() => { const real = fetch; let held = null, goOn = null;
+    globalThis.fetch = async (...request) => { const answer = await real(...request); await held; return answer; };
+    globalThis.hold = () => (held = new Promise(done => (goOn = done)), true);
+    globalThis.letGo = () => (goOn(), held = null); })()"""
 
 # To look for races: every answer that a page gets comes up to so many milliseconds late, by chance, and now and then what the test does next.
 DELAY = int(os.environ.get("STRETTO_TEST_DELAY", "0"))

@@ -129,7 +129,8 @@ def fits(name):
 
 
 def axe(name):
-    """Nothing keeps people out, as far as axe-core can tell; in a world of its own, so that it meets the page and not its scripts."""
+    """Nothing keeps people out, as far as axe-core can tell; in a world of its own, so that it meets the page and not its scripts. Meanwhile the
+    page gets no answers, since axe-core is of no use on one that changes under it; where the page was about to, it is looked at again."""
     if not os.environ.get("AXE"):
         return
     with open(os.environ["AXE"]) as file:
@@ -137,13 +138,21 @@ def axe(name):
     frame = browser.call("Page.getFrameTree")["frameTree"]["frame"]["id"]
     world = browser.call("Page.createIsolatedWorld", frameId=frame)["executionContextId"]
     browser.call("Runtime.evaluate", contextId=world, expression=source)
+    js("hold()")
     found, of_colours = {}, {"runOnly": ["color-contrast", "link-in-text-block"]}  # nothing else is another thing in the dark
     for dark in False, True:
         browser.look(1024, dark)
         options = json.dumps({"resultTypes": ["violations"], **(of_colours if dark else {})})
-        answer = browser.call("Runtime.evaluate", contextId=world, awaitPromise=True, returnByValue=True, expression=f"""axe.run(document, {options})
-            .then(({{violations}}) => violations.map(v => v.id + ': ' + v.nodes.slice(0, 3).map(n => n.html.slice(0, 160)).join(' | ')))""")
+        answer, end = None, chromium.time.monotonic() + chromium.LIMIT
+        while (answer is None or answer["result"].get("value") == "changed") and chromium.time.monotonic() < end:
+            answer = browser.call("Runtime.evaluate", contextId=world, awaitPromise=True, returnByValue=True, expression=f"""(() => {{
+                const watch = new MutationObserver(() => (watch.isChanged = true));
+                watch.observe(document.body, {{subtree: true, childList: true, characterData: true}});
+                const over = result => watch.takeRecords().length > 0 || watch.isChanged ? 'changed' : result;
+                return axe.run(document, {options}).then(({{violations}}) => over(violations.map(v => v.id + ': ' +
+                    v.nodes.slice(0, 3).map(n => n.html.slice(0, 160)).join(' | '))), problem => over(String(problem))); }})()""")
         found["dark" if dark else "light"] = answer["result"].get("value", answer)
+    js("letGo()")
     browser.look(1024)
     equal(found, {"light": [], "dark": []}, f"{name}: axe-core finds nothing, dark and light")
 
