@@ -57,9 +57,14 @@ struct app {
     bool handles; /* the handles above are initialised */
 };
 
-static int64_t now_ms(void *arg)
+static int64_t wall_ms(void *arg)
 {
     return time_now_ms();
+}
+
+static int64_t steady_ms(void *arg)
+{
+    return time_monotonic_ms();
 }
 
 static void random_bytes(void *arg, void *out, size_t size)
@@ -92,22 +97,21 @@ static void on_wake_now(uv_idle_t *idle)
 /* Uses an idle handle, not a timer, for what is due now: the shortest wait of a timer is a millisecond, which would
  * pass between the end of a member and the start of the next. (libuv before 1.45 never leaves a timer of 0 ms that its
  * own callback starts again.) */
-static void wake_at(void *arg, int64_t when_ms)
+static void wake_in(void *arg, int64_t ms)
 {
     struct app *app = arg;
-    int64_t wait = when_ms - time_now_ms();
 
     uv_timer_stop(&app->wake);
     uv_idle_stop(&app->wake_now);
-    if (when_ms == INT64_MAX)
+    if (ms == INT64_MAX)
         return;
-    if (wait < 1) {
+    if (ms < 1) {
         uv_idle_start(&app->wake_now, on_wake_now);
         return;
     }
     uv_update_time(&app->loop);
-    /* at most an hour, since the wall clock may be set meanwhile */
-    uv_timer_start(&app->wake, on_wake, wait > 3600000 ? 3600000 : (uint64_t)wait, 0);
+    /* at most a minute, so that a clock that was set is noticed */
+    uv_timer_start(&app->wake, on_wake, ms > 60000 ? 60000 : (uint64_t)ms, 0);
 }
 
 static void rolled_back(void *arg)
@@ -121,8 +125,9 @@ static void rolled_back(void *arg)
 static void make_engine(struct app *app)
 {
     struct engine_ports ports = {
-        .now_ms = now_ms,
-        .wake_at = wake_at,
+        .wall_ms = wall_ms,
+        .steady_ms = steady_ms,
+        .wake_in = wake_in,
         .random = random_bytes,
         .held = is_held,
         .arg = app,
@@ -151,7 +156,7 @@ static int make_api(struct app *app, struct error *err)
         .engine = app->engine,
         .control = app->control,
         .latency = app->latency,
-        .now_ms = now_ms,
+        .now_ms = wall_ms,
         .state_dir = app->config->state_dir,
         .listeners = (unsigned)app->config->n_listen,
         .connections_max = (unsigned)app->config->max_connections,

@@ -5,7 +5,7 @@ void engine_wake_by(struct engine *engine, int64_t when_ms)
     if (when_ms >= engine->wake_at)
         return;
     engine->wake_at = when_ms;
-    engine->ports.wake_at(engine->ports.arg, when_ms);
+    engine->ports.wake_in(engine->ports.arg, when_ms - engine_now(engine));
 }
 
 void alarm_set(struct engine *engine, struct alarm *alarm, int64_t when_ms)

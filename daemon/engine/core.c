@@ -13,7 +13,7 @@
 
 int64_t engine_now(const struct engine *engine)
 {
-    return engine->ports.now_ms(engine->ports.arg);
+    return engine->ports.steady_ms(engine->ports.arg) + engine->clock_offset;
 }
 
 struct ticket *ticket_new(struct engine *engine, int64_t id)

@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define CLOCK_STEP_MS 10000
+
 static const struct engine_steps steps = {
     .load = engine_load,
     .look_at = dispatch_ensemble,
@@ -28,6 +30,7 @@ struct engine *engine_create(const struct engine_ports *ports, struct store *sto
     engine->budget = DISPATCH_MAX;
     engine->slice = SLICE_MAX;
     engine->save.ring = save_due;
+    engine->clock_offset = ports->wall_ms(ports->arg) - ports->steady_ms(ports->arg);
     return engine;
 }
 
@@ -102,7 +105,7 @@ void engine_stop(struct engine *engine)
 {
     save_all(engine, INT64_MAX);
     engine_forget(engine);
-    engine->ports.wake_at(engine->ports.arg, INT64_MAX);
+    engine->ports.wake_in(engine->ports.arg, INT64_MAX);
 }
 
 void engine_poke(struct engine *engine, const struct adapter *adapter)
@@ -137,12 +140,42 @@ static void look_for_room(struct engine *engine)
     engine->again = true;
 }
 
+/* Notices that the clock was set, or that the machine slept. All times in memory are by the clock of before, so memory is
+ * loaded anew, and the batch systems are asked for their jobs. A small step forward is followed without that; a small step
+ * back is left alone. Returns false where memory cannot be loaded. */
+static bool follow_clock(struct engine *engine)
+{
+    int64_t by = engine->ports.wall_ms(engine->ports.arg) - engine_now(engine);
+    struct error err;
+
+    if (by > -CLOCK_STEP_MS && by < CLOCK_STEP_MS) {
+        engine->clock_offset += by > 0 ? by : 0;
+        return true;
+    }
+    if (by < 0)
+        log_warn("the clock was set back by %lld s: what is under way is looked at anew", (long long)(-by / 1000));
+    else
+        log_warn("the clock was set forward by %lld s, or this machine slept: what is under way is looked at anew",
+                 (long long)(by / 1000));
+    save_all(engine, INT64_MAX);
+    engine->clock_offset += by;
+    engine->rested_at += by;
+    if (engine->resting || engine_load(engine, &err) == 0)
+        return true;
+    log_error("the state cannot be read: %s", err.text);
+    engine_rest(engine);
+    return false;
+}
+
 void engine_tick(struct engine *engine)
 {
-    int64_t now = engine_now(engine);
     struct known_adapter *adapter, *next;
+    int64_t now;
 
     engine->wake_at = INT64_MAX;
+    if (!follow_clock(engine))
+        return;
+    now = engine_now(engine);
     if (engine->resting) {
         resume(engine, now);
         return;

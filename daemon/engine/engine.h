@@ -135,7 +135,7 @@ int engine_follow_up_all(struct engine *engine, const json_t *changes, int limit
 /* How many were made, and are committed, since engine_create(). */
 uint64_t engine_follow_ups(const struct engine *engine);
 
-/* The wake-up time has come (ports->wake_at). */
+/* The wake-up time has come (ports->wake_in). */
 void engine_tick(struct engine *engine);
 
 enum engine_look {

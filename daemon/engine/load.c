@@ -65,6 +65,8 @@ static int adopt_training(struct engine *engine, struct training *training, int6
         return -1;
     if (training->row.generation > 1 && store_training_job(engine->store, &training->row, &training->made_for_it, &err) < 0)
         return -1;
+    if (training->row.not_before_ms > engine_now(engine) + BACKOFF_MAX_MS) /* the clock has been set back */
+        training->row.not_before_ms = engine_now(engine) + BACKOFF_MAX_MS;
     training->ensemble->spec->training.resources.copies = (int)training->row.ranks;
     HASH_FIND_STR(engine->adapters, training->row.adapter, training->adapter);
     return training->adapter != NULL || training_is_over(&training->row) ? 0 : -1;
@@ -152,8 +154,12 @@ static void adopt_ensembles(struct loading *loading)
             continue;
         }
         ens = engine_adopt_ensemble(loading->engine, &loading->rows[i], spec);
-        if (ens != NULL)
-            engine_touch(loading->engine, ens);
+        if (ens == NULL)
+            continue;
+        /* members wait longer only where the clock has been set back */
+        if (store_member_wait_at_most(loading->engine->store, ens->row.id, engine_now(loading->engine) + BACKOFF_MAX_MS, &err) < 0)
+            store_doom(loading->engine->store, &err);
+        engine_touch(loading->engine, ens);
     }
 }
 

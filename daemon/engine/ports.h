@@ -68,8 +68,10 @@ struct rundir_ops {
 };
 
 struct engine_ports {
-    int64_t (*now_ms)(void *arg);
-    void (*wake_at)(void *arg, int64_t when_ms); /* call engine_tick() at that time; replaces the former; INT64_MAX never */
+    int64_t (*wall_ms)(void *arg);   /* the time of day, which may be set while the engine runs */
+    int64_t (*steady_ms)(void *arg); /* since whenever; never set, and stands still while the machine sleeps */
+    /* Call engine_tick() after this time, or somewhat earlier; replaces the former; INT64_MAX: never. */
+    void (*wake_in)(void *arg, int64_t ms);
     void (*random)(void *arg, void *out, size_t size);
     /* Tells whether a member's directory may be removed just now, so that no attempt may begin there; NULL: it never is. */
     bool (*held)(void *arg, int64_t ensemble, int64_t index);

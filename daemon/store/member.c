@@ -210,6 +210,21 @@ int store_member_next_due(struct store *store, int64_t ensemble, int64_t *when_m
     return 0;
 }
 
+int store_member_wait_at_most(struct store *store, int64_t ensemble, int64_t when_ms, struct error *err)
+{
+    sqlite3_stmt *stmt = store_query(store, err,
+                                     "SELECT 1 FROM member INDEXED BY member_due WHERE ensemble = ?1 AND state = 'pending' AND "
+                                     "not_before > ?2 LIMIT 1", "ii", ensemble, when_ms);
+    int rc = stmt ? store_row(store, stmt, err) : -1;
+
+    if (rc <= 0)
+        return rc;
+    store_done(stmt);
+    return store_exec(store, err,
+                      "UPDATE member INDEXED BY member_due SET not_before = ?2 WHERE ensemble = ?1 AND state = 'pending' AND "
+                      "not_before > ?2", "ii", ensemble, when_ms);
+}
+
 int store_member_each_due(struct store *store, int64_t ensemble, int64_t now_ms, int limit,
                           int (*each)(void *arg, const struct member_row *row), void *arg, struct error *err)
 {

@@ -41,7 +41,7 @@ static int64_t now_ms(void *arg)
     return time_now_ms();
 }
 
-static void wake_at(void *arg, int64_t when_ms)
+static void wake_in(void *arg, int64_t ms)
 {
 }
 
@@ -128,7 +128,7 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
     sqlite3_exec(store->db, "PRAGMA synchronous = OFF", NULL, NULL, NULL);
     fill(store, run_dir);
     turn = turn_create(&loop, store, rolled_back, NULL);
-    engine = engine_create(&(struct engine_ports){.now_ms = now_ms, .wake_at = wake_at, .random = random_bytes,
+    engine = engine_create(&(struct engine_ports){.wall_ms = now_ms, .steady_ms = now_ms, .wake_in = wake_in, .random = random_bytes,
                                                   .rundir_ops = &rundir_ops, .rundir = &loop, .run_dir = run_dir,
                                                   .rows_dir = rows_dir, .control_endpoint = "", .python = "",
                                                   .python_path = "", .examples_dir = ""},

@@ -171,7 +171,7 @@ static void given_places(sqlite3_context *context, int n_values, sqlite3_value *
     int64_t job = sqlite3_value_int64(values[0]), ensemble = sqlite3_value_int64(values[1]);
     struct claimant all[CLAIMANTS_MAX];
     const struct claimant *to = NULL;
-    size_t n = claimants(sim, job, sim_now(sim), all);
+    size_t n = claimants(sim, job, sim_wall(sim), all);
     int slots, max_jobs;
 
     for (size_t i = 0; i < n; i++)
@@ -210,7 +210,7 @@ void watch_places_store(struct sim *sim)
 bool watch_wants(struct sim *sim, int64_t ensemble)
 {
     struct claimant all[CLAIMANTS_MAX];
-    size_t n = claimants(sim, 0, sim_now(sim) + 1, all);
+    size_t n = claimants(sim, 0, sim_wall(sim) + 1, all);
 
     for (size_t i = 0; i < n; i++)
         if (all[i].id == ensemble)
@@ -226,7 +226,7 @@ void watch_places(struct sim *sim)
     /* members that were just loaded, or were too many for one turn, get places at the next tick */
     if (sim_engine(sim) == NULL || sim_engine(sim)->resting || sim_engine(sim)->again || sim_engine(sim)->dirty)
         return;
-    n = claimants(sim, 0, sim_now(sim), all);
+    n = claimants(sim, 0, sim_wall(sim), all);
     for (size_t i = 0; i < n; i++) {
         int slots = sim_slots(sim, all[i].adapter), max_jobs = sim_max_jobs(sim, all[i].adapter);
 

@@ -17,13 +17,14 @@ struct event {
     void *arg;
 };
 
+#define WAKE_MAX_MS 60000
 #define WANTED 128 /* the number of ensembles, at most */
 
 struct sim {
     uint64_t random;
     struct sim_faults faults;
     const char *state_dir;
-    int64_t now, wake, up_ms;
+    int64_t now, set, wake, up_ms; /* set: what the clock of the daemon's host is ahead of all others' */
     int64_t wanted[WANTED];
     int64_t order;
     struct heap events;
@@ -62,6 +63,16 @@ bool sim_chance(struct sim *sim, int per_mille)
 int64_t sim_now(const struct sim *sim)
 {
     return sim->now;
+}
+
+int64_t sim_wall(const struct sim *sim)
+{
+    return sim->now + sim->set;
+}
+
+void sim_set_clock(struct sim *sim, int64_t by_ms)
+{
+    sim->set += by_ms;
 }
 
 int64_t sim_loaded_ms(const struct sim *sim)
@@ -239,14 +250,21 @@ int64_t sim_engine_ns(const struct sim *sim)
     return sim->engine_ns;
 }
 
-static int64_t port_now(void *arg)
+static int64_t port_wall(void *arg)
+{
+    return sim_wall(arg);
+}
+
+static int64_t port_steady(void *arg)
 {
     return ((struct sim *)arg)->now;
 }
 
-static void port_wake_at(void *arg, int64_t when_ms)
+static void port_wake_in(void *arg, int64_t ms)
 {
-    ((struct sim *)arg)->wake = when_ms;
+    struct sim *sim = arg;
+
+    sim->wake = ms == INT64_MAX ? INT64_MAX : sim->now + (ms > WAKE_MAX_MS ? WAKE_MAX_MS : ms);
 }
 
 static void port_random(void *arg, void *out, size_t size)
@@ -328,8 +346,9 @@ static void close_store(struct sim *sim)
 void sim_boot(struct sim *sim)
 {
     struct engine_ports ports = {
-        .now_ms = port_now,
-        .wake_at = port_wake_at,
+        .wall_ms = port_wall,
+        .steady_ms = port_steady,
+        .wake_in = port_wake_in,
         .random = port_random,
         .arg = sim,
         .rundir_ops = &sim_disk_ops,

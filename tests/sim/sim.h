@@ -54,6 +54,8 @@ void sim_set_faults(struct sim *sim, const struct sim_faults *faults); /* applie
 uint64_t sim_random(struct sim *sim, uint64_t below);
 bool sim_chance(struct sim *sim, int per_mille);
 int64_t sim_now(const struct sim *sim);
+int64_t sim_wall(const struct sim *sim); /* the time of day on the daemon's host */
+void sim_set_clock(struct sim *sim, int64_t by_ms);
 int64_t sim_loaded_ms(const struct sim *sim); /* when the daemon last began, or last had to read everything anew */
 int64_t sim_up_ms(const struct sim *sim); /* how long a daemon was up, in all */
 /* Returns since when (in time that a daemon was up) an ensemble has wanted a place without pause. With `wants` false it

@@ -222,9 +222,10 @@ void watch_end(struct sim *sim)
     SIM_HOLDS(sim, "histories with a gap",
           "SELECT count(*) FROM member m WHERE (SELECT count(*) FROM attempt a WHERE a.ensemble = m.ensemble AND a.idx "
           "= m.idx) <> m.attempts");
-    SIM_HOLDS(sim, "attempts without their times, or in no order",
-          "SELECT count(*) FROM attempt WHERE ended IS NULL OR ended < submitted OR (started IS NOT NULL AND started > "
-          "ended)");
+    if (sim_wall(sim) == sim_now(sim)) /* the times are by one clock */
+        SIM_HOLDS(sim, "attempts without their times, or in no order",
+                  "SELECT count(*) FROM attempt WHERE ended IS NULL OR ended < submitted OR (started IS NOT NULL AND "
+                  "started > ended)");
     SIM_HOLDS(sim, "attempts whose events are missing",
           "SELECT (SELECT count(*) FROM attempt) - (SELECT count(*) FROM event WHERE kind = 'member.submitted')");
     SIM_HOLDS(sim, "ends of attempts whose events are missing",

@@ -1,0 +1,98 @@
+/* The clock of the daemon's host is set while members and a training run, or the host has slept: nothing is lost for that,
+ * and nothing waits until the clock has caught up. */
+#include "common/log.h"
+#include "tests/unit/engine_case.h"
+
+#include <stdlib.h>
+
+#define MINUTE ((int64_t)60000)
+#define HOUR (60 * MINUTE)
+
+static const int64_t steps[] = {-HOUR, -400 * 24 * HOUR, -20000, 20000, HOUR, 400 * 24 * HOUR};
+
+/* Returns how long the ensemble takes, if the clock is set so far once three members run. Members fail now and then, and wait
+ * then before they are tried again. */
+static int64_t takes(int64_t by, int adapter, bool trains)
+{
+    static const struct sim_faults some = {.run_ms = 120000, .task_fails = 200};
+    json_t *more = trains ? training(1) : json_object();
+    int64_t began;
+
+    if (trains)
+        json_object_set_new(json_object_get(more, "training"), "checkpoint", json_object());
+    json_object_set_new(more, "adapter", json_string(sim_adapters[adapter]));
+    json_object_set_new(more, "max_same_failures", json_null());
+    begin(7, some);
+    began = sim_now(sim);
+    submit(12, 1, more);
+    until("SELECT count(*) >= 3 FROM attempt WHERE started IS NOT NULL AND outcome IS NULL");
+    until("SELECT count(*) >= 1 FROM member WHERE state = 'pending' AND attempts > 0");
+    sim_set_clock(sim, by);
+    until_over();
+    assert_int_equal(sim_number(sim, "SELECT count(*) FROM attempt WHERE outcome = 'lost'"), 0);
+    assert_int_equal(sim_number(sim, "SELECT count(*) FROM member WHERE state NOT IN ('succeeded', 'failed')"), 0);
+    if (trains)
+        assert_int_equal(sim_number(sim, "SELECT generation = 1 AND state = 'done' FROM training"), 1);
+    began = sim_now(sim) - began;
+    end();
+    return began;
+}
+
+static void goes_on(int adapter, bool trains)
+{
+    int64_t usual = takes(0, adapter, trains);
+
+    for (size_t i = 0; i < sizeof steps / sizeof *steps; i++) {
+        int64_t ms = takes(steps[i], adapter, trains);
+
+        if (ms > usual + 10 * MINUTE)
+            fail_msg("set by %lld s it takes %lld s, not %lld s", (long long)(steps[i] / 1000), (long long)(ms / 1000),
+                     (long long)(usual / 1000));
+    }
+}
+
+static void members_on_this_host_go_on(void **state)
+{
+    goes_on(0, false);
+}
+
+static void members_in_a_batch_system_go_on(void **state)
+{
+    goes_on(1, false);
+}
+
+static void a_training_goes_on(void **state)
+{
+    goes_on(1, true);
+}
+
+/* The daemon was not there when the clock was set back, as where a host has started with a wrong one. */
+static void what_waits_from_before_is_not_waited_for(void **state)
+{
+    static const struct sim_faults all_fail = {.run_ms = 1000, .task_fails = 1000};
+
+    begin(1, all_fail);
+    submit(1, 1, json_pack("{s:n}", "max_same_failures"));
+    until("SELECT count(*) = 1 FROM member WHERE state = 'pending' AND attempts > 0");
+    sim_crash(sim);
+    sim_set_clock(sim, -400 * 24 * HOUR);
+    sim_boot(sim);
+    run_for(10 * MINUTE);
+    until_over();
+    assert_int_equal(sim_number(sim, "SELECT count(*) FROM member WHERE state = 'failed'"), 1);
+    end();
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(members_on_this_host_go_on),
+        cmocka_unit_test(members_in_a_batch_system_go_on),
+        cmocka_unit_test(a_training_goes_on),
+        cmocka_unit_test(what_waits_from_before_is_not_waited_for),
+    };
+
+    test_limit(300);
+    log_init("sim", getenv("SIM_LOG") ? LOG_LEVEL_DEBUG : LOG_LEVEL_NONE);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
