@@ -1,10 +1,15 @@
 #include "daemon/engine/internal.h"
 
+int64_t engine_now(const struct engine *engine)
+{
+    return engine->ports.steady_ms(engine->ports.arg) + engine->clock.offset;
+}
+
 void engine_wake_by(struct engine *engine, int64_t when_ms)
 {
-    if (when_ms >= engine->wake_at)
+    if (when_ms >= engine->clock.wake_at)
         return;
-    engine->wake_at = when_ms;
+    engine->clock.wake_at = when_ms;
     engine->ports.wake_in(engine->ports.arg, when_ms - engine_now(engine));
 }
 

@@ -1,4 +1,4 @@
-/* The floor of the engine, which every other file of it stands on: the clock, tickets, finding things in memory, events,
+/* The floor of the engine, which every other file of it stands on: tickets, finding things in memory, events,
  * and the list of ensembles to look at. This file calls no other one of the engine but alarm.c; what it has to have
  * done further up is in engine->steps. */
 #include "daemon/engine/internal.h"
@@ -10,11 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <utlist.h>
-
-int64_t engine_now(const struct engine *engine)
-{
-    return engine->ports.steady_ms(engine->ports.arg) + engine->clock_offset;
-}
 
 struct ticket *ticket_new(struct engine *engine, int64_t id)
 {

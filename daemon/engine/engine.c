@@ -26,11 +26,11 @@ struct engine *engine_create(const struct engine_ports *ports, struct store *sto
     engine->steps = &steps;
     engine->store = store;
     engine->turn = turn;
-    engine->wake_at = INT64_MAX;
+    engine->clock.wake_at = INT64_MAX;
     engine->budget = DISPATCH_MAX;
     engine->slice = SLICE_MAX;
     engine->save.ring = save_due;
-    engine->clock_offset = ports->wall_ms(ports->arg) - ports->steady_ms(ports->arg);
+    engine->clock.offset = ports->wall_ms(ports->arg) - ports->steady_ms(ports->arg);
     return engine;
 }
 
@@ -149,7 +149,7 @@ static bool follow_clock(struct engine *engine)
     struct error err;
 
     if (by > -CLOCK_STEP_MS && by < CLOCK_STEP_MS) {
-        engine->clock_offset += by > 0 ? by : 0;
+        engine->clock.offset += by > 0 ? by : 0;
         return true;
     }
     if (by < 0)
@@ -158,7 +158,7 @@ static bool follow_clock(struct engine *engine)
         log_warn("the clock was set forward by %lld s, or this machine slept: what is under way is looked at anew",
                  (long long)(by / 1000));
     save_all(engine, INT64_MAX);
-    engine->clock_offset += by;
+    engine->clock.offset += by;
     engine->rested_at += by;
     if (engine->resting || engine_load(engine, &err) == 0)
         return true;
@@ -172,7 +172,7 @@ void engine_tick(struct engine *engine)
     struct known_adapter *adapter, *next;
     int64_t now;
 
-    engine->wake_at = INT64_MAX;
+    engine->clock.wake_at = INT64_MAX;
     if (!follow_clock(engine))
         return;
     now = engine_now(engine);

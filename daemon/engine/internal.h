@@ -185,10 +185,12 @@ struct engine {
     struct live_job *jobs;
     struct live_ensemble *dirty, *unsaved;
     struct live_job *unsaved_jobs; /* in the order in which they are to be saved */
-    int64_t clock_offset; /* what engine_now() is ahead of the steady clock (engine.c) */
+    struct {
+        int64_t offset;  /* what engine_now() is ahead of the steady clock (follow_clock() in engine.c) */
+        int64_t wake_at; /* by engine_now() */
+    } clock;
     struct heap alarms;
     struct alarm save; /* when the first unsaved job is to be saved */
-    int64_t wake_at;
     int64_t budget;      /* attempts that may still be made before the next tick */
     bool again;          /* the budget was too small: jobs are made again in the next tick */
     int64_t scheduled;       /* jobs made since the engine was created */
@@ -218,8 +220,6 @@ struct ticket {
 struct ticket *ticket_new(struct engine *engine, int64_t id);
 /* Frees the ticket; *id is what it was made for. Returns the engine, or NULL if its memory was rebuilt since. */
 struct engine *ticket_redeem(void *ticket, int64_t *id);
-/* Returns the time of day by a clock that nobody sets: it goes on from when memory was last loaded. */
-int64_t engine_now(const struct engine *engine);
 /* Has engine_settle() look at the ensemble, before this entry into the engine returns. */
 void engine_touch(struct engine *engine, struct live_ensemble *ens);
 /* Touches all ensembles of the adapter, because it can do what it could not, or a training on it has begun or ended. */
