@@ -306,7 +306,7 @@ class MemberCalls(Calls):
         return self.open(handle)
 
     def describe(self, handle, name, dtype, ndim, shape):
-        dtype._obj.value, ndim._obj.value, shape[0] = 2, 1, 3
+        dtype._obj.value, ndim._obj.value, shape[0] = self.answers.get("dtype", 2), 1, 3
         return self.answers.get("describe", 1)
 
     def lend_extent(self, handle, number, extent, address):
@@ -335,6 +335,10 @@ def arrays_fit_their_fields():
     fails(TypeError, "float16 arrays cannot be sent", ours.field, "u", 3, "float16")
     fails(TypeError, "integer", field.send, 1.5, numpy.zeros(3))
     fails(TypeError, "only there", field.lend, 3)
+    calls.answers["dtype"] = 1
+    calls.log.clear()
+    ours.send(9, v=numpy.zeros(3), w=[1, 2, 3])  # an array is declared as what it is, and numbers as the spec has them
+    assert [call[1:4] for call in calls.log if call[0] == "field"] == [(b"v", 2, 1), (b"w", 1, 1)], calls.log
     varying = ours.field("u", (-1, 2))
     fails(TypeError, "only there", varying.lend)
     fails(ValueError, "declared as (-1, 2)", varying.send, 1, numpy.zeros((5, 3)))

@@ -518,9 +518,13 @@ static void a_rank_that_has_answered_may_ask_again(void **state)
     char *endpoint[] = {"inproc://rank"};
     struct rank_address address = {.endpoint = endpoint, .endpoints = 1};
     void *zmq = zmq_ctx_new(), *rank = zmq_socket(zmq, ZMQ_ROUTER);
-    struct link_config config = {.env = &env, .address = &address, .zmq = zmq, .window_bytes = 1 << 20, .window_frames = 8};
+    uint64_t sent = 0;
+    struct link_config config = {.env = &env, .address = &address, .zmq = zmq, .window_bytes = 1 << 20, .window_frames = 8, .sent = &sent};
     struct link *link;
+    struct frame f = {0};
+    zmq_msg_t msg;
     uint8_t sender[64];
+    int64_t idle;
     int size;
 
     zmq_setsockopt(rank, ZMQ_LINGER, &(int){0}, sizeof(int));
@@ -535,6 +539,17 @@ static void a_rank_that_has_answered_may_ask_again(void **state)
         usleep(1000);
     }
     assert_true(link_unanswered(link) == INT64_MAX); /* it is not asked again */
+    for (idle = time_monotonic_ms(); time_monotonic_ms() == idle;)
+        usleep(1000);
+    assert_int_equal(zmq_msg_init_size(&msg, FRAME_HEADER_SIZE), 0);
+    assert_int_equal(link_send(link, &f, &msg, &err), 0);
+    assert_true(link_unanswered(link) > idle); /* it has owed nothing while there was nothing to answer */
+    assert_int_equal(heard_by(rank, link, sender, &size).kind, FRAME_SAMPLE);
+    say(rank, sender, size, (struct frame){.kind = FRAME_ACK, .sequence = 1});
+    while (link_oldest(link) != UINT64_MAX) {
+        assert_int_equal(link_service(link, &err), 0);
+        usleep(1000);
+    }
     say(rank, sender, size, (struct frame){.kind = FRAME_WHO}); /* it has forgotten the stream */
     assert_int_equal(heard_by(rank, link, sender, &size).kind, FRAME_HELLO);
     link_destroy(link);
