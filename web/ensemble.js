@@ -15,9 +15,9 @@ import {plotsView} from './plots.js';
 import {loadRungs, rungsView} from './rungs.js';
 import {sentence} from './sentence.js';
 
-async function load(id, parameters, redraw) {
+async function load(id, parameters, redraw, kept) {
   const ensemble = await api.get(`v1/ensembles/${id}`);
-  if (ensemble.count <= MOST) keptOf(id).look(readFilter(parameters), redraw).catch(() => {}); // the calls below fail likewise, and tell
+  if (ensemble.count <= MOST) kept.look(readFilter(parameters), redraw).catch(() => {}); // the calls below fail likewise, and tell
   const [members, failures, metrics, family, rungs] = await Promise.all([
     loadMembers(id, parameters), loadFailures(id), loadMetrics(ensemble.training), loadFamily(ensemble), loadRungs(ensemble)]);
   return {ensemble, members, failures, metrics, family, rungs};
@@ -54,8 +54,8 @@ function summary(ensemble) {
 
 const why = ({notice, reason}) => (notice || reason) && h('p', {class: 'notice'}, sentence(notice?.text ?? reason));
 
-function render({ensemble, members, failures, metrics, family, rungs}, parameters, {isOperator, act, redraw}) {
-  const filter = readFilter(parameters), kept = keptOf(String(ensemble.id));
+function render({ensemble, members, failures, metrics, family, rungs}, parameters, {isOperator, act, redraw}, kept) {
+  const filter = readFilter(parameters);
   return [
     h('nav', {class: 'crumbs', 'aria-label': 'Where this is'}, h('a', {href: '#/'}, 'Ensembles'), ' / '),
     h('div', {class: 'head'},
@@ -77,12 +77,13 @@ function render({ensemble, members, failures, metrics, family, rungs}, parameter
 }
 
 export function ensembleView(id, parameters, context) {
+  const kept = keptOf(id); // an answer that comes when another ensemble is looked at is not to take the place of what is kept of that
   return {
     title: `Ensemble ${id}`,
     events: `v1/events?ensemble=${id}`,
     every: 5000,
     key: `ensemble ${id}`,
-    load: () => load(id, parameters, context.redraw),
-    render: data => render(data, parameters, context),
+    load: () => load(id, parameters, context.redraw, kept),
+    render: data => render(data, parameters, context, kept),
   };
 }

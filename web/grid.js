@@ -94,7 +94,7 @@ export class Grid {
   soon() {
     this.frame ??= requestAnimationFrame(() => {
       this.frame = null;
-      if (this.layout && this.canvas.isConnected) this.draw();
+      if (this.layout && this.wish.states && this.canvas.isConnected) this.draw();
     });
   }
 

@@ -4,7 +4,8 @@ import base64, fcntl, http.server, json, os, random, select, socket, subprocess,
 
 LIMIT = 120 * int(os.environ.get("STRETTO_TEST_PATIENCE", "5")) / 5  # seconds, for what never comes
 
-WATCH = """addEventListener('securitypolicyviolation', e => console.error('CSP: ' + e.violatedDirective + ' ' + e.blockedURI));
+WATCH = """performance.setResourceTimingBufferSize(1e6);
+addEventListener('securitypolicyviolation', e => console.error('CSP: ' + e.violatedDirective + ' ' + e.blockedURI));
 (() => { let heard = location.hash; const {replaceState} = history;
     history.replaceState = (...state) => (replaceState.apply(history, state), heard = location.hash);
     addEventListener('hashchange', () => (heard = location.hash), {capture: true});

@@ -83,6 +83,29 @@ def one_look_at_a_time():
     heading("steady #1")
 
 
+def late_answer():
+    """An answer about an ensemble that comes when another one is looked at does not take away what is kept of that one."""
+    states = lambda id: f"performance.getEntriesByType('resource').map(e => e.name).filter(n => n.includes('/v1/ensembles/{id}/states'))"
+    js("""(() => { const real = fetch; globalThis.late = null;
+        globalThis.fetch = async (...request) => {
+            const answer = await real(...request);
+            if (late === null && request[0].endsWith('/v1/ensembles/1')) await new Promise(open => (globalThis.late = open));
+            return answer; }; })()""")
+    js("document.dispatchEvent(new Event('visibilitychange'))")
+    until("late !== null")
+    js("location.hash = '#/ensembles/2'")
+    arrives("document.querySelector('h1 .id')?.innerText === '#2' && document.querySelector('.map').grid.wish.states")
+    before = js(f"{states(1)}.length")
+    js("late()")
+    until(f"{states(1)}.length > {before}")
+    before = js(f"{states(2)}.length")
+    js("document.dispatchEvent(new Event('visibilitychange'))")
+    until(f"{states(2)}.length > {before}")
+    equal(js(f"{states(2)}.filter(n => !n.includes('since=')).length"), 1, "the states of an ensemble are asked for once, whatever comes late of another one")
+    js("location.hash = '#/ensembles/1'")
+    heading("steady #1")
+
+
 def live():
     before = get("/v1/ensembles/1")["members"]["succeeded"]
     open(os.path.join(folder, "go"), "w").close()
@@ -242,6 +265,7 @@ def all_of_it():
     overview()
     pause_and_resume()
     one_look_at_a_time()
+    late_answer()
     live()
     cancel()
     members()
