@@ -134,6 +134,8 @@ static enum generation_end judge(const struct training *training, enum rank_stat
         return GENERATION_DONE;
     if (!time_was_over)
         return GENERATION_FAILED;
+    if (training->failed_as == ATTEMPT_OPEN && training->row.wanted > 0) /* it was asked to end, however far it had got */
+        return GENERATION_OUT_OF_TIME;
     return got_further(&training->row, newest) ? GENERATION_OUT_OF_TIME : GENERATION_STUCK;
 }
 

@@ -148,6 +148,105 @@ static void the_only_place_for_members_is_given_up_while_the_training_waits_for_
     the_only_place_is_given_up(1);
 }
 
+/* Writes of files that ask ranks to end: their answers are held back until they are given by hand. */
+static struct held {
+    void (*written)(void *arg, const struct error *err);
+    void *arg;
+} held[2];
+static size_t n_held;
+static const struct rundir_ops *disk;
+
+static void write_or_hold(void *rundir, char **dirs, size_t n_dirs, struct rundir_file *files, size_t n,
+                          void (*written)(void *arg, const struct error *err), void *arg)
+{
+    if (n != 1 || strstr(files[0].path, "/last.json") == NULL || n_held == sizeof held / sizeof *held) {
+        disk->write(rundir, dirs, n_dirs, files, n, written, arg);
+        return;
+    }
+    held[n_held++] = (struct held){written, arg};
+    free(files[0].path);
+    free(files[0].json);
+    free(files);
+}
+
+static void hold_answers(void)
+{
+    static struct rundir_ops ops;
+
+    disk = sim_engine(sim)->ports.rundir_ops;
+    ops = *disk;
+    ops.write = write_or_hold;
+    sim_engine(sim)->ports.rundir_ops = &ops;
+    n_held = 0;
+}
+
+static void answer(size_t which, const struct error *failed)
+{
+    held[which].written(held[which].arg, failed);
+    assert_int_equal(sim_turn(sim), 0);
+}
+
+static void want_ranks(int64_t ranks)
+{
+    size_t before = n_held;
+
+    if (engine_resize_training(sim_engine(sim), sim_number(sim, "SELECT id FROM training"), ranks, "by a test", &err) < 0)
+        fail_msg("%s", err.text);
+    while (n_held == before)
+        step();
+}
+
+/* The ranks are asked to end before they have learnt anything: so they leave no checkpoint that is further. */
+static void ranks_may_be_resized_again_before_they_have_got_further(void **state)
+{
+    static const struct sim_faults calm = {.run_ms = 300000};
+    json_t *more = training(0);
+
+    json_object_set_new(json_object_get(more, "training"), "checkpoint", json_object());
+    begin(1, calm);
+    submit(20, 1, more);
+    until("SELECT state = 'running' FROM training");
+    for (int64_t ranks = 2; ranks <= 3; ranks++) {
+        char *has = xasprintf("SELECT generation = %d AND ranks = %d AND state = 'running' FROM training", (int)ranks, (int)ranks);
+
+        if (engine_resize_training(sim_engine(sim), sim_number(sim, "SELECT id FROM training"), ranks, "by a test", &err) < 0)
+            fail_msg("%s", err.text);
+        until(has);
+        free(has);
+    }
+    until_over();
+    assert_int_equal(sim_number(sim, "SELECT state = 'done' AND failures = 0 FROM training"), 1);
+    end();
+}
+
+/* The first generation ends of itself while its file is being written. When the answer comes, the file of the next one is
+ * being written, which then fails: it is written again. */
+static void an_answer_about_an_earlier_generation_is_not_taken_for_one_about_the_next(void **state)
+{
+    static const struct sim_faults calm = {.run_ms = 300000}, fails = {.ranks_fail = 1000};
+    struct error failed = {.code = "file_write", .text = "simulated"};
+    json_t *more = training(5);
+
+    json_object_set_new(json_object_get(more, "training"), "checkpoint", json_object());
+    begin(1, calm);
+    submit(20, 1, more);
+    until("SELECT state = 'running' FROM training");
+    hold_answers();
+    want_ranks(2);
+    set_faults(fails);
+    until("SELECT generation = 2 FROM training");
+    set_faults(calm);
+    until("SELECT generation = 2 AND state = 'running' FROM training");
+    assert_int_equal(sim_number(sim, "SELECT ranks FROM training"), 2);
+    want_ranks(3);
+    assert_int_equal(n_held, 2);
+    answer(0, NULL);
+    answer(1, &failed);
+    until("SELECT ranks = 3 AND state = 'running' FROM training");
+    until_over();
+    end();
+}
+
 /* Returns a training with checkpoints, whose members run in allocations that get all that its ranks leave. */
 static json_t *training_beside_allocation(void)
 {
@@ -393,6 +492,8 @@ int main(void)
         cmocka_unit_test(the_next_generation_waits_after_a_kill),
         cmocka_unit_test(ranks_that_are_added_get_the_places_of_members_that_wait_for_them),
         cmocka_unit_test(the_only_place_for_members_is_given_up_while_the_training_waits_for_another),
+        cmocka_unit_test(ranks_may_be_resized_again_before_they_have_got_further),
+        cmocka_unit_test(an_answer_about_an_earlier_generation_is_not_taken_for_one_about_the_next),
         cmocka_unit_test(an_allocation_in_the_queue_makes_room_for_ranks_that_are_added),
         cmocka_unit_test(an_allocation_that_runs_is_given_back_for_ranks_that_are_added),
         cmocka_unit_test(a_training_that_ends_before_members_are_suggested_ends_its_ensemble),
