@@ -76,13 +76,21 @@ static void rank_outcome(sqlite3_context *context, int n, sqlite3_value **values
     free(dir);
 }
 
+/* The times of rows are by more than one clock then. */
+static void clock_was_set(sqlite3_context *context, int n, sqlite3_value **values)
+{
+    struct sim *sim = sqlite3_user_data(context);
+
+    sqlite3_result_int(context, sim_wall(sim) != sim_now(sim));
+}
+
 /* That an earlier attempt of a member was whole in a checkpoint does not count, since it may have left steps to the last
  * one; so a member whose last attempt ended after the checkpoint may go again. */
 void watch_trainings_store(struct sim *sim)
 {
     static const char triggers[] =
-        "CREATE TEMP TRIGGER begun_anew AFTER INSERT ON main.job WHEN NEW.kind = 'training' AND NEW.created < (SELECT "
-        "max(j.ended) FROM main.job j WHERE j.ensemble = NEW.ensemble AND j.kind = 'training' AND j.id <> NEW.id) + "
+        "CREATE TEMP TRIGGER begun_anew AFTER INSERT ON main.job WHEN NEW.kind = 'training' AND NOT clock_was_set() AND "
+        "NEW.created < (SELECT max(j.ended) FROM main.job j WHERE j.ensemble = NEW.ensemble AND j.kind = 'training' AND j.id <> NEW.id) + "
         "(SELECT iif(t.failures = 0 OR out_of_time(t.ensemble, t.generation - 1), 0, iif(t.resumed GLOB 'g' || "
         "(t.generation - 1) || '[-.]*', 1000, min(300000, 1000 << (t.failures - 1)))) FROM "
         "main.training t WHERE t.ensemble = NEW.ensemble) BEGIN "
@@ -113,6 +121,7 @@ void watch_trainings_store(struct sim *sim)
     char *why = NULL;
 
     sqlite3_create_function(db, "rank_outcome", 2, SQLITE_UTF8, sim, rank_outcome, NULL, NULL);
+    sqlite3_create_function(db, "clock_was_set", 0, SQLITE_UTF8, sim, clock_was_set, NULL, NULL);
     sqlite3_create_function(db, "out_of_time", 2, SQLITE_UTF8, sim, out_of_time, NULL, NULL);
     sqlite3_create_function(db, "said_early", 2, SQLITE_UTF8, sim, said_early, NULL, NULL);
     sqlite3_create_function(db, "left_further", 2, SQLITE_UTF8, sim, left_further, NULL, NULL);

@@ -417,6 +417,7 @@ static struct sim_faults random_faults(uint64_t seed)
 }
 
 #define AFTERWARDS_MS 1800000 /* schedulers may come back with an older state so long after all is over */
+#define CLOCK_MS 3600000      /* by how much the clock is set at most, forward or back */
 #define LEFT_MS 7200000       /* a job of which nothing can come is taken out by then */
 
 static void roll_back(struct sim *sim, void *arg)
@@ -461,6 +462,8 @@ static void run_schedule(struct sim *sim, uint64_t seed, struct generator *gener
             sim_outlive(sim);
             crash = 0;
         }
+        if (seed % 8 == 3 && step < WILD_STEPS && sim_chance(sim, 3)) /* somebody sets the clock of the daemon's host */
+            sim_set_clock(sim, (int64_t)sim_random(sim, 2 * CLOCK_MS) - CLOCK_MS);
         if (step > STEPS_MAX)
             sim_violate(sim, "no end after %d steps", step);
         if (sim_engine(sim) != NULL && submitted < submissions && sim_chance(sim, 50))
