@@ -100,6 +100,17 @@ bool engine_adapter(struct engine *engine, const char *name, struct engine_adapt
     return true;
 }
 
+void adapter_shift_times(struct known_adapter *adapter, int64_t by_ms)
+{
+    int64_t *times[] = {&adapter->polls.asked_ms, &adapter->polls.answered_at, &adapter->polls.failing_since,
+                        &adapter->polls.lingers_until, &adapter->presence.looked_at, &adapter->told.doubts_told_ms,
+                        &adapter->told.put_off_told_ms, &adapter->told.cancels_told_ms};
+
+    for (size_t i = 0; i < sizeof times / sizeof *times; i++)
+        if (*times[i] != 0)
+            *times[i] += by_ms;
+}
+
 bool adapter_takes_jobs(struct engine *engine, struct known_adapter *adapter)
 {
     if (is_set_up(engine, adapter))

@@ -16,8 +16,15 @@ struct elastic *elastic_new(struct engine *engine, const struct live_ensemble *e
     if (ens->training == NULL || (ens->spec->elastic.width.most == 0 && ens->spec->elastic.ranks.most == 0))
         return NULL;
     elastic = xcalloc(1, sizeof *elastic);
-    if (store_elastic_get(engine->store, ens->row.id, &elastic->state.row, &err) >= 0)
+    if (store_elastic_get(engine->store, ens->row.id, &elastic->state.row, &err) >= 0) {
+        int64_t ahead = elastic->state.row.changed_ms - engine_now(engine);
+
+        if (ahead > 0) { /* the clock has been set back since */
+            elastic->state.row.changed_ms -= ahead;
+            elastic->state.row.until_ms -= ahead;
+        }
         return elastic;
+    }
     store_doom(engine->store, &err);
     free(elastic);
     return NULL;

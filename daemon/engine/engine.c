@@ -146,6 +146,7 @@ static void look_for_room(struct engine *engine)
 static bool follow_clock(struct engine *engine)
 {
     int64_t by = engine->ports.wall_ms(engine->ports.arg) - engine_now(engine);
+    struct known_adapter *adapter, *next;
     struct error err;
 
     if (by > -CLOCK_STEP_MS && by < CLOCK_STEP_MS) {
@@ -160,6 +161,8 @@ static bool follow_clock(struct engine *engine)
     save_all(engine, INT64_MAX);
     engine->clock.offset += by;
     engine->rested_at += by;
+    HASH_ITER (hh, engine->adapters, adapter, next)
+        adapter_shift_times(adapter, by);
     if (engine->resting || engine_load(engine, &err) == 0)
         return true;
     log_error("the state cannot be read: %s", err.text);

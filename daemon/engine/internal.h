@@ -385,6 +385,7 @@ void adapter_describe(struct engine *engine, struct known_adapter *adapter, char
 /* Returns whether jobs may be made for the adapter. If something that it needs is missing, waiting ensembles are looked
  * at again once it is there. */
 bool adapter_takes_jobs(struct engine *engine, struct known_adapter *adapter);
+void adapter_shift_times(struct known_adapter *adapter, int64_t by_ms); /* of what is known of it: the clock was set */
 /* Checks again whether something that the adapter needs is missing, because a submission failed. */
 void adapter_check(struct engine *engine, struct known_adapter *adapter);
 void adapter_note_answer(struct engine *engine, struct known_adapter *adapter);

@@ -150,6 +150,12 @@ static int64_t member_jobs(struct sim *sim, int adapter, int64_t but)
     return n;
 }
 
+/* Returns the time by the daemon's clock, which follows that of its host a little later. */
+static int64_t daemon_now(struct sim *sim)
+{
+    return sim_engine(sim) != NULL ? engine_now(sim_engine(sim)) : sim_wall(sim);
+}
+
 /* Returns how many jobs of members may wait in the adapter's own queue: one, or, where jobs are short, as many as start
  * within 200 ms (schedule.c). */
 static int64_t ahead(struct sim *sim, int adapter)
@@ -171,7 +177,7 @@ static void given_places(sqlite3_context *context, int n_values, sqlite3_value *
     int64_t job = sqlite3_value_int64(values[0]), ensemble = sqlite3_value_int64(values[1]);
     struct claimant all[CLAIMANTS_MAX];
     const struct claimant *to = NULL;
-    size_t n = claimants(sim, job, sim_wall(sim), all);
+    size_t n = claimants(sim, job, daemon_now(sim), all);
     int slots, max_jobs;
 
     for (size_t i = 0; i < n; i++)
@@ -210,7 +216,7 @@ void watch_places_store(struct sim *sim)
 bool watch_wants(struct sim *sim, int64_t ensemble)
 {
     struct claimant all[CLAIMANTS_MAX];
-    size_t n = claimants(sim, 0, sim_wall(sim) + 1, all);
+    size_t n = claimants(sim, 0, daemon_now(sim) + 1, all);
 
     for (size_t i = 0; i < n; i++)
         if (all[i].id == ensemble)
@@ -226,7 +232,7 @@ void watch_places(struct sim *sim)
     /* members that were just loaded, or were too many for one turn, get places at the next tick */
     if (sim_engine(sim) == NULL || sim_engine(sim)->resting || sim_engine(sim)->again || sim_engine(sim)->dirty)
         return;
-    n = claimants(sim, 0, sim_wall(sim), all);
+    n = claimants(sim, 0, daemon_now(sim), all);
     for (size_t i = 0; i < n; i++) {
         int slots = sim_slots(sim, all[i].adapter), max_jobs = sim_max_jobs(sim, all[i].adapter);
 
