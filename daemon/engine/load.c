@@ -60,13 +60,14 @@ static void due(struct engine *engine, struct alarm *alarm)
 static int adopt_training(struct engine *engine, struct training *training, int64_t ensemble)
 {
     struct error err;
+    int64_t now = engine_now(engine);
 
     if (store_training_of(engine->store, ensemble, &training->row, &err) != 1)
         return -1;
     if (training->row.generation > 1 && store_training_job(engine->store, &training->row, &training->made_for_it, &err) < 0)
         return -1;
-    if (training->row.not_before_ms > engine_now(engine) + BACKOFF_MAX_MS) /* the clock has been set back */
-        training->row.not_before_ms = engine_now(engine) + BACKOFF_MAX_MS;
+    if (training->row.ended_ms > now && training->row.not_before_ms > now + BACKOFF_MAX_MS) /* the clock has been set back */
+        training->row.not_before_ms = now + BACKOFF_MAX_MS;
     training->ensemble->spec->training.resources.copies = (int)training->row.ranks;
     HASH_FIND_STR(engine->adapters, training->row.adapter, training->adapter);
     return training->adapter != NULL || training_is_over(&training->row) ? 0 : -1;
@@ -142,6 +143,8 @@ static int keep_job(void *arg, const struct job_row *row)
 
 static void adopt_ensembles(struct loading *loading)
 {
+    int64_t now = engine_now(loading->engine);
+
     for (size_t i = 0; i < loading->n_rows; i++) {
         struct spec *spec = NULL;
         struct live_ensemble *ens;
@@ -156,8 +159,7 @@ static void adopt_ensembles(struct loading *loading)
         ens = engine_adopt_ensemble(loading->engine, &loading->rows[i], spec);
         if (ens == NULL)
             continue;
-        /* members wait longer only where the clock has been set back */
-        if (store_member_wait_at_most(loading->engine->store, ens->row.id, engine_now(loading->engine) + BACKOFF_MAX_MS, &err) < 0)
+        if (store_member_wait_at_most(loading->engine->store, ens->row.id, now, now + BACKOFF_MAX_MS, &err) < 0)
             store_doom(loading->engine->store, &err);
         engine_touch(loading->engine, ens);
     }

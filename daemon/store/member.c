@@ -210,7 +210,7 @@ int store_member_next_due(struct store *store, int64_t ensemble, int64_t *when_m
     return 0;
 }
 
-int store_member_wait_at_most(struct store *store, int64_t ensemble, int64_t when_ms, struct error *err)
+int store_member_wait_at_most(struct store *store, int64_t ensemble, int64_t now_ms, int64_t when_ms, struct error *err)
 {
     sqlite3_stmt *stmt = store_query(store, err,
                                      "SELECT 1 FROM member INDEXED BY member_due WHERE ensemble = ?1 AND state = 'pending' AND "
@@ -222,7 +222,8 @@ int store_member_wait_at_most(struct store *store, int64_t ensemble, int64_t whe
     store_done(stmt);
     return store_exec(store, err,
                       "UPDATE member INDEXED BY member_due SET not_before = ?2 WHERE ensemble = ?1 AND state = 'pending' AND "
-                      "not_before > ?2", "ii", ensemble, when_ms);
+                      "not_before > ?2 AND ?3 < (SELECT max(a.ended) FROM attempt a WHERE a.ensemble = ?1 AND a.idx = member.idx)",
+                      "iii", ensemble, when_ms, now_ms);
 }
 
 int store_member_each_due(struct store *store, int64_t ensemble, int64_t now_ms, int limit,
