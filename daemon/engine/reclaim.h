@@ -1,6 +1,7 @@
 /* A training whose next generation waits for places that its own members hold takes them back. Those members wait for
  * the ranks, so neither would ever go on: where ranks are added, or where others have taken what the last generation
- * left. Batch systems are left alone: they say nothing of their places, and walltimes end what waits. */
+ * left. Batch systems say nothing of their places and are left alone, but for those of max_jobs: walltimes end what
+ * waits. */
 #ifndef DAEMON_ENGINE_RECLAIM_H
 #define DAEMON_ENGINE_RECLAIM_H
 #include "daemon/engine/internal.h"

@@ -32,7 +32,7 @@ enum training_reception { RECEPTION_OPEN, RECEPTION_TELLING, RECEPTION_TOLD, REC
 /* Its ranks are asked to end, so that the next generation may have another number of them. */
 enum training_ending { ENDING_NOT_ASKED, ENDING_ASKING, ENDING_ASKED, ENDING_COUNT };
 
-/* Whether a rank has said that it needs no more samples (early.h). */
+/* A rank says, at some time, that it needs no more samples (early.h). */
 enum training_need { NEED_SAMPLES, NEED_NONE, NEED_COUNT };
 
 struct training_states {
