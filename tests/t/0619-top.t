@@ -80,6 +80,8 @@ like "$(tail -n 1 said)" "^exit 0 wrapped [0-9]+ modes kept$" "it is as large as
 cat >in-shell <<-X
 	PS1='\$ '
 	told() { stty -a | grep -o -E -- '-?(icanon|echo)\b' | xargs echo \$1; }
+	none_left() { while [ -n "\$(jobs -s; jobs -r)" ]; do sleep 0.1; done; } # \`wait\` returns at once where a job was stopped
+	one_stopped() { until [ -n "\$(jobs -s)" ]; do sleep 0.1; done; }
 X
 "$T/bin/python3" "$srcdir/tests/t/pty_session.py" 80 30 bash --rcfile in-shell --noediting -i >bytes 2>said <<-END
 	type told first
@@ -100,7 +102,7 @@ X
 	key ^Z
 	until Stopped
 	type bg
-	type told background
+	type one_stopped; told background
 	until background icanon echo
 	type fg
 	until 2 running
@@ -109,11 +111,11 @@ X
 	type told ended
 	until ended icanon echo
 	type stretto top &
-	type wait -n; fg
+	type one_stopped; fg
 	until waiting
 	key ^Z
 	until Stopped
-	type kill %1; wait %1; told killed
+	type kill %1; none_left; told killed
 	until killed icanon echo
 	type exit 7
 END

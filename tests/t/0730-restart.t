@@ -13,6 +13,7 @@ like "$(cat "$T/err")" 'another strettod' "and told why"
 
 # two run, the others wait in the local queue, which is memory only
 mkfifo "$T/go"
+exec 9<>"$T/go" # a line stays in it until a member takes it, also where none has it open
 jq -n --arg script "echo started >>$T/starts; read x <>$T/go" '{name: "r", width: 5, members: {command: ["sh", "-c", $script],
 	parameters: {grid: {i: [range(5)]}}, retries: 0}}' >"$T/spec.json"
 ID=$(submit "$T/spec.json")
@@ -25,7 +26,7 @@ wait_for 20 '[ "$(running)" = 2 ]'
 is "$(running)" 2 "after a start, two run as before"
 is "$(wc -l <"$T/starts")" 2 "the same two"
 kill_daemon
-printf 'x\nx\n' >"$T/go" & # both end while nobody looks
+printf 'x\nx\n' >&9 # both end while nobody looks
 wait_for 20 '[ "$(ls "$STATE"/run/e*/jobs/*/ended.json | wc -l)" = 2 ]' || bail "they have not ended"
 start_daemon --config "$T/config.json"
 wait_for 20 '[ "$(api GET "/v1/ensembles/$ID" | jq -c "[.members.succeeded, .members.running, .members.submitted]")" = "[2,2,1]" ]'
@@ -37,7 +38,6 @@ victim=$(db "SELECT name FROM job WHERE state = 'running' ORDER BY id LIMIT 1")
 kill -KILL "$(jq .pid "$STATE/run/e$ID/jobs/$victim/claim.json")"
 wait_for 30 '[ "$(db "SELECT count(*) FROM attempt WHERE outcome = '"'lost'"'")" = 1 ]'
 is "$(db "SELECT count(*) FROM attempt WHERE outcome = 'lost'")" 1 "an attempt whose runner was killed is lost"
-exec 9<>"$T/go"
 printf 'x\nx\nx\n' >&9 # for the three that are left
 ok "the ensemble ends" wait_ensemble "$ID" 60
 is "$(jq -c '[.state, .members.succeeded]' "$T/ensemble.json")" '["complete",5]' "with every member"

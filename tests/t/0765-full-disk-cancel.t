@@ -24,6 +24,7 @@ members() { # NAME COUNT WIDTH SCRIPT
 		command: ["sh", "-c", $script], parameters: {grid: {i: [range($count)]}}, retries: 0}}' >"$T/$1.json"
 }
 mkfifo "$T/go"
+exec 9<>"$T/go" # a line stays in it until a member takes it, also where none has it open
 jq -n '{name: "large", members: {command: ["true"], parameters: {grid: {x: [range(110) | tostring + "y" * 50000]}}}}' >"$T/large.json"
 members ends 2 2 "read x <>$T/go"
 members paused 9 1 "while :; do sleep 1000; done"
@@ -49,7 +50,7 @@ submits() { [ "$(api_status POST /v1/ensembles "@$T/$1.json")" = 201 ]; }
 for ((i = 0; i < 1000; i++)); do submits more || submits small || break; done # until what is left is kept for other changes
 is "$(api_status POST /v1/ensembles "@$T/small.json") $(jq -r .code "$T/api.body")" "507 store_full" "nothing new is accepted"
 is "$(api_status GET /readyz)" 503 "/readyz says so"
-yes | head -n 200 >"$T/go"
+printf 'x\nx\n' >&9
 ok "the end of an ensemble's members is stored" wait_ensemble "$ENDS" 60
 is "$(state "$ENDS")" "complete 2" "as it was"
 for ((i = 0; i < 30; i++)); do
@@ -82,7 +83,7 @@ rm "$STATE/fill" "$STATE/other"
 ok "new work is accepted once there is room" wait_for 30 '[ "$(api_status POST /v1/ensembles "@$T/ends.json")" = 201 ]'
 ok "and the daemon is ready" wait_for 30 is_ready
 cancel_all '.name == "more" and .state == "running"'
-yes | head -n 200 >"$T/go"
+printf 'x\nx\n' >&9
 ok "and it is done" wait_ensemble "$(api GET '/v1/ensembles?limit=1000' | jq '[.ensembles[].id] | max')" 60
 is "$(sqlite3 "$STATE/stretto.db" 'PRAGMA integrity_check')" ok "the database is whole"
 done_testing

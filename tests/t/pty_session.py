@@ -100,8 +100,12 @@ class Session:
         return True
 
     def end(self):
+        until = time.monotonic() + LIMIT_S
         while self.child.poll() is None:
             self.read(0.05)
+            if time.monotonic() > until:
+                print(f"not ok: it does not end\n{self.shown()}", file=sys.stderr, flush=True)
+                self.child.kill()
         while self.read(0):
             pass
         kept = termios.tcgetattr(self.inside)[3] == self.flags
@@ -113,7 +117,7 @@ def main():
     for line in sys.stdin:
         if not session.order(line.rstrip("\n")):
             print(f"not ok: {line}{session.shown()}", file=sys.stderr, flush=True)
-            session.child.terminate()
+            session.child.kill()  # a shell does not listen to SIGTERM, and what is stopped does not, either
             break
         print("ok", file=sys.stderr, flush=True)
     session.end()
