@@ -94,7 +94,11 @@ function comparison(id, all, candidates, parameters) {
           'select',
           {
             id: 'with',
-            onchange: event => event.target.value && (location.hash = withOnly([...others, event.target.value])),
+            onchange: ({target}) => {
+              const chosen = target.value;
+              target.value = '';
+              if (chosen) location.hash = withOnly([...others, chosen]);
+            },
           },
           h('option', {value: '', selected: true}, 'another…'),
           candidates.map(one => h('option', {value: one.id}, `#${one.id} ${one.name}`)),
@@ -199,6 +203,7 @@ function render({all, ranks, candidates}, id, parameters, context) {
 export function trainingPage(id, parameters, context) {
   return {
     title: `Training of ensemble ${id}`,
+    key: `training ${id}`,
     events: `v1/events?ensemble=${id}`,
     every: 5000,
     load: () => load(id, parameters),

@@ -190,8 +190,8 @@ static int64_t release_held(struct run *r, int64_t now)
             next = t->held_until < next ? t->held_until : next;
             continue;
         }
-        if (r->stop == STOP_CANCEL)
-            t->why = STOP_CANCEL;
+        if (r->stop == STOP_CANCEL || (r->stop == STOP_TIMEOUT && task_died_as_told(t)))
+            t->why = r->stop;
         t->held_until = 0;
         r->held--;
         task_ended(r, t);
@@ -268,11 +268,11 @@ static void end_tasks(struct run *r)
             tree_signal_running(r->tasks[i].pid, r->tasks[i].mark, SIGTERM);
 }
 
-/* Ends the job. Tasks that are warned only now get half of the grace for it: whoever ended the job gives no more
- * time. */
-static void stop_job(struct run *r, enum stop why, int64_t now)
+/* Ends the job. Tasks that are warned only now, because a signal ends the job, get half of the grace for it: whoever
+ * sent the signal gives no more time. */
+static void stop_job(struct run *r, enum stop why, bool by_signal, int64_t now)
 {
-    bool warn_first = why == STOP_CANCEL && r->warn_at != INT64_MAX && r->job->desc->checkpoint.signal != 0;
+    bool warn_first = by_signal && r->warn_at != INT64_MAX && r->job->desc->checkpoint.signal != 0;
 
     if (r->stop != STOP_NONE || r->left == 0)
         return;
@@ -396,20 +396,23 @@ static void look_whether_given_up(struct run *r, int64_t now)
     path = xasprintf("%s/exit.json", t->desc->dir);
     fence = file_read_json(path, &err); /* usually there is none */
     if (json_is_true(json_object_get(fence, "given_up"))) /* such a file cannot be the task's own */
-        stop_job(r, STOP_GIVEN_UP, now);
+        stop_job(r, STOP_GIVEN_UP, false, now);
     json_decref(fence);
     free(path);
 }
 
+/* A signal to end that is seen only when the time is over, since the runner was suspended or its host was busy, is what
+ * follows where nothing ends at the walltime. So the tasks end for want of time, as they would have on an idle host. */
 static void take_signals(struct run *r, int64_t now)
 {
+    enum stop told = now >= r->deadline ? STOP_TIMEOUT : STOP_CANCEL;
     struct signalfd_siginfo info;
 
     while (read(r->signal_fd, &info, sizeof info) == sizeof info) {
         switch (info.ssi_signo) {
         case SIGTERM:
         case SIGINT:
-        case SIGHUP: stop_job(r, STOP_CANCEL, now); break;
+        case SIGHUP: stop_job(r, told, true, now); break;
         case SIGUSR1:
         case SIGUSR2: forward(r, (int)info.ssi_signo); break;
         default: break; /* SIGCHLD: reap() looks every time */
@@ -501,9 +504,9 @@ static void loop(struct run *r)
         if (r->left > 0 && now >= r->warn_at)
             warn(r);
         if (r->left > 0 && now >= r->deadline)
-            stop_job(r, STOP_TIMEOUT, now);
+            stop_job(r, STOP_TIMEOUT, false, now);
         if (r->rank_failed)
-            stop_job(r, STOP_RANK, now);
+            stop_job(r, STOP_RANK, false, now);
         held = release_held(r, now);
         metrics = follow_metrics(r, now);
         looks_work(&r->looks, now);

@@ -196,14 +196,13 @@ def while_rows_move():
     """The answer with another order comes between the press of a key and its release, and the row that has the focus goes to another place."""
     go("#/?as=table&name=loss&sort=max%3Atrain_loss&order=desc")
     shows("name=loss&sort=max:train_loss&order=desc", "the last row is that of the least loss")
-    js("""(() => { const real = fetch, gate = new Promise(open => globalThis.open_gate = () => (globalThis.fetch = real, open()));
-        globalThis.fetch = async (...request) => { const answer = await real(...request); await gate; return answer; }; })()""")
+    js("hold()")
     go("#/?as=table&name=loss&sort=name&order=asc")
     until("!!document.querySelector('.ensembles th[data-key=name][aria-sort=ascending]')")
     equal(js("document.querySelector('main').ariaBusy"), "true", "a page that shows what it showed before says so")
     js("document.querySelector('.ensembles tr[data-key=\"1\"] input').focus()")
     browser.press(" ", "Space")
-    js("open_gate()")
+    js("letGo()")
     shows("name=loss&sort=name&order=asc", "now it is the first")
     comes_to(lambda: js("document.querySelector('main').ariaBusy"), None, "until it does no longer")
     browser.release(" ", "Space")

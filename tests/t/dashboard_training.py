@@ -80,6 +80,20 @@ def axes():
     tell(js("location.hash") == "#/ensembles/1/training?x=time&log=0", "a view has an address of its own", js("location.hash"))
 
 
+def stays():
+    """What was shown is shown until what is asked for is there: the word that the page loads would come after 300 ms, before a later timer."""
+    js("hold()")
+    js("document.querySelector('.segments a[href*=\"log=1\"]').focus()")
+    browser.key("Enter")
+    until("location.hash.includes('log=1')")
+    js("new Promise(done => setTimeout(done, 600))")
+    tell(plot("metric loss")["log"], "another scale does not wait for an answer")
+    equal(js("[document.activeElement.innerText, document.querySelector('main').ariaBusy]"), ["logarithmic", "true"], "the focus stays, and the page says that it asks")
+    js("letGo()")
+    comes_to(lambda: js("document.querySelector('main').ariaBusy"), None, "until it has been answered")
+    equal(js("document.activeElement.innerText"), "logarithmic", "and the focus stays then")
+
+
 def buffer_is_as_said():
     """At the end, since a moment is added each second, and of many not all are told."""
     for label, name in ("all", "population"), ("never drawn yet", "unseen"), ("capacity", "capacity"):
@@ -170,6 +184,7 @@ def all_of_it():
     heading("Ensembles")
     one_training()
     axes()
+    stays()
     flow()
     several()
     zoom()

@@ -52,6 +52,7 @@ static bool is_watched, is_shared; /* by the daemon, on its host; by runners tha
 static int result; /* of run_job() */
 static int64_t given_up_at = NEVER; /* when the daemon takes the place of its exit record, after the start */
 static char record_path[128];
+static int64_t stalls_at = NEVER, stalls_until; /* the runner, which was about to wake up, wakes up then */
 static int64_t pilot_over = NEVER; /* when the time of the pilot around it is over, after the start */
 
 static struct {
@@ -109,6 +110,8 @@ static int wait_until_something_happens(struct pollfd *fds, nfds_t n, int timeou
         until = START + gone_at;
     if (until == NEVER)
         fail_msg("the runner waits for ever");
+    if (stalls_at != NEVER && until >= START + stalls_at && until < START + stalls_until)
+        until = START + stalls_until;
     if (++n_waits > WAITS_MAX)
         fail_msg("the runner goes on waking up, and does nothing");
     now = until > now ? until : now;
@@ -258,7 +261,7 @@ static json_t *run(int64_t walltime_ms, int64_t grace_ms, struct jobdesc_checkpo
     free(record);
     free(task_dir);
     free(other_dir);
-    told_at = other_ends_at = NEVER;
+    told_at = other_ends_at = stalls_at = NEVER;
     told_sig = SIGTERM;
     disk_full_until = 0;
     other_fails = is_watched = is_shared = false;
@@ -389,6 +392,33 @@ static void told_to_end_it_has_its_grace(void **state)
     told_at = 500000; /* it has been warned */
     assert_record(run(600000, 30000, before_2m), "cancelled", "cancelled");
     SENT({SIGUSR1, 480000}, {SIGTERM, 500000}, {SIGKILL, 530000});
+}
+
+/* Whoever ends the job where nothing else ended it at the walltime, the runner woke up late. */
+static void told_to_end_when_its_time_is_over_it_ends_for_that(void **state)
+{
+    begin();
+    stalls_at = 590000;
+    stalls_until = 605000;
+    told_at = 601000;
+    assert_record(run(600000, 30000, none), "timeout", "ended at the walltime of 600 s");
+    SENT({SIGTERM, 605000}, {SIGKILL, 635000});
+    begin(); /* it was not warned yet */
+    stalls_at = 470000;
+    stalls_until = 605000;
+    told_at = 601000;
+    assert_record(run(600000, 30000, before_2m), "timeout", "ended at the walltime of 600 s");
+    SENT({SIGUSR1, 605000}, {SIGTERM, 620000}, {SIGKILL, 635000});
+    begin(); /* it was told sooner than the runner, and died of that */
+    process.ends_at = 599500;
+    process.status = SIGTERM;
+    told_at = 600500;
+    assert_record(run(600000, 30000, none), "timeout", "ended at the walltime of 600 s");
+    begin(); /* before the time is over it is the signal that ends it */
+    stalls_at = 590000;
+    stalls_until = 599000;
+    told_at = 598000;
+    assert_record(run(600000, 30000, none), "cancelled", "cancelled");
 }
 
 static void every_signal_that_ends_a_job_is_one(void **state)
@@ -622,6 +652,7 @@ int main(void)
         cmocka_unit_test(without_a_walltime_it_takes_its_time),
         cmocka_unit_test(the_warning_comes_before),
         cmocka_unit_test(told_to_end_it_has_its_grace),
+        cmocka_unit_test(told_to_end_when_its_time_is_over_it_ends_for_that),
         cmocka_unit_test(every_signal_that_ends_a_job_is_one),
         cmocka_unit_test(other_signals_go_on_to_the_task),
         cmocka_unit_test(one_that_died_as_told_is_held_for_a_while),
