@@ -4,62 +4,68 @@ libdaemon_la_SOURCES = \
 	daemon/config.c daemon/config.h \
 	daemon/control.c daemon/control.h \
 	daemon/control_key.c daemon/control_key.h \
-	daemon/engine/abandon.c \
+	daemon/engine/abandon.c daemon/engine/abandon.h \
+	daemon/engine/adapter_state.c daemon/engine/adapter_state.h \
+	daemon/engine/after.c daemon/engine/after.h \
 	daemon/engine/alarm.c daemon/engine/alarm.h \
-	daemon/engine/cancel.c \
+	daemon/engine/artefacts.c daemon/engine/artefacts.h \
+	daemon/engine/bulk.c daemon/engine/bulk.h \
+	daemon/engine/cancel.c daemon/engine/cancel.h \
 	daemon/engine/cancel_member.c daemon/engine/cancel_member.h \
-	daemon/engine/bulk.c \
-	daemon/engine/collect.c \
-	daemon/engine/core.c \
-	daemon/engine/live_spec.c \
-	daemon/engine/slot.c \
-	daemon/engine/schedule.c \
-	daemon/engine/dispatch.c \
-	daemon/engine/end.c \
+	daemon/engine/collect.c daemon/engine/collect.h \
+	daemon/engine/core.c daemon/engine/core.h \
+	daemon/engine/dispatch.c daemon/engine/dispatch.h \
+	daemon/engine/duplicates.c daemon/engine/duplicates.h \
+	daemon/engine/early.c daemon/engine/early.h \
+	daemon/engine/elastic.c daemon/engine/elastic.h \
+	daemon/engine/elastic_decide.c \
+	daemon/engine/end.c daemon/engine/end.h \
 	daemon/engine/engine.c daemon/engine/engine.h \
+	daemon/engine/ensemble.h \
 	daemon/engine/feed.c daemon/engine/feed.h \
-	daemon/engine/follow_up.c \
-	daemon/engine/internal.h \
+	daemon/engine/follow_up.c daemon/engine/follow_up.h \
+	daemon/engine/guard.c daemon/engine/guard.h \
+	daemon/engine/hosts.c daemon/engine/hosts.h \
 	daemon/engine/job.c daemon/engine/job.h \
 	daemon/engine/job_event.c daemon/engine/job_event.h \
-	daemon/engine/load.c \
-	daemon/engine/missing.c \
-	daemon/engine/outcome.c \
-	daemon/engine/paths.c \
-	daemon/engine/open.c daemon/engine/open.h \
-	daemon/engine/pause.c \
-	daemon/engine/pilot.c daemon/engine/pilot.h daemon/engine/pilot_inbox.c daemon/engine/pilot_journal.c \
-	daemon/engine/pilot_wants.c \
-	daemon/engine/plan.c daemon/engine/plan.h daemon/engine/plan_tasks.c \
-	daemon/engine/poll.c \
-	daemon/engine/ports.h \
-	daemon/engine/progress.c \
-	daemon/engine/artefacts.c \
+	daemon/engine/live_spec.c daemon/engine/live_spec.h \
+	daemon/engine/load.c daemon/engine/load.h \
+	daemon/engine/missing.c daemon/engine/missing.h \
 	daemon/engine/moments.c daemon/engine/moments.h \
-	daemon/engine/ranks.c \
-	daemon/engine/after.c daemon/engine/after.h \
-	daemon/engine/early.c daemon/engine/early.h \
-	daemon/engine/elastic.c daemon/engine/elastic.h daemon/engine/elastic_decide.c \
-	daemon/engine/reclaim.c daemon/engine/reclaim.h daemon/engine/renew.c daemon/engine/renew.h \
-	daemon/engine/resize.c \
-	daemon/engine/resubmit.c \
-	daemon/engine/rows.c \
-	daemon/engine/rungs.c daemon/engine/rungs.h \
-	daemon/engine/stop_only.c daemon/engine/stop_only.h \
-	daemon/engine/save.c \
-	daemon/engine/submit.c \
-	daemon/engine/duplicates.c \
-	daemon/engine/training.c \
-	daemon/engine/training_checkpoints.c daemon/engine/training_resize.c \
-	daemon/engine/training_event.c daemon/engine/training_event.h \
-	daemon/engine/training_from.c \
-	daemon/engine/training_resubmit.c \
-	daemon/engine/adapter_state.c \
-	daemon/engine/guard.c \
 	daemon/engine/notice.c \
-	daemon/engine/takers.c \
-	daemon/engine/hosts.c \
-	daemon/engine/waiting.c \
+	daemon/engine/open.c daemon/engine/open.h \
+	daemon/engine/outcome.c daemon/engine/outcome.h \
+	daemon/engine/paths.c daemon/engine/paths.h \
+	daemon/engine/pause.c daemon/engine/pause.h \
+	daemon/engine/pilot.c daemon/engine/pilot.h \
+	daemon/engine/pilot_inbox.c \
+	daemon/engine/pilot_journal.c \
+	daemon/engine/pilot_wants.c \
+	daemon/engine/plan.c daemon/engine/plan.h \
+	daemon/engine/plan_tasks.c daemon/engine/plan_tasks.h \
+	daemon/engine/poll.c daemon/engine/poll.h \
+	daemon/engine/ports.h \
+	daemon/engine/progress.c daemon/engine/progress.h \
+	daemon/engine/ranks.c daemon/engine/ranks.h \
+	daemon/engine/reclaim.c daemon/engine/reclaim.h \
+	daemon/engine/renew.c daemon/engine/renew.h \
+	daemon/engine/resize.c daemon/engine/resize.h \
+	daemon/engine/resubmit.c \
+	daemon/engine/rows.c daemon/engine/rows.h \
+	daemon/engine/rungs.c daemon/engine/rungs.h \
+	daemon/engine/save.c daemon/engine/save.h \
+	daemon/engine/schedule.c daemon/engine/schedule.h \
+	daemon/engine/slot.c daemon/engine/slot.h \
+	daemon/engine/stop_only.c daemon/engine/stop_only.h \
+	daemon/engine/submit.c daemon/engine/submit.h \
+	daemon/engine/takers.c daemon/engine/takers.h \
+	daemon/engine/training.c daemon/engine/training.h \
+	daemon/engine/training_checkpoints.c daemon/engine/training_checkpoints.h \
+	daemon/engine/training_event.c daemon/engine/training_event.h \
+	daemon/engine/training_from.c daemon/engine/training_from.h \
+	daemon/engine/training_resize.c daemon/engine/training_resize.h \
+	daemon/engine/training_resubmit.c \
+	daemon/engine/waiting.c daemon/engine/waiting.h \
 	daemon/engine/waits.c daemon/engine/waits.h \
 	daemon/flusher.c daemon/flusher.h \
 	daemon/loop_latency.c daemon/loop_latency.h \

@@ -10,21 +10,31 @@
  * lost the daemon therefore fences them: it writes a file in the place of each exit record, exclusively, as a runner
  * writes the record. Either the record is there first, and counts, or the runner finds the place taken, and what it did
  * does not count. */
-#include "daemon/engine/job.h"
-
-#include "daemon/engine/internal.h"
+#include "daemon/engine/abandon.h"
 
 #include "common/log.h"
 #include "common/log_changes.h"
 #include "common/text.h"
 #include "common/xalloc.h"
+#include "daemon/engine/adapter_state.h"
+#include "daemon/engine/alarm.h"
+#include "daemon/engine/collect.h"
+#include "daemon/engine/core.h"
+#include "daemon/engine/end.h"
+#include "daemon/engine/ensemble.h"
+#include "daemon/engine/job.h"
+#include "daemon/engine/job_event.h"
+#include "daemon/engine/paths.h"
+#include "daemon/engine/slot.h"
+#include "daemon/store/ensemble.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define RECORDS_MS 4500  /* how long to wait for a record, since shared file systems show files late */
-#define UNKNOWN_MS 60000 /* the same if the scheduler does not know a claimed job, which may come back */
+#define RECORDS_MS 4500   /* how long to wait for a record, since shared file systems show files late */
+#define UNKNOWN_MS 60000  /* the same if the scheduler does not know a claimed job, which may come back */
+#define SUBMISSIONS_MAX 5 /* of a job that its scheduler keeps forgetting before it starts */
 
 /* Returns whether any job of the ensemble is known to have begun. */
 static bool has_begun(struct engine *engine, const struct live_job *job)

@@ -1,9 +1,15 @@
 /* How an adapter is doing: the one place that decides it, and that says it in words. */
-#include "daemon/engine/internal.h"
+#include "daemon/engine/adapter_state.h"
 
 #include "common/log.h"
 #include "common/text.h"
 #include "common/timefmt.h"
+#include "daemon/engine/alarm.h"
+#include "daemon/engine/core.h"
+#include "daemon/engine/engine.h"
+#include "daemon/engine/ensemble.h"
+#include "daemon/engine/poll.h"
+#include "daemon/engine/training.h"
 
 #include <stdio.h>
 

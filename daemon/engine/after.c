@@ -1,11 +1,16 @@
 #include "daemon/engine/after.h"
 
 #include "common/log_changes.h"
+#include "daemon/engine/core.h"
+#include "daemon/engine/end.h"
+#include "daemon/engine/ensemble.h"
+#include "daemon/spec/spec.h"
 #include "daemon/store/family.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include <uthash.h>
 
 enum prospect {
     PROSPECT_LATER,      /* something of it is still to be done */

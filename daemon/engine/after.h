@@ -3,7 +3,14 @@
  * cancelled, it fails. */
 #ifndef DAEMON_ENGINE_AFTER_H
 #define DAEMON_ENGINE_AFTER_H
-#include "daemon/engine/internal.h"
+#include <stdbool.h>
+#include <stddef.h>
+
+struct engine;
+struct ensemble_row;
+struct error;
+struct live_ensemble;
+struct spec;
 
 /* Checks at its submission that the ensemble after which it is to begin is there, and may still complete. */
 int after_check(struct engine *engine, const struct spec *spec, struct error *err);

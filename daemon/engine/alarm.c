@@ -1,4 +1,8 @@
-#include "daemon/engine/internal.h"
+#include "daemon/engine/alarm.h"
+
+#include "daemon/engine/core.h"
+
+#define TICK_MAX 1024 /* alarms that ring in one tick, to keep it short */
 
 int64_t engine_now(const struct engine *engine)
 {

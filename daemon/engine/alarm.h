@@ -1,4 +1,4 @@
-/* What is to be done by the clock: a heap of times, so that only what is due is looked at. Shared by the engine's files only. */
+/* What is to be done by the clock: a heap of times, so that only what is due is looked at. */
 #ifndef DAEMON_ENGINE_ALARM_H
 #define DAEMON_ENGINE_ALARM_H
 #include "common/heap.h"

@@ -1,8 +1,12 @@
 /* Artefacts that an attempt left: from its exit record into the store. */
-#include "daemon/engine/internal.h"
+#include "daemon/engine/artefacts.h"
 
 #include "common/text.h"
+#include "daemon/engine/core.h"
+#include "daemon/engine/job.h"
+#include "daemon/engine/outcome.h"
 #include "daemon/store/artefact.h"
+#include "daemon/store/attempt.h"
 
 #include <string.h>
 

@@ -1,7 +1,13 @@
 /* Bulk operations: a call may change a hundred thousand members, or jobs in flight. The engine changes some at once and
  * the rest a slice at a time, so that no turn of the loop is long. The rest is in the store, so a daemon that is
  * started again goes on with it. */
-#include "daemon/engine/internal.h"
+#include "daemon/engine/bulk.h"
+
+#include "daemon/engine/alarm.h"
+#include "daemon/engine/core.h"
+#include "daemon/engine/ensemble.h"
+#include "daemon/engine/resize.h"
+#include "daemon/store/bulk.h"
 
 int bulk_change_members(struct engine *engine, struct bulk *bulk, int limit, struct error *err)
 {

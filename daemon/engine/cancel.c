@@ -1,20 +1,27 @@
 /* Orders to end a job. An order is given once the cancellation is committed. That a scheduler accepted it proves
  * nothing: the order is repeated, after growing pauses, for as long as the scheduler's answers have the job, and at
  * once if somebody cancels the job again. */
-#include "daemon/engine/job.h"
-
-#include "daemon/engine/pilot.h"
+#include "daemon/engine/cancel.h"
 
 #include "common/backoff.h"
+#include "common/error.h"
 #include "common/log.h"
 #include "common/text.h"
+#include "daemon/engine/adapter_state.h"
+#include "daemon/engine/alarm.h"
+#include "daemon/engine/core.h"
+#include "daemon/engine/job.h"
+#include "daemon/engine/paths.h"
+#include "daemon/engine/pilot.h"
+#include "daemon/engine/plan.h"
+#include "scheduler-adapters/adapter.h"
 
 #include <stdlib.h>
 
 #define CANCEL_AGAIN_MS 60000   /* after an order and the grace, if the scheduler still has the job; then doubled */
 #define CANCEL_REFUSED_MS 15000 /* after an order that failed, which may be what broke the scheduler; then doubled */
 #define CANCEL_AGAIN_MAX 3600000
-#define CANCELS_TOLD_MS 600000 /* between lines of the log about orders that failed */
+#define CANCELS_TOLD_MS 600000  /* between lines of the log about orders that failed */
 
 /* Logs that orders fail: a line at first, then one in a while, since there may be thousands of jobs. */
 static void tell_refused(struct engine *engine, struct known_adapter *adapter, const char *why)

@@ -3,6 +3,12 @@
 #include "daemon/engine/cancel_member.h"
 
 #include "common/log_changes.h"
+#include "daemon/engine/alarm.h"
+#include "daemon/engine/cancel.h"
+#include "daemon/engine/core.h"
+#include "daemon/engine/engine.h"
+#include "daemon/engine/ensemble.h"
+#include "daemon/engine/job.h"
 #include "daemon/engine/rungs.h"
 #include "daemon/store/cancellation.h"
 

@@ -1,7 +1,12 @@
 /* Members that were cancelled alone, in an ensemble that goes on: the engine's part. */
 #ifndef DAEMON_ENGINE_CANCEL_MEMBER_H
 #define DAEMON_ENGINE_CANCEL_MEMBER_H
-#include "daemon/engine/internal.h"
+#include <stdint.h>
+
+struct engine;
+struct error;
+struct live_ensemble;
+struct live_job;
 
 /* Notes in the ensemble whether any of its members is being cancelled. Returns 0 or -1. */
 int cancel_member_load(struct engine *engine, struct live_ensemble *ens, struct error *err);

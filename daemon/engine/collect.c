@@ -1,12 +1,19 @@
 /* Learns how the tasks of a job ended, only from their exit records. */
-#include "daemon/engine/job.h"
-
-#include "daemon/engine/feed.h"
-#include "daemon/engine/pilot.h"
+#include "daemon/engine/collect.h"
 
 #include "common/log.h"
 #include "common/text.h"
 #include "common/xalloc.h"
+#include "daemon/engine/abandon.h"
+#include "daemon/engine/adapter_state.h"
+#include "daemon/engine/core.h"
+#include "daemon/engine/feed.h"
+#include "daemon/engine/job.h"
+#include "daemon/engine/job_event.h"
+#include "daemon/engine/outcome.h"
+#include "daemon/engine/paths.h"
+#include "daemon/engine/pilot.h"
+#include "daemon/engine/slot.h"
 #include "tasks/proto/exitrec.h"
 
 #include <stdio.h>

@@ -1,14 +1,23 @@
 /* The floor of the engine, which every other file of it stands on: tickets, finding things in memory, events,
  * and the list of ensembles to look at. This file calls no other one of the engine but alarm.c; what it has to have
  * done further up is in engine->steps. */
-#include "daemon/engine/internal.h"
+#include "daemon/engine/core.h"
 
 #include "common/text.h"
 #include "common/xalloc.h"
+#include "daemon/engine/adapter_state.h"
+#include "daemon/engine/alarm.h"
+#include "daemon/engine/ensemble.h"
+#include "daemon/engine/job.h"
+#include "daemon/engine/training.h"
+#include "daemon/store/ensemble.h"
+#include "daemon/store/event.h"
+#include "daemon/store/training.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <uthash.h>
 #include <utlist.h>
 
 struct ticket *ticket_new(struct engine *engine, int64_t id)

@@ -1,17 +1,27 @@
 /* Takes the next step of an ensemble: start its training, make jobs of pending members up to the width, end it. */
-#include "daemon/engine/internal.h"
+#include "daemon/engine/dispatch.h"
 
+#include "common/log_changes.h"
+#include "common/xalloc.h"
 #include "daemon/engine/after.h"
+#include "daemon/engine/alarm.h"
+#include "daemon/engine/cancel.h"
 #include "daemon/engine/cancel_member.h"
+#include "daemon/engine/core.h"
 #include "daemon/engine/early.h"
+#include "daemon/engine/ensemble.h"
+#include "daemon/engine/follow_up.h"
+#include "daemon/engine/job.h"
+#include "daemon/engine/load.h"
+#include "daemon/engine/missing.h"
 #include "daemon/engine/open.h"
 #include "daemon/engine/pilot.h"
 #include "daemon/engine/renew.h"
 #include "daemon/engine/rungs.h"
+#include "daemon/engine/schedule.h"
+#include "daemon/engine/training.h"
+#include "daemon/engine/training_event.h"
 #include "daemon/spec/needs.h"
-
-#include "common/log_changes.h"
-#include "common/xalloc.h"
 #include "daemon/store/suggestion.h"
 
 #include <stdio.h>

@@ -3,17 +3,25 @@
  * does no harm when it starts. But in the queue it stands before other jobs, and may never get the resources that it
  * asks for: the second job of a training would wait for ever before the members that the first one waits for. So it is
  * taken out. */
-#include "daemon/engine/job.h"
-
-#include "daemon/engine/internal.h"
+#include "daemon/engine/duplicates.h"
 
 #include "common/log.h"
 #include "common/xalloc.h"
+#include "daemon/engine/adapter_state.h"
+#include "daemon/engine/core.h"
+#include "daemon/engine/engine.h"
+#include "daemon/engine/job.h"
+#include "daemon/engine/job_event.h"
+#include "daemon/engine/paths.h"
+#include "daemon/engine/plan.h"
+#include "daemon/engine/poll.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <utlist.h>
+
+#define WITHDRAWALS_MAX 16 /* of duplicates, under way at once; the others wait for the next poll */
 
 /* The claim of a queued job is looked for once in so many answers: the job may have run between two answers, and its
  * scheduler then have come back with an older state, in which the job waits for ever. */

@@ -2,7 +2,21 @@
 
 #include "common/log_changes.h"
 #include "common/text.h"
+#include "daemon/engine/alarm.h"
+#include "daemon/engine/bulk.h"
+#include "daemon/engine/cancel.h"
+#include "daemon/engine/core.h"
+#include "daemon/engine/dispatch.h"
+#include "daemon/engine/end.h"
+#include "daemon/engine/engine.h"
+#include "daemon/engine/ensemble.h"
+#include "daemon/engine/job.h"
+#include "daemon/engine/missing.h"
+#include "daemon/engine/training.h"
+#include "daemon/engine/training_event.h"
+#include "daemon/store/bulk.h"
 #include "daemon/store/family.h"
+#include "daemon/store/job.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -3,7 +3,15 @@
  * once all are final it is complete. */
 #ifndef DAEMON_ENGINE_EARLY_H
 #define DAEMON_ENGINE_EARLY_H
-#include "daemon/engine/internal.h"
+#include "daemon/store/member.h"
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+struct engine;
+struct live_ensemble;
+struct rank_row;
 
 /* Notes what the ranks' files say. Once a rank needs no more samples, the others are told that no more come: members deal
  * their samples to all ranks, so that they cannot go on without it. */

@@ -4,6 +4,16 @@
 #include "common/log_changes.h"
 #include "common/text.h"
 #include "common/xalloc.h"
+#include "daemon/engine/alarm.h"
+#include "daemon/engine/core.h"
+#include "daemon/engine/engine.h"
+#include "daemon/engine/ensemble.h"
+#include "daemon/engine/resize.h"
+#include "daemon/engine/schedule.h"
+#include "daemon/engine/training.h"
+#include "daemon/engine/training_event.h"
+#include "daemon/engine/training_resize.h"
+#include "daemon/engine/waits.h"
 
 #include <stdio.h>
 #include <stdlib.h>

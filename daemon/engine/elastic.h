@@ -9,14 +9,18 @@
  * from then on. */
 #ifndef DAEMON_ENGINE_ELASTIC_H
 #define DAEMON_ENGINE_ELASTIC_H
-#include "daemon/engine/internal.h"
+#include "daemon/engine/waits.h"
 #include "daemon/store/elastic.h"
 
-#define ELASTIC_IN_ROW 3     /* measurements in a row that ask for the same */
-#define ELASTIC_PAUSE_MIN 3  /* the least pause, in measurements */
-#define ELASTIC_COSTS 5      /* the pause, in times of what the change took to take effect */
-#define ELASTIC_SETTLES 20   /* measurements after which a change is regarded as settled in any case */
-#define ELASTIC_DOUBLES 10   /* how often the pause is doubled at most */
+struct engine;
+struct live_ensemble;
+struct spec_elastic;
+
+#define ELASTIC_IN_ROW 3    /* measurements in a row that ask for the same */
+#define ELASTIC_PAUSE_MIN 3 /* the least pause, in measurements */
+#define ELASTIC_COSTS 5     /* the pause, in times of what the change took to take effect */
+#define ELASTIC_SETTLES 20  /* measurements after which a change is regarded as settled in any case */
+#define ELASTIC_DOUBLES 10  /* how often the pause is doubled at most */
 
 /* The figures of one measurement. */
 struct elastic_figures {

@@ -1,5 +1,7 @@
 /* The decisions of the policy, from figures alone. */
 #include "daemon/engine/elastic.h"
+#include "daemon/engine/waits.h"
+#include "daemon/spec/spec.h"
 
 static bool may(const struct spec_range *range, bool by_hand)
 {

@@ -1,7 +1,16 @@
 /* Ending an ensemble before its members have: they, and what of them is under way, some in each turn. */
-#include "daemon/engine/after.h"
+#include "daemon/engine/end.h"
 
 #include "common/log_changes.h"
+#include "daemon/engine/after.h"
+#include "daemon/engine/alarm.h"
+#include "daemon/engine/bulk.h"
+#include "daemon/engine/core.h"
+#include "daemon/engine/engine.h"
+#include "daemon/engine/ensemble.h"
+#include "daemon/engine/training.h"
+#include "daemon/engine/training_event.h"
+#include "daemon/store/bulk.h"
 #include "daemon/store/family.h"
 
 #include <stdio.h>

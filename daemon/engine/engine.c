@@ -1,15 +1,27 @@
 #include "daemon/engine/engine.h"
 
-#include "daemon/engine/feed.h"
-#include "daemon/engine/pilot.h"
-
 #include "common/log.h"
 #include "common/xalloc.h"
+#include "daemon/engine/adapter_state.h"
+#include "daemon/engine/alarm.h"
+#include "daemon/engine/core.h"
+#include "daemon/engine/dispatch.h"
+#include "daemon/engine/ensemble.h"
+#include "daemon/engine/feed.h"
+#include "daemon/engine/job.h"
+#include "daemon/engine/load.h"
+#include "daemon/engine/pilot.h"
+#include "daemon/engine/poll.h"
+#include "daemon/engine/ranks.h"
+#include "daemon/engine/save.h"
+#include "daemon/engine/schedule.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #define CLOCK_STEP_MS 10000
+#define REST_FIRST_MS 250 /* between a failed commit and the next try, then doubled */
+#define REST_MAX_MS 10000
 
 static const struct engine_steps steps = {
     .load = engine_load,

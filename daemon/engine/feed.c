@@ -4,6 +4,12 @@
 
 #include "common/log.h"
 #include "common/xalloc.h"
+#include "daemon/engine/alarm.h"
+#include "daemon/engine/collect.h"
+#include "daemon/engine/core.h"
+#include "daemon/engine/engine.h"
+#include "daemon/engine/ensemble.h"
+#include "daemon/engine/job.h"
 #include "daemon/engine/rungs.h"
 #include "daemon/engine/stop_only.h"
 #include "daemon/store/member.h"

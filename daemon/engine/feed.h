@@ -1,7 +1,12 @@
 /* Points of metrics that members report: reading the files in which their runners hand them over. */
 #ifndef DAEMON_ENGINE_FEED_H
 #define DAEMON_ENGINE_FEED_H
-#include "daemon/engine/internal.h"
+#include <stdbool.h>
+#include <stdint.h>
+
+struct engine;
+struct live_job;
+struct slot;
 
 /* Begins to read the files of a job that runs; ends it for a job that is freed. */
 void feed_begin(struct engine *engine, struct live_job *job);

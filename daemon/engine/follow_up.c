@@ -1,16 +1,23 @@
 /* Follow-ups: members that are out of time go on in an ensemble of their own, with the same indices and so the same
  * parameters. It is made at once, with its first members; where there are many, the rest are taken over in slices, and it
  * runs meanwhile. Until it has them all, the ensembles before it stay as they are. */
-#include "daemon/engine/internal.h"
+#include "daemon/engine/follow_up.h"
 
 #include "common/log.h"
 #include "common/log_changes.h"
+#include "daemon/engine/alarm.h"
+#include "daemon/engine/core.h"
+#include "daemon/engine/engine.h"
+#include "daemon/engine/ensemble.h"
+#include "daemon/engine/live_spec.h"
+#include "daemon/engine/load.h"
+#include "daemon/engine/submit.h"
 #include "daemon/store/family.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#define LOOKS 64  /* at families, between two looks for more */
+#define LOOKS 64 /* at families, between two looks for more */
 
 struct family {
     struct ensemble_row newest;

@@ -4,12 +4,20 @@
  *
  * It watches until an attempt ends in any other way. A node on which everything fails takes one member after another, while those on
  * other nodes run: so the members that failed must be more than those that run now. */
-#include "daemon/engine/internal.h"
+#include "daemon/engine/guard.h"
 
 #include "common/log_changes.h"
 #include "common/text.h"
+#include "daemon/engine/bulk.h"
+#include "daemon/engine/core.h"
+#include "daemon/engine/ensemble.h"
+#include "daemon/engine/job.h"
+#include "daemon/engine/outcome.h"
+#include "daemon/engine/pause.h"
+#include "daemon/store/bulk.h"
 #include "daemon/store/cause.h"
 #include "daemon/store/family.h"
+#include "daemon/store/job.h"
 
 #include <stdio.h>
 #include <string.h>

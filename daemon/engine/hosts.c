@@ -1,10 +1,16 @@
 /* Which hosts members and trainings run on now, and how many processes each host is for. Launchers that bring
  * their own elasticity ask for them again and again. A host leaves the list when its processes are to end, before
  * they are told. */
-#include "daemon/engine/internal.h"
+#include "daemon/engine/hosts.h"
 
 #include "common/text.h"
 #include "common/xalloc.h"
+#include "daemon/engine/core.h"
+#include "daemon/engine/engine.h"
+#include "daemon/engine/ensemble.h"
+#include "daemon/engine/job.h"
+#include "daemon/engine/slot.h"
+#include "daemon/engine/training.h"
 
 #include <stdlib.h>
 #include <string.h>

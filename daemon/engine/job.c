@@ -1,20 +1,40 @@
 /* The life of a job: its intent is committed, its files are written, it is submitted, runs and ends. */
 #include "daemon/engine/job.h"
 
-#include "daemon/engine/feed.h"
-#include "daemon/engine/pilot.h"
-#include "daemon/spec/needs.h"
-
 #include "common/log.h"
 #include "common/text.h"
 #include "common/xalloc.h"
+#include "daemon/engine/abandon.h"
+#include "daemon/engine/adapter_state.h"
+#include "daemon/engine/alarm.h"
+#include "daemon/engine/cancel.h"
+#include "daemon/engine/collect.h"
+#include "daemon/engine/core.h"
+#include "daemon/engine/duplicates.h"
+#include "daemon/engine/ensemble.h"
+#include "daemon/engine/feed.h"
+#include "daemon/engine/job_event.h"
+#include "daemon/engine/outcome.h"
+#include "daemon/engine/paths.h"
+#include "daemon/engine/pilot.h"
+#include "daemon/engine/plan.h"
+#include "daemon/engine/poll.h"
+#include "daemon/engine/ranks.h"
+#include "daemon/engine/save.h"
+#include "daemon/engine/schedule.h"
+#include "daemon/engine/training.h"
+#include "daemon/engine/waiting.h"
+#include "daemon/spec/needs.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <utlist.h>
 
-#define HELD_MS 20 /* between looks at directories that are just being removed */
+#define HELD_MS 20              /* between looks at directories that are just being removed */
+#define DOUBTS_TOLD 5           /* unanswered submissions in a row that the log tells one by one */
+#define DOUBTS_EVERY_MS 60000   /* between lines of the log about the number of all further ones */
+#define PUT_OFF_EVERY_MS 600000 /* between lines of the log about jobs that a scheduler does not accept for now */
 
 static void retry(struct engine *engine, struct alarm *alarm)
 {

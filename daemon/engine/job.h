@@ -1,19 +1,13 @@
-/* Jobs under way, and the steps of their lives. Only the engine's own files include this header. */
+/* A job in memory, and the steps of its life. */
 #ifndef DAEMON_ENGINE_JOB_H
 #define DAEMON_ENGINE_JOB_H
 #include "daemon/engine/alarm.h"
 #include "daemon/engine/job_event.h"
 #include "daemon/store/attempt.h"
-#include "daemon/store/job.h"
 
 #include <jansson.h>
 #include <stdbool.h>
 #include <uthash.h>
-
-struct known_adapter;
-struct live_ensemble;
-struct pilot;
-struct pilot_node;
 
 /* An attempt may be ended before it ends by itself, however many others share its job. */
 enum slot_order {
@@ -129,9 +123,6 @@ struct live_job {
     UT_hash_handle hh;                    /* by row.id */
 };
 
-struct live_job *engine_find_job(struct engine *engine, int64_t id);
-
-/* job.c, collect.c */
 /* Returns whether the job runs inside a pilot. Its own adapter then knows nothing of it. */
 static inline bool job_is_inside(const struct live_job *job)
 {
@@ -148,11 +139,7 @@ static inline bool job_is_gone(const struct live_job *job)
 {
     return job->state.belief == BELIEF_ENDED || job->state.belief == BELIEF_FORGOTTEN;
 }
-/* Returns whether the job runs, and its claim, which says where, was not read yet. */
-bool job_lacks_hosts(const struct live_job *job);
-/* Returns what each of its members, or ranks, asks for; not of a pilot. */
-const struct adapter_resources *job_resources(const struct live_job *job);
-/* Finds that out once the job has its first slot. */
+/* Finds what its members ask for, once the job has its first slot. */
 void job_find_resources(struct live_job *job);
 /* Makes a job, new or `loaded` from the store. Returns NULL if its adapter is not here. */
 struct live_job *job_new(struct engine *engine, struct live_ensemble *ens, const struct job_row *row, bool loaded);
@@ -172,11 +159,6 @@ struct live_job *job_answered(void *ticket, enum job_event event, struct engine 
 void job_advance(struct engine *engine, struct live_job *job);
 void job_mark_running(struct engine *engine, struct live_job *job, int64_t started_ms, const char *host);
 void job_end(struct engine *engine, struct live_job *job, const char *reason);
-void job_collect(struct engine *engine, struct live_job *job);
-/* Goes on with a collection that waited for points of metrics. */
-void job_points_read(struct engine *engine, struct live_job *job);
-/* Returns the path of the slot's exit record, to be freed. */
-char *slot_exit_path(const struct engine *engine, const struct live_job *job, const struct slot *slot);
 /* Ends all open attempts of the job. `checkpoints` has, for each open slot, those that were found; it is NULL if nobody
  * has looked for them. */
 void job_fail_open(struct engine *engine, struct live_job *job, enum attempt_outcome outcome, const char *reason,
@@ -185,56 +167,4 @@ void job_fail_open(struct engine *engine, struct live_job *job, enum attempt_out
 /* Notes that the scheduler has the job: EVENT_ACCEPTED or EVENT_TAKEN. */
 void job_note_submitted(struct engine *engine, struct live_job *job, enum job_event event, const char *scheduler_id);
 
-/* save.c writes rows of jobs, and that their members run, a little later than these are known. */
-void job_save_later(struct engine *engine, struct live_job *job);
-void job_save(struct engine *engine, struct live_job *job);
-/* Takes the job off the list of unsaved ones, because its row was written, or the job is being freed. */
-void job_saved(struct engine *engine, struct live_job *job);
-/* Writes that the slot runs, and the event of that, if it is still untold. */
-void slot_tell_running(struct engine *engine, struct live_job *job, struct slot *slot);
-
-/* cancel.c */
-/* Cancels the job, once more if it was cancelled before. Its scheduler is told after the turn's commit, so that
- * the job is still there when this returns. */
-void job_cancel(struct engine *engine, struct live_job *job);
-void job_send_cancel(struct engine *engine, struct live_job *job);
-/* Returns whether an order to cancel the job is due, be it the first or a repeated one. */
-bool job_cancel_is_due(const struct engine *engine, const struct live_job *job);
-/* Logs how many jobs of one answer of the scheduler are cancelled again. */
-void cancel_tell_repeated(struct known_adapter *adapter, int n);
-
-/* waiting.c */
-void job_note_waits_for(struct live_job *job, const char *words); /* "" if it waits for nothing */
-/* Returns what the job waits for, or why it is not submitted; "" if that is not known. */
-const char *job_words(const struct live_job *job);
-/* Returns the first job of members, or the first allocation, whose scheduler says why it waits, or else the first that
- * is submitted; NULL if one of them runs. */
-const struct live_job *waiting_job(const struct live_ensemble *ens);
-
-/* abandon.c */
-bool job_is_unwanted(const struct live_job *job);
-/* Takes the reason from a fence, which the daemon has put in the place of an exit record. Returns true. */
-bool job_read_fence(struct live_job *job, const json_t *fence);
-/* Ends a job whose open attempts are all fenced, and therefore lost. May free the job. */
-void job_abandon_fenced(struct engine *engine, struct live_job *job);
-/* Decides what to do where an exit record is missing. `ended` says that the runner itself has written that it is
- * through. May end and free the job. */
-void job_missing(struct engine *engine, struct live_job *job, bool ended);
-/* Ends the job and its open attempts, once nothing can start it any more. May free the job at once. */
-void job_abandon(struct engine *engine, struct live_job *job, enum attempt_outcome outcome, const char *reason);
-/* Reads a claim that the daemon itself made before a restart, or in a turn that was rolled back: the decision to give
- * the job up is in it. job_abandon_sealed() carries that out. */
-void job_read_seal(struct engine *engine, struct live_job *job, const json_t *claim);
-void job_abandon_sealed(struct engine *engine, struct live_job *job);
-/* Gives up a job that its scheduler will never run, for the reason that it gives. If no job of the ensemble has begun,
- * that ends the ensemble, too, since all its jobs ask for the same. */
-void job_refuse(struct engine *engine, struct live_job *job, const char *why);
-
-/* duplicates.c */
-/* Notes that the scheduler has the job queued. If it is claimed already, the queued one is a duplicate and is taken
- * out of the queue. */
-void duplicate_note_queued(struct engine *engine, struct live_job *job, const char *scheduler_id);
-/* Returns whether no other job of this name is left, for a job that is over. If one may be left, all jobs of the name
- * are cancelled, and job_end() is called again after that. */
-bool duplicate_is_swept(struct engine *engine, struct live_job *job);
 #endif

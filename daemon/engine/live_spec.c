@@ -1,8 +1,11 @@
 /* The checked specs of ensembles, with all that the parameters of their members are read from. */
-#include "daemon/engine/engine.h"
+#include "daemon/engine/live_spec.h"
 
-#include "daemon/engine/internal.h"
+#include "daemon/engine/core.h"
+#include "daemon/engine/engine.h"
+#include "daemon/engine/ensemble.h"
 #include "daemon/engine/open.h"
+#include "daemon/engine/rows.h"
 
 #include <stdlib.h>
 

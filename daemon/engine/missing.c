@@ -1,9 +1,17 @@
 /* How many steps a training lacks that its members should have sent, before it is concluded: where the spec says how many there are
  * of each. Only members that succeeded are asked about; what became of the others their states tell. */
-#include "daemon/engine/internal.h"
+#include "daemon/engine/missing.h"
 
 #include "common/log.h"
 #include "common/xalloc.h"
+#include "daemon/engine/alarm.h"
+#include "daemon/engine/core.h"
+#include "daemon/engine/ensemble.h"
+#include "daemon/engine/ranks.h"
+#include "daemon/engine/training.h"
+#include "daemon/engine/training_event.h"
+#include "daemon/store/attempt.h"
+#include "daemon/store/ensemble.h"
 
 #include <stdio.h>
 #include <stdlib.h>

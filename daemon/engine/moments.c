@@ -1,5 +1,8 @@
 #include "daemon/engine/moments.h"
 
+#include "daemon/engine/alarm.h"
+#include "daemon/engine/core.h"
+#include "daemon/engine/engine.h"
 #include "daemon/store/moment.h"
 
 #include <math.h>

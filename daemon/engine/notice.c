@@ -9,15 +9,30 @@
  *   5. all run, and something is slow: training_silent, waits_for_room, waits_for_samples.
  *
  * Somebody has to do something about the causes of 1 and 2; those of 3 and 4 pass, in general. */
-#include "daemon/engine/after.h"
-#include "daemon/engine/early.h"
-#include "daemon/engine/elastic.h"
-#include "daemon/engine/open.h"
+#include "daemon/engine/engine.h"
 
 #include "common/timefmt.h"
+#include "daemon/engine/adapter_state.h"
+#include "daemon/engine/after.h"
+#include "daemon/engine/alarm.h"
+#include "daemon/engine/core.h"
+#include "daemon/engine/dispatch.h"
+#include "daemon/engine/early.h"
+#include "daemon/engine/elastic.h"
+#include "daemon/engine/ensemble.h"
+#include "daemon/engine/job.h"
+#include "daemon/engine/job_event.h"
+#include "daemon/engine/open.h"
+#include "daemon/engine/schedule.h"
+#include "daemon/engine/takers.h"
+#include "daemon/engine/training.h"
+#include "daemon/engine/waiting.h"
 
 #include <stdarg.h>
 #include <stdio.h>
+
+#define QUEUED_MS 5000            /* after which a waiting job is reported although nobody says why it waits */
+#define TRAINING_SILENT_MIN 15000 /* ranks report every few seconds: a shorter silence of theirs means nothing */
 
 static bool tell(struct engine_notice *out, const char *code, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 

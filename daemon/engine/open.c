@@ -4,6 +4,10 @@
 #include "common/log_changes.h"
 #include "common/text.h"
 #include "common/xalloc.h"
+#include "daemon/engine/adapter_state.h"
+#include "daemon/engine/core.h"
+#include "daemon/engine/engine.h"
+#include "daemon/engine/ensemble.h"
 #include "daemon/spec/needs.h"
 #include "daemon/store/suggestion.h"
 

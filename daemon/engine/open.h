@@ -1,7 +1,13 @@
 /* Open ensembles take members while they run: a generator suggests them, and learns how they ended. */
 #ifndef DAEMON_ENGINE_OPEN_H
 #define DAEMON_ENGINE_OPEN_H
-#include "daemon/engine/internal.h"
+#include <stdbool.h>
+#include <stdint.h>
+
+struct engine;
+struct ensemble_row;
+struct live_ensemble;
+struct spec;
 
 /* Lets the spec of an ensemble, or of a follow-up of it, read the parameters of members that were suggested. Does
  * nothing for other specs. */

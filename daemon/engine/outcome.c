@@ -1,21 +1,35 @@
 /* Decides from how an attempt ended what becomes of its member. */
-#include "daemon/engine/internal.h"
-
-#include "daemon/engine/cancel_member.h"
-#include "daemon/engine/early.h"
-#include "daemon/engine/feed.h"
-#include "daemon/engine/pilot.h"
-#include "daemon/engine/renew.h"
-#include "daemon/engine/rungs.h"
-#include "daemon/engine/stop_only.h"
+#include "daemon/engine/outcome.h"
 
 #include "common/backoff.h"
 #include "common/log_changes.h"
 #include "common/text.h"
+#include "daemon/engine/alarm.h"
+#include "daemon/engine/artefacts.h"
+#include "daemon/engine/cancel_member.h"
+#include "daemon/engine/core.h"
+#include "daemon/engine/early.h"
+#include "daemon/engine/ensemble.h"
+#include "daemon/engine/feed.h"
+#include "daemon/engine/guard.h"
+#include "daemon/engine/job.h"
+#include "daemon/engine/pilot.h"
+#include "daemon/engine/progress.h"
+#include "daemon/engine/renew.h"
+#include "daemon/engine/rungs.h"
+#include "daemon/engine/save.h"
+#include "daemon/engine/slot.h"
+#include "daemon/engine/stop_only.h"
+#include "daemon/engine/training.h"
 #include "daemon/store/cause.h"
+#include "daemon/store/ensemble.h"
 
 #include <stdio.h>
 #include <string.h>
+
+#define LOSSES_MAX 10         /* attempts in a row that were lost or ended from outside before a member is given up */
+#define LOSSES_FREE 3         /* attempts in a row lost while they ran; each further one costs a retry */
+#define BACKOFF_FIRST_MS 1000 /* before the first retry, then doubled */
 
 int64_t engine_backoff(int64_t failures)
 {

@@ -1,8 +1,12 @@
 /* Where things lie in the run directory (docs/run-directory.md). */
-#include "daemon/engine/internal.h"
+#include "daemon/engine/paths.h"
 
 #include "common/text.h"
 #include "common/xalloc.h"
+#include "daemon/engine/core.h"
+#include "daemon/engine/engine.h"
+#include "daemon/engine/ensemble.h"
+#include "daemon/engine/job.h"
 
 #include <stdlib.h>
 

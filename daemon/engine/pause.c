@@ -1,8 +1,13 @@
 /* Pausing and resuming: whether dispatch may start anything. */
-#include "daemon/engine/internal.h"
+#include "daemon/engine/pause.h"
 
 #include "common/log_changes.h"
 #include "common/text.h"
+#include "daemon/engine/alarm.h"
+#include "daemon/engine/core.h"
+#include "daemon/engine/engine.h"
+#include "daemon/engine/ensemble.h"
+#include "daemon/engine/guard.h"
 
 /* `reason`: why the daemon pauses it by itself; "" where somebody asked, who is told in `by`. */
 static int set_state(struct engine *engine, struct live_ensemble *ens, enum ensemble_state to, const char *reason, const char *by,

@@ -1,10 +1,18 @@
 /* The life of a pilot: its job, and what becomes of the jobs in it when that is over. */
 #include "daemon/engine/pilot.h"
 
-#include "daemon/engine/early.h"
-
 #include "common/log_changes.h"
 #include "common/xalloc.h"
+#include "daemon/engine/alarm.h"
+#include "daemon/engine/core.h"
+#include "daemon/engine/dispatch.h"
+#include "daemon/engine/early.h"
+#include "daemon/engine/end.h"
+#include "daemon/engine/engine.h"
+#include "daemon/engine/ensemble.h"
+#include "daemon/engine/job.h"
+#include "daemon/engine/job_event.h"
+#include "daemon/engine/outcome.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -4,11 +4,18 @@
  * (stretto-run --pilot) on each of its nodes, which takes jobs from an inbox in the run directory and tells of them in a
  * journal there (docs/run-directory.md). A member job is bound to one node of one pilot for its life (job_row.pilot, .node):
  * what became of it stands in that journal, and its files, and no adapter is asked about it. A job that its node returned, or
- * that had not begun when its pilot ended, costs its members nothing. Shared by the engine's files only. */
+ * that had not begun when its pilot ended, costs its members nothing. */
 #ifndef DAEMON_ENGINE_PILOT_H
 #define DAEMON_ENGINE_PILOT_H
 #include "common/text.h"
-#include "daemon/engine/internal.h"
+#include "daemon/engine/alarm.h"
+#include "daemon/store/attempt.h"
+
+#include <stdbool.h>
+
+struct known_adapter;
+struct outcome;
+struct spec;
 
 /* How the journal of a node is being read. */
 enum journal_reading {

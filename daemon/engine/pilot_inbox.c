@@ -5,6 +5,14 @@
 #include "common/files.h"
 #include "common/log.h"
 #include "common/xalloc.h"
+#include "daemon/engine/alarm.h"
+#include "daemon/engine/core.h"
+#include "daemon/engine/ensemble.h"
+#include "daemon/engine/job.h"
+#include "daemon/engine/job_event.h"
+#include "daemon/engine/paths.h"
+#include "daemon/spec/spec.h"
+#include "scheduler-adapters/adapter.h"
 
 #include <stdlib.h>
 #include <string.h>

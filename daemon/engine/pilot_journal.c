@@ -1,11 +1,18 @@
 /* What pilots tell in their journals: one file for all jobs of a node, read on from where the last look ended. */
 #include "daemon/engine/pilot.h"
 
-#include "daemon/engine/early.h"
-
 #include "common/log.h"
 #include "common/log_changes.h"
 #include "common/xalloc.h"
+#include "daemon/engine/alarm.h"
+#include "daemon/engine/collect.h"
+#include "daemon/engine/core.h"
+#include "daemon/engine/early.h"
+#include "daemon/engine/end.h"
+#include "daemon/engine/ensemble.h"
+#include "daemon/engine/job.h"
+#include "daemon/engine/job_event.h"
+#include "daemon/engine/paths.h"
 
 #include <stdio.h>
 #include <stdlib.h>

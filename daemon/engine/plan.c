@@ -5,8 +5,17 @@
 #include "common/files.h"
 #include "common/xalloc.h"
 #include "daemon/control_key.h"
+#include "daemon/engine/adapter_state.h"
+#include "daemon/engine/core.h"
+#include "daemon/engine/engine.h"
+#include "daemon/engine/ensemble.h"
+#include "daemon/engine/job.h"
 #include "daemon/engine/open.h"
+#include "daemon/engine/paths.h"
 #include "daemon/engine/pilot.h"
+#include "daemon/engine/plan_tasks.h"
+#include "daemon/engine/slot.h"
+#include "daemon/engine/training.h"
 
 #include <stdlib.h>
 #include <string.h>

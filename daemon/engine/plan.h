@@ -1,11 +1,29 @@
-/* The parts of a job's plan. Shared by plan.c and plan_tasks.c only. */
+/* The files that are written before a job is submitted. */
 #ifndef DAEMON_ENGINE_PLAN_H
 #define DAEMON_ENGINE_PLAN_H
-#include "daemon/engine/internal.h"
-#include "tasks/proto/jobdesc_text.h"
+#include <stdbool.h>
+#include <stddef.h>
 
-/* The job's tasks that are still to be run. 0, or -1 where a member's parameters cannot be read. A task that cannot be started,
- * because it has too many or too large arguments, is left out, and is in plan->refused. */
-int plan_tasks(const struct engine *engine, const struct live_job *job, struct jobdesc_text *out, struct job_plan *plan);
+struct adapter_job;
+struct engine;
+struct live_job;
+
+struct job_plan {
+    char **dirs;
+    size_t n_dirs;
+    struct rundir_file *files;
+    size_t n_files;
+    char *descriptor; /* if the adapter hands it over: it is then not written as a file */
+    bool failed;      /* the parameters of a member cannot be read: the plan is to be dropped */
+    struct plan_refusal {
+        size_t slot;
+        char reason[200];
+    } *refused; /* tasks that can never start: the plan is to be dropped, and made again without them */
+    size_t n_refused;
+};
+
+void plan_drop(struct job_plan *plan);
+void plan_job(const struct engine *engine, const struct live_job *job, struct job_plan *plan);
+void plan_adapter_job(const struct live_job *job, char *dir, struct adapter_job *out);
 
 #endif

@@ -1,13 +1,23 @@
 /* What is started of a job: the tasks of its descriptor, each with its arguments and its environment. */
-#include "daemon/engine/plan.h"
+#include "daemon/engine/plan_tasks.h"
 
 #include "common/files.h"
 #include "common/xalloc.h"
+#include "daemon/engine/adapter_state.h"
+#include "daemon/engine/core.h"
+#include "daemon/engine/engine.h"
+#include "daemon/engine/ensemble.h"
+#include "daemon/engine/job.h"
+#include "daemon/engine/paths.h"
+#include "daemon/engine/plan.h"
 #include "daemon/engine/rungs.h"
+#include "daemon/engine/slot.h"
+#include "daemon/engine/training.h"
 #include "daemon/spec/needs.h"
 #include "daemon/spec/results.h"
 #include "daemon/spec/sizes.h"
 #include "daemon/spec/template.h"
+#include "daemon/store/job.h"
 
 #include <inttypes.h>
 #include <stdarg.h>

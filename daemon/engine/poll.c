@@ -1,15 +1,33 @@
 /* Asks adapters what became of jobs: one question is about all jobs of an adapter, and nothing is concluded if there is
  * no answer. */
-#include "daemon/engine/internal.h"
+#include "daemon/engine/poll.h"
 
 #include "common/backoff.h"
 #include "common/log.h"
 #include "common/text.h"
 #include "common/xalloc.h"
+#include "daemon/engine/abandon.h"
+#include "daemon/engine/adapter_state.h"
+#include "daemon/engine/alarm.h"
+#include "daemon/engine/cancel.h"
+#include "daemon/engine/core.h"
+#include "daemon/engine/duplicates.h"
+#include "daemon/engine/hosts.h"
+#include "daemon/engine/job.h"
+#include "daemon/engine/job_event.h"
+#include "daemon/engine/paths.h"
+#include "daemon/engine/plan.h"
+#include "daemon/engine/waiting.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#define POLL_BACKOFF_MAX 60000 /* between polls of an adapter that does not answer */
+#define LINGER_MS 3600000      /* polls go on after the last job, since a scheduler may return to an older state */
+#define LINGER_POLL_MAX 300000 /* the longest pause between such polls */
+#define SILENCE_MAX 86400000   /* how long such polls go on at most while the scheduler does not answer */
+#define POLL_JOBS_PER_MS 16    /* limits polls that pokes cause: one of many jobs is not made for each of them */
 
 /* How often the claim of a job is looked for that is queued again after it was gone. It may have run in between, and
  * its claim be visible late. The limit is for a scheduler that forgot thousands of jobs for a moment: their files are

@@ -1,10 +1,17 @@
 /* Checkpoints that an attempt left: into the store, and whether the member got any further by them. */
-#include "daemon/engine/internal.h"
+#include "daemon/engine/progress.h"
 
 #include "common/xalloc.h"
+#include "daemon/engine/core.h"
+#include "daemon/engine/job.h"
+#include "daemon/engine/outcome.h"
+#include "daemon/engine/paths.h"
+#include "daemon/engine/slot.h"
 #include "daemon/store/member_checkpoint.h"
+#include "tasks/proto/ckptdir.h"
 
 #include <ctype.h>
+#include <jansson.h>
 #include <stdio.h>
 #include <string.h>
 

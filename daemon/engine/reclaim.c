@@ -1,6 +1,15 @@
 #include "daemon/engine/reclaim.h"
 
 #include "common/log_changes.h"
+#include "daemon/engine/adapter_state.h"
+#include "daemon/engine/alarm.h"
+#include "daemon/engine/cancel.h"
+#include "daemon/engine/core.h"
+#include "daemon/engine/ensemble.h"
+#include "daemon/engine/job.h"
+#include "daemon/engine/job_event.h"
+#include "daemon/engine/schedule.h"
+#include "daemon/engine/training.h"
 
 #define LOOK_MS 10000 /* between looks: a place that is free is taken in less */
 

@@ -4,7 +4,9 @@
  * waits. */
 #ifndef DAEMON_ENGINE_RECLAIM_H
 #define DAEMON_ENGINE_RECLAIM_H
-#include "daemon/engine/internal.h"
+struct alarm;
+struct engine;
+struct live_ensemble;
 
 /* Begins to look whether the generation gets its places. Also called after a restart. */
 void reclaim_wait(struct engine *engine, struct live_ensemble *ens);

@@ -1,11 +1,22 @@
 #include "daemon/engine/renew.h"
 
-#include "daemon/engine/elastic.h"
-#include "daemon/engine/reclaim.h"
-
 #include "common/log_changes.h"
 #include "common/text.h"
+#include "daemon/engine/alarm.h"
+#include "daemon/engine/bulk.h"
+#include "daemon/engine/cancel.h"
+#include "daemon/engine/core.h"
+#include "daemon/engine/elastic.h"
+#include "daemon/engine/ensemble.h"
+#include "daemon/engine/job.h"
+#include "daemon/engine/outcome.h"
+#include "daemon/engine/reclaim.h"
+#include "daemon/engine/training.h"
+#include "daemon/engine/training_event.h"
+#include "daemon/store/bulk.h"
+#include "daemon/store/ensemble.h"
 #include "daemon/store/generation.h"
+#include "daemon/store/job.h"
 #include "daemon/store/training_checkpoint.h"
 
 #include <stdio.h>

@@ -4,9 +4,16 @@
  * that they held, nothing is lost: members that run go on, and send to the next generation. */
 #ifndef DAEMON_ENGINE_RENEW_H
 #define DAEMON_ENGINE_RENEW_H
-#include "daemon/engine/internal.h"
+#include <stdbool.h>
+#include <stdint.h>
 
+struct engine;
+struct error;
+struct live_ensemble;
+struct live_job;
+struct member_row;
 struct training_checkpoint_row;
+struct training_row;
 
 /* How a generation of a training's ranks ended. */
 enum generation_end {

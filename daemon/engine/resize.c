@@ -1,7 +1,17 @@
 /* Elastic resizing: another width, and what becomes of the attempts beyond it. */
-#include "daemon/engine/elastic.h"
+#include "daemon/engine/resize.h"
 
 #include "common/log_changes.h"
+#include "daemon/engine/bulk.h"
+#include "daemon/engine/cancel.h"
+#include "daemon/engine/core.h"
+#include "daemon/engine/elastic.h"
+#include "daemon/engine/engine.h"
+#include "daemon/engine/ensemble.h"
+#include "daemon/engine/job.h"
+#include "daemon/engine/training.h"
+#include "daemon/store/bulk.h"
+#include "daemon/store/job.h"
 
 #include <stdio.h>
 

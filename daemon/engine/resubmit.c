@@ -1,7 +1,14 @@
 /* Resubmission: members that ended without success are pending again. */
-#include "daemon/engine/internal.h"
+#include "daemon/engine/engine.h"
 
 #include "common/log_changes.h"
+#include "daemon/engine/bulk.h"
+#include "daemon/engine/core.h"
+#include "daemon/engine/dispatch.h"
+#include "daemon/engine/ensemble.h"
+#include "daemon/engine/follow_up.h"
+#include "daemon/engine/load.h"
+#include "daemon/store/bulk.h"
 #include "daemon/store/cancellation.h"
 #include "daemon/store/family.h"
 

@@ -1,8 +1,10 @@
 /* Copies of parameter files: which ensemble has which, and those that none has. */
-#include "daemon/engine/internal.h"
+#include "daemon/engine/rows.h"
 
 #include "common/files.h"
 #include "common/log.h"
+#include "daemon/engine/core.h"
+#include "daemon/engine/engine.h"
 #include "daemon/store/parameter_rows.h"
 
 #include <dirent.h>

@@ -1,5 +1,12 @@
 #include "daemon/engine/rungs.h"
 
+#include "daemon/engine/core.h"
+#include "daemon/engine/ensemble.h"
+#include "daemon/engine/job.h"
+#include "daemon/engine/outcome.h"
+#include "daemon/spec/spec.h"
+#include "daemon/store/attempt.h"
+#include "daemon/store/ensemble.h"
 #include "daemon/store/rung.h"
 #include "daemon/store/series.h"
 

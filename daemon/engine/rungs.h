@@ -5,7 +5,17 @@
  * it, so that these are a function of the order of arrivals alone. */
 #ifndef DAEMON_ENGINE_RUNGS_H
 #define DAEMON_ENGINE_RUNGS_H
-#include "daemon/engine/internal.h"
+#include "daemon/store/member.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct engine;
+struct live_ensemble;
+struct live_job;
+struct outcome;
+struct slot;
+struct spec;
 
 /* Members that are promoted come before all others that wait, those of the highest rung first: a member's not_before is
  * the negative of this and its rung, which lies below that of any suggestion. */

@@ -1,8 +1,14 @@
 /* What the run directory and the scheduler would tell again after a crash - that a job was submitted, that its members
  * run - is written a little later than it is known: most of what ends sooner is then written once, with its end. */
-#include "daemon/engine/internal.h"
+#include "daemon/engine/save.h"
 
 #include "common/text.h"
+#include "daemon/engine/alarm.h"
+#include "daemon/engine/core.h"
+#include "daemon/engine/job.h"
+#include "daemon/engine/slot.h"
+#include "daemon/store/attempt.h"
+#include "daemon/store/job.h"
 
 #include <utlist.h>
 

@@ -9,9 +9,17 @@
  * Trainings go before members, but must not make everything wait for everything: while trainings run, their members
  * must fit beside them, on whatever adapter these run, and no job may wait at the head of the adapter's queue that does
  * not fit. */
-#include "daemon/engine/internal.h"
+#include "daemon/engine/schedule.h"
 
+#include "daemon/engine/adapter_state.h"
+#include "daemon/engine/alarm.h"
+#include "daemon/engine/core.h"
+#include "daemon/engine/dispatch.h"
+#include "daemon/engine/ensemble.h"
+#include "daemon/engine/job.h"
 #include "daemon/engine/pilot.h"
+#include "daemon/engine/slot.h"
+#include "daemon/engine/training.h"
 
 #include <string.h>
 

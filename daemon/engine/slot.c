@@ -1,7 +1,13 @@
 /* What is known of a slot of a job, or asked for it, without any change. */
-#include "daemon/engine/internal.h"
+#include "daemon/engine/slot.h"
 
 #include "common/xalloc.h"
+#include "daemon/engine/engine.h"
+#include "daemon/engine/ensemble.h"
+#include "daemon/engine/job.h"
+#include "daemon/engine/paths.h"
+#include "daemon/engine/training.h"
+#include "daemon/store/job.h"
 
 #include <stdlib.h>
 

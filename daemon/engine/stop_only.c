@@ -1,7 +1,11 @@
 #include "daemon/engine/stop_only.h"
 
 #include "daemon/engine/cancel_member.h"
+#include "daemon/engine/core.h"
+#include "daemon/engine/ensemble.h"
+#include "daemon/engine/job.h"
 #include "daemon/engine/rungs.h"
+#include "daemon/spec/spec.h"
 #include "daemon/store/rung.h"
 
 #include <math.h>

@@ -4,8 +4,11 @@
  * the order of arrivals alone. */
 #ifndef DAEMON_ENGINE_STOP_ONLY_H
 #define DAEMON_ENGINE_STOP_ONLY_H
-#include "daemon/engine/internal.h"
 #include "daemon/store/series.h"
+
+struct engine;
+struct live_job;
+struct slot;
 
 /* Takes a point of the metric by which members are stopped, once it is added to its series. */
 void stop_only_take(struct engine *engine, struct live_job *job, struct slot *slot, const struct series_row *series,

@@ -1,9 +1,17 @@
 /* Accepting a spec: checked against what can run here, then stored. */
-#include "daemon/engine/after.h"
-#include "daemon/engine/open.h"
-#include "daemon/engine/pilot.h"
+#include "daemon/engine/submit.h"
 
 #include "common/log_changes.h"
+#include "daemon/engine/adapter_state.h"
+#include "daemon/engine/after.h"
+#include "daemon/engine/alarm.h"
+#include "daemon/engine/core.h"
+#include "daemon/engine/engine.h"
+#include "daemon/engine/load.h"
+#include "daemon/engine/open.h"
+#include "daemon/engine/pilot.h"
+#include "daemon/engine/rows.h"
+#include "daemon/engine/training_from.h"
 #include "daemon/spec/needs.h"
 #include "daemon/spec/results.h"
 #include "daemon/spec/rules.h"
@@ -12,6 +20,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <uthash.h>
 
 /* The place of a refusal: how many of them share a job (`key` in the spec), where one alone could run. */
 static int too_many(struct known_adapter *adapter, const struct adapter_resources *r, const char *key, int64_t n, struct error *err)

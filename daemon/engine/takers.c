@@ -1,5 +1,11 @@
 /* Who takes the places of an adapter, for those that wait for some. */
-#include "daemon/engine/internal.h"
+#include "daemon/engine/takers.h"
+
+#include "daemon/engine/core.h"
+#include "daemon/engine/ensemble.h"
+#include "daemon/engine/job.h"
+#include "daemon/engine/schedule.h"
+#include "daemon/engine/training.h"
 
 #include <stdio.h>
 #include <string.h>

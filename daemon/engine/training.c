@@ -1,11 +1,20 @@
 /* The life of a training: its job, and how it ends. ranks.c reads what its ranks report meanwhile. */
-#include "daemon/engine/internal.h"
-
-#include "daemon/engine/reclaim.h"
+#include "daemon/engine/training.h"
 
 #include "common/log.h"
 #include "common/log_changes.h"
 #include "common/xalloc.h"
+#include "daemon/engine/alarm.h"
+#include "daemon/engine/core.h"
+#include "daemon/engine/dispatch.h"
+#include "daemon/engine/engine.h"
+#include "daemon/engine/ensemble.h"
+#include "daemon/engine/hosts.h"
+#include "daemon/engine/job.h"
+#include "daemon/engine/outcome.h"
+#include "daemon/engine/ranks.h"
+#include "daemon/engine/reclaim.h"
+#include "daemon/engine/training_event.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,11 +1,17 @@
 /* Takes the checkpoints of a training into the store, as its ranks list them (docs/run-directory.md,
  * checkpoints.json). */
-#include "daemon/engine/internal.h"
+#include "daemon/engine/training_checkpoints.h"
 
 #include "common/log.h"
 #include "common/log_changes.h"
 #include "common/text.h"
 #include "common/xalloc.h"
+#include "daemon/engine/core.h"
+#include "daemon/engine/engine.h"
+#include "daemon/engine/ensemble.h"
+#include "daemon/engine/ranks.h"
+#include "daemon/engine/training.h"
+#include "daemon/engine/training_event.h"
 #include "daemon/store/training_checkpoint.h"
 
 #include <stdlib.h>

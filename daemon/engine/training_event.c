@@ -1,8 +1,7 @@
 #include "daemon/engine/training_event.h"
 
-#include "daemon/engine/internal.h"
-
 #include "common/check.h"
+#include "daemon/engine/training.h"
 
 enum { SAME = -1, IMPOSSIBLE = -2 };
 

@@ -1,6 +1,9 @@
 /* A training that starts from a checkpoint of an earlier ensemble's training: it takes over the model, and nothing else. */
-#include "daemon/engine/internal.h"
+#include "daemon/engine/training_from.h"
 
+#include "daemon/engine/core.h"
+#include "daemon/spec/spec.h"
+#include "daemon/store/training.h"
 #include "daemon/store/training_checkpoint.h"
 
 #include <string.h>

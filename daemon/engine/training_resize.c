@@ -1,11 +1,19 @@
 /* Elastic resizing of a training: another number of ranks. The ranks of the present generation save a last checkpoint and
  * end, and the next generation has the new number; members go on, and send to it. */
-#include "daemon/engine/elastic.h"
+#include "daemon/engine/training_resize.h"
 
 #include "common/log.h"
 #include "common/log_changes.h"
 #include "common/text.h"
 #include "common/xalloc.h"
+#include "daemon/engine/alarm.h"
+#include "daemon/engine/core.h"
+#include "daemon/engine/elastic.h"
+#include "daemon/engine/engine.h"
+#include "daemon/engine/ensemble.h"
+#include "daemon/engine/submit.h"
+#include "daemon/engine/training.h"
+#include "daemon/engine/training_event.h"
 
 #include <stdio.h>
 

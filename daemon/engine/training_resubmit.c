@@ -1,9 +1,19 @@
 /* Resubmission of a training: one that is over is taken on with its next generation, from a checkpoint or from the
  * start. All of it is written to the store first; then the ensemble is loaded from there, as after a restart. */
-#include "daemon/engine/renew.h"
+#include "daemon/engine/engine.h"
 
 #include "common/log_changes.h"
 #include "common/text.h"
+#include "daemon/engine/alarm.h"
+#include "daemon/engine/bulk.h"
+#include "daemon/engine/core.h"
+#include "daemon/engine/ensemble.h"
+#include "daemon/engine/live_spec.h"
+#include "daemon/engine/load.h"
+#include "daemon/engine/renew.h"
+#include "daemon/engine/submit.h"
+#include "daemon/engine/training_event.h"
+#include "daemon/store/bulk.h"
 #include "daemon/store/training_checkpoint.h"
 
 #include <stdio.h>

@@ -1,8 +1,14 @@
 /* Why jobs do not run yet: what their schedulers say with each answer, for those who ask. */
-#include "daemon/engine/internal.h"
+#include "daemon/engine/waiting.h"
 
 #include "common/text.h"
 #include "common/xalloc.h"
+#include "daemon/engine/adapter_state.h"
+#include "daemon/engine/core.h"
+#include "daemon/engine/engine.h"
+#include "daemon/engine/ensemble.h"
+#include "daemon/engine/job.h"
+#include "daemon/engine/training.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,8 +1,7 @@
 /* Follow-ups at any time, and the rules that families must keep. */
-#include "tests/sim/sim.h"
-
-#include "daemon/engine/internal.h"
+#include "daemon/engine/engine.h"
 #include "daemon/store/internal.h"
+#include "tests/sim/sim.h"
 
 #include <string.h>
 

@@ -1,5 +1,9 @@
 /* The places of an adapter. Verifies that only ensembles which may have a place are given one, and each place to the
  * right ensemble. */
+#include "daemon/engine/adapter_state.h"
+#include "daemon/engine/core.h"
+#include "daemon/engine/ensemble.h"
+#include "daemon/engine/training.h"
 #include "tests/sim/sim.h"
 
 #include "daemon/engine/pilot.h"

@@ -1,8 +1,9 @@
 /* The adapter of the simulated cluster. It answers questions of the daemon late, or not at all, or wrongly. */
-#include "tests/sim/pilots.h"
-
 #include "common/xalloc.h"
-#include "daemon/engine/internal.h"
+#include "daemon/engine/adapter_state.h"
+#include "daemon/engine/core.h"
+#include "daemon/engine/engine.h"
+#include "tests/sim/pilots.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -2,7 +2,8 @@
 
 #include "common/heap.h"
 #include "common/xalloc.h"
-#include "daemon/engine/internal.h"
+#include "daemon/engine/core.h"
+#include "daemon/engine/engine.h"
 #include "daemon/store/internal.h"
 
 #include <stdarg.h>

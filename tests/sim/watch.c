@@ -1,10 +1,8 @@
 /* The invariants: conditions that must hold in the store whenever something is written, after every turn, and at the
  * end. */
-#include "tests/sim/sim.h"
-
 #include "common/xalloc.h"
-#include "daemon/engine/internal.h"
 #include "daemon/store/internal.h"
+#include "tests/sim/sim.h"
 
 #include <stdio.h>
 #include <stdlib.h>

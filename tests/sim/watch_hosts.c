@@ -1,7 +1,9 @@
 /* The invariants of the lists of hosts: a host has left its list before its processes are told to end. */
+#include "daemon/engine/core.h"
+#include "daemon/engine/engine.h"
+#include "daemon/engine/job.h"
+#include "daemon/store/job.h"
 #include "tests/sim/sim.h"
-
-#include "daemon/engine/internal.h"
 
 #include <stdio.h>
 #include <string.h>

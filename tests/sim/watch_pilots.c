@@ -1,4 +1,7 @@
 /* The invariants of allocations: which ones are requested, which jobs they are given, and that none is left behind. */
+#include "daemon/engine/core.h"
+#include "daemon/engine/ensemble.h"
+#include "daemon/engine/job.h"
 #include "tests/sim/pilots.h"
 
 #include "daemon/engine/pilot.h"

@@ -1,9 +1,8 @@
 /* The invariants of trainings: a training ends as its ranks ended, whatever the daemon lived through, and it and the
  * members that stream into it begin anew only when they may. */
-#include "tests/sim/sim.h"
-
-#include "daemon/engine/internal.h"
+#include "daemon/engine/engine.h"
 #include "daemon/store/internal.h"
+#include "tests/sim/sim.h"
 
 #include <stdio.h>
 #include <stdlib.h>

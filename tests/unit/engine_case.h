@@ -2,7 +2,8 @@
  * the test. */
 #ifndef TESTS_UNIT_ENGINE_CASE_H
 #define TESTS_UNIT_ENGINE_CASE_H
-#include "daemon/engine/internal.h"
+#include "daemon/engine/core.h"
+#include "daemon/engine/engine.h"
 #include "tests/sim/sim.h"
 #include "tests/unit/unit.h"
 

@@ -2,6 +2,7 @@
  * and nothing waits until the clock has caught up. */
 #include "common/log.h"
 #include "daemon/engine/elastic.h"
+#include "daemon/engine/ensemble.h"
 #include "tests/unit/engine_case.h"
 
 #include <stdlib.h>

@@ -2,7 +2,7 @@
  * cluster. The daemon keeps some series of each attempt in memory, and adds to them without reading the store again. */
 #include "common/log.h"
 #include "common/xalloc.h"
-#include "daemon/engine/internal.h"
+#include "daemon/engine/engine.h"
 #include "daemon/store/internal.h"
 #include "daemon/store/series.h"
 #include "tasks/proto/points.h"

@@ -2,6 +2,10 @@
  * the simulated cluster. */
 #include "common/log.h"
 #include "common/xalloc.h"
+#include "daemon/engine/adapter_state.h"
+#include "daemon/engine/ensemble.h"
+#include "daemon/engine/job.h"
+#include "daemon/engine/training.h"
 #include "tests/unit/engine_case.h"
 
 #include <stdlib.h>

@@ -2,7 +2,11 @@
  * cluster. */
 #include "common/log.h"
 #include "common/xalloc.h"
-#include "daemon/engine/internal.h"
+#include "daemon/engine/abandon.h"
+#include "daemon/engine/core.h"
+#include "daemon/engine/engine.h"
+#include "daemon/engine/job.h"
+#include "daemon/engine/job_event.h"
 #include "tests/sim/pilots.h"
 #include "tests/unit/engine_case.h"
 

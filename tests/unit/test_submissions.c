@@ -3,7 +3,7 @@
 #include "api/idempotency.h"
 #include "api/parameter_file.h"
 #include "common/log.h"
-#include "daemon/engine/internal.h"
+#include "daemon/engine/core.h"
 #include "tests/unit/fake_request.h"
 #include "tests/unit/open_store.h"
 #include "tests/unit/virtual_uv.h"

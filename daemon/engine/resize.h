@@ -1,0 +1,14 @@
+/* Changing the width of an ensemble: what engine_resize() does, without settling. `by` is a phrase that says who asks. */
+#ifndef DAEMON_ENGINE_RESIZE_H
+#define DAEMON_ENGINE_RESIZE_H
+#include <stdint.h>
+
+struct engine;
+struct error;
+struct live_ensemble;
+
+int resize_width(struct engine *engine, struct live_ensemble *ens, int64_t width, const char *by, struct error *err);
+/* Stops the youngest jobs, at most `limit` of them. Returns 1 if there are more to stop, else 0. */
+int resize_stop(struct engine *engine, struct live_ensemble *ens, int64_t width, int limit);
+
+#endif

@@ -1,0 +1,60 @@
+/* A training in memory, and its life. */
+#ifndef DAEMON_ENGINE_TRAINING_H
+#define DAEMON_ENGINE_TRAINING_H
+#include "daemon/engine/alarm.h"
+#include "daemon/engine/training_event.h"
+#include "daemon/engine/waits.h"
+#include "daemon/store/attempt.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct outcome;
+struct slot;
+
+#define TRAINING_POLL_MS 1000 /* between looks at the ranks' files where no message says there is news */
+
+/* On which hosts the ranks of a generation can be reached; "" where a rank has not said it yet. */
+struct rank_hosts {
+    int64_t generation, n;
+    struct {
+        char name[256];
+    } *of;
+};
+
+struct training {
+    struct training_row row;
+    struct live_ensemble *ensemble;
+    struct known_adapter *adapter; /* NULL if the training is over and its adapter is not here */
+    struct live_job *job;          /* NULL if none is under way */
+    /* jobs of members above this id send to the current generation, or to one whose samples it keeps; INT64_MAX if there
+     * is none yet */
+    int64_t made_for_it;
+    struct training_states state;   /* changed by training_event() alone, and so is row.state */
+    enum attempt_outcome failed_as; /* the outcome of the rank that failed first; ATTEMPT_OPEN if none has */
+    char failure[512];              /* the reason of the rank that failed first */
+    int64_t failed_ms;              /* when it failed; ranks that were ended because of it come after it */
+    struct alarm look;
+    struct rank_hosts hosts;
+    struct waits waits;
+    double status_time;    /* the sum of the times at which the ranks last reported their status */
+    int64_t heard_ms;      /* when that sum last changed; 0 if the ranks have not reported yet */
+    struct alarm reception_retry;
+    struct alarm reclaim; /* looks whether the generation waits for places that its members hold (reclaim.h) */
+};
+
+struct training *training_new(struct live_ensemble *ens);
+void training_free(struct engine *engine, struct training *training);
+void training_start(struct engine *engine, struct live_ensemble *ens);
+void training_rank_ended(struct engine *engine, struct live_job *job, struct slot *slot, const struct outcome *out);
+/* Reads the rest of what the training's ranks wrote, if they ran at all, and then calls job_end() again. Returns whether
+ * that is done. So the job stays open until the turn that concludes its training, and a daemon that dies before finds the
+ * job, and how its ranks ended, once more. */
+bool training_read_rest(struct engine *engine, struct live_ensemble *ens, bool ran);
+/* A message to one generation of the ranks, while its file is being written. */
+struct message *message_new(struct engine *engine, const struct live_ensemble *ens);
+/* Frees the message. Returns its ensemble, or NULL if that generation of the ranks is gone. */
+struct live_ensemble *message_redeem(struct message *message, struct engine **engine);
+void training_members_over(struct engine *engine, struct live_ensemble *ens);
+
+#endif

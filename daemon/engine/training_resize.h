@@ -1,0 +1,15 @@
+/* Changing the number of a training's ranks: what engine_resize_training() does, without settling. `by` is a phrase that
+ * says who asks. */
+#ifndef DAEMON_ENGINE_TRAINING_RESIZE_H
+#define DAEMON_ENGINE_TRAINING_RESIZE_H
+#include <stdint.h>
+
+struct engine;
+struct error;
+struct live_ensemble;
+
+int training_resize(struct engine *engine, struct live_ensemble *ens, int64_t ranks, const char *by, struct error *err);
+/* Tells the ranks to save a last checkpoint and end, if another number of them is wanted. */
+void training_ask_to_end(struct engine *engine, struct live_ensemble *ens);
+
+#endif
