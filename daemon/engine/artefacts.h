@@ -1,6 +1,7 @@
 /* The artefacts that members leave. */
 #ifndef DAEMON_ENGINE_ARTEFACTS_H
 #define DAEMON_ENGINE_ARTEFACTS_H
+
 struct engine;
 struct error;
 struct live_job;

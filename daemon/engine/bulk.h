@@ -1,6 +1,7 @@
 /* Changes of many members, some in each turn. */
 #ifndef DAEMON_ENGINE_BULK_H
 #define DAEMON_ENGINE_BULK_H
+
 struct alarm;
 struct bulk;
 struct engine;

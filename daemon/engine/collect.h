@@ -1,6 +1,7 @@
 /* Reading what the runner of a job left in the run directory: its claim and its exit records. */
 #ifndef DAEMON_ENGINE_COLLECT_H
 #define DAEMON_ENGINE_COLLECT_H
+
 struct engine;
 struct live_job;
 

@@ -1,6 +1,7 @@
 /* The end of an ensemble before all of its members have ended. */
 #ifndef DAEMON_ENGINE_END_H
 #define DAEMON_ENGINE_END_H
+
 struct engine;
 struct live_ensemble;
 

@@ -1,6 +1,7 @@
 /* Follow-ups: ensembles that go on with members of another one. */
 #ifndef DAEMON_ENGINE_FOLLOW_UP_H
 #define DAEMON_ENGINE_FOLLOW_UP_H
+
 struct alarm;
 struct engine;
 struct ensemble_row;

@@ -1,6 +1,7 @@
 /* Building the engine's memory from the store, and freeing it. */
 #ifndef DAEMON_ENGINE_LOAD_H
 #define DAEMON_ENGINE_LOAD_H
+
 struct engine;
 struct ensemble_row;
 struct live_ensemble;

@@ -1,6 +1,7 @@
 /* Pausing an ensemble. */
 #ifndef DAEMON_ENGINE_PAUSE_H
 #define DAEMON_ENGINE_PAUSE_H
+
 struct engine;
 struct live_ensemble;
 

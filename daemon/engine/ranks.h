@@ -1,6 +1,7 @@
 /* Reading what the ranks of a training wrote. */
 #ifndef DAEMON_ENGINE_RANKS_H
 #define DAEMON_ENGINE_RANKS_H
+
 struct engine;
 struct live_ensemble;
 

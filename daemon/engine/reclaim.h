@@ -4,6 +4,7 @@
  * waits. */
 #ifndef DAEMON_ENGINE_RECLAIM_H
 #define DAEMON_ENGINE_RECLAIM_H
+
 struct alarm;
 struct engine;
 struct live_ensemble;

@@ -1,6 +1,7 @@
 /* What follows from a slot of a job and the spec of its ensemble. */
 #ifndef DAEMON_ENGINE_SLOT_H
 #define DAEMON_ENGINE_SLOT_H
+
 struct engine;
 struct live_job;
 struct slot;

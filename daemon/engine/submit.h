@@ -1,6 +1,7 @@
 /* Taking a spec that was submitted. */
 #ifndef DAEMON_ENGINE_SUBMIT_H
 #define DAEMON_ENGINE_SUBMIT_H
+
 struct engine;
 struct ensemble_row;
 struct error;

@@ -1,6 +1,7 @@
 /* What jobs wait for. */
 #ifndef DAEMON_ENGINE_WAITING_H
 #define DAEMON_ENGINE_WAITING_H
+
 struct live_ensemble;
 struct live_job;
 
