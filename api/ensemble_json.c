@@ -175,7 +175,7 @@ json_t *ensemble_json(const struct request *r, const struct ensemble_row *row, s
     json_object_set_new(json, "notice", notice(r, row));
     json_object_set_new(json, "trouble", value_text_or_null(trouble));
     json_object_set_new(json, "adapter", value_text(row->adapter));
-    json_object_set_new(json, "open", json_boolean(row->intake == INTAKE_OPEN && row->state < ENSEMBLE_COMPLETE));
+    json_object_set_new(json, "open", json_boolean(row->intake == INTAKE_OPEN && !ensemble_is_over(row)));
     json_object_set_new(json, "after", row->after != 0 ? json_integer(row->after) : json_null());
     json_object_set_new(json, "count", json_integer(row->count));
     json_object_set_new(json, "width", json_integer(row->width));

@@ -35,7 +35,7 @@ int64_t find_places(struct request *r, const struct ensemble_row *ensemble, stru
 
 enum member_state find_rowless_state(const struct ensemble_row *ensemble)
 {
-    return ensemble->state >= ENSEMBLE_COMPLETE || ensemble_is_ending(ensemble) ? MEMBER_CANCELLED : MEMBER_PENDING;
+    return ensemble_is_over(ensemble) || ensemble_is_ending(ensemble) ? MEMBER_CANCELLED : MEMBER_PENDING;
 }
 
 struct member_row find_rowless(const struct ensemble_row *ensemble, int64_t index)

@@ -39,7 +39,7 @@ static int ask(struct engine *engine, int64_t id, struct ensemble_row *newest, i
         return -1;
     if (ensemble_is_stopped(newest))
         return PROSPECT_NEVER;
-    if (newest->state < ENSEMBLE_COMPLETE)
+    if (!ensemble_is_over(newest))
         return PROSPECT_LATER;
     if (store_family_tally(engine->store, root, n, err) < 0)
         return -1;
@@ -94,7 +94,7 @@ bool after_look(struct engine *engine, struct live_ensemble *ens)
     int64_t unfinished;
     struct error err;
 
-    if (ens->row.after == 0 || ens->row.state >= ENSEMBLE_COMPLETE)
+    if (ens->row.after == 0 || ensemble_is_over(&ens->row))
         return false;
     switch (ask(engine, ens->row.after, &newest, &unfinished, &err)) {
     case -1: store_doom(engine->store, &err); return true; /* the turn is rolled back, and memory rebuilt */

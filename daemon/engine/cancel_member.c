@@ -56,7 +56,7 @@ static void stop_attempt(struct engine *engine, struct live_ensemble *ens, int64
 /* Returns whether nothing can become of the member any more. One that was stopped early may be promoted, or go on. */
 static bool is_over(const struct ensemble_row *row, const struct member_row *member)
 {
-    return member->state > MEMBER_RUNNING && (member->state != MEMBER_STOPPED || row->state >= ENSEMBLE_COMPLETE);
+    return member->state > MEMBER_RUNNING && (member->state != MEMBER_STOPPED || ensemble_is_over(row));
 }
 
 /* Cancels a member that is not over. `has_row`: the member waits or is under way; otherwise it was never tried. */

@@ -119,7 +119,7 @@ int engine_open_ensemble(struct engine *engine, int64_t id, struct live_ensemble
 
     if (engine_wake_up(engine, err) < 0 || engine_stored_ensemble(engine, id, &row, err) < 0)
         return -1;
-    if (row.state >= ENSEMBLE_COMPLETE)
+    if (ensemble_is_over(&row))
         return error_set(err, "ensemble_over", "ensemble %lld is %s", (long long)id, ensemble_state_name(row.state));
     *ens = engine_find_ensemble(engine, id);
     if (*ens == NULL && engine_check_adapter(engine, &row, err) < 0)

@@ -302,13 +302,13 @@ void dispatch_ensemble(struct engine *engine, struct live_ensemble *ens)
         alarm_set(engine, &ens->due_alarm, INT64_MAX); /* an attempt that ends, or a call, touches the ensemble */
     if (early_is_ending(ens))
         early_stop_members(engine, ens);
-    if (ens->row.state < ENSEMBLE_COMPLETE && members_over(engine, ens, tally)) {
+    if (!ensemble_is_over(&ens->row) && members_over(engine, ens, tally)) {
         if (ens->training == NULL || ens->training->row.state == TRAINING_DONE)
             complete(engine, ens, tally);
         else
             training_members_over(engine, ens);
     }
-    if (ens->row.state < ENSEMBLE_COMPLETE) {
+    if (!ensemble_is_over(&ens->row)) {
         renew_stop_stale(engine, ens);
         if (ens->allocation != NULL)
             pilot_dispatch(engine, ens);

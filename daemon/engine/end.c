@@ -47,7 +47,7 @@ void engine_stop_ensemble(struct engine *engine, struct live_ensemble *ens, cons
 {
     struct error err;
 
-    if (ens->row.state >= ENSEMBLE_COMPLETE)
+    if (ensemble_is_over(&ens->row))
         return;
     if (store_stopped(engine, &ens->row, ens->training != NULL ? &ens->training->row : NULL, reason, &err) < 0 ||
         bulk_begin(engine, ens, &(struct bulk){.kind = BULK_CANCEL, .ensemble = ens->row.id}, &err) < 0)
@@ -90,7 +90,7 @@ int engine_cancel(struct engine *engine, int64_t id, struct error *err)
     }
     if (engine_stored_ensemble(engine, id, &row, err) < 0)
         return -1;
-    if (row.state >= ENSEMBLE_COMPLETE)
+    if (ensemble_is_over(&row))
         return 0;
     if (engine_check_adapter(engine, &row, err) < 0)
         return cancel_unattended(engine, &row, err);

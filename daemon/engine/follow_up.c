@@ -88,7 +88,7 @@ static int look_at_family(struct engine *engine, const struct engine_follow_up *
 
     if (rc <= 0)
         return -1;
-    if (family->newest.root != 0 && family->newest.state < ENSEMBLE_COMPLETE)
+    if (family->newest.root != 0 && !ensemble_is_over(&family->newest))
         return 0;
     rc = store_family_open(engine->store, family->root, &open, err);
     if (rc < 0 || store_family_tally(engine->store, family->root, tally, err) < 0)

@@ -76,7 +76,7 @@ static int check_failures(struct engine *engine, struct live_ensemble *ens, cons
     int64_t tally[MEMBER_STATE_COUNT];
     struct error err;
 
-    if (ens->spec->max_failures == 0 || member->state != MEMBER_FAILED || ens->row.state >= ENSEMBLE_COMPLETE ||
+    if (ens->spec->max_failures == 0 || member->state != MEMBER_FAILED || ensemble_is_over(&ens->row) ||
         store_tally_get(engine->store, ens->row.id, tally, &err) < 0 || tally[MEMBER_FAILED] < ens->spec->max_failures)
         return 0;
     if (ens->row.state == ENSEMBLE_PAUSED)

@@ -310,7 +310,7 @@ static int adopt_jobs(struct loading *loading, struct error *err)
 static void resume_cancels(struct engine *engine)
 {
     for (struct live_ensemble *ens = engine->ensembles; ens != NULL; ens = ens->hh.next)
-        if (ens->row.state >= ENSEMBLE_COMPLETE)
+        if (ensemble_is_over(&ens->row))
             ens->to_cancel = ens->jobs;
 }
 

@@ -236,22 +236,22 @@ static int tell_urgent(struct engine *engine, const struct ensemble_row *row, st
 {
     struct error err;
 
-    if (row->state < ENSEMBLE_COMPLETE && tell_rest(engine, out))
+    if (!ensemble_is_over(row) && tell_rest(engine, out))
         return true;
     if (row->state == ENSEMBLE_PAUSED && row->reason[0] != '\0')
         return tell(out, "held", "%s", row->reason);
     if (row->state == ENSEMBLE_PAUSED)
         return tell_paused(row, out);
-    if (row->after != 0 && row->state < ENSEMBLE_COMPLETE)
+    if (row->after != 0 && !ensemble_is_over(row))
         return tell_after(engine, row, out);
     if (ens != NULL && early_is_ending(ens))
         return tell(out, "ending", "%s; members that still run are being ended", row->reason);
     if (ensemble_is_ending(row))
         return tell(out, "ending", "%s; those that run go on to their end", row->reason);
     if (ens == NULL)
-        return row->state < ENSEMBLE_COMPLETE && engine_check_adapter(engine, row, &err) < 0 &&
+        return !ensemble_is_over(row) && engine_check_adapter(engine, row, &err) < 0 &&
                tell(out, "adapter_not_here", "%s", err.text);
-    if (row->state >= ENSEMBLE_COMPLETE)
+    if (ensemble_is_over(row))
         return tell_remains(engine, ens, out);
     if (tell_trouble(engine, ens->adapter, "", out))
         return true;

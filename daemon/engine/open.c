@@ -49,7 +49,7 @@ int64_t open_most(const struct live_ensemble *ens)
 
 bool open_waits(const struct ensemble_row *row)
 {
-    return row->intake == INTAKE_OPEN && row->state < ENSEMBLE_COMPLETE && !ensemble_is_ending(row);
+    return row->intake == INTAKE_OPEN && !ensemble_is_over(row) && !ensemble_is_ending(row);
 }
 
 /* Compares parameters. How a number is written does not matter. */

@@ -81,7 +81,7 @@ static struct live_ensemble *bring_back(struct engine *engine, const struct ense
 /* Members of it have become pending. */
 static int go_on(struct engine *engine, struct live_ensemble *ens, struct error *err)
 {
-    if (ens->row.state >= ENSEMBLE_COMPLETE) {
+    if (ensemble_is_over(&ens->row)) {
         ens->row.state = ENSEMBLE_RUNNING;
         ens->row.reason[0] = '\0';
         ens->row.ended_ms = 0;
@@ -121,7 +121,7 @@ int engine_resubmit_member(struct engine *engine, int64_t id, int64_t index, boo
     if (check(engine, id, &row, tally, err) < 0)
         return -1;
     rc = look_at_member(engine, &row, index, &member, err);
-    if (rc < 0 || (rc == 0 && row.state < ENSEMBLE_COMPLETE)) /* it is pending, or under way */
+    if (rc < 0 || (rc == 0 && !ensemble_is_over(&row))) /* it is pending, or under way */
         return rc;
     if (check_training(engine, &row, tally, err) < 0)
         return -1;

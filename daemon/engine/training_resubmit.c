@@ -47,7 +47,7 @@ static int check_over(struct engine *engine, int64_t id, struct again *again, st
         engine_check_here(engine, again->training.adapter, again->ensemble.id, err) < 0)
         return -1;
     ens = engine_find_ensemble(engine, again->ensemble.id);
-    if (again->ensemble.state < ENSEMBLE_COMPLETE || (ens != NULL && (ens->jobs != NULL || ens->bulk)))
+    if (!ensemble_is_over(&again->ensemble) || (ens != NULL && (ens->jobs != NULL || ens->bulk)))
         return error_set(err, "ensemble_not_over",
                          "ensemble %lld is still ending, and its jobs are being stopped: resubmit its training when "
                          "that is done",

@@ -44,6 +44,12 @@ static inline int64_t ensemble_root(const struct ensemble_row *row)
     return row->root != 0 ? row->root : row->id;
 }
 
+/* Returns whether it is over, unless somebody resubmits its training or members of it. */
+static inline bool ensemble_is_over(const struct ensemble_row *row)
+{
+    return row->state >= ENSEMBLE_COMPLETE;
+}
+
 /* Returns whether too many members have failed: the ensemble starts no more, and fails once those that run have
  * ended. */
 static inline bool ensemble_is_ending(const struct ensemble_row *row)

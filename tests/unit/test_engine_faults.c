@@ -161,7 +161,7 @@ static void check_ledger(struct sim *sim, const struct ledger *ledger)
         else if (ledger->widths[i] != 0 && row.width != ledger->widths[i])
             sim_violate(sim, "the width of ensemble %lld is %lld, and not as it was answered", (long long)row.id,
                         (long long)row.width);
-        else if (ledger->cancelled[i] && row.state < ENSEMBLE_COMPLETE)
+        else if (ledger->cancelled[i] && !ensemble_is_over(&row))
             sim_violate(sim, "ensemble %lld was cancelled, and is not", (long long)row.id);
     }
     faultfs_pause(false);

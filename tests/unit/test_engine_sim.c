@@ -93,7 +93,7 @@ static size_t submit(struct sim *sim, uint64_t seed, struct accepted accepted[],
 /* By itself: it ends, is ending, or is paused for a reason. */
 static bool may_become(enum ensemble_state was, const struct ensemble_row *row)
 {
-    return was == row->state || ensemble_is_ending(row) || (was < ENSEMBLE_COMPLETE && row->state >= ENSEMBLE_COMPLETE) ||
+    return was == row->state || ensemble_is_ending(row) || (was < ENSEMBLE_COMPLETE && ensemble_is_over(row)) ||
            (was == ENSEMBLE_RUNNING && row->state == ENSEMBLE_PAUSED && row->reason[0] != '\0');
 }
 
