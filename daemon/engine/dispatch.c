@@ -294,8 +294,10 @@ void dispatch_ensemble(struct engine *engine, struct live_ensemble *ens)
         return;
     }
     schedule_enter(engine, ens);
-    if (dispatch_training_is_due(engine, ens) && schedule_may_train(engine, ens))
+    if (dispatch_training_is_due(engine, ens) && schedule_may_train(engine, ens)) {
         training_start(engine, ens); /* touches the ensemble */
+        schedule_enter(engine, ens); /* it waits no longer: from now on others leave room for the next one that does */
+    }
     if (ens->row.state == ENSEMBLE_RUNNING && ens->in_flight < ens->row.width && ens->due > now)
         alarm_set(engine, &ens->due_alarm, ens->due);
     else

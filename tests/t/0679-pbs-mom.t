@@ -77,7 +77,7 @@ for job in $(pbs_jobs | awk '$3 == "R" { print $2 }'); do pbs lose-mom "$job"; d
 gone() { ! kill -0 "$1" 2>/dev/null; }
 for i in 0 1 2; do
 	ok "what was given up ends within a minute" wait_for 60 "gone ${pids[i]}"
-	ok "as its runner says" grep -r -q --include=runner.log "the job was given up" "$STATE/run/e${ids[i]}"
+	ok "as its runner says" wait_for 60 'grep -r -q --include=runner.log "the job was given up" "$STATE/run/e${ids[i]}"'
 	api POST "/v1/ensembles/${ids[i]}/cancel" >/dev/null
 done
 for i in 0 1 2; do wait_ensemble "${ids[i]}" 60; done

@@ -314,6 +314,50 @@ static void an_allocation_that_runs_is_given_back_for_ranks_that_are_added(void 
     end();
 }
 
+/* A training on the first adapter, with members on the other one. */
+static json_t *trained_here(int ranks)
+{
+    json_t *more = training(3), *spec = json_object_get(more, "training");
+
+    json_object_set_new(spec, "adapter", json_string(sim_adapters[0]));
+    json_object_set_new(spec, "checkpoint", json_object());
+    json_object_set_new(spec, "ranks", json_integer(ranks));
+    json_object_set_new(more, "adapter", json_string(sim_adapters[1]));
+    json_object_set_new(more, "width", json_integer(2));
+    return more;
+}
+
+/* SIM_SEED=5025046. Another training waits for the places that an allocation has. Once that is nearly over, no other one is
+ * asked for, and not in the moment either in which the training that runs begins its next generation. */
+static void an_allocation_is_not_followed_by_another_one_before_a_training_that_waits(void **state)
+{
+    static const struct sim_faults calm = {.run_ms = 200000}, out_of_time = {.run_ms = 200000, .ranks_time_out = 1000};
+    int64_t waits;
+
+    begin(1, calm);
+    sim_limit(sim, 0, 6, 0);
+    submit(20, 1, trained_here(1));
+    submit(60, 1, json_pack("{s:{s:i, s:i, s:s}, s:{s:[s], s:{s:s}, s:{s:s, s:i, s:i, s:{s:[ii]}}}}", "allocation", "count", 1,
+                            "cpus", 4, "walltime", "900s", "members", "command", "x", "resources", "walltime", "300s", "parameters",
+                            "method", "monte-carlo", "count", 60, "seed", 1, "space", "x", 0, 1));
+    waits = id + 1;
+    until("SELECT count(*) = 1 FROM job WHERE kind = 'pilot' AND state = 'running'");
+    until("SELECT state = 'running' FROM training");
+    submit(4, 1, trained_here(2));
+    assert_int_equal(id, waits);
+    run_for(700000);
+    assert_int_equal(sim_number(sim, "SELECT count(*) FROM job WHERE kind = 'pilot'"), 1);
+    assert_int_equal(sim_number(sim, "SELECT state = 'pending' FROM training WHERE ensemble = 3"), 1);
+    set_faults(out_of_time);
+    until("SELECT generation = 2 AND state <> 'pending' FROM training WHERE ensemble = 1");
+    set_faults(calm);
+    assert_int_equal(sim_number(sim, "SELECT count(*) FROM job WHERE kind = 'pilot'"), 1);
+    until("SELECT state <> 'pending' FROM training WHERE ensemble = 3");
+    assert_int_equal(sim_number(sim, "SELECT count(*) FROM job WHERE kind = 'pilot'"), 1);
+    until_over();
+    end();
+}
+
 /* No member of an open ensemble was suggested yet. The ensemble is over all the same, and takes none any more. */
 static void a_training_that_ends_before_members_are_suggested_ends_its_ensemble(void **state)
 {
@@ -500,6 +544,7 @@ int main(void)
         cmocka_unit_test(an_answer_about_an_earlier_generation_is_not_taken_for_one_about_the_next),
         cmocka_unit_test(an_allocation_in_the_queue_makes_room_for_ranks_that_are_added),
         cmocka_unit_test(an_allocation_that_runs_is_given_back_for_ranks_that_are_added),
+        cmocka_unit_test(an_allocation_is_not_followed_by_another_one_before_a_training_that_waits),
         cmocka_unit_test(a_training_that_ends_before_members_are_suggested_ends_its_ensemble),
         cmocka_unit_test(members_wait_until_all_are_sent_back),
         cmocka_unit_test(a_member_that_was_cancelled_is_not_sent_back),
