@@ -11,6 +11,7 @@
 
 #include "common/files.h"
 #include "common/log.h"
+#include "daemon/engine/alarm.h"
 #include "daemon/store/training_checkpoint.h"
 #include "tests/sim/generator.h"
 #include "tests/sim/memory.h"
@@ -444,12 +445,17 @@ static void run_afterwards(struct sim *sim, int crash)
     }
 }
 
-/* Not by less than a minute: such a step forward is followed without further ado, and makes waits shorter (engine.c). */
+/* Not by less than a minute, together with a step that the daemon has not noticed yet (SIM_SEED=6023579): a small step
+ * forward is followed without further ado, and makes waits shorter (engine.c). */
 static void set_clock(struct sim *sim)
 {
     int64_t ms = CLOCK_MIN_MS + (int64_t)sim_random(sim, CLOCK_MAX_MS - CLOCK_MIN_MS);
+    int64_t by = sim_chance(sim, 500) ? ms : -ms;
+    int64_t unnoticed = sim_engine(sim) != NULL ? sim_wall(sim) - engine_now(sim_engine(sim)) : 0;
 
-    sim_set_clock(sim, sim_chance(sim, 500) ? ms : -ms);
+    if (unnoticed + by > -CLOCK_MIN_MS && unnoticed + by < CLOCK_MIN_MS)
+        by = -by;
+    sim_set_clock(sim, by);
 }
 
 static void run_schedule(struct sim *sim, uint64_t seed, struct generator *generator)
