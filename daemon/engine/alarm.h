@@ -1,4 +1,4 @@
-/* What is to be done by the clock: a heap of times, so that only what is due is looked at. */
+/* Alarms: things to do at a time. They are in a heap by their times, so that only those that are due are looked at. */
 #ifndef DAEMON_ENGINE_ALARM_H
 #define DAEMON_ENGINE_ALARM_H
 #include "common/heap.h"

@@ -1,5 +1,5 @@
-/* The engine's memory, which is a cache of what is under way and can be rebuilt from the store at any time, and what every part
- * of the engine does with it: finding what is in it, having ensembles looked at, and reporting events. */
+/* The engine's memory, a cache of what is under way, which can be rebuilt from the store at any time. All files of the
+ * engine use it: they find things in it, have ensembles looked at, and report events. */
 #ifndef DAEMON_ENGINE_CORE_H
 #define DAEMON_ENGINE_CORE_H
 #include "daemon/engine/alarm.h"

@@ -1,4 +1,4 @@
-/* On which hosts ranks and members run. */
+/* The hosts on which ranks and members run. */
 #ifndef DAEMON_ENGINE_HOSTS_H
 #define DAEMON_ENGINE_HOSTS_H
 #include <stdbool.h>

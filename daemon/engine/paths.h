@@ -1,4 +1,4 @@
-/* Where files are in the run directory. */
+/* Paths of files in the run directory. */
 #ifndef DAEMON_ENGINE_PATHS_H
 #define DAEMON_ENGINE_PATHS_H
 #include <stdint.h>

@@ -1,4 +1,4 @@
-/* Changing the width of an ensemble: what engine_resize() does, without settling. `by` is a phrase that says who asks. */
+/* Changing the width of an ensemble, as engine_resize() does, without settling. `by` is a phrase that says who asks. */
 #ifndef DAEMON_ENGINE_RESIZE_H
 #define DAEMON_ENGINE_RESIZE_H
 #include <stdint.h>

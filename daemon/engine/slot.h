@@ -1,4 +1,4 @@
-/* What follows from a slot of a job and the spec of its ensemble. */
+/* The slots of jobs: the rows, resources and paths that belong to them. */
 #ifndef DAEMON_ENGINE_SLOT_H
 #define DAEMON_ENGINE_SLOT_H
 

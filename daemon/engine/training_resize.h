@@ -1,4 +1,4 @@
-/* Changing the number of a training's ranks: what engine_resize_training() does, without settling. `by` is a phrase that
+/* Changing the number of a training's ranks, as engine_resize_training() does, without settling. `by` is a phrase that
  * says who asks. */
 #ifndef DAEMON_ENGINE_TRAINING_RESIZE_H
 #define DAEMON_ENGINE_TRAINING_RESIZE_H

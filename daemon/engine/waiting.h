@@ -1,4 +1,4 @@
-/* What jobs wait for. */
+/* The reasons why jobs wait, in words. */
 #ifndef DAEMON_ENGINE_WAITING_H
 #define DAEMON_ENGINE_WAITING_H
 

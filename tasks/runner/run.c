@@ -401,8 +401,8 @@ static void look_whether_given_up(struct run *r, int64_t now)
     free(path);
 }
 
-/* A signal to end that is seen only when the time is over, since the runner was suspended or its host was busy, is what
- * follows where nothing ends at the walltime. So the tasks end for want of time, as they would have on an idle host. */
+/* A runner that was suspended, or whose host was busy, may see a signal to end only after its deadline. Its tasks have
+ * run out of time then, as on an idle host, and are not cancelled. */
 static void take_signals(struct run *r, int64_t now)
 {
     enum stop told = now >= r->deadline ? STOP_TIMEOUT : STOP_CANCEL;

@@ -42,7 +42,7 @@ is "$(cd "$srcdir" && grep -rhoE '"(spec|resources)_[a-z_]+"' --include='*.c' da
 # The bugs that the tests are known to catch can still be planted.
 is "$(python3 "$srcdir/tests/planted/plant.py" --check 2>&1)" "" "tests/planted/*.txt fit the sources"
 
-# Each file of the engine shows in its own header what it does for others, and includes that first, so that the header stands alone.
+# Each file of the engine includes its own header first, so that the header stands alone.
 is "$(cd "$srcdir/daemon/engine" && for file in *.c; do
 	[ ! -e "${file%.c}.h" ] || [ "$(grep -m 1 '^#include' "$file")" = "#include \"daemon/engine/${file%.c}.h\"" ] || echo "$file"
 done)" "" "each file of the engine includes its own header first"

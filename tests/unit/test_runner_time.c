@@ -394,7 +394,7 @@ static void told_to_end_it_has_its_grace(void **state)
     SENT({SIGUSR1, 480000}, {SIGTERM, 500000}, {SIGKILL, 530000});
 }
 
-/* Whoever ends the job where nothing else ended it at the walltime, the runner woke up late. */
+/* The runner wakes up after the walltime, and was told to end by then, since nothing had ended at the walltime. */
 static void told_to_end_when_its_time_is_over_it_ends_for_that(void **state)
 {
     begin();
