@@ -97,6 +97,7 @@ int training_resize(struct engine *engine, struct live_ensemble *ens, int64_t ra
     if (own->state == TRAINING_PENDING) {
         own->ranks = ranks;
         ens->spec->training.resources.copies = (int)ranks;
+        engine_touch_all(engine, ens->training->adapter); /* members that did not fit beside it may fit now */
     } else {
         own->wanted = ranks;
         text_copy(own->wanted_by, sizeof own->wanted_by, by);

@@ -31,14 +31,8 @@ static int end(void **state)
     return rmdir(dir);
 }
 
-/* Three members, one at a time, and a training of two CPUs. */
-static void submit(int members, int trains)
+static void submit_spec(json_t *spec)
 {
-    json_t *spec = json_pack("{s:s, s:s, s:i, s:{s:[s], s:{s:s, s:i, s:i, s:{s:[ii]}}}, s:{s:[s], s:s, s:{s:i}, s:{s:{s:s, s:[i]}}}}",
-                             "name", "x", "adapter", sim_adapters[members], "width", 1, "members", "command", "x", "parameters",
-                             "method", "monte-carlo", "count", 3, "seed", 1, "space", "x", 0, 1, "training", "command", "y",
-                             "adapter", sim_adapters[trains], "resources", "tasks", 2, "fields", "u", "dtype", "float32",
-                             "shape", 4);
     struct error err;
     int64_t id;
 
@@ -46,6 +40,21 @@ static void submit(int members, int trains)
         fail_msg("%s %s", err.pointer, err.text);
     assert_int_equal(sim_turn(sim), 0);
     json_decref(spec);
+}
+
+/* Three members, one at a time, and a training of `ranks`, each of two CPUs. */
+static void submit_ranks(int members, int trains, int ranks)
+{
+    submit_spec(json_pack("{s:s, s:s, s:i, s:{s:[s], s:{s:s, s:i, s:i, s:{s:[ii]}}}, s:{s:[s], s:s, s:i, s:{s:i}, s:{s:{s:s, s:[i]}}}}",
+                          "name", "x", "adapter", sim_adapters[members], "width", 1, "members", "command", "x", "parameters",
+                          "method", "monte-carlo", "count", 3, "seed", 1, "space", "x", 0, 1, "training", "command", "y",
+                          "adapter", sim_adapters[trains], "ranks", ranks, "resources", "tasks", 2, "fields", "u", "dtype",
+                          "float32", "shape", 4));
+}
+
+static void submit(int members, int trains)
+{
+    submit_ranks(members, trains, 1);
 }
 
 static void all_end(void)
@@ -87,16 +96,35 @@ static void each_job_counts_what_it_asks_for(void **state)
 {
     json_t *spec = json_pack("{s:s, s:s, s:i, s:{s:[s], s:{s:{s:[iiiii]}}, s:{s:s}}}", "name", "x", "adapter", sim_adapters[0], "width", 5,
                              "members", "command", "x", "parameters", "grid", "n", 1, 1, 1, 1, 4, "resources", "tasks", "{n}");
-    struct error err;
-    int64_t id;
 
     sim_limit(sim, 0, 4, 0);
     sim_boot(sim);
-    if (engine_submit(sim_engine(sim), spec, NULL, &id, &err) < 0)
-        fail_msg("%s %s", err.pointer, err.text);
-    assert_int_equal(sim_turn(sim), 0);
-    json_decref(spec);
+    submit_spec(spec);
     assert_int_equal(sim_number(sim, "SELECT count(*) FROM member WHERE state <> 'pending'"), 5);
+    all_end();
+}
+
+/* SIM_SEED=6141956. The second training waits, since its members do not fit beside the first one. Beside two ranks of it no
+ * member of the last ensemble fits, and beside one rank two do. */
+static void members_that_fit_beside_fewer_ranks_start_at_once(void **state)
+{
+    json_t *plain = json_pack("{s:s, s:s, s:i, s:{s:[s], s:{s:s, s:i, s:i, s:{s:[ii]}}}}", "name", "x", "adapter", sim_adapters[0],
+                              "width", 2, "members", "command", "x", "parameters", "method", "monte-carlo", "count", 2, "seed", 1,
+                              "space", "x", 0, 1);
+    struct error err;
+
+    sim_limit(sim, 0, 4, 0);
+    sim_limit(sim, 1, 2, 0);
+    sim_boot(sim);
+    submit(0, 1);
+    submit_ranks(1, 0, 2);
+    submit_spec(plain);
+    assert_int_equal(sim_number(sim, "SELECT state = 'pending' FROM training WHERE ensemble = 2"), 1);
+    assert_int_equal(sim_number(sim, "SELECT count(*) FROM job WHERE ensemble = 3"), 0);
+    assert_int_equal(engine_resize_training(sim_engine(sim), sim_number(sim, "SELECT id FROM training WHERE ensemble = 2"), 1, "", &err), 0);
+    assert_int_equal(sim_turn(sim), 0);
+    assert_int_equal(sim_number(sim, "SELECT state = 'pending' FROM training WHERE ensemble = 2"), 1);
+    assert_int_equal(sim_number(sim, "SELECT count(*) FROM job WHERE ensemble = 3"), 2);
     all_end();
 }
 
@@ -108,6 +136,7 @@ int main(void)
         TEST(the_next_to_train_is_told),
         TEST(who_train_where_the_other_runs_do_not_wake_each_other_for_ever),
         TEST(each_job_counts_what_it_asks_for),
+        TEST(members_that_fit_beside_fewer_ranks_start_at_once),
     };
 
     test_limit(300); /* what wakes itself never comes back */
