@@ -20,6 +20,7 @@
 #include "daemon/engine/alarm.h"
 #include "daemon/engine/collect.h"
 #include "daemon/engine/core.h"
+#include "daemon/engine/early.h"
 #include "daemon/engine/end.h"
 #include "daemon/engine/ensemble.h"
 #include "daemon/engine/job.h"
@@ -65,7 +66,7 @@ static bool has_run(const struct live_job *job)
 static void conclude(struct engine *engine, struct live_job *job, json_t *const *checkpoints)
 {
     bool ends_all = job->ending.refusal != REFUSAL_NONE && job->row.kind != JOB_TRAINING && job->own == NULL &&
-                    !has_begun(engine, job);
+                    !early_is_ending(job->ensemble) && !has_begun(engine, job);
     char reason[sizeof job->ending.abandon_reason], whole[sizeof reason + 40];
 
     memcpy(reason, job->ending.abandon_reason, sizeof reason);

@@ -2,6 +2,7 @@
  * the simulated cluster. */
 #include "common/log.h"
 #include "common/xalloc.h"
+#include "daemon/engine/abandon.h"
 #include "daemon/engine/adapter_state.h"
 #include "daemon/engine/ensemble.h"
 #include "daemon/engine/job.h"
@@ -377,6 +378,29 @@ static void a_training_that_ends_before_members_are_suggested_ends_its_ensemble(
     end();
 }
 
+/* SIM_SEED=7101570. The members' job waits in the queue when their training has learnt enough, and can never run, as its scheduler
+ * says then. */
+static void a_job_that_is_refused_after_an_early_end_does_not_fail_its_ensemble(void **state)
+{
+    static const struct sim_faults early = {.ranks_end_early = 1000}, waits = {.ranks_end_early = 1000, .queue_ms = 10000000};
+    struct live_job *job;
+
+    begin(1, early);
+    submit(2, 2, training(0));
+    until("SELECT state = 'running' FROM training");
+    set_faults(waits);
+    until("SELECT early FROM training");
+    job = engine_find_job(sim_engine(sim), sim_number(sim, "SELECT id FROM job WHERE kind = 'members'"));
+    assert_non_null(job);
+    assert_int_equal(job->row.state, JOB_SUBMITTED);
+    job->ending.refusal = REFUSAL_QUEUED;
+    job_refuse(sim_engine(sim), job, "it asks for too much");
+    until_over();
+    assert_int_equal(sim_number(sim, "SELECT count(*) FROM attempt WHERE outcome = 'failed' AND reason LIKE 'the job can never run%'"), 2);
+    assert_int_equal(sim_number(sim, "SELECT state = 'complete' FROM ensemble"), 1);
+    end();
+}
+
 /* So many that the next generation of their training is there first; the watchers look at when they start. */
 static void members_wait_until_all_are_sent_back(void **state)
 {
@@ -546,6 +570,7 @@ int main(void)
         cmocka_unit_test(an_allocation_that_runs_is_given_back_for_ranks_that_are_added),
         cmocka_unit_test(an_allocation_is_not_followed_by_another_one_before_a_training_that_waits),
         cmocka_unit_test(a_training_that_ends_before_members_are_suggested_ends_its_ensemble),
+        cmocka_unit_test(a_job_that_is_refused_after_an_early_end_does_not_fail_its_ensemble),
         cmocka_unit_test(members_wait_until_all_are_sent_back),
         cmocka_unit_test(a_member_that_was_cancelled_is_not_sent_back),
         cmocka_unit_test(members_that_are_whole_stay_after_a_kill),
