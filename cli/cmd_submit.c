@@ -76,7 +76,8 @@ static char *read_spec(const char *name, int64_t after, struct error *err)
 
 static void tell(struct cli *cli, const struct submit *submit, const json_t *ensemble, const char *text)
 {
-    long long id = get_int(ensemble, "id");
+    long long id = get_int(ensemble, "id"), count = get_int(ensemble, "count");
+    const char *members = count == 1 ? "member" : "members";
     FILE *to = cli->json ? stderr : stdout;
     char *name;
 
@@ -87,10 +88,10 @@ static void tell(struct cli *cli, const struct submit *submit, const json_t *ens
         if (json_is_true(json_object_get(ensemble, "open")))
             fprintf(to, "ensemble %lld %s: accepted; it takes suggestions\n", id, name);
         else if (get_int(ensemble, "after") != 0)
-            fprintf(to, "ensemble %lld %s: accepted, %lld members, after ensemble %lld\n", id, name,
-                    (long long)get_int(ensemble, "count"), (long long)get_int(ensemble, "after"));
+            fprintf(to, "ensemble %lld %s: accepted, %lld %s, after ensemble %lld\n", id, name, count, members,
+                    (long long)get_int(ensemble, "after"));
         else
-            fprintf(to, "ensemble %lld %s: accepted, %lld members\n", id, name, (long long)get_int(ensemble, "count"));
+            fprintf(to, "ensemble %lld %s: accepted, %lld %s\n", id, name, count, members);
         fflush(stdout);
         free(name);
     }

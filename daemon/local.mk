@@ -105,6 +105,7 @@ libdaemon_la_SOURCES = \
 	daemon/spec/spec_elastic.c \
 	daemon/spec/spec_after.c \
 	daemon/spec/spec_follow_up.c \
+	daemon/spec/spec_home.c \
 	daemon/spec/spec_metrics.c \
 	daemon/spec/spec_stopping.c \
 	daemon/spec/spec_resubmit.c \

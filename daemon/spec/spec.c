@@ -139,6 +139,7 @@ struct spec *spec_parse(const json_t *json, struct rows *rows, struct error *err
     spec->json = json_deep_copy(json);
     if (parse(spec, rows, err) == 0)
         return spec;
+    spec_tell_home(err);
     params_keep_rows(spec->params);
     spec_destroy(spec);
     return NULL;

@@ -18,7 +18,7 @@ jq '.members.artefacts = ["answer"] | .members.results = "results/out"' infer.js
 spec report 'cat {after}/results/out/answer'
 status_is 0 "three stages are one submission" stretto submit train.json infer.json report.json
 [ "$(api GET /v1/ensembles | jq '.ensembles | length')" = 3 ] || bail "there is nothing to wait for"
-is "$(tail -n 1 out)" "ensemble 3 report: accepted, 1 members, after ensemble 2" "each is after the one before"
+is "$(tail -n 1 out)" "ensemble 3 report: accepted, 1 member, after ensemble 2" "each is after the one before"
 is "$(get 2 '[.state, .after, .members.pending, .notice.code]')" '["running",1,1,"waits_for_ensemble"]' "the second waits for the first"
 is "$(get 2 .notice.text) $(get 3 .notice.text)" '"it begins when ensemble 1 has completed" "it begins when ensemble 2 has completed, which itself waits for ensemble 1"' "which is told"
 like "$(stretto status)" "2 +infer +waiting" "and to be seen in the list"

@@ -177,6 +177,72 @@ static void a_key_that_is_nearly_right_is_guessed(void **state)
     }
 }
 
+static void where_a_key_belongs_that_is_elsewhere_is_told(void **state)
+{
+    static const struct {
+        const char *path, *told;
+    } cases[] = {
+        {"walltime", "unknown key \"walltime\", which belongs in /members/resources; known here: name, "},
+        {"training/walltime", "\"walltime\", which belongs in /training/resources; "},
+        {"members/tasks", "\"tasks\", which belongs in /members/resources; "},
+        {"retries", "\"retries\", which belongs in /members; "},
+        {"members/grid", "\"grid\", which belongs in /members/parameters; "},
+        {"members/fields", "\"fields\", which belongs in /training; "},
+        {"members/width", "\"width\", which belongs at the top; "},
+        {"members/parameters/grid", "unknown key \"method\"; known here: grid, "},
+        {"members/success/width", "\"width\", which belongs at the top; "},
+    };
+
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        json_t *json = changed(cases[i].path, "1");
+        struct error err;
+
+        assert_null(spec_parse(json, NULL, &err));
+        if (strstr(err.text, cases[i].told) == NULL)
+            fail_msg("%s: \"%s\", without \"%s\"", cases[i].path, err.text, cases[i].told);
+        json_decref(json);
+    }
+}
+
+/* Each key that a spec may have, put into every object of one: where it is told to belong, it is known. */
+static void a_key_is_known_where_it_is_told_to_belong(void **state)
+{
+    static const char *const keys[] = {
+        "walltime", "tasks", "cpus_per_task", "gpus", "memory", "nodes", "queue", "account", "launcher", "grid", "method", "count",
+        "seed", "space", "exclude", "file", "command", "parameters", "resources", "retries", "success", "env", "silence",
+        "artefacts", "results", "metrics", "umask", "ranks", "fields", "buffer", "failure_after", "width", "pack", "share",
+        "adapter", "training", "members", "allocation", "elastic", "early_stopping", "follow_up", "max_failures"};
+
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
+        static const char *const objects[] = {"", "members/", "members/resources/", "members/parameters/", "training/", "training/buffer/"};
+        int told = 0;
+
+        for (size_t k = 0; k < sizeof objects / sizeof *objects; k++) {
+            char path[100], home[100] = "", *at;
+            struct error err = {.code = ""}, there = {.code = ""};
+            json_t *json;
+
+            snprintf(path, sizeof path, "%s%s", objects[k], keys[i]);
+            json = changed(path, "1");
+            spec_destroy(spec_parse(json, NULL, &err));
+            json_decref(json);
+            if ((at = strstr(err.text, "which belongs ")) == NULL)
+                continue;
+            told++;
+            if (sscanf(at, "which belongs in /%90[^;]", home) == 1)
+                strcat(home, "/");
+            snprintf(path, sizeof path, "%s%s", home, keys[i]);
+            json = changed(path, "1");
+            spec_destroy(spec_parse(json, NULL, &there));
+            json_decref(json);
+            if (strcmp(there.code, "spec_unknown_key") == 0 && strcmp(there.pointer + 1, path) == 0)
+                fail_msg("%s is not known at %s: %s", keys[i], path, there.text);
+        }
+        if (told == 0)
+            fail_msg("where \"%s\" belongs is told nowhere", keys[i]);
+    }
+}
+
 /* A small buffer needs no "batch" to be valid. */
 static void a_batch_is_no_larger_than_the_buffer(void **state)
 {
@@ -295,6 +361,8 @@ int main(void)
         cmocka_unit_test(a_good_spec_is_understood),
         cmocka_unit_test(each_mistake_is_named_with_its_place),
         cmocka_unit_test(a_key_that_is_nearly_right_is_guessed),
+        cmocka_unit_test(where_a_key_belongs_that_is_elsewhere_is_told),
+        cmocka_unit_test(a_key_is_known_where_it_is_told_to_belong),
         cmocka_unit_test(a_batch_is_no_larger_than_the_buffer),
         cmocka_unit_test(the_least_time_is_between_the_warning_and_the_walltime),
         cmocka_unit_test(the_longest_name_of_a_parameter),
