@@ -73,6 +73,7 @@ static int cancel(struct engine *engine, struct live_ensemble *ens, struct membe
     }
     member->state = MEMBER_CANCELLED;
     member->not_before_ms = 0;
+    ens->due = 0; /* it may have been the one that was due */
     return store_member_change(engine->store, member, err);
 }
 
