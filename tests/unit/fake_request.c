@@ -190,6 +190,11 @@ bool request_is_abandoned(const struct request *r)
     return false;
 }
 
+bool request_is_orphan(const struct request *r)
+{
+    return false;
+}
+
 bool request_is_allowed(struct request *r)
 {
     return true;
