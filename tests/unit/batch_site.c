@@ -244,7 +244,7 @@ struct naming {
 static void name_job(struct adapter_job *job, int number, struct naming *naming)
 {
     snprintf(naming->name, sizeof naming->name, "st-0-%d", number);
-    snprintf(naming->dir, sizeof naming->dir, "%s/%s", site.dir, naming->name);
+    snprintf(naming->dir, sizeof naming->dir, "%.90s/st-0-%d", site.dir, number);
     job->name = naming->name;
     job->dir = naming->dir;
 }
