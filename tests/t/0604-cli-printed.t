@@ -6,7 +6,7 @@
 . "$srcdir/tests/t/canned.sh"
 
 # prints NAME ARGUMENT...: on standard output, what standard input has, but for the number of blanks; how long ago it was differs from day to day
-plain() { sed -E 's/[0-9]+ d ago/N d ago/g; s/  +/ /g; s/ $//' "$@"; }
+plain() { sed -E "s/[0-9]+ d ago/N d ago/g; s/(forgotten +[0-9]+ samples?):.*/\1/; s|$T/|T/|g; s/  +/ /g; s/ $//" "$@"; }
 prints() {
 	stretto "${@:2}" >out 2>err
 	is "$(plain out)" "$(plain)" "$1"
@@ -32,7 +32,7 @@ GET /v1/ensembles/7 200 $(cat seven)
 GET /v1/ensembles/8 200 $(cat eight)
 GET /v1/ensembles/6 200 $(cat six)
 GET /v1/ensembles/1 200 {"id": 1, "family": {"follow_ups": 2, "newest": 9, "state": "running", "members": {"succeeded": 7, "cancelled": 1}}}
-GET /v1/ensembles/7/failures?limit=3 200 {"failures": [{"cause": "K1", "outcome": "failed", "members": 1, "attempts": 3, "example": {"attempt": 2, "member": 11, "reason": "R3", "stderr": "l1\nl2\nl3\nl4\n"}}, {"cause": "K2", "outcome": "diverged", "members": 4, "attempts": 5, "example": null}, {"cause": "K3", "outcome": "diverged", "members": 1, "attempts": 1, "example": {"attempt": 1, "member": 12, "reason": "R4", "stderr": "l5"}}], "total": 5}
+GET /v1/ensembles/7/failures?limit=3 200 {"failures": [{"cause": "K1", "outcome": "failed", "members": 1, "attempts": 3, "example": {"attempt": 2, "member": 11, "reason": "R3", "stderr": "l1\nl2\nl3\nl4"}}, {"cause": "K2", "outcome": "diverged", "members": 4, "attempts": 5, "example": null}, {"cause": "K3", "outcome": "diverged", "members": 1, "attempts": 1, "example": {"attempt": 1, "member": 12, "reason": "R4", "stderr": "l5"}}], "total": 5}
 GET /v1/ensembles/8/failures?limit=3 200 {"failures": [], "total": 0}
 GET /v1/ensembles/6/failures?limit=3 200 {"failures": [{"cause": "K1", "members": 1, "attempts": 1, "example": null}], "total": 3}
 GET /v1/trainings/30/metrics?name=a_loss&buckets=1 200 {"series": {"a_loss": {"buckets": [{"first": 8, "last": 0.5}]}}}
@@ -40,17 +40,103 @@ GET /v1/trainings/30/metrics?name=b_loss&buckets=1 200 {"series": {"b_loss": {"b
 GET /v1/trainings/30/ranks 200 {"ranks": [{"population": 3, "capacity": 20, "unseen": 1}, {"population": 4, "capacity": 30, "unseen": 1}]}
 E
 prints "an ensemble that goes on" status 7 <<'E'
+ensemble 7 n7: running: R0
+submitted N d ago
+members 15 so far: 1 pending, 2 submitted, 3 running, 4 succeeded, 5 failed
+diverged 2
+follows up 3
+followed by 9
+family 2 follow-ups, the last 9, running: 7 succeeded, 1 cancelled
+width 6 on local
+elastic width 4 to 200, ranks 1 to 8 (set by hand, and left alone)
+ C1, R2
+waiting N0
+rate 1.5 members/s, 100d00h to go
+training 30: running: R1, ranks 2 (4 wanted), generation 3, on slurm
+failures 1, 1 retry left
+samples 101 received, 97 unique, 4 duplicates, 95 drawn
+forgotten 1 sample
+batches 12, 8.25 samples/s
+checkpoint g2-s5, step 5, 640 bytes, C2; went on from g1-s2
+a_loss 0.5
+b_loss NaN
+directory /d/7
+
+attempt 2 of 7.11 failed: R3
+ in this way: 3 attempts of 1 member
+ l2
+ l3
+ l4
+an attempt diverged: K2
+ in this way: 5 attempts of 4 members
+attempt 1 of 7.12 diverged: R4
+ l5
+and 2 more causes: /v1/ensembles/7/failures
 E
 prints "one that is over" status 8 <<'E'
+ensemble 8 n7: complete in 1m05s: R0
+submitted N d ago
+members 15: 1 pending, 2 submitted, 3 running, 4 succeeded, 5 failed
+width 6 on local
+elastic width 4 to 200
+ C1, R2
+training 30: running: R1, ranks 1, generation 3, on slurm
+samples 101 received, 97 unique, 4 duplicates, 95 drawn
+forgotten 2 samples
+batches 12, 8.25 samples/s
+checkpoint g2-s5, step 5, 640 bytes, C2
+a_loss 0.5
+b_loss NaN
 E
 prints "the first of a family, without a training" status 6 <<'E'
+ensemble 6 n6: running
+submitted N d ago
+members 15: 1 pending, 2 submitted, 3 running, 4 succeeded, 5 failed
+diverged 2
+followed by 9
+family 1 follow-up, the last 9, paused: 3 stopped
+width 6 on local
+rate 1.5 members/s
+directory /d/7
+
+an attempt failed: K1
 E
 prints "how one has ended" wait 8 <<'E'
+ensemble 8 n7: complete in 1m05s: R0
+
+members pending submitted running succeeded failed unfinished cancelled stopped
+15 1 2 3 4 5 0 0 0
+
+training samples received unique duplicates drawn batches samples/s (mean)
+running 101 97 4 95 12 5
+forgotten 2 samples
+
+metric first last first/last
+a_loss 8 0.5 16
+b_loss 0.25 NaN -
+
+training running: R1
+
+The same over HTTP:
+ curl --unix-socket T/state/stretto.sock http://stretto/v1/ensembles/8
+ curl --unix-socket T/state/stretto.sock http://stretto/v1/ensembles/8/members
+ curl --unix-socket T/state/stretto.sock 'http://stretto/v1/trainings/30/metrics?buckets=20'
 E
 prints "what top shows of one" top 6 <<'E'
+[pppppssssssssssrrrrrrrrrrrrrrrrsssssssssssssssssssssffffffffffffffffffffffffff]
+ensemble 6 n6: running
+submitted N d ago
+members 15: 1 pending, 2 submitted, 3 running, 4 succeeded, 5 failed
+diverged 2
+followed by 9
+family 1 follow-up, the last 9, paused: 3 stopped
+width 6 on local
+rate 1.5 members/s
+directory /d/7
 E
 stretto top 7 >out
-is "$(plain out | grep -E -A 3 '^(\[|buffer|waits)')" "" "what top shows besides"
+is "$(plain out | grep -E '^(buffer|waits)')" "buffer 7 samples of 50 at most, 2 never drawn
+waits 25 % of the time for samples, 12 % for room in the buffer" "and of a training"
 
 # --- ensembles
 answers <<E
@@ -60,21 +146,44 @@ GET /v1/ensembles?limit=200&sort=max%3Aa_loss 200 {"ensembles": [$(cat seven)], 
 GET /v1/ensembles?limit=200&sort=last%3Aa_loss 200 {"ensembles": [$(cat seven)], "next": null}
 GET /v1/ensembles?limit=200&state=a%20b&sort=name 200 {"ensembles": [$(cat seven)], "next": null}
 GET /v1/ensembles/6 200 $(cat six)
-GET /v1/ensembles?state=running,paused&limit=200 200 {"ensembles": [$(cat seven), $(cat six)], "next": "6"}
+GET /v1/ensembles?state=running,paused&limit=1000 200 {"ensembles": [$(cat seven), $(cat six)], "next": "6"}
 E
 prints "a family is one row, in the place of its newest" status <<'E'
+ id name state members running failed training eta created
+ 6 n6 running 9/15 3 5 - - N d ago
+6..11 n7 running 3/3 0 0 running 100d00h N d ago
+ 12 n7 waiting 9/15 3 5 - - N d ago
+ 8 n7 unfinished 15/15 0 0 running 100d00h N d ago
 E
 prints "or each by itself" status --all <<'E'
+id name state members running failed training eta created
+ 6 n6 running 9/15 3 5 - - N d ago
+11 n7 running 9/15 3 5 running 100d00h N d ago
+12 n7 waiting 9/15 3 5 - - N d ago
+ 8 n7 unfinished 15/15 0 0 running 100d00h N d ago
 E
 prints "sorted by a metric, which has a column" status --sort min:a_loss --reverse <<'E'
+id name state members running failed training eta created min:a_loss
+ 7 n7 running 9/15 3 5 running 100d00h N d ago 0.125
+ 6 n6 running 9/15 3 5 - - N d ago -
 E
 prints "its greatest" status --sort max:a_loss <<'E'
+id name state members running failed training eta created max:a_loss
+ 7 n7 running 9/15 3 5 running 100d00h N d ago 3.5
 E
 prints "its last" status --sort last:a_loss <<'E'
+id name state members running failed training eta created last:a_loss
+ 7 n7 running 9/15 3 5 running 100d00h N d ago 0.5
 E
 prints "chosen by state" status -s 'a b' --sort name <<'E'
+id name state members running failed training eta created
+ 7 n7 running 9/15 3 5 running 100d00h N d ago
 E
 prints "those that are not over, with what they wait for" top <<'E'
+id name state members running failed eta waiting
+ 7 n7 running 9/15 3 5 100d00h N0
+ 6 n6 running 9/15 3 5 - N1
+and older ones: `stretto status --state running,paused` lists them all
 E
 
 # --- members
@@ -96,34 +205,84 @@ GET /v1/sessions?limit=500 200 {"sessions": [{"id": 1, "role": "reader", "token"
 POST /v1/ensembles/7/suggestions 200 {"suggestions": [{"index": 4, "name": "s4", "new": true}, {"index": 2, "name": null, "new": false}]}
 E
 prints "members with metrics, sorted by one" members 7 --metric l --sort acc --metric l --descending <<'E'
+index state attempts done l acc parameters reason
+ 3 running 2 26% 0.5 NaN a=0.1 b=c d e=[1,true] f=0.123 g=0.00025 h=3 R
+ 4 pending 0 - - - R5; retry RT
+ 5 pending 1 - - - retry RT
 E
 prints "sorted by what is no metric" members 7 --sort took <<'E'
+index state attempts done parameters reason
 E
 prints "one member, with all that it has" members 7.3 <<'E'
+member 7.3: failed: R
+retry at RT
+parameters {"x": 1, "y": 0.1}
+resources {"tasks": 2}
+results res/3
+
+metric last least greatest points last step
+l 0.5 0.25 8 6 40
+
+attempt job state outcome exit host from submitted queued ran CPU memory reason
+ 1 st-1 ended failed signal 9 n1 N d ago 5.0s 1m00s 30s 2.0 GiB killed
+ 2 st-2 running 4 n2 a.ckpt S - - - - W
+
+step bytes time checkpoint
+ 5 12 T1 /p1 (damaged)
+ 6 13 T2 /p2
+
+artefact size SHA-256
+m.pt 2.0 KiB abc
 E
 prints "the hosts of a training" hosts 7.training <<'E'
+h1:2
+h2:1
 E
 prints "those of a member's last attempt" hosts 7.4 <<'E'
+h3:4
 E
 prints "none" hosts 7.5 <<'E'
 E
 prints "none, for programs" hosts 7.5 --json <<'E'
+[]
 E
 prints "rungs at which members pause" rungs 7 <<'E'
+rung step arrived promoted stopped under way best loss member
+ 0 3 9 4 2 1 0.25 7.5
+ 1 9 0 0 0 4 - -
 E
 prints "rungs at which they do not" rungs 8 <<'E'
+rung step arrived ran on stopped under way best loss member
 E
 prints "results" results 7 --after 4 <<'E'
+result member name state parameters metrics reason
+ 5 7.2 s2 succeeded lr=0.1 o=sgd l=[1,2] loss=0.5 acc=NaN R6
 E
 prints "checkpoints" checkpoints <<'E'
+of step bytes time checkpoint
+7.3 5 12 T1 /p1
+8.training 6 13 T2 /p2 (damaged)
 E
 prints "adapters" adapters <<'E'
+name state slots submitted running last answer from
+a no answer 2 3 4 A1 built in
+b not set up - 0 0 - built in
+c not asked yet - 0 0 - /p.so
+a: R7
+refused: R8 (plugin_unusable)
 E
 prints "tokens" token list <<'E'
+id role label created expires revoked last used
+ 4 reader l4 C E V L
+ 5 admin l5 C
 E
 prints "sessions" dashboard --list <<'E'
+id role token created expires last used
+ 1 reader 12 C E L
 E
 prints "suggestions" suggest 7 x=1 <<'E'
+7.4 s4
+7.2 (suggested before)
 E
 
 # --- metrics
@@ -144,18 +303,36 @@ GET /v1/trainings/30/metrics?name=l 200 {"one": 1}
 GET /v1/trainings/30/metrics?name=a%2C%22b 200 {"other": 1}
 E
 prints "metrics of a training" metrics 7 <<'E'
+metric first last least greatest points not finite last step
+l 8 0.5 0.25 9 12 1 40
+a,"b 7 NaN 1 2 3 4 5
 E
 prints "one of them" metrics 7 l <<'E'
+metric first last least greatest points not finite last step
+l 8 0.5 0.25 9 12 1 40
 E
 prints "those of a member" metrics 7.3 <<'E'
+metric first last least greatest points not finite last step
+l 1 2 3 4 5 6 7
 E
 prints "all points" metrics 7 --csv <<'E'
+name,step,rank,time,value
+l,1,2,T1,0.1
+l,2,0,T2,NaN
+l,3,1,T3,0.30000000000000004
+"a,""b",4,3,T4,1
 E
 prints "all points of a member, of which neighbours were merged" metrics 7.3 --csv <<'E'
+name,step,attempt,time,value,count,min,max
+l,1,2,T1,0.5,1,0.5,0.5
+l,2,3,T2,0.25,4,0.125,8
 E
 prints "all, for programs" metrics 7 --json <<'E'
+{"all": 1}
 E
 prints "some, for programs" metrics 7 --json l 'a,"b' <<'E'
+{"one": 1}
+{"other": 1}
 E
 for words in "metrics 8" "metrics 7 x" "metrics 7 l x" "metrics 7.3 x"; do
 	# shellcheck disable=SC2086 # words
@@ -164,8 +341,42 @@ for words in "metrics 8" "metrics 7 x" "metrics 7 l x" "metrics 7.3 x"; do
 done
 LC_ALL=C stretto metrics 7 l --plot | sed 's/ *$//' >linear
 LC_ALL=C stretto metrics 7 l --log | sed 's/ *$//' >logarithmic
-is "$(cat linear)" "" "a curve"
-is "$(cat logarithmic)" "" "one on a logarithmic axis"
+is "$(cat linear)" "$(cat <<'E'
+l
+     100 |*
+         |*
+         |*
+         |*
+         |*
+         |*
+      46 |*
+         |*
+         |*
+         |*
+         |*
+       1 |                                                                     *
+     step 0                                                                   69
+          3 of its points are not finite
+E
+)" "a curve"
+is "$(cat logarithmic)" "$(cat <<'E'
+l (logarithmic)
+     100 |*
+         |*
+         |*
+         |*
+         |*
+         |*
+    8.11 |
+         |
+         |
+         |
+         |
+       1 |                                                                     *
+     step 0                                                                   69
+          3 of its points are not finite
+E
+)" "one on a logarithmic axis"
 
 # --- events
 answers <<'E'
@@ -178,12 +389,15 @@ GET /v1/events?limit=1000&after=0 200 {"events": [], "oldest": 5, "newest": 13, 
 GET /v1/ensembles/7 200 {"id": 7}
 E
 prints "events, page by page" events 7 --kind 'a b' --after 3 <<'E'
+9 T1 7.0 member.ended {"a":1}
+10 T2 7 ensemble.created
 E
 like "$(cat err)" "before 5 " "with a word about those that are missing"
 prints "none are missing" events --after 4 <<'E'
 E
 is "$(cat err)" "" "where those up to the oldest were seen"
 prints "what is new" events --after now --json <<'E'
+{"id":13}
 E
 stretto events >out 2>err
 is "$(cat out err)" "" "who asks for all there are misses none"
