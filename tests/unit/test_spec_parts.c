@@ -1,0 +1,470 @@
+/* The parts of a spec that only some specs have: early stopping, success by a metric, elastic limits, another ensemble before it, and
+ * the changes of a training that is resubmitted. */
+#include "daemon/spec/spec.h"
+#include "tests/unit/unit.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define TRAINING "\"training\": {\"command\": [\"t\"], \"fields\": {\"u\": {\"dtype\": \"float32\", \"shape\": [4]}}"
+#define BIG "\"buffer\": {\"capacity\": 1000, \"threshold\": 100}"
+
+struct refusal {
+    const char *text, *code, *pointer; /* code NULL: it is accepted */
+};
+
+/* Parses a spec with some text among its members' keys, and some among its own; both may be "". */
+static struct spec *parse(const char *members, const char *top, struct error *err)
+{
+    static char text[1 << 14];
+    struct spec *spec;
+    json_t *json;
+
+    snprintf(text, sizeof text, "{\"name\": \"x\", \"adapter\": \"batch\", \"members\": {\"command\": [\"true\"]%s%s, \"parameters\": "
+             "{\"grid\": {\"a\": [1, 2, 3, 4, 5]}}}%s%s}", members[0] ? ", " : "", members, top[0] ? ", " : "", top);
+    json = json_loads(text, 0, NULL);
+    if (json == NULL)
+        fail_msg("no JSON: %s", text);
+    *err = (struct error){.code = "accepted"};
+    spec = spec_parse(json, NULL, err);
+    json_decref(json);
+    return spec;
+}
+
+static struct spec *accepted(const char *members, const char *top)
+{
+    struct error err;
+    struct spec *spec = parse(members, top, &err);
+
+    if (spec == NULL)
+        fail_msg("%s %s: %s at %s: %s", members, top, err.code, err.pointer, err.text);
+    return spec;
+}
+
+/* `format` has one %s, for the text of each case. */
+static void judged(const char *format, bool of_members, const struct refusal *cases, size_t n)
+{
+    char text[4000];
+
+    for (size_t i = 0; i < n; i++) {
+        struct error err;
+        struct spec *spec;
+
+        snprintf(text, sizeof text, format, cases[i].text);
+        spec = parse(of_members ? text : "", of_members ? "" : text, &err);
+        if ((spec != NULL) != (cases[i].code == NULL) ||
+            (spec == NULL && (strcmp(err.code, cases[i].code) != 0 || strcmp(err.pointer, cases[i].pointer) != 0)))
+            fail_msg("%s: %s at %s (%s)", text, err.code, err.pointer, err.text);
+        spec_destroy(spec);
+    }
+}
+#define JUDGED(format, of_members, cases) judged(format, of_members, cases, sizeof cases / sizeof *cases)
+
+static void mistakes_of_early_stopping_have_their_places(void **state)
+{
+    static const struct refusal of_asha[] = {
+        {"\"max\": 9", NULL, ""},
+        {"\"min\": 9, \"max\": 9", "spec_impossible_value", "/early_stopping/rungs/max"},
+        {"\"min\": 8, \"max\": 9", NULL, ""},
+        {"\"min\": 1, \"max\": 2", NULL, ""},
+        {"\"max\": 1", "spec_impossible_value", "/early_stopping/rungs/max"},
+        {"\"min\": 0, \"max\": 9", "spec_impossible_value", "/early_stopping/rungs/min"},
+        {"\"max\": 9007199254740992", NULL, ""},
+        {"\"max\": 9007199254740993", "spec_impossible_value", "/early_stopping/rungs/max"},
+        {"\"min\": 2", "spec_missing_key", "/early_stopping/rungs/max"},
+        {"\"max\": 9, \"every\": 2", "spec_unknown_key", "/early_stopping/rungs/every"},
+        {"\"max\": 9, \"reduction\": 1", "spec_impossible_value", "/early_stopping/rungs/reduction"},
+        {"\"max\": 9, \"reduction\": 1000", NULL, ""},
+        {"\"max\": 9, \"reduction\": 1001", "spec_impossible_value", "/early_stopping/rungs/reduction"},
+        {"\"steps\": [1]", "spec_impossible_value", "/early_stopping/rungs/steps"},
+        {"\"steps\": [1, 2]", NULL, ""},
+        {"\"steps\": [1, 1]", "spec_impossible_value", "/early_stopping/rungs/steps/1"},
+        {"\"steps\": [5, 6, 4]", "spec_impossible_value", "/early_stopping/rungs/steps/2"},
+        {"\"steps\": [0, 1]", "spec_impossible_value", "/early_stopping/rungs/steps/0"},
+        {"\"steps\": [1, 9007199254740992]", NULL, ""},
+        {"\"steps\": [1, 9007199254740993]", "spec_impossible_value", "/early_stopping/rungs/steps/1"},
+        {"\"steps\": [1, 2.5]", "spec_wrong_type", "/early_stopping/rungs/steps/1"},
+        {"\"steps\": [1, 2], \"min\": 1", "spec_impossible_value", "/early_stopping/rungs/steps"},
+        {"\"steps\": [1, 2], \"max\": 2", "spec_impossible_value", "/early_stopping/rungs/steps"},
+        {"\"steps\": [1, 2], \"reduction\": 4", NULL, ""},
+    };
+    static const struct refusal of_median[] = {
+        {"\"max\": 9, \"every\": 2", NULL, ""},
+        {"\"max\": 9, \"every\": 1", NULL, ""},
+        {"\"max\": 9, \"every\": 0", "spec_impossible_value", "/early_stopping/rungs/every"},
+        {"\"max\": 9, \"reduction\": 3", "spec_unknown_key", "/early_stopping/rungs/reduction"},
+        {"\"max\": 100", NULL, ""},
+        {"\"max\": 101", "spec_impossible_value", "/early_stopping/rungs"},
+        {"\"steps\": [1, 2], \"every\": 1", "spec_impossible_value", "/early_stopping/rungs/steps"},
+    };
+    static const struct refusal others[] = {
+        {"\"metric\": \"l\", \"rungs\": {\"max\": 9}", "spec_missing_key", "/early_stopping/rule"},
+        {"\"rule\": \"asha\", \"rungs\": {\"max\": 9}", "spec_missing_key", "/early_stopping/metric"},
+        {"\"rule\": \"asha\", \"metric\": \"l\"", "spec_missing_key", "/early_stopping/rungs"},
+        {"\"rule\": \"asha\", \"metric\": \"l\", \"rung\": {\"max\": 9}", "spec_unknown_key", "/early_stopping/rung"},
+        {"\"rule\": \"hyperband\", \"metric\": \"l\", \"rungs\": {\"max\": 9}", "spec_impossible_value", "/early_stopping/rule"},
+        {"\"rule\": \"asha\", \"metric\": \"\", \"rungs\": {\"max\": 9}", "spec_impossible_value", "/early_stopping/metric"},
+        {"\"rule\": \"asha\", \"metric\": \"a\\nb\", \"rungs\": {\"max\": 9}", "spec_impossible_value", "/early_stopping/metric"},
+        {"\"rule\": \"asha\", \"metric\": \"l\", \"goal\": \"least\", \"rungs\": {\"max\": 9}", "spec_impossible_value", "/early_stopping/goal"},
+        {"\"rule\": \"asha\", \"metric\": \"l\", \"min_members\": 5, \"rungs\": {\"max\": 9}", "spec_impossible_value",
+         "/early_stopping/min_members"},
+        {"\"rule\": \"asha-stop\", \"metric\": \"l\", \"min_members\": 5, \"rungs\": {\"max\": 9}", "spec_impossible_value",
+         "/early_stopping/min_members"},
+        {"\"rule\": \"median\", \"metric\": \"l\", \"min_members\": 0, \"rungs\": {\"max\": 9}", "spec_impossible_value",
+         "/early_stopping/min_members"},
+        {"\"rule\": \"median\", \"metric\": \"l\", \"min_members\": 10000001, \"rungs\": {\"max\": 9}", "spec_impossible_value",
+         "/early_stopping/min_members"},
+        {"\"rule\": \"median\", \"metric\": \"l\", \"min_members\": 10000000, \"rungs\": {\"max\": 9}", NULL, ""},
+        {"\"rule\": \"median\", \"metric\": \"l\", \"min_members\": 1, \"rungs\": {\"max\": 9}", NULL, ""},
+    };
+    static const struct refusal no_objects[] = {{"[]", "spec_wrong_type", "/early_stopping"}, {"null", NULL, ""}};
+    struct error err;
+
+    JUDGED("\"early_stopping\": {\"rule\": \"asha\", \"metric\": \"l\", \"rungs\": {%s}}", false, of_asha);
+    JUDGED("\"early_stopping\": {\"rule\": \"asha-stop\", \"metric\": \"l\", \"rungs\": {%s}}", false, of_asha);
+    JUDGED("\"early_stopping\": {\"rule\": \"median\", \"metric\": \"l\", \"rungs\": {%s}}", false, of_median);
+    JUDGED("\"early_stopping\": {%s}", false, others);
+    JUDGED("\"early_stopping\": %s", false, no_objects);
+    assert_null(parse("", "\"early_stopping\": {\"rule\": \"asha\", \"metric\": \"l\", \"rungs\": {\"max\": 9}}, " TRAINING "}", &err));
+    assert_string_equal(err.pointer, "/early_stopping");
+}
+
+static void rungs_are(const char *rule, const char *rungs, size_t n, const int64_t *steps)
+{
+    char text[500];
+    struct spec *spec;
+
+    snprintf(text, sizeof text, "\"early_stopping\": {\"rule\": \"%s\", \"metric\": \"l\", \"rungs\": {%s}}", rule, rungs);
+    spec = accepted("", text);
+    assert_string_equal(stopping_rule_name(spec->stopping.rule), rule);
+    assert_string_equal(spec->stopping.metric, "l");
+    assert_int_equal(spec->stopping.n, n);
+    for (size_t i = 0; i < n; i++)
+        assert_int_equal(spec->stopping.steps[i], steps[i]);
+    spec_destroy(spec);
+}
+
+static void rungs_are_filled_in(void **state)
+{
+    char many[SPEC_RUNGS_MAX * 5 + 50] = "\"steps\": [1";
+    int64_t steps[SPEC_RUNGS_MAX];
+    struct error err;
+    struct spec *spec;
+
+    rungs_are("asha", "\"max\": 27", 4, (int64_t[]){1, 3, 9, 27});
+    rungs_are("asha", "\"max\": 28", 5, (int64_t[]){1, 3, 9, 27, 28});
+    rungs_are("asha-stop", "\"min\": 5, \"max\": 26, \"reduction\": 2", 4, (int64_t[]){5, 10, 20, 26});
+    rungs_are("asha", "\"steps\": [2, 7, 100]", 3, (int64_t[]){2, 7, 100});
+    rungs_are("median", "\"min\": 3, \"max\": 9", 3, (int64_t[]){3, 6, 9});
+    rungs_are("median", "\"min\": 3, \"max\": 9, \"every\": 4", 3, (int64_t[]){3, 7, 9});
+    for (int i = 0; i < SPEC_RUNGS_MAX; i++) {
+        steps[i] = i + 1;
+        if (i > 0)
+            sprintf(many + strlen(many), ", %d", i + 1);
+    }
+    strcat(many, "]");
+    rungs_are("median", "\"max\": 100", SPEC_RUNGS_MAX, steps);
+    rungs_are("asha", many, SPEC_RUNGS_MAX, steps);
+    many[strlen(many) - 1] = '\0';
+    strcat(many, ", 101]");
+    {
+        char text[sizeof many + 100];
+
+        snprintf(text, sizeof text, "\"early_stopping\": {\"rule\": \"asha\", \"metric\": \"l\", \"rungs\": {%s}}", many);
+        assert_null(parse("", text, &err));
+        assert_string_equal(err.pointer, "/early_stopping/rungs/steps");
+    }
+
+    spec = accepted("", "");
+    assert_int_equal(spec->stopping.rule, STOPPING_NONE);
+    assert_null(stopping_rule_name(STOPPING_NONE));
+    spec_destroy(spec);
+    spec = accepted("", "\"early_stopping\": {\"rule\": \"asha\", \"metric\": \"l\", \"rungs\": {\"max\": 9}}");
+    assert_true(spec->stopping.reduction == 3 && !spec->stopping.more_is_better);
+    spec_destroy(spec);
+    spec = accepted("", "\"early_stopping\": {\"rule\": \"asha\", \"metric\": \"l\", \"goal\": \"max\", \"rungs\": {\"max\": 9, \"reduction\": 4}}");
+    assert_true(spec->stopping.reduction == 4 && spec->stopping.more_is_better);
+    spec_destroy(spec);
+    spec = accepted("", "\"early_stopping\": {\"rule\": \"median\", \"metric\": \"l\", \"goal\": \"min\", \"rungs\": {\"max\": 9}}");
+    assert_true(spec->stopping.reduction == 2 && !spec->stopping.more_is_better && spec->stopping.min_members == 5);
+    spec_destroy(spec);
+    spec = accepted("", "\"early_stopping\": {\"rule\": \"median\", \"metric\": \"l\", \"min_members\": 2, \"rungs\": {\"max\": 9}}");
+    assert_int_equal(spec->stopping.min_members, 2);
+    spec_destroy(spec);
+}
+
+static void success_may_be_a_metric(void **state)
+{
+    static const struct refusal cases[] = {
+        {"\"metric\": \"m\", \"at_least\": 1", NULL, ""},
+        {"\"metric\": \"m\", \"at_most\": 0", NULL, ""},
+        {"\"metric\": \"m\", \"at_least\": 1, \"at_most\": 1", NULL, ""},
+        {"\"metric\": \"m\", \"at_least\": 2, \"at_most\": 1", "spec_impossible_value", "/members/success/at_least"},
+        {"\"metric\": \"m\"", "spec_missing_key", "/members/success"},
+        {"\"metric\": \"\", \"at_least\": 1", "spec_impossible_value", "/members/success/metric"},
+        {"\"metric\": \"m\\t\", \"at_least\": 1", "spec_impossible_value", "/members/success/metric"},
+        {"\"metric\": \"m\", \"at_least\": \"1\"", "spec_wrong_type", "/members/success/at_least"},
+        {"\"metric\": \"m\", \"at_most\": true", "spec_wrong_type", "/members/success/at_most"},
+        {"\"metric\": \"m\", \"at_least\": 1, \"of\": \"first\"", "spec_impossible_value", "/members/success/of"},
+        {"\"metric\": \"m\", \"at_least\": 1, \"of\": \"best\"", NULL, ""},
+        {"\"metric\": \"m\", \"at_most\": 1, \"of\": \"best\"", NULL, ""},
+        {"\"metric\": \"m\", \"at_least\": 1, \"at_most\": 2, \"of\": \"best\"", "spec_impossible_value", "/members/success/of"},
+        {"\"metric\": \"m\", \"at_least\": 1, \"at_most\": 2, \"of\": \"last\"", NULL, ""},
+        {"\"file\": \"done\", \"at_least\": 1", "spec_impossible_value", "/members/success/at_least"},
+        {"\"file\": \"done\", \"at_most\": 1", "spec_impossible_value", "/members/success/at_most"},
+        {"\"file\": \"done\", \"of\": \"last\"", "spec_impossible_value", "/members/success/of"},
+        {"", "spec_missing_key", "/members/success/file"},
+        {"\"metric\": \"m\", \"at_least\": 1, \"file\": \"done\"", NULL, ""},
+        {"\"metric\": \"m\", \"at_least\": 1, \"file\": \"/done\"", "spec_impossible_value", "/members/success/file"},
+        {"\"files\": \"done\"", "spec_unknown_key", "/members/success/files"},
+    };
+    static const struct refusal metrics[] = {
+        {"\"points\": 10", NULL, ""},
+        {"\"points\": 9", "spec_impossible_value", "/members/metrics/points"},
+        {"\"points\": 10000", NULL, ""},
+        {"\"points\": 10001", "spec_impossible_value", "/members/metrics/points"},
+        {"\"file\": \"m.txt\", \"format\": \"lines\"", NULL, ""},
+        {"\"file\": \"logs\", \"format\": \"tensorboard\"", NULL, ""},
+        {"\"file\": \"m.txt\", \"format\": \"csv\"", "spec_impossible_value", "/members/metrics/format"},
+        {"\"format\": \"lines\"", "spec_missing_key", "/members/metrics/file"},
+        {"\"file\": \"../m.txt\"", "spec_impossible_value", "/members/metrics/file"},
+        {"\"path\": \"m.txt\"", "spec_unknown_key", "/members/metrics/path"},
+    };
+    static const struct refusal diverged[] = {
+        {"\"fail\"", NULL, ""}, {"\"end\"", NULL, ""}, {"\"ignore\"", NULL, ""}, {"\"stop\"", "spec_impossible_value", "/members/diverged"}};
+    static const struct refusal no_objects[] = {
+        {"\"success\": []", "spec_wrong_type", "/members/success"}, {"\"metrics\": []", "spec_wrong_type", "/members/metrics"},
+        {"\"diverged\": 1", "spec_wrong_type", "/members/diverged"}, {"\"success\": null, \"metrics\": null, \"diverged\": null", NULL, ""}};
+    struct spec *spec;
+
+    JUDGED("\"success\": {%s}", true, cases);
+    JUDGED("%s", true, no_objects);
+    JUDGED("\"metrics\": {%s}", true, metrics);
+    JUDGED("\"diverged\": %s", true, diverged);
+
+    spec = accepted("\"success\": {\"metric\": \"m\", \"at_least\": 0.5, \"of\": \"best\"}, \"metrics\": {\"file\": \"f\", \"format\": \"tensorboard\", "
+                    "\"points\": 77}, \"diverged\": \"end\"", "");
+    assert_string_equal(spec->metrics.success, "m");
+    assert_true(spec->metrics.has_least && !spec->metrics.has_most && spec->metrics.least == 0.5 && spec->metrics.best);
+    assert_true(spec->metrics.format == JOBDESC_TENSORBOARD && spec->metrics.points == 77 && spec->metrics.diverged == JOBDESC_DIVERGED_END);
+    assert_string_equal(spec->metrics.file, "f");
+    assert_null(spec->success_file);
+    spec_destroy(spec);
+    spec = accepted("\"success\": {\"metric\": \"m\", \"at_most\": -2, \"file\": \"done\"}, \"metrics\": {\"file\": \"f\"}", "");
+    assert_true(!spec->metrics.has_least && spec->metrics.has_most && spec->metrics.most == -2 && !spec->metrics.best);
+    assert_true(spec->metrics.format == JOBDESC_LINES && spec->metrics.points == SPEC_POINTS && spec->metrics.diverged == JOBDESC_DIVERGED_FAIL);
+    assert_string_equal(spec->success_file, "done");
+    spec_destroy(spec);
+}
+
+static void limits_of_an_elastic_ensemble(void **state)
+{
+    static const struct refusal cases[] = {
+        {"{}", "spec_missing_key", "/elastic"},
+        {"{\"every\": \"1m\"}", "spec_missing_key", "/elastic"},
+        {"{\"width\": [1, 4], \"every\": \"999ms\"}", "spec_impossible_value", "/elastic/every"},
+        {"{\"width\": [1, 4], \"every\": \"1s\"}", NULL, ""},
+        {"{\"width\": [4, 4]}", NULL, ""},
+        {"{\"width\": [4, 3]}", "spec_impossible_value", "/elastic/width"},
+        {"{\"width\": [4]}", "spec_impossible_value", "/elastic/width"},
+        {"{\"width\": [1, 2, 3]}", "spec_impossible_value", "/elastic/width"},
+        {"{\"width\": [0, 3]}", "spec_impossible_value", "/elastic/width/0"},
+        {"{\"width\": [1, \"3\"]}", "spec_wrong_type", "/elastic/width/1"},
+        {"{\"width\": [1, 1000001]}", "spec_impossible_value", "/elastic/width/1"},
+        {"{\"ranks\": [1, 1025]}", "spec_impossible_value", "/elastic/ranks/1"},
+        {"{\"ranks\": [2, 1]}", "spec_impossible_value", "/elastic/ranks"},
+        {"{\"ranks\": [1, 2]}", "spec_impossible_value", "/elastic/ranks"}, /* there is no checkpoint to go on from */
+        {"{\"rank\": [1, 2]}", "spec_unknown_key", "/elastic/rank"},
+    };
+    static const struct refusal with_checkpoints[] = {
+        {"\"elastic\": {\"ranks\": [1, 1024]}", NULL, ""},
+        {"\"elastic\": {\"ranks\": [1, 2], \"width\": [1, 450]}", NULL, ""},
+        {"\"elastic\": {\"ranks\": [1, 2], \"width\": [1, 451]}", "spec_impossible_value", "/training/buffer/capacity"},
+        {"\"elastic\": {\"ranks\": [1, 1], \"width\": [1, 451]}", NULL, ""},
+        {"\"elastic\": {\"width\": [1, 451]}", NULL, ""},
+        {"\"elastic\": {\"ranks\": [1, 2]}, \"width\": 450", NULL, ""},
+        {"\"elastic\": {\"ranks\": [1, 2]}, \"width\": 451", "spec_impossible_value", "/training/buffer/capacity"},
+        {"\"elastic\": {\"width\": [3, 5]}, \"width\": 2", "spec_impossible_value", "/width"},
+        {"\"elastic\": {\"width\": [3, 5]}, \"width\": 6", "spec_impossible_value", "/width"},
+        {"\"elastic\": {\"width\": [3, 5]}, \"width\": 3", NULL, ""},
+        {"\"elastic\": {\"width\": [3, 5]}, \"width\": 5", NULL, ""},
+        {"\"elastic\": {\"width\": [6, 9]}, \"width\": null", NULL, ""},
+    };
+    static const struct refusal with_ranks[] = {
+        {"[3, 4]", NULL, ""}, {"[1, 3]", NULL, ""}, {"[1, 2]", "spec_impossible_value", "/training/ranks"},
+        {"[4, 5]", "spec_impossible_value", "/training/ranks"},
+    };
+    struct error err;
+    struct spec *spec;
+
+    JUDGED(TRAINING "}, \"elastic\": %s", false, cases);
+    JUDGED(TRAINING ", \"checkpoint\": {}, " BIG "}, %s", false, with_checkpoints);
+    JUDGED(TRAINING ", \"checkpoint\": {}, \"ranks\": 3, " BIG "}, \"elastic\": {\"ranks\": %s}", false, with_ranks);
+    assert_null(parse("", "\"elastic\": {\"width\": [1, 4]}", &err)); /* there is no training to follow */
+    assert_string_equal(err.pointer, "/elastic");
+
+    spec = accepted("", TRAINING ", \"checkpoint\": {}, " BIG "}, \"elastic\": {\"width\": [7, 9], \"ranks\": [2, 6], \"every\": \"5s\"}");
+    assert_true(spec->elastic.width.least == 7 && spec->elastic.width.most == 9 && spec->elastic.every_ms == 5000);
+    assert_true(spec->elastic.ranks.least == 2 && spec->elastic.ranks.most == 6);
+    assert_true(spec->width == 7 && spec->ranks == 2); /* 5 members and 1 rank are brought within */
+    assert_int_equal(spec->training.resources.copies, 2);
+    spec_destroy(spec);
+    spec = accepted("", TRAINING "}, \"elastic\": {\"width\": [1, 3]}");
+    assert_true(spec->width == 3 && spec->elastic.every_ms == 30000 && spec->elastic.ranks.most == 0);
+    spec_destroy(spec);
+    spec = accepted("", TRAINING "}");
+    assert_true(spec->elastic.width.most == 0 && spec->elastic.ranks.most == 0);
+    spec_destroy(spec);
+}
+
+static char *dir_of(void *arg, int64_t ensemble)
+{
+    char *dir = malloc(64);
+
+    *(int64_t *)arg = ensemble;
+    snprintf(dir, 64, "/run/{e%d}", (int)ensemble);
+    return dir;
+}
+
+static void the_directory_of_the_ensemble_before(void **state)
+{
+    static const struct refusal cases[] = {
+        {"{\"ensemble\": 1}", NULL, ""},
+        {"{\"ensemble\": 0}", "spec_impossible_value", "/after/ensemble"},
+        {"{}", "spec_missing_key", "/after/ensemble"},
+        {"{\"ensemble\": 1, \"state\": \"over\"}", "spec_unknown_key", "/after/state"},
+        {"7", "spec_wrong_type", "/after"},
+    };
+    json_t *json = json_loads("{\"after\": {\"ensemble\": 12}, \"members\": {\"command\": [\"a{after}b{after}\", \"x\", \"{after}\"],"
+                              " \"env\": {\"D\": \"{after}/d\", \"E\": \"e\"}}, \"training\": {\"command\": [\"t\", \"{after}\"], \"env\": {\"F\": \"{after}\"}}}",
+                              0, NULL);
+    json_t *expected = json_loads("{\"after\": {\"ensemble\": 12}, \"members\": {\"command\": [\"a/run/{{e12}}b/run/{{e12}}\", \"x\", \"/run/{{e12}}\"],"
+                                  " \"env\": {\"D\": \"/run/{{e12}}/d\", \"E\": \"e\"}}, \"training\": {\"command\": [\"t\", \"/run/{{e12}}\"],"
+                                  " \"env\": {\"F\": \"/run/{{e12}}\"}}}", 0, NULL);
+    json_t *before, *filled;
+    struct spec *spec;
+    int64_t asked = 0;
+
+    JUDGED("\"after\": %s", false, cases);
+    spec = accepted("", "\"after\": {\"ensemble\": 12}");
+    assert_int_equal(spec->after, 12);
+    spec_destroy(spec);
+
+    before = json_deep_copy(json);
+    filled = spec_fill_after(json, dir_of, &asked);
+    assert_int_equal(asked, 12);
+    assert_true(json_equal(filled, expected));
+    assert_true(json_equal(json, before)); /* what was submitted stays as it is */
+    json_decref(filled);
+    json_object_del(json, "after");
+    assert_null(spec_fill_after(json, dir_of, &asked));
+    json_decref(before);
+    json_decref(json);
+    json_decref(expected);
+}
+
+static void a_training_may_start_from_another_s_checkpoint(void **state)
+{
+    static const struct refusal cases[] = {
+        {"{\"ensemble\": 1}", NULL, ""},
+        {"{\"ensemble\": 0}", "spec_impossible_value", "/training/from/ensemble"},
+        {"{\"checkpoint\": \"c\"}", "spec_missing_key", "/training/from/ensemble"},
+        {"{\"ensemble\": 1, \"checkpoint\": 3}", "spec_wrong_type", "/training/from/checkpoint"},
+        {"{\"ensemble\": 1, \"name\": \"c\"}", "spec_unknown_key", "/training/from/name"},
+    };
+    struct spec *spec;
+
+    JUDGED(TRAINING ", \"from\": %s}", false, cases);
+    spec = accepted("", TRAINING ", \"from\": {\"ensemble\": 31, \"checkpoint\": \"c-5\"}}");
+    assert_int_equal(spec->from_ensemble, 31);
+    assert_string_equal(spec->from_checkpoint, "c-5");
+    spec_destroy(spec);
+    spec = accepted("", TRAINING ", \"from\": {\"ensemble\": 31}}");
+    assert_null(spec->from_checkpoint);
+    spec_destroy(spec);
+}
+
+/* Changes of a training; NULL where they are refused at this place. */
+static void resubmitted(const char *training, const char *changes, const char *expected, const char *pointer)
+{
+    char text[1000];
+    json_t *json, *before, *asked = json_loads(changes, 0, NULL), *out, *wanted;
+    struct error err = {.pointer = ""};
+
+    snprintf(text, sizeof text, "{\"name\": \"x\", \"training\": %s}", training);
+    json = json_loads(text, 0, NULL);
+    before = json_deep_copy(json);
+    assert_true(json != NULL && asked != NULL);
+    out = spec_resubmit(json, asked, &err);
+    if ((out == NULL) != (expected == NULL))
+        fail_msg("%s: %s", changes, out == NULL ? err.text : "accepted");
+    if (expected != NULL) {
+        snprintf(text, sizeof text, "{\"name\": \"x\", \"training\": %s}", expected);
+        wanted = json_loads(text, 0, NULL);
+        assert_non_null(wanted);
+        if (!json_equal(out, wanted))
+            fail_msg("%s: %s", changes, json_dumps(out, 0));
+        json_decref(wanted);
+    } else {
+        assert_string_equal(err.pointer, pointer);
+    }
+    assert_true(json_equal(json, before));
+    json_decref(out);
+    json_decref(asked);
+    json_decref(before);
+    json_decref(json);
+}
+
+static void a_training_is_resubmitted_with_changes(void **state)
+{
+    static const char before[] = "{\"command\": [\"t\"], \"ranks\": 2, \"env\": {\"A\": \"1\", \"B\": \"2\"}, \"resources\": {\"gpus\": 1, \"walltime\": \"1h\"}}";
+
+    resubmitted(before, "{}", before, "");
+    resubmitted(before, "{\"command\": null, \"ranks\": null, \"env\": null, \"resources\": null}", before, "");
+    resubmitted(before, "{\"from\": {}, \"checkpoint\": \"c\"}", before, "");
+    resubmitted(before, "{\"command\": [\"u\", \"v\"], \"ranks\": 4}", "{\"command\": [\"u\", \"v\"], \"ranks\": 4, \"env\": {\"A\": \"1\", \"B\": \"2\"}, "
+                "\"resources\": {\"gpus\": 1, \"walltime\": \"1h\"}}", "");
+    resubmitted(before, "{\"env\": {\"B\": \"3\", \"C\": \"4\"}, \"resources\": {\"walltime\": \"2h\"}}", "{\"command\": [\"t\"], \"ranks\": 2, "
+                "\"env\": {\"A\": \"1\", \"B\": \"3\", \"C\": \"4\"}, \"resources\": {\"gpus\": 1, \"walltime\": \"2h\"}}", "");
+    resubmitted("{\"command\": [\"t\"], \"env\": null}", "{\"env\": {\"C\": \"4\"}, \"resources\": {\"gpus\": 2}}",
+                "{\"command\": [\"t\"], \"env\": {\"C\": \"4\"}, \"resources\": {\"gpus\": 2}}", "");
+    resubmitted(before, "{\"width\": 3}", NULL, "/width");
+    resubmitted(before, "{\"env\": []}", NULL, "/env");
+    resubmitted(before, "{\"resources\": 3}", NULL, "/resources");
+}
+
+static void places_are_those_of_the_changes(void **state)
+{
+    static const char *const places[][2] = {{"/training/command/0", "/command/0"},
+                                            {"/training/env/A", "/env/A"},
+                                            {"/training/ranks", "/ranks"},
+                                            {"/training/buffer/capacity", "/ranks"},
+                                            {"/training/resources/walltime", "/resources/walltime"},
+                                            {"/members/resources/cpus", "/resources"},
+                                            {"", ""}};
+
+    for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
+        struct error err = {.code = "x"};
+
+        snprintf(err.pointer, sizeof err.pointer, "%s", places[i][0]);
+        spec_resubmit_place(&err);
+        assert_string_equal(err.pointer, places[i][1]);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(mistakes_of_early_stopping_have_their_places),
+        cmocka_unit_test(rungs_are_filled_in),
+        cmocka_unit_test(success_may_be_a_metric),
+        cmocka_unit_test(limits_of_an_elastic_ensemble),
+        cmocka_unit_test(the_directory_of_the_ensemble_before),
+        cmocka_unit_test(a_training_may_start_from_another_s_checkpoint),
+        cmocka_unit_test(a_training_is_resubmitted_with_changes),
+        cmocka_unit_test(places_are_those_of_the_changes),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
