@@ -45,13 +45,14 @@ static struct spec *accepted(const char *members, const char *top)
 /* `format` has one %s, for the text of each case. */
 static void judged(const char *format, bool of_members, const struct refusal *cases, size_t n)
 {
+    const char *at = strstr(format, "%s");
     char text[4000];
 
     for (size_t i = 0; i < n; i++) {
         struct error err;
         struct spec *spec;
 
-        snprintf(text, sizeof text, format, cases[i].text);
+        snprintf(text, sizeof text, "%.*s%s%s", (int)(at - format), format, cases[i].text, at + 2);
         spec = parse(of_members ? text : "", of_members ? "" : text, &err);
         if ((spec != NULL) != (cases[i].code == NULL) ||
             (spec == NULL && (strcmp(err.code, cases[i].code) != 0 || strcmp(err.pointer, cases[i].pointer) != 0)))
