@@ -195,6 +195,21 @@ bool request_is_orphan(const struct request *r)
     return false;
 }
 
+const char *request_file(const struct request *r)
+{
+    return "";
+}
+
+bool request_wants_page(const struct request *r)
+{
+    return false;
+}
+
+int request_socket(const struct request *r)
+{
+    return -1;
+}
+
 bool request_is_allowed(struct request *r)
 {
     return true;

@@ -23,9 +23,11 @@ static char dir[64];
 static struct store *store;
 static struct error err;
 
+static bool not_ready; /* what was found at the start is not stored yet */
+
 int64_t feed_newest(const struct feed *feed)
 {
-    return store_event_newest(store);
+    return not_ready ? -1 : store_event_newest(store);
 }
 
 void event_stream_reply(struct request *r, int64_t after, const struct event_filter *filter)
@@ -147,6 +149,14 @@ static void events_of_a_rare_kind_are_found(void **state)
     page = get(events_get, 0, "after=30000");
     assert_null(next_of(page));
     assert_int_equal(json_array_size(json_object_get(page, "events")), 0);
+}
+
+static void there_may_be_no_event_yet(void **state)
+{
+    assert_int_equal(json_array_size(json_object_get(get(events_get, 0, ""), "events")), 0);
+    not_ready = true;
+    is_refused(events_get, 0, "", 503, "not_ready");
+    not_ready = false;
 }
 
 static void a_stream_goes_on_behind_what_was_seen(void **state)
@@ -494,6 +504,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(events_of_a_rare_kind_are_found, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(there_may_be_no_event_yet, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_stream_goes_on_behind_what_was_seen, set_up, tear_down),
         cmocka_unit_test_setup_teardown(checkpoints_page_by_page, set_up, tear_down),
         cmocka_unit_test_setup_teardown(changes_come_in_as_many_replies_as_that_takes, set_up, tear_down),
