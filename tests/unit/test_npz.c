@@ -1,5 +1,6 @@
 /* NumPy's archives as files of parameters: what they mean, and what is refused of them. */
 #include "daemon/spec/ingest.h"
+#include "daemon/spec/npy.h"
 #include "daemon/spec/rows.h"
 #include "tests/unit/unit.h"
 
@@ -295,6 +296,133 @@ static void malformed_at_random(void **state)
     }
 }
 
+/* Parses a header that ends where its memory does, so that nothing is read behind it unnoticed. */
+static int parse_header(const char *text, struct npy *out, struct error *err)
+{
+    size_t size = strlen(text);
+    char *exact = malloc(size + (size == 0));
+    int rc;
+
+    memcpy(exact, text, size);
+    rc = npy_parse(exact, size, out, err);
+    free(exact);
+    return rc;
+}
+
+static void headers_of_three_versions(void **state)
+{
+    struct error err;
+    size_t preamble, text;
+
+    for (unsigned char version = 0; version <= 4; version++) {
+        const unsigned char bytes[NPY_PREAMBLE] = {0x93, 'N', 'U', 'M', 'P', 'Y', version, 0, 0x34, 0x12, 0, 0};
+        int rc = npy_header_size(bytes, &preamble, &text, &err);
+
+        assert_int_equal(rc, version >= 1 && version <= 3 ? 0 : -1);
+        if (rc == 0) {
+            assert_int_equal(preamble, version == 1 ? 10 : 12);
+            assert_int_equal(text, 0x1234);
+        }
+    }
+    for (int i = 10; i < 12; i++) { /* from version 2 on, the size has four bytes */
+        unsigned char bytes[NPY_PREAMBLE] = {0x93, 'N', 'U', 'M', 'P', 'Y', 2, 0, 0, 0, 0, 0};
+
+        bytes[i] = 0xff;
+        assert_int_equal(npy_header_size(bytes, &preamble, &text, &err), -1);
+        bytes[6] = 1;
+        assert_int_equal(npy_header_size(bytes, &preamble, &text, &err), 0);
+        assert_int_equal(text, 0);
+        bytes[0] = 'N';
+        assert_int_equal(npy_header_size(bytes, &preamble, &text, &err), -1);
+    }
+}
+
+static void headers_are_dictionaries(void **state)
+{
+    static const char *const good[] = {
+        "{'descr': '<i4', 'fortran_order': False, 'shape': (3, 5)}", "{'shape':(3,5,),'fortran_order':False,'descr':\"<i4\",}\n",
+        " { \"shape\" : ( 3 , 5L ) ,\t'descr' : '<i4' , 'fortran_order' : False , } \r\n",
+    };
+    static const char *const bad[] = {
+        "", "{", "'descr'", "{'descr'", "{'descr':", "{'descr': '<i4", "{'descr': '<i4'", "{'descr': <i4, 'fortran_order': False, 'shape': (3,)}",
+        "{'fortran_order': False, 'shape': (3,)}", "{'descr': '<i4', 'shape': (3,)}", "{'descr': '<i4', 'fortran_order': False}", "{}",
+        "{'descr': '<i4', 'fortran_order': 0, 'shape': (3,)}", "{'descr': '<i4', 'fortran_order': Fals", "{'descr': '<i4', 'fortran_order': False, 'shape': (3",
+        "{'descr': '<i4', 'fortran_order': False, 'shape': (3,", "{'descr': '<i4', 'fortran_order': False, 'shape': 3}",
+        "{'descr': '<i4', 'fortran_order': False, 'shape': (3 5)}", "{'descr': '<i4', 'fortran_order': False, 'shape': (-3,)}",
+        "{'descr': '<i4', 'fortran_order': False, 'shape': (L,)}", "{'descr': '<i4', 'fortran_order': False, 'shape': (3,), 'x': 1}",
+        "{'descr': '<i4', 'fortran_order': False 'shape': (3,)}", "{'descr': '<i4', 'fortran_order': False, 'shape': (3,)", "{'descr\\': '<i4'}",
+        "{'a key of more bytes than any of a header has': '<i4', 'fortran_order': False, 'shape': (3,)}",
+    };
+    static const char *const types[] = {"'<i3'", "'<i16'", "'<u3'", "'<f3'", "'<f1'", "'|b2'", "'<i'", "'i'", "''", "'<'", "'<i4x'", "'<i99999999999999999999'",
+                                        "'|S1048577'", "'<U262145'", "'|V4'", "'<x4'"};
+    static const struct {
+        const char *text;
+        enum npy_kind kind;
+        size_t item;
+        bool big;
+    } known[] = {{"'i1'", NPY_INTEGER, 1, false}, {"'=u2'", NPY_UNSIGNED, 2, false}, {"'>u8'", NPY_UNSIGNED, 8, true}, {"'<f2'", NPY_FLOAT, 2, false},
+                 {"'|b1'", NPY_BOOL, 1, false}, {"'|S1048576'", NPY_BYTES, 1048576, false}, {"'>U262144'", NPY_TEXT, 1048576, true}, {"'<u4'", NPY_UNSIGNED, 4, false}};
+    char text[400];
+    struct error err;
+    struct npy out;
+
+    for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
+        if (parse_header(good[i], &out, &err) < 0)
+            fail_msg("%s: %s", good[i], err.text);
+        assert_true(out.kind == NPY_INTEGER && out.item == 4 && !out.big_endian && !out.fortran);
+        assert_true(out.dimensions == 2 && out.shape[0] == 3 && out.shape[1] == 5);
+    }
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+        if (parse_header(bad[i], &out, &err) == 0)
+            fail_msg("accepted: %s", bad[i]);
+    for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
+        snprintf(text, sizeof text, "{'descr': %s, 'fortran_order': True, 'shape': (3,)}", types[i]);
+        if (parse_header(text, &out, &err) == 0)
+            fail_msg("accepted: %s", text);
+    }
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+        snprintf(text, sizeof text, "{'descr': %s, 'fortran_order': True, 'shape': (3,)}", known[i].text);
+        if (parse_header(text, &out, &err) < 0)
+            fail_msg("%s: %s", text, err.text);
+        assert_true(out.kind == known[i].kind && out.item == known[i].item && out.big_endian == known[i].big && out.fortran);
+    }
+    for (int n = NPY_DIMENSIONS_MAX; n <= NPY_DIMENSIONS_MAX + 1; n++) {
+        strcpy(text, "{'descr': '<i4', 'fortran_order': False, 'shape': (");
+        for (int i = 0; i < n; i++)
+            strcat(text, "1,");
+        strcat(text, ")}");
+        assert_int_equal(parse_header(text, &out, &err), n == NPY_DIMENSIONS_MAX ? 0 : -1);
+    }
+}
+
+/* Integers up to the largest, and a character of each length that UTF-8 has, at both ends. */
+static void items_at_their_bounds(void **state)
+{
+    static const struct {
+        uint32_t c;
+        const char *text; /* NULL: it is none */
+    } characters[] = {{0x7f, "\x7f"}, {0x80, "\xc2\x80"}, {0x7ff, "\xdf\xbf"}, {0x800, "\xe0\xa0\x80"}, {0x20ac, "\xe2\x82\xac"}, {0xffff, "\xef\xbf\xbf"},
+                      {0x10000, "\xf0\x90\x80\x80"}, {0x10ffff, "\xf4\x8f\xbf\xbf"}, {0x110000, NULL}, {0xd800, NULL}, {0xffffffff, NULL}};
+    const struct npy integer = {.kind = NPY_UNSIGNED, .item = 8, .big_endian = true}, text = {.kind = NPY_TEXT, .item = 4, .big_endian = true};
+    unsigned char largest[8] = {0x7f, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff}, beyond[8] = {0x80};
+    struct error err;
+    json_t *item = npy_item(&integer, largest, &err);
+
+    assert_int_equal(json_integer_value(item), INT64_MAX);
+    json_decref(item);
+    assert_null(npy_item(&integer, beyond, &err));
+    for (size_t i = 0; i < sizeof characters / sizeof *characters; i++) {
+        uint32_t c = characters[i].c;
+        const unsigned char bytes[4] = {(unsigned char)(c >> 24), (unsigned char)(c >> 16), (unsigned char)(c >> 8), (unsigned char)c};
+
+        item = npy_item(&text, bytes, &err);
+        assert_int_equal(item == NULL, characters[i].text == NULL);
+        if (item != NULL)
+            assert_string_equal(json_string_value(item), characters[i].text);
+        json_decref(item);
+    }
+}
+
 static int set_up(void **state)
 {
     assert_non_null(mkdtemp(dir));
@@ -315,6 +443,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_array_is_a_parameter), cmocka_unit_test(what_is_no_parameter_is_named),
         cmocka_unit_test(bombs_are_bounded), cmocka_unit_test(damaged_ones_are_refused), cmocka_unit_test(malformed_at_random),
+        cmocka_unit_test(headers_of_three_versions), cmocka_unit_test(headers_are_dictionaries), cmocka_unit_test(items_at_their_bounds),
     };
 
     return cmocka_run_group_tests(tests, set_up, tear_down);
