@@ -9,6 +9,7 @@
 #include "daemon/store/member_checkpoint.h"
 #include "daemon/store/rung.h"
 #include "daemon/store/series.h"
+#include "daemon/store/suggestion.h"
 #include "daemon/store/training.h"
 #include "daemon/store/training_checkpoint.h"
 #include "tests/unit/fake_request.h"
@@ -557,11 +558,55 @@ static void generations(void **state)
        "'training': 1}");
 }
 
+static void results(void **state)
+{
+    struct ensemble_row row = {.name = "x", .adapter = "local", .stream_key = "0", .intake = INTAKE_OPEN, .width = 1, .created_ms = 1};
+    struct suggestion suggestions[] = {{.index = 0, .name = "s1", .parameters = "{\"x\": 5}"}, {.index = 1, .parameters = "{\"x\": 6}"}};
+    struct job_row job;
+    struct attempt_row attempt;
+    struct member_row member = {.ensemble = 1, .index = 0, .state = MEMBER_RUNNING, .attempts = 1, .reason = "R7"};
+
+    make_spec("{\"name\": \"x\", \"adapter\": \"local\", \"members\": {\"command\": [\"true\", \"{x}\"], \"parameters\": {\"grid\": {\"x\": [5, 6]}}}}");
+    must(store_ensemble_insert(store, &row, "{}", &err));
+    must(store_suggestion_add(store, &row, suggestions, 2, &err));
+    job = add_job(1, "local");
+    run_sql("UPDATE job SET name = 'st-abc-1'");
+    attempt = add_attempt(job.id, 1, 0, 1);
+    attempt.outcome = ATTEMPT_TIMEOUT;
+    attempt.ended_ms = 61000;
+    must(store_attempt_update(store, &attempt, &err));
+    must(store_member_put(store, &member, &err));
+    member.state = MEMBER_FAILED;
+    must(store_member_put(store, &member, &err));
+    member = (struct member_row){.ensemble = 1, .index = 1, .state = MEMBER_RUNNING};
+    must(store_member_put(store, &member, &err));
+    member.state = MEMBER_CANCELLED;
+    must(store_member_put(store, &member, &err));
+    is(results_get, 1, 0, NULL,
+       "{'next': 2, 'results': [{'attempts': 1, 'ended': '1970-01-01T00:01:01.000Z', 'ensemble': 1, 'index': 0, 'metrics': {}, "
+       "'name': 's1', 'number': 1, 'outcome': 'timeout', 'parameters': {'x': 5}, 'reason': 'R7', 'state': 'failed'}, {'attempts': 0, "
+       "'ended': null, 'ensemble': 1, 'index': 1, 'metrics': {}, 'name': null, 'number': 2, 'outcome': null, 'parameters': {'x': 6}, "
+       "'reason': null, 'state': 'cancelled'}]}");
+    is(results_get, 1, 0, "limit=1",
+       "{'next': 1, 'results': [{'attempts': 1, 'ended': '1970-01-01T00:01:01.000Z', 'ensemble': 1, 'index': 0, 'metrics': {}, "
+       "'name': 's1', 'number': 1, 'outcome': 'timeout', 'parameters': {'x': 5}, 'reason': 'R7', 'state': 'failed'}]}");
+    is(results_get, 1, 0, "after=2",
+       "{'next': 2, 'results': []}");
+    is(member_get, 1, 0, NULL,
+       "{'artefacts': [], 'attempts': [{'cpu_seconds': null, 'ended': '1970-01-01T00:01:01.000Z', 'exit_code': 0, 'host': null, "
+       "'hosts': [], 'job': 'st-abc-1', 'memory_peak': null, 'notice': null, 'number': 1, 'outcome': 'timeout', "
+       "'output_released': null, 'reason': null, 'resumed': null, 'signal': null, 'started': null, 'state': 'ended', "
+       "'submitted': '1970-01-01T00:00:00.001Z', 'waits_for': null}], 'checkpoints': [], 'ensemble': 1, 'follow_up': null, "
+       "'follow_up_of': null, 'index': 0, 'metrics': {}, 'name': 's1', 'output': 'separate', 'parameters': {'x': 5}, 'progress': null, "
+       "'reason': 'R7', 'results': null, 'retry_at': null, 'seed': '13084870472823738536', 'state': 'failed'}");
+}
+
 #define WITH_STORE(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {WITH_STORE(an_ensemble), WITH_STORE(members), WITH_STORE(jobs), WITH_STORE(generations)};
+    const struct CMUnitTest tests[] = {WITH_STORE(an_ensemble), WITH_STORE(members), WITH_STORE(jobs), WITH_STORE(generations),
+                                       WITH_STORE(results)};
 
     log_init("documents", LOG_LEVEL_NONE);
     test_limit(120);
