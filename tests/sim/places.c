@@ -2,6 +2,7 @@
  * right ensemble. */
 #include "daemon/engine/adapter_state.h"
 #include "daemon/engine/core.h"
+#include "daemon/engine/dispatch.h"
 #include "daemon/engine/ensemble.h"
 #include "daemon/engine/training.h"
 #include "tests/sim/sim.h"
@@ -49,7 +50,8 @@ struct claimant {
     "OR EXISTS (SELECT 1 FROM member m WHERE m.ensemble = e.id AND m.state = 'pending' AND m.not_before < ?2)), "      \
     "coalesce(json_extract(e.spec, '$.pack'), 1), coalesce(t.adapter, ''), "                                           \
     "(SELECT count(*) FROM job j WHERE j.ensemble = e.id AND j.kind = 'pilot' AND j.state <> 'ended' AND cpus = 0), "  \
-    "(SELECT coalesce(sum(cpus), 0) FROM job j WHERE j.ensemble = e.id AND j.kind = 'pilot' AND j.state <> 'ended') "  \
+    "(SELECT coalesce(sum(cpus), 0) FROM job j WHERE j.ensemble = e.id AND j.kind = 'pilot' AND j.state <> 'ended'), " \
+    "coalesce(t.state = 'pending' AND t.ended > ?2, 0) "                                                               \
     "FROM ensemble e LEFT JOIN training t ON t.ensemble = e.id WHERE e.state IN ('running', 'paused') "                \
     "OR EXISTS (SELECT 1 FROM job j WHERE j.ensemble = e.id AND j.state <> 'ended') ORDER BY e.id"
 
@@ -76,6 +78,15 @@ static bool has_enough(struct sim *sim, int64_t ensemble)
     return ens != NULL && ens->training != NULL && ens->training->state.need == NEED_NONE;
 }
 
+/* Returns whether the daemon takes a training to be due whose last generation ended in the future, as the clock was set back since.
+ * How long such a one waits is up to the daemon (test_engine_clock). */
+static bool is_due(struct sim *sim, int64_t ensemble)
+{
+    const struct live_ensemble *ens = engine_find_ensemble(sim_engine(sim), ensemble);
+
+    return ens != NULL && dispatch_training_is_due(sim_engine(sim), ens);
+}
+
 /* Finds the ensembles, and counts as waiting their members that are due before `now`. Does not count the job
  * `new_job`. */
 static size_t claimants(struct sim *sim, int64_t new_job, int64_t now, struct claimant out[CLAIMANTS_MAX])
@@ -92,7 +103,7 @@ static size_t claimants(struct sim *sim, int64_t new_job, int64_t now, struct cl
         c->adapter = strcmp((const char *)sqlite3_column_text(stmt, 1), sim_adapters[0]) == 0 ? 0 : 1;
         c->training_adapter = strcmp((const char *)sqlite3_column_text(stmt, 11), sim_adapters[0]) == 0 ? 0 : 1;
         c->training_cpus = sqlite3_column_int64(stmt, 4);
-        c->waits_to_train = sqlite3_column_int(stmt, 5);
+        c->waits_to_train = sqlite3_column_int(stmt, 14) ? is_due(sim, c->id) : sqlite3_column_int(stmt, 5);
         c->cpus = tasks * sqlite3_column_int64(stmt, 6);
         c->trains = sqlite3_column_int(stmt, 7);
         c->wants = sqlite3_column_int(stmt, 9) && !has_enough(sim, c->id);
