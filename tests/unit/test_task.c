@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -280,12 +281,134 @@ static void one_that_died_as_told_is_known(void **state)
     }
 }
 
+/* Of a task that reports "acc", and may be one that is to go up to step 10. Zeros are as in struct end. */
+struct reported {
+    int64_t until;
+    bool last, resumed, arrived, warned;
+    const char *points; /* the lines that it reported */
+    int status;
+    enum stop why;
+    enum silent silent;
+    enum file file;
+    const char *least; /* not NULL: success needs "acc" to be at least 0.9 at last */
+    enum jobdesc_diverged diverged;
+    const char *last_line;
+
+    enum exitrec_outcome outcome;
+    const char *reason, *notice;
+    bool at_rung, final;
+    int64_t rung_step;
+    double rung_value;
+};
+
+#define AT(step, value) "{\"step\": " #step ", \"acc\": " #value "}\n"
+
+static const struct reported reported[] = {
+    {.until = 10, .points = AT(9, 0.25) AT(10, 0.5), .outcome = EXITREC_REACHED, .reason = "reached step 10, with acc 0.5", .at_rung = true,
+     .rung_step = 10, .rung_value = 0.5},
+    {.until = 10, .points = AT(9, 0.25), .outcome = EXITREC_REACHED, .reason = "reached step 9, with acc 0.25", .at_rung = true, .rung_step = 9,
+     .rung_value = 0.25},
+    {.until = 10, .points = AT(9, 0.25), .warned = true, .outcome = EXITREC_TIMEOUT, .reason = "stopped near the end of its time: exit status 0"},
+    {.until = 10, .points = AT(9, 0.25), .why = STOP_TIMEOUT, .outcome = EXITREC_TIMEOUT, .reason = "ended at the walltime of 90 s"},
+    {.until = 10, .points = AT(9, 0.25), .status = EXIT(3), .outcome = EXITREC_FAILED, .reason = "exit status 3"},
+    {.until = 10, .points = AT(10, 0.5), .status = EXIT(3), .outcome = EXITREC_FAILED, .reason = "exit status 3", .at_rung = true, .rung_step = 10,
+     .rung_value = 0.5},
+    {.until = 10, .points = AT(10, 0.5), .status = SIGTERM, .why = STOP_CANCEL, .outcome = EXITREC_CANCELLED, .reason = "cancelled", .at_rung = true,
+     .rung_step = 10, .rung_value = 0.5},
+    {.until = 10, .points = AT(10, 0.5) AT(11, 0.75), .arrived = true, .status = SIGTERM, .outcome = EXITREC_REACHED,
+     .reason = "reached step 10, with acc 0.5", .at_rung = true, .rung_step = 10, .rung_value = 0.5},
+    {.until = 10, .points = AT(10, 0.5) AT(11, 0.75), .arrived = true, .status = SIGTERM, .silent = SILENT_BLOCKED, .outcome = EXITREC_FAILED,
+     .reason = "ended, since it showed no sign of life for 2.5 s: no sample, no report, no output, no CPU time", .at_rung = true, .rung_step = 10,
+     .rung_value = 0.5},
+    {.until = 10, .points = AT(12, 0.5), .outcome = EXITREC_REACHED, .reason = "reached step 12, with acc 0.5", .at_rung = true, .rung_step = 12,
+     .rung_value = 0.5},
+    {.until = 10, .last = true, .points = AT(10, 0.5), .outcome = EXITREC_SUCCEEDED, .reason = "", .at_rung = true, .rung_step = 10, .rung_value = 0.5},
+    {.until = 10, .last = true, .points = AT(11, 0.5), .arrived = true, .status = SIGTERM, .outcome = EXITREC_SUCCEEDED, .reason = "", .at_rung = true,
+     .rung_step = 11, .rung_value = 0.5},
+    {.until = 10, .last = true, .points = AT(11, 0.5), .arrived = true, .status = SIGTERM, .file = MISSING, .outcome = EXITREC_FAILED,
+     .reason = "killed by signal 15 (Terminated)", .at_rung = true, .rung_step = 11, .rung_value = 0.5},
+    {.until = 10, .last = true, .points = AT(11, 0.5), .arrived = true, .status = SIGTERM, .file = THERE, .outcome = EXITREC_SUCCEEDED, .reason = "",
+     .at_rung = true, .rung_step = 11, .rung_value = 0.5},
+    {.until = 10, .resumed = true, .points = "", .outcome = EXITREC_REACHED, .reason = "reached step 10 before"},
+    {.until = 10, .resumed = true, .last = true, .points = "", .outcome = EXITREC_SUCCEEDED, .reason = ""},
+    {.until = 10, .resumed = true, .points = "", .status = EXIT(3), .outcome = EXITREC_FAILED, .reason = "exit status 3"},
+    {.until = 10, .resumed = true, .points = AT(5, 0.5), .outcome = EXITREC_SUCCEEDED, .reason = "",
+     .notice = "it ended by itself after step 5, before step 10"},
+    {.until = 10, .points = AT(8, 0.5), .outcome = EXITREC_SUCCEEDED, .reason = "", .notice = "it ended by itself after step 8, before step 10"},
+    {.until = 10, .points = AT(0, 0.5) "oops\n", .outcome = EXITREC_SUCCEEDED, .reason = "",
+     .notice = "1 line of metrics.jsonl is no metrics, the first at line 2: it is no JSON object; it ended by itself after step 0, before step 10"},
+    {.until = 10, .points = "{\"step\": 10, \"loss\": 1}\n", .last_line = "no mesh", .outcome = EXITREC_FAILED,
+     .reason = "it reported no metric \"acc\", by which members are stopped early: no mesh"},
+
+    {.points = AT(3, 0.95), .least = "acc", .outcome = EXITREC_SUCCEEDED, .reason = ""},
+    {.points = AT(3, 0.5), .least = "acc", .last_line = "no mesh", .outcome = EXITREC_FAILED, .reason = "acc was 0.5 at last, below 0.9: no mesh",
+     .final = true},
+    {.points = "", .least = "acc", .outcome = EXITREC_FAILED, .reason = "it reported no metric \"acc\""},
+    {.points = AT(3, 0.5), .least = "acc", .status = EXIT(3), .outcome = EXITREC_FAILED, .reason = "exit status 3"},
+    {.points = AT(3, 0.95), .least = "acc", .file = MISSING, .outcome = EXITREC_FAILED, .reason = "exit status 0, but \"result\" is missing"},
+
+    {.points = AT(3, NaN), .outcome = EXITREC_DIVERGED, .reason = "acc was NaN at its last step, 3"},
+    {.points = AT(3, NaN), .status = SIGKILL, .why = STOP_TIMEOUT, .outcome = EXITREC_DIVERGED, .reason = "acc was NaN at its last step, 3"},
+    {.points = AT(3, NaN), .status = SIGTERM, .why = STOP_CANCEL, .outcome = EXITREC_CANCELLED, .reason = "cancelled"},
+    {.points = AT(3, NaN), .status = SIGTERM, .silent = SILENT_STOPPED, .outcome = EXITREC_FAILED,
+     .reason = "ended, since all its processes were stopped for 2.5 s"},
+    {.points = AT(3, NaN), .diverged = JOBDESC_DIVERGED_IGNORE, .outcome = EXITREC_SUCCEEDED, .reason = ""},
+    {.points = AT(3, NaN) AT(4, 1), .diverged = JOBDESC_DIVERGED_END, .status = SIGTERM, .outcome = EXITREC_DIVERGED, .reason = "acc was NaN or infinite"},
+};
+
+static void what_it_reported_counts(void **state)
+{
+    for (size_t i = 0; i < sizeof reported / sizeof *reported; i++) {
+        const struct reported *r = &reported[i];
+        const struct rusage usage = {0};
+        struct jobdesc_task task = {.id = "7.1", .dir = dir, .until = r->until, .last = r->last,
+                                    .success_file = r->file != UNASKED ? "result" : NULL};
+        struct jobdesc desc = {.job = "st-1-2", .walltime_ms = 90000, .ntasks = 1, .tasks = &task, .merged = true,
+                               .metrics = {.rung = r->until > 0 ? "acc" : NULL, .name = r->least, .has_least = true, .least = 0.9,
+                                           .diverged = r->diverged}};
+        struct job job = {.machine = &machine, .desc = &desc};
+        json_t *resumed = json_object();
+        char path[160];
+        struct stat st;
+        struct task t;
+
+        snprintf(path, sizeof path, "%s/result", dir);
+        unlink(path);
+        if (r->file == THERE)
+            put("result", "");
+        put("stdout", r->last_line != NULL ? r->last_line : "");
+        put("metrics.jsonl", r->points);
+        snprintf(path, sizeof path, "%s/points", dir);
+        unlink(path);
+        task_init(&t, &job, &task);
+        t.metrics = metrics_create(&desc, &task, UNIX_MS, UNIX_MS);
+        t.rec.resumed = r->resumed ? resumed : NULL;
+        t.arrived = r->arrived;
+        t.warned = r->warned;
+        t.checkpoints.desc = r->warned ? &desc.checkpoint : NULL;
+        t.silent = r->silent;
+        t.silent_ms = 2500;
+        task_end(&t, r->status, &usage, r->why);
+        task_conclude(&t);
+        if (t.rec.outcome != r->outcome || strcmp(t.rec.reason, r->reason) != 0 || t.rec.at_rung != r->at_rung || t.rec.final != r->final ||
+            (r->at_rung && (t.rec.rung_step != r->rung_step || t.rec.rung_value != r->rung_value)) ||
+            strcmp(t.rec.notice, r->notice != NULL ? r->notice : "") != 0)
+            fail_msg("case %zu is %s: %s (notice \"%s\", %sfinal, %s step %lld with %g)", i, exitrec_outcome_name(t.rec.outcome), t.rec.reason,
+                     t.rec.notice, t.rec.final ? "" : "not ", t.rec.at_rung ? "at" : "not at", (long long)t.rec.rung_step, t.rec.rung_value);
+        assert_int_equal(t.rec.points, stat(path, &st) == 0 ? st.st_size : 0);
+        assert_int_equal(t.rec.points > 0, strstr(r->points, "step") != NULL);
+        json_decref(resumed);
+        task_fini(&t);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(an_end_has_its_outcome_and_its_reason, open_dir, close_dir),
         cmocka_unit_test_setup_teardown(a_directory_that_was_removed_is_the_reason, open_dir, close_dir),
         cmocka_unit_test_setup_teardown(one_that_never_started_says_so, open_dir, close_dir),
+        cmocka_unit_test_setup_teardown(what_it_reported_counts, open_dir, close_dir),
         cmocka_unit_test_setup_teardown(one_that_died_as_told_is_known, open_dir, close_dir),
     };
 
