@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 struct site site;
+static bool has_waited_in_vain;
 const struct adapter_resources site_plain = {.nodes = 1, .tasks = 1, .cpus_per_task = 1, .copies = 1, .walltime_ms = 58 * MINUTE_MS};
 
 void site_put(const char *name, const char *text, mode_t mode)
@@ -112,6 +113,8 @@ static void duplicate(void *arg, const char *name, const char *scheduler_id)
     size_t n = strlen(site.duplicate);
 
     snprintf(site.duplicate + n, sizeof site.duplicate - n, "%s %s;", name, scheduler_id);
+    if (site.at_duplicate != NULL)
+        site.at_duplicate();
 }
 
 static void note(void *arg, enum adapter_log level, const char *job, const char *sentence)
@@ -126,6 +129,7 @@ int site_open(void **state)
     site = (struct site){.dir = "/tmp/stretto-test-XXXXXX"};
     assert_non_null(mkdtemp(site.dir));
     assert_int_equal(uv_loop_init(&site.loop), 0);
+    assert_int_equal(uv_timer_init(&site.loop, &site.guard), 0);
     site.config = json_pack("{s:s}", "gather", "100ms");
     return 0;
 }
@@ -135,7 +139,8 @@ void site_begin(const struct adapter_ops *ops)
     struct error err = {0};
 
     site.ops = ops;
-    site.a = ops->create(&(struct adapter_host){.loop = &site.loop, .runner = "/bin/sh", .config = site.config, .poke = poke,
+    site.a = ops->create(&(struct adapter_host){.loop = &site.loop, .runner = site.runner != NULL ? site.runner : "/bin/sh",
+                                                .config = site.config, .poke = poke,
                                                 .duplicate = duplicate, .log = note},
                          &err);
     if (site.a == NULL)
@@ -165,6 +170,12 @@ void site_pbs_commands(const char *version)
         site_command(*name, "");
 }
 
+/* Returns how long an answer is waited for, in seconds: less once one has not come. */
+static unsigned wait_s(void)
+{
+    return has_waited_in_vain ? 5 : 60;
+}
+
 static void gone(void *arg)
 {
     *(bool *)arg = true;
@@ -179,7 +190,7 @@ void site_end(void)
         return;
     site.ops->destroy(site.a, gone, &is_gone);
     site.a = NULL;
-    left = alarm(20 * test_patience()); /* an adapter that never ends is a failure sooner than the whole test is */
+    left = alarm(wait_s()); /* an adapter that never ends is a failure sooner than the whole test is */
     while (!is_gone)
         uv_run(&site.loop, UV_RUN_ONCE);
     alarm(left);
@@ -190,6 +201,7 @@ int site_close(void **state)
     char rm[100];
 
     site_end();
+    uv_close((uv_handle_t *)&site.guard, NULL);
     uv_run(&site.loop, UV_RUN_DEFAULT);
     assert_int_equal(uv_loop_close(&site.loop), 0);
     json_decref(site.config);
@@ -269,7 +281,7 @@ void site_submit_ok(struct adapter_job job, int number)
         fail_msg("answer %d: %s", (int)told.answer, told.text);
 }
 
-void site_poll(const struct site_known *known, size_t n, struct told *told)
+static void ask(const struct site_known *known, size_t n, bool is_find, struct told *told)
 {
     struct adapter_job jobs[TOLD_MAX] = {0};
     struct naming namings[TOLD_MAX];
@@ -280,8 +292,18 @@ void site_poll(const struct site_known *known, size_t n, struct told *told)
         jobs[i].submitted_ms = known[i].submitted_ms;
     }
     *told = (struct told){0};
-    site.ops->poll(site.a, jobs, n, polled, told);
+    (is_find ? site.ops->find : site.ops->poll)(site.a, jobs, n, polled, told);
     assert_int_equal(told->answers, 0);
+}
+
+void site_poll(const struct site_known *known, size_t n, struct told *told)
+{
+    ask(known, n, false, told);
+}
+
+void site_find(const struct site_known *known, size_t n, struct told *told)
+{
+    ask(known, n, true, told);
 }
 
 struct adapter_status site_status(int number, const char *id)
@@ -329,9 +351,18 @@ void site_withdraw(int number, const char *id, struct told *told)
     assert_int_equal(told->answers, 0);
 }
 
+static void too_late(uv_timer_t *guard)
+{
+    has_waited_in_vain = true;
+}
+
 void site_until(const struct told *told, unsigned answers)
 {
-    while (told->answers < answers)
+    uv_timer_start(&site.guard, too_late, (uint64_t)wait_s() * 1000, 0);
+    while (told->answers < answers && uv_is_active((uv_handle_t *)&site.guard))
         uv_run(&site.loop, UV_RUN_ONCE);
+    uv_timer_stop(&site.guard);
+    if (told->answers < answers)
+        fail_msg("no answer of the adapter within its time");
     assert_int_equal(told->answers, answers);
 }

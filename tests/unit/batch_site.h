@@ -22,10 +22,13 @@ struct told {
 struct site {
     char dir[64];
     uv_loop_t loop;
+    uv_timer_t guard; /* while an answer is waited for */
     const struct adapter_ops *ops;
     struct adapter *a; /* NULL: not created yet */
     json_t *config;    /* the adapter's configuration, which it borrows */
+    const char *runner; /* NULL: /bin/sh */
     unsigned pokes;
+    void (*at_duplicate)(void); /* called after a job was reported as a duplicate; NULL: nothing is */
     char duplicate[200], said[2000]; /* "NAME ID;" of each job that was reported as a duplicate; the lines of the log */
 };
 extern struct site site;
@@ -68,11 +71,12 @@ struct site_known {
     int64_t submitted_ms;
 };
 void site_poll(const struct site_known *jobs, size_t n, struct told *told);
+void site_find(const struct site_known *jobs, size_t n, struct told *told); /* as after a lost answer */
 struct adapter_status site_status(int number, const char *id); /* of a job that was submitted long ago */
 void site_cancel(int number, int64_t grace_ms, struct told *told);
 void site_signal(int number, int sig, struct told *told);
 void site_withdraw(int number, const char *id, struct told *told);
-/* Runs the loop until there are so many answers. The calls above verify that none comes before they return. */
+/* Runs the loop until there are so many answers, and fails the test where they do not come. The calls above verify that none comes before they return. */
 void site_until(const struct told *told, unsigned answers);
 
 #endif

@@ -137,7 +137,7 @@ static int read_event(const struct bytes *event)
 
 static void scalars_are_plain_or_tensors(void **state)
 {
-    struct bytes items[8] = {{.size = 0}}, values[12], event;
+    struct bytes items[8] = {{.size = 0}}, values[13], event;
     float f = 0.5F;
     double d = -2.25;
 
@@ -160,7 +160,8 @@ static void scalars_are_plain_or_tensors(void **state)
     values[9] = tensor("text", "text", 7, -1, 8, &items[6]);     /* the others are no scalars */
     values[10] = tensor("hparams", "hparams", 1, -1, 5, &items[0]);
     values[11] = tensor("curve", "pr_curves", 1, 2, 5, &items[0]);
-    event = event_of(1769860000.5, 7, values, 12);
+    values[12] = tensor("vector", "scalars", 1, 2, 5, &items[0]);
+    event = event_of(1769860000.5, 7, values, 13);
     assert_int_equal(read_event(&event), 0);
     assert_int_equal(line.n, 9);
     assert_true(line.has_step && line.step == 7 && line.time == 1769860000.5);

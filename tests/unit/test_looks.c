@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #define HOUR_MS 3600000
 
@@ -178,12 +179,57 @@ static void what_is_seen_is_taken_once_it_has_come_to_rest(void **state)
     assert_int_equal(checkpoints_due(&c), 50000);
 }
 
+enum changed { SIZE, TIME, INODE, NOTHING };
+
+/* Changes one of the marks of "a1.ckpt" by which a file is known, and no other. */
+static void change(enum changed what)
+{
+    static const struct timespec first[2] = {{.tv_sec = 1700000000}, {.tv_sec = 1700000000}}, other[2] = {{.tv_sec = 1600000000}, {.tv_sec = 1600000000}};
+    char path[160], copy[160];
+    int fd;
+
+    snprintf(path, sizeof path, "%s/a1.ckpt", dir);
+    snprintf(copy, sizeof copy, "%s/copy", dir);
+    if (what == SIZE) {
+        fd = open(path, O_WRONLY | O_APPEND);
+        assert_int_equal(write(fd, "!", 1), 1);
+        close(fd);
+    } else if (what == INODE) {
+        put("copy", "whole");
+        assert_int_equal(rename(copy, path), 0);
+    }
+    assert_int_equal(utimensat(AT_FDCWD, path, what == TIME ? other : first, 0), 0);
+}
+
+/* A file that has changed since it was seen is not at rest, and one that has changed since the task began is its own. */
+static void each_mark_of_a_file_counts(void **state)
+{
+    for (enum changed what = SIZE; what <= NOTHING; what++) {
+        close_dir(state);
+        open_dir(state);
+        begin_with("*.ckpt");
+        put("a1.ckpt", "whole");
+        change(NOTHING);
+        checkpoints_saw(&c, "a1.ckpt", false, 10000);
+        change(what);
+        assert_int_equal(look_at(12000), what == NOTHING);
+        close_dir(state);
+        open_dir(state);
+        put("a1.ckpt", "whole");
+        change(NOTHING);
+        begin_with("*.ckpt");
+        change(what);
+        assert_int_equal(count(LOOK_CLEAN), what != NOTHING);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(what_was_written_shortly_before_a_bad_end_is_none, open_dir, close_dir),
         cmocka_unit_test_setup_teardown(what_was_written_before_a_good_end_is_one, open_dir, close_dir),
         cmocka_unit_test_setup_teardown(what_was_there_before_is_not_its_own, open_dir, close_dir),
+        cmocka_unit_test_setup_teardown(each_mark_of_a_file_counts, open_dir, close_dir),
         cmocka_unit_test_setup_teardown(what_is_seen_is_taken_once_it_has_come_to_rest, open_dir, close_dir),
     };
 

@@ -468,6 +468,16 @@ static void one_that_died_as_told_is_held_for_a_while(void **state)
     told_at = 101000;
     assert_record(run(600000, 30000, none), "cancelled", "cancelled");
     begin();
+    process.ends_at = 599000;
+    process.status = 3 << 8; /* the walltime, which is over meanwhile, has not ended it */
+    assert_record(run(600000, 30000, none), "failed", "exit status 3");
+    assert_int_equal(now, START + 600000);
+    begin();
+    process.ends_at = 599000;
+    process.status = SIGTERM;
+    assert_record(run(600000, 30000, none), "timeout", "ended at the walltime of 600 s");
+    assert_int_equal(now, START + 600000);
+    begin();
     process.ends_at = 100000;
     process.status = 3 << 8;
     is_watched = true; /* nobody tells the tasks of a local job but its runner */

@@ -61,7 +61,8 @@ static void jobs_are_read_as_slurm_22_05_tells_them(void **state)
                            " \"job_state\": \"PENDING\", \"user_name\": \"me\"},"
                            "{\"job_id\": 9, \"name\": \"st-1-10+\", \"array_job_id\": 6, \"array_task_id\": 2, \"job_state\": \"CANCELLED\", \"nodes\": \"\","
                            " \"user_name\": \"me\"},"
-                           "{\"name\": \"neither\"}]}", &err), 0);
+                           "{\"name\": \"neither\", \"job_state\": \"RUNNING\", \"user_name\": \"me\"}]}", &err), 0);
+    assert_null(batch_rows_find(&rows, "neither", &n)); /* it has no id */
     status = status_of("a");
     assert_int_equal(status.state, ADAPTER_JOB_RUNNING);
     assert_string_equal(status.scheduler_id, "1");

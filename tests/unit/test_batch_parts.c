@@ -1,0 +1,321 @@
+/* What adapters of batch systems do besides jobs: what they need, which settings they refuse, their end, and the jobs that only files tell
+ * of. */
+#include "common/files.h"
+#include "scheduler-adapters/registry.h"
+#include "tests/unit/batch_site.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static void list(const char *rows)
+{
+    site_put("listed", rows, 0600);
+}
+
+static void begin(const char *name)
+{
+    if (strcmp(name, "slurm") == 0)
+        site_slurm_commands();
+    else
+        site_pbs_commands("pbs_version = 23.06.06");
+    site_begin(adapter_registry_find(name));
+}
+
+static void refused(const char *key, json_t *value, const char *pointer)
+{
+    const struct adapter_ops *ops = adapter_registry_find("slurm");
+    json_t *config = json_pack("{s:o}", key, value);
+    struct adapter_host host = {.loop = &site.loop, .runner = "/bin/sh", .config = config};
+    struct error err = {0};
+
+    assert_null(ops->create(&host, &err));
+    assert_string_equal(err.pointer, pointer);
+    json_decref(config);
+}
+
+static void settings_are_refused_at_their_place(void **state)
+{
+    refused("poll", json_string("999ms"), "/poll");
+    refused("timeout", json_string("0s"), "/timeout");
+    refused("gather", json_string("soon"), "/gather");
+    refused("extra", json_string("--qos=debug"), "/extra");
+    refused("environment", json_pack("[i]", 1), "/environment/0");
+    refused("sacct", json_integer(1), "/sacct");
+    refused("conf", json_true(), "/conf");
+}
+
+/* By name on the PATH, or by a path; sacct and sinfo are not needed. */
+static void it_needs_its_commands(void **state)
+{
+    static const char *const needed[] = {"sbatch", "squeue", "scancel", "scontrol"};
+    char *path = strdup(getenv("PATH")), *wanted = NULL;
+    struct error err = {0};
+
+    begin("slurm");
+    assert_int_equal(site.ops->ready(site.a, &err), 0);
+    site_remove("sacct");
+    site_remove("sinfo");
+    assert_int_equal(site.ops->ready(site.a, &err), 0);
+    for (size_t i = 0; i < sizeof needed / sizeof *needed; i++) {
+        site_remove(needed[i]);
+        assert_int_equal(site.ops->ready(site.a, &err), -1);
+        assert_non_null(strstr(err.text, needed[i]));
+        site_put(needed[i], "", 0600); /* a file, but no program */
+        assert_int_equal(site.ops->ready(site.a, &err), -1);
+        site_remove(needed[i]);
+        site_command(needed[i], "");
+        assert_int_equal(site.ops->ready(site.a, &err), 0);
+    }
+    site_end();
+    for (size_t i = 0; i < sizeof needed / sizeof *needed; i++)
+        json_object_set_new(site.config, needed[i], json_string(needed[i]));
+    site_begin(site.ops);
+    setenv("PATH", "/nowhere:/nor/here", 1);
+    assert_int_equal(site.ops->ready(site.a, &err), -1);
+    assert_non_null(strstr(err.text, "sbatch"));
+    assert_true(asprintf(&wanted, "/nowhere:%s:/nor/here", site.dir) > 0);
+    setenv("PATH", wanted, 1);
+    assert_int_equal(site.ops->ready(site.a, &err), 0);
+    free(wanted);
+    assert_true(asprintf(&wanted, "/nowhere:%s", site.dir) > 0);
+    setenv("PATH", wanted, 1);
+    assert_int_equal(site.ops->ready(site.a, &err), 0);
+    setenv("PATH", path, 1);
+    free(wanted);
+    free(path);
+}
+
+static void without_its_runner_no_job_is_accepted(void **state)
+{
+    struct told told;
+
+    site.runner = "/nowhere/stretto-run";
+    begin("slurm");
+    site_submit(site_job(&site_plain), 1, &told);
+    site_until(&told, 1);
+    assert_int_equal(told.answer, ADAPTER_REFUSED);
+    assert_string_equal(told.code, "job_refused");
+    assert_non_null(strstr(told.text, "/nowhere/stretto-run"));
+    assert_int_equal(site_count_asked("sbatch"), 0);
+}
+
+static void copies_are_on_one_node_under_pbs(void **state)
+{
+    struct adapter_resources want = site_plain;
+    struct error err = {0};
+
+    begin("pbs");
+    want.nodes = 2;
+    assert_int_equal(site.ops->check(site.a, &want, &err), 0);
+    want.launcher = "mpiexec";
+    assert_int_equal(site.ops->check(site.a, &want, &err), 0);
+    want.launcher = "copies";
+    assert_int_equal(site.ops->check(site.a, &want, &err), -1);
+    assert_string_equal(err.code, "resources_impossible");
+    assert_string_equal(err.pointer, "/launcher");
+    want.nodes = 1;
+    assert_int_equal(site.ops->check(site.a, &want, &err), 0);
+    site_end();
+    begin("slurm"); /* starts them on all nodes by srun */
+    want.nodes = 2;
+    assert_int_equal(site.ops->check(site.a, &want, &err), 0);
+}
+
+static void make_dir(const char *name)
+{
+    char path[160];
+    struct error err;
+
+    snprintf(path, sizeof path, "%s/%s", site.dir, name);
+    assert_int_equal(dir_make(path, &err), 0);
+}
+
+/* A job that is searched for may have been submitted, though no answer came. One that is only asked about has not. */
+static void a_job_whose_answer_was_lost_is_found_by_its_files(void **state)
+{
+    const struct site_known jobs[] = {{1, NULL, 0}, {2, NULL, 0}, {3, NULL, 1}, {4, "7", 0}};
+    struct told told;
+
+    begin("slurm");
+    list("");
+    for (int i = 1; i <= 4; i++) {
+        char name[40];
+
+        if (i == 2)
+            continue;
+        snprintf(name, sizeof name, "st-0-%d", i);
+        make_dir(name);
+        snprintf(name, sizeof name, "st-0-%d/ended.json", i);
+        site_put(name, "{}", 0600);
+    }
+    site_poll(jobs, 4, &told);
+    site_until(&told, 1);
+    assert_int_equal(told.statuses[0].state, ADAPTER_JOB_UNKNOWN);
+    assert_int_equal(told.statuses[1].state, ADAPTER_JOB_UNKNOWN);
+    assert_int_equal(told.statuses[2].state, ADAPTER_JOB_ENDED);
+    assert_int_equal(told.statuses[3].state, ADAPTER_JOB_ENDED);
+    site_find(jobs, 4, &told);
+    site_until(&told, 1);
+    assert_int_equal(told.n, 4);
+    assert_int_equal(told.statuses[0].state, ADAPTER_JOB_ENDED);
+    assert_int_equal(told.statuses[1].state, ADAPTER_JOB_UNKNOWN);
+}
+
+#define LOGGED(id, name, state, more) "JobId=" id " UserId=me(0) GroupId=me(0) Name=" name " JobState=" state " Partition=p TimeLimit=1 " \
+    "StartTime=2026-01-31T11:00:00 EndTime=2026-01-31T12:00:00 NodeList=n1 NodeCnt=1 ProcCnt=1 WorkDir=/w SubmitTime=2026-01-31T10:00:00 " more "\n"
+
+/* Of a site without accounts; where there is no log either, nothing is asked. */
+static void ended_jobs_are_read_from_the_log_of_a_site_without_accounts(void **state)
+{
+    const struct site_known jobs[] = {{1, "7", 1}, {2, "8", 1}, {12, "9_2", 1}};
+    char script[400];
+    struct told told;
+
+    setenv("TZ", "UTC", 1);
+    site_slurm_commands();
+    snprintf(script, sizeof script,
+             "printf '%%s\\n' 'AccountingStorageType = accounting_storage/none' 'JobCompLoc = %s/log' 'JobCompType = jobcomp/filetxt'", site.dir);
+    site_command("scontrol", script);
+    site_put("log", LOGGED("7", "st-0-1", "FAILED", "") LOGGED("8", "st-0-2", "RUNNING", "") LOGGED("11", "st-0-10+", "NODE_FAIL",
+             "ArrayJobId=9 ArrayTaskId=2 "), 0600);
+    site_begin(adapter_registry_find("slurm"));
+    list("");
+    site_poll(jobs, 3, &told);
+    site_until(&told, 1);
+    assert_int_equal(told.statuses[0].state, ADAPTER_JOB_ENDED);
+    assert_string_equal(told.statuses[0].reason, "Slurm: FAILED");
+    assert_string_equal(told.statuses[0].host, "n1");
+    assert_true(told.statuses[0].started_ms == INT64_C(1769857200000));
+    assert_int_equal(told.statuses[1].state, ADAPTER_JOB_UNKNOWN);
+    assert_int_equal(told.statuses[2].state, ADAPTER_JOB_ENDED);
+    assert_true(told.statuses[2].node_lost && !told.statuses[0].node_lost);
+    site_remove("log");
+    for (int i = 0; i < 2; i++) {
+        site_poll(jobs, 3, &told);
+        site_until(&told, 1);
+        assert_int_equal(told.answer, ADAPTER_OK);
+        assert_int_equal(told.statuses[0].state, ADAPTER_JOB_UNKNOWN);
+    }
+    assert_non_null(strstr(site.said, "/log: "));
+    assert_null(strstr(strstr(site.said, "/log: ") + 1, "/log: ")); /* it is said once */
+    assert_int_equal(site_count_asked("sacct"), 0);
+    site_end();
+    site.said[0] = '\0'; /* there is no log from the start */
+    site_begin(site.ops);
+    site_poll(jobs, 3, &told);
+    site_until(&told, 1);
+    assert_int_equal(told.statuses[0].state, ADAPTER_JOB_UNKNOWN);
+    assert_string_equal(site.said, "");
+    unsetenv("TZ");
+}
+
+/* What Slurm has is not known then, and it is not taken for a site without a record. */
+static void a_site_that_does_not_tell_is_asked_again(void **state)
+{
+    begin("slurm");
+    list("");
+    site_command("scontrol", "echo 'Unable to contact slurm controller' >&2; exit 1");
+    site_command("sacct", "echo 'st-0-1|7|FAILED|100|120|n1|n1|None'");
+    assert_int_equal(site_status(1, "7").state, ADAPTER_JOB_UNKNOWN);
+    assert_non_null(strstr(site.said, "Unable to contact slurm controller"));
+    assert_int_equal(site_count_asked("sacct"), 0);
+    site_slurm_commands();
+    site_command("sacct", "echo 'st-0-1|7|FAILED|100|120|n1|n1|None'");
+    site_submit_ok(site_job(&site_plain), 9); /* asks what the site has */
+    assert_int_equal(site_status(1, "7").state, ADAPTER_JOB_UNKNOWN); /* it is spared for a minute */
+    assert_int_equal(site_count_asked("sacct"), 0);
+}
+
+static void assert_unsure(const struct told *told)
+{
+    assert_int_equal(told->answers, 1);
+    assert_int_equal(told->answer, ADAPTER_UNSURE);
+    assert_string_equal(told->code, "batch_system_unsure");
+}
+
+/* Whatever is under way is answered, once; and of what has not begun nothing begins. */
+static void its_end_answers_all_calls(void **state)
+{
+    const struct site_known job = {1, "7", 1};
+    const char *name = *state;
+    struct told polled[2], cancelled, sent, submitted, withdrawn;
+
+    begin(name);
+    list(strcmp(name, "slurm") == 0 ? "st-0-1|7|RUNNING|100|120|n1|n1|None\n" : "{}");
+    site_submit(site_job(&site_plain), 2, &submitted);
+    for (int i = 0; i < 2; i++)
+        site_poll(&job, 1, &polled[i]);
+    site_cancel(1, 0, &cancelled);
+    site_signal(1, SIGUSR1, &sent);
+    site_withdraw(1, "7", &withdrawn);
+    site_end();
+    for (int i = 0; i < 2; i++)
+        assert_unsure(&polled[i]);
+    assert_unsure(&submitted);
+    assert_unsure(&cancelled);
+    assert_unsure(&sent);
+    assert_unsure(&withdrawn);
+    assert_int_equal(site.pokes, 0);
+    assert_int_equal(site_count_asked("scancel") + site_count_asked("sbatch") + site_count_asked("qsub") + site_count_asked("qdel"), 0);
+}
+
+static bool is_gone;
+
+static void gone(void *arg)
+{
+    is_gone = true;
+}
+
+static void destroy_at_the_second(void)
+{
+    static unsigned n;
+
+    if (++n == 2)
+        site.ops->destroy(site.a, gone, NULL);
+}
+
+/* It ends between two commands of a call. */
+static void an_end_between_commands_answers_all_calls(void **state)
+{
+    const struct site_known jobs[] = {{1, "7", 1}, {2, "8", 1}};
+    struct told polled[2], cancelled;
+
+    begin("slurm");
+    is_gone = false;
+    site.at_duplicate = destroy_at_the_second;
+    list("st-0-1|7|RUNNING|100|120|n1|n1|None\nst-0-9|9|PENDING|100|N/A|n/a||None\n");
+    for (int i = 0; i < 2; i++)
+        site_poll(jobs, 2, &polled[i]);
+    site_cancel(1, 0, &cancelled); /* shares the second listing */
+    while (!is_gone)
+        uv_run(&site.loop, UV_RUN_ONCE);
+    site.a = NULL;
+    assert_unsure(&polled[1]);
+    assert_unsure(&cancelled);
+    assert_int_equal(site_count_asked("scancel"), 0);
+}
+
+#define CASE(test) cmocka_unit_test_setup_teardown(test, site_open, site_close)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        CASE(settings_are_refused_at_their_place),
+        CASE(it_needs_its_commands),
+        CASE(without_its_runner_no_job_is_accepted),
+        CASE(copies_are_on_one_node_under_pbs),
+        CASE(a_job_whose_answer_was_lost_is_found_by_its_files),
+        CASE(ended_jobs_are_read_from_the_log_of_a_site_without_accounts),
+        CASE(a_site_that_does_not_tell_is_asked_again),
+        {"its_end_answers_all_calls_of_slurm", its_end_answers_all_calls, site_open, site_close, "slurm"},
+        {"its_end_answers_all_calls_of_pbs", its_end_answers_all_calls, site_open, site_close, "pbs"},
+        CASE(an_end_between_commands_answers_all_calls),
+    };
+
+    test_limit(200); /* what never comes is a failure, too */
+    signal(SIGPIPE, SIG_IGN); /* as the daemon does: not every script reads what it is given */
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
