@@ -32,6 +32,8 @@ void batch_overdue_add(struct adapter *a, const char *name, int64_t grace_ms)
 {
     struct batch_overdue *overdue;
 
+    if (a->closing) /* the list is freed already */
+        return;
     for (overdue = a->overdue; overdue != NULL; overdue = overdue->next)
         if (strcmp(overdue->name, name) == 0)
             return; /* it was cancelled before */
