@@ -9,7 +9,9 @@
 #include "daemon/store/member_checkpoint.h"
 #include "daemon/store/rung.h"
 #include "daemon/store/series.h"
+#include "daemon/store/session.h"
 #include "daemon/store/suggestion.h"
+#include "daemon/store/token.h"
 #include "daemon/store/training.h"
 #include "daemon/store/training_checkpoint.h"
 #include "tests/unit/fake_request.h"
@@ -269,47 +271,43 @@ static void an_ensemble(void **state)
        "'changed': '1970-01-01T00:01:14.000Z', 'ranks': null, 'reason': 'changed', 'width': [4, 200]}, 'ended': null, 'eta': null, "
        "'family': {'follow_ups': 1, 'members': {'cancelled': 7, 'failed': 5, 'pending': 1, 'running': 3, 'stopped': 8, 'submitted': 2, "
        "'succeeded': 4, 'unfinished': 0}, 'newest': 2, 'state': 'paused'}, 'follow_up_of': null, 'follow_ups': [2], 'id': 1, "
-       "'members': {'cancelled': 7, 'failed': 5, 'pending': 1, 'running': 3, 'stopped': 8, 'submitted': 2, 'succeeded': 4, "
-       "'unfinished': 6}, 'name': 'n1', 'notice': {'code': 'held', 'text': 'it waits'}, 'open': true, 'rate': 0.00408580183861083, "
-       "'reason': 'R1', 'root': 1, 'rung': 2, 'state': 'running', 'training': {'adapter': 'slurm', 'batches': 120, 'can_resize': true, "
-       "'checkpoint': {'batches': 62, 'damaged': false, 'digest': '0123456789abcdef', 'drawn': 63, 'ensemble': 1, 'generation': 3, "
-       "'name': 'g2-s5', 'number': 1, 'of': 'training', 'path': '/run/e1/g2-s5/state-rank0', 'ranks': 64, 'size': 65, 'step': 61, "
-       "'time': '1970-01-01T00:01:06.000Z', 'training': 1, 'whole': 67}, 'created': '1970-01-01T00:00:41.000Z', 'dir': '/run/e1/g2', "
-       "'drawn': 140, 'duplicates': 160, 'ended': null, 'ended_early': null, 'ensemble': 1, 'failures': 6, 'forgotten': 8, "
-       "'generation': 2, 'hosts': [{'host': 'n7', 'slots': 2}], 'id': 1, 'metric_ranges': {'loss': {'max': 3.5, 'min': 0.5}, "
-       "'nan': {'max': null, 'min': null}}, 'metrics': {'loss': 0.5, 'nan': null}, 'missing': null, 'ranks': 2, 'reason': 'R2', "
-       "'received': 201, 'repeats': 100, 'restarts': 5, 'resumed_from': 'g1-s3', 'retries_left': 0, 'samples_per_second': 1.75, "
-       "'skipped': 60, 'started': '1970-01-01T00:00:42.000Z', 'state': 'running', 'unique': 180, 'waits': {'for_room': 0.125, "
-       "'for_samples': 0.25}, 'waits_for': 'priority', 'wanted_ranks': 4}, 'trouble': 'it waits', 'width': 3}");
+       "'members': {'cancelled': 7, 'failed': 5, 'pending': 1, 'running': 3, 'stopped': 8, 'submitted': 2, 'succeeded': 4, 'unfinished': 6}, "
+       "'name': 'n1', 'notice': {'code': 'held', 'text': 'it waits'}, 'open': true, 'rate': 0.00408580183861083, 'reason': 'R1', 'root': 1, "
+       "'rung': 2, 'state': 'running', 'training': {'adapter': 'slurm', 'batches': 120, 'can_resize': true, 'checkpoint': {'batches': 62, "
+       "'damaged': false, 'digest': '0123456789abcdef', 'drawn': 63, 'ensemble': 1, 'generation': 3, 'name': 'g2-s5', 'number': 1, "
+       "'of': 'training', 'path': '/run/e1/g2-s5/state-rank0', 'ranks': 64, 'size': 65, 'step': 61, 'time': '1970-01-01T00:01:06.000Z', "
+       "'training': 1, 'whole': 67}, 'created': '1970-01-01T00:00:41.000Z', 'dir': '/run/e1/g2', 'drawn': 140, 'duplicates': 160, 'ended': null, "
+       "'ended_early': null, 'ensemble': 1, 'failures': 6, 'forgotten': 8, 'generation': 2, 'hosts': [{'host': 'n7', 'slots': 2}], 'id': 1, "
+       "'metric_ranges': {'loss': {'max': 3.5, 'min': 0.5}, 'nan': {'max': null, 'min': null}}, 'metrics': {'loss': 0.5, 'nan': null}, "
+       "'missing': null, 'ranks': 2, 'reason': 'R2', 'received': 201, 'repeats': 100, 'restarts': 5, 'resumed_from': 'g1-s3', 'retries_left': 0, "
+       "'samples_per_second': 1.75, 'skipped': 60, 'started': '1970-01-01T00:00:42.000Z', 'state': 'running', 'unique': 180, "
+       "'waits': {'for_room': 0.125, 'for_samples': 0.25}, 'waits_for': 'priority', 'wanted_ranks': 4}, 'trouble': 'it waits', 'width': 3}");
     all_is_well = true;
     is(ensemble_get, 2, 0, NULL,
-       "{'adapter': 'local', 'after': null, 'allocation': null, 'count': 6, 'created': '1970-01-01T00:00:22.000Z', 'dir': '/run/e2', "
-       "'diverged': 0, 'elastic': null, 'ended': null, 'eta': null, 'family': null, 'follow_up_of': 1, 'follow_ups': [], 'id': 2, "
-       "'members': {'cancelled': 0, 'failed': 0, 'pending': 6, 'running': 0, 'stopped': 0, 'submitted': 0, 'succeeded': 0, "
-       "'unfinished': 0}, 'name': 'n2', 'notice': null, 'open': false, 'rate': 0.0, 'reason': null, 'root': 1, 'rung': null, "
-       "'state': 'paused', 'training': null, 'trouble': null, 'width': 1}");
+       "{'adapter': 'local', 'after': null, 'allocation': null, 'count': 6, 'created': '1970-01-01T00:00:22.000Z', 'dir': '/run/e2', 'diverged': 0, "
+       "'elastic': null, 'ended': null, 'eta': null, 'family': null, 'follow_up_of': 1, 'follow_ups': [], 'id': 2, 'members': {'cancelled': 0, "
+       "'failed': 0, 'pending': 6, 'running': 0, 'stopped': 0, 'submitted': 0, 'succeeded': 0, 'unfinished': 0}, 'name': 'n2', 'notice': null, "
+       "'open': false, 'rate': 0.0, 'reason': null, 'root': 1, 'rung': null, 'state': 'paused', 'training': null, 'trouble': null, 'width': 1}");
     run_sql("UPDATE training SET state = 'done', early = 1, missing = '{\"unneeded\": 12, \"steps\": 13}'");
     is(training_get, 1, 0, NULL,
-       "{'adapter': 'slurm', 'batches': 120, 'can_resize': false, 'checkpoint': {'batches': 62, 'damaged': false, "
-       "'digest': '0123456789abcdef', 'drawn': 63, 'ensemble': 1, 'generation': 3, 'name': 'g2-s5', 'number': 1, 'of': 'training', "
-       "'path': '/run/e1/g2-s5/state-rank0', 'ranks': 64, 'size': 65, 'step': 61, 'time': '1970-01-01T00:01:06.000Z', 'training': 1, "
-       "'whole': 67}, 'created': '1970-01-01T00:00:41.000Z', 'dir': '/run/e1/g2', 'drawn': 140, 'duplicates': 160, "
-       "'ended': '1970-01-01T00:00:43.000Z', 'ended_early': {'members': 27, 'steps': 12, 'undrawn': 32}, 'ensemble': 1, 'failures': 6, "
-       "'forgotten': 8, 'generation': 2, 'hosts': [{'host': 'n7', 'slots': 2}], 'id': 1, 'metric_ranges': {'loss': {'max': 3.5, "
-       "'min': 0.5}, 'nan': {'max': null, 'min': null}}, 'metrics': {'loss': 0.5, 'nan': null}, 'missing': {'steps': 13}, 'ranks': 2, "
-       "'reason': 'R2', 'received': 201, 'repeats': 100, 'restarts': 5, 'resumed_from': 'g1-s3', 'retries_left': null, "
-       "'samples_per_second': 1.75, 'skipped': 60, 'started': '1970-01-01T00:00:42.000Z', 'state': 'done', 'unique': 180, "
-       "'waits': null, 'waits_for': null, 'wanted_ranks': 4}");
+       "{'adapter': 'slurm', 'batches': 120, 'can_resize': false, 'checkpoint': {'batches': 62, 'damaged': false, 'digest': '0123456789abcdef', "
+       "'drawn': 63, 'ensemble': 1, 'generation': 3, 'name': 'g2-s5', 'number': 1, 'of': 'training', 'path': '/run/e1/g2-s5/state-rank0', "
+       "'ranks': 64, 'size': 65, 'step': 61, 'time': '1970-01-01T00:01:06.000Z', 'training': 1, 'whole': 67}, "
+       "'created': '1970-01-01T00:00:41.000Z', 'dir': '/run/e1/g2', 'drawn': 140, 'duplicates': 160, 'ended': '1970-01-01T00:00:43.000Z', "
+       "'ended_early': {'members': 27, 'steps': 12, 'undrawn': 32}, 'ensemble': 1, 'failures': 6, 'forgotten': 8, 'generation': 2, "
+       "'hosts': [{'host': 'n7', 'slots': 2}], 'id': 1, 'metric_ranges': {'loss': {'max': 3.5, 'min': 0.5}, 'nan': {'max': null, 'min': null}}, "
+       "'metrics': {'loss': 0.5, 'nan': null}, 'missing': {'steps': 13}, 'ranks': 2, 'reason': 'R2', 'received': 201, 'repeats': 100, "
+       "'restarts': 5, 'resumed_from': 'g1-s3', 'retries_left': null, 'samples_per_second': 1.75, 'skipped': 60, "
+       "'started': '1970-01-01T00:00:42.000Z', 'state': 'done', 'unique': 180, 'waits': null, 'waits_for': null, 'wanted_ranks': 4}");
     run_sql("UPDATE training SET state = 'pending', early = 0, missing = NULL, wanted = 0, resumed = NULL, reason = NULL");
     run_sql("DELETE FROM training_checkpoint");
     is(training_get, 1, 0, NULL,
-       "{'adapter': 'slurm', 'batches': 120, 'can_resize': false, 'checkpoint': null, 'created': '1970-01-01T00:00:41.000Z', "
-       "'dir': '/run/e1/g2', 'drawn': 140, 'duplicates': 160, 'ended': null, 'ended_early': null, 'ensemble': 1, 'failures': 6, "
-       "'forgotten': 8, 'generation': 2, 'hosts': [{'host': 'n7', 'slots': 2}], 'id': 1, 'metric_ranges': {'loss': {'max': 3.5, "
-       "'min': 0.5}, 'nan': {'max': null, 'min': null}}, 'metrics': {'loss': 0.5, 'nan': null}, 'missing': null, 'ranks': 2, "
-       "'reason': null, 'received': 201, 'repeats': 100, 'restarts': 5, 'resumed_from': null, 'retries_left': null, "
-       "'samples_per_second': 1.75, 'skipped': 60, 'started': '1970-01-01T00:00:42.000Z', 'state': 'pending', 'unique': 180, "
-       "'waits': null, 'waits_for': null, 'wanted_ranks': null}");
+       "{'adapter': 'slurm', 'batches': 120, 'can_resize': false, 'checkpoint': null, 'created': '1970-01-01T00:00:41.000Z', 'dir': '/run/e1/g2', "
+       "'drawn': 140, 'duplicates': 160, 'ended': null, 'ended_early': null, 'ensemble': 1, 'failures': 6, 'forgotten': 8, 'generation': 2, "
+       "'hosts': [{'host': 'n7', 'slots': 2}], 'id': 1, 'metric_ranges': {'loss': {'max': 3.5, 'min': 0.5}, 'nan': {'max': null, 'min': null}}, "
+       "'metrics': {'loss': 0.5, 'nan': null}, 'missing': null, 'ranks': 2, 'reason': null, 'received': 201, 'repeats': 100, 'restarts': 5, "
+       "'resumed_from': null, 'retries_left': null, 'samples_per_second': 1.75, 'skipped': 60, 'started': '1970-01-01T00:00:42.000Z', "
+       "'state': 'pending', 'unique': 180, 'waits': null, 'waits_for': null, 'wanted_ranks': null}");
 }
 
 /* --- members */
@@ -366,6 +364,10 @@ static void add_members(void)
     point = series_point_of(6, 32000, 2, NAN, 0);
     must(store_series_add(store, &series, &point, 100, &err));
     must(store_series_save(store, &series, &err));
+    must(store_series_open(store, 1, 1, "acc", &series, &err));
+    point = series_point_of(7, 33000, 1, 0.25, 0);
+    must(store_series_add(store, &series, &point, 100, &err));
+    must(store_series_save(store, &series, &err));
     must(store_arrival_add(store, &arrival, 2, &err));
     must(store_arrival_decide(store, &arrival, &err));
     arrival = (struct arrival_row){.ensemble = 1, .rung = 1, .index = 0, .attempt = 1, .step = 92, .value = NAN, .loss = INFINITY,
@@ -376,7 +378,8 @@ static void add_members(void)
 
 static const char with_rungs[] =
     "{\"name\": \"x\", \"adapter\": \"local\", \"members\": {\"command\": [\"true\", \"{a}\"], "
-    "\"parameters\": {\"grid\": {\"a\": [0.1], \"t\": [1, 2, 3, 4]}}, \"resources\": {\"tasks\": \"{t}\"}, \"artefacts\": [\"m.pt\"], \"results\": \"results/r{t}\"},"
+    "\"parameters\": {\"grid\": {\"a\": [0.1], \"t\": [1, 2, 3, 4]}},"
+    " \"resources\": {\"tasks\": \"{t}\"}, \"artefacts\": [\"m.pt\"], \"results\": \"results/r{t}\"},"
     " \"early_stopping\": {\"rule\": \"asha\", \"metric\": \"loss\", \"rungs\": {\"min\": 10, \"max\": 90, \"reduction\": 3}}}";
 
 static void members(void **state)
@@ -384,93 +387,76 @@ static void members(void **state)
     make_spec(with_rungs);
     add_members();
     is(member_get, 1, 1, NULL,
-       "{'artefacts': [{'attempt': 52, 'path': 'm.pt', 'sha256': 'aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa', "
-       "'size': 51}], 'attempts': [{'cpu_seconds': 1.5, 'ended': '1970-01-01T00:00:13.000Z', 'exit_code': 14, 'host': 'h1', "
-       "'hosts': [], 'job': 'st-abc-1', 'memory_peak': 17, 'notice': 'N4', 'number': 1, 'outcome': 'failed', "
-       "'output_released': '1970-01-01T00:00:14.000Z', 'reason': 'R4', 'resumed': 'c1', 'signal': null, "
-       "'started': '1970-01-01T00:00:12.000Z', 'state': 'ended', 'submitted': '1970-01-01T00:00:00.001Z', 'waits_for': null}, "
-       "{'cpu_seconds': null, 'ended': null, 'exit_code': null, 'host': null, 'hosts': [{'host': 'n8', 'slots': 101}], "
+       "{'artefacts': [{'attempt': 52, 'path': 'm.pt', 'sha256': 'aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa', 'size': 51}], "
+       "'attempts': [{'cpu_seconds': 1.5, 'ended': '1970-01-01T00:00:13.000Z', 'exit_code': 14, 'host': 'h1', 'hosts': [], 'job': 'st-abc-1', "
+       "'memory_peak': 17, 'notice': 'N4', 'number': 1, 'outcome': 'failed', 'output_released': '1970-01-01T00:00:14.000Z', 'reason': 'R4', "
+       "'resumed': 'c1', 'signal': null, 'started': '1970-01-01T00:00:12.000Z', 'state': 'ended', 'submitted': '1970-01-01T00:00:00.001Z', "
+       "'waits_for': null}, {'cpu_seconds': null, 'ended': null, 'exit_code': null, 'host': null, 'hosts': [{'host': 'n8', 'slots': 101}], "
        "'job': 'st-abc-1', 'memory_peak': null, 'notice': null, 'number': 2, 'outcome': null, 'output_released': null, 'reason': null, "
        "'resumed': null, 'signal': null, 'started': null, 'state': 'submitted', 'submitted': '1970-01-01T00:00:00.001Z', "
-       "'waits_for': 'resources'}], 'checkpoints': [{'digest': 'fedcba9876543210', 'ensemble': 1, 'made_by': {'attempt': 23, "
-       "'ensemble': 22}, 'member': 1, 'number': 21, 'of': 'member', 'path': '/run/e1/m1/p.ckpt', 'size': 25, 'step': 24, "
-       "'time': '1970-01-01T00:00:26.000Z'}, {'digest': 'fedcba9876543211', 'ensemble': 1, 'made_by': {'attempt': 23, 'ensemble': 22}, "
-       "'member': 1, 'number': 22, 'of': 'member', 'path': '/run/e1/m1/q.ckpt', 'size': 27, 'step': null, "
-       "'time': '1970-01-01T00:00:28.000Z'}], 'ensemble': 1, 'follow_up': null, 'follow_up_of': 18, 'index': 1, "
-       "'metrics': {'loss': {'area': 0.75, 'attempt': 2, 'first_time': '1970-01-01T00:00:31.000Z', 'last': null, "
-       "'last_time': '1970-01-01T00:00:32.000Z', 'max': 0.5, 'min': 0.5, 'not_finite': 1, 'points': 2, 'step': 6}}, "
-       "'output': 'separate', 'parameters': {'a': 0.1, 't': 2}, 'progress': 0.375, 'reason': 'R3', 'resources': {'tasks': 2}, "
-       "'results': '/run/e1/results/results/r2', 'retry_at': null, 'rung': 1, 'seed': '4305775719393286122', 'state': 'running'}");
+       "'waits_for': 'resources'}], 'checkpoints': [{'digest': 'fedcba9876543210', 'ensemble': 1, 'made_by': {'attempt': 23, 'ensemble': 22}, "
+       "'member': 1, 'number': 21, 'of': 'member', 'path': '/run/e1/m1/p.ckpt', 'size': 25, 'step': 24, 'time': '1970-01-01T00:00:26.000Z'}, "
+       "{'digest': 'fedcba9876543211', 'ensemble': 1, 'made_by': {'attempt': 23, 'ensemble': 22}, 'member': 1, 'number': 22, 'of': 'member', "
+       "'path': '/run/e1/m1/q.ckpt', 'size': 27, 'step': null, 'time': '1970-01-01T00:00:28.000Z'}], 'ensemble': 1, 'follow_up': null, "
+       "'follow_up_of': 18, 'index': 1, 'metrics': {'acc': {'area': 0.0, 'attempt': 1, 'first_time': '1970-01-01T00:00:33.000Z', 'last': 0.25, "
+       "'last_time': '1970-01-01T00:00:33.000Z', 'max': 0.25, 'min': 0.25, 'not_finite': 0, 'points': 1, 'step': 7}, 'loss': {'area': 0.75, "
+       "'attempt': 2, 'first_time': '1970-01-01T00:00:31.000Z', 'last': null, 'last_time': '1970-01-01T00:00:32.000Z', 'max': 0.5, 'min': 0.5, "
+       "'not_finite': 1, 'points': 2, 'step': 6}}, 'output': 'separate', 'parameters': {'a': 0.1, 't': 2}, 'progress': 0.375, 'reason': 'R3', "
+       "'resources': {'tasks': 2}, 'results': '/run/e1/results/results/r2', 'retry_at': null, 'rung': 1, 'seed': '4305775719393286122', "
+       "'state': 'running'}");
     is(member_get, 1, 0, NULL,
-       "{'artefacts': [], 'attempts': [{'cpu_seconds': 0.25, 'ended': '1970-01-01T00:00:15.000Z', 'exit_code': null, 'host': 'h2', "
-       "'hosts': [], 'job': 'st-abc-1', 'memory_peak': 18, 'notice': null, 'number': 1, 'outcome': 'lost', 'output_released': null, "
-       "'reason': null, 'resumed': null, 'signal': 16, 'started': '1970-01-01T00:00:14.500Z', 'state': 'ended', "
-       "'submitted': '1970-01-01T00:00:00.001Z', 'waits_for': null}], 'checkpoints': [], 'ensemble': 1, 'follow_up': 19, "
-       "'follow_up_of': null, 'index': 0, 'metrics': {}, 'output': 'separate', 'parameters': {'a': 0.1, 't': 1}, 'progress': null, "
-       "'reason': null, 'resources': {'tasks': 1}, 'results': '/run/e1/results/results/r1', 'retry_at': null, 'rung': 1, "
-       "'seed': '13084870472823738536', 'state': 'unfinished'}");
-    is(member_get, 1, 3, NULL,
-       "{'artefacts': [], 'attempts': [], 'checkpoints': [], 'ensemble': 1, 'follow_up': null, 'follow_up_of': null, 'index': 3, "
-       "'metrics': {}, 'output': 'separate', 'parameters': {'a': 0.1, 't': 4}, 'progress': null, 'reason': null, "
-       "'resources': {'tasks': 4}, 'results': '/run/e1/results/results/r4', 'retry_at': null, 'rung': null, "
-       "'seed': '11467347715996770205', 'state': 'pending'}");
+       "{'artefacts': [], 'attempts': [{'cpu_seconds': 0.25, 'ended': '1970-01-01T00:00:15.000Z', 'exit_code': null, 'host': 'h2', 'hosts': [], "
+       "'job': 'st-abc-1', 'memory_peak': 18, 'notice': null, 'number': 1, 'outcome': 'lost', 'output_released': null, 'reason': null, "
+       "'resumed': null, 'signal': 16, 'started': '1970-01-01T00:00:14.500Z', 'state': 'ended', 'submitted': '1970-01-01T00:00:00.001Z', "
+       "'waits_for': null}], 'checkpoints': [], 'ensemble': 1, 'follow_up': 19, 'follow_up_of': null, 'index': 0, 'metrics': {}, "
+       "'output': 'separate', 'parameters': {'a': 0.1, 't': 1}, 'progress': null, 'reason': null, 'resources': {'tasks': 1}, "
+       "'results': '/run/e1/results/results/r1', 'retry_at': null, 'rung': 1, 'seed': '13084870472823738536', 'state': 'unfinished'}");
     is(members_get, 1, 0, "metrics=loss,none",
-       "{'members': [{'attempts': 1, 'follow_up': 19, 'index': 0, 'last_attempt': {'cpu_seconds': 0.25, "
-       "'ended': '1970-01-01T00:00:15.000Z', 'host': 'h2', 'memory_peak': 18, 'outcome': 'lost', 'started': '1970-01-01T00:00:14.500Z', "
-       "'submitted': '1970-01-01T00:00:00.001Z'}, 'metrics': {}, 'parameters': {'a': 0.1, 't': 1}, 'progress': null, 'reason': null, "
-       "'resources': {'tasks': 1}, 'retry_at': null, 'rung': 1, 'state': 'unfinished'}, {'attempts': 2, 'follow_up': null, 'index': 1, "
-       "'last_attempt': {'cpu_seconds': null, 'ended': null, 'host': null, 'memory_peak': null, 'outcome': null, 'started': null, "
-       "'submitted': '1970-01-01T00:00:00.001Z'}, 'metrics': {'loss': {'area': 0.75, 'attempt': 2, "
-       "'first_time': '1970-01-01T00:00:31.000Z', 'last': null, 'last_time': '1970-01-01T00:00:32.000Z', 'max': 0.5, 'min': 0.5, "
-       "'not_finite': 1, 'points': 2, 'step': 6}}, 'parameters': {'a': 0.1, 't': 2}, 'progress': 0.375, 'reason': 'R3', "
-       "'resources': {'tasks': 2}, 'retry_at': null, 'rung': 1, 'state': 'running'}, {'attempts': 0, 'follow_up': null, 'index': 2, "
-       "'last_attempt': null, 'metrics': {}, 'parameters': {'a': 0.1, 't': 3}, 'progress': null, 'reason': null, "
-       "'resources': {'tasks': 3}, 'retry_at': '1970-01-01T00:33:20.000Z', 'rung': null, 'state': 'pending'}, {'attempts': 0, "
-       "'follow_up': null, 'index': 3, 'last_attempt': null, 'metrics': {}, 'parameters': {'a': 0.1, 't': 4}, 'progress': null, "
-       "'reason': null, 'resources': {'tasks': 4}, 'retry_at': null, 'rung': null, 'state': 'pending'}], 'next': null}");
+       "{'members': [{'attempts': 1, 'follow_up': 19, 'index': 0, 'last_attempt': {'cpu_seconds': 0.25, 'ended': '1970-01-01T00:00:15.000Z', "
+       "'host': 'h2', 'memory_peak': 18, 'outcome': 'lost', 'started': '1970-01-01T00:00:14.500Z', 'submitted': '1970-01-01T00:00:00.001Z'}, "
+       "'metrics': {}, 'parameters': {'a': 0.1, 't': 1}, 'progress': null, 'reason': null, 'resources': {'tasks': 1}, 'retry_at': null, 'rung': 1, "
+       "'state': 'unfinished'}, {'attempts': 2, 'follow_up': null, 'index': 1, 'last_attempt': {'cpu_seconds': null, 'ended': null, 'host': null, "
+       "'memory_peak': null, 'outcome': null, 'started': null, 'submitted': '1970-01-01T00:00:00.001Z'}, 'metrics': {'loss': {'area': 0.75, "
+       "'attempt': 2, 'first_time': '1970-01-01T00:00:31.000Z', 'last': null, 'last_time': '1970-01-01T00:00:32.000Z', 'max': 0.5, 'min': 0.5, "
+       "'not_finite': 1, 'points': 2, 'step': 6}}, 'parameters': {'a': 0.1, 't': 2}, 'progress': 0.375, 'reason': 'R3', 'resources': {'tasks': 2}, "
+       "'retry_at': null, 'rung': 1, 'state': 'running'}, {'attempts': 0, 'follow_up': null, 'index': 2, 'last_attempt': null, 'metrics': {}, "
+       "'parameters': {'a': 0.1, 't': 3}, 'progress': null, 'reason': null, 'resources': {'tasks': 3}, 'retry_at': '1970-01-01T00:33:20.000Z', "
+       "'rung': null, 'state': 'pending'}, {'attempts': 0, 'follow_up': null, 'index': 3, 'last_attempt': null, 'metrics': {}, "
+       "'parameters': {'a': 0.1, 't': 4}, 'progress': null, 'reason': null, 'resources': {'tasks': 4}, 'retry_at': null, 'rung': null, "
+       "'state': 'pending'}], 'next': null}");
     is(members_get, 1, 0, "index=3,1&limit=1",
-       "{'members': [{'attempts': 0, 'follow_up': null, 'index': 3, 'last_attempt': null, 'parameters': {'a': 0.1, 't': 4}, "
-       "'progress': null, 'reason': null, 'resources': {'tasks': 4}, 'retry_at': null, 'rung': null, 'state': 'pending'}, "
-       "{'attempts': 2, 'follow_up': null, 'index': 1, 'last_attempt': {'cpu_seconds': null, 'ended': null, 'host': null, "
-       "'memory_peak': null, 'outcome': null, 'started': null, 'submitted': '1970-01-01T00:00:00.001Z'}, 'parameters': {'a': 0.1, "
-       "'t': 2}, 'progress': 0.375, 'reason': 'R3', 'resources': {'tasks': 2}, 'retry_at': null, 'rung': 1, 'state': 'running'}], "
-       "'next': null}");
+       "{'members': [{'attempts': 0, 'follow_up': null, 'index': 3, 'last_attempt': null, 'parameters': {'a': 0.1, 't': 4}, 'progress': null, "
+       "'reason': null, 'resources': {'tasks': 4}, 'retry_at': null, 'rung': null, 'state': 'pending'}, {'attempts': 2, 'follow_up': null, "
+       "'index': 1, 'last_attempt': {'cpu_seconds': null, 'ended': null, 'host': null, 'memory_peak': null, 'outcome': null, 'started': null, "
+       "'submitted': '1970-01-01T00:00:00.001Z'}, 'parameters': {'a': 0.1, 't': 2}, 'progress': 0.375, 'reason': 'R3', 'resources': {'tasks': 2}, "
+       "'retry_at': null, 'rung': 1, 'state': 'running'}], 'next': null}");
     is(members_get, 1, 0, "state=pending&limit=1",
-       "{'members': [{'attempts': 0, 'follow_up': null, 'index': 2, 'last_attempt': null, 'parameters': {'a': 0.1, 't': 3}, "
-       "'progress': null, 'reason': null, 'resources': {'tasks': 3}, 'retry_at': '1970-01-01T00:33:20.000Z', 'rung': null, "
-       "'state': 'pending'}], 'next': '3'}");
-    is(members_get, 1, 0, "state=running",
-       "{'members': [{'attempts': 2, 'follow_up': null, 'index': 1, 'last_attempt': {'cpu_seconds': null, 'ended': null, 'host': null, "
-       "'memory_peak': null, 'outcome': null, 'started': null, 'submitted': '1970-01-01T00:00:00.001Z'}, 'parameters': {'a': 0.1, "
-       "'t': 2}, 'progress': 0.375, 'reason': 'R3', 'resources': {'tasks': 2}, 'retry_at': null, 'rung': 1, 'state': 'running'}], "
-       "'next': null}");
+       "{'members': [{'attempts': 0, 'follow_up': null, 'index': 2, 'last_attempt': null, 'parameters': {'a': 0.1, 't': 3}, 'progress': null, "
+       "'reason': null, 'resources': {'tasks': 3}, 'retry_at': '1970-01-01T00:33:20.000Z', 'rung': null, 'state': 'pending'}], 'next': '3'}");
     is(rungs_get, 1, 0, NULL,
        "{'goal': 'min', 'metric': 'loss', 'reduction': 3, 'rule': 'asha', 'rungs': [{'arrived': 2, 'best': {'index': 1, 'value': 9.25}, "
-       "'promoted': 1, 'rung': 1, 'step': 10, 'stopped': 1, 'under_way': 0}, {'arrived': 0, 'best': null, 'promoted': 0, 'rung': 2, "
-       "'step': 30, 'stopped': 0, 'under_way': 0}, {'arrived': 0, 'best': null, 'promoted': 0, 'rung': 3, 'step': 90, 'stopped': 0, "
-       "'under_way': 0}]}");
+       "'promoted': 1, 'rung': 1, 'step': 10, 'stopped': 1, 'under_way': 0}, {'arrived': 0, 'best': null, 'promoted': 0, 'rung': 2, 'step': 30, "
+       "'stopped': 0, 'under_way': 0}, {'arrived': 0, 'best': null, 'promoted': 0, 'rung': 3, 'step': 90, 'stopped': 0, 'under_way': 0}]}");
     is(arrivals_get, 1, 0, NULL,
        "{'arrivals': [{'arrival': 1, 'attempt': 1, 'best': 8.25, 'index': 1, 'promoted': 2, 'rung': 1, 'step': 91, 'threshold': 7.25, "
-       "'value': 9.25}, {'arrival': 2, 'attempt': 1, 'best': null, 'index': 0, 'promoted': null, 'rung': 1, 'step': 92, "
-       "'threshold': null, 'value': null}], 'next': 2}");
-    is(arrivals_get, 1, 0, "after=1&limit=1",
-       "{'arrivals': [{'arrival': 2, 'attempt': 1, 'best': null, 'index': 0, 'promoted': null, 'rung': 1, 'step': 92, "
-       "'threshold': null, 'value': null}], 'next': 2}");
+       "'value': 9.25}, {'arrival': 2, 'attempt': 1, 'best': null, 'index': 0, 'promoted': null, 'rung': 1, 'step': 92, 'threshold': null, "
+       "'value': null}], 'next': 2}");
     is(checkpoints_get, 0, 0, NULL,
-       "{'checkpoints': [{'digest': 'fedcba9876543210', 'ensemble': 1, 'made_by': {'attempt': 23, 'ensemble': 22}, 'member': 1, "
-       "'number': 21, 'of': 'member', 'path': '/run/e1/m1/p.ckpt', 'size': 25, 'step': 24, 'time': '1970-01-01T00:00:26.000Z'}, "
-       "{'digest': 'fedcba9876543211', 'ensemble': 1, 'made_by': {'attempt': 23, 'ensemble': 22}, 'member': 1, 'number': 22, "
-       "'of': 'member', 'path': '/run/e1/m1/q.ckpt', 'size': 27, 'step': null, 'time': '1970-01-01T00:00:28.000Z'}], 'next': null}");
+       "{'checkpoints': [{'digest': 'fedcba9876543210', 'ensemble': 1, 'made_by': {'attempt': 23, 'ensemble': 22}, 'member': 1, 'number': 21, "
+       "'of': 'member', 'path': '/run/e1/m1/p.ckpt', 'size': 25, 'step': 24, 'time': '1970-01-01T00:00:26.000Z'}, {'digest': 'fedcba9876543211', "
+       "'ensemble': 1, 'made_by': {'attempt': 23, 'ensemble': 22}, 'member': 1, 'number': 22, 'of': 'member', 'path': '/run/e1/m1/q.ckpt', "
+       "'size': 27, 'step': null, 'time': '1970-01-01T00:00:28.000Z'}], 'next': null}");
     is(member_metrics_get, 1, 1, NULL,
-       "{'ensemble': 1, 'member': 1, 'next': null, 'series': {'loss': {'buckets': [{'area': 0.75, 'attempt': 2, 'count': 1, "
-       "'first': 0.5, 'last': 0.5, 'last_step': 5, 'last_time': '1970-01-01T00:00:31.000Z', 'max': 0.5, 'min': 0.5, 'not_finite': 0, "
-       "'step': 5, 'time': '1970-01-01T00:00:31.000Z'}, {'area': 0, 'attempt': 2, 'count': 1, 'first': null, 'last': null, "
-       "'last_step': 6, 'last_time': '1970-01-01T00:00:32.000Z', 'max': null, 'min': null, 'not_finite': 1, 'step': 6, "
-       "'time': '1970-01-01T00:00:32.000Z'}], 'width': 1}}}");
+       "{'ensemble': 1, 'member': 1, 'next': null, 'series': {'acc': {'buckets': [{'area': 0, 'attempt': 1, 'count': 1, 'first': 0.25, "
+       "'last': 0.25, 'last_step': 7, 'last_time': '1970-01-01T00:00:33.000Z', 'max': 0.25, 'min': 0.25, 'not_finite': 0, 'step': 7, "
+       "'time': '1970-01-01T00:00:33.000Z'}], 'width': 1}, 'loss': {'buckets': [{'area': 0.75, 'attempt': 2, 'count': 1, 'first': 0.5, 'last': 0.5, "
+       "'last_step': 5, 'last_time': '1970-01-01T00:00:31.000Z', 'max': 0.5, 'min': 0.5, 'not_finite': 0, 'step': 5, "
+       "'time': '1970-01-01T00:00:31.000Z'}, {'area': 0, 'attempt': 2, 'count': 1, 'first': null, 'last': null, 'last_step': 6, "
+       "'last_time': '1970-01-01T00:00:32.000Z', 'max': null, 'min': null, 'not_finite': 1, 'step': 6, 'time': '1970-01-01T00:00:32.000Z'}], "
+       "'width': 1}}}");
     is(member_points_get, 1, 1, "name=loss",
-       "{'ensemble': 1, 'member': 1, 'name': 'loss', 'next': null, 'points': [{'attempt': 2, 'step': 5, "
-       "'time': '1970-01-01T00:00:31.000Z', 'value': 0.5}, {'attempt': 2, 'step': 6, 'time': '1970-01-01T00:00:32.000Z', "
-       "'value': null}]}");
+       "{'ensemble': 1, 'member': 1, 'name': 'loss', 'next': null, 'points': [{'attempt': 2, 'step': 5, 'time': '1970-01-01T00:00:31.000Z', "
+       "'value': 0.5}, {'attempt': 2, 'step': 6, 'time': '1970-01-01T00:00:32.000Z', 'value': null}]}");
 }
 
 static void jobs(void **state)
@@ -498,36 +484,28 @@ static void jobs(void **state)
     run_sql("UPDATE job SET name = 'st-abc-2', kind = 'training' WHERE id = 2");
     is(jobs_get, 0, 0, NULL,
        "{'jobs': [{'adapter': 'other', 'cancel': false, 'created': '1970-01-01T00:00:00.001Z', 'ended': null, 'ensemble': 1, 'id': 2, "
-       "'kind': 'training', 'name': 'st-abc-2', 'pilot': null, 'reason': null, 'scheduler_id': null, 'size': 1, 'started': null, "
-       "'state': 'intent', 'submissions': 0, 'submitted': null, 'waits_for': 'resources'}, {'adapter': 'local', 'cancel': true, "
-       "'created': '1970-01-01T00:00:00.001Z', 'ended': '1970-01-01T00:00:37.000Z', 'ensemble': 2, 'id': 1, 'kind': 'members', "
-       "'name': 'st-abc-1', 'pilot': 'st-abc-77', 'reason': 'R5', 'scheduler_id': 's1', 'size': 33, "
-       "'started': '1970-01-01T00:00:36.000Z', 'state': 'ended', 'submissions': 34, 'submitted': '1970-01-01T00:00:35.000Z', "
-       "'waits_for': 'resources'}], 'next': null}");
+       "'kind': 'training', 'name': 'st-abc-2', 'pilot': null, 'reason': null, 'scheduler_id': null, 'size': 1, 'started': null, 'state': 'intent', "
+       "'submissions': 0, 'submitted': null, 'waits_for': 'resources'}, {'adapter': 'local', 'cancel': true, 'created': '1970-01-01T00:00:00.001Z', "
+       "'ended': '1970-01-01T00:00:37.000Z', 'ensemble': 2, 'id': 1, 'kind': 'members', 'name': 'st-abc-1', 'pilot': 'st-abc-77', 'reason': 'R5', "
+       "'scheduler_id': 's1', 'size': 33, 'started': '1970-01-01T00:00:36.000Z', 'state': 'ended', 'submissions': 34, "
+       "'submitted': '1970-01-01T00:00:35.000Z', 'waits_for': 'resources'}], 'next': null}");
     is(jobs_get, 0, 0, "limit=1",
        "{'jobs': [{'adapter': 'other', 'cancel': false, 'created': '1970-01-01T00:00:00.001Z', 'ended': null, 'ensemble': 1, 'id': 2, "
-       "'kind': 'training', 'name': 'st-abc-2', 'pilot': null, 'reason': null, 'scheduler_id': null, 'size': 1, 'started': null, "
-       "'state': 'intent', 'submissions': 0, 'submitted': null, 'waits_for': 'resources'}], 'next': '2'}");
-    is(jobs_get, 0, 0, "limit=1&cursor=2",
-       "{'jobs': [{'adapter': 'local', 'cancel': true, 'created': '1970-01-01T00:00:00.001Z', 'ended': '1970-01-01T00:00:37.000Z', "
-       "'ensemble': 2, 'id': 1, 'kind': 'members', 'name': 'st-abc-1', 'pilot': 'st-abc-77', 'reason': 'R5', 'scheduler_id': 's1', "
-       "'size': 33, 'started': '1970-01-01T00:00:36.000Z', 'state': 'ended', 'submissions': 34, "
-       "'submitted': '1970-01-01T00:00:35.000Z', 'waits_for': 'resources'}], 'next': null}");
+       "'kind': 'training', 'name': 'st-abc-2', 'pilot': null, 'reason': null, 'scheduler_id': null, 'size': 1, 'started': null, 'state': 'intent', "
+       "'submissions': 0, 'submitted': null, 'waits_for': 'resources'}], 'next': '2'}");
     is(jobs_get, 0, 0, "ensemble=1&adapter=local",
        "{'jobs': [], 'next': null}");
     is(job_get, 1, 0, NULL,
-       "{'adapter': 'local', 'attempts': [{'index': 1, 'number': 3, 'outcome': 'lost'}], 'cancel': true, "
-       "'created': '1970-01-01T00:00:00.001Z', 'ended': '1970-01-01T00:00:37.000Z', 'ensemble': 2, 'id': 1, 'kind': 'members', "
-       "'name': 'st-abc-1', 'pilot': 'st-abc-77', 'reason': 'R5', 'scheduler_id': 's1', 'size': 33, "
-       "'started': '1970-01-01T00:00:36.000Z', 'state': 'ended', 'submissions': 34, 'submitted': '1970-01-01T00:00:35.000Z', "
-       "'waits_for': 'resources'}");
+       "{'adapter': 'local', 'attempts': [{'index': 1, 'number': 3, 'outcome': 'lost'}], 'cancel': true, 'created': '1970-01-01T00:00:00.001Z', "
+       "'ended': '1970-01-01T00:00:37.000Z', 'ensemble': 2, 'id': 1, 'kind': 'members', 'name': 'st-abc-1', 'pilot': 'st-abc-77', 'reason': 'R5', "
+       "'scheduler_id': 's1', 'size': 33, 'started': '1970-01-01T00:00:36.000Z', 'state': 'ended', 'submissions': 34, "
+       "'submitted': '1970-01-01T00:00:35.000Z', 'waits_for': 'resources'}");
     is(adapters_get, 0, 0, NULL,
        "{'adapters': [{'answered': '1970-01-01T00:01:21.000Z', 'asked_next': '1970-01-01T00:01:23.000Z', 'ensembles': 84, "
-       "'failing_since': '1970-01-01T00:01:22.000Z', 'jobs': {'intent': 0, 'running': 0, 'submitted': 0}, 'name': 'local', "
-       "'plugin': null, 'reason': 'why', 'sentence': 'all of it', 'slots': 8, 'state': 'one'}, {'answered': null, 'asked_next': null, "
-       "'ensembles': 0, 'failing_since': null, 'jobs': {'intent': 1, 'running': 0, 'submitted': 0}, 'name': 'other', 'plugin': '/p.so', "
-       "'reason': null, 'sentence': '', 'slots': null, 'state': 'another'}], 'refused': [{'code': 'plugin_unusable', 'path': '/q.so', "
-       "'reason': 'no'}]}");
+       "'failing_since': '1970-01-01T00:01:22.000Z', 'jobs': {'intent': 0, 'running': 0, 'submitted': 0}, 'name': 'local', 'plugin': null, "
+       "'reason': 'why', 'sentence': 'all of it', 'slots': 8, 'state': 'one'}, {'answered': null, 'asked_next': null, 'ensembles': 0, "
+       "'failing_since': null, 'jobs': {'intent': 1, 'running': 0, 'submitted': 0}, 'name': 'other', 'plugin': '/p.so', 'reason': null, "
+       "'sentence': '', 'slots': null, 'state': 'another'}], 'refused': [{'code': 'plugin_unusable', 'path': '/q.so', 'reason': 'no'}]}");
 }
 
 static void generations(void **state)
@@ -538,24 +516,22 @@ static void generations(void **state)
             "resumed_step = 53, samples_lost = 54, members_again = 55");
     run_sql("INSERT INTO generation (training, number, ranks) VALUES (1, 2, 2)");
     is(training_generations_get, 1, 0, NULL,
-       "{'generations': [{'end': null, 'ended': null, 'members_again': 0, 'number': 2, 'ranks': 2, 'reason': null, "
-       "'resumed_from': null, 'resumed_step': null, 'samples_lost': 0, 'started': null}, {'end': 'resized', "
-       "'ended': '1970-01-01T00:00:52.000Z', 'members_again': 55, 'number': 1, 'ranks': 3, 'reason': 'R6', 'resumed_from': 'g0', "
-       "'resumed_step': 53, 'samples_lost': 54, 'started': '1970-01-01T00:00:51.000Z'}], 'next': null}");
+       "{'generations': [{'end': null, 'ended': null, 'members_again': 0, 'number': 2, 'ranks': 2, 'reason': null, 'resumed_from': null, "
+       "'resumed_step': null, 'samples_lost': 0, 'started': null}, {'end': 'resized', 'ended': '1970-01-01T00:00:52.000Z', 'members_again': 55, "
+       "'number': 1, 'ranks': 3, 'reason': 'R6', 'resumed_from': 'g0', 'resumed_step': 53, 'samples_lost': 54, "
+       "'started': '1970-01-01T00:00:51.000Z'}], 'next': null}");
     is(training_metrics_get, 1, 0, NULL,
        "{'next': null, 'series': {'loss': {'buckets': [{'count': 1, 'first': 3.5, 'last': 3.5, 'last_step': 1, "
-       "'last_time': '1970-01-01T00:00:01.000Z', 'max': 3.5, 'min': 3.5, 'not_finite': 0, 'step': 1, "
-       "'time': '1970-01-01T00:00:01.000Z'}, {'count': 1, 'first': 0.5, 'last': 0.5, 'last_step': 2, "
-       "'last_time': '1970-01-01T00:00:02.000Z', 'max': 0.5, 'min': 0.5, 'not_finite': 0, 'step': 2, "
-       "'time': '1970-01-01T00:00:02.000Z'}], 'width': 1}, 'nan': {'buckets': [{'count': 1, 'first': null, 'last': null, "
-       "'last_step': 2, 'last_time': '1970-01-01T00:00:02.000Z', 'max': null, 'min': null, 'not_finite': 1, 'step': 2, "
-       "'time': '1970-01-01T00:00:02.000Z'}], 'width': 1}}, 'training': 1}");
+       "'last_time': '1970-01-01T00:00:01.000Z', 'max': 3.5, 'min': 3.5, 'not_finite': 0, 'step': 1, 'time': '1970-01-01T00:00:01.000Z'}, "
+       "{'count': 1, 'first': 0.5, 'last': 0.5, 'last_step': 2, 'last_time': '1970-01-01T00:00:02.000Z', 'max': 0.5, 'min': 0.5, 'not_finite': 0, "
+       "'step': 2, 'time': '1970-01-01T00:00:02.000Z'}], 'width': 1}, 'nan': {'buckets': [{'count': 1, 'first': null, 'last': null, 'last_step': 2, "
+       "'last_time': '1970-01-01T00:00:02.000Z', 'max': null, 'min': null, 'not_finite': 1, 'step': 2, 'time': '1970-01-01T00:00:02.000Z'}], "
+       "'width': 1}}, 'training': 1}");
     is(training_points_get, 1, 0, "name=loss",
-       "{'name': 'loss', 'next': null, 'points': [{'rank': 0, 'step': 1, 'time': '1970-01-01T00:00:01.000Z', 'value': 3.5}, {'rank': 0, "
-       "'step': 2, 'time': '1970-01-01T00:00:02.000Z', 'value': 0.5}], 'training': 1}");
+       "{'name': 'loss', 'next': null, 'points': [{'rank': 0, 'step': 1, 'time': '1970-01-01T00:00:01.000Z', 'value': 3.5}, {'rank': 0, 'step': 2, "
+       "'time': '1970-01-01T00:00:02.000Z', 'value': 0.5}], 'training': 1}");
     is(training_points_get, 1, 0, "name=loss&limit=1",
-       "{'name': 'loss', 'next': '1.0', 'points': [{'rank': 0, 'step': 1, 'time': '1970-01-01T00:00:01.000Z', 'value': 3.5}], "
-       "'training': 1}");
+       "{'name': 'loss', 'next': '1.0', 'points': [{'rank': 0, 'step': 1, 'time': '1970-01-01T00:00:01.000Z', 'value': 3.5}], 'training': 1}");
 }
 
 static void results(void **state)
@@ -583,22 +559,45 @@ static void results(void **state)
     member.state = MEMBER_CANCELLED;
     must(store_member_put(store, &member, &err));
     is(results_get, 1, 0, NULL,
-       "{'next': 2, 'results': [{'attempts': 1, 'ended': '1970-01-01T00:01:01.000Z', 'ensemble': 1, 'index': 0, 'metrics': {}, "
-       "'name': 's1', 'number': 1, 'outcome': 'timeout', 'parameters': {'x': 5}, 'reason': 'R7', 'state': 'failed'}, {'attempts': 0, "
-       "'ended': null, 'ensemble': 1, 'index': 1, 'metrics': {}, 'name': null, 'number': 2, 'outcome': null, 'parameters': {'x': 6}, "
-       "'reason': null, 'state': 'cancelled'}]}");
+       "{'next': 2, 'results': [{'attempts': 1, 'ended': '1970-01-01T00:01:01.000Z', 'ensemble': 1, 'index': 0, 'metrics': {}, 'name': 's1', "
+       "'number': 1, 'outcome': 'timeout', 'parameters': {'x': 5}, 'reason': 'R7', 'state': 'failed'}, {'attempts': 0, 'ended': null, "
+       "'ensemble': 1, 'index': 1, 'metrics': {}, 'name': null, 'number': 2, 'outcome': null, 'parameters': {'x': 6}, 'reason': null, "
+       "'state': 'cancelled'}]}");
     is(results_get, 1, 0, "limit=1",
-       "{'next': 1, 'results': [{'attempts': 1, 'ended': '1970-01-01T00:01:01.000Z', 'ensemble': 1, 'index': 0, 'metrics': {}, "
-       "'name': 's1', 'number': 1, 'outcome': 'timeout', 'parameters': {'x': 5}, 'reason': 'R7', 'state': 'failed'}]}");
+       "{'next': 1, 'results': [{'attempts': 1, 'ended': '1970-01-01T00:01:01.000Z', 'ensemble': 1, 'index': 0, 'metrics': {}, 'name': 's1', "
+       "'number': 1, 'outcome': 'timeout', 'parameters': {'x': 5}, 'reason': 'R7', 'state': 'failed'}]}");
     is(results_get, 1, 0, "after=2",
        "{'next': 2, 'results': []}");
     is(member_get, 1, 0, NULL,
-       "{'artefacts': [], 'attempts': [{'cpu_seconds': null, 'ended': '1970-01-01T00:01:01.000Z', 'exit_code': 0, 'host': null, "
-       "'hosts': [], 'job': 'st-abc-1', 'memory_peak': null, 'notice': null, 'number': 1, 'outcome': 'timeout', "
-       "'output_released': null, 'reason': null, 'resumed': null, 'signal': null, 'started': null, 'state': 'ended', "
-       "'submitted': '1970-01-01T00:00:00.001Z', 'waits_for': null}], 'checkpoints': [], 'ensemble': 1, 'follow_up': null, "
-       "'follow_up_of': null, 'index': 0, 'metrics': {}, 'name': 's1', 'output': 'separate', 'parameters': {'x': 5}, 'progress': null, "
-       "'reason': 'R7', 'results': null, 'retry_at': null, 'seed': '13084870472823738536', 'state': 'failed'}");
+       "{'artefacts': [], 'attempts': [{'cpu_seconds': null, 'ended': '1970-01-01T00:01:01.000Z', 'exit_code': 0, 'host': null, 'hosts': [], "
+       "'job': 'st-abc-1', 'memory_peak': null, 'notice': null, 'number': 1, 'outcome': 'timeout', 'output_released': null, 'reason': null, "
+       "'resumed': null, 'signal': null, 'started': null, 'state': 'ended', 'submitted': '1970-01-01T00:00:00.001Z', 'waits_for': null}], "
+       "'checkpoints': [], 'ensemble': 1, 'follow_up': null, 'follow_up_of': null, 'index': 0, 'metrics': {}, 'name': 's1', 'output': 'separate', "
+       "'parameters': {'x': 5}, 'progress': null, 'reason': 'R7', 'results': null, 'retry_at': null, 'seed': '13084870472823738536', "
+       "'state': 'failed'}");
+}
+
+static void grants(void **state)
+{
+    struct token_row token = {.role = TOKEN_OPERATOR, .label = "l1", .created_ms = 1000, .expires_ms = 2000};
+    struct session_row session = {.role = TOKEN_READER, .token = 1, .path = "/p/", .created_ms = 4000, .expires_ms = 1005000};
+
+    memset(token.hash, '1', 64);
+    memset(session.hash, '2', 64);
+    must(store_token_insert(store, &token, &err));
+    must(store_session_insert(store, &session, &err));
+    session.token = 0;
+    memset(session.hash, '3', 64);
+    must(store_session_insert(store, &session, &err));
+    run_sql("UPDATE token SET revoked = 3000, last_used = 3500");
+    run_sql("UPDATE session SET last_used = 4500 WHERE id = 1");
+    is(tokens_get, 0, 0, NULL,
+       "{'next': null, 'tokens': [{'created': '1970-01-01T00:00:01.000Z', 'expires': '1970-01-01T00:00:02.000Z', 'id': 1, 'label': 'l1', "
+       "'last_used': '1970-01-01T00:00:03.500Z', 'revoked': '1970-01-01T00:00:03.000Z', 'role': 'operator'}]}");
+    is(sessions_get, 0, 0, NULL,
+       "{'next': null, 'sessions': [{'created': '1970-01-01T00:00:04.000Z', 'expires': '1970-01-01T00:16:45.000Z', 'id': 2, 'last_used': null, "
+       "'role': 'reader', 'token': null}, {'created': '1970-01-01T00:00:04.000Z', 'expires': '1970-01-01T00:16:45.000Z', 'id': 1, "
+       "'last_used': '1970-01-01T00:00:04.500Z', 'role': 'reader', 'token': 1}]}");
 }
 
 #define WITH_STORE(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
@@ -606,7 +605,7 @@ static void results(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {WITH_STORE(an_ensemble), WITH_STORE(members), WITH_STORE(jobs), WITH_STORE(generations),
-                                       WITH_STORE(results)};
+                                       WITH_STORE(results), WITH_STORE(grants)};
 
     log_init("documents", LOG_LEVEL_NONE);
     test_limit(120);
