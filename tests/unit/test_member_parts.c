@@ -1,6 +1,7 @@
 /* Parts of a member's library, one by one: its settings, its memory, its steps, what the ranks have, and where they are. */
 #include "common/timefmt.h"
 #include "tasks/member/bundle.h"
+#include "tasks/member/checkpoint.h"
 #include "tasks/member/declare.h"
 #include "tasks/member/discovery.h"
 #include "tasks/member/environment.h"
@@ -9,6 +10,7 @@
 #include "tasks/member/link.h"
 #include "tasks/member/sendbuf.h"
 #include "tasks/member/steps.h"
+#include "tasks/proto/ckptdir.h"
 #include "tests/unit/unit.h"
 
 #include <endian.h>
@@ -414,6 +416,51 @@ static void write_file(const char *name, const char *text)
     fclose(out);
 }
 
+static void a_checkpoint_is_recorded_as_the_program_reports_it(void **state)
+{
+    struct ckpt_list list;
+    char path[100], sibling[100];
+
+    snprintf(dir, sizeof dir, "/tmp/stretto-test-XXXXXX");
+    assert_non_null(mkdtemp(dir));
+    snprintf(path, sizeof path, "%s/a", dir);
+    snprintf(sibling, sizeof sibling, "%s-b", dir);
+    write_file("a", "state");
+    unsetenv("STRETTO_CHECKPOINT_DIR");
+    assert_int_equal(checkpoint_record(path, 7, &err), 0); /* nobody keeps it */
+    setenv("STRETTO_CHECKPOINT_DIR", "", 1);
+    assert_int_equal(checkpoint_record(path, 7, &err), 0);
+    setenv("STRETTO_CHECKPOINT_DIR", dir, 1);
+    setenv("STRETTO_ENSEMBLE", "21", 1);
+    setenv("STRETTO_ATTEMPT", "12", 1);
+    assert_int_equal(checkpoint_record(path, -1, &err), -1);
+    assert_int_equal(checkpoint_record("/dev/null", 7, &err), -1);
+    assert_int_equal(checkpoint_record(dir, 7, &err), -1);
+    assert_int_equal(symlink(path, sibling), 0); /* which leads into the directory */
+    assert_int_equal(ckptdir_read(dir, &list, &err), 0);
+    assert_int_equal(list.n, 0);
+    ckptdir_free(&list);
+    assert_int_equal(checkpoint_record(path, 7, &err), 0);
+    unsetenv("STRETTO_ENSEMBLE");
+    unsetenv("STRETTO_ATTEMPT");
+    assert_int_equal(checkpoint_record(sibling, 0, &err), 0);
+    assert_int_equal(ckptdir_read(dir, &list, &err), 0);
+    assert_int_equal(list.n, 2);
+    for (size_t i = 0; i < 2; i++) {
+        assert_true(list.items[i].reported);
+        assert_string_equal(list.items[i].path, "a");
+        assert_int_equal(list.items[i].size, 5);
+        assert_int_equal(list.items[i].step, i == 0 ? 7 : 0);
+        assert_int_equal(list.items[i].ensemble, i == 0 ? 21 : 0);
+        assert_int_equal(list.items[i].attempt, i == 0 ? 12 : 0);
+    }
+    ckptdir_free(&list);
+    unsetenv("STRETTO_CHECKPOINT_DIR");
+    unlink(sibling);
+    snprintf(path, sizeof path, "rm -r %s", dir);
+    assert_int_equal(system(path), 0);
+}
+
 static bool is_later(const char *current, uint32_t than, struct discovery *found)
 {
     struct environment env = {.stream = dir};
@@ -512,16 +559,25 @@ static void say(void *rank, const uint8_t sender[64], int size, struct frame f)
     assert_int_equal(zmq_send(rank, header, sizeof header, 0), FRAME_HEADER_SIZE);
 }
 
+static void assert_head(struct frame f, enum frame_kind kind, uint64_t sequence)
+{
+    assert_int_equal(f.kind, kind);
+    assert_true(f.key == 11 && f.ensemble == 12 && f.member == 13 && f.attempt == 14 && f.session == 15 && f.generation == 16);
+    assert_int_equal(f.sequence, sequence);
+}
+
 static void a_rank_that_has_answered_may_ask_again(void **state)
 {
-    struct environment env = {.silence = 3600000, .silence_max = 3600000, .parameters = json_object()};
+    struct environment env = {.key = 11, .ensemble = 12, .member = 13, .attempt = 14, .silence = 3600000, .silence_max = 3600000,
+                              .parameters = json_object()};
     char *endpoint[] = {"inproc://rank"};
     struct rank_address address = {.endpoint = endpoint, .endpoints = 1};
     void *zmq = zmq_ctx_new(), *rank = zmq_socket(zmq, ZMQ_ROUTER);
     uint64_t sent = 0;
-    struct link_config config = {.env = &env, .address = &address, .zmq = zmq, .window_bytes = 1 << 20, .window_frames = 8, .sent = &sent};
+    struct link_config config = {.env = &env, .address = &address, .zmq = zmq, .window_bytes = 1 << 20, .window_frames = 8, .sent = &sent,
+                                 .session = 15, .generation = 16};
     struct link *link;
-    struct frame f = {0};
+    struct frame f = {0}, answer = {.key = 11, .session = 15};
     zmq_msg_t msg;
     uint8_t sender[64];
     int64_t idle;
@@ -531,9 +587,12 @@ static void a_rank_that_has_answered_may_ask_again(void **state)
     assert_int_equal(zmq_bind(rank, endpoint[0]), 0);
     link = link_create(&config, &err);
     assert_non_null(link);
-    assert_int_equal(heard_by(rank, link, sender, &size).kind, FRAME_HELLO);
+    assert_head(heard_by(rank, link, sender, &size), FRAME_HELLO, 0);
     assert_true(link_unanswered(link) < INT64_MAX);
-    say(rank, sender, size, (struct frame){.kind = FRAME_WELCOME});
+    say(rank, sender, size, (struct frame){.kind = FRAME_REFUSED, .key = 11, .session = 14}); /* another stream's, */
+    say(rank, sender, size, (struct frame){.kind = FRAME_REFUSED, .key = 12, .session = 15}); /* and a stranger's */
+    answer.kind = FRAME_WELCOME;
+    say(rank, sender, size, answer);
     while (!link_is_welcome(link)) {
         assert_int_equal(link_service(link, &err), 0);
         usleep(1000);
@@ -544,14 +603,62 @@ static void a_rank_that_has_answered_may_ask_again(void **state)
     assert_int_equal(zmq_msg_init_size(&msg, FRAME_HEADER_SIZE), 0);
     assert_int_equal(link_send(link, &f, &msg, &err), 0);
     assert_true(link_unanswered(link) > idle); /* it has owed nothing while there was nothing to answer */
-    assert_int_equal(heard_by(rank, link, sender, &size).kind, FRAME_SAMPLE);
-    say(rank, sender, size, (struct frame){.kind = FRAME_ACK, .sequence = 1});
+    assert_head(heard_by(rank, link, sender, &size), FRAME_SAMPLE, 1);
+    answer.kind = FRAME_ACK;
+    answer.sequence = 1;
+    say(rank, sender, size, answer);
     while (link_oldest(link) != UINT64_MAX) {
         assert_int_equal(link_service(link, &err), 0);
         usleep(1000);
     }
-    say(rank, sender, size, (struct frame){.kind = FRAME_WHO}); /* it has forgotten the stream */
-    assert_int_equal(heard_by(rank, link, sender, &size).kind, FRAME_HELLO);
+    answer.kind = FRAME_WHO;
+    say(rank, sender, size, answer); /* it has forgotten the stream */
+    f = heard_by(rank, link, sender, &size);
+    assert_head(f, FRAME_HELLO, 1);
+    assert_int_equal(f.step, 1); /* what it had acknowledged is not kept any more */
+    answer.kind = FRAME_WELCOME;
+    answer.step = 1;
+    say(rank, sender, size, answer);
+
+    assert_int_equal(zmq_msg_init_size(&msg, FRAME_HEADER_SIZE), 0);
+    f = (struct frame){.step = 7};
+    assert_int_equal(link_send(link, &f, &msg, &err), 0);
+    link_skip(link);
+    link_skip(link);
+    link_skip(link);
+    assert_head(heard_by(rank, link, sender, &size), FRAME_SAMPLE, 2);
+    answer.kind = FRAME_FINALIZED;
+    answer.step = 9;
+    say(rank, sender, size, answer); /* before it is asked for: it does not count */
+    answer.kind = FRAME_REWIND;
+    say(rank, sender, size, answer);
+    f = heard_by(rank, link, sender, &size);
+    assert_head(f, FRAME_SAMPLE, 2);
+    assert_int_equal(f.step, 7);
+    assert_int_equal(link_finalize(link, &err), 0);
+    answer.kind = FRAME_FINALIZED;
+    say(rank, sender, size, answer); /* before it holds all */
+    answer.kind = FRAME_ACK;
+    answer.sequence = 2;
+    say(rank, sender, size, answer);
+    f = heard_by(rank, link, sender, &size);
+    assert_head(f, FRAME_FINALIZE, 2);
+    assert_int_equal(f.step, 3); /* what it did not send */
+    assert_false(link_settled(link));
+    answer.kind = FRAME_FINALIZED;
+    answer.step = 5;
+    say(rank, sender, size, answer);
+    while (!link_settled(link)) {
+        assert_int_equal(link_service(link, &err), 0);
+        usleep(1000);
+    }
+    assert_int_equal(link_member_held(link), 5);
+    assert_string_equal(link_complaint(link), "");
+    answer.kind = FRAME_REFUSED;
+    say(rank, sender, size, answer);
+    while (link_service(link, &err) == 0)
+        usleep(1000);
+    assert_string_equal(err.code, "stream_refused");
     link_destroy(link);
     zmq_close(rank);
     zmq_ctx_term(zmq);
@@ -653,6 +760,7 @@ int main(void)
         cmocka_unit_test(what_is_lent_stays_until_it_is_taken),
         cmocka_unit_test(a_field_of_an_idle_stream_is_as_large_as_any),
         cmocka_unit_test(only_a_later_generation_is_gone_on_to),
+        cmocka_unit_test(a_checkpoint_is_recorded_as_the_program_reports_it),
         cmocka_unit_test(a_silent_rank_is_asked_again),
         cmocka_unit_test(a_rank_that_has_answered_may_ask_again),
         cmocka_unit_test(metrics_are_lines_of_json),

@@ -1,6 +1,8 @@
 /* What a rank tells the daemon in its files: how far it is, its metrics, and that it is done. */
 #include "common/files.h"
 #include "common/timefmt.h"
+#include "tasks/train/faults.h"
+#include "tasks/train/report.h"
 #include "tests/unit/stream_fixture.h"
 #include "tests/unit/unit.h"
 
@@ -293,6 +295,97 @@ static void who_cannot_tell_what_it_holds_is_not_done(void **state)
     fixture_fini(&fx);
 }
 
+static void a_training_without_checkpoints_says_so(void **state)
+{
+    struct fixture fx;
+    struct stretto_train *t;
+
+    fixture_init(&fx, 10, 0, 1, RESERVOIR(100, 50, 5));
+    t = fixture_rank(0);
+    assert_true(stretto_train_checkpoint_due(t) == 0 && stretto_train_checkpoint_every_ms(t) == 0 && stretto_train_unfinished(t) == 0);
+    assert_true(stretto_train_resume(t) == NULL && stretto_train_resume_step(t) == -1 && stretto_train_resume_ranks(t) == 0);
+    assert_null(stretto_train_checkpoint_begin(t, 1));
+    assert_string_equal(stretto_train_error_code(t), "train_checkpoint");
+    for (int due = 0; due <= STRETTO_TRAIN_CHECKPOINT_LAST; due++) {
+        assert_int_equal(stretto_train_checkpoint_cut(t, due), -1);
+        assert_int_equal(stretto_train_checkpoint_end(t, due), -1);
+    }
+    assert_int_equal(stretto_train_batch(t, NULL, NULL, NULL, NULL, 0), STRETTO_TRAIN_AGAIN); /* the last one would end it */
+    stretto_train_close(t);
+    fixture_fini(&fx);
+}
+
+/* Each counter has a value that no other has; the number of samples that were drawn grows from look to look. */
+static void count_distinctly(void *arg, struct stretto_train_stats *s)
+{
+    uint64_t *drawn = arg;
+
+    *s = (struct stretto_train_stats){
+        .received = 11, .unique = 12, .duplicates = 13, .rejected = 14, .drawn = *drawn += 1000, .batches = 15, .repeats = 16, .population = 17,
+        .unseen = 18, .bytes = 19, .memory_bytes = 20, .finalized = 21, .forgotten = 22, .skipped = 23, .room_wait_seconds = 24.5,
+        .sample_wait_seconds = 25.5, .state = STRETTO_TRAIN_RECEIVING, .draws = {31, 32, 33, 34, 35, 36, 37, 38},
+    };
+    s->doing = *drawn % 2000 == 0 ? STRETTO_TRAIN_STARVED : STRETTO_TRAIN_SAVING;
+    s->rejected_by[FRAME_BAD_KIND] = 41;
+    s->rejected_by[FAULT_MEMBER] = 42;
+}
+
+static void each_counter_is_told_by_its_name(void **state)
+{
+    static const char *const names[] = {"received", "unique", "duplicates", "rejected", "batches", "repeats", "population", "unseen", "bytes",
+                                        "memory_bytes", "finalized", "forgotten", "skipped"};
+    static const char *const states[] = {"waiting", "receiving", "draining", "done", "unfinished"};
+    static const char *const files[] = {"status-rank2.json", "done-rank2.json"};
+    char dir[] = "/tmp/stretto-report-XXXXXX", path[80];
+    uint64_t drawn = 0;
+    struct train_config config = {.dir = mkdtemp(dir), .rank = 2, .ranks = 3, .restart = 4, .generation = 5, .job = "", .buffer.capacity = 51};
+    struct error err;
+    struct report *r = report_start(&config, count_distinctly, &drawn, &err);
+
+    assert_non_null(r);
+    while (report_rate(r) == 0)
+        usleep(10000);
+    for (int i = 0; i < 10; i++) {
+        bool early = i % 3 == 0;
+
+        assert_int_equal(report_done(r, (enum stretto_train_state)(i % 5), early, &err), 0);
+        for (size_t file = 0; file < 2; file++) {
+            json_t *json, *rejected = json_pack("{s:i, s:i}", fault_name(FRAME_BAD_KIND), 41, fault_name(FAULT_MEMBER), 42), *list;
+            json_int_t told;
+
+            snprintf(path, sizeof path, "%s/%s", dir, files[file]);
+            json = file_read_json(path, &err);
+            assert_string_equal(json_string_value(json_object_get(json, "state")), states[i % 5]);
+            assert_int_equal(json_is_true(json_object_get(json, "early")), early);
+            for (size_t k = 0; k < sizeof names / sizeof *names; k++)
+                assert_int_equal(json_integer_value(json_object_get(json, names[k])), 11 + k);
+            told = json_integer_value(json_object_get(json, "drawn"));
+            assert_true(told > 0 && told % 1000 == 0);
+            assert_int_equal(json_is_true(json_object_get(json, "starved")), told % 2000 == 0);
+            assert_int_equal(json_is_true(json_object_get(json, "saving")), told % 2000 != 0);
+            assert_true(json_integer_value(json_object_get(json, "rank")) == 2 && json_integer_value(json_object_get(json, "restart")) == 4);
+            assert_true(json_integer_value(json_object_get(json, "generation")) == 5 && json_integer_value(json_object_get(json, "capacity")) == 51);
+            assert_true(json_number_value(json_object_get(json, "room_wait_seconds")) == 24.5);
+            assert_true(json_number_value(json_object_get(json, "sample_wait_seconds")) == 25.5);
+            assert_true(json_number_value(json_object_get(json, "samples_per_second")) > 0);
+            assert_true(json_number_value(json_object_get(json, "time")) > 1e9);
+            assert_true(json_equal(json_object_get(json, "rejected_by"), rejected));
+            list = json_object_get(json, "draws");
+            assert_int_equal(json_array_size(list), STRETTO_TRAIN_DRAWS);
+            for (size_t k = 0; k < STRETTO_TRAIN_DRAWS; k++)
+                assert_int_equal(json_integer_value(json_array_get(list, k)), 31 + k);
+            json_decref(rejected);
+            json_decref(json);
+        }
+    }
+    report_stop(r);
+    for (size_t file = 0; file < 2; file++) {
+        snprintf(path, sizeof path, "%s/%s", dir, files[file]);
+        unlink(path);
+    }
+    assert_int_equal(rmdir(dir), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -301,6 +394,8 @@ int main(void)
         cmocka_unit_test(the_daemon_is_told),
         cmocka_unit_test(who_has_learnt_enough_takes_no_more),
         cmocka_unit_test(the_rate_is_that_of_all_draws),
+        cmocka_unit_test(each_counter_is_told_by_its_name),
+        cmocka_unit_test(a_training_without_checkpoints_says_so),
         cmocka_unit_test(the_next_process_goes_on_with_the_files),
         cmocka_unit_test(who_cannot_tell_what_it_holds_is_not_done),
     };

@@ -51,9 +51,9 @@ static void configure(const struct fixture *fx, const char *key, json_t *value)
     json_decref(json);
 }
 
-static void set_up(struct fixture *fx, int ranks, const char *buffer, bool exact)
+static void set_up_fields(struct fixture *fx, int ranks, int with_n, const char *buffer, bool exact)
 {
-    fixture_init_ranks(fx, ranks, 4, 0, 1, buffer);
+    fixture_init_ranks(fx, ranks, 4, with_n, 1, buffer);
     strcpy(dir, "/tmp/stretto-retain-XXXXXX");
     assert_non_null(mkdtemp(dir));
     configure(fx, "checkpoint",
@@ -68,6 +68,11 @@ static void set_up(struct fixture *fx, int ranks, const char *buffer, bool exact
         memory[rank] = memfd_create("kept", MFD_CLOEXEC);
         assert_int_equal(pwrite(memory[rank], &head, sizeof head, 0), sizeof head);
     }
+}
+
+static void set_up(struct fixture *fx, int ranks, const char *buffer, bool exact)
+{
+    set_up_fields(fx, ranks, 0, buffer, exact);
 }
 
 static void tear_down(struct fixture *fx)
@@ -365,6 +370,36 @@ static void what_is_forgotten_is_told_and_stays_so(void **state)
     tear_down(&fx);
 }
 
+/* The rank is killed between the two fields of a step, which is whole once the second one has come; the member has sent others whole. */
+static void half_a_sample_outlives_its_process(void **state)
+{
+    int64_t shape[] = {4}, n = 0;
+    double u[] = {0, 1, 2, 3};
+    struct stretto_train *t;
+    struct stretto *s;
+    struct fixture fx;
+
+    set_up_fields(&fx, 1, 1, BUFFER("fifo"), true);
+    t = start(0);
+    s = fixture_member(0, 1);
+    for (int step = 1; step < 4; step++)
+        assert_int_equal(fixture_send(&fx, s, 0, step), 0);
+    assert_int_equal(stretto_send(s, stretto_field(s, "n", STRETTO_INT64, 0, NULL), 0, &n), 0);
+    assert_int_equal(stretto_checkpointed(s, "none", 0), 0); /* it is held */
+    stretto_train_close(t);
+    setenv("STRETTO_RESTART", "1", 1);
+    t = start(0);
+    assert_int_equal(fixture_stats(t).unique, 3);
+    assert_int_equal(stretto_send(s, stretto_field(s, "u", STRETTO_FLOAT64, 1, shape), 0, u), 0);
+    assert_int_equal(stretto_close(s), 0);
+    fixture_over(&fx);
+    fixture_draw_all(&fx, t, STEPS, times);
+    for (int step = 0; step < 4; step++)
+        assert_int_equal(times[step], 1);
+    stretto_train_close(t);
+    tear_down(&fx);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -374,6 +409,7 @@ int main(void)
         cmocka_unit_test(a_program_that_does_not_save_is_not_waited_for),
         cmocka_unit_test(no_rank_starves_because_another_one_waits),
         cmocka_unit_test(what_is_forgotten_is_told_and_stays_so),
+        cmocka_unit_test(half_a_sample_outlives_its_process),
     };
 
     return cmocka_run_group_tests(tests, fixture_time_limit, NULL);

@@ -764,6 +764,24 @@ static void a_damaged_handover_is_not_taken(void **state)
     tear_down(&fx);
 }
 
+static void samples_of_another_spec_are_not_taken(void **state)
+{
+    struct fixture fx;
+    struct stretto_train *t;
+
+    set_up(&fx, 1, 1, 2, 0);
+    t = fixture_rank(0);
+    send_steps(&fx, 0, 1, 0, STEPS);
+    save(t, 1, "state", STRETTO_TRAIN_CHECKPOINT_LAST);
+    stretto_train_close(t);
+    begin_anew(&fx, 2, "g1-s1", 1);
+    configure(&fx, "parameters", json_pack("[s]", "a"));
+    assert_int_equal(stretto_train_open(&t), -1);
+    assert_string_equal(stretto_train_error_code(t), "train_resume");
+    stretto_train_close(t);
+    tear_down(&fx);
+}
+
 static void a_last_one_that_cannot_be_written_is_reported(void **state)
 {
     struct fixture fx;
@@ -966,6 +984,7 @@ int main(void)
         cmocka_unit_test(more_than_has_room_waits_its_turn),
         cmocka_unit_test(what_waited_its_turn_is_handed_over_again),
         cmocka_unit_test(a_damaged_handover_is_not_taken),
+        cmocka_unit_test(samples_of_another_spec_are_not_taken),
         cmocka_unit_test(a_last_one_that_cannot_be_written_is_reported),
         cmocka_unit_test(a_state_that_could_not_be_saved_leaves_nothing_and_may_be_tried_again),
         cmocka_unit_test(nothing_learnt_since_the_one_before_is_no_hindrance),

@@ -2,6 +2,7 @@
  * list of checkpoints and the parts of other ranks (saved.h) are of this file: so it decides what a look sees, and how
  * long the look takes. */
 #include "common/files.h"
+#include "common/timefmt.h"
 #include "common/xalloc.h"
 #include "tasks/train/saved.h"
 #include "tasks/train/saver.h"
@@ -104,11 +105,23 @@ int saved_add(const struct train_config *config, const char *name, struct error 
     return look(scene.written, name) ? 1 : 0;
 }
 
-void kept_cut_is_whole(struct kept *k, uint32_t cut, const char *name) {}
+static struct {
+    int given_up;           /* how often reception was told not to wait */
+    uint32_t cut;           /* the newest that was told to be whole */
+    char name[16];
+} kept;
+
+void kept_cut_is_whole(struct kept *k, uint32_t cut, const char *name)
+{
+    pthread_mutex_lock(&scene.lock);
+    kept.cut = cut;
+    snprintf(kept.name, sizeof kept.name, "%s", name);
+    pthread_mutex_unlock(&scene.lock);
+}
 
 void kept_give_up(struct kept *k, const char *why)
 {
-    fail_msg("reception does not wait: %s", why);
+    kept.given_up++;
 }
 
 static struct saver *set_up(struct train_config *config, int rank)
@@ -122,7 +135,8 @@ static struct saver *set_up(struct train_config *config, int rank)
     test_thread = pthread_self();
     set(scene.written, "");
     set(scene.whole, "");
-    *config = (struct train_config){.rank = rank, .ranks = 2, .generation = 1, .checkpoint.dir = dir};
+    memset(&kept, 0, sizeof kept);
+    *config = (struct train_config){.dir = dir, .rank = rank, .ranks = 2, .generation = 1, .checkpoint.dir = dir};
     c = saver_create(config, (struct kept *)&nobody, &err);
     assert_non_null(c);
     return c;
@@ -131,13 +145,14 @@ static struct saver *set_up(struct train_config *config, int rank)
 static void tear_down(struct saver *c)
 {
     saver_destroy(c);
+    assert_int_equal(kept.given_up, 0);
     state_remove(dir);
 }
 
 /* Saves this rank's part. */
 static void save(struct saver *c, int64_t step)
 {
-    struct cut cut = {0};
+    struct cut cut = {.number = 100 + (uint32_t)step};
     struct error err;
     const char *path = saver_begin(c, step, &err);
 
@@ -169,6 +184,8 @@ static void rank_0_settles_a_checkpoint_since_all_parts_are_written(void **state
     set(scene.held, "");
     wait_until_none_is_pending(c);
     assert_false(saver_is_settling(c));
+    assert_int_equal(kept.cut, 101);
+    assert_string_equal(kept.name, FIRST);
     tear_down(c);
 }
 
@@ -208,12 +225,181 @@ static void a_newer_checkpoint_settles_while_an_older_one_is_pending(void **stat
     tear_down(c);
 }
 
+/* Makes a saver that has been told that its time ends in so many seconds. */
+static struct saver *with_deadline(struct train_config *config, int64_t seconds)
+{
+    char text[32];
+    struct saver *c;
+
+    snprintf(text, sizeof text, "%lld", (long long)(time_now_ms() / 1000 + seconds));
+    setenv("STRETTO_DEADLINE", text, 1);
+    c = set_up(config, 0);
+    unsetenv("STRETTO_DEADLINE");
+    return c;
+}
+
+static void the_last_one_is_due_before_the_end_of_the_time(void **state)
+{
+    struct train_config config;
+    struct saver *c = with_deadline(&config, 10000);
+
+    assert_int_equal(saver_due(c), SAVER_NOT_DUE);
+    assert_true(saver_has_time(c));
+    config.checkpoint.before_ms = 5000000;
+    assert_int_equal(saver_due(c), SAVER_NOT_DUE);
+    config.checkpoint.before_ms = 15000000;
+    assert_int_equal(saver_due(c), SAVER_LAST);
+    assert_true(saver_has_time(c)); /* for what is not needed: the half of it */
+    config.checkpoint.before_ms = 25000000;
+    assert_false(saver_has_time(c));
+    tear_down(c);
+
+    c = with_deadline(&config, -10000); /* the spec says nothing of the end */
+    assert_int_equal(saver_due(c), SAVER_NOT_DUE);
+    assert_false(saver_has_time(c));
+    tear_down(c);
+
+    c = set_up(&config, 0); /* there is no end */
+    config.checkpoint.before_ms = 15000000;
+    assert_int_equal(saver_due(c), SAVER_NOT_DUE);
+    assert_true(saver_has_time(c));
+    saver_warn(c);
+    assert_int_equal(saver_due(c), SAVER_LAST);
+    assert_true(saver_has_time(c));
+    tear_down(c);
+}
+
+static void one_is_due_some_time_after_the_one_before_was_begun(void **state)
+{
+    struct train_config config;
+    struct saver *c = set_up(&config, 1);
+    struct cut cut = {0};
+    struct error err;
+    const char *path;
+
+    assert_int_equal(saver_due(c), SAVER_NOT_DUE);
+    config.checkpoint.every_ms = 3600000;
+    assert_int_equal(saver_due(c), SAVER_NOT_DUE);
+    config.checkpoint.every_ms = 1;
+    while (saver_due(c) != SAVER_DUE)
+        usleep(1000);
+    path = saver_begin(c, 1, &err);
+    assert_non_null(path);
+    while (saver_due(c) != SAVER_DUE)
+        usleep(1000);
+    saver_cut(c, &cut);
+    assert_int_equal(saver_due(c), SAVER_NOT_DUE); /* while that one is written */
+    saver_warn(c);
+    assert_int_equal(saver_due(c), SAVER_LAST);
+    saver_abandon(c);
+    assert_int_equal(kept.given_up, 1);
+    kept.given_up = 0;
+    tear_down(c);
+}
+
+static void a_rank_saves_from_the_beginning_until_the_list_has_it(void **state)
+{
+    struct train_config config;
+    struct saver *c = set_up(&config, 0);
+    struct cut cut = {.number = 7};
+    struct error err;
+    const char *path;
+
+    assert_true(!saver_is_saving(c) && saver_saves(c) == 0 && !saver_has_cut(c) && !saver_is_pending(c));
+    path = saver_begin(c, 1, &err);
+    assert_true(saver_is_saving(c) && saver_saves(c) == 1 && !saver_has_cut(c));
+    saver_abandon(c);
+    assert_true(!saver_is_saving(c) && saver_saves(c) == 1);
+    path = saver_begin(c, 1, &err); /* the same step again */
+    assert_non_null(strstr(path, "/" FIRST "/state-rank0"));
+    assert_int_equal(file_write_whole(path, "state", 5, 0600, &err), 0);
+    saver_cut(c, &cut);
+    assert_true(saver_is_saving(c) && saver_has_cut(c) && cut.number == 0);
+    saver_abandon(c);
+    assert_true(!saver_is_saving(c) && !saver_has_cut(c) && access(path, F_OK) < 0);
+    assert_int_equal(kept.given_up, 2);
+    kept.given_up = 0;
+    set(scene.held, FIRST);
+    save(c, 1);
+    assert_true(saver_is_saving(c) && saver_saves(c) == 3);
+    wait_until_it_looks();
+    assert_true(saver_is_pending(c) && !saver_has_cut(c));
+    set(scene.written, FIRST);
+    set(scene.held, "");
+    assert_int_equal(saver_wait(c, &err), 0);
+    assert_false(saver_is_pending(c));
+    assert_false(saver_is_saving(c));
+    tear_down(c);
+}
+
+/* Rank 0 has saved nothing; and the next one is saved. */
+static void one_that_cannot_be_written_is_told_once(void **state)
+{
+    struct train_config config;
+    struct saver *c = set_up(&config, 0);
+    struct cut cut = {0};
+    struct error err;
+
+    assert_non_null(saver_begin(c, 1, &err));
+    saver_cut(c, &cut);
+    saver_end(c);
+    assert_int_equal(saver_wait(c, &err), -1);
+    assert_string_equal(err.code, "train_checkpoint");
+    assert_false(saver_is_saving(c) || saver_is_pending(c));
+    assert_int_equal(kept.given_up, 1);
+    kept.given_up = 0;
+    set(scene.written, SECOND);
+    save(c, 2);
+    assert_int_equal(saver_wait(c, &err), 0);
+    assert_int_equal(kept.cut, 102);
+    assert_string_equal(kept.name, SECOND);
+    tear_down(c);
+}
+
+static void names_tell_the_generation_the_process_and_the_step(void **state)
+{
+    static const struct {
+        int64_t step;
+        const char *name; /* NULL: it is refused */
+    } all[] = {{-1, NULL}, {4, NULL}, {5, "g3.2-s5"}, {5, "g3.2-s5-b"}, {5, NULL}, {4, NULL}, {6, "g3.2-s6"}, {6, "g3.2-s6-b"}, {9, "g3.2-s9"}};
+    struct train_config config;
+    struct saver *c = set_up(&config, 1);
+    struct error err;
+
+    config.generation = 3;
+    config.restart = 2;
+    config.checkpoint.resume_step = 5;
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        struct cut cut = {0};
+        const char *path = saver_begin(c, all[i].step, &err);
+        char wanted[100], *more;
+
+        assert_int_equal(path != NULL, all[i].name != NULL);
+        if (path == NULL)
+            continue;
+        snprintf(wanted, sizeof wanted, "%s/%s/state-rank1", dir, all[i].name);
+        assert_string_equal(path, wanted);
+        more = saver_path(c, "buffer", "bin");
+        snprintf(wanted, sizeof wanted, "%s/%s/buffer-rank1.bin", dir, all[i].name);
+        assert_string_equal(more, wanted);
+        free(more);
+        saver_cut(c, &cut);
+        saver_end(c);
+    }
+    tear_down(c);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(rank_0_settles_a_checkpoint_since_all_parts_are_written),
         cmocka_unit_test(another_rank_settles_a_checkpoint_since_it_is_on_the_list),
         cmocka_unit_test(a_newer_checkpoint_settles_while_an_older_one_is_pending),
+        cmocka_unit_test(the_last_one_is_due_before_the_end_of_the_time),
+        cmocka_unit_test(one_is_due_some_time_after_the_one_before_was_begun),
+        cmocka_unit_test(a_rank_saves_from_the_beginning_until_the_list_has_it),
+        cmocka_unit_test(one_that_cannot_be_written_is_told_once),
+        cmocka_unit_test(names_tell_the_generation_the_process_and_the_step),
     };
 
     test_limit(60);
