@@ -88,8 +88,12 @@ static int64_t left(const char *resume)
 
 static void what_came_is_found_by_the_next_process(void **state)
 {
-    struct kept *kept = begin(NULL);
+    int lowest = dup(STDIN_FILENO), after; /* the lowest free descriptor */
+    struct kept *kept;
     struct kept_slot *second;
+
+    close(lowest);
+    kept = begin(NULL);
 
     take(kept, 1);
     second = take(kept, 2);
@@ -102,6 +106,9 @@ static void what_came_is_found_by_the_next_process(void **state)
     assert_true(kept_ended(kept)[0] == 0 && kept_ended(kept)[1] == 3);
     assert_int_equal(told(), KEPT_COMPLETE);
     kept_close(kept);
+    after = dup(STDIN_FILENO);
+    close(after);
+    assert_int_equal(after, lowest); /* nothing stays open */
 }
 
 static void a_drawn_sample_is_kept_until_a_checkpoint_is_whole(void **state)

@@ -17,6 +17,15 @@
 
 #define SIZE ((size_t)1 << 20)
 
+/* Returns the lowest descriptor that is free: none was left open if it is the same as before. */
+static int lowest_free(void)
+{
+    int fd = dup(STDIN_FILENO);
+
+    close(fd);
+    return fd;
+}
+
 /* Does what slots_offer() would, of that descriptor of this process. */
 static json_t *offer_of(int fd)
 {
@@ -128,11 +137,15 @@ static void a_message_can_have_its_payload_itself(void **state)
 
 static void a_rank_sees_what_a_member_writes(void **state)
 {
+    int free_before = lowest_free(), free_shared;
     struct slots *slots = slots_create(SIZE);
     struct slot *first = slot_take(slots, 1), *slot = slot_take(slots, 100000);
-    struct mapping *m = open_of(slots, SIZE);
+    struct mapping *m;
 
+    free_shared = lowest_free();
+    m = open_of(slots, SIZE);
     assert_non_null(m);
+    assert_int_equal(lowest_free(), free_shared); /* a rank may have the memory of very many members */
     memset(slot_payload(slot), 'a', 100000);
     assert_memory_equal(mapping_at(m, SHARED_UNIT, 100000), slot_payload(slot), 100000);
     assert_non_null(mapping_at(m, 0, SIZE));
@@ -148,14 +161,17 @@ static void a_rank_sees_what_a_member_writes(void **state)
     slots_destroy(slots);
     assert_memory_equal(mapping_at(m, SHARED_UNIT, 1), "a", 1); /* also once its owner has let go of it */
     mapping_close(m);
+    assert_int_equal(lowest_free(), free_before);
 }
 
 static void assert_not_opened(json_t *offer)
 {
+    int free_before = lowest_free();
     struct mapping *m = mapping_open(offer, SIZE);
 
     if (m != NULL)
         fail_msg("opened: %s", json_dumps(offer, 0));
+    assert_int_equal(lowest_free(), free_before);
     json_decref(offer);
 }
 
