@@ -104,6 +104,46 @@ def reports_have_a_value_for_each_member():
     fails(RuntimeError, "broken", rx.report, 1, 1)
 
 
+def what_a_program_tells_is_passed_on():
+    rx, calls = receiver()
+    rx.metric("löss", numpy.int64(3), numpy.float32(0.5))
+    rx.interrupt()
+    rx.done()
+    assert calls.log == [("metric", "löss".encode(), 3, 0.5), ("interrupt",), ("done",)]
+    for call, arguments in (("metric", ("loss", 1, 1)), ("done", ())):
+        calls.answers[call] = -1
+        fails(RuntimeError, "broken", getattr(rx, call), *arguments)
+    calls.batch_ragged = lambda *_: _library.END
+    asked = []
+    rx._agreement = types.SimpleNamespace(end=lambda: asked.append("end"), of=lambda due: asked.append(due) or train.LAST)
+    assert rx.next_batch() is None and rx.checkpoint_due() == train.LAST and asked == ["end", 0]
+    calls.log.clear()
+    waited = []
+    rx._writer = types.SimpleNamespace(join=lambda: waited.append(list(calls.log)))
+    with rx:
+        pass
+    assert waited == [[]] and calls.log == [("close",)]  # what is being written is waited for before
+    rx.close()
+    assert calls.log == [("close",)]
+    for call in ("metric", "report", "checkpoint"):
+        fails(RuntimeError, "this receiver is closed", getattr(rx, call), *[1] * (3 if call == "metric" else 2))
+
+
+def counters_are_told_by_name():
+    rx, calls = receiver(fault_name=None)
+    counted = {name: 10 + number for number, name in enumerate(_library.Stats.COUNTERS)}
+    times = {name: number + 0.5 for number, name in enumerate(_library.Stats.TIMES)}
+
+    def stats(handle, out):
+        for name, value in {**counted, **times, "state": 2}.items():
+            setattr(out._obj, name, value)
+        out._obj.draws[:] = range(8)
+        out._obj.rejected_by[3] = 5
+
+    calls.stats, calls.fault_name = stats, lambda number: b"fault%d" % number
+    assert rx.stats() == {**counted, **times, "draws": list(range(8)), "rejected_by": {"fault3": 5}, "state": "draining"}
+
+
 def save(path):
     with open(path, "w") as file:
         file.write("x")
@@ -366,6 +406,100 @@ def arrays_fit_their_fields():
     assert [call[0] for call in calls.log if call[0] in ("finish", "abort")] == ["abort"]  # it has not finished
 
 
+def a_member_asks_the_library():
+    calls = MemberCalls(active=0)
+    _library.load_member = lambda: calls
+    os.environ.update(STRETTO_ENSEMBLE="12", STRETTO_MEMBER="", STRETTO_ATTEMPT="3", STRETTO_SEED="99", STRETTO_PARAMS="",
+                      STRETTO_RESUME="/c/a", STRETTO_CHECKPOINT_DIR="/c")
+    ours = member.open()
+    assert (ours.ensemble, ours.index, ours.attempt, ours.seed, ours.params) == (12, None, 3, 99, {})
+    assert (ours.resume, ours.checkpoint_dir, ours.active) == ("/c/a", "/c", False)
+    os.environ["STRETTO_CHECKPOINT_DIR"] = ""
+    assert member.open().checkpoint_dir is None
+    calls.log.clear()
+    assert ours.checkpoint_due(2.5) is False
+    calls.answers["checkpoint_due"] = 1
+    assert ours.checkpoint_due() is True
+    ours.checkpointed("/c/ä", numpy.int64(7))
+    assert calls.log == [("checkpoint_due", 2.5), ("checkpoint_due", 0.0), ("checkpointed", os.fsencode("/c/ä"), 7)]
+    calls.answers["checkpointed"] = -1
+    fails(stretto.StreamError, "broken", ours.checkpointed, "/c/a", 1)
+    fails(TypeError, "", ours.checkpointed, "/c/a", 1.5)
+    field = ours.field("u", 3)
+    array = field.lend()
+    array[:] = (1, 2, 3)
+    assert list((ctypes.c_double * 3).from_buffer(calls.memory)) == [1, 2, 3] and calls.log[-1] == ("lend_extent", 3)
+    assert field.lend() is array
+    calls.log.clear()
+    field.send_lent(numpy.int64(9))
+    assert calls.log == [("send_lent", 0, 9)] and not array.flags.writeable
+    again = field.lend()
+    assert again is not array and again.flags.writeable
+    ours.field("u", 3)  # a new declaration takes it back
+    assert not again.flags.writeable
+    scalar = ours.field("n", (), int)
+    number = scalar.lend()
+    assert number.shape == () and calls.log[-1] == ("lend_extent", 1)
+    calls.answers["describe"] = 0
+    calls.log.clear()
+    ours.send(4, w=[[1, 2], [3, 4]], x=5)  # an idle stream takes any first extent
+    assert [call[3] for call in calls.log if call[0] == "field"] == [2, 0] and ours.describe("w") is None
+    assert ours._fields["w"].shape == (-1, 2)
+    results = iter([member._AGAIN, member._AGAIN, 0])
+    calls.finish = lambda handle: next(results)
+    ours.close()
+    assert next(results, "all were asked for") == "all were asked for" and calls.log[-1] == ("abort",) and not number.flags.writeable
+    for call, arguments in (("checkpoint_due", ()), ("checkpointed", ("/c/a", 1)), ("time_left", ()), ("field", ("u",))):
+        fails(stretto.StreamError, "this stream is closed", getattr(ours, call), *arguments)
+    calls.answers["open"] = -1
+    calls.log.clear()
+    fails(stretto.StreamError, "broken", member.open)
+    assert calls.log == [("error",), ("abort",)]
+
+
+def memory_is_used_again_once_nobody_has_it():
+    rx, calls = receiver(batch_ragged=4)
+    dataset = stretto.torch.StreamDataset(rx)
+    batches, held = iter(dataset), []
+    for _ in range(5):
+        held.append(next(batches))
+    assert set(held[0]) == {"u", "params", "member", "step"} and held[0]["u"].shape == (4, 2) and held[0]["params"].dtype == torch.float64
+    places = [batch["u"].data_ptr() for batch in held]
+    assert len(set(places)) == 5  # none is overwritten while the program holds it
+    part = held[0]["u"][1:]
+    del held[0]
+    assert next(batches)["u"].data_ptr() != places[0]  # a part of it is still seen
+    del part
+    assert next(batches)["u"].data_ptr() == places[0]
+    calls.answers["batch_ragged"] = _library.END
+    assert next(batches, None) is None
+
+
+def a_rank_that_fails_because_of_another_waits_to_be_ended():
+    slept = []
+    distributed.time = types.SimpleNamespace(sleep=slept.append)
+    store = Store()
+
+    def fail(error):
+        with distributed._blaming_the_first(store):
+            raise error
+
+    os.environ["STRETTO_FAILURE_AFTER_MS"] = "1500"
+    fails(ValueError, "mine", fail, ValueError("mine"))
+    assert slept == []
+    fails(ValueError, "mine", fail, ValueError("mine"))
+    assert slept == [1.5]
+    store.values.clear()
+    fails(RuntimeError, "reset", fail, RuntimeError("Connection reset by peer"))
+    assert slept == [1.5, 1.5]
+    with distributed._blaming_the_first(store):
+        pass
+    with distributed.process_group(types.SimpleNamespace(ranks=1)):  # one rank needs no other
+        assert not torch.distributed.is_initialized()
+    del os.environ["STRETTO_FAILURE_AFTER_MS"]
+    assert distributed._failure_after().total_seconds() == 60
+
+
 def metrics_are_bounded(path):
     os.environ["STRETTO_METRICS"] = path
     metrics.metric("lö", 3, math.nan)
@@ -394,6 +528,8 @@ with tempfile.TemporaryDirectory() as folder:
     a_receiver_tells_where_it_goes_on()
     batches_are_checked_cut_and_ended()
     reports_have_a_value_for_each_member()
+    what_a_program_tells_is_passed_on()
+    counters_are_told_by_name()
     checkpoints_count_once_they_are_written(folder + "/state")
     who_waits_saves_what_all_can()
     fields_do_not_hide_the_rest()
@@ -403,5 +539,8 @@ with tempfile.TemporaryDirectory() as folder:
     a_rank_is_one_process()
     ranks_that_share_a_gpu_do_without_nccl()
     arrays_fit_their_fields()
+    a_member_asks_the_library()
+    memory_is_used_again_once_nobody_has_it()
     metrics_are_bounded(folder + "/metrics")
     ragged_parts()
+    a_rank_that_fails_because_of_another_waits_to_be_ended()
