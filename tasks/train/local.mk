@@ -123,6 +123,7 @@ tests_unit_test_retain_LDADD = $(stream_libs)
 unit_tests += tests/unit/test_saver
 tests_unit_test_saver_CFLAGS = $(stream_cflags)
 tests_unit_test_saver_LDADD = $(stream_libs)
+EXTRA_DIST += tests/unit/unit_dir.h
 unit_tests += tests/unit/test_saved
 tests_unit_test_saved_CFLAGS = $(stream_cflags)
 tests_unit_test_saved_LDADD = libtrain.la $(unit_libs) $(ZMQ_LIBS) -lpthread -lm

@@ -5,7 +5,7 @@
 #include "tasks/proto/kept.h"
 #include "tasks/train/state.h"
 #include "tests/unit/stream_fixture.h"
-#include "tests/unit/unit.h"
+#include "tests/unit/unit_dir.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -22,7 +22,7 @@ enum { RETAIN = 10, CAPACITY = 10, BATCH = 5, STEPS = 400 };
 #define BUFFER(policy) "{\"policy\": \"" policy "\", \"capacity\": 10, \"threshold\": 0, \"batch\": 5, \"seed\": 7}"
 #define ON_ITS_WAY 64 /* samples that the receiver puts in at once */
 
-static char dir[40];
+static char dir[64];
 static int memory[2];
 static int times[STEPS];
 static atomic_bool slow; /* the disk takes its time for the list of checkpoints */
@@ -54,8 +54,7 @@ static void configure(const struct fixture *fx, const char *key, json_t *value)
 static void set_up_fields(struct fixture *fx, int ranks, int with_n, const char *buffer, bool exact)
 {
     fixture_init_ranks(fx, ranks, 4, with_n, 1, buffer);
-    strcpy(dir, "/tmp/stretto-retain-XXXXXX");
-    assert_non_null(mkdtemp(dir));
+    unit_dir_make(dir);
     configure(fx, "checkpoint",
               json_pack("{s:s, s:i, s:i, s:b}", "dir", dir, "keep", 2, "retain", RETAIN, "exact", (int)exact));
     unsetenv("STRETTO_CHECKPOINT_SIGNAL");
@@ -87,7 +86,7 @@ static void tear_down(struct fixture *fx)
         unlink(fixture_path(fx, name));
     }
     fixture_fini(fx);
-    state_remove(dir);
+    state_remove(unit_dir_top(dir));
     unsetenv("STRETTO_KEPT");
     unsetenv("STRETTO_RESTART");
 }

@@ -3,7 +3,7 @@
 
 #include "common/files.h"
 #include "tasks/train/resume.h"
-#include "tests/unit/unit.h"
+#include "tests/unit/unit_dir.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -14,18 +14,18 @@
 
 #define MEMBERS 3
 
-static char dir[40];
+static char dir[64];
 static struct error err;
 
 static int set_up(void **state)
 {
-    strcpy(dir, "/tmp/stretto-saved-XXXXXX");
-    return mkdtemp(dir) != NULL ? 0 : -1;
+    unit_dir_make(dir);
+    return 0;
 }
 
 static int tear_down(void **state)
 {
-    state_remove(dir);
+    state_remove(unit_dir_top(dir));
     return 0;
 }
 

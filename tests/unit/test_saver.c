@@ -7,7 +7,7 @@
 #include "tasks/train/saved.h"
 #include "tasks/train/state.h"
 #include "tests/unit/stream_fixture.h"
-#include "tests/unit/unit.h"
+#include "tests/unit/unit_dir.h"
 
 #include <dirent.h>
 #include <signal.h>
@@ -23,7 +23,7 @@
 #define LIMIT_MS (FIXTURE_LIMIT_SECONDS * 1000)
 #define FIFO "{\"policy\": \"fifo\", \"capacity\": 100, \"threshold\": 0, \"batch\": 5, \"seed\": 7}"
 
-static char dir[] = "/tmp/stretto-saver-XXXXXX";
+static char dir[64];
 
 /* Sets a key of training.json. */
 static void configure(const struct fixture *fx, const char *key, json_t *value)
@@ -39,8 +39,7 @@ static void configure(const struct fixture *fx, const char *key, json_t *value)
 static void set_up(struct fixture *fx, int ranks, int members, int keep, double every)
 {
     fixture_init_ranks(fx, ranks, 4, 0, members, FIFO);
-    strcpy(dir, "/tmp/stretto-saver-XXXXXX");
-    assert_non_null(mkdtemp(dir));
+    unit_dir_make(dir);
     configure(fx, "checkpoint", json_pack("{s:s, s:i, s:f}", "dir", dir, "keep", keep, "every", every));
     unsetenv("STRETTO_CHECKPOINT_SIGNAL");
 }
@@ -54,7 +53,7 @@ static void tear_down(struct fixture *fx)
     for (size_t i = 0; i < sizeof more / sizeof *more; i++)
         unlink(fixture_path(fx, more[i]));
     fixture_fini(fx);
-    state_remove(dir);
+    state_remove(unit_dir_top(dir));
 }
 
 /* Begins another generation of ranks, which goes on from that checkpoint. */
@@ -93,7 +92,7 @@ static void save(struct stretto_train *t, int64_t step, const char *text, int du
 /* The names in checkpoints.json, each followed by a blank; to be freed. */
 static char *listed(void)
 {
-    char path[80], *names = strdup("");
+    char path[100], *names = strdup("");
     struct error err;
     const json_t *entry;
     json_t *json;
@@ -934,8 +933,7 @@ static void half_a_sample_is_handed_over_again_and_again(void **state)
     char name[40];
 
     fixture_init_ranks(&fx, 1, 4, 1, 1, FIFO);
-    strcpy(dir, "/tmp/stretto-saver-XXXXXX");
-    assert_non_null(mkdtemp(dir));
+    unit_dir_make(dir);
     configure(&fx, "checkpoint", json_pack("{s:s, s:i, s:f}", "dir", dir, "keep", 2, "every", 0.0));
     t = fixture_rank(0);
     s = fixture_member(0, 1);

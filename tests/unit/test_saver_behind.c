@@ -4,7 +4,7 @@
 #include "tasks/train/cut.h"
 #include "tasks/train/state.h"
 #include "tests/unit/stream_fixture.h"
-#include "tests/unit/unit.h"
+#include "tests/unit/unit_dir.h"
 
 #include <pthread.h>
 #include <signal.h>
@@ -19,7 +19,7 @@
 #define LIMIT_MS (FIXTURE_LIMIT_SECONDS * 1000)
 #define FIFO "{\"policy\": \"fifo\", \"capacity\": 100, \"threshold\": 0, \"batch\": 5, \"seed\": 7}"
 
-static char dir[40];
+static char dir[64];
 
 static void set_up(struct fixture *fx, int ranks, double every)
 {
@@ -27,8 +27,7 @@ static void set_up(struct fixture *fx, int ranks, double every)
     json_t *json;
 
     fixture_init_ranks(fx, ranks, 4, 0, 1, FIFO);
-    strcpy(dir, "/tmp/stretto-saver-XXXXXX");
-    assert_non_null(mkdtemp(dir));
+    unit_dir_make(dir);
     json = file_read_json(fixture_path(fx, "training.json"), &err);
     json_object_set_new(json, "checkpoint", json_pack("{s:s, s:i, s:f}", "dir", dir, "keep", 2, "every", every));
     assert_int_equal(file_write_json(fixture_path(fx, "training.json"), json, 0600, &err), 0);
@@ -39,14 +38,14 @@ static void set_up(struct fixture *fx, int ranks, double every)
 static void tear_down(struct fixture *fx)
 {
     fixture_fini(fx);
-    state_remove(dir);
+    state_remove(unit_dir_top(dir));
 }
 
 /* Tells whether checkpoints.json names these, each followed by a blank. */
 static int lists(void *arg)
 {
     const char *left = arg;
-    char path[80];
+    char path[100];
     struct error err;
     const json_t *entry;
     json_t *json;
@@ -137,7 +136,7 @@ static void what_is_drawn_while_the_state_is_written_is_not_in_the_checkpoint(vo
     struct stretto *s;
     struct cut was;
     struct error err;
-    char from[80];
+    char from[100];
     int times[STEPS] = {0};
 
     set_up(&fx, 1, 0);

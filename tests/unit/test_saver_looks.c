@@ -6,7 +6,7 @@
 #include "common/xalloc.h"
 #include "tasks/train/saved.h"
 #include "tasks/train/saver.h"
-#include "tests/unit/unit.h"
+#include "tests/unit/unit_dir.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -17,7 +17,7 @@
 #define FIRST "g1-s1"
 #define SECOND "g1-s2"
 
-static char dir[40];
+static char dir[64];
 static pthread_t test_thread;
 
 static struct {
@@ -130,8 +130,7 @@ static struct saver *set_up(struct train_config *config, int rank)
     struct error err;
     struct saver *c;
 
-    strcpy(dir, "/tmp/stretto-looks-XXXXXX");
-    assert_non_null(mkdtemp(dir));
+    unit_dir_make(dir);
     test_thread = pthread_self();
     set(scene.written, "");
     set(scene.whole, "");
@@ -146,7 +145,7 @@ static void tear_down(struct saver *c)
 {
     saver_destroy(c);
     assert_int_equal(kept.given_up, 0);
-    state_remove(dir);
+    state_remove(unit_dir_top(dir));
 }
 
 /* Saves this rank's part. */
