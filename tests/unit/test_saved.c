@@ -37,7 +37,7 @@ static struct train_config config_of(int rank, int ranks, int generation, const 
 
 static const char *in_dir(const char *name, const char *file)
 {
-    static char path[100];
+    static char path[160];
 
     snprintf(path, sizeof path, "%s/%s%s%s", dir, name, *file != '\0' ? "/" : "", file);
     return path;
