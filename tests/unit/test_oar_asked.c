@@ -232,6 +232,53 @@ static void what_is_being_launched_is_signalled_once_it_runs(void **state)
     assert_true(site_count_asked("oardel") >= 2);
 }
 
+/* Of three that one command names the second cannot take the signal yet: it alone is sent again. */
+static void those_that_took_a_signal_get_no_second_one(void **state)
+{
+    struct told told[3];
+
+    begin();
+    site_put("job-1", "7 st-0-1 Running\n", 0600);
+    site_put("job-2", "8 st-0-2 Running\n", 0600);
+    site_put("job-3", "9 st-0-3 Running\n", 0600);
+    site_command("oardel", "[ $(wc -l <oardel.asked) -gt 1 ] || { echo 'Cannot signal 8 ; This job is not running.' >&2; exit 1; }");
+    for (int i = 0; i < 3; i++)
+        site_cancel(i + 1, 60000, &told[i]);
+    for (int i = 0; i < 3; i++) {
+        site_until(&told[i], 1);
+        assert_int_equal(told[i].answer, ADAPTER_OK);
+    }
+    assert_int_equal(site_count_asked("oardel"), 2);
+    site_assert_asked("oardel", "[-s][TERM][8]\n");
+}
+
+/* Of three that wait one is gone sooner; the order is done when the others are. */
+static void an_order_is_done_when_the_last_job_is(void **state)
+{
+    struct told told[3];
+
+    begin();
+    site_put("job-1", "7 st-0-1 Waiting\n", 0600);
+    site_put("job-2", "8 st-0-2 Waiting\n", 0600);
+    site_put("job-3", "9 st-0-3 Waiting\n", 0600);
+    site_command("oardel", "rm job-2");
+    for (int i = 0; i < 3; i++)
+        site_cancel(i + 1, 60000, &told[i]);
+    while (site_count_asked("oardel") == 0)
+        uv_run(&site.loop, UV_RUN_ONCE);
+    for (unsigned n = site_count_asked("oarstat"); site_count_asked("oarstat") < n + 3;)
+        uv_run(&site.loop, UV_RUN_ONCE);
+    for (int i = 0; i < 3; i++)
+        assert_int_equal(told[i].answers, 0);
+    site_remove("job-1");
+    site_remove("job-3");
+    for (int i = 0; i < 3; i++) {
+        site_until(&told[i], 1);
+        assert_int_equal(told[i].answer, ADAPTER_OK);
+    }
+    assert_int_equal(site_count_asked("oardel"), 1);
+}
+
 static void an_order_that_is_not_carried_out_in_time_is_in_doubt(void **state)
 {
     struct told told;
@@ -342,6 +389,8 @@ int main(void)
         CASE(a_walltime_that_is_too_long_with_the_grace_is_asked_for_alone),
         CASE(what_runs_is_signalled_and_what_waits_deleted),
         CASE(what_is_being_launched_is_signalled_once_it_runs),
+        CASE(those_that_took_a_signal_get_no_second_one),
+        CASE(an_order_is_done_when_the_last_job_is),
         CASE(an_order_that_is_not_carried_out_in_time_is_in_doubt),
         CASE(what_is_too_many_is_held_and_taken_out),
         CASE(what_has_begun_is_left_alone),

@@ -103,6 +103,10 @@ static void ends_of_openpbs_are_read(void **state)
         {"254", "PBS: its shell could not be started (Exit_status 254)", false},
         {"192", "PBS: FAILED, by signal 64 (Exit_status 192)", false},
         {"193", "PBS: FAILED (Exit_status 193)", false},
+        {"128", "PBS: FAILED (Exit_status 128)", false},
+        {"129", "PBS: FAILED, by signal 1 (Exit_status 129)", false},
+        {"256", "PBS: FAILED (Exit_status 256)", false},
+        {"257", "PBS: its shell was ended by signal 1 (Exit_status 257)", false},
         {"255", "PBS: FAILED (Exit_status 255)", false},
         {"-11", "PBS: put back into the queue (Exit_status -11)", true},
     };

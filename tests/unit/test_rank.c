@@ -1,0 +1,201 @@
+/* A rank of an application of ALPS: which it is, and the process that protects the application from its runner's end. The runners here
+ * only wait for signals. */
+#include "tasks/runner/rank.h"
+
+#include "tasks/runner/run.h"
+#include "tests/unit/unit.h"
+
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static void a_rank_is_known_by_its_environment(void **state)
+{
+    static const struct {
+        const char *number, *application;
+        int64_t rank; /* -1: it is refused */
+    } cases[] = {{"0", "46", 0},   {"12", "46", 12}, {NULL, "46", -1}, {"3", NULL, -1}, {"-1", "46", -1}, {"3x", "46", -1},
+                 {"", "46", -1},   {"3", "", -1},    {"99999999999999999999", "46", -1},
+                 {"3", "012345678901234567890123456789012345678901234567890123456789012", 3},
+                 {"3", "0123456789012345678901234567890123456789012345678901234567890123", -1}};
+
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct rank rank = {0};
+        struct error err;
+        int rc;
+
+        unsetenv("ALPS_APP_PE");
+        unsetenv("ALPS_APP_ID");
+        if (cases[i].number != NULL)
+            setenv("ALPS_APP_PE", cases[i].number, 1);
+        if (cases[i].application != NULL)
+            setenv("ALPS_APP_ID", cases[i].application, 1);
+        rc = rank_find(&rank, &err);
+        if (rc != (cases[i].rank < 0 ? -1 : 0))
+            fail_msg("case %zu", i);
+        if (rc < 0)
+            continue;
+        assert_int_equal(rank.number, cases[i].rank);
+        assert_string_equal(rank.application, cases[i].application);
+    }
+}
+
+/* What runners say: their process id first. */
+static int said[2];
+
+static void say(int what)
+{
+    if (write(said[1], &what, sizeof what) != sizeof what)
+        _exit(1);
+}
+
+static int hear(void)
+{
+    int what = 0;
+
+    assert_int_equal(read(said[0], &what, sizeof what), sizeof what);
+    return what;
+}
+
+/* Starts a guard with a runner. Returns the guard. */
+static pid_t start(void (*runner)(void))
+{
+    struct error err;
+    pid_t guard;
+
+    assert_int_equal(pipe(said), 0);
+    guard = fork();
+    assert_true(guard >= 0);
+    if (guard > 0) {
+        close(said[1]);
+        return guard;
+    }
+    rank_guard(run_signals(&err));
+    say(getpid());
+    runner();
+    _exit(0);
+}
+
+/* It protects the application, whatever became of its runner; and nothing is left then. */
+static void assert_ends_well(pid_t guard)
+{
+    char left;
+    int status;
+
+    assert_int_equal(waitpid(guard, &status, 0), guard);
+    assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+    assert_int_equal(read(said[0], &left, 1), 0);
+    close(said[0]);
+}
+
+static void take_signals(void)
+{
+    sigset_t all;
+    int sig;
+
+    sigfillset(&all);
+    sigdelset(&all, SIGCHLD);
+    do {
+        sig = sigwaitinfo(&all, NULL);
+        say(sig);
+    } while (sig != SIGTERM);
+}
+
+static void signals_are_passed_on(void **state)
+{
+    static const int signals[] = {SIGUSR1, SIGUSR2, SIGINT, SIGHUP, SIGTERM};
+    pid_t guard = start(take_signals), runner = hear();
+
+    assert_int_not_equal(guard, runner);
+    for (size_t i = 0; i < sizeof signals / sizeof *signals; i++) {
+        assert_int_equal(kill(guard, signals[i]), 0);
+        assert_int_equal(hear(), signals[i]);
+    }
+    assert_ends_well(guard);
+}
+
+/* A process that it leaves becomes its guard's child, and ends before it. */
+static void leave_one(void)
+{
+    pid_t child = fork(), orphan;
+
+    if (child == 0) {
+        orphan = fork();
+        if (orphan == 0)
+            pause();
+        say(orphan);
+        _exit(0);
+    }
+    waitpid(child, NULL, 0);
+    take_signals();
+}
+
+static void the_end_of_another_process_is_not_the_runners(void **state)
+{
+    pid_t guard = start(leave_one), orphan;
+
+    hear();
+    orphan = hear();
+    assert_int_equal(kill(orphan, SIGKILL), 0);
+    while (kill(orphan, 0) == 0) /* until the guard has waited for it */
+        usleep(1000);
+    assert_int_equal(kill(guard, SIGTERM), 0);
+    assert_int_equal(hear(), SIGTERM);
+    assert_ends_well(guard);
+}
+
+static void fail_at_last(void)
+{
+    take_signals();
+    _exit(3);
+}
+
+static void a_runner_that_fails_does_not_end_the_application(void **state)
+{
+    pid_t guard = start(fail_at_last);
+
+    hear();
+    assert_int_equal(kill(guard, SIGTERM), 0);
+    assert_int_equal(hear(), SIGTERM);
+    assert_ends_well(guard);
+}
+
+static void what_a_killed_runner_leaves_is_killed(void **state)
+{
+    pid_t guard = start(leave_one), runner = hear();
+
+    hear();
+    assert_int_equal(kill(runner, SIGKILL), 0);
+    assert_ends_well(guard);
+}
+
+/* Its guard is what the batch system sees. */
+static void a_runner_ends_with_its_guard(void **state)
+{
+    pid_t guard = start(take_signals);
+    int status;
+    char left;
+
+    hear();
+    assert_int_equal(kill(guard, SIGKILL), 0);
+    assert_int_equal(waitpid(guard, &status, 0), guard);
+    assert_int_equal(read(said[0], &left, 1), 0);
+    close(said[0]);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_rank_is_known_by_its_environment),
+        cmocka_unit_test(signals_are_passed_on),
+        cmocka_unit_test(the_end_of_another_process_is_not_the_runners),
+        cmocka_unit_test(a_runner_that_fails_does_not_end_the_application),
+        cmocka_unit_test(what_a_killed_runner_leaves_is_killed),
+        cmocka_unit_test(a_runner_ends_with_its_guard),
+    };
+
+    alarm(100); /* what never comes is a failure, too */
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
