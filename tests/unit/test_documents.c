@@ -2,8 +2,6 @@
 #include "api/ensemble_json.h"
 #include "api/handlers.h"
 #include "common/log.h"
-#include "common/xalloc.h"
-#include "daemon/adapters.h"
 #include "daemon/spec/params.h"
 #include "daemon/store/artefact.h"
 #include "daemon/store/member_checkpoint.h"
@@ -14,6 +12,7 @@
 #include "daemon/store/token.h"
 #include "daemon/store/training.h"
 #include "daemon/store/training_checkpoint.h"
+#include "tests/unit/fake_engine.h"
 #include "tests/unit/fake_request.h"
 #include "tests/unit/open_store.h"
 
@@ -22,170 +21,20 @@
 #include <stdlib.h>
 #include <string.h>
 
-static struct spec *spec;
-
-/* --- what the engine knows */
-
-static bool all_is_well;
-
-bool engine_allocation(struct engine *engine, int64_t ensemble, struct engine_allocation *out)
-{
-    *out = (struct engine_allocation){.count = 71, .asked = 72, .running = 73};
-    return !all_is_well;
-}
-
-bool engine_elastic(struct engine *engine, int64_t ensemble, struct engine_elastic *out)
-{
-    *out = (struct engine_elastic){.limits = {.width = {4, 200}}, .width_by_hand = true, .changed_ms = 74000, .reason = "changed"};
-    return !all_is_well;
-}
-
-bool engine_notice(struct engine *engine, const struct ensemble_row *row, struct engine_notice *out)
-{
-    *out = (struct engine_notice){.code = "held", .text = "it waits"};
-    return !all_is_well;
-}
-
-void engine_job_waits_for(struct engine *engine, int64_t job, char *out, size_t size)
-{
-    snprintf(out, size, "%s", all_is_well ? "" : "resources");
-}
-
-void engine_training_waits_for(struct engine *engine, int64_t ensemble, char *out, size_t size)
-{
-    snprintf(out, size, "%s", all_is_well ? "" : "priority");
-}
-
-bool engine_training_waits(struct engine *engine, int64_t ensemble, double *for_samples, double *for_room)
-{
-    *for_samples = 0.25;
-    *for_room = 0.125;
-    return !all_is_well;
-}
-
-bool engine_can_resize_training(struct engine *engine, int64_t ensemble)
-{
-    return !all_is_well;
-}
-
-int64_t engine_training_retries_left(struct engine *engine, int64_t ensemble)
-{
-    return all_is_well ? -1 : 0;
-}
-
-json_t *engine_training_hosts(struct engine *engine, int64_t ensemble)
-{
-    return json_pack("[{s:s, s:i}]", "host", "n7", "slots", 2);
-}
-
-json_t *engine_member_hosts(struct engine *engine, int64_t job, int64_t index)
-{
-    return json_pack("[{s:s, s:I}]", "host", "n8", "slots", (json_int_t)(100 * job + index));
-}
-
-const struct spec *engine_spec(struct engine *engine, int64_t ensemble, struct spec **owned, struct error *error)
-{
-    *owned = NULL;
-    return spec;
-}
-
-const struct spec *engine_spec_again(struct engine *engine, int64_t ensemble, struct spec **owned, struct error *error)
-{
-    return spec;
-}
-
-char *engine_ensemble_dir(const struct engine *engine, int64_t ensemble)
-{
-    return xasprintf("/run/e%lld", (long long)ensemble);
-}
-
-char *engine_generation_dir(const struct engine *engine, int64_t ensemble, int64_t generation)
-{
-    return xasprintf("/run/e%lld/g%lld", (long long)ensemble, (long long)generation);
-}
-
-int64_t engine_checkpoint_home_of(const struct engine *engine, int64_t ensemble)
-{
-    return ensemble;
-}
-
-char *engine_checkpoint_path(const struct engine *engine, int64_t home, int64_t index, const char *path)
-{
-    return xasprintf("/run/e%lld/m%lld/%s", (long long)home, (long long)index, path);
-}
-
-char *engine_training_checkpoint_path(const struct engine *engine, int64_t ensemble, const char *name)
-{
-    return xasprintf("/run/e%lld/%s", (long long)ensemble, name);
-}
-
-char *engine_results_path(const struct engine *engine, int64_t home, const char *path)
-{
-    return xasprintf("/run/e%lld/results/%s", (long long)home, path);
-}
-
-bool engine_adapter(struct engine *engine, const char *name, struct engine_adapter *out)
-{
-    if (strcmp(name, "local") != 0)
-        return false;
-    *out = (struct engine_adapter){.state = 1, .slots = 8, .answered_ms = 81000, .failing_since_ms = 82000, .next_ms = 83000,
-                                   .reason = "why", .ensembles = 84, .sentence = "all of it"};
-    return true;
-}
-
-const char *engine_adapter_state_name(enum engine_adapter_state state)
-{
-    return state == 1 ? "one" : "another";
-}
-
-size_t adapters_count(const struct adapters *adapters)
-{
-    return 2;
-}
-
-const char *adapters_name(const struct adapters *adapters, size_t i)
-{
-    return i == 0 ? "local" : "other";
-}
-
-const char *adapters_path(const struct adapters *adapters, size_t i)
-{
-    return i == 0 ? NULL : "/p.so";
-}
-
-const struct adapters_refused *adapters_refused(const struct adapters *adapters)
-{
-    static struct adapters_refused refused[] = {{.path = "/q.so", .err = {.code = "plugin_unusable", .text = "no"}}, {.path = NULL}};
-
-    return refused;
-}
-
 /* --- set-up */
-
-static void make_spec(const char *text)
-{
-    json_t *json = json_loads(text, 0, NULL);
-
-    assert_non_null(json);
-    spec = spec_parse(json, NULL, &err);
-    json_decref(json);
-    if (spec == NULL)
-        fail_msg("%s", err.text);
-}
 
 static int set_up(void **state)
 {
     if (open_store(state) != 0)
         return -1;
     fake_config = (struct api_config){.store = store};
-    all_is_well = false;
+    fake_engine_is_well = false;
     return 0;
 }
 
 static int tear_down(void **state)
 {
-    spec_destroy(spec);
-    spec = NULL;
+    fake_engine_spec(NULL);
     must(store_commit(store, &err));
     return close_store(state);
 }
@@ -282,7 +131,7 @@ static void an_ensemble(void **state)
        "'missing': null, 'ranks': 2, 'reason': 'R2', 'received': 201, 'repeats': 100, 'restarts': 5, 'resumed_from': 'g1-s3', 'retries_left': 0, "
        "'samples_per_second': 1.75, 'skipped': 60, 'started': '1970-01-01T00:00:42.000Z', 'state': 'running', 'unique': 180, "
        "'waits': {'for_room': 0.125, 'for_samples': 0.25}, 'waits_for': 'priority', 'wanted_ranks': 4}, 'trouble': 'it waits', 'width': 3}");
-    all_is_well = true;
+    fake_engine_is_well = true;
     is(ensemble_get, 2, 0, NULL,
        "{'adapter': 'local', 'after': null, 'allocation': null, 'count': 6, 'created': '1970-01-01T00:00:22.000Z', 'dir': '/run/e2', 'diverged': 0, "
        "'elastic': null, 'ended': null, 'eta': null, 'family': null, 'follow_up_of': 1, 'follow_ups': [], 'id': 2, 'members': {'cancelled': 0, "
@@ -384,7 +233,7 @@ static const char with_rungs[] =
 
 static void members(void **state)
 {
-    make_spec(with_rungs);
+    fake_engine_spec(with_rungs);
     add_members();
     is(member_get, 1, 1, NULL,
        "{'artefacts': [{'attempt': 52, 'path': 'm.pt', 'sha256': 'aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa', 'size': 51}], "
@@ -542,7 +391,7 @@ static void results(void **state)
     struct attempt_row attempt;
     struct member_row member = {.ensemble = 1, .index = 0, .state = MEMBER_RUNNING, .attempts = 1, .reason = "R7"};
 
-    make_spec("{\"name\": \"x\", \"adapter\": \"local\", \"members\": {\"command\": [\"true\", \"{x}\"], \"parameters\": {\"grid\": {\"x\": [5, 6]}}}}");
+    fake_engine_spec("{\"name\": \"x\", \"adapter\": \"local\", \"members\": {\"command\": [\"true\", \"{x}\"], \"parameters\": {\"grid\": {\"x\": [5, 6]}}}}");
     must(store_ensemble_insert(store, &row, "{}", &err));
     must(store_suggestion_add(store, &row, suggestions, 2, &err));
     job = add_job(1, "local");

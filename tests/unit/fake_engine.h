@@ -1,0 +1,11 @@
+/* An engine for handlers that only ask it: all ensembles have the same spec, and each figure that it tells differs from all others. A program
+ * that is linked with fake_engine.c has these functions instead of those of daemon/engine/ and daemon/adapters.c. */
+#ifndef TESTS_FAKE_ENGINE_H
+#define TESTS_FAKE_ENGINE_H
+#include <stdbool.h>
+
+extern bool fake_engine_is_well; /* nothing waits, nothing is held, nothing was changed */
+
+/* Sets the spec of all ensembles, as JSON; NULL: none, as at the end of each test. */
+void fake_engine_spec(const char *text);
+#endif
