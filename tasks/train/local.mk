@@ -151,6 +151,9 @@ tests_unit_test_interfaces_LDADD = $(stream_libs)
 unit_tests += tests/unit/test_train_parts
 tests_unit_test_train_parts_CFLAGS = $(stream_cflags)
 tests_unit_test_train_parts_LDADD = $(stream_libs)
+unit_tests += tests/unit/test_link
+tests_unit_test_link_CFLAGS = $(unit_cflags) $(ZMQ_CFLAGS)
+tests_unit_test_link_LDADD = libmember.la $(unit_libs) $(ZMQ_LIBS)
 unit_tests += tests/unit/test_member_parts
 tests_unit_test_member_parts_CFLAGS = $(unit_cflags)
 tests_unit_test_member_parts_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=zmq_msg_init_data -Wl,--wrap=aligned_alloc
