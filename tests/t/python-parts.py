@@ -80,12 +80,12 @@ def batches_are_checked_cut_and_ended():
                   scratch._replace(step=numpy.empty(8, numpy.int64)[::2]), scratch._replace(member=numpy.empty(4, numpy.int32)),
                   scratch._replace(fields={"u": train.Ragged(None, None)})):
         fails(ValueError, "a batch needs", rx.next_batch, wrong)
-    waits, answers = [], iter([_library.AGAIN, _library.AGAIN, 4, _library.END])
+    waits, answers = [], iter([-2, -2, 4, 0])
     calls.batch_ragged = lambda *_: next(answers)
     rx.on_wait(lambda: waits.append(1))
     assert len(rx.next_batch().step) == 4 and len(waits) == 2
     assert rx.next_batch() is None
-    calls.batch_ragged = lambda *_: _library.INTERRUPTED
+    calls.batch_ragged = lambda *_: -3
     fails(RuntimeError, "interrupted", rx.next_batch)
     calls.batch_ragged = lambda *_: -1
     fails(RuntimeError, "broken", rx.next_batch)
@@ -113,7 +113,7 @@ def what_a_program_tells_is_passed_on():
     for call, arguments in (("metric", ("loss", 1, 1)), ("done", ())):
         calls.answers[call] = -1
         fails(RuntimeError, "broken", getattr(rx, call), *arguments)
-    calls.batch_ragged = lambda *_: _library.END
+    calls.batch_ragged = lambda *_: 0
     asked = []
     rx._agreement = types.SimpleNamespace(end=lambda: asked.append("end"), of=lambda due: asked.append(due) or train.LAST)
     assert rx.next_batch() is None and rx.checkpoint_due() == train.LAST and asked == ["end", 0]
@@ -471,7 +471,7 @@ def memory_is_used_again_once_nobody_has_it():
     assert next(batches)["u"].data_ptr() != places[0]  # a part of it is still seen
     del part
     assert next(batches)["u"].data_ptr() == places[0]
-    calls.answers["batch_ragged"] = _library.END
+    calls.answers["batch_ragged"] = 0
     assert next(batches, None) is None
 
 

@@ -136,6 +136,37 @@ static void reports_from_before_the_last_part_do_not_count(void **state)
     patience_destroy(p);
 }
 
+/* Looks again and again, as rank 1 of three; those report that are told to. */
+static bool gives_up(struct patience_other first, bool first_reports, struct patience_other last, bool last_reports)
+{
+    struct patience_other others[3] = {first, {.saving = true, .done = true, .starved = true, .time = 1}, last};
+    struct patience *p = begin(3);
+    bool gave_up = false;
+
+    config.rank = 1;
+    for (int i = 0; i < MANY && !gave_up; i++) {
+        gave_up = patience_look(p, &(struct patience_own){0}, others) != NULL;
+        others[0].time += first_reports;
+        others[2].time += last_reports;
+    }
+    patience_destroy(p);
+    return gave_up;
+}
+
+static void all_other_ranks_count(void **state)
+{
+    const struct patience_other goes_on = {.time = 9}, starves = {.time = 9, .starved = true}, saves = {.time = 9, .saving = true},
+                                done = {.time = 9, .done = true};
+
+    assert_false(gives_up(goes_on, true, goes_on, true));
+    assert_true(gives_up(starves, true, goes_on, true) && gives_up(goes_on, true, starves, true));
+    assert_true(gives_up(done, false, goes_on, true) && gives_up(goes_on, true, done, false) && gives_up(done, false, starves, true));
+    assert_false(gives_up(starves, true, goes_on, false) || gives_up(goes_on, false, starves, true)); /* one is not known yet */
+    assert_false(gives_up(starves, false, goes_on, true) || gives_up(done, false, goes_on, false));
+    assert_false(gives_up(starves, true, saves, true) || gives_up(saves, true, starves, true));
+    assert_false(gives_up(done, true, saves, false) || gives_up(saves, false, done, true));
+}
+
 static void reports_are_read(void **state)
 {
     char dir[] = "/tmp/stretto-patience-XXXXXX", path[80];
@@ -171,6 +202,7 @@ int main(void)
         cmocka_unit_test(only_what_ranks_report_meanwhile_counts),
         cmocka_unit_test(a_part_that_does_not_come_ends_it),
         cmocka_unit_test(reports_from_before_the_last_part_do_not_count),
+        cmocka_unit_test(all_other_ranks_count),
         cmocka_unit_test(reports_are_read),
     };
 
