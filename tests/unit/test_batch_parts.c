@@ -24,35 +24,102 @@ static void begin(const char *name)
     site_begin(adapter_registry_find(name));
 }
 
-static void refused(const char *key, json_t *value, const char *pointer)
+static void refused(const char *name, const char *key, json_t *value, const char *pointer)
 {
-    const struct adapter_ops *ops = adapter_registry_find("slurm");
+    const struct adapter_ops *ops = adapter_registry_find(name);
     json_t *config = json_pack("{s:o}", key, value);
     struct adapter_host host = {.loop = &site.loop, .runner = "/bin/sh", .config = config};
     struct error err = {0};
 
-    assert_null(ops->create(&host, &err));
+    if (strcmp(name, "slurmrestd") == 0 && strcmp(key, "url") != 0)
+        json_object_set_new(config, "url", json_string("http://localhost:6820"));
+    if (ops->create(&host, &err) != NULL)
+        fail_msg("%s accepts %s", name, key);
     assert_string_equal(err.pointer, pointer);
     json_decref(config);
 }
 
 static void settings_are_refused_at_their_place(void **state)
 {
-    refused("poll", json_string("999ms"), "/poll");
-    refused("timeout", json_string("0s"), "/timeout");
-    refused("gather", json_string("soon"), "/gather");
-    refused("extra", json_string("--qos=debug"), "/extra");
-    refused("environment", json_pack("[i]", 1), "/environment/0");
-    refused("sacct", json_integer(1), "/sacct");
-    refused("conf", json_true(), "/conf");
+    refused("slurm", "poll", json_string("999ms"), "/poll");
+    refused("slurm", "timeout", json_string("0s"), "/timeout");
+    refused("slurm", "gather", json_string("soon"), "/gather");
+    refused("slurm", "extra", json_string("--qos=debug"), "/extra");
+    refused("slurm", "environment", json_pack("[i]", 1), "/environment/0");
+    refused("slurm", "sacct", json_integer(1), "/sacct");
+    refused("slurm", "conf", json_true(), "/conf");
+    refused("slurmrestd", "url", json_string("nowhere"), "/url");
+    refused("slurmrestd", "ca_file", json_integer(1), "/ca_file");
+    refused("slurmrestd", "token_file", json_integer(1), "/token_file");
+    refused("slurmrestd", "user", json_string("me\nX-SLURM-USER-NAME: root"), "/user");
+    refused("slurmrestd", "extra", json_pack("[s]", "--nonsense=1"), "/extra/0");
+    refused("slurmrestd", "poll", json_string("999ms"), "/poll");
+    refused("alps", "nids", json_string("3-x"), "/nids");
+    refused("alps", "cpus", json_integer(0), "/cpus");
+    refused("alps", "most", json_integer(1001), "/most");
+    refused("alps", "end", json_integer(-1), "/end");
+    refused("alps", "pause", json_string("0s"), "/pause");
+    refused("alps", "poll", json_string("999ms"), "/poll");
+    refused("alps", "extra", json_pack("[s,s]", "-L", "3"), "/extra");
+    refused("alps", "environment", json_pack("[i]", 1), "/environment/0");
+    refused("alps", "aprun", json_integer(1), "/aprun");
+    refused("alps", "apkill", json_integer(1), "/apkill");
+    refused("pbs", "poll", json_string("999ms"), "/poll");
+    refused("pbs", "qsub", json_integer(1), "/qsub");
+}
+
+/* Without the setting it is there, and is not used. */
+static void slurmrestd_needs_to_know_where_it_is(void **state)
+{
+    struct adapter_resources want = site_plain;
+    struct error err = {0};
+
+    site_begin(adapter_registry_find("slurmrestd"));
+    assert_int_equal(site.ops->ready(site.a, &err), -1);
+    assert_string_equal(err.code, "url_missing");
+    assert_int_equal(site.ops->check(site.a, &want, &err), -1);
+    assert_string_equal(err.code, "resources_impossible");
+    site_end();
+    json_object_set_new(site.config, "url", json_string("unix:/nowhere/socket"));
+    site_begin(site.ops);
+    assert_int_equal(site.ops->ready(site.a, &err), 0);
+    assert_int_equal(site.ops->check(site.a, &want, &err), 0);
+    want.extra = json_pack("[s, s]", "--qos=debug", "--nonsense=1");
+    assert_int_equal(site.ops->check(site.a, &want, &err), -1);
+    assert_string_equal(err.pointer, "/extra/1");
+    json_decref((json_t *)want.extra);
+}
+
+/* Only a token that travels through a network in the clear is worth a warning. */
+static void a_token_in_the_clear_is_warned_of(void **state)
+{
+    static const struct {
+        const char *url;
+        bool token, warned;
+    } cases[] = {{"http://far.example:6820", true, true}, {"http://far.example:6820", false, false}, {"https://far.example:6820", true, false},
+                 {"http://localhost:6820", true, false},  {"http://127.0.0.1:6820", true, false},    {"unix:/nowhere/socket", true, false}};
+
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        json_object_set_new(site.config, "url", json_string(cases[i].url));
+        json_object_del(site.config, "token_file");
+        if (cases[i].token)
+            json_object_set_new(site.config, "token_file", json_string("~/token"));
+        site.said[0] = '\0';
+        site_begin(adapter_registry_find("slurmrestd"));
+        if ((strstr(site.said, "unencrypted") != NULL) != cases[i].warned)
+            fail_msg("%s: %s", cases[i].url, site.said);
+        site_end();
+    }
 }
 
 /* By name on the PATH, or by a path; sacct and sinfo are not needed. */
 static void it_needs_its_commands(void **state)
 {
     static const char *const needed[] = {"sbatch", "squeue", "scancel", "scontrol"};
-    char *path = strdup(getenv("PATH")), *wanted = NULL;
-    struct error err = {0};
+    static const char *const places[] = {"/none:/nor/here", "/none", ":/nor/here", ""}; /* after its directory */
+    char *path = strdup(getenv("PATH"));
+    struct error err = {0}, missing[2] = {0};
+    int rc[4];
 
     begin("slurm");
     assert_int_equal(site.ops->ready(site.a, &err), 0);
@@ -73,19 +140,21 @@ static void it_needs_its_commands(void **state)
     for (size_t i = 0; i < sizeof needed / sizeof *needed; i++)
         json_object_set_new(site.config, needed[i], json_string(needed[i]));
     site_begin(site.ops);
-    setenv("PATH", "/nowhere:/nor/here", 1);
-    assert_int_equal(site.ops->ready(site.a, &err), -1);
-    assert_non_null(strstr(err.text, "sbatch"));
-    assert_true(asprintf(&wanted, "/nowhere:%s:/nor/here", site.dir) > 0);
-    setenv("PATH", wanted, 1);
-    assert_int_equal(site.ops->ready(site.a, &err), 0);
-    free(wanted);
-    assert_true(asprintf(&wanted, "/nowhere:%s", site.dir) > 0);
-    setenv("PATH", wanted, 1);
-    assert_int_equal(site.ops->ready(site.a, &err), 0);
-    setenv("PATH", path, 1);
-    free(wanted);
+    for (size_t i = 0; i < 4; i++) {
+        char value[160];
+
+        snprintf(value, sizeof value, "/nowhere:%s%s", site.dir, places[i]);
+        setenv("PATH", value, 1);
+        rc[i] = site.ops->ready(site.a, i < 2 ? &missing[i] : &err);
+    }
+    setenv("PATH", path, 1); /* whatever comes */
     free(path);
+    assert_int_equal(rc[0], -1);
+    assert_int_equal(rc[1], -1);
+    assert_int_equal(rc[2], 0);
+    assert_int_equal(rc[3], 0);
+    for (int i = 0; i < 2; i++)
+        assert_non_null(strstr(missing[i].text, "sbatch"));
 }
 
 static void without_its_runner_no_job_is_accepted(void **state)
@@ -304,6 +373,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         CASE(settings_are_refused_at_their_place),
+        CASE(slurmrestd_needs_to_know_where_it_is),
+        CASE(a_token_in_the_clear_is_warned_of),
         CASE(it_needs_its_commands),
         CASE(without_its_runner_no_job_is_accepted),
         CASE(copies_are_on_one_node_under_pbs),
