@@ -1,6 +1,8 @@
 /* Rows are read as they were written, found by what they are known by, and end when they should. */
+#include "common/files.h"
 #include "daemon/store/cancellation.h"
 #include "daemon/store/ensemble.h"
+#include "daemon/store/internal.h"
 #include "daemon/store/moment.h"
 #include "daemon/store/parameter_rows.h"
 #include "daemon/store/session.h"
@@ -68,10 +70,10 @@ static void a_job_is_read_as_it_was_written(void **state)
     assert_string_equal(read.reason, "reason");
     assert_true(read.created_ms == 1 && read.submitted_ms == 10 && read.started_ms == 20 && read.ended_ms == 30);
     assert_true(read.pilot == 0 && read.node == 0);
-    row = (struct job_row){.ensemble = id, .kind = JOB_MEMBERS, .adapter = "batch", .size = 1, .created_ms = 1, .pilot = read.id, .node = 3};
+    row = (struct job_row){.ensemble = id, .kind = JOB_MEMBERS, .adapter = "batch", .size = 1, .created_ms = 1, .pilot = read.id, .node = 3, .cpus = 5};
     must(store_job_insert(store, &row, &err));
     assert_int_equal(store_job_get(store, row.id, &read, &err), 1);
-    assert_true(read.pilot == row.pilot && read.node == 3 && read.kind == JOB_MEMBERS);
+    assert_true(read.pilot == row.pilot && read.node == 3 && read.cpus == 5 && read.kind == JOB_MEMBERS);
     assert_int_equal(store_job_get(store, row.id + 1, &read, &err), 0);
 }
 
@@ -346,6 +348,29 @@ static void a_moment_is_read_as_it_was_written(void **state)
     is_listed("1/2 9/8 20/2 ");
 }
 
+/* The database, and the log that its last changes may be in. */
+static void each_file_of_the_database_is_missed(void **state)
+{
+    static const char *const suffixes[] = {"", "-wal"};
+
+    add_ensemble(1);
+    must(store_commit(store, &err));
+    for (size_t i = 0; i < 2; i++) {
+        char path[200], away[208];
+
+        snprintf(path, sizeof path, "%s%s", store->path, suffixes[i]);
+        snprintf(away, sizeof away, "%s-away", path);
+        assert_int_equal(store_check_present(store, &err), 0);
+        assert_int_equal(rename(path, away), 0);
+        assert_int_equal(store_check_present(store, &err), -1);
+        assert_string_equal(err.code, "store_gone");
+        must(file_write_whole(path, "x", 1, 0600, &err)); /* another one in its place */
+        assert_int_equal(store_check_present(store, &err), -1);
+        assert_int_equal(rename(away, path), 0);
+    }
+    assert_int_equal(store_check_present(store, &err), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -361,6 +386,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_token_was_revoked_once, open_store, close_store),
         cmocka_unit_test_setup_teardown(a_follow_up_has_the_rows_of_its_root, open_store, close_store),
         cmocka_unit_test_setup_teardown(a_moment_is_read_as_it_was_written, open_store, close_store),
+        cmocka_unit_test_setup_teardown(each_file_of_the_database_is_missed, open_store, close_store),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -219,6 +219,31 @@ static void all_stays_where_nothing_is_to_go(void **state)
     assert_true(has_output(0) && has_output(2) && !is_released(0));
 }
 
+/* Archives go with the last of what they hold, those of members that succeeded sooner; and what is only named like them stays. */
+static void archives_go_at_the_end(void **state)
+{
+    for (int none = 0; none < 2; none++) {
+        int64_t id = ended_ensemble(60);
+
+        put("e%lld/succeeded-1.archive", (long long)id);
+        put("e%lld/succeeded-2.archive", (long long)id);
+        put("e%lld/other-1.archive", (long long)id);
+        put("e%lld/other-1.archive.mine", (long long)id);
+        put("e%lld/results/other-1.archive", (long long)id);
+        put("e%lld/succeeded-1.archive", (long long)id + 100);
+        begin(none ? RETAIN_NONE : RETAIN_FAILED);
+        virtual_uv_go_on(STEP_MS);
+        assert_true(is_there("e%lld/succeeded-1.archive", (long long)id)); /* some members have their turn later */
+        virtual_uv_go_on(10 * STEP_MS);
+        assert_false(is_there("e%lld/succeeded-1.archive", (long long)id) || is_there("e%lld/succeeded-2.archive", (long long)id));
+        assert_int_equal(is_there("e%lld/other-1.archive", (long long)id), !none);
+        assert_true(is_there("e%lld/other-1.archive.mine", (long long)id) && is_there("e%lld/results/other-1.archive", (long long)id));
+        assert_true(is_there("e%lld/succeeded-1.archive", (long long)id + 100));
+        sweep_destroy(sweep);
+        sweep = NULL;
+    }
+}
+
 /* Nothing of what was put into the place of ours goes, nor what it leads to. */
 static void what_is_not_ours_stays(void **state)
 {
@@ -346,6 +371,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(output_goes_some_at_a_time, set_up, tear_down),
         cmocka_unit_test_setup_teardown(output_of_those_that_failed_stays, set_up, tear_down),
         cmocka_unit_test_setup_teardown(all_stays_where_nothing_is_to_go, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(archives_go_at_the_end, set_up, tear_down),
         cmocka_unit_test_setup_teardown(what_is_not_ours_stays, set_up, tear_down),
         cmocka_unit_test_setup_teardown(nothing_goes_before_that_is_on_the_disk, set_up, tear_down),
         cmocka_unit_test_setup_teardown(what_is_old_is_forgotten_some_at_a_time, set_up, tear_down),
