@@ -104,6 +104,9 @@ static void every_other_difference_has_its_place(void **state)
         {"rules/may_vary", "[\"lr\", \"bacth\"]", "spec_impossible_value", "/rules/may_vary/1"},
         {"rules/files/0", "\"train.py\"", "spec_wrong_type", "/rules/files/0"},
         {"rules/files/0", "{\"path\": \"a\", \"sha256\": \"12\"}", "spec_impossible_value", "/rules/files/0"},
+        {"rules/files/0", "7", "spec_wrong_type", "/rules/files/0"},
+        {"rules/files/0", "{\"path\": \"a\", \"sha256\": \"" SHA_A "a\"}", "spec_impossible_value", "/rules/files/0"},
+        {"rules/files/0", "{\"path\": \"a\", \"size\": 1}", "spec_unknown_key", "/rules/files/0/size"},
         {"rules/reference", "\"reference.json\"", "spec_wrong_type", "/rules/reference"},
         {"rules/reference", "[]", "spec_wrong_type", "/rules/reference"},
         {"rules/reference", NULL, "spec_missing_key", "/rules/reference"},
@@ -164,6 +167,66 @@ static void a_reference_is_frozen_without_its_own(void **state)
     json_decref(other);
 }
 
+/* Two specs that differ in their parameters alone. */
+static void parameters_are_compared_by_name(void **state)
+{
+    static const struct {
+        const char *own, *reference, *may_vary, *code, *pointer;
+    } cases[] = {
+        {"\"grid\": {\"a\": [1]}", "\"grid\": {\"a\": [1], \"b\": [2]}", "[]", "rules_broken", "/members/parameters"},
+        {"\"grid\": {\"a\": [1]}", "\"grid\": {\"a\": [1], \"b\": [2]}", "[\"b\"]", "", ""},
+        {"\"grid\": {\"a\": [1]}", "\"grid\": {\"a\": [1], \"b\": [2]}", "[\"a\"]", "rules_broken", "/members/parameters"},
+        {"\"grid\": {\"a\": [1], \"b\": [2]}", "\"grid\": {\"b\": [2.0], \"a\": [3, 1]}", "[]", "", ""},
+        {"\"grid\": {\"a\": [1], \"b\": [3]}", "\"grid\": {\"b\": [2], \"a\": [3, 1]}", "[]", "rules_broken", "/members/parameters/grid/b"},
+        {"\"method\": \"halton\", \"count\": 2, \"space\": {\"x\": [0, 1]}", "\"grid\": {\"x\": [0, 1]}", "[]", "rules_broken",
+         "/members/parameters/space/x"},
+        {"\"method\": \"halton\", \"count\": 2, \"space\": {\"x\": [0, 1]}", "\"method\": \"halton\", \"count\": 9, \"space\": {\"x\": [0, 1]}", "[]",
+         "", ""},
+        {"\"open\": [\"a\"]", "\"grid\": {\"a\": [1]}", "[]", "spec_unsupported", "/rules"},
+        {"\"grid\": {\"a\": [1]}", "\"open\": [\"a\"]", "[]", "spec_unsupported", "/rules"},
+        {"\"method\": \"halton\", \"count\": 10001, \"space\": {\"x\": [0, 1]}", "\"grid\": {\"x\": [0]}", "[\"x\"]", "rules_broken", "/members/parameters"},
+        {"\"grid\": {\"x\": [0]}", "\"method\": \"halton\", \"count\": 10001, \"space\": {\"x\": [0, 1]}", "[\"x\"]", "rules_broken", "/members/parameters"},
+        {"\"method\": \"halton\", \"count\": 10000, \"space\": {\"x\": [0, 1]}", "\"grid\": {\"x\": [0]}", "[\"x\"]", "", ""},
+    };
+
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char text[400];
+        json_t *json, *other;
+        struct error err = {0};
+        struct spec *spec, *against;
+
+        snprintf(text, sizeof text, "{\"name\": \"x\", \"members\": {\"command\": [\"t\"], \"parameters\": {%s}}, "
+                 "\"rules\": {\"reference\": 1, \"may_vary\": %s}}", cases[i].own, cases[i].may_vary);
+        json = load(text);
+        snprintf(text, sizeof text, "{\"name\": \"x\", \"members\": {\"command\": [\"t\"], \"parameters\": {%s}}}", cases[i].reference);
+        other = load(text);
+        spec = spec_parse(json, NULL, &err);
+        against = spec_parse(other, NULL, &err);
+        assert_true(spec != NULL && against != NULL);
+        err = (struct error){0};
+        rules_check(spec, against, &err);
+        if (strcmp(err.code, cases[i].code) != 0 || strcmp(err.pointer, cases[i].pointer) != 0)
+            fail_msg("%s, %s: %s at %s: %s", cases[i].own, cases[i].reference, err.code, err.pointer, err.text);
+        spec_destroy(spec);
+        spec_destroy(against);
+        json_decref(json);
+        json_decref(other);
+    }
+}
+
+static void a_reference_without_files_is_frozen_without_rules(void **state)
+{
+    json_t *json = load(tuned), *other = load(reference), *frozen;
+
+    set(other, "rules", "{\"reference\": {\"name\": \"older\"}}");
+    frozen = rules_freeze(json, 12, other);
+    assert_null(json_object_get(json_object_get(json_object_get(frozen, "rules"), "reference"), "rules"));
+    assert_non_null(json_object_get(other, "rules"));
+    json_decref(frozen);
+    json_decref(json);
+    json_decref(other);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -172,6 +235,8 @@ int main(void)
         cmocka_unit_test(both_values_are_told),
         cmocka_unit_test(places_may_vary_as_well),
         cmocka_unit_test(a_reference_is_frozen_without_its_own),
+        cmocka_unit_test(parameters_are_compared_by_name),
+        cmocka_unit_test(a_reference_without_files_is_frozen_without_rules),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
