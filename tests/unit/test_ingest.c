@@ -49,6 +49,7 @@ static int copies_there(void)
 static void gives(const char *suffix, const char *text, const char *columns, const char *expected)
 {
     struct error err = {.text = ""};
+    int open_before = entries_of("/proc/self/fd");
     struct rows *rows = ingest(suffix, text, strlen(text), &err);
     char got[2000] = "", *names;
 
@@ -69,6 +70,7 @@ static void gives(const char *suffix, const char *text, const char *columns, con
     rows_remove(copies, rows_name(rows));
     rows_close(rows);
     assert_int_equal(copies_there(), 0);
+    assert_int_equal(entries_of("/proc/self/fd"), open_before);
 }
 
 static void refused_bytes(const char *suffix, const char *text, size_t size, const char *why)

@@ -217,6 +217,9 @@ static void a_follow_up_goes_on_the_series(void **state)
                                 first, ensemble), 0);
     assert_int_equal(store_exec(store, &err, "INSERT INTO member (ensemble, idx, state, predecessor) VALUES (?1, 0, 'running', ?2)", "ii",
                                 ensemble, first), 0);
+    assert_int_equal(store_series_open(store, ensemble, 0, "loss", &row, &err), 1); /* before anything is reported */
+    row = read_series(0, "loss");
+    figures_are(&row, 2, 1, 3, 8, 3);
     add(0, "loss", 1, 5, 0.5, 0); /* steps 0, 1 and 5 were there */
     row = read_series(0, "loss");
     assert_true(row.file_attempt == 0 && row.file_read == 0);

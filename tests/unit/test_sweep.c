@@ -219,6 +219,20 @@ static void all_stays_where_nothing_is_to_go(void **state)
     assert_true(has_output(0) && has_output(2) && !is_released(0));
 }
 
+/* Directories that are empty then go as well, down to the member's. */
+static void empty_directories_go(void **state)
+{
+    char path[256];
+
+    ended_ensemble(3);
+    snprintf(path, sizeof path, "%s/e1/members/0/0/checkpoint/.stretto/book", run_dir);
+    assert_int_equal(unlink(path), 0);
+    begin(RETAIN_NONE);
+    virtual_uv_go_on(10 * STEP_MS);
+    assert_false(is_there("e1/members/0/0"));
+    assert_true(is_there("e1/members/0/1/checkpoint/.stretto/book") && !is_there("e1/members/0/1/a1"));
+}
+
 /* Archives go with the last of what they hold, those of members that succeeded sooner; and what is only named like them stays. */
 static void archives_go_at_the_end(void **state)
 {
@@ -371,6 +385,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(output_goes_some_at_a_time, set_up, tear_down),
         cmocka_unit_test_setup_teardown(output_of_those_that_failed_stays, set_up, tear_down),
         cmocka_unit_test_setup_teardown(all_stays_where_nothing_is_to_go, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(empty_directories_go, set_up, tear_down),
         cmocka_unit_test_setup_teardown(archives_go_at_the_end, set_up, tear_down),
         cmocka_unit_test_setup_teardown(what_is_not_ours_stays, set_up, tear_down),
         cmocka_unit_test_setup_teardown(nothing_goes_before_that_is_on_the_disk, set_up, tear_down),
