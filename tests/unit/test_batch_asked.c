@@ -243,6 +243,32 @@ static void one_that_is_over_is_left_alone(void **state)
     assert_int_equal(site_count_asked("qrls") + site_count_asked("qdel"), 0);
 }
 
+/* Whether it is taken out is in doubt where a command fails, and not where the job is gone. */
+static void a_withdrawal_fails_with_its_commands(void **state)
+{
+    static const struct {
+        const char *program, *script; /* of the command that fails, or finds no such job */
+        const char *said;             /* NULL: it is done */
+    } cases[] = {{"qhold", "echo 'qhold: cannot connect to server testpbs (errno=15010)' >&2; exit 1", "cannot connect"},
+                 {"qhold", "echo 'qhold: Unknown Job Id 7.server' >&2; exit 153", NULL},
+                 {"qdel", "echo 'qdel: cannot connect to server testpbs (errno=15010)' >&2; exit 1", "cannot connect"},
+                 {"qdel", "echo 'qdel: Unknown Job Id 7.server' >&2; exit 153", NULL},
+                 {"qhold", "echo E >is", NULL},
+                 {"qhold", "rm qstat", "qstat"}};
+
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct told told;
+
+        begin_with_one_that_waits("H");
+        site_command(cases[i].program, cases[i].script);
+        site_withdraw(1, "7.server", &told);
+        site_until(&told, 1);
+        if ((told.answer == ADAPTER_OK) != (cases[i].said == NULL) || (cases[i].said != NULL && strstr(told.text, cases[i].said) == NULL))
+            fail_msg("case %zu: answer %d: %s", i, (int)told.answer, told.text);
+        site_end();
+    }
+}
+
 /* Waiting jobs of two arrays and by themselves, all cancelled at once. Of the first array one in the middle is gone. */
 static void cancel_all(const char *version, const char *listed)
 {
@@ -301,6 +327,7 @@ int main(void)
         CASE(one_that_was_put_back_is_taken_out),
         CASE(one_that_has_begun_is_not_held_any_more),
         CASE(one_that_is_over_is_left_alone),
+        CASE(a_withdrawal_fails_with_its_commands),
         CASE(a_qdel_of_openpbs_names_one_job_or_one_range),
         CASE(a_qdel_of_torque_names_them_all),
         {"memory_of_openpbs_is_that_of_each_node", memory_is_that_of_all_nodes, site_open, site_close, NULL},

@@ -278,6 +278,7 @@ static void ended_jobs_are_read_from_the_log_of_a_site_without_accounts(void **s
     site_until(&told, 1);
     assert_int_equal(told.statuses[0].state, ADAPTER_JOB_UNKNOWN);
     assert_string_equal(site.said, "");
+    assert_int_equal(site_count_asked("sacct"), 0);
     unsetenv("TZ");
 }
 

@@ -113,7 +113,7 @@ static void slurm_tells_where_processes_are(void **state)
 
 static void a_file_tells_where_processes_are(void **state)
 {
-    char path[] = "/tmp/stretto-test-hosts-XXXXXX";
+    char path[] = "/tmp/stretto-test-hosts-XXXXXX", name[HOSTS_NAME_MAX + 1], wanted[HOSTS_NAME_MAX + 20];
     FILE *f = fdopen(mkstemp(path), "w");
 
     forget_batch_system();
@@ -125,6 +125,13 @@ static void a_file_tells_where_processes_are(void **state)
     unsetenv("PBS_NODEFILE");
     setenv("OAR_NODEFILE", path, 1);
     assert_hosts(2, 5, "c1:2,c2:3");
+    memset(name, 'x', HOSTS_NAME_MAX);
+    name[HOSTS_NAME_MAX] = '\0';
+    f = fopen(path, "w"); /* as long as a name can be */
+    fprintf(f, "%s\nc1\n%s\n", name, name);
+    fclose(f);
+    snprintf(wanted, sizeof wanted, "%s:2,c1:1", name);
+    assert_hosts(2, 3, wanted);
     unlink(path);
     unsetenv("OAR_NODEFILE");
 }
@@ -173,5 +180,6 @@ int main(void)
         cmocka_unit_test(a_port_that_somebody_has_is_not_taken),
     };
 
+    test_limit(20); /* a loop without an end is a failure, too */
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -323,6 +323,25 @@ static void what_has_begun_is_left_alone(void **state)
     assert_int_equal(site_count_asked("oardel"), 0);
 }
 
+/* Whether it is taken out is in doubt where a command fails. */
+static void a_withdrawal_fails_with_its_commands(void **state)
+{
+    for (int i = 0; i < 2; i++) {
+        struct told told;
+
+        begin();
+        site_put("job-1", "7 st-0-1 Waiting\n", 0600);
+        site_command("oarhold", i == 0 ? "echo 'You are not the right user' >&2; exit 1" : "echo '7 st-0-1 Hold' >job-1");
+        site_command("oardel", "echo 'You are not the right user' >&2; exit 1");
+        site_withdraw(1, "7", &told);
+        site_until(&told, 1);
+        assert_int_equal(told.answer, ADAPTER_UNSURE);
+        assert_non_null(strstr(told.text, "right user"));
+        assert_int_equal(site_count_asked("oardel"), i);
+        site_end();
+    }
+}
+
 /* The newest job of all is among those that are asked for, or no answer could be told from none. */
 static void records_are_asked_for_by_ids(void **state)
 {
@@ -394,6 +413,7 @@ int main(void)
         CASE(an_order_that_is_not_carried_out_in_time_is_in_doubt),
         CASE(what_is_too_many_is_held_and_taken_out),
         CASE(what_has_begun_is_left_alone),
+        CASE(a_withdrawal_fails_with_its_commands),
         CASE(records_are_asked_for_by_ids),
         CASE(names_that_are_none_are_refused),
         CASE(orders_are_answered_when_the_daemon_ends),

@@ -164,8 +164,18 @@ static void assert_said(const char *wanted)
     said[0] = '\0';
 }
 
+/* The number of the next descriptor that is opened. */
+static int next_fd(void)
+{
+    int fd = dup(0);
+
+    close(fd);
+    return fd;
+}
+
 static void each_start_takes_room_that_its_end_gives_back(void **state)
 {
+    int first_fd = next_fd();
     struct pilot p;
 
     begin_empty(&p);
@@ -189,6 +199,7 @@ static void each_start_takes_room_that_its_end_gives_back(void **state)
     assert_said("end d 0 [\"g0,g1\"]\n");
     assert_int_equal(p.used_cpus + p.used_memory, 0);
     pilot_forget(&p);
+    assert_int_equal(next_fd(), first_fd); /* a pilot has thousands of jobs */
 }
 
 static void what_can_never_be_started_is_given_back(void **state)
