@@ -1,6 +1,8 @@
 /* Files of parameters: what they mean, and what is refused with which line. */
+#include "daemon/spec/draw.h"
 #include "daemon/spec/ingest.h"
 #include "daemon/spec/number.h"
+#include "daemon/spec/params.h"
 #include "daemon/spec/rows.h"
 #include "tests/unit/unit.h"
 
@@ -331,6 +333,54 @@ static void numbers(void **state)
     }
 }
 
+/* The parameters of members are the rows of their file. */
+static void rows_are_parameters(void **state)
+{
+    static const char text[] = "{\"n\": 1, \"o\": {\"name\": \"adam\"}, \"o.x\": \"a text that is longer than any number is\"}\n"
+                               "{\"n\": 2.5, \"o\": 7, \"o.x\": \"s\"}\n";
+    struct error err = {.text = ""};
+    struct rows *rows = ingest(".jsonl", text, strlen(text), &err);
+    json_t *json = json_pack("{s:s, s:i}", "file", "/in.jsonl", "seed", 5), *value;
+    struct params *p;
+    const char *path;
+
+    assert_null(params_parse(json, "/p", NULL, &err)); /* nobody has read it */
+    assert_non_null(rows);
+    p = params_parse(json, "/p", rows, &err);
+    assert_non_null(p);
+    assert_true(params_are_rows(p) && !params_are_drawn(p) && !params_are_open(p));
+    assert_int_equal(params_count(p), 2);
+    assert_int_equal(params_size(p), 3);
+    assert_string_equal(params_name(p, 0), "n");
+    assert_string_equal(params_name(p, 2), "o.x");
+    assert_true(params_is_numeric(p, 0) && !params_is_numeric(p, 1) && !params_is_numeric(p, 2));
+    assert_true(params_longest(p, 0) >= strlen("2.5") && params_longest(p, 0) < 40);
+    assert_int_equal(params_longest(p, 2), strlen("a text that is longer than any number is"));
+    assert_int_equal(params_find(p, "n", &path), 0);
+    assert_null(path);
+    assert_int_equal(params_find(p, "o.name", &path), 1);
+    assert_string_equal(path, "name");
+    assert_int_equal(params_find(p, "o.x.y", &path), 2); /* the longest name counts */
+    assert_string_equal(path, "y");
+    assert_int_equal(params_find(p, "m", &path), 3);
+    assert_true(params_reach(p, "n") && params_reach(p, "o.name") && params_reach(p, "o.any"));
+    assert_false(params_reach(p, "n.x") || params_reach(p, "m") || params_reach(p, "nn"));
+    for (int64_t i = 0; i < 2; i++) {
+        value = params_one(p, 0, i);
+        assert_true(json_number_value(value) == (i == 0 ? 1 : 2.5));
+        json_decref(value);
+        value = params_at(p, i);
+        assert_int_equal(json_object_size(value), 3);
+        assert_string_equal(json_string_value(json_object_get(value, "o.x")), i == 0 ? "a text that is longer than any number is" : "s");
+        json_decref(value);
+        assert_true(params_seed(p, i) == draw_bits(5, UINT64_C(0x6d656d626572), (uint64_t)i));
+    }
+    rows_remove(copies, rows_name(rows));
+    params_destroy(p); /* with its rows */
+    json_decref(json);
+    assert_int_equal(copies_there(), 0);
+}
+
 static int make_dirs(void **state)
 {
     if (mkdtemp(dir) == NULL)
@@ -366,6 +416,7 @@ int main(void)
         cmocka_unit_test(malformed_at_random),
         cmocka_unit_test(numbers),
         cmocka_unit_test(reading_stops_when_told),
+        cmocka_unit_test(rows_are_parameters),
     };
 
     return cmocka_run_group_tests(tests, make_dirs, remove_dirs);
