@@ -287,9 +287,27 @@ static void it_is_told_what_is_its_own(void **state)
     }
 }
 
+static void placeholders_of_launchers_have_their_words(void **state)
+{
+    static const char *const wanted[][2] = {{"{hosts}", "a:2,b:1"}, {"{hostfile}", "/hosts"}, {"{master_addr}", "a"}, {"{master_port}", "7"}};
+    char hosts[] = "a:2,b:1", file[] = "/hosts", address[] = "a";
+    const struct rendezvous r = {.hosts = hosts, .hostfile = file, .address = address, .port = "7"};
+    struct program_word words[RENDEZVOUS_WORDS];
+    size_t n = 0;
+
+    rendezvous_words(&r, words);
+    for (; words[n].mark != NULL; n++) {
+        assert_true(n < sizeof wanted / sizeof *wanted);
+        assert_string_equal(words[n].mark, wanted[n][0]);
+        assert_string_equal(words[n].text, wanted[n][1]);
+    }
+    assert_int_equal(n, sizeof wanted / sizeof *wanted);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(placeholders_of_launchers_have_their_words),
         cmocka_unit_test_setup_teardown(whatever_fails_is_the_reason_and_leaves_nothing, open_dir, close_dir),
         cmocka_unit_test_setup_teardown(the_same_where_output_is_merged, open_dir, close_dir),
         cmocka_unit_test_setup_teardown(without_a_new_process_it_says_so, open_dir, close_dir),
