@@ -6,6 +6,7 @@ import json
 import logging
 import math
 import os
+import re
 import tempfile
 import types
 
@@ -130,6 +131,10 @@ def what_a_program_tells_is_passed_on():
 
 
 def counters_are_told_by_name():
+    with open(os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../tasks/train/stretto-train.h")) as header:
+        struct = re.search(r"struct stretto_train_stats \{(.*?)\};", re.sub(r"/\*.*?\*/", "", header.read(), flags=re.S), re.S)[1]
+    members = re.findall(r"(\w+)(?:\[\w+\])?\s*[,;]", struct)
+    assert members == [name for name, _ in _library.Stats._fields_], members
     rx, calls = receiver(fault_name=None)
     counted = {name: 10 + number for number, name in enumerate(_library.Stats.COUNTERS)}
     times = {name: number + 0.5 for number, name in enumerate(_library.Stats.TIMES)}
