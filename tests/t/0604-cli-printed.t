@@ -31,6 +31,7 @@ answers <<E
 GET /v1/ensembles/7 200 $(cat seven)
 GET /v1/ensembles/8 200 $(cat eight)
 GET /v1/ensembles/6 200 $(cat six)
+GET /v1/ensembles/5 200 $(jq -c '.training.metrics = {} | .training.ended = null | .training.reason = null' eight)
 GET /v1/ensembles/1 200 {"id": 1, "family": {"follow_ups": 2, "newest": 9, "state": "running", "members": {"succeeded": 7, "cancelled": 1}}}
 GET /v1/ensembles/7/failures?limit=3 200 {"failures": [{"cause": "K1", "outcome": "failed", "members": 1, "attempts": 3, "example": {"attempt": 2, "member": 11, "reason": "R3", "stderr": "l1\nl2\nl3\nl4"}}, {"cause": "K2", "outcome": "diverged", "members": 4, "attempts": 5, "example": null}, {"cause": "K3", "outcome": "diverged", "members": 1, "attempts": 1, "example": {"attempt": 1, "member": 12, "reason": "R4", "stderr": "l5"}}], "total": 5}
 GET /v1/ensembles/8/failures?limit=3 200 {"failures": [], "total": 0}
@@ -116,6 +117,21 @@ a_loss 8 0.5 16
 b_loss 0.25 NaN -
 
 training running: R1
+
+The same over HTTP:
+ curl --unix-socket T/state/stretto.sock http://stretto/v1/ensembles/8
+ curl --unix-socket T/state/stretto.sock http://stretto/v1/ensembles/8/members
+ curl --unix-socket T/state/stretto.sock 'http://stretto/v1/trainings/30/metrics?buckets=20'
+E
+prints "how one has ended whose training has told little" wait 5 <<'E'
+ensemble 8 n7: complete in 1m05s: R0
+
+members pending submitted running succeeded failed unfinished cancelled stopped
+15 1 2 3 4 5 0 0 0
+
+training samples received unique duplicates drawn batches samples/s (mean)
+running 101 97 4 95 12 -
+forgotten 2 samples
 
 The same over HTTP:
  curl --unix-socket T/state/stretto.sock http://stretto/v1/ensembles/8

@@ -63,6 +63,7 @@ submit a b
 status 1 2
 status 7.1
 status 7 --state running
+status --reverse
 status --watch
 status 7 --watch --json
 token
@@ -286,6 +287,8 @@ for verb in pause resume cancel; do
 	status_is 1 "$verb --json: likewise" stretto $verb 8 --json
 	is "$(jq .id out)" 8 "with the answer"
 done
+status_is 3 "cancel what is not there" stretto cancel 99
+is "$(cat out)" "" "and say nothing of it"
 status_is 1 "cancel a member that is over: exit status 1" stretto cancel 7.1
 like "$(cat err)" '7\.1 had ended already' "and the reason"
 for line in "pause 7" "resize 7 --width 3" "cancel 7.0" "resubmit 7" "follow-up 7" "token create --role reader" "token revoke 4" "dashboard --revoke all"; do

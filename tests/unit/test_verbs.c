@@ -163,7 +163,8 @@ static int tear_down(void **state)
 }
 
 /* What the engine is asked for by this body, and what is answered: the status, and this place in the answer. */
-static void asks(void (*handler)(struct request *r), const struct asked *request, const char *wanted, int wanted_status, const char *key, int64_t value)
+static void asks(void (*handler)(struct request *r), const struct asked *request, const char *wanted, int wanted_status, const char *key,
+                 int64_t value)
 {
     const json_t *answer, *place;
     int status;
@@ -186,7 +187,8 @@ static void ensembles(void **state)
     asks(ensemble_pause_post, ONE(NULL), "pause 1 " SOCKET, 200, "id", 1);
     asks(ensemble_pause_post, &(struct asked){.ids = {1}, .caller = {.token = 1}}, "pause 1 by token 1 (cron)", 200, "id", 1);
     asks(ensemble_pause_post, &(struct asked){.ids = {1}, .caller = {.token = 2}}, "pause 1 by token 2", 200, "id", 1);
-    asks(ensemble_pause_post, &(struct asked){.ids = {1}, .caller = {.token = 2, .session = 5}}, "pause 1 in the dashboard (session 5)", 200, "id", 1);
+    asks(ensemble_pause_post, &(struct asked){.ids = {1}, .caller = {.token = 2, .session = 5}},
+         "pause 1 in the dashboard (session 5)", 200, "id", 1);
     asks(ensemble_resume_post, ONE(NULL), "resume 1", 200, "id", 1);
     asks(ensemble_cancel_post, ONE(NULL), "cancel 1", 202, "id", 1);
     asks(ensemble_close_post, ONE(NULL), "close 1", 200, "id", 1);
@@ -225,7 +227,8 @@ static void follow_ups(void **state)
 {
     asks(ensemble_follow_up_post, ONE("{}"), "follow up 1 unfinished {}", 201, "id", 2);
     made = false;
-    asks(ensemble_follow_up_post, ONE("{\"states\": [\"failed\"], \"width\": 2}"), "follow up 1 failed {\"states\":[\"failed\"],\"width\":2}", 200, "id", 2);
+    asks(ensemble_follow_up_post, ONE("{\"states\": [\"failed\"], \"width\": 2}"),
+         "follow up 1 failed {\"states\":[\"failed\"],\"width\":2}", 200, "id", 2);
     asks(ensemble_follow_up_post, ONE("{\"states\": [\"running\"]}"), "", 422, NULL, 0);
     asks(follow_ups_post, ONE("{}"), "follow up all {} after 0", 200, "next", 70);
     asks(follow_ups_post, ONE("{\"width\": 2, \"after\": 5}"), "follow up all {\"width\":2} after 5", 200, "next", 0);
