@@ -21,3 +21,10 @@ answers() { cat >"$T/answers" && : >"$T/asked" && : >"$T/asked.headers"; }
 asked() { cut -d ' ' -f 1,2 "$T/asked" | paste -s -d '|'; }
 # body_asked: the body of the last one
 body_asked() { tail -n 1 "$T/asked" | cut -d ' ' -f 3-; }
+
+# prints NAME ARGUMENT...: on standard output, what standard input has, but for the number of blanks; how long ago it was differs from day to day
+plain() { sed -E "s/[0-9]+ d ago/N d ago/g; s/(forgotten +[0-9]+ samples?):.*/\1/; s|$T/|T/|g; s/  +/ /g; s/ $//" "$@"; }
+prints() {
+	stretto "${@:2}" >out 2>err
+	is "$(plain out)" "$(plain)" "$1"
+}

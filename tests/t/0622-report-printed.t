@@ -1,0 +1,213 @@
+#!/bin/bash
+# What `stretto report` prints of answers that are written down, whole: as tables, Markdown, CSV, JSON, lines of MLPerf, and a page.
+# shellcheck source=tests/t/lib.sh
+. "${srcdir:-.}/tests/t/lib.sh" || exit 99
+# shellcheck source=tests/t/canned.sh
+. "$srcdir/tests/t/canned.sh"
+start_canned
+
+answers <<'E'
+GET /v1/ensembles/7/spec 200 {"members": {"resources": {"tasks": 2, "cpus_per_task": "{workers}", "gpus": 1}}, "rules": {"reference": {"name": "ours"}, "reference_ensemble": 3, "may_vary": ["lr"], "files": [{"path": "a.py", "sha256": "s1"}, {"path": "b.py", "sha256": "s2"}]}}
+GET /v1/ensembles/7/members?limit=500&metrics=loss 200 {"members": [{"index": 0, "state": "succeeded", "attempts": 1, "parameters": {"lr": 0.1, "workers": 1}, "reason": null, "metrics": {"loss": {"last": 1, "points": 3, "not_finite": 0}}, "last_attempt": {"started": "2026-01-01T00:00:00Z", "ended": "2026-01-01T00:10:00Z", "outcome": "succeeded"}}, {"index": 1, "state": "succeeded", "attempts": 1, "parameters": {"lr": 0.1, "workers": 2}, "metrics": {"loss": {"last": 0.5, "points": 2, "not_finite": 1}}, "last_attempt": {"started": "2026-01-01T00:00:00Z", "ended": "2026-01-01T00:05:00Z"}}, {"index": 2, "state": "failed", "attempts": 1, "parameters": {"lr": 0.2, "workers": 4}, "reason": "R1", "metrics": {"loss": {"last": 7, "points": 1}}, "last_attempt": {"started": "2026-01-01T00:00:00Z", "ended": "2026-01-01T01:00:00Z", "outcome": "failed"}}, {"index": 3, "state": "failed", "attempts": 1, "parameters": {"lr": 0.3, "workers": 4}, "reason": "R2", "metrics": {"loss": {"last": null}}, "last_attempt": {"outcome": "diverged"}}, {"index": 4, "state": "succeeded", "attempts": 1, "parameters": {"lr": 0.4, "workers": 8}, "metrics": {}, "last_attempt": {}}, {"index": 5, "state": "running", "attempts": 0, "parameters": {"lr": 0.5, "workers": 8}, "metrics": {}, "last_attempt": null}, {"index": 6, "state": "stopped", "attempts": 0, "parameters": {"lr": 0.6, "workers": 8}, "metrics": {}, "last_attempt": null}, {"index": 7, "state": "unfinished", "attempts": 0, "follow_up": 9, "parameters": {"lr": 0.7, "workers": 8}, "metrics": {}, "last_attempt": null}], "next": null}
+GET /v1/ensembles/7/members/0/points?name=loss&limit=5000 200 {"points": [{"step": 1, "attempt": 1, "time": "2026-01-01T00:01:00Z", "value": 4}, {"step": 2, "attempt": 1, "time": "2026-01-01T00:02:00Z", "value": 2}], "next": "x y"}
+GET /v1/ensembles/7/members/0/points?name=loss&limit=5000&cursor=x%20y 200 {"points": [{"step": 3, "attempt": 1, "time": "2026-01-01T00:04:00Z", "value": 1}], "next": null}
+GET /v1/ensembles/7/members/1/points?name=loss&limit=5000 200 {"points": [{"step": 1, "attempt": 1, "time": "2026-01-01T00:01:00Z", "last_time": "2026-01-01T00:02:00Z", "count": 3, "first": 3, "value": 2, "min": 2, "max": 3, "not_finite": 1}, {"step": 5, "attempt": 1, "time": "2026-01-01T00:03:00Z", "value": 0.5}], "next": null}
+GET /v1/ensembles/7/members/0 200 {"index": 0, "state": "succeeded", "parameters": {"lr": 0.1, "workers": 1}, "metrics": {"loss": {}}, "attempts": [{"number": 1, "started": "2026-01-01T00:00:00Z", "ended": "2026-01-01T00:10:00Z"}], "artefacts": []}
+GET /v1/ensembles/7/members/1 200 {"index": 1, "artefacts": [{"path": "m.pt", "size": 12, "sha256": "s3"}, {"path": "n.pt", "size": 13, "sha256": "s4"}]}
+E
+prints "a report" report 7 --target 2 <<'E'
+Ranking
+rank run parameters runs area last best time to target time
+ 1 7.1 lr=0.1 workers=2 1 465 0.5 0.5 2m00s 5m00s
+ 2 7.0 lr=0.1 workers=1 1 660 1 1 2m00s 10m00s
+Ranked by area of "loss"; lower is better.
+The area is that under the curve over the first 5m00s of each run; where a curve ends earlier, its last value is carried on.
+The target is 2.
+
+Not ranked
+run fate parameters last reason
+7.6 stopped lr=0.6 workers=8 -
+7.3 diverged lr=0.3 workers=4 NaN R2
+7.2 failed lr=0.2 workers=4 7 R1
+7.5 unfinished lr=0.5 workers=8 -
+7.7 unfinished lr=0.7 workers=8 - goes on in ensemble 9
+7.4 without the metric lr=0.4 workers=8 -
+
+Rules
+ensemble reference may vary file SHA-256
+7 ours (3) ["lr"] a.py s1
+7 ours (3) ["lr"] b.py s2
+The daemon accepted these ensembles because nothing else differs from the reference.
+
+What the best runs left
+run artefact bytes SHA-256
+7.1 m.pt 12 s3
+7.1 n.pt 13 s4
+
+Runs and what they used
+runs number core hours GPU hours
+ranked 2 0.6667 0.25
+stopped 1 0 0
+diverged 1 0 0
+failed 1 8 1
+unfinished 2 0 0
+without the metric 1 0 0
+all 8 8.667 1.25
+Hours are those of all attempts that have ended, times the CPUs and GPUs that the spec asks for.
+
+E
+prints "one of groups, as Markdown, cut" report 7 --group workers --top 3 --markdown --by last <<'E'
+## Ranking
+
+| rank | run | parameters | runs | area | last | best | time to target | time |
+| ---: | --- | --- | ---: | ---: | ---: | ---: | ---: | ---: |
+| 1 | 7.1 | lr=0.1 workers=2 | 1 | 465 | 0.5 | 0.5 | - | 5m00s |
+| 2 | 7.0 | lr=0.1 workers=1 | 1 | 660 | 1 | 1 | - | 10m00s |
+
+Ranked by last of "loss"; lower is better.
+
+The area is that under the curve over the first 5m00s of each run; where a curve ends earlier, its last value is carried on.
+
+## The best of each group
+
+| workers | ranked | best run | parameters | area | last | best | time to target | time | speed-up | efficiency |
+| --- | ---: | --- | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |
+| 1 | 1 of 1 | 7.0 | lr=0.1 workers=1 | 660 | 1 | 1 | - | 10m00s | 1 | 1 |
+| 2 | 1 of 1 | 7.1 | lr=0.1 workers=2 | 465 | 0.5 | 0.5 | - | 5m00s | 2 | 1 |
+| 4 | 0 of 2 | - | - | - | - | - | - | - | - | - |
+
+Speed-up and efficiency are by the time, against workers = 1.
+
+The first 3 of 4 groups; --top 0 shows all.
+
+## Not ranked
+
+| run | fate | parameters | last | reason |
+| --- | --- | --- | ---: | --- |
+| 7.6 | stopped | lr=0.6 workers=8 | - | |
+| 7.3 | diverged | lr=0.3 workers=4 | NaN | R2 |
+| 7.2 | failed | lr=0.2 workers=4 | 7 | R1 |
+
+The first 3 of 6; --top 0 shows all.
+
+## Rules
+
+| ensemble | reference | may vary | file | SHA-256 |
+| --- | --- | --- | --- | --- |
+| 7 | ours (3) | \["lr"\] | a.py | s1 |
+| 7 | ours (3) | \["lr"\] | b.py | s2 |
+
+The daemon accepted these ensembles because nothing else differs from the reference.
+
+## What the best runs left
+
+| run | artefact | bytes | SHA-256 |
+| --- | --- | ---: | --- |
+| 7.1 | m.pt | 12 | s3 |
+| 7.1 | n.pt | 13 | s4 |
+
+## Runs and what they used
+
+| runs | number | core hours | GPU hours |
+| --- | ---: | ---: | ---: |
+| ranked | 2 | 0.6667 | 0.25 |
+| stopped | 1 | 0 | 0 |
+| diverged | 1 | 0 | 0 |
+| failed | 1 | 8 | 1 |
+| unfinished | 2 | 0 | 0 |
+| without the metric | 1 | 0 | 0 |
+| all | 8 | 8.667 | 1.25 |
+
+Hours are those of all attempts that have ended, times the CPUs and GPUs that the spec asks for.
+
+E
+prints "as CSV" report 7 --target 2 --group workers --csv <<'E'
+rank,ensemble,index,fate,group,parameters,area,last,best,time_to_target,time,points,not_finite,attempts,core_hours,gpu_hours,reason
+1,7,1,ranked,2,lr=0.1 workers=2,465,0.5,0.5,120,300,2,1,1,0.3333333333333333,0.08333333333333333,
+2,7,0,ranked,1,lr=0.1 workers=1,660,1,1,120,600,3,0,1,0.3333333333333333,0.16666666666666666,
+,7,2,failed,4,lr=0.2 workers=4,,7,,,,1,0,1,8,1,R1
+,7,3,diverged,4,lr=0.3 workers=4,,,,,,0,0,1,0,0,R2
+,7,4,without the metric,8,lr=0.4 workers=8,,,,,,0,0,1,0,0,
+,7,5,unfinished,8,lr=0.5 workers=8,,,,,,0,0,0,0,0,
+,7,6,stopped,8,lr=0.6 workers=8,,,,,,0,0,0,0,0,
+,7,7,unfinished,8,lr=0.7 workers=8,,,,,,0,0,0,0,0,goes on in ensemble 9
+E
+stretto report 7 --target 2 --by last --higher --json >out
+is "$(jq -c ${JQ_SORTS:+-S} 'del(.runs)' out)$(jq -c ${JQ_SORTS:+-S} '.runs[0, 7]' out)" "$(cat <<'E'
+{"higher_is_better":true,"horizon":300,"metric":"loss","ranked_by":"last","target":2}{"area":660,"attempts":1,"best":4,"core_hours":0.3333333333333333,"ensemble":7,"fate":"ranked","gpu_hours":0.16666666666666666,"group":null,"index":0,"last":1,"not_finite":0,"parameters":"lr=0.1 workers=1","points":3,"rank":1,"reason":"","time":600,"time_to_target":60}
+{"area":null,"attempts":0,"best":null,"core_hours":0,"ensemble":7,"fate":"unfinished","gpu_hours":0,"group":null,"index":7,"last":null,"not_finite":0,"parameters":"lr=0.7 workers=8","points":0,"rank":null,"reason":"goes on in ensemble 9","time":null,"time_to_target":null}
+E
+)" "for programs"
+prints "as the lines of MLPerf" report 7.0 --mllog --target 2 --set org=ours --set 'rate={lr}' <<'E'
+:::MLLOG {"namespace": "", "time_ms": 1767225600000, "event_type": "INTERVAL_START", "key": "init_start", "value": null, "metadata": {}}
+:::MLLOG {"namespace": "", "time_ms": 1767225600000, "event_type": "POINT_IN_TIME", "key": "org", "value": "ours", "metadata": {}}
+:::MLLOG {"namespace": "", "time_ms": 1767225600000, "event_type": "POINT_IN_TIME", "key": "rate", "value": 0.1, "metadata": {}}
+:::MLLOG {"namespace": "", "time_ms": 1767225600000, "event_type": "INTERVAL_END", "key": "init_stop", "value": null, "metadata": {}}
+:::MLLOG {"namespace": "", "time_ms": 1767225600000, "event_type": "INTERVAL_START", "key": "run_start", "value": null, "metadata": {}}
+:::MLLOG {"namespace": "", "time_ms": 1767225600000, "event_type": "INTERVAL_START", "key": "block_start", "value": null, "metadata": {"first_epoch_num":1,"epoch_count":1}}
+:::MLLOG {"namespace": "", "time_ms": 1767225660000, "event_type": "INTERVAL_END", "key": "block_stop", "value": null, "metadata": {"first_epoch_num":1,"epoch_count":1}}
+:::MLLOG {"namespace": "", "time_ms": 1767225660000, "event_type": "INTERVAL_START", "key": "eval_start", "value": null, "metadata": {"epoch_num":1}}
+:::MLLOG {"namespace": "", "time_ms": 1767225660000, "event_type": "POINT_IN_TIME", "key": "eval_accuracy", "value": 4, "metadata": {"epoch_num":1,"step_num":1,"metric":"loss"}}
+:::MLLOG {"namespace": "", "time_ms": 1767225660000, "event_type": "INTERVAL_END", "key": "eval_stop", "value": null, "metadata": {"epoch_num":1}}
+:::MLLOG {"namespace": "", "time_ms": 1767225660000, "event_type": "INTERVAL_START", "key": "block_start", "value": null, "metadata": {"first_epoch_num":2,"epoch_count":1}}
+:::MLLOG {"namespace": "", "time_ms": 1767225720000, "event_type": "INTERVAL_END", "key": "block_stop", "value": null, "metadata": {"first_epoch_num":2,"epoch_count":1}}
+:::MLLOG {"namespace": "", "time_ms": 1767225720000, "event_type": "INTERVAL_START", "key": "eval_start", "value": null, "metadata": {"epoch_num":2}}
+:::MLLOG {"namespace": "", "time_ms": 1767225720000, "event_type": "POINT_IN_TIME", "key": "eval_accuracy", "value": 2, "metadata": {"epoch_num":2,"step_num":2,"metric":"loss"}}
+:::MLLOG {"namespace": "", "time_ms": 1767225720000, "event_type": "INTERVAL_END", "key": "eval_stop", "value": null, "metadata": {"epoch_num":2}}
+:::MLLOG {"namespace": "", "time_ms": 1767225720000, "event_type": "INTERVAL_END", "key": "run_stop", "value": null, "metadata": {"status":"success"}}
+E
+stretto report 7 --html - | sed 's/<style>.*<.style>//' >page.html
+is "$(sed 's/<[^>]*>/ /g' page.html | plain | sed 's/^ //; /^$/d')" "$(cat <<'E'
+Report of loss
+Report of loss, ensemble 7
+Curves
+0.5 0 s
+1.38 150 s
+2.25 300 s
+3.12 450 s
+4 600 s
+2. lr=0.1 workers=1
+1. lr=0.1 workers=2
+1. lr=0.1 workers=2
+2. lr=0.1 workers=1
+loss over the time that each run took, of the best 2 configurations.
+Ranking
+rank run parameters runs area last best time to target time
+1 7.1 lr=0.1 workers=2 1 465 0.5 0.5 - 5m00s
+2 7.0 lr=0.1 workers=1 1 660 1 1 - 10m00s
+Ranked by area of &#34;loss&#34;; lower is better.
+The area is that under the curve over the first 5m00s of each run; where a curve ends earlier, its last value is carried on.
+Not ranked
+run fate parameters last reason
+7.6 stopped lr=0.6 workers=8 -
+7.3 diverged lr=0.3 workers=4 NaN R2
+7.2 failed lr=0.2 workers=4 7 R1
+7.5 unfinished lr=0.5 workers=8 -
+7.7 unfinished lr=0.7 workers=8 - goes on in ensemble 9
+7.4 without the metric lr=0.4 workers=8 -
+Rules
+ensemble reference may vary file SHA-256
+7 ours (3) [&#34;lr&#34;] a.py s1
+7 ours (3) [&#34;lr&#34;] b.py s2
+The daemon accepted these ensembles because nothing else differs from the reference.
+What the best runs left
+run artefact bytes SHA-256
+7.1 m.pt 12 s3
+7.1 n.pt 13 s4
+Runs and what they used
+runs number core hours GPU hours
+ranked 2 0.6667 0.25
+stopped 1 0 0
+diverged 1 0 0
+failed 1 8 1
+unfinished 2 0 0
+without the metric 1 0 0
+all 8 8.667 1.25
+Hours are those of all attempts that have ended, times the CPUs and GPUs that the spec asks for.
+E
+)" "a page has the same"
+is "$(grep -o 'points="[^"]*"' page.html | xargs -d '\n')" \
+	'points="149.7,15.0 231.4,200.7 394.8,293.6 " points="149.7,107.9 231.4,200.7 313.1,340.0 "' "and curves, the best above all"
+
+stop_canned
+done_testing
