@@ -127,7 +127,7 @@ static void note(void *arg, enum adapter_log level, const char *job, const char 
 int site_open(void **state)
 {
     site = (struct site){.dir = "/tmp/stretto-test-XXXXXX"};
-    alarm(100); /* for this test, in place of that for all: a loop without an end is a failure, too */
+    alarm(400); /* for this test, in place of that for all: a loop without an end is a failure, too */
     assert_non_null(mkdtemp(site.dir));
     assert_int_equal(uv_loop_init(&site.loop), 0);
     assert_int_equal(uv_timer_init(&site.loop, &site.guard), 0);
@@ -174,7 +174,7 @@ void site_pbs_commands(const char *version)
 /* Returns how long an answer is waited for, in seconds: less once one has not come. */
 static unsigned wait_s(void)
 {
-    return has_waited_in_vain ? 5 : 60;
+    return has_waited_in_vain ? 5 : 200;
 }
 
 static void gone(void *arg)

@@ -110,6 +110,6 @@ int main(void)
         cmocka_unit_test(the_cpus_of_a_job_are_listed_by_their_places),
     };
 
-    test_limit(20); /* a loop without an end is a failure, too */
+    test_limit(60); /* a loop without an end is a failure, too */
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

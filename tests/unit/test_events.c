@@ -386,6 +386,6 @@ int main(void)
         cmocka_unit_test_setup_teardown(damage_is_told_and_bounded, set_up, tear_down),
     };
 
-    test_limit(20); /* a loop without an end is a failure, too */
+    test_limit(60); /* a loop without an end is a failure, too */
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -180,6 +180,6 @@ int main(void)
         cmocka_unit_test(a_port_that_somebody_has_is_not_taken),
     };
 
-    test_limit(20); /* a loop without an end is a failure, too */
+    test_limit(60); /* a loop without an end is a failure, too */
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

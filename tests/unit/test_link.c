@@ -224,6 +224,6 @@ int main(void)
         cmocka_unit_test(a_rank_that_has_answered_is_not_left_for_another_address),
     };
 
-    test_limit(30);
+    test_limit(60);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -233,6 +233,6 @@ int main(void)
         cmocka_unit_test_setup_teardown(what_is_seen_is_taken_once_it_has_come_to_rest, open_dir, close_dir),
     };
 
-    test_limit(20); /* a loop without an end is a failure, too */
+    test_limit(60); /* a loop without an end is a failure, too */
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -444,6 +444,6 @@ int main(void)
         cmocka_unit_test_setup_teardown(divergence_is_not_waited_for_long, set_up_end, tear_down),
     };
 
-    test_limit(20); /* a loop without an end is a failure, too */
+    test_limit(60); /* a loop without an end is a failure, too */
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -87,6 +87,6 @@ int main(void)
         cmocka_unit_test_setup_teardown(where_nothing_is_counted_nothing_is_said, make_root, remove_root),
     };
 
-    test_limit(20); /* a loop without an end is a failure, too */
+    test_limit(60); /* a loop without an end is a failure, too */
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

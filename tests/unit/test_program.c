@@ -221,6 +221,6 @@ int main(void)
         cmocka_unit_test(a_launcher_of_several_words_is_filled_in),
     };
 
-    test_limit(20); /* a loop without an end is a failure, too */
+    test_limit(60); /* a loop without an end is a failure, too */
     return cmocka_run_group_tests(tests, open_dir, close_dir);
 }

@@ -114,6 +114,6 @@ int main(void)
         cmocka_unit_test(it_is_given_up_in_the_end),
     };
 
-    test_limit(20); /* a loop without an end is a failure, too */
+    test_limit(60); /* a loop without an end is a failure, too */
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -683,7 +683,7 @@ int main(void)
     snprintf(dir, sizeof dir, "/tmp/stretto-test-XXXXXX");
     if (mkdtemp(dir) == NULL)
         return 1;
-    test_limit(20); /* a loop without an end is a failure, too */
+    test_limit(60); /* a loop without an end is a failure, too */
     rc = cmocka_run_group_tests(tests, NULL, NULL);
     snprintf(rm, sizeof rm, "rm -rf '%s'", dir);
     return system(rm) == 0 ? rc : 1;

@@ -412,6 +412,6 @@ int main(void)
         cmocka_unit_test_setup_teardown(one_that_died_as_told_is_known, open_dir, close_dir),
     };
 
-    test_limit(20); /* a loop without an end is a failure, too */
+    test_limit(60); /* a loop without an end is a failure, too */
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

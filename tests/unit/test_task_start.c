@@ -317,6 +317,6 @@ int main(void)
     };
 
     log_init("task", LOG_LEVEL_NONE);
-    test_limit(20); /* a loop without an end is a failure, too */
+    test_limit(60); /* a loop without an end is a failure, too */
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
