@@ -1,5 +1,5 @@
 #!/bin/bash
-# What `stretto report` prints of answers that are written down, whole: as tables, Markdown, CSV, JSON, lines of MLPerf, and a page.
+# The values that `stretto report` prints of answers that are written down: as tables, Markdown, CSV, JSON, lines of MLPerf, and a page.
 # shellcheck source=tests/t/lib.sh
 . "${srcdir:-.}/tests/t/lib.sh" || exit 99
 # shellcheck source=tests/t/canned.sh
@@ -157,7 +157,7 @@ prints "as the lines of MLPerf" report 7.0 --mllog --target 2 --set org=ours --s
 :::MLLOG {"namespace": "", "time_ms": 1767225720000, "event_type": "INTERVAL_END", "key": "run_stop", "value": null, "metadata": {"status":"success"}}
 E
 stretto report 7 --html - | sed 's/<style>.*<.style>//' >page.html
-is "$(sed 's/<[^>]*>/ /g' page.html | plain | sed 's/^ //; /^$/d')" "$(cat <<'E'
+is "$(sed 's/<[^>]*>/ /g' page.html | values)" "$(values <<'E'
 Report of loss
 Report of loss, ensemble 7
 Curves

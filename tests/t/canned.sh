@@ -22,9 +22,27 @@ asked() { cut -d ' ' -f 1,2 "$T/asked" | paste -s -d '|'; }
 # body_asked: the body of the last one
 body_asked() { tail -n 1 "$T/asked" | cut -d ' ' -f 3-; }
 
-# prints NAME ARGUMENT...: on standard output, what standard input has, but for the number of blanks; how long ago it was differs from day to day
+# plain FILE...: what differs from day to day and from place to place is the same, and the number of blanks does not matter
 plain() { sed -E "s/[0-9]+ d ago/N d ago/g; s/(forgotten +[0-9]+ samples?):.*/\1/; s|$T/|T/|g; s/  +/ /g; s/ $//" "$@"; }
+
+# values: of each line of standard input that has some: numbers, names with digits or of one capital, states, NaN and what there is none of
+values() {
+	awk 'BEGIN { n = split("pending submitted running succeeded failed unfinished cancelled stopped complete paused waiting diverged ranked damaged", names)
+			for (i = 1; i <= n; i++) states[names[i]] = 1 }
+		{ line = ""
+		  for (i = 1; i <= NF; i++) {
+			word = $i
+			gsub(/^[([{"]+|[])}",;:.]+$/, "", word)
+			if (word ~ /[0-9]/ || word ~ /^([A-Z]|NaN|-)$/ || word in states) line = line " " word
+		  }
+		  if (line != "") print substr(line, 2) }'
+}
+
+# prints NAME ARGUMENT...: on standard output, the values that standard input has, in its lines and order, whatever the words are
+# between them; exactly that, where it is for programs
 prints() {
+	local what=values
+	case " ${*:2} " in *' --csv '* | *' --json '* | *' --mllog '* | ' hosts '*) what=cat ;; esac
 	stretto "${@:2}" >out 2>err
-	is "$(plain out)" "$(plain)" "$1"
+	is "$(plain out | $what)" "$(plain | $what)" "$1"
 }
