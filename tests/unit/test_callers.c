@@ -1,6 +1,7 @@
 /* Those who were let in: what they may do, how long, and what is noted of them. */
 #include "api/access.h"
 #include "api/routes.h"
+#include "api/token.h"
 #include "common/log.h"
 #include "daemon/store/session.h"
 #include "tests/unit/unit.h"
@@ -26,6 +27,14 @@ const struct error *turn_trouble(const struct turn *turn)
 static int64_t clock_ms(void *arg)
 {
     return now;
+}
+
+/* In place of libmicrohttpd's: the header of the only connection. */
+static char authorization[200];
+
+const char *MHD_lookup_connection_value(struct MHD_Connection *connection, enum MHD_ValueKind kind, const char *key)
+{
+    return strcmp(key, "Authorization") == 0 && authorization[0] != '\0' ? authorization : NULL;
 }
 
 static int set_up(void **state)
@@ -238,6 +247,82 @@ static void who_fails_too_often_is_told_to_wait(void **state)
     assert_null(access_challenge(&err));
 }
 
+static void comes_with(int64_t token, const char *secret)
+{
+    char spelt[TOKEN_SIZE];
+
+    token_spell(token, secret, spelt);
+    snprintf(authorization, sizeof authorization, "Bearer %s", spelt);
+}
+
+static void refused_as(const char *code)
+{
+    struct caller caller;
+    struct error err;
+
+    assert_int_equal(access_bearer(&access_, NULL, &caller, &err), -1);
+    if (strcmp(err.code, code) != 0)
+        fail_msg("%s, not %s", err.code, code);
+}
+
+static void a_token_lets_its_bearer_in_while_it_is_good(void **state)
+{
+    struct token_row row = {.role = TOKEN_OPERATOR, .created_ms = 1, .expires_ms = 1000001};
+    char secret[TOKEN_SECRET_SIZE], other[TOKEN_SECRET_SIZE];
+    struct caller caller;
+    struct error err;
+
+    token_secret(secret);
+    token_secret(other);
+    token_hash(secret, row.hash);
+    assert_int_equal(store_token_insert(store, &row, &err), 0);
+    assert_int_equal(store_commit(store, &err), 0);
+    comes_with(row.id, secret);
+    assert_int_equal(access_bearer(&access_, NULL, &caller, &err), 0);
+    assert_int_equal(caller.token, row.id);
+    assert_int_equal(caller.role, TOKEN_OPERATOR);
+    assert_int_equal(caller.session, 0);
+    assert_int_equal(caller.expires_ms, 1000001);
+
+    comes_with(row.id, other);
+    refused_as("token_invalid");
+    comes_with(row.id + 1, secret);
+    refused_as("token_invalid");
+    authorization[0] = '\0';
+    refused_as("token_missing");
+    snprintf(authorization, sizeof authorization, "Basic x");
+    refused_as("token_missing");
+    comes_with(row.id, secret);
+    now = 1000001;
+    refused_as("token_invalid");
+    now = 1000000;
+    assert_int_equal(store_token_revoke(store, row.id, now, &err), 0);
+    refused_as("token_invalid");
+}
+
+/* Nobody gets in because the database cannot be asked; nor does that count as a try of theirs. */
+static void a_token_that_cannot_be_read_lets_nobody_in(void **state)
+{
+    struct token_row row = {.role = TOKEN_READER, .created_ms = 1};
+    char secret[TOKEN_SECRET_SIZE];
+    struct caller caller;
+    struct error err;
+
+    token_secret(secret);
+    token_hash(secret, row.hash);
+    assert_int_equal(store_token_insert(store, &row, &err), 0);
+    assert_int_equal(store_exec(store, &err, "ALTER TABLE token RENAME TO elsewhere", ""), 0);
+    assert_int_equal(store_commit(store, &err), 0);
+    comes_with(row.id, secret);
+    for (int i = 0; i < REFUSALS_MAX + 3; i++) {
+        assert_int_equal(access_bearer(&access_, NULL, &caller, &err), -1);
+        assert_int_equal(strncmp(err.code, "store_", 6), 0);
+    }
+    assert_int_equal(store_exec(store, &err, "ALTER TABLE elsewhere RENAME TO token", ""), 0);
+    assert_int_equal(store_commit(store, &err), 0);
+    assert_int_equal(access_bearer(&access_, NULL, &caller, &err), 0);
+}
+
 #define WITH_STORE(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
 
 int main(void)
@@ -250,6 +335,8 @@ int main(void)
         WITH_STORE(nothing_is_noted_while_changes_cannot_be_stored),
         WITH_STORE(each_role_may_do_so_much),
         WITH_STORE(who_fails_too_often_is_told_to_wait),
+        WITH_STORE(a_token_lets_its_bearer_in_while_it_is_good),
+        WITH_STORE(a_token_that_cannot_be_read_lets_nobody_in),
     };
 
     log_init("callers", LOG_LEVEL_NONE);
