@@ -199,6 +199,15 @@ static int64_t release_held(struct run *r, int64_t now)
     return next;
 }
 
+/* Returns why a task that has just ended was told to: STOP_NONE where it ended by itself. A rank that was told to because it is hung
+ * has failed by itself, though another one that hung has ended before it. */
+static enum stop why_it_ended(const struct run *r, const struct task *t)
+{
+    if (r->restarts.wanted)
+        return STOP_RANK;
+    return r->stop == STOP_RANK && t->silent != SILENT_NOT ? STOP_NONE : r->stop;
+}
+
 /* Waits for children that have ended. Returns whether children are left.
  *
  * A process that a task leaves is a child of the runner before the task's first process can be waited for. So where
@@ -216,7 +225,7 @@ static bool reap(struct run *r, int64_t now)
 
             if (t->pid != pid)
                 continue;
-            task_end(t, status, &usage, r->restarts.wanted ? STOP_RANK : r->stop);
+            task_end(t, status, &usage, why_it_ended(r, t));
             if (is_held(r, t)) {
                 t->held_until = now + TOLD_TOO_MS;
                 r->held++;

@@ -48,14 +48,16 @@ job ranks training 2 "[\"kill -STOP \$\$\", \"sleep 1000\"]"
 wait "$RUNNER"
 is "$(record ranks/7.0)" "failed: ended, since all its processes were stopped for 2 s" "a rank that is stopped has failed"
 like "$(record ranks/7.1)" "^(cancelled: ended, because another rank failed|failed: ended, since no rank showed any sign of life)" "the other one is ended with it"
-job quiet training 1 "[\"sleep 1000\", \"while [ ! -e ../stop ]; do :; done; sleep 1000\"]"
+# the first one ends after the second
+job quiet training 1 "[\"trap 'until [ -e ../7.1/exit.json ]; do sleep 0.1; done' TERM; sleep 1000 & wait\", \"while [ ! -e ../stop ]; do :; done; sleep 1000\"]"
 job canary members 3 "[\"sleep 1000\"]"
 wait "$RUNNER"
 like "$(record canary/7.0)" "^failed" "while another task is found to hang, three times as long"
 ok "a quiet rank is left alone, since another one works" [ ! -e quiet/7.0/exit.json ]
 touch quiet/stop
 ok "until that one is quiet, too" wait_for 60 '[ -e quiet/ended.json ]'
-like "$(record quiet/7.0)" "^failed: ended, since no rank showed any sign of life for 1 s" "then they hang"
+like "$(record quiet/7.1)" "^failed: ended, since no rank showed any sign of life for 1 s" "then they hang"
+like "$(record quiet/7.0)" "^failed: ended, since no rank showed any sign of life for 1 s" "each of them, whichever ends first"
 
 # A pilot may have nothing to do for long.
 job pilot pilot 1 "[\"sleep 1000 & kill -STOP \$\$\", \"sleep 1000\"]"
