@@ -36,7 +36,7 @@ int spec_parse_results(struct spec *spec, const json_t *members, struct error *e
 int spec_parse_training_checkpoint(struct spec *spec, const json_t *training, struct error *err);
 /* Returns whether the templates of members may have this placeholder. `params` is a struct params. */
 bool spec_known_placeholder(void *params, const char *name);
-/* Adds to an error about an unknown key in which object of the spec that key belongs, if there is one. */
+/* Adds to an error about an unknown key the object of the spec in which that key belongs, if there is one. */
 void spec_tell_home(struct error *err);
 /* Checks that a path stays below a directory, which the error calls `what`: it is not absolute and has no "..". */
 int spec_check_relative(const char *path, const char *pointer, const char *what, struct error *err);

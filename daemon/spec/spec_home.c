@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Where keys belong that are often written one level too high or too low. */
+/* Keys that are often written one level too high or too low, by the object of the spec in which they belong. */
 static const struct {
     const char *object, *keys[16];
 } homes[] = {

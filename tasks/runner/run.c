@@ -199,8 +199,8 @@ static int64_t release_held(struct run *r, int64_t now)
     return next;
 }
 
-/* Returns why a task that has just ended was told to: STOP_NONE where it ended by itself. A rank that was told to because it is hung
- * has failed by itself, though another one that hung has ended before it. */
+/* Returns the reason why a task that has just ended was told to end, STOP_NONE if it has ended or failed by itself. A
+ * rank that hung has failed by itself, even if another one that hung has ended before it. */
 static enum stop why_it_ended(const struct run *r, const struct task *t)
 {
     if (r->restarts.wanted)

@@ -78,8 +78,8 @@ static bool has_enough(struct sim *sim, int64_t ensemble)
     return ens != NULL && ens->training != NULL && ens->training->state.need == NEED_NONE;
 }
 
-/* Returns whether the daemon takes a training to be due whose last generation ended in the future, as the clock was set back since.
- * How long such a one waits is up to the daemon (test_engine_clock). */
+/* Returns whether the daemon thinks that a training is due. The watcher cannot tell if the clock was set back since the
+ * training's last generation ended; test_engine_clock tests how long it waits then. */
 static bool is_due(struct sim *sim, int64_t ensemble)
 {
     const struct live_ensemble *ens = engine_find_ensemble(sim_engine(sim), ensemble);

@@ -243,7 +243,7 @@ static void one_that_is_over_is_left_alone(void **state)
     assert_int_equal(site_count_asked("qrls") + site_count_asked("qdel"), 0);
 }
 
-/* Whether it is taken out is in doubt where a command fails, and not where the job is gone. */
+/* A job may still wait if the command that takes it out of the queue fails, but not if the batch system says that it is gone. */
 static void a_withdrawal_fails_with_its_commands(void **state)
 {
     static const struct {

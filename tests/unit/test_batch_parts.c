@@ -1,5 +1,5 @@
-/* What adapters of batch systems do besides jobs: what they need, which settings they refuse, their end, and the jobs that only files tell
- * of. */
+/* The parts of batch adapters that are not about jobs in the queue: what they need, the settings that they refuse, their
+ * end, and jobs that have left nothing but files. */
 #include "common/files.h"
 #include "scheduler-adapters/registry.h"
 #include "tests/unit/batch_site.h"
@@ -236,7 +236,7 @@ static void a_job_whose_answer_was_lost_is_found_by_its_files(void **state)
 #define LOGGED(id, name, state, more) "JobId=" id " UserId=me(0) GroupId=me(0) Name=" name " JobState=" state " Partition=p TimeLimit=1 " \
     "StartTime=2026-01-31T11:00:00 EndTime=2026-01-31T12:00:00 NodeList=n1 NodeCnt=1 ProcCnt=1 WorkDir=/w SubmitTime=2026-01-31T10:00:00 " more "\n"
 
-/* Of a site without accounts; where there is no log either, nothing is asked. */
+/* A site without accounts may have a log of ended jobs. If it has no log either, nothing is asked. */
 static void ended_jobs_are_read_from_the_log_of_a_site_without_accounts(void **state)
 {
     const struct site_known jobs[] = {{1, "7", 1}, {2, "8", 1}, {12, "9_2", 1}};
@@ -282,7 +282,7 @@ static void ended_jobs_are_read_from_the_log_of_a_site_without_accounts(void **s
     unsetenv("TZ");
 }
 
-/* What Slurm has is not known then, and it is not taken for a site without a record. */
+/* Slurm that does not answer is not taken for a site that keeps no record of ended jobs. */
 static void a_site_that_does_not_tell_is_asked_again(void **state)
 {
     begin("slurm");

@@ -45,7 +45,7 @@ static void run_sql(const char *sql)
         fail_msg("%s: %s", sql, err.text);
 }
 
-/* What is asked for is the document that is written here, with single quotes for double ones. */
+/* Asks the handler, and compares its document with `written`, in which single quotes stand for double ones. */
 static void is(void (*handler)(struct request *r), int64_t id, int64_t index, const char *query, const char *written)
 {
     int status;

@@ -323,7 +323,7 @@ static void what_has_begun_is_left_alone(void **state)
     assert_int_equal(site_count_asked("oardel"), 0);
 }
 
-/* Whether it is taken out is in doubt where a command fails. */
+/* A job may still wait if a command that takes it out of the queue fails. */
 static void a_withdrawal_fails_with_its_commands(void **state)
 {
     for (int i = 0; i < 2; i++) {
