@@ -1,7 +1,7 @@
 -- The schema of the state directory's database. Times are Unix milliseconds; NULL where it has not happened.
 --
--- A CHECK spells out "x = 'a' OR x = 'b'" where rows change often: SQLite makes a temporary table for the list of "x IN ('a', 'b')" each
--- time that it checks a row, which is a good part of the time that a change takes.
+-- A CHECK or a trigger spells out "x = 'a' OR x = 'b'" where rows change often: SQLite makes a temporary table for the list of
+-- "x IN ('a', 'b')" each time that it checks a row, which is a good part of the time that a change takes (tests/unit/test_store_rows.c).
 
 CREATE TABLE meta (
     key TEXT PRIMARY KEY,
@@ -18,7 +18,7 @@ CREATE TABLE ensemble (
     adapter TEXT NOT NULL,
     spec TEXT NOT NULL, -- JSON
     stream_key TEXT NOT NULL,
-    intake TEXT CHECK (intake IN ('open', 'closed')), -- of members that are suggested while it runs; NULL: its spec has them all
+    intake TEXT CHECK (intake = 'open' OR intake = 'closed'), -- of members that are suggested while it runs; NULL: its spec has them all
     count INTEGER NOT NULL CHECK (count > 0 OR (count = 0 AND intake IS NOT NULL)), -- of members; it grows while `intake` is open
     width INTEGER NOT NULL CHECK (width > 0),
     next_index INTEGER NOT NULL DEFAULT 0 CHECK (next_index BETWEEN 0 AND count), -- every member below has a row, and no other
@@ -31,7 +31,7 @@ CREATE TABLE ensemble (
     after INTEGER REFERENCES ensemble (id),    -- it begins when that one has completed; NULL: it has begun
     swept INTEGER NOT NULL DEFAULT 0 CHECK (swept BETWEEN 0 AND 2), -- output was let go: 1 of members that succeeded, 2 of all
     sweep_next INTEGER NOT NULL DEFAULT 0,                          -- a sweep that is under way goes on with this member
-    CHECK ((ended IS NULL) = (state IN ('running', 'paused')))
+    CHECK ((ended IS NULL) = (state = 'running' OR state = 'paused'))
 ) STRICT;
 CREATE INDEX ensemble_by_state ON ensemble (state, id);
 CREATE INDEX ensemble_by_name ON ensemble (name COLLATE NOCASE, id);
@@ -63,8 +63,9 @@ END;
 -- follow-up: the rest of all tallies of a family says how its members are now.
 CREATE TABLE tally (
     ensemble INTEGER NOT NULL REFERENCES ensemble (id),
-    state TEXT NOT NULL CHECK (state IN ('pending', 'submitted', 'running', 'succeeded', 'failed', 'unfinished', 'cancelled',
-        'stopped')),
+    state TEXT NOT NULL
+        CHECK (state = 'pending' OR state = 'submitted' OR state = 'running' OR state = 'succeeded' OR state = 'failed' OR
+               state = 'unfinished' OR state = 'cancelled' OR state = 'stopped'),
     n INTEGER NOT NULL CHECK (n >= 0),
     handed INTEGER NOT NULL DEFAULT 0 CHECK (handed BETWEEN 0 AND n),
     PRIMARY KEY (ensemble, state)
@@ -81,19 +82,18 @@ CREATE TABLE progress (
     ensemble INTEGER PRIMARY KEY REFERENCES ensemble (id),
     members INTEGER NOT NULL,
     final INTEGER NOT NULL DEFAULT 0,
-    share REAL NOT NULL DEFAULT 0 -- from 0 to 1
+    share REAL GENERATED ALWAYS AS (CAST(final AS REAL) / max(members, 1)) VIRTUAL -- from 0 to 1
 ) STRICT;
 CREATE INDEX progress_by_share ON progress (share, ensemble);
 CREATE TRIGGER ensemble_progress AFTER INSERT ON ensemble BEGIN
     INSERT INTO progress (ensemble, members) VALUES (NEW.id, NEW.count);
 END;
 CREATE TRIGGER ensemble_grows AFTER UPDATE OF count ON ensemble WHEN NEW.count <> OLD.count BEGIN
-    UPDATE progress SET members = NEW.count, share = CAST(final AS REAL) / max(NEW.count, 1) WHERE ensemble = NEW.id;
+    UPDATE progress SET members = NEW.count WHERE ensemble = NEW.id;
 END;
 CREATE TRIGGER tally_change AFTER UPDATE OF n ON tally
-WHEN NEW.state IN ('succeeded', 'failed', 'unfinished', 'cancelled', 'stopped') AND NEW.n <> OLD.n BEGIN
-    UPDATE progress SET final = final + NEW.n - OLD.n, share = CAST(final + NEW.n - OLD.n AS REAL) / max(members, 1)
-        WHERE ensemble = NEW.ensemble;
+WHEN NEW.n <> OLD.n AND NEW.state <> 'pending' AND NEW.state <> 'submitted' AND NEW.state <> 'running' BEGIN
+    UPDATE progress SET final = final + NEW.n - OLD.n WHERE ensemble = NEW.ensemble;
 END;
 
 -- Members to which something has happened; the others have no row. A member is handed on from ensemble to ensemble of a family: `predecessor`
@@ -164,10 +164,11 @@ CREATE TABLE result (
     UNIQUE (root, idx)
 ) STRICT, WITHOUT ROWID;
 CREATE TRIGGER member_result AFTER UPDATE OF state ON member WHEN NEW.state <> OLD.state AND
-    (NEW.state = 'succeeded' OR NEW.state = 'failed' OR NEW.state = 'unfinished' OR NEW.state = 'cancelled' OR NEW.state = 'stopped') BEGIN
+    NEW.state <> 'pending' AND NEW.state <> 'submitted' AND NEW.state <> 'running' AND
+    (SELECT intake FROM ensemble WHERE id = NEW.ensemble) IS NOT NULL BEGIN
     INSERT INTO result (root, number, ensemble, idx)
         SELECT coalesce(e.root, e.id), 1 + coalesce((SELECT max(number) FROM result WHERE root = coalesce(e.root, e.id)), 0),
-            e.id, NEW.idx FROM ensemble e WHERE e.id = NEW.ensemble AND e.intake IS NOT NULL
+            e.id, NEW.idx FROM ensemble e WHERE e.id = NEW.ensemble
         ON CONFLICT (root, idx) DO UPDATE SET number = excluded.number, ensemble = excluded.ensemble;
 END;
 
@@ -340,19 +341,17 @@ CREATE TABLE arrival (
 CREATE INDEX arrival_by_loss ON arrival (ensemble, rung, loss, number);
 CREATE INDEX arrival_waiting ON arrival (ensemble, rung, loss, number) WHERE promoted = 0;
 CREATE TRIGGER arrival_promoted AFTER UPDATE OF promoted ON arrival BEGIN
-    UPDATE rung SET promoted = promoted + (NEW.promoted NOT IN (0, -2)) - (OLD.promoted NOT IN (0, -2)),
+    UPDATE rung SET promoted = promoted + (NEW.promoted <> 0 AND NEW.promoted <> -2) - (OLD.promoted <> 0 AND OLD.promoted <> -2),
         cancelled = cancelled + (NEW.promoted = -2) - (OLD.promoted = -2)
         WHERE ensemble = NEW.ensemble AND number = NEW.rung;
 END;
--- A member that has ended and goes on without a promotion was resubmitted. It is not stopped where it was before.
+-- A member that has ended and goes on without a promotion was resubmitted: it is not stopped where it was before. A stopped member that is
+-- cancelled is never promoted.
 CREATE TRIGGER member_goes_on AFTER UPDATE OF state ON member WHEN NEW.state = 'pending' AND
-    (OLD.state = 'stopped' OR OLD.state = 'failed' OR OLD.state = 'unfinished' OR OLD.state = 'cancelled') BEGIN
-    UPDATE arrival SET promoted = -1 WHERE ensemble = NEW.ensemble AND promoted IN (0, -2) AND number =
-        (SELECT number FROM arrival WHERE ensemble = NEW.ensemble AND idx = NEW.idx ORDER BY rung DESC LIMIT 1);
-END;
--- A stopped member that is cancelled is never promoted.
-CREATE TRIGGER member_stays AFTER UPDATE OF state ON member WHEN OLD.state = 'stopped' AND NEW.state = 'cancelled' BEGIN
-    UPDATE arrival SET promoted = -2 WHERE ensemble = NEW.ensemble AND promoted = 0 AND number =
+    (OLD.state = 'stopped' OR OLD.state = 'failed' OR OLD.state = 'unfinished' OR OLD.state = 'cancelled') OR
+    NEW.state = 'cancelled' AND OLD.state = 'stopped' BEGIN
+    UPDATE arrival SET promoted = iif(NEW.state = 'pending', -1, -2) WHERE ensemble = NEW.ensemble AND
+        (promoted = 0 OR promoted = -2) AND number =
         (SELECT number FROM arrival WHERE ensemble = NEW.ensemble AND idx = NEW.idx ORDER BY rung DESC LIMIT 1);
 END;
 

@@ -81,9 +81,11 @@ static void figure(const char *what, long long width, double value, const char *
     fflush(stdout);
 }
 
-static double us_a_change(const struct mark *from, const struct mark *to)
+/* says nothing where there are so few members that nothing changed between the two */
+static void figure_a_change(const char *what, long long width, const struct mark *from, const struct mark *to, int64_t members)
 {
-    return 1e6 * (to->engine_s - from->engine_s) / (double)(to->changes - from->changes);
+    if (to->changes > from->changes)
+        figure(what, width, 1e6 * (to->engine_s - from->engine_s) / (double)(to->changes - from->changes), "us/change", members);
 }
 
 /* marks[0]: the start; 1 to 11: full width, by tenths; 12: the end; 13: when the cluster has forgotten all. */
@@ -96,8 +98,8 @@ static void report(const struct mark marks[MARKS], int64_t members, long long wi
 
     figure("cpu", width, 1e6 * (marks[END].engine_s - marks[START].engine_s) / (double)members, "us/member", members);
     figure("cpu-with-simulation", width, 1e6 * (marks[END].cpu_s - marks[START].cpu_s) / (double)members, "us/member", members);
-    figure("change-first-tenth", width, us_a_change(&marks[FULL], &marks[FULL + 1]), "us/change", members);
-    figure("change-last-tenth", width, us_a_change(&marks[LAST_FULL - 1], &marks[LAST_FULL]), "us/change", members);
+    figure_a_change("change-first-tenth", width, &marks[FULL], &marks[FULL + 1], members);
+    figure_a_change("change-last-tenth", width, &marks[LAST_FULL - 1], &marks[LAST_FULL], members);
     figure("memory-at-start", width, marks[START].rss_mb, "MB", members);
     figure("memory-at-10", width, marks[FULL + 1].rss_mb, "MB", members);
     figure("memory-at-50", width, marks[FULL + 5].rss_mb, "MB", members);

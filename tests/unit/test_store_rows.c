@@ -371,6 +371,25 @@ static void each_file_of_the_database_is_missed(void **state)
     assert_int_equal(store_check_present(store, &err), 0);
 }
 
+/* SQLite would make a temporary table for such a list at each change, which once took a good part of the engine's time. */
+static void no_change_of_a_member_looks_into_a_list(void **state)
+{
+    static const char lists[] = "SELECT count(*) FROM sqlite_schema WHERE tbl_name IN ('ensemble', 'tally', 'progress', 'member', "
+                                "'attempt', 'job', 'event', 'arrival') AND sql LIKE '% IN (%'";
+    static const char trigger[] = "CREATE TRIGGER t AFTER UPDATE ON tally WHEN NEW.state IN ('failed') BEGIN SELECT 1; END";
+    sqlite3_stmt *stmt;
+
+    must(store_begin(store, &err));
+    assert_non_null(stmt = store_prepared(store, lists, &err));
+    for (int i = 0; i < 2; i++) { /* one would be found */
+        assert_int_equal(sqlite3_step(stmt), SQLITE_ROW);
+        assert_int_equal(sqlite3_column_int(stmt, 0), i);
+        sqlite3_reset(stmt);
+        if (i == 0)
+            must(store_run(store, trigger, &err));
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -387,6 +406,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_follow_up_has_the_rows_of_its_root, open_store, close_store),
         cmocka_unit_test_setup_teardown(a_moment_is_read_as_it_was_written, open_store, close_store),
         cmocka_unit_test_setup_teardown(each_file_of_the_database_is_missed, open_store, close_store),
+        cmocka_unit_test_setup_teardown(no_change_of_a_member_looks_into_a_list, open_store, close_store),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
