@@ -215,7 +215,7 @@ CREATE TABLE job (
     ensemble INTEGER NOT NULL REFERENCES ensemble (id),
     kind TEXT NOT NULL CHECK (kind = 'members' OR kind = 'training' OR kind = 'pilot'),
     adapter TEXT NOT NULL,
-    name TEXT NOT NULL UNIQUE,
+    name TEXT NOT NULL, -- made of the id, so that it is as unique
     state TEXT NOT NULL CHECK (state = 'intent' OR state = 'submitted' OR state = 'running' OR state = 'ended'),
     scheduler_id TEXT,
     size INTEGER NOT NULL CHECK (size > 0),
