@@ -137,6 +137,51 @@ static void the_log_does_not_grow_each_time_a_daemon_is_killed(void **state)
     }
 }
 
+static struct stat index_of(char name[128])
+{
+    struct stat st;
+
+    snprintf(name, 128, "%s-shm", path);
+    assert_int_equal(stat(name, &st), 0);
+    return st;
+}
+
+/* The index has its room from the beginning, and what a killed daemon left in it is worth nothing: the log was written on
+ * since it was copied. */
+static void an_index_keeps_its_room_and_nothing_else(void **state)
+{
+    char name[128], old[140];
+    struct store *store;
+    struct error err;
+    int64_t room;
+    int status;
+    pid_t child = fork();
+
+    if (child == 0) {
+        if (store_open(&store, dir, &err) < 0)
+            _exit(1);
+        note(store, 1);
+        snprintf(old, sizeof old, "%s/old", dir);
+        snprintf(name, sizeof name, "%s-shm", path);
+        write_file(name, old);
+        for (int i = 2; i <= NOTES; i++)
+            note(store, i);
+        _exit(0); /* without closing it */
+    }
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(status, 0);
+    room = index_of(name).st_blocks;
+    assert_true(room * 512 >= index_of(name).st_size);
+    snprintf(old, sizeof old, "%s/old", dir);
+    write_file(old, name);
+    unlink(old);
+    assert_int_equal(store_open(&store, dir, &err), 0);
+    assert_true(index_of(name).st_blocks >= room);
+    assert_int_equal(number_of(store->db, "SELECT count(*) FROM event WHERE kind = 'note'"), NOTES);
+    is_whole(store->db);
+    store_close(store);
+}
+
 /* A rollback journal is no log: it is flushed when SQLite asks for that, and ends the transaction by becoming empty. */
 static void rollback_journals_are_left_to_sqlite(void **state)
 {
@@ -161,6 +206,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(the_header_of_a_new_life_is_never_put_off, faulty_new_dir, faulty_remove_dir),
         cmocka_unit_test_setup_teardown(the_log_does_not_grow_each_time_a_daemon_is_killed, faulty_new_dir, faulty_remove_dir),
         cmocka_unit_test_setup_teardown(no_flush_makes_good_for_one_that_failed, faulty_new_dir, faulty_remove_dir),
+        cmocka_unit_test_setup_teardown(an_index_keeps_its_room_and_nothing_else, faulty_new_dir, faulty_remove_dir),
         cmocka_unit_test_setup_teardown(rollback_journals_are_left_to_sqlite, faulty_new_dir, faulty_remove_dir),
     };
 

@@ -177,6 +177,17 @@ static void long_series_are_merged_and_lose_no_spike(void **state)
     assert_true(row.last == 7 && row.step == 2501 && isfinite(row.min));
     assert_int_equal(got.points[got.n - 1].step, 2501);
     assert_int_equal(got.points[got.n - 2].last_step, 2500);
+    assert_int_equal(row.width, 64); /* what is left was merged, and so is what comes */
+    add(3, "loss", 2, 2502, 7, 0);
+    row = read_series(3, "loss");
+    assert_int_equal(got.points[got.n - 1].count, 2);
+    add(3, "loss", 3, 0, 1, 0); /* nothing is left that was merged: each point is kept again */
+    row = read_series(3, "loss");
+    assert_int_equal(row.width, 1);
+    for (int64_t step = 1; step < 10; step++)
+        add(3, "loss", 3, step, 1, 0);
+    row = read_series(3, "loss");
+    assert_int_equal(got.n, 10);
 }
 
 static int count_series(void *arg, const struct series_row *row)

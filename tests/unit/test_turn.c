@@ -1,4 +1,5 @@
 /* When a loop turn's changes are committed, and who is told. */
+#include "common/log_changes.h"
 #include "daemon/state_watch.h"
 #include "daemon/store/event.h"
 #include "daemon/turn.h"
@@ -7,6 +8,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 static char dir[64];
@@ -265,6 +267,82 @@ static void changes_close_upon_each_other_share_commits(void **state)
     turn_on_commit(turn, NULL, NULL);
 }
 
+/* --- the log */
+
+static bool is_logged(const char *line)
+{
+    char path[80], text[4096];
+    FILE *f;
+    size_t n;
+
+    snprintf(path, sizeof path, "%s/log", dir);
+    f = fopen(path, "r");
+    assert_non_null(f);
+    n = fread(text, 1, sizeof text - 1, f);
+    text[n] = '\0';
+    fclose(f);
+    return strstr(text, line) != NULL;
+}
+
+static void begin_log(void)
+{
+    char path[80];
+    struct error err;
+
+    snprintf(path, sizeof path, "%s/log", dir);
+    log_init("turn", LOG_LEVEL_INFO);
+    assert_int_equal(log_open(path, LOG_TEXT, &err), 0);
+}
+
+static void end_log(void)
+{
+    log_close();
+    log_init("turn", LOG_LEVEL_NONE);
+}
+
+/* Nobody reads of a change that may still be taken back. */
+static void changes_are_logged_once_they_are_committed(void **state)
+{
+    begin_log();
+    turn_be_patient(turn, 3600000);
+    change();
+    log_change(LOG_LEVEL_INFO, NULL, "one has changed");
+    for (int i = 0; i < 3; i++)
+        uv_run(&loop, UV_RUN_NOWAIT);
+    assert_true(store_dirty(store));
+    assert_false(is_logged("one has changed"));
+    turn_after_commit(turn, tell, NULL);
+    uv_run(&loop, UV_RUN_NOWAIT);
+    assert_true(is_logged("one has changed"));
+    log_change(LOG_LEVEL_INFO, NULL, "two had nothing to store");
+    assert_false(is_logged("two had nothing to store"));
+    uv_run(&loop, UV_RUN_NOWAIT);
+    assert_true(is_logged("two had nothing to store"));
+    end_log();
+}
+
+static void changes_that_are_taken_back_are_never_logged(void **state)
+{
+    char elsewhere[80];
+
+    begin_log();
+    may_fail = true;
+    change();
+    log_change(LOG_LEVEL_INFO, NULL, "one has changed");
+    snprintf(elsewhere, sizeof elsewhere, "%s-elsewhere", dir);
+    assert_int_equal(rename(dir, elsewhere), 0);
+    uv_run(&loop, UV_RUN_NOWAIT);
+    assert_non_null(turn_trouble(turn));
+    assert_int_equal(rename(elsewhere, dir), 0);
+    change();
+    log_change(LOG_LEVEL_INFO, NULL, "another has changed");
+    uv_run(&loop, UV_RUN_NOWAIT);
+    assert_null(turn_trouble(turn));
+    assert_true(is_logged("another has changed"));
+    assert_false(is_logged("one has changed"));
+    end_log();
+}
+
 #define WITH_ALL(test) cmocka_unit_test_setup_teardown(test, open_all, close_all)
 
 int main(void)
@@ -282,6 +360,8 @@ int main(void)
         WITH_ALL(a_flush_under_way_is_waited_for_at_the_end),
         WITH_ALL(what_could_not_be_flushed_is_told_to_nobody),
         WITH_ALL(changes_close_upon_each_other_share_commits),
+        WITH_ALL(changes_are_logged_once_they_are_committed),
+        WITH_ALL(changes_that_are_taken_back_are_never_logged),
     };
 
     if (faultfs_install(true) < 0)
