@@ -2,9 +2,9 @@
 
     canned.py SOCKET ANSWERS ASKED
 
-Each line of the file ANSWERS is an answer: METHOD PATH STATUS BODY. Of several to the same request the first is given first, and the
-last one from then on. The requests go into the file ASKED, each as METHOD PATH BODY. Both files are read anew for each request, so
-that a test may write them anew.
+Each line of the file ANSWERS is an answer: METHOD PATH STATUS BODY, or @FILE for what is in a file. Of several to the same request the
+first is given first, and the last one from then on. The requests go into the file ASKED, each as METHOD PATH BODY. Both files are
+read anew for each request, so that a test may write them anew.
 """
 import http.server
 import os
@@ -34,6 +34,9 @@ class Answers(http.server.BaseHTTPRequestHandler):
                 file.write("".join(f"{name}: {value}\n" for name, value in self.headers.items()))
         status, text = (known or [UNKNOWN])[min(before, len(known or [UNKNOWN]) - 1)]
         data = text.encode()
+        if text.startswith("@"):
+            with open(text[1:], "rb") as file:
+                data = file.read()
         self.send_response(int(status))
         self.send_header("Content-Type", "application/json" if int(status) < 400 else "application/problem+json")
         self.send_header("Content-Length", str(len(data)))
