@@ -108,13 +108,16 @@ void harness_destroy_adapter(struct harness *h)
 void harness_close(struct harness *h)
 {
     char rm[128];
+    unsigned left;
 
     process_signal_marked("DIR", h->dir, SIGKILL); /* a test that failed may have left its tasks running */
     if (h->adapter != NULL)
         harness_destroy_adapter(h);
     uv_close((uv_handle_t *)&h->guard, NULL);
     uv_close((uv_handle_t *)&h->ticker, NULL);
+    left = alarm(test_wait_s()); /* what was left open would keep the loop for ever */
     uv_run(&h->loop, UV_RUN_DEFAULT);
+    alarm(left);
     assert_int_equal(uv_loop_close(&h->loop), 0); /* no handle was left */
     json_decref(h->config);
     close(h->fifo_fd);
@@ -170,7 +173,7 @@ char *harness_by_jobfd(struct harness *h, struct harness_job *job, const char *s
 
 int harness_wait_s(void)
 {
-    return (has_waited_in_vain ? 5 : 60) * (is_slow() ? 3 : 1);
+    return (has_waited_in_vain ? 5 : (int)test_wait_s()) * (is_slow() ? 3 : 1);
 }
 
 static void fail_for_waiting(const char *what)

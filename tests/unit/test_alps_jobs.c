@@ -43,13 +43,8 @@ static struct adapter_status until(int number, enum adapter_state state)
 {
     struct adapter_status status;
 
-    for (;;) {
-        status = site_status(number, NULL);
-        if (status.state == state || status.never || status.state == ADAPTER_JOB_ENDED)
-            break;
-        usleep(2000);
-        uv_run(&site.loop, UV_RUN_NOWAIT);
-    }
+    TEST_UNTIL((status = site_status(number, NULL)).state == state || status.never || status.state == ADAPTER_JOB_ENDED,
+               (usleep(2000), uv_run(&site.loop, UV_RUN_NOWAIT)));
     assert_int_equal(status.state, state);
     return status;
 }

@@ -191,6 +191,7 @@ static int close_all(void **state)
     char *program[] = {(char *)a->program[0], (char *)a->program[1]}, rm[100];
 
     batch_destroy(a, all_gone, NULL);
+    TEST_UNTIL(gone, uv_run(&loop, UV_RUN_ONCE));
     uv_run(&loop, UV_RUN_DEFAULT);
     assert_true(gone);
     assert_int_equal(uv_loop_close(&loop), 0);
@@ -229,7 +230,7 @@ static bool is_alive(pid_t pid)
     return waitpid(pid, NULL, WNOHANG) == 0;
 }
 
-#define WAIT_S 20
+#define WAIT_S test_wait_s()
 
 static uint64_t deadline(void)
 {
@@ -269,8 +270,7 @@ static void cancel(const char *name, int64_t grace_ms)
     bool done = false;
 
     batch_cancel(a, &(struct adapter_job){.name = name, .dir = "/", .grace_ms = grace_ms}, cancelled, &done);
-    while (!done)
-        uv_run(&loop, UV_RUN_ONCE);
+    TEST_UNTIL(done, uv_run(&loop, UV_RUN_ONCE));
 }
 
 /* Until nothing is overdue any more, and every command has ended. */
@@ -410,8 +410,7 @@ static enum adapter_state state_of(const char *name, const char *id)
     struct adapter_job job = {.name = name, .scheduler_id = id, .dir = dir, .submitted_ms = 1};
 
     batch_poll(a, &job, 1, polled, &status);
-    while (status.state == (enum adapter_state)-1)
-        uv_run(&loop, UV_RUN_ONCE);
+    TEST_UNTIL(status.state != (enum adapter_state)-1, uv_run(&loop, UV_RUN_ONCE));
     return status.state;
 }
 

@@ -223,8 +223,7 @@ static void one_that_was_put_back_is_taken_out(void **state)
     status = site_status(1, "7.server");
     assert_int_equal(status.state, ADAPTER_JOB_ENDED);
     assert_true(status.node_lost);
-    while (site_count_asked("qdel") == 0 && uv_run(&site.loop, UV_RUN_ONCE) != 0)
-        ;
+    TEST_UNTIL(site_count_asked("qdel") > 0 || uv_run(&site.loop, UV_RUN_ONCE) == 0, );
     site_assert_asked("qhold", "[7.server]");
     site_assert_asked("qdel", "[7.server]");
 }

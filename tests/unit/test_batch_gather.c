@@ -62,8 +62,7 @@ static void jobs_that_keep_coming_keep_none_waiting(void **state)
     n_trickled = 0;
     uv_timer_init(&site.loop, &timer);
     uv_timer_start(&timer, one_more, 0, TRICKLE_MS);
-    while (uv_is_active((uv_handle_t *)&timer))
-        uv_run(&site.loop, UV_RUN_ONCE);
+    TEST_UNTIL(!uv_is_active((uv_handle_t *)&timer), uv_run(&site.loop, UV_RUN_ONCE));
     uv_close((uv_handle_t *)&timer, NULL);
     assert_true(n_trickled < TRICKLE_MAX);
     for (unsigned i = 0; i < n_trickled; i++)
@@ -229,10 +228,8 @@ static void an_earlier_listing_forgets_no_job(void **state)
     begin_slurm();
     site_command("squeue", "while [ ! -e go ]; do sleep 0.02; done");
     site_poll(&other, 1, &polled);
-    while (site_count_asked("squeue") == 0) { /* nothing else happens until there is a file "go" */
-        uv_run(&site.loop, UV_RUN_NOWAIT);
-        usleep(1000);
-    }
+    /* nothing else happens until there is a file "go" */
+    TEST_UNTIL(site_count_asked("squeue") > 0, (uv_run(&site.loop, UV_RUN_NOWAIT), usleep(1000)));
     site_submit_ok(site_job(&site_plain), 1);
     site_put("go", "", 0600);
     site_until(&polled, 1);

@@ -231,8 +231,7 @@ static void names_that_pbs_cannot_have_are_made_to_fit(void **state)
         job.name = cases[i].name;
         job.dir = cases[i].dir;
         site.ops->submit(site.a, &job, submitted, &done);
-        while (!done)
-            uv_run(&site.loop, UV_RUN_ONCE);
+        TEST_UNTIL(done, uv_run(&site.loop, UV_RUN_ONCE));
         site_assert_asked("qsub", cases[i].words);
     }
 }

@@ -205,8 +205,7 @@ static void one_whose_launch_failed_is_taken_out(void **state)
     begin_slurm();
     list("st-0-1|7|PENDING|100|N/A|n/a||launch failed requeued held\n");
     assert_int_equal(site_status(1, "7").state, ADAPTER_JOB_QUEUED);
-    while (site_count_asked("scancel") == 0)
-        uv_run(&site.loop, UV_RUN_ONCE);
+    TEST_UNTIL(site_count_asked("scancel") > 0, uv_run(&site.loop, UV_RUN_ONCE));
     site_assert_asked("scancel", "[7]\n");
     assert_non_null(strstr(site.said, "launch failed requeued held"));
 }

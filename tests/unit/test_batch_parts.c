@@ -360,8 +360,7 @@ static void an_end_between_commands_answers_all_calls(void **state)
     for (int i = 0; i < 2; i++)
         site_poll(jobs, 2, &polled[i]);
     site_cancel(1, 0, &cancelled); /* shares the second listing */
-    while (!is_gone)
-        uv_run(&site.loop, UV_RUN_ONCE);
+    TEST_UNTIL(is_gone, uv_run(&site.loop, UV_RUN_ONCE));
     site.a = NULL;
     assert_unsure(&polled[1]);
     assert_unsure(&cancelled);

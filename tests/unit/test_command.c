@@ -54,8 +54,7 @@ static void run(const char *script, int64_t limit_ms, const char *const *env, st
 
 static void until(const struct answer *a)
 {
-    while (a->answers == 0)
-        uv_run(&loop, UV_RUN_ONCE);
+    TEST_UNTIL(a->answers > 0, uv_run(&loop, UV_RUN_ONCE));
     assert_int_equal(a->answers, 1);
 }
 
@@ -76,6 +75,7 @@ static int close_all(void **state)
 {
     if (!gone)
         commands_destroy(all, all_gone, NULL);
+    TEST_UNTIL(gone, uv_run(&loop, UV_RUN_ONCE));
     uv_run(&loop, UV_RUN_DEFAULT);
     assert_true(gone);
     assert_int_equal(uv_loop_close(&loop), 0);

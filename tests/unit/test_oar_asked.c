@@ -256,6 +256,7 @@ static void those_that_took_a_signal_get_no_second_one(void **state)
 static void an_order_is_done_when_the_last_job_is(void **state)
 {
     struct told told[3];
+    unsigned looked;
 
     begin();
     site_put("job-1", "7 st-0-1 Waiting\n", 0600);
@@ -264,10 +265,9 @@ static void an_order_is_done_when_the_last_job_is(void **state)
     site_command("oardel", "rm job-2");
     for (int i = 0; i < 3; i++)
         site_cancel(i + 1, 60000, &told[i]);
-    while (site_count_asked("oardel") == 0)
-        uv_run(&site.loop, UV_RUN_ONCE);
-    for (unsigned n = site_count_asked("oarstat"); site_count_asked("oarstat") < n + 3;)
-        uv_run(&site.loop, UV_RUN_ONCE);
+    TEST_UNTIL(site_count_asked("oardel") > 0, uv_run(&site.loop, UV_RUN_ONCE));
+    looked = site_count_asked("oarstat");
+    TEST_UNTIL(site_count_asked("oarstat") >= looked + 3, uv_run(&site.loop, UV_RUN_ONCE));
     for (int i = 0; i < 3; i++)
         assert_int_equal(told[i].answers, 0);
     site_remove("job-1");
@@ -387,8 +387,7 @@ static void orders_are_answered_when_the_daemon_ends(void **state)
     begin();
     site_put("job-1", "7 st-0-1 Waiting\n", 0600);
     site_cancel(1, 0, &told);
-    while (site_count_asked("oarstat") < 3) /* it is looked at again and again */
-        uv_run(&site.loop, UV_RUN_ONCE);
+    TEST_UNTIL(site_count_asked("oarstat") >= 3, uv_run(&site.loop, UV_RUN_ONCE)); /* it is looked at again and again */
     site_end();
     assert_int_equal(told.answers, 1);
     assert_int_equal(told.answer, ADAPTER_UNSURE);

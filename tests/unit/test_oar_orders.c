@@ -128,10 +128,7 @@ static void cancel(const char *name, bool *is_done)
     stretto_adapter.cancel(a, &job, done, is_done);
 }
 
-#define UNTIL(condition)                                                                                                \
-    for (uint64_t until_ = uv_hrtime() + 60000000000u; !(condition); uv_run(&loop, UV_RUN_ONCE))                        \
-        if (uv_hrtime() > until_)                                                                                       \
-    fail_msg("in vain: %s", #condition)
+#define UNTIL(condition) TEST_UNTIL(condition, uv_run(&loop, UV_RUN_ONCE))
 
 /* The first is looked at with growing pauses; meanwhile the second comes, and is done with. */
 static void one_that_is_done_takes_none_of_the_others_along(void **state)

@@ -59,8 +59,7 @@ static void ask(struct answer *a)
 
 static void until(const struct answer *a)
 {
-    while (a->answers == 0)
-        uv_run(&loop, UV_RUN_ONCE);
+    TEST_UNTIL(a->answers > 0, uv_run(&loop, UV_RUN_ONCE));
     assert_int_equal(a->answers, 1);
 }
 
@@ -72,6 +71,7 @@ static int take_request(const struct answer *a)
     size_t n = 0;
     ssize_t got;
     int fd = -1;
+    unsigned left = alarm(test_wait_s());
 
     do {
         uv_run(&loop, UV_RUN_NOWAIT);
@@ -81,6 +81,7 @@ static int take_request(const struct answer *a)
         n += got > 0 ? (size_t)got : 0;
         asked[n] = '\0';
     } while (strstr(asked, "\r\n\r\n") == NULL && a->answers == 0);
+    alarm(left);
     if (a->answers == 0)
         return fd;
     close(fd);
@@ -238,8 +239,7 @@ static int open_all(void **state)
 static int close_all(void **state)
 {
     rest_destroy(rest, destroyed, NULL);
-    while (!gone)
-        uv_run(&loop, UV_RUN_ONCE);
+    TEST_UNTIL(gone, uv_run(&loop, UV_RUN_ONCE));
     close(listener);
     unlink(address.sun_path);
     unlink(token_path);

@@ -19,6 +19,22 @@ static inline unsigned test_patience(void)
     return patience != NULL && atoi(patience) > 0 ? (unsigned)atoi(patience) : 5;
 }
 
+/* How long one event is waited for, in seconds: longer than a busy machine stalls. */
+static inline unsigned test_wait_s(void)
+{
+    return 8 * test_patience();
+}
+
+/* Does `turn` until the condition holds, and ends the program where that takes too long: one test that waits in vain is a failure
+ * sooner than all of them would be. */
+#define TEST_UNTIL(condition, turn)                                                                                     \
+    do {                                                                                                                \
+        unsigned left_ = alarm(test_wait_s());                                                                          \
+        while (!(condition))                                                                                            \
+            turn;                                                                                                       \
+        alarm(left_);                                                                                                   \
+    } while (0)
+
 /* Ends the program when it has run for so long, since it waits for what never comes then. */
 static inline void test_limit(unsigned seconds)
 {
