@@ -96,6 +96,7 @@ GET /v1/ensembles?state=running,paused&limit=8 200 {"ensembles": [{"id": 7, "nam
 GET /v1/ensembles?state=running,paused&limit=1000 200 {"ensembles": [], "next": null}
 E
 LC_ALL=C stretto top 7 >out
+is $? 0 "top without a terminal"
 is "$(head -n 1 out)" "[$(printf 'p%.0s' {1..39})$(printf 'r%.0s' {1..9})$(printf 'f%.0s' {1..20})          ]" "top has a bar of the members by state"
 is "$(grep -c '|' out) $(grep -A 1 'train_loss$' out | sed -n 2p | xargs)" "10 4 |*" "and the curve of the loss, as high as there is room"
 LC_ALL=C stretto top 8 >out
@@ -292,6 +293,42 @@ for words in "7 --by x" "7 --accept acc" "7 --accept =0.7" "7 --accept acc>=x" "
 	# shellcheck disable=SC2086 # words
 	status_is 2 "wrong usage: report $words" stretto report $words
 done
+
+# --- tables on terminals
+long=$(printf 'n%.0s' {1..60})
+answers <<E
+GET /v1/ensembles?limit=200 200 {"ensembles": [{"id": 7, "name": "$long", "state": "running", "count": 12, "members": {"running": 2, "failed": 10}, "training": null, "created": "C"}, {"id": 1234, "name": "水水水水水水水水水水水水水水水水水水水水", "state": "complete", "count": 1, "members": {"succeeded": 1}, "training": {"state": "done"}, "created": "a long time ago"}], "next": null}
+GET /v1/events?limit=1000&after=0 200 {"events": [{"id": 1, "time": "T", "kind": "k", "ensemble": 7, "detail": {"a": "0123456789"}}, {"id": 2, "time": "T", "kind": "k", "ensemble": 7, "detail": {"a": "0123456"}}, {"id": 3, "time": "T", "kind": "k", "ensemble": 7}], "next": null}
+E
+on() { LC_ALL=C.UTF-8 terminal "$1" 20 "${@:2}" | sed 's/ *$//'; }
+is "$(on 70 stretto status)" "$(cat <<'E'
+  id  name      state     members  running  failed  training  eta  cr…
+   7  nnnnnnn…  running     10/12        2      10  -           -  C
+1234  水水水…  complete      1/1        0       0  done        -  a …
+E
+)" "the widest columns of text are cut until a row fits"
+is "$(on 40 stretto status)" "$(cat <<'E'
+  id  name      state     members  runn…
+   7  nnnnnnn…  running     10/12      2
+1234  水水水…  complete      1/1      0
+E
+)" "and where that is not enough, what is behind them"
+is "$(on 55 stretto events)" "$(cat <<'E'
+1  T  7            k                    {"a":"01234567…
+2  T  7            k                    {"a":"0123456"}
+3  T  7            k
+E
+)" "what belongs to an event is cut, and nothing else"
+
+# --- a tunnel to where the user's own ssh has come
+answers <<<'POST /v1/logins 201 {"login": "L", "role": "reader", "session_expires": "T"}'
+for server in 10.0.0.9 fe80::1 127.0.0.1 ::1 'x;y' '-oProxyCommand=x'; do
+	SSH_CONNECTION="10.0.0.1 5000 $server 22" stretto dashboard >out
+	echo "$server $(grep -c "ssh -L.*[@ ]$server$" out)"
+done >tunnels
+is "$(cat tunnels)" $'10.0.0.9 1\nfe80::1 1\n127.0.0.1 0\n::1 0\nx;y 0\n-oProxyCommand=x 0' "by that address, where others can reach it"
+SSH_CONNECTION="10.0.0.1 5000" stretto dashboard >out
+is "$(grep -c "ssh -L.*[@ ]$(uname -n)$" out)" 1 "else by the name of this machine"
 
 stop_canned
 done_testing

@@ -4,12 +4,15 @@
 #include "cli/client.h"
 #include "cli/watch.h"
 
+#include <arpa/inet.h>
+#include <netinet/in.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/un.h>
+#include <time.h>
 #include <unistd.h>
 
 #define ANSWERS_MAX 4
@@ -21,6 +24,15 @@ static const char closed[] = "closed before a request was read";
 /* Likewise: nothing comes, and the user presses Ctrl-C. */
 static const char silent[] = "";
 #define SILENT_S 200
+
+/* How often the client has paused to try once more; its pauses come here. */
+static int pauses;
+
+int nanosleep(const struct timespec *pause, struct timespec *rest)
+{
+    pauses++;
+    return clock_nanosleep(CLOCK_MONOTONIC, 0, pause, rest) == 0 ? 0 : -1;
+}
 
 struct server {
     char dir[32], path[64], url[80];
@@ -74,7 +86,8 @@ static void *serve(void *arg)
             if (got <= 0)
                 break;
         } while (strstr(server->requests[i], "\r\n\r\n") == NULL ||
-                 (strncmp(server->requests[i], "POST", 4) == 0 && server->requests[i][n - 1] != '}'));
+                 (strncmp(server->requests[i], "POST", 4) == 0 && strstr(server->requests[i], "Length: 0\r\n") == NULL &&
+                  server->requests[i][n - 1] != '}'));
         if (server->answers[i] == silent) {
             struct timeval limit = {SILENT_S, 0};
 
@@ -216,11 +229,150 @@ static void test_no_daemon(void **state)
     struct error err;
     struct client *client = client_create("unix:/nonexistent/s", NULL, &err);
 
+    pauses = 0;
     assert_int_equal(client_get(client, "/v1/ensembles", NULL, NULL, &err), -1);
+    assert_int_equal(pauses, 0); /* that is told at once */
     assert_string_equal(err.code, CLIENT_NO_DAEMON);
     assert_non_null(strstr(err.text, "strettod")); /* how to start one */
     assert_non_null(strstr(err.text, "No such file"));
     client_destroy(client);
+}
+
+/* There is a port, at which nobody listens. */
+static void test_no_daemon_at_a_port(void **state)
+{
+    struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr = {htonl(INADDR_LOOPBACK)}};
+    socklen_t size = sizeof address;
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    char url[64];
+    struct error err;
+    struct client *client;
+
+    assert_int_equal(bind(fd, (struct sockaddr *)&address, sizeof address), 0);
+    assert_int_equal(getsockname(fd, (struct sockaddr *)&address, &size), 0);
+    snprintf(url, sizeof url, "http://127.0.0.1:%d", ntohs(address.sin_port));
+    client = client_create(url, NULL, &err);
+    pauses = 0;
+    assert_int_equal(client_get(client, "/v1/ensembles", NULL, NULL, &err), -1);
+    assert_int_equal(pauses, 0);
+    assert_string_equal(err.code, CLIENT_NO_DAEMON);
+    assert_non_null(strstr(err.text, url));
+    client_destroy(client);
+    close(fd);
+}
+
+/* Who waits for a key that was pressed gets no second try, and no long one. */
+static void test_hurry(void **state)
+{
+    struct server server = {.answers = {"", silent}};
+    struct error err;
+    struct client *client;
+
+    server_start(&server);
+    client = client_create(server.url, NULL, &err);
+    client_hurry(client, 100000);
+    pauses = 0;
+    assert_int_equal(client_get(client, "/x", NULL, NULL, &err), -1);
+    assert_int_equal(pauses, 0);
+    assert_string_equal(err.code, CLIENT_NO_DAEMON);
+    client_hurry(client, 1);
+    assert_int_equal(client_get(client, "/x", NULL, NULL, &err), -1);
+    assert_string_equal(err.code, CLIENT_NO_DAEMON);
+    client_destroy(client);
+    server_stop(&server);
+}
+
+static char *read_to(struct client *client, bool stream, bool is_read_only, int64_t *n, int *rc, struct error *err)
+{
+    char *text = NULL;
+    size_t size;
+    FILE *memory = open_memstream(&text, &size), *to = is_read_only ? fopen("/dev/null", "r") : memory;
+
+    *n = -2;
+    *rc = stream ? client_stream(client, "/x", to, err) : client_get_text(client, "/x", to, true, n, err);
+    if (to != memory)
+        fclose(to);
+    fclose(memory);
+    return text;
+}
+
+/* What came is passed on as it is, but no reason of a refusal; what was passed on is not asked for again. */
+static void test_text_is_passed_on(void **state)
+{
+    struct server server = {.answers = {ANSWER("404 No", "application/problem+json", "30", "{\"code\":\"none\",\"detail\":\"No.\"}"),
+                                        ANSWER("200 OK", "text/plain", "3", "abc"),
+                                        ANSWER("200 OK", "text/plain", "9", "abc"),
+                                        ANSWER("200 OK", "text/event-stream", "9", "abcd")}};
+    struct error err;
+    struct client *client;
+    int64_t n;
+    char *text;
+    int rc;
+
+    server_start(&server);
+    client = client_create(server.url, NULL, &err);
+    text = read_to(client, false, false, &n, &rc, &err);
+    assert_true(rc == -1 && n == -1);
+    assert_string_equal(err.code, "none");
+    assert_string_equal(text, "");
+    free(text);
+    text = read_to(client, false, false, &n, &rc, &err);
+    assert_true(rc == 0 && n == 3);
+    assert_string_equal(text, "abc");
+    free(text);
+    text = read_to(client, false, false, &n, &rc, &err); /* cut off */
+    assert_true(rc == -1 && n == 3);
+    assert_string_equal(err.code, CLIENT_NO_DAEMON);
+    assert_string_equal(text, "abc");
+    free(text);
+    text = read_to(client, true, false, &n, &rc, &err);
+    assert_int_equal(rc, -1);
+    assert_string_equal(text, "abcd");
+    assert_non_null(strstr(server.requests[3], "Accept: text/event-stream\r\n"));
+    assert_null(strstr(server.requests[2], "event-stream"));
+    free(text);
+    client_destroy(client);
+    server_stop(&server);
+}
+
+static void test_text_that_cannot_be_written(void **state)
+{
+    struct server server = {.answers = {ANSWER("200 OK", "text/plain", "3", "abc")}};
+    struct error err;
+    struct client *client;
+    int64_t n;
+    int rc;
+
+    server_start(&server);
+    client = client_create(server.url, NULL, &err);
+    free(read_to(client, false, true, &n, &rc, &err));
+    assert_int_equal(rc, -1);
+    assert_string_equal(err.code, CLIENT_BAD_ANSWER);
+    client_destroy(client);
+    server_stop(&server);
+}
+
+static void test_methods(void **state)
+{
+    struct server server = {.answers = {ANSWER("200 OK", "application/json", "2", "{}"), ANSWER("200 OK", "application/json", "2", "{}"),
+                                        ANSWER("200 OK", "application/json", "2", "{}"), ANSWER("503 No", "text/plain", "2", "No")}};
+    struct error err;
+    struct client *client;
+
+    server_start(&server);
+    client = client_create(server.url, "secret", &err);
+    assert_int_equal(client_delete(client, "/a", NULL, NULL, &err), 0);
+    assert_int_equal(client_post(client, "/b", NULL, NULL, NULL, &err), 0);
+    assert_int_equal(client_get(client, "/c", NULL, NULL, &err), 0);
+    assert_int_equal(client_get(client, "/d", NULL, NULL, &err), -1);
+    assert_string_equal(err.code, CLIENT_NO_DAEMON); /* it is not ready, and so on */
+    assert_memory_equal(server.requests[0], "DELETE /a ", 10);
+    assert_memory_equal(server.requests[1], "POST /b ", 8);
+    assert_memory_equal(server.requests[2], "GET /c ", 7);
+    assert_non_null(strstr(server.requests[0], "Authorization: Bearer secret\r\n"));
+    assert_null(strstr(server.requests[2], "Idempotency-Key"));
+    client_destroy(client);
+    server_stop(&server);
 }
 
 static void test_interrupt(void **state)
@@ -301,6 +453,16 @@ static void test_curl_line(void **state)
     assert_string_equal(line, "curl --unix-socket /run/s 'http://stretto/v1/x?a=1'");
     free(line);
     client_destroy(client);
+    client = client_create("https://h:1/s", "secret", &err);
+    line = client_curl_line(client, "/v1/x?a=1");
+    assert_string_equal(line, "curl -H \"Authorization: Bearer $STRETTO_TOKEN\" 'https://h:1/s/v1/x?a=1'");
+    free(line);
+    client_destroy(client);
+    client = client_create("http://h:1", NULL, &err);
+    line = client_curl_line(client, "/v1/x");
+    assert_string_equal(line, "curl http://h:1/v1/x");
+    free(line);
+    client_destroy(client);
 }
 
 int main(void)
@@ -311,6 +473,11 @@ int main(void)
         cmocka_unit_test(test_restarted_daemon_is_waited_for),
         cmocka_unit_test(test_refusal),
         cmocka_unit_test(test_no_daemon),
+        cmocka_unit_test(test_no_daemon_at_a_port),
+        cmocka_unit_test(test_hurry),
+        cmocka_unit_test(test_text_is_passed_on),
+        cmocka_unit_test(test_text_that_cannot_be_written),
+        cmocka_unit_test(test_methods),
         cmocka_unit_test(test_interrupt),
         cmocka_unit_test(test_interrupt_while_nothing_comes),
         cmocka_unit_test(test_watching_outlasts_a_busy_daemon),
