@@ -6,12 +6,15 @@
 #include "cli/ensemble.h"
 #include "cli/progress.h"
 #include "cli/harmless.h"
+#include "cli/member_query.h"
 #include "cli/render.h"
 #include "cli/report.h"
 #include "cli/spec_file.h"
 #include "cli/table.h"
+#include "cli/terminal.h"
 #include "cli/url.h"
 
+#include <locale.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -170,6 +173,131 @@ static void test_sentence(void **state)
     assert_string_equal(render_moment(buf, "soon"), "soon");
     unsetenv("TZ");
     tzset();
+}
+
+static void assert_age(double ago, const char *wanted)
+{
+    time_t at = time(NULL) - (time_t)ago;
+    char iso[32], buf[RENDER_SIZE];
+
+    strftime(iso, sizeof iso, "%Y-%m-%dT%H:%M:%SZ", gmtime(&at));
+    assert_string_equal(render_age(buf, iso), wanted);
+}
+
+/* Far enough from each border that a machine which stalls does not matter. */
+static void test_ages(void **state)
+{
+    char buf[RENDER_SIZE];
+
+    assert_age(90 * 60, "1 h ago");
+    assert_age(47 * 3600 + 1800, "47 h ago");
+    assert_age(48 * 3600 + 1800, "2 d ago");
+    assert_age(90.5 * 86400, "90 d ago");
+    assert_age(59 * 60 + 5, "59 min ago");
+    assert_age(-90.5 * 86400, "in 90 d");
+    assert_age(-90 * 60, "in 1 h");
+    assert_string_equal(render_age(buf, "soon"), "soon");
+    assert_string_equal(render_clock(buf, "soon"), "soon");
+    setenv("TZ", "XYZ-5", 1);
+    tzset();
+    assert_string_equal(render_clock(buf, "2001-02-03T23:05:06.789Z"), "2001-02-04 04:05:06");
+    unsetenv("TZ");
+    tzset();
+}
+
+/* In a locale that knows how wide characters are, and in one that knows nothing. */
+static void test_widths(void **state)
+{
+    static const char text[] = "a\xe6\xb0\xb4\xc3\xa9\xff" "b"; /* of 1, 2, 1, 1 and 1 column */
+    static const size_t bytes[] = {0, 1, 1, 4, 6, 7, 8, 8};
+
+    if (setlocale(LC_CTYPE, "C.UTF-8") == NULL)
+        skip();
+    assert_int_equal(text_width(text), 6);
+    for (int columns = 0; columns < 8; columns++)
+        assert_int_equal(text_fit(text, columns), bytes[columns]);
+    assert_true(terminal_has_utf8());
+    assert_string_equal(terminal_dots(), "\xe2\x80\xa6");
+    setlocale(LC_CTYPE, "C");
+    assert_false(terminal_has_utf8());
+    assert_int_equal(strlen(terminal_dots()), 1);
+    assert_int_equal(text_width("abc"), 3);
+}
+
+static void assert_take(const char *text, size_t size, size_t wanted, int32_t code)
+{
+    int32_t got;
+
+    assert_int_equal(text_take(text, size, &got), wanted);
+    assert_int_equal(got, code);
+}
+
+/* The shortest form of each length, the longest of each, and what is none. */
+static void test_characters(void **state)
+{
+    static const int32_t obeyed[] = {0, 0x1f, 0x7f, 0x9f, 0x61c, 0x200e, 0x200f, 0x2028, 0x202e, 0x2066, 0x2069},
+                         shown[] = {0x20, 0x7e, 0xa0, 0x61b, 0x61d, 0x200d, 0x2010, 0x2027, 0x202f, 0x2065, 0x206a};
+
+    assert_take("\x7f", 1, 1, 0x7f);
+    assert_take("\xc2\x80", 2, 2, 0x80);
+    assert_take("\xdf\xbf", 2, 2, 0x7ff);
+    assert_take("\xe0\xa0\x80", 3, 3, 0x800);
+    assert_take("\xef\xbf\xbf", 3, 3, 0xffff);
+    assert_take("\xed\x9f\xbf", 3, 3, 0xd7ff);
+    assert_take("\xee\x80\x80", 3, 3, 0xe000);
+    assert_take("\xf0\x90\x80\x80", 4, 4, 0x10000);
+    assert_take("\xf4\x8f\xbf\xbf", 4, 4, 0x10ffff);
+    assert_take("\xf0\x90\x80\x80", 3, 0, -1); /* cut off */
+    assert_take("\xc2", 1, 0, -1);
+    assert_take("\xc1\xbf", 2, 1, -1);
+    assert_take("\xe0\x9f\xbf", 3, 1, -1);
+    assert_take("\xed\xa0\x80", 3, 1, -1); /* halves of pairs */
+    assert_take("\xed\xbf\xbf", 3, 1, -1);
+    assert_take("\xf0\x8f\xbf\xbf", 4, 1, -1);
+    assert_take("\xf4\x90\x80\x80", 4, 1, -1);
+    assert_take("\xf5\x80\x80\x80", 4, 1, -1);
+    assert_take("\xe0" "a\x80", 3, 1, -1);
+    assert_take("\x80", 1, 1, -1);
+    for (size_t i = 0; i < sizeof obeyed / sizeof *obeyed; i++) {
+        assert_true(terminal_obeys(obeyed[i]));
+        assert_false(terminal_obeys(shown[i]));
+    }
+}
+
+static void test_styles(void **state)
+{
+    static const struct {
+        const char *state;
+        enum style style;
+    } styles[] = {{"succeeded", STYLE_GOOD}, {"complete", STYLE_GOOD}, {"done", STYLE_GOOD}, {"answers", STYLE_GOOD},
+                  {"failed", STYLE_BAD},     {"no answer", STYLE_BAD}, {"running", STYLE_BUSY}, {"paused", STYLE_CARE},
+                  {"unfinished", STYLE_CARE}, {"pending", STYLE_QUIET}, {"cancelled", STYLE_QUIET}, {"", STYLE_NONE}};
+
+    for (size_t i = 0; i < sizeof styles / sizeof *styles; i++)
+        assert_int_equal(style_of_state(styles[i].state), styles[i].style);
+    assert_string_equal(style_on(STYLE_BAD), ""); /* standard output is no terminal */
+    assert_string_equal(style_off(STYLE_BAD), "");
+}
+
+static void test_any_member(void **state)
+{
+    static const char wanted[] = "&state=s%20&from=1&to=2&host=h%26&cause=c&where=%7B%22a%22%3A1%7D";
+    struct member_query query = {0}, one[] = {{.state = "s"}, {.from = "1"}, {.to = "2"}, {.host = "h"}, {.cause = "c"}};
+    struct text out = {0};
+
+    assert_true(member_query_is_any(&query));
+    member_query_put(&query, &out);
+    assert_int_equal(out.size, 0);
+    for (size_t i = 0; i < sizeof one / sizeof *one; i++)
+        assert_false(member_query_is_any(&one[i]));
+    assert_int_equal(member_query_where(&query, "a=1"), 0);
+    assert_int_equal(member_query_where(&query, "a=2"), -1);
+    assert_false(member_query_is_any(&query));
+    query = (struct member_query){"s ", "1", "2", "h&", "c", query.where};
+    member_query_put(&query, &out);
+    assert_string_equal(out.data, wanted);
+    free(out.data);
+    member_query_fini(&query);
 }
 
 static void assert_number(json_t *number, const char *wanted)
@@ -346,6 +474,62 @@ static void test_progress_draws_what_is_done(void **state)
     json_decref(ensemble);
 }
 
+/* Once all members have ended, it counts what is left for the training. */
+static void test_progress_of_a_training(void **state)
+{
+    json_t *ensemble = ensemble_of("running", 9, 0, "running"), *training = json_object_get(ensemble, "training");
+    char *line;
+
+    json_object_set_new(training, "unique", json_integer(50));
+    json_object_set_new(training, "drawn", json_integer(20));
+    json_object_set_new(training, "samples_per_second", json_real(2.5));
+    line = progress_line(ensemble, 0);
+    assert_string_equal(line, "7 heat: 9/10 members, 1 running, 2.5 samples/s");
+    free(line);
+    json_object_set_new(json_object_get(ensemble, "members"), "failed", json_integer(1));
+    json_object_set_new(json_object_get(ensemble, "members"), "running", json_integer(0));
+    line = progress_line(ensemble, 0);
+    assert_string_equal(line, "7 heat: 10/10 members, 0 running, 1 failed, 30 samples left to train on");
+    free(line);
+    json_object_set_new(training, "drawn", json_integer(50));
+    line = progress_line(ensemble, 0);
+    assert_string_equal(line, "7 heat: 10/10 members, 0 running, 1 failed, 2.5 samples/s");
+    free(line);
+    json_decref(ensemble);
+}
+
+static json_t *json_of(const char *code)
+{
+    return json_pack("{s:s, s:s}", "code", code, "text", code);
+}
+
+/* Without a terminal: a notice when its cause changes, a line at first, and no other so soon. */
+static void test_progress_without_a_terminal(void **state)
+{
+    static const char *const codes[] = {"", "a", "a", "b", "held", "", "b"};
+    FILE *to = tmpfile();
+    struct progress *progress = progress_create(to);
+    char text[512] = "";
+
+    for (size_t i = 0; i < sizeof codes / sizeof *codes; i++) {
+        json_t *ensemble = ensemble_of("running", 1, 0, NULL);
+
+        json_object_set_new(ensemble, "notice", codes[i][0] != '\0' ? json_of(codes[i]) : json_null());
+        progress_show(progress, ensemble);
+        json_decref(ensemble);
+    }
+    progress_hide(progress);
+    progress_destroy(progress);
+    rewind(to);
+    text[fread(text, 1, sizeof text - 1, to)] = '\0';
+    fclose(to);
+    assert_memory_equal(text, "7 heat: 1/10 members, 9 running\nensemble 7 waits: a\n", 52);
+    assert_non_null(strstr(text, "waits: a\n"));
+    assert_null(strstr(strstr(text, "waits: a\n") + 1, "waits: a\n"));
+    assert_non_null(strstr(strstr(text, "waits: b\n") + 1, "waits: b\n"));
+    assert_null(strstr(text, "held"));
+}
+
 static json_t *training_with_nan(void)
 {
     json_t *ensemble = ensemble_of("running", 5, 1, "running"), *training = json_object_get(ensemble, "training");
@@ -450,7 +634,9 @@ int main(void)
         cmocka_unit_test(test_table_is_as_wide_as_its_cells),
         cmocka_unit_test(test_render), cmocka_unit_test(test_harmless),  cmocka_unit_test(test_success),          cmocka_unit_test(test_progress_fits),
         cmocka_unit_test(test_progress_draws_what_is_done), cmocka_unit_test(test_metric_that_is_not_finite), cmocka_unit_test(test_one_rate),
-        cmocka_unit_test(test_spec_file),
+        cmocka_unit_test(test_spec_file), cmocka_unit_test(test_ages), cmocka_unit_test(test_widths), cmocka_unit_test(test_characters),
+        cmocka_unit_test(test_styles), cmocka_unit_test(test_any_member), cmocka_unit_test(test_progress_of_a_training),
+        cmocka_unit_test(test_progress_without_a_terminal),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -24,6 +24,9 @@ static const char closed[] = "closed before a request was read";
 /* Likewise: nothing comes, and the user presses Ctrl-C. */
 static const char silent[] = "";
 #define SILENT_S 200
+/* An answer after a while, for which who is in a hurry does not wait. */
+static const char late[] = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\n\r\n{}";
+#define LATE_MS 1500
 
 /* How often the client has paused to try once more; its pauses come here. */
 static int pauses;
@@ -101,6 +104,8 @@ static void *serve(void *arg)
             restart(server, fd);
             continue;
         }
+        if (server->answers[i] == late)
+            usleep(LATE_MS * 1000);
         if (send(fd, server->answers[i], strlen(server->answers[i]), MSG_NOSIGNAL) < 0)
             break;
         close(fd);
@@ -264,7 +269,7 @@ static void test_no_daemon_at_a_port(void **state)
 /* Who waits for a key that was pressed gets no second try, and no long one. */
 static void test_hurry(void **state)
 {
-    struct server server = {.answers = {"", silent}};
+    struct server server = {.answers = {"", late}};
     struct error err;
     struct client *client;
 

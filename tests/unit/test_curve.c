@@ -163,6 +163,49 @@ static void configurations_are_ranked_by_their_means(void **state)
     sweep_fini(&sweep);
 }
 
+/* Of equals the one with the smaller number comes first, in whatever order they were added. */
+static void equals_are_in_the_order_of_their_numbers(void **state)
+{
+    struct sweep sweep = {.by = SWEEP_LAST, .time = SWEEP_RAN, .higher = true};
+
+    add(&sweep, 3, "a", "0", SWEEP_RANKED, 1, 10);
+    add(&sweep, 1, "b", "0", SWEEP_RANKED, 1, 20);
+    add(&sweep, 2, "c", "5", SWEEP_RANKED, 1, 30);
+    add(&sweep, 0, "c", "5", SWEEP_STOPPED, NAN, NAN);
+    add(&sweep, 4, "d", "", SWEEP_FAILED, NAN, NAN);
+    for (int i = 0; i < 3; i++)
+        sweep.runs[i].figures[SWEEP_LAST] = 7;
+    sweep.runs[1].ensemble = 2;
+    sweep_settle(&sweep);
+    assert_string_equal(sweep.configs[0].runs[0]->config, "c"); /* 1.0 before 1.3 before 2.1 */
+    assert_int_equal(sweep.configs[0].runs[0]->index, 0);
+    assert_string_equal(sweep.configs[1].runs[0]->config, "a");
+    assert_string_equal(sweep.configs[2].runs[0]->config, "b");
+    assert_int_equal(sweep.configs[2].rank, 3);
+    assert_int_equal(sweep.n_groups, 3);
+    assert_true(isnan(sweep.groups[1].speed_up)); /* none can be had against 0 */
+    assert_int_equal(sweep.groups[0].configs, 2);
+    assert_int_equal(sweep.groups[0].ranked, 2);
+    assert_string_equal(sweep.groups[2].value, "");
+    assert_int_equal(sweep.groups[2].ranked, 0);
+    sweep_fini(&sweep);
+}
+
+static void of_what_is_not_finite_there_is_no_mean(void **state)
+{
+    struct sweep_stat stat = sweep_stat_of((double[]){NAN, 2, INFINITY, 6}, 4);
+
+    assert_int_equal(stat.n, 2);
+    close_to(stat.mean, 4);
+    close_to(stat.deviation, sqrt(8));
+    stat = sweep_stat_of((double[]){3, NAN}, 2);
+    assert_int_equal(stat.n, 1);
+    close_to(stat.mean, 3);
+    assert_true(isnan(stat.deviation));
+    stat = sweep_stat_of((double[]){NAN}, 1);
+    assert_true(stat.n == 0 && isnan(stat.mean));
+}
+
 static void a_time_is_better_when_it_is_short(void **state)
 {
     struct sweep sweep = {.by = SWEEP_RAN, .time = SWEEP_RAN, .higher = true};
@@ -190,6 +233,8 @@ int main(void)
         cmocka_unit_test(the_clock_stands_still_between_attempts),
         cmocka_unit_test(ranges_are_read),
         cmocka_unit_test(configurations_are_ranked_by_their_means),
+        cmocka_unit_test(equals_are_in_the_order_of_their_numbers),
+        cmocka_unit_test(of_what_is_not_finite_there_is_no_mean),
         cmocka_unit_test(a_time_is_better_when_it_is_short),
     };
 
