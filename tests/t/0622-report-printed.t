@@ -208,6 +208,59 @@ E
 )" "a page has the same"
 is "$(grep -o 'points="[^"]*"' page.html | xargs -d '\n')" \
 	'points="149.7,15.0 231.4,200.7 394.8,293.6 " points="149.7,107.9 231.4,200.7 313.1,340.0 "' "and curves, the best above all"
+tags() { grep -o '</*[a-z0-9]*' "$1" | sort | uniq -c | awk '{ print $2 $1 }' | xargs; }
+is "$(tags page.html)" '<1 </body1 </h11 </h26 </head1 </html1 </li2 </p5 </polyline2 </section6 </svg3 </table5 </tbody5 </td94 </text10 </th27 </thead5 </title3 </tr24 </ul1 <body1 <h11 <h26 <head1 <html1 <li2 <line5 <meta2 <p5 <polyline2 <rect2 <section6 <svg3 <table5 <tbody5 <td94 <text10 <th27 <thead5 <title3 <tr24 <ul1' "its parts are whole"
+is "$(grep -o '<th[^>]*>run<\|<th[^>]*>rank<\|<td[^>]*>7.1<\|<td[^>]*>465<' page.html | xargs -d '\n')" '<th class="number">rank< <th>run< <td>7.1< <td class="number">465< <th>run< <th>run< <td>7.1< <td>7.1<' "and numbers are on the right"
+stretto report 7 --html file.html >out
+is "$(sed 's/<style>.*<.style>//' file.html)" "$(cat page.html)" "the page goes into a file"
+is "$(cat out)" "$(stretto report 7)" "beside the report"
+status_is 2 "a page that cannot be written" stretto report 7 --html nowhere/file.html
+
+# --- one run, in other ways
+answers <<'E'
+GET /v1/ensembles/7/members/1 200 {"state": "failed", "parameters": {"lr": 0.1, "opt": {"n": "sgd"}}, "metrics": {"l": {}, "m": {}}, "attempts": [{"started": "2026-01-01T00:00:00Z", "ended": "2026-01-01T00:00:01Z"}, {"started": "2026-01-01T00:00:02Z", "ended": "2026-01-01T00:00:09.5Z"}]}
+GET /v1/ensembles/7/members/2 200 {"state": "running", "parameters": {}, "metrics": {"l": {}}, "attempts": [{"started": "2026-01-01T00:00:00Z", "ended": "2026-01-01T00:00:01Z"}]}
+GET /v1/ensembles/7/members/3 200 {"state": "failed", "parameters": {}, "metrics": {"l": {}}, "attempts": [{"started": "2026-01-01T00:00:00Z", "ended": null}]}
+GET /v1/ensembles/7/members/4 200 {"state": "pending", "parameters": {}, "metrics": {"l": {}}, "attempts": []}
+GET /v1/ensembles/7/members/5 200 {"state": "succeeded", "parameters": {}, "metrics": {"l": {}}, "attempts": [{"started": "2026-01-01T00:00:00Z", "ended": "2026-01-01T00:00:01Z"}]}
+GET /v1/ensembles/7/members/1/points?name=l&limit=5000 200 {"points": [{"step": 1, "time": "2026-01-01T00:00:03Z", "last_step": 4, "last_time": "2026-01-01T00:00:04Z", "count": 4, "value": 2}, {"step": 5, "time": "2026-01-01T00:00:02Z", "last_step": 6, "last_time": "2026-01-01T00:00:08Z", "count": 1, "value": null}, {"step": 7, "time": "2026-01-01T00:00:06Z", "value": 3}], "next": null}
+GET /v1/ensembles/7/members/5/points?name=l&limit=5000 200 {"points": [], "next": null}
+E
+short() { stretto report "$@" --mllog >out 2>err; jq -c ${JQ_SORTS:+-S} '[.time_ms - 1767225600000, .event_type[:1] + .event_type[-1:], .key, .value, .metadata]' <<<"$(sed 's/^:::MLLOG //; s/"value": NaN/"value": "NaN"/' out)"; }
+is "$(short 7.1 -m l --set 'n={opt.n}' --set 'two=[1, 2]' --set 'v={}' --target 1)" "$(cat <<'E'
+[0,"IT","init_start",null,{}]
+[0,"PE","n","sgd",{}]
+[0,"PE","two",[1,2],{}]
+[0,"PE","v",{},{}]
+[0,"ID","init_stop",null,{}]
+[0,"IT","run_start",null,{}]
+[0,"IT","block_start",null,{"epoch_count":1,"first_epoch_num":1}]
+[4000,"ID","block_stop",null,{"epoch_count":1,"first_epoch_num":1}]
+[4000,"IT","eval_start",null,{"epoch_num":1}]
+[4000,"PE","eval_accuracy",2,{"epoch_num":1,"metric":"l","step_num":4}]
+[4000,"ID","eval_stop",null,{"epoch_num":1}]
+[4000,"IT","block_start",null,{"epoch_count":1,"first_epoch_num":2}]
+[4000,"ID","block_stop",null,{"epoch_count":1,"first_epoch_num":2}]
+[4000,"IT","eval_start",null,{"epoch_num":2}]
+[4000,"PE","eval_accuracy","NaN",{"epoch_num":2,"metric":"l","step_num":5}]
+[4000,"ID","eval_stop",null,{"epoch_num":2}]
+[4000,"IT","block_start",null,{"epoch_count":1,"first_epoch_num":3}]
+[6000,"ID","block_stop",null,{"epoch_count":1,"first_epoch_num":3}]
+[6000,"IT","eval_start",null,{"epoch_num":3}]
+[6000,"PE","eval_accuracy",3,{"epoch_num":3,"metric":"l","step_num":7}]
+[6000,"ID","eval_stop",null,{"epoch_num":3}]
+[9500,"ID","run_stop",null,{"status":"aborted"}]
+E
+)" "one that failed, with points that were merged, and clocks that went back"
+is "$(short 7.1 -m l --higher --target 3 | tail -n 1)" '[6000,"ID","run_stop",null,{"status":"success"}]' "one that reached its target all the same"
+is "$(short 7.1 -m l --target 2 | tail -n 1)" '[4000,"ID","run_stop",null,{"status":"success"}]' "at once"
+is "$(short 7.5 -m l | tail -n 1)" '[1000,"ID","run_stop",null,{"status":"success"}]' "one that succeeded, without a point"
+is "$(short 7.5 -m l --target 2 | tail -n 1)" '[1000,"ID","run_stop",null,{"status":"aborted"}]' "which is none with a target"
+for words in "7.2 -m l" "7.3 -m l" "7.4 -m l" "7.1 -m x" "7.1 -m m" "7.9 -m l" "7.1 -m l --set a={b}"; do
+	# shellcheck disable=SC2086 # words
+	status_is 3 "no log: $words" stretto report $words --mllog
+done
+status_is 2 "a value that is not UTF-8" stretto report 7.1 --mllog --set $'a=\xff'
 
 stop_canned
 done_testing

@@ -42,7 +42,7 @@ values() {
 # between them; exactly that, where it is for programs. Nothing may be asked for that has no answer.
 prints() {
 	local what=values
-	case " ${*:2} " in *' --csv '* | *' --json '* | *' --mllog '* | ' hosts '*) what=cat ;; esac
+	case " ${*:2} " in *' --csv '* | *' --markdown '* | *' --json '* | *' --mllog '* | ' hosts '*) what=cat ;; esac
 	stretto "${@:2}" >out 2>err
 	is "$(plain out | $what)$(grep 'No answer to this' err)" "$(plain | $what)" "$1"
 }
