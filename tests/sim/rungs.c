@@ -229,9 +229,9 @@ void watch_rungs(struct sim *sim)
           "r.ensemble = a.ensemble AND r.idx = a.idx AND r.attempt < a.number)");
     SIM_HOLDS(sim, "members that have reached a rung, and have not arrived there",
           "SELECT count(*) FROM attempt a JOIN ensemble e ON e.id = a.ensemble WHERE a.outcome = 'reached' AND e.state NOT "
-          "IN ('cancelled', 'failed') AND NOT EXISTS (SELECT 1 FROM cancellation c WHERE c.ensemble = a.ensemble AND c.idx "
-          "= a.idx) AND NOT EXISTS (SELECT 1 FROM arrival r WHERE r.ensemble = a.ensemble AND r.idx = a.idx AND r.attempt "
-          "= a.number)");
+          "IN ('cancelled', 'failed') AND NOT EXISTS (SELECT 1 FROM arrival r WHERE r.ensemble = a.ensemble AND r.idx = a.idx "
+          "AND r.attempt = a.number) AND NOT EXISTS (SELECT 1 FROM event v WHERE v.ensemble = a.ensemble AND v.idx = a.idx "
+          "AND v.kind = 'member.cancelled')"); /* it may have been resubmitted since */
     SIM_HOLDS(sim, "unfinished members in complete ensembles with early stopping",
           "SELECT count(*) FROM member m JOIN ensemble e ON e.id = m.ensemble WHERE m.state = 'unfinished' AND e.state = "
           "'complete' AND json_extract(e.spec, '$.early_stopping') IS NOT NULL");
