@@ -72,7 +72,7 @@ jq -n -c '{id: 3, time: "T3", kind: "k3", ensemble: 7, detail: {text: ("x" * 400
 	printf 'data: {"id": 2, "time": "T2", "kind": "k2", "ensemble": 7}\n\ndata: {"id": 3, "time": "T3"'
 } >first.stream
 {
-	printf 'data: {"id": 2, "time": "T2", "kind": "again", "ensemble": 7}\n\ndata: no JSON\n\ndata:%s\n\n' "$(cat third)"
+	printf 'data:%s\n\ndata: {"id": 2, "time": "T2", "kind": "again", "ensemble": 7}\n\ndata: no JSON\n\n' "$(cat third)"
 	printf 'data: {"id": 2, "kind": "gap", "detail": {"oldest": 9}}\n\ndata: {"id": 4, "time": "T4", "kind": "k4", "ensemble": 7}\n\n'
 } >second.stream
 answers <<E
@@ -145,6 +145,7 @@ GET /v1/ensembles/7/results?limit=500&after=5 200 {"results": [], "next": 5}
 E
 status_is 0 "results are followed to the end" stretto results 7 --follow --after 3
 is "$(values <out)" $'4 7.0 succeeded\n5 7.1 succeeded' "each once"
+is "$(tail -n 1 asked)" "GET /v1/ensembles/7/results?limit=500&after=5" "and what came just before the end was looked for after it"
 : >asked
 is "$(stretto results 7 -f -a 3 --json | jq -c '[.number, .index]' | xargs)" "[4,0] [5,1]" "for programs, too"
 answers <<'E'
@@ -193,7 +194,7 @@ like "$(cat err)" 'list:1: ' "by its line, too"
 status_is 2 "a file that is not there" stretto suggest 7 -f nothing
 status_is 2 "a file that cannot be read" stretto suggest 7 -f .
 is "$(cat asked)" "" "of which nothing is sent"
-for words in "7 x" "7 =1" "7 a=1 a=2" "7 -f lines a=1" "7 -f lines -n x" "7 -f lines -p 0" "7 -p x a=1" "7 -p --1 a=1" "7"; do
+for words in "-f lines" "x a=1" "7 x" "7 =1" "7 a=1 a=2" "7 -f lines a=1" "7 -f lines -n x" "7 -f lines -p 0" "7 -p x a=1" "7 -p --1 a=1" "7"; do
 	# shellcheck disable=SC2086 # words
 	status_is 2 "wrong usage: suggest $words" stretto suggest $words
 done
