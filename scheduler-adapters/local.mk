@@ -134,7 +134,7 @@ oar_la_LDFLAGS = $(AM_LDFLAGS) -module -avoid-version -shared -export-symbols-re
 	-Wl,-rpath,'$$ORIGIN/../..'
 
 if HAVE_CMOCKA
-unit_tests += tests/unit/test_alps tests/unit/test_alps_jobs tests/unit/test_adapter_resources tests/unit/test_adapter_conformance tests/unit/test_adapter_restart \
+unit_tests += tests/unit/test_alps tests/unit/test_alps_ends tests/unit/test_alps_jobs tests/unit/test_adapter_resources tests/unit/test_adapter_conformance tests/unit/test_adapter_restart \
 	tests/unit/test_adapter_jobfd tests/unit/test_adapter_starter tests/unit/test_adapter_starting tests/unit/test_command \
 	tests/unit/test_batch tests/unit/test_batch_asked tests/unit/test_batch_gather tests/unit/test_batch_lines tests/unit/test_batch_orders tests/unit/test_batch_parts tests/unit/test_batch_refused \
 	tests/unit/test_pbs_rows tests/unit/test_pbs_talk \
@@ -161,6 +161,8 @@ tests_unit_test_batch_gather_CFLAGS = $(unit_cflags) $(UV_CFLAGS)
 tests_unit_test_batch_lines_CFLAGS = $(unit_cflags) $(UV_CFLAGS)
 tests_unit_test_batch_lines_LDADD = $(site_libs)
 tests_unit_test_batch_gather_LDADD = $(site_libs)
+tests_unit_test_alps_ends_CFLAGS = $(unit_cflags) $(UV_CFLAGS)
+tests_unit_test_alps_ends_LDADD = $(site_libs)
 tests_unit_test_alps_jobs_CFLAGS = $(unit_cflags) $(UV_CFLAGS)
 tests_unit_test_alps_jobs_LDADD = $(site_libs)
 tests_unit_test_batch_orders_CFLAGS = $(unit_cflags) $(UV_CFLAGS)
@@ -215,7 +217,7 @@ tests_unit_test_adapter_starter_LDADD = $(harness_libs)
 tests_unit_test_adapter_starting_CFLAGS = $(unit_cflags) $(UV_CFLAGS)
 tests_unit_test_adapter_starting_LDADD = $(harness_libs)
 endif
-EXTRA_DIST += scheduler-adapters/template.c tests/t/toy-batch tests/unit/adapter_harness.c tests/unit/adapter_harness.h tests/unit/batch_site.c tests/unit/batch_site.h
+EXTRA_DIST += scheduler-adapters/template.c tests/t/toy-batch tests/unit/adapter_harness.c tests/unit/adapter_harness.h tests/unit/batch_site.c tests/unit/batch_site.h tests/unit/alps_site.h
 
 slurm_tests = tests/t/0650-slurm.t tests/t/0651-slurm-faults.t \
 	tests/t/0652-slurm-accounts.t tests/t/0653-slurm-arrays.t tests/t/0654-srun.t tests/t/0656-slurmrestd-accounts.t tests/t/0657-slurm-ids.t \

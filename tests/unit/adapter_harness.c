@@ -173,7 +173,7 @@ char *harness_by_jobfd(struct harness *h, struct harness_job *job, const char *s
 
 int harness_wait_s(void)
 {
-    return (has_waited_in_vain ? 5 : (int)test_wait_s()) * (is_slow() ? 3 : 1);
+    return (has_waited_in_vain ? 2 : (int)test_wait_s()) * (is_slow() ? 3 : 1);
 }
 
 static void fail_for_waiting(const char *what)

@@ -1,6 +1,6 @@
 /* Jobs of the ALPS adapter, whose aprun is a script here: when one is started, on which nodes, how often, and how it ends. */
 #include "scheduler-adapters/registry.h"
-#include "tests/unit/batch_site.h"
+#include "tests/unit/alps_site.h"
 
 #include "common/files.h"
 
@@ -10,44 +10,6 @@
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
-
-#define ENDED_WELL "echo 'Application 46 resources: utime ~3s, stime ~1s'"
-#define TOO_LARGE "apsched: claim exceeds reservation's CPUs"
-#define NO_NODES "apsched: claim exceeds reservation's node-count"
-/* It is on its nodes, and stays until there is a file "go", or it is told to end. */
-#define STAY "for d in st-0-*; do case \"$*\" in *\"$PWD/$d \"*) echo 46 >$d/apid;; esac; done; trap 'echo told >>told; exit 0' TERM;" \
-             " while [ ! -e go ]; do sleep 0.02; done; " ENDED_WELL
-
-static const struct adapter_resources one = {.nodes = 1, .tasks = 1, .cpus_per_task = 1, .copies = 1};
-
-static void begin(const char *nids, const char *aprun)
-{
-    json_object_set_new(site.config, "nids", json_string(nids));
-    json_object_set_new(site.config, "pause", json_string("1ms"));
-    site_command("aprun", aprun);
-    site_command("apkill", "");
-    site_begin(adapter_registry_find("alps"));
-}
-
-static void submit(struct adapter_job job, int number)
-{
-    char path[160];
-    struct error err;
-
-    snprintf(path, sizeof path, "%s/st-0-%d", site.dir, number);
-    assert_int_equal(dir_make(path, &err), 0);
-    site_submit_ok(job, number);
-}
-
-static struct adapter_status until(int number, enum adapter_state state)
-{
-    struct adapter_status status;
-
-    TEST_UNTIL((status = site_status(number, NULL)).state == state || status.never || status.state == ADAPTER_JOB_ENDED,
-               (usleep(2000), uv_run(&site.loop, UV_RUN_NOWAIT)));
-    assert_int_equal(status.state, state);
-    return status;
-}
 
 /* Only when ALPS has said so several times in a row that a job is more than its nodes have is it given up. */
 static void what_is_too_large_is_so_several_times_in_a_row(void **state)
@@ -192,15 +154,6 @@ static void one_that_wants_all_nodes_is_not_passed_by(void **state)
     until(3, ADAPTER_JOB_ENDED);
     until(2, ADAPTER_JOB_ENDED);
     site_assert_asked("aprun", "[-n][2][-N][1][-L][3,4]");
-}
-
-static void order(void (*give)(int number, int64_t grace_ms, struct told *told), int number)
-{
-    struct told told;
-
-    give(number, 60000, &told);
-    site_until(&told, 1);
-    assert_int_equal(told.answer, ADAPTER_OK);
 }
 
 static void a_cancelled_job_ends_or_never_starts(void **state)

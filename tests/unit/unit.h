@@ -3,11 +3,13 @@
 #define TESTS_UNIT_H
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include <cmocka.h>
 #include <stdlib.h>
+#include <time.h>
 #include <unistd.h>
 
 /* How many times as long as on a machine that does little else a test waits for what may never come: STRETTO_TEST_PATIENCE, as in
@@ -20,18 +22,34 @@ static inline unsigned test_patience(void)
 }
 
 /* How long one event is waited for, in seconds: longer than a busy machine stalls. */
+static bool test_waited_in_vain; /* once it has, the tests that are left wait less, as they fail for the same reason */
 static inline unsigned test_wait_s(void)
 {
-    return 8 * test_patience();
+    return test_waited_in_vain ? 1 : 8 * test_patience();
 }
 
-/* Does `turn` until the condition holds, and ends the program where that takes too long: one test that waits in vain is a failure
- * sooner than all of them would be. */
+static inline int64_t test_clock_s(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return now.tv_sec;
+}
+
+/* Does `turn` until the condition holds. Where that takes too long the test fails, or the program ends if one turn does: that is
+ * sooner than test_limit(). */
 #define TEST_UNTIL(condition, turn)                                                                                     \
     do {                                                                                                                \
-        unsigned left_ = alarm(test_wait_s());                                                                          \
-        while (!(condition))                                                                                            \
+        int64_t until_ = test_clock_s() + test_wait_s();                                                                \
+        unsigned left_ = alarm(test_wait_s() + 5);                                                                      \
+                                                                                                                        \
+        while (!(condition)) {                                                                                          \
+            if (test_clock_s() > until_) {                                                                              \
+                test_waited_in_vain = true;                                                                             \
+                fail_msg("in vain: %s", #condition);                                                                    \
+            }                                                                                                           \
             turn;                                                                                                       \
+        }                                                                                                               \
         alarm(left_);                                                                                                   \
     } while (0)
 

@@ -1,0 +1,257 @@
+/* How jobs of the ALPS adapter end, whose aprun is a script here: by force, for want of room, or with a node; and what aprun launches. */
+#include "scheduler-adapters/alps.h"
+#include "tests/unit/alps_site.h"
+
+#include <signal.h>
+#include <string.h>
+
+/* An aprun that takes no notice. ALPS is told to end its application, too, of which killing aprun is no promise. */
+static void one_that_takes_no_notice_is_killed(void **state)
+{
+    struct alps_job *job;
+    struct told told;
+
+    begin("3", "trap '' TERM; " STAY);
+    submit(site_job(&one), 1);
+    until(1, ADAPTER_JOB_RUNNING);
+    site_cancel(1, 5000, &told);
+    site_until(&told, 1);
+    job = alps_job_find(site.a, "st-0-1");
+    assert_int_equal(uv_timer_get_due_in(&site.a->timer), job->kill_at - uv_now(&site.loop));
+    assert_true(job->kill_at > uv_now(&site.loop) + 5000); /* its grace and some time more: no test waits for it */
+    assert_int_equal(site_count_asked("apkill"), 0);
+    alps_turn(site.a);
+    assert_int_equal(site_count_asked("apkill"), 0);
+    job->kill_at = uv_now(&site.loop);
+    alps_turn(site.a);
+    assert_true(job->kill_at > uv_now(&site.loop)); /* or else it is tried again */
+    until(1, ADAPTER_JOB_ENDED);
+    TEST_UNTIL(site_count_asked("apkill") > 0, uv_run(&site.loop, UV_RUN_ONCE));
+    site_assert_lines("apkill", "[-KILL][46]\n");
+    assert_int_equal(job->kill_at, 0);
+}
+
+/* Where its number is not known yet there is only aprun. */
+static void an_aprun_without_an_application_is_killed_alone(void **state)
+{
+    struct alps_job *job;
+
+    begin("3", "echo x >>began; trap '' TERM; while :; do sleep 0.02; done");
+    submit(site_job(&one), 1);
+    TEST_UNTIL(site_count_asked("aprun") > 0, uv_run(&site.loop, UV_RUN_NOWAIT));
+    order(site_cancel, 1);
+    job = alps_job_find(site.a, "st-0-1");
+    job->kill_at = uv_now(&site.loop);
+    alps_turn(site.a);
+    assert_string_equal(until(1, ADAPTER_JOB_ENDED).reason, "cancelled before it started");
+    assert_int_equal(site_count_asked("apkill"), 0);
+}
+
+static void what_has_ended_is_forgotten_in_time(void **state)
+{
+    struct alps_job *job;
+
+    begin("3", ENDED_WELL);
+    submit(site_job(&one), 1);
+    until(1, ADAPTER_JOB_ENDED);
+    alps_turn(site.a);
+    job = alps_job_find(site.a, "st-0-1");
+    assert_non_null(job);
+    job->over_at = uv_now(&site.loop) - 3600 * 1000;
+    alps_turn(site.a);
+    assert_null(alps_job_find(site.a, "st-0-1"));
+    assert_int_equal(site_status(1, NULL).state, ADAPTER_JOB_ENDED); /* by its files */
+}
+
+/* What ALPS has no room for waits, unless it is cancelled or has begun before. */
+static void what_found_no_room_waits_unless_it_is_over(void **state)
+{
+    bool has_begun = *state != NULL;
+
+    json_object_set_new(site.config, "pause", json_string("1h"));
+    begin("3,5", has_begun ? "for d in st-0-*; do echo '{}' >$d/claim.json; done; echo \"" NO_NODES "\"; exit 1"
+                           : "no() { echo \"" NO_NODES "\"; exit 1; }; trap no TERM; for d in st-0-*; do echo 46 >$d/apid; done; while :; do sleep 0.02; done");
+    site.a->pause_ms = 3600 * 1000;
+    submit(site_job(&one), 1);
+    if (has_begun) {
+        assert_non_null(strstr(until(1, ADAPTER_JOB_ENDED).reason, "ALPS: " NO_NODES));
+        assert_true(site.a->node[0].not_before > uv_now(&site.loop)); /* ALPS does not give it for now */
+    } else {
+        until(1, ADAPTER_JOB_RUNNING);
+        order(site_cancel, 1);
+        assert_string_equal(until(1, ADAPTER_JOB_ENDED).reason, "cancelled before it started");
+    }
+    assert_null(site.a->node[0].job);
+    assert_int_equal(site.a->node[1].not_before, 0);
+    assert_int_equal(site_count_asked("aprun"), 1);
+}
+
+/* Between two tries there is a pause, which grows. */
+static void a_node_that_is_refused_is_asked_for_again_later(void **state)
+{
+    struct alps_job *job;
+
+    begin("3,5", "echo \"" NO_NODES "\"; exit 1");
+    site.a->pause_ms = 7000;
+    submit(site_job(&one), 1);
+    TEST_UNTIL(strstr(site_status(1, NULL).reason, NO_NODES) != NULL, uv_run(&site.loop, UV_RUN_NOWAIT));
+    job = alps_job_find(site.a, "st-0-1");
+    assert_int_equal(site.a->node[0].wait_ms, 7000);
+    assert_true(site.a->node[0].not_before > 0);
+    assert_true(site.a->next_start > 0);
+    assert_false(job->placed);
+    for (size_t i = 0; i < 5; i++) {
+        static const uint64_t pauses[] = {14000, 28000, 56000, 60000, 60000};
+
+        site.a->node[0].job = job;
+        alps_nodes_leave(job, true);
+        assert_int_equal(site.a->node[0].wait_ms, pauses[i]);
+        assert_int_equal(site.a->node[0].not_before, uv_now(&site.loop) + pauses[i]);
+    }
+    assert_null(site.a->node[1].job);
+    site.a->node[0].job = job;
+    alps_nodes_leave(job, false);
+    assert_int_equal(site.a->node[0].wait_ms, 0);
+    assert_int_equal(site.a->node[0].not_before, 0);
+    site.a->node[1].job = job;
+    alps_nodes_lost(site.a, 3);
+    alps_nodes_lost(site.a, 5); /* somebody has it, and is told of by himself */
+    assert_int_equal(site.a->node[0].wait_ms, 60000);
+    assert_int_equal(site.a->node[0].not_before, uv_now(&site.loop) + 60000);
+    assert_int_equal(site.a->node[1].wait_ms, 0);
+    alps_nodes_leave(job, false);
+}
+
+/* The daemon was not there as it ended. */
+static void a_lost_node_of_an_earlier_daemon_is_left_alone(void **state)
+{
+    const struct site_known jobs[] = {{1, NULL, 1}, {2, NULL, 1}, {3, NULL, 1}};
+    struct adapter_job job = site_job(&one);
+    struct told told;
+    char path[160];
+    struct error err;
+
+    begin("3-4", ENDED_WELL);
+    for (int i = 1; i <= 3; i++) {
+        snprintf(path, sizeof path, "%s/st-0-%d", site.dir, i);
+        assert_int_equal(dir_make(path, &err), 0);
+    }
+    site_put("st-0-1/aprun", "3\n999999999 (sh) S 1\n", 0600);
+    site_put("st-0-1/aprun.log", "Apid 46 killed. Received node failed or halted event for nid 3\n", 0600);
+    site_put("st-0-2/aprun", "4\n999999999 (sh) S 1\n", 0600); /* it found no room, and never began */
+    site_put("st-0-2/aprun.log", NO_NODES "\n", 0600);
+    site_poll(jobs, 3, &told);
+    site_until(&told, 1);
+    assert_int_equal(told.statuses[0].state, ADAPTER_JOB_ENDED);
+    assert_true(told.statuses[0].node_lost);
+    assert_string_equal(told.statuses[0].host, "nid00003");
+    assert_non_null(strstr(told.statuses[0].reason, "ALPS: Apid 46 killed"));
+    assert_int_equal(told.statuses[1].state, ADAPTER_JOB_UNKNOWN);
+    assert_int_equal(told.statuses[2].state, ADAPTER_JOB_UNKNOWN);
+    site_put("st-0-2/ended.json", "{}", 0600);
+    assert_int_equal(site_status(2, NULL).state, ADAPTER_JOB_ENDED);
+    site_submit_ok(job, 3);
+    assert_string_equal(until(3, ADAPTER_JOB_ENDED).host, "nid00004");
+}
+
+static void one_that_is_submitted_twice_runs_once(void **state)
+{
+    begin("3-4", STAY);
+    submit(site_job(&one), 1);
+    until(1, ADAPTER_JOB_RUNNING);
+    site_submit_ok(site_job(&one), 1);
+    site_put("go", "", 0600);
+    until(1, ADAPTER_JOB_ENDED);
+    site_submit_ok(site_job(&one), 1); /* whose end is told first */
+    assert_int_equal(site_status(1, NULL).state, ADAPTER_JOB_ENDED);
+    assert_int_equal(site_count_asked("aprun"), 1);
+}
+
+static void without_a_runner_nothing_is_submitted(void **state)
+{
+    struct told told;
+
+    site.runner = "/nonexistent/stretto-run";
+    begin("3", ENDED_WELL);
+    site_submit(site_job(&one), 1, &told);
+    site_until(&told, 1);
+    assert_int_equal(told.answer, ADAPTER_REFUSED);
+    assert_string_equal(told.code, "job_refused");
+    site.runner = NULL;
+}
+
+/* The runner is on the service node, and has aprun for its launcher. This one stands for it: it goes to a member's directory and
+ * launches a program. */
+#define LAUNCHING_RUNNER                                                                                                                 \
+    "n=$#; for w; do case $w in --launch=*) set -- \"$@\" \"${w#--launch=}\";; *) d=$w;; esac; done; shift $n; echo >$d/claim.json;" \
+    " cd $d; \"$@\" program 2>stderr; echo $? >status"
+
+static void what_aprun_launches_is_tried_until_there_are_nodes(void **state)
+{
+    static const struct {
+        const char *aprun, *status;
+        unsigned tries;
+    } cases[] = {
+        {"[ $(wc -l <aprun.asked) -ge 2 ] || { echo 'apsched: no more claims allowed' >&2; exit 3; }; echo 'Application 46 exit codes: 7' >&2; exit 7", "7\n", 2},
+        {"[ $(wc -l <aprun.asked) -ge 2 ] || { echo \"" NO_NODES "\" >&2; exit 3; }", "0\n", 2},
+        {"[ $(wc -l <aprun.asked) -ge 2 ] || { echo \"" TOO_LARGE "\" >&2; exit 3; }", "0\n", 2},
+        {"echo 'it failed by itself' >&2; exit 5", "5\n", 1},
+    };
+    struct adapter_job job = site_job(&one);
+    char runner[160], words[600], *text, path[160];
+    struct error err;
+    size_t size;
+
+    snprintf(runner, sizeof runner, "%s/runner", site.dir);
+    site_command("runner", LAUNCHING_RUNNER);
+    site.runner = runner;
+    begin("3-6", ENDED_WELL);
+    job.resources.launcher = "aprun";
+    job.resources.tasks = 4;
+    job.resources.nodes = 2;
+    for (int i = 0; i < (int)(sizeof cases / sizeof *cases); i++) {
+        site_forget("aprun");
+        site_forget("runner");
+        site_command("aprun", cases[i].aprun);
+        submit(job, i + 1);
+        until(i + 1, ADAPTER_JOB_ENDED);
+        assert_int_equal(site_count_asked("aprun"), cases[i].tries);
+        site_assert_asked("aprun", "[-N][2][-L][3,4][-d][1][-cc][depth][program]\n");
+        site_assert_not_asked("aprun", "[-n]"); /* which the runner gives */
+        snprintf(path, sizeof path, "%s/st-0-%d/status", site.dir, i + 1);
+        assert_int_equal(file_read(path, 100, &text, &size, &err), 0);
+        assert_string_equal(text, cases[i].status);
+        free(text);
+    }
+    snprintf(words, sizeof words, "[--launch=stretto-aprun][--launch=1][--launch=12][--launch=5][--launch=%s/st-0-4/aprun.log]"
+                                  "[--launch=%s/aprun][--launch=-N]", site.dir, site.dir);
+    site_assert_asked("runner", words);
+    job.resources.launcher = NULL;
+    job.resources.each_node = true; /* a pilot's, which others may have in its place */
+    submit(job, 9);
+    until(9, ADAPTER_JOB_ENDED);
+    site_assert_asked("runner", "[--launch=stretto-aprun][--launch=1][--launch=4][--launch=5]");
+    site.runner = NULL;
+}
+
+#define CASE(test) cmocka_unit_test_setup_teardown(test, site_open, site_close)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        CASE(one_that_takes_no_notice_is_killed),
+        CASE(an_aprun_without_an_application_is_killed_alone),
+        CASE(what_has_ended_is_forgotten_in_time),
+        {"what_has_begun_does_not_wait_for_room", what_found_no_room_waits_unless_it_is_over, site_open, site_close, "begun"},
+        {"what_is_cancelled_does_not_wait_for_room", what_found_no_room_waits_unless_it_is_over, site_open, site_close, NULL},
+        CASE(a_node_that_is_refused_is_asked_for_again_later),
+        CASE(a_lost_node_of_an_earlier_daemon_is_left_alone),
+        CASE(one_that_is_submitted_twice_runs_once),
+        CASE(without_a_runner_nothing_is_submitted),
+        CASE(what_aprun_launches_is_tried_until_there_are_nodes),
+    };
+
+    test_limit(200); /* what never comes is a failure, too */
+    signal(SIGPIPE, SIG_IGN); /* as the daemon does */
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
