@@ -17,6 +17,11 @@ struct request {
     struct query parsed;
     int answers, status;
     json_t *json;
+    struct {
+        const char *name;
+        char value[256];
+    } headers[8];
+    int n_headers;
 };
 
 struct api_config fake_config;
@@ -137,6 +142,17 @@ const struct caller *request_caller(const struct request *r)
 
 void request_add_header(struct request *r, const char *name, const char *value)
 {
+    assert_true(r->n_headers < 8);
+    r->headers[r->n_headers].name = name;
+    snprintf(r->headers[r->n_headers++].value, sizeof r->headers[0].value, "%s", value);
+}
+
+const char *header_of_answer(const char *name)
+{
+    for (int i = 0; i < current.n_headers; i++)
+        if (strcmp(current.headers[i].name, name) == 0)
+            return current.headers[i].value;
+    return NULL;
 }
 
 const void *request_body(const struct request *r, size_t *size)

@@ -16,6 +16,8 @@ struct asked {
 /* Calls the handler, and returns its answer, a JSON document or NULL. Sets *status; in a problem, the document has its
  * code. The answer is borrowed until the next call. */
 const json_t *ask(void (*handler)(struct request *r), const struct asked *asked, int *status);
+/* A header of the last answer; NULL: it has none. */
+const char *header_of_answer(const char *name);
 /* Calls the handler; the answer must have the status 200. */
 const json_t *get(void (*handler)(struct request *r), int64_t id, const char *query);
 /* Calls the handler; the answer must have this status and code. */

@@ -344,6 +344,14 @@ static void jobs(void **state)
        "'submissions': 0, 'submitted': null, 'waits_for': 'resources'}], 'next': '2'}");
     is(jobs_get, 0, 0, "ensemble=1&adapter=local",
        "{'jobs': [], 'next': null}");
+    is(jobs_get, 0, 0, "state=submitted", "{'jobs': [], 'next': null}");
+    assert_int_equal(json_array_size(json_object_get(get(jobs_get, 0, "ensemble=2&adapter=local&state=ended"), "jobs")), 1);
+    run_sql("UPDATE ensemble SET adapter = 'other' WHERE id = 1"); /* which is not here any more */
+    assert_int_equal(json_array_size(json_object_get(get(jobs_get, 0, "ensemble=1&adapter=other"), "jobs")), 1);
+    assert_int_equal(json_array_size(json_object_get(get(jobs_get, 0, "ensemble=1&adapter=local"), "jobs")), 0);
+    is_refused(jobs_get, 0, "ensemble=99", 404, "ensemble_not_found");
+    is_refused(jobs_get, 0, "adapter=nowhere", 400, "query_wrong_value");
+    is_refused(jobs_get, 0, "state=Ended", 400, "query_wrong_value");
     is(job_get, 1, 0, NULL,
        "{'adapter': 'local', 'attempts': [{'index': 1, 'number': 3, 'outcome': 'lost'}], 'cancel': true, 'created': '1970-01-01T00:00:00.001Z', "
        "'ended': '1970-01-01T00:00:37.000Z', 'ensemble': 2, 'id': 1, 'kind': 'members', 'name': 'st-abc-1', 'pilot': 'st-abc-77', 'reason': 'R5', "

@@ -226,6 +226,7 @@ static void trainings(void **state)
 static void follow_ups(void **state)
 {
     asks(ensemble_follow_up_post, ONE("{}"), "follow up 1 unfinished {}", 201, "id", 2);
+    assert_string_equal(header_of_answer("Location"), "/v1/ensembles/2");
     made = false;
     asks(ensemble_follow_up_post, ONE("{\"states\": [\"failed\"], \"width\": 2}"),
          "follow up 1 failed {\"states\":[\"failed\"],\"width\":2}", 200, "id", 2);
