@@ -153,6 +153,30 @@ static void more_than_are_measured_in_a_turn(void **state)
     }
 }
 
+static const char *eta_after(int64_t submitted_ms, int64_t ended_ms)
+{
+    must(store_exec(store, &err, "UPDATE attempt SET outcome = 'succeeded', submitted = ?1, ended = ?2", "ii", submitted_ms, ended_ms));
+    return json_string_value(json_object_get(get(ensemble_get, 1, NULL), "eta")) ?: "none";
+}
+
+/* One of ten members was done in 900 s; where none has come to its end lately, nobody knows when the others do. */
+static void an_end_is_estimated_while_members_succeed(void **state)
+{
+    struct ensemble_row row;
+
+    must(store_exec(store, &err, "INSERT INTO member (ensemble, idx, state) VALUES (1, 0, 'pending')", ""));
+    add_attempt(add_job(1, "local").id, 1, 0, 1);
+    must(store_exec(store, &err, "UPDATE tally SET n = iif(state = 'pending', 9, state = 'succeeded') WHERE ensemble = 1", ""));
+    assert_string_equal(eta_after(994000, 995000), "1970-01-01T02:31:40.000Z");
+    assert_string_equal(eta_after(939000, 940000), "1970-01-01T02:31:40.000Z");
+    assert_string_equal(eta_after(938999, 939999), "none");
+    assert_string_equal(eta_after(839999, 939999), "1970-01-01T02:31:40.000Z"); /* members take longer */
+    must(store_ensemble_get(store, 1, &row, &err));
+    row.state = ENSEMBLE_PAUSED;
+    must(store_ensemble_update(store, &row, &err));
+    assert_string_equal(eta_after(994000, 995000), "none");
+}
+
 static void what_is_in_trouble(void **state)
 {
     struct training_row training;
@@ -201,7 +225,7 @@ static void what_sorts_nothing_is_refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {WITH_STORE(the_newest_come_first), WITH_STORE(each_key_sorts), WITH_STORE(the_rate_sorts),
-                                       WITH_STORE(more_than_are_measured_in_a_turn), WITH_STORE(what_is_in_trouble),
+                                       WITH_STORE(more_than_are_measured_in_a_turn), WITH_STORE(an_end_is_estimated_while_members_succeed), WITH_STORE(what_is_in_trouble),
                                        WITH_STORE(what_sorts_nothing_is_refused)};
 
     log_init("listed", LOG_LEVEL_NONE);

@@ -4,6 +4,7 @@
 #include "daemon/engine/training.h"
 #include "daemon/store/ensemble.h"
 #include "daemon/store/event.h"
+#include "daemon/store/internal.h"
 #include "daemon/store/member.h"
 #include "tests/unit/http_rig.h"
 
@@ -123,6 +124,48 @@ static void bodies_are_read(void **state)
     rig_refused("POST /v1/ensembles", "", large, 422, "spec_wrong_type"); /* which comes in many pieces */
     free(large);
     r = rig_refused("POST /v1/ensembles", "Content-Length: 16777217\r\nExpect: 100-continue\r\n", NULL, 413, "body_too_large");
+}
+
+static void files_of_the_dashboard_are_sent(void **state)
+{
+    const struct reply *r = rig_ask("GET /web/app.js", "", NULL);
+    char known[128];
+    size_t size = r->size;
+
+    assert_true(r->status == 200 && r->whole && size > 0);
+    assert_non_null(strstr(rig_header(r, "Content-Type"), "javascript"));
+    header_is(r, "Content-Encoding", NULL);
+    snprintf(known, sizeof known, "If-None-Match: %s\r\n", rig_header(r, "ETag"));
+    r = rig_ask("GET /web/app.js", known, NULL);
+    assert_true(r->status == 304 && r->size == 0);
+    assert_int_equal(rig_ask("GET /web/app.css", known, NULL)->status, 200); /* which is another */
+    r = rig_ask("GET /web/app.js", "Accept-Encoding: gzip\r\n", NULL);
+    header_is(r, "Content-Encoding", "gzip");
+    assert_true(r->status == 200 && r->size < size);
+    rig_refused("GET /web/nothing.js", "", NULL, 404, "file_not_found");
+    rig_refused("GET /web/app", "", NULL, 404, "file_not_found");
+}
+
+static int refuse_commit(void *arg)
+{
+    return 1;
+}
+
+/* Neither is its secret told. */
+static void what_cannot_be_stored_was_not_done(void **state)
+{
+    const struct reply *r;
+
+    sqlite3_commit_hook(store->db, refuse_commit, NULL);
+    r = rig_ask("POST /v1/tokens", "", "{\"role\": \"reader\"}");
+    sqlite3_commit_hook(store->db, NULL, NULL);
+    if (r->status < 500 || json_object_get(rig_json(r), "token") != NULL)
+        fail_msg("%s%s", r->headers, r->body);
+    r = rig_ask("GET /v1/tokens", "", NULL);
+    assert_int_equal(json_array_size(json_object_get(rig_json(r), "tokens")), 0);
+    assert_int_equal(rig_ask("POST /v1/tokens", "", "{\"role\": \"reader\"}")->status, 201);
+    r = rig_ask("GET /v1/tokens", "", NULL);
+    assert_int_equal(json_array_size(json_object_get(rig_json(r), "tokens")), 1);
 }
 
 /* --- states */
@@ -390,7 +433,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         WITH_HTTP(replies_have_their_headers), WITH_HTTP(what_is_not_possible_is_refused), WITH_HTTP(hosts_are_ours),
-        WITH_HTTP(bodies_are_read), WITH_HTTP(states_of_all_members), WITH_HTTP(parts_of_states), WITH_HTTP(packed_states),
+        WITH_HTTP(bodies_are_read), WITH_HTTP(files_of_the_dashboard_are_sent), WITH_HTTP(what_cannot_be_stored_was_not_done), WITH_HTTP(states_of_all_members), WITH_HTTP(parts_of_states), WITH_HTTP(packed_states),
         WITH_HTTP(states_of_a_follow_up), WITH_HTTP(states_found_and_changed), WITH_HTTP(events_are_streamed),
         WITH_HTTP(an_event_stream_ends_with_the_daemon), WITH_HTTP(metrics_are_told),
     };
