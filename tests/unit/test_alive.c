@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 
 static char dir[] = "/tmp/stretto-alive-XXXXXX", sign[64];
 
@@ -48,6 +49,30 @@ static void each_call_of_a_member_gives_a_sign(void **state)
     GIVES_A_SIGN(stretto_checkpointed(s, "none", 0));
     GIVES_A_SIGN(stretto_finish(s));
     GIVES_A_SIGN(stretto_close(s));
+}
+
+/* The runner names the pause in its environment, which is read once: another process has another one. */
+static void signs_are_so_far_apart_as_the_runner_says(void **state)
+{
+    static const struct {
+        const char *named, *ms;
+        int64_t pause;
+    } rows[] = {{"/tmp/x", "19", 19}, {"/tmp/x", "0", INT64_MAX}, {"/tmp/x", "-5", INT64_MAX},
+                {"x", "19", INT64_MAX}, {NULL, "19", INT64_MAX}, {"/tmp/x", NULL, INT64_MAX}};
+
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        pid_t pid = fork();
+        int status;
+
+        if (pid == 0) {
+            rows[i].named != NULL ? setenv("STRETTO_ALIVE", rows[i].named, 1) : unsetenv("STRETTO_ALIVE");
+            rows[i].ms != NULL ? setenv("STRETTO_ALIVE_MS", rows[i].ms, 1) : unsetenv("STRETTO_ALIVE_MS");
+            _exit(alive_pause_ms() == rows[i].pause ? 0 : 1);
+        }
+        assert_true(pid > 0 && waitpid(pid, &status, 0) == pid);
+        if (status != 0)
+            fail_msg("row %zu", i);
+    }
 }
 
 static off_t size_of_sign(void)
@@ -93,6 +118,7 @@ static void each_call_of_a_training_gives_a_sign(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(signs_are_so_far_apart_as_the_runner_says), /* before the environment is read here */
         cmocka_unit_test(each_call_of_a_member_gives_a_sign),
         cmocka_unit_test(each_call_of_a_training_gives_a_sign),
     };

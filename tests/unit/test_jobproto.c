@@ -9,6 +9,7 @@
 
 #include <errno.h>
 #include <signal.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -201,6 +202,49 @@ static void exit_records_survive_the_round_trip(void **state)
     assert_string_equal(back.reason, "caf");
     assert_int_equal(exitrec_write(in_dir("exit.json"), &rec, &err), -1); /* the first one counts */
     assert_int_equal(errno, EEXIST);
+}
+
+/* Each with a value that no other has; what is not set is not there. */
+static void an_exit_record_has_what_few_tasks_have(void **state)
+{
+    struct exitrec rec = sample_record(), back;
+    json_t *checkpoints = json_pack("[{s:i}]", "step", 1), *resumed = json_pack("{s:i}", "step", 2), *json,
+           *artefacts = json_pack("[{s:s}]", "path", "a");
+    struct error err;
+
+    json = exitrec_json(&rec);
+    assert_int_equal(exitrec_parse(json, &back, &err), 0);
+    assert_true(!back.late && !back.final && back.points == 0 && !back.at_rung && back.notice[0] == '\0');
+    assert_true(back.checkpoints == NULL && back.resumed == NULL && back.artefacts == NULL);
+    json_decref(json);
+
+    rec.late = rec.final = rec.at_rung = true;
+    rec.points = 4711;
+    rec.rung_step = 12;
+    rec.rung_value = 0.125;
+    strcpy(rec.notice, "line 3 is no JSON");
+    rec.checkpoints = checkpoints;
+    rec.resumed = resumed;
+    rec.artefacts = artefacts;
+    json = exitrec_json(&rec);
+    assert_int_equal(exitrec_parse(json, &back, &err), 0);
+    assert_true(back.late && back.final && back.at_rung);
+    assert_int_equal(back.points, 4711);
+    assert_int_equal(back.rung_step, 12);
+    assert_true(back.rung_value == 0.125);
+    assert_string_equal(back.notice, rec.notice);
+    assert_true(json_equal(back.checkpoints, checkpoints) && json_equal(back.resumed, resumed));
+    assert_true(json_equal(back.artefacts, artefacts));
+    json_decref(json);
+
+    rec.rung_value = INFINITY; /* JSON has no number for it */
+    json = exitrec_json(&rec);
+    assert_int_equal(exitrec_parse(json, &back, &err), 0);
+    assert_true(back.at_rung && isnan(back.rung_value));
+    json_decref(json);
+    json_decref(checkpoints);
+    json_decref(resumed);
+    json_decref(artefacts);
 }
 
 /* Reasons have room for so many bytes, whatever the last of them are. */
@@ -439,6 +483,7 @@ int main(void)
         cmocka_unit_test(a_descriptor_survives_the_round_trip),
         cmocka_unit_test(broken_descriptors_are_refused_with_the_place),
         cmocka_unit_test(exit_records_survive_the_round_trip),
+        cmocka_unit_test(an_exit_record_has_what_few_tasks_have),
         cmocka_unit_test(a_cut_character_costs_no_more_than_itself),
         cmocka_unit_test(broken_exit_records_are_refused),
         cmocka_unit_test(ended_survives_the_round_trip),
