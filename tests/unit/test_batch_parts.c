@@ -2,6 +2,7 @@
  * end, and jobs that have left nothing but files. */
 #include "common/files.h"
 #include "scheduler-adapters/registry.h"
+#include "scheduler-adapters/slurm.h"
 #include "tests/unit/batch_site.h"
 
 #include <signal.h>
@@ -282,6 +283,46 @@ static void ended_jobs_are_read_from_the_log_of_a_site_without_accounts(void **s
     unsetenv("TZ");
 }
 
+/* A setting is a line of its own, whatever else there is. */
+static void the_settings_of_slurm_are_read(void **state)
+{
+    static const struct {
+        const char *config;
+        size_t array_max;
+        enum slurm_record record;
+    } cases[] = {
+        {"Configuration data as of 2026-11-27T01:00:00\nAccountingStorageHost = db\nAccountingStorageType   = accounting_storage/slurmdbd\n"
+         "MaxArraySize            = 1001\nMaxJobCount             = 7\n", 1000, SLURM_RECORD_SACCT},
+        {"MaxArraySize = 3\nAccountingStorageType = accounting_storage/none\nJobCompType = jobcomp/none\nJobCompLoc = @/log\n", 2,
+         SLURM_RECORD_NONE},
+        {"JobCompLoc = @/log\nJobCompType = jobcomp/filetxt\nMaxArraySize = 2\n", 1, SLURM_RECORD_FILE},
+        {"JobCompLoc = log\nJobCompType = jobcomp/filetxt\nMaxArraySize = 1\n", 1, SLURM_RECORD_NONE},
+        {"JobCompLoc = @/none\nJobCompType = jobcomp/filetxt\nMaxArraySize = 0\n", 1, SLURM_RECORD_NONE},
+        {"JobCompLoc = @/log\nJobCompType = jobcomp/elasticsearch\n", 1, SLURM_RECORD_NONE},
+        {"", 1, SLURM_RECORD_NONE},
+    };
+    const struct slurm *slurm;
+    char path[160];
+
+    site_put("log", "", 0600);
+    site_slurm_commands();
+    site_command("scontrol", "sed \"s|@|$PWD|\" config");
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        site_put("config", cases[i].config, 0600);
+        site_begin(adapter_registry_find("slurm"));
+        slurm = (const struct slurm *)site.a;
+        site_submit_ok(site_job(&site_plain), (int)i + 1);
+        assert_int_equal(slurm->batch.array_max, cases[i].array_max);
+        assert_int_equal(slurm->record, cases[i].record);
+        snprintf(path, sizeof path, "%s/log", site.dir);
+        if (cases[i].record == SLURM_RECORD_FILE)
+            assert_string_equal(slurm->record_file, path);
+        site_end();
+    }
+    site_assert_asked("scontrol", "[show][config]\n");
+    assert_int_equal(site_count_asked("scontrol"), sizeof cases / sizeof *cases);
+}
+
 /* Slurm that does not answer is not taken for a site that keeps no record of ended jobs. */
 static void a_site_that_does_not_tell_is_asked_again(void **state)
 {
@@ -381,6 +422,7 @@ int main(void)
         CASE(a_job_whose_answer_was_lost_is_found_by_its_files),
         CASE(ended_jobs_are_read_from_the_log_of_a_site_without_accounts),
         CASE(a_site_that_does_not_tell_is_asked_again),
+        CASE(the_settings_of_slurm_are_read),
         {"its_end_answers_all_calls_of_slurm", its_end_answers_all_calls, site_open, site_close, "slurm"},
         {"its_end_answers_all_calls_of_pbs", its_end_answers_all_calls, site_open, site_close, "pbs"},
         CASE(an_end_between_commands_answers_all_calls),
