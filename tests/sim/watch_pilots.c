@@ -190,7 +190,8 @@ void watch_pilots(struct sim *sim)
             continue;
         if (!watch_wants(sim, ens->row.id) || is_provided(sim, ens))
             sim_wanted_since(sim, ens->row.id, false);
-        else if (sim_up_ms(sim) - sim_wanted_since(sim, ens->row.id, true) > GRACE_MS)
+        else if (sim_up_ms(sim) - sim_wanted_since(sim, ens->row.id, true) > GRACE_MS &&
+                 sim_now(sim) - sim_loaded_ms(sim) > GRACE_MS) /* it takes a minute to believe that a job is lost, and begins anew */
             sim_violate(sim, "ensemble %lld has members that wait, and no allocation is asked for",
                         (long long)ens->row.id);
     }
