@@ -136,6 +136,23 @@ static void ends_are_read(void **state)
     assert_string_equal(files.words, "");
 }
 
+/* What a runner says as it goes on tells nothing of its end. */
+static void last_words_of_a_runner_are_read(void **state)
+{
+    struct alps_files files;
+
+    put("runner.log", "[2026-11-27T01:00:00Z] info: it starts\n[2026-11-27T01:00:01Z] error: no room\n");
+    files = read_with("");
+    assert_non_null(strstr(files.said, "no room"));
+    put("runner.log", "[2026-11-27T01:00:01Z] error: no room\n[2026-11-27T01:00:00Z] info: it starts\n");
+    assert_string_equal(read_with("").said, "");
+    put("runner.log", "[2026-11-27T01:00:00Z] warning: it is slow\n");
+    assert_string_equal(read_with("").said, "");
+    put("runner.log", "Segmentation fault\n");
+    put("ended.json", "{}");
+    assert_string_equal(read_with("").said, "");
+}
+
 /* By the number and the time at which it began: this process is one, and another of its number would not be. */
 static void an_aprun_is_known_by_what_it_wrote(void **state)
 {
@@ -218,6 +235,7 @@ int main(void)
         cmocka_unit_test(lists_of_nodes_are_read),
         cmocka_unit_test_setup_teardown(the_allocation_is_found, open_dir, close_dir),
         cmocka_unit_test_setup_teardown(ends_are_read, open_dir, close_dir),
+        cmocka_unit_test_setup_teardown(last_words_of_a_runner_are_read, open_dir, close_dir),
         cmocka_unit_test(jobs_have_their_shape),
         cmocka_unit_test_setup_teardown(an_aprun_is_known_by_what_it_wrote, open_dir, close_dir),
     };

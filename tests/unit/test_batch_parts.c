@@ -139,7 +139,10 @@ static void it_needs_its_commands(void **state)
     }
     site_end();
     for (size_t i = 0; i < sizeof needed / sizeof *needed; i++)
-        json_object_set_new(site.config, needed[i], json_string(needed[i]));
+        if (i % 2 == 0)
+            json_object_set_new(site.config, needed[i], json_string(needed[i]));
+        else
+            json_object_del(site.config, needed[i]); /* it has this name where no setting gives another */
     site_begin(site.ops);
     for (size_t i = 0; i < 4; i++) {
         char value[160];

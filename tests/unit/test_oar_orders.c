@@ -87,7 +87,7 @@ static int open_all(void **state)
     command("oardel", "echo >>deleted-$1");
     command("oarstat", "echo >>looked\n[ ! -e deleted-2 ] || { [ ! -e seen-2 ] || : >gone-2; : >seen-2; }\nme=$(id -un)\n"
                        "job() { printf ', \"%d\": {\"name\": \"st-a-%d\", \"owner\": \"%s\", \"state\": \"Waiting\"}' \"$1\" \"$1\" \"$me\"; }\n"
-                       "printf '{\"9\": {\"name\": \"x\", \"owner\": \"nobody\", \"state\": \"Waiting\"}'\n"
+                       "printf '{\"9\": {\"name\": \"st-a-1\", \"owner\": \"nobody\", \"state\": \"Waiting\"}'\n"
                        "for i in 1 2; do [ -e gone-$i ] || job $i; done\necho '}'");
     a = stretto_adapter.create(&(struct adapter_host){.loop = &loop, .runner = "/bin/sh", .config = config, .poke = poke,
                                                       .duplicate = duplicate, .log = note},
@@ -145,6 +145,7 @@ static void one_that_is_done_takes_none_of_the_others_along(void **state)
     touch("gone-1");
     UNTIL(first);
     assert_int_equal(lines("deleted-1") + lines("deleted-2"), 2); /* each was given once */
+    assert_int_equal(lines("deleted-9"), 0); /* which is another user's */
 }
 
 int main(void)

@@ -58,6 +58,9 @@ static void states_of_openpbs_are_read(void **state)
 {
     struct adapter_status status;
 
+    one("a", "R", ",\"comment\":\t\"x\",\"comment\":\t\"y\""); /* as with what a user's site adds */
+    assert_int_equal(status_of("a").state, ADAPTER_JOB_RUNNING);
+
     one("a", "Q", ",\"comment\":\"Not Running: Not enough free nodes available\",\"run_count\":0");
     status = status_of("a");
     assert_int_equal(status.state, ADAPTER_JOB_QUEUED);
