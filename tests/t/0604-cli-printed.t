@@ -11,7 +11,7 @@ start_canned
 training='{"id": 30, "state": "running", "reason": "R1", "ranks": 2, "wanted_ranks": 4, "generation": 3, "adapter": "slurm", "failures": 1, "retries_left": 1,
 	"received": 101, "unique": 97, "duplicates": 4, "drawn": 95, "forgotten": 1, "batches": 12, "repeats": 5, "samples_per_second": 8.25,
 	"started": "2026-01-01T00:00:10.000Z", "ended": "2026-01-01T00:00:30.000Z", "resumed_from": "g1-s2",
-	"checkpoint": {"name": "g2-s5", "step": 5, "size": 640, "time": "C2"}, "waits": {"for_samples": 0.25, "for_room": 0.125},
+	"checkpoint": {"name": "g2-s5", "step": 5, "size": 640, "time": "C2"}, "waits": {"for_samples": 0.75, "for_room": 0.125},
 	"metrics": {"a_loss": 0.5, "b_loss": null}, "metric_ranges": {"a_loss": {"min": 0.125, "max": 3.5}}}'
 jq -n -c --argjson training "$training" --arg eta "$(date -u -d '+100 days +30 minutes' +%FT%TZ)" '{id: 7, name: "n7", state: "running", reason: "R0",
 	created: "2026-01-01T00:00:00.000Z", count: 15, open: true, width: 6, adapter: "local", dir: "/d/7", diverged: 2, follow_up_of: 3, root: 1, follow_ups: [9],
@@ -146,7 +146,7 @@ directory /d/7
 E
 stretto top 7 >out
 is "$(plain out | grep -E '^(buffer|waits)' | values)" "7 50 2
-25 12" "and of a training"
+75 12" "and of a training"
 
 # --- ensembles
 answers <<E

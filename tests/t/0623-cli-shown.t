@@ -330,5 +330,26 @@ is "$(cat tunnels)" $'10.0.0.9 1\nfe80::1 1\n127.0.0.1 0\n::1 0\nx;y 0\n-oProxyC
 SSH_CONNECTION="10.0.0.1 5000" stretto dashboard >out
 is "$(grep -c "ssh -L.*[@ ]$(uname -n)$" out)" 1 "else by the name of this machine"
 
+# --- top on a terminal: what is not there any more is not shown any more, and a daemon that is busy is asked again
+running() { echo "{\"id\": $1, \"name\": \"n$1\", \"state\": \"running\", \"count\": 3, \"members\": {}}"; }
+listed() { answers <<<"GET /v1/ensembles?state=running,paused&limit=8 200 {\"ensembles\": [$1]}"; }
+: >said
+listed "$(running 7), $(running 8)"
+# orders, each after the answer to the one before
+order() { asked_for=$((${asked_for:-0} + 1)) && echo "$1" && wait_for 30 "[ \$(wc -l <said) -ge $asked_for ]"; }
+{
+	order "until n8"
+	listed "$(running 7)"
+	order "gone n8"
+	answers <<<'GET /v1/ensembles?state=running,paused&limit=8 503 {"code": "busy", "detail": "Too much to do."}'
+	order "until Too much to do"
+	listed "$(running 9)"
+	order "until n9"
+	answers <<<'GET /v1/ensembles?state=running,paused&limit=8 409 {"code": "some_code", "detail": "Some detail."}'
+	order "until Some detail"
+} | "${STRETTO_PYTHON:-python3}" "$srcdir/tests/t/pty_session.py" 100 10 stretto top >bytes 2>said
+is "$(cut -d ' ' -f 1-5 said | xargs)" "ok ok ok ok ok exit 3 wrapped 0 modes" "top shows what there is, until it is refused"
+like "$(tail -n 1 said)" "modes kept" "and leaves the terminal as it was"
+
 stop_canned
 done_testing
