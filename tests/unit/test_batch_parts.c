@@ -113,6 +113,28 @@ static void a_token_in_the_clear_is_warned_of(void **state)
     }
 }
 
+/* "~/" is the home of who runs the daemon; no other path is there. */
+static void a_token_is_looked_for_at_home(void **state)
+{
+    char *home = strdup(getenv("HOME") != NULL ? getenv("HOME") : "/"), path[160];
+    struct told told;
+
+    setenv("HOME", site.dir, 1);
+    json_object_set_new(site.config, "url", json_string("unix:/nowhere/socket"));
+    for (int i = 0; i < 2; i++) {
+        json_object_set_new(site.config, "token_file", json_string(i == 0 ? "~/token" : "/nowhere/token"));
+        site_begin(adapter_registry_find("slurmrestd"));
+        site_submit(site_job(&site_plain), 1, &told);
+        site_until(&told, 1);
+        site_end();
+        snprintf(path, sizeof path, "%s/token", i == 0 ? site.dir : "/nowhere");
+        if (strstr(told.text, path) == NULL || (i == 1 && strstr(told.text, site.dir) != NULL))
+            fail_msg("%s is not in: %s", path, told.text);
+    }
+    setenv("HOME", home, 1);
+    free(home);
+}
+
 /* By name on the PATH, or by a path; sacct and sinfo are not needed. */
 static void it_needs_its_commands(void **state)
 {
@@ -419,6 +441,7 @@ int main(void)
         CASE(settings_are_refused_at_their_place),
         CASE(slurmrestd_needs_to_know_where_it_is),
         CASE(a_token_in_the_clear_is_warned_of),
+        CASE(a_token_is_looked_for_at_home),
         CASE(it_needs_its_commands),
         CASE(without_its_runner_no_job_is_accepted),
         CASE(copies_are_on_one_node_under_pbs),
