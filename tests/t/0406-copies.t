@@ -37,6 +37,11 @@ run gpus --local --gpus=a,b,c,d
 is "$(told gpus/7.0 | cut -d ' ' -f 7 | xargs)" "a b" "each copy has a GPU"
 is "$(told gpus/7.1 | cut -d ' ' -f 7 | xargs)" "c c d d" "which several have only where there are fewer than copies"
 
+job local '[{id: "7.0", argv: ["sh", "-c", "exit 3"]}]'
+run local --local
+like "$(cat local/runner.log)" "task 7.0: failed" "where the daemon watches the runner, its log is a file once a task has failed"
+ok "and otherwise there is none" test ! -e gpus/runner.log
+
 # Three tasks at once, each of which waits for all: none has the port of another, nor one that it had before.
 # shellcheck disable=SC2016 # for the copies
 meet='["sh", "-c", "echo $MASTER_PORT; touch $1/met.$2; while [ $(ls $1/met.* | wc -l) -lt 3 ]; do sleep 0.1; done", "sh", ($t + "/ports")]'

@@ -2,6 +2,7 @@
  * machine whose processes do what the test says. */
 #include "tasks/runner/deadline.h"
 #include "tasks/runner/machine.h"
+#include "tasks/runner/metrics.h"
 #include "tasks/runner/run.h"
 #include "tasks/runner/tree.h"
 
@@ -53,6 +54,10 @@ static int result; /* of run_job() */
 static int64_t given_up_at = NEVER; /* when the daemon takes the place of its exit record, after the start */
 static char record_path[128];
 static int64_t stalls_at = NEVER, stalls_until; /* the runner, which was about to wake up, wakes up then */
+static int64_t reports_at = NEVER; /* when the process writes `reports` into the file of its metrics, which is read then */
+static const char *reports;
+static struct jobdesc_metrics of_metrics;
+static int64_t step_until;
 static int64_t pilot_over = NEVER; /* when the time of the pilot around it is over, after the start */
 
 static struct {
@@ -120,6 +125,14 @@ static int wait_until_something_happens(struct pollfd *fds, nfds_t n, int timeou
 
         told_at = NEVER;
         assert_int_equal(write(runner_signals[1], &info, sizeof info), sizeof info);
+    }
+    if (reports != NULL && now >= START + reports_at) { /* which wakes nobody up */
+        char path[160];
+        struct error err;
+
+        snprintf(path, sizeof path, "%.*s/metrics.jsonl", (int)(strrchr(record_path, '/') - record_path), record_path);
+        assert_int_equal(file_write_whole(path, reports, strlen(reports), 0600, &err), 0);
+        reports = NULL;
     }
     if (gone_at != NEVER && now >= START + gone_at) {
         char rm[128];
@@ -200,6 +213,8 @@ void task_start(struct task *t)
     }
     process.there = true;
     t->pid = t->session = 100;
+    if (reports != NULL)
+        t->metrics = metrics_create(t->job->desc, t->desc, unix_ms(), now);
 }
 
 void tree_look(struct tree *tree, const struct tree_task *tasks, size_t n)
@@ -237,9 +252,9 @@ static json_t *run(int64_t walltime_ms, int64_t grace_ms, struct jobdesc_checkpo
     static int number;
     char *task_dir = xasprintf("%s/%d", dir, ++number), *record = xasprintf("%s/exit.json", task_dir);
     char *other_dir = xasprintf("%s/%d", dir, ++number);
-    struct jobdesc_task tasks[] = {{.id = "7.0", .dir = other_dir, .ntasks = 1}, {.id = "7.1", .dir = task_dir, .ntasks = 1}};
+    struct jobdesc_task tasks[] = {{.id = "7.0", .dir = other_dir, .ntasks = 1}, {.id = "7.1", .dir = task_dir, .ntasks = 1, .until = step_until}};
     size_t n = other_ends_at != NEVER || other_fails ? 2 : 1;
-    struct jobdesc desc = {.job = "st-runner-time", .kind = other_fails ? JOBDESC_TRAINING : JOBDESC_MEMBERS, .ensemble = 7, .walltime_ms = walltime_ms, .grace_ms = grace_ms,
+    struct jobdesc desc = {.job = "st-runner-time", .kind = other_fails ? JOBDESC_TRAINING : JOBDESC_MEMBERS, .ensemble = 7, .walltime_ms = walltime_ms, .grace_ms = grace_ms, .metrics = of_metrics,
                            .checkpoint = checkpoint, .ntasks = n, .tasks = &tasks[2 - n]};
     struct job job = {.machine = &machine, .desc = &desc, .jobfd = -1, .watched = is_watched, .shared = is_shared};
     struct control_sender *control;
@@ -262,6 +277,7 @@ static json_t *run(int64_t walltime_ms, int64_t grace_ms, struct jobdesc_checkpo
     free(task_dir);
     free(other_dir);
     told_at = other_ends_at = stalls_at = NEVER;
+    reports = NULL;
     told_sig = SIGTERM;
     disk_full_until = 0;
     other_fails = is_watched = is_shared = false;
@@ -620,6 +636,72 @@ static void it_ends_with_its_pilot_only_where_that_is_earlier(void **state)
     pilot_over = NEVER;
 }
 
+/* Nothing wakes the runner up when metrics are written: it looks every two seconds. */
+static void one_that_diverges_is_ended_while_it_runs(void **state)
+{
+    for (int ends = 0; ends < 2; ends++) {
+        begin();
+        process.lasts = 10000;
+        process.status = SIGTERM;
+        of_metrics.diverged = ends ? JOBDESC_DIVERGED_END : JOBDESC_DIVERGED_IGNORE;
+        reports_at = 100000;
+        reports = "{\"step\": 1, \"loss\": NaN}\n";
+        if (ends) {
+            json_t *record = run(600000, 30000, none);
+
+            assert_string_equal(json_string_value(json_object_get(record, "outcome")), "diverged");
+            json_decref(record);
+            assert_int_equal(n_sent, 1); /* once, however long it takes */
+            assert_int_equal(sent[0].sig, SIGTERM);
+            assert_in_range(sent[0].at, 100000, 104000);
+        } else {
+            assert_record(run(600000, 30000, none), "timeout", "ended at the walltime of 600 s");
+            SENT({SIGTERM, 600000});
+        }
+    }
+    of_metrics = (struct jobdesc_metrics){0};
+}
+
+/* It is warned as before the walltime, so that it leaves a checkpoint, and told to end only where it goes on. */
+static void one_beyond_its_rung_is_ended(void **state)
+{
+    const struct {
+        struct jobdesc_checkpoint checkpoint;
+        int64_t warned;
+        const char *reports;
+        size_t sent;
+    } cases[] = {
+        {before_2m, NEVER, "{\"step\": 10, \"loss\": 1}\n{\"step\": 11, \"loss\": 1}\n", 2},
+        {before_2m, 5000, "{\"step\": 10, \"loss\": 1}\n{\"step\": 11, \"loss\": 1}\n", 1},
+        {none, NEVER, "{\"step\": 10, \"loss\": 1}\n{\"step\": 11, \"loss\": 1}\n", 1},
+        {before_2m, NEVER, "{\"step\": 9, \"loss\": 1}\n{\"step\": 10, \"loss\": 1}\n", 0}, /* it may end there by itself */
+    };
+
+    of_metrics.rung = "loss";
+    step_until = 10;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        begin();
+        process.ends_at = 400000;
+        process.lasts = 1000;
+        process.warned = cases[i].warned;
+        reports_at = 100000;
+        reports = cases[i].reports;
+        json_decref(run(0, 30000, cases[i].checkpoint));
+        assert_int_equal(n_sent, cases[i].sent);
+        if (n_sent > 0)
+            assert_in_range(sent[0].at, 100000, 104000);
+        if (n_sent > 0)
+            assert_int_equal(sent[0].sig, i < 2 ? SIGUSR1 : SIGTERM);
+        if (n_sent == 2) {
+            assert_int_equal(sent[1].sig, SIGTERM);
+            assert_int_equal(sent[1].at, sent[0].at + 120000);
+            assert_int_equal(now, START + sent[1].at + 1000);
+        }
+    }
+    step_until = 0;
+    of_metrics = (struct jobdesc_metrics){0};
+}
+
 static void memory_is_told_in_bytes(void **state)
 {
     json_t *record;
@@ -672,6 +754,8 @@ int main(void)
         cmocka_unit_test(it_ends_before_the_scheduler_ends_it),
         cmocka_unit_test(it_ends_before_its_allocation_does),
         cmocka_unit_test(it_ends_with_its_pilot_only_where_that_is_earlier),
+        cmocka_unit_test(one_that_diverges_is_ended_while_it_runs),
+        cmocka_unit_test(one_beyond_its_rung_is_ended),
         cmocka_unit_test(memory_is_told_in_bytes),
     };
     char rm[128];
