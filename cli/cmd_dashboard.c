@@ -3,6 +3,7 @@
 #include "cli/client.h"
 #include "cli/grants.h"
 #include "cli/render.h"
+#include "common/text.h"
 #include "common/xalloc.h"
 
 #include <pwd.h>
@@ -66,9 +67,18 @@ static const struct argp argp = {
 /* Returns a word for a shell, in quotes if it needs them. */
 static char *quoted(const char *word)
 {
-    bool plain = word[strspn(word, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789/._-+@,:")] == '\0';
+    struct text out = {0};
 
-    return plain ? xstrdup(word) : xasprintf(strchr(word, '\'') ? "\"%s\"" : "'%s'", word);
+    if (word[strspn(word, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789/._-+@,:")] == '\0')
+        return xstrdup(word);
+    text_string(&out, "'");
+    for (; *word != '\0'; word++)
+        if (*word == '\'')
+            text_string(&out, "'\\''");
+        else
+            text_put(&out, word, 1);
+    text_string(&out, "'");
+    return out.data;
 }
 
 /* Returns the address of this machine that the user's own ssh connection came to. The machine's name may be unknown

@@ -54,10 +54,15 @@ like "$(stretto dashboard --operator --port 9000 --expires 30d)" 'ssh -L 9000:.*
 mkdir "$T/a b"
 ln -s "$STATE" "$T/a b/state"
 like "$(STRETTO_URL="unix:$T/a b/state/stretto.sock" stretto dashboard)" "ssh -L '8787:$T/a b/state/stretto.sock' " "a path with a blank is quoted"
+odd="$T/it's \"\$(x)\" \`y\`"
+mkdir "$odd"
+ln -s "$STATE" "$odd/state"
+eval "set -- $(STRETTO_URL="unix:$odd/state/stretto.sock" stretto dashboard | sed -n "s/^ *ssh -L //p")"
+is "$1" "8787:$odd/state/stretto.sock" "one with quotes and what a shell expands is the same word again in a shell"
 status_is 2 "no such port" stretto dashboard --port 65536
 status_is 2 "--list makes no link" stretto dashboard --list --operator
 status_is 3 "it lasts 30 days at most" stretto dashboard --expires 31d
-is "$(sql 'SELECT count(*), sum(role = '"'operator'"') FROM login')" "3|1" "a reader's, unless an operator's is asked for"
+is "$(sql 'SELECT count(*), sum(role = '"'operator'"') FROM login')" "4|1" "a reader's, unless an operator's is asked for"
 like "$(SSH_CONNECTION='198.51.100.9 50000 192.0.2.7 22' stretto dashboard)" "ssh -L 8787:$SOCKET [^ ]*@192\.0\.2\.7"$'\n' "over ssh it is the address to which that came"
 like "$(SSH_CONNECTION='2001:db8::9 50000 2001:db8::7 22' stretto dashboard)" "@2001:db8::7"$'\n' "of IPv6, too"
 for address in 127.0.0.1 ::1 '$(id)' 'fe80::1%eth0'; do
