@@ -41,8 +41,8 @@ static const struct sockaddr *peer_of(struct MHD_Connection *connection, char *t
 {
     const union MHD_ConnectionInfo *info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
     const struct sockaddr *peer = info != NULL ? info->client_addr : NULL;
-    socklen_t peer_size = peer != NULL && peer->sa_family == AF_INET6 ? sizeof(struct sockaddr_in6)
-                                                                      : sizeof(struct sockaddr_in);
+    socklen_t peer_size =
+        peer != NULL && peer->sa_family == AF_INET6 ? sizeof(struct sockaddr_in6) : sizeof(struct sockaddr_in);
 
     if (peer != NULL && peer->sa_family == AF_UNIX)
         snprintf(text, size, "a client of the Unix socket");
@@ -79,8 +79,7 @@ static const char *bearer(struct MHD_Connection *connection)
 }
 
 /* Returns 0, or -1 with err. *failed tells whether that is the caller's fault and counts as a failed try. */
-static int check_token(struct access *access, const char *token, struct caller *caller, bool *failed,
-                       struct error *err)
+static int check_token(struct access *access, const char *token, struct caller *caller, bool *failed, struct error *err)
 {
     const struct api_config *config = access->config;
     int64_t now_ms = config->now_ms(config->now_arg);
@@ -101,8 +100,11 @@ static int check_token(struct access *access, const char *token, struct caller *
         return error_set(err, "token_invalid", "token %" PRId64 " was revoked", row.id);
     if (row.expires_ms != 0 && row.expires_ms <= now_ms)
         return error_set(err, "token_invalid", "token %" PRId64 " has expired", row.id);
-    *caller = (struct caller){.role = row.role, .token = row.id, .last_used_ms = row.last_used_ms,
-                              .expires_ms = row.expires_ms, .revocations = access->revocations};
+    *caller = (struct caller){.role = row.role,
+                              .token = row.id,
+                              .last_used_ms = row.last_used_ms,
+                              .expires_ms = row.expires_ms,
+                              .revocations = access->revocations};
     return 0;
 }
 
@@ -130,8 +132,12 @@ static int check_session(struct access *access, struct MHD_Connection *connectio
     if (rc == 0)
         return error_set(err, "session_missing",
                          "this session has ended: `stretto dashboard` prints a link that begins another");
-    *caller = (struct caller){.role = row.role, .token = row.token, .session = row.id, .last_used_ms = row.last_used_ms,
-                              .expires_ms = row.expires_ms, .revocations = access->revocations};
+    *caller = (struct caller){.role = row.role,
+                              .token = row.token,
+                              .session = row.id,
+                              .last_used_ms = row.last_used_ms,
+                              .expires_ms = row.expires_ms,
+                              .revocations = access->revocations};
     return 0;
 }
 

@@ -75,8 +75,8 @@ void api_publish(struct api *api)
     for (size_t i = 0; i < api->n; i++) {
         char *url = server_url(api->servers[i]);
 
-        json_array_append_new(list, json_pack("{s:o, s:o}", "listen", value_text(server_name(api->servers[i])),
-                                              "url", value_text(url)));
+        json_array_append_new(
+            list, json_pack("{s:o, s:o}", "listen", value_text(server_name(api->servers[i])), "url", value_text(url)));
         free(url);
     }
     api->published = xasprintf("%s/listen.json", api->config.state_dir);

@@ -25,15 +25,15 @@ struct api_config {
     int64_t (*now_ms)(void *arg);
     void *now_arg;
     const char *state_dir;
-    unsigned listeners;       /* number of listeners that there will be */
-    unsigned connections_max; /* for one listener; 0 for as many as descriptors allow */
-    int64_t heartbeat_ms; /* an event stream is never silent for longer than this */
-    struct feed *feed;    /* made by api_create() */
-    struct paced *paced;  /* made by api_create() */
+    unsigned listeners;             /* number of listeners that there will be */
+    unsigned connections_max;       /* for one listener; 0 for as many as descriptors allow */
+    int64_t heartbeat_ms;           /* an event stream is never silent for longer than this */
+    struct feed *feed;              /* made by api_create() */
+    struct paced *paced;            /* made by api_create() */
     struct clients_counts *clients; /* for all listeners together; made by api_create() */
     const struct adapters *adapters;
     const char *tls_certificate, *tls_key; /* files for the TCP listeners; NULL for no TLS */
-    const char *const *host_names; /* further names in Host headers, ended by NULL; may be NULL */
+    const char *const *host_names;         /* further names in Host headers, ended by NULL; may be NULL */
 };
 
 /* Makes the api. The process must ignore SIGPIPE, since clients may go while they are written to. Fails with code

@@ -52,8 +52,8 @@ int body_check_headers(const struct body *body, struct MHD_Connection *connectio
     bool chunked = MHD_lookup_connection_value(connection, MHD_HEADER_KIND, "Transfer-Encoding") != NULL;
 
     if (announced(connection) > body->max)
-        return error_set(err, "body_too_large", "the body has %llu bytes; at most %zu are taken",
-                         announced(connection), body->max);
+        return error_set(err, "body_too_large", "the body has %llu bytes; at most %zu are taken", announced(connection),
+                         body->max);
     if (type == NULL || is_json(type) || (!wanted && !chunked && announced(connection) == 0))
         return 0;
     return error_set(err, "body_not_json",

@@ -8,7 +8,7 @@
 #include <stdbool.h>
 
 struct body {
-    char *data; /* ends with a NUL as soon as there is any */
+    char *data;            /* ends with a NUL as soon as there is any */
     size_t size, cap, max; /* max is LIMIT_BODY, or less for some callers */
     size_t discarded;
     size_t *budget; /* counts the bytes of all bodies in memory */

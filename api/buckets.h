@@ -8,12 +8,12 @@
 
 /* Points must come in the order of their steps. A bucket is written when the first point behind it comes. */
 struct buckets {
-    struct text *out; /* gets JSON objects with commas between them */
-    int64_t from;     /* the first step of the first bucket */
-    uint64_t width;   /* number of steps of each bucket */
-    uint64_t at;      /* index of the bucket that is being filled */
-    bool of_member;   /* buckets have attempt and area, too */
-    bool any;         /* a bucket has been written */
+    struct text *out;        /* gets JSON objects with commas between them */
+    int64_t from;            /* the first step of the first bucket */
+    uint64_t width;          /* number of steps of each bucket */
+    uint64_t at;             /* index of the bucket that is being filled */
+    bool of_member;          /* buckets have attempt and area, too */
+    bool any;                /* a bucket has been written */
     struct series_point sum; /* of the points in it */
 };
 

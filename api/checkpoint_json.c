@@ -19,8 +19,9 @@ json_t *checkpoint_json(const struct request *r, const struct member_checkpoint_
     json_object_set_new(json, "size", json_integer(row->size));
     json_object_set_new(json, "digest", value_text(row->digest));
     json_object_set_new(json, "time", value_time(row->time_ms));
-    json_object_set_new(json, "made_by", json_pack("{s:I, s:I}", "ensemble", (json_int_t)row->ensemble, "attempt",
-                                                   (json_int_t)row->attempt));
+    json_object_set_new(
+        json, "made_by",
+        json_pack("{s:I, s:I}", "ensemble", (json_int_t)row->ensemble, "attempt", (json_int_t)row->attempt));
     free(path);
     return json;
 }

@@ -60,8 +60,8 @@ static bool read_cursor(struct query *q, const char *cursor)
     if (q->in_trainings)
         return sscanf(cursor, "t%18" SCNd64 ".%18" SCNd64 "%n", &q->from_training, &q->from_number, &end) == 2 &&
                cursor[end] == '\0' && q->from_training >= 0 && q->from_number >= 0;
-    return sscanf(cursor, "%18" SCNd64 ".%18" SCNd64 ".%18" SCNd64 "%n", &q->from.home, &q->from.index,
-                  &q->from.number, &end) == 3 &&
+    return sscanf(cursor, "%18" SCNd64 ".%18" SCNd64 ".%18" SCNd64 "%n", &q->from.home, &q->from.index, &q->from.number,
+                  &end) == 3 &&
            cursor[end] == '\0' && q->from.home >= 0 && q->from.index >= 0 && q->from.number >= 0;
 }
 

@@ -116,8 +116,9 @@ static void after_work(uv_work_t *work, int status)
         json_array_append_new(failures, failure_json(&asking->failures[i]));
         free(asking->failures[i].path);
     }
-    request_reply_json(asking->r, 200, json_pack("{s:I, s:I, s:o}", "ensemble", (json_int_t)asking->ensemble, "total",
-                                                 (json_int_t)asking->total, "failures", failures));
+    request_reply_json(asking->r, 200,
+                       json_pack("{s:I, s:I, s:o}", "ensemble", (json_int_t)asking->ensemble, "total",
+                                 (json_int_t)asking->total, "failures", failures));
     free(asking);
 }
 

@@ -142,8 +142,8 @@ static json_t *elastic_json(const struct request *r, int64_t id)
     if (elastic.ranks_by_hand)
         json_array_append_new(by_hand, json_string("ranks"));
     return json_pack("{s:o, s:o, s:o, s:o, s:o}", "width", limits(&elastic.limits.width), "ranks",
-                     limits(&elastic.limits.ranks), "by_hand", by_hand, "changed", value_time(elastic.changed_ms), "reason",
-                     value_text_or_null(elastic.reason));
+                     limits(&elastic.limits.ranks), "by_hand", by_hand, "changed", value_time(elastic.changed_ms),
+                     "reason", value_text_or_null(elastic.reason));
 }
 
 /* Returns why the ensemble does not go on, or null. */

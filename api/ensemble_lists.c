@@ -13,9 +13,9 @@ static const struct {
     const char *name; /* with a colon where the name of a metric follows */
     enum ensemble_key key;
 } keys[] = {
-    {"created", ENSEMBLE_BY_CREATED}, {"name", ENSEMBLE_BY_NAME}, {"state", ENSEMBLE_BY_STATE},
+    {"created", ENSEMBLE_BY_CREATED},   {"name", ENSEMBLE_BY_NAME}, {"state", ENSEMBLE_BY_STATE},
     {"progress", ENSEMBLE_BY_PROGRESS}, {"rate", ENSEMBLE_BY_RATE}, {"last:", ENSEMBLE_BY_LAST},
-    {"min:", ENSEMBLE_BY_MIN}, {"max:", ENSEMBLE_BY_MAX},
+    {"min:", ENSEMBLE_BY_MIN},          {"max:", ENSEMBLE_BY_MAX},
 };
 
 static int read_order(struct ensemble_page *page)
@@ -23,8 +23,8 @@ static int read_order(struct ensemble_page *page)
     const char *sort = request_query(page->r, "sort"), *order = request_query(page->r, "order");
 
     if (order != NULL && strcmp(order, "asc") != 0 && strcmp(order, "desc") != 0)
-        return error_set(page->err, "query_wrong_value",
-                         "query parameter \"order\" must be asc or desc, not \"%.60s\"", order);
+        return error_set(page->err, "query_wrong_value", "query parameter \"order\" must be asc or desc, not \"%.60s\"",
+                         order);
     page->order = (struct ensemble_order){.descending = order != NULL && strcmp(order, "desc") == 0};
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
         size_t size = strlen(keys[i].name);
@@ -36,10 +36,11 @@ static int read_order(struct ensemble_page *page)
         page->order.metric = of_metric ? sort + size : NULL;
         return 0;
     }
-    return error_set(page->err, "query_wrong_value",
-                     "query parameter \"sort\" must be created, name, state, progress, rate, or last:, min: or max: and "
-                     "the name of a metric, not \"%.60s\"",
-                     sort);
+    return error_set(
+        page->err, "query_wrong_value",
+        "query parameter \"sort\" must be created, name, state, progress, rate, or last:, min: or max: and "
+        "the name of a metric, not \"%.60s\"",
+        sort);
 }
 
 static bool is_text(const struct ensemble_order *order)
@@ -74,7 +75,8 @@ static int read_cursor(struct ensemble_page *page)
     }
 wrong:
     return error_set(page->err, "query_wrong_value",
-                     "query parameter \"cursor\" must be the \"next\" of a page of the same list, not \"%.60s\"", cursor);
+                     "query parameter \"cursor\" must be the \"next\" of a page of the same list, not \"%.60s\"",
+                     cursor);
 }
 
 int ensemble_page_read(struct ensemble_page *page)

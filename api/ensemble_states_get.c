@@ -19,7 +19,7 @@
 #include <uv.h>
 #include <zlib.h>
 
-#define PIECE 4096 /* members that are read at a time */
+#define PIECE 4096      /* members that are read at a time */
 #define TURN_NS 1000000 /* time of a turn of the loop after which no other piece is begun */
 #define FIRST_CODE '0'
 #define NO_MEMBER '-' /* an index whose member is in another ensemble of the family */
@@ -225,8 +225,10 @@ static int read_filter(struct request *r, const struct ensemble_row *ensemble, s
     if (*filter == NULL)
         return -1;
     if (member_filter_is_searching(*filter))
-        return request_query(r, "since") == NULL ? 0 :
-               error_set(err, "query_wrong_value",
+        return request_query(r, "since") == NULL
+                   ? 0
+                   : error_set(
+                         err, "query_wrong_value",
                          "query parameter \"since\" tells of all members: it does not go with where, host or cause");
     member_filter_destroy(*filter);
     *filter = NULL;

@@ -11,8 +11,9 @@
 /* The notices whose causes do not pass by themselves. */
 static bool is_urgent(const char *code)
 {
-    static const char *const urgent[] = {"held", "ending", "adapter_not_here", "adapter_not_set_up", "adapter_silent",
-                                         "state_not_written", "no_room", "not_submitted", "training_silent"};
+    static const char *const urgent[] = {
+        "held",    "ending",        "adapter_not_here", "adapter_not_set_up", "adapter_silent", "state_not_written",
+        "no_room", "not_submitted", "training_silent"};
 
     for (size_t i = 0; i < sizeof urgent / sizeof *urgent; i++)
         if (strcmp(code, urgent[i]) == 0)
@@ -45,7 +46,7 @@ int ensemble_trouble(const struct request *r, const struct ensemble_row *row, ch
     else if (failed_training(r, row->id, out, err) < 0 || store_tally_get(request_store(r), row->id, n, err) < 0)
         return -1;
     if (out[0] == '\0' && n[MEMBER_FAILED] > 0)
-        snprintf(out, TROUBLE_SIZE, "%lld of %lld members %s failed", (long long)n[MEMBER_FAILED], (long long)row->count,
-                 n[MEMBER_FAILED] == 1 ? "has" : "have");
+        snprintf(out, TROUBLE_SIZE, "%lld of %lld members %s failed", (long long)n[MEMBER_FAILED],
+                 (long long)row->count, n[MEMBER_FAILED] == 1 ? "has" : "have");
     return 0;
 }

@@ -92,12 +92,8 @@ static void begin(struct submission *s)
             return;
         request_reply_problem(s->r, &err);
         break;
-    case 0:
-        submit(s, NULL);
-        break;
-    default:
-        request_reply_problem(s->r, &err);
-        break;
+    case 0: submit(s, NULL); break;
+    default: request_reply_problem(s->r, &err); break;
     }
     submission_free(s);
 }

@@ -48,8 +48,8 @@ static bool fill(struct event_stream *s, bool *more)
         upto = feed_newest(s->feed);
     *more = false;
     piece_drop(s->piece);
-    s->piece = piece_read(feed_pieces(s->feed), request_store(s->r), request_now_ms(s->r), s->at, upto, &s->filter,
-                          &err);
+    s->piece =
+        piece_read(feed_pieces(s->feed), request_store(s->r), request_now_ms(s->r), s->at, upto, &s->filter, &err);
     if (s->piece == NULL) {
         log_warn("an event stream ends: %s", err.text);
         s->failed = true;

@@ -22,8 +22,8 @@ struct follow {
     struct output_place place;
     bool (*is_over)(const struct request *r, int64_t number);
     int64_t number;
-    int64_t token; /* the token whose share it uses */
-    int fd; /* -1 while the file does not exist yet */
+    int64_t token;   /* the token whose share it uses */
+    int fd;          /* -1 while the file does not exist yet */
     int64_t at, end; /* in the file; the end is -1 where it may grow */
     char *chunk;
     size_t used, have;
@@ -169,8 +169,17 @@ void follow_reply(struct request *r, struct output_place place, output_find *fin
         return;
     }
     f = xcalloc(1, sizeof *f);
-    *f = (struct follow){.refs = 2, .r = r, .loop = request_config(r)->loop, .is_over = over, .number = number,
-                         .token = request_token(r), .fd = -1, .at = from, .end = -1, .place = place, .find = find};
+    *f = (struct follow){.refs = 2,
+                         .r = r,
+                         .loop = request_config(r)->loop,
+                         .is_over = over,
+                         .number = number,
+                         .token = request_token(r),
+                         .fd = -1,
+                         .at = from,
+                         .end = -1,
+                         .place = place,
+                         .find = find};
     f->chunk = xcalloc(1, CHUNK);
     uv_timer_init(f->loop, &f->timer);
     f->timer.data = f;

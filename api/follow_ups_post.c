@@ -54,8 +54,9 @@ static void follow_up_all(struct request *r, json_t *body, const struct idempote
         request_reply_error(r, "internal", "follow-ups were made, but cannot be shown");
         return;
     }
-    idempotency_reply(r, key, 200, json_pack("{s:o, s:o, s:o}", "follow_ups", m.made, "refused", m.refused, "next",
-                                             after != 0 ? json_integer(after) : json_null()));
+    idempotency_reply(r, key, 200,
+                      json_pack("{s:o, s:o, s:o}", "follow_ups", m.made, "refused", m.refused, "next",
+                                after != 0 ? json_integer(after) : json_null()));
     return;
 fail:
     json_decref(m.made);

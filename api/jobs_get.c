@@ -28,7 +28,9 @@ static int check_adapter(struct request *r, const char *name, struct error *err)
         return rc < 0 ? -1 : 0;
     for (size_t i = 0; i < adapters_count(all); i++)
         snprintf(names + strlen(names), sizeof names - strlen(names), "%s%s",
-                 i == 0 ? "" : i + 1 < adapters_count(all) ? ", " : " or ",
+                 i == 0                        ? ""
+                 : i + 1 < adapters_count(all) ? ", "
+                                               : " or ",
                  adapters_name(all, i));
     return error_set(err, "query_wrong_value", "query parameter \"adapter\" must be %s, not \"%.60s\"", names, name);
 }

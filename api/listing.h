@@ -13,7 +13,7 @@ struct listing {
     int64_t limit, before; /* from the query; before is 0 for the newest on */
     int64_t next;          /* cursor of the next page; 0 if there is none */
     int64_t last;
-    struct error err;      /* filled if listing_put() was given NULL, or the store failed */
+    struct error err; /* filled if listing_put() was given NULL, or the store failed */
 };
 
 /* Returns 0, or -1 with err where the query is wrong. In both cases listing_reply() must follow. */

@@ -73,10 +73,11 @@ static int read_condition(struct member_filter *filter, const struct params *par
         condition->high = json_is_null(high) ? INFINITY : json_number_value(high);
     } else if (json_is_null(value) ||
                (params_is_numeric(params, condition->parameter) && (json_is_array(value) || json_is_object(value)))) {
-        return error_set(err, "query_wrong_value",
-                         "query parameter \"where\": \"%.64s\" must be a number, or a range [low, high], whose ends are "
-                         "numbers or null, or a value that members have",
-                         name);
+        return error_set(
+            err, "query_wrong_value",
+            "query parameter \"where\": \"%.64s\" must be a number, or a range [low, high], whose ends are "
+            "numbers or null, or a value that members have",
+            name);
     }
     return 0;
 }
@@ -197,7 +198,7 @@ static int put_found(void *arg, const int64_t *index)
 }
 
 typedef int search_fn(struct store *store, int64_t ensemble, int64_t from, int64_t end, const char *text,
-                   int (*each)(void *arg, const int64_t *index), void *arg, struct error *err);
+                      int (*each)(void *arg, const int64_t *index), void *arg, struct error *err);
 
 /* Takes out the members that the search does not find. */
 static int keep_found(struct looking *looking, size_t n, search_fn *search, const char *text, struct error *err)

@@ -33,7 +33,9 @@ static int add_attempt(void *arg, const struct attempt_row *row)
     json_object_set_new(json, "number", json_integer(row->number));
     json_object_set_new(json, "job", value_text(row->job_name));
     json_object_set_new(json, "state",
-                        value_text(outcome != NULL ? "ended" : row->started_ms != 0 ? "running" : "submitted"));
+                        value_text(outcome != NULL        ? "ended"
+                                   : row->started_ms != 0 ? "running"
+                                                          : "submitted"));
     json_object_set_new(json, "outcome", value_text_or_null(outcome));
     json_object_set_new(json, "exit_code", row->exit_code >= 0 ? json_integer(row->exit_code) : json_null());
     json_object_set_new(json, "signal", row->signal > 0 ? json_integer(row->signal) : json_null());
@@ -71,8 +73,7 @@ static int add_artefact(void *arg, const struct artefact_row *row)
 
     json_array_append_new(artefacts->items,
                           json_pack("{s:o, s:I, s:s, s:I}", "path", value_text(row->path), "size",
-                                    (json_int_t)row->size, "sha256", row->sha256, "attempt",
-                                    (json_int_t)row->attempt));
+                                    (json_int_t)row->size, "sha256", row->sha256, "attempt", (json_int_t)row->attempt));
     return 0;
 }
 
@@ -98,7 +99,8 @@ static json_t *results_json(const struct request *r, const struct member_row *ro
 static json_t *member_json(const struct request *r, const struct member_row *row, const struct spec *spec,
                            const char *suggested, json_t *attempts, json_t *checkpoints, json_t *artefacts)
 {
-    json_t *json = json_object(), *parameters = params_at(spec->params, row->index), *needs = needs_json(spec, parameters);
+    json_t *json = json_object(), *parameters = params_at(spec->params, row->index),
+           *needs = needs_json(spec, parameters);
     char seed[24];
 
     /* too large for some JSON readers */

@@ -59,7 +59,8 @@ static int each_point(struct store *store, const struct series_owner *owner, con
 
 void member_metrics_get(struct request *r)
 {
-    static const struct series_ops ops = {.of_member = true, .each_name = each_name, .bounds = bounds, .each_point = each_point};
+    static const struct series_ops ops = {
+        .of_member = true, .each_name = each_name, .bounds = bounds, .each_point = each_point};
     struct ensemble_row ensemble;
     struct member_row member;
     char head[80];

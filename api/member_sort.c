@@ -79,15 +79,16 @@ static int read_query(struct member_sort *sort, const char *name, struct error *
     while (sort->key < KEYS && !is_key(sort->key, name))
         sort->key++;
     if (sort->key == KEYS)
-        return error_set(err, "query_wrong_value",
-                         "query parameter \"sort\" must be attempts, took, cpu, memory, or metric:, min:, max: or area: "
-                         "with the name of a metric after it, not \"%.60s\"",
-                         name);
+        return error_set(
+            err, "query_wrong_value",
+            "query parameter \"sort\" must be attempts, took, cpu, memory, or metric:, min:, max: or area: "
+            "with the name of a metric after it, not \"%.60s\"",
+            name);
     if (sort->key >= LAST)
         sort->metric = strchr(name, ':') + 1;
     if (order != NULL && strcmp(order, "asc") != 0 && strcmp(order, "desc") != 0)
-        return error_set(err, "query_wrong_value",
-                         "query parameter \"order\" must be asc or desc, not \"%.60s\"", order);
+        return error_set(err, "query_wrong_value", "query parameter \"order\" must be asc or desc, not \"%.60s\"",
+                         order);
     sort->descending = order != NULL && strcmp(order, "desc") == 0;
     return read_cursor(sort, err);
 }
@@ -181,7 +182,8 @@ int member_sort_look(struct member_sort *sort, int64_t from, int64_t end, const 
     for (int64_t i = 0; i < end - from; i++)
         sort->piece[i] = (struct place){from + i, sort->key == ATTEMPTS, 0};
     if (sort->metric != NULL
-            ? store_series_each_of(request_store(sort->r), sort->ensemble, from, end, sort->metric, note_series, sort, err) < 0
+            ? store_series_each_of(request_store(sort->r), sort->ensemble, from, end, sort->metric, note_series, sort,
+                                   err) < 0
             : store_attempt_each_in(request_store(sort->r), sort->ensemble, from, end, note_attempt, sort, err) < 0)
         return -1;
     for (int64_t i = 0; i < end - from; i++)

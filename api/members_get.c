@@ -25,14 +25,14 @@ struct listing {
     struct store *store;
     struct ensemble_row ensemble;
     struct member_filter *filter;
-    const char *metrics; /* the names of those that are asked for; NULL: none */
+    const char *metrics;      /* the names of those that are asked for; NULL: none */
     struct member_sort *sort; /* NULL where the list goes by index */
-    const struct spec *spec; /* valid in this turn */
+    const struct spec *spec;  /* valid in this turn */
     struct spec *owned;
     json_t *items;
     int64_t limit, at, end; /* at: the next index to look at; end: one past the last */
-    int64_t next; /* -1 if there are no more */
-    bool failed;  /* *err says why */
+    int64_t next;           /* -1 if there are no more */
+    bool failed;            /* *err says why */
     struct error *err;
 };
 
@@ -51,11 +51,8 @@ static json_t *last_attempt(struct listing *l, const struct member_row *row)
                          value_time(attempt.started_ms), "ended", value_time(attempt.ended_ms), "cpu_seconds",
                          value_seconds(attempt.cpu_ms, attempt.measured), "memory_peak",
                          attempt.measured ? json_integer(attempt.memory_peak) : json_null());
-    case 0:
-        return json_null();
-    default:
-        l->failed = true;
-        return json_null();
+    case 0: return json_null();
+    default: l->failed = true; return json_null();
     }
 }
 
@@ -74,9 +71,9 @@ static int add(void *arg, const struct member_row *row)
     member = json_pack("{s:I, s:o, s:I, s:o, s:o, s:o, s:o, s:o, s:o}", "index", (json_int_t)row->index, "state",
                        value_text(member_state_name(row->state)), "attempts", (json_int_t)row->attempts, "reason",
                        value_text_or_null(row->reason), "retry_at", value_time(find_retry_ms(l->r, row)), "progress",
-                       value_real(row->progress), "follow_up", row->successor != 0 ? json_integer(row->successor) : json_null(),
-                       "last_attempt", last_attempt(l, row), "parameters",
-                       value_or_null(parameters));
+                       value_real(row->progress), "follow_up",
+                       row->successor != 0 ? json_integer(row->successor) : json_null(), "last_attempt",
+                       last_attempt(l, row), "parameters", value_or_null(parameters));
     if (needs != NULL)
         json_object_set_new(member, "resources", needs);
     json_array_append_new(l->items, member);

@@ -6,8 +6,8 @@
 #include "daemon/rundir/archive_file.h"
 
 struct output_place {
-    char *path; /* of its own file, from malloc */
-    char *archive; /* of the archive, from malloc; NULL: it is in none */
+    char *path;                 /* of its own file, from malloc */
+    char *archive;              /* of the archive, from malloc; NULL: it is in none */
     int64_t at, index, attempt; /* the entry there */
     enum archive_part part;
 };

@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #define EVENTS_MAX 512 /* events of a piece: about 100 kB, which a socket takes at once */
-#define WINDOW 10000  /* ids that are looked at in one go for events of a kind */
+#define WINDOW 10000   /* ids that are looked at in one go for events of a kind */
 
 struct piece {
     unsigned refs;
@@ -114,8 +114,8 @@ struct piece *piece_read(struct pieces *pieces, struct store *store, int64_t now
         }
     }
     piece = xcalloc(1, sizeof *piece);
-    *piece = (struct piece){.refs = 2, .after = after, .upto = upto, .ensemble = filter->ensemble, .end = after,
-                            .file = -1};
+    *piece =
+        (struct piece){.refs = 2, .after = after, .upto = upto, .ensemble = filter->ensemble, .end = after, .file = -1};
     piece->kind = filter->kind != NULL ? xstrdup(filter->kind) : NULL;
     place = &pieces->kept[pieces->next++ % PIECES_KEPT];
     piece_drop(*place);

@@ -68,8 +68,7 @@ const char *query_get(const struct query *query, const char *name)
     return NULL;
 }
 
-int query_int(const struct query *query, const char *name, int64_t min, int64_t max, int64_t *value,
-              struct error *err)
+int query_int(const struct query *query, const char *name, int64_t min, int64_t max, int64_t *value, struct error *err)
 {
     const char *text = query_get(query, name);
     long long n;
@@ -79,8 +78,10 @@ int query_int(const struct query *query, const char *name, int64_t min, int64_t 
     errno = 0;
     n = strtoll(text, NULL, 10);
     if (text[strspn(text, "0123456789")] != '\0' || errno != 0 || n < min || n > max)
-        return error_set(err, "query_wrong_value", "query parameter \"%s\" must be a number from %lld to %lld, not "
-                         "\"%.60s\"", name, (long long)min, (long long)max, text);
+        return error_set(err, "query_wrong_value",
+                         "query parameter \"%s\" must be a number from %lld to %lld, not "
+                         "\"%.60s\"",
+                         name, (long long)min, (long long)max, text);
     *value = n;
     return 0;
 }
@@ -109,7 +110,8 @@ int query_words(const struct query *query, const char *name, const char *const w
         if (i == n) {
             list_words(words, n, list, sizeof list);
             return error_set(err, "query_wrong_value",
-                             "query parameter \"%s\" must be %s, or some of them with commas, not \"%.60s\"", name, list, text);
+                             "query parameter \"%s\" must be %s, or some of them with commas, not \"%.60s\"", name,
+                             list, text);
         }
         found |= 1u << i;
         at = at[size] == ',' ? at + size + 1 : NULL;

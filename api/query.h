@@ -22,8 +22,7 @@ int query_read(struct query *query, struct MHD_Connection *connection, const cha
 const char *query_get(const struct query *query, const char *name); /* NULL if it was not given */
 
 /* Reads a number in a range. *value is left alone if the parameter was not given. */
-int query_int(const struct query *query, const char *name, int64_t min, int64_t max, int64_t *value,
-              struct error *err);
+int query_int(const struct query *query, const char *name, int64_t min, int64_t max, int64_t *value, struct error *err);
 /* Reads a parameter that is one of `n` words, or several with commas between them: *bits gets a bit for each. It stays
  * as it is where the parameter is not given. */
 int query_words(const struct query *query, const char *name, const char *const words[], size_t n, unsigned *bits,

@@ -5,8 +5,8 @@
 #define LEAST 20
 #define MOST 1000
 #define SECOND_MS 1000
-#define STALE_TIMES 3 /* a rate is stale after this many times as long as members take, without a success, */
-#define STALE_MS 60000 /* but not before this time */
+#define STALE_TIMES 3        /* a rate is stale after this many times as long as members take, without a success, */
+#define STALE_MS 60000       /* but not before this time */
 #define LOOKED_AT_MOST 16000 /* members, since each of them costs time to look up */
 
 int rate_of(int64_t now_ms, int64_t created_ms, int64_t width, int64_t succeeded, rate_lookup *lookup, void *arg,

@@ -18,8 +18,8 @@ struct refusals {
 };
 
 struct refusals_verdict {
-    bool log;         /* this try is to be logged */
-    unsigned silent;  /* tries of the address in its minute before that were not logged */
+    bool log;        /* this try is to be logged */
+    unsigned silent; /* tries of the address in its minute before that were not logged */
     bool too_many;
 };
 

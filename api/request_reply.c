@@ -55,7 +55,7 @@ void request_set_json(struct request *r, int status, json_t *json)
         return;
     }
     request_set_response(r, status, status >= 400 ? "application/problem+json" : "application/json",
-                 MHD_create_response_from_buffer(strlen(text), text, MHD_RESPMEM_MUST_FREE));
+                         MHD_create_response_from_buffer(strlen(text), text, MHD_RESPMEM_MUST_FREE));
 }
 
 void request_add_header(struct request *r, const char *name, const char *value)

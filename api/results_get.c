@@ -20,8 +20,9 @@ struct results {
 static int add_attempt(struct results *results, const struct member_row *member, json_t *json)
 {
     struct attempt_row attempt = {.ended_ms = 0};
-    int rc = member->attempts == 0 ? 0 : store_attempt_get(results->store, member->ensemble, member->index,
-                                                           member->attempts, &attempt, results->err);
+    int rc = member->attempts == 0 ? 0
+                                   : store_attempt_get(results->store, member->ensemble, member->index,
+                                                       member->attempts, &attempt, results->err);
 
     json_object_set_new(json, "outcome",
                         rc == 1 ? value_text_or_null(attempt_outcome_name(attempt.outcome)) : json_null());

@@ -50,8 +50,8 @@ static bool match(const char *pattern, const char *path, int64_t ids[ROUTE_IDS])
     return *pattern == '\0' && *path == '\0';
 }
 
-enum routes_answer routes_find(const char *method, const char *path, const struct route **route,
-                               int64_t ids[ROUTE_IDS], char *allow, size_t allow_size)
+enum routes_answer routes_find(const char *method, const char *path, const struct route **route, int64_t ids[ROUTE_IDS],
+                               char *allow, size_t allow_size)
 {
     const char *wanted = strcmp(method, "HEAD") == 0 ? "GET" : method;
     const struct route *r;

@@ -24,7 +24,8 @@ static const struct spec *find(struct request *r, struct ensemble_row *ensemble,
     }
     if (spec->stopping.rule != STOPPING_NONE)
         return spec;
-    request_reply_error(r, "ensemble_not_stopping", "members of ensemble %lld are not stopped early: its spec has no \"early_stopping\"",
+    request_reply_error(r, "ensemble_not_stopping",
+                        "members of ensemble %lld are not stopped early: its spec has no \"early_stopping\"",
                         (long long)ensemble->id);
     spec_destroy(*owned);
     return NULL;
@@ -49,8 +50,7 @@ static json_t *rung_json(const struct rung_row *row, int64_t step, bool is_last)
 
     return json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:o}", "rung", (json_int_t)row->number, "step", (json_int_t)step,
                      "arrived", (json_int_t)row->arrived, "promoted", (json_int_t)row->promoted, "stopped",
-                     (json_int_t)stopped_at(row, is_last), "under_way",
-                     (json_int_t)row->under_way, "best", best);
+                     (json_int_t)stopped_at(row, is_last), "under_way", (json_int_t)row->under_way, "best", best);
 }
 
 void rungs_get(struct request *r)
@@ -78,12 +78,12 @@ void rungs_get(struct request *r)
     } else {
         bool median = spec->stopping.rule == STOPPING_MEDIAN;
 
-        request_reply_json(r, 200, json_pack("{s:s, s:s, s:s, s:I, s:o}", "rule",
-                                             stopping_rule_name(spec->stopping.rule), "metric", spec->stopping.metric,
-                                             "goal", spec->stopping.more_is_better ? "max" : "min",
-                                             median ? "min_members" : "reduction",
-                                             (json_int_t)(median ? spec->stopping.min_members : spec->stopping.reduction),
-                                             "rungs", list));
+        request_reply_json(
+            r, 200,
+            json_pack("{s:s, s:s, s:s, s:I, s:o}", "rule", stopping_rule_name(spec->stopping.rule), "metric",
+                      spec->stopping.metric, "goal", spec->stopping.more_is_better ? "max" : "min",
+                      median ? "min_members" : "reduction",
+                      (json_int_t)(median ? spec->stopping.min_members : spec->stopping.reduction), "rungs", list));
     }
     spec_destroy(owned);
 }
@@ -109,8 +109,10 @@ struct arrivals {
 
 static json_t *promoted_json(int64_t promoted)
 {
-    return promoted == 0 ? json_null() : promoted == ARRIVAL_BY_HAND ? json_string("by hand")
-           : promoted == ARRIVAL_CANCELLED ? json_string("cancelled") : json_integer(promoted);
+    return promoted == 0                   ? json_null()
+           : promoted == ARRIVAL_BY_HAND   ? json_string("by hand")
+           : promoted == ARRIVAL_CANCELLED ? json_string("cancelled")
+                                           : json_integer(promoted);
 }
 
 static int add(void *arg, const struct arrival_row *row)
@@ -122,8 +124,7 @@ static int add(void *arg, const struct arrival_row *row)
                                     "rung", (json_int_t)row->rung, "index", (json_int_t)row->index, "attempt",
                                     (json_int_t)row->attempt, "step", (json_int_t)row->step, "value",
                                     number_or_null(row->value), "best", number_or_null(row->best), "threshold",
-                                    number_or_null(row->threshold), "promoted",
-                                    promoted_json(row->promoted)));
+                                    number_or_null(row->threshold), "promoted", promoted_json(row->promoted)));
     arrivals->last = row->number;
     return 0;
 }

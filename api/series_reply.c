@@ -19,11 +19,11 @@ struct reading {
     const struct series_ops *ops;
     struct series_owner owner;
     int64_t from, to, n_buckets, limit;
-    int64_t series, points; /* that the reply has so far */
-    bool only;        /* the client asks for one series by its name */
-    char *name;       /* the series that is being read, or the next one; NULL if there are no more */
-    bool inside;      /* that series is being read */
-    int64_t last_step;  /* of the series */
+    int64_t series, points;    /* that the reply has so far */
+    bool only;                 /* the client asks for one series by its name */
+    char *name;                /* the series that is being read, or the next one; NULL if there are no more */
+    bool inside;               /* that series is being read */
+    int64_t last_step;         /* of the series */
     struct series_place place; /* of the last point that was read */
     int64_t in_piece;
     struct buckets buckets;
@@ -67,8 +67,8 @@ static int find_series(struct reading *reading, const char *from, struct error *
 static int begin_series(struct reading *reading, struct error *err)
 {
     int64_t first = 0, last = 0;
-    int rc = reading->ops->bounds(request_store(reading->r), &reading->owner, reading->name, reading->from,
-                                  reading->to, &first, &last, err);
+    int rc = reading->ops->bounds(request_store(reading->r), &reading->owner, reading->name, reading->from, reading->to,
+                                  &first, &last, err);
 
     if (rc < 0)
         return -1;

@@ -145,7 +145,8 @@ int state_changes_reply(struct request *r, const struct ensemble_row *ensemble, 
         json_decref(c.members);
         return -1;
     }
-    request_reply_json(r, 200, json_pack("{s:I, s:I, s:b, s:o}", "ensemble", (json_int_t)ensemble->id, "event",
-                                         (json_int_t)(c.more ? c.upto : newest), "more", c.more, "members", c.members));
+    request_reply_json(r, 200,
+                       json_pack("{s:I, s:I, s:b, s:o}", "ensemble", (json_int_t)ensemble->id, "event",
+                                 (json_int_t)(c.more ? c.upto : newest), "more", c.more, "members", c.members));
     return 0;
 }

@@ -37,8 +37,8 @@ static int read_one(const json_t *json, size_t i, struct engine_suggestion *out,
     if (!json_is_object(json))
         return error_at(err, "spec_wrong_type", at, "a suggestion is an object with \"parameters\", not %s",
                         jsonx_type_name(json));
-    if (jsonx_only(json, at, known, err) < 0 ||
-        jsonx_string(json, at, "name", JSONX_OPTIONAL, &out->name, err) < 0 || check_name(out->name, at, err) < 0 ||
+    if (jsonx_only(json, at, known, err) < 0 || jsonx_string(json, at, "name", JSONX_OPTIONAL, &out->name, err) < 0 ||
+        check_name(out->name, at, err) < 0 ||
         jsonx_object(json, at, "parameters", JSONX_REQUIRED, &out->parameters, err) < 0)
         return -1;
     return jsonx_int(json, at, "priority", JSONX_OPTIONAL, -SUGGESTION_PRIORITY_MAX, SUGGESTION_PRIORITY_MAX,

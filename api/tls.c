@@ -66,9 +66,9 @@ static int parse_chain(struct tls_pair *pair, const char *path, const char *text
 
     pair->chain = gnutls_calloc(CHAIN_MAX, sizeof *pair->chain);
     pair->n_chain = CHAIN_MAX;
-    rc = pair->chain != NULL ? gnutls_pcert_list_import_x509_raw(pair->chain, &pair->n_chain, &data,
-                                                                 GNUTLS_X509_FMT_PEM, 0)
-                             : GNUTLS_E_MEMORY_ERROR;
+    rc = pair->chain != NULL
+             ? gnutls_pcert_list_import_x509_raw(pair->chain, &pair->n_chain, &data, GNUTLS_X509_FMT_PEM, 0)
+             : GNUTLS_E_MEMORY_ERROR;
     if (rc >= 0 && pair->n_chain > 0)
         return 0;
     pair->n_chain = 0;

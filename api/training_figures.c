@@ -83,8 +83,9 @@ static void write_trainings(FILE *out, const struct figures *f)
     for (size_t i = 0; i < f->n; i++)
         fprintf(out, "stretto_training_restarts{ensemble=\"%" PRId64 "\",training=\"%" PRId64 "\"} %" PRId64 "\n",
                 f->rows[i].ensemble, f->rows[i].id, f->rows[i].generation - 1);
-    fprintf(out, "# HELP stretto_training_ranks_untold Ranks that are left out here, since there are more than %d.\n"
-                 "# TYPE stretto_training_ranks_untold gauge\nstretto_training_ranks_untold %" PRId64 "\n",
+    fprintf(out,
+            "# HELP stretto_training_ranks_untold Ranks that are left out here, since there are more than %d.\n"
+            "# TYPE stretto_training_ranks_untold gauge\nstretto_training_ranks_untold %" PRId64 "\n",
             RANKS_TOLD, f->untold);
 }
 

@@ -10,14 +10,14 @@ static int add(void *arg, const struct generation_row *row)
 
     if (!listing_takes(list))
         return 1;
-    return listing_put(list, row->number,
-                       json_pack("{s:I, s:I, s:o, s:o, s:o, s:o, s:o, s:o, s:I, s:I}", "number", (json_int_t)row->number, "ranks",
-                                 (json_int_t)row->ranks, "started", value_time(row->started_ms), "ended",
-                                 value_time(row->ended_ms), "end", value_text_or_null(row->end), "reason",
-                                 value_text_or_null(row->reason), "resumed_from", value_text_or_null(row->resumed),
-                                 "resumed_step",
-                                 row->resumed[0] != '\0' ? json_integer(row->resumed_step) : json_null(), "samples_lost",
-                                 (json_int_t)row->samples_lost, "members_again", (json_int_t)row->members_again));
+    return listing_put(
+        list, row->number,
+        json_pack("{s:I, s:I, s:o, s:o, s:o, s:o, s:o, s:o, s:I, s:I}", "number", (json_int_t)row->number, "ranks",
+                  (json_int_t)row->ranks, "started", value_time(row->started_ms), "ended", value_time(row->ended_ms),
+                  "end", value_text_or_null(row->end), "reason", value_text_or_null(row->reason), "resumed_from",
+                  value_text_or_null(row->resumed), "resumed_step",
+                  row->resumed[0] != '\0' ? json_integer(row->resumed_step) : json_null(), "samples_lost",
+                  (json_int_t)row->samples_lost, "members_again", (json_int_t)row->members_again));
 }
 
 void training_generations_get(struct request *r)

@@ -32,8 +32,8 @@ static json_t *waits_json(const struct request *r, int64_t ensemble)
 
 /* Returns what a training that ended early did not need; null if it did not. `sum` is of its ranks. Members that are still
  * being ended count. */
-static int early_json(const struct request *r, const struct training_row *row, const struct rank_row *sum, int64_t unneeded,
-                      json_t **json, struct error *err)
+static int early_json(const struct request *r, const struct training_row *row, const struct rank_row *sum,
+                      int64_t unneeded, json_t **json, struct error *err)
 {
     int64_t n[MEMBER_STATE_COUNT] = {0}, members = 0;
 
@@ -82,14 +82,14 @@ json_t *training_json(const struct request *r, const struct training_row *row, s
     json_object_set_new(json, "hosts", engine_training_hosts(request_config(r)->engine, row->ensemble));
     json_object_set_new(json, "ranks", json_integer(row->ranks));
     json_object_set_new(json, "wanted_ranks", row->wanted > 0 ? json_integer(row->wanted) : json_null());
-    json_object_set_new(json, "can_resize", json_boolean(engine_can_resize_training(request_config(r)->engine, row->ensemble)));
+    json_object_set_new(json, "can_resize",
+                        json_boolean(engine_can_resize_training(request_config(r)->engine, row->ensemble)));
     json_object_set_new(json, "generation", json_integer(row->generation));
     json_object_set_new(json, "restarts", json_integer(row->restarts));
     json_object_set_new(json, "failures", json_integer(row->failures));
     json_object_set_new(json, "retries_left", retries >= 0 ? json_integer(retries) : json_null());
     json_object_set_new(json, "resumed_from", value_text_or_null(row->resumed.name));
-    json_object_set_new(json, "checkpoint",
-                        rc == 1 ? training_checkpoint_json(r, &newest) : json_null());
+    json_object_set_new(json, "checkpoint", rc == 1 ? training_checkpoint_json(r, &newest) : json_null());
     json_object_set_new(json, "received", json_integer(sum.received));
     json_object_set_new(json, "unique", json_integer(sum.unique));
     json_object_set_new(json, "duplicates", json_integer(sum.duplicates));

@@ -28,8 +28,7 @@ static void reply(struct request *r, const char *name)
 
     if (find_training(r, &training) < 0)
         return;
-    if (request_query_int(r, "rank", 0, INT64_MAX, &rank, &err) < 0 ||
-        follow_query(r, &follow, &from, &err) < 0) {
+    if (request_query_int(r, "rank", 0, INT64_MAX, &rank, &err) < 0 || follow_query(r, &follow, &from, &err) < 0) {
         request_reply_problem(r, &err);
         return;
     }

@@ -75,8 +75,8 @@ static struct MHD_Response *response_of(struct request *r, const struct embedded
     *status = etag_is_known(r, tag) ? 304 : 200;
     if (packs)
         file = packed;
-    response = MHD_create_response_from_buffer(*status == 304 ? 0 : file->size, (void *)file->data,
-                                               MHD_RESPMEM_PERSISTENT);
+    response =
+        MHD_create_response_from_buffer(*status == 304 ? 0 : file->size, (void *)file->data, MHD_RESPMEM_PERSISTENT);
     if (response == NULL)
         return NULL;
     for (size_t i = 0; i < sizeof headers / sizeof *headers; i++)

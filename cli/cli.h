@@ -11,11 +11,11 @@ struct client;
 
 /* The exit statuses, as in stretto(1), EXIT STATUS */
 enum cli_exit {
-    CLI_HOLDS = 0,       /* what was asked for holds */
-    CLI_NOT_SO = 1,      /* it ended, but not as asked for */
-    CLI_USAGE = 2,       /* wrong options, or an input that cannot be read */
-    CLI_REFUSED = 3,     /* the daemon refused */
-    CLI_NO_DAEMON = 4,   /* no daemon answers */
+    CLI_HOLDS = 0,         /* what was asked for holds */
+    CLI_NOT_SO = 1,        /* it ended, but not as asked for */
+    CLI_USAGE = 2,         /* wrong options, or an input that cannot be read */
+    CLI_REFUSED = 3,       /* the daemon refused */
+    CLI_NO_DAEMON = 4,     /* no daemon answers */
     CLI_INTERRUPTED = 130, /* Ctrl-C while watching */
 };
 
@@ -25,7 +25,7 @@ struct cli {
     const char *url; /* --url, or else STRETTO_URL; NULL for the socket in the default state directory */
     bool json;       /* --json */
     const struct completion *completion; /* if set, cli_parse() offers what may come next instead of parsing */
-    struct client *client; /* cli_parse() makes it; main() owns it */
+    struct client *client;               /* cli_parse() makes it; main() owns it */
 };
 
 struct command {

@@ -15,7 +15,7 @@
 #include <time.h>
 
 #define RETRY_FOR_MS 20000 /* time in which a daemon that is being restarted comes back */
-#define SILENCE_S 30 /* a daemon that sends nothing for so long hangs */
+#define SILENCE_S 30       /* a daemon that sends nothing for so long hangs */
 #define ANSWER_MAX ((size_t)256 << 20)
 
 struct client {
@@ -26,7 +26,7 @@ struct client {
     const volatile int *interrupt;
     long hurry_ms; /* time limit of a call; 0 for none */
     char reason[CURL_ERROR_SIZE];
-    int fd;              /* the Unix socket that curl opened last */
+    int fd;               /* the Unix socket that curl opened last */
     struct error refused; /* why nothing was sent to the socket; without a code unless the check failed */
 };
 
@@ -34,7 +34,7 @@ struct answer {
     struct client *client;
     const char *method; /* NULL for GET, or for POST if there is a body */
     const char *accept; /* NULL for JSON or text */
-    FILE *to; /* where 2xx bodies are written; NULL for `text` */
+    FILE *to;           /* where 2xx bodies are written; NULL for `text` */
     char *text;
     size_t size;
     bool live;        /* each piece of the answer is shown at once */
@@ -341,8 +341,7 @@ int client_get(struct client *client, const char *path, json_t **out, char **tex
     return call_json(client, NULL, path, NULL, out, text, err);
 }
 
-int client_post(struct client *client, const char *path, const char *body, json_t **out, char **text,
-                struct error *err)
+int client_post(struct client *client, const char *path, const char *body, json_t **out, char **text, struct error *err)
 {
     return call_json(client, NULL, path, body ? body : "", out, text, err);
 }

@@ -9,11 +9,11 @@
 #include <stdio.h>
 
 /* Error codes of the client. All other codes come from the daemon. */
-#define CLIENT_NO_DAEMON "no_daemon"     /* no daemon answers, or it went away */
+#define CLIENT_NO_DAEMON "no_daemon"           /* no daemon answers, or it went away */
 #define CLIENT_STRANGER "listener_not_trusted" /* a program of another user answers; nothing was sent to it */
-#define CLIENT_BAD_URL URL_BAD           /* the URL cannot be used */
-#define CLIENT_BAD_ANSWER "bad_answer"   /* the program that answers does not speak like strettod */
-#define CLIENT_INTERRUPTED "interrupted" /* *interrupt was set during the call */
+#define CLIENT_BAD_URL URL_BAD                 /* the URL cannot be used */
+#define CLIENT_BAD_ANSWER "bad_answer"         /* the program that answers does not speak like strettod */
+#define CLIENT_INTERRUPTED "interrupted"       /* *interrupt was set during the call */
 
 struct client;
 

@@ -8,16 +8,22 @@
 #include <string.h>
 
 static const struct argp argp = {
-    NULL, NULL, "",
+    NULL,
+    NULL,
+    "",
     "The batch systems that a spec can name, how they are doing, and the plugins that were refused. The exit status "
     "is 0 only if each that was asked answers, each that an ensemble under way needs is set up, and no plugin was "
     "refused.",
-    0, 0, 0};
+    0,
+    0,
+    0};
 
 static const char *state_word(const char *state)
 {
-    return strcmp(state, "not_asked") == 0 ? "not asked yet" : strcmp(state, "not_set_up") == 0 ? "not set up"
-           : strcmp(state, "silent") == 0 ? "no answer" : state;
+    return strcmp(state, "not_asked") == 0    ? "not asked yet"
+           : strcmp(state, "not_set_up") == 0 ? "not set up"
+           : strcmp(state, "silent") == 0     ? "no answer"
+                                              : state;
 }
 
 static void print_adapters(const json_t *adapters)

@@ -40,8 +40,8 @@ static const struct argp_option options[] = {
     {"force", 'f', NULL, 0, "Replace FILE where it is there already", 0},
     {0},
 };
-static const struct argp argp = {options, parse, "[FILE]",
-                                 "Write a backup of the daemon's database to FILE, while it runs.", NULL, NULL, NULL};
+static const struct argp argp = {
+    options, parse, "[FILE]", "Write a backup of the daemon's database to FILE, while it runs.", NULL, NULL, NULL};
 
 static char *default_file(void)
 {
@@ -99,8 +99,9 @@ static int check_free(const char *file, bool force, struct error *err)
 static char *backup_path(const char *file)
 {
     const char *slash = strrchr(file, '/');
-    char *folder = slash == NULL ? xstrdup(".") :
-                   slash == file ? xstrdup("/") : xasprintf("%.*s", (int)(slash - file), file);
+    char *folder = slash == NULL   ? xstrdup(".")
+                   : slash == file ? xstrdup("/")
+                                   : xasprintf("%.*s", (int)(slash - file), file);
     char *whole = realpath(folder, NULL);
     char *path = whole != NULL
                      ? xasprintf("%s/%s", strcmp(whole, "/") == 0 ? "" : whole, slash != NULL ? slash + 1 : file)

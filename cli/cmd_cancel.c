@@ -31,10 +31,14 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 }
 
 static const struct argp argp = {
-    NULL, parse, "ID\nID.INDEX",
+    NULL,
+    parse,
+    "ID\nID.INDEX",
     "End ensemble ID: pending members are never started, running ones and the training are ended. Or end member "
     "ID.INDEX alone.",
-    0, 0, 0};
+    0,
+    0,
+    0};
 
 /* Reports the result to the user. Returns whether the ensemble or member is cancelled now. */
 static bool tell(const struct cli *cli, const struct ref *ref, const json_t *reply)

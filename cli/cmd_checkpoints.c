@@ -21,16 +21,22 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     if (ref->ensemble)
         argp_error(state, "one ID at a time, please");
     if (ref_parse(arg, ref) < 0)
-        argp_error(state, "\"%s\" is neither an ensemble's id, such as 7, nor a member, such as 7.123, nor a training, such "
-                   "as 7.training", arg);
+        argp_error(state,
+                   "\"%s\" is neither an ensemble's id, such as 7, nor a member, such as 7.123, nor a training, such "
+                   "as 7.training",
+                   arg);
     return 0;
 }
 
 static const struct argp argp = {
-    NULL, parse, "[ID]\nID.INDEX\nID.training",
+    NULL,
+    parse,
+    "[ID]\nID.INDEX\nID.training",
     "The checkpoints that members and trainings can go on from: all, those of the family of ensemble ID, or those of "
     "member ID.INDEX or training ID.training, the newest last.",
-    0, 0, 0};
+    0,
+    0,
+    0};
 
 static void print_page(void *arg, const json_t *items)
 {

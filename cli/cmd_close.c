@@ -9,9 +9,10 @@
 #include <stdlib.h>
 
 static const struct argp argp = {
-    NULL, arg_one_ensemble, "ID",
-    "No more members are suggested to ensemble ID: it ends when those that it has have ended.",
-    0, 0, 0};
+    NULL, arg_one_ensemble,
+    "ID", "No more members are suggested to ensemble ID: it ends when those that it has have ended.",
+    0,    0,
+    0};
 
 int cmd_close(struct cli *cli, int argc, char **argv)
 {

@@ -60,9 +60,8 @@ static const struct argp_option options[] = {
     {"revoke", 'r', "NUMBER|all", 0, "end a session, or all of them and the links not used yet", 0},
     {0}};
 static const struct argp argp = {
-    options, parse, "",
-    "Print a link that opens the dashboard in a web browser. It works once, within five minutes.",
-    0, 0, 0};
+    options, parse, "", "Print a link that opens the dashboard in a web browser. It works once, within five minutes.",
+    0,       0,     0};
 
 /* Returns a word for a shell, in quotes if it needs them. */
 static char *quoted(const char *word)
@@ -124,7 +123,7 @@ static void print_listeners(const char *socket, const char *login)
     json_t *file = json_load_file(path, 0, NULL), *item;
     size_t i;
 
-    json_array_foreach(json_object_get(file, "listeners"), i, item) {
+    json_array_foreach (json_object_get(file, "listeners"), i, item) {
         const char *url = get_string(item, "url");
 
         if (strncmp(url, "http", 4) == 0 && strstr(url, "//0.0.0.0") == NULL && strstr(url, "//[::]") == NULL)

@@ -44,10 +44,8 @@ static const struct argp_option options[] = {
     {"kind", 'k', "KIND", 0, "only those of this kind, such as attempt.ended", 0},
     {"after", 'a', "NUMBER|now", 0, "only those after the event of this number, or from now on", 0},
     {0}};
-static const struct argp argp = {
-    options, parse, "[ID]",
-    "What has happened to ensemble ID, or to all, oldest first.",
-    0, 0, 0};
+static const struct argp argp = {options, parse, "[ID]", "What has happened to ensemble ID, or to all, oldest first.",
+                                 0,       0,     0};
 
 /* Prints a line, on a terminal no longer than that is wide. */
 static void print_line(const char *line, const char *detail)
@@ -164,7 +162,7 @@ static int catch_up(struct cli *cli, struct events *events, struct error *err)
             return -1;
         if (get_int(page, "oldest") > events->seen + 1 && events->seen > 0)
             fprintf(stderr, "stretto: events before %lld are no longer kept\n", (long long)get_int(page, "oldest"));
-        json_array_foreach(json_object_get(page, "events"), i, event) {
+        json_array_foreach (json_object_get(page, "events"), i, event) {
             print_event(events, event);
             events->seen = get_int(event, "id");
         }

@@ -61,10 +61,14 @@ static const struct argp_option options[] = {
     {"adapter", OPTION_ADAPTER, "NAME", 0, "another batch system", 0},
     {0}};
 static const struct argp argp = {
-    options, parse, "ID\n--all",
+    options,
+    parse,
+    "ID\n--all",
     "Let members that are out of time go on in an ensemble of their own. Without options it is like the one before "
     "it. While one is under way no other is made.",
-    0, 0, 0};
+    0,
+    0,
+    0};
 
 static void tell(const json_t *ensemble)
 {

@@ -21,17 +21,20 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     case ARGP_KEY_NO_ARGS:
         argp_error(state, "the hosts of which member, such as 7.123, or training, such as 7.training?");
         return 0;
-    default:
-        return ARGP_ERR_UNKNOWN;
+    default: return ARGP_ERR_UNKNOWN;
     }
 }
 
-static const struct argp argp = {NULL, parse, "ID.INDEX\nID.training",
+static const struct argp argp = {NULL,
+                                 parse,
+                                 "ID.INDEX\nID.training",
                                  "The hosts that a member or a training runs on now, as HOST:SLOTS a line; none where "
                                  "it does not run.\v"
                                  "For launchers that ask a host discovery script. A host leaves the list before its "
                                  "processes are told to end.",
-                                 NULL, 0, 0};
+                                 NULL,
+                                 0,
+                                 0};
 
 /* Returns the hosts in the reply, borrowed. Only the last attempt of a member may run. */
 static const json_t *hosts_in(const json_t *reply, bool training)

@@ -35,9 +35,7 @@ static const struct argp_option options[] = {
     {"adapter", 'a', "NAME", 0, "only those of this batch system", 0},
     {0}};
 static const struct argp argp = {
-    options, parse, "[ID]",
-    "Submissions to batch systems, newest first: all, or those of ensemble ID.",
-    0, 0, 0};
+    options, parse, "[ID]", "Submissions to batch systems, newest first: all, or those of ensemble ID.", 0, 0, 0};
 
 static void print_page(void *arg, const json_t *items)
 {
@@ -73,8 +71,8 @@ static char *term(const char *name, const char *value)
 
 int cmd_jobs(struct cli *cli, int argc, char **argv)
 {
-    const char *headers[] = {">id", ">ensemble", "kind", ">size", "adapter", "state",
-                             "scheduler id", "name", "submitted", "ended", "reason", NULL};
+    const char *headers[] = {">id",          ">ensemble", "kind",      ">size", "adapter", "state",
+                             "scheduler id", "name",      "submitted", "ended", "reason",  NULL};
     struct jobs jobs = {0};
     struct table *table;
     struct error err;

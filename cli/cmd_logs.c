@@ -57,9 +57,13 @@ static const struct argp_option options[] = {
     {"raw", 'R', NULL, 0, "on a terminal as well, what was printed as it is, with all that the terminal then does", 0},
     {0}};
 static const struct argp argp = {
-    options, parse, "ID.INDEX\nID.training",
+    options,
+    parse,
+    "ID.INDEX\nID.training",
     "What a member, or the training, printed: as it is, or on a terminal with control characters as less shows them.",
-    0, 0, 0};
+    0,
+    0,
+    0};
 
 /* Returns the number under a key of a document, or the length of the array there; -1 with err on failure. */
 static int64_t ask(struct cli *cli, char *path, const char *object, const char *key, struct error *err)

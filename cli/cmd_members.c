@@ -103,8 +103,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 
 static const struct argp_option options[] = {
     {"state", 's', "STATE[,STATE...]", 0,
-     "only those that are pending, submitted, running, succeeded, failed, unfinished, cancelled or stopped",
-     0},
+     "only those that are pending, submitted, running, succeeded, failed, unfinished, cancelled or stopped", 0},
     {"from", OPTION_FROM, "INDEX", 0, "only those from this index on", 0},
     {"to", OPTION_TO, "INDEX", 0, "only those up to this index", 0},
     {"where", 'w', "NAME=LOW..HIGH", 0,
@@ -116,7 +115,8 @@ static const struct argp_option options[] = {
      "only those of which an attempt failed for this cause, as `stretto status --json` and the API have it", 0},
     {"metric", OPTION_METRIC, "NAME", 0, "with the last value of this metric; may be said for several metrics", 0},
     {"sort", OPTION_SORT, "NAME", 0,
-     "by the last value of this metric, or by attempts, took, cpu or memory; the least first, those without one last", 0},
+     "by the last value of this metric, or by attempts, took, cpu or memory; the least first, those without one last",
+     0},
     {"descending", OPTION_DESCENDING, NULL, 0, "the greatest first, where they are sorted", 0},
     {"long", 'l', NULL, 0,
      "with the latest attempt of each: host, time in the queue, time since it started, CPU time, peak of memory", 0},
@@ -124,7 +124,8 @@ static const struct argp_option options[] = {
 static const struct argp argp = {
     options, parse, "ID\nID.INDEX", "The members of ensemble ID, or member ID.INDEX with all its attempts.", 0, 0, 0};
 
-#define SHORT_ENOUGH 8 /* characters: a parameter such as 0.00025 is shown in full, and one drawn at random is rounded */
+#define SHORT_ENOUGH                                                                                                   \
+    8 /* characters: a parameter such as 0.00025 is shown in full, and one drawn at random is rounded */
 
 static void put_json(FILE *out, const json_t *value)
 {
@@ -143,7 +144,7 @@ static void put_parameters(struct table *table, const json_t *parameters)
     const char *name, *separator = "";
     json_t *value;
 
-    json_object_foreach((json_t *)parameters, name, value) {
+    json_object_foreach ((json_t *)parameters, name, value) {
         char number[RENDER_SIZE], whole[TEXT_REAL];
 
         fprintf(out, "%s%s=", separator, name);
@@ -222,7 +223,7 @@ static void print_page(void *arg, const json_t *items)
     json_t *member;
     size_t i;
 
-    json_array_foreach(items, i, member) {
+    json_array_foreach (items, i, member) {
         table_cellf(table, "%lld", (long long)get_int(member, "index"));
         table_state(table, get_string(member, "state"));
         table_cellf(table, "%lld", (long long)get_int(member, "attempts"));
@@ -303,14 +304,14 @@ static int list_members(struct cli *cli, const struct members *members, struct e
 
 static void print_attempts(const json_t *attempts)
 {
-    const char *headers[] = {">attempt", "job", "state", "outcome", ">exit", "host",
-                             "from", "submitted", USE_HEADERS, "reason", NULL};
+    const char *headers[] = {">attempt", "job",       "state",     "outcome", ">exit", "host",
+                             "from",     "submitted", USE_HEADERS, "reason",  NULL};
     struct table *table = table_create(headers);
     char number[RENDER_SIZE];
     json_t *attempt;
     size_t i;
 
-    json_array_foreach(attempts, i, attempt) {
+    json_array_foreach (attempts, i, attempt) {
         const json_t *sig = json_object_get(attempt, "signal");
 
         table_cellf(table, "%lld", (long long)get_int(attempt, "number"));

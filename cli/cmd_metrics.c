@@ -17,7 +17,7 @@
 #define COLUMNS 80 /* width where the output is no terminal */
 
 struct metrics {
-    struct ref ref; /* an ensemble, of whose training they are, or a member */
+    struct ref ref;               /* an ensemble, of whose training they are, or a member */
     const char *names[NAMES_MAX]; /* empty for all */
     size_t n_names;
     bool said, plot, csv, logarithmic;
@@ -51,14 +51,18 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     }
 }
 
-static const struct argp_option options[] = {
-    {"plot", 'p', NULL, 0, "as curves", 0},
-    {"log", 'l', NULL, 0, "as curves on a logarithmic axis", 0},
-    {"csv", 'c', NULL, 0, "all points exactly, as comma-separated values", 0},
-    {0}};
+static const struct argp_option options[] = {{"plot", 'p', NULL, 0, "as curves", 0},
+                                             {"log", 'l', NULL, 0, "as curves on a logarithmic axis", 0},
+                                             {"csv", 'c', NULL, 0, "all points exactly, as comma-separated values", 0},
+                                             {0}};
 static const struct argp argp = {
-    options, parse, "ID [NAME...]\nID.INDEX [NAME...]",
-    "The metrics, such as losses, that the training of ensemble ID, or member ID.INDEX, reported.", 0, 0, 0};
+    options,
+    parse,
+    "ID [NAME...]\nID.INDEX [NAME...]",
+    "The metrics, such as losses, that the training of ensemble ID, or member ID.INDEX, reported.",
+    0,
+    0,
+    0};
 
 static bool is_wanted(const struct metrics *m, const char *name)
 {
@@ -150,14 +154,14 @@ static int write_points(struct cli *cli, const struct metrics *m, const char *na
     int rc = 0;
 
     while (rc == 0 && cursor != NULL) {
-        char *path = xasprintf("%s/points?name=%s&limit=1000%s%s", m->base, escaped, cursor[0] ? "&cursor=" : "",
-                               cursor);
+        char *path =
+            xasprintf("%s/points?name=%s&limit=1000%s%s", m->base, escaped, cursor[0] ? "&cursor=" : "", cursor);
         json_t *page = NULL, *point;
         const char *next;
         size_t i;
 
         rc = client_get(cli->client, path, &page, NULL, err);
-        json_array_foreach(json_object_get(page, "points"), i, point) {
+        json_array_foreach (json_object_get(page, "points"), i, point) {
             print_csv_name(name);
             printf(",%lld,%lld,%s,", (long long)get_int(point, "step"),
                    (long long)get_int(point, m->ref.index < 0 ? "rank" : "attempt"), get_string(point, "time"));
@@ -197,7 +201,7 @@ static int add_row(struct cli *cli, const struct metrics *m, const char *name, s
 
 static int show_all(struct cli *cli, const struct metrics *m, const json_t *metrics, struct error *err)
 {
-    const char *headers[] = {"metric", ">first", ">last", ">least", ">greatest",
+    const char *headers[] = {"metric",  ">first",      ">last",      ">least", ">greatest",
                              ">points", ">not finite", ">last step", NULL};
     struct table *table = table_create(headers);
     const char *name;
@@ -206,11 +210,12 @@ static int show_all(struct cli *cli, const struct metrics *m, const json_t *metr
 
     if (m->csv)
         printf("name,step,%s\n", m->ref.index < 0 ? "rank,time,value" : "attempt,time,value,count,min,max");
-    json_object_foreach((json_t *)metrics, name, value) {
+    json_object_foreach ((json_t *)metrics, name, value) {
         if (!is_wanted(m, name) || rc < 0)
             continue;
-        rc = m->csv ? write_points(cli, m, name, err) :
-             m->plot ? draw(cli, m, name, err) : add_row(cli, m, name, table, err);
+        rc = m->csv    ? write_points(cli, m, name, err)
+             : m->plot ? draw(cli, m, name, err)
+                       : add_row(cli, m, name, table, err);
     }
     if (!m->csv && !m->plot)
         table_print(table, stdout);

@@ -5,8 +5,8 @@
 static const struct verb verb = {
     .name = "pause",
     .argp = {NULL, arg_one_ensemble, "ID",
-             "Start no more members of ensemble ID until it is resumed. What is submitted or running goes on.",
-             0, 0, 0},
+             "Start no more members of ensemble ID until it is resumed. What is submitted or running goes on.", 0, 0,
+             0},
     .state = "paused",
     .done = "paused; what is under way goes on",
     .not_so = "nothing to pause",

@@ -146,20 +146,23 @@ static const struct argp_option options[] = {
     {"html", OPTION_HTML, "FILE", 0, "also write a page with curves that needs no network (-: to standard output)", 0},
     {"mllog", OPTION_MLLOG, NULL, 0,
      "the log lines of MLPerf for one run, whose evaluations are the points of the metric", 0},
-    {"set", OPTION_SET, "KEY=VALUE", 0,
-     "a line of --mllog, such as submission_org=ours; {lr} stands for a parameter", 0},
+    {"set", OPTION_SET, "KEY=VALUE", 0, "a line of --mllog, such as submission_org=ours; {lr} stands for a parameter",
+     0},
     {0}};
-static const struct argp argp = {
-    options, parse, "ID...\nID.INDEX",
-    "Compares the members of ensembles, such as trainings with different learning rates.",
-    0, 0, 0};
+static const struct argp argp = {options,
+                                 parse,
+                                 "ID...\nID.INDEX",
+                                 "Compares the members of ensembles, such as trainings with different learning rates.",
+                                 0,
+                                 0,
+                                 0};
 
 /* Takes --by, or what follows from the other options. */
 static void choose_figure(const struct report *report, struct sweep *sweep)
 {
     sweep->higher = report->query.higher;
     sweep->time = isnan(report->query.target) ? SWEEP_RAN : SWEEP_REACHED;
-    sweep->by = report->by < SWEEP_FIGURES              ? report->by
+    sweep->by = report->by < SWEEP_FIGURES               ? report->by
                 : report->query.accept.metric[0] != '\0' ? sweep->time
                                                          : SWEEP_AREA;
 }
@@ -189,8 +192,8 @@ static int print(struct cli *cli, const struct report *report, const struct swee
     else if (report->csv)
         sweep_print_csv(sweep, stdout);
     else
-        sweep_print_tables(sweep, &report->query, (size_t)report->top,
-                           report->markdown ? SHEET_MARKDOWN : SHEET_TEXT, stdout);
+        sweep_print_tables(sweep, &report->query, (size_t)report->top, report->markdown ? SHEET_MARKDOWN : SHEET_TEXT,
+                           stdout);
     return 0;
 }
 

@@ -40,7 +40,8 @@ static const struct argp_option options[] = {
 static const struct argp id_argp = {.parser = arg_one_ensemble};
 static const struct argp_child children[] = {{&id_argp, 0, NULL, 0}, {0}};
 static const struct argp argp = {
-    options, parse, "ID", "Change the width of ensemble ID, or the number of its training's ranks, while it runs.", children, 0, 0};
+    options,  parse, "ID", "Change the width of ensemble ID, or the number of its training's ranks, while it runs.",
+    children, 0,     0};
 
 static int patch(struct cli *cli, char *path, char *body, json_t **out, struct error *err)
 {
@@ -58,10 +59,10 @@ static int patch(struct cli *cli, char *path, char *body, json_t **out, struct e
 static int change_width(struct cli *cli, const struct resize *resize, struct error *err)
 {
     json_t *ensemble = NULL;
-    int rc = patch(cli, xasprintf("/v1/ensembles/%lld", (long long)resize->id),
-                   xasprintf("{\"width\": %lld, \"when\": \"%s\"}", (long long)resize->width,
-                             resize->now ? "now" : "later"),
-                   &ensemble, err);
+    int rc =
+        patch(cli, xasprintf("/v1/ensembles/%lld", (long long)resize->id),
+              xasprintf("{\"width\": %lld, \"when\": \"%s\"}", (long long)resize->width, resize->now ? "now" : "later"),
+              &ensemble, err);
 
     if (rc == 0 && !cli->json)
         printf("ensemble %lld: width %lld; %lld in flight\n", (long long)resize->id,

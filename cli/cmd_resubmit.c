@@ -62,8 +62,10 @@ static void take_argument(struct resubmit *resubmit, char *arg, struct argp_stat
         argp_error(state, "one ID at a time, please; the command of a training comes after --");
     resubmit->said = true;
     if (ref_parse(arg, &resubmit->ref) < 0)
-        argp_error(state, "\"%s\" is neither an ensemble's id, such as 7, nor a member, such as 7.123, nor a training, "
-                   "such as 7.training", arg);
+        argp_error(state,
+                   "\"%s\" is neither an ensemble's id, such as 7, nor a member, such as 7.123, nor a training, "
+                   "such as 7.training",
+                   arg);
 }
 
 static void check(const struct resubmit *resubmit, struct argp_state *state)
@@ -73,7 +75,8 @@ static void check(const struct resubmit *resubmit, struct argp_state *state)
     if (resubmit->of_members && (resubmit->ref.index >= 0 || resubmit->ref.training))
         argp_error(state, "--state chooses among the members of an ensemble");
     if (resubmit->of_training && !resubmit->ref.training)
-        argp_error(state, "a checkpoint, ranks, variables, resources and a command are for a training: say %lld.training",
+        argp_error(state,
+                   "a checkpoint, ranks, variables, resources and a command are for a training: say %lld.training",
                    (long long)resubmit->ref.ensemble);
 }
 
@@ -90,7 +93,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         return 0;
     case 'f': json_object_set_new(resubmit->body, "from", json_string(arg)); return 0;
     case 'c': json_object_set_new(resubmit->body, "checkpoint", checkpoint(arg)); return 0;
-    case 'r': json_object_set_new(resubmit->body, "ranks", json_integer(arg_number(state, arg, "--ranks", 1))); return 0;
+    case 'r':
+        json_object_set_new(resubmit->body, "ranks", json_integer(arg_number(state, arg, "--ranks", 1)));
+        return 0;
     case 'e': add_variable(resubmit, arg, state); return 0;
     case 't':
     case 'q':
@@ -114,10 +119,14 @@ static const struct argp_option options[] = {
     {"queue", 'q', "NAME", 0, "of the training's job", 0},
     {0}};
 static const struct argp argp = {
-    options, parse, "ID\nID.INDEX\nID.training [-- COMMAND...]",
+    options,
+    parse,
+    "ID\nID.INDEX\nID.training [-- COMMAND...]",
     "Let members that ended without success go again, with all their retries: those of ensemble ID, or member "
     "ID.INDEX. Or let a training that is over go on, from a checkpoint, also with another command.",
-    0, 0, 0};
+    0,
+    0,
+    0};
 
 static char *call_path(struct cli *cli, const struct ref *ref, struct error *err)
 {

@@ -45,10 +45,14 @@ static const struct argp_option options[] = {
     {"follow", 'f', NULL, 0, "go on as more members end, until the ensemble has ended or Ctrl-C", 0},
     {0}};
 static const struct argp argp = {
-    options, parse, "ID",
+    options,
+    parse,
+    "ID",
     "How members of ensemble ID, to which they were suggested, have ended, in the order in which they did. With "
     "--json, one object a line.",
-    0, 0, 0};
+    0,
+    0,
+    0};
 
 static void put_json(FILE *out, const char *blank, const char *name, const json_t *value)
 {

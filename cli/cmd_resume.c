@@ -4,9 +4,7 @@
 
 static const struct verb verb = {
     .name = "resume",
-    .argp = {NULL, arg_one_ensemble, "ID",
-             "Let a paused ensemble ID go on.",
-             0, 0, 0},
+    .argp = {NULL, arg_one_ensemble, "ID", "Let a paused ensemble ID go on.", 0, 0, 0},
     .state = "running",
     .done = "running",
     .not_so = "nothing to resume",

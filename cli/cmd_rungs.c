@@ -29,10 +29,14 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 }
 
 static const struct argp argp = {
-    NULL, parse, "ID",
+    NULL,
+    parse,
+    "ID",
     "The rungs of ensemble ID, whose members are stopped early: at which step each is, how many members have reached it, were "
     "promoted from it, were stopped there and are on their way to it, and the best of them.",
-    NULL, 0, 0};
+    NULL,
+    0,
+    0};
 
 static void add_row(struct table *table, int64_t id, const json_t *rung)
 {

@@ -17,8 +17,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     return 0;
 }
 
-static const struct argp argp = {NULL, parse, "ID",
-                                 "The spec of ensemble ID, which can be changed and submitted again.", children, 0, 0};
+static const struct argp argp = {
+    NULL, parse, "ID", "The spec of ensemble ID, which can be changed and submitted again.", children, 0, 0};
 
 int cmd_spec(struct cli *cli, int argc, char **argv)
 {

@@ -44,7 +44,10 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         return 0;
     case ARGP_KEY_END:
         if (status->id && (status->all || status->state != NULL || status->sort != NULL))
-            argp_error(state, "%s is for the list", status->all ? "--all" : status->sort != NULL ? "--sort" : "--state");
+            argp_error(state, "%s is for the list",
+                       status->all            ? "--all"
+                       : status->sort != NULL ? "--sort"
+                                              : "--state");
         if (status->reverse && status->sort == NULL)
             argp_error(state, "--reverse goes with --sort");
         return 0;
@@ -64,16 +67,14 @@ static const struct argp_option options[] = {
      0},
     {"reverse", 'r', NULL, 0, "where the list is sorted, the greatest first", 0},
     {0}};
-static const struct argp argp = {
-    options, parse, "[ID]",
-    "How ensemble ID is doing, or all of them, newest first.",
-    0, 0, 0};
+static const struct argp argp = {options, parse, "[ID]", "How ensemble ID is doing, or all of them, newest first.",
+                                 0,       0,     0};
 
 struct listing {
     struct cli *cli;
     struct table *table;
     bool all;
-    json_t *shown; /* has the roots of the families that are listed already as keys */
+    json_t *shown;      /* has the roots of the families that are listed already as keys */
     const char *metric; /* what the list is sorted by, as "min:validation_loss"; NULL if that is no metric */
 };
 
@@ -150,7 +151,7 @@ static void print_page(void *arg, const json_t *items)
     json_t *ensemble;
     size_t i;
 
-    json_array_foreach(items, i, ensemble) {
+    json_array_foreach (items, i, ensemble) {
         bool of_family =
             get_int(ensemble, "follow_up_of") != 0 || json_array_size(json_object_get(ensemble, "follow_ups")) > 0;
 
@@ -182,8 +183,8 @@ static const char *sorted_metric(const struct status *status)
 
 static int show_list(struct cli *cli, const struct status *status, struct error *err)
 {
-    const char *headers[] = {">id", "name", "state", ">members", ">running",
-                             ">failed", "training", ">eta", "created", NULL, NULL};
+    const char *headers[] = {">id",      "name", "state",   ">members", ">running", ">failed",
+                             "training", ">eta", "created", NULL,       NULL};
     struct listing list = {cli, NULL, status->all || status->state != NULL || status->sort != NULL, json_object(),
                            sorted_metric(status)};
     char *path = list_path(status);

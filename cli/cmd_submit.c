@@ -41,8 +41,13 @@ static const struct argp_option options[] = {
     {"after", 'a', "ID", 0, "begin when ensemble ID has completed", 0},
     {0}};
 static const struct argp argp = {
-    options, parse, "SPEC [SPEC...]",
-    "Run the ensemble that the file SPEC describes. Of several, each begins when the one before has completed.", 0, 0, 0};
+    options,
+    parse,
+    "SPEC [SPEC...]",
+    "Run the ensemble that the file SPEC describes. Of several, each begins when the one before has completed.",
+    0,
+    0,
+    0};
 
 /* Warns that an ensemble was accepted but cannot start as things are. */
 static void warn(const json_t *ensemble)
@@ -128,7 +133,8 @@ int cmd_submit(struct cli *cli, int argc, char **argv)
     for (size_t i = 0; i < submit.n; i++)
         if (submit_one(cli, &submit, submit.specs[i], i > 0 ? id : submit.after, &id, &err) < 0) {
             if (i > 0)
-                fprintf(stderr, "stretto: %s is not accepted; what was submitted before it, up to ensemble %lld, goes on\n",
+                fprintf(stderr,
+                        "stretto: %s is not accepted; what was submitted before it, up to ensemble %lld, goes on\n",
                         submit.specs[i], (long long)id);
             return cli_fail(&err);
         }

@@ -94,9 +94,13 @@ static const struct argp_option options[] = {
     {"priority", 'p', "N", 0, "those of the highest priority are started first; 0 without this", 0},
     {0}};
 static const struct argp argp = {
-    options, parse, "ID NAME=VALUE...\nID -f FILE",
+    options,
+    parse,
+    "ID NAME=VALUE...\nID -f FILE",
     "Suggest members to ensemble ID, whose spec names the parameters that each has (\"open\").",
-    0, 0, 0};
+    0,
+    0,
+    0};
 
 /* Sends the suggestions, and empties the list. */
 static int send_list(struct cli *cli, int64_t id, json_t *list, struct error *err)
@@ -114,8 +118,8 @@ static int send_list(struct cli *cli, int64_t id, json_t *list, struct error *er
         char *name = render_text(get_string(item, "name"));
 
         if (!cli->json)
-            printf("%lld.%lld%s%s%s\n", (long long)id, (long long)get_int(item, "index"),
-                   name[0] != '\0' ? " " : "", name, json_is_true(json_object_get(item, "new")) ? "" : " (suggested before)");
+            printf("%lld.%lld%s%s%s\n", (long long)id, (long long)get_int(item, "index"), name[0] != '\0' ? " " : "",
+                   name, json_is_true(json_object_get(item, "new")) ? "" : " (suggested before)");
         free(name);
     }
     json_array_clear(list);

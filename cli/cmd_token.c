@@ -64,9 +64,13 @@ static const struct argp_option options[] = {
     {"expires", 'e', "DURATION", 0, "when it ends, such as 30d; without it, never", 0},
     {0}};
 static const struct argp argp = {
-    options, parse, "create --role ROLE\nlist\nrevoke NUMBER",
+    options,
+    parse,
+    "create --role ROLE\nlist\nrevoke NUMBER",
     "Who may call the daemon over TCP. `create` prints a new token, once; revoked ones stay in the list.",
-    0, 0, 0};
+    0,
+    0,
+    0};
 
 static void show(void *arg, const json_t *made)
 {
@@ -87,8 +91,9 @@ static int create(struct cli *cli, const struct token *token, struct error *err)
 static int list(struct cli *cli, struct error *err)
 {
     static const struct grant_column columns[] = {
-        {">id", "id", GRANT_NUMBER},       {"role", "role", GRANT_TEXT},      {"label", "label", GRANT_TEXT},
-        {"created", "created", GRANT_AGE}, {"expires", "expires", GRANT_AGE}, {"revoked", "revoked", GRANT_AGE},
+        {">id", "id", GRANT_NUMBER},           {"role", "role", GRANT_TEXT},
+        {"label", "label", GRANT_TEXT},        {"created", "created", GRANT_AGE},
+        {"expires", "expires", GRANT_AGE},     {"revoked", "revoked", GRANT_AGE},
         {"last used", "last_used", GRANT_AGE}, {0}};
 
     return grants_list(cli, "/v1/tokens?limit=500", "tokens", columns, err);

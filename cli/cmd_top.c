@@ -28,11 +28,15 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 }
 
 static const struct argp argp = {
-    NULL, parse, "[ID]",
+    NULL,
+    parse,
+    "[ID]",
     "How ensemble ID is doing, or all that are not over, refreshed in place until q or Ctrl-C.\v"
     "Where there are more ensembles than lines, the newest are shown; `stretto status --state running,paused` lists "
     "all.",
-    0, 0, 0};
+    0,
+    0,
+    0};
 
 static int columns(void)
 {
@@ -66,7 +70,7 @@ static void put_sum(const json_t *ranks, const char *name, const char *key, FILE
     int64_t sum = 0;
     size_t i;
 
-    json_array_foreach((json_t *)ranks, i, rank)
+    json_array_foreach ((json_t *)ranks, i, rank)
         sum += get_int(rank, key);
     fprintf(out, "%lld %s", (long long)sum, name);
 }
@@ -96,8 +100,10 @@ static void put_training(struct cli *cli, const json_t *training, FILE *out)
 
 static void put_loss(struct cli *cli, const json_t *ensemble, int lines, FILE *out)
 {
-    const char *name = ensemble_metric(ensemble, "train_loss") ? "train_loss" : json_object_iter_key(json_object_iter(
-                           json_object_get(ensemble_training(ensemble), "metrics")));
+    const char *name =
+        ensemble_metric(ensemble, "train_loss")
+            ? "train_loss"
+            : json_object_iter_key(json_object_iter(json_object_get(ensemble_training(ensemble), "metrics")));
     char *escaped, *path, *shown;
     json_t *reply = NULL;
     struct error err;
@@ -153,8 +159,9 @@ static int put_all(struct cli *cli, FILE *out, struct error *err)
 {
     const char *headers[] = {">id", "name", "state", ">members", ">running", ">failed", ">eta", "waiting", NULL};
     int rows = terminal_height() > 0 ? terminal_height() - 2 : ROWS_MOST;
-    char *path = xasprintf("/v1/ensembles?state=running,paused&limit=%d",
-                           rows < 1 ? 1 : rows < ROWS_MOST ? rows : ROWS_MOST);
+    char *path = xasprintf("/v1/ensembles?state=running,paused&limit=%d", rows < 1           ? 1
+                                                                          : rows < ROWS_MOST ? rows
+                                                                                             : ROWS_MOST);
     struct table *table;
     json_t *reply = NULL, *ensemble;
     size_t i;
@@ -164,7 +171,7 @@ static int put_all(struct cli *cli, FILE *out, struct error *err)
     if (rc < 0)
         return -1;
     table = table_create(headers);
-    json_array_foreach(json_object_get(reply, "ensembles"), i, ensemble) {
+    json_array_foreach (json_object_get(reply, "ensembles"), i, ensemble) {
         char text[RENDER_SIZE], *waiting = render_sentence(ensemble_notice(ensemble));
 
         table_cellf(table, "%lld", (long long)get_int(ensemble, "id"));

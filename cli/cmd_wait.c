@@ -24,10 +24,14 @@ static const struct argp_option options[] = {
     {"family", 'f', NULL, 0, "also for its follow-ups, one after the other, where these are not made by themselves", 0},
     {0}};
 static const struct argp argp = {
-    options, parse, "ID",
+    options,
+    parse,
+    "ID",
     "Wait until ensemble ID has ended, with a progress bar on a terminal, and report; and until its follow-ups have, where "
     "these are made by themselves. The exit status is 0 only if every member succeeded and the training is done.",
-    children, 0, 0};
+    children,
+    0,
+    0};
 
 int cmd_wait(struct cli *cli, int argc, char **argv)
 {

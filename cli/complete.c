@@ -14,8 +14,8 @@
 
 struct completion {
     const struct command *command;
-    int n;        /* number of words after the command, without the last one */
-    char **words; /* these words */
+    int n;           /* number of words after the command, without the last one */
+    char **words;    /* these words */
     const char *now; /* the last word, as far as it is typed */
 };
 
@@ -25,7 +25,9 @@ static const struct {
     const char *const values[9];
 } choices[] = {
     {"status", "state", {"running", "paused", "complete", "cancelled", "failed"}},
-    {"members", "state", {"pending", "submitted", "running", "succeeded", "failed", "unfinished", "cancelled", "stopped"}},
+    {"members",
+     "state",
+     {"pending", "submitted", "running", "succeeded", "failed", "unfinished", "cancelled", "stopped"}},
     {"jobs", "state", {"intent", "submitted", "running", "ended"}},
     {"resubmit", "state", {"failed", "unfinished", "stopped"}},
     {"follow-up", "state", {"failed", "unfinished"}},

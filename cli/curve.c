@@ -11,8 +11,8 @@ bool curve_better(bool higher, double a, double b)
 
 void curve_begin(struct curve *curve, double horizon, double target, bool higher)
 {
-    *curve = (struct curve){.horizon = horizon, .target = target, .higher = higher, .area = NAN, .best = NAN,
-                            .last = NAN, .reached = NAN};
+    *curve = (struct curve){
+        .horizon = horizon, .target = target, .higher = higher, .area = NAN, .best = NAN, .last = NAN, .reached = NAN};
 }
 
 static void take_best(struct curve *c, double time, double value)
@@ -62,8 +62,8 @@ void curve_add(struct curve *c, double time, double value)
     take_best(c, c->time, value);
 }
 
-void curve_add_merged(struct curve *c, double time, double first, double last_time, double last, double min,
-                      double max, int64_t count, int64_t not_finite)
+void curve_add_merged(struct curve *c, double time, double first, double last_time, double last, double min, double max,
+                      int64_t count, int64_t not_finite)
 {
     c->points += count;
     c->not_finite += not_finite;

@@ -13,10 +13,10 @@ struct curve {
     double target;  /* NAN for none */
     bool higher;    /* higher values are better */
     /* read after curve_end() */
-    double area;    /* under the curve up to the horizon, in value times seconds; NAN where no value is finite */
+    double area;       /* under the curve up to the horizon, in value times seconds; NAN where no value is finite */
     double best, last; /* of the finite values; NAN where there is none */
-    double reached; /* when the target was reached; NAN: never */
-    double until;   /* the time of the last point */
+    double reached;    /* when the target was reached; NAN: never */
+    double until;      /* the time of the last point */
     int64_t points, not_finite;
     bool ends_finite; /* the last value is */
     bool carried;     /* the last value was carried on to the horizon */

@@ -22,7 +22,7 @@ static void print_page(void *arg, const json_t *items)
     json_t *item;
     size_t i;
 
-    json_array_foreach(items, i, item) {
+    json_array_foreach (items, i, item) {
         for (const struct grant_column *c = list->columns; c->header; c++) {
             const json_t *value = json_object_get(item, c->key);
 

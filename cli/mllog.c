@@ -11,7 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-
 /* A log that is written: of a run with evaluations. */
 struct log {
     const struct mllog_query *query;
@@ -113,9 +112,9 @@ static void put_evaluation(struct log *log, double at, double value, int64_t ste
     put_line(log, at, "INTERVAL_END", "block_stop", "null",
              json_pack("{s:I, s:i}", "first_epoch_num", number, "epoch_count", 1));
     put_line(log, at, "INTERVAL_START", "eval_start", "null", json_pack("{s:I}", "epoch_num", number));
-    put_line(log, at, "POINT_IN_TIME", "eval_accuracy", text,
-             json_pack("{s:I, s:I, s:s}", "epoch_num", number, "step_num", (json_int_t)step, "metric",
-                       log->query->metric));
+    put_line(
+        log, at, "POINT_IN_TIME", "eval_accuracy", text,
+        json_pack("{s:I, s:I, s:s}", "epoch_num", number, "step_num", (json_int_t)step, "metric", log->query->metric));
     put_line(log, at, "INTERVAL_END", "eval_stop", "null", json_pack("{s:I}", "epoch_num", number));
     log->reached = !isnan(log->query->target) && isfinite(value) &&
                    (log->query->higher ? value >= log->query->target : value <= log->query->target);
@@ -164,8 +163,8 @@ static int print_run(struct cli *cli, struct log *log, const json_t *member, str
 
 int mllog_print(struct cli *cli, const struct mllog_query *query, FILE *to, struct error *err)
 {
-    char *path = xasprintf("/v1/ensembles/%lld/members/%lld", (long long)query->run.ensemble,
-                           (long long)query->run.index);
+    char *path =
+        xasprintf("/v1/ensembles/%lld/members/%lld", (long long)query->run.ensemble, (long long)query->run.index);
     struct log log = {.query = query, .to = to};
     json_t *member = NULL;
     int rc = client_get(cli->client, path, &member, NULL, err);

@@ -22,7 +22,7 @@ static void print_items(struct merge *merge, const json_t *items)
     if (!merge->open)
         printf("{\"%s\":[", merge->key);
     merge->open = true;
-    json_array_foreach(items, i, item) {
+    json_array_foreach (items, i, item) {
         if (merge->items++ > 0)
             putchar(',');
         json_dumpf(item, stdout, JSON_COMPACT | JSON_ENCODE_ANY);

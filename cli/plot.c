@@ -11,7 +11,7 @@
 #define LABELS 10 /* columns of the labels on the left, with the line beside them */
 
 struct plot {
-    int columns, lines; /* size of the area without labels */
+    int columns, lines;     /* size of the area without labels */
     bool fine, logarithmic; /* fine: each character has 2 × 4 dots */
     double least, most;
     long long first, last; /* steps at the ends */
@@ -47,7 +47,7 @@ static long long find_range(struct plot *plot, const json_t *buckets)
     size_t i;
 
     plot->least = plot->most = NAN;
-    json_array_foreach(buckets, i, bucket) {
+    json_array_foreach (buckets, i, bucket) {
         double low = place(plot, json_object_get(bucket, "min")), high = place(plot, json_object_get(bucket, "max"));
 
         plot->least = fmin(plot->least, isnan(low) ? high : low);
@@ -131,7 +131,7 @@ void plot_print(const json_t *buckets, int columns, int lines, bool logarithmic,
         fprintf(to, "%*s nothing that could be drawn\n", LABELS - 1, "");
     } else {
         plot.cells = xcalloc((size_t)lines * (size_t)plot.columns, 1);
-        json_array_foreach(buckets, i, bucket)
+        json_array_foreach (buckets, i, bucket)
             draw_bucket(&plot, bucket);
         print_area(&plot, to);
         free(plot.cells);

@@ -139,8 +139,10 @@ static void print_forgotten(const json_t *training, FILE *to)
     long long forgotten = (long long)get_int(training, "forgotten");
 
     if (forgotten > 0)
-        fprintf(to, "%sforgotten  %lld sample%s%s: a rank that was killed went on without them, as \"exact\": false allows\n",
-                style_on(STYLE_CARE), forgotten, forgotten == 1 ? "" : "s", style_off(STYLE_CARE));
+        fprintf(
+            to,
+            "%sforgotten  %lld sample%s%s: a rank that was killed went on without them, as \"exact\": false allows\n",
+            style_on(STYLE_CARE), forgotten, forgotten == 1 ? "" : "s", style_off(STYLE_CARE));
 }
 
 static void print_failures(const json_t *training, FILE *to)
@@ -192,7 +194,7 @@ void report_status(const json_t *ensemble, FILE *to)
                 render_number(text, json_object_get(training, "samples_per_second")));
         free(reason);
         print_checkpoint(training, to);
-        json_object_foreach(json_object_get(training, "metrics"), name, value) {
+        json_object_foreach (json_object_get(training, "metrics"), name, value) {
             char *shown = render_text(name);
 
             fprintf(to, "%-10s %s\n", shown, render_metric(text, value));
@@ -205,8 +207,8 @@ void report_status(const json_t *ensemble, FILE *to)
 
 static void print_members(const json_t *ensemble)
 {
-    const char *headers[] = {"members", ">pending", ">submitted", ">running", ">succeeded", ">failed", ">unfinished",
-                             ">cancelled", ">stopped", NULL};
+    const char *headers[] = {"members", ">pending",    ">submitted", ">running", ">succeeded",
+                             ">failed", ">unfinished", ">cancelled", ">stopped", NULL};
     struct table *table = table_create(headers);
 
     table_cellf(table, "%lld", (long long)get_int(ensemble, "count"));
@@ -234,8 +236,14 @@ static char *mean_rate(char buf[RENDER_SIZE], const json_t *training)
 static void print_samples(const json_t *training)
 {
     bool repeats = json_is_integer(json_object_get(training, "repeats"));
-    const char *headers[] = {"training", ">samples received", ">unique", ">duplicates", ">drawn", ">batches",
-                             repeats ? ">samples/s (mean)" : ">unique samples/s (mean)", NULL};
+    const char *headers[] = {"training",
+                             ">samples received",
+                             ">unique",
+                             ">duplicates",
+                             ">drawn",
+                             ">batches",
+                             repeats ? ">samples/s (mean)" : ">unique samples/s (mean)",
+                             NULL};
     const char *keys[] = {"received", "unique", "duplicates", "drawn", "batches", NULL};
     struct table *table = table_create(headers);
     char text[RENDER_SIZE];
@@ -276,7 +284,7 @@ static void print_metrics(struct cli *cli, const json_t *training)
     if (json_object_size(json_object_get(training, "metrics")) == 0)
         return;
     table = table_create(headers);
-    json_object_foreach(json_object_get(training, "metrics"), name, value) {
+    json_object_foreach (json_object_get(training, "metrics"), name, value) {
         char *escaped = client_escape(name);
         char *path =
             xasprintf("/v1/trainings/%lld/metrics?name=%s&buckets=1", (long long)get_int(training, "id"), escaped);

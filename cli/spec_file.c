@@ -94,11 +94,12 @@ static int settle_parameter_file(json_t *spec, const char *folder, const char *n
 static char *settle(char *text, size_t size, const char *name, struct error *err)
 {
     json_t *spec = json_loadb(text, size, 0, NULL);
-    bool changed = false, names_files = json_object_get(spec, "rules") != NULL ||
-                                        json_object_get(json_object_get(json_object_get(spec, "members"), "parameters"),
-                                                        "file") != NULL;
+    bool changed = false,
+         names_files = json_object_get(spec, "rules") != NULL ||
+                       json_object_get(json_object_get(json_object_get(spec, "members"), "parameters"), "file") != NULL;
     char *folder = names_files ? folder_of(name, err) : NULL;
-    int rc = !names_files ? 0 : folder == NULL || settle_parameter_file(spec, folder, name, &changed, err) < 0 ||
+    int rc = !names_files ? 0
+             : folder == NULL || settle_parameter_file(spec, folder, name, &changed, err) < 0 ||
                      spec_rules_settle(spec, folder, &changed, err) < 0
                  ? -1
                  : 0;

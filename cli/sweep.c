@@ -8,10 +8,13 @@
 #include <string.h>
 
 const char *const sweep_fate_names[SWEEP_FATES] = {
-    [SWEEP_RANKED] = "ranked",       [SWEEP_OUTSIDE] = "outside the range",
+    [SWEEP_RANKED] = "ranked",
+    [SWEEP_OUTSIDE] = "outside the range",
     [SWEEP_STOPPED] = "stopped",
-    [SWEEP_DIVERGED] = "diverged",   [SWEEP_FAILED] = "failed",
-    [SWEEP_UNFINISHED] = "unfinished", [SWEEP_UNMEASURED] = "without the metric",
+    [SWEEP_DIVERGED] = "diverged",
+    [SWEEP_FAILED] = "failed",
+    [SWEEP_UNFINISHED] = "unfinished",
+    [SWEEP_UNMEASURED] = "without the metric",
 };
 
 struct sweep_run *sweep_add(struct sweep *sweep)
@@ -154,8 +157,8 @@ static struct sweep_group *find_group(struct sweep *sweep, const char *value)
         if (strcmp(sweep->groups[i].value, value) == 0)
             return &sweep->groups[i];
     sweep->groups = xrealloc(sweep->groups, sweep->n_groups + 1, sizeof *sweep->groups);
-    sweep->groups[sweep->n_groups] = (struct sweep_group){
-        .value = value, .number = number_of(value), .speed_up = NAN, .efficiency = NAN};
+    sweep->groups[sweep->n_groups] =
+        (struct sweep_group){.value = value, .number = number_of(value), .speed_up = NAN, .efficiency = NAN};
     return &sweep->groups[sweep->n_groups++];
 }
 

@@ -7,9 +7,9 @@
 
 enum sweep_fate {
     SWEEP_RANKED,
-    SWEEP_OUTSIDE,    /* it succeeded, but not within the range that was asked for */
-    SWEEP_STOPPED,    /* early, at a rung */
-    SWEEP_DIVERGED,   /* its metric ended in NaN or an infinity */
+    SWEEP_OUTSIDE,  /* it succeeded, but not within the range that was asked for */
+    SWEEP_STOPPED,  /* early, at a rung */
+    SWEEP_DIVERGED, /* its metric ended in NaN or an infinity */
     SWEEP_FAILED,
     SWEEP_UNFINISHED, /* it waits, runs, was cancelled or goes on elsewhere */
     SWEEP_UNMEASURED, /* it succeeded, and has no such metric */
@@ -18,7 +18,7 @@ enum sweep_fate {
 extern const char *const sweep_fate_names[SWEEP_FATES];
 
 enum sweep_figure {
-    SWEEP_AREA,    /* under the curve over time, up to the horizon */
+    SWEEP_AREA, /* under the curve over time, up to the horizon */
     SWEEP_LAST,
     SWEEP_BEST,
     SWEEP_REACHED, /* seconds until the target */
@@ -34,7 +34,7 @@ struct sweep_run {
     char *shown;      /* the same for people */
     char *group;      /* the value of the parameter that makes groups; NULL: there are no groups */
     char *reason;     /* "" for none */
-    double figures[SWEEP_FIGURES]; /* NAN for none */
+    double figures[SWEEP_FIGURES];    /* NAN for none */
     double core_seconds, gpu_seconds; /* of all attempts */
     int64_t attempts, points, not_finite;
     double started, ended; /* of its last attempt, in Unix seconds; NAN where it is not known */
@@ -52,12 +52,12 @@ struct sweep_config {
     size_t n;
     size_t fates[SWEEP_FATES];
     struct sweep_stat stats[SWEEP_FIGURES]; /* of its runs that are ranked */
-    size_t rank; /* from 1 on; 0: none of its runs is ranked */
+    size_t rank;                            /* from 1 on; 0: none of its runs is ranked */
 };
 
 struct sweep_group {
     const char *value;
-    double number; /* the value as a number; NAN: it is none */
+    double number;                   /* the value as a number; NAN: it is none */
     const struct sweep_config *best; /* NULL: none of the group is ranked */
     size_t configs, ranked;
     double speed_up, efficiency; /* against the group with the smallest number; NAN: not known */

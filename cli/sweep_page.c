@@ -6,7 +6,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#define CURVES 12  /* of the best configurations */
+#define CURVES 12   /* of the best configurations */
 #define COLUMNS 400 /* dots of a curve at most: one for each piece of time */
 #define WIDTH 900
 #define HEIGHT 380
@@ -109,8 +109,10 @@ static void print_legend(const struct sweep *sweep, size_t n, FILE *to)
 {
     fputs("<ul>\n", to);
     for (size_t i = 0; i < n; i++) {
-        fprintf(to, "<li><svg width=\"14\" height=\"14\" aria-hidden=\"true\"><rect width=\"14\" height=\"14\" "
-                    "fill=\"%s\"/></svg> %zu. ", colours[i], sweep->configs[i].rank);
+        fprintf(to,
+                "<li><svg width=\"14\" height=\"14\" aria-hidden=\"true\"><rect width=\"14\" height=\"14\" "
+                "fill=\"%s\"/></svg> %zu. ",
+                colours[i], sweep->configs[i].rank);
         sheet_print_text(sweep->configs[i].runs[0]->shown, SHEET_HTML, to);
         fputs("</li>\n", to);
     }
@@ -132,8 +134,10 @@ static void print_curves(const struct sweep *sweep, const struct sweep_query *qu
 {
     struct scale scale = find_scale(dots, n);
 
-    fprintf(to, "<section>\n<h2>Curves</h2>\n<svg viewBox=\"0 0 %d %d\" width=\"%d\" height=\"%d\" role=\"img\" "
-                "aria-label=\"", WIDTH, HEIGHT, WIDTH, HEIGHT);
+    fprintf(to,
+            "<section>\n<h2>Curves</h2>\n<svg viewBox=\"0 0 %d %d\" width=\"%d\" height=\"%d\" role=\"img\" "
+            "aria-label=\"",
+            WIDTH, HEIGHT, WIDTH, HEIGHT);
     sheet_print_text(query->metric, SHEET_HTML, to);
     fputs(" over time\" font-size=\"12\" fill=\"currentColor\">\n", to);
     print_axes(&scale, span, to);
@@ -176,7 +180,8 @@ int sweep_print_page(struct cli *cli, const struct sweep *sweep, const struct sw
     }
     if (rc == 0) {
         fputs("<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
-              "<meta name=\"viewport\" content=\"width=device-width\">\n<title>Report of ", to);
+              "<meta name=\"viewport\" content=\"width=device-width\">\n<title>Report of ",
+              to);
         sheet_print_text(query->metric, SHEET_HTML, to);
         fprintf(to, "</title>\n<style>%s</style>\n</head>\n<body>\n<h1>Report of ", style);
         sheet_print_text(query->metric, SHEET_HTML, to);

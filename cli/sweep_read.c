@@ -13,13 +13,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-
 struct reading {
     struct cli *cli;
     struct sweep_query *query;
     struct sweep *sweep;
     int64_t ensemble;
-    json_t *resources; /* of the ensemble's members; NULL: the spec names none */
+    json_t *resources;          /* of the ensemble's members; NULL: the spec names none */
     bool has_group, has_repeat; /* some run has the parameter */
 };
 
@@ -235,8 +234,8 @@ static bool take_point(void *arg, const json_t *point)
     return true;
 }
 
-static int walk_points(struct cli *cli, const struct sweep_query *query, const struct sweep_run *run,
-                       struct walk *walk, struct error *err)
+static int walk_points(struct cli *cli, const struct sweep_query *query, const struct sweep_run *run, struct walk *walk,
+                       struct error *err)
 {
     return points_read(cli, run->ensemble, run->index, query->metric, take_point, walk, err);
 }
@@ -321,7 +320,7 @@ static int add_run(struct reading *reading, const json_t *member, struct error *
     run->index = get_int(member, "index");
     run->attempts = get_int(member, "attempts");
     run->reason = successor != 0 ? xasprintf("goes on in ensemble %lld", (long long)successor)
-                            : xstrdup(get_string(member, "reason"));
+                                 : xstrdup(get_string(member, "reason"));
     run->started = moment(last, "started");
     run->ended = moment(last, "ended");
     run->points = get_int(own, "points");

@@ -88,11 +88,10 @@ struct listing {
 static void print_json_row(void *arg, const struct sweep_run *run, size_t rank)
 {
     struct listing *listing = arg;
-    json_t *json = json_pack("{s:o, s:I, s:I, s:s, s:s?, s:s, s:s}", "rank",
-                             rank > 0 ? json_integer((json_int_t)rank) : json_null(), "ensemble",
-                             (json_int_t)run->ensemble, "index", (json_int_t)run->index, "fate",
-                             sweep_fate_names[run->fate], "group", run->group, "parameters", run->parameters, "reason",
-                             run->reason);
+    json_t *json = json_pack(
+        "{s:o, s:I, s:I, s:s, s:s?, s:s, s:s}", "rank", rank > 0 ? json_integer((json_int_t)rank) : json_null(),
+        "ensemble", (json_int_t)run->ensemble, "index", (json_int_t)run->index, "fate", sweep_fate_names[run->fate],
+        "group", run->group, "parameters", run->parameters, "reason", run->reason);
 
     for (int figure = 0; figure < SWEEP_FIGURES; figure++)
         json_object_set_new(json, figure_keys[figure], number_or_null(run->figures[figure]));

@@ -56,7 +56,9 @@ static void note_ranking(struct sheet *sheet, const struct sweep *sweep, const s
     char horizon[RENDER_SIZE];
 
     sheet_note(sheet, "Ranked by %s of \"%s\"; %s.", figure_names[sweep->by], query->metric,
-               is_time(sweep->by) ? "less time is better" : sweep->higher ? "higher is better" : "lower is better");
+               is_time(sweep->by) ? "less time is better"
+               : sweep->higher    ? "higher is better"
+                                  : "lower is better");
     if (isfinite(query->horizon))
         sheet_note(sheet, "The area is that under the curve over the first %s of each run%s.",
                    render_duration(horizon, query->horizon),
@@ -72,11 +74,11 @@ static void note_ranking(struct sheet *sheet, const struct sweep *sweep, const s
                    query->repeat);
 }
 
-static void print_ranking(const struct sweep *sweep, const struct sweep_query *query, size_t top,
-                          enum sheet_form form, FILE *to)
+static void print_ranking(const struct sweep *sweep, const struct sweep_query *query, size_t top, enum sheet_form form,
+                          FILE *to)
 {
-    static const char *const headers[] = {">rank", "run", "parameters", ">runs", ">area", ">last", ">best",
-                                          ">time to target", ">time", NULL};
+    static const char *const headers[] = {">rank", "run",   "parameters",      ">runs", ">area",
+                                          ">last", ">best", ">time to target", ">time", NULL};
     struct sheet *sheet = sheet_create("Ranking", headers);
     size_t n = top > 0 && top < sweep->n_ranked ? top : sweep->n_ranked;
 
@@ -109,11 +111,11 @@ static void put_factor(struct sheet *sheet, double value)
         sheet_cellf(sheet, "%.3g", value);
 }
 
-static void print_groups(const struct sweep *sweep, const struct sweep_query *query, size_t top,
-                         enum sheet_form form, FILE *to)
+static void print_groups(const struct sweep *sweep, const struct sweep_query *query, size_t top, enum sheet_form form,
+                         FILE *to)
 {
-    const char *headers[] = {query->group, ">ranked", "best run", "parameters", ">area", ">last", ">best",
-                             ">time to target", ">time", ">speed-up", ">efficiency", NULL};
+    const char *headers[] = {query->group, ">ranked",         "best run", "parameters", ">area",       ">last",
+                             ">best",      ">time to target", ">time",    ">speed-up",  ">efficiency", NULL};
     struct sheet *sheet;
     size_t n = top > 0 && top < sweep->n_groups ? top : sweep->n_groups;
 

@@ -13,6 +13,6 @@ void table_cell(struct table *table, const char *text);
 void table_cellf(struct table *table, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 void table_state(struct table *table, const char *state); /* a state, in its colour */
 void table_age(struct table *table, const char *time);    /* a time of the API as "3 min ago"; "" stays "" */
-void table_print(struct table *table, FILE *to);         /* prints the rows and forgets them; the header only once */
+void table_print(struct table *table, FILE *to);          /* prints the rows and forgets them; the header only once */
 void table_destroy(struct table *table);
 #endif

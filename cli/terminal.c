@@ -74,10 +74,10 @@ enum style style_of_state(const char *state)
         const char *state;
         enum style style;
     } styles[] = {
-        {"succeeded", STYLE_GOOD},  {"complete", STYLE_GOOD},   {"done", STYLE_GOOD},     {"answers", STYLE_GOOD},
-        {"failed", STYLE_BAD},      {"no answer", STYLE_BAD},   {"running", STYLE_BUSY},  {"paused", STYLE_CARE},
-        {"unfinished", STYLE_CARE}, {"not set up", STYLE_CARE}, {"pending", STYLE_QUIET}, {"intent", STYLE_QUIET},
-        {"stopped", STYLE_QUIET},     {"reached", STYLE_QUIET},     {"cancelled", STYLE_QUIET}, {"revoked", STYLE_QUIET},
+        {"succeeded", STYLE_GOOD},  {"complete", STYLE_GOOD},   {"done", STYLE_GOOD},       {"answers", STYLE_GOOD},
+        {"failed", STYLE_BAD},      {"no answer", STYLE_BAD},   {"running", STYLE_BUSY},    {"paused", STYLE_CARE},
+        {"unfinished", STYLE_CARE}, {"not set up", STYLE_CARE}, {"pending", STYLE_QUIET},   {"intent", STYLE_QUIET},
+        {"stopped", STYLE_QUIET},   {"reached", STYLE_QUIET},   {"cancelled", STYLE_QUIET}, {"revoked", STYLE_QUIET},
     };
 
     for (size_t i = 0; i < sizeof styles / sizeof *styles; i++)
@@ -112,8 +112,7 @@ size_t text_take(const char *text, size_t size, int32_t *code)
 bool terminal_obeys(int32_t code)
 {
     return code < 0x20 || (code >= 0x7f && code < 0xa0) || code == 0x61c || code == 0x200e || code == 0x200f ||
-           (code >= 0x2028 && code <= 0x202e) ||
-           (code >= 0x2066 && code <= 0x2069);
+           (code >= 0x2028 && code <= 0x202e) || (code >= 0x2066 && code <= 0x2069);
 }
 
 /* Takes one character. Returns its bytes; *width is its columns. A byte that is not UTF-8 takes one column. */

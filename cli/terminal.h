@@ -6,10 +6,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-bool terminal_is(void);    /* true for a terminal that can be drawn on */
-int terminal_width(void);  /* columns; 0 if it is no terminal */
-int terminal_height(void); /* lines; 0 if it is no terminal */
-bool terminal_has_utf8(void); /* whether the locale has UTF-8 */
+bool terminal_is(void);          /* true for a terminal that can be drawn on */
+int terminal_width(void);        /* columns; 0 if it is no terminal */
+int terminal_height(void);       /* lines; 0 if it is no terminal */
+bool terminal_has_utf8(void);    /* whether the locale has UTF-8 */
 const char *terminal_dots(void); /* the sign, one column wide, that a text was cut */
 
 /* Colours, on a terminal and unless NO_COLOR is set (https://no-color.org); "" elsewhere. A colour is never the only

@@ -6,10 +6,10 @@
 #include <stdint.h>
 
 struct verb {
-    const char *name;  /* the last part of the path */
-    struct argp argp;  /* has arg_one_ensemble() as its parser */
-    const char *state; /* the state in which the ensemble must be afterwards, else the command exits with CLI_NOT_SO */
-    const char *done;  /* printed then, for example "paused; what runs goes on" */
+    const char *name;   /* the last part of the path */
+    struct argp argp;   /* has arg_one_ensemble() as its parser */
+    const char *state;  /* the state in which the ensemble must be afterwards, else the command exits with CLI_NOT_SO */
+    const char *done;   /* printed then, for example "paused; what runs goes on" */
     const char *not_so; /* printed otherwise, after "ensemble 7 was complete already: " */
 };
 

@@ -161,10 +161,12 @@ int watch_and_report(struct cli *cli, int64_t id, bool family)
             render_document(text);
         else
             report_final(cli, ensemble);
-        status = (id == first ? ensemble_succeeded(ensemble) : family_succeeded(cli, ensemble)) ? CLI_HOLDS : CLI_NOT_SO;
+        status =
+            (id == first ? ensemble_succeeded(ensemble) : family_succeeded(cli, ensemble)) ? CLI_HOLDS : CLI_NOT_SO;
         id = next_of(cli, ensemble, family);
         if (id != 0)
-            fprintf(stderr, "stretto: ensemble %lld goes on in ensemble %lld\n", (long long)get_int(ensemble, "id"), (long long)id);
+            fprintf(stderr, "stretto: ensemble %lld goes on in ensemble %lld\n", (long long)get_int(ensemble, "id"),
+                    (long long)id);
         json_decref(ensemble);
         free(text);
     } while (id != 0);

@@ -18,7 +18,7 @@ struct heap {
 };
 
 /* The struct in which a node is embedded, as container_of() in other projects. */
-#define heap_entry(node, type, member) ((type *)(void *)((char *)(node) - offsetof(type, member)))
+#define heap_entry(node, type, member) ((type *)(void *)((char *)(node)-offsetof(type, member)))
 
 /* Puts the node where its key belongs, whether it is in the heap already or not. A node must be all zeros before it is
  * used, and stays borrowed until it is removed. */

@@ -55,11 +55,8 @@ void log_change(enum log_level level, const struct log_ids *ids, const char *fmt
         kept.lines = xrealloc(kept.lines, kept.room, sizeof *kept.lines);
     }
     line = &kept.lines[kept.n++];
-    *line = (struct line){.level = level,
-                          .time_ms = time_now_ms(),
-                          .about = ids != NULL,
-                          .site = fmt,
-                          .message = xstrdup(message)};
+    *line = (struct line){
+        .level = level, .time_ms = time_now_ms(), .about = ids != NULL, .site = fmt, .message = xstrdup(message)};
     if (ids == NULL)
         return;
     line->ids = *ids;

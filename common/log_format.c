@@ -41,9 +41,11 @@ static void put(struct out *o, const char *fmt, ...)
 /* Returns how many bytes the UTF-8 character at `p` has, 0 where there is none. */
 static size_t utf8_size(const unsigned char *p)
 {
-    size_t size = p[0] < 0x80 ? 1 : p[0] >= 0xc2 && p[0] < 0xe0 ? 2 : p[0] >= 0xe0 && p[0] < 0xf0 ? 3
-                  : p[0] >= 0xf0 && p[0] < 0xf5                                                   ? 4
-                                                                                                  : 0;
+    size_t size = p[0] < 0x80                   ? 1
+                  : p[0] >= 0xc2 && p[0] < 0xe0 ? 2
+                  : p[0] >= 0xe0 && p[0] < 0xf0 ? 3
+                  : p[0] >= 0xf0 && p[0] < 0xf5 ? 4
+                                                : 0;
 
     for (size_t i = 1; i < size; i++)
         if ((p[i] & 0xc0) != 0x80)

@@ -6,9 +6,9 @@
 #include <stdbool.h>
 
 struct url {
-    char *socket; /* path of a Unix socket, or NULL */
-    char *base;   /* "http://stretto" for a socket, else the URL that was given, without a final slash */
-    bool is_local; /* what is sent there stays on this machine */
+    char *socket;    /* path of a Unix socket, or NULL */
+    char *base;      /* "http://stretto" for a socket, else the URL that was given, without a final slash */
+    bool is_local;   /* what is sent there stays on this machine */
     bool is_private; /* what is sent there stays on this machine or is encrypted, so that a token may be sent */
 };
 

@@ -270,8 +270,8 @@ static int start(struct app *app, struct error *err)
     turn_pause(app->turn, COMMIT_PAUSE);
     turn_flush_apart(app->turn, not_flushed, NULL);
     app->state_watch = state_watch_create(&app->loop, app->store, app->turn);
-    app->archive = archive_create(&app->loop, app->store, app->turn, app->config->run_dir,
-                                  app->config->archive_after_ms);
+    app->archive =
+        archive_create(&app->loop, app->store, app->turn, app->config->run_dir, app->config->archive_after_ms);
     make_engine(app);
     if (engine_sweep_rows(app->engine, err) < 0 ||
         control_open(&app->control, &app->loop, app->control_path, app->engine, app->store, err) < 0 ||

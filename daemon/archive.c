@@ -9,11 +9,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define JOBS 200       /* jobs in one step */
-#define ATTEMPTS 500   /* no further job is added to a step that has so many attempts */
+#define JOBS 200        /* jobs in one step */
+#define ATTEMPTS 500    /* no further job is added to a step that has so many attempts */
 #define KEEP_JOBS 10000 /* more than so many jobs do not wait for `after_ms` */
-#define REST_MS 5000   /* pause where there is nothing to do */
-#define RETRY_MS 60000 /* pause after a step that went wrong */
+#define REST_MS 5000    /* pause where there is nothing to do */
+#define RETRY_MS 60000  /* pause after a step that went wrong */
 
 struct archive {
     uv_timer_t timer;

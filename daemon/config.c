@@ -73,9 +73,10 @@ static const struct {
                          "whose captured output is kept for good: all, failed (members that did not succeed) or none; "
                          "other files that members wrote are never removed"},
     [KEY_KEEP_OUTPUT_FOR] = {"keep_output_for", "30d", "how long after the end of its ensemble any output is kept"},
-    [KEY_ARCHIVE_AFTER] = {"archive_after", "10m",
-                        "how long after its job's end an attempt's output is moved into the archives of its ensemble; "
-                        "sooner where more than 10000 jobs wait for that"},
+    [KEY_ARCHIVE_AFTER] =
+        {"archive_after", "10m",
+         "how long after its job's end an attempt's output is moved into the archives of its ensemble; "
+         "sooner where more than 10000 jobs wait for that"},
     [KEY_HEARTBEAT] = {"heartbeat", "15s", "an open event stream is never silent for longer"},
     [KEY_MAX_CONNECTIONS] = {"max_connections", "as many as descriptors allow, at most 2768",
                              "clients of one listener at once; a quarter of them, at most 256, for those who have not "
@@ -112,8 +113,10 @@ void config_print_keys(void)
 
 void config_init(struct config *config)
 {
-    *config = (struct config){.log_level = LOG_LEVEL_INFO, .keep_events_ms = KEEP_EVENTS_MS,
-                              .keep_output_for_ms = KEEP_OUTPUT_FOR_MS, .archive_after_ms = ARCHIVE_AFTER_MS,
+    *config = (struct config){.log_level = LOG_LEVEL_INFO,
+                              .keep_events_ms = KEEP_EVENTS_MS,
+                              .keep_output_for_ms = KEEP_OUTPUT_FOR_MS,
+                              .archive_after_ms = ARCHIVE_AFTER_MS,
                               .heartbeat_ms = HEARTBEAT_MS};
 }
 
@@ -279,13 +282,13 @@ static int take(struct config *config, const json_t *json, struct error *err)
         take_duration(json, KEY_KEEP_OUTPUT_FOR, 1000, &config->keep_output_for_ms, err) < 0 ||
         take_duration(json, KEY_ARCHIVE_AFTER, 0, &config->archive_after_ms, err) < 0 ||
         take_duration(json, KEY_HEARTBEAT, 1000, &config->heartbeat_ms, err) < 0 ||
-        jsonx_int(json, "", keys[KEY_MAX_CONNECTIONS].name, JSONX_OPTIONAL, 8, 100000, &config->max_connections,
-                  err) < 0 ||
+        jsonx_int(json, "", keys[KEY_MAX_CONNECTIONS].name, JSONX_OPTIONAL, 8, 100000, &config->max_connections, err) <
+            0 ||
         jsonx_object(json, "", keys[KEY_ADAPTERS].name, JSONX_OPTIONAL, &adapters, err) < 0 ||
         jsonx_string(json, "", keys[KEY_STREAM_INTERFACE].name, JSONX_OPTIONAL, &interface, err) < 0 ||
         jsonx_string(json, "", keys[KEY_PLUGIN_DIR].name, JSONX_OPTIONAL, &plugin_dir, err) < 0 ||
-        jsonx_bool(json, "", keys[KEY_ALLOW_NETWORK_STATE].name, JSONX_OPTIONAL, &config->allow_network_state,
-                   err) < 0 ||
+        jsonx_bool(json, "", keys[KEY_ALLOW_NETWORK_STATE].name, JSONX_OPTIONAL, &config->allow_network_state, err) <
+            0 ||
         (level != NULL && take_log_level(config, level, err) < 0) ||
         (log_to != NULL && config_log_to(config, log_to, err) < 0) ||
         (log_format != NULL && config_log_format(config, log_format, err) < 0))

@@ -32,9 +32,9 @@ struct config {
     int64_t heartbeat_ms;
     char *stream_interface; /* NULL for any */
     char *plugin_dir;
-    bool plugin_dir_chosen; /* plugin_dir is not the default */
+    bool plugin_dir_chosen;  /* plugin_dir is not the default */
     int64_t max_connections; /* 0 for as many as descriptors allow */
-    json_t *adapters; /* NULL, or an object with a section for each adapter */
+    json_t *adapters;        /* NULL, or an object with a section for each adapter */
 
     /* The paths of this daemon's own parts, which config_complete() finds */
     char *runner;

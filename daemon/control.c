@@ -86,15 +86,11 @@ static void drain(struct control *control)
         switch (message.what) {
         case CONTROL_CLAIM:
         case CONTROL_EXIT:
-        case CONTROL_ENDED:
-            engine_look(control->engine, message.job, ENGINE_LOOK_RECORDS);
-            break;
+        case CONTROL_ENDED: engine_look(control->engine, message.job, ENGINE_LOOK_RECORDS); break;
         case CONTROL_STATUS:
         case CONTROL_METRICS:
         case CONTROL_DONE:
-        case CONTROL_ENDPOINT:
-            engine_look(control->engine, message.job, ENGINE_LOOK_STREAM);
-            break;
+        case CONTROL_ENDPOINT: engine_look(control->engine, message.job, ENGINE_LOOK_STREAM); break;
         }
     }
 }

@@ -4,7 +4,8 @@
 
 #include <stdlib.h>
 
-const double loop_latency_bounds[LOOP_LATENCY_BOUNDS] = {0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 1};
+const double loop_latency_bounds[LOOP_LATENCY_BOUNDS] = {0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005,
+                                                         0.01,   0.025,   0.05,   0.1,   1};
 
 struct loop_latency {
     uv_prepare_t prepare;

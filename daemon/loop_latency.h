@@ -9,7 +9,7 @@
 struct loop_latency_counts {
     /* turns of at most loop_latency_bounds[i] but above [i - 1]; the last counts the longest */
     uint64_t within[LOOP_LATENCY_BOUNDS + 1];
-    uint64_t n, ns;                   /* number and sum of all turns */
+    uint64_t n, ns; /* number and sum of all turns */
 };
 
 extern const double loop_latency_bounds[LOOP_LATENCY_BOUNDS]; /* seconds */

@@ -31,40 +31,21 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
     struct options *o = state->input;
 
     switch (key) {
-    case 'c':
-        o->config_file = arg;
-        break;
-    case 's':
-        o->state_dir = arg;
-        break;
-    case 'r':
-        o->run_dir = arg;
-        break;
+    case 'c': o->config_file = arg; break;
+    case 's': o->state_dir = arg; break;
+    case 'r': o->run_dir = arg; break;
     case 'l':
         if (o->n_listen == sizeof o->listen / sizeof *o->listen)
             argp_error(state, "too many --listen");
         o->listen[o->n_listen++] = arg;
         break;
-    case 'v':
-        o->verbose = true;
-        break;
-    case OPTION_LOG_TO:
-        o->log_to = arg;
-        break;
-    case OPTION_LOG_FORMAT:
-        o->log_format = arg;
-        break;
-    case OPTION_PYTHON:
-        o->python = arg;
-        break;
-    case OPTION_HELP_CONFIG:
-        config_print_keys();
-        exit(0);
-    case ARGP_KEY_ARG:
-        argp_error(state, "unexpected argument: %s", arg);
-        break;
-    default:
-        return ARGP_ERR_UNKNOWN;
+    case 'v': o->verbose = true; break;
+    case OPTION_LOG_TO: o->log_to = arg; break;
+    case OPTION_LOG_FORMAT: o->log_format = arg; break;
+    case OPTION_PYTHON: o->python = arg; break;
+    case OPTION_HELP_CONFIG: config_print_keys(); exit(0);
+    case ARGP_KEY_ARG: argp_error(state, "unexpected argument: %s", arg); break;
+    default: return ARGP_ERR_UNKNOWN;
     }
     return 0;
 }
@@ -122,9 +103,9 @@ static int configure(struct config *config, const struct options *o, struct erro
 
 int main(int argc, char **argv)
 {
-    static const struct argp argp = {option_list, parse_option, NULL,
-                                     "strettod -- runs ensembles of simulations that stream into trainings", NULL, NULL,
-                                     NULL};
+    static const struct argp argp = {
+        option_list, parse_option, NULL, "strettod -- runs ensembles of simulations that stream into trainings",
+        NULL,        NULL,         NULL};
     struct options options = {0};
     struct config config;
     struct error err;

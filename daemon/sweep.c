@@ -118,8 +118,8 @@ static int remove_archives(const struct sweep *sweep, struct error *err)
 
     while (dir != NULL && rc == 0 && (entry = readdir(dir)) != NULL)
         if (archive_name_parse(entry->d_name, &kind, &number) &&
-            (kind == ARCHIVE_SUCCEEDED || sweep->retain == RETAIN_NONE) &&
-            unlinkat(dirfd(dir), entry->d_name, 0) < 0 && errno != ENOENT)
+            (kind == ARCHIVE_SUCCEEDED || sweep->retain == RETAIN_NONE) && unlinkat(dirfd(dir), entry->d_name, 0) < 0 &&
+            errno != ENOENT)
             rc = error_errno(err, "file_remove", "%s/%s", path, entry->d_name);
     if (dir != NULL)
         closedir(dir);
@@ -196,7 +196,9 @@ static void on_timer(uv_timer_t *timer)
     sweep->failed = false;
     if (rc == 1)
         rc = store_sweep_mark(sweep->store, sweep->retain, sweep->ensemble, from, MEMBERS, now, keep_attempt, sweep,
-                              &sweep->next, &err) < 0 ? -1 : 1;
+                              &sweep->next, &err) < 0
+                 ? -1
+                 : 1;
     if (rc < 0)
         log_warn("output that is no longer kept stays for now: %s", err.text);
     if (rc <= 0) {

@@ -28,13 +28,13 @@ struct turn {
     uint64_t next_ns; /* no commit before this time */
     /* when the last commit ended, and how long after a commit the next one is wanted, on average */
     uint64_t ended_ns, wanted_ns;
-    bool wanted;                  /* the next commit is wanted, and wanted_ns takes it into account */
+    bool wanted; /* the next commit is wanted, and wanted_ns takes it into account */
     struct store *store;
     void (*rolled_back)(void *arg);
     void *arg;
     void (*on_commit)(void *arg);
     void *on_commit_arg;
-    struct waiters waiting; /* callbacks that wait for the next commit */
+    struct waiters waiting;  /* callbacks that wait for the next commit */
     struct flusher *flusher; /* NULL where commits flush by themselves */
     bool flushing;
     struct waiters flushed; /* callbacks that wait for the flush that is under way */

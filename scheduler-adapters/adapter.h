@@ -25,17 +25,17 @@
 /* The resources that a job asks for: the spec's `resources`, times `pack` or `ranks` where a job holds several
  * tasks. */
 struct adapter_resources {
-    int nodes;           /* >= 1 */
-    int tasks;           /* processes of one member, >= 1 */
-    int cpus_per_task;   /* >= 1 */
-    int gpus;            /* per member or rank, >= 0 */
+    int nodes;         /* >= 1 */
+    int tasks;         /* processes of one member, >= 1 */
+    int cpus_per_task; /* >= 1 */
+    int gpus;          /* per member or rank, >= 0 */
     int copies; /* members or ranks that share the job, >= 1; the job wants copies * tasks * cpus_per_task CPUs */
     /* the copies are ranks of a training, which all end when one fails; false: members, which are independent of each
      * other */
     bool together;
     /* a pilot of several nodes: the adapter starts its one task on each of them, unless the task does so by itself */
     bool each_node;
-    int64_t memory;      /* bytes per member, 0: not said */
+    int64_t memory; /* bytes per member, 0: not said */
     /* the nodes are shared with nobody, and all they have is the job's; where an adapter has slots, they are given
      * instead */
     bool whole_nodes;
@@ -56,7 +56,7 @@ struct adapter_job {
     const char *name;         /* unique over all daemons and all time; [A-Za-z0-9._-], at most 63 */
     const char *scheduler_id; /* what submit answered; NULL where the answer never came */
     const char *dir; /* the job's directory (docs/run-directory.md), which holds job.json unless `descriptor` is set */
-    const char *descriptor;   /* the content of job.json, set only for a submission to an adapter that hands it over */
+    const char *descriptor; /* the content of job.json, set only for a submission to an adapter that hands it over */
     struct adapter_resources resources;
     int64_t submitted_ms; /* Unix ms; 0 before it is submitted */
     int64_t grace_ms;     /* between SIGTERM and SIGKILL when it is ended */
@@ -107,7 +107,7 @@ enum adapter_log { ADAPTER_LOG_ERROR, ADAPTER_LOG_WARN, ADAPTER_LOG_INFO };
 /* The daemon's side of an adapter; it outlives the adapter. */
 struct adapter_host {
     uv_loop_t *loop;
-    const char *runner; /* absolute path of stretto-run */
+    const char *runner;   /* absolute path of stretto-run */
     const json_t *config; /* this adapter's section of the configuration, an object, or NULL */
     /* Something about this adapter's jobs changed: poll soon. Callable at any time from the loop thread. */
     void (*poke)(void *arg);

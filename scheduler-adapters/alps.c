@@ -13,12 +13,14 @@ extern const struct adapter_ops adapter_alps;
 
 /* The variables of the daemon's environment that apruns see, and jobs through them. The whole environment is never
  * passed: it may hold tokens. */
+/* clang-format off */
 static const char *const passed[] = {
     "PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LC_ALL", "LC_CTYPE", "TZ", "LD_LIBRARY_PATH",
     "CRAY_LD_LIBRARY_PATH", "CRAY_ROOTFS", "MODULEPATH", "LOADEDMODULES", "ALPS_APP_PE_DEFAULT", "APRUN_XFER_LIMITS",
     "BATCH_PARTITION_ID", "BASIL_RESERVATION_ID", "COBALT_JOBID", "COBALT_PARTNAME", "COBALT_PARTSIZE",
     "COBALT_STARTTIME", "COBALT_ENDTIME", "PBS_JOBID", "PBS_ENVIRONMENT", "PBS_NODEFILE", "SLURM_JOB_ID", "SLURM_JOBID",
     "SLURM_JOB_NODELIST", "ALPS_APRUN_RESID"};
+/* clang-format on */
 
 static void read_environment(struct adapter *a, const json_t *names)
 {
@@ -81,17 +83,16 @@ static int read_settings(struct adapter *a, const json_t *config, struct error *
     a->pause_ms = 1000;
     a->interval_ms = 15000;
     a->end = find_end();
-    if (config != NULL &&
-        (jsonx_string(config, "", "aprun", JSONX_OPTIONAL, &a->aprun, err) < 0 ||
-         jsonx_string(config, "", "apkill", JSONX_OPTIONAL, &a->apkill, err) < 0 ||
-         jsonx_string(config, "", "nids", JSONX_OPTIONAL, &nids, err) < 0 ||
-         jsonx_int(config, "", "cpus", JSONX_OPTIONAL, 1, 100000, &a->cpus, err) < 0 ||
-         jsonx_int(config, "", "most", JSONX_OPTIONAL, 1, 1000, &a->most, err) < 0 ||
-         jsonx_int(config, "", "end", JSONX_OPTIONAL, 0, 99999999999, &a->end, err) < 0 ||
-         jsonx_strings(config, "", "extra", JSONX_OPTIONAL, 0, &a->extra, err) < 0 ||
-         jsonx_strings(config, "", "environment", JSONX_OPTIONAL, 0, &environment, err) < 0 ||
-         jsonx_duration(config, "", "pause", JSONX_OPTIONAL, 1, &a->pause_ms, err) < 0 ||
-         jsonx_duration(config, "", "poll", JSONX_OPTIONAL, 1000, &a->interval_ms, err) < 0))
+    if (config != NULL && (jsonx_string(config, "", "aprun", JSONX_OPTIONAL, &a->aprun, err) < 0 ||
+                           jsonx_string(config, "", "apkill", JSONX_OPTIONAL, &a->apkill, err) < 0 ||
+                           jsonx_string(config, "", "nids", JSONX_OPTIONAL, &nids, err) < 0 ||
+                           jsonx_int(config, "", "cpus", JSONX_OPTIONAL, 1, 100000, &a->cpus, err) < 0 ||
+                           jsonx_int(config, "", "most", JSONX_OPTIONAL, 1, 1000, &a->most, err) < 0 ||
+                           jsonx_int(config, "", "end", JSONX_OPTIONAL, 0, 99999999999, &a->end, err) < 0 ||
+                           jsonx_strings(config, "", "extra", JSONX_OPTIONAL, 0, &a->extra, err) < 0 ||
+                           jsonx_strings(config, "", "environment", JSONX_OPTIONAL, 0, &environment, err) < 0 ||
+                           jsonx_duration(config, "", "pause", JSONX_OPTIONAL, 1, &a->pause_ms, err) < 0 ||
+                           jsonx_duration(config, "", "poll", JSONX_OPTIONAL, 1000, &a->interval_ms, err) < 0))
         return -1;
     if (alps_check_options(a->extra, "config", err) < 0)
         return -1;

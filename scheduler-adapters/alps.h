@@ -67,8 +67,8 @@ struct alps_job {
 
 /* The contents of the files of a job's directory. */
 struct alps_files {
-    pid_t pid; /* of an aprun that is running; 0: none */
-    char *nids; /* to be freed */
+    pid_t pid;                  /* of an aprun that is running; 0: none */
+    char *nids;                 /* to be freed */
     bool begun, claimed, ended; /* the files `aprun`, claim.json and ended.json are there */
     long long apid;             /* 0: not known */
     char words[200];            /* the words in which aprun told of its end */
@@ -90,7 +90,7 @@ struct adapter {
     int64_t cpus, most, pause_ms, interval_ms; /* cpus: of a node, 0: not known */
     int64_t end;                               /* of the allocation, Unix seconds; 0: not known */
     bool told_of_end;
-    struct error no_runner;                    /* text "": there is one */
+    struct error no_runner; /* text "": there is one */
     struct alps_job *jobs;
     uint64_t serial, next_start;
     uv_timer_t timer;
@@ -144,7 +144,7 @@ struct alps_job *alps_adopt(struct adapter *a, const struct adapter_job *job, co
 void alps_job_over(struct alps_job *job, const char *reason);
 /* aprun passes it on to its application, unless it is SIGKILL */
 void alps_signal_aprun(const struct alps_job *job, int sig);
-void alps_kill(struct alps_job *job); /* kills aprun and its application */
+void alps_kill(struct alps_job *job);    /* kills aprun and its application */
 void alps_forget_all(struct adapter *a); /* stops watching the jobs, which go on */
 
 void alps_exited(uv_process_t *process, int64_t status, int sig);

@@ -46,7 +46,8 @@ static void question_free(struct question *q)
 
 static void tell(const struct alps_job *job, struct adapter_status *status)
 {
-    static const enum adapter_state states[] = {[ALPS_WAITS] = ADAPTER_JOB_QUEUED, [ALPS_RUNS] = ADAPTER_JOB_RUNNING,
+    static const enum adapter_state states[] = {[ALPS_WAITS] = ADAPTER_JOB_QUEUED,
+                                                [ALPS_RUNS] = ADAPTER_JOB_RUNNING,
                                                 [ALPS_LOOKED_AT] = ADAPTER_JOB_RUNNING,
                                                 [ALPS_OVER] = ADAPTER_JOB_ENDED};
 

@@ -76,9 +76,9 @@ static void read_begun(const char *dir, struct alps_files *files)
     stat = text != NULL ? strchr(text, '\n') : NULL;
     rest = stat != NULL ? strrchr(stat, ')') : NULL;
     if (rest != NULL && sscanf(stat, "%ld", &pid) == 1 &&
-        sscanf(rest, ") %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %*d %*d %llu",
-               &started) == 1 && pid > 0 &&
-        process_start_time((pid_t)pid) == started)
+        sscanf(rest, ") %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %*d %*d %llu", &started) ==
+            1 &&
+        pid > 0 && process_start_time((pid_t)pid) == started)
         files->pid = (pid_t)pid;
     if (stat != NULL)
         files->nids = strndup(text, (size_t)(stat - text));
@@ -150,8 +150,8 @@ void alps_files_read(const char *dir, struct alps_files *files)
     struct claim claim = {0};
     struct error err;
 
-    *files = (struct alps_files){.claimed = is_there(dir, "claim.json"), .ended = is_there(dir, "ended.json"),
-                                 .lost_nid = -1};
+    *files = (struct alps_files){
+        .claimed = is_there(dir, "claim.json"), .ended = is_there(dir, "ended.json"), .lost_nid = -1};
     /* a claim by the daemon, which fences the job, has no runner */
     if (files->claimed && claim_read(dir, &claim, &err) < 0)
         claim = (struct claim){0};

@@ -352,8 +352,11 @@ static void kill_now(uv_work_t *work, int status)
         if (e->files.apid > 0) {
             alps_busy(a);
             commands_run(a->commands,
-                         &(struct command){.argv = args, .env = (const char *const *)a->env, .limit_ms = 20000,
-                                                        .out_max = 4096, .err_max = 4096},
+                         &(struct command){.argv = args,
+                                           .env = (const char *const *)a->env,
+                                           .limit_ms = 20000,
+                                           .out_max = 4096,
+                                           .err_max = 4096},
                          apkilled, a);
         }
         alps_signal_aprun(job, SIGKILL);

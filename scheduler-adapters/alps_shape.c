@@ -19,21 +19,24 @@ static void spread(struct alps_shape *shape, int64_t n, int64_t nodes)
 
 void alps_shape(const struct adapter *a, const struct adapter_resources *want, struct alps_shape *shape)
 {
-    bool by_aprun = want->launcher != NULL &&
-                    (strcmp(want->launcher, "aprun") == 0 || strcmp(want->launcher, a->aprun) == 0);
+    bool by_aprun =
+        want->launcher != NULL && (strcmp(want->launcher, "aprun") == 0 || strcmp(want->launcher, a->aprun) == 0);
     int64_t mib = divide_up(want->memory, MIB);
 
     if (by_aprun || want->each_node) {
-        *shape = (struct alps_shape){.kind = ALPS_LAUNCHES, .depth = want->whole_nodes ? 0 : want->cpus_per_task,
-                                     .mib = divide_up(mib, want->tasks), .pilots = want->each_node};
+        *shape = (struct alps_shape){.kind = ALPS_LAUNCHES,
+                                     .depth = want->whole_nodes ? 0 : want->cpus_per_task,
+                                     .mib = divide_up(mib, want->tasks),
+                                     .pilots = want->each_node};
         spread(shape, want->tasks, want->nodes);
     } else if (want->copies > 1 && want->tasks == 1 && !want->together) {
         *shape = (struct alps_shape){.kind = ALPS_RANKS, .depth = want->cpus_per_task, .mib = mib};
         spread(shape, want->copies, want->nodes);
     } else {
-        *shape = (struct alps_shape){.kind = ALPS_ONE, .mib = mib * want->copies,
-                                     .depth = want->whole_nodes
-                                              ? 0 : (int64_t)want->copies * want->tasks * want->cpus_per_task};
+        *shape = (struct alps_shape){
+            .kind = ALPS_ONE,
+            .mib = mib * want->copies,
+            .depth = want->whole_nodes ? 0 : (int64_t)want->copies * want->tasks * want->cpus_per_task};
         spread(shape, 1, 1);
     }
 }
@@ -90,17 +93,20 @@ int alps_check(struct adapter *a, const struct adapter_resources *want, struct e
 
     alps_shape(a, want, &shape);
     if (shape.kind == ALPS_LAUNCHES && want->launch != NULL)
-        return error_at(err, "resources_impossible", "/launcher",
-                        "aprun is called by the adapter, which adds the nodes that it has: write \"aprun\", and its other "
-                        "options into \"extra\"");
+        return error_at(
+            err, "resources_impossible", "/launcher",
+            "aprun is called by the adapter, which adds the nodes that it has: write \"aprun\", and its other "
+            "options into \"extra\"");
     if (shape.kind == ALPS_LAUNCHES && want->copies > 1)
         return error_at(err, "resources_impossible", "/launcher",
                         "%d members are to share a job: those that aprun starts cannot, since a node has one "
-                        "application at a time", want->copies);
+                        "application at a time",
+                        want->copies);
     if (shape.kind == ALPS_ONE && want->nodes > 1)
         return error_at(err, "resources_impossible", "/nodes",
                         "%d nodes are wanted: a program has several by the launcher \"aprun\", members of one process "
-                        "by \"pack\", and an allocation without a \"launcher\" of its own", want->nodes);
+                        "by \"pack\", and an allocation without a \"launcher\" of its own",
+                        want->nodes);
     if (alps_check_room(a, want, err) < 0)
         return -1;
     return alps_check_options(want->extra, "resources_impossible", err);

@@ -14,10 +14,10 @@
  * every aprun. */
 static const char script[] =
     "read -r stat <\"/proc/$$/stat\" && printf '%s\\n%s\\n' \"$2\" \"$stat\" >\"$1/aprun.new\" && "
-                             "mv \"$1/aprun.new\" \"$1/aprun\" || exit 111\n"
-                             "exec >\"$1/aprun.log\" 2>&1 </dev/null\n"
-                             "shift 2\n"
-                             "exec \"$@\"\n";
+    "mv \"$1/aprun.new\" \"$1/aprun\" || exit 111\n"
+    "exec >\"$1/aprun.log\" 2>&1 </dev/null\n"
+    "shift 2\n"
+    "exec \"$@\"\n";
 /* These two run on the compute node. Until the runner has set its signals up, the ones that are meant for it must not
  * kill it. */
 static const char one[] = "trap '' USR1 USR2\n"
@@ -150,8 +150,13 @@ bool alps_start(struct alps_job *job)
 {
     struct adapter *a = job->a;
     uv_stdio_container_t stdio[3] = {{.flags = UV_IGNORE}, {.flags = UV_IGNORE}, {.flags = UV_IGNORE}};
-    uv_process_options_t options = {.exit_cb = alps_exited, .file = "/bin/sh", .env = a->env, .cwd = "/",
-                                    .stdio_count = 3, .stdio = stdio, .flags = UV_PROCESS_DETACHED};
+    uv_process_options_t options = {.exit_cb = alps_exited,
+                                    .file = "/bin/sh",
+                                    .env = a->env,
+                                    .cwd = "/",
+                                    .stdio_count = 3,
+                                    .stdio = stdio,
+                                    .flags = UV_PROCESS_DETACHED};
     struct words words = {0};
     int rc;
 

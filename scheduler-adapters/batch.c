@@ -187,8 +187,12 @@ void batch_run(struct adapter *a, struct commands *commands, int program, const 
     argv[0] = a->program[program];
     memcpy(argv + 1, args, n * sizeof *args);
     commands_run(commands,
-                 &(struct command){.argv = argv, .env = (const char *const *)(is_job ? a->job_env : a->env), .in = in,
-                                   .limit_ms = a->limit_ms[program], .out_max = out_max, .err_max = BATCH_WORDS_MAX},
+                 &(struct command){.argv = argv,
+                                   .env = (const char *const *)(is_job ? a->job_env : a->env),
+                                   .in = in,
+                                   .limit_ms = a->limit_ms[program],
+                                   .out_max = out_max,
+                                   .err_max = BATCH_WORDS_MAX},
                  cb, arg);
     free(argv);
 }
@@ -285,10 +289,11 @@ int batch_check_one_node(struct adapter *a, const struct adapter_resources *want
 {
     if (want->nodes == 1 || want->launcher == NULL || strcmp(want->launcher, "copies") != 0)
         return 0;
-    return error_at(err, "resources_impossible", "/launcher",
-                    "\"copies\" are on one node with this batch system, and %d nodes are wanted: name a launcher that starts "
-                    "processes on all of them, such as [\"mpiexec\", \"-f\", \"{hostfile}\", \"-np\", \"{tasks}\"]",
-                    want->nodes);
+    return error_at(
+        err, "resources_impossible", "/launcher",
+        "\"copies\" are on one node with this batch system, and %d nodes are wanted: name a launcher that starts "
+        "processes on all of them, such as [\"mpiexec\", \"-f\", \"{hostfile}\", \"-np\", \"{tasks}\"]",
+        want->nodes);
 }
 
 int batch_no_slots(struct adapter *a)

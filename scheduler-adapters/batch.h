@@ -49,12 +49,12 @@ struct batch_system {
     /* The daemon's variables that commands and jobs see, ended by NULL. The whole environment is never passed: it may
      * hold tokens. */
     const char *const *for_commands, *const *for_jobs;
-    bool jobs_inherit;      /* jobs get the environment of the command that submits them, which is then for_jobs */
-    int64_t timeout_ms;     /* the default of the setting */
-    int64_t remembered_ms;  /* a submitted job that is out of the listing is remembered so long */
-    size_t list_max;        /* bytes of a listing */
-    size_t ids_max;         /* ids in one command */
-    unsigned endings_most;  /* orders at once; 1: one after another */
+    bool jobs_inherit;     /* jobs get the environment of the command that submits them, which is then for_jobs */
+    int64_t timeout_ms;    /* the default of the setting */
+    int64_t remembered_ms; /* a submitted job that is out of the listing is remembered so long */
+    size_t list_max;       /* bytes of a listing */
+    size_t ids_max;        /* ids in one command */
+    unsigned endings_most; /* orders at once; 1: one after another */
     struct {
         int program;
         const char *words[3]; /* the words before the ids, ended by NULL */
@@ -120,8 +120,8 @@ struct adapter {
 
     /* batch_orders.c: orders that wait for a listing; orders of the listing under way */
     struct batch_order *orders, *taken;
-    bool look_is_due;                   /* a listing for orders begins on the next turn of the loop */
-    struct batch_overdue *overdue;      /* batch_overdue.c, with its timer */
+    bool look_is_due;              /* a listing for orders begins on the next turn of the loop */
+    struct batch_overdue *overdue; /* batch_overdue.c, with its timer */
     /* after the grace, until a cancelled job is killed; then until it is killed again */
     int64_t overrun_ms, kill_again_ms;
     uv_timer_t timer;
@@ -139,11 +139,11 @@ struct adapter {
  * or NULL. */
 int batch_init(struct adapter *a, const struct batch_system *system, const struct adapter_host *host,
                const char *const *command_settings, const char *const *job_settings, struct error *err);
-void batch_closing(struct adapter *a);      /* one more handle or part is being closed */
-void batch_closed(uv_handle_t *handle);     /* the handle is closed; its data is the adapter */
-void batch_part_gone(void *arg);            /* the part is closed; arg is the adapter */
-void batch_busy(struct adapter *a);         /* an answer is owed */
-void batch_idle(struct adapter *a);         /* the answer has been given; called last by whatever gives it */
+void batch_closing(struct adapter *a);  /* one more handle or part is being closed */
+void batch_closed(uv_handle_t *handle); /* the handle is closed; its data is the adapter */
+void batch_part_gone(void *arg);        /* the part is closed; arg is the adapter */
+void batch_busy(struct adapter *a);     /* an answer is owed */
+void batch_idle(struct adapter *a);     /* the answer has been given; called last by whatever gives it */
 /* Runs a program with these arguments (ended by NULL, without the program). `in` may be NULL. */
 void batch_run(struct adapter *a, struct commands *commands, int program, const char *const *args, const char *in,
                size_t out_max, command_cb *cb, void *arg);
@@ -193,7 +193,7 @@ struct batch_submission {
     void *arg;
     /* the number at the end of the name and the directory; jobs of one shape that have one can be an array */
     int64_t number;
-    size_t digits;  /* of the number; 0: there is none, and the job is submitted alone */
+    size_t digits;          /* of the number; 0: there is none, and the job is submitted alone */
     struct adapter_job job; /* with these copies of what it points to: */
     char *dir, *queue, *account;
     json_t *extra;
@@ -214,7 +214,7 @@ struct batch_group {
     int64_t base;
     /* this group is the first job of a refused array, sent alone to see whether `rest` was refused for its size */
     struct batch_group *rest;
-    struct error why;         /* the reason why the array was refused */
+    struct error why; /* the reason why the array was refused */
 };
 void batch_gather_init(struct adapter *a);
 void batch_gather_stop(struct adapter *a); /* jobs that wait are not submitted */
@@ -265,7 +265,7 @@ void batch_withdraw(struct adapter *a, const char *name, const char *scheduler_i
 void batch_signal(struct adapter *a, const struct adapter_job *job, int sig, adapter_done_cb *cb, void *arg);
 
 /* The methods that are the same in all such adapters. */
-#define BATCH_METHODS                                                                                      \
-    .slots = batch_no_slots, .interval_ms = batch_interval_ms, .submit = batch_submit, .poll = batch_poll, \
+#define BATCH_METHODS                                                                                                  \
+    .slots = batch_no_slots, .interval_ms = batch_interval_ms, .submit = batch_submit, .poll = batch_poll,             \
     .find = batch_find, .cancel = batch_cancel, .withdraw = batch_withdraw, .signal = batch_signal
 #endif

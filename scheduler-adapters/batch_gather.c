@@ -55,8 +55,7 @@ static bool are_alike(const struct batch_submission *x, const struct batch_submi
            p->nodes == q->nodes && p->tasks == q->tasks && p->cpus_per_task == q->cpus_per_task && p->gpus == q->gpus &&
            p->whole_nodes == q->whole_nodes && p->copies == q->copies && p->memory == q->memory &&
            p->walltime_ms == q->walltime_ms && is_same(p->queue, q->queue) && is_same(p->account, q->account) &&
-               (p->extra == q->extra || json_equal(p->extra, q->extra)) &&
-           x->job.grace_ms == y->job.grace_ms;
+           (p->extra == q->extra || json_equal(p->extra, q->extra)) && x->job.grace_ms == y->job.grace_ms;
 }
 
 static size_t most(const struct adapter *a)

@@ -16,7 +16,7 @@ struct asked {
     char id[64];    /* "": the id is not known, and no record is searched for the job */
     bool submitted; /* false: the job was never submitted, and can have left no files */
     bool missing;
-    bool again;     /* the job waits after it has run before; it is withdrawn if its runner had begun */
+    bool again; /* the job waits after it has run before; it is withdrawn if its runner had begun */
     bool withdraw;
 };
 
@@ -240,9 +240,10 @@ static void ask(struct adapter *a, const struct adapter_job *jobs, size_t n, boo
     for (size_t i = 0; i < n; i++) {
         int64_t since = jobs[i].submitted_ms / 1000;
 
-        q->asked[i] = (struct asked){.name = xstrdup(jobs[i].name), .dir = xstrdup(jobs[i].dir),
-                                     .submitted = submitted || jobs[i].submitted_ms > 0 ||
-                                                  jobs[i].scheduler_id != NULL};
+        q->asked[i] =
+            (struct asked){.name = xstrdup(jobs[i].name),
+                           .dir = xstrdup(jobs[i].dir),
+                           .submitted = submitted || jobs[i].submitted_ms > 0 || jobs[i].scheduler_id != NULL};
         snprintf(q->asked[i].id, sizeof q->asked[i].id, "%s", jobs[i].scheduler_id != NULL ? jobs[i].scheduler_id : "");
         if (since > 0 && (q->since == 0 || since < q->since))
             q->since = since;

@@ -23,8 +23,16 @@ struct batch_row *batch_rows_add(struct batch_rows *rows)
     }
     rows->mark = rows->texts;
     rows->mark_n = rows->texts != NULL ? rows->texts->n : 0;
-    rows->row[rows->n] = (struct batch_row){.place = rows->n, .phase = BATCH_RUNS, .name = "", .label = "", .id = "",
-                                            .state = "", .host = "", .nodes = "", .reason = "", .indices = "",
+    rows->row[rows->n] = (struct batch_row){.place = rows->n,
+                                            .phase = BATCH_RUNS,
+                                            .name = "",
+                                            .label = "",
+                                            .id = "",
+                                            .state = "",
+                                            .host = "",
+                                            .nodes = "",
+                                            .reason = "",
+                                            .indices = "",
                                             .task = -1};
     return &rows->row[rows->n++];
 }
@@ -221,11 +229,11 @@ struct batch_row *batch_rows_find(const struct batch_rows *rows, const char *nam
 /* Returns the length of the UTF-8 sequence that begins here; 0: no sequence begins here. */
 static size_t sequence(const unsigned char *at, size_t left)
 {
-    size_t n = at[0] < 0x80                         ? 1
-               : at[0] >= 0xc2 && at[0] < 0xe0      ? 2
-               : (at[0] & 0xf0) == 0xe0             ? 3
-               : at[0] >= 0xf0 && at[0] < 0xf5      ? 4
-                                                    : 0;
+    size_t n = at[0] < 0x80                    ? 1
+               : at[0] >= 0xc2 && at[0] < 0xe0 ? 2
+               : (at[0] & 0xf0) == 0xe0        ? 3
+               : at[0] >= 0xf0 && at[0] < 0xf5 ? 4
+                                               : 0;
 
     if (n == 0 || n > left)
         return 0;

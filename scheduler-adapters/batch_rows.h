@@ -12,17 +12,17 @@ struct batch_row {
     const char *name;
     const char *label; /* the batch system's name for it: its own, or its array's */
     const char *id, *state, *host, *nodes, *reason;
-    const char *indices; /* of an array whose waiting tasks are not rows: their numbers, as "3-9,12" */
+    const char *indices;        /* of an array whose waiting tasks are not rows: their numbers, as "3-9,12" */
     int64_t submitted, started; /* Unix seconds; 0: not known */
     /* the job's number in its array, from 0, where its id does not tell; -1: the id tells, or there is no array */
     int64_t task;
     enum batch_phase phase;
-    bool is_ending;      /* with BATCH_RUNS: its processes are being ended */
-    bool is_foreign;     /* it belongs to somebody else, whatever its name */
+    bool is_ending;  /* with BATCH_RUNS: its processes are being ended */
+    bool is_foreign; /* it belongs to somebody else, whatever its name */
     bool has_exit_status;
     int exit_status, runs; /* runs: how often it has been started, where that is reported */
-    size_t place;        /* its place in the listing */
-    bool told;           /* an answer is about it */
+    size_t place;          /* its place in the listing */
+    bool told;             /* an answer is about it */
     /* from a list that was cut off: it counts as waiting unless another row of its id says otherwise */
     bool is_guessed;
 };

@@ -231,13 +231,18 @@ static void take(uv_stream_t *stream, ssize_t n, const uv_buf_t *buf)
 
 static void start(struct run *r)
 {
-    uv_stdio_container_t stdio[3] = {{.flags = UV_IGNORE},
-                                     {.flags = UV_CREATE_PIPE | UV_WRITABLE_PIPE,
-                                      .data.stream = (uv_stream_t *)&r->out.pipe},
-                                     {.flags = UV_CREATE_PIPE | UV_WRITABLE_PIPE,
-                                      .data.stream = (uv_stream_t *)&r->err.pipe}};
-    uv_process_options_t options = {.exit_cb = exited, .file = r->argv[0], .args = r->argv, .env = r->env, .cwd = "/",
-                                    .flags = UV_PROCESS_DETACHED, .stdio_count = 3, .stdio = stdio};
+    uv_stdio_container_t stdio[3] = {
+        {.flags = UV_IGNORE},
+        {.flags = UV_CREATE_PIPE | UV_WRITABLE_PIPE, .data.stream = (uv_stream_t *)&r->out.pipe},
+        {.flags = UV_CREATE_PIPE | UV_WRITABLE_PIPE, .data.stream = (uv_stream_t *)&r->err.pipe}};
+    uv_process_options_t options = {.exit_cb = exited,
+                                    .file = r->argv[0],
+                                    .args = r->argv,
+                                    .env = r->env,
+                                    .cwd = "/",
+                                    .flags = UV_PROCESS_DETACHED,
+                                    .stdio_count = 3,
+                                    .stdio = stdio};
     struct commands *all = r->all;
     uv_buf_t in;
     int rc;
@@ -340,8 +345,12 @@ void commands_run(struct commands *all, const struct command *what, command_cb *
 {
     struct run *r = xcalloc(1, sizeof *r);
 
-    *r = (struct run){.all = all, .argv = words_copy(what->argv), .env = words_copy(what->env),
-                      .limit_ms = what->limit_ms, .in = what->in != NULL ? xstrdup(what->in) : NULL, .cb = cb,
+    *r = (struct run){.all = all,
+                      .argv = words_copy(what->argv),
+                      .env = words_copy(what->env),
+                      .limit_ms = what->limit_ms,
+                      .in = what->in != NULL ? xstrdup(what->in) : NULL,
+                      .cb = cb,
                       .arg = arg};
     r->out.max = what->out_max;
     r->err.max = what->err_max;

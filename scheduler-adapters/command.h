@@ -13,9 +13,9 @@ enum command_end {
     COMMAND_NOT_STARTED, /* there is no such program, or no process could be created: it has done nothing */
     /* it got SIGTERM, and SIGKILL a moment later; as for the ends below, it is not known how much it has done */
     COMMAND_OUT_OF_TIME,
-    COMMAND_KILLED,      /* a signal from elsewhere killed it */
-    COMMAND_TOO_LONG,    /* it printed more than allowed, and was ended */
-    COMMAND_STOPPED,     /* the commands were destroyed: it was ended, or never started */
+    COMMAND_KILLED,   /* a signal from elsewhere killed it */
+    COMMAND_TOO_LONG, /* it printed more than allowed, and was ended */
+    COMMAND_STOPPED,  /* the commands were destroyed: it was ended, or never started */
 };
 
 struct command_result {

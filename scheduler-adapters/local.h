@@ -19,7 +19,7 @@ struct local_need {
 };
 
 struct local_gpu {
-    char *id; /* its name in CUDA_VISIBLE_DEVICES */
+    char *id;                    /* its name in CUDA_VISIBLE_DEVICES */
     const struct local_job *job; /* the job that has it; NULL: it is free */
 };
 
@@ -33,21 +33,21 @@ struct local_job {
     struct adapter *a;
     char *name, *dir;
     char *descriptor; /* the content of job.json, for the runner; NULL: the file is in the directory */
-    int jobfd;       /* the descriptor in which it was handed over, and in which the runner answers; -1: none */
+    int jobfd;        /* the descriptor in which it was handed over, and in which the runner answers; -1: none */
     char *answer;     /* the exit records of an ended job; NULL: there are none, or they were taken */
     struct local_need need;
     int64_t walltime_ms, grace_ms;
     enum local_state state;
     struct adapter_status status; /* as polls report it */
 
-    pid_t pid;   /* of the runner */
+    pid_t pid; /* of the runner */
     /* the runner is our child and not yet waited for, so that its process id cannot belong to another process */
     bool child;
     unsigned long long start_time; /* of an adopted runner */
     int pidfd;                     /* of an adopted runner; -1: none */
     uv_poll_t *watch;              /* of an adopted runner, on its pidfd */
-    uv_timer_t *look_again; /* where the kernel gives no pidfd, or the run directory could not be read */
-    uv_timer_t *limit;      /* kills the runner and all that it started, for the reason `limit_why` */
+    uv_timer_t *look_again;        /* where the kernel gives no pidfd, or the run directory could not be read */
+    uv_timer_t *limit;             /* kills the runner and all that it started, for the reason `limit_why` */
     const char *limit_why;
     const char *killed_for; /* why the limit killed it; NULL: it did not */
     int seen_stopped;       /* how many checks in a row found its runner stopped */
@@ -83,10 +83,10 @@ struct adapter {
     posix_spawn_file_actions_t actions; /* actions and attributes of every runner's start */
     posix_spawnattr_t attributes;
     uv_signal_t sigchld;
-    uv_timer_t retry; /* starts runners again after no process could be created */
+    uv_timer_t retry;   /* starts runners again after no process could be created */
     uv_timer_t stopped; /* looks for runners, and a starter, that are stopped */
     int64_t stopped_ms; /* a runner that stays stopped so long is killed */
-    int handles;      /* handles that are not closed yet, of the three above */
+    int handles;        /* handles that are not closed yet, of the three above */
     bool poke_queued;
     size_t workers; /* under way */
     atomic_bool closing;
@@ -95,7 +95,7 @@ struct adapter {
 };
 
 /* local.c */
-void local_poke(struct adapter *a);       /* tells the engine, once a turn */
+void local_poke(struct adapter *a);        /* tells the engine, once a turn */
 void local_worker_done(struct adapter *a); /* called last in every uv_after_work_cb */
 
 /* local_stopped.c: from this call on, runners that stay stopped are killed. */
@@ -119,7 +119,7 @@ struct local_job *local_job_find(struct adapter *a, const char *name);
 struct local_job *local_job_create(struct adapter *a, const struct adapter_job *job);
 void local_job_free(struct local_job *job); /* forgets the job and closes its handles; ends no process */
 void local_enqueue(struct local_job *job);
-void local_schedule(struct adapter *a);          /* starts as many jobs from the head of the queue as fit */
+void local_schedule(struct adapter *a); /* starts as many jobs from the head of the queue as fit */
 /* error: an errno where there is no runner, or 0 */
 void local_started(struct local_job *job, pid_t pid, int jobfd, int error);
 /* starts it again after a pause; its runner has claimed nothing, and is gone */
@@ -152,7 +152,7 @@ void local_starter_stop(struct adapter *a);
 
 /* local_runner.c: the process of a job. */
 void local_child(struct local_job *job, pid_t pid); /* the job has this runner, our child */
-void local_wait(struct adapter *a);     /* waits for children that have ended, after SIGCHLD */
+void local_wait(struct adapter *a);                 /* waits for children that have ended, after SIGCHLD */
 /* Takes over the runner of a claim. 0, or -1 where it ended meanwhile. */
 int local_adopt(struct local_job *job, const struct claim *claim);
 int local_runner_signal(struct local_job *job, int sig);

@@ -33,7 +33,8 @@ static void sweep(const char *name, const atomic_bool *stop)
             nanosleep(&pause, NULL);
         /* a pilot's jobs carry their own names, but its mark */
         quiet = process_signal_marked("STRETTO_JOB", name, SIGKILL) +
-                        process_signal_marked("STRETTO_PILOT", name, SIGKILL) == 0
+                            process_signal_marked("STRETTO_PILOT", name, SIGKILL) ==
+                        0
                     ? quiet + 1
                     : 0;
     }

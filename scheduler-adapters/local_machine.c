@@ -194,8 +194,8 @@ int local_machine(struct adapter *a, const json_t *config, struct error *err)
         return -1;
     for (int64_t i = 0; i < a->have.gpus; i++)
         size += strlen(a->gpus[i].id) + 1;
-    if (size > sizeof ((struct claim *)0)->gpus)
+    if (size > sizeof((struct claim *)0)->gpus)
         return error_at(err, "config_value", "/gpus", "the ids of all GPUs are longer than %zu bytes together",
-                        sizeof ((struct claim *)0)->gpus - 1);
+                        sizeof((struct claim *)0)->gpus - 1);
     return 0;
 }

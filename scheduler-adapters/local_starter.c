@@ -164,8 +164,8 @@ static int send_order(int fd, const char *order, size_t size, int jobfd)
         char room[CMSG_SPACE(sizeof(int))];
     } control = {0};
     struct iovec part = {(void *)order, size};
-    struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1, .msg_control = &control,
-                             .msg_controllen = sizeof control};
+    struct msghdr message = {
+        .msg_iov = &part, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof control};
     struct cmsghdr *head = CMSG_FIRSTHDR(&message);
 
     head->cmsg_level = SOL_SOCKET;

@@ -13,12 +13,13 @@
 extern const struct adapter_ops adapter_pbs;
 
 static const char *const programs[] = {"qsub", "qstat", "qdel", "qsig", "qhold", "qrls", NULL};
-static const char *const for_commands[] = {"PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LC_ALL", "LC_CTYPE",
-                                           "TZ", "LD_LIBRARY_PATH", "PBS_DEFAULT", "PBS_SERVER", "PBS_CONF_FILE",
-                                           "PBS_EXEC", "PBSCOREDUMP", "KRB5CCNAME", NULL};
-static const char *const for_jobs[] = {"PATH", "LANG", "LC_ALL", "LC_CTYPE", "TZ", "LD_LIBRARY_PATH", "MODULEPATH",
-                                       "LOADEDMODULES", NULL};
-static const char *const gone[] = {"Unknown Job Id", "invalid for state of job", "Job has finished",
+static const char *const for_commands[] = {"PATH",        "HOME",       "USER",          "LOGNAME",  "SHELL",
+                                           "LANG",        "LC_ALL",     "LC_CTYPE",      "TZ",       "LD_LIBRARY_PATH",
+                                           "PBS_DEFAULT", "PBS_SERVER", "PBS_CONF_FILE", "PBS_EXEC", "PBSCOREDUMP",
+                                           "KRB5CCNAME",  NULL};
+static const char *const for_jobs[] = {"PATH",       "LANG",          "LC_ALL", "LC_CTYPE", "TZ", "LD_LIBRARY_PATH",
+                                       "MODULEPATH", "LOADEDMODULES", NULL};
+static const char *const gone[] = {"Unknown Job Id",        "invalid for state of job",   "Job has finished",
                                    "already in exit state", "Delete already in progress", NULL};
 
 static void status(const struct adapter *a, const struct batch_row *row, struct adapter_status *to)

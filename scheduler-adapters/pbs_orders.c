@@ -38,8 +38,8 @@ struct target {
     const char *id, *rest;
 };
 
-static const char *const no_answer[] = {"annot connect", "Connection refused", "Connection reset", "No route to host",
-                                        "End of File", NULL};
+static const char *const no_answer[] = {"annot connect",    "Connection refused", "Connection reset",
+                                        "No route to host", "End of File",        NULL};
 
 static struct target target_of(const char *id)
 {
@@ -139,8 +139,8 @@ static void done(void *arg, struct command_result *result)
     struct error err;
     bool fine = batch_check(result, a->system->programs[a->system->deed[order->deed->what].program], &err) == 0 ||
                 batch_only_gone(a, result);
-    bool is_silent = !fine &&
-                     (result->end != COMMAND_EXITED || result->status == 255 || batch_says(result->err, no_answer));
+    bool is_silent =
+        !fine && (result->end != COMMAND_EXITED || result->status == 255 || batch_says(result->err, no_answer));
 
     pbs->orders = order->next;
     order_end(order, fine ? NULL : &err);

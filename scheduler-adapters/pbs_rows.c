@@ -123,8 +123,8 @@ static int64_t parse_time(const char *text)
 
     if (end != text && *end == '\0')
         return seconds > 0 ? seconds : 0;
-    if (sscanf(text, "%*3s %3s %d %d:%d:%d %d", month, &tm.tm_mday, &tm.tm_hour, &tm.tm_min, &tm.tm_sec,
-               &tm.tm_year) != 6)
+    if (sscanf(text, "%*3s %3s %d %d:%d:%d %d", month, &tm.tm_mday, &tm.tm_hour, &tm.tm_min, &tm.tm_sec, &tm.tm_year) !=
+        6)
         return 0;
     found = strstr(months, month);
     if (found == NULL || strlen(month) != 3 || (found - months) % 3 != 0)

@@ -13,6 +13,7 @@
 #define SPARE_MS 30000
 
 /* Words of qsub in errors that may pass, and that are not the job's fault. Any other error of qsub is a refusal. */
+/* clang-format off */
 static const char *const for_now[] = {
     "annot connect", "Connection refused", "Connection reset", "Connection timed out", "No route to host",
     "Broken pipe", "Communication failure", "communication failure", "End of File", "timed out", "Batch protocol error",
@@ -23,6 +24,7 @@ static const char *const for_now[] = {
     "could not find", "license", "No space left", "try again", "Try again", "Job with requested ID already exists",
     "Unable to authenticate", "unable to authenticate", "unable to obtain", "Failed to get", "pbs_conf", NULL,
 };
+/* clang-format on */
 
 /* Words of qsub for too many jobs of this user, or a queue that takes none: nothing has been accepted. */
 static const char *const limits[] = {"would exceed", "already in queue", "already in complex", "ueue is not enabled",

@@ -27,7 +27,8 @@ static int check_ops(const char *path, const struct adapter_ops *ops, struct err
     if (ops->abi != ADAPTER_ABI)
         return error_set(err, "plugin_wrong_version",
                          "%s was built for version %d of the adapter interface, and this daemon has version %d: it "
-                         "must be built anew", path, ops->abi, ADAPTER_ABI);
+                         "must be built anew",
+                         path, ops->abi, ADAPTER_ABI);
     if (ops->name == NULL || ops->name[0] == '\0' || strlen(ops->name) > 40 ||
         ops->name[strspn(ops->name, "abcdefghijklmnopqrstuvwxyz0123456789-_")] != '\0')
         return error_set(err, "plugin_unusable", "%s has no usable name: small letters, digits, - and _, at most 40",
@@ -36,7 +37,8 @@ static int check_ops(const char *path, const struct adapter_ops *ops, struct err
         ops->submit == NULL || ops->poll == NULL || ops->find == NULL || ops->cancel == NULL || ops->signal == NULL)
         return error_set(err, "plugin_unusable",
                          "%s (adapter %s) lacks a method: all but ready, interval_ms, node_slots, take_records and "
-                         "withdraw are needed", path, ops->name);
+                         "withdraw are needed",
+                         path, ops->name);
     return 0;
 }
 

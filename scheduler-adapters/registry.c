@@ -5,12 +5,7 @@
 extern const struct adapter_ops adapter_alps, adapter_local, adapter_pbs, adapter_slurm, adapter_slurmrestd;
 
 const struct adapter_ops *const adapter_registry[] = {
-    &adapter_local,
-    &adapter_alps,
-    &adapter_pbs,
-    &adapter_slurm,
-    &adapter_slurmrestd,
-    NULL,
+    &adapter_local, &adapter_alps, &adapter_pbs, &adapter_slurm, &adapter_slurmrestd, NULL,
 };
 
 const struct adapter_ops *adapter_registry_find(const char *name)

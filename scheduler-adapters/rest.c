@@ -267,9 +267,8 @@ static int on_socket(CURL *easy, curl_socket_t fd, int what, void *arg, void *kn
         rest->handles++;
         curl_multi_assign(rest->multi, fd, watch);
     }
-    return uv_poll_start(&watch->poll,
-                         (what & CURL_POLL_IN ? UV_READABLE : 0) | (what & CURL_POLL_OUT ? UV_WRITABLE : 0),
-                         socket_ready);
+    return uv_poll_start(
+        &watch->poll, (what & CURL_POLL_IN ? UV_READABLE : 0) | (what & CURL_POLL_OUT ? UV_WRITABLE : 0), socket_ready);
 }
 
 static size_t on_data(char *data, size_t size, size_t n, void *arg)
@@ -432,9 +431,15 @@ struct rest *rest_create(uv_loop_t *loop, const struct rest_place *place, unsign
         curl_global_init(CURL_GLOBAL_DEFAULT);
     is_initialised = true;
     rest = xcalloc(1, sizeof *rest);
-    *rest = (struct rest){.loop = loop, .url = url, .most = most, .handles = 2, .ca_file = copy(place->ca_file),
-                          .token_file = copy(place->token_file), .user = copy(place->user),
-                          .user_header = copy(place->user_header), .token_header = copy(place->token_header)};
+    *rest = (struct rest){.loop = loop,
+                          .url = url,
+                          .most = most,
+                          .handles = 2,
+                          .ca_file = copy(place->ca_file),
+                          .token_file = copy(place->token_file),
+                          .user = copy(place->user),
+                          .user_header = copy(place->user_header),
+                          .token_header = copy(place->token_header)};
     rest->multi = curl_multi_init();
     curl_multi_setopt(rest->multi, CURLMOPT_SOCKETFUNCTION, on_socket);
     curl_multi_setopt(rest->multi, CURLMOPT_SOCKETDATA, rest);
@@ -458,8 +463,13 @@ void rest_ask(struct rest *rest, const struct rest_request *request, rest_cb *cb
 {
     struct request *r = xcalloc(1, sizeof *r);
 
-    *r = (struct request){.rest = rest, .method = xstrdup(request->method), .body = copy(request->body),
-                          .limit_ms = request->limit_ms, .max = request->max, .cb = cb, .arg = arg};
+    *r = (struct request){.rest = rest,
+                          .method = xstrdup(request->method),
+                          .body = copy(request->body),
+                          .limit_ms = request->limit_ms,
+                          .max = request->max,
+                          .cb = cb,
+                          .arg = arg};
     r->url = xasprintf("%s%s", rest->url.base, request->path);
     DL_APPEND(rest->waiting, r);
     look_what_is_next(rest);

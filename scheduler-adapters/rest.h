@@ -13,7 +13,7 @@
 
 /* The server's address and the user; NULL: not given. */
 struct rest_place {
-    const char *url;        /* "unix:/PATH", "http://HOST:PORT" or "https://…" */
+    const char *url; /* "unix:/PATH", "http://HOST:PORT" or "https://…" */
     /* with https: certificates to check the server by, instead of those that this machine trusts */
     const char *ca_file;
     const char *token_file; /* read for each request, since it is renewed; the two headers are sent only if it is set */

@@ -12,8 +12,9 @@
 extern const struct adapter_ops adapter_slurm;
 
 static const char *const programs[] = {"sbatch", "squeue", "scancel", "scontrol", "sacct", "sinfo", NULL};
-const char *const slurm_environment[] = {"PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LC_ALL", "LC_CTYPE", "TZ",
-                                         "LD_LIBRARY_PATH", "MODULEPATH", "LOADEDMODULES", "SLURM_CONF", NULL};
+const char *const slurm_environment[] = {"PATH",       "HOME",          "USER",       "LOGNAME", "SHELL",
+                                         "LANG",       "LC_ALL",        "LC_CTYPE",   "TZ",      "LD_LIBRARY_PATH",
+                                         "MODULEPATH", "LOADEDMODULES", "SLURM_CONF", NULL};
 
 /* Lists all jobs of the user: asking by names would need thousands of them. */
 static void list(struct adapter *a, struct batch_listing *listing)

@@ -30,7 +30,7 @@ struct slurm {
 
     enum slurm_record record; /* slurm_site.c: the record of ended jobs */
     char *record_file;
-    struct error site_unknown;  /* why the site's configuration is not known */
+    struct error site_unknown; /* why the site's configuration is not known */
     struct batch_wait *site_waiting;
 
     struct slurm_silence silence;

@@ -14,12 +14,12 @@
 #include <time.h>
 #include <unistd.h>
 
-#define IDS_MAX 200           /* ids in one question: squeue rarely loses more, and the rest is asked for again */
+#define IDS_MAX 200 /* ids in one question: squeue rarely loses more, and the rest is asked for again */
 /* the search begins earlier by this, since clocks differ and a name may have been submitted before */
 #define SINCE_S 3600
 #define SINCE_LAST_S INT64_C(253370764800) /* the year 9999: a damaged database may have any time */
-#define AGAIN_MS 60000         /* between questions that get no answer */
-#define FILE_TAIL (8 << 20)    /* bytes read from the end of the log, which has the newest jobs */
+#define AGAIN_MS 60000                     /* between questions that get no answer */
+#define FILE_TAIL (8 << 20)                /* bytes read from the end of the log, which has the newest jobs */
 
 struct past {
     uv_work_t work;

@@ -11,41 +11,30 @@
 /* The formats of squeue and sacct. The reason is the last field, since it may contain the separator. */
 const char slurm_squeue_format[] = "%j|%i|%T|%V|%S|%B|%N|%r";
 const char slurm_sacct_format[] = "JobName,JobID,State,Submit,Start,NodeList,NodeList,Reason";
+/* clang-format off */
 enum { FIELD_NAME, FIELD_ID, FIELD_STATE, FIELD_SUBMITTED, FIELD_STARTED, FIELD_HOST, FIELD_NODES, FIELD_REASON,
       FIELDS };
+/* clang-format on */
 
 static const struct {
     const char *state;
     enum batch_phase phase;
     bool node_lost;
 } states[] = {
-    {"PENDING", BATCH_WAITS, false},
-    {"CONFIGURING", BATCH_WAITS, false}, /* its nodes are not up yet */
-    {"REQUEUED", BATCH_WAITS, false},
-    {"REQUEUE_HOLD", BATCH_WAITS, false},
-    {"REQUEUE_FED", BATCH_WAITS, false},
-    {"SPECIAL_EXIT", BATCH_WAITS, false},
-    {"RESV_DEL_HOLD", BATCH_WAITS, false},
-    {"RUNNING", BATCH_RUNS, false},
+    {"PENDING", BATCH_WAITS, false},      {"CONFIGURING", BATCH_WAITS, false}, /* its nodes are not up yet */
+    {"REQUEUED", BATCH_WAITS, false},     {"REQUEUE_HOLD", BATCH_WAITS, false},  {"REQUEUE_FED", BATCH_WAITS, false},
+    {"SPECIAL_EXIT", BATCH_WAITS, false}, {"RESV_DEL_HOLD", BATCH_WAITS, false}, {"RUNNING", BATCH_RUNS, false},
     {"COMPLETING", BATCH_RUNS, false}, /* its processes are being ended */
-    {"SUSPENDED", BATCH_RUNS, false},
-    {"STOPPED", BATCH_RUNS, false},
-    {"SIGNALING", BATCH_RUNS, false},
-    {"STAGE_OUT", BATCH_RUNS, false},
-    {"RESIZING", BATCH_RUNS, false},
-    {"COMPLETED", BATCH_OVER, false},
-    {"FAILED", BATCH_OVER, false},
-    {"CANCELLED", BATCH_OVER, false}, /* sacct adds who cancelled it */
-    {"TIMEOUT", BATCH_OVER, false},
-    {"DEADLINE", BATCH_OVER, false},
-    {"OUT_OF_MEMORY", BATCH_OVER, false},
-    {"REVOKED", BATCH_OVER, false},
-    {"NODE_FAIL", BATCH_OVER, true},
-    {"BOOT_FAIL", BATCH_OVER, true},
+    {"SUSPENDED", BATCH_RUNS, false},     {"STOPPED", BATCH_RUNS, false},        {"SIGNALING", BATCH_RUNS, false},
+    {"STAGE_OUT", BATCH_RUNS, false},     {"RESIZING", BATCH_RUNS, false},       {"COMPLETED", BATCH_OVER, false},
+    {"FAILED", BATCH_OVER, false},        {"CANCELLED", BATCH_OVER, false}, /* sacct adds who cancelled it */
+    {"TIMEOUT", BATCH_OVER, false},       {"DEADLINE", BATCH_OVER, false},       {"OUT_OF_MEMORY", BATCH_OVER, false},
+    {"REVOKED", BATCH_OVER, false},       {"NODE_FAIL", BATCH_OVER, true},       {"BOOT_FAIL", BATCH_OVER, true},
     {"PREEMPTED", BATCH_OVER, true},
 };
 
 /* Reasons for waiting that no end of another job can remove: Slurm's words, compared as whole words. */
+/* clang-format off */
 static const char *const hopeless[] = {
     "PartitionConfig", "PartitionTimeLimit", "PartitionNodeLimit", "BadConstraints", "DependencyNeverSatisfied",
     "InvalidAccount", "InvalidQOS", "AccountNotAllowed", "QOSNotAllowed", "ReservationDeleted", "ReservationInvalid",
@@ -54,6 +43,7 @@ static const char *const hopeless[] = {
     "QOSMaxMemoryPerJob", "QOSMaxGRESPerJob", "QOSMaxWallDurationPerJobLimit", "QOSMaxCpuMinutesPerJobLimit",
     "QOSMinCpuNotSatisfied", "QOSMinNode", "QOSMinGRES", "QOSMinMemory",
 };
+/* clang-format on */
 
 static const size_t n_states = sizeof states / sizeof *states;
 

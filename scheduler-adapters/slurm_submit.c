@@ -10,6 +10,7 @@
 #include <string.h>
 
 /* Words of sbatch in errors that may pass, and that are not the job's fault. Any other error of sbatch is a refusal. */
+/* clang-format off */
 static const char *const for_now[] = {
     "Unable to contact slurm controller", "Socket timed out", "Zero Bytes were transmitted", "Connection refused",
     "Connection timed out", "Transport endpoint", "Unexpected message received", "Insane message length",
@@ -20,6 +21,7 @@ static const char *const for_now[] = {
     "in transition", "Host is down", "No route to host", "Broken pipe", "Connection reset",
     "configuration not available now", "(inactive or drain)", NULL,
 };
+/* clang-format on */
 
 /* Words of sbatch for too many jobs of this user. */
 static const char *const limits[] = {"MaxSubmitJob", "submit limit reached", NULL};
@@ -73,8 +75,8 @@ static void add_resources(struct words *words, const struct adapter_resources *w
  * shell. The script tells the runner when Slurm ends the job, which current versions of Slurm do not. */
 static char *prologue(int64_t minutes)
 {
-    return minutes > 0
-           ? xasprintf("trap '' USR1 USR2; export STRETTO_JOB_END=$(($(date +%%s) + %lld));", (long long)minutes * 60)
+    return minutes > 0 ? xasprintf("trap '' USR1 USR2; export STRETTO_JOB_END=$(($(date +%%s) + %lld));",
+                                   (long long)minutes * 60)
                        : xstrdup("trap '' USR1 USR2;");
 }
 
@@ -92,8 +94,8 @@ char *slurm_script(const struct batch_group *group, int64_t minutes)
     char *script = group->n == 1
                        ? xasprintf("%s exec %s %s", begin, runner, where)
                        : xasprintf("%s d=%s$((%lld + SLURM_ARRAY_TASK_ID)); cd \"$d\" && exec >>runner.log 2>&1; exec "
-                                   "%s \"$d\"", begin,
-                                   where, (long long)group->base, runner);
+                                   "%s \"$d\"",
+                                   begin, where, (long long)group->base, runner);
 
     free(dir);
     free(begin);

@@ -9,12 +9,12 @@
 
 #define SLURMRESTD_OLDEST 36 /* the oldest API version that is understood, v0.0.36 */
 #define SLURMRESTD_NEWEST 43
-#define SLURMRESTD_OBJECTS 39 /* from this version on, numbers are objects, and lists are arrays */
+#define SLURMRESTD_OBJECTS 39          /* from this version on, numbers are objects, and lists are arrays */
 #define SLURMRESTD_WORDS_MAX (1 << 20) /* bytes of an answer that lists no jobs */
 
 struct slurmrestd {
     struct adapter batch;
-    struct rest *rest; /* NULL: no url is set */
+    struct rest *rest;       /* NULL: no url is set */
     char *user, *token_file; /* the user whose jobs are the daemon's; token_file: NULL: none */
     int uid;                 /* of that user; -1: not known here */
 

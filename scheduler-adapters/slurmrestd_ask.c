@@ -95,8 +95,9 @@ void slurmrestd_version_ready(struct slurmrestd *a, void (*go)(void *arg), void 
     if (!batch_wait(&a->version_waiting, go, arg))
         return;
     batch_busy(&a->batch);
-    rest_ask(a->rest, &(struct rest_request){.method = "GET", .path = "/openapi/v3", .limit_ms = a->batch.timeout_ms,
-                                             .max = DESCRIPTION_MAX},
+    rest_ask(a->rest,
+             &(struct rest_request){
+                 .method = "GET", .path = "/openapi/v3", .limit_ms = a->batch.timeout_ms, .max = DESCRIPTION_MAX},
              described, a);
 }
 
@@ -142,8 +143,9 @@ static void ask_now(void *arg)
     }
     path = xasprintf("/%s/v0.0.%d%s", ask->root, a->version, ask->path);
     rest_ask(a->rest,
-             &(struct rest_request){.method = ask->method, .path = path, .body = ask->body, .limit_ms = ask->limit_ms,
-                                             .max = ask->max}, answered, ask);
+             &(struct rest_request){
+                 .method = ask->method, .path = path, .body = ask->body, .limit_ms = ask->limit_ms, .max = ask->max},
+             answered, ask);
     free(path);
 }
 
@@ -159,15 +161,27 @@ static void ask_once_known(struct ask ask)
 void slurmrestd_ask(struct slurmrestd *a, const char *method, const char *path, const char *body, size_t max,
                     rest_cb *cb, void *arg)
 {
-    ask_once_known((struct ask){.a = a, .root = "slurm", .method = xstrdup(method), .path = xstrdup(path),
-                                .body = body != NULL ? xstrdup(body) : NULL, .limit_ms = a->batch.timeout_ms,
-                                .max = max, .cb = cb, .arg = arg});
+    ask_once_known((struct ask){.a = a,
+                                .root = "slurm",
+                                .method = xstrdup(method),
+                                .path = xstrdup(path),
+                                .body = body != NULL ? xstrdup(body) : NULL,
+                                .limit_ms = a->batch.timeout_ms,
+                                .max = max,
+                                .cb = cb,
+                                .arg = arg});
 }
 
 void slurmrestd_ask_accounts(struct slurmrestd *a, const char *path, rest_cb *cb, void *arg)
 {
     int64_t limit_ms = a->batch.timeout_ms < SLURM_PAST_MS ? a->batch.timeout_ms : SLURM_PAST_MS;
 
-    ask_once_known((struct ask){.a = a, .root = "slurmdb", .method = xstrdup("GET"), .path = xstrdup(path),
-                                .limit_ms = limit_ms, .max = SLURM_LIST_MAX, .cb = cb, .arg = arg});
+    ask_once_known((struct ask){.a = a,
+                                .root = "slurmdb",
+                                .method = xstrdup("GET"),
+                                .path = xstrdup(path),
+                                .limit_ms = limit_ms,
+                                .max = SLURM_LIST_MAX,
+                                .cb = cb,
+                                .arg = arg});
 }

@@ -103,7 +103,8 @@ static void counted(void *arg, struct rest_result *result)
     struct batch_rows rows = {.user = doubt->a->user, .kind = doubt->a->uid};
     struct error err;
     int64_t n = slurmrestd_check(doubt->a, result, &err) == 0
-                ? slurmrestd_count(&rows, result->body, result->size, doubt->since, &err) : -1;
+                    ? slurmrestd_count(&rows, result->body, result->size, doubt->since, &err)
+                    : -1;
 
     batch_rows_free(&rows);
     decide(doubt, n >= 0 && n < doubt->limits.most);
@@ -113,8 +114,8 @@ static void counted(void *arg, struct rest_result *result)
 static bool read_limits(struct doubt *doubt, struct rest_result *result, const char *what)
 {
     json_t *doc = result->status == 200 ? json_loadb(result->body, result->size, 0, NULL) : NULL;
-    bool is_whole = json_array_size(json_object_get(doc, "errors")) == 0 &&
-                    json_array_size(json_object_get(doc, what)) > 0;
+    bool is_whole =
+        json_array_size(json_object_get(doc, "errors")) == 0 && json_array_size(json_object_get(doc, what)) > 0;
 
     slurmrestd_limits_read(&doubt->limits, doubt->a->user, doc);
     json_decref(doc);

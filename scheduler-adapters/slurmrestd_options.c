@@ -75,9 +75,9 @@ static const struct option *find(const char *word, const char **value)
 
 json_t *slurmrestd_make_number(int version, int64_t number)
 {
-    return version < SLURMRESTD_OBJECTS ? json_integer(number)
-                                        : json_pack("{s:b, s:b, s:I}", "set", 1, "infinite", 0, "number",
-                                                    (json_int_t)number);
+    return version < SLURMRESTD_OBJECTS
+               ? json_integer(number)
+               : json_pack("{s:b, s:b, s:I}", "set", 1, "infinite", 0, "number", (json_int_t)number);
 }
 
 json_t *slurmrestd_make_flag(int version, const char *old, const char *word)
@@ -94,8 +94,8 @@ static void set_gres(json_t *job, int version, const char *list)
         json_object_set_new(job, "gres", json_string(list));
     for (char *one = strtok_r(copy, ",", &rest); one != NULL && version >= SLURMRESTD_OBJECTS;
          one = strtok_r(NULL, ",", &rest)) {
-        longer = xasprintf("%s%sgres%s%s", all, all[0] != '\0' ? "," : "", version == SLURMRESTD_OBJECTS ? ":" : "/",
-                           one);
+        longer =
+            xasprintf("%s%sgres%s%s", all, all[0] != '\0' ? "," : "", version == SLURMRESTD_OBJECTS ? ":" : "/", one);
         free(all);
         all = longer;
     }
@@ -130,10 +130,15 @@ static int64_t mebibytes(const char *value)
     if (unit == value || n < 0 || n > 1 << 30 || (unit[0] != '\0' && unit[1] != '\0'))
         return -1;
     switch (unit[0]) {
-    case 'K': case 'k': return (n + 1023) / 1024;
-    case '\0': case 'M': case 'm': return n;
-    case 'G': case 'g': return n * 1024;
-    case 'T': case 't': return n * 1024 * 1024;
+    case 'K':
+    case 'k': return (n + 1023) / 1024;
+    case '\0':
+    case 'M':
+    case 'm': return n;
+    case 'G':
+    case 'g': return n * 1024;
+    case 'T':
+    case 't': return n * 1024 * 1024;
     default: return -1;
     }
 }
@@ -156,8 +161,9 @@ static int set(json_t *job, int version, const struct option *option, const char
     case MEMORY: json_object_set_new(job, option->key, slurmrestd_make_number(version, number)); break;
     case YES: json_object_set_new(job, option->key, json_true()); break;
     case EXCLUSIVE:
-        json_object_set_new(job, option->key, value[0] != '\0' ? slurmrestd_make_flag(version, value, value)
-                                                               : slurmrestd_make_flag(version, "exclusive", "true"));
+        json_object_set_new(job, option->key,
+                            value[0] != '\0' ? slurmrestd_make_flag(version, value, value)
+                                             : slurmrestd_make_flag(version, "exclusive", "true"));
         break;
     case GRES: set_gres(job, version, value); break;
     case GPUS: set_gpus(job, version, value); break;

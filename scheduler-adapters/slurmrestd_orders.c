@@ -51,16 +51,19 @@ static void done(void *arg, struct rest_result *result)
 void slurmrestd_carry_out(struct adapter *a, enum batch_deed what, const char *const *ids, size_t n, batch_deed_cb *cb,
                           void *arg)
 {
-    static const char *const signals[] = {[BATCH_TAKE_OUT] = NULL, [BATCH_TERM] = "TERM", [BATCH_USR1] = "USR1",
-                                          [BATCH_USR2] = "USR2", [BATCH_KILL] = NULL};
+    static const char *const signals[] = {[BATCH_TAKE_OUT] = NULL,
+                                          [BATCH_TERM] = "TERM",
+                                          [BATCH_USR1] = "USR1",
+                                          [BATCH_USR2] = "USR2",
+                                          [BATCH_KILL] = NULL};
     struct deed *deed = xcalloc(1, sizeof *deed);
     char path[160];
 
     *deed = (struct deed){.a = slurmrestd_of(a), .cb = cb, .arg = arg, .left = n};
     for (size_t i = 0; i < n; i++) {
         snprintf(path, sizeof path, "/job/%s%s%s%s", ids[i], signals[what] != NULL ? "?signal=" : "",
-                 signals[what] != NULL ? signals[what] : "", signals[what] != NULL &&
-                 deed->a->version >= SLURMRESTD_OBJECTS ? "&flags=BATCH_JOB" : "");
+                 signals[what] != NULL ? signals[what] : "",
+                 signals[what] != NULL && deed->a->version >= SLURMRESTD_OBJECTS ? "&flags=BATCH_JOB" : "");
         slurmrestd_ask(deed->a, "DELETE", path, NULL, SLURMRESTD_WORDS_MAX, done, deed);
     }
 }

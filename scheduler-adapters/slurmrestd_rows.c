@@ -7,8 +7,9 @@
 #include <string.h>
 
 /* Flags that a state can have besides its word: the first of these is what squeue would show. */
-static const char *const flags[] = {"COMPLETING", "STAGE_OUT", "CONFIGURING", "RESIZING", "REQUEUED", "REQUEUE_FED",
-                                    "REQUEUE_HOLD", "SPECIAL_EXIT", "STOPPED", "REVOKED", "RESV_DEL_HOLD", "SIGNALING"};
+static const char *const flags[] = {"COMPLETING", "STAGE_OUT",   "CONFIGURING",   "RESIZING",
+                                    "REQUEUED",   "REQUEUE_FED", "REQUEUE_HOLD",  "SPECIAL_EXIT",
+                                    "STOPPED",    "REVOKED",     "RESV_DEL_HOLD", "SIGNALING"};
 
 int64_t slurmrestd_number(const json_t *value)
 {
@@ -18,7 +19,8 @@ int64_t slurmrestd_number(const json_t *value)
 
     if (json_is_object(value))
         return json_is_true(json_object_get(value, "set")) && !json_is_true(json_object_get(value, "infinite"))
-                   ? slurmrestd_number(json_object_get(value, "number")) : -1;
+                   ? slurmrestd_number(json_object_get(value, "number"))
+                   : -1;
     if (text != NULL) {
         number = strtoll(text, &end, 10);
         return end != text && *end == '\0' && number >= 0 ? number : -1;
@@ -100,7 +102,8 @@ static void split_list(const json_t *job, char *list, size_t size, char *guess, 
     last = strrchr(list, ',');
     last = last != NULL ? last + 1 : list;
     next = strpbrk(last, "0123456789") != NULL
-           ? strtoll(strchr(last, '-') != NULL ? strchr(last, '-') + 1 : last, NULL, 10) + 1 : 0;
+               ? strtoll(strchr(last, '-') != NULL ? strchr(last, '-') + 1 : last, NULL, 10) + 1
+               : 0;
     if (next < count)
         snprintf(guess, guess_size, "%lld-%lld", (long long)next, (long long)count - 1);
 }

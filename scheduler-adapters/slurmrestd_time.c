@@ -16,8 +16,8 @@ struct waiting {
 static int64_t minutes_of(const json_t *partition)
 {
     const json_t *limit = json_object_get(partition, "max_time_limit");
-    int64_t minutes = slurmrestd_number(limit != NULL ? limit
-                                        : json_object_get(json_object_get(partition, "maximums"), "time"));
+    int64_t minutes =
+        slurmrestd_number(limit != NULL ? limit : json_object_get(json_object_get(partition, "maximums"), "time"));
 
     return minutes > 0 ? minutes : INT64_MAX;
 }

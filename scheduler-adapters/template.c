@@ -206,11 +206,10 @@ static char **environment_with(char *variable)
 static void command_start(struct run *c, const char *const *args, char *variable)
 {
     struct adapter *a = c->adapter;
-    uv_stdio_container_t stdio[3] = {{.flags = UV_IGNORE},
-                                     {.flags = UV_CREATE_PIPE | UV_WRITABLE_PIPE,
-                                      .data.stream = (uv_stream_t *)&c->out.pipe},
-                                     {.flags = UV_CREATE_PIPE | UV_WRITABLE_PIPE,
-                                      .data.stream = (uv_stream_t *)&c->err.pipe}};
+    uv_stdio_container_t stdio[3] = {
+        {.flags = UV_IGNORE},
+        {.flags = UV_CREATE_PIPE | UV_WRITABLE_PIPE, .data.stream = (uv_stream_t *)&c->out.pipe},
+        {.flags = UV_CREATE_PIPE | UV_WRITABLE_PIPE, .data.stream = (uv_stream_t *)&c->err.pipe}};
     char *argv[2 * ARGS_MAX];
     uv_process_options_t options = {.exit_cb = on_exited, .args = argv, .stdio_count = 3, .stdio = stdio};
     size_t n = 0, i;

@@ -50,8 +50,7 @@ static bool has_begun(struct engine *engine, const struct live_job *job)
         if (other->found.started)
             return true;
     return store_tally_get(engine->store, job->row.ensemble, n, &err) < 0 ||
-           n[MEMBER_RUNNING] + n[MEMBER_SUCCEEDED] + n[MEMBER_FAILED] + n[MEMBER_UNFINISHED] +
-                   n[MEMBER_STOPPED] > 0;
+           n[MEMBER_RUNNING] + n[MEMBER_SUCCEEDED] + n[MEMBER_FAILED] + n[MEMBER_UNFINISHED] + n[MEMBER_STOPPED] > 0;
 }
 
 /* Returns whether the job has run for sure. That its scheduler says so proves nothing: a scheduler that came back with
@@ -153,8 +152,7 @@ static void fence(struct engine *engine, struct live_job *job)
 static bool needs_fence(const struct live_job *job)
 {
     return job->ending.abandon_as == ATTEMPT_LOST && job->state.proof != PROOF_FENCED && job->open > 0 &&
-           has_run(job) &&
-           !job->adapter->ops->exact && !job_is_inside(job);
+           has_run(job) && !job->adapter->ops->exact && !job_is_inside(job);
 }
 
 bool job_read_fence(struct live_job *job, const json_t *given_up)
@@ -200,9 +198,8 @@ static json_t *make_seal(const struct engine *engine, const struct live_job *job
 
     return json_pack("{s:i, s:b, s:f, s:s, s:o, s:b, s:b}", "version", 1, "given_up", 1, "time",
                      (double)engine_now(engine) / 1000, "outcome", attempt_outcome_name(job->ending.abandon_as),
-                     "reason",
-                     reason ? reason : json_null() /* if the text is not UTF-8 */,
-                     "refused", job->ending.refusal != REFUSAL_NONE, "waits", job->ending.refusal == REFUSAL_QUEUED);
+                     "reason", reason ? reason : json_null() /* if the text is not UTF-8 */, "refused",
+                     job->ending.refusal != REFUSAL_NONE, "waits", job->ending.refusal == REFUSAL_QUEUED);
 }
 
 void job_read_seal(struct engine *engine, struct live_job *job, const json_t *claim)
@@ -284,7 +281,7 @@ static void submit_again(struct engine *engine, struct live_job *job)
     struct error err;
 
     log_change(LOG_LEVEL_INFO, LOG_JOB(job->row.ensemble, job->row.name),
-                "job %s: the scheduler does not know it and it never started: it is submitted again", job->row.name);
+               "job %s: the scheduler does not know it and it never started: it is submitted again", job->row.name);
     job_post(engine, job, EVENT_AGAIN);
     store_job_update(engine->store, &job->row, &err);
     job_start_committed(engine, job);
@@ -330,7 +327,8 @@ void job_missing(struct engine *engine, struct live_job *job, bool ended)
         if (is_doubtful(job, ran) && !ended)
             log_info_of(LOG_JOB(job->row.ensemble, job->row.name),
                         "job %s: the scheduler %s, and its runner has left no record: it is lost if that stays so for "
-                        "a minute", job->row.name,
+                        "a minute",
+                        job->row.name,
                         job->state.belief == BELIEF_FORGOTTEN ? "does not know it any more" : "says that it has ended");
     }
     if (job->state.proof != PROOF_SEALED && !is_sure(job, ran, ended, now)) {

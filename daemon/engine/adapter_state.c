@@ -68,8 +68,8 @@ void adapter_describe(struct engine *engine, struct known_adapter *adapter, char
     case ENGINE_ADAPTER_NOT_SET_UP: snprintf(out, size, "%s is not set up: %s", name, adapter->presence.missing); break;
     case ENGINE_ADAPTER_ANSWERS: snprintf(out, size, "%s answers", name); break;
     case ENGINE_ADAPTER_SILENT:
-        snprintf(out, size, "%s has not answered since %s: %s", name,
-                 timefmt_iso(since, adapter->polls.failing_since), adapter->polls.failing_for);
+        snprintf(out, size, "%s has not answered since %s: %s", name, timefmt_iso(since, adapter->polls.failing_since),
+                 adapter->polls.failing_for);
         break;
     }
 }
@@ -108,8 +108,8 @@ bool engine_adapter(struct engine *engine, const char *name, struct engine_adapt
 
 void adapter_shift_times(struct known_adapter *adapter, int64_t by_ms)
 {
-    int64_t *times[] = {&adapter->polls.asked_ms, &adapter->polls.answered_at, &adapter->polls.failing_since,
-                        &adapter->polls.lingers_until, &adapter->presence.looked_at, &adapter->told.doubts_told_ms,
+    int64_t *times[] = {&adapter->polls.asked_ms,       &adapter->polls.answered_at,   &adapter->polls.failing_since,
+                        &adapter->polls.lingers_until,  &adapter->presence.looked_at,  &adapter->told.doubts_told_ms,
                         &adapter->told.put_off_told_ms, &adapter->told.cancels_told_ms};
 
     for (size_t i = 0; i < sizeof times / sizeof *times; i++)
@@ -122,8 +122,8 @@ bool adapter_takes_jobs(struct engine *engine, struct known_adapter *adapter)
     if (is_set_up(engine, adapter))
         return engine_has_room(engine);
     if (!heap_holds(&adapter->presence.look.node)) {
-        log_warn_of(LOG_ADAPTER(adapter->ops->name), "adapter %s is not set up: %s; its jobs wait until it is", adapter->ops->name,
-                    adapter->presence.missing);
+        log_warn_of(LOG_ADAPTER(adapter->ops->name), "adapter %s is not set up: %s; its jobs wait until it is",
+                    adapter->ops->name, adapter->presence.missing);
         alarm_set(engine, &adapter->presence.look, engine_now(engine) + POLL_MS);
     }
     return false;

@@ -28,7 +28,7 @@ struct adapter_presence {
 
 /* Troubles of an adapter that come often. The log tells of them only now and then, with their number. */
 struct adapter_told {
-    int64_t doubts, doubts_told_ms;           /* unanswered submissions in a row; when the log last told of them */
+    int64_t doubts, doubts_told_ms; /* unanswered submissions in a row; when the log last told of them */
     /* submissions put off since the log last told of them; 0 for never told */
     int64_t put_off, put_off_told_ms;
     int64_t cancels_refused, cancels_told_ms; /* cancel orders in a row that failed; when that was last logged */
@@ -56,9 +56,9 @@ struct known_adapter {
     struct live_job *unasked, *polled; /* jobs to look up by name; jobs to poll */
     size_t n_unasked, n_polled;
     struct duplicate *duplicates; /* possible duplicates that were reported, until the answer comes */
-    int withdrawn;           /* jobs taken out of its queue since its last answer */
-    int needless;            /* queued duplicates in the last answer that can never start */
-    UT_hash_handle hh;       /* by ops->name */
+    int withdrawn;                /* jobs taken out of its queue since its last answer */
+    int needless;                 /* queued duplicates in the last answer that can never start */
+    UT_hash_handle hh;            /* by ops->name */
 };
 
 void adapter_state_init(struct known_adapter *adapter);

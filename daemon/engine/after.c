@@ -62,8 +62,9 @@ int after_check(struct engine *engine, const struct spec *spec, struct error *er
             return -1;
         return error_at(err, "spec_impossible_value", "/after/ensemble", "there is no ensemble %" PRId64, spec->after);
     case PROSPECT_NEVER:
-        return error_at(err, "spec_impossible_value", "/after/ensemble", "ensemble %" PRId64 " %s, and will not complete",
-                        newest.id, newest.state == ENSEMBLE_FAILED ? "has failed" : "was cancelled");
+        return error_at(err, "spec_impossible_value", "/after/ensemble",
+                        "ensemble %" PRId64 " %s, and will not complete", newest.id,
+                        newest.state == ENSEMBLE_FAILED ? "has failed" : "was cancelled");
     }
     return 0;
 }
@@ -72,8 +73,8 @@ static void begin(struct engine *engine, struct live_ensemble *ens)
 {
     struct error err;
 
-    log_change(LOG_LEVEL_INFO, LOG_ENSEMBLE(ens->row.id), "ensemble %" PRId64 " begins, since ensemble %" PRId64
-               " is complete", ens->row.id, ens->row.after);
+    log_change(LOG_LEVEL_INFO, LOG_ENSEMBLE(ens->row.id),
+               "ensemble %" PRId64 " begins, since ensemble %" PRId64 " is complete", ens->row.id, ens->row.after);
     engine_event(engine, "ensemble.begun", ens->row.id, -1, json_pack("{s:I}", "after", (json_int_t)ens->row.after));
     ens->row.after = 0;
     store_ensemble_update(engine->store, &ens->row, &err);

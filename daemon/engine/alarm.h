@@ -16,6 +16,7 @@ struct alarm {
 /* Returns the time of day by a clock that nobody sets: it goes on from when memory was last loaded. */
 int64_t engine_now(const struct engine *engine);
 void engine_wake_by(struct engine *engine, int64_t when_ms); /* has engine_tick() called by then */
-void alarm_set(struct engine *engine, struct alarm *alarm, int64_t when_ms); /* in place of the former; INT64_MAX: never */
+void alarm_set(struct engine *engine, struct alarm *alarm,
+               int64_t when_ms); /* in place of the former; INT64_MAX: never */
 void alarm_ring_due(struct engine *engine, int64_t now);
 #endif

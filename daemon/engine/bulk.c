@@ -15,7 +15,8 @@ int bulk_change_members(struct engine *engine, struct bulk *bulk, int limit, str
     int rc = store_bulk_piece(engine->store, bulk, limit, &span, err);
 
     if (rc >= 0)
-        engine_event_of_span(engine, bulk->ensemble, &span, bulk->kind == BULK_CANCEL ? MEMBER_CANCELLED : MEMBER_PENDING);
+        engine_event_of_span(engine, bulk->ensemble, &span,
+                             bulk->kind == BULK_CANCEL ? MEMBER_CANCELLED : MEMBER_PENDING);
     return rc;
 }
 
@@ -23,7 +24,7 @@ int bulk_change_members(struct engine *engine, struct bulk *bulk, int limit, str
 static int do_piece(struct engine *engine, struct live_ensemble *ens, struct bulk *bulk, struct error *err)
 {
     int rc = bulk->kind == BULK_STOP ? resize_stop(engine, ens, bulk->next, engine->slice)
-                                       : bulk_change_members(engine, bulk, engine->slice, err);
+                                     : bulk_change_members(engine, bulk, engine->slice, err);
 
     if (bulk->kind == BULK_RESUBMIT)
         ens->due = 0; /* those that were tried before go first */

@@ -21,7 +21,7 @@
 #define CANCEL_AGAIN_MS 60000   /* after an order and the grace, if the scheduler still has the job; then doubled */
 #define CANCEL_REFUSED_MS 15000 /* after an order that failed, which may be what broke the scheduler; then doubled */
 #define CANCEL_AGAIN_MAX 3600000
-#define CANCELS_TOLD_MS 600000  /* between lines of the log about orders that failed */
+#define CANCELS_TOLD_MS 600000 /* between lines of the log about orders that failed */
 
 /* Logs that orders fail: a line at first, then one in a while, since there may be thousands of jobs. */
 static void tell_refused(struct engine *engine, struct known_adapter *adapter, const char *why)
@@ -44,8 +44,8 @@ static void tell_taken(struct known_adapter *adapter)
 {
     if (adapter->told.cancels_refused > 0)
         log_info_of(LOG_ADAPTER(adapter->ops->name),
-                    "adapter %s takes orders to cancel jobs again, after %lld that it did not take",
-                    adapter->ops->name, (long long)adapter->told.cancels_refused);
+                    "adapter %s takes orders to cancel jobs again, after %lld that it did not take", adapter->ops->name,
+                    (long long)adapter->told.cancels_refused);
     adapter->told.cancels_refused = 0;
 }
 
@@ -64,8 +64,8 @@ static void answered(void *arg, enum adapter_answer answer, const struct error *
             engine_now(engine) + ajob.grace_ms + backoff_ms(CANCEL_AGAIN_MS, job->ending.cancels, CANCEL_AGAIN_MAX);
     } else {
         tell_refused(engine, job->adapter, why->text);
-        job->ending.cancel_again_ms = engine_now(engine) + backoff_ms(CANCEL_REFUSED_MS, job->ending.cancels,
-                                                                      CANCEL_AGAIN_MAX);
+        job->ending.cancel_again_ms =
+            engine_now(engine) + backoff_ms(CANCEL_REFUSED_MS, job->ending.cancels, CANCEL_AGAIN_MAX);
     }
 }
 

@@ -60,7 +60,8 @@ static bool is_over(const struct ensemble_row *row, const struct member_row *mem
 }
 
 /* Cancels a member that is not over. `has_row`: the member waits or is under way; otherwise it was never tried. */
-static int cancel(struct engine *engine, struct live_ensemble *ens, struct member_row *member, bool has_row, struct error *err)
+static int cancel(struct engine *engine, struct live_ensemble *ens, struct member_row *member, bool has_row,
+                  struct error *err)
 {
     if (store_cancellation_put(engine->store, ens->row.id, member->index, engine_now(engine), err) < 0)
         return -1;

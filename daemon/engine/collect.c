@@ -39,12 +39,9 @@ static void task_id(const struct live_job *job, const struct slot *slot, char ou
 static void apply_record(struct engine *engine, struct live_job *job, struct slot *slot, const struct exitrec *rec)
 {
     static const enum attempt_outcome outcomes[] = {
-        [EXITREC_SUCCEEDED] = ATTEMPT_SUCCEEDED,
-        [EXITREC_FAILED] = ATTEMPT_FAILED,
-        [EXITREC_TIMEOUT] = ATTEMPT_TIMEOUT,
-        [EXITREC_CANCELLED] = ATTEMPT_CANCELLED,
-        [EXITREC_DIVERGED] = ATTEMPT_DIVERGED,
-        [EXITREC_REACHED] = ATTEMPT_REACHED,
+        [EXITREC_SUCCEEDED] = ATTEMPT_SUCCEEDED, [EXITREC_FAILED] = ATTEMPT_FAILED,
+        [EXITREC_TIMEOUT] = ATTEMPT_TIMEOUT,     [EXITREC_CANCELLED] = ATTEMPT_CANCELLED,
+        [EXITREC_DIVERGED] = ATTEMPT_DIVERGED,   [EXITREC_REACHED] = ATTEMPT_REACHED,
     };
     struct outcome out = {
         .outcome = outcomes[rec->outcome],
@@ -78,8 +75,8 @@ static bool is_of_job(const struct live_job *job, const char *id, const struct e
 {
     if (strcmp(rec->job, job->row.name) == 0 && strcmp(rec->id, id) == 0)
         return true;
-    log_warn_of(LOG_JOB(job->row.ensemble, job->row.name),
-                "job %s, task %s: the exit record is of job %s, task %s", job->row.name, id, rec->job, rec->id);
+    log_warn_of(LOG_JOB(job->row.ensemble, job->row.name), "job %s, task %s: the exit record is of job %s, task %s",
+                job->row.name, id, rec->job, rec->id);
     return false;
 }
 

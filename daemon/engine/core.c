@@ -105,7 +105,9 @@ int engine_check_adapter(const struct engine *engine, const struct ensemble_row 
 
     if (rc == 0)
         rc = store_training_of(engine->store, row->id, &training, err);
-    return rc == 1 && !training_is_over(&training) ? engine_check_here(engine, training.adapter, row->id, err) : rc < 0 ? -1 : 0;
+    return rc == 1 && !training_is_over(&training) ? engine_check_here(engine, training.adapter, row->id, err)
+           : rc < 0                                ? -1
+                                                   : 0;
 }
 
 int engine_wake_up(struct engine *engine, struct error *err)
@@ -145,7 +147,8 @@ int engine_named_member(struct engine *engine, const struct ensemble_row *row, i
                          (long long)row->id, (long long)row->count, (long long)index);
     rc = store_member_get(engine->store, row->id, index, member, err);
     if (rc == 0 && row->root != 0)
-        return error_set(err, "member_not_found", "ensemble %lld follows up %lld and has some of its members: %lld is not one",
+        return error_set(err, "member_not_found",
+                         "ensemble %lld follows up %lld and has some of its members: %lld is not one",
                          (long long)row->id, (long long)row->root, (long long)index);
     if (rc == 1 && member->successor != 0)
         return in_follow_up(row, member, err);
@@ -203,12 +206,13 @@ void engine_event(struct engine *engine, const char *kind, int64_t ensemble, int
     store_event_add(engine->store, engine_now(engine), kind, ensemble, index, detail, &err);
 }
 
-void engine_event_of_span(struct engine *engine, int64_t ensemble, const struct member_span *span, enum member_state state)
+void engine_event_of_span(struct engine *engine, int64_t ensemble, const struct member_span *span,
+                          enum member_state state)
 {
     if (span->first <= span->last)
         engine_event(engine, "members.changed", ensemble, -1,
-                     json_pack("{s:I, s:I, s:s}", "from", (json_int_t)span->first, "to", (json_int_t)span->last, "state",
-                               member_state_name(state)));
+                     json_pack("{s:I, s:I, s:s}", "from", (json_int_t)span->first, "to", (json_int_t)span->last,
+                               "state", member_state_name(state)));
 }
 
 void engine_event_of_attempt(struct engine *engine, const char *kind, int64_t ensemble, int64_t index, int64_t attempt,

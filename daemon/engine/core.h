@@ -42,10 +42,10 @@ struct engine {
         int64_t wake_at; /* by engine_now() */
     } clock;
     struct heap alarms;
-    struct alarm save; /* when the first unsaved job is to be saved */
+    struct alarm save;   /* when the first unsaved job is to be saved */
     int64_t budget;      /* attempts that may still be made before the next tick */
     bool again;          /* the budget was too small: jobs are made again in the next tick */
-    int64_t scheduled;       /* jobs made since the engine was created */
+    int64_t scheduled;   /* jobs made since the engine was created */
     uint64_t follow_ups; /* follow-ups made and committed since the engine was created */
     struct {
         int64_t slots;         /* attempts whose points are read (feed.h) */
@@ -54,10 +54,10 @@ struct engine {
     } feeds;
     struct {
         int under_way, failed; /* failed: in a row */
-    } withdrawals; /* of duplicates */
-    int slice;           /* how many members or jobs one turn of a bulk operation changes */
-    bool waits_for_room; /* new jobs wait for space on the disk */
-    bool resting;        /* memory is to be loaded again */
+    } withdrawals;             /* of duplicates */
+    int slice;                 /* how many members or jobs one turn of a bulk operation changes */
+    bool waits_for_room;       /* new jobs wait for space on the disk */
+    bool resting;              /* memory is to be loaded again */
     int64_t rest_ms, rested_at;
 };
 

@@ -64,8 +64,11 @@ static int choose(void *arg, const struct member_row *row)
 /* Puts a member into a job: writes its row and its attempt. */
 static int enlist(struct engine *engine, struct live_job *job, struct member_row *row, int64_t now, struct error *err)
 {
-    struct attempt_row attempt = {.ensemble = row->ensemble, .index = row->index, .number = row->attempts + 1,
-                                  .job = job->row.id, .submitted_ms = now};
+    struct attempt_row attempt = {.ensemble = row->ensemble,
+                                  .index = row->index,
+                                  .number = row->attempts + 1,
+                                  .job = job->row.id,
+                                  .submitted_ms = now};
     char rest[sizeof job->row.name + 16];
 
     row->state = MEMBER_SUBMITTED;
@@ -77,9 +80,15 @@ static int enlist(struct engine *engine, struct live_job *job, struct member_row
     engine_event_of_attempt(engine, "member.submitted", row->ensemble, row->index, row->attempts, rest);
     if (renew_note_again(engine, job->ensemble, row, err) < 0)
         return -1;
-    job->slots[job->n_slots++] =
-        (struct slot){.index = row->index, .number = row->attempts, .failures = row->failures, .losses = row->losses,
-                      .stalls = row->stalls, .since = row->since, .since_in = row->since_in, .rung = attempt.rung, .open = true};
+    job->slots[job->n_slots++] = (struct slot){.index = row->index,
+                                               .number = row->attempts,
+                                               .failures = row->failures,
+                                               .losses = row->losses,
+                                               .stalls = row->stalls,
+                                               .since = row->since,
+                                               .since_in = row->since_in,
+                                               .rung = attempt.rung,
+                                               .open = true};
     job->open++;
     job->ensemble->in_flight++;
     job_find_resources(job);
@@ -127,8 +136,7 @@ static int64_t choose_members(struct engine *engine, struct live_ensemble *ens, 
     if (ens->due <= now && ens->row.intake != INTAKE_NONE &&
         store_suggestion_line_up(engine->store, ens->row.id, ensemble_root(&ens->row), now, &err) < 0)
         return store_doom(engine->store, &err);
-    if (ens->due <= now &&
-        store_member_each_due(engine->store, ens->row.id, now, (int)room, choose, &choice, &err) < 0)
+    if (ens->due <= now && store_member_each_due(engine->store, ens->row.id, now, (int)room, choose, &choice, &err) < 0)
         return store_doom(engine->store, &err);
     while (choice.n < room && has_untried(ens) && suits(&choice, ens->row.next_index)) {
         struct member_row row = {.ensemble = ens->row.id, .index = ens->row.next_index++};
@@ -150,7 +158,8 @@ static int64_t choose_members(struct engine *engine, struct live_ensemble *ens, 
 bool dispatch_wants(const struct live_ensemble *ens, int64_t now)
 {
     return ens->row.state == ENSEMBLE_RUNNING && ens->row.after == 0 && ens->in_flight < ens->row.width &&
-           !ensemble_is_ending(&ens->row) && renew_lets_start(ens) && (ens->training == NULL || ens->training->state.need == NEED_SAMPLES) &&
+           !ensemble_is_ending(&ens->row) && renew_lets_start(ens) &&
+           (ens->training == NULL || ens->training->state.need == NEED_SAMPLES) &&
            (ens->training == NULL || ens->training->row.state == TRAINING_RUNNING ||
             (ens->spec->members_first && ens->training->row.state < TRAINING_RUNNING)) &&
            (has_untried(ens) || ens->due <= now);
@@ -190,7 +199,7 @@ static void fail(struct engine *engine, struct live_ensemble *ens, json_t *detai
     store_ensemble_update(engine->store, &ens->row, &err);
     after_tell(engine);
     log_change(LOG_LEVEL_WARN, LOG_ENSEMBLE(ens->row.id), "ensemble %lld has failed: %s", (long long)ens->row.id,
-                ens->row.reason);
+               ens->row.reason);
     engine_event(engine, "ensemble.failed", ens->row.id, -1, detail);
     ens->to_cancel = ens->jobs;
 }
@@ -233,9 +242,10 @@ static void complete(struct engine *engine, struct live_ensemble *ens, const int
     ens->row.state = ENSEMBLE_COMPLETE;
     ens->row.ended_ms = engine_now(engine);
     store_ensemble_update(engine->store, &ens->row, &err);
-    engine_event(engine, "ensemble.complete", ens->row.id, -1, early ? json_pack("{s:s}", "reason", row->reason) : NULL);
+    engine_event(engine, "ensemble.complete", ens->row.id, -1,
+                 early ? json_pack("{s:s}", "reason", row->reason) : NULL);
     log_change(LOG_LEVEL_INFO, LOG_ENSEMBLE(ens->row.id), "ensemble %lld is complete%s%s", (long long)ens->row.id,
-                early ? ": " : "", row->reason);
+               early ? ": " : "", row->reason);
     ens->to_cancel = ens->jobs; /* its allocations are given back */
     if (ens->spec->follows_up && !early)
         follow_up_auto(engine, ens);
@@ -266,8 +276,8 @@ bool dispatch_training_is_due(struct engine *engine, const struct live_ensemble 
 
     int64_t tally[MEMBER_STATE_COUNT];
 
-    if (ens->row.state != ENSEMBLE_RUNNING || ens->row.after != 0 || training == NULL || training->row.state != TRAINING_PENDING ||
-        engine_now(engine) < training->row.not_before_ms)
+    if (ens->row.state != ENSEMBLE_RUNNING || ens->row.after != 0 || training == NULL ||
+        training->row.state != TRAINING_PENDING || engine_now(engine) < training->row.not_before_ms)
         return false;
     return !ens->spec->members_first || ens->begun || training->row.generation > 1 || members_over(engine, ens, tally);
 }

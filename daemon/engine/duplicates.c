@@ -58,8 +58,7 @@ static void withdrawn(void *arg, enum adapter_answer answer, const struct error 
     engine->withdrawals.under_way--;
     /* Only the first failure is logged: there may be thousands, and they are tried again with each answer. */
     if (answer != ADAPTER_OK && engine->withdrawals.failed++ == 0)
-        log_warn("job %lld: a duplicate of it could not be taken out of the queue: %s", (long long)id,
-                 why->text);
+        log_warn("job %lld: a duplicate of it could not be taken out of the queue: %s", (long long)id, why->text);
     else if (answer == ADAPTER_OK && engine->withdrawals.failed > 0)
         log_info("duplicates are taken out of the queue again, after %d times that they could not be",
                  engine->withdrawals.failed);

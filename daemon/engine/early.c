@@ -114,8 +114,8 @@ static size_t add_unneeded(char *out, size_t size, size_t at, int64_t n, const c
     static const char first[] = ", and did not need ", next[] = ", nor ";
 
     if (n > 0 && at < size)
-        at += (size_t)snprintf(out + at, size - at, "%s%lld %s", strstr(out, first) == NULL ? first : next, (long long)n,
-                               things);
+        at += (size_t)snprintf(out + at, size - at, "%s%lld %s", strstr(out, first) == NULL ? first : next,
+                               (long long)n, things);
     return at;
 }
 
@@ -135,7 +135,8 @@ void early_tell(struct engine *engine, const struct live_ensemble *ens, const in
     snprintf(members, sizeof members, "of %lld members", (long long)ens->row.count);
     at = (size_t)snprintf(out, size, "the training ended early: it has learnt enough");
     at = add_unneeded(out, size, at, ens->row.count - tally[MEMBER_SUCCEEDED] - tally[MEMBER_FAILED], members);
-    at = add_unneeded(out, size, at, json_integer_value(json_object_get(missing, "unneeded")), "steps that had not come");
+    at = add_unneeded(out, size, at, json_integer_value(json_object_get(missing, "unneeded")),
+                      "steps that had not come");
     add_unneeded(out, size, at, sum.unique - sum.drawn - sum.forgotten, "samples that had come");
     json_decref(missing);
 }

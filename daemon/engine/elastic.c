@@ -103,7 +103,8 @@ static void change(struct engine *engine, struct live_ensemble *ens, const struc
 
     explain(why, sizeof why, f, ens->elastic->state.need);
     snprintf(by, sizeof by, "by \"elastic\" in the spec, since %s", why);
-    rc = ranks ? training_resize(engine, ens, decision->to, by, &err) : resize_width(engine, ens, decision->to, by, &err);
+    rc = ranks ? training_resize(engine, ens, decision->to, by, &err)
+               : resize_width(engine, ens, decision->to, by, &err);
     if (rc < 0) {
         log_warn_of(LOG_ENSEMBLE(ens->row.id), "ensemble %lld: \"elastic\" cannot change %s from %lld to %lld: %s",
                     (long long)ens->row.id, what, (long long)from, (long long)decision->to, err.text);
@@ -113,8 +114,8 @@ static void change(struct engine *engine, struct live_ensemble *ens, const struc
              (long long)decision->to, why);
     engine_event(engine, "ensemble.elastic", ens->row.id, -1,
                  json_pack("{s:s, s:I, s:I, s:s, s:f, s:f, s:f, s:I}", "knob", what, "from", (json_int_t)from, "to",
-                           (json_int_t)decision->to, "reason", why, "for_samples", f->for_samples, "for_room", f->for_room,
-                           "repeated", f->repeated, "running", (json_int_t)f->running));
+                           (json_int_t)decision->to, "reason", why, "for_samples", f->for_samples, "for_room",
+                           f->for_room, "repeated", f->repeated, "running", (json_int_t)f->running));
     log_change(LOG_LEVEL_INFO, LOG_ENSEMBLE(ens->row.id), "ensemble %lld: %s", (long long)ens->row.id, row->reason);
 }
 
@@ -164,7 +165,8 @@ void elastic_note(struct engine *engine, struct live_ensemble *ens, const struct
         elastic_restart(ens);
         return;
     }
-    switch (waits_note(&elastic->waits, sum, (int)ens->training->row.ranks, (double)ens->spec->elastic.every_ms / 1000)) {
+    switch (
+        waits_note(&elastic->waits, sum, (int)ens->training->row.ranks, (double)ens->spec->elastic.every_ms / 1000)) {
     case WAITS_GO_ON: return;
     case WAITS_BEGIN: elastic->state.in_row = 0; break;
     case WAITS_MEASURED: decide(engine, ens, draws); break;
@@ -180,8 +182,10 @@ bool engine_elastic(struct engine *engine, int64_t id, struct engine_elastic *ou
     if (ens == NULL || ens->elastic == NULL)
         return false;
     row = &ens->elastic->state.row;
-    *out = (struct engine_elastic){.limits = ens->spec->elastic, .width_by_hand = row->width_by_hand,
-                                   .ranks_by_hand = row->ranks_by_hand, .changed_ms = row->changed_ms};
+    *out = (struct engine_elastic){.limits = ens->spec->elastic,
+                                   .width_by_hand = row->width_by_hand,
+                                   .ranks_by_hand = row->ranks_by_hand,
+                                   .changed_ms = row->changed_ms};
     text_copy(out->reason, sizeof out->reason, row->reason);
     return true;
 }

@@ -86,7 +86,8 @@ static bool is_free(const struct spec_elastic *limits, struct elastic_row *row, 
     return false;
 }
 
-static void note_change(struct elastic_row *row, const struct elastic_decision *decision, const struct elastic_figures *f)
+static void note_change(struct elastic_row *row, const struct elastic_decision *decision,
+                        const struct elastic_figures *f)
 {
     enum elastic_way *last = decision->knob == ELASTIC_WIDTH ? &row->width_way : &row->ranks_way;
     int64_t from = decision->knob == ELASTIC_WIDTH ? f->width : f->ranks;

@@ -16,8 +16,8 @@
 #include <stdio.h>
 
 /* As engine_stop_ensemble(), in the store, but for its members. `training` is NULL where there is none. */
-static int store_stopped(struct engine *engine, struct ensemble_row *row, struct training_row *training, const char *reason,
-                         struct error *err)
+static int store_stopped(struct engine *engine, struct ensemble_row *row, struct training_row *training,
+                         const char *reason, struct error *err)
 {
     bool failed = reason[0] != '\0';
 
@@ -80,7 +80,8 @@ int engine_cancel(struct engine *engine, int64_t id, struct error *err)
         return -1;
     ens = engine_find_ensemble(engine, id);
     if (ens != NULL) {
-        if (ensemble_is_stopped(&ens->row) && ens->to_cancel == NULL) { /* once more: what is left of it is told so at once */
+        if (ensemble_is_stopped(&ens->row) &&
+            ens->to_cancel == NULL) { /* once more: what is left of it is told so at once */
             ens->to_cancel = ens->jobs;
             engine_touch(engine, ens);
         }

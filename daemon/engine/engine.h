@@ -19,7 +19,8 @@ void engine_destroy(struct engine *engine);
 
 /* Make an adapter known; specs name it. Borrowed. No more than max_jobs jobs of members are in flight there at once, 0: as
  * many as the ensembles' widths allow. */
-void engine_add_adapter(struct engine *engine, const struct adapter_ops *ops, struct adapter *adapter, int64_t max_jobs);
+void engine_add_adapter(struct engine *engine, const struct adapter_ops *ops, struct adapter *adapter,
+                        int64_t max_jobs);
 
 /* Build memory from the store and look up every job that had not ended: at start. */
 int engine_load(struct engine *engine, struct error *err);
@@ -94,7 +95,8 @@ int engine_resize_training(struct engine *engine, int64_t id, int64_t ranks, con
  * already are none. Of very many some become pending now, the rest a slice at a time. They go on from their newest checkpoint, or, `afresh`, begin at the start. Codes besides:
  * "member_not_found"; "member_succeeded"; "training_over" where the training that they would stream into takes no more;
  * "member_in_follow_up" where they go on there. */
-int engine_resubmit_member(struct engine *engine, int64_t id, int64_t index, bool afresh, int64_t *n, struct error *err);
+int engine_resubmit_member(struct engine *engine, int64_t id, int64_t index, bool afresh, int64_t *n,
+                           struct error *err);
 int engine_resubmit(struct engine *engine, int64_t id, const enum member_state *states, size_t n_states, bool afresh,
                     int64_t *n, struct error *err);
 
@@ -125,13 +127,13 @@ struct engine_follow_up {
  * the newest of the family: `id` is any of it. *made, or it is there already: one that is not over is the answer. Codes:
  * "ensemble_not_found"; "ensemble_not_over" where an ensemble of the family is still to end by itself;
  * "follow_up_needless" where no member is in such a state; "training_over"; those of engine_submit(). */
-int engine_follow_up(struct engine *engine, int64_t id, const struct engine_follow_up *wish, int64_t *follow_up, bool *made,
-                     struct error *err);
+int engine_follow_up(struct engine *engine, int64_t id, const struct engine_follow_up *wish, int64_t *follow_up,
+                     bool *made, struct error *err);
 /* The same for every family whose newest ensemble is complete and that has unfinished members, from beyond the root *after
  * on: each is told, or why not, until `limit` are made. 0 or -1; *after is where to go on, 0 where there are no more. */
 int engine_follow_up_all(struct engine *engine, const json_t *changes, int limit, int64_t *after,
-                         void (*each)(void *arg, int64_t root, int64_t follow_up, const struct error *failed), void *arg,
-                         struct error *err);
+                         void (*each)(void *arg, int64_t root, int64_t follow_up, const struct error *failed),
+                         void *arg, struct error *err);
 /* How many were made, and are committed, since engine_create(). */
 uint64_t engine_follow_ups(const struct engine *engine);
 
@@ -166,9 +168,10 @@ struct engine_adapter {
     int64_t answered_ms;      /* its last answer; 0: none yet */
     int64_t failing_since_ms; /* 0: it answers, or has not been asked */
     int64_t next_ms;          /* when it is asked again; 0: nothing to ask */
-    const char *reason;       /* what is missing, or why it does not answer; NULL: neither. Valid until the engine is called again */
-    int64_t ensembles;        /* under way that name it, for their members or their training */
-    char sentence[400];       /* all of that for people: "slurm is not set up: sbatch is not on the daemon's PATH" */
+    const char
+        *reason; /* what is missing, or why it does not answer; NULL: neither. Valid until the engine is called again */
+    int64_t ensembles;  /* under way that name it, for their members or their training */
+    char sentence[400]; /* all of that for people: "slurm is not set up: sbatch is not on the daemon's PATH" */
 };
 /* false where there is none of that name. */
 bool engine_adapter(struct engine *engine, const char *name, struct engine_adapter *out);
@@ -238,7 +241,8 @@ char *engine_training_checkpoint_path(const struct engine *engine, int64_t ensem
 char *engine_generation_dir(const struct engine *engine, int64_t ensemble, int64_t generation);
 
 /* Trainings that are under way: submitted or running. Until `each` returns non-zero, which it then does, too. */
-int engine_each_training(const struct engine *engine, int (*each)(void *arg, const struct training_row *row), void *arg);
+int engine_each_training(const struct engine *engine, int (*each)(void *arg, const struct training_row *row),
+                         void *arg);
 /* The files in which a rank tells of itself, into paths[RANK_FILES]. */
 enum { RANK_FILE_ENDPOINT, RANK_FILE_STATUS, RANK_FILE_DONE, RANK_FILES };
 void engine_rank_files(const struct engine *engine, const struct training_row *training, int64_t rank, char **paths);

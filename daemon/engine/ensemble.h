@@ -18,24 +18,24 @@ struct ensemble_slots {
 struct live_ensemble {
     struct ensemble_row row;
     struct spec *spec;
-    struct known_adapter *adapter;  /* the adapter of its members */
-    struct training *training;      /* NULL if the spec has none */
-    struct allocation *allocation;  /* NULL if the spec has none (pilot.h) */
-    struct elastic *elastic;        /* NULL if the spec has none (elastic.h) */
-    struct live_job *jobs;          /* oldest first */
-    struct live_job *to_cancel;     /* this job and all after it are still to be cancelled */
-    int64_t in_flight;              /* open attempts */
+    struct known_adapter *adapter; /* the adapter of its members */
+    struct training *training;     /* NULL if the spec has none */
+    struct allocation *allocation; /* NULL if the spec has none (pilot.h) */
+    struct elastic *elastic;       /* NULL if the spec has none (elastic.h) */
+    struct live_job *jobs;         /* oldest first */
+    struct live_job *to_cancel;    /* this job and all after it are still to be cancelled */
+    int64_t in_flight;             /* open attempts */
     struct ensemble_slots slots;
-    bool cancellations;             /* members of it were cancelled one by one (cancel_member.h) */
-    bool begun;                     /* a member of it is known to run, or to have run */
-    int64_t due;                    /* when the first pending member may start, never later than in the store */
+    bool cancellations; /* members of it were cancelled one by one (cancel_member.h) */
+    bool begun;         /* a member of it is known to run, or to have run */
+    int64_t due;        /* when the first pending member may start, never later than in the store */
     struct alarm due_alarm;
-    struct alarm take_over;         /* for a follow-up: takes over more members of its predecessors */
+    struct alarm take_over; /* for a follow-up: takes over more members of its predecessors */
     struct guard guard;
-    bool bulk;                    /* a bulk operation still has members to change */
+    bool bulk; /* a bulk operation still has members to change */
     struct alarm bulk_alarm;
-    bool dirty;                        /* it is on the engine's list of ensembles to look at */
-    bool unsaved;                      /* it is on the list of ensembles whose row is to be written */
+    bool dirty;   /* it is on the engine's list of ensembles to look at */
+    bool unsaved; /* it is on the list of ensembles whose row is to be written */
     struct live_ensemble *prev_dirty, *next_dirty, *next_unsaved;
     UT_hash_handle hh; /* by row.id */
 };

@@ -80,8 +80,9 @@ static void take_line(struct open_series *open, const char *line, const char *en
 
     if (points_read(line, end, name, &p) < 0 || (row = open_series(open, name)) == NULL)
         return;
-    point = (struct series_point){p.step, p.last_step, p.time_ms, p.last_time_ms, open->slot->number, p.count,
-                                  p.not_finite, p.first, p.last, p.min, p.max, p.area};
+    point = (struct series_point){p.step,  p.last_step,  p.time_ms, p.last_time_ms, open->slot->number,
+                                  p.count, p.not_finite, p.first,   p.last,         p.min,
+                                  p.max,   p.area};
     store_series_add(open->engine->store, row, &point, spec->metrics.points, &err);
     if (rungs_stop_only(spec) && strcmp(name, spec->stopping.metric) == 0)
         stop_only_take(open->engine, open->job, open->slot, row, &point);
@@ -121,7 +122,8 @@ static void take(struct engine *engine, struct live_job *job, struct slot *slot,
     struct error err;
 
     slot->series = NULL;
-    for (const char *line = text, *end; (end = memchr(line, '\n', (size_t)(text + size - line))) != NULL; line = end + 1)
+    for (const char *line = text, *end; (end = memchr(line, '\n', (size_t)(text + size - line))) != NULL;
+         line = end + 1)
         take_line(&open, line, end);
     slot->points_read += (int64_t)size;
     for (size_t i = 0; i < open.n; i++) {

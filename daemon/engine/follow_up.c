@@ -53,16 +53,12 @@ void follow_up_take_over(struct engine *engine, struct alarm *alarm)
         return;
     }
     switch (take_over(engine, &ens->row, &err)) {
-    case 1:
-        alarm_set(engine, alarm, engine_now(engine) + 1);
-        break;
+    case 1: alarm_set(engine, alarm, engine_now(engine) + 1); break;
     case 0:
-        log_change(LOG_LEVEL_INFO, LOG_ENSEMBLE(ens->row.id), "ensemble %lld has all of its %lld members", (long long)ens->row.id,
-                    (long long)ens->row.count);
+        log_change(LOG_LEVEL_INFO, LOG_ENSEMBLE(ens->row.id), "ensemble %lld has all of its %lld members",
+                   (long long)ens->row.id, (long long)ens->row.count);
         break;
-    default:
-        store_doom(engine->store, &err);
-        return;
+    default: store_doom(engine->store, &err); return;
     }
     ens->due = 0;
     engine_touch(engine, ens);
@@ -81,7 +77,8 @@ int follow_up_check_whole(struct engine *engine, const struct ensemble_row *row,
 }
 
 /* Is there anything to follow up, and nothing in the way? 1, 0 where the newest is a follow-up that is not over, -1. */
-static int look_at_family(struct engine *engine, const struct engine_follow_up *wish, struct family *family, struct error *err)
+static int look_at_family(struct engine *engine, const struct engine_follow_up *wish, struct family *family,
+                          struct error *err)
 {
     int64_t tally[MEMBER_STATE_COUNT], open;
     int rc = store_family_newest(engine->store, family->root, &family->newest, err);
@@ -98,7 +95,8 @@ static int look_at_family(struct engine *engine, const struct engine_follow_up *
     for (size_t i = 0; i < wish->n_states; i++)
         family->count += tally[wish->states[i]];
     if (family->count == 0)
-        return error_set(err, "follow_up_needless", "no member of ensemble %lld is left to go on", (long long)family->root);
+        return error_set(err, "follow_up_needless", "no member of ensemble %lld is left to go on",
+                         (long long)family->root);
     return 1;
 }
 
@@ -132,18 +130,19 @@ static struct spec *next_spec(struct engine *engine, const struct family *family
 static int check(struct engine *engine, const struct family *family, const struct spec *spec, struct error *err)
 {
     if (spec->has_training)
-        return error_set(err, "training_over",
-                         "the members of ensemble %lld stream into its training, which has ended: they cannot go on without it. "
-                         "`stretto resubmit %lld.training` takes it on from its newest checkpoint, and them with it",
-                         (long long)family->newest.id, (long long)family->newest.id);
+        return error_set(
+            err, "training_over",
+            "the members of ensemble %lld stream into its training, which has ended: they cannot go on without it. "
+            "`stretto resubmit %lld.training` takes it on from its newest checkpoint, and them with it",
+            (long long)family->newest.id, (long long)family->newest.id);
     if (engine_check_resources(engine, spec, err) == 0)
         return 0;
     spec_follow_up_place(err);
     return -1;
 }
 
-static int store_all(struct engine *engine, struct ensemble_row *row, const struct engine_follow_up *wish, const char *text,
-                     struct error *err)
+static int store_all(struct engine *engine, struct ensemble_row *row, const struct engine_follow_up *wish,
+                     const char *text, struct error *err)
 {
     if (store_ensemble_insert(engine->store, row, text, err) < 0)
         return -1;
@@ -158,11 +157,11 @@ static void tell(struct engine *engine, const struct ensemble_row *row)
     engine_event(engine, "ensemble.submitted", row->id, -1,
                  json_pack("{s:s, s:I}", "name", row->name, "follow_up_of", (json_int_t)row->parent));
     engine_event(engine, "ensemble.follow_up", row->parent, -1,
-                 json_pack("{s:I, s:I, s:I}", "follow_up", (json_int_t)row->id, "root", (json_int_t)row->root, "members",
-                           (json_int_t)row->count));
-    log_change(LOG_LEVEL_INFO, LOG_ENSEMBLE(row->id), "ensemble %lld \"%s\" follows up %lld: %lld members, width %lld, adapter %s",
-                (long long)row->id, row->name, (long long)row->parent, (long long)row->count, (long long)row->width,
-                row->adapter);
+                 json_pack("{s:I, s:I, s:I}", "follow_up", (json_int_t)row->id, "root", (json_int_t)row->root,
+                           "members", (json_int_t)row->count));
+    log_change(LOG_LEVEL_INFO, LOG_ENSEMBLE(row->id),
+               "ensemble %lld \"%s\" follows up %lld: %lld members, width %lld, adapter %s", (long long)row->id,
+               row->name, (long long)row->parent, (long long)row->count, (long long)row->width, row->adapter);
 }
 
 static void committed(void *arg, const struct error *err)
@@ -182,8 +181,12 @@ uint64_t engine_follow_ups(const struct engine *engine)
 static int make(struct engine *engine, const struct family *family, const struct engine_follow_up *wish, int64_t *id,
                 struct error *err)
 {
-    struct ensemble_row row = {.state = ENSEMBLE_RUNNING, .created_ms = engine_now(engine), .root = family->root,
-                               .parent = family->newest.id, .count = family->count, .width = family->newest.width,
+    struct ensemble_row row = {.state = ENSEMBLE_RUNNING,
+                               .created_ms = engine_now(engine),
+                               .root = family->root,
+                               .parent = family->newest.id,
+                               .count = family->count,
+                               .width = family->newest.width,
                                .intake = family->newest.intake == INTAKE_NONE ? INTAKE_NONE : INTAKE_CLOSED};
     struct live_ensemble *ens;
     struct spec *spec;
@@ -219,7 +222,8 @@ static int make(struct engine *engine, const struct family *family, const struct
 }
 
 /* 1 made, 0 there already, -1. */
-static int follow_up(struct engine *engine, int64_t root, const struct engine_follow_up *wish, int64_t *id, struct error *err)
+static int follow_up(struct engine *engine, int64_t root, const struct engine_follow_up *wish, int64_t *id,
+                     struct error *err)
 {
     struct family family = {.root = root};
     int rc = look_at_family(engine, wish, &family, err);
@@ -236,7 +240,8 @@ int engine_follow_up(struct engine *engine, int64_t id, const struct engine_foll
     struct ensemble_row row;
     int rc;
 
-    if (engine_wake_up(engine, err) < 0 || engine_stored_ensemble(engine, id, &row, err) < 0 || store_accept(engine->store, err) < 0)
+    if (engine_wake_up(engine, err) < 0 || engine_stored_ensemble(engine, id, &row, err) < 0 ||
+        store_accept(engine->store, err) < 0)
         return -1;
     rc = follow_up(engine, ensemble_root(&row), wish, out, err);
     *made = rc == 1;
@@ -259,8 +264,9 @@ void follow_up_auto(struct engine *engine, struct live_ensemble *ens)
     if (tally[MEMBER_UNFINISHED] == 0)
         return;
     if (n >= ens->spec->follow_ups)
-        log_change(LOG_LEVEL_WARN, LOG_ENSEMBLE(ens->row.id), "ensemble %lld has had %lld follow-ups: %lld members stay unfinished",
-                    (long long)root, (long long)n, (long long)tally[MEMBER_UNFINISHED]);
+        log_change(LOG_LEVEL_WARN, LOG_ENSEMBLE(ens->row.id),
+                   "ensemble %lld has had %lld follow-ups: %lld members stay unfinished", (long long)root, (long long)n,
+                   (long long)tally[MEMBER_UNFINISHED]);
     else if (follow_up(engine, root, &unfinished, &id, &err) < 0 && strcmp(err.code, "ensemble_not_over") != 0)
         log_warn_of(LOG_ENSEMBLE(ens->row.id), "ensemble %lld cannot be followed up: %s", (long long)root, err.text);
 }
@@ -297,8 +303,8 @@ static int is_for_all(struct engine *engine, int64_t root, struct error *err)
 }
 
 int engine_follow_up_all(struct engine *engine, const json_t *changes, int limit, int64_t *after,
-                         void (*each)(void *arg, int64_t root, int64_t follow_up, const struct error *failed), void *arg,
-                         struct error *err)
+                         void (*each)(void *arg, int64_t root, int64_t follow_up, const struct error *failed),
+                         void *arg, struct error *err)
 {
     struct engine_follow_up wish = unfinished;
     struct looking looking;

@@ -60,7 +60,8 @@ static void end_for_failures(struct engine *engine, struct live_ensemble *ens, i
     struct ensemble_row *row = &ens->row;
     struct error err;
 
-    snprintf(row->reason, sizeof row->reason, "%lld members have failed, and max_failures lets it start no more after %lld; the last: %.300s",
+    snprintf(row->reason, sizeof row->reason,
+             "%lld members have failed, and max_failures lets it start no more after %lld; the last: %.300s",
              (long long)failed, (long long)ens->spec->max_failures, last);
     if ((row->root != 0 && row->next_index < row->count && store_handover_end(engine->store, row, &err) < 0) ||
         store_ensemble_update(engine->store, row, &err) < 0 || store_bulk_end_all(engine->store, row->id, &err) < 0 ||
@@ -71,7 +72,8 @@ static void end_for_failures(struct engine *engine, struct live_ensemble *ens, i
 }
 
 /* 1: it is ending now. */
-static int check_failures(struct engine *engine, struct live_ensemble *ens, const struct member_row *member, const char *reason)
+static int check_failures(struct engine *engine, struct live_ensemble *ens, const struct member_row *member,
+                          const char *reason)
 {
     int64_t tally[MEMBER_STATE_COUNT];
     struct error err;
@@ -85,14 +87,16 @@ static int check_failures(struct engine *engine, struct live_ensemble *ens, cons
     return 1;
 }
 
-void guard_note(struct engine *engine, struct live_ensemble *ens, const struct member_row *member, const struct outcome *out)
+void guard_note(struct engine *engine, struct live_ensemble *ens, const struct member_row *member,
+                const struct outcome *out)
 {
     struct guard *guard = &ens->guard;
     char as[sizeof guard->as], reason[sizeof ens->row.reason];
 
     if (ensemble_is_ending(&ens->row) || check_failures(engine, ens, member, out->reason) == 1)
         return;
-    if (guard->over || ens->spec->same_failures == 0 || out->outcome == ATTEMPT_LOST || out->outcome == ATTEMPT_CANCELLED)
+    if (guard->over || ens->spec->same_failures == 0 || out->outcome == ATTEMPT_LOST ||
+        out->outcome == ATTEMPT_CANCELLED)
         return;
     cause_text(out->reason, as, sizeof as);
     if (out->outcome != ATTEMPT_FAILED || (guard->n > 0 && strcmp(as, guard->as) != 0)) {
@@ -105,11 +109,13 @@ void guard_note(struct engine *engine, struct live_ensemble *ens, const struct m
     if (guard->n < SPEC_SAME_FAILURES_MAX)
         guard->members[guard->n] = member->index;
     guard->n++;
-    if (ens->row.state != ENSEMBLE_RUNNING || guard->n < ens->spec->same_failures || !few_run(ens) || !has_rest(engine, ens))
+    if (ens->row.state != ENSEMBLE_RUNNING || guard->n < ens->spec->same_failures || !few_run(ens) ||
+        !has_rest(engine, ens))
         return;
-    snprintf(reason, sizeof reason, "the first %lld members that ended have all failed in the same way (%.250s), so no more are started. "
-             "Mend the cause, then `stretto resume %lld`; or `stretto cancel %lld`", (long long)guard->n, out->reason,
-             (long long)ens->row.id, (long long)ens->row.id);
+    snprintf(reason, sizeof reason,
+             "the first %lld members that ended have all failed in the same way (%.250s), so no more are started. "
+             "Mend the cause, then `stretto resume %lld`; or `stretto cancel %lld`",
+             (long long)guard->n, out->reason, (long long)ens->row.id, (long long)ens->row.id);
     pause_for(engine, ens, reason);
 }
 

@@ -77,7 +77,8 @@ void job_find_resources(struct live_job *job)
 {
     struct error ignored; /* a member that has none is refused when its job is planned */
 
-    if (job->own != NULL || job->n_slots == 0 || job->row.kind != JOB_MEMBERS || job->ensemble->spec->members.needs == NULL)
+    if (job->own != NULL || job->n_slots == 0 || job->row.kind != JOB_MEMBERS ||
+        job->ensemble->spec->members.needs == NULL)
         return;
     schedule_account(job, -1);
     job->own = xcalloc(1, sizeof *job->own);
@@ -169,7 +170,10 @@ void job_fail_open(struct engine *engine, struct live_job *job, enum attempt_out
     size_t next = 0;
 
     for (size_t i = 0; i < job->n_slots; i++) {
-        struct outcome out = {.outcome = outcome, .exit_code = -1, .started_ms = job->row.started_ms, .ended_ms = now,
+        struct outcome out = {.outcome = outcome,
+                              .exit_code = -1,
+                              .started_ms = job->row.started_ms,
+                              .ended_ms = now,
                               .final = outcome == ATTEMPT_FAILED,
                               .unstarted = outcome == ATTEMPT_LOST && job_is_inside(job) && !job->found.started};
 
@@ -301,9 +305,7 @@ static void submitted(void *arg, enum adapter_answer answer, const char *schedul
         job_post(engine, job, EVENT_REFUSED);
         job_refuse(engine, job, why->text);
         break;
-    case ADAPTER_LATER:
-        put_off(engine, job, why->text);
-        break;
+    case ADAPTER_LATER: put_off(engine, job, why->text); break;
     case ADAPTER_UNSURE: /* it may have been accepted, and is looked up by name before it is sent again */
         tell_doubt(engine, job, why->text);
         snprintf(words, sizeof words, "it is not known whether it was submitted: %.300s", why->text);
@@ -400,8 +402,8 @@ void job_start(struct engine *engine, struct live_job *job)
     }
     plan_job(engine, job, &plan);
     if (plan.failed) {
-        log_warn_of(LOG_JOB(job->row.ensemble, job->row.name),
-                    "job %s waits: parameters of its members cannot be read", job->row.name);
+        log_warn_of(LOG_JOB(job->row.ensemble, job->row.name), "job %s waits: parameters of its members cannot be read",
+                    job->row.name);
         plan_drop(&plan);
         job_retry_in(engine, job, FILE_RETRY_MS);
         return;

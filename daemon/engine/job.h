@@ -24,10 +24,10 @@ struct slot {
     int64_t rung; /* that the attempt is to reach next; 0: there is none, or members are not stopped early */
     enum slot_order order;
     bool open;
-    bool untold;    /* it is known to run, but the row and the event of that are not written yet */
-    int64_t points_read; /* bytes of its file of points that are in the store */
-    int64_t points_size; /* how many it has, where its exit record says so */
-    bool points_lost;    /* the rest of them cannot be read */
+    bool untold;               /* it is known to run, but the row and the event of that are not written yet */
+    int64_t points_read;       /* bytes of its file of points that are in the store */
+    int64_t points_size;       /* how many it has, where its exit record says so */
+    bool points_lost;          /* the rest of them cannot be read */
     struct series_row *series; /* to which its points are added, as they are in the store (feed.c) */
     size_t n_series;
 };
@@ -43,7 +43,8 @@ struct feed {
     struct alarm alarm;
     int64_t pause_ms; /* between two looks */
     size_t at;        /* the first slot that is not read yet in this look */
-    bool asked;       /* files are being read; while it is not, a job of which some are to be read is among engine->feeds.jobs */
+    bool
+        asked; /* files are being read; while it is not, a job of which some are to be read is among engine->feeds.jobs */
     bool found;       /* something was new in this look */
     bool rest_wanted; /* after this look the rest is to be read */
 };
@@ -106,8 +107,8 @@ struct live_job {
     struct slot *slots;
     size_t n_slots, open;
     struct adapter_resources *own; /* of its members, where they differ among the ensemble's; NULL: as in the spec */
-    struct job_states state; /* changed by job_post() alone, and so is row.state */
-    bool written; /* its files are on disk */
+    struct job_states state;       /* changed by job_post() alone, and so is row.state */
+    bool written;                  /* its files are on disk */
     struct alarm retry;
     struct job_told told;
     struct job_found found;

@@ -39,6 +39,7 @@ enum { SAME = -1, IMPOSSIBLE = -2 };
  * again. A job that is unasked or in doubt stays so until its scheduler, or the whole journal of its pilot, has told
  * what it has of the job. While a submission is under way, a late answer may be about an earlier one. An order to cancel
  * a job changes none of its states: only what comes of it does. */
+/* clang-format off */
 static const struct change {
     signed char belief[BELIEF_COUNT], row[JOB_ENDED + 1], proof[PROOF_COUNT], sent[SENT_COUNT], pending, next;
 } changes[EVENT_COUNT] = {
@@ -86,6 +87,7 @@ static const struct change {
     [EVENT_ORPHANED]       = {{_, _, _, _, _, o, o, _}, {s, _, _, _}, {o, o, o, o}, {_, o, o}, ANY},
     [EVENT_OVER]           = {{o, o, o, o, o, o, o, o}, {e, e, e, _}, {o, o, o, o}, {o, o, o}, IDLE},
 };
+/* clang-format on */
 
 static int after(int before, int cell)
 {

@@ -80,9 +80,11 @@ static int adopt_training(struct engine *engine, struct training *training, int6
 
     if (store_training_of(engine->store, ensemble, &training->row, &err) != 1)
         return -1;
-    if (training->row.generation > 1 && store_training_job(engine->store, &training->row, &training->made_for_it, &err) < 0)
+    if (training->row.generation > 1 &&
+        store_training_job(engine->store, &training->row, &training->made_for_it, &err) < 0)
         return -1;
-    if (training->row.ended_ms > now && training->row.not_before_ms > now + BACKOFF_MAX_MS) /* the clock has been set back */
+    if (training->row.ended_ms > now &&
+        training->row.not_before_ms > now + BACKOFF_MAX_MS) /* the clock has been set back */
         training->row.not_before_ms = now + BACKOFF_MAX_MS;
     training->ensemble->spec->training.resources.copies = (int)training->row.ranks;
     HASH_FIND_STR(engine->adapters, training->row.adapter, training->adapter);
@@ -127,7 +129,8 @@ struct live_ensemble *engine_adopt_ensemble(struct engine *engine, const struct 
     HASH_ADD(hh, engine->ensembles, row.id, sizeof ens->row.id, ens);
     if (row->root != 0 && row->next_index < row->count)
         alarm_set(engine, &ens->take_over, engine_now(engine));
-    if (guard_init(engine, ens, &err) < 0 || bulk_resume(engine, ens, &err) < 0 || cancel_member_load(engine, ens, &err) < 0)
+    if (guard_init(engine, ens, &err) < 0 || bulk_resume(engine, ens, &err) < 0 ||
+        cancel_member_load(engine, ens, &err) < 0)
         store_doom(engine->store, &err); /* it would be left half done */
     return ens;
 }
@@ -186,8 +189,8 @@ static int add_slot(void *arg, const struct attempt_row *row)
     struct live_job *job = arg;
 
     job->slots = xrealloc(job->slots, job->n_slots + 1, sizeof *job->slots);
-    job->slots[job->n_slots++] = (struct slot){.index = row->index, .number = row->number, .open = true,
-                                                 .rung = row->rung};
+    job->slots[job->n_slots++] =
+        (struct slot){.index = row->index, .number = row->number, .open = true, .rung = row->rung};
     job->open++;
     job_find_resources(job);
     job->found.started = job->found.started || row->started_ms != 0;
@@ -204,8 +207,8 @@ static int read_members(struct engine *engine, struct live_job *job, struct erro
         if (rc < 0)
             return -1;
         if (rc == 0)
-            return error_set(err, "store_io", "member %lld.%lld has an attempt and no row", (long long)job->row.ensemble,
-                             (long long)slot->index);
+            return error_set(err, "store_io", "member %lld.%lld has an attempt and no row",
+                             (long long)job->row.ensemble, (long long)slot->index);
         slot->failures = member.failures;
         slot->losses = member.losses;
         slot->stalls = member.stalls;
@@ -244,18 +247,20 @@ static struct live_ensemble *ensemble_of(struct engine *engine, const struct job
     if (ens == NULL)
         return NULL;
     if (row->kind == JOB_TRAINING ? ens->training == NULL : row->kind == JOB_PILOT && ens->allocation == NULL) {
-        log_error_of(LOG_JOB(row->ensemble, row->name), "job %s is of the kind \"%s\", of which ensemble %lld has none; it is left alone",
-                     row->name, job_kind_name(row->kind), (long long)row->ensemble);
+        log_error_of(LOG_JOB(row->ensemble, row->name),
+                     "job %s is of the kind \"%s\", of which ensemble %lld has none; it is left alone", row->name,
+                     job_kind_name(row->kind), (long long)row->ensemble);
         return NULL;
     }
     if (row->kind == JOB_TRAINING && (ens->training->job != NULL || !training_is_under_way(&ens->training->row))) {
-        log_error_of(LOG_JOB(row->ensemble, row->name), "job %s is not the one of training %lld, which is %s; it is left alone",
-                     row->name, (long long)ens->training->row.id, training_state_name(ens->training->row.state));
+        log_error_of(LOG_JOB(row->ensemble, row->name),
+                     "job %s is not the one of training %lld, which is %s; it is left alone", row->name,
+                     (long long)ens->training->row.id, training_state_name(ens->training->row.state));
         return NULL;
     }
     if (row->size < 1 || row->size > (row->kind == JOB_TRAINING ? SPEC_RANKS_MAX : SPEC_PACK_MAX)) {
-        log_error_of(LOG_JOB(row->ensemble, row->name), "job %s has %lld tasks, which no job can have; it is left alone", row->name,
-                     (long long)row->size);
+        log_error_of(LOG_JOB(row->ensemble, row->name),
+                     "job %s has %lld tasks, which no job can have; it is left alone", row->name, (long long)row->size);
         return NULL;
     }
     return ens;

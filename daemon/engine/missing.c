@@ -38,8 +38,8 @@ static int by_index(const void *a, const void *b)
 }
 
 /* Finds the members that did not succeed: those that the training did not need, if it ended early, and others. */
-static int find_others(struct engine *engine, const struct live_ensemble *ens, struct some *others, struct some *unneeded,
-                       struct error *err)
+static int find_others(struct engine *engine, const struct live_ensemble *ens, struct some *others,
+                       struct some *unneeded, struct error *err)
 {
     bool early = ens->training->state.need == NEED_NONE;
 
@@ -81,8 +81,9 @@ static void counted(void *arg, json_t **json, const struct error *failed)
         return;
     training_event(ens->training, LIFE_COUNTED);
     if (failed != NULL) {
-        log_warn_of(LOG_TRAINING(id, ens->training->row.id), "training %lld: the steps that it has cannot be counted yet: %s",
-                    (long long)ens->training->row.id, failed->text);
+        log_warn_of(LOG_TRAINING(id, ens->training->row.id),
+                    "training %lld: the steps that it has cannot be counted yet: %s", (long long)ens->training->row.id,
+                    failed->text);
         alarm_set(engine, &ens->training->look, engine_now(engine) + FILE_RETRY_MS);
         return;
     }
@@ -116,8 +117,8 @@ void missing_find(struct engine *engine, struct live_ensemble *ens)
     question.n_unneeded = unneeded.n;
     paths = xcalloc((size_t)row->ranks, sizeof *paths);
     for (int64_t rank = 0; rank < row->ranks; rank++)
-        paths[rank] = xasprintf("%s/e%lld/training/g%lld/held-rank%lld.bin", engine->ports.run_dir, (long long)ens->row.id,
-                                (long long)row->generation, (long long)rank);
+        paths[rank] = xasprintf("%s/e%lld/training/g%lld/held-rank%lld.bin", engine->ports.run_dir,
+                                (long long)ens->row.id, (long long)row->generation, (long long)rank);
     training_event(ens->training, LIFE_COUNTING);
     engine->ports.rundir_ops->missing(engine->ports.rundir, paths, (size_t)row->ranks, question, counted,
                                       ticket_new(engine, ens->row.id));
@@ -136,8 +137,8 @@ void missing_tell(const json_t *detail, char *out, size_t size)
     long long members = json_integer_value(json_object_get(detail, "members"));
     size_t i, at;
 
-    at = (size_t)snprintf(out, size, "%lld step%s missing, of %lld member%s that succeeded:", steps, steps == 1 ? " is" : "s are",
-                          members, members == 1 ? "" : "s");
+    at = (size_t)snprintf(out, size, "%lld step%s missing, of %lld member%s that succeeded:", steps,
+                          steps == 1 ? " is" : "s are", members, members == 1 ? "" : "s");
     json_array_foreach ((json_t *)first, i, item)
         at += (size_t)snprintf(out + at, size - at, "%s %lld (%lld)", i > 0 ? "," : "",
                                (long long)json_integer_value(json_object_get(item, "member")),

@@ -40,7 +40,8 @@ static void add(struct moment_row *sum, const json_t *status)
     sum->sample_wait += seconds(status, "sample_wait_seconds");
 }
 
-static bool is_due(const struct training_row *training, const struct moment_row *now, const struct moment_row *last, bool over)
+static bool is_due(const struct training_row *training, const struct moment_row *now, const struct moment_row *last,
+                   bool over)
 {
     int64_t age = now->time_ms - training->created_ms;
 
@@ -59,7 +60,8 @@ void moments_take(struct engine *engine, const struct training_row *training, js
     int rc;
 
     for (int64_t rank = 0; rank < training->ranks; rank++) {
-        const json_t *done = json[rank * RANK_FILES + RANK_FILE_DONE], *status = json[rank * RANK_FILES + RANK_FILE_STATUS];
+        const json_t *done = json[rank * RANK_FILES + RANK_FILE_DONE],
+                     *status = json[rank * RANK_FILES + RANK_FILE_STATUS];
 
         over = over && done != NULL;
         if (done != NULL || status != NULL)

@@ -34,7 +34,8 @@
 #define QUEUED_MS 5000            /* after which a waiting job is reported although nobody says why it waits */
 #define TRAINING_SILENT_MIN 15000 /* ranks report every few seconds: a shorter silence of theirs means nothing */
 
-static bool tell(struct engine_notice *out, const char *code, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+static bool tell(struct engine_notice *out, const char *code, const char *fmt, ...)
+    __attribute__((format(printf, 3, 4)));
 
 static bool tell(struct engine_notice *out, const char *code, const char *fmt, ...)
 {
@@ -71,15 +72,17 @@ static bool has_trouble(struct engine *engine, struct known_adapter *adapter)
     return state == ENGINE_ADAPTER_NOT_SET_UP || state == ENGINE_ADAPTER_SILENT;
 }
 
-static bool tell_trouble(struct engine *engine, struct known_adapter *adapter, const char *before, struct engine_notice *out)
+static bool tell_trouble(struct engine *engine, struct known_adapter *adapter, const char *before,
+                         struct engine_notice *out)
 {
     char sentence[400];
 
     if (!has_trouble(engine, adapter))
         return false;
     adapter_describe(engine, adapter, sentence, sizeof sentence);
-    return tell(out, adapter_state(engine, adapter) == ENGINE_ADAPTER_NOT_SET_UP ? "adapter_not_set_up" : "adapter_silent", "%s%s", before,
-                sentence);
+    return tell(out,
+                adapter_state(engine, adapter) == ENGINE_ADAPTER_NOT_SET_UP ? "adapter_not_set_up" : "adapter_silent",
+                "%s%s", before, sentence);
 }
 
 /* Tells about jobs that may still run although their ensemble is over. */
@@ -88,7 +91,8 @@ static bool tell_remains(struct engine *engine, const struct live_ensemble *ens,
     char before[200];
 
     for (const struct live_job *job = ens->jobs; job != NULL; job = job->ens_next) {
-        snprintf(before, sizeof before, "it is not known whether job %s was submitted, and so whether it is over: ", job->row.name);
+        snprintf(before, sizeof before,
+                 "it is not known whether job %s was submitted, and so whether it is over: ", job->row.name);
         if (job->row.state == JOB_INTENT && job->state.sent != SENT_NEVER &&
             tell_trouble(engine, job->adapter, before, out))
             return true;
@@ -99,17 +103,19 @@ static bool tell_remains(struct engine *engine, const struct live_ensemble *ens,
     return false;
 }
 
-static bool tell_slots(struct engine *engine, const struct known_adapter *adapter, const char *who, struct engine_notice *out)
+static bool tell_slots(struct engine *engine, const struct known_adapter *adapter, const char *who,
+                       struct engine_notice *out)
 {
     int64_t slots = adapter->ops->slots(adapter->adapter);
     char takers[200];
 
     if (adapter->max_jobs > 0 && adapter->slots.jobs >= adapter->max_jobs &&
         takers_tell(engine, adapter, NULL, TAKERS_OF_JOBS, takers, sizeof takers))
-        return tell(out, "no_slot", "%s for one of the %lld jobs that max_jobs lets %s have: %s", who, (long long)adapter->max_jobs,
-                    adapter->ops->name, takers);
+        return tell(out, "no_slot", "%s for one of the %lld jobs that max_jobs lets %s have: %s", who,
+                    (long long)adapter->max_jobs, adapter->ops->name, takers);
     if (slots > 0 && takers_tell(engine, adapter, NULL, TAKERS_OF_SLOTS, takers, sizeof takers))
-        return tell(out, "no_slot", "%s for free slots on %s, which has %lld: %s", who, adapter->ops->name, (long long)slots, takers);
+        return tell(out, "no_slot", "%s for free slots on %s, which has %lld: %s", who, adapter->ops->name,
+                    (long long)slots, takers);
     return tell(out, "no_slot", "%s for free slots on %s", who, adapter->ops->name);
 }
 
@@ -121,12 +127,12 @@ static bool tell_turn(struct engine *engine, const struct live_ensemble *ens, st
     char takers[200];
 
     if (next != NULL && next != ens)
-        return tell(out, "no_slot", "its training waits for its turn on %s, where that of ensemble %lld is the next", adapter->ops->name,
-                    (long long)next->row.id);
+        return tell(out, "no_slot", "its training waits for its turn on %s, where that of ensemble %lld is the next",
+                    adapter->ops->name, (long long)next->row.id);
     if (ens->adapter != adapter && adapter->slots.cpus == 0 &&
         takers_tell(engine, ens->adapter, NULL, TAKERS_OF_TRAININGS, takers, sizeof takers))
-        return tell(out, "no_slot", "its training waits until its members have room on %s beside other trainings: %s", ens->adapter->ops->name,
-                    takers);
+        return tell(out, "no_slot", "its training waits until its members have room on %s beside other trainings: %s",
+                    ens->adapter->ops->name, takers);
     return tell_slots(engine, adapter, "its training waits", out);
 }
 
@@ -140,7 +146,8 @@ static bool tell_training(struct engine *engine, const struct live_ensemble *ens
     if (training == NULL || training->row.state >= TRAINING_RUNNING)
         return false;
     if (training->row.state == TRAINING_PENDING && training->row.not_before_ms > engine_now(engine))
-        return tell(out, "retry", "its training begins anew at %s: %s", timefmt_iso(when, training->row.not_before_ms), training->row.reason);
+        return tell(out, "retry", "its training begins anew at %s: %s", timefmt_iso(when, training->row.not_before_ms),
+                    training->row.reason);
     if (training->row.state == TRAINING_PENDING && heap_holds(&ens->slots.to_train))
         return tell_turn(engine, ens, out);
     if (words[0] != '\0' && job->row.state == JOB_INTENT)
@@ -152,12 +159,14 @@ static bool tell_training(struct engine *engine, const struct live_ensemble *ens
 }
 
 /* A job that waits in the queue of a batch system which does not say why. */
-static bool tell_queue(struct engine *engine, struct live_ensemble *ens, const struct live_job *job, struct engine_notice *out)
+static bool tell_queue(struct engine *engine, struct live_ensemble *ens, const struct live_job *job,
+                       struct engine_notice *out)
 {
     char when[TIMEFMT_SIZE], takers[200];
 
     timefmt_iso(when, job->row.submitted_ms);
-    if (ens->adapter->ops->slots(ens->adapter->adapter) > 0 && takers_tell(engine, ens->adapter, ens, TAKERS_OF_SLOTS, takers, sizeof takers))
+    if (ens->adapter->ops->slots(ens->adapter->adapter) > 0 &&
+        takers_tell(engine, ens->adapter, ens, TAKERS_OF_SLOTS, takers, sizeof takers))
         return tell(out, "queued", "its jobs wait in the queue of %s since %s: %s", ens->row.adapter, when, takers);
     return tell(out, "queued", "its jobs wait in the queue of %s since %s", ens->row.adapter, when);
 }
@@ -185,9 +194,11 @@ static bool tell_members(struct engine *engine, struct live_ensemble *ens, struc
         return tell_slots(engine, ens->adapter, "its members wait", out);
     if (ens->allocation == NULL && dispatch_wants(ens, now) && !schedule_fits_beside_trainings(ens) &&
         takers_tell(engine, ens->adapter, NULL, TAKERS_OF_TRAININGS, text, sizeof text))
-        return tell(out, "no_slot", "its members wait for room on %s beside the trainings there: %s", ens->row.adapter, text);
+        return tell(out, "no_slot", "its members wait for room on %s beside the trainings there: %s", ens->row.adapter,
+                    text);
     if (heap_holds(&ens->due_alarm.node) && ens->row.next_index >= ens->row.count)
-        return tell(out, "retry", "the next attempt of a member that failed is made at %s", timefmt_iso(text, ens->due_alarm.node.key));
+        return tell(out, "retry", "the next attempt of a member that failed is made at %s",
+                    timefmt_iso(text, ens->due_alarm.node.key));
     return false;
 }
 
@@ -201,17 +212,22 @@ static bool tell_waits(struct engine *engine, const struct live_ensemble *ens, s
     if (training->job != NULL && training->job->row.state == JOB_RUNNING && training->heard_ms > 0 &&
         engine_now(engine) - training->heard_ms >=
             (ens->spec->failure_after_ms > TRAINING_SILENT_MIN ? ens->spec->failure_after_ms : TRAINING_SILENT_MIN))
-        return tell(out, "training_silent", "its training has told nothing since %s: its ranks are stopped or hang, or what they write does not arrive",
-                    timefmt_iso(since, training->heard_ms));
+        return tell(
+            out, "training_silent",
+            "its training has told nothing since %s: its ranks are stopped or hang, or what they write does not arrive",
+            timefmt_iso(since, training->heard_ms));
     if (ens->in_flight == 0) /* none of its members sends anything */
         return false;
     if (ens->elastic != NULL && ens->elastic->state.row.reason[0] != '\0')
         snprintf(elastic, sizeof elastic, "; by \"elastic\", %s", ens->elastic->state.row.reason);
     if (waits->known && waits->tell_room)
-        return tell(out, "waits_for_room", "its members wait for room in the buffer %.0f %% of the time: its training takes fewer samples than they make%s",
-                    100 * waits->for_room, elastic);
+        return tell(
+            out, "waits_for_room",
+            "its members wait for room in the buffer %.0f %% of the time: its training takes fewer samples than they make%s",
+            100 * waits->for_room, elastic);
     return waits->known && waits->tell_samples &&
-           tell(out, "waits_for_samples", "its training waits for samples %.0f %% of the time: its members make fewer than it could take%s",
+           tell(out, "waits_for_samples",
+                "its training waits for samples %.0f %% of the time: its members make fewer than it could take%s",
                 100 * waits->for_samples, elastic);
 }
 
@@ -219,8 +235,9 @@ static bool tell_paused(const struct ensemble_row *row, struct engine_notice *ou
 {
     char when[TIMEFMT_SIZE];
 
-    return tell(out, "paused", "it was paused%s%s%s%s: `stretto resume %lld` lets it go on", row->paused_by[0] ? " " : "", row->paused_by,
-                row->paused_ms ? " at " : "", row->paused_ms ? timefmt_iso(when, row->paused_ms) : "", (long long)row->id);
+    return tell(out, "paused", "it was paused%s%s%s%s: `stretto resume %lld` lets it go on",
+                row->paused_by[0] ? " " : "", row->paused_by, row->paused_ms ? " at " : "",
+                row->paused_ms ? timefmt_iso(when, row->paused_ms) : "", (long long)row->id);
 }
 
 static bool tell_after(struct engine *engine, const struct ensemble_row *row, struct engine_notice *out)
@@ -232,7 +249,8 @@ static bool tell_after(struct engine *engine, const struct ensemble_row *row, st
 }
 
 /* The first two kinds; -1: none of them, and it may be another. */
-static int tell_urgent(struct engine *engine, const struct ensemble_row *row, struct live_ensemble *ens, struct engine_notice *out)
+static int tell_urgent(struct engine *engine, const struct ensemble_row *row, struct live_ensemble *ens,
+                       struct engine_notice *out)
 {
     struct error err;
 
@@ -255,7 +273,8 @@ static int tell_urgent(struct engine *engine, const struct ensemble_row *row, st
         return tell_remains(engine, ens, out);
     if (tell_trouble(engine, ens->adapter, "", out))
         return true;
-    if (ens->training != NULL && !training_is_over(&ens->training->row) && tell_trouble(engine, ens->training->adapter, "", out))
+    if (ens->training != NULL && !training_is_over(&ens->training->row) &&
+        tell_trouble(engine, ens->training->adapter, "", out))
         return true;
     return tell_room(engine, out) ? true : -1;
 }

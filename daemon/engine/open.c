@@ -113,7 +113,7 @@ static int conflict(const struct engine_suggestion *wish, const char *place, str
 struct intake {
     struct live_ensemble *ens;
     struct suggestion *fresh;
-    char **texts; /* of those */
+    char **texts;  /* of those */
     json_t *named; /* the place in `wishes` of each name that is fresh */
     size_t n;
 };

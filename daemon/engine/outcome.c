@@ -86,9 +86,9 @@ static void stall(const struct live_ensemble *ens, struct member_row *member, co
     fail_or_wait(member, member->stalls >= ens->spec->checkpoint.attempts, member->stalls, now);
     if (member->state == MEMBER_FAILED)
         snprintf(member->reason, sizeof member->reason,
-                 "stalled: %lld attempts in a row left no %scheckpoint%s%s; the last %.200s",
-                 (long long)member->stalls, progress->newest[0] ? "newer " : "", progress->newest[0] ? " than " : "",
-                 progress->newest, out->reason);
+                 "stalled: %lld attempts in a row left no %scheckpoint%s%s; the last %.200s", (long long)member->stalls,
+                 progress->newest[0] ? "newer " : "", progress->newest[0] ? " than " : "", progress->newest,
+                 out->reason);
 }
 
 /* Sets the member's next state by the attempt's outcome (stretto-spec(5), "Out of time"). Losses and stalls cost no
@@ -143,8 +143,7 @@ static void next_state(const struct live_ensemble *ens, struct member_row *membe
         }
         lose(ens, member, out, now);
         break;
-    case ATTEMPT_OPEN:
-        break;
+    case ATTEMPT_OPEN: break;
     }
     if (ensemble_is_stopped(&ens->row))
         member->state = MEMBER_CANCELLED;
@@ -178,11 +177,11 @@ static void tell_stopped(struct engine *engine, const struct live_job *job, cons
     if (is_stopped_early(job, slot, told))
         stop_only_tell(engine, job, slot, told->reason, sizeof told->reason);
     else if (stopped)
-        why = slot->order == SLOT_CANCELLED ? "cancelled" : early_is_ending(ens) ? "cancelled: the training was done"
-                                                                   : "stopped: the width was reduced";
+        why = slot->order == SLOT_CANCELLED ? "cancelled"
+              : early_is_ending(ens)        ? "cancelled: the training was done"
+                                            : "stopped: the width was reduced";
     else if (job->row.cancel && slot->order == SLOT_TO_ITS_END && told->outcome == ATTEMPT_CANCELLED &&
-             ens->training != NULL &&
-             ens->training->row.state == TRAINING_FAILED)
+             ens->training != NULL && ens->training->row.state == TRAINING_FAILED)
         why = "cancelled: the training failed";
     if (why != NULL)
         text_copy(told->reason, sizeof told->reason, why);
@@ -199,8 +198,8 @@ static void tell_ended(struct engine *engine, const struct live_job *job, const 
                                attempt_outcome_name(outcome), "member", member_state_name(state), "reason", reason));
         return;
     }
-    snprintf(rest, sizeof rest, ",\"outcome\":\"%s\",\"member\":\"%s\",\"reason\":\"\"",
-             attempt_outcome_name(outcome), member_state_name(state));
+    snprintf(rest, sizeof rest, ",\"outcome\":\"%s\",\"member\":\"%s\",\"reason\":\"\"", attempt_outcome_name(outcome),
+             member_state_name(state));
     engine_event_of_attempt(engine, "attempt.ended", job->row.ensemble, slot->index, slot->number, rest);
 }
 
@@ -282,9 +281,9 @@ static void apply_to_member(struct engine *engine, struct live_job *job, struct 
         guard_note(engine, ens, &member, out);
     if (out->outcome != ATTEMPT_SUCCEEDED && out->outcome != ATTEMPT_REACHED && !stopped && !unstarted)
         log_change(LOG_LEVEL_WARN, LOG_ATTEMPT(ens->row.id, slot->index, slot->number, job->row.name),
-                    "member %lld.%lld attempt %lld (job %s) %s: %s; the member is %s", (long long)ens->row.id,
-                    (long long)slot->index, (long long)slot->number, job->row.name,
-                    attempt_outcome_name(out->outcome), out->reason, member_state_name(member.state));
+                   "member %lld.%lld attempt %lld (job %s) %s: %s; the member is %s", (long long)ens->row.id,
+                   (long long)slot->index, (long long)slot->number, job->row.name, attempt_outcome_name(out->outcome),
+                   out->reason, member_state_name(member.state));
 }
 
 void outcome_apply(struct engine *engine, struct live_job *job, struct slot *slot, const struct outcome *out)

@@ -30,9 +30,9 @@ struct outcome {
     const json_t *checkpoints; /* the member's complete checkpoints, newest first; NULL if they are not known */
     bool at_rung;              /* it has reached the rung of its attempt, by the point of this step and value: */
     int64_t rung_step;
-    double rung_value;         /* NaN if it is not finite */
-    const json_t *artefacts;   /* that it left, as its record has them; NULL for none */
-    bool unstarted;            /* it did not start: the member is not charged, and is pending again at once */
+    double rung_value;       /* NaN if it is not finite */
+    const json_t *artefacts; /* that it left, as its record has them; NULL for none */
+    bool unstarted;          /* it did not start: the member is not charged, and is pending again at once */
 };
 
 void outcome_apply(struct engine *engine, struct live_job *job, struct slot *slot, const struct outcome *out);

@@ -88,8 +88,7 @@ char *engine_checkpoint_dir(const struct engine *engine, const struct live_ensem
 
 char *engine_results_path(const struct engine *engine, int64_t home, const char *path)
 {
-    return path[0] == '/' ? xstrdup(path)
-                          : xasprintf("%s/e%lld/%s", engine->ports.run_dir, (long long)home, path);
+    return path[0] == '/' ? xstrdup(path) : xasprintf("%s/e%lld/%s", engine->ports.run_dir, (long long)home, path);
 }
 
 char *engine_generation_dir(const struct engine *engine, int64_t ensemble, int64_t generation)
@@ -107,8 +106,9 @@ void engine_rank_files(const struct engine *engine, const struct training_row *t
 {
     char *dir = engine_generation_dir(engine, training->ensemble, training->generation);
 
-    paths[RANK_FILE_ENDPOINT] = xasprintf("%s/e%lld/training/stream/g%lld-rank%lld.json", engine->ports.run_dir,
-                                          (long long)training->ensemble, (long long)training->generation, (long long)rank);
+    paths[RANK_FILE_ENDPOINT] =
+        xasprintf("%s/e%lld/training/stream/g%lld-rank%lld.json", engine->ports.run_dir, (long long)training->ensemble,
+                  (long long)training->generation, (long long)rank);
     paths[RANK_FILE_STATUS] = xasprintf("%s/status-rank%lld.json", dir, (long long)rank);
     paths[RANK_FILE_DONE] = xasprintf("%s/done-rank%lld.json", dir, (long long)rank);
     free(dir);

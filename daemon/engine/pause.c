@@ -10,8 +10,8 @@
 #include "daemon/engine/guard.h"
 
 /* `reason`: why the daemon pauses it by itself; "" where somebody asked, who is told in `by`. */
-static int set_state(struct engine *engine, struct live_ensemble *ens, enum ensemble_state to, const char *reason, const char *by,
-                     struct error *err)
+static int set_state(struct engine *engine, struct live_ensemble *ens, enum ensemble_state to, const char *reason,
+                     const char *by, struct error *err)
 {
     bool asked = to == ENSEMBLE_PAUSED && reason[0] == '\0';
 
@@ -22,9 +22,11 @@ static int set_state(struct engine *engine, struct live_ensemble *ens, enum ense
     if (store_ensemble_update(engine->store, &ens->row, err) < 0)
         return -1;
     engine_event(engine, to == ENSEMBLE_PAUSED ? "ensemble.paused" : "ensemble.resumed", ens->row.id, -1,
-                 reason[0] || by[0] ? json_pack("{s:s}", reason[0] ? "reason" : "by", reason[0] ? ens->row.reason : ens->row.paused_by) : NULL);
-    log_change(LOG_LEVEL_INFO, LOG_ENSEMBLE(ens->row.id), "ensemble %lld is %s%s%s", (long long)ens->row.id, ensemble_state_name(to),
-               reason[0] ? ": " : "", reason);
+                 reason[0] || by[0]
+                     ? json_pack("{s:s}", reason[0] ? "reason" : "by", reason[0] ? ens->row.reason : ens->row.paused_by)
+                     : NULL);
+    log_change(LOG_LEVEL_INFO, LOG_ENSEMBLE(ens->row.id), "ensemble %lld is %s%s%s", (long long)ens->row.id,
+               ensemble_state_name(to), reason[0] ? ": " : "", reason);
     ens->due = 0; /* those that were tried before go first */
     engine_touch(engine, ens);
     return 0;

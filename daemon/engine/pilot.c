@@ -152,7 +152,8 @@ static void count_failure(struct engine *engine, const struct pilot *pilot)
         return;
     snprintf(what, sizeof what, "%s: %s", failed ? attempt_outcome_name(pilot->outcome) : "given back",
              failed ? pilot->reason : pilot->given_back);
-    log_change(LOG_LEVEL_WARN, LOG_JOB(ens->row.id, job->row.name), "pilot %s %s; nothing had begun in it", job->row.name, what);
+    log_change(LOG_LEVEL_WARN, LOG_JOB(ens->row.id, job->row.name), "pilot %s %s; nothing had begun in it",
+               job->row.name, what);
 
     alloc->failures++;
     alloc->not_before = engine_now(engine) + engine_backoff(alloc->failures);
@@ -172,8 +173,8 @@ void pilot_ended(struct live_job *job, const struct outcome *out)
 void pilot_tell_end(struct engine *engine, const struct live_job *job)
 {
     engine_event(engine, "allocation.ended", job->row.ensemble, -1,
-                 json_pack("{s:s, s:s, s:s}", "job", job->row.name, "outcome", attempt_outcome_name(job->pilot->outcome), "reason",
-                           job->pilot->reason));
+                 json_pack("{s:s, s:s, s:s}", "job", job->row.name, "outcome",
+                           attempt_outcome_name(job->pilot->outcome), "reason", job->pilot->reason));
 }
 
 /* Of a job with which something else is under way: its journal is read no more once the pilot has ended, and they are nowhere else. */

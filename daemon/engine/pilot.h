@@ -27,15 +27,15 @@ enum journal_reading {
 struct pilot_node {
     struct pilot *pilot;
     int64_t number;
-    bool ready, over;    /* its journal says so */
-    bool closed;         /* it has returned a job that was wanted: it takes no more */
-    bool whole;          /* its journal was read to the end, since memory was loaded, or since the pilot's job is over */
+    bool ready, over; /* its journal says so */
+    bool closed;      /* it has returned a job that was wanted: it takes no more */
+    bool whole;       /* its journal was read to the end, since memory was loaded, or since the pilot's job is over */
     enum journal_reading reading;
-    int64_t offset;      /* read so far */
-    int64_t fits;        /* jobs of members that run there at once */
-    int64_t jobs;        /* that are bound to it, and not over */
-    struct text orders;  /* for its inbox: not written yet, */
-    int64_t *handed;     /* and the jobs of whose hand-over they tell */
+    int64_t offset;     /* read so far */
+    int64_t fits;       /* jobs of members that run there at once */
+    int64_t jobs;       /* that are bound to it, and not over */
+    struct text orders; /* for its inbox: not written yet, */
+    int64_t *handed;    /* and the jobs of whose hand-over they tell */
     size_t n_handed;
     bool writing;
     struct alarm flush;
@@ -45,8 +45,8 @@ struct pilot {
     struct live_job *job;
     struct pilot_node *nodes;
     int64_t n_nodes;
-    int64_t deadline_ms;      /* 0: none is known */
-    bool begun;               /* a job of members has begun in it */
+    int64_t deadline_ms; /* 0: none is known */
+    bool begun;          /* a job of members has begun in it */
     enum attempt_outcome outcome;
     char reason[512];         /* why it ended, and */
     char given_back[200];     /* what its node said of it */
@@ -76,7 +76,8 @@ void pilot_ended(struct live_job *job, const struct outcome *out);
 void pilot_tell_end(struct engine *engine, const struct live_job *job); /* the event */
 /* Its job is over: has all that its journals tell been heard? If not yet, job_end() is called again. */
 bool pilot_is_finished(struct engine *engine, struct live_job *job);
-void pilot_bind(struct engine *engine, struct live_job *job); /* a job to its node, by its row; none, where the pilot is gone */
+void pilot_bind(struct engine *engine,
+                struct live_job *job); /* a job to its node, by its row; none, where the pilot is gone */
 void pilot_unbind(struct live_job *job);
 /* It was bound to a node that is no more. May end and free the job. */
 void pilot_release(struct engine *engine, struct live_job *job, const char *reason);
@@ -93,7 +94,8 @@ int64_t pilot_fits(const struct spec *spec, int64_t cpus, int64_t gpus, int64_t 
 void pilot_hand_over(struct engine *engine, struct live_job *job, const char *descriptor);
 void pilot_order_cancel(struct engine *engine, struct live_job *job);
 void pilot_flush(struct engine *engine, struct alarm *alarm);
-void pilot_take_back(struct engine *engine, struct pilot_node *node); /* what is not on its way yet: its pilot is over */
+void pilot_take_back(struct engine *engine,
+                     struct pilot_node *node); /* what is not on its way yet: its pilot is over */
 
 /* pilot_journal.c: what became of it */
 void pilot_look(struct engine *engine, struct pilot *pilot); /* its journals may tell something new */

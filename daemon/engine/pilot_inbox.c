@@ -102,12 +102,13 @@ void pilot_flush(struct engine *engine, struct alarm *alarm)
     dir = pilot_node_dir(engine, node);
     file = xcalloc(1, sizeof *file);
     /* in the order in which they were written, over restarts; never two of one name */
-    file->path = xasprintf("%s/inbox/%015lld-%06llu.jsonl", dir, (long long)engine_now(engine), (unsigned long long)serial++ % 1000000);
+    file->path = xasprintf("%s/inbox/%015lld-%06llu.jsonl", dir, (long long)engine_now(engine),
+                           (unsigned long long)serial++ % 1000000);
     file->json = node->orders.data;
     file->mode = 0600 | FILE_UNFLUSHED; /* after a crash of this host it is written again */
     batch = xcalloc(1, sizeof *batch);
-    *batch = (struct batch){.ticket = ticket_new(engine, job->row.id), .node = node->number, .jobs = node->handed,
-                            .n = node->n_handed};
+    *batch = (struct batch){
+        .ticket = ticket_new(engine, job->row.id), .node = node->number, .jobs = node->handed, .n = node->n_handed};
     node->orders = (struct text){0};
     node->handed = NULL;
     node->n_handed = 0;
@@ -125,9 +126,11 @@ void pilot_hand_over(struct engine *engine, struct live_job *job, const char *de
 
     text_add(&node->orders, "{\"job\":\"%s\",\"dir\":", job->row.name);
     text_json_string(&node->orders, dir);
-    text_add(&node->orders, ",\"cpus\":%lld,\"gpus\":%lld,\"memory\":%lld,\"least\":%.3f,\"grace\":%.3f,\"descriptor\":",
+    text_add(&node->orders,
+             ",\"cpus\":%lld,\"gpus\":%lld,\"memory\":%lld,\"least\":%.3f,\"grace\":%.3f,\"descriptor\":",
              (long long)job->row.size * r->tasks * r->cpus_per_task, (long long)job->row.size * r->gpus,
-             (long long)job->row.size * r->memory, (double)spec_least_time_ms(job->ensemble->spec) / 1000, (double)task->grace_ms / 1000);
+             (long long)job->row.size * r->memory, (double)spec_least_time_ms(job->ensemble->spec) / 1000,
+             (double)task->grace_ms / 1000);
     text_put(&node->orders, descriptor, strlen(descriptor));
     text_put(&node->orders, "}\n", 2);
     free(dir);

@@ -58,21 +58,26 @@ static void note_ready(struct engine *engine, struct pilot_node *node, const jso
     node->fits = pilot_fits(ens->spec, cpus, gpus, memory);
     pilot->deadline_ms = milliseconds(line, "deadline");
     job_mark_running(engine, job, milliseconds(line, "time"), host ? host : "");
-    started = job->row.started_ms < engine_now(engine) ? job->row.started_ms : engine_now(engine); /* whoever told it first, by a clock of another host, perhaps */
+    started = job->row.started_ms < engine_now(engine)
+                  ? job->row.started_ms
+                  : engine_now(engine); /* whoever told it first, by a clock of another host, perhaps */
     if (job->row.submitted_ms > 0 && started >= job->row.submitted_ms)
         ens->allocation->queue_ms = started - job->row.submitted_ms;
     for (int64_t i = 0; i < pilot->n_nodes; i++)
         fits += pilot->nodes[i].fits;
     if (fits > ens->allocation->fits)
         ens->allocation->fits = fits;
-    log_change(LOG_LEVEL_INFO, LOG_JOB(ens->row.id, job->row.name), "pilot %s: node %lld is %s, with %lld CPUs, %lld GPUs: %lld jobs at once",
-                job->row.name, (long long)node->number, host ? host : "", (long long)cpus, (long long)gpus,
-                (long long)node->fits);
-    if (node->fits == 0 && !early_is_ending(ens)) { /* where its training has learnt enough, no member is to run any more */
+    log_change(LOG_LEVEL_INFO, LOG_JOB(ens->row.id, job->row.name),
+               "pilot %s: node %lld is %s, with %lld CPUs, %lld GPUs: %lld jobs at once", job->row.name,
+               (long long)node->number, host ? host : "", (long long)cpus, (long long)gpus, (long long)node->fits);
+    if (node->fits == 0 &&
+        !early_is_ending(ens)) { /* where its training has learnt enough, no member is to run any more */
         char why[200];
 
-        snprintf(why, sizeof why, "a node of its allocation has %lld CPUs, %lld GPUs and %lld bytes of memory: no job of its members "
-                 "fits", (long long)cpus, (long long)gpus, (long long)memory);
+        snprintf(why, sizeof why,
+                 "a node of its allocation has %lld CPUs, %lld GPUs and %lld bytes of memory: no job of its members "
+                 "fits",
+                 (long long)cpus, (long long)gpus, (long long)memory);
         engine_stop_ensemble(engine, ens, why);
     }
     engine_touch(engine, ens);
@@ -116,8 +121,8 @@ static void note_over(struct engine *engine, struct pilot_node *node, const char
 
     node->over = true;
     text_copy(pilot->given_back, sizeof pilot->given_back, why);
-    log_change(LOG_LEVEL_INFO, LOG_JOB(pilot->job->row.ensemble, pilot->job->row.name), "pilot %s: node %lld is given back: %s",
-                pilot->job->row.name, (long long)node->number, why);
+    log_change(LOG_LEVEL_INFO, LOG_JOB(pilot->job->row.ensemble, pilot->job->row.name),
+               "pilot %s: node %lld is given back: %s", pilot->job->row.name, (long long)node->number, why);
     for (job = pilot->job->ensemble->jobs; job != NULL; job = next) {
         next = job->ens_next;
         if (job->node == node && !job_is_gone(job) && job->state.belief != BELIEF_RETURNED)

@@ -33,7 +33,8 @@ struct adapter_resources pilot_resources(const struct known_adapter *adapter, co
 {
     struct adapter_resources r = spec->allocation.resources;
     const struct adapter_resources *members = &spec->members.resources, *training = &spec->training.resources;
-    int64_t slots = adapter->ops->slots(adapter->adapter), one = (int64_t)members->copies * members->tasks * members->cpus_per_task;
+    int64_t slots = adapter->ops->slots(adapter->adapter),
+            one = (int64_t)members->copies * members->tasks * members->cpus_per_task;
     int64_t of_node = schedule_node_slots(adapter);
 
     if (!r.whole_nodes || slots == 0)
@@ -98,7 +99,8 @@ static struct pilot_node *roomiest(const struct allocation *alloc, int64_t now)
     for (struct pilot *pilot = alloc->pilots; pilot != NULL; pilot = pilot->next) {
         for (int64_t i = 0; i < pilot->n_nodes && takes_jobs(pilot, now); i++) {
             struct pilot_node *node = &pilot->nodes[i];
-            int64_t more = node->ready && node->whole && !node->over && !node->closed ? ahead(alloc, node->fits) : 0, room;
+            int64_t more = node->ready && node->whole && !node->over && !node->closed ? ahead(alloc, node->fits) : 0,
+                    room;
 
             if (!node->ready || !node->whole || node->over || node->closed)
                 continue;
@@ -167,7 +169,8 @@ static int64_t wanted(struct engine *engine, const struct live_ensemble *ens)
     int64_t fits = ens->allocation->fits, count = spec->allocation.count, members, jobs;
 
     if (fits == 0 && spec->allocation.cpus > 0)
-        fits = spec->allocation.resources.nodes * pilot_fits(spec, spec->allocation.cpus, spec->allocation.gpus, INT64_MAX);
+        fits = spec->allocation.resources.nodes *
+               pilot_fits(spec, spec->allocation.cpus, spec->allocation.gpus, INT64_MAX);
     if (fits <= 0)
         return count;
     members = least(ens->row.width, to_run(engine, ens));
@@ -196,7 +199,8 @@ static void ask_for_one(struct engine *engine, struct live_ensemble *ens, int64_
     job->slots[0] = (struct slot){.number = 1, .open = true};
     job->n_slots = job->open = 1;
     engine_event(engine, "allocation.submitted", ens->row.id, -1, json_pack("{s:s}", "job", row.name));
-    log_change(LOG_LEVEL_INFO, LOG_JOB(ens->row.id, row.name), "ensemble %lld asks for an allocation, as job %s", (long long)ens->row.id, row.name);
+    log_change(LOG_LEVEL_INFO, LOG_JOB(ens->row.id, row.name), "ensemble %lld asks for an allocation, as job %s",
+               (long long)ens->row.id, row.name);
     job_start_committed(engine, job);
 }
 

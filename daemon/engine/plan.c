@@ -28,7 +28,8 @@ static int64_t least_time_ms(const struct live_job *job)
     const struct spec *spec = job->ensemble->spec;
 
     return job->row.kind != JOB_TRAINING && spec->checkpoint.before_ms > 0
-               ? spec_least_time_of(spec, job_resources(job)->walltime_ms) : 0;
+               ? spec_least_time_of(spec, job_resources(job)->walltime_ms)
+               : 0;
 }
 
 void plan_adapter_job(const struct live_job *job, char *dir, struct adapter_job *out)
@@ -92,8 +93,8 @@ static void plan_checkpoints(const struct engine *engine, const struct live_ense
         json_object_set_new(checkpoint, "exact", json_false());
     json_object_set_new(config, "checkpoint", checkpoint);
     if (resumed->name[0] != '\0')
-        json_object_set_new(config, "resume", json_pack("{s:s, s:I}", "name", resumed->name, "step",
-                                                        (json_int_t)resumed->step));
+        json_object_set_new(config, "resume",
+                            json_pack("{s:s, s:I}", "name", resumed->name, "step", (json_int_t)resumed->step));
     add_dir(plan, dir);
 }
 
@@ -110,9 +111,9 @@ static void plan_from(const struct engine *engine, const struct live_ensemble *e
     dir = engine_training_dir(engine, ens->row.id);
     json_object_set_new(config, "from", json_pack("{s:s, s:s}", "dir", dir, "name", "from"));
     plan->files = xrealloc(plan->files, plan->n_files + 1, sizeof *plan->files);
-    plan->files[plan->n_files++] =
-        (struct rundir_file){.path = xasprintf("%s/from", dir), .checkpoint = engine_training_checkpoint_path(
-                                                                    engine, spec->from_ensemble, spec->from_checkpoint)};
+    plan->files[plan->n_files++] = (struct rundir_file){
+        .path = xasprintf("%s/from", dir),
+        .checkpoint = engine_training_checkpoint_path(engine, spec->from_ensemble, spec->from_checkpoint)};
     add_dir(plan, dir);
 }
 
@@ -128,8 +129,8 @@ static void plan_training(const struct engine *engine, const struct live_job *jo
     for (size_t i = 0; i < params_size(spec->params); i++)
         if (params_is_numeric(spec->params, i))
             json_array_append_new(names, json_string(params_name(spec->params, i)));
-    config = json_pack("{s:i, s:I, s:I, s:s, s:I, s:I, s:I, s:s, s:s, s:s, s:s, s:o, s:O, s:O}", "version", 1, "ensemble",
-                       (json_int_t)ens->row.id, "training", (json_int_t)training->id, "job", job->row.name,
+    config = json_pack("{s:i, s:I, s:I, s:s, s:I, s:I, s:I, s:s, s:s, s:s, s:s, s:o, s:O, s:O}", "version", 1,
+                       "ensemble", (json_int_t)ens->row.id, "training", (json_int_t)training->id, "job", job->row.name,
                        "generation", (json_int_t)training->generation, "ranks", (json_int_t)training->ranks, "count",
                        (json_int_t)open_most(ens), "control", engine->ports.control_endpoint, "control_key",
                        control_key, "stream", stream, "stream_key", ens->row.stream_key, "parameters", names, "fields",
@@ -154,17 +155,19 @@ static void plan_training(const struct engine *engine, const struct live_job *jo
 }
 
 /* What the pilot is to know, on each of its nodes. */
-static void plan_pilot(const struct engine *engine, const struct live_job *job, const char *control_key, struct job_plan *plan)
+static void plan_pilot(const struct engine *engine, const struct live_job *job, const char *control_key,
+                       struct job_plan *plan)
 {
     const struct spec *spec = job->ensemble->spec;
     const struct spec_allocation *alloc = &spec->allocation;
     struct adapter_resources r = pilot_resources_of(job);
     char *dir = engine_job_dir(engine, job);
-    json_t *config = json_pack("{s:i, s:s, s:I, s:s, s:s, s:i, s:i, s:I, s:f, s:f, s:b}", "version", 1, "job", job->row.name,
-                               "ensemble", (json_int_t)job->row.ensemble, "control", engine->ports.control_endpoint,
-                               "control_key", control_key, "nodes", r.nodes, "cpus", r.whole_nodes ? 0 : r.cpus_per_task,
-                               "memory", (json_int_t)alloc->memory, "idle", (double)alloc->idle_ms / 1000, "least",
-                               (double)spec_least_time_ms(spec) / 1000, "flush", !job->adapter->ops->same_host);
+    json_t *config =
+        json_pack("{s:i, s:s, s:I, s:s, s:s, s:i, s:i, s:I, s:f, s:f, s:b}", "version", 1, "job", job->row.name,
+                  "ensemble", (json_int_t)job->row.ensemble, "control", engine->ports.control_endpoint, "control_key",
+                  control_key, "nodes", r.nodes, "cpus", r.whole_nodes ? 0 : r.cpus_per_task, "memory",
+                  (json_int_t)alloc->memory, "idle", (double)alloc->idle_ms / 1000, "least",
+                  (double)spec_least_time_ms(spec) / 1000, "flush", !job->adapter->ops->same_host);
 
     if (alloc->launcher != NULL)
         json_object_set(config, "launcher", (json_t *)alloc->launcher);
@@ -191,9 +194,16 @@ static struct jobdesc_metrics metrics_of(const struct spec *spec)
 {
     const struct spec_metrics *m = &spec->metrics;
 
-    return (struct jobdesc_metrics){.rung = spec->stopping.metric, .file = m->file, .format = m->format,
-                                    .diverged = m->diverged, .name = m->success, .has_least = m->has_least,
-                                    .has_most = m->has_most, .best = m->best, .least = m->least, .most = m->most};
+    return (struct jobdesc_metrics){.rung = spec->stopping.metric,
+                                    .file = m->file,
+                                    .format = m->format,
+                                    .diverged = m->diverged,
+                                    .name = m->success,
+                                    .has_least = m->has_least,
+                                    .has_most = m->has_most,
+                                    .best = m->best,
+                                    .least = m->least,
+                                    .most = m->most};
 }
 
 void plan_job(const struct engine *engine, const struct live_job *job, struct job_plan *plan)
@@ -204,7 +214,9 @@ void plan_job(const struct engine *engine, const struct live_job *job, struct jo
     struct jobdesc desc = {
         .job = job->row.name,
         .ensemble = job->row.ensemble,
-        .kind = training ? JOBDESC_TRAINING : pilot ? JOBDESC_PILOT : JOBDESC_MEMBERS,
+        .kind = training ? JOBDESC_TRAINING
+                : pilot  ? JOBDESC_PILOT
+                         : JOBDESC_MEMBERS,
         .control = engine->ports.control_endpoint,
         .control_key = key,
         .walltime_ms = pilot ? job->ensemble->spec->allocation.resources.walltime_ms : job_resources(job)->walltime_ms,
@@ -222,8 +234,11 @@ void plan_job(const struct engine *engine, const struct live_job *job, struct jo
 
     *plan = (struct job_plan){0};
     if (!pilot && checkpoint->any)
-        desc.checkpoint = (struct jobdesc_checkpoint){.any = true, .before_ms = checkpoint->before_ms, .signal = checkpoint->signal,
-                                                      .glob = checkpoint->glob, .keep = checkpoint->keep};
+        desc.checkpoint = (struct jobdesc_checkpoint){.any = true,
+                                                      .before_ms = checkpoint->before_ms,
+                                                      .signal = checkpoint->signal,
+                                                      .glob = checkpoint->glob,
+                                                      .keep = checkpoint->keep};
     if (training && checkpoint->any && checkpoint->retain != 0)
         desc.restarts = job->ensemble->spec->training_retries - job->ensemble->training->row.failures;
     if (!training && !pilot)

@@ -18,7 +18,7 @@ struct job_plan {
     struct plan_refusal {
         size_t slot;
         char reason[200];
-    } *refused; /* tasks that can never start: the plan is to be dropped, and made again without them */
+    } * refused; /* tasks that can never start: the plan is to be dropped, and made again without them */
     size_t n_refused;
 };
 

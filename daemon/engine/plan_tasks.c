@@ -30,11 +30,11 @@ struct planner {
     const struct engine *engine;
     const struct live_job *job;
     struct jobdesc_text *out;
-    struct text scratch; /* for one argument or value at a time */
-    json_t *path;        /* of every task */
+    struct text scratch;               /* for one argument or value at a time */
+    json_t *path;                      /* of every task */
     const struct template_word *words; /* of the one at hand; NULL: it has none */
     size_t bytes;                      /* of its arguments and environment so far, as the kernel counts them */
-    char refused[sizeof ((struct plan_refusal *)0)->reason]; /* why it can never be started; "": it can */
+    char refused[sizeof((struct plan_refusal *)0)->reason]; /* why it can never be started; "": it can */
 };
 
 /* Counts one more argument or variable of so many bytes. Returns whether the task stays within the limits. */
@@ -44,9 +44,11 @@ static bool fits(struct planner *p, size_t size, const char *what)
     if (p->refused[0] != '\0')
         return false;
     if (size > SIZES_STRING_MAX)
-        snprintf(p->refused, sizeof p->refused, "%s has more than the %zu bytes that a program can be given", what, SIZES_STRING_MAX);
+        snprintf(p->refused, sizeof p->refused, "%s has more than the %zu bytes that a program can be given", what,
+                 SIZES_STRING_MAX);
     else if (p->bytes > SIZES_TOTAL_MAX)
-        snprintf(p->refused, sizeof p->refused, "its arguments and environment have more than the %zu bytes that a program can be given",
+        snprintf(p->refused, sizeof p->refused,
+                 "its arguments and environment have more than the %zu bytes that a program can be given",
                  SIZES_TOTAL_MAX);
     return p->refused[0] == '\0';
 }
@@ -202,10 +204,12 @@ static char *results_of(struct planner *p, int64_t index, const json_t *values)
 static json_t *launcher_words(struct planner *p, const struct adapter_resources *r, const json_t *values)
 {
     char nodes[TEXT_DIGITS], tasks[TEXT_DIGITS], cpus[TEXT_DIGITS], gpus[TEXT_DIGITS];
+    /* clang-format off */
     struct template_word words[24] = {
         {"nodes", nodes}, {"tasks", tasks}, {"cpus_per_task", cpus}, {"gpus", gpus},
         {"hosts", "{hosts}"}, {"hostfile", "{hostfile}"}, {"master_addr", "{master_addr}"}, {"master_port", "{master_port}"},
     };
+    /* clang-format on */
     const struct template_word *own = p->words;
     json_t *filled = NULL, *item;
     size_t i, n = 8;
@@ -221,7 +225,8 @@ static json_t *launcher_words(struct planner *p, const struct adapter_resources 
     p->words = words;
     filled = json_array();
     json_array_foreach ((json_t *)r->launch, i, item) {
-        if (!fill(p, item, values, "an argument of its launcher") || !fits(p, p->scratch.size, "an argument of its launcher"))
+        if (!fill(p, item, values, "an argument of its launcher") ||
+            !fits(p, p->scratch.size, "an argument of its launcher"))
             break;
         json_array_append_new(filled, json_string(p->scratch.data));
     }
@@ -230,8 +235,8 @@ static json_t *launcher_words(struct planner *p, const struct adapter_resources 
 }
 
 /* `resume` and `results` are taken over. */
-static void begin(struct planner *p, const struct spec_task *task, const json_t *values, char *id, char *dir, json_t *resume,
-                  char *results, const struct slot *slot)
+static void begin(struct planner *p, const struct spec_task *task, const json_t *values, char *id, char *dir,
+                  json_t *resume, char *results, const struct slot *slot)
 {
     const struct adapter_resources *r = job_resources(p->job);
     json_t *launch = launcher_words(p, r, values);
@@ -281,7 +286,8 @@ static void check_resources(struct planner *p, const json_t *values)
             return;
     }
     pointed = strncmp(err.pointer, "/members", 8) == 0; /* that of an adapter is no place in the spec */
-    snprintf(p->refused, sizeof p->refused, "%.140s%s%.40s", err.text, pointed ? ", at " : "", pointed ? err.pointer : "");
+    snprintf(p->refused, sizeof p->refused, "%.140s%s%.40s", err.text, pointed ? ", at " : "",
+             pointed ? err.pointer : "");
 }
 
 static int put_member(struct planner *p, const struct slot *slot)
@@ -292,13 +298,17 @@ static int put_member(struct planner *p, const struct slot *slot)
     json_t *values = params_at(spec->params, index), *resume = NULL;
     char whose[TEXT_DIGITS], which[TEXT_DIGITS], attempt[TEXT_DIGITS], seed[24], until[TEXT_DIGITS], *checkpoints;
     struct template_word words[] = {
-        {"index", which}, {"seed", seed}, {"ensemble", whose}, {"attempt", attempt},
+        {"index", which},
+        {"seed", seed},
+        {"ensemble", whose},
+        {"attempt", attempt},
         {json_object_get(values, "python") != NULL ? "" : "python", /* a parameter of that name stays what it is */
          p->engine->ports.python[0] ? p->engine->ports.python : "python3"},
         /* a parameter of that name stays what it is; there is no such placeholder where members are not stopped
          * early */
         {goes_to == 0 || json_object_get(values, "until") != NULL ? "" : "until", until},
-        {spec->checkpoint.resume != NULL ? "checkpoint" : NULL, "{checkpoint}"}, {NULL, NULL},
+        {spec->checkpoint.resume != NULL ? "checkpoint" : NULL, "{checkpoint}"},
+        {NULL, NULL},
     };
     struct text params = {0};
 
@@ -315,8 +325,8 @@ static int put_member(struct planner *p, const struct slot *slot)
     if (spec->checkpoint.resume != NULL)
         resume = resume_arguments(p, values);
     words[6].name = NULL; /* which is for those alone */
-    begin(p, &spec->members, values, xasprintf("%s.%s", whose, which), engine_attempt_dir(p->engine, id, index, slot->number),
-          resume, results_of(p, index, values), slot);
+    begin(p, &spec->members, values, xasprintf("%s.%s", whose, which),
+          engine_attempt_dir(p->engine, id, index, slot->number), resume, results_of(p, index, values), slot);
     put_arguments(p, spec->members.command, values, NULL);
     put_spec_env(p, spec->members.env, values, true);
     p->words = NULL;
@@ -355,8 +365,8 @@ static void put_rank(struct planner *p, const struct slot *slot)
     char *dir = engine_training_dir(p->engine, id);
     json_t *values = json_object();
 
-    begin(p, task, values, xasprintf("%lld.training.%lld", id, rank), engine_rank_dir(p->engine, id, slot->number, rank), NULL,
-          NULL, NULL);
+    begin(p, task, values, xasprintf("%lld.training.%lld", id, rank),
+          engine_rank_dir(p->engine, id, slot->number, rank), NULL, NULL, NULL);
     put_arguments(p, task->command, values, training_program(p));
     put_spec_env(p, task->env, values, true);
     put_env_number(p, "STRETTO_ENSEMBLE", id);
@@ -376,10 +386,12 @@ static void put_rank(struct planner *p, const struct slot *slot)
 static void put_pilot(struct planner *p)
 {
     long long id = p->job->row.ensemble;
-    char *dir = engine_job_dir(p->engine, p->job), *name = xasprintf("%lld.pilot", id), *own = xasprintf("%s/pilot", dir);
+    char *dir = engine_job_dir(p->engine, p->job), *name = xasprintf("%lld.pilot", id),
+         *own = xasprintf("%s/pilot", dir);
 
-    jobdesc_task_begin(p->out, &(const struct jobdesc_task){.id = name, .dir = own,
-                                                            .ntasks = p->job->ensemble->spec->allocation.resources.nodes});
+    jobdesc_task_begin(p->out,
+                       &(const struct jobdesc_task){
+                           .id = name, .dir = own, .ntasks = p->job->ensemble->spec->allocation.resources.nodes});
     put_arg(p, p->engine->ports.runner);
     put_arg(p, "--pilot");
     put_arg(p, dir);
@@ -425,7 +437,8 @@ int plan_tasks(const struct engine *engine, const struct live_job *job, struct j
         p.refused[0] = '\0';
         rc = put_task(&p, &job->slots[i]);
         if (p.refused[0] == '\0' && out->text.size > FILE_JSON_MAX)
-            snprintf(p.refused, sizeof p.refused, "the tasks of its job have more than the %zu bytes that a runner reads: pack fewer",
+            snprintf(p.refused, sizeof p.refused,
+                     "the tasks of its job have more than the %zu bytes that a runner reads: pack fewer",
                      FILE_JSON_MAX);
         if (p.refused[0] == '\0')
             continue;

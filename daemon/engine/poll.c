@@ -151,9 +151,8 @@ static void linger_on(struct engine *engine, struct known_adapter *adapter, int 
 
     if (has_questions(adapter) || adapter->needless != needless_before || (was_silent && adapter->polls.failures == 0))
         poll_linger(engine, adapter);
-    else if (adapter->needless > 0 ||
-             (adapter->polls.failures > 0 && adapter->polls.answered_at != 0 &&
-              now - adapter->polls.failing_since < SILENCE_MAX))
+    else if (adapter->needless > 0 || (adapter->polls.failures > 0 && adapter->polls.answered_at != 0 &&
+                                       now - adapter->polls.failing_since < SILENCE_MAX))
         adapter->polls.lingers_until = now + LINGER_MS;
     adapter->polls.idle++;
 }

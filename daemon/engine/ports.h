@@ -38,8 +38,8 @@ struct rundir_ops {
                   void (*cb)(void *arg, const struct error *err), void *arg);
     /* Make each of these files, and its directory, whole and exclusively, unless it is there already (`taken`: one was). `paths` and
      * `claim`, which is what they hold, are taken over. */
-    void (*claim)(void *rundir, char **paths, size_t n, json_t *claim, void (*cb)(void *arg, bool taken, const struct error *err),
-                  void *arg);
+    void (*claim)(void *rundir, char **paths, size_t n, json_t *claim,
+                  void (*cb)(void *arg, bool taken, const struct error *err), void *arg);
     /* Read JSON files: json[i] is NULL where paths[i] is not there (or broken); borrowed for the callback. `paths` is
      * taken over. err is not NULL where one could not be read for another reason than absence. */
     void (*read)(void *rundir, char **paths, size_t n, void (*cb)(void *arg, json_t **json, const struct error *err),

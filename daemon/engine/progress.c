@@ -51,8 +51,8 @@ static bool counts(const struct live_job *job, const struct slot *slot, const st
 }
 
 /* What the attempt began with: its record says so; of one that left none, it was what was known. 1 found, 0 none, -1. */
-static int find_base(struct engine *engine, const struct live_job *job, const struct slot *slot, const struct outcome *out,
-                     struct ckpt *base, struct error *err)
+static int find_base(struct engine *engine, const struct live_job *job, const struct slot *slot,
+                     const struct outcome *out, struct ckpt *base, struct error *err)
 {
     struct member_checkpoint_row row;
     int rc;

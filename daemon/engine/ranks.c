@@ -79,8 +79,8 @@ static void tell_forgotten(struct engine *engine, const struct training_row *tra
                "training %lld: rank %lld has forgotten %lld samples by now, as \"exact\": false allows it",
                (long long)training->id, (long long)row->rank, (long long)row->forgotten);
     engine_event(engine, "training.forgot", training->ensemble, -1,
-                 json_pack("{s:I, s:I, s:I}", "generation", (json_int_t)training->generation, "rank", (json_int_t)row->rank,
-                           "forgotten", (json_int_t)row->forgotten));
+                 json_pack("{s:I, s:I, s:I}", "generation", (json_int_t)training->generation, "rank",
+                           (json_int_t)row->rank, "forgotten", (json_int_t)row->forgotten));
 }
 
 static void take_rank(struct engine *engine, const struct training_row *training, int64_t rank, json_t **json)
@@ -121,8 +121,8 @@ static void mark_ready(struct engine *engine, struct live_ensemble *ens)
     store_training_update(engine->store, &training->row, &err);
     engine_event(engine, "training.running", ens->row.id, -1, NULL);
     log_change(LOG_LEVEL_INFO, LOG_TRAINING(ens->row.id, training->row.id),
-                "training %lld: %lld rank(s) can be reached", (long long)training->row.id,
-                (long long)training->row.ranks);
+               "training %lld: %lld rank(s) can be reached", (long long)training->row.id,
+               (long long)training->row.ranks);
     engine_touch(engine, ens);
 }
 
@@ -147,7 +147,8 @@ static enum generation_end judge(const struct training *training, enum rank_stat
         return GENERATION_DONE;
     if (!time_was_over)
         return GENERATION_FAILED;
-    if (training->failed_as == ATTEMPT_OPEN && training->row.wanted > 0) /* it was asked to end, however far it had got */
+    if (training->failed_as == ATTEMPT_OPEN &&
+        training->row.wanted > 0) /* it was asked to end, however far it had got */
         return GENERATION_OUT_OF_TIME;
     return got_further(&training->row, newest) ? GENERATION_OUT_OF_TIME : GENERATION_STUCK;
 }
@@ -174,8 +175,8 @@ static void explain(const struct live_ensemble *ens, enum generation_end end, bo
                  training->row.wanted > 0 ? training->row.wanted_by : "");
     len = strlen(out);
     if (end == GENERATION_STUCK && ens->spec->training_checkpoint.any)
-        snprintf(out + len, size - len, "; it had left no checkpoint%s%s", from[0] != '\0' ? " that is further than " : "",
-                 from);
+        snprintf(out + len, size - len, "; it had left no checkpoint%s%s",
+                 from[0] != '\0' ? " that is further than " : "", from);
 }
 
 static int newest_checkpoint(struct engine *engine, const struct training_row *row,
@@ -209,7 +210,9 @@ void training_conclude(struct engine *engine, struct live_ensemble *ens)
         renew_training(engine, ens, end, &newest, sum.unique - sum.forgotten, reason);
         return;
     }
-    training_event(training, reason[0] == '\0' ? LIFE_DONE : ensemble_is_stopped(&ens->row) ? LIFE_CANCELLED : LIFE_FAILED);
+    training_event(training, reason[0] == '\0'                ? LIFE_DONE
+                             : ensemble_is_stopped(&ens->row) ? LIFE_CANCELLED
+                                                              : LIFE_FAILED);
     training->row.failures += training->row.state == TRAINING_FAILED;
     training->row.ended_ms = engine_now(engine);
     if (reason[0] != '\0') /* missing steps are to be expected in a training that has failed */
@@ -220,8 +223,8 @@ void training_conclude(struct engine *engine, struct live_ensemble *ens)
         early_end(engine, ens, dispatch_all_final(&ens->row, tally));
     store_training_update(engine->store, &training->row, &err);
     engine_event(engine, "training.ended", ens->row.id, -1,
-                 json_pack("{s:s, s:s, s:b, s:I}", "state", training_state_name(training->row.state), "reason", reason, "early",
-                           (int)training->row.early, "forgotten", (json_int_t)sum.forgotten));
+                 json_pack("{s:s, s:s, s:b, s:I}", "state", training_state_name(training->row.state), "reason", reason,
+                           "early", (int)training->row.early, "forgotten", (json_int_t)sum.forgotten));
     if (training->row.state == TRAINING_FAILED) {
         char whole[700];
 
@@ -382,10 +385,11 @@ static void tell_restart(struct engine *engine, const struct live_ensemble *ens,
     long long rank = (long long)integer(restart, "rank");
 
     snprintf(row->reason, sizeof row->reason, "rank %lld: %.400s", rank, reason != NULL ? reason : "");
-    log_change(LOG_LEVEL_WARN, LOG_TRAINING(ens->row.id, row->id),
-               "training %lld: all ranks of generation %lld have begun again with the samples that they held, since rank "
-               "%lld failed: %s",
-               (long long)row->id, (long long)row->generation, rank, reason != NULL ? reason : "");
+    log_change(
+        LOG_LEVEL_WARN, LOG_TRAINING(ens->row.id, row->id),
+        "training %lld: all ranks of generation %lld have begun again with the samples that they held, since rank "
+        "%lld failed: %s",
+        (long long)row->id, (long long)row->generation, rank, reason != NULL ? reason : "");
     engine_event(engine, "training.recovered", ens->row.id, -1,
                  json_pack("{s:I, s:I, s:I, s:s?, s:s?}", "generation", (json_int_t)row->generation, "restart",
                            (json_int_t)row->restarts, "rank", (json_int_t)rank, "host", host, "reason", reason));

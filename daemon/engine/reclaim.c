@@ -94,12 +94,13 @@ void reclaim_look(struct engine *engine, struct alarm *alarm)
     stopped = waits(ens) ? stop_members(engine, ens) : 0;
     if (stopped == 0)
         return;
-    engine_event(engine, "training.reclaimed", ens->row.id, -1,
-                 json_pack("{s:I, s:I}", "generation", (json_int_t)training->row.generation, "stopped",
-                           (json_int_t)stopped));
-    log_change(LOG_LEVEL_INFO, LOG_TRAINING(ens->row.id, training->row.id),
-               "training %lld: generation %lld waits for places that its own members hold: %lld attempts are stopped, and "
-               "begin again when it runs",
-               (long long)training->row.id, (long long)training->row.generation, (long long)stopped);
+    engine_event(
+        engine, "training.reclaimed", ens->row.id, -1,
+        json_pack("{s:I, s:I}", "generation", (json_int_t)training->row.generation, "stopped", (json_int_t)stopped));
+    log_change(
+        LOG_LEVEL_INFO, LOG_TRAINING(ens->row.id, training->row.id),
+        "training %lld: generation %lld waits for places that its own members hold: %lld attempts are stopped, and "
+        "begin again when it runs",
+        (long long)training->row.id, (long long)training->row.generation, (long long)stopped);
     engine_touch(engine, ens);
 }

@@ -92,7 +92,7 @@ void renew_training(struct engine *engine, struct live_ensemble *ens, enum gener
     struct training *training = ens->training;
     struct training_row *row = &training->row;
     bool further = newest->generation == row->generation; /* which left a checkpoint */
-    bool kept = newest->last && further; /* its ranks have taken nothing after it */
+    bool kept = newest->last && further;                  /* its ranks have taken nothing after it */
     struct error err;
 
     snprintf(row->reason, sizeof row->reason, "generation %lld: %.400s", (long long)row->generation, reason);

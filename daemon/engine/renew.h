@@ -17,10 +17,10 @@ struct training_row;
 
 /* How a generation of a training's ranks ended. */
 enum generation_end {
-    GENERATION_DONE,        /* all ranks said that they were done */
+    GENERATION_DONE, /* all ranks said that they were done */
     GENERATION_OUT_OF_TIME, /* its time was over, and it had got further, or it was asked to end: the next one goes on at no cost */
-    GENERATION_STUCK,       /* its time was over, and it had got no further: so would it be with the next generation */
-    GENERATION_FAILED       /* the next generation costs a retry */
+    GENERATION_STUCK, /* its time was over, and it had got no further: so would it be with the next generation */
+    GENERATION_FAILED /* the next generation costs a retry */
 };
 
 /* Returns whether a training may be begun anew whose job is over. If it failed and not all of its ranks could be

@@ -24,8 +24,8 @@ static bool may_stop(const struct live_job *job)
  * them, or only count. Returns how many attempts that stops, and how many stay. What a cancelled job's attempts cost is judged in
  * outcome.c, by the job's cancel mark, which is on disk before the scheduler hears of it: so a restart in between changes
  * nothing. */
-static int64_t stop_youngest(struct engine *engine, struct live_ensemble *ens, int64_t width, int64_t limit, bool cancel,
-                             int64_t *stay)
+static int64_t stop_youngest(struct engine *engine, struct live_ensemble *ens, int64_t width, int64_t limit,
+                             bool cancel, int64_t *stay)
 {
     struct live_job *job;
     int64_t staying = 0, stopped = 0;
@@ -56,8 +56,8 @@ int resize_stop(struct engine *engine, struct live_ensemble *ens, int64_t width,
     return stop_youngest(engine, ens, most, limit, true, &staying) > 0 && staying > most;
 }
 
-static int resize(struct engine *engine, struct live_ensemble *ens, int64_t width, enum engine_shrink shrink, const char *by,
-                  struct error *err)
+static int resize(struct engine *engine, struct live_ensemble *ens, int64_t width, enum engine_shrink shrink,
+                  const char *by, struct error *err)
 {
     int64_t id = ens->row.id, before = ens->row.width, stopped = 0, staying;
 
@@ -71,10 +71,11 @@ static int resize(struct engine *engine, struct live_ensemble *ens, int64_t widt
         return -1;
     if (width != before || stopped > 0) {
         engine_event(engine, "ensemble.resized", id, -1,
-                     json_pack("{s:I, s:I, s:I, s:s}", "width", (json_int_t)width, "before", (json_int_t)before, "stopped",
-                               (json_int_t)stopped, "by", by));
-        log_change(LOG_LEVEL_INFO, LOG_ENSEMBLE(id), "ensemble %lld: width %lld, was %lld; %lld attempts are stopped: asked for %s",
-                    (long long)id, (long long)width, (long long)before, (long long)stopped, by);
+                     json_pack("{s:I, s:I, s:I, s:s}", "width", (json_int_t)width, "before", (json_int_t)before,
+                               "stopped", (json_int_t)stopped, "by", by));
+        log_change(LOG_LEVEL_INFO, LOG_ENSEMBLE(id),
+                   "ensemble %lld: width %lld, was %lld; %lld attempts are stopped: asked for %s", (long long)id,
+                   (long long)width, (long long)before, (long long)stopped, by);
         ens->due = 0; /* those that were tried before go first */
         engine_touch(engine, ens);
     }

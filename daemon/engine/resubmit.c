@@ -39,8 +39,8 @@ static int check(struct engine *engine, int64_t id, struct ensemble_row *row, in
     return 0;
 }
 
-static int check_training(struct engine *engine, const struct ensemble_row *row, const int64_t tally[MEMBER_STATE_COUNT],
-                          struct error *err)
+static int check_training(struct engine *engine, const struct ensemble_row *row,
+                          const int64_t tally[MEMBER_STATE_COUNT], struct error *err)
 {
     int64_t id = row->id;
     struct training_row training;
@@ -49,10 +49,11 @@ static int check_training(struct engine *engine, const struct ensemble_row *row,
     if (rc <= 0)
         return rc;
     if (training_is_over(&training))
-        return error_set(err, "training_over",
-                         "the training of ensemble %lld is %s: it takes no more members. `stretto resubmit %lld.training` takes "
-                         "it on, and members that it lacks samples of",
-                         (long long)id, training_state_name(training.state), (long long)id);
+        return error_set(
+            err, "training_over",
+            "the training of ensemble %lld is %s: it takes no more members. `stretto resubmit %lld.training` takes "
+            "it on, and members that it lacks samples of",
+            (long long)id, training_state_name(training.state), (long long)id);
     if (dispatch_all_final(row, tally))
         return error_set(err, "training_over",
                          "every member of ensemble %lld has ended and its training was told so: it takes no more",
@@ -97,15 +98,16 @@ static int go_on(struct engine *engine, struct live_ensemble *ens, struct error 
 }
 
 /* 1: it may go again, 0: it will anyway, or is being cancelled, -1. */
-static int look_at_member(struct engine *engine, const struct ensemble_row *row, int64_t index, struct member_row *member,
-                          struct error *err)
+static int look_at_member(struct engine *engine, const struct ensemble_row *row, int64_t index,
+                          struct member_row *member, struct error *err)
 {
     int rc = engine_named_member(engine, row, index, member, err);
 
     if (rc <= 0)
         return rc;
     if (member->state == MEMBER_SUCCEEDED)
-        return error_set(err, "member_succeeded", "member %lld.%lld has succeeded", (long long)row->id, (long long)index);
+        return error_set(err, "member_succeeded", "member %lld.%lld has succeeded", (long long)row->id,
+                         (long long)index);
     return member->state > MEMBER_RUNNING;
 }
 
@@ -128,10 +130,13 @@ int engine_resubmit_member(struct engine *engine, int64_t id, int64_t index, boo
     ens = bring_back(engine, &row, err);
     if (ens == NULL)
         return -1;
-    member = (struct member_row){.ensemble = id, .index = index, .state = MEMBER_PENDING, .attempts = member.attempts,
-                                  .not_before_ms = MEMBER_AT_ONCE,
-                                  .since = afresh ? member.attempts + 1 : member.since,
-                                  .since_in = afresh ? 0 : member.since_in};
+    member = (struct member_row){.ensemble = id,
+                                 .index = index,
+                                 .state = MEMBER_PENDING,
+                                 .attempts = member.attempts,
+                                 .not_before_ms = MEMBER_AT_ONCE,
+                                 .since = afresh ? member.attempts + 1 : member.since,
+                                 .since_in = afresh ? 0 : member.since_in};
     if (store_member_put(engine->store, &member, err) < 0)
         return -1;
     if (store_cancellation_drop(engine->store, id, index, err) < 0)
@@ -157,8 +162,8 @@ int engine_resubmit(struct engine *engine, int64_t id, const enum member_state *
         gone += handed[states[i]];
     }
     if (wanted == 0 && gone > 0)
-        return error_set(err, "member_in_follow_up", "the members of ensemble %lld that could go again do so in a follow-up",
-                         (long long)id);
+        return error_set(err, "member_in_follow_up",
+                         "the members of ensemble %lld that could go again do so in a follow-up", (long long)id);
     if (wanted == 0)
         return 0;
     if (check_training(engine, &row, tally, err) < 0)
@@ -174,7 +179,8 @@ int engine_resubmit(struct engine *engine, int64_t id, const enum member_state *
         json_array_append_new(names, json_string(member_state_name(states[i])));
     engine_event(engine, "ensemble.resubmitted", id, -1,
                  json_pack("{s:o, s:I}", "states", names, "members", (json_int_t)wanted));
-    log_change(LOG_LEVEL_INFO, LOG_ENSEMBLE(id), "ensemble %lld: %lld members are resubmitted", (long long)id, (long long)wanted);
+    log_change(LOG_LEVEL_INFO, LOG_ENSEMBLE(id), "ensemble %lld: %lld members are resubmitted", (long long)id,
+               (long long)wanted);
     *n = wanted;
     return go_on(engine, ens, err);
 }

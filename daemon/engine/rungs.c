@@ -126,8 +126,12 @@ void rungs_arrive(struct engine *engine, const struct live_job *job, const struc
     struct live_ensemble *ens = job->ensemble;
     const struct spec_stopping *stopping = &ens->spec->stopping;
     bool is_there = state == MEMBER_STOPPED || (state == MEMBER_SUCCEEDED && rungs_is_last(ens->spec, slot->rung));
-    struct arrival_row row = {.ensemble = ens->row.id, .rung = slot->rung, .index = slot->index,
-                              .attempt = slot->number, .step = out->rung_step, .value = out->rung_value};
+    struct arrival_row row = {.ensemble = ens->row.id,
+                              .rung = slot->rung,
+                              .index = slot->index,
+                              .attempt = slot->number,
+                              .step = out->rung_step,
+                              .value = out->rung_value};
     struct error err;
     int rc;
 

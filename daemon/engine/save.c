@@ -50,8 +50,11 @@ void slot_tell_running(struct engine *engine, struct live_job *job, struct slot 
 
 static void save_slot(struct engine *engine, struct live_job *job, struct slot *slot)
 {
-    struct attempt_row attempt = {.ensemble = job->row.ensemble, .index = slot->index, .number = slot->number,
-                                  .exit_code = -1, .started_ms = job->row.started_ms};
+    struct attempt_row attempt = {.ensemble = job->row.ensemble,
+                                  .index = slot->index,
+                                  .number = slot->number,
+                                  .exit_code = -1,
+                                  .started_ms = job->row.started_ms};
     struct member_row member = slot_member(job, slot);
     struct error err;
 

@@ -61,7 +61,7 @@ static bool fits(const struct known_adapter *adapter, const struct adapter_resou
 }
 
 bool schedule_fit_together(const struct known_adapter *adapter, const struct adapter_resources *a,
-                       const struct adapter_resources *b)
+                           const struct adapter_resources *b)
 {
     struct adapter_resources sum = {0};
 
@@ -214,7 +214,8 @@ static int64_t add_jobs(const struct engine *engine, const struct known_adapter 
     return n;
 }
 
-bool schedule_is_full(const struct engine *engine, const struct known_adapter *adapter, const struct adapter_resources *more)
+bool schedule_is_full(const struct engine *engine, const struct known_adapter *adapter,
+                      const struct adapter_resources *more)
 {
     struct adapter_resources sum = {0};
 

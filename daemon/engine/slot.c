@@ -20,9 +20,8 @@ static char *slot_dir(const struct engine *engine, const struct live_job *job, c
         free(job_dir);
         return dir;
     }
-    return job->row.kind == JOB_TRAINING
-               ? engine_rank_dir(engine, job->row.ensemble, slot->number, slot->index)
-               : engine_attempt_dir(engine, job->row.ensemble, slot->index, slot->number);
+    return job->row.kind == JOB_TRAINING ? engine_rank_dir(engine, job->row.ensemble, slot->number, slot->index)
+                                         : engine_attempt_dir(engine, job->row.ensemble, slot->index, slot->number);
 }
 
 char *slot_exit_path(const struct engine *engine, const struct live_job *job, const struct slot *slot)
@@ -35,9 +34,14 @@ char *slot_exit_path(const struct engine *engine, const struct live_job *job, co
 
 struct member_row slot_member(const struct live_job *job, const struct slot *slot)
 {
-    return (struct member_row){.ensemble = job->row.ensemble, .index = slot->index, .attempts = slot->number,
-                               .failures = slot->failures, .losses = slot->losses, .stalls = slot->stalls,
-                               .since = slot->since, .since_in = slot->since_in};
+    return (struct member_row){.ensemble = job->row.ensemble,
+                               .index = slot->index,
+                               .attempts = slot->number,
+                               .failures = slot->failures,
+                               .losses = slot->losses,
+                               .stalls = slot->stalls,
+                               .since = slot->since,
+                               .since_in = slot->since_in};
 }
 
 struct ckpt_chain slot_chain(const struct live_job *job, const struct slot *slot)

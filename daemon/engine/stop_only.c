@@ -80,8 +80,8 @@ static int arrive(struct engine *engine, struct live_job *job, struct slot *slot
 {
     const struct spec *spec = job->ensemble->spec;
     bool is_last = rungs_is_last(spec, slot->rung);
-    struct arrival_row row = {.ensemble = job->row.ensemble, .rung = slot->rung, .index = slot->index,
-                              .attempt = slot->number};
+    struct arrival_row row = {
+        .ensemble = job->row.ensemble, .rung = slot->rung, .index = slot->index, .attempt = slot->number};
     bool runs_on = true;
     int rc;
 
@@ -119,8 +119,8 @@ void stop_only_take(struct engine *engine, struct live_job *job, struct slot *sl
 }
 
 /* Finds the arrival at which the attempt was stopped: 1, 0 or -1. */
-static int find_stop(struct engine *engine, const struct live_job *job, const struct slot *slot, struct arrival_row *row,
-                     struct error *err)
+static int find_stop(struct engine *engine, const struct live_job *job, const struct slot *slot,
+                     struct arrival_row *row, struct error *err)
 {
     int rc;
 
@@ -160,7 +160,8 @@ void stop_only_tell(struct engine *engine, const struct live_job *job, const str
                  stopping->more_is_better ? "below" : "above", row.threshold);
 }
 
-void stop_only_notice(struct engine *engine, const struct live_job *job, const struct slot *slot, char *out, size_t size)
+void stop_only_notice(struct engine *engine, const struct live_job *job, const struct slot *slot, char *out,
+                      size_t size)
 {
     const struct spec *spec = job->ensemble->spec;
     size_t len = strlen(out);

@@ -19,5 +19,6 @@ int stop_only_asked(struct engine *engine, const struct live_job *job, const str
 void stop_only_tell(struct engine *engine, const struct live_job *job, const struct slot *slot, char *out, size_t size);
 /* Writes a notice about an attempt that has succeeded and could not be compared with others; leaves `out` alone
  * otherwise. */
-void stop_only_notice(struct engine *engine, const struct live_job *job, const struct slot *slot, char *out, size_t size);
+void stop_only_notice(struct engine *engine, const struct live_job *job, const struct slot *slot, char *out,
+                      size_t size);
 #endif

@@ -23,7 +23,8 @@
 #include <uthash.h>
 
 /* The place of a refusal: how many of them share a job (`key` in the spec), where one alone could run. */
-static int too_many(struct known_adapter *adapter, const struct adapter_resources *r, const char *key, int64_t n, struct error *err)
+static int too_many(struct known_adapter *adapter, const struct adapter_resources *r, const char *key, int64_t n,
+                    struct error *err)
 {
     struct adapter_resources one = *r;
     char text[sizeof err->text];
@@ -38,7 +39,8 @@ static int too_many(struct known_adapter *adapter, const struct adapter_resource
 }
 
 /* An impossible job is refused before anything is stored, with the place in the spec. */
-static int check_job(struct known_adapter *adapter, const struct adapter_resources *r, const char *at, struct error *err)
+static int check_job(struct known_adapter *adapter, const struct adapter_resources *r, const char *at,
+                     struct error *err)
 {
     const char *key = strcmp(at, "/training") == 0 ? "/training/ranks" : "/pack";
     char pointer[sizeof err->pointer];
@@ -73,8 +75,8 @@ static int check_allocation(struct known_adapter *adapter, const struct spec *sp
 
     if (adapter->ops->check(adapter->adapter, &r, err) == 0)
         return 0;
-    if (spec->refill &&
-        too_many(adapter, &spec->members.resources, "/pack", json_integer_value(json_object_get(spec->json, "pack")), err))
+    if (spec->refill && too_many(adapter, &spec->members.resources, "/pack",
+                                 json_integer_value(json_object_get(spec->json, "pack")), err))
         return -1;
     cpus = strcmp(err->pointer, "/tasks") == 0 || strcmp(err->pointer, "/cpus_per_task") == 0;
     if (spec->refill)
@@ -132,7 +134,9 @@ static const char *cpus_key(const struct spec *spec, int slots)
     one.copies = 1;
     if (spec->has_allocation)
         return "/allocation/cpus";
-    return spec->pack > 1 && (int64_t)cpus(&spec->training.resources) + cpus(&one) <= slots ? "/pack" : "/members/resources/tasks";
+    return spec->pack > 1 && (int64_t)cpus(&spec->training.resources) + cpus(&one) <= slots
+               ? "/pack"
+               : "/members/resources/tasks";
 }
 
 /* A training holds its slots while its members run: both must fit at once, or nothing ever ends. */
@@ -145,9 +149,10 @@ static int check_together(struct known_adapter *adapter, const struct spec *spec
     if (slots == 0)
         return 0;
     if (wanted <= slots)
-        return check_sum(adapter, &spec->training.resources, &members, spec->has_allocation ? "/allocation" : "/members/resources",
-                         err);
-    return error_at(err, "resources_impossible", cpus_key(spec, slots), "a job of members (%d CPUs) must run beside the training (%d CPUs), and \"%s\" has %d slots",
+        return check_sum(adapter, &spec->training.resources, &members,
+                         spec->has_allocation ? "/allocation" : "/members/resources", err);
+    return error_at(err, "resources_impossible", cpus_key(spec, slots),
+                    "a job of members (%d CPUs) must run beside the training (%d CPUs), and \"%s\" has %d slots",
                     cpus(&members), cpus(&spec->training.resources), spec->adapter, slots);
 }
 
@@ -158,9 +163,11 @@ static int check_start(struct known_adapter *adapter, const struct spec *spec, s
 
     if (slots == 0 || !spec->members_first)
         return 0;
-    return error_at(err, "spec_impossible_value", "/start",
-                    "\"%s\" has %d slots, in which members and trainings would come to wait for each other; members-first is for "
-                    "batch systems in whose queue members wait for long", adapter->ops->name, slots);
+    return error_at(
+        err, "spec_impossible_value", "/start",
+        "\"%s\" has %d slots, in which members and trainings would come to wait for each other; members-first is for "
+        "batch systems in whose queue members wait for long",
+        adapter->ops->name, slots);
 }
 
 static struct known_adapter *find_adapter(struct engine *engine, const char *name, const char *at, struct error *err)
@@ -184,8 +191,8 @@ int engine_check_resources(struct engine *engine, const struct spec *spec, struc
     if (!spec->has_training)
         return 0;
     trains = find_adapter(engine, spec->training_adapter, "/training/adapter", err);
-    if (trains == NULL || check_job(trains, &spec->training.resources, "/training", err) < 0 || check_start(adapter, spec, err) < 0 ||
-        check_start(trains, spec, err) < 0)
+    if (trains == NULL || check_job(trains, &spec->training.resources, "/training", err) < 0 ||
+        check_start(adapter, spec, err) < 0 || check_start(trains, spec, err) < 0)
         return -1;
     return spec_trains_beside(spec) ? check_together(adapter, spec, err) : 0;
 }
@@ -293,8 +300,8 @@ static int submit(struct engine *engine, const json_t *json, struct rows *rows, 
     if (rc == 0 && rows != NULL)
         rc = engine_store_rows(engine, row.id, rows, err);
     if (rc == 0 && spec->has_training) {
-        struct training_row training = {.ensemble = row.id, .ranks = spec->ranks, .generation = 1,
-                                        .created_ms = row.created_ms};
+        struct training_row training = {
+            .ensemble = row.id, .ranks = spec->ranks, .generation = 1, .created_ms = row.created_ms};
 
         snprintf(training.adapter, sizeof training.adapter, "%s", spec->training_adapter);
         rc = store_training_insert(engine->store, &training, err);
@@ -311,7 +318,7 @@ static int submit(struct engine *engine, const json_t *json, struct rows *rows, 
     }
     engine_event(engine, "ensemble.submitted", row.id, -1, json_pack("{s:s}", "name", row.name));
     log_change(LOG_LEVEL_INFO, LOG_ENSEMBLE(row.id), "ensemble %lld \"%s\": %lld members, width %lld, adapter %s",
-                (long long)row.id, row.name, (long long)row.count, (long long)row.width, row.adapter);
+               (long long)row.id, row.name, (long long)row.count, (long long)row.width, row.adapter);
     *id = row.id;
     engine_touch(engine, ens);
     engine_settle(engine);

@@ -52,7 +52,8 @@ static int64_t count_jobs(const struct live_ensemble *ens)
 
 static int64_t taken_by(const struct live_ensemble *ens, const struct known_adapter *adapter, enum takers_of what)
 {
-    const struct live_job *training = ens->training != NULL && ens->training->adapter == adapter ? ens->training->job : NULL;
+    const struct live_job *training =
+        ens->training != NULL && ens->training->adapter == adapter ? ens->training->job : NULL;
     int64_t n = training != NULL && what != TAKERS_OF_JOBS ? schedule_cpus_of(training) : 0;
 
     if (ens->adapter == adapter && what != TAKERS_OF_TRAININGS)
@@ -60,8 +61,8 @@ static int64_t taken_by(const struct live_ensemble *ens, const struct known_adap
     return n;
 }
 
-bool takers_tell(const struct engine *engine, const struct known_adapter *adapter, const struct live_ensemble *except, enum takers_of what,
-                 char *out, size_t size)
+bool takers_tell(const struct engine *engine, const struct known_adapter *adapter, const struct live_ensemble *except,
+                 enum takers_of what, char *out, size_t size)
 {
     const char *unit = what == TAKERS_OF_JOBS ? "job" : "slot";
     struct takers takers = {0};
@@ -72,8 +73,9 @@ bool takers_tell(const struct engine *engine, const struct known_adapter *adapte
         if (ens != except)
             add(&takers, ens->row.id, taken_by(ens, adapter, what));
     for (const struct taker *t = takers.first; t < takers.first + TAKERS_TOLD && t->n > 0 && at < size; t++)
-        at += (size_t)snprintf(out + at, size - at, "%sensemble %lld takes %lld%s%s%s", at > 0 ? ", " : "", (long long)t->ensemble, (long long)t->n,
-                               at > 0 ? "" : " ", at > 0 ? "" : unit, at > 0 || t->n == 1 ? "" : "s");
+        at += (size_t)snprintf(out + at, size - at, "%sensemble %lld takes %lld%s%s%s", at > 0 ? ", " : "",
+                               (long long)t->ensemble, (long long)t->n, at > 0 ? "" : " ", at > 0 ? "" : unit,
+                               at > 0 || t->n == 1 ? "" : "s");
     if (takers.others > 0 && at < size)
         snprintf(out + at, size - at, ", %lld more take %lld", (long long)takers.others, (long long)takers.of_others);
     return out[0] != '\0';

@@ -61,8 +61,8 @@ void training_free(struct engine *engine, struct training *training)
 void training_start(struct engine *engine, struct live_ensemble *ens)
 {
     struct training *training = ens->training;
-    struct job_row row = {.ensemble = ens->row.id, .kind = JOB_TRAINING, .size = training->row.ranks,
-                          .created_ms = engine_now(engine)};
+    struct job_row row = {
+        .ensemble = ens->row.id, .kind = JOB_TRAINING, .size = training->row.ranks, .created_ms = engine_now(engine)};
     struct live_job *job;
     struct error err;
 
@@ -93,9 +93,8 @@ void training_rank_ended(struct engine *engine, struct live_job *job, struct slo
     struct training *training = job->ensemble->training;
 
     log_change(LOG_LEVEL_INFO, LOG_TRAINING(training->row.ensemble, training->row.id),
-                "training %lld rank %lld (job %s) %s%s%s",
-                (long long)training->row.id, (long long)slot->index, job->row.name,
-                attempt_outcome_name(out->outcome), out->reason[0] ? ": " : "", out->reason);
+               "training %lld rank %lld (job %s) %s%s%s", (long long)training->row.id, (long long)slot->index,
+               job->row.name, attempt_outcome_name(out->outcome), out->reason[0] ? ": " : "", out->reason);
     if (out->outcome == ATTEMPT_SUCCEEDED)
         return;
     if (training->failed_as == ATTEMPT_OPEN || out->ended_ms < training->failed_ms) {
@@ -178,10 +177,10 @@ static void members_over_committed(void *arg, const struct error *failed)
     file = xcalloc(1, sizeof *file);
     file->path = xasprintf("%s/e%lld/training/g%lld/reception.json", engine->ports.run_dir, (long long)id,
                            (long long)ens->training->row.generation);
-    file->json = xasprintf("{\"version\":1,\"over\":true%s,\"succeeded\":%lld,\"other\":%lld}\n",
-                           ens->training->state.need == NEED_NONE && !dispatch_all_final(&ens->row, tally) ? ",\"early\":true" : "",
-                           (long long)tally[MEMBER_SUCCEEDED],
-                           (long long)(ens->row.count - tally[MEMBER_SUCCEEDED]));
+    file->json = xasprintf(
+        "{\"version\":1,\"over\":true%s,\"succeeded\":%lld,\"other\":%lld}\n",
+        ens->training->state.need == NEED_NONE && !dispatch_all_final(&ens->row, tally) ? ",\"early\":true" : "",
+        (long long)tally[MEMBER_SUCCEEDED], (long long)(ens->row.count - tally[MEMBER_SUCCEEDED]));
     file->mode = 0600;
     engine->ports.rundir_ops->write(engine->ports.rundir, NULL, 0, file, 1, reception_written,
                                     message_new(engine, ens));

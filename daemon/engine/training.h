@@ -19,7 +19,7 @@ struct rank_hosts {
     int64_t generation, n;
     struct {
         char name[256];
-    } *of;
+    } * of;
 };
 
 struct training {
@@ -37,8 +37,8 @@ struct training {
     struct alarm look;
     struct rank_hosts hosts;
     struct waits waits;
-    double status_time;    /* the sum of the times at which the ranks last reported their status */
-    int64_t heard_ms;      /* when that sum last changed; 0 if the ranks have not reported yet */
+    double status_time; /* the sum of the times at which the ranks last reported their status */
+    int64_t heard_ms;   /* when that sum last changed; 0 if the ranks have not reported yet */
     struct alarm reception_retry;
     struct alarm reclaim; /* looks whether the generation waits for places that its members hold (reclaim.h) */
 };

@@ -36,7 +36,7 @@ static int keep_row(void *arg, const struct training_checkpoint_row *row)
 static bool is_name(const char *name)
 {
     return name != NULL && name[0] != '\0' && name[0] != '.' &&
-           strlen(name) < sizeof ((struct training_checkpoint_row *)0)->name &&
+           strlen(name) < sizeof((struct training_checkpoint_row *)0)->name &&
            name[strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-")] == '\0';
 }
 
@@ -192,8 +192,8 @@ static void ask(struct engine *engine, struct live_ensemble *ens, json_t *list, 
         paths[rank] = xasprintf("%s/whole-rank%lld.bin", dir, (long long)rank);
     free(dir);
     *taking = (struct taking){ticket_new(engine, ens->row.id), list, left, *row};
-    engine->ports.rundir_ops->whole(engine->ports.rundir, paths, (size_t)row->ranks, ens->row.count,
-                                     whole_read_back, taking);
+    engine->ports.rundir_ops->whole(engine->ports.rundir, paths, (size_t)row->ranks, ens->row.count, whole_read_back,
+                                    taking);
 }
 
 /* Returns whether the item of the list is to be stored: what is left of a former generation and is not stored was dropped

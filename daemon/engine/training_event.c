@@ -23,6 +23,7 @@ enum { SAME = -1, IMPOSSIBLE = -2 };
  * would be taken for one about the new ranks. A file for the ranks may still be being written; whoever writes it compares
  * the generation (message_redeem()). So the answer comes in the same generation, but maybe after its end. Only a training
  * that is pending can be dropped at once: of one with a job the job is cancelled, and its end tells. */
+/* clang-format off */
 static const struct change {
     signed char row[TRAINING_CANCELLED + 1], stage[STAGE_COUNT], reading[READING_COUNT], reception[RECEPTION_COUNT],
         ending[ENDING_COUNT], need[NEED_COUNT];
@@ -54,6 +55,7 @@ static const struct change {
     [LIFE_NOT_ASKED]     = {{_, o, o, o, o, o}, {o, o, o}, {o, o, o, o}, {o, o, o}, {_, 0, _}, {o, o}},
     [LIFE_ENOUGH]        = {{_, o, o, _, _, _}, {o, o, _}, {_, o, o, _}, {o, o, o}, {o, o, o}, {1, o}},
 };
+/* clang-format on */
 
 static int after(int before, int cell)
 {
@@ -92,8 +94,9 @@ bool training_is_to_be_read(const struct training *training)
 
 bool training_goes_on(const struct training *training)
 {
-    return training->row.state == TRAINING_RUNNING && training->state.stage == STAGE_OPEN && training->row.wanted == 0 &&
-           training->state.reception == RECEPTION_OPEN && training->state.need == NEED_SAMPLES;
+    return training->row.state == TRAINING_RUNNING && training->state.stage == STAGE_OPEN &&
+           training->row.wanted == 0 && training->state.reception == RECEPTION_OPEN &&
+           training->state.need == NEED_SAMPLES;
 }
 
 bool training_is_to_be_asked(const struct training *training)

@@ -64,7 +64,8 @@ int engine_find_from(struct engine *engine, struct spec *spec, struct error *err
     if (row.number == 0)
         return error_at(err, "spec_impossible_value", at,
                         "the training of ensemble %lld has no such checkpoint: `stretto checkpoints %lld.training` "
-                        "lists those that it has", ensemble, ensemble);
+                        "lists those that it has",
+                        ensemble, ensemble);
     if (row.damaged)
         return error_at(err, "checkpoint_damaged", at,
                         "checkpoint %s is damaged, as a rank found: nothing can go on from it", row.name);

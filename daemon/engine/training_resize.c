@@ -24,7 +24,8 @@ static void asked(void *arg, const struct error *failed)
 
     if (ens == NULL)
         return;
-    training_event(ens->training, failed == NULL ? LIFE_ASKED : LIFE_NOT_ASKED); /* it is tried again with the next look */
+    training_event(ens->training,
+                   failed == NULL ? LIFE_ASKED : LIFE_NOT_ASKED); /* it is tried again with the next look */
     if (failed != NULL)
         log_warn_of(LOG_ENSEMBLE(ens->row.id), "ensemble %lld: its ranks cannot be asked to end yet: %s",
                     (long long)ens->row.id, failed->text);
@@ -108,7 +109,8 @@ int training_resize(struct engine *engine, struct live_ensemble *ens, int64_t ra
     engine_event(engine, "training.resized", ens->row.id, -1,
                  json_pack("{s:I, s:I, s:s}", "ranks", (json_int_t)ranks, "before", (json_int_t)before, "by", by));
     log_change(LOG_LEVEL_INFO, LOG_TRAINING(ens->row.id, own->id),
-               "training %lld: %lld ranks are wanted, of %lld: asked for %s", (long long)own->id, (long long)ranks, (long long)before, by);
+               "training %lld: %lld ranks are wanted, of %lld: asked for %s", (long long)own->id, (long long)ranks,
+               (long long)before, by);
     engine_touch(engine, ens);
     return 0;
 }

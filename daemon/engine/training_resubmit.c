@@ -26,7 +26,7 @@ struct again {
     struct training_row training;
     struct training_checkpoint_row from; /* number 0: it begins at the start */
     struct spec *spec;
-    char *text; /* of the spec, if that has changed */
+    char *text;      /* of the spec, if that has changed */
     json_t *dropped; /* the names of checkpoints that no longer count */
 };
 
@@ -218,11 +218,12 @@ static void tell(struct engine *engine, const struct again *again)
     engine_event(engine, "training.resubmitted", row->ensemble, -1,
                  json_pack("{s:I, s:s?, s:I, s:O}", "generation", (json_int_t)row->generation, "checkpoint", name,
                            "members", (json_int_t)members, "dropped", again->dropped));
-    log_change(LOG_LEVEL_INFO, LOG_TRAINING(row->ensemble, row->id),
-               "training %lld is resubmitted: generation %lld begins %s%s, and lacks samples of %lld members; %zu later "
-               "checkpoints do not count any more",
-               (long long)row->id, (long long)row->generation, name != NULL ? "from checkpoint " : "at the start",
-               name != NULL ? name : "", members, json_array_size(again->dropped));
+    log_change(
+        LOG_LEVEL_INFO, LOG_TRAINING(row->ensemble, row->id),
+        "training %lld is resubmitted: generation %lld begins %s%s, and lacks samples of %lld members; %zu later "
+        "checkpoints do not count any more",
+        (long long)row->id, (long long)row->generation, name != NULL ? "from checkpoint " : "at the start",
+        name != NULL ? name : "", members, json_array_size(again->dropped));
 }
 
 static int resubmit(struct engine *engine, struct again *again, struct error *err)

@@ -47,7 +47,8 @@ const struct live_job *waiting_job(const struct live_ensemble *ens)
     const struct live_job *words = NULL, *queued = NULL;
     int looked_at = 0;
 
-    for (const struct live_job *job = ens->jobs; job != NULL && looked_at < JOBS_MAX; job = job->ens_next, looked_at++) {
+    for (const struct live_job *job = ens->jobs; job != NULL && looked_at < JOBS_MAX;
+         job = job->ens_next, looked_at++) {
         if (job->row.kind == JOB_TRAINING)
             continue;
         if (job->row.state == JOB_RUNNING)
@@ -73,7 +74,8 @@ bool engine_training_waits(struct engine *engine, int64_t id, double *for_sample
 {
     const struct live_ensemble *ens = engine_find_ensemble(engine, id);
 
-    if (ens == NULL || ens->training == NULL || ens->training->row.state != TRAINING_RUNNING || !ens->training->waits.known)
+    if (ens == NULL || ens->training == NULL || ens->training->row.state != TRAINING_RUNNING ||
+        !ens->training->waits.known)
         return false;
     *for_samples = ens->training->waits.for_samples;
     *for_room = ens->training->waits.for_room;

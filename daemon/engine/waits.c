@@ -16,7 +16,8 @@ enum waits_news waits_note(struct waits *waits, const struct waits_sum *now, int
 {
     double took = now->time - waits->before.time;
 
-    if (waits->before.time <= 0 || took < 0 || now->for_samples < waits->before.for_samples || now->for_room < waits->before.for_room) {
+    if (waits->before.time <= 0 || took < 0 || now->for_samples < waits->before.for_samples ||
+        now->for_room < waits->before.for_room) {
         *waits = (struct waits){.before = *now}; /* other ranks than before, or another clock */
         return WAITS_BEGIN;
     }

@@ -337,7 +337,8 @@ static int remove_attempt(const struct archiving *p, struct archiving_attempt *a
 {
     /* points of metrics are in the store; the record is the last to go */
     static const char *const names[] = {"stdout", "stderr", "alive", "points", "metrics.jsonl", "exit.json"};
-    const bool wanted[] = {entry->sizes[ARCHIVE_STDOUT] >= 0, entry->sizes[ARCHIVE_STDERR] >= 0, true, true, true, true};
+    const bool wanted[] = {
+        entry->sizes[ARCHIVE_STDOUT] >= 0, entry->sizes[ARCHIVE_STDERR] >= 0, true, true, true, true};
     char *member = member_dir(p, a), *path = xasprintf("%s/a%" PRId64, member, a->number);
     int dir = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC), rc = 0;
 

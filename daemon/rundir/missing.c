@@ -57,7 +57,8 @@ static void look_at(struct counting *c, int64_t member, uint64_t held)
     c->steps += lacks;
     c->members++;
     if (json_array_size(c->first) < NAMED_MAX)
-        json_array_append_new(c->first, json_pack("{s:I, s:I}", "member", (json_int_t)member, "steps", (json_int_t)lacks));
+        json_array_append_new(c->first,
+                              json_pack("{s:I, s:I}", "member", (json_int_t)member, "steps", (json_int_t)lacks));
 }
 
 json_t *missing_count(char *const *paths, size_t n_paths, const struct missing_question *question, struct error *err)
@@ -78,7 +79,8 @@ json_t *missing_count(char *const *paths, size_t n_paths, const struct missing_q
             look_at(c, from + (int64_t)i, c->held[i]);
     }
     if (rc == 0)
-        result = json_pack("{s:I, s:I, s:O}", "steps", (json_int_t)c->steps, "members", (json_int_t)c->members, "first", c->first);
+        result = json_pack("{s:I, s:I, s:O}", "steps", (json_int_t)c->steps, "members", (json_int_t)c->members, "first",
+                           c->first);
     if (rc == 0 && question->n_unneeded > 0)
         json_object_set_new(result, "unneeded", json_integer(c->unneeded));
     json_decref(c->first);

@@ -136,7 +136,8 @@ static void run_claim(uv_work_t *req)
     for (size_t i = 0; i < work->n_paths && !work->failed; i++) {
         char *dir = strndup(work->paths[i], (size_t)(strrchr(work->paths[i], '/') - work->paths[i]));
 
-        work->failed = dir_make(dir, &work->err) < 0 || file_create_json(work->paths[i], work->claim, 0600, &work->err) < 0;
+        work->failed =
+            dir_make(dir, &work->err) < 0 || file_create_json(work->paths[i], work->claim, 0600, &work->err) < 0;
         if (work->failed && errno == EEXIST) {
             work->failed = false;
             work->taken = true;
@@ -188,8 +189,8 @@ static void after_read(uv_work_t *req, int status)
     work_free(work);
 }
 
-static void rundir_read(void *loop, char **paths, size_t n, void (*cb)(void *arg, json_t **json, const struct error *err),
-                        void *arg)
+static void rundir_read(void *loop, char **paths, size_t n,
+                        void (*cb)(void *arg, json_t **json, const struct error *err), void *arg)
 {
     struct work *work = work_new(paths, n, arg);
 
@@ -305,7 +306,8 @@ static void after_tail(uv_work_t *req, int status)
     struct work *work = req->data;
 
     check_cancelled(work, status);
-    work->cb.tailed(work->arg, work->failed ? "" : work->text, work->failed ? 0 : work->size, work->failed ? &work->err : NULL);
+    work->cb.tailed(work->arg, work->failed ? "" : work->text, work->failed ? 0 : work->size,
+                    work->failed ? &work->err : NULL);
     work_free(work);
 }
 
@@ -322,6 +324,11 @@ static void rundir_tail(void *loop, char *path, int64_t offset,
     queue(loop, work, run_tail, after_tail);
 }
 
-const struct rundir_ops rundir_ops = {.write = rundir_write, .claim = rundir_claim, .read = rundir_read,
-                                      .checkpoints = rundir_checkpoints, .missing = rundir_missing, .whole = rundir_whole,
-                                      .tail = rundir_tail, .tails = rundir_tails};
+const struct rundir_ops rundir_ops = {.write = rundir_write,
+                                      .claim = rundir_claim,
+                                      .read = rundir_read,
+                                      .checkpoints = rundir_checkpoints,
+                                      .missing = rundir_missing,
+                                      .whole = rundir_whole,
+                                      .tail = rundir_tail,
+                                      .tails = rundir_tails};

@@ -64,7 +64,8 @@ static void run(uv_work_t *req)
     struct tails *tails = req->data;
     size_t size = 0, length = common_length(tails);
     char *path = xasprintf("%.*s", (int)length, tails->files[0].path);
-    int dir = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC); /* walking the whole path for each file is half of the work */
+    int dir =
+        open(path, O_PATH | O_DIRECTORY | O_CLOEXEC); /* walking the whole path for each file is half of the work */
 
     if (dir < 0) { /* then there are no files, or each tells why it cannot be read */
         dir = AT_FDCWD;

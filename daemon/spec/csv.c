@@ -68,8 +68,9 @@ static int end_field(struct csv *csv, int c, bool quoted, struct error *err)
         return 0;
     if (c == EOF)
         return source_check(csv->source, err);
-    return source_refuse(line, err, quoted ? "a quoted field goes on after its closing quote"
-                                           : "a quote inside a field that does not begin with one");
+    return source_refuse(line, err,
+                         quoted ? "a quoted field goes on after its closing quote"
+                                : "a quote inside a field that does not begin with one");
 }
 
 /* Reads a quoted field from the byte after its opening quote on. *next is the byte after its closing quote. */
@@ -112,8 +113,7 @@ int csv_next(struct csv *csv, struct error *err)
     do {
         bool quoted = c == '"';
 
-        if (begin_field(csv, quoted, err) < 0 ||
-            (quoted ? read_quoted(csv, &c, err) : read_plain(csv, c, &c, err)) < 0)
+        if (begin_field(csv, quoted, err) < 0 || (quoted ? read_quoted(csv, &c, err) : read_plain(csv, c, &c, err)) < 0)
             return -1;
         rc = end_field(csv, c, quoted, err);
         if (rc == 1)

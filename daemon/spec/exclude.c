@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define TERM_MAX 8          /* parameters and constants of a term */
+#define TERM_MAX 8        /* parameters and constants of a term */
 #define CONSTANT SIZE_MAX /* in the place of a parameter */
 
 enum test { TEST_VALUE, TEST_LIST, TEST_BOUNDS };
@@ -93,10 +93,11 @@ static int add_operand(struct reader *in, struct condition *c, char operation, c
     if (i == in->n && is_constant(word, size, &number))
         i = CONSTANT;
     if (i == in->n)
-        return error_at(err, "spec_impossible_value", place, "members have no parameter \"%.*s\"", size > 63 ? 63 : (int)size,
-                        word);
+        return error_at(err, "spec_impossible_value", place, "members have no parameter \"%.*s\"",
+                        size > 63 ? 63 : (int)size, word);
     if (c->n == TERM_MAX)
-        return error_at(err, "spec_impossible_value", place, "a term has at most %d parameters and constants", TERM_MAX);
+        return error_at(err, "spec_impossible_value", place, "a term has at most %d parameters and constants",
+                        TERM_MAX);
     if (number == 0 && operation == '/')
         return error_at(err, "spec_impossible_value", place, "a term is not divided by 0");
     c->term[c->n].constant = number;
@@ -218,8 +219,9 @@ static int parse_bounds(const struct reader *in, struct condition *c, const json
         if (jsonx_number(object, at, bounds[i], JSONX_OPTIONAL, out[i], err) < 0)
             return -1;
     if (!has_key(object, bounds))
-        return error_at(err, "spec_missing_key", at, "a condition is a value, or an object with bounds or a list: above, "
-                                                     "at_least, at_most, below, in");
+        return error_at(err, "spec_missing_key", at,
+                        "a condition is a value, or an object with bounds or a list: above, "
+                        "at_least, at_most, below, in");
     return check_numbers(in, c, at, err);
 }
 
@@ -299,7 +301,8 @@ static int parse_items(struct reader *in, const json_t *list, const char *at, st
             return error_at(err, "spec_wrong_type", place, "what is excluded is an object of conditions, not %s",
                             jsonx_type_name(item));
         if (json_object_size(item) == 0)
-            return error_at(err, "spec_impossible_value", place, "an object without conditions would exclude everything");
+            return error_at(err, "spec_impossible_value", place,
+                            "an object without conditions would exclude everything");
         json_object_foreach ((json_t *)item, key, value)
             if (parse_condition(in, key, value, place, err) < 0)
                 return -1;
@@ -395,8 +398,7 @@ static bool holds(const struct condition *c, const struct exclude_value *values)
     double x;
 
     switch (c->test) {
-    case TEST_VALUE:
-        return is_value(c, c->value, values);
+    case TEST_VALUE: return is_value(c, c->value, values);
     case TEST_LIST:
         for (size_t i = 0; i < json_array_size(c->value); i++)
             if (is_value(c, json_array_get(c->value, i), values))

@@ -207,8 +207,7 @@ static int read_json_lines(struct ingest *in, struct error *err)
             rc = source_refuse(line, err, "a line of more than %zu bytes", SOURCE_RECORD_MAX);
         else if (is_blank(text, size))
             in->empty_line = in->empty_line || c == EOF ? in->empty_line : line;
-        else if (check_stop(in, err) < 0 || check_empty(in, err) < 0 ||
-                 add_json_row(in, text, size, line, err) < 0)
+        else if (check_stop(in, err) < 0 || check_empty(in, err) < 0 || add_json_row(in, text, size, line, err) < 0)
             rc = -1;
     }
     free(text);

@@ -11,7 +11,7 @@
 #include <string.h>
 
 #define COMBINATIONS_MAX 100000
-#define TEXT_MAX 64             /* bytes of a value */
+#define TEXT_MAX 64                       /* bytes of a value */
 #define UNKNOWN_MS INT64_C(3155760000000) /* a walltime that is only known when the member is started: 100 years */
 #define AT "/members/resources"
 
@@ -82,7 +82,8 @@ static int parse(const struct key *key, const char *text, int64_t *out)
 static int fill_one(const struct spec *spec, const struct key *key, const json_t *values, struct text *scratch,
                     struct adapter_resources *out, struct error *err)
 {
-    static const char *const what[] = {[KIND_NUMBER] = "whole number", [KIND_SIZE] = "size", [KIND_DURATION] = "duration"};
+    static const char *const what[] = {
+        [KIND_NUMBER] = "whole number", [KIND_SIZE] = "size", [KIND_DURATION] = "duration"};
     const char *template = template_of(spec, key);
     char place[64], name[TEMPLATE_NAME_MAX + 1];
     int64_t value;
@@ -93,13 +94,15 @@ static int fill_one(const struct spec *spec, const struct key *key, const json_t
     if (!template_is_full(template, NULL, values, name))
         return error_at(err, "spec_impossible_value", place, "nothing fills {%s} for a member", name);
     if (template_fill(scratch, template, NULL, values, TEXT_MAX) < 0)
-        return error_at(err, "spec_impossible_value", place, "\"%s\" has more than %d bytes for a member", template, TEXT_MAX);
+        return error_at(err, "spec_impossible_value", place, "\"%s\" has more than %d bytes for a member", template,
+                        TEXT_MAX);
     if (parse(key, scratch->data, &value) < 0)
-        return error_at(err, "spec_impossible_value", place, "\"%s\" is \"%s\" for a member, which is no %s", template, scratch->data,
-                        what[key->kind]);
+        return error_at(err, "spec_impossible_value", place, "\"%s\" is \"%s\" for a member, which is no %s", template,
+                        scratch->data, what[key->kind]);
     if (value < key->least || value > key->most)
-        return error_at(err, "spec_impossible_value", place, "\"%s\" is \"%s\" for a member, and must be from %lld to %lld%s", template,
-                        scratch->data, (long long)key->least, (long long)key->most, key->kind == KIND_DURATION ? " ms" : "");
+        return error_at(err, "spec_impossible_value", place,
+                        "\"%s\" is \"%s\" for a member, and must be from %lld to %lld%s", template, scratch->data,
+                        (long long)key->least, (long long)key->most, key->kind == KIND_DURATION ? " ms" : "");
     set(out, key, value);
     return 0;
 }
@@ -108,14 +111,17 @@ static int fill_one(const struct spec *spec, const struct key *key, const json_t
 static int check_member(const struct spec *spec, const struct adapter_resources *r, struct error *err)
 {
     if (spec_starts_copies(&spec->members) && r->tasks < r->nodes)
-        return error_at(err, "spec_impossible_value", AT "/tasks", "%d tasks of a member cannot be on %d nodes", r->tasks, r->nodes);
+        return error_at(err, "spec_impossible_value", AT "/tasks", "%d tasks of a member cannot be on %d nodes",
+                        r->tasks, r->nodes);
     if (spec_starts_copies(&spec->members) && spec->pack > 1 && r->nodes > 1)
         return error_at(err, "spec_impossible_value", "/pack", "\"copies\" on %d nodes cannot share a job", r->nodes);
     if (spec->members.silence_ms > 0 && r->nodes > 1)
-        return error_at(err, "spec_impossible_value", "/members/silence", "\"silence\" is only for one node, and a member has %d", r->nodes);
+        return error_at(err, "spec_impossible_value", "/members/silence",
+                        "\"silence\" is only for one node, and a member has %d", r->nodes);
     if (spec->checkpoint.before_ms > 0 && r->walltime_ms <= spec->checkpoint.before_ms)
         return error_at(err, "spec_impossible_value", "/members/checkpoint/before",
-                        "\"before\" must be shorter than the walltime, and that of a member is %g s", (double)r->walltime_ms / 1000);
+                        "\"before\" must be shorter than the walltime, and that of a member is %g s",
+                        (double)r->walltime_ms / 1000);
     return 0;
 }
 
@@ -198,8 +204,8 @@ static bool go_on(size_t *at, const size_t *n, size_t count)
     return false;
 }
 
-int needs_each(const struct spec *spec, int (*each)(void *arg, const struct adapter_resources *r, struct error *err), void *arg,
-               struct error *err)
+int needs_each(const struct spec *spec, int (*each)(void *arg, const struct adapter_resources *r, struct error *err),
+               void *arg, struct error *err)
 {
     const struct params *params = spec->params;
     size_t count = 0, all = 1, which[PARAMS_MAX], at[PARAMS_MAX] = {0}, n[PARAMS_MAX];
@@ -217,7 +223,8 @@ int needs_each(const struct spec *spec, int (*each)(void *arg, const struct adap
         all *= n[count++];
     }
     if (all > COMBINATIONS_MAX)
-        return error_at(err, "spec_impossible_value", AT, "members have more than %d different resources", COMBINATIONS_MAX);
+        return error_at(err, "spec_impossible_value", AT, "members have more than %d different resources",
+                        COMBINATIONS_MAX);
     has = params_combinations(params, which, n, count);
     all = 0;
     do {
@@ -258,8 +265,9 @@ int needs_measure(struct spec *spec, struct error *err)
 
         snprintf(place, sizeof place, AT "/%s", keys[i].name);
         if (template_of(spec, &keys[i]) != NULL && params_are_drawn(spec->params))
-            return error_at(err, "spec_impossible_value", place,
-                            "parameters that are drawn are no whole numbers: resources can only depend on those of a grid or a file");
+            return error_at(
+                err, "spec_impossible_value", place,
+                "parameters that are drawn are no whole numbers: resources can only depend on those of a grid or a file");
     }
     if (params_are_rows(spec->params) && template_of(spec, &keys[KEYS - 1]) != NULL)
         most.walltime_ms = UNKNOWN_MS;
@@ -282,9 +290,10 @@ int needs_check(const struct spec *spec, struct error *err)
         return error_at(err, "spec_unsupported", AT, "members that share %s have equal resources",
                         spec->refill ? "places of \"refill\"" : "an allocation");
     if (spec->has_training && params_are_rows(spec->params))
-        return error_at(err, "spec_unsupported", AT,
-                        "members of a training cannot take their resources from a file or a suggestion: it is not known "
-                        "whether they fit beside the training; a grid has them");
+        return error_at(
+            err, "spec_unsupported", AT,
+            "members of a training cannot take their resources from a file or a suggestion: it is not known "
+            "whether they fit beside the training; a grid has them");
     return needs_each(spec, ignore, NULL, err);
 }
 
@@ -305,8 +314,9 @@ json_t *needs_json(const struct spec *spec, const json_t *values)
             template_fill(&scratch, template, NULL, values, TEXT_MAX) < 0)
             continue;
         json_object_set_new(json, keys[i].name,
-                            keys[i].kind == KIND_NUMBER && parse(&keys[i], scratch.data, &value) == 0 ? json_integer(value)
-                                                                                                      : json_string(scratch.data));
+                            keys[i].kind == KIND_NUMBER && parse(&keys[i], scratch.data, &value) == 0
+                                ? json_integer(value)
+                                : json_string(scratch.data));
     }
     free(scratch.data);
     return json;

@@ -16,8 +16,8 @@ bool needs_are_equal(const struct adapter_resources *a, const struct adapter_res
 /* Calls each() for all resources that members can have; never where parameters are rows, whose members are looked
  * at one by one when they are suggested or started. Stops where
  * each() does not return 0, and returns that; -1 with err where there is a wrong value. */
-int needs_each(const struct spec *spec, int (*each)(void *arg, const struct adapter_resources *r, struct error *err), void *arg,
-               struct error *err);
+int needs_each(const struct spec *spec, int (*each)(void *arg, const struct adapter_resources *r, struct error *err),
+               void *arg, struct error *err);
 
 /* Sets spec->members.resources to the most of each that any member can have. */
 int needs_measure(struct spec *spec, struct error *err);

@@ -118,18 +118,36 @@ static int parse_type(const char *descr, struct npy *out, struct error *err)
     out->item = size;
     known = size <= ITEM_MAX && *end == '\0';
     switch (*p) {
-    case 'b': out->kind = NPY_BOOL; known = known && size == 1; break;
-    case 'i': out->kind = NPY_INTEGER; known = known && has_size(out, 1, 2, 4, 8); break;
-    case 'u': out->kind = NPY_UNSIGNED; known = known && has_size(out, 1, 2, 4, 8); break;
-    case 'f': out->kind = NPY_FLOAT; known = known && has_size(out, 2, 4, 8, 8); break;
+    case 'b':
+        out->kind = NPY_BOOL;
+        known = known && size == 1;
+        break;
+    case 'i':
+        out->kind = NPY_INTEGER;
+        known = known && has_size(out, 1, 2, 4, 8);
+        break;
+    case 'u':
+        out->kind = NPY_UNSIGNED;
+        known = known && has_size(out, 1, 2, 4, 8);
+        break;
+    case 'f':
+        out->kind = NPY_FLOAT;
+        known = known && has_size(out, 2, 4, 8, 8);
+        break;
     case 'S': out->kind = NPY_BYTES; break;
-    case 'U': out->kind = NPY_TEXT; out->item *= 4; known = known && out->item <= ITEM_MAX; break;
+    case 'U':
+        out->kind = NPY_TEXT;
+        out->item *= 4;
+        known = known && out->item <= ITEM_MAX;
+        break;
     default: known = false;
     }
-    return known ? 0
-                 : error_set(err, CODE,
-                             "its items are of the type \"%.40s\"; integers, float16 to float64, booleans and texts can be read",
-                             descr);
+    return known
+               ? 0
+               : error_set(
+                     err, CODE,
+                     "its items are of the type \"%.40s\"; integers, float16 to float64, booleans and texts can be read",
+                     descr);
 }
 
 int npy_parse(const char *text, size_t size, struct npy *out, struct error *err)
@@ -299,16 +317,13 @@ json_t *npy_item(const struct npy *array, const unsigned char *bytes, struct err
     uint64_t bits;
 
     switch (array->kind) {
-    case NPY_TEXT:
-        return unicode(array, bytes, err);
+    case NPY_TEXT: return unicode(array, bytes, err);
     case NPY_BYTES:
         while (size > 0 && bytes[size - 1] == 0)
             size--;
         return text_of((const char *)bytes, size, err);
-    case NPY_BOOL:
-        return json_boolean(bytes[0] != 0);
-    default:
-        break;
+    case NPY_BOOL: return json_boolean(bytes[0] != 0);
+    default: break;
     }
     bits = bits_of(array, bytes);
     if (array->kind == NPY_FLOAT)

@@ -9,8 +9,8 @@
 #include <stdint.h>
 
 #define NPY_DIMENSIONS_MAX 16
-#define NPY_PREAMBLE 12                       /* bytes that npy_header_size() needs, at most */
-#define NPY_HEADER_MAX ((size_t)64 << 10)     /* bytes of the rest of the header */
+#define NPY_PREAMBLE 12                   /* bytes that npy_header_size() needs, at most */
+#define NPY_HEADER_MAX ((size_t)64 << 10) /* bytes of the rest of the header */
 
 enum npy_kind { NPY_BOOL, NPY_INTEGER, NPY_UNSIGNED, NPY_FLOAT, NPY_BYTES, NPY_TEXT };
 

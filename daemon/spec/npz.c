@@ -12,16 +12,16 @@
 #include <zip.h>
 
 #define CODE "spec_parameter_file"
-#define ITEMS_MAX ((int64_t)ROWS_BYTES_MAX / 2)  /* of a row: each has two bytes of JSON at least */
-#define WHOLE_MAX (INT64_C(256) << 20)           /* bytes of arrays that cannot be read row by row */
-#define TAIL ((off_t)(22 + 65535 + 20))          /* where the end of an archive's directory can be */
+#define ITEMS_MAX ((int64_t)ROWS_BYTES_MAX / 2) /* of a row: each has two bytes of JSON at least */
+#define WHOLE_MAX (INT64_C(256) << 20)          /* bytes of arrays that cannot be read row by row */
+#define TAIL ((off_t)(22 + 65535 + 20))         /* where the end of an archive's directory can be */
 
 struct column {
     char *name;
     zip_file_t *file;
     struct npy array;
-    int64_t items; /* of a row */
-    size_t bytes;  /* of a row */
+    int64_t items;        /* of a row */
+    size_t bytes;         /* of a row */
     unsigned char *whole; /* of an array in Fortran's order; else NULL */
     unsigned char *row;
 };
@@ -128,14 +128,16 @@ static int open_column(struct archive *archive, zip_uint64_t i, struct error *er
     struct zip_stat st;
     size_t size;
 
-    if (zip_stat_index(archive->zip, i, 0, &st) < 0 || (st.valid & ZIP_STAT_NAME) == 0 || (st.valid & ZIP_STAT_SIZE) == 0)
+    if (zip_stat_index(archive->zip, i, 0, &st) < 0 || (st.valid & ZIP_STAT_NAME) == 0 ||
+        (st.valid & ZIP_STAT_SIZE) == 0)
         return error_set(err, CODE, "the archive is damaged: %s", zip_strerror(archive->zip));
     size = strlen(st.name);
     if (size < 5 || strcmp(st.name + size - 4, ".npy") != 0)
         return error_set(err, CODE, "\"%.63s\" in the archive is no array (.npy)", st.name);
     column->name = xasprintf("%.*s", (int)size - 4, st.name);
     archive->n++;
-    if ((st.valid & ZIP_STAT_COMP_METHOD) == 0 || (st.comp_method != ZIP_CM_STORE && st.comp_method != ZIP_CM_DEFLATE)) {
+    if ((st.valid & ZIP_STAT_COMP_METHOD) == 0 ||
+        (st.comp_method != ZIP_CM_STORE && st.comp_method != ZIP_CM_DEFLATE)) {
         error_set(err, CODE, "it is compressed in another way than NumPy does");
         return refuse(column, err);
     }

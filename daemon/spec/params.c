@@ -23,7 +23,7 @@ static const char *const method_names[] = {"monte-carlo", "latin-hypercube", "ha
 struct param {
     const char *name;
     double low, high;
-    const json_t *values; /* for a grid */
+    const json_t *values;         /* for a grid */
     size_t longest, longest_json; /* bytes of a value as text, and as JSON */
 };
 
@@ -34,9 +34,9 @@ struct params {
     size_t n;
     struct exclude *exclude;
     struct remains *remains; /* NULL where nothing is excluded: then the points are the members */
-    struct rows *rows; /* for a file; list is then empty */
-    int64_t most;      /* for suggestions: how many of them there may be; 0 where the spec does not say */
-    params_give *give; /* for suggestions; the others are its arguments */
+    struct rows *rows;       /* for a file; list is then empty */
+    int64_t most;            /* for suggestions: how many of them there may be; 0 where the spec does not say */
+    params_give *give;       /* for suggestions; the others are its arguments */
     void *giver;
     int64_t root;
     const char *word; /* that templates may have beside the names, or NULL */
@@ -55,8 +55,7 @@ int params_check_name(const char *name, const char *place, struct error *err)
     for (const char *c = name; *c; c++)
         speakable = speakable && (unsigned char)*c >= ' ' && *c != 0x7f;
     if (!speakable)
-        return error_at(err, "spec_impossible_value", place,
-                        "a parameter's name is UTF-8 without control characters");
+        return error_at(err, "spec_impossible_value", place, "a parameter's name is UTF-8 without control characters");
     if (name[0] == '\0' || strlen(name) > 63 || strpbrk(name, "{} \t\n=") != NULL)
         return error_at(err, "spec_impossible_value", place,
                         "a parameter's name has 1 to 63 characters and no blank, brace or =");
@@ -134,8 +133,8 @@ static int parse_list(struct params *p, const json_t *obj, const char *at, struc
             return -1;
         if ((p->method == METHOD_GRID ? parse_values : parse_range)(param, value, at, err) < 0)
             return -1;
-        if (p->method == METHOD_GRID && (__builtin_mul_overflow(p->count, (int64_t)json_array_size(value), &p->count) ||
-                                         p->count > COUNT_MAX))
+        if (p->method == METHOD_GRID &&
+            (__builtin_mul_overflow(p->count, (int64_t)json_array_size(value), &p->count) || p->count > COUNT_MAX))
             return error_at(err, "spec_impossible_value", at, "the grid has more than %lld points",
                             (long long)COUNT_MAX);
     }
@@ -177,7 +176,8 @@ int params_file(const json_t *obj, const char *at, const char **path, struct err
         return error_at(err, "spec_impossible_value", place,
                         "the path must be absolute, since the daemon does not know your working directory");
     if (!ingest_knows(*path))
-        return error_at(err, "spec_impossible_value", place, "a file of parameters ends in .csv, .jsonl, .ndjson or .npz");
+        return error_at(err, "spec_impossible_value", place,
+                        "a file of parameters ends in .csv, .jsonl, .ndjson or .npz");
     return 1;
 }
 
@@ -245,12 +245,10 @@ fail:
 static double draw_unit(const struct params *p, int64_t index, size_t dim)
 {
     switch (p->method) {
-    case METHOD_HALTON:
-        return draw_halton(p->seed, (uint64_t)index, (unsigned)dim);
+    case METHOD_HALTON: return draw_halton(p->seed, (uint64_t)index, (unsigned)dim);
     case METHOD_LATIN_HYPERCUBE:
         return draw_latin_hypercube(p->seed, (uint64_t)index, (uint64_t)p->count, (unsigned)dim);
-    default:
-        return draw_monte_carlo(p->seed, (uint64_t)index, (unsigned)dim);
+    default: return draw_monte_carlo(p->seed, (uint64_t)index, (unsigned)dim);
     }
 }
 
@@ -274,9 +272,10 @@ static int parse_exclude(struct params *p, const json_t *obj, const char *at, st
         return 0;
     jsonx_pointer(place, sizeof place, at, "exclude");
     if (p->method == METHOD_LATIN_HYPERCUBE)
-        return error_at(err, "spec_impossible_value", place,
-                        "a Latin hypercube has a point in each stratum, and would have holes: exclude goes with a grid, "
-                        "halton and monte-carlo");
+        return error_at(
+            err, "spec_impossible_value", place,
+            "a Latin hypercube has a point in each stratum, and would have holes: exclude goes with a grid, "
+            "halton and monte-carlo");
     list_parameters(p, parameters);
     p->exclude = exclude_parse(list, place, parameters, p->n, err);
     if (p->exclude == NULL)
@@ -316,8 +315,8 @@ struct params *params_parse(const json_t *obj, const char *at, struct rows *rows
 {
     static const char *const drawn_keys[] = {"method", "count", "seed", "space", "exclude", NULL};
     static const char *const grid_keys[] = {"grid", "seed", "exclude", NULL};
-    static const char *const all_keys[] = {"method", "count", "seed", "space", "grid", "exclude", "file", "open", "most",
-                                           NULL};
+    static const char *const all_keys[] = {"method",  "count", "seed", "space", "grid",
+                                           "exclude", "file",  "open", "most",  NULL};
     const json_t *space = json_object_get(obj, "grid");
     bool grid = space != NULL;
     const char *key = grid ? "grid" : "space";
@@ -331,10 +330,8 @@ struct params *params_parse(const json_t *obj, const char *at, struct rows *rows
     if (jsonx_only(obj, at, all_keys, err) < 0 || check_exclude(obj, at, err) < 0)
         return NULL;
     switch (params_file(obj, at, &path, err)) {
-    case 1:
-        return parse_file(obj, at, rows, err);
-    case -1:
-        return NULL;
+    case 1: return parse_file(obj, at, rows, err);
+    case -1: return NULL;
     }
     if (json_object_get(obj, "open") != NULL)
         return parse_open(obj, at, err);
@@ -509,8 +506,8 @@ static int check_value(const json_t *values, const char *name, bool numeric, con
         return error_at(err, "spec_missing_key", place, "the parameter \"%s\" is missing", name);
     if (numeric && !json_is_number(value))
         return error_at(err, "spec_wrong_type", place,
-                        "\"%s\" must be a number, which the training gets with each sample, not %s",
-                        name, jsonx_type_name(value));
+                        "\"%s\" must be a number, which the training gets with each sample, not %s", name,
+                        jsonx_type_name(value));
     if (value_check(value, place, err) < 0)
         return -1;
     text_json(all, value);

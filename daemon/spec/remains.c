@@ -59,10 +59,11 @@ struct remains *remains_of_grid(const struct exclude *exclude, const struct excl
     for (size_t i = 0; i < n; i++)
         *(i < remains->prefix ? &combinations : &remains->block) *= (int64_t)json_array_size(parameters[i].values);
     if (combinations > REMAINS_WORK_MAX / (int64_t)exclude_size(exclude)) {
-        error_at(err, "spec_impossible_value", at,
-                 "%lld combinations are too many to look at: combinations times objects of \"exclude\" are at most %lld. "
-                 "Only the parameters up to the last one that is named count, so let those come first in the grid",
-                 (long long)combinations, (long long)REMAINS_WORK_MAX);
+        error_at(
+            err, "spec_impossible_value", at,
+            "%lld combinations are too many to look at: combinations times objects of \"exclude\" are at most %lld. "
+            "Only the parameters up to the last one that is named count, so let those come first in the grid",
+            (long long)combinations, (long long)REMAINS_WORK_MAX);
         goto fail;
     }
     for (int64_t i = 0; i < combinations; i++, go_on(parameters, remains->prefix, digits, values))

@@ -32,7 +32,7 @@ bool rows_is_numeric(const struct rows *rows, size_t i);
 /* Returns how many bytes a value of this column can have in a command; 0 unless the copy has just been made. */
 size_t rows_longest(const struct rows *rows, size_t i);
 void rows_note_longest(struct rows *rows, const json_t *longest); /* longest has the bytes by name */
-char *rows_columns_text(const struct rows *rows); /* a new string */
+char *rows_columns_text(const struct rows *rows);                 /* a new string */
 
 /* Returns a row as a new object; NULL, with a line in the log, where the copy cannot be read. */
 json_t *rows_at(const struct rows *rows, int64_t index);

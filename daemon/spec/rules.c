@@ -13,9 +13,9 @@
 #define SHOWN 80           /* characters of a value in a message */
 
 /* Keys that are not compared here: they decide when and how often members run, or are compared in another way. */
-static const char *const free_places[] = {"/name",         "/rules",             "/width",     "/share",
-                                          "/max_failures", "/max_same_failures", "/follow_up", "/members/parameters",
-                                          "/after"};
+static const char *const free_places[] = {
+    "/name", "/rules", "/width", "/share", "/max_failures", "/max_same_failures", "/follow_up", "/members/parameters",
+    "/after"};
 
 static bool is_sha256(const char *text)
 {
@@ -42,8 +42,7 @@ static int parse_files(const json_t *rules, struct error *err)
         if (!json_is_object(file))
             return error_at(err, "spec_wrong_type", at, "a file is an object with \"path\" and \"sha256\", not %s",
                             jsonx_type_name(file));
-        if (jsonx_only(file, at, keys, err) < 0 ||
-            jsonx_string(file, at, "path", JSONX_REQUIRED, &path, err) < 0 ||
+        if (jsonx_only(file, at, keys, err) < 0 || jsonx_string(file, at, "path", JSONX_REQUIRED, &path, err) < 0 ||
             jsonx_string(file, at, "sha256", JSONX_REQUIRED, &sha256, err) < 0)
             return -1;
         if (!is_sha256(sha256))

@@ -9,8 +9,8 @@
 
 /* bytes of an argument, or of NAME=VALUE: MAX_ARG_STRLEN less its NUL */
 #define SIZES_STRING_MAX (((size_t)128 << 10) - 1)
-#define SIZES_TOTAL_MAX ((size_t)2 << 20)          /* bytes of all of them: a quarter of the usual limit on the stack */
-#define SIZES_POINTER sizeof(char *)               /* the kernel counts a pointer for each, besides its NUL */
+#define SIZES_TOTAL_MAX ((size_t)2 << 20) /* bytes of all of them: a quarter of the usual limit on the stack */
+#define SIZES_POINTER sizeof(char *)      /* the kernel counts a pointer for each, besides its NUL */
 
 /* Checks that every member, the training and a whole job stay within the limits. Fails with code
  * "spec_impossible_value". Its pointer is that of the argument or variable or, where only the sum is too large, that of

@@ -7,7 +7,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#define SOURCE_MAX (INT64_C(1) << 30)      /* bytes of the whole file */
+#define SOURCE_MAX (INT64_C(1) << 30)       /* bytes of the whole file */
 #define SOURCE_RECORD_MAX ((size_t)1 << 20) /* bytes of one record */
 
 struct source {

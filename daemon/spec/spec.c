@@ -35,9 +35,9 @@ int spec_check_relative(const char *path, const char *pointer, const char *what,
 
 static int parse_members(struct spec *spec, const json_t *members, struct rows *rows, struct error *err)
 {
-    static const char *const keys[] = {"command", "env",     "parameters", "resources", "checkpoint", "success",
-                                       "retries", "umask",   "silence",    "output",    "artefacts",  "results",
-                                       "metrics", "diverged", NULL};
+    static const char *const keys[] = {"command",   "env",     "parameters", "resources", "checkpoint",
+                                       "success",   "retries", "umask",      "silence",   "output",
+                                       "artefacts", "results", "metrics",    "diverged",  NULL};
     const json_t *parameters = NULL;
 
     if (jsonx_only(members, "/members", keys, err) < 0 ||
@@ -47,9 +47,10 @@ static int parse_members(struct spec *spec, const json_t *members, struct rows *
     if (spec->params != NULL && spec->stopping.rule == STOPPING_ASHA)
         params_know(spec->params, "until");
     if (spec->params == NULL || spec_parse_command(&spec->members, members, "/members", spec->params, err) < 0 ||
-        spec_parse_resources(&spec->members, members, "/members", spec->params, err) < 0 || needs_measure(spec, err) < 0 ||
-        spec_parse_silence(&spec->members, members, "/members", err) < 0 || spec_parse_metrics(spec, members, err) < 0 ||
-        spec_parse_results(spec, members, err) < 0 || spec_parse_checkpoint(spec, members, err) < 0)
+        spec_parse_resources(&spec->members, members, "/members", spec->params, err) < 0 ||
+        needs_measure(spec, err) < 0 || spec_parse_silence(&spec->members, members, "/members", err) < 0 ||
+        spec_parse_metrics(spec, members, err) < 0 || spec_parse_results(spec, members, err) < 0 ||
+        spec_parse_checkpoint(spec, members, err) < 0)
         return -1;
     spec->retries = 3;
     return jsonx_int(members, "/members", "retries", JSONX_OPTIONAL, 0, 1000, &spec->retries, err);
@@ -85,9 +86,11 @@ static int parse_start(struct spec *spec, bool has_training, struct error *err)
 
 static int parse(struct spec *spec, struct rows *rows, struct error *err)
 {
+    /* clang-format off */
     static const char *const keys[] = {"name", "adapter", "members", "width", "pack", "refill", "share", "start",
                                        "allocation", "training", "follow_up", "max_failures", "max_same_failures",
                                        "rules", "elastic", "early_stopping", "after", NULL};
+    /* clang-format on */
     const json_t *members = NULL, *training = NULL, *allocation = NULL, *elastic = NULL;
 
     spec->adapter = "local";
@@ -99,8 +102,8 @@ static int parse(struct spec *spec, struct rows *rows, struct error *err)
         jsonx_string(spec->json, "", "name", JSONX_REQUIRED, &spec->name, err) < 0 || check_name(spec->name, err) < 0 ||
         jsonx_string(spec->json, "", "adapter", JSONX_OPTIONAL, &spec->adapter, err) < 0 ||
         jsonx_object(spec->json, "", "members", JSONX_REQUIRED, &members, err) < 0 ||
-        spec_parse_stopping(spec, err) < 0 ||
-        parse_members(spec, members, rows, err) < 0 || spec_parse_rules(spec, err) < 0)
+        spec_parse_stopping(spec, err) < 0 || parse_members(spec, members, rows, err) < 0 ||
+        spec_parse_rules(spec, err) < 0)
         return -1;
     spec->width = params_are_open(spec->params) || params_count(spec->params) > 100 ? 100 : params_count(spec->params);
     if (jsonx_int(spec->json, "", "width", JSONX_OPTIONAL, 1, SPEC_WIDTH_MAX, &spec->width, err) < 0 ||
@@ -114,9 +117,11 @@ static int parse(struct spec *spec, struct rows *rows, struct error *err)
         jsonx_object(spec->json, "", "elastic", JSONX_OPTIONAL, &elastic, err) < 0)
         return -1;
     spec->members.resources.copies = (int)spec->pack;
-    if (spec->members.needs == NULL && spec->pack > 1 && spec->members.resources.nodes > 1 && spec_starts_copies(&spec->members))
-        return error_at(err, "spec_impossible_value", "/pack",
-                        "members whose \"copies\" are on several nodes cannot share a job: each needs all of its nodes' CPUs");
+    if (spec->members.needs == NULL && spec->pack > 1 && spec->members.resources.nodes > 1 &&
+        spec_starts_copies(&spec->members))
+        return error_at(
+            err, "spec_impossible_value", "/pack",
+            "members whose \"copies\" are on several nodes cannot share a job: each needs all of its nodes' CPUs");
     if (parse_start(spec, training != NULL, err) < 0 ||
         (allocation != NULL && spec_parse_allocation(spec, allocation, err) < 0) ||
         (training != NULL && spec_parse_training(spec, (json_t *)training, err) < 0) ||

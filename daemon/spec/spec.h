@@ -11,21 +11,22 @@
 #define SPEC_PACK_MAX 10000
 #define SPEC_SAME_FAILURES 5       /* the default of max_same_failures, */
 #define SPEC_SAME_FAILURES_FROM 20 /* for ensembles of so many members or more; failures of fewer cost little */
-#define SPEC_COPIES "copies" /* the launcher that is the runner itself */
-#define SPEC_FOLLOW_UPS 10 /* the default of how many follow-ups are made automatically */
+#define SPEC_COPIES "copies"       /* the launcher that is the runner itself */
+#define SPEC_FOLLOW_UPS 10         /* the default of how many follow-ups are made automatically */
 
 struct spec_task {
     const json_t *command; /* an array of strings */
     const json_t *env;     /* an object of strings, or NULL */
     /* of members: the most that any of them has, where they differ; resources.launch are templates */
     struct adapter_resources resources;
-    const json_t *needs; /* the spec's resources, where values of them depend on a member's parameters (needs.h); else NULL */
+    const json_t
+        *needs; /* the spec's resources, where values of them depend on a member's parameters (needs.h); else NULL */
     int64_t grace_ms;
     int64_t silence_ms; /* a process that shows no sign of life for so long is ended; 0 for no limit */
     int64_t stopped_ms; /* one whose processes are all stopped for so long is ended; 0 for silence_ms */
-    bool tmpdir; /* the jobs have a temporary directory */
-    const char *umask; /* the umask that the program is started with; NULL for 0077 */
-    bool merged; /* its standard error goes into the file of its standard output */
+    bool tmpdir;        /* the jobs have a temporary directory */
+    const char *umask;  /* the umask that the program is started with; NULL for 0077 */
+    bool merged;        /* its standard error goes into the file of its standard output */
 };
 
 /* How members, or the ranks of a training, leave checkpoints and go on from them. */
@@ -39,15 +40,15 @@ struct spec_checkpoint {
     int64_t retain;       /* of a training: drawn samples that a rank keeps in memory; -1 for the usual number */
     bool exact;           /* of a training: none of them is forgotten */
     int64_t keep;         /* number of checkpoints that are kept of each member, or of the training */
-    int64_t attempts;     /* of members: number of attempts in a row without progress after which a member is given up */
+    int64_t attempts; /* of members: number of attempts in a row without progress after which a member is given up */
 };
 
 /* Allocations (pilots): large jobs in which the members run, instead of jobs of their own. */
 struct spec_allocation {
     struct adapter_resources resources; /* of one allocation, as the adapter is asked for it */
-    int64_t count;                /* number of allocations at once */
-    int64_t cpus, gpus, memory;   /* of each node; cpus and memory are 0 for all that the node has */
-    int64_t idle_ms;              /* an allocation is given back when it was idle for so long */
+    int64_t count;                      /* number of allocations at once */
+    int64_t cpus, gpus, memory;         /* of each node; cpus and memory are 0 for all that the node has */
+    int64_t idle_ms;                    /* an allocation is given back when it was idle for so long */
     int64_t grace_ms;
     const json_t *launcher; /* words that start a program on every node; NULL for the pilot's own launcher */
 };
@@ -70,7 +71,7 @@ struct spec_elastic {
 struct spec_metrics {
     const char *file; /* which members write in their directories; NULL for none but $STRETTO_METRICS */
     enum jobdesc_format format;
-    int64_t points;   /* that are kept of each */
+    int64_t points; /* that are kept of each */
     enum jobdesc_diverged diverged;
     const char *success; /* the name of the metric by which success is judged, or NULL */
     bool has_least, has_most, best;
@@ -88,9 +89,10 @@ struct spec_stopping {
     enum stopping_rule rule;
     const char *metric;
     bool more_is_better;
-    int64_t reduction;   /* the best 1/reduction of each rung are promoted, or go on; 2 with STOPPING_MEDIAN */
-    int64_t min_members; /* with STOPPING_MEDIAN: so many others must have reached a rung before anyone is ended there */
-    size_t n;            /* rungs */
+    int64_t reduction; /* the best 1/reduction of each rung are promoted, or go on; 2 with STOPPING_MEDIAN */
+    int64_t
+        min_members; /* with STOPPING_MEDIAN: so many others must have reached a rung before anyone is ended there */
+    size_t n;        /* rungs */
     int64_t steps[SPEC_RUNGS_MAX];
 };
 
@@ -113,7 +115,7 @@ struct spec {
     int64_t same_failures;
     int64_t width;
     int64_t pack;
-    bool refill; /* jobs of `pack` members take other members when some have ended; they are handled as allocations */
+    bool refill;   /* jobs of `pack` members take other members when some have ended; they are handled as allocations */
     int64_t share; /* weight among ensembles that want places of the same adapter */
     bool follows_up;    /* follow-ups are made automatically */
     int64_t after;      /* the ensemble after which it begins; 0 for none */
@@ -127,12 +129,12 @@ struct spec {
     const char *training_adapter; /* the adapter of the members, unless the spec names another one */
     int64_t ranks;
     struct spec_checkpoint training_checkpoint;
-    int64_t from_ensemble;       /* the ensemble from whose training's checkpoint it starts; 0: it starts with nothing */
+    int64_t from_ensemble; /* the ensemble from whose training's checkpoint it starts; 0: it starts with nothing */
     const char *from_checkpoint; /* the name of the checkpoint; NULL: the newest at submission */
-    int64_t failure_after_ms; /* a rank that does not go on for so long is taken for failed */
-    int64_t training_retries; /* how often the training may begin anew because it failed */
-    int64_t steps;            /* number of steps that each member sends; 0 if the spec does not say */
-    const json_t *rules; /* or NULL: daemon/spec/rules.h */
+    int64_t failure_after_ms;    /* a rank that does not go on for so long is taken for failed */
+    int64_t training_retries;    /* how often the training may begin anew because it failed */
+    int64_t steps;               /* number of steps that each member sends; 0 if the spec does not say */
+    const json_t *rules;         /* or NULL: daemon/spec/rules.h */
     const json_t *fields;
     const json_t *buffer; /* with all defaults filled in */
 };

@@ -58,7 +58,9 @@ int spec_parse_allocation(struct spec *spec, const json_t *obj, struct error *er
 
     alloc->count = 1;
     alloc->idle_ms = IDLE_MS;
-    *r = (struct adapter_resources){.copies = 1, .cpus_per_task = 1, .queue = spec->members.resources.queue,
+    *r = (struct adapter_resources){.copies = 1,
+                                    .cpus_per_task = 1,
+                                    .queue = spec->members.resources.queue,
                                     .account = spec->members.resources.account};
     if (jsonx_only(obj, AT, keys, err) < 0 || jsonx_int(obj, AT, "nodes", JSONX_OPTIONAL, 1, 100000, &nodes, err) < 0 ||
         jsonx_int(obj, AT, "count", JSONX_OPTIONAL, 1, COUNT_MAX, &alloc->count, err) < 0 ||

@@ -47,7 +47,8 @@ static int check_signal(struct spec_checkpoint *c, const char *name, const char 
 }
 
 /* Checks "before" of a checkpoint at `at`, which is an object in that of the task. */
-static int check_before(const struct spec_checkpoint *c, const struct spec_task *task, const char *at, struct error *err)
+static int check_before(const struct spec_checkpoint *c, const struct spec_task *task, const char *at,
+                        struct error *err)
 {
     int64_t walltime = task->resources.walltime_ms;
     char place[64];

@@ -9,7 +9,8 @@
 #define EVERY_MS 30000
 
 /* Reads [LEAST, MOST]. Returns 1, 0 if the key is not there, or -1. */
-static int parse_range(const json_t *elastic, const char *key, int64_t limit, struct spec_range *range, struct error *err)
+static int parse_range(const json_t *elastic, const char *key, int64_t limit, struct spec_range *range,
+                       struct error *err)
 {
     const json_t *pair = NULL;
     int64_t *const out[] = {&range->least, &range->most};
@@ -32,7 +33,8 @@ static int parse_range(const json_t *elastic, const char *key, int64_t limit, st
                             jsonx_type_name(item));
         *out[i] = json_integer_value(item);
         if (*out[i] < 1 || *out[i] > limit)
-            return error_at(err, "spec_impossible_value", at, "a limit of \"%s\" is from 1 to %lld", key, (long long)limit);
+            return error_at(err, "spec_impossible_value", at, "a limit of \"%s\" is from 1 to %lld", key,
+                            (long long)limit);
     }
     if (range->least > range->most)
         return error_at(err, "spec_impossible_value", place, "the least of \"%s\" (%lld) is above the most (%lld)", key,
@@ -41,8 +43,8 @@ static int parse_range(const json_t *elastic, const char *key, int64_t limit, st
 }
 
 /* Brings a value that the spec does not give into the limits, and refuses one outside of them that it gives. */
-static int begin_within(const struct spec_range *range, const json_t *obj, const char *at, const char *key, int64_t *value,
-                        struct error *err)
+static int begin_within(const struct spec_range *range, const json_t *obj, const char *at, const char *key,
+                        int64_t *value, struct error *err)
 {
     const json_t *given = json_object_get(obj, key);
     char place[64];

@@ -8,13 +8,16 @@
 static const struct {
     const char *object, *keys[16];
 } homes[] = {
-    {"/members/resources", {"walltime", "tasks", "cpus_per_task", "gpus", "memory", "nodes", "queue", "account", "launcher"}},
+    {"/members/resources",
+     {"walltime", "tasks", "cpus_per_task", "gpus", "memory", "nodes", "queue", "account", "launcher"}},
     {"/members/parameters", {"grid", "method", "count", "seed", "space", "exclude", "file"}},
-    {"/members", {"command", "parameters", "resources", "retries", "success", "env", "silence", "artefacts", "results", "metrics",
-                  "umask"}},
+    {"/members",
+     {"command", "parameters", "resources", "retries", "success", "env", "silence", "artefacts", "results", "metrics",
+      "umask"}},
     {"/training", {"ranks", "fields", "buffer", "failure_after"}},
-    {"", {"width", "pack", "share", "adapter", "training", "members", "allocation", "elastic", "early_stopping", "follow_up",
-          "max_failures"}},
+    {"",
+     {"width", "pack", "share", "adapter", "training", "members", "allocation", "elastic", "early_stopping",
+      "follow_up", "max_failures"}},
 };
 
 static const char *home_of(const char *key)

@@ -36,14 +36,15 @@ static int parse_metric(struct spec_metrics *m, const json_t *success, struct er
         return error_at(err, "spec_missing_key", AT,
                         "with \"metric\" goes \"at_least\" or \"at_most\": the value that is success");
     if (m->has_least && m->has_most && m->least > m->most)
-        return error_at(err, "spec_impossible_value", AT "/at_least", "no value is at least %g and at most %g", m->least,
-                        m->most);
+        return error_at(err, "spec_impossible_value", AT "/at_least", "no value is at least %g and at most %g",
+                        m->least, m->most);
     m->best = strcmp(of, "best") == 0;
     if (!m->best && strcmp(of, "last") != 0)
         return error_at(err, "spec_impossible_value", AT "/of", "unknown value \"%.60s\"; known: last, best", of);
     if (m->best && m->has_least && m->has_most)
-        return error_at(err, "spec_impossible_value", AT "/of",
-                        "\"best\" needs to know whether more is better: with \"at_least\" alone, or with \"at_most\" alone");
+        return error_at(
+            err, "spec_impossible_value", AT "/of",
+            "\"best\" needs to know whether more is better: with \"at_least\" alone, or with \"at_most\" alone");
     return 0;
 }
 
@@ -89,7 +90,8 @@ int spec_parse_metrics(struct spec *spec, const json_t *members, struct error *e
         return error_at(err, "spec_impossible_value", "/members/metrics/format",
                         "unknown format \"%.60s\"; known: lines, tensorboard", format);
     if (format != NULL && m->file == NULL)
-        return error_at(err, "spec_missing_key", "/members/metrics/file", "there is no file that could have this format");
+        return error_at(err, "spec_missing_key", "/members/metrics/file",
+                        "there is no file that could have this format");
     if (m->file != NULL && spec_check_relative(m->file, "/members/metrics/file", "the member's directory", err) < 0)
         return -1;
     return parse_success(spec, members, err);

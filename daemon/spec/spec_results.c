@@ -25,7 +25,7 @@ static bool is_known(void *params, const char *name)
 /* Checks the parts of the path that the spec itself gives; values cannot add parts. */
 static int check_parts(const char *path, struct error *err)
 {
-    for (const char *part = path + (*path == '/'); ; part++) {
+    for (const char *part = path + (*path == '/');; part++) {
         size_t len = strcspn(part, "/");
 
         if (len == 0)
@@ -154,7 +154,8 @@ static int compare(const struct spec *spec, char **paths, int64_t n, struct erro
         if (strcmp(paths[i], paths[i - 1]) == 0)
             return error_at(err, "spec_impossible_value", AT,
                             "more than one member would have the directory \"%.200s\": name all parameters in which "
-                            "members differ, or {index}", paths[i]);
+                            "members differ, or {index}",
+                            paths[i]);
     return 0;
 }
 

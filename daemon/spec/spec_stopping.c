@@ -13,8 +13,8 @@
 #define MEMBERS_MIN 5 /* as in other programs that have this rule */
 #define MEMBERS_MAX 10000000
 
-static const char *const rules[] = {[STOPPING_ASHA] = "asha", [STOPPING_ASHA_STOP] = "asha-stop",
-                                    [STOPPING_MEDIAN] = "median"};
+static const char *const rules[] = {
+    [STOPPING_ASHA] = "asha", [STOPPING_ASHA_STOP] = "asha-stop", [STOPPING_MEDIAN] = "median"};
 
 const char *stopping_rule_name(enum stopping_rule rule)
 {
@@ -41,8 +41,8 @@ static int parse_range(struct spec_stopping *s, const json_t *rungs, struct erro
         jsonx_int(rungs, RUNGS, "max", JSONX_REQUIRED, 1, POINTS_STEP_MAX, &most, err) < 0)
         return -1;
     if (most <= least)
-        return error_at(err, "spec_impossible_value", RUNGS "/max", "the last rung, \"max\", must be above \"min\", %lld",
-                        (long long)least);
+        return error_at(err, "spec_impossible_value", RUNGS "/max",
+                        "the last rung, \"max\", must be above \"min\", %lld", (long long)least);
     every = least;
     if (s->rule == STOPPING_MEDIAN &&
         jsonx_int(rungs, RUNGS, "every", JSONX_OPTIONAL, 1, POINTS_STEP_MAX, &every, err) < 0)
@@ -122,15 +122,15 @@ int spec_parse_stopping(struct spec *spec, struct error *err)
         jsonx_object(obj, AT, "rungs", JSONX_REQUIRED, &rungs, err) < 0)
         return -1;
     if (find_rule(rule, &s->rule) < 0)
-        return error_at(err, "spec_impossible_value", AT "/rule", "unknown rule \"%.60s\"; known: asha, asha-stop, median",
-                        rule);
+        return error_at(err, "spec_impossible_value", AT "/rule",
+                        "unknown rule \"%.60s\"; known: asha, asha-stop, median", rule);
     s->min_members = MEMBERS_MIN;
     if (s->rule == STOPPING_MEDIAN
             ? jsonx_int(obj, AT, "min_members", JSONX_OPTIONAL, 1, MEMBERS_MAX, &s->min_members, err) < 0
             : json_object_get(obj, "min_members") != NULL)
-        return s->rule == STOPPING_MEDIAN
-                   ? -1
-                   : error_at(err, "spec_impossible_value", AT "/min_members", "only the rule \"median\" has \"min_members\"");
+        return s->rule == STOPPING_MEDIAN ? -1
+                                          : error_at(err, "spec_impossible_value", AT "/min_members",
+                                                     "only the rule \"median\" has \"min_members\"");
     if (!points_name_valid(s->metric))
         return error_at(err, "spec_impossible_value", AT "/metric",
                         "the name of a metric has 1 to %d bytes and no control characters", POINTS_NAME_MAX);

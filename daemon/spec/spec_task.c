@@ -12,7 +12,8 @@
 /* Returns whether a launcher may have this placeholder; the daemon and the runner fill it in. */
 static bool known_to_launchers(void *params, const char *name)
 {
-    static const char *const words[] = {"nodes", "tasks", "cpus_per_task", "gpus", "hosts", "hostfile", "master_addr", "master_port"};
+    static const char *const words[] = {"nodes", "tasks",    "cpus_per_task", "gpus",
+                                        "hosts", "hostfile", "master_addr",   "master_port"};
 
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
         if (strcmp(words[i], name) == 0)
@@ -82,8 +83,8 @@ static json_t *without_templates(struct spec_task *task, const json_t *res, cons
     json_object_foreach ((json_t *)res, key, value) {
         if (params == NULL || !needs_is_template(key, value))
             continue;
-        if (template_check(json_string_value(value), known_parameter, (void *)params, jsonx_pointer(place, sizeof place, at, key),
-                           err) < 0) {
+        if (template_check(json_string_value(value), known_parameter, (void *)params,
+                           jsonx_pointer(place, sizeof place, at, key), err) < 0) {
             json_decref(fixed);
             return NULL;
         }
@@ -121,8 +122,8 @@ static int parse_fixed(struct spec_task *task, const json_t *res, const char *pl
 int spec_parse_resources(struct spec_task *task, const json_t *obj, const char *at, const struct params *params,
                          struct error *err)
 {
-    static const char *const keys[] = {"nodes",    "tasks", "cpus_per_task", "gpus",     "memory", "walltime",
-                                       "queue", "account",       "launcher", "extra",  "tmpdir", NULL};
+    static const char *const keys[] = {"nodes", "tasks",   "cpus_per_task", "gpus",  "memory", "walltime",
+                                       "queue", "account", "launcher",      "extra", "tmpdir", NULL};
     struct adapter_resources *r = &task->resources;
     const json_t *res = NULL;
     char place[256];

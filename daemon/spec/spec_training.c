@@ -12,7 +12,7 @@
 #define FAILURE_AFTER_MS 60000
 #define FAILURE_AFTER_MAX_MS (INT64_C(30) * 86400000)
 #define HUNG_TIMES 15 /* so many times as long, ranks may show no sign of life */
-#define BATCH 10 /* samples of a batch, unless the spec says otherwise */
+#define BATCH 10      /* samples of a batch, unless the spec says otherwise */
 
 static int64_t dtype_size(const char *name)
 {
@@ -194,7 +194,8 @@ static int parse_failure_after(struct spec *spec, const json_t *obj, struct erro
     if (jsonx_duration(obj, "/training", "failure_after", JSONX_OPTIONAL, 1000, &spec->failure_after_ms, err) < 0)
         return -1;
     if (spec->failure_after_ms > FAILURE_AFTER_MAX_MS)
-        return error_at(err, "spec_impossible_value", "/training/failure_after", "\"failure_after\" is 30 days at most");
+        return error_at(err, "spec_impossible_value", "/training/failure_after",
+                        "\"failure_after\" is 30 days at most");
     hung = HUNG_TIMES * spec->failure_after_ms;
     if (spec->training.resources.nodes == 1) {
         spec->training.stopped_ms = spec->failure_after_ms;
@@ -205,8 +206,9 @@ static int parse_failure_after(struct spec *spec, const json_t *obj, struct erro
 
 int spec_parse_training(struct spec *spec, json_t *obj, struct error *err)
 {
-    static const char *const keys[] = {"command", "env", "ranks", "adapter", "resources", "fields", "buffer",
-                                       "checkpoint", "from", "retries", "steps", "umask", "failure_after", "output", NULL};
+    static const char *const keys[] = {"command", "env",    "ranks",         "adapter", "resources",
+                                       "fields",  "buffer", "checkpoint",    "from",    "retries",
+                                       "steps",   "umask",  "failure_after", "output",  NULL};
 
     spec->ranks = 1;
     spec->training_adapter = spec->adapter;

@@ -2,12 +2,11 @@
 
 #include <string.h>
 
-static const char *const names[] = {NULL, "succeeded", "failed", "timeout", "cancelled", "diverged", "lost",
-                                     "reached"};
+static const char *const names[] = {NULL, "succeeded", "failed", "timeout", "cancelled", "diverged", "lost", "reached"};
 
 #define COLUMNS                                                                                                        \
     "a.ensemble, a.idx, a.number, a.job, j.name, a.outcome, a.exit_code, a.signal, a.reason, a.host, a.submitted, "    \
-    "a.started, a.ended, a.released, a.resumed, a.cpu_ms, a.memory_peak, a.archive, a.archive_kind, "              \
+    "a.started, a.ended, a.released, a.resumed, a.cpu_ms, a.memory_peak, a.archive, a.archive_kind, "                  \
     "a.archive_at, a.notice, a.rung, a.points_read FROM attempt a JOIN job j ON j.id = a.job"
 
 const char *attempt_outcome_name(enum attempt_outcome outcome)
@@ -51,9 +50,9 @@ static void read_row(sqlite3_stmt *stmt, struct attempt_row *row)
 
 int store_attempt_insert(struct store *store, const struct attempt_row *row, struct error *err)
 {
-    return store_exec(store, err,
-                      "INSERT INTO attempt (ensemble, idx, number, job, submitted, rung) VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
-                      "iiiiim", row->ensemble, row->index, row->number, row->job, row->submitted_ms, row->rung);
+    return store_exec(
+        store, err, "INSERT INTO attempt (ensemble, idx, number, job, submitted, rung) VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
+        "iiiiim", row->ensemble, row->index, row->number, row->job, row->submitted_ms, row->rung);
 }
 
 int store_attempt_update(struct store *store, const struct attempt_row *row, struct error *err)
@@ -73,8 +72,8 @@ int store_attempt_update(struct store *store, const struct attempt_row *row, str
 int store_attempt_rung(struct store *store, int64_t ensemble, int64_t index, int64_t number, int64_t rung,
                        struct error *err)
 {
-    return store_exec(store, err, "UPDATE attempt SET rung = ?4 WHERE ensemble = ?1 AND idx = ?2 AND number = ?3", "iiim",
-                      ensemble, index, number, rung);
+    return store_exec(store, err, "UPDATE attempt SET rung = ?4 WHERE ensemble = ?1 AND idx = ?2 AND number = ?3",
+                      "iiim", ensemble, index, number, rung);
 }
 
 static int each_row(struct store *store, sqlite3_stmt *stmt, int (*each)(void *, const struct attempt_row *), void *arg,
@@ -123,10 +122,10 @@ int store_attempt_each_in(struct store *store, int64_t ensemble, int64_t from, i
 int store_attempt_each_open(struct store *store, int64_t job, int (*each)(void *arg, const struct attempt_row *row),
                             void *arg, struct error *err)
 {
-    return each_row(store,
-                    store_query(store, err,
-                                "SELECT " COLUMNS " WHERE a.job = ?1 AND a.outcome IS NULL ORDER BY a.idx", "i", job),
-                    each, arg, err);
+    return each_row(
+        store,
+        store_query(store, err, "SELECT " COLUMNS " WHERE a.job = ?1 AND a.outcome IS NULL ORDER BY a.idx", "i", job),
+        each, arg, err);
 }
 
 int store_attempt_each_of_job(struct store *store, int64_t job, int64_t from, int limit,
@@ -167,9 +166,10 @@ int store_attempt_each_by_cause(struct store *store, int64_t ensemble, int64_t f
 
     return store_each_row(
         store,
-        store_query(store, err,
-                    "SELECT DISTINCT idx FROM attempt WHERE ensemble = ?1 AND idx >= ?2 AND idx < ?3 AND (outcome = "
-                    "'failed' OR outcome = 'timeout' OR outcome = 'diverged' OR outcome = 'lost') AND stretto_cause(reason) = ?4 ORDER BY idx",
-                    "iiit", ensemble, from, end, cause),
+        store_query(
+            store, err,
+            "SELECT DISTINCT idx FROM attempt WHERE ensemble = ?1 AND idx >= ?2 AND idx < ?3 AND (outcome = "
+            "'failed' OR outcome = 'timeout' OR outcome = 'diverged' OR outcome = 'lost') AND stretto_cause(reason) = ?4 ORDER BY idx",
+            "iiit", ensemble, from, end, cause),
         read_index, &index, each, arg, err);
 }

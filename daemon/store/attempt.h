@@ -10,8 +10,8 @@ enum attempt_outcome {
     ATTEMPT_TIMEOUT,
     ATTEMPT_CANCELLED,
     ATTEMPT_DIVERGED, /* a metric that it reported was NaN or infinite */
-    ATTEMPT_LOST, /* ended through no fault of the program: node failure, killed runner, preemption */
-    ATTEMPT_REACHED, /* a rung below the last one, at which it ended (daemon/engine/rungs.h) */
+    ATTEMPT_LOST,     /* ended through no fault of the program: node failure, killed runner, preemption */
+    ATTEMPT_REACHED,  /* a rung below the last one, at which it ended (daemon/engine/rungs.h) */
 };
 
 struct attempt_row {
@@ -23,13 +23,14 @@ struct attempt_row {
     int signal;    /* 0 if there is none */
     char reason[512];
     char host[64];
-    char resumed[512]; /* the checkpoint that it went on from; "" for none */
+    char resumed[512];                          /* the checkpoint that it went on from; "" for none */
     int64_t submitted_ms, started_ms, ended_ms; /* 0 while it has not happened */
-    bool measured;       /* cpu_ms and memory_peak are known */
-    int64_t cpu_ms, memory_peak; /* memory_peak in bytes, of the largest of its processes */
-    int64_t archive, archive_kind, archive_at; /* read only; where its output is; archive 0: in no archive (archived.h) */
+    bool measured;                              /* cpu_ms and memory_peak are known */
+    int64_t cpu_ms, memory_peak;                /* memory_peak in bytes, of the largest of its processes */
+    int64_t archive, archive_kind,
+        archive_at;      /* read only; where its output is; archive 0: in no archive (archived.h) */
     int64_t points_read; /* bytes of its file of points that were stored when it ended */
-    char notice[256]; /* something about it that is no reason of its end; "" for nothing */
+    char notice[256];    /* something about it that is no reason of its end; "" for nothing */
     int64_t rung;        /* that it is to reach next; 0: there is none, or members are not stopped early */
     int64_t released_ms; /* read only; when its captured output was given up for removal, 0 if it was not */
 };

@@ -27,7 +27,8 @@ int backup_source_init(struct backup_source *source, const struct store *store, 
     if (store->exclusive)
         return error_set(err, "backup_unavailable",
                          "the state directory is on a network file system, where only the daemon itself can read the "
-                         "database: stop it and copy %s and %s", store->path, rows_dir);
+                         "database: stop it and copy %s and %s",
+                         store->path, rows_dir);
     *source = (struct backup_source){.database = xstrdup(store->path), .rows_dir = xstrdup(rows_dir)};
     return 0;
 }
@@ -130,8 +131,8 @@ static int add_files(sqlite3 *db, const struct backup_source *source, struct err
     int rc = 0, step = SQLITE_DONE;
 
     if (sqlite3_prepare_v2(db, "SELECT name FROM parameter_rows", -1, &names, NULL) != SQLITE_OK ||
-        sqlite3_prepare_v2(db, "INSERT INTO backup_file (name, piece, data) VALUES (?1, ?2, ?3)", -1, &insert,
-                           NULL) != SQLITE_OK)
+        sqlite3_prepare_v2(db, "INSERT INTO backup_file (name, piece, data) VALUES (?1, ?2, ?3)", -1, &insert, NULL) !=
+            SQLITE_OK)
         rc = failed(db, "its parameter files", err);
     while (rc == 0 && (step = sqlite3_step(names)) == SQLITE_ROW) {
         for (size_t i = 0; rc == 0 && i < sizeof suffixes / sizeof *suffixes; i++) {
@@ -175,10 +176,12 @@ int backup_write(const struct backup_source *source, const char *path, struct er
     if (sqlite3_open_v2(path, &db, SQLITE_OPEN_READWRITE, NULL) != SQLITE_OK)
         rc = failed(db, path, err);
     else /* the caller flushes the whole file at the end, so that a journal would only cost time */
-        rc = run(db, "PRAGMA journal_mode = MEMORY; PRAGMA synchronous = OFF; BEGIN; "
-                     "CREATE TABLE backup_file (name TEXT NOT NULL, piece INTEGER NOT NULL, data BLOB NOT NULL, "
-                     "PRIMARY KEY (name, piece)) STRICT; "
-                     "INSERT OR REPLACE INTO meta (key, value) VALUES ('copied', strftime('%Y-%m-%dT%H:%M:%SZ'))", err);
+        rc = run(db,
+                 "PRAGMA journal_mode = MEMORY; PRAGMA synchronous = OFF; BEGIN; "
+                 "CREATE TABLE backup_file (name TEXT NOT NULL, piece INTEGER NOT NULL, data BLOB NOT NULL, "
+                 "PRIMARY KEY (name, piece)) STRICT; "
+                 "INSERT OR REPLACE INTO meta (key, value) VALUES ('copied', strftime('%Y-%m-%dT%H:%M:%SZ'))",
+                 err);
     ask(db, source);
     if (rc == 0)
         rc = add_files(db, source, err);

@@ -17,19 +17,20 @@ static const char *state_of(const struct bulk *bulk)
 
 int store_bulk_put(struct store *store, const struct bulk *bulk, struct error *err)
 {
-    return store_exec(store, err,
-                      "INSERT OR REPLACE INTO bulk_operation (ensemble, kind, state, next, afresh, checkpoint) VALUES (?1, ?2, ?3, "
-                      "?4, ?5, ?6)",
-                      "ittibi", bulk->ensemble, kinds[bulk->kind], state_of(bulk), bulk->next, (int)bulk->afresh,
-                      bulk->checkpoint);
+    return store_exec(
+        store, err,
+        "INSERT OR REPLACE INTO bulk_operation (ensemble, kind, state, next, afresh, checkpoint) VALUES (?1, ?2, ?3, "
+        "?4, ?5, ?6)",
+        "ittibi", bulk->ensemble, kinds[bulk->kind], state_of(bulk), bulk->next, (int)bulk->afresh, bulk->checkpoint);
 }
 
 int store_bulk_first(struct store *store, int64_t ensemble, struct bulk *bulk, struct error *err)
 {
-    sqlite3_stmt *stmt = store_query(store, err,
-                                     "SELECT kind, state, next, afresh, checkpoint FROM bulk_operation WHERE ensemble = ?1 "
-                                     "ORDER BY kind, state LIMIT 1",
-                                     "i", ensemble);
+    sqlite3_stmt *stmt =
+        store_query(store, err,
+                    "SELECT kind, state, next, afresh, checkpoint FROM bulk_operation WHERE ensemble = ?1 "
+                    "ORDER BY kind, state LIMIT 1",
+                    "i", ensemble);
     int rc = stmt ? store_row(store, stmt, err) : -1;
     char word[16];
 
@@ -65,8 +66,8 @@ int store_bulk_end_all(struct store *store, int64_t ensemble, struct error *err)
 struct piece {
     struct store *store;
     const struct bulk *bulk;
-    uint32_t *ended;    /* for each member from bulk->next on the attempt that had told its end by the checkpoint */
-    int64_t run, last;  /* the members from `run` to `last` that are in the state are to be sent back; run -1 for none */
+    uint32_t *ended;   /* for each member from bulk->next on the attempt that had told its end by the checkpoint */
+    int64_t run, last; /* the members from `run` to `last` that are in the state are to be sent back; run -1 for none */
     struct member_span changed;
     struct error *err;
 };

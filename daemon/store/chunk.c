@@ -34,8 +34,8 @@ static void get(const unsigned char *from, void *field)
 /* Lists the fields of a point, those of every entry first. */
 static void list_fields(struct series_point *p, void *out[MERGED])
 {
-    void *all[MERGED] = {&p->step, &p->time_ms, &p->attempt, &p->last, &p->area, &p->last_step, &p->last_time_ms,
-                         &p->count, &p->not_finite, &p->first, &p->min, &p->max};
+    void *all[MERGED] = {&p->step,         &p->time_ms, &p->attempt,    &p->last,  &p->area, &p->last_step,
+                         &p->last_time_ms, &p->count,   &p->not_finite, &p->first, &p->min,  &p->max};
 
     memcpy(out, all, sizeof all);
 }

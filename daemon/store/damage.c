@@ -91,7 +91,7 @@ int store_check_whole(struct store *store, struct error *err)
 
 int store_check_small(struct store *store, struct error *err)
 {
-    static const char *const tables[] = {"meta",           "ensemble", "tally", "training",
+    static const char *const tables[] = {"meta",           "ensemble", "tally",         "training",
                                          "parameter_rows", "handover", "bulk_operation"};
     char pragma[64];
     int rc = 0;

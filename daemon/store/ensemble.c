@@ -39,7 +39,7 @@ void store_ensemble_read(sqlite3_stmt *stmt, struct ensemble_row *row)
     store_text(stmt, 13, row->paused_by, sizeof row->paused_by);
     row->paused_ms = sqlite3_column_int64(stmt, 14);
     store_text(stmt, 15, state, sizeof state);
-    row->intake = state[0] == '\0'                             ? INTAKE_NONE
+    row->intake = state[0] == '\0'                           ? INTAKE_NONE
                   : strcmp(state, intakes[INTAKE_OPEN]) == 0 ? INTAKE_OPEN
                                                              : INTAKE_CLOSED;
     row->after = sqlite3_column_int64(stmt, 16);
@@ -52,8 +52,7 @@ int store_ensemble_insert(struct store *store, struct ensemble_row *row, const c
             "INSERT INTO ensemble (name, state, adapter, spec, stream_key, count, width, next_index, created, root, "
             "parent, intake, after) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)",
             "tttttiiiimmtm", row->name, names[row->state], row->adapter, spec, row->stream_key, row->count, row->width,
-            row->next_index, row->created_ms, row->root, row->parent, intakes[row->intake],
-            row->after) < 0)
+            row->next_index, row->created_ms, row->root, row->parent, intakes[row->intake], row->after) < 0)
         return -1;
     row->id = store_last_id(store);
     return 0;
@@ -96,9 +95,7 @@ char *store_ensemble_spec(struct store *store, int64_t id, struct error *err)
             spec = NULL;
         }
         break;
-    case 0:
-        error_set(err, "ensemble_not_found", "there is no ensemble %lld", (long long)id);
-        break;
+    case 0: error_set(err, "ensemble_not_found", "there is no ensemble %lld", (long long)id); break;
     }
     return spec;
 }
@@ -141,11 +138,11 @@ void store_ensemble_pattern(const struct ensemble_filter *filter, char pattern[S
 static sqlite3_stmt *query_states(struct store *store, const struct ensemble_filter *filter, const char *pattern,
                                   int64_t before, int64_t limit, struct error *err)
 {
-#define OF_STATE(parameter) \
+#define OF_STATE(parameter)                                                                                            \
     "SELECT " COLUMNS " FROM ensemble INDEXED BY ensemble_by_state WHERE state = " parameter " AND id < ?1" NAMED
     return store_query(store, err,
-                       OF_STATE("?3") " UNION ALL " OF_STATE("?4") " UNION ALL " OF_STATE("?5") " UNION ALL " OF_STATE("?6")
-                       " UNION ALL " OF_STATE("?7") " ORDER BY id DESC LIMIT ?2",
+                       OF_STATE("?3") " UNION ALL " OF_STATE("?4") " UNION ALL " OF_STATE("?5") " UNION ALL " OF_STATE(
+                           "?6") " UNION ALL " OF_STATE("?7") " ORDER BY id DESC LIMIT ?2",
                        "iitttttt", before, limit, store_ensemble_asked(filter, ENSEMBLE_RUNNING),
                        store_ensemble_asked(filter, ENSEMBLE_PAUSED), store_ensemble_asked(filter, ENSEMBLE_COMPLETE),
                        store_ensemble_asked(filter, ENSEMBLE_CANCELLED), store_ensemble_asked(filter, ENSEMBLE_FAILED),

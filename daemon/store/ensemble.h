@@ -30,11 +30,11 @@ struct ensemble_row {
     enum ensemble_intake intake;
     int64_t count, width, next_index;
     int64_t root, parent; /* the first ensemble of the family and the one before this; 0 if it is no follow-up */
-    int64_t after; /* it begins when this ensemble has completed; 0 if it has begun */
+    int64_t after;        /* it begins when this ensemble has completed; 0 if it has begun */
     int64_t created_ms, ended_ms; /* ended_ms is 0 until it has ended */
     /* a phrase such as "by token 3 (cron)"; "" if it is not paused, or nobody knows who paused it */
     char paused_by[256];
-    int64_t paused_ms;   /* 0 if it is not paused, or that is not known */
+    int64_t paused_ms; /* 0 if it is not paused, or that is not known */
 };
 
 const char *ensemble_state_name(enum ensemble_state state);

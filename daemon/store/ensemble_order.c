@@ -22,8 +22,11 @@
 #define SORTED(value, id, from, than, direction)                                                                       \
     FROM_THERE(value, id, from, value " = ?1 AND " id " " than " ?2")                                                  \
     " UNION ALL " FROM_THERE(value, id, from, value " " than " ?1") " ORDER BY 19 " direction ", 18 " direction        \
-    " LIMIT ?3"
-#define BOTH(value, id, from) {SORTED(value, id, from, ">", "ASC"), SORTED(value, id, from, "<", "DESC")}
+                                                                    " LIMIT ?3"
+#define BOTH(value, id, from)                                                                                          \
+    {                                                                                                                  \
+        SORTED(value, id, from, ">", "ASC"), SORTED(value, id, from, "<", "DESC")                                      \
+    }
 
 #define OF_SERIES(column)                                                                                              \
     "series s INDEXED BY series_by_" column " CROSS JOIN training t ON t.id = s.training "                             \
@@ -115,7 +118,8 @@ static int read_query(struct sorting *s, const char *sql)
 
 int store_ensemble_each_sorted(struct store *store, const struct ensemble_order *order,
                                const struct ensemble_filter *filter, const struct ensemble_place *after, int limit,
-                               int (*each)(void *arg, const struct ensemble_row *row, const struct ensemble_place *place),
+                               int (*each)(void *arg, const struct ensemble_row *row,
+                                           const struct ensemble_place *place),
                                void *arg, struct error *err)
 {
     struct sorting s = {store, order, filter, *after, limit, each, arg, err};

@@ -35,6 +35,7 @@ struct ensemble_place {
  * one. */
 int store_ensemble_each_sorted(struct store *store, const struct ensemble_order *order,
                                const struct ensemble_filter *filter, const struct ensemble_place *after, int limit,
-                               int (*each)(void *arg, const struct ensemble_row *row, const struct ensemble_place *place),
+                               int (*each)(void *arg, const struct ensemble_row *row,
+                                           const struct ensemble_place *place),
                                void *arg, struct error *err);
 #endif

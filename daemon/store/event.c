@@ -49,9 +49,11 @@ static int bind_row(sqlite3_stmt *stmt, const struct store_events *events, int i
 static int write_rows(struct store *store, const struct store_events *events, struct error *err)
 {
     static const char sql[] =
+        /* clang-format off */
         "INSERT INTO event (time, kind, ensemble, idx, detail) SELECT * FROM (VALUES " ROW(1, 2, 3, 4, 5) ", "
         ROW(6, 7, 8, 9, 10) ", " ROW(11, 12, 13, 14, 15) ", " ROW(16, 17, 18, 19, 20) ", " ROW(21, 22, 23, 24, 25) ", "
         ROW(26, 27, 28, 29, 30) ", " ROW(31, 32, 33, 34, 35) ", " ROW(36, 37, 38, 39, 40) ") WHERE column1 IS NOT NULL";
+    /* clang-format on */
     sqlite3_stmt *stmt = store_prepared(store, sql, err);
     int rc = 0;
 

@@ -41,8 +41,8 @@ int store_family_open(struct store *store, int64_t root, int64_t *id, struct err
 
 int store_family_follow_ups(struct store *store, int64_t root, int64_t *n, struct error *err)
 {
-    return number(store, store_query(store, err, "SELECT count(*) FROM ensemble WHERE root = ?1", "i", root), n,
-                  err) < 0
+    return number(store, store_query(store, err, "SELECT count(*) FROM ensemble WHERE root = ?1", "i", root), n, err) <
+                   0
                ? -1
                : 0;
 }
@@ -152,10 +152,11 @@ static int find_slice(struct store *store, int64_t ensemble, int limit, struct s
 
 static int hand_on(struct store *store, int64_t ensemble, const struct slice *slice, struct error *err)
 {
-    if (store_exec(store, err,
-                   "UPDATE member INDEXED BY member_by_state SET successor = ?5 WHERE ensemble = ?1 AND state = ?2 AND idx "
-                   "BETWEEN ?3 AND ?4 AND successor IS NULL",
-                   "itiii", slice->source, slice->state, slice->first, slice->last, ensemble) < 0 ||
+    if (store_exec(
+            store, err,
+            "UPDATE member INDEXED BY member_by_state SET successor = ?5 WHERE ensemble = ?1 AND state = ?2 AND idx "
+            "BETWEEN ?3 AND ?4 AND successor IS NULL",
+            "itiii", slice->source, slice->state, slice->first, slice->last, ensemble) < 0 ||
         store_exec(
             store, err,
             "INSERT INTO member (ensemble, idx, state, not_before, stalls, predecessor, since, since_in) SELECT ?5, idx, "

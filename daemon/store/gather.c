@@ -26,9 +26,9 @@ struct gathering {
     bool fresh;  /* something was written since SQLite last asked for a flush */
     bool header; /* the log's header was written since the last flush that was made */
     bool defer, owed;
-    bool lost; /* a flush has failed, so that commits may be missing on the disk for good */
-    int fd;                  /* a descriptor of its own, for allocating blocks; -1 where that is not possible */
-    sqlite3_int64 end, own;  /* the end of the log's content, and of the blocks that the file has */
+    bool lost;              /* a flush has failed, so that commits may be missing on the disk for good */
+    int fd;                 /* a descriptor of its own, for allocating blocks; -1 where that is not possible */
+    sqlite3_int64 end, own; /* the end of the log's content, and of the blocks that the file has */
     bool frugal;
 };
 

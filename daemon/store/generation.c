@@ -25,10 +25,11 @@ int store_generation_lost(struct store *store, int64_t training, int64_t number,
 int store_generation_again(struct store *store, const struct training_row *training, int64_t member, int64_t attempt,
                            int64_t job, struct error *err)
 {
-    return store_exec(store, err,
-                      "UPDATE generation SET members_again = members_again + 1 WHERE training = ?1 AND number = ?2 AND EXISTS "
-                      "(SELECT 1 FROM attempt WHERE ensemble = ?3 AND idx = ?4 AND number = ?5 - 1 AND job < ?6)",
-                      "iiiiii", training->id, training->keeps, training->ensemble, member, attempt, job);
+    return store_exec(
+        store, err,
+        "UPDATE generation SET members_again = members_again + 1 WHERE training = ?1 AND number = ?2 AND EXISTS "
+        "(SELECT 1 FROM attempt WHERE ensemble = ?3 AND idx = ?4 AND number = ?5 - 1 AND job < ?6)",
+        "iiiiii", training->id, training->keeps, training->ensemble, member, attempt, job);
 }
 
 int store_generation_each(struct store *store, int64_t training, int64_t before, int limit,
@@ -36,10 +37,12 @@ int store_generation_each(struct store *store, int64_t training, int64_t before,
 {
     struct generation_row row;
 
-    return store_each_row(store,
-                          store_query(store, err,
-                                      "SELECT number, ranks, started, ended, end, reason, resumed, resumed_step, "
-                                      "samples_lost, members_again FROM generation WHERE training = ?1 AND number < ?2 ORDER BY number DESC LIMIT ?3",
-                                      "iii", training, before > 0 ? before : INT64_MAX, (int64_t)limit),
-                          read_row, &row, each, arg, err);
+    return store_each_row(
+        store,
+        store_query(
+            store, err,
+            "SELECT number, ranks, started, ended, end, reason, resumed, resumed_step, "
+            "samples_lost, members_again FROM generation WHERE training = ?1 AND number < ?2 ORDER BY number DESC LIMIT ?3",
+            "iii", training, before > 0 ? before : INT64_MAX, (int64_t)limit),
+        read_row, &row, each, arg, err);
 }

@@ -25,20 +25,20 @@ struct store {
     char *path;
     char instance[9];
     char control_secret[65];
-    bool exclusive; /* no other process or connection can read the database meanwhile */
+    bool exclusive;                /* no other process or connection can read the database meanwhile */
     struct store *reader, *writer; /* the connection that only reads, and the one that it belongs to; NULL for none */
     bool held;                     /* for a reader: an open transaction shows it the last commit that was flushed */
     bool in_transaction;
     sqlite3_file *log; /* the log whose flushes can be put off; NULL until it has been looked for */
-    bool no_room; /* the last check found no room */
+    bool no_room;      /* the last check found no room */
     bool defer;
     bool doomed; /* a write has failed, and the transaction can only be rolled back */
     struct error why;
     /* the newest event of this transaction, committed but not flushed, and flushed; 0 for none */
     int64_t event_made, event_owed, newest_event;
-    struct store_events *events; /* events of this transaction that are not written yet; NULL before the first one */
+    struct store_events *events;   /* events of this transaction that are not written yet; NULL before the first one */
     struct store_tallies *tallies; /* changes of tallies that are not written yet; NULL for a reader */
-    int64_t last_job;            /* the highest id that a job was ever given; 0 if it is not known */
+    int64_t last_job;              /* the highest id that a job was ever given; 0 if it is not known */
     struct store_file files[STORE_FILES]; /* the files' identities when they were opened */
     int64_t failures;
     char last_failure[256];
@@ -101,7 +101,7 @@ int store_flush_owed(struct store *store, struct error *err);
 #define STORE_BUSY_MS 1000 /* how long the loop waits for a user who looks with the sqlite3 shell */
 
 /* room.c */
-void store_keep_room(struct store *store);     /* called once the database is open with a write-ahead log */
+void store_keep_room(struct store *store); /* called once the database is open with a write-ahead log */
 /* Writes the log back into the database, so that it begins anew with the next change. Returns false where that is not
  * possible now. */
 bool store_empty_log(struct store *store);

@@ -71,8 +71,8 @@ int store_job_insert(struct store *store, struct job_row *row, struct error *err
         store, err,
         "INSERT INTO job (id, ensemble, kind, adapter, name, state, size, created, pilot, node, cpus) VALUES (?1, ?2, ?3, "
         "?4, ?5, 'intent', ?6, ?7, ?8, ?9, ?10)",
-        "iitttiimii", row->id, row->ensemble, kind_names[row->kind], row->adapter, row->name, row->size, row->created_ms,
-        row->pilot, row->node, row->cpus);
+        "iitttiimii", row->id, row->ensemble, kind_names[row->kind], row->adapter, row->name, row->size,
+        row->created_ms, row->pilot, row->node, row->cpus);
 }
 
 int store_job_update(struct store *store, const struct job_row *row, struct error *err)
@@ -88,9 +88,7 @@ int store_job_update(struct store *store, const struct job_row *row, struct erro
 int store_job_each_live(struct store *store, int (*each)(void *arg, const struct job_row *row), void *arg,
                         struct error *err)
 {
-    sqlite3_stmt *stmt = store_query(store, err,
-                                     "SELECT " COLUMNS " FROM job WHERE state <> 'ended' ORDER BY id",
-                                     "");
+    sqlite3_stmt *stmt = store_query(store, err, "SELECT " COLUMNS " FROM job WHERE state <> 'ended' ORDER BY id", "");
     struct job_row row;
 
     return store_each_row(store, stmt, read_row, &row, each, arg, err);

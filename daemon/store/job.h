@@ -40,8 +40,8 @@ const char *job_kind_name(enum job_kind kind);
 /* Reads at most `limit` jobs with an id below `before` (0 for all), newest first, until `each` returns non-zero. It
  * looks at a limited range of ids: *next is where to go on, 0 where there are no more. */
 struct job_filter {
-    int64_t ensemble;     /* 0 for any */
-    const char *adapter;  /* NULL for any */
+    int64_t ensemble;    /* 0 for any */
+    const char *adapter; /* NULL for any */
     bool has_state;
     enum job_state state;
 };

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-static const char *const names[MEMBER_STATE_COUNT] = {"pending", "submitted", "running", "succeeded",
+static const char *const names[MEMBER_STATE_COUNT] = {"pending", "submitted",  "running",   "succeeded",
                                                       "failed",  "unfinished", "cancelled", "stopped"};
 
 #define WRITTEN "ensemble, idx, state, attempts, failures, losses, not_before, reason, stalls, since, since_in"
@@ -176,7 +176,8 @@ int store_member_reset(struct store *store, int64_t ensemble, enum member_state 
 #define CANCELLED "EXISTS (SELECT 1 FROM cancellation c WHERE c.ensemble = member.ensemble AND c.idx = member.idx)"
     return store_exec(
         store, err,
-        "UPDATE member INDEXED BY member_by_state SET state = iif(" CANCELLED ", 'cancelled', 'pending'), failures = 0, "
+        "UPDATE member INDEXED BY member_by_state SET state = iif(" CANCELLED
+        ", 'cancelled', 'pending'), failures = 0, "
         "losses = 0, not_before = ?6, reason = NULL, stalls = 0, since = iif(?5, attempts + 1, since), "
         "since_in = iif(?5, 0, since_in) WHERE ensemble = ?1 AND state = ?2 AND idx BETWEEN ?3 AND ?4 AND successor IS NULL "
         "AND NOT (?2 = 'cancelled' AND " CANCELLED ")",
@@ -195,11 +196,11 @@ int store_member_cancel(struct store *store, int64_t ensemble, int64_t from, int
 
 int store_member_next_due(struct store *store, int64_t ensemble, int64_t *when_ms, struct error *err)
 {
-    sqlite3_stmt *stmt = store_query(
-        store, err,
-        "SELECT not_before FROM member INDEXED BY member_due WHERE ensemble = ?1 AND state = 'pending' "
-        "ORDER BY not_before LIMIT 1",
-        "i", ensemble);
+    sqlite3_stmt *stmt =
+        store_query(store, err,
+                    "SELECT not_before FROM member INDEXED BY member_due WHERE ensemble = ?1 AND state = 'pending' "
+                    "ORDER BY not_before LIMIT 1",
+                    "i", ensemble);
     int rc = stmt ? store_row(store, stmt, err) : -1;
 
     if (rc < 0)
@@ -212,18 +213,21 @@ int store_member_next_due(struct store *store, int64_t ensemble, int64_t *when_m
 
 int store_member_wait_at_most(struct store *store, int64_t ensemble, int64_t now_ms, int64_t when_ms, struct error *err)
 {
-    sqlite3_stmt *stmt = store_query(store, err,
-                                     "SELECT 1 FROM member INDEXED BY member_due WHERE ensemble = ?1 AND state = 'pending' AND "
-                                     "not_before > ?2 LIMIT 1", "ii", ensemble, when_ms);
+    sqlite3_stmt *stmt =
+        store_query(store, err,
+                    "SELECT 1 FROM member INDEXED BY member_due WHERE ensemble = ?1 AND state = 'pending' AND "
+                    "not_before > ?2 LIMIT 1",
+                    "ii", ensemble, when_ms);
     int rc = stmt ? store_row(store, stmt, err) : -1;
 
     if (rc <= 0)
         return rc;
     store_done(stmt);
-    return store_exec(store, err,
-                      "UPDATE member INDEXED BY member_due SET not_before = ?2 WHERE ensemble = ?1 AND state = 'pending' AND "
-                      "not_before > ?2 AND ?3 < (SELECT max(a.ended) FROM attempt a WHERE a.ensemble = ?1 AND a.idx = member.idx)",
-                      "iii", ensemble, when_ms, now_ms);
+    return store_exec(
+        store, err,
+        "UPDATE member INDEXED BY member_due SET not_before = ?2 WHERE ensemble = ?1 AND state = 'pending' AND "
+        "not_before > ?2 AND ?3 < (SELECT max(a.ended) FROM attempt a WHERE a.ensemble = ?1 AND a.idx = member.idx)",
+        "iii", ensemble, when_ms, now_ms);
 }
 
 int store_member_each_due(struct store *store, int64_t ensemble, int64_t now_ms, int limit,

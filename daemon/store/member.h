@@ -32,7 +32,8 @@ struct member_row {
     int64_t not_before_ms;
     char reason[512];
     double progress; /* from 0 to 1; NaN if it never reported any; read only */
-    int64_t predecessor, successor; /* the ensembles of its family before and after that had it; 0 for none; read only */
+    int64_t predecessor,
+        successor; /* the ensembles of its family before and after that had it; 0 for none; read only */
 };
 
 /* The range of members that one call has changed: from `first` to `last`, inclusive; none if first > last. */
@@ -75,7 +76,8 @@ int store_member_cancel(struct store *store, int64_t ensemble, int64_t from, int
 /* Returns the earliest time at which a pending row may be started, INT64_MAX where there is none. */
 int store_member_next_due(struct store *store, int64_t ensemble, int64_t *when_ms, struct error *err);
 /* Has pending rows whose last attempt ended after now, since the clock has been set back, wait no longer than until then. */
-int store_member_wait_at_most(struct store *store, int64_t ensemble, int64_t now_ms, int64_t when_ms, struct error *err);
+int store_member_wait_at_most(struct store *store, int64_t ensemble, int64_t now_ms, int64_t when_ms,
+                              struct error *err);
 /* Reads pending rows that may be started at `now_ms`, the one that is due longest first, then by index. */
 int store_member_each_due(struct store *store, int64_t ensemble, int64_t now_ms, int limit,
                           int (*each)(void *arg, const struct member_row *row), void *arg, struct error *err);

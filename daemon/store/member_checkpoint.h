@@ -5,11 +5,11 @@
 #include "daemon/store/store.h"
 
 struct member_checkpoint_row {
-    int64_t home, index; /* the ensemble in whose part of the run directory it lies, and the member there */
-    int64_t number;      /* later checkpoints have higher numbers */
+    int64_t home, index;       /* the ensemble in whose part of the run directory it lies, and the member there */
+    int64_t number;            /* later checkpoints have higher numbers */
     int64_t ensemble, attempt; /* the attempt that made it */
-    char path[512];      /* within the member's checkpoint directory */
-    int64_t step;        /* -1 if it is not known */
+    char path[512];            /* within the member's checkpoint directory */
+    int64_t step;              /* -1 if it is not known */
     int64_t size;
     char digest[17];
     int64_t time_ms;

@@ -6,9 +6,9 @@
 #include <stddef.h>
 #include <stdlib.h>
 
-#define STEP ((size_t)64) /* bytes; sizes are multiples of this */
+#define STEP ((size_t)64)   /* bytes; sizes are multiples of this */
 #define SIZES ((size_t)129) /* sizes up to 8 KiB */
-#define KEPT 32 /* blocks that are kept of each size */
+#define KEPT 32             /* blocks that are kept of each size */
 
 struct block {
     struct block *next;
@@ -77,8 +77,13 @@ static void shut_down(void *arg)
 
 void memory_keep_blocks(void)
 {
-    static sqlite3_mem_methods methods = {.xMalloc = take, .xFree = give_back, .xRealloc = resize, .xSize = size_of,
-                                          .xRoundup = round_up, .xInit = init, .xShutdown = shut_down};
+    static sqlite3_mem_methods methods = {.xMalloc = take,
+                                          .xFree = give_back,
+                                          .xRealloc = resize,
+                                          .xSize = size_of,
+                                          .xRoundup = round_up,
+                                          .xInit = init,
+                                          .xShutdown = shut_down};
 
     lists.keeps = sqlite3_config(SQLITE_CONFIG_MALLOC, &methods) == SQLITE_OK;
 }

@@ -6,9 +6,9 @@
 struct moment_row {
     /* ranks: those that have reported; all counters are theirs */
     int64_t time_ms, generation, ranks;
-    int64_t received, unique, drawn, repeats, batches;       /* counted since the generation began */
-    int64_t population, unseen, capacity;                    /* samples in the buffer */
-    double room_wait, sample_wait;                           /* seconds, summed over the ranks */
+    int64_t received, unique, drawn, repeats, batches; /* counted since the generation began */
+    int64_t population, unseen, capacity;              /* samples in the buffer */
+    double room_wait, sample_wait;                     /* seconds, summed over the ranks */
 };
 
 int store_moment_put(struct store *store, int64_t training, const struct moment_row *row, struct error *err);

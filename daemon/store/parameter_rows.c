@@ -11,9 +11,10 @@ int store_parameter_rows_insert(struct store *store, int64_t ensemble, const cha
 
 int store_parameter_rows_get(struct store *store, int64_t ensemble, struct parameter_rows_row *row, struct error *err)
 {
-    sqlite3_stmt *stmt =
-        store_query(store, err, "SELECT name, count, columns FROM parameter_rows WHERE ensemble = (SELECT "
-                                  "coalesce(root, id) FROM ensemble WHERE id = ?1)", "i", ensemble);
+    sqlite3_stmt *stmt = store_query(store, err,
+                                     "SELECT name, count, columns FROM parameter_rows WHERE ensemble = (SELECT "
+                                     "coalesce(root, id) FROM ensemble WHERE id = ?1)",
+                                     "i", ensemble);
     int rc = stmt ? store_row(store, stmt, err) : -1;
 
     if (rc == 1) {

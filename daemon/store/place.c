@@ -8,11 +8,11 @@ static const struct {
     uint32_t f_type;
     const char *name;
 } networks[] = {
-    {0x00006969, "NFS"},    {0x0bd00bd0, "Lustre"}, {0x47504653, "GPFS"},   {0x19830326, "BeeGFS"},
-    {0x00c36400, "Ceph"},   {0xff534d42, "CIFS"},   {0xfe534d42, "SMB2"},   {0x0000517b, "SMB"},
-    {0x01021997, "9p"},     {0x65735546, "FUSE"},   {0x5346414f, "AFS"},    {0x6b414653, "AFS"},
-    {0x20030528, "OrangeFS"}, {0xaad7aaea, "PanFS"}, {0x73757245, "Coda"},  {0x7461636f, "OCFS2"},
-    {0x01161970, "GFS2"},   {0xbacbacbc, "vmhgfs"}, {0x786f4256, "vboxsf"}, {0x0000564c, "NCP"},
+    {0x00006969, "NFS"},      {0x0bd00bd0, "Lustre"}, {0x47504653, "GPFS"},   {0x19830326, "BeeGFS"},
+    {0x00c36400, "Ceph"},     {0xff534d42, "CIFS"},   {0xfe534d42, "SMB2"},   {0x0000517b, "SMB"},
+    {0x01021997, "9p"},       {0x65735546, "FUSE"},   {0x5346414f, "AFS"},    {0x6b414653, "AFS"},
+    {0x20030528, "OrangeFS"}, {0xaad7aaea, "PanFS"},  {0x73757245, "Coda"},   {0x7461636f, "OCFS2"},
+    {0x01161970, "GFS2"},     {0xbacbacbc, "vmhgfs"}, {0x786f4256, "vboxsf"}, {0x0000564c, "NCP"},
 };
 
 const char *store_place_network(unsigned long f_type)

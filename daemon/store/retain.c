@@ -69,13 +69,14 @@ int store_sweep_mark(struct store *store, enum retain retain, int64_t ensemble, 
         return -1;
     return store_each_row(
         store,
-        store_query(store, err,
-                    "SELECT a.idx, a.number, CASE WHEN EXISTS (SELECT 1 FROM attempt o WHERE o.job = a.job AND "
-                    "o.released IS NULL) THEN '' ELSE (SELECT name FROM job WHERE id = a.job) END, (SELECT successor IS NOT "
-                    "NULL FROM member m WHERE m.ensemble = a.ensemble AND m.idx = a.idx) FROM attempt a WHERE "
-                    "a.ensemble = ?1 AND a.idx >= ?2 AND a.idx < ?3 AND a.released IS NOT NULL ORDER BY a.idx, "
-                    "a.number",
-                    "iii", ensemble, from, end),
+        store_query(
+            store, err,
+            "SELECT a.idx, a.number, CASE WHEN EXISTS (SELECT 1 FROM attempt o WHERE o.job = a.job AND "
+            "o.released IS NULL) THEN '' ELSE (SELECT name FROM job WHERE id = a.job) END, (SELECT successor IS NOT "
+            "NULL FROM member m WHERE m.ensemble = a.ensemble AND m.idx = a.idx) FROM attempt a WHERE "
+            "a.ensemble = ?1 AND a.idx >= ?2 AND a.idx < ?3 AND a.released IS NOT NULL ORDER BY a.idx, "
+            "a.number",
+            "iii", ensemble, from, end),
         read_row, &row, each, arg, err);
 }
 

@@ -112,9 +112,8 @@ static int move_cut(struct store *store, const struct arrival_row *row, int64_t 
 
 static int insert(struct store *store, struct arrival_row *row, struct error *err)
 {
-    sqlite3_stmt *stmt = store_query(store, err,
-                                     "SELECT coalesce(max(number), 0) + 1 FROM arrival WHERE ensemble = ?1", "i",
-                                     row->ensemble);
+    sqlite3_stmt *stmt = store_query(store, err, "SELECT coalesce(max(number), 0) + 1 FROM arrival WHERE ensemble = ?1",
+                                     "i", row->ensemble);
 
     if (get_number(store, stmt, &row->number, err) != 1 ||
         store_exec(store, err,
@@ -150,7 +149,8 @@ static int get_best(struct store *store, int64_t ensemble, int64_t rung, struct 
 {
     return get_one(store,
                    store_query(store, err,
-                               "SELECT " COLUMNS " FROM arrival INDEXED BY arrival_by_loss WHERE ensemble = ?1 AND rung "
+                               "SELECT " COLUMNS
+                               " FROM arrival INDEXED BY arrival_by_loss WHERE ensemble = ?1 AND rung "
                                "= ?2 ORDER BY loss, number LIMIT 1",
                                "ii", ensemble, rung),
                    best, err);
@@ -192,14 +192,15 @@ int store_arrival_bar(struct store *store, int64_t ensemble, int64_t rung, struc
 }
 
 /* There are n / 2 arrivals up to the cut, so that the one behind it is in the middle, or else both are. */
-int store_arrival_median(struct store *store, int64_t ensemble, int64_t rung, int64_t *n, double *loss, struct error *err)
+int store_arrival_median(struct store *store, int64_t ensemble, int64_t rung, int64_t *n, double *loss,
+                         struct error *err)
 {
     struct arrival_row cut, next;
     int64_t number = 0;
-    int rc = get_number(store,
-                        store_query(store, err, "SELECT arrived FROM rung WHERE ensemble = ?1 AND number = ?2", "ii",
-                                    ensemble, rung),
-                        n, err);
+    int rc = get_number(
+        store,
+        store_query(store, err, "SELECT arrived FROM rung WHERE ensemble = ?1 AND number = ?2", "ii", ensemble, rung),
+        n, err);
 
     if (rc == 1)
         rc = store_arrival_bar(store, ensemble, rung, &cut, err);
@@ -220,18 +221,16 @@ int store_arrival_median(struct store *store, int64_t ensemble, int64_t rung, in
 
 int store_arrival_decide(struct store *store, const struct arrival_row *row, struct error *err)
 {
-    return store_exec(store, err,
-                      "UPDATE arrival SET promoted = ?3, threshold = ?4, best = ?5 WHERE ensemble = ?1 AND number = ?2",
-                      "iiidd", row->ensemble, row->number, row->promoted, isfinite(row->threshold) ? row->threshold : NAN,
-                      row->best);
+    return store_exec(
+        store, err, "UPDATE arrival SET promoted = ?3, threshold = ?4, best = ?5 WHERE ensemble = ?1 AND number = ?2",
+        "iiidd", row->ensemble, row->number, row->promoted, isfinite(row->threshold) ? row->threshold : NAN, row->best);
 }
 
 int store_arrival_next_rung(struct store *store, int64_t ensemble, int64_t index, int64_t *rung, struct error *err)
 {
     sqlite3_stmt *stmt = store_query(
-        store, err,
-        "SELECT coalesce(max(rung), 0) + 1 FROM arrival WHERE ensemble = ?1 AND idx = ?2 AND promoted <> 0", "ii",
-        ensemble, index);
+        store, err, "SELECT coalesce(max(rung), 0) + 1 FROM arrival WHERE ensemble = ?1 AND idx = ?2 AND promoted <> 0",
+        "ii", ensemble, index);
 
     return get_number(store, stmt, rung, err) == 1 ? 0 : -1;
 }
@@ -261,10 +260,10 @@ int store_arrival_each(struct store *store, int64_t ensemble, int64_t after, int
 
 int store_rung_highest(struct store *store, int64_t ensemble, int64_t *rung, struct error *err)
 {
-    return get_number(store,
-                      store_query(store, err, "SELECT coalesce(max(number), 0) FROM rung WHERE ensemble = ?1", "i",
-                                  ensemble),
-                      rung, err) == 1
+    return get_number(
+               store,
+               store_query(store, err, "SELECT coalesce(max(number), 0) FROM rung WHERE ensemble = ?1", "i", ensemble),
+               rung, err) == 1
                ? 0
                : -1;
 }

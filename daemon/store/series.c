@@ -8,7 +8,7 @@
 #include <string.h>
 
 #define COLUMNS                                                                                                        \
-    "id, ensemble, idx, name, attempt, step, time, first_time, last, least, greatest, area, points, not_finite, "     \
+    "id, ensemble, idx, name, attempt, step, time, first_time, last, least, greatest, area, points, not_finite, "      \
     "width, entries, file_attempt, file_read, newest"
 
 static double value_of(sqlite3_stmt *stmt, int column)
@@ -20,8 +20,9 @@ struct series_point series_point_of(int64_t step, int64_t time_ms, int64_t attem
 {
     double finite = isfinite(value) ? value : NAN;
 
-    return (struct series_point){step, step, time_ms, time_ms, attempt, 1, !isfinite(value),
-                                 value, value, finite, finite, isfinite(area) ? area : 0};
+    return (struct series_point){step,    step,   time_ms,          time_ms,
+                                 attempt, 1,      !isfinite(value), value,
+                                 value,   finite, finite,           isfinite(area) ? area : 0};
 }
 
 /* Returns the sum of two areas; what would overflow is left out. */
@@ -357,13 +358,14 @@ int store_series_save(struct store *store, struct series_row *row, struct error 
     if (!row->changed)
         return 0;
     row->changed = false;
-    return store_exec(store, err,
-                      "UPDATE member_series SET attempt = ?2, step = ?3, time = ?4, first_time = ?5, last = ?6, least = "
-                      "?7, greatest = ?8, area = ?9, points = ?10, not_finite = ?11, width = ?12, entries = ?13, "
-                      "file_attempt = ?14, file_read = ?15, newest = ?16 WHERE id = ?1",
-                      "iiiiiddddiiiiiix", row->id, row->attempt, row->step, row->time_ms, row->first_time_ms, row->last,
-                      row->min, row->max, row->area, row->points, row->not_finite, row->width, row->entries,
-                      row->file_attempt, row->file_read, (const char *)row->newest.bytes, row->newest.size);
+    return store_exec(
+        store, err,
+        "UPDATE member_series SET attempt = ?2, step = ?3, time = ?4, first_time = ?5, last = ?6, least = "
+        "?7, greatest = ?8, area = ?9, points = ?10, not_finite = ?11, width = ?12, entries = ?13, "
+        "file_attempt = ?14, file_read = ?15, newest = ?16 WHERE id = ?1",
+        "iiiiiddddiiiiiix", row->id, row->attempt, row->step, row->time_ms, row->first_time_ms, row->last, row->min,
+        row->max, row->area, row->points, row->not_finite, row->width, row->entries, row->file_attempt, row->file_read,
+        (const char *)row->newest.bytes, row->newest.size);
 }
 
 int store_series_each(struct store *store, int64_t ensemble, int64_t index, const char *from,
@@ -475,12 +477,13 @@ int store_series_bounds(struct store *store, const struct series_row *row, int64
     if (store_series_each_point(store, row, from > INT64_MIN ? from - 1 : from, to, 1, note_first, first, err) < 0)
         return -1;
     if (!find_last(&row->newest, to, last) &&
-        store_each_row(store,
-                       store_query(store, err,
-                                   "SELECT points FROM member_point WHERE series = ?1 AND step <= ?2 ORDER BY step DESC "
-                                   "LIMIT 1",
-                                   "ii", row->id, to),
-                       read_points, &chunk, note_last, &search, err) < 0)
+        store_each_row(
+            store,
+            store_query(store, err,
+                        "SELECT points FROM member_point WHERE series = ?1 AND step <= ?2 ORDER BY step DESC "
+                        "LIMIT 1",
+                        "ii", row->id, to),
+            read_points, &chunk, note_last, &search, err) < 0)
         return -1;
     return *first <= *last;
 }
@@ -489,9 +492,8 @@ int store_series_file_read(struct store *store, int64_t ensemble, int64_t index,
                            struct error *err)
 {
     sqlite3_stmt *stmt = store_query(
-        store, err,
-        "SELECT max(file_read) FROM member_series WHERE ensemble = ?1 AND idx = ?2 AND file_attempt = ?3", "iii",
-        ensemble, index, attempt);
+        store, err, "SELECT max(file_read) FROM member_series WHERE ensemble = ?1 AND idx = ?2 AND file_attempt = ?3",
+        "iii", ensemble, index, attempt);
 
     if (stmt == NULL || store_row(store, stmt, err) != 1)
         return -1;

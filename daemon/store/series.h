@@ -9,7 +9,7 @@
 
 #define SERIES_NAME_SIZE 128
 #define SERIES_STATISTIC "statistic" /* the one that has what a member's training reports of it */
-#define SERIES_MAX 200 /* of one member */
+#define SERIES_MAX 200               /* of one member */
 
 /* One point, or neighbours that were merged. */
 struct series_point {

@@ -26,8 +26,8 @@ sqlite3_stmt *store_prepared(struct store *store, const char *sql, struct error 
         if (store->statements[i].sql == sql)
             return store->statements[i].stmt;
         if (store->statements[i].sql == NULL) {
-            if (sqlite3_prepare_v3(store->db, sql, -1, SQLITE_PREPARE_PERSISTENT, &store->statements[i].stmt,
-                                   NULL) != SQLITE_OK) {
+            if (sqlite3_prepare_v3(store->db, sql, -1, SQLITE_PREPARE_PERSISTENT, &store->statements[i].stmt, NULL) !=
+                SQLITE_OK) {
                 store_error(store, sql, err);
                 return NULL;
             }
@@ -49,12 +49,8 @@ static int bind(struct store *store, sqlite3_stmt *stmt, const char *types, va_l
         int64_t n;
 
         switch (*types) {
-        case 'i':
-            rc = sqlite3_bind_int64(stmt, i, va_arg(ap, int64_t));
-            break;
-        case 'b':
-            rc = sqlite3_bind_int(stmt, i, va_arg(ap, int));
-            break;
+        case 'i': rc = sqlite3_bind_int64(stmt, i, va_arg(ap, int64_t)); break;
+        case 'b': rc = sqlite3_bind_int(stmt, i, va_arg(ap, int)); break;
         case 'd':
             rc = sqlite3_bind_double(stmt, i, va_arg(ap, double)); /* NaN becomes null */
             break;
@@ -70,8 +66,7 @@ static int bind(struct store *store, sqlite3_stmt *stmt, const char *types, va_l
             text = va_arg(ap, const char *);
             rc = text ? sqlite3_bind_text(stmt, i, text, -1, texts) : sqlite3_bind_null(stmt, i);
             break;
-        default:
-            abort();
+        default: abort();
         }
     }
     return rc == SQLITE_OK ? 0 : store_error(store, sqlite3_sql(stmt), err);

@@ -8,9 +8,8 @@
  * which is the negative of the priority, long ago for any. */
 static int add_one(struct store *store, int64_t ensemble, const struct suggestion *s, struct error *err)
 {
-    if (store_exec(store, err,
-                   "INSERT INTO member (ensemble, idx, state, not_before) VALUES (?1, ?2, 'pending', ?3)", "iii",
-                   ensemble, s->index, -s->priority) < 0)
+    if (store_exec(store, err, "INSERT INTO member (ensemble, idx, state, not_before) VALUES (?1, ?2, 'pending', ?3)",
+                   "iii", ensemble, s->index, -s->priority) < 0)
         return -1;
     return store_exec(store, err,
                       "INSERT INTO suggestion (ensemble, idx, name, parameters, priority) VALUES (?1, ?2, ?3, ?4, ?5)",
@@ -72,9 +71,8 @@ int store_suggestion_parameters(struct store *store, int64_t ensemble, int64_t i
                                 struct error *err)
 {
     return read_one(store,
-                    store_query(store, err,
-                                "SELECT idx, parameters FROM suggestion WHERE ensemble = ?1 AND idx = ?2", "ii",
-                                ensemble, index),
+                    store_query(store, err, "SELECT idx, parameters FROM suggestion WHERE ensemble = ?1 AND idx = ?2",
+                                "ii", ensemble, index),
                     &index, parameters, err);
 }
 

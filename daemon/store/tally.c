@@ -73,10 +73,10 @@ static void handed(sqlite3_context *context, int n, sqlite3_value **values)
 int store_tallies_init(struct store *store, struct error *err)
 {
     store->tallies = xcalloc(1, sizeof *store->tallies);
-    if (sqlite3_create_function(store->db, "stretto_moved", 3, SQLITE_UTF8, store->tallies, moved, NULL,
-                                NULL) != SQLITE_OK ||
-        sqlite3_create_function(store->db, "stretto_handed", 2, SQLITE_UTF8, store->tallies, handed, NULL,
-                                NULL) != SQLITE_OK)
+    if (sqlite3_create_function(store->db, "stretto_moved", 3, SQLITE_UTF8, store->tallies, moved, NULL, NULL) !=
+            SQLITE_OK ||
+        sqlite3_create_function(store->db, "stretto_handed", 2, SQLITE_UTF8, store->tallies, handed, NULL, NULL) !=
+            SQLITE_OK)
         return store_error(store, "cannot count members", err);
     return 0;
 }

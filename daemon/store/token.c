@@ -64,8 +64,7 @@ int store_token_each(struct store *store, int64_t before, int limit,
                      int (*each)(void *arg, const struct token_row *row), void *arg, struct error *err)
 {
     sqlite3_stmt *stmt =
-        store_query(store, err,
-                    "SELECT " COLUMNS " FROM token WHERE id < ?1 ORDER BY id DESC LIMIT ?2", "ib",
+        store_query(store, err, "SELECT " COLUMNS " FROM token WHERE id < ?1 ORDER BY id DESC LIMIT ?2", "ib",
                     before > 0 ? before : INT64_MAX, limit);
     struct token_row row;
 

@@ -10,7 +10,7 @@ static const char *const rank_states[] = {"starting", "ready", "unfinished", "do
 
 #define COLUMNS                                                                                                        \
     "SELECT id, ensemble, state, reason, ranks, generation, created, started, ended, adapter, missing, failures, "     \
-    "not_before, resumed, resumed_step, resumed_batches, resumed_drawn, keeps, wanted, early, "       \
+    "not_before, resumed, resumed_step, resumed_batches, resumed_drawn, keeps, wanted, early, "                        \
     "restarts, wanted_by FROM training "
 
 const char *training_state_name(enum training_state state)
@@ -33,16 +33,17 @@ int store_training_insert(struct store *store, struct training_row *row, struct 
 
 int store_training_update(struct store *store, const struct training_row *row, struct error *err)
 {
-    return store_exec(store, err,
-                      "UPDATE training SET state = ?2, reason = ?3, ranks = ?4, generation = ?5, started = ?6, "
-                      "ended = ?7, missing = ?8, failures = ?9, not_before = ?10, resumed = ?11, resumed_step = ?12, "
-                      "resumed_batches = ?13, resumed_drawn = ?14, keeps = ?15, wanted = ?16, early = ?17, restarts = ?18, "
-                      "wanted_by = ?19 WHERE id = ?1",
-                      "ittiimmtiitiiiiibit", row->id, names[row->state], row->reason[0] ? row->reason : NULL, row->ranks,
-                      row->generation, row->started_ms, row->ended_ms, row->missing[0] ? row->missing : NULL,
-                      row->failures, row->not_before_ms, row->resumed.name[0] ? row->resumed.name : NULL,
-                      row->resumed.step, row->resumed.batches, row->resumed.drawn, row->keeps, row->wanted,
-                      (int)row->early, row->restarts, row->wanted > 0 ? row->wanted_by : NULL);
+    return store_exec(
+        store, err,
+        "UPDATE training SET state = ?2, reason = ?3, ranks = ?4, generation = ?5, started = ?6, "
+        "ended = ?7, missing = ?8, failures = ?9, not_before = ?10, resumed = ?11, resumed_step = ?12, "
+        "resumed_batches = ?13, resumed_drawn = ?14, keeps = ?15, wanted = ?16, early = ?17, restarts = ?18, "
+        "wanted_by = ?19 WHERE id = ?1",
+        "ittiimmtiitiiiiibit", row->id, names[row->state], row->reason[0] ? row->reason : NULL, row->ranks,
+        row->generation, row->started_ms, row->ended_ms, row->missing[0] ? row->missing : NULL, row->failures,
+        row->not_before_ms, row->resumed.name[0] ? row->resumed.name : NULL, row->resumed.step, row->resumed.batches,
+        row->resumed.drawn, row->keeps, row->wanted, (int)row->early, row->restarts,
+        row->wanted > 0 ? row->wanted_by : NULL);
 }
 
 static int read_one(struct store *store, sqlite3_stmt *stmt, struct training_row *row, struct error *err)

@@ -31,7 +31,7 @@ struct training_row {
     int64_t not_before_ms; /* when it may be submitted again at the earliest */
     struct training_resumed resumed;
     int64_t created_ms, started_ms;
-    int64_t ended_ms; /* for a training that is pending again, the end of its last generation */
+    int64_t ended_ms;  /* for a training that is pending again, the end of its last generation */
     bool early;        /* it is done, and has said that it needs no more samples, before it had all */
     char missing[512]; /* the steps that never came, as daemon/rundir/missing.h has them; "" if they were not counted */
 };

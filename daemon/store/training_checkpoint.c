@@ -2,8 +2,9 @@
 
 #include "tasks/proto/ends.h"
 
-#define COLUMNS "training, number, name, generation, step, batches, drawn, ranks, size, digest, time, members, " \
-                "last"
+#define COLUMNS                                                                                                        \
+    "training, number, name, generation, step, batches, drawn, ranks, size, digest, time, members, "                   \
+    "last"
 #define SELECT                                                                                                         \
     "SELECT " COLUMNS ", (SELECT ensemble FROM training WHERE id = training_checkpoint.training), damaged "            \
     "FROM training_checkpoint "
@@ -32,7 +33,7 @@ int store_training_checkpoint_newest(struct store *store, int64_t training, stru
 {
     sqlite3_stmt *stmt = store_query(store, err,
                                      SELECT "WHERE training = ?1 AND NOT damaged "
-                                     "ORDER BY number DESC LIMIT 1",
+                                            "ORDER BY number DESC LIMIT 1",
                                      "i", training);
     int rc = stmt != NULL ? store_row(store, stmt, err) : -1;
 
@@ -45,9 +46,9 @@ int store_training_checkpoint_newest(struct store *store, int64_t training, stru
 int store_training_checkpoint_add(struct store *store, struct training_checkpoint_row *row, const unsigned char *ends,
                                   size_t size, struct error *err)
 {
-    sqlite3_stmt *stmt = store_query(store, err,
-                                     "SELECT coalesce(max(number), 0) + 1 FROM training_checkpoint WHERE training = ?1", "i",
-                                     row->training);
+    sqlite3_stmt *stmt =
+        store_query(store, err, "SELECT coalesce(max(number), 0) + 1 FROM training_checkpoint WHERE training = ?1", "i",
+                    row->training);
 
     if (stmt == NULL || store_row(store, stmt, err) != 1)
         return -1;
@@ -58,8 +59,8 @@ int store_training_checkpoint_add(struct store *store, struct training_checkpoin
                       "INSERT INTO training_checkpoint (" COLUMNS ", ends) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, "
                       "?9, ?10, ?11, ?12, ?13, ?14)",
                       "iitiiiiiitiibx", row->training, row->number, row->name, row->generation, row->step, row->batches,
-                      row->drawn, row->ranks, row->size, row->digest, row->time_ms, row->members, (int)row->last,
-                      ends, size);
+                      row->drawn, row->ranks, row->size, row->digest, row->time_ms, row->members, (int)row->last, ends,
+                      size);
 }
 
 int store_training_checkpoint_drop(struct store *store, int64_t training, int64_t number, struct error *err)
@@ -70,8 +71,8 @@ int store_training_checkpoint_drop(struct store *store, int64_t training, int64_
 
 int store_training_checkpoint_damaged(struct store *store, int64_t training, int64_t number, struct error *err)
 {
-    return store_exec(store, err, "UPDATE training_checkpoint SET damaged = 1 WHERE training = ?1 AND number = ?2", "ii",
-                      training, number);
+    return store_exec(store, err, "UPDATE training_checkpoint SET damaged = 1 WHERE training = ?1 AND number = ?2",
+                      "ii", training, number);
 }
 
 int store_training_checkpoint_drop_after(struct store *store, int64_t training, int64_t number, struct error *err)
@@ -90,18 +91,18 @@ int store_training_checkpoint_each(struct store *store, int64_t training, int64_
     if (training == 0)
         stmt = store_query(store, err,
                            SELECT "WHERE (training, number) >= (?1, ?2) "
-                           "ORDER BY training, number LIMIT ?3",
+                                  "ORDER BY training, number LIMIT ?3",
                            "iii", from_training, from_number, (int64_t)limit);
     else
         stmt = store_query(store, err,
                            SELECT "WHERE training = ?1 AND number >= ?2 "
-                           "ORDER BY number LIMIT ?3",
+                                  "ORDER BY number LIMIT ?3",
                            "iii", training, from_number, (int64_t)limit);
     return store_each_row(store, stmt, read_row, &row, each, arg, err);
 }
 
-int store_training_checkpoint_ended(struct store *store, int64_t ensemble, int64_t number, int64_t from, uint32_t *ended,
-                                    size_t n, struct error *err)
+int store_training_checkpoint_ended(struct store *store, int64_t ensemble, int64_t number, int64_t from,
+                                    uint32_t *ended, size_t n, struct error *err)
 {
     sqlite3_stmt *stmt = store_query(store, err,
                                      "SELECT ends FROM training_checkpoint WHERE number = ?2 AND "

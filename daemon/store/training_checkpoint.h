@@ -34,6 +34,6 @@ int store_training_checkpoint_each(struct store *store, int64_t training, int64_
                                    void *arg, struct error *err);
 /* Reads into ended[n] which attempts had told their end, of members from `from` on, for the training of an ensemble; 0 for
  * a member of which something is missing. Returns 1, 0 if there is no such checkpoint, or -1. */
-int store_training_checkpoint_ended(struct store *store, int64_t ensemble, int64_t number, int64_t from, uint32_t *ended,
-                                    size_t n, struct error *err);
+int store_training_checkpoint_ended(struct store *store, int64_t ensemble, int64_t number, int64_t from,
+                                    uint32_t *ended, size_t n, struct error *err);
 #endif

@@ -12,15 +12,15 @@
 
 #define LIST_MAX (64 << 20)
 #define NEWEST "job_id = (SELECT MAX(job_id) FROM jobs)"
-#define UNDER_WAY                                                                                          \
-    "state IN ('Waiting', 'Hold', 'toLaunch', 'toAckReservation', 'Launching', 'Running', 'Suspended', "   \
+#define UNDER_WAY                                                                                                      \
+    "state IN ('Waiting', 'Hold', 'toLaunch', 'toAckReservation', 'Launching', 'Running', 'Suspended', "               \
     "'Resuming', 'Finishing')"
 
 static const char *const programs[] = {"oarsub", "oarstat", "oardel", "oarhold", NULL};
-static const char *const for_commands[] = {"PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LC_ALL", "LC_CTYPE",
-                                           "TZ", "LD_LIBRARY_PATH", NULL};
-static const char *const for_jobs[] = {"PATH", "LANG", "LC_ALL", "LC_CTYPE", "TZ", "LD_LIBRARY_PATH", "MODULEPATH",
-                                       "LOADEDMODULES", NULL};
+static const char *const for_commands[] = {"PATH",   "HOME",     "USER", "LOGNAME",         "SHELL", "LANG",
+                                           "LC_ALL", "LC_CTYPE", "TZ",   "LD_LIBRARY_PATH", NULL};
+static const char *const for_jobs[] = {"PATH",       "LANG",          "LC_ALL", "LC_CTYPE", "TZ", "LD_LIBRARY_PATH",
+                                       "MODULEPATH", "LOADEDMODULES", NULL};
 static const char *const gone[] = {"This job was already killed", NULL};
 
 static void ask(struct batch_listing *listing, enum oar_rows kind, const char *sql, bool in_full)
@@ -117,7 +117,7 @@ static void find_user(struct oar *oar)
 
     oar->user = is_plain ? xstrdup(entry->pw_name) : NULL;
     oar->listing = is_plain ? xasprintf("(job_user = '%s' AND " UNDER_WAY ") OR " NEWEST, oar->user)
-                   : xstrdup(UNDER_WAY " OR " NEWEST);
+                            : xstrdup(UNDER_WAY " OR " NEWEST);
 }
 
 static struct adapter *create(const struct adapter_host *host, struct error *err)

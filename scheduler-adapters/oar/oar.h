@@ -34,7 +34,7 @@ static inline struct oar *oar_of(struct adapter *a)
 /* oar_rows.c */
 int oar_parse(struct batch_rows *rows, char *text, size_t size, struct error *err);
 void oar_status(const struct adapter *a, const struct batch_row *row, struct adapter_status *status);
-bool oar_is_held(const struct batch_row *row);      /* the job waits, and will not start */
+bool oar_is_held(const struct batch_row *row);       /* the job waits, and will not start */
 bool oar_takes_signals(const struct batch_row *row); /* the job takes signals now */
 
 /* oar_submit.c */

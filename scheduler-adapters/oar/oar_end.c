@@ -201,8 +201,8 @@ static bool is_fine(const struct command_result *result)
 {
     static const char *const expected[] = {"This job was already killed", NOT_NOW, "the job is not in the right state",
                                            "this job does not exist", NULL};
-    static const char *const unexpected[] = {"not the right user", "Cannot contact", "unknown error", "DBD::", "DBI ",
-                                             NULL};
+    static const char *const unexpected[] = {
+        "not the right user", "Cannot contact", "unknown error", "DBD::", "DBI ", NULL};
 
     return result->end == COMMAND_EXITED &&
            (result->status == 0 || (batch_says(result->err, expected) && !batch_says(result->err, unexpected)));

@@ -181,7 +181,8 @@ int oar_parse(struct batch_rows *rows, char *listed, size_t size, struct error *
     batch_text_clean(listed, size);
     if (listed[strspn(listed, " \n\r\t")] == '\0')
         return rows->kind == OAR_ROWS_MAY_BE_NONE
-               ? 0 : error_set(err, "batch_system_unsure", "oarstat: it lists no job, not even the newest");
+                   ? 0
+                   : error_set(err, "batch_system_unsure", "oarstat: it lists no job, not even the newest");
     jobs = json_loadb(listed, size, 0, &where);
     if (!json_is_object(jobs)) {
         json_decref(jobs);

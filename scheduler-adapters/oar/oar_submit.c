@@ -13,11 +13,13 @@
 #define WARNED_S 5 /* seconds besides the grace, before a besteffort job is killed */
 
 /* Words of oarsub in errors that may pass. Any other error of oarsub is a refusal. */
+/* clang-format off */
 static const char *const for_now[] = {
     "Cannot connect to executor", "DBI connect", "DBD::", "Can't connect", "could not connect", "gone away",
     "Lost connection", "Lock wait", "eadlock", "Cannot create the OAR directory", "OARDO", "Cannot allocate memory",
     "Resource temporarily unavailable", "No space left", "try again", "Try again", NULL,
 };
+/* clang-format on */
 /* Words that make it a refusal even beside those. */
 static const char *const for_good[] = {"[ADMISSION RULE]", "Bad resource request", "not enough resources", NULL};
 /* Words for too many jobs of this user: nothing has been accepted. */
@@ -138,7 +140,8 @@ static char *make_command(const struct attempt *t)
         snprintf(number, sizeof number, "$((%lld + OAR_ARRAY_INDEX))", (long long)t->group->base - 1);
     script =
         xasprintf("trap \"\" USR1 USR2; %sexport STRETTO_JOB_END=$(($(date +%%s) + OAR_JOB_WALLTIME_SECONDS)); d=%s%s; "
-                       "exec %s \"$d\" >>\"$d\"/runner.log 2>&1", exports, where, number, runner);
+                  "exec %s \"$d\" >>\"$d\"/runner.log 2>&1",
+                  exports, where, number, runner);
     quoted = words_quote(script);
     command = xasprintf("exec /bin/sh -c %s", quoted);
     free(dir);

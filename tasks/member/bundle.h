@@ -10,7 +10,7 @@ struct bundle {
     size_t used;
     struct frame last; /* its header is written when it is known whether another frame follows; it begins at last_at */
     size_t last_at;
-    bool seen;           /* the owner's mark, false at first */
+    bool seen; /* the owner's mark, false at first */
 };
 
 /* Makes a closed bundle. Its capacity is a quarter of `window`, at most FRAME_SHARED_MAX. */

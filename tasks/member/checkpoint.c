@@ -46,8 +46,8 @@ static int flush(const char *path, struct error *err)
 static int record(const char *dir, const char *path, int64_t step, struct error *err)
 {
     size_t len = strlen(dir);
-    struct ckpt ckpt = {.step = step, .reported = true, .ensemble = number("STRETTO_ENSEMBLE"),
-                        .attempt = number("STRETTO_ATTEMPT")};
+    struct ckpt ckpt = {
+        .step = step, .reported = true, .ensemble = number("STRETTO_ENSEMBLE"), .attempt = number("STRETTO_ATTEMPT")};
 
     if (strncmp(path, dir, len) != 0 || path[len] != '/')
         return error_set(err, "checkpoint", "%s is not in the checkpoint directory, %s", path, dir);

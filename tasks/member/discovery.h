@@ -19,8 +19,8 @@ struct discovery {
     uint32_t generation;
     int ranks;
     struct rank_address *address; /* one for each rank */
-    int64_t began, next_look; /* monotonic ms; for waits that take several calls */
-    int64_t pause;            /* ms between looks; it grows */
+    int64_t began, next_look;     /* monotonic ms; for waits that take several calls */
+    int64_t pause;                /* ms between looks; it grows */
     bool said;
 };
 

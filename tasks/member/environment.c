@@ -39,7 +39,9 @@ static json_t *read_object(const char *name, struct error *err)
     value = json_loads(text, JSON_REJECT_DUPLICATES, &jerr);
     if (!json_is_object(value)) {
         error_set(err, "stream_environment", "%s is no JSON object: %s", name,
-                  value ? "another type" : jsonx_no_memory(&jerr) ? "out of memory" : jerr.text);
+                  value                    ? "another type"
+                  : jsonx_no_memory(&jerr) ? "out of memory"
+                                           : jerr.text);
         json_decref(value);
         return NULL;
     }

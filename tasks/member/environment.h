@@ -17,10 +17,11 @@ struct environment {
     uint32_t attempt;
     struct field_set fields;
     json_t *parameters;
-    uint64_t steps;  /* STRETTO_STEPS: the steps that each member of the ensemble sends; 0: not known */
-    bool checksum;    /* STRETTO_STREAM_CHECKSUM=1: every payload gets a checksum */
-    int64_t silence_max; /* ms: that time at most, since it grows while nobody answers; half of STRETTO_FAILURE_AFTER_MS */
-    int64_t silence;  /* ms after which a rank that does not answer gets another HELLO; STRETTO_STREAM_SILENCE_MS */
+    uint64_t steps; /* STRETTO_STEPS: the steps that each member of the ensemble sends; 0: not known */
+    bool checksum;  /* STRETTO_STREAM_CHECKSUM=1: every payload gets a checksum */
+    int64_t
+        silence_max; /* ms: that time at most, since it grows while nobody answers; half of STRETTO_FAILURE_AFTER_MS */
+    int64_t silence; /* ms after which a rank that does not answer gets another HELLO; STRETTO_STREAM_SILENCE_MS */
 };
 
 /* Fails where STRETTO_STREAM is set and something that the stream needs is missing or wrong. The caller frees `env` by

@@ -10,7 +10,7 @@ struct generation {
     struct discovery ranks;
     void *zmq;
     int count;
-    struct link **link; /* one for each rank */
+    struct link **link;    /* one for each rank */
     zmq_pollitem_t *items; /* one for each rank, for waiting */
 };
 

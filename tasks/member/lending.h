@@ -9,9 +9,9 @@
 /* The lending of one field; all zero at first. */
 struct lending {
     bool lent;
-    bool framed;   /* the memory is that of `parcel`; else it is the scratch memory */
+    bool framed;          /* the memory is that of `parcel`; else it is the scratch memory */
     struct parcel parcel; /* valid while lent and framed */
-    void *scratch; /* kept from one lending to the next */
+    void *scratch;        /* kept from one lending to the next */
     size_t scratch_size;
 };
 

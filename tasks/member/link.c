@@ -119,7 +119,8 @@ static int connect_to(const struct link *link)
     int ipv6 = strncmp(endpoint_of(link), "tcp://[", 7) == 0;
 
     return zmq_setsockopt(link->socket, ZMQ_IPV6, &ipv6, sizeof ipv6) == 0
-           ? zmq_connect(link->socket, endpoint_of(link)) : -1;
+               ? zmq_connect(link->socket, endpoint_of(link))
+               : -1;
 }
 
 /* Connects to the next endpoint. Frames that were sent to the last one are sent again when the new one has answered. */
@@ -149,8 +150,8 @@ struct link *link_create(const struct link_config *config, struct error *err)
     }
     bundle_init(&link->bundle, config->window_bytes);
     link->socket = zmq_socket(config->zmq, ZMQ_DEALER);
-    if (link->socket == NULL || set_options(link->socket) < 0 ||
-        encrypt(link->socket, config->address->curve) < 0 || connect_to(link) != 0) {
+    if (link->socket == NULL || set_options(link->socket) < 0 || encrypt(link->socket, config->address->curve) < 0 ||
+        connect_to(link) != 0) {
         error_set(err, "stream_connect", "cannot connect to rank %d at %s: %s", config->rank, endpoint_of(link),
                   zmq_strerror(zmq_errno()));
         link_destroy(link);
@@ -236,17 +237,13 @@ static int take(struct link *link, zmq_msg_t *msg, struct error *err)
     link->said_silent = false;
     link->heard = true;
     switch (f.kind) {
-    case FRAME_ACK:
-        window_ack(&link->window, f.sequence);
-        break;
+    case FRAME_ACK: window_ack(&link->window, f.sequence); break;
     case FRAME_WELCOME:
         if (welcome(link, &f, (const char *)zmq_msg_data(msg) + FRAME_HEADER_SIZE, err) < 0)
             return -1;
         all_before = false;
         break;
-    case FRAME_REWIND:
-        window_ack(&link->window, f.sequence);
-        return link_resend(link, err);
+    case FRAME_REWIND: window_ack(&link->window, f.sequence); return link_resend(link, err);
     case FRAME_WHO:
         if (!link->hello_out)
             say_hello(link);
@@ -259,12 +256,10 @@ static int take(struct link *link, zmq_msg_t *msg, struct error *err)
                      (const char *)zmq_msg_data(msg) + FRAME_HEADER_SIZE);
         }
         break;
-    case FRAME_REFUSED:
-        return refused(link, &f, (const char *)zmq_msg_data(msg) + FRAME_HEADER_SIZE, err);
+    case FRAME_REFUSED: return refused(link, &f, (const char *)zmq_msg_data(msg) + FRAME_HEADER_SIZE, err);
     case FRAME_HELLO:
     case FRAME_SAMPLE:
-    case FRAME_FINALIZE:
-        break;
+    case FRAME_FINALIZE: break;
     }
     if (link->finalizing && !link->finalized && !all_before && window_is_empty(&link->window))
         say_finalize(link);
@@ -348,8 +343,8 @@ int link_service(struct link *link, struct error *err)
         if (!link->heard && link->config.address->endpoints > 1)
             try_next(link);
         if (link->heard || link->endpoint == 0) /* after each round of the endpoints */
-            link->silence = link->silence * 2 < link->config.env->silence_max ? link->silence * 2
-                                                                              : link->config.env->silence_max;
+            link->silence =
+                link->silence * 2 < link->config.env->silence_max ? link->silence * 2 : link->config.env->silence_max;
         say_hello(link);
     }
     return rc;

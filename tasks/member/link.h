@@ -28,7 +28,7 @@ struct link_config {
     struct sendbuf_pool *pool;
     struct slots *slots; /* offered to a rank on this host; NULL where there are none */
     struct known *known; /* takes what the rank has of earlier attempts; NULL for the first one */
-    uint64_t *sent; /* number of sample frames that the stream has sent, over all of its links */
+    uint64_t *sent;      /* number of sample frames that the stream has sent, over all of its links */
 };
 
 /* Connects and sends HELLO. Where the rank has several endpoints they are tried in turn until one answers. NULL on

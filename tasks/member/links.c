@@ -37,7 +37,7 @@ struct links {
     /* The account of these frames, where the member leaves checkpoints; else NULL. */
     struct held_file *account;
     uint64_t begun, whole, held; /* whole: frames before the oldest step that lacks fields */
-    int acks_ms; /* ms until the flusher looks for acknowledgements */
+    int acks_ms;                 /* ms until the flusher looks for acknowledgements */
 };
 
 /* Writes into the account how much the ranks hold by now. */
@@ -96,8 +96,7 @@ static int64_t look_due(const struct links *l)
 static struct link_config common_config(struct links *l)
 {
     return (struct link_config){
-        .env = l->env, .session = l->session, .pool = l->pool, .slots = l->slots, .known = l->known,
-        .sent = &l->sent};
+        .env = l->env, .session = l->session, .pool = l->pool, .slots = l->slots, .known = l->known, .sent = &l->sent};
 }
 
 static void make_slots(struct links *l, const struct discovery *ranks)
@@ -125,8 +124,8 @@ static int move_to(struct links *l, struct discovery *ranks, struct error *err)
         l->late_err = *err;
         return -1;
     }
-    log_info("member %llu.%llu goes on to generation %lu of the training's ranks",
-             (unsigned long long)l->env->ensemble, (unsigned long long)l->env->member, (unsigned long)generation);
+    log_info("member %llu.%llu goes on to generation %lu of the training's ranks", (unsigned long long)l->env->ensemble,
+             (unsigned long long)l->env->member, (unsigned long)generation);
     return 0;
 }
 

@@ -101,8 +101,9 @@ int stretto_metric(const char *name, int64_t step, double value)
         return -1;
     put_number(number, value);
     put_number(time, now());
-    return append(line, (size_t)snprintf(line, sizeof line, "{\"name\": \"%s\", \"step\": %" PRId64
-                                         ", \"value\": %s, \"time\": %s}\n", escaped, step, number, time));
+    return append(line, (size_t)snprintf(line, sizeof line,
+                                         "{\"name\": \"%s\", \"step\": %" PRId64 ", \"value\": %s, \"time\": %s}\n",
+                                         escaped, step, number, time));
 }
 
 int stretto_progress(double done, double total)

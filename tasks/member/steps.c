@@ -6,7 +6,7 @@
 
 struct open_step {
     int64_t step;
-    uint64_t have; /* bit f: field f was sent */
+    uint64_t have;  /* bit f: field f was sent */
     uint64_t place; /* of its first frame */
 };
 

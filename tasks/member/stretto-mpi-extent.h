@@ -35,8 +35,10 @@ static inline int64_t stretto_mpi_places_(struct stretto_mpi *m, const struct st
     for (int r = 0; r < m->size; r++) {
         if (f->counts[r] < 0 && wrong < 0) {
             wrong = r;
-            snprintf(text, sizeof text, f->counts[r] == -2 ? "process %d has no memory for the narrowed part of a field"
-                                                          : "process %d has a negative count of entries", r);
+            snprintf(text, sizeof text,
+                     f->counts[r] == -2 ? "process %d has no memory for the narrowed part of a field"
+                                        : "process %d has a negative count of entries",
+                     r);
         }
         sum += f->counts[r] > 0 ? f->counts[r] : 0;
     }

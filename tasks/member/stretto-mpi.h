@@ -37,7 +37,7 @@ extern "C" {
 
 /* A process's part of a field, in elements, C order; each array has `ndim` entries. */
 struct stretto_block {
-    int ndim;                     /* from 0 to STRETTO_NDIM_MAX */
+    int ndim; /* from 0 to STRETTO_NDIM_MAX */
     /* extents of the field: the same on every process, and the spec's shape; if the first is -1 it varies: then all
      * members below are 0, see stretto_mpi_send_extent() */
     int whole[STRETTO_NDIM_MAX];
@@ -119,12 +119,12 @@ struct stretto_mpi_field_ {
     struct stretto_mpi_way_ given; /* from the arrays, as they are */
     struct stretto_mpi_way_ sent;  /* the same, or from `narrow` */
     float *narrow;
-    void *lent; /* rank 0: the next send buffer */
-    int varies; /* the first extent varies; then the members below are used */
+    void *lent;         /* rank 0: the next send buffer */
+    int varies;         /* the first extent varies; then the members below are used */
     size_t unit, room;  /* elements of an entry; entries that fit into `narrow` */
     MPI_Datatype entry; /* as it travels */
     int *counts;        /* rank 0: entries of each process, and behind them their places */
-    int number; /* rank 0: its number in the stream */
+    int number;         /* rank 0: its number in the stream */
 };
 
 /* The result that rank 0 tells the others. */
@@ -229,18 +229,12 @@ static inline const char *stretto_mpi_error(const struct stretto_mpi *m)
 static inline MPI_Datatype stretto_mpi_type_(int dtype)
 {
     switch (dtype) {
-    case STRETTO_FLOAT32:
-        return MPI_FLOAT;
-    case STRETTO_FLOAT64:
-        return MPI_DOUBLE;
-    case STRETTO_INT32:
-        return MPI_INT32_T;
-    case STRETTO_INT64:
-        return MPI_INT64_T;
-    case STRETTO_UINT8:
-        return MPI_UINT8_T;
-    default:
-        return MPI_DATATYPE_NULL;
+    case STRETTO_FLOAT32: return MPI_FLOAT;
+    case STRETTO_FLOAT64: return MPI_DOUBLE;
+    case STRETTO_INT32: return MPI_INT32_T;
+    case STRETTO_INT64: return MPI_INT64_T;
+    case STRETTO_UINT8: return MPI_UINT8_T;
+    default: return MPI_DATATYPE_NULL;
     }
 }
 
@@ -337,14 +331,14 @@ static inline int stretto_mpi_fit_(struct stretto_mpi *m, const struct stretto_m
     return stretto_mpi_say_(m, text);
 }
 
-static inline MPI_Datatype *stretto_mpi_pieces_(const struct stretto_mpi *m,
-                                                const struct stretto_mpi_claim_ *all, int dtype)
+static inline MPI_Datatype *stretto_mpi_pieces_(const struct stretto_mpi *m, const struct stretto_mpi_claim_ *all,
+                                                int dtype)
 {
     MPI_Datatype *pieces = (MPI_Datatype *)malloc((size_t)m->size * sizeof *pieces);
 
     for (int r = 0; pieces != NULL && r < m->size; r++)
-        pieces[r] = stretto_mpi_part_(all[r].block.ndim, all[r].block.whole, all[r].block.count, all[r].block.start,
-                                      dtype);
+        pieces[r] =
+            stretto_mpi_part_(all[r].block.ndim, all[r].block.whole, all[r].block.count, all[r].block.start, dtype);
     return pieces;
 }
 

@@ -320,8 +320,7 @@ int stretto_send_lent(struct stretto *s, int field, int64_t step)
         return -1;
     lending = &s->field[field].lending;
     if (!lending->lent)
-        return error_set(&s->err, "stream_lent", "nothing is lent for field \"%s\"",
-                         s->env.fields.field[field].name);
+        return error_set(&s->err, "stream_lent", "nothing is lent for field \"%s\"", s->env.fields.field[field].name);
     if (!s->env.active) {
         lending_take(lending, &p);
         return 0;
@@ -396,7 +395,8 @@ int stretto_finish(struct stretto *s)
         return 0;
     if (incomplete(s) < 0)
         return -1;
-    if (s->due && s->covered) { /* it stops for now, and its next attempt sends what is left: the ranks hear of no end */
+    if (s->due &&
+        s->covered) { /* it stops for now, and its next attempt sends what is left: the ranks hear of no end */
         s->finished = true;
         return 0;
     }

@@ -15,8 +15,8 @@ struct kept {
 
 struct window {
     size_t bytes_max, frames_max;
-    size_t ring;     /* frames for which there is memory, frames_max or more */
-    uint64_t *place; /* ring: the place of frame n in the order of all that the stream has sent is at n % ring */
+    size_t ring;          /* frames for which there is memory, frames_max or more */
+    uint64_t *place;      /* ring: the place of frame n in the order of all that the stream has sent is at n % ring */
     struct kept *kept;    /* ring: message n is at n % ring */
     uint64_t first, next; /* messages from `first` to before `next` are kept */
     size_t bytes;         /* of memory: of the messages, and reserved */

@@ -334,7 +334,8 @@ int ckptdir_add(const char *dir, struct ckpt *ckpt, struct error *err)
         rc = told ? store_record(dir, ckpt, err)
                   : error_set(err, "checkpoint",
                               "%s: a stream of this attempt is not closed, and was opened on another host, so that "
-                              "nobody can tell what it had sent before", ckpt->path);
+                              "nobody can tell what it had sent before",
+                              ckpt->path);
         json_decref(ckpt->sent);
         ckpt->sent = NULL;
     }

@@ -28,10 +28,10 @@ struct ckpt {
     bool reported;
     int64_t size;
     char digest[CKPT_DIGEST_SIZE];
-    double time; /* Unix seconds when it was recorded */
+    double time;               /* Unix seconds when it was recorded */
     int64_t ensemble, attempt; /* the attempt that made it */
     int64_t mtime_ns, inode;   /* of the file then: while they are the same, nobody need read it again */
-    json_t *sent; /* how much its attempt's streams had sent by then (held_sent()); NULL: it had none */
+    json_t *sent;              /* how much its attempt's streams had sent by then (held_sent()); NULL: it had none */
 };
 
 struct ckpt_list {

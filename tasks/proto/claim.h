@@ -14,8 +14,8 @@ struct claim {
     char boot_id[BOOT_ID_SIZE];
     char host[64];
     double time;
-    char tmpdir[128]; /* STRETTO_TMPDIR of the job; "" where it has none */
-    char gpus[1024];  /* the GPUs that the job was given, separated by commas; "": none */
+    char tmpdir[128];     /* STRETTO_TMPDIR of the job; "" where it has none */
+    char gpus[1024];      /* the GPUs that the job was given, separated by commas; "": none */
     char application[64]; /* the application whose processes are the runners of the job; "": the job has one runner */
 };
 

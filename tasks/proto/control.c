@@ -16,8 +16,8 @@
 #define ZMQ_LIBRARY "libzmq.so.5" /* the name that libzmq 4 has kept */
 
 static const char *const what_names[] = {
-    [CONTROL_CLAIM] = "claim",     [CONTROL_EXIT] = "exit",       [CONTROL_ENDED] = "ended",
-    [CONTROL_STATUS] = "status",   [CONTROL_METRICS] = "metrics", [CONTROL_DONE] = "done",
+    [CONTROL_CLAIM] = "claim",       [CONTROL_EXIT] = "exit",       [CONTROL_ENDED] = "ended",
+    [CONTROL_STATUS] = "status",     [CONTROL_METRICS] = "metrics", [CONTROL_DONE] = "done",
     [CONTROL_ENDPOINT] = "endpoint",
 };
 
@@ -88,8 +88,7 @@ static void load_zmq(void)
 {
     static const char *const names[] = {"zmq_ctx_new", "zmq_ctx_term", "zmq_socket", "zmq_setsockopt",
                                         "zmq_connect", "zmq_send",     "zmq_close"};
-    void *places[] = {&zmq.ctx_new, &zmq.ctx_term, &zmq.socket, &zmq.setsockopt,
-                      &zmq.connect, &zmq.send,     &zmq.close};
+    void *places[] = {&zmq.ctx_new, &zmq.ctx_term, &zmq.socket, &zmq.setsockopt, &zmq.connect, &zmq.send, &zmq.close};
     void *library = dlopen(ZMQ_LIBRARY, RTLD_NOW | RTLD_LOCAL);
 
     for (size_t i = 0; library != NULL && i < sizeof names / sizeof *names; i++) {

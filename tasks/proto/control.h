@@ -20,7 +20,7 @@ enum control_what {
 #define CONTROL_KEY_SIZE 33 /* 32 hex digits and NUL */
 
 struct control_message {
-    char job[64]; /* a valid name of a job */
+    char job[64];               /* a valid name of a job */
     char key[CONTROL_KEY_SIZE]; /* "" where the message has none; it is not verified */
     enum control_what what;
 };

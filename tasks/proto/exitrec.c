@@ -9,12 +9,8 @@
 #include <string.h>
 
 static const char *const outcome_names[] = {
-    [EXITREC_SUCCEEDED] = "succeeded",
-    [EXITREC_FAILED] = "failed",
-    [EXITREC_TIMEOUT] = "timeout",
-    [EXITREC_CANCELLED] = "cancelled",
-    [EXITREC_DIVERGED] = "diverged",
-    [EXITREC_REACHED] = "reached",
+    [EXITREC_SUCCEEDED] = "succeeded", [EXITREC_FAILED] = "failed",     [EXITREC_TIMEOUT] = "timeout",
+    [EXITREC_CANCELLED] = "cancelled", [EXITREC_DIVERGED] = "diverged", [EXITREC_REACHED] = "reached",
 };
 
 const char *exitrec_outcome_name(enum exitrec_outcome outcome)
@@ -175,8 +171,7 @@ int exitrec_read(const char *path, struct exitrec *rec, struct error *err)
 
 int job_ended_write(const char *path, const struct job_ended *ended, struct error *err)
 {
-    json_t *value = json_pack("{s:i, s:f, s:o}", "version", 1, "time", ended->time, "reason",
-                              cut_json(ended->reason));
+    json_t *value = json_pack("{s:i, s:f, s:o}", "version", 1, "time", ended->time, "reason", cut_json(ended->reason));
     int rc = file_write_json(path, value, 0600, err);
     int saved = errno;
 

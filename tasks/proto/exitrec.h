@@ -27,17 +27,17 @@ struct exitrec {
     char host[64];
     double started, ended; /* Unix seconds; equal where the task never started */
     enum exitrec_outcome outcome;
-    bool late;     /* with EXITREC_TIMEOUT: it was started when less than its walltime was left */
-    int exit_code; /* -1 where a signal ended it, or it never started */
-    int signal;    /* 0 where no signal ended it */
-    bool final;    /* with EXITREC_FAILED: another attempt would end in the same way */
-    int64_t points; /* bytes of its file of points (tasks/proto/points.h); 0: there is none */
-    bool at_rung;       /* it has reported the metric at that step or beyond, first at this point: */
-    int64_t rung_step;  /* the point's step */
-    double rung_value;  /* NaN: it was not finite */
-    char reason[512]; /* UTF-8; "" where there is nothing to say */
+    bool late;         /* with EXITREC_TIMEOUT: it was started when less than its walltime was left */
+    int exit_code;     /* -1 where a signal ended it, or it never started */
+    int signal;        /* 0 where no signal ended it */
+    bool final;        /* with EXITREC_FAILED: another attempt would end in the same way */
+    int64_t points;    /* bytes of its file of points (tasks/proto/points.h); 0: there is none */
+    bool at_rung;      /* it has reported the metric at that step or beyond, first at this point: */
+    int64_t rung_step; /* the point's step */
+    double rung_value; /* NaN: it was not finite */
+    char reason[512];  /* UTF-8; "" where there is nothing to say */
     double user_seconds, system_seconds;
-    int64_t max_rss; /* bytes */
+    int64_t max_rss;  /* bytes */
     char notice[256]; /* what was wrong with the metrics that it reported; "" where nothing was */
     /* Set for a task that leaves checkpoints; NULL otherwise. Borrowed from the parsed object, or from the writer. */
     const json_t *checkpoints; /* those that are complete, the newest first (tasks/proto/ckptdir.h) */

@@ -113,7 +113,7 @@ int field_set_parse(const json_t *fields, const char *at, struct field_set *set,
     memset(set, 0, sizeof *set);
     if (json_object_size(fields) < 1 || json_object_size(fields) > FIELDS_MAX)
         return error_at(err, "spec_impossible_value", at, "a stream has from 1 to %d fields", FIELDS_MAX);
-    json_object_foreach((json_t *)fields, name, value) {
+    json_object_foreach ((json_t *)fields, name, value) {
         struct field *field = &set->field[set->count];
 
         if (parse_field(value, jsonx_pointer(where, sizeof where, at, name), field, err) < 0) {

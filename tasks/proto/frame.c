@@ -200,8 +200,8 @@ const char *frame_fault_text(enum frame_fault fault)
 
 const char *frame_kind_name(enum frame_kind kind)
 {
-    static const char *const names[] = {"?",      "HELLO",    "WELCOME",   "SAMPLE", "ACK",
-                                        "REWIND", "WHO",      "FINALIZE", "FINALIZED", "REFUSED"};
+    static const char *const names[] = {"?",      "HELLO", "WELCOME",  "SAMPLE",    "ACK",
+                                        "REWIND", "WHO",   "FINALIZE", "FINALIZED", "REFUSED"};
 
     return kind >= FRAME_HELLO && kind <= FRAME_REFUSED ? names[kind] : names[0];
 }

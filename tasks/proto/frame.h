@@ -11,10 +11,10 @@
 #define FRAME_HEADER_SIZE 128
 #define FRAME_VERSION 1
 #define FRAME_MAX_DIMS 4
-#define FRAME_SHARING_MAX 8192 /* bytes of header and payload of a frame that may share its message */
-#define FRAME_ALIGNMENT 8      /* of a frame in a message */
-#define FRAME_SHARED_MAX 65536 /* bytes of a message of several frames */
-#define FRAME_PLACE_SIZE 8     /* bytes after the header of a frame whose payload is in memory */
+#define FRAME_SHARING_MAX 8192                /* bytes of header and payload of a frame that may share its message */
+#define FRAME_ALIGNMENT 8                     /* of a frame in a message */
+#define FRAME_SHARED_MAX 65536                /* bytes of a message of several frames */
+#define FRAME_PLACE_SIZE 8                    /* bytes after the header of a frame whose payload is in memory */
 #define FRAME_WINDOW_BYTES ((size_t)32 << 20) /* unacknowledged bytes that a member keeps, over all ranks */
 
 enum frame_kind {
@@ -38,10 +38,10 @@ enum frame_flag {
 
 struct frame {
     enum frame_kind kind;
-    uint64_t key;        /* the stream's key, which tells its frames from other ensembles' */
+    uint64_t key; /* the stream's key, which tells its frames from other ensembles' */
     uint64_t ensemble;
     uint64_t member;
-    uint64_t session;    /* a random number of each opened stream; tells two processes of one member apart */
+    uint64_t session; /* a random number of each opened stream; tells two processes of one member apart */
     uint32_t attempt;
     uint32_t generation; /* of the ranks */
     int64_t step;        /* >= 0 */
@@ -59,16 +59,16 @@ struct frame {
 /* The reasons for refusing a frame, in the order in which they are checked. */
 enum frame_fault {
     FRAME_OK,
-    FRAME_SHORT,            /* fewer bytes than a header */
+    FRAME_SHORT, /* fewer bytes than a header */
     FRAME_BAD_MAGIC,
     FRAME_BAD_VERSION,
-    FRAME_BAD_CHECKSUM,     /* of the header */
+    FRAME_BAD_CHECKSUM, /* of the header */
     FRAME_BAD_KIND,
     FRAME_BAD_FLAGS,
-    FRAME_BAD_SHAPE,        /* too many dimensions, or extents beyond them */
+    FRAME_BAD_SHAPE, /* too many dimensions, or extents beyond them */
     FRAME_BAD_STEP,
-    FRAME_BAD_LENGTH,       /* differs from the message */
-    FRAME_BAD_PAYLOAD,      /* checksum of the payload */
+    FRAME_BAD_LENGTH,  /* differs from the message */
+    FRAME_BAD_PAYLOAD, /* checksum of the payload */
 };
 
 /* Writes the header for `f` and computes its checksum. f->payload_checksum is used as it is. */

@@ -132,8 +132,8 @@ static int read_page(const char *records, const char *name, struct page *page, s
 {
     char *path = alloc_printf("%s/%s", records, name);
     int fd = path != NULL ? open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW) : -1;
-    bool whole = fd >= 0 && read(fd, page, sizeof *page) == sizeof *page &&
-                 memcmp(page->magic, MAGIC, sizeof page->magic) == 0;
+    bool whole =
+        fd >= 0 && read(fd, page, sizeof *page) == sizeof *page && memcmp(page->magic, MAGIC, sizeof page->magic) == 0;
 
     if (path == NULL)
         return no_memory(err);

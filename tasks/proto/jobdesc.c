@@ -26,9 +26,9 @@ bool job_name_valid(const char *name)
 static const struct {
     const char *name;
     int number;
-} signals[] = {{"USR1", SIGUSR1}, {"USR2", SIGUSR2}, {"TERM", SIGTERM}, {"INT", SIGINT},   {"HUP", SIGHUP},
-               {"QUIT", SIGQUIT}, {"ALRM", SIGALRM}, {"CONT", SIGCONT}, {"URG", SIGURG},   {"XCPU", SIGXCPU},
-               {"WINCH", SIGWINCH}};
+} signals[] = {{"USR1", SIGUSR1}, {"USR2", SIGUSR2}, {"TERM", SIGTERM},  {"INT", SIGINT},
+               {"HUP", SIGHUP},   {"QUIT", SIGQUIT}, {"ALRM", SIGALRM},  {"CONT", SIGCONT},
+               {"URG", SIGURG},   {"XCPU", SIGXCPU}, {"WINCH", SIGWINCH}};
 
 int jobdesc_signal(const char *name)
 {
@@ -119,8 +119,8 @@ static int parse_task(const json_t *obj, const char *at, struct jobdesc_task *ta
         jsonx_int(obj, at, "nodes", JSONX_OPTIONAL, 1, 1000000, &task->nodes, err) < 0 ||
         jsonx_string(obj, at, "success_file", JSONX_OPTIONAL, &task->success_file, err) < 0 ||
         jsonx_string(obj, at, "results", JSONX_OPTIONAL, &task->results, err) < 0 ||
-        jsonx_string(obj, at, "owner", task->results != NULL ? JSONX_REQUIRED : JSONX_OPTIONAL, &task->owner,
-                     err) < 0 ||
+        jsonx_string(obj, at, "owner", task->results != NULL ? JSONX_REQUIRED : JSONX_OPTIONAL, &task->owner, err) <
+            0 ||
         jsonx_strings(obj, at, "resume", JSONX_OPTIONAL, 1, &task->resume, err) < 0 ||
         jsonx_int(obj, at, "since", JSONX_OPTIONAL, 0, INT64_MAX, &task->since, err) < 0 ||
         jsonx_int(obj, at, "since_in", JSONX_OPTIONAL, 0, INT64_MAX, &task->since_in, err) < 0 ||
@@ -217,9 +217,8 @@ static int parse_checkpoint(const json_t *root, struct jobdesc_checkpoint *check
     return 0;
 }
 
-static const char *const diverged_names[] = {[JOBDESC_DIVERGED_FAIL] = "fail",
-                                             [JOBDESC_DIVERGED_END] = "end",
-                                             [JOBDESC_DIVERGED_IGNORE] = "ignore"};
+static const char *const diverged_names[] = {
+    [JOBDESC_DIVERGED_FAIL] = "fail", [JOBDESC_DIVERGED_END] = "end", [JOBDESC_DIVERGED_IGNORE] = "ignore"};
 
 const char *jobdesc_diverged_name(enum jobdesc_diverged diverged)
 {

@@ -15,12 +15,12 @@
 enum jobdesc_kind { JOBDESC_MEMBERS, JOBDESC_TRAINING, JOBDESC_PILOT };
 
 struct jobdesc_task {
-    const char *id;           /* "7.123", or "7.training.0": unique in the job, printable, no '/' */
-    const char *dir;          /* absolute; the runner makes it where it is missing */
-    const json_t *argv;       /* array of at least one string */
-    const json_t *env;        /* object of strings, or NULL */
-    const json_t *path;       /* array of absolute directories, or NULL */
-    const char *launcher;     /* NULL: argv is run as it is, or by `launch` */
+    const char *id;       /* "7.123", or "7.training.0": unique in the job, printable, no '/' */
+    const char *dir;      /* absolute; the runner makes it where it is missing */
+    const json_t *argv;   /* array of at least one string */
+    const json_t *env;    /* object of strings, or NULL */
+    const json_t *path;   /* array of absolute directories, or NULL */
+    const char *launcher; /* NULL: argv is run as it is, or by `launch` */
     /* the words of a launcher before argv, or NULL; "{hosts}" and the like in them are filled in by the runner */
     const json_t *launch;
     int64_t ntasks;           /* processes to launch, >= 1 */
@@ -30,10 +30,10 @@ struct jobdesc_task {
     const char *owner;        /* with results: the member whose they are, over all attempts and follow-ups */
     /* arguments added where there is a checkpoint to go on from, or NULL; "{checkpoint}" stands for its path */
     const json_t *resume;
-    int64_t since;            /* the first attempt whose checkpoints count as its own; 0: all count */
-    int64_t since_in;         /* the ensemble whose attempts `since` counts; 0: the job's */
-    int64_t until;            /* it is to end at this step of the job's metrics.rung; 0: it is not */
-    bool last;                /* with until: that is the last step that it ever goes to */
+    int64_t since;    /* the first attempt whose checkpoints count as its own; 0: all count */
+    int64_t since_in; /* the ensemble whose attempts `since` counts; 0: the job's */
+    int64_t until;    /* it is to end at this step of the job's metrics.rung; 0: it is not */
+    bool last;        /* with until: that is the last step that it ever goes to */
 };
 
 /* Set for jobs whose tasks leave checkpoints. */
@@ -57,8 +57,8 @@ struct jobdesc_metrics {
     const char *file; /* relative to the task's directory; NULL: none but $STRETTO_METRICS */
     enum jobdesc_format format;
     enum jobdesc_diverged diverged;
-    const char *rung; /* the metric by whose steps tasks with `until` end; NULL: there are none */
-    const char *name; /* the metric by which success is judged; NULL: none is */
+    const char *rung;               /* the metric by whose steps tasks with `until` end; NULL: there are none */
+    const char *name;               /* the metric by which success is judged; NULL: none is */
     bool has_least, has_most, best; /* best: its best value counts, and not the last */
     double least, most;
 };
@@ -67,16 +67,18 @@ struct jobdesc {
     const char *job;
     int64_t ensemble;
     enum jobdesc_kind kind;
-    const char *control; /* endpoint, or NULL */
+    const char *control;     /* endpoint, or NULL */
     const char *control_key; /* the key in the job's messages to it, or NULL */
-    int64_t walltime_ms; /* 0: none */
+    int64_t walltime_ms;     /* 0: none */
     int64_t grace_ms;
     int64_t silence_ms; /* a task that shows no sign of life for so long is ended; 0: no limit */
-    int64_t stopped_ms; /* with silence_ms: a task whose processes are all stopped for so long is ended; 0: silence_ms */
-    int64_t restarts; /* how often the ranks of a training may begin again in this job, if their memory has all samples */
-    bool tmpdir; /* its tasks have a temporary directory */
-    const char *umask; /* of its tasks, as umask_parse() takes it; NULL: 0077 */
-    bool merged; /* the standard error of its tasks goes into the file of their standard output */
+    int64_t
+        stopped_ms; /* with silence_ms: a task whose processes are all stopped for so long is ended; 0: silence_ms */
+    int64_t
+        restarts; /* how often the ranks of a training may begin again in this job, if their memory has all samples */
+    bool tmpdir;  /* its tasks have a temporary directory */
+    const char *umask;       /* of its tasks, as umask_parse() takes it; NULL: 0077 */
+    bool merged;             /* the standard error of its tasks goes into the file of their standard output */
     const json_t *artefacts; /* patterns of files below a task's dir that it leaves when it succeeds, or NULL */
     struct jobdesc_checkpoint checkpoint;
     struct jobdesc_metrics metrics;

@@ -12,7 +12,7 @@
 
 /* The state of a rank's memory, as the rank itself says. */
 enum kept_state {
-    KEPT_UNUSED,   /* it keeps nothing there */
+    KEPT_UNUSED, /* it keeps nothing there */
     /* Together with the checkpoint `base`, or a newer one, it has all that was acknowledged; of samples that the spec
      * lets it forget, it has which they are. */
     KEPT_COMPLETE,
@@ -25,7 +25,8 @@ struct kept_head {
     uint32_t state;  /* enum kept_state */
     uint32_t bases;  /* base[bases % 2] is valid */
     char base[2][KEPT_NAME_SIZE]; /* a checkpoint's name, "": the beginning */
-    uint64_t members, slot_size, chunks; /* the layout: 4 bytes for each member, rounded up to pages, and chunks of slots */
+    uint64_t members, slot_size,
+        chunks; /* the layout: 4 bytes for each member, rounded up to pages, and chunks of slots */
     /* the rank's endpoint, which its next process opens again, so that members find it */
     char path[192];
     char public_key[48], secret_key[48];

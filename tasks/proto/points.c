@@ -74,7 +74,8 @@ static bool take_merged(const char *at, const char *end, struct points_point *p)
            take_integer(&at, end, p->step, POINTS_STEP_MAX, &p->last_step) &&
            take_integer(&at, end, 0, INT64_MAX / 2, &p->last_time_ms) &&
            take_integer(&at, end, 0, p->count, &p->not_finite) && take_real(&at, end, &p->first) &&
-           take_real(&at, end, &p->min) && take_real(&at, end, &p->max) && at == end && !isinf(p->min) && !isinf(p->max);
+           take_real(&at, end, &p->min) && take_real(&at, end, &p->max) && at == end && !isinf(p->min) &&
+           !isinf(p->max);
 }
 
 int points_read(const char *line, const char *end, char name[POINTS_NAME_MAX + 1], struct points_point *p)

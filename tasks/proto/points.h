@@ -6,8 +6,8 @@
 #include <stdint.h>
 
 #define POINTS_FILE "points"
-#define POINTS_NAME_MAX 100  /* bytes of a metric's name */
-#define POINTS_LINE_MAX 512  /* bytes of a line */
+#define POINTS_NAME_MAX 100   /* bytes of a metric's name */
+#define POINTS_LINE_MAX 512   /* bytes of a line */
 #define POINTS_SERIES_MAX 100 /* of one attempt */
 #define POINTS_STEP_MAX (INT64_C(1) << 53)
 

@@ -4,7 +4,7 @@
 #define TASKS_PROTO_SHARED_H
 #include "tasks/proto/fields.h"
 
-#define SHARED_NAME "stretto"         /* of the memfd */
+#define SHARED_NAME "stretto"          /* of the memfd */
 #define SHARED_FROM ((size_t)64 << 10) /* bytes from which a payload is put into the memory */
 #define SHARED_UNIT ((size_t)16 << 10) /* a payload's offset is a multiple of it, and so is the memory that it takes */
 

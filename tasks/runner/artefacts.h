@@ -30,7 +30,7 @@ void artefacts_fini(struct artefacts *artefacts);
 
 /* Begins to read those of a task that has ended. Returns false where there is nothing to do. */
 bool artefacts_take(struct artefacts *artefacts, struct task *t);
-void artefacts_work(struct artefacts *artefacts); /* takes what was read */
+void artefacts_work(struct artefacts *artefacts);    /* takes what was read */
 int artefacts_fd(const struct artefacts *artefacts); /* readable when there is something to take; -1: none */
 
 #endif

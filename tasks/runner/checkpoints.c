@@ -10,7 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#define SETTLED_MS 2000 /* a file that nobody has written to for so long has come to rest */
+#define SETTLED_MS 2000    /* a file that nobody has written to for so long has come to rest */
 #define LOOK_AGAIN_MS 5000 /* at least, between two looks while a task runs */
 
 static int64_t env_number(const struct jobdesc_task *task, const char *name)
@@ -31,7 +31,8 @@ int checkpoints_begin(struct checkpoints *c, const struct jobdesc *job, const st
     if (!job->checkpoint.any || job->kind != JOBDESC_MEMBERS || c->dir == NULL || c->dir[0] != '/')
         return 0;
     c->chain = (struct ckpt_chain){.ensemble = task->since_in > 0 ? task->since_in : job->ensemble,
-                                   .since = task->since, .generation = env_number(task, "STRETTO_STREAM_GENERATION")};
+                                   .since = task->since,
+                                   .generation = env_number(task, "STRETTO_STREAM_GENERATION")};
     c->ensemble = job->ensemble;
     c->attempt = env_number(task, "STRETTO_ATTEMPT");
     if (ckptdir_make(c->dir, err) < 0)
@@ -122,8 +123,12 @@ void checkpoints_saw(struct checkpoints *c, const char *name, bool renamed, int6
             s = &c->seen.items[c->seen.n++];
             *s = (struct sighting){.path = xstrdup(name)};
         }
-        *s = (struct sighting){.path = s->path, .renamed = renamed, .at_ms = now_ms, .size = (int64_t)st.st_size,
-                               .mtime_ns = ckpt_mtime_ns(&st), .inode = (int64_t)st.st_ino};
+        *s = (struct sighting){.path = s->path,
+                               .renamed = renamed,
+                               .at_ms = now_ms,
+                               .size = (int64_t)st.st_size,
+                               .mtime_ns = ckpt_mtime_ns(&st),
+                               .inode = (int64_t)st.st_ino};
     }
     free(path);
 }
@@ -208,8 +213,8 @@ static void record_new(struct look *look, const struct ckpt_list *list, const st
 
     for (size_t i = 0; i < files->n; i++) {
         const struct ckpt_file *file = &files->items[i];
-        struct ckpt ckpt = {.path = file->path, .step = ckptfind_step(file->path), .ensemble = c->ensemble,
-                            .attempt = c->attempt};
+        struct ckpt ckpt = {
+            .path = file->path, .step = ckptfind_step(file->path), .ensemble = c->ensemble, .attempt = c->attempt};
 
         if (!is_new(c, file) || is_known(list, file))
             continue;

@@ -13,7 +13,7 @@
 struct sighting {
     char *path;
     bool renamed;
-    int64_t at_ms; /* monotonic */
+    int64_t at_ms;                 /* monotonic */
     int64_t size, mtime_ns, inode; /* at that time */
 };
 
@@ -27,13 +27,13 @@ struct checkpoints {
     const char *dir;
     struct ckpt_chain chain;
     int64_t ensemble, attempt; /* the task's */
-    struct ckpt_files before; /* the files when it started: none of them is new */
-    char *resume;             /* absolute path of the checkpoint that it goes on from, or NULL */
-    json_t *resumed;          /* the same as its record has it */
-    json_t *whole;            /* those that are complete, once it has ended; NULL: not known */
-    struct sightings seen;    /* seen since it started, and not looked at */
-    int64_t looked_ms;        /* the last look while it ran */
-    int64_t recorded_ms;      /* when the library first wrote a record since the last look; 0: it did not */
+    struct ckpt_files before;  /* the files when it started: none of them is new */
+    char *resume;              /* absolute path of the checkpoint that it goes on from, or NULL */
+    json_t *resumed;           /* the same as its record has it */
+    json_t *whole;             /* those that are complete, once it has ended; NULL: not known */
+    struct sightings seen;     /* seen since it started, and not looked at */
+    int64_t looked_ms;         /* the last look while it ran */
+    int64_t recorded_ms;       /* when the library first wrote a record since the last look; 0: it did not */
     bool looking;
 };
 
@@ -41,7 +41,7 @@ enum look_when {
     LOOK_RUNNING, /* files that have come to rest count */
     /* the task ended by itself, with exit status 0 and no process left running: all files that it wrote count */
     LOOK_CLEAN,
-    LOOK_ENDED,   /* the task ended otherwise: files that had come to rest before count */
+    LOOK_ENDED, /* the task ended otherwise: files that had come to rest before count */
 };
 
 struct look {

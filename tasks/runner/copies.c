@@ -20,7 +20,8 @@
 #include <unistd.h>
 
 /* Signals that warn a task, or end it: each goes on to all copies. */
-static const int passed_on[] = {SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGALRM, SIGCONT, SIGURG, SIGXCPU, SIGWINCH};
+static const int passed_on[] = {SIGTERM, SIGINT,  SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2,
+                                SIGALRM, SIGCONT, SIGURG, SIGXCPU, SIGWINCH};
 
 #define PASSED_ON (sizeof passed_on / sizeof *passed_on)
 
@@ -46,8 +47,9 @@ bool copies_are_meant(const struct jobdesc_task *task)
 void copies_launch(struct copies_words *words, const struct jobdesc_task *task, int64_t grace_ms)
 {
     ssize_t len = readlink("/proc/self/exe", words->runner, sizeof words->runner - 1);
-    const char *const srun[] = {"srun", words->nodes, words->ntasks, "--ntasks-per-node=1", "--cpu-bind=none",
-                                "--kill-on-bad-exit=1", "--mpi=none", "--input=none", "--quiet"};
+    const char *const srun[] = {
+        "srun",       words->nodes,   words->ntasks, "--ntasks-per-node=1", "--cpu-bind=none", "--kill-on-bad-exit=1",
+        "--mpi=none", "--input=none", "--quiet"};
     size_t n = 0;
 
     words->runner[len > 0 ? len : 0] = '\0';
@@ -200,11 +202,11 @@ static int start(struct copies *c)
 static void explain(const struct copies *c, size_t i, int status)
 {
     if (WIFSIGNALED(status))
-        log_info("rank %lld was killed by signal %d (%s): the other %zu on this host are ended", (long long)c->first + (long long)i,
-                 WTERMSIG(status), strsignal(WTERMSIG(status)), c->left);
+        log_info("rank %lld was killed by signal %d (%s): the other %zu on this host are ended",
+                 (long long)c->first + (long long)i, WTERMSIG(status), strsignal(WTERMSIG(status)), c->left);
     else
-        log_info("rank %lld ended with status %d: the other %zu on this host are ended", (long long)c->first + (long long)i,
-                 WEXITSTATUS(status), c->left);
+        log_info("rank %lld ended with status %d: the other %zu on this host are ended",
+                 (long long)c->first + (long long)i, WEXITSTATUS(status), c->left);
 }
 
 static bool is_on_many(const struct copies *c)
@@ -219,7 +221,8 @@ static bool was_told(const struct copies *c, int status)
     sigset_t set;
 
     sigpending(&set);
-    return c->told || sigismember(&set, SIGTERM) || (is_on_many(c) && WIFSIGNALED(status) && WTERMSIG(status) == SIGTERM);
+    return c->told || sigismember(&set, SIGTERM) ||
+           (is_on_many(c) && WIFSIGNALED(status) && WTERMSIG(status) == SIGTERM);
 }
 
 static void reap(struct copies *c)

@@ -41,7 +41,9 @@ void cpus_sort(struct cpu *list, size_t n)
 /* The variables by which batch systems tell how many CPUs of a node are a job's. */
 static const struct {
     const char *mark, *count;
-} says[] = {{"SLURM_JOB_ID", "SLURM_CPUS_ON_NODE"}, {"PBS_JOBID", "NCPUS"}, {"PBS_JOBID", "PBS_NUM_PPN"},
+} says[] = {{"SLURM_JOB_ID", "SLURM_CPUS_ON_NODE"},
+            {"PBS_JOBID", "NCPUS"},
+            {"PBS_JOBID", "PBS_NUM_PPN"},
             {"ALPS_APP_ID", "ALPS_APP_DEPTH"}};
 
 #define SAYS (sizeof says / sizeof *says)

@@ -12,6 +12,7 @@ struct environment {
     size_t n;
 };
 
+/* clang-format off */
 static const char *const not_handed_on[] = {
     "STRETTO_ALIVE", "STRETTO_ALIVE_MS", "STRETTO_METRICS", "STRETTO_ALLOCATION_END", "STRETTO_ATTEMPT",
     "STRETTO_CHECKPOINT_BEFORE", "STRETTO_CHECKPOINT_DIR", "STRETTO_CHECKPOINT_SIGNAL", "STRETTO_DEADLINE", "STRETTO_ENSEMBLE",
@@ -22,6 +23,7 @@ static const char *const not_handed_on[] = {
     "STRETTO_TRAINING_DIR",
     "LOCAL_RANK", "LOCAL_WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT", "RANK", "WORLD_SIZE",
 };
+/* clang-format on */
 
 static bool names(const char *entry, const char *name)
 {

@@ -16,8 +16,8 @@
 #define RECORD_MAX ((size_t)1 << 20) /* bytes of an event that is read; pictures are passed over */
 #define ROOM (EVENT_HEADER + RECORD_MAX + EVENT_FOOTER)
 #define FILES_MAX 1000
-#define DEPTH_MAX 8         /* of directories below those that are named */
-#define ENTRIES_MAX 100000  /* that one look goes through */
+#define DEPTH_MAX 8        /* of directories below those that are named */
+#define ENTRIES_MAX 100000 /* that one look goes through */
 
 struct event_file {
     char *path, *prefix;
@@ -82,8 +82,8 @@ static struct event_file *find(struct event_files *files, const char *path, cons
             return &files->files[i];
     if (files->n == FILES_MAX)
         return NULL;
-    files->files[files->n] = (struct event_file){.path = xstrdup(path),
-                                                     .prefix = xasprintf("%.*s", (int)prefix_size, prefix)};
+    files->files[files->n] =
+        (struct event_file){.path = xstrdup(path), .prefix = xasprintf("%.*s", (int)prefix_size, prefix)};
     return &files->files[files->n++];
 }
 
@@ -150,7 +150,8 @@ static int64_t read_file(struct event_files *files, struct event_file *file, int
         n = pread(fd, files->room, ROOM, file->offset);
         if (n > 0)
             take(files, file, (size_t)n, st.st_size, each, arg);
-        done += n > 0 && file->offset - before <= n ? file->offset - before : 0; /* what is passed over does not count */
+        done +=
+            n > 0 && file->offset - before <= n ? file->offset - before : 0; /* what is passed over does not count */
     } while (file->offset > before && !file->broken && done < limit);
     close(fd);
     return file->offset > begin && done == 0 ? 1 : done;
@@ -199,8 +200,8 @@ static int64_t look_at(struct event_files *files, char *path, int64_t limit,
     return done;
 }
 
-int64_t event_files_read(struct event_files *files, int64_t limit, void (*each)(void *arg, const struct metric_line *line),
-                         void *arg)
+int64_t event_files_read(struct event_files *files, int64_t limit,
+                         void (*each)(void *arg, const struct metric_line *line), void *arg)
 {
     int64_t done = 0;
     glob_t found;

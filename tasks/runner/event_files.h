@@ -13,8 +13,8 @@ void event_files_destroy(struct event_files *files); /* NULL is allowed */
 
 /* Reads at most about `limit` bytes that are new, and calls each() with every event that has scalars. Returns how many
  * bytes there were. */
-int64_t event_files_read(struct event_files *files, int64_t limit, void (*each)(void *arg, const struct metric_line *line),
-                         void *arg);
+int64_t event_files_read(struct event_files *files, int64_t limit,
+                         void (*each)(void *arg, const struct metric_line *line), void *arg);
 
 /* Returns how many records could not be read, and what was wrong with the first one. */
 int64_t event_files_wrong(const struct event_files *files, const char **first);

@@ -62,7 +62,7 @@ enum wire { WIRE_VARINT = 0, WIRE_FIXED64 = 1, WIRE_BYTES = 2, WIRE_FIXED32 = 5 
 struct field {
     unsigned number;
     enum wire wire;
-    uint64_t value;         /* of a number, or the size of bytes */
+    uint64_t value; /* of a number, or the size of bytes */
     const unsigned char *bytes;
 };
 
@@ -91,9 +91,7 @@ static bool next_field(struct message *m, struct field *field)
     *field = (struct field){.number = (unsigned)(key >> 3), .wire = (enum wire)(key & 7)};
     left = (uint64_t)(m->end - m->at);
     switch (field->wire) {
-    case WIRE_VARINT:
-        field->value = take_varint(m);
-        return !m->broken;
+    case WIRE_VARINT: field->value = take_varint(m); return !m->broken;
     case WIRE_FIXED64:
     case WIRE_FIXED32: {
         size_t size = field->wire == WIRE_FIXED64 ? 8 : 4;
@@ -143,9 +141,9 @@ static double from_double(uint64_t bits)
 static double from_half(uint64_t bits)
 {
     int exponent = (int)(bits >> 10 & 31), fraction = (int)(bits & 1023);
-    double value = exponent == 31   ? (fraction != 0 ? NAN : INFINITY)
-                   : exponent == 0  ? ldexp(fraction, -24)
-                                    : ldexp(1024 + fraction, exponent - 25);
+    double value = exponent == 31  ? (fraction != 0 ? NAN : INFINITY)
+                   : exponent == 0 ? ldexp(fraction, -24)
+                                   : ldexp(1024 + fraction, exponent - 25);
 
     return bits >> 15 & 1 ? -value : value;
 }
@@ -156,10 +154,10 @@ static const struct type {
     size_t size; /* bytes of one in tensor_content */
     enum wire wire;
 } types[] = {
-    {1, 5, 4, WIRE_FIXED32}, /* float */
-    {2, 6, 8, WIRE_FIXED64}, /* double */
-    {3, 7, 4, WIRE_VARINT},  /* int32 */
-    {9, 10, 8, WIRE_VARINT}, /* int64 */
+    {1, 5, 4, WIRE_FIXED32},  /* float */
+    {2, 6, 8, WIRE_FIXED64},  /* double */
+    {3, 7, 4, WIRE_VARINT},   /* int32 */
+    {9, 10, 8, WIRE_VARINT},  /* int64 */
     {14, 13, 2, WIRE_VARINT}, /* bfloat16 */
     {19, 13, 2, WIRE_VARINT}, /* half */
 };
@@ -320,7 +318,8 @@ int event_read(const unsigned char *event, size_t size, const char *prefix, stru
             continue;
         summary = inside(&field);
         while (line->n < METRIC_VALUES_MAX && next_field(&summary, &value)) {
-            const char *wrong = value.number == 1 && value.wire == WIRE_BYTES ? take_value(inside(&value), prefix, line) : NULL;
+            const char *wrong =
+                value.number == 1 && value.wire == WIRE_BYTES ? take_value(inside(&value), prefix, line) : NULL;
 
             *why = wrong != NULL ? wrong : *why;
         }

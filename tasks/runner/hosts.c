@@ -33,7 +33,8 @@ static int add(struct hosts *hosts, const char *name, size_t len, int64_t slots)
 static int expand_one(struct hosts *hosts, const char *done, const char *rest, size_t len);
 
 /* Adds a name for each number of one range, "7" or "01-03", of a bracket. */
-static int expand_range(struct hosts *hosts, const char *done, const char *range, size_t size, const char *after, size_t len)
+static int expand_range(struct hosts *hosts, const char *done, const char *range, size_t size, const char *after,
+                        size_t len)
 {
     size_t width = strspn(range, "0123456789"), second = 0;
     char name[HOSTS_NAME_MAX + 1];
@@ -202,7 +203,8 @@ static void spread(struct hosts *hosts, int64_t ntasks)
 
 int hosts_find(struct hosts *hosts, int64_t nodes, int64_t ntasks, struct error *err)
 {
-    const char *list = getenv("SLURM_JOB_NODELIST"), *pbs = getenv("PBS_NODEFILE"), *file = pbs != NULL ? pbs : getenv("OAR_NODEFILE");
+    const char *list = getenv("SLURM_JOB_NODELIST"), *pbs = getenv("PBS_NODEFILE"),
+               *file = pbs != NULL ? pbs : getenv("OAR_NODEFILE");
     char name[HOSTS_NAME_MAX + 1] = "localhost";
     int64_t counted = 0;
 

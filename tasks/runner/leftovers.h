@@ -12,7 +12,7 @@ struct leftovers {
     struct task *tasks; /* the job's, borrowed */
     size_t ntasks;
     struct tree_task *marks; /* one for each task */
-    size_t count; /* tasks that left processes which were told to end */
+    size_t count;            /* tasks that left processes which were told to end */
     int64_t grace_ms;
 };
 

@@ -7,9 +7,10 @@
 int looks_init(struct looks *looks, const struct job *job, struct task *tasks,
                void (*looked)(void *arg, struct task *t), void *arg, struct error *err)
 {
-    *looks = (struct looks){.tasks = tasks, .n = job->desc->ntasks, .linger_ms = INT64_MAX, .looked = looked,
-                             .arg = arg};
-    if (!job->desc->checkpoint.any || job->desc->kind != JOBDESC_MEMBERS) /* ranks record their checkpoints themselves */
+    *looks =
+        (struct looks){.tasks = tasks, .n = job->desc->ntasks, .linger_ms = INT64_MAX, .looked = looked, .arg = arg};
+    if (!job->desc->checkpoint.any ||
+        job->desc->kind != JOBDESC_MEMBERS) /* ranks record their checkpoints themselves */
         return 0;
     looks->looker = looker_create(err);
     if (looks->looker == NULL)
@@ -45,8 +46,8 @@ static void look_last(struct looks *looks, struct task *t, bool clean)
     watch_read(looks->watch, saw, looks); /* events from before its end */
     t->looked_at = true;
     t->linger_until = 0;
-    looker_add(looks->looker, &look_create(&t->checkpoints, clean ? LOOK_CLEAN : LOOK_ENDED,
-                                           t->job->machine->monotonic_ms())->errand);
+    looker_add(looks->looker,
+               &look_create(&t->checkpoints, clean ? LOOK_CLEAN : LOOK_ENDED, t->job->machine->monotonic_ms())->errand);
 }
 
 void looks_end(struct looks *looks, struct task *t, int64_t now_ms, int64_t grace_ms)

@@ -13,7 +13,7 @@ struct looks {
     struct looker *looker; /* NULL: the job's tasks leave no checkpoints, and no function here does anything */
     struct task *tasks;
     size_t n;
-    size_t ending; /* tasks that have ended, and whose last look is under way */
+    size_t ending;     /* tasks that have ended, and whose last look is under way */
     int64_t linger_ms; /* when to check again whether processes are left of ended tasks; INT64_MAX: there are none */
     void (*looked)(void *arg, struct task *t); /* called when a task's last look is over */
     void *arg;

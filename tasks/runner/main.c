@@ -31,10 +31,10 @@
 
 struct options {
     const char *jobdir;
-    bool local; /* the daemon that started it is on this host, and watches it */
-    pid_t daemon; /* with `local`: the runner's parent */
-    int jobfd; /* the descriptor that replaces job.json; -1: none */
-    const char *gpus; /* ids of the job's GPUs, separated by commas; NULL: GPUs are not counted */
+    bool local;          /* the daemon that started it is on this host, and watches it */
+    pid_t daemon;        /* with `local`: the runner's parent */
+    int jobfd;           /* the descriptor that replaces job.json; -1: none */
+    const char *gpus;    /* ids of the job's GPUs, separated by commas; NULL: GPUs are not counted */
     const char **launch; /* words of a launch command, see task.h; NULL: none */
     size_t n_launch;
     bool is_rank;
@@ -110,8 +110,14 @@ static int run_claimed(const struct options *options, const struct jobdesc *desc
                        const char *tmpdir, int signal_fd, int64_t started_ms)
 {
     struct control_sender *control = control_sender_create(desc->control, desc->job, desc->control_key);
-    struct job job = {.machine = &machine_real, .desc = desc, .watched = options->local, .daemon = options->daemon,
-                      .jobfd = options->jobfd, .gpus = options->gpus, .tmpdir = tmpdir, .shared = options->is_rank,
+    struct job job = {.machine = &machine_real,
+                      .desc = desc,
+                      .watched = options->local,
+                      .daemon = options->daemon,
+                      .jobfd = options->jobfd,
+                      .gpus = options->gpus,
+                      .tmpdir = tmpdir,
+                      .shared = options->is_rank,
                       .launch = options->launch};
     struct error err;
     struct oom oom;
@@ -362,8 +368,8 @@ static int run(const struct options *options, int signal_fd, int64_t started_ms)
 
 int pilot_run_job(const char *jobdir, int jobfd, const char *gpus, pid_t pilot, int64_t started_ms, int64_t until_ms)
 {
-    struct options options = {.jobdir = jobdir, .local = true, .daemon = pilot, .jobfd = jobfd, .gpus = gpus,
-                              .until_ms = until_ms};
+    struct options options = {
+        .jobdir = jobdir, .local = true, .daemon = pilot, .jobfd = jobfd, .gpus = gpus, .until_ms = until_ms};
     struct error err;
     int signal_fd = run_signals(&err);
 

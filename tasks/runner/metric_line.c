@@ -411,10 +411,10 @@ int metric_columns_read(const char *text, size_t size, struct metric_columns *co
     while (columns->n < METRIC_VALUES_MAX && next_field(&r, name, sizeof name, &n)) {
         bool valid = n <= POINTS_NAME_MAX && strlen(name) == n && points_name_valid(name);
 
-        columns->kind[columns->n] = !valid                                                 ? COLUMN_NONE
+        columns->kind[columns->n] = !valid                          ? COLUMN_NONE
                                     : strcasecmp(name, "step") == 0 ? COLUMN_STEP
-                                    : strcasecmp(name, "time") == 0                        ? COLUMN_TIME
-                                                                                           : COLUMN_VALUE;
+                                    : strcasecmp(name, "time") == 0 ? COLUMN_TIME
+                                                                    : COLUMN_VALUE;
         any = any || columns->kind[columns->n] == COLUMN_VALUE;
         strcpy(columns->names[columns->n++], valid ? name : "");
     }

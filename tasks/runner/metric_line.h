@@ -17,8 +17,9 @@ struct metric_value {
 struct metric_line {
     bool has_step;
     int64_t step;
-    double time; /* Unix seconds, or seconds since the start of the attempt if it is below METRIC_TIME_EPOCH; NaN: none */
-    size_t n;    /* values */
+    double
+        time; /* Unix seconds, or seconds since the start of the attempt if it is below METRIC_TIME_EPOCH; NaN: none */
+    size_t n; /* values */
     struct metric_value values[METRIC_VALUES_MAX];
 };
 

@@ -15,12 +15,12 @@
 #include <unistd.h>
 
 #define PAUSE_MIN_MS 1000
-#define PAUSE_MAX_MS 8000               /* between two looks at files in which nothing is new */
-#define PAUSE_WATCHED_MS 2000           /* the same where a member that diverges, or is beyond its rung, is to be ended */
-#define LOOK_MAX ((int64_t)4 << 20)     /* bytes that one look reads */
-#define ATTEMPT_MAX ((int64_t)4 << 30)  /* bytes that are read of an attempt */
-#define PENDING_MAX ((size_t)16 << 20)  /* bytes of points that wait while they cannot be written */
-#define WHOLE 8192                      /* points of a series that are handed on one by one; then ever more are merged */
+#define PAUSE_MAX_MS 8000           /* between two looks at files in which nothing is new */
+#define PAUSE_WATCHED_MS 2000       /* the same where a member that diverges, or is beyond its rung, is to be ended */
+#define LOOK_MAX ((int64_t)4 << 20) /* bytes that one look reads */
+#define ATTEMPT_MAX ((int64_t)4 << 30) /* bytes that are read of an attempt */
+#define PENDING_MAX ((size_t)16 << 20) /* bytes of points that wait while they cannot be written */
+#define WHOLE 8192                     /* points of a series that are handed on one by one; then ever more are merged */
 #define TIME_MAX_MS INT64_C(4102444800000) /* in the year 2100 */
 
 struct series {
@@ -45,11 +45,11 @@ struct metrics {
     size_t n, last; /* last: the one that was found last */
     int64_t started_ms, unix_ms;
     int64_t due, pause_ms;
-    int64_t read; /* bytes */
-    char *path;   /* of the points */
+    int64_t read;   /* bytes */
+    char *path;     /* of the points */
     int64_t handed; /* bytes of it */
     struct text pending;
-    bool troubled; /* the last write failed */
+    bool troubled;   /* the last write failed */
     int64_t unnamed; /* values of series beyond the limit */
     int64_t lost;    /* lines of points that could not be written */
 };
@@ -167,8 +167,7 @@ static void add(struct metrics *m, struct series *s, int64_t step, int64_t time_
 {
     double finite = isfinite(value) ? value : NAN;
     bool goes_on = s->count > 0 && step > s->step;
-    struct points_point p = {
-        step, step, time_ms, time_ms, 1, !isfinite(value), value, value, finite, finite, 0};
+    struct points_point p = {step, step, time_ms, time_ms, 1, !isfinite(value), value, value, finite, finite, 0};
 
     if (goes_on)
         p.area = area_to(s, value, time_ms);
@@ -316,8 +315,7 @@ bool metrics_diverged(const struct metrics *m, bool ended, char *why, size_t siz
         if (!at_last && !before)
             continue;
         if (why != NULL && at_last)
-            snprintf(why, size, "%s was %s at its last step, %lld", s->name, word_for(s->last),
-                     (long long)s->step);
+            snprintf(why, size, "%s was %s at its last step, %lld", s->name, word_for(s->last), (long long)s->step);
         else if (why != NULL)
             snprintf(why, size, "%s was NaN or infinite", s->name);
         return true;

@@ -6,7 +6,7 @@
 #include <stdint.h>
 
 struct oom {
-    char *file;   /* the file in which the kernel counts them; NULL: there is none */
+    char *file; /* the file in which the kernel counts them; NULL: there is none */
     int64_t seen;
 };
 

@@ -19,12 +19,12 @@ struct pilot_job {
     char *name, *dir, *descriptor;
     int64_t cpus, gpus, memory, grace_ms;
     int64_t least_ms; /* it is not started with less time left */
-    pid_t pid;   /* of its runner */
+    pid_t pid;        /* of its runner */
     /* the descriptor in which its runner found job.json, and in which it returns the exit records; -1: none */
     int jobfd;
     int seen_stopped; /* how many checks in a row found its runner stopped */
-    int64_t kill_at; /* monotonic, once it was told to end; INT64_MAX: it was not */
-    bool returned;   /* it never started, and never will: only its name is remembered */
+    int64_t kill_at;  /* monotonic, once it was told to end; INT64_MAX: it was not */
+    bool returned;    /* it never started, and never will: only its name is remembered */
     UT_hash_handle hh;
 };
 
@@ -51,7 +51,7 @@ struct pilot {
 
     struct rank rank; /* set where ALPS placed the application, with a process on each node */
     char *node_dir, *inbox;
-    int64_t cpus, memory; /* of this node */
+    int64_t cpus, memory;  /* of this node */
     struct pilot_cpu *own; /* `cpus` of them, to which the jobs are bound; NULL: jobs are not bound */
     struct pilot_gpu *gpus;
     int64_t n_gpus;
@@ -65,16 +65,16 @@ struct pilot {
     bool stopping;
     int64_t look_at; /* monotonic time of the next check for stopped runners */
 
-    int journal; /* descriptor */
+    int journal;       /* descriptor */
     struct text lines; /* lines for the journal; those from `written` on are not in it yet */
     size_t written;
     int64_t journal_again; /* when to try again after it could not be written */
-    int64_t sync_at; /* when written lines are flushed to the disk; INT64_MAX: they are */
+    int64_t sync_at;       /* when written lines are flushed to the disk; INT64_MAX: they are */
     bool told_trouble;
     struct notifier notifier;
 
     int signal_fd;
-    int notify; /* inotify of the inbox; -1: none */
+    int notify;    /* inotify of the inbox; -1: none */
     bool notified; /* inotify has reported an event, so it works here */
     int64_t scan_at, scan_ms;
 };

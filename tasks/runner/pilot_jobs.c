@@ -20,7 +20,7 @@
 #include <unistd.h>
 #include <utlist.h>
 
-#define PAUSE_MS 1000          /* after the node could not create a process or directory */
+#define PAUSE_MS 1000 /* after the node could not create a process or directory */
 #define KILL_AFTER_GRACE_MS 5000
 #define STOPPED_LOOKS 6
 #define SWEEPS_MAX 100

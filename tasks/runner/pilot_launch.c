@@ -21,8 +21,8 @@
 extern char **environ;
 
 /* Variables of one node, or of a task there: the first node's values are not passed to the others. */
-static const char *const of_nodes[] = {"PBS_*", "NCPUS", "TMPDIR", "HOSTNAME", "*_VISIBLE_DEVICES",
-                                       "GPU_DEVICE_ORDINAL", "_", "PWD", "SHLVL"};
+static const char *const of_nodes[] = {
+    "PBS_*", "NCPUS", "TMPDIR", "HOSTNAME", "*_VISIBLE_DEVICES", "GPU_DEVICE_ORDINAL", "_", "PWD", "SHLVL"};
 
 static bool is_pbs(void)
 {
@@ -87,8 +87,8 @@ int pilot_take_environment(const struct pilot *p, struct error *err)
 /* Writes the words before the pilot's own command, and returns their number; 0: there are none. */
 static size_t choose(const struct pilot *p, char **argv)
 {
-    static const char *const srun[] = {"srun", "--ntasks-per-node=1", "--cpu-bind=none", "--kill-on-bad-exit=1",
-                                       "--mpi=none", "--input=none", "--quiet", NULL};
+    static const char *const srun[] = {"srun",       "--ntasks-per-node=1", "--cpu-bind=none", "--kill-on-bad-exit=1",
+                                       "--mpi=none", "--input=none",        "--quiet",         NULL};
     static const char *const openpbs[] = {"pbsdsh", "--", NULL}, *const torque[] = {"pbsdsh", "-u", "--", NULL};
     const char *const *words = getenv("SLURM_JOB_ID") != NULL ? srun : getenv("PBS_NUM_PPN") != NULL ? torque : openpbs;
     size_t n = 0;

@@ -36,7 +36,8 @@ static int hold(uint32_t port)
     int n = snprintf(name.sun_path + 1, sizeof name.sun_path - 1, "stretto-port-%u", (unsigned)port);
     int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
 
-    if (fd >= 0 && bind(fd, (struct sockaddr *)&name, (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)n)) == 0)
+    if (fd >= 0 &&
+        bind(fd, (struct sockaddr *)&name, (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)n)) == 0)
         return fd;
     if (fd >= 0)
         close(fd);

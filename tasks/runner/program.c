@@ -146,8 +146,10 @@ int program_init(struct program *p, const struct jobdesc_task *task, const char 
     } else if (launcher != NULL && strcmp(launcher, "mpiexec") == 0) {
         launcher = STRETTO_MPIEXEC;
         if (launcher[0] == '\0')
-            return error_set(err, "cannot_start", "cannot start \"%s\": stretto was built without MPI; name a launcher"
-                             " by its path", name);
+            return error_set(err, "cannot_start",
+                             "cannot start \"%s\": stretto was built without MPI; name a launcher"
+                             " by its path",
+                             name);
         if (look_for(name, path, task->dir, err) < 0)
             return -1;
     }

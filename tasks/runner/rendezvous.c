@@ -34,7 +34,8 @@ static uint32_t seed_of(const struct jobdesc_task *task)
     return (hash & 0xffffff) + APART * (attempt != NULL ? (uint32_t)strtoul(attempt, NULL, 10) & 0xffff : 0);
 }
 
-static int write_hostfile(struct rendezvous *r, const struct hosts *hosts, const struct jobdesc_task *task, struct error *err)
+static int write_hostfile(struct rendezvous *r, const struct hosts *hosts, const struct jobdesc_task *task,
+                          struct error *err)
 {
     char *lines = hosts_text(hosts, '\n'), *text = xasprintf("%s\n", lines);
     int rc;
@@ -46,7 +47,8 @@ static int write_hostfile(struct rendezvous *r, const struct hosts *hosts, const
     return rc;
 }
 
-int rendezvous_make(struct rendezvous *r, const struct jobdesc *desc, const struct jobdesc_task *task, struct error *err)
+int rendezvous_make(struct rendezvous *r, const struct jobdesc *desc, const struct jobdesc_task *task,
+                    struct error *err)
 {
     struct hosts hosts;
     int rc, port;

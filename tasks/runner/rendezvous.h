@@ -13,11 +13,12 @@ struct rendezvous {
     char *hostfile; /* a file in the task's directory, with a line for each host */
     char *address;  /* of the first host */
     char port[8];
-    int lock;       /* holds the port while the task runs */
+    int lock; /* holds the port while the task runs */
 };
 
 /* Makes the rendezvous of a task that may have several processes, or has a launcher; another one gets none. */
-int rendezvous_make(struct rendezvous *r, const struct jobdesc *desc, const struct jobdesc_task *task, struct error *err);
+int rendezvous_make(struct rendezvous *r, const struct jobdesc *desc, const struct jobdesc_task *task,
+                    struct error *err);
 
 /* Sets STRETTO_HOSTS, STRETTO_HOSTFILE, MASTER_ADDR and MASTER_PORT; of the latter two, the task's own are left. */
 void rendezvous_tell(const struct rendezvous *r, const struct jobdesc_task *task, struct environment *env);

@@ -79,8 +79,9 @@ bool restarts_take(struct restarts *r, const struct task *t, bool may)
     if (may && r->memory != NULL && r->left > 0 && r->recorded == 0 && t->rec.outcome == EXITREC_FAILED &&
         is_complete(r)) {
         r->wanted = true;
-        log_warn("task %s failed, %s: all ranks begin again from the newest checkpoint, with the samples that they hold",
-                 t->desc->id, t->rec.reason);
+        log_warn(
+            "task %s failed, %s: all ranks begin again from the newest checkpoint, with the samples that they hold",
+            t->desc->id, t->rec.reason);
         enter(r, t);
         return true;
     }

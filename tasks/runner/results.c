@@ -122,8 +122,7 @@ static void remove_stale(const char *results, const json_t *before, const json_t
     }
 }
 
-int artefacts_place(const char *dir, const json_t *artefacts, const char *results, const char *owner,
-                    struct error *err)
+int artefacts_place(const char *dir, const json_t *artefacts, const char *results, const char *owner, struct error *err)
 {
     json_t *list, *files = json_array(), *both, *item;
     const json_t *before;

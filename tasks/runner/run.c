@@ -25,7 +25,7 @@
 #define SWEEP_MIN_MS 20
 #define SWEEP_MAX_MS 1000
 #define GIVEN_UP_MS 30000 /* between checks whether the job was given up */
-#define TOLD_TOO_MS 2000 /* between the first and the last process of a job that are told by a batch system to end */
+#define TOLD_TOO_MS 2000  /* between the first and the last process of a job that are told by a batch system to end */
 #define RECORDS_WITHOUT_WALLTIME_MS 600000
 #define RECORDS_AFTER_WALLTIME_MS 15000
 
@@ -39,12 +39,12 @@ struct run {
     int signal_fd;
     struct records *records;
     struct control_sender *control;
-    int64_t deadline; /* monotonic ms, like all times below; INT64_MAX: none */
-    int64_t warn_at;  /* a little before the deadline; INT64_MAX: never, or done */
-    int64_t term_at;  /* SIGTERM, after the tasks were first warned that the job is to end */
-    int64_t kill_at;  /* SIGKILL for processes that did not end in their grace, once the whole job is to end */
+    int64_t deadline;     /* monotonic ms, like all times below; INT64_MAX: none */
+    int64_t warn_at;      /* a little before the deadline; INT64_MAX: never, or done */
+    int64_t term_at;      /* SIGTERM, after the tasks were first warned that the job is to end */
+    int64_t kill_at;      /* SIGKILL for processes that did not end in their grace, once the whole job is to end */
     int64_t given_up_due; /* the next check whether the job was given up; INT64_MAX: never */
-    int64_t sweep_ms; /* until the next check whether killing has helped */
+    int64_t sweep_ms;     /* until the next check whether killing has helped */
     enum stop stop;
     bool finishing;   /* every exit record is written, and only ended.json is left to write */
     bool rank_failed; /* the job is a training, and a rank has ended without success */
@@ -245,8 +245,10 @@ static bool reap(struct run *r, int64_t now)
     return pid == 0;
 }
 
-static const char *const reasons[] = {[STOP_TIMEOUT] = "the walltime was over", [STOP_CANCEL] = "told to end",
-                                      [STOP_RANK] = "a rank failed", [STOP_GIVEN_UP] = "the job was given up"};
+static const char *const reasons[] = {[STOP_TIMEOUT] = "the walltime was over",
+                                      [STOP_CANCEL] = "told to end",
+                                      [STOP_RANK] = "a rank failed",
+                                      [STOP_GIVEN_UP] = "the job was given up"};
 
 static void forward(struct run *r, int sig)
 {
@@ -403,7 +405,7 @@ static void look_whether_given_up(struct run *r, int64_t now)
     if (t == r->tasks + r->ntasks)
         return;
     path = xasprintf("%s/exit.json", t->desc->dir);
-    fence = file_read_json(path, &err); /* usually there is none */
+    fence = file_read_json(path, &err);                   /* usually there is none */
     if (json_is_true(json_object_get(fence, "given_up"))) /* such a file cannot be the task's own */
         stop_job(r, STOP_GIVEN_UP, false, now);
     json_decref(fence);
@@ -534,8 +536,8 @@ static void loop(struct run *r)
         if (children)
             until = earlier(until, earlier(earlier(r->kill_at, r->term_at), leftovers_due(&r->leftovers)));
         if (r->stop == STOP_NONE && r->left > 0)
-            until = earlier(until, earlier(earlier(r->deadline, r->warn_at),
-                                           earlier(silences_due(&r->silences), r->given_up_due)));
+            until = earlier(
+                until, earlier(earlier(r->deadline, r->warn_at), earlier(silences_due(&r->silences), r->given_up_due)));
         wait_for_events(r, until);
         take_signals(r, r->job->machine->monotonic_ms());
     }
@@ -560,8 +562,7 @@ static int finish(struct run *r, const char *jobdir)
     return records_lost(r->records) ? -1 : 0;
 }
 
-int run_job(struct job *job, const char *jobdir, int signal_fd, int64_t started_ms,
-            struct control_sender *control)
+int run_job(struct job *job, const char *jobdir, int signal_fd, int64_t started_ms, struct control_sender *control)
 {
     struct run r = {
         .job = job,

@@ -10,7 +10,6 @@ int run_signals(struct error *err);
 /* Runs all tasks of the job; started_ms is the monotonic time at which the runner was started. Returns 0 when every
  * exit record and ended.json are written and no process of the job is left, -1 when a record was lost. A daemon that
  * watches the runner gets the records through the job's descriptor instead of ended.json. */
-int run_job(struct job *job, const char *jobdir, int signal_fd, int64_t started_ms,
-            struct control_sender *control);
+int run_job(struct job *job, const char *jobdir, int signal_fd, int64_t started_ms, struct control_sender *control);
 
 #endif

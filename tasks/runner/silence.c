@@ -9,7 +9,7 @@
 
 #define PAUSE_MIN_MS 100
 #define PAUSE_MAX_MS 60000
-#define PART 4 /* looks in the time after which a task is hung */
+#define PART 4    /* looks in the time after which a task is hung */
 #define SHARE 100 /* 1/SHARE of a processor's time is a sign of life */
 
 void silence_note(struct silence *s, const struct sight *sight, int64_t passed_ms, int64_t pause_ms)
@@ -87,7 +87,8 @@ static bool is_learning(const struct task *t)
 /* Tells whether this is the launcher itself, whose processes may be on other nodes. */
 static bool is_launcher(const struct task *t, const struct tree_process *p)
 {
-    const char *launcher = t->desc->launch != NULL ? json_string_value(json_array_get(t->desc->launch, 0)) : t->desc->launcher;
+    const char *launcher =
+        t->desc->launch != NULL ? json_string_value(json_array_get(t->desc->launch, 0)) : t->desc->launcher;
     const char *slash = launcher != NULL ? strrchr(launcher, '/') : NULL;
 
     return launcher != NULL && strncmp(p->name, slash != NULL ? slash + 1 : launcher, sizeof p->name - 1) == 0;

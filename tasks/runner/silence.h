@@ -24,7 +24,7 @@ struct sight {
 
 struct silence {
     struct sight last;
-    bool seen;        /* `last` is valid */
+    bool seen;          /* `last` is valid */
     int64_t quiet_ms;   /* time without a sign of life */
     int64_t stopped_ms; /* time in which all of its processes were stopped */
 };
@@ -34,9 +34,9 @@ struct silence {
 void silence_note(struct silence *s, const struct sight *sight, int64_t passed_ms, int64_t pause_ms);
 
 struct silences {
-    int64_t limit_ms;   /* 0: no limit, and nothing is done */
-    int64_t stopped_ms; /* the limit for tasks that are stopped, and for ranks of a group that learn */
-    int64_t pause_ms;   /* between two looks */
+    int64_t limit_ms;    /* 0: no limit, and nothing is done */
+    int64_t stopped_ms;  /* the limit for tasks that are stopped, and for ranks of a group that learn */
+    int64_t pause_ms;    /* between two looks */
     int64_t looked, due; /* monotonic */
     struct silence *items;
 };

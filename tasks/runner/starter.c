@@ -55,8 +55,8 @@ static int next_order(struct order *order)
         char room[CMSG_SPACE(sizeof(int))];
     } control;
     struct iovec part = {order->text, STARTER_ORDER_MAX};
-    struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1, .msg_control = &control,
-                             .msg_controllen = sizeof control};
+    struct msghdr message = {
+        .msg_iov = &part, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof control};
     ssize_t n;
 
     do

@@ -38,7 +38,9 @@ void task_skip(struct task *t, enum stop why)
     t->rec.started = t->rec.ended = (double)t->job->machine->unix_ms() / 1000;
     t->rec.outcome = why == STOP_TIMEOUT ? EXITREC_TIMEOUT : EXITREC_CANCELLED;
     snprintf(t->rec.reason, sizeof t->rec.reason, "%s before it started",
-             why == STOP_TIMEOUT ? "the walltime was over" : why == STOP_RANK ? "another rank failed" : "cancelled");
+             why == STOP_TIMEOUT ? "the walltime was over"
+             : why == STOP_RANK  ? "another rank failed"
+                                 : "cancelled");
 }
 
 static bool success_file_there(const struct task *t)
@@ -142,8 +144,7 @@ static void explain(struct task *t, enum stop why)
  * early exit with 0, too; a rank tells by its done record whether it has stopped early. */
 static bool zero_is_success(const struct task *t)
 {
-    return t->why == STOP_NONE && t->silent == SILENT_NOT &&
-           (!t->warned || t->job->desc->kind == JOBDESC_TRAINING);
+    return t->why == STOP_NONE && t->silent == SILENT_NOT && (!t->warned || t->job->desc->kind == JOBDESC_TRAINING);
 }
 
 /* Tells whether a task that did not succeed, and was not ended, lacked time. A program that leaves checkpoints stops

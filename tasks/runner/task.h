@@ -27,20 +27,20 @@ enum silent { SILENT_NOT, SILENT_STOPPED, SILENT_BLOCKED };
 struct job {
     const struct machine *machine;
     const struct jobdesc *desc;
-    bool watched; /* the daemon sees the end of this process */
-    pid_t daemon; /* that daemon, as long as it is our parent */
-    int jobfd;   /* the descriptor for the exit records, which the daemon reads; -1: none */
+    bool watched;     /* the daemon sees the end of this process */
+    pid_t daemon;     /* that daemon, as long as it is our parent */
+    int jobfd;        /* the descriptor for the exit records, which the daemon reads; -1: none */
     const char *gpus; /* ids, divided among the tasks, separated by commas; NULL: GPUs are not counted */
     struct cpus cpus; /* divided among the tasks; none: they are not the job's own, or its one task has them all */
-    bool shared; /* other runners have its other tasks, so this one does not write that the job has ended */
+    bool shared;      /* other runners have its other tasks, so this one does not write that the job has ended */
     const char *const *launch; /* the command that replaces the tasks' launchers; NULL: none */
-    const char *tmpdir; /* NULL: the job asked for none */
-    struct oom *oom; /* reports ends for lack of memory; NULL: none */
+    const char *tmpdir;        /* NULL: the job asked for none */
+    struct oom *oom;           /* reports ends for lack of memory; NULL: none */
     struct restarts *restarts; /* of the ranks of a training; NULL: they are started once */
-    struct watch *watch; /* of directories with checkpoints; NULL: none */
-    int64_t deadline; /* Unix seconds; 0: none */
-    bool cut_short; /* the deadline is before the walltime's end, since the scheduler would end the job */
-    bool late;      /* the deadline is earlier, since the job was started when too little was left of its allocation */
+    struct watch *watch;       /* of directories with checkpoints; NULL: none */
+    int64_t deadline;          /* Unix seconds; 0: none */
+    bool cut_short;            /* the deadline is before the walltime's end, since the scheduler would end the job */
+    bool late; /* the deadline is earlier, since the job was started when too little was left of its allocation */
     int64_t deadline_ms; /* the deadline by time_monotonic_ms(), INT64_MAX: none */
     char host[64];
 };
@@ -52,7 +52,7 @@ struct task {
     pid_t pid;                       /* 0 where it does not run */
     pid_t session;                   /* the session that its first process leads, or has led; 0: it was never started */
     bool ended;
-    bool new_end; /* its end is new, and processes that it left have not been looked for */
+    bool new_end;    /* its end is new, and processes that it left have not been looked for */
     int64_t kill_at; /* monotonic ms when processes that it left are killed; INT64_MAX: there are none */
     struct checkpoints checkpoints;
     struct rendezvous rendezvous;
@@ -61,16 +61,16 @@ struct task {
     int64_t linger_until;
     /* monotonic ms until which its end is held back, as the whole job seems to have been told to end; 0: no */
     int64_t held_until;
-    enum stop why;  /* why the runner ended it; valid when it has ended */
-    bool warned; /* it was warned that the end is near */
+    enum stop why; /* why the runner ended it; valid when it has ended */
+    bool warned;   /* it was warned that the end is near */
     enum silent silent;
-    int64_t silent_ms; /* with that: for how long */
-    json_t *artefacts; /* those in its record; NULL: none */
+    int64_t silent_ms;       /* with that: for how long */
+    json_t *artefacts;       /* those in its record; NULL: none */
     struct metrics *metrics; /* NULL: it is no member, or was never started */
     bool diverging;          /* the runner ended it, since a metric was NaN or infinite */
     bool arrived;            /* the runner told it to end, since it went beyond the step up to which it was to go */
     int64_t arrived_until;   /* monotonic ms until which it may do so by itself then; INT64_MAX: it is not waited for */
-    struct exitrec rec; /* valid when it has ended */
+    struct exitrec rec;      /* valid when it has ended */
 };
 
 size_t gpus_count(const char *list); /* the number of ids in a list separated by commas */

@@ -11,7 +11,7 @@ struct watch {
     struct watched {
         size_t whose;
         int what;
-    } *dirs; /* by watch descriptor, from 1 */
+    } * dirs; /* by watch descriptor, from 1 */
     size_t n;
 };
 

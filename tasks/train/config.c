@@ -137,8 +137,8 @@ static int read_json(struct train_config *c, struct error *err)
         jsonx_object(c->json, "", "fields", JSONX_REQUIRED, &fields, err) < 0 || read_key(c->json, &c->key, err) < 0)
         return -1;
     c->generation = (uint32_t)generation;
-    if (read_parameters(c, err) < 0 || read_buffer(c, err) < 0 || read_checkpoint(c, err) < 0 || read_from(c, err) < 0 ||
-        field_set_parse(fields, "/fields", &c->fields, err) < 0)
+    if (read_parameters(c, err) < 0 || read_buffer(c, err) < 0 || read_checkpoint(c, err) < 0 ||
+        read_from(c, err) < 0 || field_set_parse(fields, "/fields", &c->fields, err) < 0)
         return -1;
     c->ensemble = (uint64_t)ensemble;
     c->ranks = (int)ranks;

@@ -14,14 +14,14 @@ struct train_config {
     json_t *json; /* training.json, which owns the strings below */
     uint64_t ensemble;
     uint32_t generation;
-    int restart; /* how often the processes of this generation were started anew by the runner */
+    int restart;    /* how often the processes of this generation were started anew by the runner */
     uint64_t count; /* members of the ensemble */
     uint64_t steps; /* steps that each of them sends; 0: not known */
     const char *job;
-    const char *control; /* NULL where there is no control socket */
+    const char *control;     /* NULL where there is no control socket */
     const char *control_key; /* the key in messages to it, or NULL */
     const char *stream;
-    bool network; /* members may run on other hosts */
+    bool network;          /* members may run on other hosts */
     const char *interface; /* the interface to which these members stream; NULL: any */
     uint64_t key;
     struct field_set fields;
@@ -31,7 +31,7 @@ struct train_config {
     const char **parameter;
     struct buffer_config buffer;
     struct {
-        const char *dir; /* of all checkpoints of this training; NULL: the spec asks for none */
+        const char *dir;             /* of all checkpoints of this training; NULL: the spec asks for none */
         int64_t every_ms, before_ms; /* 0: not given */
         int64_t keep;
         int64_t retain;     /* drawn samples to be kept in memory until a checkpoint has them; -1: the usual number */
@@ -40,7 +40,8 @@ struct train_config {
         int64_t resume_step;
         char *newest; /* owns `resume` after a restart */
         struct {
-            const char *dir, *name; /* where another ensemble's checkpoint lies that the training starts from; NULL: it does not */
+            const char *dir,
+                *name; /* where another ensemble's checkpoint lies that the training starts from; NULL: it does not */
         } from;
     } checkpoint;
 };

@@ -17,7 +17,7 @@ struct cut {
     /* for each member the attempt that told its end, if everything was drawn, or handed over, that the member had sent to
      * this rank; else 0 */
     uint32_t *ended;
-    bool last;      /* the rank ends with it, and hands over what was not drawn; not in the files */
+    bool last;       /* the rank ends with it, and hands over what was not drawn; not in the files */
     uint32_t number; /* drawn_cut(); not in the files */
     double time;     /* Unix time at which it was taken; not in the files */
 };

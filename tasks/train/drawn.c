@@ -7,7 +7,7 @@
 struct drawn {
     struct stepset *set, *forgotten;
     uint64_t members, count;
-    uint32_t cut; /* the number of the next checkpoint */
+    uint32_t cut;  /* the number of the next checkpoint */
     uint32_t of[]; /* each member */
 };
 
@@ -81,8 +81,7 @@ int drawn_forget(struct drawn *drawn, uint64_t member, int64_t step)
 int drawn_forget_run(struct drawn *drawn, const struct stepset_run *run)
 {
     for (int i = 0; i < 64; i++)
-        if (run->bits >> i & 1 &&
-            drawn_forget(drawn, run->key >> 32, (int64_t)(run->key & UINT32_MAX) * 64 + i) < 0)
+        if (run->bits >> i & 1 && drawn_forget(drawn, run->key >> 32, (int64_t)(run->key & UINT32_MAX) * 64 + i) < 0)
             return -1;
     return 0;
 }

@@ -21,7 +21,7 @@
 #define AHEAD_BYTES ((uint64_t)4 << 20)
 #define HELLO_MAX ((uint64_t)1 << 20)
 #define BACKLOG 4096
-#define HANDSHAKE_MS 3000 /* a connection without a handshake is closed after this; a member then connects again */
+#define HANDSHAKE_MS 3000   /* a connection without a handshake is closed after this; a member then connects again */
 #define ENCRYPTION_BYTES 64 /* more than CURVE adds to a message, which ZeroMQ counts */
 
 struct endpoint {
@@ -31,7 +31,7 @@ struct endpoint {
     char *lock_path;
     int lock; /* held as long as this process is the rank */
     bool locked;
-    json_t *names;  /* all endpoints */
+    json_t *names;              /* all endpoints */
     struct network_place place; /* where it was bound, for the next process of this rank */
     char key[NETWORK_KEY_SIZE]; /* public key of the endpoints on the network; "" where there are none */
 };
@@ -68,8 +68,7 @@ static int choose_path(struct endpoint *e, const struct train_config *config, st
     const char *dir = getenv("STRETTO_TMPDIR");
     char made[] = "/tmp/stretto-XXXXXX";
 
-    if (dir == NULL || *dir == '\0' ||
-        strlen(dir) + sizeof "/rank65536" > sizeof((struct sockaddr_un *)0)->sun_path) {
+    if (dir == NULL || *dir == '\0' || strlen(dir) + sizeof "/rank65536" > sizeof((struct sockaddr_un *)0)->sun_path) {
         if (mkdtemp(made) == NULL)
             return error_errno(err, "train_endpoint", "cannot make a directory for the socket in /tmp");
         e->made_dir = strdup(made);
@@ -191,8 +190,8 @@ struct endpoint *endpoint_create(const struct train_config *config, void *zmq, s
         return NULL;
     }
     e->lock = -1;
-    if ((again ? take_place(e, head, err) : choose_path(e, config, err)) == 0 && lock_path(e, config, err) == 0 && bind_socket(e, config, zmq, err) == 0 &&
-        bind_loopback(e, err) == 0 &&
+    if ((again ? take_place(e, head, err) : choose_path(e, config, err)) == 0 && lock_path(e, config, err) == 0 &&
+        bind_socket(e, config, zmq, err) == 0 && bind_loopback(e, err) == 0 &&
         (!config->network || network_bind(e->socket, config->interface, &e->place, e->names, err) == 0)) {
         memcpy(e->key, e->place.public_key, sizeof e->key);
         if (head != NULL)

@@ -8,11 +8,11 @@
 
 /* The steps that came in one session; all zero at first. */
 struct gaps {
-    int64_t samples, first, last;        /* samples that came, and the first and last of their steps */
-    int64_t first_stride, last_stride;   /* distances between the first two steps, and between the last two */
+    int64_t samples, first, last;      /* samples that came, and the first and last of their steps */
+    int64_t first_stride, last_stride; /* distances between the first two steps, and between the last two */
     /* the last step of earlier attempts, and its distance to the one before; 0: not known */
     int64_t before, stride_before;
-    int64_t from, to, stride;            /* steps that earlier attempts left out among themselves; stride 0: none */
+    int64_t from, to, stride; /* steps that earlier attempts left out among themselves; stride 0: none */
 };
 
 /* Notes that a sample of that step has come. */

@@ -116,8 +116,13 @@ static void put_head(struct handover *h, const uint64_t head[HEAD])
 void handover_add(struct handover *h, const struct handover_item *item)
 {
     struct sample *sample = item->sample;
-    const uint64_t head[HEAD] = {MAGIC_NUMBER, sample->member, (uint64_t)sample->step, item->session,
-                                 item->drawn ? DRAWN : item->attempt, sample->have, (uint64_t)sample->params->count};
+    const uint64_t head[HEAD] = {MAGIC_NUMBER,
+                                 sample->member,
+                                 (uint64_t)sample->step,
+                                 item->session,
+                                 item->drawn ? DRAWN : item->attempt,
+                                 sample->have,
+                                 (uint64_t)sample->params->count};
 
     alive_sign();
     put_head(h, head);
@@ -153,8 +158,10 @@ int64_t handover_finish(struct handover *h, struct error *err)
 
 static int damaged(const struct handover *h, struct error *err)
 {
-    return error_set(err, "train_resume", "the checkpoint is damaged: %s is cut short, or its content does not fit its "
-                     "checksum", h->path);
+    return error_set(err, "train_resume",
+                     "the checkpoint is damaged: %s is cut short, or its content does not fit its "
+                     "checksum",
+                     h->path);
 }
 
 static bool get(struct handover *h, void *data, size_t size)

@@ -70,8 +70,8 @@ void intake_counters(struct intake *in, struct receiver_counters *counters)
     counters->received = intake_counted(&in->counters.unique) + counters->duplicates;
     counters->finalized = intake_counted(&in->counters.finalized);
     counters->skipped = intake_counted(&in->counters.skipped);
-    counters->bytes = in->config->varies ? intake_counted(&in->counters.bytes)
-                                         : counters->received * in->config->sample_bytes;
+    counters->bytes =
+        in->config->varies ? intake_counted(&in->counters.bytes) : counters->received * in->config->sample_bytes;
     counters->memory_bytes = intake_counted(&in->counters.memory_bytes);
     for (int i = 0; i < FAULTS; i++)
         counters->rejected[i] = intake_counted(&in->counters.rejected[i]);
@@ -121,7 +121,7 @@ static struct params *read_params(struct intake *in, struct origin from, const s
 
         if (!json_is_number(value)) {
             intake_refuse(in, from, f, FAULT_PARAMETERS, "its HELLO has no number for the parameter \"%s\"",
-                   in->config->parameter[i]);
+                          in->config->parameter[i]);
             params_unref(params);
             params = NULL;
             break;
@@ -297,7 +297,7 @@ static void take_finalize(struct intake *in, struct origin from, const struct fr
     before = atomic_load_explicit(&in->ended_by[f->member], memory_order_relaxed);
     /* the daemon counts from 1, as whoever starts a member by hand may not */
     attempt = peer->attempt > 0 ? peer->attempt : 1;
-    if (before != attempt)                           /* it may tell its end again */
+    if (before != attempt) /* it may tell its end again */
         intake_count(&in->counters.skipped, f->step);
     note_end(in, f->member, attempt);
     if (before == 0) /* after that was noted: a checkpoint that is begun because of the count has the member */
@@ -327,17 +327,10 @@ static bool take_frame(struct intake *in, struct origin from, const struct frame
         return false;
     }
     switch (f->kind) {
-    case FRAME_HELLO:
-        take_hello(in, from, f, (const char *)payload);
-        return true;
-    case FRAME_SAMPLE:
-        return take_sample_frame(in, from, f, payload);
-    case FRAME_FINALIZE:
-        take_finalize(in, from, f);
-        return true;
-    default:
-        intake_reject(in, from, f, FAULT_DIRECTION, "a kind that only ranks send");
-        return false;
+    case FRAME_HELLO: take_hello(in, from, f, (const char *)payload); return true;
+    case FRAME_SAMPLE: return take_sample_frame(in, from, f, payload);
+    case FRAME_FINALIZE: take_finalize(in, from, f); return true;
+    default: intake_reject(in, from, f, FAULT_DIRECTION, "a kind that only ranks send"); return false;
     }
 }
 

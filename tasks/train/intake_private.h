@@ -46,8 +46,8 @@ struct intake {
     size_t memory_max; /* bytes that a member may share; 0: no memory is shared */
     struct orphan *orphans;
     const struct resume *resume; /* what it goes on from */
-    struct stepset *fed; /* the samples of it that are in the pool; NULL when all are */
-    bool quiet; /* see intake_end_quietly() */
+    struct stepset *fed;         /* the samples of it that are in the pool; NULL when all are */
+    bool quiet;                  /* see intake_end_quietly() */
     /* whole samples that a former process of this rank has left, and which are not in the pool yet: not learnt; learnt
      * before the checkpoint, which may be drawn again */
     struct sample **left, **left_drawn;

@@ -39,7 +39,7 @@ struct kept {
     struct kept_slot *idle;
     struct kept_slot *retained, **retained_end; /* the one that was given back first comes first */
     size_t retained_count, retain;
-    struct kept_slot *accounts; /* the newest first */
+    struct kept_slot *accounts;            /* the newest first */
     bool full;                             /* reception waits */
     void (*watcher)(void *arg, bool full); /* NULL: it never does */
     void *watcher_arg;
@@ -103,7 +103,8 @@ struct kept *kept_open(const struct train_config *config)
     if (why == NULL)
         return kept;
     log_warn("if this rank is killed, members have to send their samples again: the memory that would keep them, %s, "
-             "cannot be used: %s", path, why);
+             "cannot be used: %s",
+             path, why);
     kept_close(kept);
     return NULL;
 }
@@ -456,9 +457,10 @@ void kept_give_up(struct kept *kept, const char *why)
 {
     pthread_mutex_lock(&kept->lock);
     if (kept->full) {
-        log_warn("ensemble %llu, rank %d: %zu samples that were drawn since the last checkpoint are let go, because %s: if a "
-                 "rank is killed before the next checkpoint is whole, members run again",
-                 (unsigned long long)kept->config->ensemble, kept->config->rank, kept->retained_count, why);
+        log_warn(
+            "ensemble %llu, rank %d: %zu samples that were drawn since the last checkpoint are let go, because %s: if a "
+            "rank is killed before the next checkpoint is whole, members run again",
+            (unsigned long long)kept->config->ensemble, kept->config->rank, kept->retained_count, why);
         lack(kept);
         set_full(kept, false);
     }

@@ -27,7 +27,7 @@ struct kept_slot {
     int64_t step;
     uint64_t session; /* of the stream that began it, with its attempt */
     uint32_t attempt;
-    uint32_t cut;           /* the next two are of this process only */
+    uint32_t cut; /* the next two are of this process only */
     struct kept_slot *next;
 };
 

@@ -111,8 +111,8 @@ static int bind_to(void *socket, const char *host, int ipv6, struct network_plac
 }
 
 /* Binds the addresses of one interface, each with a port of its own. */
-static int bind_interface(void *socket, const struct ifaddrs *all, const char *named,
-                          struct network_place *place, json_t *endpoints, struct error *err)
+static int bind_interface(void *socket, const struct ifaddrs *all, const char *named, struct network_place *place,
+                          json_t *endpoints, struct error *err)
 {
     static const int families[] = {AF_INET, AF_INET6};
     size_t before = json_array_size(endpoints);
@@ -134,7 +134,8 @@ static int bind_interface(void *socket, const struct ifaddrs *all, const char *n
                ? 0
                : error_set(err, "train_endpoint",
                            "the interface that is to be streamed to, \"%s\", has no address on this host that others "
-                           "could use", named);
+                           "could use",
+                           named);
 }
 
 /* Binds every address of this host, or its IPv4 ones where it has no others, with one port. */
@@ -159,8 +160,7 @@ static int bind_all(void *socket, const struct ifaddrs *all, struct network_plac
     return 0;
 }
 
-int network_bind(void *socket, const char *interface, struct network_place *place, json_t *endpoints,
-                 struct error *err)
+int network_bind(void *socket, const char *interface, struct network_place *place, json_t *endpoints, struct error *err)
 {
     struct ifaddrs *all;
     int rc;

@@ -13,11 +13,11 @@
 
 struct patience {
     const struct train_config *config;
-    bool waiting;      /* the following were set, since nobody saves */
+    bool waiting;            /* the following were set, since nobody saves */
     uint64_t batches, saves; /* by then */
     bool written;
-    int starved;       /* looks in a row */
-    double time[];     /* of each rank's report by then; -1: none was read yet */
+    int starved;   /* looks in a row */
+    double time[]; /* of each rank's report by then; -1: none was read yet */
 };
 
 struct patience *patience_create(const struct train_config *config)

@@ -15,14 +15,14 @@ struct peer {
     uint32_t attempt;
     struct params *params;
     struct mapping *memory; /* the memory that it shares, or NULL */
-    bool alone;        /* the process that shares it was gone at the last sweep */
-    uint64_t last;     /* highest sequence number up to which everything is held safely */
-    uint64_t acked;    /* highest that was acknowledged */
-    uint64_t heard;    /* when it last sent something, as a number that grows */
-    uint64_t limit;    /* scratch of send_acks() */
-    bool rewound;      /* REWIND was sent, and the missing frame has not come yet */
-    bool ack_due;      /* in the receiver's list of peers to acknowledge */
-    uint8_t routing[255]; /* ZeroMQ's name of the connection that it used last */
+    bool alone;             /* the process that shares it was gone at the last sweep */
+    uint64_t last;          /* highest sequence number up to which everything is held safely */
+    uint64_t acked;         /* highest that was acknowledged */
+    uint64_t heard;         /* when it last sent something, as a number that grows */
+    uint64_t limit;         /* scratch of send_acks() */
+    bool rewound;           /* REWIND was sent, and the missing frame has not come yet */
+    bool ack_due;           /* in the receiver's list of peers to acknowledge */
+    uint8_t routing[255];   /* ZeroMQ's name of the connection that it used last */
     uint8_t routing_size;
     struct peer *next;
     struct partial *partial; /* newest first */
@@ -74,8 +74,8 @@ void peers_sweep(struct peers *peers);
 /* Returns the sample of that step that is being put together, or NULL. peer_partial_begin() adds one, and
  * peer_partial_end() removes it when it is whole. */
 struct sample *peer_partial(struct peer *peer, int64_t step);
-int peer_partial_begin(struct peer *peer, struct sample *sample);  /* takes over the reference; -1 without memory */
-void peer_partial_end(struct peer *peer, struct sample *sample);   /* gives the reference back */
+int peer_partial_begin(struct peer *peer, struct sample *sample); /* takes over the reference; -1 without memory */
+void peer_partial_end(struct peer *peer, struct sample *sample);  /* gives the reference back */
 
 /* Calls `each` for all samples of all peers that are being put together. */
 void peers_each_partial(struct peers *peers, void (*each)(void *arg, const struct peer *peer, struct sample *sample),

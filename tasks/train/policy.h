@@ -26,7 +26,7 @@ struct policy {
     bool (*has_room)(const struct buffer *b);
     void *(*put)(struct buffer *b, void *item);
     bool (*put_seen)(struct buffer *b, void *item); /* false where it has no place for an item that was drawn before */
-    bool (*can_draw)(const struct buffer *b); /* called with count > 0, and while reception is not over */
+    bool (*can_draw)(const struct buffer *b);       /* called with count > 0, and while reception is not over */
     void *(*draw)(struct buffer *b, bool *removed);
 };
 

@@ -18,8 +18,8 @@ struct pool_counters {
     uint64_t room_waits_us, sample_waits_us;
     size_t population;
     size_t unseen;
-    bool over;  /* reception is over */
-    bool ended; /* reception is over, and everything was drawn */
+    bool over;    /* reception is over */
+    bool ended;   /* reception is over, and everything was drawn */
     bool awaited; /* the training waits for samples now */
     bool starved; /* it found too few at its last try, and has none yet */
 };

@@ -20,7 +20,7 @@
 #include <zmq.h>
 
 #define SWEEP_MS 5000
-#define OWE_MS 2    /* acknowledgements of a few frames may wait so long */
+#define OWE_MS 2 /* acknowledgements of a few frames may wait so long */
 /* Where small frames come this fast, a short sleep lets some gather: waking for each costs more than handling it. */
 #define GATHER_FRAMES 4
 #define GATHER_FRAME_BYTES ((size_t)64 << 10)
@@ -36,7 +36,7 @@ struct receiver {
     struct pool *pool;
     struct kept *kept; /* or NULL */
     struct intake *intake;
-    bool over; /* the pool was told that reception is over */
+    bool over;  /* the pool was told that reception is over */
     bool owing; /* acknowledgements are owed, since `owed` */
     int64_t owed;
     bool gather; /* many small frames came in the last turn */
@@ -222,7 +222,8 @@ static void *run(void *arg)
 
     if (!descriptors_part(r->wake))
         log_warn("members' connections use up descriptors of the training program, since this system lets no thread "
-                 "have its own (close_range and unshare: %s); some containers refuse that", strerror(errno));
+                 "have its own (close_range and unshare: %s); some containers refuse that",
+                 strerror(errno));
     rc = open_endpoint(r);
     sem_post(&r->started);
     if (rc == 0)

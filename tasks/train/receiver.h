@@ -9,13 +9,13 @@
 #include "tasks/train/resume.h"
 
 struct receiver_counters {
-    uint64_t received;   /* samples taken in whole */
-    uint64_t duplicates; /* samples of these whose (member, step) was known before */
-    uint64_t bytes;      /* of their fields */
-    uint64_t memory_bytes; /* of payloads that were read in the memory of members */
+    uint64_t received;         /* samples taken in whole */
+    uint64_t duplicates;       /* samples of these whose (member, step) was known before */
+    uint64_t bytes;            /* of their fields */
+    uint64_t memory_bytes;     /* of payloads that were read in the memory of members */
     uint64_t rejected[FAULTS]; /* refused frames, by reason */
-    uint64_t finalized;  /* members that announced their end */
-    uint64_t skipped;    /* samples that members did not send again, since they were held */
+    uint64_t finalized;        /* members that announced their end */
+    uint64_t skipped;          /* samples that members did not send again, since they were held */
 };
 
 struct receiver;

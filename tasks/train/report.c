@@ -77,6 +77,7 @@ static json_t *draws_json(const struct stretto_train_stats *s)
 static json_t *status_json(struct report *r, const struct stretto_train_stats *s)
 {
     static const char *const states[] = {"waiting", "receiving", "draining", "done", "unfinished"};
+    /* clang-format off */
     const struct {
         const char *name;
         uint64_t value;
@@ -87,9 +88,10 @@ static json_t *status_json(struct report *r, const struct stretto_train_stats *s
         {"bytes", s->bytes},       {"memory_bytes", s->memory_bytes}, {"finalized", s->finalized},
         {"forgotten", s->forgotten}, {"skipped", s->skipped},
     };
+    /* clang-format on */
     json_t *status = json_pack("{s:i, s:I, s:i, s:i, s:f, s:s}", "version", 1, "generation",
-                               (json_int_t)r->config->generation, "restart", r->config->restart, "rank", r->config->rank, "time",
-                               (double)time_now_ms() / 1000, "state", states[s->state]);
+                               (json_int_t)r->config->generation, "restart", r->config->restart, "rank",
+                               r->config->rank, "time", (double)time_now_ms() / 1000, "state", states[s->state]);
     int rc = 0;
 
     for (size_t i = 0; i < sizeof counters / sizeof *counters; i++)

@@ -162,8 +162,8 @@ static int load(const struct train_config *config, struct resume *resume, struct
     if (saved_part_read(config, name, 0, &part, err) < 0)
         return -1;
     if (part.ranks < 1 || part.ranks > RANKS_MAX)
-        return error_set(err, "train_resume", "the checkpoint is damaged: rank 0's part of %s says nothing of its ranks",
-                         name);
+        return error_set(err, "train_resume",
+                         "the checkpoint is damaged: rank 0's part of %s says nothing of its ranks", name);
     resume->ranks = part.ranks;
     dir = saved_path(config, name, NULL);
     rc = dir != NULL ? find_state(config, part.ranks, &resume->state, err) : no_memory(err);

@@ -10,10 +10,10 @@
 
 /* All zero where the training begins at the start. */
 struct resume {
-    char *state;    /* the path of this rank's state, or else of rank 0's */
-    int64_t step;   /* at which it was saved */
-    int ranks;      /* how many ranks saved it */
-    struct cut cut; /* this rank's part of what was drawn; a member is whole where it is so on all ranks */
+    char *state;     /* the path of this rank's state, or else of rank 0's */
+    int64_t step;    /* at which it was saved */
+    int ranks;       /* how many ranks saved it */
+    struct cut cut;  /* this rank's part of what was drawn; a member is whole where it is so on all ranks */
     char **handover; /* paths of files with items for this rank and for others (handover.h) */
     size_t handovers;
 };

@@ -44,7 +44,7 @@ struct sample_store;
  * samples that end with the process. NULL where there is no memory. */
 struct sample_store *sample_store_create(const struct field_set *fields, struct kept *kept, int parameters);
 size_t sample_slot_size(const struct sample_store *store); /* the size of a slot, its head included */
-void sample_store_destroy(struct sample_store *store); /* called after the last sample; NULL is allowed */
+void sample_store_destroy(struct sample_store *store);     /* called after the last sample; NULL is allowed */
 
 /* Creates a sample with one reference; it takes another reference to `params`. NULL where there is no memory. Called by
  * one thread at a time, unlike the other functions. */

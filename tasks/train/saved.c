@@ -39,15 +39,14 @@ static int write_json(const char *path, json_t *value, struct error *err)
 }
 
 int saved_part_write(const struct train_config *config, const char *name, const struct saved_part *part,
-                          struct error *err)
+                     struct error *err)
 {
     char *path = part_path(config, name, config->rank);
-    json_t *json = json_pack("{s:i, s:i, s:i, s:f, s:b, s:I, s:I, s:I, s:I, s:o}", "version", 1, "rank", config->rank,
-                             "ranks", config->ranks, "time", part->time, "last", part->last, "step",
-                             (json_int_t)part->step, "batches", (json_int_t)part->batches, "drawn",
-                             (json_int_t)part->drawn, "whole", (json_int_t)part->whole, "state",
-                             part->state ? json_pack("{s:I, s:s}", "size", (json_int_t)part->size, "digest",
-                                                     part->digest) : json_null());
+    json_t *json = json_pack(
+        "{s:i, s:i, s:i, s:f, s:b, s:I, s:I, s:I, s:I, s:o}", "version", 1, "rank", config->rank, "ranks",
+        config->ranks, "time", part->time, "last", part->last, "step", (json_int_t)part->step, "batches",
+        (json_int_t)part->batches, "drawn", (json_int_t)part->drawn, "whole", (json_int_t)part->whole, "state",
+        part->state ? json_pack("{s:I, s:s}", "size", (json_int_t)part->size, "digest", part->digest) : json_null());
     int rc = write_json(path, json, err);
 
     free(path);
@@ -60,7 +59,7 @@ static int64_t integer(const json_t *json, const char *key)
 }
 
 int saved_part_read(const struct train_config *config, const char *name, int rank, struct saved_part *part,
-                         struct error *err)
+                    struct error *err)
 {
     char *path = part_path(config, name, rank);
     json_t *json = path != NULL ? file_read_json(path, err) : NULL;
@@ -106,9 +105,9 @@ static json_t *make_entry(const struct train_config *config, const char *name, s
         }
     }
     entry = json_pack("{s:s, s:I, s:I, s:I, s:i, s:f, s:I, s:s, s:I, s:b}", "name", name, "generation",
-                      (json_int_t)config->generation, "step", (json_int_t)sum.step, "batches",
-                      (json_int_t)sum.batches, "ranks", config->ranks, "time", sum.time, "size",
-                      (json_int_t)sum.size, "digest", sum.digest, "drawn", (json_int_t)sum.drawn, "last", sum.last);
+                      (json_int_t)config->generation, "step", (json_int_t)sum.step, "batches", (json_int_t)sum.batches,
+                      "ranks", config->ranks, "time", sum.time, "size", (json_int_t)sum.size, "digest", sum.digest,
+                      "drawn", (json_int_t)sum.drawn, "last", sum.last);
     if (entry == NULL) {
         no_memory(err);
         errno = ENOMEM;
@@ -234,7 +233,8 @@ static void remove_others(const struct train_config *config, const json_t *list,
         return;
     }
     while ((entry = readdir(dir)) != NULL) {
-        if (!saved_is_older(entry->d_name, newest) || is_listed(list, entry->d_name) || is_in_use(config, entry->d_name))
+        if (!saved_is_older(entry->d_name, newest) || is_listed(list, entry->d_name) ||
+            is_in_use(config, entry->d_name))
             continue;
         path = saved_path(config, entry->d_name, NULL);
         if (path != NULL)

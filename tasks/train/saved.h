@@ -14,8 +14,8 @@ struct saved_part {
     int64_t step;
     uint64_t batches, drawn, whole;
     double time; /* Unix time at which its samples were noted */
-    bool last;  /* the rank ended with it, and handed over what it held (handover.h) */
-    bool state; /* this rank has saved something */
+    bool last;   /* the rank ended with it, and handed over what it held (handover.h) */
+    bool state;  /* this rank has saved something */
     int64_t size;
     char digest[STATE_DIGEST_SIZE];
 };
@@ -24,10 +24,10 @@ struct saved_part {
 char *saved_path(const struct train_config *config, const char *name, const char *file);
 
 int saved_part_write(const struct train_config *config, const char *name, const struct saved_part *part,
-                          struct error *err);
+                     struct error *err);
 /* errno is ENOENT where that rank has written none. */
 int saved_part_read(const struct train_config *config, const char *name, int rank, struct saved_part *part,
-                         struct error *err);
+                    struct error *err);
 
 /* Tells whether the parts of all ranks are there. */
 bool saved_is_written(const struct train_config *config, const char *name);

@@ -33,17 +33,17 @@ enum stage {
 
 struct saver {
     const struct train_config *config;
-    struct kept *kept; /* or NULL */
-    int64_t deadline_ms;                 /* Unix time of the walltime's end; 0: none */
-    atomic_bool told;                    /* the daemon wants the last one */
-    int64_t begun_ms;                    /* monotonic; when the last one was begun, or this generation */
-    int64_t step, before;                /* of the last one, and of the one before; -1: none yet */
-    bool again;                          /* these are the same */
-    atomic_bool begun;                   /* the program saves one, and the cut is not taken */
+    struct kept *kept;    /* or NULL */
+    int64_t deadline_ms;  /* Unix time of the walltime's end; 0: none */
+    atomic_bool told;     /* the daemon wants the last one */
+    int64_t begun_ms;     /* monotonic; when the last one was begun, or this generation */
+    int64_t step, before; /* of the last one, and of the one before; -1: none yet */
+    bool again;           /* these are the same */
+    atomic_bool begun;    /* the program saves one, and the cut is not taken */
     atomic_uint_fast64_t saves;
-    atomic_bool listing;                 /* all parts of one are written, and this rank adds it to the list */
-    char name[NAME_SIZE];                /* of the one that the program is saving */
-    char *state;                         /* the path for that, NULL while none is saved */
+    atomic_bool listing;  /* all parts of one are written, and this rank adds it to the list */
+    char name[NAME_SIZE]; /* of the one that the program is saving */
+    char *state;          /* the path for that, NULL while none is saved */
 
     pthread_mutex_t lock;
     pthread_cond_t changed;
@@ -135,10 +135,11 @@ enum saver_due saver_due(struct saver *c)
 {
     int64_t before = c->config->checkpoint.before_ms, every = c->config->checkpoint.every_ms;
 
-    if (warned || atomic_load(&c->told) || (before > 0 && c->deadline_ms > 0 && c->deadline_ms - time_now_ms() < before))
+    if (warned || atomic_load(&c->told) ||
+        (before > 0 && c->deadline_ms > 0 && c->deadline_ms - time_now_ms() < before))
         return SAVER_LAST;
     return every > 0 && time_monotonic_ms() - c->begun_ms >= every && stage_of(c) == STAGE_IDLE ? SAVER_DUE
-                                                                                                 : SAVER_NOT_DUE;
+                                                                                                : SAVER_NOT_DUE;
 }
 
 bool saver_is_saving(struct saver *c)
@@ -203,8 +204,8 @@ static int add_if_whole(struct saver *c, const char *name, struct error *err)
     for (int rank = 0; rc == 0 && rank < c->config->ranks; rank++) {
         char *done = alloc_printf("%s/done-rank%d.json", c->config->dir, rank);
 
-        if (done != NULL && access(done, F_OK) == 0 &&
-            saved_part_read(c->config, name, rank, &part, err) < 0 && errno == ENOENT)
+        if (done != NULL && access(done, F_OK) == 0 && saved_part_read(c->config, name, rank, &part, err) < 0 &&
+            errno == ENOENT)
             rc = error_set(err, "train_checkpoint", "rank %d had finished before", rank);
         free(done);
     }
@@ -282,8 +283,12 @@ static char *state_path(const struct train_config *config, const char *name, int
 /* Writes this rank's part: first all that it consists of, then the file that says so. */
 static int write_part(const struct saver *c, const struct job *job, struct error *err)
 {
-    struct saved_part part = {.step = job->step, .time = job->cut.time, .batches = job->cut.batches, .drawn = job->cut.drawn,
-                                   .whole = count_whole(&job->cut), .last = job->cut.last};
+    struct saved_part part = {.step = job->step,
+                              .time = job->cut.time,
+                              .batches = job->cut.batches,
+                              .drawn = job->cut.drawn,
+                              .whole = count_whole(&job->cut),
+                              .last = job->cut.last};
     char *dir = saved_path(c->config, job->name, NULL), *state = state_path(c->config, job->name, c->config->rank);
     int rc = -1;
 
@@ -390,8 +395,9 @@ const char *saver_begin(struct saver *c, int64_t step, struct error *err)
     pthread_mutex_unlock(&c->lock);
     again = step == c->step && !c->again; /* nothing was learnt since the one before */
     if (step < 0 || (step <= c->step && !again) || step < c->config->checkpoint.resume_step) {
-        error_set(err, "train_checkpoint", "the step of a checkpoint (%lld) must be above that of the one before (%lld)",
-                  (long long)step, (long long)(c->step >= 0 ? c->step : c->config->checkpoint.resume_step));
+        error_set(err, "train_checkpoint",
+                  "the step of a checkpoint (%lld) must be above that of the one before (%lld)", (long long)step,
+                  (long long)(c->step >= 0 ? c->step : c->config->checkpoint.resume_step));
         return NULL;
     }
     if (start_thread(c, err) < 0)

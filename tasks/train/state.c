@@ -72,10 +72,8 @@ static int measure_entry(void *arg, FTSENT *entry)
     struct measuring *m = arg;
 
     switch (entry->fts_info) {
-    case FTS_D:
-        return 0;
-    case FTS_DP:
-        break;
+    case FTS_D: return 0;
+    case FTS_DP: break;
     case FTS_F:
         if (entry->fts_level > 0) /* a name in a directory, with the NUL that ends it */
             XXH3_64bits_update(m->hash, entry->fts_path + m->root, entry->fts_pathlen - m->root + 1);

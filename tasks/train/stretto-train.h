@@ -31,28 +31,29 @@ enum stretto_train_state {
 #define STRETTO_TRAIN_FAULTS_MAX 32
 
 struct stretto_train_stats {
-    uint64_t received;   /* samples taken in whole, duplicates included */
-    uint64_t unique;     /* received - duplicates */
+    uint64_t received; /* samples taken in whole, duplicates included */
+    uint64_t unique;   /* received - duplicates */
     uint64_t duplicates;
-    uint64_t rejected;   /* frames that were refused */
-    uint64_t drawn;      /* unique samples that went into a batch at least once */
-    uint64_t repeats;    /* all further draws */
+    uint64_t rejected; /* frames that were refused */
+    uint64_t drawn;    /* unique samples that went into a batch at least once */
+    uint64_t repeats;  /* all further draws */
     uint64_t batches;
-    uint64_t population; /* samples in the buffer */
-    uint64_t unseen;     /* samples in the buffer that were never drawn */
-    uint64_t finalized;  /* members that announced their end */
-    uint64_t bytes;      /* of the fields of received samples */
+    uint64_t population;   /* samples in the buffer */
+    uint64_t unseen;       /* samples in the buffer that were never drawn */
+    uint64_t finalized;    /* members that announced their end */
+    uint64_t bytes;        /* of the fields of received samples */
     uint64_t memory_bytes; /* of fields that were read in memory which members on this host share */
-    uint64_t forgotten; /* samples that will not be drawn, as a former process had drawn them and nothing has them ("exact": false) */
-    uint64_t skipped;   /* samples that members which run again did not send, since they were held here */
+    uint64_t
+        forgotten; /* samples that will not be drawn, as a former process had drawn them and nothing has them ("exact": false) */
+    uint64_t skipped; /* samples that members which run again did not send, since they were held here */
     /* unique samples that were drawn once, twice, 3-4 times, 5-8, ... 33-64, oftener */
     uint64_t draws[STRETTO_TRAIN_DRAWS];
     uint64_t rejected_by[STRETTO_TRAIN_FAULTS_MAX]; /* rejected, by reason: stretto_train_fault_name() */
     double samples_per_second;
     double room_wait_seconds;   /* time for which reception has waited for room in the buffer, not for a checkpoint */
     double sample_wait_seconds; /* time for which the training has waited for samples */
-    int32_t state; /* enum stretto_train_state */
-    int32_t doing; /* bits: STRETTO_TRAIN_STARVED, STRETTO_TRAIN_SAVING */
+    int32_t state;              /* enum stretto_train_state */
+    int32_t doing;              /* bits: STRETTO_TRAIN_STARVED, STRETTO_TRAIN_SAVING */
 };
 
 /* The training waits for samples; a checkpoint is being saved. */

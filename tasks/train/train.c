@@ -40,9 +40,9 @@ struct stretto_train {
     struct drawn *drawn;
     struct resume resume; /* what it goes on from */
     uint64_t forgotten;   /* samples */
-    bool learning;   /* the program has got a batch, and more may come */
-    bool unfinished; /* the last checkpoint before the end of the time is saved */
-    bool early;      /* it is done, and needs no more samples, although more may come */
+    bool learning;        /* the program has got a batch, and more may come */
+    bool unfinished;      /* the last checkpoint before the end of the time is saved */
+    bool early;           /* it is done, and needs no more samples, although more may come */
 };
 
 static bool saves(const struct stretto_train *t)
@@ -146,7 +146,8 @@ static int note_drawn(struct stretto_train *t)
     for (size_t i = 0; rc == 0 && i < from->n_runs; i++)
         rc = drawn_add_run(t->drawn, &from->runs[i]);
     if (rc < 0 || note_forgotten(t) < 0)
-        return error_set(&t->err, "train_resume", "the checkpoint names samples of a member that there is not, or there is "
+        return error_set(&t->err, "train_resume",
+                         "the checkpoint names samples of a member that there is not, or there is "
                          "no memory for them");
     pool_note_drawn(t->pool, t->drawn, &counters);
     return 0;
@@ -344,7 +345,8 @@ static int check_offsets(struct stretto_train *t, void *const *fields, int64_t *
 {
     for (int f = 0; t->config.varies && fields != NULL && f < t->config.fields.count; f++)
         if (fields[f] != NULL && field_varies(&t->config.fields.field[f]) && (offsets == NULL || offsets[f] == NULL))
-            return error_set(&t->err, "train_ragged", "the first extent of field \"%s\" varies: "
+            return error_set(&t->err, "train_ragged",
+                             "the first extent of field \"%s\" varies: "
                              "stretto_train_batch_ragged() gives its samples with their offsets",
                              t->config.fields.field[f].name);
     return 0;

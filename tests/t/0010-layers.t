@@ -42,6 +42,15 @@ is "$(cd "$srcdir" && grep -rhoE '"(spec|resources)_[a-z_]+"' --include='*.c' da
 # The bugs that the tests are known to catch can still be planted.
 is "$(python3 "$srcdir/tests/planted/plant.py" --check 2>&1)" "" "tests/planted/*.txt fit the sources"
 
+# The product's C code is formatted as .clang-format says. Other versions of clang-format break lines elsewhere.
+if [[ $(clang-format --version 2>&1) =~ version\ 14\. ]]; then
+	is "$(cd "$srcdir" && find api cli common daemon scheduler-adapters tasks -name '*.[ch]' -print0 |
+		xargs -0 clang-format --dry-run -Werror 2>&1 | grep -c 'code should be clang-formatted')" 0 \
+		"the product's code is formatted as .clang-format says"
+else
+	skip "there is no clang-format 14 here"
+fi
+
 # Each file of the engine includes its own header first, so that the header stands alone.
 is "$(cd "$srcdir/daemon/engine" && for file in *.c; do
 	[ ! -e "${file%.c}.h" ] || [ "$(grep -m 1 '^#include' "$file")" = "#include \"daemon/engine/${file%.c}.h\"" ] || echo "$file"
