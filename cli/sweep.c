@@ -171,7 +171,7 @@ static void compare_groups(struct sweep *sweep)
     for (size_t i = 0; i < sweep->n_groups; i++) {
         struct sweep_group *group = &sweep->groups[i];
 
-        if (group->best == NULL || isnan(group->number) || base->number <= 0)
+        if (sweep->by_ensemble || group->best == NULL || isnan(group->number) || base->number <= 0)
             continue;
         group->speed_up = time / group->best->stats[sweep->time].mean;
         group->efficiency = group->speed_up * base->number / group->number;

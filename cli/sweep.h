@@ -67,6 +67,7 @@ struct sweep {
     bool higher;            /* higher values of the metric are better */
     enum sweep_figure by;   /* by which configurations are ranked */
     enum sweep_figure time; /* by which groups are compared: SWEEP_REACHED or SWEEP_RAN */
+    bool by_ensemble;       /* groups are ensembles, whose numbers are of nothing: there is no speed-up between them */
     struct sweep_run *runs;
     size_t n_runs;
     /* made by sweep_settle() */

@@ -114,7 +114,7 @@ static void name_run(struct reading *reading, struct sweep_run *run, const json_
     text_string(&group, "");
     if (value != NULL)
         put_value(&group, value);
-    else if (strcmp(query->group, "ensemble") == 0)
+    else if ((reading->sweep->by_ensemble = strcmp(query->group, "ensemble") == 0))
         text_number(&group, run->ensemble);
     run->group = group.data;
 }
