@@ -3,7 +3,7 @@
 #include "cli/client.h"
 #include "cli/grants.h"
 #include "cli/render.h"
-#include "common/text.h"
+#include "common/shell_word.h"
 #include "common/xalloc.h"
 
 #include <pwd.h>
@@ -66,18 +66,9 @@ static const struct argp argp = {
 /* Returns a word for a shell, in quotes if it needs them. */
 static char *quoted(const char *word)
 {
-    struct text out = {0};
+    bool plain = word[strspn(word, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789/._-+@,:")] == '\0';
 
-    if (word[strspn(word, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789/._-+@,:")] == '\0')
-        return xstrdup(word);
-    text_string(&out, "'");
-    for (; *word != '\0'; word++)
-        if (*word == '\'')
-            text_string(&out, "'\\''");
-        else
-            text_put(&out, word, 1);
-    text_string(&out, "'");
-    return out.data;
+    return plain ? xstrdup(word) : shell_word(word);
 }
 
 /* Returns the address of this machine that the user's own ssh connection came to. The machine's name may be unknown

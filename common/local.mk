@@ -17,6 +17,7 @@ libcommon_la_SOURCES = \
 	common/output.c common/output.h \
 	common/process.c common/process.h \
 	common/safe_path.c common/safe_path.h \
+	common/shell_word.c common/shell_word.h \
 	common/text.c common/text.h \
 	common/thread.c common/thread.h \
 	common/timefmt.c common/timefmt.h \

@@ -1,5 +1,6 @@
 #include "scheduler-adapters/words.h"
 
+#include "common/shell_word.h"
 #include "common/xalloc.h"
 
 #include <stdarg.h>
@@ -56,17 +57,7 @@ void words_fini(struct words *words)
 
 char *words_quote(const char *text)
 {
-    char *out = xcalloc(4 * strlen(text) + 3, 1), *at = out;
-
-    *at++ = '\'';
-    for (; *text != '\0'; text++) {
-        if (*text == '\'')
-            at += sprintf(at, "'\\''");
-        else
-            *at++ = *text;
-    }
-    *at = '\'';
-    return out;
+    return shell_word(text);
 }
 
 char *words_exports(char *const *variables, char end)

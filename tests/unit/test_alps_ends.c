@@ -31,7 +31,7 @@ static void one_that_takes_no_notice_is_killed(void **state)
     assert_int_equal(job->kill_at, 0);
 }
 
-/* Where its number is not known yet there is only aprun. */
+/* The adapter can only kill aprun while it does not know the application's number. */
 static void an_aprun_without_an_application_is_killed_alone(void **state)
 {
     struct alps_job *job;
@@ -63,7 +63,7 @@ static void what_has_ended_is_forgotten_in_time(void **state)
     assert_int_equal(site_status(1, NULL).state, ADAPTER_JOB_ENDED); /* by its files */
 }
 
-/* What ALPS has no room for waits, unless it is cancelled or has begun before. */
+/* A job for which ALPS has no room waits, unless it is cancelled or has begun before. */
 static void what_found_no_room_waits_unless_it_is_over(void **state)
 {
     bool has_begun = *state != NULL;
@@ -122,7 +122,7 @@ static void a_node_that_is_refused_is_asked_for_again_later(void **state)
     alps_nodes_leave(job, false);
 }
 
-/* The daemon was not there as it ended. */
+/* The jobs ended while no daemon was there. */
 static void a_lost_node_of_an_earlier_daemon_is_left_alone(void **state)
 {
     const struct site_known jobs[] = {{1, NULL, 1}, {2, NULL, 1}, {3, NULL, 1}};

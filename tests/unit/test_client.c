@@ -301,7 +301,7 @@ static char *read_to(struct client *client, bool stream, bool is_read_only, int6
     return text;
 }
 
-/* What came is passed on as it is, but no reason of a refusal; what was passed on is not asked for again. */
+/* The client passes a body on as it comes, but not the reason of a refusal, and does not ask again for what it has passed on. */
 static void test_text_is_passed_on(void **state)
 {
     struct server server = {.answers = {ANSWER("404 No", "application/problem+json", "30", "{\"code\":\"none\",\"detail\":\"No.\"}"),

@@ -163,7 +163,7 @@ static void configurations_are_ranked_by_their_means(void **state)
     sweep_fini(&sweep);
 }
 
-/* Of equals the one with the smaller number comes first, in whatever order they were added. */
+/* The one with the smaller number comes first among equals, in whatever order they were added. */
 static void equals_are_in_the_order_of_their_numbers(void **state)
 {
     struct sweep sweep = {.by = SWEEP_LAST, .time = SWEEP_RAN, .higher = true};

@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Where loss is 0, there is no training. */
+/* A row with a loss of 0 is an ensemble without a training. */
 static const struct {
     const char *name;
     enum ensemble_state state;

@@ -232,6 +232,6 @@ int main(void)
     };
 
     log_init("output", LOG_LEVEL_NONE);
-    test_limit(20);
+    test_limit(60);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

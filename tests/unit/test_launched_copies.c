@@ -188,6 +188,6 @@ int main(int argc, char **argv)
     if (getenv("LOCAL_RANK") != NULL)
         return be_a_copy();
     unsetenv("SLURM_NODEID");
-    test_limit(10);
+    test_limit(60);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -217,6 +217,6 @@ int main(void)
         cmocka_unit_test(ids_of_an_array_are_told_apart),
     };
 
-    test_limit(8); /* a loop without an end is a failure, too */
+    test_limit(60); /* a loop without an end is a failure, too */
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -413,6 +413,6 @@ int main(void)
         CASE(arrays_of_torque_are_read),
     };
 
-    test_limit(8); /* a loop without an end is a failure, too */
+    test_limit(60); /* a loop without an end is a failure, too */
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -234,6 +234,6 @@ int main(void)
         cmocka_unit_test(tasks_of_arrays_are_jobs),
     };
 
-    test_limit(8); /* a loop without an end is a failure, too */
+    test_limit(60); /* a loop without an end is a failure, too */
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -487,6 +487,6 @@ int main(void)
         cmocka_unit_test(a_token_is_read_from_a_file_of_ours_alone),
     };
 
-    test_limit(8); /* a loop without an end is a failure, too */
+    test_limit(60); /* a loop without an end is a failure, too */
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -25,7 +25,7 @@ static inline unsigned test_patience(void)
 static bool test_waited_in_vain; /* once it has, the tests that are left wait less, as they fail for the same reason */
 static inline unsigned test_wait_s(void)
 {
-    return test_waited_in_vain ? 1 : 8 * test_patience();
+    return test_waited_in_vain ? 1 : 20 * test_patience();
 }
 
 static inline int64_t test_clock_s(void)
@@ -36,8 +36,8 @@ static inline int64_t test_clock_s(void)
     return now.tv_sec;
 }
 
-/* Does `turn` until the condition holds. Where that takes too long the test fails, or the program ends if one turn does: that is
- * sooner than test_limit(). */
+/* Does `turn` until the condition holds. The test fails if that takes longer than test_wait_s(), and the program ends if one turn
+ * does: both are sooner than what test_limit() allows. */
 #define TEST_UNTIL(condition, turn)                                                                                     \
     do {                                                                                                                \
         int64_t until_ = test_clock_s() + test_wait_s();                                                                \
