@@ -4,7 +4,10 @@
 #include "common/xalloc.h"
 #include "daemon/turn.h"
 
+#include <arpa/inet.h>
 #include <errno.h>
+#include <netinet/in.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,6 +17,8 @@
 #include <unistd.h>
 
 #define ROOM (8u << 20)
+#define BEAT_MS 20
+#define PATIENCE (test_waited_in_vain ? 50 : 1500) /* beats that something is waited for; a machine that stalls misses beats */
 
 char rig_dir[64];
 struct engine rig_engine;
@@ -22,6 +27,9 @@ int64_t rig_now;
 static uv_loop_t loop;
 static uv_poll_t client;
 static uv_timer_t beat; /* so that no wait is for ever */
+static int beats;
+static uint16_t port;
+static bool over_tcp;
 static struct turn *turn;
 static struct loop_latency *latency;
 static struct api *api;
@@ -49,10 +57,36 @@ static void rolled_back(void *arg)
 
 static void on_beat(uv_timer_t *timer)
 {
+    beats++;
+}
+
+/* Fails the test where what it waits for does not come. */
+static void lose_patience(const char *what)
+{
+    if (beats < PATIENCE)
+        return;
+    test_waited_in_vain = true;
+    fail_msg("in vain: %s: %s", what, got);
 }
 
 static void on_client(uv_poll_t *poll, int status, int events)
 {
+}
+
+static void read_port(void)
+{
+    char path[96];
+    json_t *list;
+    const char *url;
+
+    api_publish(api);
+    snprintf(path, sizeof path, "%s/listen.json", rig_dir);
+    list = json_load_file(path, 0, NULL);
+    url = json_string_value(json_object_get(json_array_get(json_object_get(list, "listeners"), 1), "url"));
+    assert_non_null(url);
+    assert_int_equal(strncmp(url, "http://127.0.0.1:", 17), 0);
+    port = (uint16_t)atoi(url + 17);
+    json_decref(list);
 }
 
 int rig_open(void **state)
@@ -60,6 +94,8 @@ int rig_open(void **state)
     char listen[96];
 
     rig_now = 1000000;
+    over_tcp = false;
+    beats = 0;
     snprintf(rig_dir, sizeof rig_dir, "/tmp/stretto-test-XXXXXX");
     if (open_store(state) != 0 || mkdtemp(rig_dir) == NULL || uv_loop_init(&loop) != 0)
         return -1;
@@ -67,14 +103,16 @@ int rig_open(void **state)
     got = xcalloc(1, ROOM);
     uv_loop_configure(&loop, UV_METRICS_IDLE_TIME);
     uv_timer_init(&loop, &beat);
-    uv_timer_start(&beat, on_beat, 20, 20);
+    uv_timer_start(&beat, on_beat, BEAT_MS, BEAT_MS);
     turn = turn_create(&loop, store, rolled_back, NULL);
     latency = loop_latency_create(&loop);
     rig_engine = (struct engine){.store = store, .turn = turn, .ports = {.rows_dir = "/nowhere", .run_dir = rig_dir}};
     must(api_create(&api, &(struct api_config){.loop = &loop, .turn = turn, .store = store, .engine = &rig_engine, .latency = latency,
-                                               .now_ms = clock_ms, .state_dir = rig_dir, .listeners = 1, .heartbeat_ms = 3600000}, &err));
+                                               .now_ms = clock_ms, .state_dir = rig_dir, .listeners = 2, .heartbeat_ms = 3600000}, &err));
     snprintf(listen, sizeof listen, "unix:%s/socket", rig_dir);
     must(api_listen(api, listen, &err));
+    must(api_listen(api, "tcp:127.0.0.1:0", &err));
+    read_port();
     return 0;
 }
 
@@ -85,6 +123,9 @@ int rig_close(void **state)
     api_destroy(api);
     turn_destroy(turn);
     loop_latency_destroy(latency);
+    uv_unref((uv_handle_t *)&beat);
+    for (beats = 0; uv_loop_alive(&loop); uv_run(&loop, UV_RUN_ONCE))
+        lose_patience("the end of the loop");
     uv_close((uv_handle_t *)&beat, NULL);
     uv_run(&loop, UV_RUN_DEFAULT);
     assert_int_equal(uv_loop_close(&loop), 0);
@@ -102,15 +143,39 @@ void rig_turn(void)
     uv_run(&loop, UV_RUN_NOWAIT);
 }
 
+void rig_over_tcp(bool tcp)
+{
+    over_tcp = tcp;
+}
+
+/* Lets a crash end the program: cmocka would go on with the next test in the middle of the loop, which waits for ever. */
+static void let_crashes_end_it(void)
+{
+    static const int crashes[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL};
+
+    for (size_t i = 0; i < sizeof crashes / sizeof *crashes; i++)
+        signal(crashes[i], SIG_DFL);
+}
+
+static int connect_to_it(void)
+{
+    struct sockaddr_un local = {.sun_family = AF_UNIX};
+    struct sockaddr_in remote = {.sin_family = AF_INET, .sin_port = htons(port), .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    int fd = socket(over_tcp ? AF_INET : AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+    let_crashes_end_it();
+    snprintf(local.sun_path, sizeof local.sun_path, "%s/socket", rig_dir);
+    assert_true(fd >= 0 && (over_tcp ? connect(fd, (struct sockaddr *)&remote, sizeof remote)
+                                     : connect(fd, (struct sockaddr *)&local, sizeof local)) == 0);
+    return fd;
+}
+
 /* Connects, and sends. The listener takes the connection later, as the loop goes on. */
 static int begin(const char *bytes, size_t size)
 {
-    struct sockaddr_un address = {.sun_family = AF_UNIX};
-    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    int fd = connect_to_it();
 
-    snprintf(address.sun_path, sizeof address.sun_path, "%s/socket", rig_dir);
-    assert_true(fd >= 0 && connect(fd, (struct sockaddr *)&address, sizeof address) == 0);
-    while (size > 0) { /* a long one is read meanwhile */
+    for (beats = 0; size > 0; lose_patience("the request to be read")) { /* a long one is read meanwhile */
         ssize_t n = send(fd, bytes, size, MSG_DONTWAIT | MSG_NOSIGNAL);
 
         if (n < 0 && errno != EAGAIN)
@@ -131,10 +196,15 @@ static bool read_more(int fd)
 
     uv_poll_init(&loop, &client, fd);
     uv_poll_start(&client, UV_READABLE, on_client);
-    while ((n = recv(fd, got + got_size, ROOM - 1 - got_size, MSG_DONTWAIT)) < 0 && errno == EAGAIN)
+    beats = 0;
+    while ((n = recv(fd, got + got_size, ROOM - 1 - got_size, MSG_DONTWAIT)) < 0 && errno == EAGAIN && beats < PATIENCE)
         uv_run(&loop, UV_RUN_ONCE);
     uv_close((uv_handle_t *)&client, NULL);
     rig_turn();
+    if (n < 0 && beats >= PATIENCE) {
+        close(fd);
+        lose_patience("more of the reply");
+    }
     got_size += n > 0 ? (size_t)n : 0;
     got[got_size] = '\0';
     return n > 0;
@@ -192,7 +262,8 @@ static char *words_of(const char *request, const char *headers, const char *body
 {
     char *length = body != NULL ? xasprintf("Content-Length: %zu\r\n", strlen(body)) : xstrdup(""), *all;
 
-    all = xasprintf("%s HTTP/1.1\r\nHost: stretto\r\nConnection: close\r\n%s%s\r\n%s", request, length, headers, body != NULL ? body : "");
+    all = xasprintf("%s HTTP/1.1\r\nHost: %s\r\nConnection: close\r\n%s%s\r\n%s", request, over_tcp ? "localhost" : "stretto", length,
+                    headers, body != NULL ? body : "");
     free(length);
     return all;
 }

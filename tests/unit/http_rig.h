@@ -41,5 +41,8 @@ void rig_until(int fd, const char *text);
 /* Reads until the connection is closed; what has come since the last text. */
 const char *rig_rest(int fd);
 
+/* Connections are made to the TCP listener from now on, where a token is needed, or to the Unix socket, as at first. */
+void rig_over_tcp(bool tcp);
+
 void rig_turn(void); /* once around the loop, without waiting */
 #endif

@@ -217,5 +217,6 @@ int main(void)
         cmocka_unit_test(many_addresses_do_not_flood_the_log),
     };
 
+    test_limit(30);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

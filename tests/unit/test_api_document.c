@@ -156,5 +156,6 @@ int main(void)
         cmocka_unit_test(codes_and_statuses_are_the_same),
     };
 
+    test_limit(30);
     return cmocka_run_group_tests(tests, setup, teardown);
 }

@@ -257,5 +257,6 @@ int main(void)
         cmocka_unit_test(the_rate_falls_while_nothing_succeeds),
     };
 
+    test_limit(30);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -385,5 +385,6 @@ int main(void)
         cmocka_unit_test(what_is_wrong_in_a_body_has_its_place),
     };
 
+    test_limit(30);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

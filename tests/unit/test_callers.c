@@ -340,5 +340,6 @@ int main(void)
     };
 
     log_init("callers", LOG_LEVEL_NONE);
+    test_limit(30);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -193,5 +193,6 @@ int main(void)
         WITH_CLIENTS(strangers_take_no_room_from_those_who_are_known),
     };
 
+    test_limit(30);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

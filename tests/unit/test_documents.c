@@ -465,6 +465,6 @@ int main(void)
                                        WITH_STORE(results), WITH_STORE(grants)};
 
     log_init("documents", LOG_LEVEL_NONE);
-    test_limit(120);
+    test_limit(30);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

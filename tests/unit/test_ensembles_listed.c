@@ -229,6 +229,6 @@ int main(void)
                                        WITH_STORE(what_sorts_nothing_is_refused)};
 
     log_init("listed", LOG_LEVEL_NONE);
-    test_limit(60);
+    test_limit(30);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -303,5 +303,6 @@ int main(void)
         WITH_FEED(news_that_nobody_waits_for_are_over),
     };
 
+    test_limit(30);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

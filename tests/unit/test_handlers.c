@@ -515,5 +515,6 @@ int main(void)
     };
 
     log_init("handlers", LOG_LEVEL_NONE);
+    test_limit(30);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

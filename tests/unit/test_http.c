@@ -439,6 +439,6 @@ int main(void)
     };
 
     log_init("http", LOG_LEVEL_NONE);
-    test_limit(60);
+    test_limit(30);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -156,6 +156,6 @@ int main(void)
     const struct CMUnitTest tests[] = {WITH_STORE(sorted_in_each_way), WITH_STORE(chosen_in_each_way)};
 
     log_init("members", LOG_LEVEL_NONE);
-    test_limit(120);
+    test_limit(30);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -232,5 +232,6 @@ int main(void)
         cmocka_unit_test_setup_teardown(every_byte_arrives, set_up, tear_down),
     };
 
+    test_limit(30);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -166,5 +166,6 @@ int main(void)
 
     log_init("routes", LOG_LEVEL_NONE);
     virtual_uv_begin(1000);
+    test_limit(30);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -201,5 +201,6 @@ int main(void)
     };
 
     log_init("sessions", LOG_LEVEL_NONE);
+    test_limit(30);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -116,5 +116,6 @@ int main(void)
 
     log_init("submissions", LOG_LEVEL_NONE);
     virtual_uv_begin(1000);
+    test_limit(30);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -282,6 +282,6 @@ int main(void)
                                        WITH_STORE(what_the_engine_refuses_is_refused)};
 
     log_init("verbs", LOG_LEVEL_NONE);
-    test_limit(120);
+    test_limit(30);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
