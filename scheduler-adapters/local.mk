@@ -134,7 +134,7 @@ oar_la_LDFLAGS = $(AM_LDFLAGS) -module -avoid-version -shared -export-symbols-re
 	-Wl,-rpath,'$$ORIGIN/../..'
 
 if HAVE_CMOCKA
-unit_tests += tests/unit/test_alps tests/unit/test_alps_ends tests/unit/test_alps_jobs tests/unit/test_adapter_resources tests/unit/test_adapter_conformance tests/unit/test_adapter_restart \
+unit_tests += tests/unit/test_alps tests/unit/test_alps_ends tests/unit/test_alps_jobs tests/unit/test_alps_launcher tests/unit/test_alps_orders tests/unit/test_adapter_resources tests/unit/test_adapter_conformance tests/unit/test_adapter_restart \
 	tests/unit/test_adapter_jobfd tests/unit/test_adapter_starter tests/unit/test_adapter_starting tests/unit/test_command \
 	tests/unit/test_batch tests/unit/test_batch_asked tests/unit/test_batch_gather tests/unit/test_batch_lines tests/unit/test_batch_orders tests/unit/test_batch_parts tests/unit/test_batch_refused \
 	tests/unit/test_pbs_rows tests/unit/test_pbs_talk \
@@ -165,6 +165,10 @@ tests_unit_test_alps_ends_CFLAGS = $(unit_cflags) $(UV_CFLAGS)
 tests_unit_test_alps_ends_LDADD = $(site_libs)
 tests_unit_test_alps_jobs_CFLAGS = $(unit_cflags) $(UV_CFLAGS)
 tests_unit_test_alps_jobs_LDADD = $(site_libs)
+tests_unit_test_alps_launcher_CFLAGS = $(unit_cflags) $(UV_CFLAGS)
+tests_unit_test_alps_launcher_LDADD = $(site_libs)
+tests_unit_test_alps_orders_CFLAGS = $(unit_cflags) $(UV_CFLAGS)
+tests_unit_test_alps_orders_LDADD = $(site_libs)
 tests_unit_test_batch_orders_CFLAGS = $(unit_cflags) $(UV_CFLAGS)
 tests_unit_test_batch_orders_LDADD = $(site_libs)
 tests_unit_test_batch_parts_CFLAGS = $(unit_cflags) $(UV_CFLAGS)

@@ -6,6 +6,8 @@
 #include "tests/unit/batch_site.h"
 
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #define ENDED_WELL "echo 'Application 46 resources: utime ~3s, stime ~1s'"
@@ -45,6 +47,29 @@ static inline struct adapter_status until(int number, enum adapter_state state)
                (usleep(2000), uv_run(&site.loop, UV_RUN_NOWAIT)));
     assert_int_equal(status.state, state);
     return status;
+}
+
+static inline const char *site_path(const char *name)
+{
+    static char path[160];
+
+    snprintf(path, sizeof path, "%s/%s", site.dir, name);
+    return path;
+}
+
+/* Whether the file is there, and has these words. */
+static inline bool has_words(const char *name, const char *words)
+{
+    struct error err;
+    char *text;
+    size_t size;
+    bool has = file_read(site_path(name), 65536, &text, &size, &err) == 0;
+
+    if (has) {
+        has = strstr(text, words) != NULL;
+        free(text);
+    }
+    return has;
 }
 
 static inline void order(void (*give)(int number, int64_t grace_ms, struct told *told), int number)

@@ -1,4 +1,4 @@
-/* How jobs of the ALPS adapter end, whose aprun is a script here: by force, for want of room, or with a node; and what aprun launches. */
+/* How jobs of the ALPS adapter end, whose aprun is a script here: by force, for want of room, or with a node. */
 #include "scheduler-adapters/alps.h"
 #include "tests/unit/alps_site.h"
 
@@ -180,60 +180,6 @@ static void without_a_runner_nothing_is_submitted(void **state)
     site.runner = NULL;
 }
 
-/* The runner is on the service node, and has aprun for its launcher. This one stands for it: it goes to a member's directory and
- * launches a program. */
-#define LAUNCHING_RUNNER                                                                                                                 \
-    "n=$#; for w; do case $w in --launch=*) set -- \"$@\" \"${w#--launch=}\";; *) d=$w;; esac; done; shift $n; echo >$d/claim.json;" \
-    " cd $d; \"$@\" program 2>stderr; echo $? >status"
-
-static void what_aprun_launches_is_tried_until_there_are_nodes(void **state)
-{
-    static const struct {
-        const char *aprun, *status;
-        unsigned tries;
-    } cases[] = {
-        {"[ $(wc -l <aprun.asked) -ge 2 ] || { echo 'apsched: no more claims allowed' >&2; exit 3; }; echo 'Application 46 exit codes: 7' >&2; exit 7", "7\n", 2},
-        {"[ $(wc -l <aprun.asked) -ge 2 ] || { echo \"" NO_NODES "\" >&2; exit 3; }", "0\n", 2},
-        {"[ $(wc -l <aprun.asked) -ge 2 ] || { echo \"" TOO_LARGE "\" >&2; exit 3; }", "0\n", 2},
-        {"echo 'it failed by itself' >&2; exit 5", "5\n", 1},
-    };
-    struct adapter_job job = site_job(&one);
-    char runner[160], words[600], *text, path[160];
-    struct error err;
-    size_t size;
-
-    snprintf(runner, sizeof runner, "%s/runner", site.dir);
-    site_command("runner", LAUNCHING_RUNNER);
-    site.runner = runner;
-    begin("3-6", ENDED_WELL);
-    job.resources.launcher = "aprun";
-    job.resources.tasks = 4;
-    job.resources.nodes = 2;
-    for (int i = 0; i < (int)(sizeof cases / sizeof *cases); i++) {
-        site_forget("aprun");
-        site_forget("runner");
-        site_command("aprun", cases[i].aprun);
-        submit(job, i + 1);
-        until(i + 1, ADAPTER_JOB_ENDED);
-        assert_int_equal(site_count_asked("aprun"), cases[i].tries);
-        site_assert_asked("aprun", "[-N][2][-L][3,4][-d][1][-cc][depth][program]\n");
-        site_assert_not_asked("aprun", "[-n]"); /* which the runner gives */
-        snprintf(path, sizeof path, "%s/st-0-%d/status", site.dir, i + 1);
-        assert_int_equal(file_read(path, 100, &text, &size, &err), 0);
-        assert_string_equal(text, cases[i].status);
-        free(text);
-    }
-    snprintf(words, sizeof words, "[--launch=stretto-aprun][--launch=1][--launch=12][--launch=5][--launch=%s/st-0-4/aprun.log]"
-                                  "[--launch=%s/aprun][--launch=-N]", site.dir, site.dir);
-    site_assert_asked("runner", words);
-    job.resources.launcher = NULL;
-    job.resources.each_node = true; /* a pilot's, which others may have in its place */
-    submit(job, 9);
-    until(9, ADAPTER_JOB_ENDED);
-    site_assert_asked("runner", "[--launch=stretto-aprun][--launch=1][--launch=4][--launch=5]");
-    site.runner = NULL;
-}
-
 #define CASE(test) cmocka_unit_test_setup_teardown(test, site_open, site_close)
 
 int main(void)
@@ -248,7 +194,6 @@ int main(void)
         CASE(a_lost_node_of_an_earlier_daemon_is_left_alone),
         CASE(one_that_is_submitted_twice_runs_once),
         CASE(without_a_runner_nothing_is_submitted),
-        CASE(what_aprun_launches_is_tried_until_there_are_nodes),
     };
 
     test_limit(200); /* what never comes is a failure, too */

@@ -1,0 +1,518 @@
+/* Orders to the ALPS adapter, whose aprun is a script here, also about apruns that an earlier daemon has started; when it starts what waits;
+ * and its own end. */
+#include "common/timefmt.h"
+#include "scheduler-adapters/alps.h"
+#include "tests/unit/alps_site.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+
+/* It is on its nodes, writes down what signals it gets, and ends as `how` says when it is told to, or there is a file "go". */
+#define LISTEN(how) "for d in st-0-*; do case \"$*\" in *\"$PWD/$d \"*) echo 46 >$d/apid;; esac; done; end() { " how "; }; trap 'echo 1 >>got' USR1;" \
+                    " trap 'echo 2 >>got' USR2; trap 'echo told >>got; end' TERM; echo >up; while [ ! -e go ]; do sleep 0.02; done; end"
+
+static struct alps_job *job_of(const char *name)
+{
+    struct alps_job *job = alps_job_find(site.a, name);
+
+    assert_non_null(job);
+    return job;
+}
+
+#define WAIT_FOR(condition) TEST_UNTIL(condition, (usleep(2000), uv_run(&site.loop, UV_RUN_NOWAIT)))
+
+static enum adapter_answer signalled(int number, int sig)
+{
+    struct told told;
+
+    site_signal(number, sig, &told);
+    site_until(&told, 1);
+    return told.answer;
+}
+
+/* The next daemon, which finds the aprun of job 1. */
+static int begin_anew(void)
+{
+    struct alps_job *job;
+
+    WAIT_FOR(access(site_path("up"), F_OK) == 0);
+    until(1, ADAPTER_JOB_RUNNING);
+    site_end();
+    site_begin(site.ops);
+    site.pokes = 0;
+    until(1, ADAPTER_JOB_RUNNING);
+    job = job_of("st-0-1");
+    assert_true(job->adopted);
+    assert_ptr_equal(site.a->node[0].job, job);
+    return job->pidfd;
+}
+
+/* A file descriptor for each of them would be used up some day. */
+static void assert_closed(int fd)
+{
+    assert_true(fd >= 0);
+    assert_int_equal(fcntl(fd, F_GETFD), -1);
+}
+
+static void signals_reach_the_application(void **state)
+{
+    bool is_adopted = *state != NULL;
+    int fd = -1;
+
+    begin("3", LISTEN(ENDED_WELL "; exit 0"));
+    submit(site_job(&one), 1);
+    WAIT_FOR(access(site_path("up"), F_OK) == 0);
+    if (is_adopted)
+        fd = begin_anew();
+    assert_int_equal(signalled(1, SIGUSR1), ADAPTER_UNSURE); /* no runner has claimed it */
+    site_put("st-0-1/claim.json", "{}", 0600);
+    assert_int_equal(signalled(1, SIGUSR1), ADAPTER_OK);
+    WAIT_FOR(has_words("got", "1\n"));
+    assert_int_equal(signalled(1, SIGUSR2), ADAPTER_OK);
+    WAIT_FOR(has_words("got", "1\n2\n"));
+    order(site_cancel, 1);
+    assert_string_equal(until(1, ADAPTER_JOB_ENDED).reason, "");
+    assert_true(has_words("got", "1\n2\ntold\n"));
+    assert_int_equal(signalled(1, SIGUSR1), ADAPTER_REFUSED);
+    TEST_UNTIL(site.pokes > 0, uv_run(&site.loop, UV_RUN_ONCE));
+    assert_null(site.a->node[0].job);
+    if (is_adopted)
+        assert_closed(fd);
+}
+
+/* Nothing but its name and place is known of it, so the daemon is told that there is no such job, and submits it again. */
+static void an_adopted_one_that_found_no_room_is_unknown(void **state)
+{
+    int fd;
+
+    begin("3", LISTEN("echo \"" NO_NODES "\"; exit 1"));
+    submit(site_job(&one), 1);
+    fd = begin_anew();
+    site.a->pause_ms = 59000;
+    site_put("go", "", 0600);
+    WAIT_FOR(site_status(1, NULL).state == ADAPTER_JOB_UNKNOWN);
+    assert_null(alps_job_find(site.a, "st-0-1"));
+    TEST_UNTIL(site.pokes > 0, uv_run(&site.loop, UV_RUN_ONCE));
+    assert_null(site.a->node[0].job);
+    assert_int_equal(site.a->node[0].wait_ms, 59000); /* ALPS would not give it */
+    assert_closed(fd);
+    assert_int_equal(site_count_asked("aprun"), 1);
+}
+
+static void an_adopted_one_that_takes_no_notice_is_killed(void **state)
+{
+    struct alps_job *job;
+    int fd;
+
+    begin("3", "trap '' TERM; " LISTEN(ENDED_WELL) "; :");
+    site_command("aprun", "for d in st-0-*; do echo 46 >$d/apid; done; echo >up; trap '' TERM; while [ ! -e go ]; do sleep 0.02; done");
+    submit(site_job(&one), 1);
+    fd = begin_anew();
+    order(site_cancel, 1);
+    job = job_of("st-0-1");
+    job->kill_at = uv_now(&site.loop);
+    alps_turn(site.a);
+    until(1, ADAPTER_JOB_ENDED);
+    WAIT_FOR(site_count_asked("apkill") > 0);
+    site_assert_lines("apkill", "[-KILL][46]\n");
+    assert_closed(fd);
+    assert_non_null(strstr(site.said, "killing it"));
+}
+
+/* Its grace, as the order says it, and fifteen seconds more; then again after as many. */
+static void a_cancelled_job_has_its_grace(void **state)
+{
+    struct alps_job *job;
+    struct told told;
+    uint64_t before;
+
+    begin("3", "trap '' TERM; for d in st-0-*; do echo 46 >$d/apid; done; while [ ! -e go ]; do sleep 0.02; done");
+    submit(site_job(&one), 1);
+    until(1, ADAPTER_JOB_RUNNING);
+    job = job_of("st-0-1");
+    assert_int_equal(job->kill_at, 0);
+    before = uv_now(&site.loop);
+    site_cancel(1, 7000, &told);
+    site_until(&told, 1);
+    assert_true(job->kill_at >= before + 22000 && job->kill_at <= uv_now(&site.loop) + 22000);
+    assert_int_equal(uv_timer_get_due_in(&site.a->timer), job->kill_at - uv_now(&site.loop));
+    job->kill_at = uv_now(&site.loop) + 1;
+    alps_turn(site.a);
+    assert_int_equal(job->kill_at, uv_now(&site.loop) + 1); /* it is not due */
+    job->kill_at = uv_now(&site.loop);
+    alps_turn(site.a);
+    assert_int_equal(job->kill_at, uv_now(&site.loop) + 15000);
+    assert_int_equal(uv_timer_get_due_in(&site.a->timer), 15000);
+    until(1, ADAPTER_JOB_ENDED);
+}
+
+static void an_ended_job_is_remembered_for_a_quarter_of_an_hour(void **state)
+{
+    struct alps_job *job;
+
+    begin("3", ENDED_WELL);
+    submit(site_job(&one), 1);
+    until(1, ADAPTER_JOB_ENDED);
+    job = job_of("st-0-1");
+    uv_update_time(&site.loop);
+    if (uv_now(&site.loop) < 900001) { /* the host has just been started */
+        assert_true(job->over_at > 0);
+        return;
+    }
+    job->over_at = uv_now(&site.loop) - 900000;
+    alps_turn(site.a);
+    assert_non_null(alps_job_find(site.a, "st-0-1"));
+    job->over_at--;
+    alps_turn(site.a);
+    assert_null(alps_job_find(site.a, "st-0-1"));
+}
+
+/* ALPS takes a while to place an application: between two starts there is a pause. */
+static void starts_have_pauses_between_them(void **state)
+{
+    json_object_set_new(site.config, "pause", json_string("1h"));
+    begin("3-5", STAY);
+    submit(site_job(&one), 1);
+    submit(site_job(&one), 2);
+    submit(site_job(&one), 3);
+    until(1, ADAPTER_JOB_RUNNING);
+    assert_int_equal(site_status(2, NULL).state, ADAPTER_JOB_QUEUED);
+    assert_int_equal(site_count_asked("aprun"), 1);
+    assert_int_equal(uv_timer_get_due_in(&site.a->timer), site.a->next_start - uv_now(&site.loop));
+    site.a->next_start = uv_now(&site.loop) + 1;
+    alps_turn(site.a);
+    assert_int_equal(job_of("st-0-2")->state, ALPS_WAITS);
+    site.a->next_start = uv_now(&site.loop);
+    alps_turn(site.a);
+    assert_int_equal(site.a->next_start, uv_now(&site.loop) + 3600 * 1000);
+    until(2, ADAPTER_JOB_RUNNING);
+    assert_int_equal(job_of("st-0-3")->state, ALPS_WAITS);
+    site_put("go", "", 0600);
+    until(1, ADAPTER_JOB_ENDED);
+}
+
+static void no_more_are_started_than_may_run_at_once(void **state)
+{
+    json_object_set_new(site.config, "most", json_integer(2));
+    begin("3-6", STAY);
+    for (int i = 1; i <= 4; i++)
+        submit(site_job(&one), i);
+    until(1, ADAPTER_JOB_RUNNING);
+    until(2, ADAPTER_JOB_RUNNING);
+    for (int i = 0; i < 2; i++) {
+        job_of("st-0-1")->state = i == 0 ? ALPS_RUNS : ALPS_LOOKED_AT; /* ALPS may have its nodes still */
+        site.a->next_start = 0;
+        alps_turn(site.a);
+        assert_int_equal(job_of("st-0-3")->state, ALPS_WAITS);
+    }
+    job_of("st-0-1")->state = ALPS_RUNS;
+    site_put("go", "", 0600);
+    for (int i = 1; i <= 4; i++)
+        until(i, ADAPTER_JOB_ENDED);
+}
+
+/* Those that ALPS is not asked for yet are free later, and the first of them ends the wait. */
+static void nodes_that_were_refused_are_waited_for(void **state)
+{
+    struct adapter_job all = site_job(&one);
+    uint64_t now, next = UINT64_MAX;
+
+    all.resources.nodes = all.resources.copies = 3;
+    begin("3-6", ENDED_WELL);
+    now = uv_now(&site.loop);
+    site.a->node[0].not_before = now + 5000000;
+    site.a->node[1].not_before = now + 4000000;
+    site.a->node[2].not_before = now; /* it is due */
+    assert_int_equal(alps_nodes_free(site.a, now, &next), 2);
+    assert_int_equal(next, now + 4000000);
+    next = now + 1;
+    assert_int_equal(alps_nodes_free(site.a, now, &next), 2);
+    assert_int_equal(next, now + 1);
+    submit(all, 1);
+    WAIT_FOR(uv_is_active((uv_handle_t *)&site.a->timer));
+    assert_int_equal(uv_timer_get_due_in(&site.a->timer), now + 4000000 - uv_now(&site.loop));
+    site.a->node[1].not_before = 0;
+    alps_turn(site.a);
+    assert_int_equal(job_of("st-0-1")->state, ALPS_RUNS);
+    assert_string_equal(job_of("st-0-1")->nids, "4,5,6");
+    until(1, ADAPTER_JOB_ENDED);
+}
+
+/* Of several nodes that ALPS refused together perhaps only one was at fault. */
+static void the_node_that_was_refused_least_is_taken(void **state)
+{
+    begin("3-6", STAY);
+    site.a->node[0].wait_ms = 2000;
+    site.a->node[1].wait_ms = 1000;
+    site.a->node[2].wait_ms = 1000;
+    site.a->node[3].wait_ms = 3000;
+    submit(site_job(&one), 1);
+    assert_string_equal(until(1, ADAPTER_JOB_RUNNING).host, "nid00004");
+    submit(site_job(&one), 2);
+    assert_string_equal(until(2, ADAPTER_JOB_RUNNING).host, "nid00005");
+    site_put("go", "", 0600);
+    until(2, ADAPTER_JOB_ENDED);
+    until(1, ADAPTER_JOB_ENDED);
+    assert_int_equal(site.a->node[1].wait_ms, 0); /* ALPS has given it */
+    assert_int_equal(site.a->node[0].wait_ms, 2000);
+}
+
+/* Where no process can be created, the job waits, and its nodes are others'. */
+static void what_cannot_be_started_is_started_later(void **state)
+{
+    struct rlimit limit, none;
+    int fd = dup(0);
+
+    close(fd);
+    begin("3", ENDED_WELL);
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &limit), 0);
+    none = limit;
+    none.rlim_cur = (rlim_t)fd;
+    submit(site_job(&one), 1);
+    until(1, ADAPTER_JOB_ENDED);
+    site.a->pause_ms = 59000;
+    fd = dup(0);
+    close(fd);
+    none.rlim_cur = (rlim_t)fd;
+    site.a->next_start = 0;
+    assert_int_equal(mkdir(site_path("st-0-2"), 0700), 0);
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
+    site_submit_ok(site_job(&one), 2);
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &limit), 0);
+    assert_int_equal(site_status(2, NULL).state, ADAPTER_JOB_QUEUED);
+    assert_non_null(strstr(site_status(2, NULL).reason, "aprun: "));
+    assert_null(site.a->node[0].job);
+    assert_int_equal(site.a->node[0].wait_ms, 59000);
+    assert_true(uv_timer_get_due_in(&site.a->timer) > 0);
+    site.a->node[0].not_before = 0;
+    alps_turn(site.a);
+    until(2, ADAPTER_JOB_ENDED);
+}
+
+/* What ALPS will never start keeps nobody waiting. */
+static void those_behind_one_that_never_starts_do(void **state)
+{
+    struct adapter_job large = site_job(&one);
+
+    large.resources.cpus_per_task = 4;
+    begin("3", "case \"$*\" in *'-d 4 '*) echo \"" TOO_LARGE "\"; exit 1;; esac; " ENDED_WELL);
+    submit(large, 1);
+    submit(site_job(&one), 2);
+    until(2, ADAPTER_JOB_ENDED);
+    WAIT_FOR(site_status(1, NULL).never);
+    assert_int_equal(site_count_asked("aprun"), 6);
+    TEST_UNTIL(site.pokes >= 2, uv_run(&site.loop, UV_RUN_ONCE)); /* the daemon learns of both */
+    assert_int_equal(site.pokes, 2);
+    assert_string_equal(site_status(1, NULL).reason, TOO_LARGE);
+    order(site_cancel, 1);
+    assert_int_equal(site_status(1, NULL).state, ADAPTER_JOB_ENDED);
+    assert_false(site_status(1, NULL).never);
+}
+
+static void a_job_is_told_of_in_full(void **state)
+{
+    int64_t before = time_now_ms();
+    struct adapter_status status;
+
+    begin("3-4", STAY);
+    submit(site_job(&one), 1);
+    status = until(1, ADAPTER_JOB_RUNNING);
+    assert_string_equal(status.scheduler_id, "st-0-1");
+    assert_string_equal(status.host, "nid00003");
+    assert_string_equal(status.reason, "");
+    assert_true(status.started_ms >= before && status.started_ms <= time_now_ms());
+    assert_false(status.never || status.node_lost);
+    site_put("st-0-1/claim.json", "{}", 0600);
+    site_put("st-0-1/runner.log", "[2026-11-27T01:00:01Z] error: no such file\n", 0600);
+    site_command("apkill", "");
+    kill(job_of("st-0-1")->pid, SIGKILL);
+    status = until(1, ADAPTER_JOB_ENDED);
+    assert_non_null(strstr(status.reason, "no such file"));
+    assert_null(strstr(status.reason, "ALPS"));
+}
+
+static void what_no_node_has_is_not_accepted(void **state)
+{
+    struct adapter_job job = site_job(&one);
+    struct told told;
+
+    json_object_set_new(site.config, "cpus", json_integer(8));
+    begin("3-4", ENDED_WELL);
+    job.resources.cpus_per_task = 9;
+    site_submit(job, 1, &told);
+    site_until(&told, 1);
+    assert_int_equal(told.answer, ADAPTER_REFUSED);
+    assert_string_equal(told.code, "resources_impossible");
+    assert_null(alps_job_find(site.a, "st-0-1"));
+}
+
+/* Each call is answered, once; and the aprun goes on. */
+static void its_end_answers_all_calls(void **state)
+{
+    const struct site_known job = {1, NULL, 1};
+    struct told polled, cancelled, sent, submitted;
+
+    begin("3", LISTEN(ENDED_WELL));
+    submit(site_job(&one), 1);
+    WAIT_FOR(access(site_path("up"), F_OK) == 0);
+    until(1, ADAPTER_JOB_RUNNING);
+    site_poll(&job, 1, &polled);
+    site_cancel(1, 0, &cancelled);
+    site_signal(1, SIGUSR1, &sent);
+    site_submit(site_job(&one), 2, &submitted);
+    site.pokes = 0;
+    site_end();
+    assert_int_equal(polled.answers + cancelled.answers + sent.answers + submitted.answers, 4);
+    assert_int_equal(polled.answer, ADAPTER_UNSURE);
+    assert_string_equal(polled.code, "batch_system_unsure");
+    assert_int_equal(cancelled.answer, ADAPTER_UNSURE);
+    assert_int_equal(sent.answer, ADAPTER_UNSURE);
+    assert_int_equal(submitted.answer, ADAPTER_OK);
+    assert_int_equal(site.pokes, 0);
+    assert_false(has_words("got", ""));
+    site_begin(site.ops);
+    assert_int_equal(site_status(1, NULL).state, ADAPTER_JOB_RUNNING);
+    assert_int_equal(site_status(2, NULL).state, ADAPTER_JOB_UNKNOWN);
+    site_put("go", "", 0600);
+    until(1, ADAPTER_JOB_ENDED);
+}
+
+/* No more than is named, and what the setting names. */
+static void an_aprun_sees_what_it_needs_of_the_environment(void **state)
+{
+    static const char *const passed[] = {
+        "PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LC_ALL", "LC_CTYPE", "TZ", "LD_LIBRARY_PATH", "CRAY_LD_LIBRARY_PATH", "CRAY_ROOTFS",
+        "MODULEPATH", "LOADEDMODULES", "ALPS_APP_PE_DEFAULT", "APRUN_XFER_LIMITS", "BATCH_PARTITION_ID", "BASIL_RESERVATION_ID", "COBALT_JOBID",
+        "COBALT_PARTNAME", "COBALT_PARTSIZE", "COBALT_STARTTIME", "COBALT_ENDTIME", "PBS_JOBID", "PBS_ENVIRONMENT", "PBS_NODEFILE", "SLURM_JOB_ID",
+        "SLURM_JOBID", "SLURM_JOB_NODELIST", "ALPS_APRUN_RESID", "STRETTO_TEST_SEEN", "STRETTO_TEST_ALSO"};
+    char *was[sizeof passed / sizeof *passed];
+    size_t n = sizeof passed / sizeof *passed;
+
+    for (size_t i = 0; i < n; i++) {
+        was[i] = getenv(passed[i]) != NULL ? strdup(getenv(passed[i])) : NULL;
+        setenv(passed[i], was[i] != NULL ? was[i] : strcmp(passed[i], "LC_ALL") == 0 ? "C" : "/nowhere", 1);
+    }
+    setenv("STRETTO_TEST_SECRET", "x", 1);
+    json_object_set_new(site.config, "environment", json_pack("[s, s]", "STRETTO_TEST_SEEN", "STRETTO_TEST_ALSO"));
+    unsetenv("LD_LIBRARY_PATH");
+    begin("3", "env >seen; " ENDED_WELL);
+    for (size_t i = 0; i < n; i++) {
+        if (was[i] != NULL)
+            setenv(passed[i], was[i], 1);
+        else
+            unsetenv(passed[i]);
+    }
+    submit(site_job(&one), 1);
+    until(1, ADAPTER_JOB_ENDED);
+    for (size_t i = 0; i < n; i++) {
+        char line[60];
+
+        snprintf(line, sizeof line, "\n%s=", passed[i]);
+        if (strcmp(passed[i], "LD_LIBRARY_PATH") != 0 && !has_words("seen", line) && !has_words("seen", line + 1))
+            fail_msg("%s is not there", passed[i]);
+        free(was[i]);
+    }
+    assert_false(has_words("seen", "STRETTO_TEST_SECRET"));
+    unsetenv("STRETTO_TEST_SECRET");
+}
+
+static void settings_have_their_defaults(void **state)
+{
+    struct error err = {0};
+
+    unsetenv("COBALT_PARTNAME");
+    unsetenv("SLURM_JOB_NODELIST");
+    unsetenv("PBS_NODEFILE");
+    json_object_set_new(site.config, "pause", json_string("1s"));
+    begin("3-4", ENDED_WELL);
+    assert_int_equal(site.ops->slots(site.a), 0);
+    assert_int_equal(site.ops->node_slots(site.a), 0);
+    assert_int_equal(site.ops->ready(site.a, &err), 0);
+    site_remove("aprun");
+    assert_int_equal(site.ops->ready(site.a, &err), -1);
+    assert_non_null(strstr(err.text, "aprun"));
+    site_end();
+    json_object_clear(site.config);
+    site_begin(site.ops);
+    assert_string_equal(site.a->aprun, "aprun");
+    assert_string_equal(site.a->apkill, "apkill");
+    assert_int_equal(site.a->most, 1000);
+    assert_int_equal(site.a->pause_ms, 1000);
+    assert_int_equal(site.ops->interval_ms(site.a), 15000);
+    site_end();
+    site_command("aprun", "");
+    json_object_set_new(site.config, "poll", json_string("7s"));
+    json_object_set_new(site.config, "most", json_integer(12));
+    site_begin(site.ops);
+    assert_int_equal(site.ops->interval_ms(site.a), 7000);
+    assert_int_equal(site.a->most, 12);
+    assert_int_equal(site.ops->ready(site.a, &err), -1); /* it is in no allocation */
+    assert_string_equal(err.code, "resources_impossible");
+    assert_int_equal(site.ops->check(site.a, &one, &err), -1);
+    site_end();
+    setenv("SLURM_JOB_NODELIST", "nid000[12-13]", 1);
+    site_begin(site.ops);
+    unsetenv("SLURM_JOB_NODELIST");
+    assert_int_equal(site.ops->ready(site.a, &err), 0);
+    assert_int_equal(site.a->n_nodes, 2);
+    assert_int_equal(site.a->node[0].nid, 12);
+    assert_int_equal(site.a->node[1].nid, 13);
+}
+
+static void options_of_the_adapter_are_refused(void **state)
+{
+    static const char *const own[] = {"-n", "-N", "-L", "-d", NULL};
+    struct adapter_resources want = one;
+    struct error err;
+
+    begin("3-4", ENDED_WELL);
+    for (int i = 0; own[i] != NULL; i++) {
+        want.extra = json_pack("[s,s,s,s]", "-j", "1", own[i], "1");
+        assert_int_equal(site.ops->check(site.a, &want, &err), i < 3 ? -1 : 0);
+        if (i < 3)
+            assert_string_equal(err.pointer, "/extra");
+        json_decref((json_t *)want.extra);
+    }
+    want = one;
+    want.launcher = "aprun";
+    assert_int_equal(site.ops->check(site.a, &want, &err), 0);
+    want.launch = json_pack("[s,s]", "aprun", "-q");
+    assert_int_equal(site.ops->check(site.a, &want, &err), -1);
+    assert_string_equal(err.pointer, "/launcher");
+    want.launcher = "mpiexec"; /* it is called on a node */
+    assert_int_equal(site.ops->check(site.a, &want, &err), 0);
+    json_decref((json_t *)want.launch);
+}
+
+#define CASE(test) cmocka_unit_test_setup_teardown(test, site_open, site_close)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        CASE(signals_reach_the_application),
+        {"signals_reach_an_adopted_application", signals_reach_the_application, site_open, site_close, "adopted"},
+        CASE(an_adopted_one_that_found_no_room_is_unknown),
+        CASE(an_adopted_one_that_takes_no_notice_is_killed),
+        CASE(a_cancelled_job_has_its_grace),
+        CASE(an_ended_job_is_remembered_for_a_quarter_of_an_hour),
+        CASE(starts_have_pauses_between_them),
+        CASE(no_more_are_started_than_may_run_at_once),
+        CASE(nodes_that_were_refused_are_waited_for),
+        CASE(the_node_that_was_refused_least_is_taken),
+        CASE(what_cannot_be_started_is_started_later),
+        CASE(those_behind_one_that_never_starts_do),
+        CASE(a_job_is_told_of_in_full),
+        CASE(what_no_node_has_is_not_accepted),
+        CASE(its_end_answers_all_calls),
+        CASE(an_aprun_sees_what_it_needs_of_the_environment),
+        CASE(settings_have_their_defaults),
+        CASE(options_of_the_adapter_are_refused),
+    };
+
+    test_limit(200); /* what never comes is a failure, too */
+    signal(SIGPIPE, SIG_IGN); /* as the daemon does */
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
