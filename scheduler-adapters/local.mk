@@ -220,6 +220,13 @@ tests_unit_test_adapter_starter_CFLAGS = $(unit_cflags) $(UV_CFLAGS)
 tests_unit_test_adapter_starter_LDADD = $(harness_libs)
 tests_unit_test_adapter_starting_CFLAGS = $(unit_cflags) $(UV_CFLAGS)
 tests_unit_test_adapter_starting_LDADD = $(harness_libs)
+unit_tests += tests/unit/test_adapter_faults tests/unit/test_adapter_machine tests/unit/test_adapter_runners
+tests_unit_test_adapter_faults_CFLAGS = $(unit_cflags) $(UV_CFLAGS)
+tests_unit_test_adapter_faults_LDADD = $(harness_libs)
+tests_unit_test_adapter_runners_CFLAGS = $(unit_cflags) $(UV_CFLAGS)
+tests_unit_test_adapter_runners_LDADD = $(harness_libs)
+tests_unit_test_adapter_machine_CFLAGS = $(unit_cflags) $(UV_CFLAGS)
+tests_unit_test_adapter_machine_LDADD = $(harness_libs)
 endif
 EXTRA_DIST += scheduler-adapters/template.c tests/t/toy-batch tests/unit/adapter_harness.c tests/unit/adapter_harness.h tests/unit/batch_site.c tests/unit/batch_site.h tests/unit/alps_site.h
 

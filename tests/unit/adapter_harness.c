@@ -54,8 +54,10 @@ static void too_late(uv_timer_t *guard)
 void harness_create_adapter(struct harness *h)
 {
     struct error err = {0};
+    unsigned left = alarm(test_wait_s()); /* what never returns is a failure, too */
 
     h->adapter = h->ops->create(&h->host, &err);
+    alarm(left);
     assert_string_equal(err.text, "");
     assert_non_null(h->adapter);
 }
@@ -184,12 +186,15 @@ static void fail_for_waiting(const char *what)
 
 void harness_until(struct harness *h, const unsigned *counter, unsigned value)
 {
+    unsigned left = alarm((unsigned)harness_wait_s() + 5); /* for an adapter that keeps the loop from turning */
+
     h->late = false;
     uv_update_time(&h->loop);
     uv_timer_start(&h->guard, too_late, (uint64_t)harness_wait_s() * 1000, 0);
     while (*counter < value && !h->late)
         uv_run(&h->loop, UV_RUN_ONCE);
     uv_timer_stop(&h->guard);
+    alarm(left);
     if (h->late)
         fail_for_waiting("an answer of the adapter");
 }
@@ -374,4 +379,27 @@ pid_t harness_runner(struct harness_job *job)
     assert_int_equal(claim_read(job->dir, &claim, &err), 0);
     assert_true(claim_alive(&claim));
     return claim.pid;
+}
+
+void harness_claim(const struct harness_job *job, pid_t pid, unsigned long long start_time, double time, const char *tmpdir)
+{
+    char path[160], boot_id[BOOT_ID_SIZE];
+    FILE *f;
+
+    snprintf(path, sizeof path, "%s/claim.json", job->dir);
+    f = fopen(path, "w");
+    assert_non_null(f);
+    fprintf(f, "{\"version\": 1, \"pid\": %d, \"start_time\": %llu, \"boot_id\": \"%s\", \"host\": \"here\", \"time\": %f%s%s%s}",
+            (int)pid, start_time, process_boot_id(boot_id), time, tmpdir != NULL ? ", \"tmpdir\": \"" : "", tmpdir != NULL ? tmpdir : "",
+            tmpdir != NULL ? "\"" : "");
+    fclose(f);
+}
+
+void harness_put(const struct harness_job *job, const char *name, const char *text)
+{
+    struct error err;
+    char path[160];
+
+    snprintf(path, sizeof path, "%s/%s", job->dir, name);
+    assert_int_equal(file_write_whole(path, text, strlen(text), 0600, &err), 0);
 }

@@ -92,6 +92,11 @@ void harness_let_go(struct harness *h);
 int harness_processes(struct harness_job *job);
 pid_t harness_runner(struct harness_job *job); /* read from its claim */
 
+/* Writes the claim of a process, on the host "here"; tmpdir may be NULL. */
+void harness_claim(const struct harness_job *job, pid_t pid, unsigned long long start_time, double time, const char *tmpdir);
+/* Writes a file in the job's directory. */
+void harness_put(const struct harness_job *job, const char *name, const char *text);
+
 /* Callbacks that fill a struct answer. */
 void answer_submit(void *arg, enum adapter_answer answer, const char *scheduler_id, const struct error *err);
 void answer_poll(void *arg, enum adapter_answer answer, const struct adapter_status *statuses, size_t n,

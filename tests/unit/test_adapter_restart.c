@@ -222,20 +222,6 @@ static void another_program_with_the_pid_is_left_alone(void **state)
     waitpid(innocent, NULL, 0);
 }
 
-static void claim_for(const struct harness_job *job, pid_t pid, unsigned long long start_time, double time, const char *tmpdir)
-{
-    char path[160], boot_id[BOOT_ID_SIZE];
-    FILE *f;
-
-    snprintf(path, sizeof path, "%s/claim.json", job->dir);
-    f = fopen(path, "w");
-    assert_non_null(f);
-    fprintf(f, "{\"version\": 1, \"pid\": %d, \"start_time\": %llu, \"boot_id\": \"%s\", \"time\": %f%s%s%s}", (int)pid, start_time,
-            process_boot_id(boot_id), time, tmpdir != NULL ? ", \"tmpdir\": \"" : "", tmpdir != NULL ? tmpdir : "",
-            tmpdir != NULL ? "\"" : "");
-    fclose(f);
-}
-
 /* The jobs of a pilot have other names, and its mark. */
 static void what_a_dead_runner_leaves_is_removed(void **state)
 {
@@ -259,7 +245,7 @@ static void what_a_dead_runner_leaves_is_removed(void **state)
     close(ready[1]);
     assert_int_equal(read(ready[0], &byte, 1), 0); /* it is that program by now */
     close(ready[0]);
-    claim_for(&job, pid, 1, 1, tmpdir);
+    harness_claim(&job, pid, 1, 1, tmpdir);
     assert_true(harness_status(&h, &job).node_lost);
     assert_int_equal(waitpid(pid, &ended, WNOHANG), pid); /* before the answer */
     assert_true(WIFSIGNALED(ended) && WTERMSIG(ended) == SIGKILL);
@@ -297,7 +283,7 @@ static void an_adopted_runner_is_killed_when_its_time_is_over(void **state)
             pause();
         signal(SIGTERM, SIG_DFL);
         harness_job(&h, &job, "true", cases[i].walltime, cases[i].grace);
-        claim_for(&job, runner, process_start_time(runner), (double)(time_now_ms() / 1000 - cases[i].ago), NULL);
+        harness_claim(&job, runner, process_start_time(runner), (double)(time_now_ms() / 1000 - cases[i].ago), NULL);
         assert_int_equal(harness_status(&h, &job).state, ADAPTER_JOB_RUNNING);
         assert_limit(&job, cases[i].before - 200, cases[i].before); /* this machine may have been held up */
         harness_cancel(&h, &job);
