@@ -12,6 +12,7 @@
 #include "daemon/store/token.h"
 #include "daemon/store/training.h"
 #include "daemon/store/training_checkpoint.h"
+#include "tests/unit/failing_store.h"
 #include "tests/unit/fake_engine.h"
 #include "tests/unit/fake_request.h"
 #include "tests/unit/open_store.h"
@@ -66,6 +67,7 @@ static void is(void (*handler)(struct request *r), int64_t id, int64_t index, co
     json_decref(wanted);
     free(said);
     free(text);
+    is_told_that_the_store_fails(handler, &(struct asked){.ids = {id, index}, .query = query});
 }
 
 /* A training of two ranks, its second generation, and what has become of it. */

@@ -3,6 +3,7 @@
 #include "common/log.h"
 #include "daemon/store/ensemble.h"
 #include "daemon/store/training.h"
+#include "tests/unit/failing_store.h"
 #include "tests/unit/fake_engine.h"
 #include "tests/unit/fake_request.h"
 #include "tests/unit/open_store.h"
@@ -90,6 +91,7 @@ static void are(const char *query, const char *expected)
 {
     for (int limit = 1; limit < 9; limit++)
         pages_are(query, limit, expected);
+    is_told_that_the_store_fails(ensembles_get, &(struct asked){.query = query});
 }
 
 static void the_newest_come_first(void **state)

@@ -4,6 +4,7 @@
 #include "daemon/store/cause.h"
 #include "daemon/store/member.h"
 #include "daemon/store/series.h"
+#include "tests/unit/failing_store.h"
 #include "tests/unit/fake_engine.h"
 #include "tests/unit/fake_request.h"
 #include "tests/unit/open_store.h"
@@ -95,6 +96,7 @@ static void are(const char *query, const char *wanted)
     }
     if (strcmp(got, wanted) != 0)
         fail_msg("%s: %s and not %s", query, got, wanted);
+    is_told_that_the_store_fails(members_get, &(struct asked){.ids = {1}, .query = query});
 }
 
 static void sorted_in_each_way(void **state)

@@ -5,6 +5,7 @@
 #include "daemon/store/suggestion.h"
 #include "daemon/store/token.h"
 #include "daemon/store/training.h"
+#include "tests/unit/failing_store.h"
 #include "tests/unit/fake_engine.h"
 #include "tests/unit/fake_request.h"
 #include "tests/unit/open_store.h"
@@ -176,6 +177,7 @@ static void asks(void (*handler)(struct request *r), const struct asked *request
     place = key != NULL ? json_object_get(answer, key) : NULL;
     if (key != NULL && (json_is_boolean(place) ? json_is_true(place) : json_integer_value(place)) != value)
         fail_msg("%s: %s is not %lld", wanted, key, (long long)value);
+    is_told_that_the_store_fails(handler, request);
 }
 
 #define ONE(text) &(struct asked){.ids = {1, 2}, .body = (text)}
