@@ -172,8 +172,9 @@ tests_unit_test_verbs_LDADD = libapi.la libdaemon.la $(unit_libs)
 tests_unit_test_routes_SOURCES = tests/unit/test_routes.c $(fake_request) $(open_store) $(virtual_uv)
 tests_unit_test_routes_CFLAGS = $(unit_cflags) $(daemon_cflags) $(MHD_CFLAGS)
 tests_unit_test_routes_LDADD = libapi.la libdaemon.la $(unit_libs)
-tests_unit_test_submissions_SOURCES = tests/unit/test_submissions.c $(fake_request) $(open_store) $(virtual_uv)
-tests_unit_test_submissions_CFLAGS = $(unit_cflags) $(daemon_cflags) $(MHD_CFLAGS)
+tests_unit_test_submissions_SOURCES = tests/unit/test_submissions.c $(failing_store) $(fake_request) $(open_store) $(virtual_uv)
+tests_unit_test_submissions_CFLAGS = $(unit_cflags) $(daemon_cflags) $(MHD_CFLAGS) -Wno-missing-prototypes
+tests_unit_test_submissions_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=engine_submit -Wl,--wrap=turn_after_commit
 tests_unit_test_submissions_LDADD = libapi.la libdaemon.la $(unit_libs)
 tests_unit_test_sessions_SOURCES = tests/unit/test_sessions.c $(fake_request) $(open_store)
 tests_unit_test_sessions_CFLAGS = $(unit_cflags) $(daemon_cflags) $(MHD_CFLAGS)

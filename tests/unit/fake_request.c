@@ -27,6 +27,8 @@ struct request {
 
 struct api_config fake_config;
 int fake_revocations;
+bool fake_is_abandoned;
+void (*fake_on_hold)(void);
 static struct request current;
 static struct paced_waiter *waiting;
 
@@ -201,11 +203,13 @@ bool request_is_secure(const struct request *r)
 
 void request_hold(struct request *r)
 {
+    if (fake_on_hold != NULL)
+        fake_on_hold();
 }
 
 bool request_is_abandoned(const struct request *r)
 {
-    return false;
+    return fake_is_abandoned;
 }
 
 bool request_is_orphan(const struct request *r)

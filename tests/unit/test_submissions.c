@@ -4,24 +4,66 @@
 #include "api/parameter_file.h"
 #include "common/log.h"
 #include "daemon/engine/core.h"
+#include "daemon/engine/engine.h"
+#include "daemon/spec/rows.h"
+#include "daemon/store/ensemble.h"
+#include "tests/unit/failing_store.h"
 #include "tests/unit/fake_request.h"
 #include "tests/unit/open_store.h"
 #include "tests/unit/virtual_uv.h"
 
-static struct engine engine = {.ports.rows_dir = "/nowhere"};
+#include <dirent.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+static char dir[64], copies[80];
+static struct engine engine = {.ports.rows_dir = copies};
+static int submitted;
+static int64_t rows_seen; /* -1: there were none */
+static bool refuses, commit_fails;
+
+/* In place of the engine's function, which the linker wraps: takes each spec that is not to be refused. */
+int __wrap_engine_submit(struct engine *to, const json_t *json, struct rows *rows, int64_t *id, struct error *error)
+{
+    submitted++;
+    rows_seen = rows != NULL ? rows_count(rows) : -1;
+    rows_close(rows);
+    if (refuses)
+        return error_at(error, "spec_impossible_value", "/members", "no");
+    *id = add_ensemble(2);
+    return 0;
+}
+
+void __wrap_turn_after_commit(struct turn *turn, void (*cb)(void *arg, const struct error *error), void *arg)
+{
+    static const struct error full = {.code = "store_full"};
+
+    cb(arg, commit_fails ? &full : NULL);
+}
 
 static int set_up(void **state)
 {
-    if (open_store(state) != 0)
+    snprintf(dir, sizeof dir, "/tmp/stretto-test-XXXXXX");
+    if (open_store(state) != 0 || mkdtemp(dir) == NULL)
         return -1;
+    snprintf(copies, sizeof copies, "%s/copies", dir);
+    engine.store = store;
     fake_config = (struct api_config){.store = store, .engine = &engine};
-    return 0;
+    refuses = commit_fails = fake_is_abandoned = false;
+    submitted = 0;
+    return mkdir(copies, 0700);
 }
 
 static int tear_down(void **state)
 {
+    char rm[96];
+
     must(store_commit(store, &err));
-    return close_store(state);
+    snprintf(rm, sizeof rm, "rm -rf '%s'", dir);
+    return system(rm) | close_store(state);
 }
 
 static void is_answered(const char *spec, int wanted, const char *code)
@@ -63,6 +105,130 @@ static void a_spec_is_an_object(void **state)
     is_answered("", 400, "json_malformed");
 }
 
+/* --- what is submitted */
+
+/* A copy has an index beside it. */
+static int copies_there(void)
+{
+    DIR *d = opendir(copies);
+    int n = 0;
+
+    for (struct dirent *entry; (entry = readdir(d)) != NULL;)
+        n += entry->d_name[0] != '.';
+    closedir(d);
+    assert_int_equal(n % 2, 0);
+    return n / 2;
+}
+
+/* Submits a spec with a file of three rows; NULL: one without. The status. */
+static int submit(const char *rows, const char *key, const json_t **answer)
+{
+    char path[80], spec[256];
+    struct asked asked = {.body = spec, .headers = {{"Idempotency-Key", key}}};
+    FILE *file;
+    int status;
+
+    snprintf(spec, sizeof spec, "{\"members\": {\"command\": [\"true\"]}}");
+    if (rows != NULL) {
+        snprintf(path, sizeof path, "%s/x.csv", dir);
+        file = fopen(path, "w");
+        assert_non_null(file);
+        fputs(rows, file);
+        fclose(file);
+        snprintf(spec, sizeof spec, "{\"members\": {\"command\": [\"true\"], \"parameters\": {\"file\": \"%s\"}}}", path);
+    }
+    *answer = ask(ensembles_post, &asked, &status);
+    return status;
+}
+
+static void is_location(const json_t *answer)
+{
+    char location[40];
+
+    snprintf(location, sizeof location, "/v1/ensembles/%lld", (long long)json_integer_value(json_object_get(answer, "id")));
+    assert_string_equal(header_of_answer("Location"), location);
+}
+
+static void a_spec_that_is_taken_is_answered_with_its_ensemble(void **state)
+{
+    const json_t *answer;
+    int64_t id;
+
+    assert_int_equal(submit(NULL, "k", &answer), 201);
+    id = json_integer_value(json_object_get(answer, "id"));
+    assert_int_equal(id, 1);
+    assert_int_equal(json_integer_value(json_object_get(answer, "count")), 2);
+    is_location(answer);
+    assert_null(header_of_answer("Idempotency-Replayed"));
+    assert_int_equal(rows_seen, -1);
+    assert_int_equal(submit(NULL, "k", &answer), 201);
+    assert_int_equal(json_integer_value(json_object_get(answer, "id")), id);
+    assert_string_equal(header_of_answer("Idempotency-Replayed"), "true");
+    is_location(answer);
+    assert_int_equal(submitted, 1);
+    assert_int_equal(submit(NULL, NULL, &answer), 201);
+    assert_int_equal(json_integer_value(json_object_get(answer, "id")), 2);
+    refuses = true;
+    assert_int_equal(submit(NULL, NULL, &answer), 422);
+    assert_string_equal(json_string_value(json_object_get(answer, "pointer")), "/members");
+    is_answered("{\"members\": {\"parameters\": {\"file\": 1}}}", 422, "spec_wrong_type");
+}
+
+#define ROWS "a\n1\n2\n3\n"
+
+/* The copy of a file stays for as long as its ensemble does, and no longer. */
+static void copies_are_kept_of_ensembles_only(void **state)
+{
+    const json_t *answer;
+
+    assert_int_equal(submit(ROWS, "k", &answer), 201);
+    assert_int_equal(rows_seen, 3);
+    assert_int_equal(copies_there(), 1);
+    is_location(answer);
+    assert_int_equal(submit(ROWS, "k", &answer), 201); /* which is answered before the file is read */
+    assert_int_equal(submit("a\n1,2\n", NULL, &answer), 422);
+    assert_string_equal(json_string_value(json_object_get(answer, "code")), "spec_parameter_file");
+    assert_int_equal(submitted, 1);
+    assert_int_equal(copies_there(), 1);
+    refuses = true;
+    assert_int_equal(submit(ROWS, NULL, &answer), 422);
+    assert_int_equal(submitted, 2);
+    assert_int_equal(copies_there(), 1);
+    refuses = false;
+    commit_fails = true;
+    assert_int_equal(submit(ROWS, NULL, &answer), 201); /* until the turn is over */
+    assert_int_equal(copies_there(), 1);
+    commit_fails = false;
+    fake_is_abandoned = true;
+    assert_int_equal(submit(ROWS, NULL, &answer), 503);
+    assert_int_equal(submitted, 3);
+    assert_int_equal(copies_there(), 1);
+    fake_is_abandoned = false;
+    for (int i = 0; i < 5; i++) /* none of them is taken to be read still */
+        assert_int_equal(submit(ROWS, NULL, &answer), 201);
+    assert_int_equal(copies_there(), 6);
+}
+
+static void use_key_too(void)
+{
+    must(store_exec(store, &err, "INSERT INTO idempotency SELECT 'k', digest, 202, '{\"id\": 77}', created FROM idempotency WHERE key = 'other'", ""));
+}
+
+/* The same call came twice, and the other one was faster. */
+static void a_key_may_be_used_while_a_file_is_read(void **state)
+{
+    const json_t *answer;
+
+    assert_int_equal(submit(ROWS, "other", &answer), 201);
+    fake_on_hold = use_key_too;
+    assert_int_equal(submit(ROWS, "k", &answer), 202);
+    fake_on_hold = NULL;
+    assert_int_equal(json_integer_value(json_object_get(answer, "id")), 77);
+    is_location(answer);
+    assert_int_equal(submitted, 1);
+    assert_int_equal(copies_there(), 1);
+}
+
 static const char *call;
 
 static void answer_once(struct request *r)
@@ -71,6 +237,14 @@ static void answer_once(struct request *r)
 
     if (!idempotency_answered(r, call, &key, NULL))
         idempotency_reply(r, &key, 202, json_pack("{s:s}", "code", "the first answer"));
+}
+
+static void what_cannot_be_stored_is_no_ensemble(void **state)
+{
+    const json_t *answer;
+
+    is_told_that_the_store_fails(answer_once, &(struct asked){.headers = {{"Idempotency-Key", "k"}}});
+    assert_int_equal(submit(NULL, NULL, &answer), 201);
 }
 
 /* A key stands for one call on one thing, and no other thing is ever answered as that one was. */
@@ -112,6 +286,10 @@ int main(void)
         cmocka_unit_test_setup_teardown(few_parameter_files_are_read_at_once, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_spec_is_an_object, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_key_is_of_one_thing, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_spec_that_is_taken_is_answered_with_its_ensemble, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(copies_are_kept_of_ensembles_only, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_key_may_be_used_while_a_file_is_read, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(what_cannot_be_stored_is_no_ensemble, set_up, tear_down),
     };
 
     log_init("submissions", LOG_LEVEL_NONE);
