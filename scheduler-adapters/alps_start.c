@@ -32,18 +32,19 @@ static const char launches[] = "log=\"$1/runner.log\"\n"
 /* The runner launches a member by this script: it runs aprun, and again after a pause where ALPS does not have the
  * nodes yet, since ALPS may take a while to see that nodes are free. It tries a limited number of times, and fewer
  * where nodes are not what is lacking; then the program has failed with ALPS's words, which are copied to aprun.log for
- * the daemon. It runs in the member's directory, where its standard error goes, and reads there what the last aprun
- * alone has said. Signals that are meant for the program are passed on. */
+ * the daemon. It runs in the member's directory, where its standard error goes, to a file of its own or to the
+ * standard output's, and reads there what the last aprun alone has said. Signals that are meant for the program are passed on. */
 static const char launcher[] =
-    "pause=$1 tries=$2 other=$3 log=$4 stop= child=; shift 4\n"
+    "pause=$1 tries=$2 other=$3 log=$4 stop= child= out=stderr; shift 4\n"
+    "[ -e stderr ] || out=stdout\n"
     "trap 'kill -s USR1 $child' USR1; trap 'kill -s USR2 $child' USR2; trap stop=1 TERM INT HUP\n"
     "while :; do\n"
-    "size=$(wc -c 2>/dev/null <stderr)\n"
+    "size=$(wc -c <$out)\n"
     "\"$@\" & child=$!\n"
     "wait $child; status=$?\n"
     "while [ $status -gt 128 ] && kill -0 $child 2>/dev/null; do wait $child; status=$?; done\n"
     "[ $status -ne 0 ] && [ -z \"$stop\" ] || exit $status\n"
-    "said=$(tail -c +$((size + 1)) stderr | tail -n 1)\n"
+    "said=$(tail -c +$((size + 1)) $out | tail -n 1)\n"
     "case $said in\n"
     "*'apsched: claim exceeds'*node-count*|*'apsched: no more claims'*) ;;\n"
     "*'apsched: claim exceeds'*) : $((other -= 1)) ;;\n"

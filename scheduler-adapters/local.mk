@@ -137,7 +137,7 @@ if HAVE_CMOCKA
 unit_tests += tests/unit/test_alps tests/unit/test_alps_ends tests/unit/test_alps_jobs tests/unit/test_alps_launcher tests/unit/test_alps_orders tests/unit/test_adapter_resources tests/unit/test_adapter_conformance tests/unit/test_adapter_restart \
 	tests/unit/test_adapter_jobfd tests/unit/test_adapter_starter tests/unit/test_adapter_starting tests/unit/test_command \
 	tests/unit/test_batch tests/unit/test_batch_asked tests/unit/test_batch_gather tests/unit/test_batch_lines tests/unit/test_batch_orders tests/unit/test_batch_parts tests/unit/test_batch_refused \
-	tests/unit/test_pbs_rows tests/unit/test_pbs_talk \
+	tests/unit/test_pbs_orders tests/unit/test_pbs_rows tests/unit/test_pbs_talk \
 	tests/unit/test_oar_asked tests/unit/test_oar_orders tests/unit/test_oar_rows tests/unit/test_slurm_rows tests/unit/test_slurmrestd tests/unit/test_slurmrestd_talk tests/unit/test_rest
 # What several programs share is compiled once.
 check_LTLIBRARIES += tests/unit/libharness.la tests/unit/libsite.la
@@ -173,6 +173,8 @@ tests_unit_test_batch_orders_CFLAGS = $(unit_cflags) $(UV_CFLAGS)
 tests_unit_test_batch_orders_LDADD = $(site_libs)
 tests_unit_test_batch_parts_CFLAGS = $(unit_cflags) $(UV_CFLAGS)
 tests_unit_test_batch_parts_LDADD = $(site_libs)
+tests_unit_test_pbs_orders_CFLAGS = $(unit_cflags) $(UV_CFLAGS)
+tests_unit_test_pbs_orders_LDADD = $(site_libs)
 tests_unit_test_pbs_talk_CFLAGS = $(unit_cflags) $(UV_CFLAGS)
 tests_unit_test_pbs_talk_LDADD = $(site_libs)
 tests_unit_test_batch_refused_CFLAGS = $(unit_cflags) $(UV_CFLAGS)

@@ -7,10 +7,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* These runners stand for the real one: they go to a member's directory and launch a program. The second becomes the launcher, which gets
+/* These runners stand for the real one: they go to a member's directory and launch a program. The last becomes the launcher, which gets
  * the job's signals then. */
 #define WORDS "n=$#; for w; do case $w in --launch=*) set -- \"$@\" \"${w#--launch=}\";; *) d=$w;; esac; done; shift $n; echo >$d/claim.json;"
 #define LAUNCHING_RUNNER WORDS " cd $d; \"$@\" program 2>stderr; echo $? >status"
+#define RUNNER_THAT_MERGES_OUTPUT WORDS " cd $d; \"$@\" program >stdout 2>&1; echo $? >status"
 #define RUNNER_THAT_BECOMES_THE_LAUNCHER WORDS " cd $d; exec \"$@\" program 2>stderr"
 
 static char runner[160], *path;
@@ -107,6 +108,16 @@ static void what_aprun_launches_is_tried_until_there_are_nodes(void **state)
     site_assert_asked("runner", "[--launch=stretto-aprun][--launch=1][--launch=4][--launch=5]");
 }
 
+/* ALPS's words are in the file of the standard output then. */
+static void merged_output_is_read_as_well(void **state)
+{
+    begin_launching(RUNNER_THAT_MERGES_OUTPUT, FIRST_TIME "{ echo \"" NO_NODES "\" >&2; exit 3; }; exit 9");
+    submit(four_on_two(), 1);
+    until(1, ADAPTER_JOB_ENDED);
+    assert_int_equal(site_count_asked("aprun"), 2);
+    assert_file(1, "status", "9\n");
+}
+
 /* With pauses that grow, and fewer times where nodes are not what is lacking. The program has failed with ALPS's words then, once. */
 static void what_finds_no_room_is_given_up(void **state)
 {
@@ -189,6 +200,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(what_aprun_launches_is_tried_until_there_are_nodes, open_without_pauses, close_without_pauses),
+        cmocka_unit_test_setup_teardown(merged_output_is_read_as_well, open_without_pauses, close_without_pauses),
         cmocka_unit_test_setup_teardown(what_finds_no_room_is_given_up, open_without_pauses, close_without_pauses),
         cmocka_unit_test_setup_teardown(signals_are_passed_on_to_the_program, site_open, site_close),
         cmocka_unit_test_setup_teardown(a_pause_ends_with_the_job, open_without_pauses, close_without_pauses),
