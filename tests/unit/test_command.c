@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -21,7 +22,7 @@ struct answer {
     bool in_call;
     enum command_end end;
     int status;
-    char out[64], err[200], explained[300];
+    char out[80], err[200], explained[300];
     size_t out_size;
     uint64_t at;
 };
@@ -97,6 +98,13 @@ static void output_and_status_are_told(void **state)
     run("printf 'one \\n\\n two\\tx\\n' >&2; exit 3", 10000, no_env, &a);
     until(&a);
     assert_string_equal(a.explained, "one; two x");
+    run("printf '\\n  one\\n \\n\\t\\ntwo\\n  \\n ' >&2; exit 3", 10000, no_env, &a);
+    until(&a);
+    assert_string_equal(a.explained, "one; two");
+    run("for i in 1 2 3 4 5 6 7 8 9 10; do printf '%099d\\n' $i; done >&2; exit 3", 10000, no_env, &a); /* more than is told */
+    until(&a);
+    assert_int_equal(strncmp(a.explained, "000", 3), 0);
+    assert_non_null(strstr(a.explained, "01; 00"));
     run("exit 4", 10000, no_env, &a);
     until(&a);
     assert_string_equal(a.explained, "it ended with status 4");
@@ -116,6 +124,32 @@ static void long_output_is_whole_and_longer_is_refused(void **state)
     run("yes >&2", 20000, no_env, &a);
     until(&a);
     assert_int_equal(a.end, COMMAND_TOO_LONG);
+}
+
+/* Whatever comes beyond the limit is not kept. */
+static void output_may_be_as_long_as_allowed(void **state)
+{
+    static const struct {
+        const char *script;
+        enum command_end end;
+    } cases[] = {{"printf 1234567890", COMMAND_EXITED},
+                 {"printf 12345678901", COMMAND_TOO_LONG},
+                 {"printf 1234567890 >&2", COMMAND_EXITED},
+                 {"printf 12345678901 >&2; sleep 1000", COMMAND_TOO_LONG}};
+
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const char *const argv[] = {"/bin/sh", "-c", cases[i].script, NULL};
+        struct answer a = {.in_call = true};
+
+        commands_run(all, &(struct command){.argv = argv, .env = no_env, .limit_ms = 600000, .out_max = 10, .err_max = 10}, answered, &a);
+        a.in_call = false;
+        until(&a);
+        assert_int_equal(a.end, cases[i].end);
+        assert_string_equal(i < 2 ? a.out : a.err, "1234567890");
+        assert_string_equal(i < 2 ? a.err : a.out, "");
+        if (a.end == COMMAND_TOO_LONG)
+            assert_non_null(strstr(a.explained, "it: it printed too much"));
+    }
 }
 
 static void a_command_that_takes_too_long_is_ended_with_what_it_started(void **state)
@@ -192,12 +226,16 @@ static void somebody_else_may_kill_it(void **state)
     run("kill -KILL $$", 10000, no_env, &a);
     until(&a);
     assert_int_equal(a.end, COMMAND_KILLED);
+    assert_string_equal(a.explained, "it: it was killed");
+    run("echo so >&2; kill -KILL $$", 10000, no_env, &a);
+    until(&a);
+    assert_string_equal(a.explained, "it: it was killed: so");
 }
 
 static void it_sees_no_environment_but_its_own(void **state)
 {
     const char *const names[] = {"STRETTO_TEST_A", "STRETTO_TEST_B", "STRETTO_TEST_NONE", NULL};
-    const char *const settings[] = {"PATH=/usr/bin:/bin", "STRETTO_TEST_B=set", NULL};
+    const char *const settings[] = {"PATH=/usr/bin:/bin", "STRETTO_TEST_B=set", "STRETTO_TEST_AA=begins alike", NULL};
     struct answer a;
     char **env;
 
@@ -208,7 +246,7 @@ static void it_sees_no_environment_but_its_own(void **state)
     run("env | grep ^STRETTO | sort | tr '\\n' ' '; pwd", 10000, (const char *const *)env, &a);
     command_env_free(env);
     until(&a);
-    assert_string_equal(a.out, "STRETTO_TEST_A=a STRETTO_TEST_B=set /\n");
+    assert_string_equal(a.out, "STRETTO_TEST_A=a STRETTO_TEST_AA=begins alike STRETTO_TEST_B=set /\n");
 }
 
 /* Each holds a directory of its own while it runs; a fourth would be seen. */
@@ -229,6 +267,77 @@ static void so_many_run_at_once_and_no_more(void **state)
         assert_true(i < 3 || a[i].at > a[0].at || a[i].at > a[1].at);
     }
     assert_int_equal(rmdir(dir), 0);
+}
+
+/* Those that wait, wait in order. */
+static void the_first_that_waits_is_the_first_that_runs(void **state)
+{
+    enum { N = 5 };
+    struct commands *many = all;
+    struct answer a[N];
+
+    all = commands_create(&loop, 1);
+    for (size_t i = 0; i < N; i++)
+        run("true", 60000, no_env, &a[i]);
+    for (size_t i = 0; i < N; i++) {
+        until(&a[i]);
+        for (size_t k = i + 1; k < N; k++)
+            assert_int_equal(a[k].answers, 0);
+    }
+    run("true", 60000, no_env, &a[0]); /* also after none has waited */
+    run("true", 60000, no_env, &a[1]);
+    until(&a[0]);
+    until(&a[1]);
+    commands_destroy(all, all_gone, NULL);
+    TEST_UNTIL(gone, uv_run(&loop, UV_RUN_ONCE));
+    gone = false;
+    all = many;
+}
+
+static void programs_are_found(void **state)
+{
+    char dir[] = "/tmp/stretto-test-XXXXXX", tool[64], text[64], *path = strdup(getenv("PATH")), value[200];
+    struct error err[3] = {0};
+    int rc[8];
+    FILE *f;
+
+    assert_non_null(mkdtemp(dir));
+    snprintf(tool, sizeof tool, "%s/tool", dir);
+    snprintf(text, sizeof text, "%s/text", dir);
+    for (int i = 0; i < 2; i++) {
+        f = fopen(i == 0 ? tool : text, "w");
+        assert_non_null(f);
+        fclose(f);
+        chmod(i == 0 ? tool : text, i == 0 ? 0700 : 0600);
+    }
+    assert_int_equal(command_find(tool, &err[0]), 0);
+    assert_int_equal(command_find(text, &err[0]), -1);
+    assert_string_equal(err[0].code, "program_missing");
+    assert_non_null(strstr(err[0].text, text));
+    assert_int_equal(command_find(dir, &err[0]), -1); /* which may be entered, but not run */
+    snprintf(value, sizeof value, "/nowhere:%s", dir);
+    setenv("PATH", value, 1);
+    rc[0] = command_find("tool", &err[0]);
+    rc[1] = command_find("text", &err[0]);
+    rc[2] = command_find(".", &err[1]); /* a directory in each */
+    snprintf(value, sizeof value, "%s:/nowhere", dir);
+    setenv("PATH", value, 1);
+    rc[3] = command_find("tool", &err[1]);
+    setenv("PATH", "/nowhere:/nor/here", 1);
+    rc[4] = command_find("tool", &err[1]);
+    setenv("PATH", "", 1);
+    rc[5] = command_find("tool", &err[2]);
+    unsetenv("PATH");
+    rc[6] = command_find("tool", &err[2]);
+    setenv("PATH", path, 1);
+    for (int i = 0; i < 7; i++)
+        assert_int_equal(rc[i], i == 0 || i == 3 ? 0 : -1);
+    for (int i = 0; i < 3; i++)
+        assert_non_null(strstr(err[i].text, i == 0 ? "text" : "tool"));
+    free(path);
+    unlink(tool);
+    unlink(text);
+    rmdir(dir);
 }
 
 /* Also of more than a pipe holds, and where the command reads none of it. */
@@ -286,12 +395,15 @@ int main(void)
     const struct CMUnitTest tests[] = {
         CASE(output_and_status_are_told),
         CASE(long_output_is_whole_and_longer_is_refused),
+        CASE(output_may_be_as_long_as_allowed),
         CASE(a_command_that_takes_too_long_is_ended_with_what_it_started),
         CASE(one_that_ended_in_time_is_not_late_since_the_loop_was),
         CASE(what_cannot_start_is_told),
         CASE(somebody_else_may_kill_it),
         CASE(it_sees_no_environment_but_its_own),
         CASE(so_many_run_at_once_and_no_more),
+        CASE(the_first_that_waits_is_the_first_that_runs),
+        CASE(programs_are_found),
         CASE(a_command_reads_what_it_is_given),
         CASE(all_are_answered_when_they_are_destroyed),
     };
