@@ -344,3 +344,32 @@ const char *rig_rest(int fd)
     close(fd);
     return got;
 }
+
+size_t rig_size(void)
+{
+    return got_size;
+}
+
+const char *rig_bearer(const char *body)
+{
+    static char bearers[8][160];
+    static int n;
+    char *text = bearers[n++ % 8];
+
+    rig_over_tcp(false);
+    snprintf(text, sizeof *bearers, "Authorization: Bearer %s\r\n",
+             json_string_value(json_object_get(rig_json(rig_ask("POST /v1/tokens", "", body)), "token")));
+    rig_over_tcp(true);
+    return text;
+}
+
+void rig_revoke(int64_t token)
+{
+    char request[48];
+    bool tcp = over_tcp;
+
+    rig_over_tcp(false);
+    snprintf(request, sizeof request, "DELETE /v1/tokens/%lld", (long long)token);
+    assert_int_equal(rig_ask(request, "", NULL)->status, 200);
+    rig_over_tcp(tcp);
+}

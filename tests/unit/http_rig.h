@@ -40,7 +40,12 @@ int rig_begin(const char *request, const char *headers);
 void rig_until(int fd, const char *text);
 /* Reads until the connection is closed; what has come since the last text. */
 const char *rig_rest(int fd);
+size_t rig_size(void); /* of that */
 
+/* Makes a token as this body says, whose id is one more than that of the last one, and returns the header with it. From now on connections
+ * are made to the TCP listener. */
+const char *rig_bearer(const char *body);
+void rig_revoke(int64_t token);
 /* Connections are made to the TCP listener from now on, where a token is needed, or to the Unix socket, as at first. */
 void rig_over_tcp(bool tcp);
 

@@ -27,31 +27,6 @@ static void is(const char *request, const char *headers, const char *body, int s
         fail_msg("%s, %s: %s%s", request, headers, r->headers, r->body);
 }
 
-static char bearers[8][160];
-
-/* The header with a new token, whose id is one more than that of the last one. */
-static const char *bearer(const char *body)
-{
-    static int n;
-    char *text = bearers[n++ % 8];
-
-    rig_over_tcp(false);
-    snprintf(text, sizeof *bearers, "Authorization: Bearer %s\r\n",
-             json_string_value(json_object_get(rig_json(rig_ask("POST /v1/tokens", "", body)), "token")));
-    rig_over_tcp(true);
-    return text;
-}
-
-static void revoke_token(int id)
-{
-    char request[48];
-
-    rig_over_tcp(false);
-    snprintf(request, sizeof request, "DELETE /v1/tokens/%d", id);
-    is(request, "", NULL, 200);
-    rig_over_tcp(true);
-}
-
 static void tcp_wants_a_token(void **state)
 {
     const char *reader, *operator, *admin;
@@ -65,9 +40,9 @@ static void tcp_wants_a_token(void **state)
     header_is(r, "Retry-After", NULL);
     r = rig_refused("GET /nowhere", "Authorization: Bearer stretto_1_x\r\n", NULL, 401, "token_invalid"); /* it tells nothing of what there is */
     header_is(r, "WWW-Authenticate", "Bearer realm=\"stretto\", error=\"invalid_token\"");
-    reader = bearer("{\"role\": \"reader\", \"expires\": \"1h\"}");
-    operator = bearer("{\"role\": \"operator\"}");
-    admin = bearer("{\"role\": \"admin\"}");
+    reader = rig_bearer("{\"role\": \"reader\", \"expires\": \"1h\"}");
+    operator = rig_bearer("{\"role\": \"operator\"}");
+    admin = rig_bearer("{\"role\": \"admin\"}");
     is("GET /v1/ensembles", reader, NULL, 200);
     must(store_token_get(store, 1, &row, &err));
     assert_int_equal(row.last_used_ms, rig_now);
@@ -80,9 +55,34 @@ static void tcp_wants_a_token(void **state)
     rig_now += 3600000;
     rig_refused("GET /v1/ensembles", reader, NULL, 401, "token_invalid");
     is("GET /v1/ensembles", operator, NULL, 200);
-    revoke_token(2);
+    rig_revoke(2);
     rig_refused("GET /v1/ensembles", operator, NULL, 401, "token_invalid");
     is("GET /v1/ensembles", admin, NULL, 200);
+}
+
+static void run_sql(const char *sql)
+{
+    must(store_exec(store, &err, sql, ""));
+    must(store_commit(store, &err));
+}
+
+/* Nobody is let in because it cannot be known who they are. */
+static void a_database_that_cannot_be_read_lets_nobody_in(void **state)
+{
+    const char *reader = rig_bearer("{\"role\": \"reader\"}");
+    const struct reply *r;
+
+    is("GET /v1/tokens", reader, NULL, 403);
+    run_sql("ALTER TABLE token RENAME TO elsewhere");
+    r = rig_ask("GET /v1/jobs", reader, NULL);
+    assert_int_equal(r->status, 500);
+    assert_non_null(rig_header(r, "X-Request-Id"));
+    is("GET /v1/tokens", reader, NULL, 500);
+    run_sql("ALTER TABLE elsewhere RENAME TO token");
+    is("GET /v1/jobs", reader, NULL, 200);
+    run_sql("ALTER TABLE session RENAME TO elsewhere");
+    is("GET /s/AAAAAAAAAAAAAAAAAAAAAA/v1/jobs", "Cookie: stretto=AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA\r\n", NULL, 500);
+    run_sql("ALTER TABLE elsewhere RENAME TO session");
 }
 
 static void other_names_are_refused(void **state)
@@ -98,7 +98,7 @@ static void other_names_are_refused(void **state)
 
 static void whoever_tries_too_often_has_to_wait(void **state)
 {
-    const char *reader = bearer("{\"role\": \"reader\"}");
+    const char *reader = rig_bearer("{\"role\": \"reader\"}");
     const struct reply *r;
 
     for (int i = 0; i < REFUSALS_MAX - 1; i++)
@@ -234,6 +234,7 @@ static void a_session_ends_where_it_is_logged_out(void **state)
 
     log_in("{\"role\": \"reader\"}", "Origin: http://localhost\r\n");
     r = browse("GET /v1/sessions/current", "", NULL);
+    assert_int_equal(r->status, 200);
     assert_int_equal(json_integer_value(json_object_get(rig_json(r), "id")), 1);
     assert_string_equal(json_string_value(json_object_get(rig_json(r), "role")), "reader");
     must(store_session_get(store, 1, &row, &err));
@@ -259,7 +260,7 @@ static void who_comes_over_tls_gets_a_cookie_for_that(void **state)
 
 static void a_token_begins_a_session_of_no_more_than_itself(void **state)
 {
-    const char *reader = bearer("{\"role\": \"reader\", \"expires\": \"2h\"}"), *admin = bearer("{\"role\": \"admin\"}");
+    const char *reader = rig_bearer("{\"role\": \"reader\", \"expires\": \"2h\"}"), *admin = rig_bearer("{\"role\": \"admin\"}");
     const struct reply *r;
     struct session_row row;
 
@@ -278,14 +279,14 @@ static void a_token_begins_a_session_of_no_more_than_itself(void **state)
     rig_refused("POST /v1/sessions", admin, "{\"login\": \"x\"}", 422, "spec_unknown_key");
     rig_refused("POST /v1/sessions", "Authorization: Bearer stretto_1_x\r\n", "{}", 401, "token_invalid");
     rig_refused("POST /v1/sessions", admin, "[]", 422, "spec_wrong_type");
-    revoke_token(2); /* and with it what it has begun */
+    rig_revoke(2); /* and with it what it has begun */
     browses("GET /v1/sessions/current", "", 403, "session_missing");
 }
 
 static void a_path_is_one_of_a_cookie(void **state)
 {
     static const char *const wrong[] = {"", "x", "/x", "x/", "/a;b/", "/a,b/", "/a b/", "/a\\\"b/", "/a\\\\b/", "/\\u00e4/", "/a\\u007fb/"};
-    const char *reader = bearer("{\"role\": \"reader\"}");
+    const char *reader = rig_bearer("{\"role\": \"reader\"}");
     char body[400];
 
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
@@ -324,19 +325,19 @@ static void put_event(const char *kind)
 
 static void a_stream_ends_with_its_token(void **state)
 {
-    const char *one = bearer("{\"role\": \"reader\"}"), *two = bearer("{\"role\": \"reader\"}"), *soon = bearer("{\"role\": \"reader\", \"expires\": \"1h\"}");
+    const char *one = rig_bearer("{\"role\": \"reader\"}"), *two = rig_bearer("{\"role\": \"reader\"}"), *soon = rig_bearer("{\"role\": \"reader\", \"expires\": \"1h\"}");
     int fd = begin_stream(one), other = begin_stream(two), third = begin_stream(soon);
 
-    is("GET /v1/tokens", bearer("{\"role\": \"admin\"}"), NULL, 200);
-    revoke_token(1);
+    is("GET /v1/tokens", rig_bearer("{\"role\": \"admin\"}"), NULL, 200);
+    rig_revoke(1);
     rig_rest(fd);
     put_event("first");
-    is("DELETE /v1/tokens/1", bearer("{\"role\": \"admin\"}"), NULL, 200); /* a commit, of which streams are told */
+    is("DELETE /v1/tokens/1", rig_bearer("{\"role\": \"admin\"}"), NULL, 200); /* a commit, of which streams are told */
     rig_until(other, "event: first\n");
     rig_until(third, "event: first\n");
     rig_now += 3600000;
     put_event("second");
-    is("DELETE /v1/tokens/1", bearer("{\"role\": \"admin\"}"), NULL, 200);
+    is("DELETE /v1/tokens/1", rig_bearer("{\"role\": \"admin\"}"), NULL, 200);
     rig_until(other, "event: second\n");
     assert_null(strstr(rig_rest(third), "event: second"));
     close(other);
@@ -370,7 +371,7 @@ static void a_stream_ends_with_its_session(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        WITH_HTTP(tcp_wants_a_token), WITH_HTTP(other_names_are_refused), WITH_HTTP(whoever_tries_too_often_has_to_wait),
+        WITH_HTTP(tcp_wants_a_token), WITH_HTTP(a_database_that_cannot_be_read_lets_nobody_in), WITH_HTTP(other_names_are_refused), WITH_HTTP(whoever_tries_too_often_has_to_wait),
         WITH_HTTP(strangers_get_the_page_and_begin_sessions), WITH_HTTP(a_session_takes_a_cookie_and_a_place),
         WITH_HTTP(a_session_ends_where_it_is_logged_out), WITH_HTTP(who_comes_over_tls_gets_a_cookie_for_that),
         WITH_HTTP(a_token_begins_a_session_of_no_more_than_itself), WITH_HTTP(a_path_is_one_of_a_cookie),

@@ -1,7 +1,10 @@
 /* Outputs of members and ranks as they are on the wire: in whole, in parts, and followed while they grow; backups. */
+#include "api/limits.h"
 #include "common/log.h"
+#include "daemon/rundir/archive_file.h"
 #include "daemon/store/attempt.h"
 #include "daemon/store/ensemble.h"
+#include "daemon/store/internal.h"
 #include "daemon/store/member.h"
 #include "daemon/store/training.h"
 #include "tests/unit/http_rig.h"
@@ -202,6 +205,223 @@ static void outputs_of_ranks_are_followed_until_the_next_generation(void **state
     assert_string_equal(rig_rest(fd), "");
 }
 
+/* --- archives */
+
+#define ARCHIVED "out of an archive\n" /* 18 bytes */
+
+static int64_t archived_at;
+
+static void run_sql(const char *sql)
+{
+    must(store_exec(store, &err, sql, ""));
+    must(store_commit(store, &err));
+}
+
+/* Writes an archive file with an entry of another attempt and one of the first attempt of member 7, which has no stderr. */
+static void put_archive(void)
+{
+    struct archive_entry first = {.index = 6, .attempt = 1, .sizes = {2, 5, 5, -1}},
+                         second = {.index = 7, .attempt = 1, .sizes = {2, sizeof ARCHIVED - 1, -1, -1}};
+    static const char *const of_first[] = {"{}", "other", "wrong", NULL}, *const of_second[] = {"{}", ARCHIVED, NULL, NULL};
+    char *path = archive_path(rig_dir, 1, ARCHIVE_SUCCEEDED, 3), *slash = strrchr(path, '/');
+    struct text text = {0};
+    char command[200];
+
+    snprintf(command, sizeof command, "mkdir -p '%.*s'", (int)(slash - path), path);
+    assert_int_equal(system(command), 0);
+    archive_entry_add(&text, &first, of_first);
+    archived_at = (int64_t)text.size;
+    archive_entry_add(&text, &second, of_second);
+    assert_non_null(strstr(path, rig_dir));
+    append(path + strlen(rig_dir) + 1, text.data);
+    free(text.data);
+    free(path);
+}
+
+static void note_archive(int64_t at)
+{
+    must(store_exec(store, &err, "UPDATE attempt SET archive = 3, archive_kind = ?1, archive_at = ?2 WHERE number = 1", "ii",
+                    (int64_t)ARCHIVE_SUCCEEDED, at));
+    must(store_commit(store, &err));
+}
+
+static void remove_first(void)
+{
+    char path[160];
+
+    snprintf(path, sizeof path, "%s/e1/members/0/7/a1/stdout", rig_dir);
+    assert_int_equal(unlink(path), 0);
+}
+
+static void archived_outputs_are_sent(void **state)
+{
+    const struct reply *r;
+    int fd;
+
+    put_archive();
+    note_archive(archived_at);
+    remove_first();
+    is_text("GET " STDOUT "?attempt=1", "", 200, ARCHIVED, 18);
+    is_text("GET " STDOUT "?attempt=1", "Range: bytes=4-6\r\n", 206, "of ", 3);
+    r = rig_ask("GET " STDOUT "?attempt=1", "Range: bytes=-3\r\n", NULL);
+    header_is(r, "Content-Range", "bytes 15-17/18");
+    assert_string_equal(r->body, "ve\n");
+    r = rig_refused("GET " STDOUT "?attempt=1", "Range: bytes=18-\r\n", NULL, 416, "range_not_satisfiable");
+    header_is(r, "Content-Range", "bytes */18");
+    fd = rig_begin("GET " STDOUT "?attempt=1&follow=1", "");
+    rig_until(fd, "\r\n\r\n");
+    assert_string_equal(rig_rest(fd), "12\r\n" ARCHIVED "\r\n0\r\n\r\n");
+    fd = rig_begin("GET " STDOUT "?attempt=1&follow=1&from=7", "");
+    rig_until(fd, "\r\n\r\n");
+    assert_string_equal(rig_rest(fd), "B\r\nan archive\n\r\n0\r\n\r\n");
+    fd = rig_begin("GET " STDOUT "?attempt=1&follow=1&from=99", "");
+    rig_until(fd, "\r\n\r\n");
+    assert_string_equal(rig_rest(fd), "0\r\n\r\n");
+    append("e1/members/0/7/a1/stderr", "which stayed where it was\n");
+    is_text("GET " STDERR "?attempt=1", "", 200, "which stayed where it was\n", 26);
+    is_text("GET " STDOUT "?attempt=2", "", 200, whole, SIZE);
+}
+
+static void archives_that_cannot_be_read_are_told(void **state)
+{
+    int fd;
+
+    note_archive(0);
+    assert_int_equal(rig_ask("GET " STDOUT "?attempt=1", "", NULL)->status, 500); /* there is none */
+    fd = rig_begin("GET " STDOUT "?attempt=1&follow=1", "");
+    rig_until(fd, "200 OK");
+    assert_null(strstr(rig_rest(fd), "0\r\n\r\n")); /* it does not look like an end */
+    put_archive();
+    assert_int_equal(rig_ask("GET " STDOUT "?attempt=1", "", NULL)->status, 500); /* it is that of another member */
+    note_archive(archived_at);
+    is_text("GET " STDOUT "?attempt=1", "", 200, ARCHIVED, 18);
+}
+
+static int attempts_read;
+
+static int on_statement(unsigned type, void *arg, void *statement, void *text)
+{
+    attempts_read += strstr(sqlite3_sql(statement), "FROM attempt") != NULL;
+    return 0;
+}
+
+/* Begins the request, and notes the archive while a worker opens the file that was there until now. */
+static int begin_while_it_is_moved(const char *request)
+{
+    int fd = rig_begin(request, "");
+
+    attempts_read = 0;
+    run_sql("UPDATE attempt SET archive = NULL");
+    sqlite3_trace_v2(store->db, SQLITE_TRACE_STMT, on_statement, NULL);
+    TEST_UNTIL(attempts_read > 0, rig_turn());
+    sqlite3_trace_v2(store->db, 0, NULL, NULL);
+    note_archive(archived_at);
+    return fd;
+}
+
+static void what_is_just_moved_into_an_archive_is_found(void **state)
+{
+    int fd;
+
+    put_archive();
+    remove_first();
+    fd = begin_while_it_is_moved("GET " STDOUT "?attempt=1");
+    rig_until(fd, "200 OK");
+    rig_until(fd, "\r\n\r\n" ARCHIVED);
+    assert_string_equal(rig_rest(fd), "");
+    fd = begin_while_it_is_moved("GET " STDOUT "?attempt=1&follow=1");
+    rig_until(fd, ARCHIVED);
+    rig_until(fd, "0\r\n\r\n");
+    assert_string_equal(rig_rest(fd), "");
+}
+
+/* --- what goes wrong meanwhile */
+
+#define LARGE (6 << 20) /* more than sockets hold */
+
+static void make_large(int64_t size)
+{
+    char path[160];
+
+    snprintf(path, sizeof path, "%s/e1/members/0/7/a2/stdout", rig_dir);
+    assert_int_equal(truncate(path, size), 0);
+}
+
+static void an_output_that_is_cut_meanwhile_is_not_whole(void **state)
+{
+    int fd;
+
+    make_large(LARGE);
+    fd = rig_begin("GET " STDOUT, "");
+    rig_until(fd, "200 OK\r\n");
+    make_large(SIZE);
+    rig_until(fd, "\r\n\r\n");
+    rig_rest(fd);
+    assert_true(rig_size() < LARGE);
+    is_text("GET " STDOUT, "", 200, whole, SIZE);
+}
+
+static void who_loses_a_right_gets_no_more(void **state)
+{
+    const char *one = rig_bearer("{\"role\": \"reader\"}"), *two = rig_bearer("{\"role\": \"reader\"}");
+    int fd, other;
+
+    make_large(LARGE);
+    fd = rig_begin("GET " STDOUT, one);
+    rig_until(fd, "200 OK\r\n");
+    rig_revoke(1);
+    rig_rest(fd);
+    assert_true(rig_size() < LARGE);
+    other = rig_begin("GET " STDERR "?follow=1", two);
+    rig_until(other, "an error\n");
+    rig_revoke(2);
+    append("e1/members/0/7/a2/stderr", "another\n");
+    assert_null(strstr(rig_rest(other), "another"));
+}
+
+static void follow(int *fds, int n, const char *headers)
+{
+    for (int i = 0; i < n; i++) {
+        fds[i] = rig_begin("GET " STDERR "?follow=1", headers);
+        rig_until(fds[i], "an error\n");
+    }
+}
+
+/* Whether there is room once more, in which the output has come to its end. */
+static bool follows_again(const char *headers)
+{
+    int fd;
+
+    rig_over_tcp(true);
+    if (rig_ask("GET " STDOUT "?attempt=1&follow=1", headers, NULL)->status != 200)
+        return false;
+    rig_over_tcp(false);
+    fd = rig_begin("GET " STDERR "?follow=1", "");
+    rig_until(fd, "an error\n");
+    close(fd);
+    return true;
+}
+
+static void nobody_follows_too_many(void **state)
+{
+    const char *reader = rig_bearer("{\"role\": \"reader\"}"), *other = rig_bearer("{\"role\": \"reader\"}");
+    const struct reply *r;
+    int fds[LIMIT_FOLLOWS], n = LIMIT_FOLLOWS / 4;
+
+    follow(fds, n, reader);
+    r = rig_refused("GET " STDERR "?follow=1", reader, NULL, 429, "token_busy");
+    header_is(r, "Retry-After", "10");
+    follow(fds + n, n, other);
+    rig_over_tcp(false);
+    follow(fds + 2 * n, LIMIT_FOLLOWS - 2 * n, "");
+    r = rig_refused("GET " STDERR "?follow=1", "", NULL, 503, "busy");
+    header_is(r, "Retry-After", "10");
+    is_text("GET " STDERR, "", 200, "an error\n", 9);
+    for (int i = 0; i < (int)LIMIT_FOLLOWS; i++)
+        close(fds[i]);
+    TEST_UNTIL(follows_again(reader), rig_turn());
+}
+
 static void a_backup_is_sent(void **state)
 {
     const struct reply *r = rig_ask("GET /v1/backup", "", NULL);
@@ -228,7 +448,10 @@ int main(void)
     const struct CMUnitTest tests[] = {
         WITH_HTTP(outputs_are_sent), WITH_HTTP(parts_of_outputs_are_sent), WITH_HTTP(what_is_no_output_is_not_sent),
         WITH_HTTP(outputs_are_followed_to_their_end), WITH_HTTP(an_output_that_is_not_there_yet_is_followed),
-        WITH_HTTP(outputs_of_ranks_are_followed_until_the_next_generation), WITH_HTTP(a_backup_is_sent),
+        WITH_HTTP(outputs_of_ranks_are_followed_until_the_next_generation), WITH_HTTP(archived_outputs_are_sent),
+        WITH_HTTP(archives_that_cannot_be_read_are_told), WITH_HTTP(what_is_just_moved_into_an_archive_is_found),
+        WITH_HTTP(an_output_that_is_cut_meanwhile_is_not_whole), WITH_HTTP(who_loses_a_right_gets_no_more),
+        WITH_HTTP(nobody_follows_too_many), WITH_HTTP(a_backup_is_sent),
     };
 
     log_init("output", LOG_LEVEL_NONE);
