@@ -7,9 +7,11 @@
 #include "tests/unit/unit.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static struct spec *spec;
+static int fails_at, readings; /* 0: none */
 bool fake_engine_is_well;
 
 bool engine_allocation(struct engine *engine, int64_t ensemble, struct engine_allocation *out)
@@ -70,12 +72,39 @@ json_t *engine_member_hosts(struct engine *engine, int64_t job, int64_t index)
 const struct spec *engine_spec(struct engine *engine, int64_t ensemble, struct spec **owned, struct error *error)
 {
     *owned = NULL;
-    return spec;
+    return engine_spec_again(engine, ensemble, owned, error);
 }
 
 const struct spec *engine_spec_again(struct engine *engine, int64_t ensemble, struct spec **owned, struct error *error)
 {
-    return spec;
+    if (++readings != fails_at)
+        return spec;
+    error_set(error, "store_io", "the spec is lost");
+    return NULL;
+}
+
+void is_told_that_the_spec_is_lost(void (*handler)(struct request *r), const struct asked *asked)
+{
+    int status, n, fewest;
+    char *wanted = json_dumps(ask(handler, asked, &status), JSON_SORT_KEYS);
+
+    assert_int_equal(status, 200);
+    readings = 0;
+    ask(handler, asked, &status);
+    fewest = readings;
+    assert_true(fewest > 0);
+    for (n = 1; n <= fewest; n++) {
+        char *got;
+
+        readings = 0;
+        fails_at = n;
+        got = json_dumps(ask(handler, asked, &status), JSON_SORT_KEYS);
+        fails_at = 0;
+        if (strcmp(got, wanted) != 0 && (status != 500 || strstr(got, "the spec is lost") == NULL))
+            fail_msg("reading %d of %d: %d, %s", n, fewest, status, got);
+        free(got);
+    }
+    free(wanted);
 }
 
 char *engine_ensemble_dir(const struct engine *engine, int64_t ensemble)

@@ -2,10 +2,13 @@
  * that is linked with fake_engine.c has these functions instead of those of daemon/engine/ and daemon/adapters.c. */
 #ifndef TESTS_FAKE_ENGINE_H
 #define TESTS_FAKE_ENGINE_H
-#include <stdbool.h>
+#include "tests/unit/fake_request.h"
 
 extern bool fake_engine_is_well; /* nothing waits, nothing is held, nothing was changed */
 
 /* Sets the spec of all ensembles, as JSON; NULL: none, as at the end of each test. */
 void fake_engine_spec(const char *text);
+/* Asks the handler again and again while each time another reading of the spec fails: the answer must say so, or be the same as without
+ * that. Some reading must fail. */
+void is_told_that_the_spec_is_lost(void (*handler)(struct request *r), const struct asked *asked);
 #endif

@@ -1,5 +1,6 @@
 /* Lists of members: each way to sort and to choose them, page by page; and states, which are chosen alike. */
 #include "api/handlers.h"
+#include "api/member_filter.h"
 #include "common/log.h"
 #include "daemon/store/cause.h"
 #include "daemon/store/member.h"
@@ -151,11 +152,114 @@ static void chosen_in_each_way(void **state)
     is_refused(members_get, 1, "index=1,,2", 400, "query_wrong_value");
 }
 
+/* A parameter may be of any kind, and a condition may reach into it. */
+static void chosen_by_values_of_each_kind(void **state)
+{
+    fake_engine_spec("{\"name\": \"x\", \"adapter\": \"local\", \"members\": {\"command\": [\"true\"], \"parameters\": {\"grid\": {\"p\": ["
+                     "{\"s\": \"x\", \"on\": true, \"o\": {\"k\": 1, \"n\": [5, {\"d\": \"deep\"}]}, \"v\": [1, 2]},"
+                     "{\"s\": \"y\", \"on\": false, \"o\": {\"k\": 2.5, \"n\": [6, {\"d\": \"flat\"}]}, \"v\": [1, 2.0]},"
+                     "{\"s\": \"5\", \"on\": true, \"o\": {\"k\": \"1\"}, \"v\": [3, 4]},"
+                     "{\"s\": \"x\", \"on\": false, \"o\": 7, \"v\": {\"a\": 1}}, {\"s\": \"x\", \"on\": true, \"o\": 7, \"v\": 1.5},"
+                     "\"text\", [1, 2]]}}}}");
+    are("where={\"p.s\": \"x\"}", "034");
+    are("where={\"p.s\": \"5\"}", "2");
+    are("where={\"p.s\": 5}", "");
+    are("where={\"p.on\": false}", "13");
+    are("where={\"p.on\": true, \"p.s\": \"x\"}&limit=1", "0|4");
+    are("where={\"p.o\": 7}", "34");
+    are("where={\"p.o.k\": 1}", "0");
+    are("where={\"p.o.k\": [1, 3]}", "01");
+    are("where={\"p.o.k\": \"1\"}", "2");
+    are("where={\"p.o.n.1.d\": \"deep\"}", "0");
+    are("where={\"p.o.n.0\": [null, 5]}", "0");
+    are("where={\"p.o.none\": 1}", "");
+    are("where={\"p.v\": [1, 2]}", "014"); /* which is a range of numbers, too */
+    are("where={\"p.v\": {\"a\": 1}}", "3");
+    are("where={\"p.v\": [3, 4]}", "2");
+    are("where={\"p.v\": [1.5, 1.5]}", "4");
+    are("where={\"p\": \"text\"}", "5");
+    are("where={\"p\": [1, 2]}", "6");
+    are("where={\"p\": {\"s\": \"x\", \"on\": true, \"o\": 7, \"v\": 1.5}}", "4");
+    is_refused(members_get, 1, "where={\"q.s\": 1}", 400, "query_wrong_value");
+    is_refused(members_get, 1, "where={\"p.s\": null}", 400, "query_wrong_value");
+    is_refused(members_get, 1, "where={\"p.s\": 1, \"p.s\": 2}", 400, "query_wrong_value");
+}
+
+#define MANY (3 * MEMBER_FILTER_PIECE + 10)
+
+/* The indices on all pages of so many members. */
+static int all_of(const char *query, int64_t *indices, int *pages)
+{
+    char cursor[64] = "", whole[256];
+    int n = 0;
+
+    for (*pages = 0; *pages == 0 || cursor[0] != '\0'; ++*pages) {
+        const json_t *page, *item;
+        size_t i;
+
+        snprintf(whole, sizeof whole, "%s%s%s", query, cursor[0] ? "&cursor=" : "", cursor);
+        page = get(members_get, 2, whole);
+        json_array_foreach (json_object_get(page, "members"), i, item)
+            indices[n++] = json_integer_value(json_object_get(item, "index"));
+        snprintf(cursor, sizeof cursor, "%s", json_string_value(json_object_get(page, "next")) ?: "");
+        assert_true(*pages < 20);
+    }
+    return n;
+}
+
+/* Those of a search are looked at a piece after the other; those that were never tried come last in their order. */
+static void more_than_are_looked_at_in_a_turn(void **state)
+{
+    static int64_t indices[MANY];
+    char spec[256];
+    int pages;
+
+    snprintf(spec, sizeof spec, "{\"name\": \"x\", \"adapter\": \"local\", \"members\": {\"command\": [\"true\"],"
+             " \"parameters\": {\"method\": \"monte-carlo\", \"count\": %d, \"seed\": 1, \"space\": {\"a\": [0, 1]}}}}", MANY);
+    fake_engine_spec(spec);
+    assert_int_equal(add_ensemble(MANY), 2);
+    for (int i = 0; i < 4; i++) {
+        static const int64_t places[] = {5, MEMBER_FILTER_PIECE - 1, MEMBER_FILTER_PIECE, 2 * MEMBER_FILTER_PIECE};
+        struct attempt_row row = add_attempt(1, 2, places[i], 1);
+
+        row.outcome = ATTEMPT_FAILED;
+        row.started_ms = 1000;
+        row.ended_ms = 5000 - i;
+        snprintf(row.host, sizeof row.host, i == 3 ? "h9" : "h8");
+        must(store_attempt_update(store, &row, &err));
+        must(store_member_put(store, &(struct member_row){.ensemble = 2, .index = places[i], .state = MEMBER_FAILED, .attempts = 1}, &err));
+    }
+    must(store_exec(store, &err, "UPDATE ensemble SET next_index = ?1 WHERE id = 2", "i", (int64_t)2 * MEMBER_FILTER_PIECE + 1));
+    assert_int_equal(all_of("host=h8", indices, &pages), 3);
+    assert_true(indices[0] == 5 && indices[1] == MEMBER_FILTER_PIECE - 1 && indices[2] == MEMBER_FILTER_PIECE && pages == 1);
+    assert_int_equal(all_of("host=h8&limit=2", indices, &pages), 3);
+    assert_true(indices[2] == MEMBER_FILTER_PIECE && pages == 2);
+    assert_int_equal(all_of("host=h9&limit=1", indices, &pages), 1);
+    assert_int_equal(indices[0], 2 * MEMBER_FILTER_PIECE);
+    assert_int_equal(all_of("from=1020&limit=1000", indices, &pages), MANY - 1020);
+    for (int i = 0; i < MANY - 1020; i++)
+        assert_int_equal(indices[i], 1020 + i);
+    assert_int_equal(all_of("from=1023&to=2047&sort=took&limit=500", indices, &pages), 1025);
+    assert_true(indices[0] == 1024 && indices[1] == 1023 && indices[2] == 1025 && indices[1024] == 2047);
+    assert_int_equal(all_of("sort=took&limit=1000", indices, &pages), MANY);
+    assert_int_equal(pages, 4);
+    assert_true(indices[0] == 2 * MEMBER_FILTER_PIECE && indices[1] == MEMBER_FILTER_PIECE && indices[3] == 5 && indices[4] == 0);
+    assert_true(indices[9] == 6 && indices[MANY - 1] == MANY - 1);
+    assert_int_equal(all_of("sort=attempts&limit=1000", indices, &pages), MANY);
+    assert_true(indices[0] == 0 && indices[MANY - 1] == 2 * MEMBER_FILTER_PIECE);
+    assert_int_equal(all_of("limit=1000&state=failed", indices, &pages), 4);
+    is_told_that_the_spec_is_lost(members_get, &(struct asked){.ids = {2}, .query = "where={\"a\": [0, 0.5]}"});
+    is_told_that_the_spec_is_lost(members_get, &(struct asked){.ids = {2}, .query = "state=failed"});
+    is_told_that_the_store_fails(members_get, &(struct asked){.ids = {2}, .query = "host=h8"});
+    is_told_that_the_store_fails(members_get, &(struct asked){.ids = {2}, .query = "sort=took&limit=2"});
+}
+
 #define WITH_STORE(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {WITH_STORE(sorted_in_each_way), WITH_STORE(chosen_in_each_way)};
+    const struct CMUnitTest tests[] = {WITH_STORE(sorted_in_each_way), WITH_STORE(chosen_in_each_way),
+                                       WITH_STORE(chosen_by_values_of_each_kind), WITH_STORE(more_than_are_looked_at_in_a_turn)};
 
     log_init("members", LOG_LEVEL_NONE);
     test_limit(30);
