@@ -294,6 +294,129 @@ static void an_adopted_runner_is_killed_when_its_time_is_over(void **state)
     }
 }
 
+/* One answer is about jobs that are known, and about others that have left files or nothing; each is about its own. */
+static void every_job_of_a_question_has_its_own_answer(void **state)
+{
+    enum { KNOWN, OVER, NOTHING, LOST, QUEUED, N };
+    struct harness_job jobs[N];
+    struct adapter_status *of;
+    struct answer a;
+
+    for (int i = 0; i < N; i++)
+        harness_job(&h, &jobs[i], i == KNOWN ? REPORT_AND_WAIT : "true", 0, 1);
+    harness_submit_ok(&h, &jobs[KNOWN]);
+    harness_line(&h, line, sizeof line);
+    jobs[QUEUED].job.resources.cpus_per_task = 3;
+    harness_submit_ok(&h, &jobs[QUEUED]);
+    harness_claim(&jobs[OVER], getpid(), 1, 1000000001, NULL);
+    harness_put(&jobs[OVER], "ended.json", "{\"version\": 1, \"reason\": \"it is over\"}");
+    harness_claim(&jobs[LOST], getpid(), 1, 1000000002, NULL);
+    harness_poll(&h, jobs, N, &a);
+    of = a.statuses;
+    assert_int_equal(of[KNOWN].state, ADAPTER_JOB_RUNNING);
+    assert_int_equal(of[OVER].state, ADAPTER_JOB_ENDED);
+    assert_string_equal(of[OVER].reason, "it is over");
+    assert_string_equal(of[OVER].host, "here");
+    assert_true(of[OVER].started_ms == INT64_C(1000000001000) && !of[OVER].node_lost);
+    assert_int_equal(of[NOTHING].state, ADAPTER_JOB_UNKNOWN);
+    assert_true(of[NOTHING].reason[0] == '\0' && of[NOTHING].host[0] == '\0');
+    assert_int_equal(of[LOST].state, ADAPTER_JOB_ENDED);
+    assert_string_equal(of[LOST].reason, "the runner was killed");
+    assert_true(of[LOST].node_lost && of[LOST].started_ms == INT64_C(1000000002000));
+    assert_int_equal(of[QUEUED].state, ADAPTER_JOB_QUEUED);
+    assert_string_equal(of[QUEUED].scheduler_id, "local");
+    assert_true(of[QUEUED].started_ms == 0);
+    free(a.statuses);
+    assert_int_equal(harness_signal(&h, &jobs[OVER], SIGUSR1), ADAPTER_REFUSED);
+    harness_cancel(&h, &jobs[OVER]); /* there is nothing to be done */
+    harness_let_go(&h);
+    harness_wait_ended(&h, &jobs[QUEUED]);
+}
+
+/* Of a job that cannot be looked at nothing is ordered; those asked about with it are not answered either. */
+static void what_cannot_be_read_is_not_known(void **state)
+{
+    struct harness_job jobs[2];
+    struct adapter_status statuses[2];
+    struct adapter_job list[2];
+    struct answer a;
+    char path[160];
+
+    for (int i = 0; i < 2; i++)
+        harness_job(&h, &jobs[i], "true", 0, 1);
+    harness_claim(&jobs[1], getpid(), 1, 1, NULL);
+    snprintf(path, sizeof path, "%s/ended.json", jobs[1].dir);
+    assert_int_equal(mkdir(path, 0700), 0); /* which is no regular file */
+    for (int i = 0; i < 2; i++)
+        list[i] = jobs[i].job;
+    a = (struct answer){.n = 2, .statuses = statuses};
+    ops->poll(h.adapter, list, 2, answer_poll, &a);
+    harness_until(&h, &a.answers, 1);
+    assert_int_equal(a.answer, ADAPTER_UNSURE);
+    assert_true(a.err.text[0] != '\0');
+    a = (struct answer){0};
+    ops->cancel(h.adapter, &list[1], answer_done, &a);
+    harness_until(&h, &a.answers, 1);
+    assert_int_equal(a.answer, ADAPTER_UNSURE);
+    assert_true(a.err.text[0] != '\0');
+    assert_int_equal(harness_signal(&h, &jobs[1], SIGUSR2), ADAPTER_UNSURE);
+    assert_int_equal(rmdir(path), 0);
+    assert_int_equal(harness_status(&h, &jobs[1]).state, ADAPTER_JOB_ENDED);
+}
+
+/* It finds the runner by itself. */
+static void an_adopted_job_can_be_signalled_before_it_is_asked_about(void **state)
+{
+    struct harness_job job;
+    pid_t runner;
+
+    harness_job(&h, &job, "trap 'echo got > $FIFO; exit 0' USR2; echo ready > $FIFO; while :; do sleep 0.05; done", 0, 1);
+    harness_submit_ok(&h, &job);
+    harness_line(&h, line, sizeof line);
+    runner = harness_runner(&job);
+    harness_destroy_adapter(&h);
+    harness_create_adapter(&h);
+    assert_int_equal(harness_signal(&h, &job, SIGUSR2), ADAPTER_OK);
+    harness_line(&h, line, sizeof line);
+    assert_string_equal(line, "got");
+    assert_false(harness_wait_ended(&h, &job).node_lost);
+    waitpid(runner, NULL, 0);
+}
+
+/* The newest of them, in memory; where there are more, their directories tell of the first. */
+static void ended_jobs_are_remembered(void **state)
+{
+    enum { KEPT = 4096 };
+    static struct answer cancelled[KEPT + 1];
+    struct harness_job first, job;
+    struct answer a;
+
+    harness_job(&h, &first, REPORT_AND_WAIT, 0, 1);
+    first.job.resources.cpus_per_task = 3;
+    harness_submit_ok(&h, &first);
+    memset(cancelled, 0, sizeof cancelled);
+    a = (struct answer){0};
+    for (unsigned i = 0; i <= KEPT; i++) {
+        struct adapter_job queued = first.job;
+        char name[64];
+
+        snprintf(name, sizeof name, "st-many-%u", i);
+        queued.name = name;
+        queued.dir = "/nowhere";
+        ops->submit(h.adapter, &queued, answer_submit, &a);
+        ops->cancel(h.adapter, &queued, answer_done, &cancelled[i]);
+        job.job = queued;
+    }
+    harness_until(&h, &a.answers, KEPT + 1);
+    harness_until(&h, &cancelled[KEPT].answers, 1);
+    assert_int_equal(harness_status(&h, (job.job.name = "st-many-0", &job)).state, ADAPTER_JOB_UNKNOWN);
+    assert_int_equal(harness_status(&h, (job.job.name = "st-many-1", &job)).state, ADAPTER_JOB_ENDED);
+    assert_int_equal(harness_status(&h, (job.job.name = "st-many-4096", &job)).state, ADAPTER_JOB_ENDED);
+    harness_line(&h, line, sizeof line);
+    harness_let_go(&h);
+    harness_wait_ended(&h, &first);
+}
+
 /* It has done nothing of the job, which costs no retry. It waits for its descriptor, which is a fifo here. */
 static void a_runner_that_is_killed_before_its_claim_is_a_lost_node(void **state)
 {
@@ -325,6 +448,10 @@ int main(void)
         WITH_3(another_program_with_the_pid_is_left_alone),
         WITH_3(what_a_dead_runner_leaves_is_removed),
         WITH_3(an_adopted_runner_is_killed_when_its_time_is_over),
+        WITH_3(every_job_of_a_question_has_its_own_answer),
+        WITH_3(what_cannot_be_read_is_not_known),
+        WITH_3(an_adopted_job_can_be_signalled_before_it_is_asked_about),
+        WITH_3(ended_jobs_are_remembered),
         WITH_3(a_runner_that_is_killed_before_its_claim_is_a_lost_node),
     };
 
