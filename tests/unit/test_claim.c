@@ -1,0 +1,517 @@
+/* Claims, exit records and control messages: each of what they have in them, and what becomes of wrong ones. */
+#include "common/files.h"
+#include "common/process.h"
+#include "tasks/proto/claim.h"
+#include "tasks/proto/control.h"
+#include "tasks/proto/exitrec.h"
+#include "tests/unit/unit.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <zmq.h>
+
+#define KEY "00112233445566778899aabbccddeeff"
+
+static char dir[64];
+static struct error err;
+
+static int open_dir(void **state)
+{
+    strcpy(dir, "/tmp/stretto-test-XXXXXX");
+    return mkdtemp(dir) != NULL ? 0 : -1;
+}
+
+static int close_dir(void **state)
+{
+    char rm[96];
+
+    snprintf(rm, sizeof rm, "rm -rf '%s'", dir);
+    return system(rm);
+}
+
+static const char *in_dir(const char *name)
+{
+    static char path[160];
+
+    snprintf(path, sizeof path, "%s/%s", dir, name);
+    return path;
+}
+
+static json_t *read_json(const char *name)
+{
+    json_t *json = file_read_json(in_dir(name), &err);
+
+    assert_non_null(json);
+    return json;
+}
+
+static const char *text_of(const json_t *json, const char *key)
+{
+    const char *text = json_string_value(json_object_get(json, key));
+
+    return text != NULL ? text : "";
+}
+
+static void a_claim_says_who_has_the_job(void **state)
+{
+    struct claim claim;
+    char boot_id[BOOT_ID_SIZE], host[64] = "";
+    struct timespec before, after;
+    json_t *json;
+
+    gethostname(host, sizeof host - 1);
+    clock_gettime(CLOCK_REALTIME, &before);
+    assert_int_equal(claim_make(dir, "/tmp/t", "0,3", "a:2,b:1", &err), 0);
+    clock_gettime(CLOCK_REALTIME, &after);
+    assert_int_equal(claim_read(dir, &claim, &err), 0);
+    assert_int_equal(claim.pid, getpid());
+    assert_true(claim.start_time == process_start_time(getpid()) && claim.start_time > 0);
+    assert_string_equal(claim.boot_id, process_boot_id(boot_id));
+    assert_true(strlen(boot_id) == 36);
+    assert_string_equal(claim.host, host);
+    assert_string_equal(claim.tmpdir, "/tmp/t");
+    assert_string_equal(claim.gpus, "0,3");
+    assert_string_equal(claim.application, "");
+    assert_true(claim.time >= (double)before.tv_sec && claim.time <= (double)after.tv_sec + 1);
+    json = read_json("claim.json");
+    assert_string_equal(text_of(json, "hosts"), "a:2,b:1");
+    assert_null(json_object_get(json, "application"));
+    json_decref(json);
+    assert_int_equal(unlink(in_dir("claim.json")), 0);
+    assert_int_equal(claim_make(dir, NULL, "", NULL, &err), 0);
+    json = read_json("claim.json"); /* what there is none of is not there */
+    assert_true(json_object_get(json, "gpus") == NULL && json_object_get(json, "hosts") == NULL && json_object_get(json, "tmpdir") == NULL);
+    json_decref(json);
+    assert_int_equal(claim_read(dir, &claim, &err), 0);
+    assert_true(claim.tmpdir[0] == '\0' && claim.gpus[0] == '\0');
+}
+
+static void each_rank_has_a_claim_of_its_own(void **state)
+{
+    json_t *json;
+
+    assert_int_equal(claim_make_rank(dir, 12, "42", "/tmp/t", &err), 0);
+    json = read_json("claim-12.json");
+    assert_string_equal(text_of(json, "application"), "42");
+    assert_string_equal(text_of(json, "tmpdir"), "/tmp/t");
+    assert_int_equal(json_integer_value(json_object_get(json, "pid")), getpid());
+    json_decref(json);
+}
+
+static void put(const char *name, const char *text)
+{
+    assert_int_equal(file_write_whole(in_dir(name), text, strlen(text), 0600, &err), 0);
+}
+
+static void claims_without_what_they_need_are_none(void **state)
+{
+    static const char *const wrong[] = {
+        "{\"pid\":1,\"start_time\":1,\"boot_id\":\"b\"}",
+        "{\"version\":2,\"pid\":1,\"start_time\":1,\"boot_id\":\"b\"}",
+        "{\"version\":1,\"start_time\":1,\"boot_id\":\"b\"}",
+        "{\"version\":1,\"pid\":0,\"start_time\":1,\"boot_id\":\"b\"}",
+        "{\"version\":1,\"pid\":2147483648,\"start_time\":1,\"boot_id\":\"b\"}",
+        "{\"version\":1,\"pid\":1,\"boot_id\":\"b\"}",
+        "{\"version\":1,\"pid\":1,\"start_time\":-1,\"boot_id\":\"b\"}",
+        "{\"version\":1,\"pid\":1,\"start_time\":1}",
+        "{\"version\":1,\"pid\":1,\"start_time\":1,\"boot_id\":7}",
+        "{\"version\":1,\"pid\":1,\"start_time\":1,\"boot_id\":\"b\",\"host\":7}",
+        "{\"version\":1,\"pid\":1,\"start_time\":1,\"boot_id\":\"b\",\"tmpdir\":7}",
+        "{\"version\":1,\"pid\":1,\"start_time\":1,\"boot_id\":\"b\",\"gpus\":7}",
+        "{\"version\":1,\"pid\":1,\"start_time\":1,\"boot_id\":\"b\",\"application\":7}",
+        "{\"version\":1,\"pid\":1,\"start_time\":1,\"boot_id\":\"b\",\"time\":\"7\"}",
+        "[]",
+        "",
+    };
+    struct claim claim;
+
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        put("claim.json", wrong[i]);
+        errno = 0;
+        assert_int_equal(claim_read(dir, &claim, &err), -1);
+        assert_int_equal(errno, EBADMSG);
+        assert_int_equal(claim_join(dir, "42", &err), -1);
+        assert_int_equal(errno, EEXIST);
+    }
+    put("claim.json", "{\"version\":1,\"pid\":2147483647,\"start_time\":0,\"boot_id\":\"b\"}");
+    assert_int_equal(claim_read(dir, &claim, &err), 0);
+    assert_int_equal(claim.pid, 2147483647);
+    assert_true(claim.host[0] == '\0' && claim.tmpdir[0] == '\0' && claim.gpus[0] == '\0' && claim.application[0] == '\0' && claim.time == 0);
+    assert_int_equal(claim_join("/nowhere/at/all", "42", &err), -1);
+    assert_int_equal(errno, ENOENT);
+}
+
+/* Of texts there is room for, and no more. */
+static void long_texts_of_a_claim_are_cut(void **state)
+{
+    struct claim claim;
+    char text[2048];
+    json_t *json = json_pack("{s:i, s:i, s:i}", "version", 1, "pid", 7, "start_time", 1);
+
+    memset(text, 'x', sizeof text);
+    text[sizeof text - 1] = '\0';
+    json_object_set_new(json, "boot_id", json_string(text));
+    json_object_set_new(json, "host", json_string(text));
+    json_object_set_new(json, "tmpdir", json_string(text));
+    json_object_set_new(json, "gpus", json_string(text));
+    json_object_set_new(json, "application", json_string(text));
+    assert_int_equal(file_write_json(in_dir("claim.json"), json, 0600, &err), 0);
+    assert_int_equal(claim_read(dir, &claim, &err), 0);
+    assert_int_equal(strlen(claim.host), sizeof claim.host - 1);
+    assert_int_equal(strlen(claim.application), sizeof claim.application - 1);
+    json_decref(json);
+}
+
+static void a_claim_lives_as_long_as_its_process(void **state)
+{
+    struct claim claim;
+    int ends[2], status;
+    char byte;
+    pid_t pid;
+
+    assert_int_equal(pipe(ends), 0);
+    pid = fork();
+    if (pid == 0) {
+        close(ends[1]);
+        _exit(claim_make(dir, NULL, NULL, NULL, &err) < 0 || read(ends[0], &byte, 1) < 0);
+    }
+    close(ends[0]);
+    TEST_UNTIL(claim_read(dir, &claim, &err) == 0, usleep(1000));
+    assert_int_equal(claim.pid, pid);
+    assert_true(claim_alive(&claim));
+    close(ends[1]);
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_int_equal(status, 0);
+    assert_false(claim_alive(&claim));
+    claim.start_time = 0; /* nobody knows of such a process that it is the same */
+    assert_false(claim_alive(&claim));
+}
+
+static void temporary_directories_have_names_of_their_own(void **state)
+{
+    static const char letters[] = "abcdefghijklmnopqrstuvwxyz0123456789";
+    char name[64], place[80];
+    bool seen[256] = {false};
+
+    assert_int_equal(setenv("TMPDIR", dir, 1), 0);
+    for (int i = 0; i < 300; i++) {
+        assert_int_equal(job_tmpdir_name(name, sizeof name, &err), 0);
+        assert_int_equal(strlen(name), strlen(dir) + strlen("/stretto-job-XXXXXX"));
+        snprintf(place, sizeof place, "%s/stretto-job-", dir);
+        assert_memory_equal(name, place, strlen(place));
+        assert_int_equal(strspn(name + strlen(place), letters), 6);
+        for (const char *c = name + strlen(place); *c; c++)
+            seen[(unsigned char)*c] = true;
+    }
+    for (const char *c = letters; *c; c++)
+        assert_true(seen[(unsigned char)*c]); /* of 1800 letters */
+    unsetenv("TMPDIR");
+}
+
+/* A claim could name any directory. */
+static void only_a_job_s_own_directory_is_removed(void **state)
+{
+    static const char *const stay[] = {"stretto-job-abcde", "stretto-job-abcdefg", "stretto-jobs-abcdef", "tretto-job-abcdeff", "abcdef"};
+    char below[256], path[160];
+    struct stat st;
+
+    for (size_t i = 0; i < sizeof stay / sizeof *stay; i++) {
+        assert_int_equal(mkdir(in_dir(stay[i]), 0700), 0);
+        job_tmpdir_remove(in_dir(stay[i]));
+        assert_int_equal(stat(in_dir(stay[i]), &st), 0);
+    }
+    put("stretto-job-aaaaaa", "a file");
+    job_tmpdir_remove(in_dir("stretto-job-aaaaaa"));
+    assert_int_equal(stat(in_dir("stretto-job-aaaaaa"), &st), 0);
+    assert_int_equal(symlink(stay[0], in_dir("stretto-job-bbbbbb")), 0);
+    job_tmpdir_remove(in_dir("stretto-job-bbbbbb"));
+    assert_int_equal(lstat(in_dir("stretto-job-bbbbbb"), &st), 0);
+    assert_int_equal(chdir(dir), 0);
+    assert_int_equal(mkdir(in_dir("stretto-job-cccccc"), 0700), 0);
+    job_tmpdir_remove("stretto-job-cccccc");
+    assert_int_equal(stat(in_dir("stretto-job-cccccc"), &st), 0);
+    assert_int_equal(mkdir(in_dir("sub"), 0700), 0);
+    assert_int_equal(mkdir(in_dir("sub/stretto-job-cccccc"), 0700), 0);
+    job_tmpdir_remove("sub/stretto-job-cccccc");
+    assert_int_equal(stat(in_dir("sub/stretto-job-cccccc"), &st), 0);
+    assert_int_equal(chdir("/"), 0);
+    if (geteuid() == 0) {
+        assert_int_equal(mkdir(in_dir("stretto-job-dddddd"), 0700), 0);
+        assert_int_equal(chown(in_dir("stretto-job-dddddd"), 54321, 54321), 0);
+        job_tmpdir_remove(in_dir("stretto-job-dddddd"));
+        assert_int_equal(stat(in_dir("stretto-job-dddddd"), &st), 0);
+    }
+    strcpy(path, in_dir("stretto-job-cccccc"));
+    snprintf(below, sizeof below, "%s/a/b/c", path);
+    assert_int_equal(dir_make(below, &err), 0);
+    job_tmpdir_remove(path);
+    assert_int_equal(stat(path, &st), -1);
+    job_tmpdir_remove(path); /* gone already */
+}
+
+static struct exitrec record(void)
+{
+    struct exitrec rec = {.started = 10.25, .ended = 12.5, .outcome = EXITREC_FAILED, .exit_code = 1};
+
+    strcpy(rec.job, "st-1-2");
+    strcpy(rec.id, "7.123");
+    return rec;
+}
+
+static void every_outcome_has_a_name(void **state)
+{
+    static const char *const names[] = {"succeeded", "failed", "timeout", "cancelled", "diverged", "reached"};
+
+    for (int i = EXITREC_SUCCEEDED; i <= EXITREC_REACHED; i++) {
+        struct exitrec rec = record(), back;
+        json_t *json;
+
+        rec.outcome = (enum exitrec_outcome)i;
+        rec.exit_code = 0;
+        assert_string_equal(exitrec_outcome_name(rec.outcome), names[i]);
+        json = exitrec_json(&rec);
+        assert_string_equal(text_of(json, "outcome"), names[i]);
+        assert_int_equal(exitrec_parse(json, &back, &err), 0);
+        assert_int_equal(back.outcome, i);
+        assert_int_equal(back.exit_code, 0);
+        json_decref(json);
+    }
+}
+
+/* With one key changed. */
+static void exit_records_are_checked_key_by_key(void **state)
+{
+    static const struct {
+        const char *key, *value, *pointer; /* pointer NULL: it is taken */
+    } keys[] = {
+        {"version", "null", "/version"},
+        {"job", "null", "/job"},
+        {"job", "\"\"", "/job"},
+        {"job", "\"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa\"", "/job"},
+        {"job", "\"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa\"", NULL},
+        {"id", "null", "/id"},
+        {"id", "\"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa\"", "/id"},
+        {"host", "7", "/host"},
+        {"host", "null", NULL},
+        {"started", "null", "/started"},
+        {"ended", "\"1\"", "/ended"},
+        {"outcome", "null", "/outcome"},
+        {"outcome", "\"fail\"", "/outcome"},
+        {"exit_code", "256", "/exit_code"},
+        {"exit_code", "-1", "/exit_code"},
+        {"exit_code", "255", NULL},
+        {"exit_code", "0", NULL},
+        {"signal", "0", "/signal"},
+        {"signal", "128", "/signal"},
+        {"signal", "1", NULL},
+        {"signal", "127", NULL},
+        {"reason", "7", "/reason"},
+        {"user_seconds", "\"1\"", "/user_seconds"},
+        {"system_seconds", "\"1\"", "/system_seconds"},
+        {"max_rss", "-1", "/max_rss"},
+        {"max_rss", "9223372036854775807", NULL},
+        {"late", "1", "/late"},
+        {"late", "false", NULL},
+        {"final", "1", "/final"},
+        {"points", "-1", "/points"},
+        {"points", "0", NULL},
+        {"rung", "7", "/rung"},
+        {"rung", "{}", "/rung/value"},
+        {"rung", "{\"value\":1}", "/rung/step"},
+        {"rung", "{\"value\":1,\"step\":-1}", "/rung/step"},
+        {"rung", "{\"value\":\"1\",\"step\":1}", "/rung/value"},
+        {"rung", "{\"value\":null,\"step\":0}", NULL},
+        {"notice", "7", "/notice"},
+        {"checkpoints", "{}", "/checkpoints"},
+        {"checkpoints", "[]", NULL},
+        {"resumed", "[]", "/resumed"},
+        {"artefacts", "{}", "/artefacts"},
+        {"artefacts", "[]", NULL},
+    };
+
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
+        struct exitrec rec = record(), back;
+        json_t *json = exitrec_json(&rec);
+
+        json_object_set_new(json, keys[i].key, json_loads(keys[i].value, JSON_DECODE_ANY, NULL));
+        err.pointer[0] = '\0';
+        if (exitrec_parse(json, &back, &err) != (keys[i].pointer ? -1 : 0))
+            fail_msg("%s: %s", keys[i].key, keys[i].value);
+        if (keys[i].pointer != NULL)
+            assert_string_equal(err.pointer, keys[i].pointer);
+        json_decref(json);
+    }
+}
+
+/* Except where it has gone as far as it was to: then somebody ended it. */
+static void success_needs_the_exit_status_0(void **state)
+{
+    for (int code = -1; code < 2; code++)
+        for (int rung = 0; rung < 2; rung++) {
+            struct exitrec rec = record(), back;
+            json_t *json;
+
+            rec.outcome = EXITREC_SUCCEEDED;
+            rec.exit_code = code;
+            rec.at_rung = rung;
+            json = exitrec_json(&rec);
+            assert_int_equal(exitrec_parse(json, &back, &err), code == 0 || rung ? 0 : -1);
+            json_decref(json);
+        }
+}
+
+static void a_record_borrows_nothing_from_a_file(void **state)
+{
+    json_t *list = json_array();
+    struct exitrec rec = record(), back;
+    struct job_ended ended;
+
+    rec.checkpoints = rec.artefacts = list;
+    assert_int_equal(exitrec_write(in_dir("exit.json"), &rec, &err), 0);
+    assert_int_equal(exitrec_read(in_dir("exit.json"), &back, &err), 0);
+    assert_true(back.checkpoints == NULL && back.resumed == NULL && back.artefacts == NULL);
+    assert_int_equal(exitrec_write("/nowhere/at/all", &rec, &err), -1);
+    assert_int_equal(errno, ENOENT);
+    json_decref(list);
+    assert_int_equal(job_ended_read(in_dir("none.json"), &ended, &err), -1);
+    assert_int_equal(errno, ENOENT);
+    assert_int_equal(job_ended_write("/nowhere/at/all", &(struct job_ended){.time = 1}, &err), -1);
+    assert_int_equal(errno, ENOENT);
+    put("ended.json", "{\"version\": 1}");
+    assert_int_equal(job_ended_read(in_dir("ended.json"), &ended, &err), 0);
+    assert_true(ended.time == 0 && ended.reason[0] == '\0');
+    put("ended.json", "{\"version\": 2}");
+    assert_int_equal(job_ended_read(in_dir("ended.json"), &ended, &err), -1);
+    assert_int_equal(errno, EBADMSG);
+    put("ended.json", "{\"version\": 1, \"time\": \"1\"}");
+    assert_int_equal(job_ended_read(in_dir("ended.json"), &ended, &err), -1);
+    put("ended.json", "{\"version\": 1, \"reason\": 1}");
+    assert_int_equal(job_ended_read(in_dir("ended.json"), &ended, &err), -1);
+}
+
+static void every_message_says_what_it_is_about(void **state)
+{
+    static const char *const names[] = {"claim", "exit", "ended", "status", "metrics", "done", "endpoint"};
+    static const char *const wrong[] = {
+        "", "[]", "7", "{\"version\":2,\"job\":\"x\",\"what\":\"exit\"}", "{\"job\":\"x\",\"what\":\"exit\"}", "{\"version\":1,\"what\":\"exit\"}",
+        "{\"version\":1,\"job\":\"x\"}", "{\"version\":1,\"job\":\"x\",\"what\":7}", "{\"version\":1,\"job\":7,\"what\":\"exit\"}",
+        "{\"version\":1,\"job\":\"x\",\"key\":7,\"what\":\"exit\"}", "{\"version\":1,\"job\":\"x\",\"key\":\"0011\",\"what\":\"exit\"}",
+        "{\"version\":1,\"job\":\".x\",\"what\":\"exit\"}", "{\"version\":1,\"job\":\"x\",\"what\":\"exits\"}",
+    };
+    char text[CONTROL_MESSAGE_MAX], padded[CONTROL_MESSAGE_MAX + 1];
+    struct control_message message;
+    size_t size;
+
+    for (int i = CONTROL_CLAIM; i <= CONTROL_ENDPOINT; i++)
+        for (int keyed = 0; keyed < 2; keyed++) {
+            size = control_build(text, "st-1", keyed ? KEY : "", (enum control_what)i);
+            assert_int_equal(size, strlen(text));
+            assert_non_null(strstr(text, names[i]));
+            assert_int_equal(control_parse(text, size, &message, &err), 0);
+            assert_int_equal(message.what, i);
+            assert_string_equal(message.job, "st-1");
+            assert_string_equal(message.key, keyed ? KEY : "");
+        }
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
+        if (control_parse(wrong[i], strlen(wrong[i]), &message, &err) == 0)
+            fail_msg("%s was taken", wrong[i]);
+    memset(padded, ' ', sizeof padded);
+    memcpy(padded, text, size);
+    assert_int_equal(control_parse(padded, CONTROL_MESSAGE_MAX - 1, &message, &err), 0);
+    assert_int_equal(control_parse(padded, CONTROL_MESSAGE_MAX, &message, &err), -1);
+}
+
+/* All of them, in order, over one connection; without a key, if there is none. */
+static void nudges_arrive_in_order(void **state)
+{
+    void *context = zmq_ctx_new(), *pull = zmq_socket(context, ZMQ_PULL);
+    char endpoint[128], text[CONTROL_MESSAGE_MAX];
+    struct control_message message;
+    struct control_sender *s;
+
+    snprintf(endpoint, sizeof endpoint, "ipc://%s/control", dir);
+    zmq_setsockopt(pull, ZMQ_RCVTIMEO, &(int){40000}, sizeof(int));
+    assert_int_equal(zmq_bind(pull, endpoint), 0);
+    for (int keyed = 0; keyed < 2; keyed++) {
+        s = control_sender_create(endpoint, "st-1-2", keyed ? KEY : NULL);
+        for (int i = 0; i < 5; i++)
+            control_sender_nudge(s, i == 4 ? CONTROL_DONE : CONTROL_EXIT);
+        errno = EIO;
+        control_sender_destroy(s); /* they leave all the same */
+        assert_int_equal(errno, EIO);
+        for (int i = 0; i < 5; i++) {
+            int n = zmq_recv(pull, text, sizeof text, 0);
+
+            if (n < 0)
+                fail_msg("nothing has come");
+            assert_int_equal(control_parse(text, (size_t)n, &message, &err), 0);
+            assert_int_equal(message.what, i == 4 ? CONTROL_DONE : CONTROL_EXIT);
+            assert_string_equal(message.key, keyed ? KEY : "");
+            assert_string_equal(message.job, "st-1-2");
+        }
+    }
+    zmq_close(pull);
+    zmq_ctx_term(context);
+    control_sender_nudge(NULL, CONTROL_EXIT);
+    control_sender_destroy(NULL);
+}
+
+static int threads(void)
+{
+    DIR *tasks = opendir("/proc/self/task");
+    int n = 0;
+
+    assert_non_null(tasks);
+    while (readdir(tasks) != NULL)
+        n++;
+    closedir(tasks);
+    return n;
+}
+
+/* A runner lives as long as its tasks, and has none of libzmq's threads without need. */
+static void a_sender_leaves_no_threads(void **state)
+{
+    static const char *const endpoints[] = {NULL, "no endpoint", "ipc:///nowhere/at/all"};
+    int before = threads();
+
+    for (size_t i = 0; i < sizeof endpoints / sizeof *endpoints; i++) {
+        struct control_sender *s = control_sender_create(endpoints[i], "st-1-2", KEY);
+
+        assert_int_equal(threads(), before);
+        control_sender_nudge(s, CONTROL_EXIT);
+        if (i < 2) /* nobody can be there, which is found out once */
+            TEST_UNTIL(threads() == before, usleep(1000));
+        control_sender_destroy(s);
+        TEST_UNTIL(threads() == before, usleep(1000));
+    }
+}
+
+#define WITH_DIR(test) cmocka_unit_test_setup_teardown(test, open_dir, close_dir)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        WITH_DIR(a_claim_says_who_has_the_job),
+        WITH_DIR(each_rank_has_a_claim_of_its_own),
+        WITH_DIR(claims_without_what_they_need_are_none),
+        WITH_DIR(long_texts_of_a_claim_are_cut),
+        WITH_DIR(a_claim_lives_as_long_as_its_process),
+        WITH_DIR(temporary_directories_have_names_of_their_own),
+        WITH_DIR(only_a_job_s_own_directory_is_removed),
+        cmocka_unit_test(every_outcome_has_a_name),
+        cmocka_unit_test(exit_records_are_checked_key_by_key),
+        cmocka_unit_test(success_needs_the_exit_status_0),
+        WITH_DIR(a_record_borrows_nothing_from_a_file),
+        cmocka_unit_test(every_message_says_what_it_is_about),
+        WITH_DIR(nudges_arrive_in_order),
+        cmocka_unit_test(a_sender_leaves_no_threads),
+    };
+
+    test_limit(11);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
