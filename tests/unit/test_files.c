@@ -1,5 +1,5 @@
 #include "common/files.h"
-#include "common/process.h"
+#include "common/xalloc.h"
 #include "tests/unit/unit.h"
 
 #include <dirent.h>
@@ -9,7 +9,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -124,6 +123,138 @@ static void names_are_flushed_after_contents(void **state)
     json_decref(one);
 }
 
+/* The directory of a name, however that is written. */
+static void the_directory_that_is_flushed_is_that_of_the_name(void **state)
+{
+    char here[256], slashes[300], *cwd = getcwd(NULL, 0);
+
+    assert_int_equal(mkdir(in_dir("names"), 0700), 0);
+    assert_int_equal(chdir(in_dir("names")), 0);
+    assert_non_null(getcwd(here, sizeof here));
+    n_flushed = 0;
+    file_flush_name("file");
+    file_flush_name("file//");
+    snprintf(slashes, sizeof slashes, "%s//", here);
+    errno = EXDEV;
+    file_flush_name(slashes);
+    assert_int_equal(errno, EXDEV);
+    file_flush_name("/file");
+    assert_int_equal(n_flushed, 4);
+    assert_string_equal(flushed[0], here);
+    assert_string_equal(flushed[1], here);
+    assert_string_equal(flushed[2], dir);
+    assert_string_equal(flushed[3], "/");
+    file_flush_name("nowhere/at/all"); /* that does no harm */
+    file_flush_name("");
+    assert_int_equal(chdir(cwd), 0);
+    free(cwd);
+}
+
+/* A file whose temporary name is taken is another's, which is left alone. */
+static void a_temporary_name_that_is_taken_is_left_alone(void **state)
+{
+    struct error err;
+    char *name, *text;
+    size_t size;
+
+    for (unsigned serial = 0; serial < 100; serial++) { /* the numbers that come next */
+        name = xasprintf("%s/busy.%d.%u.tmp", dir, (int)getpid(), serial);
+        close(open(name, O_CREAT | O_WRONLY | O_CLOEXEC, 0600));
+        free(name);
+    }
+    assert_int_equal(file_write_whole(in_dir("busy"), "mine", 4, 0600, &err), 0);
+    assert_int_equal(file_read(in_dir("busy"), 4, &text, &size, &err), 0);
+    assert_string_equal(text, "mine");
+    free(text);
+    for (unsigned serial = 0; serial < 100; serial++) {
+        struct stat st;
+
+        name = xasprintf("%s/busy.%d.%u.tmp", dir, (int)getpid(), serial);
+        assert_int_equal(stat(name, &st), 0);
+        assert_int_equal(st.st_size, 0);
+        assert_int_equal(unlink(name), 0);
+        free(name);
+    }
+    assert_int_equal(file_write_whole(in_dir("nowhere/at/all"), "x", 1, 0600, &err), -1);
+    assert_int_equal(errno, ENOENT);
+    assert_string_equal(err.code, "file_write");
+    assert_non_null(strstr(err.text, "nowhere/at/all"));
+    assert_int_equal(leftovers(), 0);
+}
+
+static void a_file_is_read_up_to_its_limit(void **state)
+{
+    struct error err;
+    char *text = NULL;
+    size_t size;
+
+    assert_int_equal(file_write_whole(in_dir("some"), "a\0b", 3, 0640, &err), 0);
+    assert_int_equal(file_read(in_dir("some"), 3, &text, &size, &err), 0);
+    assert_int_equal(size, 3);
+    assert_memory_equal(text, "a\0b", 4);
+    free(text);
+    assert_int_equal(file_read(in_dir("some"), 2, &text, &size, &err), -1);
+    assert_int_equal(errno, EFBIG);
+    assert_string_equal(err.code, "file_read");
+    assert_non_null(strstr(err.text, "/some"));
+    assert_int_equal(file_read(dir, 100, &text, &size, &err), -1);
+    assert_int_equal(errno, EINVAL);
+    assert_int_equal(file_read("/dev/null", 100, &text, &size, &err), -1);
+    assert_int_equal(errno, EINVAL);
+    assert_int_equal(file_read(in_dir("nowhere"), 100, &text, &size, &err), -1);
+    assert_int_equal(errno, ENOENT);
+    assert_int_equal(file_write_whole(in_dir("some"), "", 0, 0600, &err), 0);
+    assert_int_equal(file_read(in_dir("some"), 0, &text, &size, &err), 0);
+    assert_true(size == 0 && text[0] == '\0');
+    free(text);
+}
+
+static void a_json_file_holds_one_object(void **state)
+{
+    static const struct {
+        const char *text, *said; /* said NULL: it is taken */
+    } files[] = {{"{\"a\": 1}", NULL}, {"{\"a\": {\"b\": [\"\\n\"]}}\n", NULL}, {"{}", NULL}, {"", "1:0"}, {"7", ":1:"}, {"{\"a\": 1} x", ":1:"},
+                 {"{\"a\": 1, \"a\": 2}", ":1:"}, {"[{}]", "an array"}, {"{\"a\": 1e999}", ":1:"}};
+    struct error err;
+
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+        json_t *json;
+
+        assert_int_equal(file_write_whole(in_dir("json"), files[i].text, strlen(files[i].text), 0600, &err), 0);
+        errno = 0;
+        json = file_read_json(in_dir("json"), &err);
+        if ((json != NULL) != (files[i].said == NULL))
+            fail_msg("%s", files[i].text);
+        if (json == NULL) {
+            assert_int_equal(errno, EBADMSG);
+            assert_string_equal(err.code, "file_json");
+            if (strstr(err.text, files[i].said) == NULL || strstr(err.text, "/json") == NULL)
+                fail_msg("%s: %s", files[i].text, err.text);
+        }
+        json_decref(json);
+    }
+}
+
+static void a_process_may_do_without_flushes(void **state)
+{
+    struct error err;
+    int status;
+    pid_t pid = fork();
+
+    if (pid == 0) {
+        n_flushed = 0;
+        file_flush_nothing();
+        _exit(file_write_whole(in_dir("quick"), "x", 1, 0600, &err) < 0 || dir_make(in_dir("quick.d/a"), &err) < 0 || n_flushed > 0);
+    }
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_int_equal(status, 0);
+    n_flushed = 0;
+    assert_int_equal(dir_make(in_dir("slow.d/a"), &err), 0);
+    assert_int_equal(n_flushed, 2);
+    assert_string_equal(flushed[0], dir);
+    assert_non_null(strstr(flushed[1], "/slow.d"));
+}
+
 static void broken_and_missing_files_are_told_apart(void **state)
 {
     struct error err;
@@ -182,6 +313,39 @@ static void last_line_is_printable(void **state)
     assert_string_equal(line, "");
 }
 
+/* Of a long file only its end is read, and a line that begins before is cut there. */
+static void the_last_line_is_looked_for_in_the_last_4096_bytes(void **state)
+{
+    enum { END = 4096 };
+    char text[END + 100], line[END + 100], small[5];
+    struct error err;
+
+    for (int n = END - 3; n < END + 4; n++) {
+        memset(text, 'x', sizeof text);
+        text[sizeof text - (size_t)n - 1] = '\n';
+        text[sizeof text - (size_t)n] = 'b'; /* the first of the n bytes of the last line */
+        assert_int_equal(file_write_whole(in_dir("long"), text, sizeof text, 0600, &err), 0);
+        file_last_line(in_dir("long"), NULL, line, sizeof line);
+        assert_int_equal(strlen(line), n < END ? n : END);
+        assert_int_equal(line[0], n <= END ? 'b' : 'x');
+        assert_int_equal(line[1], 'x');
+    }
+    assert_int_equal(file_write_whole(in_dir("long"), "one\ntwo three", 13, 0600, &err), 0);
+    file_last_line(in_dir("long"), NULL, small, sizeof small);
+    assert_string_equal(small, "two ");
+    assert_int_equal(file_write_whole(in_dir("long"), "a~b\x7f \n", 6, 0600, &err), 0);
+    file_last_line(in_dir("long"), NULL, line, sizeof line);
+    assert_string_equal(line, "a~b?");
+    assert_int_equal(file_write_whole(in_dir("long"), "a", 1, 0600, &err), 0);
+    file_last_line(in_dir("long"), NULL, line, sizeof line);
+    assert_string_equal(line, "a");
+    assert_int_equal(file_write_whole(in_dir("long"), "\n \n", 3, 0600, &err), 0);
+    file_last_line(in_dir("long"), NULL, line, sizeof line);
+    assert_string_equal(line, "");
+    file_last_line(dir, NULL, line, sizeof line);
+    assert_string_equal(line, "");
+}
+
 /* A disk that is full in the middle of a write, here by a limit of the process: what was there before stays, whole. */
 static void a_file_that_has_no_room_is_not_replaced(void **state)
 {
@@ -236,60 +400,6 @@ static void last_line_leaves_out_what_is_skipped(void **state)
     assert_string_equal(line, "");
 }
 
-static void marked_processes_are_found_in_other_sessions(void **state)
-{
-    int ready[2], stay[2], status;
-    siginfo_t ended;
-    char byte, part[sizeof dir], longer[sizeof dir + 1];
-    pid_t pid;
-
-    snprintf(part, sizeof part, "%.*s", (int)strlen(dir) - 1, dir);
-    snprintf(longer, sizeof longer, "%s1", dir);
-    assert_int_equal(pipe2(ready, O_CLOEXEC), 0);
-    assert_int_equal(pipe2(stay, O_CLOEXEC), 0);
-    pid = fork();
-    if (pid == 0) {
-        setsid();
-        setenv("STRETTO_TEST_MARK", dir, 1);
-        dup2(stay[0], 0);
-        dup2(ready[1], 1);
-        execl("/bin/sh", "sh", "-c", "echo; read x", (char *)NULL);
-        _exit(127);
-    }
-    assert_int_equal(read(ready[0], &byte, 1), 1);
-    assert_true(process_start_time(pid) > 0);
-    assert_int_equal(process_signal_marked("STRETTO_TEST_MARK", "/another", 0), 0);
-    assert_int_equal(process_signal_marked("STRETTO_TEST_MARK", part, 0), 0); /* task 7.1 is not 7.12 */
-    assert_int_equal(process_signal_marked("STRETTO_TEST_MARK", longer, 0), 0);
-    assert_int_equal(process_signal_marked("STRETTO_TEST_MARK", dir, SIGKILL), 1);
-    assert_int_equal(waitid(P_PID, (id_t)pid, &ended, WEXITED | WNOWAIT), 0);
-    assert_int_equal(process_start_time(pid), 0); /* it has ended, though its parent has not noticed */
-    assert_int_equal(waitpid(pid, &status, 0), pid);
-    assert_true(WIFSIGNALED(status));
-    assert_int_equal(process_start_time(pid), 0);
-    close(ready[0]);
-    close(ready[1]);
-    close(stay[0]);
-    close(stay[1]);
-}
-
-/* A program may call itself what it likes. */
-static void a_process_is_the_same_whatever_its_name(void **state)
-{
-    static const char *const names[] = {"x) R (y", ")", "a b", "(", ") T 1 1 1 1 1"};
-    unsigned long long start = process_start_time(getpid());
-    char before[16];
-
-    assert_true(start > 0);
-    assert_int_equal(prctl(PR_GET_NAME, before), 0);
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        assert_int_equal(prctl(PR_SET_NAME, names[i]), 0);
-        assert_int_equal(process_start_time(getpid()), start);
-        assert_false(process_is_stopped(getpid()));
-    }
-    prctl(PR_SET_NAME, before);
-}
-
 static void directories_are_made_with_their_parents(void **state)
 {
     struct error err = {0};
@@ -314,6 +424,7 @@ static void directories_are_made_with_their_parents(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_temporary_name_that_is_taken_is_left_alone), /* the first, which counts on no numbers given yet */
         cmocka_unit_test(creating_twice_keeps_the_first),
         cmocka_unit_test(a_link_that_was_made_is_no_failure),
         cmocka_unit_test(names_are_flushed_after_contents),
@@ -324,12 +435,16 @@ int main(void)
         cmocka_unit_test(last_line_is_printable),
         cmocka_unit_test(last_line_leaves_out_what_is_skipped),
         cmocka_unit_test(directories_are_made_with_their_parents),
-        cmocka_unit_test(a_process_is_the_same_whatever_its_name),
-        cmocka_unit_test(marked_processes_are_found_in_other_sessions),
+        cmocka_unit_test(the_directory_that_is_flushed_is_that_of_the_name),
+        cmocka_unit_test(a_file_is_read_up_to_its_limit),
+        cmocka_unit_test(a_json_file_holds_one_object),
+        cmocka_unit_test(a_process_may_do_without_flushes),
+        cmocka_unit_test(the_last_line_is_looked_for_in_the_last_4096_bytes),
     };
     char rm[128];
     int rc;
 
+    test_limit(12);
     snprintf(dir, sizeof dir, "/tmp/stretto-test-XXXXXX");
     if (mkdtemp(dir) == NULL)
         return 1;
