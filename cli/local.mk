@@ -84,7 +84,9 @@ uninstall-local:
 	rm -f '$(DESTDIR)$(bashcompletiondir)/stretto'
 
 if HAVE_CMOCKA
-unit_tests += tests/unit/test_cli tests/unit/test_client tests/unit/test_curve
+unit_tests += tests/unit/test_cli tests/unit/test_client tests/unit/test_curve tests/unit/test_url
+tests_unit_test_url_CFLAGS = $(unit_cflags)
+tests_unit_test_url_LDADD = libcli.la $(unit_libs)
 tests_unit_test_curve_CFLAGS = $(unit_cflags)
 tests_unit_test_curve_LDADD = libcli.la $(unit_libs) -lm
 tests_unit_test_cli_CFLAGS = $(unit_cflags)

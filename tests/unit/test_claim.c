@@ -170,18 +170,22 @@ static void long_texts_of_a_claim_are_cut(void **state)
 static void a_claim_lives_as_long_as_its_process(void **state)
 {
     struct claim claim;
-    int ends[2], status;
-    char byte;
+    int ends[2], made[2], status;
+    char byte = 'x';
     pid_t pid;
 
     assert_int_equal(pipe(ends), 0);
+    assert_int_equal(pipe(made), 0);
     pid = fork();
     if (pid == 0) {
         close(ends[1]);
-        _exit(claim_make(dir, NULL, NULL, NULL, &err) < 0 || read(ends[0], &byte, 1) < 0);
+        _exit(claim_make(dir, NULL, NULL, NULL, &err) < 0 || write(made[1], &byte, 1) != 1 || read(ends[0], &byte, 1) < 0);
     }
     close(ends[0]);
-    TEST_UNTIL(claim_read(dir, &claim, &err) == 0, usleep(1000));
+    close(made[1]);
+    assert_int_equal(read(made[0], &byte, 1), 1);
+    close(made[0]);
+    assert_int_equal(claim_read(dir, &claim, &err), 0);
     assert_int_equal(claim.pid, pid);
     assert_true(claim_alive(&claim));
     close(ends[1]);
@@ -484,10 +488,11 @@ static void a_sender_leaves_no_threads(void **state)
 
         assert_int_equal(threads(), before);
         control_sender_nudge(s, CONTROL_EXIT);
-        if (i < 2) /* nobody can be there, which is found out once */
-            TEST_UNTIL(threads() == before, usleep(1000));
+        while (i < 2 && threads() != before) /* nobody can be there, which is found out once */
+            usleep(1000);
         control_sender_destroy(s);
-        TEST_UNTIL(threads() == before, usleep(1000));
+        while (threads() != before) /* until alarm() ends the test */
+            usleep(1000);
     }
 }
 

@@ -12,7 +12,6 @@
 #include "cli/spec_file.h"
 #include "cli/table.h"
 #include "cli/terminal.h"
-#include "cli/url.h"
 
 #include <locale.h>
 #include <math.h>
@@ -20,59 +19,6 @@
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
-
-static void test_url(void **state)
-{
-    struct url url;
-    struct error err;
-
-    assert_int_equal(cli_url_parse(&url, "unix:/run/s.sock", &err), 0);
-    assert_string_equal(url.socket, "/run/s.sock");
-    assert_true(url.is_private);
-    url_fini(&url);
-
-    assert_int_equal(cli_url_parse(&url, "http://127.0.0.1:8080/", &err), 0);
-    assert_null(url.socket);
-    assert_string_equal(url.base, "http://127.0.0.1:8080");
-    assert_true(url.is_private);
-    url_fini(&url);
-
-    assert_int_equal(cli_url_parse(&url, "http://127.0.0.1.example.org", &err), 0);
-    assert_false(url.is_private);
-    url_fini(&url);
-
-    /* whose host is not the one that it begins with */
-    assert_int_equal(cli_url_parse(&url, "http://localhost:x@example.org", &err), -1);
-    assert_int_equal(cli_url_parse(&url, "https://127.0.0.1@example.org", &err), -1);
-
-    assert_int_equal(cli_url_parse(&url, "https://[::1]:8080/stretto/", &err), 0);
-    assert_string_equal(url.base, "https://[::1]:8080/stretto");
-    url_fini(&url);
-
-    /* no host, no such port, or more than these */
-    static const char *const wrong[] = {"http://", "https:///", "http://:80", "http:///path", "http://[]", "http://[::1",
-                                        "http://h:x", "http://h:99999", "http://h:80x",
-                                        "http://h:99999999999999999999", "http://h?q", "http://h#f", "http://a b"};
-
-    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
-        assert_int_equal(cli_url_parse(&url, wrong[i], &err), -1);
-        assert_string_equal(err.code, URL_BAD);
-        assert_non_null(strstr(err.text, wrong[i]));
-    }
-
-    assert_int_equal(cli_url_parse(&url, "unix:relative", &err), -1);
-    assert_int_equal(cli_url_parse(&url, "ftp://x", &err), -1);
-
-    setenv("XDG_STATE_HOME", "/x", 1);
-    assert_int_equal(cli_url_parse(&url, NULL, &err), 0);
-    assert_string_equal(url.socket, "/x/stretto/stretto.sock");
-    url_fini(&url);
-    setenv("XDG_STATE_HOME", "relative", 1);
-    setenv("HOME", "/h", 1);
-    assert_int_equal(cli_url_parse(&url, "", &err), 0);
-    assert_string_equal(url.socket, "/h/.local/state/stretto/stretto.sock");
-    url_fini(&url);
-}
 
 static void test_token_stays_here(void **state)
 {
@@ -629,7 +575,7 @@ static void test_parameter_file_is_absolute(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_parameter_file_is_absolute), cmocka_unit_test(test_url),     cmocka_unit_test(test_token_stays_here), cmocka_unit_test(test_ref),
+        cmocka_unit_test(test_parameter_file_is_absolute), cmocka_unit_test(test_token_stays_here), cmocka_unit_test(test_ref),
         cmocka_unit_test(test_render_figures), cmocka_unit_test(test_sentence), cmocka_unit_test(test_table_is_straight),
         cmocka_unit_test(test_table_is_as_wide_as_its_cells),
         cmocka_unit_test(test_render), cmocka_unit_test(test_harmless),  cmocka_unit_test(test_success),          cmocka_unit_test(test_progress_fits),

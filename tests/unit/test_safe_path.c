@@ -132,6 +132,100 @@ static void what_belongs_to_another_user_is_refused(void **state)
     assert_non_null(strstr(verdict(in_dir("tmp/link")), "/tmp/link is not safe, since it belongs to uid 54321"));
 }
 
+/* As deep as the kernel itself follows links, and no deeper. */
+static void so_many_links_are_followed(void **state)
+{
+    char name[16], to[16];
+    struct error err;
+    struct stat st;
+
+    make("goal", 0755);
+    for (int i = 0; i < 41; i++) {
+        snprintf(name, sizeof name, "l%d", i);
+        snprintf(to, sizeof to, "l%d", i - 1);
+        assert_int_equal(symlink(i == 0 ? "goal" : to, in_dir(name)), 0);
+    }
+    assert_int_equal(stat(in_dir("l39"), &st), 0);
+    assert_string_equal(verdict(in_dir("l39")), "");
+    assert_int_equal(stat(in_dir("l40"), &st), -1);
+    assert_non_null(strstr(verdict(in_dir("l40")), "symbolic links"));
+    assert_int_equal(safe_path(in_dir("l40"), &err), -1);
+    assert_string_equal(err.code, "path_unusable");
+}
+
+static void a_relative_path_begins_here(void **state)
+{
+    char *before = getcwd(NULL, 0);
+    struct error err;
+
+    make("work", 0755);
+    make("work/in", 0755);
+    make_file("work/open", 0666);
+    assert_int_equal(chdir(in_dir("work")), 0);
+    assert_string_equal(verdict("in"), "");
+    assert_string_equal(verdict("in/../in/x"), "");
+    assert_non_null(strstr(verdict("open"), "can be written"));
+    assert_int_equal(safe_path_parent("open", &err), 0);
+    assert_int_equal(safe_path_parent("in/x", &err), 0);
+    chmod(in_dir("work/in"), 0777);
+    assert_non_null(strstr(verdict("in/x"), "/work/in can be written"));
+    assert_int_equal(safe_path_parent("in/x", &err), -1);
+    assert_int_equal(safe_path_parent("in", &err), 0);
+    chmod(in_dir("work"), 0777);
+    assert_int_equal(safe_path_parent("open", &err), -1);
+    chmod(in_dir("work"), 0755);
+    assert_int_equal(chdir(before), 0);
+    free(before);
+}
+
+static void a_path_has_a_length(void **state)
+{
+    char longest[4200];
+    struct error err;
+
+    memset(longest, 'x', sizeof longest);
+    longest[0] = '/';
+    longest[sizeof longest - 1] = '\0';
+    assert_int_equal(safe_path(longest, &err), -1);
+    assert_string_equal(err.code, "path_unusable");
+    assert_string_equal(verdict("/"), "");
+    assert_string_equal(verdict("/.."), "");
+    assert_string_equal(verdict("/./..//."), "");
+}
+
+/* Members of a group that is trusted may write to its directories, whoever has made them; to its files nobody may. */
+static void a_trusted_group_may_write_to_directories(void **state)
+{
+    gid_t ids[] = {54320, STRANGER};
+    struct safe_groups both = {ids, 2}, first = {ids, 1}, none = {NULL, 0};
+    struct error err;
+
+    if (geteuid() != 0)
+        skip();
+    make("group", 0770);
+    make_file("group/file", 0660);
+    assert_int_equal(chown(in_dir("group"), STRANGER, STRANGER), 0);
+    assert_int_equal(chown(in_dir("group/file"), 0, STRANGER), 0);
+    assert_int_equal(safe_path_among(in_dir("group/x"), &both, &err), 0);
+    assert_int_equal(safe_path_parent_among(in_dir("group/x"), &both, &err), 0);
+    assert_int_equal(safe_path_among(in_dir("group/x"), &first, &err), -1);
+    assert_int_equal(safe_path_among(in_dir("group/x"), &none, &err), -1);
+    assert_int_equal(safe_path_parent_among(in_dir("group/x"), &first, &err), -1);
+    assert_int_equal(safe_path_among(in_dir("group/file"), &both, &err), -1); /* a file is for one */
+    assert_non_null(strstr(err.text, "/file is not safe, since it can be written by other users of its group"));
+    chmod(in_dir("group/file"), 0600);
+    assert_int_equal(safe_path_among(in_dir("group/file"), &both, &err), 0);
+    assert_int_equal(chown(in_dir("group/file"), STRANGER, STRANGER), 0);
+    assert_int_equal(safe_path_among(in_dir("group/file"), &both, &err), -1);
+    chmod(in_dir("group"), 0777);
+    assert_int_equal(safe_path_among(in_dir("group/x"), &both, &err), -1);
+    assert_non_null(strstr(err.text, "can be written by other users ("));
+    assert_int_equal(chown(in_dir("group"), 1, 0), 0); /* of another user that this host knows by name */
+    chmod(in_dir("group"), 0755);
+    assert_int_equal(safe_path(in_dir("group"), &err), -1);
+    assert_non_null(strstr(err.text, "(uid 1)"));
+}
+
 static int set_up(void **state)
 {
     strcpy(dir, "/tmp/st-safe.XXXXXX");
@@ -153,6 +247,10 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_file_has_no_sticky_bit, set_up, tear_down),
         cmocka_unit_test_setup_teardown(links_are_followed_step_by_step, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_parent_may_hold_what_is_open, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(so_many_links_are_followed, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_relative_path_begins_here, set_up, tear_down),
+        cmocka_unit_test(a_path_has_a_length),
+        cmocka_unit_test_setup_teardown(a_trusted_group_may_write_to_directories, set_up, tear_down),
         cmocka_unit_test_setup_teardown(what_belongs_to_another_user_is_refused, set_up, tear_down),
     };
 

@@ -10,7 +10,9 @@ static void accepts_what_people_write(void **state)
         const char *text;
         int64_t ms;
     } good[] = {{"90s", 90000},      {"10m", 600000},        {"2h", 7200000},       {"1d", 86400000}, {"250ms", 250},
-                {"1h30m", 5400000}, {"01:30:00", 5400000}, {"100:00:01", 360001000}, {"0s", 0}};
+                {"1h30m", 5400000}, {"01:30:00", 5400000}, {"100:00:01", 360001000}, {"0s", 0}, {"1d1h1m1s1ms", 90061001},
+                {"1d1ms", 86400001}, {"00:59:59", 3599000}, {"36600d", INT64_C(3162240000000)}, {"878400:00:00", INT64_C(3162240000000)},
+                {"3162240000000ms", INT64_C(3162240000000)}};
     int64_t ms;
 
     for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
@@ -22,7 +24,9 @@ static void accepts_what_people_write(void **state)
 static void refuses_what_is_ambiguous_or_absurd(void **state)
 {
     static const char *const bad[] = {"",    "10",    "-5s",   "5 s",       "m",     "1m1h", "1m1m",
-                                      "1.5h", "01:30", "1:60:00", "00:00:61", "1:2:3:4", "9999999999999999999s", "200000d"};
+                                      "1.5h", "01:30", "1:60:00", "00:00:61", "1:2:3:4", "9999999999999999999s", "200000d", "36600d1ms",
+                                      "878400:00:01", "3162240000001ms", "1:2", "1:2:", ":1:2", "1::2", "1:2:3x", "1:2: 3", "60:60:00", "1:00:60", "s",
+                                      "1s1", "1S", "1min", "1m 2s", "1s1s", "1ms1s", "999999999999999999:00:00", "1d1d", "1h:"};
     int64_t ms;
 
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
@@ -32,7 +36,22 @@ static void refuses_what_is_ambiguous_or_absurd(void **state)
 
 static void sizes(void **state)
 {
+    static const struct {
+        const char *text;
+        int64_t bytes;
+    } good[] = {{"0", 0}, {"1B", 1}, {"2kB", 2000}, {"2MB", 2000000}, {"2GB", 2000000000}, {"2TB", INT64_C(2000000000000)}, {"2KiB", 2048},
+                {"2MiB", 2097152}, {"1GiB", 1073741824}, {"2TiB", INT64_C(2199023255552)}, {"9223372036854775807", INT64_MAX},
+                {"8388607TiB", INT64_C(8388607) << 40}};
+    static const char *const bad[] = {"", "B", "1 B", "1b", "1KB", "1kb", "1Ki", "1GIB", "9223372036854775808", "8388608TiB", "1.5GB", "+1", "1BB"};
     int64_t n;
+
+    for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
+        assert_int_equal(size_parse(good[i].text, &n), 0);
+        assert_int_equal(n, good[i].bytes);
+    }
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+        if (size_parse(bad[i], &n) == 0)
+            fail_msg("accepted \"%s\"", bad[i]);
 
     assert_int_equal(size_parse("2GiB", &n), 0);
     assert_int_equal(n, INT64_C(2) << 30);
@@ -72,7 +91,13 @@ static void any_number_is_a_time(void **state)
                  {INT64_C(253402300799999), "9999-12-31T23:59:59.999Z"},
                  {INT64_C(253402300800000), "9999-12-31T23:59:59.999Z"},
                  {INT64_MAX, "9999-12-31T23:59:59.999Z"},
-                 {INT64_MIN, "0000-01-01T00:00:00.000Z"}};
+                 {INT64_MIN, "0000-01-01T00:00:00.000Z"},
+                 {-INT64_C(62167219200000), "0000-01-01T00:00:00.000Z"},
+                 {-INT64_C(62167219199999), "0000-01-01T00:00:00.001Z"},
+                 {-1000, "1969-12-31T23:59:59.000Z"},
+                 {-999, "1969-12-31T23:59:59.001Z"},
+                 {999, "1970-01-01T00:00:00.999Z"},
+                 {INT64_C(951782400000), "2000-02-29T00:00:00.000Z"}};
     char text[TIMEFMT_SIZE];
 
     for (size_t i = 0; i < sizeof times / sizeof *times; i++)
