@@ -222,7 +222,10 @@ tests_unit_test_adapter_starter_CFLAGS = $(unit_cflags) $(UV_CFLAGS)
 tests_unit_test_adapter_starter_LDADD = $(harness_libs)
 tests_unit_test_adapter_starting_CFLAGS = $(unit_cflags) $(UV_CFLAGS)
 tests_unit_test_adapter_starting_LDADD = $(harness_libs)
-unit_tests += tests/unit/test_adapter_faults tests/unit/test_adapter_machine tests/unit/test_adapter_runners
+unit_tests += tests/unit/test_adapter_faults tests/unit/test_adapter_machine tests/unit/test_adapter_runners \
+	tests/unit/test_batch_shared
+tests_unit_test_batch_shared_CFLAGS = $(unit_cflags) $(UV_CFLAGS)
+tests_unit_test_batch_shared_LDADD = $(site_libs)
 tests_unit_test_adapter_faults_CFLAGS = $(unit_cflags) $(UV_CFLAGS)
 tests_unit_test_adapter_faults_LDADD = $(harness_libs)
 tests_unit_test_adapter_runners_CFLAGS = $(unit_cflags) $(UV_CFLAGS)

@@ -1,0 +1,491 @@
+/* What all batch adapters do alike: which jobs may be one array, how often one is sent, what they remember of jobs that the batch system
+ * lists no more, orders that come while another is under way, and rows of listings. */
+#include "scheduler-adapters/batch.h"
+#include "scheduler-adapters/registry.h"
+#include "tests/unit/batch_site.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define HOUR_MS 3600000
+
+static void begin(const char *name)
+{
+    if (strcmp(name, "slurm") == 0)
+        site_slurm_commands();
+    else
+        site_pbs_commands("pbs_version = 23.06.06");
+    site_begin(adapter_registry_find(name));
+}
+
+static void list(const char *rows)
+{
+    site_put("listed", rows, 0600);
+}
+
+static void submitted(void *arg, enum adapter_answer answer, const char *id, const struct error *err)
+{
+    struct told *told = arg;
+
+    told->answers++;
+    told->answer = answer;
+    snprintf(told->id, sizeof told->id, "%s", id != NULL ? id : "");
+}
+
+/* dir: in the site's directory. */
+static void submit_named(const char *name, const char *dir, struct told *told)
+{
+    struct adapter_job job = site_job(&site_plain);
+    char path[200];
+
+    snprintf(path, sizeof path, "%s/%s", site.dir, dir);
+    job.name = name;
+    job.dir = path;
+    *told = (struct told){0};
+    site.ops->submit(site.a, &job, submitted, told);
+}
+
+/* Of an array's task only the number is told, which must lead to the job's name and directory. */
+static void tasks_are_known_by_their_numbers(void **state)
+{
+    static const struct {
+        const char *name[2], *dir[2];
+        bool is_array;
+    } cases[] = {
+        {{"st-0-1", "st-0-2"}, {"a/st-0-1", "a/st-0-2"}, true},
+        {{"st-0-0", "st-0-1"}, {"a/st-0-0", "a/st-0-1"}, true},
+        {{"st-0-9", "st-0-10"}, {"a/st-0-9", "a/st-0-10"}, true},
+        {{"st-0-a", "st-0-b"}, {"a/st-0-a", "a/st-0-b"}, false},
+        {{"st-0-01", "st-0-02"}, {"a/st-0-01", "a/st-0-02"}, false},
+        {{"st-0-1", "st-0-2"}, {"a/st-0-1", "b/st-0-2"}, false},
+        {{"st-0-1", "st-1-2"}, {"a/st-0-1", "a/st-1-2"}, false},
+        {{"st-0-1", "st-0-2"}, {"a/one", "a/two"}, false},
+        {{"st-0-1", "st-0-2"}, {"a/x-st-0-1", "a/x-st-0-2"}, false},
+        {{"st-0-1", "st-0-2"}, {"a/st-0-1", "a/2"}, false},
+        {{"st-0-123456789012345", "st-0-123456789012346"}, {"st-0-123456789012345", "st-0-123456789012346"}, true},
+        {{"st-0-1234567890123456", "st-0-1234567890123457"}, {"st-0-1234567890123456", "st-0-1234567890123457"}, false},
+        {{"a-stem-of-forty-letters-is-not-too-long-1", "a-stem-of-forty-letters-is-not-too-long-2"},
+         {"a-stem-of-forty-letters-is-not-too-long-1", "a-stem-of-forty-letters-is-not-too-long-2"}, true},
+        {{"a-stem-of-forty-and-one-letters-is-longer1", "a-stem-of-forty-and-one-letters-is-longer2"},
+         {"a-stem-of-forty-and-one-letters-is-longer1", "a-stem-of-forty-and-one-letters-is-longer2"}, false},
+    };
+
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct told told[2];
+        unsigned n;
+
+        begin("slurm");
+        site_forget("sbatch");
+        for (int k = 1; k >= 0; k--)
+            submit_named(cases[i].name[k], cases[i].dir[k], &told[k]);
+        for (int k = 0; k < 2; k++) {
+            site_until(&told[k], 1);
+            assert_int_equal(told[k].answer, ADAPTER_OK);
+            if ((strchr(told[k].id, '_') != NULL) != cases[i].is_array)
+                fail_msg("case %zu: %s has the id %s", i, cases[i].name[k], told[k].id);
+            if (cases[i].is_array)
+                assert_string_equal(strchr(told[k].id, '_'), k == 0 ? "_0" : "_1");
+        }
+        n = site_count_asked("sbatch");
+        assert_int_equal(n, cases[i].is_array ? 1 : 2);
+        site_end();
+    }
+}
+
+static void without_a_time_to_gather_each_goes_alone(void **state)
+{
+    struct told told[3];
+
+    json_object_set_new(site.config, "gather", json_string("0s"));
+    begin("slurm");
+    for (int i = 0; i < 3; i++)
+        site_submit(site_job(&site_plain), i, &told[i]);
+    for (int i = 0; i < 3; i++)
+        site_until(&told[i], 1);
+    assert_int_equal(site_count_asked("sbatch"), 3);
+    site_assert_not_asked("sbatch", "--array");
+}
+
+/* A few at once, and no more than one in the time that they are gathered. */
+static void bursts_come_to_an_end(void **state)
+{
+    struct told told;
+
+    json_object_set_new(site.config, "gather", json_string("1h"));
+    begin("slurm");
+    for (int i = 0; i < 5; i++) {
+        site_submit(site_job(&site_plain), i, &told);
+        assert_true(uv_timer_get_due_in(&site.a->gather_timer) < HOUR_MS / 2);
+        site_until(&told, 1);
+    }
+    site_submit(site_job(&site_plain), 6, &told);
+    assert_true(uv_timer_get_due_in(&site.a->gather_timer) > HOUR_MS / 2);
+    site_end();
+    site_until(&told, 1);
+    assert_int_equal(told.answer, ADAPTER_UNSURE);
+    assert_int_equal(site_count_asked("sbatch"), 5);
+}
+
+static void no_settings_are_needed(void **state)
+{
+    static const char *const names[] = {"slurm", "pbs"};
+    static const int64_t timeouts[] = {30000, 60000};
+
+    json_decref(site.config);
+    site.config = NULL;
+    for (int i = 0; i < 2; i++) {
+        site_begin(adapter_registry_find(names[i]));
+        assert_int_equal(site.ops->interval_ms(site.a), 15000);
+        assert_int_equal(site.ops->slots(site.a), 0);
+        assert_true(site.a->gather_ms == 2000 && site.a->timeout_ms == timeouts[i]);
+        assert_string_equal(site.a->program[0], i == 0 ? "sbatch" : "qsub");
+        assert_true(site.a->overrun_ms == 15000 && site.a->kill_again_ms == 60000);
+        site_end();
+    }
+}
+
+/* The daemon may have missed the id, as after a lost answer, which the adapter still has. */
+static void a_job_is_asked_about_by_the_id_that_it_got(void **state)
+{
+    const struct site_known job = {1, NULL, 1};
+    struct told told;
+
+    begin("pbs");
+    list("{}");
+    site_submit_ok(site_job(&site_plain), 1);
+    for (int i = 0; i < 3; i++) { /* for as long as it is remembered */
+        site_forget("qstat");
+        site_poll(&job, 1, &told);
+        site_until(&told, 1);
+        assert_int_equal(told.statuses[0].state, ADAPTER_JOB_UNKNOWN);
+        site_assert_asked("qstat", "[-x][-f][-F][json][7.server]\n");
+    }
+    site_submit_ok(site_job(&site_plain), 1); /* it is submitted anew, as it is gone */
+    site_forget("qstat");
+    site_poll(&job, 1, &told);
+    site_until(&told, 1);
+    site_assert_asked("qstat", "[8.server]\n");
+}
+
+/* Only one that waited has certainly done nothing. */
+static void one_that_was_taken_out_has_not_begun(void **state)
+{
+    struct adapter_status status;
+    struct told told;
+
+    for (int i = 1; i <= 2; i++) {
+        const struct site_known job = {i, i == 1 ? "7.server" : "8.server", 1};
+        char rows[300];
+
+        if (i == 1)
+            begin("pbs");
+        list("{}");
+        site_submit_ok(site_job(&site_plain), i);
+        snprintf(rows, sizeof rows, "{\"Jobs\": {\"%d.server\": {\"Job_Name\": \"st-0-%d\", \"job_state\": \"%c\", \"Job_Owner\": \"%s@h\","
+                 "\"Variable_List\": {\"STRETTO_RUNNER\": \"st-0-%d\"}}}}", i + 6, i, i == 1 ? 'Q' : 'R', "root", i);
+        list(rows);
+        site_poll(&job, 1, &told);
+        site_until(&told, 1);
+        assert_int_equal(told.statuses[0].state, i == 1 ? ADAPTER_JOB_QUEUED : ADAPTER_JOB_RUNNING);
+        site_cancel(i, 0, &told);
+        site_until(&told, 1);
+        assert_int_equal(told.answer, ADAPTER_OK);
+        list("{}");
+        site_poll(&job, 1, &told);
+        site_until(&told, 1);
+        status = told.statuses[0];
+        assert_int_equal(status.state, i == 1 ? ADAPTER_JOB_ENDED : ADAPTER_JOB_UNKNOWN);
+        assert_string_equal(status.reason, i == 1 ? "cancelled before it started" : "");
+    }
+}
+
+/* They were given after it began, and wait for the next listing. */
+static void orders_that_come_meanwhile_share_the_next_listing(void **state)
+{
+    struct told told[4];
+
+    json_object_set_new(site.config, "timeout", json_string("10m"));
+    begin("slurm");
+    list("st-0-0|7|PENDING|100|N/A|n/a||Priority\nst-0-1|8|PENDING|100|N/A|n/a||Priority\nst-0-2|9|PENDING|100|N/A|n/a||Priority\n"
+         "st-0-3|10|RUNNING|100|120|n1|n1|None\n");
+    site_command("squeue", "while [ ! -e go ]; do sleep 0.02; done; cat listed");
+    site_cancel(0, 0, &told[0]);
+    TEST_UNTIL(site_count_asked("squeue") > 0, (uv_run(&site.loop, UV_RUN_NOWAIT), usleep(1000)));
+    for (int i = 1; i < 3; i++)
+        site_cancel(i, 0, &told[i]);
+    site_signal(3, SIGUSR1, &told[3]);
+    site_put("go", "", 0600);
+    for (int i = 0; i < 4; i++) {
+        site_until(&told[i], 1);
+        assert_int_equal(told[i].answer, ADAPTER_OK);
+    }
+    assert_int_equal(site_count_asked("squeue"), 2);
+    site_assert_asked("scancel", "[7]\n");
+    site_assert_asked("scancel", "[--batch][--signal=USR1][10]\n");
+    assert_int_equal(site_count_asked("scancel"), 3);
+}
+
+/* One command tells both. */
+static void those_who_need_the_same_wait_for_it_together(void **state)
+{
+    const struct site_known jobs[] = {{2, "8", 1}, {3, "9", 1}};
+    struct told sent, polled[2];
+
+    json_object_set_new(site.config, "timeout", json_string("10m"));
+    begin("slurm");
+    list("");
+    site_command("sacct", "echo 'st-0-2|8|FAILED|100|120|n1|n1|None'; echo 'st-0-3|9|FAILED|100|120|n1|n1|None'");
+    site_command("scontrol", "while [ ! -e go ]; do sleep 0.02; done; echo 'AccountingStorageType = accounting_storage/slurmdbd'");
+    site_submit(site_job(&site_plain), 1, &sent);
+    for (int i = 0; i < 2; i++) {
+        site_poll(&jobs[i], 1, &polled[i]);
+        TEST_UNTIL(site_count_asked("squeue") == (unsigned)i + 1 && site.a->looking == NULL, uv_run(&site.loop, UV_RUN_ONCE));
+    }
+    assert_int_equal(polled[0].answers + polled[1].answers, 0);
+    site_put("go", "", 0600);
+    site_until(&sent, 1);
+    for (int i = 0; i < 2; i++) {
+        site_until(&polled[i], 1);
+        assert_int_equal(polled[i].statuses[0].state, ADAPTER_JOB_ENDED);
+    }
+    assert_int_equal(site_count_asked("scontrol"), 1);
+}
+
+/* --- rows, without a batch system */
+
+static struct batch_row *add_row(struct batch_rows *rows, const char *name, const char *id, enum batch_phase phase)
+{
+    struct batch_row *row = batch_rows_add(rows);
+
+    row->name = batch_rows_keep(rows, name, strlen(name));
+    row->label = row->name;
+    row->id = batch_rows_keep(rows, id, strlen(id));
+    row->phase = phase;
+    return row;
+}
+
+static void texts_of_rows_are_kept_and_dropped(void **state)
+{
+    struct batch_rows rows = {0};
+    char name[40], *large = calloc(200001, 1);
+    size_t n;
+
+    memset(large, 'x', 200000);
+    for (int i = 0; i < 5000; i++) { /* of which every third is dropped, also where its text was the first of a block */
+        snprintf(name, sizeof name, "job-%05d", i);
+        add_row(&rows, name, "id", BATCH_RUNS)->reason = batch_rows_keep(&rows, large, i % 700 == 3 ? 200000 : 100);
+        if (i % 3 == 0)
+            batch_rows_drop(&rows);
+    }
+    batch_rows_sort(&rows);
+    for (int i = 0; i < 5000; i++) {
+        const struct batch_row *row;
+
+        snprintf(name, sizeof name, "job-%05d", i);
+        row = batch_rows_find(&rows, name, &n);
+        assert_int_equal(n, i % 3 != 0);
+        if (i % 3 != 0) {
+            assert_string_equal(row->name, name);
+            assert_int_equal(strlen(row->reason), i % 700 == 3 ? 200000 : 100);
+        } else {
+            assert_null(row);
+        }
+    }
+    assert_int_equal(rows.n, 5000 - 1667);
+    batch_rows_free(&rows);
+    assert_true(rows.n == 0 && rows.row == NULL && rows.texts == NULL);
+    free(large);
+}
+
+static void ids_of(const char *id, const char *indices, char *out)
+{
+    struct batch_rows rows = {0};
+    struct batch_row *row = add_row(&rows, "a", id, BATCH_RUNS);
+
+    row->indices = indices;
+    row->submitted = 5;
+    batch_rows_expand(&rows);
+    out[0] = '\0';
+    for (size_t i = 0; i < rows.n; i++) {
+        assert_true(rows.row[i].phase == BATCH_WAITS && rows.row[i].submitted == 5 && rows.row[i].place == i);
+        sprintf(out + strlen(out), "%s%s", i > 0 ? " " : "", rows.row[i].id);
+    }
+    batch_rows_free(&rows);
+}
+
+static void waiting_tasks_are_rows(void **state)
+{
+    static const struct {
+        const char *id, *indices, *ids;
+    } cases[] = {
+        {"7[].server", "3", "7[3].server"},
+        {"7[].server", "3-5", "7[3].server 7[4].server 7[5].server"},
+        {"7_", "3-5,9", "7_3 7_4 7_5 7_9"},
+        {"7_", "0-9:4", "7_0 7_4 7_8"},
+        {"7_", "0-8:4, 11", "7_0 7_4 7_8 7_11"},
+        {"7_", "", ""},
+        {"7_", "-", ""},
+        {"7_", "5-3", ""},
+        {"7_", "3-5:0", ""},
+        {"7", "3", ""},
+        {"7_", "100000", "7_100000"},
+        {"7_", "99999-100001", ""},
+        {"7_", "1,x", "7_1"},
+    };
+    char ids[200];
+
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        ids_of(cases[i].id, cases[i].indices, ids);
+        if (strcmp(ids, cases[i].ids) != 0)
+            fail_msg("case %zu: %s", i, ids);
+    }
+}
+
+/* Of one name: what runs, what waits, what is over; there those first that say most. */
+static void rows_are_sorted_by_what_they_say(void **state)
+{
+    static const struct {
+        const char *name, *id;
+        enum batch_phase phase;
+        int64_t submitted;
+        const char *place; /* where it comes */
+    } cases[] = {
+        {"b", "9", BATCH_RUNS, 9, "5"},   {"a", "5", BATCH_OVER, 3, "4"}, {"a", "4", BATCH_OVER, 7, "3"}, {"a", "113", BATCH_WAITS, 5, "2"},
+        {"a", "12", BATCH_WAITS, 5, "1"}, {"a", "80", BATCH_RUNS, 9, "0"}, {"b", "1", BATCH_WAITS, 4, "6"}, {"b", "2", BATCH_WAITS, 5, "7"},
+        {"c", "1", BATCH_OVER, 4, "9"},   {"c", "1", BATCH_OVER, 4, "8"}, /* the later one of a list */
+    };
+    struct batch_rows rows = {0};
+    size_t n;
+
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct batch_row *row = add_row(&rows, cases[i].name, cases[i].id, cases[i].phase);
+
+        row->submitted = cases[i].submitted;
+        row->state = cases[i].place;
+    }
+    batch_rows_sort(&rows);
+    for (size_t i = 0; i < rows.n; i++)
+        assert_int_equal(atoi(rows.row[i].state), i);
+    assert_ptr_equal(batch_rows_find(&rows, "a", &n), &rows.row[0]);
+    assert_int_equal(n, 5);
+    assert_ptr_equal(batch_rows_find(&rows, "c", &n), &rows.row[8]);
+    assert_int_equal(n, 2);
+    assert_null(batch_rows_find(&rows, "", &n));
+    assert_null(batch_rows_find(&rows, "d", &n));
+    assert_int_equal(n, 0);
+    batch_rows_free(&rows);
+}
+
+static void tasks_have_the_names_of_their_jobs(void **state)
+{
+    static const struct {
+        const char *label, *id;
+        int64_t task;
+        const char *name;
+    } cases[] = {
+        {"st-1-7+", "20_3", -1, "st-1-10"},  {"st-1-7+", "20[3].server", -1, "st-1-10"}, {"st-1-7+", "20_", -1, "given"},
+        {"st-1-7+", "20", 5, "st-1-12"},     {"st-1-7+", "20", 0, "st-1-7"},             {"st-1-7", "20_3", -1, "given"},
+        {"7+", "20_3", -1, "10"},            {"st+", "20_3", -1, "st3"},                 {"", "20_3", -1, "given"},
+        {"st-1-7+", "20", -1, "given"},      {"st-1-7+", "20_[1-3]", -1, "given"},       {"st-1-99+", "20_1", -1, "st-1-100"},
+        {"st-1-2147483648+", "20_2", -1, "st-1-2147483650"},
+    };
+
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct batch_rows rows = {0};
+        struct batch_row *row = add_row(&rows, "given", cases[i].id, BATCH_RUNS);
+
+        row->label = cases[i].label;
+        row->task = cases[i].task;
+        batch_rows_sort(&rows);
+        if (strcmp(rows.row[0].name, cases[i].name) != 0)
+            fail_msg("case %zu: %s", i, rows.row[0].name);
+        batch_rows_free(&rows);
+    }
+}
+
+/* A guess counts unless the same id is there for certain, under its name. */
+static void guesses_are_needless_where_it_is_known(void **state)
+{
+    struct batch_rows rows = {0};
+    size_t n;
+
+    for (int i = 0; i < 3; i++) {
+        const char *name = i == 0 ? "a" : i == 1 ? "b" : "c";
+
+        add_row(&rows, name, "7", BATCH_WAITS)->is_guessed = true;
+        add_row(&rows, name, "8", BATCH_WAITS)->is_guessed = true;
+        if (i < 2)
+            add_row(&rows, name, i == 0 ? "7" : "8", BATCH_RUNS);
+    }
+    batch_rows_sort(&rows);
+    assert_string_equal(batch_rows_find(&rows, "a", &n)[0].id, "7");
+    assert_int_equal(n, 2);
+    assert_string_equal(batch_rows_find(&rows, "a", &n)[1].id, "8");
+    assert_string_equal(batch_rows_find(&rows, "b", &n)[1].id, "7");
+    assert_int_equal(n, 2);
+    batch_rows_find(&rows, "c", &n);
+    assert_int_equal(n, 2);
+    batch_rows_free(&rows);
+}
+
+/* What is no UTF-8, and what would move a cursor, is no text. */
+static void texts_are_cleaned(void **state)
+{
+    static const struct {
+        const char *text, *clean;
+    } cases[] = {
+        {"plain\n\t\r text~", "plain\n\t\r text~"},
+        {"\x01\x1f\x08", "???"},
+        {"\x7f", "\x7f"},
+        {"\x80\xbf\xc0\x80\xc1\xbf", "??????"},
+        {"\xc2\x80 \xdf\xbf", "\xc2\x80 \xdf\xbf"},
+        {"\xe0\xa0\x80 \xe0\x9f\xbf", "\xe0\xa0\x80 ???"},
+        {"\xed\x9f\xbf \xed\xa0\x80", "\xed\x9f\xbf ???"},
+        {"\xef\xbf\xbd \xef\xbf\xbe \xef\xbf\xbf", "\xef\xbf\xbd ??? ???"},
+        {"\xf0\x90\x80\x80 \xf0\x8f\xbf\xbf", "\xf0\x90\x80\x80 ????"},
+        {"\xf4\x8f\xbf\xbd \xf4\x90\x80\x80 \xf5\x80\x80\x80", "\xf4\x8f\xbf\xbd ???? ????"},
+        {"\xe2\x82", "??"},
+        {"\xe2\x82 x", "?? x"},
+        {"\xf0\x9f\x92", "???"},
+        {"\xf0\x9f\x92\xa9", "\xf0\x9f\x92\xa9"},
+        {"\xee\xbf\xbf", "\xee\xbf\xbf"},
+    };
+
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char *text = strdup(cases[i].text);
+
+        batch_text_clean(text, strlen(text));
+        if (strcmp(text, cases[i].clean) != 0)
+            fail_msg("case %zu: %s", i, text);
+        free(text);
+    }
+}
+
+#define CASE(test) cmocka_unit_test_setup_teardown(test, site_open, site_close)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        CASE(tasks_are_known_by_their_numbers),
+        CASE(without_a_time_to_gather_each_goes_alone),
+        CASE(bursts_come_to_an_end),
+        CASE(no_settings_are_needed),
+        CASE(a_job_is_asked_about_by_the_id_that_it_got),
+        CASE(one_that_was_taken_out_has_not_begun),
+        CASE(orders_that_come_meanwhile_share_the_next_listing),
+        CASE(those_who_need_the_same_wait_for_it_together),
+        cmocka_unit_test(texts_of_rows_are_kept_and_dropped),
+        cmocka_unit_test(waiting_tasks_are_rows),
+        cmocka_unit_test(rows_are_sorted_by_what_they_say),
+        cmocka_unit_test(tasks_have_the_names_of_their_jobs),
+        cmocka_unit_test(guesses_are_needless_where_it_is_known),
+        cmocka_unit_test(texts_are_cleaned),
+    };
+
+    test_limit(100); /* what never comes is a failure, too */
+    signal(SIGPIPE, SIG_IGN); /* as the daemon does: not every script reads what it is given */
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
