@@ -69,15 +69,29 @@ unit_tests += tests/unit/test_oom
 tests_unit_test_oom_SOURCES = tests/unit/test_oom.c tasks/runner/oom.c tasks/runner/oom.h
 tests_unit_test_oom_CFLAGS = $(unit_cflags)
 tests_unit_test_oom_LDADD = $(unit_libs)
+runner_rig_sources = tests/unit/runner_rig.c tests/unit/runner_rig.h \
+	tasks/runner/answer.c tasks/runner/artefacts.c tasks/runner/results.c tasks/runner/checkpoints.c \
+	tasks/runner/deadline.c tasks/runner/leftovers.c tasks/runner/looker.c tasks/runner/copies.c \
+	tasks/runner/cpus.c tasks/runner/environment.c tasks/runner/hosts.c tasks/runner/port.c \
+	tasks/runner/rendezvous.c tasks/runner/looks.c tasks/runner/event_files.c tasks/runner/event_record.c \
+	tasks/runner/metric_file.c tasks/runner/metric_line.c tasks/runner/metrics.c tasks/runner/oom.c \
+	tasks/runner/records.c tasks/runner/restarts.c tasks/runner/run.c tasks/runner/runlog.c \
+	tasks/runner/silence.c tasks/runner/task.c tasks/runner/watch.c
 unit_tests += tests/unit/test_runner_time
-tests_unit_test_runner_time_SOURCES = tests/unit/test_runner_time.c \
-	tasks/runner/answer.c tasks/runner/artefacts.c tasks/runner/results.c tasks/runner/checkpoints.c tasks/runner/deadline.c tasks/runner/leftovers.c tasks/runner/looker.c \
-	tasks/runner/copies.c tasks/runner/cpus.c tasks/runner/environment.c tasks/runner/hosts.c tasks/runner/port.c tasks/runner/rendezvous.c \
-	tasks/runner/looks.c tasks/runner/event_files.c tasks/runner/event_record.c tasks/runner/metric_file.c tasks/runner/metric_line.c tasks/runner/metrics.c tasks/runner/oom.c tasks/runner/records.c tasks/runner/restarts.c tasks/runner/run.c tasks/runner/runlog.c tasks/runner/silence.c \
-	tasks/runner/task.c tasks/runner/watch.c
+tests_unit_test_runner_time_SOURCES = tests/unit/test_runner_time.c $(runner_rig_sources)
 tests_unit_test_runner_time_CFLAGS = $(unit_cflags)
-tests_unit_test_runner_time_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=exitrec_write
+tests_unit_test_runner_time_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=exitrec_write -Wl,--wrap=pthread_create
 tests_unit_test_runner_time_LDADD = libjobproto.la $(unit_libs) $(SODIUM_LIBS)
+unit_tests += tests/unit/test_runner_ends
+tests_unit_test_runner_ends_SOURCES = tests/unit/test_runner_ends.c $(runner_rig_sources)
+tests_unit_test_runner_ends_CFLAGS = $(unit_cflags)
+tests_unit_test_runner_ends_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=exitrec_write -Wl,--wrap=pthread_create
+tests_unit_test_runner_ends_LDADD = libjobproto.la $(unit_libs) $(SODIUM_LIBS)
+unit_tests += tests/unit/test_runner_left
+tests_unit_test_runner_left_SOURCES = tests/unit/test_runner_left.c $(runner_rig_sources)
+tests_unit_test_runner_left_CFLAGS = $(unit_cflags)
+tests_unit_test_runner_left_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=exitrec_write -Wl,--wrap=pthread_create
+tests_unit_test_runner_left_LDADD = libjobproto.la $(unit_libs) $(SODIUM_LIBS)
 unit_tests += tests/unit/test_pilot_time
 tests_unit_test_pilot_time_SOURCES = tests/unit/test_pilot_time.c tasks/runner/pilot_jobs.c tasks/runner/notifier.c
 tests_unit_test_pilot_time_CFLAGS = $(unit_cflags)

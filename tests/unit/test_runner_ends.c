@@ -1,0 +1,196 @@
+/* How the tasks of a job, and the job, end: given up, held back, with a full disk, without a directory. In virtual time. */
+#include "tests/unit/runner_rig.h"
+
+#include "common/files.h"
+#include "tasks/runner/looks.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* Another attempt may run by then. It is not warned either, since what it leaves is no checkpoint of that one. */
+static void what_was_given_up_is_ended(void **state)
+{
+    json_t *record;
+
+    begin();
+    given_up_at = 100000;
+    record = run(0, 30000, before_2m);
+    assert_true(json_is_true(json_object_get(record, "given_up")));
+    json_decref(record);
+    assert_int_equal(n_sent, 2);
+    assert_int_equal(sent[0].sig, SIGTERM);
+    assert_in_range(sent[0].at, 100000, 160000);
+    assert_int_equal(sent[1].sig, SIGKILL);
+    assert_int_equal(sent[1].at, sent[0].at + 30000);
+    assert_int_equal(now, START + sent[1].at);
+}
+
+static void behind_a_rank_that_cannot_be_started_none_is(void **state)
+{
+    begin();
+    other_fails = true;
+    assert_record(run(0, 30000, none), "cancelled", "another rank failed before it started");
+    assert_false(process.there);
+    assert_int_equal(now, START);
+}
+
+/* Of one that has ended the record is its own, and no sign of anything. */
+static void it_is_seen_wherever_a_task_still_runs(void **state)
+{
+    json_t *record;
+
+    begin();
+    other_ends_at = 50000;
+    given_up_at = 100000;
+    record = run(0, 30000, none);
+    assert_true(json_is_true(json_object_get(record, "given_up")));
+    json_decref(record);
+    assert_int_equal(n_sent, 2);
+    assert_in_range(sent[0].at, 100000, 160000);
+}
+
+/* A batch system tells all processes of a job, and some hear of it sooner: the runner waits for its own signal, but not for ever. */
+static void one_that_died_as_told_is_held_for_a_while(void **state)
+{
+    begin();
+    process.ends_at = 100000;
+    process.status = SIGTERM;
+    told_at = 101999;
+    assert_record(run(600000, 30000, none), "cancelled", "cancelled");
+    assert_int_equal(now, START + 101999);
+    begin();
+    process.ends_at = 100000;
+    process.status = SIGTERM;
+    assert_record(run(600000, 30000, none), "failed", "killed by signal 15 (Terminated)");
+    assert_int_equal(now, START + 102000);
+    begin();
+    process.ends_at = 100000;
+    process.status = 3 << 8; /* so may it end in its own way */
+    told_at = 101000;
+    assert_record(run(600000, 30000, none), "cancelled", "cancelled");
+    begin();
+    process.ends_at = 599000;
+    process.status = 3 << 8; /* the walltime, which is over meanwhile, has not ended it */
+    assert_record(run(600000, 30000, none), "failed", "exit status 3");
+    assert_int_equal(now, START + 600000);
+    begin();
+    process.ends_at = 599000;
+    process.status = SIGTERM;
+    assert_record(run(600000, 30000, none), "timeout", "ended at the walltime of 600 s");
+    assert_int_equal(now, START + 600000);
+    begin();
+    process.ends_at = 100000;
+    process.status = 3 << 8;
+    is_watched = true; /* nobody tells the tasks of a local job but its runner */
+    assert_record(run(600000, 30000, none), "failed", "exit status 3");
+    assert_int_equal(now, START + 100000);
+}
+
+/* Where others run the other tasks of a job, none of them says that the job has ended. */
+static void the_end_of_the_job_is_told_once(void **state)
+{
+    json_t *ended;
+    char path[128];
+    struct error err;
+
+    is_there("ended.json");
+    begin();
+    told_at = 100000;
+    json_decref(run(600000, 30000, none));
+    snprintf(path, sizeof path, "%s/ended.json", dir);
+    ended = file_read_json(path, &err);
+    assert_non_null(ended);
+    assert_string_equal(json_string_value(json_object_get(ended, "reason")), "told to end");
+    assert_true(json_number_value(json_object_get(ended, "time")) == (double)(UNIX_START + 130000) / 1000);
+    json_decref(ended);
+    assert_true(is_there("ended.json"));
+    begin();
+    process.ends_at = 1000;
+    is_shared = true;
+    json_decref(run(600000, 30000, none));
+    assert_false(is_there("ended.json"));
+}
+
+/* A full disk is waited for: after the walltime for as long as a batch system may have patience, and otherwise for ten minutes, however
+ * long the task has run. */
+static void a_full_disk_is_waited_for(void **state)
+{
+    begin();
+    disk_full_until = 643000; /* tried at 642.7 s, and then each 10 s */
+    assert_record(run(600000, 30000, none), "timeout", "ended at the walltime of 600 s");
+    assert_in_range(now, START + 643000, START + 655000);
+    begin();
+    disk_full_until = 3600000 + 590000;
+    assert_record(run(0, 30000, none), "succeeded", "");
+    assert_in_range(now, START + disk_full_until, START + 3600000 + 610000);
+    begin();
+    disk_full_until = NEVER - START;
+    assert_null(run(0, 30000, none));
+    assert_int_equal(result, -1);
+    assert_in_range(now, START + 3600000 + 600000, START + 3600000 + 620000);
+    begin();
+    disk_full_until = NEVER - START;
+    assert_null(run(600000, 30000, none));
+    assert_in_range(now, START + 645000, START + 665000);
+}
+
+/* The daemon is to look for records that are not there, and must not be told that all are. */
+static void without_its_record_the_job_has_not_ended(void **state)
+{
+    is_there("ended.json");
+    begin();
+    gone_at = 100000;
+    assert_null(run(600000, 30000, none));
+    assert_int_equal(result, -1);
+    assert_false(is_there("ended.json"));
+    assert_in_range(now, START + 640000, START + 660000); /* it tries for a while */
+}
+
+static void memory_is_told_in_bytes(void **state)
+{
+    json_t *record;
+
+    begin();
+    process.ends_at = 1000;
+    record = run(600000, 30000, none);
+    assert_int_equal(json_integer_value(json_object_get(record, "max_rss")), 2048 * 1024);
+    assert_true(json_number_value(json_object_get(record, "ended")) == UNIX_START / 1000 + 1);
+    assert_record(record, "succeeded", "");
+}
+
+/* Ranks record their checkpoints themselves. */
+static void checkpoints_are_looked_for_of_members_alone(void **state)
+{
+    for (int kind = 0; kind < 2; kind++)
+        for (int any = 0; any < 2; any++) {
+            struct jobdesc desc = {.kind = kind == 0 ? JOBDESC_MEMBERS : JOBDESC_TRAINING, .checkpoint = {.any = any}};
+            struct job job = {.machine = &machine, .desc = &desc};
+            struct looks looks;
+            struct error err;
+
+            assert_int_equal(looks_init(&looks, &job, NULL, NULL, NULL, &err), 0);
+            assert_int_equal(looks.looker != NULL, kind == 0 && any == 1);
+            assert_int_equal(looks_watch_fd(&looks) >= 0, kind == 0 && any == 1);
+            assert_int_equal(looks_done_fd(&looks) >= 0, kind == 0 && any == 1);
+            looks_fini(&looks);
+        }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_was_given_up_is_ended),
+        cmocka_unit_test(behind_a_rank_that_cannot_be_started_none_is),
+        cmocka_unit_test(it_is_seen_wherever_a_task_still_runs),
+        cmocka_unit_test(one_that_died_as_told_is_held_for_a_while),
+        cmocka_unit_test(the_end_of_the_job_is_told_once),
+        cmocka_unit_test(a_full_disk_is_waited_for),
+        cmocka_unit_test(without_its_record_the_job_has_not_ended),
+        cmocka_unit_test(memory_is_told_in_bytes),
+        cmocka_unit_test(checkpoints_are_looked_for_of_members_alone),
+    };
+
+    return RIG_MAIN("runner_ends", tests);
+}

@@ -1,0 +1,435 @@
+/* What becomes of processes that tasks leave, of tasks that are hung, of checkpoints that are left while processes linger, and of ranks that
+ * begin again. In virtual time. */
+#include "tests/unit/runner_rig.h"
+
+#include "common/files.h"
+#include "tasks/proto/kept.h"
+#include "tasks/runner/restarts.h"
+#include "tasks/runner/tree.h"
+
+#include <glob.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static void what_a_task_leaves_is_told_and_killed_after_the_grace(void **state)
+{
+    struct rig_left *l;
+
+    begin();
+    process.ends_at = 1000;
+    l = leave(0, NEVER);
+    assert_record(run(600000, 30000, none), "succeeded", "");
+    assert_int_equal(l->term_at, 1000);
+    assert_int_equal(l->kill_at, 31000);
+    assert_int_equal(now, START + 31000);
+    begin(); /* it ends in its grace */
+    process.ends_at = 1000;
+    l = leave(0, 29000);
+    assert_record(run(600000, 30000, none), "succeeded", "");
+    assert_true(l->term_at == 1000 && l->kill_at == NEVER);
+    assert_int_equal(now, START + 30000);
+    begin(); /* it does not die of SIGKILL at once, and is waited for */
+    process.ends_at = 1000;
+    l = leave(0, NEVER);
+    l->dies = 5000;
+    assert_record(run(600000, 30000, none), "succeeded", "");
+    assert_int_equal(now, START + 36000);
+}
+
+/* Nobody knows whose it is while tasks run, which may need it. */
+static void what_is_nobodys_is_told_when_all_have_ended(void **state)
+{
+    struct rig_left *l;
+
+    begin();
+    process.ends_at = 20000;
+    other_ends_at = 1000;
+    l = leave(TREE_UNOWNED, NEVER);
+    assert_record(run(600000, 30000, none), "succeeded", "");
+    assert_int_equal(l->term_at, 20000);
+    assert_int_equal(l->kill_at, 50000);
+    assert_int_equal(now, START + 50000);
+}
+
+/* What another task has left is told and killed while the last one runs on; its own are not touched. */
+static void the_others_go_on_meanwhile(void **state)
+{
+    struct rig_left *of_other, *own;
+
+    begin();
+    process.ends_at = 100000;
+    other_ends_at = 1000;
+    of_other = leave(0, NEVER);
+    of_other->dies = 2200; /* until then it is killed again and again */
+    own = leave(1, NEVER);
+    own->ends_at = 90000;
+    assert_record(run(600000, 30000, none), "succeeded", "");
+    assert_int_equal(of_other->term_at, 1000);
+    assert_int_equal(of_other->kill_at, 31000);
+    assert_true(own->term_at == NEVER && own->kill_at == NEVER);
+    assert_int_equal(n_sent, 0);
+    assert_int_equal(now, START + 100000);
+}
+
+static void what_is_left_when_a_job_was_ended_has_the_rest_of_its_grace(void **state)
+{
+    struct rig_left *l;
+
+    begin();
+    process.lasts = 10000;
+    told_at = 50000;
+    l = leave(0, NEVER);
+    assert_record(run(600000, 30000, none), "cancelled", "cancelled");
+    SENT({SIGTERM, 50000});
+    assert_int_equal(l->kill_at, 80000);
+    assert_int_equal(now, START + 80000);
+}
+
+static void be_silent_for_a_minute(struct jobdesc *desc, struct job *job)
+{
+    desc->silence_ms = 60000;
+}
+
+static void be_stopped_for_20_s(struct jobdesc *desc, struct job *job)
+{
+    desc->silence_ms = 600000;
+    desc->stopped_ms = 20000;
+}
+
+static void assert_hung(json_t *record, int64_t quiet_since, int64_t limit)
+{
+    assert_string_equal(json_string_value(json_object_get(record, "outcome")), "failed");
+    json_decref(record);
+    assert_true(n_sent >= 2);
+    assert_int_equal(sent[0].sig, SIGTERM);
+    assert_in_range(sent[0].at, quiet_since + limit, quiet_since + limit + limit / 2);
+    assert_int_equal(sent[n_sent - 1].sig, SIGKILL);
+    assert_int_equal(sent[n_sent - 1].at, sent[0].at + 30000);
+}
+
+static void one_that_is_hung_is_ended(void **state)
+{
+    begin(); /* it works for a while */
+    process.works_until = 100000;
+    adjust = be_silent_for_a_minute;
+    assert_hung(run(0, 30000, none), 100000, 60000);
+    assert_int_equal(n_sent, 2);
+    begin(); /* a file is a sign of life */
+    writes_at = 40000;
+    writes = "stdout";
+    adjust = be_silent_for_a_minute;
+    assert_hung(run(0, 30000, none), 40000, 60000);
+    begin(); /* one that works is not */
+    process.works_until = NEVER;
+    adjust = be_silent_for_a_minute;
+    assert_record(run(0, 30000, none), "succeeded", "");
+    assert_int_equal(n_sent, 0);
+    begin(); /* nor is one that may be waiting for a disk */
+    process.state = 'D';
+    adjust = be_silent_for_a_minute;
+    assert_record(run(0, 30000, none), "succeeded", "");
+    begin(); /* nor any where nobody asked for it */
+    assert_record(run(0, 30000, none), "succeeded", "");
+}
+
+/* It goes on so that it can end. */
+static void one_that_stays_stopped_is_ended(void **state)
+{
+    json_t *record;
+
+    begin();
+    process.state = 'T';
+    adjust = be_stopped_for_20_s;
+    record = run(0, 30000, none);
+    assert_int_equal(sent[1].sig, SIGCONT);
+    assert_int_equal(sent[1].at, sent[0].at);
+    assert_hung(record, 0, 20000);
+    begin(); /* when it ends in its grace, it has failed all the same */
+    process.state = 'T';
+    process.lasts = 1000;
+    adjust = be_stopped_for_20_s;
+    record = run(0, 30000, none);
+    assert_int_equal(n_sent, 2);
+    assert_string_equal(json_string_value(json_object_get(record, "outcome")), "failed");
+    json_decref(record);
+}
+
+/* While a job is being ended, nobody is blamed. */
+static void told_to_end_it_is_not_hung(void **state)
+{
+    begin();
+    adjust = be_silent_for_a_minute;
+    told_at = 50000;
+    assert_record(run(0, 300000, none), "cancelled", "cancelled");
+    SENT({SIGTERM, 50000}, {SIGKILL, 350000});
+}
+
+/* A daemon that watches its job says itself that it has given it up. */
+static void the_daemon_ends_its_own_jobs_itself(void **state)
+{
+    begin();
+    process.ends_at = 400000;
+    given_up_at = 100000;
+    is_watched = true;
+    json_decref(run(0, 30000, none));
+    assert_int_equal(n_sent, 0);
+    assert_int_equal(now, START + 400000);
+}
+
+static const struct jobdesc_checkpoint ckpt = {.any = true, .before_ms = 120000, .signal = SIGUSR1, .keep = 5, .glob = "*.ckpt"};
+
+static size_t count_in(json_t *record)
+{
+    size_t n = json_array_size(json_object_get(record, "checkpoints"));
+
+    json_decref(record);
+    return n;
+}
+
+/* One that was closed 2 s before is whole. */
+static void checkpoints_are_taken_at_the_end(void **state)
+{
+    static const struct {
+        int64_t writes_at;
+        int status;
+        size_t n;
+    } cases[] = {{97000, SIGSEGV, 1}, {99000, SIGSEGV, 0}, {99000, 0, 1}, {99000, 3 << 8, 0}};
+
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        begin();
+        process.ends_at = 100000;
+        process.status = cases[i].status;
+        writes_at = cases[i].writes_at;
+        writes = "a.ckpt";
+        is_watched = true; /* no end is held back */
+        if (count_in(run(0, 30000, ckpt)) != cases[i].n)
+            fail_msg("case %zu", i);
+        assert_int_equal(now, START + 100000);
+    }
+}
+
+/* What writes it may be a process that the task has left. */
+static void they_are_waited_for_while_processes_are_left(void **state)
+{
+    struct rig_left *l;
+
+    begin();
+    process.ends_at = 100000;
+    l = leave(0, NEVER);
+    l->ends_at = 104000;
+    writes_at = 101500;
+    writes = "a.ckpt";
+    assert_int_equal(count_in(run(0, 30000, ckpt)), 1);
+    assert_in_range(now, START + 104000, START + 104200);
+    begin(); /* at its end it had just been written, and nobody knows whether whole */
+    process.ends_at = 100000;
+    l = leave(0, NEVER);
+    l->ends_at = 102500;
+    writes_at = 101500;
+    writes = "a.ckpt";
+    assert_int_equal(count_in(run(0, 30000, ckpt)), 0);
+    begin(); /* it is not waited for longer than it is left alive */
+    process.ends_at = 100000;
+    l = leave(0, NEVER);
+    assert_int_equal(count_in(run(0, 30000, ckpt)), 0);
+    assert_int_equal(l->kill_at, 130000);
+    assert_in_range(now, START + 130000, START + 130200);
+}
+
+static size_t recorded_meanwhile;
+
+static void count_records(void)
+{
+    char path[160];
+    glob_t found;
+
+    snprintf(path, sizeof path, "%.*s/.stretto/*", (int)(strrchr(record_path, '/') - record_path), record_path);
+    recorded_meanwhile = glob(path, 0, NULL, &found) == 0 ? found.gl_pathc : 0;
+    globfree(&found);
+}
+
+static void they_are_taken_while_it_runs(void **state)
+{
+    for (int early = 0; early < 2; early++) {
+        begin();
+        process.ends_at = 100000;
+        writes_at = 20000;
+        writes = "a.ckpt";
+        does_at = early ? 21900 : 27100;
+        does = count_records;
+        assert_int_equal(count_in(run(0, 30000, ckpt)), 1);
+        assert_int_equal(recorded_meanwhile > 0, !early);
+    }
+}
+
+/* --- ranks that begin again */
+
+static int restarts_left;
+static enum kept_state kept;
+static bool lets_it_succeed; /* the second time */
+
+static void be_ranks(struct jobdesc *desc, struct job *job)
+{
+    desc->kind = JOBDESC_TRAINING;
+    desc->restarts = restarts_left;
+}
+
+static void keep_samples(struct task *t)
+{
+    size_t number = (size_t)(t->desc - t->job->desc->tasks);
+    uint32_t state = kept;
+
+    if (t->job->restarts != NULL)
+        assert_int_equal(pwrite(t->job->restarts->memory[number], &state, sizeof state, offsetof(struct kept_head, state)), sizeof state);
+    if (number == 1) {
+        process.ends_at = now - START + 200000;
+        process.status = 0;
+    } else if (n_started > 2) {
+        other_ends_at = now - START + 10000;
+        other_status = lets_it_succeed ? 0 : 1 << 8;
+    }
+}
+
+/* The first rank fails after 10 s. */
+static json_t *run_ranks(int restarts, enum kept_state state)
+{
+    begin();
+    kept = state;
+    restarts_left = restarts;
+    other_ends_at = 10000;
+    other_status = 1 << 8;
+    is_watched = true; /* no end is held back */
+    adjust = be_ranks;
+    started = keep_samples;
+    return run(0, 30000, none);
+}
+
+static json_t *told_of_restarts(void)
+{
+    char path[128];
+    struct error err;
+    json_t *root, *list;
+
+    snprintf(path, sizeof path, "%s/restarts.json", dir);
+    root = file_read_json(path, &err);
+    list = json_incref(json_object_get(root, "restarts"));
+    json_decref(root);
+    unlink(path);
+    return list;
+}
+
+static const char *outcome_of(const char *path)
+{
+    static char outcome[32];
+    struct error err;
+    json_t *record = file_read_json(path, &err);
+
+    snprintf(outcome, sizeof outcome, "%s", json_string_value(json_object_get(record, "outcome")));
+    json_decref(record);
+    return outcome;
+}
+
+static void ranks_begin_again_at_once(void **state)
+{
+    json_t *list, *first;
+
+    lets_it_succeed = true;
+    assert_record(run_ranks(1, KEPT_COMPLETE), "succeeded", "");
+    assert_string_equal(outcome_of(other_record), "succeeded");
+    assert_int_equal(n_started, 4);
+    SENT({SIGKILL, 10000}); /* it may wait for the other for long */
+    assert_int_equal(now, START + 210000);
+    list = told_of_restarts();
+    assert_int_equal(json_array_size(list), 1);
+    first = json_array_get(list, 0);
+    assert_int_equal(json_integer_value(json_object_get(first, "number")), 1);
+    assert_int_equal(json_integer_value(json_object_get(first, "rank")), 0);
+    assert_string_equal(json_string_value(json_object_get(first, "host")), "here");
+    assert_string_equal(json_string_value(json_object_get(first, "reason")), "exit status 1");
+    assert_true(json_number_value(json_object_get(first, "time")) == (double)(UNIX_START + 10000) / 1000);
+    json_decref(list);
+}
+
+static void not_more_often_than_they_may(void **state)
+{
+    json_t *list;
+
+    lets_it_succeed = false;
+    assert_record(run_ranks(2, KEPT_COMPLETE), "cancelled", "ended, because another rank failed");
+    assert_string_equal(outcome_of(other_record), "failed");
+    assert_int_equal(n_started, 6);
+    assert_int_equal(sent[0].at, 10000);
+    assert_int_equal(sent[1].at, 20000);
+    assert_int_equal(sent[2].sig, SIGTERM); /* the third time it ends with the grace */
+    assert_int_equal(sent[2].at, 30000);
+    assert_int_equal(sent[3].sig, SIGKILL);
+    assert_int_equal(sent[3].at, 60000);
+    list = told_of_restarts();
+    assert_int_equal(json_array_size(list), 2);
+    assert_int_equal(json_integer_value(json_object_get(json_array_get(list, 1), "number")), 2);
+    json_decref(list);
+}
+
+static void without_their_samples_they_do_not(void **state)
+{
+    static const enum kept_state states[] = {KEPT_UNUSED, KEPT_LACKING};
+
+    lets_it_succeed = true;
+    for (size_t i = 0; i < 2; i++) {
+        assert_record(run_ranks(1, states[i]), "cancelled", "ended, because another rank failed");
+        assert_int_equal(n_started, 2);
+        SENT({SIGTERM, 10000}, {SIGKILL, 40000});
+        assert_null(told_of_restarts());
+    }
+    assert_record(run_ranks(0, KEPT_COMPLETE), "cancelled", "ended, because another rank failed");
+    assert_int_equal(n_started, 2);
+}
+
+/* Neither one that has succeeded nor one that is told to end is a reason. */
+static void told_to_end_they_do_not(void **state)
+{
+    begin();
+    kept = KEPT_COMPLETE;
+    restarts_left = 1;
+    other_ends_at = 1000000;
+    is_watched = true;
+    adjust = be_ranks;
+    started = keep_samples;
+    told_at = 5000;
+    process.lasts = 100;
+    assert_record(run(0, 30000, none), "cancelled", "cancelled");
+    assert_int_equal(n_started, 2);
+    begin();
+    other_ends_at = 1000;
+    is_watched = true;
+    adjust = be_ranks;
+    started = keep_samples;
+    assert_record(run(0, 30000, none), "succeeded", "");
+    assert_int_equal(n_started, 2);
+    assert_null(told_of_restarts());
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_a_task_leaves_is_told_and_killed_after_the_grace),
+        cmocka_unit_test(what_is_nobodys_is_told_when_all_have_ended),
+        cmocka_unit_test(the_others_go_on_meanwhile),
+        cmocka_unit_test(what_is_left_when_a_job_was_ended_has_the_rest_of_its_grace),
+        cmocka_unit_test(one_that_is_hung_is_ended),
+        cmocka_unit_test(one_that_stays_stopped_is_ended),
+        cmocka_unit_test(told_to_end_it_is_not_hung),
+        cmocka_unit_test(the_daemon_ends_its_own_jobs_itself),
+        cmocka_unit_test(checkpoints_are_taken_at_the_end),
+        cmocka_unit_test(they_are_waited_for_while_processes_are_left),
+        cmocka_unit_test(they_are_taken_while_it_runs),
+        cmocka_unit_test(ranks_begin_again_at_once),
+        cmocka_unit_test(not_more_often_than_they_may),
+        cmocka_unit_test(without_their_samples_they_do_not),
+        cmocka_unit_test(told_to_end_they_do_not),
+    };
+
+    return RIG_MAIN("runner_left", tests);
+}
