@@ -92,6 +92,13 @@ tests_unit_test_runner_left_SOURCES = tests/unit/test_runner_left.c $(runner_rig
 tests_unit_test_runner_left_CFLAGS = $(unit_cflags)
 tests_unit_test_runner_left_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=exitrec_write -Wl,--wrap=pthread_create
 tests_unit_test_runner_left_LDADD = libjobproto.la $(unit_libs) $(SODIUM_LIBS)
+pilot_rig_sources = tests/unit/pilot_rig.c tests/unit/pilot_rig.h tasks/runner/pilot.c tasks/runner/pilot_jobs.c tasks/runner/pilot_journal.c \
+	tasks/runner/pilot_launch.c tasks/runner/cpus.c tasks/runner/notifier.c tasks/runner/rank.c tasks/runner/tree.c
+unit_tests += tests/unit/test_pilot
+tests_unit_test_pilot_SOURCES = tests/unit/test_pilot.c $(pilot_rig_sources)
+tests_unit_test_pilot_CFLAGS = $(unit_cflags)
+tests_unit_test_pilot_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=write -Wl,--wrap=fdatasync -Wl,--wrap=inotify_add_watch
+tests_unit_test_pilot_LDADD = libjobproto.la libcommon.la $(unit_libs)
 unit_tests += tests/unit/test_pilot_time
 tests_unit_test_pilot_time_SOURCES = tests/unit/test_pilot_time.c tasks/runner/pilot_jobs.c tasks/runner/notifier.c
 tests_unit_test_pilot_time_CFLAGS = $(unit_cflags)

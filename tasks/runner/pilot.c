@@ -233,19 +233,18 @@ static int64_t earlier(int64_t a, int64_t b)
     return a < b ? a : b;
 }
 
-static void wait_for_events(struct pilot *p, int64_t now)
+/* `over`: the node is given back as soon as the journal says so; like one that is told to end, it takes no more jobs. */
+static void wait_for_events(struct pilot *p, int64_t now, bool over)
 {
     struct pollfd fds[] = {{.fd = p->signal_fd, .events = POLLIN}, {.fd = p->notify, .events = POLLIN}};
-    int64_t until = p->scan_at, ms;
+    int64_t until = over || p->stopping ? now + SCAN_MAX_MS : p->scan_at, ms;
     struct pilot_job *job;
 
-    if (p->n_running == 0 && p->queue == NULL)
+    if (!over && p->n_running == 0 && p->queue == NULL)
         until = earlier(until, p->idle_since + p->idle_ms);
     if (p->queue != NULL && p->paused_until > now)
         until = earlier(until, p->paused_until);
     until = earlier(until, pilot_journal_due(p));
-    if (p->stopping)
-        until = earlier(until, now + SCAN_MAX_MS);
     if (p->n_running > 0)
         until = earlier(until, p->look_at);
     DL_FOREACH (p->running, job)
@@ -263,9 +262,9 @@ static void loop(struct pilot *p)
 
         take_signals(p);
         take_notices(p);
-        pilot_reap(p);
-        if (p->n_running > 0)
+        if (p->n_running > 0) /* also where they are about to be waited for: it is idle from now on */
             p->idle_since = now;
+        pilot_reap(p);
         if (why == NULL && !p->stopping && now >= p->scan_at)
             scan(p, now);
         pilot_start_what_fits(p);
@@ -279,7 +278,7 @@ static void loop(struct pilot *p)
             pilot_journal_flush(p, now);
             break;
         }
-        wait_for_events(p, now);
+        wait_for_events(p, now, why != NULL);
     }
     log_info("given back: %s", why);
 }
