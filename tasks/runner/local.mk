@@ -133,6 +133,11 @@ unit_tests += tests/unit/test_tree
 tests_unit_test_tree_SOURCES = tests/unit/test_tree.c tasks/runner/tree.c tasks/runner/tree.h
 tests_unit_test_tree_CFLAGS = $(unit_cflags)
 tests_unit_test_tree_LDADD = libcommon.la $(unit_libs)
+unit_tests += tests/unit/test_looker
+tests_unit_test_looker_SOURCES = tests/unit/test_looker.c tasks/runner/looker.c tasks/runner/looker.h
+tests_unit_test_looker_CFLAGS = $(unit_cflags)
+tests_unit_test_looker_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=pthread_create
+tests_unit_test_looker_LDADD = libcommon.la $(unit_libs) -lpthread
 unit_tests += tests/unit/test_rank
 tests_unit_test_rank_SOURCES = tests/unit/test_rank.c tasks/runner/rank.c tasks/runner/signals.c tasks/runner/tree.c
 tests_unit_test_rank_CFLAGS = $(unit_cflags)
