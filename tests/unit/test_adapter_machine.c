@@ -88,6 +88,7 @@ static void settings_are_taken(void **state)
 {
     struct adapter *a = create_ok("{\"slots\": 7, \"memory\": \"3MiB\", \"stopped\": \"1s\", \"gpus\": 2}");
 
+    assert_true(ops->same_host && ops->hands_over && ops->exact && ops->withdraw == NULL);
     assert_int_equal(ops->slots(a), 7);
     assert_true(a->have.slots == 7 && a->have.memory == 3 << 20 && a->stopped_ms == 1000 && a->have.gpus == 2);
     assert_string_equal(a->gpus[0].id, "0");

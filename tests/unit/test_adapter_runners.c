@@ -384,6 +384,45 @@ static void one_that_stays_stopped_is_killed_at_the_sixth_look(void **state)
     waitpid(pid, NULL, 0);
 }
 
+/* Whatever the daemon blocks, ignores, and has open. */
+static void a_runner_begins_afresh(void **state)
+{
+    static const char *const masks[] = {"SigBlk", "SigIgn"};
+    struct harness_job job;
+    char path[160], name[16];
+    unsigned long long mask;
+    sigset_t blocked;
+    int pid, group, session;
+    FILE *f;
+
+    sigemptyset(&blocked);
+    sigaddset(&blocked, SIGUSR2);
+    sigprocmask(SIG_BLOCK, &blocked, NULL);
+    signal(SIGHUP, SIG_IGN);
+    job_with(&job, "cut -d' ' -f1,5,6 /proc/$$/stat >$dir/begun; open=$(for n in 0 1 2; do readlink /proc/$$/fd/$n; done); echo \"$open\" >>$dir/begun; "
+                   "grep -E '^Sig(Blk|Ign)' /proc/self/status >>$dir/begun");
+    harness_submit_ok(&h, &job);
+    harness_wait_ended(&h, &job);
+    signal(SIGHUP, SIG_DFL);
+    sigprocmask(SIG_UNBLOCK, &blocked, NULL);
+    snprintf(path, sizeof path, "%s/begun", job.dir);
+    f = fopen(path, "r");
+    assert_non_null(f);
+    assert_int_equal(fscanf(f, "%d %d %d\n", &pid, &group, &session), 3);
+    assert_true(pid == session && pid == group);
+    for (int i = 0; i < 3; i++) {
+        assert_non_null(fgets(line, sizeof line, f));
+        assert_string_equal(line, "/dev/null\n");
+    }
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(fscanf(f, "%15[^:]: %llx\n", name, &mask), 2);
+        assert_string_equal(name, masks[i]);
+        if ((mask & ~(3ull << 31)) != 0) /* 32 and 33 are the C library's */
+            fail_msg("%s is %llx", name, mask);
+    }
+    fclose(f);
+}
+
 /* A child of this process that is no runner, and that nobody has waited for. */
 static void children_of_others_are_left_to_them(void **state)
 {
@@ -419,6 +458,7 @@ int main(void)
         CASE(one_whose_time_is_long_over_is_killed_at_once),
         {"one_that_stays_stopped_is_killed_at_the_sixth_look", one_that_stays_stopped_is_killed_at_the_sixth_look, open_all, close_all,
          "{\"slots\": 16, \"gpus\": 0, \"stopped\": \"1500ms\"}"},
+        CASE(a_runner_begins_afresh),
         CASE(children_of_others_are_left_to_them),
     };
 

@@ -170,6 +170,32 @@ static void a_job_is_asked_about_by_the_id_that_it_got(void **state)
     site_assert_asked("qstat", "[8.server]\n");
 }
 
+/* Of what the list tells nothing else is asked. */
+static void records_are_asked_for_what_is_not_listed(void **state)
+{
+    const struct site_known jobs[] = {{1, "7", 1}, {2, "8", 1}, {3, "9", 1}, {4, NULL, 1}, {5, "11", 1}};
+    struct told told;
+
+    begin("slurm");
+    list("st-0-1|7|RUNNING|100|120|n1|n1|None\nst-0-3|9|PENDING|100|N/A|n/a||Priority\n");
+    site_command("sacct", "echo 'st-0-5|11|FAILED|100|120|n5|n5|None'; echo 'st-0-2|8|COMPLETED|100|120|n2|n2|None'");
+    site_poll(jobs, 5, &told);
+    site_until(&told, 1);
+    site_assert_asked("sacct", "[-j][8,11]");
+    assert_int_equal(told.statuses[0].state, ADAPTER_JOB_RUNNING);
+    assert_string_equal(told.statuses[0].host, "n1");
+    assert_string_equal(told.statuses[0].scheduler_id, "7");
+    assert_true(told.statuses[0].started_ms == 120000);
+    assert_int_equal(told.statuses[1].state, ADAPTER_JOB_ENDED);
+    assert_string_equal(told.statuses[1].host, "n2");
+    assert_int_equal(told.statuses[2].state, ADAPTER_JOB_QUEUED);
+    assert_non_null(strstr(told.statuses[2].reason, "Priority"));
+    assert_int_equal(told.statuses[3].state, ADAPTER_JOB_UNKNOWN);
+    assert_int_equal(told.statuses[4].state, ADAPTER_JOB_ENDED);
+    assert_string_equal(told.statuses[4].host, "n5");
+    assert_string_equal(site.duplicate, "");
+}
+
 /* Only one that waited has certainly done nothing. */
 static void one_that_was_taken_out_has_not_begun(void **state)
 {
@@ -474,6 +500,7 @@ int main(void)
         CASE(bursts_come_to_an_end),
         CASE(no_settings_are_needed),
         CASE(a_job_is_asked_about_by_the_id_that_it_got),
+        CASE(records_are_asked_for_what_is_not_listed),
         CASE(one_that_was_taken_out_has_not_begun),
         CASE(orders_that_come_meanwhile_share_the_next_listing),
         CASE(those_who_need_the_same_wait_for_it_together),
