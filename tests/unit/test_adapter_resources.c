@@ -352,6 +352,8 @@ static void memory_is_what_this_process_may_use(void **state)
         {"0::/user/job\n", {"sys/fs/cgroup/user/job/memory.max", "sys/fs/cgroup/user/memory.max"}, {"max\n", "6000\n"}, 6000},
         {"0::/a/b/c\n", {"sys/fs/cgroup/a/b/c/memory.max", "sys/fs/cgroup/memory.max"}, {"9000\n", "7000\n"}, 7000},
         {"0::/user/job\n", {"sys/fs/cgroup/user/job/memory.max"}, {"max\n"}, 0},
+        {"0::/user/job\n", {"sys/fs/cgroup/user/job/memory.max"}, {"0\n"}, 0},
+        {"nonsense\nmore:nonsense\n0::/user/job\n", {"sys/fs/cgroup/user/job/memory.max"}, {"5000\n"}, 5000},
         {"0::/user/job\n", {"sys/fs/cgroup/other/memory.max"}, {"5\n"}, 0},
         {"4:memory:/job\n3:cpu:/x\n0::/\n", {"sys/fs/cgroup/memory/job/memory.limit_in_bytes"}, {"3000\n"}, 3000},
         {"4:memory:/job\n0::/u\n", {"sys/fs/cgroup/memory/job/memory.limit_in_bytes", "sys/fs/cgroup/u/memory.max"}, {"3000\n", "2000\n"}, 2000},

@@ -446,6 +446,62 @@ static void its_end_answers_all(void **state)
     create(socket_url(), token_path);
 }
 
+static uv_sem_t gate;
+
+static void wait_at_the_gate(uv_work_t *work)
+{
+    uv_sem_wait(&gate);
+}
+
+static void has_waited(uv_work_t *work, int status)
+{
+}
+
+/* The only worker thread is held, so that its token is not read yet. */
+static void its_end_waits_for_a_token_that_is_read(void **state)
+{
+    static struct answer a;
+    uv_work_t work;
+
+    assert_int_equal(uv_sem_init(&gate, 0), 0);
+    assert_int_equal(uv_queue_work(&loop, &work, wait_at_the_gate, has_waited), 0);
+    ask_within(&a, HOUR_MS);
+    uv_run(&loop, UV_RUN_NOWAIT);
+    rest_destroy(rest, destroyed, NULL);
+    for (int i = 0; i < 5; i++)
+        uv_run(&loop, UV_RUN_NOWAIT);
+    assert_false(gone);
+    uv_sem_post(&gate);
+    TEST_UNTIL(gone, uv_run(&loop, UV_RUN_ONCE));
+    assert_not_answered(&a, true, "the daemon ends");
+    assert_int_equal(accept4(listener, NULL, NULL, SOCK_NONBLOCK), -1);
+    uv_sem_destroy(&gate);
+    create(socket_url(), token_path);
+}
+
+static void tokens_are_words(void **state)
+{
+    static const struct {
+        const char *text, *token; /* NULL: refused */
+    } cases[] = {{"abc", "abc"},     {"NAME=abc\n", "abc"}, {"NAME=a=b", "a=b"},   {"abc=", "abc="},   {"abc==", "abc=="}, {"!~", "!~"},
+                 {"a\x7f", NULL},    {"a\x80", NULL},       {"a\x1f", NULL},       {"", NULL},         {"  \r\n", NULL},   {"a b", NULL},
+                 {"\t a \r\n\n", "a"}, {"a\n b", NULL},      {"NAME=", "NAME="}};
+    struct error err;
+
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char *token = NULL, path[120];
+        int rc;
+
+        snprintf(path, sizeof path, "%s.word", token_path);
+        assert_int_equal(file_write_whole(path, cases[i].text, strlen(cases[i].text), 0600, &err), 0);
+        rc = rest_token_read(path, &token, &err);
+        unlink(path);
+        if (rc != (cases[i].token != NULL ? 0 : -1) || (token != NULL && strcmp(token, cases[i].token) != 0))
+            fail_msg("case %zu: %s", i, token != NULL ? token : err.text);
+        free(token);
+    }
+}
+
 static void a_place_that_is_none_is_refused(void **state)
 {
     struct error err = {0};
@@ -498,9 +554,12 @@ int main(void)
         cmocka_unit_test(a_server_that_is_not_there_is_told_apart),
         cmocka_unit_test(without_its_token_nothing_is_sent),
         cmocka_unit_test(its_end_answers_all),
+        cmocka_unit_test(its_end_waits_for_a_token_that_is_read),
+        cmocka_unit_test(tokens_are_words),
         cmocka_unit_test(a_place_that_is_none_is_refused),
     };
 
+    setenv("UV_THREADPOOL_SIZE", "1", 1);
     test_limit(100); /* what never comes is a failure, too */
     return cmocka_run_group_tests(tests, open_all, close_all);
 }
