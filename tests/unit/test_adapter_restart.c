@@ -383,6 +383,23 @@ static void an_adopted_job_can_be_signalled_before_it_is_asked_about(void **stat
     waitpid(runner, NULL, 0);
 }
 
+/* Without a poke the daemon would see neither before it asks of its own accord. */
+static void its_start_and_its_end_are_told(void **state)
+{
+    struct harness_job job;
+    struct answer a = {0};
+
+    harness_job(&h, &job, REPORT_AND_WAIT, 0, 1);
+    ops->submit(h.adapter, &job.job, answer_submit, &a);
+    TEST_UNTIL(h.pokes == 1, uv_run(&h.loop, UV_RUN_ONCE));
+    assert_int_equal(harness_status(&h, &job).state, ADAPTER_JOB_RUNNING);
+    harness_line(&h, line, sizeof line);
+    assert_int_equal(h.pokes, 1);
+    harness_let_go(&h);
+    TEST_UNTIL(h.pokes == 2, uv_run(&h.loop, UV_RUN_ONCE));
+    assert_int_equal(harness_status(&h, &job).state, ADAPTER_JOB_ENDED);
+}
+
 /* The newest of them, in memory; where there are more, their directories tell of the first. */
 static void ended_jobs_are_remembered(void **state)
 {
@@ -451,6 +468,7 @@ int main(void)
         WITH_3(every_job_of_a_question_has_its_own_answer),
         WITH_3(what_cannot_be_read_is_not_known),
         WITH_3(an_adopted_job_can_be_signalled_before_it_is_asked_about),
+        WITH_3(its_start_and_its_end_are_told),
         WITH_3(ended_jobs_are_remembered),
         WITH_3(a_runner_that_is_killed_before_its_claim_is_a_lost_node),
     };

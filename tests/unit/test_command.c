@@ -1,4 +1,5 @@
 /* Commands as child processes: real ones, by a shell. */
+#include "common/process.h"
 #include "scheduler-adapters/command.h"
 #include "tests/unit/unit.h"
 
@@ -181,6 +182,26 @@ static void a_command_that_takes_too_long_is_ended_with_what_it_started(void **s
         assert_int_equal(kill(pid, 0), -1);
         assert_int_equal(errno, ESRCH);
     }
+}
+
+/* It is out of reach, and holds what the command was to write to: nobody waits for it. */
+static void what_left_the_group_holds_nothing_up(void **state)
+{
+    static const char *const scripts[] = {"setsid sleep 100 2>/dev/null & exit 0", "setsid sleep 100 >/dev/null & exit 0",
+                                          "setsid sleep 100 2>/dev/null & sleep 1000", "setsid sleep 100 >/dev/null & sleep 1000"};
+    char mark[64], pid[16];
+    const char *const env[] = {"PATH=/usr/bin:/bin", mark, NULL};
+    struct answer a[4];
+
+    snprintf(pid, sizeof pid, "%d", (int)getpid());
+    snprintf(mark, sizeof mark, "STRETTO_TEST_HOLDER=%s", pid);
+    for (int i = 0; i < 4; i++)
+        run(scripts[i], 1000, env, &a[i]);
+    for (int i = 0; i < 4; i++) {
+        until(&a[i]);
+        assert_int_equal(a[i].end, COMMAND_OUT_OF_TIME);
+    }
+    process_signal_marked("STRETTO_TEST_HOLDER", pid, SIGKILL);
 }
 
 /* The loop did not turn while it ended and its time ran out, as when the daemon is stopped for a while. Where this machine was held
@@ -397,6 +418,7 @@ int main(void)
         CASE(long_output_is_whole_and_longer_is_refused),
         CASE(output_may_be_as_long_as_allowed),
         CASE(a_command_that_takes_too_long_is_ended_with_what_it_started),
+        CASE(what_left_the_group_holds_nothing_up),
         CASE(one_that_ended_in_time_is_not_late_since_the_loop_was),
         CASE(what_cannot_start_is_told),
         CASE(somebody_else_may_kill_it),
