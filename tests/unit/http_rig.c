@@ -23,6 +23,7 @@
 char rig_dir[64];
 struct engine rig_engine;
 int64_t rig_now;
+struct rig_options rig_options;
 
 static uv_loop_t loop;
 static uv_poll_t client;
@@ -30,6 +31,7 @@ static uv_timer_t beat; /* so that no wait is for ever */
 static int beats;
 static uint16_t port;
 static bool over_tcp;
+static struct store *reader;
 static struct turn *turn;
 static struct loop_latency *latency;
 static struct api *api;
@@ -105,10 +107,16 @@ int rig_open(void **state)
     uv_timer_init(&loop, &beat);
     uv_timer_start(&beat, on_beat, BEAT_MS, BEAT_MS);
     turn = turn_create(&loop, store, rolled_back, NULL);
+    turn_be_patient(turn, rig_options.patience_ms);
+    if (rig_options.reader)
+        must(store_open_reader(&reader, store, &err));
     latency = loop_latency_create(&loop);
     rig_engine = (struct engine){.store = store, .turn = turn, .ports = {.rows_dir = "/nowhere", .run_dir = rig_dir}};
     must(api_create(&api, &(struct api_config){.loop = &loop, .turn = turn, .store = store, .engine = &rig_engine, .latency = latency,
-                                               .now_ms = clock_ms, .state_dir = rig_dir, .listeners = 2, .heartbeat_ms = 3600000}, &err));
+                                               .now_ms = clock_ms, .state_dir = rig_dir, .listeners = 2, .reader = reader,
+                                               .connections_max = rig_options.connections_max,
+                                               .heartbeat_ms = rig_options.heartbeat_ms > 0 ? rig_options.heartbeat_ms : 3600000}, &err));
+    rig_options = (struct rig_options){0};
     snprintf(listen, sizeof listen, "unix:%s/socket", rig_dir);
     must(api_listen(api, listen, &err));
     must(api_listen(api, "tcp:127.0.0.1:0", &err));
@@ -134,6 +142,8 @@ int rig_close(void **state)
     free(reply.body);
     reply = (struct reply){0};
     free(got);
+    store_close(reader);
+    reader = NULL;
     snprintf(rm, sizeof rm, "rm -rf '%s'", rig_dir);
     return system(rm) | close_store(state);
 }
@@ -325,13 +335,22 @@ int rig_begin(const char *request, const char *headers)
     return fd;
 }
 
-void rig_until(int fd, const char *text)
+const char *rig_wait(int fd, const char *text)
 {
-    char *found;
+    size_t seen = 0, n = strlen(text);
 
-    while ((found = strstr(got, text)) == NULL || got_size == 0)
+    while (got_size == 0 || strstr(got + seen, text) == NULL) {
+        seen = got_size > n ? got_size - n : 0;
         if (!read_more(fd))
             fail_msg("closed before \"%s\": %s", text, got);
+    }
+    return got;
+}
+
+void rig_until(int fd, const char *text)
+{
+    char *found = strstr(rig_wait(fd, text), text);
+
     found += strlen(text);
     got_size -= (size_t)(found - got);
     memmove(got, found, got_size + 1);

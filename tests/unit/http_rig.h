@@ -11,6 +11,14 @@ extern char rig_dir[64]; /* the run directory, which is also that of the socket 
 extern struct engine rig_engine;
 extern int64_t rig_now; /* milliseconds; 1000000 at first */
 
+/* Set before rig_open(), for one time; 0 stands for what is usual. */
+extern struct rig_options {
+    unsigned connections_max;
+    int64_t heartbeat_ms;
+    bool reader;          /* what only reads has a connection of its own to the database */
+    unsigned patience_ms; /* so long may changes stay uncommitted for which nobody waits */
+} rig_options;
+
 int rig_open(void **state);
 int rig_close(void **state);
 
@@ -38,6 +46,8 @@ const struct reply *rig_refused(const char *request, const char *headers, const 
 int rig_begin(const char *request, const char *headers);
 /* Reads until the text has come, and fails where the connection is closed before. What has come up to its end is forgotten. */
 void rig_until(int fd, const char *text);
+/* The same, but nothing is forgotten; returns what has come. */
+const char *rig_wait(int fd, const char *text);
 /* Reads until the connection is closed; what has come since the last text. */
 const char *rig_rest(int fd);
 size_t rig_size(void); /* of that */
