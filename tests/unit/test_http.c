@@ -233,6 +233,33 @@ static void states_of_all_members(void **state)
     states_are(r->body, r->size, 0, MEMBERS, MEMBER_CANCELLED);
 }
 
+static void run_sql(const char *sql)
+{
+    must(store_exec(store, &err, sql, ""));
+    must(store_commit(store, &err));
+}
+
+/* States that are wrong are worse than none. */
+static void states_that_cannot_be_read_are_not_sent(void **state)
+{
+    static const char *const requests[] = {"GET /v1/ensembles/1/states", "GET /v1/ensembles/1/states?host=a"};
+
+    add_states();
+    run_sql("ALTER TABLE member RENAME TO elsewhere");
+    for (size_t i = 0; i < 2; i++) {
+        const struct reply *r = rig_ask(requests[i], "", NULL);
+
+        assert_false(r->status == 200 && r->whole);
+        r = rig_ask(requests[i], "Accept-Encoding: gzip\r\n", NULL);
+        assert_false(r->status == 200 && r->whole);
+    }
+    run_sql("ALTER TABLE elsewhere RENAME TO member");
+    run_sql("ALTER TABLE event RENAME TO elsewhere");
+    assert_int_equal(rig_ask(requests[0], "", NULL)->status, 500);
+    assert_int_equal(rig_ask("GET /v1/events", "", NULL)->status, 500);
+    run_sql("ALTER TABLE elsewhere RENAME TO event");
+}
+
 static void parts_of_states(void **state)
 {
     const struct reply *r;
@@ -433,7 +460,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         WITH_HTTP(replies_have_their_headers), WITH_HTTP(what_is_not_possible_is_refused), WITH_HTTP(hosts_are_ours),
-        WITH_HTTP(bodies_are_read), WITH_HTTP(files_of_the_dashboard_are_sent), WITH_HTTP(what_cannot_be_stored_was_not_done), WITH_HTTP(states_of_all_members), WITH_HTTP(parts_of_states), WITH_HTTP(packed_states),
+        WITH_HTTP(bodies_are_read), WITH_HTTP(files_of_the_dashboard_are_sent), WITH_HTTP(what_cannot_be_stored_was_not_done), WITH_HTTP(states_of_all_members), WITH_HTTP(states_that_cannot_be_read_are_not_sent), WITH_HTTP(parts_of_states), WITH_HTTP(packed_states),
         WITH_HTTP(states_of_a_follow_up), WITH_HTTP(states_found_and_changed), WITH_HTTP(events_are_streamed),
         WITH_HTTP(an_event_stream_ends_with_the_daemon), WITH_HTTP(metrics_are_told),
     };

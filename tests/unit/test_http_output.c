@@ -11,6 +11,7 @@
 
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -125,6 +126,7 @@ static void parts_of_outputs_are_sent(void **state)
 static void what_is_no_output_is_not_sent(void **state)
 {
     char path[160], other[160];
+    int fd;
 
     rig_refused("GET " STDOUT "?attempt=3", "", NULL, 404, "output_not_found");
     rig_refused("GET /v1/ensembles/1/members/6/stdout", "", NULL, 404, "output_not_found"); /* which has not begun */
@@ -135,6 +137,9 @@ static void what_is_no_output_is_not_sent(void **state)
     snprintf(other, sizeof other, "%s/e1/members/0/7/a2/stderr", rig_dir);
     assert_int_equal(symlink(other, path), 0);
     rig_refused("GET " STDERR "?attempt=1", "", NULL, 500, "output_unreadable");
+    fd = rig_begin("GET " STDERR "?attempt=1&follow=1", ""); /* which will not become one */
+    rig_until(fd, "200 OK");
+    assert_null(strstr(rig_rest(fd), "0\r\n\r\n"));
     assert_true(unlink(path) == 0 && mkfifo(path, 0600) == 0);
     rig_refused("GET " STDERR "?attempt=1", "", NULL, 500, "output_unreadable");
     rig_refused("GET " STDOUT "?from=3", "", NULL, 400, "query_wrong_value");
@@ -153,6 +158,20 @@ static void end_attempt(void)
     must(store_commit(store, &err));
 }
 
+/* The chunks together are the output of attempt 2. */
+static void is_whole_in_chunks(const char *chunk)
+{
+    size_t at = 0, n;
+    char *rest;
+
+    while ((n = strtoul(chunk, &rest, 16)) > 0) {
+        assert_true(at + n <= SIZE && memcmp(rest + 2, whole + at, n) == 0);
+        at += n;
+        chunk = rest + 2 + n + 2;
+    }
+    assert_int_equal(at, SIZE);
+}
+
 static void outputs_are_followed_to_their_end(void **state)
 {
     int fd = rig_begin("GET " STDERR "?follow=1", ""), later;
@@ -169,6 +188,9 @@ static void outputs_are_followed_to_their_end(void **state)
     later = rig_begin("GET " STDERR "?follow=1&from=9", "");
     rig_until(later, "\r\n\r\n");
     assert_string_equal(rig_rest(later), "11\r\nanother\nthe last\n\r\n0\r\n\r\n");
+    later = rig_begin("GET " STDOUT "?follow=1", ""); /* more than is read at once */
+    rig_until(later, "\r\n\r\n");
+    is_whole_in_chunks(rig_rest(later));
     later = rig_begin("GET " STDOUT "?follow=1&from=199992", "");
     rig_until(later, " 199992\n");
     rig_until(later, "0\r\n\r\n");

@@ -146,6 +146,9 @@ static void chosen_in_each_way(void **state)
     is_refused(members_get, 1, "from=3&to=2", 400, "query_wrong_value");
     is_refused(members_get, 1, "where={\"b\": 1}", 400, "query_wrong_value");
     is_refused(members_get, 1, "where={\"a\": null}", 400, "query_wrong_value");
+    is_refused(members_get, 1, "where={\"a\": [1]}", 400, "query_wrong_value");
+    is_refused(members_get, 1, "where={\"a\": {}}", 400, "query_wrong_value");
+    is_refused(members_get, 1, "where={\"a\": [1, 2, 3]}", 400, "query_wrong_value");
     is_refused(members_get, 1, "where=[1]", 400, "query_wrong_value");
     is_refused(members_get, 1, "index=7", 400, "query_wrong_value");
     is_refused(members_get, 1, "index=", 400, "query_wrong_value");

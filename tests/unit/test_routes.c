@@ -2,6 +2,7 @@
 #include "api/handlers.h"
 #include "api/request.h"
 #include "api/routes.h"
+#include "common/embedded.h"
 #include "common/log.h"
 #include "daemon/engine/core.h"
 #include "daemon/store/training.h"
@@ -11,6 +12,8 @@
 
 #include <stdio.h>
 #include <string.h>
+
+extern const struct embedded api_openapi[];
 
 enum { GET, POST, PATCH, DELETE };
 
@@ -130,6 +133,69 @@ static void a_query_that_says_nothing_is_refused(void **state)
     assert_true(tried > 80);
 }
 
+static const json_t *resolve(const json_t *doc, const json_t *value)
+{
+    const char *ref = json_string_value(json_object_get(value, "$ref"));
+
+    return ref == NULL ? value
+                       : json_object_get(json_object_get(json_object_get(doc, "components"), "parameters"), strrchr(ref, '/') + 1);
+}
+
+static void is_possible(size_t i, const char *name, json_int_t value, bool wanted)
+{
+    char query[96];
+    int status;
+    const json_t *answer;
+
+    snprintf(query, sizeof query, "%s=%lld%s", name, (long long)value, has(i, "name") && routes[i].handler != ensembles_get ? "&name=x" : "");
+    if (strcmp(name, "from") == 0 && has(i, "follow"))
+        strcat(query, "&follow=1");
+    if (strcmp(name, "member") == 0)
+        strcat(query, "&ensemble=1");
+    answer = ask(routes[i].handler, &(struct asked){.ids = {1, 0}, .query = query}, &status);
+    if ((strcmp(json_string_value(json_object_get(answer, "code")) ?: "", "query_wrong_value") != 0) == wanted)
+        return;
+    print_error("%s?%s: %d\n", routes[i].path, query, status);
+    wrong++;
+}
+
+/* Numbers are possible from the least to the most that the document names. */
+static void numbers_are_limited_as_the_document_says(void **state)
+{
+    json_t *doc = json_loadb(api_openapi[0].data, api_openapi[0].size, 0, NULL);
+    int tried = 0;
+
+    must(store_exec(store, &err, "UPDATE ensemble SET intake = 'open'", ""));
+    for (size_t i = 0; i < ROUTES; i++) {
+        const json_t *list = json_object_get(json_object_get(json_object_get(json_object_get(doc, "paths"), routes[i].path), "get"), "parameters"), *one;
+        size_t n;
+
+        if (routes[i].method != GET || routes[i].handler == events_get) /* which wants a feed, and is in test_pages.c */
+            continue;
+        json_array_foreach (list, n, one) {
+            const json_t *parameter = resolve(doc, one), *schema = json_object_get(parameter, "schema"), *least, *most;
+            const char *name = json_string_value(json_object_get(parameter, "name"));
+
+            if (strcmp(json_string_value(json_object_get(schema, "type")) ?: "", "integer") != 0)
+                continue;
+            least = json_object_get(schema, "minimum");
+            most = json_object_get(schema, "maximum");
+            assert_non_null(least);
+            if (!has(i, "follow") || strcmp(name, "from") != 0) /* a follower waits */
+                is_possible(i, name, json_integer_value(least), true);
+            is_possible(i, name, json_integer_value(least) - 1, false);
+            if (most != NULL) {
+                is_possible(i, name, json_integer_value(most), true);
+                is_possible(i, name, json_integer_value(most) + 1, false);
+            }
+            tried++;
+        }
+    }
+    json_decref(doc);
+    assert_int_equal(wrong, 0);
+    assert_true(tried > 30);
+}
+
 static void a_body_that_is_no_json_is_refused(void **state)
 {
     int tried = 0;
@@ -162,6 +228,7 @@ static void a_body_has_what_is_known(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {WITH_STORE(what_is_not_there_is_not_found), WITH_STORE(a_query_that_says_nothing_is_refused),
+                                       WITH_STORE(numbers_are_limited_as_the_document_says),
                                        WITH_STORE(a_body_that_is_no_json_is_refused), WITH_STORE(a_body_has_what_is_known)};
 
     log_init("routes", LOG_LEVEL_NONE);
