@@ -3,10 +3,13 @@
 #include "scheduler-adapters/alps.h"
 #include "tests/unit/unit.h"
 
+#include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 static char dir[64];
@@ -22,8 +25,13 @@ static void put(const char *name, const char *text)
 
 static int open_dir(void **state)
 {
+    char pilot[80];
+
     snprintf(dir, sizeof dir, "/tmp/stretto-test-XXXXXX");
-    return mkdtemp(dir) == NULL;
+    if (mkdtemp(dir) == NULL)
+        return 1;
+    snprintf(pilot, sizeof pilot, "%s/pilot", dir);
+    return mkdir(pilot, 0700);
 }
 
 static int close_dir(void **state)
@@ -64,6 +72,23 @@ static void lists_of_nodes_are_read(void **state)
     assert_nids("", NULL);
     assert_nids("6-3", NULL);
     assert_nids("3-", NULL);
+    assert_nids("-3", NULL);
+    assert_nids("3,", "3");
+    assert_nids("3,,4", NULL);
+    assert_nids("0-1,1000", "0 1 1000");
+    assert_nids("5-5", "5");
+    assert_nids("999998-999999", "999998 999999");
+    assert_nids("999999-1000000", NULL);
+    assert_nids("1000000", NULL);
+    assert_nids("9, 7\n \n8", "9 7 8");
+    assert_nids("nid[00003-00004]", "3 4");
+    assert_nids("nid00[003,012],nid00020", "3 12 20");
+    assert_nids("nid000[12-14", NULL);
+    assert_nids("nid000[12;14]", NULL);
+    assert_nids("nid000[12]x", NULL);
+    assert_nids("nid000[]", NULL);
+    assert_nids("nid", NULL);
+    assert_nids("nid00003;nid00004", NULL);
     assert_nids("3 x", NULL);
     assert_nids("1-99999999", NULL);
 }
@@ -84,11 +109,21 @@ static void the_allocation_is_found(void **state)
     assert_int_equal(alps_nids_find(&nids, &n), 0);
     assert_int_equal(n, 2);
     free(nids);
+    setenv("SLURM_JOB_NODELIST", "nid0000[1-4]", 1);
+    assert_int_equal(alps_nids_find(&nids, &n), 0);
+    assert_int_equal(n, 4);
+    free(nids);
     setenv("COBALT_PARTNAME", "3-5", 1);
     assert_int_equal(alps_nids_find(&nids, &n), 0);
     assert_int_equal(n, 3);
+    assert_int_equal(nids[0], 3);
+    free(nids);
+    setenv("COBALT_PARTNAME", "partition", 1); /* of another machine */
+    assert_int_equal(alps_nids_find(&nids, &n), 0);
+    assert_int_equal(n, 4);
     free(nids);
     unsetenv("COBALT_PARTNAME");
+    unsetenv("SLURM_JOB_NODELIST");
     put("nodes", "mom1\n");
     assert_int_equal(alps_nids_find(&nids, &n), -1);
 }
@@ -134,6 +169,122 @@ static void ends_are_read(void **state)
     assert_string_equal(files.words, "Application 46 exit codes: 127");
     files = read_with("");
     assert_string_equal(files.words, "");
+}
+
+/* The last telling word of the last aprun, whatever it says after it; a pilot's is in its task's file. */
+static void the_most_telling_word_is_told(void **state)
+{
+    struct alps_files files = read_with("Application 46 exit signals: Killed\nApplication 46 exit codes: 1\n");
+
+    assert_string_equal(files.words, "Application 46 exit signals: Killed");
+    files = read_with("Apid 46: OOM killer\nApid 46 killed. Received node event for nid 7\nApid 46: OOM killer\n");
+    assert_string_equal(files.words, "Apid 46 killed. Received node event for nid 7");
+    assert_true(files.node_lost);
+    assert_int_equal(files.lost_nid, 7);
+    assert_false(files.no_room || files.too_large);
+    files = read_with("Exiting due to errors. Application aborted\n");
+    assert_string_equal(files.words, "Exiting due to errors. Application aborted");
+    files = read_with("apsched: something else\nApplication 46 exit codes: 1\n");
+    assert_string_equal(files.words, "apsched: something else");
+    assert_false(files.no_room);
+    files = read_with("apsched: claim exceeds reservation's CPUs\n");
+    assert_true(files.no_room && files.too_large);
+    files = read_with("apsched: claim exceeds reservation's CPUs\napsched: claim exceeds reservation's node-count\n");
+    assert_true(files.no_room && !files.too_large);
+    files = read_with("apsched: claim exceeds reservation's node-count\napsched: claim exceeds reservation's CPUs\n");
+    assert_true(files.no_room && files.too_large);
+    files = read_with("apsched: no more claims allowed\nApplication 46 resources: utime ~3s\n");
+    assert_false(files.no_room); /* the last one ended well */
+    assert_string_equal(files.words, "");
+    put("pilot/stderr", "Application 47 exit codes: 2\n");
+    assert_string_equal(read_with("").words, "Application 47 exit codes: 2");
+    assert_string_equal(read_with("Application 46 exit codes: 1\n").words, "Application 46 exit codes: 1");
+}
+
+static void write_claim(const char *host, const char *application)
+{
+    char text[400], mine[64] = "";
+
+    gethostname(mine, sizeof mine - 1);
+    snprintf(text, sizeof text, "{\"version\": 1, \"pid\": 5, \"start_time\": 7, \"boot_id\": \"x\", \"host\": \"%s\", \"time\": 1.5%s%s%s}",
+             host != NULL ? host : mine, application != NULL ? ", \"application\": \"" : "", application != NULL ? application : "",
+             application != NULL ? "\"" : "");
+    put("claim.json", text);
+}
+
+static void the_number_of_an_application_is_read(void **state)
+{
+    struct alps_files files = read_with("");
+
+    assert_int_equal(files.apid, 0);
+    assert_false(files.claimed || files.ended || files.begun);
+    put("apid", "46\n");
+    assert_int_equal(read_with("").apid, 46);
+    write_claim(NULL, "47");
+    files = read_with("");
+    assert_int_equal(files.apid, 47); /* of many runners */
+    assert_true(files.claimed);
+    assert_false(files.ended);
+    write_claim(NULL, NULL);
+    assert_int_equal(read_with("").apid, 46);
+    put("claim.json", "{}"); /* the daemon's */
+    files = read_with("");
+    assert_true(files.claimed);
+    assert_int_equal(files.apid, 46);
+    put("ended.json", "{}");
+    assert_true(read_with("").ended);
+}
+
+/* A process of the job whose directory this is; whether it is killed. */
+static bool is_killed(void)
+{
+    char mark[100];
+    char *const env[] = {mark, NULL};
+    struct alps_files files = {0};
+    bool killed = false;
+    int status, ready[2];
+    pid_t pid;
+
+    snprintf(mark, sizeof mark, "STRETTO_JOB=%s", strrchr(dir, '/') + 1);
+    assert_int_equal(pipe2(ready, O_CLOEXEC), 0);
+    pid = fork();
+    if (pid == 0) {
+        execle("/bin/sleep", "sleep", "600", NULL, env);
+        _exit(1);
+    }
+    close(ready[1]);
+    assert_int_equal(read(ready[0], mark, 1), 0); /* it has become a sleep */
+    close(ready[0]);
+    alps_files_read(dir, &files);
+    alps_files_fini(&files);
+    kill(pid, SIGTERM);
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    killed = WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL;
+    return killed;
+}
+
+/* Where the runner on this host was killed, its aprun would keep nodes that nobody else can have. */
+static void the_aprun_of_a_killed_runner_is_ended(void **state)
+{
+    char path[128];
+
+    put("aprun", "17\n999999999 (sh) S 1\n");
+    assert_false(is_killed()); /* there was no runner */
+    write_claim(NULL, NULL);
+    assert_true(is_killed());
+    write_claim("elsewhere", NULL);
+    assert_false(is_killed());
+    write_claim(NULL, "46"); /* runners on the nodes */
+    assert_false(is_killed());
+    write_claim(NULL, NULL);
+    put("ended.json", "{}");
+    assert_false(is_killed());
+    snprintf(path, sizeof path, "%s/ended.json", dir);
+    unlink(path);
+    assert_true(is_killed());
+    snprintf(path, sizeof path, "%s/aprun", dir);
+    unlink(path);
+    assert_false(is_killed());
 }
 
 /* The adapter reads the last line alone, since the lines before it tell nothing of the end. */
@@ -235,6 +386,9 @@ int main(void)
         cmocka_unit_test(lists_of_nodes_are_read),
         cmocka_unit_test_setup_teardown(the_allocation_is_found, open_dir, close_dir),
         cmocka_unit_test_setup_teardown(ends_are_read, open_dir, close_dir),
+        cmocka_unit_test_setup_teardown(the_most_telling_word_is_told, open_dir, close_dir),
+        cmocka_unit_test_setup_teardown(the_number_of_an_application_is_read, open_dir, close_dir),
+        cmocka_unit_test_setup_teardown(the_aprun_of_a_killed_runner_is_ended, open_dir, close_dir),
         cmocka_unit_test_setup_teardown(last_words_of_a_runner_are_read, open_dir, close_dir),
         cmocka_unit_test(jobs_have_their_shape),
         cmocka_unit_test_setup_teardown(an_aprun_is_known_by_what_it_wrote, open_dir, close_dir),

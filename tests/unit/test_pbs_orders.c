@@ -21,6 +21,7 @@
 
 static void begin(const char *version)
 {
+    json_object_set_new(site.config, "gather", json_string("0s")); /* each by itself, and at once */
     site_pbs_commands(version);
     site_begin(adapter_registry_find("pbs"));
 }
@@ -196,6 +197,7 @@ static void which_pbs_it_is_is_found_out(void **state)
 
         site.said[0] = '\0';
         site_forget("qstat");
+        json_object_set_new(site.config, "gather", json_string("0s"));
         site_pbs_commands(OPENPBS);
         site_command("qstat", cases[i].qstat);
         site_begin(adapter_registry_find("pbs"));
