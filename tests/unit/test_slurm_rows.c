@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 static struct batch_rows rows;
 
@@ -222,6 +223,120 @@ static void tasks_of_arrays_are_jobs(void **state)
     batch_rows_free(&rows);
 }
 
+/* Whatever a line lacks, only that is not known; one that is none tells nothing. */
+static void lines_of_the_completion_log_may_be_odd(void **state)
+{
+    static const char more[] = "StartTime=2026-11-22T01:43:50 NodeList=n1 SubmitTime=2026-11-22T01:43:49";
+    char text[2000];
+
+    snprintf(text, sizeof text,
+             "JobId=5 Name=a JobState=COMPLETED %s \nJobId=6 Name=b JobState=NONSENSE %s \nJob=7 Name=c JobState=FAILED %s \n"
+             "JobId=8 JobState=FAILED %s \nJobId=9 Name=e %s \nJobId=10 Name=f JobState=NODE_FAIL NodeList=n2 \n"
+             "JobId=11 Name=g JobState=FAILED StartTime=Unknown SubmitTime=Unknown \n"
+             "JobId=12 Name=h JobState=FAILED %s ArrayJobId=3 \nJobId=13 Name=i JobState=FAILED %s ArrayTaskId=3 \n",
+             more, more, more, more, more, more, more);
+    setenv("TZ", "UTC", 1);
+    tzset();
+    parse_record(text);
+    assert_int_equal(rows.n, 5);
+    assert_string_equal(status_of("a").reason, "");
+    assert_int_equal(status_of("a").started_ms, INT64_C(1795311830000));
+    assert_int_equal(rows.row[0].submitted, INT64_C(1795311829));
+    assert_true(status_of("f").node_lost);
+    assert_string_equal(status_of("f").host, "n2");
+    assert_int_equal(status_of("f").started_ms, 0);
+    assert_int_equal(status_of("g").started_ms, 0);
+    assert_string_equal(status_of("h").scheduler_id, "12"); /* of no array */
+    assert_string_equal(status_of("i").scheduler_id, "13");
+    batch_rows_free(&rows);
+    unsetenv("TZ");
+    tzset();
+}
+
+/* Numbers that are none, or below zero, are not known. */
+static void what_is_no_time_is_not_known(void **state)
+{
+    static const char *const none[] = {"N/A", "-5", "0", "12x", "", "Unknown"};
+
+    for (size_t i = 0; i < sizeof none / sizeof *none; i++) {
+        char text[100];
+
+        snprintf(text, sizeof text, "a|1|RUNNING|%s|%s|n1|n1|None\n", none[i], none[i]);
+        parse(text);
+        assert_int_equal(status_of("a").started_ms, 0);
+        assert_int_equal(rows.row[0].submitted, 0);
+        batch_rows_free(&rows);
+    }
+    for (const char *const *word = (const char *const[]){"n/a", "N/A", "(null)", "None", "None assigned", "Unknown", "", NULL}; *word != NULL; word++)
+        assert_string_equal(slurm_word_or_nothing(*word), "");
+    assert_string_equal(slurm_word_or_nothing("Nonesuch"), "Nonesuch");
+}
+
+/* An hour before the first submission, since clocks differ; but not before the epoch, nor for ever after. */
+static void the_record_is_asked_since_a_time_that_it_knows(void **state)
+{
+    const char *ids[300];
+    char *list;
+
+    assert_int_equal(slurm_past_from(0), 0);
+    assert_int_equal(slurm_past_from(3600), 0);
+    assert_int_equal(slurm_past_from(3601), 1);
+    assert_int_equal(slurm_past_from(1700000000), 1699996400);
+    assert_int_equal(slurm_past_from(INT64_MAX), INT64_C(253370764800));
+    for (size_t i = 0; i < 300; i++)
+        ids[i] = i < 200 ? "7" : "8";
+    list = slurm_past_ids(ids, 3, ", ");
+    assert_string_equal(list, "7, 7, 7");
+    free(list);
+    list = slurm_past_ids(ids, 1, ",");
+    assert_string_equal(list, "7");
+    free(list);
+    list = slurm_past_ids(ids, 300, ","); /* the others are asked for again */
+    assert_int_equal(strlen(list), 399);
+    assert_null(strchr(list, '8'));
+    free(list);
+}
+
+/* The walltime, the grace and half a minute, in minutes, as long as the partition allows that; or the walltime alone. */
+static void the_limit_of_a_partition_is_kept(void **state)
+{
+    static const struct {
+        const char *queue, *site[2], *spec[2];
+        int64_t walltime_ms, grace_ms;
+        int minutes;
+    } cases[] = {
+        {NULL, {NULL}, {NULL}, 60000, 0, 2}, {NULL, {NULL}, {NULL}, 60000, 30000, 2}, {NULL, {NULL}, {NULL}, 60000, 30001, 3},
+        {NULL, {NULL}, {NULL}, 60001, 29999, 2}, {NULL, {NULL}, {NULL}, 600000, 60000, 10}, {NULL, {NULL}, {NULL}, 600001, 0, 11},
+        {"b", {NULL}, {NULL}, 600000, 60000, 12}, {"bb", {NULL}, {NULL}, 600000, 60000, 10}, {"", {NULL}, {NULL}, 600000, 60000, 10},
+        {"b,main", {NULL}, {NULL}, 600000, 60000, 12}, {"main,b", {NULL}, {NULL}, 600000, 60000, 10},
+        {"main", {"-pb", NULL}, {NULL}, 600000, 60000, 12}, {"main", {"-p", "b"}, {NULL}, 600000, 60000, 12},
+        {"main", {"--partition", "b"}, {NULL}, 600000, 60000, 12}, {"main", {"--partition=b", NULL}, {NULL}, 600000, 60000, 12},
+        {"main", {"-x", "b"}, {NULL}, 600000, 60000, 10}, {"b", {"-p", NULL}, {NULL}, 600000, 60000, 12},
+        {"main", {"-pmain", NULL}, {"-pb", NULL}, 600000, 60000, 12}, {"b", {"-pb", NULL}, {"-p", "main"}, 600000, 60000, 10},
+        {"main", {"-pb", "-pmain"}, {NULL}, 600000, 60000, 10},
+    };
+    struct slurm_times times = {0};
+
+    slurm_times_add(&times, "b", false, 100);
+    slurm_times_add(&times, "main", true, 10);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        json_t *site = json_pack("[s*, s*]", cases[i].site[0], cases[i].site[1]), *spec = json_pack("[s*, s*]", cases[i].spec[0], cases[i].spec[1]);
+        struct adapter_job job = {.grace_ms = cases[i].grace_ms, .resources = {.queue = cases[i].queue, .walltime_ms = cases[i].walltime_ms, .extra = spec}};
+
+        if (slurm_times_minutes(&times, site, &job) != cases[i].minutes)
+            fail_msg("case %zu: %d", i, (int)slurm_times_minutes(&times, site, &job));
+        json_decref(site);
+        json_decref(spec);
+    }
+    assert_true(slurm_times_hold(&times, 0) == false);
+    slurm_times_set(&times, 1000);
+    assert_true(slurm_times_hold(&times, 1000 + 599999));
+    assert_false(slurm_times_hold(&times, 1000 + 600000));
+    slurm_times_clear(&times);
+    assert_int_equal(times.n, 0);
+    assert_false(slurm_times_hold(&times, 1));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -232,6 +347,10 @@ int main(void)
         cmocka_unit_test(what_is_not_whole_is_not_believed),
         cmocka_unit_test(the_completion_log_is_read),
         cmocka_unit_test(tasks_of_arrays_are_jobs),
+        cmocka_unit_test(lines_of_the_completion_log_may_be_odd),
+        cmocka_unit_test(what_is_no_time_is_not_known),
+        cmocka_unit_test(the_record_is_asked_since_a_time_that_it_knows),
+        cmocka_unit_test(the_limit_of_a_partition_is_kept),
     };
 
     test_limit(60); /* a loop without an end is a failure, too */
