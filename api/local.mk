@@ -163,7 +163,7 @@ tests_unit_test_http_output_LDADD = libapi.la libdaemon.la $(unit_libs)
 fake_request = tests/unit/fake_request.c tests/unit/fake_request.h
 failing_store = tests/unit/failing_store.c tests/unit/failing_store.h
 fake_engine = tests/unit/fake_engine.c tests/unit/fake_engine.h
-tests_unit_test_files_told_SOURCES = tests/unit/test_files_told.c $(fake_request) $(open_store) $(virtual_uv)
+tests_unit_test_files_told_SOURCES = tests/unit/test_files_told.c $(failing_store) $(fake_request) $(open_store) $(virtual_uv)
 tests_unit_test_files_told_CFLAGS = $(unit_cflags) $(daemon_cflags) $(MHD_CFLAGS)
 tests_unit_test_files_told_LDADD = libapi.la libdaemon.la $(unit_libs)
 tests_unit_test_documents_SOURCES = tests/unit/test_documents.c $(failing_store) $(fake_engine) $(fake_request) $(open_store)
@@ -182,7 +182,7 @@ tests_unit_test_submissions_SOURCES = tests/unit/test_submissions.c $(failing_st
 tests_unit_test_submissions_CFLAGS = $(unit_cflags) $(daemon_cflags) $(MHD_CFLAGS) -Wno-missing-prototypes
 tests_unit_test_submissions_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=engine_submit -Wl,--wrap=turn_after_commit
 tests_unit_test_submissions_LDADD = libapi.la libdaemon.la $(unit_libs)
-tests_unit_test_sessions_SOURCES = tests/unit/test_sessions.c $(fake_request) $(open_store)
+tests_unit_test_sessions_SOURCES = tests/unit/test_sessions.c $(failing_store) $(fake_request) $(open_store)
 tests_unit_test_sessions_CFLAGS = $(unit_cflags) $(daemon_cflags) $(MHD_CFLAGS)
 tests_unit_test_sessions_LDADD = libapi.la libdaemon.la $(unit_libs)
 tests_unit_test_pieces_CFLAGS = $(unit_cflags) $(daemon_cflags)

@@ -5,6 +5,7 @@
 #include "daemon/engine/engine.h"
 #include "daemon/store/cause.h"
 #include "daemon/store/training.h"
+#include "tests/unit/failing_store.h"
 #include "tests/unit/fake_request.h"
 #include "tests/unit/open_store.h"
 #include "tests/unit/virtual_uv.h"
@@ -16,6 +17,7 @@
 #include <unistd.h>
 
 static char files[64];
+static bool is_merged; /* what members write to stderr is in stdout */
 
 char *engine_attempt_dir(const struct engine *engine, int64_t ensemble, int64_t index, int64_t number)
 {
@@ -35,10 +37,10 @@ const char *engine_rows_dir(const struct engine *engine)
 
 const struct spec *engine_spec(struct engine *engine, int64_t ensemble, struct spec **owned, struct error *error)
 {
-    static const struct spec spec;
+    static const struct spec split, merged = {.members.merged = true};
 
     *owned = NULL;
-    return &spec;
+    return is_merged ? &merged : &split;
 }
 
 static int set_up(void **state)
@@ -109,6 +111,53 @@ static void the_last_whole_lines_of_stderr_are_told(void **state)
         json_object_get(json_array_get(json_object_get(get(ensemble_failures_get, 1, ""), "failures"), 0), "example"), "stderr")));
 }
 
+/* Each cause has its latest attempt for an example, if that is known still. */
+static void each_cause_is_told(void **state)
+{
+    int64_t id = add_ensemble(9), job = add_job(id, "local").id;
+    const json_t *answer, *failure;
+
+    for (int i = 0; i < 4; i++) {
+        struct attempt_row attempt = add_attempt(job, id, i, 1);
+
+        attempt.outcome = i < 2 ? ATTEMPT_FAILED : ATTEMPT_TIMEOUT;
+        snprintf(attempt.reason, sizeof attempt.reason, "%s", i < 2 ? "first" : "second");
+        snprintf(attempt.host, sizeof attempt.host, "h%d", i);
+        attempt.ended_ms = 5000 + i;
+        must(store_attempt_update(store, &attempt, &err));
+        must(store_cause_count(store, &attempt, &err));
+        if (i == 3)
+            must(store_cause_count(store, &attempt, &err)); /* so that it comes first */
+    }
+    put("stderr", "\0\0an error", 10);
+    put("stdout", "all of it", 9);
+    answer = get(ensemble_failures_get, 1, "");
+    assert_int_equal(json_array_size(json_object_get(answer, "failures")), 2);
+    assert_int_equal(json_integer_value(json_object_get(answer, "ensemble")), 1);
+    assert_int_equal(json_integer_value(json_object_get(answer, "total")), 2);
+    failure = json_array_get(json_object_get(answer, "failures"), 1);
+    assert_string_equal(json_string_value(json_object_get(failure, "outcome")), "failed");
+    assert_int_equal(json_integer_value(json_object_get(failure, "attempts")), 2);
+    failure = json_object_get(failure, "example");
+    assert_string_equal(json_string_value(json_object_get(failure, "stderr")), "an error");
+    assert_string_equal(json_string_value(json_object_get(failure, "host")), "h1");
+    assert_string_equal(json_string_value(json_object_get(failure, "reason")), "first");
+    assert_int_equal(json_integer_value(json_object_get(failure, "member")), 1);
+    assert_int_equal(json_integer_value(json_object_get(failure, "attempt")), 1);
+    is_told_that_the_store_fails(ensemble_failures_get, &(struct asked){.ids = {1}});
+    assert_int_equal(json_array_size(json_object_get(get(ensemble_failures_get, 1, "limit=1"), "failures")), 1);
+    is_merged = true;
+    failure = json_object_get(json_array_get(json_object_get(get(ensemble_failures_get, 1, ""), "failures"), 1), "example");
+    is_merged = false;
+    assert_string_equal(json_string_value(json_object_get(failure, "stderr")), "all of it");
+    must(store_exec(store, &err, "UPDATE attempt SET released = 7 WHERE idx = 1", ""));
+    failure = json_object_get(json_array_get(json_object_get(get(ensemble_failures_get, 1, ""), "failures"), 1), "example");
+    assert_true(json_is_null(json_object_get(failure, "stderr")) && json_is_string(json_object_get(failure, "host")));
+    must(store_exec(store, &err, "UPDATE cause SET number = 9 WHERE text = 'first'", ""));
+    failure = json_array_get(json_object_get(get(ensemble_failures_get, 1, ""), "failures"), 1);
+    assert_true(json_is_null(json_object_get(failure, "example")) && json_is_string(json_object_get(failure, "cause")));
+}
+
 static void put_json(int rank, int which, const char *text)
 {
     char name[32];
@@ -165,6 +214,7 @@ static void a_backup_that_fails_is_over(void **state)
     is_refused(backup_get, 0, "", 500, "store_io");
     fake_config.state_dir = files;
     get(backup_get, 0, "");
+    is_told_that_the_store_fails(backup_get, &(struct asked){.query = ""});
     is_refused(backup_get, 0, "file=here.db", 400, "query_wrong_value");
     memset(query, 'x', sizeof query);
     memcpy(query, "file=/", 6);
@@ -180,6 +230,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(the_last_whole_lines_of_stderr_are_told, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(each_cause_is_told, set_up, tear_down),
         cmocka_unit_test_setup_teardown(ranks_tell_what_they_know, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_backup_that_fails_is_over, set_up, tear_down),
     };

@@ -334,6 +334,52 @@ static void changes_come_in_as_many_replies_as_that_takes(void **state)
     is_refused(ensemble_states_get, 1, "since=10008", 410, "changes_not_kept");
 }
 
+static const char *state_in(const json_t *changes, const char *member)
+{
+    return json_string_value(json_object_get(json_object_get(changes, "members"), member)) ?: "-";
+}
+
+/* Members that were never tried change with their ensemble, and have no row. */
+static void changes_of_members_without_rows(void **state)
+{
+    static const char *const ends[] = {"ensemble.cancelled", "ensemble.ending", "ensemble.failed"};
+    const json_t *changes;
+
+    add_ensemble(4);
+    add_ensemble(9000);
+    must(store_event_put(store, 1, "member.ended", 1, 3, NULL, &err));
+    must(store_event_put(store, 1, "other", 1, -1, NULL, &err));
+    must(store_event_put(store, 1, "members.changed", 1, -1, "{}", &err)); /* which says nothing */
+    must(store_event_put(store, 1, "members.changed", 1, -1, "{\"from\":0,\"to\":3,\"state\":\"lazy\"}", &err));
+    must(store_commit(store, &err));
+    changes = get(ensemble_states_get, 1, "since=0");
+    assert_string_equal(state_in(changes, "3"), "pending");
+    assert_int_equal(json_object_size(json_object_get(changes, "members")), 1);
+    assert_int_equal(json_integer_value(json_object_get(changes, "ensemble")), 1);
+    assert_int_equal(json_integer_value(json_object_get(changes, "event")), 4);
+    run_sql("UPDATE ensemble SET state = 'cancelled', ended = 2, next_index = 2");
+    for (int64_t i = 0; i < 3; i++) {
+        char query[32];
+
+        must(store_event_put(store, 1, ends[i], 1, -1, NULL, &err));
+        must(store_commit(store, &err));
+        snprintf(query, sizeof query, "since=%d", (int)i + 4);
+        changes = get(ensemble_states_get, 1, query);
+        assert_int_equal(json_object_size(json_object_get(changes, "members")), 2);
+        assert_string_equal(state_in(changes, "2"), "cancelled");
+        assert_string_equal(state_in(changes, "3"), "cancelled");
+    }
+    must(store_event_put(store, 1, "ensemble.cancelled", 2, -1, NULL, &err));
+    must(store_commit(store, &err));
+    is_refused(ensemble_states_get, 2, "since=7", 410, "changes_not_kept"); /* more than a reply has room for */
+    run_sql("UPDATE ensemble SET next_index = 808 WHERE id = 2");
+    assert_int_equal(json_object_size(json_object_get(get(ensemble_states_get, 2, "since=7"), "members")), 8192);
+    run_sql("DELETE FROM event WHERE id < 4");
+    must(store_commit(store, &err));
+    is_refused(ensemble_states_get, 1, "since=2", 410, "changes_not_kept");
+    get(ensemble_states_get, 1, "since=3");
+}
+
 /* --- metrics */
 
 static int64_t points;
@@ -508,6 +554,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_stream_goes_on_behind_what_was_seen, set_up, tear_down),
         cmocka_unit_test_setup_teardown(checkpoints_page_by_page, set_up, tear_down),
         cmocka_unit_test_setup_teardown(changes_come_in_as_many_replies_as_that_takes, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(changes_of_members_without_rows, set_up, tear_down),
         cmocka_unit_test_setup_teardown(every_point_is_told_of, set_up, tear_down),
         cmocka_unit_test_setup_teardown(points_of_members_are_told_of, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_history_is_thinned_but_for_its_ends, set_up, tear_down),

@@ -3,6 +3,7 @@
 #include "api/idempotency.h"
 #include "common/log.h"
 #include "daemon/store/session.h"
+#include "tests/unit/failing_store.h"
 #include "tests/unit/fake_request.h"
 #include "tests/unit/open_store.h"
 
@@ -190,6 +191,52 @@ static void a_token_is_shown_once(void **state)
     assert_null(text_of(json, "token"));
 }
 
+/* What cannot be stored was not done, and nobody is told that it was. */
+static void nothing_is_done_by_halves(void **state)
+{
+    const struct caller session = {.role = TOKEN_READER, .session = 1}, ended = {.role = TOKEN_READER, .session = 99};
+    char body[128];
+    int status;
+    const json_t *json;
+
+    is_told_that_nothing_was_done(logins_post, &(struct asked){.caller = owner});
+    snprintf(body, sizeof body, "{\"login\": \"%s\"}", text_of(post(logins_post, NULL, &owner, 201), "login"));
+    is_told_that_nothing_was_done(sessions_post, &(struct asked){.body = body, .caller = owner});
+    begin_session();
+    is_told_that_the_store_fails(session_current_get, &(struct asked){.caller = session});
+    json = ask(session_current_get, &(struct asked){.caller = session}, &status);
+    assert_int_equal(status, 200);
+    assert_int_equal(json_integer_value(json_object_get(json, "id")), 1);
+    ask(session_current_get, &(struct asked){.caller = ended}, &status);
+    assert_int_equal(status, 404);
+    ask(session_current_get, &(struct asked){.caller = owner}, &status);
+    assert_int_equal(status, 404);
+    is_told_that_nothing_was_done(session_current_delete, &(struct asked){.caller = session});
+    assert_non_null(header_of_answer("Set-Cookie"));
+    is_told_that_nothing_was_done(session_delete, &(struct asked){.ids = {2}, .caller = owner});
+    begin_session();
+    is_told_that_nothing_was_done(sessions_delete, &(struct asked){.caller = owner});
+    is_told_that_nothing_was_done(tokens_post, &(struct asked){.body = "{\"role\": \"reader\"}", .caller = owner, .headers = {{"Idempotency-Key", "k"}}});
+    is_told_that_nothing_was_done(token_delete, &(struct asked){.ids = {1}, .caller = owner});
+    call = "POST /things/1";
+    is_told_that_nothing_was_done(make_thing, &(struct asked){.body = "{}", .headers = {{"Idempotency-Key", "another"}}});
+}
+
+static void what_is_no_token_is_not_made(void **state)
+{
+    char body[400];
+
+    post(tokens_post, "{\"role\": \"king\"}", &owner, 422);
+    post(tokens_post, "{\"role\": \"reader\", \"label\": 1}", &owner, 422);
+    snprintf(body, sizeof body, "{\"role\": \"reader\", \"label\": \"%0*d\"}", (int)sizeof((struct token_row *)NULL)->label, 0);
+    post(tokens_post, body, &owner, 422);
+    snprintf(body, sizeof body, "{\"role\": \"reader\", \"label\": \"%0*d\"}", (int)sizeof((struct token_row *)NULL)->label - 1, 0);
+    post(tokens_post, body, &owner, 201);
+    post(logins_post, "{\"expires\": 5}", &owner, 422);
+    post(logins_post, "{\"expires\": \"721h\"}", &owner, 422);
+    post(logins_post, "{\"expires\": \"720h\"}", &owner, 201);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -198,6 +245,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_token_ends_with_what_it_began, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_key_makes_one_thing, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_token_is_shown_once, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(nothing_is_done_by_halves, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(what_is_no_token_is_not_made, set_up, tear_down),
     };
 
     log_init("sessions", LOG_LEVEL_NONE);
