@@ -297,16 +297,16 @@ static void a_daemon_that_ends_waits_for_no_answer(void **state)
 }
 
 #define WITH_HTTP(test) cmocka_unit_test_setup_teardown(test, rig_open, rig_close)
-#define WITH(open, test) cmocka_unit_test_setup_teardown(test, open, rig_close)
+#define WITH(test, open) cmocka_unit_test_setup_teardown(test, open, rig_close)
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        WITH_HTTP(who_reads_late_gets_everything), WITH(open_with_heartbeats, who_hears_nothing_gets_a_sign_of_life),
-        WITH_HTTP(a_stream_that_cannot_be_read_is_cut), WITH(open_for_few, clients_that_are_too_many_are_told),
+        WITH_HTTP(who_reads_late_gets_everything), WITH(who_hears_nothing_gets_a_sign_of_life, open_with_heartbeats),
+        WITH_HTTP(a_stream_that_cannot_be_read_is_cut), WITH(clients_that_are_too_many_are_told, open_for_few),
         WITH_HTTP(two_requests_may_come_at_once), WITH_HTTP(no_request_is_too_long_for_an_answer),
         WITH_HTTP(bodies_in_chunks_are_limited_too), WITH_HTTP(who_cannot_store_is_not_ready),
-        WITH(open_patiently, answers_wait_for_the_disk), WITH(open_with_reader, what_only_reads_does_not_wait),
+        WITH(answers_wait_for_the_disk, open_patiently), WITH(what_only_reads_does_not_wait, open_with_reader),
         WITH_HTTP(a_daemon_that_ends_waits_for_no_answer),
     };
 
