@@ -138,6 +138,12 @@ tests_unit_test_looker_SOURCES = tests/unit/test_looker.c tasks/runner/looker.c 
 tests_unit_test_looker_CFLAGS = $(unit_cflags)
 tests_unit_test_looker_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=pthread_create
 tests_unit_test_looker_LDADD = libcommon.la $(unit_libs) -lpthread
+unit_tests += tests/unit/test_runner_main
+tests_unit_test_runner_main_SOURCES = tests/unit/test_runner_main.c tasks/runner/cpus.c tasks/runner/deadline.c tasks/runner/hosts.c tasks/runner/oom.c \
+	tasks/runner/rank.c tasks/runner/runlog.c tasks/runner/shell.c tasks/runner/signals.c tasks/runner/tree.c
+tests_unit_test_runner_main_CFLAGS = $(unit_cflags)
+tests_unit_test_runner_main_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=dir_make -Wl,--wrap=claim_make -Wl,--wrap=rank_guard
+tests_unit_test_runner_main_LDADD = libjobproto.la libcommon.la $(unit_libs)
 unit_tests += tests/unit/test_rank
 tests_unit_test_rank_SOURCES = tests/unit/test_rank.c tasks/runner/rank.c tasks/runner/signals.c tasks/runner/tree.c
 tests_unit_test_rank_CFLAGS = $(unit_cflags)
