@@ -144,6 +144,10 @@ tests_unit_test_runner_main_SOURCES = tests/unit/test_runner_main.c tasks/runner
 tests_unit_test_runner_main_CFLAGS = $(unit_cflags)
 tests_unit_test_runner_main_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=dir_make -Wl,--wrap=claim_make -Wl,--wrap=rank_guard
 tests_unit_test_runner_main_LDADD = libjobproto.la libcommon.la $(unit_libs)
+unit_tests += tests/unit/test_artefacts
+tests_unit_test_artefacts_SOURCES = tests/unit/test_artefacts.c tasks/runner/artefacts.c tasks/runner/looker.c tasks/runner/results.c
+tests_unit_test_artefacts_CFLAGS = $(unit_cflags)
+tests_unit_test_artefacts_LDADD = libjobproto.la libcommon.la $(unit_libs) $(SODIUM_LIBS) -lpthread
 unit_tests += tests/unit/test_rank
 tests_unit_test_rank_SOURCES = tests/unit/test_rank.c tasks/runner/rank.c tasks/runner/signals.c tasks/runner/tree.c
 tests_unit_test_rank_CFLAGS = $(unit_cflags)

@@ -152,7 +152,7 @@ static void begin(const char *more)
 {
     json_t *job = job_of(more);
     struct error err;
-    char text[200];
+    char text[300];
 
     snprintf(text, sizeof text, "rm -rf '%s' '%s/t' && mkdir '%s'", job_dir, dir, job_dir);
     assert_int_equal(system(text), 0);
