@@ -126,7 +126,7 @@ tests_unit_test_looks_CFLAGS = $(unit_cflags)
 tests_unit_test_looks_LDADD = libjobproto.la libcommon.la $(unit_libs)
 unit_tests += tests/unit/test_silence
 tests_unit_test_silence_SOURCES = tests/unit/test_silence.c tasks/runner/silence.c tasks/runner/silence.h \
-	tasks/runner/leftovers.c tasks/runner/leftovers.h tasks/runner/tree.c tasks/runner/tree.h
+	tasks/runner/leftovers.c tasks/runner/leftovers.h
 tests_unit_test_silence_CFLAGS = $(unit_cflags)
 tests_unit_test_silence_LDADD = libcommon.la $(unit_libs)
 unit_tests += tests/unit/test_tree

@@ -54,8 +54,7 @@ void (*started)(struct task *t);
 int n_started;
 char record_path[128], other_record[128];
 struct rig_sent sent[SIGNALS_MAX];
-size_t n_sent;
-static size_t n_waits;
+size_t n_sent, n_waits;
 
 static void end_in(int64_t ms, int status)
 {

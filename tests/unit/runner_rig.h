@@ -72,7 +72,7 @@ extern struct rig_sent {
     int64_t at;
     int sig;
 } sent[SIGNALS_MAX];
-extern size_t n_sent;
+extern size_t n_sent, n_waits; /* n_waits: how often the runner has waited for events */
 
 /* A process that would run for an hour, and does nothing on signals but what the test says; and nothing else. */
 void begin(void);

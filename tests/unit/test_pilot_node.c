@@ -130,7 +130,7 @@ static void its_jobs_are_bound_to_cpus_of_their_own(void **state)
 
     for (int bound = 0; bound < 2; bound++) {
         const struct variables v = {{"SLURM_JOB_ID=1", cpus}};
-        json_t *a, *b, *c;
+        json_t *a, *b, *c, *d;
 
         if (n < 2)
             skip();
@@ -147,14 +147,17 @@ static void its_jobs_are_bound_to_cpus_of_their_own(void **state)
         a = report_of("stay-a");
         b = report_of("stay-b");
         c = report_of("stay-c");
+        d = report_of("stay-d"); /* it has one of those that have ended */
         assert_int_equal(number_in(a, "cpus"), bound ? 1 : n);
         assert_int_equal(number_in(b, "cpus"), bound ? 1 : n);
         assert_int_equal(number_in(c, "cpus"), n);
+        assert_int_equal(number_in(d, "cpus"), bound ? 1 : n);
         if (bound)
             assert_int_not_equal(number_in(a, "cpu"), number_in(b, "cpu"));
         json_decref(a);
         json_decref(b);
         json_decref(c);
+        json_decref(d);
     }
 }
 

@@ -198,8 +198,9 @@ static void each_start_takes_room_that_its_end_gives_back(void **state)
     wait_for_all(&p);
     assert_said("end d 0 [\"g0,g1\"]\n");
     assert_int_equal(p.used_cpus + p.used_memory, 0);
-    pilot_forget(&p);
     assert_int_equal(next_fd(), first_fd); /* a pilot has thousands of jobs */
+    assert_null(p.jobs);
+    pilot_forget(&p);
 }
 
 static void what_can_never_be_started_is_given_back(void **state)

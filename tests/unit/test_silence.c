@@ -3,6 +3,8 @@
 
 #include "tests/unit/unit.h"
 
+#include <stdio.h>
+#include <stdlib.h>
 #include <unistd.h>
 
 #define PAUSE 10000
@@ -142,6 +144,299 @@ static void test_group(void **state)
     }
 }
 
+/* --- what is seen of a task: of its processes, which are those that the test says, and of its files */
+
+static struct tree_process there[4];
+static size_t n_there;
+static char dir[64];
+
+/* In place of tree.c. */
+
+void tree_look(struct tree *tree, const struct tree_task *tasks, size_t n)
+{
+    *tree = (struct tree){.items = there, .n = n_there};
+}
+
+void tree_free(struct tree *tree)
+{
+}
+
+int tree_signal(const struct tree *tree, size_t task, int sig)
+{
+    return 0;
+}
+
+void tree_signal_running(pid_t leader, const char *mark, int sig)
+{
+}
+
+static struct jobdesc desc;
+static struct jobdesc_task of;
+static struct job job;
+static struct task task;
+static struct silences all;
+static struct leftovers l;
+static int64_t time_ms;
+
+#define PID 100
+
+/* A member with one process, which sleeps, and has been looked at once. */
+static void watch(void)
+{
+    desc = (struct jobdesc){.kind = JOBDESC_MEMBERS, .ntasks = 1, .silence_ms = 4 * PAUSE, .stopped_ms = 0};
+    of = (struct jobdesc_task){.id = "7.0", .dir = dir};
+    job = (struct job){.desc = &desc};
+    task = (struct task){.job = &job, .desc = &of, .pid = PID, .kill_at = INT64_MAX};
+    there[0] = (struct tree_process){.pid = PID, .name = "a.out", .state = 'S', .start = 5, .ticks = 50, .task = 0, .below = true};
+    n_there = 1;
+    time_ms = 0;
+    leftovers_init(&l, &task, 1, 1000);
+    silences_init(&all, &job, 0);
+}
+
+static void unwatch(void)
+{
+    silences_fini(&all);
+    leftovers_fini(&l);
+}
+
+/* Looks once, when it is due. */
+static void look(void)
+{
+    assert_int_equal(silences_due(&all), time_ms + all.pause_ms);
+    assert_int_equal(silences_look(&all, &l, silences_due(&all) - 1), 0);
+    time_ms = silences_due(&all);
+    silences_look(&all, &l, time_ms);
+}
+
+static int64_t quiet(void)
+{
+    return all.items[0].quiet_ms;
+}
+
+static void put(const char *name, const char *text)
+{
+    char path[100];
+    FILE *f;
+
+    snprintf(path, sizeof path, "%s/%s", dir, name);
+    f = fopen(path, "a"); /* it stays the same file */
+    assert_non_null(f);
+    assert_true(fputs(text, f) >= 0);
+    assert_int_equal(fclose(f), 0);
+}
+
+static void test_looks(void **state)
+{
+    static const struct {
+        int64_t silence_ms, stopped_ms, pause_ms;
+    } cases[] = {{40000, 0, 10000}, {40000, 8000, 2000}, {8000, 40000, 2000}, {100, 0, 100}, {400, 396, 100}, {404, 0, 101}, {3600000, 0, 60000}, {240000, 0, 60000},
+                 {239996, 0, 59999}};
+
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct silences s;
+
+        watch();
+        desc.silence_ms = cases[i].silence_ms;
+        desc.stopped_ms = cases[i].stopped_ms;
+        silences_init(&s, &job, 7);
+        assert_int_equal(s.pause_ms, cases[i].pause_ms);
+        assert_int_equal(s.limit_ms, cases[i].silence_ms);
+        assert_int_equal(s.stopped_ms, cases[i].stopped_ms > 0 ? cases[i].stopped_ms : cases[i].silence_ms);
+        assert_int_equal(silences_due(&s), 7 + cases[i].pause_ms);
+        silences_fini(&s);
+        unwatch();
+    }
+    watch();
+    desc.silence_ms = 0;
+    silences_fini(&all);
+    silences_init(&all, &job, 7);
+    assert_true(silences_due(&all) == INT64_MAX);
+    assert_int_equal(silences_look(&all, &l, 1000000000), 0);
+    unwatch();
+}
+
+static void test_processes(void **state)
+{
+    watch();
+    look();
+    look();
+    assert_int_equal(quiet(), PAUSE);
+    there[1] = (struct tree_process){.pid = 101, .name = "other", .state = 'S', .start = 6, .ticks = 0, .task = 1};
+    n_there = 2; /* one of another task is no sign */
+    look();
+    assert_int_equal(quiet(), 2 * PAUSE);
+    there[1].task = 0;
+    look();
+    assert_int_equal(quiet(), 0);
+    look();
+    there[1].start = 7; /* another one of its number */
+    look();
+    assert_int_equal(quiet(), 0);
+    look();
+    there[1].ticks += 1000000;
+    look();
+    assert_int_equal(quiet(), 0);
+    look();
+    assert_int_equal(quiet(), PAUSE);
+    n_there = 1;
+    look();
+    assert_int_equal(quiet(), 0);
+    unwatch();
+}
+
+static void test_states(void **state)
+{
+    static const struct {
+        char first, second;
+        bool excused, stopped;
+    } cases[] = {{'S', 'S', false, false}, {'D', 'S', true, false}, {'S', 'D', true, false}, {'t', 'S', true, false}, {'T', 'S', false, false},
+                 {'S', 'T', false, false}, {'T', 'T', false, true}, {'T', 'D', true, false}, {'Z', 'S', false, false}};
+
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        watch();
+        there[0].state = cases[i].first;
+        there[1] = (struct tree_process){.pid = 101, .name = "other", .state = cases[i].second, .start = 6, .task = 0};
+        n_there = 2;
+        look();
+        assert_int_equal(all.items[0].last.excused, cases[i].excused);
+        assert_int_equal(all.items[0].last.stopped, cases[i].stopped);
+        unwatch();
+    }
+}
+
+/* Its processes are on other nodes, or it is the launcher alone that is seen. */
+static void test_launchers(void **state)
+{
+    json_t *words = json_pack("[s, s]", "/opt/bin/aprun", "-n");
+    const char *const replaces[] = {"srun", NULL};
+    const struct {
+        const char *launcher, *name;
+        const json_t *launch;
+        const char *const *by_job;
+        bool excused;
+    } cases[] = {
+        {NULL, "srun", NULL, NULL, false},          {"/usr/bin/srun", "srun", NULL, NULL, true},  {"srun", "srun", NULL, NULL, true},
+        {"srun", "a.out", NULL, NULL, false},       {"srun", "aprun", words, NULL, true},         {"srun", "srun", words, NULL, false},
+        {"mpiexec", "a.out", NULL, replaces, true}, {NULL, "a.out", NULL, replaces, false},       {"a-name-beyond-15-bytes", "a-name-beyond-1", NULL, NULL, true},
+    };
+
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        watch();
+        of.launcher = cases[i].launcher;
+        of.launch = cases[i].launch;
+        job.launch = cases[i].by_job;
+        snprintf(there[0].name, sizeof there[0].name, "%s", cases[i].name);
+        look();
+        if (all.items[0].last.excused != cases[i].excused)
+            fail_msg("case %zu", i);
+        unwatch();
+    }
+    watch(); /* where a program is seen beside it, that shows whether it works */
+    of.launcher = "srun";
+    snprintf(there[0].name, sizeof there[0].name, "srun");
+    there[1] = (struct tree_process){.pid = 101, .name = "a.out", .state = 'S', .start = 6, .task = 0};
+    n_there = 2;
+    look();
+    assert_false(all.items[0].last.excused);
+    n_there = 0; /* nor can one be blamed of which nothing is seen */
+    look();
+    assert_true(all.items[0].last.excused);
+    unwatch();
+    json_decref(words);
+}
+
+static void test_files(void **state)
+{
+    static const char *const names[] = {"stdout", "stderr", "alive"};
+
+    for (size_t i = 0; i < 3; i++)
+        put(names[i], "x");
+    watch();
+    look();
+    for (size_t i = 0; i < 3; i++) {
+        look();
+        assert_int_equal(quiet(), PAUSE);
+        put(names[i], "more");
+        look();
+        assert_int_equal(quiet(), 0);
+    }
+    look();
+    put("new", ""); /* in its directory */
+    look();
+    assert_int_equal(quiet(), 0);
+    look();
+    put("new", "which it does not look into");
+    look();
+    assert_int_equal(quiet(), 2 * PAUSE);
+    unwatch();
+}
+
+/* A rank that learns says so by a byte in its file. */
+static void test_learning(void **state)
+{
+    char path[100];
+
+    snprintf(path, sizeof path, "%s/alive", dir);
+    for (int kind = 0; kind < 2; kind++) {
+        unlink(path);
+        watch();
+        desc.kind = kind == 0 ? JOBDESC_TRAINING : JOBDESC_MEMBERS;
+        look();
+        assert_false(all.items[0].last.learns);
+        put("alive", "");
+        look();
+        assert_false(all.items[0].last.learns);
+        put("alive", "1");
+        look();
+        assert_int_equal(all.items[0].last.learns, kind == 0);
+        unwatch();
+    }
+}
+
+/* A pilot watches its jobs itself, and is hung only where it was stopped. */
+static void test_pilot(void **state)
+{
+    watch();
+    desc.kind = JOBDESC_PILOT;
+    there[1] = (struct tree_process){.pid = 101, .name = "a.out", .state = 'S', .start = 6, .task = 0};
+    n_there = 2;
+    for (int i = 0; i < 20; i++)
+        look();
+    assert_int_equal(task.silent, SILENT_NOT);
+    there[0].state = 'T';
+    for (int i = 0; i < 4; i++)
+        look();
+    assert_int_equal(task.silent, SILENT_NOT);
+    look();
+    assert_int_equal(task.silent, SILENT_STOPPED);
+    assert_int_equal(task.silent_ms, 4 * PAUSE);
+    unwatch();
+}
+
+/* It is blamed once; and one that has ended is not looked at. */
+static void test_blame(void **state)
+{
+    watch();
+    for (int i = 0; i < 4; i++)
+        look();
+    assert_int_equal(task.silent, SILENT_NOT);
+    time_ms = silences_due(&all);
+    assert_int_equal(silences_look(&all, &l, time_ms), 1);
+    assert_int_equal(task.silent, SILENT_BLOCKED);
+    assert_int_equal(task.silent_ms, 4 * PAUSE);
+    time_ms = silences_due(&all);
+    assert_int_equal(silences_look(&all, &l, time_ms), 0);
+    unwatch();
+    watch();
+    task.pid = 0;
+    for (int i = 0; i < 20; i++)
+        look();
+    assert_int_equal(task.silent, SILENT_NOT);
+    assert_false(all.items[0].seen);
+    unwatch();
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -149,8 +444,23 @@ int main(void)
         cmocka_unit_test(test_stopped),
         cmocka_unit_test(test_time_of_no_runner),
         cmocka_unit_test(test_group),
+        cmocka_unit_test(test_looks),
+        cmocka_unit_test(test_processes),
+        cmocka_unit_test(test_states),
+        cmocka_unit_test(test_launchers),
+        cmocka_unit_test(test_files),
+        cmocka_unit_test(test_learning),
+        cmocka_unit_test(test_pilot),
+        cmocka_unit_test(test_blame),
     };
+    char rm[96];
+    int rc;
 
     test_limit(60); /* a loop without an end is a failure, too */
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    snprintf(dir, sizeof dir, "/tmp/stretto-test-XXXXXX");
+    if (mkdtemp(dir) == NULL)
+        return 1;
+    rc = cmocka_run_group_tests(tests, NULL, NULL);
+    snprintf(rm, sizeof rm, "rm -rf '%s'", dir);
+    return system(rm) == 0 ? rc : 1;
 }
