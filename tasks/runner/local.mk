@@ -57,6 +57,10 @@ tests_unit_test_metrics_SOURCES = tests/unit/test_metrics.c tasks/runner/event_f
 	tasks/runner/metrics.c
 tests_unit_test_metrics_CFLAGS = $(unit_cflags)
 tests_unit_test_metrics_LDADD = libjobproto.la libcommon.la $(unit_libs)
+unit_tests += tests/unit/test_metric_lines
+tests_unit_test_metric_lines_SOURCES = tests/unit/test_metric_lines.c tasks/runner/metric_line.c tasks/runner/metric_line.h
+tests_unit_test_metric_lines_CFLAGS = $(unit_cflags)
+tests_unit_test_metric_lines_LDADD = libjobproto.la libcommon.la $(unit_libs)
 unit_tests += tests/unit/test_events
 tests_unit_test_events_SOURCES = tests/unit/test_events.c tasks/runner/event_files.c tasks/runner/event_record.c
 tests_unit_test_events_CFLAGS = $(unit_cflags)

@@ -178,6 +178,86 @@ static void checkpoints_are_looked_for_of_members_alone(void **state)
         }
 }
 
+static json_t *patterns;
+
+static void leave_artefacts(struct jobdesc *desc, struct job *job)
+{
+    desc->artefacts = patterns;
+}
+
+/* They are read before the record is written, which has them. */
+static void artefacts_are_in_the_record(void **state)
+{
+    json_t *record;
+
+    patterns = json_pack("[s]", "*.txt");
+    for (int there = 0; there < 2; there++) {
+        begin();
+        process.ends_at = 10000;
+        writes_at = there ? 1000 : NEVER;
+        writes = "a.txt";
+        adjust = leave_artefacts;
+        record = run(600000, 30000, none);
+        assert_int_equal(json_array_size(json_object_get(record, "artefacts")), there);
+        assert_string_equal(json_string_value(json_object_get(record, "outcome")), there ? "succeeded" : "failed");
+        json_decref(record);
+        assert_int_equal(now, START + 10000);
+    }
+    json_decref(patterns);
+}
+
+static void start_time_and_all(struct task *t)
+{
+    t->rec.started = (double)(UNIX_START + now - START) / 1000;
+}
+
+/* Of two tasks each has a record of its own, and the first's is there while the other runs. */
+static bool other_has_one, last_has_one;
+
+static void look_for_records(void)
+{
+    other_has_one = access(other_record, F_OK) == 0;
+    last_has_one = access(record_path, F_OK) == 0;
+}
+
+static void each_record_is_written_at_once(void **state)
+{
+    json_t *record;
+    struct error err;
+
+    begin();
+    other_ends_at = 10000;
+    other_status = 3 << 8;
+    is_watched = true;
+    started = start_time_and_all;
+    does_at = 10001;
+    does = look_for_records;
+    assert_record(run(600000, 30000, none), "timeout", "ended at the walltime of 600 s");
+    assert_true(other_has_one && !last_has_one);
+    record = file_read_json(other_record, &err);
+    assert_string_equal(json_string_value(json_object_get(record, "job")), "st-runner-time");
+    assert_string_equal(json_string_value(json_object_get(record, "id")), "7.0");
+    assert_string_equal(json_string_value(json_object_get(record, "host")), "here");
+    assert_int_equal(json_integer_value(json_object_get(record, "exit_code")), 3);
+    assert_record(record, "failed", "exit status 3");
+}
+
+/* Of several tasks all are told to end, and each is recorded. */
+static void all_tasks_end_with_the_job(void **state)
+{
+    json_t *record;
+    struct error err;
+
+    begin();
+    other_ends_at = 3600000;
+    assert_record(run(600000, 30000, none), "timeout", "ended at the walltime of 600 s");
+    SENT({SIGTERM, 600000}, {SIGKILL, 630000});
+    record = file_read_json(other_record, &err);
+    assert_non_null(record);
+    assert_record(record, "timeout", "ended at the walltime of 600 s");
+    assert_int_equal(now, START + 630000);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -190,6 +270,9 @@ int main(void)
         cmocka_unit_test(without_its_record_the_job_has_not_ended),
         cmocka_unit_test(memory_is_told_in_bytes),
         cmocka_unit_test(checkpoints_are_looked_for_of_members_alone),
+        cmocka_unit_test(artefacts_are_in_the_record),
+        cmocka_unit_test(each_record_is_written_at_once),
+        cmocka_unit_test(all_tasks_end_with_the_job),
     };
 
     return RIG_MAIN("runner_ends", tests);
