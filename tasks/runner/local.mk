@@ -176,6 +176,13 @@ tests_unit_test_task_start_SOURCES = tests/unit/test_task_start.c tasks/runner/t
 	tasks/runner/tree.c tasks/runner/watch.c
 tests_unit_test_task_start_CFLAGS = $(unit_cflags)
 tests_unit_test_task_start_LDADD = libjobproto.la libcommon.la $(unit_libs) $(SODIUM_LIBS)
+unit_tests += tests/unit/test_task_told
+tests_unit_test_task_told_SOURCES = tests/unit/test_task_told.c tasks/runner/task.c tasks/runner/task_start.c tasks/runner/checkpoints.c tasks/runner/copies.c tasks/runner/cpus.c \
+	tasks/runner/environment.c tasks/runner/event_files.c tasks/runner/event_record.c tasks/runner/hosts.c tasks/runner/leftovers.c tasks/runner/looker.c tasks/runner/metric_file.c \
+	tasks/runner/metric_line.c tasks/runner/metrics.c tasks/runner/oom.c tasks/runner/port.c tasks/runner/program.c tasks/runner/rendezvous.c tasks/runner/silence.c \
+	tasks/runner/tree.c tasks/runner/watch.c
+tests_unit_test_task_told_CFLAGS = $(unit_cflags)
+tests_unit_test_task_told_LDADD = libjobproto.la libcommon.la $(unit_libs) $(SODIUM_LIBS)
 unit_tests += tests/unit/test_program
 tests_unit_test_program_SOURCES = tests/unit/test_program.c tasks/runner/program.c tasks/runner/program.h
 tests_unit_test_program_CFLAGS = $(unit_cflags)

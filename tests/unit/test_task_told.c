@@ -1,0 +1,394 @@
+/* What a task is told, and given, beside what every task has: the file of its signs of life, the memory of a rank, its hosts, CPUs and
+ * launcher, and a checkpoint from which it goes on. And what it does not hear of: what another job around this one was told. */
+#include "tasks/runner/task.h"
+
+#include "common/files.h"
+#include "common/log.h"
+#include "common/xalloc.h"
+#include "tasks/runner/looks.h"
+#include "tasks/runner/restarts.h"
+#include "tests/unit/unit.h"
+
+#include <errno.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static char dir[64], task_dir[80], other_dir[80];
+
+static int64_t clock_ms(void)
+{
+    return 1700000000500;
+}
+
+static const struct machine machine = {.unix_ms = clock_ms, .monotonic_ms = clock_ms};
+
+static struct jobdesc desc;
+static struct jobdesc_task tasks[2];
+static struct job job;
+static struct task task;
+
+static int open_dir(void **state)
+{
+    snprintf(dir, sizeof dir, "/tmp/stretto-test-XXXXXX");
+    assert_non_null(mkdtemp(dir));
+    snprintf(task_dir, sizeof task_dir, "%s/7.1", dir);
+    snprintf(other_dir, sizeof other_dir, "%s/7.0", dir);
+    desc = (struct jobdesc){.job = "st-told", .ensemble = 7, .ntasks = 1, .tasks = &tasks[1], .grace_ms = 1500};
+    for (int i = 0; i < 2; i++)
+        tasks[i] = (struct jobdesc_task){.id = i == 0 ? "7.0" : "7.1", .dir = i == 0 ? other_dir : task_dir, .ntasks = 1, .nodes = 1};
+    job = (struct job){.machine = &machine, .desc = &desc, .jobfd = -1};
+    return 0;
+}
+
+static int close_dir(void **state)
+{
+    char rm[96];
+
+    snprintf(rm, sizeof rm, "rm -rf '%s'", dir);
+    return system(rm);
+}
+
+static char said[8000];
+
+static const char *text_of(const char *name)
+{
+    char *path = xasprintf("%s/%s", task_dir, name), *text;
+    struct error err;
+    size_t size;
+
+    said[0] = '\0';
+    if (file_read(path, sizeof said - 1, &text, &size, &err) == 0) {
+        snprintf(said, sizeof said, "%s", text);
+        free(text);
+    }
+    free(path);
+    return said;
+}
+
+/* Runs a shell script as the task, with this environment of its spec. Returns what it has written. */
+static const char *run(const char *script, const char *env)
+{
+    int status;
+
+    tasks[1].argv = json_pack("[s, s, s]", "/bin/sh", "-c", script);
+    tasks[1].env = json_loads(env, 0, NULL);
+    assert_non_null(tasks[1].env);
+    task_init(&task, &job, &tasks[1]);
+    task_start(&task);
+    if (task.ended)
+        snprintf(said, sizeof said, "%s", task.rec.reason);
+    else
+        assert_int_equal(waitpid(task.pid, &status, 0), task.pid);
+    if (!task.ended)
+        text_of("stdout");
+    return said;
+}
+
+static void forget(void)
+{
+    task_fini(&task);
+    json_decref((json_t *)tasks[1].argv);
+    json_decref((json_t *)tasks[1].env);
+}
+
+static void assert_run(const char *script, const char *env, const char *wanted)
+{
+    assert_string_equal(run(script, env), wanted);
+    forget();
+}
+
+/* Its library writes there while it waits, several times in the time after which it counts as hung. */
+static void it_shows_that_it_lives_in_a_file_of_its_own(void **state)
+{
+    char wanted[200], alive[100], echo[120];
+
+    snprintf(alive, sizeof alive, "%s/alive", task_dir);
+    desc.silence_ms = 80000;
+    snprintf(wanted, sizeof wanted, "%s 10000 no\n", alive);
+    assert_int_equal(mkdir(task_dir, 0700), 0);
+    snprintf(echo, sizeof echo, "echo 1 >'%s'", alive);
+    assert_int_equal(system(echo), 0); /* of a former process */
+    assert_run("[ -e \"$STRETTO_ALIVE\" ] && f=yes || f=no; echo $STRETTO_ALIVE $STRETTO_ALIVE_MS $f", "{}", wanted);
+    desc.stopped_ms = 8000;
+    assert_run("echo $STRETTO_ALIVE_MS", "{}", "1000\n");
+    desc.silence_ms = 0;
+    assert_run("echo ${STRETTO_ALIVE-none} ${STRETTO_ALIVE_MS-none}", "{}", "none none\n");
+}
+
+static void a_rank_has_its_memory_and_goes_on_in_its_output(void **state)
+{
+    int memory[] = {-1, -1};
+    struct restarts r = {.job = &job, .memory = memory};
+    FILE *f = tmpfile();
+
+    assert_non_null(f);
+    fputs("its own", f);
+    fflush(f);
+    desc.kind = JOBDESC_TRAINING;
+    desc.ntasks = 2;
+    desc.tasks = tasks;
+    job.restarts = &r;
+    memory[1] = fileno(f);
+    assert_run("echo $STRETTO_RESTART; cat $STRETTO_KEPT", "{}", "0\nits own");
+    r.number = 2;
+    assert_run("echo; echo $STRETTO_RESTART", "{}", "0\nits own\n2\n");
+    assert_null(strstr(text_of("stdout"), "none"));
+    memory[1] = -1;
+    assert_run("echo ${STRETTO_KEPT-none} >new; cat new", "{}", "0\nits own\n2\nnone\n");
+    assert_null(task.metrics);
+    job.restarts = NULL;
+    assert_run("echo ${STRETTO_RESTART-none} ${STRETTO_METRICS-none}", "{}", "none none\n"); /* its output begins anew */
+    fclose(f);
+}
+
+static void gpus_are_hidden_unless_it_says_otherwise(void **state)
+{
+    job.gpus = "";
+    assert_run("echo \"<$STRETTO_GPUS> <${CUDA_VISIBLE_DEVICES-none}>\"", "{}", "<> <>\n");
+    assert_run("echo \"<$STRETTO_GPUS> <$CUDA_VISIBLE_DEVICES>\"", "{\"CUDA_VISIBLE_DEVICES\": \"5\"}", "<> <5>\n");
+    job.gpus = "g3";
+    assert_run("echo \"<$STRETTO_GPUS> <$CUDA_VISIBLE_DEVICES>\"", "{\"CUDA_VISIBLE_DEVICES\": \"5\"}", "<g3> <g3>\n");
+    job.gpus = NULL;
+    assert_run("echo ${STRETTO_GPUS-none}", "{}", "none\n");
+}
+
+static void what_was_told_around_it_is_not_handed_on(void **state)
+{
+    static const char *const names[] = {
+        "STRETTO_ALIVE", "STRETTO_ALIVE_MS", "STRETTO_ALLOCATION_END", "STRETTO_ATTEMPT", "STRETTO_CHECKPOINT_BEFORE", "STRETTO_CHECKPOINT_DIR",
+        "STRETTO_CHECKPOINT_SIGNAL", "STRETTO_DEADLINE", "STRETTO_ENSEMBLE", "STRETTO_FIELDS", "STRETTO_GPUS", "STRETTO_HOSTFILE", "STRETTO_HOSTS",
+        "STRETTO_JOB_END", "STRETTO_KEPT", "STRETTO_MEMBER", "STRETTO_PARAMS", "STRETTO_RANK", "STRETTO_RANKS", "STRETTO_RESTART", "STRETTO_RESUME",
+        "STRETTO_SEED", "STRETTO_STEPS", "STRETTO_STREAM", "STRETTO_STREAM_GENERATION", "STRETTO_STREAM_KEY", "STRETTO_RUNNER", "STRETTO_TMPDIR",
+        "STRETTO_TOKEN", "STRETTO_TRAINING_DIR", "LOCAL_RANK", "LOCAL_WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT", "RANK", "WORLD_SIZE"};
+    size_t n = sizeof names / sizeof *names;
+
+    for (size_t i = 0; i < n; i++)
+        setenv(names[i], "stale", 1);
+    setenv("STRETTO_TEST_OTHER", "stays", 1);
+    setenv("RANKED", "stays, too", 1);
+    assert_run("env | grep -c =stale; echo $STRETTO_TEST_OTHER $RANKED", "{}", "0\nstays stays, too\n");
+    assert_run("env | grep =stale; echo $RANK", "{\"RANK\": \"of the spec\", \"RANKED\": \"x\", \"STRETTO_TEST_OTHER\": \"\"}", "of the spec\n");
+    assert_run("echo $RANKED-$STRETTO_TEST_OTHER-", "{\"RANKED\": \"x\", \"STRETTO_TEST_OTHER\": \"\"}", "x--\n");
+    for (size_t i = 0; i < n; i++)
+        unsetenv(names[i]);
+    unsetenv("STRETTO_TEST_OTHER");
+    unsetenv("RANKED");
+}
+
+/* Where it has several processes, or a launcher. */
+static void processes_that_meet_are_told_where(void **state)
+{
+    const char *script = "echo $STRETTO_HOSTS $MASTER_ADDR ${MASTER_PORT:+port} ${STRETTO_HOSTFILE+file}; cat ${STRETTO_HOSTFILE:-/dev/null}";
+    char host[64] = "", wanted[300];
+
+    gethostname(host, sizeof host - 1);
+    snprintf(wanted, sizeof wanted, "%s:4 127.0.0.1 port file\n%s:4\n", host, host);
+    tasks[1].ntasks = 4;
+    assert_run(script, "{}", wanted);
+    snprintf(wanted, sizeof wanted, "%s:4 mine port file\n%s:4\n", host, host);
+    assert_run(script, "{\"MASTER_ADDR\": \"mine\"}", wanted);
+    run("echo $MASTER_PORT", "{\"MASTER_PORT\": \"77\"}");
+    assert_string_equal(said, "77\n");
+    assert_true(task.rendezvous.lock >= 0);
+    forget();
+    assert_int_equal(task.rendezvous.lock, -1);
+    job.launch = (const char *const[]){"/bin/true", NULL}; /* they are elsewhere, and its launcher says where */
+    assert_run(script, "{}", "\n");
+    job.launch = NULL;
+    tasks[1].ntasks = 1;
+    assert_run(script, "{}", "\n");
+    desc.kind = JOBDESC_TRAINING;
+    tasks[1].ntasks = 4;
+    assert_run(script, "{}", "\n");
+}
+
+static int port_of(const char *id, const char *env)
+{
+    int port;
+
+    tasks[1].id = id;
+    port = atoi(run("echo $MASTER_PORT", env));
+    forget();
+    assert_in_range(port, 1024, 65535);
+    return port;
+}
+
+/* So that none meets what is left of another. */
+static void members_and_attempts_meet_at_different_ports(void **state)
+{
+    int first, second, other;
+
+    tasks[1].ntasks = 2;
+    first = port_of("7.1", "{\"STRETTO_ATTEMPT\": \"1\"}");
+    second = port_of("7.1", "{\"STRETTO_ATTEMPT\": \"2\"}");
+    other = port_of("7.2", "{\"STRETTO_ATTEMPT\": \"1\"}");
+    assert_true(first != second && first != other && second != other);
+    assert_int_equal(port_of("7.1", "{\"STRETTO_ATTEMPT\": \"1\"}"), first);
+}
+
+/* A launcher that says how it was called, and then calls what follows its own words. */
+static char *launcher(const char *name)
+{
+    char *path = xasprintf("%s/%s", dir, name);
+    static const char script[] = "#!/bin/sh\nwhile [ \"$1\" != /bin/sh ]; do printf '%s ' \"$1\"; shift; done\nexec \"$@\"\n";
+    struct error err;
+
+    assert_int_equal(file_write_whole(path, script, strlen(script), 0700, &err), 0);
+    return path;
+}
+
+static void launchers_have_their_words(void **state)
+{
+    char *srun = launcher("srun"), *other = launcher("other");
+    const char *const replaces[] = {other, "-q", NULL};
+
+    tasks[1].ntasks = 3;
+    tasks[1].launcher = srun;
+    assert_run("echo", "{}", "-n 3 \n"); /* alone in its job */
+    desc.ntasks = 2;
+    desc.tasks = tasks;
+    assert_run("echo", "{}", "--exact --mem=0 -n 3 \n"); /* among others */
+    tasks[1].launcher = other;
+    assert_run("echo", "{}", "-n 3 \n");
+    desc.ntasks = 1;
+    desc.tasks = &tasks[1];
+    tasks[1].launcher = srun;
+    setenv("STRETTO_PILOT", "st-pilot", 1); /* which has other jobs */
+    assert_run("echo", "{}", "--exact --mem=0 -n 3 \n");
+    unsetenv("STRETTO_PILOT");
+    job.launch = replaces;
+    assert_run("echo", "{}", "-q -n 3 \n");
+    tasks[1].launcher = NULL;
+    assert_run("echo", "{}", "\n"); /* it has none that would be replaced */
+    desc.kind = JOBDESC_PILOT;
+    assert_run("echo", "{}", "-q -n 3 \n");
+    free(srun);
+    free(other);
+}
+
+static void cpus_are_divided_among_tasks(void **state)
+{
+    cpu_set_t set;
+    char text[64];
+    int n = 0;
+
+    assert_int_equal(sched_getaffinity(0, sizeof set, &set), 0);
+    if (CPU_COUNT(&set) < 2)
+        skip();
+    desc.ntasks = 2;
+    desc.tasks = tasks;
+    assert_true(setenv("SLURM_JOB_ID", "1", 1) == 0 && setenv("SLURM_CPUS_ON_NODE", "100000", 1) == 0);
+    assert_true(cpus_own(&job.cpus));
+    snprintf(text, sizeof text, "%d\n", CPU_COUNT(&set) - CPU_COUNT(&set) / 2);
+    assert_run("nproc", "{}", text);
+    run("taskset -cp $$ | sed 's/.*: //; s/.*[-,]//'", "{}");
+    n = atoi(said);
+    forget();
+    assert_int_equal(n, job.cpus.list[job.cpus.n - 1].id);
+    cpus_fini(&job.cpus);
+    unsetenv("SLURM_JOB_ID");
+    unsetenv("SLURM_CPUS_ON_NODE");
+    snprintf(text, sizeof text, "%d\n", CPU_COUNT(&set));
+    assert_run("nproc", "{}", text);
+}
+
+static int n_saw;
+
+static void saw(void *arg, size_t whose, int what, const char *name, bool renamed)
+{
+    assert_ptr_equal(arg, &n_saw);
+    assert_int_equal(whose, 1);
+    if (what == LOOKS_FILES && strcmp(name, "a.ckpt") == 0 && !renamed)
+        n_saw |= 1;
+    if (what == LOOKS_FILES && strcmp(name, "b.ckpt") == 0 && renamed)
+        n_saw |= 2;
+    if (what == LOOKS_RECORDS && strcmp(name, "1.json") == 0)
+        n_saw |= 4;
+}
+
+static void it_goes_on_from_its_checkpoint(void **state)
+{
+    struct watch *watch = watch_create();
+    char *env, ckpt_dir[100], wanted[200];
+    struct error err;
+    struct ckpt ckpt = {.path = "old.ckpt", .step = 5, .ensemble = 7, .attempt = 1};
+
+    assert_non_null(watch);
+    snprintf(ckpt_dir, sizeof ckpt_dir, "%s/ckpt", dir);
+    env = xasprintf("{\"STRETTO_CHECKPOINT_DIR\": \"%s\", \"STRETTO_ATTEMPT\": \"2\"}", ckpt_dir);
+    desc.checkpoint = (struct jobdesc_checkpoint){.any = true, .keep = 3, .glob = "*.ckpt", .before_ms = 1500};
+    desc.ntasks = 2;
+    desc.tasks = tasks;
+    job.watch = watch;
+    assert_run("echo ${STRETTO_RESUME-none} $STRETTO_CHECKPOINT_BEFORE", env, "none 1.5\n");
+    assert_null(task.rec.resumed);
+    snprintf(wanted, sizeof wanted, "echo x >'%s/old.ckpt'", ckpt_dir);
+    assert_int_equal(system(wanted), 0);
+    assert_int_equal(ckpt_measure(ckpt_dir, &ckpt, &err), 0);
+    assert_int_equal(ckptdir_add(ckpt_dir, &ckpt, &err), 0);
+    watch_read(watch, saw, &n_saw);
+    n_saw = 0;
+    snprintf(wanted, sizeof wanted, "%s/old.ckpt\n", ckpt_dir);
+    assert_string_equal(run("d=$STRETTO_CHECKPOINT_DIR; echo $STRETTO_RESUME; echo 1 >$d/a.ckpt; echo 1 >$d/t; mv $d/t $d/b.ckpt; echo >$d/.stretto/1.json", env), wanted);
+    assert_int_equal(json_integer_value(json_object_get(task.rec.resumed, "step")), 5);
+    assert_true(task_leaves_checkpoints(&task));
+    watch_read(watch, saw, &n_saw);
+    assert_int_equal(n_saw, 7);
+    forget();
+    watch_destroy(watch);
+    job.watch = NULL;
+    desc.checkpoint = (struct jobdesc_checkpoint){0};
+    assert_run("echo ${STRETTO_RESUME-none} ${STRETTO_CHECKPOINT_BEFORE-none} ${STRETTO_DEADLINE-none}", env, "none none none\n");
+    free(env);
+}
+
+static void a_member_reports_metrics(void **state)
+{
+    run("echo", "{}");
+    assert_non_null(task.metrics);
+    assert_true(metrics_due(task.metrics) > clock_ms());
+    assert_true(task.rec.started == 1700000000.5);
+    forget();
+}
+
+static void without_a_path_of_its_own_it_has_the_runner_s(void **state)
+{
+    char *path = xstrdup(getenv("PATH"));
+
+    setenv("PATH", "/usr/bin:/bin:/nowhere", 1);
+    assert_run("echo $PATH", "{}", "/usr/bin:/bin:/nowhere\n");
+    unsetenv("PATH");
+    assert_run("echo $PATH", "{}", "/usr/local/bin:/usr/bin:/bin\n");
+    setenv("PATH", path, 1);
+    free(path);
+}
+
+int main(void)
+{
+#define CASE(f) cmocka_unit_test_setup_teardown(f, open_dir, close_dir)
+    const struct CMUnitTest tests[] = {
+        CASE(it_shows_that_it_lives_in_a_file_of_its_own),
+        CASE(a_rank_has_its_memory_and_goes_on_in_its_output),
+        CASE(gpus_are_hidden_unless_it_says_otherwise),
+        CASE(what_was_told_around_it_is_not_handed_on),
+        CASE(processes_that_meet_are_told_where),
+        CASE(members_and_attempts_meet_at_different_ports),
+        CASE(launchers_have_their_words),
+        CASE(cpus_are_divided_among_tasks),
+        CASE(it_goes_on_from_its_checkpoint),
+        CASE(a_member_reports_metrics),
+        CASE(without_a_path_of_its_own_it_has_the_runner_s),
+    };
+    static const char *const unset[] = {"SLURM_JOB_ID", "SLURM_CPUS_ON_NODE", "SLURM_JOB_NODELIST", "PBS_NODEFILE", "OAR_NODEFILE", "STRETTO_PILOT"};
+
+    for (size_t i = 0; i < sizeof unset / sizeof *unset; i++)
+        unsetenv(unset[i]);
+    log_init("told", LOG_LEVEL_NONE);
+    test_limit(60); /* what never comes is a failure, too */
+    return cmocka_run_group_tests_name("task_told", tests, NULL, NULL);
+}
