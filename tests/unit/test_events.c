@@ -92,6 +92,8 @@ static struct bytes metadata_of(const char *plugin)
     return metadata;
 }
 
+static bool of_unknown_shape; /* likewise its dimensions, and how many these are */
+
 /* A value that is a tensor of this type, whose items are in `field`, as a message, and of this shape (-1: a scalar). */
 static struct bytes tensor(const char *tag, const char *plugin, unsigned type, int64_t dimension, unsigned field, const struct bytes *items)
 {
@@ -102,6 +104,8 @@ static struct bytes tensor(const char *tag, const char *plugin, unsigned type, i
         put_number(&dim, 1, (uint64_t)dimension);
         put_message(&shape, 2, &dim);
     }
+    if (of_unknown_shape)
+        put_number(&shape, 3, 1);
     put_message(&t, 2, &shape);
     if (items != NULL)
         put_message(&t, field, items);
@@ -170,6 +174,13 @@ static void scalars_are_plain_or_tensors(void **state)
     assert_true(line.values[3].value == -2.25 && line.values[4].value == -3 && line.values[5].value == 0x1p40);
     assert_true(line.values[6].value == 1 && line.values[7].value == 1 && line.values[8].value == 0);
     assert_string_equal(line.values[8].name, "zero");
+
+    of_unknown_shape = true;
+    values[0] = tensor("float", "scalars", 1, -1, 5, &items[0]);
+    of_unknown_shape = false;
+    event = event_of(1, 0, values, 1);
+    assert_int_equal(read_event(&event), 0);
+    assert_int_equal(line.n, 0);
 
     values[0] = simple("loss", NAN);
     event = event_of(1, 0, values, 1);

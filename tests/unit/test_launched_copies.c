@@ -95,10 +95,12 @@ static int be_a_copy(void)
     return 0;
 }
 
+static const char *grace = "60000";
+
 /* Runs copies on node `node` of those of `hosts`. Returns the status of their launcher, and what they said in `said`. */
 static int launch(const char *hosts, const char *node, const char *const *command, char *said, size_t size)
 {
-    char *argv[8] = {self, "--copies", "60000"};
+    char *argv[8] = {self, "--copies", (char *)grace};
     int argc = 3, pipes[2], status;
     ssize_t n, all = 0;
     pid_t pid;
@@ -170,6 +172,31 @@ static void told_by_slurm_none_has_failed_by_itself(void **state)
     assert_int_equal(launch_shell("a:1,b:1", "0", "trap '' TERM; kill -TERM $PPID; exit 5"), W_EXITCODE(1, 0));
 }
 
+/* When one has failed. The others may say something, and what goes on is killed. */
+static void the_others_have_their_grace(void **state)
+{
+    static const char script[] = "if [ $RANK = 0 ]; then while [ ! -e $DIR/ready ]; do sleep 0.02; done; exit 3; fi\n"
+                                 "trap 'sleep 0.2; echo well; exit 0' TERM; : >$DIR/ready; while :; do sleep 0.05; done";
+    static const char deaf[] = "if [ $RANK = 0 ]; then while [ ! -e $DIR/ready ]; do sleep 0.02; done; exit 3; fi\n"
+                               "trap '' TERM; : >$DIR/ready; while :; do sleep 0.05; done";
+    char dir[64] = "/tmp/stretto-test-XXXXXX", said[1000], rm[96];
+    int status;
+
+    assert_non_null(mkdtemp(dir));
+    setenv("DIR", dir, 1);
+    status = launch("a:2", NULL, (const char *const[]){"sh", "-c", script, NULL}, said, sizeof said);
+    assert_int_equal(WEXITSTATUS(status), 3);
+    assert_non_null(strstr(said, "well"));
+    snprintf(rm, sizeof rm, "rm '%s/ready'", dir);
+    assert_int_equal(system(rm), 0);
+    grace = "200";
+    status = launch("a:2", NULL, (const char *const[]){"sh", "-c", deaf, NULL}, said, sizeof said);
+    grace = "60000";
+    assert_int_equal(WEXITSTATUS(status), 3);
+    snprintf(rm, sizeof rm, "rm -r '%s'", dir);
+    assert_int_equal(system(rm), 0);
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
@@ -180,6 +207,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(none_outlives_its_launcher_and_none_begins_with_a_signal_blocked),
         cmocka_unit_test(it_ends_as_the_copy_that_failed_first),
         cmocka_unit_test(told_by_slurm_none_has_failed_by_itself),
+        cmocka_unit_test(the_others_have_their_grace),
     };
     ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
 

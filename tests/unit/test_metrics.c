@@ -370,6 +370,27 @@ static void divergence_is_not_waited_for_long(void **state)
     assert_longest_pause(2000);
 }
 
+static int next_fd(void)
+{
+    int fd = dup(0);
+
+    close(fd);
+    return fd;
+}
+
+/* A runner follows the files of thousands of tasks for days. */
+static void no_file_stays_open(void **state)
+{
+    int fd = next_fd();
+
+    report("{\"a\": 1}\n");
+    work();
+    report("{\"a\": 2}\n");
+    metrics_end(metrics, UNIX_MS);
+    assert_true(metrics_size(metrics) > 0);
+    assert_int_equal(next_fd(), fd);
+}
+
 static void blank_lines_are_nothing(void **state)
 {
     char notice[256] = "";
@@ -431,6 +452,7 @@ int main(void)
         cmocka_unit_test(wrong_lines_are_refused_with_a_reason),
         cmocka_unit_test(no_line_is_read_beyond_its_end),
         cmocka_unit_test(points_are_written_and_read_alike),
+        cmocka_unit_test_setup_teardown(no_file_stays_open, set_up_plain, tear_down),
         cmocka_unit_test_setup_teardown(blank_lines_are_nothing, set_up_plain, tear_down),
         cmocka_unit_test_setup_teardown(points_that_are_lost_are_told, set_up_plain, tear_down),
         cmocka_unit_test_setup_teardown(a_file_is_followed_as_it_grows, set_up_plain, tear_down),

@@ -5,11 +5,13 @@
 #include "common/files.h"
 #include "common/xalloc.h"
 
+#include <errno.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #define JOB(name, more) "{\"job\": \"" name "\", \"dir\": \"/jobs/" name "\", \"cpus\": 1, \"grace\": 10, \"descriptor\": {\"its\": \"" name "\"}" more "}\n"
@@ -278,6 +280,26 @@ static void a_runner_that_does_not_end_is_killed(void **state)
     assert_in_range(now, START + 20000, START + 21000); /* its grace of 10 s, and 5 s for the records */
 }
 
+/* Nothing is left of it: no process, no descriptor. It has one more process where it tells the daemon of news. */
+static void at_its_end_nothing_is_left(void **state)
+{
+    static const struct rig_event all[] = {{1000, hand_over, JOB("stay-a", "") JOB("b", "")}, {2000, end_jobs, NULL}, {0}};
+    int first = dup(0), next;
+
+    close(first);
+    for (int tells = 0; tells < 2; tells++) {
+        configure(tells ? "{\"cpus\": 2, \"control\": \"tcp://127.0.0.1:1\", \"control_key\": \"k\"}" : "{\"cpus\": 2}");
+        events = all;
+        assert_int_equal(fly(false), 0);
+        assert_told("start stay-a; start b; end b 0; end stay-a 0; over idle");
+        assert_int_equal(waitpid(-1, NULL, WNOHANG), -1);
+        assert_int_equal(errno, ECHILD);
+    }
+    next = dup(0);
+    close(next);
+    assert_int_equal(next, first);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -296,6 +318,7 @@ int main(void)
         cmocka_unit_test(it_is_flushed_where_that_is_asked_for),
         cmocka_unit_test(it_is_flushed_within_a_tenth_of_a_second),
         cmocka_unit_test(a_runner_that_does_not_end_is_killed),
+        cmocka_unit_test(at_its_end_nothing_is_left),
     };
 
     return RIG_MAIN("pilot", tests);
