@@ -32,6 +32,8 @@ static atomic_int n_spawn_failures, memory_failures, starter_failure;
 static atomic_bool is_held;
 static sem_t arrived, gate;
 static atomic_int spared, spared_from; /* a process, and the signal that does not reach it but fails with EPERM, or is lost if it is SIGKILL */
+static pid_t watched; /* the process whose signals are counted */
+static int n_signals;
 static bool no_pidfds;
 static atomic_bool hurried; /* nobody sleeps */
 static char proc[128];      /* a directory in place of /proc; "": none */
@@ -69,6 +71,7 @@ int memfd_create(const char *name, unsigned flags)
 
 int kill(pid_t pid, int sig)
 {
+    n_signals += pid == watched && sig != 0;
     if (pid != 0 && pid == spared && sig == spared_from) {
         errno = EPERM;
         return sig == SIGKILL ? 0 : -1;
@@ -358,6 +361,7 @@ static pid_t process_that_waits(void)
 static void a_process_that_has_its_pid_gets_no_signal(void **state)
 {
     pid_t pid = process_that_waits();
+    struct answer signalled = {0}, cancelled = {0};
     struct harness_job job;
     int status;
 
@@ -365,10 +369,16 @@ static void a_process_that_has_its_pid_gets_no_signal(void **state)
     harness_job(&h, &job, "true", 0, 1);
     harness_claim(&job, pid, process_start_time(pid), (double)(time_now_ms() / 1000), NULL);
     assert_int_equal(harness_status(&h, &job).state, ADAPTER_JOB_RUNNING);
+    watched = pid;
+    n_signals = 0;
     local_job_find(h.adapter, job.name)->start_time--;
-    assert_int_equal(harness_signal(&h, &job, SIGUSR1), ADAPTER_REFUSED);
-    harness_cancel(&h, &job);
-    assert_int_equal(waitpid(pid, &status, WNOHANG), 0);
+    ops->signal(h.adapter, &job.job, SIGUSR1, answer_done, &signalled);
+    ops->cancel(h.adapter, &job.job, answer_done, &cancelled);
+    assert_int_equal(n_signals, 0);
+    harness_until(&h, &signalled.answers, 1);
+    assert_int_equal(signalled.answer, ADAPTER_REFUSED);
+    harness_until(&h, &cancelled.answers, 1);
+    assert_int_equal(cancelled.answer, ADAPTER_OK);
     /* then it is looked up again, where it is the runner after all, and was told to end */
     harness_wait_ended(&h, &job);
     assert_int_equal(waitpid(pid, &status, 0), pid);
