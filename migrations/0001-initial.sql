@@ -77,7 +77,7 @@ CREATE TRIGGER ensemble_tally AFTER INSERT ON ensemble BEGIN
         (NEW.id, 'failed', 0), (NEW.id, 'unfinished', 0), (NEW.id, 'cancelled', 0), (NEW.id, 'stopped', 0);
 END;
 
--- Which share of its members is final, for each ensemble: lists of ensembles are sorted by it. It follows the tallies by triggers.
+-- Which share of its members is final, for each ensemble: lists of ensembles are sorted by it. It is written with the tallies.
 CREATE TABLE progress (
     ensemble INTEGER PRIMARY KEY REFERENCES ensemble (id),
     members INTEGER NOT NULL,
@@ -90,10 +90,6 @@ CREATE TRIGGER ensemble_progress AFTER INSERT ON ensemble BEGIN
 END;
 CREATE TRIGGER ensemble_grows AFTER UPDATE OF count ON ensemble WHEN NEW.count <> OLD.count BEGIN
     UPDATE progress SET members = NEW.count WHERE ensemble = NEW.id;
-END;
-CREATE TRIGGER tally_change AFTER UPDATE OF n ON tally
-WHEN NEW.n <> OLD.n AND NEW.state <> 'pending' AND NEW.state <> 'submitted' AND NEW.state <> 'running' BEGIN
-    UPDATE progress SET final = final + NEW.n - OLD.n WHERE ensemble = NEW.ensemble;
 END;
 
 -- Members to which something has happened; the others have no row. A member is handed on from ensemble to ensemble of a family: `predecessor`
@@ -122,14 +118,16 @@ CREATE INDEX member_by_state ON member (ensemble, state, idx);
 -- Members that wait for another attempt, the longest due first.
 CREATE INDEX member_due ON member (ensemble, not_before, idx) WHERE state = 'pending';
 
--- The moves of a transaction are summed up in memory and written to the tallies with it, where n and `handed` are checked
--- (daemon/store/tally.c). As the triggers tell each move, whatever statement makes it, none is left out; and a program without these
--- functions, such as the sqlite3 shell, is refused every such change, rather than left with books that are wrong.
+-- What follows from a change of a member's state is done by daemon/store/tally.c: the moves of a transaction are summed up in memory and
+-- written with it to the tallies, where n and `handed` are checked; and what follows in other tables is written at once. As the
+-- triggers tell each move, whatever statement makes it, none is left out; and a program without these functions, such as the sqlite3
+-- shell, is refused every such change, rather than left with books that are wrong. (A trigger for each of the consequences costs every
+-- change, since SQLite sets up the trigger before it looks whether there is anything to do.)
 CREATE TRIGGER member_first AFTER INSERT ON member WHEN NEW.state <> 'pending' BEGIN
-    SELECT stretto_moved(NEW.ensemble, 'pending', NEW.state);
+    SELECT stretto_moved(NEW.ensemble, NEW.idx, 'pending', NEW.state);
 END;
 CREATE TRIGGER member_change AFTER UPDATE OF state ON member WHEN NEW.state <> OLD.state BEGIN
-    SELECT stretto_moved(NEW.ensemble, OLD.state, NEW.state);
+    SELECT stretto_moved(NEW.ensemble, NEW.idx, OLD.state, NEW.state);
 END;
 CREATE TRIGGER member_handed AFTER UPDATE OF successor ON member BEGIN
     SELECT stretto_handed(NEW.ensemble, NEW.state);
@@ -163,14 +161,6 @@ CREATE TABLE result (
     PRIMARY KEY (root, number),
     UNIQUE (root, idx)
 ) STRICT, WITHOUT ROWID;
-CREATE TRIGGER member_result AFTER UPDATE OF state ON member WHEN NEW.state <> OLD.state AND
-    NEW.state <> 'pending' AND NEW.state <> 'submitted' AND NEW.state <> 'running' AND
-    (SELECT intake FROM ensemble WHERE id = NEW.ensemble) IS NOT NULL BEGIN
-    INSERT INTO result (root, number, ensemble, idx)
-        SELECT coalesce(e.root, e.id), 1 + coalesce((SELECT max(number) FROM result WHERE root = coalesce(e.root, e.id)), 0),
-            e.id, NEW.idx FROM ensemble e WHERE e.id = NEW.ensemble
-        ON CONFLICT (root, idx) DO UPDATE SET number = excluded.number, ensemble = excluded.ensemble;
-END;
 
 -- The members that a follow-up has still to take over: those of `source` in this state, from `next` on.
 CREATE TABLE handover (
@@ -232,9 +222,9 @@ CREATE TABLE job (
     archived INTEGER NOT NULL DEFAULT 0, -- its files were moved into archives, as far as they ever are
     CHECK ((ended IS NULL) = (state <> 'ended'))
 ) STRICT;
-CREATE INDEX job_live ON job (id) WHERE state <> 'ended';
+CREATE INDEX job_live ON job (id) WHERE ended IS NULL;
 CREATE INDEX job_by_ensemble ON job (ensemble, id);
-CREATE INDEX job_unarchived ON job (ended, ensemble) WHERE archived = 0 AND state = 'ended' AND kind = 'members';
+CREATE INDEX job_unarchived ON job (ended, ensemble) WHERE archived = 0 AND ended IS NOT NULL AND kind = 'members';
 
 CREATE TABLE attempt (
     ensemble INTEGER NOT NULL,
@@ -344,15 +334,6 @@ CREATE TRIGGER arrival_promoted AFTER UPDATE OF promoted ON arrival BEGIN
     UPDATE rung SET promoted = promoted + (NEW.promoted <> 0 AND NEW.promoted <> -2) - (OLD.promoted <> 0 AND OLD.promoted <> -2),
         cancelled = cancelled + (NEW.promoted = -2) - (OLD.promoted = -2)
         WHERE ensemble = NEW.ensemble AND number = NEW.rung;
-END;
--- A member that has ended and goes on without a promotion was resubmitted: it is not stopped where it was before. A stopped member that is
--- cancelled is never promoted.
-CREATE TRIGGER member_goes_on AFTER UPDATE OF state ON member WHEN NEW.state = 'pending' AND
-    (OLD.state = 'stopped' OR OLD.state = 'failed' OR OLD.state = 'unfinished' OR OLD.state = 'cancelled') OR
-    NEW.state = 'cancelled' AND OLD.state = 'stopped' BEGIN
-    UPDATE arrival SET promoted = iif(NEW.state = 'pending', -1, -2) WHERE ensemble = NEW.ensemble AND
-        (promoted = 0 OR promoted = -2) AND number =
-        (SELECT number FROM arrival WHERE ensemble = NEW.ensemble AND idx = NEW.idx ORDER BY rung DESC LIMIT 1);
 END;
 
 -- Artefacts that the latest successful attempt of a member left (daemon/store/artefact.c).

@@ -194,7 +194,7 @@ void engine_settle(struct engine *engine)
     while ((ens = engine->unsaved) != NULL) {
         LL_DELETE2(engine->unsaved, ens, next_unsaved);
         ens->unsaved = false;
-        store_ensemble_update(engine->store, &ens->row, &err);
+        store_ensemble_advance(engine->store, ens->row.id, ens->row.next_index, &err);
     }
     engine->steps->read_points(engine);
 }

@@ -76,7 +76,7 @@ void engine_touch(struct engine *engine, struct live_ensemble *ens);
 /* Touches all ensembles of the adapter, because it can do what it could not, or a training on it has begun or ended. */
 void engine_touch_all(struct engine *engine, const struct known_adapter *adapter);
 void engine_settle(struct engine *engine); /* looks at all ensembles that were touched */
-/* Has the ensemble's row written when all ensembles are settled. */
+/* Has the number of members that have been tried written when all ensembles are settled. */
 void engine_save_later(struct engine *engine, struct live_ensemble *ens);
 void engine_event(struct engine *engine, const char *kind, int64_t ensemble, int64_t index, json_t *detail);
 /* Reports members that changed without an event for each: "members.changed" has the span of their indices and their new

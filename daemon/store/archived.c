@@ -1,6 +1,6 @@
 #include "daemon/store/archived.h"
 
-#define UNARCHIVED "archived = 0 AND state = 'ended' AND kind = 'members'"
+#define UNARCHIVED "archived = 0 AND ended IS NOT NULL AND kind = 'members'"
 
 int store_archive_due(struct store *store, int64_t before_ms, int64_t keep, int64_t *ensemble, bool *crowded,
                       struct error *err)

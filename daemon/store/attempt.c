@@ -55,6 +55,13 @@ int store_attempt_insert(struct store *store, const struct attempt_row *row, str
         "iiiiim", row->ensemble, row->index, row->number, row->job, row->submitted_ms, row->rung);
 }
 
+int store_attempt_start(struct store *store, const struct attempt_row *row, struct error *err)
+{
+    return store_exec(
+        store, err, "UPDATE attempt SET host = ?4, started = ?5 WHERE ensemble = ?1 AND idx = ?2 AND number = ?3",
+        "iiitm", row->ensemble, row->index, row->number, row->host[0] ? row->host : NULL, row->started_ms);
+}
+
 int store_attempt_update(struct store *store, const struct attempt_row *row, struct error *err)
 {
     return store_exec(store, err,

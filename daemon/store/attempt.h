@@ -38,6 +38,8 @@ struct attempt_row {
 const char *attempt_outcome_name(enum attempt_outcome outcome); /* NULL for ATTEMPT_OPEN */
 
 int store_attempt_insert(struct store *store, const struct attempt_row *row, struct error *err);
+/* Writes only what is known of an attempt that has started: `host` and `started_ms`. */
+int store_attempt_start(struct store *store, const struct attempt_row *row, struct error *err);
 int store_attempt_update(struct store *store, const struct attempt_row *row, struct error *err);
 /* Notes the rung that an attempt is to reach next; 0 for none. */
 int store_attempt_rung(struct store *store, int64_t ensemble, int64_t index, int64_t number, int64_t rung,

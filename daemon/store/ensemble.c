@@ -68,6 +68,11 @@ int store_ensemble_update(struct store *store, const struct ensemble_row *row, s
                       intakes[row->intake], row->after);
 }
 
+int store_ensemble_advance(struct store *store, int64_t id, int64_t next_index, struct error *err)
+{
+    return store_exec(store, err, "UPDATE ensemble SET next_index = ?2 WHERE id = ?1", "ii", id, next_index);
+}
+
 int store_ensemble_get(struct store *store, int64_t id, struct ensemble_row *row, struct error *err)
 {
     sqlite3_stmt *stmt = store_query(store, err, "SELECT " COLUMNS " FROM ensemble WHERE id = ?1", "i", id);
@@ -187,7 +192,7 @@ int store_ensemble_each_live(struct store *store, int (*each)(void *arg, const s
     return each_row(store,
                     store_query(store, err,
                                 "SELECT " COLUMNS " FROM ensemble WHERE state IN ('running', 'paused') OR id IN "
-                                "(SELECT ensemble FROM job WHERE state <> 'ended') OR id IN (SELECT ensemble FROM "
+                                "(SELECT ensemble FROM job WHERE ended IS NULL) OR id IN (SELECT ensemble FROM "
                                 "bulk_operation) OR id IN (SELECT ensemble FROM training WHERE state IN ('submitted', "
                                 "'running')) ORDER BY id",
                                 ""),
@@ -270,23 +275,24 @@ int store_census_get(struct store *store, int64_t ensembles[ENSEMBLE_STATE_COUNT
 
 int store_ensemble_cancel_untried(struct store *store, int64_t ensemble, struct error *err)
 {
-    if (store_tallies_write(store, err) < 0 ||
-        store_exec(store, err,
-                   "UPDATE tally SET n = n + (SELECT n FROM tally WHERE ensemble = ?1 AND state = 'pending') "
-                   "WHERE ensemble = ?1 AND state = 'cancelled'",
-                   "i", ensemble) < 0)
+    int64_t n[MEMBER_STATE_COUNT];
+
+    if (store_begin(store, err) < 0 || store_tally_get(store, ensemble, n, err) < 0)
         return -1;
-    return store_exec(store, err, "UPDATE tally SET n = 0 WHERE ensemble = ?1 AND state = 'pending'", "i", ensemble);
+    store_tally_add(store, ensemble, MEMBER_PENDING, -n[MEMBER_PENDING]);
+    store_tally_add(store, ensemble, MEMBER_CANCELLED, n[MEMBER_PENDING]);
+    return 0;
 }
 
 int store_ensemble_restore_untried(struct store *store, int64_t ensemble, struct error *err)
 {
-    if (store_tallies_write(store, err) < 0)
+    struct ensemble_row row;
+
+    if (store_begin(store, err) < 0 || store_ensemble_get(store, ensemble, &row, err) != 1)
         return -1;
-    return store_exec(store, err,
-                      "UPDATE tally SET n = n + iif(state = 'pending', 1, -1) * (SELECT count - next_index FROM "
-                      "ensemble WHERE id = ?1) WHERE ensemble = ?1 AND state IN ('pending', 'cancelled')",
-                      "i", ensemble);
+    store_tally_add(store, ensemble, MEMBER_CANCELLED, row.next_index - row.count);
+    store_tally_add(store, ensemble, MEMBER_PENDING, row.count - row.next_index);
+    return 0;
 }
 
 int store_ensemble_skip(struct store *store, int64_t id, struct error *err)

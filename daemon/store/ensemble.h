@@ -69,6 +69,8 @@ int store_ensemble_insert(struct store *store, struct ensemble_row *row, const c
 /* Makes sure that no ensemble gets an id up to this one. */
 int store_ensemble_skip(struct store *store, int64_t id, struct error *err);
 int store_ensemble_update(struct store *store, const struct ensemble_row *row, struct error *err);
+/* Writes nothing but `next_index`, which changes often. */
+int store_ensemble_advance(struct store *store, int64_t id, int64_t next_index, struct error *err);
 /* Returns 1 if there is such an ensemble, 0 if not, -1 on error. */
 int store_ensemble_get(struct store *store, int64_t id, struct ensemble_row *row, struct error *err);
 /* Replaces the text of the spec. */

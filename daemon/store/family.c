@@ -207,11 +207,9 @@ int store_handover_end(struct store *store, struct ensemble_row *row, struct err
     int64_t missing = row->count - row->next_index;
 
     row->count = row->next_index;
-    if (store_exec(store, err, "DELETE FROM handover WHERE ensemble = ?1", "i", row->id) < 0 ||
-        store_tallies_write(store, err) < 0 ||
-        store_exec(store, err, "UPDATE tally SET n = n - ?2 WHERE ensemble = ?1 AND state = 'pending'", "ii", row->id,
-                   missing) < 0)
+    if (store_exec(store, err, "DELETE FROM handover WHERE ensemble = ?1", "i", row->id) < 0)
         return -1;
+    store_tally_add(store, row->id, MEMBER_PENDING, -missing);
     return store_exec(store, err, "UPDATE ensemble SET count = ?2, next_index = ?2 WHERE id = ?1", "ii", row->id,
                       row->count);
 }

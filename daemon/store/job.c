@@ -75,20 +75,26 @@ int store_job_insert(struct store *store, struct job_row *row, struct error *err
         row->created_ms, row->pilot, row->node, row->cpus);
 }
 
+/* The end is written only where there is one: SQLite takes a row out of every index in whose columns or condition a
+ * written column stands, and puts it back. */
 int store_job_update(struct store *store, const struct job_row *row, struct error *err)
 {
-    return store_exec(store, err,
-                      "UPDATE job SET state = ?2, scheduler_id = ?3, submissions = ?4, cancel = ?5, reason = ?6, "
-                      "submitted = ?7, started = ?8, ended = ?9 WHERE id = ?1",
-                      "ittibtmmm", row->id, state_names[row->state], row->scheduler_id[0] ? row->scheduler_id : NULL,
-                      row->submissions, (int)row->cancel, row->reason[0] ? row->reason : NULL, row->submitted_ms,
-                      row->started_ms, row->ended_ms);
+#define CHANGES                                                                                                        \
+    "UPDATE job SET state = ?2, scheduler_id = ?3, submissions = ?4, cancel = ?5, reason = ?6, submitted = ?7, "       \
+    "started = ?8"
+    const char *sql =
+        row->ended_ms == 0 ? CHANGES " WHERE id = ?1 AND ?9 IS NULL" : CHANGES ", ended = ?9 WHERE id = ?1";
+
+    return store_exec(store, err, sql, "ittibtmmm", row->id, state_names[row->state],
+                      row->scheduler_id[0] ? row->scheduler_id : NULL, row->submissions, (int)row->cancel,
+                      row->reason[0] ? row->reason : NULL, row->submitted_ms, row->started_ms, row->ended_ms);
+#undef CHANGES
 }
 
 int store_job_each_live(struct store *store, int (*each)(void *arg, const struct job_row *row), void *arg,
                         struct error *err)
 {
-    sqlite3_stmt *stmt = store_query(store, err, "SELECT " COLUMNS " FROM job WHERE state <> 'ended' ORDER BY id", "");
+    sqlite3_stmt *stmt = store_query(store, err, "SELECT " COLUMNS " FROM job WHERE ended IS NULL ORDER BY id", "");
     struct job_row row;
 
     return store_each_row(store, stmt, read_row, &row, each, arg, err);
@@ -160,7 +166,7 @@ int store_job_each(struct store *store, int64_t before, const struct job_filter 
     if (filter->has_state && filter->state != JOB_ENDED) {
         stmt = store_query(store, err,
                            "SELECT " COLUMNS
-                           " FROM job INDEXED BY job_live WHERE state <> 'ended' AND id < ?1 AND state = ?2 AND (?3 = "
+                           " FROM job INDEXED BY job_live WHERE ended IS NULL AND id < ?1 AND state = ?2 AND (?3 = "
                            "0 OR ensemble = ?3) AND (?4 IS NULL OR adapter = ?4) ORDER BY id DESC LIMIT ?5",
                            "ititi", before, state, filter->ensemble, filter->adapter, (int64_t)limit);
     } else if (filter->ensemble != 0) {
@@ -184,7 +190,7 @@ int store_job_each(struct store *store, int64_t before, const struct job_filter 
 int store_job_count_live(struct store *store, const char *adapter, int64_t n[JOB_ENDED], struct error *err)
 {
     sqlite3_stmt *stmt = store_query(store, err,
-                                     "SELECT state, count(*) FROM job INDEXED BY job_live WHERE state <> 'ended' AND "
+                                     "SELECT state, count(*) FROM job INDEXED BY job_live WHERE ended IS NULL AND "
                                      "adapter = ?1 GROUP BY state",
                                      "t", adapter);
     int rc = stmt != NULL ? 1 : -1;

@@ -33,10 +33,7 @@ int store_suggestion_add(struct store *store, struct ensemble_row *row, const st
             return -1;
     row->count += (int64_t)n;
     row->next_index = row->count; /* each of them has a row */
-    if (store_tallies_write(store, err) < 0 ||
-        store_exec(store, err, "UPDATE tally SET n = n + ?2 WHERE ensemble = ?1 AND state = 'pending'", "ii", row->id,
-                   (int64_t)n) < 0)
-        return -1;
+    store_tally_add(store, row->id, MEMBER_PENDING, (int64_t)n);
     return store_exec(store, err, "UPDATE ensemble SET count = ?2, next_index = ?2 WHERE id = ?1", "ii", row->id,
                       row->count);
 }

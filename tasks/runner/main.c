@@ -343,19 +343,19 @@ static bool read_options(int argc, char **argv, struct options *options)
 static int run(const struct options *options, int signal_fd, int64_t started_ms)
 {
     struct error err;
-    char *jobdir = find_jobdir(options, &err);
+    char *jobdir;
     int status;
 
+    if (options->local) /* a crash of this host ends the job with all its effects, so no record needs to survive it */
+        file_flush_nothing();
+    jobdir = find_jobdir(options, &err);
     if (jobdir == NULL) {
         status = options->jobfd >= 0 ? not_made(EX_CANTCREAT) : EX_CONFIG;
         log_error("%s", err.text);
         return status;
     }
-    if (options->local) {
+    if (options->local)
         runlog_begin(jobdir);
-        /* a crash of this host ends the job with all its effects, so no record needs to survive it */
-        file_flush_nothing();
-    }
     if (chdir("/") < 0) { /* so that it keeps no file system busy; a failure does no harm */
     }
     prctl(PR_SET_CHILD_SUBREAPER, 1);

@@ -25,6 +25,13 @@ count-1 itself flushed
 exit.json flushed, in a flushed directory
 ended.json flushed, in a flushed directory" "each file is on the disk before it has its name, and has it there before the next step"
 
+# --- a runner of the daemon's own host, which makes its directory by itself: a crash of the host ends its job with all its effects
+mkdir "$T/local"
+jq -c --arg dir "$T/local" '.job = "st-0572-3" | .tasks[0].dir = "\($dir)/7.0" | .tasks[0].argv = ["true"] | .tasks[0].env = {}' \
+	"$T/job/job.json" >"$T/job-fd"
+status_is 0 "a local runner ends" env "DURABLE_LOG=$T/local.log" "${watch[@]}" "$builddir/stretto-run" --local --job-fd "$T/local/st-0572-3" 0<>"$T/job-fd"
+is "$(cut -f 3,4 "$T/local.log" | grep -c "^made.*/local/st-0572-3\$")-$(cut -f 3 "$T/local.log" | grep -c flush)" 1-0 "it makes its directory, and flushes nothing"
+
 # --- a pilot on another host: its journal, which the daemon reads there
 mkdir "$T/pilot"
 jq -n '{version: 1, job: "st-0572-2", ensemble: 7, nodes: 1, cpus: 1, memory: 0, idle: 3600, least: 0, flush: true}' >"$T/pilot/pilot.json"

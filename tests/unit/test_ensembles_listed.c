@@ -52,6 +52,7 @@ static int set_up(void **state)
         must(store_exec(store, &err, "UPDATE tally SET n = CASE state WHEN 'succeeded' THEN ?2 WHEN 'failed' THEN ?3 WHEN 'pending' THEN ?4 "
                         "ELSE 0 END WHERE ensemble = ?1", "iiii", row.id, rows[i].succeeded, rows[i].failed,
                         rows[i].count - rows[i].succeeded - rows[i].failed));
+        must(store_exec(store, &err, "UPDATE progress SET final = ?2 WHERE ensemble = ?1", "ii", row.id, rows[i].succeeded + rows[i].failed));
         if (rows[i].loss > 0)
             add_loss(row.id, rows[i].loss);
     }

@@ -417,8 +417,11 @@ static void a_priority_outlives_attempts_and_ensembles(void **state)
 static void results_come_in_the_order_of_their_ends(void **state)
 {
     struct ensemble_row row = suggest();
+    int64_t all_known = add_ensemble(9);
 
     put_member(row.id, 2, MEMBER_SUCCEEDED);
+    put_member(all_known, 0, MEMBER_PENDING);
+    put_member(all_known, 0, MEMBER_SUCCEEDED); /* whose ends nobody reads on from */
     put_member(row.id, 0, MEMBER_FAILED);
     put_member(row.id, 1, MEMBER_RUNNING);
     must(store_result_each(store, row.id, 0, 9, note_result, NULL, &err));
@@ -434,6 +437,8 @@ static void results_come_in_the_order_of_their_ends(void **state)
     put_member(row.id, 2, MEMBER_CANCELLED);
     must(store_result_each(store, row.id, 2, 9, note_result, NULL, &err));
     is_listed("3: 1.1 stopped, 4: 1.2 cancelled, ");
+    must(store_result_each(store, all_known, 0, 9, note_result, NULL, &err));
+    is_listed("");
 }
 
 static struct arrival_row arrive(int64_t ensemble, int64_t index, int64_t rung, double value)
