@@ -49,7 +49,7 @@ TESTS += $(unit_tests)
 endif
 
 # tests/bench/run runs the benchmarks, one file each.
-EXTRA_DIST += tests/bench/api.sh tests/bench/dashboard.sh tests/bench/dashboard_bench.py tests/bench/dispatch.sh tests/bench/engine.sh tests/bench/inodes.sh tests/bench/lib.sh tests/bench/metrics.sh tests/bench/million.sh tests/bench/pilot.sh tests/bench/rungs.sh \
+EXTRA_DIST += tests/bench/api.sh tests/bench/dashboard.sh tests/bench/dashboard_bench.py tests/bench/dispatch.sh tests/bench/engine.sh tests/bench/inodes.sh tests/bench/lib.sh tests/bench/metrics.sh tests/bench/million.sh tests/bench/million-killed.sh tests/bench/pilot.sh tests/bench/rungs.sh \
 	tests/bench/run tests/bench/slurm.sh tests/bench/suggest.sh tests/bench/suggest_bench.py
 
 # The daemon as a whole.
@@ -263,7 +263,8 @@ EXTRA_DIST += tests/call_circle.py tests/struct_sizes.py tests/planted/plant.py 
 	tests/planted/store.txt tests/planted/train.txt
 
 # What benchmarks need; built by hand: make tests/bench/fill_members
-EXTRA_PROGRAMS += tests/bench/fill_members
+EXTRA_PROGRAMS += tests/bench/fill_members tests/bench/append-member
+tests_bench_append_member_SOURCES = tests/bench/append_member.c
 EXTRA_DIST += tests/bench/million.py tests/bench/disturbed.py
 tests_bench_fill_members_SOURCES = tests/bench/fill_members.c
 tests_bench_fill_members_CFLAGS = $(AM_CFLAGS) $(JANSSON_CFLAGS) $(daemon_cflags)
