@@ -256,6 +256,8 @@ static void what_has_no_time_left_waits_for_another_allocation(void **state)
     job.grace_ms = 1800 * 1000;
     submit(job, 3);
     assert_string_equal(site_status(3, NULL).reason, "too little is left of the allocation's time");
+    assert_non_null(strstr(site.said, "too little is left"));
+    assert_null(strstr(strstr(site.said, "too little is left") + 1, "too little is left")); /* it is said once */
     assert_int_equal(site_count_asked("aprun"), 1);
 }
 

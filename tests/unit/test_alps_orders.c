@@ -452,6 +452,7 @@ static void settings_have_their_defaults(void **state)
     assert_int_equal(site.ops->ready(site.a, &err), -1); /* it is in no allocation */
     assert_string_equal(err.code, "resources_impossible");
     assert_int_equal(site.ops->check(site.a, &one, &err), -1);
+    assert_string_equal(err.pointer, ""); /* whatever is asked for */
     site_end();
     setenv("SLURM_JOB_NODELIST", "nid000[12-13]", 1);
     site_begin(site.ops);

@@ -394,6 +394,124 @@ static void arrays_of_torque_are_read(void **state)
     assert_string_equal(status_of("st-22").reason, "PBS: deleted (Exit_status 271)");
 }
 
+/* In seconds, or in English; what is neither is not known. */
+static void times_are_read(void **state)
+{
+    static const struct {
+        const char *text;
+        int64_t ms; /* -1: as the calendar says */
+        struct tm tm;
+    } cases[] = {
+        {"1382109600", 1382109600000, {0}}, {"-5", 0, {0}}, {"0", 0, {0}}, {"", 0, {0}}, {"12x", 0, {0}}, {"Sun Nov 22 04:58", 0, {0}},
+        {"Sun Foo 22 04:58:35 2026", 0, {0}}, {"Sun anF 22 04:58:35 2026", 0, {0}}, {"Sun No 22 04:58:35 2026", 0, {0}},
+        {"Thu Jan  1 00:00:07 2026", -1, {.tm_year = 126, .tm_mday = 1, .tm_sec = 7}},
+        {"Thu Dec 31 23:59:00 2026", -1, {.tm_year = 126, .tm_mon = 11, .tm_mday = 31, .tm_hour = 23, .tm_min = 59}},
+        {"Fri Jul 10 12:00:00 2026", -1, {.tm_year = 126, .tm_mon = 6, .tm_mday = 10, .tm_hour = 12}},
+    };
+
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct tm tm = cases[i].tm;
+        char more[100];
+
+        tm.tm_isdst = -1;
+        snprintf(more, sizeof more, ",\"stime\":\"%s\",\"ctime\":\"%s\"", cases[i].text, cases[i].text);
+        one("a", "R", more);
+        assert_int_equal(status_of("a").started_ms, cases[i].ms >= 0 ? cases[i].ms : 1000LL * mktime(&tm));
+        assert_int_equal(rows.row[0].submitted, status_of("a").started_ms / 1000);
+    }
+    one("a", "R", ",\"stime\":1382109600"); /* no string */
+    assert_int_equal(status_of("a").started_ms, 1382109600000);
+}
+
+static void attributes_are_read_as_versions_write_them(void **state)
+{
+    static const struct {
+        const char *host, *first;
+    } hosts[] = {{"n7/0*2+n8/0*2", "n7"}, {"n7+n8", "n7"}, {"n7*2", "n7"}, {"n7", "n7"}, {"n7.x-y/3", "n7.x-y"}};
+    char more[100];
+
+    for (size_t i = 0; i < sizeof hosts / sizeof *hosts; i++) {
+        snprintf(more, sizeof more, ",\"exec_host\":\"%s\"", hosts[i].host);
+        one("a", "R", more);
+        assert_string_equal(status_of("a").host, hosts[i].first);
+    }
+    one("a", "F", ",\"Exit_status\":\"3\",\"stime\":5"); /* a string */
+    assert_string_equal(status_of("a").reason, "PBS: FAILED (Exit_status 3)");
+    one("a", "Q", ",\"run_count\":2");
+    assert_int_equal(rows.row[0].runs, 2);
+    one("a", "E", "");
+    assert_true(rows.row[0].is_ending);
+    one("a", "R", "");
+    assert_false(rows.row[0].is_ending);
+    one("a,B=c", "R", "");
+    assert_int_equal(status_of("a").state, ADAPTER_JOB_RUNNING);
+    one("a", "", ""); /* it is not known that it does not run */
+    assert_int_equal(status_of("a").state, ADAPTER_JOB_RUNNING);
+    one("a", "Q", ",\"comment\":\"job held, too many failed attempts to run\"");
+    assert_false(status_of("a").never); /* it is held no more */
+    assert_int_equal(parse(PBS_KIND_OPENPBS, "{\"Jobs\":{\"1.p\":{\"job_state\":\"R\",\"Resource_List\":{\"STRETTO_RUNNER\":\"x\"},"
+                                             "\"Variable_List\":{\"STRETTO_RUNNER\":5}},\"2.p\":{\"job_state\":\"R\",\"Variable_List\":"
+                                             "\"A=b,STRETTO_RUNNER=c,D=e\"}}}"), 0);
+    assert_int_equal(rows.n, 1); /* by its variable, however that is written */
+    assert_string_equal(rows.row[0].name, "c");
+    assert_int_equal(parse(PBS_KIND_TORQUE, "<Data><Job><Job_Id>6.t</Job_Id><job_state>Q</job_state><start_count>3</start_count><qtime>7</qtime>"
+                                            "<Variable_List>STRETTO_RUNNER=a</Variable_List></Job><Job><job_state>Q</job_state>"
+                                            "<Variable_List>STRETTO_RUNNER=b</Variable_List></Job></Data> \r\n\t"), 0);
+    assert_int_equal(rows.n, 1); /* the other has no id */
+    assert_int_equal(rows.row[0].runs, 3);
+    assert_int_equal(parse(PBS_KIND_TORQUE, "<Data><Other><Job_Id>6.t</Job_Id><Job>x</Job><Variable_List>STRETTO_RUNNER=a</Variable_List></Other></Data>"), 0);
+    assert_int_equal(rows.n, 0);
+    assert_int_equal(parse(PBS_KIND_TORQUE, " \r\n\t"), 0);
+    assert_int_equal(rows.n, 0);
+    assert_int_equal(parse(PBS_KIND_TORQUE, "<Data><Job><Job_Id>6.t</Job_Id><job_state>R</job_state><Resource_List><Variable_List>STRETTO_RUNNER=x"
+                                            "</Variable_List></Resource_List><comment/></Job></Data>"), 0);
+    assert_int_equal(rows.n, 0);
+}
+
+/* An array that has begun has run; one of which nothing waits is no job. */
+static void an_array_tells_whether_it_has_begun(void **state)
+{
+    for (int has_begun = 0; has_begun < 2; has_begun++) {
+        char text[300];
+
+        snprintf(text, sizeof text, "{\"Jobs\":{\"7[].p\":{\"job_state\":\"B\",\"Variable_List\":{\"STRETTO_RUNNER\":\"st-10+\"},\"Exit_status\":1,"
+                                    "%s\"array_indices_remaining\":\"2\"}}}", has_begun ? "\"stime\":\"1382109600\"," : "");
+        assert_int_equal(parse(PBS_KIND_OPENPBS, text), 0);
+        assert_int_equal(rows.n, 1);
+        is_row("st-12", "7[2].p", ADAPTER_JOB_QUEUED);
+        assert_int_equal(rows.row[0].runs, has_begun);
+        assert_int_equal(rows.row[0].started, 0);
+        assert_false(rows.row[0].has_exit_status);
+    }
+}
+
+/* Of versions before 23: valid values stay what they are, whatever stands around them. */
+static void odd_values_are_mended(void **state)
+{
+    static const struct {
+        const char *value;
+        bool is_whole;
+    } cases[] = {{"1", true}, {"-1.5e3", true}, {"true", true}, {"null", true}, {"0x1F", true}, {"1,2", false}, {"a b", true}, {"\\", true},
+                 {"\"a\\/b\\u00e9\\t\"", true}, {"\"a: 05, {[\"", true}, {"{\"x\":\t07}", true}, {"\"x\\q\"", true}, {"\"open", false}};
+
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char text[500];
+
+        snprintf(text, sizeof text,
+                 "{\n\"Jobs\":{\n\"1.p\":\t{\n\"job_state\":\"R\",\n\"Variable_List\":{\n\"Z\":007,\n\"A\":%s,\n\"STRETTO_RUNNER\":\"a\"\n},\n"
+                 "\"Exit_status\":3\n},\n\"2.p\":{\n\"job_state\":\"Q\",\n\"Variable_List\":{\n\"STRETTO_RUNNER\":\"b\"\n}\n}\n}\n}\n",
+                 cases[i].value);
+        if ((parse(PBS_KIND_OPENPBS, text) == 0) != cases[i].is_whole)
+            fail_msg("%s", cases[i].value);
+        if (!cases[i].is_whole)
+            continue;
+        assert_int_equal(rows.n, 2);
+        assert_int_equal(status_of("a").state, ADAPTER_JOB_RUNNING);
+        assert_int_equal(rows.row[0].exit_status, 3);
+        assert_int_equal(status_of("b").state, ADAPTER_JOB_QUEUED);
+    }
+}
+
 #define CASE(test) cmocka_unit_test_teardown(test, close_rows)
 
 int main(void)
@@ -411,6 +529,10 @@ int main(void)
         CASE(the_right_one_of_a_name_is_told_of),
         CASE(arrays_of_openpbs_are_read),
         CASE(arrays_of_torque_are_read),
+        CASE(times_are_read),
+        CASE(attributes_are_read_as_versions_write_them),
+        CASE(an_array_tells_whether_it_has_begun),
+        CASE(odd_values_are_mended),
     };
 
     test_limit(60); /* a loop without an end is a failure, too */
