@@ -13,6 +13,7 @@
 static struct spec *spec;
 static int fails_at, readings; /* 0: none */
 bool fake_engine_is_well;
+const char *fake_engine_notice;
 
 bool engine_allocation(struct engine *engine, int64_t ensemble, struct engine_allocation *out)
 {
@@ -29,6 +30,8 @@ bool engine_elastic(struct engine *engine, int64_t ensemble, struct engine_elast
 bool engine_notice(struct engine *engine, const struct ensemble_row *row, struct engine_notice *out)
 {
     *out = (struct engine_notice){.code = "held", .text = "it waits"};
+    if (fake_engine_notice != NULL)
+        out->code = fake_engine_notice;
     return !fake_engine_is_well;
 }
 

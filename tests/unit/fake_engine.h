@@ -4,6 +4,7 @@
 #define TESTS_FAKE_ENGINE_H
 #include "tests/unit/fake_request.h"
 
+extern const char *fake_engine_notice; /* the code of what ensembles wait for; NULL: "held" */
 extern bool fake_engine_is_well; /* nothing waits, nothing is held, nothing was changed */
 
 /* Sets the spec of all ensembles, as JSON; NULL: none, as at the end of each test. */

@@ -206,6 +206,25 @@ static void what_is_in_trouble(void **state)
     is_refused(ensembles_get, 0, "trouble=1&family=999", 404, "ensemble_not_found");
 }
 
+/* What does not pass by itself is somebody's trouble. */
+static void not_all_that_waits_is_in_trouble(void **state)
+{
+    static const char *const urgent[] = {"held", "ending", "adapter_not_here", "adapter_not_set_up", "adapter_silent", "state_not_written",
+                                         "no_room", "not_submitted", "training_silent"},
+                      *const usual[] = {"paused", "hel", "heldx", "after"};
+
+    fake_engine_is_well = false;
+    for (size_t i = 0; i < sizeof urgent / sizeof *urgent; i++) {
+        fake_engine_notice = urgent[i];
+        pages_are("trouble=1", 8, "6 5 4 3 2 1 ");
+    }
+    for (size_t i = 0; i < sizeof usual / sizeof *usual; i++) {
+        fake_engine_notice = usual[i];
+        pages_are("trouble=1", 8, "6 2 ");
+    }
+    fake_engine_notice = NULL;
+}
+
 static void what_sorts_nothing_is_refused(void **state)
 {
     static const char *const wrong[] = {"sort=age", "sort=Name", "sort=min:", "sort=min", "sort=:loss", "sort=name&order=up", "order=asc",
@@ -228,7 +247,7 @@ static void what_sorts_nothing_is_refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {WITH_STORE(the_newest_come_first), WITH_STORE(each_key_sorts), WITH_STORE(the_rate_sorts),
-                                       WITH_STORE(more_than_are_measured_in_a_turn), WITH_STORE(an_end_is_estimated_while_members_succeed), WITH_STORE(what_is_in_trouble),
+                                       WITH_STORE(more_than_are_measured_in_a_turn), WITH_STORE(an_end_is_estimated_while_members_succeed), WITH_STORE(what_is_in_trouble), WITH_STORE(not_all_that_waits_is_in_trouble),
                                        WITH_STORE(what_sorts_nothing_is_refused)};
 
     log_init("listed", LOG_LEVEL_NONE);

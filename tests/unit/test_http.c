@@ -9,6 +9,7 @@
 #include "tests/unit/http_rig.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <zlib.h>
@@ -401,6 +402,33 @@ static void write_status(const char *name, const char *text)
     fclose(f);
 }
 
+static double value_of(const char *text, const char *name)
+{
+    const char *found = strstr(text, name);
+
+    if (found == NULL)
+        fail_msg("no %s in: %s", name, text);
+    return strtod(found + strlen(name), NULL);
+}
+
+/* Each bucket has those of the one before, too. */
+static void turns_are_told(const char *text)
+{
+    double n = 0, count = value_of(text, "\nstretto_turn_seconds_count ");
+    int buckets = 0;
+
+    for (const char *line = text; (line = strstr(line, "stretto_turn_seconds_bucket{le=")) != NULL; line++) {
+        double now = value_of(line, "\"} ");
+
+        assert_true(now >= n && now <= count);
+        n = now;
+        buckets++;
+    }
+    assert_true(buckets > 5 && n == count && count > 1);
+    assert_true(value_of(text, "\nstretto_turn_seconds_sum ") > 0);
+    assert_true(value_of(text, "\nstretto_turn_seconds_sum ") < 3600);
+}
+
 static void metrics_are_told(void **state)
 {
     struct training training = {.row = {.id = 5, .ensemble = 1, .state = TRAINING_RUNNING, .ranks = 2, .generation = 3}};
@@ -429,6 +457,7 @@ static void metrics_are_told(void **state)
     has(r, "\nstretto_connections{state=\"stranger\"} 0\n");
     has(r, "\nstretto_connections_evicted_total 0\n");
     has(r, "\nstretto_turn_seconds_bucket{le=\"+Inf\"} ");
+    turns_are_told(r->body);
     has(r, "\nstretto_training_ranks_untold 0\n");
     assert_null(strstr(r->body, "\nstretto_training_ranks{"));
 
@@ -447,6 +476,10 @@ static void metrics_are_told(void **state)
     has(r, "\nstretto_training_status_timestamp_seconds{ensemble=\"1\",training=\"5\",rank=\"0\"} 1.5\n");
     assert_null(strstr(r->body, "\nstretto_training_samples_unique_total{"));
     assert_null(strstr(r->body, "\nstretto_training_batches_total{"));
+    training.row.ranks = 4096;
+    r = rig_ask("GET /metrics", "", NULL);
+    has(r, "\nstretto_training_ranks_untold 0\n");
+    has(r, "\nstretto_training_ranks{ensemble=\"1\",training=\"5\"} 4096\n");
     training.row.ranks = 4097;
     r = rig_ask("GET /metrics", "", NULL);
     has(r, "\nstretto_training_ranks_untold 4097\n");

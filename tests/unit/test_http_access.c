@@ -124,6 +124,15 @@ static void strangers_get_the_page_and_begin_sessions(void **state)
     header_is(r, "Cache-Control", "no-cache");
     header_is(r, "X-Frame-Options", "DENY");
     assert_non_null(strstr(rig_header(r, "Content-Security-Policy"), "frame-ancestors 'none'"));
+    assert_non_null(strstr(rig_header(r, "Content-Security-Policy"), "default-src 'none'; script-src 'self'"));
+    assert_non_null(strstr(rig_header(r, "Permissions-Policy"), "camera=()"));
+    header_is(r, "Referrer-Policy", "no-referrer");
+    header_is(r, "Cross-Origin-Opener-Policy", "same-origin");
+    header_is(r, "Cross-Origin-Resource-Policy", "same-origin");
+    header_is(r, "Vary", "Accept, Accept-Encoding");
+    header_is(rig_ask("GET /web/app.css", "", NULL), "Content-Type", "text/css; charset=utf-8");
+    r = rig_ask("HEAD /web/app.js", "", NULL);
+    assert_true(r->status == 200 && r->size == 0);
     rig_refused("GET /", "", NULL, 401, "token_missing");
     is("GET /web/app.js", "", NULL, 200);
     rig_refused("GET /web/index.html", "", NULL, 404, "file_not_found");
@@ -141,6 +150,7 @@ static void strangers_get_the_page_and_begin_sessions(void **state)
 /* --- browsers */
 
 static char path[256], cookie[256];
+static bool is_secure; /* the cookie is for TLS only */
 
 /* Keeps what a browser would of the reply: the path, and the cookie as a header. */
 static void take_session(const struct reply *r, const char *below, const char *age)
@@ -151,6 +161,7 @@ static void take_session(const struct reply *r, const char *below, const char *a
     if (r->status != 201)
         fail_msg("%s%s", r->headers, r->body);
     assert_true(set != NULL && place != NULL && strlen(place) == 25);
+    is_secure = strstr(set, "; Secure") != NULL;
     snprintf(cookie, sizeof cookie, "Cookie: %.*s\r\n", (int)strcspn(set, ";"), set);
     snprintf(wanted, sizeof wanted, "; Path=%s%.24s; Max-Age=%s; HttpOnly; SameSite=Strict", below, place, age);
     if (strncmp(set + strcspn(set, ";"), wanted, strlen(wanted)) != 0)
@@ -253,8 +264,10 @@ static void a_session_ends_where_it_is_logged_out(void **state)
 static void who_comes_over_tls_gets_a_cookie_for_that(void **state)
 {
     log_in(NULL, "Origin: http://localhost\r\n");
+    assert_false(is_secure);
     assert_null(strstr(rig_header(browse("DELETE /v1/sessions/current", OWN, NULL), "Set-Cookie"), "Secure"));
     log_in(NULL, "Origin: https://localhost\r\n"); /* a proxy has ended it */
+    assert_true(is_secure);
     assert_non_null(strstr(rig_header(browse("DELETE /v1/sessions/current", "Origin: https://localhost\r\n", NULL), "Set-Cookie"), "; Secure"));
 }
 

@@ -93,6 +93,8 @@ static int set_up(void **state)
     many(1200, "INSERT OR IGNORE INTO generation (training, number, ranks) SELECT 1, i, 1");
     many(1200, "INSERT INTO metric SELECT 1, 'm' || i, 1, 0, 1, 0.5");
     many(12000, "INSERT INTO metric SELECT 1, 'long', i, 0, 1, 0.5");
+    many(12000, "INSERT INTO metric SELECT 1, 'long2', i, 0, 1, 0.5");
+    many(10, "INSERT INTO metric SELECT 1, 'long3', i, 0, 1, 0.5");
     many(12000, "INSERT INTO moment SELECT 1, i, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 0, 0");
     many(1200, "INSERT INTO cause SELECT 1, 'failed', 'c' || i, 1, 1, i, 1");
     many(1200, "INSERT INTO arrival (ensemble, number, rung, idx, attempt, step, loss) SELECT 1, i, 1, i, 1, 1, 1");
@@ -149,7 +151,7 @@ static const struct {
     {ensemble_failures_get, "/v1/ensembles/{id}/failures", "limit", "failures", ""},
     {training_generations_get, "/v1/trainings/{id}/generations", "limit", "generations", ""},
     {training_points_get, "/v1/trainings/{id}/points", "limit", "points", "name=long"},
-    {training_metrics_get, "/v1/trainings/{id}/metrics", "limit", "series", ""},
+    {training_metrics_get, "/v1/trainings/{id}/metrics", "limit", "series", "cursor=m"},
     {training_metrics_get, "/v1/trainings/{id}/metrics", "buckets", "series/long/buckets", "name=long"},
     {member_metrics_get, "/v1/ensembles/{id}/members/{index}/metrics", "limit", "series", ""},
     {member_metrics_get, "/v1/ensembles/{id}/members/{index}/metrics", "buckets", "series/long/buckets", "name=long"},
@@ -186,7 +188,7 @@ static void pages_are_as_large_as_the_document_says(void **state)
             fail_msg("%s?%s has %lld and not %lld", lists[i].path, lists[i].query, (long long)got, (long long)usual);
         snprintf(query, sizeof query, "%s%s%s=%lld", lists[i].query, lists[i].query[0] ? "&" : "", lists[i].name, (long long)most + 1);
         is_refused(lists[i].handler, 1, query, 400, "query_wrong_value");
-        snprintf(query, sizeof query, "%s=%lld", lists[i].name, (long long)most);
+        snprintf(query, sizeof query, "%s=%lld", lists[i].name, (long long)most); /* which size_of() adds to the other query */
         got = size_of(i, query);
         if (!about && lists[i].handler == member_metrics_get)
             most = SERIES_OF_MEMBER; /* a member has no more */
@@ -202,9 +204,26 @@ static void pages_are_as_large_as_the_document_says(void **state)
     json_decref(doc);
 }
 
+/* A page of series has no more than so many points, but each series is whole. */
+static void series_are_whole(void **state)
+{
+    const json_t *page = get(training_metrics_get, 1, "cursor=long&buckets=10"), *one;
+    int64_t points = 0;
+    size_t i;
+
+    assert_int_equal(json_object_size(json_object_get(page, "series")), 2);
+    json_array_foreach (json_object_get(json_object_get(json_object_get(page, "series"), "long2"), "buckets"), i, one)
+        points += json_integer_value(json_object_get(one, "count"));
+    assert_int_equal(points, 12000);
+    assert_string_equal(json_string_value(json_object_get(page, "next")), "long3");
+    page = get(training_metrics_get, 1, "cursor=long3&buckets=10");
+    assert_int_equal(json_object_size(json_object_get(page, "series")), 100);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test_setup_teardown(pages_are_as_large_as_the_document_says, set_up, tear_down)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test_setup_teardown(pages_are_as_large_as_the_document_says, set_up, tear_down),
+                                       cmocka_unit_test_setup_teardown(series_are_whole, set_up, tear_down)};
 
     log_init("pages", LOG_LEVEL_NONE);
     test_limit(30);

@@ -260,6 +260,25 @@ static void suggestions(void **state)
     asks(suggestions_post, ONE(long_name), wanted, 200, "ensemble", 1);
 }
 
+/* One call has so many, that no turn is long. */
+static void many_suggestions(void **state)
+{
+    json_t *body = json_pack("{s:[]}", "suggestions");
+    int status;
+
+    for (int n = 1; n <= 1001; n++) {
+        json_array_append_new(json_object_get(body, "suggestions"), json_pack("{s:{s:i}}", "parameters", "x", n));
+        if (n >= 1000) {
+            char *text = json_dumps(body, 0);
+
+            ask(suggestions_post, ONE(text), &status);
+            assert_int_equal(status, n == 1000 ? 201 : 422);
+            free(text);
+        }
+    }
+    json_decref(body);
+}
+
 static void what_the_engine_refuses_is_refused(void **state)
 {
     asks(ensemble_pause_post, OVER(NULL), "pause 9 " SOCKET, 409, NULL, 0);
@@ -280,7 +299,7 @@ static void what_the_engine_refuses_is_refused(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {WITH_STORE(ensembles), WITH_STORE(trainings), WITH_STORE(follow_ups), WITH_STORE(suggestions),
+    const struct CMUnitTest tests[] = {WITH_STORE(ensembles), WITH_STORE(trainings), WITH_STORE(follow_ups), WITH_STORE(suggestions), WITH_STORE(many_suggestions),
                                        WITH_STORE(what_the_engine_refuses_is_refused)};
 
     log_init("verbs", LOG_LEVEL_NONE);
