@@ -350,6 +350,64 @@ static void options_without_a_counterpart_are_refused_at_their_place(void **stat
     }
 }
 
+/* Each of sbatch's options that the API has, as it may be written, by a key of the API, in the words of each version. */
+static void options_have_their_counterparts(void **state)
+{
+    static const struct {
+        const char *words[2], *old, *new, *newest; /* NULL: as the one before */
+    } cases[] = {
+        {{"--account=x"}, "{\"account\": \"x\"}", NULL, NULL}, {{"-Ax"}, "{\"account\": \"x\"}", NULL, NULL}, {{"-A", "x"}, "{\"account\": \"x\"}", NULL, NULL},
+        {{"--comment", "a=b"}, "{\"comment\": \"a=b\"}", NULL, NULL}, {{"--comment=a=b"}, "{\"comment\": \"a=b\"}", NULL, NULL},
+        {{"-C", "x"}, "{\"constraints\": \"x\"}", NULL, NULL}, {{"--constraint=x"}, "{\"constraints\": \"x\"}", NULL, NULL},
+        {{"--cores-per-socket=2"}, "{\"cores_per_socket\": 2}", NULL, NULL}, {{"-dafterok:3"}, "{\"dependency\": \"afterok:3\"}", NULL, NULL},
+        {{"--exclusive"}, "{\"exclusive\": \"exclusive\"}", "{\"exclusive\": [\"true\"]}", NULL},
+        {{"--exclusive=user"}, "{\"exclusive\": \"user\"}", "{\"exclusive\": [\"user\"]}", NULL},
+        {{"--gpus-per-node=2"}, "{\"gres\": \"gpu:2\"}", "{\"tres_per_node\": \"gres:gpu:2\"}", "{\"tres_per_node\": \"gres/gpu:2\"}"},
+        {{"--gres=gpu:2,tmp:1"}, "{\"gres\": \"gpu:2,tmp:1\"}", "{\"tres_per_node\": \"gres:gpu:2,gres:tmp:1\"}",
+         "{\"tres_per_node\": \"gres/gpu:2,gres/tmp:1\"}"},
+        {{"-H"}, "{\"hold\": true}", NULL, NULL}, {{"--hold"}, "{\"hold\": true}", NULL, NULL}, {{"-L", "x:2"}, "{\"licenses\": \"x:2\"}", NULL, NULL},
+        {{"--nice=-5"}, "{\"nice\": -5}", NULL, NULL}, {{"--ntasks-per-node", "4"}, "{\"tasks_per_node\": 4}", NULL, NULL},
+        {{"-p", "x"}, "{\"partition\": \"x\"}", NULL, NULL}, {{"-qx"}, "{\"qos\": \"x\"}", NULL, NULL}, {{"--qos=x"}, "{\"qos\": \"x\"}", NULL, NULL},
+        {{"--reservation=x"}, "{\"reservation\": \"x\"}", NULL, NULL}, {{"--sockets-per-node=1"}, "{\"sockets_per_node\": 1}", NULL, NULL},
+        {{"--threads-per-core=1"}, "{\"threads_per_core\": 1}", NULL, NULL}, {{"--wckey=x"}, "{\"wckey\": \"x\"}", NULL, NULL},
+        {{"--mem-per-cpu=7"}, "{\"memory_per_cpu\": 7}", "{\"memory_per_cpu\": {\"set\": true, \"infinite\": false, \"number\": 7}}", NULL},
+        {{"--mem-per-cpu=7m"}, "{\"memory_per_cpu\": 7}", "", NULL}, {{"--mem-per-cpu=2G"}, "{\"memory_per_cpu\": 2048}", "", NULL},
+        {{"--mem-per-cpu=1024K"}, "{\"memory_per_cpu\": 1}", "", NULL}, {{"--mem-per-cpu=1025k"}, "{\"memory_per_cpu\": 2}", "", NULL},
+        {{"--mem-per-cpu=3T"}, "{\"memory_per_cpu\": 3145728}", "", NULL}, {{"--mem-per-cpu=1073741824"}, "{\"memory_per_cpu\": 1073741824}", "", NULL},
+    };
+    static const int versions[] = {SLURMRESTD_OBJECTS - 1, SLURMRESTD_OBJECTS, SLURMRESTD_OBJECTS + 1};
+
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const char *wanted = NULL, *const texts[] = {cases[i].old, cases[i].new, cases[i].newest};
+        json_t *extra = json_pack("[s, s*]", cases[i].words[0], cases[i].words[1]);
+
+        for (int k = 0; k < 3; k++) {
+            json_t *job = json_object(), *json;
+            struct error err;
+
+            wanted = texts[k] != NULL ? texts[k] : wanted;
+            assert_int_equal(slurmrestd_options(extra, "/extra", versions[k], job, &err), 0);
+            json = json_loads(wanted, 0, NULL);
+            if (wanted[0] != '\0' && !json_equal(job, json))
+                fail_msg("%s: %s", cases[i].words[0], json_dumps(job, 0));
+            json_decref(json);
+            json_decref(job);
+        }
+        json_decref(extra);
+    }
+    for (const char *const *bad = (const char *const[]){"--mem-per-cpu=2GB", "--mem-per-cpu=x", "--mem-per-cpu=-1", "--mem-per-cpu=2X", "--mem-per-cpu=1073741825",
+                                                        "--nice=x", "--nice=5x", "--nice=", "--partition", "--account-x=1", "--accoun=1", "x", NULL};
+         *bad != NULL; bad++) {
+        json_t *extra = json_pack("[s, s]", "--qos=x", *bad);
+        struct error err;
+
+        if (slurmrestd_options(extra, "/extra", 38, NULL, &err) != -1)
+            fail_msg("%s", *bad);
+        assert_string_equal(err.pointer, "/extra/1");
+        json_decref(extra);
+    }
+}
+
 static void limits_of_partitions_are_read(void **state)
 {
     struct slurm_times times = {0};
@@ -359,6 +417,11 @@ static void limits_of_partitions_are_read(void **state)
     assert_int_equal(slurm_times_minutes(&times, NULL, &job), 60);
     job.resources.queue = "long";
     assert_int_equal(slurm_times_minutes(&times, NULL, &job), 61);
+    job.resources.queue = NULL;
+    slurmrestd_read_times(&times, "{\"partitions\": [{\"name\": \"short\", \"max_time_limit\": 60, \"flags\": [\"hidden\"]}, {\"max_time_limit\": 60, \"flags\": [\"default\"]},"
+                                  " {\"name\": \"long\", \"max_time_limit\": 0, \"flags\": [\"hidden\", 1, \"DEFAULT\"]}]}");
+    assert_int_equal(slurm_times_minutes(&times, NULL, &job), 61);
+    job.resources.queue = "long";
     slurmrestd_read_times(&times, "{\"partitions\": [{\"name\": \"long\", \"maximums\": {\"time\": " NUMBER("60") "}}]}");
     assert_int_equal(slurm_times_minutes(&times, NULL, &job), 60);
     slurmrestd_read_times(&times, "{\"partitions\": [{\"name\": \"longest\", \"maximums\": {\"time\": " NUMBER("30") "}}, "
@@ -480,6 +543,7 @@ int main(void)
         cmocka_unit_test(several_are_an_array),
         cmocka_unit_test_teardown(tasks_that_wait_are_found_in_a_list_that_is_cut_off, clear),
         cmocka_unit_test(options_without_a_counterpart_are_refused_at_their_place),
+        cmocka_unit_test(options_have_their_counterparts),
         cmocka_unit_test(limits_of_partitions_are_read),
         cmocka_unit_test(limits_are_asked_for_again_after_ten_minutes),
         cmocka_unit_test(limits_on_how_many_jobs_there_may_be_are_read),
