@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 
@@ -173,7 +174,7 @@ static void a_job_fd_carries_orders_and_an_answer(void **state)
     struct error err;
     size_t size;
     char *text;
-    int fd = jobfd_write(orders, strlen(orders), &err);
+    int before = test_descriptors(), fd = jobfd_write(orders, strlen(orders), &err);
 
     assert_true(fd >= 0);
     assert_true(fcntl(fd, F_GETFD) & FD_CLOEXEC);
@@ -197,6 +198,7 @@ static void a_job_fd_carries_orders_and_an_answer(void **state)
     fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
     assert_int_equal(jobfd_answer(fd, answer, 1, &err), -1);
     close(fd);
+    assert_int_equal(test_descriptors(), before);
 }
 
 /* Nobody reads what anyone might have put there without a limit. */
@@ -221,6 +223,26 @@ static void a_job_fd_has_a_limit(void **state)
     assert_null(jobfd_read(fd, &size, &err));
     assert_int_equal(errno, EFBIG);
     close(fd);
+}
+
+/* No more than a process may write: none is handed over. */
+static void a_job_fd_that_cannot_be_written_is_none(void **state)
+{
+    struct rlimit whole, small;
+    int before = test_descriptors();
+    struct error err = {.text = ""};
+    char large[2000] = "";
+
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &whole), 0);
+    small = (struct rlimit){1000, whole.rlim_max};
+    signal(SIGXFSZ, SIG_IGN);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &small), 0);
+    assert_int_equal(jobfd_write(large, sizeof large, &err), -1);
+    assert_int_equal(errno, EFBIG);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &whole), 0);
+    assert_string_equal(err.code, "job_fd");
+    assert_non_null(strstr(err.text, "File too large"));
+    assert_int_equal(test_descriptors(), before);
 }
 
 /* The exit status of a program that prints to that file, and what it says on standard error. */
@@ -295,6 +317,7 @@ int main(void)
         cmocka_unit_test(the_time_of_day_is_that_of_the_clock),
         cmocka_unit_test(a_job_fd_carries_orders_and_an_answer),
         cmocka_unit_test(a_job_fd_has_a_limit),
+        cmocka_unit_test(a_job_fd_that_cannot_be_written_is_none),
         cmocka_unit_test(output_that_is_lost_is_a_failure),
         cmocka_unit_test(strings_are_made_of_any_length),
     };

@@ -350,21 +350,30 @@ static void the_last_line_is_looked_for_in_the_last_4096_bytes(void **state)
 static void a_file_that_has_no_room_is_not_replaced(void **state)
 {
     struct rlimit before, small;
+    json_t *json;
     char *text, large[2000];
     struct error err;
     size_t size;
 
     assert_int_equal(file_write_whole(in_dir("log"), "before", 6, 0600, &err), 0);
     memset(large, 'x', sizeof large);
+    json = json_stringn(large, sizeof large);
     assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
     small = (struct rlimit){1000, before.rlim_max};
     signal(SIGXFSZ, SIG_IGN);
     assert_int_equal(setrlimit(RLIMIT_FSIZE, &small), 0);
+    err = (struct error){.text = ""};
     assert_int_equal(file_write_whole(in_dir("log"), large, sizeof large, 0600, &err), -1);
+    assert_int_equal(errno, EFBIG);
+    assert_string_equal(err.code, "file_write");
+    assert_non_null(strstr(err.text, "/log"));
+    assert_int_equal(file_create_json(in_dir("new"), json, 0600, &err), -1);
+    assert_int_equal(access(in_dir("new"), F_OK), -1);
     assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
     assert_int_equal(file_read(in_dir("log"), 10000, &text, &size, &err), 0);
     assert_string_equal(text, "before");
     assert_int_equal(leftovers(), 0);
+    json_decref(json);
     free(text);
 }
 
@@ -421,6 +430,14 @@ static void directories_are_made_with_their_parents(void **state)
     assert_non_null(strstr(err.text, "/proc/no"));
 }
 
+static int descriptors;
+
+/* Whatever went well or wrong in the tests before. */
+static void no_descriptor_is_left_open(void **state)
+{
+    assert_int_equal(test_descriptors(), descriptors);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -440,11 +457,13 @@ int main(void)
         cmocka_unit_test(a_json_file_holds_one_object),
         cmocka_unit_test(a_process_may_do_without_flushes),
         cmocka_unit_test(the_last_line_is_looked_for_in_the_last_4096_bytes),
+        cmocka_unit_test(no_descriptor_is_left_open),
     };
     char rm[128];
     int rc;
 
     test_limit(12);
+    descriptors = test_descriptors();
     snprintf(dir, sizeof dir, "/tmp/stretto-test-XXXXXX");
     if (mkdtemp(dir) == NULL)
         return 1;

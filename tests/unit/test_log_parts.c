@@ -194,6 +194,7 @@ static void trouble_is_an_error_or_a_warning(void **state)
         pid_t pid = fork();
 
         if (pid == 0) {
+            alarm(20);
             log_init("test", LOG_LEVEL_DEBUG);
             if (log_open(path, LOG_TEXT, &err) < 0 || log_troubled())
                 _exit(2);
@@ -512,6 +513,13 @@ static void a_change_keeps_what_it_is_about(void **state)
     assert_int_equal(lines_with("never"), 0);
 }
 
+static int descriptors;
+
+static void no_descriptor_is_left_open(void **state)
+{
+    assert_int_equal(test_descriptors(), descriptors);
+}
+
 #define WITH_DIR(test) cmocka_unit_test_setup_teardown(test, open_dir, close_dir)
 
 int main(void)
@@ -536,9 +544,11 @@ int main(void)
         cmocka_unit_test(repetitions_leave_room_for_others),
         cmocka_unit_test(more_kinds_of_lines_than_slots_are_written),
         WITH_DIR(a_change_keeps_what_it_is_about),
+        cmocka_unit_test(no_descriptor_is_left_open),
     };
 
     test_limit(12);
+    descriptors = test_descriptors();
     signal(SIGPIPE, SIG_IGN);
     log_init("test", LOG_LEVEL_INFO);
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -174,6 +174,14 @@ static void a_process_is_the_same_whatever_its_name(void **state)
     prctl(PR_SET_NAME, before);
 }
 
+static int descriptors;
+
+/* Nor after all of /proc was looked through. */
+static void no_descriptor_is_left_open(void **state)
+{
+    assert_int_equal(test_descriptors(), descriptors);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -182,9 +190,11 @@ int main(void)
         cmocka_unit_test(the_caller_is_none_of_the_marked),
         cmocka_unit_test(a_boot_has_an_id),
         cmocka_unit_test(a_process_is_the_same_whatever_its_name),
+        cmocka_unit_test(no_descriptor_is_left_open),
     };
 
     test_limit(12);
+    descriptors = test_descriptors();
     snprintf(dir, sizeof dir, "/tmp/stretto-mark-%d", (int)getpid());
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

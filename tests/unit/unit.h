@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include <cmocka.h>
+#include <dirent.h>
 #include <stdlib.h>
 #include <time.h>
 #include <unistd.h>
@@ -52,6 +53,19 @@ static inline int64_t test_clock_s(void)
         }                                                                                                               \
         alarm(left_);                                                                                                   \
     } while (0)
+
+/* Returns how many descriptors this program has open: as many as before, unless one was forgotten. */
+static inline int test_descriptors(void)
+{
+    DIR *fds = opendir("/proc/self/fd");
+    int n = 0;
+
+    while (fds != NULL && readdir(fds) != NULL)
+        n++;
+    if (fds != NULL)
+        closedir(fds);
+    return n;
+}
 
 /* Ends the program when it has run for so long, since it waits for what never comes then. */
 static inline void test_limit(unsigned seconds)
