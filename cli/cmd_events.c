@@ -50,11 +50,12 @@ static const struct argp argp = {options, parse, "[ID]", "What has happened to e
 /* Prints a line, on a terminal no longer than that is wide. */
 static void print_line(const char *line, const char *detail)
 {
-    int room = terminal_width() - text_width(line), width = text_width(detail);
-    bool cut = terminal_width() > 0 && width > room;
-    size_t bytes = !cut ? strlen(detail) : room > 1 ? text_fit(detail, room - 1) : 0;
+    int columns = terminal_width(), room = columns - text_width(line);
+    bool cut = columns > 0 && text_width(detail) > room;
+    size_t head = cut ? text_fit(line, columns - 1) : strlen(line);
+    size_t tail = !cut ? strlen(detail) : room > 1 ? text_fit(detail, room - 1) : 0;
 
-    printf("%s%s%.*s%s%s\n", line, style_on(STYLE_QUIET), (int)bytes, detail, cut ? terminal_dots() : "",
+    printf("%.*s%s%.*s%s%s\n", (int)head, line, style_on(STYLE_QUIET), (int)tail, detail, cut ? terminal_dots() : "",
            style_off(STYLE_QUIET));
 }
 

@@ -205,13 +205,15 @@ static int show_list(struct cli *cli, const struct status *status, struct error 
 static int watch_list(struct cli *cli, const struct status *status)
 {
     struct error err;
+    int rc;
 
     watch_begin(cli);
     do {
         fputs("\033[H\033[2J", stdout);
-        if (show_list(cli, status, &err) < 0)
+        rc = show_list(cli, status, &err);
+        fflush(stdout); /* before a message, which clearing the screen would take away */
+        if (rc < 0)
             return cli_fail(&err);
-        fflush(stdout);
     } while (!watch_sleep(LIST_EVERY_MS));
     return CLI_INTERRUPTED;
 }

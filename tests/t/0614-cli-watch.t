@@ -54,6 +54,12 @@ is "$(sed -n 3p out | xargs)" "6 x complete 1/1 0 0 - - D" "one that is over"
 terminal 120 20 --interrupt "1/1" stretto status --watch >out
 is $? 130 "status --watch of all: until Ctrl-C"
 is "$(grep -c complete out) $(grep -c created out)" "1 1" "the screen shows them once"
+answers <<E
+GET /v1/ensembles?limit=200 403 {"code": "forbidden", "detail": "It is not for you."}
+E
+terminal 120 20 timeout $((20 * PATIENCE)) stretto status --watch >out
+is $? 3 "it ends where the daemon refuses"
+like "$(cat out)" 'It is not for you' "with its words"
 
 # --- watched until the end, on a terminal and without one
 running='{"id": 7, "name": "heat", "state": "running", "adapter": "local", "count": 4, "width": 4, "members": {"running": 3, "succeeded": 1}, "rate": 0.5, "training": null}'
@@ -68,6 +74,9 @@ watched "$running" "$waiting" "$complete"
 terminal 60 24 stretto status 7 --watch >out
 is $? 0 "status ID --watch on a terminal ends with the ensemble"
 is "$(grep -c heat out) $(grep -c width out) $(head -n 1 out)" "1 1 ensemble 7 heat: complete in 9.0s" "and the screen shows its end alone"
+watched "$running" "$waiting" "$complete"
+terminal 60 24 sh -c 'echo before; exec stretto status 7 --watch' >out
+is "$(head -n 1 out) $(grep -c heat out)" "before 1" "what was on the screen before stays there"
 watched "$running" "$waiting" "$complete"
 terminal 24 24 stretto status 7 --watch >out
 is "$(grep -c -E 'ensemble|members|width' out)" 3 "on a narrow one likewise: no line takes two"
@@ -141,6 +150,11 @@ E
 TZ=Asia/Kolkata terminal 90 24 stretto events >out
 is "$(grep -c . out)" 1 "an event is one line of a terminal"
 like "$(cat out)" '^5  2026-01-01 05:30:09  7\.3 +attempt\.ended +\{"reason":"0+[^0]+$' "with the time by the reader's clock"
+for columns in 20 27 33 46 60 70; do
+	terminal $columns 24 stretto events >out
+	is "$(grep -c . out)" 1 "nor does one take two lines of a terminal with $columns columns"
+done
+like "$(cat out)" '^5  2.*attempt\.ended' "and shows as much as there is room for"
 stretto events >out
 like "$(cat out)" "^5  2026-01-01T00:00:09.000Z  7\\.3 +attempt\\.ended +\\{\"reason\":\"$long\"\\}\$" "elsewhere it is all there, and the time is the API's"
 answers <<E

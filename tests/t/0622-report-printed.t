@@ -15,6 +15,24 @@ GET /v1/ensembles/7/members/1/points?name=loss&limit=5000 200 {"points": [{"step
 GET /v1/ensembles/7/members/0 200 {"index": 0, "state": "succeeded", "parameters": {"lr": 0.1, "workers": 1}, "metrics": {"loss": {}}, "attempts": [{"number": 1, "started": "2026-01-01T00:00:00Z", "ended": "2026-01-01T00:10:00Z"}], "artefacts": []}
 GET /v1/ensembles/7/members/1 200 {"index": 1, "artefacts": [{"path": "m.pt", "size": 12, "sha256": "s3"}, {"path": "n.pt", "size": 13, "sha256": "s4"}]}
 E
+# resources are numbers, texts, or parameters, which may be inside others
+hour='"last_attempt": {"started": "2026-01-01T00:00:00Z", "ended": "2026-01-01T01:00:00Z", "outcome": "failed"}'
+used() { # RESOURCES PARAMETERS: core hours and GPU hours of a run of an hour
+	cp answers before
+	answers <<E
+GET /v1/ensembles/11/spec 200 {"members": {"resources": $1}}
+GET /v1/ensembles/11/members?limit=500&metrics=loss 200 {"members": [{"index": 0, "state": "failed", "attempts": 1, "parameters": $2, "metrics": {"loss": {"last": 7, "points": 1}}, $hour}], "next": null}
+E
+	stretto report 11 --by last >out 2>err
+	awk '$1 == "failed" && NF == 4 { print $3, $4 }' out
+	mv before answers
+}
+is "$(used '{}' '{}')" "1 0" "a run that asks for nothing has one core"
+is "$(used '{"tasks": "{n}", "cpus_per_task": "3", "gpus": "{g.h}"}' '{"n": 2, "g": {"h": "4"}}')" "6 4" "resources may be parameters"
+is "$(used '{"tasks": "{many_of}", "gpus": "{none}"}' '{"many_of": "5"}')" "5 0" "of any name, and one that is not there is none"
+is "$(used '{"tasks": "{}", "gpus": "{g", "cpus_per_task": "c}"}' '{"": 3, "g": 3, "c": 3}')" "1 0" "and only in braces"
+is "$(used '{"tasks": 4, "cpus_per_task": 1.5, "gpus": "0.5"}' '{}')" "6 0.5" "or numbers"
+
 prints "a report" report 7 --target 2 <<'E'
 Ranking
 rank run parameters runs area last best time to target time

@@ -48,7 +48,7 @@ class Screen:
         elif (private, number) == ("?", "25") or letter == "m":  # the cursor is hidden or shown; colours
             pass
         elif letter == "A":
-            self.row = max(self.row - int(number or 1), 0)
+            self.row = max(self.row - max(int(number or 1), 1), 0)  # 0 is as good as 1 on every terminal
         elif letter == "H" and number == "":
             self.row = self.column = 0
         elif letter == "J" and number == "2":

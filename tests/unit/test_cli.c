@@ -9,7 +9,6 @@
 #include "cli/member_query.h"
 #include "cli/render.h"
 #include "cli/report.h"
-#include "cli/spec_file.h"
 #include "cli/table.h"
 #include "cli/terminal.h"
 
@@ -519,68 +518,15 @@ static void test_one_rate(void **state)
     json_decref(ensemble);
 }
 
-static void write_file(const char *path, const char *text)
-{
-    FILE *file = fopen(path, "we");
-
-    assert_non_null(file);
-    fputs(text, file);
-    fclose(file);
-}
-
-static void test_spec_file(void **state)
-{
-    char path[] = "/tmp/stretto-spec-XXXXXX", wanted[128], *text;
-    struct error err;
-
-    assert_true(close(mkstemp(path)) == 0);
-    write_file(path, "{\n  \"a\": 1,\n  \"b\" 2\n}\n");
-    assert_null(spec_file_read(path, &err));
-    snprintf(wanted, sizeof wanted, "%s:3:7: ", path);
-    assert_memory_equal(err.text, wanted, strlen(wanted));
-
-    write_file(path, "{\"a\": 1, \"a\": 2}");
-    assert_null(spec_file_read(path, &err));
-    write_file(path, "[]");
-    assert_null(spec_file_read(path, &err));
-    assert_non_null(strstr(err.text, "not an array"));
-    write_file(path, "{\"a\": 1e400}");
-    assert_null(spec_file_read(path, &err));
-
-    write_file(path, "{ \"a\":  0.10 }");
-    text = spec_file_read(path, &err);
-    assert_string_equal(text, "{ \"a\":  0.10 }"); /* as it was written */
-    free(text);
-    unlink(path);
-    assert_null(spec_file_read(path, &err));
-}
-
-static void test_parameter_file_is_absolute(void **state)
-{
-    char path[] = "/tmp/stretto-spec-XXXXXX", *text;
-    struct error err;
-
-    assert_true(close(mkstemp(path)) == 0);
-    write_file(path, "{\"members\": {\"parameters\": {\"file\": \"a/b.csv\"}}}");
-    text = spec_file_read(path, &err);
-    assert_non_null(strstr(text, "\"/tmp/a/b.csv\""));
-    free(text);
-    write_file(path, "{\"members\":  {\"parameters\": {\"file\": \"/a/b.csv\"}}}");
-    text = spec_file_read(path, &err);
-    assert_string_equal(text, "{\"members\":  {\"parameters\": {\"file\": \"/a/b.csv\"}}}");
-    free(text);
-    unlink(path);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_parameter_file_is_absolute), cmocka_unit_test(test_token_stays_here), cmocka_unit_test(test_ref),
+        cmocka_unit_test(test_token_stays_here), cmocka_unit_test(test_ref),
         cmocka_unit_test(test_render_figures), cmocka_unit_test(test_sentence), cmocka_unit_test(test_table_is_straight),
         cmocka_unit_test(test_table_is_as_wide_as_its_cells),
         cmocka_unit_test(test_render), cmocka_unit_test(test_harmless),  cmocka_unit_test(test_success),          cmocka_unit_test(test_progress_fits),
         cmocka_unit_test(test_progress_draws_what_is_done), cmocka_unit_test(test_metric_that_is_not_finite), cmocka_unit_test(test_one_rate),
-        cmocka_unit_test(test_spec_file), cmocka_unit_test(test_ages), cmocka_unit_test(test_widths), cmocka_unit_test(test_characters),
+        cmocka_unit_test(test_ages), cmocka_unit_test(test_widths), cmocka_unit_test(test_characters),
         cmocka_unit_test(test_styles), cmocka_unit_test(test_any_member), cmocka_unit_test(test_progress_of_a_training),
         cmocka_unit_test(test_progress_without_a_terminal),
     };
