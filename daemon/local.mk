@@ -188,7 +188,7 @@ unit_tests += tests/unit/test_control tests/unit/test_ingest tests/unit/test_nee
 	tests/unit/test_store_faults tests/unit/test_open_faults tests/unit/test_family tests/unit/test_forget \
 	tests/unit/test_gather tests/unit/test_memory tests/unit/test_metric tests/unit/test_store_series tests/unit/test_rungs tests/unit/test_migrate tests/unit/test_missing \
 	tests/unit/test_archive tests/unit/test_archiving tests/unit/test_restore tests/unit/test_rundir tests/unit/test_run_claim tests/unit/test_spec_whole tests/unit/test_store_lists tests/unit/test_store_rows tests/unit/test_store_output tests/unit/test_store_course tests/unit/test_store_sorted tests/unit/test_sweep \
-	tests/unit/test_training_checkpoints tests/unit/test_results tests/unit/test_rules tests/unit/test_exclude tests/unit/test_npz tests/unit/test_spec_parts tests/unit/test_spec_bounds tests/unit/test_config tests/unit/test_archive_steps tests/unit/test_notify tests/unit/test_daemon_parts
+	tests/unit/test_training_checkpoints tests/unit/test_results tests/unit/test_rules tests/unit/test_exclude tests/unit/test_npz tests/unit/test_spec_parts tests/unit/test_spec_bounds tests/unit/test_config tests/unit/test_archive_steps tests/unit/test_notify tests/unit/test_daemon_parts tests/unit/test_store_seldom
 tests_unit_test_daemon_parts_CFLAGS = $(unit_cflags) $(daemon_cflags)
 tests_unit_test_daemon_parts_LDADD = libdaemon.la $(unit_libs)
 tests_unit_test_archive_steps_SOURCES = tests/unit/test_archive_steps.c tests/unit/virtual_uv.c tests/unit/virtual_uv.h
@@ -218,6 +218,9 @@ open_store = tests/unit/open_store.c tests/unit/open_store.h
 tests_unit_test_training_checkpoints_SOURCES = tests/unit/test_training_checkpoints.c $(open_store)
 tests_unit_test_training_checkpoints_CFLAGS = $(unit_cflags) $(daemon_cflags)
 tests_unit_test_training_checkpoints_LDADD = libdaemon.la $(unit_libs)
+tests_unit_test_store_seldom_SOURCES = tests/unit/test_store_seldom.c $(open_store)
+tests_unit_test_store_seldom_CFLAGS = $(unit_cflags) $(daemon_cflags)
+tests_unit_test_store_seldom_LDADD = libdaemon.la $(unit_libs)
 tests_unit_test_store_output_SOURCES = tests/unit/test_store_output.c $(open_store)
 tests_unit_test_store_output_CFLAGS = $(unit_cflags) $(daemon_cflags)
 tests_unit_test_store_output_LDADD = libdaemon.la $(unit_libs)
