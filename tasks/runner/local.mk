@@ -84,17 +84,17 @@ runner_rig_sources = tests/unit/runner_rig.c tests/unit/runner_rig.h \
 unit_tests += tests/unit/test_runner_time
 tests_unit_test_runner_time_SOURCES = tests/unit/test_runner_time.c $(runner_rig_sources)
 tests_unit_test_runner_time_CFLAGS = $(unit_cflags)
-tests_unit_test_runner_time_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=exitrec_write -Wl,--wrap=pthread_create
+tests_unit_test_runner_time_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=exitrec_write -Wl,--wrap=pthread_create -Wl,--wrap=control_sender_nudge
 tests_unit_test_runner_time_LDADD = libjobproto.la $(unit_libs) $(SODIUM_LIBS)
 unit_tests += tests/unit/test_runner_ends
 tests_unit_test_runner_ends_SOURCES = tests/unit/test_runner_ends.c $(runner_rig_sources)
 tests_unit_test_runner_ends_CFLAGS = $(unit_cflags)
-tests_unit_test_runner_ends_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=exitrec_write -Wl,--wrap=pthread_create
+tests_unit_test_runner_ends_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=exitrec_write -Wl,--wrap=pthread_create -Wl,--wrap=control_sender_nudge
 tests_unit_test_runner_ends_LDADD = libjobproto.la $(unit_libs) $(SODIUM_LIBS)
 unit_tests += tests/unit/test_runner_left
 tests_unit_test_runner_left_SOURCES = tests/unit/test_runner_left.c $(runner_rig_sources)
 tests_unit_test_runner_left_CFLAGS = $(unit_cflags)
-tests_unit_test_runner_left_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=exitrec_write -Wl,--wrap=pthread_create
+tests_unit_test_runner_left_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=exitrec_write -Wl,--wrap=pthread_create -Wl,--wrap=control_sender_nudge
 tests_unit_test_runner_left_LDADD = libjobproto.la $(unit_libs) $(SODIUM_LIBS)
 pilot_rig_sources = tests/unit/pilot_rig.c tests/unit/pilot_rig.h tasks/runner/pilot.c tasks/runner/pilot_jobs.c tasks/runner/pilot_journal.c \
 	tasks/runner/pilot_launch.c tasks/runner/cpus.c tasks/runner/notifier.c tasks/runner/rank.c tasks/runner/tree.c

@@ -55,6 +55,7 @@ int n_started;
 char record_path[128], other_record[128];
 struct rig_sent sent[SIGNALS_MAX];
 size_t n_sent, n_waits;
+char nudges[200];
 
 static void end_in(int64_t ms, int status)
 {
@@ -230,6 +231,19 @@ int __wrap_exitrec_write(const char *path, const struct exitrec *rec, struct err
     return error_errno(err, "file_write", "%s", path);
 }
 
+/* In place of control_sender_nudge(): nobody listens. */
+
+void __wrap_control_sender_nudge(struct control_sender *sender, enum control_what kind);
+
+void __wrap_control_sender_nudge(struct control_sender *sender, enum control_what kind)
+{
+    size_t n = strlen(nudges);
+
+    assert_true(n + 1 < sizeof nudges);
+    nudges[n] = kind == CONTROL_STATUS ? 'S' : kind == CONTROL_CLAIM ? 'C' : kind == CONTROL_EXIT ? 'X' : 'E';
+    nudges[n + 1] = '\0';
+}
+
 /* In place of pthread_create(): without a thread, the runner looks for checkpoints itself, in no time. */
 
 int __wrap_pthread_create(void *thread, const void *attributes, void *(*routine)(void *), void *arg);
@@ -388,6 +402,7 @@ json_t *run(int64_t walltime_ms, int64_t grace_ms, struct jobdesc_checkpoint che
     snprintf(other_record, sizeof other_record, "%s/exit.json", other_dir);
     now = START;
     n_sent = n_waits = 0;
+    nudges[0] = '\0';
     n_started = 0;
     assert_int_equal(pipe2(runner_signals, O_NONBLOCK | O_CLOEXEC), 0);
     if (adjust != NULL)

@@ -74,6 +74,9 @@ extern struct rig_sent {
 } sent[SIGNALS_MAX];
 extern size_t n_sent, n_waits; /* n_waits: how often the runner has waited for events */
 
+/* What the daemon was told, one letter for each time: S: a status, C: a claim, X: ends of tasks, E: the end of the job. */
+extern char nudges[200];
+
 /* A process that would run for an hour, and does nothing on signals but what the test says; and nothing else. */
 void begin(void);
 

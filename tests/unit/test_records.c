@@ -67,6 +67,7 @@ static void wait_for_disk(int error)
         assert_int_equal(disk.tries, tries);
         now = records_due(r);
     }
+    assert_int_equal(records_failing_since(r), 0);
     assert_int_equal(disk.tries, 9 + 2);
     assert_string_equal(disk.order, "ab");
     assert_int_equal(told, 2);

@@ -178,6 +178,27 @@ static void checkpoints_are_looked_for_of_members_alone(void **state)
         }
 }
 
+/* Of the end of a job that it watches, the daemon hears by itself. */
+static void news_are_told_to_the_daemon(void **state)
+{
+    static const struct {
+        int64_t other_ends_at;
+        bool watched, shared;
+        const char *nudges;
+    } cases[] = {{NEVER, false, false, "XE"}, {1000, false, false, "XXE"}, {20000, false, false, "XE"}, {NEVER, true, false, ""},
+                 {1000, true, false, "X"},    {NEVER, false, true, "X"}};
+
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        begin();
+        process.ends_at = 20000;
+        other_ends_at = cases[i].other_ends_at;
+        is_watched = cases[i].watched;
+        is_shared = cases[i].shared;
+        json_decref(run(600000, 30000, none));
+        assert_string_equal(nudges, cases[i].nudges);
+    }
+}
+
 static json_t *patterns;
 
 static void leave_artefacts(struct jobdesc *desc, struct job *job)
@@ -271,6 +292,7 @@ int main(void)
         cmocka_unit_test(memory_is_told_in_bytes),
         cmocka_unit_test(checkpoints_are_looked_for_of_members_alone),
         cmocka_unit_test(artefacts_are_in_the_record),
+        cmocka_unit_test(news_are_told_to_the_daemon),
         cmocka_unit_test(each_record_is_written_at_once),
         cmocka_unit_test(all_tasks_end_with_the_job),
     };
