@@ -99,9 +99,10 @@ static void gone(void *arg)
 
 void harness_destroy_adapter(struct harness *h)
 {
-    unsigned destroyed = 0;
+    unsigned destroyed = 0, left = alarm((unsigned)harness_wait_s() + 5);
 
     h->ops->destroy(h->adapter, gone, &destroyed);
+    alarm(left);
     harness_until(h, &destroyed, 1);
     assert_int_equal(destroyed, 1);
     h->adapter = NULL;

@@ -189,9 +189,9 @@ void site_end(void)
 
     if (site.a == NULL)
         return;
+    left = alarm(wait_s()); /* an adapter that never ends is a failure sooner than the whole test is */
     site.ops->destroy(site.a, gone, &is_gone);
     site.a = NULL;
-    left = alarm(wait_s()); /* an adapter that never ends is a failure sooner than the whole test is */
     while (!is_gone)
         uv_run(&site.loop, UV_RUN_ONCE);
     alarm(left);

@@ -249,8 +249,8 @@ static void orders_that_come_meanwhile_share_the_next_listing(void **state)
         assert_int_equal(told[i].answer, ADAPTER_OK);
     }
     assert_int_equal(site_count_asked("squeue"), 2);
-    site_assert_asked("scancel", "[7]\n");
-    site_assert_asked("scancel", "[--batch][--signal=USR1][10]\n");
+    site_assert_asked("scancel", "[7]"); /* they run at the same time: their lines may be mixed */
+    site_assert_asked("scancel", "[--batch][--signal=USR1][10]");
     assert_int_equal(site_count_asked("scancel"), 3);
 }
 
