@@ -220,7 +220,7 @@ static void temporary_directories_have_names_of_their_own(void **state)
 /* A claim could name any directory. */
 static void only_a_job_s_own_directory_is_removed(void **state)
 {
-    static const char *const stay[] = {"stretto-job-abcde", "stretto-job-abcdefg", "stretto-jobs-abcdef", "tretto-job-abcdeff", "abcdef"};
+    static const char *const stay[] = {"stretto-job-abcde", "stretto-job-abcdefg", "stretto-jobs-abcdef", "tretto-job-abcdeff", "stretto-jobxabcdef", "abcdef"};
     char below[256], path[160];
     struct stat st;
 
@@ -486,6 +486,7 @@ static void a_sender_leaves_no_threads(void **state)
     for (size_t i = 0; i < sizeof endpoints / sizeof *endpoints; i++) {
         struct control_sender *s = control_sender_create(endpoints[i], "st-1-2", KEY);
 
+        assert_non_null(s);
         assert_int_equal(threads(), before);
         control_sender_nudge(s, CONTROL_EXIT);
         while (i < 2 && threads() != before) /* nobody can be there, which is found out once */

@@ -54,6 +54,36 @@ static bool there(const char *name)
     return access(in_dir(name), F_OK) == 0;
 }
 
+/* What stat() says of the next file, besides the truth: as if it had been changed since it was opened. */
+static enum { NOTHING, ITS_INODE, ITS_SIZE, ITS_TIME } changed;
+
+int stat(const char *path, struct stat *st)
+{
+    int rc = fstatat(AT_FDCWD, path, st, 0);
+
+    st->st_ino += changed == ITS_INODE;
+    st->st_size += changed == ITS_SIZE;
+    st->st_mtim.tv_nsec += changed == ITS_TIME;
+    return rc;
+}
+
+static void what_is_being_written_is_not_measured(void **state)
+{
+    struct ckpt ckpt = {.path = (char *)"a-1"};
+
+    write_file("a-1", "one", 3);
+    for (int i = ITS_INODE; i <= ITS_TIME; i++) {
+        changed = i;
+        err = (struct error){.text = ""};
+        assert_int_equal(ckpt_measure(dir, &ckpt, &err), -1);
+        changed = NOTHING;
+        assert_int_equal(errno, EBUSY);
+        assert_string_equal(err.code, "checkpoint");
+        assert_non_null(strstr(err.text, "/a-1"));
+    }
+    assert_int_equal(ckpt_measure(dir, &ckpt, &err), 0);
+}
+
 static void a_checkpoint_is_measured(void **state)
 {
     static const size_t sizes[] = {0, 1, 4096, (1 << 20) - 1, 1 << 20, (1 << 20) + 5, 3 << 20};
@@ -376,6 +406,7 @@ static void accounts_are_known_by_their_names_and_contents(void **state)
     assert_int_equal(test_descriptors(), before);
     held_destroy(file);
     assert_int_equal(test_descriptors(), before - 1);
+    assert_true(fcntl(STDIN_FILENO, F_GETFD) >= 0); /* and it was the right one */
 }
 
 static void the_latest_fresh_start_counts(void **state)
@@ -527,6 +558,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(a_checkpoint_is_measured),
         TEST(what_cannot_be_measured_is_told),
+        TEST(what_is_being_written_is_not_measured),
         TEST(a_record_has_all_of_its_checkpoint),
         cmocka_unit_test(a_record_needs_its_path_its_number_its_size_and_its_digest),
         TEST(records_are_known_by_their_names),

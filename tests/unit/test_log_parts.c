@@ -10,6 +10,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -238,6 +239,27 @@ static void one_line_that_is_left_out_is_one(void **state)
     assert_int_equal(lines_with("warning: 1 more line like this was left out: once more\n"), 1);
     log_close(); /* nothing is told twice */
     assert_int_equal(lines_with("left out"), 1);
+}
+
+/* A disk that is full for the last lines: the log says so as soon as it can, also at its end or when it is looked after. */
+static void losses_are_told_at_the_end(void **state)
+{
+    struct rlimit whole, small;
+
+    signal(SIGXFSZ, SIG_IGN);
+    for (int settles = 0; settles < 2; settles++) {
+        assert_int_equal(log_open(path, LOG_TEXT, &err), 0);
+        assert_int_equal(getrlimit(RLIMIT_FSIZE, &whole), 0);
+        small = (struct rlimit){0, whole.rlim_max};
+        assert_int_equal(setrlimit(RLIMIT_FSIZE, &small), 0);
+        log_info("lost");
+        assert_int_equal(setrlimit(RLIMIT_FSIZE, &whole), 0);
+        if (settles)
+            log_settle();
+        else
+            log_close();
+        assert_int_equal(lines_with("warning: 1 line of this log could not be written\n"), 1 + settles);
+    }
 }
 
 static void what_may_be_a_log(void **state)
@@ -533,6 +555,7 @@ int main(void)
         WITH_DIR(a_level_leaves_out_what_is_below),
         WITH_DIR(details_are_never_left_out),
         WITH_DIR(one_line_that_is_left_out_is_one),
+        WITH_DIR(losses_are_told_at_the_end),
         cmocka_unit_test(what_may_be_a_log),
         WITH_DIR(others_files_are_no_log),
         WITH_DIR(lines_are_added_at_the_end),
