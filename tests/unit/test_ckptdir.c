@@ -530,5 +530,6 @@ int main(void)
         TEST(writers_do_not_disturb_each_other),
     };
 
+    test_limit(11);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -135,5 +135,6 @@ int main(void)
         cmocka_unit_test(texts_that_are_too_long_are_cut),
     };
 
+    test_limit(11);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

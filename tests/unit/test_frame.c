@@ -474,5 +474,6 @@ int main(void)
         cmocka_unit_test(a_field_takes_what_is_declared_and_whole),
     };
 
+    test_limit(11);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -115,5 +115,6 @@ int main(void)
         cmocka_unit_test(it_empties_in_order_after_changes),
     };
 
+    test_limit(11);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -435,5 +435,6 @@ int main(void)
         cmocka_unit_test(there_is_a_limit_to_tasks),
     };
 
+    test_limit(11);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -422,5 +422,6 @@ int main(void)
         cmocka_unit_test(long_keys_and_numbers_are_right_or_left_to_jansson),
     };
 
+    test_limit(11);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -257,5 +257,6 @@ int main(void)
         cmocka_unit_test(what_is_no_ends_is_nothing),
     };
 
+    test_limit(11);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

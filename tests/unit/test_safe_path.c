@@ -254,5 +254,6 @@ int main(void)
         cmocka_unit_test_setup_teardown(what_belongs_to_another_user_is_refused, set_up, tear_down),
     };
 
+    test_limit(11);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

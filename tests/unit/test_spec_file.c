@@ -96,5 +96,6 @@ int main(void)
         cmocka_unit_test(test_parameter_file_is_absolute),
     };
 
+    test_limit(11);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

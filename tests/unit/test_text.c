@@ -174,5 +174,6 @@ int main(void)
         cmocka_unit_test(reals_are_as_short_as_they_can_be),
     };
 
+    test_limit(11);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

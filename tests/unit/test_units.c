@@ -128,5 +128,6 @@ int main(void)
         cmocka_unit_test(durations_are_measured_by_a_clock_that_nobody_sets),
     };
 
+    test_limit(11);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -117,5 +117,6 @@ int main(void)
         cmocka_unit_test(test_url_is_near),
     };
 
+    test_limit(11);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
