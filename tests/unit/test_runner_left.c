@@ -253,9 +253,12 @@ static void count_records(void)
 
 static void they_are_taken_while_it_runs(void **state)
 {
-    for (int early = 0; early < 2; early++) {
+    for (int i = 0; i < 4; i++) { /* of the only task, or of the second */
+        bool early = i % 2 == 0;
+
         begin();
         process.ends_at = 100000;
+        other_ends_at = i < 2 ? NEVER : 90000;
         writes_at = 20000;
         writes = "a.ckpt";
         does_at = early ? 21900 : 27100;
