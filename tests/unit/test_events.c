@@ -196,6 +196,12 @@ static void wrong_events_are_told(void **state)
 
     assert_int_equal(read_event(&event), -1);
     assert_string_equal(why, "a tag is empty, too long or no text");
+    value = simple("loss", 1); /* a value that is cut behind its number is none */
+    put_number(&value, 9, 1);
+    value.size--;
+    event = event_of(1, 2, &value, 1);
+    assert_int_equal(read_event(&event), -1);
+    assert_int_equal(line.n, 0);
     memset(name, 'x', sizeof name);
     name[POINTS_NAME_MAX + 1] = '\0';
     value = simple(name, 1);
