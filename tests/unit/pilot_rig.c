@@ -221,6 +221,10 @@ int fly(bool on_node)
 {
     int status;
 
+    while (tree_children() > 0) { /* of a test that has failed */
+        tree_signal_below(SIGKILL);
+        waitpid(-1, NULL, 0);
+    }
     now = START;
     n_synced = n_waits = n_batches = n_terminated = n_killed = 0;
     n_there = has_notifier;
