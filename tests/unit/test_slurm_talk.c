@@ -47,6 +47,7 @@ static void a_record_that_falls_silent_is_told_of_each_time(void **state)
 {
     bool is_file = *state != NULL;
     char script[400];
+    int fds[2];
 
     site_slurm_commands();
     if (is_file) {
@@ -78,6 +79,12 @@ static void a_record_that_falls_silent_is_told_of_each_time(void **state)
         slurm()->silence.until = 0;
         assert_string_equal(site_status(1, "7").reason, "Slurm: FAILED");
     }
+    for (int i = 0; i < 2; i++) { /* a log that stayed open each time would use up all file descriptors */
+        fds[i] = dup(0);
+        close(fds[i]);
+        assert_string_equal(site_status(1, "7").reason, "Slurm: FAILED");
+    }
+    assert_int_equal(fds[0], fds[1]);
 }
 
 /* The newest jobs are at its end; so much of it is read. */

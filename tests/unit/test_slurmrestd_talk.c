@@ -224,6 +224,8 @@ static void refusals_are_told_apart(void **state)
         told = submit((int)i);
         if (told.answer != cases[i].answer)
             fail_msg("answer %d (%s) to %s", (int)told.answer, told.text, cases[i].body);
+        assert_string_equal(told.code, told.answer == ADAPTER_REFUSED ? "job_refused" : "batch_system_unsure");
+        assert_true(told.text[0] != '\0');
     }
 }
 
