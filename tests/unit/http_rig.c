@@ -5,6 +5,7 @@
 #include "daemon/turn.h"
 
 #include <arpa/inet.h>
+#include <dirent.h>
 #include <errno.h>
 #include <netinet/in.h>
 #include <signal.h>
@@ -16,6 +17,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#define WORKERS 4 /* those of libuv */
 #define ROOM (8u << 20)
 #define BEAT_MS 20
 #define PATIENCE (test_waited_in_vain ? 50 : 1500) /* beats that something is waited for; a machine that stalls misses beats */
@@ -62,6 +64,33 @@ static void on_beat(uv_timer_t *timer)
     beats++;
 }
 
+/* --- workers */
+
+static uv_work_t holding[WORKERS];
+static uv_sem_t let_go;
+
+static void hold(uv_work_t *work)
+{
+    uv_sem_wait(&let_go);
+}
+
+static void held(uv_work_t *work, int status)
+{
+}
+
+void rig_hold_workers(void)
+{
+    uv_sem_init(&let_go, 0);
+    for (int i = 0; i < WORKERS; i++)
+        uv_queue_work(&loop, &holding[i], hold, held);
+}
+
+void rig_let_workers_go(void)
+{
+    for (int i = 0; i < WORKERS; i++)
+        uv_sem_post(&let_go);
+}
+
 /* Fails the test where what it waits for does not come. */
 static void lose_patience(const char *what)
 {
@@ -91,6 +120,30 @@ static void read_port(void)
     json_decref(list);
 }
 
+static int descriptors(void)
+{
+    DIR *d = opendir("/proc/self/fd");
+    int n = 0;
+
+    while (readdir(d) != NULL)
+        n++;
+    closedir(d);
+    return n;
+}
+
+/* Whether the test before has left descriptors open. The first one opens some for good. */
+static bool is_left_open(void)
+{
+    static int opened, open_before;
+    int now = descriptors();
+
+    if (++opened == 2)
+        open_before = now;
+    if (opened > 2 && now > open_before)
+        print_error("%d descriptors were left open\n", now - open_before);
+    return opened > 2 && now > open_before;
+}
+
 int rig_open(void **state)
 {
     char listen[96];
@@ -99,7 +152,7 @@ int rig_open(void **state)
     over_tcp = false;
     beats = 0;
     snprintf(rig_dir, sizeof rig_dir, "/tmp/stretto-test-XXXXXX");
-    if (open_store(state) != 0 || mkdtemp(rig_dir) == NULL || uv_loop_init(&loop) != 0)
+    if (is_left_open() || open_store(state) != 0 || mkdtemp(rig_dir) == NULL || uv_loop_init(&loop) != 0)
         return -1;
     must(store_commit(store, &err));
     got = xcalloc(1, ROOM);

@@ -59,5 +59,9 @@ void rig_revoke(int64_t token);
 /* Connections are made to the TCP listener from now on, where a token is needed, or to the Unix socket, as at first. */
 void rig_over_tcp(bool tcp);
 
+/* Workers do nothing from now on, until they are let go. */
+void rig_hold_workers(void);
+void rig_let_workers_go(void);
+
 void rig_turn(void); /* once around the loop, without waiting */
 #endif

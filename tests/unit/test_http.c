@@ -429,6 +429,24 @@ static void turns_are_told(const char *text)
     assert_true(value_of(text, "\nstretto_turn_seconds_sum ") < 3600);
 }
 
+/* Each metric has its help and its type. */
+static void metrics_are_explained(const char *text)
+{
+    for (const char *line = text; *line != '\0'; line = strchr(line, '\n') + 1) {
+        int size = (int)strcspn(line, "{ \n");
+        char type[128], help[128];
+
+        if (*line == '#')
+            continue;
+        if (strncmp(line, "stretto_turn_seconds", 20) == 0)
+            size = 20;
+        snprintf(type, sizeof type, "\n# TYPE %.*s ", size, line);
+        snprintf(help, sizeof help, "# HELP %.*s ", size, line);
+        if (strstr(text, type) == NULL || strstr(text, help) == NULL)
+            fail_msg("what is %.*s?", size, line);
+    }
+}
+
 static void metrics_are_told(void **state)
 {
     struct training training = {.row = {.id = 5, .ensemble = 1, .state = TRAINING_RUNNING, .ranks = 2, .generation = 3}};
@@ -468,6 +486,7 @@ static void metrics_are_told(void **state)
     write_status("done-rank1.json", "{\"received\": 300, \"room_wait_seconds\": 0.25}");
     rig_engine.ensembles = &live;
     r = rig_ask("GET /metrics", "", NULL);
+    metrics_are_explained(r->body);
     has(r, "\nstretto_training_ranks{ensemble=\"1\",training=\"5\"} 2\n");
     has(r, "\nstretto_training_restarts{ensemble=\"1\",training=\"5\"} 2\n");
     has(r, "\nstretto_training_samples_received_total{ensemble=\"1\",training=\"5\",rank=\"0\"} 100\n");

@@ -444,6 +444,20 @@ static void nobody_follows_too_many(void **state)
     TEST_UNTIL(follows_again(reader), rig_turn());
 }
 
+/* Each takes as much room as the database. */
+static void one_backup_is_made_at_a_time(void **state)
+{
+    int fd;
+
+    rig_hold_workers();
+    fd = rig_begin("GET /v1/backup", "");
+    TEST_UNTIL(rig_ask("GET /v1/backup?file=/there", "", NULL)->status == 503, rig_turn());
+    rig_let_workers_go();
+    rig_until(fd, "200 OK");
+    rig_rest(fd);
+    assert_int_equal(rig_ask("GET /v1/backup", "", NULL)->status, 200);
+}
+
 static void a_backup_is_sent(void **state)
 {
     const struct reply *r = rig_ask("GET /v1/backup", "", NULL);
@@ -473,7 +487,7 @@ int main(void)
         WITH_HTTP(outputs_of_ranks_are_followed_until_the_next_generation), WITH_HTTP(archived_outputs_are_sent),
         WITH_HTTP(archives_that_cannot_be_read_are_told), WITH_HTTP(what_is_just_moved_into_an_archive_is_found),
         WITH_HTTP(an_output_that_is_cut_meanwhile_is_not_whole), WITH_HTTP(who_loses_a_right_gets_no_more),
-        WITH_HTTP(nobody_follows_too_many), WITH_HTTP(a_backup_is_sent),
+        WITH_HTTP(nobody_follows_too_many), WITH_HTTP(one_backup_is_made_at_a_time), WITH_HTTP(a_backup_is_sent),
     };
 
     log_init("output", LOG_LEVEL_NONE);

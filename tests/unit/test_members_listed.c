@@ -251,6 +251,10 @@ static void more_than_are_looked_at_in_a_turn(void **state)
     assert_int_equal(all_of("sort=attempts&limit=1000", indices, &pages), MANY);
     assert_true(indices[0] == 0 && indices[MANY - 1] == 2 * MEMBER_FILTER_PIECE);
     assert_int_equal(all_of("limit=1000&state=failed", indices, &pages), 4);
+    assert_int_equal(all_of("limit=300", indices, &pages), MANY - 2 * MEMBER_FILTER_PIECE + 3); /* by the rows, and those behind them */
+    assert_int_equal(pages, 4);
+    for (int i = 4; i < MANY - 2 * MEMBER_FILTER_PIECE + 3; i++)
+        assert_int_equal(indices[i], 2 * MEMBER_FILTER_PIECE + i - 3);
     is_told_that_the_spec_is_lost(members_get, &(struct asked){.ids = {2}, .query = "where={\"a\": [0, 0.5]}"});
     is_told_that_the_spec_is_lost(members_get, &(struct asked){.ids = {2}, .query = "state=failed"});
     is_told_that_the_store_fails(members_get, &(struct asked){.ids = {2}, .query = "host=h8"});
