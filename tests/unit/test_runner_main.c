@@ -204,15 +204,9 @@ static int run_it(char *first, ...)
 /* The last word is the directory. */
 #define RUN(...) run_it("stretto-run", __VA_ARGS__, NULL)
 
-static bool is(const char *key)
-{
-    return json_is_true(json_object_get(told, key));
-}
+static bool is(const char *key) { return json_is_true(json_object_get(told, key)); }
 
-static int number(const char *key)
-{
-    return (int)json_integer_value(json_object_get(told, key));
-}
+static int number(const char *key) { return (int)json_integer_value(json_object_get(told, key)); }
 
 static const char *word(const char *key)
 {
@@ -379,21 +373,20 @@ static void a_letter_takes_the_place_of_the_file(void **state)
 
 static void words_of_a_launch_command_are_its_own(void **state)
 {
-    json_t *launch;
+    char *launch;
 
     begin("{}");
     assert_int_equal(RUN("--launch=/usr/bin/aprun", "--launch=-q", "--launch=", job_dir), 0);
-    launch = json_object_get(told, "launch");
-    assert_int_equal(json_array_size(launch), 3);
-    assert_string_equal(json_string_value(json_array_get(launch, 0)), "/usr/bin/aprun");
-    assert_string_equal(json_string_value(json_array_get(launch, 1)), "-q");
-    assert_string_equal(json_string_value(json_array_get(launch, 2)), "");
+    launch = json_dumps(json_object_get(told, "launch"), JSON_COMPACT);
+    assert_string_equal(launch, "[\"/usr/bin/aprun\",\"-q\",\"\"]");
+    free(launch);
 }
+
+static const char one_task[] = "{\"tasks\": [{\"id\": \"7.0\", \"dir\": \"/tmp\", \"argv\": [\"true\"]}]}";
 
 /* Where there are as many for each. */
 static void gpus_of_the_batch_system_are_divided(void **state)
 {
-    static const char one_task[] = "{\"tasks\": [{\"id\": \"7.0\", \"dir\": \"/tmp\", \"argv\": [\"true\"]}]}";
     static const struct {
         const char *visible, *more, *gpus;
         bool local;
@@ -411,7 +404,6 @@ static void gpus_of_the_batch_system_are_divided(void **state)
 
 static void cpus_that_are_the_job_s_own_are_divided(void **state)
 {
-    static const char one_task[] = "{\"tasks\": [{\"id\": \"7.0\", \"dir\": \"/tmp\", \"argv\": [\"true\"]}]}";
     cpu_set_t set;
 
     assert_int_equal(sched_getaffinity(0, sizeof set, &set), 0);
