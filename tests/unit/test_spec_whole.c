@@ -583,5 +583,6 @@ int main(void)
         cmocka_unit_test(a_training_is_given_no_more_than_a_program_can_be),
     };
 
+    test_limit(12);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -254,7 +254,7 @@ static void members_are_found_by_host_and_by_cause(void **state)
 static void a_cause_leaves_out_what_differs(void **state)
 {
     static const char *const all[][2] = {
-        {"exit status 2", "exit status 2"}, {"exit status 1234", "exit status #"}, {"ended by signal 9 (killed)", "ended by signal 9 (killed)"},
+        {"exit status 2", "exit status 2"}, {"exit status 137", "exit status 137"}, {"exit status 1234", "exit status #"}, {"ended by signal 9 (killed)", "ended by signal 9 (killed)"},
         {"signal 9a", "signal #"}, {"step 17 of 200", "step # of #"}, {"node7 failed", "# failed"}, {"loss was 0.5, x", "loss was #.#, x"},
         {"cannot open /a/b-1.txt: no such file", "cannot open /…: no such file"}, {"see /a/b.", "see /…."}, {"a/b and /", "a/b and /"},
         {"(/tmp/x)=/tmp/y", "(/…)=/…"}, {"status", "status"}, {"état 5", "état #"}, {"", "no reason is known"},

@@ -214,5 +214,6 @@ int main(void)
         WITH_SIX(a_family_is_sorted_too),                  WITH_SIX(a_page_costs_what_it_shows),
     };
 
+    test_limit(12);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
