@@ -32,7 +32,7 @@ stretto_run_SOURCES = \
 	tasks/runner/run.c tasks/runner/run.h \
 	tasks/runner/runlog.c tasks/runner/runlog.h \
 	tasks/runner/shell.c tasks/runner/shell.h \
-	tasks/runner/signals.c \
+	tasks/runner/signals.c tasks/runner/signals.h \
 	tasks/runner/silence.c tasks/runner/silence.h \
 	tasks/runner/starter.c tasks/runner/starter.h \
 	tasks/runner/task.c tasks/runner/task.h tasks/runner/task_start.c \
@@ -40,7 +40,8 @@ stretto_run_SOURCES = \
 	tasks/runner/watch.c tasks/runner/watch.h
 stretto_run_CFLAGS = $(AM_CFLAGS) $(JANSSON_CFLAGS) $(SODIUM_CFLAGS)
 stretto_run_LDADD = libjobproto.la libcommon.la $(JANSSON_LIBS) $(SODIUM_LIBS) -lpthread
-stretto_run_LDFLAGS = -static $(AM_LDFLAGS)
+# Symbols are looked up once, when the starter starts, and not again in each of its copies.
+stretto_run_LDFLAGS = -static -Wl,-z,now $(AM_LDFLAGS)
 
 TESTS += tests/t/0400-runner.t tests/t/0401-leftovers.t tests/t/0402-silence.t tests/t/0403-pilot.t tests/t/0404-warned.t \
 	tests/t/0405-journal.t tests/t/0406-copies.t tests/t/0407-rungs.t tests/t/0408-pilot-starts.t
@@ -170,14 +171,14 @@ tests_unit_test_task_SOURCES = tests/unit/test_task.c tasks/runner/task.c tasks/
 tests_unit_test_task_CFLAGS = $(unit_cflags)
 tests_unit_test_task_LDADD = libjobproto.la libcommon.la $(unit_libs)
 unit_tests += tests/unit/test_task_start
-tests_unit_test_task_start_SOURCES = tests/unit/test_task_start.c tasks/runner/task.c tasks/runner/checkpoints.c tasks/runner/copies.c tasks/runner/cpus.c \
+tests_unit_test_task_start_SOURCES = tests/unit/test_task_start.c tasks/runner/task.c tasks/runner/checkpoints.c tasks/runner/copies.c tasks/runner/cpus.c tasks/runner/signals.c \
 	tasks/runner/environment.c tasks/runner/event_files.c tasks/runner/event_record.c tasks/runner/hosts.c tasks/runner/leftovers.c tasks/runner/looker.c tasks/runner/metric_file.c \
 	tasks/runner/metric_line.c tasks/runner/metrics.c tasks/runner/oom.c tasks/runner/port.c tasks/runner/program.c tasks/runner/rendezvous.c tasks/runner/silence.c \
 	tasks/runner/tree.c tasks/runner/watch.c
 tests_unit_test_task_start_CFLAGS = $(unit_cflags)
 tests_unit_test_task_start_LDADD = libjobproto.la libcommon.la $(unit_libs) $(SODIUM_LIBS)
 unit_tests += tests/unit/test_task_told
-tests_unit_test_task_told_SOURCES = tests/unit/test_task_told.c tasks/runner/task.c tasks/runner/task_start.c tasks/runner/checkpoints.c tasks/runner/copies.c tasks/runner/cpus.c \
+tests_unit_test_task_told_SOURCES = tests/unit/test_task_told.c tasks/runner/task.c tasks/runner/task_start.c tasks/runner/checkpoints.c tasks/runner/copies.c tasks/runner/cpus.c tasks/runner/signals.c \
 	tasks/runner/environment.c tasks/runner/event_files.c tasks/runner/event_record.c tasks/runner/hosts.c tasks/runner/leftovers.c tasks/runner/looker.c tasks/runner/metric_file.c \
 	tasks/runner/metric_line.c tasks/runner/metrics.c tasks/runner/oom.c tasks/runner/port.c tasks/runner/program.c tasks/runner/rendezvous.c tasks/runner/silence.c \
 	tasks/runner/tree.c tasks/runner/watch.c

@@ -14,6 +14,7 @@
 #include "tasks/runner/pilot.h"
 #include "tasks/runner/rank.h"
 #include "tasks/runner/run.h"
+#include "tasks/runner/signals.h"
 #include "tasks/runner/runlog.h"
 #include "tasks/runner/shell.h"
 #include "tasks/runner/starter.h"

@@ -22,9 +22,9 @@ static int64_t count(const char *file)
     return n;
 }
 
-/* Returns the file for a line of /proc/self/cgroup, "ID:CONTROLLERS:PATH", to be freed; NULL where it does not count
- * memory. */
-static char *file_of(const char *root, char *line)
+/* Returns the file for a line of /proc/self/cgroup, "ID:CONTROLLERS:PATH", to be freed, and what it counts now; NULL
+ * where it does not count memory. */
+static char *file_of(const char *root, char *line, int64_t *seen)
 {
     char *controllers = strchr(line, ':'), *path = controllers ? strchr(controllers + 1, ':') : NULL, *file;
 
@@ -38,7 +38,8 @@ static char *file_of(const char *root, char *line)
         file = xasprintf("%s/sys/fs/cgroup/memory%s/memory.oom_control", root, path);
     else
         return NULL;
-    if (count(file) >= 0)
+    *seen = count(file);
+    if (*seen >= 0)
         return file;
     free(file);
     return NULL;
@@ -51,12 +52,10 @@ void oom_init(struct oom *oom, const char *root)
 
     *oom = (struct oom){0};
     while (f != NULL && oom->file == NULL && fgets(line, sizeof line, f) != NULL)
-        oom->file = file_of(root, line);
+        oom->file = file_of(root, line, &oom->seen);
     if (f != NULL)
         fclose(f);
     free(groups);
-    if (oom->file != NULL)
-        oom->seen = count(oom->file);
 }
 
 void oom_fini(struct oom *oom)

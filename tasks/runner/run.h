@@ -4,9 +4,6 @@
 #include "tasks/proto/control.h"
 #include "tasks/runner/task.h"
 
-/* Blocks the signals that the loop handles, so that none is lost before it runs. Returns a signalfd, or -1 with err. */
-int run_signals(struct error *err);
-
 /* Runs all tasks of the job; started_ms is the monotonic time at which the runner was started. Returns 0 when every
  * exit record and ended.json are written and no process of the job is left, -1 when a record was lost. A daemon that
  * watches the runner gets the records through the job's descriptor instead of ended.json. */

@@ -1,7 +1,24 @@
-#include "tasks/runner/run.h"
+#include "tasks/runner/signals.h"
 
-#include <signal.h>
+#include <stdbool.h>
 #include <sys/signalfd.h>
+
+const sigset_t *run_ignored(void)
+{
+    static sigset_t ignored;
+    static bool known;
+    struct sigaction action;
+
+    if (!known) {
+        sigemptyset(&ignored);
+        sigaddset(&ignored, SIGPIPE); /* from run_signals() on */
+        for (int sig = 1; sig < NSIG; sig++)
+            if (sigaction(sig, NULL, &action) == 0 && action.sa_handler == SIG_IGN)
+                sigaddset(&ignored, sig);
+        known = true;
+    }
+    return &ignored;
+}
 
 int run_signals(struct error *err)
 {

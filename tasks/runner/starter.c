@@ -4,9 +4,11 @@
 #include "tasks/proto/starter.h"
 #include "tasks/runner/cpus.h"
 #include "tasks/runner/pilot.h"
+#include "tasks/runner/signals.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <jansson.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
@@ -16,6 +18,7 @@
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sysexits.h>
+#include <time.h>
 #include <unistd.h>
 
 struct starter {
@@ -124,6 +127,14 @@ static bool find_room(struct starter *s, int argc, char **argv)
     return s->mark_room > 0;
 }
 
+/* Does once what each copy would otherwise do by itself at its start. */
+static void warm_up(void)
+{
+    tzset();
+    json_object_seed(0);
+    run_ignored();
+}
+
 int starter_main(int argc, char **argv)
 {
     struct starter s = {.daemon = getppid()};
@@ -134,6 +145,7 @@ int starter_main(int argc, char **argv)
         return EX_USAGE;
     cpus_disown();
     prctl(PR_SET_NAME, "stretto-starter"); /* the starter itself is no runner */
+    warm_up();
     /* the next daemon repeats the orders of a dead one */
     while ((rc = next_order(&order)) != 0 && getppid() == s.daemon) {
         struct starter_reply reply = {.error = rc < 0 ? errno : 0};

@@ -9,6 +9,7 @@
 #include "tasks/runner/program.h"
 #include "tasks/runner/looks.h"
 #include "tasks/runner/restarts.h"
+#include "tasks/runner/signals.h"
 #include "tasks/runner/silence.h"
 
 #include <errno.h>
@@ -173,7 +174,7 @@ static int open_outputs(const struct task *t, int fds[3], struct error *err)
 /* Becomes the program, in the new process. It shares the runner's memory until then: it may call nothing but system
  * calls, and change nothing. */
 static void become(const struct program *program, const char *dir, char **env, const int fds[3], const cpu_set_t *cpus,
-                   unsigned mask, pid_t runner)
+                   unsigned mask, const sigset_t *ignored, pid_t runner)
 {
     struct sigaction plain = {.sa_handler = SIG_DFL};
     sigset_t none;
@@ -184,7 +185,7 @@ static void become(const struct program *program, const char *dir, char **env, c
     if (getppid() != runner)
         _exit(127);
     for (int sig = 1; sig < NSIG; sig++)
-        if (sig != SIGKILL && sig != SIGSTOP)
+        if (sigismember(ignored, sig) == 1)
             sigaction(sig, &plain, NULL);
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, NULL);
@@ -217,6 +218,7 @@ static int spawn(struct task *t, const struct program *program, char **env, cons
     const char *dir = t->desc->dir;
     cpu_set_t set;
     const cpu_set_t *cpus = cpus_of(t, &set);
+    const sigset_t *ignored = run_ignored();
     volatile int failed = 0; /* written by the new process */
     pid_t runner = getpid(), pid;
     unsigned mask = 077; /* the files of the task are for the user alone, unless the spec says otherwise */
@@ -225,7 +227,7 @@ static int spawn(struct task *t, const struct program *program, char **env, cons
         umask_parse(t->job->desc->umask, &mask);
     pid = vfork(); /* returns when the new process has become the program, or has ended */
     if (pid == 0) {
-        become(program, dir, env, fds, cpus, mask, runner);
+        become(program, dir, env, fds, cpus, mask, ignored, runner);
         failed = errno;
         _exit(127);
     }

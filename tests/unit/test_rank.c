@@ -1,6 +1,7 @@
 /* A rank of an application of ALPS: which it is, and the process that protects the application from its runner's end. The runners here
  * only wait for signals. */
 #include "tasks/runner/rank.h"
+#include "tasks/runner/signals.h"
 
 #include "tasks/runner/run.h"
 #include "tests/unit/unit.h"
