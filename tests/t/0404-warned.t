@@ -11,7 +11,7 @@ job() {
 	jq -n --arg job "st-0404-$$-$1" --arg dir "$T/$1" --argjson before "$2" --arg script "$3" '{version: 1, job: $job, ensemble: 7,
 		kind: "members", walltime: 3600, grace: 60, checkpoint: {before: $before, signal: "USR1", glob: "*.ckpt"}, tasks: [{id: "7.0",
 		dir: ($dir + "/7.0"), argv: ["sh", "-c", $script], env: {STRETTO_CHECKPOINT_DIR: ($dir + "/checkpoints")}}]}' >"$T/$1/job.json"
-	(trap '' PIPE; exec "$builddir/stretto-run" "$T/$1" 2>"$T/$1/log" 9</etc/passwd) &
+	(trap '' PIPE QUIT; exec "$builddir/stretto-run" "$T/$1" 2>"$T/$1/log" 9</etc/passwd) &
 	runner[$1]=$!
 }
 ended() { wait "${runner[$1]}"; is $? 0 "$1: the runner ends"; }

@@ -3,7 +3,9 @@
 TEST_LIMIT=200
 . "${srcdir:-.}/tests/t/lib.sh" || exit 99
 echo '{"adapters": {"local": {"slots": 4}}}' >"$T/config.json"
-start_daemon --config "$T/config.json"
+trap '' QUIT USR1
+start_daemon --config "$T/config.json" # it ignores these, as what shells and batch systems start in the background may
+trap - QUIT USR1
 
 # spec COUNT SCRIPT [JQ]: a spec of COUNT members that run a shell script; the parameter is i
 spec() {
@@ -26,6 +28,13 @@ spec 1 'echo "{index} $STRETTO_PARAMS"' 'del(.members.parameters)'
 ID=$(submit "$T/spec.json")
 is "$(ended '"\(.count) \(.width) \(.members.succeeded)"')" "1 1 1" "without parameters there is one member"
 is "$(api GET "/v1/ensembles/$ID/members/0/stdout") $(member 0 '.parameters | tojson')" "0 {} {}" "which has none"
+
+# (Signals 32 and 33 are the C library's own, which it lets nobody change.)
+spec 1 'grep -E "SigIgn|SigBlk" /proc/self/status'
+ID=$(submit "$T/spec.json")
+is "$(ended .members.succeeded; api GET "/v1/ensembles/$ID/members/0/stdout" | while read -r _ set; do echo $((0x$set & ~0x180000000)); done)" "1
+0
+0" "no signal is ignored or blocked in it, whatever the daemon and its runner ignore"
 
 spec 3 'test "$STRETTO_ATTEMPT" -ge 2' '.members.retries = 2'
 ID=$(submit "$T/spec.json")
