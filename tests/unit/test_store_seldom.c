@@ -508,6 +508,19 @@ static void a_backup_is_given_up(void **state)
     assert_int_equal(store_commit(store, &err), -1);
 }
 
+/* The look at a whole database is given up when it takes long, and not before. */
+static void damage_is_found_where_there_are_many_rows(void **state)
+{
+    must(store_exec(store, &err, "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 30000) INSERT INTO job (ensemble, kind, "
+                    "adapter, name, state, size, created) SELECT ?1, 'members', 'local', i, 'intent', 1, 1 FROM n", "i", add_ensemble(9)));
+    must(store_commit(store, &err));
+    must(store_check_whole(store, &err));
+    assert_int_equal(sqlite3_exec(store->db, "PRAGMA ignore_check_constraints = ON; UPDATE job SET size = 0 WHERE id = 30000; "
+                                  "PRAGMA ignore_check_constraints = OFF", NULL, NULL, NULL), SQLITE_OK);
+    assert_int_equal(store_check_whole(store, &err), -1);
+    assert_string_equal(err.code, "store_damaged");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -526,6 +539,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(room_is_kept_for_work_under_way, open_store, close_store),
         cmocka_unit_test_setup_teardown(one_connection_has_to_do, open_store, close_store),
         cmocka_unit_test_setup_teardown(a_backup_is_given_up, open_store, close_store),
+        cmocka_unit_test_setup_teardown(damage_is_found_where_there_are_many_rows, open_store, close_store),
     };
 
     log_init("store", LOG_LEVEL_NONE);
