@@ -52,9 +52,10 @@ jq --arg python "$STRETTO_PYTHON" --arg heat2d "$(command -v heat2d)" '.members.
 ID=$(submit heat.json)
 RUN=$STATE/run/e$ID
 training() { api GET "/v1/ensembles/$ID" | jq -c ".training | $1"; }
+saved() { [ "$(api GET "/v1/checkpoints?ensemble=$ID" | jq "[.checkpoints[] | select(.training != null)] | length")" -ge 1 ]; }
 # shellcheck disable=SC2016 # for wait_for
-wait_for 100 '[ "$(api GET "/v1/checkpoints?ensemble=$ID" | jq "[.checkpoints[] | select(.training != null)] | length")" -ge 1 ]' ||
-	bail "no checkpoint: $(training .) $(tail -n 5 "$RUN"/training/g1/rank0/stderr)"
+wait_for 100 'saved || [ "$(training .state)" = "\"failed\"" ]'
+saved || bail "no checkpoint: $(training .) $(tail -n 5 "$RUN"/training/g1/rank0/stderr)"
 is "$(grep -c 'on cuda' "$RUN/training/g1/rank0/stdout")" 1 "the training uses the GPU"
 pkill -9 -f "^$STRETTO_PYTHON .*heat_surrogate" || bail "no rank to be killed"
 wait_ensemble "$ID" 200
