@@ -131,7 +131,7 @@ static int descriptors(void)
     return n;
 }
 
-/* Whether the test before has left descriptors open. The first one opens some for good. */
+/* Tells whether the test before has left descriptors open. The first test opens some for good. */
 static bool is_left_open(void)
 {
     static int opened, open_before;

@@ -11,7 +11,7 @@
 extern char dir[64];
 extern int64_t now;
 
-/* What happens meanwhile, in the order of the times. */
+/* The list of what happens meanwhile, in the order of the times. */
 struct rig_event {
     int64_t at;
     void (*what)(const char *arg);

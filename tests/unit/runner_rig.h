@@ -67,14 +67,14 @@ extern int n_started;
 extern char record_path[128]; /* of the last task */
 extern char other_record[128];
 
-/* What the process of the last task was sent. */
+/* The signals that the process of the last task was sent. */
 extern struct rig_sent {
     int64_t at;
     int sig;
 } sent[SIGNALS_MAX];
 extern size_t n_sent, n_waits; /* n_waits: how often the runner has waited for events */
 
-/* What the daemon was told, one letter for each time: S: a status, C: a claim, X: ends of tasks, E: the end of the job. */
+/* The messages that the daemon was sent, one letter for each: S: a status, C: a claim, X: ends of tasks, E: the end of the job. */
 extern char nudges[200];
 
 /* A process that would run for an hour, and does nothing on signals but what the test says; and nothing else. */

@@ -336,7 +336,7 @@ static void runners_are_known_where_the_kernel_has_no_pidfds(void **state)
     }
 }
 
-/* It blocks what a runner blocks. */
+/* A process that blocks the signals that a runner blocks, and ends with the number of the one that it gets. */
 static pid_t process_that_waits(void)
 {
     sigset_t set;
