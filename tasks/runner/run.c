@@ -135,17 +135,25 @@ static void task_ended(struct run *r, struct task *t)
         task_looked_at(r, t);
 }
 
+/* Returns why tasks end that are told to end by a signal. A runner that was suspended, or whose host was busy, may see
+ * the signal only after its deadline. Its tasks have run out of time then, as on an idle host, and are not cancelled. */
+static enum stop why_by_signal(const struct run *r, int64_t now)
+{
+    return now >= r->deadline ? STOP_TIMEOUT : STOP_CANCEL;
+}
+
 /* Looks for signals that end the job between starts, so that a thousand packed tasks need not start first. */
 static enum stop asked_to_stop(const struct run *r)
 {
+    int64_t now = r->job->machine->monotonic_ms();
     sigset_t set;
 
     sigpending(&set);
     if (sigismember(&set, SIGTERM) || sigismember(&set, SIGINT) || sigismember(&set, SIGHUP))
-        return STOP_CANCEL;
+        return why_by_signal(r, now);
     if (r->rank_failed)
         return STOP_RANK;
-    return r->job->machine->monotonic_ms() >= r->deadline ? STOP_TIMEOUT : STOP_NONE;
+    return now >= r->deadline ? STOP_TIMEOUT : STOP_NONE;
 }
 
 static void start_tasks(struct run *r)
@@ -203,9 +211,9 @@ static int64_t release_held(struct run *r, int64_t now)
  * rank that hung has failed by itself, even if another one that hung has ended before it. */
 static enum stop why_it_ended(const struct run *r, const struct task *t)
 {
-    if (r->restarts.wanted)
-        return STOP_RANK;
-    return r->stop == STOP_RANK && t->silent != SILENT_NOT ? STOP_NONE : r->stop;
+    enum stop why = r->restarts.wanted ? STOP_RANK : r->stop;
+
+    return why == STOP_RANK && t->silent != SILENT_NOT ? STOP_NONE : why;
 }
 
 /* Waits for children that have ended. Returns whether children are left.
@@ -412,18 +420,15 @@ static void look_whether_given_up(struct run *r, int64_t now)
     free(path);
 }
 
-/* A runner that was suspended, or whose host was busy, may see a signal to end only after its deadline. Its tasks have
- * run out of time then, as on an idle host, and are not cancelled. */
 static void take_signals(struct run *r, int64_t now)
 {
-    enum stop told = now >= r->deadline ? STOP_TIMEOUT : STOP_CANCEL;
     struct signalfd_siginfo info;
 
     while (read(r->signal_fd, &info, sizeof info) == sizeof info) {
         switch (info.ssi_signo) {
         case SIGTERM:
         case SIGINT:
-        case SIGHUP: stop_job(r, told, true, now); break;
+        case SIGHUP: stop_job(r, why_by_signal(r, now), true, now); break;
         case SIGUSR1:
         case SIGUSR2: forward(r, (int)info.ssi_signo); break;
         default: break; /* SIGCHLD: reap() looks every time */

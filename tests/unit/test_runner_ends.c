@@ -36,6 +36,43 @@ static void behind_a_rank_that_cannot_be_started_none_is(void **state)
     assert_int_equal(now, START);
 }
 
+static int64_t signal_pending_at;
+
+static void be_told_while_the_first_starts(struct task *t)
+{
+    now = START + signal_pending_at;
+    assert_int_equal(raise(SIGTERM), 0);
+}
+
+/* The signal that tells the runner of the end of its time does not make it the reason. */
+static void tasks_that_were_not_started_in_time_are_out_of_time(void **state)
+{
+    static const struct {
+        int64_t at;
+        const char *outcome, *reason;
+    } cases[] = {{599999, "cancelled", "cancelled before it started"},
+                 {600000, "timeout", "the walltime was over before it started"}};
+    sigset_t term, before;
+    int sig;
+
+    sigemptyset(&term);
+    sigaddset(&term, SIGTERM);
+    sigprocmask(SIG_BLOCK, &term, &before);
+    for (size_t i = 0; i < 2; i++) {
+        json_t *record;
+
+        begin();
+        signal_pending_at = told_at = cases[i].at;
+        other_ends_at = 610000;
+        started = be_told_while_the_first_starts;
+        record = run(600000, 30000, none);
+        assert_int_equal(sigwait(&term, &sig), 0); /* a failure would unblock it */
+        assert_record(record, cases[i].outcome, cases[i].reason);
+        assert_int_equal(n_started, 1);
+    }
+    sigprocmask(SIG_SETMASK, &before, NULL);
+}
+
 /* Of one that has ended the record is its own, and no sign of anything. */
 static void it_is_seen_wherever_a_task_still_runs(void **state)
 {
@@ -284,6 +321,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_was_given_up_is_ended),
         cmocka_unit_test(behind_a_rank_that_cannot_be_started_none_is),
+        cmocka_unit_test(tasks_that_were_not_started_in_time_are_out_of_time),
         cmocka_unit_test(it_is_seen_wherever_a_task_still_runs),
         cmocka_unit_test(one_that_died_as_told_is_held_for_a_while),
         cmocka_unit_test(the_end_of_the_job_is_told_once),

@@ -415,6 +415,34 @@ static void told_to_end_they_do_not(void **state)
     assert_null(told_of_restarts());
 }
 
+static void be_ranks_that_may_be_stopped_for_20_s(struct jobdesc *desc, struct job *job)
+{
+    be_ranks(desc, job);
+    be_stopped_for_20_s(desc, job);
+}
+
+/* It has failed by itself, also where another one fails before it is gone, and whatever becomes of the others. */
+static void a_rank_that_hangs_is_blamed_with_restarts_as_without(void **state)
+{
+    for (int restarts = 0; restarts < 2; restarts++) {
+        begin();
+        kept = KEPT_COMPLETE;
+        restarts_left = restarts;
+        other_ends_at = 27000;
+        other_status = 1 << 8;
+        is_watched = true;
+        process.state = 'T';
+        process.dies = 5000;
+        told_at = 28000; /* so that they do not begin again */
+        adjust = be_ranks_that_may_be_stopped_for_20_s;
+        started = keep_samples;
+        assert_record(run(0, 30000, none), "failed", "ended, since all its processes were stopped for 20 s");
+        assert_string_equal(outcome_of(other_record), "failed");
+        assert_in_range(sent[0].at, 20000, 26999);
+        assert_int_equal(n_started, 2);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -433,6 +461,7 @@ int main(void)
         cmocka_unit_test(not_more_often_than_they_may),
         cmocka_unit_test(without_their_samples_they_do_not),
         cmocka_unit_test(told_to_end_they_do_not),
+        cmocka_unit_test(a_rank_that_hangs_is_blamed_with_restarts_as_without),
     };
 
     return RIG_MAIN("runner_left", tests);
