@@ -282,6 +282,17 @@ int request_take(struct request *r, const char *data, size_t size)
     return 0;
 }
 
+static void answer(struct request *r)
+{
+    struct store *reader = only_reads(r) ? r->host->config->reader : NULL;
+
+    if (reader != NULL)
+        store_answer_begin(reader);
+    r->route->handler(r);
+    if (reader != NULL)
+        store_answer_end(reader);
+}
+
 enum MHD_Result request_end(struct request *r)
 {
     if (!r->started) {
@@ -289,7 +300,7 @@ enum MHD_Result request_end(struct request *r)
         clients_answer(r->host->clients, r->client, true);
         /* a refusal depends on no change, so that it need not wait for the disk */
         if (r->response == NULL && request_body_is_fit(r)) {
-            r->route->handler(r);
+            answer(r);
             if (!r->held && r->response == NULL)
                 request_reply_error(r, "internal", "no answer");
             if (!r->held)

@@ -28,6 +28,7 @@ struct store {
     bool exclusive;                /* no other process or connection can read the database meanwhile */
     struct store *reader, *writer; /* the connection that only reads, and the one that it belongs to; NULL for none */
     bool held;                     /* for a reader: an open transaction shows it the last commit that was flushed */
+    bool in_answer;                /* for a reader: an open transaction has the queries of one answer */
     bool in_transaction;
     sqlite3_file *log; /* the log whose flushes can be put off; NULL until it has been looked for */
     bool no_room;      /* the last check found no room */

@@ -56,6 +56,11 @@ void store_flushed(struct store *store); /* to be called on the loop's thread af
  * one connection. There may be one reader, to be closed before the store. */
 int store_open_reader(struct store **out, struct store *store, struct error *err);
 
+/* Have the queries of a reader that lie between them in one transaction, which saves each of them the locks of its own.
+ * What they see is the same: the thread that reads is the only one that commits. They must not stay open over a commit. */
+void store_answer_begin(struct store *reader);
+void store_answer_end(struct store *reader);
+
 /* Returns 0 while the database is in the state directory, or -1 with code "store_gone" where it was removed, renamed or
  * replaced. */
 int store_check_present(const struct store *store, struct error *err);

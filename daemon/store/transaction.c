@@ -39,7 +39,8 @@ int store_roll_back(struct store *store, struct error *err)
         return error_set(err, "store_io", "it is not known yet what of %s is on the disk", store->path);
     if (store->held)
         return 0;
-    if (store->in_transaction || sqlite3_get_autocommit(store->db)) /* SQLite may have rolled back, on a full disk */
+    if (store->in_transaction || store->in_answer ||
+        sqlite3_get_autocommit(store->db)) /* SQLite may have rolled back, on a full disk */
         return 0;
     return store_run(store, rollback_sql, err);
 }
@@ -108,6 +109,24 @@ static void let_go(struct store *reader)
     if (reader == NULL || !reader->held)
         return;
     reader->held = false;
+    store_roll_back(reader, &err); /* if it fails, it is done before the next query */
+}
+
+void store_answer_begin(struct store *reader)
+{
+    struct error err;
+
+    if (!reader->held && store_roll_back(reader, &err) == 0)
+        reader->in_answer = store_run(reader, hold_sql, &err) == 0;
+}
+
+void store_answer_end(struct store *reader)
+{
+    struct error err;
+
+    if (!reader->in_answer)
+        return;
+    reader->in_answer = false;
     store_roll_back(reader, &err); /* if it fails, it is done before the next query */
 }
 

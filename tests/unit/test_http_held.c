@@ -8,9 +8,30 @@
 #include "daemon/store/training.h"
 #include "tests/unit/http_rig.h"
 
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
+
+static int read_locks; /* of files, that were taken */
+
+int fcntl64(int fd, int command, ...);
+
+int fcntl64(int fd, int command, ...)
+{
+    struct flock *lock;
+    va_list ap;
+
+    va_start(ap, command);
+    lock = va_arg(ap, struct flock *); /* or a number */
+    va_end(ap);
+    if (command == F_SETLK && lock->l_type == F_RDLCK)
+        read_locks++;
+    return (int)syscall(SYS_fcntl, fd, command, lock);
+}
 
 static void header_is(const struct reply *r, const char *name, const char *wanted)
 {
@@ -296,6 +317,19 @@ static void a_daemon_that_ends_waits_for_no_answer(void **state)
     }
 }
 
+/* SQLite takes and gives back a lock for each transaction, which costs as much as all else of a small query. */
+static void an_answer_takes_one_lock(void **state)
+{
+    char request[64];
+
+    snprintf(request, sizeof request, "GET /v1/ensembles/%lld", (long long)add_ensemble(3));
+    must(store_commit(store, &err));
+    assert_int_equal(rig_ask(request, "", NULL)->status, 200); /* meanwhile the feed has looked at the change */
+    read_locks = 0;
+    assert_int_equal(rig_ask(request, "", NULL)->status, 200);
+    assert_int_equal(read_locks, 1);
+}
+
 #define WITH_HTTP(test) cmocka_unit_test_setup_teardown(test, rig_open, rig_close)
 #define WITH(test, open) cmocka_unit_test_setup_teardown(test, open, rig_close)
 
@@ -307,6 +341,7 @@ int main(void)
         WITH_HTTP(two_requests_may_come_at_once), WITH_HTTP(no_request_is_too_long_for_an_answer),
         WITH_HTTP(bodies_in_chunks_are_limited_too), WITH_HTTP(who_cannot_store_is_not_ready),
         WITH(answers_wait_for_the_disk, open_patiently), WITH(what_only_reads_does_not_wait, open_with_reader),
+        WITH(an_answer_takes_one_lock, open_with_reader),
         WITH_HTTP(a_daemon_that_ends_waits_for_no_answer),
     };
 
