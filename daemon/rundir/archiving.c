@@ -268,6 +268,16 @@ static int flush_outputs(struct archiving *p, struct output *outputs, struct err
     return 0;
 }
 
+/* Takes back what a call that failed has added, so that a full disk does not make one file after the other. */
+static void take_back(const struct archiving *p, enum archive_kind kind, const struct output *out)
+{
+    char *path = archive_path(p->run_dir, p->ensemble, kind, out->number);
+    int rc = out->before > 0 ? ftruncate(out->fd, out->before) : unlink(path);
+
+    (void)rc; /* if it fails, the next call begins a new file */
+    free(path);
+}
+
 int archiving_write(struct archiving *p, struct error *err)
 {
     struct output outputs[ARCHIVE_KINDS] = {{.fd = -1}, {.fd = -1}};
@@ -280,9 +290,8 @@ int archiving_write(struct archiving *p, struct error *err)
     for (size_t kind = 0; kind < ARCHIVE_KINDS; kind++) {
         struct output *out = &outputs[kind];
 
-        /* takes back what this call has added, so that a full disk does not make one file after the other */
-        if (out->fd >= 0 && rc < 0 && ftruncate(out->fd, out->before) < 0) { /* then the next call begins a new file */
-        }
+        if (out->fd >= 0 && rc < 0)
+            take_back(p, kind, out);
         if (out->fd >= 0)
             close(out->fd);
         free(out->text.data);

@@ -1,19 +1,95 @@
-/* Archives: what goes into them, what stays, and what a write that was cut short leaves behind. */
+/* Archives: what goes into them, what stays, and what a disk that fails, or a write that was cut short, leaves behind. */
 #include "common/files.h"
 #include "common/xalloc.h"
 #include "daemon/rundir/archiving.h"
 #include "tests/unit/unit.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 static char dir[64];
 static struct error err;
 static struct archiving p;
+
+/* The calls of this name fail, those on files of this name where one is named; `times` of them, -1 for all. */
+static struct {
+    const char *call, *file;
+    int error, times;
+} fault;
+
+static bool strikes(const char *call, const char *path)
+{
+    const char *file = path != NULL && strrchr(path, '/') != NULL ? strrchr(path, '/') + 1 : path;
+
+    if (fault.call == NULL || strcmp(fault.call, call) != 0 || fault.times == 0 ||
+        (fault.file != NULL && (file == NULL || strcmp(fault.file, file) != 0)))
+        return false;
+    fault.times -= fault.times > 0;
+    errno = fault.error;
+    return true;
+}
+
+static void every(const char *call, const char *file, int error)
+{
+    fault.call = call;
+    fault.file = file;
+    fault.error = error;
+    fault.times = -1;
+}
+
+int openat(int at, const char *path, int flags, ...)
+{
+    mode_t mode;
+    va_list ap;
+
+    va_start(ap, flags);
+    mode = (mode_t)((flags & O_CREAT) != 0 ? va_arg(ap, int) : 0);
+    va_end(ap);
+    return strikes("open", path) ? -1 : (int)syscall(SYS_openat, at, path, flags, mode);
+}
+
+int open(const char *path, int flags, ...)
+{
+    mode_t mode;
+    va_list ap;
+
+    va_start(ap, flags);
+    mode = (mode_t)((flags & O_CREAT) != 0 ? va_arg(ap, int) : 0);
+    va_end(ap);
+    return openat(AT_FDCWD, path, flags, mode);
+}
+
+ssize_t read(int fd, void *data, size_t size)
+{
+    return strikes("read", NULL) ? -1 : syscall(SYS_read, fd, data, size);
+}
+
+/* Writes a part at a time. */
+ssize_t write(int fd, const void *data, size_t size)
+{
+    return strikes("write", NULL) ? -1 : syscall(SYS_write, fd, data, size > 100 ? size / 2 : size);
+}
+
+int fdatasync(int fd)
+{
+    return strikes("fdatasync", NULL) ? -1 : 0;
+}
+
+int unlinkat(int at, const char *path, int flags)
+{
+    return strikes("unlinkat", path) ? -1 : (int)syscall(SYS_unlinkat, at, path, flags);
+}
+
+int rename(const char *from, const char *to)
+{
+    return strikes("rename", from) ? -1 : (int)syscall(SYS_renameat2, AT_FDCWD, from, AT_FDCWD, to, 0);
+}
 
 static void add(const char *name, const char *text)
 {
@@ -58,6 +134,7 @@ static void add_attempt(int index, const char *job)
 /* One job of two attempts that succeeded, and what archiving_write() is told of it. */
 static int setup(void **state)
 {
+    fault.call = NULL;
     strcpy(dir, "/tmp/st-archive.XXXXXX");
     assert_non_null(mkdtemp(dir));
     add_attempt(0, "st-1");
@@ -80,6 +157,7 @@ static int teardown(void **state)
     char *command = xasprintf("rm -rf '%s'", dir);
     int rc = system(command);
 
+    fault.call = NULL;
     free(command);
     archiving_clear(&p);
     return rc;
@@ -306,6 +384,196 @@ static void an_entry_that_is_cut_short_is_none(void **state)
     free(path);
 }
 
+static int64_t size_of(const char *name)
+{
+    char *path = xasprintf("%s/e1/%s", dir, name);
+    struct stat st;
+    int64_t size = stat(path, &st) == 0 ? st.st_size : -1;
+
+    free(path);
+    return size;
+}
+
+static void write_fails(const char *code)
+{
+    assert_int_equal(archiving_write(&p, &err), -1);
+    assert_string_equal(err.code, code);
+    fault.call = NULL;
+}
+
+static void remove_fails(void)
+{
+    assert_int_equal(archiving_remove(&p, &err), -1);
+    assert_string_equal(err.code, "file_remove");
+    fault.call = NULL;
+}
+
+static const int of_a_user[] = {ENOENT, ENOTDIR, ELOOP, EACCES, EPERM}; /* who has closed a directory, or put another thing in its place */
+static const int of_a_disk[] = {EIO, ENOSPC, EROFS, ESTALE, EDQUOT};
+
+#define EACH(errors) (size_t i = 0; i < sizeof errors / sizeof *errors; i++)
+
+static void what_a_user_has_closed_stays(void **state)
+{
+    write_all();
+    for EACH (of_a_user) {
+        every("unlinkat", "stdout", of_a_user[i]);
+        remove_all();
+        every("open", "a1", of_a_user[i]);
+        remove_all();
+        every("unlinkat", "runner.log", of_a_user[i]);
+        assert_true(is_there("members/0/0/a1/stdout") && is_there("members/0/1/a1/stdout"));
+    }
+    fault.call = NULL;
+    assert_false(p.attempts[0].changed || p.attempts[1].changed);
+    remove_all();
+    assert_false(is_there("members/0/0") || is_there("members/0/1") || is_there("jobs/st-1"));
+}
+
+/* Whoever removes the originals comes back, and they go then. */
+static void originals_that_a_failing_disk_keeps_are_told(void **state)
+{
+    write_all();
+    for EACH (of_a_disk) {
+        every("open", "a1", of_a_disk[i]);
+        remove_fails();
+        every("unlinkat", "exit.json", of_a_disk[i]);
+        remove_fails();
+        assert_true(is_there("members/0/0/a1/exit.json") && is_there("members/0/1/a1/exit.json"));
+        assert_true(is_there("jobs/st-1/claim.json"));
+    }
+    remove_all();
+    assert_false(is_there("members/0/0") || is_there("members/0/1") || is_there("jobs/st-1"));
+}
+
+static void a_job_that_a_failing_disk_keeps_is_told(void **state)
+{
+    write_all();
+    every("rename", "st-1", EIO);
+    remove_fails();
+    assert_true(is_there("jobs/st-1/claim.json"));
+    every("rename", "st-1", EACCES);
+    remove_all();
+    assert_true(is_there("jobs/st-1/claim.json"));
+    every("unlinkat", "claim.json", EIO);
+    remove_fails();
+    assert_true(is_there("jobs/st-1.over/claim.json"));
+    every("unlinkat", "claim.json", EACCES);
+    remove_all();
+    assert_true(is_there("jobs/st-1.over/claim.json"));
+    fault.call = NULL;
+    remove_all();
+    assert_false(is_there("jobs/st-1.over") || is_there("jobs/st-1"));
+}
+
+static void without_the_archive_nothing_is_removed(void **state)
+{
+    write_all();
+    every("open", "succeeded-1.archive", EIO);
+    assert_int_equal(archiving_remove(&p, &err), -1);
+    every("open", "succeeded-1.archive", ENOENT);
+    remove_all();
+    assert_true(p.attempts[0].changed && p.attempts[1].changed && is_there("members/0/0/a1/stdout"));
+    assert_true(is_there("members/0/1/a1/stdout") && is_there("jobs/st-1/claim.json"));
+}
+
+static void what_cannot_be_read_is_not_archived(void **state)
+{
+    every("open", "a1", EIO);
+    write_fails("file_read");
+    every("open", "stdout", EIO);
+    write_fails("file_read");
+    every("read", NULL, EIO);
+    write_fails("file_read");
+    every("open", "a1", EACCES);
+    write_all();
+    assert_true(!p.attempts[0].archived && !p.attempts[1].archived && !p.jobs[0].whole);
+    assert_false(is_there("succeeded-1.archive"));
+    every("open", "stdout", EACCES);
+    write_all();
+    fault.call = NULL;
+    assert_part(0, ARCHIVE_STDOUT, NULL);
+    assert_part(0, ARCHIVE_STDERR, "");
+    remove_all();
+    assert_true(is_there("members/0/0/a1/stdout") && !is_there("members/0/0/a1/stderr"));
+}
+
+static void calls_that_a_signal_interrupts_are_made_again(void **state)
+{
+    every("read", NULL, EINTR);
+    fault.times = 3;
+    write_all();
+    every("write", NULL, EINTR);
+    fault.times = 3;
+    write_all();
+    assert_part(0, ARCHIVE_STDOUT, "first");
+    assert_part(1, ARCHIVE_STDOUT, "other");
+}
+
+/* The next call goes on with the file where the database says that it ends, so that a disk which is full for long has no file more. */
+static void what_a_full_disk_cut_short_is_taken_back(void **state)
+{
+    static const char *const calls[] = {"write", "fdatasync"};
+    int64_t size;
+
+    for (int i = 0; i < 6; i++) {
+        every(calls[i % 2], NULL, i < 3 ? ENOSPC : EIO);
+        write_fails("file_write");
+        assert_int_equal(p.files[ARCHIVE_SUCCEEDED].number, 0);
+    }
+    write_all();
+    size = p.files[ARCHIVE_SUCCEEDED].size;
+    assert_true(p.attempts[0].file == 1 && size == size_of("succeeded-1.archive"));
+    for (int i = 0; i < 6; i++) {
+        every(calls[i % 2], NULL, i < 3 ? ENOSPC : EIO);
+        write_fails("file_write");
+        assert_int_equal(p.files[ARCHIVE_SUCCEEDED].size, size);
+        assert_int_equal(size_of("succeeded-1.archive"), size);
+    }
+    write_all();
+    assert_true(p.attempts[0].file == 1 && p.attempts[0].at == size && !is_there("succeeded-2.archive"));
+    assert_part(0, ARCHIVE_STDOUT, "first");
+    assert_part(1, ARCHIVE_STDOUT, "other");
+}
+
+static void an_archive_that_cannot_be_made_is_told(void **state)
+{
+    every("open", "succeeded-1.archive", EROFS);
+    write_fails("file_write");
+    assert_false(is_there("succeeded-1.archive"));
+    assert_int_equal(p.files[ARCHIVE_SUCCEEDED].number, 0);
+    write_all();
+    assert_part(1, ARCHIVE_STDOUT, "other");
+}
+
+/* What is written while more is added is flushed with the rest. */
+static void more_than_is_written_at_once(void **state)
+{
+    static const size_t count = 6;
+    char *large = xcalloc(ARCHIVE_PART_MAX + 1, 1), *part, name[80];
+
+    p.attempts = xrealloc(p.attempts, count, sizeof *p.attempts);
+    for (size_t i = 0; i < count; i++) {
+        memset(large, 'a' + (int)i, ARCHIVE_PART_MAX);
+        add_attempt((int)i, "st-1");
+        snprintf(name, sizeof name, "members/0/%zu/a1/stdout", i);
+        add(name, large);
+        p.attempts[i] = (struct archiving_attempt){.index = (int64_t)i, .number = 1, .kind = ARCHIVE_SUCCEEDED, .last = true};
+    }
+    p.jobs[0].n = p.n_attempts = count;
+    every("write", NULL, ENOSPC);
+    write_fails("file_write");
+    write_all();
+    assert_int_equal(size_of("succeeded-1.archive"), p.files[ARCHIVE_SUCCEEDED].size);
+    for (size_t i = 0; i < count; i++) {
+        memset(large, 'a' + (int)i, ARCHIVE_PART_MAX);
+        part = part_of(i, ARCHIVE_STDOUT);
+        assert_int_equal(strcmp(part, large), 0);
+        free(part);
+    }
+    free(large);
+}
+
 static void names_of_archives(void **state)
 {
     enum archive_kind kind;
@@ -337,6 +605,15 @@ int main(void)
         TEST(what_the_database_does_not_know_is_not_overwritten),
         TEST(more_is_added_to_the_same_file),
         TEST(an_entry_that_is_cut_short_is_none),
+        TEST(what_a_user_has_closed_stays),
+        TEST(originals_that_a_failing_disk_keeps_are_told),
+        TEST(a_job_that_a_failing_disk_keeps_is_told),
+        TEST(without_the_archive_nothing_is_removed),
+        TEST(what_cannot_be_read_is_not_archived),
+        TEST(calls_that_a_signal_interrupts_are_made_again),
+        TEST(what_a_full_disk_cut_short_is_taken_back),
+        TEST(an_archive_that_cannot_be_made_is_told),
+        TEST(more_than_is_written_at_once),
         cmocka_unit_test(names_of_archives),
     };
 

@@ -12,13 +12,16 @@
 #include "tests/unit/unit.h"
 #include "tests/unit/virtual_uv.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #define STEP_MS 50
+#define REST_MS 60000
 #define MANY 120 /* members: more than two steps look at */
 
 static char dir[64], run_dir[80];
@@ -45,6 +48,23 @@ void turn_after_commit(struct turn *turn, void (*cb)(void *arg, const struct err
     cb(arg, commit_fails ? &err : NULL);
 }
 
+static const char *stuck; /* a name of files that a failing disk does not remove */
+
+int unlinkat(int at, const char *path, int flags)
+{
+    if (stuck == NULL || strcmp(path, stuck) != 0)
+        return (int)syscall(SYS_unlinkat, at, path, flags);
+    errno = EIO;
+    return -1;
+}
+
+static int64_t archiving; /* the ensemble that is being archived; 0: none */
+
+bool archive_is_busy(const struct archive *archive, int64_t ensemble)
+{
+    return archiving == ensemble;
+}
+
 static int set_up(void **state)
 {
     struct error err;
@@ -55,6 +75,8 @@ static int set_up(void **state)
     snprintf(run_dir, sizeof run_dir, "%s/run", dir);
     virtual_uv_begin(1000);
     commit_fails = holds = false;
+    stuck = NULL;
+    archiving = 0;
     return 0;
 }
 
@@ -318,6 +340,59 @@ static void nothing_goes_before_that_is_on_the_disk(void **state)
     assert_false(has_output(0));
 }
 
+/* As long as a file cannot be removed, it is tried again after a rest; and the step after it waits for that. */
+static void what_a_failing_disk_keeps_goes_later(void **state)
+{
+    ended_ensemble(MANY);
+    put("e1/succeeded-1.archive");
+    begin(RETAIN_NONE);
+    stuck = "exit.json";
+    virtual_uv_go_on(10 * STEP_MS);
+    assert_true(is_there("e1/members/0/0/a1/exit.json") && !is_there("e1/members/0/0/a1/stdout") && has_output(50));
+    virtual_uv_go_on(2 * REST_MS);
+    assert_true(is_there("e1/members/0/0/a1/exit.json") && has_output(50));
+    stuck = "runner.log";
+    virtual_uv_go_on(REST_MS);
+    assert_true(!has_output(0) && is_there("e1/jobs/%s/runner.log", job_of(0)) && has_output(50));
+    stuck = "succeeded-1.archive";
+    virtual_uv_go_on(REST_MS + 10 * STEP_MS);
+    assert_false(has_output(0) || has_output(50) || has_output(MANY - 1) || is_there("e1/jobs/%s", job_of(0)));
+    assert_true(is_there("e1/succeeded-1.archive"));
+    stuck = NULL;
+    virtual_uv_go_on(REST_MS);
+    assert_false(is_there("e1/succeeded-1.archive"));
+}
+
+static void an_archive_that_is_being_written_is_waited_for(void **state)
+{
+    ended_ensemble(3);
+    put("e1/succeeded-1.archive");
+    archiving = 1;
+    begin(RETAIN_NONE);
+    virtual_uv_go_on(100 * STEP_MS);
+    assert_true(has_output(0) && is_there("e1/succeeded-1.archive"));
+    archiving = 0;
+    virtual_uv_go_on(STEP_MS);
+    assert_false(has_output(0) || is_there("e1/succeeded-1.archive"));
+}
+
+/* The next daemon goes on where this one was. */
+static void a_daemon_that_ends_waits_for_no_step(void **state)
+{
+    ended_ensemble(MANY);
+    begin(RETAIN_NONE);
+    virtual_uv_hold_workers();
+    virtual_uv_go_on(STEP_MS);
+    assert_true(has_output(0));
+    sweep_destroy(sweep);
+    sweep = NULL;
+    virtual_uv_let_workers_go();
+    assert_true(!has_output(0) && has_output(50) && has_output(MANY - 1));
+    begin(RETAIN_NONE);
+    virtual_uv_go_on(10 * STEP_MS);
+    assert_false(has_output(0) || has_output(50) || has_output(MANY - 1));
+}
+
 static int64_t count(const char *sql)
 {
     struct error err;
@@ -389,6 +464,9 @@ int main(void)
         cmocka_unit_test_setup_teardown(archives_go_at_the_end, set_up, tear_down),
         cmocka_unit_test_setup_teardown(what_is_not_ours_stays, set_up, tear_down),
         cmocka_unit_test_setup_teardown(nothing_goes_before_that_is_on_the_disk, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(what_a_failing_disk_keeps_goes_later, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(an_archive_that_is_being_written_is_waited_for, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_daemon_that_ends_waits_for_no_step, set_up, tear_down),
         cmocka_unit_test_setup_teardown(what_is_old_is_forgotten_some_at_a_time, set_up, tear_down),
     };
 
