@@ -119,20 +119,15 @@ static void name_run(struct reading *reading, struct sweep_run *run, const json_
     run->group = group.data;
 }
 
-/* Returns a resource, which the spec gives as a number or as the value of a parameter. */
-static double resource(const json_t *resources, const char *key, const json_t *parameters, double otherwise)
+/* Returns a resource of a member: it comes with the member where it depends on parameters, and is the spec's otherwise. */
+static double resource(const struct reading *reading, const json_t *member, const char *key, double otherwise)
 {
-    const json_t *value = json_object_get(resources, key);
-    const char *text = json_string_value(value);
-    size_t len = text != NULL ? strlen(text) : 0;
-    char name[64];
+    const json_t *value = json_object_get(json_object_get(member, "resources"), key);
+    const char *text;
 
-    if (len > 2 && len < sizeof name && text[0] == '{' && text[len - 1] == '}') {
-        memcpy(name, text + 1, len - 2);
-        name[len - 2] = '\0';
-        value = jsonx_reach(parameters, name);
-        text = json_string_value(value);
-    }
+    if (value == NULL)
+        value = json_object_get(reading->resources, key);
+    text = json_string_value(value);
     if (text != NULL)
         return strtod(text, NULL) > 0 ? strtod(text, NULL) : otherwise;
     return json_is_number(value) ? json_number_value(value) : otherwise;
@@ -306,8 +301,7 @@ static int add_run(struct reading *reading, const json_t *member, struct error *
 {
     const json_t *parameters = json_object_get(member, "parameters"), *last = json_object_get(member, "last_attempt");
     const json_t *own = json_object_get(json_object_get(member, "metrics"), reading->query->metric);
-    double cpus = resource(reading->resources, "tasks", parameters, 1) *
-                  resource(reading->resources, "cpus_per_task", parameters, 1);
+    double cpus = resource(reading, member, "tasks", 1) * resource(reading, member, "cpus_per_task", 1);
     int64_t successor = get_int(member, "follow_up");
     struct attempts attempts;
     struct sweep_run *run;
@@ -335,7 +329,7 @@ static int add_run(struct reading *reading, const json_t *member, struct error *
         return -1;
     }
     run->core_seconds = cpus * time_of_all(&attempts);
-    run->gpu_seconds = resource(reading->resources, "gpus", parameters, 0) * time_of_all(&attempts);
+    run->gpu_seconds = resource(reading, member, "gpus", 0) * time_of_all(&attempts);
     rc = run->fate == SWEEP_RANKED ? measure_time(reading->cli, reading->query, run, &attempts, err) : 0;
     attempts_fini(&attempts);
     return rc;

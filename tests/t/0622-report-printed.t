@@ -8,30 +8,31 @@ start_canned
 
 answers <<'E'
 GET /v1/ensembles/7/spec 200 {"members": {"resources": {"tasks": 2, "cpus_per_task": "{workers}", "gpus": 1}}, "rules": {"reference": {"name": "ours"}, "reference_ensemble": 3, "may_vary": ["lr"], "files": [{"path": "a.py", "sha256": "s1"}, {"path": "b.py", "sha256": "s2"}]}}
-GET /v1/ensembles/7/members?limit=500&metrics=loss 200 {"members": [{"index": 0, "state": "succeeded", "attempts": 1, "parameters": {"lr": 0.1, "workers": 1}, "reason": null, "metrics": {"loss": {"last": 1, "points": 3, "not_finite": 0}}, "last_attempt": {"started": "2026-01-01T00:00:00Z", "ended": "2026-01-01T00:10:00Z", "outcome": "succeeded"}}, {"index": 1, "state": "succeeded", "attempts": 1, "parameters": {"lr": 0.1, "workers": 2}, "metrics": {"loss": {"last": 0.5, "points": 2, "not_finite": 1}}, "last_attempt": {"started": "2026-01-01T00:00:00Z", "ended": "2026-01-01T00:05:00Z"}}, {"index": 2, "state": "failed", "attempts": 1, "parameters": {"lr": 0.2, "workers": 4}, "reason": "R1", "metrics": {"loss": {"last": 7, "points": 1}}, "last_attempt": {"started": "2026-01-01T00:00:00Z", "ended": "2026-01-01T01:00:00Z", "outcome": "failed"}}, {"index": 3, "state": "failed", "attempts": 1, "parameters": {"lr": 0.3, "workers": 4}, "reason": "R2", "metrics": {"loss": {"last": null}}, "last_attempt": {"outcome": "diverged"}}, {"index": 4, "state": "succeeded", "attempts": 1, "parameters": {"lr": 0.4, "workers": 8}, "metrics": {}, "last_attempt": {}}, {"index": 5, "state": "running", "attempts": 0, "parameters": {"lr": 0.5, "workers": 8}, "metrics": {}, "last_attempt": null}, {"index": 6, "state": "stopped", "attempts": 0, "parameters": {"lr": 0.6, "workers": 8}, "metrics": {}, "last_attempt": null}, {"index": 7, "state": "unfinished", "attempts": 0, "follow_up": 9, "parameters": {"lr": 0.7, "workers": 8}, "metrics": {}, "last_attempt": null}], "next": null}
+GET /v1/ensembles/7/members?limit=500&metrics=loss 200 {"members": [{"index": 0, "state": "succeeded", "attempts": 1, "parameters": {"lr": 0.1, "workers": 1}, "resources": {"cpus_per_task": 1}, "reason": null, "metrics": {"loss": {"last": 1, "points": 3, "not_finite": 0}}, "last_attempt": {"started": "2026-01-01T00:00:00Z", "ended": "2026-01-01T00:10:00Z", "outcome": "succeeded"}}, {"index": 1, "state": "succeeded", "attempts": 1, "parameters": {"lr": 0.1, "workers": 2}, "resources": {"cpus_per_task": 2}, "metrics": {"loss": {"last": 0.5, "points": 2, "not_finite": 1}}, "last_attempt": {"started": "2026-01-01T00:00:00Z", "ended": "2026-01-01T00:05:00Z"}}, {"index": 2, "state": "failed", "attempts": 1, "parameters": {"lr": 0.2, "workers": 4}, "resources": {"cpus_per_task": 4}, "reason": "R1", "metrics": {"loss": {"last": 7, "points": 1}}, "last_attempt": {"started": "2026-01-01T00:00:00Z", "ended": "2026-01-01T01:00:00Z", "outcome": "failed"}}, {"index": 3, "state": "failed", "attempts": 1, "parameters": {"lr": 0.3, "workers": 4}, "resources": {"cpus_per_task": 4}, "reason": "R2", "metrics": {"loss": {"last": null}}, "last_attempt": {"outcome": "diverged"}}, {"index": 4, "state": "succeeded", "attempts": 1, "parameters": {"lr": 0.4, "workers": 8}, "resources": {"cpus_per_task": 8}, "metrics": {}, "last_attempt": {}}, {"index": 5, "state": "running", "attempts": 0, "parameters": {"lr": 0.5, "workers": 8}, "resources": {"cpus_per_task": 8}, "metrics": {}, "last_attempt": null}, {"index": 6, "state": "stopped", "attempts": 0, "parameters": {"lr": 0.6, "workers": 8}, "resources": {"cpus_per_task": 8}, "metrics": {}, "last_attempt": null}, {"index": 7, "state": "unfinished", "attempts": 0, "follow_up": 9, "parameters": {"lr": 0.7, "workers": 8}, "resources": {"cpus_per_task": 8}, "metrics": {}, "last_attempt": null}], "next": null}
 GET /v1/ensembles/7/members/0/points?name=loss&limit=5000 200 {"points": [{"step": 1, "attempt": 1, "time": "2026-01-01T00:01:00Z", "value": 4}, {"step": 2, "attempt": 1, "time": "2026-01-01T00:02:00Z", "value": 2}], "next": "x y"}
 GET /v1/ensembles/7/members/0/points?name=loss&limit=5000&cursor=x%20y 200 {"points": [{"step": 3, "attempt": 1, "time": "2026-01-01T00:04:00Z", "value": 1}], "next": null}
 GET /v1/ensembles/7/members/1/points?name=loss&limit=5000 200 {"points": [{"step": 1, "attempt": 1, "time": "2026-01-01T00:01:00Z", "last_time": "2026-01-01T00:02:00Z", "count": 3, "first": 3, "value": 2, "min": 2, "max": 3, "not_finite": 1}, {"step": 5, "attempt": 1, "time": "2026-01-01T00:03:00Z", "value": 0.5}], "next": null}
 GET /v1/ensembles/7/members/0 200 {"index": 0, "state": "succeeded", "parameters": {"lr": 0.1, "workers": 1}, "metrics": {"loss": {}}, "attempts": [{"number": 1, "started": "2026-01-01T00:00:00Z", "ended": "2026-01-01T00:10:00Z"}], "artefacts": []}
 GET /v1/ensembles/7/members/1 200 {"index": 1, "artefacts": [{"path": "m.pt", "size": 12, "sha256": "s3"}, {"path": "n.pt", "size": 13, "sha256": "s4"}]}
 E
-# resources are numbers, texts, or parameters, which may be inside others
+# resources are numbers, or texts, and those that depend on parameters come with each member
 hour='"last_attempt": {"started": "2026-01-01T00:00:00Z", "ended": "2026-01-01T01:00:00Z", "outcome": "failed"}'
-used() { # RESOURCES PARAMETERS: core hours and GPU hours of a run of an hour
+used() { # RESOURCES OWN: core hours and GPU hours of a run of an hour
 	cp answers before
 	answers <<E
 GET /v1/ensembles/11/spec 200 {"members": {"resources": $1}}
-GET /v1/ensembles/11/members?limit=500&metrics=loss 200 {"members": [{"index": 0, "state": "failed", "attempts": 1, "parameters": $2, "metrics": {"loss": {"last": 7, "points": 1}}, $hour}], "next": null}
+GET /v1/ensembles/11/members?limit=500&metrics=loss 200 {"members": [{"index": 0, "state": "failed", "attempts": 1, "parameters": {"n": 7}, $2 "metrics": {"loss": {"last": 7, "points": 1}}, $hour}], "next": null}
 E
 	stretto report 11 --by last >out 2>err
 	awk '$1 == "failed" && NF == 4 { print $3, $4 }' out
 	mv before answers
 }
-is "$(used '{}' '{}')" "1 0" "a run that asks for nothing has one core"
-is "$(used '{"tasks": "{n}", "cpus_per_task": "3", "gpus": "{g.h}"}' '{"n": 2, "g": {"h": "4"}}')" "6 4" "resources may be parameters"
-is "$(used '{"tasks": "{many_of}", "gpus": "{none}"}' '{"many_of": "5"}')" "5 0" "of any name, and one that is not there is none"
-is "$(used '{"tasks": "{}", "gpus": "{g", "cpus_per_task": "c}"}' '{"": 3, "g": 3, "c": 3}')" "1 0" "and only in braces"
-is "$(used '{"tasks": 4, "cpus_per_task": 1.5, "gpus": "0.5"}' '{}')" "6 0.5" "or numbers"
+long=a_parameter_whose_name_is_as_long_as_a_name_of_one_may_ever_be
+is "$(used '{}' '')" "1 0" "a run that asks for nothing has one core"
+is "$(used "{\"tasks\": \"{$long}\", \"cpus_per_task\": \"3\", \"gpus\": \"{n}2\"}" '"resources": {"tasks": 2, "gpus": 72},')" "6 72" \
+	"resources may depend on parameters, of any name and in any text"
+is "$(used '{"tasks": "{n}"}' '')" "1 0" "where it is not known how, they are none"
+is "$(used '{"tasks": 4, "cpus_per_task": 1.5, "gpus": "0.5"}' '')" "6 0.5" "or they are numbers"
 
 prints "a report" report 7 --target 2 <<'E'
 Ranking
