@@ -43,21 +43,12 @@ void sheet_cell(struct sheet *sheet, const char *text)
     add(sheet, xstrdup(text));
 }
 
-static char *format(const char *fmt, va_list ap)
-{
-    char *text;
-
-    if (vasprintf(&text, fmt, ap) < 0)
-        abort(); /* no memory, as xasprintf() does */
-    return text;
-}
-
 void sheet_cellf(struct sheet *sheet, const char *fmt, ...)
 {
     va_list ap;
 
     va_start(ap, fmt);
-    add(sheet, format(fmt, ap));
+    add(sheet, xvasprintf(fmt, ap));
     va_end(ap);
 }
 
@@ -68,7 +59,7 @@ void sheet_note(struct sheet *sheet, const char *fmt, ...)
     if (sheet->n_notes == NOTES_MAX)
         return;
     va_start(ap, fmt);
-    sheet->notes[sheet->n_notes++] = format(fmt, ap);
+    sheet->notes[sheet->n_notes++] = xvasprintf(fmt, ap);
     va_end(ap);
 }
 

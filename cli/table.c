@@ -62,13 +62,14 @@ void table_cell(struct table *table, const char *text)
 
 void table_cellf(struct table *table, const char *fmt, ...)
 {
-    char text[512];
     va_list ap;
+    char *text;
 
     va_start(ap, fmt);
-    vsnprintf(text, sizeof text, fmt, ap);
+    text = xvasprintf(fmt, ap);
     va_end(ap);
     table_cell(table, text);
+    free(text);
 }
 
 void table_state(struct table *table, const char *state)

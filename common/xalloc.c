@@ -1,6 +1,5 @@
 #include "common/xalloc.h"
 
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -31,14 +30,20 @@ char *xstrdup(const char *s)
 
 char *xasprintf(const char *fmt, ...)
 {
-    char *out = NULL;
     va_list ap;
+    char *out;
 
     va_start(ap, fmt);
-    if (vasprintf(&out, fmt, ap) < 0)
-        out = NULL;
+    out = xvasprintf(fmt, ap);
     va_end(ap);
-    return must(out);
+    return out;
+}
+
+char *xvasprintf(const char *fmt, va_list ap)
+{
+    char *out;
+
+    return must(vasprintf(&out, fmt, ap) < 0 ? NULL : out);
 }
 
 char *alloc_printf(const char *fmt, ...)

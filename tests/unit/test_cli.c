@@ -331,6 +331,24 @@ static void test_table_is_straight(void **state)
     free(text);
 }
 
+/* A cell has all of its words, of which the last ones may be those that count. */
+static void test_cell_is_as_long_as_its_text(void **state)
+{
+    static const char *const headers[] = {"path", NULL};
+    struct table *table = table_create(headers);
+    char *text = NULL, path[1000];
+    size_t size;
+    FILE *out = open_memstream(&text, &size);
+
+    memset(path, 'p', sizeof path);
+    table_cellf(table, "%.*s (damaged)", (int)sizeof path, path);
+    table_print(table, out);
+    table_destroy(table);
+    fclose(out);
+    assert_non_null(strstr(text, "p (damaged)\n"));
+    free(text);
+}
+
 static void test_table_is_as_wide_as_its_cells(void **state)
 {
     static const char *const headers[] = {">id", "state", ">members", NULL};
@@ -523,7 +541,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_token_stays_here), cmocka_unit_test(test_ref),
         cmocka_unit_test(test_render_figures), cmocka_unit_test(test_sentence), cmocka_unit_test(test_table_is_straight),
-        cmocka_unit_test(test_table_is_as_wide_as_its_cells),
+        cmocka_unit_test(test_table_is_as_wide_as_its_cells), cmocka_unit_test(test_cell_is_as_long_as_its_text),
         cmocka_unit_test(test_render), cmocka_unit_test(test_harmless),  cmocka_unit_test(test_success),          cmocka_unit_test(test_progress_fits),
         cmocka_unit_test(test_progress_draws_what_is_done), cmocka_unit_test(test_metric_that_is_not_finite), cmocka_unit_test(test_one_rate),
         cmocka_unit_test(test_ages), cmocka_unit_test(test_widths), cmocka_unit_test(test_characters),
