@@ -176,13 +176,13 @@ status_is 2 "a folder that is not there" stretto submit rules/gone/spec.json
 # --- a report of repetitions, in several attempts, of those that are accepted
 moment() { printf '2026-01-01T00:%02d:00Z' "$1"; }
 run() { # INDEX LR SEED LAST ACC ATTEMPTS
-	jq -n -c --argjson i "$1" --arg lr "$2" --argjson seed "$3" --argjson last "$4" --argjson acc "$5" --argjson n "$6" '{index: $i, state: "succeeded", attempts: $n, parameters: {lr: $lr, seed: $seed},
+	jq -n -c --argjson i "$1" --arg lr "$2" --argjson seed "$3" --argjson last "$4" --argjson acc "$5" --argjson n "$6" '{index: $i, state: "succeeded", attempts: $n, parameters: {lr: $lr, seed: $seed}, resources: {tasks: $seed},
 		metrics: {loss: {last: $last, points: 2}, acc: {last: $acc}}, last_attempt: {started: "2026-01-01T00:20:00Z", ended: "2026-01-01T00:30:00Z"}}'
 }
 points() { echo "GET /v1/ensembles/$1/members/$2/points?name=loss&limit=5000 200 {\"points\": [{\"step\": 1, \"attempt\": $3, \"time\": \"$(moment "$4")\", \"value\": 4}, {\"step\": 2, \"attempt\": $5, \"time\": \"$(moment "$6")\", \"value\": $7}], \"next\": null}"; }
 answers <<E
 GET /v1/ensembles/7/spec 200 {"members": {"resources": {"tasks": "{seed}", "cpus_per_task": "2"}}}
-GET /v1/ensembles/9/spec 200 {}
+GET /v1/ensembles/9/spec 200 {"members": {"resources": {"tasks": "{seed}"}}}
 GET /v1/ensembles/7/members?limit=500&metrics=loss,acc 200 {"members": [$(run 0 a 1 2 0.9 1), $(run 1 a 2 1 0.8 2), $(run 2 b 1 3 0.74 1), $(run 3 b 2 5 0.5 1)], "next": null}
 GET /v1/ensembles/9/members?limit=500&metrics=loss,acc 200 {"members": [$(run 0 c 1 0.5 0.75 1)], "next": null}
 GET /v1/ensembles/7/members?limit=500&metrics=loss 200 {"members": [$(run 0 a 1 2 0.9 1), $(run 1 a 2 1 0.8 2), $(run 2 b 1 3 0.74 1), $(run 3 b 2 5 0.5 1)], "next": null}

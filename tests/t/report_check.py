@@ -71,7 +71,7 @@ def listed(run):
     start, end = run["attempts"][-1]
     return {"index": run["index"], "state": run["state"], "attempts": len(run["attempts"]), "reason": None, "follow_up": None,
             "last_attempt": {"outcome": run["outcome"], "started": iso(start), "ended": None if run["state"] == "running" else iso(end)},
-            "parameters": run["parameters"],
+            "parameters": run["parameters"], "resources": {"tasks": run["parameters"]["workers"]},
             "metrics": {"loss": {"last": finite(values[-1]), "points": len(values), "not_finite": sum(map(math.isnan, values))}}}
 
 
