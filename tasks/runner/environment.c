@@ -29,7 +29,7 @@ static bool names(const char *entry, const char *name)
 {
     size_t len = strlen(name);
 
-    return strncmp(entry, name, len) == 0 && entry[len] == '=';
+    return entry[0] == name[0] && strncmp(entry, name, len) == 0 && entry[len] == '=';
 }
 
 static void append(struct environment *env, char *entry)

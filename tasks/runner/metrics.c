@@ -41,8 +41,8 @@ struct metrics {
     struct metric_file files[2];
     size_t n_files;
     struct event_files *events; /* NULL where the task writes none */
-    struct series series[POINTS_SERIES_MAX];
-    size_t n, last; /* last: the one that was found last */
+    struct series *series;      /* room for POINTS_SERIES_MAX from the first one on; NULL before */
+    size_t n, last;             /* last: the one that was found last */
     int64_t started_ms, unix_ms;
     int64_t due, pause_ms;
     int64_t read;   /* bytes */
@@ -81,6 +81,7 @@ void metrics_destroy(struct metrics *m)
     for (size_t i = 0; i < m->n_files; i++)
         metric_file_fini(&m->files[i]);
     event_files_destroy(m->events);
+    free(m->series);
     free(m->pending.data);
     free(m->path);
     free(m);
@@ -113,6 +114,8 @@ static struct series *find(struct metrics *m, const char *name)
     }
     if (m->n == POINTS_SERIES_MAX)
         return NULL;
+    if (m->series == NULL) /* most tasks report nothing */
+        m->series = xcalloc(POINTS_SERIES_MAX, sizeof *m->series);
     m->last = m->n;
     s = &m->series[m->n++];
     *s = (struct series){.width = 1, .last = NAN, .min = NAN, .max = NAN};
