@@ -11,6 +11,7 @@ ok "the file has what torch.save() writes, byte by byte, for tensors of all sort
 ok "it has the state of the moment when it was copied" python is_of_the_moment
 ok "memory is used again, and grows with the state" python uses_its_memory_again
 ok "a full disk is told" python tells_of_a_full_disk
+ok "its memory is locked for the GPU on which the state lies" python locks_memory_for_the_gpu_of_the_state
 ok "Checkpoints copies what is due, and waits for the last one" python is_taken_for_checkpoints
 ok "a program can do without the copy" python can_be_turned_off
 status_is 0 "without memory for a copy the training waits" python does_without_memory

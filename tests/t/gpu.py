@@ -109,7 +109,7 @@ def memory_is_given_back():
     """A copy takes what the state needs, and no page stays locked when it has grown."""
     free = torch.cuda.cudart().cudaHostUnregister
     for megabytes in 65, 130:
-        memory = _snapshot._allocate(megabytes << 20, True)
+        memory = _snapshot._allocate(megabytes << 20, GPU)
         assert memory.is_pinned() and memory.untyped_storage().nbytes() == megabytes << 20
         pointer = memory.data_ptr()
         del memory
@@ -118,8 +118,8 @@ def memory_is_given_back():
 
 def does_without_locked_memory():
     """What was refused leaves no error behind for what PyTorch does next."""
-    taken = _snapshot._allocate(8 << 20, True)
-    _snapshot._pin(taken)  # a second time, which CUDA refuses
+    taken = _snapshot._allocate(8 << 20, GPU)
+    _snapshot._pin(taken, GPU)  # a second time, which CUDA refuses
     assert torch.ones(1000, device=GPU).sum().item() == 1000
     runtime = torch.cuda.cudart()
     torch.cuda.cudart = lambda: type("NoMemory", (), {"cudaHostRegister": lambda *_: runtime.cudaHostRegister(0, 1, 0)})

@@ -5,6 +5,7 @@ import errno
 import os
 import struct
 import sys
+import threading
 import zipfile
 
 import torch
@@ -160,6 +161,56 @@ def does_without_memory():
     for rx.due in (train.NOT_DUE, train.DUE, train.DUE):
         checkpoints.step()
     assert rx.write is None and "shared" in load("state.pt")
+
+
+class Storage:
+    def __init__(self, device, size=1000):
+        self.device, self.nbytes = torch.device(device), lambda: size
+
+
+def locks_memory_for_the_gpu_of_the_state():
+    """A thread that begins uses the first GPU, of which the rank may have no use, and must take no memory."""
+    here, calls = threading.local(), []
+
+    class Guard:
+        def __init__(self, device):
+            self.device = device
+
+        def __enter__(self):
+            here.device, self.device = self.device, getattr(here, "device", None)
+
+        def __exit__(self, *_):
+            here.device = self.device
+
+    class Runtime:
+        answer = 0
+
+        @staticmethod
+        def note(call):
+            calls.append((call, getattr(here, "device", None)))
+            return Runtime.answer
+
+        cudaHostRegister = staticmethod(lambda *_: Runtime.note("lock"))
+        cudaHostUnregister = staticmethod(lambda *_: Runtime.note("unlock"))
+
+    torch.cuda.cudart, torch.cuda.device = lambda: Runtime, Guard
+    third = torch.device("cuda", 3)
+    torch.zeros = lambda *_, device: calls.append(("call", torch.device(device)))
+    _snapshot._dump = lambda state: (b"", [Storage("cpu"), Storage(third)])
+    snapshots = _snapshot.Snapshots()
+    snapshots.prepare({})
+    snapshots._preparing.join()
+    assert calls == [("lock", third)], calls
+    snapshots._memory = None
+    assert calls[1:] == [("unlock", third)], calls
+    Runtime.answer = 2  # it cannot be locked
+    snapshots.prepare({})
+    snapshots._preparing.join()
+    assert calls[2:] == [("lock", third), ("call", third)], calls
+    _snapshot._dump = lambda state: (b"", [Storage("cpu", 10000)])
+    snapshots.prepare({})
+    snapshots._preparing.join()
+    assert len(calls) == 4, calls  # what is on no GPU need not be locked
 
 
 globals()[sys.argv[1]]()

@@ -68,24 +68,34 @@ def _room(storages):
     return offsets, end
 
 
-def _pin(tensor):
+def _unpin(runtime, pointer, gpu):
+    with torch.cuda.device(gpu):
+        runtime.cudaHostUnregister(pointer)
+
+
+def _pin(tensor, gpu):
     """Lock the tensor's pages for copies from the GPU, which then are several times as fast, until the tensor is gone.
 
     PyTorch's own page-locked memory would be rounded up to a power of two, which a job's limit may not have room for.
+    Each thread has a current GPU of its own, at first the first one, on which such a call takes memory: so it is set.
     """
     runtime = torch.cuda.cudart()
-    if int(runtime.cudaHostRegister(tensor.data_ptr(), tensor.numel(), 0)) == 0:
-        # not at the process's end, when CUDA may be gone already
-        weakref.finalize(tensor, runtime.cudaHostUnregister, tensor.data_ptr()).atexit = False
-        return
-    try:
-        torch.zeros(1, device="cuda")
-    except RuntimeError:
-        pass  # CUDA tells the error once more to whoever calls it next, which must not be the training
+    with torch.cuda.device(gpu):
+        if int(runtime.cudaHostRegister(tensor.data_ptr(), tensor.numel(), 0)) == 0:
+            # not at the process's end, when CUDA may be gone already
+            weakref.finalize(tensor, _unpin, runtime, tensor.data_ptr(), gpu).atexit = False
+            return
+        try:
+            torch.zeros(1, device=gpu)
+        except RuntimeError:
+            pass  # CUDA tells the error once more to whoever calls it next, which must not be the training
 
 
-def _allocate(size, pinned):
-    """Return a tensor of bytes whose pages are there, since the first use of a page costs more than a copy into it."""
+def _allocate(size, gpu):
+    """Return a tensor of bytes whose pages are there, since the first use of a page costs more than a copy into it.
+
+    They are locked for copies from the GPU, a torch.device, unless it is None.
+    """
     memory = mmap.mmap(-1, size)
     if hasattr(mmap, "MADV_HUGEPAGE"):
         try:
@@ -93,8 +103,8 @@ def _allocate(size, pinned):
         except OSError:
             pass  # not every kernel has them
     tensor = torch.frombuffer(memory, dtype=torch.uint8).zero_()
-    if pinned:
-        _pin(tensor)
+    if gpu is not None:
+        _pin(tensor, gpu)
     return tensor
 
 
@@ -166,7 +176,8 @@ class Snapshots:
             return True
         self._memory = None  # so that there are never two
         try:
-            self._memory = _allocate(max(size, 1), any(storage.device.type == "cuda" for storage in storages))
+            gpus = (storage.device for storage in storages if storage.device.type == "cuda")
+            self._memory = _allocate(max(size, 1), next(gpus, None))
         except (MemoryError, OSError, RuntimeError):
             return False
         return True
