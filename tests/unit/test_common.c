@@ -8,6 +8,7 @@
 #include "common/xalloc.h"
 #include "tests/unit/unit.h"
 
+#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -17,6 +18,8 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+
+#define NEXT(function) ((__typeof__(&function))dlsym(RTLD_NEXT, #function))
 
 static void an_error_has_its_code_its_place_and_its_words(void **state)
 {
@@ -147,6 +150,33 @@ static void a_condition_goes_by_that_clock(void **state)
     assert_int_equal(pthread_cond_timedwait(&cond, &lock, &moment), ETIMEDOUT);
     pthread_mutex_unlock(&lock);
     assert_true(ns_of(thread_moment(0)) >= ns_of(moment));
+    pthread_cond_destroy(&cond);
+}
+
+static int shared = -1;
+
+int pthread_cond_init(pthread_cond_t *cond, const pthread_condattr_t *with)
+{
+    assert_int_equal(pthread_condattr_getpshared(with, &shared), 0);
+    return NEXT(pthread_cond_init)(cond, with);
+}
+
+static void leave_ones_on_the_stack(void)
+{
+    volatile unsigned char ones[4096];
+
+    for (size_t i = 0; i < sizeof ones; i++)
+        ones[i] = 0xff;
+}
+
+/* Whatever was in the memory before, it is not shared with other processes. */
+static void a_condition_belongs_to_its_process(void **state)
+{
+    pthread_cond_t cond;
+
+    leave_ones_on_the_stack();
+    thread_cond_init(&cond);
+    assert_int_equal(shared, PTHREAD_PROCESS_PRIVATE);
     pthread_cond_destroy(&cond);
 }
 
@@ -314,6 +344,7 @@ int main(void)
         cmocka_unit_test(a_thread_of_a_library_takes_no_signals),
         cmocka_unit_test(a_moment_is_so_far_away),
         cmocka_unit_test(a_condition_goes_by_that_clock),
+        cmocka_unit_test(a_condition_belongs_to_its_process),
         cmocka_unit_test(the_time_of_day_is_that_of_the_clock),
         cmocka_unit_test(a_job_fd_carries_orders_and_an_answer),
         cmocka_unit_test(a_job_fd_has_a_limit),

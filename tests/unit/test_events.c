@@ -301,8 +301,10 @@ static int64_t look(struct event_files *files)
     int64_t all = 0, n;
 
     got[0] = '\0';
-    while ((n = event_files_read(files, 64, note, NULL)) > 0)
+    for (int looks = 0; (n = event_files_read(files, 64, note, NULL)) > 0; looks++) {
+        assert_true(looks < 1000); /* there is an end */
         all += n;
+    }
     return all;
 }
 
@@ -395,12 +397,78 @@ static void damage_is_told_and_bounded(void **state)
     event_files_destroy(files);
 }
 
+/* A file that was replaced or cut is read from its beginning, also where what it was before could not be read to its end. */
+static void files_that_are_others_are_read_anew(void **state)
+{
+    struct event_files *files = event_files_create(dir, "logs");
+    struct bytes wrong = scalar_record("loss", 9, 9);
+    char path[200], new[200];
+    const char *first;
+
+    make_dir("logs");
+    snprintf(path, sizeof path, "%s/logs/a.tfevents", dir);
+    snprintf(new, sizeof new, "%s/new", dir);
+    for (int i = 0; i < 3; i++) { /* the first, a longer one in its place, and one in the place of what was damaged */
+        for (int64_t step = 0; step <= i; step++)
+            put_scalar("new", "loss", step, (float)i);
+        assert_int_equal(rename(new, path), 0);
+        look(files);
+        assert_string_equal(got, i == 0   ? "loss@0=0 "
+                                 : i == 1 ? "loss@0=1 loss@1=1 "
+                                          : "loss@0=2 loss@1=2 loss@2=2 ");
+        if (i == 1) {
+            wrong.data[2] ^= 1;
+            append("logs/a.tfevents", wrong.data, wrong.size);
+            put_scalar("logs/a.tfevents", "loss", 3, 1);
+            assert_int_equal(look(files), 0);
+        }
+    }
+    assert_int_equal(truncate(path, 0), 0); /* by whom it is open */
+    put_scalar("logs/a.tfevents", "loss", 0, 5);
+    look(files);
+    assert_string_equal(got, "loss@0=5 ");
+    assert_int_equal(event_files_wrong(files, &first), 1);
+    event_files_destroy(files);
+}
+
+/* As it comes, piece by piece; nothing before it is read again meanwhile. */
+static void what_is_too_large_is_passed_over_once_it_is_there(void **state)
+{
+    struct event_files *files = event_files_create(dir, "logs");
+    static unsigned char picture[(1 << 20) + 100];
+    uint64_t length = sizeof picture;
+    uint32_t crc = event_checksum((const unsigned char *)&length, 8);
+    const char *first;
+
+    make_dir("logs");
+    put_scalar("logs/a.tfevents", "loss", 1, 4);
+    append("logs/a.tfevents", &length, 8);
+    append("logs/a.tfevents", &crc, 4);
+    look(files);
+    assert_string_equal(got, "loss@1=4 ");
+    for (size_t at = 0; at < sizeof picture; at += sizeof picture / 4) {
+        append("logs/a.tfevents", picture, sizeof picture / 4);
+        got[0] = '\0';
+        assert_int_equal(event_files_read(files, 64, note, NULL), 0);
+        assert_string_equal(got, "");
+    }
+    append("logs/a.tfevents", &crc, 4);
+    assert_true(event_files_read(files, 64, note, NULL) > 0); /* whether anything follows or not */
+    put_scalar("logs/a.tfevents", "loss", 2, 3);
+    look(files);
+    assert_string_equal(got, "loss@2=3 ");
+    assert_int_equal(event_files_wrong(files, &first), 0);
+    event_files_destroy(files);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(checksums_are_those_of_the_format), cmocka_unit_test(scalars_are_plain_or_tensors),
         cmocka_unit_test(wrong_events_are_told), cmocka_unit_test_setup_teardown(files_grow_and_come, set_up, tear_down),
         cmocka_unit_test_setup_teardown(damage_is_told_and_bounded, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(files_that_are_others_are_read_anew, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(what_is_too_large_is_passed_over_once_it_is_there, set_up, tear_down),
     };
 
     test_limit(60); /* a loop without an end is a failure, too */

@@ -89,16 +89,21 @@ static void no_flush_makes_good_for_one_that_failed(void **state)
 {
     struct store *store;
     struct error err;
+    int64_t newest = 0;
 
     snprintf(place, sizeof place, "a flush that fails");
     assert_int_equal(store_open(&store, dir, &err), 0);
     store_defer_flush(store, true);
-    for (int i = 1; !store_owes_flush(store); i++) /* the log's header is not put off */
+    for (int i = 1; !store_owes_flush(store); i++) { /* the log's header is not put off */
+        newest = store_event_newest(store);
         note(store, i);
+    }
     faultfs_arm(FAULT_IO, 1, 1);
     MUST(store_flush(store, &err) < 0 && strcmp(err.code, "store_io") == 0, "it went well");
     faultfs_disarm();
     MUST(store_flush(store, &err) < 0 && strcmp(err.code, "store_io") == 0, "the next one went well");
+    MUST(store_flush_owed(store, &err) < 0 && strcmp(err.code, "store_io") == 0, "what is owed went well");
+    MUST(store_owes_flush(store) && store_event_newest(store) == newest, "what is not on the disk is told");
     store_close(store);
 }
 

@@ -188,6 +188,35 @@ static void as_few_iterations_as_the_theory_says(void **state)
     solver_destroy(s);
 }
 
+/* Whatever the unit of the temperature: a thousand-millionth of all sides gives a thousand-millionth of the field, and no more work. */
+static void a_field_of_small_values_is_as_good(void **state)
+{
+    enum { N = 17 };
+    static const double unit[] = {1.0, 1e-9, 1e9};
+    double field[3][N * N];
+    int iterations[3];
+
+    for (int k = 0; k < 3; k++) {
+        struct solver_problem p = problem(N);
+        struct solver *s;
+
+        for (int side = 0; side < SIDE_COUNT; side++)
+            p.sides[side] = (100.0 + 90.0 * side) * unit[k];
+        s = whole(&p);
+        fill(s, N, 250.0 * unit[k]);
+        steps(s, 5);
+        for (int i = 0; i < N * N; i++)
+            field[k][i] = *point(s, N, i % N, i / N) / unit[k];
+        iterations[k] = solver_iterations(s);
+        solver_destroy(s);
+    }
+    for (int k = 1; k < 3; k++) {
+        for (int i = 0; i < N * N; i++)
+            assert_float_equal(field[k][i], field[0][i], 1e-6);
+        assert_true(iterations[k] >= iterations[0] - 2 && iterations[k] <= iterations[0] + 2); /* what rounding makes of it */
+    }
+}
+
 static void no_convergence_is_told(void **state)
 {
     struct solver_problem p = problem(40);
@@ -218,6 +247,7 @@ int main(void)
         cmocka_unit_test(steady_state),
         cmocka_unit_test(balance_is_kept),
         cmocka_unit_test(as_few_iterations_as_the_theory_says),
+        cmocka_unit_test(a_field_of_small_values_is_as_good),
         cmocka_unit_test(no_convergence_is_told),
     };
 

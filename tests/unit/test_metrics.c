@@ -7,11 +7,13 @@
 #include "common/files.h"
 #include "tests/unit/unit.h"
 
+#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #define UNIX_MS 1769860000000
@@ -21,10 +23,32 @@ static struct jobdesc job;
 static struct metrics *metrics;
 static int64_t now = 1000;
 
+static int interrupted; /* so many of the next writes at a place are */
+static size_t piece;    /* what one of them writes at most */
+static size_t room;     /* what they write before the disk is full */
+
+ssize_t pwrite(int fd, const void *data, size_t size, off_t at)
+{
+    ssize_t n;
+
+    if (interrupted > 0 || room == 0) {
+        errno = interrupted > 0 ? EINTR : ENOSPC;
+        interrupted -= interrupted > 0;
+        return -1;
+    }
+    size = size < piece ? size : piece;
+    n = syscall(SYS_pwrite64, fd, data, size < room ? size : room, at);
+    if (n > 0 && room != SIZE_MAX)
+        room -= (size_t)n;
+    return n;
+}
+
 static int set_up(void **state)
 {
     struct jobdesc_task task = {.dir = dir};
 
+    interrupted = 0;
+    piece = room = SIZE_MAX;
     snprintf(dir, sizeof dir, "/tmp/stretto-test-XXXXXX");
     assert_non_null(mkdtemp(dir));
     metrics = metrics_create(&job, &task, UNIX_MS, now);
@@ -403,6 +427,33 @@ static void blank_lines_are_nothing(void **state)
     assert_string_equal(notice, "");
 }
 
+/* Whatever cuts a write short, each point is handed on once, and no line is torn. */
+static void points_that_were_written_in_part_are_written_whole(void **state)
+{
+    char notice[256] = "", text[64];
+    int said = 0;
+
+    for (int i = 0; i < 40; i++) {
+        interrupted = i % 4;
+        piece = i % 3 == 0 ? 7 : SIZE_MAX;
+        room = i % 5 == 0 ? (size_t)i : SIZE_MAX;
+        snprintf(text, sizeof text, "{\"step\": %d, \"loss\": %d}\n{\"step\": %d, \"loss\": %d}\n", said, said, said + 1, said + 1);
+        report(text);
+        said += 2;
+        work();
+        if (room != SIZE_MAX) {
+            room = SIZE_MAX;
+            work();
+        }
+        read_points();
+        assert_int_equal(got.n, said);
+    }
+    for (int i = 0; i < said; i++)
+        assert_true(got.p[i].step == i && got.p[i].last == i);
+    metrics_notice(metrics, notice, sizeof notice);
+    assert_string_equal(notice, "");
+}
+
 /* Points that cannot be written wait. Points beyond those that may wait are lost, and the notice says so whatever follows. */
 static void points_that_are_lost_are_told(void **state)
 {
@@ -454,6 +505,7 @@ int main(void)
         cmocka_unit_test(points_are_written_and_read_alike),
         cmocka_unit_test_setup_teardown(no_file_stays_open, set_up_plain, tear_down),
         cmocka_unit_test_setup_teardown(blank_lines_are_nothing, set_up_plain, tear_down),
+        cmocka_unit_test_setup_teardown(points_that_were_written_in_part_are_written_whole, set_up_plain, tear_down),
         cmocka_unit_test_setup_teardown(points_that_are_lost_are_told, set_up_plain, tear_down),
         cmocka_unit_test_setup_teardown(a_file_is_followed_as_it_grows, set_up_plain, tear_down),
         cmocka_unit_test_setup_teardown(a_file_that_is_replaced_or_cut_is_read_anew, set_up_plain, tear_down),

@@ -61,6 +61,13 @@ static bool open_once(size_t fault, int64_t n, const char *old, const char *sche
     opened = rc == 0;
     if (opened)
         store_close(store);
+    if (opened && n == 1 && faults[fault].kind != FAULT_POWER) { /* the first write, which is the one that changes the journal */
+        db = look(path);
+        got = text_of(db, "PRAGMA journal_mode");
+        MUST(strcmp(got, "wal") == 0, "the journal is %s", got);
+        free(got);
+        sqlite3_close(db);
+    }
     struck = faultfs_struck();
     if (faults[fault].kind == FAULT_POWER)
         faultfs_restore((uint64_t)n);

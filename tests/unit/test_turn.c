@@ -94,8 +94,7 @@ static void changes_that_nobody_waits_for_are_committed_later(void **state)
     change();
     uv_run(&loop, UV_RUN_NOWAIT);
     assert_true(store_dirty(store));
-    while (store_dirty(store)) /* without another event */
-        uv_run(&loop, UV_RUN_ONCE);
+    TEST_UNTIL(!store_dirty(store), uv_run(&loop, UV_RUN_ONCE)); /* without another event */
 }
 
 static void who_waits_is_told_at_once(void **state)
@@ -125,8 +124,7 @@ static void what_comes_in_the_pause_after_a_commit_is_told_too(void **state)
         change();
         turn_after_commit(turn, tell, NULL);
         uv_run(&loop, UV_RUN_NOWAIT);
-        while (told < i) /* without another event */
-            uv_run(&loop, UV_RUN_ONCE);
+        TEST_UNTIL(told >= i, uv_run(&loop, UV_RUN_ONCE)); /* without another event */
         assert_false(store_dirty(store));
     }
 }
@@ -172,9 +170,20 @@ static void a_flush_apart_is_waited_for(void **state)
         change();
         turn_after_commit(turn, tell_apart, NULL);
         uv_run(&loop, UV_RUN_NOWAIT);
-        while (told < i) /* without another event */
-            uv_run(&loop, UV_RUN_ONCE);
+        TEST_UNTIL(told >= i, uv_run(&loop, UV_RUN_ONCE)); /* without another event */
         assert_int_equal(store_event_newest(store), i);
+    }
+}
+
+/* No later than others see the change. */
+static void who_waits_is_told_once_it_is_flushed(void **state)
+{
+    turn_flush_apart(turn, no_loss, NULL);
+    for (int i = 1; i <= 50; i++) {
+        change();
+        turn_after_commit(turn, tell_apart, NULL);
+        TEST_UNTIL(store_event_newest(store) >= i, uv_run(&loop, UV_RUN_ONCE));
+        assert_int_equal(told, i);
     }
 }
 
@@ -186,8 +195,7 @@ static void what_comes_during_a_flush_is_committed_after_it(void **state)
         turn_after_commit(turn, tell_apart, NULL);
         uv_run(&loop, UV_RUN_NOWAIT);
     }
-    while (told < 200)
-        uv_run(&loop, UV_RUN_ONCE);
+    TEST_UNTIL(told >= 200, uv_run(&loop, UV_RUN_ONCE));
     assert_int_equal(store_event_newest(store), 200);
     assert_false(store_dirty(store));
 }
@@ -199,8 +207,7 @@ static void who_changes_nothing_waits_for_the_flush_under_way(void **state)
         change();
         uv_run(&loop, UV_RUN_NOWAIT);
         turn_after_commit(turn, tell_apart, NULL);
-        while (told < i) /* not to wait for events: where the flush is over already, there are none */
-            uv_run(&loop, UV_RUN_NOWAIT);
+        TEST_UNTIL(told >= i, uv_run(&loop, UV_RUN_NOWAIT)); /* not to wait for events: where the flush is over already, there are none */
         assert_int_equal(store_event_newest(store), i);
     }
 }
@@ -232,14 +239,12 @@ static void what_could_not_be_flushed_is_told_to_nobody(void **state)
     turn_flush_apart(turn, note_loss, NULL);
     change();
     turn_after_commit(turn, tell_apart, NULL);
-    while (told == 0) /* the log's first life has begun: its header is flushed at once */
-        uv_run(&loop, UV_RUN_ONCE);
+    TEST_UNTIL(told > 0, uv_run(&loop, UV_RUN_ONCE)); /* the log's first life has begun: its header is flushed at once */
     change();
     turn_after_commit(turn, not_told, NULL);
     faultfs_arm(FAULT_POWER, 2, 1); /* its pages are written, and then */
     lost = 0;
-    while (lost == 0)
-        uv_run(&loop, UV_RUN_ONCE);
+    TEST_UNTIL(lost > 0, uv_run(&loop, UV_RUN_ONCE));
     faultfs_disarm();
     assert_int_equal(store_event_newest(store), 1);
 }
@@ -262,8 +267,7 @@ static void changes_close_upon_each_other_share_commits(void **state)
         uv_run(&loop, UV_RUN_NOWAIT);
     }
     assert_true(commits < 100);
-    while (told < 200)
-        uv_run(&loop, UV_RUN_ONCE);
+    TEST_UNTIL(told >= 200, uv_run(&loop, UV_RUN_ONCE));
     turn_on_commit(turn, NULL, NULL);
 }
 
@@ -354,6 +358,7 @@ int main(void)
         WITH_ALL(what_is_put_off_is_committed_at_the_end),
         WITH_ALL(what_comes_in_the_pause_after_a_commit_is_told_too),
         WITH_ALL(a_state_directory_that_is_gone_and_back_is_noticed),
+        WITH_ALL(who_waits_is_told_once_it_is_flushed),
         WITH_ALL(a_flush_apart_is_waited_for),
         WITH_ALL(what_comes_during_a_flush_is_committed_after_it),
         WITH_ALL(who_changes_nothing_waits_for_the_flush_under_way),
