@@ -19,6 +19,13 @@ struct store_file {
     ino_t inode;
 };
 
+/* What the open transaction of a reader is for. */
+enum store_view {
+    VIEW_NONE,  /* it has none: each query sees the last commit */
+    VIEW_HELD,  /* it sees the last commit that was flushed, until the next flush */
+    VIEW_ANSWER /* it has the queries of one answer */
+};
+
 struct store {
     sqlite3 *db;
     int lock_fd;
@@ -27,8 +34,7 @@ struct store {
     char control_secret[65];
     bool exclusive;                /* no other process or connection can read the database meanwhile */
     struct store *reader, *writer; /* the connection that only reads, and the one that it belongs to; NULL for none */
-    bool held;                     /* for a reader: an open transaction shows it the last commit that was flushed */
-    bool in_answer;                /* for a reader: an open transaction has the queries of one answer */
+    enum store_view view;          /* for a reader */
     bool in_transaction;
     sqlite3_file *log; /* the log whose flushes can be put off; NULL until it has been looked for */
     bool no_room;      /* the last check found no room */

@@ -35,11 +35,9 @@ int store_prepare_rollback(struct store *store, struct error *err)
  * transaction, reads would show commits that are not flushed. */
 int store_roll_back(struct store *store, struct error *err)
 {
-    if (store->held && sqlite3_get_autocommit(store->db))
+    if (store->view == VIEW_HELD && sqlite3_get_autocommit(store->db))
         return error_set(err, "store_io", "it is not known yet what of %s is on the disk", store->path);
-    if (store->held)
-        return 0;
-    if (store->in_transaction || store->in_answer ||
+    if (store->in_transaction || store->view != VIEW_NONE ||
         sqlite3_get_autocommit(store->db)) /* SQLite may have rolled back, on a full disk */
         return 0;
     return store_run(store, rollback_sql, err);
@@ -95,20 +93,21 @@ static bool hold(struct store *reader)
         return false;
     look = store_prepared(reader, look_sql, &err);
     /* the first read fixes what the transaction sees */
-    reader->held = look != NULL && sqlite3_step(look) == SQLITE_ROW;
+    if (look != NULL && sqlite3_step(look) == SQLITE_ROW)
+        reader->view = VIEW_HELD;
     sqlite3_reset(look);
-    if (!reader->held)
+    if (reader->view == VIEW_NONE)
         store_roll_back(reader, &err); /* if it fails, it is done before the next query */
-    return reader->held;
+    return reader->view == VIEW_HELD;
 }
 
 static void let_go(struct store *reader)
 {
     struct error err;
 
-    if (reader == NULL || !reader->held)
+    if (reader == NULL || reader->view != VIEW_HELD)
         return;
-    reader->held = false;
+    reader->view = VIEW_NONE;
     store_roll_back(reader, &err); /* if it fails, it is done before the next query */
 }
 
@@ -116,17 +115,17 @@ void store_answer_begin(struct store *reader)
 {
     struct error err;
 
-    if (!reader->held && store_roll_back(reader, &err) == 0)
-        reader->in_answer = store_run(reader, hold_sql, &err) == 0;
+    if (reader->view == VIEW_NONE && store_roll_back(reader, &err) == 0 && store_run(reader, hold_sql, &err) == 0)
+        reader->view = VIEW_ANSWER;
 }
 
 void store_answer_end(struct store *reader)
 {
     struct error err;
 
-    if (!reader->in_answer)
+    if (reader->view != VIEW_ANSWER)
         return;
-    reader->in_answer = false;
+    reader->view = VIEW_NONE;
     store_roll_back(reader, &err); /* if it fails, it is done before the next query */
 }
 
