@@ -13,8 +13,8 @@
 
 #define ALL_STATES ((1u << MEMBER_STATE_COUNT) - 1)
 
-/* A condition on a parameter, or on what a path reaches inside its values: a value, or a range of numbers. A list of two
- * numbers is both. */
+/* A condition on a parameter, or on what a path reaches inside its values: a value, or a range of numbers. A list of
+ * two numbers is both. */
 struct condition {
     size_t parameter;
     const char *path; /* NULL for the whole value */

@@ -1,5 +1,5 @@
-/* Lists members by index or sorted, all or those that a filter lets through. If it has to look at each member, it looks at some
- * in each turn of the loop. */
+/* Lists members by index or sorted, all or those that a filter lets through. If it has to look at each member, it looks
+ * at some in each turn of the loop. */
 #include "api/find.h"
 #include "api/handlers.h"
 #include "api/member_filter.h"

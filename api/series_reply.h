@@ -1,5 +1,5 @@
-/* Sends metric series of a training or of a member by buckets of steps. Every point is looked at, so that no spike and no
- * NaN is lost; since there may be millions, some are read in each turn of the loop. */
+/* Sends metric series of a training or of a member by buckets of steps. Every point is looked at, so that no spike and
+ * no NaN is lost; since there may be millions, some are read in each turn of the loop. */
 #ifndef API_SERIES_REPLY_H
 #define API_SERIES_REPLY_H
 #include "api/request.h"
@@ -15,8 +15,8 @@ struct series_place {
     int64_t step, rank;
 };
 
-/* How the series of a kind of owner are read; each function returns 0, or -1 with err, but for bounds(), which returns 1 if
- * there are points, 0 if there are none. */
+/* How the series of a kind of owner are read; each function returns 0, or -1 with err, but for bounds(), which returns
+ * 1 if there are points, 0 if there are none. */
 struct series_ops {
     bool of_member;
     int (*each_name)(struct store *store, const struct series_owner *owner, const char *from,

@@ -30,8 +30,8 @@ static json_t *waits_json(const struct request *r, int64_t ensemble)
     return json_pack("{s:f, s:f}", "for_samples", for_samples, "for_room", for_room);
 }
 
-/* Returns what a training that ended early did not need; null if it did not. `sum` is of its ranks. Members that are still
- * being ended count. */
+/* Returns what a training that ended early did not need; null if it did not. `sum` is of its ranks. Members that are
+ * still being ended count. */
 static int early_json(const struct request *r, const struct training_row *row, const struct rank_row *sum,
                       int64_t unneeded, json_t **json, struct error *err)
 {

@@ -32,8 +32,8 @@ static const struct argp argp = {
     NULL,
     parse,
     "ID",
-    "The rungs of ensemble ID, whose members are stopped early: at which step each is, how many members have reached it, were "
-    "promoted from it, were stopped there and are on their way to it, and the best of them.",
+    "The rungs of ensemble ID, whose members are stopped early: at which step each is, how many members have reached "
+    "it, were promoted from it, were stopped there and are on their way to it, and the best of them.",
     NULL,
     0,
     0};

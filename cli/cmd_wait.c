@@ -27,8 +27,8 @@ static const struct argp argp = {
     options,
     parse,
     "ID",
-    "Wait until ensemble ID has ended, with a progress bar on a terminal, and report; and until its follow-ups have, where "
-    "these are made by themselves. The exit status is 0 only if every member succeeded and the training is done.",
+    "Wait until ensemble ID has ended, with a progress bar on a terminal, and report; and until its follow-ups have, "
+    "where these are made by themselves. The exit status is 0 only if every member succeeded and the training is done.",
     children,
     0,
     0};

@@ -119,7 +119,7 @@ static void name_run(struct reading *reading, struct sweep_run *run, const json_
     run->group = group.data;
 }
 
-/* Returns a resource of a member: it comes with the member where it depends on parameters, and is the spec's otherwise. */
+/* Returns a resource of a member: where it depends on parameters it comes with the member, or else with the spec. */
 static double resource(const struct reading *reading, const json_t *member, const char *key, double otherwise)
 {
     const json_t *value = json_object_get(json_object_get(member, "resources"), key);

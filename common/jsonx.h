@@ -51,7 +51,7 @@ bool jsonx_no_memory(const json_error_t *err);
 #define JSONX_PATH_MAX 255
 
 /* Returns the value that a path of at most JSONX_PATH_MAX bytes leads to, or NULL: "name.key.0" is the first item of
- * what "key" is in the value of "name". A key that has dots in it is found as it stands. Both return a borrowed value. */
+ * what "key" is in the value of "name". A key that has dots in it is found as it stands. The value is borrowed. */
 const json_t *jsonx_reach(const json_t *obj, const char *path);
 const json_t *jsonx_inside(const json_t *value, const char *path); /* which may be a list, too */
 

@@ -198,10 +198,10 @@ struct adapter_ops {
      * given again. */
     void (*cancel)(struct adapter *a, const struct adapter_job *job, adapter_done_cb *cb, void *arg);
 
-    /* Takes one job out of the queue, by name and id, which duplicate or an answer told. The job never starts; if it has
-     * begun meanwhile it is left alone, and so are others of its name. The answer for a job that is gone is ADAPTER_OK.
-     * NULL: this batch system cannot have two jobs of a name, nor jobs that the daemon does not know, and host->duplicate
-     * is not called. */
+    /* Takes one job out of the queue, by name and id, which duplicate or an answer told. The job never starts; if it
+     * has begun meanwhile it is left alone, and so are others of its name. The answer for a job that is gone is
+     * ADAPTER_OK. NULL: this batch system cannot have two jobs of a name, nor jobs that the daemon does not know, and
+     * host->duplicate is not called. */
     void (*withdraw)(struct adapter *a, const char *name, const char *scheduler_id, adapter_done_cb *cb, void *arg);
 
     /* Sends SIGUSR1 or SIGUSR2 to the first process of each of the job's tasks, by way of the runner. ADAPTER_UNSURE

@@ -33,7 +33,7 @@ static const char launches[] = "log=\"$1/runner.log\"\n"
  * nodes yet, since ALPS may take a while to see that nodes are free. It tries a limited number of times, and fewer
  * where nodes are not what is lacking; then the program has failed with ALPS's words, which are copied to aprun.log for
  * the daemon. It runs in the member's directory, where its standard error goes, to a file of its own or to the
- * standard output's, and reads there what the last aprun alone has said. Signals that are meant for the program are passed on. */
+ * standard output's, and reads there what the last aprun alone has said. Signals for the program are passed on. */
 static const char launcher[] =
     "pause=$1 tries=$2 other=$3 log=$4 stop= child= out=stderr; shift 4\n"
     "[ -e stderr ] || out=stdout\n"

@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Lowers ended[count] to what the file of a rank says. Members of which it says nothing that can be read go again. Returns
- * as whole_read(). */
+/* Lowers ended[count] to what the file of a rank says. Members of which it says nothing that can be read go again.
+ * Returns as whole_read(). */
 static int read_rank(const char *path, uint32_t *ended, size_t count, struct error *err)
 {
     uint32_t *its;

@@ -1,4 +1,5 @@
-/* Which members are whole in a checkpoint of a training, by what its ranks say (docs/run-directory.md, whole-rankR.bin). */
+/* Which members are whole in a checkpoint of a training, by what its ranks say (docs/run-directory.md,
+ * whole-rankR.bin). */
 #ifndef DAEMON_RUNDIR_WHOLE_H
 #define DAEMON_RUNDIR_WHOLE_H
 #include "common/error.h"
@@ -8,8 +9,8 @@
 
 /* The members of `count` that are whole in the files of all ranks. */
 struct whole {
-    /* the attempts that told their end, the earliest of those that different ranks name (tasks/proto/ends.h); from malloc;
-     * zeros at the end are left out */
+    /* the attempts that told their end, the earliest of those that different ranks name (tasks/proto/ends.h); from
+     * malloc; zeros at the end are left out */
     unsigned char *ends;
     size_t size;
     int64_t members; /* how many are whole */

@@ -1,8 +1,8 @@
 /* Combinations of parameters that a spec leaves out: the list members.parameters.exclude.
  *
  * Each item is an object of conditions, and what meets all of its conditions is left out. The key of a condition is a
- * parameter, or a term of several and of constants, such as "workers * batch" or "workers * 2"; "optimizer.name" is what is
- * inside of one.
+ * parameter, or a term of several and of constants, such as "workers * batch" or "workers * 2"; "optimizer.name" is
+ * what is inside of one.
  * The condition holds for the value that it gives, or for {"in": [values]}, or within bounds, of which it has one or
  * more: {"above": 256}, "at_least", "at_most", "below". */
 #ifndef DAEMON_SPEC_EXCLUDE_H

@@ -267,7 +267,8 @@ int needs_measure(struct spec *spec, struct error *err)
         if (template_of(spec, &keys[i]) != NULL && params_are_drawn(spec->params))
             return error_at(
                 err, "spec_impossible_value", place,
-                "parameters that are drawn are no whole numbers: resources can only depend on those of a grid or a file");
+                "parameters that are drawn are no whole numbers: resources can only depend on those of a grid or a "
+                "file");
     }
     if (params_are_rows(spec->params) && template_of(spec, &keys[KEYS - 1]) != NULL)
         most.walltime_ms = UNKNOWN_MS;

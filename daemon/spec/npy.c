@@ -142,11 +142,11 @@ static int parse_type(const char *descr, struct npy *out, struct error *err)
         break;
     default: known = false;
     }
-    return known
-               ? 0
-               : error_set(
-                     err, CODE,
-                     "its items are of the type \"%.40s\"; integers, float16 to float64, booleans and texts can be read",
+    if (known)
+        return 0;
+    return error_set(err, CODE,
+                     "its items are of the type \"%.40s\"; integers, float16 to float64, booleans and texts can be "
+                     "read",
                      descr);
 }
 

@@ -22,8 +22,8 @@ struct npy {
     int64_t shape[NPY_DIMENSIONS_MAX];
 };
 
-/* Reads the first bytes of a file. *preamble are those before the header's text, and *text those of the text. All errors
- * have the code "spec_parameter_file". */
+/* Reads the first bytes of a file. *preamble are those before the header's text, and *text those of the text. All
+ * errors have the code "spec_parameter_file". */
 int npy_header_size(const unsigned char bytes[NPY_PREAMBLE], size_t *preamble, size_t *text, struct error *err);
 /* Reads the header's text. Fails for arrays of objects, records, complex numbers, dates and long doubles. */
 int npy_parse(const char *text, size_t size, struct npy *out, struct error *err);

@@ -34,8 +34,8 @@ int64_t params_count(const struct params *p);
 /* Names in the order of the spec; there are params_size(). */
 size_t params_size(const struct params *p);
 const char *params_name(const struct params *p, size_t i);
-/* Finds the parameter that a placeholder stands for, or reaches into, as {optimizer.name} does, where *path is then what
- * is behind its name; else NULL. Returns its number, params_size() where there is none. */
+/* Finds the parameter that a placeholder stands for, or reaches into, as {optimizer.name} does, where *path is then
+ * what is behind its name; else NULL. Returns its number, params_size() where there is none. */
 size_t params_find(const struct params *p, const char *placeholder, const char **path);
 /* Returns whether each member has a value for the placeholder; of rows and suggestions, whether one may have it. */
 bool params_reach(const struct params *p, const char *placeholder);

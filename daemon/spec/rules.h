@@ -11,7 +11,7 @@ const json_t *rules_reference(const struct spec *spec);
  * first difference and both values. */
 int rules_check(const struct spec *spec, const struct spec *reference, struct error *err);
 
-/* Returns the text of a submitted spec in which the reference is frozen: that of ensemble `id` is there as a spec. A new
- * reference. */
+/* Returns the text of a submitted spec in which the reference is frozen: that of ensemble `id` is there as a spec. A
+ * new reference. */
 json_t *rules_freeze(const json_t *spec, int64_t id, const json_t *reference);
 #endif

@@ -82,7 +82,7 @@ struct spec_metrics {
 
 /* Early stopping. STOPPING_ASHA: asynchronous successive halving, in which members pause at rungs and are promoted.
  * STOPPING_ASHA_STOP: the same without pauses: members are ended at a rung for good, or run on.
- * STOPPING_MEDIAN: a member is ended at a rung if its best value is worse than the median of the others' values there. */
+ * STOPPING_MEDIAN: a member is ended at a rung if its best value is worse than the median of the others there. */
 enum stopping_rule { STOPPING_NONE, STOPPING_ASHA, STOPPING_ASHA_STOP, STOPPING_MEDIAN };
 
 struct spec_stopping {

@@ -37,8 +37,8 @@ static int check_signal(struct spec_checkpoint *c, const char *name, const char 
     if (c->signal == 0)
         return error_at(
             err, "spec_impossible_value", jsonx_pointer(place, sizeof place, at, "signal"),
-            "\"%.40s\" is no signal that processes can be warned by: USR1, USR2, TERM, INT, HUP, QUIT, ALRM, CONT, URG, "
-            "XCPU or WINCH",
+            "\"%.40s\" is no signal that processes can be warned by: USR1, USR2, TERM, INT, HUP, QUIT, ALRM, CONT, "
+            "URG, XCPU or WINCH",
             name);
     if (c->before_ms == 0)
         return error_at(err, "spec_missing_key", jsonx_pointer(place, sizeof place, at, "before"),

@@ -72,7 +72,7 @@ static bool known_parameter(void *params, const char *name)
     return params != NULL && params_reach(params, name);
 }
 
-/* Returns a copy of the resources without those that depend on parameters, which are noted in the task; NULL with err. */
+/* Returns a copy of the resources without those that depend on parameters, which the task notes; NULL with err. */
 static json_t *without_templates(struct spec_task *task, const json_t *res, const char *at, const struct params *params,
                                  struct error *err)
 {

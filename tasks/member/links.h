@@ -24,12 +24,13 @@ void links_enter(struct links *l);
 int links_leave(struct links *l, int rc, struct error *err);
 
 /* Waits until the link for the frames of that step has room for one of `size` bytes: *link, valid until links_leave()
- * or the next function that waits. STRETTO_AGAIN where `until` (monotonic ms) comes first, -1 where the member's walltime
- * ends, or a rank refuses it. */
+ * or the next function that waits. STRETTO_AGAIN where `until` (monotonic ms) comes first, -1 where the member's
+ * walltime ends, or a rank refuses it. */
 int links_room(struct links *l, int64_t step, size_t size, int64_t until, struct link **link, struct error *err);
 
-/* Sets whether the ranks have that step of an earlier attempt, so that it is not to be sent; waits until they have told.
- * `count`: the step is counted as skipped, which it is to be once, not for each of its fields. Returns as links_room(). */
+/* Sets whether the ranks have that step of an earlier attempt, so that it is not to be sent; waits until they have
+ * told. `count`: the step is counted as skipped, which it is to be once, not for each of its fields. Returns as
+ * links_room(). */
 int links_skip(struct links *l, int64_t step, bool count, int64_t until, bool *skip, struct error *err);
 
 /* Waits until the ranks hold everything that was sent; returns as links_room(). */

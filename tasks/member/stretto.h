@@ -121,13 +121,15 @@ int stretto_finish(struct stretto *s);
 /* Ends the stream without finishing: nothing more is sent, and the ranks do not regard the member as finished. */
 void stretto_abort(struct stretto *s);
 
-/* Reports a value of a metric, such as a loss, at a step of the training or the simulation. NaN and infinities are values,
- * too. It needs no stream: a member without a training reports as well, from any thread. A step that is not above the last
- * one of this name replaces what was reported from that step on. A name has 1 to 100 bytes of UTF-8, without control
- * characters. Returns 0, also where the program is no ensemble member and nothing is done, or -1 with errno. */
+/* Reports a value of a metric, such as a loss, at a step of the training or the simulation. NaN and infinities are
+ * values, too. It needs no stream: a member without a training reports as well, from any thread. A step that is not
+ * above the last one of this name replaces what was reported from that step on. A name has 1 to 100 bytes of UTF-8,
+ * without control characters. Returns 0, also where the program is no ensemble member and nothing is done, or -1 with
+ * errno. */
 int stretto_metric(const char *name, int64_t step, double value);
 
-/* Reports how far the member is: so much is done of the total. It needs no stream, and returns the same as stretto_metric(). */
+/* Reports how far the member is: so much is done of the total. It needs no stream, and returns the same as
+ * stretto_metric(). */
 int stretto_progress(double done, double total);
 
 /* Returns the reason of the last failure on this stream, as one sentence; "" where there was none. */

@@ -48,8 +48,8 @@ struct jobdesc_checkpoint {
 /* When a task counts as diverged whose metrics are NaN or infinite: where one is at its end, at once, or never. */
 enum jobdesc_diverged { JOBDESC_DIVERGED_FAIL, JOBDESC_DIVERGED_END, JOBDESC_DIVERGED_IGNORE };
 
-/* The format of a file of metrics. JOBDESC_LINES: JSON lines, or CSV; its first line tells. JOBDESC_TENSORBOARD: `file` is a
- * pattern for event files, and directories of such. */
+/* The format of a file of metrics. JOBDESC_LINES: JSON lines, or CSV; its first line tells. JOBDESC_TENSORBOARD: `file`
+ * is a pattern for event files, and directories of such. */
 enum jobdesc_format { JOBDESC_LINES, JOBDESC_TENSORBOARD };
 
 /* What tasks report of metrics, and what they must reach. */

@@ -1,5 +1,5 @@
-/* Records of TensorBoard's event files: TFRecords, each with an event (a message in protobuf's encoding), of which scalars
- * are taken. They may hold anything; every function reads within the bounds that it is given. */
+/* Records of TensorBoard's event files: TFRecords, each with an event (a message in protobuf's encoding), of which
+ * scalars are taken. They may hold anything; every function reads within the bounds that it is given. */
 #ifndef TASKS_RUNNER_EVENT_RECORD_H
 #define TASKS_RUNNER_EVENT_RECORD_H
 #include "tasks/runner/metric_line.h"

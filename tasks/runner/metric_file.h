@@ -27,8 +27,8 @@ struct metric_file {
 void metric_file_init(struct metric_file *file, char *path, const char *name, bool may_be_csv);
 void metric_file_fini(struct metric_file *file);
 
-/* Reads at most `limit` bytes that are new, and calls each() with every line. With `ended` a last line without a newline
- * counts, too. Returns how many bytes there were. */
+/* Reads at most `limit` bytes that are new, and calls each() with every line. With `ended` a last line without a
+ * newline counts, too. Returns how many bytes there were. */
 int64_t metric_file_read(struct metric_file *file, int64_t limit, bool ended,
                          void (*each)(void *arg, const struct metric_line *line), void *arg);
 #endif

@@ -1,5 +1,6 @@
-/* Lines by which programs report metrics: JSON, {"name": "loss", "step": 10, "value": 0.5} or {"step": 10, "loss": 0.5},
- * and the rows of a CSV file. They may hold anything; every function reads within the bounds that it is given. */
+/* Lines by which programs report metrics: JSON such as {"name": "loss", "step": 10, "value": 0.5} or
+ * {"step": 10, "loss": 0.5}, and the rows of a CSV file. They may hold anything; every function reads within the bounds
+ * that it is given. */
 #ifndef TASKS_RUNNER_METRIC_LINE_H
 #define TASKS_RUNNER_METRIC_LINE_H
 #include "tasks/proto/points.h"
@@ -25,8 +26,8 @@ struct metric_line {
 
 #define METRIC_TIME_EPOCH 1e8
 
-/* Reads an object. What is no number is passed over, but for null and the strings "nan" and "inf", in any case and with a
- * sign, which are values. Returns 0, also where there is no value, or -1 with *why, a phrase. */
+/* Reads an object. What is no number is passed over, but for null and the strings "nan" and "inf", in any case and with
+ * a sign, which are values. Returns 0, also where there is no value, or -1 with *why, a phrase. */
 int metric_line_json(const char *text, size_t size, struct metric_line *line, const char **why);
 
 /* The columns of a CSV file, by its first line. */

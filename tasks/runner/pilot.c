@@ -233,7 +233,7 @@ static int64_t earlier(int64_t a, int64_t b)
     return a < b ? a : b;
 }
 
-/* `over`: the node is given back as soon as the journal says so; like one that is told to end, it takes no more jobs. */
+/* `over`: the node is given back as soon as the journal says so; as one that is told to end, it takes no new jobs. */
 static void wait_for_events(struct pilot *p, int64_t now, bool over)
 {
     struct pollfd fds[] = {{.fd = p->signal_fd, .events = POLLIN}, {.fd = p->notify, .events = POLLIN}};

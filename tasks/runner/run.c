@@ -136,7 +136,8 @@ static void task_ended(struct run *r, struct task *t)
 }
 
 /* Returns why tasks end that are told to end by a signal. A runner that was suspended, or whose host was busy, may see
- * the signal only after its deadline. Its tasks have run out of time then, as on an idle host, and are not cancelled. */
+ * the signal only after its deadline. Its tasks have run out of time then, as on an idle host, and are not
+ * cancelled. */
 static enum stop why_by_signal(const struct run *r, int64_t now)
 {
     return now >= r->deadline ? STOP_TIMEOUT : STOP_CANCEL;

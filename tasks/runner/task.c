@@ -57,7 +57,7 @@ static bool success_file_there(const struct task *t)
     return there;
 }
 
-/* Adds the last line of the program's stderr, or of its merged output, to the reason, leaving out mere notices of our library. */
+/* Adds the last line of the program's stderr or merged output to the reason, without mere notices of our library. */
 static void add_last_line(struct task *t)
 {
     char line[300], *path = xasprintf("%s/%s", t->desc->dir, t->job->desc->merged ? "stdout" : "stderr");

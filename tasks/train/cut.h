@@ -1,6 +1,6 @@
 /* The stream's part of a checkpoint, of one rank: which samples it had drawn, and its counters. A training that goes on
- * from the checkpoint has learnt from these samples, and from no other; it needs all others but those that were forgotten
- * before the checkpoint. */
+ * from the checkpoint has learnt from these samples, and from no other; it needs all others but those that were
+ * forgotten before the checkpoint. */
 #ifndef TASKS_TRAIN_CUT_H
 #define TASKS_TRAIN_CUT_H
 #include "common/error.h"
@@ -14,8 +14,8 @@ struct cut {
     struct stepset_run *runs; /* the samples that were drawn */
     size_t n_forgotten;
     struct stepset_run *forgotten; /* those that were forgotten (drawn.h) */
-    /* for each member the attempt that told its end, if everything was drawn, or handed over, that the member had sent to
-     * this rank; else 0 */
+    /* for each member the attempt that told its end, if everything was drawn, or handed over, that the member had sent
+     * to this rank; else 0 */
     uint32_t *ended;
     bool last;       /* the rank ends with it, and hands over what was not drawn; not in the files */
     uint32_t number; /* drawn_cut(); not in the files */

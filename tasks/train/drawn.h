@@ -1,6 +1,6 @@
-/* Which samples a rank has drawn at least once: what its model has learnt from; and which were forgotten, since a former
- * process had drawn them and no checkpoint nor memory has them (kept.h). It is kept only where the training saves
- * checkpoints. The training's thread alone uses it. */
+/* Which samples a rank has drawn at least once: what its model has learnt from; and which were forgotten, since a
+ * former process had drawn them and no checkpoint nor memory has them (kept.h). It is kept only where the training
+ * saves checkpoints. The training's thread alone uses it. */
 #ifndef TASKS_TRAIN_DRAWN_H
 #define TASKS_TRAIN_DRAWN_H
 #include "tasks/train/stepset.h"

@@ -29,12 +29,13 @@ void handover_add(struct handover *h, const struct handover_item *item);
 /* Flushes and closes the file. Returns how many items it has; -1 with err. Frees the handover. */
 int64_t handover_finish(struct handover *h, struct error *err);
 
-/* Opens the file for reading, in a thread that also closes it, since threads may have descriptors of their own; `store` makes the samples. NULL with err; errno ENOENT where there is none. */
+/* Opens the file for reading, in a thread that also closes it, since threads may have descriptors of their own; `store`
+ * makes the samples. NULL with err; errno ENOENT where there is none. */
 struct handover *handover_open(const char *path, const struct field_set *fields, struct sample_store *store,
                                struct error *err);
 
-/* Reads the next item, whose sample has one reference, the caller's. Returns 1; 0 at the end; -1 with err where the file
- * is damaged, or there is no memory. */
+/* Reads the next item, whose sample has one reference, the caller's. Returns 1; 0 at the end; -1 with err where the
+ * file is damaged, or there is no memory. */
 int handover_next(struct handover *h, struct handover_item *item, struct error *err);
 
 void handover_close(struct handover *h); /* one that was opened for reading; NULL is allowed */

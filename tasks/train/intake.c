@@ -154,8 +154,8 @@ static void note_end(struct intake *in, uint64_t member, uint32_t attempt)
         kept_ended(in->kept)[member] = attempt;
 }
 
-/* Takes back that the member has ended if a later attempt of it has begun, which has more to send. A session of the same
- * attempt may only not have heard the answer to its end, or be that of another process. */
+/* Takes back that the member has ended if a later attempt of it has begun, which has more to send. A session of the
+ * same attempt may only not have heard the answer to its end, or be that of another process. */
 static void member_goes_on(struct intake *in, uint64_t member, uint32_t attempt)
 {
     uint32_t ended = atomic_load_explicit(&in->ended_by[member], memory_order_relaxed);

@@ -37,7 +37,8 @@ void intake_end_quietly(struct intake *intake);
 void intake_halt(struct intake *intake);
 
 /* Hands over samples of which some fields are acknowledged, and those of the generation before that were not put into
- * the pool yet. Returns -1 with err where these cannot be read any more. Called after intake_halt(), when nobody uses the intake. */
+ * the pool yet. Returns -1 with err where these cannot be read any more. Called after intake_halt(), when nobody uses
+ * the intake. */
 int intake_hand_over(struct intake *intake, struct handover *handover, struct error *err);
 
 /* Takes one message, of one frame or several, from the connection `routing`, and returns its size, including payloads
@@ -62,8 +63,9 @@ void intake_sweep(struct intake *intake);
  * many each sends. This function and intake_counters() may be called from any thread. */
 void intake_held_counts(const struct intake *intake, uint32_t *counts);
 
-/* Sets the attempt that has told its end for each member of which one has, and all of whose samples here were drawn, or,
- * where `drawn` is NULL, were put into the pool. It does not touch those of others. Called by the training's thread. */
+/* Sets the attempt that has told its end for each member of which one has, and all of whose samples here were drawn,
+ * or, where `drawn` is NULL, were put into the pool. It does not touch those of others. Called by the training's
+ * thread. */
 void intake_ended(const struct intake *intake, const struct drawn *drawn, uint32_t *ended);
 
 void intake_counters(struct intake *intake, struct receiver_counters *counters);

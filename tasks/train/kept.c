@@ -18,8 +18,8 @@
 #define CHUNK_SLOTS_MIN 1
 #define RETAIN_BYTES ((size_t)256 << 20) /* so much is retained at least, unless the spec says how much */
 
-/* Of a slot that has a part of the account of forgotten samples instead of a sample: its member. `step` is the number of
- * entries, and `cut` is the same for all of them. */
+/* Of a slot that has a part of the account of forgotten samples instead of a sample: its member. `step` is the number
+ * of entries, and `cut` is the same for all of them. */
 #define ACCOUNT UINT64_MAX
 
 struct entry {
@@ -163,8 +163,8 @@ static struct kept_slot *slot_at(const struct kept *kept, size_t chunk, size_t s
     return (struct kept_slot *)(void *)(kept->chunk[chunk] + slot * kept->slot_size);
 }
 
-/* Enters the free slots of a chunk, of which the first one is taken first, and those of the account that a former process
- * has left: the first checkpoint of this process will tell what was forgotten. */
+/* Enters the free slots of a chunk, of which the first one is taken first, and those of the account that a former
+ * process has left: the first checkpoint of this process will tell what was forgotten. */
 static void enter_chunk(struct kept *kept, size_t chunk)
 {
     for (size_t i = kept->per_chunk; i-- > 0;) {
@@ -351,8 +351,8 @@ static void lack(struct kept *kept)
     let_go(kept, kept->newest);
 }
 
-/* Enters a sample in the account. The entry is there before it counts, since the process may be killed in between. Returns
- * -1 where there is no memory. */
+/* Enters a sample in the account. The entry is there before it counts, since the process may be killed in between.
+ * Returns -1 where there is no memory. */
 static int account_for(struct kept *kept, const struct kept_slot *slot)
 {
     struct kept_slot *account = kept->accounts;
@@ -458,8 +458,8 @@ void kept_give_up(struct kept *kept, const char *why)
     pthread_mutex_lock(&kept->lock);
     if (kept->full) {
         log_warn(
-            "ensemble %llu, rank %d: %zu samples that were drawn since the last checkpoint are let go, because %s: if a "
-            "rank is killed before the next checkpoint is whole, members run again",
+            "ensemble %llu, rank %d: %zu samples that were drawn since the last checkpoint are let go, because %s: if "
+            "a rank is killed before the next checkpoint is whole, members run again",
             (unsigned long long)kept->config->ensemble, kept->config->rank, kept->retained_count, why);
         lack(kept);
         set_full(kept, false);

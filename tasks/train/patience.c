@@ -6,9 +6,9 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-/* So often the program is seen to wait for samples, so that it was asked meanwhile to save a checkpoint, if it can be. */
+/* So often the program is seen to wait for samples, so that it was asked to save a checkpoint, if it can be. */
 #define STARVED_LOOKS 3
-/* A program that saves when a checkpoint is due has begun to after so many batches, and those that fill a buffer twice. */
+/* A program that saves when a checkpoint is due has begun to after so many batches and two full buffers. */
 #define BATCHES 100
 
 struct patience {

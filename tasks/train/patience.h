@@ -37,8 +37,8 @@ void patience_destroy(struct patience *p); /* NULL is allowed */
 /* Reception does not wait. */
 void patience_rest(struct patience *p);
 
-/* Called from time to time while it waits, with `others`, one for each rank, of which the own one is not read; NULL where
- * nothing new is known of them. Returns why it is to give up waiting, as a clause; NULL where it is not. */
+/* Called from time to time while it waits, with `others`, one for each rank, of which the own one is not read; NULL
+ * where nothing new is known of them. Returns why it is to give up waiting, as a clause; NULL where it is not. */
 const char *patience_look(struct patience *p, const struct patience_own *own, const struct patience_other *others);
 
 /* Reads what the other ranks have reported last (status-rankR.json). */

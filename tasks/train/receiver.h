@@ -25,12 +25,13 @@ struct receiver;
 struct receiver *receiver_start(const struct train_config *config, struct pool *pool, struct sample_store *store,
                                 struct kept *kept, const struct resume *resume, struct error *err);
 
-/* No more samples will come: takes in what has been sent so far, and then tells the pool. `early`: members still run, and
- * wait until they are ended. Callable from any thread. */
+/* No more samples will come: takes in what has been sent so far, and then tells the pool. `early`: members still run,
+ * and wait until they are ended. Callable from any thread. */
 void receiver_over(struct receiver *receiver, bool early);
 
 /* The training ends as planned: takes and acknowledges nothing any more, and waits for that. Then hands over what the
- * next generation needs of samples that are not in the pool (intake_hand_over()). Called by the training's thread, after pool_finish(). */
+ * next generation needs of samples that are not in the pool (intake_hand_over()). Called by the training's thread,
+ * after pool_finish(). */
 void receiver_halt(struct receiver *receiver);
 int receiver_hand_over(struct receiver *receiver, struct handover *handover, struct error *err);
 

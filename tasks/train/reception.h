@@ -9,8 +9,8 @@
 
 struct reception;
 
-/* Starts the thread, which calls receiver_over() once, saver_warn(), and kept_give_up(); `saver` and `kept` may be NULL.
- * The arguments outlive it. NULL on failure. */
+/* Starts the thread, which calls receiver_over() once, saver_warn(), and kept_give_up(); `saver` and `kept` may be
+ * NULL. The arguments outlive it. NULL on failure. */
 struct reception *reception_watch(const struct train_config *config, struct receiver *receiver, struct saver *saver,
                                   struct kept *kept, struct pool *pool, struct error *err);
 

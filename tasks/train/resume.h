@@ -1,6 +1,6 @@
 /* What a rank takes over from the checkpoint that its training goes on from: the program's state, which samples are
- * learnt, and samples that the generation before had acknowledged and not drawn. The number of ranks may be another one:
- * each sample belongs to the rank `(member + step) mod ranks`. */
+ * learnt, and samples that the generation before had acknowledged and not drawn. The number of ranks may be another
+ * one: each sample belongs to the rank `(member + step) mod ranks`. */
 #ifndef TASKS_TRAIN_RESUME_H
 #define TASKS_TRAIN_RESUME_H
 #include "tasks/train/config.h"
@@ -22,12 +22,11 @@ struct resume {
  * one that the generation began with: sets that in the configuration. Returns 0; -1 with err. */
 int resume_choose(struct train_config *config, struct error *err);
 
-/* Reads the checkpoint that the configuration names, if it names one; where the training only starts from one of another
- * ensemble's, its state alone. -1 with err, whose code is "train_resume" where
- * the checkpoint is damaged. */
+/* Reads the checkpoint that the configuration names, if it names one; where the training only starts from one of
+ * another ensemble's, its state alone. -1 with err, whose code is "train_resume" where the checkpoint is damaged. */
 int resume_load(const struct train_config *config, struct resume *resume, struct error *err);
-/* Takes the checkpoint out of checkpoints.json, if it was given up because it is damaged: so the next generation goes on
- * from the one before. */
+/* Takes the checkpoint out of checkpoints.json, if it was given up because it is damaged: so the next generation goes
+ * on from the one before. */
 void resume_give_up(const struct train_config *config, const struct error *err);
 void resume_fini(struct resume *resume);
 

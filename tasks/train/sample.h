@@ -1,6 +1,6 @@
 /* A sample: all fields of one step of one member, with the member's parameters. A large field stays in the message in
- * which it came; small ones are copied into the sample's own memory, which is reused. Where samples outlive the process,
- * all fields and the parameters are copied into the sample's slot (kept.h). */
+ * which it came; small ones are copied into the sample's own memory, which is reused. Where samples outlive the
+ * process, all fields and the parameters are copied into the sample's slot (kept.h). */
 #ifndef TASKS_TRAIN_SAMPLE_H
 #define TASKS_TRAIN_SAMPLE_H
 #include "tasks/proto/fields.h"
@@ -64,8 +64,8 @@ void sample_unref(struct sample *sample); /* NULL is allowed */
  * memory. */
 bool sample_take(struct sample *sample, int field, const void *payload, size_t bytes, zmq_msg_t *msg);
 
-/* For a payload that lies elsewhere: returns where it is to be copied, NULL where the sample keeps it in a message only.
- * sample_placed() says that it is there. */
+/* For a payload that lies elsewhere: returns where it is to be copied, NULL where the sample keeps it in a message
+ * only. sample_placed() says that it is there. */
 void *sample_place(struct sample *sample, int field);
 void sample_placed(struct sample *sample, int field, size_t bytes);
 

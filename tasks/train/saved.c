@@ -163,7 +163,7 @@ static void take_out(json_t *list, const char *name)
             json_array_remove(list, i);
 }
 
-/* The order of a name, gG[.R]-sS[-b]: the generation, its restart, the step, and whether it is that step's second one. */
+/* The order of a name, gG[.R]-sS[-b]: generation, restart, step, and whether it is that step's second one. */
 static bool parse_name(const char *name, int64_t order[4])
 {
     int end = 0;

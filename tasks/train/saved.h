@@ -36,8 +36,8 @@ bool saved_is_written(const struct train_config *config, const char *name);
  * what earlier generations left unfinished. Returns 1; 0 where parts are missing; -1. */
 int saved_add(const struct train_config *config, const char *name, struct error *err);
 
-/* Returns the name of the newest in the list that is of this generation, and sets its step; "" where there is none, NULL
- * with err. To be freed. */
+/* Returns the name of the newest in the list that is of this generation, and sets its step; "" where there is none,
+ * NULL with err. To be freed. */
 char *saved_newest(const struct train_config *config, int64_t *step, struct error *err);
 
 /* Tells whether the list has it. */

@@ -46,8 +46,8 @@ bool saver_is_settling(struct saver *c);
 void saver_warn(struct saver *c);
 
 /* Begins a checkpoint, of a step above that of the one before, or once more of the same: waits until this rank's part
- * of the one before is written, or was dropped, makes the directory, and returns the path for the program's state, which
- * nothing has; NULL with err. The path is valid until the next one is begun. */
+ * of the one before is written, or was dropped, makes the directory, and returns the path for the program's state,
+ * which nothing has; NULL with err. The path is valid until the next one is begun. */
 const char *saver_begin(struct saver *c, int64_t step, struct error *err);
 
 /* Returns the path of another file of this rank in the checkpoint that was begun, KIND-rankR.ENDING; to be freed, NULL
@@ -67,7 +67,7 @@ void saver_end(struct saver *c);
 /* The program could not write its state: removes what there is of it. Callable from any thread. */
 void saver_abandon(struct saver *c);
 
-/* Waits until all checkpoints that were ended are written, and on rank 0 until they are whole. Returns -1 with err where
- * the last one could not be written. */
+/* Waits until all checkpoints that were ended are written, and on rank 0 until they are whole. Returns -1 with err
+ * where the last one could not be written. */
 int saver_wait(struct saver *c, struct error *err);
 #endif

@@ -43,8 +43,8 @@ struct stretto_train_stats {
     uint64_t finalized;    /* members that announced their end */
     uint64_t bytes;        /* of the fields of received samples */
     uint64_t memory_bytes; /* of fields that were read in memory which members on this host share */
-    uint64_t
-        forgotten; /* samples that will not be drawn, as a former process had drawn them and nothing has them ("exact": false) */
+    /* samples that will not be drawn, as a former process had drawn them and nothing has them ("exact": false) */
+    uint64_t forgotten;
     uint64_t skipped; /* samples that members which run again did not send, since they were held here */
     /* unique samples that were drawn once, twice, 3-4 times, 5-8, ... 33-64, oftener */
     uint64_t draws[STRETTO_TRAIN_DRAWS];
