@@ -38,6 +38,19 @@ ln -s /dev/full x.npy.part # a disk that is full when the file is closed
 refused 1 'cannot write x[.]npy: No space left' heat2d --grid 4 --steps 2 --output x.npy
 is "$(ls x.npy* 2>/dev/null)" "" "nor does one that could not write its output"
 
+# A field of all steps, in the place of an older file: a header of 128 bytes, and a float32 for each point of each step.
+values() { od -A n -t f4 -v -w4 -j 128 "$1" | tr -d ' '; }
+for n in 1 2; do
+	echo older >$n.npy
+	status_is 0 "--output of $n" timeout $((30 * PATIENCE)) "$STRETTO_MPIEXEC" -n $n heat2d --grid 4 --steps 3 --substeps 40 --west 500 --output $n.npy
+	is "$(ls $n.npy*) $(stat -c %s $n.npy)" "$n.npy $((128 + 3 * 4 * 4 * 4))" "is there whole, alone"
+	is "$(head -c 128 $n.npy | tr -d '\0' | grep -a -o '{.*}')" "{'descr': '<f4', 'fortran_order': False, 'shape': (3, 4, 4), }" "with its shape"
+	ok "each value is between the coldest and the warmest side, and each step is warmer" \
+		awk '!($1 >= 300 && $1 < 500) { exit 1 } { sum[int((NR - 1) / 16)] += $1 } END { exit !(NR == 48 && sum[0] < sum[1] && sum[1] < sum[2]) }' <(values $n.npy)
+done
+ok "two processes write what one does" awk 'NR == FNR { of_one[FNR] = $1; next } ($1 - of_one[FNR]) ^ 2 > 1e-6 { exit 1 } END { exit FNR != 48 }' \
+	<(values 1.npy) <(values 2.npy)
+
 for option in help version; do
 	status_is 0 "--$option" timeout $((30 * PATIENCE)) heat2d --$option
 	is "$(grep -c 'iterations a step' out) $(grep -c heat2d out | sed 's/[1-9][0-9]*/some/')" "0 some" "is answered, and nothing is computed"

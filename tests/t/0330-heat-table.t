@@ -78,6 +78,84 @@ for state, training, failed in (("cancelled", None, 0), ("failed", "done", 0), (
     raise AssertionError((state, training, failed))
 assert Told("complete", "done", 0).complete(7, 20)["state"] == "complete"
 PY
+ok "what still runs at the end is cancelled, and its jobs are waited for" "$STRETTO_PYTHON" - <<'PY'
+from stretto.examples.heat_daemon import Daemon
+class Process:
+    def __init__(self, asked):
+        self.asked = asked
+    def poll(self):
+        return None
+    def terminate(self):
+        self.asked.append("terminate")
+    def wait(self):
+        self.asked.append("wait")
+class Ending(Daemon):
+    """A daemon whose ensemble 7 has two jobs, which end one after the other; it has lost the ensemble 8."""
+    def __init__(self):
+        self._running, self.asked, self.states = {7: None, 8: None}, [], ["running running", "running ended", "ended running", "ended ended"]
+        self._process = Process(self.asked)
+    def call(self, method, path, body=None):
+        if "8" in path:
+            raise RuntimeError("no such ensemble")
+        if method == "POST":
+            self.asked.append(path)
+            return {}
+        assert self.asked == ["/v1/ensembles/7/cancel"] and path == "/v1/jobs?ensemble=7", (self.asked, path)
+        return {"jobs": [{"state": state} for state in self.states.pop(0).split()]}
+with Ending() as daemon:
+    pass
+assert daemon.states == [] and daemon.asked == ["/v1/ensembles/7/cancel", "terminate", "wait"], (daemon.states, daemon.asked)
+PY
+# A matplotlib that writes down what it is asked for, since the real one is not on each machine.
+mkdir -p drawn/matplotlib
+cat >drawn/matplotlib/__init__.py <<'PY'
+rcParams = {}
+def use(backend):
+    assert backend == "svg"
+PY
+cat >drawn/matplotlib/pyplot.py <<'PY'
+class Axes:
+    def __init__(self):
+        self.asked, self.labels, self.has_legend = {}, [], False
+    def legend(self, **how):
+        self.has_legend = True
+    def __getattr__(self, name):
+        def note(*what, **how):
+            self.asked.setdefault(name, []).append(what)
+            self.labels += [how["label"]] if how.get("label") else []
+        return note
+class Figure:
+    def tight_layout(self):
+        pass
+    def savefig(self, path, metadata):
+        with open(path, "w") as file:
+            file.write("drawn")
+def subplots(rows, columns, **how):
+    global all_axes
+    all_axes = [[Axes() for _ in range(columns)] for _ in range(rows)]
+    return Figure(), all_axes
+def close(figure):
+    pass
+PY
+ok "the plot has a column for each number of ranks, and each part its legend, its grid and the words of its axes" \
+	env PYTHONPATH="$PYTHONPATH:$T/drawn" "$STRETTO_PYTHON" - <<'PY'
+from matplotlib import pyplot
+from stretto.examples.heat_report import NAMES, Run, plot
+def made(policy, ranks, seed):
+    return Run({"policy": policy, "ranks": ranks, "seed": seed, "load": 0, "seconds": 9, "samples": 1000, "unique": 500,
+                "waves": [] if policy == "offline" else [[100, 102, 4], [109, 111, 4]],
+                "train": [[10 * (i + 1), 101 + i, 1] for i in range(6)], "validation": [[0, 101, 5000], [50, 106, 80]]})
+plot([made(policy, ranks, seed) for policy in ("fifo", "offline") for ranks in (1, 4) for seed in (1, 2)], "drawn.svg")
+rates, losses = pyplot.all_axes
+assert len(rates) == len(losses) == 2
+for axes in rates + losses:
+    assert axes.has_legend and "grid" in axes.asked and "set_xlabel" in axes.asked and "set_ylabel" in axes.asked
+    assert len(axes.labels) == len(set(axes.labels)) > 0, axes.labels
+for axes in losses:
+    assert axes.labels == [NAMES["fifo"], NAMES["offline"]] and len(axes.asked["plot"]) == 4, axes.asked
+assert [axes.asked["set_title"][0][0].split(" (")[0] for axes in rates] == ["1 rank", "4 ranks"]
+assert open("drawn.svg").read() == "drawn"
+PY
 small() { # OPTION...
 	timeout $((300 * PATIENCE)) "$STRETTO_PYTHON" -m stretto.examples.heat_table --out table --seeds 3 --waves 4,3 --gap 0.2 --steps 10 --substeps 3000 --grid 8 \
 		--capacity 40 --threshold 8 --hidden 8 --validate-every 2 --report-every 1 --validation-members 1 "$@"

@@ -11,6 +11,7 @@
 #include <string.h>
 
 static struct spec *spec;
+static char *spec_text;
 static int fails_at, readings; /* 0: none */
 bool fake_engine_is_well;
 const char *fake_engine_notice;
@@ -176,19 +177,25 @@ const struct adapters_refused *adapters_refused(const struct adapters *adapters)
     return refused;
 }
 
+/* The one of the last turn is no longer there. */
+static void renew_spec(void)
+{
+    struct spec *last = spec;
+    struct error error;
+    json_t *json = spec_text != NULL ? json_loads(spec_text, 0, NULL) : NULL;
+
+    assert_int_equal(json != NULL, spec_text != NULL);
+    spec = json != NULL ? spec_parse(json, NULL, &error) : NULL;
+    json_decref(json);
+    spec_destroy(last);
+    if (spec == NULL && spec_text != NULL)
+        fail_msg("%s", error.text);
+}
+
 void fake_engine_spec(const char *text)
 {
-    struct error error;
-    json_t *json;
-
-    spec_destroy(spec);
-    spec = NULL;
-    if (text == NULL)
-        return;
-    json = json_loads(text, 0, NULL);
-    assert_non_null(json);
-    spec = spec_parse(json, NULL, &error);
-    json_decref(json);
-    if (spec == NULL)
-        fail_msg("%s", error.text);
+    free(spec_text);
+    spec_text = text != NULL ? xstrdup(text) : NULL;
+    renew_spec();
+    fake_between_turns = renew_spec;
 }

@@ -7,7 +7,8 @@
 extern const char *fake_engine_notice; /* the code of what ensembles wait for; NULL: "held" */
 extern bool fake_engine_is_well; /* nothing waits, nothing is held, nothing was changed */
 
-/* Sets the spec of all ensembles, as JSON; NULL: none, as at the end of each test. */
+/* Sets the spec of all ensembles, as JSON; NULL: none, as at the end of each test. The engine has another one in each turn, and the one
+ * of the last turn is gone. */
 void fake_engine_spec(const char *text);
 /* Asks the handler again and again while each time another reading of the spec fails: the answer must say so, or be the same as without
  * that. Some reading must fail. */

@@ -28,6 +28,7 @@ struct request {
 struct api_config fake_config;
 int fake_revocations;
 bool fake_is_abandoned;
+void (*fake_between_turns)(void);
 void (*fake_on_hold)(void);
 static struct request current;
 static struct paced_waiter *waiting;
@@ -57,6 +58,8 @@ const json_t *ask(void (*handler)(struct request *r), const struct asked *asked,
 
         assert_true(turns < TURNS_MAX);
         waiting = NULL;
+        if (fake_between_turns != NULL)
+            fake_between_turns();
         waiter->piece(waiter, false);
     }
     assert_int_equal(current.answers, 1);

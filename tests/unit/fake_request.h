@@ -24,6 +24,7 @@ const json_t *get(void (*handler)(struct request *r), int64_t id, const char *qu
 void is_refused(void (*handler)(struct request *r), int64_t id, const char *query, int status, const char *code);
 
 extern bool fake_is_abandoned; /* nobody waits for answers any more */
+extern void (*fake_between_turns)(void); /* called before each turn that a handler has waited for; NULL: nothing is */
 extern void (*fake_on_hold)(void); /* called when a handler goes on to wait; NULL: nothing is */
 extern int fake_revocations; /* how often somebody may have lost a right */
 extern struct api_config fake_config; /* the configuration of all requests */
