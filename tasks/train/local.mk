@@ -31,7 +31,7 @@ libtrain_la_SOURCES = \
 	tasks/train/state.c tasks/train/state.h \
 	tasks/train/stepset.c tasks/train/stepset.h \
 	tasks/train/tallies.c tasks/train/tallies.h \
-	tasks/train/train.c
+	tasks/train/train.c tasks/train/train_checkpoint.c tasks/train/train_private.h
 libtrain_la_CFLAGS = $(AM_CFLAGS) $(JANSSON_CFLAGS) $(ZMQ_CFLAGS)
 # libcommon.la comes with libjobproto.la
 libtrain_la_LIBADD = libstreamproto.la libjobproto.la $(ZMQ_LIBS) $(JANSSON_LIBS) -lpthread

@@ -2,19 +2,13 @@
 
 #include "common/files.h"
 #include "common/log.h"
-#include "common/timefmt.h"
 #include "common/xalloc.h"
 #include "tasks/proto/alive.h"
 #include "tasks/proto/copy.h"
 #include "tasks/train/batch.h"
-#include "tasks/train/config.h"
 #include "tasks/train/copies.h"
-#include "tasks/train/handover.h"
-#include "tasks/train/pool.h"
 #include "tasks/train/reception.h"
-#include "tasks/train/receiver.h"
-#include "tasks/train/report.h"
-#include "tasks/train/saver.h"
+#include "tasks/train/train_private.h"
 
 #include <errno.h>
 #include <malloc.h>
@@ -25,25 +19,6 @@
 
 _Static_assert(FAULTS <= STRETTO_TRAIN_FAULTS_MAX, "there is a counter for each fault");
 _Static_assert(POOL_DRAWS == STRETTO_TRAIN_DRAWS, "there is a counter for each bin");
-
-struct stretto_train {
-    struct error err;
-    struct train_config config;
-    struct kept *kept; /* NULL where samples end with the process */
-    struct sample_store *store;
-    struct pool *pool;
-    struct copies *copies;
-    struct receiver *receiver;
-    struct reception *reception;
-    struct report *report;
-    struct saver *saver; /* this and `drawn` are NULL where no checkpoints are saved */
-    struct drawn *drawn;
-    struct resume resume; /* what it goes on from */
-    uint64_t forgotten;   /* samples */
-    bool learning;        /* the program has got a batch, and more may come */
-    bool unfinished;      /* the last checkpoint before the end of the time is saved */
-    bool early;           /* it is done, and needs no more samples, although more may come */
-};
 
 static bool saves(const struct stretto_train *t)
 {
@@ -436,172 +411,9 @@ static int write_held_counts(struct stretto_train *t)
     return rc;
 }
 
-int stretto_train_checkpoint_due(struct stretto_train *t)
-{
-    enum saver_due due;
-
-    alive_sign();
-    if (t->saver == NULL || t->unfinished)
-        return 0;
-    due = saver_due(t->saver);
-    if (due == SAVER_NOT_DUE && t->kept != NULL && !saver_is_saving(t->saver) &&
-        kept_is_due(t->kept, drawn_cut(t->drawn), saver_is_pending(t->saver)))
-        due = SAVER_DUE;
-    return (int)due;
-}
-
-const char *stretto_train_checkpoint_begin(struct stretto_train *t, int64_t step)
-{
-    alive_sign();
-    if (t->saver != NULL)
-        return saver_begin(t->saver, step, &t->err);
-    error_set(&t->err, "train_checkpoint", "the spec asks for no checkpoints: it has no training.checkpoint");
-    return NULL;
-}
-
-/* Takes the stream's part of the checkpoint that is being saved. `last`: what was not drawn is handed over. */
-static int take_cut(struct stretto_train *t, bool last, struct cut *cut)
-{
-    const struct stepset *set = drawn_set(t->drawn), *forgotten = drawn_forgotten(t->drawn);
-    struct pool_counters pool;
-
-    pool_counters(t->pool, &pool);
-    *cut = (struct cut){.members = t->config.count,
-                        .drawn = drawn_count(t->drawn),
-                        .batches = pool.batches,
-                        .repeats = pool.repeats,
-                        .n_runs = stepset_runs(set),
-                        .n_forgotten = stepset_runs(forgotten),
-                        .last = last,
-                        .time = time_now_s()};
-    memcpy(cut->draws, pool.draws, sizeof cut->draws);
-    cut->runs = calloc(cut->n_runs + 1, sizeof *cut->runs);
-    cut->forgotten = calloc(cut->n_forgotten + 1, sizeof *cut->forgotten);
-    cut->ended = calloc(cut->members + 1, sizeof *cut->ended);
-    if (cut->runs == NULL || cut->forgotten == NULL || cut->ended == NULL) {
-        cut_fini(cut);
-        return error_set(&t->err, "train_memory", "no memory for the stream's part of the checkpoint");
-    }
-    stepset_copy(set, cut->runs);
-    stepset_copy(forgotten, cut->forgotten);
-    cut->number = drawn_cut(t->drawn);
-    drawn_next_cut(t->drawn);
-    receiver_ended(t->receiver, last ? NULL : t->drawn, cut->ended);
-    return 0;
-}
-
-static void hand_over(void *arg, struct sample *sample)
-{
-    handover_add(arg, &(struct handover_item){.sample = sample});
-}
-
-struct handing {
-    const struct saver *saver;
-    struct handover *handover;
-};
-
-/* A drawn sample can only be drawn again: where time is short, the next generation does without. */
-static void hand_over_drawn(void *arg, struct sample *sample)
-{
-    const struct handing *handing = arg;
-
-    if (saver_has_time(handing->saver))
-        handover_add(handing->handover, &(struct handover_item){.sample = sample, .drawn = true});
-}
-
-/* Ends drawing and reception, and writes down what was acknowledged and not drawn, and what might be drawn again,
- * for the next generation. */
-static int hand_over_all(struct stretto_train *t)
-{
-    char *path = saver_path(t->saver, "buffer", "bin");
-    struct handover *handover;
-    struct error ignored;
-    int rc;
-
-    pool_finish(t->pool);
-    receiver_halt(t->receiver);
-    if (path == NULL)
-        return error_set(&t->err, "train_memory", "no memory for the samples that were not drawn");
-    handover = handover_create(path, &t->config.fields, &t->err);
-    free(path);
-    if (handover == NULL)
-        return -1;
-    pool_each_undrawn(t->pool, hand_over, handover);
-    rc = receiver_hand_over(t->receiver, handover, &t->err);
-    if (rc == 0)
-        pool_each_drawn(t->pool, hand_over_drawn, &(struct handing){t->saver, handover});
-    if (handover_finish(handover, rc < 0 ? &ignored : &t->err) < 0)
-        rc = -1;
-    return rc;
-}
-
-int stretto_train_checkpoint_cut(struct stretto_train *t, int due)
-{
-    bool last = due == STRETTO_TRAIN_CHECKPOINT_LAST;
-    struct cut cut;
-
-    alive_sign();
-    if (t->saver == NULL)
-        return error_set(&t->err, "train_checkpoint", "no checkpoint was begun");
-    if ((last && hand_over_all(t) < 0) || take_cut(t, last, &cut) < 0) {
-        saver_abandon(t->saver);
-        return -1;
-    }
-    report_flush(t->report); /* points of before the checkpoint do not come again */
-    saver_cut(t->saver, &cut);
-    return 0;
-}
-
-int stretto_train_checkpoint_end(struct stretto_train *t, int due)
-{
-    alive_sign();
-    if (t->saver == NULL)
-        return error_set(&t->err, "train_checkpoint", "no checkpoint was begun");
-    if (due == 0) {
-        saver_abandon(t->saver);
-        return 0;
-    }
-    if (!saver_has_cut(t->saver) && stretto_train_checkpoint_cut(t, due) < 0)
-        return -1;
-    saver_end(t->saver);
-    if (due != STRETTO_TRAIN_CHECKPOINT_LAST)
-        return 0;
-    if (saver_wait(t->saver, &t->err) < 0)
-        return -1;
-    t->unfinished = true;
-    return 0;
-}
-
 void stretto_train_copy(void *to, const void *from, size_t size)
 {
     copy_out(to, from, size);
-}
-
-int64_t stretto_train_checkpoint_every_ms(const struct stretto_train *t)
-{
-    return t->saver != NULL ? t->config.checkpoint.every_ms : 0;
-}
-
-const char *stretto_train_resume(const struct stretto_train *t)
-{
-    return t->resume.state;
-}
-
-int64_t stretto_train_resume_step(const struct stretto_train *t)
-{
-    if (t->config.checkpoint.resume != NULL)
-        return t->config.checkpoint.resume_step;
-    return t->resume.state != NULL ? t->resume.step : -1;
-}
-
-int stretto_train_resume_ranks(const struct stretto_train *t)
-{
-    return t->resume.ranks;
-}
-
-int stretto_train_unfinished(const struct stretto_train *t)
-{
-    return t->unfinished;
 }
 
 /* The training needs no more samples: if more may come, it takes and acknowledges none any more, so that members that
