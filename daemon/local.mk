@@ -286,6 +286,7 @@ check_LTLIBRARIES += tests/sim/libfaults.la
 tests_sim_libfaults_la_SOURCES = tests/sim/faultfs.c tests/sim/faultfs.h tests/sim/memory.c tests/sim/memory.h \
 	tests/unit/faulty_store.c tests/unit/faulty_store.h
 tests_sim_libfaults_la_CFLAGS = $(unit_cflags) $(daemon_cflags)
+tests_unit_test_open_faults_SOURCES = tests/unit/test_open_faults.c tests/unit/sparse_log.c tests/unit/unit.h
 tests_unit_test_open_faults_CFLAGS = $(unit_cflags) $(daemon_cflags)
 tests_unit_test_open_faults_LDADD = tests/sim/libfaults.la libdaemon.la $(unit_libs)
 tests_unit_test_memory_SOURCES = tests/unit/test_memory.c
@@ -293,6 +294,7 @@ tests_unit_test_memory_CFLAGS = $(unit_cflags) $(daemon_cflags)
 tests_unit_test_memory_LDADD = libdaemon.la $(unit_libs)
 tests_unit_test_gather_CFLAGS = $(unit_cflags) $(daemon_cflags)
 tests_unit_test_gather_LDADD = tests/sim/libfaults.la libdaemon.la $(unit_libs)
+tests_unit_test_store_faults_SOURCES = tests/unit/test_store_faults.c tests/unit/sparse_log.c tests/unit/unit.h
 tests_unit_test_store_faults_CFLAGS = $(unit_cflags) $(daemon_cflags)
 tests_unit_test_store_faults_LDADD = tests/sim/libfaults.la libdaemon.la $(unit_libs)
 endif
