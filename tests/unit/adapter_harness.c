@@ -7,9 +7,11 @@
 
 #include <fcntl.h>
 #include <poll.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -403,4 +405,28 @@ void harness_put(const struct harness_job *job, const char *name, const char *te
 
     snprintf(path, sizeof path, "%s/%s", job->dir, name);
     assert_int_equal(file_write_whole(path, text, strlen(text), 0600, &err), 0);
+}
+
+pid_t harness_process_that_blocks(int one, int other)
+{
+    sigset_t set;
+    pid_t pid;
+
+    sigemptyset(&set);
+    if (one != 0)
+        sigaddset(&set, one);
+    if (other != 0)
+        sigaddset(&set, other);
+    sigprocmask(SIG_BLOCK, &set, NULL);
+    pid = fork();
+    if (pid == 0) {
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        for (;; usleep(10000)) /* sigwait() would not block them while it waits */
+            for (int sig = 1; sigpending(&set) == 0 && sig < 32; sig++)
+                if (sigismember(&set, sig))
+                    _exit(sig);
+    }
+    sigprocmask(SIG_UNBLOCK, &set, NULL);
+    assert_true(pid > 0);
+    return pid;
 }

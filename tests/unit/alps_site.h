@@ -15,7 +15,7 @@
 #define NO_NODES "apsched: claim exceeds reservation's node-count"
 /* It is on its nodes, and stays until there is a file "go", or it is told to end. */
 #define STAY "for d in st-0-*; do case \"$*\" in *\"$PWD/$d \"*) echo 46 >$d/apid;; esac; done; trap 'echo told >>told; exit 0' TERM;" \
-             " while [ ! -e go ]; do sleep 0.02; done; " ENDED_WELL
+             " while [ ! -e go ]; do pause; done; " ENDED_WELL
 
 static const struct adapter_resources one = {.nodes = 1, .tasks = 1, .cpus_per_task = 1, .copies = 1};
 

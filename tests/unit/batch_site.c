@@ -2,6 +2,7 @@
 
 #include "common/files.h"
 
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -32,8 +33,9 @@ void site_command(const char *name, const char *script)
 {
     char text[4000], path[160];
 
-    assert_true(strlen(script) < sizeof text - 200);
-    snprintf(text, sizeof text, "#!/bin/sh\ncd %s || exit 1\n{ printf '[%%s]' \"$@\" | tr '\\n' ' '; echo; } >>%s.asked\n%s\n", site.dir, name, script);
+    assert_true(strlen(script) < sizeof text - 300);
+    snprintf(text, sizeof text, "#!/bin/sh\ncd %s || exit 1\npause() { [ -d /proc/%d ] && [ -d \"$PWD\" ] || exit 1; /bin/sleep 0.02; }\n"
+                                "{ printf '[%%s]' \"$@\" | tr '\\n' ' '; echo; } >>%s.asked\n%s\n", site.dir, (int)getpid(), name, script);
     site_put(name, text, 0700);
     snprintf(path, sizeof path, "%s/%s", site.dir, name);
     if (json_object_get(site.config, name) == NULL)
@@ -126,6 +128,7 @@ static void note(void *arg, enum adapter_log level, const char *job, const char 
 
 int site_open(void **state)
 {
+    signal(SIGPIPE, SIG_IGN); /* as the daemon does: not every script reads what it is given */
     site = (struct site){.dir = "/tmp/stretto-test-XXXXXX"};
     alarm(400); /* for this test, in place of that for all: a loop without an end is a failure, too */
     assert_non_null(mkdtemp(site.dir));
@@ -271,6 +274,16 @@ void site_submit(struct adapter_job job, int number, struct told *told)
     *told = (struct told){0};
     site.ops->submit(site.a, &job, submitted, told);
     assert_int_equal(told->answers, 0);
+}
+
+struct told site_submit_next(struct adapter_job job)
+{
+    static struct told told;
+    static int number;
+
+    site_submit(job, ++number, &told);
+    site_until(&told, 1);
+    return told;
 }
 
 void site_submit_ok(struct adapter_job job, int number)

@@ -42,7 +42,8 @@ void site_end(void); /* destroys the adapter, before the teardown */
 void site_put(const char *name, const char *text, mode_t mode); /* writes a file */
 void site_remove(const char *name);
 /* Makes a command that writes down its arguments, each in brackets, in one line for each call. Then it does what
- * `script` says, in the site's directory. */
+ * `script` says, in the site's directory. Whatever waits there calls "pause", a moment at a time, which ends the script when the test has
+ * gone. */
 void site_command(const char *name, const char *script);
 /* Makes all commands of Slurm. Its jobs have the ids 7, 8, …, squeue prints the file "listed", and the site keeps
  * accounts. */
@@ -64,6 +65,7 @@ struct adapter_job site_job(const struct adapter_resources *resources);
 /* Submits the job as st-0-NUMBER, in a directory of that name. */
 void site_submit(struct adapter_job job, int number, struct told *told);
 void site_submit_ok(struct adapter_job job, int number);
+struct told site_submit_next(struct adapter_job job); /* under a number that no other of these has */
 /* A job that the daemon knows, by the number in its name. */
 struct site_known {
     int number;
@@ -78,5 +80,10 @@ void site_signal(int number, int sig, struct told *told);
 void site_withdraw(int number, const char *id, struct told *told);
 /* Runs the loop until there are so many answers, and fails the test where they do not come. The calls above verify that none comes before they return. */
 void site_until(const struct told *told, unsigned answers);
+/* Runs the loop until the condition holds. */
+#define SITE_UNTIL(condition) TEST_UNTIL(condition, (usleep(2000), uv_run(&site.loop, UV_RUN_NOWAIT)))
 
+#define CASE(test) cmocka_unit_test_setup_teardown(test, site_open, site_close)
+/* The end of main(): what never comes is a failure, too. */
+#define SITE_RUN(tests) (test_limit(300), cmocka_run_group_tests(tests, NULL, NULL))
 #endif

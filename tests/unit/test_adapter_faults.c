@@ -15,7 +15,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -336,31 +335,9 @@ static void runners_are_known_where_the_kernel_has_no_pidfds(void **state)
     }
 }
 
-/* A process that blocks the signals that a runner blocks, and ends with the number of the one that it gets. */
-static pid_t process_that_waits(void)
-{
-    sigset_t set;
-    pid_t pid;
-
-    sigemptyset(&set);
-    sigaddset(&set, SIGUSR1);
-    sigaddset(&set, SIGUSR2);
-    sigprocmask(SIG_BLOCK, &set, NULL);
-    pid = fork();
-    if (pid == 0) {
-        prctl(PR_SET_PDEATHSIG, SIGKILL);
-        for (;; usleep(10000)) /* sigwait() would not block them while it waits */
-            for (int sig = 1; sigpending(&set) == 0 && sig < 32; sig++)
-                if (sigismember(&set, sig))
-                    _exit(sig);
-    }
-    sigprocmask(SIG_UNBLOCK, &set, NULL);
-    return pid;
-}
-
 static void a_process_that_has_its_pid_gets_no_signal(void **state)
 {
-    pid_t pid = process_that_waits();
+    pid_t pid = harness_process_that_blocks(SIGUSR1, SIGUSR2);
     struct answer signalled = {0}, cancelled = {0};
     struct harness_job job;
     int status;

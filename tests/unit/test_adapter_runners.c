@@ -11,7 +11,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -226,31 +225,6 @@ static void what_cannot_be_read_is_looked_at_again(void **state)
     }
 }
 
-/* A process that blocks these signals and takes SIGTERM as it comes. It ends with the number of the signal that it gets. */
-static pid_t process_that_blocks(int one, int other)
-{
-    sigset_t set;
-    pid_t pid;
-
-    sigemptyset(&set);
-    if (one != 0)
-        sigaddset(&set, one);
-    if (other != 0)
-        sigaddset(&set, other);
-    sigprocmask(SIG_BLOCK, &set, NULL);
-    pid = fork();
-    if (pid == 0) {
-        prctl(PR_SET_PDEATHSIG, SIGKILL);
-        for (;; usleep(10000)) /* sigwait() would not block them while it waits */
-            for (int sig = 1; sigpending(&set) == 0 && sig < 32; sig++)
-                if (sigismember(&set, sig))
-                    _exit(sig);
-    }
-    sigprocmask(SIG_UNBLOCK, &set, NULL);
-    assert_true(pid > 0);
-    return pid;
-}
-
 static void adopted(struct harness_job *job, pid_t pid)
 {
     job_with(job, "exit 1");
@@ -268,7 +242,7 @@ static void signals_wait_until_a_runner_is_ready(void **state)
     int status;
 
     for (size_t i = 0; i < sizeof blocked / sizeof *blocked; i++) {
-        pid = process_that_blocks(blocked[i][0], blocked[i][1]);
+        pid = harness_process_that_blocks(blocked[i][0], blocked[i][1]);
         adopted(&job, pid);
         assert_int_equal(harness_signal(&h, &job, SIGUSR1), ADAPTER_UNSURE);
         assert_int_equal(harness_signal(&h, &job, SIGUSR2), ADAPTER_UNSURE);
@@ -279,7 +253,7 @@ static void signals_wait_until_a_runner_is_ready(void **state)
         assert_true(harness_wait_ended(&h, &job).node_lost);
         assert_int_equal(harness_signal(&h, &job, SIGUSR1), ADAPTER_REFUSED);
     }
-    pid = process_that_blocks(SIGUSR1, SIGUSR2);
+    pid = harness_process_that_blocks(SIGUSR1, SIGUSR2);
     adopted(&job, pid);
     assert_int_equal(harness_signal(&h, &job, SIGUSR2), ADAPTER_OK);
     assert_int_equal(waitpid(pid, &status, 0), pid);
@@ -297,7 +271,7 @@ static void signals_wait_until_a_runner_is_ready(void **state)
 
 static pid_t first_by_another_daemon(struct harness_job *job)
 {
-    pid_t other = process_that_blocks(SIGUSR1, SIGUSR2);
+    pid_t other = harness_process_that_blocks(SIGUSR1, SIGUSR2);
 
     job_with(job, ONCE_LET_GO "exit 3");
     harness_claim(job, other, process_start_time(other), (double)(time_now_ms() / 1000), NULL);
@@ -348,7 +322,7 @@ static void one_whose_time_is_long_over_is_killed_at_once(void **state)
 {
     struct harness_job job;
     struct adapter_status status;
-    pid_t pid = process_that_blocks(SIGTERM, SIGTERM);
+    pid_t pid = harness_process_that_blocks(SIGTERM, SIGTERM);
     int ended;
 
     job_with(&job, "exit 1");
@@ -367,7 +341,7 @@ static void one_that_stays_stopped_is_killed_at_the_sixth_look(void **state)
 {
     struct harness_job job;
     struct adapter_status status;
-    pid_t pid = process_that_blocks(SIGUSR1, SIGUSR2);
+    pid_t pid = harness_process_that_blocks(SIGUSR1, SIGUSR2);
     const struct local_job *known;
 
     adopted(&job, pid);

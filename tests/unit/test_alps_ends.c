@@ -2,7 +2,6 @@
 #include "scheduler-adapters/alps.h"
 #include "tests/unit/alps_site.h"
 
-#include <signal.h>
 #include <string.h>
 
 /* An aprun that takes no notice. ALPS is told to end its application, too, of which killing aprun is no promise. */
@@ -36,7 +35,7 @@ static void an_aprun_without_an_application_is_killed_alone(void **state)
 {
     struct alps_job *job;
 
-    begin("3", "echo x >>began; trap '' TERM; while :; do sleep 0.02; done");
+    begin("3", "echo x >>began; trap '' TERM; while :; do pause; done");
     submit(site_job(&one), 1);
     TEST_UNTIL(site_count_asked("aprun") > 0, uv_run(&site.loop, UV_RUN_NOWAIT));
     order(site_cancel, 1);
@@ -70,7 +69,7 @@ static void what_found_no_room_waits_unless_it_is_over(void **state)
 
     json_object_set_new(site.config, "pause", json_string("1h"));
     begin("3,5", has_begun ? "for d in st-0-*; do echo '{}' >$d/claim.json; done; echo \"" NO_NODES "\"; exit 1"
-                           : "no() { echo \"" NO_NODES "\"; exit 1; }; trap no TERM; for d in st-0-*; do echo 46 >$d/apid; done; while :; do sleep 0.02; done");
+                           : "no() { echo \"" NO_NODES "\"; exit 1; }; trap no TERM; for d in st-0-*; do echo 46 >$d/apid; done; while :; do pause; done");
     site.a->pause_ms = 3600 * 1000;
     submit(site_job(&one), 1);
     if (has_begun) {
@@ -180,8 +179,6 @@ static void without_a_runner_nothing_is_submitted(void **state)
     site.runner = NULL;
 }
 
-#define CASE(test) cmocka_unit_test_setup_teardown(test, site_open, site_close)
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -196,7 +193,5 @@ int main(void)
         CASE(without_a_runner_nothing_is_submitted),
     };
 
-    test_limit(200); /* what never comes is a failure, too */
-    signal(SIGPIPE, SIG_IGN); /* as the daemon does */
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return SITE_RUN(tests);
 }

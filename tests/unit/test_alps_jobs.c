@@ -323,8 +323,6 @@ static void a_signal_wants_a_task_to_go_to(void **state)
     until(2, ADAPTER_JOB_ENDED);
 }
 
-#define CASE(test) cmocka_unit_test_setup_teardown(test, site_open, site_close)
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -345,7 +343,5 @@ int main(void)
         CASE(a_signal_wants_a_task_to_go_to),
     };
 
-    test_limit(200); /* what never comes is a failure, too */
-    signal(SIGPIPE, SIG_IGN); /* as the daemon does */
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return SITE_RUN(tests);
 }

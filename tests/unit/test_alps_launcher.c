@@ -162,10 +162,10 @@ static void signals_are_passed_on_to_the_program(void **state)
 {
     struct told told;
 
-    begin_launching(RUNNER_THAT_BECOMES_THE_LAUNCHER, "trap 'echo 1 >>got' USR1; trap 'echo 2 >>got' USR2; echo >up; while [ ! -e go ]; do sleep 0.02;"
+    begin_launching(RUNNER_THAT_BECOMES_THE_LAUNCHER, "trap 'echo 1 >>got' USR1; trap 'echo 2 >>got' USR2; echo >up; while [ ! -e go ]; do pause;"
                                                       " done; echo \"" NO_NODES "\" >&2; exit 3");
     submit(four_on_two(), 1);
-    TEST_UNTIL(access(site_path("up"), F_OK) == 0, (usleep(2000), uv_run(&site.loop, UV_RUN_NOWAIT)));
+    SITE_UNTIL(access(site_path("up"), F_OK) == 0);
     for (int sig = SIGUSR1;; sig = SIGUSR2) {
         site_signal(1, sig, &told);
         site_until(&told, 1);
@@ -186,9 +186,9 @@ static void signals_are_passed_on_to_the_program(void **state)
 static void a_pause_ends_with_the_job(void **state)
 {
     begin_launching(RUNNER_THAT_BECOMES_THE_LAUNCHER, "echo \"" NO_NODES "\" >&2; exit 3");
-    site_command("sleep", "while [ ! -e go ]; do /bin/sleep 0.02; done");
+    site_command("sleep", "while [ ! -e go ]; do pause; done");
     submit(four_on_two(), 1);
-    TEST_UNTIL(site_count_asked("sleep") == 1, (usleep(2000), uv_run(&site.loop, UV_RUN_NOWAIT)));
+    SITE_UNTIL(site_count_asked("sleep") == 1);
     order(site_cancel, 1);
     until(1, ADAPTER_JOB_ENDED);
     site_put("go", "", 0600);
@@ -206,7 +206,5 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_pause_ends_with_the_job, open_without_pauses, close_without_pauses),
     };
 
-    test_limit(200); /* what never comes is a failure, too */
-    signal(SIGPIPE, SIG_IGN); /* as the daemon does */
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return SITE_RUN(tests);
 }

@@ -12,7 +12,7 @@
 
 /* It is on its nodes, writes down what signals it gets, and ends as `how` says when it is told to, or there is a file "go". */
 #define LISTEN(how) "for d in st-0-*; do case \"$*\" in *\"$PWD/$d \"*) echo 46 >$d/apid;; esac; done; end() { " how "; }; trap 'echo 1 >>got' USR1;" \
-                    " trap 'echo 2 >>got' USR2; trap 'echo told >>got; end' TERM; echo >up; while [ ! -e go ]; do sleep 0.02; done; end"
+                    " trap 'echo 2 >>got' USR2; trap 'echo told >>got; end' TERM; echo >up; while [ ! -e go ]; do pause; done; end"
 
 static struct alps_job *job_of(const char *name)
 {
@@ -21,8 +21,6 @@ static struct alps_job *job_of(const char *name)
     assert_non_null(job);
     return job;
 }
-
-#define WAIT_FOR(condition) TEST_UNTIL(condition, (usleep(2000), uv_run(&site.loop, UV_RUN_NOWAIT)))
 
 static enum adapter_answer signalled(int number, int sig)
 {
@@ -38,7 +36,7 @@ static int begin_anew(void)
 {
     struct alps_job *job;
 
-    WAIT_FOR(access(site_path("up"), F_OK) == 0);
+    SITE_UNTIL(access(site_path("up"), F_OK) == 0);
     until(1, ADAPTER_JOB_RUNNING);
     site_end();
     site_begin(site.ops);
@@ -64,15 +62,15 @@ static void signals_reach_the_application(void **state)
 
     begin("3", LISTEN(ENDED_WELL "; exit 0"));
     submit(site_job(&one), 1);
-    WAIT_FOR(access(site_path("up"), F_OK) == 0);
+    SITE_UNTIL(access(site_path("up"), F_OK) == 0);
     if (is_adopted)
         fd = begin_anew();
     assert_int_equal(signalled(1, SIGUSR1), ADAPTER_UNSURE); /* no runner has claimed it */
     site_put("st-0-1/claim.json", "{}", 0600);
     assert_int_equal(signalled(1, SIGUSR1), ADAPTER_OK);
-    WAIT_FOR(has_words("got", "1\n"));
+    SITE_UNTIL(has_words("got", "1\n"));
     assert_int_equal(signalled(1, SIGUSR2), ADAPTER_OK);
-    WAIT_FOR(has_words("got", "1\n2\n"));
+    SITE_UNTIL(has_words("got", "1\n2\n"));
     order(site_cancel, 1);
     assert_string_equal(until(1, ADAPTER_JOB_ENDED).reason, "");
     assert_true(has_words("got", "1\n2\ntold\n"));
@@ -93,7 +91,7 @@ static void an_adopted_one_that_found_no_room_is_unknown(void **state)
     fd = begin_anew();
     site.a->pause_ms = 59000;
     site_put("go", "", 0600);
-    WAIT_FOR(site_status(1, NULL).state == ADAPTER_JOB_UNKNOWN);
+    SITE_UNTIL(site_status(1, NULL).state == ADAPTER_JOB_UNKNOWN);
     assert_null(alps_job_find(site.a, "st-0-1"));
     TEST_UNTIL(site.pokes > 0, uv_run(&site.loop, UV_RUN_ONCE));
     assert_null(site.a->node[0].job);
@@ -108,7 +106,7 @@ static void an_adopted_one_that_takes_no_notice_is_killed(void **state)
     int fd;
 
     begin("3", "trap '' TERM; " LISTEN(ENDED_WELL) "; :");
-    site_command("aprun", "for d in st-0-*; do echo 46 >$d/apid; done; echo >up; trap '' TERM; while [ ! -e go ]; do sleep 0.02; done");
+    site_command("aprun", "for d in st-0-*; do echo 46 >$d/apid; done; echo >up; trap '' TERM; while [ ! -e go ]; do pause; done");
     submit(site_job(&one), 1);
     fd = begin_anew();
     order(site_cancel, 1);
@@ -116,7 +114,7 @@ static void an_adopted_one_that_takes_no_notice_is_killed(void **state)
     job->kill_at = uv_now(&site.loop);
     alps_turn(site.a);
     until(1, ADAPTER_JOB_ENDED);
-    WAIT_FOR(site_count_asked("apkill") > 0);
+    SITE_UNTIL(site_count_asked("apkill") > 0);
     site_assert_lines("apkill", "[-KILL][46]\n");
     assert_closed(fd);
     assert_non_null(strstr(site.said, "killing it"));
@@ -129,7 +127,7 @@ static void a_cancelled_job_has_its_grace(void **state)
     struct told told;
     uint64_t before;
 
-    begin("3", "trap '' TERM; for d in st-0-*; do echo 46 >$d/apid; done; while [ ! -e go ]; do sleep 0.02; done");
+    begin("3", "trap '' TERM; for d in st-0-*; do echo 46 >$d/apid; done; while [ ! -e go ]; do pause; done");
     submit(site_job(&one), 1);
     until(1, ADAPTER_JOB_RUNNING);
     job = job_of("st-0-1");
@@ -232,7 +230,7 @@ static void nodes_that_were_refused_are_waited_for(void **state)
     assert_int_equal(alps_nodes_free(site.a, now, &next), 2);
     assert_int_equal(next, now + 1);
     submit(all, 1);
-    WAIT_FOR(uv_is_active((uv_handle_t *)&site.a->timer));
+    SITE_UNTIL(uv_is_active((uv_handle_t *)&site.a->timer));
     assert_int_equal(uv_timer_get_due_in(&site.a->timer), now + 4000000 - uv_now(&site.loop));
     site.a->node[1].not_before = 0;
     alps_turn(site.a);
@@ -302,7 +300,7 @@ static void those_behind_one_that_never_starts_do(void **state)
     submit(large, 1);
     submit(site_job(&one), 2);
     until(2, ADAPTER_JOB_ENDED);
-    WAIT_FOR(site_status(1, NULL).never);
+    SITE_UNTIL(site_status(1, NULL).never);
     assert_int_equal(site_count_asked("aprun"), 6);
     TEST_UNTIL(site.pokes >= 2, uv_run(&site.loop, UV_RUN_ONCE)); /* the daemon learns of both */
     assert_int_equal(site.pokes, 2);
@@ -357,7 +355,7 @@ static void its_end_answers_all_calls(void **state)
 
     begin("3", LISTEN(ENDED_WELL));
     submit(site_job(&one), 1);
-    WAIT_FOR(access(site_path("up"), F_OK) == 0);
+    SITE_UNTIL(access(site_path("up"), F_OK) == 0);
     until(1, ADAPTER_JOB_RUNNING);
     site_poll(&job, 1, &polled);
     site_cancel(1, 0, &cancelled);
@@ -488,8 +486,6 @@ static void options_of_the_adapter_are_refused(void **state)
     json_decref((json_t *)want.launch);
 }
 
-#define CASE(test) cmocka_unit_test_setup_teardown(test, site_open, site_close)
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -513,7 +509,5 @@ int main(void)
         CASE(options_of_the_adapter_are_refused),
     };
 
-    test_limit(200); /* what never comes is a failure, too */
-    signal(SIGPIPE, SIG_IGN); /* as the daemon does */
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return SITE_RUN(tests);
 }

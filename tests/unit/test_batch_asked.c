@@ -2,7 +2,6 @@
 #include "scheduler-adapters/registry.h"
 #include "tests/unit/batch_site.h"
 
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -311,8 +310,6 @@ static void a_qdel_of_torque_names_them_all(void **state)
     site_assert_asked("qdel", "[9.server]");
 }
 
-#define CASE(test) cmocka_unit_test_setup_teardown(test, site_open, site_close)
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -333,7 +330,5 @@ int main(void)
         {"memory_of_torque_is_that_of_all_nodes", memory_is_that_of_all_nodes, site_open, site_close, "torque"},
     };
 
-    test_limit(100); /* what never comes is a failure, too */
-    signal(SIGPIPE, SIG_IGN); /* as the daemon does: not every script reads what it is given */
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return SITE_RUN(tests);
 }

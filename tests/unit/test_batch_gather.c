@@ -3,7 +3,6 @@
 #include "scheduler-adapters/registry.h"
 #include "tests/unit/batch_site.h"
 
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -226,10 +225,10 @@ static void an_earlier_listing_forgets_no_job(void **state)
 
     json_object_set_new(site.config, "timeout", json_string("10m"));
     begin_slurm();
-    site_command("squeue", "while [ ! -e go ]; do sleep 0.02; done");
+    site_command("squeue", "while [ ! -e go ]; do pause; done");
     site_poll(&other, 1, &polled);
     /* nothing else happens until there is a file "go" */
-    TEST_UNTIL(site_count_asked("squeue") > 0, (uv_run(&site.loop, UV_RUN_NOWAIT), usleep(1000)));
+    SITE_UNTIL(site_count_asked("squeue") > 0);
     site_submit_ok(site_job(&site_plain), 1);
     site_put("go", "", 0600);
     site_until(&polled, 1);
@@ -247,8 +246,6 @@ static void what_waits_when_the_daemon_ends_is_told(void **state)
     until_all(4, ADAPTER_UNSURE);
     assert_int_equal(site_count_asked("sbatch"), 0);
 }
-
-#define CASE(test) cmocka_unit_test_setup_teardown(test, site_open, site_close)
 
 int main(void)
 {
@@ -268,7 +265,5 @@ int main(void)
         CASE(what_waits_when_the_daemon_ends_is_told),
     };
 
-    test_limit(200); /* what never comes is a failure, too */
-    signal(SIGPIPE, SIG_IGN); /* as the daemon does: not every script reads what it is given */
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return SITE_RUN(tests);
 }

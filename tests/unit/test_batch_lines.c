@@ -4,7 +4,6 @@
 #include "scheduler-adapters/slurm.h"
 #include "tests/unit/batch_site.h"
 
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -284,7 +283,5 @@ int main(void)
         CASE(a_history_that_lacks_some_tells_the_others),
     };
 
-    test_limit(300); /* what never comes is a failure, too */
-    signal(SIGPIPE, SIG_IGN); /* as the daemon does: not every script reads what it is given */
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return SITE_RUN(tests);
 }

@@ -326,8 +326,6 @@ static void questions_are_asked_every_quarter_of_a_minute(void **state)
     assert_int_equal(site.ops->interval_ms(site.a), 15000);
 }
 
-#define CASE(test) cmocka_unit_test_setup_teardown(test, site_open, site_close)
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -348,7 +346,5 @@ int main(void)
         CASE(questions_are_asked_every_quarter_of_a_minute),
     };
 
-    test_limit(200); /* what never comes is a failure, too */
-    signal(SIGPIPE, SIG_IGN); /* as the daemon does: not every script reads what it is given */
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return SITE_RUN(tests);
 }

@@ -433,8 +433,6 @@ static void an_end_between_commands_answers_all_calls(void **state)
     assert_int_equal(site_count_asked("scancel"), 0);
 }
 
-#define CASE(test) cmocka_unit_test_setup_teardown(test, site_open, site_close)
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -454,7 +452,5 @@ int main(void)
         CASE(an_end_between_commands_answers_all_calls),
     };
 
-    test_limit(200); /* what never comes is a failure, too */
-    signal(SIGPIPE, SIG_IGN); /* as the daemon does: not every script reads what it is given */
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return SITE_RUN(tests);
 }

@@ -2,7 +2,6 @@
 #include "scheduler-adapters/registry.h"
 #include "tests/unit/batch_site.h"
 
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -165,8 +164,6 @@ static void an_unknown_queue_is_named(void **state)
     assert_string_equal(told.text, "qsub: Unknown queue \"fast\"");
 }
 
-#define CASE(test) cmocka_unit_test_setup_teardown(test, site_open, site_close)
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -181,7 +178,5 @@ int main(void)
         {"a_qsub_that_fails_otherwise", a_command_that_fails_otherwise, site_open, site_close, "qsub"},
     };
 
-    test_limit(200); /* what never comes is a failure, too */
-    signal(SIGPIPE, SIG_IGN); /* as the daemon does: not every script reads what it is given */
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return SITE_RUN(tests);
 }

@@ -237,9 +237,9 @@ static void orders_that_come_meanwhile_share_the_next_listing(void **state)
     begin("slurm");
     list("st-0-0|7|PENDING|100|N/A|n/a||Priority\nst-0-1|8|PENDING|100|N/A|n/a||Priority\nst-0-2|9|PENDING|100|N/A|n/a||Priority\n"
          "st-0-3|10|RUNNING|100|120|n1|n1|None\n");
-    site_command("squeue", "while [ ! -e go ]; do sleep 0.02; done; cat listed");
+    site_command("squeue", "while [ ! -e go ]; do pause; done; cat listed");
     site_cancel(0, 0, &told[0]);
-    TEST_UNTIL(site_count_asked("squeue") > 0, (uv_run(&site.loop, UV_RUN_NOWAIT), usleep(1000)));
+    SITE_UNTIL(site_count_asked("squeue") > 0);
     for (int i = 1; i < 3; i++)
         site_cancel(i, 0, &told[i]);
     site_signal(3, SIGUSR1, &told[3]);
@@ -264,7 +264,7 @@ static void those_who_need_the_same_wait_for_it_together(void **state)
     begin("slurm");
     list("");
     site_command("sacct", "echo 'st-0-2|8|FAILED|100|120|n1|n1|None'; echo 'st-0-3|9|FAILED|100|120|n1|n1|None'");
-    site_command("scontrol", "while [ ! -e go ]; do sleep 0.02; done; echo 'AccountingStorageType = accounting_storage/slurmdbd'");
+    site_command("scontrol", "while [ ! -e go ]; do pause; done; echo 'AccountingStorageType = accounting_storage/slurmdbd'");
     site_submit(site_job(&site_plain), 1, &sent);
     for (int i = 0; i < 2; i++) {
         site_poll(&jobs[i], 1, &polled[i]);
@@ -490,8 +490,6 @@ static void texts_are_cleaned(void **state)
     }
 }
 
-#define CASE(test) cmocka_unit_test_setup_teardown(test, site_open, site_close)
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -512,7 +510,5 @@ int main(void)
         cmocka_unit_test(texts_are_cleaned),
     };
 
-    test_limit(100); /* what never comes is a failure, too */
-    signal(SIGPIPE, SIG_IGN); /* as the daemon does: not every script reads what it is given */
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return SITE_RUN(tests);
 }

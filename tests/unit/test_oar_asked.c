@@ -393,8 +393,6 @@ static void orders_are_answered_when_the_daemon_ends(void **state)
     assert_int_equal(told.answer, ADAPTER_UNSURE);
 }
 
-#define CASE(test) cmocka_unit_test_setup_teardown(test, site_open, site_close)
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -418,7 +416,5 @@ int main(void)
         CASE(orders_are_answered_when_the_daemon_ends),
     };
 
-    test_limit(200); /* what never comes is a failure, too */
-    signal(SIGPIPE, SIG_IGN); /* as the daemon does */
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return SITE_RUN(tests);
 }

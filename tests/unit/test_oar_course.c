@@ -4,7 +4,6 @@
 #include "tests/unit/batch_site.h"
 
 #include <pwd.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,8 +24,6 @@ static void begin(void)
     site_begin(&stretto_adapter);
 }
 
-#define WAIT_FOR(condition) TEST_UNTIL(condition, (usleep(2000), uv_run(&site.loop, UV_RUN_NOWAIT)))
-
 static void job_is(const char *state)
 {
     char text[60];
@@ -40,16 +37,6 @@ static struct told cancel(void)
     static struct told told;
 
     site_cancel(1, 60000, &told);
-    site_until(&told, 1);
-    return told;
-}
-
-static struct told submit(struct adapter_job job)
-{
-    static struct told told;
-    static int number;
-
-    site_submit(job, ++number, &told);
     site_until(&told, 1);
     return told;
 }
@@ -92,11 +79,11 @@ static void an_overdue_job_is_killed_beside_other_commands(void **state)
 
     begin();
     job_is("Running");
-    site_command("oardel", "[ \"$1\" != -s ] || while [ ! -e go ]; do sleep 0.02; done");
+    site_command("oardel", "[ \"$1\" != -s ] || while [ ! -e go ]; do pause; done");
     site.a->overrun_ms = 0;
     site.a->kill_again_ms = 3600 * 1000;
     site_cancel(1, 0, &told);
-    WAIT_FOR(site_count_asked("oardel") >= 2);
+    SITE_UNTIL(site_count_asked("oardel") >= 2);
     site_assert_lines("oardel", "[-s][TERM][7]\n[7]\n");
     assert_int_equal(told.answers, 0);
     site_put("go", "", 0600);
@@ -195,7 +182,7 @@ static void a_withdrawal_waits_for_its_hold(void **state)
     struct told told;
 
     withdraw("", &told);
-    WAIT_FOR(site_count_asked("oarstat") >= 4);
+    SITE_UNTIL(site_count_asked("oarstat") >= 4);
     assert_int_equal(told.answers, 0);
     assert_int_equal(site_count_asked("oardel"), 0);
     job_is("Hold");
@@ -233,10 +220,10 @@ static void an_end_answers_orders_wherever_they_are(void **state)
         site_forget("oardel");
         site_forget("oarstat");
         if (i == 0)
-            site_command("oardel", "while [ ! -e go ]; do sleep 0.02; done");
+            site_command("oardel", "while [ ! -e go ]; do pause; done");
         site_cancel(1, 60000, &told);
         site_withdraw(2, "8", &withdrawn);
-        WAIT_FOR(i == 0 ? site_count_asked("oardel") > 0 : i == 1 ? oar_of(site.a)->waiting != NULL : site_count_asked("oarstat") >= 3);
+        SITE_UNTIL(i == 0 ? site_count_asked("oardel") > 0 : i == 1 ? oar_of(site.a)->waiting != NULL : site_count_asked("oarstat") >= 3);
         site_end();
         assert_int_equal(told.answers, 1);
         assert_int_equal(told.answer, ADAPTER_UNSURE);
@@ -264,12 +251,12 @@ static void no_jobs_are_believed_until_there_was_one(void **state)
                                   " 'Suspended', 'Resuming', 'Finishing')) OR job_id = (SELECT MAX(job_id) FROM jobs)]\n", me->pw_name);
     site_assert_lines("oarstat", lines);
     site_command("oarsub", "echo '[ADMISSION RULE] no' >&2; exit 1");
-    assert_int_equal(submit(site_job(&site_plain)).answer, ADAPTER_REFUSED);
+    assert_int_equal(site_submit_next(site_job(&site_plain)).answer, ADAPTER_REFUSED);
     site_poll(&job, 1, &told);
     site_until(&told, 1);
     assert_int_equal(told.answer, ADAPTER_OK); /* none has been submitted */
     site_command("oarsub", "echo OAR_JOB_ID=7");
-    assert_int_equal(submit(site_job(&site_plain)).answer, ADAPTER_OK);
+    assert_int_equal(site_submit_next(site_job(&site_plain)).answer, ADAPTER_OK);
     site_poll(&job, 1, &told);
     site_until(&told, 1);
     assert_int_equal(told.answer, ADAPTER_UNSURE);
@@ -281,20 +268,20 @@ static void a_refusal_for_its_time_is_one(void **state)
 
     begin();
     site_command("oarsub", "echo 'Walltime too long' >&2; exit 1");
-    assert_int_equal(submit(job).answer, ADAPTER_REFUSED);
+    assert_int_equal(site_submit_next(job).answer, ADAPTER_REFUSED);
     assert_int_equal(site_count_asked("oarsub"), 2);
     site_forget("oarsub");
     job.resources.walltime_ms = 0;
-    assert_int_equal(submit(job).answer, ADAPTER_REFUSED);
+    assert_int_equal(site_submit_next(job).answer, ADAPTER_REFUSED);
     assert_int_equal(site_count_asked("oarsub"), 1);
     site_forget("oarsub");
     job.resources.walltime_ms = 10001; /* what is not a whole second is rounded up */
-    submit(job);
+    site_submit_next(job);
     site_assert_asked("oarsub", "walltime=0:05:41]");
     site_assert_asked("oarsub", "walltime=0:00:11]");
     site_command("oarsub", "echo 'There are not enough resources' >&2; exit 1");
     site_forget("oarsub");
-    assert_int_equal(submit(job).answer, ADAPTER_REFUSED); /* not for its time */
+    assert_int_equal(site_submit_next(job).answer, ADAPTER_REFUSED); /* not for its time */
     assert_int_equal(site_count_asked("oarsub"), 1);
 }
 
@@ -313,7 +300,7 @@ static void ids_are_what_looks_like_them(void **state)
 
         snprintf(script, sizeof script, "printf '%s\\n'", cases[i].out);
         site_command("oarsub", script);
-        told = submit(site_job(&site_plain));
+        told = site_submit_next(site_job(&site_plain));
         assert_int_equal(told.answer, cases[i].id != NULL ? ADAPTER_OK : ADAPTER_UNSURE);
         assert_string_equal(told.id, cases[i].id != NULL ? cases[i].id : "");
     }
@@ -350,12 +337,10 @@ static void resources_of_the_site_are_the_only_ones(void **state)
 
     json_object_set_new(site.config, "extra", json_pack("[s, s, s, s]", "--resource", "/nodes=2", "-p", "-l"));
     begin();
-    submit(job);
+    site_submit_next(job);
     site_assert_asked("oarsub", "[--resource][/nodes=2,walltime=1:03:30][-p][-l][-d]");
     site_assert_not_asked("oarsub", "core=");
 }
-
-#define CASE(test) cmocka_unit_test_setup_teardown(test, site_open, site_close)
 
 int main(void)
 {
@@ -374,7 +359,5 @@ int main(void)
         CASE(resources_of_the_site_are_the_only_ones),
     };
 
-    test_limit(200); /* what never comes is a failure, too */
-    signal(SIGPIPE, SIG_IGN); /* as the daemon does */
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return SITE_RUN(tests);
 }

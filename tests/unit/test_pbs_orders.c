@@ -6,7 +6,6 @@
 #include "tests/unit/batch_site.h"
 
 #include <pwd.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,7 +15,6 @@
 #define TORQUE "Version: 6.1.3"
 #define VERSION_OR(version, otherwise) "case $1 in --version) echo '" version "';; " otherwise " esac"
 #define JOB_WITH(id, name, state, more) "\"" id "\": {\"job_state\": \"" state "\", \"Variable_List\": {\"STRETTO_RUNNER\": \"" name "\"}" more "}"
-#define WAIT_FOR(condition) TEST_UNTIL(condition, (usleep(2000), uv_run(&site.loop, UV_RUN_NOWAIT)))
 #define JOB(id, name, state) JOB_WITH(id, name, state, "")
 
 static void begin(const char *version)
@@ -40,16 +38,6 @@ static void cancel_all(int n, struct told *told)
         site_cancel(i, 60000, &told[i]);
     for (int i = 0; i < n; i++)
         site_until(&told[i], 1);
-}
-
-static struct told submit(struct adapter_job job)
-{
-    static struct told told;
-    static int number;
-
-    site_submit(job, ++number, &told);
-    site_until(&told, 1);
-    return told;
 }
 
 /* An order of which one command fails is not done, whichever it is; the reason is the first. */
@@ -105,11 +93,11 @@ static void an_overdue_job_is_killed_beside_other_commands(void **state)
 
     begin(OPENPBS);
     list(JOB("7.server", "st-0-0", "R"));
-    site_command("qsig", "while [ ! -e go ]; do sleep 0.02; done");
+    site_command("qsig", "while [ ! -e go ]; do pause; done");
     site.a->overrun_ms = 0;
     site.a->kill_again_ms = 3600 * 1000;
     site_cancel(0, 0, &told);
-    WAIT_FOR(site_count_asked("qdel") > 0);
+    SITE_UNTIL(site_count_asked("qdel") > 0);
     site_assert_lines("qdel", "[7.server]\n");
     assert_int_equal(told.answers, 0);
     site_put("go", "", 0600);
@@ -125,9 +113,9 @@ static void commands_are_one_after_another(void **state)
 
     begin(OPENPBS);
     list(JOB("7.server", "st-0-0", "R") ", " JOB("8.server", "st-0-1", "R"));
-    site_command("qsig", "case $* in *7.server) while [ ! -e go ]; do sleep 0.02; done;; esac");
+    site_command("qsig", "case $* in *7.server) while [ ! -e go ]; do pause; done;; esac");
     site_cancel(0, 60000, &told[0]);
-    WAIT_FOR(site_count_asked("qsig") > 0);
+    SITE_UNTIL(site_count_asked("qsig") > 0);
     site_cancel(1, 60000, &told[1]);
     for (int i = 0; i < 2; i++) /* the jobs are looked at for the order meanwhile */
         assert_int_equal(site_status(0, "7.server").state, ADAPTER_JOB_RUNNING);
@@ -201,7 +189,7 @@ static void which_pbs_it_is_is_found_out(void **state)
         site_pbs_commands(OPENPBS);
         site_command("qstat", cases[i].qstat);
         site_begin(adapter_registry_find("pbs"));
-        told = submit(site_job(&site_plain));
+        told = site_submit_next(site_job(&site_plain));
         assert_int_equal(((struct pbs *)site.a)->kind, cases[i].kind);
         assert_int_equal(told.answer, cases[i].kind == PBS_KIND_UNKNOWN ? ADAPTER_LATER : ADAPTER_OK);
         assert_true(cases[i].kind != PBS_KIND_UNKNOWN || told.text[0] != '\0');
@@ -268,22 +256,22 @@ static void a_refusal_for_its_time_is_one(void **state)
 
     begin(OPENPBS);
     site_command("qsub", "cat >/dev/null; echo 'qsub: Job exceeds queue resource limits' >&2; exit 1");
-    assert_int_equal(submit(job).answer, ADAPTER_REFUSED);
+    assert_int_equal(site_submit_next(job).answer, ADAPTER_REFUSED);
     site_assert_asked("qsub", "walltime=01:03:30");
     site_assert_asked("qsub", "walltime=00:58:00");
     assert_int_equal(site_count_asked("qsub"), 2);
     site_forget("qsub");
     job.resources.walltime_ms = 0;
-    assert_int_equal(submit(job).answer, ADAPTER_REFUSED);
+    assert_int_equal(site_submit_next(job).answer, ADAPTER_REFUSED);
     assert_int_equal(site_count_asked("qsub"), 1);
     site_forget("qsub");
     job.resources.walltime_ms = 10001; /* what is not a whole second is rounded up */
-    submit(job);
+    site_submit_next(job);
     site_assert_asked("qsub", "[walltime=00:05:41]");
     site_assert_asked("qsub", "[walltime=00:00:11]");
     site_command("qsub", "cat >/dev/null; echo 'qsub: Unauthorized Request' >&2; exit 1");
     site_forget("qsub");
-    assert_int_equal(submit(job).answer, ADAPTER_REFUSED); /* not for its time */
+    assert_int_equal(site_submit_next(job).answer, ADAPTER_REFUSED); /* not for its time */
     assert_int_equal(site_count_asked("qsub"), 1);
 }
 
@@ -294,13 +282,13 @@ static void a_queue_is_named_once(void **state)
     begin(OPENPBS);
     site_command("qsub", "cat >/dev/null; echo 'qsub: Unknown queue fast' >&2; exit 1");
     job.resources.queue = "fast";
-    assert_string_equal(submit(job).text, "qsub: Unknown queue fast");
+    assert_string_equal(site_submit_next(job).text, "qsub: Unknown queue fast");
     job.resources.queue = NULL;
     site_command("qsub", "cat >/dev/null; echo 'qsub: Unknown queue' >&2; exit 1");
-    assert_string_equal(submit(job).text, "qsub: Unknown queue");
+    assert_string_equal(site_submit_next(job).text, "qsub: Unknown queue");
     job.resources.queue = "fast";
     site_command("qsub", "cat >/dev/null; echo 'qsub: Bad UID' >&2; exit 1");
-    assert_string_equal(submit(job).text, "qsub: Bad UID");
+    assert_string_equal(site_submit_next(job).text, "qsub: Bad UID");
 }
 
 static void an_id_is_what_looks_like_one(void **state)
@@ -321,7 +309,7 @@ static void an_id_is_what_looks_like_one(void **state)
 
         snprintf(script, sizeof script, "cat >/dev/null; printf '%s\\n'", cases[i].out);
         site_command("qsub", script);
-        told = submit(site_job(&site_plain));
+        told = site_submit_next(site_job(&site_plain));
         if ((told.answer == ADAPTER_OK) != (cases[i].id != NULL) || strcmp(told.id, cases[i].id != NULL ? cases[i].id : "") != 0)
             fail_msg("%s is %s", cases[i].out, told.id);
     }
@@ -338,18 +326,16 @@ static void every_chunk_has_what_it_needs(void **state)
     job.resources.tasks = 3;
     job.resources.gpus = 3;
     job.resources.memory = INT64_C(3) << 20;
-    submit(job);
+    site_submit_next(job);
     site_assert_asked("qsub", "[select=1:ncpus=2:mpiprocs=2:ompthreads=1:ngpus=2:mem=2mb+1:ncpus=1:mpiprocs=1:ompthreads=1:ngpus=2:mem=2mb]");
     site_assert_asked("qsub", "[-S][/bin/bash]");
     site_forget("qsub");
     job.resources = site_plain;
-    submit(job);
+    site_submit_next(job);
     site_assert_not_asked("qsub", "place=");
     site_assert_not_asked("qsub", "mem=");
     site_assert_not_asked("qsub", "gpus=");
 }
-
-#define CASE(test) cmocka_unit_test_setup_teardown(test, site_open, site_close)
 
 int main(void)
 {
@@ -368,7 +354,5 @@ int main(void)
         CASE(every_chunk_has_what_it_needs),
     };
 
-    test_limit(200); /* what never comes is a failure, too */
-    signal(SIGPIPE, SIG_IGN); /* as the daemon does: not every script reads what it is given */
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return SITE_RUN(tests);
 }

@@ -258,8 +258,6 @@ static void which_pbs_it_is_is_found_out_again(void **state)
     site_assert_asked("qsub", "[-l][select=1:ncpus=1:mpiprocs=1:ompthreads=1]");
 }
 
-#define CASE(test) cmocka_unit_test_setup_teardown(test, site_open, site_close)
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -273,7 +271,5 @@ int main(void)
         CASE(which_pbs_it_is_is_found_out_again),
     };
 
-    test_limit(200); /* what never comes is a failure, too */
-    signal(SIGPIPE, SIG_IGN); /* as the daemon does: not every script reads what it is given */
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return SITE_RUN(tests);
 }

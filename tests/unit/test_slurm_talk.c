@@ -4,7 +4,6 @@
 #include "scheduler-adapters/slurm.h"
 #include "tests/unit/batch_site.h"
 
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -28,16 +27,6 @@ static unsigned count(const char *text, const char *words)
     for (const char *at = text; (at = strstr(at, words)) != NULL; at++)
         n++;
     return n;
-}
-
-static struct told submit(struct adapter_job job)
-{
-    static struct told told;
-    static int number;
-
-    site_submit(job, ++number, &told);
-    site_until(&told, 1);
-    return told;
 }
 
 #define RECORD "JobId=7 UserId=me(0) Name=st-0-1 JobState=FAILED StartTime=2026-01-31T11:00:00 NodeList=n1 SubmitTime=2026-01-31T10:00:00 \n"
@@ -132,7 +121,7 @@ static void the_site_is_asked_until_it_tells(void **state)
     site_command("scontrol", "echo 'Unable to contact slurm controller' >&2; exit 1");
     site_command("sinfo", "echo 'Unable to contact slurm controller' >&2; exit 1");
     for (unsigned i = 1; i <= 2; i++) {
-        assert_int_equal(submit(site_job(&site_plain)).answer, ADAPTER_OK);
+        assert_int_equal(site_submit_next(site_job(&site_plain)).answer, ADAPTER_OK);
         assert_int_equal(site_count_asked("scontrol"), i);
         assert_int_equal(site_count_asked("sinfo"), i);
     }
@@ -142,7 +131,7 @@ static void the_site_is_asked_until_it_tells(void **state)
     site_forget("sinfo");
     site_forget("sbatch");
     for (int i = 0; i < 2; i++)
-        submit(site_job(&site_plain));
+        site_submit_next(site_job(&site_plain));
     site_assert_not_asked("sbatch", "[--time=58]");
     site_assert_asked("sbatch", "[--time=60]");
     assert_int_equal(site_count_asked("scontrol"), 1);
@@ -151,7 +140,7 @@ static void the_site_is_asked_until_it_tells(void **state)
     site_command("sinfo", "echo 'none'; echo '|5:00'; echo 'main*|infinite'");
     site_forget("sinfo");
     site_forget("sbatch");
-    submit(site_job(&site_plain));
+    site_submit_next(site_job(&site_plain));
     site_assert_asked("sbatch", "[--time=64]");
     assert_int_equal(site_count_asked("sinfo"), 1);
     assert_int_equal(slurm()->times.n, 2);
@@ -159,7 +148,7 @@ static void the_site_is_asked_until_it_tells(void **state)
     json_object_set_new(site.config, "gather", json_string("0s"));
     site_begin(site.ops);
     site_forget("scontrol");
-    submit(site_job(&site_plain));
+    site_submit_next(site_job(&site_plain));
     assert_int_equal(site_count_asked("scontrol"), 0);
     site_command("sacct", "echo 'st-0-1|7|FAILED|100|120|n1|n1|None'");
     assert_string_equal(site_status(1, "7").reason, "Slurm: FAILED"); /* then it is asked for its record */
@@ -181,7 +170,7 @@ static void an_id_is_what_looks_like_one(void **state)
 
         snprintf(script, sizeof script, "printf '%s'", cases[i].out);
         site_command("sbatch", script);
-        told = submit(site_job(&site_plain));
+        told = site_submit_next(site_job(&site_plain));
         assert_int_equal(told.answer, cases[i].id != NULL ? ADAPTER_OK : ADAPTER_UNSURE);
         assert_string_equal(told.id, cases[i].id != NULL ? cases[i].id : "");
     }
@@ -238,8 +227,6 @@ static void the_timeout_is_that_of_its_commands(void **state)
         assert_int_equal(site.a->limit_ms[i], i == SLURM_SACCT ? 10000 : 40000);
 }
 
-#define CASE(test) cmocka_unit_test_setup_teardown(test, site_open, site_close)
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -254,7 +241,5 @@ int main(void)
         CASE(the_timeout_is_that_of_its_commands),
     };
 
-    test_limit(200); /* what never comes is a failure, too */
-    signal(SIGPIPE, SIG_IGN); /* as the daemon does */
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return SITE_RUN(tests);
 }

@@ -429,25 +429,25 @@ static void the_accounts_tell_of_what_is_gone(void **state)
     assert_non_null(strstr(site.said, "cannot be looked up: slurmrestd: Unable to connect to database"));
 }
 
-#define CASE(test) cmocka_unit_test_setup_teardown(test, open_all, close_all)
+#define WITH_SERVER(test) cmocka_unit_test_setup_teardown(test, open_all, close_all)
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        CASE(a_job_is_submitted_in_the_newest_version_of_both),
-        CASE(another_version_is_found_when_the_server_is_another),
-        CASE(refusals_are_told_apart),
-        CASE(what_could_not_be_sent_was_not_accepted),
-        CASE(a_job_beyond_a_limit_waits_where_it_may_be_for_others),
-        CASE(limits_are_not_asked_for_all_the_time),
-        CASE(without_accounts_such_a_job_waits),
+        WITH_SERVER(a_job_is_submitted_in_the_newest_version_of_both),
+        WITH_SERVER(another_version_is_found_when_the_server_is_another),
+        WITH_SERVER(refusals_are_told_apart),
+        WITH_SERVER(what_could_not_be_sent_was_not_accepted),
+        WITH_SERVER(a_job_beyond_a_limit_waits_where_it_may_be_for_others),
+        WITH_SERVER(limits_are_not_asked_for_all_the_time),
+        WITH_SERVER(without_accounts_such_a_job_waits),
         {"a_cancel_is_what_the_state_asks_for", a_cancel_is_what_the_state_asks_for, open_all, close_all, NULL},
         {"a_cancel_of_later_ones_is_of_the_runner_alone", a_cancel_is_what_the_state_asks_for, open_all, close_all, "new"},
-        CASE(what_waits_is_taken_out),
-        CASE(what_has_begun_is_let_go),
-        CASE(what_is_over_is_left_alone),
-        CASE(what_cannot_be_held_for_now_is_tried_again),
-        CASE(the_accounts_tell_of_what_is_gone),
+        WITH_SERVER(what_waits_is_taken_out),
+        WITH_SERVER(what_has_begun_is_let_go),
+        WITH_SERVER(what_is_over_is_left_alone),
+        WITH_SERVER(what_cannot_be_held_for_now_is_tried_again),
+        WITH_SERVER(the_accounts_tell_of_what_is_gone),
     };
 
     test_limit(200); /* what never comes is a failure, too */
