@@ -7,6 +7,7 @@
 #include "daemon/engine/pilot.h"
 #include "daemon/store/internal.h"
 
+#include <stdio.h>
 #include <string.h>
 
 /* requests for allocations end after so many in a row in which nothing ran; twice the daemon's own limit */
@@ -147,12 +148,24 @@ static void check_cancels(struct sim *sim, struct node *node)
     }
 }
 
+/* Returns how long the allocation that has begun last waited for its turn, though it may be over by now (SIM_SEED=10060204);
+ * INT64_MAX: none has begun. */
+static int64_t last_wait(struct sim *sim, const struct live_ensemble *ens)
+{
+    char sql[300];
+
+    snprintf(sql, sizeof sql,
+             "SELECT coalesce((SELECT started - submitted FROM job WHERE ensemble = %lld AND kind = 'pilot' AND started >= submitted "
+             "ORDER BY started DESC LIMIT 1), %lld)", (long long)ens->row.id, (long long)INT64_MAX);
+    return sim_number(sim, sql);
+}
+
 /* Tells whether the ensemble has, or has requested, an allocation in which its members can run. Another one must be
- * requested in good time, before the last one takes no more members. */
+ * requested in good time, before the last one takes no more members: by as much as the last one waited. A daemon that was
+ * started anew knows only those that are not over. */
 static bool is_provided(struct sim *sim, const struct live_ensemble *ens)
 {
-    int64_t now = sim_now(sim), waited = 0;
-    bool provided = false;
+    int64_t now = sim_now(sim), waited = INT64_MAX, deadline = 0;
 
     if (ens->allocation->not_before > now)
         return true;
@@ -161,15 +174,17 @@ static bool is_provided(struct sim *sim, const struct live_ensemble *ens)
 
         if (job->row.kind != JOB_PILOT || job->row.cancel)
             continue;
-        if (flight == NULL || job->row.started_ms == 0 || flight->deadline_ms == INT64_MAX) {
-            provided = true;
-            continue;
-        }
+        if (flight == NULL || job->row.started_ms == 0 || flight->deadline_ms == INT64_MAX)
+            return true;
         if (job->row.submitted_ms > 0)
-            waited = job->row.started_ms - job->row.submitted_ms;
-        provided = provided || now + waited + spec_least_time_ms(ens->spec) - GRACE_MS < flight->deadline_ms;
+            waited = least(waited, job->row.started_ms - job->row.submitted_ms);
+        if (flight->deadline_ms > deadline)
+            deadline = flight->deadline_ms;
     }
-    return provided;
+    if (deadline == 0)
+        return false;
+    waited = least(waited, last_wait(sim, ens));
+    return now + (waited < INT64_MAX ? waited : 0) + spec_least_time_ms(ens->spec) - GRACE_MS < deadline;
 }
 
 void watch_pilots(struct sim *sim)
