@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Members that are distributed programs, with PyTorch and MPICH as their users know them: nothing in these knows of stretto.
-TEST_LIMIT=240
+TEST_LIMIT=240 PLAIN_PYTHON=yes
 # shellcheck source=tests/t/lib.sh
 . "${srcdir:-.}/tests/t/lib.sh" || exit 99
 jq -n --arg python "${STRETTO_PYTHON:-}" '{adapters: {local: {slots: 8}}} + if $python == "" then {} else {python: $python} end' >config.json
