@@ -6,6 +6,7 @@ stretto_run_SOURCES = \
 	tasks/runner/copies.c tasks/runner/copies.h \
 	tasks/runner/cpus.c tasks/runner/cpus.h \
 	tasks/runner/deadline.c tasks/runner/deadline.h \
+	tasks/runner/ending.c tasks/runner/ending.h \
 	tasks/runner/environment.c tasks/runner/environment.h \
 	tasks/runner/event_files.c tasks/runner/event_files.h \
 	tasks/runner/event_record.c tasks/runner/event_record.h \
@@ -76,7 +77,7 @@ tests_unit_test_oom_CFLAGS = $(unit_cflags)
 tests_unit_test_oom_LDADD = $(unit_libs)
 runner_rig_sources = tests/unit/runner_rig.c tests/unit/runner_rig.h \
 	tasks/runner/answer.c tasks/runner/artefacts.c tasks/runner/results.c tasks/runner/checkpoints.c \
-	tasks/runner/deadline.c tasks/runner/leftovers.c tasks/runner/looker.c tasks/runner/copies.c \
+	tasks/runner/deadline.c tasks/runner/ending.c tasks/runner/leftovers.c tasks/runner/looker.c tasks/runner/copies.c \
 	tasks/runner/cpus.c tasks/runner/environment.c tasks/runner/hosts.c tasks/runner/port.c \
 	tasks/runner/rendezvous.c tasks/runner/looks.c tasks/runner/event_files.c tasks/runner/event_record.c \
 	tasks/runner/metric_file.c tasks/runner/metric_line.c tasks/runner/metrics.c tasks/runner/oom.c \

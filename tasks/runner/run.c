@@ -2,10 +2,10 @@
 
 #include "common/files.h"
 #include "common/log.h"
-#include "common/process.h"
 #include "common/xalloc.h"
 #include "tasks/runner/answer.h"
 #include "tasks/runner/artefacts.h"
+#include "tasks/runner/ending.h"
 #include "tasks/runner/leftovers.h"
 #include "tasks/runner/looks.h"
 #include "tasks/runner/records.h"
@@ -22,8 +22,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define SWEEP_MIN_MS 20
-#define SWEEP_MAX_MS 1000
 #define GIVEN_UP_MS 30000 /* between checks whether the job was given up */
 #define TOLD_TOO_MS 2000  /* between the first and the last process of a job that are told by a batch system to end */
 #define RECORDS_WITHOUT_WALLTIME_MS 600000
@@ -39,16 +37,12 @@ struct run {
     int signal_fd;
     struct records *records;
     struct control_sender *control;
+    struct ending ending;
     int64_t deadline;     /* monotonic ms, like all times below; INT64_MAX: none */
-    int64_t warn_at;      /* a little before the deadline; INT64_MAX: never, or done */
-    int64_t term_at;      /* SIGTERM, after the tasks were first warned that the job is to end */
-    int64_t kill_at;      /* SIGKILL for processes that did not end in their grace, once the whole job is to end */
     int64_t given_up_due; /* the next check whether the job was given up; INT64_MAX: never */
-    int64_t sweep_ms;     /* until the next check whether killing has helped */
-    enum stop stop;
-    bool finishing;   /* every exit record is written, and only ended.json is left to write */
-    bool rank_failed; /* the job is a training, and a rank has ended without success */
-    bool news;        /* exit records were written since the daemon was notified */
+    bool finishing;       /* every exit record is written, and only ended.json is left to write */
+    bool rank_failed;     /* the job is a training, and a rank has ended without success */
+    bool news;            /* exit records were written since the daemon was notified */
     struct leftovers leftovers;
     struct silences silences;
     struct restarts restarts;
@@ -97,8 +91,8 @@ static void task_recorded(struct run *r, struct task *t)
 {
     char *path;
 
-    if (restarts_take(&r->restarts, t, r->stop == STOP_NONE)) {
-        r->kill_at = earlier(r->kill_at, 0); /* the other ranks may wait for it in a collective call for long */
+    if (restarts_take(&r->restarts, t, r->ending.stop == STOP_NONE)) {
+        ending_kill_by(&r->ending, 0); /* the other ranks may wait for it in a collective call for long */
         return;
     }
     path = xasprintf("%s/exit.json", t->desc->dir);
@@ -178,7 +172,7 @@ static void start_tasks(struct run *r)
  * waits a little for the signal. Only the runner, or a person, tells tasks of the daemon's local jobs to end. */
 static bool is_held(const struct run *r, const struct task *t)
 {
-    if (r->stop != STOP_NONE || t->silent != SILENT_NOT || t->diverging || t->arrived || r->restarts.wanted)
+    if (r->ending.stop != STOP_NONE || t->silent != SILENT_NOT || t->diverging || t->arrived || r->restarts.wanted)
         return false;
     if (task_died_as_told(t))
         return true;
@@ -195,12 +189,12 @@ static int64_t release_held(struct run *r, int64_t now)
 
         if (t->held_until == 0)
             continue;
-        if (r->stop == STOP_NONE && !r->restarts.wanted && now < t->held_until) {
+        if (r->ending.stop == STOP_NONE && !r->restarts.wanted && now < t->held_until) {
             next = t->held_until < next ? t->held_until : next;
             continue;
         }
-        if (r->stop == STOP_CANCEL || (r->stop == STOP_TIMEOUT && task_died_as_told(t)))
-            t->why = r->stop;
+        if (r->ending.stop == STOP_CANCEL || (r->ending.stop == STOP_TIMEOUT && task_died_as_told(t)))
+            t->why = r->ending.stop;
         t->held_until = 0;
         r->held--;
         task_ended(r, t);
@@ -212,7 +206,7 @@ static int64_t release_held(struct run *r, int64_t now)
  * rank that hung has failed by itself, even if another one that hung has ended before it. */
 static enum stop why_it_ended(const struct run *r, const struct task *t)
 {
-    enum stop why = r->restarts.wanted ? STOP_RANK : r->stop;
+    enum stop why = r->restarts.wanted ? STOP_RANK : r->ending.stop;
 
     return why == STOP_RANK && t->silent != SILENT_NOT ? STOP_NONE : why;
 }
@@ -247,78 +241,17 @@ static bool reap(struct run *r, int64_t now)
             break;
         }
     }
-    if (first < r->ntasks && r->stop == STOP_NONE && pid == 0 && tree_children() != (ssize_t)(r->left - r->held))
+    if (first < r->ntasks && r->ending.stop == STOP_NONE && pid == 0 && tree_children() != (ssize_t)(r->left - r->held))
         leftovers_end(&r->leftovers, now);
     for (size_t i = first; i <= last && first < r->ntasks; i++)
         r->tasks[i].new_end = false;
     return pid == 0;
 }
 
-static const char *const reasons[] = {[STOP_TIMEOUT] = "the walltime was over",
-                                      [STOP_CANCEL] = "told to end",
-                                      [STOP_RANK] = "a rank failed",
-                                      [STOP_GIVEN_UP] = "the job was given up"};
-
-static void forward(struct run *r, int sig)
-{
-    log_info("signal %d goes on to %zu task%s", sig, r->left, r->left == 1 ? "" : "s");
-    for (size_t i = 0; i < r->ntasks; i++)
-        if (r->tasks[i].pid > 0)
-            /* only the first process: most programs would die of it unless they expect it */
-            r->job->machine->kill(r->tasks[i].pid, sig);
-}
-
-/* Warns the tasks once that the end is near, so that they can leave a checkpoint. */
-static void warn(struct run *r)
-{
-    if (r->warn_at == INT64_MAX)
-        return;
-    r->warn_at = INT64_MAX;
-    for (size_t i = 0; i < r->ntasks; i++)
-        r->tasks[i].warned = r->tasks[i].pid > 0;
-    if (r->job->desc->checkpoint.signal != 0)
-        forward(r, r->job->desc->checkpoint.signal);
-}
-
-static void end_tasks(struct run *r)
-{
-    r->term_at = INT64_MAX;
-    for (size_t i = 0; i < r->ntasks; i++)
-        if (r->tasks[i].pid > 0)
-            tree_signal_running(r->tasks[i].pid, r->tasks[i].mark, SIGTERM);
-}
-
-/* Ends the job. Tasks that are warned only now, because a signal ends the job, get half of the grace for it: whoever
- * sent the signal gives no more time. */
 static void stop_job(struct run *r, enum stop why, bool by_signal, int64_t now)
 {
-    bool warn_first = by_signal && r->warn_at != INT64_MAX && r->job->desc->checkpoint.signal != 0;
-
-    if (r->stop != STOP_NONE || r->left == 0)
-        return;
-    r->stop = why;
-    log_info("%s: ending %zu task%s", reasons[why], r->left, r->left == 1 ? "" : "s");
-    if (why == STOP_GIVEN_UP) /* other attempts may leave checkpoints by now */
-        r->warn_at = INT64_MAX;
-    warn(r);
-    if (warn_first)
-        r->term_at = now + r->job->desc->grace_ms / 2;
-    else
-        end_tasks(r);
-    r->kill_at = now + r->job->desc->grace_ms;
-}
-
-/* Sends SIGKILL to processes whose grace is over, again and again, since a process may just have forked. */
-static void kill_now(struct run *r, int64_t now)
-{
-    for (size_t i = 0; i < r->ntasks; i++)
-        if (r->tasks[i].pid > 0)
-            r->job->machine->kill(-r->tasks[i].pid, SIGKILL);
-    process_signal_marked("STRETTO_JOB", r->job->desc->job, SIGKILL);
-    if (r->left == 0)
-        tree_signal_below(SIGKILL);
-    r->sweep_ms = r->sweep_ms * 2 < SWEEP_MAX_MS ? r->sweep_ms * 2 : SWEEP_MAX_MS;
-    r->kill_at = now + r->sweep_ms;
+    if (r->ending.stop == STOP_NONE && r->left > 0)
+        ending_stop(&r->ending, why, by_signal, now);
 }
 
 /* Ends processes that are left when every task has ended. Those that belong to a task were told to end with it. From
@@ -329,13 +262,13 @@ static void end_children(struct run *r, int64_t now)
         return;
     r->all_told = true;
     leftovers_end_unowned(&r->leftovers);
-    r->kill_at = earlier(r->kill_at, now + r->job->desc->grace_ms);
+    ending_kill_by(&r->ending, now + r->job->desc->grace_ms);
 }
 
 /* Ends tasks that are hung; each fails by itself. */
 static void end_silent(struct run *r, int64_t now)
 {
-    if (r->stop != STOP_NONE || silences_look(&r->silences, &r->leftovers, now) == 0)
+    if (r->ending.stop != STOP_NONE || silences_look(&r->silences, &r->leftovers, now) == 0)
         return;
     for (size_t i = 0; i < r->ntasks; i++) {
         struct task *t = &r->tasks[i];
@@ -357,7 +290,8 @@ static int64_t end_at_rung(struct run *r, struct task *t, int64_t now)
     const struct jobdesc_checkpoint *checkpoint = &r->job->desc->checkpoint;
     struct metrics_rung rung;
 
-    if (!t->arrived && !t->diverging && r->stop == STOP_NONE && metrics_at_rung(t->metrics, &rung) && rung.beyond) {
+    if (!t->arrived && !t->diverging && r->ending.stop == STOP_NONE && metrics_at_rung(t->metrics, &rung) &&
+        rung.beyond) {
         t->arrived = true;
         t->arrived_until = now;
         log_info("task %s has reached step %lld: told to end", t->desc->id, (long long)t->desc->until);
@@ -387,7 +321,7 @@ static int64_t follow_metrics(struct run *r, int64_t now)
             continue;
         metrics_work(t->metrics, r->job->machine->unix_ms(), now);
         due = earlier(earlier(due, metrics_due(t->metrics)), end_at_rung(r, t, now));
-        if (t->diverging || r->stop != STOP_NONE || !metrics_diverged(t->metrics, false, NULL, 0))
+        if (t->diverging || r->ending.stop != STOP_NONE || !metrics_diverged(t->metrics, false, NULL, 0))
             continue;
         t->diverging = true;
         log_info("task %s has diverged: told to end", t->desc->id);
@@ -406,7 +340,7 @@ static void look_whether_given_up(struct run *r, int64_t now)
     json_t *fence;
     char *path;
 
-    if (r->stop != STOP_NONE || now < r->given_up_due)
+    if (r->ending.stop != STOP_NONE || now < r->given_up_due)
         return;
     r->given_up_due = now + GIVEN_UP_MS;
     while (t < r->tasks + r->ntasks && t->pid <= 0)
@@ -431,7 +365,7 @@ static void take_signals(struct run *r, int64_t now)
         case SIGINT:
         case SIGHUP: stop_job(r, why_by_signal(r, now), true, now); break;
         case SIGUSR1:
-        case SIGUSR2: forward(r, (int)info.ssi_signo); break;
+        case SIGUSR2: ending_forward(&r->ending, (int)info.ssi_signo); break;
         default: break; /* SIGCHLD: reap() looks every time */
         }
     }
@@ -465,15 +399,14 @@ static void init_tasks(struct run *r)
 /* The ranks are to begin again, and no process is left of them. If the job is to end meanwhile, they do not. */
 static void start_again(struct run *r)
 {
-    if (asked_to_stop(r) != STOP_NONE || r->stop != STOP_NONE) {
+    if (asked_to_stop(r) != STOP_NONE || r->ending.stop != STOP_NONE) {
         restarts_give_up(&r->restarts);
         for (size_t i = 0; i < r->ntasks; i++)
             task_recorded(r, &r->tasks[i]);
         return;
     }
     restarts_begin(&r->restarts);
-    r->kill_at = INT64_MAX;
-    r->sweep_ms = SWEEP_MIN_MS;
+    ending_begin_again(&r->ending);
     r->left = r->ntasks;
     r->held = 0;
     for (size_t i = 0; i < r->ntasks; i++)
@@ -514,12 +447,7 @@ static void loop(struct run *r)
         end_silent(r, now);
         look_whether_given_up(r, now);
         leftovers_kill(&r->leftovers, now);
-        if (children && now >= r->kill_at)
-            kill_now(r, now);
-        if (now >= r->term_at)
-            end_tasks(r);
-        if (r->left > 0 && now >= r->warn_at)
-            warn(r);
+        ending_work(&r->ending, children, r->left, now);
         if (r->left > 0 && now >= r->deadline)
             stop_job(r, STOP_TIMEOUT, false, now);
         if (r->rank_failed)
@@ -539,11 +467,11 @@ static void loop(struct run *r)
         tell(r);
         until = earlier(earlier(records_due(r->records), r->keep_log), earlier(looks_due(&r->looks), held));
         until = earlier(until, metrics);
+        until = earlier(until, ending_due(&r->ending, children, r->left));
         if (children)
-            until = earlier(until, earlier(earlier(r->kill_at, r->term_at), leftovers_due(&r->leftovers)));
-        if (r->stop == STOP_NONE && r->left > 0)
-            until = earlier(
-                until, earlier(earlier(r->deadline, r->warn_at), earlier(silences_due(&r->silences), r->given_up_due)));
+            until = earlier(until, leftovers_due(&r->leftovers));
+        if (r->ending.stop == STOP_NONE && r->left > 0)
+            until = earlier(until, earlier(r->deadline, earlier(silences_due(&r->silences), r->given_up_due)));
         wait_for_events(r, until);
         take_signals(r, r->job->machine->monotonic_ms());
     }
@@ -556,11 +484,11 @@ static int finish(struct run *r, const char *jobdir)
 
     if (r->job->shared)
         return 0;
-    if (r->stop == STOP_NONE && answer_jobfd(r->job, r->tasks, r->ntasks))
+    if (r->ending.stop == STOP_NONE && answer_jobfd(r->job, r->tasks, r->ntasks))
         return 0;
     path = xasprintf("%s/ended.json", jobdir);
-    if (r->stop != STOP_NONE)
-        snprintf(ended.reason, sizeof ended.reason, "%s", reasons[r->stop]);
+    if (r->ending.stop != STOP_NONE)
+        snprintf(ended.reason, sizeof ended.reason, "%s", ending_reason(r->ending.stop));
     r->finishing = true;
     records_add(r->records, path, write_ended, &ended);
     loop(r);
@@ -578,12 +506,8 @@ int run_job(struct job *job, const char *jobdir, int signal_fd, int64_t started_
         .signal_fd = signal_fd,
         .control = control,
         .deadline = job->deadline_ms,
-        .warn_at = INT64_MAX,
-        .term_at = INT64_MAX,
-        .kill_at = INT64_MAX,
         /* the daemon itself watches its local jobs */
         .given_up_due = job->watched ? INT64_MAX : started_ms + GIVEN_UP_MS,
-        .sweep_ms = SWEEP_MIN_MS,
         .keep_log = started_ms + RUNLOG_KEEP_MS,
     };
     struct error err;
@@ -599,8 +523,7 @@ int run_job(struct job *job, const char *jobdir, int signal_fd, int64_t started_
     leftovers_init(&r.leftovers, r.tasks, r.ntasks, job->desc->grace_ms);
     silences_init(&r.silences, job, job->machine->monotonic_ms());
     job->watch = r.looks.watch;
-    if (job->desc->checkpoint.any) /* without a deadline there is a warning only when somebody ends the job */
-        r.warn_at = r.deadline < INT64_MAX ? r.deadline - job->desc->checkpoint.before_ms : INT64_MAX - 1;
+    ending_init(&r.ending, job, r.tasks);
     init_tasks(&r);
     restarts_init(&r.restarts, job, r.tasks);
     r.records = records_create(job->machine->monotonic_ms, record_written, &r);
