@@ -121,6 +121,7 @@ tests_unit_test_patience_LDADD = $(stream_libs)
 tests_unit_test_retain_CFLAGS = $(stream_cflags)
 tests_unit_test_retain_LDADD = $(stream_libs)
 unit_tests += tests/unit/test_saver
+tests_unit_test_saver_SOURCES = tests/unit/test_saver.c tests/unit/saver_handover.c tests/unit/saver_rig.c tests/unit/saver_rig.h
 tests_unit_test_saver_CFLAGS = $(stream_cflags)
 tests_unit_test_saver_LDADD = $(stream_libs)
 EXTRA_DIST += tests/unit/unit_dir.h
