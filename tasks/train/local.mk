@@ -150,6 +150,7 @@ unit_tests += tests/unit/test_interfaces
 tests_unit_test_interfaces_CFLAGS = $(stream_cflags)
 tests_unit_test_interfaces_LDADD = $(stream_libs)
 unit_tests += tests/unit/test_train_parts
+tests_unit_test_train_parts_SOURCES = tests/unit/test_train_parts.c tests/unit/train_pool.c tests/unit/train_pool.h
 tests_unit_test_train_parts_CFLAGS = $(stream_cflags)
 tests_unit_test_train_parts_LDADD = $(stream_libs)
 unit_tests += tests/unit/test_alive
@@ -202,7 +203,7 @@ tests_unit_test_intake_sessions_CFLAGS = $(stream_cflags)
 tests_unit_test_intake_sessions_LDADD = $(stream_libs)
 tests_unit_test_intake_messages_CFLAGS = $(stream_cflags)
 tests_unit_test_intake_messages_LDADD = $(stream_libs)
-tests_unit_test_stream_SOURCES = tests/unit/test_stream.c tests/unit/stream_proxy.c tests/unit/stream_proxy.h
+tests_unit_test_stream_SOURCES = tests/unit/test_stream.c tests/unit/stream_checkpoints.c tests/unit/stream_checkpoints.h tests/unit/stream_proxy.c tests/unit/stream_proxy.h
 tests_unit_test_stream_CFLAGS = $(stream_cflags)
 tests_unit_test_stream_LDADD = $(stream_libs)
 endif
