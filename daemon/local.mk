@@ -276,6 +276,7 @@ tests_unit_test_params_CFLAGS = $(unit_cflags) $(daemon_cflags)
 tests_unit_test_params_LDADD = libdaemon.la $(unit_libs)
 tests_unit_test_forget_CFLAGS = $(unit_cflags) $(daemon_cflags)
 tests_unit_test_forget_LDADD = libdaemon.la $(unit_libs)
+tests_unit_test_store_SOURCES = tests/unit/test_store.c tests/unit/store_members.c tests/unit/store_members.h
 tests_unit_test_store_CFLAGS = $(unit_cflags) $(daemon_cflags)
 tests_unit_test_store_LDADD = libdaemon.la $(unit_libs)
 tests_unit_test_checkpoint_CFLAGS = $(unit_cflags) $(daemon_cflags)

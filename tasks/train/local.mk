@@ -160,6 +160,7 @@ unit_tests += tests/unit/test_link
 tests_unit_test_link_CFLAGS = $(unit_cflags) $(ZMQ_CFLAGS)
 tests_unit_test_link_LDADD = libmember.la $(unit_libs) $(ZMQ_LIBS)
 unit_tests += tests/unit/test_member_parts
+tests_unit_test_member_parts_SOURCES = tests/unit/test_member_parts.c tests/unit/member_metrics.c tests/unit/member_metrics.h
 tests_unit_test_member_parts_CFLAGS = $(unit_cflags)
 tests_unit_test_member_parts_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=zmq_msg_init_data -Wl,--wrap=aligned_alloc
 tests_unit_test_member_parts_LDADD = libmember.la $(unit_libs)
