@@ -140,6 +140,7 @@ tests_unit_test_stream_held_LDADD = $(stream_libs)
 tests_unit_test_report_CFLAGS = $(stream_cflags)
 tests_unit_test_report_LDADD = $(stream_libs)
 unit_tests += tests/unit/test_stream_follow
+tests_unit_test_stream_follow_SOURCES = tests/unit/test_stream_follow.c tests/unit/stream_puppets.c tests/unit/stream_puppets.h
 tests_unit_test_stream_follow_CFLAGS = $(stream_cflags)
 tests_unit_test_stream_follow_LDADD = $(stream_libs)
 unit_tests += tests/unit/test_window
