@@ -2,7 +2,7 @@
 # never an error of the daemon's own (5xx), a status and a body that the document describes, and one within a minute. A few requests are
 # under way at a time, each on a connection that is kept for the next one as long as the answers do not say that it ends.
 #
-# Environment: PROPERTY_REQUESTS (6000), PROPERTY_SECONDS (50; no new request after so long), PROPERTY_SEED (14; "random").
+# Environment: PROPERTY_REQUESTS (10000), PROPERTY_SECONDS (50; no new request after so long), PROPERTY_SEED (14; "random").
 import http.client, json, os, random, re, socket, sys, time
 import jsonschema
 from hypothesis import HealthCheck, Phase, given, seed, settings
@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 path, port, folder = sys.argv[1], int(sys.argv[2]), sys.argv[4]
 tokens = dict(zip(("admin", "operator", "reader"), sys.argv[3].split()))
-wanted = int(os.environ.get("PROPERTY_REQUESTS", 6000))
+wanted = int(os.environ.get("PROPERTY_REQUESTS", 10000))
 until = time.monotonic() + float(os.environ.get("PROPERTY_SECONDS", 50))
 chosen = os.environ.get("PROPERTY_SEED", "14")
 chosen = random.randrange(1 << 32) if chosen == "random" else int(chosen)
@@ -121,7 +121,7 @@ anything = st.recursive(scalars, lambda inner: st.one_of(st.lists(inner, max_siz
 durations = st.sampled_from(["30s", "1m", "2h", "01:30:00", "1d"])
 
 # What the document leaves open, by the names of keys. No program is started that does anything, and most ensembles go to a batch
-# system that is not here, so that thousands of requests start no thousand processes.
+# system that is not here, so that ten thousand requests start no thousand processes.
 by_name = {
     "command": st.lists(st.sampled_from(["true", "no-such-program", "{x}", "{{", "", "ä"]), min_size=0, max_size=3).map(after_true),
     "adapter": st.sampled_from(["slurm"] * 12 + ["local", "pbs", "nope"]),
