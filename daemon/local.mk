@@ -243,6 +243,7 @@ tests_unit_test_run_claim_LDADD = libdaemon.la $(unit_libs)
 tests_unit_test_archive_SOURCES = tests/unit/test_archive.c $(open_store) tests/unit/virtual_uv.c tests/unit/virtual_uv.h
 tests_unit_test_archive_CFLAGS = $(unit_cflags) $(daemon_cflags)
 tests_unit_test_archive_LDADD = libdaemon.la $(unit_libs)
+tests_unit_test_archiving_SOURCES = tests/unit/test_archiving.c tests/unit/failing_disk.c tests/unit/failing_disk.h
 tests_unit_test_archiving_CFLAGS = $(unit_cflags) $(daemon_cflags)
 tests_unit_test_archiving_LDADD = libdaemon.la $(unit_libs)
 tests_unit_test_sweep_SOURCES = tests/unit/test_sweep.c tests/unit/virtual_uv.c tests/unit/virtual_uv.h
