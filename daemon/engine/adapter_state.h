@@ -1,4 +1,5 @@
-/* An adapter as the engine knows it: whether it can be used, what it has answered, and which of its places are taken. */
+/* An adapter as the engine knows it: whether it can be used, what it has answered, and which of its places are
+ * taken. */
 #ifndef DAEMON_ENGINE_ADAPTER_STATE_H
 #define DAEMON_ENGINE_ADAPTER_STATE_H
 #include "daemon/engine/alarm.h"

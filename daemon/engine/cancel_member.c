@@ -1,5 +1,6 @@
-/* Cancelling one member. What was asked for is stored; a member that waits with a row is cancelled at once, one that was never tried
- * when its turn comes, and one that is under way when its attempt ends, for which its job is ended unless others share it. */
+/* Cancelling one member. What was asked for is stored; a member that waits with a row is cancelled at once, one that
+ * was never tried when its turn comes, and one that is under way when its attempt ends, for which its job is ended
+ * unless others share it. */
 #include "daemon/engine/cancel_member.h"
 
 #include "common/log_changes.h"

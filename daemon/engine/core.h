@@ -18,7 +18,8 @@ struct live_ensemble;
 #define SLICE_MAX 512      /* members or jobs changed in one turn, to keep it short */
 #define ROOM_MS 1000       /* between checks for space on the disk, while there is none for new jobs */
 
-/* Functions of files further up that core.c has to call. engine.c sets them, so that core.c need not know those files. */
+/* Functions of files further up that core.c has to call. engine.c sets them, so that core.c need not know those
+ * files. */
 struct engine_steps {
     int (*load)(struct engine *engine, struct error *err);
     void (*look_at)(struct engine *engine, struct live_ensemble *ens); /* at an ensemble that was touched */

@@ -38,7 +38,8 @@ struct choice {
     size_t n;
 };
 
-/* Returns whether a member can share a job with those that were chosen before: all members of a job ask for the same. */
+/* Returns whether a member can share a job with those that were chosen before: all members of a job ask for the
+ * same. */
 static bool suits(struct choice *choice, int64_t index)
 {
     struct adapter_resources needs;

@@ -13,12 +13,12 @@ struct engine;
 struct live_ensemble;
 struct rank_row;
 
-/* Notes what the ranks' files say. Once a rank needs no more samples, the others are told that no more come: members deal
- * their samples to all ranks, so that they cannot go on without it. */
+/* Notes what the ranks' files say. Once a rank needs no more samples, the others are told that no more come: members
+ * deal their samples to all ranks, so that they cannot go on without it. */
 void early_note(struct engine *engine, struct live_ensemble *ens, json_t *const *json);
 
-/* Returns whether a training whose ranks are all done ended before it had learnt all that its members could send. `sum` is
- * of its ranks. */
+/* Returns whether a training whose ranks are all done ended before it had learnt all that its members could send. `sum`
+ * is of its ranks. */
 bool early_is_end(const struct live_ensemble *ens, const int64_t tally[MEMBER_STATE_COUNT], const struct rank_row *sum);
 
 /* Notes that the training has ended early, and lets the ensemble end. Called before the training's row is stored. */

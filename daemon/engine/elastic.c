@@ -88,8 +88,8 @@ static void explain(char *out, size_t size, const struct elastic_figures *f, enu
         snprintf(out, size, "%.0f %% of the samples that its training drew were drawn before", 100 * f->repeated);
 }
 
-/* Changes the width or the ranks as a user's call would. A change that is refused counts as one that was made, so that it
- * is tried again only after the pause. */
+/* Changes the width or the ranks as a user's call would. A change that is refused counts as one that was made, so that
+ * it is tried again only after the pause. */
 static void change(struct engine *engine, struct live_ensemble *ens, const struct elastic_decision *decision,
                    const struct elastic_figures *f)
 {

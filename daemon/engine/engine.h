@@ -17,15 +17,15 @@ struct engine *engine_create(const struct engine_ports *ports, struct store *sto
 void engine_stop(struct engine *engine);
 void engine_destroy(struct engine *engine);
 
-/* Make an adapter known; specs name it. Borrowed. No more than max_jobs jobs of members are in flight there at once, 0: as
- * many as the ensembles' widths allow. */
+/* Make an adapter known; specs name it. Borrowed. No more than max_jobs jobs of members are in flight there at once, 0:
+ * as many as the ensembles' widths allow. */
 void engine_add_adapter(struct engine *engine, const struct adapter_ops *ops, struct adapter *adapter,
                         int64_t max_jobs);
 
 /* Build memory from the store and look up every job that had not ended: at start. */
 int engine_load(struct engine *engine, struct error *err);
-/* A commit failed: what memory says is not what the store says. Forget it, and load again after a while, longer each time
- * (a full disk would otherwise make a busy loop), or as soon as somebody asks for a change. */
+/* A commit failed: what memory says is not what the store says. Forget it, and load again after a while, longer each
+ * time (a full disk would otherwise make a busy loop), or as soon as somebody asks for a change. */
 void engine_rest(struct engine *engine);
 
 /* Accept a spec: code and pointer in err where it is refused (nothing is stored then); codes beginning with "store_"
@@ -43,17 +43,18 @@ int engine_sweep_rows(struct engine *engine, struct error *err);
  * "ensemble_not_found" where there is none, "adapter_not_here" where its adapter is not loaded now. */
 int engine_cancel(struct engine *engine, int64_t id, struct error *err);
 
-/* Cancel one member: *cancelled says whether it is, or will be once its attempt has ended (which is ended for it where no other
- * member shares its job) or its turn has come. False: it has ended otherwise before. Codes besides "ensemble_not_found",
- * "ensemble_over", "adapter_not_here": "member_not_found"; "member_in_follow_up" where it goes on there. */
+/* Cancel one member: *cancelled says whether it is, or will be once its attempt has ended (which is ended for it where
+ * no other member shares its job) or its turn has come. False: it has ended otherwise before. Codes besides
+ * "ensemble_not_found", "ensemble_over", "adapter_not_here": "member_not_found"; "member_in_follow_up" where it goes on
+ * there. */
 int engine_cancel_member(struct engine *engine, int64_t id, int64_t index, bool *cancelled, struct error *err);
 
-/* The calls below change an ensemble that is not over: codes "ensemble_not_found", "ensemble_over", "adapter_not_here". What is asked for
- * and holds already is no error and no event. */
+/* The calls below change an ensemble that is not over: codes "ensemble_not_found", "ensemble_over", "adapter_not_here".
+ * What is asked for and holds already is no error and no event. */
 
 /* Pause: no further attempt, and no training, is started; what is under way goes on to its end. Resume: again. A paused
- * ensemble in which nothing is left to start completes like any other. `by`: who asked, as a phrase that follows "it was paused", such as
- * "by token 3 (cron)"; "": it is not told. */
+ * ensemble in which nothing is left to start completes like any other. `by`: who asked, as a phrase that follows "it
+ * was paused", such as "by token 3 (cron)"; "": it is not told. */
 int engine_pause(struct engine *engine, int64_t id, const char *by, struct error *err);
 int engine_resume(struct engine *engine, int64_t id, struct error *err);
 
@@ -86,15 +87,15 @@ int engine_resize(struct engine *engine, int64_t id, int64_t width, enum engine_
                   struct error *err);
 
 /* Change the number of ranks of that training; it must be from 1 to SPEC_RANKS_MAX. `by` and the policy are as above.
- * One that has begun needs checkpoints: its ranks save a last one and end, and the next generation has the new number. Fails with "training_not_found",
- * "training_over", "training_no_checkpoints", or as a spec that could not run. */
+ * One that has begun needs checkpoints: its ranks save a last one and end, and the next generation has the new number.
+ * Fails with "training_not_found", "training_over", "training_no_checkpoints", or as a spec that could not run. */
 int engine_resize_training(struct engine *engine, int64_t id, int64_t ranks, const char *by, struct error *err);
 
 /* Make members that did not succeed pending again, with all their retries: one, or all that are in the given states
  * (failed, unfinished). A complete ensemble is running again. *n is how many; those that are pending or under way
- * already are none. Of very many some become pending now, the rest a slice at a time. They go on from their newest checkpoint, or, `afresh`, begin at the start. Codes besides:
- * "member_not_found"; "member_succeeded"; "training_over" where the training that they would stream into takes no more;
- * "member_in_follow_up" where they go on there. */
+ * already are none. Of very many some become pending now, the rest a slice at a time. They go on from their newest
+ * checkpoint, or, `afresh`, begin at the start. Codes besides: "member_not_found"; "member_succeeded"; "training_over"
+ * where the training that they would stream into takes no more; "member_in_follow_up" where they go on there. */
 int engine_resubmit_member(struct engine *engine, int64_t id, int64_t index, bool afresh, int64_t *n,
                            struct error *err);
 int engine_resubmit(struct engine *engine, int64_t id, const enum member_state *states, size_t n_states, bool afresh,
@@ -124,13 +125,14 @@ struct engine_follow_up {
 };
 
 /* The members of a family (an ensemble, its follow-up, …) that are in one of the states go on in a new ensemble, after
- * the newest of the family: `id` is any of it. *made, or it is there already: one that is not over is the answer. Codes:
- * "ensemble_not_found"; "ensemble_not_over" where an ensemble of the family is still to end by itself;
+ * the newest of the family: `id` is any of it. *made, or it is there already: one that is not over is the answer.
+ * Codes: "ensemble_not_found"; "ensemble_not_over" where an ensemble of the family is still to end by itself;
  * "follow_up_needless" where no member is in such a state; "training_over"; those of engine_submit(). */
 int engine_follow_up(struct engine *engine, int64_t id, const struct engine_follow_up *wish, int64_t *follow_up,
                      bool *made, struct error *err);
-/* The same for every family whose newest ensemble is complete and that has unfinished members, from beyond the root *after
- * on: each is told, or why not, until `limit` are made. 0 or -1; *after is where to go on, 0 where there are no more. */
+/* The same for every family whose newest ensemble is complete and that has unfinished members, from beyond the root
+ * *after on: each is told, or why not, until `limit` are made. 0 or -1; *after is where to go on, 0 where there are no
+ * more. */
 int engine_follow_up_all(struct engine *engine, const json_t *changes, int limit, int64_t *after,
                          void (*each)(void *arg, int64_t root, int64_t follow_up, const struct error *failed),
                          void *arg, struct error *err);
@@ -149,8 +151,8 @@ enum engine_look {
 void engine_look(struct engine *engine, const char *name, enum engine_look what);
 /* An adapter has news: poll it soon. */
 void engine_poke(struct engine *engine, const struct adapter *adapter);
-/* An adapter saw a job wait of which its next answer will not tell (adapter.h): with that answer it is taken out of the queue,
- * where it is ours and nothing can come of it. `name` may be anything. */
+/* An adapter saw a job wait of which its next answer will not tell (adapter.h): with that answer it is taken out of the
+ * queue, where it is ours and nothing can come of it. `name` may be anything. */
 void engine_duplicate(struct engine *engine, const struct adapter *adapter, const char *name, const char *scheduler_id);
 
 /* How an adapter is doing. */
@@ -188,13 +190,13 @@ bool engine_allocation(struct engine *engine, int64_t ensemble, struct engine_al
 json_t *engine_member_hosts(struct engine *engine, int64_t job, int64_t index);
 json_t *engine_training_hosts(struct engine *engine, int64_t ensemble);
 
-/* Why a job waits, in the words of its batch system as it last told, or why it is not submitted: "" where it does not wait, or
- * nothing was told. Kept in memory alone: after a restart it is known again with the first answer. */
+/* Why a job waits, in the words of its batch system as it last told, or why it is not submitted: "" where it does not
+ * wait, or nothing was told. Kept in memory alone: after a restart it is known again with the first answer. */
 void engine_job_waits_for(struct engine *engine, int64_t job, char *out, size_t size);
 void engine_training_waits_for(struct engine *engine, int64_t ensemble, char *out, size_t size);
 
-/* Who waits for whom: for which part of the last moments the ranks of an ensemble's training waited for samples, and its members for room
- * in the buffer. false: it is not known, since it does not run, or not long enough. */
+/* Who waits for whom: for which part of the last moments the ranks of an ensemble's training waited for samples, and
+ * its members for room in the buffer. false: it is not known, since it does not run, or not long enough. */
 bool engine_training_waits(struct engine *engine, int64_t ensemble, double *for_samples, double *for_room);
 /* The policy of an ensemble that is under way and whose spec has "elastic". */
 struct engine_elastic {
@@ -204,7 +206,8 @@ struct engine_elastic {
     char reason[256];                  /* a sentence about it; "" if there was none */
 };
 bool engine_elastic(struct engine *engine, int64_t ensemble, struct engine_elastic *out);
-/* Returns whether another number of ranks may be asked for: the training is not over, and its ranks save checkpoints or are not submitted. */
+/* Returns whether another number of ranks may be asked for: the training is not over, and its ranks save checkpoints or
+ * are not submitted. */
 bool engine_can_resize_training(struct engine *engine, int64_t ensemble);
 /* Returns how many more generations of the training's ranks may fail before it has failed; -1 if it is over. */
 int64_t engine_training_retries_left(struct engine *engine, int64_t ensemble);

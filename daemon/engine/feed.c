@@ -112,8 +112,8 @@ void feed_forget(struct slot *slot)
     slot->n_series = 0;
 }
 
-/* Stores the points of whole lines, and with each series how far the file has then been read. Lines that add to no series
- * may be read again after a restart, and add to none again. */
+/* Stores the points of whole lines, and with each series how far the file has then been read. Lines that add to no
+ * series may be read again after a restart, and add to none again. */
 static void take(struct engine *engine, struct live_job *job, struct slot *slot, const char *text, size_t size)
 {
     struct open_series open = {

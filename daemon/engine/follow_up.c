@@ -1,6 +1,6 @@
 /* Follow-ups: members that are out of time go on in an ensemble of their own, with the same indices and so the same
- * parameters. It is made at once, with its first members; where there are many, the rest are taken over in slices, and it
- * runs meanwhile. Until it has them all, the ensembles before it stay as they are. */
+ * parameters. It is made at once, with its first members; where there are many, the rest are taken over in slices, and
+ * it runs meanwhile. Until it has them all, the ensembles before it stay as they are. */
 #include "daemon/engine/follow_up.h"
 
 #include "common/log.h"
@@ -284,8 +284,8 @@ static int keep_root(void *arg, const int64_t *root)
     return 0;
 }
 
-/* Returns whether an ensemble is followed up when all are. One that was cancelled is left alone until somebody asks for it
- * by its id; and one whose training ended early needs none of its members any more. */
+/* Returns whether an ensemble is followed up when all are. One that was cancelled is left alone until somebody asks for
+ * it by its id; and one whose training ended early needs none of its members any more. */
 static int is_for_all(struct engine *engine, int64_t root, struct error *err)
 {
     struct training_row training;

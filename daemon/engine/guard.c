@@ -1,9 +1,9 @@
-/* The guard: where the first members that end have all failed in the same way, the others would, too, at the cost of a job for each of
- * their attempts. Then no more are started: the ensemble is paused, with the reason, and loses nothing. Whoever has mended the cause
- * resumes it.
+/* The guard: where the first members that end have all failed in the same way, the others would, too, at the cost of a
+ * job for each of their attempts. Then no more are started: the ensemble is paused, with the reason, and loses nothing.
+ * Whoever has mended the cause resumes it.
  *
- * It watches until an attempt ends in any other way. A node on which everything fails takes one member after another, while those on
- * other nodes run: so the members that failed must be more than those that run now. */
+ * It watches until an attempt ends in any other way. A node on which everything fails takes one member after another,
+ * while those on other nodes run: so the members that failed must be more than those that run now. */
 #include "daemon/engine/guard.h"
 
 #include "common/log_changes.h"
@@ -53,8 +53,8 @@ static bool has_rest(struct engine *engine, const struct live_ensemble *ens)
     return store_tally_get(engine->store, ens->row.id, tally, &err) == 0 && tally[MEMBER_PENDING] > 0;
 }
 
-/* As many members have failed as the spec allows: what waits is cancelled, what runs goes on to its end, and then the ensemble has
- * failed. */
+/* As many members have failed as the spec allows: what waits is cancelled, what runs goes on to its end, and then the
+ * ensemble has failed. */
 static void end_for_failures(struct engine *engine, struct live_ensemble *ens, int64_t failed, const char *last)
 {
     struct ensemble_row *row = &ens->row;

@@ -43,8 +43,8 @@ struct feed {
     struct alarm alarm;
     int64_t pause_ms; /* between two looks */
     size_t at;        /* the first slot that is not read yet in this look */
-    bool
-        asked; /* files are being read; while it is not, a job of which some are to be read is among engine->feeds.jobs */
+    /* files are being read; while it is not, a job of which some are to be read is among engine->feeds.jobs */
+    bool asked;
     bool found;       /* something was new in this look */
     bool rest_wanted; /* after this look the rest is to be read */
 };

@@ -37,8 +37,8 @@ enum { SAME = -1, IMPOSSIBLE = -2 };
  *
  * A job is sent only if it is absent, or the scheduler has told of an earlier submission since the intent to send it
  * again. A job that is unasked or in doubt stays so until its scheduler, or the whole journal of its pilot, has told
- * what it has of the job. While a submission is under way, a late answer may be about an earlier one. An order to cancel
- * a job changes none of its states: only what comes of it does. */
+ * what it has of the job. While a submission is under way, a late answer may be about an earlier one. An order to
+ * cancel a job changes none of its states: only what comes of it does. */
 /* clang-format off */
 static const struct change {
     signed char belief[BELIEF_COUNT], row[JOB_ENDED + 1], proof[PROOF_COUNT], sent[SENT_COUNT], pending, next;

@@ -8,7 +8,8 @@
 #include <stdbool.h>
 
 /* A belief is about the job's scheduler, or its pilot, and what it has of the job. Nearly every one may follow
- * any other, because schedulers forget jobs, are late, and come back with older states; so no belief proves anything. */
+ * any other, because schedulers forget jobs, are late, and come back with older states; so no belief proves
+ * anything. */
 enum job_belief {
     BELIEF_UNASKED, /* nobody has asked since a restart: the job must be looked up by its name */
     BELIEF_DOUBT,   /* its submission was not answered: it is looked up by its name after a while */

@@ -319,8 +319,8 @@ static void resume_cancels(struct engine *engine)
             ens->to_cancel = ens->jobs;
 }
 
-/* A training whose job had ended, but that was not concluded when the daemon died: one that was older than this, and wrote the two
- * in turns of their own. */
+/* A training whose job had ended, but that was not concluded when the daemon died: one that was older than this, and
+ * wrote the two in turns of their own. */
 static void resume_conclusions(struct engine *engine)
 {
     struct live_ensemble *ens, *next;
@@ -331,7 +331,8 @@ static void resume_conclusions(struct engine *engine)
     }
 }
 
-/* Which trainings wait, before anybody asks for places beside them: the first that is looked at may be one with allocations. */
+/* Which trainings wait, before anybody asks for places beside them: the first that is looked at may be one with
+ * allocations. */
 static void resume_waiting(struct engine *engine)
 {
     for (struct live_ensemble *ens = engine->ensembles; ens != NULL; ens = ens->hh.next)

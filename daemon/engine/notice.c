@@ -1,5 +1,5 @@
-/* Why an ensemble is not going on: one sentence, which the dashboard, `status`, `wait` and /v1/ensembles/{id} all show. The first cause
- * that holds is told. Their order, in which stretto(1) and openapi.yaml list them, too:
+/* Why an ensemble is not going on: one sentence, which the dashboard, `status`, `wait` and /v1/ensembles/{id} all show.
+ * The first cause that holds is told. Their order, in which stretto(1) and openapi.yaml list them, too:
  *
  *   1. nothing can go on, whatever else holds: state_not_written, held, paused,
  *      waits_for_ensemble, ending, adapter_not_here;
@@ -223,7 +223,8 @@ static bool tell_waits(struct engine *engine, const struct live_ensemble *ens, s
     if (waits->known && waits->tell_room)
         return tell(
             out, "waits_for_room",
-            "its members wait for room in the buffer %.0f %% of the time: its training takes fewer samples than they make%s",
+            "its members wait for room in the buffer %.0f %% of the time: its training takes fewer samples than they "
+            "make%s",
             100 * waits->for_room, elastic);
     return waits->known && waits->tell_samples &&
            tell(out, "waits_for_samples",

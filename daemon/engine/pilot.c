@@ -138,8 +138,8 @@ bool engine_allocation(struct engine *engine, int64_t ensemble, struct engine_al
     return true;
 }
 
-/* One in which nothing has begun, though it failed by itself or members waited for it, would be followed by others like it, again
- * and again: where it has less time than a member needs, or none is handed to it before it is idle. */
+/* One in which nothing has begun, though it failed by itself or members waited for it, would be followed by others like
+ * it, again and again: where it has less time than a member needs, or none is handed to it before it is idle. */
 static void count_failure(struct engine *engine, const struct pilot *pilot)
 {
     const struct live_job *job = pilot->job;
@@ -177,7 +177,8 @@ void pilot_tell_end(struct engine *engine, const struct live_job *job)
                            attempt_outcome_name(job->pilot->outcome), "reason", job->pilot->reason));
 }
 
-/* Of a job with which something else is under way: its journal is read no more once the pilot has ended, and they are nowhere else. */
+/* Of a job with which something else is under way: its journal is read no more once the pilot has ended, and they are
+ * nowhere else. */
 static bool holds_records(const struct pilot *pilot)
 {
     for (const struct live_job *job = pilot->job->ensemble->jobs; job != NULL; job = job->ens_next)

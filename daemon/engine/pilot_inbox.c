@@ -1,5 +1,5 @@
-/* Handing jobs over to a pilot: their descriptors, many in one file, renamed into the inbox of its node. Handing one over once
- * more is harmless: the pilot knows what it has, and of two runners only one can claim the job. */
+/* Handing jobs over to a pilot: their descriptors, many in one file, renamed into the inbox of its node. Handing one
+ * over once more is harmless: the pilot knows what it has, and of two runners only one can claim the job. */
 #include "daemon/engine/pilot.h"
 
 #include "common/files.h"

@@ -1,9 +1,9 @@
 /* How many pilots an ensemble is to have, and which of their nodes takes the next job of its members.
  *
- * A node is given what it can run at once, and a little more where jobs are short, so that the next one is there when one ends.
- * None is given what could not end within what is left of its time, nor get to a checkpoint; the pilot itself sees to that, too. Another pilot is asked
- * for as long as members wait that those there are cannot take, and before one ends by as much as the last one had to wait for
- * its turn. */
+ * A node is given what it can run at once, and a little more where jobs are short, so that the next one is there when
+ * one ends. None is given what could not end within what is left of its time, nor get to a checkpoint; the pilot itself
+ * sees to that, too. Another pilot is asked for as long as members wait that those there are cannot take, and before
+ * one ends by as much as the last one had to wait for its turn. */
 #include "daemon/engine/pilot.h"
 
 #include "common/log_changes.h"

@@ -98,8 +98,8 @@ static void plan_checkpoints(const struct engine *engine, const struct live_ense
     add_dir(plan, dir);
 }
 
-/* A generation that has no checkpoint of this training to go on from starts with the model of another ensemble's, of which
- * this training gets a copy of its own. */
+/* A generation that has no checkpoint of this training to go on from starts with the model of another ensemble's, of
+ * which this training gets a copy of its own. */
 static void plan_from(const struct engine *engine, const struct live_ensemble *ens, json_t *config,
                       struct job_plan *plan)
 {

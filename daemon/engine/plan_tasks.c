@@ -207,7 +207,8 @@ static json_t *launcher_words(struct planner *p, const struct adapter_resources 
     /* clang-format off */
     struct template_word words[24] = {
         {"nodes", nodes}, {"tasks", tasks}, {"cpus_per_task", cpus}, {"gpus", gpus},
-        {"hosts", "{hosts}"}, {"hostfile", "{hostfile}"}, {"master_addr", "{master_addr}"}, {"master_port", "{master_port}"},
+        {"hosts", "{hosts}"}, {"hostfile", "{hostfile}"},
+        {"master_addr", "{master_addr}"}, {"master_port", "{master_port}"},
     };
     /* clang-format on */
     const struct template_word *own = p->words;

@@ -9,7 +9,8 @@
 #include <jansson.h>
 #include <stdint.h>
 
-/* A file of JSON to write whole; or the directory of a training's checkpoint, of which to make a copy (daemon/rundir/adopt.h). */
+/* A file of JSON to write whole; or the directory of a training's checkpoint, of which to make a copy
+ * (daemon/rundir/adopt.h). */
 struct rundir_file {
     char *path;
     char *json;       /* from malloc; NULL for a copy */
@@ -36,33 +37,32 @@ struct rundir_ops {
     /* Make the directories, then write the files, in this order. Both arrays are taken over with all they hold. */
     void (*write)(void *rundir, char **dirs, size_t n_dirs, struct rundir_file *files, size_t n_files,
                   void (*cb)(void *arg, const struct error *err), void *arg);
-    /* Make each of these files, and its directory, whole and exclusively, unless it is there already (`taken`: one was). `paths` and
-     * `claim`, which is what they hold, are taken over. */
+    /* Make each of these files, and its directory, whole and exclusively, unless it is there already (`taken`: one
+     * was). `paths` and `claim`, which is what they hold, are taken over. */
     void (*claim)(void *rundir, char **paths, size_t n, json_t *claim,
                   void (*cb)(void *arg, bool taken, const struct error *err), void *arg);
     /* Read JSON files: json[i] is NULL where paths[i] is not there (or broken); borrowed for the callback. `paths` is
      * taken over. err is not NULL where one could not be read for another reason than absence. */
     void (*read)(void *rundir, char **paths, size_t n, void (*cb)(void *arg, json_t **json, const struct error *err),
                  void *arg);
-    /* The checkpoints in each directory that are whole, as ckptdir_json() tells them; lists are borrowed for the callback.
-     * `dirs` and `chains` are taken over. err is not NULL where one could not be read. */
+    /* The checkpoints in each directory that are whole, as ckptdir_json() tells them; lists are borrowed for the
+     * callback. `dirs` and `chains` are taken over. err is not NULL where one could not be read. */
     void (*checkpoints)(void *rundir, char **dirs, struct ckpt_chain *chains, size_t n,
                         void (*cb)(void *arg, json_t **lists, const struct error *err), void *arg);
-    /* What missing_count() finds, in json[0]; `paths`, one or more, and the question's list are taken over. err is not NULL where a
-     * file could not be read. */
+    /* What missing_count() finds, in json[0]; `paths`, one or more, and the question's list are taken over. err is not
+     * NULL where a file could not be read. */
     void (*missing)(void *rundir, char **paths, size_t n, struct missing_question question,
                     void (*cb)(void *arg, json_t **json, const struct error *err), void *arg);
-    /* Read which of `count` members are whole, by whole_read(). The result is borrowed for the callback, and NULL where a
-     * file is not there. `paths` is taken over.
-     * err is not NULL where a file could not be read. */
+    /* Read which of `count` members are whole, by whole_read(). The result is borrowed for the callback, and NULL where
+     * a file is not there. `paths` is taken over. err is not NULL where a file could not be read. */
     void (*whole)(void *rundir, char **paths, size_t n, int64_t count,
                   void (*cb)(void *arg, const struct whole *whole, const struct error *err), void *arg);
-    /* Whole lines of a file from a byte offset on, about 1 MiB at most, or one longer line; `text` is NUL-terminated, "" where
-     * there is nothing new, or no file. `path` is taken over. err is not NULL where it could not be read. */
+    /* Whole lines of a file from a byte offset on, about 1 MiB at most, or one longer line; `text` is NUL-terminated,
+     * "" where there is nothing new, or no file. `path` is taken over. err is not NULL where it could not be read. */
     void (*tail)(void *rundir, char *path, int64_t offset,
                  void (*cb)(void *arg, const char *text, size_t size, const struct error *err), void *arg);
-    /* Whole lines of several files, RUNDIR_TAILS bytes at most of each and of all together twice that; nothing of a file with
-     * a longer line. `files` is taken over with all it holds, and given to the callback, which borrows it. */
+    /* Whole lines of several files, RUNDIR_TAILS bytes at most of each and of all together twice that; nothing of a
+     * file with a longer line. `files` is taken over with all it holds, and given to the callback, which borrows it. */
     void (*tails)(void *rundir, struct rundir_tail *files, size_t n,
                   void (*cb)(void *arg, const struct rundir_tail *files, size_t n), void *arg);
 };
@@ -73,7 +73,8 @@ struct engine_ports {
     /* Call engine_tick() after this time, or somewhat earlier; replaces the former; INT64_MAX: never. */
     void (*wake_in)(void *arg, int64_t ms);
     void (*random)(void *arg, void *out, size_t size);
-    /* Tells whether a member's directory may be removed just now, so that no attempt may begin there; NULL: it never is. */
+    /* Tells whether a member's directory may be removed just now, so that no attempt may begin there; NULL: it never
+     * is. */
     bool (*held)(void *arg, int64_t ensemble, int64_t index);
     void *arg;
     const struct rundir_ops *rundir_ops;

@@ -32,8 +32,8 @@ static bool same_but_numbers(const char *a, const char *b)
     return *a == *b && numbers;
 }
 
-/* Steps that the program itself told are compared as such. Otherwise names that differ by numbers only tell which is further,
- * and where they say nothing, it is enough that it is not the same again. */
+/* Steps that the program itself told are compared as such. Otherwise names that differ by numbers only tell which is
+ * further, and where they say nothing, it is enough that it is not the same again. */
 static bool is_further(const struct ckpt *newest, const struct ckpt *base)
 {
     if (strcmp(newest->digest, base->digest) == 0 && newest->size == base->size)
@@ -50,7 +50,8 @@ static bool counts(const struct live_job *job, const struct slot *slot, const st
     return ckpt_counts(&chain, row->ensemble, row->attempt);
 }
 
-/* What the attempt began with: its record says so; of one that left none, it was what was known. 1 found, 0 none, -1. */
+/* What the attempt began with: its record says so; of one that left none, it was what was known. 1 found, 0 none,
+ * -1. */
 static int find_base(struct engine *engine, const struct live_job *job, const struct slot *slot,
                      const struct outcome *out, struct ckpt *base, struct error *err)
 {

@@ -1,7 +1,7 @@
 /* Begins a training anew that is not done, with the next generation of its ranks. What the former generation had learnt
  * and received since its newest checkpoint is lost with its processes, so members run again from their start: those of
- * which that checkpoint lacks samples, or all if there is none. If its ranks ended with a last checkpoint, which has all
- * that they held, nothing is lost: members that run go on, and send to the next generation. */
+ * which that checkpoint lacks samples, or all if there is none. If its ranks ended with a last checkpoint, which has
+ * all that they held, nothing is lost: members that run go on, and send to the next generation. */
 #ifndef DAEMON_ENGINE_RENEW_H
 #define DAEMON_ENGINE_RENEW_H
 #include <stdbool.h>
@@ -18,7 +18,8 @@ struct training_row;
 /* How a generation of a training's ranks ended. */
 enum generation_end {
     GENERATION_DONE, /* all ranks said that they were done */
-    GENERATION_OUT_OF_TIME, /* its time was over, and it had got further, or it was asked to end: the next one goes on at no cost */
+    /* its time was over, and it had got further, or it was asked to end: the next one goes on at no cost */
+    GENERATION_OUT_OF_TIME,
     GENERATION_STUCK, /* its time was over, and it had got no further: so would it be with the next generation */
     GENERATION_FAILED /* the next generation costs a retry */
 };
@@ -36,12 +37,13 @@ void renew_take_wanted(struct training_row *row);
 
 /* Makes the training pending again with a new generation, which goes on from `newest` (number 0: it begins at the
  * start), and also its members, from their start, except those that failed and those that are whole in the checkpoint.
- * Members that still run are stopped, unless nothing is lost. `held`: samples that its ranks had, as they last reported. */
+ * Members that still run are stopped, unless nothing is lost. `held`: samples that its ranks had, as they last
+ * reported. */
 void renew_training(struct engine *engine, struct live_ensemble *ens, enum generation_end end,
                     const struct training_checkpoint_row *newest, int64_t held, const char *reason);
 
-/* An attempt of the member begins: counts the member where it runs again because samples were lost with the ranks to which
- * its last attempt sent. */
+/* An attempt of the member begins: counts the member where it runs again because samples were lost with the ranks to
+ * which its last attempt sent. */
 int renew_note_again(struct engine *engine, const struct live_ensemble *ens, const struct member_row *member,
                      struct error *err);
 

@@ -29,12 +29,12 @@ bool schedule_fit_together(const struct known_adapter *adapter, const struct ada
 /* Returns the ensemble whose training is the next to start on the adapter, or NULL if none waits. */
 struct live_ensemble *schedule_next_to_train(const struct known_adapter *adapter);
 int64_t schedule_cpus_of(const struct live_job *job); /* slots that it has, or waits for, on its adapter */
-/* Returns whether the jobs on the adapter, without those that are being stopped, and `more` (NULL for nothing) need more
- * than it has. An adapter that says nothing of its places is never full. */
+/* Returns whether the jobs on the adapter, without those that are being stopped, and `more` (NULL for nothing) need
+ * more than it has. An adapter that says nothing of its places is never full. */
 bool schedule_is_full(const struct engine *engine, const struct known_adapter *adapter,
                       const struct adapter_resources *more);
-/* Returns whether the jobs on the adapter of an ensemble's members, without those that are being stopped, leave no place for
- * one more job of members. */
+/* Returns whether the jobs on the adapter of an ensemble's members, without those that are being stopped, leave no
+ * place for one more job of members. */
 bool schedule_takes_no_members(const struct engine *engine, const struct live_ensemble *ens);
 
 #endif

@@ -30,7 +30,8 @@ static void set_value(struct arrival_row *row, const struct spec_stopping *stopp
 }
 
 /* Decides by asynchronous successive halving: the member runs on if it is among the best 1/reduction of those that have
- * arrived up to now, itself included. While these are none, it has to be the best. Values that are equal are as good. */
+ * arrived up to now, itself included. While these are none, it has to be the best. Values that are equal are as
+ * good. */
 static int arrive_by_halving(struct engine *engine, const struct spec_stopping *stopping, struct arrival_row *row,
                              bool *runs_on, struct error *err)
 {

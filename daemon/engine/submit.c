@@ -156,7 +156,8 @@ static int check_together(struct known_adapter *adapter, const struct spec *spec
                     cpus(&members), cpus(&spec->training.resources), spec->adapter, slots);
 }
 
-/* Members that hold places, and wait for a training that can have none, may be waited for by the trainings of others. */
+/* Members that hold places, and wait for a training that can have none, may be waited for by the trainings of
+ * others. */
 static int check_start(struct known_adapter *adapter, const struct spec *spec, struct error *err)
 {
     int slots = adapter->ops->slots(adapter->adapter);
@@ -230,8 +231,8 @@ static int blame_reference(struct error *err)
     return -1;
 }
 
-/* Checks the spec against the reference of its rules, if it has one. Where that is an ensemble, *frozen is the spec with
- * the reference's own in its place. */
+/* Checks the spec against the reference of its rules, if it has one. Where that is an ensemble, *frozen is the spec
+ * with the reference's own in its place. */
 static int check_rules(struct engine *engine, const json_t *json, const struct spec *spec, json_t **frozen,
                        struct error *err)
 {

@@ -186,8 +186,8 @@ static void members_over_committed(void *arg, const struct error *failed)
                                     message_new(engine, ens));
 }
 
-/* Tells the ranks that no more samples will come: all members are final, or one of the ranks needs no more. It is done again after a restart, which is
- * harmless. */
+/* Tells the ranks that no more samples will come: all members are final, or one of the ranks needs no more. It is done
+ * again after a restart, which is harmless. */
 void training_members_over(struct engine *engine, struct live_ensemble *ens)
 {
     struct training *training = ens->training;

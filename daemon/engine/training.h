@@ -27,8 +27,8 @@ struct training {
     struct live_ensemble *ensemble;
     struct known_adapter *adapter; /* NULL if the training is over and its adapter is not here */
     struct live_job *job;          /* NULL if none is under way */
-    /* jobs of members above this id send to the current generation, or to one whose samples it keeps; INT64_MAX if there
-     * is none yet */
+    /* jobs of members above this id send to the current generation, or to one whose samples it keeps; INT64_MAX if
+     * there is none yet */
     int64_t made_for_it;
     struct training_states state;   /* changed by training_event() alone, and so is row.state */
     enum attempt_outcome failed_as; /* the outcome of the rank that failed first; ATTEMPT_OPEN if none has */
@@ -47,9 +47,9 @@ struct training *training_new(struct live_ensemble *ens);
 void training_free(struct engine *engine, struct training *training);
 void training_start(struct engine *engine, struct live_ensemble *ens);
 void training_rank_ended(struct engine *engine, struct live_job *job, struct slot *slot, const struct outcome *out);
-/* Reads the rest of what the training's ranks wrote, if they ran at all, and then calls job_end() again. Returns whether
- * that is done. So the job stays open until the turn that concludes its training, and a daemon that dies before finds the
- * job, and how its ranks ended, once more. */
+/* Reads the rest of what the training's ranks wrote, if they ran at all, and then calls job_end() again. Returns
+ * whether that is done. So the job stays open until the turn that concludes its training, and a daemon that dies before
+ * finds the job, and how its ranks ended, once more. */
 bool training_read_rest(struct engine *engine, struct live_ensemble *ens, bool ran);
 /* A message to one generation of the ranks, while its file is being written. */
 struct message *message_new(struct engine *engine, const struct live_ensemble *ens);

@@ -101,8 +101,8 @@ static int let_go(struct engine *engine, const struct live_ensemble *ens, const 
     return store_training_checkpoint_damaged(engine->store, row->training, row->number, err);
 }
 
-/* Drops what the ranks keep no longer. While members are being sent back by a checkpoint, all stay. Ranks let the newest
- * one go only where it is damaged; that is noted, and its row stays. */
+/* Drops what the ranks keep no longer. While members are being sent back by a checkpoint, all stay. Ranks let the
+ * newest one go only where it is damaged; that is noted, and its row stays. */
 static int drop_unlisted(struct engine *engine, const struct live_ensemble *ens, const struct stored *stored,
                          const json_t *list, struct error *err)
 {
@@ -196,8 +196,8 @@ static void ask(struct engine *engine, struct live_ensemble *ens, json_t *list, 
                                     taking);
 }
 
-/* Returns whether the item of the list is to be stored: what is left of a former generation and is not stored was dropped
- * when the training was resubmitted from an earlier checkpoint. */
+/* Returns whether the item of the list is to be stored: what is left of a former generation and is not stored was
+ * dropped when the training was resubmitted from an earlier checkpoint. */
 static bool is_new(const struct live_ensemble *ens, const struct stored *stored,
                    const struct training_checkpoint_row *row)
 {

@@ -1,4 +1,5 @@
-/* A training that starts from a checkpoint of an earlier ensemble's training: it takes over the model, and nothing else. */
+/* A training that starts from a checkpoint of an earlier ensemble's training: it takes over the model, and nothing
+ * else. */
 #include "daemon/engine/training_from.h"
 
 #include "daemon/engine/core.h"

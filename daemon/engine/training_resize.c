@@ -1,5 +1,5 @@
-/* Elastic resizing of a training: another number of ranks. The ranks of the present generation save a last checkpoint and
- * end, and the next generation has the new number; members go on, and send to it. */
+/* Elastic resizing of a training: another number of ranks. The ranks of the present generation save a last checkpoint
+ * and end, and the next generation has the new number; members go on, and send to it. */
 #include "daemon/engine/training_resize.h"
 
 #include "common/log.h"

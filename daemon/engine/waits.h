@@ -1,5 +1,6 @@
-/* Who waits for whom in a training: for which part of the time its ranks waited for samples, and its members for room in the buffer. Taken
- * from what the ranks count, between two looks that lie far enough apart; both by the clocks of the ranks. */
+/* Who waits for whom in a training: for which part of the time its ranks waited for samples, and its members for room
+ * in the buffer. Taken from what the ranks count, between two looks that lie far enough apart; both by the clocks of
+ * the ranks. */
 #ifndef DAEMON_ENGINE_WAITS_H
 #define DAEMON_ENGINE_WAITS_H
 #include <stdbool.h>

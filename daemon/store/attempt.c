@@ -173,10 +173,10 @@ int store_attempt_each_by_cause(struct store *store, int64_t ensemble, int64_t f
 
     return store_each_row(
         store,
-        store_query(
-            store, err,
-            "SELECT DISTINCT idx FROM attempt WHERE ensemble = ?1 AND idx >= ?2 AND idx < ?3 AND (outcome = "
-            "'failed' OR outcome = 'timeout' OR outcome = 'diverged' OR outcome = 'lost') AND stretto_cause(reason) = ?4 ORDER BY idx",
-            "iiit", ensemble, from, end, cause),
+        store_query(store, err,
+                    "SELECT DISTINCT idx FROM attempt WHERE ensemble = ?1 AND idx >= ?2 AND idx < ?3 AND (outcome = "
+                    "'failed' OR outcome = 'timeout' OR outcome = 'diverged' OR outcome = 'lost') AND "
+                    "stretto_cause(reason) = ?4 ORDER BY idx",
+                    "iiit", ensemble, from, end, cause),
         read_index, &index, each, arg, err);
 }

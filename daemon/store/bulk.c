@@ -96,8 +96,8 @@ static int collect(void *arg, const struct member_row *row)
     return 0;
 }
 
-/* Tells whether nothing of the member is missing. An earlier attempt that had told its end may have left steps to the last
- * one. */
+/* Tells whether nothing of the member is missing. An earlier attempt that had told its end may have left steps to the
+ * last one. */
 static bool is_whole(const struct piece *p, const struct candidate *member)
 {
     uint32_t ended = p->ended[member->index - p->bulk->next];

@@ -1,5 +1,5 @@
-/* Bulk operations: changes of many members or jobs of an ensemble that are made in pieces, some in each turn. The rest is
- * stored, so that it is done after a restart, too. */
+/* Bulk operations: changes of many members or jobs of an ensemble that are made in pieces, some in each turn. The rest
+ * is stored, so that it is done after a restart, too. */
 #ifndef DAEMON_STORE_BULK_H
 #define DAEMON_STORE_BULK_H
 #include "daemon/store/member.h"

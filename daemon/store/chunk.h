@@ -4,8 +4,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Bytes: 11 points, or 4 entries of merged ones. A row of a table without rowid that is larger than 488 bytes would need
- * a page of its own. */
+/* Bytes: 11 points, or 4 entries of merged ones. A row of a table without rowid that is larger than 488 bytes would
+ * need a page of its own. */
 #define CHUNK_SIZE 451
 
 struct series_point;

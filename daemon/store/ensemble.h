@@ -89,7 +89,8 @@ struct ensemble_filter {
  * other ensembles there are. */
 int store_ensemble_each(struct store *store, int64_t before, const struct ensemble_filter *filter, int limit,
                         int (*each)(void *arg, const struct ensemble_row *row), void *arg, struct error *err);
-/* Reads the ensembles that still have something to do (running, paused, or with live jobs or bulk operations), oldest first. */
+/* Reads the ensembles that still have something to do (running, paused, or with live jobs or bulk operations), oldest
+ * first. */
 int store_ensemble_each_live(struct store *store, int (*each)(void *arg, const struct ensemble_row *row), void *arg,
                              struct error *err);
 

@@ -20,8 +20,8 @@ struct ensemble_order {
     const char *metric; /* where the key is one of a metric */
 };
 
-/* The place of an ensemble in a sorted list. Ensembles whose training has no value of the metric stand behind all others
- * in either direction, the newest first. */
+/* The place of an ensemble in a sorted list. Ensembles whose training has no value of the metric stand behind all
+ * others in either direction, the newest first. */
 struct ensemble_place {
     int64_t id;     /* of the training where it has a value of the metric, else of the ensemble; 0: before the first */
     bool has_value; /* true unless it stands behind those that have a value of the metric */

@@ -42,7 +42,8 @@ int store_generation_each(struct store *store, int64_t training, int64_t before,
         store_query(
             store, err,
             "SELECT number, ranks, started, ended, end, reason, resumed, resumed_step, "
-            "samples_lost, members_again FROM generation WHERE training = ?1 AND number < ?2 ORDER BY number DESC LIMIT ?3",
+            "samples_lost, members_again FROM generation WHERE training = ?1 AND number < ?2 ORDER BY number DESC "
+            "LIMIT ?3",
             "iii", training, before > 0 ? before : INT64_MAX, (int64_t)limit),
         read_row, &row, each, arg, err);
 }

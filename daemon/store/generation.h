@@ -1,4 +1,5 @@
-/* The generations of a training's ranks: when each began, and how and why it ended. Triggers of the schema write them. */
+/* The generations of a training's ranks: when each began, and how and why it ended. Triggers of the schema write
+ * them. */
 #ifndef DAEMON_STORE_GENERATION_H
 #define DAEMON_STORE_GENERATION_H
 #include "daemon/store/training.h"
@@ -18,8 +19,8 @@ struct generation_row {
 /* Notes how many samples were lost when the one before this one ended. */
 int store_generation_lost(struct store *store, int64_t training, int64_t number, int64_t samples, struct error *err);
 
-/* Counts a member of that ensemble, whose attempt of that number begins, if the attempt before was in a job below `job`: it
- * was begun for an earlier generation. */
+/* Counts a member of that ensemble, whose attempt of that number begins, if the attempt before was in a job below
+ * `job`: it was begun for an earlier generation. */
 int store_generation_again(struct store *store, const struct training_row *training, int64_t member, int64_t attempt,
                            int64_t job, struct error *err);
 

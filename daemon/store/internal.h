@@ -91,8 +91,8 @@ int store_events_write(struct store *store, struct error *err);
 void store_events_drop(struct store *store);
 void store_events_free(struct store *store);
 
-/* tally.c: counts the moves of members, and writes the changes to the tallies. store_tally_add() is for members without a
- * row, whose moves nothing reports. */
+/* tally.c: counts the moves of members, and writes the changes to the tallies. store_tally_add() is for members without
+ * a row, whose moves nothing reports. */
 int store_tallies_init(struct store *store, struct error *err); /* must come before other statements */
 int store_causes_init(struct store *store, struct error *err);  /* must come before other statements */
 int store_tallies_write(struct store *store, struct error *err);

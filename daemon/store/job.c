@@ -67,12 +67,11 @@ int store_job_insert(struct store *store, struct job_row *row, struct error *err
         return store_doom(store, err);
     snprintf(row->name, sizeof row->name, "st-%s-%lld", store_instance(store), (long long)row->id);
     row->state = JOB_INTENT;
-    return store_exec(
-        store, err,
-        "INSERT INTO job (id, ensemble, kind, adapter, name, state, size, created, pilot, node, cpus) VALUES (?1, ?2, ?3, "
-        "?4, ?5, 'intent', ?6, ?7, ?8, ?9, ?10)",
-        "iitttiimii", row->id, row->ensemble, kind_names[row->kind], row->adapter, row->name, row->size,
-        row->created_ms, row->pilot, row->node, row->cpus);
+    return store_exec(store, err,
+                      "INSERT INTO job (id, ensemble, kind, adapter, name, state, size, created, pilot, node, cpus) "
+                      "VALUES (?1, ?2, ?3, ?4, ?5, 'intent', ?6, ?7, ?8, ?9, ?10)",
+                      "iitttiimii", row->id, row->ensemble, kind_names[row->kind], row->adapter, row->name, row->size,
+                      row->created_ms, row->pilot, row->node, row->cpus);
 }
 
 /* The end is written only where there is one: SQLite takes a row out of every index in whose columns or condition a

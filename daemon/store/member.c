@@ -174,14 +174,14 @@ int store_member_reset(struct store *store, int64_t ensemble, enum member_state 
                        bool afresh, struct error *err)
 {
 #define CANCELLED "EXISTS (SELECT 1 FROM cancellation c WHERE c.ensemble = member.ensemble AND c.idx = member.idx)"
-    return store_exec(
-        store, err,
-        "UPDATE member INDEXED BY member_by_state SET state = iif(" CANCELLED
-        ", 'cancelled', 'pending'), failures = 0, "
-        "losses = 0, not_before = ?6, reason = NULL, stalls = 0, since = iif(?5, attempts + 1, since), "
-        "since_in = iif(?5, 0, since_in) WHERE ensemble = ?1 AND state = ?2 AND idx BETWEEN ?3 AND ?4 AND successor IS NULL "
-        "AND NOT (?2 = 'cancelled' AND " CANCELLED ")",
-        "itiibi", ensemble, names[state], from, last, (int)afresh, MEMBER_AT_ONCE);
+    return store_exec(store, err,
+                      "UPDATE member INDEXED BY member_by_state SET state = iif(" CANCELLED
+                      ", 'cancelled', 'pending'), failures = 0, "
+                      "losses = 0, not_before = ?6, reason = NULL, stalls = 0, since = iif(?5, attempts + 1, since), "
+                      "since_in = iif(?5, 0, since_in) WHERE ensemble = ?1 AND state = ?2 AND idx BETWEEN ?3 AND ?4 "
+                      "AND successor IS NULL "
+                      "AND NOT (?2 = 'cancelled' AND " CANCELLED ")",
+                      "itiibi", ensemble, names[state], from, last, (int)afresh, MEMBER_AT_ONCE);
 #undef CANCELLED
 }
 

@@ -273,9 +273,8 @@ int store_rung_get(struct store *store, int64_t ensemble, int64_t number, struct
     sqlite3_stmt *stmt = store_query(
         store, err,
         "SELECT coalesce(max(arrived), 0), coalesce(max(promoted), 0), coalesce(max(cancelled), 0), "
-        "(SELECT count(*) FROM attempt INDEXED BY "
-        "attempt_open WHERE ensemble = ?1 AND outcome IS NULL AND rung = ?2) FROM rung WHERE ensemble = ?1 AND number = "
-        "?2",
+        "(SELECT count(*) FROM attempt INDEXED BY attempt_open WHERE ensemble = ?1 AND outcome IS NULL AND rung = ?2) "
+        "FROM rung WHERE ensemble = ?1 AND number = ?2",
         "ii", ensemble, number);
 
     *row = (struct rung_row){.number = number};

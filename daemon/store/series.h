@@ -66,8 +66,8 @@ int store_series_each_of(struct store *store, int64_t ensemble, int64_t from, in
  * The row is one that was read since the last change of the series. */
 int store_series_each_point(struct store *store, const struct series_row *row, int64_t after, int64_t to, int64_t limit,
                             int (*each)(void *arg, const struct series_point *point), void *arg, struct error *err);
-/* Finds the first and the last step from `from` to `to`, inclusive, with which an entry begins. Returns 1, 0 if there is
- * none, -1. */
+/* Finds the first and the last step from `from` to `to`, inclusive, with which an entry begins. Returns 1, 0 if there
+ * is none, -1. */
 int store_series_bounds(struct store *store, const struct series_row *row, int64_t from, int64_t to, int64_t *first,
                         int64_t *last, struct error *err);
 #endif

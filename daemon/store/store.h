@@ -57,7 +57,8 @@ void store_flushed(struct store *store); /* to be called on the loop's thread af
 int store_open_reader(struct store **out, struct store *store, struct error *err);
 
 /* Have the queries of a reader that lie between them in one transaction, which saves each of them the locks of its own.
- * What they see is the same: the thread that reads is the only one that commits. They must not stay open over a commit. */
+ * What they see is the same: the thread that reads is the only one that commits. They must not stay open over a
+ * commit. */
 void store_answer_begin(struct store *reader);
 void store_answer_end(struct store *reader);
 

@@ -1,5 +1,5 @@
-/* The triggers of the member table report each move of a member from state to state, whichever statement makes it, to the
- * SQL functions here, which do what follows from it (migrations/0001-initial.sql).
+/* The triggers of the member table report each move of a member from state to state, whichever statement makes it, to
+ * the SQL functions here, which do what follows from it (migrations/0001-initial.sql).
  *
  * Tallies, which say how many members of an ensemble are in which state, are summed up. The sums are written by one
  * statement each before anything reads the tallies, and at the latest before the commit: members and their tallies are

@@ -74,8 +74,8 @@ int store_training_update(struct store *store, const struct training_row *row, s
 int store_training_get(struct store *store, int64_t id, struct training_row *row, struct error *err);
 int store_training_of(struct store *store, int64_t ensemble, struct training_row *row, struct error *err);
 
-/* Returns the id of the job of the generation that it `keeps`, even if that has ended; INT64_MAX where none was made for
- * it. */
+/* Returns the id of the job of the generation that it `keeps`, even if that has ended; INT64_MAX where none was made
+ * for it. */
 int store_training_job(struct store *store, const struct training_row *row, int64_t *id, struct error *err);
 
 /* Counts the jobs that it has had: one for each generation, except one that was cancelled before it was submitted. */

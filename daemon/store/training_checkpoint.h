@@ -1,5 +1,5 @@
-/* Checkpoints of trainings that are whole and that their ranks keep, and those that a rank found damaged. They count once
- * their row is stored. The files are described in docs/run-directory.md. */
+/* Checkpoints of trainings that are whole and that their ranks keep, and those that a rank found damaged. They count
+ * once their row is stored. The files are described in docs/run-directory.md. */
 #ifndef DAEMON_STORE_TRAINING_CHECKPOINT_H
 #define DAEMON_STORE_TRAINING_CHECKPOINT_H
 #include "daemon/store/store.h"
@@ -32,8 +32,8 @@ int store_training_checkpoint_drop_after(struct store *store, int64_t training, 
 int store_training_checkpoint_each(struct store *store, int64_t training, int64_t from_training, int64_t from_number,
                                    int limit, int (*each)(void *arg, const struct training_checkpoint_row *row),
                                    void *arg, struct error *err);
-/* Reads into ended[n] which attempts had told their end, of members from `from` on, for the training of an ensemble; 0 for
- * a member of which something is missing. Returns 1, 0 if there is no such checkpoint, or -1. */
+/* Reads into ended[n] which attempts had told their end, of members from `from` on, for the training of an ensemble; 0
+ * for a member of which something is missing. Returns 1, 0 if there is no such checkpoint, or -1. */
 int store_training_checkpoint_ended(struct store *store, int64_t ensemble, int64_t number, int64_t from,
                                     uint32_t *ended, size_t n, struct error *err);
 #endif
