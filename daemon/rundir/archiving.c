@@ -106,15 +106,19 @@ static int64_t take_record(const struct archiving *p, const struct archiving_job
     return shorter != NULL ? (int64_t)strlen(shorter) : -1;
 }
 
-/* Returns whether the daemon has claimed the job itself, so that no runner starts it any more. */
-static bool is_sealed(int dir)
+/* Returns 1 where the daemon has claimed the job itself, so that no runner starts it any more; 0 where it has not; -1
+ * with errno where the claim could not be read. */
+static int is_sealed(int dir)
 {
-    char *text;
+    int64_t size = -1;
     json_t *json;
-    bool sealed;
+    char *text;
+    int sealed;
 
-    if (dir < 0 || read_part(dir, "claim.json", &text) < 0)
-        return false;
+    if (dir >= 0)
+        size = read_part(dir, "claim.json", &text);
+    if (size < 0)
+        return size == -2 ? -1 : 0;
     json = json_loads(text, 0, NULL);
     sealed = json == NULL || json_is_true(json_object_get(json, "given_up"));
     json_decref(json);
@@ -234,12 +238,11 @@ out:
 static int archive_job(struct archiving *p, struct archiving_job *job, struct output *outputs, struct error *err)
 {
     char *path = job_dir(p, job);
-    int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC), rc = 1;
+    int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    int sealed = is_sealed(fd), rc = sealed < 0 ? error_errno(err, "file_read", "%s/claim.json", path) : 1;
 
-    bool sealed = is_sealed(fd);
-
-    job->whole = !sealed;
-    for (size_t i = 0; i < job->n && rc >= 0 && !sealed; i++) {
+    job->whole = sealed == 0;
+    for (size_t i = 0; i < job->n && rc >= 0 && sealed == 0; i++) {
         bool last = i + 1 == job->n;
 
         rc = archive_attempt(p, job, &p->attempts[job->first + i], last ? fd : -1, outputs, err);

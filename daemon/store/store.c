@@ -71,8 +71,8 @@ static int set_journal_mode(struct store *store, const char *mode, struct error 
     else if (sqlite3_stricmp((const char *)sqlite3_column_text(stmt, 0), mode) != 0)
         rc = error_set(err, "store_io", "%s cannot be given the journal mode %s, only %s", store->path, mode,
                        (const char *)sqlite3_column_text(stmt, 0));
-    else
-        rc = 0;
+    else /* this writes the new mode */
+        rc = sqlite3_step(stmt) == SQLITE_DONE ? 0 : store_error(store, sql, err);
     sqlite3_finalize(stmt);
     return rc;
 }

@@ -411,6 +411,8 @@ static void what_cannot_be_read_is_not_archived(void **state)
     write_fails("file_read");
     every("read", NULL, EIO);
     write_fails("file_read");
+    every("open", "claim.json", EIO);
+    write_fails("file_read");
     every("open", "a1", EACCES);
     write_all();
     assert_true(!p.attempts[0].archived && !p.attempts[1].archived && !p.jobs[0].whole);

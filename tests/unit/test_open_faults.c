@@ -61,17 +61,17 @@ static bool open_once(size_t fault, int64_t n, const char *old, const char *sche
     opened = rc == 0;
     if (opened)
         store_close(store);
-    if (opened && n == 1 && faults[fault].kind != FAULT_POWER) { /* the first write, which is the one that changes the journal */
+    struck = faultfs_struck();
+    if (faults[fault].kind == FAULT_POWER)
+        faultfs_restore((uint64_t)n);
+    faultfs_disarm();
+    if (opened && faults[fault].kind != FAULT_POWER) {
         db = look(path);
         got = text_of(db, "PRAGMA journal_mode");
         MUST(strcmp(got, "wal") == 0, "the journal is %s", got);
         free(got);
         sqlite3_close(db);
     }
-    struck = faultfs_struck();
-    if (faults[fault].kind == FAULT_POWER)
-        faultfs_restore((uint64_t)n);
-    faultfs_disarm();
     MUST(opened || strncmp(err.code, "store_", 6) == 0, "the code is %s: %s", err.code, err.text);
     MUST(opened || err.text[0], "no reason is told");
     snprintf(copy, sizeof copy, "%s.v1", path);
