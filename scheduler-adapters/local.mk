@@ -241,15 +241,14 @@ tests_unit_test_adapter_machine_LDADD = $(harness_libs)
 endif
 EXTRA_DIST += scheduler-adapters/template.c tests/t/toy-batch tests/unit/adapter_harness.c tests/unit/adapter_harness.h tests/unit/batch_site.c tests/unit/batch_site.h tests/unit/alps_site.h
 
-slurm_tests = tests/t/0650-slurm.t tests/t/0651-slurm-faults.t \
+slurm_tests = tests/t/0650-slurm.t \
 	tests/t/0652-slurm-accounts.t tests/t/0653-slurm-arrays.t tests/t/0654-srun.t tests/t/0656-slurmrestd-accounts.t tests/t/0657-slurm-ids.t \
-	tests/t/0660-slurm-heat.t tests/t/0661-two-systems.t tests/t/0662-slurm-short-jobs.t tests/t/0676-pilots-slurm.t \
-	tests/t/0787-families-slurm.t
+	tests/t/0660-slurm-heat.t tests/t/0661-two-systems.t tests/t/0662-slurm-short-jobs.t tests/t/0676-pilots-slurm.t
 dist_check_SCRIPTS += $(slurm_tests) tests/slurm/private-slurm tests/slurm/rest-proxy
 EXTRA_DIST += tests/t/batch.sh tests/t/blocks.sh tests/t/private_server.py tests/t/slurm.sh tests/t/slurmrestd.sh
 TESTS += $(slurm_tests)
 
-pbs_tests = tests/t/0671-pbs-faults.t tests/t/0672-pbs-arrays.t tests/t/0673-pbs-orders.t tests/t/0674-pbs-words.t tests/t/0677-pilots-pbs.t tests/t/0679-pbs-mom.t
+pbs_tests = tests/t/0672-pbs-arrays.t tests/t/0673-pbs-orders.t tests/t/0674-pbs-words.t tests/t/0677-pilots-pbs.t tests/t/0679-pbs-mom.t
 dist_check_SCRIPTS += $(pbs_tests) tests/pbs/private-pbs tests/pbs/pbsdsh
 EXTRA_DIST += tests/t/pbs.sh tests/pbs/pbs_commands.py tests/pbs/pbs_jobs.py
 TESTS += $(pbs_tests)
@@ -264,6 +263,6 @@ dist_check_SCRIPTS += $(oar_tests) tests/oar/private-oar
 EXTRA_DIST += tests/t/oar.sh
 TESTS += $(oar_tests)
 
-alps_tests = tests/t/0680-alps.t tests/t/0681-aprun.t tests/t/0682-alps-end.t tests/t/0683-pilots-alps.t
+alps_tests = tests/t/0680-alps.t tests/t/0683-pilots-alps.t
 dist_check_SCRIPTS += $(alps_tests) tests/alps/alps tests/t/alps.sh
 TESTS += $(alps_tests)

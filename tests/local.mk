@@ -22,16 +22,22 @@ long_tests = \
 	tests/t/0608-planted.t \
 	tests/t/0800-fuzz.t \
 	tests/t/0670-pbs.t \
+	tests/t/0736-out-of-time-and-streaming.t \
+	tests/t/0682-alps-end.t \
 	tests/t/0751-runners-killed.t \
 	tests/t/0750-killed-often.t \
+	tests/t/0671-pbs-faults.t \
 	tests/t/0655-slurmrestd.t \
 	tests/t/0716-all-killed.t \
 	tests/t/0640-plugins.t \
+	tests/t/0681-aprun.t \
 	tests/t/0722-checkpoints.t \
+	tests/t/0651-slurm-faults.t \
 	tests/t/0705-ranks.t \
 	tests/t/0579-dashboard-members.t \
 	tests/t/0578-dashboard-overview.t \
 	tests/t/0220-solvers.t tests/t/0221-training-page.t \
+	tests/t/0787-families-slurm.t \
 	tests/t/0588-properties.t \
 	tests/t/0330-heat-table.t \
 	tests/t/0340-rnn.t \
@@ -76,7 +82,7 @@ e2e_tests = \
 	tests/t/0730-restart.t \
 	tests/t/0731-ends-and-starts.t \
 	tests/t/0732-run-dir-taken.t \
-	tests/t/0734-training-from.t tests/t/0735-ddp-resized.t tests/t/0736-out-of-time-and-streaming.t tests/t/0737-unfinished-with-training.t tests/t/0738-training-ends-early.t tests/t/0739-training-survives.t tests/t/0749-training-resubmitted.t tests/t/0740-training.t tests/t/0745-training-goes-on.t tests/t/0746-ranks-go-on.t tests/t/0747-ranks-resized.t tests/t/0748-training-disturbed.t \
+	tests/t/0734-training-from.t tests/t/0735-ddp-resized.t tests/t/0737-unfinished-with-training.t tests/t/0738-training-ends-early.t tests/t/0739-training-survives.t tests/t/0749-training-resubmitted.t tests/t/0740-training.t tests/t/0745-training-goes-on.t tests/t/0746-ranks-go-on.t tests/t/0747-ranks-resized.t tests/t/0748-training-disturbed.t \
 	tests/t/0741-held.t \
 	tests/t/0742-held-killed.t \
 	tests/t/0743-missing-steps.t \
