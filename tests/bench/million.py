@@ -51,6 +51,17 @@ class Daemon:
         with open(f"/proc/{self.process.pid}/status") as f:
             return next(int(line.split()[1]) * 1024 for line in f if line.startswith("VmRSS"))
 
+    def rest(self):
+        """Wait until what a start leads to is done, such as looking for what can be archived."""
+        def cpu():
+            with open(f"/proc/{self.process.pid}/stat") as f:
+                return sum(int(n) for n in f.read().rsplit(")", 1)[1].split()[11:13])
+
+        before, now = None, cpu()
+        while now != before:
+            time.sleep(1)
+            before, now = now, cpu()
+
     def stop(self):
         self.process.send_signal(signal.SIGTERM)
         self.process.wait()
@@ -151,6 +162,7 @@ def pages(state):
     figure("database-per-member", size / DONE, "B", limit=1024, members_run=DONE)
     daemon = Daemon(state)
     figure("start-on-it", daemon.rss() / 1e6, "MB")
+    daemon.rest()
     members = "/v1/ensembles/1/members"
     asks = {"first page": members, "last page run": f"{members}?cursor={DONE - 100}", "last page": f"{members}?cursor={MEMBERS - 100}",
             "by state, last": f"{members}?state=succeeded&cursor={DONE - 100}", "status": "/v1/ensembles/1", "metrics": "/metrics",
@@ -174,7 +186,7 @@ def series(state):
     Daemon(state).stop()
     with sqlite3.connect(state + "/stretto.db") as store:
         store.execute("PRAGMA foreign_keys = OFF")
-        store.execute("INSERT INTO training (ensemble, state, ranks, created, ended) VALUES (1, 'done', 1, 1, 2)")
+        store.execute("INSERT INTO training (ensemble, adapter, state, ranks, created, ended) VALUES (1, 'local', 'done', 1, 1, 2)")
         store.execute("WITH RECURSIVE s (i) AS (VALUES (0) UNION ALL SELECT i + 1 FROM s WHERE i < ?) INSERT INTO metric "
                       "(training, name, step, rank, time, value) SELECT 1, 'loss', i, 0, 1790000000000 + i, 1.0 / (1 + i) FROM s", [MEMBERS - 1])
     daemon = Daemon(state)
