@@ -29,15 +29,6 @@ struct run {
     struct output_npy *output;
 };
 
-/* Ends the program after a failure of any one process while the others are waiting for it. */
-static _Noreturn void die(const char *what)
-{
-    fprintf(stderr, "heat2d: %s\n", what);
-    fflush(NULL);
-    MPI_Abort(MPI_COMM_WORLD, EXIT_FAILURE);
-    abort();
-}
-
 static void set_initial(struct run *r)
 {
     const struct options *o = &r->options;
@@ -56,6 +47,16 @@ static int agree(int rc)
 {
     MPI_Bcast(&rc, 1, MPI_INT, 0, MPI_COMM_WORLD);
     return rc;
+}
+
+/* Returns, in all processes, whether all of them have what they need. One that ended alone, by MPI_Abort(), might lose
+ * its last words in the launcher. */
+static bool all_have(bool has)
+{
+    int mine = has, all;
+
+    MPI_Allreduce(&mine, &all, 1, MPI_INT, MPI_LAND, MPI_COMM_WORLD);
+    return all != 0;
 }
 
 static int stream_failed(const struct run *r, struct error *err)
@@ -142,8 +143,8 @@ static int compute(struct run *r, struct error *err)
     partition_block(r->partition, &r->block, &r->first_x, &r->first_y);
     links = partition_links(r->partition);
     r->solver = solver_create(&o->problem, &r->block, &links);
-    if (r->solver == NULL)
-        die("no memory for the grid");
+    if (!all_have(r->solver != NULL))
+        return error_set(err, "memory", "no memory for the grid");
     set_initial(r);
     if (open_stream(r, err) < 0 || agree(open_output(r, err)) < 0)
         return -1;
