@@ -56,8 +56,8 @@ void engine_stop_ensemble(struct engine *engine, struct live_ensemble *ens, cons
     engine_touch(engine, ens);
 }
 
-/* One whose adapter is not here. What of it is under way is stopped once the adapter is back: see resume_cancels(). Its
- * members are cancelled at once, however many: nobody would come back to them. */
+/* Cancels an ensemble whose adapter is not here: its members at once, however many, since nobody would come back to
+ * them. The jobs that are under way are stopped once the adapter is back, by resume_cancels(). */
 static int cancel_unattended(struct engine *engine, struct ensemble_row *row, struct error *err)
 {
     struct training_row training;

@@ -138,8 +138,8 @@ bool engine_allocation(struct engine *engine, int64_t ensemble, struct engine_al
     return true;
 }
 
-/* One in which nothing has begun, though it failed by itself or members waited for it, would be followed by others like
- * it, again and again: where it has less time than a member needs, or none is handed to it before it is idle. */
+/* Counts a pilot in which nothing has begun, though it failed by itself or members waited for it. Others like it would
+ * follow, again and again: where a pilot has less time than a member needs, or is idle before it is handed one. */
 static void count_failure(struct engine *engine, const struct pilot *pilot)
 {
     const struct live_job *job = pilot->job;
@@ -177,8 +177,8 @@ void pilot_tell_end(struct engine *engine, const struct live_job *job)
                            attempt_outcome_name(job->pilot->outcome), "reason", job->pilot->reason));
 }
 
-/* Of a job with which something else is under way: its journal is read no more once the pilot has ended, and they are
- * nowhere else. */
+/* Tells whether a job in the pilot has exit records that are not stored yet, since something else is under way with it.
+ * They stand nowhere but in its journal, which is read no more once the pilot has ended. */
 static bool holds_records(const struct pilot *pilot)
 {
     for (const struct live_job *job = pilot->job->ensemble->jobs; job != NULL; job = job->ens_next)

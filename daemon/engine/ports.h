@@ -49,8 +49,8 @@ struct rundir_ops {
      * callback. `dirs` and `chains` are taken over. err is not NULL where one could not be read. */
     void (*checkpoints)(void *rundir, char **dirs, struct ckpt_chain *chains, size_t n,
                         void (*cb)(void *arg, json_t **lists, const struct error *err), void *arg);
-    /* What missing_count() finds, in json[0]; `paths`, one or more, and the question's list are taken over. err is not
-     * NULL where a file could not be read. */
+    /* Looks for missing steps by missing_count(), whose answer comes in json[0]. `paths`, one or more, and the lists of
+     * the question are taken over. err is not NULL where a file could not be read. */
     void (*missing)(void *rundir, char **paths, size_t n, struct missing_question question,
                     void (*cb)(void *arg, json_t **json, const struct error *err), void *arg);
     /* Read which of `count` members are whole, by whole_read(). The result is borrowed for the callback, and NULL where

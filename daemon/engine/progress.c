@@ -50,8 +50,8 @@ static bool counts(const struct live_job *job, const struct slot *slot, const st
     return ckpt_counts(&chain, row->ensemble, row->attempt);
 }
 
-/* What the attempt began with: its record says so; of one that left none, it was what was known. 1 found, 0 none,
- * -1. */
+/* Finds the checkpoint with which the attempt began. Its record names it; an attempt without a record began with the
+ * one that was known. Returns 1, 0 where there is none, or -1. */
 static int find_base(struct engine *engine, const struct live_job *job, const struct slot *slot,
                      const struct outcome *out, struct ckpt *base, struct error *err)
 {

@@ -19,7 +19,7 @@ struct store_file {
     ino_t inode;
 };
 
-/* What the open transaction of a reader is for. */
+/* The use that a reader makes of its open transaction. */
 enum store_view {
     VIEW_NONE,  /* it has none: each query sees the last commit */
     VIEW_HELD,  /* it sees the last commit that was flushed, until the next flush */

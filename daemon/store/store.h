@@ -56,9 +56,9 @@ void store_flushed(struct store *store); /* to be called on the loop's thread af
  * one connection. There may be one reader, to be closed before the store. */
 int store_open_reader(struct store **out, struct store *store, struct error *err);
 
-/* Have the queries of a reader that lie between them in one transaction, which saves each of them the locks of its own.
- * What they see is the same: the thread that reads is the only one that commits. They must not stay open over a
- * commit. */
+/* Begin and end a transaction for the queries of one answer, so that not each of them takes and gives back locks of its
+ * own. The queries see what they would see without it, since the thread that reads is the only one that commits.
+ * Nothing may be committed meanwhile. */
 void store_answer_begin(struct store *reader);
 void store_answer_end(struct store *reader);
 
