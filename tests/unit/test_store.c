@@ -443,6 +443,43 @@ static void a_reader_sees_what_is_on_the_disk(void **state)
     store_close(store);
 }
 
+/* All queries of an answer see one commit, the last one that was flushed. */
+static void an_answer_is_read_in_one_transaction(void **state)
+{
+    struct store *store = must_open(), *reader;
+    struct error err;
+
+    assert_int_equal(store_open_reader(&reader, store, &err), 0);
+    add_ensemble(store, 1);
+    assert_int_equal(store_commit(store, &err), 0);
+    store_answer_end(reader); /* of none: nothing happens */
+    for (int i = 0; i < 2; i++) {
+        int64_t n = ensembles_of(store);
+
+        store_answer_begin(reader);
+        assert_int_equal(ensembles_of(reader), n);
+        add_ensemble(store, 1);
+        assert_int_equal(store_commit(store, &err), 0);
+        assert_int_equal(ensembles_of(reader), n);
+        store_answer_end(reader);
+        assert_int_equal(ensembles_of(reader), n + 1);
+    }
+    store_defer_flush(store, true);
+    while (!store_owes_flush(store)) {
+        add_ensemble(store, 1);
+        assert_int_equal(store_commit(store, &err), 0);
+    }
+    assert_int_equal(ensembles_of(reader), ensembles_of(store) - 1);
+    store_answer_begin(reader);
+    assert_int_equal(ensembles_of(reader), ensembles_of(store) - 1);
+    store_answer_end(reader);
+    assert_int_equal(ensembles_of(reader), ensembles_of(store) - 1);
+    assert_int_equal(store_flush_owed(store, &err), 0);
+    assert_int_equal(ensembles_of(reader), ensembles_of(store));
+    store_close(reader);
+    store_close(store);
+}
+
 /* Of either journal: whoever had the database before was killed, and it is checked. */
 static void an_unclean_end_is_noticed(void **state)
 {
@@ -505,6 +542,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_read_that_fails_dooms_what_was_changed_before, new_dir, remove_dir),
         cmocka_unit_test_setup_teardown(what_is_committed_is_there_after_a_crash, new_dir, remove_dir),
         cmocka_unit_test_setup_teardown(a_reader_sees_what_is_on_the_disk, new_dir, remove_dir),
+        cmocka_unit_test_setup_teardown(an_answer_is_read_in_one_transaction, new_dir, remove_dir),
         cmocka_unit_test_setup_teardown(an_unclean_end_is_noticed, new_dir, remove_dir),
         cmocka_unit_test_setup_teardown(another_database_in_its_place_is_noticed, new_dir, remove_dir),
         cmocka_unit_test_setup_teardown(the_longest_due_go_first, new_dir, remove_dir),

@@ -441,52 +441,6 @@ static int on_nfs(const char *path, struct statfs *out)
     return 0;
 }
 
-static int64_t ensembles_of(struct store *of)
-{
-    sqlite3_stmt *stmt = store_query(of, &err, "SELECT count(*) FROM ensemble", "");
-    int64_t n;
-
-    assert_int_equal(store_row(of, stmt, &err), 1);
-    n = sqlite3_column_int64(stmt, 0);
-    store_done(stmt);
-    return n;
-}
-
-/* All queries of an answer see one commit, the last one that was flushed. */
-static void an_answer_is_read_in_one_transaction(void **state)
-{
-    struct store *reader;
-
-    must(store_open_reader(&reader, store, &err));
-    add_ensemble(1);
-    must(store_commit(store, &err));
-    store_answer_end(reader); /* of none: nothing happens */
-    for (int i = 0; i < 2; i++) {
-        int64_t n = ensembles_of(store);
-
-        store_answer_begin(reader);
-        assert_int_equal(ensembles_of(reader), n);
-        add_ensemble(1);
-        must(store_commit(store, &err));
-        assert_int_equal(ensembles_of(reader), n);
-        store_answer_end(reader);
-        assert_int_equal(ensembles_of(reader), n + 1);
-    }
-    store_defer_flush(store, true);
-    while (!store_owes_flush(store)) {
-        add_ensemble(1);
-        must(store_commit(store, &err));
-    }
-    assert_int_equal(ensembles_of(reader), ensembles_of(store) - 1);
-    store_answer_begin(reader);
-    assert_int_equal(ensembles_of(reader), ensembles_of(store) - 1);
-    store_answer_end(reader);
-    assert_int_equal(ensembles_of(reader), ensembles_of(store) - 1);
-    must(store_flush_owed(store, &err));
-    assert_int_equal(ensembles_of(reader), ensembles_of(store));
-    store_close(reader);
-}
-
 /* Where one connection has to do, there is neither a reader nor a log that keeps room, nor a backup while the daemon runs. */
 static void one_connection_has_to_do(void **state)
 {
@@ -583,7 +537,6 @@ int main(void)
         cmocka_unit_test(a_point_is_all_that_was_merged),
         cmocka_unit_test_setup_teardown(names_of_members_are_theirs, open_store, close_store),
         cmocka_unit_test_setup_teardown(room_is_kept_for_work_under_way, open_store, close_store),
-        cmocka_unit_test_setup_teardown(an_answer_is_read_in_one_transaction, open_store, close_store),
         cmocka_unit_test_setup_teardown(one_connection_has_to_do, open_store, close_store),
         cmocka_unit_test_setup_teardown(a_backup_is_given_up, open_store, close_store),
         cmocka_unit_test_setup_teardown(damage_is_found_where_there_are_many_rows, open_store, close_store),
