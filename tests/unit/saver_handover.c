@@ -1,4 +1,6 @@
 /* What a rank leaves to those that go on from its checkpoint, of another number perhaps, or with another buffer. */
+#include "tests/unit/saver_handover.h"
+
 #include "common/files.h"
 #include "tasks/proto/kept.h"
 #include "tasks/train/cut.h"
@@ -9,6 +11,18 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+/* Starts the only rank of a training that keeps so many checkpoints, and sends it all steps of its members. */
+static struct stretto_train *rank_with_samples(struct fixture *fx, int members, int keep)
+{
+    struct stretto_train *t;
+
+    set_up(fx, 1, members, keep, 0);
+    t = fixture_rank(0);
+    for (int member = 0; member < members; member++)
+        send_steps(fx, member, 1, 0, STEPS);
+    return t;
+}
 
 /* A generation ends as planned with `before` ranks, having drawn a batch on each; the next one has `after` ranks,
  * and this buffer unless NULL, and gets what was not drawn without anybody sending it again. A Reservoir gets what
@@ -146,10 +160,7 @@ void what_waited_its_turn_is_handed_over_again(void **state)
     struct stretto_train *t;
     int times[2 * STEPS] = {0};
 
-    set_up(&fx, 1, 2, 1, 0);
-    t = fixture_rank(0);
-    send_steps(&fx, 0, 1, 0, STEPS);
-    send_steps(&fx, 1, 1, 0, STEPS);
+    t = rank_with_samples(&fx, 2, 1);
     save(t, 11, "state", STRETTO_TRAIN_CHECKPOINT_LAST);
     stretto_train_close(t);
     for (int generation = 2; generation <= 4; generation++) {
@@ -187,9 +198,7 @@ void a_damaged_handover_is_not_taken(void **state)
     struct fixture fx;
     struct stretto_train *t;
 
-    set_up(&fx, 1, 1, 2, 0);
-    t = fixture_rank(0);
-    send_steps(&fx, 0, 1, 0, STEPS);
+    t = rank_with_samples(&fx, 1, 2);
     save(t, 1, "older", STRETTO_TRAIN_CHECKPOINT_DUE);
     save(t, 2, "newer", STRETTO_TRAIN_CHECKPOINT_LAST);
     assert_true(lists("g1-s2 g1-s1 "));
@@ -208,9 +217,7 @@ void samples_of_another_spec_are_not_taken(void **state)
     struct fixture fx;
     struct stretto_train *t;
 
-    set_up(&fx, 1, 1, 2, 0);
-    t = fixture_rank(0);
-    send_steps(&fx, 0, 1, 0, STEPS);
+    t = rank_with_samples(&fx, 1, 2);
     save(t, 1, "state", STRETTO_TRAIN_CHECKPOINT_LAST);
     stretto_train_close(t);
     begin_anew(&fx, 2, "g1-s1", 1);

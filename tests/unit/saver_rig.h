@@ -1,5 +1,5 @@
-/* Ranks that save checkpoints, for test_saver: a fixture whose training has a directory of checkpoints, and generations that go on from them.
- * The cases of handovers, which test_saver runs, are in saver_handover.c. */
+/* Ranks that save checkpoints: a fixture whose training has a directory of checkpoints, and generations that go on from
+ * them. */
 #ifndef TESTS_SAVER_RIG_H
 #define TESTS_SAVER_RIG_H
 #include "tests/unit/stream_fixture.h"
@@ -35,15 +35,4 @@ int make_memory(void);
 int is_complete(void *arg);
 
 #define WAIT_FOR_LIST(names) assert_true(fixture_wait(lists, (void *)(uintptr_t)(names), LIMIT_MS))
-
-void what_was_not_drawn_is_handed_over(void **state);
-void another_number_of_ranks_shares_it_out(void **state);
-void what_a_reservoir_may_draw_again_outlives_its_process(void **state);
-void more_than_has_room_waits_its_turn(void **state);
-void what_waited_its_turn_is_handed_over_again(void **state);
-void a_damaged_handover_is_not_taken(void **state);
-void samples_of_another_spec_are_not_taken(void **state);
-void half_a_sample_is_handed_over_again_and_again(void **state);
-void a_checkpoint_tells_which_attempt_had_told_its_end(void **state);
-void what_was_told_before_the_checkpoint_outlives_the_next_process(void **state);
 #endif

@@ -6,6 +6,7 @@
 #include "tasks/train/resume.h"
 #include "tasks/train/saved.h"
 #include "tasks/train/state.h"
+#include "tests/unit/saver_handover.h"
 #include "tests/unit/saver_rig.h"
 
 #include <dirent.h>

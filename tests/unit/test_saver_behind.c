@@ -1,10 +1,7 @@
 /* Checkpoints whose state another thread of the program writes while the training goes on. */
-#include "common/files.h"
 #include "common/timefmt.h"
 #include "tasks/train/cut.h"
-#include "tasks/train/state.h"
-#include "tests/unit/stream_fixture.h"
-#include "tests/unit/unit_dir.h"
+#include "tests/unit/saver_rig.h"
 
 #include <pthread.h>
 #include <signal.h>
@@ -14,59 +11,6 @@
 #include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
-
-#define STEPS 20
-#define LIMIT_MS (FIXTURE_LIMIT_SECONDS * 1000)
-#define FIFO "{\"policy\": \"fifo\", \"capacity\": 100, \"threshold\": 0, \"batch\": 5, \"seed\": 7}"
-
-static char dir[64];
-
-static void set_up(struct fixture *fx, int ranks, double every)
-{
-    struct error err;
-    json_t *json;
-
-    fixture_init_ranks(fx, ranks, 4, 0, 1, FIFO);
-    unit_dir_make(dir);
-    json = file_read_json(fixture_path(fx, "training.json"), &err);
-    json_object_set_new(json, "checkpoint", json_pack("{s:s, s:i, s:f}", "dir", dir, "keep", 2, "every", every));
-    assert_int_equal(file_write_json(fixture_path(fx, "training.json"), json, 0600, &err), 0);
-    json_decref(json);
-    unsetenv("STRETTO_CHECKPOINT_SIGNAL");
-}
-
-static void tear_down(struct fixture *fx)
-{
-    fixture_fini(fx);
-    state_remove(unit_dir_top(dir));
-}
-
-/* Tells whether checkpoints.json names these, each followed by a blank. */
-static int lists(void *arg)
-{
-    const char *left = arg;
-    char path[100];
-    struct error err;
-    const json_t *entry;
-    json_t *json;
-    size_t i;
-
-    snprintf(path, sizeof path, "%s/checkpoints.json", dir);
-    json = file_read_json(path, &err);
-    json_array_foreach (json_object_get(json, "checkpoints"), i, entry) {
-        const char *name = json_string_value(json_object_get(entry, "name"));
-
-        if (strncmp(left, name, strlen(name)) != 0 || left[strlen(name)] != ' ') {
-            left = "?";
-            break;
-        }
-        left += strlen(name) + 1;
-    }
-    json_decref(json);
-    return *left == '\0';
-}
-
-#define WAIT_FOR_LIST(names) assert_true(fixture_wait(lists, (void *)(uintptr_t)(names), LIMIT_MS))
 
 /* A thread of the program that writes a copy of the state, and then ends the checkpoint by that. */
 struct writer {
@@ -94,11 +38,10 @@ static int waits(void *arg)
 static void *write_behind(void *arg)
 {
     struct writer *w = arg;
-    struct error err;
 
     if (w->until_waits != 0)
         fixture_wait(waits, &w->until_waits, LIMIT_MS);
-    file_write_whole(w->path, "state", 5, 0600, &err);
+    write_state(w->path, "state");
     atomic_store(&w->written, true);
     stretto_train_checkpoint_end(w->t, w->due);
     return NULL;
@@ -119,32 +62,18 @@ static const char *cut(struct stretto_train *t, int64_t step)
     return path;
 }
 
-static void save(struct stretto_train *t, int64_t step, int due)
-{
-    const char *path = stretto_train_checkpoint_begin(t, step);
-    struct error err;
-
-    assert_non_null(path);
-    assert_int_equal(file_write_whole(path, "state", 5, 0600, &err), 0);
-    assert_int_equal(stretto_train_checkpoint_end(t, due), 0);
-}
-
 static void what_is_drawn_while_the_state_is_written_is_not_in_the_checkpoint(void **state)
 {
     struct fixture fx;
     struct writer w = {.due = STRETTO_TRAIN_CHECKPOINT_DUE};
-    struct stretto *s;
     struct cut was;
     struct error err;
     char from[100];
     int times[STEPS] = {0};
 
-    set_up(&fx, 1, 0);
+    set_up(&fx, 1, 1, 2, 0);
     w.t = fixture_rank(0);
-    s = fixture_member(0, 1);
-    for (int step = 0; step < STEPS; step++)
-        assert_int_equal(fixture_send(&fx, s, 0, step), 0);
-    assert_int_equal(stretto_close(s), 0);
+    send_steps(&fx, 0, 1, 0, STEPS);
     assert_int_equal(fixture_draw(&fx, w.t, LIMIT_MS, STEPS, times), 5);
     w.path = cut(w.t, 1);
     assert_int_equal(fixture_draw(&fx, w.t, LIMIT_MS, STEPS, times), 5);
@@ -177,7 +106,7 @@ static void none_but_the_last_is_due_while_the_one_before_is_written(void **stat
     struct writer w = {.due = STRETTO_TRAIN_CHECKPOINT_DUE};
     int64_t every;
 
-    set_up(&fx, 1, 0.05);
+    set_up(&fx, 1, 1, 2, 0.05);
     setenv("STRETTO_CHECKPOINT_SIGNAL", "10", 1); /* SIGUSR1 */
     w.t = fixture_rank(0);
     assert_int_equal(stretto_train_checkpoint_every_ms(w.t), 50);
@@ -202,11 +131,11 @@ static void the_next_one_and_done_wait_for_the_one_before(void **state)
     struct fixture fx;
     struct writer w = {.due = STRETTO_TRAIN_CHECKPOINT_DUE, .until_waits = (pid_t)syscall(SYS_gettid)};
 
-    set_up(&fx, 1, 0);
+    set_up(&fx, 1, 1, 2, 0);
     w.t = fixture_rank(0);
     w.path = cut(w.t, 1);
     start(&w);
-    save(w.t, 2, STRETTO_TRAIN_CHECKPOINT_LAST);
+    save(w.t, 2, "state", STRETTO_TRAIN_CHECKPOINT_LAST);
     assert_true(atomic_load(&w.written));
     pthread_join(w.thread, NULL);
     assert_true(lists("g1-s2 g1-s1 "));
@@ -228,12 +157,12 @@ static void a_state_that_cannot_be_written_leaves_the_one_before(void **state)
     struct fixture fx;
     struct writer w = {.due = 0};
 
-    set_up(&fx, 1, 0);
+    set_up(&fx, 1, 1, 2, 0);
     w.t = fixture_rank(0);
-    save(w.t, 1, STRETTO_TRAIN_CHECKPOINT_DUE);
+    save(w.t, 1, "state", STRETTO_TRAIN_CHECKPOINT_DUE);
     w.path = cut(w.t, 2);
     start(&w);
-    save(w.t, 3, STRETTO_TRAIN_CHECKPOINT_DUE);
+    save(w.t, 3, "state", STRETTO_TRAIN_CHECKPOINT_DUE);
     pthread_join(w.thread, NULL);
     WAIT_FOR_LIST("g1-s3 g1-s1 ");
     cut(w.t, 4); /* nobody ends it */
@@ -248,17 +177,17 @@ static void a_slow_rank_finishes_a_checkpoint_though_others_have_newer_ones(void
     struct stretto_train *t0;
     struct writer w = {.due = STRETTO_TRAIN_CHECKPOINT_DUE};
 
-    set_up(&fx, 2, 0);
+    set_up(&fx, 2, 1, 2, 0);
     t0 = fixture_rank(0);
     w.t = fixture_rank(1);
     w.path = cut(w.t, 1);
     for (int step = 1; step <= 3; step++)
-        save(t0, step, STRETTO_TRAIN_CHECKPOINT_DUE);
+        save(t0, step, "state", STRETTO_TRAIN_CHECKPOINT_DUE);
     assert_null(stretto_train_checkpoint_begin(t0, 3 - 1)); /* which has waited for the part of step 3 */
     start(&w);
     WAIT_FOR_LIST("g1-s1 ");
     pthread_join(w.thread, NULL);
-    save(w.t, 3, STRETTO_TRAIN_CHECKPOINT_DUE);
+    save(w.t, 3, "state", STRETTO_TRAIN_CHECKPOINT_DUE);
     WAIT_FOR_LIST("g1-s3 g1-s1 ");
     stretto_train_close(t0);
     stretto_train_close(w.t);
