@@ -18,7 +18,7 @@ enum { EXIT_USAGE = 2 };
 /* Every process holds its block; only rank 0 has the whole field, if it is written or compared. */
 struct run {
     struct options options;
-    struct partition *partition;
+    struct partition partition;
     struct solver *solver;
     struct solver_block block;
     int first_x, first_y;
@@ -66,7 +66,7 @@ static int stream_failed(const struct run *r, struct error *err)
 
 static int open_stream(struct run *r, struct error *err)
 {
-    const struct stretto_block block = partition_stream_block(r->partition);
+    const struct stretto_block block = partition_stream_block(&r->partition);
 
     if (stretto_mpi_open(&r->stream, MPI_COMM_WORLD) < 0)
         return stream_failed(r, err);
@@ -138,10 +138,10 @@ static int compute(struct run *r, struct error *err)
     if (o->analytic)
         for (int side = 0; side < SIDE_COUNT; side++)
             o->problem.sides[side] = o->problem.sides[SIDE_WEST];
-    if (partition_create(&r->partition, MPI_COMM_WORLD, o->problem.grid, err) < 0)
+    if (partition_init(&r->partition, MPI_COMM_WORLD, o->problem.grid, err) < 0)
         return -1;
-    partition_block(r->partition, &r->block, &r->first_x, &r->first_y);
-    links = partition_links(r->partition);
+    partition_block(&r->partition, &r->block, &r->first_x, &r->first_y);
+    links = partition_links(&r->partition);
     r->solver = solver_create(&o->problem, &r->block, &links);
     if (!all_have(r->solver != NULL))
         return error_set(err, "memory", "no memory for the grid");
@@ -161,7 +161,7 @@ static int compute(struct run *r, struct error *err)
     if (stretto_mpi_finish(r->stream) < 0)
         return stream_failed(r, err);
     if (r->rank == 0) {
-        partition_shape(r->partition, &across, &up);
+        partition_shape(&r->partition, &across, &up);
         printf("heat2d: %d steps of %d x %d on %d x %d processes, %.1f iterations a step, %.3f s\n", o->steps,
                o->problem.grid, o->problem.grid, across, up, (double)solver_iterations(r->solver) / o->steps,
                MPI_Wtime() - began);
@@ -179,7 +179,7 @@ static void release(struct run *r)
         output_npy_close(r->output, &ignored);
     stretto_mpi_abort(r->stream);
     solver_destroy(r->solver);
-    partition_destroy(r->partition);
+    partition_fini(&r->partition);
     free(r->field);
 }
 

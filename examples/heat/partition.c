@@ -1,18 +1,5 @@
 #include "examples/heat/partition.h"
 
-#include <stdlib.h>
-
-struct partition {
-    MPI_Comm comm; /* Cartesian: [0] from south to north, [1] from west to east; rank 0 is the world's */
-    int rank, size, grid;
-    int dims[2];
-    int first[2], count[2]; /* this process's rows and columns */
-    bool at_side[SIDE_COUNT];
-    /* The neighbours in MPI's order for a Cartesian communicator: south, north, west, east. */
-    MPI_Datatype edge[4];
-    MPI_Aint send_at[4], receive_at[4];
-};
-
 /* Divides the n points of one direction into `parts`: the first ones get one point more where n does not divide
  * evenly. */
 static void share(int n, int parts, int index, int *first, int *count)
@@ -56,20 +43,16 @@ static void make_edges(struct partition *p)
     }
 }
 
-int partition_create(struct partition **out, MPI_Comm world, int grid, struct error *err)
+int partition_init(struct partition *p, MPI_Comm world, int grid, struct error *err)
 {
     const int periods[2] = {0, 0};
     int at[2], dims[2], size;
-    struct partition *p;
 
-    *out = NULL;
+    *p = (struct partition){.size = 0};
     MPI_Comm_size(world, &size);
     if (!choose_dims(size, grid, dims))
         return error_set(err, "too_many_processes",
                          "%d processes cannot share a grid of %d x %d: some would have no point", size, grid, grid);
-    p = calloc(1, sizeof *p);
-    if (p == NULL)
-        MPI_Abort(world, 1);
     p->grid = grid;
     p->size = size;
     p->dims[0] = dims[0];
@@ -84,18 +67,17 @@ int partition_create(struct partition **out, MPI_Comm world, int grid, struct er
     p->at_side[SIDE_WEST] = at[1] == 0;
     p->at_side[SIDE_EAST] = at[1] == dims[1] - 1;
     make_edges(p);
-    *out = p;
     return 0;
 }
 
-void partition_destroy(struct partition *p)
+void partition_fini(struct partition *p)
 {
-    if (p == NULL)
+    if (p->size == 0)
         return;
     for (int n = 0; n < 4; n++)
         MPI_Type_free(&p->edge[n]);
     MPI_Comm_free(&p->comm);
-    free(p);
+    p->size = 0;
 }
 
 void partition_block(const struct partition *p, struct solver_block *block, int *first_x, int *first_y)

@@ -7,13 +7,23 @@
 #include <mpi.h>
 #include <stretto-mpi.h>
 
-struct partition;
+/* Its members are for partition.c alone. */
+struct partition {
+    MPI_Comm comm;          /* Cartesian: [0] from south to north, [1] from west to east; rank 0 is the world's */
+    int rank, size, grid;   /* size: 0 where there is no partition */
+    int dims[2];            /* processes in each direction */
+    int first[2], count[2]; /* this process's rows and columns */
+    bool at_side[SIDE_COUNT];
+    /* The neighbours in MPI's order for a Cartesian communicator: south, north, west, east. */
+    MPI_Datatype edge[4];
+    MPI_Aint send_at[4], receive_at[4];
+};
 
 /* Divides the grid among the processes of `world`: collective, and fails on all of them alike (code
- * "too_many_processes") where some would be left without a point. Every other failure ends the program, as MPI's own
- * errors do. */
-int partition_create(struct partition **out, MPI_Comm world, int grid, struct error *err);
-void partition_destroy(struct partition *p);
+ * "too_many_processes") where some would be left without a point. MPI's own errors end the program. */
+int partition_init(struct partition *p, MPI_Comm world, int grid, struct error *err);
+/* Collective. One that is zero, or whose partition_init() failed, is left alone. */
+void partition_fini(struct partition *p);
 
 /* Gives this process's block, and the grid point where it starts. */
 void partition_block(const struct partition *p, struct solver_block *block, int *first_x, int *first_y);
