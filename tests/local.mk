@@ -171,10 +171,11 @@ clean-fuzz:
 if HAVE_CMOCKA
 check_LTLIBRARIES += tests/sim/libsim.la
 tests_sim_libsim_la_SOURCES = tests/sim/checkpoints.c tests/sim/cluster.c tests/sim/cluster.h tests/sim/disk.c \
-	tests/sim/family.c tests/sim/flights.c tests/sim/generator.c tests/sim/generator.h tests/sim/inbox.c tests/sim/memory.c tests/sim/memory.h tests/sim/pilots.c \
-	tests/sim/pilots.h tests/sim/places.c tests/sim/ranks.c tests/sim/refusals.c tests/sim/runners.c tests/sim/rungs.c tests/sim/points.c tests/sim/scheduler.c tests/sim/sim.c tests/sim/sim.h \
-	tests/sim/watch.c tests/sim/watch_elastic.c tests/sim/watch_hosts.c tests/sim/watch_late.c tests/sim/watch_pilots.c \
-	tests/sim/watch_trainings.c
+	tests/sim/family.c tests/sim/flights.c tests/sim/generator.c tests/sim/generator.h tests/sim/inbox.c \
+	tests/sim/memory.c tests/sim/memory.h tests/sim/pilots.c tests/sim/pilots.h tests/sim/places.c tests/sim/points.c \
+	tests/sim/ranks.c tests/sim/refusals.c tests/sim/runners.c tests/sim/rungs.c tests/sim/scheduler.c \
+	tests/sim/sim.c tests/sim/sim.h tests/sim/watch.c tests/sim/watch_elastic.c \
+	tests/sim/watch_hosts.c tests/sim/watch_late.c tests/sim/watch_pilots.c tests/sim/watch_trainings.c
 tests_sim_libsim_la_CFLAGS = $(unit_cflags) $(daemon_cflags)
 sim_libs = tests/sim/libsim.la libdaemon.la $(unit_libs)
 
@@ -189,7 +190,8 @@ tests_unit_test_training_event_CFLAGS = $(unit_cflags) $(daemon_cflags)
 tests_unit_test_training_event_LDADD = $(unit_libs)
 
 unit_tests += tests/unit/test_engine_sim
-tests_unit_test_engine_sim_SOURCES = tests/unit/test_engine_sim.c tests/unit/unit.h tests/sim/specs.c tests/sim/specs.h
+tests_unit_test_engine_sim_SOURCES = tests/unit/test_engine_sim.c tests/unit/unit.h tests/sim/specs.c tests/sim/specs.h \
+	tests/sim/users.c tests/sim/users.h
 tests_unit_test_engine_sim_CFLAGS = $(unit_cflags) $(daemon_cflags)
 tests_unit_test_engine_sim_LDADD = $(sim_libs)
 
