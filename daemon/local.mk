@@ -112,6 +112,7 @@ libdaemon_la_SOURCES = \
 	daemon/spec/needs.c daemon/spec/needs.h \
 	daemon/spec/spec_task.c \
 	daemon/spec/spec_training.c \
+	daemon/spec/suggestion.c daemon/spec/suggestion.h \
 	daemon/spec/template.c daemon/spec/template.h \
 	daemon/spec/value.c daemon/spec/value.h \
 	daemon/store/attempt.c daemon/store/attempt.h \

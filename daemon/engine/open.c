@@ -9,6 +9,7 @@
 #include "daemon/engine/engine.h"
 #include "daemon/engine/ensemble.h"
 #include "daemon/spec/needs.h"
+#include "daemon/spec/suggestion.h"
 #include "daemon/store/suggestion.h"
 
 #include <stdio.h>
@@ -155,7 +156,7 @@ static int take_one(struct engine *engine, struct intake *in, struct engine_sugg
     int rc = 0;
 
     place_of(place, i, "parameters");
-    if (params_check(in->ens->spec->params, wish->parameters, in->ens->spec->has_training, place, err) < 0 ||
+    if (suggestion_check(in->ens->spec->params, wish->parameters, in->ens->spec->has_training, place, err) < 0 ||
         check_needs(in->ens, wish->parameters, place, err) < 0)
         return -1;
     if (wish->name != NULL) {

@@ -64,9 +64,6 @@ bool params_is_numeric(const struct params *p, size_t i);
 typedef json_t *params_give(void *arg, int64_t root, int64_t index);
 /* Says where the parameters of such members are read. */
 void params_ask(struct params *p, params_give *give, void *arg, int64_t root);
-/* Checks the parameters of a suggestion, an object at `at`: each of those that the spec names, and no other; `numeric`:
- * they must be numbers. */
-int params_check(const struct params *p, const json_t *values, bool numeric, const char *at, struct error *err);
 /* Returns the parameters of member `index` as a new JSON object, in the order of the spec. Returns NULL, and logs it,
  * only if they are rows that cannot be read. */
 json_t *params_at(const struct params *p, int64_t index);

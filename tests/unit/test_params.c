@@ -1,5 +1,6 @@
 #include "daemon/spec/draw.h"
 #include "daemon/spec/params.h"
+#include "daemon/spec/suggestion.h"
 #include "daemon/spec/template.h"
 #include "tests/unit/unit.h"
 
@@ -327,7 +328,7 @@ static void suggestions_are_checked(void **state)
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         json_t *values = json_loads(cases[i].values, JSON_ALLOW_NUL, NULL);
         struct error err = {.pointer = ""};
-        int rc = params_check(p, values, false, "/s", &err);
+        int rc = suggestion_check(p, values, false, "/s", &err);
 
         assert_int_equal(rc, cases[i].pointer == NULL ? 0 : -1);
         if (cases[i].pointer != NULL)
@@ -349,9 +350,9 @@ static void a_suggestion_has_room_for_its_values_together(void **state)
     memset(half, 'v', sizeof half - 1);
     json_object_set_new(values, "x", json_string(half));
     json_object_set_new(values, "y", json_string(half + 20000));
-    assert_int_equal(params_check(p, values, false, "/s", &err), 0);
+    assert_int_equal(suggestion_check(p, values, false, "/s", &err), 0);
     json_object_set_new(values, "y", json_string(half));
-    assert_int_equal(params_check(p, values, false, "/s", &err), -1);
+    assert_int_equal(suggestion_check(p, values, false, "/s", &err), -1);
     assert_string_equal(err.pointer, "/s");
     json_decref(values);
     params_destroy(p);
@@ -365,11 +366,11 @@ static void a_training_gets_numbers(void **state)
     struct error err;
 
     assert_int_equal(params_most(p), 12);
-    assert_int_equal(params_check(p, values, false, "/s", &err), 0);
-    assert_int_equal(params_check(p, values, true, "/s", &err), -1);
+    assert_int_equal(suggestion_check(p, values, false, "/s", &err), 0);
+    assert_int_equal(suggestion_check(p, values, true, "/s", &err), -1);
     assert_string_equal(err.pointer, "/s/y");
     json_object_set_new(values, "y", json_real(2.5));
-    assert_int_equal(params_check(p, values, true, "/s", &err), 0);
+    assert_int_equal(suggestion_check(p, values, true, "/s", &err), 0);
     json_decref(values);
     params_destroy(p);
     json_decref(json);
