@@ -3,6 +3,7 @@
 #include "tasks/runner/event_record.h"
 #include "tests/unit/unit.h"
 
+#include <fcntl.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -287,6 +288,16 @@ static struct bytes scalar_record(const char *tag, int64_t step, float number)
     return record_of(&event);
 }
 
+static bool elsewhere; /* stat() says that files are on another file system than they were */
+
+int stat(const char *path, struct stat *st)
+{
+    int rc = fstatat(AT_FDCWD, path, st, 0);
+
+    st->st_dev += elsewhere;
+    return rc;
+}
+
 static char got[2000];
 
 static void note(void *arg, const struct metric_line *event)
@@ -431,6 +442,24 @@ static void files_that_are_others_are_read_anew(void **state)
     event_files_destroy(files);
 }
 
+/* A path may come to lead to another file system, where a file can have the number of the one before. */
+static void a_file_of_the_same_number_elsewhere_is_another_one(void **state)
+{
+    struct event_files *files = event_files_create(dir, "logs");
+
+    make_dir("logs");
+    for (int i = 0; i < 2; i++) {
+        elsewhere = i == 1;
+        put_scalar("logs/a.tfevents", "loss", i, (float)i);
+        look(files);
+        assert_string_equal(got, elsewhere ? "loss@0=0 loss@1=1 " : "loss@0=0 ");
+        look(files);
+        assert_string_equal(got, ""); /* it is the same as before */
+    }
+    elsewhere = false;
+    event_files_destroy(files);
+}
+
 /* As it comes, piece by piece; nothing before it is read again meanwhile. */
 static void what_is_too_large_is_passed_over_once_it_is_there(void **state)
 {
@@ -468,6 +497,7 @@ int main(void)
         cmocka_unit_test(wrong_events_are_told), cmocka_unit_test_setup_teardown(files_grow_and_come, set_up, tear_down),
         cmocka_unit_test_setup_teardown(damage_is_told_and_bounded, set_up, tear_down),
         cmocka_unit_test_setup_teardown(files_that_are_others_are_read_anew, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_file_of_the_same_number_elsewhere_is_another_one, set_up, tear_down),
         cmocka_unit_test_setup_teardown(what_is_too_large_is_passed_over_once_it_is_there, set_up, tear_down),
     };
 
