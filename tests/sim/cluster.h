@@ -109,11 +109,12 @@ bool ranks_take(struct cluster *c, const json_t *task);
 void ranks_sent(struct cluster *c, const json_t *task); /* the attempt has told its end to them, after its samples */
 void ranks_learn(struct cluster *c, const json_t *rank); /* learns something, and perhaps saves a checkpoint */
 bool ranks_may_save(struct cluster *c, const json_t *rank); /* tells whether the spec asks for checkpoints */
-/* Saves a checkpoint, which is a last one if the ranks end and hand over what they hold; false where the spec has none. */
+/* Saves a checkpoint, which is a last one if the ranks end and hand over what they hold; false where the spec has
+ * none. */
 bool ranks_save(struct cluster *c, const json_t *rank, bool last);
 bool ranks_are_to_end(struct cluster *c, const json_t *rank); /* tells whether another number of ranks is asked for */
-/* The ranks begin again in their job, from the newest checkpoint, with the samples that they hold; false where they have
- * done so `at_most` times already. */
+/* The ranks begin again in their job, from the newest checkpoint, with the samples that they hold; false where they
+ * have done so `at_most` times already. */
 bool ranks_begin_again(struct cluster *c, const json_t *rank, json_int_t at_most);
 
 /* runners.c */

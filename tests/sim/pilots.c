@@ -168,8 +168,8 @@ static void end_at(struct inner *inner, size_t task, int64_t when, const char *o
     sim_at(sim_of(inner->node), when, task_ends, end);
 }
 
-/* Returns how long after its beginning a task must have ended at the latest, INT64_MAX for never, by its walltime and the
- * time of its allocation. */
+/* Returns how long after its beginning a task must have ended at the latest, INT64_MAX for never, by its walltime and
+ * the time of its allocation. */
 static int64_t most_ms(const struct inner *inner, bool *late)
 {
     int64_t walltime = (int64_t)(1000 * json_number_value(json_object_get(inner->descriptor, "walltime")));

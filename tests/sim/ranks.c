@@ -1,19 +1,20 @@
 /* What the ranks of the simulated cluster learn: the samples of members that told their end to their generation. An
- * attempt that is out of time may have done so, too, although the next one has more to send.
- * Some save checkpoints, as docs/run-directory.md has them. The truth about each generation is kept beside its files,
- * under names that no path has:
+ * attempt that is out of time may have done so, too, although the next one has more to send. Some save checkpoints, as
+ * docs/run-directory.md has them. The truth about each generation is kept beside its files, under names that no path
+ * has:
  *
  * TRAINING//sent-gG: for each member that has told its end to generation G the last attempt that has, with those of the
  *                    last checkpoint that it began with
- * TRAINING//learnt-gG: for each member the attempt up to whose end generation G has learnt its samples, with those of the
+ * TRAINING//learnt-gG: for each member the attempt up to whose end generation G has learnt its samples, with those of
+ * the
  *                      checkpoint that it began with
- * TRAINING//begun-gG: the item of that checkpoint, or null; with "whole", its members and attempts
- * TRAINING//left-gG: "further" is true where generation G left a checkpoint that is further than that, "last" where it
+ * TRAINING//begun-gG: the item of that checkpoint, or null; with "whole", its members and attempts TRAINING//left-gG:
+ * "further" is true where generation G left a checkpoint that is further than that, "last" where it
  *                    has saved a last one: it takes no more samples
- * TRAINING//restarts-gG: "n" is how often its ranks have begun again in their job
- * TRAINING//whole: a map from each checkpoint's name to the members that are whole in it, with their attempts
- * TRAINING//learnt: a map from each checkpoint's name to what it has learnt of members; a last one holds more
- * TRAINING//dropped: the names of checkpoints that were left behind when the training was resubmitted; also "" if it is
+ * TRAINING//restarts-gG: "n" is how often its ranks have begun again in their job TRAINING//whole: a map from each
+ * checkpoint's name to the members that are whole in it, with their attempts TRAINING//learnt: a map from each
+ * checkpoint's name to what it has learnt of members; a last one holds more TRAINING//dropped: the names of checkpoints
+ * that were left behind when the training was resubmitted; also "" if it is
  *                    not known whether a resubmission was committed */
 #include "tests/sim/cluster.h"
 

@@ -179,8 +179,8 @@ static void watch_history(struct sim *sim)
     "AND json_extract(v.detail, '$.attempt') = a.number) < (SELECT max(v.id) FROM event v "                            \
     "WHERE v.ensemble = a.ensemble AND v.kind = 'training.restarted'))"
 
-/* The events once more, by member: the table has no such index, and the conditions ask for each member's. While it is there,
- * it is meant by the name. */
+/* The events once more, by member: the table has no such index, and the conditions ask for each member's. While it is
+ * there, it is meant by the name. */
 static void events_by_member(struct sim *sim, bool there)
 {
     const char *sql = there ? "CREATE TEMP TABLE event AS SELECT * FROM main.event; "

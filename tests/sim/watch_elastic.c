@@ -1,6 +1,7 @@
-/* The invariants of elastic ensembles: the policy never leaves the limits of the spec, never changes what a user has set,
- * makes no second change within a pause, and tells of each. What the ranks say of who waits for whom is made up here, too:
- * each takes as many samples a second as SIM_PACE in its environment says, and each member that runs makes one. */
+/* The invariants of elastic ensembles: the policy never leaves the limits of the spec, never changes what a user has
+ * set, makes no second change within a pause, and tells of each. What the ranks say of who waits for whom is made up
+ * here, too: each takes as many samples a second as SIM_PACE in its environment says, and each member that runs makes
+ * one. */
 #include "tests/sim/cluster.h"
 
 #include "common/xalloc.h"

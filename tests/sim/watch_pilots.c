@@ -148,8 +148,8 @@ static void check_cancels(struct sim *sim, struct node *node)
     }
 }
 
-/* Returns how long the allocation that has begun last waited for its turn, though it may be over by now (SIM_SEED=10060204);
- * INT64_MAX: none has begun. */
+/* Returns how long the allocation that has begun last waited for its turn, though it may be over by now
+ * (SIM_SEED=10060204); INT64_MAX: none has begun. */
 static int64_t last_wait(struct sim *sim, const struct live_ensemble *ens)
 {
     char sql[300];
@@ -161,8 +161,8 @@ static int64_t last_wait(struct sim *sim, const struct live_ensemble *ens)
 }
 
 /* Tells whether the ensemble has, or has requested, an allocation in which its members can run. Another one must be
- * requested in good time, before the last one takes no more members: by as much as the last one waited. A daemon that was
- * started anew knows only those that are not over. */
+ * requested in good time, before the last one takes no more members: by as much as the last one waited. A daemon that
+ * was started anew knows only those that are not over. */
 static bool is_provided(struct sim *sim, const struct live_ensemble *ens)
 {
     int64_t now = sim_now(sim), waited = INT64_MAX, deadline = 0;

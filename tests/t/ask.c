@@ -1,6 +1,6 @@
-/* ask DIR SOCKET METHOD PATH [BODY | @FILE]: one request to a daemon, for api() of lib.sh, which makes thousands of them: curl takes ten
- * times as long to start. The body of the answer goes to standard output and to DIR/api.body, its status to DIR/api.status, which is 000
- * where there is no whole answer; then the exit status is 1. */
+/* ask DIR SOCKET METHOD PATH [BODY | @FILE]: one request to a daemon, for api() of lib.sh, which makes thousands of
+ * them: curl takes ten times as long to start. The body of the answer goes to standard output and to DIR/api.body, its
+ * status to DIR/api.status, which is 000 where there is no whole answer; then the exit status is 1. */
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -94,7 +94,8 @@ static int dial(const char *path)
     return fd;
 }
 
-/* HTTP/1.0: the answer's end is the connection's, and it comes in one piece. A length says whether that is all of it. */
+/* HTTP/1.0: the answer's end is the connection's, and it comes in one piece. A length says whether that is all of
+ * it. */
 static void make_request(struct text *request, const char *method, const char *path, const char *body)
 {
     struct text content = {0};

@@ -1,6 +1,6 @@
-/* A member of the ensembles that chaos.sh disturbs: chaos-member STEPS GO. It sends STEPS samples of one field, of which
- * the first half at once; then it waits for the file GO. At every eighth step, and when it is warned of the end of its
- * time, it leaves a checkpoint; in the second case it stops there. It writes the file `result` at its end. */
+/* A member of the ensembles that chaos.sh disturbs: chaos-member STEPS GO. It sends STEPS samples of one field, of
+ * which the first half at once; then it waits for the file GO. At every eighth step, and when it is warned of the end
+ * of its time, it leaves a checkpoint; in the second case it stops there. It writes the file `result` at its end. */
 #include "tasks/member/stretto.h"
 
 #include <signal.h>

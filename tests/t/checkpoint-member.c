@@ -1,5 +1,5 @@
-/* checkpoint-member STEPS SECONDS: counts to STEPS, SECONDS a step, and leaves its count as a checkpoint by way of the library
- * when there is no time for two steps more. */
+/* checkpoint-member STEPS SECONDS: counts to STEPS, SECONDS a step, and leaves its count as a checkpoint by way of the
+ * library when there is no time for two steps more. */
 #include "tasks/member/stretto.h"
 
 #include <stdio.h>

@@ -1,15 +1,15 @@
-/* Loaded into programs of ours by LD_PRELOAD, for the test of what must be on the disk before something else happens: writes
- * down, in order, what is flushed, what gets its name, and what the database's files are told to do.
+/* Loaded into programs of ours by LD_PRELOAD, for the test of what must be on the disk before something else happens:
+ * writes down, in order, what is flushed, what gets its name, and what the database's files are told to do.
  *
  *   DURABLE_LOG=FILE     gets a line for each event, of fields that tabs separate: process, thread, event, path, inode, size,
  *                        modification time in nanoseconds. Of a file that is not there the last three are 0.
  *   DURABLE_BELOW=DIR    only what is in it is written down
  *   DURABLE_MARK=TEXT    a write of the database's log with this in it is a "commit"
  *
- * Events: "flush" (msync() of what is mapped, too), "name" (of a file that now has its path, by rename or link) and "made" (a file or directory that was
- * not there) once they have been made; "write" (of the
- * database or its log), "begin" (the log is written from its start again, truncated or removed) and "commit" before they are.
- * Other files may be written in ways that cannot be seen from here: their size and modification time tell. */
+ * Events: "flush" (msync() of what is mapped, too), "name" (of a file that now has its path, by rename or link) and
+ * "made" (a file or directory that was not there) once they have been made; "write" (of the database or its log),
+ * "begin" (the log is written from its start again, truncated or removed) and "commit" before they are. Other files may
+ * be written in ways that cannot be seen from here: their size and modification time tell. */
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>

@@ -1,5 +1,5 @@
-/* Loaded into a daemon of ours by LD_PRELOAD, for the tests of what waits for the disk: one flush of the database's log is
- * held until the test has said how it ends.
+/* Loaded into a daemon of ours by LD_PRELOAD, for the tests of what waits for the disk: one flush of the database's log
+ * is held until the test has said how it ends.
  *
  *   FLUSHES=DIR    where the file "next" says that the next one is meant, and is removed by it. That it is held is told by
  *                  the FIFO "held" in DIR, which gets a line; then the FIFO "end" is read: "good", and the flush is made, or

@@ -1,7 +1,7 @@
-/* A member that streams and leaves checkpoints: held-member HOW STEPS AT BYTES. It sends STEPS steps of one field of BYTES
- * bytes, and begins at its checkpoint where it has one. Its first attempt leaves a checkpoint before it sends step AT, tells
- * so by the file `left` in its directory, and is killed a second later, wherever it is then. Each attempt makes the file
- * `sent` when it has sent something.
+/* A member that streams and leaves checkpoints: held-member HOW STEPS AT BYTES. It sends STEPS steps of one field of
+ * BYTES bytes, and begins at its checkpoint where it has one. Its first attempt leaves a checkpoint before it sends
+ * step AT, tells so by the file `left` in its directory, and is killed a second later, wherever it is then. Each
+ * attempt makes the file `sent` when it has sent something.
  *
  *   reported  the checkpoint is reported by the library
  *   found     it has a name that the spec's glob finds

@@ -1,6 +1,6 @@
 /* An ensemble member for the tests of the stream: STEPS steps of three fields, "temperature" (3 x 4, given as float64),
- * "flux" (2, float64) and "particles" (n x 3, given as float64, where n varies). With a second argument, that step is sent
- * twice; with a third, the second half of them waits for that file. */
+ * "flux" (2, float64) and "particles" (n x 3, given as float64, where n varies). With a second argument, that step is
+ * sent twice; with a third, the second half of them waits for that file. */
 #include "tasks/member/stretto.h"
 
 #include <stdio.h>

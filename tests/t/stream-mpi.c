@@ -1,6 +1,6 @@
 /* An MPI member for the tests of the stream: what stream-member.c sends, from blocks of 1 to 4 processes, the fourth of
- * which has none; and where the spec has them, particles, of which process r has (step + 3 r) mod 9, but the last what is left.
- * stream-mpi STEPS [KIND]: float32 gives the fields as they travel; others are mistakes. */
+ * which has none; and where the spec has them, particles, of which process r has (step + 3 r) mod 9, but the last what
+ * is left. stream-mpi STEPS [KIND]: float32 gives the fields as they travel; others are mistakes. */
 #include <math.h>
 #include <stretto-mpi.h>
 

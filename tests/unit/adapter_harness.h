@@ -92,8 +92,8 @@ void harness_let_go(struct harness *h);
 int harness_processes(struct harness_job *job);
 pid_t harness_runner(struct harness_job *job); /* read from its claim */
 
-/* Starts a process that blocks these signals (0: none) and takes SIGTERM as it comes. It ends with the number of the signal that it gets, and
- * with this program. */
+/* Starts a process that blocks these signals (0: none) and takes SIGTERM as it comes. It ends with the number of the
+ * signal that it gets, and with this program. */
 pid_t harness_process_that_blocks(int one, int other);
 /* Writes the claim of a process, on the host "here"; tmpdir may be NULL. */
 void harness_claim(const struct harness_job *job, pid_t pid, unsigned long long start_time, double time, const char *tmpdir);

@@ -42,8 +42,8 @@ void site_end(void); /* destroys the adapter, before the teardown */
 void site_put(const char *name, const char *text, mode_t mode); /* writes a file */
 void site_remove(const char *name);
 /* Makes a command that writes down its arguments, each in brackets, in one line for each call. Then it does what
- * `script` says, in the site's directory. Whatever waits there calls "pause", a moment at a time, which ends the script when the test has
- * gone. */
+ * `script` says, in the site's directory. Whatever waits there calls "pause", a moment at a time, which ends the script
+ * when the test has gone. */
 void site_command(const char *name, const char *script);
 /* Makes all commands of Slurm. Its jobs have the ids 7, 8, …, squeue prints the file "listed", and the site keeps
  * accounts. */
@@ -78,7 +78,8 @@ struct adapter_status site_status(int number, const char *id); /* of a job that 
 void site_cancel(int number, int64_t grace_ms, struct told *told);
 void site_signal(int number, int sig, struct told *told);
 void site_withdraw(int number, const char *id, struct told *told);
-/* Runs the loop until there are so many answers, and fails the test where they do not come. The calls above verify that none comes before they return. */
+/* Runs the loop until there are so many answers, and fails the test where they do not come. The calls above verify that
+ * none comes before they return. */
 void site_until(const struct told *told, unsigned answers);
 /* Runs the loop until the condition holds. */
 #define SITE_UNTIL(condition) TEST_UNTIL(condition, (usleep(2000), uv_run(&site.loop, UV_RUN_NOWAIT)))

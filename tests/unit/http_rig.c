@@ -211,7 +211,8 @@ void rig_over_tcp(bool tcp)
     over_tcp = tcp;
 }
 
-/* Lets a crash end the program: cmocka would go on with the next test in the middle of the loop, which waits for ever. */
+/* Lets a crash end the program: cmocka would go on with the next test in the middle of the loop, which waits for
+ * ever. */
 static void let_crashes_end_it(void)
 {
     static const int crashes[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL};

@@ -1,5 +1,5 @@
-/* The HTTP interface in the test's own process: its listener on a Unix socket, a store, an engine that knows nothing but the store, and a
- * client. Everything runs in one loop, so that a request takes a fraction of a millisecond. */
+/* The HTTP interface in the test's own process: its listener on a Unix socket, a store, an engine that knows nothing
+ * but the store, and a client. Everything runs in one loop, so that a request takes a fraction of a millisecond. */
 #ifndef TESTS_HTTP_RIG_H
 #define TESTS_HTTP_RIG_H
 #include "daemon/engine/core.h"
@@ -30,8 +30,8 @@ struct reply {
     bool whole; /* the body is as long as its headers say */
 };
 
-/* Sends a request, such as "GET /healthz", with these further headers (lines that end with \r\n, or "") and this body (NULL: none). The reply
- * is borrowed until the next call. */
+/* Sends a request, such as "GET /healthz", with these further headers (lines that end with \r\n, or "") and this body
+ * (NULL: none). The reply is borrowed until the next call. */
 const struct reply *rig_ask(const char *request, const char *headers, const char *body);
 /* Sends these bytes as they are, and reads until the connection is closed. */
 const struct reply *rig_send(const char *bytes, size_t size);
@@ -44,7 +44,8 @@ const struct reply *rig_refused(const char *request, const char *headers, const 
 
 /* A connection whose reply is read bit by bit. */
 int rig_begin(const char *request, const char *headers);
-/* Reads until the text has come, and fails where the connection is closed before. What has come up to its end is forgotten. */
+/* Reads until the text has come, and fails where the connection is closed before. What has come up to its end is
+ * forgotten. */
 void rig_until(int fd, const char *text);
 /* The same, but nothing is forgotten; returns what has come. */
 const char *rig_wait(int fd, const char *text);
@@ -52,8 +53,8 @@ const char *rig_wait(int fd, const char *text);
 const char *rig_rest(int fd);
 size_t rig_size(void); /* of that */
 
-/* Makes a token as this body says, whose id is one more than that of the last one, and returns the header with it. From now on connections
- * are made to the TCP listener. */
+/* Makes a token as this body says, whose id is one more than that of the last one, and returns the header with it. From
+ * now on connections are made to the TCP listener. */
 const char *rig_bearer(const char *body);
 void rig_revoke(int64_t token);
 /* Connections are made to the TCP listener from now on, where a token is needed, or to the Unix socket, as at first. */

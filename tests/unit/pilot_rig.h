@@ -1,5 +1,5 @@
-/* A pilot in virtual time, in a directory of its own. Its jobs are real processes, which tell what they have, and end at once, or stay
- * until they are told to end. Times are ms since the pilot's start. */
+/* A pilot in virtual time, in a directory of its own. Its jobs are real processes, which tell what they have, and end
+ * at once, or stay until they are told to end. Times are ms since the pilot's start. */
 #ifndef TESTS_UNIT_PILOT_RIG_H
 #define TESTS_UNIT_PILOT_RIG_H
 #include "tasks/runner/pilot.h"
@@ -32,7 +32,8 @@ extern int64_t synced_at; /* the last time */
 extern int n_terminated, n_killed;
 extern int64_t terminated_at; /* the first */
 
-/* Begins with this pilot.json; `more` are members beside "job", "nodes" and "idle" of a minute, which they may replace. */
+/* Begins with this pilot.json; `more` are members beside "job", "nodes" and "idle" of a minute, which they may
+ * replace. */
 void configure(const char *more);
 
 /* Runs it. Returns its exit status. */

@@ -1,5 +1,6 @@
-/* A runner in virtual time, on a machine whose processes do what the test says: one process of its last task, maybe one of another task
- * before it, and processes that tasks have left. Times are ms, and count from the start of the job unless said otherwise. */
+/* A runner in virtual time, on a machine whose processes do what the test says: one process of its last task, maybe one
+ * of another task before it, and processes that tasks have left. Times are ms, and count from the start of the job
+ * unless said otherwise. */
 #ifndef TESTS_UNIT_RUNNER_RIG_H
 #define TESTS_UNIT_RUNNER_RIG_H
 #include "tasks/proto/jobdesc.h"
@@ -74,7 +75,8 @@ extern struct rig_sent {
 } sent[SIGNALS_MAX];
 extern size_t n_sent, n_waits; /* n_waits: how often the runner has waited for events */
 
-/* The messages that the daemon was sent, one letter for each: S: a status, C: a claim, X: ends of tasks, E: the end of the job. */
+/* The messages that the daemon was sent, one letter for each: S: a status, C: a claim, X: ends of tasks, E: the end of
+ * the job. */
 extern char nudges[200];
 
 /* A process that would run for an hour, and does nothing on signals but what the test says; and nothing else. */

@@ -228,7 +228,8 @@ void samples_of_another_spec_are_not_taken(void **state)
     tear_down(&fx);
 }
 
-/* The first field of a step has come, and the rank ends twice before the second one does: the step is whole all the same. */
+/* The first field of a step has come, and the rank ends twice before the second one does: the step is whole all the
+ * same. */
 void half_a_sample_is_handed_over_again_and_again(void **state)
 {
     int64_t shape[] = {4}, n = 0;

@@ -1,5 +1,5 @@
-/* For tests that open thousands of stores: the log of each has its room as a hole, since to fill and to free that would take a third of
- * their time. What a full disk does is done by the faults of faultfs.h. */
+/* For tests that open thousands of stores: the log of each has its room as a hole, since to fill and to free that would
+ * take a third of their time. What a full disk does is done by the faults of faultfs.h. */
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>

@@ -1,5 +1,6 @@
-/* The conformance suite of adapters, tests/unit/conformance.h, for the local one; for a plugin by STRETTO_ADAPTER_PLUGIN, for another that
- * is built in by STRETTO_ADAPTER, with the settings in STRETTO_ADAPTER_CONFIG. */
+/* The conformance suite of adapters, tests/unit/conformance.h, for the local one; for a plugin by
+ * STRETTO_ADAPTER_PLUGIN, for another that is built in by STRETTO_ADAPTER, with the settings in
+ * STRETTO_ADAPTER_CONFIG. */
 #include "common/log.h"
 #include "scheduler-adapters/plugin.h"
 #include "scheduler-adapters/registry.h"

@@ -1,4 +1,5 @@
-/* The local adapter where the system refuses what it is asked for: the calls below stand in place of the C library's. */
+/* The local adapter where the system refuses what it is asked for: the calls below stand in place of the C
+ * library's. */
 #include "common/log.h"
 #include "common/process.h"
 #include "common/timefmt.h"
@@ -378,8 +379,8 @@ static void a_signal_that_fails_may_be_sent_again(void **state)
     assert_succeeded(&job);
 }
 
-/* A runner that hangs before its claim, as on a file system that does not answer, and an adapter that finds it: in a table of processes
- * that holds no other, since it is read a thousand times. */
+/* A runner that hangs before its claim, as on a file system that does not answer, and an adapter that finds it: in a
+ * table of processes that holds no other, since it is read a thousand times. */
 static pid_t a_runner_that_hangs(struct harness_job *job)
 {
     char path[160], process[32];

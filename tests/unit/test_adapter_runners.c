@@ -1,5 +1,5 @@
-/* What the local adapter makes of runners that end in every way, or do not do as they should. Here a runner is a script, which does what the file
- * "part" in the job's directory says. */
+/* What the local adapter makes of runners that end in every way, or do not do as they should. Here a runner is a
+ * script, which does what the file "part" in the job's directory says. */
 #include "common/log.h"
 #include "common/process.h"
 #include "common/timefmt.h"
@@ -73,7 +73,8 @@ static void until_in(const struct local_job *job, enum local_state state)
 #define SAY_AND(end) "printf '%s\\n' 'first words' 'last words' >>$dir/runner.log; " end
 #define GAVE_UP(status) "the runner ended with status " status ": last words"
 
-/* A runner that gives up by itself says why, and would do so again; one that is killed, or is out of time, is lost with its node. */
+/* A runner that gives up by itself says why, and would do so again; one that is killed, or is out of time, is lost with
+ * its node. */
 static void how_a_runner_ended_is_told(void **state)
 {
     static const struct {

@@ -1,5 +1,5 @@
-/* The signs by which programs that use the libraries show the runner that they are not hung: each call that may be the only one of a
- * program's loop gives one. */
+/* The signs by which programs that use the libraries show the runner that they are not hung: each call that may be the
+ * only one of a program's loop gives one. */
 #include "tasks/proto/alive.h"
 
 #include "common/timefmt.h"

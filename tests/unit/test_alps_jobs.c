@@ -1,4 +1,5 @@
-/* Jobs of the ALPS adapter, whose aprun is a script here: when one is started, on which nodes, how often, and how it ends. */
+/* Jobs of the ALPS adapter, whose aprun is a script here: when one is started, on which nodes, how often, and how it
+ * ends. */
 #include "scheduler-adapters/registry.h"
 #include "tests/unit/alps_site.h"
 
@@ -82,7 +83,8 @@ static void aprun_is_told_all_of_a_job(void **state)
     site_assert_asked("aprun", "[-j][1][-n][1][-N][1][-L][3][-cc][none][/bin/sh][-c]");
 }
 
-/* Cobalt tells the end of an allocation with a fraction of a second, Slurm without; the setting counts more than both. */
+/* Cobalt tells the end of an allocation with a fraction of a second, Slurm without; the setting counts more than
+ * both. */
 static void the_end_of_the_allocation_is_told_to_jobs(void **state)
 {
     static const struct {

@@ -1,5 +1,5 @@
-/* Programs that aprun launches from the service node. The runner is there, too, and has aprun for its launcher, within a script: ALPS may
- * take a while to see that nodes are free. */
+/* Programs that aprun launches from the service node. The runner is there, too, and has aprun for its launcher, within
+ * a script: ALPS may take a while to see that nodes are free. */
 #include "scheduler-adapters/alps.h"
 #include "tests/unit/alps_site.h"
 
@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* These runners stand for the real one: they go to a member's directory and launch a program. The last becomes the launcher, which gets
- * the job's signals then. */
+/* These runners stand for the real one: they go to a member's directory and launch a program. The last becomes the
+ * launcher, which gets the job's signals then. */
 #define WORDS "n=$#; for w; do case $w in --launch=*) set -- \"$@\" \"${w#--launch=}\";; *) d=$w;; esac; done; shift $n; echo >$d/claim.json;"
 #define LAUNCHING_RUNNER WORDS " cd $d; \"$@\" program 2>stderr; echo $? >status"
 #define RUNNER_THAT_MERGES_OUTPUT WORDS " cd $d; \"$@\" program >stdout 2>&1; echo $? >status"
@@ -118,7 +118,8 @@ static void merged_output_is_read_as_well(void **state)
     assert_file(1, "status", "9\n");
 }
 
-/* With pauses that grow, and fewer times where nodes are not what is lacking. The program has failed with ALPS's words then, once. */
+/* With pauses that grow, and fewer times where nodes are not what is lacking. The program has failed with ALPS's words
+ * then, once. */
 static void what_finds_no_room_is_given_up(void **state)
 {
     static const struct {

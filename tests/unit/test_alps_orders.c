@@ -1,5 +1,5 @@
-/* Orders to the ALPS adapter, whose aprun is a script here, also about apruns that an earlier daemon has started; when it starts what waits;
- * and its own end. */
+/* Orders to the ALPS adapter, whose aprun is a script here, also about apruns that an earlier daemon has started; when
+ * it starts what waits; and its own end. */
 #include "common/timefmt.h"
 #include "scheduler-adapters/alps.h"
 #include "tests/unit/alps_site.h"
@@ -10,7 +10,8 @@
 #include <string.h>
 #include <sys/resource.h>
 
-/* It is on its nodes, writes down what signals it gets, and ends as `how` says when it is told to, or there is a file "go". */
+/* It is on its nodes, writes down what signals it gets, and ends as `how` says when it is told to, or there is a file
+ * "go". */
 #define LISTEN(how) "for d in st-0-*; do case \"$*\" in *\"$PWD/$d \"*) echo 46 >$d/apid;; esac; done; end() { " how "; }; trap 'echo 1 >>got' USR1;" \
                     " trap 'echo 2 >>got' USR2; trap 'echo told >>got; end' TERM; echo >up; while [ ! -e go ]; do pause; done; end"
 
@@ -81,7 +82,8 @@ static void signals_reach_the_application(void **state)
         assert_closed(fd);
 }
 
-/* Nothing but its name and place is known of it, so the daemon is told that there is no such job, and submits it again. */
+/* Nothing but its name and place is known of it, so the daemon is told that there is no such job, and submits it
+ * again. */
 static void an_adopted_one_that_found_no_room_is_unknown(void **state)
 {
     int fd;

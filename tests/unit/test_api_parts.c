@@ -1,4 +1,5 @@
-/* Small parts of the HTTP interface, each with all that can be asked of it: codings, buckets, shares, paths, wishes, tries. */
+/* Small parts of the HTTP interface, each with all that can be asked of it: codings, buckets, shares, paths, wishes,
+ * tries. */
 #include "api/access.h"
 #include "api/body.h"
 #include "api/buckets.h"
@@ -70,7 +71,8 @@ static double real(const json_t *bucket, const char *key)
     return json_is_null(value) ? NAN : json_number_value(value);
 }
 
-/* Nothing that a plot must not lose is lost: the first and the last, the lowest and the highest, and what is no number. */
+/* Nothing that a plot must not lose is lost: the first and the last, the lowest and the highest, and what is no
+ * number. */
 static void buckets_have_what_a_plot_needs(void **state)
 {
     static const int64_t steps[] = {0, 1, 3, 4, 5, 7, 8, 9};

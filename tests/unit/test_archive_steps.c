@@ -1,5 +1,5 @@
-/* How output goes into archives step by step, in virtual time: when, with which commit, and what a daemon finds that comes after a crash or
- * is started on a backup. */
+/* How output goes into archives step by step, in virtual time: when, with which commit, and what a daemon finds that
+ * comes after a crash or is started on a backup. */
 #include "common/files.h"
 #include "common/log.h"
 #include "common/timefmt.h"

@@ -1,4 +1,5 @@
-/* Archives: what goes into them, what stays, and what a disk that fails, or a write that was cut short, leaves behind. */
+/* Archives: what goes into them, what stays, and what a disk that fails, or a write that was cut short, leaves
+ * behind. */
 #include "common/files.h"
 #include "common/xalloc.h"
 #include "daemon/rundir/archiving.h"
@@ -438,7 +439,8 @@ static void calls_that_a_signal_interrupts_are_made_again(void **state)
     assert_part(1, ARCHIVE_STDOUT, "other");
 }
 
-/* The next call goes on with the file where the database says that it ends, so that a disk which is full for long has no file more. */
+/* The next call goes on with the file where the database says that it ends, so that a disk which is full for long has
+ * no file more. */
 static void what_a_full_disk_cut_short_is_taken_back(void **state)
 {
     static const char *const calls[] = {"write", "fdatasync"};

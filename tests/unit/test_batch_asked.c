@@ -122,7 +122,8 @@ static void begin_pbs(const char *qsub)
     site_begin(adapter_registry_find("pbs"));
 }
 
-/* The runner ends its tasks at the walltime, and they have their grace then; what a queue allows may not be more than the walltime. */
+/* The runner ends its tasks at the walltime, and they have their grace then; what a queue allows may not be more than
+ * the walltime. */
 static void time_for_the_grace_is_asked_for_where_it_is_allowed(void **state)
 {
     struct adapter_job job = site_job(&site_plain);
@@ -241,7 +242,8 @@ static void one_that_is_over_is_left_alone(void **state)
     assert_int_equal(site_count_asked("qrls") + site_count_asked("qdel"), 0);
 }
 
-/* A job may still wait if the command that takes it out of the queue fails, but not if the batch system says that it is gone. */
+/* A job may still wait if the command that takes it out of the queue fails, but not if the batch system says that it is
+ * gone. */
 static void a_withdrawal_fails_with_its_commands(void **state)
 {
     static const struct {

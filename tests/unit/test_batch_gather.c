@@ -1,4 +1,5 @@
-/* Jobs that are submitted at the same time go as arrays: when, how many of them, and what becomes of them where an array is refused. */
+/* Jobs that are submitted at the same time go as arrays: when, how many of them, and what becomes of them where an
+ * array is refused. */
 #include "scheduler-adapters/batch.h"
 #include "scheduler-adapters/registry.h"
 #include "tests/unit/batch_site.h"

@@ -1,5 +1,5 @@
-/* The command lines of batch systems as a whole: each option that a job needs, none besides, and in the order in which the later of two
- * counts. The commands are scripts here, which write down their arguments. */
+/* The command lines of batch systems as a whole: each option that a job needs, none besides, and in the order in which
+ * the later of two counts. The commands are scripts here, which write down their arguments. */
 #include "scheduler-adapters/registry.h"
 #include "scheduler-adapters/slurm.h"
 #include "tests/unit/batch_site.h"
@@ -212,7 +212,8 @@ static void submitted(void *arg, enum adapter_answer answer, const char *id, con
     *(bool *)arg = true;
 }
 
-/* Old versions take 15 letters; of a longer name those at the end tell jobs apart. A directory that looks like HOST:PATH gets no file. */
+/* Old versions take 15 letters; of a longer name those at the end tell jobs apart. A directory that looks like
+ * HOST:PATH gets no file. */
 static void names_that_pbs_cannot_have_are_made_to_fit(void **state)
 {
     static const struct {

@@ -30,7 +30,8 @@ static void cancel_ok(int number)
         fail_msg("answer %d: %s", (int)told.answer, told.text);
 }
 
-/* What waits is taken out of the queue, what runs is told to end by way of its runner, and what ends already is not told again. */
+/* What waits is taken out of the queue, what runs is told to end by way of its runner, and what ends already is not
+ * told again. */
 static void a_cancel_is_what_the_state_asks_for(void **state)
 {
     begin_slurm();
@@ -152,7 +153,8 @@ static void a_signal_goes_to_the_runner_of_what_runs(void **state)
     }
 }
 
-/* Held first: a scancel would end it if it has begun meanwhile. Of two of a name, and of ids that begin alike, that one. */
+/* Held first: a scancel would end it if it has begun meanwhile. Of two of a name, and of ids that begin alike, that
+ * one. */
 static void what_is_too_many_is_taken_out(void **state)
 {
     struct told told;

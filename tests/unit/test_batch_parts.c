@@ -1,5 +1,5 @@
-/* The parts of batch adapters that are not about jobs in the queue: what they need, the settings that they refuse, their
- * end, and jobs that have left nothing but files. */
+/* The parts of batch adapters that are not about jobs in the queue: what they need, the settings that they refuse,
+ * their end, and jobs that have left nothing but files. */
 #include "common/files.h"
 #include "scheduler-adapters/registry.h"
 #include "scheduler-adapters/slurm.h"

@@ -33,8 +33,8 @@ static struct told submit(const char *program, const char *script)
     return told;
 }
 
-/* What was certainly not accepted is submitted again without being looked up, and is over when it is cancelled; of what may have been it
- * is not known. */
+/* What was certainly not accepted is submitted again without being looked up, and is over when it is cancelled; of what
+ * may have been it is not known. */
 static void check_words(const char *program, const struct words *words, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
@@ -118,7 +118,8 @@ static void pbs_does_not_say(void **state)
           {"pbs_conf: cannot be read", ADAPTER_UNSURE});
 }
 
-/* What cannot be started has not been started; of what came to no end of its own, or printed no id, nothing is known. */
+/* What cannot be started has not been started; of what came to no end of its own, or printed no id, nothing is
+ * known. */
 static void a_command_that_fails_otherwise(void **state)
 {
     const char *program = *state;

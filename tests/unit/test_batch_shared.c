@@ -1,5 +1,5 @@
-/* What all batch adapters do alike: which jobs may be one array, how often one is sent, what they remember of jobs that the batch system
- * lists no more, orders that come while another is under way, and rows of listings. */
+/* What all batch adapters do alike: which jobs may be one array, how often one is sent, what they remember of jobs that
+ * the batch system lists no more, orders that come while another is under way, and rows of listings. */
 #include "scheduler-adapters/batch.h"
 #include "scheduler-adapters/registry.h"
 #include "tests/unit/batch_site.h"

@@ -329,7 +329,8 @@ static void count_visit(void *visited, void *arg)
     ((char *)arg)[index_of(visited)]++;
 }
 
-/* Each item that was put in and has not come out again is visited once: whoever ends the buffer lets go of just these. */
+/* Each item that was put in and has not come out again is visited once: whoever ends the buffer lets go of just
+ * these. */
 static void what_is_held_is_visited_once(void **state)
 {
     static const char *const policies[] = {"reservoir", "fifo", "firo"};

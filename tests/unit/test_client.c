@@ -22,7 +22,8 @@
 /* For an answer: the connection is closed without one, and nobody listens for a while. */
 static const char restarted[] = "";
 static const char closed[] = "closed before a request was read";
-/* Likewise: nothing comes, and the user presses Ctrl-C; then what comes is little, but never so little that it counts as silence. */
+/* Likewise: nothing comes, and the user presses Ctrl-C; then what comes is little, but never so little that it counts
+ * as silence. */
 static const char slow[] = "";
 #define SLOW_MS 50
 #define SILENT_TURNS 40
@@ -314,7 +315,8 @@ static char *read_to(struct client *client, bool stream, bool is_read_only, int6
     return text;
 }
 
-/* The client passes a body on as it comes, but not the reason of a refusal, and does not ask again for what it has passed on. */
+/* The client passes a body on as it comes, but not the reason of a refusal, and does not ask again for what it has
+ * passed on. */
 static void test_text_is_passed_on(void **state)
 {
     struct server server = {.answers = {ANSWER("404 No", "application/problem+json", "30", "{\"code\":\"none\",\"detail\":\"No.\"}"),

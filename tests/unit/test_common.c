@@ -1,4 +1,5 @@
-/* The small parts of common/ that have no file of their own here: errors, words for a shell, threads, job fds, standard output. */
+/* The small parts of common/ that have no file of their own here: errors, words for a shell, threads, job fds, standard
+ * output. */
 #include "common/error.h"
 #include "common/jobfd.h"
 #include "common/output.h"

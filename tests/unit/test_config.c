@@ -1,4 +1,5 @@
-/* The daemon's configuration: what a file says, what is usual where it says nothing, and the directories that are made. */
+/* The daemon's configuration: what a file says, what is usual where it says nothing, and the directories that are
+ * made. */
 #include "daemon/config.h"
 #include "tests/unit/unit.h"
 
@@ -340,7 +341,8 @@ static void directories_are_closed_to_others(void **state)
     assert_int_not_equal(faccessat(AT_FDCWD, below("parent/state"), F_OK, 0), 0);
 }
 
-/* Members of a trusted group may write to what is above the run directory, and never to what is above the state directory. */
+/* Members of a trusted group may write to what is above the run directory, and never to what is above the state
+ * directory. */
 static void groups_are_trusted_with_the_run_directory(void **state)
 {
     for (int trusted = 0; trusted < 2; trusted++) {

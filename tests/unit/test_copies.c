@@ -37,7 +37,8 @@ static int drop_memory(void **state)
     return 0;
 }
 
-/* Copies parts of all sizes, or many small ones up to that limit, with gaps between them, and compares all of the memory. */
+/* Copies parts of all sizes, or many small ones up to that limit, with gaps between them, and compares all of the
+ * memory. */
 static void copy_once(struct copies *copies, size_t limit)
 {
     size_t at = 0, gap[512], gaps = 0;

@@ -1,5 +1,5 @@
-/* Parts of the daemon that need no engine: the adapters with their settings, the log's file, how long the loop is busy, which Python trainings
- * have, and the checkpoint that one training takes over from another. */
+/* Parts of the daemon that need no engine: the adapters with their settings, the log's file, how long the loop is busy,
+ * which Python trainings have, and the checkpoint that one training takes over from another. */
 #include "common/log.h"
 #include "daemon/adapters.h"
 #include "daemon/limits.h"
@@ -492,8 +492,8 @@ static void the_programs_state_is_taken_over(void **state)
     free(copy);
 }
 
-/* Once it is there it stays as it is; what a daemon that was killed has begun is gone on with; and what fails leaves nothing that ranks would take
- * for a checkpoint. */
+/* Once it is there it stays as it is; what a daemon that was killed has begun is gone on with; and what fails leaves
+ * nothing that ranks would take for a checkpoint. */
 static void taking_over_is_all_or_nothing(void **state)
 {
     assert_int_equal(adopt_checkpoint(in_dir("from"), in_dir("to"), &err), 0); /* the other one is gone */

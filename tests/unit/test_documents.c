@@ -1,4 +1,5 @@
-/* The documents that the HTTP interface makes of rows: each value in its place, none left out. Every value differs from all others. */
+/* The documents that the HTTP interface makes of rows: each value in its place, none left out. Every value differs from
+ * all others. */
 #include "api/ensemble_json.h"
 #include "api/handlers.h"
 #include "common/log.h"

@@ -4,8 +4,8 @@
 
 #include <stdlib.h>
 
-/* The training is taken on after the end, and its only member waits to run again until it has started. The member is cancelled so
- * many steps after the training was submitted; false: it had started before. */
+/* The training is taken on after the end, and its only member waits to run again until it has started. The member is
+ * cancelled so many steps after the training was submitted; false: it had started before. */
 static bool is_cancelled_after(int steps)
 {
     static const struct sim_faults calm = {0};

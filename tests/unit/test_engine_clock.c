@@ -1,5 +1,5 @@
-/* The clock of the daemon's host is set while members and a training run, or the host has slept: nothing is lost for that,
- * and nothing waits until the clock has caught up. */
+/* The clock of the daemon's host is set while members and a training run, or the host has slept: nothing is lost for
+ * that, and nothing waits until the clock has caught up. */
 #include "common/log.h"
 #include "daemon/engine/elastic.h"
 #include "daemon/engine/ensemble.h"
@@ -12,8 +12,8 @@
 
 static const int64_t steps[] = {-HOUR, -400 * 24 * HOUR, -20000, 20000, HOUR, 400 * 24 * HOUR};
 
-/* Returns how long the ensemble takes, if the clock is set so far once three members run. Members fail now and then, and wait
- * then before they are tried again. */
+/* Returns how long the ensemble takes, if the clock is set so far once three members run. Members fail now and then,
+ * and wait then before they are tried again. */
 static int64_t takes(int64_t by, int adapter, bool trains)
 {
     static const struct sim_faults some = {.run_ms = 120000, .task_fails = 200};

@@ -1,5 +1,5 @@
-/* The width and the ranks of an elastic ensemble follow who waits for whom: decisions by a table, and the policy at work in
- * virtual time. */
+/* The width and the ranks of an elastic ensemble follow who waits for whom: decisions by a table, and the policy at
+ * work in virtual time. */
 #include "common/log.h"
 #include "daemon/engine/elastic.h"
 #include "daemon/spec/spec.h"

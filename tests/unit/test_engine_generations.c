@@ -120,9 +120,9 @@ static void ranks_that_are_added_get_the_places_of_members_that_wait_for_them(vo
     }
 }
 
-/* Members of the first ensemble, three of a pack of four, or one, have the only place for members. Its training gets a second
- * rank, and waits then, as the other training's members would not fit beside both with a whole pack of the first; these
- * members wait for the place. Found by the simulation, SIM_SEED 3000552 of November 2026. */
+/* Members of the first ensemble, three of a pack of four, or one, have the only place for members. Its training gets a
+ * second rank, and waits then, as the other training's members would not fit beside both with a whole pack of the
+ * first; these members wait for the place. Found by the simulation, SIM_SEED 3000552 of November 2026. */
 static void the_only_place_is_given_up(int n)
 {
     static const struct sim_faults calm = {.run_ms = 300000};
@@ -224,8 +224,8 @@ static void ranks_may_be_resized_again_before_they_have_got_further(void **state
     end();
 }
 
-/* The first generation ends of itself while its file is being written. When the answer comes, the file of the next one is
- * being written, which then fails: it is written again. */
+/* The first generation ends of itself while its file is being written. When the answer comes, the file of the next one
+ * is being written, which then fails: it is written again. */
 static void an_answer_about_an_earlier_generation_is_not_taken_for_one_about_the_next(void **state)
 {
     static const struct sim_faults calm = {.run_ms = 300000}, fails = {.ranks_fail = 1000};
@@ -328,8 +328,8 @@ static json_t *trained_here(int ranks)
     return more;
 }
 
-/* SIM_SEED=5025046. Another training waits for the places that an allocation has. Once that is nearly over, no other one is
- * asked for, and not in the moment either in which the training that runs begins its next generation. */
+/* SIM_SEED=5025046. Another training waits for the places that an allocation has. Once that is nearly over, no other
+ * one is asked for, and not in the moment either in which the training that runs begins its next generation. */
 static void an_allocation_is_not_followed_by_another_one_before_a_training_that_waits(void **state)
 {
     static const struct sim_faults calm = {.run_ms = 200000}, out_of_time = {.run_ms = 200000, .ranks_time_out = 1000};
@@ -378,8 +378,8 @@ static void a_training_that_ends_before_members_are_suggested_ends_its_ensemble(
     end();
 }
 
-/* SIM_SEED=7101570. The members' job waits in the queue when their training has learnt enough, and can never run, as its scheduler
- * says then. */
+/* SIM_SEED=7101570. The members' job waits in the queue when their training has learnt enough, and can never run, as
+ * its scheduler says then. */
 static void a_job_that_is_refused_after_an_early_end_does_not_fail_its_ensemble(void **state)
 {
     static const struct sim_faults early = {.ranks_end_early = 1000}, waits = {.ranks_end_early = 1000, .queue_ms = 10000000};

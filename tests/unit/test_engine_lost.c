@@ -1,5 +1,5 @@
-/* What gets lost with the daemon, on the disk, or by a scheduler, and must not be missed: one thing at a time, on the simulated
- * cluster. */
+/* What gets lost with the daemon, on the disk, or by a scheduler, and must not be missed: one thing at a time, on the
+ * simulated cluster. */
 #include "common/log.h"
 #include "common/xalloc.h"
 #include "daemon/engine/abandon.h"
@@ -145,8 +145,8 @@ static void orders_to_cancel_are_given_again_after_growing_pauses(void **state)
     }
 }
 
-/* Once the scheduler said of them that they had ended, while they waited. They run and end while it does not answer, and wait
- * again, for ever, as it comes back with an older state. */
+/* Once the scheduler said of them that they had ended, while they waited. They run and end while it does not answer,
+ * and wait again, for ever, as it comes back with an older state. */
 static void what_waits_again_is_looked_at(void **state)
 {
     static const struct sim_faults lies = {.queue_ms = 600000, .lies = 1000}, away = {.poll_unsure = 1000, .nudge_lost = 1000};
@@ -226,7 +226,8 @@ static void until_all_succeeded(size_t n)
     }
 }
 
-/* Those that wait for another try are tried in the order of their times; after a restart they are known by their indices. */
+/* Those that wait for another try are tried in the order of their times; after a restart they are known by their
+ * indices. */
 static void records_are_found_in_another_order(void **state)
 {
     static const struct sim_faults calm = {.run_ms = 200000};
@@ -294,7 +295,8 @@ static bool is_given_up(void)
     return false;
 }
 
-/* A job can never run. That it is given up cannot be stored in the turn in which it was made sure that it cannot start any more. */
+/* A job can never run. That it is given up cannot be stored in the turn in which it was made sure that it cannot start
+ * any more. */
 static void what_was_decided_is_done_where_it_was_not_stored(void **state)
 {
     static const struct sim_faults never = {.never = 1000, .queue_ms = LONG_MS}, full = {.commit_fails = 1000}, calm = {0};

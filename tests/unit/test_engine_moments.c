@@ -1,4 +1,5 @@
-/* What ranks say is kept over time: the further apart the older the training, whatever they say, and the last of it always. */
+/* What ranks say is kept over time: the further apart the older the training, whatever they say, and the last of it
+ * always. */
 #include "common/log.h"
 #include "daemon/store/moment.h"
 #include "tests/sim/memory.h"

@@ -1,4 +1,5 @@
-/* Trainings that run elsewhere than their members, and wait for each other: who may go on is told, and nobody for ever. */
+/* Trainings that run elsewhere than their members, and wait for each other: who may go on is told, and nobody for
+ * ever. */
 #include "common/log.h"
 #include "tests/sim/memory.h"
 #include "tests/sim/sim.h"
@@ -91,7 +92,8 @@ static void who_train_where_the_other_runs_do_not_wake_each_other_for_ever(void 
     all_end();
 }
 
-/* The slots hold four members of one CPU, beside which one of four waits; if each counted as the largest, two would be made. */
+/* The slots hold four members of one CPU, beside which one of four waits; if each counted as the largest, two would be
+ * made. */
 static void each_job_counts_what_it_asks_for(void **state)
 {
     json_t *spec = json_pack("{s:s, s:s, s:i, s:{s:[s], s:{s:{s:[iiiii]}}, s:{s:s}}}", "name", "x", "adapter", sim_adapters[0], "width", 5,
@@ -104,8 +106,8 @@ static void each_job_counts_what_it_asks_for(void **state)
     all_end();
 }
 
-/* SIM_SEED=6141956. The second training waits, since its members do not fit beside the first one. Beside two ranks of it no
- * member of the last ensemble fits, and beside one rank two do. */
+/* SIM_SEED=6141956. The second training waits, since its members do not fit beside the first one. Beside two ranks of
+ * it no member of the last ensemble fits, and beside one rank two do. */
 static void members_that_fit_beside_fewer_ranks_start_at_once(void **state)
 {
     json_t *plain = json_pack("{s:s, s:s, s:i, s:{s:[s], s:{s:s, s:i, s:i, s:{s:[ii]}}}}", "name", "x", "adapter", sim_adapters[0],

@@ -1,5 +1,5 @@
-/* A scheduler that is silent for ten minutes, in virtual time, while members wait, run and are submitted: nothing is lost, failed
- * or run twice, it is asked less and less often, and afterwards all is caught up. */
+/* A scheduler that is silent for ten minutes, in virtual time, while members wait, run and are submitted: nothing is
+ * lost, failed or run twice, it is asked less and less often, and afterwards all is caught up. */
 #include "common/log.h"
 #include "tests/sim/sim.h"
 #include "tests/unit/unit.h"

@@ -1,5 +1,5 @@
-/* How much one turn of the loop writes when a call is about a hundred thousand members, or thousands of jobs: counted in rows, and
- * the same for any number of them. A daemon that dies in between goes on, and what was answered holds. */
+/* How much one turn of the loop writes when a call is about a hundred thousand members, or thousands of jobs: counted
+ * in rows, and the same for any number of them. A daemon that dies in between goes on, and what was answered holds. */
 #include "common/log.h"
 #include "daemon/engine/core.h"
 #include "daemon/engine/engine.h"
@@ -60,7 +60,8 @@ static int64_t in_state(enum member_state state)
     return tally[state];
 }
 
-/* What many days of work would leave, after the first member, which begins at once: every member failed, or every second is unfinished; or waits to be tried once more. */
+/* What many days of work would leave, after the first member, which begins at once: every member failed, or every
+ * second is unfinished; or waits to be tried once more. */
 static void leave_behind(const char *states)
 {
     assert_int_equal(engine_pause(sim_engine(sim), id, "", &err), 0);

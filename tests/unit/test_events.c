@@ -116,7 +116,8 @@ static struct bytes tensor(const char *tag, const char *plugin, unsigned type, i
     return b;
 }
 
-/* The check value of CRC-32C in RFC 3720's terms; and a length as it stands in every file that begins with its version. */
+/* The check value of CRC-32C in RFC 3720's terms; and a length as it stands in every file that begins with its
+ * version. */
 static void checksums_are_those_of_the_format(void **state)
 {
     uint32_t masked = event_checksum((const unsigned char *)"123456789", 9), crc = masked - UINT32_C(0xa282ead8);
@@ -408,7 +409,8 @@ static void damage_is_told_and_bounded(void **state)
     event_files_destroy(files);
 }
 
-/* A file that was replaced or cut is read from its beginning, also where what it was before could not be read to its end. */
+/* A file that was replaced or cut is read from its beginning, also where what it was before could not be read to its
+ * end. */
 static void files_that_are_others_are_read_anew(void **state)
 {
     struct event_files *files = event_files_create(dir, "logs");

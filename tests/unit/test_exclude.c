@@ -247,7 +247,8 @@ static void mistakes_are_named_with_their_places(void **state)
     }
 }
 
-/* A grid of a hundred million points is looked at where the parameters that are named come first, and refused where not. */
+/* A grid of a hundred million points is looked at where the parameters that are named come first, and refused where
+ * not. */
 static void large_grids_are_bounded(void **state)
 {
     json_t *grid = json_object(), *values = json_array(), *json, *row;
@@ -281,7 +282,8 @@ static int add_tasks(void *arg, const struct adapter_resources *r, struct error 
     return 0;
 }
 
-/* Resources that no member has, since their combination is excluded, are neither checked nor the most that members have. */
+/* Resources that no member has, since their combination is excluded, are neither checked nor the most that members
+ * have. */
 static void resources_are_those_of_members(void **state)
 {
     json_t *json = read_json("{'name': 'x', 'members': {'command': ['x', '{c}'], 'parameters': {'grid': {'nodes': [1, 2, 4], 'tasks': [1, 2, 4, 8], "

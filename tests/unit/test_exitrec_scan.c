@@ -1,4 +1,5 @@
-/* Exit records without the way over JSON: what is taken is what JSON says, and everything that a runner writes of a plain member is. */
+/* Exit records without the way over JSON: what is taken is what JSON says, and everything that a runner writes of a
+ * plain member is. */
 #include "tasks/proto/exitrec.h"
 #include "tests/unit/unit.h"
 
@@ -52,8 +53,8 @@ static bool is_scanned(const char *text, size_t size)
     return true;
 }
 
-/* What a runner writes of a member is; cut, with anything else in place of a byte, or with more than usual, it is either not, or
- * is right. */
+/* What a runner writes of a member is; cut, with anything else in place of a byte, or with more than usual, it is
+ * either not, or is right. */
 static void plain_exit_records_are_scanned(void **state)
 {
     static const char others[] = "\"\\0-.,:}]{[ e\x7f\n";

@@ -35,7 +35,8 @@ static struct store *must_open(void)
     return store;
 }
 
-/* One of `count` members that is complete, of which every third is unfinished, the next failed, the others succeeded. */
+/* One of `count` members that is complete, of which every third is unfinished, the next failed, the others
+ * succeeded. */
 static struct ensemble_row add_root(struct store *store, int64_t count)
 {
     static const enum member_state states[] = {MEMBER_UNFINISHED, MEMBER_FAILED, MEMBER_SUCCEEDED};
@@ -236,7 +237,8 @@ static void count_nothing(sqlite3_context *context, int n, sqlite3_value **value
 {
 }
 
-/* As somebody who has no more of the daemon's functions than their names, so that nothing else refuses a change of a state. */
+/* As somebody who has no more of the daemon's functions than their names, so that nothing else refuses a change of a
+ * state. */
 static void pretend_to_count(sqlite3 *db)
 {
     sqlite3_create_function(db, "stretto_moved", 4, SQLITE_UTF8, NULL, count_nothing, NULL, NULL);
@@ -382,8 +384,8 @@ static void a_slice_ends_in_the_middle_of_an_ensemble(void **state)
     store_close(store);
 }
 
-/* Which checkpoints count goes with a member, from the ensemble on in which it was told to start afresh; and how often in a row it made no
- * progress, where it goes on from there. */
+/* Which checkpoints count goes with a member, from the ensemble on in which it was told to start afresh; and how often
+ * in a row it made no progress, where it goes on from there. */
 static void what_is_known_of_a_member_goes_with_it(void **state)
 {
     struct store *store = must_open();

@@ -238,7 +238,8 @@ static void who_asks_again_is_looked_at_without_news(void **state)
     assert_int_equal(listeners[0].looks, 1);
 }
 
-/* A token that was revoked is of no use once that is on the disk; one that has expired, within a part of a heartbeat. */
+/* A token that was revoked is of no use once that is on the disk; one that has expired, within a part of a
+ * heartbeat. */
 static void who_may_hear_no_more_is_woken(void **state)
 {
     wait_all();

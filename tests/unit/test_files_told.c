@@ -1,4 +1,5 @@
-/* What handlers tell of files that belong to members, ranks and backups, whatever is in them; workers are through at once. */
+/* What handlers tell of files that belong to members, ranks and backups, whatever is in them; workers are through at
+ * once. */
 #include "api/handlers.h"
 #include "common/log.h"
 #include "common/xalloc.h"

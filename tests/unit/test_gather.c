@@ -38,8 +38,8 @@ static void note(struct store *store, int n)
     assert_int_equal(store_commit(store, &err), 0);
 }
 
-/* Frames of the new life behind the header of the old one would be the end of the log for whoever reads it, and old frames
- * before them be taken for changes: of pages that have been changed since. */
+/* Frames of the new life behind the header of the old one would be the end of the log for whoever reads it, and old
+ * frames before them be taken for changes: of pages that have been changed since. */
 static void the_header_of_a_new_life_is_never_put_off(void **state)
 {
     unsigned char old[SALTS], new[SALTS], kept[SALTS];
@@ -152,8 +152,8 @@ static struct stat index_of(char name[128])
     return st;
 }
 
-/* The index has its room from the beginning, and what a killed daemon left in it is worth nothing: the log was written on
- * since it was copied. */
+/* The index has its room from the beginning, and what a killed daemon left in it is worth nothing: the log was written
+ * on since it was copied. */
 static void an_index_keeps_its_room_and_nothing_else(void **state)
 {
     char name[128], old[140];

@@ -90,7 +90,8 @@ static const char *next_of(const json_t *page)
     return json_string_value(json_object_get(page, "next"));
 }
 
-/* Go through all pages of a list of `query`, which is a whole one but for the cursor; `note` is called with each item. The pages. */
+/* Go through all pages of a list of `query`, which is a whole one but for the cursor; `note` is called with each item.
+ * The pages. */
 static int walk(void (*handler)(struct request *r), int64_t id, const char *query, const char *cursor_name, const char *key,
                 void (*note)(const json_t *item))
 {

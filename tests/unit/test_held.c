@@ -1,5 +1,5 @@
-/* What is written of checkpoints and of the streams beside them: every value of a record, the documented bytes of an account, and
- * which names of files are such. */
+/* What is written of checkpoints and of the streams beside them: every value of a record, the documented bytes of an
+ * account, and which names of files are such. */
 #include "common/files.h"
 #include "common/process.h"
 #include "common/xalloc.h"

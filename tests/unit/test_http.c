@@ -1,4 +1,5 @@
-/* Requests and replies as they are on the wire: what is refused before a handler sees it, headers, codings, pieces, and streams. */
+/* Requests and replies as they are on the wire: what is refused before a handler sees it, headers, codings, pieces, and
+ * streams. */
 #include "common/log.h"
 #include "daemon/engine/ensemble.h"
 #include "daemon/engine/training.h"

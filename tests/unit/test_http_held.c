@@ -1,4 +1,5 @@
-/* Clients that read late, are silent or are too many, and changes that are not on the disk yet, as it is on the wire. */
+/* Clients that read late, are silent or are too many, and changes that are not on the disk yet, as it is on the
+ * wire. */
 #include "api/limits.h"
 #include "common/log.h"
 #include "daemon/store/ensemble.h"

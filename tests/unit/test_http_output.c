@@ -239,7 +239,8 @@ static void run_sql(const char *sql)
     must(store_commit(store, &err));
 }
 
-/* Writes an archive file with an entry of another attempt and one of the first attempt of member 7, which has no stderr. */
+/* Writes an archive file with an entry of another attempt and one of the first attempt of member 7, which has no
+ * stderr. */
 static void put_archive(void)
 {
     struct archive_entry first = {.index = 6, .attempt = 1, .sizes = {2, 5, 5, -1}},

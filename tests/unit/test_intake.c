@@ -320,8 +320,8 @@ static uint64_t finalized(struct rig *rig)
     return s.finalized;
 }
 
-/* The answer to FINALIZE was lost: the member says who it is, and FINALIZE again, and counts once. Another attempt of it may
- * send more: the member has not ended until that says FINALIZE. */
+/* The answer to FINALIZE was lost: the member says who it is, and FINALIZE again, and counts once. Another attempt of
+ * it may send more: the member has not ended until that says FINALIZE. */
 static void a_member_that_begins_again_has_not_ended(void **state)
 {
     const struct frame finalize = {.kind = FRAME_FINALIZE, .key = FIXTURE_KEY, .ensemble = 7, .session = 5, .generation = 1, .sequence = 1};

@@ -89,7 +89,8 @@ static void a_damaged_frame_ends_its_message(void **state)
     free(large);
 }
 
-/* Of one message, some samples find room and others wait: only what the buffer has is acknowledged, and the rest once it has room. */
+/* Of one message, some samples find room and others wait: only what the buffer has is acknowledged, and the rest once
+ * it has room. */
 static void samples_that_wait_for_room_are_not_acknowledged(void **state)
 {
     enum { SENT = CAPACITY + 5 };

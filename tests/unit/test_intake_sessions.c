@@ -1,4 +1,5 @@
-/* Sessions of members at a rank: later attempts end earlier ones, and what anybody can make a rank remember is bounded. */
+/* Sessions of members at a rank: later attempts end earlier ones, and what anybody can make a rank remember is
+ * bounded. */
 #include "tests/unit/intake_rig.h"
 #include "tests/unit/unit.h"
 

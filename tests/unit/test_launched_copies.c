@@ -1,4 +1,5 @@
-/* Copies of a command as ranks: the words that start them, the part of the GPUs of each, as what each begins, and how they end together. */
+/* Copies of a command as ranks: the words that start them, the part of the GPUs of each, as what each begins, and how
+ * they end together. */
 #include "tests/unit/unit.h"
 
 #undef fail /* a macro of cmocka, and a function there */
@@ -97,7 +98,8 @@ static int be_a_copy(void)
 
 static const char *grace = "60000";
 
-/* Runs copies on node `node` of those of `hosts`. Returns the status of their launcher, and what they said in `said`. */
+/* Runs copies on node `node` of those of `hosts`. Returns the status of their launcher, and what they said in
+ * `said`. */
 static int launch(const char *hosts, const char *node, const char *const *command, char *said, size_t size)
 {
     char *argv[8] = {self, "--copies", (char *)grace};
@@ -155,7 +157,8 @@ static void it_ends_as_the_copy_that_failed_first(void **state)
     assert_int_equal(launch_shell("nonsense:", NULL, "exit 0"), W_EXITCODE(EX_CONFIG, 0));
 }
 
-/* A copy on one of several nodes that gets SIGTERM was told by Slurm, as all others are; on one node it has died by itself. */
+/* A copy on one of several nodes that gets SIGTERM was told by Slurm, as all others are; on one node it has died by
+ * itself. */
 static void told_by_slurm_none_has_failed_by_itself(void **state)
 {
     const char *const killed[] = {"sh", "-c", "kill -TERM $$", NULL};

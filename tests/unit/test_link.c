@@ -171,7 +171,8 @@ static void a_rank_that_has_answered_may_ask_again(void **state)
     json_decref(env.parameters);
 }
 
-/* A rank that is silent for a while, such as one that is started again, is still at the address where it has answered. */
+/* A rank that is silent for a while, such as one that is started again, is still at the address where it has
+ * answered. */
 static void a_rank_that_has_answered_is_not_left_for_another_address(void **state)
 {
     struct environment env = {.silence = 1, .silence_max = 2, .parameters = json_object()};

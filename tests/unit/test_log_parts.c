@@ -1,4 +1,5 @@
-/* The log at its edges: every level and id, what fits on a line, when a minute is over, and files that cannot be a log. */
+/* The log at its edges: every level and id, what fits on a line, when a minute is over, and files that cannot be a
+ * log. */
 #include "common/log_changes.h"
 #include "common/log_limit.h"
 #include "common/log_sink.h"
@@ -241,7 +242,8 @@ static void one_line_that_is_left_out_is_one(void **state)
     assert_int_equal(lines_with("left out"), 1);
 }
 
-/* A disk that is full for the last lines: the log says so as soon as it can, also at its end or when it is looked after. */
+/* A disk that is full for the last lines: the log says so as soon as it can, also at its end or when it is looked
+ * after. */
 static void losses_are_told_at_the_end(void **state)
 {
     struct rlimit whole, small;

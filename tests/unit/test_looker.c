@@ -1,4 +1,5 @@
-/* The thread on which errands are run: each once, in their order, also where there is no thread, and none after the end. */
+/* The thread on which errands are run: each once, in their order, also where there is no thread, and none after the
+ * end. */
 #include "tasks/runner/looker.h"
 #include "tests/unit/unit.h"
 

@@ -1,4 +1,5 @@
-/* Which files a task leaves as checkpoints, by how it ended, and by whether they had come to rest. In times that files are given. */
+/* Which files a task leaves as checkpoints, by how it ended, and by whether they had come to rest. In times that files
+ * are given. */
 #include "common/files.h"
 #include "common/timefmt.h"
 #include "tasks/runner/checkpoints.h"
@@ -145,7 +146,8 @@ static void what_was_there_before_is_not_its_own(void **state)
     assert_int_equal(count(LOOK_CLEAN), 1);
 }
 
-/* A file that is renamed is whole at once; one that is closed is left alone until nobody has written to it for a while. */
+/* A file that is renamed is whole at once; one that is closed is left alone until nobody has written to it for a
+ * while. */
 static void what_is_seen_is_taken_once_it_has_come_to_rest(void **state)
 {
     begin_with("*.ckpt");
@@ -201,7 +203,8 @@ static void change(enum changed what)
     assert_int_equal(utimensat(AT_FDCWD, path, what == TIME ? other : first, 0), 0);
 }
 
-/* A file that has changed since it was seen is not at rest, and one that has changed since the task began is its own. */
+/* A file that has changed since it was seen is not at rest, and one that has changed since the task began is its
+ * own. */
 static void each_mark_of_a_file_counts(void **state)
 {
     for (enum changed what = SIZE; what <= NOTHING; what++) {

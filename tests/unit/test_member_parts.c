@@ -1,4 +1,5 @@
-/* Parts of a member's library, one by one: its settings, its memory, its steps, what the ranks have, and where they are. */
+/* Parts of a member's library, one by one: its settings, its memory, its steps, what the ranks have, and where they
+ * are. */
 #include "common/timefmt.h"
 #include "tasks/member/bundle.h"
 #include "tasks/member/checkpoint.h"

@@ -1,5 +1,5 @@
-/* What a runner takes from the files in which programs report metrics: lines of all forms, hostile ones too, what is handed on of
- * them, and what they say about the end of a task. */
+/* What a runner takes from the files in which programs report metrics: lines of all forms, hostile ones too, what is
+ * handed on of them, and what they say about the end of a task. */
 #include "tasks/proto/points.h"
 #include "tasks/runner/metric_line.h"
 #include "tasks/runner/metrics.h"
@@ -454,7 +454,8 @@ static void points_that_were_written_in_part_are_written_whole(void **state)
     assert_string_equal(notice, "");
 }
 
-/* Points that cannot be written wait. Points beyond those that may wait are lost, and the notice says so whatever follows. */
+/* Points that cannot be written wait. Points beyond those that may wait are lost, and the notice says so whatever
+ * follows. */
 static void points_that_are_lost_are_told(void **state)
 {
     char notice[256] = "", path[128], text[200], name[101];

@@ -196,8 +196,8 @@ static void __attribute__((noreturn)) be_the_rank(const struct fixture *fx, cons
     _exit(0);
 }
 
-/* One member after the other, each of which misses another allocation. Returns how many there were; *errors counts those
- * that were told. */
+/* One member after the other, each of which misses another allocation. Returns how many there were; *errors counts
+ * those that were told. */
 static int be_members(const struct fixture *fx, enum shortage shortage, atomic_bool *arrived, int *errors)
 {
     bool again = true;

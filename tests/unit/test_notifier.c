@@ -1,4 +1,5 @@
-/* A pilot's nudges come from another process, so that the pilot itself has no threads; whatever becomes of either, nobody waits. */
+/* A pilot's nudges come from another process, so that the pilot itself has no threads; whatever becomes of either,
+ * nobody waits. */
 #include "tasks/runner/notifier.h"
 
 #include "tasks/proto/control.h"

@@ -1,4 +1,5 @@
-/* What OAR is asked for, and what is made of its answers: its commands are scripts here. With the plugin's own sources. */
+/* What OAR is asked for, and what is made of its answers: its commands are scripts here. With the plugin's own
+ * sources. */
 #include "scheduler-adapters/oar/oar.h"
 #include "tests/unit/batch_site.h"
 
@@ -10,7 +11,8 @@
 
 extern const struct adapter_ops stretto_adapter;
 
-/* oarstat prints the jobs in the files "job-*", of each "ID NAME STATE MORE", and the newest of all, which is another's. */
+/* oarstat prints the jobs in the files "job-*", of each "ID NAME STATE MORE", and the newest of all, which is
+ * another's. */
 static void begin(void)
 {
     site_command("oarsub", "n=$(cat ids 2>/dev/null || echo 6); many=1; for w in \"$@\"; do case $w in --array=*) many=${w#--array=};; esac; done;"
@@ -32,7 +34,8 @@ static struct told submit(struct adapter_job job, int number)
     return told;
 }
 
-/* The grace of five minutes and a little more comes after the walltime of 58; where that is too much, the walltime alone is asked for. */
+/* The grace of five minutes and a little more comes after the walltime of 58; where that is too much, the walltime
+ * alone is asked for. */
 static void resources_are_said_in_its_words(void **state)
 {
     struct adapter_job job = site_job(&site_plain);

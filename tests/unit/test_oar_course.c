@@ -1,5 +1,5 @@
-/* The course of OAR's orders, which OAR carries out some time after it has taken them down, of listings, and of submissions that are refused:
- * its commands are scripts here. With the plugin's own sources. */
+/* The course of OAR's orders, which OAR carries out some time after it has taken them down, of listings, and of
+ * submissions that are refused: its commands are scripts here. With the plugin's own sources. */
 #include "scheduler-adapters/oar/oar.h"
 #include "tests/unit/batch_site.h"
 

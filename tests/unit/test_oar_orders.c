@@ -1,5 +1,5 @@
-/* Orders to OAR, which takes them down and carries them out some time later: its commands are scripts here. With the plugin's own
- * sources. */
+/* Orders to OAR, which takes them down and carries them out some time later: its commands are scripts here. With the
+ * plugin's own sources. */
 #include "scheduler-adapters/oar/oar.h"
 #include "tests/unit/unit.h"
 
@@ -73,7 +73,8 @@ static void note(void *arg, enum adapter_log level, const char *job, const char 
 {
 }
 
-/* Jobs 1 and 2 wait until there is a file "gone-1", or "gone-2". Of job 2 there is one once it was looked at twice after its oardel. */
+/* Jobs 1 and 2 wait until there is a file "gone-1", or "gone-2". Of job 2 there is one once it was looked at twice
+ * after its oardel. */
 static int open_all(void **state)
 {
     struct error err = {0};

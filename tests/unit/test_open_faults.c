@@ -1,6 +1,6 @@
-/* Opening a store, new or old, on a disk that fails: for every n, the n-th call of SQLite on files, locks or memory fails,
- * once or for good, or the power is cut there. Either it is opened, or the reason is told and it is opened once the fault is
- * gone; nothing is lost, and there is a whole copy of an old one before anything in it is changed. */
+/* Opening a store, new or old, on a disk that fails: for every n, the n-th call of SQLite on files, locks or memory
+ * fails, once or for good, or the power is cut there. Either it is opened, or the reason is told and it is opened once
+ * the fault is gone; nothing is lost, and there is a whole copy of an old one before anything in it is changed. */
 #include "common/log.h"
 #include "daemon/store/attempt.h"
 #include "daemon/store/ensemble.h"
@@ -27,7 +27,8 @@ static char *books_of(sqlite3 *db)
                        "(SELECT value FROM meta WHERE key = 'instance')");
 }
 
-/* The schema as a later release may have it, which walks over rows, fills a new table, and makes one anew: today's has one step alone. */
+/* The schema as a later release may have it, which walks over rows, fills a new table, and makes one anew: today's has
+ * one step alone. */
 static struct embedded later[] = {
     {0},
     {.name = "0002-origin.sql", .data = "ALTER TABLE job ADD COLUMN origin TEXT; UPDATE job SET origin = 'before' || id"},

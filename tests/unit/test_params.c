@@ -22,7 +22,8 @@ static struct params *parse(const char *text, json_t **json)
     return p;
 }
 
-/* Each member has its own seed, which is another one where the spec's is: studies with several seeds are not one study several times. */
+/* Each member has its own seed, which is another one where the spec's is: studies with several seeds are not one study
+ * several times. */
 static void seeds_of_members_are_drawn_from_the_seed(void **state)
 {
     uint64_t seeds[4];
@@ -63,7 +64,8 @@ static void draws_stay_the_same_for_ever(void **state)
     assert_true(draw_latin_hypercube(42, 7, 250, 3) == 0.85197620842318822);
 }
 
-/* Each dimension has the next prime as its base: the first point is one over it, and the one of that index begins its next digit. */
+/* Each dimension has the next prime as its base: the first point is one over it, and the one of that index begins its
+ * next digit. */
 static void halton_has_a_prime_for_each_dimension(void **state)
 {
     unsigned prime = 2;

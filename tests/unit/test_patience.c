@@ -23,8 +23,8 @@ static struct patience *begin(int ranks)
     return p;
 }
 
-/* Looks again and again; the other ranks report once between two looks. Returns after how many looks it gives up; -1 if it
- * does not. */
+/* Looks again and again; the other ranks report once between two looks. Returns after how many looks it gives up; -1 if
+ * it does not. */
 static int looks(struct patience *p, struct patience_own own, struct patience_other other, bool reports)
 {
     struct patience_other others[2] = {{0}, other};

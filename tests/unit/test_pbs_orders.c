@@ -1,5 +1,5 @@
-/* Orders to PBS one after another and in a hurry, which PBS it is, whose jobs are listed, and submissions that are refused: its commands
- * are scripts here. */
+/* Orders to PBS one after another and in a hurry, which PBS it is, whose jobs are listed, and submissions that are
+ * refused: its commands are scripts here. */
 #include "common/files.h"
 #include "scheduler-adapters/pbs.h"
 #include "scheduler-adapters/registry.h"
@@ -68,7 +68,8 @@ static void an_order_is_done_when_all_of_its_commands_are(void **state)
     }
 }
 
-/* Jobs are cancelled in any order. An array's jobs that follow one another are one range, and those of two arrays are two. */
+/* Jobs are cancelled in any order. An array's jobs that follow one another are one range, and those of two arrays are
+ * two. */
 static void ranges_are_as_long_as_they_can_be(void **state)
 {
     static const int order[] = {5, 0, 7, 3, 1, 4, 6, 2};

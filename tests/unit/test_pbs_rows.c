@@ -299,7 +299,8 @@ static void somebody_elses_job_is_none_of_ours(void **state)
     rows.user = NULL;
 }
 
-/* Ids jump, and are used again: the name is the job. Of two the one that runs, else the first that waits, else the last that ended. */
+/* Ids jump, and are used again: the name is the job. Of two the one that runs, else the first that waits, else the last
+ * that ended. */
 static void the_right_one_of_a_name_is_told_of(void **state)
 {
     static const char *const letters[] = {"FQR", "QHF", "FFF"}, *const first[] = {"3.t", "1.t", "3.t"};
@@ -332,8 +333,8 @@ static void is_row(const char *name, const char *id, enum adapter_state state)
     assert_int_equal(status.state, state);
 }
 
-/* The array st-10+: what waits of it are its indices; what runs and has ended are jobs; of what ended without a history the server
- * knows the array's attributes, and a word. */
+/* The array st-10+: what waits of it are its indices; what runs and has ended are jobs; of what ended without a history
+ * the server knows the array's attributes, and a word. */
 static void arrays_of_openpbs_are_read(void **state)
 {
     static const char text[] =

@@ -1,5 +1,5 @@
-/* The life of a pilot on one node: what it takes from its inbox, what its jobs have, what its journal says, and when it gives the node
- * back. */
+/* The life of a pilot on one node: what it takes from its inbox, what its jobs have, what its journal says, and when it
+ * gives the node back. */
 #include "tests/unit/pilot_rig.h"
 
 #include "common/files.h"

@@ -170,7 +170,8 @@ static void the_words_for_a_checkpoint_come_last_and_only_with_one(void **state)
     assert_string_equal(find("solve", "run", NULL, "/c/a.ckpt"), "@/second/run run -n 4 solve --n {hosts} --restart at=/c/a.ckpt");
 }
 
-/* A launcher of several words says itself how many processes there are; its placeholders are filled in, the program's are not. */
+/* A launcher of several words says itself how many processes there are; its placeholders are filled in, the program's
+ * are not. */
 static void a_launcher_of_several_words_is_filled_in(void **state)
 {
     static const struct program_word words[] = {{"{hosts}", "n1:2,n2:2"}, {"{hostfile}", "/h"}, {NULL, NULL}};

@@ -1,5 +1,5 @@
-/* A rank of an application of ALPS: which it is, and the process that protects the application from its runner's end. The runners here
- * only wait for signals. */
+/* A rank of an application of ALPS: which it is, and the process that protects the application from its runner's end.
+ * The runners here only wait for signals. */
 #include "tasks/runner/rank.h"
 #include "tasks/runner/signals.h"
 

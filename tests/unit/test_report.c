@@ -206,8 +206,8 @@ static int rests(void *t)
     return fixture_stats(t).samples_per_second == 0;
 }
 
-/* Draws of the same sample count as well. However long the machine stalls, a rate is that of at least one draw within the
- * time of the test. */
+/* Draws of the same sample count as well. However long the machine stalls, a rate is that of at least one draw within
+ * the time of the test. */
 static void the_rate_is_that_of_all_draws(void **state)
 {
     int64_t began = time_monotonic_ms();

@@ -1,4 +1,5 @@
-/* Directories of results: one for each member, whatever values the parameters have, and below the directory that the spec names. */
+/* Directories of results: one for each member, whatever values the parameters have, and below the directory that the
+ * spec names. */
 #include "daemon/spec/results.h"
 #include "tests/unit/unit.h"
 

@@ -369,7 +369,8 @@ static void what_is_forgotten_is_told_and_stays_so(void **state)
     tear_down(&fx);
 }
 
-/* The rank is killed between the two fields of a step, which is whole once the second one has come; the member has sent others whole. */
+/* The rank is killed between the two fields of a step, which is whole once the second one has come; the member has sent
+ * others whole. */
 static void half_a_sample_outlives_its_process(void **state)
 {
     int64_t shape[] = {4}, n = 0;

@@ -1,4 +1,5 @@
-/* All routes alike: what is not there is not found, a query or a body that says nothing is refused, and each request has one answer. */
+/* All routes alike: what is not there is not found, a query or a body that says nothing is refused, and each request
+ * has one answer. */
 #include "api/handlers.h"
 #include "api/request.h"
 #include "api/routes.h"

@@ -1,4 +1,5 @@
-/* The run directory as worker threads read and write it: claims that were taken, records that are no records, journals. */
+/* The run directory as worker threads read and write it: claims that were taken, records that are no records,
+ * journals. */
 #include "daemon/rundir/rundir.h"
 #include "common/files.h"
 #include "common/xalloc.h"
@@ -257,7 +258,8 @@ static void a_file_that_cannot_be_written_is_told(void **state)
     free(last);
 }
 
-/* What is no record is none, whatever it is; only a file system that fails is an error, of which nobody may draw conclusions. */
+/* What is no record is none, whatever it is; only a file system that fails is an error, of which nobody may draw
+ * conclusions. */
 static void what_is_no_record_is_not_there(void **state)
 {
     static const char *const names[] = {"good.json", "absent.json", "broken.json", "good.json/below", "folder",

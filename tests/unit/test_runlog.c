@@ -1,4 +1,5 @@
-/* The log of a runner that the daemon watches: it costs no file until something asks for it, and then the file has all of it. */
+/* The log of a runner that the daemon watches: it costs no file until something asks for it, and then the file has all
+ * of it. */
 #include "tasks/runner/runlog.h"
 
 #include "common/files.h"

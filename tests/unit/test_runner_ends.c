@@ -1,4 +1,5 @@
-/* How the tasks of a job, and the job, end: given up, held back, with a full disk, without a directory. In virtual time. */
+/* How the tasks of a job, and the job, end: given up, held back, with a full disk, without a directory. In virtual
+ * time. */
 #include "tests/unit/runner_rig.h"
 
 #include "common/files.h"
@@ -88,7 +89,8 @@ static void it_is_seen_wherever_a_task_still_runs(void **state)
     assert_in_range(sent[0].at, 100000, 160000);
 }
 
-/* A batch system tells all processes of a job, and some hear of it sooner: the runner waits for its own signal, but not for ever. */
+/* A batch system tells all processes of a job, and some hear of it sooner: the runner waits for its own signal, but not
+ * for ever. */
 static void one_that_died_as_told_is_held_for_a_while(void **state)
 {
     begin();
@@ -150,8 +152,8 @@ static void the_end_of_the_job_is_told_once(void **state)
     assert_false(is_there("ended.json"));
 }
 
-/* A full disk is waited for: after the walltime for as long as a batch system may have patience, and otherwise for ten minutes, however
- * long the task has run. */
+/* A full disk is waited for: after the walltime for as long as a batch system may have patience, and otherwise for ten
+ * minutes, however long the task has run. */
 static void a_full_disk_is_waited_for(void **state)
 {
     begin();

@@ -1,5 +1,5 @@
-/* What becomes of processes that tasks leave, of tasks that are hung, of checkpoints that are left while processes linger, and of ranks that
- * begin again. In virtual time. */
+/* What becomes of processes that tasks leave, of tasks that are hung, of checkpoints that are left while processes
+ * linger, and of ranks that begin again. In virtual time. */
 #include "tests/unit/runner_rig.h"
 
 #include "common/files.h"

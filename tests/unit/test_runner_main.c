@@ -1,5 +1,5 @@
-/* What stretto-run does before it runs a job, and after: its words, the claim, the directories, the exit status. Each run is a process
- * of its own; what runs a job here only tells what it was given. */
+/* What stretto-run does before it runs a job, and after: its words, the claim, the directories, the exit status. Each
+ * run is a process of its own; what runs a job here only tells what it was given. */
 #include "common/jobfd.h"
 #include "tests/unit/unit.h"
 

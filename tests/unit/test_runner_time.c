@@ -1,4 +1,5 @@
-/* What a runner does when: the end of the walltime, the warning before it, the grace, the end that a scheduler has set. In virtual time. */
+/* What a runner does when: the end of the walltime, the warning before it, the grace, the end that a scheduler has set.
+ * In virtual time. */
 #include "tests/unit/runner_rig.h"
 
 #include <stdio.h>

@@ -1,4 +1,5 @@
-/* Checkpoints on the disk: the parts of all ranks, the list of those that are whole, and what the next ranks take over. */
+/* Checkpoints on the disk: the parts of all ranks, the list of those that are whole, and what the next ranks take
+ * over. */
 #include "tasks/train/saved.h"
 
 #include "common/files.h"

@@ -207,7 +207,8 @@ static void names_of_checkpoints_have_an_order(void **state)
     }
 }
 
-/* A checkpoint is taken out of the list for what is wrong with it, and for nothing else, such as memory that is short. */
+/* A checkpoint is taken out of the list for what is wrong with it, and for nothing else, such as memory that is
+ * short. */
 static void only_a_damaged_checkpoint_leaves_the_list(void **state)
 {
     struct train_config config;

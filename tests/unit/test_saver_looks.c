@@ -1,6 +1,6 @@
-/* A rank has ended its own part of a checkpoint, and no look has found the checkpoint whole yet: what it tells then. The
- * list of checkpoints and the parts of other ranks (saved.h) are of this file: so it decides what a look sees, and how
- * long the look takes. */
+/* A rank has ended its own part of a checkpoint, and no look has found the checkpoint whole yet: what it tells then.
+ * The list of checkpoints and the parts of other ranks (saved.h) are of this file: so it decides what a look sees, and
+ * how long the look takes. */
 #include "common/files.h"
 #include "common/timefmt.h"
 #include "common/xalloc.h"

@@ -1,4 +1,5 @@
-/* Sessions, links, tokens and repeated calls, as handlers make and end them: what they grant, how long, and who is told. */
+/* Sessions, links, tokens and repeated calls, as handlers make and end them: what they grant, how long, and who is
+ * told. */
 #include "api/handlers.h"
 #include "api/idempotency.h"
 #include "common/log.h"

@@ -297,7 +297,8 @@ static void the_record_is_asked_since_a_time_that_it_knows(void **state)
     free(list);
 }
 
-/* The walltime, the grace and half a minute, in minutes, as long as the partition allows that; or the walltime alone. */
+/* The walltime, the grace and half a minute, in minutes, as long as the partition allows that; or the walltime
+ * alone. */
 static void the_limit_of_a_partition_is_kept(void **state)
 {
     static const struct {

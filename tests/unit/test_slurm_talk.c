@@ -1,5 +1,5 @@
-/* Slurm's record of ended jobs, which may fall silent, what the site tells once or again, and answers of sbatch that are none: its commands
- * are scripts here. */
+/* Slurm's record of ended jobs, which may fall silent, what the site tells once or again, and answers of sbatch that
+ * are none: its commands are scripts here. */
 #include "scheduler-adapters/registry.h"
 #include "scheduler-adapters/slurm.h"
 #include "tests/unit/batch_site.h"
@@ -31,7 +31,8 @@ static unsigned count(const char *text, const char *words)
 
 #define RECORD "JobId=7 UserId=me(0) Name=st-0-1 JobState=FAILED StartTime=2026-01-31T11:00:00 NodeList=n1 SubmitTime=2026-01-31T10:00:00 \n"
 
-/* The log, or the database, is not asked for a minute after it has not answered. Each time that it falls silent is told, once. */
+/* The log, or the database, is not asked for a minute after it has not answered. Each time that it falls silent is
+ * told, once. */
 static void a_record_that_falls_silent_is_told_of_each_time(void **state)
 {
     bool is_file = *state != NULL;
@@ -114,7 +115,8 @@ static void the_last_of_a_name_is_told_of(void **state)
     assert_non_null(strstr(site.said, "sacct: its list is cut off"));
 }
 
-/* What the site is like is asked until it is known, and then no more; where each job goes alone, only its limits are. */
+/* What the site is like is asked until it is known, and then no more; where each job goes alone, only its limits
+ * are. */
 static void the_site_is_asked_until_it_tells(void **state)
 {
     begin();

@@ -1,5 +1,5 @@
-/* What slurmrestd is told, and what it tells, in the words of all its API versions. Those of v0.0.38 and before are as a real server
- * of Slurm 22.05 takes and tells them; the later ones as they are documented. */
+/* What slurmrestd is told, and what it tells, in the words of all its API versions. Those of v0.0.38 and before are as
+ * a real server of Slurm 22.05 takes and tells them; the later ones as they are documented. */
 #include "scheduler-adapters/slurmrestd.h"
 #include "tests/unit/unit.h"
 
@@ -350,7 +350,8 @@ static void options_without_a_counterpart_are_refused_at_their_place(void **stat
     }
 }
 
-/* Each of sbatch's options that the API has, as it may be written, by a key of the API, in the words of each version. */
+/* Each of sbatch's options that the API has, as it may be written, by a key of the API, in the words of each
+ * version. */
 static void options_have_their_counterparts(void **state)
 {
     static const struct {

@@ -258,7 +258,8 @@ static void a_batch_is_no_larger_than_the_buffer(void **state)
     json_decref(json);
 }
 
-/* With less than the whole walltime a member is started only where it is warned before the end, and has some time until then. */
+/* With less than the whole walltime a member is started only where it is warned before the end, and has some time until
+ * then. */
 static void the_least_time_is_between_the_warning_and_the_walltime(void **state)
 {
     static const struct {

@@ -1,5 +1,5 @@
-/* The parts of a spec that only some specs have: early stopping, success by a metric, elastic limits, another ensemble before it, and
- * the changes of a training that is resubmitted. */
+/* The parts of a spec that only some specs have: early stopping, success by a metric, elastic limits, another ensemble
+ * before it, and the changes of a training that is resubmitted. */
 #include "tests/unit/spec_cases.h"
 
 #define BIG "\"buffer\": {\"capacity\": 1000, \"threshold\": 100}"

@@ -294,8 +294,8 @@ static int64_t number(sqlite3 *db, const char *sql)
     return n;
 }
 
-/* Moves are counted in memory, and by nobody else: with the members they are committed, or forgotten; and who cannot count them,
- * as the sqlite3 shell, makes none. */
+/* Moves are counted in memory, and by nobody else: with the members they are committed, or forgotten; and who cannot
+ * count them, as the sqlite3 shell, makes none. */
 static void moves_are_counted_with_their_members(void **state)
 {
     struct store *store = must_open();

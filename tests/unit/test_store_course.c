@@ -1,4 +1,5 @@
-/* The course of ensembles and trainings as it is stored: what was changed, suggested, resumed, promoted and cancelled. */
+/* The course of ensembles and trainings as it is stored: what was changed, suggested, resumed, promoted and
+ * cancelled. */
 #include "daemon/store/bulk.h"
 #include "daemon/store/elastic.h"
 #include "daemon/store/ensemble.h"

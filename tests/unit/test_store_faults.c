@@ -1,6 +1,6 @@
-/* A store in use on a disk that fails: for every n, the n-th call of SQLite on files, locks or memory fails, once or for
- * good, or the power is cut there. Whatever is told must be true: what a commit said is kept is there afterwards, whole; what
- * it said is not, is not; a list is whole or an error; and once the fault is gone, all goes on. */
+/* A store in use on a disk that fails: for every n, the n-th call of SQLite on files, locks or memory fails, once or
+ * for good, or the power is cut there. Whatever is told must be true: what a commit said is kept is there afterwards,
+ * whole; what it said is not, is not; a list is whole or an error; and once the fault is gone, all goes on. */
 #include "common/log.h"
 #include "daemon/store/attempt.h"
 #include "daemon/store/bulk.h"
@@ -422,8 +422,8 @@ static void what_is_told_is_true_in_spite_of_faults(void **state)
             ;
 }
 
-/* Small changes, a log that begins anew all the time, and flushes apart: what is on the disk when the power goes may then be
- * any part of what was written since the last of them. */
+/* Small changes, a log that begins anew all the time, and flushes apart: what is on the disk when the power goes may
+ * then be any part of what was written since the last of them. */
 static bool cut_once(int64_t n, uint64_t seed, const char *template)
 {
     int64_t kept = 0, there;

@@ -218,7 +218,8 @@ static int note_ensemble(void *arg, const struct ensemble_row *row)
     return 0;
 }
 
-/* One that has ended is looked at at the daemon's start where a job, a training or a change of many members of it is under way. */
+/* One that has ended is looked at at the daemon's start where a job, a training or a change of many members of it is
+ * under way. */
 static void ensembles_that_have_something_to_do_are_loaded(void **state)
 {
     struct ensemble_row row;

@@ -77,7 +77,8 @@ static void a_job_is_read_as_it_was_written(void **state)
     assert_int_equal(store_job_get(store, row.id + 1, &read, &err), 0);
 }
 
-/* An id is in the job's name, which a batch system may know still; one of a turn that was rolled back was never submitted. */
+/* An id is in the job's name, which a batch system may know still; one of a turn that was rolled back was never
+ * submitted. */
 static void ids_of_jobs_are_given_once(void **state)
 {
     int64_t id = add_ensemble(9);
@@ -371,7 +372,8 @@ static void each_file_of_the_database_is_missed(void **state)
     assert_int_equal(store_check_present(store, &err), 0);
 }
 
-/* SQLite would make a temporary table for such a list at each change, which once took a good part of the engine's time. */
+/* SQLite would make a temporary table for such a list at each change, which once took a good part of the engine's
+ * time. */
 static void no_change_of_a_member_looks_into_a_list(void **state)
 {
     static const char lists[] = "SELECT count(*) FROM sqlite_schema WHERE tbl_name IN ('ensemble', 'tally', 'progress', 'member', "

@@ -1,5 +1,5 @@
-/* What is seldom asked of the store: changes of one column, what is changed and counted in one transaction, a disk without room, backups that
- * are given up. */
+/* What is seldom asked of the store: changes of one column, what is changed and counted in one transaction, a disk
+ * without room, backups that are given up. */
 #include "common/log.h"
 #include "daemon/store/backup.h"
 #include "daemon/store/bulk.h"
@@ -401,8 +401,8 @@ static int write_much(void)
     return store_commit(store, &err);
 }
 
-/* New work is refused while there is no more room than work under way may need, which may use it. A log that is in the database gives its room
- * back. */
+/* New work is refused while there is no more room than work under way may need, which may use it. A log that is in the
+ * database gives its room back. */
 static void room_is_kept_for_work_under_way(void **state)
 {
     sqlite3_wal_autocheckpoint(store->db, 0);
@@ -441,7 +441,8 @@ static int on_nfs(const char *path, struct statfs *out)
     return 0;
 }
 
-/* Where one connection has to do, there is neither a reader nor a log that keeps room, nor a backup while the daemon runs. */
+/* Where one connection has to do, there is neither a reader nor a log that keeps room, nor a backup while the daemon
+ * runs. */
 static void one_connection_has_to_do(void **state)
 {
     const struct store_options options = {.allow_network = true, .statfs = on_nfs};

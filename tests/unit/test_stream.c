@@ -326,7 +326,8 @@ static void a_field_that_is_sent_twice_is_taken_once(void **state)
     free(again);
 }
 
-/* The processes of a member may each open a stream: what one has sent of a step stays while the other comes and goes. */
+/* The processes of a member may each open a stream: what one has sent of a step stays while the other comes and
+ * goes. */
 static void two_streams_of_one_attempt_are_both_served(void **state)
 {
     enum { STEPS = 3 };

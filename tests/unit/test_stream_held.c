@@ -83,8 +83,8 @@ static void half_a_step_is_not_held(void **state)
     fixture_fini(&fx);
 }
 
-/* A program that stops at a checkpoint, since its time is nearly over, goes on in another attempt: the rank is told of no
- * end. One that has sent more since has ended. */
+/* A program that stops at a checkpoint, since its time is nearly over, goes on in another attempt: the rank is told of
+ * no end. One that has sent more since has ended. */
 static void who_sends_on_behind_a_checkpoint_has_not_stopped_there(void **state)
 {
     struct fixture fx;

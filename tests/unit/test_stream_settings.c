@@ -1,4 +1,5 @@
-/* What stands wrong in the environment of a member or a rank, or in training.json, is told by its name, and nothing is begun. */
+/* What stands wrong in the environment of a member or a rank, or in training.json, is told by its name, and nothing is
+ * begun. */
 #include "common/files.h"
 #include "tests/unit/stream_fixture.h"
 #include "tests/unit/unit.h"
@@ -164,7 +165,8 @@ static int are_there(void *threads)
     return n == *(int *)threads;
 }
 
-/* A socket's path has 107 bytes. Where the directory for it is not told, or is too long, the rank makes one that nobody else can enter. */
+/* A socket's path has 107 bytes. Where the directory for it is not told, or is too long, the rank makes one that nobody
+ * else can enter. */
 static void a_socket_without_a_directory(void **state)
 {
     static char deep[200];

@@ -1,4 +1,5 @@
-/* Members and ranks that share memory: large payloads are read there, and all that holds of other frames holds of these. */
+/* Members and ranks that share memory: large payloads are read there, and all that holds of other frames holds of
+ * these. */
 #include "tasks/member/parcel.h"
 #include "tasks/proto/frame.h"
 #include "tasks/proto/shared.h"

@@ -1,4 +1,5 @@
-/* What is let go after a while, in virtual time: captured output of members, step by step; events, replies and sessions. */
+/* What is let go after a while, in virtual time: captured output of members, step by step; events, replies and
+ * sessions. */
 #include "common/log.h"
 #include "common/timefmt.h"
 #include "daemon/prune.h"
@@ -134,7 +135,8 @@ static bool __attribute__((format(printf, 1, 2))) is_there(const char *fmt, ...)
     return lstat(path, &st) == 0;
 }
 
-/* One that has ended long ago, of `count` members of one attempt each, of which every third has failed; two members share a job. */
+/* One that has ended long ago, of `count` members of one attempt each, of which every third has failed; two members
+ * share a job. */
 static int64_t ended_ensemble(int64_t count)
 {
     struct ensemble_row row = {.name = "x", .adapter = "local", .stream_key = "0", .count = count, .width = 1, .created_ms = 1};
@@ -255,7 +257,8 @@ static void empty_directories_go(void **state)
     assert_true(is_there("e1/members/0/1/checkpoint/.stretto/book") && !is_there("e1/members/0/1/a1"));
 }
 
-/* Archives go with the last of what they hold, those of members that succeeded sooner; and what is only named like them stays. */
+/* Archives go with the last of what they hold, those of members that succeeded sooner; and what is only named like them
+ * stays. */
 static void archives_go_at_the_end(void **state)
 {
     for (int none = 0; none < 2; none++) {
@@ -308,7 +311,8 @@ static void what_is_not_ours_stays(void **state)
     assert_false(is_there("e1/jobs/%s", job_of(2)));
 }
 
-/* Until it is on the disk that there is no output any more, there is; and who waits for that may find the daemon ending. */
+/* Until it is on the disk that there is no output any more, there is; and who waits for that may find the daemon
+ * ending. */
 static void nothing_goes_before_that_is_on_the_disk(void **state)
 {
     ended_ensemble(4);

@@ -1,5 +1,5 @@
-/* A task is started in its directory, with its words, its files and its environment; where any call fails on the way there, its
- * end says why, and nothing is left over: no process, no open file. */
+/* A task is started in its directory, with its words, its files and its environment; where any call fails on the way
+ * there, its end says why, and nothing is left over: no process, no open file. */
 #include "tasks/runner/task.h"
 
 #include "common/files.h"

@@ -1,5 +1,6 @@
-/* What a task is told, and given, beside what every task has: the file of its signs of life, the memory of a rank, its hosts, CPUs and
- * launcher, and a checkpoint from which it goes on. And what it does not hear of: what another job around this one was told. */
+/* What a task is told, and given, beside what every task has: the file of its signs of life, the memory of a rank, its
+ * hosts, CPUs and launcher, and a checkpoint from which it goes on. And what it does not hear of: what another job
+ * around this one was told. */
 #include "tasks/runner/task.h"
 
 #include "common/files.h"

@@ -107,7 +107,8 @@ static void settings_are_those_of_the_file(void **state)
     train_config_fini(&c);
 }
 
-/* Reads it as it is then; what is wrong is a failure with a reason that names the file and the place. Returns whether it was read. */
+/* Reads it as it is then; what is wrong is a failure with a reason that names the file and the place. Returns whether
+ * it was read. */
 static bool reads(const json_t *json, const char *place)
 {
     struct train_config config;

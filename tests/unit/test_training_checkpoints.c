@@ -1,4 +1,5 @@
-/* Which members are whole in a checkpoint of a training, by the files of its ranks; its row; and who is sent back by it. */
+/* Which members are whole in a checkpoint of a training, by the files of its ranks; its row; and who is sent back by
+ * it. */
 #include "common/files.h"
 #include "daemon/rundir/whole.h"
 #include "daemon/store/bulk.h"
@@ -141,7 +142,8 @@ static void a_checkpoint_is_read_as_it_was_written(void **state)
     assert_int_equal(row.number, 3); /* numbers are not used again */
 }
 
-/* Of every third member an attempt has told its end, of some of them one before the last. Every fifth has not succeeded. */
+/* Of every third member an attempt has told its end, of some of them one before the last. Every fifth has not
+ * succeeded. */
 static uint32_t ended_of(int member)
 {
     return member % 3 == 0 ? 1 + (uint32_t)member % 2 : 0;

@@ -82,7 +82,8 @@ static void what_is_begun_ends_in_one_of_two_ways(void **unused)
     }
 }
 
-/* A generation that begins has no job, and nobody reads, writes or says anything of it: each other state is impossible then. */
+/* A generation that begins has no job, and nobody reads, writes or says anything of it: each other state is impossible
+ * then. */
 static void each_event_of_ranks_is_impossible_while_they_have_no_job(void **unused)
 {
     for EACH (event)

@@ -1,4 +1,5 @@
-/* What was sent to a rank and is not acknowledged yet: its numbers, its memory, and which acknowledgements are believed. */
+/* What was sent to a rank and is not acknowledged yet: its numbers, its memory, and which acknowledgements are
+ * believed. */
 #include "tasks/member/window.h"
 #include "tests/unit/unit.h"
 

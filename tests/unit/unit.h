@@ -13,8 +13,8 @@
 #include <time.h>
 #include <unistd.h>
 
-/* How many times as long as on a machine that does little else a test waits for what may never come: STRETTO_TEST_PATIENCE, as in
- * tests/t/lib.sh. */
+/* How many times as long as on a machine that does little else a test waits for what may never come:
+ * STRETTO_TEST_PATIENCE, as in tests/t/lib.sh. */
 static inline unsigned test_patience(void)
 {
     const char *patience = getenv("STRETTO_TEST_PATIENCE");
@@ -37,8 +37,8 @@ static inline int64_t test_clock_s(void)
     return now.tv_sec;
 }
 
-/* Does `turn` until the condition holds. The test fails if that takes longer than test_wait_s(), and the program ends if one turn
- * does: both are sooner than what test_limit() allows. */
+/* Does `turn` until the condition holds. The test fails if that takes longer than test_wait_s(), and the program ends
+ * if one turn does: both are sooner than what test_limit() allows. */
 #define TEST_UNTIL(condition, turn)                                                                                     \
     do {                                                                                                                \
         int64_t until_ = test_clock_s() + test_wait_s();                                                                \
