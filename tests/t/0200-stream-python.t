@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Member processes stream into a rank in Python, with NumPy and with a PyTorch DataLoader; and ranks wait for each other as long as
-# they are told to.
+# Member processes stream into a rank in Python, with NumPy and with a PyTorch DataLoader; and ranks wait for each other
+# as long as they are told to.
 TEST_LIMIT=240
 . "${srcdir:-.}/tests/t/lib.sh" || exit 99
 

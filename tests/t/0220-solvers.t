@@ -34,8 +34,8 @@ case ${STRETTO_SANITIZE:-no} in no) ;; *) sanitize=-fsanitize=$STRETTO_SANITIZE 
 have=()
 last=' -O0' # after the page's own -O2: sanitized code takes long to optimise
 wrap cc "$(command -v cc) -Wall -Wextra -Werror $sanitize"
-# Fortran has the sanitizer of memory alone, where it is one: the others see little of the long modules, and take twice as long. What is
-# linked with it from C has them all.
+# Fortran has the sanitizer of memory alone, where it is one: the others see little of the long modules, and take twice
+# as long. What is linked with it from C has them all.
 sanitize_fortran=$sanitize of_c=
 case $sanitize in *address*undefined*) sanitize_fortran=-fsanitize=address of_c=' -lubsan' ;; esac
 if [ -e "$builddir/libstretto-fortran.la" ]; then

@@ -15,7 +15,8 @@ case ${STRETTO_SANITIZE:-no} in
 no) ;;
 *) flags+=("-fsanitize=$STRETTO_SANITIZE" -fno-sanitize-recover=all) ;;
 esac
-# Of the module the sanitizer of memory alone, where it is one: the others see little of it, and take twice as long as all the rest.
+# Of the module the sanitizer of memory alone, where it is one: the others see little of it, and take twice as long as
+# all the rest.
 module_flags=("${flags[@]/#-fsanitize=*address*/-fsanitize=address}")
 python() { PYTHONPATH=$builddir/python "$STRETTO_PYTHON" -B "$@"; }
 

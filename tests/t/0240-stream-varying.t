@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# A field whose first extent varies, from the spec to the batches: members in Python, two ranks, the daemon's own counters.
+# A field whose first extent varies, from the spec to the batches: members in Python, two ranks, the daemon's own
+# counters.
 . "${srcdir:-.}/tests/t/lib.sh" || exit 99
 
 [ -n "${STRETTO_PYTHON:-}" ] || skip_all "no Python with NumPy"

@@ -1,11 +1,12 @@
 #!/usr/bin/env bash
-# Large fields of members on their rank's host are read in memory that they share: what is trained on is what they sent, and
-# the rank tells how much came so; none where a member does not want it.
+# Large fields of members on their rank's host are read in memory that they share: what is trained on is what they sent,
+# and the rank tells how much came so; none where a member does not want it.
 TEST_LIMIT=200
 . "${srcdir:-.}/tests/t/lib.sh" || exit 99
 [ -n "${STRETTO_PYTHON:-}" ] || skip_all "no Python with NumPy"
 
-# 4 MB a step: 8 of them, and one in memory that was lent before, can go until the rank has told that it reads what is shared
+# 4 MB a step: 8 of them, and one in memory that was lent before, can go until the rank has told that it reads what is
+# shared
 MEMBERS=2 STEPS=16 FIELD=4000000 FIRST=9
 cat >"$T/field.py" <<'END'
 import numpy

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Where there is a GPU: members and ranks get it, batches reach it whole, and what was on it is saved, and goes on.
-# (Without one, nothing of this is tried. STRETTO_TEST_PYTHON: a Python with PyTorch for CUDA, where configure has found another.)
+# (Without one, nothing of this is tried. STRETTO_TEST_PYTHON: a Python with PyTorch for CUDA, where configure has found
+# another.)
 TEST_LIMIT=400
 PLAIN_PYTHON=yes
 export STRETTO_PYTHON=${STRETTO_TEST_PYTHON:-${STRETTO_PYTHON:-}}

@@ -16,8 +16,9 @@ heat() { # PROCESSES OPTION...
 error_of() { awk -v name="$1" '$1 == name { print $2 }' "$T/out"; }
 between() { awk -v x="$1" -v low="$2" -v high="$3" 'BEGIN { exit !(x >= low && x <= high) }'; }
 
-# The scheme's own solution, known exactly, down to what CG leaves: |error| <= steps × tolerance × |b|. On several processes few
-# steps and small grids are enough: while one waits for another, which it does in every iteration, MPI keeps its processor busy.
+# The scheme's own solution, known exactly, down to what CG leaves: |error| <= steps × tolerance × |b|. On several
+# processes few steps and small grids are enough: while one waits for another, which it does in every iteration, MPI
+# keeps its processor busy.
 for n in 1 2 4; do
 	status_is 0 "analytic case on $n processes" heat $n --analytic --grid 21 --steps 3 --initial 100
 	ok "the error against the discrete solution is that of CG on $n processes" \

@@ -7,8 +7,8 @@ PLAIN_PYTHON=yes
 export PATH=$builddir/examples/heat:$PATH PYTHONPATH=$builddir/python
 unset STRETTO_NTASKS STRETTO_STREAM
 
-# part NAME: Python, on standard input. run_parts: each in a process of its own, a copy of one that has PyTorch, which takes seconds to
-# start, already.
+# part NAME: Python, on standard input. run_parts: each in a process of its own, a copy of one that has PyTorch, which
+# takes seconds to start, already.
 parts=()
 part() {
 	cat >"part.${#parts[@]}"

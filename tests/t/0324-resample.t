@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# The resampler in C: built as its comment says, it chooses heat members from what the training reports of earlier ones, and is killed meanwhile.
+# The resampler in C: built as its comment says, it chooses heat members from what the training reports of earlier ones,
+# and is killed meanwhile.
 # shellcheck disable=SC2016 # for wait_for
 TEST_LIMIT=400
 # shellcheck source=tests/t/lib.sh

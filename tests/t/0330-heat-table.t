@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# The table of buffers at its smallest: waves, files, both kinds of training, the report. What its figures are is the table's.
+# The table of buffers at its smallest: waves, files, both kinds of training, the report. What its figures are is the
+# table's.
 TEST_LIMIT=400
 PLAIN_PYTHON=yes
 . "${srcdir:-.}/tests/t/lib.sh" || exit 99
@@ -13,7 +14,8 @@ from stretto.examples.heat_report import Run, table
 def made(policy, seed, when, waves, loss):
     return {"policy": policy, "ranks": 2, "seed": seed, "load": 0, "seconds": 9, "samples": 1000, "unique": 500, "waves": waves,
             "train": [[10 * (i + 1), t, 1] for i, t in enumerate(when)], "validation": [[0, when[0], 5000], [50, when[-1], loss]]}
-# batches of ten on two ranks: 200 samples a point; none from 3 to 10 s, where the members of the first wave have gone at 2 s
+# batches of ten on two ranks: 200 samples a point; none from 3 to 10 s, where the members of the first wave have gone
+# at 2 s
 raw = made("fifo", 1, [101, 102, 103, 110, 111, 114], [[100, 102, 4], [109, 111, 4]], 80)
 run = Run(raw)
 assert abs(run.rate - 1000 / 13) < 1e-9, run.rate
@@ -165,7 +167,8 @@ status_is 0 "a stream in two waves" small --policies reservoir --ranks 1
 status_is 0 "the same offline, on two ranks" small --policies offline --ranks 2
 is "$(runs '[.policy, .ranks, .seed, .unique, .drawn, .duplicates]')" \
 	$'["reservoir",1,3,70,70,0]\n["offline",2,3,70,70,0]' "each took every sample of both waves, once"
-# A wave is paused once its last member has gone: where that takes longer than a member runs, some of the next go with it, and are told.
+# A wave is paused once its last member has gone: where that takes longer than a member runs, some of the next go with
+# it, and are told.
 is "$(runs '[.waves | length, (map(.[2]) | add), (. == [] or .[0][2] >= 4)]')" $'[2,7,true]\n[0,null,true]' "the waves are told as they were"
 ok "and the second began after the first had ended, and the gap" \
 	jq -e -s '.[0].waves[1][0] - .[0].waves[0][1] >= 0.2' table/runs.jsonl

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Trainings that outlive their jobs: the example's parts, and a small ensemble of it that follow-ups complete by themselves.
+# Trainings that outlive their jobs: the example's parts, and a small ensemble of it that follow-ups complete by
+# themselves.
 TEST_LIMIT=400
 PLAIN_PYTHON=yes
 . "${srcdir:-.}/tests/t/lib.sh" || exit 99

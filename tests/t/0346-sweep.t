@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# The example of a sweep: real trainings by one process and by two with PyTorch's DDP, of which one diverges, from one spec to the report.
+# The example of a sweep: real trainings by one process and by two with PyTorch's DDP, of which one diverges, from one
+# spec to the report.
 TEST_LIMIT=600
 # shellcheck source=tests/t/lib.sh
 PLAIN_PYTHON=yes

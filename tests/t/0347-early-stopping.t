@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Early stopping: members end at rungs and are promoted from their checkpoints, while the daemon is killed at random moments. An
-# independent program decides the same from the order of arrivals, and no step is trained twice. TRIALS=200 KILLS=60 makes it long.
+# Early stopping: members end at rungs and are promoted from their checkpoints, while the daemon is killed at random
+# moments. An independent program decides the same from the order of arrivals, and no step is trained twice. TRIALS=200
+# KILLS=60 makes it long.
 TEST_LIMIT=${LIMIT:-600}
 . "${srcdir:-.}/tests/t/lib.sh" || exit 99
 

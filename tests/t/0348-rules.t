@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# The example of trainings with rules: a reference and a tuned run by real trainings, whatever else differs refused, and the report.
+# The example of trainings with rules: a reference and a tuned run by real trainings, whatever else differs refused, and
+# the report.
 TEST_LIMIT=600
 # shellcheck source=tests/t/lib.sh
 . "${srcdir:-.}/tests/t/lib.sh" || exit 99

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Early stopping that pauses nobody, by successive halving and by the median: bad members are ended while they run, and only the
-# daemon ends them; it is killed meanwhile. An independent program decides the same from the order of arrivals.
+# Early stopping that pauses nobody, by successive halving and by the median: bad members are ended while they run, and
+# only the daemon ends them; it is killed meanwhile. An independent program decides the same from the order of arrivals.
 TEST_LIMIT=${LIMIT:-600}
 . "${srcdir:-.}/tests/t/lib.sh" || exit 99
 

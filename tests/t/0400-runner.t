@@ -153,8 +153,8 @@ is "$tmp/cancel/7.0/exit.json" '.outcome == "cancelled"' 'its tasks are cancelle
 is "$tmp/cancel/ended.json" '.reason == "told to end"' 'ended.json says so'
 [ "$(marked cancel)" -eq 0 ]; ok $? 'no process of a cancelled job is left'
 
-# A batch system tells all processes of a job at once, as it seems, and some hear of it sooner. Here a runner hears of it within
-# 1 s of its task, or else, on a machine that was held up for so long, it is tried again with another.
+# A batch system tells all processes of a job at once, as it seems, and some hear of it sooner. Here a runner hears of
+# it within 1 s of its task, or else, on a machine that was held up for so long, it is tried again with another.
 task() { grep -lz "^STRETTO_TASK=$mark-$1\$" /proc/[0-9]*/environ 2>/dev/null | cut -d / -f 3 | head -n 1; }
 gone() { ! kill -0 "$1" 2>/dev/null || grep -q '^State:.Z' "/proc/$1/status" 2>/dev/null; }
 sooner() { # NAME JQ-PROGRAM-OF-TASK: $again is the job's name, its task 7.0 was told first

@@ -1,6 +1,6 @@
 #!/bin/bash
-# stretto-run ends all that a task has started, also what gave up its environment and its session, and does so as soon as the task
-# has ended. The grace is an hour, so that a runner that waits for it, or for ever, fails by the limit.
+# stretto-run ends all that a task has started, also what gave up its environment and its session, and does so as soon
+# as the task has ended. The grace is an hour, so that a runner that waits for it, or for ever, fails by the limit.
 TEST_LIMIT=120
 . "${srcdir:-.}/tests/t/lib.sh"
 

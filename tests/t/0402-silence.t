@@ -1,10 +1,12 @@
 #!/bin/bash
-# stretto-run alone: a task that shows no sign of life is ended, and one that does is not. All tasks of a job are looked at together, so
-# the others prove their life for as long as the first ones prove nothing: until the records of those are there.
+# stretto-run alone: a task that shows no sign of life is ended, and one that does is not. All tasks of a job are looked
+# at together, so the others prove their life for as long as the first ones prove nothing: until the records of those
+# are there.
 TEST_LIMIT=120
 . "${srcdir:-.}/tests/t/lib.sh"
 
-# job NAME KIND SILENCE TASKS: the tasks are a jq array of scripts; `ended` in one waits for the records of the first two tasks
+# job NAME KIND SILENCE TASKS: the tasks are a jq array of scripts; `ended` in one waits for the records of the first
+# two tasks
 job() {
 	mkdir "$T/$1"
 	jq -n --arg job "st-0402-$$-$1" --arg dir "$T/$1" --arg kind "$2" --argjson silence "$3" "{version: 1, job: \$job, ensemble: 7,

@@ -1,6 +1,6 @@
 #!/bin/bash
-# stretto-run --pilot alone, with orders as a daemon would write them: the room of its node, the grace of its jobs, and runners that are
-# stopped.
+# stretto-run --pilot alone, with orders as a daemon would write them: the room of its node, the grace of its jobs, and
+# runners that are stopped.
 TEST_LIMIT=200
 . "${srcdir:-.}/tests/t/lib.sh"
 
@@ -11,7 +11,8 @@ unset STRETTO_DEADLINE
 "$builddir/stretto-run" --pilot "$T/pilot" 2>pilot.log & pilot=$!
 ok "a pilot begins" wait_for 60 '[ -d pilot/node0/inbox ] && grep -q ready pilot/node0/journal.jsonl'
 
-# Each runner is a copy of the pilot: a thread of the pilot's might hold a lock just then, which the copy would have for ever.
+# Each runner is a copy of the pilot: a thread of the pilot's might hold a lock just then, which the copy would have for
+# ever.
 threads() { sed -n 's/^Threads:\t//p' "/proc/$1/status"; }
 notifier=$(pgrep -P $pilot)
 ok "it tells the daemon of news from another process, which has threads" wait_for 60 '[ "$(threads "$notifier")" -gt 1 ]'
@@ -66,7 +67,8 @@ ok "a job of more than its memory is given back" wait_for 60 '[ "$(said large re
 order "$(jq -c . large/order)"
 ok "and once more, where a daemon that did not hear of it hands it over again" wait_for 60 '[ "$(said large return)" = 2 ]'
 
-# What it is handed while it looks away it takes in the order in which it was written: no job is started that was cancelled since.
+# What it is handed while it looks away it takes in the order in which it was written: no job is started that was
+# cancelled since.
 kill -STOP "$pilot"
 for ((i = 0; i < 30; i++)); do
 	job "c$i" 0 1 'true'

@@ -1,6 +1,6 @@
 #!/bin/bash
-# stretto-run alone: what tasks find when they start, and what exit status 0 proves of one that was warned that its time is nearly over, where
-# nothing else tells success.
+# stretto-run alone: what tasks find when they start, and what exit status 0 proves of one that was warned that its time
+# is nearly over, where nothing else tells success.
 TEST_LIMIT=120
 . "${srcdir:-.}/tests/t/lib.sh"
 
@@ -20,7 +20,8 @@ outcome() { jq -r '"\(.outcome) \(.exit_code): \(.reason)"' "$T/$1/7.0/exit.json
 # those that are warned, after 20 s, all at once
 job warned 3580 "trap 'exit 0' USR1; while :; do sleep 0.1; done"
 job failed 3580 "trap 'exit 3' USR1; while :; do sleep 0.1; done"
-# A rank tells by its done record whether it has finished, so its exit status 0 is a success. Nobody looks for its checkpoints.
+# A rank tells by its done record whether it has finished, so its exit status 0 is a success. Nobody looks for its
+# checkpoints.
 mkdir -p rank/checkpoints
 jq -n --arg job "st-0404-$$-rank" --arg dir "$T/rank" '{version: 1, job: $job, ensemble: 7, kind: "training", walltime: 3600, grace: 60,
 	checkpoint: {before: 3580, signal: "USR1"}, tasks: [{id: "7.training.0", dir: ($dir + "/7.0"), argv: ["sh", "-c",
@@ -40,8 +41,8 @@ job open 1 'exec ls /proc/self/fd'
 ended open
 is "$(xargs <open/7.0/stdout)" "0 1 2 3" "nor does it have files that whoever started the runner has open"
 
-# It begins afresh in ensemble 7: what was left before does not count, and what was left since does, also in a follow-up. The programs
-# of all three share a directory for their checkpoints.
+# It begins afresh in ensemble 7: what was left before does not count, and what was left since does, also in a
+# follow-up. The programs of all three share a directory for their checkpoints.
 goes_on() { # NAME ENSEMBLE ATTEMPT SINCE SINCE_IN CHECKPOINT: leaves it, and is told which to go on from
 	mkdir "$T/$1"
 	jq -n --arg job "st-0404-$$-$1" --arg dir "$T/$1" --arg checkpoints "$T/shared" --arg file "$6" --argjson ensemble "$2" --arg attempt "$3" \
@@ -65,8 +66,8 @@ job renamed 1 'cd "$STRETTO_CHECKPOINT_DIR"; echo x >part; mv part a-1.ckpt
 ended renamed
 is "$(outcome renamed)" "succeeded 0: " "a checkpoint that is renamed into place is in the books while its program runs"
 
-# What a process of the task writes after its first one has ended is waited for, within the grace. It ignores SIGTERM from its start on,
-# since the first process may have ended before the other one runs.
+# What a process of the task writes after its first one has ended is waited for, within the grace. It ignores SIGTERM
+# from its start on, since the first process may have ended before the other one runs.
 job lingers 1 'trap "" TERM; sh -c "while kill -0 $$ 2>/dev/null; do sleep 0.1; done; sleep 0.5; cd \"\$STRETTO_CHECKPOINT_DIR\"
 	echo x >part; mv part a-9.ckpt" & exit 0'
 ended lingers

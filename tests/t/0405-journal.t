@@ -1,6 +1,6 @@
 #!/bin/bash
-# stretto-run --pilot alone: its journal has no room on the disk, in the middle of a line. What is in it once there is room is whole, and
-# there once.
+# stretto-run --pilot alone: its journal has no room on the disk, in the middle of a line. What is in it once there is
+# room is whole, and there once.
 TEST_LIMIT=120
 . "${srcdir:-.}/tests/t/lib.sh"
 

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# stretto-run alone: copies of a command as ranks, launchers of several words, and how the processes of a task find each other.
+# stretto-run alone: copies of a command as ranks, launchers of several words, and how the processes of a task find each
+# other.
 TEST_LIMIT=120
 # shellcheck source=tests/t/lib.sh
 . "${srcdir:-.}/tests/t/lib.sh" || exit 99

@@ -1,6 +1,7 @@
 #!/bin/bash
-# stretto-run --pilot alone: what a pilot finds of its node, how it gets onto the other nodes of its allocation, and when it gives one
-# back. Batch systems and launchers are scripts here, which say what they are asked for. And a rank that aprun starts.
+# stretto-run --pilot alone: what a pilot finds of its node, how it gets onto the other nodes of its allocation, and
+# when it gives one back. Batch systems and launchers are scripts here, which say what they are asked for. And a rank
+# that aprun starts.
 TEST_LIMIT=120
 . "${srcdir:-.}/tests/t/lib.sh"
 

@@ -76,7 +76,8 @@ id=$(api POST /v1/ensembles "$(jq -c --arg n "$name" '.name = $n' <<<"$spec")" |
 is "$(api GET "/v1/ensembles/$id" | jq -r .name)" "$name" "a name comes back as it was given"
 for i in 1 2 3 4 5; do wait_ensemble "$i" 60; done
 
-# Of the end of each runner the thread is told that started the process from which they come: a worker, if it took signals.
+# Of the end of each runner the thread is told that started the process from which they come: a worker, if it took
+# signals.
 open=0
 for thread in "/proc/$DAEMON_PID/task"/*; do
 	[ "${thread##*/}" = "$DAEMON_PID" ] || ((0x$(sed -n 's/^SigBlk:\t//p' "$thread/status") & 1 << 16)) || open=$((open + 1))

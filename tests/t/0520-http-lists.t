@@ -10,8 +10,8 @@ id=$(api POST /v1/ensembles "$(jq -c '.members.parameters.grid.i = [range(2500)]
 wait_for 30 '[ "$(api GET /v1/ensembles/'"$id"' | jq .members.succeeded,.members.running | tr "\n" " ")" = "1 1 " ]'
 is "$(sqlite3 -readonly "$STATE/stretto.db" 'SELECT count(*) < 10 FROM member')" 1 "few members have a row"
 
-# walk PATH KEY: every page's items, one a line, and the sizes of the pages in $T/sizes. No list here has more than 20 pages: a
-# cursor that goes round is found by that.
+# walk PATH KEY: every page's items, one a line, and the sizes of the pages in $T/sizes. No list here has more than 20
+# pages: a cursor that goes round is found by that.
 walk() {
 	local path=$1 key=$2 cursor=
 	: >"$T/sizes"

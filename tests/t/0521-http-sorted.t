@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Ensembles are listed sorted by what they are, how far they are, how fast they go, and the metrics of their trainings, page by page, and are
-# found by a part of their name.
+# Ensembles are listed sorted by what they are, how far they are, how fast they go, and the metrics of their trainings,
+# page by page, and are found by a part of their name.
 TEST_LIMIT=180
 # shellcheck source=tests/t/lib.sh
 . "${srcdir:-.}/tests/t/lib.sh"
@@ -8,7 +8,8 @@ TEST_LIMIT=180
 echo '{"adapters": {"local": {"slots": 40}}}' >config.json
 start_daemon --config config.json
 cp "$srcdir/tests/t/told-rank.py" .
-# make NAME MEMBERS-THAT-GO-ON FACTOR: 8 members, of which the first few wait for a file; a training whose losses have that factor, or none
+# make NAME MEMBERS-THAT-GO-ON FACTOR: 8 members, of which the first few wait for a file; a training whose losses have
+# that factor, or none
 make() {
 	jq -n --arg rank "$T/told-rank.py" --arg name "$1" --arg factor "$3" --arg go "$T/go" --argjson slow "$2" '{name: $name, width: 8,
 		members: {command: ["sh", "-c", "test {i} -ge \($slow) || until test -e \($go); do sleep 0.1; done"],

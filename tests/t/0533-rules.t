@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Rules: a spec may differ from its reference only in what they name; files are compared by SHA-256, which `stretto submit` computes.
+# Rules: a spec may differ from its reference only in what they name; files are compared by SHA-256, which `stretto
+# submit` computes.
 . "${srcdir:-.}/tests/t/lib.sh"
 
 start_daemon

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# While the disk takes its time, what is asked is answered from what is on it, and what is changed waits, and so do those who
-# find it changed; where the disk fails, the daemon ends, and nothing that was answered or shown is lost.
+# While the disk takes its time, what is asked is answered from what is on it, and what is changed waits, and so do
+# those who find it changed; where the disk fails, the daemon ends, and nothing that was answered or shown is lost.
 . "${srcdir:-.}/tests/t/lib.sh"
 
 flushes=$builddir/tests/t/.libs/flushes.so

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Members are found by states, indices, parameters, host and cause of failure, in lists, as states and by command; what is found is what a look at
-# every member finds.
+# Members are found by states, indices, parameters, host and cause of failure, in lists, as states and by command; what
+# is found is what a look at every member finds.
 MANY_RUNNERS=1
 . "${srcdir:-.}/tests/t/lib.sh"
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# The overview of many ensembles: found by name and state, sorted by what they are and by the metrics of their trainings, as cards and as a
-# table, some of them compared; what is shown is what the API says.
+# The overview of many ensembles: found by name and state, sorted by what they are and by the metrics of their
+# trainings, as cards and as a table, some of them compared; what is shown is what the API says.
 TEST_LIMIT=240 MANY_RUNNERS=1
 # shellcheck source=tests/t/lib.sh
 . "${srcdir:-.}/tests/t/lib.sh" || exit 99
@@ -10,7 +10,8 @@ echo '{"adapters": {"local": {"slots": 60}}}' >config.json
 start_daemon --config config.json
 cp "$srcdir/tests/t/told-rank.py" .
 hostile=$'<b>bold</b> \u202eevil\u202c <script>alert(1)</script> \u0645\u0631\u062d\u0628\u0627 "&amp;'
-# make NAME COMMAND [TRAINING-FACTOR]: an ensemble of four members; those with a training go on until the file go is there
+# make NAME COMMAND [TRAINING-FACTOR]: an ensemble of four members; those with a training go on until the file go is
+# there
 make() {
 	jq -n --arg rank "$T/told-rank.py" --arg name "$1" --arg command "$2" --arg factor "${3:-}" '{name: $name, width: 4,
 		members: {command: ["sh", "-c", $command], parameters: {grid: {i: [range(4)]}}, retries: 0}} + if $factor == "" then {} else

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# The members of an ensemble in the dashboard: the grid from ten members to a million, and what is chosen in it; what is shown is what the API
-# says, and what the command that the page names answers.
+# The members of an ensemble in the dashboard: the grid from ten members to a million, and what is chosen in it; what is
+# shown is what the API says, and what the command that the page names answers.
 TEST_LIMIT=300
 # shellcheck source=tests/t/lib.sh
 . "${srcdir:-.}/tests/t/lib.sh" || exit 99
@@ -8,8 +8,9 @@ TEST_LIMIT=300
 . "$srcdir/tests/t/dashboard.sh"
 echo '{"adapters": {"local": {"slots": 10}}}' >config.json
 start_daemon --config config.json
-# 1: under way until the file go is there; 2: over, some have failed, and a parameter's name and values are hostile; 3: a million that wait; 4: open, without a member;
-# 5: over, stopped early at rungs; 6: with lists and objects for parameters
+# 1: under way until the file go is there; 2: over, some have failed, and a parameter's name and values are hostile; 3:
+# a million that wait; 4: open, without a member; 5: over, stopped early at rungs; 6: with lists and objects for
+# parameters
 jq -n --arg go "$T/go" '{name: "ten", width: 2, max_same_failures: 0, members: {output: "merged", artefacts: ["note"], results: "results/{i}", command: ["sh", "-c", "echo hello | tee note; echo oops >&2; test {i} -lt 4 || until test -e \($go); do sleep 0.1; done; test {i} != 3"],
 	parameters: {grid: {i: [range(10)]}}, retries: 0}}' >spec.json
 submit spec.json >/dev/null

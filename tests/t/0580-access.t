@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Who gets in over TCP: every role at every route; tokens that are wrong, expired or revoked; names that are not ours; TLS.
+# Who gets in over TCP: every role at every route; tokens that are wrong, expired or revoked; names that are not ours;
+# TLS.
 TEST_LIMIT=180
 # shellcheck source=tests/t/lib.sh
 . "${srcdir:-.}/tests/t/lib.sh" || exit 99
@@ -175,7 +176,8 @@ export STRETTO_URL=unix:$SOCKET
 lines() { grep -c ' refused 127.0.0.1: ' "$DAEMON_LOG"; }
 minutes=$(((SECONDS - began) / 60 + 1))
 ok "of all these failed tries, three a minute are in the log" test "$(lines)" -ge 3 -a "$(lines)" -le $((3 * minutes))
-# They are counted by minutes, which begin with the first one: with a new daemon all that follows is in one, unless the machine stood still.
+# They are counted by minutes, which begin with the first one: with a new daemon all that follows is in one, unless the
+# machine stood still.
 flood() {
 	stop_daemon
 	start_daemon --listen tcp:127.0.0.1:0

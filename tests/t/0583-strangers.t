@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Clients that only hold connections, or send a byte at a time, keep nobody out; and no listener takes another's room, nor the
-# descriptors that jobs need.
+# Clients that only hold connections, or send a byte at a time, keep nobody out; and no listener takes another's room,
+# nor the descriptors that jobs need.
 TEST_LIMIT=180
 # shellcheck source=tests/t/lib.sh
 . "${srcdir:-.}/tests/t/lib.sh" || exit 99
@@ -13,8 +13,8 @@ reader=$(stretto token create --role reader 2>/dev/null)
 tcp() { curl -s -m 300 -o "$T/body" -w '%{http_code}' -H "Authorization: Bearer ${2:-$reader}" "$URL$1"; }
 
 cat >"$T/hold.py" <<'EOF'
-# hold.py PORT NUMBER KIND: opens connections, says "open", and holds them until its standard input ends; then tells how many
-# are still open. A stream that is told there is no room tries again: the daemon may not have seen yet who went.
+# hold.py PORT NUMBER KIND: opens connections, says "open", and holds them until its standard input ends; then tells how
+# many are still open. A stream that is told there is no room tries again: the daemon may not have seen yet who went.
 import socket, sys, threading, time
 port, number, kind = int(sys.argv[1]), int(sys.argv[2]), sys.argv[3]
 head = {"silent": b"", "half": b"GET /v1/ensembles HTTP/1.1\r\nHost: localhost\r\nX: ", "wrong": b"",
@@ -107,7 +107,8 @@ print("sent", flush=True)
 print(s.recv(12).decode(), flush=True)
 EOF
 mkfifo "$T/ask"
-# a stranger that asks while the daemon is stopped; fails where the daemon had been rid of him by then, on a machine that stood still
+# a stranger that asks while the daemon is stopped; fails where the daemon had been rid of him by then, on a machine
+# that stood still
 ask_late() {
 	python3 "$T/ask.py" "$PORT" "$reader" <"$T/ask" >"$T/asked" 2>&1 &
 	asking=$!

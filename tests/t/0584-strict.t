@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Nobody else may be able to replace what the daemon and the command line rely on: every directory on the way, links, files that say
-# what to do, and the program that listens on a socket.
+# Nobody else may be able to replace what the daemon and the command line rely on: every directory on the way, links,
+# files that say what to do, and the program that listens on a socket.
 # shellcheck disable=SC2016 # for wait_for
 TEST_LIMIT=120
 # shellcheck source=tests/t/lib.sh

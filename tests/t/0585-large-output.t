@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Members print a hundred megabytes, as one line and as many: the dashboard, `stretto logs` and `stretto status` show it as text, and
-# nobody takes more of it into memory than is shown.
+# Members print a hundred megabytes, as one line and as many: the dashboard, `stretto logs` and `stretto status` show it
+# as text, and nobody takes more of it into memory than is shown.
 TEST_LIMIT=240
 # shellcheck source=tests/t/lib.sh
 . "${srcdir:-.}/tests/t/lib.sh" || exit 99

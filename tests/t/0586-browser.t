@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# A web browser gets in nowhere: pages of other sites, and names that came to mean this machine, on the Unix socket as over TCP; and
-# a real browser, through a port that is forwarded to the Unix socket as `ssh -L` does it.
+# A web browser gets in nowhere: pages of other sites, and names that came to mean this machine, on the Unix socket as
+# over TCP; and a real browser, through a port that is forwarded to the Unix socket as `ssh -L` does it.
 TEST_LIMIT=180
 # shellcheck source=tests/t/lib.sh
 . "${srcdir:-.}/tests/t/lib.sh" || exit 99

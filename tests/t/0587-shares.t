@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Long replies are shared out: one token does not take them all, nor do all clients on TCP; the owner on the Unix socket gets one.
+# Long replies are shared out: one token does not take them all, nor do all clients on TCP; the owner on the Unix socket
+# gets one.
 # shellcheck disable=SC2016 # for wait_for
 TEST_LIMIT=120
 # shellcheck source=tests/t/lib.sh
@@ -14,8 +15,8 @@ ID=$(submit spec.json)
 wait_for 20 'stretto logs $ID.0 | grep -q first' || bail "the member does not run"
 
 cat >hold.py <<'EOF'
-# hold.py PORT PATH COUNT TOKEN...: opens replies with each of the tokens in turn, up to COUNT each, and holds them until its input
-# ends. One line a token: how many it got, and what the next was told.
+# hold.py PORT PATH COUNT TOKEN...: opens replies with each of the tokens in turn, up to COUNT each, and holds them
+# until its input ends. One line a token: how many it got, and what the next was told.
 import json, socket, sys
 port, path, count = int(sys.argv[1]), sys.argv[2], int(sys.argv[3])
 kept = []

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Ten thousand requests made from /openapi.json, valid and not, several under way at a time: no error of the daemon's own, every answer
-# as the document says, and one to each.
-# By hand: PROPERTY_REQUESTS=100000 PROPERTY_SECONDS=900 PROPERTY_SEED=random make check TESTS=tests/t/0588-properties.t
+# Ten thousand requests made from /openapi.json, valid and not, several under way at a time: no error of the daemon's
+# own, every answer as the document says, and one to each. By hand: PROPERTY_REQUESTS=100000 PROPERTY_SECONDS=900
+# PROPERTY_SEED=random make check TESTS=tests/t/0588-properties.t
 # shellcheck disable=SC2016 # for wait_for
 TEST_LIMIT=$((${PROPERTY_SECONDS:-50} + 100))
 # shellcheck source=tests/t/lib.sh

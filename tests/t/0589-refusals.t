@@ -7,7 +7,8 @@ jq -n '{name: "t", adapter: "local", members: {command: ["sleep", "10000"], para
 ID=$(submit spec.json)
 
 cat >ask.py <<'EOF'
-# ask.py SOCKET: the first line and the code of each answer; the connection stays open for more, as a client that waits keeps it.
+# ask.py SOCKET: the first line and the code of each answer; the connection stays open for more, as a client that waits
+# keeps it.
 import http.client, json, socket, sys
 for method, coding in (("GET", "gzip"), ("POST", "gzip, chunked"), ("POST", "identity"), ("GET", "")):
     with socket.socket(socket.AF_UNIX) as s:

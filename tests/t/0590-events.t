@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Events as they come: in order, resumed over a killed daemon without gap or repeat, filtered, forgotten with a word; many
-# clients, clients that do not read; and output that is followed while it is written.
+# Events as they come: in order, resumed over a killed daemon without gap or repeat, filtered, forgotten with a word;
+# many clients, clients that do not read; and output that is followed while it is written.
 TEST_LIMIT=240 MANY_RUNNERS=1
 . "${srcdir:-.}/tests/t/lib.sh"
 
@@ -241,7 +241,8 @@ is "$(head -1000 "$T/story" | md5sum)" "$(page '' | md5sum)" "who read nothing u
 is "$(jq .id "$T/story" | md5sum)" "$(seq "$(wc -l <"$T/story")" | md5sum)" "also what no socket held so long"
 ok "which is more than one does" test $(($(wc -c <"$T/story") + 36 * $(wc -l <"$T/story"))) -gt 230000 # id: and event: lines
 
-# What a stream catches up with is read in pieces of 512 events: around that many, and then what follows, nothing is lost.
+# What a stream catches up with is read in pieces of 512 events: around that many, and then what follows, nothing is
+# lost.
 newest=$(api GET '/v1/events?limit=1' | jq .newest)
 catch_up() { echo "?after=$((newest - $1))=$(($1 + $2))"; }
 mkdir "$T/each"

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# The states of all members, a byte each: whole, in ranges, compressed, and as what changed since an event; a copy that is kept by the
-# changes is right whatever happened to the members: runs, failures, resubmissions, cancellations, follow-ups.
+# The states of all members, a byte each: whole, in ranges, compressed, and as what changed since an event; a copy that
+# is kept by the changes is right whatever happened to the members: runs, failures, resubmissions, cancellations,
+# follow-ups.
 MANY_RUNNERS=1
 . "${srcdir:-.}/tests/t/lib.sh"
 

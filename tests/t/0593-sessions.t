@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Sessions of web browsers: how they begin, by links and by tokens, what they are known by, how many there are, and how they end.
+# Sessions of web browsers: how they begin, by links and by tokens, what they are known by, how many there are, and how
+# they end.
 TEST_LIMIT=120
 # shellcheck source=tests/t/lib.sh
 . "${srcdir:-.}/tests/t/lib.sh" || exit 99
@@ -17,7 +18,8 @@ cookie_of() { tr -d '\r' <"$T/head" | sed -n 's/^set-cookie: //Ip'; }
 
 ORIGIN='Origin: http://localhost:8787'
 
-# post BODY [CURL ARGUMENT...]: POST /v1/sessions as the page does; the status to stdout, the reply in $T/body and $T/head
+# post BODY [CURL ARGUMENT...]: POST /v1/sessions as the page does; the status to stdout, the reply in $T/body and
+# $T/head
 post() {
 	local body=$1
 	shift

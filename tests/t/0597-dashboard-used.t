@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# People use the dashboard, in a real browser: log in, look, pause, resume, resize, cancel; and what they see is what the API says.
+# People use the dashboard, in a real browser: log in, look, pause, resume, resize, cancel; and what they see is what
+# the API says.
 TEST_LIMIT=240
 # shellcheck source=tests/t/lib.sh
 . "${srcdir:-.}/tests/t/lib.sh" || exit 99

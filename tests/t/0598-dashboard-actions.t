@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Operators let members go again from the dashboard, in their ensemble and in a follow-up; readers see the lineage and the spec.
+# Operators let members go again from the dashboard, in their ensemble and in a follow-up; readers see the lineage and
+# the spec.
 TEST_LIMIT=240
 # shellcheck source=tests/t/lib.sh
 . "${srcdir:-.}/tests/t/lib.sh" || exit 99

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# The training page: curves of one training and of several, how samples flow, generations, the width; what is shown is what the API says.
+# The training page: curves of one training and of several, how samples flow, generations, the width; what is shown is
+# what the API says.
 TEST_LIMIT=240
 # shellcheck source=tests/t/lib.sh
 . "${srcdir:-.}/tests/t/lib.sh" || exit 99

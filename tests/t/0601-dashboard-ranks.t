@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# The training page: another number of ranks is asked for, generations end for different reasons, a checkpoint is damaged; what is shown is
-# what the API says.
+# The training page: another number of ranks is asked for, generations end for different reasons, a checkpoint is
+# damaged; what is shown is what the API says.
 TEST_LIMIT=240
 # shellcheck source=tests/t/lib.sh
 . "${srcdir:-.}/tests/t/lib.sh" || exit 99
@@ -9,7 +9,8 @@ TEST_LIMIT=240
 echo '{"adapters": {"local": {"slots": 10}}}' >config.json
 start_daemon --config config.json
 cp "$srcdir/tests/t/scripted-rank.py" .
-# the first generation ends because two ranks are asked for, the second because a rank fails, which finds the newest checkpoint damaged
+# the first generation ends because two ranks are asked for, the second because a rank fails, which finds the newest
+# checkpoint damaged
 printf '%s\n' "metric loss 0 10" "save g1-s10 1 -" "metric loss 11 20" "until $T/leave" "save g1-s20 2 -" unfinished >do1
 printf '%s\n' "metric loss 21 40" "until $T/die" "drop g1-s20" die >do2
 printf '%s\n' "metric loss 11 15" "until $STATE/run/e1/training/g3/reception.json" "done" >do3

@@ -4,8 +4,8 @@
 . "${srcdir:-.}/tests/t/lib.sh" || exit 99
 
 offers() { stretto __complete "$@" 2>&1 | cut -f 1 | xargs; }
-# knows WANTED NAME COMMAND...: what the daemon tells is offered. One that does not answer at once is not waited for: on a busy machine
-# it takes more than one Tab.
+# knows WANTED NAME COMMAND...: what the daemon tells is offered. One that does not answer at once is not waited for: on
+# a busy machine it takes more than one Tab.
 knows() {
 	local asked=("${@:3}") wanted=$1
 	# shellcheck disable=SC2016 # for wait_for

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# The tests catch the bugs that they are known to catch: a sample of those of tests/planted/, seen by unit tests. All others by hand:
-# tests/planted/plant.py
+# The tests catch the bugs that they are known to catch: a sample of those of tests/planted/, seen by unit tests. All
+# others by hand: tests/planted/plant.py
 TEST_LIMIT=300
 . "${srcdir:-.}/tests/t/lib.sh"
 

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# One member is cancelled, and the ensemble goes on: one that runs, one that waits, one that was never tried, one that shares its job.
+# One member is cancelled, and the ensemble goes on: one that runs, one that waits, one that was never tried, one that
+# shares its job.
 # shellcheck disable=SC2016 # for wait_for
 . "${srcdir:-.}/tests/t/lib.sh"
 

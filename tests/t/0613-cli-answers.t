@@ -1,6 +1,6 @@
 #!/bin/bash
-# What `stretto` asks for, what it makes of the answers, and its exit status: a server gives answers that are written down, also those that
-# a daemon gives seldom.
+# What `stretto` asks for, what it makes of the answers, and its exit status: a server gives answers that are written
+# down, also those that a daemon gives seldom.
 # shellcheck source=tests/t/lib.sh
 . "${srcdir:-.}/tests/t/lib.sh" || exit 99
 # shellcheck source=tests/t/canned.sh

@@ -1,6 +1,6 @@
 #!/bin/bash
-# What people see while an ensemble runs and when it has ended: `status`, `status --watch`, `wait` and `submit --wait`, on a terminal and
-# without one. A server gives answers that are written down.
+# What people see while an ensemble runs and when it has ended: `status`, `status --watch`, `wait` and `submit --wait`,
+# on a terminal and without one. A server gives answers that are written down.
 # shellcheck source=tests/t/lib.sh
 . "${srcdir:-.}/tests/t/lib.sh" || exit 99
 # shellcheck source=tests/t/canned.sh

@@ -3,8 +3,8 @@
 . "${srcdir:-.}/tests/t/lib.sh"
 export LC_ALL=C.UTF-8 TERM=xterm
 
-# top COLUMNS LINES [ID]: the orders on standard input (pty_session.py) while it runs; $T/bytes, and $T/said with how it ended.
-# Whatever it waits for in vain ends the test, since each such wait is long.
+# top COLUMNS LINES [ID]: the orders on standard input (pty_session.py) while it runs; $T/bytes, and $T/said with how it
+# ended. Whatever it waits for in vain ends the test, since each such wait is long.
 top() {
 	"$T/bin/python3" "$srcdir/tests/t/pty_session.py" "$1" "$2" stretto top "${@:3}" >bytes 2>said
 	! grep -q '^not ok' said || bail "stretto top ${*:3} on $1 columns and $2 lines: $(cat said)"
@@ -76,7 +76,8 @@ top 80 40 "$ID" <<-END
 END
 like "$(tail -n 1 said)" "^exit 0 wrapped [0-9]+ modes kept$" "it is as large as the terminal is, and is not stopped where nobody could continue it"
 
-# A shell with job control: the terminal is the shell's as it was while top is stopped, also if it goes on in the background.
+# A shell with job control: the terminal is the shell's as it was while top is stopped, also if it goes on in the
+# background.
 cat >in-shell <<-X
 	PS1='\$ '
 	told() { stty -a | grep -o -E -- '-?(icanon|echo)\b' | xargs echo \$1; }

@@ -1,5 +1,6 @@
 #!/bin/bash
-# What `stretto` asks for where it completes, follows and sends much, and what it makes of answers that are written down.
+# What `stretto` asks for where it completes, follows and sends much, and what it makes of answers that are written
+# down.
 # shellcheck source=tests/t/lib.sh
 . "${srcdir:-.}/tests/t/lib.sh" || exit 99
 # shellcheck source=tests/t/canned.sh

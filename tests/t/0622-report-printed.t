@@ -1,5 +1,6 @@
 #!/bin/bash
-# The values that `stretto report` prints of answers that are written down: as tables, Markdown, CSV, JSON, lines of MLPerf, and a page.
+# The values that `stretto report` prints of answers that are written down: as tables, Markdown, CSV, JSON, lines of
+# MLPerf, and a page.
 # shellcheck source=tests/t/lib.sh
 . "${srcdir:-.}/tests/t/lib.sh" || exit 99
 # shellcheck source=tests/t/canned.sh

@@ -1,5 +1,6 @@
 #!/bin/bash
-# What `stretto` shows, on terminals and without one, and submits: of files beside a spec, of curves, of reports, and of help.
+# What `stretto` shows, on terminals and without one, and submits: of files beside a spec, of curves, of reports, and of
+# help.
 # shellcheck source=tests/t/lib.sh
 . "${srcdir:-.}/tests/t/lib.sh" || exit 99
 # shellcheck source=tests/t/canned.sh

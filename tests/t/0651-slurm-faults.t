@@ -1,6 +1,7 @@
 #!/bin/bash
-# A Slurm that hangs, dies, forgets and comes back with an older state, and a daemon that dies at the worst moment: every member
-# is accounted for, and none runs twice at once. STRETTO_SLURM_LONG="ENSEMBLES MEMBERS" makes the faults at random many, by hand.
+# A Slurm that hangs, dies, forgets and comes back with an older state, and a daemon that dies at the worst moment:
+# every member is accounted for, and none runs twice at once. STRETTO_SLURM_LONG="ENSEMBLES MEMBERS" makes the faults at
+# random many, by hand.
 # shellcheck disable=SC2016,SC2119 # for wait_for; slurm_start and slurm_config need no words
 TEST_LIMIT=${STRETTO_SLURM_LIMIT:-300}
 # shellcheck source=tests/t/lib.sh

@@ -1,5 +1,6 @@
 #!/bin/bash
-# Jobs of one shape go to Slurm as job arrays, and are single jobs all the same: looked up, cancelled and withdrawn one by one.
+# Jobs of one shape go to Slurm as job arrays, and are single jobs all the same: looked up, cancelled and withdrawn one
+# by one.
 # shellcheck disable=SC2016 # for wait_for
 TEST_LIMIT=200
 # shellcheck source=tests/t/lib.sh
@@ -8,8 +9,8 @@ TEST_LIMIT=200
 . "$srcdir/tests/t/slurm.sh"
 slurm_start MaxArraySize=9
 
-# Writes down the array of each sbatch; on demand has one killed whose job Slurm has taken, and refuses what is larger than 2, as a
-# limit on a user's jobs does.
+# Writes down the array of each sbatch; on demand has one killed whose job Slurm has taken, and refuses what is larger
+# than 2, as a limit on a user's jobs does.
 cat >sbatch-noted <<END
 #!/bin/bash
 array=\$(printf '%s\n' "\$@" | sed -n 's/^--array=//p')

@@ -17,7 +17,8 @@ is "$(jq -c '[.state, .members.succeeded]' ensemble.json)" '["complete",3]' "and
 is "$(squeue -h -a -r -t all -o '%i' | wc -l)" 1 "in one job"
 is "$(printf '%s\n' "$T"/ran.* | sed 's/.*\.//' | sort | xargs)" "0 1 2" "each in a step of its own"
 
-# Ranks on two nodes without a line of code. The second member has one that fails while the others wait for it, on both nodes.
+# Ranks on two nodes without a line of code. The second member has one that fails while the others wait for it, on both
+# nodes.
 cat >rank <<'E2'
 #!/bin/sh
 echo $RANK $LOCAL_RANK $WORLD_SIZE $LOCAL_WORLD_SIZE $MASTER_ADDR $STRETTO_HOSTS $SLURMD_NODENAME

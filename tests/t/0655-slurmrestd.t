@@ -1,6 +1,6 @@
 #!/bin/bash
-# Ensembles as jobs of a real Slurm over its REST server: the conformance suite, an ensemble, what can never run, all that can go wrong
-# on the way, the API versions that there are, and tokens.
+# Ensembles as jobs of a real Slurm over its REST server: the conformance suite, an ensemble, what can never run, all
+# that can go wrong on the way, the API versions that there are, and tokens.
 # shellcheck disable=SC2016,SC2034 # for wait_for
 TEST_LIMIT=240
 # shellcheck source=tests/t/lib.sh

@@ -1,5 +1,6 @@
 #!/bin/bash
-# Slurm's ids wrap, and other jobs have those of ours by the time that the daemon is back: it takes no other job for its own, and ends none.
+# Slurm's ids wrap, and other jobs have those of ours by the time that the daemon is back: it takes no other job for its
+# own, and ends none.
 # shellcheck disable=SC2016,SC2034,SC2317 # for wait_for
 TEST_LIMIT=200
 # shellcheck source=tests/t/lib.sh

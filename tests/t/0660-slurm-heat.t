@@ -1,6 +1,6 @@
 #!/bin/bash
-# The README's chapter on clusters and the examples of docs/cluster.md, as they stand, on a real Slurm: the heat ensemble, its members
-# (MPI) and its training as Slurm's jobs; members in an allocation, and packed.
+# The README's chapter on clusters and the examples of docs/cluster.md, as they stand, on a real Slurm: the heat
+# ensemble, its members (MPI) and its training as Slurm's jobs; members in an allocation, and packed.
 # shellcheck disable=SC2119 # slurm_start and slurm_config need no words
 TEST_LIMIT=240
 # shellcheck source=tests/t/lib.sh

@@ -1,9 +1,10 @@
 #!/bin/bash
-# A training on a real Slurm that is completed in five jobs: four times Slurm tells its job to end, as it does at preemption. It saves, and goes on
-# in the next one; members stream meanwhile, and jobs of theirs are told to end, too. The loss curve has each batch once, without a gap, and
-# the model that is left has learnt from every sample, from each once.
-# By hand, disturbed by a seed: SEED=7 SEEDS=10 ROUNDS=40 tests/t/0662-slurm-short-jobs.t
-# By hand, as long as it is meant, the heat ensemble, which streams for 60 minutes, in jobs of 10 minutes: MINUTES=60 tests/t/0662-slurm-short-jobs.t
+# A training on a real Slurm that is completed in five jobs: four times Slurm tells its job to end, as it does at
+# preemption. It saves, and goes on in the next one; members stream meanwhile, and jobs of theirs are told to end, too.
+# The loss curve has each batch once, without a gap, and the model that is left has learnt from every sample, from each
+# once. By hand, disturbed by a seed: SEED=7 SEEDS=10 ROUNDS=40 tests/t/0662-slurm-short-jobs.t By hand, as long as it
+# is meant, the heat ensemble, which streams for 60 minutes, in jobs of 10 minutes: MINUTES=60
+# tests/t/0662-slurm-short-jobs.t
 # shellcheck disable=SC2119 # slurm_start and slurm_config need no words
 TEST_LIMIT=${TEST_LIMIT:-240}
 # shellcheck source=tests/t/lib.sh
@@ -25,7 +26,8 @@ if [ -n "${SEED:-}" ]; then
 	done_testing
 fi
 
-# The time of a job is up in earnest. Four members at once, each of which takes half a minute or more, so many that they take MINUTES.
+# The time of a job is up in earnest. Four members at once, each of which takes half a minute or more, so many that they
+# take MINUTES.
 if [ -n "${MINUTES:-}" ]; then
 	MEMBERS=$((MINUTES * 8)) STEPS=20 SAMPLES=$((MINUTES * 160))
 	jq --arg path "$builddir/examples/heat:" --argjson members $MEMBERS '.width = 4 | .members.parameters.count = $members |

@@ -1,6 +1,6 @@
 #!/bin/bash
-# Ensembles as jobs of an emulated OpenPBS and Torque: the conformance suite, an ensemble over a restart of the daemon, what can
-# never run.
+# Ensembles as jobs of an emulated OpenPBS and Torque: the conformance suite, an ensemble over a restart of the daemon,
+# what can never run.
 # shellcheck disable=SC2016,SC2119 # for wait_for; pbs_config needs no words
 TEST_LIMIT=240
 # shellcheck source=tests/t/lib.sh

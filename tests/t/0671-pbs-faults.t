@@ -1,6 +1,6 @@
 #!/bin/bash
-# A PBS that hangs, dies, lies, forgets and loses nodes, and a daemon that dies at the worst moment: every member is accounted for,
-# and none runs twice at once.
+# A PBS that hangs, dies, lies, forgets and loses nodes, and a daemon that dies at the worst moment: every member is
+# accounted for, and none runs twice at once.
 # shellcheck disable=SC2016,SC2119 # for wait_for; pbs_config needs no words
 TEST_LIMIT=240
 # shellcheck source=tests/t/lib.sh

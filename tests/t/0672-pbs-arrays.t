@@ -1,6 +1,6 @@
 #!/bin/bash
-# Jobs of one shape go to PBS as job arrays, and are single jobs all the same: looked up, cancelled and withdrawn one by one, put back
-# into the queue, and not submitted again where the answer is lost.
+# Jobs of one shape go to PBS as job arrays, and are single jobs all the same: looked up, cancelled and withdrawn one by
+# one, put back into the queue, and not submitted again where the answer is lost.
 # shellcheck disable=SC2016,SC2119 # for wait_for; pbs_config needs no words
 TEST_LIMIT=240
 # shellcheck source=tests/t/lib.sh

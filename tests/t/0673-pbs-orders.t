@@ -1,5 +1,6 @@
 #!/bin/bash
-# Cancelling jobs of PBS: what one qdel may name, an order that PBS takes and does not carry out, and a PBS that takes none.
+# Cancelling jobs of PBS: what one qdel may name, an order that PBS takes and does not carry out, and a PBS that takes
+# none.
 # shellcheck disable=SC2016,SC2119 # for wait_for; pbs_config needs no words
 TEST_LIMIT=200
 # shellcheck source=tests/t/lib.sh
@@ -7,7 +8,8 @@ TEST_LIMIT=200
 # shellcheck source=tests/t/pbs.sh
 . "$srcdir/tests/t/pbs.sh"
 
-# Writes down what each order names. While "lame" is there it says that it did it, and does nothing; while "deaf" is there nobody answers.
+# Writes down what each order names. While "lame" is there it says that it did it, and does nothing; while "deaf" is
+# there nobody answers.
 cat >noted <<END
 #!/bin/bash
 verb=\$(basename "\$0")
@@ -58,7 +60,8 @@ all_cancelled() { # COUNT WHAT
 for kind in openpbs torque; do
 	begin $kind 200ms array_max=6
 	waiting_ones 16
-	# somebody qdel.noted one in the middle of an array: what is left of that is two ranges, and it goes again, alone
+	# somebody qdel.noted one in the middle of an array: what is left of that is two ranges, and it goes again,
+	# alone
 	deleted=$(pbs_jobs | awk '$3 == "Q" && $2 ~ /\[/ { split($2, id, /[][]/); is[id[1] " " id[2]] = $2 }
 		END { for (at in is) { split(at, i, " "); if ((i[1] " " i[2] - 1) in is && (i[1] " " i[2] + 1) in is) print is[at] } }' | sort -V | tail -n 1)
 	[ -n "$deleted" ] || bail "no array has three that wait"

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Members inside allocations: pilots that are killed, that end by their walltime, that are given back; a daemon that is killed.
-# PILOT_KILLS=N: kill N times (3).
+# Members inside allocations: pilots that are killed, that end by their walltime, that are given back; a daemon that is
+# killed. PILOT_KILLS=N: kill N times (3).
 # shellcheck disable=SC2016 # for wait_for, and members' scripts
 TEST_LIMIT=240
 # shellcheck source=tests/t/lib.sh
@@ -85,7 +85,8 @@ for ((kill = 0; kill < ${PILOT_KILLS:-3}; kill++)); do
 	wait_for 30 'running 2' || break
 	[ $kill = 0 ] || sleep "0.$((RANDOM % 10))" # at any moment
 	what=$((kill % 3))
-	# the last is the job of a member: its descriptor comes by job fd, as the pilot's own does; it is none of the first two
+	# the last is the job of a member: its descriptor comes by job fd, as the pilot's own does; it is none of the
+	# first two
 	victims=$(case $what in 0) runners "--pilot" ;; *) runners "--local --job-fd" ;; esac)
 	# shellcheck disable=SC2086 # pids
 	kill -KILL "$(shuf -n 1 -e $victims)" 2>/dev/null # it may just have ended

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Allocations of a real Slurm: members on two nodes of one job, started by srun once; pilots that are killed, jobs that Slurm is told
-# to end, a daemon that is killed, what Slurm refuses.
+# Allocations of a real Slurm: members on two nodes of one job, started by srun once; pilots that are killed, jobs that
+# Slurm is told to end, a daemon that is killed, what Slurm refuses.
 # shellcheck disable=SC2016,SC2119 # for wait_for; slurm_start needs no words
 TEST_LIMIT=240
 # shellcheck source=tests/t/lib.sh

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Allocations of an emulated OpenPBS and Torque: members on two nodes of one job, started by pbsdsh once, with the environment that
-# jobs have; a node's pilot that is killed, a job that PBS ends.
+# Allocations of an emulated OpenPBS and Torque: members on two nodes of one job, started by pbsdsh once, with the
+# environment that jobs have; a node's pilot that is killed, a job that PBS ends.
 # shellcheck disable=SC2016,SC2119 # for wait_for, and members' scripts; pbs_config needs no words
 TEST_LIMIT=240
 # shellcheck source=tests/t/lib.sh

@@ -1,6 +1,6 @@
 #!/bin/bash
-# To PBS a node is lost when only its MOM has died: the job has ended, says PBS, and its processes go on. What they leave behind counts,
-# or it is known not to, but never both; and they are ended.
+# To PBS a node is lost when only its MOM has died: the job has ended, says PBS, and its processes go on. What they
+# leave behind counts, or it is known not to, but never both; and they are ended.
 # shellcheck disable=SC2016,SC2119 # for wait_for; pbs_config needs no words
 TEST_LIMIT=180
 # shellcheck source=tests/t/lib.sh

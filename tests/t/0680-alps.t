@@ -1,6 +1,6 @@
 #!/bin/bash
-# Ensembles as applications of an emulated ALPS, inside of an allocation of Cobalt's: the conformance suite, an ensemble over a
-# restart of the daemon, nodes that fail, are taken, or are too small.
+# Ensembles as applications of an emulated ALPS, inside of an allocation of Cobalt's: the conformance suite, an ensemble
+# over a restart of the daemon, nodes that fail, are taken, or are too small.
 # shellcheck disable=SC2016 # for wait_for
 TEST_LIMIT=240
 # shellcheck source=tests/t/lib.sh

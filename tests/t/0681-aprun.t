@@ -1,6 +1,6 @@
 #!/bin/bash
-# Ten members a node by one aprun on an emulated ALPS: each process finds its own member, and none disturbs the others, whatever
-# becomes of it. Programs of several nodes that aprun starts.
+# Ten members a node by one aprun on an emulated ALPS: each process finds its own member, and none disturbs the others,
+# whatever becomes of it. Programs of several nodes that aprun starts.
 # shellcheck disable=SC2016 # for wait_for and for members
 TEST_LIMIT=240
 # shellcheck source=tests/t/lib.sh

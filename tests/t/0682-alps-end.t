@@ -1,6 +1,6 @@
 #!/bin/bash
-# The end of an ALPS allocation: members that leave checkpoints are warned before it, none is started that could not get to its
-# first one, and the daemon of the next allocation goes on with what is left.
+# The end of an ALPS allocation: members that leave checkpoints are warned before it, none is started that could not get
+# to its first one, and the daemon of the next allocation goes on with what is left.
 # shellcheck disable=SC2016 # for wait_for
 # shellcheck source=tests/t/lib.sh
 . "${srcdir:-.}/tests/t/lib.sh" || exit 99
@@ -10,8 +10,8 @@ alps_start 3-4 4
 alps_config
 apruns() { grep -c '^aprun ' alps/counts; }
 
-# The allocation's end is 12 s after that of what its members have: 2 s for the grace, 10 s for records. Two are started as long as
-# there are twice 25 s besides, which is so for 40 s from now on; 25 s after that they are warned.
+# The allocation's end is 12 s after that of what its members have: 2 s for the grace, 10 s for records. Two are started
+# as long as there are twice 25 s besides, which is so for 40 s from now on; 25 s after that they are warned.
 over=$(($(date +%s) + 40 + 2 * 25)) end=$((over + 12))
 export COBALT_ENDTIME=$end.25
 echo 2 >pace

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Allocations of an emulated ALPS: members on three nodes by one aprun, each on CPUs of its own; a node that fails, a pilot and a
-# daemon that are killed, an allocation that is cancelled.
+# Allocations of an emulated ALPS: members on three nodes by one aprun, each on CPUs of its own; a node that fails, a
+# pilot and a daemon that are killed, an allocation that is cancelled.
 # shellcheck disable=SC2016 # for wait_for, and members' scripts
 # shellcheck source=tests/t/lib.sh
 . "${srcdir:-.}/tests/t/lib.sh" || exit 99

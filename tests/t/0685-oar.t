@@ -1,6 +1,6 @@
 #!/bin/bash
-# An ensemble by the plugin for OAR, on Debian's real OAR: of the conformance suite what differs most, an array of jobs over a restart of
-# the daemon, what can never run. 0686-oar-long.t has more.
+# An ensemble by the plugin for OAR, on Debian's real OAR: of the conformance suite what differs most, an array of jobs
+# over a restart of the daemon, what can never run. 0686-oar-long.t has more.
 # shellcheck disable=SC2016,SC2119 # for wait_for; oar_config needs no words
 TEST_LIMIT=240
 # shellcheck source=tests/t/lib.sh

@@ -1,6 +1,7 @@
 #!/bin/bash
-# By hand, with STRETTO_OAR_LONG=1: the plugin for OAR with all of the conformance suite, the example of docs/cluster.md, and what happens to jobs
-# in OAR: besteffort ones make room, a node is gone, its database does not answer. It takes minutes: a job costs OAR seconds.
+# By hand, with STRETTO_OAR_LONG=1: the plugin for OAR with all of the conformance suite, the example of
+# docs/cluster.md, and what happens to jobs in OAR: besteffort ones make room, a node is gone, its database does not
+# answer. It takes minutes: a job costs OAR seconds.
 # shellcheck disable=SC2016,SC2119 # for wait_for; oar_config needs no words
 TEST_LIMIT=600
 # shellcheck source=tests/t/lib.sh

@@ -1,6 +1,6 @@
 #!/bin/bash
-# docs/cluster.md without a batch system: its settings are accepted, its table names settings that there are, and its links lead somewhere.
-# Its examples on Slurm are run by 0660, those for slurmrestd by 0655, and those for OAR by 0686.
+# docs/cluster.md without a batch system: its settings are accepted, its table names settings that there are, and its
+# links lead somewhere. Its examples on Slurm are run by 0660, those for slurmrestd by 0655, and those for OAR by 0686.
 # shellcheck source=tests/t/lib.sh
 . "${srcdir:-.}/tests/t/lib.sh" || exit 99
 page=$srcdir/docs/cluster.md

@@ -1,5 +1,6 @@
 #!/bin/bash
-# docs/follow-ups.md: its recipe, a program that knows nothing of stretto, is completed by its crontab line; its timer is one.
+# docs/follow-ups.md: its recipe, a program that knows nothing of stretto, is completed by its crontab line; its timer
+# is one.
 TEST_LIMIT=360
 # shellcheck source=tests/t/lib.sh
 . "${srcdir:-.}/tests/t/lib.sh" || exit 99
@@ -9,7 +10,8 @@ page=$srcdir/docs/follow-ups.md
 block() { awk -v marker="<!-- $1 -->" '$0 == marker { getline; while (getline > 0 && $0 != "```") print; exit }' "$page"; }
 command -v lmp >/dev/null || skip_all "no LAMMPS here"
 
-# Several jobs' worth of steps, whatever this machine is: the page's number of them is the only thing that is not as it stands there.
+# Several jobs' worth of steps, whatever this machine is: the page's number of them is the only thing that is not as it
+# stands there.
 mkdir speed
 sed -n '/^cat >melt.in/,/^END$/{//!p}' "$page" >speed/melt.in
 TIMEFORMAT=%U
@@ -17,7 +19,8 @@ TIMEFORMAT=%U
 	-var total 10000000 -var limit 0:00:01 -var temperature 1.4 -var vseed 1 >log 2>&1); } 2>speed/seconds
 steps=$(find speed -name 'melt.*.restart' | tr -c -d '0-9\n')
 like "$steps" '^[1-9][0-9]*$' "LAMMPS stops when its second is over" || bail "$(cat speed/log)"
-# By its CPU time: a job that has a CPU for itself gets no further in a second than that, whatever else ran while this was measured.
+# By its CPU time: a job that has a CPU for itself gets no further in a second than that, whatever else ran while this
+# was measured.
 total=$(awk -v steps="$steps" '{ print int(6 * steps / ($1 > 0.01 ? $1 : 0.01)) }' speed/seconds)
 sed "s/\"total\", \"[0-9]*\"/\"total\", \"$total\"/" "$page" >page.md
 run_blocks page.md tested

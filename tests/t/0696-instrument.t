@@ -16,8 +16,8 @@ state=$XDG_STATE_HOME/stretto
 is "$(api GET /v1/ensembles/1 | jq -c '[.members.succeeded, .training.unique, .training.drawn]')" "[6,240,240]" "all steps of all members have arrived"
 slope=$(api GET /v1/ensembles/1 | jq '.training.metrics.slope')
 ok "the line rises as it does" awk -v slope="$slope" 'BEGIN { exit !(slope > 0.5 && slope < 0.75) }' # 0.613 of all samples; some count more
-# Open MPI, which LAMMPS starts with, now and then fails to where other programs of this user start or end with it at that moment
-# ("Local abort before MPI_INIT"): such a member is tried again.
+# Open MPI, which LAMMPS starts with, now and then fails to where other programs of this user start or end with it at
+# that moment ("Local abort before MPI_INIT"): such a member is tried again.
 is "$(cat "$state"/run/e1/members/0/*/a*/stdout | sort | uniq -c | xargs)" "6 done at 1000" "each went as far as it should"
 
 # --- the same numbers as by lmp

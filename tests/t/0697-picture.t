@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# The README opens with a picture of the dashboard: such a one can be taken of a real run, small here, or, with STRETTO_PICTURE=heat.json:350,
-# of the quickstart's when 350 members have succeeded, which then takes the place of those in docs/.
+# The README opens with a picture of the dashboard: such a one can be taken of a real run, small here, or, with
+# STRETTO_PICTURE=heat.json:350, of the quickstart's when 350 members have succeeded, which then takes the place of
+# those in docs/.
 TEST_LIMIT=${PICTURE_LIMIT:-400}
 # shellcheck source=tests/t/lib.sh
 . "${srcdir:-.}/tests/t/lib.sh" || exit 99

@@ -8,7 +8,8 @@ TEST_LIMIT=500
 
 MEMBERS=30 STEPS=20
 SAMPLES=$((MEMBERS * STEPS))
-# each sample is drawn once: from a reservoir it would train all the while, which takes a processor and shows nothing here
+# each sample is drawn once: from a reservoir it would train all the while, which takes a processor and shows nothing
+# here
 jq ".members.parameters.count = $MEMBERS | .training.buffer.policy = \"fifo\"" "$srcdir/examples/heat/heat-small.json" >"$T/spec.json"
 start_daemon
 ID=$(submit "$T/spec.json")

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Members, their launchers and their runners are killed while they stream: each goes again, what comes twice counts once,
-# and the books are those of an undisturbed run.
+# Members, their launchers and their runners are killed while they stream: each goes again, what comes twice counts
+# once, and the books are those of an undisturbed run.
 TEST_LIMIT=300 MANY_RUNNERS=1
 . "${srcdir:-.}/tests/t/lib.sh" || exit 99
 [ -x "$builddir/examples/heat/heat2d" ] || skip_all "heat2d is not built (no MPI)"
@@ -8,8 +8,8 @@ TEST_LIMIT=300 MANY_RUNNERS=1
 
 MEMBERS=24 STEPS=60 KILLS=9
 SAMPLES=$((MEMBERS * STEPS))
-# A grid that takes a while, so that a kill finds somebody in the middle. Each sample is drawn once: from a reservoir it would train
-# all the while, which takes a processor and shows nothing here.
+# A grid that takes a while, so that a kill finds somebody in the middle. Each sample is drawn once: from a reservoir it
+# would train all the while, which takes a processor and shows nothing here.
 jq ".members.parameters.count = $MEMBERS | .max_same_failures = null | .members.retries = 50 | .members.command |= (.[2] = \"64\" | .[4] = \"$STEPS\")
 	| .training.command |= map(if . == \"20\" then \"$STEPS\" else . end) | .training.fields.temperature.shape = [64, 64] |
 	.training.buffer.policy = \"fifo\"" \

@@ -5,7 +5,8 @@ TEST_LIMIT=200
 echo '{"adapters": {"local": {"slots": 8}}}' >"$T/config.json"
 start_daemon --config "$T/config.json"
 
-# spec COUNT EPOCHS SECONDS [JQ]: COUNT trainings, which are warned after 15 s, and then have a minute; the parameter is i
+# spec COUNT EPOCHS SECONDS [JQ]: COUNT trainings, which are warned after 15 s, and then have a minute; the parameter is
+# i
 spec() {
 	jq -n --arg epochs "$srcdir/tests/t/epochs.sh" --argjson count "$1" --arg total "$2" --arg seconds "$3" '{name: "t", members: {
 		command: [$epochs, $total, $seconds], parameters: {grid: {i: [range($count)]}}, retries: 0,

@@ -32,7 +32,8 @@ for i in "${!names[@]}"; do
 	api POST "/v1/ensembles/${ids[i]}/resubmit" '{}' >/dev/null
 done
 for i in "${!names[@]}"; do
-	# the next attempt does the rest, unless the program takes most of its time to start: then one of those that follow
+	# the next attempt does the rest, unless the program takes most of its time to start: then one of those that
+	# follow
 	for ((more = 0; more < 30; more++)); do
 		wait_ensemble "${ids[i]}" 60
 		[ "$(jq '.members.failed == 0 and .members.succeeded < 2' "$T/ensemble.json")" = true ] || break

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Trainings that need several jobs each, while the daemon is killed, runners are told to end or killed, and newest checkpoints are
-# cut in half: all are finished, with histories without gap or repeat, and no retry is spent.
+# Trainings that need several jobs each, while the daemon is killed, runners are told to end or killed, and newest
+# checkpoints are cut in half: all are finished, with histories without gap or repeat, and no retry is spent.
 #
 # MEMBERS (20), EPOCHS (10), SEED (drawn): more, by hand.
 TEST_LIMIT=${LIMIT:-240} MANY_RUNNERS=1

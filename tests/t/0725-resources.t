@@ -1,5 +1,6 @@
 #!/bin/bash
-# GPUs and memory of the local adapter: no GPU is given twice, over kill -9 of the daemon; what can never fit is refused.
+# GPUs and memory of the local adapter: no GPU is given twice, over kill -9 of the daemon; what can never fit is
+# refused.
 TEST_LIMIT=240
 # shellcheck source=tests/t/lib.sh
 . "${srcdir:-.}/tests/t/lib.sh" || exit 99

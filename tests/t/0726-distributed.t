@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Members that are distributed programs, with PyTorch and MPICH as their users know them: nothing in these knows of stretto.
+# Members that are distributed programs, with PyTorch and MPICH as their users know them: nothing in these knows of
+# stretto.
 TEST_LIMIT=240 PLAIN_PYTHON=yes
 # shellcheck source=tests/t/lib.sh
 . "${srcdir:-.}/tests/t/lib.sh" || exit 99

@@ -45,8 +45,8 @@ is "${#left[@]}$statuses" "1 1 1 1" "of four daemons on one state directory, thr
 DAEMON_PID=${left[0]:?}
 kill_daemon
 
-# a job that waits in the local queue (the one that waits ahead of a free place) is not lost, however often the daemon is
-# restarted
+# a job that waits in the local queue (the one that waits ahead of a free place) is not lost, however often the daemon
+# is restarted
 start_daemon --config "$T/config.json"
 mkfifo "$T/go"
 exec 9<>"$T/go"

@@ -1,5 +1,6 @@
 #!/bin/bash
-# A run directory is one database's: what another one's ensembles of the same numbers left there is nobody's result or checkpoint.
+# A run directory is one database's: what another one's ensembles of the same numbers left there is nobody's result or
+# checkpoint.
 # shellcheck source=tests/t/lib.sh
 . "${srcdir:-.}/tests/t/lib.sh" || exit 99
 

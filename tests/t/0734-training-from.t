@@ -1,13 +1,15 @@
 #!/usr/bin/env bash
-# The training of a new ensemble, with other members, starts from a checkpoint of an earlier ensemble's training: it takes the model over, and
-# no samples. It has a copy of its own, whose digest is checked, and which outlives the earlier ensemble.
+# The training of a new ensemble, with other members, starts from a checkpoint of an earlier ensemble's training: it
+# takes the model over, and no samples. It has a copy of its own, whose digest is checked, and which outlives the
+# earlier ensemble.
 TEST_LIMIT=300
 . "${srcdir:-.}/tests/t/lib.sh" || exit 99
 [ -n "${STRETTO_PYTHON:-}" ] || skip_all "no Python with NumPy"
 jq -n --arg python "$STRETTO_PYTHON" '{adapters: {local: {slots: 8}}, python: $python}' >"$T/config.json"
 start_daemon --config "$T/config.json"
 
-# Its model is the list of samples that it has learnt from. "fails": the first generation waits for the file "go", and fails.
+# Its model is the list of samples that it has learnt from. "fails": the first generation waits for the file "go", and
+# fails.
 cat >"$T/rank.py" <<'EOF2'
 import json, os, sys, time, stretto.train
 with stretto.train.open() as rx:

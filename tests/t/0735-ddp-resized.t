@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# One model on two ranks of PyTorch's DistributedDataParallel, then on one, then on two again, while members stream: the parameters are the
-# same on all ranks, and go on from those before; every sample is learnt from once.
+# One model on two ranks of PyTorch's DistributedDataParallel, then on one, then on two again, while members stream: the
+# parameters are the same on all ranks, and go on from those before; every sample is learnt from once.
 TEST_LIMIT=400
 PLAIN_PYTHON=yes
 . "${srcdir:-.}/tests/t/lib.sh" || exit 99

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Members that stream into a training and are out of time go on in the same ensemble until their last step, as often as needed and at no cost,
-# and their training waits for them; one that gets no further is given up.
+# Members that stream into a training and are out of time go on in the same ensemble until their last step, as often as
+# needed and at no cost, and their training waits for them; one that gets no further is given up.
 TEST_LIMIT=240
 . "${srcdir:-.}/tests/t/lib.sh" || exit 99
 [ -n "${STRETTO_PYTHON:-}" ] || skip_all "no Python with NumPy"
@@ -8,8 +8,8 @@ db() { sqlite3 -readonly "$STATE/stretto.db" "$1"; }
 jq -n --arg python "$STRETTO_PYTHON" '{adapters: {local: {slots: 24}}, python: $python}' >"$T/config.json"
 start_daemon --config "$T/config.json"
 
-# In the third ensemble the ranks save a checkpoint when all members have told the end of their first attempt, and fail when they have
-# ended well.
+# In the third ensemble the ranks save a checkpoint when all members have told the end of their first attempt, and fail
+# when they have ended well.
 cat >"$T/rank.py" <<'EOF2'
 import json, os, sys, time
 import stretto.train
@@ -32,8 +32,9 @@ with stretto.train.open() as rx:
         json.dump(learnt, file)
     rx.done()
 EOF2
-# An attempt gets eight steps further, and then waits for the warning before its time is over. In the second ensemble member 1 saves nothing in its second attempt, and in later ones. In the third one members
-# are warned by the signal alone, so that they tell the ranks their end although steps are left.
+# An attempt gets eight steps further, and then waits for the warning before its time is over. In the second ensemble
+# member 1 saves nothing in its second attempt, and in later ones. In the third one members are warned by the signal
+# alone, so that they tell the ranks their end although steps are left.
 cat >"$T/member.py" <<'EOF2'
 import os, signal, sys, time, numpy, stretto
 steps, stuck, ends = int(sys.argv[1]), sys.argv[2] == "stuck", sys.argv[2] == "ends"
@@ -102,8 +103,8 @@ is "$(attempts 1 .outcome)" '["timeout","timeout","timeout"]' "after as many att
 like "$(api GET "/v1/ensembles/$ID/members/1" | jq -r .reason)" '^stalled: 2 attempts in a row left no newer checkpoint' "the reason says so"
 is "$(told '[.training.unique, .training.drawn]')" '[100,100]' "what it had sent is learnt, too"
 
-# A checkpoint of the training from between the attempts of members does not count for them, though they had told their end: so their ranks,
-# which fail and have kept nothing, lose no step for good.
+# A checkpoint of the training from between the attempts of members does not count for them, though they had told their
+# end: so their ranks, which fail and have kept nothing, lose no step for good.
 ID=$ENDS
 wait_for 60 "[ \"\$(api GET /v1/ensembles/$ID | jq .members.succeeded)\" = 4 ]" || bail "the members do not end: $(api GET "/v1/ensembles/$ID")"
 : >"$T/rank.py.fail"

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# A member has failed when its training is done, since it was out of time and got no further: no follow-up is made of it, and it is told
-# what to do instead, which then works: the training goes on from its newest checkpoint, and the member with it.
+# A member has failed when its training is done, since it was out of time and got no further: no follow-up is made of
+# it, and it is told what to do instead, which then works: the training goes on from its newest checkpoint, and the
+# member with it.
 TEST_LIMIT=120
 . "${srcdir:-.}/tests/t/lib.sh" || exit 99
 [ -n "${STRETTO_PYTHON:-}" ] || skip_all "no Python with NumPy"

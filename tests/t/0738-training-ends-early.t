@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# A training says that it has learnt enough while members run: they are ended, the others are not started, and the ensemble is complete and
-# tells what was not needed. It is not where a rank fails, or where steps are missing. A training that raises has failed, and so has its ensemble.
+# A training says that it has learnt enough while members run: they are ended, the others are not started, and the
+# ensemble is complete and tells what was not needed. It is not where a rank fails, or where steps are missing. A
+# training that raises has failed, and so has its ensemble.
 TEST_LIMIT=300
 PLAIN_PYTHON=yes
 . "${srcdir:-.}/tests/t/lib.sh" || exit 99
@@ -44,7 +45,8 @@ with stretto.train.open() as rx:
         wait_for("exit")
     rx.done()
 EOF2
-# member.py DIR: member 0 sends 20 steps, and the others 5 until DIR/on is there, and then the rest; where DIR/stubborn is, it ends only when killed
+# member.py DIR: member 0 sends 20 steps, and the others 5 until DIR/on is there, and then the rest; where DIR/stubborn
+# is, it ends only when killed
 cat >"$T/member.py" <<'EOF2'
 import os, signal, sys, time, numpy, stretto
 here = sys.argv[1]

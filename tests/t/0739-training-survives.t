@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# A rank that is killed goes on where it is, with all samples that it held: no member runs again, none sends anything twice, and the model
-# that is left has learnt from every sample, from each once.
+# A rank that is killed goes on where it is, with all samples that it held: no member runs again, none sends anything
+# twice, and the model that is left has learnt from every sample, from each once.
 TEST_LIMIT=600
 . "${srcdir:-.}/tests/t/lib.sh" || exit 99
 [ -n "${STRETTO_PYTHON:-}" ] || skip_all "no Python with NumPy"
@@ -53,7 +53,8 @@ survive renewed 0:5:killed 1 '{"every": "1h", "retain": 3}'
 learnt_all 1 1
 is "$(attempts)" '[1]' "no member runs again where samples were let go, and a checkpoint has them by now"
 
-# by then more was drawn than the buffer had when the limit was reached, so reception has not waited for the rank, which saves nothing
+# by then more was drawn than the buffer had when the limit was reached, so reception has not waited for the rank, which
+# saves nothing
 survive lacking 0:6:killed 1 '{"every": "1h", "retain": 3}' 5 100
 learnt_all 2 1
 is "$(attempts | jq 'max')" 2 "members run again where samples were let go that no checkpoint has"

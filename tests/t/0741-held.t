@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# A member that streams into a full buffer is killed behind its checkpoint: what was sent before the checkpoint and had not come
-# to the training is sent again by the next attempt, and so every step is used.
+# A member that streams into a full buffer is killed behind its checkpoint: what was sent before the checkpoint and had
+# not come to the training is sent again by the next attempt, and so every step is used.
 TEST_LIMIT=120
 . "${srcdir:-.}/tests/t/lib.sh" || exit 99
 [ -n "${STRETTO_PYTHON:-}" ] || skip_all "no Python with NumPy"
@@ -23,7 +23,8 @@ with stretto.train.open() as rx:
     rx.done()
 EOF2
 
-# The same as held-member, by the Python package: what is reported waits in several calls, so that signals are looked at.
+# The same as held-member, by the Python package: what is reported waits in several calls, so that signals are looked
+# at.
 cat >"$T/member.py" <<'EOF2'
 import os, signal, sys, numpy, stretto
 steps, at, size = map(int, sys.argv[2:])
@@ -45,7 +46,8 @@ with stretto.open() as member:
         open("sent", "w").close()
 EOF2
 
-# It leaves a checkpoint that is held, and another one behind more than the buffer takes: it waits for the ranks until its time is over.
+# It leaves a checkpoint that is held, and another one behind more than the buffer takes: it waits for the ranks until
+# its time is over.
 cat >"$T/late.py" <<'EOF2'
 import os, sys, numpy, stretto
 with stretto.open() as member:

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Members that stream into a full buffer and leave checkpoints are killed at random, with their runners, the ranks and the daemon: at
-# the end either every step of every member was used, or the ensemble says that it was not.
+# Members that stream into a full buffer and leave checkpoints are killed at random, with their runners, the ranks and
+# the daemon: at the end either every step of every member was used, or the ensemble says that it was not.
 #
 # KILLS (12), MEMBERS (8), STEPS (8 for each kill), SEED (drawn): more, or the same again, by hand.
 TEST_LIMIT=${LIMIT:-200}

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# The spec says how many steps each member sends: one that ends with fewer fails; and where members succeed all the same, the ensemble
-# has failed, and says how many steps are missing and of whom.
+# The spec says how many steps each member sends: one that ends with fewer fails; and where members succeed all the
+# same, the ensemble has failed, and says how many steps are missing and of whom.
 TEST_LIMIT=120
 . "${srcdir:-.}/tests/t/lib.sh" || exit 99
 [ -n "${STRETTO_PYTHON:-}" ] || skip_all "no Python with NumPy"
@@ -36,7 +36,8 @@ begin() {
 		>"$T/spec.json"
 	submit "$T/spec.json"
 }
-# A checkpoint that covers steps which were never sent, or a program that goes on from one of its own; one that stops at its checkpoint.
+# A checkpoint that covers steps which were never sent, or a program that goes on from one of its own; one that stops at
+# its checkpoint.
 cat >"$T/leap.py" <<'EOF2'
 import os, sys, numpy, stretto
 with stretto.open() as member:

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# The daemon's half of checkpoints of trainings, with ranks that only write the files of docs/run-directory.md: what is stored, who goes
-# again when the next generation goes on from one, what costs a retry, and what the API and the command show.
+# The daemon's half of checkpoints of trainings, with ranks that only write the files of docs/run-directory.md: what is
+# stored, who goes again when the next generation goes on from one, what costs a retry, and what the API and the command
+# show.
 TEST_LIMIT=200
 . "${srcdir:-.}/tests/t/lib.sh" || exit 99
 command -v python3 >/dev/null || skip_all "no Python"
@@ -32,7 +33,8 @@ jq -n '{adapters: {local: {slots: 60}}}' >"$T/config.json"
 start_daemon --config "$T/config.json"
 begin a '{"every": "5m", "before": "2m", "grace": "30s", "keep": 2}' '{"walltime": "1h"}'
 A=$ID
-# Another one meanwhile, whose ranks are warned after 20 s and have 20 s more: the first generation waits for its end, the second gets no further.
+# Another one meanwhile, whose ranks are warned after 20 s and have 20 s more: the first generation waits for its end,
+# the second gets no further.
 begin b '{"before": "20s", "signal": "USR2"}' '{"walltime": "40s"}'
 B=$ID
 say 1 "save g1-s10 1 0,1,2,3,4 0,1,2,3,4" warned "save g1-s20 2 0,1,2,3,4 0,1,2,3,4" wait
@@ -43,8 +45,8 @@ is "$(jq -c '[.checkpoint.dir, .checkpoint.every, .checkpoint.before, .checkpoin
 	"[\"$RUN/training/checkpoints\",300,120,2,null]" "ranks learn where checkpoints are, and when they are due"
 is "$(ensemble '[.training.checkpoint, .training.resumed_from, .training.failures]')" '[null,null,0]' "there is none at first"
 
-# Of five members that have succeeded three are whole in the files of both ranks. The rest goes again. (Later, both name the second attempts
-# of those that have had one.)
+# Of five members that have succeeded three are whole in the files of both ranks. The rest goes again. (Later, both name
+# the second attempts of those that have had one.)
 say 1 "save g1-s10 1 0,1,2,8 0,1,2,3" "save g1-s20 2 0,1,2,3 0,2,1,4,7" die
 reaches 2 5
 is "$(ensemble '[.training.failures, .training.resumed_from, .training.checkpoint.name]')" '[1,"g1-s20","g1-s20"]' \

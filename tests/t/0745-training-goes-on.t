@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# A training goes on from its checkpoints, after its rank was killed and at the end of its time: the model that is left has learnt from every
-# sample, from each once, and members of which nothing is missing do not run again.
+# A training goes on from its checkpoints, after its rank was killed and at the end of its time: the model that is left
+# has learnt from every sample, from each once, and members of which nothing is missing do not run again.
 TEST_LIMIT=600
 . "${srcdir:-.}/tests/t/lib.sh" || exit 99
 [ -n "${STRETTO_PYTHON:-}" ] || skip_all "no Python with NumPy"

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# One model on two ranks of PyTorch, one of which is killed: both go on where they are, from their newest checkpoint with the same weights. In
-# the end every sample was learnt from on one of them, and no member ran again.
+# One model on two ranks of PyTorch, one of which is killed: both go on where they are, from their newest checkpoint
+# with the same weights. In the end every sample was learnt from on one of them, and no member ran again.
 TEST_LIMIT=400
 PLAIN_PYTHON=yes
 . "${srcdir:-.}/tests/t/lib.sh" || exit 99

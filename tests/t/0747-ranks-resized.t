@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# A training gets another number of ranks while members stream: from one to two, and back to one. No member runs again, and the model that is left
-# has learnt from every sample, from each once.
+# A training gets another number of ranks while members stream: from one to two, and back to one. No member runs again,
+# and the model that is left has learnt from every sample, from each once.
 TEST_LIMIT=300
 . "${srcdir:-.}/tests/t/lib.sh" || exit 99
 # shellcheck source=tests/t/blocks.sh

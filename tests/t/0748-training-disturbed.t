@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# While members stream, the number of ranks and of members is changed, daemon, runners, ranks and members are killed or stopped or told that
-# their time is over, connections are cut and the disk is full, by a seed: the ensemble ends by itself, and the model that is left has learnt
-# from every sample, from each once.
-# By hand, with other seeds: SEED=7 SEEDS=100 ROUNDS=40 tests/t/0748-training-disturbed.t
+# While members stream, the number of ranks and of members is changed, daemon, runners, ranks and members are killed or
+# stopped or told that their time is over, connections are cut and the disk is full, by a seed: the ensemble ends by
+# itself, and the model that is left has learnt from every sample, from each once. By hand, with other seeds: SEED=7
+# SEEDS=100 ROUNDS=40 tests/t/0748-training-disturbed.t
 TEST_LIMIT=${TEST_LIMIT:-900}
 . "${srcdir:-.}/tests/t/lib.sh" || exit 99
 # shellcheck source=tests/t/chaos.sh

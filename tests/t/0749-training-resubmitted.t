@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# A training that has failed, was cancelled or is done is taken on from a checkpoint of one's choice, also with another command. The model
-# that is left has learnt from every sample, from each once; members of which nothing is missing stay as they are; and whatever was
-# answered holds, also if the daemon is killed right after it.
+# A training that has failed, was cancelled or is done is taken on from a checkpoint of one's choice, also with another
+# command. The model that is left has learnt from every sample, from each once; members of which nothing is missing stay
+# as they are; and whatever was answered holds, also if the daemon is killed right after it.
 TEST_LIMIT=900
 . "${srcdir:-.}/tests/t/lib.sh" || exit 99
 [ -n "${STRETTO_PYTHON:-}" ] || skip_all "no Python with NumPy"
@@ -12,8 +12,9 @@ RANK=$srcdir/tests/t/goes-on-rank.py
 jq -n --arg python "$STRETTO_PYTHON" '{adapters: {local: {slots: 8}}, python: $python}' >"$T/config.json"
 start_daemon --config "$T/config.json"
 
-# The rank raises after FAIL batches, or ten, of which the second checkpoint has eight. From the fourth on members wait until the file "go" is there.
-# With retries, other generations of the rank fail, too, except in "retained": there it begins again where it was.
+# The rank raises after FAIL batches, or ten, of which the second checkpoint has eight. From the fourth on members wait
+# until the file "go" is there. With retries, other generations of the rank fail, too, except in "retained": there it
+# begins again where it was.
 begin() { # NAME RETRIES [FAIL]
 	jq -n --arg rank "$RANK" --arg t "$T" --arg fail "${3:-10}" --arg name "$1" --argjson retries "$2" --arg steps $STEPS --argjson members $MEMBERS \
 		--arg member "$builddir/tests/t/stream-member" '{name: $name, width: 1,

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Two runners of one job: the first is held up right before it claims the job. Only one of them may run the job, whichever
-# comes first; and a daemon that is started meanwhile is not kept waiting for ever.
+# Two runners of one job: the first is held up right before it claims the job. Only one of them may run the job,
+# whichever comes first; and a daemon that is started meanwhile is not kept waiting for ever.
 . "${srcdir:-.}/tests/t/lib.sh" || exit 99
 . "$srcdir/tests/t/kills.sh"
 echo '{"adapters": {"local": {"slots": 2}}, "python": "/bin/true"}' >"$T/config.json"

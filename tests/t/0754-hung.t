@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Members and ranks that hang are found and replaced, and those that only wait for each other are not. How long that is, is told by
-# ensembles of one member that does nothing, and is allowed to for longer.
+# Members and ranks that hang are found and replaced, and those that only wait for each other are not. How long that is,
+# is told by ensembles of one member that does nothing, and is allowed to for longer.
 TEST_LIMIT=120
 . "${srcdir:-.}/tests/t/lib.sh" || exit 99
 [ -n "${STRETTO_PYTHON:-}" ] || skip_all "no Python with NumPy"

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# The disk of the state directory is full: said so, new work refused, nothing harmed, and work goes on once there is room.
+# The disk of the state directory is full: said so, new work refused, nothing harmed, and work goes on once there is
+# room.
 . "${srcdir:-.}/tests/t/lib.sh" || exit 99
 mkdir "$STATE" "$T/run"
 mount -t tmpfs -o size=16m tmpfs "$STATE" 2>/dev/null || skip_all "needs the right to mount a small tmpfs"

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Arguments and environments that no program can be given are refused with their place, and a member of a stored spec that has
-# them fails with the reason: the daemon goes on, and starts again.
+# Arguments and environments that no program can be given are refused with their place, and a member of a stored spec
+# that has them fails with the reason: the daemon goes on, and starts again.
 . "${srcdir:-.}/tests/t/lib.sh"
 
 echo '{"adapters": {"local": {"slots": 4}}}' >"$T/config.json"

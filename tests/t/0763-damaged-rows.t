@@ -1,11 +1,12 @@
 #!/usr/bin/env bash
-# Whatever stands in the database, the daemon refuses it with a sentence or goes on: no value, in any column, makes it abort. A part of
-# the cases is tried; STRETTO_DAMAGE=1 tries all of them.
+# Whatever stands in the database, the daemon refuses it with a sentence or goes on: no value, in any column, makes it
+# abort. A part of the cases is tried; STRETTO_DAMAGE=1 tries all of them.
 TEST_LIMIT=600
 # shellcheck source=tests/t/lib.sh
 . "${srcdir:-.}/tests/t/lib.sh" || exit 99
 
-# A daemon that was killed while much was under way. Nothing of it runs on its own in the cases, so that nothing outlives them.
+# A daemon that was killed while much was under way. Nothing of it runs on its own in the cases, so that nothing
+# outlives them.
 echo '{"a": 1, "b": "x"}' >"$T/rows.jsonl"
 echo '{"adapters": {"local": {"slots": 8}}}' >"$T/config.json"
 mkfifo "$T/go"

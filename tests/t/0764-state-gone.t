@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# The state directory is renamed, removed or replaced under a daemon: nothing is accepted that would be lost, nothing is submitted, and
-# the daemon goes on once it is back. A damaged database is refused with what to do.
+# The state directory is renamed, removed or replaced under a daemon: nothing is accepted that would be lost, nothing is
+# submitted, and the daemon goes on once it is back. A damaged database is refused with what to do.
 . "${srcdir:-.}/tests/t/lib.sh"
 
 mkdir "$T/run"

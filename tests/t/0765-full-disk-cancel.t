@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# The disk of the state directory is full, and stays so all the time, since members and another program go on writing to it: ensembles can
-# be cancelled and paused all the same, and ends of members are stored, also by a daemon that was killed or ended, and was started again
-# then. New work is refused until there is room.
+# The disk of the state directory is full, and stays so all the time, since members and another program go on writing to
+# it: ensembles can be cancelled and paused all the same, and ends of members are stored, also by a daemon that was
+# killed or ended, and was started again then. New work is refused until there is room.
 . "${srcdir:-.}/tests/t/lib.sh" || exit 99
 mkdir "$STATE" "$T/run"
 mount -t tmpfs -o size=24m,mode=0700 tmpfs "$STATE" 2>/dev/null || skip_all "needs the right to mount a small tmpfs"

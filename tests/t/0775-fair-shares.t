@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Several ensembles on one adapter: a late and small one is not starved by a huge one, by its share or evenly; no place is
-# left empty; trainings that cannot run together with their members take turns.
+# Several ensembles on one adapter: a late and small one is not starved by a huge one, by its share or evenly; no place
+# is left empty; trainings that cannot run together with their members take turns.
 TEST_LIMIT=200
 . "${srcdir:-.}/tests/t/lib.sh" || exit 99
 echo '{"adapters": {"local": {"slots": 4}}}' >"$T/config.json"

@@ -1,6 +1,7 @@
 #!/bin/bash
-# A batch system that is not installed, or does not answer: who asks is told so everywhere in the same words, what was never
-# submitted ends at once when it is cancelled, and what may have been submitted is looked up as soon as that can be done.
+# A batch system that is not installed, or does not answer: who asks is told so everywhere in the same words, what was
+# never submitted ends at once when it is cancelled, and what may have been submitted is looked up as soon as that can
+# be done.
 # shellcheck source=tests/t/lib.sh
 . "${srcdir:-.}/tests/t/lib.sh" || exit 99
 

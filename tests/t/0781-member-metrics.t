@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Metrics of members: every way to report them, what is kept and told of them, what success is judged by, and that a daemon
-# that is killed at any time loses and doubles no point.
+# Metrics of members: every way to report them, what is kept and told of them, what success is judged by, and that a
+# daemon that is killed at any time loses and doubles no point.
 . "${srcdir:-.}/tests/t/lib.sh"
 
 cat >"$T/member" <<'X'

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# An open ensemble takes members while it runs, in the order of their priorities, tells how they ended in the order in which they did, and
-# ends once it is closed.
+# An open ensemble takes members while it runs, in the order of their priorities, tells how they ended in the order in
+# which they did, and ends once it is closed.
 # shellcheck disable=SC2016 # for wait_for
 TEST_LIMIT=400
 . "${srcdir:-.}/tests/t/lib.sh" || exit 99

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# The optimiser of examples/suggest and the daemon are killed at calls that a seed chooses: no suggestion is lost, and none runs twice.
+# The optimiser of examples/suggest and the daemon are killed at calls that a seed chooses: no suggestion is lost, and
+# none runs twice.
 TEST_LIMIT=600
 . "${srcdir:-.}/tests/t/lib.sh" || exit 99
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Members that are suggested while the ensemble runs stream into a training, whose rank is killed meanwhile: it waits for more of them until the
-# ensemble is closed, and its model has learnt from every sample, from each once.
+# Members that are suggested while the ensemble runs stream into a training, whose rank is killed meanwhile: it waits
+# for more of them until the ensemble is closed, and its model has learnt from every sample, from each once.
 # shellcheck disable=SC2016 # for wait_for
 TEST_LIMIT=400
 . "${srcdir:-.}/tests/t/lib.sh" || exit 99

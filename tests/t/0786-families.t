@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Trainings that outlive their jobs are completed by follow-ups, whatever happens: made by themselves, and by crons that
-# overlap while the daemon is killed and newest checkpoints are cut in half. FAMILY_MEMBERS=100 FAMILY_EPOCHS=32 FAMILY_LIMIT=600 for the long
-# form, by hand.
+# overlap while the daemon is killed and newest checkpoints are cut in half. FAMILY_MEMBERS=100 FAMILY_EPOCHS=32
+# FAMILY_LIMIT=600 for the long form, by hand.
 TEST_LIMIT=${FAMILY_LIMIT:-300} MANY_RUNNERS=1
 # shellcheck source=tests/t/lib.sh
 . "${srcdir:-.}/tests/t/lib.sh" || exit 99

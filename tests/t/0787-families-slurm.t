@@ -1,6 +1,6 @@
 #!/bin/bash
-# Trainings that outlive their jobs on a real Slurm, which ends them by its time limit, preempts them, and is restarted; whose jobs
-# are cancelled and signalled by hand, while the daemon is killed: all are completed by follow-ups from cron.
+# Trainings that outlive their jobs on a real Slurm, which ends them by its time limit, preempts them, and is restarted;
+# whose jobs are cancelled and signalled by hand, while the daemon is killed: all are completed by follow-ups from cron.
 # FAMILY_MEMBERS=100 FAMILY_EPOCHS=32 FAMILY_LIMIT=1200 for the long form, by hand; SEED.
 # shellcheck disable=SC2016,SC2034,SC2119 # for wait_for; slurm_config needs no words
 TEST_LIMIT=${FAMILY_LIMIT:-300} MANY_RUNNERS=1
@@ -35,7 +35,8 @@ one() {
 	wait_for 30 "squeue -h -t $1 -p main,yield -o %j | grep -q ^st-" >&2 || return 1
 	squeue -h -t "$1" -p main,yield -o '%i %j' | awk '$2 ~ /^st-/ { print $1 }' | shuf -n 1
 }
-# busy: one that runs, and whose program has come as far as to compute: before, it would die of a signal that it is to be warned by
+# busy: one that runs, and whose program has come as far as to compute: before, it would die of a signal that it is to
+# be warned by
 busy() {
 	local name dir
 	for name in $(squeue -h -t R -p main,yield -o %j | grep '^st-' | shuf); do

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Ensembles that begin when another has completed: a chain in one submission, whose stages hand files on, over a daemon that is killed; and
-# what becomes of them when the other one fails or is cancelled.
+# Ensembles that begin when another has completed: a chain in one submission, whose stages hand files on, over a daemon
+# that is killed; and what becomes of them when the other one fails or is cancelled.
 # shellcheck disable=SC2016 # placeholders, and commands for wait_for
 # shellcheck source=tests/t/lib.sh
 . "${srcdir:-.}/tests/t/lib.sh" || exit 99

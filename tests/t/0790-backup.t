@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# A backup is made while the daemon runs, is whole or not there, and a daemon started on it has it all and harms nothing.
+# A backup is made while the daemon runs, is whole or not there, and a daemon started on it has it all and harms
+# nothing.
 . "${srcdir:-.}/tests/t/lib.sh" || exit 99
 start_daemon
 { echo x,padding; for x in $(seq 30); do printf '%d,%060000d\n' "$x" 0; done; } >"$T/rows.csv" # more than goes at once
@@ -99,8 +100,8 @@ ok "what a killed backup left is removed" test ! -e "$STATE/backup-tmp.abcdef"
 ok "the new one ends, too" wait_ensemble 4 60
 
 
-# A daemon that is told to end does not finish a backup first: of a large database, which takes seconds. It is stopped when it has
-# written some of it, so that it is told in the middle, however late.
+# A daemon that is told to end does not finish a backup first: of a large database, which takes seconds. It is stopped
+# when it has written some of it, so that it is told in the middle, however late.
 stop_daemon
 sqlite3 "$STATE/stretto.db" "CREATE TABLE large AS WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE
 	i < 3000000) SELECT i, 'what takes its time to be copied' AS text FROM n"

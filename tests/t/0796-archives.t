@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Archives: files of attempts that have ended go into a few files an ensemble. Output is read as before, to the last byte; nothing of
-# ours is left besides, and what members wrote is all there.
+# Archives: files of attempts that have ended go into a few files an ensemble. Output is read as before, to the last
+# byte; nothing of ours is left besides, and what members wrote is all there.
 # shellcheck disable=SC2016 # for wait_for
 . "${srcdir:-.}/tests/t/lib.sh" || exit 99
 . "$srcdir/tests/t/archives.sh"

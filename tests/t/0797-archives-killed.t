@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# The daemon is killed at every step of archiving, and started again: no byte of output is lost, and nothing is left behind.
+# The daemon is killed at every step of archiving, and started again: no byte of output is lost, and nothing is left
+# behind.
 # shellcheck disable=SC2016,SC2154 # for wait_for; archives.sh
 TEST_LIMIT=240
 . "${srcdir:-.}/tests/t/lib.sh" || exit 99

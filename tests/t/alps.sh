@@ -4,7 +4,8 @@
 # shellcheck source=tests/t/batch.sh
 . "$srcdir/tests/t/batch.sh"
 
-# alps_start NIDS CPUS: a reservation of these nodes, inside of Cobalt's allocation of the same; aprun and others are on PATH.
+# alps_start NIDS CPUS: a reservation of these nodes, inside of Cobalt's allocation of the same; aprun and others are on
+# PATH.
 alps_start() {
 	mkdir -p "$T/alps/bin"
 	for name in aprun apstat apkill; do ln -s "$srcdir/tests/alps/alps" "$T/alps/bin/$name"; done

@@ -1,7 +1,7 @@
 # shellcheck shell=bash
 # shellcheck disable=SC2034,SC2154 # T, STATE: lib.sh; what is set is for the tests
-# An ensemble that has ended, whose output is in files of its own: its state directory is in $T/snapshot, what its members
-# wrote in $T/before, what is to be left of its run directory in $left, and the names of its jobs in $jobs.
+# An ensemble that has ended, whose output is in files of its own: its state directory is in $T/snapshot, what its
+# members wrote in $T/before, what is to be left of its run directory in $left, and the names of its jobs in $jobs.
 echo '{"archive_after": "1h", "adapters": {"local": {"slots": 4}}}' >"$T/later.json"
 echo '{"archive_after": "0s", "adapters": {"local": {"slots": 4}}}' >"$T/now.json"
 db() { sqlite3 -readonly "$STATE/stretto.db" "$1"; }

@@ -3,8 +3,9 @@
 # What slurm.sh, pbs.sh, oar.sh and alps.sh share, for tests on a batch system of their own: they source it.
 BATCH_PID='' SLURM_PID='' PBS_PID='' OAR_PID='' PROXY_PID=''
 
-# batch_start WHAT SECONDS OUT SCRIPT WORD...: it serves in the foreground, and has written "ready" to OUT when this returns; its pid is
-# in BATCH_PID. It does not bear the test's mark, since it ends by itself, after all that it started; what bears the mark is what jobs are.
+# batch_start WHAT SECONDS OUT SCRIPT WORD...: it serves in the foreground, and has written "ready" to OUT when this
+# returns; its pid is in BATCH_PID. It does not bear the test's mark, since it ends by itself, after all that it
+# started; what bears the mark is what jobs are.
 batch_start() {
 	local what=$1 limit=$2 out=$3
 	shift 3
@@ -26,7 +27,8 @@ batch_all_down() {
 }
 trap 'status=$?; batch_all_down; (exit $status); cleanup' EXIT
 
-# batch_config ADAPTER SETTINGS OWN [KEY JSON]...: the daemon's settings, in config.json: SETTINGS, and OWN and these of the adapter
+# batch_config ADAPTER SETTINGS OWN [KEY JSON]...: the daemon's settings, in config.json: SETTINGS, and OWN and these of
+# the adapter
 batch_config() {
 	# shellcheck disable=SC2016 # jq's
 	jq -n --arg adapter "$1" --argjson settings "$2" --argjson own "$3" '$ARGS.positional as $more |

@@ -1,8 +1,8 @@
 # shellcheck shell=bash
 # shellcheck disable=SC2154 # lib.sh
-# run_blocks PAGE MARKER: every ```sh block after a line `<!-- MARKER -->` runs as it stands, in order, in one shell, as a user
-# would paste them. A line `#=> REGEX` in a block says what its output must have. The blocks start the daemon themselves, in its
-# default place.
+# run_blocks PAGE MARKER: every ```sh block after a line `<!-- MARKER -->` runs as it stands, in order, in one shell, as
+# a user would paste them. A line `#=> REGEX` in a block says what its output must have. The blocks start the daemon
+# themselves, in its default place.
 run_blocks() {
 	rm -f block.*
 	awk -v marker="<!-- $2 -->" '$0 == marker { armed = 1; next }

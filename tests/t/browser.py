@@ -1,11 +1,13 @@
-# browser.py SOCKET SPEC ENSEMBLE CHROMIUM DIR READER OPERATOR: what pages can do through a port that is forwarded to the daemon's Unix
-# socket, as `ssh -L 8080:/path/stretto.sock` does it, first without a session and then in one. READER and OPERATOR are one-time tokens.
-# Prints one line a try, "WHERE: TRY: RESULT", as the pages themselves saw it, and leaves in DIR/seen what went over the wire. Below /old/
-# the daemon is seen as by a browser that sends neither Origin nor Referer nor Sec-Fetch-*.
+# browser.py SOCKET SPEC ENSEMBLE CHROMIUM DIR READER OPERATOR: what pages can do through a port that is forwarded to
+# the daemon's Unix socket, as `ssh -L 8080:/path/stretto.sock` does it, first without a session and then in one. READER
+# and OPERATOR are one-time tokens. Prints one line a try, "WHERE: TRY: RESULT", as the pages themselves saw it, and
+# leaves in DIR/seen what went over the wire. Below /old/ the daemon is seen as by a browser that sends neither Origin
+# nor Referer nor Sec-Fetch-*.
 #
-# /stage/N and /report are the attacker's site; everything else goes to the daemon, byte for byte but for the Connection header. So
-# http://evil.example:PORT/stage/0 stands for a name that came to mean this machine after the page was loaded (DNS rebinding),
-# http://other.example:PORT for a page of another site, and http://localhost:OTHER for another user's server on the same host.
+# /stage/N and /report are the attacker's site; everything else goes to the daemon, byte for byte but for the Connection
+# header. So http://evil.example:PORT/stage/0 stands for a name that came to mean this machine after the page was loaded
+# (DNS rebinding), http://other.example:PORT for a page of another site, and http://localhost:OTHER for another user's
+# server on the same host.
 import http.server, json, os, re, socket, subprocess, sys, threading
 
 daemon, spec, ensemble, chromium, folder, reader, operator = sys.argv[1:]

@@ -22,10 +22,12 @@ asked() { cut -d ' ' -f 1,2 "$T/asked" | paste -s -d '|'; }
 # body_asked: the body of the last one
 body_asked() { tail -n 1 "$T/asked" | cut -d ' ' -f 3-; }
 
-# plain FILE...: what differs from day to day and from place to place is the same, and the number of blanks does not matter
+# plain FILE...: what differs from day to day and from place to place is the same, and the number of blanks does not
+# matter
 plain() { sed -E "s/[0-9]+ d ago/N d ago/g; s/(forgotten +[0-9]+ samples?):.*/\1/; s|$T/|T/|g; s/  +/ /g; s/ $//" "$@"; }
 
-# values: of each line of standard input that has some: numbers, names with digits or of one capital, states, NaN and what there is none of
+# values: of each line of standard input that has some: numbers, names with digits or of one capital, states, NaN and
+# what there is none of
 values() {
 	awk 'BEGIN { n = split("pending submitted running succeeded failed unfinished cancelled stopped complete paused waiting diverged ranked damaged", names)
 			for (i = 1; i <= n; i++) states[names[i]] = 1 }
@@ -38,8 +40,8 @@ values() {
 		  if (line != "") print substr(line, 2) }'
 }
 
-# prints NAME ARGUMENT...: on standard output, the values that standard input has, in its lines and order, whatever the words are
-# between them; exactly that, where it is for programs. Nothing may be asked for that has no answer.
+# prints NAME ARGUMENT...: on standard output, the values that standard input has, in its lines and order, whatever the
+# words are between them; exactly that, where it is for programs. Nothing may be asked for that has no answer.
 prints() {
 	local what=values
 	case " ${*:2} " in *' --csv '* | *' --markdown '* | *' --json '* | *' --mllog '* | ' hosts '*) what=cat ;; esac

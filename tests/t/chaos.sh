@@ -1,18 +1,19 @@
 # shellcheck shell=bash
 # shellcheck disable=SC2154,SC2016 # lib.sh; for wait_for
-# An ensemble with a training that is disturbed by a seed, on the daemon's own host or on a private Slurm: source it after lib.sh (and
-# slurm.sh), and start the daemon with config.json.
+# An ensemble with a training that is disturbed by a seed, on the daemon's own host or on a private Slurm: source it
+# after lib.sh (and slurm.sh), and start the daemon with config.json.
 #
 #   chaos NAME SEED ROUNDS [ADAPTER]
 #
-# Each round disturbs something, by chance, and lets some members go on; three seeds with six rounds each, from one that 3 divides and 1 on, have
-# everything. Then the ensemble has to end by itself, with books that balance, and with a
-# model that has learnt from every sample, from each once.
+# Each round disturbs something, by chance, and lets some members go on; three seeds with six rounds each, from one that
+# 3 divides and 1 on, have everything. Then the ensemble has to end by itself, with books that balance, and with a model
+# that has learnt from every sample, from each once.
 [ -n "${STRETTO_PYTHON:-}" ] || skip_all "no Python with NumPy"
 MEMBERS=${MEMBERS:-12} STEPS=${STEPS:-60}
 SAMPLES=$((MEMBERS * STEPS))
 
-# chaos_disk: the state directory gets a small file system of its own, which can be filled. Where that is not permitted no disk is full.
+# chaos_disk: the state directory gets a small file system of its own, which can be filled. Where that is not permitted
+# no disk is full.
 CHAOS_DISK=
 chaos_disk() {
 	mkdir -p "$STATE"
@@ -21,8 +22,8 @@ chaos_disk() {
 	trap 'status=$?; [ "${KEEP:-}" != 1 ] || cp -a "$STATE" "$T/kept"; umount -l "$STATE" 2>/dev/null; [ -z "${SLURM_PID:-}" ] || batch_all_down; (exit $status); cleanup' EXIT
 }
 
-# Members and ranks are told to end after DUE seconds, 30. Members that hold the nodes which the ranks wait for end then, though what they sent is
-# not held, when their time is over.
+# Members and ranks are told to end after DUE seconds, 30. Members that hold the nodes which the ranks wait for end
+# then, though what they sent is not held, when their time is over.
 chaos_spec() { # NAME ADAPTER
 	jq -n --arg name "$1" --arg adapter "$2" --arg rank "$srcdir/tests/t/goes-on-rank.py" --arg steps "$STEPS" --argjson members "$MEMBERS" \
 		--arg go "$T/$1.go" --arg member "$builddir/tests/t/chaos-member" --argjson due "${DUE:-30}" '{name: $name, adapter: $adapter, width: 4,

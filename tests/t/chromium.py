@@ -1,5 +1,5 @@
-# A Chromium that a test drives, by the DevTools protocol over a pipe. What it complains of (messages on the console, exceptions, violations
-# of the Content-Security-Policy) is collected.
+# A Chromium that a test drives, by the DevTools protocol over a pipe. What it complains of (messages on the console,
+# exceptions, violations of the Content-Security-Policy) is collected.
 import base64, fcntl, http.server, json, os, random, select, socket, subprocess, threading, time
 
 LIMIT = 120 * int(os.environ.get("STRETTO_TEST_PATIENCE", "5")) / 5  # seconds, for what never comes
@@ -15,7 +15,8 @@ addEventListener('securitypolicyviolation', e => console.error('CSP: ' + e.viola
     globalThis.hold = () => (held = new Promise(done => (goOn = done)), true);
     globalThis.letGo = () => (goOn(), held = null); })()"""
 
-# To look for races: every answer that a page gets comes up to so many milliseconds late, by chance, and now and then what the test does next.
+# To look for races: every answer that a page gets comes up to so many milliseconds late, by chance, and now and then
+# what the test does next.
 DELAY = int(os.environ.get("STRETTO_TEST_DELAY", "0"))
 SLOW = f"""(() => {{ const real = fetch; globalThis.fetch = async (...request) => {{
     const answer = await real(...request);

@@ -1,7 +1,8 @@
-# dashboard.py SOCKET CHROMIUM DIR HOSTILE-NAME: what people do with the dashboard, in a real browser and against a real daemon, and what they
-# see, held against what the API says.
+# dashboard.py SOCKET CHROMIUM DIR HOSTILE-NAME: what people do with the dashboard, in a real browser and against a real
+# daemon, and what they see, held against what the API says.
 #
-# The daemon has ensembles 1 ("steady", of which members run until DIR/go is there), 2 (failed, of the hostile name) and 3 (a million members).
+# The daemon has ensembles 1 ("steady", of which members run until DIR/go is there), 2 (failed, of the hostile name) and
+# 3 (a million members).
 import json, os, subprocess, sys
 import chromium
 from dashboard_tools import COUNTS, api, arrives, browser, click, comes_to, equal, fits, folder, get, heading, js, link, path, quiet, run, settled, tell, until, visible

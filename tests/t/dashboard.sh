@@ -6,8 +6,8 @@
 chromium=$(command -v chromium || true)
 [ -n "$chromium" ] || skip_all "there is no chromium here"
 
-# axe-core, which looks for what keeps people out, from npm by web/package-lock.json: once for a build tree. AXE is empty where npm or its
-# registry cannot be reached.
+# axe-core, which looks for what keeps people out, from npm by web/package-lock.json: once for a build tree. AXE is
+# empty where npm or its registry cannot be reached.
 get_axe() {
 	local kept=$builddir/tests/npm lock=$srcdir/web/package-lock.json
 	mkdir -p "$kept"

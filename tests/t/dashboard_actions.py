@@ -1,6 +1,8 @@
-# dashboard_actions.py SOCKET CHROMIUM DIR: operators resubmit and follow up, in a real browser, and what they see is what the API says.
+# dashboard_actions.py SOCKET CHROMIUM DIR: operators resubmit and follow up, in a real browser, and what they see is
+# what the API says.
 #
-# The daemon has ensembles 1 to 3, complete: of ten members 0 to 2 have failed (until DIR/mended is there), 3 and 4 are unfinished.
+# The daemon has ensembles 1 to 3, complete: of ten members 0 to 2 have failed (until DIR/mended is there), 3 and 4 are
+# unfinished.
 import datetime, json, os
 import chromium
 from dashboard_tools import api, browser, click, comes_to, equal, fits, folder, get, heading, js, link, path, quiet, run, settled, tell, until

@@ -1,4 +1,5 @@
-# dashboard_empty.py SOCKET CHROMIUM DIR: a daemon that has nothing yet, and an address that leads nowhere, in a real browser.
+# dashboard_empty.py SOCKET CHROMIUM DIR: a daemon that has nothing yet, and an address that leads nowhere, in a real
+# browser.
 import chromium
 from dashboard_tools import browser, equal, fits, heading, js, link, path, quiet, run, tell, until
 

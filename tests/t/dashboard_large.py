@@ -1,5 +1,5 @@
-# dashboard_large.py SOCKET CHROMIUM DIR: the dashboard with members that printed a hundred megabytes each, in a real browser. Ensemble 1 has failed,
-# member 0 with one line of that length, member 1 with many.
+# dashboard_large.py SOCKET CHROMIUM DIR: the dashboard with members that printed a hundred megabytes each, in a real
+# browser. Ensemble 1 has failed, member 0 with one line of that length, member 1 with many.
 import chromium
 from dashboard_tools import api, browser, equal, fits, get, heading, js, link, path, quiet, run, tell, until, visible
 

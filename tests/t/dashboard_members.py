@@ -1,8 +1,9 @@
-# dashboard_members.py SOCKET CHROMIUM DIR: the grid of members, what is chosen in it, and plots of their parameters, in a real browser, held against
-# what the API and the command say.
+# dashboard_members.py SOCKET CHROMIUM DIR: the grid of members, what is chosen in it, and plots of their parameters, in
+# a real browser, held against what the API and the command say.
 #
-# The daemon has ensembles 1 ("ten", of which members run until DIR/go is there), 2 ("many", over, of hostile parameters), 3 ("million", nearly
-# all of them pending), 4 ("open", without a member) and 5 ("halving", over, stopped early at rungs).
+# The daemon has ensembles 1 ("ten", of which members run until DIR/go is there), 2 ("many", over, of hostile
+# parameters), 3 ("million", nearly all of them pending), 4 ("open", without a member) and 5 ("halving", over, stopped
+# early at rungs).
 import json, os, subprocess, urllib.parse
 import chromium
 from dashboard_tools import COUNTS, api, browser, click, comes_to, equal, fits, folder, get, heading, js, link, path, point, quiet, run, settled, tell, until
@@ -12,7 +13,8 @@ ROWS = "[...document.querySelectorAll('.members tbody tr')].map(r => Number(r.da
 GRID = "document.querySelector('.map')?.grid"
 READY = f"{GRID}?.wish?.states && !{GRID}.frame && document.querySelector('.grid').dataset.level !== undefined"
 
-# For each member of an ensemble that is drawn as single cells in rows, the state whose colour its cell has, "faint", or "?".
+# For each member of an ensemble that is drawn as single cells in rows, the state whose colour its cell has, "faint", or
+# "?".
 CELLS = f"""(() => {{ const grid = {GRID}, {{layout, ratio}} = grid, style = getComputedStyle(grid.canvas);
     const names = [...{json.dumps(NAMES)}, 'faint'], colours = Object.fromEntries(names.map(n => [style.getPropertyValue('--' + n).trim(), n])), cells = [];
     const context = new OffscreenCanvas(grid.canvas.width, grid.canvas.height).getContext('2d', {{willReadFrequently: true}});

@@ -1,6 +1,7 @@
 # dashboard_needs.py SOCKET CHROMIUM DIR: what needs a person, in a real browser.
 #
-# The daemon has 64 ensembles: of 1 to 8 a member has failed, of 1 more than a week ago; member 9.1 waits for its next attempt.
+# The daemon has 64 ensembles: of 1 to 8 a member has failed, of 1 more than a week ago; member 9.1 waits for its next
+# attempt.
 import re
 import chromium
 from dashboard_tools import browser, click, equal, fits, get, heading, js, link, path, quiet, run, tell, until

@@ -1,8 +1,8 @@
-# dashboard_overview.py SOCKET CHROMIUM DIR HOSTILE-NAME: how people find, sort and compare many ensembles, in a real browser, held against what
-# the API says.
+# dashboard_overview.py SOCKET CHROMIUM DIR HOSTILE-NAME: how people find, sort and compare many ensembles, in a real
+# browser, held against what the API says.
 #
-# The daemon has 57 ensembles: 1 to 5 run, each with a training of its own, 6 has failed and has the hostile name, 7 and 8 are paused, 9 is
-# cancelled; the others are complete.
+# The daemon has 57 ensembles: 1 to 5 run, each with a training of its own, 6 has failed and has the hostile name, 7 and
+# 8 are paused, 9 is cancelled; the others are complete.
 import json, sys, urllib.parse
 import chromium
 from dashboard_tools import agree, axe, browser, click, comes_to, equal, fits, get, heading, js, link, path, quiet, run, tell, until, visible

@@ -1,5 +1,6 @@
-# dashboard_picture.py SOCKET CHROMIUM DIR MEMBERS: pictures of the dashboard while ensemble 1, of a heat equation, streams into its training and MEMBERS
-# have succeeded: DIR/dashboard.webp and DIR/dashboard-dark.webp, as the README has them.
+# dashboard_picture.py SOCKET CHROMIUM DIR MEMBERS: pictures of the dashboard while ensemble 1, of a heat equation,
+# streams into its training and MEMBERS have succeeded: DIR/dashboard.webp and DIR/dashboard-dark.webp, as the README
+# has them.
 import json, os, sys, time
 import chromium
 from dashboard_tools import browser, folder, get, js, link, path, quiet, run, tell, until

@@ -1,7 +1,9 @@
-# dashboard_ranks.py SOCKET CHROMIUM DIR: an operator asks for another number of ranks, in a real browser, and generations come and go.
+# dashboard_ranks.py SOCKET CHROMIUM DIR: an operator asks for another number of ranks, in a real browser, and
+# generations come and go.
 #
-# The daemon has ensemble 1, whose training has one rank and a checkpoint. Its first generation ends when it was asked to and DIR/leave is
-# there; the second finds its checkpoint damaged and fails once DIR/die is there; the third goes on until DIR/go.
+# The daemon has ensemble 1, whose training has one rank and a checkpoint. Its first generation ends when it was asked
+# to and DIR/leave is there; the second finds its checkpoint damaged and fails once DIR/die is there; the third goes on
+# until DIR/go.
 import json, os, subprocess
 import chromium
 from dashboard_tools import agree, browser, click, comes_to, equal, fits, folder, get, heading, js, link, path, quiet, run, tell, until

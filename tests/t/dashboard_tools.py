@@ -1,5 +1,5 @@
-# SOCKET CHROMIUM DIR …: what the browser's parts of the tests of the dashboard share. They print TAP-like lines, "ok|not ok NAME". With
-# STRETTO_PICTURES=DIR pictures of the pages are left there.
+# SOCKET CHROMIUM DIR …: what the browser's parts of the tests of the dashboard share. They print TAP-like lines,
+# "ok|not ok NAME". With STRETTO_PICTURES=DIR pictures of the pages are left there.
 import http.client, json, os, re, socket, subprocess, sys, traceback
 import chromium
 

@@ -1,6 +1,8 @@
-# dashboard_training.py SOCKET CHROMIUM DIR: what people see of trainings, in a real browser, held against what the API says.
+# dashboard_training.py SOCKET CHROMIUM DIR: what people see of trainings, in a real browser, held against what the API
+# says.
 #
-# The daemon has ensembles 1 ("loss-1") and 2 ("loss-20"), which go on until DIR/go is there; each has a training in its second generation.
+# The daemon has ensembles 1 ("loss-1") and 2 ("loss-20"), which go on until DIR/go is there; each has a training in its
+# second generation.
 import json, os
 import chromium
 from dashboard_tools import agree, arrives, browser, click, comes_to, equal, fits, folder, get, heading, js, link, path, quiet, run, tell, until

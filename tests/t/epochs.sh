@@ -1,8 +1,9 @@
 #!/bin/sh
-# epochs.sh TOTAL SECONDS [--restart FILE]: a training of TOTAL epochs that take SECONDS each, which may be a file that has them.
-# Its history, a line for each epoch, is its checkpoint, which it leaves after each; warned by SIGUSR1 it stops after the next,
-# with exit status 0. It knows nothing of stretto but the directory for them. EPOCHS_IGNORE: it does not stop then. EPOCHS_LOUD:
-# it tells each epoch. EPOCHS_WAIT: after so many of its own it waits until it is warned, however fast it was.
+# epochs.sh TOTAL SECONDS [--restart FILE]: a training of TOTAL epochs that take SECONDS each, which may be a file that
+# has them. Its history, a line for each epoch, is its checkpoint, which it leaves after each; warned by SIGUSR1 it
+# stops after the next, with exit status 0. It knows nothing of stretto but the directory for them. EPOCHS_IGNORE: it
+# does not stop then. EPOCHS_LOUD: it tells each epoch. EPOCHS_WAIT: after so many of its own it waits until it is
+# warned, however fast it was.
 total=$1 seconds=$2 at=0 warned=
 trap 'warned=yes' USR1
 : >history

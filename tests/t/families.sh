@@ -2,8 +2,8 @@
 # shellcheck disable=SC2154 # lib.sh
 # For tests of families of trainings: source it after lib.sh.
 
-# family_spec COUNT EPOCHS [JQ]: COUNT trainings of EPOCHS, of which a job has time for ten at most; in spec.json. By hand, FAMILY_JQ
-# makes them others.
+# family_spec COUNT EPOCHS [JQ]: COUNT trainings of EPOCHS, of which a job has time for ten at most; in spec.json. By
+# hand, FAMILY_JQ makes them others.
 family_spec() {
 	jq -n --arg program "$srcdir/tests/t/epochs.sh" --argjson count "$1" --arg total "$2" '{name: "t", members: {
 		command: [$program, $total, "0.25"], env: {EPOCHS_LOUD: "1"}, parameters: {grid: {i: [range($count)]}}, retries: 0,
@@ -16,9 +16,9 @@ family() { api GET "/v1/ensembles/$1" | jq -c "$2"; }
 is_over() { [ "$(family "$1" '[(.family // .).state, (.family // .).members.unfinished]')" = '["complete",0]' ]; }
 newest_is_complete() { [ "$(family "$1" '(.family // .).state')" = '"complete"' ]; }
 
-# What must hold of a family whose members all succeeded, and does not: ROOT MEMBERS EPOCHS. One that was interrupted computes
-# the epoch again in which that was, and one more for each checkpoint of its own that was cut in half (a line with its index in
-# cuts); of one that did not stop by itself, what it wrote last may not be whole.
+# What must hold of a family whose members all succeeded, and does not: ROOT MEMBERS EPOCHS. One that was interrupted
+# computes the epoch again in which that was, and one more for each checkpoint of its own that was cut in half (a line
+# with its index in cuts); of one that did not stop by itself, what it wrote last may not be whole.
 family_faults() {
 	local i result in_family="ensemble IN (SELECT id FROM ensemble WHERE id = $1 OR root = $1)"
 	seq 1 "$3" >"$T/wanted"
@@ -48,7 +48,8 @@ family_faults() {
 		SELECT 'handed over: ' || count(*) FROM handover HAVING count(*) > 0"
 }
 
-# family_cron SECONDS: calls follow-up --all, with that time in between, until there is $T/stop, but while there is $T/hold
+# family_cron SECONDS: calls follow-up --all, with that time in between, until there is $T/stop, but while there is
+# $T/hold
 family_cron() {
 	until [ -e "$T/stop" ]; do
 		[ -e "$T/hold" ] || {
@@ -65,8 +66,8 @@ family_cron_faults() {
 	sort -u "$T/cron.status" | grep -v -x '[04]' # 4: no daemon
 }
 
-# family_cut ROOT: while the daemon is down, the newest checkpoint of a member that waits for a follow-up is cut in half, where it
-# has another one. 1 where there is none.
+# family_cut ROOT: while the daemon is down, the newest checkpoint of a member that waits for a follow-up is cut in
+# half, where it has another one. 1 where there is none.
 family_cut() {
 	local index path size
 	while IFS='|' read -r index path size _; do

@@ -6,11 +6,11 @@
 #   is "$(api GET /v1/ensembles | jq -r '.ensembles | length')" 0 "no ensemble yet"
 #   done_testing
 #
-# Set before sourcing: TEST_LIMIT, seconds the whole test may take where little else runs (120); MANY_RUNNERS=1 where there are
-# hundreds of members, none of which is peculiar. KEEP=1 in the environment keeps its directory. All limits are there for what never
-# comes, so that STRETTO_TEST_PATIENCE (5) times as long is waited for it.
-# Afterwards: $T is the test's directory, the working directory; $STATE the state directory; $SOCKET the daemon's socket;
-# `stretto` and `strettod` are on PATH and STRETTO_URL is set. srcdir and builddir are absolute.
+# Set before sourcing: TEST_LIMIT, seconds the whole test may take where little else runs (120); MANY_RUNNERS=1 where
+# there are hundreds of members, none of which is peculiar. KEEP=1 in the environment keeps its directory. All limits
+# are there for what never comes, so that STRETTO_TEST_PATIENCE (5) times as long is waited for it. Afterwards: $T is
+# the test's directory, the working directory; $STATE the state directory; $SOCKET the daemon's socket; `stretto` and
+# `strettod` are on PATH and STRETTO_URL is set. srcdir and builddir are absolute.
 
 if [ -z "${STRETTO_TEST_TIMED:-}" ]; then # the limit holds for whatever the test is waiting for
 	STRETTO_TEST_TIMED=1 exec timeout -k 20 "$((${TEST_LIMIT:-120} * ${STRETTO_TEST_PATIENCE:-5}))" "$BASH" "$0" "$@"
@@ -36,23 +36,24 @@ mkdir -p "$HOME"
 mkfifo "$T/.rest" # nothing ever comes out of it
 
 # Sanitizers: leaks are looked for in our own programs only, by options in a file of each one's name.
-# Of the stack where memory was allocated five calls are kept: to follow it to its end would take a tenth of the time. So does the
-# look for leaks at the end of each of hundreds of runners.
-# Memory that was freed is kept from use up to 8 MB, not 256: of what PyTorch allocates, each page would be a fresh one.
+# Of the stack where memory was allocated five calls are kept: to follow it to its end would take a tenth of the time.
+# So does the look for leaks at the end of each of hundreds of runners. Memory that was freed is kept from use up to 8
+# MB, not 256: of what PyTorch allocates, each page would be a fresh one.
 export ASAN_OPTIONS="malloc_context_size=5:quarantine_size_mb=8:detect_leaks=0:include_if_exists=$T/asan.%b" UBSAN_OPTIONS=print_stacktrace=1
 for program in strettod stretto; do echo detect_leaks=1 >"$T/asan.$program"; done
 [ -n "${MANY_RUNNERS:-}" ] || echo detect_leaks=1 >"$T/asan.stretto-run"
 # program FILE COMMAND [NAME=VALUE]: a program that is that command, with that in its environment
 program() { printf '#!/bin/sh\n%s exec %s "$@"\n' "${3:-}" "$2" >"$1" && chmod +x "$1"; }
-# python_program FILE [NAME=VALUE]: Python as the tests use it. The daemon asks each Python at its start whether it has torch and
-# numpy; here configure has asked already, and hundreds of daemons need not wait for it to look. (STRETTO_TEST_ASKS_PYTHON has it asked.)
+# python_program FILE [NAME=VALUE]: Python as the tests use it. The daemon asks each Python at its start whether it has
+# torch and numpy; here configure has asked already, and hundreds of daemons need not wait for it to look.
+# (STRETTO_TEST_ASKS_PYTHON has it asked.)
 python_program() {
 	program "$1" "${STRETTO_PYTHON:-/usr/bin/python3}" "${2:-}"
 	[ -z "${STRETTO_PYTHON:-}" ] || [ -n "${STRETTO_TEST_ASKS_PYTHON:-}" ] || sed -i '1a case "${2:-}" in *find_spec*) exit 0 ;; esac' "$1"
 }
-# Python is the one that configure found: what is first on PATH may be a script that looks for one each time. A sanitized
-# library can be loaded into it only where the sanitizer was loaded first: so it is for $STRETTO_PYTHON, and for what the
-# daemon starts, and nothing else. It takes its time, and some programs, curl among them, hang under it.
+# Python is the one that configure found: what is first on PATH may be a script that looks for one each time. A
+# sanitized library can be loaded into it only where the sanitizer was loaded first: so it is for $STRETTO_PYTHON, and
+# for what the daemon starts, and nothing else. It takes its time, and some programs, curl among them, hang under it.
 mkdir "$T/bin" "$T/bin/first"
 PATH=$T/bin:$PATH
 python_program "$T/bin/python3"
@@ -69,8 +70,8 @@ case ${STRETTO_SANITIZE:-no} in
 *address*)
 	# with the C++ library, whose exceptions the sanitizer looks for at its start: PyTorch throws some
 	in_python="LD_PRELOAD=$(gcc -print-file-name=libasan.so):libstdc++.so.6"
-	# PyTorch takes twice as long under a sanitizer. A test that is mostly PyTorch says PLAIN_PYTHON=yes: its Python uses the
-	# same libraries without sanitizers.
+	# PyTorch takes twice as long under a sanitizer. A test that is mostly PyTorch says PLAIN_PYTHON=yes: its Python
+	# uses the same libraries without sanitizers.
 	plain=$builddir/tests/plain/.libs
 	[ -z "${PLAIN_PYTHON:-}" ] || in_python="STRETTO_LIBRARY=$plain/libstretto.so STRETTO_TRAIN_LIBRARY=$plain/libstretto-train.so"
 	python_program "$T/bin/first/python3" "$in_python"
@@ -118,7 +119,8 @@ status_is() {
 	fi
 }
 
-# conforms WHAT CONFIG NAME=VALUE...: the conformance suite of adapters, with these settings, of which %d is the number of CPUs.
+# conforms WHAT CONFIG NAME=VALUE...: the conformance suite of adapters, with these settings, of which %d is the number
+# of CPUs.
 conforms() {
 	if [ ! -x "$builddir/tests/unit/test_adapter_conformance" ]; then
 		skip "$1: the conformance suite is not built (no cmocka)"
@@ -127,9 +129,9 @@ conforms() {
 	ok "$1: the conformance suite passes" env STRETTO_ADAPTER_CONFIG="$2" "${@:3}" "$builddir/tests/unit/test_adapter_conformance"
 }
 
-# rest BEGAN TRIED: pause in waiting for something, since and in a try that was begun at these times, in microseconds. What is
-# waited for is what needs the processors: tries take a third of one at most, and are rarer the longer it takes. The pause itself
-# takes no process.
+# rest BEGAN TRIED: pause in waiting for something, since and in a try that was begun at these times, in microseconds.
+# What is waited for is what needs the processors: tries take a third of one at most, and are rarer the longer it takes.
+# The pause itself takes no process.
 rest() {
 	local now=${EPOCHREALTIME/[.,]/} pause=50000 seconds
 	[ $(((now - $1) / 10)) -le $pause ] || pause=$(((now - $1) / 10))
@@ -140,8 +142,8 @@ rest() {
 	return 0
 }
 
-# wait_for SECONDS CONDITION: a shell command, tried until it succeeds; fails at the limit, PATIENCE times as many seconds, of which
-# $LEAST are the least.
+# wait_for SECONDS CONDITION: a shell command, tried until it succeeds; fails at the limit, PATIENCE times as many
+# seconds, of which $LEAST are the least.
 wait_for() {
 	local wait_from=$SECONDS wait_until=$((SECONDS + ($1 > LEAST ? $1 : LEAST) * PATIENCE)) wait_began=${EPOCHREALTIME/[.,]/} wait_tried
 	while wait_tried=${EPOCHREALTIME/[.,]/} && ! eval "$2" >/dev/null 2>&1; do
@@ -199,7 +201,8 @@ kill_daemon() {
 # submit FILE: the new ensemble's id to stdout.
 submit() { api POST /v1/ensembles "@$1" | jq -r .id; }
 
-# wait_ensemble ID SECONDS: until it is complete, cancelled or failed; its object is then in $T/ensemble.json. The limit is as that of wait_for.
+# wait_ensemble ID SECONDS: until it is complete, cancelled or failed; its object is then in $T/ensemble.json. The limit
+# is as that of wait_for.
 wait_ensemble() {
 	local id=$1 until=$((SECONDS + ($2 > LEAST ? $2 : LEAST) * PATIENCE)) began=${EPOCHREALTIME/[.,]/} tried
 	# the ensemble's own state is the first in it; jq would take longer than all the rest
@@ -212,8 +215,8 @@ wait_ensemble() {
 
 # --- the end
 
-# Processes that the test started and that still run: their pids. The test's own shells do not carry the mark, since they
-# were there before it was made.
+# Processes that the test started and that still run: their pids. The test's own shells do not carry the mark, since
+# they were there before it was made.
 left_behind() {
 	(
 		unset STRETTO_TEST # or it would find its own helpers

@@ -1,8 +1,10 @@
-# properties.py SOCKET PORT TOKENS FOLDER: requests made from the daemon's own /openapi.json, valid and not, and what every answer must be:
-# never an error of the daemon's own (5xx), a status and a body that the document describes, and one within a minute. A few requests are
-# under way at a time, each on a connection that is kept for the next one as long as the answers do not say that it ends.
+# properties.py SOCKET PORT TOKENS FOLDER: requests made from the daemon's own /openapi.json, valid and not, and what
+# every answer must be: never an error of the daemon's own (5xx), a status and a body that the document describes, and
+# one within a minute. A few requests are under way at a time, each on a connection that is kept for the next one as
+# long as the answers do not say that it ends.
 #
-# Environment: PROPERTY_REQUESTS (10000), PROPERTY_SECONDS (50; no new request after so long), PROPERTY_SEED (14; "random").
+# Environment: PROPERTY_REQUESTS (10000), PROPERTY_SECONDS (50; no new request after so long), PROPERTY_SEED (14;
+# "random").
 import http.client, json, os, random, re, socket, sys, time
 import jsonschema
 from hypothesis import HealthCheck, Phase, given, seed, settings
@@ -51,7 +53,8 @@ class Connection:
         reply.begin()
         endless = reply.getheader("content-type", "").startswith("text/event-stream") or (b"follow=1" in data and reply.status == 200)
         body = None if endless else reply.read()
-        # over TCP, the daemon ends a connection on which nothing has come with a valid token ten seconds after it was made
+        # over TCP, the daemon ends a connection on which nothing has come with a valid token ten seconds after it was
+        # made
         self.known = self.known or b" /v1/" in data and b" /v1/sessions" not in data and b"Authorization:" in data and 200 <= reply.status < 300
         if endless or reply.will_close or not self.known:
             self.close()
@@ -88,7 +91,8 @@ def validator(schema):
 
 # --- what is sent
 
-# What strategies are mapped by is named, and chances are drawn from lists: of a lambda, hypothesis would look for the source each time.
+# What strategies are mapped by is named, and chances are drawn from lists: of a lambda, hypothesis would look for the
+# source each time.
 def many_a(n):
     return "a" * n
 
@@ -120,8 +124,8 @@ scalars = st.one_of(st.none(), st.booleans(), numbers, st.floats(allow_nan=False
 anything = st.recursive(scalars, lambda inner: st.one_of(st.lists(inner, max_size=4), st.dictionaries(texts, inner, max_size=4)), max_leaves=6)
 durations = st.sampled_from(["30s", "1m", "2h", "01:30:00", "1d"])
 
-# What the document leaves open, by the names of keys. No program is started that does anything, and most ensembles go to a batch
-# system that is not here, so that ten thousand requests start no thousand processes.
+# What the document leaves open, by the names of keys. No program is started that does anything, and most ensembles go
+# to a batch system that is not here, so that ten thousand requests start no thousand processes.
 by_name = {
     "command": st.lists(st.sampled_from(["true", "no-such-program", "{x}", "{{", "", "ä"]), min_size=0, max_size=3).map(after_true),
     "adapter": st.sampled_from(["slurm"] * 12 + ["local", "pbs", "nope"]),

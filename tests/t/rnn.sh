@@ -3,8 +3,9 @@
 # For tests of examples/rnn on batch systems: source it after lib.sh.
 [ -n "${STRETTO_PYTHON:-}" ] || skip_all "no Python with PyTorch and NumPy"
 
-# rnn_family SPEC MEMBERS: the first so many trainings of the example, each of which needs two jobs, to their end. Afterwards: $id, and
-# $root, the directory of the first ensemble. PyTorch takes seconds to start: more of them, as many as share a job, are by hand.
+# rnn_family SPEC MEMBERS: the first so many trainings of the example, each of which needs two jobs, to their end.
+# Afterwards: $id, and $root, the directory of the first ensemble. PyTorch takes seconds to start: more of them, as many
+# as share a job, are by hand.
 rnn_family() {
 	local members=$2 n
 	jq --arg python "$STRETTO_PYTHON" '.python = $python' config.json >config.new && mv config.new config.json

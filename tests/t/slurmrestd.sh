@@ -4,8 +4,8 @@
 command -v slurmrestd >/dev/null || skip_all "no slurmrestd here"
 RESTD_PID=
 
-# restd_start PLACE [OPTION]...: as whoever runs the test, who is the private Slurm's own user, too, which slurmrestd would not like.
-# Returns when it answers.
+# restd_start PLACE [OPTION]...: as whoever runs the test, who is the private Slurm's own user, too, which slurmrestd
+# would not like. Returns when it answers.
 restd_start() {
 	local place=$1 where=(--unix-socket "${1#unix:}" http://localhost)
 	shift

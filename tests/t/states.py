@@ -1,6 +1,7 @@
-# states.py SOCKET ENSEMBLE [SINCE]: keeps a copy of the states of an ensemble's members, by what changed since the event that it knows,
-# until the ensemble is over and nothing is left to tell; then compares it with the states themselves. Prints how often what changed
-# was told, and how many times it had to get the states themselves, or what differs.
+# states.py SOCKET ENSEMBLE [SINCE]: keeps a copy of the states of an ensemble's members, by what changed since the
+# event that it knows, until the ensemble is over and nothing is left to tell; then compares it with the states
+# themselves. Prints how often what changed was told, and how many times it had to get the states themselves, or what
+# differs.
 import http.client, json, socket, sys
 
 CODES = "0123456"
