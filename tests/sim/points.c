@@ -270,13 +270,15 @@ static int64_t replay(struct sim *sim, const struct rule *rule, int64_t index, i
 
             if (a == NULL || a->attempt != attempt || a->step != p.step ||
                 (isnan(p.last) ? !isnan(a->value) : a->value != p.last)) {
-                sim_violate(sim, "attempt %lld.%lld.%lld has reached rung %lld with %g at step %lld, and that is not stored",
+                sim_violate(sim,
+                            "attempt %lld.%lld.%lld has reached rung %lld with %g at step %lld, and that is not stored",
                             (long long)rule->ensemble, (long long)index, (long long)attempt, (long long)rung, p.last,
                             (long long)p.step);
                 return rung;
             }
             a->found = true;
-            if (rung < rule->n && rule->reduction == 0 && rule->begins && (isnan(best) ? !isnan(a->best) : a->best != best))
+            if (rung < rule->n && rule->reduction == 0 && rule->begins &&
+                (isnan(best) ? !isnan(a->best) : a->best != best))
                 sim_violate(sim, "member %lld.%lld had %g at best at rung %lld, and is said to have had %g",
                             (long long)rule->ensemble, (long long)index, best, (long long)rung, a->best);
             over = rung < rule->n && a->promoted != a->number;

@@ -256,9 +256,10 @@ bool ranks_save(struct cluster *c, const json_t *rank, bool last)
     if (name_of(begun) == NULL || batches > number(begun, "batches"))
         json_object_set_new(truth(c->sim, training, "left", generation), "further", json_true());
     list_it(c, training,
-            json_pack("{s:s, s:i, s:I, s:I, s:i, s:f, s:i, s:s, s:I, s:b}", "name", name, "generation", generation, "step",
-                      batches, "batches", batches, "ranks", 1, "time",
-                      (double)(sim_now(c->sim) + sim_faults_of(c->sim)->ranks_clock_ms) / 1000, "size", 8, "digest", "0011223344556677", "drawn", (json_int_t)json_object_size(learnt), "last", (int)last),
+            json_pack("{s:s, s:i, s:I, s:I, s:i, s:f, s:i, s:s, s:I, s:b}", "name", name, "generation", generation,
+                      "step", batches, "batches", batches, "ranks", 1, "time",
+                      (double)(sim_now(c->sim) + sim_faults_of(c->sim)->ranks_clock_ms) / 1000, "size", 8, "digest",
+                      "0011223344556677", "drawn", (json_int_t)json_object_size(learnt), "last", (int)last),
             number(config, "keep"), name_of(json_object_get(config_of(c, rank), "resume")));
     free(training);
     return true;
@@ -318,8 +319,8 @@ bool ranks_begin_again(struct cluster *c, const json_t *rank, json_int_t at_most
     file = cluster_get(c, env(rank, "STRETTO_TRAINING_DIR"), "restarts.json");
     file = file != NULL ? json_deep_copy(file) : json_pack("{s:i, s:[]}", "version", 1, "restarts");
     json_array_append_new(json_object_get(file, "restarts"),
-                          json_pack("{s:I, s:f, s:i, s:s, s:s}", "number", n, "time", (double)sim_now(c->sim) / 1000, "rank", 0,
-                                    "host", "n1", "reason", "simulated"));
+                          json_pack("{s:I, s:f, s:i, s:s, s:s}", "number", n, "time", (double)sim_now(c->sim) / 1000,
+                                    "rank", 0, "host", "n1", "reason", "simulated"));
     cluster_put(c, env(rank, "STRETTO_TRAINING_DIR"), "restarts.json", file);
     free(training);
     return true;

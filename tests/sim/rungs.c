@@ -170,7 +170,8 @@ static void read_arrivals(struct sim *sim, int64_t ensemble, struct arrivals *al
     }
 }
 
-static void replay(struct sim *sim, int64_t ensemble, int64_t reduction, int64_t rungs, bool more_is_better, bool may_end)
+static void replay(struct sim *sim, int64_t ensemble, int64_t reduction, int64_t rungs, bool more_is_better,
+                   bool may_end)
 {
     struct arrivals all = {.more_is_better = more_is_better};
 

@@ -48,13 +48,14 @@ static void add_stopping(json_t *spec, uint64_t salt)
     pauses = strcmp(rule, "asha") == 0;
     for (uint64_t i = 0, n = 2 + salt % 4; i < n; i++)
         json_array_append_new(steps, json_integer((json_int_t)(pauses ? 5 + 10 * i : 2 + 5 * i)));
-    stopping = json_pack("{s:s, s:s, s:s, s:{s:o}}", "rule", rule, "metric", "loss", "goal", salt % 8 < 4 ? "min" : "max",
-                         "rungs", "steps", steps);
+    stopping = json_pack("{s:s, s:s, s:s, s:{s:o}}", "rule", rule, "metric", "loss", "goal",
+                         salt % 8 < 4 ? "min" : "max", "rungs", "steps", steps);
     json_object_set_new(spec, "early_stopping", stopping);
     if (strcmp(rule, "median") == 0)
         json_object_set_new(stopping, "min_members", json_integer((json_int_t)(1 + salt / 8 % 4)));
     else
-        json_object_set_new(json_object_get(stopping, "rungs"), "reduction", json_integer((json_int_t)(2 + salt / 8 % 3)));
+        json_object_set_new(json_object_get(stopping, "rungs"), "reduction",
+                            json_integer((json_int_t)(2 + salt / 8 % 3)));
     if (!pauses)
         json_object_set_new(json_object_get(spec, "members"), "command", points_command());
 }
@@ -169,7 +170,8 @@ json_t *spec_random(struct sim *sim, uint64_t seed)
         json_object_set_new(json_object_get(spec, "training"), "checkpoint",
                             json_pack("{s:I}", "keep", (json_int_t)(1 + sim_random(sim, 3))));
     if (json_object_get(spec, "training") != NULL && sim_chance(sim, 200))
-        json_object_set_new(json_object_get(spec, "training"), "ranks", json_integer((json_int_t)(1 + sim_random(sim, 3))));
+        json_object_set_new(json_object_get(spec, "training"), "ranks",
+                            json_integer((json_int_t)(1 + sim_random(sim, 3))));
     if (json_object_get(spec, "training") != NULL && sim_chance(sim, 500))
         json_object_set_new(json_object_get(spec, "training"), "adapter",
                             json_string(sim_adapters[sim_random(sim, SIM_ADAPTERS)]));

@@ -384,7 +384,8 @@ pid_t harness_runner(struct harness_job *job)
     return claim.pid;
 }
 
-void harness_claim(const struct harness_job *job, pid_t pid, unsigned long long start_time, double time, const char *tmpdir)
+void harness_claim(const struct harness_job *job, pid_t pid, unsigned long long start_time, double time,
+                   const char *tmpdir)
 {
     char path[160], boot_id[BOOT_ID_SIZE];
     FILE *f;

@@ -96,7 +96,8 @@ pid_t harness_runner(struct harness_job *job); /* read from its claim */
  * signal that it gets, and with this program. */
 pid_t harness_process_that_blocks(int one, int other);
 /* Writes the claim of a process, on the host "here"; tmpdir may be NULL. */
-void harness_claim(const struct harness_job *job, pid_t pid, unsigned long long start_time, double time, const char *tmpdir);
+void harness_claim(const struct harness_job *job, pid_t pid, unsigned long long start_time, double time,
+                   const char *tmpdir);
 /* Writes a file in the job's directory. */
 void harness_put(const struct harness_job *job, const char *name, const char *text);
 

@@ -34,8 +34,10 @@ void site_command(const char *name, const char *script)
     char text[4000], path[160];
 
     assert_true(strlen(script) < sizeof text - 300);
-    snprintf(text, sizeof text, "#!/bin/sh\ncd %s || exit 1\npause() { [ -d /proc/%d ] && [ -d \"$PWD\" ] || exit 1; /bin/sleep 0.02; }\n"
-                                "{ printf '[%%s]' \"$@\" | tr '\\n' ' '; echo; } >>%s.asked\n%s\n", site.dir, (int)getpid(), name, script);
+    snprintf(text, sizeof text,
+             "#!/bin/sh\ncd %s || exit 1\npause() { [ -d /proc/%d ] && [ -d \"$PWD\" ] || exit 1; /bin/sleep 0.02; }\n"
+             "{ printf '[%%s]' \"$@\" | tr '\\n' ' '; echo; } >>%s.asked\n%s\n",
+             site.dir, (int)getpid(), name, script);
     site_put(name, text, 0700);
     snprintf(path, sizeof path, "%s/%s", site.dir, name);
     if (json_object_get(site.config, name) == NULL)
@@ -167,7 +169,8 @@ void site_pbs_commands(const char *version)
 {
     char script[200];
 
-    snprintf(script, sizeof script, "case $1 in --version) echo '%s';; *) cat listed 2>/dev/null || echo '{}';; esac", version);
+    snprintf(script, sizeof script, "case $1 in --version) echo '%s';; *) cat listed 2>/dev/null || echo '{}';; esac",
+             version);
     site_command("qstat", script);
     site_command("qsub", NEXT_ID "case \"$*\" in *' -J '*) echo \"$n[].server\";; *) echo $n.server;; esac");
     for (const char *const *name = (const char *const[]){"qdel", "qsig", "qhold", "qrls", NULL}; *name != NULL; name++)
@@ -233,7 +236,8 @@ static void submitted(void *arg, enum adapter_answer answer, const char *schedul
         snprintf(told->id, sizeof told->id, "%s", scheduler_id);
 }
 
-static void polled(void *arg, enum adapter_answer answer, const struct adapter_status *statuses, size_t n, const struct error *err)
+static void polled(void *arg, enum adapter_answer answer, const struct adapter_status *statuses, size_t n,
+                   const struct error *err)
 {
     struct told *told = arg;
 

@@ -43,9 +43,9 @@ void end(void)
 
 void submit(int count, int pack, json_t *more)
 {
-    json_t *spec = json_pack("{s:s, s:s, s:i, s:i, s:{s:[s], s:{s:s, s:i, s:i, s:{s:[ii]}}}}", "name", "x", "adapter", sim_adapters[0],
-                             "width", count, "pack", pack, "members", "command", "x", "parameters", "method", "monte-carlo",
-                             "count", count, "seed", 1, "space", "x", 0, 1);
+    json_t *spec = json_pack("{s:s, s:s, s:i, s:i, s:{s:[s], s:{s:s, s:i, s:i, s:{s:[ii]}}}}", "name", "x", "adapter",
+                             sim_adapters[0], "width", count, "pack", pack, "members", "command", "x", "parameters",
+                             "method", "monte-carlo", "count", count, "seed", 1, "space", "x", 0, 1);
 
     json_object_update(spec, more);
     json_decref(more);
@@ -89,8 +89,8 @@ void until_over(void)
 
 json_t *training(int retries)
 {
-    return json_pack("{s:{s:[s], s:i, s:{s:{s:s, s:[i]}}}}", "training", "command", "y", "retries", retries, "fields", "u", "dtype",
-                     "float32", "shape", 4);
+    return json_pack("{s:{s:[s], s:i, s:{s:{s:s, s:[i]}}}}", "training", "command", "y", "retries", retries, "fields",
+                     "u", "dtype", "float32", "shape", 4);
 }
 
 json_t *allocation(void)

@@ -43,7 +43,8 @@ void is_told_that_the_store_fails(void (*handler)(struct request *r), const stru
         char *got = answer(handler, asked, n, &status);
         bool same = status == wanted_status && strcmp(got, wanted) == 0;
 
-        if (!same && (status < 500 || strstr(got, "\"code\": \"store_") == NULL) && strstr(got, "\"code\": \"internal\"") == NULL)
+        if (!same && (status < 500 || strstr(got, "\"code\": \"store_") == NULL) &&
+            strstr(got, "\"code\": \"internal\"") == NULL)
             fail_msg("step %lld of %lld fails: %d, %s", (long long)n, (long long)all, status, got);
         free(got);
         store_commit(fake_config.store, &why); /* undoes what has failed */

@@ -118,7 +118,8 @@ const char *request_query(const struct request *r, const char *name)
     return query_get(&r->parsed, name);
 }
 
-int request_query_int(const struct request *r, const char *name, int64_t min, int64_t max, int64_t *value, struct error *err)
+int request_query_int(const struct request *r, const char *name, int64_t min, int64_t max, int64_t *value,
+                      struct error *err)
 {
     return query_int(&r->parsed, name, min, max, value, err);
 }

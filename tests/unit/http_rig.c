@@ -326,8 +326,8 @@ static char *words_of(const char *request, const char *headers, const char *body
 {
     char *length = body != NULL ? xasprintf("Content-Length: %zu\r\n", strlen(body)) : xstrdup(""), *all;
 
-    all = xasprintf("%s HTTP/1.1\r\nHost: %s\r\nConnection: close\r\n%s%s\r\n%s", request, over_tcp ? "localhost" : "stretto", length,
-                    headers, body != NULL ? body : "");
+    all = xasprintf("%s HTTP/1.1\r\nHost: %s\r\nConnection: close\r\n%s%s\r\n%s", request,
+                    over_tcp ? "localhost" : "stretto", length, headers, body != NULL ? body : "");
     free(length);
     return all;
 }
@@ -350,7 +350,8 @@ const char *rig_header(const struct reply *r, const char *name)
 {
     size_t n = strlen(name);
 
-    for (const char *line = r->headers; line != NULL && *line != '\0'; line = strstr(line, "\r\n"), line += line != NULL ? 2 : 0)
+    for (const char *line = r->headers; line != NULL && *line != '\0';
+         line = strstr(line, "\r\n"), line += line != NULL ? 2 : 0)
         if (strncasecmp(line, name, n) == 0 && line[n] == ':') {
             snprintf(value, sizeof value, "%.*s", (int)strcspn(line + n + 2, "\r"), line + n + 2);
             return value;
@@ -367,7 +368,8 @@ const json_t *rig_json(const struct reply *r)
     return json;
 }
 
-const struct reply *rig_refused(const char *request, const char *headers, const char *body, int status, const char *code)
+const struct reply *rig_refused(const char *request, const char *headers, const char *body, int status,
+                                const char *code)
 {
     const struct reply *r = rig_ask(request, headers, body);
     const char *type = rig_header(r, "Content-Type");

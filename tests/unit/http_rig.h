@@ -40,7 +40,8 @@ const char *rig_header(const struct reply *reply, const char *name);
 /* The body as JSON, borrowed until the next call. */
 const json_t *rig_json(const struct reply *reply);
 /* The reply must have this status, and, if it is a problem, this code. */
-const struct reply *rig_refused(const char *request, const char *headers, const char *body, int status, const char *code);
+const struct reply *rig_refused(const char *request, const char *headers, const char *body, int status,
+                                const char *code);
 
 /* A connection whose reply is read bit by bit. */
 int rig_begin(const char *request, const char *headers);

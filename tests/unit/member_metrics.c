@@ -31,14 +31,16 @@ static int in_a_child(const char *path, int (*report)(void))
 
 static int report_all(void)
 {
-    static const char hundred[] = "0123456789012345678901234567890123456789012345678901234567890123456789012345678901234567890123456789";
+    static const char hundred[] =
+        "0123456789012345678901234567890123456789012345678901234567890123456789012345678901234567890123456789";
     char longer[102] = "x";
 
     strcat(longer, hundred);
     return stretto_metric("a \"b\\", -3, 0.1) != 0 || stretto_metric("i", INT64_MAX, INFINITY) != 0 ||
-           stretto_metric("i", 1, -INFINITY) != 0 || stretto_metric("n", 1, NAN) != 0 || stretto_metric(hundred, 1, 1e300) != 0 ||
-           stretto_metric(longer, 1, 1) == 0 || stretto_metric(NULL, 1, 1) == 0 || stretto_metric("a\x7f", 1, 1) == 0 ||
-           stretto_progress(1, 4) != 0 || stretto_progress(5, 4) != 0 || stretto_progress(-1, 4) != 0 || stretto_progress(NAN, 4) == 0 ||
+           stretto_metric("i", 1, -INFINITY) != 0 || stretto_metric("n", 1, NAN) != 0 ||
+           stretto_metric(hundred, 1, 1e300) != 0 || stretto_metric(longer, 1, 1) == 0 ||
+           stretto_metric(NULL, 1, 1) == 0 || stretto_metric("a\x7f", 1, 1) == 0 || stretto_progress(1, 4) != 0 ||
+           stretto_progress(5, 4) != 0 || stretto_progress(-1, 4) != 0 || stretto_progress(NAN, 4) == 0 ||
            stretto_progress(1, -4) == 0;
 }
 

@@ -27,7 +27,8 @@ int close_store(void **state)
 {
     char rm[128];
 
-    for (sqlite3_stmt *stmt = sqlite3_next_stmt(store->db, NULL); stmt != NULL; stmt = sqlite3_next_stmt(store->db, stmt))
+    for (sqlite3_stmt *stmt = sqlite3_next_stmt(store->db, NULL); stmt != NULL;
+         stmt = sqlite3_next_stmt(store->db, stmt))
         if (sqlite3_stmt_busy(stmt))
             fail_msg("left in the middle: %s", sqlite3_sql(stmt));
     store_close(store);

@@ -199,7 +199,8 @@ void end_jobs(const char *ignored)
 
 void configure(const char *more)
 {
-    json_t *config = json_pack("{s:s, s:i, s:i}", "job", "st-pilot", "nodes", 1, "idle", 60), *other = json_loads(more, 0, NULL);
+    json_t *config = json_pack("{s:s, s:i, s:i}", "job", "st-pilot", "nodes", 1, "idle", 60),
+           *other = json_loads(more, 0, NULL);
     char *path = xasprintf("%s/pilot.json", dir), rm[200];
     struct error err;
 
@@ -265,7 +266,8 @@ static void each_line(int node, void (*take)(json_t *line, void *arg), void *arg
 
 static void add_line(json_t *line, void *arg)
 {
-    const char *job = json_string_value(json_object_get(line, "job")), *what = json_string_value(json_object_get(line, "what"));
+    const char *job = json_string_value(json_object_get(line, "job")),
+               *what = json_string_value(json_object_get(line, "what"));
     const char *why = json_string_value(json_object_get(line, "why"));
     struct text *told = arg;
 

@@ -21,8 +21,10 @@ static struct spec *parse(const char *members, const char *top, struct error *er
     struct spec *spec;
     json_t *json;
 
-    snprintf(text, sizeof text, "{\"name\": \"x\", \"adapter\": \"batch\", \"members\": {\"command\": [\"true\"]%s%s, \"parameters\": "
-             "{\"grid\": {\"a\": [1, 2, 3, 4, 5]}}}%s%s}", members[0] ? ", " : "", members, top[0] ? ", " : "", top);
+    snprintf(text, sizeof text,
+             "{\"name\": \"x\", \"adapter\": \"batch\", \"members\": {\"command\": [\"true\"]%s%s, \"parameters\": "
+             "{\"grid\": {\"a\": [1, 2, 3, 4, 5]}}}%s%s}",
+             members[0] ? ", " : "", members, top[0] ? ", " : "", top);
     json = json_loads(text, 0, NULL);
     if (json == NULL)
         fail_msg("no JSON: %s", text);

@@ -82,7 +82,8 @@ static int note_session(void *arg, const struct session_row *row)
 
 static int note_token(void *arg, const struct token_row *row)
 {
-    note("%lld %s %lld %lld, ", (long long)row->id, row->label, (long long)row->expires_ms, (long long)row->last_used_ms);
+    note("%lld %s %lld %lld, ", (long long)row->id, row->label, (long long)row->expires_ms,
+         (long long)row->last_used_ms);
     return 0;
 }
 
@@ -108,7 +109,8 @@ void sessions_and_tokens_are_listed_newest_first(void **state)
     is_listed("1 ");
     must(store_session_touch(store, 2, 30, &err));
     assert_int_equal(store_session_get(store, 2, &read, &err), 1);
-    assert_true(read.last_used_ms == 30 && read.expires_ms == 100 && read.created_ms == 1 && read.role == TOKEN_OPERATOR);
+    assert_true(read.last_used_ms == 30 && read.expires_ms == 100 && read.created_ms == 1 &&
+                read.role == TOKEN_OPERATOR);
     assert_int_equal(store_session_get(store, 1, &read, &err), 1);
     assert_int_equal(read.last_used_ms, 0);
     must(store_session_end(store, 4, &err));
@@ -124,7 +126,8 @@ void sessions_and_tokens_are_listed_newest_first(void **state)
     must(store_token_each(store, 3, 1, note_token, NULL, &err));
     is_listed("2  0 0, ");
     assert_int_equal(store_token_get(store, 3, &known, &err), 1);
-    assert_true(known.role == TOKEN_OPERATOR && known.revoked_ms == 0 && known.created_ms == 1 && known.hash[63] == 'c');
+    assert_true(known.role == TOKEN_OPERATOR && known.revoked_ms == 0 && known.created_ms == 1 &&
+                known.hash[63] == 'c');
     assert_int_equal(store_token_get(store, 5, &known, &err), 0);
 }
 

@@ -94,13 +94,15 @@ void ensembles_are_counted_as_they_change(void **state)
     b.state = ENSEMBLE_PAUSED;
     assert_int_equal(store_ensemble_update(store, &b, &err), 0);
     assert_int_equal(store_census_get(store, ensembles, members, &err), 0);
-    assert_true(ensembles[ENSEMBLE_RUNNING] == 1 && ensembles[ENSEMBLE_PAUSED] == 1 && ensembles[ENSEMBLE_COMPLETE] == 0);
+    assert_true(ensembles[ENSEMBLE_RUNNING] == 1 && ensembles[ENSEMBLE_PAUSED] == 1 &&
+                ensembles[ENSEMBLE_COMPLETE] == 0);
     assert_true(members[MEMBER_PENDING] == 6 && members[MEMBER_RUNNING] == 1);
     a.state = ENSEMBLE_COMPLETE;
     a.ended_ms = 7;
     assert_int_equal(store_ensemble_update(store, &a, &err), 0);
     assert_int_equal(store_census_get(store, ensembles, members, &err), 0);
-    assert_true(ensembles[ENSEMBLE_RUNNING] == 0 && ensembles[ENSEMBLE_PAUSED] == 1 && ensembles[ENSEMBLE_COMPLETE] == 1);
+    assert_true(ensembles[ENSEMBLE_RUNNING] == 0 && ensembles[ENSEMBLE_PAUSED] == 1 &&
+                ensembles[ENSEMBLE_COMPLETE] == 1);
     assert_true(members[MEMBER_PENDING] == 3 && members[MEMBER_RUNNING] == 0);
     store_close(store);
 }

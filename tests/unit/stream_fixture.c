@@ -273,7 +273,8 @@ void fixture_train(const struct fixture *fx, struct stretto_train *t, uint64_t f
             since = time_monotonic_ms();
         } else if (time_monotonic_ms() - since > (int64_t)FIXTURE_LIMIT_SECONDS * 1000 * test_patience()) {
             fail_msg("for %lld s nothing has come, with %d samples received and %d of %d members at their end",
-                     (long long)(time_monotonic_ms() - since) / 1000, (int)now.received, (int)now.finalized, (int)finalized);
+                     (long long)(time_monotonic_ms() - since) / 1000, (int)now.received, (int)now.finalized,
+                     (int)finalized);
         }
     }
     fixture_over(fx);

@@ -38,8 +38,8 @@ static bool no_pidfds;
 static atomic_bool hurried; /* nobody sleeps */
 static char proc[128];      /* a directory in place of /proc; "": none */
 
-int posix_spawn(pid_t *pid, const char *path, const posix_spawn_file_actions_t *actions, const posix_spawnattr_t *attributes,
-                char *const argv[], char *const env[])
+int posix_spawn(pid_t *pid, const char *path, const posix_spawn_file_actions_t *actions,
+                const posix_spawnattr_t *attributes, char *const argv[], char *const env[])
 {
     bool is_starter = argv[1] != NULL && strcmp(argv[1], "--starter") == 0;
 

@@ -157,7 +157,8 @@ static void ends_are_read(void **state)
                       "Application 46 exit signals: Killed\n" RESOURCES);
     assert_non_null(strstr(files.words, "OOM killer"));
     assert_false(files.node_lost);
-    files = read_with("[NID 00012] 2015-05-29 22:20:18 Apid 46 killed. Received node failed or halted event for nid 12\n");
+    files =
+        read_with("[NID 00012] 2015-05-29 22:20:18 Apid 46 killed. Received node failed or halted event for nid 12\n");
     assert_true(files.node_lost);
     assert_int_equal(files.lost_nid, 12);
     files = read_with("apsched: claim exceeds reservation's node-count\n");
@@ -342,7 +343,8 @@ static void an_aprun_is_known_by_what_it_wrote(void **state)
     alps_files_fini(&files);
 }
 
-static void assert_shape(struct adapter_resources want, enum alps_kind kind, int n, int each, int nodes, int depth, int mib)
+static void assert_shape(struct adapter_resources want, enum alps_kind kind, int n, int each, int nodes, int depth,
+                         int mib)
 {
     struct adapter a = {.aprun = "/opt/cray/bin/aprun"};
     struct alps_shape shape;
@@ -372,12 +374,14 @@ static void jobs_have_their_shape(void **state)
     assert_shape(WANT(.copies = 4, .nodes = 3), ALPS_RANKS, 4, 2, 2, 1, 0);
     assert_shape(WANT(.copies = 3, .nodes = 8), ALPS_RANKS, 3, 1, 3, 1, 0); /* the last members of an ensemble */
     assert_shape(WANT(.copies = 1, .nodes = 2), ALPS_ONE, 1, 1, 1, 1, 0);
-    assert_shape(WANT(.tasks = 64, .nodes = 2, .cpus_per_task = 2, .memory = 65 MIB, .launcher = "aprun"), ALPS_LAUNCHES, 64, 32, 2, 2, 2);
+    assert_shape(WANT(.tasks = 64, .nodes = 2, .cpus_per_task = 2, .memory = 65 MIB, .launcher = "aprun"),
+                 ALPS_LAUNCHES, 64, 32, 2, 2, 2);
     assert_shape(WANT(.tasks = 2, .launcher = "/opt/cray/bin/aprun"), ALPS_LAUNCHES, 2, 2, 1, 1, 0);
     assert_shape(WANT(.tasks = 2, .launcher = "mpiexec"), ALPS_ONE, 1, 1, 1, 2, 0);
     assert_shape(WANT(.whole_nodes = true), ALPS_ONE, 1, 1, 1, 0, 0); /* a pilot, where nobody knows what a node has */
     assert_shape(WANT(.nodes = 3, .tasks = 3, .each_node = true, .whole_nodes = true), ALPS_LAUNCHES, 3, 1, 3, 0, 0);
-    assert_shape(WANT(.nodes = 3, .tasks = 3, .each_node = true, .cpus_per_task = 8, .memory = 12 MIB), ALPS_LAUNCHES, 3, 1, 3, 8, 4);
+    assert_shape(WANT(.nodes = 3, .tasks = 3, .each_node = true, .cpus_per_task = 8, .memory = 12 MIB), ALPS_LAUNCHES,
+                 3, 1, 3, 8, 4);
 }
 
 int main(void)

@@ -68,8 +68,11 @@ static void what_found_no_room_waits_unless_it_is_over(void **state)
     bool has_begun = *state != NULL;
 
     json_object_set_new(site.config, "pause", json_string("1h"));
-    begin("3,5", has_begun ? "for d in st-0-*; do echo '{}' >$d/claim.json; done; echo \"" NO_NODES "\"; exit 1"
-                           : "no() { echo \"" NO_NODES "\"; exit 1; }; trap no TERM; for d in st-0-*; do echo 46 >$d/apid; done; while :; do pause; done");
+    begin("3,5",
+          has_begun
+              ? "for d in st-0-*; do echo '{}' >$d/claim.json; done; echo \"" NO_NODES "\"; exit 1"
+              : "no() { echo \"" NO_NODES
+                "\"; exit 1; }; trap no TERM; for d in st-0-*; do echo 46 >$d/apid; done; while :; do pause; done");
     site.a->pause_ms = 3600 * 1000;
     submit(site_job(&one), 1);
     if (has_begun) {

@@ -19,8 +19,8 @@ static void what_is_too_large_is_so_several_times_in_a_row(void **state)
     bool in_a_row = *state != NULL;
 
     begin("3-4", in_a_row ? "n=$(wc -l <aprun.asked); [ $n -le 40 ] && { echo \"" TOO_LARGE "\"; exit 1; }; " ENDED_WELL
-                          : "n=$(wc -l <aprun.asked); case $n in [1-4]|[6-9]) echo \"" TOO_LARGE "\"; exit 1;; 5) echo \"" NO_NODES
-                            "\"; exit 1;; esac; " ENDED_WELL);
+                          : "n=$(wc -l <aprun.asked); case $n in [1-4]|[6-9]) echo \"" TOO_LARGE
+                            "\"; exit 1;; 5) echo \"" NO_NODES "\"; exit 1;; esac; " ENDED_WELL);
     submit(site_job(&one), 1);
     status = until(1, in_a_row ? ADAPTER_JOB_QUEUED : ADAPTER_JOB_ENDED);
     while (in_a_row && !status.never)
@@ -117,7 +117,8 @@ static void the_end_of_the_allocation_is_told_to_jobs(void **state)
         site_end();
         unsetenv("COBALT_ENDTIME");
         unsetenv("SLURM_JOB_END_TIME");
-        snprintf(path, sizeof path, "%s/st-0-1/aprun", site.dir); /* or the next one takes it for an earlier aprun of the job */
+        /* or the next one takes it for an earlier aprun of the job */
+        snprintf(path, sizeof path, "%s/st-0-1/aprun", site.dir);
         unlink(path);
     }
 }
@@ -169,7 +170,8 @@ static void a_cancelled_job_ends_or_never_starts(void **state)
     order(site_cancel, 2); /* again */
     order(site_cancel, 9); /* of which nobody knows */
     order(site_cancel, 1);
-    assert_string_equal(until(1, ADAPTER_JOB_ENDED).reason, "cancelled before it started"); /* its runner had claimed nothing */
+    /* its runner had claimed nothing */
+    assert_string_equal(until(1, ADAPTER_JOB_ENDED).reason, "cancelled before it started");
     assert_int_equal(access(site.dir, F_OK), 0);
     assert_int_equal(site_count_asked("aprun"), 1);
     assert_int_equal(site_status(9, NULL).state, ADAPTER_JOB_UNKNOWN);

@@ -98,8 +98,10 @@ static void what_aprun_launches_is_tried_until_there_are_nodes(void **state)
         site_assert_not_asked("aprun", "[-n]"); /* which the runner gives */
         assert_file(i + 1, "status", cases[i].status);
     }
-    snprintf(words, sizeof words, "[--launch=stretto-aprun][--launch=1][--launch=12][--launch=5][--launch=%s/st-0-%d/aprun.log]"
-                                  "[--launch=%s/aprun][--launch=-N]", site.dir, last, site.dir);
+    snprintf(words, sizeof words,
+             "[--launch=stretto-aprun][--launch=1][--launch=12][--launch=5][--launch=%s/st-0-%d/aprun.log]"
+             "[--launch=%s/aprun][--launch=-N]",
+             site.dir, last, site.dir);
     site_assert_asked("runner", words);
     job.resources.launcher = NULL;
     job.resources.each_node = true; /* a pilot's, which others may have in its place */
@@ -163,8 +165,9 @@ static void signals_are_passed_on_to_the_program(void **state)
 {
     struct told told;
 
-    begin_launching(RUNNER_THAT_BECOMES_THE_LAUNCHER, "trap 'echo 1 >>got' USR1; trap 'echo 2 >>got' USR2; echo >up; while [ ! -e go ]; do pause;"
-                                                      " done; echo \"" NO_NODES "\" >&2; exit 3");
+    begin_launching(RUNNER_THAT_BECOMES_THE_LAUNCHER,
+                    "trap 'echo 1 >>got' USR1; trap 'echo 2 >>got' USR2; echo >up; while [ ! -e go ]; do pause;"
+                    " done; echo \"" NO_NODES "\" >&2; exit 3");
     submit(four_on_two(), 1);
     SITE_UNTIL(access(site_path("up"), F_OK) == 0);
     for (int sig = SIGUSR1;; sig = SIGUSR2) {
@@ -200,7 +203,8 @@ static void a_pause_ends_with_the_job(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(what_aprun_launches_is_tried_until_there_are_nodes, open_without_pauses, close_without_pauses),
+        cmocka_unit_test_setup_teardown(what_aprun_launches_is_tried_until_there_are_nodes, open_without_pauses,
+                                        close_without_pauses),
         cmocka_unit_test_setup_teardown(merged_output_is_read_as_well, open_without_pauses, close_without_pauses),
         cmocka_unit_test_setup_teardown(what_finds_no_room_is_given_up, open_without_pauses, close_without_pauses),
         cmocka_unit_test_setup_teardown(signals_are_passed_on_to_the_program, site_open, site_close),

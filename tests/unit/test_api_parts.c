@@ -34,11 +34,13 @@ static void codings(void **state)
 
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         if (encoding_choose(cases[i].accept) != cases[i].encoding)
-            fail_msg("%s: %s", cases[i].accept ? cases[i].accept : "(none)", encoding_name(encoding_choose(cases[i].accept)));
+            fail_msg("%s: %s", cases[i].accept ? cases[i].accept : "(none)",
+                     encoding_name(encoding_choose(cases[i].accept)));
 }
 
 /* The buckets of points at these steps, as JSON. */
-static json_t *buckets_of(int64_t from, int64_t to, int64_t n, const int64_t *steps, const double *values, size_t points)
+static json_t *buckets_of(int64_t from, int64_t to, int64_t n, const int64_t *steps, const double *values,
+                          size_t points)
 {
     struct text text = {0};
     struct buckets buckets;
@@ -81,15 +83,20 @@ static void buckets_have_what_a_plot_needs(void **state)
 
     assert_int_equal(json_array_size(list), 3);
     bucket = json_array_get(list, 0);
-    assert_true(whole(bucket, "step") == 0 && whole(bucket, "last_step") == 3 && whole(bucket, "count") == 3 && whole(bucket, "not_finite") == 1);
-    assert_true(isnan(real(bucket, "first")) && real(bucket, "last") == -2 && real(bucket, "min") == -2 && real(bucket, "max") == 5);
+    assert_true(whole(bucket, "step") == 0 && whole(bucket, "last_step") == 3 && whole(bucket, "count") == 3 &&
+                whole(bucket, "not_finite") == 1);
+    assert_true(isnan(real(bucket, "first")) && real(bucket, "last") == -2 && real(bucket, "min") == -2 &&
+                real(bucket, "max") == 5);
     assert_string_equal(json_string_value(json_object_get(bucket, "time")), "1970-01-01T00:00:01.000Z");
     assert_string_equal(json_string_value(json_object_get(bucket, "last_time")), "1970-01-01T00:00:03.000Z");
     bucket = json_array_get(list, 1);
-    assert_true(whole(bucket, "step") == 4 && whole(bucket, "last_step") == 7 && whole(bucket, "count") == 3 && whole(bucket, "not_finite") == 1);
-    assert_true(real(bucket, "first") == 3 && real(bucket, "last") == 3 && real(bucket, "min") == 3 && real(bucket, "max") == 3);
+    assert_true(whole(bucket, "step") == 4 && whole(bucket, "last_step") == 7 && whole(bucket, "count") == 3 &&
+                whole(bucket, "not_finite") == 1);
+    assert_true(real(bucket, "first") == 3 && real(bucket, "last") == 3 && real(bucket, "min") == 3 &&
+                real(bucket, "max") == 3);
     bucket = json_array_get(list, 2);
-    assert_true(whole(bucket, "step") == 8 && whole(bucket, "last_step") == 9 && whole(bucket, "count") == 2 && whole(bucket, "not_finite") == 2);
+    assert_true(whole(bucket, "step") == 8 && whole(bucket, "last_step") == 9 && whole(bucket, "count") == 2 &&
+                whole(bucket, "not_finite") == 2);
     assert_true(isnan(real(bucket, "min")) && isnan(real(bucket, "max")));
     json_decref(list);
 }
@@ -216,9 +223,10 @@ static void a_thing_has_one_path(void **state)
         char allow[64];
         enum routes_answer answer = routes_find(cases[i].method, cases[i].path, &route, ids, allow, sizeof allow);
 
-        if (answer != cases[i].answer || (route != NULL) != (answer == ROUTES_FOUND) || ids[0] != cases[i].ids[0] || ids[1] != cases[i].ids[1] ||
-            strcmp(allow, cases[i].allow) != 0)
-            fail_msg("%s %s: %d, %lld, %lld, %s", cases[i].method, cases[i].path, answer, (long long)ids[0], (long long)ids[1], allow);
+        if (answer != cases[i].answer || (route != NULL) != (answer == ROUTES_FOUND) || ids[0] != cases[i].ids[0] ||
+            ids[1] != cases[i].ids[1] || strcmp(allow, cases[i].allow) != 0)
+            fail_msg("%s %s: %d, %lld, %lld, %s", cases[i].method, cases[i].path, answer, (long long)ids[0],
+                     (long long)ids[1], allow);
     }
 }
 
@@ -266,8 +274,8 @@ static void a_session_has_no_more_than_who_asks_for_it(void **state)
 
         if (cases[i].code != NULL ? rc == 0 || strcmp(err.code, cases[i].code) != 0
                                   : rc < 0 || granted.role != cases[i].role || granted.until_ms != cases[i].until_ms)
-            fail_msg("%s of %d: %s, %d until %lld", cases[i].text, cases[i].has, rc < 0 ? err.code : "granted", granted.role,
-                     (long long)granted.until_ms);
+            fail_msg("%s of %d: %s, %d until %lld", cases[i].text, cases[i].has, rc < 0 ? err.code : "granted",
+                     granted.role, (long long)granted.until_ms);
     }
 }
 

@@ -171,7 +171,8 @@ static void add_attempt(int64_t ensemble, int64_t index, enum member_state state
     must(store_member_put(store, &member, &err));
     must(store_attempt_insert(store, &attempt, &err));
     must(store_attempt_update(store, &attempt, &err));
-    snprintf(record, sizeof record, "{\"job\":\"%s\",\"id\":\"%lld.%lld\"}", job->name, (long long)ensemble, (long long)index);
+    snprintf(record, sizeof record, "{\"job\":\"%s\",\"id\":\"%lld.%lld\"}", job->name, (long long)ensemble,
+             (long long)index);
     put(file_of(ensemble, index, "exit.json"), record);
     snprintf(out, sizeof out, "output of %lld", (long long)index);
     put(file_of(ensemble, index, "stdout"), out);
@@ -280,7 +281,8 @@ static void jobs_of_several_members_go_whole(void **state)
     for (int64_t i = 0; i < 6; i++)
         assert_true(is_archived(id, i));
     assert_int_equal(attempt_of(id, 0).archive, attempt_of(id, 4).archive);
-    assert_true(attempt_of(id, 0).archive_at < attempt_of(id, 2).archive_at && attempt_of(id, 2).archive_at < attempt_of(id, 4).archive_at);
+    assert_true(attempt_of(id, 0).archive_at < attempt_of(id, 2).archive_at &&
+                attempt_of(id, 2).archive_at < attempt_of(id, 4).archive_at);
 }
 
 static void nothing_goes_before_the_database_says_where_it_is(void **state)
@@ -331,7 +333,8 @@ static void a_daemon_after_a_crash_goes_on(void **state)
     holds = true;
     begin();
     virtual_uv_go_on(10);
-    assert_true(attempt_of(id, 0).archive > 0 && is_there(file_of(id, 0, "stdout"))); /* it is committed, and not removed yet */
+    /* it is committed, and not removed yet */
+    assert_true(attempt_of(id, 0).archive > 0 && is_there(file_of(id, 0, "stdout")));
     end_daemon();
     assert_true(is_there(file_of(id, 0, "stdout")));
 
@@ -394,7 +397,8 @@ static void a_backup_finds_what_is_in_archives(void **state)
     must(unarchive_for_restore(store, run_dir, &err));
     assert_true(is_archived(id, 0) && is_archived(id, 1) && is_archived(id, 3));
     assert_int_equal(attempt_of(id, 2).archive, 0);
-    assert_int_equal(size_of(file_of(id, 2, "stdout")), strlen("output of 2")); /* the engine finds it as after any restart */
+    /* the engine finds it as after any restart */
+    assert_int_equal(size_of(file_of(id, 2, "stdout")), strlen("output of 2"));
     assert_int_equal(size_of(file_of(id, 2, "stderr")), 0);
     snprintf(text, sizeof text, "{\"job\":\"%s\",\"id\":\"%lld.2\"}", job, (long long)id);
     assert_int_equal(size_of(file_of(id, 2, "exit.json")), strlen(text));
@@ -418,7 +422,8 @@ static void archives_of_another_life_are_left_alone(void **state)
     virtual_uv_go_on(10);
     assert_true(is_archived(id, 0));
     must(store_archive_put(store, id, &(struct unarchived){.index = 0, .number = 1}, &err));
-    must(store_exec(store, &err, "UPDATE attempt SET job = ?1 WHERE idx = 0", "i", job)); /* now it is an attempt of another job */
+    /* now it is an attempt of another job */
+    must(store_exec(store, &err, "UPDATE attempt SET job = ?1 WHERE idx = 0", "i", job));
     must(unarchive_for_restore(store, run_dir, &err));
     assert_int_equal(attempt_of(id, 0).archive, 0);
 }

@@ -69,7 +69,8 @@ static void assert_found(const char *patterns, const char *wanted)
         const char *digest = json_string_value(json_object_get(one, "sha256"));
 
         assert_int_equal(strlen(digest), 64);
-        n += (size_t)snprintf(text + n, sizeof text - n, "%s%s %lld %.8s", i > 0 ? "; " : "", json_string_value(json_object_get(one, "path")),
+        n += (size_t)snprintf(text + n, sizeof text - n, "%s%s %lld %.8s", i > 0 ? "; " : "",
+                              json_string_value(json_object_get(one, "path")),
                               (long long)json_integer_value(json_object_get(one, "size")), digest);
     }
     assert_string_equal(text, wanted);

@@ -398,7 +398,8 @@ static void both_the_running_and_the_waiting_one_are_cancelled(void **state)
     settle();
 }
 
-static void polled(void *arg, enum adapter_answer answer, const struct adapter_status *statuses, size_t n, const struct error *err)
+static void polled(void *arg, enum adapter_answer answer, const struct adapter_status *statuses, size_t n,
+                   const struct error *err)
 {
     assert_int_equal(answer, ADAPTER_OK);
     assert_int_equal(n, 1);
@@ -446,7 +447,8 @@ static void others_that_wait_are_told(void **state)
     tell("job-1", asked, 'Q');
     take_away("job-2");
     assert_int_equal(state_of("job-1", "77"), ADAPTER_JOB_QUEUED);
-    snprintf(expected, sizeof expected, "job-1 %d;", (int)(asked > second ? asked : second)); /* the first of them is the answer */
+    /* the first of them is the answer */
+    snprintf(expected, sizeof expected, "job-1 %d;", (int)(asked > second ? asked : second));
     assert_string_equal(too_many, expected);
     end(asked);
     end(second);

@@ -58,7 +58,8 @@ static void what_a_spec_adds_counts_more_than_what_the_site_adds(void **state)
 /* sacct takes times for those of the place where it runs. */
 static void accounts_are_asked_for_in_local_time(void **state)
 {
-    const struct site_known job = {1, "7", INT64_C(1700000000000)}; /* 2023-11-14T22:13:20Z; an hour before it, since clocks differ */
+    /* 2023-11-14T22:13:20Z; an hour before it, since clocks differ */
+    const struct site_known job = {1, "7", INT64_C(1700000000000)};
     struct told told;
 
     setenv("TZ", "XYZ-5:30", 1);
@@ -263,7 +264,8 @@ static void a_withdrawal_fails_with_its_commands(void **state)
         site_command(cases[i].program, cases[i].script);
         site_withdraw(1, "7.server", &told);
         site_until(&told, 1);
-        if ((told.answer == ADAPTER_OK) != (cases[i].said == NULL) || (cases[i].said != NULL && strstr(told.text, cases[i].said) == NULL))
+        if ((told.answer == ADAPTER_OK) != (cases[i].said == NULL) ||
+            (cases[i].said != NULL && strstr(told.text, cases[i].said) == NULL))
             fail_msg("case %zu: answer %d: %s", i, (int)told.answer, told.text);
         site_end();
     }

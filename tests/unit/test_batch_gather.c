@@ -117,7 +117,8 @@ static void no_index_is_beyond_the_sites_limit(void **state)
     static const int numbers[] = {1, 3, 4, 7};
 
     begin_slurm();
-    site_command("scontrol", "echo 'AccountingStorageType = accounting_storage/none'; echo 'MaxArraySize            = 3'");
+    site_command("scontrol",
+                 "echo 'AccountingStorageType = accounting_storage/none'; echo 'MaxArraySize            = 3'");
     submit_all(11, 5);
     until_all(5, ADAPTER_OK);
     assert_int_equal(site_count_asked("sbatch"), 3);
@@ -178,8 +179,9 @@ static void what_is_refused_by_itself_is_refused_for_all(void **state)
     bool for_now = *state != NULL;
 
     begin_slurm();
-    site_command("sbatch", for_now ? "echo 'sbatch: error: AssocMaxSubmitJobLimit' >&2; exit 1"
-                                   : "echo 'sbatch: error: invalid account or account/partition combination' >&2; exit 1");
+    site_command("sbatch", for_now
+                               ? "echo 'sbatch: error: AssocMaxSubmitJobLimit' >&2; exit 1"
+                               : "echo 'sbatch: error: invalid account or account/partition combination' >&2; exit 1");
     submit_all(0, 8);
     until_all(8, for_now ? ADAPTER_LATER : ADAPTER_REFUSED);
     assert_int_equal(site_count_asked("sbatch"), 2);

@@ -93,7 +93,8 @@ static void slurm_is_asked_for_what_is_needed(void **state)
     site_submit_ok(site_job(&site_plain), 1);
     site_poll(&job, 1, &told);
     site_until(&told, 1);
-    snprintf(lines, sizeof lines, "[-h][-a][-r][-t][all][-u][%u][-o][%%j|%%i|%%T|%%V|%%S|%%B|%%N|%%r]\n", (unsigned)geteuid());
+    snprintf(lines, sizeof lines, "[-h][-a][-r][-t][all][-u][%u][-o][%%j|%%i|%%T|%%V|%%S|%%B|%%N|%%r]\n",
+             (unsigned)geteuid());
     site_assert_lines("squeue", lines);
     site_assert_lines("sinfo", "[-h][-a][-o][%P|%l]\n");
     site_assert_lines("scontrol", "[show][config]\n");
@@ -243,23 +244,27 @@ static void pbs_is_asked_for_what_is_needed(void **state)
 
     site_pbs_commands(is_torque ? TORQUE : OPENPBS);
     site_command("qstat", is_torque ? "case $1 in --version) echo '" TORQUE "' >&2;; *) echo '<Data></Data>';; esac"
-                                    : "case $1 in --version) echo '" OPENPBS "';; -x) echo '{}'; echo 'qstat: Unknown Job Id 9.server' >&2; exit 153;;"
+                                    : "case $1 in --version) echo '" OPENPBS
+                                      "';; -x) echo '{}'; echo 'qstat: Unknown Job Id 9.server' >&2; exit 153;;"
                                       " *) echo '{}';; esac");
     site_begin(adapter_registry_find("pbs"));
     site_status(1, "7.server");
     site_status(1, "7.server");
-    site_assert_lines("qstat", is_torque ? "[--version]\n[-t][-f][-x]\n[-t][-f][-x]\n"
-                                         : "[--version]\n[-t][-f][-F][json]\n[-x][-f][-F][json][7.server]\n[-t][-f][-F][json]\n"
-                                           "[-x][-f][-F][json][7.server]\n");
+    site_assert_lines("qstat",
+                      is_torque ? "[--version]\n[-t][-f][-x]\n[-t][-f][-x]\n"
+                                : "[--version]\n[-t][-f][-F][json]\n[-x][-f][-F][json][7.server]\n[-t][-f][-F][json]\n"
+                                  "[-x][-f][-F][json][7.server]\n");
 }
 
 /* Of several jobs some may be known no more: the others are told all the same, with another status than 0. */
 static void a_history_that_lacks_some_tells_the_others(void **state)
 {
     site_pbs_commands(OPENPBS);
-    site_command("qstat", "case $1 in --version) echo '" OPENPBS "';; -x) echo '{\"Jobs\": {\"7.server\": {\"job_state\": \"F\", \"Exit_status\": 3,"
-                          " \"stime\": \"Sun Nov 22 04:58:35 2026\", \"Variable_List\": {\"STRETTO_RUNNER\": \"st-0-1\"}}}}';"
-                          " echo 'qstat: Unknown Job Id 9.server' >&2; exit 153;; *) echo '{}';; esac");
+    site_command("qstat",
+                 "case $1 in --version) echo '" OPENPBS
+                 "';; -x) echo '{\"Jobs\": {\"7.server\": {\"job_state\": \"F\", \"Exit_status\": 3,"
+                 " \"stime\": \"Sun Nov 22 04:58:35 2026\", \"Variable_List\": {\"STRETTO_RUNNER\": \"st-0-1\"}}}}';"
+                 " echo 'qstat: Unknown Job Id 9.server' >&2; exit 153;; *) echo '{}';; esac");
     site_begin(adapter_registry_find("pbs"));
     assert_string_equal(site_status(1, "7.server").reason, "PBS: FAILED (Exit_status 3)");
 }

@@ -109,7 +109,8 @@ static void an_order_that_is_not_carried_out_is_not_done(void **state)
     list("st-0-1|7|RUNNING|100|120|n1|n1|None\n");
     site_command("scancel", "echo 'scancel: error: Kill job error on job id 7: Invalid job id specified' >&2; exit 1");
     cancel_ok(1); /* it has just ended */
-    site_command("scancel", "echo 'scancel: error: Kill job error on job id 7: Unable to contact slurm controller' >&2; exit 1");
+    site_command("scancel",
+                 "echo 'scancel: error: Kill job error on job id 7: Unable to contact slurm controller' >&2; exit 1");
     site_cancel(1, 0, &told);
     site_until(&told, 1);
     assert_int_equal(told.answer, ADAPTER_UNSURE);
@@ -215,13 +216,15 @@ static void one_whose_launch_failed_is_taken_out(void **state)
 /* The record of any of them may be as old as the oldest. */
 static void records_are_asked_for_since_the_first_submission(void **state)
 {
-    const struct site_known jobs[] = {{1, "7", INT64_C(1700003600000)}, {2, "8", INT64_C(1700000000000)}, {3, "9", INT64_C(1700007200000)}};
+    const struct site_known jobs[] = {
+        {1, "7", INT64_C(1700003600000)}, {2, "8", INT64_C(1700000000000)}, {3, "9", INT64_C(1700007200000)}};
     struct told told;
 
     setenv("TZ", "UTC", 1);
     begin_slurm();
-    site_command("sacct", "echo 'st-0-2|8|CANCELLED by 0|100|120|n1|n1|None'; echo 'st-0-1|7|RUNNING|100|120|n1|n1|None';"
-                          " echo 'st-0-30|9|FAILED|100|120|n1|n1|None'");
+    site_command("sacct",
+                 "echo 'st-0-2|8|CANCELLED by 0|100|120|n1|n1|None'; echo 'st-0-1|7|RUNNING|100|120|n1|n1|None';"
+                 " echo 'st-0-30|9|FAILED|100|120|n1|n1|None'");
     site_poll(jobs, 3, &told);
     site_until(&told, 1);
     site_assert_asked("sacct", "[-S][2023-11-14T21:13:20]");
@@ -313,7 +316,8 @@ static void settings_are_kept(void **state)
 
         snprintf(path, sizeof path, "%s/env.%s", site.dir, i == 0 ? "sbatch" : "squeue");
         assert_int_equal(file_read(path, 65536, &text, &size, &err), 0);
-        assert_int_equal(strstr(text, "STRETTO_TEST_SEEN=yes") != NULL, i == 0); /* jobs see it, and so does what submits them */
+        /* jobs see it, and so does what submits them */
+        assert_int_equal(strstr(text, "STRETTO_TEST_SEEN=yes") != NULL, i == 0);
         assert_null(strstr(text, "STRETTO_TEST_SECRET"));
         assert_int_equal(strstr(text, "SLURM_TIME_FORMAT=%s") != NULL, i == 1);
         free(text);

@@ -50,8 +50,9 @@ static void check_words(const char *program, const struct words *words, size_t n
     }
 }
 
-#define CHECK(program, ...) \
-    check_words(program, (const struct words[]){__VA_ARGS__}, sizeof(const struct words[]){__VA_ARGS__} / sizeof(struct words))
+#define CHECK(program, ...)                                                                                            \
+    check_words(program, (const struct words[]){__VA_ARGS__},                                                          \
+                sizeof(const struct words[]){__VA_ARGS__} / sizeof(struct words))
 #define FAILED "sbatch: error: Batch job submission failed: "
 
 static void slurm_says_no(void **state)

@@ -264,11 +264,13 @@ static void those_who_need_the_same_wait_for_it_together(void **state)
     begin("slurm");
     list("");
     site_command("sacct", "echo 'st-0-2|8|FAILED|100|120|n1|n1|None'; echo 'st-0-3|9|FAILED|100|120|n1|n1|None'");
-    site_command("scontrol", "while [ ! -e go ]; do pause; done; echo 'AccountingStorageType = accounting_storage/slurmdbd'");
+    site_command("scontrol",
+                 "while [ ! -e go ]; do pause; done; echo 'AccountingStorageType = accounting_storage/slurmdbd'");
     site_submit(site_job(&site_plain), 1, &sent);
     for (int i = 0; i < 2; i++) {
         site_poll(&jobs[i], 1, &polled[i]);
-        TEST_UNTIL(site_count_asked("squeue") == (unsigned)i + 1 && site.a->looking == NULL, uv_run(&site.loop, UV_RUN_ONCE));
+        TEST_UNTIL(site_count_asked("squeue") == (unsigned)i + 1 && site.a->looking == NULL,
+                   uv_run(&site.loop, UV_RUN_ONCE));
     }
     assert_int_equal(polled[0].answers + polled[1].answers, 0);
     site_put("go", "", 0600);

@@ -90,7 +90,8 @@ static void a_right_lasts_until_it_is_revoked(void **state)
 
     assert_int_equal(store_token_revoke(store, gone.token, now, &err), 0);
     assert_int_equal(store_session_end(store, ends.session, &err), 0);
-    assert_true(access_holds(&access_, &gone)); /* nobody has said so yet: nothing is looked up for each piece of a reply */
+    /* nobody has said so yet: nothing is looked up for each piece of a reply */
+    assert_true(access_holds(&access_, &gone));
     access_.revocations++;
     for (int i = 0; i < 3; i++) { /* however often it is asked */
         assert_false(access_holds(&access_, &gone));
@@ -222,7 +223,8 @@ static void each_role_may_do_so_much(void **state)
             if (rc < 0)
                 assert_string_equal(err.code, "role_insufficient");
             assert_int_equal(access_permit(&access_, NULL, &of_session, &cases[i].route, &err), rc);
-            assert_int_equal(access_permit(&access_, NULL, &stranger, &cases[i].route, &err), 0); /* of open routes, or none */
+            /* of open routes, or none */
+            assert_int_equal(access_permit(&access_, NULL, &stranger, &cases[i].route, &err), 0);
         }
     }
 }

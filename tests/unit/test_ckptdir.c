@@ -352,7 +352,8 @@ static void broken_records_are_passed_over(void **state)
 {
     write_file("a-1", "one");
     record("a-1", 1);
-    write_file(".stretto/00000002.json", "{\"path\": \"../../etc/passwd\", \"size\": 1, \"digest\": \"0123456789abcdef\"}");
+    write_file(".stretto/00000002.json",
+               "{\"path\": \"../../etc/passwd\", \"size\": 1, \"digest\": \"0123456789abcdef\"}");
     write_file(".stretto/00000003.json", "{\"path\": \"a-1\"");
     write_file(".stretto/00000004.json.tmp", "{}");
     assert_string_equal(newest(&all), "a-1");

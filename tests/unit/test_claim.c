@@ -85,7 +85,8 @@ static void a_claim_says_who_has_the_job(void **state)
     assert_int_equal(unlink(in_dir("claim.json")), 0);
     assert_int_equal(claim_make(dir, NULL, "", NULL, &err), 0);
     json = read_json("claim.json"); /* what there is none of is not there */
-    assert_true(json_object_get(json, "gpus") == NULL && json_object_get(json, "hosts") == NULL && json_object_get(json, "tmpdir") == NULL);
+    assert_true(json_object_get(json, "gpus") == NULL && json_object_get(json, "hosts") == NULL &&
+                json_object_get(json, "tmpdir") == NULL);
     json_decref(json);
     assert_int_equal(claim_read(dir, &claim, &err), 0);
     assert_true(claim.tmpdir[0] == '\0' && claim.gpus[0] == '\0');
@@ -141,7 +142,8 @@ static void claims_without_what_they_need_are_none(void **state)
     put("claim.json", "{\"version\":1,\"pid\":2147483647,\"start_time\":0,\"boot_id\":\"b\"}");
     assert_int_equal(claim_read(dir, &claim, &err), 0);
     assert_int_equal(claim.pid, 2147483647);
-    assert_true(claim.host[0] == '\0' && claim.tmpdir[0] == '\0' && claim.gpus[0] == '\0' && claim.application[0] == '\0' && claim.time == 0);
+    assert_true(claim.host[0] == '\0' && claim.tmpdir[0] == '\0' && claim.gpus[0] == '\0' &&
+                claim.application[0] == '\0' && claim.time == 0);
     assert_int_equal(claim_join("/nowhere/at/all", "42", &err), -1);
     assert_int_equal(errno, ENOENT);
 }
@@ -179,7 +181,8 @@ static void a_claim_lives_as_long_as_its_process(void **state)
     pid = fork();
     if (pid == 0) {
         close(ends[1]);
-        _exit(claim_make(dir, NULL, NULL, NULL, &err) < 0 || write(made[1], &byte, 1) != 1 || read(ends[0], &byte, 1) < 0);
+        _exit(claim_make(dir, NULL, NULL, NULL, &err) < 0 || write(made[1], &byte, 1) != 1 ||
+              read(ends[0], &byte, 1) < 0);
     }
     close(ends[0]);
     close(made[1]);

@@ -108,8 +108,8 @@ static void *serve(void *arg)
             if (got <= 0)
                 break;
         } while (strstr(server->requests[i], "\r\n\r\n") == NULL ||
-                 (strncmp(server->requests[i], "POST", 4) == 0 && strstr(server->requests[i], "Length: 0\r\n") == NULL &&
-                  server->requests[i][n - 1] != '}'));
+                 (strncmp(server->requests[i], "POST", 4) == 0 &&
+                  strstr(server->requests[i], "Length: 0\r\n") == NULL && server->requests[i][n - 1] != '}'));
         if (server->answers[i] == slow) {
             answer_slowly(server, fd);
             continue;

@@ -67,8 +67,8 @@ static bool is_evicted(int i)
 static void counts_are(unsigned strangers, unsigned known, uint64_t evicted)
 {
     if (total.strangers != strangers || total.known != known || total.evicted != evicted)
-        fail_msg("%u strangers, %u known, %u evicted, not %u, %u, %u", total.strangers, total.known, (unsigned)total.evicted, strangers, known,
-                 (unsigned)evicted);
+        fail_msg("%u strangers, %u known, %u evicted, not %u, %u, %u", total.strangers, total.known,
+                 (unsigned)total.evicted, strangers, known, (unsigned)evicted);
 }
 
 static void one_more_stranger_makes_the_eldest_go(void **state)

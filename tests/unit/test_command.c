@@ -102,7 +102,8 @@ static void output_and_status_are_told(void **state)
     run("printf '\\n  one\\n \\n\\t\\ntwo\\n  \\n ' >&2; exit 3", 10000, no_env, &a);
     until(&a);
     assert_string_equal(a.explained, "one; two");
-    run("for i in 1 2 3 4 5 6 7 8 9 10; do printf '%099d\\n' $i; done >&2; exit 3", 10000, no_env, &a); /* more than is told */
+    /* more than is told */
+    run("for i in 1 2 3 4 5 6 7 8 9 10; do printf '%099d\\n' $i; done >&2; exit 3", 10000, no_env, &a);
     until(&a);
     assert_int_equal(strncmp(a.explained, "000", 3), 0);
     assert_non_null(strstr(a.explained, "01; 00"));

@@ -192,7 +192,8 @@ static void the_time_of_day_is_that_of_the_clock(void **state)
     seconds = time_now_s();
     clock_gettime(CLOCK_REALTIME, &after);
     assert_true(ms >= ns_of(before) / 1000000 && ms <= ns_of(after) / 1000000);
-    assert_true(seconds >= (double)(ns_of(before) / 1000) / 1e6 - 1e-6 && seconds <= (double)(ns_of(after) / 1000) / 1e6 + 1e-6);
+    assert_true(seconds >= (double)(ns_of(before) / 1000) / 1e6 - 1e-6 &&
+                seconds <= (double)(ns_of(after) / 1000) / 1e6 + 1e-6);
     for (int i = 0; i < 1000; i++) /* to the microsecond */
         if (time_now_s() * 1000 - (double)(int64_t)(time_now_s() * 1000) > 0.001)
             return;

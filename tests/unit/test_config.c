@@ -171,7 +171,8 @@ static void words_have_their_values(void **state)
 
         config_init(&config);
         must_read(&config, cases[i].text);
-        assert_true((int)config.log_level == cases[i].level && (int)config.keep_output == cases[i].keep && (int)config.log_format == cases[i].format);
+        assert_true((int)config.log_level == cases[i].level && (int)config.keep_output == cases[i].keep &&
+                    (int)config.log_format == cases[i].format);
         config_fini(&config);
     }
 }
@@ -181,7 +182,8 @@ static void what_is_not_said_is_usual(void **state)
     struct config config;
 
     config_init(&config);
-    assert_true(config.log_level == LOG_LEVEL_INFO && config.keep_events_ms == 30 * DAY_MS && config.keep_output_for_ms == 30 * DAY_MS);
+    assert_true(config.log_level == LOG_LEVEL_INFO && config.keep_events_ms == 30 * DAY_MS &&
+                config.keep_output_for_ms == 30 * DAY_MS);
     assert_true(config.archive_after_ms == 600000 && config.heartbeat_ms == 15000 && config.max_connections == 0);
     assert_true(config.keep_output == RETAIN_ALL && !config.allow_network_state);
     setenv("XDG_STATE_HOME", dir, 1);

@@ -88,7 +88,8 @@ void engine_look(struct engine *of, const char *name, enum engine_look what)
     assert_ptr_equal(of, engine);
     n_looks++;
     if (n_looks < 20)
-        snprintf(told + strlen(told), sizeof told - strlen(told), "%s:%s ", name, what == ENGINE_LOOK_RECORDS ? "records" : "stream");
+        snprintf(told + strlen(told), sizeof told - strlen(told), "%s:%s ", name,
+                 what == ENGINE_LOOK_RECORDS ? "records" : "stream");
 }
 
 static const char *in_dir(const char *name)

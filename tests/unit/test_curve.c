@@ -113,7 +113,8 @@ static void ranges_are_read(void **state)
         assert_int_equal(sweep_range_parse(bad[i], &range), -1);
 }
 
-static void add(struct sweep *sweep, int64_t index, const char *config, const char *group, enum sweep_fate fate, double area, double ran)
+static void add(struct sweep *sweep, int64_t index, const char *config, const char *group, enum sweep_fate fate,
+                double area, double ran)
 {
     struct sweep_run *run = sweep_add(sweep);
 

@@ -223,7 +223,8 @@ static void adapters_get_their_own_settings(void **state)
 /* What an adapter says is in the log at its level, with the job that it is about. */
 static void what_adapters_say_is_logged(void **state)
 {
-    static const enum adapter_log levels[] = {ADAPTER_LOG_ERROR, ADAPTER_LOG_WARN, ADAPTER_LOG_INFO, (enum adapter_log)3};
+    static const enum adapter_log levels[] = {ADAPTER_LOG_ERROR, ADAPTER_LOG_WARN, ADAPTER_LOG_INFO,
+                                              (enum adapter_log)3};
     static const char *const names[] = {"error", "warning", "info", "info"};
     char *line, *rest;
 
@@ -240,7 +241,8 @@ static void what_adapters_say_is_logged(void **state)
         entry = json_loads(line, 0, NULL);
         assert_string_equal(json_string_value(json_object_get(entry, "level")), names[i]);
         assert_string_equal(json_string_value(json_object_get(entry, "adapter")), "one");
-        assert_true(i % 2 ? strcmp(json_string_value(json_object_get(entry, "job")), "st-1-7") == 0 : json_object_get(entry, "job") == NULL);
+        assert_true(i % 2 ? strcmp(json_string_value(json_object_get(entry, "job")), "st-1-7") == 0
+                          : json_object_get(entry, "job") == NULL);
         json_decref(entry);
     }
     log_close();
@@ -381,8 +383,8 @@ static void a_turn_takes_what_the_loop_did_not_wait(void **state)
 /* A Python is taken that has the packages: the one that was configured, or else the first on the PATH. */
 static void a_python_with_the_packages_is_found(void **state)
 {
-    static const char has[] = "#!/bin/sh\n[ \"$1\" = -c ] && case $2 in *torch*numpy*) exit 0;; esac\nexit 4\n", lacks[] = "#!/bin/sh\nexit 3\n",
-                      dies[] = "#!/bin/sh\nkill -9 $$\n";
+    static const char has[] = "#!/bin/sh\n[ \"$1\" = -c ] && case $2 in *torch*numpy*) exit 0;; esac\nexit 4\n",
+                      lacks[] = "#!/bin/sh\nexit 3\n", dies[] = "#!/bin/sh\nkill -9 $$\n";
     char *python, *path = strdup(getenv("PATH")), *ours;
 
     mkdir(in_dir("a"), 0700);

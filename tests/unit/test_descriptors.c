@@ -88,7 +88,8 @@ static void a_thread_parts_where_one_of_the_calls_is_let_through(void **state)
 
 static void a_thread_that_may_not_shares_all_with_the_program(void **state)
 {
-    assert_int_equal(parted_without(SYS_close_range, SYS_unshare), THREAD_HAS_KEPT | THREAD_HAS_OTHER | PROGRAM_HAS_OTHER);
+    assert_int_equal(parted_without(SYS_close_range, SYS_unshare),
+                     THREAD_HAS_KEPT | THREAD_HAS_OTHER | PROGRAM_HAS_OTHER);
 }
 
 static int all_that_was_sent_comes(const struct fixture *fx)
@@ -131,7 +132,8 @@ static void a_rank_that_may_not_says_so_and_works(void **state)
     assert_int_equal(unlink(fixture_path(&fx, "log")), 0);
     fixture_fini(&fx);
     assert_int_equal(status, 0);
-    if (strstr(text, "Operation not permitted") == NULL || strstr(text, "unshare") == NULL || strstr(text, "container") == NULL)
+    if (strstr(text, "Operation not permitted") == NULL || strstr(text, "unshare") == NULL ||
+        strstr(text, "container") == NULL)
         fail_msg("it says: %s", text);
 }
 

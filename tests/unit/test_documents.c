@@ -507,13 +507,16 @@ static void what_is_not_said_is_the_first_or_none(void **state)
     add_members();
     run_sql("UPDATE attempt SET rung = 2 WHERE number = 1 AND idx = 0");
     assert_int_equal(json_integer_value(json_object_get(json_array_get(json_object_get(get(member_get, 1, NULL), "attempts"), 0), "rung")), 2);
-    is(member_points_get, 1, 1, NULL, "{'ensemble': 1, 'member': 1, 'name': 'acc', 'next': null, 'points': [{'attempt': 1, 'step': 7, "
-                                      "'time': '1970-01-01T00:00:33.000Z', 'value': 0.25}]}");
+    is(member_points_get, 1, 1, NULL,
+       "{'ensemble': 1, 'member': 1, 'name': 'acc', 'next': null, 'points': [{'attempt': 1, 'step': 7, "
+       "'time': '1970-01-01T00:00:33.000Z', 'value': 0.25}]}");
     add_training(1);
-    is(training_points_get, 1, 0, NULL, "{'name': 'loss', 'next': null, 'points': [{'rank': 0, 'step': 1, 'time': '1970-01-01T00:00:01.000Z', "
-                                        "'value': 3.5}, {'rank': 0, 'step': 2, 'time': '1970-01-01T00:00:02.000Z', 'value': 0.5}], 'training': 1}");
+    is(training_points_get, 1, 0, NULL,
+       "{'name': 'loss', 'next': null, 'points': [{'rank': 0, 'step': 1, 'time': '1970-01-01T00:00:01.000Z', "
+       "'value': 3.5}, {'rank': 0, 'step': 2, 'time': '1970-01-01T00:00:02.000Z', 'value': 0.5}], 'training': 1}");
     is(member_points_get, 1, 2, NULL, "{'ensemble': 1, 'member': 2, 'name': '', 'next': null, 'points': []}");
-    is(member_points_get, 1, 1, "name=none", "{'ensemble': 1, 'member': 1, 'name': 'none', 'next': null, 'points': []}");
+    is(member_points_get, 1, 1, "name=none",
+       "{'ensemble': 1, 'member': 1, 'name': 'none', 'next': null, 'points': []}");
     run_sql("INSERT INTO generation (training, number, ranks) VALUES (1, 5, 2)");
     is(training_generations_get, 1, 0, "limit=1",
        "{'generations': [{'end': null, 'ended': null, 'members_again': 0, 'number': 5, 'ranks': 2, 'reason': null, 'resumed_from': null, "

@@ -403,7 +403,8 @@ static void what_cannot_be_is_refused(void **state)
         json = json_loads(text, 0, NULL);
         assert_non_null(json);
         spec = spec_parse(json, NULL, &err);
-        if ((spec == NULL) != (cases[i].pointer[0] != '\0') || (spec == NULL && strcmp(err.pointer, cases[i].pointer) != 0))
+        if ((spec == NULL) != (cases[i].pointer[0] != '\0') ||
+            (spec == NULL && strcmp(err.pointer, cases[i].pointer) != 0))
             fail_msg("case %zu: %s %s", i, err.pointer, err.text);
         spec_destroy(spec);
         json_decref(json);

@@ -58,9 +58,11 @@ static void check_books(struct sim *sim)
 static void check_end(struct sim *sim)
 {
     faultfs_pause(true);
-    SIM_HOLDS(sim, "members that are not final", "SELECT sum(n) FROM tally WHERE state IN ('pending', 'submitted', 'running')");
+    SIM_HOLDS(sim, "members that are not final",
+              "SELECT sum(n) FROM tally WHERE state IN ('pending', 'submitted', 'running')");
     SIM_HOLDS(sim, "jobs that have not ended", "SELECT count(*) FROM job WHERE state <> 'ended'");
-    SIM_HOLDS(sim, "a store that is damaged", "SELECT count(*) FROM pragma_integrity_check WHERE integrity_check <> 'ok'");
+    SIM_HOLDS(sim, "a store that is damaged",
+              "SELECT count(*) FROM pragma_integrity_check WHERE integrity_check <> 'ok'");
     SIM_HOLDS(sim, "references that are broken", "SELECT count(*) FROM pragma_foreign_key_check");
     faultfs_pause(false);
 }
@@ -74,7 +76,8 @@ struct ledger {
 
 static void refused_for_good(struct sim *sim, const char *what, const struct error *err)
 {
-    if (strncmp(err->code, "store_", 6) != 0 && strcmp(err->code, "ensemble_over") != 0 && strcmp(err->code, "training_over") != 0)
+    if (strncmp(err->code, "store_", 6) != 0 && strcmp(err->code, "ensemble_over") != 0 &&
+        strcmp(err->code, "training_over") != 0)
         sim_violate(sim, "%s: %s: %s", what, err->code, err->text);
 }
 
@@ -82,9 +85,9 @@ static void submit(struct sim *sim, struct ledger *ledger)
 {
     static const int counts[] = {8, 12, 6}, widths[] = {3, 5, 2};
     size_t i = ledger->n;
-    json_t *spec = json_pack("{s:s, s:i, s:i, s:{s:[s], s:i, s:{s:s, s:i, s:{s:[ff]}}}}", "name", "f", "width", widths[i],
-                             "pack", (int)i + 1, "members", "command", "x", "retries", 1, "parameters", "method", "halton",
-                             "count", counts[i], "space", "p", 0.0, 1.0);
+    json_t *spec = json_pack("{s:s, s:i, s:i, s:{s:[s], s:i, s:{s:s, s:i, s:{s:[ff]}}}}", "name", "f", "width",
+                             widths[i], "pack", (int)i + 1, "members", "command", "x", "retries", 1, "parameters",
+                             "method", "halton", "count", counts[i], "space", "p", 0.0, 1.0);
     struct error err;
     int64_t id;
 
@@ -192,7 +195,8 @@ static bool one_life(size_t fault, int64_t n)
     assert_int_equal(faultfs_install(n % 5 == 0), 0);
     sim = sim_create(7, &cluster, dir);
     sim_boot(sim);
-    sqlite3_exec(sim_store(sim)->db, "PRAGMA cache_size = 0", NULL, NULL, NULL); /* so that what is read comes from the disk */
+    /* so that what is read comes from the disk */
+    sqlite3_exec(sim_store(sim)->db, "PRAGMA cache_size = 0", NULL, NULL, NULL);
     faultfs_arm(faults[fault].kind, n, faults[fault].times);
     for (int step = 0; sim_violation(sim) == NULL; step++) {
         if (step == FAULT_STEPS) {

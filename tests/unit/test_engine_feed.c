@@ -153,8 +153,8 @@ static size_t member_is_expected(int64_t index)
 
 static json_t *reporters(void)
 {
-    return json_pack("{s:{s:o, s:i, s:{s:s, s:i, s:i, s:{s:[ii]}}}}", "members", "command", points_command(), "retries", 3,
-                     "parameters", "method", "monte-carlo", "count", MEMBERS, "seed", 1, "space", "x", 0, 1);
+    return json_pack("{s:{s:o, s:i, s:{s:s, s:i, s:i, s:{s:[ii]}}}}", "members", "command", points_command(), "retries",
+                     3, "parameters", "method", "monte-carlo", "count", MEMBERS, "seed", 1, "space", "x", 0, 1);
 }
 
 static void check_all(void)

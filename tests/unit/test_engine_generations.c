@@ -127,8 +127,8 @@ static void the_only_place_is_given_up(int n)
 {
     static const struct sim_faults calm = {.run_ms = 300000};
     json_t *first = training(1), *second = training(1), *two = json_pack("{s:i}", "tasks", 2);
-    json_t *members = json_pack("{s:[s], s:O, s:{s:s, s:i, s:{s:[ii]}}}", "command", "x", "resources", two, "parameters", "method",
-                                "halton", "count", 2, "space", "x", 0, 1);
+    json_t *members = json_pack("{s:[s], s:O, s:{s:s, s:i, s:{s:[ii]}}}", "command", "x", "resources", two,
+                                "parameters", "method", "halton", "count", 2, "space", "x", 0, 1);
 
     json_object_set_new(json_object_get(second, "training"), "resources", two);
     json_object_set_new(second, "members", members);
@@ -212,9 +212,11 @@ static void ranks_may_be_resized_again_before_they_have_got_further(void **state
     submit(20, 1, more);
     until("SELECT state = 'running' FROM training");
     for (int64_t ranks = 2; ranks <= 3; ranks++) {
-        char *has = xasprintf("SELECT generation = %d AND ranks = %d AND state = 'running' FROM training", (int)ranks, (int)ranks);
+        char *has = xasprintf("SELECT generation = %d AND ranks = %d AND state = 'running' FROM training", (int)ranks,
+                              (int)ranks);
 
-        if (engine_resize_training(sim_engine(sim), sim_number(sim, "SELECT id FROM training"), ranks, "by a test", &err) < 0)
+        if (engine_resize_training(sim_engine(sim), sim_number(sim, "SELECT id FROM training"), ranks, "by a test",
+                                   &err) < 0)
             fail_msg("%s", err.text);
         until(has);
         free(has);
@@ -255,7 +257,8 @@ static void an_answer_about_an_earlier_generation_is_not_taken_for_one_about_the
 /* Returns a training with checkpoints, whose members run in allocations that get all that its ranks leave. */
 static json_t *training_beside_allocation(void)
 {
-    json_t *more = training(1), *beside = json_pack("{s:{s:i, s:i, s:s}}", "allocation", "nodes", 1, "count", 1, "idle", "10h");
+    json_t *more = training(1),
+           *beside = json_pack("{s:{s:i, s:i, s:s}}", "allocation", "nodes", 1, "count", 1, "idle", "10h");
 
     json_object_set_new(json_object_get(more, "training"), "checkpoint", json_object());
     json_object_update(more, beside);
@@ -338,9 +341,10 @@ static void an_allocation_is_not_followed_by_another_one_before_a_training_that_
     begin(1, calm);
     sim_limit(sim, 0, 6, 0);
     submit(20, 1, trained_here(1));
-    submit(60, 1, json_pack("{s:{s:i, s:i, s:s}, s:{s:[s], s:{s:s}, s:{s:s, s:i, s:i, s:{s:[ii]}}}}", "allocation", "count", 1,
-                            "cpus", 4, "walltime", "900s", "members", "command", "x", "resources", "walltime", "300s", "parameters",
-                            "method", "monte-carlo", "count", 60, "seed", 1, "space", "x", 0, 1));
+    submit(60, 1,
+           json_pack("{s:{s:i, s:i, s:s}, s:{s:[s], s:{s:s}, s:{s:s, s:i, s:i, s:{s:[ii]}}}}", "allocation", "count", 1,
+                     "cpus", 4, "walltime", "900s", "members", "command", "x", "resources", "walltime", "300s",
+                     "parameters", "method", "monte-carlo", "count", 60, "seed", 1, "space", "x", 0, 1));
     waits = id + 1;
     until("SELECT count(*) = 1 FROM job WHERE kind = 'pilot' AND state = 'running'");
     until("SELECT state = 'running' FROM training");
@@ -443,7 +447,8 @@ static void keeps_what_is_gone_on_from(void)
 
     until("SELECT state = 'submitted' FROM training");
     json_object_set_new(sim_files(sim), path, json_pack("{s:i, s:[]}", "version", 1, "checkpoints"));
-    engine_look(sim_engine(sim), engine_find_ensemble(sim_engine(sim), id)->training->job->row.name, ENGINE_LOOK_STREAM);
+    engine_look(sim_engine(sim), engine_find_ensemble(sim_engine(sim), id)->training->job->row.name,
+                ENGINE_LOOK_STREAM);
     run_for(60);
     assert_in_range(sim_number(sim, "SELECT count(*) FROM bulk_operation"), 1, 3);
     json_object_set_new(sim_files(sim), path, list);

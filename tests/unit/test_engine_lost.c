@@ -136,7 +136,8 @@ static void orders_to_cancel_are_given_again_after_growing_pauses(void **state)
         assert_in_range(sim_cancels(sim), 20 * 8, 20 * 16);
         before = sim_cancels(sim);
         run_for(6 * 3600000);
-        assert_in_range(sim_cancels(sim) - before, 20 * 3, 20 * 6); /* one an hour in the end; a job or two may run by then */
+        /* one an hour in the end; a job or two may run by then */
+        assert_in_range(sim_cancels(sim) - before, 20 * 3, 20 * 6);
         sim_set_faults(sim, &faults);
         run_for(2 * 3600000);
         assert_int_equal(sim_live_jobs(sim), 0);
@@ -237,8 +238,10 @@ static void records_are_found_in_another_order(void **state)
     begin(1, calm);
     submit(2, 2, allocation());
     assert_int_equal(engine_pause(sim_engine(sim), id, "", &err), 0);
-    if (store_exec(sim_store(sim), &err, "INSERT INTO member (ensemble, idx, state, attempts, not_before) VALUES (?1, 0, 'pending', "
-                   "0, 2), (?1, 1, 'pending', 0, 1)", "i", id) < 0 ||
+    if (store_exec(sim_store(sim), &err,
+                   "INSERT INTO member (ensemble, idx, state, attempts, not_before) VALUES (?1, 0, 'pending', "
+                   "0, 2), (?1, 1, 'pending', 0, 1)",
+                   "i", id) < 0 ||
         store_exec(sim_store(sim), &err, "UPDATE ensemble SET next_index = 2 WHERE id = ?1", "i", id) < 0)
         fail_msg("%s", err.text);
     assert_int_equal(sim_turn(sim), 0);
@@ -325,7 +328,8 @@ static void a_reason_that_is_not_text_is_no_hindrance(void **state)
 
     begin(1, waits);
     submit(1, 1, NULL);
-    while ((job = engine_find_job(sim_engine(sim), 1)) == NULL || job->row.state != JOB_SUBMITTED || job->state.pending != PENDING_NONE)
+    while ((job = engine_find_job(sim_engine(sim), 1)) == NULL || job->row.state != JOB_SUBMITTED ||
+           job->state.pending != PENDING_NONE)
         step();
     job_abandon(sim_engine(sim), job, ATTEMPT_FAILED, "caf\xc3");
     while (!is_given_up())

@@ -20,9 +20,10 @@ static struct sim *sim;
 static int begin(void **state)
 {
     static const struct sim_faults calm = {.queue_ms = 1000, .run_ms = 100 * HOUR_MS, .disk_ms = 10, .answer_ms = 10};
-    json_t *spec = json_pack("{s:s, s:s, s:i, s:{s:[s], s:{s:s, s:i, s:i, s:{s:[ii]}}}, s:{s:[s], s:{s:{s:s, s:[i]}}}}", "name", "x", "adapter",
-                             sim_adapters[1], "width", 1, "members", "command", "x", "parameters", "method", "monte-carlo", "count", 2,
-                             "seed", 1, "space", "x", 0, 1, "training", "command", "y", "fields", "u", "dtype", "float32", "shape", 4);
+    json_t *spec = json_pack("{s:s, s:s, s:i, s:{s:[s], s:{s:s, s:i, s:i, s:{s:[ii]}}}, s:{s:[s], s:{s:{s:s, s:[i]}}}}",
+                             "name", "x", "adapter", sim_adapters[1], "width", 1, "members", "command", "x",
+                             "parameters", "method", "monte-carlo", "count", 2, "seed", 1, "space", "x", 0, 1,
+                             "training", "command", "y", "fields", "u", "dtype", "float32", "shape", 4);
     struct error err;
     int64_t id;
 
@@ -55,9 +56,9 @@ static struct moment_row last(void)
 static json_t *status_of(int batches)
 {
     return json_pack("{s:i, s:f, s:s, s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:f, s:f}", "version", 1, "time",
-                     (double)sim_now(sim) / 1000, "state", "receiving", "received", 10 * batches, "unique", 9 * batches, "drawn", 8 * batches,
-                     "repeats", batches, "batches", batches, "population", 70, "unseen", 7, "capacity", 700, "room_wait_seconds",
-                     0.5, "sample_wait_seconds", 1.5);
+                     (double)sim_now(sim) / 1000, "state", "receiving", "received", 10 * batches, "unique", 9 * batches,
+                     "drawn", 8 * batches, "repeats", batches, "batches", batches, "population", 70, "unseen", 7,
+                     "capacity", 700, "room_wait_seconds", 0.5, "sample_wait_seconds", 1.5);
 }
 
 /* Time goes on until then, and the ranks tell all the while. */
@@ -129,8 +130,10 @@ static void the_last_is_always_kept(void **state)
 static void what_cannot_be_counts_for_nothing(void **state)
 {
     until(sim_now(sim) + HOUR_MS / 20);
-    json_object_set_new(sim_files(sim), STATUS, json_pack("{s:s, s:i, s:I, s:f, s:s, s:f}", "received", "many", "batches", -3, "drawn",
-                                                          INT64_MAX, "population", 1e300, "room_wait_seconds", "x", "sample_wait_seconds", -1.0));
+    json_object_set_new(sim_files(sim), STATUS,
+                        json_pack("{s:s, s:i, s:I, s:f, s:s, s:f}", "received", "many", "batches", -3, "drawn",
+                                  INT64_MAX, "population", 1e300, "room_wait_seconds", "x", "sample_wait_seconds",
+                                  -1.0));
     for (int i = 0; i < 10000 && last().received != 0; i++)
         assert_true(sim_step(sim));
     assert_int_equal(last().received, 0);

@@ -37,15 +37,16 @@ static int end(void **state)
 /* Fifty members of one CPU, `width` at once; `trains`: with a training of so many. */
 static int64_t submit_wide(int adapter, int trains, int width)
 {
-    json_t *spec = json_pack("{s:s, s:s, s:i, s:{s:[s], s:{s:s, s:i, s:i, s:{s:[ii]}}}}", "name", "x", "adapter", sim_adapters[adapter],
-                             "width", width, "members", "command", "x", "parameters", "method", "monte-carlo", "count", 50, "seed", 1,
-                             "space", "x", 0, 1);
+    json_t *spec = json_pack("{s:s, s:s, s:i, s:{s:[s], s:{s:s, s:i, s:i, s:{s:[ii]}}}}", "name", "x", "adapter",
+                             sim_adapters[adapter], "width", width, "members", "command", "x", "parameters", "method",
+                             "monte-carlo", "count", 50, "seed", 1, "space", "x", 0, 1);
     struct error err;
     int64_t id;
 
     if (trains > 0)
-        json_object_set_new(spec, "training", json_pack("{s:[s], s:{s:i}, s:{s:{s:s, s:[i]}}}", "command", "y", "resources", "tasks", trains,
-                                                        "fields", "u", "dtype", "float32", "shape", 4));
+        json_object_set_new(spec, "training",
+                            json_pack("{s:[s], s:{s:i}, s:{s:{s:s, s:[i]}}}", "command", "y", "resources", "tasks",
+                                      trains, "fields", "u", "dtype", "float32", "shape", 4));
     if (engine_submit(sim_engine(sim), spec, NULL, &id, &err) < 0)
         fail_msg("%s %s", err.pointer, err.text);
     assert_int_equal(sim_turn(sim), 0);
@@ -74,8 +75,9 @@ static const char *told(int64_t id)
 static void ranks_tell(double for_samples, double for_room)
 {
     json_object_set_new(sim_files(sim), "/run/e1/training/g1/status-rank0.json",
-                        json_pack("{s:i, s:f, s:s, s:f, s:f}", "version", 1, "time", (double)sim_now(sim) / 1000, "state", "receiving",
-                                  "sample_wait_seconds", for_samples, "room_wait_seconds", for_room));
+                        json_pack("{s:i, s:f, s:s, s:f, s:f}", "version", 1, "time", (double)sim_now(sim) / 1000,
+                                  "state", "receiving", "sample_wait_seconds", for_samples, "room_wait_seconds",
+                                  for_room));
 }
 
 /* Until that is told; each of these parts of the time ranks wait meanwhile, where they tell anything. */

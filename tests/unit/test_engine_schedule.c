@@ -62,7 +62,8 @@ static void all_end(void)
 {
     for (int step = 0; !sim_is_over(sim); step++) {
         if (step > STEPS_MAX || !sim_step(sim))
-            fail_msg("after %d steps it is not over, and %s", step, step > STEPS_MAX ? "goes on" : "nothing will happen any more");
+            fail_msg("after %d steps it is not over, and %s", step,
+                     step > STEPS_MAX ? "goes on" : "nothing will happen any more");
         assert_null(sim_violation(sim));
     }
     assert_int_equal(sim_number(sim, "SELECT count(*) FROM training WHERE state <> 'done'"), 0);
@@ -96,8 +97,9 @@ static void who_train_where_the_other_runs_do_not_wake_each_other_for_ever(void 
  * made. */
 static void each_job_counts_what_it_asks_for(void **state)
 {
-    json_t *spec = json_pack("{s:s, s:s, s:i, s:{s:[s], s:{s:{s:[iiiii]}}, s:{s:s}}}", "name", "x", "adapter", sim_adapters[0], "width", 5,
-                             "members", "command", "x", "parameters", "grid", "n", 1, 1, 1, 1, 4, "resources", "tasks", "{n}");
+    json_t *spec = json_pack("{s:s, s:s, s:i, s:{s:[s], s:{s:{s:[iiiii]}}, s:{s:s}}}", "name", "x", "adapter",
+                             sim_adapters[0], "width", 5, "members", "command", "x", "parameters", "grid", "n", 1, 1, 1,
+                             1, 4, "resources", "tasks", "{n}");
 
     sim_limit(sim, 0, 4, 0);
     sim_boot(sim);
@@ -110,9 +112,9 @@ static void each_job_counts_what_it_asks_for(void **state)
  * it no member of the last ensemble fits, and beside one rank two do. */
 static void members_that_fit_beside_fewer_ranks_start_at_once(void **state)
 {
-    json_t *plain = json_pack("{s:s, s:s, s:i, s:{s:[s], s:{s:s, s:i, s:i, s:{s:[ii]}}}}", "name", "x", "adapter", sim_adapters[0],
-                              "width", 2, "members", "command", "x", "parameters", "method", "monte-carlo", "count", 2, "seed", 1,
-                              "space", "x", 0, 1);
+    json_t *plain = json_pack("{s:s, s:s, s:i, s:{s:[s], s:{s:s, s:i, s:i, s:{s:[ii]}}}}", "name", "x", "adapter",
+                              sim_adapters[0], "width", 2, "members", "command", "x", "parameters", "method",
+                              "monte-carlo", "count", 2, "seed", 1, "space", "x", 0, 1);
     struct error err;
 
     sim_limit(sim, 0, 4, 0);

@@ -18,8 +18,8 @@ static char dir[64];
 static int64_t submit(struct sim *sim)
 {
     json_t *spec = json_pack("{s:s, s:s, s:i, s:{s:[s], s:i, s:{s:s, s:i, s:{s:[ff]}}}}", "name", "silence", "adapter",
-                             sim_adapters[0], "width", 12, "members", "command", "x", "retries", 0, "parameters", "method",
-                             "halton", "count", MEMBERS, "space", "p", 0.0, 1.0);
+                             sim_adapters[0], "width", 12, "members", "command", "x", "retries", 0, "parameters",
+                             "method", "halton", "count", MEMBERS, "space", "p", 0.0, 1.0);
     struct error err;
     int64_t id;
 

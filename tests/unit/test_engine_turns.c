@@ -43,9 +43,9 @@ static int end(void **state)
 
 static void submit(int64_t count, int64_t width)
 {
-    json_t *spec = json_pack("{s:s, s:s, s:i, s:{s:[s], s:{s:s, s:I, s:i, s:{s:[ii]}}}}", "name", "x", "adapter", sim_adapters[0],
-                             "width", (int)width, "members", "command", "true", "parameters", "method", "monte-carlo", "count",
-                             (json_int_t)count, "seed", 1, "space", "x", 0, 1);
+    json_t *spec = json_pack("{s:s, s:s, s:i, s:{s:[s], s:{s:s, s:I, s:i, s:{s:[ii]}}}}", "name", "x", "adapter",
+                             sim_adapters[0], "width", (int)width, "members", "command", "true", "parameters", "method",
+                             "monte-carlo", "count", (json_int_t)count, "seed", 1, "space", "x", 0, 1);
 
     if (engine_submit(sim_engine(sim), spec, NULL, &id, &err) < 0)
         fail_msg("%s %s", err.pointer, err.text);
@@ -235,8 +235,11 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(what_is_held_waits),
-        TEST(a_hundred_thousand_are_resubmitted), TEST(it_is_asked_for_twice),        TEST(a_hundred_thousand_are_cancelled),
-        TEST(what_is_left_to_resubmit_is_not),    TEST(thousands_of_jobs_are_stopped),
+        TEST(a_hundred_thousand_are_resubmitted),
+        TEST(it_is_asked_for_twice),
+        TEST(a_hundred_thousand_are_cancelled),
+        TEST(what_is_left_to_resubmit_is_not),
+        TEST(thousands_of_jobs_are_stopped),
     };
 
     test_limit(400);

@@ -52,7 +52,8 @@ static int set_up(void **state)
         must(store_exec(store, &err, "UPDATE tally SET n = CASE state WHEN 'succeeded' THEN ?2 WHEN 'failed' THEN ?3 WHEN 'pending' THEN ?4 "
                         "ELSE 0 END WHERE ensemble = ?1", "iiii", row.id, rows[i].succeeded, rows[i].failed,
                         rows[i].count - rows[i].succeeded - rows[i].failed));
-        must(store_exec(store, &err, "UPDATE progress SET final = ?2 WHERE ensemble = ?1", "ii", row.id, rows[i].succeeded + rows[i].failed));
+        must(store_exec(store, &err, "UPDATE progress SET final = ?2 WHERE ensemble = ?1", "ii", row.id,
+                        rows[i].succeeded + rows[i].failed));
         if (rows[i].loss > 0)
             add_loss(row.id, rows[i].loss);
     }
@@ -78,7 +79,8 @@ static void pages_are(const char *query, int limit, const char *expected)
         snprintf(whole, sizeof whole, "%s%slimit=%d%s%s", query, query[0] ? "&" : "", limit, cursor[0] ? "&cursor=" : "", cursor);
         page = get(ensembles_get, 0, whole);
         json_array_foreach (json_object_get(page, "ensembles"), i, item)
-            snprintf(ids + strlen(ids), sizeof ids - strlen(ids), "%lld ", (long long)json_integer_value(json_object_get(item, "id")));
+            snprintf(ids + strlen(ids), sizeof ids - strlen(ids), "%lld ",
+                     (long long)json_integer_value(json_object_get(item, "id")));
         snprintf(cursor, sizeof cursor, "%s", json_string_value(json_object_get(page, "next")) ?: "");
         if (cursor[0] != '\0')
             assert_int_equal(json_array_size(json_object_get(page, "ensembles")), limit);
@@ -158,7 +160,8 @@ static void more_than_are_measured_in_a_turn(void **state)
 
 static const char *eta_after(int64_t submitted_ms, int64_t ended_ms)
 {
-    must(store_exec(store, &err, "UPDATE attempt SET outcome = 'succeeded', submitted = ?1, ended = ?2", "ii", submitted_ms, ended_ms));
+    must(store_exec(store, &err, "UPDATE attempt SET outcome = 'succeeded', submitted = ?1, ended = ?2", "ii",
+                    submitted_ms, ended_ms));
     return json_string_value(json_object_get(get(ensemble_get, 1, NULL), "eta")) ?: "none";
 }
 
@@ -169,7 +172,8 @@ static void an_end_is_estimated_while_members_succeed(void **state)
 
     must(store_exec(store, &err, "INSERT INTO member (ensemble, idx, state) VALUES (1, 0, 'pending')", ""));
     add_attempt(add_job(1, "local").id, 1, 0, 1);
-    must(store_exec(store, &err, "UPDATE tally SET n = iif(state = 'pending', 9, state = 'succeeded') WHERE ensemble = 1", ""));
+    must(store_exec(store, &err,
+                    "UPDATE tally SET n = iif(state = 'pending', 9, state = 'succeeded') WHERE ensemble = 1", ""));
     assert_string_equal(eta_after(994000, 995000), "1970-01-01T02:31:40.000Z");
     assert_string_equal(eta_after(939000, 940000), "1970-01-01T02:31:40.000Z");
     assert_string_equal(eta_after(938999, 939999), "none");
@@ -193,7 +197,8 @@ static void what_is_in_trouble(void **state)
     are("trouble=1", "6 2 1 ");
     fake_engine_is_well = false; /* all are held, but those that have been over for long are history */
     are("trouble=1", "6 5 4 3 2 1 ");
-    must(store_exec(store, &err, "UPDATE ensemble SET ended = ?1 WHERE id = 6", "i", INT64_C(1000000) - INT64_C(7) * 86400 * 1000 - 1));
+    must(store_exec(store, &err, "UPDATE ensemble SET ended = ?1 WHERE id = 6", "i",
+                    INT64_C(1000000) - INT64_C(7) * 86400 * 1000 - 1));
     are("trouble=1", "5 4 3 2 1 ");
     for (int i = 0; i < 120; i++) /* more than are looked at in a turn */
         add_ensemble(1);

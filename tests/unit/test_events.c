@@ -96,7 +96,8 @@ static struct bytes metadata_of(const char *plugin)
 static bool of_unknown_shape; /* likewise its dimensions, and how many these are */
 
 /* A value that is a tensor of this type, whose items are in `field`, as a message, and of this shape (-1: a scalar). */
-static struct bytes tensor(const char *tag, const char *plugin, unsigned type, int64_t dimension, unsigned field, const struct bytes *items)
+static struct bytes tensor(const char *tag, const char *plugin, unsigned type, int64_t dimension, unsigned field,
+                           const struct bytes *items)
 {
     struct bytes b = {.size = 0}, t = {.size = 0}, shape = {.size = 0}, dim = {.size = 0}, metadata = metadata_of(plugin);
 
@@ -304,8 +305,8 @@ static char got[2000];
 static void note(void *arg, const struct metric_line *event)
 {
     for (size_t i = 0; i < event->n; i++)
-        snprintf(got + strlen(got), sizeof got - strlen(got), "%s@%lld=%g ", event->values[i].name, (long long)event->step,
-                 event->values[i].value);
+        snprintf(got + strlen(got), sizeof got - strlen(got), "%s@%lld=%g ", event->values[i].name,
+                 (long long)event->step, event->values[i].value);
 }
 
 static int64_t look(struct event_files *files)
@@ -495,8 +496,10 @@ static void what_is_too_large_is_passed_over_once_it_is_there(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(checksums_are_those_of_the_format), cmocka_unit_test(scalars_are_plain_or_tensors),
-        cmocka_unit_test(wrong_events_are_told), cmocka_unit_test_setup_teardown(files_grow_and_come, set_up, tear_down),
+        cmocka_unit_test(checksums_are_those_of_the_format),
+        cmocka_unit_test(scalars_are_plain_or_tensors),
+        cmocka_unit_test(wrong_events_are_told),
+        cmocka_unit_test_setup_teardown(files_grow_and_come, set_up, tear_down),
         cmocka_unit_test_setup_teardown(damage_is_told_and_bounded, set_up, tear_down),
         cmocka_unit_test_setup_teardown(files_that_are_others_are_read_anew, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_file_of_the_same_number_elsewhere_is_another_one, set_up, tear_down),

@@ -89,7 +89,8 @@ static bool is_product_inside(const json_t *row)
 
 static bool is_between(const json_t *row)
 {
-    return integer(row, "batch") - integer(row, "workers") > 28 && integer(row, "batch") - integer(row, "workers") <= 31;
+    return integer(row, "batch") - integer(row, "workers") > 28 &&
+           integer(row, "batch") - integer(row, "workers") <= 31;
 }
 
 /* Members are the points that remain, in the order of the grid: as a plain look at each point has it. */
@@ -130,7 +131,8 @@ static void what_remains_keeps_its_order(void **state)
                 one = params_one(p, 1, index);
                 assert_true(json_equal(got, wanted));
                 assert_true(json_equal(one, json_object_get(wanted, "batch")));
-                assert_true(params_seed(p, index) == params_seed(all, index)); /* a member's seed is that of its index */
+                /* a member's seed is that of its index */
+                assert_true(params_seed(p, index) == params_seed(all, index));
                 json_decref(one);
                 json_decref(got);
                 index++;

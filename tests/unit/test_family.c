@@ -100,7 +100,8 @@ static void end_all(struct store *store, struct ensemble_row *row, enum member_s
     assert_int_equal(store_ensemble_update(store, row, &err), 0);
 }
 
-static void family_is(struct store *store, int64_t root, int64_t pending, int64_t succeeded, int64_t failed, int64_t unfinished)
+static void family_is(struct store *store, int64_t root, int64_t pending, int64_t succeeded, int64_t failed,
+                      int64_t unfinished)
 {
     int64_t n[MEMBER_STATE_COUNT];
     struct error err;

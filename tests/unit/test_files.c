@@ -244,7 +244,8 @@ static void a_process_may_do_without_flushes(void **state)
     if (pid == 0) {
         n_flushed = 0;
         file_flush_nothing();
-        _exit(file_write_whole(in_dir("quick"), "x", 1, 0600, &err) < 0 || dir_make(in_dir("quick.d/a"), &err) < 0 || n_flushed > 0);
+        _exit(file_write_whole(in_dir("quick"), "x", 1, 0600, &err) < 0 || dir_make(in_dir("quick.d/a"), &err) < 0 ||
+              n_flushed > 0);
     }
     assert_int_equal(waitpid(pid, &status, 0), pid);
     assert_int_equal(status, 0);

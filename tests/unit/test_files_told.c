@@ -109,7 +109,8 @@ static void the_last_whole_lines_of_stderr_are_told(void **state)
     assert_int_equal(unlink(path), 0);
     assert_int_equal(symlink("/etc/passwd", path), 0); /* the file is the member's */
     assert_true(json_is_null(json_object_get(
-        json_object_get(json_array_get(json_object_get(get(ensemble_failures_get, 1, ""), "failures"), 0), "example"), "stderr")));
+        json_object_get(json_array_get(json_object_get(get(ensemble_failures_get, 1, ""), "failures"), 0), "example"),
+        "stderr")));
 }
 
 /* Each cause has its latest attempt for an example, if that is known still. */
@@ -148,11 +149,13 @@ static void each_cause_is_told(void **state)
     is_told_that_the_store_fails(ensemble_failures_get, &(struct asked){.ids = {1}});
     assert_int_equal(json_array_size(json_object_get(get(ensemble_failures_get, 1, "limit=1"), "failures")), 1);
     is_merged = true;
-    failure = json_object_get(json_array_get(json_object_get(get(ensemble_failures_get, 1, ""), "failures"), 1), "example");
+    failure =
+        json_object_get(json_array_get(json_object_get(get(ensemble_failures_get, 1, ""), "failures"), 1), "example");
     is_merged = false;
     assert_string_equal(json_string_value(json_object_get(failure, "stderr")), "all of it");
     must(store_exec(store, &err, "UPDATE attempt SET released = 7 WHERE idx = 1", ""));
-    failure = json_object_get(json_array_get(json_object_get(get(ensemble_failures_get, 1, ""), "failures"), 1), "example");
+    failure =
+        json_object_get(json_array_get(json_object_get(get(ensemble_failures_get, 1, ""), "failures"), 1), "example");
     assert_true(json_is_null(json_object_get(failure, "stderr")) && json_is_string(json_object_get(failure, "host")));
     must(store_exec(store, &err, "UPDATE cause SET number = 9 WHERE text = 'first'", ""));
     failure = json_array_get(json_object_get(get(ensemble_failures_get, 1, ""), "failures"), 1);

@@ -121,8 +121,8 @@ static int note_number(void *arg, const struct released *attempt)
 {
     char *text = arg;
 
-    snprintf(text + strlen(text), 64 - strlen(text), "%lld.%lld%s%s ", (long long)attempt->index, (long long)attempt->number,
-             attempt->job_name[0] != '\0' ? "j" : "", attempt->goes_on ? "f" : "");
+    snprintf(text + strlen(text), 64 - strlen(text), "%lld.%lld%s%s ", (long long)attempt->index,
+             (long long)attempt->number, attempt->job_name[0] != '\0' ? "j" : "", attempt->goes_on ? "f" : "");
     return 0;
 }
 
@@ -156,7 +156,8 @@ static void a_sweep_goes_on_where_it_was(void **state)
     assert_int_equal(store_sweep_advance(store, RETAIN_NONE, id, 2, &err), 0);
     assert_int_equal(store_sweep_find(store, RETAIN_NONE, INT64_MAX, &ensemble, &from, &err), 1);
     assert_int_equal(from, 2);
-    assert_int_equal(step(id, RETAIN_NONE, 2, 2, "2.1j 3.1j "), -1); /* and the job's own files, with the last of its attempts */
+    /* and the job's own files, with the last of its attempts */
+    assert_int_equal(step(id, RETAIN_NONE, 2, 2, "2.1j 3.1j "), -1);
     assert_int_equal(store_sweep_advance(store, RETAIN_NONE, id, -1, &err), 0);
     assert_int_equal(store_sweep_find(store, RETAIN_NONE, INT64_MAX, &ensemble, &from, &err), 0);
 }

@@ -325,7 +325,8 @@ static void every_kind_has_a_name(void **state)
         assert_string_equal(frame_kind_name((enum frame_kind)kind), names[kind]);
         f.kind = (enum frame_kind)kind;
         m = message(f, 0);
-        assert_int_equal(frame_decode(m, FRAME_HEADER_SIZE + PAYLOAD, &g), kind >= 1 && kind <= 9 ? FRAME_OK : FRAME_BAD_KIND);
+        assert_int_equal(frame_decode(m, FRAME_HEADER_SIZE + PAYLOAD, &g),
+                         kind >= 1 && kind <= 9 ? FRAME_OK : FRAME_BAD_KIND);
         assert_true(kind < 1 || kind > 9 || (int)g.kind == kind);
         free(m);
     }
@@ -380,8 +381,10 @@ static void element_types_have_names_and_sizes(void **state)
         if (types[i].size > 0) {
             const struct field *field = &set.field[0];
 
-            assert_true((int)field->dtype == types[i].dtype && field->ndim == 2 && field->shape[0] == 3 && field->shape[1] == 2);
-            assert_true(field->count == 6 && field->bytes == 6 * types[i].size && field->unit == 2 * types[i].size && field->max == 0);
+            assert_true((int)field->dtype == types[i].dtype && field->ndim == 2 && field->shape[0] == 3 &&
+                        field->shape[1] == 2);
+            assert_true(field->count == 6 && field->bytes == 6 * types[i].size && field->unit == 2 * types[i].size &&
+                        field->max == 0);
             field_set_fini(&set);
         }
     }

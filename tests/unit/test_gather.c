@@ -130,8 +130,9 @@ static void the_log_does_not_grow_each_time_a_daemon_is_killed(void **state)
         pid_t child = fork();
 
         if (child == 0) {
-            if (store_open(&store, dir, &err) < 0 || store_check_room(store, &err) < 0 || store_accept(store, &err) < 0 ||
-                store_event_add(store, 1, "note", i, -1, NULL, &err) < 0 || store_commit(store, &err) < 0)
+            if (store_open(&store, dir, &err) < 0 || store_check_room(store, &err) < 0 ||
+                store_accept(store, &err) < 0 || store_event_add(store, 1, "note", i, -1, NULL, &err) < 0 ||
+                store_commit(store, &err) < 0)
                 _exit(1);
             _exit(0); /* without closing it */
         }
@@ -196,8 +197,9 @@ static void rollback_journals_are_left_to_sqlite(void **state)
     snprintf(plain, sizeof plain, "%s/plain.db", dir);
     snprintf(name, sizeof name, "%s-journal", plain);
     assert_int_equal(sqlite3_open_v2(plain, &db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, gather_vfs()), SQLITE_OK);
-    assert_int_equal(sqlite3_exec(db, "PRAGMA journal_mode = TRUNCATE; CREATE TABLE t (n); INSERT INTO t VALUES (1)", NULL, NULL,
-                                  NULL), SQLITE_OK);
+    assert_int_equal(sqlite3_exec(db, "PRAGMA journal_mode = TRUNCATE; CREATE TABLE t (n); INSERT INTO t VALUES (1)",
+                                  NULL, NULL, NULL),
+                     SQLITE_OK);
     assert_int_equal(stat(name, &st), 0);
     assert_int_equal(st.st_size, 0);
     assert_null(gather_log(db));
@@ -208,7 +210,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(the_header_of_a_new_life_is_never_put_off, faulty_new_dir, faulty_remove_dir),
-        cmocka_unit_test_setup_teardown(the_log_does_not_grow_each_time_a_daemon_is_killed, faulty_new_dir, faulty_remove_dir),
+        cmocka_unit_test_setup_teardown(the_log_does_not_grow_each_time_a_daemon_is_killed, faulty_new_dir,
+                                        faulty_remove_dir),
         cmocka_unit_test_setup_teardown(no_flush_makes_good_for_one_that_failed, faulty_new_dir, faulty_remove_dir),
         cmocka_unit_test_setup_teardown(an_index_keeps_its_room_and_nothing_else, faulty_new_dir, faulty_remove_dir),
         cmocka_unit_test_setup_teardown(rollback_journals_are_left_to_sqlite, faulty_new_dir, faulty_remove_dir),

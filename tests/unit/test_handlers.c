@@ -38,12 +38,14 @@ void event_stream_reply(struct request *r, int64_t after, const struct event_fil
 /* Without the path, which the engine knows. */
 json_t *checkpoint_json(const struct request *r, const struct member_checkpoint_row *row)
 {
-    return json_pack("{s:I, s:I, s:I}", "ensemble", (json_int_t)row->home, "member", (json_int_t)row->index, "number", (json_int_t)row->number);
+    return json_pack("{s:I, s:I, s:I}", "ensemble", (json_int_t)row->home, "member", (json_int_t)row->index, "number",
+                     (json_int_t)row->number);
 }
 
 json_t *training_checkpoint_json(const struct request *r, const struct training_checkpoint_row *row)
 {
-    return json_pack("{s:I, s:s, s:I}", "training", (json_int_t)row->training, "name", row->name, "number", (json_int_t)row->number);
+    return json_pack("{s:I, s:s, s:I}", "training", (json_int_t)row->training, "name", row->name, "number",
+                     (json_int_t)row->number);
 }
 
 static int set_up(void **state)
@@ -92,8 +94,8 @@ static const char *next_of(const json_t *page)
 
 /* Go through all pages of a list of `query`, which is a whole one but for the cursor; `note` is called with each item.
  * The pages. */
-static int walk(void (*handler)(struct request *r), int64_t id, const char *query, const char *cursor_name, const char *key,
-                void (*note)(const json_t *item))
+static int walk(void (*handler)(struct request *r), int64_t id, const char *query, const char *cursor_name,
+                const char *key, void (*note)(const json_t *item))
 {
     char cursor[128] = "", whole[256];
     int pages = 0;
@@ -200,7 +202,8 @@ static void note_place(const json_t *item)
         return;
     }
     snprintf(places + n, sizeof places - n, "%d.%d.%d ", (int)json_integer_value(json_object_get(item, "ensemble")),
-             (int)json_integer_value(json_object_get(item, "member")), (int)json_integer_value(json_object_get(item, "number")));
+             (int)json_integer_value(json_object_get(item, "member")),
+             (int)json_integer_value(json_object_get(item, "number")));
 }
 
 static void checkpoints_are(int64_t pages, const char *query, const char *expected)
@@ -243,7 +246,8 @@ static void checkpoints_page_by_page(void **state)
     checkpoints_are(4, "limit=2", "1.3.13 1.4.10 1.4.11 1.4.12 1.4.14 2.5.15 2.6.16 ");
     checkpoints_are(1, "limit=7", "1.3.13 1.4.10 1.4.11 1.4.12 1.4.14 2.5.15 2.6.16 ");
     checkpoints_are(3, "limit=2&ensemble=1", "1.3.13 1.4.10 1.4.11 1.4.12 1.4.14 ");
-    checkpoints_are(3, "limit=2&ensemble=3", "1.3.13 1.4.10 1.4.11 1.4.12 1.4.14 "); /* a follow-up's lie where its root has them */
+    /* a follow-up's lie where its root has them */
+    checkpoints_are(3, "limit=2&ensemble=3", "1.3.13 1.4.10 1.4.11 1.4.12 1.4.14 ");
     checkpoints_are(4, "limit=1&ensemble=1&member=4", "1.4.10 1.4.11 1.4.12 1.4.14 ");
     checkpoints_are(1, "ensemble=2&member=4", "");
     add_training_checkpoints();
@@ -458,7 +462,8 @@ static void put_of_member(int64_t ensemble, int64_t index, const char *name, int
     must(store_series_save(store, &row, &err));
 }
 
-static const json_t *get_of_member(void (*handler)(struct request *r), int64_t ensemble, int64_t index, const char *query)
+static const json_t *get_of_member(void (*handler)(struct request *r), int64_t ensemble, int64_t index,
+                                   const char *query)
 {
     int status;
     const json_t *reply = ask(handler, &(struct asked){.ids = {ensemble, index}, .query = query}, &status);

@@ -25,8 +25,8 @@ static struct thing *least(struct thing things[NODES])
     struct thing *best = NULL;
 
     for (struct thing *t = things; t < things + NODES; t++)
-        if (heap_holds(&t->node) &&
-            (best == NULL || t->node.key < best->node.key || (t->node.key == best->node.key && t->node.tie < best->node.tie)))
+        if (heap_holds(&t->node) && (best == NULL || t->node.key < best->node.key ||
+                                     (t->node.key == best->node.key && t->node.tie < best->node.tie)))
             best = t;
     return best;
 }

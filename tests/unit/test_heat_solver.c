@@ -214,7 +214,8 @@ static void a_field_of_small_values_is_as_good(void **state)
     for (int k = 1; k < 3; k++) {
         for (int i = 0; i < N * N; i++)
             assert_float_equal(field[k][i], field[0][i], 1e-6);
-        assert_true(iterations[k] >= iterations[0] - 2 && iterations[k] <= iterations[0] + 2); /* what rounding makes of it */
+        /* what rounding makes of it */
+        assert_true(iterations[k] >= iterations[0] - 2 && iterations[k] <= iterations[0] + 2);
     }
 }
 

@@ -162,10 +162,12 @@ static void a_record_has_all_of_its_checkpoint(void **state)
     assert_int_equal(st.st_mode & 07777, 0600);
     json = read_json(".stretto/00000001.json");
     assert_true(ckpt_parse(json, &back));
-    assert_true(back.number == 1 && back.step == 9 && back.reported && back.size == 3 && back.ensemble == 7 && back.attempt == 3);
+    assert_true(back.number == 1 && back.step == 9 && back.reported && back.size == 3 && back.ensemble == 7 &&
+                back.attempt == 3);
     assert_string_equal(back.path, "a-1");
     assert_string_equal(back.digest, ckpt.digest);
-    assert_true(back.time == ckpt.time && back.mtime_ns == ckpt.mtime_ns && back.inode == ckpt.inode && back.sent == NULL);
+    assert_true(back.time == ckpt.time && back.mtime_ns == ckpt.mtime_ns && back.inode == ckpt.inode &&
+                back.sent == NULL);
     public = ckpt_json(&back);
     assert_int_equal(json_object_size(public), 9);
     assert_int_equal(json_integer_value(json_object_get(public, "step")), 9);
@@ -201,7 +203,8 @@ static void a_record_needs_its_path_its_number_its_size_and_its_digest(void **st
     };
 
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        json_t *json = json_pack("{s:i, s:s, s:i, s:s}", "number", 1, "path", "a", "size", 1, "digest", "0123456789abcdef");
+        json_t *json =
+            json_pack("{s:i, s:s, s:i, s:s}", "number", 1, "path", "a", "size", 1, "digest", "0123456789abcdef");
         struct ckpt ckpt;
 
         json_object_set_new(json, cases[i].key, json_loads(cases[i].value, JSON_DECODE_ANY, NULL));
@@ -396,7 +399,8 @@ static void accounts_are_known_by_their_names_and_contents(void **state)
     list = accounts();
     assert_int_equal(list.n, 1);
     assert_true(list.items[0].ensemble == 7 && list.items[0].attempt == 1 && list.items[0].session == 5);
-    assert_true(list.items[0].generation == 3 && list.items[0].begun == 4 && list.items[0].held == 2 && list.items[0].certain);
+    assert_true(list.items[0].generation == 3 && list.items[0].begun == 4 && list.items[0].held == 2 &&
+                list.items[0].certain);
     assert_int_equal(list.afresh.attempt, 0);
     held_remove(in_dir(".stretto"), &list.items[0]);
     held_free(&list);

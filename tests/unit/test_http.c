@@ -92,7 +92,8 @@ static void what_is_not_possible_is_refused(void **state)
 
 static void hosts_are_ours(void **state)
 {
-    static const char none[] = "GET /healthz HTTP/1.0\r\n\r\n", other[] = "GET /healthz HTTP/1.1\r\nHost: evil\r\nConnection: close\r\n\r\n",
+    static const char none[] = "GET /healthz HTTP/1.0\r\n\r\n",
+                      other[] = "GET /healthz HTTP/1.1\r\nHost: evil\r\nConnection: close\r\n\r\n",
                       local[] = "GET /healthz HTTP/1.1\r\nHost: localhost:80\r\nConnection: close\r\n\r\n";
 
     assert_int_equal(rig_send(none, strlen(none))->status, 200);
@@ -112,7 +113,8 @@ static void bodies_are_read(void **state)
     rig_refused("POST /v1/ensembles", "Content-Type: text/plain\r\n", "{}", 415, "body_not_json");
     rig_refused("POST /v1/ensembles", "Content-Type: application/jsonx\r\n", "{}", 415, "body_not_json");
     rig_refused("POST /v1/ensembles", "Content-Type: application/json; charset=latin1\r\n", "{}", 415, "body_not_json");
-    rig_refused("POST /v1/ensembles", "Content-Type: application/json; charset=\"UTF-8\"\r\n", "[]", 422, "spec_wrong_type");
+    rig_refused("POST /v1/ensembles", "Content-Type: application/json; charset=\"UTF-8\"\r\n", "[]", 422,
+                "spec_wrong_type");
     rig_refused("POST /v1/ensembles", "Content-Type: Application/JSON\r\n", "[]", 422, "spec_wrong_type");
     assert_int_equal(rig_ask("GET /healthz", "Content-Type: text/plain\r\n", NULL)->status, 200); /* of no body */
     rig_refused("POST /v1/ensembles/1/resume", "", "{\"a\": 1}", 422, "spec_unknown_key");
@@ -125,7 +127,8 @@ static void bodies_are_read(void **state)
     strcpy(large + 199999, "]");
     rig_refused("POST /v1/ensembles", "", large, 422, "spec_wrong_type"); /* which comes in many pieces */
     free(large);
-    r = rig_refused("POST /v1/ensembles", "Content-Length: 16777217\r\nExpect: 100-continue\r\n", NULL, 413, "body_too_large");
+    r = rig_refused("POST /v1/ensembles", "Content-Length: 16777217\r\nExpect: 100-continue\r\n", NULL, 413,
+                    "body_too_large");
 }
 
 static void files_of_the_dashboard_are_sent(void **state)
@@ -271,7 +274,8 @@ static void parts_of_states(void **state)
     assert_int_equal(r->status, 206);
     header_is(r, "Content-Range", "bytes 4090-9000/10000");
     states_are(r->body, r->size, 4090, 9001, MEMBER_PENDING);
-    r = rig_ask("GET /v1/ensembles/1/states", "Range: bytes=-1\r\nAccept-Encoding: gzip\r\n", NULL); /* a part is not packed */
+    /* a part is not packed */
+    r = rig_ask("GET /v1/ensembles/1/states", "Range: bytes=-1\r\nAccept-Encoding: gzip\r\n", NULL);
     header_is(r, "Content-Encoding", NULL);
     states_are(r->body, r->size, MEMBERS - 1, MEMBERS, MEMBER_PENDING);
     r = rig_ask("GET /v1/ensembles/1/states", "Range: bytes=0-1\r\nIf-Range: W/\"1\"\r\n", NULL);

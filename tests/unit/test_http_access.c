@@ -38,7 +38,8 @@ static void tcp_wants_a_token(void **state)
     r = rig_refused("GET /healthz", "", NULL, 401, "token_missing");
     header_is(r, "WWW-Authenticate", "Bearer realm=\"stretto\"");
     header_is(r, "Retry-After", NULL);
-    r = rig_refused("GET /nowhere", "Authorization: Bearer stretto_1_x\r\n", NULL, 401, "token_invalid"); /* it tells nothing of what there is */
+    /* it tells nothing of what there is */
+    r = rig_refused("GET /nowhere", "Authorization: Bearer stretto_1_x\r\n", NULL, 401, "token_invalid");
     header_is(r, "WWW-Authenticate", "Bearer realm=\"stretto\", error=\"invalid_token\"");
     reader = rig_bearer("{\"role\": \"reader\", \"expires\": \"1h\"}");
     operator = rig_bearer("{\"role\": \"operator\"}");
@@ -88,7 +89,8 @@ static void a_database_that_cannot_be_read_lets_nobody_in(void **state)
 static void other_names_are_refused(void **state)
 {
     static const char ours[] = "GET /v1/ensembles HTTP/1.1\r\nHost: 127.0.0.1:1\r\nConnection: close\r\n\r\n",
-                      of_socket[] = "GET /v1/ensembles HTTP/1.1\r\nHost: stretto\r\nConnection: close\r\n\r\n", none[] = "GET /v1/ensembles HTTP/1.0\r\n\r\n";
+                      of_socket[] = "GET /v1/ensembles HTTP/1.1\r\nHost: stretto\r\nConnection: close\r\n\r\n",
+                      none[] = "GET /v1/ensembles HTTP/1.0\r\n\r\n";
 
     rig_over_tcp(true);
     assert_int_equal(rig_send(ours, strlen(ours))->status, 401);
@@ -136,10 +138,14 @@ static void strangers_get_the_page_and_begin_sessions(void **state)
     rig_refused("GET /", "", NULL, 401, "token_missing");
     is("GET /web/app.js", "", NULL, 200);
     rig_refused("GET /web/index.html", "", NULL, 404, "file_not_found");
-    is("GET /", "Accept: text/html\r\nSec-Fetch-Site: cross-site\r\nSec-Fetch-Dest: document\r\n", NULL, 200); /* a link */
-    rig_refused("GET /", "Accept: text/html\r\nSec-Fetch-Site: cross-site\r\nSec-Fetch-Dest: iframe\r\n", NULL, 403, "origin_not_allowed");
-    rig_refused("GET /v1/ensembles", "Sec-Fetch-Site: cross-site\r\nSec-Fetch-Dest: document\r\n", NULL, 403, "origin_not_allowed");
-    rig_refused("POST /v1/sessions", "Sec-Fetch-Site: cross-site\r\nSec-Fetch-Dest: document\r\n", "{}", 403, "origin_not_allowed");
+    /* a link */
+    is("GET /", "Accept: text/html\r\nSec-Fetch-Site: cross-site\r\nSec-Fetch-Dest: document\r\n", NULL, 200);
+    rig_refused("GET /", "Accept: text/html\r\nSec-Fetch-Site: cross-site\r\nSec-Fetch-Dest: iframe\r\n", NULL, 403,
+                "origin_not_allowed");
+    rig_refused("GET /v1/ensembles", "Sec-Fetch-Site: cross-site\r\nSec-Fetch-Dest: document\r\n", NULL, 403,
+                "origin_not_allowed");
+    rig_refused("POST /v1/sessions", "Sec-Fetch-Site: cross-site\r\nSec-Fetch-Dest: document\r\n", "{}", 403,
+                "origin_not_allowed");
     memset(large + strlen(large), 'x', 4500);
     strcat(large, "\"}");
     rig_refused("POST /v1/sessions", "", large, 413, "body_too_large");
@@ -196,7 +202,8 @@ static void browses(const char *request, const char *headers, int status, const 
 {
     const struct reply *r = browse(request, headers, NULL);
 
-    if (r->status != status || (code != NULL && strcmp(json_string_value(json_object_get(rig_json(r), "code")) ?: "", code) != 0))
+    if (r->status != status ||
+        (code != NULL && strcmp(json_string_value(json_object_get(rig_json(r), "code")) ?: "", code) != 0))
         fail_msg("%s, %s: %s%s", request, headers, r->headers, r->body);
 }
 
@@ -223,7 +230,8 @@ static void a_session_takes_a_cookie_and_a_place(void **state)
     browses("GET /v1/ensembles", "Sec-Fetch-Site: none\r\n", 200, NULL);
     browses("OPTIONS /v1/ensembles", "", 204, NULL);
 
-    rig_refused("GET /v1/ensembles", cookie, NULL, 401, "token_missing"); /* a cookie alone is none of a browser's session */
+    /* a cookie alone is none of a browser's session */
+    rig_refused("GET /v1/ensembles", cookie, NULL, 401, "token_missing");
     snprintf(other, sizeof other, "%s" OWN, cookie);
     rig_refused("GET /v1/ensembles", other, NULL, 403, "session_missing");
     snprintf(other, sizeof other, "GET %s/v1/ensembles", path);
@@ -273,7 +281,8 @@ static void who_comes_over_tls_gets_a_cookie_for_that(void **state)
 
 static void a_token_begins_a_session_of_no_more_than_itself(void **state)
 {
-    const char *reader = rig_bearer("{\"role\": \"reader\", \"expires\": \"2h\"}"), *admin = rig_bearer("{\"role\": \"admin\"}");
+    const char *reader = rig_bearer("{\"role\": \"reader\", \"expires\": \"2h\"}"),
+               *admin = rig_bearer("{\"role\": \"admin\"}");
     const struct reply *r;
     struct session_row row;
 
@@ -338,7 +347,8 @@ static void put_event(const char *kind)
 
 static void a_stream_ends_with_its_token(void **state)
 {
-    const char *one = rig_bearer("{\"role\": \"reader\"}"), *two = rig_bearer("{\"role\": \"reader\"}"), *soon = rig_bearer("{\"role\": \"reader\", \"expires\": \"1h\"}");
+    const char *one = rig_bearer("{\"role\": \"reader\"}"), *two = rig_bearer("{\"role\": \"reader\"}"),
+               *soon = rig_bearer("{\"role\": \"reader\", \"expires\": \"1h\"}");
     int fd = begin_stream(one), other = begin_stream(two), third = begin_stream(soon);
 
     is("GET /v1/tokens", rig_bearer("{\"role\": \"admin\"}"), NULL, 200);

@@ -45,7 +45,8 @@ static void header_is(const struct reply *r, const char *name, const char *wante
 static void put_events(int64_t n)
 {
     for (int64_t i = 0; i < n; i++)
-        must(store_event_put(store, 1000, i % 3 == 0 ? "third" : "other", 1 + i % 2, i, "{\"a\": \"some detail, so that it is long\"}", &err));
+        must(store_event_put(store, 1000, i % 3 == 0 ? "third" : "other", 1 + i % 2, i,
+                             "{\"a\": \"some detail, so that it is long\"}", &err));
     must(store_commit(store, &err));
 }
 
@@ -183,8 +184,10 @@ static void two_requests_may_come_at_once(void **state)
 static void no_request_is_too_long_for_an_answer(void **state)
 {
     static char many[20000];
-    static const char blank[] = "GET /healthz HTTP/1.1\r\nHost: stretto\r\nX Y: z\r\nConnection: close\r\n\r\n",
-                      sign[] = "POST /v1/ensembles/1/resume HTTP/1.1\r\nHost: stretto\r\nContent-Length: +2\r\nConnection: close\r\n\r\n{}";
+    static const char blank
+        [] = "GET /healthz HTTP/1.1\r\nHost: stretto\r\nX Y: z\r\nConnection: close\r\n\r\n",
+   sign[] =
+        "POST /v1/ensembles/1/resume HTTP/1.1\r\nHost: stretto\r\nContent-Length: +2\r\nConnection: close\r\n\r\n{}";
 
     strcpy(many, "GET /v1/ensembles?");
     for (int i = 0; i < 4000; i++)
@@ -200,7 +203,9 @@ static void no_request_is_too_long_for_an_answer(void **state)
 
 static void chunked(char *text, size_t size, const char *request, const char *headers, size_t body)
 {
-    int n = snprintf(text, size, "%s HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\nConnection: close\r\n%s\r\n", request, headers);
+    int n = snprintf(text, size,
+                     "%s HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\nConnection: close\r\n%s\r\n",
+                     request, headers);
 
     if (body > 0)
         n += snprintf(text + n, size - (size_t)n, "%zx\r\n%0*d\r\n", body, (int)body, 1);
@@ -280,7 +285,8 @@ static void what_only_reads_does_not_wait(void **state)
     assert_int_equal(json_array_size(json_object_get(rig_json(rig_ask("GET /v1/ensembles?sort=rate", "", NULL)), "ensembles")), 0);
     assert_true(store_dirty(store));
     assert_int_equal(rig_ask("GET /v1/ensembles/1/states", "", NULL)->status, 404);
-    assert_int_equal(rig_ask("DELETE /v1/sessions", "", NULL)->status, 200); /* which is a change, and takes the other with it */
+    /* which is a change, and takes the other with it */
+    assert_int_equal(rig_ask("DELETE /v1/sessions", "", NULL)->status, 200);
     assert_false(store_dirty(store));
     assert_int_equal(ensembles_told(), 1);
     assert_int_equal(rig_ask("GET /v1/ensembles/1/states", "", NULL)->size, 3);

@@ -62,7 +62,9 @@ static int set_up(void **state)
 
     if (rig_open(state) != 0)
         return -1;
-    snprintf(command, sizeof command, "cd %s && mkdir -p e1/members/0/7/a1 e1/members/0/7/a2 e1/training/g3/rank0 e1/training/g3/rank1", rig_dir);
+    snprintf(command, sizeof command,
+             "cd %s && mkdir -p e1/members/0/7/a1 e1/members/0/7/a2 e1/training/g3/rank0 e1/training/g3/rank1",
+             rig_dir);
     assert_int_equal(system(command), 0);
     for (int i = 0; i < SIZE; i += 8)
         snprintf(whole + i, sizeof whole - (size_t)i, "%7d\n", i);
@@ -263,8 +265,8 @@ static void put_archive(void)
 
 static void note_archive(int64_t at)
 {
-    must(store_exec(store, &err, "UPDATE attempt SET archive = 3, archive_kind = ?1, archive_at = ?2 WHERE number = 1", "ii",
-                    (int64_t)ARCHIVE_SUCCEEDED, at));
+    must(store_exec(store, &err, "UPDATE attempt SET archive = 3, archive_kind = ?1, archive_at = ?2 WHERE number = 1",
+                    "ii", (int64_t)ARCHIVE_SUCCEEDED, at));
     must(store_commit(store, &err));
 }
 

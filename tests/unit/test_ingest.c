@@ -140,7 +140,8 @@ static void json_lines(void **state)
     refused(".jsonl", "\n\n", "no row");
     refused(".jsonl", "{\"a\": 1}\n{\"a\": 1, \"b\": 2}\n", "line 2: 2 keys, where the first line has 1");
     refused(".jsonl", "{\"a\": 1, \"b\": 2}\n{\"a\": 1, \"c\": 2}\n", "line 2: \"b\" is missing");
-    refused(".jsonl", "{\"a\": null}\n", "line 1: a parameter is a number, a string, a boolean, a list or an object, and not null, at /a");
+    refused(".jsonl", "{\"a\": null}\n",
+            "line 1: a parameter is a number, a string, a boolean, a list or an object, and not null, at /a");
     refused(".jsonl", "{\"a\": 1, \"a\": 2}\n", "line 1");
     refused(".jsonl", "{}\n", "line 1: a row is an object");
     refused(".jsonl", "[1]\n", "line 1: a row is an object");
@@ -336,8 +337,9 @@ static void numbers(void **state)
 /* The parameters of members are the rows of their file. */
 static void rows_are_parameters(void **state)
 {
-    static const char text[] = "{\"n\": 1, \"o\": {\"name\": \"adam\"}, \"o.x\": \"a text that is longer than any number is\"}\n"
-                               "{\"n\": 2.5, \"o\": 7, \"o.x\": \"s\"}\n";
+    static const char text[] =
+        "{\"n\": 1, \"o\": {\"name\": \"adam\"}, \"o.x\": \"a text that is longer than any number is\"}\n"
+        "{\"n\": 2.5, \"o\": 7, \"o.x\": \"s\"}\n";
     struct error err = {.text = ""};
     struct rows *rows = ingest(".jsonl", text, strlen(text), &err);
     json_t *json = json_pack("{s:s, s:i}", "file", "/in.jsonl", "seed", 5), *value;
@@ -371,7 +373,8 @@ static void rows_are_parameters(void **state)
         json_decref(value);
         value = params_at(p, i);
         assert_int_equal(json_object_size(value), 3);
-        assert_string_equal(json_string_value(json_object_get(value, "o.x")), i == 0 ? "a text that is longer than any number is" : "s");
+        assert_string_equal(json_string_value(json_object_get(value, "o.x")),
+                            i == 0 ? "a text that is longer than any number is" : "s");
         json_decref(value);
         assert_true(params_seed(p, i) == draw_bits(5, UINT64_C(0x6d656d626572), (uint64_t)i));
     }

@@ -438,7 +438,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(corrupt_frames_are_counted_and_dropped, rig_setup, rig_teardown),
         cmocka_unit_test_setup_teardown(refusals_name_the_reason, rig_setup, rig_teardown),
-        cmocka_unit_test_setup_teardown(each_fault_is_counted_by_itself_and_told_once, rig_setup_with_log, rig_teardown),
+        cmocka_unit_test_setup_teardown(each_fault_is_counted_by_itself_and_told_once, rig_setup_with_log,
+                                        rig_teardown),
         cmocka_unit_test_setup_teardown(a_training_that_stops_refuses_no_member, rig_setup, rig_teardown),
         cmocka_unit_test_setup_teardown(what_waits_for_room_is_not_held, rig_setup, rig_teardown),
         cmocka_unit_test_setup_teardown(a_gap_is_asked_for_once, rig_setup, rig_teardown),

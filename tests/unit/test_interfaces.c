@@ -90,7 +90,8 @@ static void fast_ones_come_first_and_inner_ones_last(void **state)
 
         if (wanted[i][6] == '[' && !ipv6) /* this host has no such addresses */
             continue;
-        if (found == NULL || strncmp(found, wanted[i], strlen(wanted[i])) != 0 || strcmp(found + strlen(wanted[i]), port) != 0)
+        if (found == NULL || strncmp(found, wanted[i], strlen(wanted[i])) != 0 ||
+            strcmp(found + strlen(wanted[i]), port) != 0)
             fail_msg("%s is at the place of %s%s", found != NULL ? found : "nothing", wanted[i], port);
         at++;
     }

@@ -9,8 +9,9 @@
 #include <stdio.h>
 #include <string.h>
 
-static const char least[] = "{\"version\": 1, \"job\": \"j\", \"ensemble\": 0, \"kind\": \"members\", \"walltime\": 0, \"grace\": 0,"
-                            " \"tasks\": [{\"id\": \"7.1\", \"dir\": \"/d\", \"argv\": [\"x\"]}]}";
+static const char least[] =
+    "{\"version\": 1, \"job\": \"j\", \"ensemble\": 0, \"kind\": \"members\", \"walltime\": 0, \"grace\": 0,"
+    " \"tasks\": [{\"id\": \"7.1\", \"dir\": \"/d\", \"argv\": [\"x\"]}]}";
 
 /* What is not said is so. */
 static void assert_bare(const struct jobdesc *d)
@@ -20,17 +21,22 @@ static void assert_bare(const struct jobdesc *d)
     assert_string_equal(d->job, "j");
     assert_int_equal(d->ensemble, 0);
     assert_int_equal(d->kind, JOBDESC_MEMBERS);
-    assert_true(d->walltime_ms == 0 && d->grace_ms == 0 && d->silence_ms == 0 && d->stopped_ms == 0 && d->restarts == 0);
+    assert_true(d->walltime_ms == 0 && d->grace_ms == 0 && d->silence_ms == 0 && d->stopped_ms == 0 &&
+                d->restarts == 0);
     assert_true(d->control == NULL && d->control_key == NULL && d->umask == NULL && d->artefacts == NULL);
     assert_true(!d->tmpdir && !d->merged && !d->checkpoint.any);
-    assert_true(d->checkpoint.before_ms == 0 && d->checkpoint.signal == 0 && d->checkpoint.glob == NULL && d->checkpoint.keep == 1);
-    assert_true(d->metrics.file == NULL && d->metrics.format == JOBDESC_LINES && d->metrics.diverged == JOBDESC_DIVERGED_FAIL);
-    assert_true(d->metrics.rung == NULL && d->metrics.name == NULL && !d->metrics.has_least && !d->metrics.has_most && !d->metrics.best);
+    assert_true(d->checkpoint.before_ms == 0 && d->checkpoint.signal == 0 && d->checkpoint.glob == NULL &&
+                d->checkpoint.keep == 1);
+    assert_true(d->metrics.file == NULL && d->metrics.format == JOBDESC_LINES &&
+                d->metrics.diverged == JOBDESC_DIVERGED_FAIL);
+    assert_true(d->metrics.rung == NULL && d->metrics.name == NULL && !d->metrics.has_least && !d->metrics.has_most &&
+                !d->metrics.best);
     assert_int_equal(d->ntasks, 1);
     assert_string_equal(t->id, "7.1");
     assert_string_equal(t->dir, "/d");
     assert_int_equal(json_array_size(t->argv), 1);
-    assert_true(t->env == NULL && t->path == NULL && t->launcher == NULL && t->launch == NULL && t->success_file == NULL);
+    assert_true(t->env == NULL && t->path == NULL && t->launcher == NULL && t->launch == NULL &&
+                t->success_file == NULL);
     assert_true(t->results == NULL && t->owner == NULL && t->resume == NULL);
     assert_true(t->ntasks == 1 && t->nodes == 1 && t->since == 0 && t->since_in == 0 && t->until == 0 && !t->last);
 }
@@ -84,7 +90,8 @@ static json_t *with(const char *place, const char *value)
     for (char *slash; (slash = strchr(name, '/')) != NULL; name = slash + 1) {
         *slash = '\0';
         if (json_is_object(target) && json_object_get(target, name) == NULL)
-            json_object_set_new(target, name, strcmp(name, "checkpoint") == 0 ? json_pack("{s:i}", "before", 0) : json_object());
+            json_object_set_new(target, name,
+                                strcmp(name, "checkpoint") == 0 ? json_pack("{s:i}", "before", 0) : json_object());
         target = json_is_array(target) ? json_array_get(target, (size_t)atoi(name)) : json_object_get(target, name);
     }
     assert_int_equal(json_object_set_new(target, name, json_loads(value, JSON_DECODE_ANY, NULL)), 0);
@@ -400,7 +407,8 @@ static void a_descriptor_is_read_from_its_file(void **state)
 
 static void there_is_a_limit_to_tasks(void **state)
 {
-    json_t *root = json_loads(least, 0, NULL), *tasks = json_object_get(root, "tasks"), *task = json_array_get(tasks, 0);
+    json_t *root = json_loads(least, 0, NULL), *tasks = json_object_get(root, "tasks"),
+           *task = json_array_get(tasks, 0);
     struct jobdesc *desc;
     struct error err;
     char id[16];

@@ -185,7 +185,8 @@ static bool is_value(reader *read, const union read *got, json_t *value)
 static void each_reader_takes_what_it_is_for(void **state)
 {
     for (size_t i = 0; i < sizeof readings / sizeof *readings; i++) {
-        json_t *value = json_loads(readings[i].value, JSON_DECODE_ANY, NULL), *obj = json_pack("{s:o, s:n}", "k", value, "n");
+        json_t *value = json_loads(readings[i].value, JSON_DECODE_ANY, NULL),
+               *obj = json_pack("{s:o, s:n}", "k", value, "n");
         union read got, before;
         struct error err = {0};
 
@@ -247,7 +248,8 @@ static void who_mistypes_a_key_is_told_the_right_one(void **state)
 
         assert_int_equal(jsonx_only(obj, "", known, &err), -1);
         snprintf(wanted, sizeof wanted, "did you mean \"%s\"", keys[i].meant ? keys[i].meant : "");
-        if ((keys[i].meant != NULL) != (strstr(err.text, wanted) != NULL) || (keys[i].meant == NULL && strstr(err.text, "did you mean")))
+        if ((keys[i].meant != NULL) != (strstr(err.text, wanted) != NULL) ||
+            (keys[i].meant == NULL && strstr(err.text, "did you mean")))
             fail_msg("\"%s\": %s", keys[i].key, err.text);
         assert_non_null(strstr(err.text, "walltime, ntasks, adapter, env, a-key"));
         json_decref(obj);

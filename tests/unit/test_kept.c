@@ -276,7 +276,8 @@ static void what_was_drawn_first_is_forgotten_and_named(void **state)
     assert_int_equal(forgotten(kept), 7 + 1000 * (0 + 1 + 2 + 3 + 4 + 5 + 6));
     assert_int_equal(told(), KEPT_COMPLETE);
     kept_close(kept);
-    assert_int_equal(left(NULL), 2 * RETAIN + 1000 * (7 + 8 + 9 + 10 + 11 + 12 + 13 + 14 + 15 + 16 + 17 + 18 + 19 + 700));
+    assert_int_equal(left(NULL),
+                     2 * RETAIN + 1000 * (7 + 8 + 9 + 10 + 11 + 12 + 13 + 14 + 15 + 16 + 17 + 18 + 19 + 700));
     kept = begin(NULL);
     assert_int_equal(forgotten(kept), 21007);
     kept_cut_is_whole(kept, 1, "g1.1-s5"); /* it tells of them */

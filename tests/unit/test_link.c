@@ -60,7 +60,8 @@ static void say(void *rank, const uint8_t sender[64], int size, struct frame f)
 static void assert_head(struct frame f, enum frame_kind kind, uint64_t sequence)
 {
     assert_int_equal(f.kind, kind);
-    assert_true(f.key == 11 && f.ensemble == 12 && f.member == 13 && f.attempt == 14 && f.session == 15 && f.generation == 16);
+    assert_true(f.key == 11 && f.ensemble == 12 && f.member == 13 && f.attempt == 14 && f.session == 15 &&
+                f.generation == 16);
     assert_int_equal(f.sequence, sequence);
 }
 

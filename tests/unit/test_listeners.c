@@ -268,8 +268,9 @@ static void make_pair(int i, int copies)
     gnutls_x509_privkey_deinit(key);
 }
 
-typedef int retriever(gnutls_session_t session, const gnutls_datum_t *issuers, int n_issuers, const gnutls_pk_algorithm_t *algorithms,
-                      int n_algorithms, gnutls_pcert_st **chain, unsigned *n_chain, gnutls_privkey_t *key);
+typedef int retriever(gnutls_session_t session, const gnutls_datum_t *issuers, int n_issuers,
+                      const gnutls_pk_algorithm_t *algorithms, int n_algorithms, gnutls_pcert_st **chain,
+                      unsigned *n_chain, gnutls_privkey_t *key);
 
 static gnutls_privkey_t present_key(unsigned wanted)
 {

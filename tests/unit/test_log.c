@@ -46,7 +46,8 @@ static const char *contents(const char *file)
     return text;
 }
 
-static size_t format(char *out, const char *message, const struct log_ids *ids, enum log_format as, enum log_frame frame)
+static size_t format(char *out, const char *message, const struct log_ids *ids, enum log_format as,
+                     enum log_frame frame)
 {
     struct log_record record = {LOG_LEVEL_WARN, 1769860800123, "strettod", 42, ids, message};
     size_t n = log_format(out, &record, as, frame);

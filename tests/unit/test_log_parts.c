@@ -49,7 +49,8 @@ static const char *contents(void)
     return text;
 }
 
-static const char *format(enum log_level level, const char *message, const struct log_ids *ids, enum log_format as, enum log_frame frame)
+static const char *format(enum log_level level, const char *message, const struct log_ids *ids, enum log_format as,
+                          enum log_frame frame)
 {
     static char line[LOG_LINE_MAX + 1];
     struct log_record record = {level, 1769860800123, "strettod", 42, ids, message};
@@ -79,7 +80,8 @@ static void each_level_has_its_name_and_its_priority(void **state)
         assert_non_null(strstr(format((enum log_level)i, "m", NULL, LOG_JSON, LOG_PLAIN), wanted));
     }
     assert_memory_equal(format(LOG_LEVEL_WARN, "m", NULL, LOG_JSON, LOG_JOURNAL), "<4>{\"time\":", 11);
-    assert_string_equal(strrchr(format(LOG_LEVEL_WARN, "m", NULL, LOG_JSON, LOG_SYSLOG), 'm'), "m\"}"); /* a datagram needs no newline */
+    /* a datagram needs no newline */
+    assert_string_equal(strrchr(format(LOG_LEVEL_WARN, "m", NULL, LOG_JSON, LOG_SYSLOG), 'm'), "m\"}");
 }
 
 /* Ids that a line is not about are not there, even where others are. */
@@ -165,7 +167,8 @@ static void a_long_message_is_cut_at_the_line_s_end(void **state)
 
 static void a_level_leaves_out_what_is_below(void **state)
 {
-    static const enum log_level levels[] = {LOG_LEVEL_NONE, LOG_LEVEL_ERROR, LOG_LEVEL_WARN, LOG_LEVEL_INFO, LOG_LEVEL_DEBUG};
+    static const enum log_level levels[] = {LOG_LEVEL_NONE, LOG_LEVEL_ERROR, LOG_LEVEL_WARN, LOG_LEVEL_INFO,
+                                            LOG_LEVEL_DEBUG};
 
     for (size_t i = 0; i < sizeof levels / sizeof *levels; i++) {
         log_init("test", levels[i]);
@@ -274,8 +277,10 @@ static void what_may_be_a_log(void **state)
     assert_false(log_to_valid(longest));
     longest[1023] = '\0';
     assert_true(log_to_valid(longest));
-    assert_true(log_to_valid("stderr") && log_to_valid("syslog") && log_to_valid("syslog:/dev/log") && log_to_valid("/x"));
-    assert_false(log_to_valid("syslog:") || log_to_valid("syslogs") || log_to_valid("stderr:/x") || log_to_valid("syslog:dev/log"));
+    assert_true(log_to_valid("stderr") && log_to_valid("syslog") && log_to_valid("syslog:/dev/log") &&
+                log_to_valid("/x"));
+    assert_false(log_to_valid("syslog:") || log_to_valid("syslogs") || log_to_valid("stderr:/x") ||
+                 log_to_valid("syslog:dev/log"));
 }
 
 static void others_files_are_no_log(void **state)

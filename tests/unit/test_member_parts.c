@@ -59,8 +59,10 @@ static void settings_are_those_of_the_environment(void **state)
 
     set_all();
     env = read_all();
-    assert_true(env.active && env.key == UINT64_C(0x0123456789abcdef) && env.ensemble == 12 && env.member == 34 && env.attempt == 5);
-    assert_true(env.steps == 0 && !env.checksum && env.silence == 2000 && env.silence_max == 30000 && env.deadline == 0);
+    assert_true(env.active && env.key == UINT64_C(0x0123456789abcdef) && env.ensemble == 12 && env.member == 34 &&
+                env.attempt == 5);
+    assert_true(env.steps == 0 && !env.checksum && env.silence == 2000 && env.silence_max == 30000 &&
+                env.deadline == 0);
     assert_int_equal(json_integer_value(json_object_get(env.parameters, "a")), 1);
     assert_true(environment_left_ms(&env) == INT64_MAX);
     environment_fini(&env);
@@ -482,7 +484,8 @@ static void only_a_later_generation_is_gone_on_to(void **state)
     snprintf(dir, sizeof dir, "/tmp/stretto-test-XXXXXX");
     assert_non_null(mkdtemp(dir));
     write_file("g5-rank0.json", "{\"host\": \"h\", \"curve\": \"k\", \"endpoints\": [\"ipc:///nowhere\", \"tcp://a:1\", \"tcp://b:2\"]}");
-    assert_false(is_later("{\"generation\": 5, \"ranks\": 2, \"keeps\": 4}", 4, &found)); /* rank 1 has told nothing yet */
+    /* rank 1 has told nothing yet */
+    assert_false(is_later("{\"generation\": 5, \"ranks\": 2, \"keeps\": 4}", 4, &found));
     write_file("g5-rank1.json", "{\"host\": \"h\", \"endpoints\": [\"tcp://a:3\", \"tcp://127.0.0.1:4\"]}");
     assert_true(is_later("{\"generation\": 5, \"ranks\": 2, \"keeps\": 4}", 4, &found));
     assert_int_equal(found.generation, 5);
@@ -498,7 +501,8 @@ static void only_a_later_generation_is_gone_on_to(void **state)
     discovery_fini(&found);
     assert_false(is_later("{\"generation\": 5, \"ranks\": 2, \"keeps\": 4}", 5, &found));
     assert_false(is_later("{\"generation\": 5, \"ranks\": 2, \"keeps\": 4}", 6, &found));
-    assert_false(is_later("{\"generation\": 5, \"ranks\": 2, \"keeps\": 4}", 3, &found)); /* what that one had is lost */
+    /* what that one had is lost */
+    assert_false(is_later("{\"generation\": 5, \"ranks\": 2, \"keeps\": 4}", 3, &found));
     assert_false(is_later("{\"generation\": 5, \"ranks\": 2}", 4, &found));
     assert_false(is_later("{\"generation\": 5, \"ranks\": 3, \"keeps\": 4}", 4, &found));
     assert_false(is_later("{\"generation\": 5, \"ranks\": 0, \"keeps\": 4}", 4, &found));

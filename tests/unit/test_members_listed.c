@@ -91,7 +91,8 @@ static void are(const char *query, const char *wanted)
         if (pages > 0)
             strcat(got, "|");
         json_array_foreach (json_object_get(page, "members"), i, item)
-            snprintf(got + strlen(got), sizeof got - strlen(got), "%lld", (long long)json_integer_value(json_object_get(item, "index")));
+            snprintf(got + strlen(got), sizeof got - strlen(got), "%lld",
+                     (long long)json_integer_value(json_object_get(item, "index")));
         snprintf(cursor, sizeof cursor, "%s", json_string_value(json_object_get(page, "next")) ?: "");
         assert_true(pages < 20);
     }
@@ -232,9 +233,11 @@ static void more_than_are_looked_at_in_a_turn(void **state)
         must(store_attempt_update(store, &row, &err));
         must(store_member_put(store, &(struct member_row){.ensemble = 2, .index = places[i], .state = MEMBER_FAILED, .attempts = 1}, &err));
     }
-    must(store_exec(store, &err, "UPDATE ensemble SET next_index = ?1 WHERE id = 2", "i", (int64_t)2 * MEMBER_FILTER_PIECE + 1));
+    must(store_exec(store, &err, "UPDATE ensemble SET next_index = ?1 WHERE id = 2", "i",
+                    (int64_t)2 * MEMBER_FILTER_PIECE + 1));
     assert_int_equal(all_of("host=h8", indices, &pages), 3);
-    assert_true(indices[0] == 5 && indices[1] == MEMBER_FILTER_PIECE - 1 && indices[2] == MEMBER_FILTER_PIECE && pages == 1);
+    assert_true(indices[0] == 5 && indices[1] == MEMBER_FILTER_PIECE - 1 && indices[2] == MEMBER_FILTER_PIECE &&
+                pages == 1);
     assert_int_equal(all_of("host=h8&limit=2", indices, &pages), 3);
     assert_true(indices[2] == MEMBER_FILTER_PIECE && pages == 2);
     assert_int_equal(all_of("host=h9&limit=1", indices, &pages), 1);
@@ -246,12 +249,14 @@ static void more_than_are_looked_at_in_a_turn(void **state)
     assert_true(indices[0] == 1024 && indices[1] == 1023 && indices[2] == 1025 && indices[1024] == 2047);
     assert_int_equal(all_of("sort=took&limit=1000", indices, &pages), MANY);
     assert_int_equal(pages, 4);
-    assert_true(indices[0] == 2 * MEMBER_FILTER_PIECE && indices[1] == MEMBER_FILTER_PIECE && indices[3] == 5 && indices[4] == 0);
+    assert_true(indices[0] == 2 * MEMBER_FILTER_PIECE && indices[1] == MEMBER_FILTER_PIECE && indices[3] == 5 &&
+                indices[4] == 0);
     assert_true(indices[9] == 6 && indices[MANY - 1] == MANY - 1);
     assert_int_equal(all_of("sort=attempts&limit=1000", indices, &pages), MANY);
     assert_true(indices[0] == 0 && indices[MANY - 1] == 2 * MEMBER_FILTER_PIECE);
     assert_int_equal(all_of("limit=1000&state=failed", indices, &pages), 4);
-    assert_int_equal(all_of("limit=300", indices, &pages), MANY - 2 * MEMBER_FILTER_PIECE + 3); /* by the rows, and those behind them */
+    /* by the rows, and those behind them */
+    assert_int_equal(all_of("limit=300", indices, &pages), MANY - 2 * MEMBER_FILTER_PIECE + 3);
     assert_int_equal(pages, 4);
     for (int i = 4; i < MANY - 2 * MEMBER_FILTER_PIECE + 3; i++)
         assert_int_equal(indices[i], 2 * MEMBER_FILTER_PIECE + i - 3);
@@ -266,7 +271,8 @@ static void more_than_are_looked_at_in_a_turn(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {WITH_STORE(sorted_in_each_way), WITH_STORE(chosen_in_each_way),
-                                       WITH_STORE(chosen_by_values_of_each_kind), WITH_STORE(more_than_are_looked_at_in_a_turn)};
+                                       WITH_STORE(chosen_by_values_of_each_kind),
+                                       WITH_STORE(more_than_are_looked_at_in_a_turn)};
 
     log_init("members", LOG_LEVEL_NONE);
     test_limit(30);

@@ -66,8 +66,8 @@ static void check_order(void)
         const struct metric_point *a = &got.points[i - 1], *b = &got.points[i];
 
         if (a->step > b->step || (a->step == b->step && a->rank >= b->rank))
-            fail_msg("step %lld of rank %lld comes before step %lld of rank %lld", (long long)a->step, (long long)a->rank,
-                     (long long)b->step, (long long)b->rank);
+            fail_msg("step %lld of rank %lld comes before step %lld of rank %lld", (long long)a->step,
+                     (long long)a->rank, (long long)b->step, (long long)b->rank);
     }
 }
 

@@ -147,7 +147,8 @@ static void lines_of_json_have_two_forms(void **state)
     assert_string_equal(line.values[0].name, "loss");
     assert_int_equal(json(" {\"step\":3,\"a\":1e-3 , \"b\":-Infinity,\"c\":NaN, \"d\": null, \"time\": 5.5}\r"), 0);
     assert_true(line.n == 4 && line.step == 3 && line.time == 5.5);
-    assert_true(line.values[0].value == 1e-3 && line.values[1].value == -INFINITY && isnan(line.values[2].value) && isnan(line.values[3].value));
+    assert_true(line.values[0].value == 1e-3 && line.values[1].value == -INFINITY && isnan(line.values[2].value) &&
+                isnan(line.values[3].value));
     assert_int_equal(json("{\"epoch\": 7, \"loss\": \"nan\", \"who\": \"me\", \"on\": true, \"deep\": {\"x\": [1, {\"y\": 2}]}}"), 0);
     assert_true(line.n == 1 && line.step == 7 && isnan(line.values[0].value));
     assert_int_equal(json("{\"step\": 1, \"epoch\": 7}"), 0);
@@ -189,7 +190,8 @@ static void wrong_lines_are_refused_with_a_reason(void **state)
 /* Each prefix of a line, in memory of just that size, so that a sanitizer sees a read beyond it. */
 static void no_line_is_read_beyond_its_end(void **state)
 {
-    static const char whole[] = "{\"na\\u00f6me\": \"lo\\\"ss\", \"step\": 10, \"value\": -1.5e3, \"x\": {\"y\": [1, \"z\"]}, \"q\": NaN}";
+    static const char whole[] =
+        "{\"na\\u00f6me\": \"lo\\\"ss\", \"step\": 10, \"value\": -1.5e3, \"x\": {\"y\": [1, \"z\"]}, \"q\": NaN}";
     struct metric_columns columns;
 
     for (size_t size = 0; size < sizeof whole; size++) {
@@ -218,9 +220,11 @@ static void points_are_written_and_read_alike(void **state)
 
         assert_int_equal(points_read(text, text + size - 1, name, &b), 0);
         assert_string_equal(name, "a loss");
-        assert_true(a->step == b.step && a->last_step == b.last_step && a->time_ms == b.time_ms && a->last_time_ms == b.last_time_ms);
+        assert_true(a->step == b.step && a->last_step == b.last_step && a->time_ms == b.time_ms &&
+                    a->last_time_ms == b.last_time_ms);
         assert_true(a->count == b.count && a->not_finite == b.not_finite && a->area == b.area);
-        assert_true((a->last == b.last || isnan(a->last)) && (a->min == b.min || isnan(a->min)) && (a->first == b.first || isnan(a->first)));
+        assert_true((a->last == b.last || isnan(a->last)) && (a->min == b.min || isnan(a->min)) &&
+                    (a->first == b.first || isnan(a->first)));
         for (const char *end = text + size - 1; end > text; end--) /* torn lines */
             points_read(text, end, name, &b);
     }
@@ -437,7 +441,8 @@ static void points_that_were_written_in_part_are_written_whole(void **state)
         interrupted = i % 4;
         piece = i % 3 == 0 ? 7 : SIZE_MAX;
         room = i % 5 == 0 ? (size_t)i : SIZE_MAX;
-        snprintf(text, sizeof text, "{\"step\": %d, \"loss\": %d}\n{\"step\": %d, \"loss\": %d}\n", said, said, said + 1, said + 1);
+        snprintf(text, sizeof text, "{\"step\": %d, \"loss\": %d}\n{\"step\": %d, \"loss\": %d}\n", said, said,
+                 said + 1, said + 1);
         report(text);
         said += 2;
         work();

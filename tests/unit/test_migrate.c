@@ -34,7 +34,8 @@ static int new_database(void **state)
     snprintf(path, sizeof path, "%s/stretto.db", dir);
     snprintf(copy, sizeof copy, "%s.v1", path);
     migrations[0] = mistaken[0] = store_migrations[0];
-    if (store_open(&store, dir, &err) < 0 || store_ensemble_insert(store, &row, "{}", &err) < 0 || store_commit(store, &err) < 0)
+    if (store_open(&store, dir, &err) < 0 || store_ensemble_insert(store, &row, "{}", &err) < 0 ||
+        store_commit(store, &err) < 0)
         return -1;
     store_close(store);
     return access(copy, F_OK) == 0 ? -1 : 0; /* a new database has nothing that is to be kept */

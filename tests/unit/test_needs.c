@@ -8,15 +8,16 @@
 #include <string.h>
 
 /* A spec whose parameters, resources and other keys of members and of the whole are these. */
-static struct spec *make(const char *parameters, const char *resources, const char *more, const char *whole, struct error *err)
+static struct spec *make(const char *parameters, const char *resources, const char *more, const char *whole,
+                         struct error *err)
 {
     json_error_t wrong;
     char text[2000];
     json_t *json;
     struct spec *spec;
 
-    snprintf(text, sizeof text, "{'name': 'x', 'members': {'command': ['x'], 'parameters': %s, 'resources': %s%s}%s}", parameters,
-             resources, more, whole);
+    snprintf(text, sizeof text, "{'name': 'x', 'members': {'command': ['x'], 'parameters': %s, 'resources': %s%s}%s}",
+             parameters, resources, more, whole);
     for (char *c = text; *c != '\0'; c++)
         *c = *c == '\'' ? '"' : *c;
     json = json_loads(text, 0, &wrong);
@@ -94,7 +95,8 @@ static int count(void *arg, const struct adapter_resources *r, struct error *err
 
 static void only_what_differs_is_looked_at(void **state)
 {
-    struct spec *spec = good("{'grid': {'a': [1, 2, 3], 'b': [1, 2, 3, 4, 5, 6, 7, 8, 9, 10], 'c': [1, 2]}}", "{'tasks': '{a}', 'gpus': '{c}'}");
+    struct spec *spec = good("{'grid': {'a': [1, 2, 3], 'b': [1, 2, 3, 4, 5, 6, 7, 8, 9, 10], 'c': [1, 2]}}",
+                             "{'tasks': '{a}', 'gpus': '{c}'}");
     struct error err;
     int n = 0;
 
@@ -131,10 +133,12 @@ static void each_mistake_is_named_with_its_place(void **state)
 
     for (size_t i = 0; i < sizeof mistakes / sizeof *mistakes; i++) {
         struct error err = {0};
-        struct spec *spec = make(mistakes[i].parameters, mistakes[i].resources, mistakes[i].more, mistakes[i].whole, &err);
+        struct spec *spec =
+            make(mistakes[i].parameters, mistakes[i].resources, mistakes[i].more, mistakes[i].whole, &err);
 
         if (spec != NULL || strcmp(err.pointer, mistakes[i].pointer) != 0 || strstr(err.text, mistakes[i].says) == NULL)
-            fail_msg("%s, %s: %s at %s", mistakes[i].parameters, mistakes[i].resources, spec != NULL ? "taken" : err.text, err.pointer);
+            fail_msg("%s, %s: %s at %s", mistakes[i].parameters, mistakes[i].resources,
+                     spec != NULL ? "taken" : err.text, err.pointer);
     }
 }
 

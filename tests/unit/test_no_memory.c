@@ -71,8 +71,8 @@ SEAM(char *, strdup, NULL, (const char *s), s)
 SEAM(void *, zmq_ctx_new, NULL, (void))
 SEAM(void *, zmq_socket, NULL, (void *context, int type), context, type)
 SEAM(int, zmq_msg_init_size, -1, (zmq_msg_t *msg, size_t size), msg, size)
-SEAM(int, zmq_msg_init_data, -1, (zmq_msg_t *msg, void *data, size_t size, zmq_free_fn *release, void *hint), msg, data, size,
-     release, hint)
+SEAM(int, zmq_msg_init_data, -1, (zmq_msg_t * msg, void *data, size_t size, zmq_free_fn *release, void *hint), msg,
+     data, size, release, hint)
 
 /* The jansson library calls these. */
 static void *jansson_malloc(size_t size)
@@ -228,7 +228,8 @@ static int be_members(const struct fixture *fx, enum shortage shortage, atomic_b
 /* Those that the rank's process sees, too. */
 static atomic_bool *shared_flags(void)
 {
-    void *flags = mmap(NULL, ROUNDS_MAX * sizeof(atomic_bool), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    void *flags =
+        mmap(NULL, ROUNDS_MAX * sizeof(atomic_bool), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 
     assert_true(flags != MAP_FAILED);
     return flags;

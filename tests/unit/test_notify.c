@@ -58,7 +58,8 @@ static void begin(const char *name, const char *watchdog, const char *pid)
     if (pid != NULL)
         setenv("WATCHDOG_PID", pid, 1);
     notify = notify_create(NULL, status, said);
-    assert_true(getenv("NOTIFY_SOCKET") == NULL && getenv("WATCHDOG_USEC") == NULL && getenv("WATCHDOG_PID") == NULL); /* children do not see them */
+    /* children do not see them */
+    assert_true(getenv("NOTIFY_SOCKET") == NULL && getenv("WATCHDOG_USEC") == NULL && getenv("WATCHDOG_PID") == NULL);
 }
 
 static void end(void)
@@ -165,7 +166,8 @@ static void nobody_needs_to_listen(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {TEST(systemd_is_told_what_changes), TEST(a_watchdog_is_fed_in_time), TEST(nobody_needs_to_listen)};
+    const struct CMUnitTest tests[] = {TEST(systemd_is_told_what_changes), TEST(a_watchdog_is_fed_in_time),
+                                       TEST(nobody_needs_to_listen)};
 
     log_init("notify", LOG_LEVEL_NONE);
     return cmocka_run_group_tests(tests, NULL, NULL);

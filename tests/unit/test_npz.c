@@ -26,8 +26,8 @@ struct array {
 static char *npy(const struct array *a, size_t *size)
 {
     char header[300];
-    int n = snprintf(header, sizeof header, "{'descr': %s, 'fortran_order': %s, 'shape': %s, }\n", a->descr, a->fortran ? "True" : "False",
-                     a->shape);
+    int n = snprintf(header, sizeof header, "{'descr': %s, 'fortran_order': %s, 'shape': %s, }\n", a->descr,
+                     a->fortran ? "True" : "False", a->shape);
     char *file = malloc(10 + (size_t)n + a->size);
 
     memcpy(file, "\x93NUMPY\1\0", 8);
@@ -384,7 +384,8 @@ static void headers_are_dictionaries(void **state)
         snprintf(text, sizeof text, "{'descr': %s, 'fortran_order': True, 'shape': (3,)}", known[i].text);
         if (parse_header(text, &out, &err) < 0)
             fail_msg("%s: %s", text, err.text);
-        assert_true(out.kind == known[i].kind && out.item == known[i].item && out.big_endian == known[i].big && out.fortran);
+        assert_true(out.kind == known[i].kind && out.item == known[i].item && out.big_endian == known[i].big &&
+                    out.fortran);
     }
     for (int n = NPY_DIMENSIONS_MAX; n <= NPY_DIMENSIONS_MAX + 1; n++) {
         strcpy(text, "{'descr': '<i4', 'fortran_order': False, 'shape': (");
@@ -413,7 +414,8 @@ static void items_at_their_bounds(void **state)
     assert_null(npy_item(&integer, beyond, &err));
     for (size_t i = 0; i < sizeof characters / sizeof *characters; i++) {
         uint32_t c = characters[i].c;
-        const unsigned char bytes[4] = {(unsigned char)(c >> 24), (unsigned char)(c >> 16), (unsigned char)(c >> 8), (unsigned char)c};
+        const unsigned char bytes[4] = {(unsigned char)(c >> 24), (unsigned char)(c >> 16), (unsigned char)(c >> 8),
+                                        (unsigned char)c};
 
         item = npy_item(&text, bytes, &err);
         assert_int_equal(item == NULL, characters[i].text == NULL);
@@ -442,8 +444,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_array_is_a_parameter), cmocka_unit_test(what_is_no_parameter_is_named),
-        cmocka_unit_test(bombs_are_bounded), cmocka_unit_test(damaged_ones_are_refused), cmocka_unit_test(malformed_at_random),
-        cmocka_unit_test(headers_of_three_versions), cmocka_unit_test(headers_are_dictionaries), cmocka_unit_test(items_at_their_bounds),
+        cmocka_unit_test(bombs_are_bounded),         cmocka_unit_test(damaged_ones_are_refused),
+        cmocka_unit_test(malformed_at_random),       cmocka_unit_test(headers_of_three_versions),
+        cmocka_unit_test(headers_are_dictionaries),  cmocka_unit_test(items_at_their_bounds),
     };
 
     return cmocka_run_group_tests(tests, set_up, tear_down);

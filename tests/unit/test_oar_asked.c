@@ -334,7 +334,8 @@ static void a_withdrawal_fails_with_its_commands(void **state)
 
         begin();
         site_put("job-1", "7 st-0-1 Waiting\n", 0600);
-        site_command("oarhold", i == 0 ? "echo 'You are not the right user' >&2; exit 1" : "echo '7 st-0-1 Hold' >job-1");
+        site_command("oarhold",
+                     i == 0 ? "echo 'You are not the right user' >&2; exit 1" : "echo '7 st-0-1 Hold' >job-1");
         site_command("oardel", "echo 'You are not the right user' >&2; exit 1");
         site_withdraw(1, "7", &told);
         site_until(&told, 1);

@@ -103,7 +103,8 @@ static void a_signal_that_comes_too_late_is_done(void **state)
 
         begin();
         job_is("Launching");
-        snprintf(script, sizeof script, "echo '7 st-0-1 %s' >job-1; echo 'Cannot signal 7 ; This job is not running.' >&2; exit 1", *then);
+        snprintf(script, sizeof script,
+                 "echo '7 st-0-1 %s' >job-1; echo 'Cannot signal 7 ; This job is not running.' >&2; exit 1", *then);
         site_command("oardel", script);
         site_forget("oardel");
         assert_int_equal(cancel().answer, ADAPTER_OK);

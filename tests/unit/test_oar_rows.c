@@ -113,7 +113,8 @@ static void what_waits_says_for_what(void **state)
 
 static void an_end_is_explained(void **state)
 {
-    struct adapter_status status = ended("\"state\": \"Terminated\", \"startTime\": 5, \"exit_code\": \"19968\", \"events\": []");
+    struct adapter_status status =
+        ended("\"state\": \"Terminated\", \"startTime\": 5, \"exit_code\": \"19968\", \"events\": []");
 
     assert_string_equal(status.reason, "OAR: FAILED (exit status 78)");
     status = ended("\"state\": \"Terminated\", \"startTime\": 5, \"exit_code\": 9, \"events\": []");
@@ -124,15 +125,18 @@ static void an_end_is_explained(void **state)
     status = ended("\"state\": \"Error\", \"startTime\": 0, \"message\": \"Job killed by Leon directly\", \"events\": ["
                    "{\"type\": \"FRAG_JOB_REQUEST\", \"description\": \"User me requested to frag the job 7\"}]");
     assert_string_equal(status.reason, "cancelled before it started");
-    status = ended("\"state\": \"Error\", \"startTime\": 5, \"events\": [{\"type\": \"FRAG_JOB_REQUEST\", \"description\": "
-                   "\"User oar requested to frag the job 7\"}, {\"type\": \"WALLTIME\", \"description\": \"(Elapsed)\"}]");
+    status =
+        ended("\"state\": \"Error\", \"startTime\": 5, \"events\": [{\"type\": \"FRAG_JOB_REQUEST\", \"description\": "
+              "\"User oar requested to frag the job 7\"}, {\"type\": \"WALLTIME\", \"description\": \"(Elapsed)\"}]");
     assert_string_equal(status.reason, "OAR: WALLTIME: (Elapsed)");
     assert_false(status.node_lost);
-    status = ended("\"state\": \"Error\", \"startTime\": 5, \"events\": [{\"type\": \"FRAG_JOB_REQUEST\", \"description\": "
-                   "\"User oar requested to frag the job 7\"}]");
+    status =
+        ended("\"state\": \"Error\", \"startTime\": 5, \"events\": [{\"type\": \"FRAG_JOB_REQUEST\", \"description\": "
+              "\"User oar requested to frag the job 7\"}]");
     assert_true(status.node_lost);
-    status = ended("\"state\": \"Error\", \"startTime\": 5, \"events\": [{\"type\": \"FRAG_JOB_REQUEST\", \"description\": "
-                   "\"User me requested to frag the job 7\"}]");
+    status =
+        ended("\"state\": \"Error\", \"startTime\": 5, \"events\": [{\"type\": \"FRAG_JOB_REQUEST\", \"description\": "
+              "\"User me requested to frag the job 7\"}]");
     assert_false(status.node_lost); /* we did, or the user by hand */
     assert_string_equal(status.reason, "OAR: FRAG_JOB_REQUEST: User me requested to frag the job 7");
     status = ended("\"state\": \"Terminated\", \"startTime\": 5, \"exit_code\": 0, \"events\": [{\"type\": \"CHECKPOINT\", \"description\": "

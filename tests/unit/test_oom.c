@@ -55,14 +55,16 @@ static void each_end_counts_once(const char *file, const char *none, const char 
 static void version_2(void **state)
 {
     put("proc/self/cgroup", "0::/user.slice/job_7\n");
-    each_end_counts_once("sys/fs/cgroup/user.slice/job_7/memory.events", "low 0\nhigh 0\nmax 9\noom 4\noom_kill 3\noom_group_kill 0\n",
+    each_end_counts_once("sys/fs/cgroup/user.slice/job_7/memory.events",
+                         "low 0\nhigh 0\nmax 9\noom 4\noom_kill 3\noom_group_kill 0\n",
                          "low 0\nhigh 0\nmax 90\noom 40\noom_kill 5\noom_group_kill 0\n");
 }
 
 static void version_1(void **state)
 {
     put("proc/self/cgroup", "4:memory:/slurm/job_7\n3:cpuset:/\n0::/\n");
-    each_end_counts_once("sys/fs/cgroup/memory/slurm/job_7/memory.oom_control", "oom_kill_disable 0\nunder_oom 0\noom_kill 0\n",
+    each_end_counts_once("sys/fs/cgroup/memory/slurm/job_7/memory.oom_control",
+                         "oom_kill_disable 0\nunder_oom 0\noom_kill 0\n",
                          "oom_kill_disable 0\nunder_oom 0\noom_kill 2\n");
 }
 

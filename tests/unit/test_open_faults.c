@@ -13,8 +13,9 @@
 
 static char *schema_of(sqlite3 *db)
 {
-    return text_of(db, "SELECT group_concat(sql, char(10)) FROM (SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL AND "
-                       "name NOT LIKE 'sqlite_%' ORDER BY type, name)");
+    return text_of(db,
+                   "SELECT group_concat(sql, char(10)) FROM (SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL AND "
+                   "name NOT LIKE 'sqlite_%' ORDER BY type, name)");
 }
 
 static char *books_of(sqlite3 *db)

@@ -25,7 +25,8 @@ static const json_t *resolve(const json_t *doc, const json_t *value)
     const char *ref = json_string_value(json_object_get(value, "$ref"));
 
     return ref == NULL ? value
-                       : json_object_get(json_object_get(json_object_get(doc, "components"), "parameters"), strrchr(ref, '/') + 1);
+                       : json_object_get(json_object_get(json_object_get(doc, "components"), "parameters"),
+                                         strrchr(ref, '/') + 1);
 }
 
 /* The schema of a parameter. */
@@ -48,7 +49,8 @@ static void many(int n, const char *insert)
 {
     char sql[512];
 
-    snprintf(sql, sizeof sql, "WITH RECURSIVE n (i) AS (VALUES (1) UNION ALL SELECT i + 1 FROM n WHERE i < %d) %s FROM n", n, insert);
+    snprintf(sql, sizeof sql,
+             "WITH RECURSIVE n (i) AS (VALUES (1) UNION ALL SELECT i + 1 FROM n WHERE i < %d) %s FROM n", n, insert);
     if (sqlite3_exec(store->db, sql, NULL, NULL, NULL) != SQLITE_OK)
         fail_msg("%s: %s", insert, sqlite3_errmsg(store->db));
 }
@@ -179,16 +181,19 @@ static void pages_are_as_large_as_the_document_says(void **state)
 
     for (size_t i = 0; i < sizeof lists / sizeof *lists; i++) {
         const json_t *schema = schema_of(doc, lists[i].path, lists[i].name);
-        int64_t usual = json_integer_value(json_object_get(schema, "default")), most = json_integer_value(json_object_get(schema, "maximum"));
+        int64_t usual = json_integer_value(json_object_get(schema, "default")),
+                most = json_integer_value(json_object_get(schema, "maximum"));
         bool about = strcmp(lists[i].name, "limit") != 0; /* it is not quite as many */
         char query[64];
         int64_t got = size_of(i, "");
 
         if (about ? got > usual * 11 / 10 || got < usual * 3 / 4 : got != usual)
             fail_msg("%s?%s has %lld and not %lld", lists[i].path, lists[i].query, (long long)got, (long long)usual);
-        snprintf(query, sizeof query, "%s%s%s=%lld", lists[i].query, lists[i].query[0] ? "&" : "", lists[i].name, (long long)most + 1);
+        snprintf(query, sizeof query, "%s%s%s=%lld", lists[i].query, lists[i].query[0] ? "&" : "", lists[i].name,
+                 (long long)most + 1);
         is_refused(lists[i].handler, 1, query, 400, "query_wrong_value");
-        snprintf(query, sizeof query, "%s=%lld", lists[i].name, (long long)most); /* which size_of() adds to the other query */
+        /* which size_of() adds to the other query */
+        snprintf(query, sizeof query, "%s=%lld", lists[i].name, (long long)most);
         got = size_of(i, query);
         if (!about && lists[i].handler == member_metrics_get)
             most = SERIES_OF_MEMBER; /* a member has no more */
@@ -222,8 +227,9 @@ static void series_are_whole(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test_setup_teardown(pages_are_as_large_as_the_document_says, set_up, tear_down),
-                                       cmocka_unit_test_setup_teardown(series_are_whole, set_up, tear_down)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(pages_are_as_large_as_the_document_says, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(series_are_whole, set_up, tear_down)};
 
     log_init("pages", LOG_LEVEL_NONE);
     test_limit(30);

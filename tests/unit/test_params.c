@@ -86,7 +86,8 @@ static void halton_has_a_prime_for_each_dimension(void **state)
 /* Around the sizes at which the permutation takes more bits, too. */
 static void latin_hypercube_has_one_point_in_each_stratum(void **state)
 {
-    static const unsigned counts[] = {1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 33, 63, 64, 65, 129, 255, 256, 257, 1000, 1024, 1025, 4097, 16385};
+    static const unsigned counts[] = {1,  2,  3,  4,   5,   7,   8,   9,    15,   16,   17,   33,
+                                      63, 64, 65, 129, 255, 256, 257, 1000, 1024, 1025, 4097, 16385};
     static unsigned char seen[16385];
 
     for (size_t c = 0; c < sizeof counts / sizeof *counts; c++) {

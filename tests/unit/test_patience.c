@@ -160,8 +160,10 @@ static void all_other_ranks_count(void **state)
 
     assert_false(gives_up(goes_on, true, goes_on, true));
     assert_true(gives_up(starves, true, goes_on, true) && gives_up(goes_on, true, starves, true));
-    assert_true(gives_up(done, false, goes_on, true) && gives_up(goes_on, true, done, false) && gives_up(done, false, starves, true));
-    assert_false(gives_up(starves, true, goes_on, false) || gives_up(goes_on, false, starves, true)); /* one is not known yet */
+    assert_true(gives_up(done, false, goes_on, true) && gives_up(goes_on, true, done, false) &&
+                gives_up(done, false, starves, true));
+    /* one is not known yet */
+    assert_false(gives_up(starves, true, goes_on, false) || gives_up(goes_on, false, starves, true));
     assert_false(gives_up(starves, false, goes_on, true) || gives_up(done, false, goes_on, false));
     assert_false(gives_up(starves, true, saves, true) || gives_up(saves, true, starves, true));
     assert_false(gives_up(done, true, saves, false) || gives_up(saves, false, done, true));

@@ -51,7 +51,8 @@ static void an_order_is_done_when_all_of_its_commands_are(void **state)
 
         begin(OPENPBS);
         list(JOB("7.server", "st-0-0", "Q") ", " JOB("9.server", "st-0-1", "Q"));
-        snprintf(script, sizeof script, "case $1 in %s) echo \"qdel: Unauthorized Request $1\" >&2; exit 1;; esac", fails[i]);
+        snprintf(script, sizeof script, "case $1 in %s) echo \"qdel: Unauthorized Request $1\" >&2; exit 1;; esac",
+                 fails[i]);
         site_command("qdel", script);
         site_forget("qdel");
         cancel_all(2, told);
@@ -142,7 +143,8 @@ static void a_job_of_an_array_is_taken_out(void **state)
     assert_int_equal(site_count_asked("qhold"), 0);
     site_assert_lines("qdel", "[7[1].server]\n");
     for (int i = 0; i < 2; i++) {
-        site_command("qdel", i == 0 ? "echo 'qdel: Unknown Job Id 7[1].server' >&2; exit 153" : "echo 'qdel: Unauthorized Request' >&2; exit 1");
+        site_command("qdel", i == 0 ? "echo 'qdel: Unknown Job Id 7[1].server' >&2; exit 153"
+                                    : "echo 'qdel: Unauthorized Request' >&2; exit 1");
         site_withdraw(1, "7[1].server", &told);
         site_until(&told, 1);
         assert_int_equal(told.answer, i == 0 ? ADAPTER_OK : ADAPTER_UNSURE);
@@ -311,7 +313,8 @@ static void an_id_is_what_looks_like_one(void **state)
         snprintf(script, sizeof script, "cat >/dev/null; printf '%s\\n'", cases[i].out);
         site_command("qsub", script);
         told = site_submit_next(site_job(&site_plain));
-        if ((told.answer == ADAPTER_OK) != (cases[i].id != NULL) || strcmp(told.id, cases[i].id != NULL ? cases[i].id : "") != 0)
+        if ((told.answer == ADAPTER_OK) != (cases[i].id != NULL) ||
+            strcmp(told.id, cases[i].id != NULL ? cases[i].id : "") != 0)
             fail_msg("%s is %s", cases[i].out, told.id);
     }
 }

@@ -19,7 +19,8 @@ static int parse(enum pbs_kind kind, const char *text)
     rows.kind = (int)kind;
     batch_rows_free(&rows);
     batch_text_clean(copy, strlen(copy));
-    rc = kind == PBS_KIND_TORQUE ? pbs_xml_parse(&rows, copy, strlen(copy), &err) : pbs_json_parse(&rows, copy, strlen(copy), &err);
+    rc = kind == PBS_KIND_TORQUE ? pbs_xml_parse(&rows, copy, strlen(copy), &err)
+                                 : pbs_json_parse(&rows, copy, strlen(copy), &err);
     free(copy);
     batch_rows_sort(&rows);
     return rc;
@@ -196,7 +197,8 @@ static void statuses_below_zero_have_a_meaning(void **state)
             struct adapter_status status = {0};
             char wanted[100];
 
-            snprintf(wanted, sizeof wanted, "PBS: %s (Exit_status %d)", kind == 0 ? cases[i].openpbs : cases[i].torque, cases[i].status);
+            snprintf(wanted, sizeof wanted, "PBS: %s (Exit_status %d)", kind == 0 ? cases[i].openpbs : cases[i].torque,
+                     cases[i].status);
             pbs_status(kind == 0 ? PBS_KIND_OPENPBS : PBS_KIND_TORQUE, &row, &status);
             assert_string_equal(status.reason, wanted);
             assert_int_equal(status.node_lost, cases[i].node_lost[kind]);
@@ -292,8 +294,9 @@ static void somebody_elses_job_is_none_of_ours(void **state)
     assert_int_equal(rows.n, 1);
     one("a", "R", ",\"Job_Owner\":\"mel@login1\"");
     assert_int_equal(rows.n, 0);
-    assert_int_equal(parse(PBS_KIND_TORQUE, "<Data><Job><Job_Id>6.t</Job_Id><Job_Owner>m@x</Job_Owner><job_state>R</job_state>"
-                                            "<Variable_List>STRETTO_RUNNER=a</Variable_List></Job></Data>"),
+    assert_int_equal(parse(PBS_KIND_TORQUE,
+                           "<Data><Job><Job_Id>6.t</Job_Id><Job_Owner>m@x</Job_Owner><job_state>R</job_state>"
+                           "<Variable_List>STRETTO_RUNNER=a</Variable_List></Job></Data>"),
                      0);
     assert_int_equal(rows.n, 0);
     rows.user = NULL;

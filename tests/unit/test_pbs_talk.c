@@ -171,7 +171,8 @@ static void what_was_taken_out_of_the_queue_never_began(void **state)
 static void the_history_is_asked_by_ids_where_there_is_one(void **state)
 {
     begin(OPENPBS);
-    site_command("qstat", "case $1 in --version) echo '" OPENPBS "';; -x) cat history 2>/dev/null || { echo 'qstat: not configured to maintain"
+    site_command("qstat", "case $1 in --version) echo '" OPENPBS
+                          "';; -x) cat history 2>/dev/null || { echo 'qstat: not configured to maintain"
                           " job history' >&2; exit 1; };; *) echo '{}';; esac");
     site_put("history", "{\"Jobs\": {\"7.server\": {\"job_state\": \"F\", \"Exit_status\": 137, \"stime\": \"Sun Nov 22 04:58:35 2026\","
                         " \"Variable_List\": {\"STRETTO_RUNNER\": \"st-0-1\"}}}}\n", 0600);

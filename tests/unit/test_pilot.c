@@ -90,7 +90,8 @@ static void a_job_has_what_is_its_own_and_nothing_else(void **state)
 /* The last of many has as many as the first: its letter, and three of this test. */
 static void descriptors_of_others_are_closed_in_it(void **state)
 {
-    static const struct rig_event all[] = {{1000, hand_over, JOB("stay-a", "") JOB("stay-b", "") JOB("c", "")}, {2000, end_jobs, NULL}, {0}};
+    static const struct rig_event all[] = {
+        {1000, hand_over, JOB("stay-a", "") JOB("stay-b", "") JOB("c", "")}, {2000, end_jobs, NULL}, {0}};
     json_t *first, *last;
 
     configure("{\"cpus\": 3, \"idle\": 5}");
@@ -98,7 +99,8 @@ static void descriptors_of_others_are_closed_in_it(void **state)
     assert_int_equal(fly(false), 0);
     first = report_of("stay-a");
     last = report_of("c");
-    assert_int_equal(json_integer_value(json_object_get(first, "descriptors")), json_integer_value(json_object_get(last, "descriptors")));
+    assert_int_equal(json_integer_value(json_object_get(first, "descriptors")),
+                     json_integer_value(json_object_get(last, "descriptors")));
     assert_int_equal(json_integer_value(json_object_get(first, "descriptors")), 4);
     assert_null(json_string_value(json_object_get(last, "gpus"))); /* nobody has counted them */
     assert_int_equal(json_integer_value(json_object_get(last, "until")), -1);
@@ -148,7 +150,8 @@ static void a_job_that_is_cancelled_is_told(void **state)
 
 static void it_is_given_back_when_no_member_fits(void **state)
 {
-    static const struct rig_event all[] = {{1000, hand_over, JOB("a", ", \"least\": 30")}, {50000, hand_over, JOB("b", ", \"least\": 60")}, {0}};
+    static const struct rig_event all[] = {
+        {1000, hand_over, JOB("a", ", \"least\": 30")}, {50000, hand_over, JOB("b", ", \"least\": 60")}, {0}};
 
     setenv("STRETTO_DEADLINE", "1700000100", 1);
     configure("{\"idle\": 3600, \"least\": 20, \"cpus\": 1}");
@@ -163,12 +166,15 @@ static void it_is_given_back_when_no_member_fits(void **state)
 static void put_strange_files(const char *ignored)
 {
     static const char order[] = JOB("bad", "");
-    char *outside = xasprintf("%s/outside", dir), *link = xasprintf("%s/node0/inbox/0.jsonl", dir), *other = xasprintf("%s/node0/inbox/1.json", dir);
+    char *outside = xasprintf("%s/outside", dir), *link = xasprintf("%s/node0/inbox/0.jsonl", dir),
+         *other = xasprintf("%s/node0/inbox/1.json", dir);
     char *none = xasprintf("%s/node0/inbox/.jsonl", dir), *folder = xasprintf("%s/node0/inbox/9.jsonl", dir);
     struct error err;
 
-    if (file_write_whole(outside, order, strlen(order), 0600, &err) < 0 || file_write_whole(other, order, strlen(order), 0600, &err) < 0 ||
-        file_write_whole(none, order, strlen(order), 0600, &err) < 0 || symlink(outside, link) < 0 || mkdir(folder, 0700) < 0)
+    if (file_write_whole(outside, order, strlen(order), 0600, &err) < 0 ||
+        file_write_whole(other, order, strlen(order), 0600, &err) < 0 ||
+        file_write_whole(none, order, strlen(order), 0600, &err) < 0 || symlink(outside, link) < 0 ||
+        mkdir(folder, 0700) < 0)
         abort();
     free(outside);
     free(link);
@@ -189,7 +195,8 @@ static bool is_in_inbox(const char *name)
 
 static void only_what_the_daemon_has_written_is_taken(void **state)
 {
-    static const struct rig_event all[] = {{1000, put_strange_files, NULL}, {2000, hand_over, JOB("a", "") "no order\n[]\n" JOB("b", "")}, {0}};
+    static const struct rig_event all[] = {
+        {1000, put_strange_files, NULL}, {2000, hand_over, JOB("a", "") "no order\n[]\n" JOB("b", "")}, {0}};
 
     configure("{\"cpus\": 1}");
     events = all;
@@ -283,12 +290,14 @@ static void a_runner_that_does_not_end_is_killed(void **state)
 /* Nothing is left of it: no process, no descriptor. It has one more process where it tells the daemon of news. */
 static void at_its_end_nothing_is_left(void **state)
 {
-    static const struct rig_event all[] = {{1000, hand_over, JOB("stay-a", "") JOB("b", "")}, {2000, end_jobs, NULL}, {0}};
+    static const struct rig_event all[] = {
+        {1000, hand_over, JOB("stay-a", "") JOB("b", "")}, {2000, end_jobs, NULL}, {0}};
     int first = dup(0), next;
 
     close(first);
     for (int tells = 0; tells < 2; tells++) {
-        configure(tells ? "{\"cpus\": 2, \"control\": \"tcp://127.0.0.1:1\", \"control_key\": \"k\"}" : "{\"cpus\": 2}");
+        configure(tells ? "{\"cpus\": 2, \"control\": \"tcp://127.0.0.1:1\", \"control_key\": \"k\"}"
+                        : "{\"cpus\": 2}");
         events = all;
         assert_int_equal(fly(false), 0);
         assert_told("start stay-a; start b; end b 0; end stay-a 0; over idle");

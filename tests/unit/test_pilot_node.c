@@ -98,8 +98,9 @@ static void it_takes_what_it_is_told_or_finds(void **state)
         unset(&cases[i].variables);
         line = line_of(0, "ready", NULL);
         assert_non_null(line);
-        if (number_in(line, "cpus") != cases[i].cpus || number_in(line, "gpus") != cases[i].gpus || number_in(line, "memory") != cases[i].memory ||
-            number_in(line, "deadline") != cases[i].deadline || number_in(line, "pid") != getpid())
+        if (number_in(line, "cpus") != cases[i].cpus || number_in(line, "gpus") != cases[i].gpus ||
+            number_in(line, "memory") != cases[i].memory || number_in(line, "deadline") != cases[i].deadline ||
+            number_in(line, "pid") != getpid())
             fail_msg("case %zu", i);
         json_decref(line);
     }

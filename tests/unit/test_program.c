@@ -117,8 +117,10 @@ static void a_program_is_found(void **state)
 static void what_cannot_be_run_is_told(void **state)
 {
     assert_string_equal(find("none", NULL, NULL, NULL), "cannot start \"none\": not found on PATH");
-    assert_string_equal(find("plain", NULL, NULL, NULL), "cannot start \"plain\": found on PATH, but it is not executable");
-    assert_string_equal(find("./data", NULL, NULL, NULL), "cannot start \"./data\": it is not executable (permission denied)");
+    assert_string_equal(find("plain", NULL, NULL, NULL),
+                        "cannot start \"plain\": found on PATH, but it is not executable");
+    assert_string_equal(find("./data", NULL, NULL, NULL),
+                        "cannot start \"./data\": it is not executable (permission denied)");
     assert_string_equal(find("./sub", NULL, NULL, NULL), "cannot start \"./sub\": it is a directory");
     assert_string_equal(find("./none", NULL, NULL, NULL), "cannot start \"./none\": no such file");
     assert_string_equal(find("deep", NULL, NULL, NULL), "cannot start \"deep\": not found on PATH");
@@ -155,19 +157,23 @@ static void a_launcher_comes_before(void **state)
     assert_string_equal(find("solve", "copies", (const char *const[]){"run", "--copies", "60", NULL}, NULL),
                         "@/second/run run --copies 60 solve --n {hosts}");
     assert_string_equal(find("none", "copies", (const char *const[]){"run", NULL}, NULL), "cannot start \"none\": not found on PATH");
-    assert_string_equal(find("solve", "no-such-launcher", NULL, NULL), "cannot start \"no-such-launcher\": not found on PATH");
+    assert_string_equal(find("solve", "no-such-launcher", NULL, NULL),
+                        "cannot start \"no-such-launcher\": not found on PATH");
     snprintf(wanted, sizeof wanted, "%s %s -n 4 solve --n {hosts}", STRETTO_MPIEXEC, STRETTO_MPIEXEC);
     assert_string_equal(find("solve", "mpiexec", NULL, NULL),
-                        STRETTO_MPIEXEC[0] ? wanted
-                                           : "cannot start \"solve\": stretto was built without MPI; name a launcher by its path");
+                        STRETTO_MPIEXEC[0]
+                            ? wanted
+                            : "cannot start \"solve\": stretto was built without MPI; name a launcher by its path");
     if (STRETTO_MPIEXEC[0])
         assert_string_equal(find("none", "mpiexec", NULL, NULL), "cannot start \"none\": not found on PATH");
 }
 
 static void the_words_for_a_checkpoint_come_last_and_only_with_one(void **state)
 {
-    assert_string_equal(find("solve", NULL, NULL, "/c/a.ckpt"), "@/second/solve solve --n {hosts} --restart at=/c/a.ckpt");
-    assert_string_equal(find("solve", "run", NULL, "/c/a.ckpt"), "@/second/run run -n 4 solve --n {hosts} --restart at=/c/a.ckpt");
+    assert_string_equal(find("solve", NULL, NULL, "/c/a.ckpt"),
+                        "@/second/solve solve --n {hosts} --restart at=/c/a.ckpt");
+    assert_string_equal(find("solve", "run", NULL, "/c/a.ckpt"),
+                        "@/second/run run -n 4 solve --n {hosts} --restart at=/c/a.ckpt");
 }
 
 /* A launcher of several words says itself how many processes there are; its placeholders are filled in, the program's

@@ -302,15 +302,18 @@ static void a_training_without_checkpoints_says_so(void **state)
 
     fixture_init(&fx, 10, 0, 1, RESERVOIR(100, 50, 5));
     t = fixture_rank(0);
-    assert_true(stretto_train_checkpoint_due(t) == 0 && stretto_train_checkpoint_every_ms(t) == 0 && stretto_train_unfinished(t) == 0);
-    assert_true(stretto_train_resume(t) == NULL && stretto_train_resume_step(t) == -1 && stretto_train_resume_ranks(t) == 0);
+    assert_true(stretto_train_checkpoint_due(t) == 0 && stretto_train_checkpoint_every_ms(t) == 0 &&
+                stretto_train_unfinished(t) == 0);
+    assert_true(stretto_train_resume(t) == NULL && stretto_train_resume_step(t) == -1 &&
+                stretto_train_resume_ranks(t) == 0);
     assert_null(stretto_train_checkpoint_begin(t, 1));
     assert_string_equal(stretto_train_error_code(t), "train_checkpoint");
     for (int due = 0; due <= STRETTO_TRAIN_CHECKPOINT_LAST; due++) {
         assert_int_equal(stretto_train_checkpoint_cut(t, due), -1);
         assert_int_equal(stretto_train_checkpoint_end(t, due), -1);
     }
-    assert_int_equal(stretto_train_batch(t, NULL, NULL, NULL, NULL, 0), STRETTO_TRAIN_AGAIN); /* the last one would end it */
+    /* the last one would end it */
+    assert_int_equal(stretto_train_batch(t, NULL, NULL, NULL, NULL, 0), STRETTO_TRAIN_AGAIN);
     stretto_train_close(t);
     fixture_fini(&fx);
 }
@@ -363,8 +366,10 @@ static void each_counter_is_told_by_its_name(void **state)
             assert_true(told > 0 && told % 1000 == 0);
             assert_int_equal(json_is_true(json_object_get(json, "starved")), told % 2000 == 0);
             assert_int_equal(json_is_true(json_object_get(json, "saving")), told % 2000 != 0);
-            assert_true(json_integer_value(json_object_get(json, "rank")) == 2 && json_integer_value(json_object_get(json, "restart")) == 4);
-            assert_true(json_integer_value(json_object_get(json, "generation")) == 5 && json_integer_value(json_object_get(json, "capacity")) == 51);
+            assert_true(json_integer_value(json_object_get(json, "rank")) == 2 &&
+                        json_integer_value(json_object_get(json, "restart")) == 4);
+            assert_true(json_integer_value(json_object_get(json, "generation")) == 5 &&
+                        json_integer_value(json_object_get(json, "capacity")) == 51);
             assert_true(json_number_value(json_object_get(json, "room_wait_seconds")) == 24.5);
             assert_true(json_number_value(json_object_get(json, "sample_wait_seconds")) == 25.5);
             assert_true(json_number_value(json_object_get(json, "samples_per_second")) > 0);

@@ -303,8 +303,9 @@ static void an_answer_may_be_as_long_as_allowed(void **state)
 
         ask_for(&a, "GET", NULL, HOUR_MS, 10);
         fd = take_request(&a);
-        put_text(fd, i == 0 ? "HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\n1234567890"
-                     : i == 1 ? "HTTP/1.1 200 OK\r\nContent-Length: 11\r\n\r\n12345678901" : "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n");
+        put_text(fd, i == 0   ? "HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\n1234567890"
+                     : i == 1 ? "HTTP/1.1 200 OK\r\nContent-Length: 11\r\n\r\n12345678901"
+                              : "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n");
         until(&a);
         close(fd);
         assert_int_equal(a.status, i == 1 ? 0 : 200);

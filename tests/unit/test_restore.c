@@ -164,8 +164,10 @@ static int count_lost(void *arg, const struct event_row *row)
 
 static void what_the_run_directory_does_not_have_is_lost(void **state)
 {
-    static const enum ensemble_state ends[] = {ENSEMBLE_RUNNING, ENSEMBLE_RUNNING, ENSEMBLE_CANCELLED, ENSEMBLE_FAILED, ENSEMBLE_PAUSED};
-    static const enum member_state becomes[] = {MEMBER_RUNNING, MEMBER_PENDING, MEMBER_CANCELLED, MEMBER_CANCELLED, MEMBER_PENDING};
+    static const enum ensemble_state ends[] = {ENSEMBLE_RUNNING, ENSEMBLE_RUNNING, ENSEMBLE_CANCELLED, ENSEMBLE_FAILED,
+                                               ENSEMBLE_PAUSED};
+    static const enum member_state becomes[] = {MEMBER_RUNNING, MEMBER_PENDING, MEMBER_CANCELLED, MEMBER_CANCELLED,
+                                                MEMBER_PENDING};
     struct event_filter lost = {.kind = "attempt.ended"};
     struct store *store = must_open(before);
     struct job_row jobs[5], job;

@@ -14,8 +14,8 @@ static const char *parse(const char *results, const char *parameters)
 {
     static struct error err;
     json_error_t wrong;
-    json_t *json = json_pack("{s:s, s:{s:[s], s:[s], s:s, s:o}}", "name", "r", "members", "command", "true", "artefacts", "m.pt",
-                             "results", results, "parameters", json_loads(parameters, 0, &wrong));
+    json_t *json = json_pack("{s:s, s:{s:[s], s:[s], s:s, s:o}}", "name", "r", "members", "command", "true",
+                             "artefacts", "m.pt", "results", results, "parameters", json_loads(parameters, 0, &wrong));
 
     assert_non_null(json);
     spec_destroy(spec);
@@ -58,7 +58,8 @@ static void members_that_share_a_directory_are_refused(void **state)
 {
     assert_string_equal(parse("results/lr{lr}", GRID), "spec_impossible_value");
     assert_string_equal(parse("results/all", GRID), "spec_impossible_value");
-    assert_string_equal(parse("results/{a}{b}", "{\"grid\": {\"a\": [1, 11], \"b\": [11, 1]}}"), "spec_impossible_value");
+    assert_string_equal(parse("results/{a}{b}", "{\"grid\": {\"a\": [1, 11], \"b\": [11, 1]}}"),
+                        "spec_impossible_value");
     assert_string_equal(parse("results/{a}-{b}", "{\"grid\": {\"a\": [1, 11], \"b\": [11, 1]}}"), "");
     assert_string_equal(parse("results/{x}", "{\"grid\": {\"x\": [\"1\", 1]}}"), "spec_impossible_value");
     assert_string_equal(parse("results/{x}", "{\"method\": \"halton\", \"count\": 10000, \"space\": {\"x\": [0, 1]}}"), "");

@@ -126,7 +126,8 @@ static void a_query_that_says_nothing_is_refused(void **state)
             snprintf(name, sizeof name, "%.*s", (int)strcspn(queries[q], "="), queries[q]);
             if (!has(i, name) || routes[i].handler == results_get) /* which refuses an ensemble that takes no suggestions first */
                 continue;
-            snprintf(query, sizeof query, "%s%s", queries[q], has(i, "name") && routes[i].handler != ensembles_get ? "&name=x" : "");
+            snprintf(query, sizeof query, "%s%s", queries[q],
+                     has(i, "name") && routes[i].handler != ensembles_get ? "&name=x" : "");
             is(i, &(struct asked){.ids = {1, 0}, .query = query}, 400, "query_wrong_value");
             tried++;
         }
@@ -139,7 +140,8 @@ static const json_t *resolve(const json_t *doc, const json_t *value)
     const char *ref = json_string_value(json_object_get(value, "$ref"));
 
     return ref == NULL ? value
-                       : json_object_get(json_object_get(json_object_get(doc, "components"), "parameters"), strrchr(ref, '/') + 1);
+                       : json_object_get(json_object_get(json_object_get(doc, "components"), "parameters"),
+                                         strrchr(ref, '/') + 1);
 }
 
 static void is_possible(size_t i, const char *name, json_int_t value, bool wanted)
@@ -148,7 +150,8 @@ static void is_possible(size_t i, const char *name, json_int_t value, bool wante
     int status;
     const json_t *answer;
 
-    snprintf(query, sizeof query, "%s=%lld%s", name, (long long)value, has(i, "name") && routes[i].handler != ensembles_get ? "&name=x" : "");
+    snprintf(query, sizeof query, "%s=%lld%s", name, (long long)value,
+             has(i, "name") && routes[i].handler != ensembles_get ? "&name=x" : "");
     if (strcmp(name, "from") == 0 && has(i, "follow"))
         strcat(query, "&follow=1");
     if (strcmp(name, "member") == 0)
@@ -228,9 +231,10 @@ static void a_body_has_what_is_known(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {WITH_STORE(what_is_not_there_is_not_found), WITH_STORE(a_query_that_says_nothing_is_refused),
-                                       WITH_STORE(numbers_are_limited_as_the_document_says),
-                                       WITH_STORE(a_body_that_is_no_json_is_refused), WITH_STORE(a_body_has_what_is_known)};
+    const struct CMUnitTest tests[] = {
+        WITH_STORE(what_is_not_there_is_not_found), WITH_STORE(a_query_that_says_nothing_is_refused),
+        WITH_STORE(numbers_are_limited_as_the_document_says), WITH_STORE(a_body_that_is_no_json_is_refused),
+        WITH_STORE(a_body_has_what_is_known)};
 
     log_init("routes", LOG_LEVEL_NONE);
     virtual_uv_begin(1000);

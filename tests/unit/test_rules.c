@@ -139,7 +139,8 @@ static void places_may_vary_as_well(void **state)
         struct spec *spec, *against = spec_parse(other, NULL, &err);
 
         set(json, "members/resources", "{\"tasks\": 2}");
-        set(json, "rules/may_vary", i == 0 ? "[\"lr\", \"batch\", \"/members/resources\"]" : "[\"lr\", \"batch\", \"/members/resource\"]");
+        set(json, "rules/may_vary",
+            i == 0 ? "[\"lr\", \"batch\", \"/members/resources\"]" : "[\"lr\", \"batch\", \"/members/resource\"]");
         spec = spec_parse(json, NULL, &err);
         assert_int_equal(rules_check(spec, against, &err), -i);
         spec_destroy(spec);
@@ -198,7 +199,8 @@ static void parameters_are_compared_by_name(void **state)
         snprintf(text, sizeof text, "{\"name\": \"x\", \"members\": {\"command\": [\"t\"], \"parameters\": {%s}}, "
                  "\"rules\": {\"reference\": 1, \"may_vary\": %s}}", cases[i].own, cases[i].may_vary);
         json = load(text);
-        snprintf(text, sizeof text, "{\"name\": \"x\", \"members\": {\"command\": [\"t\"], \"parameters\": {%s}}}", cases[i].reference);
+        snprintf(text, sizeof text, "{\"name\": \"x\", \"members\": {\"command\": [\"t\"], \"parameters\": {%s}}}",
+                 cases[i].reference);
         other = load(text);
         spec = spec_parse(json, NULL, &err);
         against = spec_parse(other, NULL, &err);

@@ -61,7 +61,8 @@ static void a_part_is_read_as_it_was_written(void **state)
                                                   .state = true, .size = 6, .digest = "00ff"});
     write_part(8, 9, "g1-s1", (struct saved_part){.step = 11, .size = 16, .digest = "11ff"});
     assert_int_equal(saved_part_read(&config, "g1-s1", 7, &part, &err), 0);
-    assert_true(part.ranks == 9 && part.step == 1 && part.batches == 2 && part.drawn == 3 && part.whole == 4 && part.time == 5.5);
+    assert_true(part.ranks == 9 && part.step == 1 && part.batches == 2 && part.drawn == 3 && part.whole == 4 &&
+                part.time == 5.5);
     assert_true(part.last && part.state && part.size == 6);
     assert_string_equal(part.digest, "00ff");
     assert_int_equal(saved_part_read(&config, "g1-s1", 8, &part, &err), 0);
@@ -74,7 +75,8 @@ static void a_part_is_read_as_it_was_written(void **state)
 /* Returns the list, to be freed. */
 static json_t *read_list(void)
 {
-    json_t *file = file_read_json(in_dir("checkpoints.json", ""), &err), *list = json_incref(json_object_get(file, "checkpoints"));
+    json_t *file = file_read_json(in_dir("checkpoints.json", ""), &err),
+           *list = json_incref(json_object_get(file, "checkpoints"));
 
     json_decref(file);
     return list;
@@ -88,7 +90,8 @@ static void assert_list(const char *wanted)
     size_t i;
 
     json_array_foreach (list, i, entry)
-        snprintf(names + strlen(names), sizeof names - strlen(names), "%s ", json_string_value(json_object_get(entry, "name")));
+        snprintf(names + strlen(names), sizeof names - strlen(names), "%s ",
+                 json_string_value(json_object_get(entry, "name")));
     assert_string_equal(names, wanted);
     json_decref(list);
 }
@@ -124,7 +127,8 @@ static void the_list_tells_what_all_ranks_have(void **state)
         entry = json_array_get(list, 0);
         assert_string_equal(json_string_value(json_object_get(entry, "name")), name);
         assert_string_equal(json_string_value(json_object_get(entry, "digest")), "a");
-        assert_true(number(entry, "generation") == 4 && number(entry, "step") == 10 + last && number(entry, "batches") == 5);
+        assert_true(number(entry, "generation") == 4 && number(entry, "step") == 10 + last &&
+                    number(entry, "batches") == 5);
         assert_true(number(entry, "ranks") == 3 && number(entry, "drawn") == 7 && number(entry, "size") == 7000);
         assert_true(json_real_value(json_object_get(entry, "time")) == 10.5);
         assert_int_equal(json_is_true(json_object_get(entry, "last")), last == 3);
@@ -213,7 +217,8 @@ static struct stepset_run *runs_of(const struct one *one, size_t n)
     struct stepset_run *runs = calloc(n, sizeof *runs);
 
     for (size_t i = 0; i < n; i++)
-        runs[i] = (struct stepset_run){one[i].member << 32 | (uint64_t)one[i].step / 64, UINT64_C(1) << one[i].step % 64};
+        runs[i] =
+            (struct stepset_run){one[i].member << 32 | (uint64_t)one[i].step / 64, UINT64_C(1) << one[i].step % 64};
     return runs;
 }
 
@@ -266,13 +271,15 @@ static void assert_share(const struct train_config *config, const struct cut *cu
 
     for (int rank = 0; rank < 2; rank++)
         for (int i = 0; i < 4; i++) {
-            bool ours = (drawn[rank][i].member + (uint64_t)drawn[rank][i].step) % (uint64_t)config->ranks == (uint64_t)config->rank;
+            bool ours = (drawn[rank][i].member + (uint64_t)drawn[rank][i].step) % (uint64_t)config->ranks ==
+                        (uint64_t)config->rank;
 
             assert_int_equal(has(cut->runs, cut->n_runs, drawn[rank][i]), ours);
             n += ours;
             if (i >= 2)
                 continue;
-            ours = (forgotten[rank][i].member + (uint64_t)forgotten[rank][i].step) % (uint64_t)config->ranks == (uint64_t)config->rank;
+            ours = (forgotten[rank][i].member + (uint64_t)forgotten[rank][i].step) % (uint64_t)config->ranks ==
+                   (uint64_t)config->rank;
             assert_int_equal(has(cut->forgotten, cut->n_forgotten, forgotten[rank][i]), ours);
             n_forgotten += ours;
         }
@@ -369,7 +376,8 @@ static void another_ensemble_s_state_is_taken_alone(void **state)
     config.checkpoint.from.name = "g1-s5";
     assert_int_equal(resume_load(&config, &resume, &err), 0);
     assert_string_equal(strrchr(resume.state, '/'), "/state-rank1");
-    assert_true(resume.ranks == 2 && resume.step == 5 && resume.cut.n_runs == 0 && resume.cut.ended == NULL && resume.handovers == 0);
+    assert_true(resume.ranks == 2 && resume.step == 5 && resume.cut.n_runs == 0 && resume.cut.ended == NULL &&
+                resume.handovers == 0);
     assert_string_equal(config.checkpoint.dir, "/nowhere");
     resume_fini(&resume);
 }

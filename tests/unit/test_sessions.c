@@ -99,7 +99,8 @@ static void whoever_loses_a_session_is_looked_for(void **state)
     ask(session_delete, &asked, &status);
     assert_int_equal(status, 404);
     assert_int_equal(fake_revocations, 3);
-    assert_int_equal(json_integer_value(json_object_get(ask(sessions_delete, &asked, &status), "ended")), SESSIONS_MAX - 2);
+    assert_int_equal(json_integer_value(json_object_get(ask(sessions_delete, &asked, &status), "ended")),
+                     SESSIONS_MAX - 2);
     assert_int_equal(fake_revocations, 4);
 }
 
@@ -107,7 +108,8 @@ static void a_token_ends_with_what_it_began(void **state)
 {
     struct asked asked = {.ids = {1}, .caller = owner};
     struct session_row session = {.role = TOKEN_READER, .path = "/", .created_ms = 1, .expires_ms = INT64_MAX};
-    const json_t *json = post(tokens_post, "{\"role\": \"operator\", \"label\": \"x\", \"expires\": \"1h\"}", &owner, 201);
+    const json_t *json =
+        post(tokens_post, "{\"role\": \"operator\", \"label\": \"x\", \"expires\": \"1h\"}", &owner, 201);
     int status;
 
     assert_string_equal(text_of(json, "expires"), "1970-01-01T01:16:40.000Z");
@@ -229,9 +231,11 @@ static void what_is_no_token_is_not_made(void **state)
 
     post(tokens_post, "{\"role\": \"king\"}", &owner, 422);
     post(tokens_post, "{\"role\": \"reader\", \"label\": 1}", &owner, 422);
-    snprintf(body, sizeof body, "{\"role\": \"reader\", \"label\": \"%0*d\"}", (int)sizeof((struct token_row *)NULL)->label, 0);
+    snprintf(body, sizeof body, "{\"role\": \"reader\", \"label\": \"%0*d\"}",
+             (int)sizeof((struct token_row *)NULL)->label, 0);
     post(tokens_post, body, &owner, 422);
-    snprintf(body, sizeof body, "{\"role\": \"reader\", \"label\": \"%0*d\"}", (int)sizeof((struct token_row *)NULL)->label - 1, 0);
+    snprintf(body, sizeof body, "{\"role\": \"reader\", \"label\": \"%0*d\"}",
+             (int)sizeof((struct token_row *)NULL)->label - 1, 0);
     post(tokens_post, body, &owner, 201);
     post(logins_post, "{\"expires\": 5}", &owner, 422);
     post(logins_post, "{\"expires\": \"721h\"}", &owner, 422);

@@ -179,8 +179,10 @@ static void what_is_no_such_memory_is_not_opened(void **state)
 {
     struct slots *slots = slots_create(SIZE), *large = slots_create(2 * SIZE);
     json_t *offer = slots_offer(slots);
-    int pipes[2], file = open("/proc/self/exe", O_RDONLY), naked = memfd_create(SHARED_NAME, MFD_CLOEXEC | MFD_ALLOW_SEALING),
-        grown = memfd_create(SHARED_NAME, MFD_CLOEXEC | MFD_ALLOW_SEALING), other = memfd_create("other", MFD_ALLOW_SEALING);
+    int pipes[2], file = open("/proc/self/exe", O_RDONLY),
+                  naked = memfd_create(SHARED_NAME, MFD_CLOEXEC | MFD_ALLOW_SEALING),
+                  grown = memfd_create(SHARED_NAME, MFD_CLOEXEC | MFD_ALLOW_SEALING),
+                  other = memfd_create("other", MFD_ALLOW_SEALING);
 
     assert_int_equal(pipe(pipes), 0);
     assert_int_equal(ftruncate(naked, SIZE) | ftruncate(grown, SIZE) | ftruncate(other, SIZE), 0);

@@ -138,7 +138,8 @@ static void what_can_never_run_is_told(void **state)
         for (const char *const *reason = lists[list]; *reason != NULL; reason++) {
             char text[200];
 
-            snprintf(text, sizeof text, "a|1|PENDING|100|N/A|n/a||%s\nb|2|REQUEUE_HOLD|100|N/A|n/a||%s\n", *reason, *reason);
+            snprintf(text, sizeof text, "a|1|PENDING|100|N/A|n/a||%s\nb|2|REQUEUE_HOLD|100|N/A|n/a||%s\n", *reason,
+                     *reason);
             parse(text);
             if (status_of("a").never != (list == 0))
                 fail_msg("%s", *reason);
@@ -321,7 +322,8 @@ static void the_limit_of_a_partition_is_kept(void **state)
     slurm_times_add(&times, "b", false, 100);
     slurm_times_add(&times, "main", true, 10);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        json_t *site = json_pack("[s*, s*]", cases[i].site[0], cases[i].site[1]), *spec = json_pack("[s*, s*]", cases[i].spec[0], cases[i].spec[1]);
+        json_t *site = json_pack("[s*, s*]", cases[i].site[0], cases[i].site[1]),
+               *spec = json_pack("[s*, s*]", cases[i].spec[0], cases[i].spec[1]);
         struct adapter_job job = {.grace_ms = cases[i].grace_ms, .resources = {.queue = cases[i].queue, .walltime_ms = cases[i].walltime_ms, .extra = spec}};
 
         if (slurm_times_minutes(&times, site, &job) != cases[i].minutes)

@@ -58,7 +58,8 @@ static void a_record_that_falls_silent_is_told_of_each_time(void **state)
             uint64_t before = uv_now(&site.loop);
 
             assert_int_equal(site_status(1, "7").state, ADAPTER_JOB_UNKNOWN);
-            assert_true(slurm()->silence.until >= before + 60000 && slurm()->silence.until <= uv_now(&site.loop) + 60000);
+            assert_true(slurm()->silence.until >= before + 60000 &&
+                        slurm()->silence.until <= uv_now(&site.loop) + 60000);
             slurm()->silence.until = 0;
         }
         assert_int_equal(count(site.said, "cannot be looked up"), i);

@@ -423,7 +423,8 @@ static void limits_of_partitions_are_read(void **state)
                                   " {\"name\": \"long\", \"max_time_limit\": 0, \"flags\": [\"hidden\", 1, \"DEFAULT\"]}]}");
     assert_int_equal(slurm_times_minutes(&times, NULL, &job), 61);
     job.resources.queue = "long";
-    slurmrestd_read_times(&times, "{\"partitions\": [{\"name\": \"long\", \"maximums\": {\"time\": " NUMBER("60") "}}]}");
+    slurmrestd_read_times(&times,
+                          "{\"partitions\": [{\"name\": \"long\", \"maximums\": {\"time\": " NUMBER("60") "}}]}");
     assert_int_equal(slurm_times_minutes(&times, NULL, &job), 60);
     slurmrestd_read_times(&times, "{\"partitions\": [{\"name\": \"longest\", \"maximums\": {\"time\": " NUMBER("30") "}}, "
                                   "{\"name\": \"long\", \"maximums\": {\"time\": " NUMBER("60") "}}]}");

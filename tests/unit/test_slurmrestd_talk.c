@@ -68,7 +68,8 @@ static void reply(struct connection *c, const char *body_asked)
             body = answers[i].body;
             status = answers[i].status;
         }
-    snprintf(c->reply, sizeof c->reply, "HTTP/1.1 %d Told\r\nContent-Length: %zu\r\nConnection: close\r\n\r\n%s", status, strlen(body), body);
+    snprintf(c->reply, sizeof c->reply, "HTTP/1.1 %d Told\r\nContent-Length: %zu\r\nConnection: close\r\n\r\n%s",
+             status, strlen(body), body);
     buf = uv_buf_init(c->reply, (unsigned)strlen(c->reply));
     c->write.data = c;
     uv_write(&c->write, (uv_stream_t *)&c->pipe, &buf, 1, written);
@@ -142,7 +143,8 @@ static int open_all(void **state)
     assert_int_equal(uv_pipe_bind(&listener, path), 0);
     assert_int_equal(uv_listen((uv_stream_t *)&listener, 16, connected), 0);
     answer("GET /openapi/v3", 200, BOTH);
-    answer("GET " API "/partitions", 200, "{\"partitions\": [{\"name\": \"main\", \"flags\": [\"default\"], \"max_time_limit\": 60}]}");
+    answer("GET " API "/partitions", 200,
+           "{\"partitions\": [{\"name\": \"main\", \"flags\": [\"default\"], \"max_time_limit\": 60}]}");
     answer("GET " API "/jobs", 200, "{\"jobs\": []}");
     answer("POST " API "/job/submit", 200, "{\"job_id\": 7}");
     return 0;
@@ -171,7 +173,8 @@ static struct told submit(int number)
 
 static void a_job_is_submitted_in_the_newest_version_of_both(void **state)
 {
-    answer("GET /openapi/v3", 200, "{\"paths\": {\"/slurm/v0.0.36/jobs\": {}, \"" API "/jobs\": {}, \"/slurm/v0.0.99/jobs\": {}}}");
+    answer("GET /openapi/v3", 200,
+           "{\"paths\": {\"/slurm/v0.0.36/jobs\": {}, \"" API "/jobs\": {}, \"/slurm/v0.0.99/jobs\": {}}}");
     begin();
     assert_string_equal(submit(1).id, "7");
     assert_said("POST " API "/job/submit {");
@@ -192,7 +195,8 @@ static void another_version_is_found_when_the_server_is_another(void **state)
     site_until(&told, 1);
     assert_int_equal(told.answer, ADAPTER_UNSURE);
     answer("GET /openapi/v3", 200, "{\"paths\": {\"/slurm/v0.0.37/jobs\": {}}}");
-    answer("GET /slurm/v0.0.37/jobs", 200, "{\"jobs\": [{\"job_id\": 7, \"name\": \"st-0-1\", \"job_state\": \"RUNNING\", \"user_name\": \"me\"}]}");
+    answer("GET /slurm/v0.0.37/jobs", 200,
+           "{\"jobs\": [{\"job_id\": 7, \"name\": \"st-0-1\", \"job_state\": \"RUNNING\", \"user_name\": \"me\"}]}");
     assert_int_equal(site_status(1, "7").state, ADAPTER_JOB_RUNNING);
 }
 
@@ -334,13 +338,15 @@ static void a_cancel_is_what_the_state_asks_for(void **state)
     cancel_ok(1);
     assert_said(is_new ? "DELETE /slurm/v0.0.40/job/7 \n" : "DELETE " API "/job/7 \n");
     cancel_ok(2);
-    assert_said(is_new ? "DELETE /slurm/v0.0.40/job/8?signal=TERM&flags=BATCH_JOB \n" : "DELETE " API "/job/8?signal=TERM \n");
+    assert_said(is_new ? "DELETE /slurm/v0.0.40/job/8?signal=TERM&flags=BATCH_JOB \n"
+                       : "DELETE " API "/job/8?signal=TERM \n");
     cancel_ok(3);
     cancel_ok(4);
     assert_int_equal(count("DELETE"), 2);
     answer("DELETE ", 500, "{\"errors\": [{\"error_number\": 2017, \"error\": \"Invalid job id specified\"}]}");
     cancel_ok(2); /* it has just ended */
-    answer("DELETE ", 500, "{\"errors\": [{\"error_number\": 1800, \"error\": \"Unable to contact slurm controller\"}]}");
+    answer("DELETE ", 500,
+           "{\"errors\": [{\"error_number\": 1800, \"error\": \"Unable to contact slurm controller\"}]}");
     site_cancel(2, 0, &told);
     site_until(&told, 1);
     assert_int_equal(told.answer, ADAPTER_UNSURE);
@@ -389,12 +395,14 @@ static void what_cannot_be_held_for_now_is_tried_again(void **state)
     struct told told;
 
     answer("GET " API "/jobs", 200, THREE);
-    answer("POST " API "/job/7", 500, "{\"errors\": [{\"error_number\": 1800, \"error\": \"Unable to contact slurm controller\"}]}");
+    answer("POST " API "/job/7", 500,
+           "{\"errors\": [{\"error_number\": 1800, \"error\": \"Unable to contact slurm controller\"}]}");
     begin();
     site_withdraw(1, "7", &told);
     site_until(&told, 1);
     assert_int_equal(told.answer, ADAPTER_UNSURE);
-    answer("POST " API "/job/7", 500, "{\"errors\": [{\"error_number\": 2021, \"error\": \"Job is no longer pending execution\"}]}");
+    answer("POST " API "/job/7", 500,
+           "{\"errors\": [{\"error_number\": 2021, \"error\": \"Job is no longer pending execution\"}]}");
     site_withdraw(1, "7", &told);
     site_until(&told, 1);
     assert_int_equal(told.answer, ADAPTER_OK); /* it is left alone */
@@ -410,7 +418,8 @@ static void the_accounts_tell_of_what_is_gone(void **state)
     const struct site_known jobs[] = {{1, "7", INT64_C(1700003600000)}, {2, "8", INT64_C(1700000000000)}, {3, NULL, 0}};
     struct told told;
 
-    answer("GET " ACCOUNTS "/jobs", 200, "{\"jobs\": [" RECORD("7", "st-0-1", "TIMEOUT") ", " RECORD("8", "st-0-9", "FAILED") "]}");
+    answer("GET " ACCOUNTS "/jobs", 200,
+           "{\"jobs\": [" RECORD("7", "st-0-1", "TIMEOUT") ", " RECORD("8", "st-0-9", "FAILED") "]}");
     begin();
     site_poll(jobs, 3, &told);
     site_until(&told, 1);
@@ -418,12 +427,14 @@ static void the_accounts_tell_of_what_is_gone(void **state)
     assert_string_equal(told.statuses[0].reason, "Slurm: TIMEOUT");
     assert_int_equal(told.statuses[1].state, ADAPTER_JOB_UNKNOWN); /* its id is another's by now */
     assert_int_equal(told.statuses[2].state, ADAPTER_JOB_UNKNOWN);
-    answer("GET " ACCOUNTS "/jobs", 500, "{\"errors\": [{\"error_number\": 9003, \"error\": \"Nothing found with query\"}]}");
+    answer("GET " ACCOUNTS "/jobs", 500,
+           "{\"errors\": [{\"error_number\": 9003, \"error\": \"Nothing found with query\"}]}");
     assert_int_equal(site_status(1, "7").state, ADAPTER_JOB_UNKNOWN);
     assert_int_equal(site_status(1, "7").state, ADAPTER_JOB_UNKNOWN);
     assert_int_equal(count(ACCOUNTS "/jobs"), 3);
     assert_null(strstr(site.said, "cannot be looked up"));
-    answer("GET " ACCOUNTS "/jobs", 500, "{\"errors\": [{\"error_number\": 7000, \"error\": \"Unable to connect to database\"}]}");
+    answer("GET " ACCOUNTS "/jobs", 500,
+           "{\"errors\": [{\"error_number\": 7000, \"error\": \"Unable to connect to database\"}]}");
     assert_int_equal(site_status(1, "7").state, ADAPTER_JOB_UNKNOWN);
     assert_int_equal(site_status(1, "7").state, ADAPTER_JOB_UNKNOWN);
     assert_int_equal(count(ACCOUNTS "/jobs"), 4); /* it is spared for a while */

@@ -305,7 +305,8 @@ static void the_longest_name_of_a_parameter(void **state)
         assert_int_equal(spec != NULL, size == 63);
         spec_destroy(spec);
         if (size == 63) {
-            json_object_set_new(json_object_get(json, "members"), "command", json_pack("[s, o]", "true", json_sprintf("{%s}", name)));
+            json_object_set_new(json_object_get(json, "members"), "command",
+                                json_pack("[s, o]", "true", json_sprintf("{%s}", name)));
             spec = spec_parse(json, NULL, &err);
             assert_non_null(spec);
             spec_destroy(spec);
@@ -317,13 +318,15 @@ static void the_longest_name_of_a_parameter(void **state)
 /* A follow-up is like the ensemble before it, but for what is asked for. */
 static void a_follow_up_changes_what_it_names(void **state)
 {
-    json_t *json = parse(good), *changes = parse("{\"width\": 9, \"resources\": {\"walltime\": \"2h\"}}"), *wanted, *followed;
+    json_t *json = parse(good), *changes = parse("{\"width\": 9, \"resources\": {\"walltime\": \"2h\"}}"), *wanted,
+           *followed;
     struct error err;
 
     followed = spec_follow_up(json, changes, &err);
     wanted = parse(good);
     json_object_set_new(wanted, "width", json_integer(9));
-    json_object_set_new(json_object_get(json_object_get(wanted, "members"), "resources"), "walltime", json_string("2h"));
+    json_object_set_new(json_object_get(json_object_get(wanted, "members"), "resources"), "walltime",
+                        json_string("2h"));
     assert_true(json_equal(followed, wanted));
     json_decref(wanted);
     wanted = parse(good);

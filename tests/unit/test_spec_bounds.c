@@ -107,7 +107,8 @@ static void numbers_have_their_bounds(void **state)
 
     JUDGED("%s", true, of_members);
     JUDGED("%s", false, of_specs);
-    JUDGED("\"training\": {\"command\": [\"t\"], \"fields\": {\"u\": {\"dtype\": \"float32\", \"shape\": [4]}}, %s}", false, of_trainings);
+    JUDGED("\"training\": {\"command\": [\"t\"], \"fields\": {\"u\": {\"dtype\": \"float32\", \"shape\": [4]}}, %s}",
+           false, of_trainings);
     assert_null(parse("\"resources\": {\"launcher\": \"copies\", \"nodes\": 2, \"tasks\": 2}", "\"pack\": 2", &err));
     assert_string_equal(err.pointer, "/pack"); /* since each needs all CPUs of its nodes */
     spec = accepted("\"resources\": {\"launcher\": \"copies\", \"nodes\": 1, \"tasks\": 2}", "\"pack\": 2");
@@ -134,7 +135,8 @@ static void numbers_have_their_bounds(void **state)
     for (int i = 0; i < 3; i++) {
         static const char *const rules[] = {"asha", "asha-stop", "median"};
 
-        snprintf(top, sizeof top, "\"early_stopping\": {\"rule\": \"%s\", \"metric\": \"l\", \"rungs\": {\"max\": 9}}", rules[i]);
+        snprintf(top, sizeof top, "\"early_stopping\": {\"rule\": \"%s\", \"metric\": \"l\", \"rungs\": {\"max\": 9}}",
+                 rules[i]);
         spec = parse("\"env\": {\"UNTIL\": \"{until}\"}", top, &err);
         assert_int_equal(spec != NULL, i == 0);
         spec_destroy(spec);
@@ -149,7 +151,8 @@ static void words_and_numbers_arrive(void **state)
                                  "\"output\": \"merged\", \"umask\": \"0022\", \"retries\": 9", "\"share\": 4, \"follow_up\": {\"auto\": true, \"max\": 6}");
     const struct adapter_resources *r = &spec->members.resources;
 
-    assert_true(r->nodes == 3 && r->tasks == 7 && r->cpus_per_task == 2 && r->gpus == 5 && r->memory == 6144 && r->walltime_ms == 8000);
+    assert_true(r->nodes == 3 && r->tasks == 7 && r->cpus_per_task == 2 && r->gpus == 5 && r->memory == 6144 &&
+                r->walltime_ms == 8000);
     assert_string_equal(r->queue, "q");
     assert_string_equal(r->account, "a");
     assert_string_equal(r->launcher, "mpi");
@@ -161,7 +164,8 @@ static void words_and_numbers_arrive(void **state)
     spec_destroy(spec);
 
     spec = accepted("\"output\": \"split\", \"resources\": {\"launcher\": \"copies\", \"nodes\": 2, \"tasks\": 2}", "");
-    assert_true(!spec->members.merged && spec->members.umask == NULL && !spec->members.tmpdir && spec_starts_copies(&spec->members));
+    assert_true(!spec->members.merged && spec->members.umask == NULL && !spec->members.tmpdir &&
+                spec_starts_copies(&spec->members));
     assert_null(spec->members.resources.launch);
     spec_destroy(spec);
 
@@ -246,20 +250,22 @@ static void fields_and_buffers_have_their_bounds(void **state)
 
         memset(name, 'n', 64);
         name[n] = '\0';
-        json = json_pack("{s:s, s:{s:[s]}, s:{s:[s], s:{s:{s:s, s:[i]}}}}", "name", "x", "members", "command", "true", "training", "command", "t",
-                         "fields", name, "dtype", "uint8", "shape", 1);
+        json = json_pack("{s:s, s:{s:[s]}, s:{s:[s], s:{s:{s:s, s:[i]}}}}", "name", "x", "members", "command", "true",
+                         "training", "command", "t", "fields", name, "dtype", "uint8", "shape", 1);
         spec = spec_parse(json, NULL, &err);
         assert_int_equal(spec != NULL, n == 63);
         spec_destroy(spec);
         json_decref(json);
     }
     for (int n = 64; n <= 65; n++) { /* so many fields */
-        json_t *json = json_pack("{s:s, s:{s:[s]}, s:{s:[s], s:{}}}", "name", "x", "members", "command", "true", "training", "command", "t", "fields");
+        json_t *json = json_pack("{s:s, s:{s:[s]}, s:{s:[s], s:{}}}", "name", "x", "members", "command", "true",
+                                 "training", "command", "t", "fields");
         struct error err;
 
         for (int i = 0; i < n; i++) {
             snprintf(name, sizeof name, "f%d", i);
-            json_object_set_new(json_object_get(json_object_get(json, "training"), "fields"), name, json_pack("{s:s, s:[i]}", "dtype", "uint8", "shape", 1));
+            json_object_set_new(json_object_get(json_object_get(json, "training"), "fields"), name,
+                                json_pack("{s:s, s:[i]}", "dtype", "uint8", "shape", 1));
         }
         spec = spec_parse(json, NULL, &err);
         assert_int_equal(spec != NULL, n == 64);
@@ -302,12 +308,14 @@ static void members_that_are_suggested(void **state)
         json_t *json;
         int rc;
 
-        snprintf(text, sizeof text, "{\"name\": \"x\", \"members\": {\"command\": [\"t\"], \"parameters\": {%s}}}", cases[i].text);
+        snprintf(text, sizeof text, "{\"name\": \"x\", \"members\": {\"command\": [\"t\"], \"parameters\": {%s}}}",
+                 cases[i].text);
         json = json_loads(text, 0, NULL);
         assert_non_null(json);
         spec = spec_parse(json, NULL, &err);
         rc = spec == NULL ? -1 : spec_check_results(spec, &err);
-        if ((rc == 0) != (cases[i].code == NULL) || (rc < 0 && (strcmp(err.code, cases[i].code) != 0 || strcmp(err.pointer, cases[i].pointer) != 0)))
+        if ((rc == 0) != (cases[i].code == NULL) ||
+            (rc < 0 && (strcmp(err.code, cases[i].code) != 0 || strcmp(err.pointer, cases[i].pointer) != 0)))
             fail_msg("%s: %s at %s (%s)", text, rc < 0 ? err.code : "accepted", err.pointer, err.text);
         if (spec != NULL) {
             assert_true(params_are_open(spec->params) && params_count(spec->params) == 0 && spec->width == 100);
@@ -398,7 +406,8 @@ static void placeholders_have_names_of_so_many_bytes(void **state)
         text[0] = '{';
         memset(text + 1, 'n', n);
         strcpy(text + 1 + n, "}");
-        assert_int_equal(template_check(text, any_name, &size, "/here", &err), n == 0 || n > TEMPLATE_NAME_MAX ? -1 : 0);
+        assert_int_equal(template_check(text, any_name, &size, "/here", &err),
+                         n == 0 || n > TEMPLATE_NAME_MAX ? -1 : 0);
         if (n == 0 || n > TEMPLATE_NAME_MAX)
             assert_string_equal(err.code, "spec_bad_placeholder");
         else

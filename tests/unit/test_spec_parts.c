@@ -78,7 +78,8 @@ static void rungs_are(const char *rule, const char *rungs, size_t n, const int64
     char text[500];
     struct spec *spec;
 
-    snprintf(text, sizeof text, "\"early_stopping\": {\"rule\": \"%s\", \"metric\": \"l\", \"rungs\": {%s}}", rule, rungs);
+    snprintf(text, sizeof text, "\"early_stopping\": {\"rule\": \"%s\", \"metric\": \"l\", \"rungs\": {%s}}", rule,
+             rungs);
     spec = accepted("", text);
     assert_string_equal(stopping_rule_name(spec->stopping.rule), rule);
     assert_string_equal(spec->stopping.metric, "l");
@@ -190,13 +191,15 @@ static void success_may_be_a_metric(void **state)
                     "\"points\": 77}, \"diverged\": \"end\"", "");
     assert_string_equal(spec->metrics.success, "m");
     assert_true(spec->metrics.has_least && !spec->metrics.has_most && spec->metrics.least == 0.5 && spec->metrics.best);
-    assert_true(spec->metrics.format == JOBDESC_TENSORBOARD && spec->metrics.points == 77 && spec->metrics.diverged == JOBDESC_DIVERGED_END);
+    assert_true(spec->metrics.format == JOBDESC_TENSORBOARD && spec->metrics.points == 77 &&
+                spec->metrics.diverged == JOBDESC_DIVERGED_END);
     assert_string_equal(spec->metrics.file, "f");
     assert_null(spec->success_file);
     spec_destroy(spec);
     spec = accepted("\"success\": {\"metric\": \"m\", \"at_most\": -2, \"file\": \"done\"}, \"metrics\": {\"file\": \"f\"}", "");
     assert_true(!spec->metrics.has_least && spec->metrics.has_most && spec->metrics.most == -2 && !spec->metrics.best);
-    assert_true(spec->metrics.format == JOBDESC_LINES && spec->metrics.points == SPEC_POINTS && spec->metrics.diverged == JOBDESC_DIVERGED_FAIL);
+    assert_true(spec->metrics.format == JOBDESC_LINES && spec->metrics.points == SPEC_POINTS &&
+                spec->metrics.diverged == JOBDESC_DIVERGED_FAIL);
     assert_string_equal(spec->success_file, "done");
     spec_destroy(spec);
 }
@@ -247,7 +250,8 @@ static void limits_of_an_elastic_ensemble(void **state)
     assert_null(parse("", "\"elastic\": {\"width\": [1, 4]}", &err)); /* there is no training to follow */
     assert_string_equal(err.pointer, "/elastic");
 
-    spec = accepted("", TRAINING ", \"checkpoint\": {}, " BIG "}, \"elastic\": {\"width\": [7, 9], \"ranks\": [2, 6], \"every\": \"5s\"}");
+    spec = accepted("", TRAINING ", \"checkpoint\": {}, " BIG
+                                 "}, \"elastic\": {\"width\": [7, 9], \"ranks\": [2, 6], \"every\": \"5s\"}");
     assert_true(spec->elastic.width.least == 7 && spec->elastic.width.most == 9 && spec->elastic.every_ms == 5000);
     assert_true(spec->elastic.ranks.least == 2 && spec->elastic.ranks.most == 6);
     assert_true(spec->width == 7 && spec->ranks == 2); /* 5 members and 1 rank are brought within */

@@ -32,8 +32,10 @@ static void an_ensemble_is_read_as_it_was_written(void **state)
 
     must(store_ensemble_insert(store, &row, "{\"a\":1}", &err));
     assert_int_equal(store_ensemble_get(store, row.id, &read, &err), 1);
-    assert_true(read.intake == INTAKE_OPEN && read.count == 7 && read.width == 3 && read.next_index == 7 && read.created_ms == 10);
-    assert_true(read.root == first && read.parent == second && read.after == second && read.paused_ms == 0 && read.ended_ms == 0);
+    assert_true(read.intake == INTAKE_OPEN && read.count == 7 && read.width == 3 && read.next_index == 7 &&
+                read.created_ms == 10);
+    assert_true(read.root == first && read.parent == second && read.after == second && read.paused_ms == 0 &&
+                read.ended_ms == 0);
     assert_string_equal(read.stream_key, "0123456789abcdef");
     assert_string_equal(read.adapter, "batch");
     row.state = ENSEMBLE_PAUSED;
@@ -46,7 +48,8 @@ static void an_ensemble_is_read_as_it_was_written(void **state)
     snprintf(row.paused_by, sizeof row.paused_by, "by token 3");
     must(store_ensemble_update(store, &row, &err));
     assert_int_equal(store_ensemble_get(store, row.id, &read, &err), 1);
-    assert_true(read.state == ENSEMBLE_PAUSED && read.intake == INTAKE_CLOSED && read.width == 4 && read.next_index == 5);
+    assert_true(read.state == ENSEMBLE_PAUSED && read.intake == INTAKE_CLOSED && read.width == 4 &&
+                read.next_index == 5);
     assert_true(read.after == 0 && read.paused_ms == 30 && read.ended_ms == 0);
     assert_string_equal(read.reason, "reason");
     assert_string_equal(read.paused_by, "by token 3");
@@ -90,7 +93,8 @@ static void members_without_a_row_are_cancelled_and_restored(void **state)
 static void a_family_is_open_as_long_as_members_run(void **state)
 {
     static const enum member_state open[] = {MEMBER_PENDING, MEMBER_SUBMITTED, MEMBER_RUNNING};
-    static const enum member_state over[] = {MEMBER_SUCCEEDED, MEMBER_FAILED, MEMBER_UNFINISHED, MEMBER_CANCELLED, MEMBER_STOPPED};
+    static const enum member_state over[] = {MEMBER_SUCCEEDED, MEMBER_FAILED, MEMBER_UNFINISHED, MEMBER_CANCELLED,
+                                             MEMBER_STOPPED};
     struct ensemble_row row = {.name = "n", .adapter = "local", .stream_key = "0", .count = 1, .width = 1, .created_ms = 1};
     int64_t id = add_ensemble(1), found;
 
@@ -167,7 +171,8 @@ static void members_are_listed_by_state_and_range(void **state)
     must(store_exec(store, &err, "UPDATE member SET not_before = 100 - idx WHERE ensemble = 1", ""));
     must(store_member_next_due(store, id, &due, &err));
     assert_int_equal(due, 100 - 8);
-    must(store_member_each_due(store, id, 100 - 7, 9, note_member, NULL, &err)); /* the second one at this very moment */
+    /* the second one at this very moment */
+    must(store_member_each_due(store, id, 100 - 7, 9, note_member, NULL, &err));
     is_listed("8 7 ");
     must(store_member_cancel(store, id, 0, 20, &err));
     must(store_member_next_due(store, id, &due, &err));
@@ -191,7 +196,8 @@ static void a_member_is_read_as_it_was_written(void **state)
     for (int change = 0; change < 2; change++) {
         must((change ? store_member_change : store_member_put)(store, &row, &err));
         assert_int_equal(store_member_get(store, id, 3, &read, &err), 1);
-        assert_true(read.state == row.state && read.attempts == row.attempts && read.failures == row.failures && read.losses == row.losses);
+        assert_true(read.state == row.state && read.attempts == row.attempts && read.failures == row.failures &&
+                    read.losses == row.losses);
         assert_true(read.stalls == row.stalls && read.since == row.since && read.since_in == row.since_in);
         assert_int_equal(read.not_before_ms, row.not_before_ms);
         assert_string_equal(read.reason, row.reason);
@@ -215,8 +221,10 @@ static void what_an_elastic_ensemble_did_last_is_kept(void **state)
         must(store_elastic_put(store, &row, &err));
         assert_int_equal(store_elastic_get(store, id, &read, &err), 1);
         assert_true(read.width_by_hand == row.width_by_hand && read.ranks_by_hand == row.ranks_by_hand);
-        assert_true(read.width_way == row.width_way && read.ranks_way == row.ranks_way && read.ranks_last == row.ranks_last);
-        assert_true(read.settling == row.settling && read.changed_ms == row.changed_ms && read.until_ms == row.until_ms);
+        assert_true(read.width_way == row.width_way && read.ranks_way == row.ranks_way &&
+                    read.ranks_last == row.ranks_last);
+        assert_true(read.settling == row.settling && read.changed_ms == row.changed_ms &&
+                    read.until_ms == row.until_ms);
         assert_int_equal(read.reversals, row.reversals);
         assert_string_equal(read.reason, row.reason);
     }
@@ -224,9 +232,9 @@ static void what_an_elastic_ensemble_did_last_is_kept(void **state)
 
 static int note_generation(void *arg, const struct generation_row *row)
 {
-    note("%lld of %lld: %lld-%lld %s/%s from %s/%lld lost %lld again %lld; ", (long long)row->number, (long long)row->ranks,
-         (long long)row->started_ms, (long long)row->ended_ms, row->end, row->reason, row->resumed, (long long)row->resumed_step,
-         (long long)row->samples_lost, (long long)row->members_again);
+    note("%lld of %lld: %lld-%lld %s/%s from %s/%lld lost %lld again %lld; ", (long long)row->number,
+         (long long)row->ranks, (long long)row->started_ms, (long long)row->ended_ms, row->end, row->reason,
+         row->resumed, (long long)row->resumed_step, (long long)row->samples_lost, (long long)row->members_again);
     return 0;
 }
 
@@ -317,7 +325,8 @@ static void a_training_is_read_as_it_was_written(void **state)
     row.early = true;
     must(store_training_update(store, &row, &err));
     assert_int_equal(store_training_get(store, row.id, &read, &err), 1);
-    assert_true(read.wanted == 4 && read.keeps == 2 && read.restarts == 5 && read.failures == 6 && read.not_before_ms == 7);
+    assert_true(read.wanted == 4 && read.keeps == 2 && read.restarts == 5 && read.failures == 6 &&
+                read.not_before_ms == 7);
     assert_true(read.resumed.step == 8 && read.resumed.batches == 9 && read.resumed.drawn == 10 && read.early);
     assert_string_equal(read.resumed.name, "g2-s8");
     assert_string_equal(read.wanted_by, "by cron");
@@ -345,7 +354,8 @@ static int note_result(void *arg, const struct result_row *row)
 
 static struct ensemble_row suggest(void)
 {
-    static const struct suggestion list[] = {{0, "first", "{\"a\":1}", 0}, {1, NULL, "{\"a\":2}", 5}, {2, "third", "{\"a\":3}", -1}};
+    static const struct suggestion list[] = {
+        {0, "first", "{\"a\":1}", 0}, {1, NULL, "{\"a\":2}", 5}, {2, "third", "{\"a\":3}", -1}};
     struct ensemble_row row = {.name = "n", .adapter = "local", .stream_key = "0", .intake = INTAKE_OPEN, .width = 1, .created_ms = 1};
 
     must(store_ensemble_insert(store, &row, "{}", &err));
@@ -453,7 +463,8 @@ static struct arrival_row arrive(int64_t ensemble, int64_t index, int64_t rung, 
 
 static int note_arrival(void *arg, const struct arrival_row *row)
 {
-    note("%lld: %lld@%lld by %lld; ", (long long)row->number, (long long)row->index, (long long)row->rung, (long long)row->promoted);
+    note("%lld: %lld@%lld by %lld; ", (long long)row->number, (long long)row->index, (long long)row->rung,
+         (long long)row->promoted);
     return 0;
 }
 
@@ -483,7 +494,8 @@ static void a_member_climbs_rung_by_rung(void **state)
     assert_int_equal(rung, 1);
     arrive(id, 1, 2, NAN);
     assert_int_equal(store_arrival_last(store, id, 1, &read, &err), 1);
-    assert_true(read.rung == 2 && read.index == 1 && read.attempt == 12 && read.step == 200 && isnan(read.value) && isinf(read.loss));
+    assert_true(read.rung == 2 && read.index == 1 && read.attempt == 12 && read.step == 200 && isnan(read.value) &&
+                isinf(read.loss));
     assert_int_equal(store_arrival_last(store, id, 0, &read, &err), 1);
     assert_true(read.rung == 1 && read.value == 3 && read.loss == -3 && read.number == 1);
     must(store_arrival_each(store, id, 0, 2, note_arrival, NULL, &err));
@@ -495,7 +507,8 @@ static void a_member_climbs_rung_by_rung(void **state)
     put_member(id, 1, MEMBER_RUNNING);
     must(store_attempt_insert(store, &attempt, &err));
     must(store_rung_get(store, id, 1, &row, &err));
-    assert_true(row.arrived == 2 && row.promoted == 1 && row.under_way == 0 && row.best.index == 1 && row.best.value == 4);
+    assert_true(row.arrived == 2 && row.promoted == 1 && row.under_way == 0 && row.best.index == 1 &&
+                row.best.value == 4);
     must(store_rung_get(store, id, 2, &row, &err));
     assert_true(row.arrived == 1 && row.promoted == 0 && row.under_way == 1);
     must(store_rung_get(store, id, 3, &row, &err));

@@ -130,8 +130,8 @@ static void end(struct life *life, int step)
     rc = store_ensemble_get(life->store, life->ids[step], &ens, &err);
     if (rc < 0)
         return;
-    MUST(rc == 1 && strncmp(ens.name, "ensemble ", 9) == 0 && strcmp(ens.adapter, "local") == 0, "ensemble %d is read as %d %s",
-         step, rc, ens.name);
+    MUST(rc == 1 && strncmp(ens.name, "ensemble ", 9) == 0 && strcmp(ens.adapter, "local") == 0,
+         "ensemble %d is read as %d %s", step, rc, ens.name);
     for (int64_t i = 0; i < MEMBERS; i++) {
         struct member_row member;
         struct attempt_row attempt = {.ensemble = ens.id, .index = i, .number = 1, .outcome = ATTEMPT_SUCCEEDED,
@@ -202,7 +202,8 @@ static int count_event(void *arg, const struct event_row *row)
     struct counted *c = arg;
 
     c->n++;
-    c->wrong |= strcmp(row->kind, "member.submitted") != 0 || row->detail == NULL || strstr(row->detail, LONG_REASON) == NULL;
+    c->wrong |=
+        strcmp(row->kind, "member.submitted") != 0 || row->detail == NULL || strstr(row->detail, LONG_REASON) == NULL;
     return 0;
 }
 
@@ -282,7 +283,8 @@ static void read_all(struct life *life, int step)
     sqlite3_db_release_memory(s->db);
     LIST("ensembles", made, made + unsure,
          store_ensemble_each(s, 0, &(struct ensemble_filter){0}, 100, count_ensemble, &c, &err));
-    LIST("tokens", noted, noted + count_said(life->noted, STEPS + 1, UNSURE), store_token_each(s, 0, 100, count_token, &c, &err));
+    LIST("tokens", noted, noted + count_said(life->noted, STEPS + 1, UNSURE),
+         store_token_each(s, 0, 100, count_token, &c, &err));
     LIST("live jobs", 0, made + unsure, store_job_each_live(s, count_job, &c, &err));
     if (life->made[step] != KEPT)
         return;
@@ -291,10 +293,13 @@ static void read_all(struct life *life, int step)
     LIST("events", MEMBERS, MEMBERS,
          store_event_each(s, 0, INT64_MAX, &(struct event_filter){.ensemble = id}, 100, count_event, &c, &err));
     LIST("metrics", 1, 1, store_metric_each_name(s, life->trainings[step], "", count_name, &c, &err));
-    LIST("points", 1, 1, store_metric_each(s, life->trainings[step], "loss", INT64_MIN, -1, INT64_MAX, 3, count_point, &c, &err));
+    LIST("points", 1, 1,
+         store_metric_each(s, life->trainings[step], "loss", INT64_MIN, -1, INT64_MAX, 3, count_point, &c, &err));
     rc = store_tally_get(s, id, tally, &err);
-    MUST(rc < 0 || tally[MEMBER_PENDING] + tally[MEMBER_SUBMITTED] + tally[MEMBER_SUCCEEDED] + tally[MEMBER_CANCELLED] ==
-                       2 * MEMBERS, "a tally that does not add up");
+    MUST(rc < 0 ||
+             tally[MEMBER_PENDING] + tally[MEMBER_SUBMITTED] + tally[MEMBER_SUCCEEDED] + tally[MEMBER_CANCELLED] ==
+                 2 * MEMBERS,
+         "a tally that does not add up");
     text = store_ensemble_spec(s, id, &err);
     MUST(text == NULL || strcmp(text, "{\"a\": \"spec\"}") == 0, "another spec");
     free(text);
@@ -304,7 +309,8 @@ static void read_all(struct life *life, int step)
     rc = store_idempotency_get(s, key, digest, &status, &text, &err);
     MUST(rc != 0, "a reply is forgotten");
     if (rc == 1) {
-        MUST(strcmp(digest, "digest") == 0 && status == 201 && strcmp(text, "{\"a\": \"reply\"}") == 0, "another reply");
+        MUST(strcmp(digest, "digest") == 0 && status == 201 && strcmp(text, "{\"a\": \"reply\"}") == 0,
+             "another reply");
         free(text);
     }
 }
@@ -351,8 +357,10 @@ static void check_life(struct life *life)
                      step);
             told(step, "the end of an ensemble", life->ended[step], number_of(db, sql) > 0);
         }
-        snprintf(sql, sizeof sql, "SELECT (SELECT count(*) FROM token WHERE label = 'token %d') + (SELECT count(*) FROM "
-                                  "idempotency WHERE key = 'key %d')", step, step);
+        snprintf(sql, sizeof sql,
+                 "SELECT (SELECT count(*) FROM token WHERE label = 'token %d') + (SELECT count(*) FROM "
+                 "idempotency WHERE key = 'key %d')",
+                 step, step);
         MUST(number_of(db, sql) != 1, "half of a note is there");
         told(step, "a note", life->noted[step], number_of(db, sql) == 2);
     }
@@ -377,7 +385,8 @@ static bool live_once(size_t fault, int64_t n, const char *template, bool apart)
     faulty_clear_dir();
     assert_int_equal(faultfs_install(n % 5 == 0), 0);
     write_file(template, path);
-    snprintf(place, sizeof place, "life with %s at %lld%s", faults[fault].name, (long long)n, apart ? ", flushed apart" : "");
+    snprintf(place, sizeof place, "life with %s at %lld%s", faults[fault].name, (long long)n,
+             apart ? ", flushed apart" : "");
     if (faults[fault].kind == FAULT_POWER)
         faultfs_arm(FAULT_POWER, INT64_MAX, 1); /* what is written is followed from when a file is opened on */
     assert_int_equal(store_open(&life.store, dir, &err), 0);
@@ -418,7 +427,8 @@ static void what_is_told_is_true_in_spite_of_faults(void **state)
         for (int64_t n = 1; live_once(fault, n, template, false); n = after(n, 12))
             ;
     for (size_t fault = 0; fault < FAULTS; fault++)
-        for (int64_t n = 1; live_once(fault, n, template, true); n = after(n, faults[fault].kind == FAULT_MALLOC ? 3 : 12))
+        for (int64_t n = 1; live_once(fault, n, template, true);
+             n = after(n, faults[fault].kind == FAULT_MALLOC ? 3 : 12))
             ;
 }
 
@@ -456,7 +466,8 @@ static bool cut_once(int64_t n, uint64_t seed, const char *template)
     is_whole(db);
     there = number_of(db, "SELECT count(*) FROM event WHERE kind = 'note'");
     MUST(there >= kept, "%lld notes were kept, and %lld are there", (long long)kept, (long long)there);
-    MUST(number_of(db, "SELECT coalesce(max(ensemble), 0) FROM event WHERE kind = 'note'") == there, "one between is gone");
+    MUST(number_of(db, "SELECT coalesce(max(ensemble), 0) FROM event WHERE kind = 'note'") == there,
+         "one between is gone");
     MUST(number_of(db, "SELECT count(*) FROM idempotency") == (there + 1) / 3, "half of a change is there");
     sqlite3_close(db);
     return struck;

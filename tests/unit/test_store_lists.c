@@ -116,7 +116,8 @@ static int note_checkpoint(void *arg, const struct member_checkpoint_row *row)
     return 0;
 }
 
-static void list_checkpoints(int64_t home_from, int64_t index_from, int64_t number_from, int64_t home, int64_t index, int limit)
+static void list_checkpoints(int64_t home_from, int64_t index_from, int64_t number_from, int64_t home, int64_t index,
+                             int limit)
 {
     struct member_checkpoint_place from = {home_from, index_from, number_from};
 
@@ -160,12 +161,13 @@ static void checkpoints_are_listed_from_a_place_on(void **state)
 
 static int note_cause(void *arg, const struct cause_row *row)
 {
-    note("%s/%s %lldm %llda %lld.%lld; ", row->outcome, row->text, (long long)row->members, (long long)row->attempts, (long long)row->index,
-         (long long)row->number);
+    note("%s/%s %lldm %llda %lld.%lld; ", row->outcome, row->text, (long long)row->members, (long long)row->attempts,
+         (long long)row->index, (long long)row->number);
     return 0;
 }
 
-static void fails(int64_t job, int64_t ensemble, int64_t index, int64_t number, enum attempt_outcome outcome, const char *reason)
+static void fails(int64_t job, int64_t ensemble, int64_t index, int64_t number, enum attempt_outcome outcome,
+                  const char *reason)
 {
     struct attempt_row row = add_attempt(job, ensemble, index, number);
 
@@ -202,7 +204,8 @@ static void causes_beyond_a_number_are_one(void **state)
     char reason[64];
 
     for (int64_t i = 0; i < CAUSES_MAX + 3; i++) {
-        snprintf(reason, sizeof reason, "cause %c%c%c", (char)('a' + i % 26), (char)('a' + i / 26 % 26), (char)('a' + i / 676));
+        snprintf(reason, sizeof reason, "cause %c%c%c", (char)('a' + i % 26), (char)('a' + i / 26 % 26),
+                 (char)('a' + i / 676));
         fails(job, id, i, 1, ATTEMPT_FAILED, reason);
     }
     fails(job, id, 1900, 1, ATTEMPT_FAILED, "cause baa");
@@ -342,7 +345,8 @@ static void successes_are_found_from_the_latest_on(void **state)
         struct attempt_row row = add_attempt(job, id, i, 1);
 
         row.outcome = i == 29 ? ATTEMPT_FAILED : ATTEMPT_SUCCEEDED;
-        row.ended_ms = 100 + (i == 0 ? 10 : 3 * i); /* but for the first, which is one of the latest 20 no more, the later the longer */
+        /* but for the first, which is one of the latest 20 no more, the later the longer */
+        row.ended_ms = 100 + (i == 0 ? 10 : 3 * i);
         must(store_attempt_update(store, &row, &err));
     }
     assert_int_equal(store_ensemble_success(store, id, 1, &at, &err), 1);
@@ -384,7 +388,8 @@ static void who_has_enough_stops(void **state)
 
 static int note_event(void *arg, const struct event_row *row)
 {
-    note("%lld:%s:%lld:%s ", (long long)row->ensemble, row->kind, (long long)row->index, row->detail != NULL ? row->detail : "-");
+    note("%lld:%s:%lld:%s ", (long long)row->ensemble, row->kind, (long long)row->index,
+         row->detail != NULL ? row->detail : "-");
     return 0;
 }
 

@@ -25,7 +25,8 @@ static void put_member(int64_t ensemble, int64_t index, int64_t attempts, enum m
     must(store_member_put(store, &(struct member_row){.ensemble = ensemble, .index = index, .attempts = attempts, .state = state}, &err));
 }
 
-static struct attempt_row add_ended(int64_t job, int64_t ensemble, int64_t index, int64_t number, enum attempt_outcome outcome)
+static struct attempt_row add_ended(int64_t job, int64_t ensemble, int64_t index, int64_t number,
+                                    enum attempt_outcome outcome)
 {
     struct attempt_row row = add_attempt(job, ensemble, index, number);
 
@@ -71,7 +72,8 @@ static void the_job_that_ended_first_is_archived_first(void **state)
 
 static int note_unarchived(void *arg, const struct unarchived *row)
 {
-    note("%lld:%lld.%lld/%lld ", (long long)row->job, (long long)row->index, (long long)row->number, (long long)row->kind);
+    note("%lld:%lld.%lld/%lld ", (long long)row->job, (long long)row->index, (long long)row->number,
+         (long long)row->kind);
     if (row->archive != 0)
         note("in %lld at %lld ", (long long)row->archive, (long long)row->at);
     return 0;
@@ -79,7 +81,8 @@ static int note_unarchived(void *arg, const struct unarchived *row)
 
 static void attempts_are_archived_job_by_job(void **state)
 {
-    int64_t id = add_ensemble(9), late = add_ended_job(id, 30), first = add_ended_job(id, 10), empty = add_ended_job(id, 20);
+    int64_t id = add_ensemble(9), late = add_ended_job(id, 30), first = add_ended_job(id, 10),
+            empty = add_ended_job(id, 20);
 
     add_ended(late, id, 0, 1, ATTEMPT_SUCCEEDED);
     add_ended(first, id, 4, 1, ATTEMPT_FAILED);
@@ -122,7 +125,8 @@ static void an_attempt_is_found_in_its_archive(void **state)
 
 static void only_what_goes_on_no_more_is_archived_whole(void **state)
 {
-    static const enum member_state over[] = {MEMBER_SUCCEEDED, MEMBER_FAILED, MEMBER_UNFINISHED, MEMBER_CANCELLED, MEMBER_STOPPED};
+    static const enum member_state over[] = {MEMBER_SUCCEEDED, MEMBER_FAILED, MEMBER_UNFINISHED, MEMBER_CANCELLED,
+                                             MEMBER_STOPPED};
     static const enum member_state goes_on[] = {MEMBER_PENDING, MEMBER_SUBMITTED, MEMBER_RUNNING};
     int64_t id = add_ensemble(9);
 
@@ -178,8 +182,8 @@ static void each_kind_has_its_archive(void **state)
 
 static int note_artefact(void *arg, const struct artefact_row *row)
 {
-    note("%lld.%lld#%lld %s %lld %c; ", (long long)row->ensemble, (long long)row->index, (long long)row->attempt, row->path,
-         (long long)row->size, row->sha256[0]);
+    note("%lld.%lld#%lld %s %lld %c; ", (long long)row->ensemble, (long long)row->index, (long long)row->attempt,
+         row->path, (long long)row->size, row->sha256[0]);
     assert_int_equal(strlen(row->sha256), 64);
     return 0;
 }
@@ -218,8 +222,8 @@ static int note_index(void *arg, const int64_t *index)
     return 0;
 }
 
-static void ends_on(int64_t job, int64_t ensemble, int64_t index, int64_t number, const char *host, enum attempt_outcome outcome,
-                    const char *reason)
+static void ends_on(int64_t job, int64_t ensemble, int64_t index, int64_t number, const char *host,
+                    enum attempt_outcome outcome, const char *reason)
 {
     struct attempt_row row = add_ended(job, ensemble, index, number, outcome);
 

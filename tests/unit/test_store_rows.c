@@ -64,7 +64,8 @@ static void a_job_is_read_as_it_was_written(void **state)
     row.ended_ms = 30;
     must(store_job_update(store, &row, &err));
     assert_int_equal(store_job_get(store, row.id, &read, &err), 1);
-    assert_true(read.kind == JOB_PILOT && read.state == JOB_ENDED && read.size == 7 && read.submissions == 2 && read.cancel);
+    assert_true(read.kind == JOB_PILOT && read.state == JOB_ENDED && read.size == 7 && read.submissions == 2 &&
+                read.cancel);
     assert_string_equal(read.adapter, "batch");
     assert_string_equal(read.scheduler_id, "4711[].server");
     assert_string_equal(read.reason, "reason");
@@ -237,7 +238,8 @@ static void ranks_are_summed_and_ready_once_all_are(void **state)
     must(store_rank_put(store, &rank, &err));
     must(store_rank_sum(store, &training, &sum, &err));
     assert_int_equal(sum.state, RANK_READY);
-    assert_true(sum.received == 2 && sum.unique == 4 && sum.duplicates == 6 && sum.drawn == 8 && sum.batches == 10 && sum.repeats == 12);
+    assert_true(sum.received == 2 && sum.unique == 4 && sum.duplicates == 6 && sum.drawn == 8 && sum.batches == 10 &&
+                sum.repeats == 12);
     assert_float_equal(sum.samples_per_second, 3, 1e-9);
     rank.rank = 0;
     rank.state = RANK_UNFINISHED;
@@ -246,8 +248,8 @@ static void ranks_are_summed_and_ready_once_all_are(void **state)
     must(store_rank_sum(store, &training, &sum, &err));
     assert_true(sum.state == RANK_UNFINISHED && sum.received == 101);
     assert_int_equal(store_rank_get(store, training.id, 2, 0, &rank, &err), 1);
-    assert_true(rank.received == 100 && rank.unique == 2 && rank.duplicates == 3 && rank.drawn == 4 && rank.batches == 5 &&
-                rank.repeats == 6 && rank.metrics_offset == 7 && rank.state == RANK_UNFINISHED);
+    assert_true(rank.received == 100 && rank.unique == 2 && rank.duplicates == 3 && rank.drawn == 4 &&
+                rank.batches == 5 && rank.repeats == 6 && rank.metrics_offset == 7 && rank.state == RANK_UNFINISHED);
     assert_int_equal(store_rank_get(store, training.id, 3, 0, &rank, &err), 0);
 
     training.state = TRAINING_FAILED;
@@ -335,8 +337,10 @@ static void a_moment_is_read_as_it_was_written(void **state)
     assert_int_equal(store_moment_last(store, training.id, &read, &err), 0);
     must(store_moment_put(store, training.id, &row, &err));
     assert_int_equal(store_moment_last(store, training.id, &read, &err), 1);
-    assert_true(read.time_ms == 1 && read.generation == 2 && read.ranks == 3 && read.received == 4 && read.unique == 5 && read.drawn == 6);
-    assert_true(read.repeats == 7 && read.batches == 8 && read.population == 9 && read.unseen == 10 && read.capacity == 11);
+    assert_true(read.time_ms == 1 && read.generation == 2 && read.ranks == 3 && read.received == 4 &&
+                read.unique == 5 && read.drawn == 6);
+    assert_true(read.repeats == 7 && read.batches == 8 && read.population == 9 && read.unseen == 10 &&
+                read.capacity == 11);
     assert_true(read.room_wait == 12.5 && read.sample_wait == 13.5);
     row.time_ms = 20;
     must(store_moment_put(store, training.id, &row, &err));
@@ -376,9 +380,11 @@ static void each_file_of_the_database_is_missed(void **state)
  * time. */
 static void no_change_of_a_member_looks_into_a_list(void **state)
 {
-    static const char lists[] = "SELECT count(*) FROM sqlite_schema WHERE tbl_name IN ('ensemble', 'tally', 'progress', 'member', "
-                                "'attempt', 'job', 'event', 'arrival') AND sql LIKE '% IN (%'";
-    static const char trigger[] = "CREATE TRIGGER t AFTER UPDATE ON tally WHEN NEW.state IN ('failed') BEGIN SELECT 1; END";
+    static const char lists[] =
+        "SELECT count(*) FROM sqlite_schema WHERE tbl_name IN ('ensemble', 'tally', 'progress', 'member', "
+        "'attempt', 'job', 'event', 'arrival') AND sql LIKE '% IN (%'";
+    static const char trigger[] =
+        "CREATE TRIGGER t AFTER UPDATE ON tally WHEN NEW.state IN ('failed') BEGIN SELECT 1; END";
     sqlite3_stmt *stmt;
 
     must(store_begin(store, &err));

@@ -249,7 +249,8 @@ static void every_state_of_a_training_is_kept(void **state)
     rank.training = row.id;
     must(store_rank_put(store, &rank, &err));
     must(store_rank_sum(store, &row, &sum, &err));
-    assert_true(sum.state == RANK_DONE && sum.forgotten == 3 && sum.skipped == 5 && sum.training == row.id && sum.generation == 1);
+    assert_true(sum.state == RANK_DONE && sum.forgotten == 3 && sum.skipped == 5 && sum.training == row.id &&
+                sum.generation == 1);
 }
 
 static int note_released(void *arg, const struct released *attempt)
@@ -303,7 +304,8 @@ static void a_session_is_read_as_it_was_written(void **state)
     assert_int_equal(store_session_get(store, row.id, &read, &err), 1);
     assert_string_equal(read.hash, row.hash);
     assert_int_equal(store_session_find(store, row.hash, 50, &read, &err), 1);
-    assert_true(read.id == row.id && read.role == TOKEN_READER && read.created_ms == 1 && read.expires_ms == 100 && read.last_used_ms == 0);
+    assert_true(read.id == row.id && read.role == TOKEN_READER && read.created_ms == 1 && read.expires_ms == 100 &&
+                read.last_used_ms == 0);
     must(store_session_touch(store, row.id, 60, &err));
     assert_int_equal(store_session_find(store, row.hash, 99, &read, &err), 1);
     assert_int_equal(read.last_used_ms, 60);
@@ -335,7 +337,8 @@ static void events_are_read_between_two_ids(void **state)
         expected[0] = '\0';
         for (int i = 1; i <= 4; i++) /* without the first and the last */
             if ((!(k & 1) || i % 2 == 1) && (!(k & 2) || i % 3 != 0))
-                snprintf(expected + strlen(expected), sizeof expected - strlen(expected), "%s%d ", i % 3 == 0 ? "a" : "b", (int)first + i);
+                snprintf(expected + strlen(expected), sizeof expected - strlen(expected), "%s%d ",
+                         i % 3 == 0 ? "a" : "b", (int)first + i);
         must(store_event_each(store, first, first + 4, &filter, 9, note_event, NULL, &err));
         is_listed(expected);
     }
@@ -350,7 +353,8 @@ static void a_point_is_all_that_was_merged(void **state)
     struct series_point to = series_point_of(1, 1000, 1, 5, 2), next = series_point_of(4, 3000, 2, NAN, 0.5);
 
     series_point_merge(&to, &next);
-    assert_true(to.step == 1 && to.last_step == 4 && to.time_ms == 1000 && to.last_time_ms == 3000 && to.attempt == 2 && to.count == 2);
+    assert_true(to.step == 1 && to.last_step == 4 && to.time_ms == 1000 && to.last_time_ms == 3000 && to.attempt == 2 &&
+                to.count == 2);
     assert_true(to.not_finite == 1 && to.first == 5 && isnan(to.last) && to.min == 5 && to.max == 5 && to.area == 2.5);
     next = series_point_of(5, 4000, 2, -3, INFINITY);
     series_point_merge(&to, &next);
@@ -516,8 +520,11 @@ static void damage_is_found_where_there_are_many_rows(void **state)
                     "adapter, name, state, size, created) SELECT ?1, 'members', 'local', i, 'intent', 1, 1 FROM n", "i", add_ensemble(9)));
     must(store_commit(store, &err));
     must(store_check_whole(store, &err));
-    assert_int_equal(sqlite3_exec(store->db, "PRAGMA ignore_check_constraints = ON; UPDATE job SET size = 0 WHERE id = 30000; "
-                                  "PRAGMA ignore_check_constraints = OFF", NULL, NULL, NULL), SQLITE_OK);
+    assert_int_equal(sqlite3_exec(store->db,
+                                  "PRAGMA ignore_check_constraints = ON; UPDATE job SET size = 0 WHERE id = 30000; "
+                                  "PRAGMA ignore_check_constraints = OFF",
+                                  NULL, NULL, NULL),
+                     SQLITE_OK);
     assert_int_equal(store_check_whole(store, &err), -1);
     assert_string_equal(err.code, "store_damaged");
 }

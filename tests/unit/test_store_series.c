@@ -93,8 +93,8 @@ static void figures_are(const struct series_row *row, double last, double min, d
 {
     if (!same(row->last, last) || !same(row->min, min) || !same(row->max, max) || fabs(row->area - area) > 1e-9 ||
         row->points != points)
-        fail_msg("last %g, %g to %g, area %g, %lld points; not last %g, %g to %g, area %g, %lld points", row->last, row->min,
-                 row->max, row->area, (long long)row->points, last, min, max, area, (long long)points);
+        fail_msg("last %g, %g to %g, area %g, %lld points; not last %g, %g to %g, area %g, %lld points", row->last,
+                 row->min, row->max, row->area, (long long)row->points, last, min, max, area, (long long)points);
 }
 
 static void figures_follow_points(void **state)

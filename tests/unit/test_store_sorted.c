@@ -176,8 +176,9 @@ static int count_step(void *arg)
 /* The indices have the orders: a page of a list costs the same, however many ensembles there are. */
 static void a_page_costs_what_it_shows(void **state)
 {
-    static const enum ensemble_key all[] = {ENSEMBLE_BY_CREATED, ENSEMBLE_BY_NAME, ENSEMBLE_BY_STATE, ENSEMBLE_BY_PROGRESS,
-                                            ENSEMBLE_BY_LAST, ENSEMBLE_BY_MIN, ENSEMBLE_BY_MAX};
+    static const enum ensemble_key all[] = {ENSEMBLE_BY_CREATED,  ENSEMBLE_BY_NAME, ENSEMBLE_BY_STATE,
+                                            ENSEMBLE_BY_PROGRESS, ENSEMBLE_BY_LAST, ENSEMBLE_BY_MIN,
+                                            ENSEMBLE_BY_MAX};
 
     must(store_exec(store, &err, "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 20000) "
                     "INSERT INTO ensemble (name, state, adapter, spec, stream_key, count, width, created, ended) "
@@ -198,7 +199,8 @@ static void a_page_costs_what_it_shows(void **state)
         must(store_ensemble_each_sorted(store, &order, &filter, &after, 3, note_ensemble, &n, &err));
         assert_int_equal(n, 3);
         if (steps > 1000)
-            fail_msg("the list by key %d, %s, took %d steps", order.key, order.descending ? "descending" : "ascending", steps);
+            fail_msg("the list by key %d, %s, took %d steps", order.key, order.descending ? "descending" : "ascending",
+                     steps);
     }
     sqlite3_progress_handler(store->db, 0, NULL, NULL);
     note("%s", "");

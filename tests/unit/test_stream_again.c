@@ -239,7 +239,8 @@ int main(void)
         cmocka_unit_test(a_step_that_lacks_a_field_is_not_left_out),
         cmocka_unit_test(a_later_attempt_comes_back_while_it_waits),
         cmocka_unit_test(a_later_attempt_that_is_refused_is_told_each_time),
-        cmocka_unit_test_setup_teardown(a_first_attempt_is_told_nothing_and_a_later_one_each_step, rig_setup, rig_teardown),
+        cmocka_unit_test_setup_teardown(a_first_attempt_is_told_nothing_and_a_later_one_each_step, rig_setup,
+                                        rig_teardown),
     };
 
     return cmocka_run_group_tests(tests, time_limit, NULL);

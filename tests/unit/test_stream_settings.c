@@ -128,7 +128,8 @@ static void a_training_s_file(void **state)
     fixture_init(&fx, 10, 0, 1, RESERVOIR(100, 1, 1));
     whole = file_read_json(fixture_path(&fx, "training.json"), &err);
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
-        json_t *json = json_deep_copy(whole), *object = wrong[i].object != NULL ? json_object_get(json, wrong[i].object) : json;
+        json_t *json = json_deep_copy(whole),
+               *object = wrong[i].object != NULL ? json_object_get(json, wrong[i].object) : json;
 
         if (wrong[i].value != NULL)
             json_object_set_new(object, wrong[i].key, json_loads(wrong[i].value, JSON_DECODE_ANY, NULL));
@@ -190,7 +191,8 @@ static void a_socket_without_a_directory(void **state)
         assert_int_equal(st.st_mode & 07777, 0700);
         stretto_train_close(t);
         assert_int_equal(access(made, F_OK), -1);
-        assert_true(fixture_wait(are_there, &(int){1}, FIXTURE_LIMIT_SECONDS * 1000)); /* of all threads only this one is left */
+        /* of all threads only this one is left */
+        assert_true(fixture_wait(are_there, &(int){1}, FIXTURE_LIMIT_SECONDS * 1000));
         restore("STRETTO_TMPDIR", before);
     }
     fixture_fini(&fx);

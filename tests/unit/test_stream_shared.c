@@ -272,7 +272,8 @@ static struct frame raw_frame(struct raw *raw, enum frame_kind kind)
 
 static void raw_hello(struct raw *raw, json_t *memory)
 {
-    json_t *body = json_pack("{s:i, s:{s:i, s:f}, s:o}", "version", 1, "parameters", "a", 0, "b", 0.5, "memory", memory);
+    json_t *body =
+        json_pack("{s:i, s:{s:i, s:f}, s:o}", "version", 1, "parameters", "a", 0, "b", 0.5, "memory", memory);
     struct frame f = raw_frame(raw, FRAME_HELLO), welcome;
     uint8_t m[1000];
     char *text = json_dumps(body, 0);

@@ -268,8 +268,10 @@ static void lying_frames_are_refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_sample_comes_with_its_own_extent), cmocka_unit_test(wrong_calls_are_told_and_cost_nothing),
-        cmocka_unit_test(an_idle_stream_lends_any_extent), cmocka_unit_test(lying_frames_are_refused),
+        cmocka_unit_test(every_sample_comes_with_its_own_extent),
+        cmocka_unit_test(wrong_calls_are_told_and_cost_nothing),
+        cmocka_unit_test(an_idle_stream_lends_any_extent),
+        cmocka_unit_test(lying_frames_are_refused),
     };
 
     return cmocka_run_group_tests(tests, fixture_time_limit, NULL);

@@ -145,7 +145,8 @@ static void is_location(const json_t *answer)
 {
     char location[40];
 
-    snprintf(location, sizeof location, "/v1/ensembles/%lld", (long long)json_integer_value(json_object_get(answer, "id")));
+    snprintf(location, sizeof location, "/v1/ensembles/%lld",
+             (long long)json_integer_value(json_object_get(answer, "id")));
     assert_string_equal(header_of_answer("Location"), location);
 }
 

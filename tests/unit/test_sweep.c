@@ -218,7 +218,8 @@ static void output_goes_some_at_a_time(void **state)
     virtual_uv_go_on(STEP_MS);
     for (int64_t i = 0; i < MANY; i++) {
         assert_false(has_output(i) || is_there("e1/jobs/%s", job_of(i)));
-        assert_true(is_released(i) && is_there("e1/members/0/%lld/checkpoint/.stretto/book", (long long)i)); /* which is the member's */
+        /* which is the member's */
+        assert_true(is_released(i) && is_there("e1/members/0/%lld/checkpoint/.stretto/book", (long long)i));
     }
 }
 
@@ -274,9 +275,11 @@ static void archives_go_at_the_end(void **state)
         virtual_uv_go_on(STEP_MS);
         assert_true(is_there("e%lld/succeeded-1.archive", (long long)id)); /* some members have their turn later */
         virtual_uv_go_on(10 * STEP_MS);
-        assert_false(is_there("e%lld/succeeded-1.archive", (long long)id) || is_there("e%lld/succeeded-2.archive", (long long)id));
+        assert_false(is_there("e%lld/succeeded-1.archive", (long long)id) ||
+                     is_there("e%lld/succeeded-2.archive", (long long)id));
         assert_int_equal(is_there("e%lld/other-1.archive", (long long)id), !none);
-        assert_true(is_there("e%lld/other-1.archive.mine", (long long)id) && is_there("e%lld/results/other-1.archive", (long long)id));
+        assert_true(is_there("e%lld/other-1.archive.mine", (long long)id) &&
+                    is_there("e%lld/results/other-1.archive", (long long)id));
         assert_true(is_there("e%lld/succeeded-1.archive", (long long)id + 100));
         sweep_destroy(sweep);
         sweep = NULL;
@@ -306,7 +309,8 @@ static void what_is_not_ours_stays(void **state)
     begin(RETAIN_NONE);
     virtual_uv_go_on(10 * STEP_MS);
     assert_true(is_there("theirs/stdout") && is_there("e1/members/0/1/a1") && is_there("e1/members/0/3/a1"));
-    assert_true(is_there("e1/members/0/0/result") && is_there("e1/members/0/0/a1/core") && !is_there("e1/members/0/0/a1/stdout"));
+    assert_true(is_there("e1/members/0/0/result") && is_there("e1/members/0/0/a1/core") &&
+                !is_there("e1/members/0/0/a1/stdout"));
     assert_true(is_there("e1/members/0/2/a1/stdout") && !is_there("e1/members/0/2/a1/stderr"));
     assert_false(is_there("e1/jobs/%s", job_of(2)));
 }

@@ -390,11 +390,13 @@ static void what_it_reported_counts(void **state)
         t.silent_ms = 2500;
         task_end(&t, r->status, &usage, r->why);
         task_conclude(&t);
-        if (t.rec.outcome != r->outcome || strcmp(t.rec.reason, r->reason) != 0 || t.rec.at_rung != r->at_rung || t.rec.final != r->final ||
+        if (t.rec.outcome != r->outcome || strcmp(t.rec.reason, r->reason) != 0 || t.rec.at_rung != r->at_rung ||
+            t.rec.final != r->final ||
             (r->at_rung && (t.rec.rung_step != r->rung_step || t.rec.rung_value != r->rung_value)) ||
             strcmp(t.rec.notice, r->notice != NULL ? r->notice : "") != 0)
-            fail_msg("case %zu is %s: %s (notice \"%s\", %sfinal, %s step %lld with %g)", i, exitrec_outcome_name(t.rec.outcome), t.rec.reason,
-                     t.rec.notice, t.rec.final ? "" : "not ", t.rec.at_rung ? "at" : "not at", (long long)t.rec.rung_step, t.rec.rung_value);
+            fail_msg("case %zu is %s: %s (notice \"%s\", %sfinal, %s step %lld with %g)", i,
+                     exitrec_outcome_name(t.rec.outcome), t.rec.reason, t.rec.notice, t.rec.final ? "" : "not ",
+                     t.rec.at_rung ? "at" : "not at", (long long)t.rec.rung_step, t.rec.rung_value);
         assert_int_equal(t.rec.points, stat(path, &st) == 0 ? st.st_size : 0);
         assert_int_equal(t.rec.points > 0, strstr(r->points, "step") != NULL);
         json_decref(resumed);

@@ -143,7 +143,8 @@ static void a_rank_has_its_memory_and_goes_on_in_its_output(void **state)
     assert_run("echo ${STRETTO_KEPT-none} >new; cat new", "{}", "0\nits own\n2\nnone\n");
     assert_null(task.metrics);
     job.restarts = NULL;
-    assert_run("echo ${STRETTO_RESTART-none} ${STRETTO_METRICS-none}", "{}", "none none\n"); /* its output begins anew */
+    /* its output begins anew */
+    assert_run("echo ${STRETTO_RESTART-none} ${STRETTO_METRICS-none}", "{}", "none none\n");
     fclose(f);
 }
 
@@ -173,7 +174,8 @@ static void what_was_told_around_it_is_not_handed_on(void **state)
     setenv("STRETTO_TEST_OTHER", "stays", 1);
     setenv("RANKED", "stays, too", 1);
     assert_run("env | grep -c =stale; echo $STRETTO_TEST_OTHER $RANKED", "{}", "0\nstays stays, too\n");
-    assert_run("env | grep =stale; echo $RANK", "{\"RANK\": \"of the spec\", \"RANKED\": \"x\", \"STRETTO_TEST_OTHER\": \"\"}", "of the spec\n");
+    assert_run("env | grep =stale; echo $RANK",
+               "{\"RANK\": \"of the spec\", \"RANKED\": \"x\", \"STRETTO_TEST_OTHER\": \"\"}", "of the spec\n");
     assert_run("echo $RANKED-$STRETTO_TEST_OTHER-", "{\"RANKED\": \"x\", \"STRETTO_TEST_OTHER\": \"\"}", "x--\n");
     for (size_t i = 0; i < n; i++)
         unsetenv(names[i]);
@@ -236,7 +238,8 @@ static void members_and_attempts_meet_at_different_ports(void **state)
 static char *launcher(const char *name)
 {
     char *path = xasprintf("%s/%s", dir, name);
-    static const char script[] = "#!/bin/sh\nwhile [ \"$1\" != /bin/sh ]; do printf '%s ' \"$1\"; shift; done\nexec \"$@\"\n";
+    static const char script[] =
+        "#!/bin/sh\nwhile [ \"$1\" != /bin/sh ]; do printf '%s ' \"$1\"; shift; done\nexec \"$@\"\n";
     struct error err;
 
     assert_int_equal(file_write_whole(path, script, strlen(script), 0700, &err), 0);
@@ -344,7 +347,8 @@ static void it_goes_on_from_its_checkpoint(void **state)
     watch_destroy(watch);
     job.watch = NULL;
     desc.checkpoint = (struct jobdesc_checkpoint){0};
-    assert_run("echo ${STRETTO_RESUME-none} ${STRETTO_CHECKPOINT_BEFORE-none} ${STRETTO_DEADLINE-none}", env, "none none none\n");
+    assert_run("echo ${STRETTO_RESUME-none} ${STRETTO_CHECKPOINT_BEFORE-none} ${STRETTO_DEADLINE-none}", env,
+               "none none none\n");
     free(env);
 }
 

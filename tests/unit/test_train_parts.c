@@ -54,7 +54,8 @@ static void write_file(const char *name, const char *text)
     "\"parameters\": [\"b\", \"a\"], \"fields\": {\"u\": {\"dtype\": \"float32\", \"shape\": [4]}, \"n\": {\"dtype\": \"int64\", \"shape\": []}%s}, " \
     "\"buffer\": {\"policy\": \"fifo\", \"capacity\": 30, \"batch\": 8%s}%s"
 
-static struct train_config read_config(const char *rank, const char *restart, const char *field, const char *buffer, const char *more)
+static struct train_config read_config(const char *rank, const char *restart, const char *field, const char *buffer,
+                                       const char *more)
 {
     struct train_config config;
     char text[1500];
@@ -76,7 +77,8 @@ static void settings_are_those_of_the_file(void **state)
 {
     struct train_config c = read_config("2", NULL, "", "", "");
 
-    assert_true(c.rank == 2 && c.ranks == 3 && c.ensemble == 7 && c.generation == 2 && c.restart == 0 && c.count == 5 && c.steps == 0);
+    assert_true(c.rank == 2 && c.ranks == 3 && c.ensemble == 7 && c.generation == 2 && c.restart == 0 && c.count == 5 &&
+                c.steps == 0);
     assert_true(c.key == 255 && c.parameters == 2 && c.sample_bytes == 24 && !c.varies && !c.network);
     assert_string_equal(c.dir, dir);
     assert_string_equal(c.stream, "/s");
@@ -93,7 +95,8 @@ static void settings_are_those_of_the_file(void **state)
                     ", \"steps\": 9, \"job\": \"j\", \"network\": true, \"interface\": \"ib0\", \"control\": \"/c\", \"control_key\": \"k\", "
                     "\"checkpoint\": {\"dir\": \"/d\", \"every\": 1.5, \"before\": 2.25, \"keep\": 3, \"retain\": 0, \"exact\": false}, "
                     "\"resume\": {\"name\": \"g1-s7\", \"step\": 7}, \"from\": {\"dir\": \"/f\", \"name\": \"g3-s9\"}");
-    assert_true(c.restart == 4 && c.steps == 9 && c.network && c.varies && c.sample_bytes == 24 + 120 && c.buffer.threshold == 20);
+    assert_true(c.restart == 4 && c.steps == 9 && c.network && c.varies && c.sample_bytes == 24 + 120 &&
+                c.buffer.threshold == 20);
     assert_string_equal(c.job, "j");
     assert_string_equal(c.interface, "ib0");
     assert_string_equal(c.control, "/c");
@@ -141,7 +144,8 @@ static void each_wrong_setting_is_named(void **state)
     struct train_config c = read_config("2", "1", "", "",
                                         ", \"checkpoint\": {\"dir\": \"/d\"}, \"resume\": {\"name\": \"g1-s7\", \"step\": 7}, "
                                         "\"from\": {\"dir\": \"/f\", \"name\": \"g3-s9\"}");
-    json_t *whole = json_deep_copy(c.json), *values = json_loads("[\"x\", -2, 1.5, true, [1], {\"a\": 1}]", 0, NULL), *value;
+    json_t *whole = json_deep_copy(c.json), *values = json_loads("[\"x\", -2, 1.5, true, [1], {\"a\": 1}]", 0, NULL),
+           *value;
     size_t v;
 
     train_config_fini(&c);
@@ -223,8 +227,9 @@ static uint64_t seed_of(const char *rank, const char *restart, const char *buffe
 /* Otherwise ranks, or the processes of one rank, would draw alike. */
 static void each_rank_and_process_draws_in_its_own_order(void **state)
 {
-    uint64_t seeds[] = {seed_of("0", NULL, ", \"seed\": 5"), seed_of("1", NULL, ", \"seed\": 5"), seed_of("2", NULL, ", \"seed\": 5"),
-                        seed_of("0", "1", ", \"seed\": 5"), seed_of("0", "2", ", \"seed\": 5"), seed_of("0", NULL, ", \"seed\": 6"),
+    uint64_t seeds[] = {seed_of("0", NULL, ", \"seed\": 5"), seed_of("1", NULL, ", \"seed\": 5"),
+                        seed_of("2", NULL, ", \"seed\": 5"), seed_of("0", "1", ", \"seed\": 5"),
+                        seed_of("0", "2", ", \"seed\": 5"),  seed_of("0", NULL, ", \"seed\": 6"),
                         seed_of("0", NULL, ", \"seed\": -5")};
 
     for (size_t i = 0; i < sizeof seeds / sizeof *seeds; i++)
@@ -309,7 +314,8 @@ static void a_cut_is_read_as_it_was_written(void **state)
     assert_non_null(strstr(err.text, "cut short"));
 }
 
-static struct sample *make_sample(struct sample_store *store, uint64_t member, int64_t step, double value, unsigned fields, size_t extent)
+static struct sample *make_sample(struct sample_store *store, uint64_t member, int64_t step, double value,
+                                  unsigned fields, size_t extent)
 {
     struct params *params = params_create(2);
     struct sample *sample;
@@ -354,8 +360,9 @@ static void what_is_handed_over_is_read_in_its_order(void **state)
     h = handover_create(in_dir("buffer"), &set, &err);
     assert_non_null(h);
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
-        item = (struct handover_item){make_sample(store, all[i].member, all[i].step, (double)all[i].member / 2, all[i].fields, all[i].extent),
-                                      all[i].session, all[i].attempt, all[i].drawn};
+        item = (struct handover_item){
+            make_sample(store, all[i].member, all[i].step, (double)all[i].member / 2, all[i].fields, all[i].extent),
+            all[i].session, all[i].attempt, all[i].drawn};
         handover_add(h, &item);
         sample_unref(item.sample);
     }
@@ -370,7 +377,8 @@ static void what_is_handed_over_is_read_in_its_order(void **state)
         assert_true(s->member == all[i].member && s->step == all[i].step && s->have == all[i].fields && s->draws == 0);
         assert_true(item.session == all[i].session && item.drawn == all[i].drawn);
         assert_true(item.drawn || item.attempt == all[i].attempt);
-        assert_true(s->params->count == 2 && s->params->value[0] == (double)all[i].member / 2 && s->params->value[1] == -s->params->value[0]);
+        assert_true(s->params->count == 2 && s->params->value[0] == (double)all[i].member / 2 &&
+                    s->params->value[1] == -s->params->value[0]);
         assert_int_equal(sample_is_whole(s), all[i].fields == 3);
         if (all[i].fields & 2) {
             assert_int_equal(sample_bytes(s, 1), all[i].extent);

@@ -82,7 +82,8 @@ static void members_are_whole_where_all_ranks_say_so(void **state)
     char many[100] = "\x01\xff\xff";
 
     assert_string_equal(both("\x01\xff\x0f", 3, "\x01\xf0\xff", 3, 16), "8: 0000111111110000");
-    assert_string_equal(both("\x01\xff\xff\xff", 4, "\x01\xff\xff\xff", 4, 11), "11: 11111111111"); /* there are no more members */
+    /* there are no more members */
+    assert_string_equal(both("\x01\xff\xff\xff", 4, "\x01\xff\xff\xff", 4, 11), "11: 11111111111");
     assert_string_equal(both("\x01\xff", 2, "\x01\xff\xff", 3, 16), "8: 1111111100000000"); /* a part of a file */
     assert_string_equal(both("\x01\x01", 2, "\x01\x02", 2, 8), "0: 00000000");
     assert_string_equal(both("\x01\x0f", 2, "\x02\x05\x06", 3, 8), "3: 11100000"); /* the earlier attempt */
@@ -115,8 +116,10 @@ static void a_checkpoint_is_read_as_it_was_written(void **state)
     assert_int_equal(store_training_checkpoint_newest(store, training, &read, &err), 0);
     must(store_training_checkpoint_add(store, &row, (const unsigned char *)"\x02\x07\x01\x80", 4, &err));
     assert_int_equal(store_training_checkpoint_newest(store, training, &read, &err), 1);
-    assert_true(read.number == 1 && read.generation == 2 && read.step == 5 && read.batches == 6 && read.drawn == 7 && read.ranks == 8);
-    assert_true(read.size == 9 && read.time_ms == 10 && read.members == 3 && read.training == training && read.ensemble == ensemble);
+    assert_true(read.number == 1 && read.generation == 2 && read.step == 5 && read.batches == 6 && read.drawn == 7 &&
+                read.ranks == 8);
+    assert_true(read.size == 9 && read.time_ms == 10 && read.members == 3 && read.training == training &&
+                read.ensemble == ensemble);
     assert_string_equal(read.name, "g2-s5");
     assert_string_equal(read.digest, "00112233445566ff");
     assert_int_equal(store_training_checkpoint_ended(store, ensemble, 1, 0, ended, 20, &err), 1);

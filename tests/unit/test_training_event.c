@@ -45,7 +45,8 @@ static void a_training_that_is_over_is_only_resubmitted_or_gets_an_answer_that_w
 {
     for EACH (event)
         for (int state = TRAINING_DONE; state <= TRAINING_CANCELLED; state++) {
-            bool answer = event == LIFE_TOLD || event == LIFE_NOT_TOLD || event == LIFE_ASKED || event == LIFE_NOT_ASKED;
+            bool answer =
+                event == LIFE_TOLD || event == LIFE_NOT_TOLD || event == LIFE_ASKED || event == LIFE_NOT_ASKED;
 
             assert_int_equal(changes[event].row[state],
                              event == LIFE_RESUBMITTED ? TRAINING_PENDING : answer ? SAME : IMPOSSIBLE);
@@ -74,7 +75,8 @@ static void what_is_begun_ends_in_one_of_two_ways(void **unused)
         const struct change *by = &changes[event];
 
         assert_int_equal(changes_any(by->reception, RECEPTION_COUNT), event == LIFE_TELLING || event == LIFE_TOLD ||
-                                                                          event == LIFE_NOT_TOLD || event == LIFE_RENEWED);
+                                                                          event == LIFE_NOT_TOLD ||
+                                                                          event == LIFE_RENEWED);
         assert_int_equal(changes_any(by->ending, ENDING_COUNT), event == LIFE_ASKING || event == LIFE_ASKED ||
                                                                     event == LIFE_NOT_ASKED || event == LIFE_RENEWED);
         assert_int_equal(changes_any(by->reading, READING_COUNT),
@@ -136,8 +138,8 @@ static void the_next_generation_was_told_and_asked_and_has_said_nothing(void **u
     static const struct training_states none = {.stage = STAGE_OPEN};
     struct training training = {.ensemble = NULL};
 
-    WALK(LIFE_SUBMITTED, LIFE_LOOK, LIFE_REACHED, LIFE_ENOUGH, LIFE_TELLING, LIFE_READ, LIFE_TOLD, LIFE_ASKING, LIFE_ASKED,
-         LIFE_JOB_OVER, LIFE_ALL_READ, LIFE_RENEWED);
+    WALK(LIFE_SUBMITTED, LIFE_LOOK, LIFE_REACHED, LIFE_ENOUGH, LIFE_TELLING, LIFE_READ, LIFE_TOLD, LIFE_ASKING,
+         LIFE_ASKED, LIFE_JOB_OVER, LIFE_ALL_READ, LIFE_RENEWED);
     assert_int_equal(training.row.state, TRAINING_PENDING);
     assert_memory_equal(&training.state, &none, sizeof none);
     WALK(LIFE_SUBMITTED, LIFE_ASKING);

@@ -207,7 +207,8 @@ static void who_changes_nothing_waits_for_the_flush_under_way(void **state)
         change();
         uv_run(&loop, UV_RUN_NOWAIT);
         turn_after_commit(turn, tell_apart, NULL);
-        TEST_UNTIL(told >= i, uv_run(&loop, UV_RUN_NOWAIT)); /* not to wait for events: where the flush is over already, there are none */
+        /* not to wait for events: where the flush is over already, there are none */
+        TEST_UNTIL(told >= i, uv_run(&loop, UV_RUN_NOWAIT));
         assert_int_equal(store_event_newest(store), i);
     }
 }
@@ -239,7 +240,8 @@ static void what_could_not_be_flushed_is_told_to_nobody(void **state)
     turn_flush_apart(turn, note_loss, NULL);
     change();
     turn_after_commit(turn, tell_apart, NULL);
-    TEST_UNTIL(told > 0, uv_run(&loop, UV_RUN_ONCE)); /* the log's first life has begun: its header is flushed at once */
+    /* the log's first life has begun: its header is flushed at once */
+    TEST_UNTIL(told > 0, uv_run(&loop, UV_RUN_ONCE));
     change();
     turn_after_commit(turn, not_told, NULL);
     faultfs_arm(FAULT_POWER, 2, 1); /* its pages are written, and then */

@@ -46,7 +46,8 @@ static const char *states_of(const enum member_state *states, size_t n)
 
     text[0] = '\0';
     for (size_t i = 0; i < n; i++)
-        snprintf(text + strlen(text), sizeof text - strlen(text), "%s%s", i > 0 ? "," : "", member_state_name(states[i]));
+        snprintf(text + strlen(text), sizeof text - strlen(text), "%s%s", i > 0 ? "," : "",
+                 member_state_name(states[i]));
     return text;
 }
 
@@ -76,9 +77,11 @@ int engine_cancel_member(struct engine *engine, int64_t id, int64_t index, bool 
     return take(id, error, "cancel %lld.%lld", (long long)id, (long long)index);
 }
 
-int engine_resize(struct engine *engine, int64_t id, int64_t width, enum engine_shrink shrink, const char *by, struct error *error)
+int engine_resize(struct engine *engine, int64_t id, int64_t width, enum engine_shrink shrink, const char *by,
+                  struct error *error)
 {
-    return take(id, error, "resize %lld to %lld %s %s", (long long)id, (long long)width, shrink == ENGINE_SHRINK_NOW ? "now" : "later", by);
+    return take(id, error, "resize %lld to %lld %s %s", (long long)id, (long long)width,
+                shrink == ENGINE_SHRINK_NOW ? "now" : "later", by);
 }
 
 int engine_resize_training(struct engine *engine, int64_t id, int64_t ranks, const char *by, struct error *error)
@@ -86,34 +89,39 @@ int engine_resize_training(struct engine *engine, int64_t id, int64_t ranks, con
     return take(id, error, "resize training %lld to %lld %s", (long long)id, (long long)ranks, by);
 }
 
-int engine_resubmit_member(struct engine *engine, int64_t id, int64_t index, bool afresh, int64_t *n, struct error *error)
+int engine_resubmit_member(struct engine *engine, int64_t id, int64_t index, bool afresh, int64_t *n,
+                           struct error *error)
 {
     *n = 1;
     return take(id, error, "resubmit %lld.%lld %s", (long long)id, (long long)index, afresh ? "afresh" : "");
 }
 
-int engine_resubmit(struct engine *engine, int64_t id, const enum member_state *states, size_t n_states, bool afresh, int64_t *n,
-                    struct error *error)
+int engine_resubmit(struct engine *engine, int64_t id, const enum member_state *states, size_t n_states, bool afresh,
+                    int64_t *n, struct error *error)
 {
     *n = 12;
     return take(id, error, "resubmit %lld %s %s", (long long)id, states_of(states, n_states), afresh ? "afresh" : "");
 }
 
-int engine_resubmit_training(struct engine *engine, int64_t id, const struct engine_resubmission *wish, struct error *error)
+int engine_resubmit_training(struct engine *engine, int64_t id, const struct engine_resubmission *wish,
+                             struct error *error)
 {
     return take(id, error, "resubmit training %lld %s %s %lld %s", (long long)id, wish->afresh ? "afresh" : "", wish->name != NULL ? wish->name : "-",
                 (long long)wish->number, changes_of(wish->changes));
 }
 
-int engine_follow_up(struct engine *engine, int64_t id, const struct engine_follow_up *wish, int64_t *follow_up, bool *is_new, struct error *error)
+int engine_follow_up(struct engine *engine, int64_t id, const struct engine_follow_up *wish, int64_t *follow_up,
+                     bool *is_new, struct error *error)
 {
     *follow_up = 2;
     *is_new = made;
-    return take(id, error, "follow up %lld %s %s", (long long)id, states_of(wish->states, wish->n_states), changes_of(wish->changes));
+    return take(id, error, "follow up %lld %s %s", (long long)id, states_of(wish->states, wish->n_states),
+                changes_of(wish->changes));
 }
 
 int engine_follow_up_all(struct engine *engine, const json_t *changes, int limit, int64_t *after,
-                         void (*each)(void *arg, int64_t root, int64_t follow_up, const struct error *failed), void *arg, struct error *error)
+                         void (*each)(void *arg, int64_t root, int64_t follow_up, const struct error *failed),
+                         void *arg, struct error *error)
 {
     struct error refused;
 
@@ -130,7 +138,8 @@ int engine_suggest(struct engine *engine, int64_t id, struct engine_suggestion *
     for (size_t i = 0; i < n; i++) {
         list[i].index = 40 + (int64_t)i;
         list[i].made = made && i == 0;
-        take(0, error, "%s %s %lld, ", list[i].name != NULL ? list[i].name : "-", changes_of(list[i].parameters), (long long)list[i].priority);
+        take(0, error, "%s %s %lld, ", list[i].name != NULL ? list[i].name : "-", changes_of(list[i].parameters),
+             (long long)list[i].priority);
     }
     return take(id, error, "suggest %lld", (long long)id);
 }
@@ -164,8 +173,8 @@ static int tear_down(void **state)
 }
 
 /* What the engine is asked for by this body, and what is answered: the status, and this place in the answer. */
-static void asks(void (*handler)(struct request *r), const struct asked *request, const char *wanted, int wanted_status, const char *key,
-                 int64_t value)
+static void asks(void (*handler)(struct request *r), const struct asked *request, const char *wanted, int wanted_status,
+                 const char *key, int64_t value)
 {
     const json_t *answer, *place;
     int status;
@@ -173,7 +182,8 @@ static void asks(void (*handler)(struct request *r), const struct asked *request
     asked_for[0] = '\0';
     answer = ask(handler, request, &status);
     if (strcmp(asked_for, wanted) != 0 || status != wanted_status)
-        fail_msg("%s: %d, \"%s\" and not \"%s\"", request->body != NULL ? request->body : "", status, asked_for, wanted);
+        fail_msg("%s: %d, \"%s\" and not \"%s\"", request->body != NULL ? request->body : "", status, asked_for,
+                 wanted);
     place = key != NULL ? json_object_get(answer, key) : NULL;
     if (key != NULL && (json_is_boolean(place) ? json_is_true(place) : json_integer_value(place)) != value)
         fail_msg("%s: %s is not %lld", wanted, key, (long long)value);
@@ -201,7 +211,8 @@ static void ensembles(void **state)
     asks(ensemble_patch, ONE("{\"width\": 0}"), "", 422, NULL, 0);
     asks(ensemble_patch, ONE("{\"when\": \"now\"}"), "", 422, NULL, 0);
     asks(ensemble_resubmit_post, ONE("{}"), "resubmit 1 failed,unfinished ", 202, "resubmitted", 12);
-    asks(ensemble_resubmit_post, ONE("{\"states\": [\"unfinished\"], \"from\": \"start\"}"), "resubmit 1 unfinished afresh", 202, "resubmitted", 12);
+    asks(ensemble_resubmit_post, ONE("{\"states\": [\"unfinished\"], \"from\": \"start\"}"),
+         "resubmit 1 unfinished afresh", 202, "resubmitted", 12);
     asks(ensemble_resubmit_post, ONE("{\"from\": \"checkpoint\"}"), "resubmit 1 failed,unfinished ", 202, NULL, 0);
     asks(ensemble_resubmit_post, ONE("{\"from\": \"here\"}"), "", 422, NULL, 0);
     asks(ensemble_resubmit_post, ONE("{\"states\": [\"succeeded\"]}"), "", 422, NULL, 0);
@@ -217,8 +228,10 @@ static void trainings(void **state)
     asks(training_patch, ONE("{\"ranks\": 3}"), "resize training 1 to 3 " SOCKET, 200, "id", 1);
     asks(training_patch, ONE("{\"ranks\": 0}"), "", 422, NULL, 0);
     asks(training_resubmit_post, ONE(NULL), "resubmit training 1  - 0 {}", 202, "id", 1);
-    asks(training_resubmit_post, ONE("{\"from\": \"start\"}"), "resubmit training 1 afresh - 0 {\"from\":\"start\"}", 202, "id", 1);
-    asks(training_resubmit_post, ONE("{\"checkpoint\": \"g1\"}"), "resubmit training 1  g1 0 {\"checkpoint\":\"g1\"}", 202, "id", 1);
+    asks(training_resubmit_post, ONE("{\"from\": \"start\"}"), "resubmit training 1 afresh - 0 {\"from\":\"start\"}",
+         202, "id", 1);
+    asks(training_resubmit_post, ONE("{\"checkpoint\": \"g1\"}"), "resubmit training 1  g1 0 {\"checkpoint\":\"g1\"}",
+         202, "id", 1);
     asks(training_resubmit_post, ONE("{\"checkpoint\": 4}"), "resubmit training 1  - 4 {\"checkpoint\":4}", 202, "id", 1);
     asks(training_resubmit_post, ONE("{\"checkpoint\": 0}"), "", 422, NULL, 0);
     asks(training_resubmit_post, ONE("{\"checkpoint\": 4, \"from\": \"start\"}"), "", 422, NULL, 0);
@@ -241,7 +254,8 @@ static void follow_ups(void **state)
 
 static void suggestions(void **state)
 {
-    static const char two[] = "{\"suggestions\": [{\"parameters\": {\"x\": 1}, \"name\": \"a\", \"priority\": -3}, {\"parameters\": {}}]}";
+    static const char two[] =
+        "{\"suggestions\": [{\"parameters\": {\"x\": 1}, \"name\": \"a\", \"priority\": -3}, {\"parameters\": {}}]}";
     char long_name[256], wanted[256];
 
     asks(suggestions_post, ONE(two), "a {\"x\":1} -3, - {} 0, suggest 1", 201, "ensemble", 1);
@@ -253,9 +267,11 @@ static void suggestions(void **state)
     asks(suggestions_post, ONE("{\"suggestions\": [{\"parameters\": {}, \"name\": \"a\\nb\"}]}"), "", 422, NULL, 0);
     asks(suggestions_post, ONE("{\"suggestions\": [{\"parameters\": {}, \"name\": \"a\\u007fb\"}]}"), "", 422, NULL, 0);
     asks(suggestions_post, ONE("{\"suggestions\": [{\"parameters\": {}, \"priority\": 1000001}]}"), "", 422, NULL, 0);
-    snprintf(long_name, sizeof long_name, "{\"suggestions\": [{\"parameters\": {}, \"name\": \"%0*d\"}]}", SUGGESTION_NAME, 1);
+    snprintf(long_name, sizeof long_name, "{\"suggestions\": [{\"parameters\": {}, \"name\": \"%0*d\"}]}",
+             SUGGESTION_NAME, 1);
     asks(suggestions_post, ONE(long_name), "", 422, NULL, 0);
-    snprintf(long_name, sizeof long_name, "{\"suggestions\": [{\"parameters\": {}, \"name\": \"%0*d\"}]}", SUGGESTION_NAME - 1, 1);
+    snprintf(long_name, sizeof long_name, "{\"suggestions\": [{\"parameters\": {}, \"name\": \"%0*d\"}]}",
+             SUGGESTION_NAME - 1, 1);
     snprintf(wanted, sizeof wanted, "%0*d {} 0, suggest 1", SUGGESTION_NAME - 1, 1);
     asks(suggestions_post, ONE(long_name), wanted, 200, "ensemble", 1);
 }
@@ -299,8 +315,9 @@ static void what_the_engine_refuses_is_refused(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {WITH_STORE(ensembles), WITH_STORE(trainings), WITH_STORE(follow_ups), WITH_STORE(suggestions), WITH_STORE(many_suggestions),
-                                       WITH_STORE(what_the_engine_refuses_is_refused)};
+    const struct CMUnitTest tests[] = {WITH_STORE(ensembles),        WITH_STORE(trainings),
+                                       WITH_STORE(follow_ups),       WITH_STORE(suggestions),
+                                       WITH_STORE(many_suggestions), WITH_STORE(what_the_engine_refuses_is_refused)};
 
     log_init("verbs", LOG_LEVEL_NONE);
     test_limit(30);

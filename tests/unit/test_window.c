@@ -30,7 +30,8 @@ static void memory_is_given_back_as_it_was_taken(void **state)
             keep(&w, ++n, (size_t)(10 + i));
         assert_false(window_is_empty(&w));
         assert_int_equal(window_oldest(&w), n - (uint64_t)frames + 1);
-        assert_int_equal(((unsigned char *)zmq_msg_data(window_message(&w, w.first)))[0], (n - (uint64_t)frames + 1) % 256);
+        assert_int_equal(((unsigned char *)zmq_msg_data(window_message(&w, w.first)))[0],
+                         (n - (uint64_t)frames + 1) % 256);
         window_ack(&w, n - 1); /* all but the last */
         assert_int_equal(window_oldest(&w), n);
         assert_int_equal(w.bytes, 10 + frames - 1);

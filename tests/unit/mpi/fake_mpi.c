@@ -177,7 +177,8 @@ static struct call *enter(MPI_Comm comm, const char *name, size_t bytes, int roo
         call->data = calloc((size_t)world.ranks, bytes);
     }
     if (strcmp(call->name, name) != 0 || call->bytes != bytes || call->root != root)
-        fake_mpi_fail("%s of %zu bytes, where another process calls %s of %zu bytes", name, bytes, call->name, call->bytes);
+        fake_mpi_fail("%s of %zu bytes, where another process calls %s of %zu bytes", name, bytes, call->name,
+                      call->bytes);
     call->arrived++;
     return call;
 }
@@ -213,8 +214,8 @@ static void match(void)
         if (!first || send == NULL)
             continue;
         if (send->bytes != receive->bytes)
-            fake_mpi_fail("process %d sends %zu bytes, and process %d receives %zu", send->rank, send->bytes, receive->rank,
-                          receive->bytes);
+            fake_mpi_fail("process %d sends %zu bytes, and process %d receives %zu", send->rank, send->bytes,
+                          receive->rank, receive->bytes);
         receive->packed = malloc(send->bytes + 1);
         memcpy(receive->packed, send->packed, send->bytes);
         send->done = receive->done = true;
@@ -222,7 +223,8 @@ static void match(void)
     }
 }
 
-static void start(int kind, const void *data, int n, MPI_Datatype type, int peer, int tag, MPI_Comm comm, MPI_Request *out)
+static void start(int kind, const void *data, int n, MPI_Datatype type, int peer, int tag, MPI_Comm comm,
+                  MPI_Request *out)
 {
     struct request *r;
 
@@ -345,7 +347,8 @@ int MPI_Bcast(void *data, int n, MPI_Datatype type, int root, MPI_Comm comm)
     return 0;
 }
 
-int MPI_Gather(const void *data, int n, MPI_Datatype type, void *all, int each, MPI_Datatype all_type, int root, MPI_Comm comm)
+int MPI_Gather(const void *data, int n, MPI_Datatype type, void *all, int each, MPI_Datatype all_type, int root,
+               MPI_Comm comm)
 {
     size_t bytes = (size_t)n * type_size(type);
     struct call *call;

@@ -23,7 +23,8 @@ MPI_Comm MPI_Comm_f2c(MPI_Fint comm);
 int MPI_Abort(MPI_Comm comm, int status);
 int MPI_Bcast(void *data, int n, MPI_Datatype type, int root, MPI_Comm comm);
 int MPI_Ibcast(void *data, int n, MPI_Datatype type, int root, MPI_Comm comm, MPI_Request *request);
-int MPI_Gather(const void *data, int n, MPI_Datatype type, void *all, int each, MPI_Datatype all_type, int root, MPI_Comm comm);
+int MPI_Gather(const void *data, int n, MPI_Datatype type, void *all, int each, MPI_Datatype all_type, int root,
+               MPI_Comm comm);
 int MPI_Allreduce(const void *data, void *out, int n, MPI_Datatype type, MPI_Op op, MPI_Comm comm);
 int MPI_Send(const void *data, int n, MPI_Datatype type, int to, int tag, MPI_Comm comm);
 int MPI_Recv(void *data, int n, MPI_Datatype type, int from, int tag, MPI_Comm comm, MPI_Status *status);
