@@ -40,7 +40,9 @@ struct local_job {
     enum local_state state;
     struct adapter_status status; /* as polls report it */
 
-    pid_t pid; /* of the runner */
+    pid_t pid;                   /* of the runner */
+    struct local_runner *runner; /* NULL: it runs this job alone */
+    bool signalled;              /* the runner was sent a signal, which it may not have seen yet */
     /* the runner is our child and not yet waited for, so that its process id cannot belong to another process */
     bool child;
     unsigned long long start_time; /* of an adopted runner */
@@ -55,6 +57,19 @@ struct local_job {
     int exit_status, exit_signal; /* of a runner that is our child */
     adapter_submit_cb *submitted; /* called when its start has succeeded or failed; NULL: nobody waits */
     void *submitted_arg;
+};
+
+/* A runner, a copy of the starter, that may run one job after another. It is being made by the starter while it has no
+ * process id, busy while it has a job, else idle; or dismissed, without a socket: then it ends, and is waited for. */
+struct local_runner {
+    struct local_runner *prev,
+        *next; /* among the adapter's; of those that are idle, the one that was busy last first */
+    struct adapter *a;
+    pid_t pid;             /* 0: it is not known yet */
+    int socket;            /* -1: it is dismissed */
+    uv_poll_t *watch;      /* NULL: of no use yet, or no more */
+    struct local_job *job; /* NULL: it has none */
+    uint64_t idle_since;   /* loop time */
 };
 
 struct local_list {
@@ -80,13 +95,16 @@ struct adapter {
         uint64_t not_before;     /* loop time */
         struct local_list asked; /* its jobs, in the order of its answers */
     } starter;
+    struct local_runner *runners;       /* those that may run more than one job */
+    uv_timer_t idle;                    /* dismisses runners that are idle */
+    uint64_t idle_ms;                   /* after so long */
     posix_spawn_file_actions_t actions; /* actions and attributes of every runner's start */
     posix_spawnattr_t attributes;
     uv_signal_t sigchld;
     uv_timer_t retry;   /* starts runners again after no process could be created */
     uv_timer_t stopped; /* looks for runners, and a starter, that are stopped */
     int64_t stopped_ms; /* a runner that stays stopped so long is killed */
-    int handles;        /* handles that are not closed yet, of the three above */
+    int handles;        /* handles that are not closed yet, of the four above */
     bool poke_queued;
     size_t workers; /* under way */
     atomic_bool closing;
@@ -122,6 +140,7 @@ void local_enqueue(struct local_job *job);
 void local_schedule(struct adapter *a); /* starts as many jobs from the head of the queue as fit */
 /* error: an errno where there is no runner, or 0 */
 void local_started(struct local_job *job, pid_t pid, int jobfd, int error);
+void local_running(struct local_job *job, pid_t pid, int jobfd); /* this child of ours runs the job from now on */
 /* starts it again after a pause; its runner has claimed nothing, and is gone */
 void local_start_again(struct local_job *job, const char *why);
 char *local_take_records(struct adapter *a, const char *name);
@@ -150,9 +169,29 @@ bool local_starter_take(struct local_job *job, const char *gpus);
 bool local_starter_ended(struct adapter *a, pid_t pid);
 void local_starter_stop(struct adapter *a);
 
+/* local_reuse.c: runners that may run more than one job. */
+/* Returns a runner whose process is to be made, and puts the end of its socket that it is to have into `theirs`; NULL
+ * where there can be no socket. */
+struct local_runner *local_runner_create(struct adapter *a, int *theirs);
+void local_runner_free(struct local_runner *runner);               /* of one without a process */
+void local_runner_started(struct local_runner *runner, pid_t pid); /* the starter has made it */
+void local_runner_take(struct local_runner *runner, struct local_job *job);
+/* Returns one that has no job; NULL: there is none. */
+struct local_runner *local_idle_runner(struct adapter *a);
+void local_runner_dismiss(struct local_runner *runner); /* has it end, once it has no job */
+void local_runner_leave(struct local_job *job);         /* the job's runner, if any, is dismissed and gets no other */
+/* Tells whether it has said that its job has ended, which was not read yet. */
+bool local_runner_said_ended(const struct local_runner *runner);
+/* tells whether this ended child was one without a job, which is then waited for */
+bool local_runner_gone(struct adapter *a, pid_t pid);
+void local_reuse_start(struct adapter *a);
+void local_reuse_stop(struct adapter *a); /* ends those that are idle; jobs go on */
+
 /* local_runner.c: the process of a job. */
 void local_child(struct local_job *job, pid_t pid); /* the job has this runner, our child */
 void local_wait(struct adapter *a);                 /* waits for children that have ended, after SIGCHLD */
+/* The runner, a child, has ended with this status, as waitpid() has it, or has said what status 0 says. */
+void local_runner_ended(struct local_job *job, int status);
 /* Takes over the runner of a claim. 0, or -1 where it ended meanwhile. */
 int local_adopt(struct local_job *job, const struct claim *claim);
 int local_runner_signal(struct local_job *job, int sig);
@@ -164,6 +203,9 @@ void local_kill(struct local_job *job, const char *why);
 /* kills the tree in ms, unless a limit is sooner */
 void local_limit(struct local_job *job, int64_t ms, const char *why);
 void local_close_handles(struct local_job *job);
+
+/* Tells whether the process that made the claim of this job still runs, and still is its runner. */
+bool local_claim_holds(const struct claim *claim, const char *name);
 
 /* local_look.c: finds out about a job from its files and processes. */
 enum local_found {

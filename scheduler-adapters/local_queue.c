@@ -89,6 +89,7 @@ void local_job_free(struct local_job *job)
     else if (job->child)
         local_list_remove(&a->children, job);
     local_close_handles(job);
+    local_runner_leave(job);
     local_gpus_take_back(job);
     close_jobfd(job);
     HASH_DEL(a->jobs, job);
@@ -218,6 +219,19 @@ static void start_failed(struct local_job *job, int failure)
     local_job_ended(job, reason, false);
 }
 
+void local_running(struct local_job *job, pid_t pid, int jobfd)
+{
+    job->jobfd = jobfd;
+    job->state = LOCAL_RUNNING;
+    job->status.state = ADAPTER_JOB_RUNNING;
+    job->status.started_ms = time_now_ms();
+    local_child(job, pid);
+    answer_submission(job, ADAPTER_OK, NULL);
+    local_poke(job->a);
+    if (job->cancelled)
+        local_terminate(job);
+}
+
 void local_started(struct local_job *job, pid_t pid, int jobfd, int error)
 {
     static const struct error closing = {.code = "adapter_closing", .text = "the adapter is being closed"};
@@ -235,14 +249,7 @@ void local_started(struct local_job *job, pid_t pid, int jobfd, int error)
         start_failed(job, error);
         return;
     }
-    job->state = LOCAL_RUNNING;
-    job->status.state = ADAPTER_JOB_RUNNING;
-    job->status.started_ms = time_now_ms();
-    local_child(job, pid);
-    answer_submission(job, ADAPTER_OK, NULL);
-    local_poke(job->a);
-    if (job->cancelled)
-        local_terminate(job);
+    local_running(job, pid, jobfd);
     local_wait(job->a); /* it may have ended before it was known to be our child */
 }
 

@@ -69,7 +69,7 @@ void local_close_handles(struct local_job *job)
     job->pidfd = -1;
 }
 
-static void runner_exited(struct local_job *job, int status)
+void local_runner_ended(struct local_job *job, int status)
 {
     local_list_remove(&job->a->children, job);
     job->child = false;
@@ -80,6 +80,14 @@ static void runner_exited(struct local_job *job, int status)
         local_job_ended(job, "", false); /* a runner exits with 0 only when its whole process tree has gone */
     else
         local_look_into(job);
+}
+
+static void runner_exited(struct local_job *job, int status)
+{
+    bool said = job->runner != NULL && local_runner_said_ended(job->runner); /* before it died as an idle one */
+
+    local_runner_leave(job);
+    local_runner_ended(job, said ? 0 : status);
 }
 
 static void wait_for(struct local_job *job)
@@ -108,7 +116,7 @@ void local_wait(struct adapter *a)
             ;
         if (job != NULL)
             wait_for(job);
-        else if (!local_starter_ended(a, pid))
+        else if (!local_starter_ended(a, pid) && !local_runner_gone(a, pid))
             break;
     }
     /* runners behind a child that is not ours */
@@ -186,7 +194,7 @@ int local_adopt(struct local_job *job, const struct claim *claim)
     local_gpus_take_back(job); /* GPUs that the job was given, where another runner of it was first */
     local_gpus_note(job, claim->gpus);
     /* checked with the pidfd open, so that the answer is about the process that the pidfd holds */
-    if (!claim_alive(claim)) {
+    if (!local_claim_holds(claim, job->name)) {
         local_close_handles(job);
         return -1;
     }
@@ -202,6 +210,7 @@ int local_adopt(struct local_job *job, const struct claim *claim)
 /* Signals the runner, and never a process that only has the same process id. */
 int local_runner_signal(struct local_job *job, int sig)
 {
+    job->signalled = true;
     if (job->child)
         return kill(job->pid, sig);
     if (job->pidfd >= 0)

@@ -477,14 +477,15 @@ static void loop(struct run *r)
     }
 }
 
-static int finish(struct run *r, const char *jobdir)
+static int finish(struct run *r, struct job *job, const char *jobdir)
 {
     struct job_ended ended = {.time = (double)r->job->machine->unix_ms() / 1000};
     char *path;
 
-    if (r->job->shared)
+    if (job->shared)
         return 0;
-    if (r->ending.stop == STOP_NONE && answer_jobfd(r->job, r->tasks, r->ntasks))
+    job->answered = r->ending.stop == STOP_NONE && answer_jobfd(job, r->tasks, r->ntasks);
+    if (job->answered)
         return 0;
     path = xasprintf("%s/ended.json", jobdir);
     if (r->ending.stop != STOP_NONE)
@@ -530,7 +531,7 @@ int run_job(struct job *job, const char *jobdir, int signal_fd, int64_t started_
     start_tasks(&r);
     loop(&r);
     if (!records_lost(r.records))
-        rc = finish(&r, jobdir);
+        rc = finish(&r, job, jobdir);
     records_destroy(r.records);
     looks_fini(&r.looks);
     artefacts_fini(&r.artefacts);

@@ -1,21 +1,21 @@
 #include "tasks/runner/starter.h"
 
-#include "common/timefmt.h"
 #include "common/xalloc.h"
 #include "tasks/proto/starter.h"
 #include "tasks/runner/cpus.h"
-#include "tasks/runner/pilot.h"
 #include "tasks/runner/signals.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <jansson.h>
+#include <poll.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sysexits.h>
@@ -24,6 +24,7 @@
 
 struct starter {
     pid_t daemon;
+    int null;          /* a descriptor of /dev/null */
     char *mark, *args; /* in the memory that /proc shows */
     size_t mark_room, args_room;
 };
@@ -31,7 +32,7 @@ struct starter {
 struct order {
     char text[STARTER_ORDER_MAX + 1];
     const char *name, *dir, *gpus;
-    int jobfd;
+    int jobfd, socket; /* -1: there is none */
 };
 
 static const char *after(const struct order *order, size_t size, const char *string)
@@ -41,35 +42,41 @@ static const char *after(const struct order *order, size_t size, const char *str
     return next < order->text + size ? next : NULL;
 }
 
-static int jobfd_of(struct msghdr *message)
+static void take_descriptors(struct order *order, struct msghdr *message)
 {
     struct cmsghdr *part = CMSG_FIRSTHDR(message);
-    int fd = -1;
+    int fds[2] = {-1, -1};
 
     if (part != NULL && part->cmsg_level == SOL_SOCKET && part->cmsg_type == SCM_RIGHTS)
-        memcpy(&fd, CMSG_DATA(part), sizeof fd);
-    return fd;
+        memcpy(fds, CMSG_DATA(part),
+               part->cmsg_len - CMSG_LEN(0) < sizeof fds ? part->cmsg_len - CMSG_LEN(0) : sizeof fds);
+    order->jobfd = fds[0];
+    order->socket = fds[1];
 }
 
-/* Receives the next order: 1; 0 where there are no more; -1 with errno where it cannot be carried out. */
-static int next_order(struct order *order)
+/* Receives the next order: 1; 0 where there are no more; -1 with errno where it cannot be carried out, or, EAGAIN, is
+ * not there yet. */
+static int next_order(int socket, int flags, struct order *order)
 {
     union {
         struct cmsghdr align;
-        char room[CMSG_SPACE(sizeof(int))];
+        char room[CMSG_SPACE(2 * sizeof(int))];
     } control;
     struct iovec part = {order->text, STARTER_ORDER_MAX};
     struct msghdr message = {
         .msg_iov = &part, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof control};
     ssize_t n;
 
+    order->jobfd = order->socket = -1;
     do
-        n = recvmsg(STDIN_FILENO, &message, MSG_CMSG_CLOEXEC);
+        n = recvmsg(socket, &message, MSG_CMSG_CLOEXEC | flags);
     while (n < 0 && errno == EINTR);
+    if (n < 0 && errno == EAGAIN)
+        return -1;
     if (n <= 0)
         return 0;
     order->text[n] = '\0';
-    order->jobfd = jobfd_of(&message);
+    take_descriptors(order, &message);
     order->name = order->text;
     order->dir = after(order, (size_t)n, order->name);
     order->gpus = order->dir != NULL ? after(order, (size_t)n, order->dir) : NULL;
@@ -79,20 +86,40 @@ static int next_order(struct order *order)
     return -1;
 }
 
+static void close_descriptors(const struct order *order)
+{
+    if (order->jobfd >= 0)
+        close(order->jobfd);
+    if (order->socket >= 0)
+        close(order->socket);
+}
+
+static void set_mark(const struct starter *s, const char *name)
+{
+    snprintf(s->mark, s->mark_room, "%s", name);
+    memset(s->mark + strlen(s->mark), 0, s->mark_room - strlen(s->mark));
+}
+
 /* Changes name, arguments and environment to those of a runner that was started anew. */
 static void look_the_part(const struct starter *s, const struct order *order)
 {
     size_t room = s->args_room, n;
 
-    snprintf(s->mark, s->mark_room, "%s", order->name);
-    memset(s->mark + strlen(s->mark), 0, s->mark_room - strlen(s->mark));
+    set_mark(s, order->name);
     memset(s->args, 0, room);
     n = (size_t)snprintf(s->args, room, "--local%c--job-fd%c", 0, 0);
     if (order->gpus != NULL && n < room)
         n += (size_t)snprintf(s->args + n, room - n, "--gpus=%s%c", order->gpus, 0);
     if (n < room)
         snprintf(s->args + n, room - n, "%s", order->dir);
-    prctl(PR_SET_NAME, "stretto-run");
+}
+
+/* From now on this process is the runner of no job. */
+static void look_idle(const struct starter *s)
+{
+    set_mark(s, "");
+    memset(s->args, 0, s->args_room);
+    snprintf(s->args, s->args_room, "--idle");
 }
 
 /* Ends a copy. What exit() would do besides is nothing that a copy needs, and costs as much as reading the descriptor;
@@ -107,17 +134,64 @@ static void end_copy(int status)
 #endif
 }
 
-static void become_runner(const struct starter *s, const struct order *order)
+static bool told_to_end(void)
 {
-    int64_t now = time_monotonic_ms();
-    int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+    sigset_t set;
 
-    look_the_part(s, order);
+    sigpending(&set);
+    return sigismember(&set, SIGTERM) || sigismember(&set, SIGINT) || sigismember(&set, SIGHUP);
+}
+
+/* Waits for the next order. Returns false where this process is to end without having begun anything: there are no more
+ * orders, or it was told by a signal. A forwarded signal that comes before the order is for no job, and one that comes
+ * after it is left to the job. */
+static bool wait_for_order(const struct starter *s, int socket, int signal_fd, struct order *order)
+{
+    struct pollfd fds[] = {{.fd = socket, .events = POLLIN}, {.fd = signal_fd, .events = POLLIN}};
+    struct signalfd_siginfo nobodys;
+    int rc;
+
+    for (;;) {
+        if (poll(fds, 2, -1) < 0 && errno != EINTR)
+            return false;
+        rc = next_order(socket, MSG_DONTWAIT, order);
+        if (rc >= 0 || errno != EAGAIN)
+            return rc == 1 && !told_to_end() &&
+                   getppid() == s->daemon; /* the next daemon repeats those of a dead one */
+        if (told_to_end())
+            return false;
+        if (read(signal_fd, &nobodys, sizeof nobodys) < 0 && errno != EAGAIN)
+            return false;
+    }
+}
+
+/* Runs the job of the order, and then those of the orders that come on its socket, if it has one. */
+static void become_runner(const struct starter *s, struct order *order)
+{
+    int socket = order->socket, signal_fd;
+    bool again;
+    struct error err;
+
+    prctl(PR_SET_NAME, "stretto-run");
     setsid();
-    if (null < 0 || dup2(null, STDIN_FILENO) < 0) /* replaces the socket */
-        exit(EX_OSERR);
-    close(null);
-    end_copy(pilot_run_job(order->dir, order->jobfd, order->gpus, s->daemon, now, INT64_MAX));
+    signal_fd = run_signals(&err);
+    if (signal_fd < 0 || dup2(s->null, STDIN_FILENO) < 0) /* replaces the socket */
+        end_copy(EX_OSERR);
+    for (;;) {
+        struct starter_job job = {.dir = order->dir, .gpus = order->gpus, .jobfd = order->jobfd, .daemon = s->daemon};
+        int status;
+
+        look_the_part(s, order);
+        status = starter_run_job(&job, signal_fd, &again);
+        if (status != 0 || !again || socket < 0)
+            end_copy(status);
+        close(order->jobfd);
+        look_idle(s);
+        if (send(socket, &(char){STARTER_ENDED}, 1, MSG_NOSIGNAL) != 1)
+            end_copy(0);
+        if (!wait_for_order(s, socket, signal_fd, order))
+            end_copy(STARTER_UNSEEN);
+    }
 }
 
 /* Makes a child of the daemon, not of this process: the daemon waits for its runners, and they watch their parent, as
@@ -157,25 +231,26 @@ static void warm_up(void)
 
 int starter_main(int argc, char **argv)
 {
-    struct starter s = {.daemon = getppid()};
+    struct starter s = {.daemon = getppid(), .null = open("/dev/null", O_RDWR | O_CLOEXEC)};
     struct order order;
     int rc;
 
+    if (s.null < 0)
+        return EX_OSERR;
     if (!find_room(&s, argc, argv))
         return EX_USAGE;
     cpus_disown();
     prctl(PR_SET_NAME, "stretto-starter"); /* the starter itself is no runner */
     warm_up();
     /* the next daemon repeats the orders of a dead one */
-    while ((rc = next_order(&order)) != 0 && getppid() == s.daemon) {
+    while ((rc = next_order(STDIN_FILENO, 0, &order)) != 0 && getppid() == s.daemon) {
         struct starter_reply reply = {.error = rc < 0 ? errno : 0};
 
         if (rc == 1 && (reply.pid = copy()) == 0)
             become_runner(&s, &order);
         if (reply.pid < 0)
             reply.error = errno;
-        if (order.jobfd >= 0)
-            close(order.jobfd);
+        close_descriptors(&order);
         if (send(STDIN_FILENO, &reply, sizeof reply, MSG_NOSIGNAL) != sizeof reply)
             break;
     }

@@ -3,9 +3,8 @@
 #include "common/log.h"
 #include "common/process.h"
 #include "scheduler-adapters/local.h"
-#include "scheduler-adapters/registry.h"
 #include "tasks/proto/starter.h"
-#include "tests/unit/adapter_harness.h"
+#include "tests/unit/starter_rig.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -17,118 +16,24 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define A_COPY 1000 /* bytes of arguments: those of one that was started anew end with its directory */
-
 static const struct adapter_ops *ops;
-static struct harness h;
 static char line[256];
-
-/* A file of a process: its size, NULs and all, into `text`; "" where there is none. */
-static size_t read_proc(pid_t pid, const char *name, char *text, size_t size)
-{
-    char path[64];
-    size_t n = 0;
-    FILE *f;
-
-    snprintf(path, sizeof path, "/proc/%d/%s", (int)pid, name);
-    f = fopen(path, "re");
-    if (f != NULL) {
-        n = fread(text, 1, size - 1, f);
-        fclose(f);
-    }
-    text[n] = '\0';
-    return n;
-}
-
-/* Our child of that name; 0: none, or no longer. */
-static pid_t child_named(const char *name)
-{
-    DIR *proc = opendir("/proc");
-    struct dirent *entry;
-    pid_t found = 0;
-
-    while (found == 0 && (entry = readdir(proc)) != NULL) {
-        pid_t pid = (pid_t)atoi(entry->d_name);
-        char stat[512], state;
-        int parent;
-
-        if (pid == 0 || read_proc(pid, "stat", stat, sizeof stat) == 0)
-            continue;
-        if (sscanf(strrchr(stat, ')') + 1, " %c %d", &state, &parent) == 2 && parent == getpid() && state != 'Z' &&
-            strncmp(strchr(stat, '(') + 1, name, strlen(name)) == 0)
-            found = pid;
-    }
-    closedir(proc);
-    return found;
-}
-
-/* Run a job of its own, and leave it running. */
-static pid_t begin(struct harness_job *job, char **text)
-{
-    *text = harness_by_jobfd(&h, job, REPORT_AND_WAIT);
-    harness_submit_ok(&h, job);
-    harness_line(&h, line, sizeof line);
-    return harness_runner(job);
-}
-
-static void expect_success(struct harness_job *job, char *text)
-{
-    json_t *records;
-
-    assert_false(harness_wait_ended(&h, job).node_lost);
-    records = harness_records(&h, job);
-    assert_int_equal(json_array_size(records), 1);
-    json_decref(records);
-    assert_int_equal(harness_exit(job).outcome, EXITREC_SUCCEEDED);
-    free(text);
-}
-
-/* The first job asks for a starter, and is started anew; those after it are, too, until it is known that there is one. */
-static int open_with(const char *config)
-{
-    int64_t until = test_clock_s() + test_wait_s();
-    char *text, proc[65536], go[128];
-    struct harness_job job;
-    size_t n;
-
-    harness_open(&h, ops, config);
-    snprintf(go, sizeof go, "%s/go", h.dir);
-    do {
-        n = read_proc(begin(&job, &text), "cmdline", proc, sizeof proc);
-        harness_let_go(&h);
-        expect_success(&job, text);
-        unlink(go);
-        if (test_clock_s() > until) {
-            test_waited_in_vain = true;
-            fail_msg("there is no starter");
-        }
-    } while (n < A_COPY);
-    return 0;
-}
 
 static int open_all(void **state)
 {
-    return open_with("{\"slots\": 3, \"gpus\": [\"7\", \"9\", \"11\"]}");
+    return rig_open_with("{\"slots\": 3, \"gpus\": [\"7\", \"9\", \"11\"]}");
 }
 
 static int open_with_looks(void **state)
 {
-    return open_with("{\"slots\": 3, \"gpus\": 0, \"stopped\": \"2s\"}");
+    return rig_open_with("{\"slots\": 3, \"gpus\": 0, \"stopped\": \"2s\"}");
 }
 
 static int close_all(void **state)
 {
-    harness_close(&h);
-    assert_int_equal(child_named("stretto-starter"), 0);
+    harness_close(&rig);
+    assert_int_equal(rig_child("stretto-starter"), 0);
     return 0;
-}
-
-static bool holds(const char *text, size_t size, const char *string)
-{
-    for (const char *s = text; s < text + size; s += strlen(s) + 1)
-        if (strcmp(s, string) == 0)
-            return true;
-    return false;
 }
 
 static void a_copy_looks_like_a_runner(void **state)
@@ -138,20 +43,20 @@ static void a_copy_looks_like_a_runner(void **state)
     pid_t runner;
     size_t n;
 
-    runner = begin(&job, &text);
-    n = read_proc(runner, "cmdline", proc, sizeof proc);
+    runner = rig_begin(&job, &text);
+    n = rig_proc(runner, "cmdline", proc, sizeof proc);
     assert_true(n >= A_COPY);
-    assert_true(holds(proc, n, "--local") && holds(proc, n, "--job-fd") && holds(proc, n, "--gpus=") && holds(proc, n, job.dir));
-    assert_false(holds(proc, n, "--starter"));
-    n = read_proc(runner, "environ", proc, sizeof proc);
+    assert_true(rig_holds(proc, n, "--local") && rig_holds(proc, n, "--job-fd") && rig_holds(proc, n, "--gpus=") && rig_holds(proc, n, job.dir));
+    assert_false(rig_holds(proc, n, "--starter"));
+    n = rig_proc(runner, "environ", proc, sizeof proc);
     snprintf(mark, sizeof mark, "STRETTO_RUNNER=%s", job.name);
-    assert_true(holds(proc, n, mark));
-    read_proc(runner, "comm", proc, sizeof proc);
+    assert_true(rig_holds(proc, n, mark));
+    rig_proc(runner, "comm", proc, sizeof proc);
     assert_string_equal(proc, "stretto-run\n");
-    assert_int_equal(child_named("stretto-run"), runner); /* it is ours, not the starter's */
+    assert_int_equal(rig_child("stretto-run"), runner); /* it is ours, not the starter's */
     assert_int_equal(getpgid(runner), runner);
-    harness_let_go(&h);
-    expect_success(&job, text);
+    harness_let_go(&rig);
+    rig_expect_success(&job, text);
 }
 
 static int count_descriptors(pid_t pid)
@@ -174,15 +79,16 @@ static void letters_are_closed(void **state)
 {
     char *text, go[128];
     struct harness_job job;
-    int before = count_descriptors(child_named("stretto-starter"));
+    int before = count_descriptors(rig_child("stretto-starter"));
 
-    snprintf(go, sizeof go, "%s/go", h.dir);
+    snprintf(go, sizeof go, "%s/go", rig.dir);
     for (int i = 0; i < 4; i++) {
         unlink(go);
-        begin(&job, &text);
-        assert_in_range(count_descriptors(child_named("stretto-starter")), before, before + 1); /* it may still have the newest */
-        harness_let_go(&h);
-        expect_success(&job, text);
+        rig_end_idle();
+        rig_begin(&job, &text);
+        assert_in_range(count_descriptors(rig_child("stretto-starter")), before, before + 1); /* it may still have the newest */
+        harness_let_go(&rig);
+        rig_expect_success(&job, text);
     }
 }
 
@@ -192,14 +98,14 @@ static void gpus_are_handed_on(void **state)
     struct harness_job job;
     size_t n;
 
-    text = harness_by_jobfd(&h, &job, REPORT_AND_WAIT);
+    text = harness_by_jobfd(&rig, &job, REPORT_AND_WAIT);
     job.job.resources.gpus = 2;
-    harness_submit_ok(&h, &job);
-    harness_line(&h, line, sizeof line);
-    n = read_proc(harness_runner(&job), "cmdline", proc, sizeof proc);
-    assert_true(holds(proc, n, "--gpus=7,9"));
-    harness_let_go(&h);
-    expect_success(&job, text);
+    harness_submit_ok(&rig, &job);
+    harness_line(&rig, line, sizeof line);
+    n = rig_proc(harness_runner(&job), "cmdline", proc, sizeof proc);
+    assert_true(rig_holds(proc, n, "--gpus=7,9"));
+    harness_let_go(&rig);
+    rig_expect_success(&job, text);
 }
 
 static void jobs_do_without_it(void **state)
@@ -207,34 +113,35 @@ static void jobs_do_without_it(void **state)
     struct harness_job before, after;
     char *text, *text_after;
 
-    begin(&before, &text);
-    kill(child_named("stretto-starter"), SIGKILL);
-    text_after = harness_by_jobfd(&h, &after, "true");
-    harness_submit_ok(&h, &after);
-    expect_success(&after, text_after);
-    harness_let_go(&h);
-    expect_success(&before, text);
+    rig_begin(&before, &text);
+    kill(rig_child("stretto-starter"), SIGKILL);
+    text_after = harness_by_jobfd(&rig, &after, "true");
+    harness_submit_ok(&rig, &after);
+    rig_expect_success(&after, text_after);
+    harness_let_go(&rig);
+    rig_expect_success(&before, text);
 }
 
 /* A job is submitted while the starter is stopped. `then` is the signal that it gets after that; 0: none. */
 static void what_it_has_not_answered(int then)
 {
-    pid_t starter = child_named("stretto-starter");
+    pid_t starter = rig_child("stretto-starter");
     struct answer submitted = {0};
     struct harness_job job;
     char *text, ran[64], path[128];
     FILE *f;
 
-    text = harness_by_jobfd(&h, &job, "echo ran >> $DIR/ran");
+    text = harness_by_jobfd(&rig, &job, "echo ran >> $DIR/ran");
+    rig_end_idle();
     kill(starter, SIGSTOP);
-    ops->submit(h.adapter, &job.job, answer_submit, &submitted);
-    uv_run(&h.loop, UV_RUN_NOWAIT);
+    ops->submit(rig.adapter, &job.job, answer_submit, &submitted);
+    uv_run(&rig.loop, UV_RUN_NOWAIT);
     assert_int_equal(submitted.answers, 0);
     kill(starter, then);
-    harness_until(&h, &submitted.answers, 1);
+    harness_until(&rig, &submitted.answers, 1);
     assert_int_equal(submitted.answer, ADAPTER_OK);
-    expect_success(&job, text);
-    snprintf(path, sizeof path, "%s/ran", h.dir);
+    rig_expect_success(&job, text);
+    snprintf(path, sizeof path, "%s/ran", rig.dir);
     f = fopen(path, "re");
     assert_int_equal(fread(ran, 1, sizeof ran, f), strlen("ran\n")); /* once */
     fclose(f);
@@ -248,7 +155,7 @@ static void what_it_has_not_answered_is_started_anew(void **state)
 static void one_that_is_stopped_is_replaced(void **state)
 {
     what_it_has_not_answered(0);
-    assert_int_equal(child_named("stretto-starter"), 0);
+    assert_int_equal(rig_child("stretto-starter"), 0);
 }
 
 /* The end of the daemon: the order is not carried out, or the next daemon finds who does. */
@@ -258,17 +165,18 @@ static void the_adapter_ends_while_it_is_asked(void **state)
     struct harness_job job;
     char *text;
 
-    text = harness_by_jobfd(&h, &job, "true");
-    kill(child_named("stretto-starter"), SIGSTOP);
-    ops->submit(h.adapter, &job.job, answer_submit, &submitted);
-    uv_run(&h.loop, UV_RUN_NOWAIT);
-    harness_destroy_adapter(&h);
+    text = harness_by_jobfd(&rig, &job, "true");
+    rig_end_idle();
+    kill(rig_child("stretto-starter"), SIGSTOP);
+    ops->submit(rig.adapter, &job.job, answer_submit, &submitted);
+    uv_run(&rig.loop, UV_RUN_NOWAIT);
+    harness_destroy_adapter(&rig);
     assert_int_equal(submitted.answers, 1);
     assert_int_equal(submitted.answer, ADAPTER_UNSURE);
-    harness_create_adapter(&h);
-    assert_int_equal(harness_status(&h, &job).state, ADAPTER_JOB_UNKNOWN);
-    harness_submit_ok(&h, &job);
-    expect_success(&job, text);
+    harness_create_adapter(&rig);
+    assert_int_equal(harness_status(&rig, &job).state, ADAPTER_JOB_UNKNOWN);
+    harness_submit_ok(&rig, &job);
+    rig_expect_success(&job, text);
 }
 
 /* --- this program as a runner, whose starter answers its first order as a test says, and is a real one after that */
@@ -300,20 +208,20 @@ static void begin_with(const char *first_answer)
     char *text;
 
     assert_true(n > 0);
-    harness_destroy_adapter(&h);
-    setenv(REAL_RUNNER, h.host.runner, 1);
+    harness_destroy_adapter(&rig);
+    setenv(REAL_RUNNER, rig.host.runner, 1);
     setenv(FIRST_ANSWER, first_answer, 1);
-    h.host.runner = self;
-    harness_create_adapter(&h);
-    text = harness_by_jobfd(&h, &job, "true");
-    harness_submit_ok(&h, &job);
-    expect_success(&job, text);
-    TEST_UNTIL(h.adapter->starter.watch != NULL, uv_run(&h.loop, UV_RUN_ONCE));
+    rig.host.runner = self;
+    harness_create_adapter(&rig);
+    text = harness_by_jobfd(&rig, &job, "true");
+    harness_submit_ok(&rig, &job);
+    rig_expect_success(&job, text);
+    TEST_UNTIL(rig.adapter->starter.watch != NULL, uv_run(&rig.loop, UV_RUN_ONCE));
 }
 
 static int open_plain(void **state)
 {
-    harness_open(&h, ops, "{\"slots\": 3, \"gpus\": 0}");
+    harness_open(&rig, ops, "{\"slots\": 3, \"gpus\": 0}");
     return 0;
 }
 
@@ -328,13 +236,14 @@ static void what_it_cannot_start_now_starts_later(void **state)
     snprintf(eagain, sizeof eagain, "%d", EAGAIN);
     begin_with(eagain);
     before = count_descriptors(getpid());
-    text = harness_by_jobfd(&h, &job, "true");
-    harness_submit(&h, &job, &a);
+    text = harness_by_jobfd(&rig, &job, "true");
+    harness_submit(&rig, &job, &a);
     assert_int_equal(a.answer, ADAPTER_OK);
-    assert_int_equal(harness_status(&h, &job).state, ADAPTER_JOB_QUEUED);
+    assert_int_equal(harness_status(&rig, &job).state, ADAPTER_JOB_QUEUED);
     assert_int_equal(count_descriptors(getpid()), before);
-    expect_success(&job, text);
-    assert_non_null(h.adapter->starter.watch); /* it is asked again */
+    rig_expect_success(&job, text);
+    assert_non_null(rig.adapter->starter.watch); /* it is asked again */
+    rig_end_idle();
     assert_int_equal(count_descriptors(getpid()), before);
 }
 
@@ -346,11 +255,11 @@ static void what_it_can_never_start_is_refused(void **state)
 
     snprintf(enoexec, sizeof enoexec, "%d", ENOEXEC);
     begin_with(enoexec);
-    text = harness_by_jobfd(&h, &job, "true");
-    harness_submit(&h, &job, &a);
+    text = harness_by_jobfd(&rig, &job, "true");
+    harness_submit(&rig, &job, &a);
     assert_int_equal(a.answer, ADAPTER_REFUSED);
-    assert_int_equal(harness_status(&h, &job).state, ADAPTER_JOB_ENDED);
-    assert_true(h.adapter->used.slots == 0);
+    assert_int_equal(harness_status(&rig, &job).state, ADAPTER_JOB_ENDED);
+    assert_true(rig.adapter->used.slots == 0);
     free(text);
 }
 
@@ -361,10 +270,10 @@ static void one_that_answers_nonsense_is_dismissed(void **state)
     char *text;
 
     begin_with("0");
-    text = harness_by_jobfd(&h, &job, "true");
-    harness_submit_ok(&h, &job);
-    expect_success(&job, text);
-    assert_null(h.adapter->starter.watch);
+    text = harness_by_jobfd(&rig, &job, "true");
+    harness_submit_ok(&rig, &job);
+    rig_expect_success(&job, text);
+    assert_null(rig.adapter->starter.watch);
 }
 
 static unsigned count_starters(void)
@@ -372,7 +281,7 @@ static unsigned count_starters(void)
     unsigned n = 0;
     pid_t pid;
 
-    while ((pid = child_named("stretto-starter")) != 0) {
+    while ((pid = rig_child("stretto-starter")) != 0) {
         kill(pid, SIGKILL);
         waitpid(pid, NULL, 0);
         n++;
@@ -388,13 +297,13 @@ static void there_is_one(void **state)
     char *text[3];
 
     for (int i = 0; i < 3; i++) {
-        text[i] = harness_by_jobfd(&h, &jobs[i], "true");
-        ops->submit(h.adapter, &jobs[i].job, answer_submit, &a[i]);
+        text[i] = harness_by_jobfd(&rig, &jobs[i], "true");
+        ops->submit(rig.adapter, &jobs[i].job, answer_submit, &a[i]);
     }
     for (int i = 0; i < 3; i++)
-        expect_success(&jobs[i], text[i]);
-    TEST_UNTIL(h.adapter->starter.watch != NULL && h.adapter->workers == 0, uv_run(&h.loop, UV_RUN_ONCE));
-    TEST_UNTIL(child_named("stretto-starter") != 0, usleep(1000)); /* it has taken its name */
+        rig_expect_success(&jobs[i], text[i]);
+    TEST_UNTIL(rig.adapter->starter.watch != NULL && rig.adapter->workers == 0, uv_run(&rig.loop, UV_RUN_ONCE));
+    TEST_UNTIL(rig_child("stretto-starter") != 0, usleep(1000)); /* it has taken its name */
     usleep(50000); /* another one would have, too: nothing is waited for */
     assert_int_equal(count_starters(), 1);
 }
@@ -405,20 +314,20 @@ static void it_is_replaced_after_a_pause(void **state)
     struct harness_job job;
     char *text;
 
-    kill(child_named("stretto-starter"), SIGKILL);
-    TEST_UNTIL(h.adapter->starter.watch == NULL && h.adapter->starter.pid == 0, uv_run(&h.loop, UV_RUN_ONCE));
-    assert_true(h.adapter->starter.not_before > 0);
-    h.adapter->starter.not_before = uv_now(&h.loop) + 3600000;
+    kill(rig_child("stretto-starter"), SIGKILL);
+    TEST_UNTIL(rig.adapter->starter.watch == NULL && rig.adapter->starter.pid == 0, uv_run(&rig.loop, UV_RUN_ONCE));
+    assert_true(rig.adapter->starter.not_before > 0);
+    rig.adapter->starter.not_before = uv_now(&rig.loop) + 3600000;
     for (int i = 0; i < 2; i++) {
-        uint64_t now = uv_now(&h.loop);
+        uint64_t now = uv_now(&rig.loop);
 
-        text = harness_by_jobfd(&h, &job, "true");
-        harness_submit_ok(&h, &job);
-        expect_success(&job, text);
-        TEST_UNTIL(h.adapter->workers == 0, uv_run(&h.loop, UV_RUN_ONCE));
-        assert_int_equal(h.adapter->starter.watch != NULL, i == 1);
-        assert_true(h.adapter->starter.not_before >= now + 5000);
-        h.adapter->starter.not_before = uv_now(&h.loop); /* its time has come */
+        text = harness_by_jobfd(&rig, &job, "true");
+        harness_submit_ok(&rig, &job);
+        rig_expect_success(&job, text);
+        TEST_UNTIL(rig.adapter->workers == 0, uv_run(&rig.loop, UV_RUN_ONCE));
+        assert_int_equal(rig.adapter->starter.watch != NULL, i == 1);
+        assert_true(rig.adapter->starter.not_before >= now + 5000);
+        rig.adapter->starter.not_before = uv_now(&rig.loop); /* its time has come */
     }
 }
 
@@ -429,20 +338,20 @@ static void long_descriptors_are_handed_over_by_a_worker(void **state)
 
     for (int i = 0; i < 2; i++) {
         struct harness_job job;
-        char *text = harness_by_jobfd(&h, &job, REPORT_AND_WAIT), proc[65536], *longer = malloc(sizes[i] + 1);
+        char *text = harness_by_jobfd(&rig, &job, REPORT_AND_WAIT), proc[65536], *longer = malloc(sizes[i] + 1);
         size_t n = strlen(text);
 
         memcpy(longer, text, n);
         memset(longer + n, ' ', sizes[i] - n);
         longer[sizes[i]] = '\0';
         job.job.descriptor = longer;
-        harness_submit_ok(&h, &job);
-        harness_line(&h, line, sizeof line);
-        n = read_proc(harness_runner(&job), "cmdline", proc, sizeof proc);
+        harness_submit_ok(&rig, &job);
+        harness_line(&rig, line, sizeof line);
+        n = rig_proc(harness_runner(&job), "cmdline", proc, sizeof proc);
         assert_int_equal(n >= A_COPY, i == 0);
-        harness_let_go(&h);
-        expect_success(&job, text);
-        snprintf(line, sizeof line, "%s/go", h.dir);
+        harness_let_go(&rig);
+        rig_expect_success(&job, text);
+        snprintf(line, sizeof line, "%s/go", rig.dir);
         unlink(line);
         free(longer);
     }
@@ -474,6 +383,6 @@ int main(int argc, char **argv)
         return be_a_runner(argv);
     test_limit(200);
     log_init("test", LOG_LEVEL_ERROR);
-    ops = adapter_registry_find("local");
+    ops = rig_ops();
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
