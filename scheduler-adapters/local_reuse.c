@@ -38,7 +38,7 @@ struct local_runner *local_runner_create(struct adapter *a, int *theirs)
     return runner;
 }
 
-static void hang_up(struct local_runner *runner)
+void local_runner_dismiss(struct local_runner *runner)
 {
     if (runner->watch != NULL)
         uv_close((uv_handle_t *)runner->watch, freed);
@@ -50,14 +50,9 @@ static void hang_up(struct local_runner *runner)
 
 void local_runner_free(struct local_runner *runner)
 {
-    hang_up(runner);
+    local_runner_dismiss(runner);
     DL_DELETE(runner->a->runners, runner);
     free(runner);
-}
-
-void local_runner_dismiss(struct local_runner *runner)
-{
-    hang_up(runner);
 }
 
 void local_runner_take(struct local_runner *runner, struct local_job *job)
@@ -129,7 +124,7 @@ static void heard(uv_poll_t *watch, int status, int events)
     struct local_job *job = runner->job;
 
     if (job == NULL || !local_runner_said_ended(runner)) {
-        hang_up(runner); /* its process ends, or does not speak as it should */
+        local_runner_dismiss(runner); /* its process ends, or does not speak as it should */
         return;
     }
     runner->job = NULL;

@@ -142,6 +142,17 @@ static bool told_to_end(void)
     return sigismember(&set, SIGTERM) || sigismember(&set, SIGINT) || sigismember(&set, SIGHUP);
 }
 
+/* No signal of a child is left for the wait, and none can come: all of them were waited for. */
+static void forget_children(void)
+{
+    static const struct timespec now = {0};
+    sigset_t set;
+
+    sigemptyset(&set);
+    sigaddset(&set, SIGCHLD);
+    sigtimedwait(&set, NULL, &now);
+}
+
 /* Waits for the next order. Returns false where this process is to end without having begun anything: there are no more
  * orders, or it was told by a signal. A forwarded signal that comes before the order is for no job, and one that comes
  * after it is left to the job. */
@@ -156,8 +167,8 @@ static bool wait_for_order(const struct starter *s, int socket, int signal_fd, s
             return false;
         rc = next_order(socket, MSG_DONTWAIT, order);
         if (rc >= 0 || errno != EAGAIN)
-            return rc == 1 && !told_to_end() &&
-                   getppid() == s->daemon; /* the next daemon repeats those of a dead one */
+            /* the next daemon repeats the orders of a dead one */
+            return rc == 1 && !told_to_end() && getppid() == s->daemon;
         if (told_to_end())
             return false;
         if (read(signal_fd, &nobodys, sizeof nobodys) < 0 && errno != EAGAIN)
@@ -187,6 +198,7 @@ static void become_runner(const struct starter *s, struct order *order)
             end_copy(status);
         close(order->jobfd);
         look_idle(s);
+        forget_children();
         if (send(socket, &(char){STARTER_ENDED}, 1, MSG_NOSIGNAL) != 1)
             end_copy(0);
         if (!wait_for_order(s, socket, signal_fd, order))
