@@ -190,7 +190,7 @@ tests_unit_test_training_event_CFLAGS = $(unit_cflags) $(daemon_cflags)
 tests_unit_test_training_event_LDADD = $(unit_libs)
 
 unit_tests += tests/unit/test_engine_sim
-tests_unit_test_engine_sim_SOURCES = tests/unit/test_engine_sim.c tests/unit/unit.h tests/sim/specs.c tests/sim/specs.h \
+tests_unit_test_engine_sim_SOURCES = tests/unit/test_engine_sim.c tests/unit/sparse_log.c tests/unit/unit.h tests/sim/specs.c tests/sim/specs.h \
 	tests/sim/users.c tests/sim/users.h
 tests_unit_test_engine_sim_CFLAGS = $(unit_cflags) $(daemon_cflags)
 tests_unit_test_engine_sim_LDADD = $(sim_libs)
