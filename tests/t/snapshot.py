@@ -1,5 +1,5 @@
-"""snapshot.py: copies of a program's state, which stretto.torch.Checkpoints takes and a thread writes. Prints how each case went.
-Each has a process of its own, a fork of one that has loaded PyTorch, which takes longer than all of the cases."""
+"""snapshot.py: copies of a program's state, which stretto.torch.Checkpoints takes and a thread writes. Prints how each
+case went. Each has a process of its own, a fork of one that has loaded PyTorch, which takes longer than all cases."""
 
 import collections
 import errno
@@ -216,7 +216,7 @@ def locks_memory_for_the_gpu_of_the_state():
 
 
 def run(case):
-    """Whether it passes. What it prints goes to a file of its name, and to the standard error where it does not pass."""
+    """Return whether it passes. Its errors go to a file of its name; if it fails, also to the standard error."""
     child = os.fork()
     if child == 0:
         status = 1
