@@ -194,8 +194,10 @@ static inline int stretto_mpi_open(struct stretto_mpi **out, MPI_Comm comm)
     char why[400];
 
     *out = m;
-    if (m == NULL)
+    if (m == NULL) {
+        fprintf(stderr, "stretto_mpi_open(): out of memory\n");
         MPI_Abort(comm, EXIT_FAILURE);
+    }
     MPI_Comm_dup(comm, &m->comm);
     MPI_Comm_rank(m->comm, &m->rank);
     MPI_Comm_size(m->comm, &m->size);
