@@ -28,11 +28,12 @@ int member_state_parse(const char *name, enum member_state *state)
 
 static enum member_state read_state(sqlite3_stmt *stmt, int column)
 {
+    const unsigned char *name = sqlite3_column_text(stmt, column);
     enum member_state state;
-    char name[16];
 
-    store_text(stmt, column, name, sizeof name);
-    return member_state_parse(name, &state) < 0 ? MEMBER_FAILED : state; /* the column can have no other names */
+    if (name == NULL || member_state_parse((const char *)name, &state) < 0)
+        return MEMBER_FAILED; /* the column can have no other names */
+    return state;
 }
 
 static void read_row(sqlite3_stmt *stmt, struct member_row *row)

@@ -2,6 +2,7 @@
 #include "daemon/store/memory.h"
 #include "tests/unit/unit.h"
 
+#include <malloc.h>
 #include <pthread.h>
 #include <sqlite3.h>
 #include <stdlib.h>
@@ -83,13 +84,23 @@ static void no_block_is_given_out_twice(void **state)
 
 static void a_block_is_kept_for_the_next_of_its_size(void **state)
 {
-    char *first = sqlite3_malloc(5000), *other;
+    char *first = sqlite3_malloc(1000), *other;
     uintptr_t was = (uintptr_t)first;
 
     sqlite3_free(first);
-    other = sqlite3_malloc(5050);
+    other = sqlite3_malloc(995);
     assert_true((uintptr_t)other == was);
     sqlite3_free(other);
+}
+
+static void little_of_a_block_is_wasted(void **state)
+{
+    for (int size = 1; size < 3000; size++) {
+        char *block = sqlite3_malloc(size);
+
+        assert_in_range(malloc_usable_size(block), size, size + 40);
+        sqlite3_free(block);
+    }
 }
 
 int main(void)
@@ -97,6 +108,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(no_block_is_given_out_twice),
         cmocka_unit_test(a_block_is_kept_for_the_next_of_its_size),
+        cmocka_unit_test(little_of_a_block_is_wasted),
     };
 
     srand(1);
