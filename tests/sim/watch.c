@@ -288,7 +288,7 @@ void watch_end(struct sim *sim)
           "IS NOT NULL AND m.successor IS NULL AND a.started IS NOT NULL AND (m.since_in > 0 OR m.since <= m.attempts) AND "
           "ifnull(a.reason, '') NOT LIKE '%before it started%' AND NOT (ifnull(a.host, '') = '' AND "
           "(ifnull(a.reason, '') LIKE 'stopped:%' OR ifnull(a.reason, '') = 'cancelled' OR "
-          "ifnull(a.reason, '') LIKE 'cancelled:%')) AND "
+          "ifnull(a.reason, '') LIKE 'cancelled:%' OR ifnull(a.reason, '') LIKE 'the job can never run:%')) AND "
           "newest_number(coalesce(e.root, e.id), m.idx, CASE WHEN m.since = 0 THEN 0 WHEN m.since_in > 0 THEN "
           "m.since_in ELSE e.id END, m.since) <> (SELECT coalesce(max(k.number), 0) FROM member_checkpoint k WHERE "
           "k.home = coalesce(e.root, e.id) AND k.idx = m.idx)");
