@@ -122,7 +122,7 @@ int main(int argc, char **argv)
     allow_files();
     /* enough workers that a parallel file system that hangs does not take them all */
     setenv("UV_THREADPOOL_SIZE", "16", 0);
-    mallopt(M_ARENA_MAX, 1); /* else each of them keeps the most that it ever had for itself */
+    mallopt(M_ARENA_MAX, 1); /* otherwise each worker would keep the most memory that it ever had for itself */
     log_init("strettod", LOG_LEVEL_INFO);
     json_object_seed(0);
     if (sodium_init() < 0) {

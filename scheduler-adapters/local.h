@@ -67,7 +67,7 @@ struct local_runner {
     struct adapter *a;
     pid_t pid;             /* 0: it is not known yet */
     int socket;            /* -1: it is dismissed */
-    uv_poll_t *watch;      /* NULL: of no use yet, or no more */
+    uv_poll_t *watch;      /* NULL: it is being made, or dismissed */
     struct local_job *job; /* NULL: it has none */
     uint64_t idle_since;   /* loop time */
 };
@@ -204,9 +204,6 @@ void local_kill(struct local_job *job, const char *why);
 void local_limit(struct local_job *job, int64_t ms, const char *why);
 void local_close_handles(struct local_job *job);
 
-/* Tells whether the process that made the claim of this job still runs, and still is its runner. */
-bool local_claim_holds(const struct claim *claim, const char *name);
-
 /* local_look.c: finds out about a job from its files and processes. */
 enum local_found {
     LOCAL_FOUND_NOTHING, /* no runner ever claimed it */
@@ -223,6 +220,9 @@ struct local_look {
     char log_line[200]; /* the last line of runner.log */
     struct error err;   /* set for UNSURE */
 };
+
+/* Tells whether the process that made the claim of this job still runs, and still is its runner. */
+bool local_claim_holds(const struct claim *claim, const char *name);
 
 /* Looks at one job. It blocks, and is called on worker threads only. Setting `stop` makes it hurry. */
 void local_look(const char *dir, const char *name, const atomic_bool *stop, struct local_look *out);

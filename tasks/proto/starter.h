@@ -5,8 +5,8 @@
  * descriptor that holds job.json comes with it (SCM_RIGHTS). Orders are answered one by one, in their order. The runner
  * is a child of the daemon.
  *
- * A second descriptor may come with an order to the starter: a socket of the runner's own. A runner that has one, and
- * that would have ended with exit status 0 as if it had just been made, need not end: it says STARTER_ENDED there, and
+ * A second descriptor may come with an order to the starter: a socket of the runner's own. Where such a runner would
+ * exit with status 0, and nothing of its job is left in it, it need not exit: it says STARTER_ENDED on the socket, and
  * takes its next order there, which it does not answer. It ends when the socket is closed. */
 #ifndef TASKS_PROTO_STARTER_H
 #define TASKS_PROTO_STARTER_H

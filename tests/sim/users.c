@@ -140,7 +140,7 @@ static int keep_index(void *arg, const struct member_row *row)
     return 1;
 }
 
-/* One that did not succeed, if there is one, or any. */
+/* Returns a member that did not succeed, if there is one, or any member. */
 static int64_t some_member(struct sim *sim, const struct accepted *acc)
 {
     int64_t index = (int64_t)sim_random(sim, 40);
@@ -171,7 +171,7 @@ static struct member_row last_left(struct sim *sim, const struct accepted *acc)
     return last;
 }
 
-/* Those of which it was answered that they go again have done so, unless their training ended early. */
+/* Checks that all members that the daemon agreed to run again have run again, unless their training ended early. */
 void users_check_end(struct users *users)
 {
     struct sim *sim = users->sim;

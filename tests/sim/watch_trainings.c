@@ -83,8 +83,8 @@ static void clock_was_set(sqlite3_context *context, int n, sqlite3_value **value
     sqlite3_result_int(context, sim_wall(sim) != sim_now(sim));
 }
 
-/* That an earlier attempt of a member was whole in a checkpoint does not count, since it may have left steps to the
- * last one; so a member whose last attempt ended after the checkpoint may go again. */
+/* A member whose last attempt ended after the checkpoint may go again, even if an earlier attempt was whole in that
+ * checkpoint: it may have left steps to the last one. */
 void watch_trainings_store(struct sim *sim)
 {
     static const char triggers[] =

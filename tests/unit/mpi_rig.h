@@ -1,4 +1,4 @@
-/* What the tests of stretto-mpi.h share, in a small MPI whose ranks are threads (tests/unit/mpi): the header compiled
+/* The tests of stretto-mpi.h share this, in a small MPI whose ranks are threads (tests/unit/mpi): the header compiled
  * with memory that may be short, rank 0's stream as libstretto promises it, and calls either by C or as the Fortran
  * module makes them. */
 #ifndef TESTS_MPI_RIG_H

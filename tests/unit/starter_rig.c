@@ -34,6 +34,21 @@ size_t rig_proc(pid_t pid, const char *name, char *text, size_t size)
     return n;
 }
 
+int rig_descriptors(pid_t pid)
+{
+    char path[64];
+    DIR *list;
+    int n = 0;
+
+    snprintf(path, sizeof path, "/proc/%d/fd", (int)pid);
+    list = opendir(path);
+    assert_non_null(list);
+    while (readdir(list) != NULL)
+        n++;
+    closedir(list);
+    return n;
+}
+
 pid_t rig_child(const char *name)
 {
     DIR *proc = opendir("/proc");

@@ -19,6 +19,8 @@ int rig_open_with(const char *config);
 size_t rig_proc(pid_t pid, const char *name, char *text, size_t size);
 /* Tells whether one of the strings in such a file, each ended by NUL, is this one. */
 bool rig_holds(const char *text, size_t size, const char *string);
+/* Returns the number of descriptors that a process has. */
+int rig_descriptors(pid_t pid);
 /* Returns our child of that name; 0: there is none, or no longer. */
 pid_t rig_child(const char *name);
 

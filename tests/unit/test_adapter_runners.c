@@ -1,4 +1,4 @@
-/* What the local adapter makes of runners that end in every way, or do not do as they should. Here a runner is a
+/* The local adapter copes with runners that end in every way, or do not do as they should. Here a runner is a
  * script, which does what the file "part" in the job's directory says. */
 #include "common/log.h"
 #include "common/process.h"

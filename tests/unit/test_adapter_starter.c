@@ -6,7 +6,6 @@
 #include "tasks/proto/starter.h"
 #include "tests/unit/starter_rig.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
@@ -59,34 +58,19 @@ static void a_copy_looks_like_a_runner(void **state)
     rig_expect_success(&job, text);
 }
 
-static int count_descriptors(pid_t pid)
-{
-    char path[64];
-    DIR *list;
-    int n = 0;
-
-    snprintf(path, sizeof path, "/proc/%d/fd", (int)pid);
-    list = opendir(path);
-    assert_non_null(list);
-    while (readdir(list) != NULL)
-        n++;
-    closedir(list);
-    return n;
-}
-
 /* A thousand of them would be all that it may have. */
 static void letters_are_closed(void **state)
 {
     char *text, go[128];
     struct harness_job job;
-    int before = count_descriptors(rig_child("stretto-starter"));
+    int before = rig_descriptors(rig_child("stretto-starter"));
 
     snprintf(go, sizeof go, "%s/go", rig.dir);
     for (int i = 0; i < 4; i++) {
         unlink(go);
         rig_end_idle();
         rig_begin(&job, &text);
-        assert_in_range(count_descriptors(rig_child("stretto-starter")), before, before + 1); /* it may still have the newest */
+        assert_in_range(rig_descriptors(rig_child("stretto-starter")), before, before + 1); /* it may still have the newest */
         harness_let_go(&rig);
         rig_expect_success(&job, text);
     }
@@ -235,16 +219,16 @@ static void what_it_cannot_start_now_starts_later(void **state)
 
     snprintf(eagain, sizeof eagain, "%d", EAGAIN);
     begin_with(eagain);
-    before = count_descriptors(getpid());
+    before = rig_descriptors(getpid());
     text = harness_by_jobfd(&rig, &job, "true");
     harness_submit(&rig, &job, &a);
     assert_int_equal(a.answer, ADAPTER_OK);
     assert_int_equal(harness_status(&rig, &job).state, ADAPTER_JOB_QUEUED);
-    assert_int_equal(count_descriptors(getpid()), before);
+    assert_int_equal(rig_descriptors(getpid()), before);
     rig_expect_success(&job, text);
     assert_non_null(rig.adapter->starter.watch); /* it is asked again */
     rig_end_idle();
-    assert_int_equal(count_descriptors(getpid()), before);
+    assert_int_equal(rig_descriptors(getpid()), before);
 }
 
 static void what_it_can_never_start_is_refused(void **state)

@@ -1,5 +1,5 @@
-/* What comes from clients and from programs' output: ranges, and bytes that are no UTF-8; and the rate of an
- * ensemble. */
+/* Parsing of what comes from clients and from programs' output: ranges, and bytes that are no UTF-8; and the rate of
+ * an ensemble. */
 #include "tests/unit/unit.h"
 
 #include "api/body.h"
