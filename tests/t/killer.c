@@ -3,9 +3,9 @@
  *
  *   KILLER_strettod=FUNCTION:N:before|after    at its N-th call of FUNCTION ("any": of all those below); with ":late"
  *                                              at the end, calls count from the first connection on
- *   KILLER_stretto_run=…                       the same for each runner
- *   KILLER_LOTS=SEED:PERCENT[:FIRST]           that many of a hundred runners draw a moment, by their job's number;
- *                                              jobs below FIRST are spared
+ *   KILLER_stretto_run=…                       the same for each runner, in each of its jobs
+ *   KILLER_LOTS=SEED:PERCENT[:FIRST]           in that many of a hundred jobs the runner draws a moment, by the job's
+ *                                              number; jobs below FIRST are spared
  *   KILLER_SIGNAL=NUMBER                      that signal instead, once
  *   KILLER_LOG=FILE                            gets a line for each kill: PROGRAM PID FUNCTION N before|after
  *
@@ -104,9 +104,10 @@ static bool parse(const char *text)
     return true;
 }
 
-static bool draw(const char *how, const char *jobdir)
+/* The job's number is what comes last in its name, and in that of its directory. */
+static bool draw(const char *how, const char *job_name)
 {
-    const char *number = jobdir ? strrchr(jobdir, '-') : NULL;
+    const char *number = job_name ? strrchr(job_name, '-') : NULL;
     unsigned long long seed, x, job, first = 0;
     unsigned percent;
 
@@ -133,7 +134,8 @@ static bool draw(const char *how, const char *jobdir)
     return true;
 }
 
-static void arm(const char *last)
+/* Makes a plan for this process, and, where it is a runner, for this job. */
+static void arm(const char *job_name)
 {
     char name[64] = "KILLER_";
 
@@ -141,36 +143,25 @@ static void arm(const char *last)
     for (char *c = name; *c; c++)
         if (*c == '-')
             *c = '_';
-    if (parse(getenv(name)) || (strcmp(name, "KILLER_stretto_run") == 0 && draw(getenv("KILLER_LOTS"), last)))
+    atomic_store(&plan.calls, 0);
+    plan.pid = 0;
+    if (parse(getenv(name)) || (strcmp(name, "KILLER_stretto_run") == 0 && draw(getenv("KILLER_LOTS"), job_name)))
         plan.pid = getpid();
 }
 
-/* The process that stands by to become the runners is none itself, and is not told when it does. */
-static bool stands_by;
+/* The process that stands by to become the runners is none itself, and is not told when a copy of it does: that is at
+ * its first call of setsid(). Its orders begin with the job's name (tasks/proto/starter.h). */
+static bool stands_by, takes_orders;
+static char ordered[256];
 
 __attribute__((constructor)) static void begin(int argc, char **argv)
 {
     snprintf(plan.program, sizeof plan.program, "%s", program_invocation_short_name);
     plan.log = getenv("KILLER_LOG");
     plan.signal = getenv("KILLER_SIGNAL") ? atoi(getenv("KILLER_SIGNAL")) : SIGKILL;
-    stands_by = argc >= 2 && strcmp(argv[1], "--starter") == 0;
+    stands_by = takes_orders = argc >= 2 && strcmp(argv[1], "--starter") == 0;
     if (!stands_by)
         arm(argc >= 2 ? argv[argc - 1] : NULL);
-}
-
-/* A copy of it begins with this call, and shows by then what it runs. */
-static void arm_copy(void)
-{
-    char text[4096] = "", *last = text;
-    int fd = (int)syscall(SYS_openat, AT_FDCWD, "/proc/self/cmdline", O_RDONLY);
-    ssize_t n = syscall(SYS_read, fd, text, sizeof text - 1);
-
-    close(fd);
-    for (ssize_t i = 1; i < n; i++)
-        if (text[i - 1] == '\0' && text[i] != '\0')
-            last = text + i;
-    stands_by = false;
-    arm(last);
 }
 
 #define NEXT(name)                                                                                                     \
@@ -196,8 +187,23 @@ pid_t setsid(void)
     NEXT(setsid);
 
     if (stands_by)
-        arm_copy();
+        arm(ordered);
+    stands_by = false;
     return next();
+}
+
+/* A runner that has run a job gets the next one so. */
+ssize_t recvmsg(int fd, struct msghdr *message, int flags)
+{
+    NEXT(recvmsg);
+    ssize_t n = next(fd, message, flags);
+
+    if (n > 0 && takes_orders) {
+        snprintf(ordered, sizeof ordered, "%.*s", (int)n, (const char *)message->msg_iov[0].iov_base);
+        if (!stands_by)
+            arm(ordered);
+    }
+    return n;
 }
 
 int zmq_send(void *socket, const void *data, size_t size, int flags);
