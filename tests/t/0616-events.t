@@ -1,11 +1,13 @@
 #!/usr/bin/env bash
 # stretto events: what has happened, and what happens, each event once, over deaths of the daemon.
-# shellcheck disable=SC2086 # JQ_SORTS
+# shellcheck disable=SC2016,SC2086 # for wait_for; JQ_SORTS
 MANY_RUNNERS=1
 . "${srcdir:-.}/tests/t/lib.sh"
 
 start_daemon
-jq -n '{name: "many", members: {command: ["sh", "-c", "test $0 != 3 && exit 0; printf \"\\033[31mtorn \\342\\200\\256\\n\" >&2; exit 3", "{i}"], retries: 0,
+# eight at a time, as they are let go
+jq -n --arg go "$T/go" '{name: "many", members: {command: ["sh", "-c", "until test -e \($go)$(($0 / 8)); do sleep 0.05; done
+	test $0 != 3 && exit 0; printf \"\\033[31mtorn \\342\\200\\256\\n\" >&2; exit 3", "{i}"], retries: 0,
 	parameters: {grid: {i: [range(40)]}}}, width: 2}' >many.json
 ID=$(submit many.json)
 all() { # QUERY: the ids of all events, page by page
@@ -22,12 +24,17 @@ stretto events --follow --json "$ID" >followed 2>followed.err &
 follower=$!
 stretto events --follow --json --after now "$ID" >from-now 2>/dev/null &
 second=$!
+admitted() { api GET /metrics | sed -n 's/^stretto_connections{state="admitted"} //p'; }
+wait_for 60 '[ "$(admitted)" = 3 ]' || bail "two do not follow"
 for n in 8 16 24; do
+	: >go$((n / 8 - 1))
 	ok "it follows" wait_for 60 "[ \$(grep -c attempt.ended followed) -ge $n ]"
 	kill_daemon
 	[ "$n" -gt 8 ] || ok "it says that the daemon is away" wait_for 60 'grep -q "trying until it is back" followed.err'
 	start_daemon
 done
+: >go3
+: >go4
 ok "it ends" wait_ensemble "$ID" 60
 ok "it follows to the end" wait_for 60 'grep -q "\"ensemble.complete\"" followed'
 ok "from then on, too" wait_for 60 'grep -q "\"ensemble.complete\"" from-now'
