@@ -29,11 +29,8 @@ mine() {
 	done
 }
 members_own() { mine "$1" | while read -r pid; do ! grep -q -s -z '^STRETTO_MEMBER=' "/proc/$pid/environ" || echo "$pid"; done; }
-# The training is spared: who it is must be known before anything is killed.
-training_runner() { jq .pid "$RUN/jobs/$(db "SELECT name FROM job WHERE ensemble = $ID AND kind = 'training'")/claim.json"; }
-wait_for 60 '[ -n "$(training_runner 2>/dev/null)" ]' || bail "the training does not start"
-spared=$(training_runner)
-member_runners() { mine stretto-run | grep -v -x "$spared"; }
+# those that have a member just now: others have the training, which is spared, or no job
+member_runners() { mine stretto-run | while read -r pid; do ! pgrep -P "$pid" -x mpiexec.mpich >/dev/null || echo "$pid"; done; }
 
 killed=0
 over() { [[ $(api GET "/v1/ensembles/$ID" | jq -r .state) = @(complete|cancelled|failed) ]]; }
