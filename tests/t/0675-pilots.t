@@ -41,8 +41,11 @@ refused '.members.resources.gpus = 1' /members/resources/gpus "or a GPU"
 refused 'del(.members.resources.walltime)' /members/resources/walltime "or does not say how long it takes"
 refused '.members.resources.walltime = "11m"' /members/resources/walltime "or takes longer than the allocation"
 
-# --- 200 members in two allocations
-spec 200 'echo {i} >>'"$T"'/ran; [ {i} != 7 ]'
+# --- 200 members in two allocations, of which the first wait until both are there
+spec 200 'until [ -e '"$T"'/both ]; do
+		[ "$(grep -l ready '"$STATE"'/run/e*/jobs/*/node0/journal.jsonl | wc -l)" != 2 ] || : >'"$T"'/both; sleep 0.1
+	done
+	echo {i} >>'"$T"'/ran; [ {i} != 7 ]'
 ID=$(submit spec.json)
 is "$(ended '"\(.state) \(.members.succeeded) \(.members.failed)"')" "complete 199 1" "200 members run in allocations"
 is "$(sort -n ran | uniq | wc -l) $(wc -l <ran)" "200 200" "each once"
