@@ -78,10 +78,11 @@ is "$(keep_copy "$id")" same "a copy is right after all were cancelled"
 get "/v1/ensembles/$id/states" >"$T/out"
 is "$(cat "$T/body")" "$(printf %09000d 0 | tr 0 6)" "all of them are"
 
-# --- a follow-up of many, taken over and cancelled some in a turn
+# --- a follow-up of many, taken over and cancelled some in a turn; none of them comes to its end before
 touch "$HOME/go"
-id=$(api POST /v1/ensembles "$(spec 600 'exit 1' | jq -c '.width = 200 | .pack = 2')" | tee "$T/out" | jq -r .id)
+id=$(api POST /v1/ensembles "$(spec 600 "$hold; exit 1" | jq -c '.width = 200 | .pack = 2')" | tee "$T/out" | jq -r .id)
 is "$(keep_copy "$id")" same "600 that fail, two in a job"
+rm "$HOME/go"
 follow=$(api POST "/v1/ensembles/$id/follow-up" '{"states": ["failed"]}' | jq -r .id)
 api POST "/v1/ensembles/$follow/pause" >"$T/out"
 event=$(get "/v1/ensembles/$follow/states" >"$T/out"; header Last-Event-ID)
