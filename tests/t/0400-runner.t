@@ -72,7 +72,7 @@ mkdir "$tmp/bin"; printf '#!/bin/sh\nenv > env; stat -c %%a "$STRETTO_TMPDIR" > 
 job packed 600 2 '[range(10) | {id: "7.\(.)", argv: ["show"], path: ["'"$tmp"'/bin"], ntasks: 3, env: {STRETTO_MEMBER: "\(.)", STRETTO_SEED: "5"}}]'
 now=$(date +%s)
 unset SLURM_JOB_ID PBS_JOBID
-STRETTO_TOKEN=secret STRETTO_RESUME=/other STRETTO_JOB=other run packed
+STRETTO_TOKEN=secret STRETTO_RESUME=/other STRETTO_UNTIL=3 STRETTO_FAILURE_AFTER_MS=1 STRETTO_JOB=other run packed
 then=$(date +%s)
 bad=0
 for i in 0 1 2 3 4 5 6 7 8 9; do
@@ -82,7 +82,7 @@ for i in 0 1 2 3 4 5 6 7 8 9; do
 done
 ok $bad 'packed tasks have their own directories and environment'
 e=$tmp/packed/7.3/env
-grep -q 'STRETTO_TOKEN\|STRETTO_RESUME' "$e"; [ $? -eq 1 ]; ok $? 'what belongs to another task, or the user, is not handed on'
+grep -q 'STRETTO_TOKEN\|STRETTO_RESUME\|STRETTO_UNTIL\|STRETTO_FAILURE' "$e"; [ $? -eq 1 ]; ok $? 'what belongs to another task, or the user, is not handed on'
 deadline=$(sed -n 's/^STRETTO_DEADLINE=//p' "$e"); [ "$deadline" -ge $((now + 598)) ] && [ "$deadline" -le $((then + 600)) ]; ok $? 'STRETTO_DEADLINE'
 t=$(sed -n 's/^STRETTO_TMPDIR=//p' "$e"); [ "$(cat "$tmp/packed/7.3/mode")" = 700 ] && [ ! -e "$t" ] && [ ${#t} -lt 80 ]; ok $? 'STRETTO_TMPDIR is private, and removed'
 is "$tmp/ends/claim.json" 'has("tmpdir") | not' 'and where the descriptor asks for none, there is none'
