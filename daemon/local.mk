@@ -5,6 +5,7 @@ libdaemon_la_SOURCES = \
 	daemon/control.c daemon/control.h \
 	daemon/control_key.c daemon/control_key.h \
 	daemon/engine/abandon.c daemon/engine/abandon.h \
+	daemon/engine/adapter_jobs.c daemon/engine/adapter_jobs.h \
 	daemon/engine/adapter_state.c daemon/engine/adapter_state.h \
 	daemon/engine/after.c daemon/engine/after.h \
 	daemon/engine/alarm.c daemon/engine/alarm.h \
@@ -28,6 +29,7 @@ libdaemon_la_SOURCES = \
 	daemon/engine/hosts.c daemon/engine/hosts.h \
 	daemon/engine/job.c daemon/engine/job.h \
 	daemon/engine/job_event.c daemon/engine/job_event.h \
+	daemon/engine/job_scheduler.h \
 	daemon/engine/live_spec.c daemon/engine/live_spec.h \
 	daemon/engine/load.c daemon/engine/load.h \
 	daemon/engine/missing.c daemon/engine/missing.h \

@@ -152,7 +152,7 @@ static void fence(struct engine *engine, struct live_job *job)
 static bool needs_fence(const struct live_job *job)
 {
     return job->ending.abandon_as == ATTEMPT_LOST && job->state.proof != PROOF_FENCED && job->open > 0 &&
-           has_run(job) && !job->adapter->ops->exact && !job_is_inside(job);
+           has_run(job) && !job_scheduler(job)->sure;
 }
 
 bool job_read_fence(struct live_job *job, const json_t *given_up)
@@ -291,13 +291,13 @@ static void submit_again(struct engine *engine, struct live_job *job)
  * ended one may be the duplicate that came too late. */
 static bool is_doubtful(const struct live_job *job, bool ran)
 {
-    return ran && !job->adapter->ops->exact && (job->state.belief == BELIEF_FORGOTTEN || job->row.submissions > 1);
+    return ran && !job_scheduler(job)->sure && (job->state.belief == BELIEF_FORGOTTEN || job->row.submissions > 1);
 }
 
 /* Returns whether no record has come for long enough, and the job is over for sure. */
 static bool is_sure(const struct live_job *job, bool ran, bool ended, int64_t now)
 {
-    if (ended || job->adapter->ops->exact || job_is_inside(job))
+    if (ended || job_scheduler(job)->sure)
         return now - job->found.missing_ms >= RECORDS_MS;
     /* The scheduler has repeated for that long that the job is gone. */
     return job->told.gone_ms - job->found.missing_ms >= (is_doubtful(job, ran) ? UNKNOWN_MS : RECORDS_MS);
@@ -313,7 +313,7 @@ void job_missing(struct engine *engine, struct live_job *job, bool ended)
         job_abandon(engine, job, ATTEMPT_CANCELLED, "cancelled before it started");
         return;
     }
-    if (!ran && job_is_inside(job)) {
+    if (!ran && job_scheduler(job)->returns_jobs) {
         job_abandon(engine, job, ATTEMPT_LOST, job->told.gone_reason);
         return;
     }

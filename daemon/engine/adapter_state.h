@@ -4,6 +4,7 @@
 #define DAEMON_ENGINE_ADAPTER_STATE_H
 #include "daemon/engine/alarm.h"
 #include "daemon/engine/engine.h"
+#include "daemon/engine/job_scheduler.h"
 
 #include <uthash.h>
 
@@ -48,8 +49,9 @@ struct adapter_slots {
 struct known_adapter {
     const struct adapter_ops *ops;
     struct adapter *adapter;
-    int64_t max_jobs; /* jobs of members in flight at once; 0 for no limit */
-    int64_t poll_ms;  /* between polls if there is no news */
+    struct job_scheduler scheduler; /* of its jobs */
+    int64_t max_jobs;               /* jobs of members in flight at once; 0 for no limit */
+    int64_t poll_ms;                /* between polls if there is no news */
     struct adapter_polls polls;
     struct adapter_presence presence;
     struct adapter_told told;

@@ -279,8 +279,8 @@ static bool take_records(struct engine *engine, struct live_job *job)
     char *text = NULL;
     bool taken;
 
-    if (!job_is_inside(job) && job_is_gone(job) && job->adapter->ops->take_records != NULL)
-        text = job->adapter->ops->take_records(job->adapter->adapter, job->row.name);
+    if (job_is_gone(job))
+        text = job_scheduler(job)->take_records(job);
     if (records == NULL && text == NULL)
         return false;
     job->found.records = NULL;

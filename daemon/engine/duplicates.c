@@ -143,8 +143,8 @@ bool duplicate_is_swept(struct engine *engine, struct live_job *job)
     struct adapter_job ajob;
     char *dir;
 
-    if (job->ending.swept || job_is_inside(job) ||
-        (job->ending.refusal != REFUSAL_QUEUED && (job->row.submissions < 2 || job->adapter->ops->withdraw == NULL)))
+    if (job->ending.swept ||
+        (job->ending.refusal != REFUSAL_QUEUED && (job->row.submissions < 2 || !job_scheduler(job)->has_duplicates)))
         return true;
     if (job->state.pending == PENDING_SWEEP)
         return false;

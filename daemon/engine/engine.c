@@ -2,6 +2,7 @@
 
 #include "common/log.h"
 #include "common/xalloc.h"
+#include "daemon/engine/adapter_jobs.h"
 #include "daemon/engine/adapter_state.h"
 #include "daemon/engine/alarm.h"
 #include "daemon/engine/core.h"
@@ -72,6 +73,7 @@ void engine_add_adapter(struct engine *engine, const struct adapter_ops *ops, st
     known->max_jobs = max_jobs;
     poll_init(known);
     adapter_state_init(known);
+    adapter_jobs_init(known);
     HASH_ADD_KEYPTR(hh, engine->adapters, ops->name, strlen(ops->name), known);
 }
 

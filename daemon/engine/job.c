@@ -26,15 +26,11 @@
 #include "daemon/engine/waiting.h"
 #include "daemon/spec/needs.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <utlist.h>
 
-#define HELD_MS 20              /* between looks at directories that are just being removed */
-#define DOUBTS_TOLD 5           /* unanswered submissions in a row that the log tells one by one */
-#define DOUBTS_EVERY_MS 60000   /* between lines of the log about the number of all further ones */
-#define PUT_OFF_EVERY_MS 600000 /* between lines of the log about jobs that a scheduler does not accept for now */
+#define HELD_MS 20 /* between looks at directories that are just being removed */
 
 static void retry(struct engine *engine, struct alarm *alarm)
 {
@@ -42,6 +38,11 @@ static void retry(struct engine *engine, struct alarm *alarm)
 
     job_post(engine, job, EVENT_TIMER);
     job_advance(engine, job);
+}
+
+const struct job_scheduler *job_scheduler(const struct live_job *job)
+{
+    return job_is_inside(job) ? &pilot_scheduler : &job->adapter->scheduler;
 }
 
 struct live_job *job_new(struct engine *engine, struct live_ensemble *ens, const struct job_row *row, bool loaded)
@@ -67,8 +68,7 @@ struct live_job *job_new(struct engine *engine, struct live_ensemble *ens, const
         job->pilot = pilot_new(job);
         alarm_set(engine, &job->pilot->look, engine_now(engine));
     }
-    if (job_is_inside(job))
-        pilot_bind(engine, job);
+    pilot_bind(engine, job);
     schedule_account(job, 1);
     return job;
 }
@@ -108,11 +108,10 @@ void job_file(struct engine *engine, struct live_job *job)
 {
     enum job_list list = JOB_LIST_NONE;
 
-    if (job_is_inside(job))
-        ;
-    else if (job->state.belief == BELIEF_UNASKED)
+    if (job_scheduler(job)->polled && job->state.belief == BELIEF_UNASKED)
         list = JOB_LIST_UNASKED;
-    else if (job->state.belief >= BELIEF_QUEUED) /* also gone ones: they may come back until they are given up */
+    else if (job_scheduler(job)->polled &&
+             job->state.belief >= BELIEF_QUEUED) /* also gone ones: they may come back until they are given up */
         list = JOB_LIST_POLLED;
     if (list == job->list)
         return;
@@ -166,6 +165,7 @@ void job_retry_in(struct engine *engine, struct live_job *job, int64_t ms)
 void job_fail_open(struct engine *engine, struct live_job *job, enum attempt_outcome outcome, const char *reason,
                    json_t *const *checkpoints)
 {
+    bool returned = job_scheduler(job)->returns_jobs && !job->found.started;
     int64_t now = engine_now(engine);
     size_t next = 0;
 
@@ -175,7 +175,7 @@ void job_fail_open(struct engine *engine, struct live_job *job, enum attempt_out
                               .started_ms = job->row.started_ms,
                               .ended_ms = now,
                               .final = outcome == ATTEMPT_FAILED,
-                              .unstarted = outcome == ATTEMPT_LOST && job_is_inside(job) && !job->found.started};
+                              .unstarted = returned && outcome == ATTEMPT_LOST};
 
         if (job->slots[i].open && checkpoints != NULL)
             out.checkpoints = checkpoints[next++];
@@ -207,7 +207,7 @@ void job_end(struct engine *engine, struct live_job *job, const char *reason)
         engine_touch_all(engine, job->adapter);
     }
     if (job->row.kind != JOB_PILOT && job->state.proof != PROOF_SEALED) /* a sealed job has never run */
-        schedule_note_run(job_is_inside(job) ? &ens->allocation->run_ms : &job->adapter->slots.run_ms, &job->row);
+        schedule_note_run(job);
     engine_touch(engine, ens);
     job_destroy(engine, job);
 }
@@ -219,7 +219,7 @@ void job_note_submitted(struct engine *engine, struct live_job *job, enum job_ev
     job->row.submitted_ms = engine_now(engine);
     if (scheduler_id != job->row.scheduler_id)
         text_copy(job->row.scheduler_id, sizeof job->row.scheduler_id, scheduler_id);
-    if (job->adapter->ops->exact || job_is_inside(job)) /* it can be found by name; other schedulers may lose it */
+    if (job_scheduler(job)->sure) /* it can be found by name; other schedulers may lose it */
         job_save_later(engine, job);
     else
         job_save(engine, job);
@@ -242,82 +242,6 @@ struct live_job *job_answered(void *ticket, enum job_event event, struct engine 
     return job;
 }
 
-/* The scheduler did not accept the job for now and said why. The job is looked up only if an earlier submission may
- * have been accepted. */
-static void put_off(struct engine *engine, struct live_job *job, const char *why)
-{
-    struct known_adapter *adapter = job->adapter;
-    int64_t now = engine_now(engine);
-
-    adapter_check(engine, adapter);
-    adapter->told.put_off++;
-    if (adapter->told.put_off_told_ms == 0 || now - adapter->told.put_off_told_ms >= PUT_OFF_EVERY_MS) {
-        log_warn_of(LOG_ADAPTER(adapter->ops->name),
-                    "adapter %s: %lld submissions were not accepted for now, and are tried again: %s",
-                    adapter->ops->name, (long long)adapter->told.put_off, why);
-        adapter->told.put_off = 0;
-        adapter->told.put_off_told_ms = now;
-    }
-    job->row.submissions--;
-    job_post(engine, job, job->state.sent == SENT_BEFORE ? EVENT_UNANSWERED : EVENT_NOT_TAKEN);
-    job_note_waits_for(job, why);
-    job_retry_in(engine, job, POLL_MS << (job->told.doubts < 4 ? job->told.doubts++ : 4));
-}
-
-/* Logs the first few doubts one by one and counts the others: if Slurm is down, there may be thousands. */
-static void tell_doubt(struct engine *engine, const struct live_job *job, const char *why)
-{
-    struct known_adapter *adapter = job->adapter;
-    int64_t now = engine_now(engine);
-
-    if (++adapter->told.doubts <= DOUBTS_TOLD) {
-        log_warn_of(LOG_JOB(job->row.ensemble, job->row.name), "job %s: it is not known whether it was submitted: %s",
-                    job->row.name, why);
-        adapter->told.doubts_told_ms = now;
-    } else if (now - adapter->told.doubts_told_ms >= DOUBTS_EVERY_MS) {
-        log_warn_of(LOG_ADAPTER(adapter->ops->name),
-                    "adapter %s: it was not known %lld times in a row whether a job was submitted: %s",
-                    adapter->ops->name, (long long)adapter->told.doubts, why);
-        adapter->told.doubts_told_ms = now;
-    }
-}
-
-static void submitted(void *arg, enum adapter_answer answer, const char *scheduler_id, const struct error *why)
-{
-    struct engine *engine;
-    struct live_job *job = job_of_ticket(arg, &engine);
-    char words[400];
-    struct error err;
-
-    if (job == NULL)
-        return;
-    /* While polls fail, their next answer decides whether the adapter works again. */
-    if ((answer == ADAPTER_OK || answer == ADAPTER_REFUSED) && job->adapter->polls.failures == 0)
-        adapter_note_answer(engine, job->adapter);
-    switch (answer) {
-    case ADAPTER_OK:
-        job->adapter->told.doubts = job->told.doubts = 0;
-        job_note_submitted(engine, job, EVENT_ACCEPTED, scheduler_id);
-        job_advance(engine, job);
-        break;
-    case ADAPTER_REFUSED:
-        log_warn_of(LOG_JOB(job->row.ensemble, job->row.name), "job %s is refused: %s", job->row.name, why->text);
-        job_post(engine, job, EVENT_REFUSED);
-        job_refuse(engine, job, why->text);
-        break;
-    case ADAPTER_LATER: put_off(engine, job, why->text); break;
-    case ADAPTER_UNSURE: /* it may have been accepted, and is looked up by name before it is sent again */
-        tell_doubt(engine, job, why->text);
-        snprintf(words, sizeof words, "it is not known whether it was submitted: %.300s", why->text);
-        job_note_waits_for(job, words);
-        job_post(engine, job, EVENT_UNANSWERED);
-        store_job_update(engine->store, &job->row, &err);
-        job_retry_in(engine, job, POLL_MS << (job->told.doubts < 4 ? job->told.doubts++ : 4));
-        break;
-    }
-    engine_settle(engine);
-}
-
 static void submit(struct engine *engine, struct live_job *job, const char *descriptor)
 {
     char *dir = engine_job_dir(engine, job);
@@ -327,12 +251,7 @@ static void submit(struct engine *engine, struct live_job *job, const char *desc
     ajob.descriptor = descriptor;
     job_post(engine, job, EVENT_SENDING);
     job->row.submissions++;
-    if (job_is_inside(job)) {
-        pilot_hand_over(engine, job, descriptor);
-        free(dir);
-        return;
-    }
-    job->adapter->ops->submit(job->adapter->adapter, &ajob, submitted, ticket_new(engine, job->row.id));
+    job_scheduler(job)->submit(engine, job, &ajob);
     free(dir);
 }
 
@@ -392,11 +311,11 @@ void job_start(struct engine *engine, struct live_job *job)
         job_end(engine, job, "");
         return;
     }
-    if (job_is_inside(job) && (job->node == NULL || job->state.belief == BELIEF_RETURNED)) {
+    if (!job_scheduler(job)->takes(job)) {
         job_abandon(engine, job, ATTEMPT_LOST, "its allocation has ended before it started");
         return;
     }
-    if (job->written && !job->adapter->ops->hands_over) {
+    if (job->written && !job_scheduler(job)->hands_over) {
         submit(engine, job, NULL);
         return;
     }

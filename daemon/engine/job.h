@@ -3,6 +3,7 @@
 #define DAEMON_ENGINE_JOB_H
 #include "daemon/engine/alarm.h"
 #include "daemon/engine/job_event.h"
+#include "daemon/engine/job_scheduler.h"
 #include "daemon/store/attempt.h"
 
 #include <jansson.h>

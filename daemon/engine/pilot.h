@@ -9,6 +9,7 @@
 #define DAEMON_ENGINE_PILOT_H
 #include "common/text.h"
 #include "daemon/engine/alarm.h"
+#include "daemon/engine/job_scheduler.h"
 #include "daemon/store/attempt.h"
 
 #include <stdbool.h>
@@ -76,8 +77,8 @@ void pilot_ended(struct live_job *job, const struct outcome *out);
 void pilot_tell_end(struct engine *engine, const struct live_job *job); /* the event */
 /* Its job is over: has all that its journals tell been heard? If not yet, job_end() is called again. */
 bool pilot_is_finished(struct engine *engine, struct live_job *job);
-void pilot_bind(struct engine *engine,
-                struct live_job *job); /* a job to its node, by its row; none, where the pilot is gone */
+/* Binds a job to its node, by its row; to none if it is not inside a pilot, or that is gone. */
+void pilot_bind(struct engine *engine, struct live_job *job);
 void pilot_unbind(struct live_job *job);
 /* It was bound to a node that is no more. May end and free the job. */
 void pilot_release(struct engine *engine, struct live_job *job, const char *reason);
@@ -91,8 +92,7 @@ void pilot_dispatch(struct engine *engine, struct live_ensemble *ens);
 int64_t pilot_fits(const struct spec *spec, int64_t cpus, int64_t gpus, int64_t memory); /* jobs of members at once */
 
 /* pilot_inbox.c: handing over */
-void pilot_hand_over(struct engine *engine, struct live_job *job, const char *descriptor);
-void pilot_order_cancel(struct engine *engine, struct live_job *job);
+extern const struct job_scheduler pilot_scheduler; /* of the jobs inside */
 void pilot_flush(struct engine *engine, struct alarm *alarm);
 void pilot_take_back(struct engine *engine,
                      struct pilot_node *node); /* what is not on its way yet: its pilot is over */

@@ -117,23 +117,20 @@ void pilot_flush(struct engine *engine, struct alarm *alarm)
     free(dir);
 }
 
-void pilot_hand_over(struct engine *engine, struct live_job *job, const char *descriptor)
+static void hand_over(struct engine *engine, struct live_job *job, const struct adapter_job *ajob)
 {
-    const struct spec_task *task = &job->ensemble->spec->members;
-    const struct adapter_resources *r = &task->resources;
+    const struct adapter_resources *r = &ajob->resources;
     struct pilot_node *node = job->node;
-    char *dir = engine_job_dir(engine, job);
 
-    text_add(&node->orders, "{\"job\":\"%s\",\"dir\":", job->row.name);
-    text_json_string(&node->orders, dir);
+    text_add(&node->orders, "{\"job\":\"%s\",\"dir\":", ajob->name);
+    text_json_string(&node->orders, ajob->dir);
     text_add(&node->orders,
              ",\"cpus\":%lld,\"gpus\":%lld,\"memory\":%lld,\"least\":%.3f,\"grace\":%.3f,\"descriptor\":",
-             (long long)job->row.size * r->tasks * r->cpus_per_task, (long long)job->row.size * r->gpus,
-             (long long)job->row.size * r->memory, (double)spec_least_time_ms(job->ensemble->spec) / 1000,
-             (double)task->grace_ms / 1000);
-    text_put(&node->orders, descriptor, strlen(descriptor));
+             (long long)r->copies * r->tasks * r->cpus_per_task, (long long)r->copies * r->gpus,
+             (long long)r->copies * r->memory, (double)spec_least_time_ms(job->ensemble->spec) / 1000,
+             (double)ajob->grace_ms / 1000);
+    text_put(&node->orders, ajob->descriptor, strlen(ajob->descriptor));
     text_put(&node->orders, "}\n", 2);
-    free(dir);
     node->handed = xrealloc(node->handed, node->n_handed + 1, sizeof *node->handed);
     node->handed[node->n_handed++] = job->row.id;
     order_flush(engine, node, engine_now(engine));
@@ -155,10 +152,31 @@ void pilot_take_back(struct engine *engine, struct pilot_node *node)
     node->n_handed = 0;
 }
 
-void pilot_order_cancel(struct engine *engine, struct live_job *job)
+static void order_cancel(struct engine *engine, struct live_job *job, const struct adapter_job *ajob)
 {
     if (job->node == NULL || job->node->over)
         return;
-    text_add(&job->node->orders, "{\"cancel\":\"%s\"}\n", job->row.name);
+    text_add(&job->node->orders, "{\"cancel\":\"%s\"}\n", ajob->name);
     order_flush(engine, job->node, engine_now(engine));
 }
+
+static bool takes(const struct live_job *job)
+{
+    return job->node != NULL;
+}
+
+static char *take_records(struct live_job *job)
+{
+    (void)job;
+    return NULL; /* they came with the journal's line (job_found.records) */
+}
+
+const struct job_scheduler pilot_scheduler = {
+    .sure = true, /* a pilot takes its jobs along */
+    .hands_over = true,
+    .returns_jobs = true,
+    .takes = takes,
+    .submit = hand_over,
+    .cancel = order_cancel,
+    .take_records = take_records,
+};

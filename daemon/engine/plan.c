@@ -251,7 +251,7 @@ void plan_job(const struct engine *engine, const struct live_job *job, struct jo
         plan_training(engine, job, key, plan);
     if (pilot)
         plan_pilot(engine, job, key, plan);
-    if (job->adapter->ops->hands_over || job_is_inside(job))
+    if (job_scheduler(job)->hands_over)
         return;
     dir = engine_job_dir(engine, job);
     add_file(plan, job, xasprintf("%s/job.json", dir), plan->descriptor);

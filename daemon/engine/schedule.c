@@ -112,11 +112,12 @@ void schedule_account(struct live_job *job, int sign)
     adapter->slots.dirty = true;
 }
 
-void schedule_note_run(int64_t *run_ms, const struct job_row *row)
+void schedule_note_run(struct live_job *job)
 {
-    int64_t ms = row->ended_ms - row->started_ms;
+    int64_t *run_ms = job_is_inside(job) ? &job->ensemble->allocation->run_ms : &job->adapter->slots.run_ms;
+    int64_t ms = job->row.ended_ms - job->row.started_ms;
 
-    if (row->started_ms == 0)
+    if (job->row.started_ms == 0)
         return;
     ms = ms < 1 ? 1 : ms;
     *run_ms = *run_ms == 0 ? ms : (7 * *run_ms + ms + 7) / 8;

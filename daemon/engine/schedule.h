@@ -14,7 +14,7 @@ struct live_job;
 /* Returns the slots of each node if a job has nodes to itself, else 0. */
 int64_t schedule_node_slots(const struct known_adapter *adapter);
 void schedule_account(struct live_job *job, int sign); /* counts a job that begins (1) or ends (-1) */
-void schedule_note_run(int64_t *run_ms, const struct job_row *row);
+void schedule_note_run(struct live_job *job);
 void schedule_enter(struct engine *engine,
                     struct live_ensemble *ens); /* when it may want slots, or may not any longer */
 void schedule_leave(struct engine *engine, struct live_ensemble *ens); /* when it is over */
