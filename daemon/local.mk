@@ -80,6 +80,7 @@ libdaemon_la_SOURCES = \
 	daemon/restore.c daemon/restore.h \
 	daemon/run_claim.c daemon/run_claim.h \
 	daemon/rundir/missing.c daemon/rundir/missing.h \
+	daemon/rundir/own_files.c daemon/rundir/own_files.h \
 	daemon/rundir/archive_file.c daemon/rundir/archive_file.h \
 	daemon/rundir/archiving.c daemon/rundir/archiving.h \
 	daemon/rundir/rundir.c daemon/rundir/rundir.h \

@@ -4,6 +4,7 @@
 #include "common/timefmt.h"
 #include "common/xalloc.h"
 #include "daemon/rundir/archive_file.h"
+#include "daemon/rundir/own_files.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -72,33 +73,19 @@ static int remove_ours(const char *dir, const char *const names[], size_t n, str
     return rc;
 }
 
-/* Removes the directory of a member and that of its checkpoints, if they are empty. */
-static void remove_empty(const char *member)
-{
-    char *checkpoints = xasprintf("%s/checkpoint", member), *records = xasprintf("%s/.stretto", checkpoints);
-
-    rmdir(records);
-    rmdir(checkpoints);
-    rmdir(member);
-    free(records);
-    free(checkpoints);
-}
-
 static int remove_attempt(const struct sweep *sweep, const struct released *attempt, struct error *err)
 {
-    static const char *const captured[] = {"stdout", "stderr", "points", "metrics.jsonl", "exit.json"};
-    static const char *const of_job[] = {"job.json", "claim.json", "ended.json", "runner.log"};
     char *member = xasprintf("%s/e%lld/members/%lld/%lld", sweep->run_dir, (long long)sweep->ensemble,
                              (long long)(attempt->index / 1000), (long long)attempt->index);
     char *dir = xasprintf("%s/a%lld", member, (long long)attempt->number), *job = NULL;
-    int rc = remove_ours(dir, captured, sizeof captured / sizeof *captured, err);
+    int rc = remove_ours(dir, attempt_files, ATTEMPT_FILES, err);
 
     if (rc == 0 && attempt->job_name[0] != '\0') {
         job = xasprintf("%s/e%lld/jobs/%s", sweep->run_dir, (long long)sweep->ensemble, attempt->job_name);
-        rc = remove_ours(job, of_job, sizeof of_job / sizeof *of_job, err);
+        rc = remove_ours(job, job_files, JOB_FILES, err);
     }
     if (!attempt->goes_on)
-        remove_empty(member);
+        member_dir_remove_empty(member);
     free(job);
     free(dir);
     free(member);

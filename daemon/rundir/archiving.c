@@ -2,6 +2,7 @@
 
 #include "common/files.h"
 #include "common/xalloc.h"
+#include "daemon/rundir/own_files.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -17,8 +18,6 @@
 #define WRITE_AT_ONCE ((size_t)4 << 20)
 
 static const char *const part_names[ARCHIVE_PARTS] = {"exit.json", "stdout", "stderr", "runner.log"};
-/* what the daemon and the runner write into a job's directory */
-static const char *const job_files[] = {"job.json", "claim.json", "ended.json", "runner.log"};
 
 /* An archive file while it is being written. */
 struct output {
@@ -333,39 +332,28 @@ static bool is_unchanged(int dir, const struct archive_entry *entry)
     return true;
 }
 
-static void remove_member(const char *member)
-{
-    char *checkpoints = xasprintf("%s/checkpoint", member), *records = xasprintf("%s/.stretto", checkpoints);
-
-    rmdir(records); /* each of these fails where something is in it */
-    rmdir(checkpoints);
-    rmdir(member);
-    free(records);
-    free(checkpoints);
-}
-
 static int remove_attempt(const struct archiving *p, struct archiving_attempt *a, const struct archive_entry *entry,
                           struct error *err)
 {
-    /* points of metrics are in the store; the record is the last to go */
-    static const char *const names[] = {"stdout", "stderr", "alive", "points", "metrics.jsonl", "exit.json"};
-    const bool wanted[] = {
-        entry->sizes[ARCHIVE_STDOUT] >= 0, entry->sizes[ARCHIVE_STDERR] >= 0, true, true, true, true};
+    /* of the output what the archive has; points of metrics are in the store */
+    bool wanted[ATTEMPT_FILES] = {true, true, true, true, true, true};
     char *member = member_dir(p, a), *path = xasprintf("%s/a%" PRId64, member, a->number);
     int dir = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC), rc = 0;
 
     if (dir < 0 && !is_closed(errno))
         rc = error_errno(err, "file_remove", "%s", path);
+    wanted[ATTEMPT_FILE_STDOUT] = entry->sizes[ARCHIVE_STDOUT] >= 0;
+    wanted[ATTEMPT_FILE_STDERR] = entry->sizes[ARCHIVE_STDERR] >= 0;
     if (dir >= 0) {
         a->changed = !is_unchanged(dir, entry);
-        if (!a->changed && remove_files(dir, names, wanted, sizeof names / sizeof *names) < 0 && !is_closed(errno))
+        if (!a->changed && remove_files(dir, attempt_files, wanted, ATTEMPT_FILES) < 0 && !is_closed(errno))
             rc = error_errno(err, "file_remove", "%s", path);
         close(dir);
     }
     if (rc == 0 && !a->changed) {
         rmdir(path);
         if (a->last)
-            remove_member(member);
+            member_dir_remove_empty(member);
     }
     free(path);
     free(member);
@@ -380,7 +368,7 @@ static bool is_ours(DIR *dir)
     while ((entry = readdir(dir)) != NULL) {
         bool known = strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0;
 
-        for (size_t i = 0; i < sizeof job_files / sizeof *job_files; i++)
+        for (size_t i = 0; i < JOB_FILES; i++)
             known |= strcmp(entry->d_name, job_files[i]) == 0;
         if (!known)
             return false;
@@ -403,7 +391,7 @@ static int remove_job(const struct archiving *p, const struct archiving_job *job
         closedir(dir);
     fd = rc == 0 ? open(over, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC) : -1;
     if (fd >= 0) {
-        if (remove_files(fd, job_files, NULL, sizeof job_files / sizeof *job_files) < 0 && !is_closed(errno))
+        if (remove_files(fd, job_files, NULL, JOB_FILES) < 0 && !is_closed(errno))
             rc = error_errno(err, "file_remove", "%s", over);
         close(fd);
         rmdir(over);

@@ -161,6 +161,7 @@ static int64_t ended_ensemble(int64_t count)
         must(store_attempt_insert(store, &attempt, &err));
         must(store_attempt_update(store, &attempt, &err));
         put("e%lld/members/0/%lld/a1/stdout", (long long)row.id, (long long)i);
+        put("e%lld/members/0/%lld/a1/alive", (long long)row.id, (long long)i);
         put("e%lld/members/0/%lld/a1/exit.json", (long long)row.id, (long long)i);
         put("e%lld/members/0/%lld/checkpoint/.stretto/book", (long long)row.id, (long long)i);
     }
@@ -188,6 +189,7 @@ static bool has_output(int64_t index)
     bool out = is_there("e1/members/0/%lld/a1/stdout", (long long)index);
 
     assert_int_equal(is_there("e1/members/0/%lld/a1/exit.json", (long long)index), out);
+    assert_int_equal(is_there("e1/members/0/%lld/a1/alive", (long long)index), out);
     return out;
 }
 
