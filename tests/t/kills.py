@@ -45,6 +45,7 @@ def options():
 
 
 CALM_MAX = 40  # more lives, at the end, until enough has been killed
+CALM_S = 8  # how long they last at least: a job whose runner was killed is given up, and its slot free, after five seconds
 
 
 class Driver:
@@ -147,9 +148,9 @@ class Driver:
                 self.unready += 1
         # on a slow machine few members may have run, and hardly any of them been hit
         calm = 0
-        while calm < CALM_MAX and (any(c.killed == 0 or c.runners_killed < 3 for c in chaos)
+        while calm < CALM_MAX and (any(c.killed == 0 or c.runners_killed < 3 or self.world.lost == 0 for c in chaos)
                                    or (self.o.runners and "stretto-run" not in kills_by_call(self.o.ledger))):
-            self.live("", self.o.life * (1 + calm / 8))  # longer and longer: members must get to run at all
+            self.live("", CALM_S * (1 + calm / 8))  # longer and longer: members must get to run at all
             calm += 1
 
     def last_life(self):
