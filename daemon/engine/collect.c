@@ -66,6 +66,7 @@ static void apply_record(struct engine *engine, struct live_job *job, struct slo
     text_copy(out.reason, sizeof out.reason, rec->reason);
     text_copy(out.host, sizeof out.host, rec->host);
     text_copy(out.notice, sizeof out.notice, rec->notice);
+    job_mark_running(engine, job, out.started_ms, rec->host); /* which the record proves, whatever else is known */
     if (job->row.started_ms > out.started_ms) /* the scheduler reported the start late, or that of a duplicate */
         job->row.started_ms = out.started_ms;
     outcome_apply(engine, job, slot, &out);
@@ -111,13 +112,19 @@ static void note_claim(struct engine *engine, struct live_job *job, const json_t
         job->found.hosts = xstrdup(hosts != NULL ? hosts : "");
 }
 
-/* Has the points of metrics read that the record of an open slot tells of. They are stored before the attempt's end, so
- * that whoever hears of the end finds them. */
-static bool lacks_points(struct live_job *job, struct slot *slot, const json_t *record)
-{
-    const json_t *size = json_object_get(record, "points");
+/* An exit record, or the fence in its place, of an open slot. */
+struct found_record {
+    struct slot *slot;
+    const json_t *json;
+};
 
-    return job->row.kind == JOB_MEMBERS && json_is_integer(size) && feed_lacks(slot, json_integer_value(size));
+/* Has the points of metrics read that the record tells of. They are stored before the attempt's end, so that whoever
+ * hears of the end finds them. */
+static bool lacks_points(const struct live_job *job, const struct found_record *found)
+{
+    const json_t *size = json_object_get(found->json, "points");
+
+    return job->row.kind == JOB_MEMBERS && json_is_integer(size) && feed_lacks(found->slot, json_integer_value(size));
 }
 
 /* The collection begins anew when the points are read. */
@@ -125,6 +132,28 @@ static void wait_for_points(struct engine *engine, struct live_job *job)
 {
     job_post(engine, job, EVENT_COLLECTING);
     feed_rest(engine, job);
+}
+
+/* Takes records, from wherever they come, but not before the points are read that they tell of. Returns the number of
+ * fences among them, or -1 where it waits for points. */
+static int take(struct engine *engine, struct live_job *job, const struct found_record *found, size_t n)
+{
+    bool lacks = false;
+    int fences = 0;
+
+    for (size_t i = 0; i < n; i++)
+        lacks = lacks_points(job, &found[i]) || lacks;
+    if (lacks) {
+        wait_for_points(engine, job);
+        return -1;
+    }
+    for (size_t i = 0; i < n; i++) {
+        if (json_is_true(json_object_get(found[i].json, "given_up")))
+            fences += job_read_fence(job, found[i].json);
+        else
+            apply_json(engine, job, found[i].slot, found[i].json);
+    }
+    return fences;
 }
 
 void job_points_read(struct engine *engine, struct live_job *job)
@@ -135,12 +164,32 @@ void job_points_read(struct engine *engine, struct live_job *job)
     job_collect(engine, job);
 }
 
+/* Takes the records that were read from files: json has one, or NULL, for each slot that was open when the collection
+ * began. None is closed meanwhile, since that happens only here and in job_fail_open(). */
+static int take_files(struct engine *engine, struct live_job *job, json_t **json)
+{
+    struct found_record *found = xcalloc(job->open, sizeof *found);
+    size_t n = 0;
+    int fences;
+
+    for (size_t i = 0; i < job->n_slots; i++) {
+        if (!job->slots[i].open)
+            continue;
+        if (*json != NULL)
+            found[n++] = (struct found_record){&job->slots[i], *json};
+        json++;
+    }
+    fences = take(engine, job, found, n);
+    free(found);
+    return fences;
+}
+
 static void collected(void *arg, json_t **json, const struct error *failed)
 {
     struct engine *engine;
     struct live_job *job = job_answered(arg, EVENT_COLLECTED, &engine);
-    bool ended = true, lacks = false;
-    size_t next = 0, fenced = 0;
+    bool ended = true;
+    int fences;
 
     if (job == NULL)
         return;
@@ -151,30 +200,13 @@ static void collected(void *arg, json_t **json, const struct error *failed)
         return;
     }
     if (!job->found.brief) {
-        next = FILE_FIRST_EXIT;
         ended = json[FILE_ENDED] != NULL;
         note_claim(engine, job, json[FILE_CLAIM]);
     }
-    for (size_t i = 0, n = next; i < job->n_slots; i++)
-        if (job->slots[i].open)
-            lacks = lacks_points(job, &job->slots[i], json[n++]) || lacks;
-    if (lacks) {
-        wait_for_points(engine, job);
-        engine_settle(engine);
-        return;
-    }
-    for (size_t i = 0; i < job->n_slots; i++) {
-        /* json has the slots that were open when the collection began. None is closed meanwhile, since that happens
-         * only here and in job_fail_open(). */
-        if (!job->slots[i].open)
-            continue;
-        if (json_is_true(json_object_get(json[next], "given_up")))
-            fenced += job_read_fence(job, json[next]);
-        else if (json[next] != NULL)
-            apply_json(engine, job, &job->slots[i], json[next]);
-        next++;
-    }
-    if (fenced > 0 && fenced == job->open)
+    fences = take_files(engine, job, job->found.brief ? json : json + FILE_FIRST_EXIT);
+    if (fences < 0)
+        ; /* it goes on when the points are read */
+    else if (fences > 0 && (size_t)fences == job->open)
         job_abandon_fenced(engine, job);
     else if (job->found.brief && job->open > 0) {
         job->found.whole = true;
@@ -210,43 +242,29 @@ static struct slot *slot_of(struct live_job *job, const char *task, size_t *next
     return NULL;
 }
 
-/* Notes that the job has begun, which its exit record proves, too. */
-static void note_begun(struct engine *engine, struct live_job *job, double started, const char *host)
+/* Takes the records in a JSON array. Returns false where it waits for points; the records are kept until then. */
+static bool take_array(struct engine *engine, struct live_job *job, json_t *records)
 {
-    job_mark_running(engine, job, (int64_t)(1000 * started), host ? host : "");
-}
-
-/* Takes records, but not before the points are read that they tell of. Returns false where it has to wait for these. */
-static bool take_json(struct engine *engine, struct live_job *job, json_t *records)
-{
+    struct found_record *found = xcalloc(job->n_slots, sizeof *found);
     const json_t *record;
-    size_t i, next = 0;
-    bool lacks = false;
+    size_t i, n = 0, next = 0;
+    bool taken;
 
     json_array_foreach (records, i, record) {
         struct slot *slot = slot_of(job, json_string_value(json_object_get(record, "id")), &next);
 
-        lacks = (slot != NULL && lacks_points(job, slot, record)) || lacks;
+        if (slot != NULL && n < job->n_slots)
+            found[n++] = (struct found_record){slot, record};
     }
-    if (lacks) {
+    taken = take(engine, job, found, n) >= 0;
+    if (!taken)
         job->found.records = json_incref(records);
-        wait_for_points(engine, job);
-        return false;
-    }
-    next = 0;
-    json_array_foreach (records, i, record) {
-        struct slot *slot = slot_of(job, json_string_value(json_object_get(record, "id")), &next);
-
-        if (slot == NULL)
-            continue;
-        note_begun(engine, job, json_number_value(json_object_get(record, "started")),
-                   json_string_value(json_object_get(record, "host")));
-        apply_json(engine, job, slot, record);
-    }
-    return true;
+    free(found);
+    return taken;
 }
 
-/* Takes the records from JSON text. From the first one on that exitrec_scan() cannot read, jansson parses the text. */
+/* Takes the records from JSON text. From the first one on that exitrec_scan() cannot read, jansson parses the
+ * text. What it can read has no points to wait for. */
 static bool take_text(struct engine *engine, struct live_job *job, const char *text)
 {
     const char *p = text;
@@ -258,15 +276,13 @@ static bool take_text(struct engine *engine, struct live_job *job, const char *t
     while (*p != ']' && (p = exitrec_scan(p + 1, &rec)) != NULL && (*p == ',' || *p == ']')) {
         struct slot *slot = slot_of(job, rec.id, &next);
 
-        if (slot == NULL || !is_of_job(job, rec.id, &rec))
-            continue;
-        note_begun(engine, job, rec.started, rec.host);
-        apply_record(engine, job, slot, &rec);
+        if (slot != NULL && is_of_job(job, rec.id, &rec))
+            apply_record(engine, job, slot, &rec);
     }
     if (p != NULL && *p == ']')
         return true;
     records = json_loads(text, 0, NULL);
-    taken = take_json(engine, job, records); /* skips the slots that were closed above */
+    taken = take_array(engine, job, records); /* skips the slots that were closed above */
     json_decref(records);
     return taken;
 }
@@ -284,7 +300,7 @@ static bool take_records(struct engine *engine, struct live_job *job)
     if (records == NULL && text == NULL)
         return false;
     job->found.records = NULL;
-    taken = records != NULL ? take_json(engine, job, records) : take_text(engine, job, text);
+    taken = records != NULL ? take_array(engine, job, records) : take_text(engine, job, text);
     json_decref(records);
     free(text);
     if (!taken)
