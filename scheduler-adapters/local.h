@@ -8,6 +8,7 @@
 #include "scheduler-adapters/adapter.h"
 #include "scheduler-adapters/answers.h"
 #include "tasks/proto/claim.h"
+#include "tasks/proto/starter.h"
 
 #include <spawn.h>
 #include <stdatomic.h>
@@ -40,9 +41,9 @@ struct local_job {
     enum local_state state;
     struct adapter_status status; /* as polls report it */
 
-    pid_t pid;                   /* of the runner */
-    struct local_runner *runner; /* NULL: it runs this job alone */
-    bool signalled;              /* the runner was sent a signal, which it may not have seen yet */
+    pid_t pid;               /* of the runner */
+    struct local_copy *copy; /* NULL: it runs this job alone */
+    bool signalled;          /* the runner was sent a signal, which it may not have seen yet */
     /* the runner is our child and not yet waited for, so that its process id cannot belong to another process */
     bool child;
     unsigned long long start_time; /* of an adopted runner */
@@ -61,9 +62,8 @@ struct local_job {
 
 /* A runner, a copy of the starter, that may run one job after another. It is being made by the starter while it has no
  * process id, busy while it has a job, else idle; or dismissed, without a socket: then it ends, and is waited for. */
-struct local_runner {
-    struct local_runner *prev,
-        *next; /* among the adapter's; of those that are idle, the one that was busy last first */
+struct local_copy {
+    struct local_copy *prev, *next; /* among the adapter's; of those that are idle, the one that was busy last first */
     struct adapter *a;
     pid_t pid;             /* 0: it is not known yet */
     int socket;            /* -1: it is dismissed */
@@ -95,7 +95,7 @@ struct adapter {
         uint64_t not_before;     /* loop time */
         struct local_list asked; /* its jobs, in the order of its answers */
     } starter;
-    struct local_runner *runners;       /* those that may run more than one job */
+    struct local_copy *copies;          /* those that may run more than one job */
     uv_timer_t idle;                    /* dismisses runners that are idle */
     uint64_t idle_ms;                   /* after so long */
     posix_spawn_file_actions_t actions; /* actions and attributes of every runner's start */
@@ -153,7 +153,8 @@ void local_job_ended(struct local_job *job, const char *reason, bool node_lost);
 void local_list_append(struct local_list *list, struct local_job *job);
 void local_list_remove(struct local_list *list, struct local_job *job);
 
-/* local_start.c: starts runners; local_started() follows, on the loop's thread. */
+/* local_start.c: starts the runner of a job, which an idle copy of the starter becomes, or a new one, or else a process
+ * that is started anew. local_started() or local_running() follows, on the loop's thread. */
 void local_start_init(struct adapter *a);
 void local_start_fini(struct adapter *a);
 void local_start(struct local_job *job);
@@ -162,28 +163,41 @@ void local_start_anew(struct local_job *job);
  * its job yet. The caller frees the list, not the strings. */
 char **local_runner_environment(char *mark);
 
+/* local_order.c: the order to run a job, as the starter and its copies take it (tasks/proto/starter.h). */
+struct local_order {
+    char text[STARTER_ORDER_MAX];
+    size_t size;
+    int jobfd;
+};
+/* Writes the order, and the job's descriptor into a new jobfd. Returns false if the job has to be started anew. */
+bool local_order_write(struct local_order *order, const struct local_job *job);
+/* Sends it, with the descriptor and, if `end` is not -1, with that end of a socket. Returns 0 or -1. */
+int local_order_send(const struct local_order *order, int socket, int end);
+
 /* local_starter.c: the process that stands by to become runners. */
-/* false: the job is to be started anew; gpus NULL: GPUs are not counted */
-bool local_starter_take(struct local_job *job, const char *gpus);
+/* Tells whether there is a starter. If there is none, one is started soon. */
+bool local_starter_is_there(struct adapter *a);
+/* Gives the order to the starter. Returns false if it cannot take it. */
+bool local_starter_take(struct local_job *job, const struct local_order *order);
 /* tells whether this ended child was the starter, which is then waited for */
 bool local_starter_ended(struct adapter *a, pid_t pid);
 void local_starter_stop(struct adapter *a);
 
-/* local_reuse.c: runners that may run more than one job. */
+/* local_reuse.c: copies of the starter, which may run more than one job. */
 /* Returns a runner whose process is to be made, and puts the end of its socket that it is to have into `theirs`; NULL
  * where there can be no socket. */
-struct local_runner *local_runner_create(struct adapter *a, int *theirs);
-void local_runner_free(struct local_runner *runner);               /* of one without a process */
-void local_runner_started(struct local_runner *runner, pid_t pid); /* the starter has made it */
-void local_runner_take(struct local_runner *runner, struct local_job *job);
-/* Returns one that has no job; NULL: there is none. */
-struct local_runner *local_idle_runner(struct adapter *a);
-void local_runner_dismiss(struct local_runner *runner); /* has it end, once it has no job */
-void local_runner_leave(struct local_job *job);         /* the job's runner, if any, is dismissed and gets no other */
+struct local_copy *local_copy_create(struct adapter *a, int *theirs);
+void local_copy_free(struct local_copy *copy);               /* of one without a process */
+void local_copy_started(struct local_copy *copy, pid_t pid); /* the starter has made it */
+void local_copy_take(struct local_copy *copy, struct local_job *job);
+/* Gives the order to a copy that has no job. Returns false if there is none. */
+bool local_copy_idle_take(struct local_job *job, const struct local_order *order);
+void local_copy_dismiss(struct local_copy *copy); /* has it end, once it has no job */
+void local_copy_leave(struct local_job *job);     /* the job's runner, if any, is dismissed and gets no other */
 /* Tells whether it has said that its job has ended, which was not read yet. */
-bool local_runner_said_ended(const struct local_runner *runner);
+bool local_copy_said_ended(const struct local_copy *copy);
 /* tells whether this ended child was one without a job, which is then waited for */
-bool local_runner_gone(struct adapter *a, pid_t pid);
+bool local_copy_gone(struct adapter *a, pid_t pid);
 void local_reuse_start(struct adapter *a);
 void local_reuse_stop(struct adapter *a); /* ends those that are idle; jobs go on */
 

@@ -28,6 +28,7 @@ libadapters_la_SOURCES = \
 	scheduler-adapters/local_look.c \
 	scheduler-adapters/local_machine.c \
 	scheduler-adapters/local_queue.c \
+	scheduler-adapters/local_order.c \
 	scheduler-adapters/local_reuse.c \
 	scheduler-adapters/local_runner.c \
 	scheduler-adapters/local_start.c \

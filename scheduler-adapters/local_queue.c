@@ -89,7 +89,7 @@ void local_job_free(struct local_job *job)
     else if (job->child)
         local_list_remove(&a->children, job);
     local_close_handles(job);
-    local_runner_leave(job);
+    local_copy_leave(job);
     local_gpus_take_back(job);
     close_jobfd(job);
     HASH_DEL(a->jobs, job);

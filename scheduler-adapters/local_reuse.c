@@ -23,138 +23,153 @@ static void freed(uv_handle_t *handle)
     free(handle);
 }
 
-struct local_runner *local_runner_create(struct adapter *a, int *theirs)
+struct local_copy *local_copy_create(struct adapter *a, int *theirs)
 {
-    struct local_runner *runner;
+    struct local_copy *copy;
     int ends[2];
 
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) < 0)
         return NULL;
-    runner = xcalloc(1, sizeof *runner);
-    runner->a = a;
-    runner->socket = ends[0];
+    copy = xcalloc(1, sizeof *copy);
+    copy->a = a;
+    copy->socket = ends[0];
     *theirs = ends[1];
-    DL_APPEND(a->runners, runner);
-    return runner;
+    DL_APPEND(a->copies, copy);
+    return copy;
 }
 
-void local_runner_dismiss(struct local_runner *runner)
+void local_copy_dismiss(struct local_copy *copy)
 {
-    if (runner->watch != NULL)
-        uv_close((uv_handle_t *)runner->watch, freed);
-    runner->watch = NULL;
-    if (runner->socket >= 0)
-        close(runner->socket);
-    runner->socket = -1;
+    if (copy->watch != NULL)
+        uv_close((uv_handle_t *)copy->watch, freed);
+    copy->watch = NULL;
+    if (copy->socket >= 0)
+        close(copy->socket);
+    copy->socket = -1;
 }
 
-void local_runner_free(struct local_runner *runner)
+void local_copy_free(struct local_copy *copy)
 {
-    local_runner_dismiss(runner);
-    DL_DELETE(runner->a->runners, runner);
-    free(runner);
+    local_copy_dismiss(copy);
+    DL_DELETE(copy->a->copies, copy);
+    free(copy);
 }
 
-void local_runner_take(struct local_runner *runner, struct local_job *job)
+void local_copy_take(struct local_copy *copy, struct local_job *job)
 {
-    runner->job = job;
-    job->runner = runner;
+    copy->job = job;
+    job->copy = copy;
 }
 
-void local_runner_leave(struct local_job *job)
+void local_copy_leave(struct local_job *job)
 {
-    if (job->runner != NULL)
-        local_runner_free(job->runner);
-    job->runner = NULL;
+    if (job->copy != NULL)
+        local_copy_free(job->copy);
+    job->copy = NULL;
 }
 
-static bool is_idle(const struct local_runner *runner)
+static bool is_idle(const struct local_copy *copy)
 {
-    return runner->pid != 0 && runner->job == NULL && runner->socket >= 0;
+    return copy->pid != 0 && copy->job == NULL && copy->socket >= 0;
 }
 
-struct local_runner *local_idle_runner(struct adapter *a)
+static struct local_copy *idle_one(const struct adapter *a)
 {
-    struct local_runner *runner = a->runners;
+    struct local_copy *copy = a->copies;
 
-    while (runner != NULL && !is_idle(runner))
-        runner = runner->next;
-    return runner;
+    while (copy != NULL && !is_idle(copy))
+        copy = copy->next;
+    return copy;
 }
 
-bool local_runner_said_ended(const struct local_runner *runner)
+bool local_copy_idle_take(struct local_job *job, const struct local_order *order)
+{
+    struct local_copy *copy;
+
+    while ((copy = idle_one(job->a)) != NULL) {
+        if (local_order_send(order, copy->socket, -1) == 0) {
+            local_copy_take(copy, job);
+            local_running(job, copy->pid, order->jobfd);
+            return true;
+        }
+        local_copy_dismiss(copy); /* it is gone, which is reported soon */
+    }
+    return false;
+}
+
+bool local_copy_said_ended(const struct local_copy *copy)
 {
     char said;
 
-    return runner->socket >= 0 && recv(runner->socket, &said, 1, MSG_DONTWAIT) == 1 && said == STARTER_ENDED;
+    return copy->socket >= 0 && recv(copy->socket, &said, 1, MSG_DONTWAIT) == 1 && said == STARTER_ENDED;
 }
 
 static void dismiss_idle(uv_timer_t *timer)
 {
     struct adapter *a = timer->data;
     uint64_t now = uv_now(a->host.loop), next = 0;
-    struct local_runner *runner;
+    struct local_copy *copy;
 
-    DL_FOREACH (a->runners, runner) {
-        if (!is_idle(runner))
+    DL_FOREACH (a->copies, copy) {
+        if (!is_idle(copy))
             continue;
-        if (runner->idle_since + a->idle_ms <= now)
-            local_runner_dismiss(runner);
+        if (copy->idle_since + a->idle_ms <= now)
+            local_copy_dismiss(copy);
         else
-            next = runner->idle_since + a->idle_ms - now; /* the last is idle for longest */
+            next = copy->idle_since + a->idle_ms - now; /* the last is idle for longest */
     }
     if (next != 0)
         uv_timer_start(&a->idle, dismiss_idle, next, 0);
 }
 
-static void rest(struct local_runner *runner)
+static void rest(struct local_copy *copy)
 {
-    struct adapter *a = runner->a;
+    struct adapter *a = copy->a;
 
-    runner->idle_since = uv_now(a->host.loop);
-    DL_DELETE(a->runners, runner);
-    DL_PREPEND(a->runners, runner);
+    copy->idle_since = uv_now(a->host.loop);
+    DL_DELETE(a->copies, copy);
+    DL_PREPEND(a->copies, copy);
     if (!uv_is_active((uv_handle_t *)&a->idle))
         uv_timer_start(&a->idle, dismiss_idle, a->idle_ms, 0);
 }
 
 static void heard(uv_poll_t *watch, int status, int events)
 {
-    struct local_runner *runner = watch->data;
-    struct local_job *job = runner->job;
+    struct local_copy *copy = watch->data;
+    struct local_job *job = copy->job;
 
-    if (job == NULL || !local_runner_said_ended(runner)) {
-        local_runner_dismiss(runner); /* its process ends, or does not speak as it should */
+    if (job == NULL || !local_copy_said_ended(copy)) {
+        local_copy_dismiss(copy); /* its process ends, or does not speak as it should */
         return;
     }
-    runner->job = NULL;
-    job->runner = NULL;
+    copy->job = NULL;
+    job->copy = NULL;
     if (job->signalled)
-        local_runner_dismiss(runner);
+        local_copy_dismiss(copy);
     else
-        rest(runner);
+        rest(copy);
     local_runner_ended(job, 0);
 }
 
-void local_runner_started(struct local_runner *runner, pid_t pid)
+void local_copy_started(struct local_copy *copy, pid_t pid)
 {
-    runner->pid = pid;
-    runner->watch = xcalloc(1, sizeof *runner->watch);
-    runner->watch->data = runner;
-    uv_poll_init(runner->a->host.loop, runner->watch, runner->socket);
-    uv_poll_start(runner->watch, UV_READABLE, heard);
+    copy->pid = pid;
+    copy->watch = xcalloc(1, sizeof *copy->watch);
+    copy->watch->data = copy;
+    uv_poll_init(copy->a->host.loop, copy->watch, copy->socket);
+    uv_poll_start(copy->watch, UV_READABLE, heard);
 }
 
-bool local_runner_gone(struct adapter *a, pid_t pid)
+bool local_copy_gone(struct adapter *a, pid_t pid)
 {
-    struct local_runner *runner;
+    struct local_copy *copy;
 
-    DL_FOREACH (a->runners, runner)
-        if (runner->pid == pid && runner->job == NULL)
+    DL_FOREACH (a->copies, copy)
+        if (copy->pid == pid && copy->job == NULL)
             break;
-    if (runner == NULL || waitpid(pid, NULL, WNOHANG) != pid)
+    if (copy == NULL || waitpid(pid, NULL, WNOHANG) != pid)
         return false;
-    local_runner_free(runner);
+    local_copy_free(copy);
     return true;
 }
 
@@ -167,13 +182,13 @@ void local_reuse_start(struct adapter *a)
 
 void local_reuse_stop(struct adapter *a)
 {
-    struct local_runner *runner;
+    struct local_copy *copy;
 
-    while ((runner = a->runners) != NULL) {
-        if (runner->job == NULL && runner->pid != 0) {
-            kill(runner->pid, SIGKILL);
-            waitpid(runner->pid, NULL, 0);
+    while ((copy = a->copies) != NULL) {
+        if (copy->job == NULL && copy->pid != 0) {
+            kill(copy->pid, SIGKILL);
+            waitpid(copy->pid, NULL, 0);
         }
-        local_runner_free(runner);
+        local_copy_free(copy);
     }
 }

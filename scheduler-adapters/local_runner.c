@@ -84,9 +84,9 @@ void local_runner_ended(struct local_job *job, int status)
 
 static void runner_exited(struct local_job *job, int status)
 {
-    bool said = job->runner != NULL && local_runner_said_ended(job->runner); /* before it died as an idle one */
+    bool said = job->copy != NULL && local_copy_said_ended(job->copy); /* before it died as an idle one */
 
-    local_runner_leave(job);
+    local_copy_leave(job);
     local_runner_ended(job, said ? 0 : status);
 }
 
@@ -116,7 +116,7 @@ void local_wait(struct adapter *a)
             ;
         if (job != NULL)
             wait_for(job);
-        else if (!local_starter_ended(a, pid) && !local_runner_gone(a, pid))
+        else if (!local_starter_ended(a, pid) && !local_copy_gone(a, pid))
             break;
     }
     /* runners behind a child that is not ours */

@@ -128,10 +128,13 @@ void local_start_anew(struct local_job *job)
 
 void local_start(struct local_job *job)
 {
-    char *gpus = job->a->have.gpus > 0 ? local_gpus_option(job) : NULL;
+    struct local_order order;
 
     job->state = LOCAL_STARTING;
-    if (!local_starter_take(job, gpus != NULL ? strchr(gpus, '=') + 1 : NULL))
-        local_start_anew(job);
-    free(gpus);
+    if (local_starter_is_there(job->a) && local_order_write(&order, job)) {
+        if (local_copy_idle_take(job, &order) || local_starter_take(job, &order))
+            return;
+        close(order.jobfd);
+    }
+    local_start_anew(job);
 }

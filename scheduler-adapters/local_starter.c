@@ -5,7 +5,6 @@
  * which finds the claim of the first, as in any case of two runners for a job. */
 #include "scheduler-adapters/local.h"
 
-#include "common/jobfd.h"
 #include "common/log.h"
 #include "common/xalloc.h"
 #include "tasks/proto/starter.h"
@@ -21,7 +20,6 @@
 #include <unistd.h>
 
 #define AGAIN_MS 10000
-#define JOBFD_MAX_HERE (256 << 10) /* bytes: a worker writes longer descriptors */
 
 struct raising {
     uv_work_t work;
@@ -85,7 +83,7 @@ static void gone(struct adapter *a)
     dismiss(a);
     while (!atomic_load(&a->closing) && (job = a->starter.asked.first) != NULL) {
         local_list_remove(&a->starter.asked, job);
-        local_runner_leave(job);
+        local_copy_leave(job);
         close(job->jobfd);
         job->jobfd = -1;
         local_start_anew(job);
@@ -103,10 +101,10 @@ static void answered(uv_poll_t *watch, int status, int events)
            (job = a->starter.asked.first) != NULL) {
         local_list_remove(&a->starter.asked, job);
         if (reply.error != 0) {
-            local_runner_leave(job);
+            local_copy_leave(job);
             close(job->jobfd);
-        } else if (job->runner != NULL) {
-            local_runner_started(job->runner, reply.pid);
+        } else if (job->copy != NULL) {
+            local_copy_started(job->copy, reply.pid);
         }
         local_started(job, reply.pid, job->jobfd, reply.error);
         if (a->starter.watch != watch) /* it was dismissed meanwhile */
@@ -154,91 +152,32 @@ static void raise_starter(struct adapter *a)
     uv_queue_work(a->host.loop, &r->work, do_raise, raised);
 }
 
-/* Writes an order. Returns its size, 0 where it is too long. */
-static size_t write_order(const struct local_job *job, const char *gpus, char order[STARTER_ORDER_MAX])
+bool local_starter_is_there(struct adapter *a)
 {
-    int n = snprintf(order, STARTER_ORDER_MAX, "%s%c%s%c%s", job->name, 0, job->dir, 0, gpus != NULL ? gpus : "");
-
-    return strlen(job->name) >= STARTER_MARK_ROOM || n + 1 >= STARTER_ORDER_MAX ? 0 : (size_t)n + (gpus != NULL);
+    if (a->starter.watch == NULL)
+        raise_starter(a);
+    return a->starter.watch != NULL;
 }
 
-static int send_order(int socket, const char *order, size_t size, const int *fds, size_t n)
-{
-    union {
-        struct cmsghdr align;
-        char room[CMSG_SPACE(2 * sizeof(int))];
-    } control = {0};
-    struct iovec part = {(void *)order, size};
-    struct msghdr message = {
-        .msg_iov = &part, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = CMSG_SPACE(n * sizeof *fds)};
-    struct cmsghdr *head = CMSG_FIRSTHDR(&message);
-
-    head->cmsg_level = SOL_SOCKET;
-    head->cmsg_type = SCM_RIGHTS;
-    head->cmsg_len = CMSG_LEN(n * sizeof *fds);
-    memcpy(CMSG_DATA(head), fds, n * sizeof *fds);
-    return sendmsg(socket, &message, MSG_DONTWAIT | MSG_NOSIGNAL) == (ssize_t)size ? 0 : -1;
-}
-
-/* Gives the order to a runner that is idle. */
-static bool give_to_idle(struct local_job *job, const char *order, size_t size, int jobfd)
-{
-    struct local_runner *runner;
-
-    while ((runner = local_idle_runner(job->a)) != NULL) {
-        if (send_order(runner->socket, order, size, &jobfd, 1) == 0) {
-            local_runner_take(runner, job);
-            local_running(job, runner->pid, jobfd);
-            return true;
-        }
-        local_runner_dismiss(runner); /* it is gone, which is reported soon */
-    }
-    return false;
-}
-
-static bool give_to_starter(struct local_job *job, const char *order, size_t size, int jobfd)
+bool local_starter_take(struct local_job *job, const struct local_order *order)
 {
     struct adapter *a = job->a;
-    int fds[2] = {jobfd}, rc;
-    struct local_runner *runner = local_runner_create(a, &fds[1]);
+    int end = -1, rc;
+    struct local_copy *copy = local_copy_create(a, &end);
 
-    rc = send_order(a->starter.fd, order, size, fds, runner != NULL ? 2 : 1);
-    if (runner != NULL)
-        close(fds[1]);
+    rc = local_order_send(order, a->starter.fd, end);
+    if (end >= 0)
+        close(end);
     if (rc < 0) { /* too many orders wait, or the starter is gone, which is reported soon */
-        if (runner != NULL)
-            local_runner_free(runner);
+        if (copy != NULL)
+            local_copy_free(copy);
         return false;
     }
-    if (runner != NULL)
-        local_runner_take(runner, job);
-    job->jobfd = jobfd;
+    if (copy != NULL)
+        local_copy_take(copy, job);
+    job->jobfd = order->jobfd;
     local_list_append(&a->starter.asked, job);
     return true;
-}
-
-bool local_starter_take(struct local_job *job, const char *gpus)
-{
-    struct adapter *a = job->a;
-    char order[STARTER_ORDER_MAX];
-    size_t size = job->descriptor != NULL ? strlen(job->descriptor) : 0, n;
-    struct error err;
-    int jobfd;
-
-    if (size == 0 || size > JOBFD_MAX_HERE)
-        return false;
-    if (a->starter.watch == NULL) {
-        raise_starter(a);
-        return false;
-    }
-    n = write_order(job, gpus, order);
-    jobfd = n > 0 ? jobfd_write(job->descriptor, size, &err) : -1;
-    if (jobfd < 0)
-        return false;
-    if (give_to_idle(job, order, n, jobfd) || give_to_starter(job, order, n, jobfd))
-        return true;
-    close(jobfd);
-    return false;
 }
 
 bool local_starter_ended(struct adapter *a, pid_t pid)

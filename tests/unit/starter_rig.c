@@ -123,10 +123,10 @@ bool rig_holds(const char *text, size_t size, const char *string)
 
 void rig_end_idle(void)
 {
-    struct local_runner *runner;
+    struct local_copy *copy;
 
     TEST_UNTIL(rig.adapter->children.n == 0, uv_run(&rig.loop, UV_RUN_ONCE));
-    for (runner = rig.adapter->runners; runner != NULL; runner = runner->next)
-        kill(runner->pid, SIGKILL);
-    TEST_UNTIL(rig.adapter->runners == NULL, uv_run(&rig.loop, UV_RUN_ONCE));
+    for (copy = rig.adapter->copies; copy != NULL; copy = copy->next)
+        kill(copy->pid, SIGKILL);
+    TEST_UNTIL(rig.adapter->copies == NULL, uv_run(&rig.loop, UV_RUN_ONCE));
 }
