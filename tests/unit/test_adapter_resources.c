@@ -70,11 +70,12 @@ static void no_gpu_has_two_jobs(void **state)
     int uses[4] = {0}, total = 0;
 
     for (int i = 0; i < N; i++) {
-        harness_job(&h, &jobs[i], USE_GPUS, 0, 1);
+        harness_job(&h, &jobs[i], "while [ ! -e $DIR/go ]; do sleep 0.01; done; " USE_GPUS, 0, 1);
         jobs[i].job.resources.gpus = 1 + i % 2;
         total += 1 + i % 2;
         harness_submit_ok(&h, &jobs[i]);
     }
+    harness_let_go(&h); /* the first three have all GPUs by now */
     for (int i = 0; i < N; i++)
         assert_succeeded(&jobs[i]);
     for (const char *p = read_file("used"); *p; p += 2)

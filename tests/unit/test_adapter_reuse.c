@@ -306,11 +306,14 @@ static void a_late_signal(int sig)
 {
     pid_t runner = idle();
     struct harness_job job, next;
-    char *text = harness_by_jobfd(&rig, &job, "true");
+    char *text = harness_by_jobfd(&rig, &job, "while [ ! -e $DIR/go ]; do sleep 0.01; done"), go[128];
     struct answer a = {0};
 
     harness_submit_ok(&rig, &job);
+    harness_let_go(&rig); /* not before, since the loop has turned meanwhile */
     TEST_UNTIL(access(job.task_dir, F_OK) == 0 && looks_idle(runner), usleep(1000));
+    snprintf(go, sizeof go, "%s/go", rig.dir);
+    assert_int_equal(unlink(go), 0);
     if (sig == 0)
         ops->cancel(rig.adapter, &job.job, answer_done, &a);
     else
