@@ -327,8 +327,8 @@ def main():
     for name in os.listdir(driver.env["TMPDIR"]):
         world.violation("left", f"a temporary directory is left behind: {name}")
     json.dump({"violations": world.violations, "lives": driver.lives, "before ready": driver.unready,
-               "storm calls": driver.storm_calls, "moments": driver.moments, "terms": driver.terms, "kills": kills_by_call(world.options.ledger),
-               "requests": world.counts, "books": books, "sessions killed": sum(c.killed for c in chaos),
+               "storm calls": driver.storm_calls, "moments": driver.moments, "terms": driver.terms,
+               "kills": kills_by_call(world.options.ledger), "requests": world.counts, "books": books, "sessions killed": sum(c.killed for c in chaos),
                "runners killed": sum(c.runners_killed for c in chaos),
                "runners stopped": sum(c.stopped for c in chaos), "seconds": round(time.monotonic() - started, 1)},
               sys.stdout, indent=1)
