@@ -169,6 +169,8 @@ struct local_order {
     size_t size;
     int jobfd;
 };
+/* Tells whether the job can be ordered: its descriptor is handed over, and is not too long to be written at once. */
+bool local_order_suits(const struct local_job *job);
 /* Writes the order, and the job's descriptor into a new jobfd. Returns false if the job has to be started anew. */
 bool local_order_write(struct local_order *order, const struct local_job *job);
 /* Sends it, with the descriptor and, if `end` is not -1, with that end of a socket. Returns 0 or -1. */

@@ -17,18 +17,21 @@ static size_t write_text(char text[STARTER_ORDER_MAX], const struct local_job *j
     return strlen(job->name) >= STARTER_MARK_ROOM || n + 1 >= STARTER_ORDER_MAX ? 0 : (size_t)n + (gpus != NULL);
 }
 
-bool local_order_write(struct local_order *order, const struct local_job *job)
+bool local_order_suits(const struct local_job *job)
 {
     size_t size = job->descriptor != NULL ? strlen(job->descriptor) : 0;
-    char *gpus;
+
+    return size > 0 && size <= JOBFD_MAX_HERE;
+}
+
+bool local_order_write(struct local_order *order, const struct local_job *job)
+{
+    char *gpus = job->a->have.gpus > 0 ? local_gpus_option(job) : NULL;
     struct error err;
 
-    if (size == 0 || size > JOBFD_MAX_HERE)
-        return false;
-    gpus = job->a->have.gpus > 0 ? local_gpus_option(job) : NULL;
     order->size = write_text(order->text, job, gpus != NULL ? strchr(gpus, '=') + 1 : NULL);
     free(gpus);
-    order->jobfd = order->size > 0 ? jobfd_write(job->descriptor, size, &err) : -1;
+    order->jobfd = order->size > 0 ? jobfd_write(job->descriptor, strlen(job->descriptor), &err) : -1;
     return order->jobfd >= 0;
 }
 
