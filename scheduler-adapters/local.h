@@ -153,8 +153,8 @@ void local_job_ended(struct local_job *job, const char *reason, bool node_lost);
 void local_list_append(struct local_list *list, struct local_job *job);
 void local_list_remove(struct local_list *list, struct local_job *job);
 
-/* local_start.c: starts the runner of a job, which an idle copy of the starter becomes, or a new one, or else a process
- * that is started anew. local_started() or local_running() follows, on the loop's thread. */
+/* local_start.c: has the job run by an idle copy of the starter, or by a new copy, or else by a process that is started
+ * anew. local_started() or local_running() follows, on the loop's thread. */
 void local_start_init(struct adapter *a);
 void local_start_fini(struct adapter *a);
 void local_start(struct local_job *job);

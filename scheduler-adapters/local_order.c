@@ -1,3 +1,4 @@
+/* Orders to run a job, for the starter and its copies (tasks/proto/starter.h). */
 #include "scheduler-adapters/local.h"
 
 #include "common/jobfd.h"

@@ -147,8 +147,7 @@ static void fence(struct engine *engine, struct live_job *job)
                                     ticket_new(engine, job->row.id));
 }
 
-/* Returns whether the job must be fenced, because its runner may go on unseen. A job inside a pilot ends with its
- * pilot. */
+/* Returns whether the job must be fenced, because its runner may go on unseen. */
 static bool needs_fence(const struct live_job *job)
 {
     return job->ending.abandon_as == ATTEMPT_LOST && job->state.proof != PROOF_FENCED && job->open > 0 &&

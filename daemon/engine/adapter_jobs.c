@@ -24,6 +24,12 @@
 #define CANCEL_AGAIN_MAX 3600000
 #define CANCELS_TOLD_MS 600000 /* between lines of the log about orders that failed */
 
+/* Has the job looked at again after a pause, which grows with the submissions in a row that came to nothing. */
+static void retry_later(struct engine *engine, struct live_job *job)
+{
+    job_retry_in(engine, job, POLL_MS << (job->told.doubts < 4 ? job->told.doubts++ : 4));
+}
+
 /* The scheduler did not accept the job for now and said why. The job is looked up only if an earlier submission may
  * have been accepted. */
 static void put_off(struct engine *engine, struct live_job *job, const char *why)
@@ -43,7 +49,7 @@ static void put_off(struct engine *engine, struct live_job *job, const char *why
     job->row.submissions--;
     job_post(engine, job, job->state.sent == SENT_BEFORE ? EVENT_UNANSWERED : EVENT_NOT_TAKEN);
     job_note_waits_for(job, why);
-    job_retry_in(engine, job, POLL_MS << (job->told.doubts < 4 ? job->told.doubts++ : 4));
+    retry_later(engine, job);
 }
 
 /* Logs the first few doubts one by one and counts the others: if Slurm is down, there may be thousands. */
@@ -94,7 +100,7 @@ static void submitted(void *arg, enum adapter_answer answer, const char *schedul
         job_note_waits_for(job, words);
         job_post(engine, job, EVENT_UNANSWERED);
         store_job_update(engine->store, &job->row, &err);
-        job_retry_in(engine, job, POLL_MS << (job->told.doubts < 4 ? job->told.doubts++ : 4));
+        retry_later(engine, job);
         break;
     }
     engine_settle(engine);
@@ -166,7 +172,7 @@ static char *take_records(struct live_job *job)
 static bool takes(const struct live_job *job)
 {
     (void)job;
-    return true; /* or it refuses the job */
+    return true; /* a job that it does not want is refused when it is submitted */
 }
 
 void adapter_jobs_init(struct known_adapter *adapter)

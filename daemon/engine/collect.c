@@ -5,14 +5,12 @@
 #include "common/text.h"
 #include "common/xalloc.h"
 #include "daemon/engine/abandon.h"
-#include "daemon/engine/adapter_state.h"
 #include "daemon/engine/core.h"
 #include "daemon/engine/feed.h"
 #include "daemon/engine/job.h"
 #include "daemon/engine/job_event.h"
 #include "daemon/engine/outcome.h"
 #include "daemon/engine/paths.h"
-#include "daemon/engine/pilot.h"
 #include "daemon/engine/slot.h"
 #include "tasks/proto/exitrec.h"
 
@@ -204,11 +202,13 @@ static void collected(void *arg, json_t **json, const struct error *failed)
         note_claim(engine, job, json[FILE_CLAIM]);
     }
     fences = take_files(engine, job, job->found.brief ? json : json + FILE_FIRST_EXIT);
-    if (fences < 0)
-        ; /* it goes on when the points are read */
-    else if (fences > 0 && (size_t)fences == job->open)
+    if (fences < 0) { /* it goes on when the points are read */
+        engine_settle(engine);
+        return;
+    }
+    if (fences > 0 && (size_t)fences == job->open) {
         job_abandon_fenced(engine, job);
-    else if (job->found.brief && job->open > 0) {
+    } else if (job->found.brief && job->open > 0) {
         job->found.whole = true;
         job_collect(engine, job);
     } else if (job->open == 0 && (ended || job_is_gone(job))) {

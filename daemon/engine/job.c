@@ -107,11 +107,11 @@ static void file_under(struct live_job *job, enum job_list list)
 void job_file(struct engine *engine, struct live_job *job)
 {
     enum job_list list = JOB_LIST_NONE;
+    bool polled = job_scheduler(job)->polled;
 
-    if (job_scheduler(job)->polled && job->state.belief == BELIEF_UNASKED)
+    if (polled && job->state.belief == BELIEF_UNASKED)
         list = JOB_LIST_UNASKED;
-    else if (job_scheduler(job)->polled &&
-             job->state.belief >= BELIEF_QUEUED) /* also gone ones: they may come back until they are given up */
+    else if (polled && job->state.belief >= BELIEF_QUEUED) /* also gone ones, which may come back until given up */
         list = JOB_LIST_POLLED;
     if (list == job->list)
         return;

@@ -21,7 +21,7 @@ struct job_scheduler {
     bool (*takes)(const struct live_job *job);
     /* Submits the job, whose state is PENDING_SUBMIT until the answer comes. */
     void (*submit)(struct engine *engine, struct live_job *job, const struct adapter_job *ajob);
-    /* Orders the end of the job. If it fails, `ending.cancel_again_ms` says when the next order is due. */
+    /* Orders the end of the job. If the order may have to be given again, `ending.cancel_again_ms` then says when. */
     void (*cancel)(struct engine *engine, struct live_job *job, const struct adapter_job *ajob);
     /* Returns the exit records of a job that is gone, as adapter_ops.take_records does. */
     char *(*take_records)(struct live_job *job);

@@ -172,7 +172,7 @@ static char *take_records(struct live_job *job)
 }
 
 const struct job_scheduler pilot_scheduler = {
-    .sure = true, /* a pilot takes its jobs along */
+    .sure = true, /* jobs inside a pilot end with it */
     .hands_over = true,
     .returns_jobs = true,
     .takes = takes,

@@ -41,13 +41,15 @@ refused '.members.resources.gpus = 1' /members/resources/gpus "or a GPU"
 refused 'del(.members.resources.walltime)' /members/resources/walltime "or does not say how long it takes"
 refused '.members.resources.walltime = "11m"' /members/resources/walltime "or takes longer than the allocation"
 
-# --- 200 members in two allocations, of which the first wait until both are there
-spec 200 'until [ -e '"$T"'/both ]; do
-		[ "$(grep -l ready '"$STATE"'/run/e*/jobs/*/node0/journal.jsonl | wc -l)" != 2 ] || : >'"$T"'/both; sleep 0.1
-	done
-	echo {i} >>'"$T"'/ran; [ {i} != 7 ]'
+# --- 200 members in two allocations, of which each takes a line from the gate, once both allocations are there
+mkfifo gate
+exec 9<>gate
+spec 200 'read x <'"$T"'/gate; echo {i} >>'"$T"'/ran; [ {i} != 7 ]'
 ID=$(submit spec.json)
+wait_for 60 '[ "$(grep -l ready "$STATE"/run/e*/jobs/*/node0/journal.jsonl | wc -l)" = 2 ]' || bail "there are not two allocations"
+yes '' | head -n 1000 >&9
 is "$(ended '"\(.state) \(.members.succeeded) \(.members.failed)"')" "complete 199 1" "200 members run in allocations"
+exec 9>&-
 is "$(sort -n ran | uniq | wc -l) $(wc -l <ran)" "200 200" "each once"
 is "$(jobs_of "$ID" pilot)" 2 "there are as many allocations as the spec says"
 is "$(sql "SELECT count(DISTINCT pilot) FROM job WHERE ensemble = $ID AND kind = 'members'")" 2 "members run in both"

@@ -10,6 +10,7 @@ import os
 import random
 import re
 import signal
+import sqlite3
 import subprocess
 import sys
 import threading
@@ -44,8 +45,7 @@ def options():
     return p.parse_args()
 
 
-CALM_MAX = 40  # more lives, at the end, until enough has been killed
-CALM_S = 8  # how long they last at least: a job whose runner was killed is given up, and its slot free, after five seconds
+HITS_S = 45  # for enough hits, in a last life with chaos
 
 
 class Driver:
@@ -92,15 +92,18 @@ class Driver:
         late = ":late" if self.random.random() < 0.67 else ""
         return f"{call}:{n}:{self.random.choice(['before', 'after'])}{late}"
 
-    def live(self, plan, life):
+    def live(self, plan, life, enough=lambda: False):
+        """Start it by the plan, and end it after so many seconds, or once there is enough."""
         self.start(plan)
         self.world.open_gate()
         ready = self.ready(60)
         if ready:
-            try:
-                self.process.wait(life)
-            except subprocess.TimeoutExpired:
-                pass
+            until = time.monotonic() + life
+            while time.monotonic() < until and self.process.poll() is None and not enough():
+                try:
+                    self.process.wait(min(0.2, max(0, until - time.monotonic())))
+                except subprocess.TimeoutExpired:
+                    pass
         wanted = -signal.SIGKILL
         if self.process.poll() is None:
             if ready and self.random.random() < 0.2:
@@ -147,11 +150,24 @@ class Driver:
             if not ready:
                 self.unready += 1
         # on a slow machine few members may have run, and hardly any of them been hit
-        calm = 0
-        while calm < CALM_MAX and (any(c.killed == 0 or c.runners_killed < 3 or self.world.lost == 0 for c in chaos)
-                                   or (self.o.runners and "stretto-run" not in kills_by_call(self.o.ledger))):
-            self.live("", CALM_S * (1 + calm / 8))  # longer and longer: members must get to run at all
-            calm += 1
+        if not self.hits_are_enough(chaos):
+            self.live("", HITS_S * PATIENCE, lambda: self.hits_are_enough(chaos))
+
+    def hits_are_enough(self, chaos):
+        if self.o.runners and "stretto-run" not in kills_by_call(self.o.ledger):
+            return False
+        return all(c.killed > 0 and c.runners_killed >= 3 for c in chaos) and (not chaos or self.has_lost())
+
+    def has_lost(self):
+        """Is an attempt known to be lost? It takes seconds after its runner was killed, in one life."""
+        try:
+            db = sqlite3.connect(f"file:{self.o.state}/stretto.db?mode=ro", uri=True)
+            try:
+                return db.execute("SELECT count(*) FROM attempt WHERE outcome = 'lost'").fetchone()[0] > 0
+            finally:
+                db.close()
+        except sqlite3.Error:
+            return False
 
     def last_life(self):
         """Nobody ends it."""
@@ -328,7 +344,8 @@ def main():
         world.violation("left", f"a temporary directory is left behind: {name}")
     json.dump({"violations": world.violations, "lives": driver.lives, "before ready": driver.unready,
                "storm calls": driver.storm_calls, "moments": driver.moments, "terms": driver.terms,
-               "kills": kills_by_call(world.options.ledger), "requests": world.counts, "books": books, "sessions killed": sum(c.killed for c in chaos),
+               "kills": kills_by_call(world.options.ledger), "requests": world.counts, "books": books,
+               "sessions killed": sum(c.killed for c in chaos),
                "runners killed": sum(c.runners_killed for c in chaos),
                "runners stopped": sum(c.stopped for c in chaos), "seconds": round(time.monotonic() - started, 1)},
               sys.stdout, indent=1)

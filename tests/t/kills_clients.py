@@ -68,7 +68,6 @@ class World:
         self.tokens = []  # [label, id or None, "asked" | "made" | "revoking" | "revoked"]
         self.violations = {}
         self.counts = {"answered": 0, "unanswered": 0, "refused": 0}
-        self.lost = 0  # attempts, by the end of the last life
         self.lock = threading.Lock()
         self.gate = threading.Condition(self.lock)
         self.gate_open = False

@@ -12,7 +12,8 @@
 #define STUBBORN                                                                                                       \
     "trap '' TERM; (trap '' TERM; while :; do sleep 100; done) & "                                                     \
     "setsid sh -c \"trap '' TERM; echo ready > $FIFO; while :; do sleep 100; done\" & while :; do sleep 100; done"
-#define REPORT_AND_WAIT "echo ready > $FIFO; while [ ! -e $DIR/go ]; do sleep 0.05; done"
+#define UNTIL_LET_GO "while [ ! -e $DIR/go ]; do sleep 0.05; done"
+#define REPORT_AND_WAIT "echo ready > $FIFO; " UNTIL_LET_GO
 
 struct harness {
     uv_loop_t loop;
@@ -86,7 +87,7 @@ struct exitrec harness_exit(struct harness_job *job);
 json_t *harness_records(struct harness *h, struct harness_job *job);
 /* Reads a line that a task wrote to the fifo. Fails the test after harness_wait_s(). */
 void harness_line(struct harness *h, char *line, size_t size);
-/* Ends the tasks that wait in REPORT_AND_WAIT. */
+/* Lets tasks go on that wait in UNTIL_LET_GO or REPORT_AND_WAIT. */
 void harness_let_go(struct harness *h);
 /* Returns the number of processes of the job, without its runner. */
 int harness_processes(struct harness_job *job);

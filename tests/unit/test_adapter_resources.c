@@ -70,7 +70,7 @@ static void no_gpu_has_two_jobs(void **state)
     int uses[4] = {0}, total = 0;
 
     for (int i = 0; i < N; i++) {
-        harness_job(&h, &jobs[i], "while [ ! -e $DIR/go ]; do sleep 0.01; done; " USE_GPUS, 0, 1);
+        harness_job(&h, &jobs[i], UNTIL_LET_GO "; " USE_GPUS, 0, 1);
         jobs[i].job.resources.gpus = 1 + i % 2;
         total += 1 + i % 2;
         harness_submit_ok(&h, &jobs[i]);

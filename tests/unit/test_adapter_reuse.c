@@ -306,7 +306,7 @@ static void a_late_signal(int sig)
 {
     pid_t runner = idle();
     struct harness_job job, next;
-    char *text = harness_by_jobfd(&rig, &job, "while [ ! -e $DIR/go ]; do sleep 0.01; done"), go[128];
+    char *text = harness_by_jobfd(&rig, &job, UNTIL_LET_GO), go[128];
     struct answer a = {0};
 
     harness_submit_ok(&rig, &job);
@@ -321,7 +321,7 @@ static void a_late_signal(int sig)
     harness_until(&rig, &a.answers, 1);
     assert_int_equal(a.answer, ADAPTER_OK);
     rig_expect_success(&job, text);
-    text = harness_by_jobfd(&rig, &next, "trap 'exit 9' USR1; echo ready > $FIFO; while [ ! -e $DIR/go ]; do sleep 0.05; done");
+    text = harness_by_jobfd(&rig, &next, "trap 'exit 9' USR1; " REPORT_AND_WAIT);
     harness_submit_ok(&rig, &next);
     harness_line(&rig, line, sizeof line);
     harness_let_go(&rig);
