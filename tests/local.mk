@@ -19,7 +19,6 @@ unit_libs = libcommon.la $(CMOCKA_LIBS) $(JANSSON_LIBS)
 long_tests = \
 	tests/t/0763-damaged-rows.t \
 	tests/t/0797-archives-killed.t \
-	tests/t/0608-planted.t \
 	tests/t/0800-fuzz.t \
 	tests/t/0670-pbs.t \
 	tests/t/0736-out-of-time-and-streaming.t \
@@ -265,10 +264,7 @@ tests_unit_test_engine_faults_CFLAGS = $(unit_cflags) $(daemon_cflags)
 tests_unit_test_engine_faults_LDADD = tests/sim/libfaults.la $(sim_libs)
 endif
 
-# Bugs that the tests are known to catch, and the program that plants them.
-EXTRA_DIST += tests/call_circle.py tests/struct_sizes.py tests/planted/plant.py tests/planted/adapters.txt tests/planted/api.txt tests/planted/cli.txt tests/planted/engine.txt \
-	tests/planted/heat.txt tests/planted/member.txt tests/planted/proto.txt tests/planted/runner.txt tests/planted/spec.txt \
-	tests/planted/store.txt tests/planted/train.txt
+EXTRA_DIST += tests/call_circle.py tests/struct_sizes.py
 
 # What benchmarks need; built by hand: make tests/bench/fill_members
 EXTRA_PROGRAMS += tests/bench/fill_members tests/bench/append-member

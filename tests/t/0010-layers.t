@@ -39,9 +39,6 @@ is "$(cd "$srcdir" && grep -rhoE '"(spec|resources)_[a-z_]+"' --include='*.c' da
 	while read -r code; do grep -qF "PROBLEM($code," api/tbl/problems.h || echo "$code"; done)" "" \
 	"every code of a refusal is in api/tbl/problems.h"
 
-# The bugs that the tests are known to catch can still be planted.
-is "$(python3 "$srcdir/tests/planted/plant.py" --check 2>&1)" "" "tests/planted/*.txt fit the sources"
-
 # The product's C code is formatted as .clang-format says. Other versions of clang-format break lines elsewhere.
 if [[ $(clang-format --version 2>&1) =~ version\ 14\. ]]; then
 	is "$(cd "$srcdir" && find api cli common daemon scheduler-adapters tasks -name '*.[ch]' -print0 |
