@@ -17,6 +17,7 @@
 enum {
     OPTION_HIGHER = 1000,
     OPTION_HORIZON,
+    OPTION_STEPS,
     OPTION_TARGET,
     OPTION_ACCEPT,
     OPTION_TOP,
@@ -32,6 +33,7 @@ struct report {
     struct sweep_query query;
     enum sweep_figure by; /* SWEEP_FIGURES: not said */
     int64_t top;
+    const char *horizon; /* NULL: not said */
     bool csv, markdown;
     const char *html; /* a file; NULL for none */
     bool mllog;
@@ -49,13 +51,16 @@ static double parse_number(struct argp_state *state, const char *arg, const char
     return number;
 }
 
-static double parse_duration(struct argp_state *state, const char *arg)
+/* Reads --horizon once it is known whether --steps is given. */
+static double parse_horizon(struct argp_state *state, const char *arg, bool over_steps)
 {
+    double steps = over_steps ? parse_number(state, arg, "--horizon with --steps") : 0;
     int64_t ms = 0;
 
-    if (duration_parse(arg, &ms) < 0 || ms <= 0)
-        argp_error(state, "--horizon must be a duration such as 90s or 2h, not \"%s\"", arg);
-    return (double)ms / 1000;
+    if (over_steps ? steps <= 0 : duration_parse(arg, &ms) < 0 || ms <= 0)
+        argp_error(state, "--horizon must be %s, not \"%s\"",
+                   over_steps ? "a number of steps above 0" : "a duration such as 90s or 2h", arg);
+    return over_steps ? steps : (double)ms / 1000;
 }
 
 static enum sweep_figure parse_figure(const struct argp_state *state, const char *arg)
@@ -99,7 +104,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     case 'g': query->group = arg; return 0;
     case 'r': query->repeat = arg; return 0;
     case OPTION_HIGHER: query->higher = true; return 0;
-    case OPTION_HORIZON: query->horizon = parse_duration(state, arg); return 0;
+    case OPTION_HORIZON: report->horizon = arg; return 0;
+    case OPTION_STEPS: query->over_steps = true; return 0;
     case OPTION_TARGET: query->target = parse_number(state, arg, "--target"); return 0;
     case OPTION_ACCEPT:
         if (sweep_range_parse(arg, &query->accept) < 0)
@@ -125,7 +131,11 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         report->ensembles[query->n_ensembles++] = arg_ensemble(state, arg);
         return 0;
     case ARGP_KEY_NO_ARGS: argp_error(state, "of which ensembles? `stretto status` lists them"); return 0;
-    case ARGP_KEY_END: check(state, report); return 0;
+    case ARGP_KEY_END:
+        if (report->horizon != NULL)
+            query->horizon = parse_horizon(state, report->horizon, query->over_steps);
+        check(state, report);
+        return 0;
     default: return ARGP_ERR_UNKNOWN;
     }
 }
@@ -134,7 +144,11 @@ static const struct argp_option options[] = {
     {"metric", 'm', "NAME", 0, "the metric by which runs are compared; default loss", 0},
     {"higher", OPTION_HIGHER, NULL, 0, "higher values of it are better", 0},
     {"by", 'b', "FIGURE", 0, "rank by area (under the curve over time, the default), last, best, target or time", 0},
-    {"horizon", OPTION_HORIZON, "DURATION", 0, "the area up to this time; default the time of the shortest run", 0},
+    {"steps", OPTION_STEPS, NULL, 0, "areas and curves are over steps rather than time", 0},
+    {"horizon", OPTION_HORIZON, "DURATION", 0,
+     "the area up to this time after the first point of each run, or with --steps this number of steps; default the "
+     "median length of the curves",
+     0},
     {"target", OPTION_TARGET, "VALUE", 0, "the time until the metric reaches this value", 0},
     {"accept", OPTION_ACCEPT, "RANGE", 0,
      "rank only runs whose last value is in this range, such as accuracy>=0.74; by time where nothing else is said", 0},

@@ -11,8 +11,15 @@ bool curve_better(bool higher, double a, double b)
 
 void curve_begin(struct curve *curve, double horizon, double target, bool higher)
 {
-    *curve = (struct curve){
-        .horizon = horizon, .target = target, .higher = higher, .area = NAN, .best = NAN, .last = NAN, .reached = NAN};
+    *curve = (struct curve){.horizon = horizon,
+                            .target = target,
+                            .higher = higher,
+                            .area = NAN,
+                            .best = NAN,
+                            .last = NAN,
+                            .reached = NAN,
+                            .first = NAN,
+                            .second = NAN};
 }
 
 static void take_best(struct curve *c, double time, double value)
@@ -24,66 +31,102 @@ static void take_best(struct curve *c, double time, double value)
         c->reached = time;
 }
 
-/* Adds the area of a straight piece from the last point, up to the horizon. */
-static void add_piece(struct curve *c, double time, double value)
+/* Returns the part of a piece of the axis that lies before the horizon, from 0 to 1. */
+static double part_of(const struct curve *c, double from, double to)
 {
-    double span = time - c->time, end = time < c->horizon ? time : c->horizon, at_end;
+    double end = c->first + c->horizon;
 
-    if (end <= c->time)
-        return;
-    at_end = c->value + (value - c->value) * (end - c->time) / span;
-    c->area += (end - c->time) * (c->value + at_end) / 2;
+    if (to <= end)
+        return 1;
+    return end > from ? (end - from) / (to - from) : 0;
 }
 
-/* Adds a value to the curve itself. */
-static void extend(struct curve *c, double time, double value)
+/* Adds the area of a straight piece from the last point, up to the horizon. */
+static void add_piece(struct curve *c, double at, double value)
 {
-    if (!c->any) {
-        c->area = value * (time < c->horizon ? time : c->horizon);
-        c->any = true;
-    } else {
-        time = time < c->time ? c->time : time;
-        add_piece(c, time, value);
+    double part = at > c->at ? part_of(c, c->at, at) : 0;
+
+    c->area += part * (at - c->at) * (c->value + c->value + part * (value - c->value)) / 2;
+}
+
+static void note_place(struct curve *c, double at)
+{
+    bool is_new = c->finite++ == 0 || at > c->at;
+
+    if (is_new && at > c->first && isnan(c->second))
+        c->second = at;
+    c->measured += is_new && at <= c->first + c->horizon;
+}
+
+/* Adds a value to the curve itself. Where the area from the last value to it is known (NAN: it is not), what it differs
+ * from that of a straight line is spread evenly. */
+static void extend(struct curve *c, double at, double value, double area)
+{
+    if (c->finite == 0) {
+        c->first = c->at = at;
+        c->area = 0;
     }
-    c->time = time;
+    at = at < c->at ? c->at : at;
+    add_piece(c, at, value);
+    if (!isnan(area))
+        c->area += (area - (at - c->at) * (c->value + value) / 2) * part_of(c, c->at, at);
+    note_place(c, at);
+    c->at = at;
     c->value = c->last = value;
 }
 
-void curve_add(struct curve *c, double time, double value)
+void curve_add(struct curve *c, double at, double time, double value)
 {
     c->points++;
-    c->until = time > c->until ? time : c->until;
     c->ends_finite = isfinite(value);
     if (!c->ends_finite) {
         c->not_finite++;
         return;
     }
-    extend(c, time, value);
-    take_best(c, c->time, value);
+    extend(c, at, value, NAN);
+    take_best(c, time, value);
 }
 
-void curve_add_merged(struct curve *c, double time, double first, double last_time, double last, double min, double max,
-                      int64_t count, int64_t not_finite)
+/* Counts the second of merged points as measured, as if they were evenly spaced: the others lie behind it. */
+static void note_second(struct curve *c, const struct curve_merged *m)
 {
-    c->points += count;
-    c->not_finite += not_finite;
-    c->until = last_time > c->until ? last_time : c->until;
-    c->ends_finite = isfinite(last);
-    if (isfinite(first))
-        extend(c, time, first);
-    if (isfinite(last))
-        extend(c, last_time, last);
-    if (isfinite(c->higher ? max : min))
-        take_best(c, last_time, c->higher ? max : min);
+    int64_t finite = m->count - m->not_finite;
+
+    if (finite > 2 && m->last_at > m->at)
+        note_place(c, m->at + (m->last_at - m->at) / (double)(finite - 1));
+}
+
+void curve_add_merged(struct curve *c, const struct curve_merged *m)
+{
+    c->points += m->count;
+    c->not_finite += m->not_finite;
+    c->ends_finite = isfinite(m->last);
+    if (isfinite(m->first)) {
+        extend(c, m->at, m->first, NAN);
+        note_second(c, m);
+    }
+    if (isfinite(m->last))
+        extend(c, m->last_at, m->last, isfinite(m->first) ? m->area : NAN);
+    if (isfinite(c->higher ? m->max : m->min))
+        take_best(c, m->last_time, c->higher ? m->max : m->min);
 }
 
 void curve_end(struct curve *c)
 {
-    c->carried = c->any && isfinite(c->horizon) && c->time < c->horizon;
-    if (c->carried)
-        c->area += (c->horizon - c->time) * c->value;
-    if (!isfinite(c->horizon) && !c->any)
+    double end = c->first + c->horizon;
+
+    if (c->measured < 2) {
         c->area = NAN;
+        return;
+    }
+    c->carried = isfinite(c->horizon) && c->at < end;
+    if (c->carried)
+        c->area += (end - c->at) * c->value;
+}
+
+double curve_span(const struct curve *c)
+{
+    return c->finite > 0 ? c->at - c->first : NAN;
 }
 
 void run_clock_begin(struct run_clock *clock, const double *starts, int64_t attempts)

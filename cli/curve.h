@@ -1,7 +1,8 @@
-/* A metric of one run over time: what reports tell of it, from its points one by one.
+/* A metric of one run: the figures in reports, from its points one by one.
  *
- * The time of a run is that in which its attempts ran: it stands still between attempts, and work that a later attempt
- * did again counts once, since the later points have replaced the earlier ones. */
+ * A point has a place `at` on the axis over which the area is taken, and the time of the run. The axis is that time, or
+ * the step. The time of a run is that in which its attempts ran: it stands still between attempts, and work that a
+ * later attempt did again counts once, since the later points have replaced the earlier ones. */
 #ifndef CLI_CURVE_H
 #define CLI_CURVE_H
 #include <stdbool.h>
@@ -9,35 +10,47 @@
 
 struct curve {
     /* set by curve_begin() */
-    double horizon; /* seconds; INFINITY for none */
+    double horizon; /* along the axis, from the first finite point on; INFINITY for none */
     double target;  /* NAN for none */
     bool higher;    /* higher values are better */
     /* read after curve_end() */
-    double area;       /* under the curve up to the horizon, in value times seconds; NAN where no value is finite */
+    double area;       /* under the curve up to the horizon, in value times the axis; NAN where there is no curve */
     double best, last; /* of the finite values; NAN where there is none */
-    double reached;    /* when the target was reached; NAN: never */
-    double until;      /* the time of the last point */
+    double reached;    /* the time of the run at which the target was reached; NAN: never */
     int64_t points, not_finite;
-    bool ends_finite; /* the last value is */
-    bool carried;     /* the last value was carried on to the horizon */
+    int64_t finite;       /* points with a finite value */
+    int64_t measured;     /* places up to the horizon that have such points; a curve needs two */
+    double first, second; /* the first two places that have such points; NAN where there is none */
+    bool ends_finite;     /* the last value is */
+    bool carried;         /* the last value was carried on to the horizon */
     /* the last finite point */
-    double time, value;
-    bool any;
+    double at, value;
+};
+
+/* Several neighbouring points of which only this much is known. */
+struct curve_merged {
+    double at, last_at, last_time; /* the place of the first one; place and time of the last one */
+    double first, last, min, max;
+    double area; /* under the curve from the first one to the last one */
+    int64_t count, not_finite;
 };
 
 void curve_begin(struct curve *curve, double horizon, double target, bool higher);
 
-/* Adds a point, not before the last one. Between points the curve is straight; before the first one it has the first
- * value. A value that is not finite is counted and passed over. */
-void curve_add(struct curve *curve, double time, double value);
+/* Adds a point, not before the last one. Between points the curve is straight. A value that is not finite is counted
+ * and passed over. */
+void curve_add(struct curve *curve, double at, double time, double value);
 
-/* Adds several neighbouring points of which only this much is known. Their least or greatest value, the better one,
- * counts for the best one and, at the time of the last one, for the target. */
-void curve_add_merged(struct curve *curve, double time, double first, double last_time, double last, double min,
-                      double max, int64_t count, int64_t not_finite);
+/* Adds points that were merged. Their least or greatest value, the better one, counts for the best one and, at the time
+ * of the last one, for the target. A horizon among them takes its part of their area, as
+ * if they were evenly spaced. */
+void curve_add_merged(struct curve *curve, const struct curve_merged *merged);
 
 /* Carries the last value on to a finite horizon. */
 void curve_end(struct curve *curve);
+
+/* Returns the length of the axis from the first finite point to the last one. */
+double curve_span(const struct curve *curve);
 
 /* Returns whether a is better than b; a number is better than NAN. */
 bool curve_better(bool higher, double a, double b);

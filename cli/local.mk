@@ -57,6 +57,7 @@ libcli_la_SOURCES = \
 	cli/sweep.c cli/sweep.h \
 	cli/sweep_page.c cli/sweep_print.h cli/sweep_rows.c cli/sweep_tables.c \
 	cli/points.c cli/points.h \
+	cli/sweep_curve.c cli/sweep_curve.h \
 	cli/sweep_read.c cli/sweep_read.h \
 	cli/table.c cli/table.h \
 	cli/terminal.c cli/terminal.h \

@@ -15,6 +15,7 @@ const char *const sweep_fate_names[SWEEP_FATES] = {
     [SWEEP_FAILED] = "failed",
     [SWEEP_UNFINISHED] = "unfinished",
     [SWEEP_UNMEASURED] = "without the metric",
+    [SWEEP_NO_CURVE] = "without a curve",
 };
 
 struct sweep_run *sweep_add(struct sweep *sweep)

@@ -13,12 +13,13 @@ enum sweep_fate {
     SWEEP_FAILED,
     SWEEP_UNFINISHED, /* it waits, runs, was cancelled or goes on elsewhere */
     SWEEP_UNMEASURED, /* it succeeded, and has no such metric */
+    SWEEP_NO_CURVE,   /* it succeeded, and has fewer than two points up to the horizon of a ranking by area */
     SWEEP_FATES
 };
 extern const char *const sweep_fate_names[SWEEP_FATES];
 
 enum sweep_figure {
-    SWEEP_AREA, /* under the curve over time, up to the horizon */
+    SWEEP_AREA, /* under the curve up to the horizon */
     SWEEP_LAST,
     SWEEP_BEST,
     SWEEP_REACHED, /* seconds until the target */
@@ -36,6 +37,7 @@ struct sweep_run {
     char *reason;     /* "" for none */
     double figures[SWEEP_FIGURES];    /* NAN for none */
     double core_seconds, gpu_seconds; /* of all attempts */
+    double span;                      /* of its curve, from the first finite point to the last one; NAN: not known */
     int64_t attempts, points, not_finite;
     double started, ended; /* of its last attempt, in Unix seconds; NAN where it is not known */
 };

@@ -79,7 +79,7 @@ static double left_of(size_t column)
     return LEFT + (double)column / (COLUMNS - 1) * (WIDTH - LEFT - RIGHT);
 }
 
-static void print_axes(const struct scale *scale, double span, FILE *to)
+static void print_axes(const struct scale *scale, double span, const char *unit, FILE *to)
 {
     for (int i = 0; i <= 4; i++) {
         double part = i / 4.0, time = span * part, x = LEFT + part * (WIDTH - LEFT - RIGHT), y;
@@ -89,7 +89,8 @@ static void print_axes(const struct scale *scale, double span, FILE *to)
         y = height_of(scale, value);
         fprintf(to, "<line x1=\"%d\" x2=\"%d\" y1=\"%.1f\" y2=\"%.1f\" stroke=\"#8884\"/>", LEFT, WIDTH - RIGHT, y, y);
         fprintf(to, "<text x=\"%d\" y=\"%.1f\" text-anchor=\"end\">%.3g</text>", LEFT - 8, y + 4, value);
-        fprintf(to, "<text x=\"%.1f\" y=\"%d\" text-anchor=\"middle\">%.3g s</text>\n", x, HEIGHT - BOTTOM + 20, time);
+        fprintf(to, "<text x=\"%.1f\" y=\"%d\" text-anchor=\"middle\">%.3g%s</text>\n", x, HEIGHT - BOTTOM + 20, time,
+                unit);
     }
 }
 
@@ -119,13 +120,13 @@ static void print_legend(const struct sweep *sweep, size_t n, FILE *to)
     fputs("</ul>\n", to);
 }
 
-/* Returns the longest time of the first ranked runs of the best configurations. */
+/* Returns the longest curve of the runs. */
 static double span_of(const struct sweep_run *const *runs, size_t n)
 {
     double span = 0;
 
     for (size_t i = 0; i < n; i++)
-        span = runs[i]->figures[SWEEP_RAN] > span ? runs[i]->figures[SWEEP_RAN] : span;
+        span = runs[i]->span > span ? runs[i]->span : span;
     return span;
 }
 
@@ -139,16 +140,18 @@ static void print_curves(const struct sweep *sweep, const struct sweep_query *qu
             "aria-label=\"",
             WIDTH, HEIGHT, WIDTH, HEIGHT);
     sheet_print_text(query->metric, SHEET_HTML, to);
-    fputs(" over time\" font-size=\"12\" fill=\"currentColor\">\n", to);
-    print_axes(&scale, span, to);
+    fputs(query->over_steps ? " over steps" : " over time", to);
+    fputs("\" font-size=\"12\" fill=\"currentColor\">\n", to);
+    print_axes(&scale, span, query->over_steps ? "" : " s", to);
     for (size_t i = n; i-- > 0;) /* the best one above all */
         print_curve(&dots[i], &scale, &sweep->configs[i], colours[i], to);
     fputs("</svg>\n", to);
     print_legend(sweep, n, to);
     fputs("<p>", to);
     sheet_print_text(query->metric, SHEET_HTML, to);
-    fprintf(to, " over the time that each run took, of the best %zu configurations%s%s.</p>\n</section>\n", n,
-            query->repeat != NULL ? " (the first run of each)" : "",
+    fprintf(to,
+            " over the %s from the first point of each run on, of the best %zu configurations%s%s.</p>\n</section>\n",
+            query->over_steps ? "steps" : "time", n, query->repeat != NULL ? " (the first run of each)" : "",
             scale.logarithmic ? "; the axis is logarithmic" : "");
 }
 

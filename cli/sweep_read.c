@@ -1,9 +1,9 @@
 #include "cli/sweep_read.h"
 
 #include "cli/client.h"
-#include "cli/points.h"
 #include "cli/pages.h"
 #include "cli/render.h"
+#include "cli/sweep_curve.h"
 #include "common/jsonx.h"
 #include "common/text.h"
 #include "common/xalloc.h"
@@ -46,21 +46,6 @@ bool sweep_range_has(const struct sweep_range *range, double value)
     if (value == range->limit)
         return !range->strictly;
     return range->above == (value > range->limit);
-}
-
-/* Returns a number; NAN for null or what is none. */
-static double number(const json_t *obj, const char *key)
-{
-    const json_t *value = json_object_get(obj, key);
-
-    return json_is_number(value) ? json_number_value(value) : NAN;
-}
-
-static double moment(const json_t *obj, const char *key)
-{
-    double at = render_time_parse(get_string(obj, key));
-
-    return at < 0 ? NAN : at;
 }
 
 static void put_value(struct text *out, const json_t *value)
@@ -133,7 +118,7 @@ static double resource(const struct reading *reading, const json_t *member, cons
     return json_is_number(value) ? json_number_value(value) : otherwise;
 }
 
-static json_t *get_member(struct cli *cli, const struct sweep_run *run, struct error *err)
+json_t *sweep_member(struct cli *cli, const struct sweep_run *run, struct error *err)
 {
     char *path = xasprintf("/v1/ensembles/%lld/members/%lld", (long long)run->ensemble, (long long)run->index);
     json_t *member = NULL;
@@ -143,135 +128,11 @@ static json_t *get_member(struct cli *cli, const struct sweep_run *run, struct e
     return member;
 }
 
-/* The attempts of a run: when they began and ended, in Unix seconds; NAN where that is not known. */
-struct attempts {
-    double *starts, *ends;
-    int64_t n;
-};
-
-static void attempts_fini(struct attempts *attempts)
-{
-    free(attempts->starts);
-    free(attempts->ends);
-}
-
-static int read_attempts(struct cli *cli, const struct sweep_run *run, struct attempts *attempts, struct error *err)
-{
-    json_t *member = NULL, *item;
-    const json_t *list;
-    size_t i;
-
-    *attempts = (struct attempts){.n = run->attempts};
-    attempts->starts = xcalloc((size_t)run->attempts + 1, sizeof *attempts->starts);
-    attempts->ends = xcalloc((size_t)run->attempts + 1, sizeof *attempts->ends);
-    for (int64_t k = 0; k < run->attempts; k++)
-        attempts->starts[k] = attempts->ends[k] = NAN;
-    if (run->attempts == 1) {
-        attempts->starts[0] = run->started;
-        attempts->ends[0] = run->ended;
-        return 0;
-    }
-    if (run->attempts > 1 && (member = get_member(cli, run, err)) == NULL)
-        return -1;
-    list = json_object_get(member, "attempts");
-    json_array_foreach ((json_t *)list, i, item) {
-        int64_t k = get_int(item, "number") - 1;
-
-        if (k < 0 || k >= run->attempts)
-            continue;
-        attempts->starts[k] = moment(item, "started");
-        attempts->ends[k] = moment(item, "ended");
-    }
-    json_decref(member);
-    return 0;
-}
-
-/* Returns the time for which all attempts together ran. */
-static double time_of_all(const struct attempts *attempts)
-{
-    double sum = 0;
-
-    for (int64_t k = 0; k < attempts->n; k++)
-        if (attempts->ends[k] > attempts->starts[k])
-            sum += attempts->ends[k] - attempts->starts[k];
-    return sum;
-}
-
-struct walk {
-    struct run_clock clock;
-    struct curve *curve;
-    void (*each)(void *arg, double time, double value);
-    void *arg;
-};
-
-static bool take_point(void *arg, const json_t *point)
-{
-    struct walk *walk = arg;
-    double time = run_clock_at(&walk->clock, get_int(point, "attempt"), moment(point, "time")), last_time;
-    double value = number(point, "value"), first = number(point, "first");
-    int64_t count = get_int(point, "count");
-
-    if (count < 2) {
-        if (walk->curve != NULL)
-            curve_add(walk->curve, time, value);
-        if (walk->each != NULL)
-            walk->each(walk->arg, time, value);
-        return true;
-    }
-    last_time = run_clock_at(&walk->clock, get_int(point, "attempt"), moment(point, "last_time"));
-    if (walk->curve != NULL)
-        curve_add_merged(walk->curve, time, first, last_time, value, number(point, "min"), number(point, "max"), count,
-                         get_int(point, "not_finite"));
-    if (walk->each != NULL) {
-        walk->each(walk->arg, time, first);
-        walk->each(walk->arg, last_time, value);
-    }
-    return true;
-}
-
-static int walk_points(struct cli *cli, const struct sweep_query *query, const struct sweep_run *run, struct walk *walk,
-                       struct error *err)
-{
-    return points_read(cli, run->ensemble, run->index, query->metric, take_point, walk, err);
-}
-
-/* Returns the time that the run took. The last points' attempt, and later ones, count up to their ends. */
-static double time_of_run(const struct run_clock *clock, const struct attempts *attempts)
-{
-    int64_t k = clock->attempt;
-    double sum;
-
-    if (k < 1 || k > attempts->n || isnan(attempts->ends[k - 1]) || isnan(attempts->starts[k - 1]))
-        return clock->at;
-    sum = clock->before + attempts->ends[k - 1] - attempts->starts[k - 1];
-    for (; k < attempts->n; k++)
-        if (attempts->ends[k] > attempts->starts[k])
-            sum += attempts->ends[k] - attempts->starts[k];
-    return sum > clock->at ? sum : clock->at;
-}
-
-/* Finds how long a run of several attempts took, which its points tell. */
-static int measure_time(struct cli *cli, const struct sweep_query *query, struct sweep_run *run,
-                        const struct attempts *attempts, struct error *err)
-{
-    struct walk walk = {.curve = NULL};
-
-    if (run->attempts == 1) {
-        run->figures[SWEEP_RAN] = run->ended - run->started;
-        return 0;
-    }
-    run_clock_begin(&walk.clock, attempts->starts, attempts->n);
-    if (walk_points(cli, query, run, &walk, err) < 0)
-        return -1;
-    run->figures[SWEEP_RAN] = time_of_run(&walk.clock, attempts);
-    return 0;
-}
-
 static enum sweep_fate judge(const struct sweep_query *query, const json_t *member, const char *state)
 {
     const json_t *metrics = json_object_get(member, "metrics"), *own = json_object_get(metrics, query->metric);
     const char *outcome = get_string(json_object_get(member, "last_attempt"), "outcome");
-    bool diverged = own != NULL && isnan(number(own, "last"));
+    bool diverged = own != NULL && isnan(sweep_number(own, "last"));
 
     if (strcmp(state, "failed") == 0)
         return diverged || strcmp(outcome, "diverged") == 0 ? SWEEP_DIVERGED : SWEEP_FAILED;
@@ -284,7 +145,7 @@ static enum sweep_fate judge(const struct sweep_query *query, const json_t *memb
     if (diverged)
         return SWEEP_DIVERGED;
     if (query->accept.metric[0] != '\0' &&
-        !sweep_range_has(&query->accept, number(json_object_get(metrics, query->accept.metric), "last")))
+        !sweep_range_has(&query->accept, sweep_number(json_object_get(metrics, query->accept.metric), "last")))
         return SWEEP_OUTSIDE;
     return SWEEP_RANKED;
 }
@@ -315,22 +176,21 @@ static int add_run(struct reading *reading, const json_t *member, struct error *
     run->attempts = get_int(member, "attempts");
     run->reason = successor != 0 ? xasprintf("goes on in ensemble %lld", (long long)successor)
                                  : xstrdup(get_string(member, "reason"));
-    run->started = moment(last, "started");
-    run->ended = moment(last, "ended");
+    run->started = sweep_moment(last, "started");
+    run->ended = sweep_moment(last, "ended");
     run->points = get_int(own, "points");
     run->not_finite = get_int(own, "not_finite");
     for (int i = 0; i < SWEEP_FIGURES; i++)
         run->figures[i] = NAN;
-    run->figures[SWEEP_LAST] = number(own, "last");
+    run->figures[SWEEP_LAST] = sweep_number(own, "last");
     run->fate = judge(reading->query, member, successor != 0 ? "unfinished" : get_string(member, "state"));
     name_run(reading, run, parameters);
-    if (read_attempts(reading->cli, run, &attempts, err) < 0) {
-        attempts_fini(&attempts);
-        return -1;
-    }
-    run->core_seconds = cpus * time_of_all(&attempts);
-    run->gpu_seconds = resource(reading, member, "gpus", 0) * time_of_all(&attempts);
-    rc = run->fate == SWEEP_RANKED ? measure_time(reading->cli, reading->query, run, &attempts, err) : 0;
+    run->span = NAN;
+    rc = attempts_read(reading->cli, run, &attempts, err);
+    run->core_seconds = cpus * attempts_time(&attempts);
+    run->gpu_seconds = resource(reading, member, "gpus", 0) * attempts_time(&attempts);
+    if (rc == 0 && run->fate == SWEEP_RANKED)
+        rc = sweep_measure(reading->cli, reading->query, own, &attempts, run, err);
     attempts_fini(&attempts);
     return rc;
 }
@@ -383,37 +243,6 @@ static int read_ensemble(struct reading *reading, struct error *err)
     return rc < 0 ? rc : page.rc;
 }
 
-/* Returns the shortest time of a ranked run. */
-static double shortest(const struct sweep *sweep)
-{
-    double least = INFINITY;
-
-    for (size_t i = 0; i < sweep->n_runs; i++)
-        if (sweep->runs[i].fate == SWEEP_RANKED && sweep->runs[i].figures[SWEEP_RAN] < least)
-            least = sweep->runs[i].figures[SWEEP_RAN];
-    return least;
-}
-
-static int read_curve(struct cli *cli, struct sweep_query *query, struct sweep_run *run, struct error *err)
-{
-    struct attempts attempts;
-    struct curve curve;
-    struct walk walk = {.curve = &curve};
-    int rc = read_attempts(cli, run, &attempts, err);
-
-    curve_begin(&curve, query->horizon, query->target, query->higher);
-    run_clock_begin(&walk.clock, attempts.starts, attempts.n);
-    if (rc == 0)
-        rc = walk_points(cli, query, run, &walk, err);
-    curve_end(&curve);
-    attempts_fini(&attempts);
-    run->figures[SWEEP_AREA] = curve.area;
-    run->figures[SWEEP_BEST] = curve.best;
-    run->figures[SWEEP_REACHED] = curve.reached;
-    query->carried |= curve.carried;
-    return rc;
-}
-
 static int read_artefacts_of(struct cli *cli, struct sweep_query *query, const struct sweep_config *config,
                              struct error *err)
 {
@@ -423,7 +252,7 @@ static int read_artefacts_of(struct cli *cli, struct sweep_query *query, const s
 
     while (config->runs[i]->fate != SWEEP_RANKED)
         i++;
-    member = get_member(cli, config->runs[i], err);
+    member = sweep_member(cli, config->runs[i], err);
     if (member == NULL)
         return -1;
     name = xasprintf("%lld.%lld", (long long)config->runs[i]->ensemble, (long long)config->runs[i]->index);
@@ -451,20 +280,6 @@ void sweep_query_fini(struct sweep_query *query)
     json_decref(query->artefacts);
 }
 
-int sweep_read_points(struct cli *cli, const struct sweep_query *query, const struct sweep_run *run,
-                      void (*each)(void *arg, double time, double value), void *arg, struct error *err)
-{
-    struct attempts attempts;
-    struct walk walk = {.each = each, .arg = arg};
-    int rc = read_attempts(cli, run, &attempts, err);
-
-    run_clock_begin(&walk.clock, attempts.starts, attempts.n);
-    if (rc == 0)
-        rc = walk_points(cli, query, run, &walk, err);
-    attempts_fini(&attempts);
-    return rc;
-}
-
 int sweep_read(struct cli *cli, struct sweep_query *query, struct sweep *sweep, struct error *err)
 {
     struct reading reading = {.cli = cli, .query = query, .sweep = sweep};
@@ -480,10 +295,9 @@ int sweep_read(struct cli *cli, struct sweep_query *query, struct sweep *sweep, 
         return error_set(err, "no_parameter", "no member has the parameter \"%.100s\"", query->group);
     if (query->repeat != NULL && !reading.has_repeat && strcmp(query->repeat, "ensemble") != 0)
         return error_set(err, "no_parameter", "no member has the parameter \"%.100s\"", query->repeat);
-    if (isnan(query->horizon))
-        query->horizon = shortest(sweep);
+    sweep_choose_horizon(query, sweep);
     for (size_t i = 0; i < sweep->n_runs; i++)
-        if (sweep->runs[i].fate == SWEEP_RANKED && read_curve(cli, query, &sweep->runs[i], err) < 0)
+        if (sweep->runs[i].fate == SWEEP_RANKED && sweep_read_curve(cli, query, sweep->by, &sweep->runs[i], err) < 0)
             return -1;
     return 0;
 }

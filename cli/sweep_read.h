@@ -18,9 +18,11 @@ struct sweep_query {
     const char *metric;
     const char *group, *repeat; /* parameters; NULL for none. "ensemble" is the number of the ensemble */
     struct sweep_range accept;
-    double target;  /* NAN for none */
-    double horizon; /* seconds; NAN for the shortest run. Is set to what was taken */
-    bool carried;   /* is set where a curve ended before the horizon, and its last value was carried on */
+    double target;   /* NAN for none */
+    bool over_steps; /* areas and curves are over steps rather than time */
+    double horizon;  /* seconds or steps from the first point of each run on; NAN: chosen by sweep_read() */
+    size_t curves;   /* is set to the number of runs with an area */
+    size_t carried;  /* is set to the number of those that ended before the horizon, whose last value was carried on */
     bool higher;
     json_t *rules;     /* an object: those of each ensemble that has some; made by sweep_read() */
     json_t *artefacts; /* an object: those of each run of which they were read */
@@ -30,7 +32,7 @@ struct sweep_query {
 int sweep_range_parse(const char *text, struct sweep_range *range);
 bool sweep_range_has(const struct sweep_range *range, double value);
 
-/* Reads all runs, and computes their figures. */
+/* Reads all runs, and computes their figures. sweep->by is set before. */
 int sweep_read(struct cli *cli, struct sweep_query *query, struct sweep *sweep, struct error *err);
 
 /* Reads what the best runs left, overall and of each group, at most `max` of them. */
@@ -38,7 +40,10 @@ int sweep_read_artefacts(struct cli *cli, struct sweep_query *query, const struc
                          struct error *err);
 void sweep_query_fini(struct sweep_query *query);
 
-/* Reads the points of a run once more, and calls `each` with every point by the time of the run, in seconds. */
+/* Reads the points of a run once more, and calls `each` with every point: seconds or steps from the first one on. */
 int sweep_read_points(struct cli *cli, const struct sweep_query *query, const struct sweep_run *run,
-                      void (*each)(void *arg, double time, double value), void *arg, struct error *err);
+                      void (*each)(void *arg, double at, double value), void *arg, struct error *err);
+
+/* Reads the member of a run; NULL with err. */
+json_t *sweep_member(struct cli *cli, const struct sweep_run *run, struct error *err);
 #endif

@@ -109,9 +109,11 @@ static void print_json_row(void *arg, const struct sweep_run *run, size_t rank)
 void sweep_print_json(const struct sweep *sweep, const struct sweep_query *query, FILE *to)
 {
     struct listing listing = {.to = to};
-    json_t *head = json_pack("{s:s, s:b, s:s, s:o, s:o}", "metric", query->metric, "higher_is_better", sweep->higher,
-                             "ranked_by", figure_keys[sweep->by], "horizon", number_or_null(query->horizon), "target",
-                             number_or_null(query->target));
+    json_t *head =
+        json_pack("{s:s, s:b, s:s, s:s, s:o, s:I, s:I, s:o}", "metric", query->metric, "higher_is_better",
+                  sweep->higher, "ranked_by", figure_keys[sweep->by], "over", query->over_steps ? "steps" : "time",
+                  "horizon", number_or_null(query->horizon), "carried", (json_int_t)query->carried, "without_curve",
+                  (json_int_t)sweep->fates[SWEEP_NO_CURVE], "target", number_or_null(query->target));
     char *text = json_dumps(head, JSON_COMPACT);
 
     fprintf(to, "%.*s,\"runs\":[", (int)strlen(text) - 1, text);

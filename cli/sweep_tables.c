@@ -50,19 +50,32 @@ static void put_number(struct sheet *sheet, const struct sweep_config *config)
         sheet_cellf(sheet, "%zu of %zu", ranked, config->n);
 }
 
-/* Returns for text what the numbers are: how runs were ranked, and up to where curves were integrated. */
-static void note_ranking(struct sheet *sheet, const struct sweep *sweep, const struct sweep_query *query)
+/* Notes up to where areas are taken, and how many of them rest on a curve that ended before. */
+static void note_area(struct sheet *sheet, const struct sweep_query *query)
 {
     char horizon[RENDER_SIZE];
 
+    if (!isfinite(query->horizon))
+        return;
+    if (query->over_steps)
+        snprintf(horizon, sizeof horizon, "%.15g steps", query->horizon);
+    else
+        render_duration(horizon, query->horizon);
+    sheet_note(sheet, "The area is that under the curve of each run over the first %s from its first point on.",
+               horizon);
+    if (query->carried > 0)
+        sheet_note(sheet, "%zu of %zu curves end before that; their last value is carried on.", query->carried,
+                   query->curves);
+}
+
+/* Returns for text what the numbers are: how runs were ranked, and up to where curves were integrated. */
+static void note_ranking(struct sheet *sheet, const struct sweep *sweep, const struct sweep_query *query)
+{
     sheet_note(sheet, "Ranked by %s of \"%s\"; %s.", figure_names[sweep->by], query->metric,
                is_time(sweep->by) ? "less time is better"
                : sweep->higher    ? "higher is better"
                                   : "lower is better");
-    if (isfinite(query->horizon))
-        sheet_note(sheet, "The area is that under the curve over the first %s of each run%s.",
-                   render_duration(horizon, query->horizon),
-                   query->carried ? "; where a curve ends earlier, its last value is carried on" : "");
+    note_area(sheet, query);
     if (query->accept.metric[0] != '\0')
         sheet_note(sheet, "Only runs are ranked whose last \"%s\" is %s%s %g.", query->accept.metric,
                    query->accept.above ? "above" : "below", query->accept.strictly ? "" : " or at",
@@ -97,6 +110,9 @@ static void print_ranking(const struct sweep *sweep, const struct sweep_query *q
         sheet_note(sheet, "No run is ranked.");
     else
         note_ranking(sheet, sweep, query);
+    if (sweep->fates[SWEEP_NO_CURVE] > 0)
+        sheet_note(sheet, "%zu of %zu runs are not ranked, since they have fewer than two points up to the horizon.",
+                   sweep->fates[SWEEP_NO_CURVE], sweep->n_runs);
     if (n < sweep->n_ranked)
         sheet_note(sheet, "The best %zu of %zu configurations; --top 0 shows all.", n, sweep->n_ranked);
     sheet_print(sheet, form, to);

@@ -114,7 +114,7 @@ e2e_tests = \
 	tests/t/0796-archives.t
 TESTS += $(e2e_tests)
 dist_check_SCRIPTS += $(e2e_tests)
-EXTRA_DIST += tests/t/event_writer.py tests/t/report_check.py tests/t/rung-trial.py tests/t/rungs_check.py tests/t/stop-trial.py tests/t/stop_check.py tests/t/sweep_check.py tests/t/mllog_check.py tests/t/archives.sh tests/t/epochs.sh tests/t/families.sh tests/t/checkpoint-member.py
+EXTRA_DIST += tests/t/event_writer.py tests/t/report_check.py tests/t/rung-trial.py tests/t/rungs_check.py tests/t/stop-trial.py tests/t/stop_check.py tests/t/sweep_check.py tests/t/sweep_made.py tests/t/mllog_check.py tests/t/archives.sh tests/t/epochs.sh tests/t/families.sh tests/t/checkpoint-member.py
 
 # What kills, what is killed, and what asks; without sanitizers, since they are loaded into and run by programs of all sorts.
 check_LTLIBRARIES += tests/t/killer.la

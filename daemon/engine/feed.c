@@ -82,7 +82,7 @@ static void take_line(struct open_series *open, const char *line, const char *en
         return;
     point = (struct series_point){p.step,  p.last_step,  p.time_ms, p.last_time_ms, open->slot->number,
                                   p.count, p.not_finite, p.first,   p.last,         p.min,
-                                  p.max,   p.area};
+                                  p.max,   p.area,       p.within};
     store_series_add(open->engine->store, row, &point, spec->metrics.points, &err);
     if (rungs_stop_only(spec) && strcmp(name, spec->stopping.metric) == 0)
         stop_only_take(open->engine, open->job, open->slot, row, &point);

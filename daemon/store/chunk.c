@@ -6,7 +6,7 @@
 #include <string.h>
 
 /* An entry is the number of its 64-bit fields, in a byte, and the fields: ONE for a point, MERGED for several. */
-enum { ONE = 5, MERGED = 12 };
+enum { ONE = 5, MERGED = 13 };
 
 static size_t entry_size(int fields)
 {
@@ -34,8 +34,8 @@ static void get(const unsigned char *from, void *field)
 /* Lists the fields of a point, those of every entry first. */
 static void list_fields(struct series_point *p, void *out[MERGED])
 {
-    void *all[MERGED] = {&p->step,         &p->time_ms, &p->attempt,    &p->last,  &p->area, &p->last_step,
-                         &p->last_time_ms, &p->count,   &p->not_finite, &p->first, &p->min,  &p->max};
+    void *all[MERGED] = {&p->step,  &p->time_ms,    &p->attempt, &p->last, &p->area, &p->last_step, &p->last_time_ms,
+                         &p->count, &p->not_finite, &p->first,   &p->min,  &p->max,  &p->within};
 
     memcpy(out, all, sizeof all);
 }

@@ -22,7 +22,8 @@ struct series_point series_point_of(int64_t step, int64_t time_ms, int64_t attem
 
     return (struct series_point){step,    step,   time_ms,          time_ms,
                                  attempt, 1,      !isfinite(value), value,
-                                 value,   finite, finite,           isfinite(area) ? area : 0};
+                                 value,   finite, finite,           isfinite(area) ? area : 0,
+                                 0};
 }
 
 /* Returns the sum of two areas; what would overflow is left out. */
@@ -53,6 +54,7 @@ void series_point_merge(struct series_point *to, const struct series_point *next
     to->min = least(to->min, next->min);
     to->max = greatest(to->max, next->max);
     to->area = sum_of(to->area, next->area);
+    to->within = sum_of(to->within, next->area);
 }
 
 static void read_chunk(sqlite3_stmt *stmt, int column, struct chunk *chunk)

@@ -19,6 +19,7 @@ struct series_point {
     double first, last; /* NaN and infinities are values, too */
     double min, max;    /* of the finite values; NaN where there is none */
     double area;        /* under the curve, from the last point before them on, in value times seconds */
+    double within;      /* the part of it from their first point to their last one; 0 for one point */
 };
 
 struct series_point series_point_of(int64_t step, int64_t time_ms, int64_t attempt, double value, double area);

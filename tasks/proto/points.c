@@ -35,8 +35,8 @@ size_t points_write(char out[POINTS_LINE_MAX], const char *name, const struct po
 
     if (p->count > 1)
         n += snprintf(out + n, POINTS_LINE_MAX - (size_t)n,
-                      "\t%" PRId64 "\t%" PRId64 "\t%" PRId64 "\t%" PRId64 "\t%.17g\t%.17g\t%.17g", p->count,
-                      p->last_step, p->last_time_ms, p->not_finite, p->first, p->min, p->max);
+                      "\t%" PRId64 "\t%" PRId64 "\t%" PRId64 "\t%" PRId64 "\t%.17g\t%.17g\t%.17g\t%.9g", p->count,
+                      p->last_step, p->last_time_ms, p->not_finite, p->first, p->min, p->max, p->within);
     out[n++] = '\n';
     return (size_t)n;
 }
@@ -74,8 +74,8 @@ static bool take_merged(const char *at, const char *end, struct points_point *p)
            take_integer(&at, end, p->step, POINTS_STEP_MAX, &p->last_step) &&
            take_integer(&at, end, 0, INT64_MAX / 2, &p->last_time_ms) &&
            take_integer(&at, end, 0, p->count, &p->not_finite) && take_real(&at, end, &p->first) &&
-           take_real(&at, end, &p->min) && take_real(&at, end, &p->max) && at == end && !isinf(p->min) &&
-           !isinf(p->max);
+           take_real(&at, end, &p->min) && take_real(&at, end, &p->max) && take_real(&at, end, &p->within) &&
+           at == end && !isinf(p->min) && !isinf(p->max) && isfinite(p->within);
 }
 
 int points_read(const char *line, const char *end, char name[POINTS_NAME_MAX + 1], struct points_point *p)
@@ -98,5 +98,6 @@ int points_read(const char *line, const char *end, char name[POINTS_NAME_MAX + 1
     p->not_finite = !isfinite(p->last);
     p->first = p->last;
     p->min = p->max = isfinite(p->last) ? p->last : NAN;
+    p->within = 0;
     return 0;
 }

@@ -19,6 +19,7 @@ struct points_point {
     double first, last;
     double min, max; /* of the finite values; NaN where there is none */
     double area;     /* under the curve, from the point before on: value times seconds; 0 for the first of an attempt */
+    double within;   /* the part of it from the first point to the last one */
 };
 
 /* 1 to POINTS_NAME_MAX bytes of UTF-8 without control characters. */

@@ -29,6 +29,8 @@ struct series {
     struct points_point open; /* being filled; its count is 0 where there is none */
     int64_t step, time_ms;    /* of the last point */
     double last, min, max;
+    double finite; /* the last value that is finite, and its time; NaN: there was none */
+    int64_t finite_ms;
     bool diverged; /* it has had a value that is not finite */
     bool is_rung;  /* it is the one that tells whether the task has got as far as it is to go */
 };
@@ -118,7 +120,7 @@ static struct series *find(struct metrics *m, const char *name)
         m->series = xcalloc(POINTS_SERIES_MAX, sizeof *m->series);
     m->last = m->n;
     s = &m->series[m->n++];
-    *s = (struct series){.width = 1, .last = NAN, .min = NAN, .max = NAN};
+    *s = (struct series){.width = 1, .last = NAN, .min = NAN, .max = NAN, .finite = NAN};
     strcpy(s->name, name);
     s->is_rung = m->until > 0 && m->desc->rung != NULL && strcmp(name, m->desc->rung) == 0;
     return s;
@@ -137,12 +139,12 @@ static void hand_on(struct metrics *m, struct series *s)
     s->open.count = 0;
 }
 
-/* Returns the area under the curve from the last point of the series to this one. */
+/* Returns the area under the curve from the last finite value of the series to this one. */
 static double area_to(const struct series *s, double value, int64_t time_ms)
 {
-    double area = (value + s->last) / 2 * (double)(time_ms - s->time_ms) / 1000;
+    double area = (value + s->finite) / 2 * (double)(time_ms - s->finite_ms) / 1000;
 
-    return s->count > 0 && time_ms > s->time_ms && isfinite(area) ? area : 0;
+    return time_ms > s->finite_ms && isfinite(area) ? area : 0;
 }
 
 static void merge(struct points_point *open, const struct points_point *p)
@@ -155,6 +157,7 @@ static void merge(struct points_point *open, const struct points_point *p)
     open->min = least(open->min, p->min);
     open->max = greatest(open->max, p->max);
     open->area = isfinite(open->area + p->area) ? open->area + p->area : open->area;
+    open->within = isfinite(open->within + p->area) ? open->within + p->area : open->within;
 }
 
 static void note_rung(struct metrics *m, int64_t step, double value)
@@ -170,12 +173,14 @@ static void add(struct metrics *m, struct series *s, int64_t step, int64_t time_
 {
     double finite = isfinite(value) ? value : NAN;
     bool goes_on = s->count > 0 && step > s->step;
-    struct points_point p = {step, step, time_ms, time_ms, 1, !isfinite(value), value, value, finite, finite, 0};
+    struct points_point p = {step, step, time_ms, time_ms, 1, !isfinite(value), value, value, finite, finite, 0, 0};
 
-    if (goes_on)
+    if (goes_on) {
         p.area = area_to(s, value, time_ms);
-    else
+    } else {
         hand_on(m, s); /* the daemon drops what this point replaces */
+        s->finite = NAN;
+    }
     if (s->count >= WHOLE * s->width)
         s->width *= 2;
     if (s->open.count > 0)
@@ -191,6 +196,10 @@ static void add(struct metrics *m, struct series *s, int64_t step, int64_t time_
     s->min = least(s->min, value);
     s->max = greatest(s->max, value);
     s->diverged = s->diverged || !isfinite(value);
+    if (isfinite(value)) {
+        s->finite = value;
+        s->finite_ms = time_ms;
+    }
     if (s->is_rung)
         note_rung(m, step, value);
 }

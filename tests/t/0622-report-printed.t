@@ -9,10 +9,10 @@ start_canned
 
 answers <<'E'
 GET /v1/ensembles/7/spec 200 {"members": {"resources": {"tasks": 2, "cpus_per_task": "{workers}", "gpus": 1}}, "rules": {"reference": {"name": "ours"}, "reference_ensemble": 3, "may_vary": ["lr"], "files": [{"path": "a.py", "sha256": "s1"}, {"path": "b.py", "sha256": "s2"}]}}
-GET /v1/ensembles/7/members?limit=500&metrics=loss 200 {"members": [{"index": 0, "state": "succeeded", "attempts": 1, "parameters": {"lr": 0.1, "workers": 1}, "resources": {"cpus_per_task": 1}, "reason": null, "metrics": {"loss": {"last": 1, "points": 3, "not_finite": 0}}, "last_attempt": {"started": "2026-01-01T00:00:00Z", "ended": "2026-01-01T00:10:00Z", "outcome": "succeeded"}}, {"index": 1, "state": "succeeded", "attempts": 1, "parameters": {"lr": 0.1, "workers": 2}, "resources": {"cpus_per_task": 2}, "metrics": {"loss": {"last": 0.5, "points": 2, "not_finite": 1}}, "last_attempt": {"started": "2026-01-01T00:00:00Z", "ended": "2026-01-01T00:05:00Z"}}, {"index": 2, "state": "failed", "attempts": 1, "parameters": {"lr": 0.2, "workers": 4}, "resources": {"cpus_per_task": 4}, "reason": "R1", "metrics": {"loss": {"last": 7, "points": 1}}, "last_attempt": {"started": "2026-01-01T00:00:00Z", "ended": "2026-01-01T01:00:00Z", "outcome": "failed"}}, {"index": 3, "state": "failed", "attempts": 1, "parameters": {"lr": 0.3, "workers": 4}, "resources": {"cpus_per_task": 4}, "reason": "R2", "metrics": {"loss": {"last": null}}, "last_attempt": {"outcome": "diverged"}}, {"index": 4, "state": "succeeded", "attempts": 1, "parameters": {"lr": 0.4, "workers": 8}, "resources": {"cpus_per_task": 8}, "metrics": {}, "last_attempt": {}}, {"index": 5, "state": "running", "attempts": 0, "parameters": {"lr": 0.5, "workers": 8}, "resources": {"cpus_per_task": 8}, "metrics": {}, "last_attempt": null}, {"index": 6, "state": "stopped", "attempts": 0, "parameters": {"lr": 0.6, "workers": 8}, "resources": {"cpus_per_task": 8}, "metrics": {}, "last_attempt": null}, {"index": 7, "state": "unfinished", "attempts": 0, "follow_up": 9, "parameters": {"lr": 0.7, "workers": 8}, "resources": {"cpus_per_task": 8}, "metrics": {}, "last_attempt": null}], "next": null}
+GET /v1/ensembles/7/members?limit=500&metrics=loss 200 {"members": [{"index": 0, "state": "succeeded", "attempts": 1, "parameters": {"lr": 0.1, "workers": 1}, "resources": {"cpus_per_task": 1}, "reason": null, "metrics": {"loss": {"last": 1, "points": 3, "not_finite": 0, "first_time": "2026-01-01T00:01:00Z", "last_time": "2026-01-01T00:04:00Z"}}, "last_attempt": {"started": "2026-01-01T00:00:00Z", "ended": "2026-01-01T00:10:00Z", "outcome": "succeeded"}}, {"index": 1, "state": "succeeded", "attempts": 1, "parameters": {"lr": 0.1, "workers": 2}, "resources": {"cpus_per_task": 2}, "metrics": {"loss": {"last": 0.5, "points": 2, "not_finite": 1}}, "last_attempt": {"started": "2026-01-01T00:00:00Z", "ended": "2026-01-01T00:05:00Z"}}, {"index": 2, "state": "failed", "attempts": 1, "parameters": {"lr": 0.2, "workers": 4}, "resources": {"cpus_per_task": 4}, "reason": "R1", "metrics": {"loss": {"last": 7, "points": 1}}, "last_attempt": {"started": "2026-01-01T00:00:00Z", "ended": "2026-01-01T01:00:00Z", "outcome": "failed"}}, {"index": 3, "state": "failed", "attempts": 1, "parameters": {"lr": 0.3, "workers": 4}, "resources": {"cpus_per_task": 4}, "reason": "R2", "metrics": {"loss": {"last": null}}, "last_attempt": {"outcome": "diverged"}}, {"index": 4, "state": "succeeded", "attempts": 1, "parameters": {"lr": 0.4, "workers": 8}, "resources": {"cpus_per_task": 8}, "metrics": {}, "last_attempt": {}}, {"index": 5, "state": "running", "attempts": 0, "parameters": {"lr": 0.5, "workers": 8}, "resources": {"cpus_per_task": 8}, "metrics": {}, "last_attempt": null}, {"index": 6, "state": "stopped", "attempts": 0, "parameters": {"lr": 0.6, "workers": 8}, "resources": {"cpus_per_task": 8}, "metrics": {}, "last_attempt": null}, {"index": 7, "state": "unfinished", "attempts": 0, "follow_up": 9, "parameters": {"lr": 0.7, "workers": 8}, "resources": {"cpus_per_task": 8}, "metrics": {}, "last_attempt": null}], "next": null}
 GET /v1/ensembles/7/members/0/points?name=loss&limit=5000 200 {"points": [{"step": 1, "attempt": 1, "time": "2026-01-01T00:01:00Z", "value": 4}, {"step": 2, "attempt": 1, "time": "2026-01-01T00:02:00Z", "value": 2}], "next": "x y"}
 GET /v1/ensembles/7/members/0/points?name=loss&limit=5000&cursor=x%20y 200 {"points": [{"step": 3, "attempt": 1, "time": "2026-01-01T00:04:00Z", "value": 1}], "next": null}
-GET /v1/ensembles/7/members/1/points?name=loss&limit=5000 200 {"points": [{"step": 1, "attempt": 1, "time": "2026-01-01T00:01:00Z", "last_time": "2026-01-01T00:02:00Z", "count": 3, "first": 3, "value": 2, "min": 2, "max": 3, "not_finite": 1}, {"step": 5, "attempt": 1, "time": "2026-01-01T00:03:00Z", "value": 0.5}], "next": null}
+GET /v1/ensembles/7/members/1/points?name=loss&limit=5000 200 {"points": [{"step": 1, "attempt": 1, "time": "2026-01-01T00:01:00Z", "last_time": "2026-01-01T00:02:00Z", "count": 3, "first": 3, "value": 2, "min": 2, "max": 3, "area": 140, "not_finite": 1}, {"step": 5, "attempt": 1, "time": "2026-01-01T00:03:00Z", "value": 0.5}], "next": null}
 GET /v1/ensembles/7/members/0 200 {"index": 0, "state": "succeeded", "parameters": {"lr": 0.1, "workers": 1}, "metrics": {"loss": {}}, "attempts": [{"number": 1, "started": "2026-01-01T00:00:00Z", "ended": "2026-01-01T00:10:00Z"}], "artefacts": []}
 GET /v1/ensembles/7/members/1 200 {"index": 1, "artefacts": [{"path": "m.pt", "size": 12, "sha256": "s3"}, {"path": "n.pt", "size": 13, "sha256": "s4"}]}
 E
@@ -38,10 +38,11 @@ is "$(used '{"tasks": 4, "cpus_per_task": 1.5, "gpus": "0.5"}' '')" "6 0.5" "or 
 prints "a report" report 7 --target 2 <<'E'
 Ranking
 rank run parameters runs area last best time to target time
- 1 7.1 lr=0.1 workers=2 1 465 0.5 0.5 2m00s 5m00s
- 2 7.0 lr=0.1 workers=1 1 660 1 1 2m00s 10m00s
+ 1 7.1 lr=0.1 workers=2 1 230 0.5 0.5 2m00s 5m00s
+ 2 7.0 lr=0.1 workers=1 1 326.25 1 1 2m00s 10m00s
 Ranked by area of "loss"; lower is better.
-The area is that under the curve over the first 5m00s of each run; where a curve ends earlier, its last value is carried on.
+The area is that under the curve of each run over the first 2m30s from its first point on.
+1 of 2 curves end before that; their last value is carried on.
 The target is 2.
 
 Not ranked
@@ -81,19 +82,21 @@ prints "one of groups, as Markdown, cut" report 7 --group workers --top 3 --mark
 
 | rank | run | parameters | runs | area | last | best | time to target | time |
 | ---: | --- | --- | ---: | ---: | ---: | ---: | ---: | ---: |
-| 1 | 7.1 | lr=0.1 workers=2 | 1 | 465 | 0.5 | 0.5 | - | 5m00s |
-| 2 | 7.0 | lr=0.1 workers=1 | 1 | 660 | 1 | 1 | - | 10m00s |
+| 1 | 7.1 | lr=0.1 workers=2 | 1 | 230 | 0.5 | 0.5 | - | 5m00s |
+| 2 | 7.0 | lr=0.1 workers=1 | 1 | 326.25 | 1 | 1 | - | 10m00s |
 
 Ranked by last of "loss"; lower is better.
 
-The area is that under the curve over the first 5m00s of each run; where a curve ends earlier, its last value is carried on.
+The area is that under the curve of each run over the first 2m30s from its first point on.
+
+1 of 2 curves end before that; their last value is carried on.
 
 ## The best of each group
 
 | workers | ranked | best run | parameters | area | last | best | time to target | time | speed-up | efficiency |
 | --- | ---: | --- | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |
-| 1 | 1 of 1 | 7.0 | lr=0.1 workers=1 | 660 | 1 | 1 | - | 10m00s | 1 | 1 |
-| 2 | 1 of 1 | 7.1 | lr=0.1 workers=2 | 465 | 0.5 | 0.5 | - | 5m00s | 2 | 1 |
+| 1 | 1 of 1 | 7.0 | lr=0.1 workers=1 | 326.25 | 1 | 1 | - | 10m00s | 1 | 1 |
+| 2 | 1 of 1 | 7.1 | lr=0.1 workers=2 | 230 | 0.5 | 0.5 | - | 5m00s | 2 | 1 |
 | 4 | 0 of 2 | - | - | - | - | - | - | - | - | - |
 
 Speed-up and efficiency are by the time, against workers = 1.
@@ -143,8 +146,8 @@ Hours are those of all attempts that have ended, times the CPUs and GPUs that th
 E
 prints "as CSV" report 7 --target 2 --group workers --csv <<'E'
 rank,ensemble,index,fate,group,parameters,area,last,best,time_to_target,time,points,not_finite,attempts,core_hours,gpu_hours,reason
-1,7,1,ranked,2,lr=0.1 workers=2,465,0.5,0.5,120,300,2,1,1,0.3333333333333333,0.08333333333333333,
-2,7,0,ranked,1,lr=0.1 workers=1,660,1,1,120,600,3,0,1,0.3333333333333333,0.16666666666666666,
+1,7,1,ranked,2,lr=0.1 workers=2,230,0.5,0.5,120,300,2,1,1,0.3333333333333333,0.08333333333333333,
+2,7,0,ranked,1,lr=0.1 workers=1,326.25,1,1,120,600,3,0,1,0.3333333333333333,0.16666666666666666,
 ,7,2,failed,4,lr=0.2 workers=4,,7,,,,1,0,1,8,1,R1
 ,7,3,diverged,4,lr=0.3 workers=4,,,,,,0,0,1,0,0,R2
 ,7,4,without the metric,8,lr=0.4 workers=8,,,,,,0,0,1,0,0,
@@ -154,7 +157,7 @@ rank,ensemble,index,fate,group,parameters,area,last,best,time_to_target,time,poi
 E
 stretto report 7 --target 2 --by last --higher --json >out
 is "$(jq -c ${JQ_SORTS:+-S} 'del(.runs)' out)$(jq -c ${JQ_SORTS:+-S} '.runs[0, 7]' out)" "$(cat <<'E'
-{"higher_is_better":true,"horizon":300,"metric":"loss","ranked_by":"last","target":2}{"area":660,"attempts":1,"best":4,"core_hours":0.3333333333333333,"ensemble":7,"fate":"ranked","gpu_hours":0.16666666666666666,"group":null,"index":0,"last":1,"not_finite":0,"parameters":"lr=0.1 workers=1","points":3,"rank":1,"reason":"","time":600,"time_to_target":60}
+{"carried":1,"higher_is_better":true,"horizon":150,"metric":"loss","over":"time","ranked_by":"last","target":2,"without_curve":0}{"area":326.25,"attempts":1,"best":4,"core_hours":0.3333333333333333,"ensemble":7,"fate":"ranked","gpu_hours":0.16666666666666666,"group":null,"index":0,"last":1,"not_finite":0,"parameters":"lr=0.1 workers=1","points":3,"rank":1,"reason":"","time":600,"time_to_target":60}
 {"area":null,"attempts":0,"best":null,"core_hours":0,"ensemble":7,"fate":"unfinished","gpu_hours":0,"group":null,"index":7,"last":null,"not_finite":0,"parameters":"lr=0.7 workers=8","points":0,"rank":null,"reason":"goes on in ensemble 9","time":null,"time_to_target":null}
 E
 )" "for programs"
@@ -182,21 +185,22 @@ Report of loss
 Report of loss, ensemble 7
 Curves
 0.5 0 s
-1.38 150 s
-2.25 300 s
-3.12 450 s
-4 600 s
+1.38 45 s
+2.25 90 s
+3.12 135 s
+4 180 s
 2. lr=0.1 workers=1
 1. lr=0.1 workers=2
 1. lr=0.1 workers=2
 2. lr=0.1 workers=1
-loss over the time that each run took, of the best 2 configurations.
+loss over the time from the first point of each run on, of the best 2 configurations.
 Ranking
 rank run parameters runs area last best time to target time
-1 7.1 lr=0.1 workers=2 1 465 0.5 0.5 - 5m00s
-2 7.0 lr=0.1 workers=1 1 660 1 1 - 10m00s
+1 7.1 lr=0.1 workers=2 1 230 0.5 0.5 - 5m00s
+2 7.0 lr=0.1 workers=1 1 326.25 1 1 - 10m00s
 Ranked by area of &#34;loss&#34;; lower is better.
-The area is that under the curve over the first 5m00s of each run; where a curve ends earlier, its last value is carried on.
+The area is that under the curve of each run over the first 2m30s from its first point on.
+1 of 2 curves end before that; their last value is carried on.
 Not ranked
 run fate parameters last reason
 7.6 stopped lr=0.6 workers=8 -
@@ -227,10 +231,10 @@ Hours are those of all attempts that have ended, times the CPUs and GPUs that th
 E
 )" "a page has the same"
 is "$(grep -o 'points="[^"]*"' page.html | xargs -d '\n')" \
-	'points="149.7,15.0 231.4,200.7 394.8,293.6 " points="149.7,107.9 231.4,200.7 313.1,340.0 "' "and curves, the best above all"
+	'points="70.0,15.0 341.7,200.7 885.0,293.6 " points="70.0,107.9 341.7,200.7 613.3,340.0 "' "and curves, the best above all"
 tags() { grep -o '</*[a-z0-9]*' "$1" | sort | uniq -c | awk '{ print $2 $1 }' | xargs; }
-is "$(tags page.html)" '<1 </body1 </h11 </h26 </head1 </html1 </li2 </p5 </polyline2 </section6 </svg3 </table5 </tbody5 </td94 </text10 </th27 </thead5 </title3 </tr24 </ul1 <body1 <h11 <h26 <head1 <html1 <li2 <line5 <meta2 <p5 <polyline2 <rect2 <section6 <svg3 <table5 <tbody5 <td94 <text10 <th27 <thead5 <title3 <tr24 <ul1' "its parts are whole"
-is "$(grep -o '<th[^>]*>run<\|<th[^>]*>rank<\|<td[^>]*>7.1<\|<td[^>]*>465<' page.html | xargs -d '\n')" '<th class="number">rank< <th>run< <td>7.1< <td class="number">465< <th>run< <th>run< <td>7.1< <td>7.1<' "and numbers are on the right"
+is "$(tags page.html)" '<1 </body1 </h11 </h26 </head1 </html1 </li2 </p6 </polyline2 </section6 </svg3 </table5 </tbody5 </td94 </text10 </th27 </thead5 </title3 </tr24 </ul1 <body1 <h11 <h26 <head1 <html1 <li2 <line5 <meta2 <p6 <polyline2 <rect2 <section6 <svg3 <table5 <tbody5 <td94 <text10 <th27 <thead5 <title3 <tr24 <ul1' "its parts are whole"
+is "$(grep -o '<th[^>]*>run<\|<th[^>]*>rank<\|<td[^>]*>7.1<\|<td[^>]*>230<' page.html | xargs -d '\n')" '<th class="number">rank< <th>run< <td>7.1< <td class="number">230< <th>run< <th>run< <td>7.1< <td>7.1<' "and numbers are on the right"
 stretto report 7 --html file.html >out
 is "$(sed 's/<style>.*<.style>//' file.html)" "$(cat page.html)" "the page goes into a file"
 is "$(cat out)" "$(stretto report 7)" "beside the report"

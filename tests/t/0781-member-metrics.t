@@ -35,7 +35,7 @@ is "$(jq -c '.members[] | [.index, .state, .attempts, .reason]' "$T/members")" '
 [5,"succeeded",1,null]' "exit status 0 is success only with the metric; what would end in the same way is not tried again"
 is "$(jq -c '.members[] | [(.metrics | .loss, .accuracy | (.last, .min, .max, .area, .points, .not_finite)), .progress]' "$T/members")" \
 	'[5.5,5.5,8.5,21,4,0,0.9,0.6,0.9,2.25,4,0,1]
-[1,1,3,0,3,1,0.8,0.1,0.9,2.1500000000000004,4,0,null]
+[1,1,3,6,3,1,0.8,0.1,0.9,2.1500000000000004,4,0,null]
 [null,2,3,0,3,1,0.99,0.99,0.99,0,1,0,null]
 [2,2,2,0,1,0,0.5,0.5,0.5,0,1,0,null]
 [null,null,null,null,null,null,null,null,null,null,null,null,null]
@@ -124,6 +124,26 @@ refused() { is "$(api_status POST /v1/ensembles "$(jq -c "$1" "$T/spec.json")") 
 refused '.members.metrics.format = "wandb"' "spec_impossible_value /members/metrics/format"
 refused 'del(.members.metrics.file)' "spec_missing_key /members/metrics/file"
 refused '.members.metrics.file = "../runs"' "spec_impossible_value /members/metrics/file"
+
+# A sweep whose runs mostly have no point in the time of the shortest one: ranks rest on what was measured, whatever the horizon
+made=$(cd "$srcdir/tests/t" && pwd)/sweep_made.py
+mkdir "$T/made"
+python3 "$made" make "$T/made"
+jq -n --arg made "$T/made" '{name: "made", members: {command: ["sh", "-c", "cat \($made)/{run}.jsonl >$STRETTO_METRICS"],
+	parameters: {grid: {run: [range(24)]}}, metrics: {points: 40}}, width: 8}' >"$T/spec.json"
+id=$(submit "$T/spec.json")
+ok "it ends" wait_ensemble "$id" 60
+ranked() { # HORIZON OPTION...
+	stretto report "$id" --csv "${@:2}" >report.csv
+	ok "ranks up to $1 s are those of the points" python3 "$made" check report.csv "$1"
+}
+ranked median
+ranked 2 --horizon 2s
+ranked 300 --horizon 5m
+like "$(stretto report "$id" --horizon 2s)" "19 of 24 runs are not ranked, since they have fewer than two points up to the horizon" "it says how many have no curve"
+is "$(stretto report "$id" --by last --csv | grep -c ,ranked,)" 24 "which a ranking by another figure does not need"
+is "$(stretto report "$id" --steps --horizon 10 --json | jq -c '[.over, .horizon, .without_curve, (.runs[0] | .rank, .index)]')" \
+	"[\"steps\",10,0,1,0]" "over steps all have one"
 
 # kill -9 of the daemon, again and again, while points come
 cat >"$T/long" <<'X'

@@ -72,7 +72,7 @@ def listed(run):
     return {"index": run["index"], "state": run["state"], "attempts": len(run["attempts"]), "reason": None, "follow_up": None,
             "last_attempt": {"outcome": run["outcome"], "started": iso(start), "ended": None if run["state"] == "running" else iso(end)},
             "parameters": run["parameters"], "resources": {"tasks": run["parameters"]["workers"]},
-            "metrics": {"loss": {"last": finite(values[-1]), "points": len(values), "not_finite": sum(map(math.isnan, values))}}}
+            "metrics": {"loss": {"first_time": iso(run["points"][0]["time"]), "last_time": iso(run["points"][-1]["time"]), "last": finite(values[-1]), "points": len(values), "not_finite": sum(map(math.isnan, values))}}}
 
 
 def make(seed, file):
@@ -101,10 +101,11 @@ def figures(run, horizon):
     good = numpy.isfinite(values)
     times, values = numpy.array(times)[good], values[good]
     if horizon is None:
-        return ran
-    grid = numpy.unique(numpy.concatenate([[0.0, horizon], times[times < horizon]]))
+        return times[-1] - times[0]
+    since = times - times[0]
+    grid = numpy.unique(numpy.concatenate([[0.0, horizon], since[since < horizon]]))
     trapezoid = getattr(numpy, "trapezoid", None) or numpy.trapz
-    area = trapezoid(numpy.interp(grid, times, values), grid)  # interp() holds the first and last values
+    area = trapezoid(numpy.interp(grid, since, values), grid)  # interp() holds the last value
     reached = times[values <= TARGET]
     return {"area": area, "last": values[-1], "best": values.min(), "time_to_target": reached[0] if len(reached) else None, "time": ran}
 
@@ -120,7 +121,7 @@ def fate(run):
 def check(seed, file, repeat):
     runs = make_runs(seed)
     ranked = [run for run in runs if fate(run) == "ranked"]
-    horizon = min(figures(run, None) for run in ranked)
+    horizon = numpy.median([figures(run, None) for run in ranked])
     wanted = {run["index"]: figures(run, horizon) for run in ranked}
     configs = {}
     for run in ranked:

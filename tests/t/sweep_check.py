@@ -13,6 +13,7 @@ import json
 import math
 import re
 import socket
+import statistics
 import subprocess
 import sys
 from datetime import datetime
@@ -50,9 +51,10 @@ def curve_of(daemon, ensemble, index, began):
 
 
 def area(curve, horizon):
-    """The first value holds before its time, the last one after it, and lines are straight in between."""
-    total, time, value = 0.0, 0.0, curve[0][1]
-    for at, now in [*curve, (math.inf, curve[-1][1])]:
+    """From the first point on; the last value holds after it, and lines are straight in between."""
+    total, (time, value) = 0.0, curve[0]
+    horizon += time
+    for at, now in [*curve[1:], (math.inf, curve[-1][1])]:
         end = min(at, horizon)
         if end > time:
             slope = 0 if math.isinf(at) else (now - value) / (at - time)
@@ -75,7 +77,7 @@ def main():
     path, ensemble, group = sys.argv[1], sys.argv[2], sys.argv[3] if len(sys.argv) > 3 else "workers"
     runs = list(read_runs(Daemon(path), ensemble))
     good, bad = [run for run in runs if run["good"]], [run for run in runs if not run["good"]]
-    horizon = min(run["time"] for run in good)
+    horizon = statistics.median(run["curve"][-1][0] - run["curve"][0][0] for run in good)
     for run in good:
         run["area"] = area(run["curve"], horizon)
     good.sort(key=lambda run: run["area"])

@@ -14,7 +14,7 @@ static struct curve curve_of(double horizon, double target, bool higher, size_t 
 
     curve_begin(&curve, horizon, target, higher);
     for (size_t i = 0; i < n; i++)
-        curve_add(&curve, points[i][0], points[i][1]);
+        curve_add(&curve, points[i][0], 10 + points[i][0], points[i][1]);
     curve_end(&curve);
     return curve;
 }
@@ -27,58 +27,75 @@ static void close_to(double got, double wanted)
 
 static void the_area_ends_at_the_horizon(void **state)
 {
-    static const double points[][2] = {{1, 4}, {3, 2}, {7, 1}};
+    static const double points[][2] = {{1, 4}, {3, 2}, {7, 1}}, at_once[][2] = {{1, 4}, {1, 2}, {1, 3}};
 
-    close_to(curve_of(7, NAN, false, 3, points).area, 4 + 6 + 6);
-    close_to(curve_of(5, NAN, false, 3, points).area, 4 + 6 + 3.5); /* 1.5 at 5 */
-    close_to(curve_of(2, NAN, false, 3, points).area, 4 + 3.5);     /* 3 at 2 */
-    close_to(curve_of(0.5, NAN, false, 3, points).area, 2);         /* the first value, from the start on */
-    close_to(curve_of(10, NAN, false, 3, points).area, 16 + 3);     /* the last value, to the horizon */
-    assert_true(curve_of(10, NAN, false, 3, points).carried);
-    assert_false(curve_of(7, NAN, false, 3, points).carried);
-    close_to(curve_of(INFINITY, NAN, false, 3, points).area, 16);
+    close_to(curve_of(6, NAN, false, 3, points).area, 6 + 6);
+    close_to(curve_of(4, NAN, false, 3, points).area, 6 + 3.5); /* 1.5 at 5 */
+    close_to(curve_of(2, NAN, false, 3, points).area, 6);
+    close_to(curve_of(9, NAN, false, 3, points).area, 12 + 3); /* the last value, to the horizon */
+    assert_true(curve_of(9, NAN, false, 3, points).carried);
+    assert_false(curve_of(6, NAN, false, 3, points).carried);
+    close_to(curve_of(INFINITY, NAN, false, 3, points).area, 12);
+    close_to(curve_span(&(struct curve){.finite = 3, .first = 1, .at = 7}), 6);
+    /* less than two points up to the horizon are no curve */
+    assert_true(isnan(curve_of(1.5, NAN, false, 3, points).area));
+    assert_true(isnan(curve_of(9, NAN, false, 1, points).area));
+    assert_true(isnan(curve_of(9, NAN, false, 3, at_once).area) && isnan(curve_of(9, NAN, false, 3, at_once).second));
+    close_to(curve_of(1.5, NAN, false, 3, points).second, 3);
 }
 
 static void what_is_not_finite_is_passed_over(void **state)
 {
-    static const double points[][2] = {{1, 4}, {2, NAN}, {3, 2}, {4, INFINITY}};
-    struct curve curve = curve_of(4, NAN, false, 4, points);
+    static const double points[][2] = {{0, NAN}, {1, 4}, {2, NAN}, {3, 2}, {4, INFINITY}};
+    struct curve curve = curve_of(3, NAN, false, 5, points);
 
-    close_to(curve.area, 4 + 6 + 2);
+    close_to(curve.area, 6 + 2);
+    close_to(curve.first, 1);
     close_to(curve.last, 2);
-    assert_int_equal(curve.points, 4);
-    assert_int_equal(curve.not_finite, 2);
+    assert_int_equal(curve.points, 5);
+    assert_int_equal(curve.not_finite, 3);
     assert_false(curve.ends_finite);
-    assert_true(curve_of(4, NAN, false, 3, points).ends_finite);
+    assert_true(curve_of(4, NAN, false, 4, points).ends_finite);
     curve = curve_of(4, 1, false, 0, points);
-    assert_true(isnan(curve.area) && isnan(curve.best) && isnan(curve.reached));
+    assert_true(isnan(curve.area) && isnan(curve.best) && isnan(curve.reached) && isnan(curve_span(&curve)));
 }
 
 static void the_target_is_reached_once(void **state)
 {
     static const double points[][2] = {{1, 4}, {3, 2}, {5, 3}, {7, 1}};
 
-    close_to(curve_of(7, 2, false, 4, points).reached, 3);
-    close_to(curve_of(7, 1.5, false, 4, points).reached, 7);
+    close_to(curve_of(7, 2, false, 4, points).reached, 13); /* in the time of the run */
+    close_to(curve_of(7, 1.5, false, 4, points).reached, 17);
     assert_true(isnan(curve_of(7, 0.5, false, 4, points).reached));
-    close_to(curve_of(7, 2.5, true, 4, points).reached, 1);
+    close_to(curve_of(7, 2.5, true, 4, points).reached, 11);
     close_to(curve_of(7, NAN, true, 4, points).best, 4);
     close_to(curve_of(7, NAN, false, 4, points).best, 1);
 }
 
-static void merged_points_keep_their_extremes(void **state)
+static struct curve merged_curve(double horizon, double first, double last)
 {
+    const struct curve_merged merged = {.at = 2, .last_at = 6, .last_time = 16, .first = first, .last = last,
+                                        .min = 0.25, .max = 9, .area = 20, .count = 4, .not_finite = 1};
     struct curve curve;
 
-    curve_begin(&curve, 10, 0.5, false);
-    curve_add(&curve, 0, 4);
-    curve_add_merged(&curve, 2, 2, 6, 2, 0.25, 9, 4, 1);
+    curve_begin(&curve, horizon, 0.5, false);
+    curve_add(&curve, 0, 10, 4);
+    curve_add_merged(&curve, &merged);
     curve_end(&curve);
+    return curve;
+}
+
+static void merged_points_keep_their_extremes_and_their_area(void **state)
+{
+    struct curve curve = merged_curve(10, 2, 2);
+
     close_to(curve.best, 0.25);
-    close_to(curve.reached, 6);
-    close_to(curve.area, 6 + 8 + 8);
+    close_to(curve.reached, 16);
+    close_to(curve.area, 6 + 20 + 8); /* 20: with a spike, which its first and last values do not show */
     assert_int_equal(curve.points, 5);
     assert_int_equal(curve.not_finite, 1);
+    close_to(merged_curve(3, 2, 2).area, 6 + 5); /* a quarter of its time is a quarter of its area */
+    close_to(merged_curve(6, NAN, 2).area, 18);  /* a straight line, where not even its ends are known */
 }
 
 static void the_clock_stands_still_between_attempts(void **state)
@@ -230,7 +247,7 @@ int main(void)
         cmocka_unit_test(the_area_ends_at_the_horizon),
         cmocka_unit_test(what_is_not_finite_is_passed_over),
         cmocka_unit_test(the_target_is_reached_once),
-        cmocka_unit_test(merged_points_keep_their_extremes),
+        cmocka_unit_test(merged_points_keep_their_extremes_and_their_area),
         cmocka_unit_test(the_clock_stands_still_between_attempts),
         cmocka_unit_test(ranges_are_read),
         cmocka_unit_test(configurations_are_ranked_by_their_means),

@@ -207,10 +207,10 @@ static void no_line_is_read_beyond_its_end(void **state)
 
 static void points_are_written_and_read_alike(void **state)
 {
-    const struct points_point points[] = {{1, 1, 5, 5, 1, 0, 0.1, 0.1, 0.1, 0.1, 2.5},
-                                          {-7, -7, 5, 5, 1, 1, NAN, NAN, NAN, NAN, 0},
-                                          {3, 9, 5, 8, 4, 1, INFINITY, 1e-300, 1e-300, 7, -1},
-                                          {3, 9, 5, 8, 2, 2, NAN, -INFINITY, NAN, NAN, 0}};
+    const struct points_point points[] = {{1, 1, 5, 5, 1, 0, 0.1, 0.1, 0.1, 0.1, 2.5, 0},
+                                          {-7, -7, 5, 5, 1, 1, NAN, NAN, NAN, NAN, 0, 0},
+                                          {3, 9, 5, 8, 4, 1, INFINITY, 1e-300, 1e-300, 7, -1, -2},
+                                          {3, 9, 5, 8, 2, 2, NAN, -INFINITY, NAN, NAN, 0, 0}};
     char text[POINTS_LINE_MAX], name[POINTS_NAME_MAX + 1];
 
     for (size_t i = 0; i < sizeof points / sizeof *points; i++) {
@@ -222,7 +222,7 @@ static void points_are_written_and_read_alike(void **state)
         assert_string_equal(name, "a loss");
         assert_true(a->step == b.step && a->last_step == b.last_step && a->time_ms == b.time_ms &&
                     a->last_time_ms == b.last_time_ms);
-        assert_true(a->count == b.count && a->not_finite == b.not_finite && a->area == b.area);
+        assert_true(a->count == b.count && a->not_finite == b.not_finite && a->area == b.area && a->within == b.within);
         assert_true((a->last == b.last || isnan(a->last)) && (a->min == b.min || isnan(a->min)) &&
                     (a->first == b.first || isnan(a->first)));
         for (const char *end = text + size - 1; end > text; end--) /* torn lines */
@@ -278,6 +278,15 @@ static void a_file_that_is_replaced_or_cut_is_read_anew(void **state)
     assert_true(got.p[2].area == 0); /* nothing is before it */
 }
 
+static void an_area_passes_over_what_is_not_finite(void **state)
+{
+    report("{\"a\": 4, \"time\": 1}\n{\"a\": NaN, \"time\": 2}\n{\"a\": 2, \"time\": 5}\n");
+    metrics_end(metrics, UNIX_MS);
+    read_points();
+    assert_int_equal(got.n, 3);
+    assert_true(got.p[1].area == 0 && got.p[2].area == 12);
+}
+
 static void a_long_series_is_merged_on_the_way(void **state)
 {
     char text[128];
@@ -288,7 +297,7 @@ static void a_long_series_is_merged_on_the_way(void **state)
     file = fopen(text, "w");
     assert_non_null(file);
     for (int i = 0; i < 100000; i++)
-        fprintf(file, "{\"loss\": %d}\n", i == 77777 ? 1000000 : 1);
+        fprintf(file, "{\"loss\": %d, \"time\": %d}\n", i == 77777 ? 1000000 : 1, i + 1);
     fclose(file);
     metrics_end(metrics, UNIX_MS);
     read_points();
@@ -296,7 +305,11 @@ static void a_long_series_is_merged_on_the_way(void **state)
     for (int i = 0; i < got.n; i++) {
         assert_int_equal(got.p[i].step, count);
         count += got.p[i].count;
-        assert_true(got.p[i].max == (got.p[i].step <= 77777 && got.p[i].last_step >= 77777 ? 1000000 : 1));
+        bool spike = got.p[i].step <= 77777 && got.p[i].last_step >= 77777;
+        int64_t seconds = got.p[i].last_step - got.p[i].step;
+
+        assert_true(got.p[i].max == (spike ? 1000000 : 1));
+        assert_true(got.p[i].within == (double)(spike ? seconds + 999999 : seconds)); /* the spike counts in the area */
     }
     assert_int_equal(count, 100000);
 }
@@ -515,6 +528,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(points_that_are_lost_are_told, set_up_plain, tear_down),
         cmocka_unit_test_setup_teardown(a_file_is_followed_as_it_grows, set_up_plain, tear_down),
         cmocka_unit_test_setup_teardown(a_file_that_is_replaced_or_cut_is_read_anew, set_up_plain, tear_down),
+        cmocka_unit_test_setup_teardown(an_area_passes_over_what_is_not_finite, set_up_plain, tear_down),
         cmocka_unit_test_setup_teardown(a_long_series_is_merged_on_the_way, set_up_plain, tear_down),
         cmocka_unit_test_setup_teardown(what_is_hostile_is_bounded_and_told, set_up_plain, tear_down),
         cmocka_unit_test_setup_teardown(a_csv_file_has_its_names_in_its_first_line, set_up_csv, tear_down),

@@ -37,20 +37,20 @@ static void assert_same(const struct points_point *a, const struct points_point 
     assert_int_equal(a->count, b->count);
     assert_int_equal(a->not_finite, b->not_finite);
     assert_true(same(a->first, b->first) && same(a->last, b->last));
-    assert_true(same(a->min, b->min) && same(a->max, b->max) && same(a->area, b->area));
+    assert_true(same(a->min, b->min) && same(a->max, b->max) && same(a->area, b->area) && same(a->within, b->within));
 }
 
 static void points_survive_the_round_trip(void **state)
 {
     static const struct points_point points[] = {
-        {7, 7, 1000, 1000, 1, 0, 0.1, 0.1, 0.1, 0.1, 2.5},
-        {-POINTS_STEP_MAX, -POINTS_STEP_MAX, 0, 0, 1, 0, -1e300, -1e300, -1e300, -1e300, -0.125},
-        {POINTS_STEP_MAX, POINTS_STEP_MAX, INT64_MAX / 2, INT64_MAX / 2, 1, 0, 0, 0, 0, 0, 0},
-        {3, 3, 5, 5, 1, 1, INFINITY, INFINITY, NAN, NAN, 0},
-        {3, 3, 5, 5, 1, 1, NAN, NAN, NAN, NAN, 1},
-        {3, 9, 5, 50, 2, 0, 0.30000000000000004, 0.2, 0.2, 0.30000000000000004, 3},
-        {-4, -4, 5, 4, 8, 8, NAN, -INFINITY, NAN, NAN, 0},
-        {0, POINTS_STEP_MAX, 0, INT64_MAX / 2, INT64_MAX / 2, 1, 1, 2, -3, 4, 5},
+        {7, 7, 1000, 1000, 1, 0, 0.1, 0.1, 0.1, 0.1, 2.5, 0},
+        {-POINTS_STEP_MAX, -POINTS_STEP_MAX, 0, 0, 1, 0, -1e300, -1e300, -1e300, -1e300, -0.125, 0},
+        {POINTS_STEP_MAX, POINTS_STEP_MAX, INT64_MAX / 2, INT64_MAX / 2, 1, 0, 0, 0, 0, 0, 0, 0},
+        {3, 3, 5, 5, 1, 1, INFINITY, INFINITY, NAN, NAN, 0, 0},
+        {3, 3, 5, 5, 1, 1, NAN, NAN, NAN, NAN, 1, 0},
+        {3, 9, 5, 50, 2, 0, 0.30000000000000004, 0.2, 0.2, 0.30000000000000004, 3, 1.5},
+        {-4, -4, 5, 4, 8, 8, NAN, -INFINITY, NAN, NAN, 0, 0},
+        {0, POINTS_STEP_MAX, 0, INT64_MAX / 2, INT64_MAX / 2, 1, 1, 2, -3, 4, 5, -6},
     };
     char line[POINTS_LINE_MAX], name[POINTS_NAME_MAX + 1], longest[POINTS_NAME_MAX + 1];
 
@@ -73,7 +73,7 @@ static void points_survive_the_round_trip(void **state)
 /* Cut anywhere, a line is either none, or one that has no more than the first of its two parts. */
 static void half_a_line_is_none(void **state)
 {
-    struct points_point merged = {3, 9, 5, 50, 2, 0, 0.25, 0.5, 0.25, 0.5, 3}, read;
+    struct points_point merged = {3, 9, 5, 50, 2, 0, 0.25, 0.5, 0.25, 0.5, 3, 2}, read;
     char line[POINTS_LINE_MAX], name[POINTS_NAME_MAX + 1];
     size_t size = points_write(line, "loss", &merged) - 1, tabs = 0;
 
@@ -81,10 +81,10 @@ static void half_a_line_is_none(void **state)
         int rc = read_line(line, n, name, &read);
 
         tabs += n > 0 && line[n - 1] == '\t';
-        if (rc == 0 && !(tabs == 4 && line[n - 1] != '\t') && tabs != 11)
+        if (rc == 0 && !(tabs == 4 && line[n - 1] != '\t') && tabs != 12)
             fail_msg("%.*s was read", (int)n, line);
     }
-    assert_int_equal(tabs, 11);
+    assert_int_equal(tabs, 12);
 }
 
 static void wrong_lines_are_refused(void **state)
@@ -121,22 +121,23 @@ static void wrong_lines_are_refused(void **state)
         {"a\x7f\t1\t2\t3\t4", false},
         {"a\xff\t1\t2\t3\t4", false},
         {"\xc3\xa9 \t1\t2\t3\t4", true},
-        {"a\t1\t2\t3\t4\t2\t1\t2\t0\t3\t3\t3", true},
-        {"a\t1\t2\t3\t4\t2\t1\t2\t2\t3\tnan\tnan", true},
-        {"a\t1\t2\t3\t4\t1\t1\t2\t0\t3\t3\t3", false},
-        {"a\t1\t2\t3\t4\t2\t0\t2\t0\t3\t3\t3", false},
-        {"a\t1\t2\t3\t4\t2\t1\t-2\t0\t3\t3\t3", false},
-        {"a\t1\t2\t3\t4\t2\t1\t2\t3\t3\t3\t3", false},
-        {"a\t1\t2\t3\t4\t2\t1\t2\t-1\t3\t3\t3", false},
-        {"a\t1\t2\t3\t4\t2\t1\t2\t0\t3\tinf\t3", false},
-        {"a\t1\t2\t3\t4\t2\t1\t2\t0\t3\t3\t-inf", false},
-        {"a\t1\t2\t3\t4\t2\t1\t2\t0\t3\t3", false},
-        {"a\t1\t2\t3\t4\t2\t1\t2\t0\t3\t3\t3\t3", false},
-        {"a\t1\t2\t3\t4\t2\t1\t2\t0\t3\t3\t3x", false},
-        {"a\t1\t2\t3\t4\t2\t9007199254740992\t2\t0\t3\t3\t3", true},
-        {"a\t1\t2\t3\t4\t2\t9007199254740993\t2\t0\t3\t3\t3", false},
-        {"a\t1\t2\t3\t4\t4611686018427387904\t1\t2\t0\t3\t3\t3", false},
-        {"a\t1\t2\t3\t4\t2\t1\t4611686018427387904\t0\t3\t3\t3", false},
+        {"a\t1\t2\t3\t4\t2\t1\t2\t0\t3\t3\t3\t0", true},
+        {"a\t1\t2\t3\t4\t2\t1\t2\t2\t3\tnan\tnan\t0", true},
+        {"a\t1\t2\t3\t4\t1\t1\t2\t0\t3\t3\t3\t0", false},
+        {"a\t1\t2\t3\t4\t2\t0\t2\t0\t3\t3\t3\t0", false},
+        {"a\t1\t2\t3\t4\t2\t1\t-2\t0\t3\t3\t3\t0", false},
+        {"a\t1\t2\t3\t4\t2\t1\t2\t3\t3\t3\t3\t0", false},
+        {"a\t1\t2\t3\t4\t2\t1\t2\t-1\t3\t3\t3\t0", false},
+        {"a\t1\t2\t3\t4\t2\t1\t2\t0\t3\tinf\t3\t0", false},
+        {"a\t1\t2\t3\t4\t2\t1\t2\t0\t3\t3\t-inf\t0", false},
+        {"a\t1\t2\t3\t4\t2\t1\t2\t0\t3\t3\t3", false},
+        {"a\t1\t2\t3\t4\t2\t1\t2\t0\t3\t3\t3\tnan", false},
+        {"a\t1\t2\t3\t4\t2\t1\t2\t0\t3\t3\t3\t3\t0", false},
+        {"a\t1\t2\t3\t4\t2\t1\t2\t0\t3\t3\t3\t0x", false},
+        {"a\t1\t2\t3\t4\t2\t9007199254740992\t2\t0\t3\t3\t3\t0", true},
+        {"a\t1\t2\t3\t4\t2\t9007199254740993\t2\t0\t3\t3\t3\t0", false},
+        {"a\t1\t2\t3\t4\t4611686018427387904\t1\t2\t0\t3\t3\t3\t0", false},
+        {"a\t1\t2\t3\t4\t2\t1\t4611686018427387904\t0\t3\t3\t3\t0", false},
     };
     char name[POINTS_NAME_MAX + 1], longest[2 * POINTS_LINE_MAX];
     struct points_point read;

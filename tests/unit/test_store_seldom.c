@@ -355,12 +355,12 @@ static void a_point_is_all_that_was_merged(void **state)
     series_point_merge(&to, &next);
     assert_true(to.step == 1 && to.last_step == 4 && to.time_ms == 1000 && to.last_time_ms == 3000 && to.attempt == 2 &&
                 to.count == 2);
-    assert_true(to.not_finite == 1 && to.first == 5 && isnan(to.last) && to.min == 5 && to.max == 5 && to.area == 2.5);
+    assert_true(to.not_finite == 1 && to.first == 5 && isnan(to.last) && to.min == 5 && to.max == 5 && to.area == 2.5 && to.within == 0.5);
     next = series_point_of(5, 4000, 2, -3, INFINITY);
     series_point_merge(&to, &next);
     next = series_point_of(6, 5000, 2, 9, 1);
     series_point_merge(&to, &next);
-    assert_true(to.last == 9 && to.min == -3 && to.max == 9 && to.area == 3.5 && to.count == 4 && to.not_finite == 1);
+    assert_true(to.last == 9 && to.min == -3 && to.max == 9 && to.area == 3.5 && to.within == 1.5 && to.count == 4 && to.not_finite == 1);
     to = series_point_of(1, 1000, 1, NAN, 0);
     series_point_merge(&to, &next);
     assert_true(to.min == 9 && to.max == 9 && isnan(to.first) && to.last == 9);
