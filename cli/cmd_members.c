@@ -330,6 +330,13 @@ static void print_attempts(const json_t *attempts)
     }
     table_print(table, stdout);
     table_destroy(table);
+    json_array_foreach (attempts, i, attempt) {
+        char *notice = render_sentence(get_string(attempt, "notice"));
+
+        if (notice[0] != '\0')
+            printf("notice of attempt %lld: %s\n", (long long)get_int(attempt, "number"), notice);
+        free(notice);
+    }
 }
 
 static void print_checkpoints(const json_t *checkpoints)

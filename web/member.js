@@ -57,7 +57,7 @@ const RESUMED = 'went on from'; // a checkpoint; there is a column for it where 
 
 function attemptRow(member, attempt, chosen, isResumed) {
   const how = attempt.exit_code !== null ? `exit ${attempt.exit_code}` : attempt.signal !== null ? `signal ${attempt.signal}` : null;
-  const why = attempt.reason ?? attempt.waits_for ?? how;
+  const why = attempt.reason ?? attempt.notice ?? attempt.waits_for ?? how;
   return h('tr', {'data-key': attempt.number, 'aria-current': attempt.number === chosen && 'true'},
     h('th', {scope: 'row'}, h('a', {href: `#/ensembles/${member.ensemble}/members/${member.index}?attempt=${attempt.number}`}, attempt.number)),
     cell('state', pill(attempt.outcome ?? attempt.state)),

@@ -12,6 +12,7 @@
 #include "daemon/engine/job.h"
 #include "daemon/engine/rungs.h"
 #include "daemon/engine/stop_only.h"
+#include "daemon/store/attempt.h"
 #include "daemon/store/member.h"
 #include "daemon/store/series.h"
 #include "tasks/proto/points.h"
@@ -76,8 +77,14 @@ static void take_line(struct open_series *open, const char *line, const char *en
     struct points_point p;
     struct series_row *row;
     struct series_point point;
+    char notice[POINTS_NOTICE_MAX];
     struct error err;
 
+    if (points_read_notice(line, end, notice) == 0) {
+        store_attempt_notice(open->engine->store, open->job->row.ensemble, open->slot->index, open->slot->number,
+                             notice, &err);
+        return;
+    }
     if (points_read(line, end, name, &p) < 0 || (row = open_series(open, name)) == NULL)
         return;
     point = (struct series_point){p.step,  p.last_step,  p.time_ms, p.last_time_ms, open->slot->number,

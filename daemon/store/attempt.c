@@ -83,6 +83,13 @@ int store_attempt_rung(struct store *store, int64_t ensemble, int64_t index, int
                       "iiim", ensemble, index, number, rung);
 }
 
+int store_attempt_notice(struct store *store, int64_t ensemble, int64_t index, int64_t number, const char *notice,
+                         struct error *err)
+{
+    return store_exec(store, err, "UPDATE attempt SET notice = ?4 WHERE ensemble = ?1 AND idx = ?2 AND number = ?3",
+                      "iiit", ensemble, index, number, notice[0] ? notice : NULL);
+}
+
 static int each_row(struct store *store, sqlite3_stmt *stmt, int (*each)(void *, const struct attempt_row *), void *arg,
                     struct error *err)
 {

@@ -44,6 +44,9 @@ int store_attempt_update(struct store *store, const struct attempt_row *row, str
 /* Notes the rung that an attempt is to reach next; 0 for none. */
 int store_attempt_rung(struct store *store, int64_t ensemble, int64_t index, int64_t number, int64_t rung,
                        struct error *err);
+/* Notes what is wrong with an attempt that runs; "" for nothing. */
+int store_attempt_notice(struct store *store, int64_t ensemble, int64_t index, int64_t number, const char *notice,
+                         struct error *err);
 /* Reads one attempt. Returns 1 if there is one, 0 if not, -1 on error. */
 int store_attempt_get(struct store *store, int64_t ensemble, int64_t index, int64_t number, struct attempt_row *row,
                       struct error *err);

@@ -41,6 +41,28 @@ size_t points_write(char out[POINTS_LINE_MAX], const char *name, const struct po
     return (size_t)n;
 }
 
+size_t points_write_notice(char out[POINTS_LINE_MAX], const char *notice)
+{
+    size_t n = (size_t)snprintf(out, POINTS_NOTICE_MAX, "\t%s", notice);
+
+    n = n < POINTS_NOTICE_MAX ? n : POINTS_NOTICE_MAX - 1;
+    for (size_t i = 1; i < n; i++)
+        out[i] = (unsigned char)out[i] < ' ' ? ' ' : out[i];
+    out[n++] = '\n';
+    return n;
+}
+
+int points_read_notice(const char *line, const char *end, char notice[POINTS_NOTICE_MAX])
+{
+    size_t n = (size_t)(end - line);
+
+    if (n < 1 || n >= POINTS_NOTICE_MAX || line[0] != '\t' || memchr(line + 1, '\t', n - 1) != NULL)
+        return -1;
+    memcpy(notice, line + 1, n - 1);
+    notice[n - 1] = '\0';
+    return 0;
+}
+
 /* Both read a field behind a tab; false where there is none. */
 static bool take_integer(const char **at, const char *end, int64_t least, int64_t most, int64_t *out)
 {

@@ -28,6 +28,13 @@ int points_name_valid(const char *name);
 /* Writes a line with its newline, and returns its length. */
 size_t points_write(char out[POINTS_LINE_MAX], const char *name, const struct points_point *point);
 
+/* A line that has no point, but says what is wrong with what the attempt reports; an empty one that nothing is any
+ * more. What does not fit is cut. */
+#define POINTS_NOTICE_MAX 256
+size_t points_write_notice(char out[POINTS_LINE_MAX], const char *notice);
+/* Returns 0, or -1 where it is no such line. */
+int points_read_notice(const char *line, const char *end, char notice[POINTS_NOTICE_MAX]);
+
 /* Reads a line, which ends at `end` without its newline. Returns 0, or -1 where it is none. */
 int points_read(const char *line, const char *end, char name[POINTS_NAME_MAX + 1], struct points_point *point);
 

@@ -3,6 +3,7 @@
 #include "common/text.h"
 #include "common/xalloc.h"
 #include "tasks/runner/event_record.h"
+#include "tasks/runner/metric_rotated.h"
 
 #include <fcntl.h>
 #include <fts.h>
@@ -39,16 +40,8 @@ struct event_files {
 struct event_files *event_files_create(const char *dir, const char *pattern)
 {
     struct event_files *files = xcalloc(1, sizeof *files);
-    struct text whole = {0};
 
-    for (const char *c = dir; *c != '\0'; c++) {
-        if (strchr("*?[\\", *c) != NULL)
-            text_put(&whole, "\\", 1);
-        text_put(&whole, c, 1);
-    }
-    text_put(&whole, "/", 1);
-    text_string(&whole, pattern);
-    files->pattern = whole.data;
+    files->pattern = metric_pattern_below(dir, pattern);
     return files;
 }
 

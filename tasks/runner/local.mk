@@ -18,8 +18,10 @@ librunner_la_SOURCES = \
 	tasks/runner/looker.c tasks/runner/looker.h \
 	tasks/runner/looks.c tasks/runner/looks.h \
 	tasks/runner/machine.c tasks/runner/machine.h \
+	tasks/runner/metric_csv.c tasks/runner/metric_csv.h \
 	tasks/runner/metric_file.c tasks/runner/metric_file.h \
 	tasks/runner/metric_line.c tasks/runner/metric_line.h \
+	tasks/runner/metric_rotated.c tasks/runner/metric_rotated.h \
 	tasks/runner/metrics.c tasks/runner/metrics.h \
 	tasks/runner/notifier.c tasks/runner/notifier.h \
 	tasks/runner/oom.c tasks/runner/oom.h \

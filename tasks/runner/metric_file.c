@@ -1,6 +1,7 @@
 #include "tasks/runner/metric_file.h"
 
 #include "common/xalloc.h"
+#include "tasks/runner/metric_rotated.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -11,16 +12,24 @@
 
 #define CHUNK 65536
 
-void metric_file_init(struct metric_file *file, char *path, const char *name, bool may_be_csv)
+static const char bom[] = "\xef\xbb\xbf";
+
+void metric_file_init(struct metric_file *file, const char *dir, const char *name, bool may_be_csv)
 {
-    *file = (struct metric_file){.path = path, .name = name, .may_be_csv = may_be_csv};
+    *file = (struct metric_file){.name = name, .may_be_csv = may_be_csv, .again = -1};
+    file->is_pattern = may_be_csv && strpbrk(name, "*?[") != NULL;
+    file->path = file->is_pattern ? metric_pattern_below(dir, name) : xasprintf("%s/%s", dir, name);
 }
 
 void metric_file_fini(struct metric_file *file)
 {
     free(file->path);
+    free(file->now);
+    free(file->head);
     free(file->columns);
+    free(file->comment);
     free(file->rest);
+    free(file->known);
 }
 
 static void complain(struct metric_file *file, const char *why)
@@ -29,7 +38,15 @@ static void complain(struct metric_file *file, const char *why)
         snprintf(file->first_wrong, sizeof file->first_wrong, "line %lld: %s", (long long)file->lines, why);
 }
 
-/* Decides by the first line what the file is. Returns whether the line is a header. */
+/* Notes a comment, which may turn out to name the columns. */
+static void note_comment(struct metric_file *file, const char *line)
+{
+    free(file->comment);
+    file->comment = xstrdup(line + strspn(line, "# \t"));
+}
+
+/* Decides by the first line that is no comment what the file is. Returns whether the line is taken thereby. Where a
+ * line that begins with a number follows a comment, the comment names the columns, as numpy.savetxt() writes them. */
 static bool take_first(struct metric_file *file, const char *line, size_t size)
 {
     const char *why;
@@ -38,13 +55,19 @@ static bool take_first(struct metric_file *file, const char *line, size_t size)
         file->format = METRIC_FILE_JSON;
         return false;
     }
+    if (line[strspn(line, " \t")] == '#') {
+        note_comment(file, line + strspn(line, " \t"));
+        return true;
+    }
     if (file->columns == NULL)
         file->columns = xcalloc(1, sizeof *file->columns);
     file->format = METRIC_FILE_CSV;
-    if (metric_columns_read(line, size, file->columns, &why) < 0) {
-        file->format = METRIC_FILE_WRONG;
-        complain(file, why);
-    }
+    if (metric_columns_read(line, size, file->columns, &why) == 0)
+        return true;
+    if (file->comment != NULL && metric_columns_read(file->comment, strlen(file->comment), file->columns, &why) == 0)
+        return false;
+    file->format = METRIC_FILE_WRONG;
+    complain(file, why);
     return true;
 }
 
@@ -56,12 +79,79 @@ static bool is_blank(const char *line, size_t size)
     return true;
 }
 
+/* FNV-1a */
+static uint64_t hash_of(uint64_t hash, const void *data, size_t size)
+{
+    const unsigned char *bytes = data;
+
+    for (size_t i = 0; i < size; i++)
+        hash = (hash ^ bytes[i]) * UINT64_C(1099511628211);
+    return hash;
+}
+
+/* Returns a hash of what a line says, in whatever order its values stand. */
+static uint64_t hash_of_line(const struct metric_line *line)
+{
+    const uint64_t begin = UINT64_C(14695981039346656037);
+    uint64_t hash = hash_of(begin, &line->time, sizeof line->time);
+
+    if (line->has_step)
+        hash = hash_of(hash, &line->step, sizeof line->step);
+    for (size_t i = 0; i < line->n; i++)
+        hash += hash_of(hash_of(begin, line->values[i].name, strlen(line->values[i].name)), &line->values[i].value,
+                        sizeof line->values[i].value);
+    return hash;
+}
+
+/* Returns whether the line was taken before the file was written anew. */
+static bool was_taken(struct metric_file *file, uint64_t hash)
+{
+    if (file->again < 0)
+        return false;
+    if (file->again < file->taken && (file->again >= METRIC_KNOWN_MAX || file->known[file->again] == hash)) {
+        file->again++;
+        return true;
+    }
+    file->differs = file->differs || file->again < file->taken;
+    file->taken = file->again;
+    file->again = -1;
+    return false;
+}
+
+static void take_values(struct metric_file *file, const struct metric_line *line,
+                        void (*each)(void *arg, const struct metric_line *line), void *arg)
+{
+    uint64_t hash = hash_of_line(line);
+
+    if (was_taken(file, hash))
+        return;
+    if (file->known == NULL)
+        file->known = xcalloc(METRIC_KNOWN_MAX, sizeof *file->known);
+    if (file->taken < METRIC_KNOWN_MAX)
+        file->known[file->taken] = hash;
+    file->taken++;
+    each(arg, line);
+}
+
+/* Reads a row of columns. Returns 1 where it has none, since it is a comment or names the columns once more. */
+static int read_row(struct metric_file *file, const char *text, size_t size, struct metric_line *line, const char **why)
+{
+    if (text[strspn(text, " \t")] == '#')
+        return 1;
+    if (metric_line_csv(text, size, file->columns, line, why) == 0 && (line->n > 0 || line->has_step))
+        return 0;
+    if (metric_columns_again(text, size, file->columns))
+        return metric_columns_read(text, size, file->columns, why) < 0 ? -1 : 1;
+    return *why != NULL ? -1 : 0;
+}
+
 /* Takes the line in `rest`, which has room for a NUL behind it. */
 static void take_line(struct metric_file *file, void (*each)(void *arg, const struct metric_line *line), void *arg)
 {
     const char *why = NULL, *text = file->rest;
     size_t size = file->n_rest;
     struct metric_line line;
+    int rc;
 
     file->rest[size] = '\0';
     file->lines++;
@@ -71,14 +161,19 @@ static void take_line(struct metric_file *file, void (*each)(void *arg, const st
         complain(file, "it has more than 64 KiB");
         return;
     }
+    if (file->lines == 1 && strncmp(text, bom, strlen(bom)) == 0) {
+        text += strlen(bom);
+        size -= strlen(bom);
+    }
     if (is_blank(text, size) || (file->format == METRIC_FILE_NEW && take_first(file, text, size)) ||
         file->format == METRIC_FILE_WRONG)
         return;
-    if ((file->format == METRIC_FILE_JSON ? metric_line_json(text, size, &line, &why)
-                                          : metric_line_csv(text, size, file->columns, &line, &why)) < 0)
+    rc = file->format == METRIC_FILE_JSON ? metric_line_json(text, size, &line, &why)
+                                          : read_row(file, text, size, &line, &why);
+    if (rc < 0)
         complain(file, why);
-    else
-        each(arg, &line);
+    else if (rc == 0)
+        take_values(file, &line, each, arg);
 }
 
 static void take(struct metric_file *file, const char *data, size_t size,
@@ -104,45 +199,153 @@ static void take(struct metric_file *file, const char *data, size_t size,
     }
 }
 
-/* Tells whether there is something to read, and from where on. */
-static bool look(struct metric_file *file)
+/* Begins at the first byte of a file. With `same` its lines are compared with those that were taken before. */
+static void begin(struct metric_file *file, bool same)
 {
+    file->offset = file->lines = 0;
+    file->n_rest = file->n_head = 0;
+    file->too_long = false;
+    file->format = METRIC_FILE_NEW;
+    free(file->comment);
+    file->comment = NULL;
+    if (!same)
+        file->taken = 0;
+    file->again = same && file->taken > 0 ? 0 : -1;
+}
+
+/* Goes on to another file, whose path is taken over. */
+static void go_to(struct metric_file *file, char *path, const struct stat *st, bool same)
+{
+    free(file->now);
+    file->now = path;
+    file->dev = st->st_dev;
+    file->inode = st->st_ino;
+    file->changed = (struct timespec){0};
+    begin(file, same);
+}
+
+static bool is_now(const struct metric_file *file, const char *path, struct stat *st)
+{
+    return path != NULL && stat(path, st) == 0 && S_ISREG(st->st_mode) && st->st_dev == file->dev &&
+           st->st_ino == file->inode;
+}
+
+/* Finds the file that is being read, under its path or the one that it was renamed to. Returns whether it is there. */
+static bool find_now(struct metric_file *file, struct stat *st)
+{
+    char *found;
+
+    if (file->now == NULL || is_now(file, file->now, st))
+        return file->now != NULL;
+    found = metric_rotated_find(file->now, file->dev, file->inode);
+    if (found == NULL)
+        return false;
+    free(file->now);
+    file->now = found;
+    return stat(found, st) == 0;
+}
+
+/* Returns whether the file begins with other bytes than it did. */
+static bool begins_otherwise(const struct metric_file *file, int fd)
+{
+    char head[METRIC_HEAD_MAX];
+    ssize_t n = file->n_head > 0 ? pread(fd, head, file->n_head, 0) : 0;
+
+    return n >= 0 && ((size_t)n < file->n_head || (n > 0 && memcmp(head, file->head, file->n_head) != 0));
+}
+
+static void keep_head(struct metric_file *file, const char *data, size_t size)
+{
+    size_t n = METRIC_HEAD_MAX - file->n_head < size ? METRIC_HEAD_MAX - file->n_head : size;
+
+    if (file->head == NULL)
+        file->head = xcalloc(METRIC_HEAD_MAX, 1);
+    if (file->offset != (int64_t)file->n_head || n == 0)
+        return;
+    memcpy(file->head + file->n_head, data, n);
+    file->n_head += n;
+}
+
+/* Reads on in the file that was found. Returns how many bytes there were. */
+static int64_t read_on(struct metric_file *file, const struct stat *st, int64_t limit,
+                       void (*each)(void *arg, const struct metric_line *line), void *arg)
+{
+    bool changed = st->st_mtim.tv_sec != file->changed.tv_sec || st->st_mtim.tv_nsec != file->changed.tv_nsec;
+    int64_t sum = 0;
+    char chunk[CHUNK];
+    ssize_t n;
+    int fd;
+
+    if ((!changed && st->st_size == file->offset) || (fd = open(file->now, O_RDONLY | O_CLOEXEC | O_NONBLOCK)) < 0)
+        return 0;
+    if (file->rest == NULL)
+        file->rest = xcalloc(METRIC_LINE_MAX + 1, 1);
+    if (st->st_size < file->offset)
+        begin(file, true);
+    do {
+        n = pread(fd, chunk, sizeof chunk, file->offset);
+        if (begins_otherwise(file, fd)) { /* only now, since it may be written anew at any time */
+            begin(file, true);
+            n = pread(fd, chunk, sizeof chunk, 0);
+        }
+        if (n > 0) {
+            keep_head(file, chunk, (size_t)n);
+            file->offset += n;
+            sum += n;
+            take(file, chunk, (size_t)n, each, arg);
+        }
+    } while (n > 0 && sum < limit);
+    if (n <= 0)
+        file->changed = st->st_mtim;
+    close(fd);
+    return sum;
+}
+
+/* Goes on to the file that comes after the one that was found and read to its end, or that is gone. Returns whether
+ * there is one. */
+static bool go_on(struct metric_file *file, const struct stat *last, bool found,
+                  void (*each)(void *arg, const struct metric_line *line), void *arg)
+{
+    char *target = file->is_pattern ? metric_pattern_last(file->path) : xstrdup(file->path), *between = NULL;
     struct stat st;
 
-    if (stat(file->path, &st) < 0 || !S_ISREG(st.st_mode))
+    if (target == NULL || stat(target, &st) < 0 || !S_ISREG(st.st_mode) ||
+        (file->now != NULL && found && st.st_dev == file->dev && st.st_ino == file->inode)) {
+        free(target);
         return false;
-    if (st.st_dev != file->dev || st.st_ino != file->inode || st.st_size < file->offset) {
-        file->dev = st.st_dev;
-        file->inode = st.st_ino;
-        file->offset = file->lines = 0;
-        file->n_rest = 0;
-        file->too_long = false;
-        file->format = METRIC_FILE_NEW;
     }
-    return st.st_size > file->offset;
+    if (found && !file->is_pattern)
+        between = metric_rotated_next(file->path, last);
+    if (between != NULL && stat(between, &st) == 0) {
+        free(target);
+        target = between;
+    } else {
+        free(between);
+    }
+    if (found && (file->n_rest > 0 || file->too_long))
+        take_line(file, each, arg);
+    go_to(file, target, &st, file->now != NULL && !found);
+    return true;
 }
 
 int64_t metric_file_read(struct metric_file *file, int64_t limit, bool ended,
                          void (*each)(void *arg, const struct metric_line *line), void *arg)
 {
-    char chunk[CHUNK];
-    int64_t begin;
-    ssize_t n;
-    int fd;
+    int64_t sum = 0, n;
+    struct stat st;
+    bool found;
 
-    if (look(file) && (fd = open(file->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)) >= 0) {
-        if (file->rest == NULL)
-            file->rest = xcalloc(METRIC_LINE_MAX + 1, 1);
-        begin = file->offset;
-        while (file->offset - begin < limit && (n = pread(fd, chunk, sizeof chunk, file->offset)) > 0) {
-            file->offset += n;
-            take(file, chunk, (size_t)n, each, arg);
-        }
-        close(fd);
-        if (file->offset > begin)
-            return file->offset - begin;
-    }
-    if (ended && file->rest != NULL && (file->n_rest > 0 || file->too_long))
+    do {
+        found = find_now(file, &st);
+        n = found ? read_on(file, &st, limit - sum, each, arg) : 0;
+        sum += n;
+        if (n > 0)
+            continue;
+        if (!go_on(file, &st, found, each, arg))
+            break;
+        n = 1;
+    } while (sum < limit);
+    if (sum == 0 && ended && file->rest != NULL && (file->n_rest > 0 || file->too_long))
         take_line(file, each, arg);
-    return 0;
+    return sum;
 }

@@ -1,33 +1,53 @@
-/* A file to which a program appends lines of metrics. It is read on as it grows; where it was replaced, or has become
- * shorter, from its beginning. */
+/* A file to which a program appends lines of metrics. It is read on as it grows.
+ *
+ * - Where it was renamed and begun anew, as logs are rotated, its rest is read first, and then files between the two.
+ * - Where it was written anew, in place or by a rename, with the same lines first, it is read on behind those. Loggers
+ *   of CSV do so when a column comes.
+ * - Where other lines are in their place, these are taken: points of the same steps are replaced. */
 #ifndef TASKS_RUNNER_METRIC_FILE_H
 #define TASKS_RUNNER_METRIC_FILE_H
-#include "tasks/runner/metric_line.h"
+#include "tasks/runner/metric_csv.h"
 
 #include <sys/types.h>
+#include <time.h>
+
+#define METRIC_HEAD_MAX 4096  /* bytes at the beginning by which a file is known again */
+#define METRIC_KNOWN_MAX 4096 /* lines that are compared where a file was written anew */
 
 struct metric_file {
     char *path;
+    bool is_pattern;  /* the path is one, of which the last match is read */
     const char *name; /* for people */
     bool may_be_csv;  /* its first line tells whether it is */
-    enum { METRIC_FILE_NEW, METRIC_FILE_JSON, METRIC_FILE_CSV, METRIC_FILE_WRONG } format;
-    struct metric_columns *columns; /* of CSV */
+    /* the file that is being read */
+    char *now; /* its path; NULL: there was none yet */
     dev_t dev;
     ino_t inode;
+    struct timespec changed; /* at the last look */
     int64_t offset;
-    int64_t lines; /* so far */
-    char *rest;    /* the beginning of a line, METRIC_LINE_MAX bytes of room; NULL: none was read yet */
+    size_t n_head;
+    char *head; /* its first bytes; NULL: nothing was read yet */
+    enum { METRIC_FILE_NEW, METRIC_FILE_JSON, METRIC_FILE_CSV, METRIC_FILE_WRONG } format;
+    struct metric_columns *columns; /* of CSV */
+    char *comment;                  /* the last comment above its first line; NULL for none */
+    int64_t lines;                  /* so far */
+    char *rest; /* the beginning of a line, METRIC_LINE_MAX bytes of room; NULL: none was read yet */
     size_t n_rest;
     bool too_long; /* what is read belongs to a line that is passed over */
-    int64_t wrong; /* lines */
+    /* the lines that were taken of it */
+    uint64_t *known; /* what the first METRIC_KNOWN_MAX of them say; NULL: none was taken yet */
+    int64_t taken;
+    int64_t again; /* of a file that was written anew: so many were the same so far; -1: they are compared no more */
+    bool differs;  /* other lines were in their place */
+    int64_t wrong; /* lines of all files */
     char first_wrong[200];
 };
 
-/* `path` is taken over. */
-void metric_file_init(struct metric_file *file, char *path, const char *name, bool may_be_csv);
+/* Begins with a file, or files that match a pattern, below a directory. `name` is kept by the caller. */
+void metric_file_init(struct metric_file *file, const char *dir, const char *name, bool may_be_csv);
 void metric_file_fini(struct metric_file *file);
 
-/* Reads at most `limit` bytes that are new, and calls each() with every line. With `ended` a last line without a
+/* Reads about `limit` bytes that are new at most, and calls each() with every line. With `ended` a last line without a
  * newline counts, too. Returns how many bytes there were. */
 int64_t metric_file_read(struct metric_file *file, int64_t limit, bool ended,
                          void (*each)(void *arg, const struct metric_line *line), void *arg);

@@ -3,10 +3,8 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 #define DEPTH_MAX 32
-#define NUMBER_MAX 64
 
 struct reader {
     const char *at, *end;
@@ -133,10 +131,9 @@ static bool read_string(struct reader *r, char *out, size_t size, size_t *n)
     return true;
 }
 
-/* Reads a whole word as a number, which may be nan or inf in any case. */
-static bool read_number(const char *text, size_t size, double *value)
+bool metric_number_read(const char *text, size_t size, double *value)
 {
-    char word[NUMBER_MAX], *rest;
+    char word[METRIC_NUMBER_MAX], *rest;
 
     while (size > 0 && (*text == ' ' || *text == '\t')) {
         text++;
@@ -226,17 +223,15 @@ static bool read_value(struct reader *r, struct value *v)
         if (!read_string(r, v->text, sizeof v->text, &v->size))
             return false;
         v->is_text = true;
-        v->is_number = v->size < sizeof v->text && read_number(v->text, v->size, &v->number) && !isfinite(v->number);
+        v->is_number =
+            v->size < sizeof v->text && metric_number_read(v->text, v->size, &v->number) && !isfinite(v->number);
         return true;
     }
     n = word_size(r);
     if (n == 0)
         return fail(r, "it is no JSON");
-    if (is_word(r->at, n, "null")) {
-        v->is_number = true;
-        v->number = NAN;
-    } else if (!is_word(r->at, n, "true") && !is_word(r->at, n, "false")) {
-        if (!read_number(r->at, n, &v->number))
+    if (!is_word(r->at, n, "null") && !is_word(r->at, n, "true") && !is_word(r->at, n, "false")) {
+        if (!metric_number_read(r->at, n, &v->number))
             return fail(r, "a value is no number");
         v->is_number = true;
     }
@@ -251,7 +246,7 @@ struct keys {
     double value, epoch;
 };
 
-static bool take_step(double value, struct metric_line *line)
+bool metric_line_step(struct metric_line *line, double value)
 {
     if (!isfinite(value) || fabs(value) > (double)POINTS_STEP_MAX)
         return false;
@@ -260,7 +255,7 @@ static bool take_step(double value, struct metric_line *line)
     return true;
 }
 
-static void add(struct metric_line *line, const char *name, double value)
+void metric_line_add(struct metric_line *line, const char *name, double value)
 {
     if (line->n == METRIC_VALUES_MAX)
         return;
@@ -281,7 +276,7 @@ static bool take_pair(struct reader *r, const char *key, const struct value *v, 
     if (!v->is_number)
         return true;
     if (strcmp(key, "step") == 0)
-        return take_step(v->number, line) || fail(r, "a step is no number that can be");
+        return metric_line_step(line, v->number) || fail(r, "a step is no number that can be");
     if (strcmp(key, "time") == 0) {
         line->time = v->number;
         return true;
@@ -297,7 +292,7 @@ static bool take_pair(struct reader *r, const char *key, const struct value *v, 
     }
     if (!points_name_valid(key))
         return fail(r, "a name is empty, too long or no text");
-    add(line, key, v->number);
+    metric_line_add(line, key, v->number);
     return true;
 }
 
@@ -349,107 +344,13 @@ int metric_line_json(const char *text, size_t size, struct metric_line *line, co
         *why = r.why;
         return -1;
     }
-    if (!line->has_step && keys.has_epoch && take_step(keys.epoch, line))
+    if (!line->has_step && keys.has_epoch && metric_line_step(line, keys.epoch))
         drop(line, "epoch");
     if (keys.has_name && keys.has_value) {
         line->n = 0;
-        add(line, keys.name, keys.value);
+        metric_line_add(line, keys.name, keys.value);
     } else if (keys.has_value && !keys.has_name) {
-        add(line, "value", keys.value);
-    }
-    return 0;
-}
-
-/* Takes the next field of a row, without its quotes. Returns false where there is none. */
-static bool next_field(struct reader *r, char *out, size_t size, size_t *n)
-{
-    bool quoted;
-
-    if (r->at == NULL)
-        return false;
-    *n = 0;
-    skip_blanks(r);
-    quoted = r->at < r->end && *r->at == '"';
-    r->at += quoted;
-    for (; r->at < r->end; r->at++) {
-        if (quoted && *r->at == '"') {
-            if (r->at + 1 >= r->end || r->at[1] != '"') {
-                quoted = false;
-                continue;
-            }
-            r->at++;
-        } else if (!quoted && *r->at == ',') {
-            break;
-        }
-        if (*n < size)
-            out[*n] = *r->at;
-        ++*n;
-    }
-    while (*n > 0 && *n < size && (out[*n - 1] == ' ' || out[*n - 1] == '\r'))
-        --*n;
-    out[*n < size ? *n : size - 1] = '\0';
-    r->at = r->at < r->end ? r->at + 1 : NULL;
-    return true;
-}
-
-static bool has_kind(const struct metric_columns *columns, int kind)
-{
-    for (size_t i = 0; i < columns->n; i++)
-        if ((int)columns->kind[i] == kind)
-            return true;
-    return false;
-}
-
-int metric_columns_read(const char *text, size_t size, struct metric_columns *columns, const char **why)
-{
-    struct reader r = {.at = text, .end = text + size};
-    char name[POINTS_NAME_MAX + 2];
-    bool any = false;
-    size_t n;
-
-    columns->n = 0;
-    while (columns->n < METRIC_VALUES_MAX && next_field(&r, name, sizeof name, &n)) {
-        bool valid = n <= POINTS_NAME_MAX && strlen(name) == n && points_name_valid(name);
-
-        columns->kind[columns->n] = !valid                          ? COLUMN_NONE
-                                    : strcasecmp(name, "step") == 0 ? COLUMN_STEP
-                                    : strcasecmp(name, "time") == 0 ? COLUMN_TIME
-                                                                    : COLUMN_VALUE;
-        any = any || columns->kind[columns->n] == COLUMN_VALUE;
-        strcpy(columns->names[columns->n++], valid ? name : "");
-    }
-    if (!any) {
-        *why = "its first line names no column";
-        return -1;
-    }
-    for (size_t i = 0; i < columns->n && !has_kind(columns, COLUMN_STEP); i++)
-        if (strcasecmp(columns->names[i], "epoch") == 0)
-            columns->kind[i] = COLUMN_STEP;
-    return 0;
-}
-
-int metric_line_csv(const char *text, size_t size, const struct metric_columns *columns, struct metric_line *line,
-                    const char **why)
-{
-    struct reader r = {.at = text, .end = text + size};
-    char field[NUMBER_MAX];
-    double value;
-    size_t n;
-
-    line->has_step = false;
-    line->time = NAN;
-    line->n = 0;
-    for (size_t i = 0; i < columns->n && next_field(&r, field, sizeof field, &n); i++) {
-        if (columns->kind[i] == COLUMN_NONE || n >= sizeof field || !read_number(field, n, &value))
-            continue;
-        if (columns->kind[i] == COLUMN_VALUE)
-            add(line, columns->names[i], value);
-        else if (columns->kind[i] == COLUMN_TIME)
-            line->time = value;
-        else if (!take_step(value, line)) {
-            *why = "a step is no number that can be";
-            return -1;
-        }
+        metric_line_add(line, "value", keys.value);
     }
     return 0;
 }

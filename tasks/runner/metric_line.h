@@ -1,6 +1,5 @@
 /* Lines by which programs report metrics: JSON such as {"name": "loss", "step": 10, "value": 0.5} or
- * {"step": 10, "loss": 0.5}, and the rows of a CSV file. They may hold anything; every function reads within the bounds
- * that it is given. */
+ * {"step": 10, "loss": 0.5}. They may hold anything; every function reads within the bounds that it is given. */
 #ifndef TASKS_RUNNER_METRIC_LINE_H
 #define TASKS_RUNNER_METRIC_LINE_H
 #include "tasks/proto/points.h"
@@ -9,6 +8,7 @@
 
 #define METRIC_LINE_MAX 65536 /* bytes of a line */
 #define METRIC_VALUES_MAX 100 /* of a line */
+#define METRIC_NUMBER_MAX 64  /* bytes of a number, with a NUL */
 
 struct metric_value {
     char name[POINTS_NAME_MAX + 1];
@@ -26,20 +26,15 @@ struct metric_line {
 
 #define METRIC_TIME_EPOCH 1e8
 
-/* Reads an object. What is no number is passed over, but for null and the strings "nan" and "inf", in any case and with
- * a sign, which are values. Returns 0, also where there is no value, or -1 with *why, a phrase. */
+/* Reads an object. What is no number is passed over, but for the strings "nan" and "inf", in any case and with a sign,
+ * which are values. null is no value: the metric was not evaluated. Returns 0, also where there is no value, or -1 with
+ * *why, a phrase. */
 int metric_line_json(const char *text, size_t size, struct metric_line *line, const char **why);
 
-/* The columns of a CSV file, by its first line. */
-struct metric_columns {
-    size_t n;
-    enum { COLUMN_NONE, COLUMN_VALUE, COLUMN_STEP, COLUMN_TIME } kind[METRIC_VALUES_MAX];
-    char names[METRIC_VALUES_MAX][POINTS_NAME_MAX + 1];
-};
-
-int metric_columns_read(const char *text, size_t size, struct metric_columns *columns, const char **why);
-
-/* Reads a row. An empty field, or one that is no number, is no value. */
-int metric_line_csv(const char *text, size_t size, const struct metric_columns *columns, struct metric_line *line,
-                    const char **why);
+/* Reads a whole word as a number, which may be nan or inf in any case. */
+bool metric_number_read(const char *text, size_t size, double *value);
+/* Adds a value; one too many is left out. */
+void metric_line_add(struct metric_line *line, const char *name, double value);
+/* Sets the step. Returns false where no step can have this value. */
+bool metric_line_step(struct metric_line *line, double value);
 #endif

@@ -20,6 +20,8 @@
 #define LOOK_MAX ((int64_t)4 << 20) /* bytes that one look reads */
 #define ATTEMPT_MAX ((int64_t)4 << 30) /* bytes that are read of an attempt */
 #define PENDING_MAX ((size_t)16 << 20) /* bytes of points that wait while they cannot be written */
+#define LINES_MISSED 10                /* lines without a metric that is needed, after which that is told */
+#define SILENCE_MS 600000              /* time without any line, after which that is told */
 #define WHOLE 8192                     /* points of a series that are handed on one by one; then ever more are merged */
 #define TIME_MAX_MS INT64_C(4102444800000) /* in the year 2100 */
 
@@ -46,6 +48,9 @@ struct metrics {
     struct series *series;      /* room for POINTS_SERIES_MAX from the first one on; NULL before */
     size_t n, last;             /* last: the one that was found last */
     int64_t started_ms, unix_ms;
+    int64_t lines;  /* of metrics */
+    unsigned told;  /* what the daemon was told to be wrong: bits of enum trouble */
+    int64_t silent; /* when it is told that there are no metrics, by the monotonic clock */
     int64_t due, pause_ms;
     int64_t read;   /* bytes */
     char *path;     /* of the points */
@@ -54,6 +59,17 @@ struct metrics {
     bool troubled;   /* the last write failed */
     int64_t unnamed; /* values of series beyond the limit */
     int64_t lost;    /* lines of points that could not be written */
+};
+
+/* What may be wrong with what a task reports. */
+enum trouble {
+    TROUBLE_LINES = 1,
+    TROUBLE_ANEW = 2,
+    TROUBLE_EVENTS = 4,
+    TROUBLE_UNNAMED = 8,
+    TROUBLE_SIZE = 16,
+    TROUBLE_LOST = 32,
+    TROUBLE_MISSED = 64, /* a metric that the spec needs */
 };
 
 struct metrics *metrics_create(const struct jobdesc *job, const struct jobdesc_task *task, int64_t unix_ms,
@@ -66,13 +82,13 @@ struct metrics *metrics_create(const struct jobdesc *job, const struct jobdesc_t
     m->started_ms = unix_ms;
     m->pause_ms = PAUSE_MIN_MS;
     m->due = now_ms + m->pause_ms;
+    m->silent = now_ms + SILENCE_MS;
     m->path = xasprintf("%s/" POINTS_FILE, task->dir);
-    metric_file_init(&m->files[m->n_files++], xasprintf("%s/" METRICS_FILE, task->dir), METRICS_FILE, false);
+    metric_file_init(&m->files[m->n_files++], task->dir, METRICS_FILE, false);
     if (job->metrics.file != NULL && job->metrics.format == JOBDESC_TENSORBOARD)
         m->events = event_files_create(task->dir, job->metrics.file);
     else if (job->metrics.file != NULL)
-        metric_file_init(&m->files[m->n_files++], xasprintf("%s/%s", task->dir, job->metrics.file), job->metrics.file,
-                         true);
+        metric_file_init(&m->files[m->n_files++], task->dir, job->metrics.file, true);
     return m;
 }
 
@@ -216,6 +232,7 @@ static void take_line(void *arg, const struct metric_line *line)
     struct metrics *m = arg;
     int64_t time_ms = time_of(m, line->time);
 
+    m->lines += line->n > 0;
     for (size_t i = 0; i < line->n; i++) {
         struct series *s = find(m, line->values[i].name);
         double value = line->values[i].value;
@@ -280,6 +297,113 @@ static bool look(struct metrics *m, bool ended)
     return any;
 }
 
+static const struct series *find_known(const struct metrics *m, const char *name)
+{
+    for (size_t i = 0; i < m->n; i++)
+        if (strcmp(m->series[i].name, name) == 0 && m->series[i].count > 0)
+            return &m->series[i];
+    return NULL;
+}
+
+/* Returns a metric by which the spec judges the task, or stops it early, and that it has not reported; NULL for none.
+ * */
+static const char *missed(const struct metrics *m)
+{
+    if (m->desc->name != NULL && find_known(m, m->desc->name) == NULL)
+        return m->desc->name;
+    return m->desc->rung != NULL && find_known(m, m->desc->rung) == NULL ? m->desc->rung : NULL;
+}
+
+/* Adds the names of some metrics that the task has reported. */
+static void add_known(const struct metrics *m, struct text *out)
+{
+    for (size_t i = 0; i < m->n && i < 5; i++)
+        text_add(out, "%s\"%.40s\"", i == 0 ? ", but " : ", ", m->series[i].name);
+    if (m->n > 5)
+        text_add(out, " and %zu more", m->n - 5);
+}
+
+static void add_separator(struct text *out)
+{
+    text_string(out, out->size > 0 ? "; " : "");
+}
+
+static unsigned add_files(const struct metrics *m, struct text *out)
+{
+    unsigned troubles = 0;
+    const char *first;
+    int64_t wrong;
+
+    for (size_t i = 0; i < m->n_files; i++) {
+        const struct metric_file *f = &m->files[i];
+
+        if (f->wrong > 0) {
+            add_separator(out);
+            text_add(out, "%lld line%s of %.60s %s no metrics, the first at %s", (long long)f->wrong,
+                     f->wrong == 1 ? "" : "s", f->name, f->wrong == 1 ? "is" : "are", f->first_wrong);
+            troubles |= TROUBLE_LINES;
+        }
+        if (f->differs) {
+            add_separator(out);
+            text_add(out, "%.60s was written anew with other lines, and what was there just before may be lost",
+                     f->name);
+            troubles |= TROUBLE_ANEW;
+        }
+    }
+    if (m->events != NULL && (wrong = event_files_wrong(m->events, &first)) > 0) {
+        add_separator(out);
+        text_add(out, "%lld record%s of event files cannot be read, the first at %s", (long long)wrong,
+                 wrong == 1 ? "" : "s", first);
+        troubles |= TROUBLE_EVENTS;
+    }
+    return troubles;
+}
+
+/* Writes what is wrong with the metrics so far; returns what it is. */
+static unsigned find_troubles(const struct metrics *m, struct text *out)
+{
+    unsigned troubles;
+
+    text_string(out, "");
+    troubles = add_files(m, out);
+    if (m->unnamed > 0) {
+        add_separator(out);
+        text_add(out, "%lld values have names beyond the first %d", (long long)m->unnamed, POINTS_SERIES_MAX);
+        troubles |= TROUBLE_UNNAMED;
+    }
+    if (m->read >= ATTEMPT_MAX) {
+        add_separator(out);
+        text_add(out, "only the first %lld GiB of metrics were read", (long long)(ATTEMPT_MAX >> 30));
+        troubles |= TROUBLE_SIZE;
+    }
+    if (m->lost > 0) {
+        add_separator(out);
+        text_add(out, "points are lost, since %.100s could not be written", m->path);
+        troubles |= TROUBLE_LOST;
+    }
+    return troubles;
+}
+
+/* Tells the daemon what is wrong while the task runs: once for each kind of trouble, and again once it has passed. */
+static void tell_troubles(struct metrics *m, int64_t now_ms)
+{
+    char line[POINTS_LINE_MAX];
+    const char *name = missed(m);
+    struct text text = {0};
+    unsigned troubles = find_troubles(m, &text);
+
+    if (name != NULL && (m->lines >= LINES_MISSED || (m->lines == 0 && now_ms >= m->silent))) {
+        add_separator(&text);
+        text_add(&text, "it has not reported \"%s\" so far, by which it is judged", name);
+        add_known(m, &text);
+        troubles |= TROUBLE_MISSED;
+    }
+    if (troubles != m->told)
+        text_put(&m->pending, line, points_write_notice(line, text.data));
+    m->told = troubles;
+    free(text.data);
+}
+
 void metrics_work(struct metrics *m, int64_t unix_ms, int64_t now_ms)
 {
     int64_t longest = m->desc->diverged == JOBDESC_DIVERGED_END || m->until > 0 ? PAUSE_WATCHED_MS : PAUSE_MAX_MS;
@@ -291,6 +415,7 @@ void metrics_work(struct metrics *m, int64_t unix_ms, int64_t now_ms)
         m->pause_ms = PAUSE_MIN_MS;
     else
         m->pause_ms = m->pause_ms * 2 < longest ? m->pause_ms * 2 : longest;
+    tell_troubles(m, now_ms);
     write_pending(m);
     m->due = now_ms + m->pause_ms;
 }
@@ -370,16 +495,17 @@ int64_t metrics_rung_step(const struct metrics *m)
 enum metrics_verdict metrics_judge(const struct metrics *m, char *why, size_t size)
 {
     const struct jobdesc_metrics *desc = m->desc;
-    const struct series *s = NULL;
+    const struct series *s = desc->name != NULL ? find_known(m, desc->name) : NULL;
+    struct text known = {0};
     double value;
 
     if (desc->name == NULL)
         return METRICS_REACHED;
-    for (size_t i = 0; i < m->n; i++)
-        if (strcmp(m->series[i].name, desc->name) == 0 && m->series[i].count > 0)
-            s = &m->series[i];
     if (s == NULL) {
-        snprintf(why, size, "it reported no metric \"%s\"", desc->name);
+        text_string(&known, "");
+        add_known(m, &known);
+        snprintf(why, size, "it reported no metric \"%s\"%s", desc->name, known.data);
+        free(known.data);
         return METRICS_ABSENT;
     }
     value = !desc->best ? s->last : desc->has_least ? s->max : s->min;
@@ -400,29 +526,13 @@ int64_t metrics_size(const struct metrics *m)
 
 void metrics_notice(const struct metrics *m, char *out, size_t size)
 {
-    const char *first;
-    size_t len = 0;
-    int64_t wrong;
+    struct text text = {0};
 
-    out[0] = '\0';
-    for (size_t i = 0; i < m->n_files && len < size; i++) {
-        const struct metric_file *f = &m->files[i];
-
-        if (f->wrong > 0)
-            len += (size_t)snprintf(out + len, size - len, "%s%lld line%s of %.60s %s no metrics, the first at %s",
-                                    len > 0 ? "; " : "", (long long)f->wrong, f->wrong == 1 ? "" : "s", f->name,
-                                    f->wrong == 1 ? "is" : "are", f->first_wrong);
+    find_troubles(m, &text);
+    if (m->pending.size > 0 && m->lost == 0) {
+        add_separator(&text);
+        text_add(&text, "points are lost, since %.100s could not be written", m->path);
     }
-    if (m->events != NULL && (wrong = event_files_wrong(m->events, &first)) > 0 && len < size)
-        len += (size_t)snprintf(out + len, size - len, "%s%lld record%s of event files cannot be read, the first at %s",
-                                len > 0 ? "; " : "", (long long)wrong, wrong == 1 ? "" : "s", first);
-    if (m->unnamed > 0 && len < size)
-        len += (size_t)snprintf(out + len, size - len, "%s%lld values have names beyond the first %d",
-                                len > 0 ? "; " : "", (long long)m->unnamed, POINTS_SERIES_MAX);
-    if (m->read >= ATTEMPT_MAX && len < size)
-        len += (size_t)snprintf(out + len, size - len, "%sonly the first %lld GiB of metrics were read",
-                                len > 0 ? "; " : "", (long long)(ATTEMPT_MAX >> 30));
-    if ((m->lost > 0 || m->pending.size > 0) && len < size)
-        snprintf(out + len, size - len, "%spoints are lost, since %.100s could not be written", len > 0 ? "; " : "",
-                 m->path);
+    snprintf(out, size, "%s", text.data);
+    free(text.data);
 }

@@ -125,6 +125,45 @@ refused '.members.metrics.format = "wandb"' "spec_impossible_value /members/metr
 refused 'del(.members.metrics.file)' "spec_missing_key /members/metrics/file"
 refused '.members.metrics.file = "../runs"' "spec_impossible_value /members/metrics/file"
 
+# A logger of CSV that writes its file anew, with another header, at the first validation; and a metric that is spelt wrong
+cat >"$T/lightning" <<'X'
+#!/usr/bin/env python3
+import csv, os, sys, time
+rows, names = [], []
+def log(**values):
+    rows.append(values)
+    new = [name for name in values if name not in names]
+    names.extend(sorted(new))
+    with open("metrics.csv", "w" if new else "a", newline="") as file:
+        writer = csv.DictWriter(file, names)
+        if new:
+            writer.writeheader()
+        writer.writerows(rows if new else [values])
+def wait_for(name):
+    while not os.path.exists(f"{sys.argv[1]}.{name}"):
+        time.sleep(0.05)
+for step in range(12):
+    log(epoch=0, step=step, loss=8 - step / 2)
+wait_for("train")
+log(epoch=0, step=11, val_loss=0.5, accuracy=0.9)
+log(epoch=1, step=12, loss=1.5)
+wait_for("end")
+X
+chmod +x "$T/lightning"
+jq -n --arg c "$T/lightning" --arg go "$T/go-on" '{name: "lightning", members: {command: [$c, $go], retries: 0, metrics: {file: "metrics.csv"},
+	success: {metric: "val_loss", at_most: 0.5}}}' >"$T/spec.json"
+id=$(submit "$T/spec.json")
+at() { api GET "/v1/ensembles/$id/members/0" | jq -c "$1"; }
+ok "a metric that success needs and that has not come is told while it runs" wait_for 60 \
+	'[[ $(at .attempts[0].notice) == *"not reported \\\"val_loss\\\" so far"*loss* ]]'
+like "$(stretto members "$id.0")" "notice of attempt 1: .*val_loss" "also by the command"
+: >"$T/go-on.train"
+ok "until it comes, in a column that is new" wait_for 60 '[ "$(at "[.metrics.val_loss.points, .attempts[0].notice]")" = "[1,null]" ]'
+: >"$T/go-on.end"
+ok "it ends" wait_ensemble "$id" 60
+is "$(at '[.state, (.metrics | to_entries[] | [.key, .value.points, .value.last])]')" \
+	'["succeeded",["accuracy",1,0.9],["epoch",13,1],["loss",13,1.5],["val_loss",1,0.5]]' "and its values are those of their columns"
+
 # A sweep whose runs mostly have no point in the time of the shortest one: ranks rest on what was measured, whatever the horizon
 made=$(cd "$srcdir/tests/t" && pwd)/sweep_made.py
 mkdir "$T/made"

@@ -1,5 +1,5 @@
 /* What is taken of single lines of metrics, in JSON and in CSV, character by character. */
-#include "tasks/runner/metric_line.h"
+#include "tasks/runner/metric_csv.h"
 #include "tests/unit/unit.h"
 
 #include <math.h>
@@ -66,7 +66,7 @@ static void each_line_of_json_says_what_it_says(void **state)
         {"{\"a\":-1.5e+3}", "a=-1500"},
         {"{\"a\":.5}", "a=0.5"},
         {"{\"a\":1e400}", "a=inf"},
-        {"{\"a\":NaN, \"b\":nan, \"c\":-Infinity, \"d\":inf, \"e\":null}", "a=nan b=nan c=-inf d=inf e=nan"},
+        {"{\"a\":NaN, \"b\":nan, \"c\":-Infinity, \"d\":inf, \"e\":null}", "a=nan b=nan c=-inf d=inf"},
         {"{\"a\":true, \"b\":false, \"c\":3}", "c=3"},
         {"{\"a\":nul}", "!"},
         {"{\"a\":nulls}", "!"},
@@ -132,7 +132,7 @@ static void each_line_of_json_says_what_it_says(void **state)
         {"{\"step\":-9007199254740992, \"a\":1}", "@-9007199254740992 a=1"},
         {"{\"step\":9007199254740994, \"a\":1}", "!"},
         {"{\"step\":-9007199254740994, \"a\":1}", "!"},
-        {"{\"step\":null, \"a\":1}", "!"},
+        {"{\"step\":null, \"a\":1}", "a=1"},
         {"{\"step\":\"x\", \"time\":\"now\", \"a\":1}", "a=1"},
         {"{\"step\":true, \"a\":1}", "a=1"},
         {"{\"time\":null, \"a\":1}", "a=1"},
@@ -147,7 +147,7 @@ static void each_line_of_json_says_what_it_says(void **state)
         {"{\"name\":\"loss\", \"a\":1}", "a=1"},
         {"{\"name\":5, \"value\":2}", "name=5 value=2"},
         {"{\"name\":\"loss\", \"value\":\"x\", \"a\":1}", "a=1"},
-        {"{\"name\":\"loss\", \"value\":null}", "loss=nan"},
+        {"{\"name\":\"loss\", \"value\":null}", ""},
         {"{\"name\":\"a\\u0009b\", \"value\":1}", "!"},
         {"{\"name\":\"epoch\", \"value\":1, \"epoch\":4}", "@4 epoch=1"},
     };
@@ -231,13 +231,26 @@ static void each_row_of_csv_says_what_it_says(void **state)
         {"\"a\",\"b,c\"", "\"1\",\"2\"", "a=1 b,c=2"},
         {"\"a \"\"b\"\"\",c", "1,2", "a \"b\"=1 c=2"},
         {"a,b", "1", "a=1"},
-        {"a,b", "1,2,3", "a=1 b=2"},
+        {"a,b", "1,2,3", "!"}, /* nobody can tell which are which */
+        {"a,b", "1,2,", "a=1 b=2"},
         {"a,b", ",2", "b=2"},
         {"a,b,", "1,2,3", "a=1 b=2"},
+        {"a;b,c;d", "1,5;2;3", "a=1.5 b,c=2 d=3"},
+        {"a\tb c", "1\t2", "a=1 b c=2"},
+        {"a\tb", "\t2", "b=2"},
+        {"  step   loss  ", "  5  1.5e0 ", "@5 loss=1.5"},
+        {"a b", "1,5 2", "a=1.5 b=2"},
+        {"\"train loss\"", "1", "train loss=1"},
+        {"a", "1,5", "!"},
+        {"1,2", "1,2", "no columns"},
+        {"1,a", "1,2", "no columns"},
+        {",a", "7,2", "a=2"}, /* the index that pandas writes has no name */
         {"a,b", "x,2", "b=2"},
         {"a,b", "nan,-inf", "a=nan b=-inf"},
         {"a,b", "\"x,\"\"y\"\"\",2", "b=2"},
-        {"a,b", "\"1,2", ""}, /* a quote that does not end */
+        {"a,b", "\"1,2", "!"}, /* a quote that does not end */
+        {"a,b", "x,y", "!"},
+        {"a,b", ",", ""},
         {"Step,a", "5,1", "@5 a=1"},
         {"a,STEP,TIME", "1,5,2.5", "@5 t=2.5 a=1"},
         {"step,Epoch,a", "5,6,1", "@5 Epoch=6 a=1"},
@@ -250,7 +263,7 @@ static void each_row_of_csv_says_what_it_says(void **state)
         {"step,time", "1,2", "no columns"},
         {"", "1", "no columns"},
         {",,", "1,2,3", "no columns"},
-        {"a\tb,c", "1,2", "c=2"},
+        {"a\tb,c,d", "1,2,3", "c=2 d=3"},
         {"a,b", "123456789012345678901234567890123456789012345678901234567890123,2", "a=1.23457e+62 b=2"},
         {"a,b", "1234567890123456789012345678901234567890123456789012345678901234,2", "b=2"},
         {"a,b", "1 2,3", "b=3"},

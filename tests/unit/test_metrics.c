@@ -1,13 +1,14 @@
 /* What a runner takes from the files in which programs report metrics: lines of all forms, hostile ones too, what is
  * handed on of them, and what they say about the end of a task. */
 #include "tasks/proto/points.h"
-#include "tasks/runner/metric_line.h"
+#include "tasks/runner/metric_csv.h"
 #include "tasks/runner/metrics.h"
 
 #include "common/files.h"
 #include "tests/unit/unit.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -109,6 +110,7 @@ static void work(void)
 static struct {
     struct points_point p[30000];
     char names[30000][POINTS_NAME_MAX + 1];
+    char notice[POINTS_NOTICE_MAX]; /* the last one */
     int n;
 } got;
 
@@ -123,8 +125,13 @@ static void read_points(void)
     if (file_read(path, 64 << 20, &text, &size, &err) < 0)
         return;
     assert_int_equal((int64_t)size, metrics_size(metrics));
+    got.notice[0] = '\0';
     for (const char *line = text, *end; (end = strchr(line, '\n')) != NULL; line = end + 1, got.n++) {
         assert_true(got.n < 30000);
+        if (points_read_notice(line, end, got.notice) == 0) {
+            got.n--;
+            continue;
+        }
         if (points_read(line, end, got.names[got.n], &got.p[got.n]) < 0)
             fail_msg("not a line of points: %.*s", (int)(end - line), line);
     }
@@ -146,9 +153,8 @@ static void lines_of_json_have_two_forms(void **state)
     assert_true(line.n == 1 && line.has_step && line.step == 10 && line.values[0].value == 0.5 && isnan(line.time));
     assert_string_equal(line.values[0].name, "loss");
     assert_int_equal(json(" {\"step\":3,\"a\":1e-3 , \"b\":-Infinity,\"c\":NaN, \"d\": null, \"time\": 5.5}\r"), 0);
-    assert_true(line.n == 4 && line.step == 3 && line.time == 5.5);
-    assert_true(line.values[0].value == 1e-3 && line.values[1].value == -INFINITY && isnan(line.values[2].value) &&
-                isnan(line.values[3].value));
+    assert_true(line.n == 3 && line.step == 3 && line.time == 5.5);
+    assert_true(line.values[0].value == 1e-3 && line.values[1].value == -INFINITY && isnan(line.values[2].value));
     assert_int_equal(json("{\"epoch\": 7, \"loss\": \"nan\", \"who\": \"me\", \"on\": true, \"deep\": {\"x\": [1, {\"y\": 2}]}}"), 0);
     assert_true(line.n == 1 && line.step == 7 && isnan(line.values[0].value));
     assert_int_equal(json("{\"step\": 1, \"epoch\": 7}"), 0);
@@ -351,6 +357,191 @@ static void a_csv_file_has_its_names_in_its_first_line(void **state)
     assert_false(metrics_diverged(metrics, true, text, sizeof text));
 }
 
+/* The points that were handed on of a metric, as text: "STEP=VALUE ...". */
+static const char *said_of(const char *name)
+{
+    static char text[4000];
+    size_t n = 0;
+
+    read_points();
+    text[0] = '\0';
+    for (int i = 0; i < got.n; i++)
+        if (strcmp(got.names[i], name) == 0)
+            n += (size_t)snprintf(text + n, sizeof text - n, "%s%lld=%g", n > 0 ? " " : "", (long long)got.p[i].step, got.p[i].last);
+    return text;
+}
+
+static void move(const char *from, const char *to)
+{
+    char old[128], new[128];
+
+    snprintf(old, sizeof old, "%s/%s", dir, from);
+    snprintf(new, sizeof new, "%s/%s", dir, to);
+    assert_int_equal(rename(old, new), 0);
+}
+
+/* Sets when a file was written. */
+static void written(const char *name, int64_t seconds_ago)
+{
+    struct timespec times[2] = {{0}, {0}};
+    char path[128];
+
+    snprintf(path, sizeof path, "%s/%s", dir, name);
+    times[0].tv_sec = times[1].tv_sec = time(NULL) - seconds_ago;
+    assert_int_equal(utimensat(AT_FDCWD, path, times, 0), 0);
+}
+
+static const char *the_notice(void)
+{
+    static char notice[256];
+
+    metrics_notice(metrics, notice, sizeof notice);
+    return notice;
+}
+
+/* As Lightning's CSVLogger does at the first validation: the same rows, and a column more. */
+static void a_header_that_changes_in_place_is_read_anew(void **state)
+{
+    write_to("log.csv", "w", "epoch,step,loss\n0,1,8\n0,2,7\n");
+    work();
+    write_to("log.csv", "w", "epoch,step,accuracy,loss\n0,1,,8\n0,2,,7\n0,2,0.5,\n1,3,,6\n");
+    work();
+    write_to("log.csv", "a", "1,4,,5\n1,4,0.75,\n");
+    metrics_end(metrics, UNIX_MS + now);
+    assert_string_equal(said_of("loss"), "1=8 2=7 3=6 4=5");
+    assert_string_equal(said_of("accuracy"), "2=0.5 4=0.75");
+    assert_string_equal(the_notice(), "");
+    assert_int_equal(metrics_judge(metrics, (char[200]){0}, 200), METRICS_REACHED);
+}
+
+/* As pandas does with each epoch; a rename over the file is the same. Without steps, no row counts twice. */
+static void a_file_that_is_written_anew_with_more_rows_is_read_on(void **state)
+{
+    write_to("log.csv", "w", ",loss\n0,8\n1,8\n");
+    work();
+    write_to("log.csv", "w", ",loss\n0,8\n");
+    work();
+    write_to("log.csv", "a", "1,8\n2,7\n");
+    work();
+    write_to("new", "w", ",loss\n0,8\n1,8\n2,7\n3,6\n");
+    move("new", "log.csv");
+    metrics_end(metrics, UNIX_MS + now);
+    assert_string_equal(said_of("loss"), "0=8 1=8 2=7 3=6");
+    assert_string_equal(the_notice(), "");
+}
+
+static void what_a_rotated_file_had_is_read(void **state)
+{
+    write_to("log.csv", "w", "step,loss\n0,9\n1,8\n");
+    work();
+    write_to("log.csv", "a", "2,7\n3,6"); /* the last line of a file may have no end */
+    move("log.csv", "log.csv.1");
+    write_to("log.csv", "w", "step,loss\n4,5\n5,4\n");
+    move("log.csv.1", "log.csv.2");
+    move("log.csv", "log.csv.1");
+    written("log.csv.2", 20); /* the times of files are coarse: within a tick their order is not known */
+    written("log.csv.1", 10);
+    write_to("log.csv", "w", "step,loss\n6,3\n");
+    work();
+    write_to("log.csv", "a", "7,2\n");
+    move("log.csv", "log.csv.0");
+    metrics_end(metrics, UNIX_MS + now);
+    assert_string_equal(said_of("loss"), "0=9 1=8 2=7 3=6 4=5 5=4 6=3 7=2");
+    assert_string_equal(the_notice(), "");
+}
+
+static void other_lines_in_place_of_those_that_were_read_are_told(void **state)
+{
+    write_to("log.csv", "w", "step,loss\n0,9\n1,8\n");
+    work();
+    write_to("log.csv", "w", "step,loss\n0,9\n1,5\n");
+    metrics_end(metrics, UNIX_MS + now);
+    assert_string_equal(said_of("loss"), "0=9 1=8 1=5");
+    assert_non_null(strstr(the_notice(), "log.csv was written anew with other lines"));
+}
+
+static void columns_are_read_as_loggers_write_them(void **state)
+{
+    static const struct {
+        const char *text, *loss, *notice;
+    } cases[] = {
+        {"\xef\xbb\xbfloss,step\n3,1\n", "1=3", ""},
+        {"step;loss\n1;0,5\n2;\n3;0,25\n", "1=0.5 3=0.25", ""},
+        {"step\tloss\r\n1\t3\r\n", "1=3", ""},
+        {"# a run of today\n# made by x\nstep,loss\n1,3\n# half\n2,4\n", "1=3 2=4", ""},
+        {"# step loss\n1.0e+00 3.0e+00\n2.0e+00 4.0e+00\n", "1=3 2=4", ""},
+        {"step,loss\n1,3\nstep,loss,val\n2,4,5\n", "1=3 2=4", ""},
+        {"loss,step,loss_val\n3,1,2\nstep,loss\n2,4\n", "1=3 2=4", ""},
+        {"1,3\n2,4\n", "", "1 line of log.csv is no metrics, the first at line 1: it should name the columns"},
+        {"step,loss\n1,3,4\n2,4\n", "2=4", "1 line of log.csv is no metrics, the first at line 2: it has more fields"},
+        {"step,loss\none,three\n2,4\n", "2=4", "1 line of log.csv is no metrics, the first at line 2: it has no number"},
+        {"{\"step\": 1, \"loss\": null}\n{\"step\": 2, \"loss\": 4}\n", "2=4", ""},
+    };
+
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        assert_int_equal(tear_down(NULL) + set_up_csv(NULL), 0);
+        write_to("log.csv", "w", cases[i].text);
+        metrics_end(metrics, UNIX_MS);
+        if (strcmp(said_of("loss"), cases[i].loss) != 0)
+            fail_msg("%s: %s, and not %s", cases[i].text, said_of("loss"), cases[i].loss);
+        if (cases[i].notice[0] == '\0' ? the_notice()[0] != '\0' : strstr(the_notice(), cases[i].notice) == NULL)
+            fail_msg("%s: \"%s\"", cases[i].text, the_notice());
+    }
+}
+
+static void a_metric_that_is_needed_and_does_not_come_is_told(void **state)
+{
+    char text[200];
+
+    write_to("log.csv", "w", "step,accurracy\n");
+    for (int i = 0; i < 10; i++)
+        write_to("log.csv", "a", "1,0.5\n");
+    work();
+    read_points();
+    assert_string_equal(got.notice, "it has not reported \"accuracy\" so far, by which it is judged, but \"accurracy\"");
+    assert_int_equal(metrics_judge(metrics, text, sizeof text), METRICS_ABSENT);
+    assert_string_equal(text, "it reported no metric \"accuracy\", but \"accurracy\"");
+    report("{\"accuracy\": 0.75}\n");
+    work();
+    read_points();
+    assert_string_equal(got.notice, "");
+    report("{\"accuracy\"\n");
+    work();
+    report("{\"accuracy\"\n");
+    work();
+    read_points();
+    assert_string_equal(got.notice, "1 line of metrics.jsonl is no metrics, the first at line 2: it is no JSON"); /* once */
+}
+
+static void silence_is_told_where_a_metric_is_needed(void **state)
+{
+    for (int i = 0; i < 9; i++)
+        work();
+    assert_int_equal(metrics_size(metrics), 0);
+    work();
+    read_points();
+    assert_string_equal(got.notice, "it has not reported \"accuracy\" so far, by which it is judged");
+}
+
+static void a_pattern_is_the_last_file_that_matches(void **state)
+{
+    char path[128];
+
+    tear_down(NULL);
+    job = (struct jobdesc){.metrics = {.file = "logs/version_*/log.csv"}};
+    set_up(NULL);
+    for (int i = 8; i <= 10; i++) {
+        snprintf(path, sizeof path, "mkdir -p '%s/logs/version_%d'", dir, i);
+        assert_int_equal(system(path), 0);
+        snprintf(path, sizeof path, "logs/version_%d/log.csv", i);
+        write_to(path, "w", i == 8 ? "step,loss\n1,8\n2,7\n" : i == 9 ? "step,loss\n2,6\n" : "step,loss\n3,5\n");
+        if (i != 9) /* its file is passed over, since a later one is there */
+            work();
+    }
+    metrics_end(metrics, UNIX_MS + now);
+    assert_string_equal(said_of("loss"), "1=8 2=7 3=5");
+}
+
 static void success_is_judged_by_the_last_value(void **state)
 {
     char text[200];
@@ -532,6 +723,14 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_long_series_is_merged_on_the_way, set_up_plain, tear_down),
         cmocka_unit_test_setup_teardown(what_is_hostile_is_bounded_and_told, set_up_plain, tear_down),
         cmocka_unit_test_setup_teardown(a_csv_file_has_its_names_in_its_first_line, set_up_csv, tear_down),
+        cmocka_unit_test_setup_teardown(a_header_that_changes_in_place_is_read_anew, set_up_csv, tear_down),
+        cmocka_unit_test_setup_teardown(a_file_that_is_written_anew_with_more_rows_is_read_on, set_up_csv, tear_down),
+        cmocka_unit_test_setup_teardown(what_a_rotated_file_had_is_read, set_up_csv, tear_down),
+        cmocka_unit_test_setup_teardown(other_lines_in_place_of_those_that_were_read_are_told, set_up_csv, tear_down),
+        cmocka_unit_test_setup_teardown(columns_are_read_as_loggers_write_them, set_up_csv, tear_down),
+        cmocka_unit_test_setup_teardown(a_metric_that_is_needed_and_does_not_come_is_told, set_up_csv, tear_down),
+        cmocka_unit_test_setup_teardown(silence_is_told_where_a_metric_is_needed, set_up_csv, tear_down),
+        cmocka_unit_test_setup_teardown(a_pattern_is_the_last_file_that_matches, set_up_csv, tear_down),
         cmocka_unit_test_setup_teardown(success_is_judged_by_the_last_value, set_up_csv, tear_down),
         cmocka_unit_test_setup_teardown(a_value_that_is_not_finite_ends_at_once, set_up_end, tear_down),
         cmocka_unit_test_setup_teardown(a_member_that_says_nothing_is_looked_at_less_often, set_up_plain, tear_down),
