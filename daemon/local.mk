@@ -103,6 +103,7 @@ libdaemon_la_SOURCES = \
 	daemon/spec/spec.c daemon/spec/spec.h \
 	daemon/spec/spec_allocation.c \
 	daemon/spec/spec_checkpoint.c \
+	daemon/spec/paths.h daemon/spec/spec_path.c \
 	daemon/spec/results.h daemon/spec/spec_results.c \
 	daemon/spec/rules.c daemon/spec/rules.h \
 	daemon/spec/spec_elastic.c \

@@ -14,6 +14,7 @@
 #include "daemon/engine/slot.h"
 #include "daemon/engine/training.h"
 #include "daemon/spec/needs.h"
+#include "daemon/spec/paths.h"
 #include "daemon/spec/results.h"
 #include "daemon/spec/sizes.h"
 #include "daemon/spec/template.h"
@@ -200,6 +201,41 @@ static char *results_of(struct planner *p, int64_t index, const json_t *values)
     return whole;
 }
 
+/* Fills a path of the spec for a member; NULL where it is none, or the same for all members. To be freed. */
+static char *path_of(struct planner *p, const char *path, const json_t *values)
+{
+    struct error err = {0};
+    char *filled;
+
+    if (!spec_path_varies(path))
+        return NULL;
+    filled = spec_fill_path(path, p->words, values, &err);
+    if (filled == NULL && p->refused[0] == '\0')
+        snprintf(p->refused, sizeof p->refused, "%.180s", err.text);
+    return filled;
+}
+
+/* Fills the patterns of artefacts likewise. A new reference. */
+static json_t *artefacts_of(struct planner *p, const json_t *values)
+{
+    const json_t *patterns = p->job->ensemble->spec->artefacts, *pattern;
+    json_t *filled = json_array();
+    bool varies = false;
+    size_t i;
+
+    json_array_foreach ((json_t *)patterns, i, pattern) {
+        char *path = path_of(p, json_string_value(pattern), values);
+
+        varies = varies || path != NULL;
+        json_array_append_new(filled, path != NULL ? json_string(path) : json_incref((json_t *)pattern));
+        free(path);
+    }
+    if (varies)
+        return filled;
+    json_decref(filled);
+    return NULL;
+}
+
 /* The launcher's words; hosts and the like, the runner fills in. A new reference, NULL where it is no list. */
 static json_t *launcher_words(struct planner *p, const struct adapter_resources *r, const json_t *values)
 {
@@ -243,6 +279,10 @@ static void begin(struct planner *p, const struct spec_task *task, const json_t 
     json_t *launch = launcher_words(p, r, values);
     const struct spec *spec = p->job->ensemble->spec;
     int64_t until = slot != NULL ? rungs_until(spec, slot->rung) : 0;
+    const char *success = slot != NULL ? spec->success_file : NULL;
+    char *file = path_of(p, success, values), *glob = slot != NULL ? path_of(p, spec->checkpoint.glob, values) : NULL;
+    char *metrics = slot != NULL ? path_of(p, spec->metrics.file, values) : NULL;
+    json_t *artefacts = slot != NULL ? artefacts_of(p, values) : NULL;
     char owner[2 * TEXT_DIGITS + 1] = "";
 
     if (results != NULL)
@@ -256,7 +296,10 @@ static void begin(struct planner *p, const struct spec_task *task, const json_t 
                                    .launch = launch,
                                    .ntasks = r->tasks,
                                    .nodes = r->nodes,
-                                   .success_file = task == &spec->members ? spec->success_file : NULL,
+                                   .success_file = file != NULL ? file : success,
+                                   .glob = glob,
+                                   .metrics_file = metrics,
+                                   .artefacts = artefacts,
                                    .results = results,
                                    .owner = results != NULL ? owner : NULL,
                                    .resume = resume,
@@ -267,6 +310,10 @@ static void begin(struct planner *p, const struct spec_task *task, const json_t 
                                });
     json_decref(launch);
     json_decref(resume);
+    json_decref(artefacts);
+    free(file);
+    free(glob);
+    free(metrics);
     free(results);
     free(id);
     free(dir);

@@ -3,6 +3,7 @@
 #include "daemon/spec/internal.h"
 
 #include "common/jsonx.h"
+#include "daemon/spec/paths.h"
 #include "daemon/spec/template.h"
 #include "tasks/proto/jobdesc.h"
 
@@ -101,7 +102,7 @@ int spec_parse_checkpoint(struct spec *spec, const json_t *members, struct error
         check_resume(spec, c->resume, err) < 0)
         return -1;
     if (c->glob != NULL)
-        return spec_check_relative(c->glob, "/members/checkpoint/glob", "the checkpoint directory", err);
+        return spec_check_path(spec, c->glob, "/members/checkpoint/glob", "the checkpoint directory", err);
     return 0;
 }
 

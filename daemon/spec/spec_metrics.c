@@ -2,6 +2,7 @@
 #include "daemon/spec/internal.h"
 
 #include "common/jsonx.h"
+#include "daemon/spec/paths.h"
 #include "tasks/proto/points.h"
 
 #include <string.h>
@@ -63,7 +64,7 @@ static int parse_success(struct spec *spec, const json_t *members, struct error 
         return -1;
     if (spec->success_file == NULL)
         return 0;
-    return spec_check_relative(spec->success_file, AT "/file", "the member's directory", err);
+    return spec_check_path(spec, spec->success_file, AT "/file", "the member's directory", err);
 }
 
 int spec_parse_metrics(struct spec *spec, const json_t *members, struct error *err)
@@ -92,7 +93,7 @@ int spec_parse_metrics(struct spec *spec, const json_t *members, struct error *e
     if (format != NULL && m->file == NULL)
         return error_at(err, "spec_missing_key", "/members/metrics/file",
                         "there is no file that could have this format");
-    if (m->file != NULL && spec_check_relative(m->file, "/members/metrics/file", "the member's directory", err) < 0)
+    if (m->file != NULL && spec_check_path(spec, m->file, "/members/metrics/file", "the member's directory", err) < 0)
         return -1;
     return parse_success(spec, members, err);
 }

@@ -4,6 +4,7 @@
 #include "common/jsonx.h"
 #include "common/xalloc.h"
 #include "daemon/spec/internal.h"
+#include "daemon/spec/paths.h"
 #include "daemon/spec/template.h"
 
 #include <inttypes.h>
@@ -49,9 +50,7 @@ int spec_parse_results(struct spec *spec, const json_t *members, struct error *e
         return -1;
     json_array_foreach ((json_t *)spec->artefacts, i, pattern) {
         snprintf(at, sizeof at, "/members/artefacts/%zu", i);
-        if (json_string_length(pattern) == 0)
-            return error_at(err, "spec_impossible_value", at, "a pattern is not empty");
-        if (spec_check_relative(json_string_value(pattern), at, "the member's directory", err) < 0)
+        if (spec_check_path(spec, json_string_value(pattern), at, "the member's directory", err) < 0)
             return -1;
     }
     if (spec->results == NULL)

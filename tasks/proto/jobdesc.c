@@ -81,6 +81,16 @@ static bool stays_below(const char *path)
     return true;
 }
 
+/* Checks a path of a task; NULL is none. */
+static int check_below(const char *path, const char *at, const char *key, struct error *err)
+{
+    char place[256];
+
+    if (path == NULL || stays_below(path))
+        return 0;
+    return error_at(err, BAD, jsonx_pointer(place, sizeof place, at, key), "\"%s\" must stay below its directory", key);
+}
+
 static int check_env(const json_t *env, const char *at, struct error *err)
 {
     const char *name;
@@ -118,6 +128,9 @@ static int parse_task(const json_t *obj, const char *at, struct jobdesc_task *ta
         jsonx_int(obj, at, "ntasks", JSONX_OPTIONAL, 1, 10000000, &task->ntasks, err) < 0 ||
         jsonx_int(obj, at, "nodes", JSONX_OPTIONAL, 1, 1000000, &task->nodes, err) < 0 ||
         jsonx_string(obj, at, "success_file", JSONX_OPTIONAL, &task->success_file, err) < 0 ||
+        jsonx_string(obj, at, "glob", JSONX_OPTIONAL, &task->glob, err) < 0 ||
+        jsonx_string(obj, at, "metrics_file", JSONX_OPTIONAL, &task->metrics_file, err) < 0 ||
+        jsonx_strings(obj, at, "artefacts", JSONX_OPTIONAL, 1, &task->artefacts, err) < 0 ||
         jsonx_string(obj, at, "results", JSONX_OPTIONAL, &task->results, err) < 0 ||
         jsonx_string(obj, at, "owner", task->results != NULL ? JSONX_REQUIRED : JSONX_OPTIONAL, &task->owner, err) <
             0 ||
@@ -134,9 +147,12 @@ static int parse_task(const json_t *obj, const char *at, struct jobdesc_task *ta
         return error_at(err, BAD, jsonx_pointer(place, sizeof place, at, "dir"), "\"dir\" must be an absolute path");
     if (json_string_length(json_array_get(task->argv, 0)) == 0)
         return error_at(err, BAD, jsonx_pointer(place, sizeof place, at, "argv"), "the program's name is empty");
-    if (task->success_file != NULL && !stays_below(task->success_file))
-        return error_at(err, BAD, jsonx_pointer(place, sizeof place, at, "success_file"),
-                        "\"success_file\" must lie in the task's directory");
+    if (check_below(task->success_file, at, "success_file", err) < 0 || check_below(task->glob, at, "glob", err) < 0 ||
+        check_below(task->metrics_file, at, "metrics_file", err) < 0)
+        return -1;
+    json_array_foreach ((json_t *)task->artefacts, i, dir)
+        if (check_below(json_string_value(dir), at, "artefacts", err) < 0)
+            return -1;
     if (task->results != NULL && task->results[0] != '/')
         return error_at(err, BAD, jsonx_pointer(place, sizeof place, at, "results"),
                         "\"results\" must be an absolute path");
@@ -368,4 +384,19 @@ void jobdesc_free(struct jobdesc *desc)
         free(desc);
     }
     errno = saved;
+}
+
+const char *jobdesc_glob(const struct jobdesc *desc, const struct jobdesc_task *task)
+{
+    return task->glob != NULL ? task->glob : desc->checkpoint.glob;
+}
+
+const char *jobdesc_metrics_file(const struct jobdesc *desc, const struct jobdesc_task *task)
+{
+    return task->metrics_file != NULL ? task->metrics_file : desc->metrics.file;
+}
+
+const json_t *jobdesc_artefacts(const struct jobdesc *desc, const struct jobdesc_task *task)
+{
+    return task->artefacts != NULL ? task->artefacts : desc->artefacts;
 }

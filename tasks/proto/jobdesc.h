@@ -25,9 +25,12 @@ struct jobdesc_task {
     const json_t *launch;
     int64_t ntasks;           /* processes to launch, >= 1 */
     int64_t nodes;            /* on which they run, >= 1 */
-    const char *success_file; /* relative to dir, or NULL */
-    const char *results;      /* absolute: the directory for links to its artefacts, or NULL */
-    const char *owner;        /* with results: the member whose they are, over all attempts and follow-ups */
+    const char *success_file; /* path or pattern, relative to dir, or NULL */
+    /* in the place of those of the job, where they depend on the task; or NULL */
+    const char *glob, *metrics_file;
+    const json_t *artefacts;
+    const char *results; /* absolute: the directory for links to its artefacts, or NULL */
+    const char *owner;   /* with results: the member whose they are, over all attempts and follow-ups */
     /* arguments added where there is a checkpoint to go on from, or NULL; "{checkpoint}" stands for its path */
     const json_t *resume;
     int64_t since;    /* the first attempt whose checkpoints count as its own; 0: all count */
@@ -110,4 +113,8 @@ void jobdesc_keep(struct jobdesc *desc, size_t task);
 
 void jobdesc_free(struct jobdesc *desc);
 
+/* What counts for a task: its own, or that of its job; NULL for none. */
+const char *jobdesc_glob(const struct jobdesc *desc, const struct jobdesc_task *task);
+const char *jobdesc_metrics_file(const struct jobdesc *desc, const struct jobdesc_task *task);
+const json_t *jobdesc_artefacts(const struct jobdesc *desc, const struct jobdesc_task *task);
 #endif

@@ -101,6 +101,12 @@ void jobdesc_task_begin(struct jobdesc_text *t, const struct jobdesc_task *task)
     if (task->nodes > 1)
         number(t, ",\"nodes\":", task->nodes);
     string(t, ",\"success_file\":", task->success_file);
+    string(t, ",\"glob\":", task->glob);
+    string(t, ",\"metrics_file\":", task->metrics_file);
+    if (task->artefacts != NULL) {
+        raw(t, ",\"artefacts\":");
+        text_json(&t->text, task->artefacts);
+    }
     string(t, ",\"results\":", task->results);
     string(t, ",\"owner\":", task->owner);
     if (task->resume != NULL) {

@@ -127,7 +127,7 @@ static void take(struct errand *errand)
     struct taking *taking = (struct taking *)errand;
     const struct jobdesc_task *desc = taking->task->desc;
 
-    taking->found = artefacts_find(desc->dir, taking->task->job->desc->artefacts, &taking->err);
+    taking->found = artefacts_find(desc->dir, jobdesc_artefacts(taking->task->job->desc, desc), &taking->err);
     if (taking->found == NULL || desc->results == NULL ||
         artefacts_place(desc->dir, taking->found, desc->results, desc->owner, &taking->err) == 0)
         return;

@@ -34,11 +34,11 @@ int checkpoints_begin(struct checkpoints *c, const struct jobdesc *job, const st
                                    .since = task->since,
                                    .generation = env_number(task, "STRETTO_STREAM_GENERATION")};
     c->ensemble = job->ensemble;
+    c->glob = jobdesc_glob(job, task);
     c->attempt = env_number(task, "STRETTO_ATTEMPT");
     if (ckptdir_make(c->dir, err) < 0)
         return -1;
-    if (ckptdir_read(c->dir, &list, err) < 0 ||
-        (job->checkpoint.glob != NULL && ckptfind(c->dir, job->checkpoint.glob, &c->before, err) < 0)) {
+    if (ckptdir_read(c->dir, &list, err) < 0 || (c->glob != NULL && ckptfind(c->dir, c->glob, &c->before, err) < 0)) {
         ckptdir_free(&list);
         return -1;
     }
@@ -113,7 +113,7 @@ void checkpoints_saw(struct checkpoints *c, const char *name, bool renamed, int6
     struct stat st;
     char *path;
 
-    if (c->desc == NULL || c->desc->glob == NULL || fnmatch(c->desc->glob, name, FNM_PATHNAME | FNM_PERIOD) != 0)
+    if (c->desc == NULL || c->glob == NULL || fnmatch(c->glob, name, FNM_PATHNAME | FNM_PERIOD) != 0)
         return;
     path = xasprintf("%s/%s", c->dir, name);
     if (lstat(path, &st) == 0 && S_ISREG(st.st_mode)) {
@@ -235,7 +235,7 @@ static int find(struct look *look, struct error *err)
 
     if (ckptdir_read(c->dir, &list, err) < 0)
         return -1;
-    if (c->desc->glob != NULL && ckptfind(c->dir, c->desc->glob, &files, err) < 0) {
+    if (c->glob != NULL && ckptfind(c->dir, c->glob, &files, err) < 0) {
         ckptdir_free(&list);
         return -1;
     }

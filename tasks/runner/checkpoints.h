@@ -24,6 +24,7 @@ struct sightings {
 
 struct checkpoints {
     const struct jobdesc_checkpoint *desc; /* NULL: the task leaves none */
+    const char *glob;                      /* of files that are checkpoints; NULL: only what the library records */
     const char *dir;
     struct ckpt_chain chain;
     int64_t ensemble, attempt; /* the task's */

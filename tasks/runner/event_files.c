@@ -3,7 +3,7 @@
 #include "common/text.h"
 #include "common/xalloc.h"
 #include "tasks/runner/event_record.h"
-#include "tasks/runner/metric_rotated.h"
+#include "tasks/runner/pattern.h"
 
 #include <fcntl.h>
 #include <fts.h>
@@ -41,7 +41,7 @@ struct event_files *event_files_create(const char *dir, const char *pattern)
 {
     struct event_files *files = xcalloc(1, sizeof *files);
 
-    files->pattern = metric_pattern_below(dir, pattern);
+    files->pattern = pattern_below(dir, pattern);
     return files;
 }
 

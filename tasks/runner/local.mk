@@ -25,6 +25,7 @@ librunner_la_SOURCES = \
 	tasks/runner/metrics.c tasks/runner/metrics.h \
 	tasks/runner/notifier.c tasks/runner/notifier.h \
 	tasks/runner/oom.c tasks/runner/oom.h \
+	tasks/runner/pattern.c tasks/runner/pattern.h \
 	tasks/runner/pilot.c tasks/runner/pilot.h tasks/runner/pilot_jobs.c tasks/runner/pilot_journal.c \
 	tasks/runner/pilot_launch.c \
 	tasks/runner/port.c tasks/runner/port.h \

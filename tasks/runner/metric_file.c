@@ -2,6 +2,7 @@
 
 #include "common/xalloc.h"
 #include "tasks/runner/metric_rotated.h"
+#include "tasks/runner/pattern.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -17,8 +18,8 @@ static const char bom[] = "\xef\xbb\xbf";
 void metric_file_init(struct metric_file *file, const char *dir, const char *name, bool may_be_csv)
 {
     *file = (struct metric_file){.name = name, .may_be_csv = may_be_csv, .again = -1};
-    file->is_pattern = may_be_csv && strpbrk(name, "*?[") != NULL;
-    file->path = file->is_pattern ? metric_pattern_below(dir, name) : xasprintf("%s/%s", dir, name);
+    file->is_pattern = may_be_csv && pattern_is(name);
+    file->path = file->is_pattern ? pattern_below(dir, name) : xasprintf("%s/%s", dir, name);
 }
 
 void metric_file_fini(struct metric_file *file)
@@ -306,7 +307,7 @@ static int64_t read_on(struct metric_file *file, const struct stat *st, int64_t 
 static bool go_on(struct metric_file *file, const struct stat *last, bool found,
                   void (*each)(void *arg, const struct metric_line *line), void *arg)
 {
-    char *target = file->is_pattern ? metric_pattern_last(file->path) : xstrdup(file->path), *between = NULL;
+    char *target = file->is_pattern ? pattern_last(file->path) : xstrdup(file->path), *between = NULL;
     struct stat st;
 
     if (target == NULL || stat(target, &st) < 0 || !S_ISREG(st.st_mode) ||

@@ -10,9 +10,4 @@ char *metric_rotated_find(const char *path, dev_t dev, ino_t inode);
 /* Returns a path of the file that was written next after the one that was `last` changed, among `path` itself and files
  * beside it whose names begin as its own, such as log.csv.1. To be freed; NULL if there is none. */
 char *metric_rotated_next(const char *path, const struct stat *last);
-
-/* Returns a pattern (glob(7)) of files below a directory, whose own path is taken as it stands. To be freed. */
-char *metric_pattern_below(const char *dir, const char *pattern);
-/* Returns the last path that matches the pattern, by the order of the numbers in it; NULL if none does. To be freed. */
-char *metric_pattern_last(const char *pattern);
 #endif

@@ -75,6 +75,7 @@ enum trouble {
 struct metrics *metrics_create(const struct jobdesc *job, const struct jobdesc_task *task, int64_t unix_ms,
                                int64_t now_ms)
 {
+    const char *file = jobdesc_metrics_file(job, task);
     struct metrics *m = xcalloc(1, sizeof *m);
 
     m->desc = &job->metrics;
@@ -85,10 +86,10 @@ struct metrics *metrics_create(const struct jobdesc *job, const struct jobdesc_t
     m->silent = now_ms + SILENCE_MS;
     m->path = xasprintf("%s/" POINTS_FILE, task->dir);
     metric_file_init(&m->files[m->n_files++], task->dir, METRICS_FILE, false);
-    if (job->metrics.file != NULL && job->metrics.format == JOBDESC_TENSORBOARD)
-        m->events = event_files_create(task->dir, job->metrics.file);
-    else if (job->metrics.file != NULL)
-        metric_file_init(&m->files[m->n_files++], task->dir, job->metrics.file, true);
+    if (file != NULL && job->metrics.format == JOBDESC_TENSORBOARD)
+        m->events = event_files_create(task->dir, file);
+    else if (file != NULL)
+        metric_file_init(&m->files[m->n_files++], task->dir, file, true);
     return m;
 }
 
@@ -517,6 +518,13 @@ enum metrics_verdict metrics_judge(const struct metrics *m, char *why, size_t si
              desc->has_least && !(value >= desc->least) ? "below" : "above",
              desc->has_least && !(value >= desc->least) ? desc->least : desc->most);
     return METRICS_MISSED;
+}
+
+bool metrics_finished(const struct metrics *m)
+{
+    const struct series *s = find_known(m, POINTS_PROGRESS);
+
+    return s != NULL && s->last >= 1;
 }
 
 int64_t metrics_size(const struct metrics *m)

@@ -48,6 +48,9 @@ enum metrics_verdict { METRICS_REACHED, METRICS_MISSED, METRICS_ABSENT };
 /* Tells whether the task has reached the value that the spec asks for; `why` gets a phrase where it has not. */
 enum metrics_verdict metrics_judge(const struct metrics *m, char *why, size_t size);
 
+/* Tells whether the task has reported progress 1: it says that it has finished. */
+bool metrics_finished(const struct metrics *m);
+
 int64_t metrics_size(const struct metrics *m); /* bytes of the file of points */
 
 /* Writes what was wrong with the reported metrics; "" where nothing was. */

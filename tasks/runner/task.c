@@ -5,6 +5,7 @@
 #include "common/timefmt.h"
 #include "common/xalloc.h"
 #include "tasks/runner/oom.h"
+#include "tasks/runner/pattern.h"
 #include "tasks/runner/silence.h"
 #include "tasks/runner/tree.h"
 
@@ -52,7 +53,8 @@ static bool success_file_there(const struct task *t)
     if (t->desc->success_file == NULL)
         return false;
     path = xasprintf("%s/%s", t->desc->dir, t->desc->success_file);
-    there = stat(path, &st) == 0;
+    there = stat(path, &st) == 0 ||
+            (pattern_is(t->desc->success_file) && pattern_matches(t->desc->dir, t->desc->success_file));
     free(path);
     return there;
 }
@@ -141,9 +143,12 @@ static void explain(struct task *t, enum stop why)
 }
 
 /* Tells whether exit status 0 is success. After the warning it proves nothing for a member, since programs that stop
- * early exit with 0, too; a rank tells by its done record whether it has stopped early. */
+ * early exit with 0, too, unless it has reported that it has finished. A rank tells by its done record whether it has
+ * stopped early. */
 static bool zero_is_success(const struct task *t)
 {
+    if (t->metrics != NULL && metrics_finished(t->metrics) && t->silent == SILENT_NOT)
+        return true;
     return t->why == STOP_NONE && t->silent == SILENT_NOT && (!t->warned || t->job->desc->kind == JOBDESC_TRAINING);
 }
 

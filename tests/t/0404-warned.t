@@ -19,6 +19,7 @@ outcome() { jq -r '"\(.outcome) \(.exit_code): \(.reason)"' "$T/$1/7.0/exit.json
 
 # those that are warned, after 20 s, all at once
 job warned 3580 "trap 'exit 0' USR1; while :; do sleep 0.1; done"
+job finished 3580 "trap 'echo {\\\"progress\\\": 1} >\$STRETTO_METRICS; exit 0' USR1; while :; do sleep 0.1; done"
 job failed 3580 "trap 'exit 3' USR1; while :; do sleep 0.1; done"
 # A rank tells by its done record whether it has finished, so its exit status 0 is a success. Nobody looks for its
 # checkpoints.
@@ -75,6 +76,8 @@ is "$(jq -c '[.outcome, .checkpoints[].path]' lingers/7.0/exit.json)" '["succeed
 
 ended warned
 is "$(outcome warned)" "timeout 0: stopped near the end of its time: exit status 0" "exit status 0 after the warning is no success: it may have stopped for want of time"
+ended finished
+is "$(outcome finished)" "succeeded 0: " "unless it has reported that it has finished"
 ended failed
 is "$(outcome failed)" "timeout 3: stopped near the end of its time: exit status 3" "whatever it does after the warning is put down to that"
 ended rank

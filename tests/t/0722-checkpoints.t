@@ -33,6 +33,28 @@ refused /members/checkpoint/resume/0 spec_unfilled_placeholder "an unknown place
 refused /members/command/1 spec_unfilled_placeholder "{checkpoint} has no value but in resume" '.members.command[1] = "{checkpoint}"'
 refused /members/checkpoint/often spec_unknown_key "an unknown key is refused" '.members.checkpoint.often = true'
 
+# Paths name the member's parameters, whose values are no patterns, and may be patterns themselves
+cat >"$T/named" <<'X'
+#!/bin/sh
+mkdir -p out "$1-logs/version_1"
+printf 'step,loss\n1,0.5\n' >"$1-logs/version_1/metrics.csv"
+: >"$STRETTO_CHECKPOINT_DIR/$1-1.ckpt"
+: >"out/$2-17.npz"
+X
+chmod +x "$T/named"
+jq -n --arg named "$T/named" '{name: "named", members: {command: [$named, "{net}", "{writes}"],
+	parameters: {grid: {net: ["a*b", "axb"], writes: ["a*b", "axb"]}}, retries: 0, success: {file: "out/{net}-*.npz"},
+	artefacts: ["out/{writes}-1*.npz"], metrics: {file: "{net}-logs/*/metrics.csv"},
+	checkpoint: {glob: "{net}-*.ckpt", attempts: 1}}}' >"$T/spec.json"
+ID=$(submit "$T/spec.json")
+ok "members that are named by their parameters end" wait_ensemble "$ID" 60
+is "$(api GET "/v1/ensembles/$ID/members?metrics=loss" | jq -c '[.members[] | [.parameters.net, .parameters.writes, .state, .metrics.loss.last]]')" \
+	'[["a*b","a*b","succeeded",0.5],["a*b","axb","unfinished",0.5],["axb","a*b","unfinished",0.5],["axb","axb","succeeded",0.5]]' \
+	"each is judged by its own file"
+is "$(member 0 '"\(.attempts | length) \(.artefacts[0].path) \(.checkpoints[0].path | split("/") | last)"')" "1 out/a*b-17.npz a*b-1.ckpt" "at once, with its artefacts and checkpoints"
+refused /members/success/file spec_unfilled_placeholder "an unknown placeholder in a path is refused" '.members.success.file = "{nett}.npz"'
+refused /members/artefacts/0 spec_unfilled_placeholder "wherever it is" '.members.artefacts = ["{nett}.npz"]'
+
 spec 4 5 0.1 '.members.env = {EPOCHS_WAIT: "3"}'
 ID=$(submit "$T/spec.json")
 is "$(ended '"\(.state) \(.members.unfinished) \(.members.failed)"')" "complete 4 0" "members that stop at the warning are unfinished"

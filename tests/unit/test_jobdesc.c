@@ -59,7 +59,7 @@ static void little_has_to_be_said(void **state)
 {
     static const char *const not_written[] = {"silence", "stopped", "checkpoint", "artefacts", "metrics", "restarts", "umask", "output",
                                               "control", "control_key"},
-                      *const not_of_tasks[] = {"env", "path", "launcher", "launch", "nodes", "success_file", "results", "owner", "resume",
+                      *const not_of_tasks[] = {"env", "path", "launcher", "launch", "nodes", "success_file", "glob", "metrics_file", "artefacts", "results", "owner", "resume",
                                                "since", "since_in", "until", "last"};
     json_t *root = json_loads(least, 0, NULL), *other, *task;
     struct error err;
@@ -147,6 +147,9 @@ static void what_is_said_is_taken_and_written(void **state)
         {"/tasks/0/nodes", "2"},
         {"/tasks/0/success_file", "\"...\""},
         {"/tasks/0/success_file", "\"a/..b/c..\""},
+        {"/tasks/0/glob", "\"a-*.ckpt\""},
+        {"/tasks/0/metrics_file", "\"a/log.csv\""},
+        {"/tasks/0/artefacts", "[\"a.pt\", \"b\"]"},
         {"/tasks/0/results", "\"/r\""},
         {"/tasks/0/resume", "[\"--from\"]"},
         {"/tasks/0/since", "1"},
@@ -280,6 +283,9 @@ static void what_cannot_be_is_refused_with_the_place(void **state)
         {"/tasks/0/nodes", "1000001", NULL},
         {"/tasks/0/success_file", "\"..\"", NULL},
         {"/tasks/0/success_file", "7", NULL},
+        {"/tasks/0/glob", "\"../*\"", NULL},
+        {"/tasks/0/metrics_file", "\"/log.csv\"", NULL},
+        {"/tasks/0/artefacts", "[\"a/../..\"]", NULL},
         {"/tasks/0/results", "7", NULL},
         {"/tasks/0/owner", "7", NULL},
         {"/tasks/0/resume", "[]", NULL},
