@@ -75,7 +75,8 @@ json_t *training_json(const struct request *r, const struct training_row *row, s
     json_object_set_new(json, "id", json_integer(row->id));
     json_object_set_new(json, "ensemble", json_integer(row->ensemble));
     json_object_set_new(json, "state", value_text(training_state_name(row->state)));
-    json_object_set_new(json, "reason", value_text_or_null(row->reason));
+    json_object_set_new(json, "reason", training_is_over(row) ? value_text_or_null(row->reason) : json_null());
+    json_object_set_new(json, "before", training_is_over(row) ? json_null() : value_text_or_null(row->reason));
     engine_training_waits_for(request_config(r)->engine, row->ensemble, waits_for, sizeof waits_for);
     json_object_set_new(json, "waits_for", value_text_or_null(waits_for));
     json_object_set_new(json, "adapter", value_text(row->adapter));

@@ -145,6 +145,16 @@ static void print_forgotten(const json_t *training, FILE *to)
             style_on(STYLE_CARE), forgotten, forgotten == 1 ? "" : "s", style_off(STYLE_CARE));
 }
 
+/* Why the ranks began again the last time. */
+static void print_before(const json_t *training, FILE *to)
+{
+    char *before = render_text(get_string(training, "before"));
+
+    if (before[0] != '\0')
+        fprintf(to, "before     %s\n", before);
+    free(before);
+}
+
 static void print_failures(const json_t *training, FILE *to)
 {
     long long failures = (long long)get_int(training, "failures"), left = (long long)get_int(training, "retries_left");
@@ -185,6 +195,7 @@ void report_status(const json_t *ensemble, FILE *to)
             fprintf(to, " (%lld wanted)", (long long)get_int(training, "wanted_ranks"));
         fprintf(to, ", generation %lld, on %s\n", (long long)get_int(training, "generation"),
                 get_string(training, "adapter"));
+        print_before(training, to);
         print_failures(training, to);
         fprintf(to, "samples    %lld received, %lld unique, %lld duplicates, %lld drawn\n",
                 (long long)get_int(training, "received"), (long long)get_int(training, "unique"),

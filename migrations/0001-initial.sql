@@ -359,7 +359,8 @@ CREATE TABLE training (
     wanted INTEGER NOT NULL DEFAULT 0,     -- the number of ranks of the next generation, which was asked for; 0: the same
     wanted_by TEXT,                        -- who asked for it, as a phrase
     restarts INTEGER NOT NULL DEFAULT 0,   -- how often the ranks of this generation have begun again where they were
-    failures INTEGER NOT NULL DEFAULT 0,   -- failures of ranks, each of which cost a retry
+    failures INTEGER NOT NULL DEFAULT 0,   -- ends of the ranks that cost a retry
+    losses INTEGER NOT NULL DEFAULT 0,     -- ends in a row from outside, since they last got further
     not_before INTEGER NOT NULL DEFAULT 0, -- when it may be submitted again at the earliest
     resumed TEXT,                          -- the checkpoint that this generation goes on from; NULL: it began at the start
     resumed_step INTEGER NOT NULL DEFAULT 0,
@@ -394,7 +395,7 @@ CREATE TABLE generation (
     ranks INTEGER NOT NULL,
     started INTEGER, -- when all of its ranks could be reached
     ended INTEGER,
-    end TEXT CHECK (end IN ('done', 'failed', 'cancelled', 'resized', 'out_of_time')),
+    end TEXT CHECK (end IN ('done', 'failed', 'lost', 'cancelled', 'resized', 'out_of_time')),
     reason TEXT,
     resumed TEXT, -- the checkpoint that it went on from; NULL: it began at the start
     resumed_step INTEGER,
@@ -423,6 +424,19 @@ CREATE TRIGGER generation_next AFTER UPDATE ON training WHEN NEW.generation > OL
     INSERT INTO generation (training, number, ranks, resumed, resumed_step)
         VALUES (NEW.id, NEW.generation, NEW.ranks, NEW.resumed, iif(NEW.resumed IS NULL, NULL, NEW.resumed_step));
 END;
+
+-- How often the ranks of a generation have begun again in their job, and why.
+CREATE TABLE restart (
+    training INTEGER NOT NULL REFERENCES training (id),
+    generation INTEGER NOT NULL,
+    number INTEGER NOT NULL CHECK (number > 0),
+    time INTEGER NOT NULL,
+    rank INTEGER NOT NULL, -- which ended first
+    host TEXT,
+    reason TEXT,
+    cost INTEGER NOT NULL CHECK (cost IN (0, 1)), -- 1: it cost a retry
+    PRIMARY KEY (training, generation, number)
+) STRICT, WITHOUT ROWID;
 
 -- Checkpoints of trainings that are whole and that their ranks keep, and those that a rank found damaged.
 CREATE TABLE training_checkpoint (

@@ -19,6 +19,7 @@ export async function loadGenerations({id}) {
 const ENDS = {
   done: ['done', 'done'],
   failed: ['failed', 'failed'],
+  lost: ['lost', 'lost'],
   cancelled: ['cancelled', 'cancelled'],
   resized: ['resized', 'ended'],
   out_of_time: ['out of time', 'timeout'],
@@ -36,6 +37,13 @@ function endOf({started, ended}) {
 
 const isOver = ({state}) => ['done', 'failed', 'cancelled'].includes(state);
 
+// How often, and why the last times.
+function restartsOf({restarts}) {
+  if (restarts.length === 0) return null;
+  return [`${format.count(restarts[0].number)} times: `, restarts.map(({time, rank, reason}, i) => [
+    i > 0 && '; ', h('time', {datetime: time, title: format.moment(time)}, format.clock(time)), ` rank ${format.count(rank)} `, reason && foreign(reason)])];
+}
+
 function generationRow(one, training) {
   const end = one.end !== null ? ENDS[one.end] : one.started !== null ? ['running', 'running'] : [training.state, training.state];
   return h(
@@ -49,6 +57,7 @@ function generationRow(one, training) {
     cell('ended', one.ended && endOf(one)),
     cell('went on from', one.resumed_from && [foreign(one.resumed_from), `, step ${format.count(one.resumed_step)}`]),
     cell('lost with the one before', one.samples_lost + one.members_again > 0 && `${format.count(one.samples_lost)} samples, ${format.count(one.members_again)} members again`),
+    cell('begun again in its job', restartsOf(one)),
     cell('how it ended', one.reason && foreign(one.reason)),
   );
 }
@@ -60,7 +69,7 @@ export function generationsView(training, {generations, hasOlder}) {
     h('h2', {id: 'generations'}, 'Generations of its ranks'),
     stacked(
       'Table of generations',
-      ['generation', 'state', 'ranks', 'began', 'took', 'ended', 'went on from', 'lost with the one before', 'how it ended'],
+      ['generation', 'state', 'ranks', 'began', 'took', 'ended', 'went on from', 'lost with the one before', 'begun again in its job', 'how it ended'],
       generations.map(one => generationRow(one, training)),
     ),
     hasOlder && h('p', {class: 'quiet'}, `The newest ${SHOWN} of ${format.count(training.generation)}.`),

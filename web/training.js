@@ -43,7 +43,7 @@ export function figures(training) {
   ]);
 }
 
-export const whyOf = training => training.reason ?? training.waits_for;
+export const whyOf = training => training.reason ?? training.waits_for ?? (training.before && `Before: ${training.before}`);
 
 export function output(training) {
   return h('p', {class: 'quiet'}, 'Output of rank 0: ',

@@ -51,6 +51,7 @@ static void apply_record(struct engine *engine, struct live_job *job, struct slo
         .cpu_ms = (int64_t)((rec->user_seconds + rec->system_seconds) * 1000),
         .memory_peak = rec->max_rss,
         .final = rec->final || rec->outcome == EXITREC_DIVERGED,
+        .how = rec->killed ? OUTCOME_KILLED : OUTCOME_RAN,
         .late = rec->late,
         .recorded = true,
         .at_rung = rec->at_rung,

@@ -175,7 +175,7 @@ void job_fail_open(struct engine *engine, struct live_job *job, enum attempt_out
                               .started_ms = job->row.started_ms,
                               .ended_ms = now,
                               .final = outcome == ATTEMPT_FAILED,
-                              .unstarted = returned && outcome == ATTEMPT_LOST};
+                              .how = returned && outcome == ATTEMPT_LOST ? OUTCOME_UNSTARTED : OUTCOME_RAN};
 
         if (job->slots[i].open && checkpoints != NULL)
             out.checkpoints = checkpoints[next++];

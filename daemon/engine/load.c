@@ -80,6 +80,7 @@ static int adopt_training(struct engine *engine, struct training *training, int6
 
     if (store_training_of(engine->store, ensemble, &training->row, &err) != 1)
         return -1;
+    training->began = training_began_with(&training->row);
     if (training->row.generation > 1 &&
         store_training_job(engine->store, &training->row, &training->made_for_it, &err) < 0)
         return -1;

@@ -23,12 +23,11 @@
 #include "daemon/engine/training.h"
 #include "daemon/store/cause.h"
 #include "daemon/store/ensemble.h"
+#include "tasks/proto/retries.h"
 
 #include <stdio.h>
 #include <string.h>
 
-#define LOSSES_MAX 10         /* attempts in a row that were lost or ended from outside before a member is given up */
-#define LOSSES_FREE 3         /* attempts in a row lost while they ran; each further one costs a retry */
 #define BACKOFF_FIRST_MS 1000 /* before the first retry, then doubled */
 
 int64_t engine_backoff(int64_t failures)
@@ -50,15 +49,21 @@ static void fail_or_wait(struct member_row *member, bool fails, int64_t count, i
     member->not_before_ms = now + engine_backoff(count);
 }
 
-/* Handles a lost attempt. It costs no retry, but there is a limit. Nobody can tell whether a runner was killed by
- * somebody else or by its own member, so only the first few in a row that were lost while they ran are free. */
+/* Counts an attempt that ended so, and left no newer checkpoint. */
+static void spend(const struct live_ensemble *ens, struct member_row *member, enum retries_end end, bool final,
+                  int64_t now)
+{
+    bool may = retries_count(end, ens->spec->retries, &member->failures, &member->losses);
+
+    fail_or_wait(member, final || !may, member->losses > 0 ? member->losses : member->failures, now);
+}
+
+/* Handles an attempt that was ended from outside. */
 static void lose(const struct live_ensemble *ens, struct member_row *member, const struct outcome *out, int64_t now)
 {
-    bool ran = out->outcome == ATTEMPT_LOST && out->started_ms != 0;
+    bool ran = out->how == OUTCOME_KILLED || (out->outcome == ATTEMPT_LOST && out->started_ms != 0);
 
-    member->losses++;
-    member->failures += ran && member->losses > LOSSES_FREE;
-    fail_or_wait(member, member->losses > LOSSES_MAX || member->failures > ens->spec->retries, member->losses, now);
+    spend(ens, member, ran ? RETRIES_LOST : RETRIES_TOLD, false, now);
 }
 
 /* Handles an attempt that ran out of time and left a newer checkpoint, from which another attempt can go on. Where
@@ -129,11 +134,16 @@ static void next_state(const struct live_ensemble *ens, struct member_row *membe
         } /* fall through */
     case ATTEMPT_FAILED:
     case ATTEMPT_DIVERGED:
-        member->failures++;
-        member->losses = 0;
         if (progress->made)
             member->stalls = 0;
-        fail_or_wait(member, out->final || member->failures > ens->spec->retries, member->failures, now);
+        if (out->how == OUTCOME_KILLED && progress->made) {
+            member->state = MEMBER_PENDING;
+            member->losses = 0;
+        } else if (out->how == OUTCOME_KILLED) {
+            lose(ens, member, out, now);
+        } else {
+            spend(ens, member, RETRIES_OWN_FAULT, out->final, now);
+        }
         break;
     case ATTEMPT_CANCELLED: /* the ensemble is cancelled, or somebody else ended the runner: preemption, a drain */
     case ATTEMPT_LOST:
@@ -232,7 +242,8 @@ static void apply_to_member(struct engine *engine, struct live_job *job, struct 
     struct outcome told = *out;
     struct member_row member = slot_member(job, slot);
     bool stale = renew_is_stale(job);
-    bool stopped = stale || was_stopped(job, out), unstarted = out->unstarted && !ensemble_is_stopped(&ens->row);
+    bool stopped = stale || was_stopped(job, out);
+    bool unstarted = out->how == OUTCOME_UNSTARTED && !ensemble_is_stopped(&ens->row);
     const char *resumed = json_string_value(json_object_get(out->resumed, "path"));
     struct progress progress;
     struct error err;

@@ -15,6 +15,12 @@ struct slot;
 
 int64_t engine_backoff(int64_t failures); /* ms to wait after so many failures in a row */
 
+enum outcome_how {
+    OUTCOME_RAN,
+    OUTCOME_KILLED,   /* ATTEMPT_FAILED: somebody else ended it by a signal */
+    OUTCOME_UNSTARTED /* it did not start: the member is not charged, and is pending again at once */
+};
+
 struct outcome {
     enum attempt_outcome outcome;
     int exit_code, signal;
@@ -32,7 +38,7 @@ struct outcome {
     int64_t rung_step;
     double rung_value;       /* NaN if it is not finite */
     const json_t *artefacts; /* that it left, as its record has them; NULL for none */
-    bool unstarted;          /* it did not start: the member is not charged, and is pending again at once */
+    enum outcome_how how;
 };
 
 void outcome_apply(struct engine *engine, struct live_job *job, struct slot *slot, const struct outcome *out);

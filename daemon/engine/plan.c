@@ -240,7 +240,11 @@ void plan_job(const struct engine *engine, const struct live_job *job, struct jo
                                                       .glob = checkpoint->glob,
                                                       .keep = checkpoint->keep};
     if (training && checkpoint->any && checkpoint->retain != 0)
-        desc.restarts = job->ensemble->spec->training_retries - job->ensemble->training->row.failures;
+        desc.restarts = (struct jobdesc_restarts){.any = true,
+                                                  .retries = job->ensemble->spec->training_retries,
+                                                  .failures = job->ensemble->training->row.failures,
+                                                  .losses = job->ensemble->training->row.losses,
+                                                  .from = training_began_with(&job->ensemble->training->row)};
     if (!training && !pilot)
         desc.metrics = metrics_of(job->ensemble->spec);
     control_key_make(engine->store, job->row.name, key);

@@ -3,6 +3,7 @@
 
 #include "common/log.h"
 #include "common/log_changes.h"
+#include "common/text.h"
 #include "common/xalloc.h"
 #include "daemon/engine/alarm.h"
 #include "daemon/engine/core.h"
@@ -22,6 +23,7 @@
 #include "daemon/engine/training_event.h"
 #include "daemon/engine/training_resize.h"
 #include "daemon/engine/waits.h"
+#include "daemon/store/generation.h"
 #include "daemon/store/member.h"
 #include "daemon/store/series.h"
 #include "daemon/store/training_checkpoint.h"
@@ -126,15 +128,13 @@ static void mark_ready(struct engine *engine, struct live_ensemble *ens)
     engine_touch(engine, ens);
 }
 
-/* Returns whether the generation has left a checkpoint that is further than the one that it went on from. */
-static bool got_further(const struct training_row *row, const struct training_checkpoint_row *newest)
+/* Returns whether the generation has left a checkpoint that is further than `from`. */
+static bool got_further(const struct training_row *row, const struct training_checkpoint_row *newest,
+                        const struct learnt *from)
 {
-    const struct training_resumed *from = &row->resumed;
+    struct learnt now = {newest->step, newest->batches, newest->drawn};
 
-    if (newest->generation != row->generation)
-        return false;
-    return from->name[0] == '\0' || newest->batches > from->batches || newest->drawn > from->drawn ||
-           newest->step > from->step;
+    return newest->generation == row->generation && learnt_more(&now, from);
 }
 
 /* Returns how the generation ended. */
@@ -142,15 +142,18 @@ static enum generation_end judge(const struct training *training, enum rank_stat
                                  const struct training_checkpoint_row *newest)
 {
     bool time_was_over = ranks == RANK_UNFINISHED || training->failed_as == ATTEMPT_TIMEOUT;
+    struct learnt from = training_began_with(&training->row);
 
     if (training->failed_as == ATTEMPT_OPEN && ranks == RANK_DONE)
         return GENERATION_DONE;
     if (!time_was_over)
-        return GENERATION_FAILED;
+        return training->killed || training->failed_as == ATTEMPT_LOST || training->failed_as == ATTEMPT_CANCELLED
+                   ? GENERATION_LOST
+                   : GENERATION_FAILED;
     if (training->failed_as == ATTEMPT_OPEN &&
         training->row.wanted > 0) /* it was asked to end, however far it had got */
         return GENERATION_OUT_OF_TIME;
-    return got_further(&training->row, newest) ? GENERATION_OUT_OF_TIME : GENERATION_STUCK;
+    return got_further(&training->row, newest, &from) ? GENERATION_OUT_OF_TIME : GENERATION_STUCK;
 }
 
 /* Writes why the training is not done; "" if it is. `may_end`: its members have ended, or it says that it needs no more
@@ -192,7 +195,7 @@ void training_conclude(struct engine *engine, struct live_ensemble *ens)
     struct training_checkpoint_row newest;
     int64_t tally[MEMBER_STATE_COUNT];
     enum generation_end end;
-    char reason[600] = "";
+    char reason[700] = "";
     struct rank_row sum;
     struct error err;
 
@@ -206,14 +209,19 @@ void training_conclude(struct engine *engine, struct live_ensemble *ens)
     }
     end = judge(training, sum.state, &newest);
     explain(ens, end, training->state.need == NEED_NONE || dispatch_all_final(&ens->row, tally), reason, sizeof reason);
-    if (renew_may(ens, end, sum.state >= RANK_READY)) {
+    if (renew_count_end(ens, end, sum.state >= RANK_READY, got_further(&training->row, &newest, &training->began))) {
         renew_training(engine, ens, end, &newest, sum.unique - sum.forgotten, reason);
         return;
     }
+    if (end == GENERATION_LOST && training->row.losses > 0)
+        snprintf(reason + strlen(reason), sizeof reason - strlen(reason),
+                 "; its ranks were ended from outside %lld times in a row without a newer checkpoint",
+                 (long long)training->row.losses);
     training_event(training, reason[0] == '\0'                ? LIFE_DONE
                              : ensemble_is_stopped(&ens->row) ? LIFE_CANCELLED
                                                               : LIFE_FAILED);
-    training->row.failures += training->row.state == TRAINING_FAILED;
+    training->row.failures +=
+        training->row.state == TRAINING_FAILED && end != GENERATION_FAILED && end != GENERATION_LOST;
     training->row.ended_ms = engine_now(engine);
     if (reason[0] != '\0') /* missing steps are to be expected in a training that has failed */
         training->row.missing[0] = '\0';
@@ -376,39 +384,64 @@ static void take_waits(struct engine *engine, struct live_ensemble *ens, json_t 
     elastic_note(engine, ens, &sum, &draws);
 }
 
-/* Tells in log and event that the ranks have begun again in their job. */
-static void tell_restart(struct engine *engine, const struct live_ensemble *ens, const json_t *restart)
+/* Stores that the ranks have begun again in their job, and tells it in log and event. */
+static void tell_restart(struct engine *engine, const struct live_ensemble *ens, const json_t *restart, bool cost)
 {
     struct training_row *row = &ens->training->row;
     const char *reason = json_string_value(json_object_get(restart, "reason"));
     const char *host = json_string_value(json_object_get(restart, "host"));
     long long rank = (long long)integer(restart, "rank");
+    struct restart_row stored = {
+        .generation = row->generation,
+        .number = row->restarts,
+        .time_ms = (int64_t)(1000 * json_number_value(json_object_get(restart, "time"))),
+        .rank = rank,
+        .cost = cost,
+    };
+    struct error err;
 
-    snprintf(row->reason, sizeof row->reason, "rank %lld: %.400s", rank, reason != NULL ? reason : "");
+    text_copy(stored.host, sizeof stored.host, host != NULL ? host : "");
+    text_copy(stored.reason, sizeof stored.reason, reason != NULL ? reason : "");
+    store_restart_add(engine->store, row->id, &stored, &err);
+    snprintf(row->reason, sizeof row->reason, "rank %lld: %.400s", rank, stored.reason);
     log_change(
         LOG_LEVEL_WARN, LOG_TRAINING(ens->row.id, row->id),
         "training %lld: all ranks of generation %lld have begun again with the samples that they held, since rank "
         "%lld failed: %s",
-        (long long)row->id, (long long)row->generation, rank, reason != NULL ? reason : "");
+        (long long)row->id, (long long)row->generation, rank, stored.reason);
     engine_event(engine, "training.recovered", ens->row.id, -1,
                  json_pack("{s:I, s:I, s:I, s:s?, s:s?}", "generation", (json_int_t)row->generation, "restart",
                            (json_int_t)row->restarts, "rank", (json_int_t)rank, "host", host, "reason", reason));
 }
 
-/* Takes from restarts.json that the ranks have begun again where they were; each time has cost a retry. */
+/* Takes what a beginning again has cost, as the runner has counted it, and how far the ranks were. */
+static void take_restart(struct training *training, const json_t *restart)
+{
+    const json_t *from = json_object_get(restart, "from");
+
+    training->row.failures = integer(restart, "failures");
+    training->row.losses = integer(restart, "losses");
+    if (from != NULL)
+        training->began = (struct learnt){integer(from, "step"), integer(from, "batches"), integer(from, "drawn")};
+}
+
+/* Takes from restarts.json that the ranks have begun again where they were. */
 static void take_restarts(struct engine *engine, struct live_ensemble *ens, const json_t *file)
 {
     const json_t *list = json_object_get(file, "restarts");
     struct training_row *row = &ens->training->row;
     size_t known = (size_t)row->restarts;
+    int64_t failures = row->failures; /* of an entry before the first */
     struct error err;
 
+    if (json_array_size(list) > 0)
+        take_restart(ens->training, json_array_get(list, json_array_size(list) - 1));
     if (json_array_size(list) <= known)
         return;
     for (size_t i = known; i < json_array_size(list); i++) {
         row->restarts++;
-        row->failures++;
-        tell_restart(engine, ens, json_array_get(list, i));
+        failures = i > 0 ? integer(json_array_get(list, i - 1), "failures") : failures;
+        tell_restart(engine, ens, json_array_get(list, i), integer(json_array_get(list, i), "failures") > failures);
     }
     store_training_update(engine->store, row, &err);
     engine_touch(engine, ens);

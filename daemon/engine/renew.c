@@ -26,16 +26,24 @@ static bool has_former(const struct live_ensemble *ens)
     return ens->training != NULL && ens->training->row.generation > 1;
 }
 
-bool renew_may(const struct live_ensemble *ens, enum generation_end end, bool reached)
+bool renew_count_end(struct live_ensemble *ens, enum generation_end end, bool reached, bool further)
 {
     const struct training *training = ens->training;
-    bool ran = reached || has_former(ens);
+    struct training_row *row = &ens->training->row;
+    bool killed = training->killed || (training->failed_as == ATTEMPT_LOST && training->ran);
+    enum retries_end as = end == GENERATION_FAILED ? RETRIES_OWN_FAULT
+                          : further                ? RETRIES_GOT_FURTHER
+                          : killed                 ? RETRIES_LOST
+                                                   : RETRIES_TOLD;
 
     if (ensemble_is_stopped(&ens->row))
         return false;
-    if (end == GENERATION_FAILED)
-        return training->row.failures < ens->spec->training_retries && (ran || training->failed_as == ATTEMPT_LOST);
-    return end == GENERATION_OUT_OF_TIME;
+    if (end == GENERATION_OUT_OF_TIME)
+        row->losses = 0;
+    if (end != GENERATION_FAILED && end != GENERATION_LOST)
+        return end == GENERATION_OUT_OF_TIME;
+    return retries_count(as, ens->spec->training_retries, &row->failures, &row->losses) &&
+           (end == GENERATION_LOST || reached || has_former(ens));
 }
 
 /* Begins to send members back that are not whole in the checkpoint; 0 sends all back. If all is kept that was ever
@@ -99,10 +107,10 @@ void renew_training(struct engine *engine, struct live_ensemble *ens, enum gener
     training_event(training, LIFE_RENEWED);
     renew_row(row, row->generation + 1, newest);
     row->ended_ms = row->not_before_ms = engine_now(engine);
-    if (end == GENERATION_FAILED) {
-        row->failures++;
-        row->not_before_ms = row->ended_ms + engine_backoff(further ? 1 : row->failures);
-    }
+    if (end != GENERATION_OUT_OF_TIME)
+        row->not_before_ms = row->ended_ms + engine_backoff(further           ? 1
+                                                            : row->losses > 0 ? row->losses
+                                                                              : row->failures);
     tell_renewed(engine, ens, newest, reason);
     if (!kept) {
         row->keeps = row->generation;
@@ -112,10 +120,13 @@ void renew_training(struct engine *engine, struct live_ensemble *ens, enum gener
     ens->spec->training.resources.copies = (int)row->ranks;
     training->failed_as = ATTEMPT_OPEN;
     training->failed_ms = 0;
+    training->killed = training->ran = false;
+    training->began = training_began_with(row);
     training->waits = (struct waits){0};
     elastic_restart(ens);
     training->heard_ms = 0;
     if (store_training_update(engine->store, row, &err) < 0 ||
+        (end == GENERATION_LOST && store_generation_was_lost(engine->store, row->id, row->generation - 1, &err) < 0) ||
         (!kept && store_generation_lost(engine->store, row->id, row->generation,
                                         held > newest->drawn ? held - newest->drawn : 0, &err) < 0) ||
         send_back(engine, ens, newest->number, kept, &err) < 0) {

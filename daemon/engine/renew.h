@@ -20,13 +20,15 @@ enum generation_end {
     GENERATION_DONE, /* all ranks said that they were done */
     /* its time was over, and it had got further, or it was asked to end: the next one goes on at no cost */
     GENERATION_OUT_OF_TIME,
-    GENERATION_STUCK, /* its time was over, and it had got no further: so would it be with the next generation */
-    GENERATION_FAILED /* the next generation costs a retry */
+    GENERATION_STUCK,  /* its time was over, and it had got no further: so would it be with the next generation */
+    GENERATION_FAILED, /* by an error of its own: the next generation costs a retry */
+    GENERATION_LOST    /* it was ended from outside (tasks/proto/retries.h) */
 };
 
-/* Returns whether a training may be begun anew whose job is over. If it failed and not all of its ranks could be
- * `reached`, the failure is its own, and would come again, unless a rank was lost. */
-bool renew_may(const struct live_ensemble *ens, enum generation_end end, bool reached);
+/* Counts the end of a training whose job is over, and returns whether it may begin anew. If it failed by an error of
+ * its own, and not all of its ranks could be `reached`, that would come again. `further`: the ranks had got further
+ * since they last began. */
+bool renew_count_end(struct live_ensemble *ens, enum generation_end end, bool reached, bool further);
 
 /* Sets what a training has of a generation in its row: the generation goes on from a checkpoint (number 0: it begins at
  * the start). */

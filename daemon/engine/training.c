@@ -91,15 +91,20 @@ void training_start(struct engine *engine, struct live_ensemble *ens)
 void training_rank_ended(struct engine *engine, struct live_job *job, struct slot *slot, const struct outcome *out)
 {
     struct training *training = job->ensemble->training;
+    bool killed = out->how == OUTCOME_KILLED;
 
     log_change(LOG_LEVEL_INFO, LOG_TRAINING(training->row.ensemble, training->row.id),
                "training %lld rank %lld (job %s) %s%s%s", (long long)training->row.id, (long long)slot->index,
                job->row.name, attempt_outcome_name(out->outcome), out->reason[0] ? ": " : "", out->reason);
     if (out->outcome == ATTEMPT_SUCCEEDED)
         return;
-    if (training->failed_as == ATTEMPT_OPEN || out->ended_ms < training->failed_ms) {
+    /* the others of a rank that was killed fail for want of it, maybe in the same moment */
+    if (training->failed_as == ATTEMPT_OPEN || (killed && !training->killed) ||
+        (killed == training->killed && out->ended_ms < training->failed_ms)) {
         training->failed_ms = out->ended_ms;
         training->failed_as = out->outcome;
+        training->killed = killed;
+        training->ran = out->started_ms != 0 && out->how != OUTCOME_UNSTARTED;
         snprintf(training->failure, sizeof training->failure, "rank %lld %s: %.400s", (long long)slot->index,
                  attempt_outcome_name(out->outcome), out->reason);
     }

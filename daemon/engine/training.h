@@ -32,9 +32,12 @@ struct training {
     int64_t made_for_it;
     struct training_states state;   /* changed by training_event() alone, and so is row.state */
     enum attempt_outcome failed_as; /* the outcome of the rank that failed first; ATTEMPT_OPEN if none has */
-    char failure[512];              /* the reason of the rank that failed first */
+    bool killed;                    /* that one was killed from outside */
+    bool ran;                       /* and it had started */
+    char failure[512];              /* its reason */
     int64_t failed_ms;              /* when it failed; ranks that were ended because of it come after it */
     struct alarm look;
+    struct learnt began; /* how far the ranks were when they last began, in this generation's job */
     struct rank_hosts hosts;
     struct waits waits;
     double status_time; /* the sum of the times at which the ranks last reported their status */

@@ -165,7 +165,7 @@ static int store_training(struct engine *engine, struct again *again, struct err
     training_row_event(row, LIFE_RESUBMITTED);
     renew_row(row, jobs + 1, &again->from); /* a generation that was cancelled before it had a job is still to come */
     row->keeps = row->generation;
-    row->failures = 0;
+    row->failures = row->losses = 0;
     row->not_before_ms = engine_now(engine);
     row->early = false;
     return store_training_update(engine->store, row, err);

@@ -11,7 +11,7 @@ static const char *const rank_states[] = {"starting", "ready", "unfinished", "do
 #define COLUMNS                                                                                                        \
     "SELECT id, ensemble, state, reason, ranks, generation, created, started, ended, adapter, missing, failures, "     \
     "not_before, resumed, resumed_step, resumed_batches, resumed_drawn, keeps, wanted, early, "                        \
-    "restarts, wanted_by FROM training "
+    "restarts, wanted_by, losses FROM training "
 
 const char *training_state_name(enum training_state state)
 {
@@ -38,12 +38,12 @@ int store_training_update(struct store *store, const struct training_row *row, s
         "UPDATE training SET state = ?2, reason = ?3, ranks = ?4, generation = ?5, started = ?6, "
         "ended = ?7, missing = ?8, failures = ?9, not_before = ?10, resumed = ?11, resumed_step = ?12, "
         "resumed_batches = ?13, resumed_drawn = ?14, keeps = ?15, wanted = ?16, early = ?17, restarts = ?18, "
-        "wanted_by = ?19 WHERE id = ?1",
-        "ittiimmtiitiiiiibit", row->id, names[row->state], row->reason[0] ? row->reason : NULL, row->ranks,
+        "wanted_by = ?19, losses = ?20 WHERE id = ?1",
+        "ittiimmtiitiiiiibiti", row->id, names[row->state], row->reason[0] ? row->reason : NULL, row->ranks,
         row->generation, row->started_ms, row->ended_ms, row->missing[0] ? row->missing : NULL, row->failures,
         row->not_before_ms, row->resumed.name[0] ? row->resumed.name : NULL, row->resumed.step, row->resumed.batches,
         row->resumed.drawn, row->keeps, row->wanted, (int)row->early, row->restarts,
-        row->wanted > 0 ? row->wanted_by : NULL);
+        row->wanted > 0 ? row->wanted_by : NULL, row->losses);
 }
 
 static int read_one(struct store *store, sqlite3_stmt *stmt, struct training_row *row, struct error *err)
@@ -78,6 +78,7 @@ static int read_one(struct store *store, sqlite3_stmt *stmt, struct training_row
     row->early = sqlite3_column_int(stmt, 19) != 0;
     row->restarts = sqlite3_column_int64(stmt, 20);
     store_text(stmt, 21, row->wanted_by, sizeof row->wanted_by);
+    row->losses = sqlite3_column_int64(stmt, 22);
     if (row->ranks < 1 || row->ranks > SPEC_RANKS_MAX || row->wanted < 0 || row->wanted > SPEC_RANKS_MAX) {
         store_done(stmt);
         return store_damaged(store, "a training's number of ranks is none", err);

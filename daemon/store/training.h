@@ -2,6 +2,7 @@
 #ifndef DAEMON_STORE_TRAINING_H
 #define DAEMON_STORE_TRAINING_H
 #include "daemon/store/store.h"
+#include "tasks/proto/retries.h"
 
 enum training_state {
     TRAINING_PENDING,
@@ -27,7 +28,8 @@ struct training_row {
     int64_t wanted;        /* the number of ranks that the next generation is to have; 0 for the same */
     char wanted_by[256];   /* who asked for it, as a phrase such as "by token 3 (cron)" */
     int64_t restarts;      /* how often the ranks of this generation have begun again where they were */
-    int64_t failures;      /* failures of ranks, each of which cost a retry */
+    int64_t failures;      /* ends of the ranks that cost a retry */
+    int64_t losses;        /* ends in a row from outside, since they last got further (tasks/proto/retries.h) */
     int64_t not_before_ms; /* when it may be submitted again at the earliest */
     struct training_resumed resumed;
     int64_t created_ms, started_ms;
@@ -46,6 +48,14 @@ static inline bool training_is_under_way(const struct training_row *row)
 static inline bool training_is_over(const struct training_row *row)
 {
     return row->state >= TRAINING_DONE;
+}
+
+/* Returns how far the current generation was when it began. */
+static inline struct learnt training_began_with(const struct training_row *row)
+{
+    const struct training_resumed *from = &row->resumed;
+
+    return from->name[0] != '\0' ? (struct learnt){from->step, from->batches, from->drawn} : LEARNT_NOTHING;
 }
 
 /* How far a rank is, in this order. */

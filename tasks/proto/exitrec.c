@@ -41,6 +41,8 @@ json_t *exitrec_json(const struct exitrec *rec)
 
     if (rec->late)
         json_object_set_new(json, "late", json_true());
+    if (rec->killed)
+        json_object_set_new(json, "killed", json_true());
     if (rec->final)
         json_object_set_new(json, "final", json_true());
     if (rec->points > 0)
@@ -135,6 +137,7 @@ int exitrec_parse(const json_t *root, struct exitrec *rec, struct error *err)
         jsonx_number(root, "", "system_seconds", JSONX_OPTIONAL, &rec->system_seconds, err) < 0 ||
         jsonx_int(root, "", "max_rss", JSONX_OPTIONAL, 0, INT64_MAX, &rec->max_rss, err) < 0 ||
         jsonx_bool(root, "", "late", JSONX_OPTIONAL, &rec->late, err) < 0 ||
+        jsonx_bool(root, "", "killed", JSONX_OPTIONAL, &rec->killed, err) < 0 ||
         jsonx_bool(root, "", "final", JSONX_OPTIONAL, &rec->final, err) < 0 ||
         jsonx_int(root, "", "points", JSONX_OPTIONAL, 0, INT64_MAX, &rec->points, err) < 0 ||
         take_rung(root, rec, err) < 0 || take_text(root, "notice", rec->notice, sizeof rec->notice, err) < 0 ||

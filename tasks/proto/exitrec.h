@@ -30,6 +30,7 @@ struct exitrec {
     bool late;         /* with EXITREC_TIMEOUT: it was started when less than its walltime was left */
     int exit_code;     /* -1 where a signal ended it, or it never started */
     int signal;        /* 0 where no signal ended it */
+    bool killed;       /* with EXITREC_FAILED: somebody else ended it (retries.h) */
     bool final;        /* with EXITREC_FAILED: another attempt would end in the same way */
     int64_t points;    /* bytes of its file of points (tasks/proto/points.h); 0: there is none */
     bool at_rung;      /* it has reported the metric at that step or beyond, first at this point: */

@@ -298,6 +298,26 @@ static int parse_metrics(const json_t *root, struct jobdesc_metrics *metrics, st
     return 0;
 }
 
+static int parse_restarts(const json_t *root, struct jobdesc_restarts *restarts, struct error *err)
+{
+    const json_t *obj = NULL;
+
+    if (jsonx_object(root, "", "restarts", JSONX_OPTIONAL, &obj, err) < 0)
+        return -1;
+    restarts->any = obj != NULL;
+    restarts->from = LEARNT_NOTHING;
+    if (obj == NULL)
+        return 0;
+    if (jsonx_int(obj, "/restarts", "retries", JSONX_REQUIRED, 0, INT64_MAX, &restarts->retries, err) < 0 ||
+        jsonx_int(obj, "/restarts", "failures", JSONX_REQUIRED, 0, INT64_MAX, &restarts->failures, err) < 0)
+        return -1;
+    if (jsonx_int(obj, "/restarts", "losses", JSONX_REQUIRED, 0, INT64_MAX, &restarts->losses, err) < 0 ||
+        jsonx_int(obj, "/restarts", "step", JSONX_OPTIONAL, 0, INT64_MAX, &restarts->from.step, err) < 0 ||
+        jsonx_int(obj, "/restarts", "batches", JSONX_OPTIONAL, 0, INT64_MAX, &restarts->from.batches, err) < 0)
+        return -1;
+    return jsonx_int(obj, "/restarts", "drawn", JSONX_OPTIONAL, 0, INT64_MAX, &restarts->from.drawn, err);
+}
+
 struct jobdesc *jobdesc_parse(json_t *root, struct error *err)
 {
     struct jobdesc *desc = xcalloc(1, sizeof *desc);
@@ -318,8 +338,7 @@ struct jobdesc *jobdesc_parse(json_t *root, struct error *err)
         (json_object_get(root, "silence") != NULL && read_seconds(root, "", "silence", &desc->silence_ms, err) < 0) ||
         (json_object_get(root, "stopped") != NULL && read_seconds(root, "", "stopped", &desc->stopped_ms, err) < 0) ||
         parse_checkpoint(root, &desc->checkpoint, err) < 0 || parse_artefacts(root, desc, err) < 0 ||
-        parse_metrics(root, &desc->metrics, err) < 0 ||
-        jsonx_int(root, "", "restarts", JSONX_OPTIONAL, 0, INT64_MAX, &desc->restarts, err) < 0 ||
+        parse_metrics(root, &desc->metrics, err) < 0 || parse_restarts(root, &desc->restarts, err) < 0 ||
         jsonx_bool(root, "", "tmpdir", JSONX_OPTIONAL, &desc->tmpdir, err) < 0 ||
         jsonx_string(root, "", "umask", JSONX_OPTIONAL, &desc->umask, err) < 0 ||
         jsonx_string(root, "", "output", JSONX_OPTIONAL, &output, err) < 0 ||

@@ -5,6 +5,8 @@
 #define TASKS_PROTO_JOBDESC_H
 #include "common/error.h"
 
+#include "tasks/proto/retries.h"
+
 #include <jansson.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -66,6 +68,14 @@ struct jobdesc_metrics {
     double least, most;
 };
 
+/* Whether the ranks of a training may begin again in this job, if their memory has all samples. */
+struct jobdesc_restarts {
+    bool any;
+    int64_t retries;          /* that the training has in all */
+    int64_t failures, losses; /* that it has had so far (retries.h) */
+    struct learnt from;       /* by the checkpoint that its ranks begin from */
+};
+
 struct jobdesc {
     const char *job;
     int64_t ensemble;
@@ -77,9 +87,8 @@ struct jobdesc {
     int64_t silence_ms; /* a task that shows no sign of life for so long is ended; 0: no limit */
     int64_t
         stopped_ms; /* with silence_ms: a task whose processes are all stopped for so long is ended; 0: silence_ms */
-    int64_t
-        restarts; /* how often the ranks of a training may begin again in this job, if their memory has all samples */
-    bool tmpdir;  /* its tasks have a temporary directory */
+    struct jobdesc_restarts restarts;
+    bool tmpdir;             /* its tasks have a temporary directory */
     const char *umask;       /* of its tasks, as umask_parse() takes it; NULL: 0077 */
     bool merged;             /* the standard error of its tasks goes into the file of their standard output */
     const json_t *artefacts; /* patterns of files below a task's dir that it leaves when it succeeds, or NULL */

@@ -77,8 +77,18 @@ void jobdesc_begin(struct jobdesc_text *t, const struct jobdesc *desc)
         text_json(&t->text, desc->artefacts);
     }
     metrics(t, &desc->metrics);
-    if (desc->restarts > 0)
-        number(t, ",\"restarts\":", desc->restarts);
+    if (desc->restarts.any) {
+        number(t, ",\"restarts\":{\"retries\":", desc->restarts.retries);
+        number(t, ",\"failures\":", desc->restarts.failures);
+        number(t, ",\"losses\":", desc->restarts.losses);
+        if (desc->restarts.from.step >= 0)
+            number(t, ",\"step\":", desc->restarts.from.step);
+        if (desc->restarts.from.batches >= 0)
+            number(t, ",\"batches\":", desc->restarts.from.batches);
+        if (desc->restarts.from.drawn >= 0)
+            number(t, ",\"drawn\":", desc->restarts.from.drawn);
+        raw(t, "}");
+    }
     string(t, ",\"umask\":", desc->umask);
     string(t, ",\"output\":", desc->merged ? "merged" : NULL);
     raw(t, desc->tmpdir ? ",\"tmpdir\":true,\"tasks\":[" : ",\"tmpdir\":false,\"tasks\":[");

@@ -9,6 +9,7 @@ libjobproto_la_SOURCES = \
 	tasks/proto/jobdesc_text.c tasks/proto/jobdesc_text.h \
 	tasks/proto/kept.h \
 	tasks/proto/points.c tasks/proto/points.h \
+	tasks/proto/retries.c tasks/proto/retries.h \
 	tasks/proto/starter.h
 libjobproto_la_CFLAGS = $(AM_CFLAGS) $(JANSSON_CFLAGS) $(ZMQ_CFLAGS)
 libjobproto_la_LIBADD = libckptdir.la libcommon.la $(JANSSON_LIBS)

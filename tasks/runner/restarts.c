@@ -28,10 +28,11 @@ static int make_memory(const struct task *t)
 
 void restarts_init(struct restarts *r, struct job *job, const struct task *tasks)
 {
+    const struct jobdesc_restarts *may = &job->desc->restarts;
     size_t n = job->desc->ntasks;
 
-    *r = (struct restarts){.job = job, .left = job->desc->restarts};
-    if (job->desc->kind != JOBDESC_TRAINING || job->desc->restarts <= 0 || job->shared)
+    *r = (struct restarts){.job = job, .failures = may->failures, .losses = may->losses, .from = may->from};
+    if (job->desc->kind != JOBDESC_TRAINING || !may->any || job->shared)
         return;
     r->list = json_array();
     r->memory = xcalloc(n, sizeof *r->memory);
@@ -64,20 +65,70 @@ static bool is_complete(const struct restarts *r)
     return true;
 }
 
+static const char *training_dir(const struct restarts *r)
+{
+    return json_string_value(json_object_get(r->job->desc->tasks[0].env, "STRETTO_TRAINING_DIR"));
+}
+
+static int64_t number_in(const json_t *item, const char *key)
+{
+    return json_integer_value(json_object_get(item, key));
+}
+
+/* Returns how far the ranks' newest checkpoint is, or what they began from where they have saved none since. */
+static struct learnt newest_checkpoint(const struct restarts *r)
+{
+    const char *dir = training_dir(r), *generation = dir != NULL ? strrchr(dir, '/') : NULL;
+    char *path = xasprintf("%s/../checkpoints/checkpoints.json", dir != NULL ? dir : ".");
+    struct learnt newest = r->from;
+    struct error err;
+    json_t *file = file_read_json(path, &err); /* usually it is there after some minutes */
+    const json_t *item = json_array_get(json_object_get(file, "checkpoints"), 0);
+
+    if (item != NULL && generation != NULL && number_in(item, "generation") == strtoll(generation + 2, NULL, 10))
+        newest = (struct learnt){number_in(item, "step"), number_in(item, "batches"), number_in(item, "drawn")};
+    json_decref(file);
+    free(path);
+    return newest;
+}
+
+/* Counts the end of the ranks, for which a task is to blame. Returns whether they may begin again. */
+static bool count_end(struct restarts *r, const struct task *t)
+{
+    struct learnt newest = newest_checkpoint(r);
+    int64_t failures = r->failures, losses = r->losses;
+    enum retries_end end = !t->rec.killed                   ? RETRIES_OWN_FAULT
+                           : learnt_more(&newest, &r->from) ? RETRIES_GOT_FURTHER
+                                                            : RETRIES_LOST;
+
+    if (!retries_count(end, r->job->desc->restarts.retries, &failures, &losses))
+        return false;
+    r->failures = failures;
+    r->losses = losses;
+    r->from = newest;
+    return true;
+}
+
 static void enter(struct restarts *r, const struct task *t)
 {
-    json_array_append_new(r->list, json_pack("{s:i, s:f, s:I, s:s, s:s}", "number", r->number + 1, "time",
-                                             (double)r->job->machine->unix_ms() / 1000, "rank",
-                                             (json_int_t)(t->desc - r->job->desc->tasks), "host", t->rec.host, "reason",
-                                             t->rec.reason));
+    json_t *item = json_pack("{s:i, s:f, s:I, s:s, s:s, s:I, s:I}", "number", r->number + 1, "time",
+                             (double)r->job->machine->unix_ms() / 1000, "rank",
+                             (json_int_t)(t->desc - r->job->desc->tasks), "host", t->rec.host, "reason", t->rec.reason,
+                             "failures", (json_int_t)r->failures, "losses", (json_int_t)r->losses);
+
+    if (r->from.batches >= 0)
+        json_object_set_new(item, "from",
+                            json_pack("{s:I, s:I, s:I}", "step", (json_int_t)r->from.step, "batches",
+                                      (json_int_t)r->from.batches, "drawn", (json_int_t)r->from.drawn));
+    json_array_append_new(r->list, item);
 }
 
 bool restarts_take(struct restarts *r, const struct task *t, bool may)
 {
     if (r->wanted)
         return true;
-    if (may && r->memory != NULL && r->left > 0 && r->recorded == 0 && t->rec.outcome == EXITREC_FAILED &&
-        is_complete(r)) {
+    if (may && r->memory != NULL && !r->given_up && r->recorded == 0 && t->rec.outcome == EXITREC_FAILED &&
+        is_complete(r) && count_end(r, t)) {
         r->wanted = true;
         log_warn(
             "task %s failed, %s: all ranks begin again from the newest checkpoint, with the samples that they hold",
@@ -91,13 +142,12 @@ bool restarts_take(struct restarts *r, const struct task *t, bool may)
 
 void restarts_begin(struct restarts *r)
 {
-    const char *dir = json_string_value(json_object_get(r->job->desc->tasks[0].env, "STRETTO_TRAINING_DIR"));
+    const char *dir = training_dir(r);
     json_t *value = json_pack("{s:i, s:O}", "version", 1, "restarts", r->list);
     char *path = xasprintf("%s/restarts.json", dir != NULL ? dir : ".");
     struct error err;
 
     r->wanted = false;
-    r->left--;
     r->number++;
     if (dir != NULL && file_write_json(path, value, 0600, &err) < 0)
         log_error("the daemon does not hear that the ranks begin again: %s", err.text);
@@ -108,5 +158,5 @@ void restarts_begin(struct restarts *r)
 void restarts_give_up(struct restarts *r)
 {
     r->wanted = false;
-    r->left = 0;
+    r->given_up = true;
 }

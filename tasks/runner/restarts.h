@@ -4,16 +4,19 @@
  * that, the job ends instead, and the daemon starts another one. */
 #ifndef TASKS_RUNNER_RESTARTS_H
 #define TASKS_RUNNER_RESTARTS_H
+#include "tasks/proto/retries.h"
 #include "tasks/runner/task.h"
 
 struct restarts {
     const struct job *job;
-    int64_t left;    /* how often they may still begin again */
-    int number;      /* how often they have */
-    int *memory;     /* a memfd for each task; NULL: none begins again */
-    size_t recorded; /* tasks whose end is recorded */
-    bool wanted;     /* a rank has failed; when all processes have ended, they begin again */
-    json_t *list;    /* what restarts.json tells of each time */
+    int64_t failures, losses; /* that the training has had so far (tasks/proto/retries.h) */
+    struct learnt from;       /* by the checkpoint that its ranks began from the last time */
+    int number;               /* how often they have */
+    int *memory;              /* a memfd for each task; NULL: none begins again */
+    size_t recorded;          /* tasks whose end is recorded */
+    bool given_up;            /* the job ends, and they do not begin again */
+    bool wanted;              /* a rank has failed; when all processes have ended, they begin again */
+    json_t *list;             /* what restarts.json tells of each time */
 };
 
 void restarts_init(struct restarts *r, struct job *job, const struct task *tasks);

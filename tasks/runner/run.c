@@ -184,10 +184,10 @@ static int64_t release_held(struct run *r, int64_t now)
 {
     int64_t next = INT64_MAX;
 
-    for (size_t i = 0; r->held > 0 && i < r->ntasks; i++) {
-        struct task *t = &r->tasks[i];
+    for (size_t k = 0; r->held > 0 && k < 2 * r->ntasks; k++) { /* twice through: first those that a signal has ended */
+        struct task *t = &r->tasks[k % r->ntasks];
 
-        if (t->held_until == 0)
+        if (t->held_until == 0 || (k < r->ntasks && t->rec.signal == 0))
             continue;
         if (r->ending.stop == STOP_NONE && !r->restarts.wanted && now < t->held_until) {
             next = t->held_until < next ? t->held_until : next;
@@ -211,7 +211,18 @@ static enum stop why_it_ended(const struct run *r, const struct task *t)
     return why == STOP_RANK && t->silent != SILENT_NOT ? STOP_NONE : why;
 }
 
-/* Waits for children that have ended. Returns whether children are left.
+static void hold_or_end(struct run *r, struct task *t, int64_t now)
+{
+    if (!is_held(r, t)) {
+        task_ended(r, t);
+        return;
+    }
+    t->held_until = now + TOLD_TOO_MS;
+    r->held++;
+}
+
+/* Waits for children that have ended. Returns whether children are left. Those that a signal has ended come first: the
+ * others may have failed because of them.
  *
  * A process that a task leaves is a child of the runner before the task's first process can be waited for. So where
  * there are no more children than running tasks, nothing was left, and /proc need not be searched. */
@@ -229,18 +240,18 @@ static bool reap(struct run *r, int64_t now)
             if (t->pid != pid)
                 continue;
             task_end(t, status, &usage, why_it_ended(r, t));
-            if (is_held(r, t)) {
-                t->held_until = now + TOLD_TOO_MS;
-                r->held++;
-            } else {
-                task_ended(r, t);
-            }
             t->new_end = true;
             first = i < first ? i : first;
             last = i > last ? i : last;
             break;
         }
     }
+    for (size_t i = first; i <= last && first < r->ntasks; i++)
+        if (r->tasks[i].new_end && r->tasks[i].rec.signal != 0)
+            hold_or_end(r, &r->tasks[i], now);
+    for (size_t i = first; i <= last && first < r->ntasks; i++)
+        if (r->tasks[i].new_end && r->tasks[i].rec.signal == 0)
+            hold_or_end(r, &r->tasks[i], now);
     if (first < r->ntasks && r->ending.stop == STOP_NONE && pid == 0 && tree_children() != (ssize_t)(r->left - r->held))
         leftovers_end(&r->leftovers, now);
     for (size_t i = first; i <= last && first < r->ntasks; i++)

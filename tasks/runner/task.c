@@ -4,6 +4,7 @@
 #include "common/log_format.h"
 #include "common/timefmt.h"
 #include "common/xalloc.h"
+#include "tasks/proto/retries.h"
 #include "tasks/runner/oom.h"
 #include "tasks/runner/pattern.h"
 #include "tasks/runner/silence.h"
@@ -108,14 +109,30 @@ static void explain_want_of_memory(struct exitrec *rec)
                  rec->exit_code, mib);
 }
 
+/* Returns the signal by which the task, or the child that a shell or launcher reports so, was ended; 0 for none. */
+static int signal_of(const struct task *t)
+{
+    return t->rec.signal != 0 ? t->rec.signal : t->rec.exit_code > 128 ? t->rec.exit_code - 128 : 0;
+}
+
+/* Returns whether somebody else ended the task that has failed. Lack of memory is its own. */
+static bool was_killed(const struct task *t, bool out_of_memory)
+{
+    if (t->rec.outcome != EXITREC_FAILED || t->silent != SILENT_NOT)
+        return t->rec.outcome == EXITREC_FAILED && t->silent == SILENT_STOPPED;
+    return !out_of_memory && retries_is_from_outside(signal_of(t));
+}
+
 static void explain(struct task *t, enum stop why)
 {
     struct exitrec *rec = &t->rec;
+    bool out_of_memory = is_out_of_memory(t);
     size_t size = sizeof rec->reason;
     double silent = (double)t->silent_ms / 1000;
     bool group = t->job->desc->kind == JOBDESC_TRAINING && t->job->desc->ntasks > 1;
 
-    if (is_out_of_memory(t))
+    rec->killed = was_killed(t, out_of_memory);
+    if (out_of_memory)
         explain_want_of_memory(rec);
     else if (rec->outcome == EXITREC_FAILED && t->silent == SILENT_STOPPED)
         snprintf(rec->reason, size, "ended, since all its processes were stopped for %g s", silent);
@@ -176,8 +193,7 @@ void task_end(struct task *t, int status, const struct rusage *usage, enum stop 
 
 bool task_died_as_told(const struct task *t)
 {
-    /* a shell reports a signal of its child so */
-    int sig = t->rec.signal != 0 ? t->rec.signal : t->rec.exit_code - 128;
+    int sig = signal_of(t);
 
     return sig == SIGTERM || sig == SIGINT || sig == SIGHUP;
 }

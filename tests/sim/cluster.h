@@ -113,9 +113,10 @@ bool ranks_may_save(struct cluster *c, const json_t *rank); /* tells whether the
  * none. */
 bool ranks_save(struct cluster *c, const json_t *rank, bool last);
 bool ranks_are_to_end(struct cluster *c, const json_t *rank); /* tells whether another number of ranks is asked for */
-/* The ranks begin again in their job, from the newest checkpoint, with the samples that they hold; false where they
- * have done so `at_most` times already. */
-bool ranks_begin_again(struct cluster *c, const json_t *rank, json_int_t at_most);
+/* The ranks begin again in their job, from the newest checkpoint, with the samples that they hold; false where that
+ * would be more often than the training `may` by its descriptor. A rank fails, or is killed. */
+bool ranks_begin_again(struct cluster *c, const json_t *rank, const json_t *may);
+bool ranks_were_killed(struct cluster *c, const json_t *rank); /* they end since one of them was killed */
 
 /* runners.c */
 sim_event_fn runner_start; /* starts the job of the task_end, once there are CPUs for it */

@@ -35,7 +35,7 @@ struct claimant {
     "j.ensemble = e.id AND j.kind = 'training' AND j.state <> 'ended'), t.ranks, 1), "                                 \
     "coalesce(t.state = 'pending' AND e.state = 'running' AND e.after IS NULL "                                                            \
     "AND (t.generation = 1 OR t.ended + iif(out_of_time(t.ensemble, t.generation - 1), 0, "                            \
-    "iif(t.resumed GLOB 'g' || (t.generation - 1) || '[-.]*', 1000, min(300000, 1000 << (t.failures - 1)))) <= ?2), "  \
+    "iif(t.resumed GLOB 'g' || (t.generation - 1) || '[-.]*', 1000, min(300000, 1000 << (iif(t.losses > 0, t.losses, t.failures) - 1)))) <= ?2), "  \
     "0), "                                                                                                             \
     "(SELECT coalesce(sum(size), 0) FROM job j WHERE j.ensemble = e.id AND j.kind = 'members' "                        \
     "AND j.pilot IS NULL AND j.state <> 'ended' AND j.id <> ?1), "                                                     \

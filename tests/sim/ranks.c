@@ -11,7 +11,8 @@
  * TRAINING//begun-gG: the item of that checkpoint, or null; with "whole", its members and attempts TRAINING//left-gG:
  * "further" is true where generation G left a checkpoint that is further than that, "last" where it
  *                    has saved a last one: it takes no more samples
- * TRAINING//restarts-gG: "n" is how often its ranks have begun again in their job TRAINING//whole: a map from each
+ * TRAINING//restarts-gG: "n" is how often its ranks have begun again in their job, "failures", "losses" and "from" as in
+ *                    restarts.json; "killed" is true where they ended then since one was killed TRAINING//whole: a map from each
  * checkpoint's name to the members that are whole in it, with their attempts TRAINING//learnt: a map from each
  * checkpoint's name to what it has learnt of members; a last one holds more TRAINING//dropped: the names of checkpoints
  * that were left behind when the training was resubmitted; also "" if it is
@@ -19,6 +20,7 @@
 #include "tests/sim/cluster.h"
 
 #include "common/xalloc.h"
+#include "tasks/proto/retries.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -303,24 +305,51 @@ static void forget_later(struct cluster *c, const char *training, int generation
                         json_integer(number(from, "batches") - number(begun, "batches")));
 }
 
-bool ranks_begin_again(struct cluster *c, const json_t *rank, json_int_t at_most)
+/* Counts that a rank has died, as the runner does. Returns whether all may begin again. */
+static bool count_death(struct cluster *c, const char *training, int generation, const json_t *may, json_t *restarts)
+{
+    bool killed = sim_chance(c->sim, 500);
+    const json_t *newest = json_array_get(list_of(c, training), 0), *from = json_object_get(restarts, "from");
+    json_int_t had = from != NULL ? number(from, "batches")
+                     : json_object_get(may, "batches") != NULL ? number(may, "batches") : -1;
+    bool further = newest != NULL && number(newest, "generation") == generation && number(newest, "batches") > had;
+    const json_t *before = json_object_get(restarts, "n") != NULL ? restarts : may;
+    int64_t failures = number(before, "failures"), losses = number(before, "losses");
+
+    json_object_set_new(restarts, "killed", json_boolean(killed));
+    if (may == NULL || !retries_count(!killed ? RETRIES_OWN_FAULT : further ? RETRIES_GOT_FURTHER : RETRIES_LOST,
+                                      number(may, "retries"), &failures, &losses))
+        return false;
+    json_object_set_new(restarts, "failures", json_integer(failures));
+    json_object_set_new(restarts, "losses", json_integer(losses));
+    if (newest != NULL && number(newest, "generation") == generation)
+        json_object_set_new(restarts, "from",
+                            json_pack("{s:O, s:O, s:O}", "step", json_object_get(newest, "step"), "batches",
+                                      json_object_get(newest, "batches"), "drawn", json_object_get(newest, "drawn")));
+    return true;
+}
+
+bool ranks_begin_again(struct cluster *c, const json_t *rank, const json_t *may)
 {
     char *training = training_dir(rank);
     int generation = generation_of(rank);
     json_t *restarts = truth(c->sim, training, "restarts", generation), *file;
     json_int_t n = number(restarts, "n") + 1;
 
-    if (n > at_most) {
+    if (!count_death(c, training, generation, may, restarts)) {
         free(training);
         return false;
     }
     forget_later(c, training, generation);
     json_object_set_new(restarts, "n", json_integer(n));
+    json_object_del(restarts, "killed");
     file = cluster_get(c, env(rank, "STRETTO_TRAINING_DIR"), "restarts.json");
     file = file != NULL ? json_deep_copy(file) : json_pack("{s:i, s:[]}", "version", 1, "restarts");
     json_array_append_new(json_object_get(file, "restarts"),
-                          json_pack("{s:I, s:f, s:i, s:s, s:s}", "number", n, "time", (double)sim_now(c->sim) / 1000,
-                                    "rank", 0, "host", "n1", "reason", "simulated"));
+                          json_pack("{s:I, s:f, s:i, s:s, s:s, s:O, s:O, s:O*}", "number", n, "time",
+                                    (double)sim_now(c->sim) / 1000, "rank", 0, "host", "n1", "reason", "simulated",
+                                    "failures", json_object_get(restarts, "failures"), "losses",
+                                    json_object_get(restarts, "losses"), "from", json_object_get(restarts, "from")));
     cluster_put(c, env(rank, "STRETTO_TRAINING_DIR"), "restarts.json", file);
     free(training);
     return true;
@@ -369,6 +398,24 @@ int64_t sim_restarts(struct sim *sim, int64_t ensemble, int generation)
 
     free(training);
     return n;
+}
+
+bool sim_was_killed(struct sim *sim, int64_t ensemble, int generation)
+{
+    char *training = sim_training_dir(sim, ensemble);
+    bool killed = json_is_true(json_object_get(truth(sim, training, "restarts", generation), "killed"));
+
+    free(training);
+    return killed;
+}
+
+bool ranks_were_killed(struct cluster *c, const json_t *rank)
+{
+    char *training = training_dir(rank);
+    bool killed = json_is_true(json_object_get(truth(c->sim, training, "restarts", generation_of(rank)), "killed"));
+
+    free(training);
+    return killed;
 }
 
 bool sim_left_further(struct sim *sim, int64_t ensemble, int generation)

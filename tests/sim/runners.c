@@ -116,6 +116,8 @@ json_t *runner_record(struct cluster *c, const char *job, int64_t started_ms, bo
                   "outcome", outcome, "exit_code", json_integer(good || reached ? 0 : 1), "signal", "reason",
                        good ? "" : "simulated",
                   "user_seconds", 0.0, "system_seconds", 0.0, "max_rss", 1);
+    if (is_training(task) && strcmp(outcome, "failed") == 0 && ranks_were_killed(c, task))
+        json_object_set_new(record, "killed", json_true());
     if (checkpoints)
         checkpoints_record(c, task, record);
     rungs_record(c, task, outcome, record);
@@ -184,7 +186,7 @@ static bool ranks_survive(struct cluster *c, struct cjob *job, const json_t *tas
     json_t *desc = cluster_get(c, job->dir, "job.json");
 
     do /* it may die again before anyone has looked */
-        if (!ranks_begin_again(c, task, json_integer_value(json_object_get(desc, "restarts"))))
+        if (!ranks_begin_again(c, task, json_object_get(desc, "restarts")))
             return false;
     while (sim_chance(c->sim, 300));
     runner_nudge(c, job->name, ENGINE_LOOK_STREAM);

@@ -180,6 +180,7 @@ char *sim_training_dir(struct sim *sim, int64_t ensemble);
 void sim_resubmitted(struct sim *sim, const char *training, const char *from, bool known);
 /* Returns how often the ranks of the generation have begun again in their job. */
 int64_t sim_restarts(struct sim *sim, int64_t ensemble, int generation);
+bool sim_was_killed(struct sim *sim, int64_t ensemble, int generation); /* its ranks ended since one was killed */
 /* Tells whether the generation left a checkpoint that is further than the one that it began with. */
 bool sim_left_further(struct sim *sim, int64_t ensemble, int generation);
 

@@ -62,6 +62,13 @@ static void restarts(sqlite3_context *context, int n, sqlite3_value **values)
                                                sqlite3_value_int(values[1])));
 }
 
+/* SQL function: tells whether the ranks of a generation ended since one of them was killed. */
+static void was_killed(sqlite3_context *context, int n, sqlite3_value **values)
+{
+    sqlite3_result_int(context, sim_was_killed(sqlite3_user_data(context), sqlite3_value_int64(values[0]),
+                                               sqlite3_value_int(values[1])));
+}
+
 /* SQL function: returns the outcome in the exit record of a generation's first rank; NULL where it left none. */
 static void rank_outcome(sqlite3_context *context, int n, sqlite3_value **values)
 {
@@ -90,8 +97,8 @@ void watch_trainings_store(struct sim *sim)
     static const char triggers[] =
         "CREATE TEMP TRIGGER begun_anew AFTER INSERT ON main.job WHEN NEW.kind = 'training' AND NOT clock_was_set() AND "
         "NEW.created < (SELECT max(j.ended) FROM main.job j WHERE j.ensemble = NEW.ensemble AND j.kind = 'training' AND j.id <> NEW.id) + "
-        "(SELECT iif(t.failures = 0 OR out_of_time(t.ensemble, t.generation - 1), 0, iif(t.resumed GLOB 'g' || "
-        "(t.generation - 1) || '[-.]*', 1000, min(300000, 1000 << (t.failures - 1)))) FROM "
+        "(SELECT iif((t.failures = 0 AND t.losses = 0) OR out_of_time(t.ensemble, t.generation - 1), 0, iif(t.resumed GLOB 'g' || "
+        "(t.generation - 1) || '[-.]*', 1000, min(300000, 1000 << (iif(t.losses > 0, t.losses, t.failures) - 1)))) FROM "
         "main.training t WHERE t.ensemble = NEW.ensemble) BEGIN "
         "SELECT violate('a training begins anew before its time'); END;"
         "CREATE TEMP TRIGGER for_those_before AFTER INSERT ON main.job WHEN NEW.kind <> 'training' AND EXISTS (SELECT "
@@ -114,12 +121,18 @@ void watch_trainings_store(struct sim *sim)
         "violate('a training that was out of time lost a retry'); END;"
         "CREATE TEMP TRIGGER failure_is_free AFTER UPDATE OF generation ON main.training WHEN NEW.generation > "
         "OLD.generation AND NEW.failures = OLD.failures AND OLD.state IN ('submitted', 'running') AND NOT "
-        "out_of_time(NEW.ensemble, OLD.generation) BEGIN SELECT "
-        "violate('a training that failed lost no retry'); END;";
+        "out_of_time(NEW.ensemble, OLD.generation) AND rank_outcome(NEW.ensemble, OLD.generation) = 'failed' AND NOT "
+        "was_killed(NEW.ensemble, OLD.generation) BEGIN SELECT "
+        "violate('a training that failed lost no retry'); END;"
+        "CREATE TEMP TRIGGER killed_costs AFTER UPDATE OF generation ON main.training WHEN NEW.generation > "
+        "OLD.generation AND NEW.failures > OLD.failures AND NEW.losses <= 3 AND (NEW.reason LIKE '%: rank _ lost: %' OR "
+        "NEW.reason LIKE '%: rank _ cancelled: %' OR was_killed(NEW.ensemble, OLD.generation)) BEGIN SELECT "
+        "violate('a training that was ended from outside lost a retry'); END;";
     sqlite3 *db = sim_store(sim)->db;
     char *why = NULL;
 
     sqlite3_create_function(db, "rank_outcome", 2, SQLITE_UTF8, sim, rank_outcome, NULL, NULL);
+    sqlite3_create_function(db, "was_killed", 2, SQLITE_UTF8, sim, was_killed, NULL, NULL);
     sqlite3_create_function(db, "clock_was_set", 0, SQLITE_UTF8, sim, clock_was_set, NULL, NULL);
     sqlite3_create_function(db, "out_of_time", 2, SQLITE_UTF8, sim, out_of_time, NULL, NULL);
     sqlite3_create_function(db, "said_early", 2, SQLITE_UTF8, sim, said_early, NULL, NULL);

@@ -55,6 +55,7 @@ if limit; then
 	like "$(jq -r .reason job/0/exit.json)" '^out of memory: killed by the kernel, with [1-9][0-9]+ MiB in use' "the kernel's end for want of memory is told"
 	like "$(jq -r .reason job/1/exit.json)" '^out of memory: exit status 137, after the kernel killed a process; the largest had [1-9][0-9]+ MiB' "that of a child, too"
 	like "$(jq -r .reason job/2/exit.json)" '^killed by signal 9 ' "any other SIGKILL is what it is"
+	is "$(jq -c .killed job/[012]/exit.json | xargs)" 'null null true' "and somebody else's, so that it costs no retry at first"
 else
 	skip "no control group can be made"
 fi

@@ -77,6 +77,7 @@ fi
 
 # --- a rank, or the runner of a training, is killed, with the daemon there or not
 cat >"$T/rank.sh" <<'EOF'
+case $STRETTO_TRAINING_DIR in */g1) ;; *) exit 3 ;; esac
 echo $$ >"$1"
 d=$STRETTO_STREAM/g1-rank0.json
 echo '{"version": 1, "generation": 1, "rank": 0, "ranks": 1, "host": "h", "endpoints": ["ipc:///nowhere"]}' >"$d.tmp"
@@ -104,8 +105,10 @@ for daemon in there gone; do
 			"failed, with all its members cancelled, since the training failed"
 		why=runner
 		[ $victim = runner ] || why='signal 9'
-		like "$(jq -r '"\(.reason) | \(.training.reason)"' <<<"$E")" "^the training failed.*$why.* [|] .*$why" \
+		like "$(jq -r '"\(.reason) | \(.training.reason)"' <<<"$E")" "^the training failed.*exit status 3.* [|] .*exit status 3" \
 			"and both say why"
+		like "$(api GET "/v1/trainings/$(jq .training.id <<<"$E")/generations" | jq -r '.generations[1] | "\(.end): \(.reason)"')" "^lost: .*$why" \
+			"the generation that was killed was not, since that costs no retry"
 		is "$(db "SELECT count(*) FROM attempt WHERE ensemble = $ID AND ifnull(outcome, '') <> 'cancelled'")" 0 \
 			"what ran is told to have been cancelled"
 		wait_for 20 '[ -z "$(mine sleep)" ]'

@@ -68,7 +68,7 @@ wait_for 30 '[ "$(jq .rejected_by.stopped "$RUN/training/g1/status-rank0.json")"
 wait_for 30 '[ "$(ensemble .training.generation)" = 2 ]'
 is "$(ensemble '[.state, .training.state != "failed", .members.failed]')" '["running",true,0]' \
 	"the ensemble goes on, with another generation of ranks"
-like "$(ensemble '.training.reason')" 'generation 1: rank 0 failed: exit status 1: .*interrupted' "and says why"
+like "$(ensemble '[.training.reason, .training.before]')" '.null,"generation 1: rank 0 failed: exit status 1: .*interrupted' "and says why, of the one before"
 get_there 2
 kill_daemon
 ok "a rank is killed while there is no daemon" signal_rank 2 1 KILL

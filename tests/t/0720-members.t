@@ -50,10 +50,10 @@ ID=$(submit "$T/spec.json")
 is "$(ended '.members.failed')" 1 "a member is ended at its walltime"
 is "$(member 0 '.attempts[0].outcome')" timeout "and that is what its attempt says"
 
-spec 1 'kill -9 $$'
+spec 1 'kill -SEGV $$'
 ID=$(submit "$T/spec.json")
-is "$(ended '.members.failed')" 1 "a killed member has failed"
-is "$(member 0 '.attempts[0].signal')" 9 "by signal 9"
+is "$(ended '.members.failed')" 1 "a member that a signal of its own ends has failed"
+is "$(member 0 '.attempts[0].signal')" 11 "by signal 11"
 
 spec 1 true '.members.command = ["no-such-program"]'
 ID=$(submit "$T/spec.json")

@@ -68,7 +68,7 @@ start_daemon --config "$T/config.json"
 reaches 3 5
 is "$(ensemble '[.training.failures, .training.resumed_from]') $(attempts)" '[1,"g2-s30"] 111223333' \
 	"a generation that was out of time costs no retry, and members that its checkpoint has are not run again"
-like "$(ensemble .training.reason)" 'generation 2: its ranks ended because their time was nearly over' "the reason says so"
+like "$(ensemble .training.before)" 'generation 2: its ranks ended because their time was nearly over' "the reason says so"
 is "$(api GET "/v1/checkpoints?training=$(ensemble .training.id)" | jq -c '[.checkpoints[].name]')" '["g1-s20","g2-s30"]' \
 	"two are kept, and the list has them"
 is "$(stretto checkpoints "$ID.training" | awk '{print $1, $2}' | xargs)" "of step $ID.training 20 $ID.training 30" "the command, too"

@@ -191,9 +191,11 @@ def check_costs(world, db):
                            WHERE NOT EXISTS (SELECT 1 FROM event v WHERE v.ensemble = m.ensemble
                                              AND v.kind IN ('ensemble.resubmitted', 'member.resubmitted'))
                            AND m.failures - (SELECT count(*) FROM attempt a WHERE a.ensemble = m.ensemble
-                                             AND a.idx = m.idx AND a.outcome IN ('failed', 'timeout'))
+                                             AND a.idx = m.idx AND (a.outcome = 'timeout' OR (a.outcome = 'failed'
+                                                 AND coalesce(a.signal, 0) NOT IN (1, 2, 9, 15))))
                            NOT BETWEEN 0 AND (SELECT count(*) FROM attempt a WHERE a.ensemble = m.ensemble
-                                              AND a.idx = m.idx AND a.outcome = 'lost' AND a.number > 3)"""):
+                                              AND a.idx = m.idx AND a.number > 3 AND (a.outcome = 'lost'
+                                                   OR a.signal IN (1, 2, 9, 15)))"""):
         world.violation("history", f"a member's failures are not its attempts that failed: {row}")
     for row in rows(db, """SELECT m.ensemble, m.idx, m.failures, m.losses, m.reason FROM member m
                            JOIN ensemble e ON e.id = m.ensemble WHERE e.state = 'complete' AND m.state <> 'succeeded'

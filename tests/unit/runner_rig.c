@@ -387,7 +387,8 @@ json_t *run(int64_t walltime_ms, int64_t grace_ms, struct jobdesc_checkpoint che
     static int number;
     char *task_dir = xasprintf("%s/%d", dir, ++number), *record = xasprintf("%s/exit.json", task_dir);
     char *other_dir = xasprintf("%s/%d", dir, ++number);
-    json_t *env = json_pack("{s:s, s:s}", "STRETTO_TRAINING_DIR", dir, "STRETTO_CHECKPOINT_DIR", task_dir);
+    char *training_dir = xasprintf("%s/g1", dir);
+    json_t *env = json_pack("{s:s, s:s}", "STRETTO_TRAINING_DIR", training_dir, "STRETTO_CHECKPOINT_DIR", task_dir);
     struct jobdesc_task tasks[] = {{.id = "7.0", .dir = other_dir, .ntasks = 1, .env = env},
                                    {.id = "7.1", .dir = task_dir, .ntasks = 1, .env = env, .until = step_until}};
     size_t n = other_ends_at != NEVER || other_fails ? 2 : 1;
@@ -417,6 +418,7 @@ json_t *run(int64_t walltime_ms, int64_t grace_ms, struct jobdesc_checkpoint che
     assert_int_equal(json != NULL, result == 0);
     json_decref(env);
     free(record);
+    free(training_dir);
     free(task_dir);
     free(other_dir);
     told_at = other_ends_at = stalls_at = writes_at = does_at = NEVER;

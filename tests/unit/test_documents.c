@@ -125,13 +125,13 @@ static void an_ensemble(void **state)
        "'succeeded': 4, 'unfinished': 0}, 'newest': 2, 'state': 'paused'}, 'follow_up_of': null, 'follow_ups': [2], 'id': 1, "
        "'members': {'cancelled': 7, 'failed': 5, 'pending': 1, 'running': 3, 'stopped': 8, 'submitted': 2, 'succeeded': 4, 'unfinished': 6}, "
        "'name': 'n1', 'notice': {'code': 'held', 'text': 'it waits'}, 'open': true, 'rate': 0.00408580183861083, 'reason': 'R1', 'root': 1, "
-       "'rung': 2, 'state': 'running', 'training': {'adapter': 'slurm', 'batches': 120, 'can_resize': true, 'checkpoint': {'batches': 62, "
+       "'rung': 2, 'state': 'running', 'training': {'adapter': 'slurm', 'batches': 120, 'before': 'R2', 'can_resize': true, 'checkpoint': {'batches': 62, "
        "'damaged': false, 'digest': '0123456789abcdef', 'drawn': 63, 'ensemble': 1, 'generation': 3, 'name': 'g2-s5', 'number': 1, "
        "'of': 'training', 'path': '/run/e1/g2-s5/state-rank0', 'ranks': 64, 'size': 65, 'step': 61, 'time': '1970-01-01T00:01:06.000Z', "
        "'training': 1, 'whole': 67}, 'created': '1970-01-01T00:00:41.000Z', 'dir': '/run/e1/g2', 'drawn': 140, 'duplicates': 160, 'ended': null, "
        "'ended_early': null, 'ensemble': 1, 'failures': 6, 'forgotten': 8, 'generation': 2, 'hosts': [{'host': 'n7', 'slots': 2}], 'id': 1, "
        "'metric_ranges': {'loss': {'max': 3.5, 'min': 0.5}, 'nan': {'max': null, 'min': null}}, 'metrics': {'loss': 0.5, 'nan': null}, "
-       "'missing': null, 'ranks': 2, 'reason': 'R2', 'received': 201, 'repeats': 100, 'restarts': 5, 'resumed_from': 'g1-s3', 'retries_left': 0, "
+       "'missing': null, 'ranks': 2, 'reason': null, 'received': 201, 'repeats': 100, 'restarts': 5, 'resumed_from': 'g1-s3', 'retries_left': 0, "
        "'samples_per_second': 1.75, 'skipped': 60, 'started': '1970-01-01T00:00:42.000Z', 'state': 'running', 'unique': 180, "
        "'waits': {'for_room': 0.125, 'for_samples': 0.25}, 'waits_for': 'priority', 'wanted_ranks': 4}, 'trouble': 'it waits', 'width': 3}");
     fake_engine_is_well = true;
@@ -142,7 +142,7 @@ static void an_ensemble(void **state)
        "'open': false, 'rate': 0.0, 'reason': null, 'root': 1, 'rung': null, 'state': 'paused', 'training': null, 'trouble': null, 'width': 1}");
     run_sql("UPDATE training SET state = 'done', early = 1, missing = '{\"unneeded\": 12, \"steps\": 13}'");
     is(training_get, 1, 0, NULL,
-       "{'adapter': 'slurm', 'batches': 120, 'can_resize': false, 'checkpoint': {'batches': 62, 'damaged': false, 'digest': '0123456789abcdef', "
+       "{'adapter': 'slurm', 'batches': 120, 'before': null, 'can_resize': false, 'checkpoint': {'batches': 62, 'damaged': false, 'digest': '0123456789abcdef', "
        "'drawn': 63, 'ensemble': 1, 'generation': 3, 'name': 'g2-s5', 'number': 1, 'of': 'training', 'path': '/run/e1/g2-s5/state-rank0', "
        "'ranks': 64, 'size': 65, 'step': 61, 'time': '1970-01-01T00:01:06.000Z', 'training': 1, 'whole': 67}, "
        "'created': '1970-01-01T00:00:41.000Z', 'dir': '/run/e1/g2', 'drawn': 140, 'duplicates': 160, 'ended': '1970-01-01T00:00:43.000Z', "
@@ -154,7 +154,7 @@ static void an_ensemble(void **state)
     run_sql("UPDATE training SET state = 'pending', early = 0, missing = NULL, wanted = 0, resumed = NULL, reason = NULL");
     run_sql("DELETE FROM training_checkpoint");
     is(training_get, 1, 0, NULL,
-       "{'adapter': 'slurm', 'batches': 120, 'can_resize': false, 'checkpoint': null, 'created': '1970-01-01T00:00:41.000Z', 'dir': '/run/e1/g2', "
+       "{'adapter': 'slurm', 'batches': 120, 'before': null, 'can_resize': false, 'checkpoint': null, 'created': '1970-01-01T00:00:41.000Z', 'dir': '/run/e1/g2', "
        "'drawn': 140, 'duplicates': 160, 'ended': null, 'ended_early': null, 'ensemble': 1, 'failures': 6, 'forgotten': 8, 'generation': 2, "
        "'hosts': [{'host': 'n7', 'slots': 2}], 'id': 1, 'metric_ranges': {'loss': {'max': 3.5, 'min': 0.5}, 'nan': {'max': null, 'min': null}}, "
        "'metrics': {'loss': 0.5, 'nan': null}, 'missing': null, 'ranks': 2, 'reason': null, 'received': 201, 'repeats': 100, 'restarts': 5, "
@@ -375,10 +375,13 @@ static void generations(void **state)
     run_sql("UPDATE generation SET number = 1, ranks = 3, started = 51000, ended = 52000, end = 'resized', reason = 'R6', resumed = 'g0', "
             "resumed_step = 53, samples_lost = 54, members_again = 55");
     run_sql("INSERT INTO generation (training, number, ranks) VALUES (1, 2, 2)");
+    run_sql("INSERT INTO restart VALUES (1, 1, 1, 51500, 0, NULL, NULL, 0), (1, 1, 2, 51600, 1, 'n8', 'R8', 1)");
     is(training_generations_get, 1, 0, NULL,
-       "{'generations': [{'end': null, 'ended': null, 'members_again': 0, 'number': 2, 'ranks': 2, 'reason': null, 'resumed_from': null, "
+       "{'generations': [{'end': null, 'ended': null, 'members_again': 0, 'number': 2, 'ranks': 2, 'reason': null, 'restarts': [], 'resumed_from': null, "
        "'resumed_step': null, 'samples_lost': 0, 'started': null}, {'end': 'resized', 'ended': '1970-01-01T00:00:52.000Z', 'members_again': 55, "
-       "'number': 1, 'ranks': 3, 'reason': 'R6', 'resumed_from': 'g0', 'resumed_step': 53, 'samples_lost': 54, "
+       "'number': 1, 'ranks': 3, 'reason': 'R6', 'restarts': [{'cost_retry': true, 'host': 'n8', 'number': 2, 'rank': 1, "
+       "'reason': 'R8', 'time': '1970-01-01T00:00:51.600Z'}, {'cost_retry': false, 'host': null, 'number': 1, 'rank': 0, 'reason': null, "
+       "'time': '1970-01-01T00:00:51.500Z'}], 'resumed_from': 'g0', 'resumed_step': 53, 'samples_lost': 54, "
        "'started': '1970-01-01T00:00:51.000Z'}], 'next': null}");
     is(training_metrics_get, 1, 0, NULL,
        "{'next': null, 'series': {'loss': {'buckets': [{'count': 1, 'first': 3.5, 'last': 3.5, 'last_step': 1, "
@@ -519,7 +522,7 @@ static void what_is_not_said_is_the_first_or_none(void **state)
        "{'ensemble': 1, 'member': 1, 'name': 'none', 'next': null, 'points': []}");
     run_sql("INSERT INTO generation (training, number, ranks) VALUES (1, 5, 2)");
     is(training_generations_get, 1, 0, "limit=1",
-       "{'generations': [{'end': null, 'ended': null, 'members_again': 0, 'number': 5, 'ranks': 2, 'reason': null, 'resumed_from': null, "
+       "{'generations': [{'end': null, 'ended': null, 'members_again': 0, 'number': 5, 'ranks': 2, 'reason': null, 'restarts': [], 'resumed_from': null, "
        "'resumed_step': null, 'samples_lost': 0, 'started': null}], 'next': '5'}");
     is_told_that_the_spec_is_lost(rungs_get, &(struct asked){.ids = {1}});
     is_told_that_the_spec_is_lost(arrivals_get, &(struct asked){.ids = {1}});

@@ -502,36 +502,66 @@ static void members_that_are_whole_stay_after_a_kill(void **state)
     assert_in_range(again, 1, 3 * 200);
 }
 
-/* What has got further does not wait for longer each time. */
-static void a_generation_that_left_a_checkpoint_is_followed_soon(void **state)
+/* Its runner is lost again and again. A generation that has left a checkpoint costs nothing, and is followed soon; a few
+ * in a row that have left none cost nothing, either; each further one costs a retry. */
+static void what_is_lost_costs_nothing_while_it_gets_further(void **state)
 {
-    static const struct sim_faults dies = {.runner_killed = 1000, .run_ms = 200000};
-    int64_t soon = 0, late = 0;
+    int64_t soon = 0, late = 0, unpaid = 0, failed = 0;
 
-    for (uint64_t seed = 1; seed <= SEEDS; seed++) {
-        json_t *more = training(5);
+    for (uint64_t seed = 1; seed <= 2 * SEEDS; seed++) {
+        json_t *more = training(1);
+        int64_t losses = 0, failures = 0;
 
         json_object_set_new(json_object_get(more, "training"), "checkpoint", json_pack("{s:i}", "keep", 1));
-        begin(seed, dies);
+        begin(seed, (struct sim_faults){.runner_killed = 1000, .run_ms = seed <= SEEDS ? 200000 : 10000});
         submit(200, 40, more);
-        for (int failures = 1; failures <= 5; failures++) {
-            char *waits = xasprintf("SELECT state IN ('done', 'failed') OR state = 'pending' AND failures = %d FROM training", failures);
+        for (int generation = 2; generation <= 9; generation++) {
+            char *waits = xasprintf("SELECT state IN ('done', 'failed') OR state = 'pending' AND generation = %d FROM training", generation);
+            bool further;
 
             until(waits);
             free(waits);
             if (sim_number(sim, "SELECT state <> 'pending' FROM training"))
                 break;
-            assert_int_equal(sim_number(sim, "SELECT not_before - ended = iif(resumed GLOB 'g' || (generation - 1) || '-*', 1000, "
-                                             "1000 << (failures - 1)) FROM training"), 1);
-            soon += failures > 1 && sim_number(sim, "SELECT not_before - ended = 1000 FROM training");
-            late += failures > 1 && sim_number(sim, "SELECT not_before - ended > 1000 FROM training");
+            further = sim_number(sim, "SELECT coalesce(resumed GLOB 'g' || (generation - 1) || '-*', 0) FROM training");
+            losses = further ? 0 : losses + 1;
+            failures += losses > 3;
+            assert_int_equal(sim_number(sim, "SELECT losses FROM training"), losses);
+            assert_int_equal(sim_number(sim, "SELECT failures FROM training"), failures);
+            assert_int_equal(sim_number(sim, "SELECT not_before - ended FROM training"), further ? 1000 : 1000 << (losses - 1));
+            assert_int_equal(sim_number(sim, "SELECT count(*) FROM generation WHERE end = 'lost'"), generation - 1);
+            soon += further && generation > 2;
+            late += losses > 1;
+            unpaid += generation > 3 && failures == 0;
         }
+        failed += sim_number(sim, "SELECT state = 'failed' FROM training");
+        if (sim_number(sim, "SELECT state = 'failed' FROM training"))
+            assert_int_equal(sim_number(sim, "SELECT failures = 2 AND losses >= 5 AND reason LIKE "
+                                             "'%outside ' || losses || ' times in a row%' FROM training"), 1);
         set_faults((struct sim_faults){0});
         until_over();
         end();
     }
-    assert_in_range(soon, 1, 5 * SEEDS);
-    assert_in_range(late, 1, 5 * SEEDS);
+    assert_in_range(soon, 1, 18 * SEEDS);
+    assert_in_range(late, 1, 18 * SEEDS);
+    assert_in_range(unpaid, 1, 18 * SEEDS);
+    assert_in_range(failed, 1, 2 * SEEDS - 1);
+}
+
+/* Without checkpoints it never gets further, and has failed after three losses that cost nothing and its retries. */
+static void a_training_without_checkpoints_may_be_lost_a_few_times(void **state)
+{
+    static const struct sim_faults dies = {.runner_killed = 1000, .run_ms = 200000};
+
+    begin(1, dies);
+    submit(200, 40, training(1));
+    until("SELECT state IN ('done', 'failed') FROM training");
+    if (sim_number(sim, "SELECT state = 'failed' FROM training"))
+        assert_int_equal(sim_number(sim, "SELECT generation = 5 AND failures = 2 AND losses = 5 FROM training"), 1);
+    else
+        assert_in_range(sim_number(sim, "SELECT generation FROM training"), 1, 5);
+    until_over();
+    end();
 }
 
 /* Orders to stop them come to nothing: they go on, and end well, after their ensemble was cancelled. */
@@ -579,7 +609,8 @@ int main(void)
         cmocka_unit_test(members_wait_until_all_are_sent_back),
         cmocka_unit_test(a_member_that_was_cancelled_is_not_sent_back),
         cmocka_unit_test(members_that_are_whole_stay_after_a_kill),
-        cmocka_unit_test(a_generation_that_left_a_checkpoint_is_followed_soon),
+        cmocka_unit_test(what_is_lost_costs_nothing_while_it_gets_further),
+        cmocka_unit_test(a_training_without_checkpoints_may_be_lost_a_few_times),
         cmocka_unit_test(what_a_lost_generation_was_sent_is_no_success),
     };
 

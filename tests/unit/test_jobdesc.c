@@ -22,7 +22,7 @@ static void assert_bare(const struct jobdesc *d)
     assert_int_equal(d->ensemble, 0);
     assert_int_equal(d->kind, JOBDESC_MEMBERS);
     assert_true(d->walltime_ms == 0 && d->grace_ms == 0 && d->silence_ms == 0 && d->stopped_ms == 0 &&
-                d->restarts == 0);
+                !d->restarts.any);
     assert_true(d->control == NULL && d->control_key == NULL && d->umask == NULL && d->artefacts == NULL);
     assert_true(!d->tmpdir && !d->merged && !d->checkpoint.any);
     assert_true(d->checkpoint.before_ms == 0 && d->checkpoint.signal == 0 && d->checkpoint.glob == NULL &&
@@ -121,7 +121,8 @@ static void what_is_said_is_taken_and_written(void **state)
         {"/grace", "12.034"},
         {"/silence", "0.25"},
         {"/stopped", "30"},
-        {"/restarts", "1"},
+        {"/restarts", "{\"retries\":0,\"failures\":0,\"losses\":0}"},
+        {"/restarts", "{\"retries\":3,\"failures\":2,\"losses\":1,\"step\":0,\"batches\":5,\"drawn\":9223372036854775807}"},
         {"/tmpdir", "true"},
         {"/umask", "\"022\""},
         {"/output", "\"merged\""},
@@ -230,7 +231,10 @@ static void what_cannot_be_is_refused_with_the_place(void **state)
         {"/silence", "null", NULL},
         {"/stopped", "-1", NULL},
         {"/stopped", "null", NULL},
-        {"/restarts", "-1", NULL},
+        {"/restarts", "1", NULL},
+        {"/restarts", "{\"retries\":-1,\"failures\":0,\"losses\":0}", "/restarts/retries"},
+        {"/restarts", "{\"retries\":1,\"failures\":0}", "/restarts/losses"},
+        {"/restarts", "{\"retries\":1,\"failures\":0,\"losses\":0,\"drawn\":-1}", "/restarts/drawn"},
         {"/tmpdir", "1", NULL},
         {"/umask", "\"8\"", NULL},
         {"/umask", "\"0100\"", NULL},

@@ -270,14 +270,34 @@ static void they_are_taken_while_it_runs(void **state)
 
 /* --- ranks that begin again */
 
-static int restarts_left;
+static int64_t retries;
+static int kills;        /* so often is the first rank killed, and does not fail, before it does */
+static int saves_before; /* so many of its lives end with a newer checkpoint */
+static int other_lives;  /* of the first rank */
+static bool dies_too;    /* the other one is killed in its first life, in the same moment */
 static enum kept_state kept;
 static bool lets_it_succeed; /* the second time */
 
 static void be_ranks(struct jobdesc *desc, struct job *job)
 {
     desc->kind = JOBDESC_TRAINING;
-    desc->restarts = restarts_left;
+    desc->restarts = (struct jobdesc_restarts){.any = retries >= 0, .retries = retries, .from = LEARNT_NOTHING};
+}
+
+/* The ranks list their newest checkpoint, of that generation; 0 batches: none. */
+static void list_checkpoint(int generation, int batches)
+{
+    char path[128];
+    json_t *list = json_pack("{s:i, s:[{s:i, s:i, s:i, s:i}]}", "version", 1, "checkpoints", "generation", generation, "step", 5,
+                             "batches", batches, "drawn", 7);
+    struct error err;
+
+    snprintf(path, sizeof path, "%s/checkpoints/checkpoints.json", dir);
+    if (batches > 0)
+        assert_int_equal(file_write_json(path, list, 0600, &err), 0);
+    else
+        unlink(path);
+    json_decref(list);
 }
 
 static void keep_samples(struct task *t)
@@ -289,21 +309,35 @@ static void keep_samples(struct task *t)
         assert_int_equal(pwrite(t->job->restarts->memory[number], &state, sizeof state, offsetof(struct kept_head, state)), sizeof state);
     if (number == 1) {
         process.ends_at = now - START + 200000;
-        process.status = 0;
-    } else if (n_started > 2) {
-        other_ends_at = now - START + 10000;
-        other_status = lets_it_succeed ? 0 : 1 << 8;
+        process.status = dies_too && other_lives < 2 ? SIGKILL : 0;
+        if (process.status != 0)
+            process.ends_at = now - START + 10000;
+    } else {
+        if (n_started > 2) {
+            other_ends_at = now - START + 10000;
+            other_status = other_lives < kills ? SIGKILL : lets_it_succeed ? 0 : 1 << 8;
+        }
+        if (other_lives++ < saves_before) /* until then */
+            list_checkpoint(1, 10 * other_lives);
     }
 }
 
 /* The first rank fails after 10 s. */
 static json_t *run_ranks(int restarts, enum kept_state state)
 {
+    char path[128];
+    struct error err;
+
     begin();
     kept = state;
-    restarts_left = restarts;
+    retries = restarts;
+    other_lives = 0;
     other_ends_at = 10000;
-    other_status = 1 << 8;
+    other_status = kills > 0 ? SIGKILL : 1 << 8;
+    snprintf(path, sizeof path, "%s/checkpoints", dir);
+    assert_int_equal(dir_make(path, &err), 0);
+    snprintf(path, sizeof path, "%s/g1", dir);
+    assert_int_equal(dir_make(path, &err), 0);
     is_watched = true; /* no end is held back */
     adjust = be_ranks;
     started = keep_samples;
@@ -316,7 +350,7 @@ static json_t *told_of_restarts(void)
     struct error err;
     json_t *root, *list;
 
-    snprintf(path, sizeof path, "%s/restarts.json", dir);
+    snprintf(path, sizeof path, "%s/g1/restarts.json", dir);
     root = file_read_json(path, &err);
     list = json_incref(json_object_get(root, "restarts"));
     json_decref(root);
@@ -391,12 +425,62 @@ static void without_their_samples_they_do_not(void **state)
     assert_int_equal(n_started, 2);
 }
 
+/* Of a rank that is killed in each of its lives, until it ends by itself. */
+static void to_be_killed_costs_nothing_while_they_get_further(void **state)
+{
+    static const struct {
+        int retries, kills, saves;
+        bool succeeds;
+        int lives, failures, losses; /* as told of the last beginning again */
+    } cases[] = {
+        {0, 8, 8, true, 9, 0, 0}, /* each life has left a newer checkpoint */
+        {0, 3, 0, true, 4, 0, 3}, /* some may leave none */
+        {0, 6, 3, true, 7, 0, 3},
+        {0, 9, 0, true, 4, 0, 3}, /* each further one costs a retry */
+        {2, 9, 0, true, 6, 2, 5},
+        {30, 99, 0, true, 11, 7, 10}, /* to a limit */
+        {1, 2, 0, false, 4, 1, 0},    /* an error of its own costs one, and ends the row */
+    };
+
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        json_t *list, *last;
+
+        kills = cases[i].kills;
+        saves_before = cases[i].saves;
+        lets_it_succeed = cases[i].succeeds;
+        json_decref(run_ranks(cases[i].retries, KEPT_COMPLETE));
+        list_checkpoint(1, 0);
+        list = told_of_restarts();
+        last = json_array_get(list, json_array_size(list) - 1);
+        assert_int_equal(n_started, 2 * cases[i].lives);
+        assert_int_equal(json_array_size(list), cases[i].lives - 1);
+        assert_int_equal(json_integer_value(json_object_get(last, "failures")), cases[i].failures);
+        assert_int_equal(json_integer_value(json_object_get(last, "losses")), cases[i].losses);
+        json_decref(list);
+    }
+    kills = saves_before = 0;
+}
+
+/* The others of a rank that was killed may fail in the same moment, since it does not answer any more. */
+static void the_one_that_was_killed_is_blamed(void **state)
+{
+    json_t *list;
+
+    lets_it_succeed = dies_too = true;
+    json_decref(run_ranks(0, KEPT_COMPLETE));
+    dies_too = false;
+    list = told_of_restarts();
+    assert_int_equal(json_integer_value(json_object_get(json_array_get(list, 0), "rank")), 1);
+    assert_string_equal(json_string_value(json_object_get(json_array_get(list, 0), "reason")), "killed by signal 9 (Killed)");
+    json_decref(list);
+}
+
 /* Neither one that has succeeded nor one that is told to end is a reason. */
 static void told_to_end_they_do_not(void **state)
 {
     begin();
     kept = KEPT_COMPLETE;
-    restarts_left = 1;
+    retries = 1;
     other_ends_at = 1000000;
     is_watched = true;
     adjust = be_ranks;
@@ -427,7 +511,7 @@ static void a_rank_that_hangs_is_blamed_with_restarts_as_without(void **state)
     for (int restarts = 0; restarts < 2; restarts++) {
         begin();
         kept = KEPT_COMPLETE;
-        restarts_left = restarts;
+        retries = restarts ? 1 : -1;
         other_ends_at = 27000;
         other_status = 1 << 8;
         is_watched = true;
@@ -460,6 +544,8 @@ int main(void)
         cmocka_unit_test(ranks_begin_again_at_once),
         cmocka_unit_test(not_more_often_than_they_may),
         cmocka_unit_test(without_their_samples_they_do_not),
+        cmocka_unit_test(to_be_killed_costs_nothing_while_they_get_further),
+        cmocka_unit_test(the_one_that_was_killed_is_blamed),
         cmocka_unit_test(told_to_end_they_do_not),
         cmocka_unit_test(a_rank_that_hangs_is_blamed_with_restarts_as_without),
     };

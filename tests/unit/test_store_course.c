@@ -320,12 +320,13 @@ static void a_training_is_read_as_it_was_written(void **state)
     row.keeps = 2;
     row.restarts = 5;
     row.failures = 6;
+    row.losses = 11;
     row.not_before_ms = 7;
     row.resumed = (struct training_resumed){"g2-s8", 8, 9, 10};
     row.early = true;
     must(store_training_update(store, &row, &err));
     assert_int_equal(store_training_get(store, row.id, &read, &err), 1);
-    assert_true(read.wanted == 4 && read.keeps == 2 && read.restarts == 5 && read.failures == 6 &&
+    assert_true(read.wanted == 4 && read.keeps == 2 && read.restarts == 5 && read.failures == 6 && read.losses == 11 &&
                 read.not_before_ms == 7);
     assert_true(read.resumed.step == 8 && read.resumed.batches == 9 && read.resumed.drawn == 10 && read.early);
     assert_string_equal(read.resumed.name, "g2-s8");
