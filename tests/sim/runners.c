@@ -118,6 +118,11 @@ json_t *runner_record(struct cluster *c, const char *job, int64_t started_ms, bo
                   "user_seconds", 0.0, "system_seconds", 0.0, "max_rss", 1);
     if (is_training(task) && strcmp(outcome, "failed") == 0 && ranks_were_killed(c, task))
         json_object_set_new(record, "killed", json_true());
+    if (!is_training(task) && strcmp(outcome, "failed") == 0 && sim_chance(c->sim, sim_faults_of(c->sim)->task_killed)) {
+        json_object_set_new(record, "killed", json_true());
+        json_object_set_new(record, "exit_code", json_null());
+        json_object_set_new(record, "signal", json_integer(9));
+    }
     if (checkpoints)
         checkpoints_record(c, task, record);
     rungs_record(c, task, outcome, record);

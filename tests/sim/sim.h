@@ -20,6 +20,7 @@ struct sim_faults {
     int lies;            /* the scheduler says for a while that a job ended, or that there is none */
     int never;           /* the scheduler says of a waiting job that it can never run, which is mostly true */
     int task_fails;
+    int task_killed; /* of members that fail: by somebody else's signal */
     /* ranks time out, or save and end before that, at each of their looks whether more members come */
     int ranks_time_out;
     int ranks_fail;      /* ranks fail after they have said that they are done */

@@ -294,11 +294,11 @@ void watch_end(struct sim *sim)
           "k.home = coalesce(e.root, e.id) AND k.idx = m.idx)");
     SIM_HOLDS(sim, "members whose failures are not those of their attempts",
           "SELECT count(*) FROM (SELECT m.failures AS told, (SELECT count(*) FROM attempt a WHERE a.ensemble = "
-          "m.ensemble AND a.idx = m.idx AND (a.outcome = 'failed' OR (a.outcome = 'timeout' AND NOT EXISTS (SELECT 1 "
+          "m.ensemble AND a.idx = m.idx AND ((a.outcome = 'failed' AND a.signal IS NULL) OR (a.outcome = 'timeout' AND NOT EXISTS (SELECT 1 "
           "FROM ensemble e WHERE e.id = m.ensemble AND json_extract(e.spec, '$.members.checkpoint') IS NOT NULL)))) AS "
           "made, "
-          "(SELECT count(*) FROM attempt a WHERE a.ensemble = m.ensemble AND a.idx = m.idx AND a.outcome = 'lost' AND "
-          "a.number > 3) AS lost, EXISTS (SELECT 1 FROM event v WHERE v.ensemble "
+          "(SELECT count(*) FROM attempt a WHERE a.ensemble = m.ensemble AND a.idx = m.idx AND (a.outcome = 'lost' OR "
+          "a.signal = 9) AND a.number > 3) AS lost, EXISTS (SELECT 1 FROM event v WHERE v.ensemble "
           "= m.ensemble AND v.kind IN ('member.resubmitted', 'ensemble.resubmitted', 'training.restarted', "
           "'training.resubmitted')) AS again "
           "FROM member m) WHERE told > made + lost OR (told < made AND NOT again)");

@@ -26,6 +26,12 @@ is "$(jq .members.failed ensemble.json)" 1 "that kills its runner is given up"
 is "$(cut -d: -f1 said | uniq -c | xargs)" "4 lost" "after three attempts that cost nothing, and one"
 is "$(sql "SELECT failures || ' ' || losses FROM member WHERE ensemble = $ID")" "1 4" "which is what the books say"
 
+member 0 'kill -KILL $$'
+is "$(cut -d: -f1 said | uniq -c | xargs)" "4 failed" "that is killed is given up likewise, since nobody can tell by whom"
+is "$(sql "SELECT failures || ' ' || losses FROM member WHERE ensemble = $ID")" "1 4" "and costs as much"
+member 0 'kill -SEGV $$'
+is "$(cut -d: -f1 said | uniq -c | xargs)" "1 failed" "a signal that only an error of its own brings costs a retry at once"
+
 # --- a runner that is stopped: the member meets what is left of its first attempt, or does not
 member 0 '[ $STRETTO_ATTEMPT = 1 ] || exec flock -n $HOME/lock true; exec 9>$HOME/lock; flock 9; kill -STOP $PPID; sleep 1000'
 is "$(cat said)" "lost: the runner was lost: no exit record was left; its runner was stopped and did not go on

@@ -58,6 +58,7 @@ static struct sim_faults random_faults(uint64_t seed)
         .queue_lost = 20 * wild,
         .runner_killed = 40 * wild,
         .task_fails = 50 * wild,
+        .task_killed = 300,
         .ranks_time_out = wild > 0,
         .ranks_fail = 30 * wild,
         .ranks_restart = wild,
