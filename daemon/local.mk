@@ -47,6 +47,7 @@ libdaemon_la_SOURCES = \
 	daemon/engine/plan_tasks.c daemon/engine/plan_tasks.h \
 	daemon/engine/poll.c daemon/engine/poll.h \
 	daemon/engine/ports.h \
+	daemon/engine/precedent.c daemon/engine/precedent.h \
 	daemon/engine/progress.c daemon/engine/progress.h \
 	daemon/engine/ranks.c daemon/engine/ranks.h \
 	daemon/engine/reclaim.c daemon/engine/reclaim.h \

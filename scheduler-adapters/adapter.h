@@ -20,7 +20,7 @@
 
 /* The number grows with every change of this interface: a daemon loads only plugins that were built with its own
  * number. */
-#define ADAPTER_ABI 13
+#define ADAPTER_ABI 14
 
 /* The resources that a job asks for: the spec's `resources`, times `pack` or `ranks` where a job holds several
  * tasks. */
@@ -71,6 +71,10 @@ enum adapter_answer {
      * command could not be started. The job is submitted again later, and a cancel ends it at once; after
      * ADAPTER_UNSURE it is looked up first. */
     ADAPTER_LATER,
+    /* Answer to a submission: certainly nothing was accepted, and the adapter does not know whether the refusal is for
+     * good or for now. Where the batch system has accepted a job of the same ensemble before, the job is submitted
+     * again, for a day; otherwise it is refused. */
+    ADAPTER_UNCLEAR,
 };
 
 enum adapter_state {
@@ -91,6 +95,9 @@ struct adapter_status {
     char reason[256];
     /* with ADAPTER_JOB_QUEUED: the job waits for something that cannot come, so it is given up with the reason */
     bool never;
+    /* with never: by a limit, which the site may change. Where a job of the same ensemble has run, the job stays in the
+     * queue for a day before it is given up. */
+    bool limited;
     bool node_lost; /* node failure or preemption: not the program's fault */
 };
 

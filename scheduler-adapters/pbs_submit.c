@@ -30,6 +30,23 @@ static const char *const for_now[] = {
 static const char *const limits[] = {"would exceed", "already in queue", "already in complex", "ueue is not enabled",
                                      NULL};
 
+/* Words of qsub for names and options that do not exist, or that this user may not use. Nobody knows of other refusals
+ * whether they are for good: hooks of the site refuse in any words, and so do the limits of all queues behind a routing
+ * queue. */
+static const char *const for_good[] = {"Unknown queue",
+                                       "Bad UID for job execution",
+                                       "Bad GID for job execution",
+                                       "Unknown resource",
+                                       "Unauthorized Request",
+                                       "Access to queue is denied",
+                                       "Illegal attribute",
+                                       "llegal -",
+                                       "nvalid option",
+                                       "nvalid account",
+                                       "nvalid project",
+                                       "sage:",
+                                       NULL};
+
 /* Words of qsub for more time than a queue allows: the walltime alone may be fine. */
 static const char *const too_long[] = {"violates queue and/or server resource limits", "exceeds queue resource limits",
                                        "Resource limit exceeds allowable", NULL};
@@ -238,7 +255,7 @@ static enum adapter_answer verdict(struct command_result *result, const char *qu
             return ADAPTER_UNSURE;
         snprintf(err->code, sizeof err->code, "job_refused");
         name_queue(queue, err);
-        return ADAPTER_REFUSED;
+        return batch_says(result->err, for_good) ? ADAPTER_REFUSED : ADAPTER_UNCLEAR;
     }
     if (!find_id(result->out, id, size)) {
         error_set(err, "batch_system_unsure", "qsub printed no job id: %.200s", result->out);
@@ -255,16 +272,15 @@ static void submitted(void *arg, struct command_result *result)
     struct error err = {0};
     char id[64] = "";
     enum adapter_answer answer = verdict(result, t->s->job.resources.queue, id, sizeof id, &err);
-    bool is_definite;
+    bool is_definite, is_refused = answer == ADAPTER_REFUSED || answer == ADAPTER_UNCLEAR;
 
-    if (answer == ADAPTER_REFUSED && t->s->job.resources.walltime_ms > 0 && !t->just_walltime &&
-        batch_says(result->err, too_long)) {
+    if (is_refused && t->s->job.resources.walltime_ms > 0 && !t->just_walltime && batch_says(result->err, too_long)) {
         t->just_walltime = true;
         run_qsub(t);
         return;
     }
-    is_definite = answer == ADAPTER_REFUSED ||
-                  (answer == ADAPTER_UNSURE && result->end == COMMAND_EXITED && batch_says(result->err, limits));
+    is_definite =
+        is_refused || (answer == ADAPTER_UNSURE && result->end == COMMAND_EXITED && batch_says(result->err, limits));
     batch_group_answered(t->group, answer, is_definite, id, &err);
     batch_idle(&t->pbs->batch);
     free(t);

@@ -93,6 +93,8 @@ char *slurm_workdir(const struct batch_group *group);
 void slurm_task_id(const char *id, int64_t task, char *out, size_t size); /* writes "12_3" */
 /* Tells whether Slurm's words are about an error that may pass. */
 bool slurm_is_for_now(const char *said);
+/* Tells whether words that refuse a job do so for good (ADAPTER_REFUSED), or nobody knows (ADAPTER_UNCLEAR). */
+enum adapter_answer slurm_refusal(const char *said);
 int64_t slurm_tasks(const struct adapter_resources *want); /* the number of tasks in all */
 
 /* slurm_end.c */

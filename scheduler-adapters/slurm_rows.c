@@ -36,12 +36,17 @@ static const struct {
 /* Reasons for waiting that no end of another job can remove: Slurm's words, compared as whole words. */
 /* clang-format off */
 static const char *const hopeless[] = {
-    "PartitionConfig", "PartitionTimeLimit", "PartitionNodeLimit", "BadConstraints", "DependencyNeverSatisfied",
-    "InvalidAccount", "InvalidQOS", "AccountNotAllowed", "QOSNotAllowed", "ReservationDeleted", "ReservationInvalid",
-    "MaxMemPerLimit", "AssocMaxCpuPerJobLimit", "AssocMaxNodePerJobLimit", "AssocMaxMemPerJob", "AssocMaxGRESPerJob",
-    "AssocMaxWallDurationPerJobLimit", "AssocMaxCpuMinutesPerJobLimit", "QOSMaxCpuPerJobLimit", "QOSMaxNodePerJobLimit",
-    "QOSMaxMemoryPerJob", "QOSMaxGRESPerJob", "QOSMaxWallDurationPerJobLimit", "QOSMaxCpuMinutesPerJobLimit",
-    "QOSMinCpuNotSatisfied", "QOSMinNode", "QOSMinGRES", "QOSMinMemory",
+    "PartitionConfig", "BadConstraints", "DependencyNeverSatisfied", "InvalidAccount", "InvalidQOS",
+    "AccountNotAllowed", "QOSNotAllowed", "ReservationDeleted", "ReservationInvalid", NULL,
+};
+
+/* The same, where a job is beyond a limit, which the site may change. */
+static const char *const limits[] = {
+    "PartitionTimeLimit", "PartitionNodeLimit", "MaxMemPerLimit", "AssocMaxCpuPerJobLimit", "AssocMaxNodePerJobLimit",
+    "AssocMaxMemPerJob", "AssocMaxGRESPerJob", "AssocMaxWallDurationPerJobLimit", "AssocMaxCpuMinutesPerJobLimit",
+    "QOSMaxCpuPerJobLimit", "QOSMaxNodePerJobLimit", "QOSMaxMemoryPerJob", "QOSMaxGRESPerJob",
+    "QOSMaxWallDurationPerJobLimit", "QOSMaxCpuMinutesPerJobLimit", "QOSMinCpuNotSatisfied", "QOSMinNode",
+    "QOSMinGRES", "QOSMinMemory", NULL,
 };
 /* clang-format on */
 
@@ -186,14 +191,14 @@ void slurm_parse_record(struct batch_rows *rows, const char *log, size_t size)
         parse_record(rows, line);
 }
 
-static bool can_never_run(const struct batch_row *row)
+static bool waits_for_one_of(const struct batch_row *row, const char *const *reasons)
 {
     size_t n = strcspn(row->reason, ", ");
 
     if (strcmp(row->state, "PENDING") != 0)
         return false;
-    for (size_t i = 0; i < sizeof hopeless / sizeof *hopeless; i++)
-        if (strlen(hopeless[i]) == n && strncmp(hopeless[i], row->reason, n) == 0)
+    for (; *reasons != NULL; reasons++)
+        if (strlen(*reasons) == n && strncmp(*reasons, row->reason, n) == 0)
             return true;
     return false;
 }
@@ -213,10 +218,12 @@ static void explain_end(const struct batch_row *row, struct adapter_status *stat
 void slurm_status(const struct adapter *a, const struct batch_row *row, struct adapter_status *status)
 {
     batch_row_status(row, status);
-    if (row->phase == BATCH_WAITS)
-        status->never = can_never_run(row);
-    else if (row->phase == BATCH_OVER)
+    if (row->phase == BATCH_WAITS) {
+        status->limited = waits_for_one_of(row, limits);
+        status->never = status->limited || waits_for_one_of(row, hopeless);
+    } else if (row->phase == BATCH_OVER) {
         explain_end(row, status);
+    }
     if (row->phase == BATCH_OVER && row->nodes[0] == '\0') { /* it never started, even if it has a start time */
         status->started_ms = 0;
         status->host[0] = '\0';

@@ -9,7 +9,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Words of sbatch in errors that may pass, and that are not the job's fault. Any other error of sbatch is a refusal. */
+/* Words of sbatch where the controller did not answer, or not whole: nobody knows whether it has the job. The three
+ * lists below are of refusals, by which it certainly has not. Any other error of sbatch is a refusal, and nobody knows
+ * whether for good: rules of the site's own (job_submit plugins) refuse in any words, and so do limits that a QOS
+ * denies. */
 /* clang-format off */
 static const char *const for_now[] = {
     "Unable to contact slurm controller", "Socket timed out", "Zero Bytes were transmitted", "Connection refused",
@@ -19,12 +22,29 @@ static const char *const for_now[] = {
     "Protocol authentication error", "Munge", "munge", "Job submission/cancellation", "Unable to establish",
     "error (No such file or directory) opening", "Cannot allocate memory", "Configuration file", "resolve",
     "in transition", "Host is down", "No route to host", "Broken pipe", "Connection reset",
-    "configuration not available now", "(inactive or drain)", NULL,
+    "configuration not available now", "(inactive or drain)", "standby mode", "authentication agent",
+    "Unable to connect to database", "Database connection", "Message send failure", "Message receive failure",
+    "zero length message", "entire message", "job record, try again", NULL,
+};
+
+/* Words for limits that others' jobs or this user's fill, or for what is closed for now. */
+static const char *const limits[] = {
+    "MaxSubmitJob", "GrpSubmitJob", "submit limit reached", "Requested nodes are busy", "Waiting for burst buffer",
+    "Requested reservation is in use", "Requested reservation not usable now", "Required ports are in use",
+    "Switch resources currently not available", "maintenance reservation", "breached requested QOS usage threshold",
+    "submissions disabled", "presently disabled", "Partition in DOWN state", "Partition is in use", NULL,
+};
+
+/* Words for names and options that do not exist, or that this user may not use. */
+static const char *const for_good[] = {
+    "nvalid partition", "No partition specified", "not permitted to use this partition", "nvalid account",
+    "nvalid qos", "nvalid wckey", "nvalid license", "nvalid feature", "nvalid preferred feature",
+    "nvalid generic resource", "nvalid GRES", "nvalid Trackable RESource", "nvalid mcs_label", "nvalid --",
+    "nvalid node name", "nvalid time specified", "Burst Buffer request invalid", "Burst Buffer permission denied",
+    "Requested reservation is invalid", "Access denied to requested reservation", "Job dependency problem",
+    "nrecognized option", "nvalid option", "requires an argument", "is ambiguous", "parameter too long", NULL,
 };
 /* clang-format on */
-
-/* Words of sbatch for too many jobs of this user. */
-static const char *const limits[] = {"MaxSubmitJob", "submit limit reached", NULL};
 
 /* Words of sbatch where it finds no Slurm: this host is not, or not yet, part of a cluster. */
 static const char *const unconfigured[] = {"Could not establish a configuration source", NULL};
@@ -179,6 +199,11 @@ static bool is_put_off(const char *said)
     return batch_says(said, unconfigured) || (batch_says(said, limits) && !batch_says(said, for_now));
 }
 
+enum adapter_answer slurm_refusal(const char *said)
+{
+    return batch_says(said, for_good) ? ADAPTER_REFUSED : ADAPTER_UNCLEAR;
+}
+
 /* Interprets sbatch's answer. Only an explicit refusal by Slurm counts as one. */
 static enum adapter_answer verdict(struct command_result *result, struct error *err)
 {
@@ -190,7 +215,7 @@ static enum adapter_answer verdict(struct command_result *result, struct error *
         if (slurm_is_for_now(result->err) || result->err[0] == '\0')
             return ADAPTER_UNSURE;
         snprintf(err->code, sizeof err->code, "job_refused");
-        return ADAPTER_REFUSED;
+        return slurm_refusal(result->err);
     }
     n = strspn(result->out, "0123456789"); /* "12", or "12;cluster" */
     if (n == 0 || n > 20 || (result->out[n] != '\n' && result->out[n] != ';')) {
@@ -207,7 +232,7 @@ static void submitted(void *arg, struct command_result *result)
     struct adapter *a = group->a;
     struct error err = {0};
     enum adapter_answer answer = verdict(result, &err);
-    bool is_definite = answer == ADAPTER_REFUSED ||
+    bool is_definite = answer == ADAPTER_REFUSED || answer == ADAPTER_UNCLEAR ||
                        (answer == ADAPTER_UNSURE && result->end == COMMAND_EXITED && is_put_off(result->err));
 
     batch_group_answered(group, answer, is_definite, result->out, &err);

@@ -91,7 +91,7 @@ static void decide(struct doubt *doubt, bool is_refused)
         snprintf(doubt->words.code, sizeof doubt->words.code, "job_refused");
     else
         a->limits_next = uv_now(a->batch.host.loop) + AGAIN_MS;
-    batch_group_answered(doubt->group, is_refused ? ADAPTER_REFUSED : ADAPTER_UNSURE, true, NULL, &doubt->words);
+    batch_group_answered(doubt->group, is_refused ? ADAPTER_UNCLEAR : ADAPTER_UNSURE, true, NULL, &doubt->words);
     free(doubt);
 }
 

@@ -148,7 +148,7 @@ static enum adapter_answer verdict(const struct slurmrestd *a, const struct rest
         *is_definite = is_limit(&said) || is_refusal(result, &said);
         if (is_refusal(result, &said)) {
             error_set(err, "job_refused", "%s", said.text);
-            return ADAPTER_REFUSED;
+            return result->status == 400 || said.number >= 9000 ? ADAPTER_REFUSED : slurm_refusal(said.text);
         }
     }
     if (slurmrestd_check(a, result, err) == 0)

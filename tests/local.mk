@@ -26,6 +26,7 @@ long_tests = \
 	tests/t/0751-runners-killed.t \
 	tests/t/0750-killed-often.t \
 	tests/t/0671-pbs-faults.t \
+	tests/t/0658-slurm-limits.t \
 	tests/t/0655-slurmrestd.t \
 	tests/t/0716-all-killed.t \
 	tests/t/0640-plugins.t \
@@ -244,6 +245,11 @@ tests_unit_test_engine_lost_SOURCES = tests/unit/test_engine_lost.c tests/unit/e
 	tests/unit/unit.h
 tests_unit_test_engine_lost_CFLAGS = $(unit_cflags) $(daemon_cflags)
 tests_unit_test_engine_lost_LDADD = $(sim_libs)
+unit_tests += tests/unit/test_engine_refused
+tests_unit_test_engine_refused_SOURCES = tests/unit/test_engine_refused.c tests/unit/engine_case.c \
+	tests/unit/engine_case.h tests/unit/unit.h
+tests_unit_test_engine_refused_CFLAGS = $(unit_cflags) $(daemon_cflags)
+tests_unit_test_engine_refused_LDADD = $(sim_libs)
 unit_tests += tests/unit/test_engine_feed
 tests_unit_test_engine_feed_SOURCES = tests/unit/test_engine_feed.c tests/unit/engine_case.c tests/unit/engine_case.h \
 	tests/unit/unit.h

@@ -4,6 +4,7 @@
 #include "common/backoff.h"
 #include "common/error.h"
 #include "common/log.h"
+#include "common/timefmt.h"
 #include "daemon/engine/abandon.h"
 #include "daemon/engine/adapter_state.h"
 #include "daemon/engine/core.h"
@@ -11,16 +12,18 @@
 #include "daemon/engine/job_event.h"
 #include "daemon/engine/plan.h"
 #include "daemon/engine/poll.h"
+#include "daemon/engine/precedent.h"
 #include "daemon/engine/waiting.h"
 #include "scheduler-adapters/adapter.h"
 
 #include <stdio.h>
 
-#define DOUBTS_TOLD 5           /* unanswered submissions in a row that the log tells one by one */
-#define DOUBTS_EVERY_MS 60000   /* between lines of the log about the number of all further ones */
-#define PUT_OFF_EVERY_MS 600000 /* between lines of the log about jobs that a scheduler does not accept for now */
-#define CANCEL_AGAIN_MS 60000   /* after an order and the grace, if the scheduler still has the job; then doubled */
-#define CANCEL_REFUSED_MS 15000 /* after an order that failed, which may be what broke the scheduler; then doubled */
+#define DOUBTS_TOLD 5            /* unanswered submissions in a row that the log tells one by one */
+#define DOUBTS_EVERY_MS 60000    /* between lines of the log about the number of all further ones */
+#define PUT_OFF_EVERY_MS 600000  /* between lines of the log about jobs that a scheduler does not accept for now */
+#define UNCLEAR_AGAIN_MAX 600000 /* between submissions of a job that is refused for good or for now */
+#define CANCEL_AGAIN_MS 60000    /* after an order and the grace, if the scheduler still has the job; then doubled */
+#define CANCEL_REFUSED_MS 15000  /* after an order that failed, which may be what broke the scheduler; then doubled */
 #define CANCEL_AGAIN_MAX 3600000
 #define CANCELS_TOLD_MS 600000 /* between lines of the log about orders that failed */
 
@@ -70,6 +73,30 @@ static void tell_doubt(struct engine *engine, const struct live_job *job, const 
     }
 }
 
+static void refuse(struct engine *engine, struct live_job *job, const char *why)
+{
+    log_warn_of(LOG_JOB(job->row.ensemble, job->row.name), "job %s is refused: %s", job->row.name, why);
+    job_post(engine, job, EVENT_REFUSED);
+    job_refuse(engine, job, why);
+}
+
+/* The scheduler refused the job in words that its adapter does not know. Others like it were accepted, so the job is
+ * submitted again, for a while. */
+static void refuse_unclear(struct engine *engine, struct live_job *job, const char *why)
+{
+    char words[sizeof((struct error *)0)->text], when[TIMEFMT_SIZE];
+    int64_t until_ms;
+
+    if (!precedent_waits(engine, job, false, &until_ms)) {
+        refuse(engine, job, why);
+        return;
+    }
+    snprintf(words, sizeof words, "%.400s (others like it were accepted, so it is submitted again until %s)", why,
+             timefmt_iso(when, until_ms));
+    put_off(engine, job, words);
+    job_retry_in(engine, job, backoff_ms(POLL_MS, ++job->told.unclear, UNCLEAR_AGAIN_MAX));
+}
+
 static void submitted(void *arg, enum adapter_answer answer, const char *scheduler_id, const struct error *why)
 {
     struct engine *engine;
@@ -80,7 +107,8 @@ static void submitted(void *arg, enum adapter_answer answer, const char *schedul
     if (job == NULL)
         return;
     /* While polls fail, their next answer decides whether the adapter works again. */
-    if ((answer == ADAPTER_OK || answer == ADAPTER_REFUSED) && job->adapter->polls.failures == 0)
+    if ((answer == ADAPTER_OK || answer == ADAPTER_REFUSED || answer == ADAPTER_UNCLEAR) &&
+        job->adapter->polls.failures == 0)
         adapter_note_answer(engine, job->adapter);
     switch (answer) {
     case ADAPTER_OK:
@@ -88,11 +116,8 @@ static void submitted(void *arg, enum adapter_answer answer, const char *schedul
         job_note_submitted(engine, job, EVENT_ACCEPTED, scheduler_id);
         job_advance(engine, job);
         break;
-    case ADAPTER_REFUSED:
-        log_warn_of(LOG_JOB(job->row.ensemble, job->row.name), "job %s is refused: %s", job->row.name, why->text);
-        job_post(engine, job, EVENT_REFUSED);
-        job_refuse(engine, job, why->text);
-        break;
+    case ADAPTER_REFUSED: refuse(engine, job, why->text); break;
+    case ADAPTER_UNCLEAR: refuse_unclear(engine, job, why->text); break;
     case ADAPTER_LATER: put_off(engine, job, why->text); break;
     case ADAPTER_UNSURE: /* it may have been accepted, and is looked up by name before it is sent again */
         tell_doubt(engine, job, why->text);

@@ -28,6 +28,7 @@ struct live_ensemble {
     struct ensemble_slots slots;
     bool cancellations; /* members of it were cancelled one by one (cancel_member.h) */
     bool begun;         /* a member of it is known to run, or to have run */
+    int64_t refused_ms; /* since when its jobs are refused that may be accepted later (precedent.h); 0: none is */
     int64_t due;        /* when the first pending member may start, never later than in the store */
     struct alarm due_alarm;
     struct alarm take_over; /* for a follow-up: takes over more members of its predecessors */

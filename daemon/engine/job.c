@@ -215,6 +215,7 @@ void job_end(struct engine *engine, struct live_job *job, const char *reason)
 void job_note_submitted(struct engine *engine, struct live_job *job, enum job_event event, const char *scheduler_id)
 {
     job_note_waits_for(job, "");
+    job->ensemble->refused_ms = 0;
     job_post(engine, job, event);
     job->row.submitted_ms = engine_now(engine);
     if (scheduler_id != job->row.scheduler_id)

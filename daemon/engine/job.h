@@ -67,6 +67,7 @@ struct job_told {
     unsigned waiting; /* answers that it is queued, without those that made the engine look for its claim */
     int looks_left;   /* looks for its claim, one at each answer that it is queued, left since it came back */
     int doubts;       /* its submissions in a row that were put off or not answered */
+    int unclear;      /* its submissions that were refused for good or for now */
     int forgotten;    /* how often the scheduler forgot it before it started, since this daemon started */
 };
 

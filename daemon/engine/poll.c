@@ -17,6 +17,7 @@
 #include "daemon/engine/job_event.h"
 #include "daemon/engine/paths.h"
 #include "daemon/engine/plan.h"
+#include "daemon/engine/precedent.h"
 #include "daemon/engine/waiting.h"
 
 #include <stdio.h>
@@ -55,6 +56,7 @@ static bool may_be_refused(const struct live_job *job)
 static void apply_status(struct engine *engine, struct live_job *job, const struct adapter_status *status, bool found)
 {
     enum job_belief before = job->state.belief;
+    int64_t until_ms;
 
     job->told.answer = job->adapter->polls.answers;
     if (status->state != ADAPTER_JOB_UNKNOWN && job->row.state == JOB_INTENT)
@@ -74,7 +76,8 @@ static void apply_status(struct engine *engine, struct live_job *job, const stru
             log_info_of(LOG_JOB(job->row.ensemble, job->row.name),
                         "job %s: the scheduler has put it back into the queue%s%s", job->row.name,
                         status->reason[0] ? ": " : "", status->reason);
-        if (status->never && may_be_refused(job)) {
+        if (status->never && may_be_refused(job) &&
+            !(status->limited && precedent_waits(engine, job, true, &until_ms))) {
             job->ending.refusal = REFUSAL_QUEUED;
             job_refuse(engine, job, status->reason);
             return;

@@ -205,3 +205,18 @@ int store_job_count_live(struct store *store, const char *adapter, int64_t n[JOB
     }
     return rc;
 }
+
+int store_job_has_precedent(struct store *store, const struct job_row *row, int64_t before, bool ran, struct error *err)
+{
+    sqlite3_stmt *stmt = store_query(store, err,
+                                     "SELECT 1 FROM job WHERE (ensemble = ?1 OR ensemble = ?2) AND kind = ?3 AND size "
+                                     ">= ?4 AND id <> ?5 AND adapter = ?6 AND scheduler_id IS NOT NULL AND (?7 = 0 OR "
+                                     "started IS NOT NULL) LIMIT 1",
+                                     "iitiiti", row->ensemble, before, kind_names[row->kind], row->size, row->id,
+                                     row->adapter, (int64_t)ran);
+    int rc = stmt != NULL ? store_row(store, stmt, err) : -1;
+
+    if (rc == 1)
+        store_done(stmt);
+    return rc;
+}

@@ -49,6 +49,11 @@ struct job_filter {
 int store_job_each(struct store *store, int64_t before, const struct job_filter *filter, int limit,
                    int (*each)(void *arg, const struct job_row *row), void *arg, int64_t *next, struct error *err);
 
+/* Returns 1 if the scheduler has accepted a job of this one's kind, and at least of its size, of the same ensemble or
+ * of the ensemble `before` (0: none), or also has run one, if `ran`; 0 if not, -1 on error. */
+int store_job_has_precedent(struct store *store, const struct job_row *row, int64_t before, bool ran,
+                            struct error *err);
+
 /* Counts the jobs of an adapter in each state but `ended`. */
 int store_job_count_live(struct store *store, const char *adapter, int64_t n[JOB_ENDED], struct error *err);
 #endif

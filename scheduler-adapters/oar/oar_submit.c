@@ -21,9 +21,14 @@ static const char *const for_now[] = {
 };
 /* clang-format on */
 /* Words that make it a refusal even beside those. */
-static const char *const for_good[] = {"[ADMISSION RULE]", "Bad resource request", "not enough resources", NULL};
+static const char *const refusals[] = {"[ADMISSION RULE]", "Bad resource request", "not enough resources", NULL};
+/* Words that make it a refusal for good. Nobody knows that of others: rules of the site refuse in any words. */
+static const char *const for_good[] = {"Bad resource request", "Cannot recognize", "does not exist",
+                                       "Unknown option",       "unknown job type", "ambiguous",
+                                       "Syntax error",         "Only member",      NULL};
 /* Words for too many jobs of this user: nothing has been accepted. */
-static const char *const limits[] = {"oo many", "aximum number", "quota", "Quota", NULL};
+static const char *const limits[] = {"oo many", "ax number",     "ax. number", "aximum number", "more jobs", "quota",
+                                     "Quota",   "limit reached", NULL};
 /* Words for more time than is allowed: the walltime alone may be fine. */
 static const char *const too_long[] = {"alltime", NULL};
 
@@ -220,10 +225,10 @@ static enum adapter_answer verdict(const struct attempt *t, struct command_resul
         if (result->end != COMMAND_EXITED)
             return batch_no_answer(result);
         if (result->err[0] == '\0' || batch_says(result->err, limits) ||
-            (batch_says(result->err, for_now) && !batch_says(result->err, for_good)))
+            (batch_says(result->err, for_now) && !batch_says(result->err, refusals)))
             return ADAPTER_UNSURE;
         snprintf(err->code, sizeof err->code, "job_refused");
-        return ADAPTER_REFUSED;
+        return batch_says(result->err, for_good) ? ADAPTER_REFUSED : ADAPTER_UNCLEAR;
     }
     *ids = find_ids(result->out, &n);
     if (n == t->group->n)
@@ -240,16 +245,15 @@ static void submitted(void *arg, struct command_result *result)
     struct error err = {0};
     char *ids;
     enum adapter_answer answer = verdict(t, result, &ids, &err);
-    bool is_definite;
+    bool is_definite, is_refused = answer == ADAPTER_REFUSED || answer == ADAPTER_UNCLEAR;
 
-    if (answer == ADAPTER_REFUSED && t->s->job.resources.walltime_ms > 0 && !t->just_walltime &&
-        batch_says(result->err, too_long)) {
+    if (is_refused && t->s->job.resources.walltime_ms > 0 && !t->just_walltime && batch_says(result->err, too_long)) {
         t->just_walltime = true;
         run_oarsub(t);
         return;
     }
-    is_definite = answer == ADAPTER_REFUSED ||
-                  (answer == ADAPTER_UNSURE && result->end == COMMAND_EXITED && batch_says(result->err, limits));
+    is_definite =
+        is_refused || (answer == ADAPTER_UNSURE && result->end == COMMAND_EXITED && batch_says(result->err, limits));
     t->oar->has_jobs = t->oar->has_jobs || answer == ADAPTER_OK;
     batch_group_answered(t->group, answer, is_definite, ids, &err);
     batch_idle(&t->oar->batch);

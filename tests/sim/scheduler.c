@@ -13,7 +13,7 @@
 struct question {
     struct question *prev, *next;
     struct cluster *cluster;
-    bool dropped, unsure, refused, later;
+    bool dropped, unsure, refused, later, unclear;
     adapter_submit_cb *submitted;
     adapter_poll_cb *polled;
     adapter_done_cb *done;
@@ -86,6 +86,7 @@ static void look_up(struct cluster *c, const char *name, struct adapter_status *
     status->started_ms = best->started_ms;
     status->node_lost = best->node_lost;
     status->never = best->never && state == ADAPTER_JOB_QUEUED;
+    status->limited = status->never && sim_faults_of(c->sim)->limited;
     best->told_ended = best->told_ended || status->never; /* the daemon takes that as the end of the job as well */
     if (status->never)
         snprintf(status->reason, sizeof status->reason, "never");
@@ -154,17 +155,18 @@ static void answer(struct sim *sim, void *arg)
     struct cluster *c = q->cluster;
     struct error err;
 
-    error_set(&err, "simulated", "%s", q->refused ? "refused" : "no answer");
+    error_set(&err, "simulated", "%s", q->refused || q->unclear ? "refused" : "no answer");
     if (!q->dropped) {
         DL_DELETE(c->questions, q);
         note_answer(q);
         sim_enter(sim);
         if (q->submitted != NULL)
             q->submitted(q->arg,
-                         q->refused  ? ADAPTER_REFUSED
-                         : q->later  ? ADAPTER_LATER
-                         : q->unsure ? ADAPTER_UNSURE
-                                     : ADAPTER_OK,
+                         q->refused   ? ADAPTER_REFUSED
+                         : q->unclear ? ADAPTER_UNCLEAR
+                         : q->later   ? ADAPTER_LATER
+                         : q->unsure  ? ADAPTER_UNSURE
+                                      : ADAPTER_OK,
                          q->id, &err);
         if (q->done != NULL)
             q->done(q->arg, q->unsure ? ADAPTER_UNSURE : ADAPTER_OK, &err);
@@ -222,7 +224,7 @@ static void answer_later(struct cluster *c, struct question *q)
 
     if (is_silent(c)) {
         q->unsure = true;
-        q->refused = q->later = false;
+        q->refused = q->later = q->unclear = false;
         c->polls_in_silence += q->polled != NULL;
         sim_at(c->sim, sim_now(c->sim) + HANGING_MS, answer, q);
         return;
@@ -320,13 +322,15 @@ static void cluster_submit(struct adapter *a, const struct adapter_job *job, ada
             sim_violate(c->sim, "job %s was submitted again, and the scheduler had not said that it does not know it",
                         job->name);
     q->refused = !is_silent(c) && sim_chance(c->sim, faults->submit_refused);
+    q->later = !is_silent(c) && !q->refused && sim_chance(c->sim, faults->submit_later);
+    q->unclear = !is_silent(c) && !q->refused && !q->later && sim_chance(c->sim, faults->submit_unclear);
+    q->unsure =
+        is_silent(c) || (!q->refused && !q->later && !q->unclear && sim_chance(c->sim, faults->submit_unsure));
     for (struct cjob *twin = cluster_named(c, job->name); twin != NULL; twin = twin->next)
         /* the daemon may give it up for that, even where it crashes and forgets why */
-        twin->told_ended = twin->told_ended || q->refused;
-    q->later = !is_silent(c) && !q->refused && sim_chance(c->sim, faults->submit_later);
-    q->unsure = is_silent(c) || (!q->refused && !q->later && sim_chance(c->sim, faults->submit_unsure));
+        twin->told_ended = twin->told_ended || q->refused || q->unclear;
     take_descriptor(c, job);
-    if (!q->refused && !q->later && (!q->unsure || sim_chance(c->sim, 500)))
+    if (!q->refused && !q->later && !q->unclear && (!q->unsure || sim_chance(c->sim, 500)))
         cluster_enqueue(c, job, q->id,
                         sim_now(c->sim) +
                             (q->unsure && sim_chance(c->sim, 300) ? cluster_soon(c, 60000) - sim_now(c->sim) : 0));

@@ -13,12 +13,14 @@ struct sim_faults {
     int submit_unsure;   /* a submission, accepted or not with equal chances, is not answered */
     int submit_refused;
     int submit_later;    /* a submission is refused for now */
+    int submit_unclear;  /* a submission is refused, for now or for good */
     int poll_unsure;
     int queue_lost;      /* a queued job vanishes */
     /* a runner dies with its tasks and leaves no record: alone, or with its node, or to be queued again */
     int runner_killed;
     int lies;            /* the scheduler says for a while that a job ended, or that there is none */
     int never;           /* the scheduler says of a waiting job that it can never run, which is mostly true */
+    bool limited;        /* the reason for that is a limit */
     int task_fails;
     int task_killed; /* of members that fail: by somebody else's signal */
     /* ranks time out, or save and end before that, at each of their looks whether more members come */

@@ -45,7 +45,7 @@ static void check_words(const char *program, const struct words *words, size_t n
         told = submit(program, script);
         if (told.answer != words[i].answer)
             fail_msg("answer %d to: %s", (int)told.answer, words[i].said);
-        assert_string_equal(told.code, told.answer == ADAPTER_REFUSED ? "job_refused" : "batch_system_unsure");
+        assert_string_equal(told.code, told.answer == ADAPTER_REFUSED || told.answer == ADAPTER_UNCLEAR ? "job_refused" : "batch_system_unsure");
         assert_non_null(strstr(told.text, words[i].said));
     }
 }
@@ -59,18 +59,23 @@ static void slurm_says_no(void **state)
 {
     begin("slurm");
     CHECK("sbatch", {FAILED "Invalid partition name specified", ADAPTER_REFUSED},
-          {FAILED "Requested node configuration is not available", ADAPTER_REFUSED},
-          {FAILED "Requested time limit is invalid (missing or exceeds some limit)", ADAPTER_REFUSED},
+          {FAILED "Requested node configuration is not available", ADAPTER_UNCLEAR},
+          {FAILED "Requested time limit is invalid (missing or exceeds some limit)", ADAPTER_UNCLEAR},
           {FAILED "Invalid account or account/partition combination specified", ADAPTER_REFUSED},
-          {FAILED "Job violates accounting/QOS policy (job submit limit, user's size and/or time limits)", ADAPTER_REFUSED},
-          {"sbatch: unrecognized option '--nonsense'", ADAPTER_REFUSED});
+          {FAILED "Job violates accounting/QOS policy (job submit limit, user's size and/or time limits)", ADAPTER_UNCLEAR},
+          {"sbatch: unrecognized option '--nonsense'", ADAPTER_REFUSED},
+          {"sbatch: error: QOSMaxWallDurationPerJobLimit", ADAPTER_UNCLEAR}, /* with DenyOnLimit */
+          {"sbatch: error: you have used up your hours of this week", ADAPTER_UNCLEAR});
 }
 
 static void slurm_says_later(void **state)
 {
     begin("slurm");
     CHECK("sbatch", {"sbatch: error: AssocMaxSubmitJobLimit", ADAPTER_LATER}, {"sbatch: error: QOSMaxSubmitJobPerUserLimit", ADAPTER_LATER},
-          {FAILED "Job submit limit reached", ADAPTER_LATER},
+          {FAILED "Job submit limit reached", ADAPTER_LATER}, {"sbatch: error: AssocGrpSubmitJobsLimit", ADAPTER_LATER},
+          {"sbatch: error: QOSGrpSubmitJobsLimit", ADAPTER_LATER}, {"sbatch: error: MaxSubmitJobsPerAccount", ADAPTER_LATER},
+          {FAILED "Requested reservation is in use", ADAPTER_LATER}, {FAILED "System submissions disabled", ADAPTER_LATER},
+          {FAILED "Job can not start due to maintenance reservation.", ADAPTER_LATER},
           {"sbatch: fatal: Could not establish a configuration source", ADAPTER_LATER});
 }
 
@@ -86,7 +91,8 @@ static void slurm_does_not_say(void **state)
           {FAILED "Protocol authentication error", ADAPTER_UNSURE}, {"sbatch: error: Munge encode failed: Failed to connect", ADAPTER_UNSURE},
           {"sbatch: error: Unable to establish controller machine", ADAPTER_UNSURE},
           {FAILED "Required partition not available (inactive or drain)", ADAPTER_UNSURE}, {FAILED "Job/step already completing or in transition", ADAPTER_UNSURE},
-          {FAILED "Broken pipe", ADAPTER_UNSURE}, {FAILED "Host is down", ADAPTER_UNSURE},
+          {FAILED "Broken pipe", ADAPTER_UNSURE}, {FAILED "Unable to create job record, try again", ADAPTER_UNSURE},
+          {FAILED "Controller is in standby mode, try a different controller", ADAPTER_UNSURE}, {FAILED "Host is down", ADAPTER_UNSURE},
           {"sbatch: error: AssocMaxSubmitJobLimit, Socket timed out", ADAPTER_UNSURE});
 }
 
@@ -95,7 +101,7 @@ static void pbs_says_no(void **state)
     begin("pbs");
     CHECK("qsub", {"qsub: Unknown queue", ADAPTER_REFUSED}, {"qsub: Bad UID for job execution", ADAPTER_REFUSED},
           {"qsub: Unauthorized Request", ADAPTER_REFUSED}, {"qsub: Illegal attribute or resource value", ADAPTER_REFUSED},
-          {"qsub: Job rejected by all possible destinations", ADAPTER_REFUSED}, {"qsub: Job violates queue and/or server resource limits", ADAPTER_REFUSED});
+          {"qsub: Job rejected by all possible destinations", ADAPTER_UNCLEAR}, {"qsub: Job violates queue and/or server resource limits", ADAPTER_UNCLEAR});
 }
 
 static void pbs_says_later(void **state)

@@ -53,6 +53,7 @@ static struct sim_faults random_faults(uint64_t seed)
         .submit_unsure = 40 * wild,
         .submit_refused = wild == 3 ? 5 : 0,
         .submit_later = 30 * wild,
+        .submit_unclear = wild == 1 ? 20 : 0,
         .never = wild == 2 ? 10 : 0,
         .poll_unsure = 100 * wild,
         .queue_lost = 20 * wild,

@@ -155,8 +155,8 @@ static void refusals_are_told_apart(void **state)
         enum adapter_answer answer;
     } cases[] = {
         {"echo '# ADMISSION RULE> ERROR: [ADMISSION RULE] queue fast does not exist' >&2; exit 1", ADAPTER_REFUSED},
-        {"echo 'There are not enough resources for your request' >&2; exit 1", ADAPTER_REFUSED},
-        {"echo '[ADMISSION RULE] try again with less' >&2; exit 1", ADAPTER_REFUSED},
+        {"echo 'There are not enough resources for your request' >&2; exit 1", ADAPTER_UNCLEAR},
+        {"echo '[ADMISSION RULE] try again with less' >&2; exit 1", ADAPTER_UNCLEAR},
         {"echo '[ADMISSION RULE] too many jobs' >&2; exit 1", ADAPTER_LATER},
         {"echo 'maximum number of jobs is reached' >&2; exit 1", ADAPTER_LATER},
         {"echo 'quota exceeded' >&2; exit 1", ADAPTER_LATER},

@@ -252,7 +252,7 @@ static void no_jobs_are_believed_until_there_was_one(void **state)
                                   " 'Suspended', 'Resuming', 'Finishing')) OR job_id = (SELECT MAX(job_id) FROM jobs)]\n", me->pw_name);
     site_assert_lines("oarstat", lines);
     site_command("oarsub", "echo '[ADMISSION RULE] no' >&2; exit 1");
-    assert_int_equal(site_submit_next(site_job(&site_plain)).answer, ADAPTER_REFUSED);
+    assert_int_equal(site_submit_next(site_job(&site_plain)).answer, ADAPTER_UNCLEAR);
     site_poll(&job, 1, &told);
     site_until(&told, 1);
     assert_int_equal(told.answer, ADAPTER_OK); /* none has been submitted */
@@ -269,11 +269,11 @@ static void a_refusal_for_its_time_is_one(void **state)
 
     begin();
     site_command("oarsub", "echo 'Walltime too long' >&2; exit 1");
-    assert_int_equal(site_submit_next(job).answer, ADAPTER_REFUSED);
+    assert_int_equal(site_submit_next(job).answer, ADAPTER_UNCLEAR);
     assert_int_equal(site_count_asked("oarsub"), 2);
     site_forget("oarsub");
     job.resources.walltime_ms = 0;
-    assert_int_equal(site_submit_next(job).answer, ADAPTER_REFUSED);
+    assert_int_equal(site_submit_next(job).answer, ADAPTER_UNCLEAR);
     assert_int_equal(site_count_asked("oarsub"), 1);
     site_forget("oarsub");
     job.resources.walltime_ms = 10001; /* what is not a whole second is rounded up */
@@ -282,7 +282,7 @@ static void a_refusal_for_its_time_is_one(void **state)
     site_assert_asked("oarsub", "walltime=0:00:11]");
     site_command("oarsub", "echo 'There are not enough resources' >&2; exit 1");
     site_forget("oarsub");
-    assert_int_equal(site_submit_next(job).answer, ADAPTER_REFUSED); /* not for its time */
+    assert_int_equal(site_submit_next(job).answer, ADAPTER_UNCLEAR); /* not for its time */
     assert_int_equal(site_count_asked("oarsub"), 1);
 }
 

@@ -259,13 +259,13 @@ static void a_refusal_for_its_time_is_one(void **state)
 
     begin(OPENPBS);
     site_command("qsub", "cat >/dev/null; echo 'qsub: Job exceeds queue resource limits' >&2; exit 1");
-    assert_int_equal(site_submit_next(job).answer, ADAPTER_REFUSED);
+    assert_int_equal(site_submit_next(job).answer, ADAPTER_UNCLEAR);
     site_assert_asked("qsub", "walltime=01:03:30");
     site_assert_asked("qsub", "walltime=00:58:00");
     assert_int_equal(site_count_asked("qsub"), 2);
     site_forget("qsub");
     job.resources.walltime_ms = 0;
-    assert_int_equal(site_submit_next(job).answer, ADAPTER_REFUSED);
+    assert_int_equal(site_submit_next(job).answer, ADAPTER_UNCLEAR);
     assert_int_equal(site_count_asked("qsub"), 1);
     site_forget("qsub");
     job.resources.walltime_ms = 10001; /* what is not a whole second is rounded up */
