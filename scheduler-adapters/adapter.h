@@ -200,7 +200,8 @@ struct adapter_ops {
     void (*find)(struct adapter *a, const struct adapter_job *jobs, size_t n, adapter_poll_cb *cb, void *arg);
 
     /* Ends the job with its whole process tree: SIGTERM, grace, SIGKILL; a queued job never starts any process. All
-     * jobs of a name that was submitted more than once are ended. The answer for a job that is gone is ADAPTER_OK. Poll
+     * jobs of a name that was submitted more than once are ended. The calls of one turn of the loop belong together: jobs
+     * that wait are taken out of the queue before those that run are signalled, or the end of one would start another. The answer for a job that is gone is ADAPTER_OK. Poll
      * tells when the job has ended; where it still tells, a minute beyond the grace, that it has not, the order is
      * given again. */
     void (*cancel)(struct adapter *a, const struct adapter_job *job, adapter_done_cb *cb, void *arg);

@@ -21,6 +21,7 @@ struct batch_listing;
 struct batch_group;
 struct batch_look;
 struct batch_known;
+struct batch_bundle;
 struct batch_order;
 struct batch_overdue;
 
@@ -120,6 +121,10 @@ struct adapter {
 
     /* batch_orders.c: orders that wait for a listing; orders of the listing under way */
     struct batch_order *orders, *taken;
+    struct batch_bundle *held;     /* orders to running jobs, until waiting ones are taken out */
+    size_t taking_out;             /* commands under way that take waiting jobs out */
+    struct error stays;            /* why the last of them failed; text "": none has */
+    unsigned stayed;               /* rounds of them in a row in which one failed */
     bool look_is_due;              /* a listing for orders begins on the next turn of the loop */
     struct batch_overdue *overdue; /* batch_overdue.c, with its timer */
     /* after the grace, until a cancelled job is killed; then until it is killed again */

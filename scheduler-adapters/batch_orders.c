@@ -5,8 +5,10 @@
  * A running job is ended by SIGTERM to its runner: that gives the tasks their grace, which may be longer than the
  * site's, and leaves records of how they ended. A job that does not end in time is killed (batch_overdue.c).
  *
- * Of jobs that are cancelled together the waiting ones must go first, or the end of a running one would start them: all
- * orders of one turn of the loop share a listing. */
+ * Of jobs that are cancelled together the waiting ones go first, or the end of a running one would start them: all orders
+ * of one turn of the loop share a listing, and no runner is signalled while waiting jobs are being taken out. Where one
+ * of those cannot be taken out, no runner is signalled either, and the orders are given again; but the third time in a
+ * row the runners are signalled all the same, since something else must be wrong with the job that stays. */
 #include "scheduler-adapters/batch.h"
 
 #include "common/xalloc.h"
@@ -16,6 +18,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#define STAYS_MAX 3 /* rounds of orders in a row in which waiting jobs could not be taken out */
 
 enum kind { ORDER_CANCEL, ORDER_WITHDRAW, ORDER_SIGNAL };
 
@@ -34,7 +38,8 @@ struct batch_order {
 };
 
 /* One deed for the ids of several orders. */
-struct bundle {
+struct batch_bundle {
+    struct batch_bundle *next; /* in the list of those that are held back */
     struct adapter *a;
     enum batch_deed deed;
     size_t n;
@@ -46,7 +51,7 @@ struct bundle {
 
 struct bundles {
     struct adapter *a;
-    struct bundle *of[BATCH_DEEDS];
+    struct batch_bundle *of[BATCH_DEEDS];
 };
 
 static void look(struct adapter *a);
@@ -105,9 +110,23 @@ static void release(struct batch_order *order)
         done(order);
 }
 
+static void send_held(struct adapter *a, const struct error *stays);
+
+static void note_taken_out(struct adapter *a, const struct error *err)
+{
+    a->taking_out--;
+    if (err != NULL)
+        a->stays = *err;
+    if (a->taking_out > 0)
+        return;
+    a->stayed = a->stays.text[0] != '\0' ? a->stayed + 1 : 0;
+    send_held(a, a->stayed % STAYS_MAX != 0 ? &a->stays : NULL);
+    a->stays.text[0] = '\0';
+}
+
 static void bundle_done(void *arg, const struct error *err)
 {
-    struct bundle *bundle = arg;
+    struct batch_bundle *bundle = arg;
     struct adapter *a = bundle->a;
 
     for (size_t i = 0; i < bundle->n; i++) {
@@ -122,33 +141,70 @@ static void bundle_done(void *arg, const struct error *err)
         }
         release(order);
     }
+    if (bundle->deed == BATCH_TAKE_OUT)
+        note_taken_out(a, err);
     free(bundle);
     batch_idle(a);
 }
 
-static struct bundle *bundle_new(struct adapter *a, enum batch_deed deed)
+static struct batch_bundle *bundle_new(struct adapter *a, enum batch_deed deed)
 {
-    struct bundle *bundle = xcalloc(1, sizeof *bundle + a->system->ids_max * sizeof *bundle->item);
+    struct batch_bundle *bundle = xcalloc(1, sizeof *bundle + a->system->ids_max * sizeof *bundle->item);
 
     bundle->a = a;
     bundle->deed = deed;
     return bundle;
 }
 
-static void bundle_send(struct bundle *bundle)
+static void bundle_send(struct batch_bundle *bundle)
 {
     const char **ids = xcalloc(bundle->n, sizeof *ids);
 
     for (size_t i = 0; i < bundle->n; i++)
         ids[i] = bundle->item[i].id;
+    bundle->a->taking_out += bundle->deed == BATCH_TAKE_OUT;
     batch_busy(bundle->a);
     batch_carry_out(bundle->a, bundle->deed, false, ids, bundle->n, bundle_done, bundle);
     free(ids);
 }
 
+/* Signals the runners that were held back; `stays`: they are not signalled, since a waiting job could not be taken out,
+ * or NULL. */
+static void send_held(struct adapter *a, const struct error *stays)
+{
+    struct batch_bundle *list = a->held, *next;
+
+    a->held = NULL;
+    for (; list != NULL; list = next) {
+        next = list->next;
+        if (stays != NULL) {
+            batch_busy(a);
+            bundle_done(list, stays);
+            continue;
+        }
+        for (size_t i = 0; i < list->n; i++)
+            batch_overdue_add(a, list->item[i].order->name, list->item[i].order->grace_ms);
+        bundle_send(list);
+    }
+}
+
+/* Sends the bundle, or holds it back until the waiting jobs are taken out. */
+static void bundle_finish(struct batch_bundle *bundle)
+{
+    struct batch_bundle **last = &bundle->a->held;
+
+    if (bundle->deed != BATCH_TERM) {
+        bundle_send(bundle);
+        return;
+    }
+    while (*last != NULL)
+        last = &(*last)->next;
+    *last = bundle;
+}
+
 static void bundles_add(struct bundles *to, enum batch_deed deed, struct batch_order *order, const char *id)
 {
-    struct bundle **at = &to->of[deed], *bundle;
+    struct batch_bundle **at = &to->of[deed], *bundle;
 
     if (*at == NULL)
         *at = bundle_new(to->a, deed);
@@ -158,24 +214,18 @@ static void bundles_add(struct bundles *to, enum batch_deed deed, struct batch_o
     order->left++;
     if (bundle->n < to->a->system->ids_max)
         return;
-    bundle_send(bundle);
+    bundle_finish(bundle);
     *at = NULL;
 }
 
 static void cancel(struct batch_order *order, const struct batch_row *row, size_t n, struct bundles *to)
 {
-    bool is_asked = false;
-
     for (size_t i = 0; i < n; i++) {
-        if (row[i].phase == BATCH_WAITS) {
+        if (row[i].phase == BATCH_WAITS)
             bundles_add(to, BATCH_TAKE_OUT, order, row[i].id);
-        } else if (row[i].phase == BATCH_RUNS && !row[i].is_ending) {
+        else if (row[i].phase == BATCH_RUNS && !row[i].is_ending)
             bundles_add(to, BATCH_TERM, order, row[i].id);
-            is_asked = true;
-        }
     }
-    if (is_asked)
-        batch_overdue_add(order->a, order->name, order->grace_ms);
     if (order->left == 0) /* the job is gone */
         batch_order_done(order, ADAPTER_OK, NULL, NULL);
 }
@@ -225,7 +275,9 @@ static void looked(void *arg, const struct batch_rows *rows, const struct error 
     }
     for (int deed = 0; deed < BATCH_DEEDS; deed++)
         if (to.of[deed] != NULL)
-            bundle_send(to.of[deed]);
+            bundle_finish(to.of[deed]);
+    if (a->taking_out == 0)
+        send_held(a, NULL);
     batch_idle(a);
 }
 

@@ -24,7 +24,8 @@ struct pbs {
     struct error kind_unknown; /* why `kind` is not known */
     struct batch_wait *waiting_for_kind;
     bool no_history;          /* the server says that it keeps no history */
-    struct pbs_order *orders; /* pbs_orders.c: commands, the first of which is under way */
+    struct pbs_order *orders; /* pbs_orders.c: commands, the first of which runs while `is_ordering` */
+    bool is_ordering;
 };
 
 static inline struct pbs *pbs_of(struct adapter *a)

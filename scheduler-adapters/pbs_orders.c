@@ -152,20 +152,27 @@ static void done(void *arg, struct command_result *result)
         others = order->next;
         order_end(order, &err);
     }
-    if (pbs->orders != NULL)
-        run_next(pbs);
+    pbs->is_ordering = false;
+    run_next(pbs);
     batch_idle(a);
 }
 
-/* Runs the first command of the list, which takes it off the list when it has ended. */
+/* Runs the first command of the list, if there is one and none runs. It is taken off the list when it has ended. */
 static void run_next(struct pbs *pbs)
 {
     struct adapter *a = &pbs->batch;
     const struct pbs_order *order = pbs->orders;
-    enum batch_deed what = order->deed->what;
-    const char *const *before = a->system->deed[what].words;
-    const char **words = xcalloc(order->n + sizeof a->system->deed[what].words / sizeof *before + 1, sizeof *words);
+    const char *const *before;
+    const char **words;
+    enum batch_deed what;
     size_t n = 0;
+
+    if (order == NULL || pbs->is_ordering)
+        return;
+    pbs->is_ordering = true;
+    what = order->deed->what;
+    before = a->system->deed[what].words;
+    words = xcalloc(order->n + sizeof a->system->deed[what].words / sizeof *before + 1, sizeof *words);
 
     for (; before[n] != NULL; n++)
         words[n] = before[n];
@@ -180,7 +187,6 @@ void pbs_carry_out(struct adapter *a, enum batch_deed what, const char *const *i
                    void *arg)
 {
     struct pbs *pbs = pbs_of(a);
-    bool is_idle = pbs->orders == NULL;
     struct deed *deed;
 
     if (what == BATCH_KILL && n == 1) { /* an overdue job is killed without waiting for other commands */
@@ -194,6 +200,5 @@ void pbs_carry_out(struct adapter *a, enum batch_deed what, const char *const *i
         add_ranges(pbs, deed, ids, n);
     else
         add_list(pbs, deed, ids, n);
-    if (is_idle)
-        run_next(pbs);
+    run_next(pbs);
 }

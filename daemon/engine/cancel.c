@@ -8,12 +8,16 @@
 #include "daemon/engine/adapter_state.h"
 #include "daemon/engine/alarm.h"
 #include "daemon/engine/core.h"
+#include "daemon/engine/ensemble.h"
 #include "daemon/engine/job.h"
 #include "daemon/engine/paths.h"
 #include "daemon/engine/plan.h"
 #include "scheduler-adapters/adapter.h"
 
 #include <stdlib.h>
+
+#define HELD_LOOK_MS 250    /* between looks whether orders are still to be held back */
+#define HELD_MAX_MS 120000 /* orders are held back no longer, since a scheduler may never say whether it has a job */
 
 void job_send_cancel(struct engine *engine, struct live_job *job)
 {
@@ -29,7 +33,7 @@ void job_send_cancel(struct engine *engine, struct live_job *job)
 
 bool job_cancel_is_due(const struct engine *engine, const struct live_job *job)
 {
-    return job->row.cancel && !job->ending.over && !job_is_gone(job) &&
+    return job->row.cancel && !job->ending.over && !job_is_gone(job) && job->ensemble->cancels.held_since == 0 &&
            engine_now(engine) >= job->ending.cancel_again_ms;
 }
 
@@ -65,4 +69,66 @@ void job_cancel(struct engine *engine, struct live_job *job)
     job->ending.cancels = 0;
     job->ending.cancel_again_ms = 0;
     turn_after_commit(engine->turn, committed, ticket_new(engine, job->row.id));
+}
+
+/* Returns whether it is not known yet what order, if any, the cancelled job needs: it may be about to enter the queue.
+ * A job inside a pilot waits in no queue of the scheduler. */
+static bool is_unclear(const struct live_job *job)
+{
+    return job->row.cancel && !job_is_inside(job) && job->adapter == job->ensemble->adapter && !job->ending.over &&
+           (job->state.pending != PENDING_NONE || !job_is_asked(job));
+}
+
+static bool awaits_more(const struct engine *engine, const struct live_ensemble *ens)
+{
+    if (ens->cancels.more)
+        return true;
+    if (engine_now(engine) - ens->cancels.held_since >= HELD_MAX_MS)
+        return false;
+    for (const struct live_job *job = ens->jobs; job != NULL; job = job->ens_next)
+        if (is_unclear(job))
+            return true;
+    return false;
+}
+
+static void give_orders(void *arg, const struct error *failed)
+{
+    struct engine *engine;
+    struct live_ensemble *ens;
+    int64_t id;
+
+    engine = ticket_redeem(arg, &id);
+    ens = engine != NULL && failed == NULL ? engine_find_ensemble(engine, id) : NULL;
+    if (ens == NULL || ens->cancels.held_since == 0)
+        return;
+    if (awaits_more(engine, ens)) { /* since this turn's commit began */
+        cancel_release(engine, ens);
+        return;
+    }
+    ens->cancels.held_since = 0;
+    for (struct live_job *job = ens->jobs, *next; job != NULL; job = next) {
+        next = job->ens_next;
+        if (job_cancel_is_due(engine, job))
+            job_advance(engine, job);
+    }
+    engine_settle(engine);
+}
+
+void cancel_gather(struct engine *engine, struct live_ensemble *ens, bool more)
+{
+    ens->cancels.more = more;
+    if (ens->cancels.held_since == 0)
+        ens->cancels.held_since = engine_now(engine);
+}
+
+void cancel_release(struct engine *engine, struct live_ensemble *ens)
+{
+    int64_t look = engine_now(engine) + HELD_LOOK_MS;
+
+    if (ens->cancels.held_since == 0)
+        return;
+    if (!awaits_more(engine, ens))
+        turn_after_commit(engine->turn, give_orders, ticket_new(engine, ens->row.id));
+    else if (!heap_holds(&ens->due_alarm.node) || ens->due_alarm.node.key > look)
+        alarm_set(engine, &ens->due_alarm, look);
 }

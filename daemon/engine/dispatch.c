@@ -202,7 +202,7 @@ static void fail(struct engine *engine, struct live_ensemble *ens, json_t *detai
     log_change(LOG_LEVEL_WARN, LOG_ENSEMBLE(ens->row.id), "ensemble %lld has failed: %s", (long long)ens->row.id,
                ens->row.reason);
     engine_event(engine, "ensemble.failed", ens->row.id, -1, detail);
-    ens->to_cancel = ens->jobs;
+    ens->cancels.from = ens->jobs;
 }
 
 /* Fails the ensemble if its training lacks steps, whatever its members say. Returns whether it does. */
@@ -247,7 +247,7 @@ static void complete(struct engine *engine, struct live_ensemble *ens, const int
                  early ? json_pack("{s:s}", "reason", row->reason) : NULL);
     log_change(LOG_LEVEL_INFO, LOG_ENSEMBLE(ens->row.id), "ensemble %lld is complete%s%s", (long long)ens->row.id,
                early ? ": " : "", row->reason);
-    ens->to_cancel = ens->jobs; /* its allocations are given back */
+    ens->cancels.from = ens->jobs; /* its allocations are given back */
     if (ens->spec->follows_up && !early)
         follow_up_auto(engine, ens);
     after_tell(engine);
@@ -286,14 +286,17 @@ bool dispatch_training_is_due(struct engine *engine, const struct live_ensemble 
 /* Cancels the jobs of an ensemble that is over. There may be thousands, so each turn cancels some. */
 static void cancel_jobs(struct engine *engine, struct live_ensemble *ens)
 {
-    for (int n = 0; ens->to_cancel != NULL && n < DISPATCH_MAX; n++) {
-        struct live_job *job = ens->to_cancel;
+    if (ens->cancels.from == NULL)
+        return;
+    for (int n = 0; ens->cancels.from != NULL && n < DISPATCH_MAX; n++) {
+        struct live_job *job = ens->cancels.from;
 
-        ens->to_cancel = job->ens_next;
+        ens->cancels.from = job->ens_next;
         job_cancel(engine, job);
     }
-    if (ens->to_cancel != NULL)
+    if (ens->cancels.from != NULL)
         alarm_set(engine, &ens->due_alarm, engine_now(engine));
+    cancel_gather(engine, ens, ens->cancels.from != NULL);
 }
 
 void dispatch_ensemble(struct engine *engine, struct live_ensemble *ens)
@@ -325,9 +328,11 @@ void dispatch_ensemble(struct engine *engine, struct live_ensemble *ens)
         renew_stop_stale(engine, ens);
         if (ens->allocation != NULL)
             pilot_dispatch(engine, ens);
+        cancel_release(engine, ens);
         return;
     }
     cancel_jobs(engine, ens);
+    cancel_release(engine, ens);
     if (ens->jobs == NULL && !ens->bulk && (ens->training == NULL || training_is_over(&ens->training->row)))
         engine_drop_ensemble(engine, ens);
 }

@@ -83,14 +83,12 @@ static bool stop_jobs(struct engine *engine, struct live_ensemble *ens)
 {
     int n = 0;
 
-    for (struct live_job *job = ens->jobs; job != NULL; job = job->ens_next) {
-        if (job->row.kind != JOB_MEMBERS || job->row.cancel || job->open == 0)
-            continue;
-        if (n++ >= DISPATCH_MAX)
-            return false;
-        job_cancel(engine, job);
-    }
-    return true;
+    for (struct live_job *job = ens->jobs; job != NULL && n <= DISPATCH_MAX; job = job->ens_next)
+        if (job->row.kind == JOB_MEMBERS && !job->row.cancel && job->open > 0 && n++ < DISPATCH_MAX)
+            job_cancel(engine, job);
+    if (n > 0)
+        cancel_gather(engine, ens, n > DISPATCH_MAX);
+    return n <= DISPATCH_MAX;
 }
 
 void early_stop_members(struct engine *engine, struct live_ensemble *ens)

@@ -52,7 +52,7 @@ void engine_stop_ensemble(struct engine *engine, struct live_ensemble *ens, cons
     if (store_stopped(engine, &ens->row, ens->training != NULL ? &ens->training->row : NULL, reason, &err) < 0 ||
         bulk_begin(engine, ens, &(struct bulk){.kind = BULK_CANCEL, .ensemble = ens->row.id}, &err) < 0)
         return; /* the turn is rolled back as a whole */
-    ens->to_cancel = ens->jobs;
+    ens->cancels.from = ens->jobs;
     engine_touch(engine, ens);
 }
 
@@ -81,8 +81,8 @@ int engine_cancel(struct engine *engine, int64_t id, struct error *err)
     ens = engine_find_ensemble(engine, id);
     if (ens != NULL) {
         if (ensemble_is_stopped(&ens->row) &&
-            ens->to_cancel == NULL) { /* once more: what is left of it is told so at once */
-            ens->to_cancel = ens->jobs;
+            ens->cancels.from == NULL) { /* once more: what is left of it is told so at once */
+            ens->cancels.from = ens->jobs;
             engine_touch(engine, ens);
         }
         engine_stop_ensemble(engine, ens, "");

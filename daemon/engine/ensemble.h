@@ -15,6 +15,13 @@ struct ensemble_slots {
     struct heap_node hungry, to_train; /* in the heaps of its adapter, and of its training's adapter */
 };
 
+/* Orders to cancel jobs that go to the scheduler together (cancel.h). */
+struct ensemble_cancels {
+    struct live_job *from; /* this job and all after it are still to be cancelled, since the ensemble is over */
+    bool more;             /* more jobs are to be cancelled in the next turns */
+    int64_t held_since;    /* when the first of the orders was held back; 0: no order is held back */
+};
+
 struct live_ensemble {
     struct ensemble_row row;
     struct spec *spec;
@@ -23,7 +30,7 @@ struct live_ensemble {
     struct allocation *allocation; /* NULL if the spec has none (pilot.h) */
     struct elastic *elastic;       /* NULL if the spec has none (elastic.h) */
     struct live_job *jobs;         /* oldest first */
-    struct live_job *to_cancel;    /* this job and all after it are still to be cancelled */
+    struct ensemble_cancels cancels;
     int64_t in_flight;             /* open attempts */
     struct ensemble_slots slots;
     bool cancellations; /* members of it were cancelled one by one (cancel_member.h) */

@@ -142,8 +142,8 @@ void job_destroy(struct engine *engine, struct live_job *job)
     alarm_set(engine, &job->retry, INT64_MAX);
     job_saved(engine, job);
     schedule_account(job, -1);
-    if (job->ensemble->to_cancel == job)
-        job->ensemble->to_cancel = job->ens_next;
+    if (job->ensemble->cancels.from == job)
+        job->ensemble->cancels.from = job->ens_next;
     DL_DELETE2(job->ensemble->jobs, job, ens_prev, ens_next);
     pilot_unbind(job);
     pilot_free(engine, job->pilot);

@@ -6,6 +6,7 @@
 #include "daemon/engine/adapter_state.h"
 #include "daemon/engine/alarm.h"
 #include "daemon/engine/bulk.h"
+#include "daemon/engine/cancel.h"
 #include "daemon/engine/cancel_member.h"
 #include "daemon/engine/core.h"
 #include "daemon/engine/duplicates.h"
@@ -279,6 +280,8 @@ static int adopt_jobs(struct loading *loading, struct error *err)
         if (job == NULL)
             continue;
         job->found.look = true;
+        if (row->cancel) /* nobody knows whether the order was given */
+            cancel_gather(engine, ens, false);
         if (row->state == JOB_INTENT) { /* nobody was left to count what may have been a submission */
             job->row.submissions++;
             if (store_job_update(engine->store, &job->row, err) < 0)
@@ -317,7 +320,7 @@ static void resume_cancels(struct engine *engine)
 {
     for (struct live_ensemble *ens = engine->ensembles; ens != NULL; ens = ens->hh.next)
         if (ensemble_is_over(&ens->row))
-            ens->to_cancel = ens->jobs;
+            ens->cancels.from = ens->jobs;
 }
 
 /* A training whose job had ended, but that was not concluded when the daemon died: one that was older than this, and

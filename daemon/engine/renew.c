@@ -167,14 +167,14 @@ void renew_stop_stale(struct engine *engine, struct live_ensemble *ens)
     for (struct live_job *job = ens->jobs; job != NULL; job = job->ens_next) {
         if (job->row.kind != JOB_MEMBERS || job->row.cancel || job->open == 0)
             continue;
-        if (!renew_is_stale(job)) /* jobs are in the order of their ids, so none after it is stale */
-            return;
-        if (n++ >= DISPATCH_MAX) {
-            alarm_set(engine, &ens->due_alarm, engine_now(engine));
-            return;
-        }
+        if (!renew_is_stale(job) || n++ >= DISPATCH_MAX) /* in the order of ids, so none after it is stale */
+            break;
         job_cancel(engine, job);
     }
+    if (n > DISPATCH_MAX)
+        alarm_set(engine, &ens->due_alarm, engine_now(engine));
+    if (n > 0)
+        cancel_gather(engine, ens, n > DISPATCH_MAX);
 }
 
 int renew_note_again(struct engine *engine, const struct live_ensemble *ens, const struct member_row *member,

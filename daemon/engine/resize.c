@@ -52,8 +52,10 @@ static int64_t stop_youngest(struct engine *engine, struct live_ensemble *ens, i
 int resize_stop(struct engine *engine, struct live_ensemble *ens, int64_t width, int limit)
 {
     int64_t most = width > ens->row.width ? width : ens->row.width, staying;
+    bool more = stop_youngest(engine, ens, most, limit, true, &staying) > 0 && staying > most;
 
-    return stop_youngest(engine, ens, most, limit, true, &staying) > 0 && staying > most;
+    cancel_gather(engine, ens, more);
+    return more;
 }
 
 static int resize(struct engine *engine, struct live_ensemble *ens, int64_t width, enum engine_shrink shrink,

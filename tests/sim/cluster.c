@@ -20,6 +20,7 @@ struct cluster *cluster_create(struct sim *sim, int adapter)
     c->sim = sim;
     c->adapter = adapter;
     c->running = json_object();
+    c->signalled = json_object();
     return c;
 }
 
@@ -71,6 +72,7 @@ void cluster_destroy(struct cluster *c)
         remove_job(c, c->jobs);
     pilots_destroy(c);
     json_decref(c->running);
+    json_decref(c->signalled);
     free(c);
 }
 

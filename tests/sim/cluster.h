@@ -23,6 +23,7 @@ struct cjob {
     bool told_ended, told_unknown;   /* the scheduler has told the daemon so */
     enum adapter_state lie;          /* the state that the scheduler reports until `lie_until` */
     int64_t lie_until;
+    bool ordered;                    /* an order to cancel it was given, obeyed or not */
     bool never;                      /* the scheduler says that it can never run, which may be wrong */
     /* the scheduler reported the waiting job as running, and then as ended, because of another job's processes */
     bool phantom;
@@ -48,6 +49,7 @@ struct cluster {
     int64_t live_ms; /* when a job was last live */
     uint64_t answers;
     int polls_in_silence, cancels;
+    json_t *signalled; /* ensembles of which a running job was ordered to end in this turn */
     /* questions without an answer yet; consecutive failures since the daemon was loaded */
     int polls_open, polls_failed;
     uint64_t polls_epoch;

@@ -3,6 +3,8 @@
 #include "daemon/engine/adapter_state.h"
 #include "daemon/engine/core.h"
 #include "daemon/engine/engine.h"
+#include "daemon/engine/ensemble.h"
+#include "daemon/engine/job.h"
 #include "tests/sim/pilots.h"
 
 #include <stdio.h>
@@ -239,6 +241,7 @@ void cluster_drop_all(struct cluster *c)
 
     error_set(&err, "dropped", "the daemon is gone");
     c->polls_open = c->polls_failed = 0;
+    json_object_clear(c->signalled);
     while (c->questions != NULL) {
         struct question *q = c->questions;
 
@@ -353,6 +356,58 @@ static void cluster_poll(struct adapter *a, const struct adapter_job *jobs, size
     answer_later(c, q);
 }
 
+/* The engine's job of that name; NULL where its scheduler has lied of it, or it needs no order. */
+static const struct live_job *cancelled_job(struct cluster *c, const struct cjob *job)
+{
+    struct engine *engine = sim_engine(c->sim);
+    const struct live_job *live = engine_find_job(engine, engine_parse_job_name(engine, job->name));
+
+    return live != NULL && live->row.cancel && !job_is_gone(live) && live->state.belief != BELIEF_ABSENT &&
+                   job->lie_until == 0 &&
+                   live->adapter == live->ensemble->adapter && live->ensemble->cancels.held_since == 0
+               ? live
+               : NULL;
+}
+
+static void note_order(struct cluster *c, const char *name)
+{
+    char key[32];
+
+    for (struct cjob *job = cluster_named(c, name); job != NULL; job = job->next) {
+        const struct live_job *live = cancelled_job(c, job);
+
+        job->ordered = true;
+        if (live == NULL || job->state != ADAPTER_JOB_RUNNING)
+            continue;
+        snprintf(key, sizeof key, "%lld", (long long)live->row.ensemble);
+        json_object_set_new(c->signalled, key, json_true());
+    }
+}
+
+/* Verifies that no running job was ordered to end while a waiting one of its ensemble, which is cancelled as well, was
+ * left in the queue: it would be started. Not where the scheduler keeps the daemon from that by its silence. */
+void cluster_check_orders(struct cluster *c)
+{
+    const struct sim_faults *weather = sim_faults_of(c->sim);
+    char key[32];
+
+    for (struct cjob *first = c->jobs; first != NULL && json_object_size(c->signalled) > 0; first = first->hh.next) {
+        for (struct cjob *job = first; job != NULL; job = job->next) {
+            const struct live_job *live = job->state == ADAPTER_JOB_QUEUED ? cancelled_job(c, job) : NULL;
+
+            if (live == NULL || job->ordered || sim_now(c->sim) < job->visible_ms || weather->silent_until > 0)
+                continue;
+            snprintf(key, sizeof key, "%lld", (long long)live->row.ensemble);
+            if (json_object_get(c->signalled, key) != NULL)
+                sim_violate(c->sim,
+                            "job %s (belief %d, pending %d) waits without an order to cancel it, while one that runs "
+                            "was told to end",
+                            job->name, (int)live->state.belief, (int)live->state.pending);
+        }
+    }
+    json_object_clear(c->signalled);
+}
+
 static void cluster_cancel(struct adapter *a, const struct adapter_job *ajob, adapter_done_cb *cb, void *arg)
 {
     struct cluster *c = of(a);
@@ -361,6 +416,7 @@ static void cluster_cancel(struct adapter *a, const struct adapter_job *ajob, ad
 
     c->cancels++;
     watch_hosts_cancelled(c->sim, ajob->name);
+    note_order(c, ajob->name);
     q->done = cb;
     q->unsure = is_silent(c) || sim_chance(c->sim, sim_faults_of(c->sim)->poll_unsure) ||
                 sim_chance(c->sim, sim_faults_of(c->sim)->cancel_refused);

@@ -423,6 +423,8 @@ int sim_turn(struct sim *sim)
         sim_crash(sim);
         return -1;
     }
+    for (int i = 0; i < SIM_ADAPTERS && sim->engine != NULL; i++)
+        cluster_check_orders(sim->clusters[i]);
     return sim->commit_failed ? -1 : 0;
 }
 

@@ -131,6 +131,8 @@ struct adapter *cluster_adapter(struct cluster *cluster);
 extern const struct adapter_ops cluster_ops[SIM_ADAPTERS];
 int cluster_live_jobs(const struct cluster *cluster);
 void cluster_check_queue(struct cluster *cluster); /* verifies that it has no job left that can have no effect */
+/* Verifies in which order jobs were cancelled in this turn. */
+void cluster_check_orders(struct cluster *cluster);
 void cluster_roll_back(struct cluster *cluster);
 int cluster_cancels(const struct cluster *cluster);
 int cluster_polls_in_silence(const struct cluster *cluster);

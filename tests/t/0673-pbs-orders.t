@@ -14,6 +14,7 @@ cat >noted <<END
 #!/bin/bash
 verb=\$(basename "\$0")
 echo "\$*" >>$T/\$verb.noted
+echo "\$verb" >>$T/all.noted
 [ ! -e $T/lame ] || exit 0
 [ ! -e $T/deaf ] || { echo "\$verb: cannot connect to server testpbs (errno=15010)" >&2; exit 255; }
 exec "$T/\$(cat $T/kind)/bin/\$verb" "\$@"
@@ -82,6 +83,16 @@ for kind in openpbs torque; do
 	is "$(pbs jobs | wc -l)" 17 "$kind: PBS has had no others"
 	end
 done
+
+# --- more than one turn of the daemon's loop cancels: all that wait are out of the queue before one that runs is told to
+# end
+begin openpbs 200ms
+waiting_ones 300
+rm -f all.noted
+stretto cancel "$id" >/dev/null
+all_cancelled 300 "of many turns"
+is "$(uniq all.noted | xargs)" "qdel qsig" "the waiting ones go first"
+end
 
 # --- PBS says that it does it, and does nothing; who cancels once more is not put off
 begin openpbs 200ms

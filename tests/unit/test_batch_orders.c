@@ -101,6 +101,38 @@ static void many_are_cancelled_by_several_commands(void **state)
     site_assert_asked("scancel", "[1500]");
 }
 
+/* No runner is signalled before all that wait are out of the queue, by however many commands; nor where one of them
+ * cannot be taken out, until that was so three times. */
+static void what_waits_goes_before_what_runs(void **state)
+{
+    enum { MOST = 500, ALL = 2 * MOST + 2 };
+    static struct told told[ALL];
+    static char rows[ALL * 60];
+    size_t n = 0;
+
+    begin_slurm();
+    for (int i = 0; i < ALL; i++)
+        n += (size_t)snprintf(rows + n, sizeof rows - n, "st-0-%d|%d|%s|100|120|n1|n1|None\n", i, 1000 + i,
+                              i % 2 == 0 ? "RUNNING" : "PENDING");
+    list(rows);
+    site_command("scancel", "case \"$*\" in *TERM*) echo TERM;; *) echo OUT;; esac >>order.asked; [ ! -e stays ] || case \"$*\" in *1001*) exit 1; esac");
+    site_put("stays", "", 0600);
+    for (int round = 1; round <= 4; round++) {
+        bool all = round >= 3;
+
+        for (int i = ALL - 1; i >= 0; i--)
+            site_cancel(i, 0, &told[i]);
+        for (int i = 0; i < ALL; i++)
+            site_until(&told[i], 1);
+        assert_int_equal(told[0].answer, all ? ADAPTER_OK : ADAPTER_UNSURE);
+        assert_int_equal(told[1].answer, round == 4 ? ADAPTER_OK : ADAPTER_UNSURE);
+        site_assert_lines("order", all ? "OUT\nOUT\nTERM\nTERM\n" : "OUT\nOUT\n");
+        site_forget("order");
+        if (round == 3)
+            site_remove("stays");
+    }
+}
+
 static void an_order_that_is_not_carried_out_is_not_done(void **state)
 {
     struct told told;
@@ -339,6 +371,7 @@ int main(void)
         CASE(orders_of_one_turn_go_together),
         CASE(all_that_run_under_a_name_are_told_to_end),
         CASE(many_are_cancelled_by_several_commands),
+        CASE(what_waits_goes_before_what_runs),
         CASE(an_order_that_is_not_carried_out_is_not_done),
         CASE(a_signal_goes_to_the_runner_of_what_runs),
         CASE(what_is_too_many_is_taken_out),

@@ -204,6 +204,56 @@ static void thousands_of_jobs_are_stopped(void **state)
     assert_null(sim_violation(sim));
 }
 
+#define CANCELLED "SELECT count(*) FROM job WHERE cancel AND state <> 'ended'"
+
+/* Some jobs run, the others wait. */
+static void queue_up(int jobs)
+{
+    struct sim_faults calm = *sim_faults_of(sim);
+
+    calm.queue_ms = calm.run_ms = 6000000;
+    sim_set_faults(sim, &calm);
+    submit(jobs, jobs);
+    assert_int_equal(sim_turn(sim), 0);
+    while (sim_number(sim, "SELECT count(*) FROM job WHERE state = 'running'") < 20)
+        assert_true(sim_step(sim));
+}
+
+/* No job is ordered to end before all that are to end are marked, however many turns that takes, and however often the
+ * daemon dies: the end of a running one would start a waiting one of which the scheduler has not heard yet. */
+static void until_ordered(int64_t stay)
+{
+    int before = sim_cancels(sim);
+
+    assert_int_equal(sim_turn(sim), 0);
+    while (sim_cancels(sim) == before)
+        assert_true(sim_step(sim));
+    assert_in_range(sim_number(sim, "SELECT count(*) FROM job WHERE NOT cancel AND state <> 'ended'"), 0, stay);
+    assert_in_range(sim_cancels(sim) - before, 0.9 * (double)sim_number(sim, CANCELLED), JOBS);
+    assert_null(sim_violation(sim));
+}
+
+static void waiting_jobs_are_cancelled_with_those_that_run(void **state)
+{
+    for (int crash = 0; crash < 2; crash++) {
+        queue_up(JOBS);
+        assert_int_equal(engine_cancel(sim_engine(sim), id, &err), 0);
+        if (crash == 1) {
+            assert_int_equal(sim_turn(sim), 0);
+            assert_in_range(sim_number(sim, CANCELLED), 1, JOBS / 2);
+            sim_crash(sim);
+            sim_boot(sim);
+        }
+        until_ordered(0);
+        while (sim_live_jobs(sim) > 0)
+            assert_true(sim_step(sim));
+    }
+    queue_up(JOBS);
+    sim_engine(sim)->slice = SLICE;
+    assert_int_equal(engine_resize(sim_engine(sim), id, 2, ENGINE_SHRINK_NOW, "over the Unix socket", &err), 0);
+    until_ordered(2);
+}
+
 static bool held;
 
 static bool is_held(void *arg, int64_t ensemble, int64_t index)
@@ -240,6 +290,7 @@ int main(void)
         TEST(a_hundred_thousand_are_cancelled),
         TEST(what_is_left_to_resubmit_is_not),
         TEST(thousands_of_jobs_are_stopped),
+        TEST(waiting_jobs_are_cancelled_with_those_that_run),
     };
 
     test_limit(400);
