@@ -94,7 +94,7 @@ static int read_settings(struct adapter *a, const json_t *config, struct error *
                            jsonx_duration(config, "", "pause", JSONX_OPTIONAL, 1, &a->pause_ms, err) < 0 ||
                            jsonx_duration(config, "", "poll", JSONX_OPTIONAL, 1000, &a->interval_ms, err) < 0))
         return -1;
-    if (alps_check_options(a->extra, "config", err) < 0)
+    if (alps_check_options(a->extra, "config_value", err) < 0)
         return -1;
     if (read_nodes(a, nids, err) < 0)
         return -1;

@@ -122,10 +122,11 @@ void alps_nodes_lost(struct adapter *a, int nid); /* the node is not used for a 
 /* the name of the first node; "" where there is none */
 void alps_nodes_name(const char *nids, char *host, size_t size);
 
+/* alps_options.c: refuses options on which the adapter relies */
+int alps_check_options(const json_t *extra, const char *code, struct error *err);
+
 /* alps_shape.c */
 void alps_shape(const struct adapter *a, const struct adapter_resources *want, struct alps_shape *shape);
-/* refuses options that the adapter itself gives */
-int alps_check_options(const json_t *extra, const char *code, struct error *err);
 int alps_check_nodes(const struct adapter *a, struct error *err); /* fails where no nodes are known */
 int alps_check(struct adapter *a, const struct adapter_resources *want, struct error *err);
 /* The same check for a job of an accepted ensemble, whose last job may have fewer members. */

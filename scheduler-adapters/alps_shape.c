@@ -41,24 +41,6 @@ void alps_shape(const struct adapter *a, const struct adapter_resources *want, s
     }
 }
 
-static bool is_own(const char *word)
-{
-    return strcmp(word, "-n") == 0 || strcmp(word, "-N") == 0 || strcmp(word, "-L") == 0;
-}
-
-int alps_check_options(const json_t *extra, const char *code, struct error *err)
-{
-    const json_t *item;
-    size_t i;
-
-    json_array_foreach ((json_t *)extra, i, item)
-        if (is_own(json_string_value(item)))
-            return error_at(err, code, "/extra",
-                            "%s is given by the adapter itself, by \"pack\", \"nodes\" and \"tasks\"",
-                            json_string_value(item));
-    return 0;
-}
-
 int alps_check_nodes(const struct adapter *a, struct error *err)
 {
     if (a->n_nodes > 0)

@@ -64,7 +64,7 @@ static bool is_given(const struct alps_job *job, const char *option)
 
     for (int l = 0; l < 2; l++)
         json_array_foreach ((json_t *)lists[l], i, item)
-            if (strcmp(json_string_value(item), option) == 0)
+            if (strncmp(json_string_value(item), option, strlen(option)) == 0) /* or "-d4" */
                 return true;
     return false;
 }

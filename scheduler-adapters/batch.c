@@ -53,6 +53,7 @@ static int read_settings(struct adapter *a, const json_t *config, const json_t *
     if (config == NULL)
         return 0;
     if (jsonx_strings(config, "", "extra", JSONX_OPTIONAL, 0, &a->extra, err) < 0 ||
+        (system->options != NULL && options_check(system->options, a->extra, "/extra", "config_value", err) < 0) ||
         jsonx_strings(config, "", "environment", JSONX_OPTIONAL, 0, environment, err) < 0 ||
         jsonx_duration(config, "", "timeout", JSONX_OPTIONAL, 1000, &a->timeout_ms, err) < 0 ||
         jsonx_duration(config, "", "gather", JSONX_OPTIONAL, 0, &a->gather_ms, err) < 0 ||
@@ -279,14 +280,17 @@ int batch_ready(struct adapter *a, struct error *err)
     return 0;
 }
 
-/* Accepts everything: only the batch system knows what its site has, and that may change at any time. */
-int batch_no_check(struct adapter *a, const struct adapter_resources *want, struct error *err)
+int batch_check_options(struct adapter *a, const struct adapter_resources *want, struct error *err)
 {
-    return 0;
+    const struct option_syntax *options = a->system->options;
+
+    return options != NULL ? options_check(options, want->extra, "/extra", "resources_impossible", err) : 0;
 }
 
 int batch_check_one_node(struct adapter *a, const struct adapter_resources *want, struct error *err)
 {
+    if (batch_check_options(a, want, err) < 0)
+        return -1;
     if (want->nodes == 1 || want->launcher == NULL || strcmp(want->launcher, "copies") != 0)
         return 0;
     return error_at(

@@ -13,6 +13,7 @@
 #include "scheduler-adapters/answers.h"
 #include "scheduler-adapters/batch_rows.h"
 #include "scheduler-adapters/command.h"
+#include "scheduler-adapters/options.h"
 
 #define BATCH_PROGRAMS_MAX 8
 #define BATCH_WORDS_MAX 65536 /* bytes kept of the output of commands that list nothing */
@@ -43,7 +44,8 @@ typedef void batch_deed_cb(void *arg, const struct error *err);
 
 /* The properties of one batch system; the strings and lists are constant. */
 struct batch_system {
-    const char *word;            /* the system's name in reasons and in the log, e.g. "PBS" */
+    const char *word;                    /* the system's name in reasons and in the log, e.g. "PBS" */
+    const struct option_syntax *options; /* of the command that submits; NULL: `extra` is not checked here */
     const char *const *programs; /* ended by NULL; the setting of a program's name may give another name or a path */
     /* so many programs, the first ones, must be there; the others are used where they are there */
     size_t programs_needed;
@@ -257,8 +259,9 @@ void batch_overdue_stop(struct adapter *a); /* forgets all jobs */
 /* Methods of the adapter. */
 void batch_destroy(struct adapter *a, void (*done)(void *arg), void *arg);
 int batch_ready(struct adapter *a, struct error *err); /* fails where a program that is needed is missing */
-int batch_no_check(struct adapter *a, const struct adapter_resources *want, struct error *err);
-/* For a batch system by which the runner cannot start the launcher "copies" on other nodes. */
+/* Checks the options alone: only the batch system knows what its site has, and that may change at any time. */
+int batch_check_options(struct adapter *a, const struct adapter_resources *want, struct error *err);
+/* The same for a batch system by which the runner cannot start the launcher "copies" on other nodes. */
 int batch_check_one_node(struct adapter *a, const struct adapter_resources *want, struct error *err);
 int batch_no_slots(struct adapter *a);
 int64_t batch_interval_ms(struct adapter *a);

@@ -52,6 +52,7 @@ libadapters_la_SOURCES = \
 	scheduler-adapters/slurm_past.c \
 	scheduler-adapters/slurm_rows.c \
 	scheduler-adapters/slurm_site.c \
+	scheduler-adapters/slurm_options.c \
 	scheduler-adapters/slurm_submit.c \
 	scheduler-adapters/slurm_time.c \
 	scheduler-adapters/slurmrestd.c scheduler-adapters/slurmrestd.h \
@@ -64,6 +65,9 @@ libadapters_la_SOURCES = \
 	scheduler-adapters/slurmrestd_said.c \
 	scheduler-adapters/slurmrestd_submit.c \
 	scheduler-adapters/slurmrestd_time.c \
+	scheduler-adapters/options.c scheduler-adapters/options.h \
+	scheduler-adapters/pbs_options.c \
+	scheduler-adapters/alps_options.c \
 	scheduler-adapters/words.c scheduler-adapters/words.h
 libadapters_la_CFLAGS = $(AM_CFLAGS) $(UV_CFLAGS) $(JANSSON_CFLAGS) $(EXPAT_CFLAGS) $(CURL_CFLAGS)
 libadapters_la_LIBADD = liburl.la libjobproto.la libcommon.la $(UV_LIBS) $(JANSSON_LIBS) $(EXPAT_LIBS) $(CURL_LIBS)
@@ -74,8 +78,8 @@ plugindir = $(libdir)/stretto/adapters
 adapterdir = $(includedir)/stretto
 nodist_adapter_HEADERS = \
 	include/stretto/adapter.h include/stretto/answers.h include/stretto/batch.h include/stretto/batch_rows.h \
-	include/stretto/command.h include/stretto/error.h include/stretto/jsonx.h include/stretto/words.h \
-	include/stretto/xalloc.h
+	include/stretto/command.h include/stretto/error.h include/stretto/jsonx.h include/stretto/options.h \
+	include/stretto/words.h include/stretto/xalloc.h
 BUILT_SOURCES += $(nodist_adapter_HEADERS)
 CLEANFILES += $(nodist_adapter_HEADERS)
 make_public = sed 's|^\#include "[a-z/-]*/\([a-z_]*\.h\)"|\#include <stretto/\1>|'
@@ -89,6 +93,8 @@ include/stretto/batch_rows.h: scheduler-adapters/batch_rows.h
 	$(AM_V_GEN)$(MKDIR_P) include/stretto && $(make_public) $(srcdir)/scheduler-adapters/batch_rows.h > $@.tmp && mv $@.tmp $@
 include/stretto/command.h: scheduler-adapters/command.h
 	$(AM_V_GEN)$(MKDIR_P) include/stretto && $(make_public) $(srcdir)/scheduler-adapters/command.h > $@.tmp && mv $@.tmp $@
+include/stretto/options.h: scheduler-adapters/options.h
+	$(AM_V_GEN)$(MKDIR_P) include/stretto && $(make_public) $(srcdir)/scheduler-adapters/options.h > $@.tmp && mv $@.tmp $@
 include/stretto/words.h: scheduler-adapters/words.h
 	$(AM_V_GEN)$(MKDIR_P) include/stretto && $(make_public) $(srcdir)/scheduler-adapters/words.h > $@.tmp && mv $@.tmp $@
 include/stretto/error.h: common/error.h
@@ -112,11 +118,12 @@ libstretto_adapter_la_SOURCES = common/error.c common/files.c common/jsonflat.c 
 	scheduler-adapters/batch_rows.c \
 	scheduler-adapters/batch_submit.c \
 	scheduler-adapters/command.c \
+	scheduler-adapters/options.c \
 	scheduler-adapters/words.c
 libstretto_adapter_la_CFLAGS = $(AM_CFLAGS) $(UV_CFLAGS) $(JANSSON_CFLAGS)
 libstretto_adapter_la_LIBADD = $(UV_LIBS) $(JANSSON_LIBS) -lm
 libstretto_adapter_la_LDFLAGS = $(AM_LDFLAGS) -version-info 0:0:0 \
-	-export-symbols-regex '^(error_|jsonx_|duration_|size_|xcalloc|xrealloc|xstrdup|xasprintf|answers_|batch_|command|words_)'
+	-export-symbols-regex '^(error_|jsonx_|duration_|size_|xcalloc|xrealloc|xstrdup|xasprintf|answers_|batch_|command|options_|words_)'
 pkgconfig_DATA += scheduler-adapters/stretto-adapter.pc
 
 # OAR, as a plugin like others' are: built with what is installed, and nothing else of the tree's.
@@ -125,6 +132,7 @@ oar_la_SOURCES = \
 	scheduler-adapters/oar/oar.c scheduler-adapters/oar/oar.h \
 	scheduler-adapters/oar/oar_end.c \
 	scheduler-adapters/oar/oar_rows.c \
+	scheduler-adapters/oar/oar_options.c \
 	scheduler-adapters/oar/oar_submit.c
 oar_la_CPPFLAGS = -I$(builddir)/include
 oar_la_CFLAGS = $(AM_CFLAGS) $(UV_CFLAGS) $(JANSSON_CFLAGS)

@@ -47,6 +47,7 @@ static void fini(struct adapter *a)
 
 static const struct batch_system system_pbs = {
     .word = "PBS",
+    .options = &pbs_options,
     .programs = programs,
     .programs_needed = 4,
     .for_commands = for_commands,
@@ -124,6 +125,6 @@ const struct adapter_ops adapter_pbs = {
     .create = create,
     .destroy = batch_destroy,
     .ready = batch_ready,
-    .check = batch_check_one_node,
+    .check = pbs_check,
     BATCH_METHODS,
 };

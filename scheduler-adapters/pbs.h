@@ -58,4 +58,8 @@ void pbs_send(struct batch_group *group);
 void pbs_carry_out(struct adapter *a, enum batch_deed what, const char *const *ids, size_t n, batch_deed_cb *cb,
                    void *arg);
 void pbs_withdraw(struct batch_order *order, const struct batch_row *row);
+
+/* pbs_options.c */
+extern const struct option_syntax pbs_options;
+int pbs_check(struct adapter *a, const struct adapter_resources *want, struct error *err);
 #endif

@@ -65,6 +65,7 @@ static void fini(struct adapter *a)
 
 static const struct batch_system system_slurm = {
     .word = "Slurm",
+    .options = &slurm_options,
     .programs = programs,
     .programs_needed = 4,
     .for_commands = slurm_environment,
@@ -99,7 +100,8 @@ static struct adapter *create(const struct adapter_host *host, struct error *err
     char *setting;
     int rc;
 
-    if (host->config != NULL && jsonx_string(host->config, "", "conf", JSONX_OPTIONAL, &conf, err) < 0) {
+    if (host->config != NULL && (jsonx_string(host->config, "", "conf", JSONX_OPTIONAL, &conf, err) < 0 ||
+                                 slurm_check_environment(json_object_get(host->config, "environment"), err) < 0)) {
         free(slurm);
         return NULL;
     }
@@ -142,6 +144,6 @@ const struct adapter_ops adapter_slurm = {
     .create = create,
     .destroy = batch_destroy,
     .ready = batch_ready,
-    .check = batch_no_check,
+    .check = batch_check_options,
     BATCH_METHODS,
 };

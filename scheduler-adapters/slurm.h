@@ -30,6 +30,7 @@ struct slurm {
 
     enum slurm_record record; /* slurm_site.c: the record of ended jobs */
     char *record_file;
+    char cluster[64];          /* its name; "": not known */
     struct error site_unknown; /* why the site's configuration is not known */
     struct batch_wait *site_waiting;
 
@@ -96,6 +97,11 @@ bool slurm_is_for_now(const char *said);
 /* Tells whether words that refuse a job do so for good (ADAPTER_REFUSED), or nobody knows (ADAPTER_UNCLEAR). */
 enum adapter_answer slurm_refusal(const char *said);
 int64_t slurm_tasks(const struct adapter_resources *want); /* the number of tasks in all */
+
+/* slurm_options.c */
+extern const struct option_syntax slurm_options;
+/* Refuses names of variables that sbatch takes for options. */
+int slurm_check_environment(const json_t *names, struct error *err);
 
 /* slurm_end.c */
 extern const char *const slurm_gone[];

@@ -204,9 +204,25 @@ enum adapter_answer slurm_refusal(const char *said)
     return batch_says(said, for_good) ? ADAPTER_REFUSED : ADAPTER_UNCLEAR;
 }
 
-/* Interprets sbatch's answer. Only an explicit refusal by Slurm counts as one. */
-static enum adapter_answer verdict(struct command_result *result, struct error *err)
+/* Interprets an answer such as "12;cluster", which sbatch gives where a wrapper or defaults of the user's have named a
+ * cluster. No job is looked for on another cluster. */
+static enum adapter_answer check_cluster(const struct slurm *a, const char *id, const char *cluster, struct error *err)
 {
+    size_t n = strcspn(cluster, "\n");
+
+    if (a->cluster[0] == '\0' || (strlen(a->cluster) == n && strncmp(a->cluster, cluster, n) == 0))
+        return ADAPTER_OK;
+    error_set(err, "job_refused",
+              "sbatch sent job %s to the cluster %.*s, where this daemon, of the cluster %s, does not look for it: "
+              "`scancel -M %.*s %s` ends it",
+              id, (int)n, cluster, a->cluster, (int)n, cluster, id);
+    return ADAPTER_REFUSED;
+}
+
+/* Interprets sbatch's answer. Only an explicit refusal by Slurm counts as one. */
+static enum adapter_answer verdict(const struct slurm *a, struct command_result *result, struct error *err)
+{
+    bool names_cluster;
     size_t n;
 
     if (batch_check(result, "sbatch", err) < 0) {
@@ -222,8 +238,9 @@ static enum adapter_answer verdict(struct command_result *result, struct error *
         error_set(err, "batch_system_unsure", "sbatch printed no job id: %.200s", result->out);
         return ADAPTER_UNSURE;
     }
+    names_cluster = result->out[n] == ';';
     result->out[n] = '\0';
-    return ADAPTER_OK;
+    return names_cluster ? check_cluster(a, result->out, result->out + n + 1, err) : ADAPTER_OK;
 }
 
 static void submitted(void *arg, struct command_result *result)
@@ -231,9 +248,9 @@ static void submitted(void *arg, struct command_result *result)
     struct batch_group *group = arg;
     struct adapter *a = group->a;
     struct error err = {0};
-    enum adapter_answer answer = verdict(result, &err);
-    bool is_definite = answer == ADAPTER_REFUSED || answer == ADAPTER_UNCLEAR ||
-                       (answer == ADAPTER_UNSURE && result->end == COMMAND_EXITED && is_put_off(result->err));
+    enum adapter_answer answer = verdict(slurm_of(a), result, &err);
+    bool has_failed = result->end == COMMAND_EXITED && result->status != 0;
+    bool is_definite = has_failed && (answer != ADAPTER_UNSURE || is_put_off(result->err));
 
     batch_group_answered(group, answer, is_definite, result->out, &err);
     batch_idle(a);

@@ -175,6 +175,8 @@ int slurmrestd_options(const json_t *extra, const char *at, int version, json_t 
 {
     size_t n = json_array_size(extra);
 
+    if (options_check(&slurm_options, extra, at, CODE, err) < 0)
+        return -1;
     for (size_t i = 0; i < n; i++) {
         const char *word = json_string_value(json_array_get(extra, i)), *value;
         const struct option *option = find(word, &value);

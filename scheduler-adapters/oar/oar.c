@@ -70,6 +70,7 @@ static void fini(struct adapter *a)
 
 static const struct batch_system system_oar = {
     .word = "OAR",
+    .options = &oar_options,
     .programs = programs,
     .programs_needed = 4,
     .for_commands = for_commands,

@@ -47,4 +47,7 @@ void oar_carry_out(struct adapter *a, enum batch_deed deed, const char *const *i
 void oar_withdraw(struct batch_order *order, const struct batch_row *row);
 void oar_orders_init(struct oar *oar);
 void oar_orders_stop(struct oar *oar); /* called once the adapter is closing */
+
+/* oar_options.c */
+extern const struct option_syntax oar_options;
 #endif

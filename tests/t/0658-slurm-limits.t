@@ -53,7 +53,20 @@ sed -i "1a if [ -e $T/closed ] && case \"\$*\" in *--comment=closed*) ;; *) fals
 restd_start "unix:$T/restd.sock" -a rest_auth/local -s openapi/v0.0.38,openapi/dbv0.0.38 || bail "slurmrestd did not start: $(tail -n 5 restd.out)"
 restd_config "unix:$T/restd.sock"
 jq --arg conf "$SLURM_CONF" --arg sbatch "$T/sbatch" '.adapters.slurm = (.adapters.slurmrestd | del(.url)) + {conf: $conf, sbatch: $sbatch}' config.json >both.json
-start_daemon --config both.json
+# The daemon's environment has variables that stand for options: none reaches a command.
+SBATCH_CLUSTERS=b SLURM_CLUSTERS=b SBATCH_JOB_NAME=x SBATCH_WAIT=1 SBATCH_TEST_ONLY=1 SBATCH_QUIET=1 SBATCH_ARRAY_INX=0-3 SBATCH_ACCOUNT=nobody \
+	SQUEUE_FORMAT=%i SQUEUE_STATES=CG SQUEUE_USERS=nobody SACCT_FORMAT=JobID SCANCEL_STATE=SUSPENDED SINFO_FORMAT=%n start_daemon --config both.json
+
+# --- options that would lead jobs away from the daemon
+jq -n '{name: "options", adapter: "slurm", members: {command: ["true"], parameters: {grid: {x: [0]}}, resources: {walltime: "10m"}}}' >spec.json
+while read -r filter where; do
+	jq "$filter" spec.json >never.json
+	is "$(api POST /v1/ensembles @never.json | jq -r '.pointer')" "$where" "refused: $filter"
+done <<<'.members.resources.extra=["--qos=normal","--clu=b"] /members/resources/extra/1
+.adapter="slurmrestd"|.members.resources.extra=["-Mb"] /members/resources/extra/0
+.training={command:["true"],fields:{f:{dtype:"float32",shape:[1]}},resources:{extra:["-J","x"]}} /training/resources/extra/0
+.allocation={nodes:1,count:1,cpus:1,walltime:"10m",extra:["--wrap=x"]} /allocation/extra/0'
+is "$(api POST /v1/ensembles @never.json | jq -r .detail | grep -c "\"command\" in \"members\" is what runs")" 1 "the message names the key that does it"
 
 declare -A ids
 # members NAME ADAPTER FILTER: twelve, of which each writes itself down once the file is gone that holds them

@@ -388,3 +388,49 @@ void site_until(const struct told *told, unsigned answers)
         fail_msg("no answer of the adapter within its time");
     assert_int_equal(told->answers, answers);
 }
+
+static json_t *options_of(const char *words)
+{
+    json_t *list = json_array();
+
+    for (size_t n; *words != '\0'; words += n + (words[n] == ' ')) {
+        n = strcspn(words, " ");
+        json_array_append_new(list, json_stringn(words, n));
+    }
+    return list;
+}
+
+static void check_one(const struct site_options *one, int rc, const struct error *why, const char *who)
+{
+    char pointer[40];
+
+    snprintf(pointer, sizeof pointer, "/extra/%d", one->refused);
+    if (rc != (one->refused < 0 ? 0 : -1))
+        fail_msg("%s %s %s: %s", who, rc == 0 ? "takes" : "refuses", one->words, why->text);
+    if (rc < 0)
+        assert_string_equal(why->pointer, pointer);
+}
+
+void site_check_options(const struct adapter_ops *ops, json_t *config, const struct site_options *cases, size_t n)
+{
+    struct adapter_host host = {.loop = &site.loop, .runner = "/bin/sh"};
+    struct adapter_resources want = site_plain;
+    struct error why = {0};
+
+    json_decref(site.config);
+    site.config = json_deep_copy(config);
+    site_begin(ops);
+    for (size_t i = 0; i < n; i++) {
+        json_t *extra = options_of(cases[i].words), *all = json_deep_copy(config);
+
+        want.extra = extra;
+        check_one(&cases[i], ops->check(site.a, &want, &why), &why, "a spec");
+        json_object_set(all, "extra", extra);
+        host.config = all;
+        if (cases[i].refused >= 0)
+            check_one(&cases[i], ops->create(&host, &why) == NULL ? -1 : 0, &why, "the configuration");
+        json_decref(all);
+        json_decref(extra);
+    }
+    json_decref(config);
+}

@@ -78,6 +78,13 @@ struct adapter_status site_status(int number, const char *id); /* of a job that 
 void site_cancel(int number, int64_t grace_ms, struct told *told);
 void site_signal(int number, int sig, struct told *told);
 void site_withdraw(int number, const char *id, struct told *told);
+/* Options that a spec, or the adapter's settings, may name or not; each word ends with a blank. */
+struct site_options {
+    const char *words;
+    int refused; /* the number of the word that is; -1: none */
+};
+/* Checks them as the spec's and as the settings'. `config` has the other settings, and is taken over. */
+void site_check_options(const struct adapter_ops *ops, json_t *config, const struct site_options *cases, size_t n);
 /* Runs the loop until there are so many answers, and fails the test where they do not come. The calls above verify that
  * none comes before they return. */
 void site_until(const struct told *told, unsigned answers);

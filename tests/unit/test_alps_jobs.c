@@ -297,7 +297,7 @@ static void what_can_never_be_is_refused_at_its_place(void **state)
     }
     more.extra = json_pack("[s,s]", "-L", "3");
     assert_int_equal(site.ops->check(site.a, &more, &err), -1);
-    assert_string_equal(err.pointer, "/extra");
+    assert_string_equal(err.pointer, "/extra/0");
     json_decref((json_t *)more.extra);
 }
 

@@ -47,6 +47,8 @@ static void settings_are_refused_at_their_place(void **state)
     refused("slurm", "gather", json_string("soon"), "/gather");
     refused("slurm", "extra", json_string("--qos=debug"), "/extra");
     refused("slurm", "environment", json_pack("[i]", 1), "/environment/0");
+    refused("slurm", "environment", json_pack("[s, s]", "LANG", "SBATCH_CLUSTERS"), "/environment");
+    refused("slurm", "environment", json_pack("[s]", "SLURM_CLUSTERS"), "/environment");
     refused("slurm", "sacct", json_integer(1), "/sacct");
     refused("slurm", "conf", json_true(), "/conf");
     refused("slurmrestd", "url", json_string("nowhere"), "/url");
@@ -61,12 +63,67 @@ static void settings_are_refused_at_their_place(void **state)
     refused("alps", "end", json_integer(-1), "/end");
     refused("alps", "pause", json_string("0s"), "/pause");
     refused("alps", "poll", json_string("999ms"), "/poll");
-    refused("alps", "extra", json_pack("[s,s]", "-L", "3"), "/extra");
+    refused("alps", "extra", json_pack("[s,s]", "-L", "3"), "/extra/0");
     refused("alps", "environment", json_pack("[i]", 1), "/environment/0");
     refused("alps", "aprun", json_integer(1), "/aprun");
     refused("alps", "apkill", json_integer(1), "/apkill");
     refused("pbs", "poll", json_string("999ms"), "/poll");
     refused("pbs", "qsub", json_integer(1), "/qsub");
+}
+
+/* Options that would send a job elsewhere, give it another name, or change what is printed, however they are written. */
+static void slurm_options_are_refused_at_their_place(void **state)
+{
+    static const struct site_options cases[] = {
+        {"--clusters=b", 0}, {"--clusters b", 0}, {"--clu=b", 0}, {"--cluster=b", 0}, {"-Mb", 0}, {"-M b", 0}, {"-HMb", 0},
+        {"-vvM b", 0}, {"--qos=debug -Mb", 1}, {"-q debug --cl=b", 2}, {"--cluster-constraint=x", 0}, {"--job-name=x", 0}, {"-J x", 0},
+        {"-Jx", 0}, {"--output=x", 0}, {"--outp x", 0}, {"-ox", 0}, {"--error=x", 0}, {"-e x", 0}, {"--input=x", 0}, {"--open-mode=truncate", 0},
+        {"--array=0-3", 0}, {"-a0-3", 0}, {"--chdir=/", 0}, {"-D /", 0}, {"--wrap=x", 0}, {"--test-only", 0}, {"--test", 0}, {"--parsable", 0},
+        {"-Q", 0}, {"--quiet", 0}, {"--help", 0}, {"--usage", 0}, {"-V", 0}, {"--wait", 0}, {"-W", 0}, {"-HW", 0}, {"--uid=0", 0}, {"--gid=0", 0},
+        {"--export=NONE", 0}, {"--export-file=3", 0}, {"--get-user-env", 0}, {"--signal=B:USR1@60", 0}, {"--requeue", 0}, {"--no-requeue", 0},
+        {"--time=10", 0}, {"-t 10", 0}, {"-t10", 0}, {"--", 0}, {"-", 0}, {":", 0}, {"--hold : -N1", 1},
+        {"--qos=debug", -1}, {"-q debug", -1}, {"-pM", -1}, {"-p M", -1}, {"-HpM", -1}, {"--hold", -1}, {"--dependency=afterok:1", -1}, {"--begin=now", -1},
+        {"--constraint=haswell -L matlab", -1}, {"--comment hello", -1}, {"--nice 5", -1}, {"--wait-all-nodes=1", -1}, {"--exclusive", -1}, {"--mem=1G", -1},
+    };
+
+    site_slurm_commands();
+    site_check_options(adapter_registry_find("slurm"), json_object(), cases, sizeof cases / sizeof *cases);
+}
+
+static void slurmrestd_options_are_refused_at_their_place(void **state)
+{
+    static const struct site_options cases[] = {
+        {"--clusters=b", 0}, {"--qos=debug -Mb", 1}, {"--job-name=x", 0}, {"--wait", 0}, {"--time=10", 0}, {"--qos=debug", -1}, {"--nice 5", -1}};
+
+    site_check_options(adapter_registry_find("slurmrestd"), json_pack("{s:s}", "url", "http://localhost:6820"), cases, sizeof cases / sizeof *cases);
+}
+
+static void pbs_options_are_refused_at_their_place(void **state)
+{
+    static const struct site_options cases[] = {
+        {"-N x", 0}, {"-Nx", 0}, {"-o x", 0}, {"-e x", 0}, {"-j oe", 0}, {"-k n", 0}, {"-J 0-3", 0}, {"-t 0-3", 0}, {"-I", 0}, {"-hI", 0}, {"-X", 0},
+        {"-z", 0}, {"-hz", 0}, {"-S /bin/bash", 0}, {"-W block=true", 0}, {"-Wblock=true", 0}, {"-W depend=afterok:1,block=true", 0},
+        {"-v A=1", 0}, {"-r y", 0}, {"-C X", 0}, {"-F x", 0}, {"-q fast@other", 0}, {"-q @other", 0}, {"-qfast@other", 0}, {"-u root", 0},
+        {"-l walltime=1:00", 0}, {"-lselect=1,walltime=1:00", 0}, {"run.sh", 0}, {"-h run.sh", 1}, {"-l select=1 run.sh", 2}, {"--", 0}, {"--version", 0},
+        {"-l place=excl", -1}, {"-lplace=excl", -1}, {"-q fast", -1}, {"-A abc -h", -1}, {"-W depend=afterok:1", -1}, {"-P project", -1}, {"-m abe -M me@here", -1}};
+    struct adapter_resources want = site_plain;
+    struct error err;
+
+    site_pbs_commands("pbs_version = 23.06.06");
+    site_check_options(adapter_registry_find("pbs"), json_object(), cases, sizeof cases / sizeof *cases);
+    want.queue = "fast@other";
+    assert_int_equal(site.ops->check(site.a, &want, &err), -1);
+    assert_string_equal(err.pointer, "/queue");
+}
+
+static void alps_options_are_refused_at_their_place(void **state)
+{
+    static const struct site_options cases[] = {
+        {"-n 4", 0}, {"-n4", 0}, {"-N 2", 0}, {"-L 3", 0}, {"-L3", 0}, {"-l nodes", 0}, {"-B", 0}, {"-q", 0}, {"-bq", 0}, {"--pes=4", 0}, {"--quiet", 0},
+        {"--node-list=3", 0}, {"--node-list-file=x", 0}, {"run.sh", 0}, {"-b run.sh", 1}, {":", 0}, {"--", 0}, {"-cc none -n4", 2},
+        {"-j 1 -e OMP_NUM_THREADS=1", -1}, {"-cc none", -1}, {"-cc 0-1 -m 1g", -1}, {"-d 2", -1}, {"-ss", -1}, {"-sn 1 -sl 0", -1}, {"-b", -1}};
+
+    site_check_options(adapter_registry_find("alps"), json_pack("{s:s}", "nids", "3-4"), cases, sizeof cases / sizeof *cases);
 }
 
 /* Without the setting it is there, and is not used. */
@@ -437,6 +494,10 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         CASE(settings_are_refused_at_their_place),
+        CASE(slurm_options_are_refused_at_their_place),
+        CASE(slurmrestd_options_are_refused_at_their_place),
+        CASE(pbs_options_are_refused_at_their_place),
+        CASE(alps_options_are_refused_at_their_place),
         CASE(slurmrestd_needs_to_know_where_it_is),
         CASE(a_token_in_the_clear_is_warned_of),
         CASE(a_token_is_looked_for_at_home),

@@ -159,6 +159,22 @@ static void a_command_that_fails_otherwise(void **state)
     assert_int_equal(told.answer, ADAPTER_LATER);
 }
 
+/* A wrapper, or defaults of the user's, may name a cluster: a job on another one would never be found again. */
+static void a_job_on_another_cluster_is_refused(void **state)
+{
+    struct told told;
+
+    site_slurm_commands();
+    site_command("scontrol", "printf 'ClusterName             = here\nMaxArraySize            = 1001\n'");
+    json_object_set_new(site.config, "gather", json_string("1ms"));
+    site_begin(adapter_registry_find("slurm"));
+    assert_string_equal(submit("sbatch", "echo '12;here'").id, "12");
+    told = submit("sbatch", "echo '12;b'");
+    assert_int_equal(told.answer, ADAPTER_REFUSED);
+    assert_non_null(strstr(told.text, "to the cluster b, where this daemon, of the cluster here,"));
+    assert_non_null(strstr(told.text, "`scancel -M b 12`"));
+}
+
 static void an_unknown_queue_is_named(void **state)
 {
     struct adapter_job job = site_job(&site_plain);
@@ -181,6 +197,7 @@ int main(void)
         CASE(pbs_says_no),
         CASE(pbs_says_later),
         CASE(pbs_does_not_say),
+        CASE(a_job_on_another_cluster_is_refused),
         CASE(an_unknown_queue_is_named),
         {"an_sbatch_that_fails_otherwise", a_command_that_fails_otherwise, site_open, site_close, "sbatch"},
         {"a_qsub_that_fails_otherwise", a_command_that_fails_otherwise, site_open, site_close, "qsub"},

@@ -148,6 +148,20 @@ static void several_are_an_array(void **state)
     site_assert_asked("oarsub", "[-O][/dev/null]");
 }
 
+static void options_are_refused_at_their_place(void **state)
+{
+    static const struct site_options cases[] = {
+        {"-n x", 0}, {"-nx", 0}, {"--name=x", 0}, {"--NAME=x", 0}, {"-O x", 0}, {"--stdout x", 0}, {"-E x", 0}, {"--array=3", 0}, {"--arr 3", 0},
+        {"--array-param-file=x", 0}, {"-d /", 0}, {"-I", 0}, {"-kI", 0}, {"-C 7", 0}, {"-S", 0}, {"-t noop", 0}, {"-tnoop", 0}, {"--type=noop=standby", 0},
+        {"--checkpoint=60", 0}, {"--signal=10", 0}, {"--resubmit=7", 0}, {"-X", 0}, {"-J", 0}, {"--json", 0}, {"-V", 0}, {"run.sh", 0}, {"--hold run.sh", -1},
+        {"-t besteffort run.sh", 2}, {"--", 0}, {"-t besteffort", -1}, {"-t besteffort -p cluster='grisou'", -1}, {"--resource /nodes=2", -1},
+        {"--resource=/nodes=2,walltime=2:00:00 -lnodes=2", -1}, {"--project=abc", -1}, {"-q fast", -1}, {"--hold", -1}, {"--notify mail:me@here", -1}};
+
+    begin();
+    site_end();
+    site_check_options(&stretto_adapter, json_object(), cases, sizeof cases / sizeof *cases);
+}
+
 static void refusals_are_told_apart(void **state)
 {
     static const struct {
@@ -405,6 +419,7 @@ int main(void)
         CASE(what_the_spec_says_of_resources_gets_the_walltime),
         CASE(what_may_be_killed_for_others_is_warned),
         CASE(several_are_an_array),
+        CASE(options_are_refused_at_their_place),
         CASE(refusals_are_told_apart),
         CASE(a_walltime_that_is_too_long_with_the_grace_is_asked_for_alone),
         CASE(what_runs_is_signalled_and_what_waits_deleted),
