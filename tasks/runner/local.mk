@@ -9,6 +9,7 @@ librunner_la_SOURCES = \
 	tasks/runner/copies.c tasks/runner/copies.h \
 	tasks/runner/cpus.c tasks/runner/cpus.h \
 	tasks/runner/deadline.c tasks/runner/deadline.h \
+	tasks/runner/done.c tasks/runner/done.h \
 	tasks/runner/ending.c tasks/runner/ending.h \
 	tasks/runner/environment.c tasks/runner/environment.h \
 	tasks/runner/event_files.c tasks/runner/event_files.h \

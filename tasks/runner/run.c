@@ -5,6 +5,7 @@
 #include "common/xalloc.h"
 #include "tasks/runner/answer.h"
 #include "tasks/runner/artefacts.h"
+#include "tasks/runner/done.h"
 #include "tasks/runner/ending.h"
 #include "tasks/runner/leftovers.h"
 #include "tasks/runner/looks.h"
@@ -286,6 +287,13 @@ static void end_silent(struct run *r, int64_t now)
 
         if (t->pid <= 0 || t->silent == SILENT_NOT || t->kill_at != INT64_MAX)
             continue;
+        if (task_is_done(t)) { /* a thread may be left that keeps it from ending */
+            log_warn("task %s has said that it is done, and has not ended: told to end", t->desc->id);
+            t->silent = SILENT_NOT;
+            t->arrived = true;
+            leftovers_end_running(&r->leftovers, t, now);
+            continue;
+        }
         log_warn("task %s %s: told to end", t->desc->id,
                  t->silent == SILENT_STOPPED ? "is stopped for too long" : "has shown no sign of life for too long");
         leftovers_end_running(&r->leftovers, t, now);

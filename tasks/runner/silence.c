@@ -1,6 +1,7 @@
 #include "tasks/runner/silence.h"
 
 #include "common/xalloc.h"
+#include "tasks/runner/done.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -114,10 +115,29 @@ static struct sight look_at(const struct task *t, size_t number, const struct tr
     return sight;
 }
 
+/* Tells whether the running ranks have been quiet for some time, and have said that they are done. */
+static bool all_are_done(const struct silences *s, const struct leftovers *l)
+{
+    size_t running = 0;
+
+    for (size_t i = 0; i < l->ntasks; i++) {
+        if (l->tasks[i].pid <= 0)
+            continue;
+        if (s->items[i].quiet_ms < s->stopped_ms || !task_is_done(&l->tasks[i]))
+            return false;
+        running++;
+    }
+    return running > 0;
+}
+
 /* Returns how long the tasks of a job may be quiet. */
 static int64_t limit_of(const struct silences *s, const struct leftovers *l)
 {
-    if (l->tasks[0].job->desc->kind != JOBDESC_TRAINING || l->ntasks == 1)
+    if (l->tasks[0].job->desc->kind != JOBDESC_TRAINING)
+        return s->limit_ms;
+    if (all_are_done(s, l)) /* nothing is left to do but to end */
+        return s->stopped_ms;
+    if (l->ntasks == 1)
         return s->limit_ms;
     for (size_t i = 0; i < l->ntasks; i++)
         if (l->tasks[i].pid > 0 && (!s->items[i].last.learns || s->items[i].last.stopped)) /* it alone will be blamed */

@@ -5,6 +5,7 @@
 #include "common/timefmt.h"
 #include "common/xalloc.h"
 #include "tasks/proto/retries.h"
+#include "tasks/runner/done.h"
 #include "tasks/runner/oom.h"
 #include "tasks/runner/pattern.h"
 #include "tasks/runner/silence.h"
@@ -58,6 +59,14 @@ static bool success_file_there(const struct task *t)
             (pattern_is(t->desc->success_file) && pattern_matches(t->desc->dir, t->desc->success_file));
     free(path);
     return there;
+}
+
+/* Tells whether this is a rank beside others, which may wait for it, that has ended without saying that it is done. */
+static bool lacks_done(const struct task *t)
+{
+    const char *ranks = json_string_value(json_object_get(t->desc->env, "STRETTO_RANKS"));
+
+    return t->job->desc->kind == JOBDESC_TRAINING && ranks != NULL && strcmp(ranks, "1") != 0 && !task_is_done(t);
 }
 
 /* Adds the last line of the program's stderr or merged output to the reason, without mere notices of our library. */
@@ -154,6 +163,8 @@ static void explain(struct task *t, enum stop why)
         snprintf(rec->reason, size, "killed by signal %d (%s)", rec->signal, strsignal(rec->signal));
     else if (rec->exit_code != 0)
         snprintf(rec->reason, size, "exit status %d", rec->exit_code);
+    else if (t->desc->success_file == NULL)
+        snprintf(rec->reason, size, "exit status 0, without having said that it was done (rx.done())");
     else
         snprintf(rec->reason, size, "exit status 0, but \"%.200s\" is missing", t->desc->success_file);
     add_last_line(t);
@@ -166,7 +177,8 @@ static bool zero_is_success(const struct task *t)
 {
     if (t->metrics != NULL && metrics_finished(t->metrics) && t->silent == SILENT_NOT)
         return true;
-    return t->why == STOP_NONE && t->silent == SILENT_NOT && (!t->warned || t->job->desc->kind == JOBDESC_TRAINING);
+    return t->why == STOP_NONE && t->silent == SILENT_NOT && (!t->warned || t->job->desc->kind == JOBDESC_TRAINING) &&
+           !lacks_done(t);
 }
 
 /* Tells whether a task that did not succeed, and was not ended, lacked time. A program that leaves checkpoints stops
@@ -200,7 +212,7 @@ bool task_died_as_told(const struct task *t)
 
 bool task_looks_whole(const struct task *t)
 {
-    return t->rec.exit_code == 0 && (t->desc->success_file == NULL || success_file_there(t));
+    return t->rec.exit_code == 0 && (t->desc->success_file == NULL || success_file_there(t)) && !lacks_done(t);
 }
 
 /* Decides by the metrics that the task reported, where its exit status, and the file that it must leave, say that it
@@ -303,11 +315,23 @@ static bool directory_was_removed(const struct task *t)
     return mkdir(t->desc->dir, 0700) == 0;
 }
 
+/* A rank that was done and was told to end has ended well, by whatever signal. */
+static void note_told_rank(struct task *t)
+{
+    if (!t->arrived || t->job->desc->kind != JOBDESC_TRAINING)
+        return;
+    t->rec.exit_code = t->rec.signal = 0;
+    snprintf(t->rec.notice, sizeof t->rec.notice,
+             "it did not end after it had said that it was done, as a thread of it may have been left: told to end");
+}
+
 void task_conclude(struct task *t)
 {
     struct exitrec *rec = &t->rec;
-    bool exited_0 = rec->exit_code == 0, done;
+    bool exited_0, done;
 
+    note_told_rank(t);
+    exited_0 = rec->exit_code == 0;
     t->ended = true;
     rec->checkpoints = t->checkpoints.whole;
     if (has_diverged(t)) {

@@ -69,9 +69,10 @@ struct task {
     json_t *artefacts;       /* those in its record; NULL: none */
     struct metrics *metrics; /* NULL: it is no member, or was never started */
     bool diverging;          /* the runner ended it, since a metric was NaN or infinite */
-    bool arrived;            /* the runner told it to end, since it went beyond the step up to which it was to go */
-    int64_t arrived_until;   /* monotonic ms until which it may do so by itself then; INT64_MAX: it is not waited for */
-    struct exitrec rec;      /* valid when it has ended */
+    /* the runner told it to end, since it went beyond the step up to which it was to go, or is a rank that was done */
+    bool arrived;
+    int64_t arrived_until; /* monotonic ms until which it may do so by itself then; INT64_MAX: it is not waited for */
+    struct exitrec rec;    /* valid when it has ended */
 };
 
 size_t gpus_count(const char *list); /* the number of ids in a list separated by commas */

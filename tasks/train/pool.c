@@ -25,6 +25,9 @@ struct pool {
     struct sample **taken; /* drawn for the batch that is being made; kept over a timeout */
     size_t taken_count;
     struct drawn *drawn; /* NULL where nobody asks which samples were drawn */
+    /* the samples that the program has drawn and not learnt; NULL where all that is drawn counts as learnt */
+    struct sample **unlearnt;
+    size_t unlearnt_count, unlearnt_room;
     bool stopped;
     bool finished; /* no more batches are made, though not everything was drawn */
     bool held;     /* nothing is put in */
@@ -103,6 +106,9 @@ void pool_destroy(struct pool *pool)
     buffer_each(pool->buffer, let_go, NULL);
     for (size_t i = 0; i < pool->taken_count; i++)
         sample_unref(pool->taken[i]);
+    for (size_t i = 0; i < pool->unlearnt_count; i++)
+        sample_unref(pool->unlearnt[i]);
+    free(pool->unlearnt);
     buffer_destroy(pool->buffer);
     free(pool->taken);
     pthread_cond_destroy(&pool->room);
@@ -218,6 +224,8 @@ void pool_each_undrawn(struct pool *pool, void (*each)(void *arg, struct sample 
     buffer_each(pool->buffer, visit_undrawn, &visit);
     for (size_t i = 0; i < pool->taken_count; i++) /* of a batch that was never made; they may be in the buffer, too */
         visit_undrawn(pool->taken[i], &visit);
+    for (size_t i = 0; i < pool->unlearnt_count; i++)
+        each(arg, pool->unlearnt[i]);
 }
 
 static void visit_drawn(void *item, void *arg)
@@ -225,7 +233,7 @@ static void visit_drawn(void *item, void *arg)
     const struct visit *visit = arg;
     struct sample *sample = item;
 
-    if (sample->draws > 0)
+    if (sample->draws > 0 && !sample->unlearnt)
         visit->each(visit->arg, sample);
 }
 
@@ -335,12 +343,77 @@ static void count_draw(struct pool_counters *c, struct sample *sample)
         sample->draws++;
 }
 
+/* Makes room for `more` samples that are not learnt. */
+static int unlearnt_reserve(struct pool *pool, size_t more)
+{
+    size_t room = pool->unlearnt_count + more;
+    struct sample **grown;
+
+    if (room <= pool->unlearnt_room)
+        return 0;
+    room = room > 2 * pool->unlearnt_room ? room : 2 * pool->unlearnt_room;
+    grown = reallocarray(pool->unlearnt, room, sizeof(struct sample *));
+    if (grown == NULL)
+        return -1;
+    pool->unlearnt = grown;
+    pool->unlearnt_room = room;
+    return 0;
+}
+
+static void note_learnt(const struct pool *pool, struct sample *sample)
+{
+    sample->cut = drawn_add(pool->drawn, sample->member, sample->step);
+}
+
+int pool_learnt(struct pool *pool)
+{
+    if (pool->drawn == NULL)
+        return 0;
+    for (size_t i = 0; i < pool->unlearnt_count; i++) {
+        pool->unlearnt[i]->unlearnt = false;
+        note_learnt(pool, pool->unlearnt[i]);
+        sample_unref(pool->unlearnt[i]);
+    }
+    pool->unlearnt_count = 0;
+    pthread_mutex_lock(&pool->lock);
+    pool->counters.unlearnt = 0;
+    pthread_mutex_unlock(&pool->lock);
+    return unlearnt_reserve(pool, pool->batch);
+}
+
+/* Enters a sample that was drawn for the first time. */
+static void note_first(struct pool *pool, struct sample *sample)
+{
+    if (pool->unlearnt_room == 0) {
+        note_learnt(pool, sample);
+    } else if (sample->unlearnt) { /* it is twice in this batch */
+    } else if (unlearnt_reserve(pool, 1) < 0) {
+        sample->cut = KEPT_FOREVER; /* as if it had not been drawn: it comes once more */
+    } else {
+        sample->unlearnt = true;
+        pool->unlearnt[pool->unlearnt_count++] = sample_ref(sample);
+    }
+}
+
+void pool_cut(struct pool *pool, struct pool_counters *counters)
+{
+    pool_counters(pool, counters);
+    for (size_t i = 0; i < pool->unlearnt_count; i++) {
+        uint32_t draws = pool->unlearnt[i]->draws;
+
+        counters->drawn--;
+        counters->repeats -= draws - 1;
+        counters->draws[bin_of(draws)]--;
+    }
+}
+
 void pool_done(struct pool *pool)
 {
     for (size_t i = 0; pool->drawn != NULL && i < pool->taken_count; i++)
         if (pool->taken[i]->draws == 0)
-            pool->taken[i]->cut = drawn_add(pool->drawn, pool->taken[i]->member, pool->taken[i]->step);
+            note_first(pool, pool->taken[i]);
     pthread_mutex_lock(&pool->lock);
+    pool->counters.unlearnt = pool->unlearnt_count;
     pool->counters.batches++;
     for (size_t i = 0; i < pool->taken_count; i++)
         count_draw(&pool->counters, pool->taken[i]);

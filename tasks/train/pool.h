@@ -18,6 +18,8 @@ struct pool_counters {
     uint64_t room_waits_us, sample_waits_us;
     size_t population;
     size_t unseen;
+    uint64_t
+        unlearnt; /* drawn samples from which the program has not learnt yet; 0 unless it says what it has learnt */
     bool over;    /* reception is over */
     bool ended;   /* reception is over, and everything was drawn */
     bool awaited; /* the training waits for samples now */
@@ -33,12 +35,20 @@ struct pool *pool_create(struct buffer *buffer, size_t batch);
  * checkpoint from which the training goes on, or zeros. Called before any other thread is in the pool. */
 void pool_note_drawn(struct pool *pool, struct drawn *drawn, const struct pool_counters *counters);
 
+/* The model has learnt from everything that was drawn. After the first call, it learns only by these calls: what was
+ * drawn since the last one counts as not drawn where a checkpoint is taken. Called by the thread that draws. Returns 0;
+ * -1 where there is no memory. */
+int pool_learnt(struct pool *pool);
+
+/* Sets the counters of a checkpoint that is taken now: without the samples from which the model has not learnt. */
+void pool_cut(struct pool *pool, struct pool_counters *counters);
+
 /* Nothing is drawn or put in any more, as if everything had been drawn: the training ends, and goes on in another
  * generation. Members that still send wait. */
 void pool_finish(struct pool *pool);
 
-/* Calls `each` for all samples that were put in and never drawn, some of them twice; or for those that were drawn, and
- * may be drawn again. Called after pool_finish(), when no other thread is in the pool. */
+/* Calls `each` for all samples that were put in and never drawn, or drawn and not learnt, some of them twice; or for
+ * those that were drawn, and may be drawn again. Called after pool_finish(), when no other thread is in the pool. */
 void pool_each_undrawn(struct pool *pool, void (*each)(void *arg, struct sample *sample), void *arg);
 void pool_each_drawn(struct pool *pool, void (*each)(void *arg, struct sample *sample), void *arg);
 

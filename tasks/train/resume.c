@@ -32,8 +32,9 @@ static int find_state(const struct train_config *config, int ranks, char **path,
 
     if (rank < ranks && saved_part_read(config, name, rank, &part, err) < 0)
         return -1;
-    if (!part.state && saved_part_read(config, name, rank = 0, &part, err) < 0)
-        return -1;
+    for (int first = 0; !part.state && first < ranks; first++)
+        if (saved_part_read(config, name, rank = first, &part, err) < 0)
+            return -1;
     snprintf(file, sizeof file, "state-rank%d", rank);
     *path = saved_path(config, name, file);
     if (*path == NULL)

@@ -140,6 +140,7 @@ static struct sample *begin(struct sample_store *store, uint64_t member, int64_t
     atomic_init(&sample->refs, 1);
     sample->draws = 0;
     sample->cut = KEPT_NOT_DRAWN;
+    sample->unlearnt = false;
     sample->have = 0;
     sample->member = member;
     sample->step = step;

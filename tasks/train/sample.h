@@ -25,6 +25,7 @@ void params_unref(struct params *params); /* NULL is allowed */
 struct sample {
     atomic_int refs;
     uint32_t draws; /* how often it went into a batch; used by the training's thread only */
+    bool unlearnt;  /* it was drawn, and the program has not learnt from it (pool_learnt()); used by the same thread */
     uint32_t cut;   /* the number of the first checkpoint that has it (kept_give()); used by the same thread */
     uint64_t have;  /* a bit for each field that has come */
     uint64_t member;

@@ -98,11 +98,20 @@ static json_t *make_entry(const struct train_config *config, const char *name, s
         if (rank == 0)
             sum = part;
         if (rank > 0) {
+            if (!sum.state && part.state) {
+                memcpy(sum.digest, part.digest, sizeof sum.digest);
+                sum.state = true;
+            }
             sum.drawn += part.drawn;
             sum.size += part.size;
             sum.last = sum.last && part.last;
             sum.time = part.time < sum.time ? part.time : sum.time;
         }
+    }
+    if (!sum.state) {
+        error_set(err, "train_checkpoint", "no rank has saved a state");
+        errno = EINVAL;
+        return NULL;
     }
     entry = json_pack("{s:s, s:I, s:I, s:I, s:i, s:f, s:I, s:s, s:I, s:b}", "name", name, "generation",
                       (json_int_t)config->generation, "step", (json_int_t)sum.step, "batches", (json_int_t)sum.batches,

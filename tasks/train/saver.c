@@ -38,6 +38,7 @@ struct saver {
     atomic_bool told;     /* the daemon wants the last one */
     int64_t begun_ms;     /* monotonic; when the last one was begun, or this generation */
     int64_t step, before; /* of the last one, and of the one before; -1: none yet */
+    int64_t highest;      /* step of all that were begun, or of that from which the training goes on */
     bool again;           /* these are the same */
     atomic_bool begun;    /* the program saves one, and the cut is not taken */
     atomic_uint_fast64_t saves;
@@ -105,6 +106,7 @@ struct saver *saver_create(const struct train_config *config, struct kept *kept,
     c->begun_ms = time_monotonic_ms();
     c->deadline_ms = deadline_ms();
     c->step = -1;
+    c->highest = config->checkpoint.resume_step;
     pthread_mutex_init(&c->lock, NULL);
     thread_cond_init(&c->changed);
     watch_signal();
@@ -251,14 +253,14 @@ static void complete(struct saver *c)
     pthread_mutex_unlock(&c->lock);
 }
 
-/* Sets what the program has saved, flushed; part->state is false where there is nothing, which only ranks other than 0
- * may do. */
-static int measure(const char *path, int rank, struct saved_part *part, struct error *err)
+/* Sets what the program has saved, flushed; part->state is false where there is nothing, which ranks may do that are
+ * not alone. */
+static int measure(const char *path, int ranks, struct saved_part *part, struct error *err)
 {
     struct stat st;
 
     part->state = lstat(path, &st) == 0;
-    if (!part->state && (errno != ENOENT || rank == 0))
+    if (!part->state && (errno != ENOENT || ranks == 1))
         return error_errno(err, "train_checkpoint", "the program's state, %s", path);
     return part->state ? state_measure(path, true, &part->size, part->digest, err) : 0;
 }
@@ -294,7 +296,7 @@ static int write_part(const struct saver *c, const struct job *job, struct error
 
     if (dir == NULL || state == NULL)
         error_set(err, "train_memory", "no memory for a checkpoint");
-    else if (measure(state, c->config->rank, &part, err) == 0 && cut_write(&job->cut, dir, c->config->rank, err) == 0)
+    else if (measure(state, c->config->ranks, &part, err) == 0 && cut_write(&job->cut, dir, c->config->rank, err) == 0)
         rc = saved_part_write(c->config, job->name, &part, err);
     free(dir);
     free(state);
@@ -384,6 +386,20 @@ static void name_checkpoint(struct saver *c, int64_t step, bool again)
              again ? "-b" : "");
 }
 
+/* Returns the step that a checkpoint gets. A program may count from 0 in each of its processes, or not at all: a label
+ * is no reason to lose a checkpoint. All ranks have saved the same steps before, and find the same one. */
+static int64_t choose_step(const struct saver *c, int64_t step, bool again)
+{
+    int64_t last = c->step >= 0 ? c->step : c->config->checkpoint.resume_step;
+    bool may = c->step >= 0 ? step > last || again : step >= last;
+
+    if (step >= 0 && may)
+        return step;
+    log_warn("the step of a checkpoint (%lld) is not above that of the one before (%lld): it is saved as step %lld",
+             (long long)step, (long long)last, (long long)c->highest + 1);
+    return c->highest + 1;
+}
+
 const char *saver_begin(struct saver *c, int64_t step, struct error *err)
 {
     bool again, begun = false;
@@ -394,12 +410,7 @@ const char *saver_begin(struct saver *c, int64_t step, struct error *err)
         pthread_cond_wait(&c->changed, &c->lock);
     pthread_mutex_unlock(&c->lock);
     again = step == c->step && !c->again; /* nothing was learnt since the one before */
-    if (step < 0 || (step <= c->step && !again) || step < c->config->checkpoint.resume_step) {
-        error_set(err, "train_checkpoint",
-                  "the step of a checkpoint (%lld) must be above that of the one before (%lld)", (long long)step,
-                  (long long)(c->step >= 0 ? c->step : c->config->checkpoint.resume_step));
-        return NULL;
-    }
+    step = choose_step(c, step, again);
     if (start_thread(c, err) < 0)
         return NULL;
     c->begun_ms = time_monotonic_ms();
@@ -416,6 +427,7 @@ const char *saver_begin(struct saver *c, int64_t step, struct error *err)
         return NULL;
     c->before = c->step;
     c->step = step;
+    c->highest = step > c->highest ? step : c->highest;
     c->again = again;
     atomic_store(&c->begun, true);
     atomic_fetch_add(&c->saves, 1);

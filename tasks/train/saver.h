@@ -45,7 +45,8 @@ bool saver_is_settling(struct saver *c);
 /* From now on the last one is due: the daemon wants this generation to end. Callable from any thread. */
 void saver_warn(struct saver *c);
 
-/* Begins a checkpoint, of a step above that of the one before, or once more of the same: waits until this rank's part
+/* Begins a checkpoint, of a step above that of the one before, or once more of the same; another step is replaced by
+ * the next one, with a warning. Waits until this rank's part
  * of the one before is written, or was dropped, makes the directory, and returns the path for the program's state,
  * which nothing has; NULL with err. The path is valid until the next one is begun. */
 const char *saver_begin(struct saver *c, int64_t step, struct error *err);

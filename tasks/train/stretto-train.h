@@ -139,7 +139,8 @@ void stretto_train_stats(struct stretto_train *t, struct stretto_train_stats *st
 
 /* Checkpoints, where the spec's training has "checkpoint". Each is one cut of all ranks: the state that the program
  * saves, and which samples were drawn before it. A training that goes on from it never needs these samples again, and
- * gets all others; so call these between two batches, when the program has learnt from all that it was given. With
+ * gets all others; so call these between two batches, when the program has learnt from all that it was given, or say
+ * what it has learnt by stretto_train_learnt(). With
  * several ranks, every rank saves the checkpoint of the same steps: one decides by stretto_train_checkpoint_due(), and
  * tells the others.
  *     int due = stretto_train_checkpoint_due(t);
@@ -152,6 +153,14 @@ void stretto_train_stats(struct stretto_train *t, struct stretto_train_stats *st
  * A program that can copy its state in memory faster than it can write it goes on training meanwhile: after _begin() it
  * copies the state (stretto_train_copy()) and calls stretto_train_checkpoint_cut(), and another thread of the program
  * writes the copy to the path and calls stretto_train_checkpoint_end(). */
+/* The model has learnt from all batches that were given. Without this call, that is understood when a checkpoint is
+ * begun; from the first call on, only what was given before the last call counts as learnt. A program that does not
+ * learn from each batch at once, as with accumulated gradients, calls it at its beginning, and after each step of its
+ * optimiser: samples that were given since then come again, in the training that goes on from a checkpoint.
+ * stretto_train_unlearnt() returns the number of these samples. Without "checkpoint" in the spec nothing is counted. */
+int stretto_train_learnt(struct stretto_train *t);
+int64_t stretto_train_unlearnt(const struct stretto_train *t);
+
 enum { STRETTO_TRAIN_CHECKPOINT_DUE = 1, STRETTO_TRAIN_CHECKPOINT_LAST = 2 };
 
 /* Returns STRETTO_TRAIN_CHECKPOINT_DUE once "every" is over since the last one was begun, and this rank has written its
@@ -164,7 +173,8 @@ int stretto_train_checkpoint_due(struct stretto_train *t);
 int64_t stretto_train_checkpoint_every_ms(const struct stretto_train *t);
 
 /* Begins a checkpoint. `step` is the program's own count, and above that of the checkpoint before; or it is the same,
- * once, where nothing was learnt in between. Returns the path that the program is to write its state to, as a file or a
+ * once, where nothing was learnt in between. The checkpoint gets the next number instead of another step, and a warning
+ * says so. Returns the path that the program is to write its state to, as a file or a
  * directory, valid until the next checkpoint is begun; NULL on failure. Ranks other than 0 may write nothing. Waits
  * while the one before is still being written, by the program or the library. */
 const char *stretto_train_checkpoint_begin(struct stretto_train *t, int64_t step);
@@ -188,9 +198,9 @@ void stretto_train_copy(void *to, const void *from, size_t size);
  * on in another job. */
 int stretto_train_checkpoint_end(struct stretto_train *t, int due);
 
-/* Returns the path of what this rank had saved, or rank 0 where this one had not, in the checkpoint that this training
- * goes on from, or of another ensemble that the spec has it start from; and its step. NULL and -1 where the training
- * begins at the start, with nothing. */
+/* Returns the path of what this rank had saved, or where it had not, the first one that had, in the checkpoint that
+ * this training goes on from, or of another ensemble that the spec has it start from; and its step. NULL and -1 where
+ * the training begins at the start, with nothing. */
 const char *stretto_train_resume(const struct stretto_train *t);
 int64_t stretto_train_resume_step(const struct stretto_train *t);
 /* Returns how many ranks saved it, or 0: where that is not stretto_train_ranks(), a batch of all ranks together has

@@ -38,7 +38,7 @@ static int take_cut(struct stretto_train *t, bool last, struct cut *cut)
     const struct stepset *set = drawn_set(t->drawn), *forgotten = drawn_forgotten(t->drawn);
     struct pool_counters pool;
 
-    pool_counters(t->pool, &pool);
+    pool_cut(t->pool, &pool);
     *cut = (struct cut){.members = t->config.count,
                         .drawn = drawn_count(t->drawn),
                         .batches = pool.batches,
@@ -143,6 +143,22 @@ int stretto_train_checkpoint_end(struct stretto_train *t, int due)
         return -1;
     t->unfinished = true;
     return 0;
+}
+
+int stretto_train_learnt(struct stretto_train *t)
+{
+    alive_sign();
+    if (pool_learnt(t->pool) < 0)
+        return error_set(&t->err, "train_memory", "no memory for the samples from which the model has not learnt");
+    return 0;
+}
+
+int64_t stretto_train_unlearnt(const struct stretto_train *t)
+{
+    struct pool_counters pool;
+
+    pool_counters(t->pool, &pool);
+    return (int64_t)pool.unlearnt;
 }
 
 int64_t stretto_train_checkpoint_every_ms(const struct stretto_train *t)

@@ -168,7 +168,7 @@ heat_surrogate.Trainer = Watched
 heat_surrogate.stretto.distributed.process_group = lambda rx, device: contextlib.nullcontext()
 torch.nn.parallel.DistributedDataParallel = lambda model: model
 options = heat_surrogate.parser("x", "x").parse_args(["--steps", "6", "--hidden", "4", "--halvings", "2", "--lr", "0.008"])
-rx = types.SimpleNamespace(resume=None, resume_step=None, checkpoint_every=None, checkpoint_due=lambda: False, on_wait=lambda call: None,
+rx = types.SimpleNamespace(resume=None, resume_step=None, checkpoint_every=None, checkpoint_due=lambda: False, on_wait=lambda call: None, learnt=lambda: None,
                            rank=1, ranks=2, batch_size=3, count=4, parameters=["t0"], fields={"temperature": Field("float32", (3, 3))})
 def half(rx, device): # of the 24 samples, three at a time
     for at in (0, 0, 3, 3, 6, 9): # some are drawn again
@@ -197,7 +197,7 @@ heat_surrogate.HeldOut = held_out
 def seven(rx, device):
     for n in range(7):
         yield {"temperature": torch.zeros(1, 3, 3), "params": torch.zeros(1, 1), "member": torch.tensor([0]), "step": torch.tensor([n + 1])}
-rx = types.SimpleNamespace(resume=None, resume_step=None, checkpoint_every=None, checkpoint_due=lambda: False, on_wait=lambda call: None,
+rx = types.SimpleNamespace(resume=None, resume_step=None, checkpoint_every=None, checkpoint_due=lambda: False, on_wait=lambda call: None, learnt=lambda: None,
                            rank=0, ranks=1, batch_size=1, count=1, parameters=["t0"], fields={"temperature": Field("float32", (3, 3))},
                            metric=lambda name, step, value: points.append((name, step, value)))
 def told(*more):

@@ -134,11 +134,14 @@ class Receiver:
     """In place of a receiver, for Checkpoints."""
 
     def __init__(self, resume=None):
-        self.ranks, self.rank, self.resume_ranks, self.checkpoint_every = 1, 0, 1, 1.0
+        self.ranks, self.rank, self.leader, self.resume_ranks, self.checkpoint_every = 1, 0, 0, 1, 1.0
         self.resume, self.resume_step = resume, None if resume is None else 5
         self.due, self.write = train.NOT_DUE, None
 
     def on_wait(self, call):
+        pass
+
+    def learnt(self):
         pass
 
     def checkpoint_due(self):

@@ -6,6 +6,8 @@ import json
 import logging
 import math
 import os
+import pickle
+import random
 import re
 import tempfile
 import types
@@ -101,6 +103,8 @@ def reports_have_a_value_for_each_member():
     rx.report(5, 2.5)
     assert calls.log[-1][:2] == ("report", 1)
     fails(ValueError, "2 members and 1 values", rx.report, [1, 2], [1])
+    fails(TypeError, "this array is float64", rx.report, [1.5], [1])
+    rx.report([], [])
     calls.answers["report"] = -1
     fails(RuntimeError, "broken", rx.report, 1, 1)
 
@@ -110,14 +114,16 @@ def what_a_program_tells_is_passed_on():
     rx.metric("löss", numpy.int64(3), numpy.float32(0.5))
     rx.interrupt()
     rx.done()
-    assert calls.log == [("metric", "löss".encode(), 3, 0.5), ("interrupt",), ("done",)]
+    assert calls.log == [("metric", "löss".encode(), 3, 0.5), ("interrupt",), ("unfinished",), ("unlearnt",), ("done",)]
+    fails(ValueError, "at most 63 bits", rx.metric, "loss", 2 ** 64 + 3, 1)
+    fails(ValueError, "at most 63 bits", rx.checkpoint, save, 2 ** 63)
     for call, arguments in (("metric", ("loss", 1, 1)), ("done", ())):
         calls.answers[call] = -1
         fails(RuntimeError, "broken", getattr(rx, call), *arguments)
     calls.batch_ragged = lambda *_: 0
     asked = []
-    rx._agreement = types.SimpleNamespace(end=lambda: asked.append("end"), of=lambda due: asked.append(due) or train.LAST)
-    assert rx.next_batch() is None and rx.checkpoint_due() == train.LAST and asked == ["end", 0]
+    rx._agreement = types.SimpleNamespace(stop=lambda: asked.append("stop"), of=lambda due: asked.append(due) or train.LAST)
+    assert rx.next_batch() is None and rx.checkpoint_due() == train.LAST and asked == ["stop", 0]
     calls.log.clear()
     waited = []
     rx._writer = types.SimpleNamespace(join=lambda: waited.append(list(calls.log)))
@@ -222,7 +228,14 @@ class Rank:
     def __init__(self, rank, ranks, resume=None, resume_ranks=None):
         self.rank, self.ranks, self.resume, self.resume_ranks = rank, ranks, resume, resume_ranks
         self.resume_step, self.checkpoint_every = (40 if resume else None), None
-        self.due, self.saved = train.NOT_DUE, []
+        self.due, self.saved, self.leader = train.NOT_DUE, [], 0
+        self.parts = []
+
+    def _take_part(self, *part):
+        self.parts.append(part)
+
+    def learnt(self):
+        pass
 
     def on_wait(self, call):
         self.wait = call
@@ -248,19 +261,25 @@ def what_ranks_have_of_their_own_is_divided(top):
     for rank in range(5):
         rx = Rank(rank, 5)
         rx.path, rx.due = "%s/state-rank%d" % (top, rank), train.LAST
-        torch.manual_seed(rank)
+        for seed in torch.manual_seed, numpy.random.seed, random.seed:
+            seed(rank)
         stretto.torch.Checkpoints(rx, own={"seen": Divided(10 + rank), "plain": Part(20 + rank)}, model=Part(30 + rank)).step()
     for rank, path, parts, plain in ((0, 0, [10, 12, 14], 20), (1, 1, [11, 13], 21)):
         model, own = Part(), {"seen": Divided(), "plain": Part()}
         rx = Rank(rank, 2, "%s/state-rank%d" % (top, path), 5)
         checkpoints = stretto.torch.Checkpoints(rx, own=own, model=model)
         assert (model.value, own["seen"].parts, own["plain"].value, checkpoints.batches) == (30, parts, plain, 40)
-        ours = torch.rand(1)
-        torch.manual_seed(path)
-        assert ours == torch.rand(1)
-    own = {"seen": Divided(), "plain": Part()}
-    stretto.torch.Checkpoints(Rank(7, 9, top + "/state-rank0", 5), own=own, model=Part())
-    assert own["seen"].parts == [] and own["plain"].value == 20
+        ours = torch.rand(1), numpy.random.rand(), random.random()
+        for seed in torch.manual_seed, numpy.random.seed, random.seed:
+            seed(path)
+        assert ours == (torch.rand(1), numpy.random.rand(), random.random())
+    drawn = set()
+    for rank in (0, 7, 8):
+        own = {"seen": Divided(), "plain": Part()}
+        stretto.torch.Checkpoints(Rank(rank, 9, top + "/state-rank0", 5), own=own, model=Part())
+        assert own["seen"].parts == ([] if rank else [10]) and own["plain"].value == 20
+        drawn.add((torch.rand(1).item(), numpy.random.rand(), random.random()))
+    assert all(len(set(numbers)) == 3 for numbers in zip(*drawn))  # no two ranks draw the same
     own = {"seen": Divided(), "plain": Part()}
     stretto.torch.Checkpoints(Rank(3, 5, top + "/state-rank3", 5), own=own, model=Part())
     assert own["seen"].parts is None and own["seen"].value == 13
@@ -306,16 +325,34 @@ class Store:
         return self.values[key]
 
 
-def ranks_get_the_same_answers():
+class Looks(Store):
+    """The same, in which nothing is waited for."""
+
+    def __init__(self, store):
+        self.values = store.values
+
+    def get(self, key):
+        if key not in self.values:
+            raise RuntimeError("Timeout waiting for key")
+        return super().get(key)
+
+
+def agreements():
     store = Store()
-    first, second = (distributed._Agreement(store, rank, 2) for rank in range(2))
+    return [store] + [distributed._Agreement(store, Looks(store), Rank(rank, 2)) for rank in range(2)]
+
+
+def ranks_get_the_same_answers():
+    store, first, second = agreements()
     answers = [[rank.of(due) for rank, due in ((first, number % 7 == 0), (second, 2))] for number in range(50)]
     assert all(ours == theirs for ours, theirs in answers) and answers[0] == [1, 1]
     assert 1 < len(store.values) <= 50  # rank 0 answers some of them, and tells which
-    first.end()
-    assert [second.of(2) for _ in range(3000)] == [0] * 3000
-    store = Store()
-    first, second = (distributed._Agreement(store, rank, 2) for rank in range(2))
+    first.stop()  # from now on the other one decides
+    assert first.of(2) == 0 and 2 in [second.of(2) for _ in range(3000)]
+    store, first, second = agreements()
+    second.stop()
+    assert first.of(1) == 1 and second.of(1) == 0
+    store, first, second = agreements()
     second.PAUSE = first.PAUSE = 0
     assert not first.all_wait(5) and not second.all_wait(6)
     assert store.values == {"waiting-5": 0, "waiting-6": 0}  # nobody waits any more
@@ -324,6 +361,31 @@ def ranks_get_the_same_answers():
     second.PAUSE = 60
     store.values["waiting-7"] = 0
     assert second.all_wait(7)  # the first one says that all did
+
+
+def ranks_without_batches_take_part_in_checkpoints():
+    _, first, second = agreements()
+    assert first.begin(7, train.DUE) == second.begin(8, train.DUE) == (7, train.DUE, 0)
+    second.begin_again()  # it could not be saved
+    assert second.begin(7, train.LAST) == (7, train.DUE, 0)
+    first.stop()
+    first.take_part()
+    assert first._rx.parts == []
+    assert second.begin(9, train.LAST) == (9, train.LAST, 1)  # and saves the model
+    second.begin(10, train.DUE)
+    first.take_part()
+    assert first._rx.parts == [(9, train.LAST, 1), (10, train.DUE, 1)]
+
+
+def a_rank_that_leaves_too_early_is_told():
+    _, first, second = agreements()
+    second.blame()  # nobody has left
+    first._tell(left=0, batches=5, how="by rx.done()")
+    second.blame()
+    first._hear()
+    assert first._blamed == ("rank 0 ended by rx.done(), after 5 batches, while rank 1 went on: ranks have to end together, "
+                             "or in model.join()"), first._blamed
+    assert second._blamed is None
 
 
 def a_rank_is_one_process():
@@ -391,7 +453,14 @@ def arrays_fit_their_fields():
     assert array.shape == (5, 2) and varying.lend(5) is array and not varying.lend(0).size and not array.flags.writeable
     varying.send_lent(3)
     fails(stretto.StreamError, "nothing is lent", varying.send_lent, 4)
+    whole = ours.field("i", 3, "int32")
+    whole.send(1, [2 ** 31 - 1, -2 ** 31, 0])
+    fails(ValueError, 'field "i", step 7: 3000000000 at [1] does not fit into int32', whole.send, 7, [1, 3000000000, 2])
+    fails(ValueError, "-2147483649 at [2] does not fit", whole.send, 7, [1, 2, -2147483649])
+    fails(TypeError, "this array is float64", whole.send, 7, [1.5, 2, 3])
+    fails(ValueError, "at most 63 bits", whole.send, 2 ** 64 + 7, [1, 2, 3])
     scalar = ours.field("n", (), int)
+    fails(ValueError, 'step 7: %d does not fit into int64' % 2 ** 63, scalar.send, 7, 2 ** 63)
     calls.log.clear()
     scalar.send(1, 5)
     assert calls.log[0][:4] == ("send_extent", 0, 1, 1)
@@ -480,13 +549,82 @@ def memory_is_used_again_once_nobody_has_it():
     assert next(batches, None) is None
 
 
+def mistakes_with_loaders_are_answered():
+    rx, _ = receiver(batch_ragged=4)
+    dataset, loader = stretto.torch.StreamDataset(rx), torch.utils.data.DataLoader
+    right = "use DataLoader(dataset, batch_size=None, num_workers=0)"
+    fails(TypeError, right, lambda: next(iter(loader(dataset))))
+    fails(TypeError, right, lambda: next(iter(loader(dataset, batch_size=8))))
+    for context in "spawn", "fork":
+        fails((TypeError, RuntimeError), right, lambda: next(iter(loader(dataset, batch_size=None, num_workers=1,
+                                                                         multiprocessing_context=context))))
+    fails(TypeError, "cannot be given to another", pickle.dumps, rx)
+    assert len(next(iter(loader(dataset, batch_size=None)))["step"]) == 4
+
+
+def said(call):
+    """Return what the logger says while call() runs."""
+    lines, handler = [], logging.Handler()
+    handler.emit = lambda record: lines.append(record.getMessage())
+    logging.getLogger("stretto").addHandler(handler)
+    try:
+        call()
+    finally:
+        logging.getLogger("stretto").removeHandler(handler)
+    return "".join(lines)
+
+
+def a_second_pass_is_told():
+    rx, _ = receiver(batch_ragged=0)
+    dataset = torch.utils.data.DataLoader(stretto.torch.StreamDataset(rx), batch_size=None)
+    for passes in (lambda: list(dataset)), (lambda: list(rx.batches())):
+        rx._ended = False
+        assert said(passes) == ""
+        assert "has no second epoch" in said(passes)
+
+
+def a_child_has_no_stream():
+    rx, calls = receiver(batch_ragged=4)
+    rx._pid += 1
+    fails(RuntimeError, "its child %d has none" % os.getpid(), rx.next_batch)
+    stretto.train.Receiver._close(calls, None, rx._pid)
+    assert calls.log == []
+
+
+def checkpoints_come_after_steps_of_the_optimiser(path):
+    def steps(pattern, **more):
+        model = torch.nn.Linear(2, 1)
+        optimiser = torch.optim.SGD(model.parameters(), lr=0.1)
+        rx = Rank(0, 1)
+        rx.path, rx.due = path, train.DUE
+        checkpoints = stretto.torch.Checkpoints(rx, background=False, model=model, optimiser=optimiser, **more)
+        torch.optim.lr_scheduler.StepLR(optimiser, 2)
+        saved = []
+        for stepped in pattern:
+            if stepped == 1:
+                optimiser.step()
+            saved.append(int(checkpoints.step(**({"learnt": stepped == 2} if stepped > 1 else {}))))
+        return saved
+
+    assert steps([0, 0, 1, 1, 0, 1, 2, 3]) == [0, 0, 1, 1, 0, 1, 1, 0]
+    assert steps([0, 0, 0, 1, 0, 1], accumulate=2) == [0, 1, 0, 1, 0, 1]
+    assert "no call of the optimiser's step()" in said(lambda: steps([0] * 1002))
+    rx = Rank(0, 1)
+    rx.path, rx.due = path, train.DUE
+    wrapped = torch.nn.DataParallel(torch.nn.Linear(2, 1))
+    stretto.torch.Checkpoints(rx, background=False, model=wrapped).step()
+    assert set(torch.load(path)["shared"]["model"]) == {"weight", "bias"}  # as one without the wrapper has it
+
+
 def a_rank_that_fails_because_of_another_waits_to_be_ended():
     slept = []
     distributed.time = types.SimpleNamespace(sleep=slept.append)
     store = Store()
+    blamed = []
+    agreement = types.SimpleNamespace(blame=lambda: blamed.append(len(slept)))
 
     def fail(error):
-        with distributed._blaming_the_first(store):
+        with distributed._blaming_the_first(store, agreement):
             raise error
 
     os.environ["STRETTO_FAILURE_AFTER_MS"] = "1500"
@@ -496,8 +634,8 @@ def a_rank_that_fails_because_of_another_waits_to_be_ended():
     assert slept == [1.5]
     store.values.clear()
     fails(RuntimeError, "reset", fail, RuntimeError("Connection reset by peer"))
-    assert slept == [1.5, 1.5]
-    with distributed._blaming_the_first(store):
+    assert slept == [1.5, 1.5] and blamed == [0, 1]  # before it waits
+    with distributed._blaming_the_first(store, agreement):
         pass
     with distributed.process_group(types.SimpleNamespace(ranks=1)):  # one rank needs no other
         assert not torch.distributed.is_initialized()
@@ -541,11 +679,17 @@ with tempfile.TemporaryDirectory() as folder:
     what_ranks_have_of_their_own_is_divided(folder)
     nothing_new_is_not_saved_while_waiting(folder + "/other")
     ranks_get_the_same_answers()
+    ranks_without_batches_take_part_in_checkpoints()
+    a_rank_that_leaves_too_early_is_told()
     a_rank_is_one_process()
     ranks_that_share_a_gpu_do_without_nccl()
     arrays_fit_their_fields()
     a_member_asks_the_library()
     memory_is_used_again_once_nobody_has_it()
+    mistakes_with_loaders_are_answered()
+    a_second_pass_is_told()
+    a_child_has_no_stream()
+    checkpoints_come_after_steps_of_the_optimiser(folder + "/steps")
     metrics_are_bounded(folder + "/metrics")
     ragged_parts()
     a_rank_that_fails_because_of_another_waits_to_be_ended()

@@ -107,11 +107,14 @@ class Stub:
     """In place of a receiver: notes what it is given to save with."""
 
     def __init__(self, every=1.0):
-        self.ranks, self.rank, self.resume_ranks, self.checkpoint_every = 1, 0, 1, every
+        self.ranks, self.rank, self.leader, self.resume_ranks, self.checkpoint_every = 1, 0, 0, 1, every
         self.resume = self.resume_step = None
         self.due, self.write = train.NOT_DUE, None
 
     def on_wait(self, call):
+        pass
+
+    def learnt(self):
         pass
 
     def checkpoint_due(self):

@@ -131,11 +131,12 @@ static void test_group(void **state)
     for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
         struct jobdesc desc = {.kind = cases[c].kind, .ntasks = (size_t)cases[c].ranks};
         struct job job = {.desc = &desc, .shared = cases[c].shared};
+        struct jobdesc_task of_no_rank = {.dir = NULL};
         struct task tasks[RANKS] = {0};
         size_t n;
 
         for (int i = 0; i < cases[c].ranks; i++)
-            tasks[i] = (struct task){.job = &job, .pid = cases[c].ended >> i & 1 ? 0 : 100 + i};
+            tasks[i] = (struct task){.job = &job, .desc = &of_no_rank, .pid = cases[c].ended >> i & 1 ? 0 : 100 + i};
         n = hung(cases[c].ranks, cases[c].quiet_ms, cases[c].learn, cases[c].stopped, tasks);
         if (n != cases[c].hung)
             fail_msg("case %zu: %zu are hung", c, n);

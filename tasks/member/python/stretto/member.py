@@ -53,6 +53,27 @@ def _dtype_code(name, dtype):
     return code
 
 
+def _step(step):
+    """Return the step as a number that fits into 64 bits, which ctypes would not check."""
+    step = operator.index(step)
+    if not -2 ** 63 <= step < 2 ** 63:
+        raise ValueError("a step has at most 63 bits, not %d" % step)
+    return step
+
+
+def _require_fit(name, data, dtype, step):
+    """Refuse whole numbers that the field's type cannot hold."""
+    if dtype.kind not in "iu" or data.size == 0:
+        return
+    limits = numpy.iinfo(dtype)
+    for place in data.argmin(), data.argmax():
+        value = int(data.flat[place])
+        if not limits.min <= value <= limits.max:
+            where = [int(n) for n in numpy.unravel_index(place, data.shape)]
+            raise ValueError("field \"%s\", step %d: %d%s does not fit into %s"
+                             % (name, step, value, " at %s" % where if where else "", dtype))
+
+
 def _environment_number(name):
     text = os.environ.get(name, "")
     return int(text) if text.isdecimal() else None
@@ -71,12 +92,13 @@ class Field:
         self.shape = shape
         self.dtype = dtype
 
-    def _fitting(self, data):
+    def _fitting(self, step, data):
         if isinstance(data, numpy.ma.MaskedArray):
             raise TypeError("field \"%s\": a masked array has values that are none: send .filled(...)" % self.name)
         if not isinstance(data, numpy.ndarray):
             data = numpy.asarray(data)
             if numpy.can_cast(data.dtype, self.dtype, "same_kind"):
+                _require_fit(self.name, data, self.dtype, step)
                 data = data.astype(self.dtype)
         if data.dtype.newbyteorder("=") != self.dtype:
             raise TypeError("field \"%s\" was declared as %s, but this array is %s"
@@ -94,8 +116,9 @@ class Field:
         The call waits while the training's buffers are full, with the interpreter lock released. A step that is sent
         twice counts once.
         """
-        data = self._fitting(data)
-        self._member._send("send_extent", self._number, operator.index(step), data.shape[0] if data.ndim else 1,
+        step = _step(step)
+        data = self._fitting(step, data)
+        self._member._send("send_extent", self._number, step, data.shape[0] if data.ndim else 1,
                            data.ctypes.data)
 
     def lend(self, extent=None):
@@ -123,7 +146,7 @@ class Field:
         """Send one time step of the field, as send() does, from the array that lend() returned."""
         if self._lent is None:
             raise StreamError("nothing is lent for field \"%s\"" % self.name)
-        self._member._send("send_lent", self._number, operator.index(step))
+        self._member._send("send_lent", self._number, _step(step))
         self._take_back()
 
     def _take_back(self):
@@ -248,7 +271,7 @@ class Member:
         everything that was sent.
         """
         with self._lock:
-            self._patiently(self._calls.checkpointed, self._open_handle(), os.fsencode(path), operator.index(step))
+            self._patiently(self._calls.checkpointed, self._open_handle(), os.fsencode(path), _step(step))
 
     def close(self):
         """Wait until the training holds everything that was sent, and tell it that this member has finished.

@@ -45,6 +45,8 @@ _SIGNATURES = {
     "report": (_INT, _POINTER, _INT, _POINTER, _POINTER),
     "fault_name": (_TEXT, _INT),
     "stats": (None, _POINTER, ctypes.POINTER(Stats)),
+    "learnt": (_INT, _POINTER),
+    "unlearnt": (_INT64, _POINTER),
     "checkpoint_due": (_INT, _POINTER),
     "checkpoint_every_ms": (_INT64, _POINTER),
     "checkpoint_begin": (_TEXT, _POINTER, _INT64),

@@ -7,8 +7,13 @@
 """
 
 import collections
+import functools
+import hashlib
 import logging
 import os
+import random
+import sys
+import types
 import weakref
 
 import numpy
@@ -94,13 +99,18 @@ class _Ahead:
             self._learnt.popleft().synchronize()
 
 
+# how a DataLoader is to be made
+_RIGHT = "DataLoader(dataset, batch_size=None, num_workers=0)"
+
+
 class StreamDataset(torch.utils.data.IterableDataset):
     """Whole batches, each a dict of tensors: the fields by name, "params" (float64), "member" and "step" (int64).
 
     A field whose first extent varies is a stretto.train.Ragged of tensors.
 
-    The receiver is in this process and has its own thread, so a DataLoader needs batch_size=None and no workers. Memory
-    of tensors that are gone is used again.
+    The receiver is in this process and has its own thread, so a DataLoader needs batch_size=None and no workers. There is
+    one pass over the stream, which ends when all is drawn; a second one is empty, and says so. Memory of tensors that are
+    gone is used again.
 
     `device` is where the fields and "params" shall lie. For a GPU they come through page-locked memory, and are copied
     while the GPU learns from the batch before. "member" and "step", which say what the samples are, stay on the host, and
@@ -130,10 +140,19 @@ class StreamDataset(torch.utils.data.IterableDataset):
         batch = self._rx.allocate_rest(fields)
         return train.Batch(batch.fields, pinned(batch.params), pinned(batch.member), pinned(batch.step))
 
+    def __reduce__(self):
+        raise TypeError("a worker cannot receive the stream, which comes to this process: use " + _RIGHT)
+
     def __iter__(self):
         if torch.utils.data.get_worker_info() is not None:
-            raise RuntimeError("the stream is received in this process: use DataLoader(..., batch_size=None, "
-                               "num_workers=0)")
+            raise RuntimeError("the stream is received in this process: use " + _RIGHT)
+        caller = sys._getframe(1).f_locals.get("self")  # pylint: disable=protected-access
+        if getattr(caller, "auto_collation", False):  # a DataLoader's, which would make a batch of batches
+            raise TypeError("the dataset gives whole batches, whose size is training.buffer.batch of the spec: use " + _RIGHT)
+        self._rx._warn_of_second_pass()  # pylint: disable=protected-access
+        return self._batches()
+
+    def _batches(self):
         while True:
             batch = self._rx.next_batch(self._allocate())
             if batch is None:
@@ -150,6 +169,59 @@ class StreamDataset(torch.utils.data.IterableDataset):
                 self._ahead.learns()
 
 
+_WRAPPERS = (torch.nn.parallel.DistributedDataParallel, torch.nn.DataParallel)
+
+
+def _watch_steps(optimiser, note):
+    """Have note() called after each step of the optimiser. Schedules of the learning rate want a bound method."""
+    step = optimiser.step
+
+    @functools.wraps(step)
+    def noted(_, *args, **named):
+        result = step(*args, **named)
+        note()
+        return result
+
+    optimiser.step = types.MethodType(noted, optimiser)
+
+
+def _bare(name, part):
+    """Return the model that is in a wrapper whose state a process without it, or another number of ranks, cannot load."""
+    if type(part).__name__ in ("FullyShardedDataParallel", "FSDPModule"):
+        raise TypeError("\"%s\": each rank has a part of a model in FullyShardedDataParallel, which Checkpoints cannot save: "
+                        "save it by rx.checkpoint()" % name)
+    while isinstance(part, torch.nn.Module):
+        if isinstance(part, _WRAPPERS):
+            part = part.module
+        elif hasattr(part, "_orig_mod"):  # what torch.compile() makes
+            part = part._orig_mod
+        else:
+            break
+    return part
+
+
+def _random():
+    """Return the states of all random generators of this process that programs use."""
+    return {"torch": torch.get_rng_state(), "numpy": numpy.random.get_state(), "python": random.getstate(),
+            # of the process's current GPU, if it uses one: it is what dropout on the GPU draws from
+            "cuda": torch.cuda.get_rng_state() if torch.cuda.is_initialized() else None}
+
+
+def _set_random(state, rank=None):
+    """Set these states; with `rank`, such that follow from them, and differ for each rank."""
+    if rank is None:
+        torch.set_rng_state(state["torch"])
+        numpy.random.set_state(state["numpy"])
+        random.setstate(state["python"])
+        if state["cuda"] is not None and torch.cuda.is_available():
+            torch.cuda.set_rng_state(state["cuda"])
+        return
+    digest = hashlib.sha256(state["torch"].numpy().tobytes() + b"%d" % rank).digest()
+    torch.manual_seed(int.from_bytes(digest[:8], "little", signed=True))
+    numpy.random.seed(numpy.frombuffer(digest, "<u4"))
+    random.seed(digest)
+
+
 class Checkpoints:
     """Saves model, optimiser and whatever else has state_dict() and load_state_dict(), when a checkpoint is due.
 
@@ -158,15 +230,22 @@ class Checkpoints:
             ...
             checkpoints.step()
 
-    Where the training goes on from a checkpoint, making the object loads all of it, and PyTorch's random states, those of
-    the CPU and of the current GPU. What the keywords name is the same on all ranks, and rank 0 saves it: with
-    DistributedDataParallel give the model that it wraps. What `own` (a dict) names differs from rank to rank, and each
+    Where the training goes on from a checkpoint, making the object loads all of it, and the rank's random states: those of
+    PyTorch on the CPU and the current GPU, of NumPy and of Python. A rank that there was not before gets random states of
+    its own. A model in DistributedDataParallel is saved without it, so that another number of ranks can load it. What the keywords name is the same on all ranks, and rank 0 saves it, or another one
+    where rank 0 has no more batches: with DistributedDataParallel give the model that it wraps. What `own` (a dict) names differs from rank to rank, and each
     rank saves its own. Call step() on all ranks after each batch. `batches` is the number of calls, counted on from the
     checkpoint.
 
     Where there were more or fewer ranks before, what `own` names is divided anew if it has load_state_dicts(states): rank
     r gets the states of the former ranks r, r + ranks, r + 2 ranks, …, which may be none. Without that method it loads the
     state of the former rank of the same number, or of rank 0.
+
+    A checkpoint is saved only after a step of the optimiser, so that it lacks no gradient that was accumulated: what was
+    drawn since then is not learnt, and comes again in a training that goes on from the checkpoint. A step is seen where
+    one of the parts is an optimiser; where several are, any step counts. Otherwise, or with accumulate=N, every call, or
+    every N-th one, counts as one after a step. step(learnt=True) and step(learnt=False) say so for one batch. After the
+    loop, step once more if batches are left; rx.done() warns where it was not done.
 
     The training waits only until all of it is copied in memory, and a thread writes the copy, in the format of
     torch.save(). That takes as much memory on the host as the state is large, which is kept for the next copy; from the
@@ -176,30 +255,42 @@ class Checkpoints:
     which there are no more batches, with PyTorch before 1.13, and where there is no memory for the copy.
     """
 
-    def __init__(self, rx, own=None, background=True, **shared):
-        self._rx, self._own, self._shared = rx, own or {}, shared
+    # without a step of the optimiser for so many batches, it is taken to make its steps by itself
+    _PATIENCE = 1000
+
+    def __init__(self, rx, own=None, background=True, accumulate=None, **shared):
+        self._rx = rx
+        self._own, self._shared = ({name: _bare(name, part) for name, part in parts.items()} for parts in (own or {}, shared))
+        self._accumulate = accumulate
+        self._optimisers = [part for part in (*self._own.values(), *self._shared.values())
+                            if isinstance(part, torch.optim.Optimizer)]
+        for optimiser in self._optimisers:
+            _watch_steps(optimiser, self._note_step)
+        self._stepped, self._since = False, 0  # whether, and batches since, the optimiser has stepped
+        rx.learnt()
         self._snapshots = _snapshot.Snapshots() if background and _snapshot.available() else None
         self._prepared = False
         self.batches = rx.resume_step or 0
         self._saved = rx.resume_step  # self.batches of the newest checkpoint
         rx.on_wait(self._while_waiting)
+        rx._save_own, rx._before_done = self._save, self._end  # pylint: disable=protected-access
         if rx.resume is None:
             return
         mine = self._load(rx.resume)
-        first = mine if rx.rank == 0 else self._load(os.path.join(os.path.dirname(rx.resume), "state-rank0"))
+        first = mine if mine["leader"] == rx.rank else self._load(self._path_of(mine["leader"]))
         self._restore(self._shared, first["shared"])
         self._restore(self._own, mine["own"])
-        torch.set_rng_state(mine["random"])
-        if mine["random_cuda"] is not None and torch.cuda.is_available():
-            torch.cuda.set_rng_state(mine["random_cuda"])
+        _set_random(mine["random"], rx.rank if rx.rank >= rx.resume_ranks else None)
         if rx.resume_ranks != rx.ranks:
             self._divide()
 
+    def _path_of(self, rank):
+        return os.path.join(os.path.dirname(self._rx.resume), "state-rank%d" % rank)
+
     def _divide(self):
         parts = {name: part for name, part in self._own.items() if hasattr(part, "load_state_dicts")}
-        directory = os.path.dirname(self._rx.resume)
         former = range(self._rx.rank, self._rx.resume_ranks, self._rx.ranks) if parts else ()
-        states = [self._load(os.path.join(directory, "state-rank%d" % rank))["own"] for rank in former]
+        states = [self._load(self._path_of(rank))["own"] for rank in former]
         for name, part in parts.items():
             part.load_state_dicts([state[name] for state in states])
 
@@ -217,12 +308,11 @@ class Checkpoints:
             part.load_state_dict(saved[name])
 
     def _state(self):
-        shared = self._shared if self._rx.rank == 0 else {}
-        return {"shared": {name: part.state_dict() for name, part in shared.items()},
+        shared = self._shared if self._rx.rank == self._rx.leader else {}
+        return {"leader": self._rx.leader,
+                "shared": {name: part.state_dict() for name, part in shared.items()},
                 "own": {name: part.state_dict() for name, part in self._own.items()},
-                "random": torch.get_rng_state(),
-                # of the process's current GPU, if it uses one: it is what dropout on the GPU draws from
-                "random_cuda": torch.cuda.get_rng_state() if torch.cuda.is_initialized() else None}
+                "random": _random()}
 
     def _save(self, path):
         torch.save(self._state(), path)
@@ -248,9 +338,35 @@ class Checkpoints:
         if due and (due == train.LAST or self.batches != self._saved):
             self._checkpoint(due)
 
-    def step(self):
-        """Count a batch, and save a checkpoint if one is due. Returns whether it did."""
+    def _note_step(self):
+        self._stepped = True
+
+    def _is_learnt(self):
+        if self._accumulate is not None:
+            return self._since >= self._accumulate
+        if self._stepped or not self._optimisers:
+            return True
+        if self._since < self._PATIENCE:
+            return False
+        logging.getLogger("stretto").warning(
+            "no call of the optimiser's step() was seen for %d batches: from now on each batch counts as learnt. Give "
+            "Checkpoints(accumulate=N) if it steps after N batches", self._since)
+        self._accumulate = 1
+        return True
+
+    def _end(self):
+        """The training is done: it may have had the optimiser step once more after the loop."""
+        if self._stepped and self._since > 0:
+            self._rx.learnt()
+
+    def step(self, learnt=None):
+        """Count a batch, and save a checkpoint if one is due and the batch is learnt. Returns whether it did."""
         self.batches += 1
+        self._since += 1
+        if not (self._is_learnt() if learnt is None else learnt):
+            return False
+        self._stepped, self._since = False, 0
+        self._rx.learnt()
         self._prepare()
         due = self._rx.checkpoint_due()
         if not due:

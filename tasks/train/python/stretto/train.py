@@ -69,6 +69,14 @@ class Ragged:
         return Ragged(self.data[:self.offsets[count]], self.offsets[:count + 1])
 
 
+def _number(step):
+    """Return a step as a number that fits into 64 bits, which ctypes would not check."""
+    step = int(step)
+    if not -2 ** 63 <= step < 2 ** 63:
+        raise ValueError("a step has at most 63 bits, not %d" % step)
+    return step
+
+
 def _pointers(arrays):
     return (ctypes.c_void_p * len(arrays))(*(None if array is None else array.ctypes.data for array in arrays))
 
@@ -89,7 +97,8 @@ class Receiver:
             raise RuntimeError(reason)
         calls, handle = self._calls, self._handle
         # closes it when nobody does, since its thread and its socket must not outlive the interpreter
-        self._finalizer = weakref.finalize(self, calls.close, handle)
+        self._finalizer = weakref.finalize(self, self._close, calls, handle, os.getpid())
+        self._pid = os.getpid()
         #: This rank's number, from 0, and the number of ranks; the ensemble, the training's generation, the number of
         #: members, and the number of samples in a batch.
         self.rank = calls.rank(handle)
@@ -112,6 +121,14 @@ class Receiver:
         self._on_wait = None
         # with several ranks: an object that makes their decisions the same (stretto.distributed)
         self._agreement = None
+        # what checkpoint() calls for this rank once it has no more batches, while others have (stretto.torch)
+        self._save_own = None
+        self._before_done = lambda: None
+        self._ended = False    # there are no more batches
+        self._drawn = 0        # batches
+        self._end = "by leaving its loop over the batches"  # how this rank has ended, for messages
+        #: The rank that saves the model in the checkpoint that is being saved: rank 0, as long as it has batches.
+        self.leader = 0
         #: Names of the numeric parameters: the columns of Batch.params.
         self.parameters = [calls.parameter_name(handle, i).decode() for i in range(calls.parameters(handle))]
         #: The fields by name.
@@ -121,13 +138,28 @@ class Receiver:
             self.fields[calls.field_name(handle, i).decode()] = Field(
                 numpy.dtype(_DTYPES[calls.field_dtype(handle, i)]), shape, calls.field_max(handle, i) or None)
 
+    @staticmethod
+    def _close(calls, handle, pid):
+        if os.getpid() == pid:  # a child that was forked has none of the threads
+            calls.close(handle)
+
+    def __reduce__(self):
+        raise TypeError("the stream comes to this process alone: a receiver cannot be given to another one")
+
     def _open_handle(self):
         if not self._handle:
             raise RuntimeError("this receiver is closed")
+        if os.getpid() != self._pid:
+            raise RuntimeError("the stream comes to process %d, which opened it: its child %d has none" % (self._pid, os.getpid()))
         return self._handle
 
     def _failed(self):
         raise RuntimeError(self._calls.error(self._handle).decode(errors="replace"))
+
+    def _sign_of_life(self):
+        """Show that the program lives, though it waits for other ranks."""
+        if self._handle:
+            self._calls.checkpoint_due(self._handle)
 
     def allocate(self):
         """Return a Batch of uninitialised arrays for batches(into=)."""
@@ -165,16 +197,22 @@ class Receiver:
                                              batch.step.ctypes.data, _WAIT_MS)
             if count != _library.AGAIN:
                 break
+            if self._agreement is not None and self._agreement.enough:
+                count = _library.END
+                break
             if self._on_wait is not None:
                 self._on_wait()
         if count == _library.END:
+            self._ended = True
+            self._end = "since it had no more batches"
             if self._agreement is not None:
-                self._agreement.end()
+                self._agreement.stop()
             return None
         if count == _library.INTERRUPTED:
             raise RuntimeError("the receiver was interrupted")
         if count < 0:
             self._failed()
+        self._drawn += 1
         if count == self.batch_size and not any(ragged):
             return batch
         return Batch({name: array._first(count) if isinstance(array, Ragged) else array[:count]
@@ -203,16 +241,26 @@ class Receiver:
         return batch
 
     def batches(self, into=None):
-        """Iterate over batches until reception is over and everything has been drawn."""
+        """Iterate over batches until reception is over and everything has been drawn.
+
+        A second pass is empty, and says so.
+        """
+        self._warn_of_second_pass()
         while True:
             batch = self.next_batch(into)
             if batch is None:
                 return
             yield batch
 
+    def _warn_of_second_pass(self):
+        if self._ended and not self.unfinished:
+            logging.getLogger("stretto").warning(
+                "the stream has ended, and has no second epoch: this pass over it is empty. A Reservoir (training.buffer in "
+                "the spec) draws samples again while the members run")
+
     def metric(self, name, step, value):
         """Add a point to a metric series, such as ("train_loss", batches so far, loss)."""
-        if self._calls.metric(self._open_handle(), str(name).encode(), int(step), float(value)) != 0:
+        if self._calls.metric(self._open_handle(), str(name).encode(), _number(step), float(value)) != 0:
             self._failed()
 
     def report(self, member, value):
@@ -222,6 +270,9 @@ class Receiver:
         by which lists of members are sorted and from which generators choose. Tensors are taken as well.
         """
         members, values = (array.detach().cpu().numpy() if hasattr(array, "detach") else array for array in (member, value))
+        members = numpy.asarray(members)
+        if members.size > 0 and not numpy.can_cast(members.dtype, numpy.int64, "safe"):
+            raise TypeError("members are told by their numbers, as int64; this array is %s" % members.dtype)
         members = numpy.ascontiguousarray(members, numpy.int64).reshape(-1)
         values = numpy.ascontiguousarray(values, numpy.float64).reshape(-1)
         if members.shape != values.shape:
@@ -240,6 +291,22 @@ class Receiver:
         result["state"] = _STATES[stats.state]
         return result
 
+    def learnt(self):
+        """Say that the model has learnt from all batches that were given out.
+
+        Without this call, that is understood when a checkpoint is saved. From the first call on, only what was given out
+        before the last call counts as learnt: other samples come again in a training that goes on from a checkpoint. A
+        program that accumulates gradients over several batches calls it at its beginning, and after each step of its
+        optimiser; stretto.torch does so.
+        """
+        if self._calls.learnt(self._open_handle()) != 0:
+            self._failed()
+
+    @property
+    def unlearnt(self):
+        """The number of samples that were given out since learnt() was called; 0 where it never was."""
+        return self._calls.unlearnt(self._open_handle())
+
     def checkpoint_due(self):
         """Return whether a checkpoint is due, to be asked after each batch: NOT_DUE (which is false), DUE or LAST.
 
@@ -257,7 +324,10 @@ class Receiver:
 
         `save(path)` writes the program's state (model, optimiser, random states) to that path, as a file or a directory;
         it is called at once. With several ranks each saves the checkpoint of the same step, and ranks other than 0 may
-        give None for `save`. `step` is the program's own count, which grows. `due` is what checkpoint_due() said; it
+        give None for `save`. In a process group (stretto.distributed) a rank that has no more batches takes its part by
+        itself. Where that is rank 0, another one has to save the model: `leader` is its number when `save` is called.
+        `step` is the program's own count, which grows, also over the checkpoint that the training goes on from: where it
+        does not, the checkpoint gets the next number, and a warning says so. `due` is what checkpoint_due() said; it
         need not be given where this rank has asked. The rest is written in the background, except for LAST: after that
         there are no more batches, and done() reports that the training is to go on in another job.
 
@@ -270,14 +340,26 @@ class Receiver:
         raised.
 
         A training that goes on from the checkpoint never gets the samples again that were drawn before it, and gets all
-        others, so the model must have learnt from every batch that was given out. Raises what `save` raises, after which
+        others, so the model must have learnt from every batch that was given out, or learnt() says from which. Raises what `save` raises, after which
         the same step may be tried again.
         """
+        due = due or self._due or DUE
+        self._open_handle()
+        if self._agreement is not None:
+            step, due, self.leader = self._agreement.begin(_number(step), due)
+        try:
+            self._checkpoint(save, step, due)
+        except BaseException:
+            if self._agreement is not None:
+                self._agreement.begin_again()
+            raise
+
+    def _checkpoint(self, save, step, due):
         handle = self._open_handle()
-        path = self._calls.checkpoint_begin(handle, int(step))
+        path = self._calls.checkpoint_begin(handle, _number(step))
         if path is None:
             self._failed()
-        path, due = os.fsdecode(path), due or self._due or DUE
+        path = os.fsdecode(path)
         try:
             write = save(path) if save is not None else None
             behind = callable(write) and due != LAST
@@ -305,8 +387,21 @@ class Receiver:
             self._write(*args)
 
     def _require_state(self, path):
-        if self.rank == 0 and not os.path.lexists(path):
-            raise RuntimeError("rank 0 has saved nothing: %s is not there" % path)
+        if self.rank == self.leader and not os.path.lexists(path):
+            raise RuntimeError("rank %d has saved nothing, and no other rank saves the model: %s is not there"
+                               % (self.rank, path))
+
+    def _take_part(self, step, due, leader):
+        """Save this rank's part of a checkpoint of the others, since it has no more batches itself."""
+        if not self._handle:
+            return
+        self.leader = leader
+        try:
+            self._checkpoint(self._save_own, step, due)
+        except Exception:  # pylint: disable=broad-except
+            if due == LAST:
+                raise
+            logging.getLogger("stretto").exception("the checkpoint of step %d is not saved", step)
 
     def _write(self, write, path, step):
         """Write a copied state, in a thread of its own."""
@@ -361,6 +456,15 @@ class Receiver:
         complete. A rank that says so early ends the stream of the others: they get what they hold, and then None.
 
         Where it is unfinished, the daemon is told that instead."""
+        self._before_done()
+        if not self.unfinished and self.unlearnt > 0:
+            logging.getLogger("stretto").warning(
+                "%d samples were given out after the last step of the optimiser, and no model has learnt from them: have it "
+                "step once more after the loop, or say so by learnt()", self.unlearnt)
+        self._end = "by rx.done()"
+        if self._agreement is not None:
+            self._agreement.stop()
+            self._agreement.take_part()
         if self._calls.done(self._open_handle()) != 0:
             self._failed()
 
