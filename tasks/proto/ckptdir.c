@@ -216,6 +216,13 @@ int64_t ckpt_mtime_ns(const struct stat *st)
     return (int64_t)st->st_mtim.tv_sec * 1000000000 + st->st_mtim.tv_nsec;
 }
 
+static _Thread_local const atomic_bool *stop_reading;
+
+void ckptdir_heed(const atomic_bool *stop)
+{
+    stop_reading = stop;
+}
+
 static bool unchanged(const struct stat *a, const struct stat *b)
 {
     return a->st_ino == b->st_ino && a->st_size == b->st_size && ckpt_mtime_ns(a) == ckpt_mtime_ns(b);
@@ -240,6 +247,11 @@ static int digest_of(int fd, char digest[CKPT_DIGEST_SIZE], int64_t *size)
         if (n > 0) {
             XXH3_64bits_update(state, buf, (size_t)n);
             *size += n;
+        }
+        if (n == READ_SIZE && stop_reading != NULL && atomic_load(stop_reading)) { /* what is small is read */
+            errno = ECANCELED;
+            n = -1;
+            break;
         }
     }
     snprintf(digest, CKPT_DIGEST_SIZE, "%016" PRIx64, (uint64_t)XXH3_64bits_digest(state));

@@ -24,12 +24,14 @@ struct taking {
     struct error err;
 };
 
-/* Reads a file, which belongs to the task and may be anything, to its end. */
+/* Reads a file, which belongs to the task and may be anything, to its end. On failure errno is ECANCELED where the
+ * runner does not wait for that any more, with the bytes that were read in *size. */
 static int digest(int fd, int64_t *size, char hex[2 * crypto_hash_sha256_BYTES + 1])
 {
     unsigned char sum[crypto_hash_sha256_BYTES], *chunk = xcalloc(1, CHUNK);
     crypto_hash_sha256_state state;
     ssize_t n;
+    int saved;
 
     crypto_hash_sha256_init(&state);
     *size = 0;
@@ -38,10 +40,17 @@ static int digest(int fd, int64_t *size, char hex[2 * crypto_hash_sha256_BYTES +
             continue;
         crypto_hash_sha256_update(&state, chunk, (unsigned long long)n);
         *size += n;
+        if ((size_t)n == CHUNK && looker_is_stopped()) { /* what is small is read all the same */
+            errno = ECANCELED;
+            n = -1;
+            break;
+        }
     }
+    saved = errno;
     free(chunk);
     crypto_hash_sha256_final(&state, sum);
     sodium_bin2hex(hex, 2 * sizeof sum + 1, sum, sizeof sum);
+    errno = saved;
     return n < 0 ? -1 : 0;
 }
 
@@ -55,8 +64,13 @@ static json_t *measure(const char *dir, const char *path, struct error *err)
     free(whole);
     if (strlen(path) > PATH_LEN_MAX) {
         error_set(err, "artefact", "the path of the artefact \"%.100s…\" has more than %d bytes", path, PATH_LEN_MAX);
-    } else if (fd < 0 || digest(fd, &size, hex) < 0) {
+    } else if (fd < 0) {
         error_errno(err, "artefact", "the artefact \"%.200s\" cannot be read", path);
+    } else if (digest(fd, &size, hex) < 0) {
+        if (errno == ECANCELED)
+            error_set(err, "artefact", "%lld bytes of \"%.200s\" had been read", (long long)size, path);
+        else
+            error_errno(err, "artefact", "the artefact \"%.200s\" cannot be read", path);
     } else {
         name = json_string(path);
         if (name == NULL)
@@ -150,6 +164,30 @@ void artefacts_fini(struct artefacts *artefacts)
     looker_destroy(artefacts->looker);
 }
 
+void artefacts_stop(struct artefacts *artefacts, enum stop why)
+{
+    if (artefacts->looker == NULL || artefacts->stopped != STOP_NONE)
+        return;
+    artefacts->stopped = why;
+    looker_stop(artefacts->looker);
+}
+
+/* Writes into the record why the artefacts of a task that ended well could not be taken. */
+static void fail(const struct artefacts *artefacts, struct task *t, const char *why)
+{
+    struct exitrec *rec = &t->rec;
+
+    if (artefacts->stopped == STOP_NONE) {
+        rec->outcome = EXITREC_FAILED;
+        snprintf(rec->reason, sizeof rec->reason, "exit status 0, but %.480s", why);
+        return;
+    }
+    rec->outcome = artefacts->stopped == STOP_TIMEOUT ? EXITREC_TIMEOUT : EXITREC_CANCELLED;
+    rec->late = rec->outcome == EXITREC_TIMEOUT && t->job->late;
+    snprintf(rec->reason, sizeof rec->reason, "exit status 0, but %s while its artefacts were read: %.400s",
+             artefacts->stopped == STOP_TIMEOUT ? "its time was over" : "it was cancelled", why);
+}
+
 bool artefacts_take(struct artefacts *artefacts, struct task *t)
 {
     struct taking *taking;
@@ -173,10 +211,8 @@ void artefacts_work(struct artefacts *artefacts)
         struct exitrec *rec = &taking->task->rec;
 
         rec->artefacts = taking->task->artefacts = taking->found;
-        if (taking->found == NULL) {
-            rec->outcome = EXITREC_FAILED;
-            snprintf(rec->reason, sizeof rec->reason, "exit status 0, but %.480s", taking->err.text);
-        }
+        if (taking->found == NULL)
+            fail(artefacts, taking->task, taking->err.text);
         artefacts->open--;
         artefacts->taken(artefacts->arg, taking->task);
         free(taking);

@@ -19,6 +19,7 @@ int artefacts_place(const char *dir, const json_t *artefacts, const char *result
 
 struct artefacts {
     struct looker *looker; /* NULL: the tasks of this job leave none, and no function here does anything */
+    enum stop stopped;     /* why no more is read; STOP_NONE: it is */
     size_t open;           /* tasks whose artefacts are being read */
     void (*taken)(void *arg, struct task *t); /* called when a task's artefacts are read; its record has them */
     void *arg;
@@ -30,6 +31,9 @@ void artefacts_fini(struct artefacts *artefacts);
 
 /* Begins to read those of a task that has ended. Returns false where there is nothing to do. */
 bool artefacts_take(struct artefacts *artefacts, struct task *t);
+/* Reads no more, because the job's time is over, or it was told to end: tasks whose artefacts are not read are out of
+ * time, or cancelled. */
+void artefacts_stop(struct artefacts *artefacts, enum stop why);
 void artefacts_work(struct artefacts *artefacts);    /* takes what was read */
 int artefacts_fd(const struct artefacts *artefacts); /* readable when there is something to take; -1: none */
 

@@ -222,7 +222,10 @@ static void record_new(struct look *look, const struct ckpt_list *list, const st
             if (look->when == LOOK_ENDED)
                 note(look, "not taken, since it was being written shortly before the end", file->path);
         } else if (ckpt_measure(c->dir, &ckpt, &err) < 0 || ckptdir_add(c->dir, &ckpt, &err) < 0) {
-            note(look, err.text, "");
+            if (looker_is_stopped())
+                note(look, "not taken, since the job's time was over before it was read", file->path);
+            else
+                note(look, err.text, "");
         }
     }
 }
@@ -252,7 +255,8 @@ void look_run(struct look *look)
     struct error err;
 
     if (find(look, &err) == 0 && ckptdir_read(c->dir, &list, &err) == 0) {
-        ckptdir_retain(c->dir, &list, c->desc->keep, &c->chain);
+        if (!looker_is_stopped()) /* otherwise it is not known which are whole */
+            ckptdir_retain(c->dir, &list, c->desc->keep, &c->chain);
         ckptdir_free(&list);
         look->whole = ckptdir_json(c->dir, &c->chain, &err);
     }

@@ -140,7 +140,7 @@ unit_tests += tests/unit/test_looker
 tests_unit_test_looker_SOURCES = tests/unit/test_looker.c
 tests_unit_test_looker_CFLAGS = $(unit_cflags)
 tests_unit_test_looker_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=pthread_create
-tests_unit_test_looker_LDADD = librunner.la libcommon.la $(unit_libs) -lpthread
+tests_unit_test_looker_LDADD = librunner.la libcommon.la libckptdir.la $(unit_libs) -lpthread
 unit_tests += tests/unit/test_runner_main
 tests_unit_test_runner_main_SOURCES = tests/unit/test_runner_main.c
 tests_unit_test_runner_main_CFLAGS = $(unit_cflags)

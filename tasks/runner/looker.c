@@ -1,10 +1,11 @@
 #include "tasks/runner/looker.h"
 
 #include "common/xalloc.h"
+#include "tasks/proto/ckptdir.h"
 
 #include <pthread.h>
 #include <signal.h>
-#include <stdbool.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
@@ -12,6 +13,7 @@
 struct looker {
     pthread_t thread;
     bool started, ending;
+    atomic_bool stopped;
     int fd;
     pthread_mutex_t lock;
     pthread_cond_t wake;
@@ -33,6 +35,28 @@ struct looker *looker_create(struct error *err)
     looker->last = &looker->todo;
     looker->last_done = &looker->done;
     return looker;
+}
+
+/* Of the looker whose errand this thread runs; NULL: it runs none. */
+static _Thread_local const atomic_bool *own_stop;
+
+static void run(struct looker *looker, struct errand *errand)
+{
+    own_stop = &looker->stopped;
+    ckptdir_heed(own_stop);
+    errand->run(errand);
+    ckptdir_heed(NULL);
+    own_stop = NULL;
+}
+
+void looker_stop(struct looker *looker)
+{
+    atomic_store(&looker->stopped, true);
+}
+
+bool looker_is_stopped(void)
+{
+    return own_stop != NULL && atomic_load(own_stop);
 }
 
 static void put(struct errand ***last, struct errand *errand)
@@ -65,7 +89,7 @@ static void *work(void *arg)
             continue;
         }
         pthread_mutex_unlock(&looker->lock);
-        errand->run(errand);
+        run(looker, errand);
         pthread_mutex_lock(&looker->lock);
         put(&looker->last_done, errand);
         if (write(looker->fd, &one, sizeof one) < 0) { /* it is readable already */
@@ -89,7 +113,7 @@ void looker_add(struct looker *looker, struct errand *errand)
         uint64_t one = 1;
 
         errand = take(&looker->todo, &looker->last);
-        errand->run(errand);
+        run(looker, errand);
         put(&looker->last_done, errand);
         if (write(looker->fd, &one, sizeof one) < 0) {
         }

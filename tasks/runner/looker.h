@@ -4,6 +4,8 @@
 #define TASKS_RUNNER_LOOKER_H
 #include "common/error.h"
 
+#include <stdbool.h>
+
 /* The first member of what is to be done. */
 struct errand {
     struct errand *next;
@@ -17,6 +19,12 @@ struct looker *looker_create(struct error *err);
 
 /* Called when every errand was taken. */
 void looker_destroy(struct looker *looker);
+
+/* Errands that read files stop doing so, from now on. */
+void looker_stop(struct looker *looker);
+
+/* Returns whether the errand that this thread runs is to stop. */
+bool looker_is_stopped(void);
 
 /* Readable when an errand is done. */
 int looker_fd(const struct looker *looker);

@@ -28,6 +28,12 @@ void looks_fini(struct looks *looks)
     watch_destroy(looks->watch);
 }
 
+void looks_stop(struct looks *looks)
+{
+    if (looks->looker != NULL)
+        looker_stop(looks->looker);
+}
+
 static void saw(void *arg, size_t whose, int what, const char *name, bool renamed)
 {
     struct looks *looks = arg;

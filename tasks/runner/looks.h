@@ -21,6 +21,8 @@ struct looks {
 
 int looks_init(struct looks *looks, const struct job *job, struct task *tasks,
                void (*looked)(void *arg, struct task *t), void *arg, struct error *err);
+/* Reads no more of large files: checkpoints that are not read by now do not count. */
+void looks_stop(struct looks *looks);
 void looks_fini(struct looks *looks);
 
 /* A task's first process has ended: starts its last look as soon as none of its processes is left running, or they have

@@ -24,7 +24,9 @@
 #include <unistd.h>
 
 #define GIVEN_UP_MS 30000 /* between checks whether the job was given up */
-#define TOLD_TOO_MS 2000  /* between the first and the last process of a job that are told by a batch system to end */
+#define READ_AFTER_MS                                                                                                  \
+    4000 /* how long checkpoints are read after the grace of a job that is ended; less than EXITREC_TAKE_MS */
+#define TOLD_TOO_MS 2000 /* between the first and the last process of a job that are told by a batch system to end */
 #define RECORDS_WITHOUT_WALLTIME_MS 600000
 #define RECORDS_AFTER_WALLTIME_MS 15000
 
@@ -47,8 +49,9 @@ struct run {
     struct leftovers leftovers;
     struct silences silences;
     struct restarts restarts;
-    int64_t keep_log; /* when the log goes to its file, if nothing asks for it before */
-    bool all_told;    /* processes that are left after the last task were told to end */
+    int64_t keep_log;   /* when the log goes to its file, if nothing asks for it before */
+    int64_t read_until; /* then reading of checkpoints stops, since the job was ended; INT64_MAX before that */
+    bool all_told;      /* processes that are left after the last task were told to end */
 };
 
 static int64_t earlier(int64_t a, int64_t b)
@@ -260,10 +263,27 @@ static bool reap(struct run *r, int64_t now)
     return pid == 0;
 }
 
+/* Returns whether there is something that the walltime, or a signal, ends: tasks, or the reading of what they left. */
+static bool is_busy(const struct run *r)
+{
+    return r->left > 0 || r->looks.ending > 0 || r->artefacts.open > 0;
+}
+
 static void stop_job(struct run *r, enum stop why, bool by_signal, int64_t now)
 {
-    if (r->ending.stop == STOP_NONE && r->left > 0)
-        ending_stop(&r->ending, why, by_signal, now);
+    if (r->ending.stop != STOP_NONE || !is_busy(r))
+        return;
+    ending_stop(&r->ending, why, by_signal, now);
+    artefacts_stop(&r->artefacts, why);
+    r->read_until = now + r->job->desc->grace_ms + READ_AFTER_MS;
+}
+
+static void stop_looks(struct run *r, int64_t now)
+{
+    if (now < r->read_until)
+        return;
+    r->read_until = INT64_MAX;
+    looks_stop(&r->looks);
 }
 
 /* Ends processes that are left when every task has ended. Those that belong to a task were told to end with it. From
@@ -467,10 +487,11 @@ static void loop(struct run *r)
         look_whether_given_up(r, now);
         leftovers_kill(&r->leftovers, now);
         ending_work(&r->ending, children, r->left, now);
-        if (r->left > 0 && now >= r->deadline)
+        if (is_busy(r) && now >= r->deadline)
             stop_job(r, STOP_TIMEOUT, false, now);
         if (r->rank_failed)
             stop_job(r, STOP_RANK, false, now);
+        stop_looks(r, now);
         held = release_held(r, now);
         metrics = follow_metrics(r, now);
         looks_work(&r->looks, now);
@@ -489,8 +510,12 @@ static void loop(struct run *r)
         until = earlier(until, ending_due(&r->ending, children, r->left));
         if (children)
             until = earlier(until, leftovers_due(&r->leftovers));
+        if (r->ending.stop == STOP_NONE && is_busy(r))
+            until = earlier(until, r->deadline);
         if (r->ending.stop == STOP_NONE && r->left > 0)
-            until = earlier(until, earlier(r->deadline, earlier(silences_due(&r->silences), r->given_up_due)));
+            until = earlier(until, earlier(silences_due(&r->silences), r->given_up_due));
+        if (r->looks.ending > 0)
+            until = earlier(until, r->read_until);
         wait_for_events(r, until);
         take_signals(r, r->job->machine->monotonic_ms());
     }
@@ -529,6 +554,7 @@ int run_job(struct job *job, const char *jobdir, int signal_fd, int64_t started_
         /* the daemon itself watches its local jobs */
         .given_up_due = job->watched ? INT64_MAX : started_ms + GIVEN_UP_MS,
         .keep_log = started_ms + RUNLOG_KEEP_MS,
+        .read_until = INT64_MAX,
     };
     struct error err;
     int rc = -1;

@@ -66,6 +66,26 @@ echo mine >own/notes
 is "$(job 2 'echo later >b.npz; echo c >c.npz') $(cd own && echo *) $(cat own/b.npz)" "succeeded b.npz c.npz notes later" \
 	"the next one replaces what was its own, and nothing else"
 
+# --- the time for reading is part of the walltime, and a cancel ends it, too
+large='truncate -s 1T large.npz; echo $$ >../pid'
+reads() { # ATTEMPT WALLTIME: in the background
+	mkdir -p "job$1"
+	jq -n --arg dir "$T" --arg n "$1" --arg command "$large" --argjson walltime "$2" '{version: 1, job: "st-0532-\($n)", ensemble: 1, kind: "members",
+		walltime: $walltime, grace: 1, artefacts: ["*.npz"], tasks: [{id: "1.0", dir: "\($dir)/job\($n)/task", argv: ["sh", "-c", $command],
+		results: "\($dir)/never", owner: "1.0"}]}' >"job$1/job.json"
+	"$builddir/stretto-run" "$T/job$1" >"job$1.log" 2>&1 &
+}
+reads 3 5
+ok "a runner that reads a file of 1 TiB ends with its walltime" wait_for 60 "! kill -0 $! 2>/dev/null"
+is "$(jq -r .outcome job3/task/exit.json)" timeout "and says that the time was over"
+like "$(jq -r .reason job3/task/exit.json)" '[0-9]+ bytes of "large.npz" had been read|ended at the walltime' "while it read"
+reads 4 600
+reader=$!
+wait_for 60 '[ -s job4/pid ] && ! kill -0 "$(cat job4/pid)" 2>/dev/null' || bail "the task does not end"
+kill -TERM $reader
+ok "one that is told to end ends" wait_for 60 "! kill -0 $reader 2>/dev/null"
+is "$(jq -r .outcome job4/task/exit.json) $(ls -d never 2>&1 | grep -c 'No such')" "cancelled 1" "cancelled, and without results"
+
 # --- refused
 api POST /v1/ensembles "$(jq '.members.results = "results/{workers}"' spec.json)" >refusal.json
 is "$(cat api.status) $(jq -r '.code, .pointer' refusal.json | xargs)" "422 spec_impossible_value /members/results" \

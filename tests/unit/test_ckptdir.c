@@ -408,6 +408,23 @@ static void touch_at(const char *name, int64_t seconds)
     assert_int_equal(utimensat(AT_FDCWD, in_dir(name), times, 0), 0);
 }
 
+/* A small file is read all the same. */
+static void reading_can_be_stopped(void **state)
+{
+    struct ckpt ckpt = {.path = (char *)"large"};
+    atomic_bool stop = true;
+
+    write_file("large", "x");
+    ckptdir_heed(&stop);
+    assert_int_equal(ckpt_measure(dir, &ckpt, &err), 0);
+    assert_int_equal(truncate(in_dir("large"), (off_t)1 << 40), 0);
+    assert_int_equal(ckpt_measure(dir, &ckpt, &err), -1);
+    assert_int_equal(truncate(in_dir("large"), 3 << 20), 0);
+    stop = false;
+    assert_int_equal(ckpt_measure(dir, &ckpt, &err), 0);
+    ckptdir_heed(NULL);
+}
+
 /* Some file systems know no more than seconds, so that the step decides between files of one time. */
 static void files_are_found_in_their_order(void **state)
 {
@@ -525,6 +542,7 @@ int main(void)
         TEST(broken_records_are_passed_over),
         TEST(records_of_files_elsewhere_are_passed_over),
         TEST(only_regular_files_are_measured),
+        TEST(reading_can_be_stopped),
         TEST(files_are_found_in_their_order),
         TEST(a_directory_s_name_is_no_pattern),
         TEST(files_are_found_by_name),

@@ -45,6 +45,15 @@ static void run(struct errand *errand)
     order[atomic_fetch_add(&n_run, 1)] = one->number;
 }
 
+static atomic_int n_stopped;
+
+static void read_for_ever(struct errand *errand)
+{
+    while (!looker_is_stopped())
+        usleep(1000);
+    atomic_fetch_add(&n_stopped, 1);
+}
+
 static struct looker *begin(void)
 {
     struct error err;
@@ -156,11 +165,28 @@ static void nothing_is_left_of_one(void **state)
     assert_int_equal(next_fd(), fd);
 }
 
+/* What is still to be read is read no more, also by errands that have not begun. */
+static void what_is_read_can_be_stopped(void **state)
+{
+    struct looker *looker = begin();
+
+    all[0].errand.run = all[1].errand.run = read_for_ever;
+    looker_add(looker, &all[0].errand);
+    looker_add(looker, &all[1].errand);
+    assert_false(looker_is_stopped()); /* here */
+    looker_stop(looker);
+    wait_for_next(looker);
+    wait_for_next(looker);
+    assert_int_equal(atomic_load(&n_stopped), 2);
+    looker_destroy(looker);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(errands_are_run_once_and_in_their_order),
         cmocka_unit_test(an_errand_that_takes_long_delays_nobody),
+        cmocka_unit_test(what_is_read_can_be_stopped),
         cmocka_unit_test(nothing_is_left_of_one),
     };
 
