@@ -59,7 +59,9 @@ int64_t ensemble_finished(const json_t *ensemble)
 
 bool ensemble_held(const json_t *ensemble)
 {
-    return strcmp(get_string(json_object_get(ensemble, "notice"), "code"), "held") == 0;
+    const char *code = get_string(json_object_get(ensemble, "notice"), "code");
+
+    return strcmp(code, "held") == 0 || strcmp(code, "waits_for_held") == 0;
 }
 
 const char *ensemble_notice(const json_t *ensemble)

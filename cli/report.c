@@ -111,7 +111,8 @@ static void print_notice(const json_t *ensemble, FILE *to)
 {
     char *words = render_sentence(ensemble_notice(ensemble));
 
-    if (words[0] && !ensemble_held(ensemble)) /* a hold is printed as the reason of its state */
+    /* its own hold is printed as the reason of its state */
+    if (words[0] && strcmp(get_string(json_object_get(ensemble, "notice"), "code"), "held") != 0)
         fprintf(to, "waiting    %s%s%s\n", style_on(STYLE_CARE), words, style_off(STYLE_CARE));
     free(words);
 }
@@ -330,6 +331,8 @@ void report_final(struct cli *cli, const json_t *ensemble)
     long long id = get_int(ensemble, "id");
 
     print_head(ensemble, stdout);
+    if (ensemble_held(ensemble))
+        print_notice(ensemble, stdout);
     putchar('\n');
     print_members(ensemble);
     if (training) {

@@ -8,9 +8,12 @@
 #include "daemon/store/family.h"
 
 #include <inttypes.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <uthash.h>
+
+#define CHAIN_MAX 100 /* ensembles that wait for each other, of which it is told */
 
 enum prospect {
     PROSPECT_LATER,      /* something of it is still to be done */
@@ -114,24 +117,58 @@ void after_tell(struct engine *engine)
             engine_touch(engine, ens);
 }
 
-void after_explain(struct engine *engine, const struct ensemble_row *row, char *out, size_t size)
-{
-    struct ensemble_row newest;
-    int64_t unfinished;
-    struct error err;
-    int prospect = ask(engine, row->after, &newest, &unfinished, &err);
-    int n = snprintf(out, size, "it begins when ensemble %" PRId64 " has completed", row->after);
+/* Adds to a text, as far as there is room. */
+static void append(char *out, size_t size, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 
-    if (n < 0 || (size_t)n >= size || prospect < 0)
-        return;
-    if (prospect == PROSPECT_UNFINISHED)
-        snprintf(out + n, size - (size_t)n,
-                 ", of which %" PRId64 " members are unfinished: `stretto follow-up %" PRId64 "` lets them go on",
-                 unfinished, newest.id);
-    else if (newest.id != row->after)
-        snprintf(out + n, size - (size_t)n, ", and its follow-up %" PRId64 " as well", newest.id);
-    else if (newest.after != 0)
-        snprintf(out + n, size - (size_t)n, ", which itself waits for ensemble %" PRId64, newest.after);
-    else if (newest.state == ENSEMBLE_PAUSED)
-        snprintf(out + n, size - (size_t)n, ", which is paused");
+static void append(char *out, size_t size, const char *fmt, ...)
+{
+    size_t len = strlen(out);
+    va_list args;
+
+    va_start(args, fmt);
+    vsnprintf(out + len, size - len, fmt, args);
+    va_end(args);
+}
+
+/* Tells why the ensemble that is waited for does not go on by itself. Returns the code, NULL where it does. */
+static const char *explain_stop(int prospect, const struct ensemble_row *newest, int64_t unfinished, char *out,
+                                size_t size)
+{
+    if (prospect == PROSPECT_UNFINISHED) {
+        append(out, size,
+               ", of which %" PRId64 " members are unfinished: `stretto follow-up %" PRId64 "` lets them go on",
+               unfinished, newest->id);
+        return "waits_for_follow_up";
+    }
+    if (newest->state != ENSEMBLE_PAUSED)
+        return NULL;
+    append(out, size, ", which was paused%s%s: `stretto resume %" PRId64 "` lets it go on",
+           newest->paused_by[0] ? " " : "", newest->paused_by, newest->id);
+    if (newest->reason[0] == '\0')
+        return "waits_for_paused";
+    append(out, size, "; %s", newest->reason);
+    return "waits_for_held";
+}
+
+const char *after_explain(struct engine *engine, const struct ensemble_row *row, char *out, size_t size)
+{
+    int64_t after = row->after, unfinished;
+    struct ensemble_row newest;
+    const char *code = NULL;
+    struct error err;
+    int prospect;
+
+    snprintf(out, size, "it begins when ensemble %" PRId64 " has completed", after);
+    for (int depth = 0; depth < CHAIN_MAX && after != 0 && code == NULL; depth++) {
+        prospect = ask(engine, after, &newest, &unfinished, &err);
+        if (prospect < 0)
+            break;
+        if (newest.id != after)
+            append(out, size, ", and its follow-up %" PRId64 " as well", newest.id);
+        code = explain_stop(prospect, &newest, unfinished, out, size);
+        after = newest.after;
+        if (code == NULL && after != 0)
+            append(out, size, ", which itself waits for ensemble %" PRId64, after);
+    }
+    return code != NULL ? code : "waits_for_ensemble";
 }

@@ -21,6 +21,7 @@ bool after_look(struct engine *engine, struct live_ensemble *ens);
 /* Has those that wait look again, because an ensemble has ended. */
 void after_tell(struct engine *engine);
 
-/* Writes for people what an ensemble waits for. */
-void after_explain(struct engine *engine, const struct ensemble_row *row, char *out, size_t size);
+/* Writes for people what an ensemble waits for, and why that does not go on where it does not. Returns the code of the
+ * notice. */
+const char *after_explain(struct engine *engine, const struct ensemble_row *row, char *out, size_t size);
 #endif

@@ -2,7 +2,7 @@
  * The first cause that holds is told. Their order, in which stretto(1) and openapi.yaml list them, too:
  *
  *   1. nothing can go on, whatever else holds: state_not_written, held, paused,
- *      waits_for_ensemble, ending, adapter_not_here;
+ *      waits_for_ensemble, waits_for_follow_up, waits_for_paused, waits_for_held, ending, adapter_not_here;
  *   2. what it needs is missing: adapter_not_set_up, adapter_silent, no_room;
  *   3. its training does not run: retry, no_slot, not_submitted, queued, training_starts;
  *   4. none of its members runs: not_submitted, queued, waits_for_suggestions, no_slot, retry;
@@ -243,10 +243,10 @@ static bool tell_paused(const struct ensemble_row *row, struct engine_notice *ou
 
 static bool tell_after(struct engine *engine, const struct ensemble_row *row, struct engine_notice *out)
 {
-    char text[300];
+    char text[900];
+    const char *code = after_explain(engine, row, text, sizeof text);
 
-    after_explain(engine, row, text, sizeof text);
-    return tell(out, "waits_for_ensemble", "%s", text);
+    return tell(out, code, "%s", text);
 }
 
 /* The first two kinds; -1: none of them, and it may be another. */

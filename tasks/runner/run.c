@@ -24,8 +24,8 @@
 #include <unistd.h>
 
 #define GIVEN_UP_MS 30000 /* between checks whether the job was given up */
-#define READ_AFTER_MS                                                                                                  \
-    4000 /* how long checkpoints are read after the grace of a job that is ended; less than EXITREC_TAKE_MS */
+/* how long checkpoints are read after the grace of a job that is ended; less than EXITREC_TAKE_MS */
+#define READ_AFTER_MS 4000
 #define TOLD_TOO_MS 2000 /* between the first and the last process of a job that are told by a batch system to end */
 #define RECORDS_WITHOUT_WALLTIME_MS 600000
 #define RECORDS_AFTER_WALLTIME_MS 15000
