@@ -21,6 +21,7 @@ struct taking {
     struct errand errand; /* must be first */
     struct task *task;
     json_t *found; /* NULL: they could not be taken, for the reason in err */
+    bool placing;  /* they were read, and could not be placed */
     struct error err;
 };
 
@@ -145,6 +146,7 @@ static void take(struct errand *errand)
     if (taking->found == NULL || desc->results == NULL ||
         artefacts_place(desc->dir, taking->found, desc->results, desc->owner, &taking->err) == 0)
         return;
+    taking->placing = true;
     json_decref(taking->found);
     taking->found = NULL;
 }
@@ -173,12 +175,15 @@ void artefacts_stop(struct artefacts *artefacts, enum stop why)
 }
 
 /* Writes into the record why the artefacts of a task that ended well could not be taken. */
-static void fail(const struct artefacts *artefacts, struct task *t, const char *why)
+static void fail(const struct artefacts *artefacts, const struct taking *taking)
 {
-    struct exitrec *rec = &t->rec;
+    const struct task *t = taking->task;
+    struct exitrec *rec = &taking->task->rec;
+    const char *why = taking->err.text;
 
-    if (artefacts->stopped == STOP_NONE) {
+    if (artefacts->stopped == STOP_NONE || taking->placing) {
         rec->outcome = EXITREC_FAILED;
+        rec->final = taking->placing; /* nothing is to be computed again for a place that is not there */
         snprintf(rec->reason, sizeof rec->reason, "exit status 0, but %.480s", why);
         return;
     }
@@ -212,7 +217,7 @@ void artefacts_work(struct artefacts *artefacts)
 
         rec->artefacts = taking->task->artefacts = taking->found;
         if (taking->found == NULL)
-            fail(artefacts, taking->task, taking->err.text);
+            fail(artefacts, taking);
         artefacts->open--;
         artefacts->taken(artefacts->arg, taking->task);
         free(taking);

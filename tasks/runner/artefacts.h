@@ -17,6 +17,9 @@ json_t *artefacts_find(const char *dir, const json_t *patterns, struct error *er
 int artefacts_place(const char *dir, const json_t *artefacts, const char *results, const char *owner,
                     struct error *err);
 
+/* Checks before a task starts whether its artefacts can be placed in `results`, as far as that can be told then. */
+int artefacts_check(const char *results, const char *owner, struct error *err);
+
 struct artefacts {
     struct looker *looker; /* NULL: the tasks of this job leave none, and no function here does anything */
     enum stop stopped;     /* why no more is read; STOP_NONE: it is */

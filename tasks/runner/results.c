@@ -122,6 +122,26 @@ static void remove_stale(const char *results, const json_t *before, const json_t
     }
 }
 
+int artefacts_check(const char *results, const char *owner, struct error *err)
+{
+    char *path = xstrdup(results), *slash;
+    json_t *list = NULL;
+    struct stat st;
+    int rc;
+
+    while ((rc = stat(path, &st)) < 0 && errno == ENOENT && (slash = strrchr(path, '/')) > path)
+        *slash = '\0'; /* the first directory that is there is to take the others */
+    if (rc == 0 && !S_ISDIR(st.st_mode))
+        rc = error_set(err, "results", "its results cannot be placed: %.250s is no directory", path);
+    else if (rc < 0 || access(path, W_OK | X_OK) < 0)
+        rc = error_errno(err, "results", "its results cannot be placed: %.250s", path);
+    else if (strcmp(path, results) == 0 && read_list(results, owner, &list, err) < 0)
+        rc = -1;
+    json_decref(list);
+    free(path);
+    return rc;
+}
+
 int artefacts_place(const char *dir, const json_t *artefacts, const char *results, const char *owner, struct error *err)
 {
     json_t *list, *files = json_array(), *both, *item;

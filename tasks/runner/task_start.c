@@ -4,6 +4,7 @@
 #include "common/log.h"
 #include "common/units.h"
 #include "common/xalloc.h"
+#include "tasks/runner/artefacts.h"
 #include "tasks/runner/copies.h"
 #include "tasks/runner/environment.h"
 #include "tasks/runner/program.h"
@@ -288,8 +289,11 @@ static int try_start(struct task *t, struct error *err)
     struct program program = {0};
     int fds[3] = {-1, -1, -1}, rc = -1, failed;
 
-    if (dir_make(t->desc->dir, err) < 0 || (t->job->launch == NULL && /* else its processes are elsewhere */
-                                            rendezvous_make(&t->rendezvous, t->job->desc, t->desc, err) < 0))
+    if (dir_make(t->desc->dir, err) < 0 ||
+        (t->desc->results != NULL && artefacts_check(t->desc->results, t->desc->owner, err) < 0))
+        goto out;
+    if (t->job->launch == NULL && /* else its processes are elsewhere */
+        rendezvous_make(&t->rendezvous, t->job->desc, t->desc, err) < 0)
         goto out;
     env = make_environment(t);
     rendezvous_words(&t->rendezvous, marks);

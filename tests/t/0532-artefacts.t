@@ -66,6 +66,23 @@ echo mine >own/notes
 is "$(job 2 'echo later >b.npz; echo c >c.npz') $(cd own && echo *) $(cat own/b.npz)" "succeeded b.npz c.npz notes later" \
 	"the next one replaces what was its own, and nothing else"
 
+# --- a place that cannot be one: told before anything is computed, or at least not computed again
+echo x >file
+impossible() { # RESULTS COMMAND
+	jq --arg results "$1" --arg command "echo ran >>$T/ran; $2; echo model >model.pt" '.members |= (.command = ["sh", "-c", $command] | .results = $results |
+		.artefacts = ["model.pt"] | .parameters.grid = {batch: [1]} | .retries = 2)' spec.json >impossible.json
+	rm -f ran
+	id=$(submit impossible.json)
+	wait_ensemble "$id" 60
+	member 0 | jq -r .reason >why
+}
+impossible "$T/file/{batch}" true
+like "$(cat why) $(cat ran 2>&1)" "file/1: Not a directory.*No such file" "a file where a directory is needed is told before the member runs"
+impossible "$T/kept/{batch}" true
+like "$(cat why) $(cat ran 2>&1)" "kept/1 has those of member .*No such file" "so is a directory with the results of another one"
+impossible "$T/late/{batch}" "echo x >$T/late"
+like "$(cat why) $(cat ran)" 'exit status 0, but .*late.* ran$' "where it shows only at the end, the member is not computed again"
+
 # --- the time for reading is part of the walltime, and a cancel ends it, too
 large='truncate -s 1T large.npz; echo $$ >../pid'
 reads() { # ATTEMPT WALLTIME: in the background
