@@ -82,6 +82,7 @@ enum adapter_state {
     ADAPTER_JOB_RUNNING,
     ADAPTER_JOB_ENDED,   /* the scheduler says so; how each task ended stands in its exit record */
     ADAPTER_JOB_UNKNOWN, /* the scheduler answered, and knows no such job */
+    ADAPTER_JOB_UNASKED, /* it was not asked about this job, which is taken to be as before, until the next answer */
 };
 
 /* What the scheduler says of one job. */
@@ -200,10 +201,10 @@ struct adapter_ops {
     void (*find)(struct adapter *a, const struct adapter_job *jobs, size_t n, adapter_poll_cb *cb, void *arg);
 
     /* Ends the job with its whole process tree: SIGTERM, grace, SIGKILL; a queued job never starts any process. All
-     * jobs of a name that was submitted more than once are ended. The calls of one turn of the loop belong together: jobs
-     * that wait are taken out of the queue before those that run are signalled, or the end of one would start another. The answer for a job that is gone is ADAPTER_OK. Poll
-     * tells when the job has ended; where it still tells, a minute beyond the grace, that it has not, the order is
-     * given again. */
+     * jobs of a name that was submitted more than once are ended. The calls of one turn of the loop belong together:
+     * jobs that wait are taken out of the queue before those that run are signalled, or the end of one would start
+     * another. The answer for a job that is gone is ADAPTER_OK. Poll tells when the job has ended; where it still
+     * tells, a minute beyond the grace, that it has not, the order is given again. */
     void (*cancel)(struct adapter *a, const struct adapter_job *job, adapter_done_cb *cb, void *arg);
 
     /* Takes one job out of the queue, by name and id, which duplicate or an answer told. The job never starts; if it

@@ -41,9 +41,11 @@ static char **job_environment(const struct batch_system *system, const json_t *n
 static int read_settings(struct adapter *a, const json_t *config, const json_t **environment, struct error *err)
 {
     const struct batch_system *system = a->system;
+    int64_t a_minute = system->a_minute;
 
     a->timeout_ms = system->timeout_ms;
     a->interval_ms = INTERVAL_MS;
+    a->pace.a_minute = system->a_minute;
     a->gather_ms = GATHER_MS;
     for (size_t i = 0; system->programs[i] != NULL; i++) {
         a->program[i] = system->programs[i];
@@ -57,8 +59,10 @@ static int read_settings(struct adapter *a, const json_t *config, const json_t *
         jsonx_strings(config, "", "environment", JSONX_OPTIONAL, 0, environment, err) < 0 ||
         jsonx_duration(config, "", "timeout", JSONX_OPTIONAL, 1000, &a->timeout_ms, err) < 0 ||
         jsonx_duration(config, "", "gather", JSONX_OPTIONAL, 0, &a->gather_ms, err) < 0 ||
-        jsonx_duration(config, "", "poll", JSONX_OPTIONAL, 1000, &a->interval_ms, err) < 0)
+        jsonx_duration(config, "", "poll", JSONX_OPTIONAL, 1000, &a->interval_ms, err) < 0 ||
+        (system->a_minute > 0 && jsonx_int(config, "", "connections", JSONX_OPTIONAL, 8, 100000, &a_minute, err) < 0))
         return -1;
+    a->pace.a_minute = (unsigned)a_minute;
     return 0;
 }
 
@@ -82,6 +86,9 @@ int batch_init(struct adapter *a, const struct batch_system *system, const struc
     a->submissions = commands_create(host->loop, SUBMISSIONS_MAX);
     a->questions = commands_create(host->loop, QUESTIONS_MAX);
     a->endings = commands_create(host->loop, system->endings_most);
+    commands_pace(a->submissions, &a->pace, true);
+    commands_pace(a->questions, &a->pace, false);
+    commands_pace(a->endings, &a->pace, true);
     batch_overdue_init(a);
     batch_gather_init(a);
     return 0;
@@ -173,6 +180,12 @@ static void answer_stopped(void *arg)
 void batch_run(struct adapter *a, struct commands *commands, int program, const char *const *args, const char *in,
                size_t out_max, command_cb *cb, void *arg)
 {
+    batch_run_costing(a, commands, program, args, in, out_max, 1, cb, arg);
+}
+
+void batch_run_costing(struct adapter *a, struct commands *commands, int program, const char *const *args,
+                       const char *in, size_t out_max, unsigned cost, command_cb *cb, void *arg)
+{
     bool is_job = commands == a->submissions && a->system->jobs_inherit;
     size_t n = count(args);
     const char **argv;
@@ -193,6 +206,7 @@ void batch_run(struct adapter *a, struct commands *commands, int program, const 
                                    .in = in,
                                    .limit_ms = a->limit_ms[program],
                                    .out_max = out_max,
+                                   .cost = cost,
                                    .err_max = BATCH_WORDS_MAX},
                  cb, arg);
     free(argv);

@@ -57,6 +57,8 @@ struct batch_system {
     int64_t remembered_ms; /* a submitted job that is out of the listing is remembered so long */
     size_t list_max;       /* bytes of a listing */
     size_t ids_max;        /* ids in one command */
+    size_t past_max;       /* jobs and arrays in one question to `past`; 0: any number */
+    unsigned a_minute;     /* the default of the setting "connections"; 0: there is no limit, and no such setting */
     unsigned endings_most; /* orders at once; 1: one after another */
     struct {
         int program;
@@ -98,6 +100,7 @@ struct adapter {
     struct adapter_host host;
     struct answers *answers;
     struct commands *submissions, *questions, *endings;
+    struct command_pace pace;
     const char *program[BATCH_PROGRAMS_MAX];
     int64_t limit_ms[BATCH_PROGRAMS_MAX]; /* of one command */
     char **env, **job_env;                /* of commands; of jobs */
@@ -151,7 +154,10 @@ void batch_closed(uv_handle_t *handle); /* the handle is closed; its data is the
 void batch_part_gone(void *arg);        /* the part is closed; arg is the adapter */
 void batch_busy(struct adapter *a);     /* an answer is owed */
 void batch_idle(struct adapter *a);     /* the answer has been given; called last by whatever gives it */
-/* Runs a program with these arguments (ended by NULL, without the program). `in` may be NULL. */
+/* Runs a program with these arguments (ended by NULL, without the program). `in` may be NULL. It makes one connection
+ * to the batch system, or `cost`. */
+void batch_run_costing(struct adapter *a, struct commands *commands, int program, const char *const *args,
+                       const char *in, size_t out_max, unsigned cost, command_cb *cb, void *arg);
 void batch_run(struct adapter *a, struct commands *commands, int program, const char *const *args, const char *in,
                size_t out_max, command_cb *cb, void *arg);
 /* Fails, with the reason, where the command did not exit with status 0. */

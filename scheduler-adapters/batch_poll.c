@@ -1,5 +1,6 @@
-/* The state of jobs, read from the listing. For jobs that it lacks there are other sources: the record that some batch
- * systems keep, the orders that this adapter gave, and the files that the jobs' runners left. */
+/* The state of jobs, read from the listing. For jobs that it lacks there are other sources: the orders that this
+ * adapter gave, the files that the jobs' runners left, and last the records that some batch systems keep, since each
+ * question to those costs the batch system something. */
 #include "scheduler-adapters/batch.h"
 
 #include "common/files.h"
@@ -16,7 +17,8 @@ struct asked {
     char id[64];    /* "": the id is not known, and no record is searched for the job */
     bool submitted; /* false: the job was never submitted, and can have left no files */
     bool missing;
-    bool again; /* the job waits after it has run before; it is withdrawn if its runner had begun */
+    bool explained; /* the runner's last words are added to the reason */
+    bool again;     /* the job waits after it has run before; it is withdrawn if its runner had begun */
     bool withdraw;
 };
 
@@ -27,6 +29,7 @@ struct question {
     size_t n;
     int64_t since; /* when the first of them was submitted, Unix seconds; 0: not known */
     struct adapter_status *statuses;
+    void (*next)(struct question *q); /* what follows after the look at files */
     adapter_poll_cb *cb;
     void *arg;
 };
@@ -67,21 +70,25 @@ static bool may_have_said_why(const struct question *q, const struct adapter_sta
            strncmp(status->reason + n, ": FAILED", 8) == 0;
 }
 
-static void add_last_words(const struct asked *asked, struct adapter_status *status)
+static void add_last_words(struct asked *asked, struct adapter_status *status)
 {
     char *path = xasprintf("%s/runner.log", asked->dir), line[160];
     size_t n = strlen(status->reason);
 
     file_last_line(path, NULL, line, sizeof line);
     free(path);
+    asked->explained = true;
     if (line[0] != '\0' && strstr(line, "] info: ") == NULL && strstr(line, "] warning: ") == NULL)
         snprintf(status->reason + n, sizeof status->reason - n, ": %s", line);
 }
 
 static bool needs_a_look(const struct question *q, size_t i)
 {
-    return q->asked[i].again || may_have_said_why(q, &q->statuses[i]) ||
-           (q->asked[i].submitted && q->statuses[i].state == ADAPTER_JOB_UNKNOWN);
+    enum adapter_state state = q->statuses[i].state;
+
+    return (q->asked[i].again && state == ADAPTER_JOB_QUEUED) ||
+           (!q->asked[i].explained && may_have_said_why(q, &q->statuses[i])) ||
+           (q->asked[i].submitted && state == ADAPTER_JOB_UNKNOWN);
 }
 
 static void look_at_files(uv_work_t *work)
@@ -119,14 +126,20 @@ static void files_looked_at(uv_work_t *work, int status)
         answer(q, ADAPTER_UNSURE, &stopped);
         return;
     }
+    q->next(q);
+}
+
+static void conclude(struct question *q)
+{
     for (size_t i = 0; i < q->n; i++)
         if (q->asked[i].withdraw)
             batch_withdraw(q->a, q->asked[i].name, q->asked[i].id, taken_out, NULL);
     answer(q, ADAPTER_OK, NULL);
 }
 
-static void finish(struct question *q)
+static void look_first(struct question *q, void (*next)(struct question *q))
 {
+    q->next = next;
     for (size_t i = 0; i < q->n; i++) {
         if (!needs_a_look(q, i))
             continue;
@@ -143,7 +156,6 @@ static void remembered(void *arg, const struct batch_rows *rows, const struct er
     struct question *q = arg;
 
     for (size_t i = 0; i < q->n; i++) {
-        const struct batch_known *known = batch_known_find(q->a, q->asked[i].name);
         const struct batch_row *row = NULL;
         size_t n = 0;
 
@@ -153,23 +165,41 @@ static void remembered(void *arg, const struct batch_rows *rows, const struct er
             row = batch_rows_find(rows, q->asked[i].name, &n);
         for (; n > 0 && row->phase != BATCH_OVER; row++)
             n--;
-        if (n > 0) {
+        if (n > 0)
             q->a->system->status(q->a, row, &q->statuses[i]);
-        } else if (known != NULL && known->never_began) {
-            q->statuses[i].state = ADAPTER_JOB_ENDED;
-            snprintf(q->statuses[i].reason, sizeof q->statuses[i].reason, "cancelled before it started");
-        }
     }
-    finish(q);
+    look_first(q, conclude);
+}
+
+/* The jobs that the adapter took out of the queue, and the listing lacks, are over: nobody need be asked. */
+static void take_out(struct question *q)
+{
+    for (size_t i = 0; i < q->n; i++) {
+        const struct batch_known *known = batch_known_find(q->a, q->asked[i].name);
+
+        if (q->statuses[i].state != ADAPTER_JOB_UNKNOWN || known == NULL || !known->never_began)
+            continue;
+        q->statuses[i].state = ADAPTER_JOB_ENDED;
+        snprintf(q->statuses[i].reason, sizeof q->statuses[i].reason, "cancelled before it started");
+    }
+}
+
+/* Tells whether one question about the array of both is about both, as of "12[3].server" and "12[4].server". */
+static bool are_of_one_array(const char *x, const char *y)
+{
+    size_t n = strcspn(x, "[");
+
+    return x[n] == '[' && strncmp(x, y, n + 1) == 0;
 }
 
 /* Asks the records for the missing jobs by their ids: a server that keeps a long history of everybody's jobs would
- * print too much otherwise. A job whose id is not known, since an answer was lost, has left files if its runner has
- * begun; if it has not begun, it may as well be submitted again. */
+ * print too much otherwise. Jobs that are too many for one question are asked for with the next answers. A job whose id
+ * is not known, since an answer was lost, has left files if its runner has begun; if it has not begun, it may as well
+ * be submitted again. */
 static void look_back(struct question *q)
 {
     const char **ids = xcalloc(q->n + 1, sizeof *ids);
-    size_t n = 0;
+    size_t n = 0, left = q->a->system->past_max > 0 ? q->a->system->past_max : SIZE_MAX;
 
     for (size_t i = 0; i < q->n; i++) {
         struct asked *asked = &q->asked[i];
@@ -178,13 +208,21 @@ static void look_back(struct question *q)
         if (asked->id[0] == '\0' && known != NULL)
             snprintf(asked->id, sizeof asked->id, "%s", known->id);
         asked->missing = q->statuses[i].state == ADAPTER_JOB_UNKNOWN && asked->id[0] != '\0';
+        if (!asked->missing)
+            continue;
+        if (n == 0 || !are_of_one_array(ids[n - 1], asked->id)) {
+            asked->missing = left > 0;
+            left -= left > 0;
+        }
         if (asked->missing)
             ids[n++] = asked->id;
+        else
+            q->statuses[i].state = ADAPTER_JOB_UNASKED;
     }
     if (n > 0)
         q->a->system->past(q->a, ids, n, q->since, remembered, q);
     else
-        finish(q);
+        look_first(q, conclude);
     free(ids);
 }
 
@@ -226,7 +264,8 @@ static void listed(void *arg, const struct batch_rows *rows, const struct error 
             snprintf(q->asked[i].id, sizeof q->asked[i].id, "%s", row->id);
     }
     tell_duplicate(a, rows);
-    look_back(q);
+    take_out(q);
+    look_first(q, look_back);
 }
 
 static void ask(struct adapter *a, const struct adapter_job *jobs, size_t n, bool submitted, adapter_poll_cb *cb,

@@ -1,6 +1,7 @@
 #include "scheduler-adapters/command.h"
 
 #include "common/xalloc.h"
+#include "scheduler-adapters/command_memory.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -8,10 +9,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #define TERM_TO_KILL_MS 2000
+#define MEMORY_LOOK_MS 250 /* between looks at the memory of commands that run */
 
 struct output {
     uv_pipe_t pipe;
@@ -23,7 +26,8 @@ struct run {
     struct run *next, **prev; /* in the list of commands that run, or of those that wait */
     struct commands *all;
     char **argv, **env, *in;
-    int64_t limit_ms;
+    unsigned cost;
+    int64_t limit_ms, memory_max;
     command_cb *cb;
     void *arg;
 
@@ -41,7 +45,11 @@ struct commands {
     uv_loop_t *loop;
     unsigned most, running;
     struct run *active, *waiting, **last_waiting;
-    uv_idle_t idle; /* starts waiting commands on the next turn */
+    uv_idle_t idle;            /* starts waiting commands on the next turn */
+    uv_timer_t look;           /* at the memory of those that run, and whether those that wait may start */
+    struct command_pace *pace; /* NULL: there is no limit for connections */
+    bool waits_for_pace;
+    int open; /* handles of its own: `idle` and `look` */
     bool stopping, closed;
     void (*destroyed)(void *arg);
     void *destroyed_arg;
@@ -83,11 +91,14 @@ static void idle_closed(uv_handle_t *handle)
     void (*destroyed)(void *) = all->destroyed;
     void *arg = all->destroyed_arg;
 
+    if (--all->open > 0)
+        return;
     free(all);
     destroyed(arg);
 }
 
 static void turn(uv_idle_t *idle);
+static void look_later(struct commands *all);
 
 static void look_what_is_next(struct commands *all)
 {
@@ -229,6 +240,15 @@ static void take(uv_stream_t *stream, ssize_t n, const uv_buf_t *buf)
         close_pipe(o);
 }
 
+/* A command of several threads may use more CPU time than it may last, but not for ever. */
+static void limit_cpu(const struct run *r)
+{
+    rlim_t s = 2 * (rlim_t)(r->limit_ms / 1000 + 1);
+    struct rlimit limit = {.rlim_cur = s, .rlim_max = s + 5};
+
+    prlimit(r->process.pid, RLIMIT_CPU, &limit, NULL); /* where that fails, its time is limited all the same */
+}
+
 static void start(struct run *r)
 {
     uv_stdio_container_t stdio[3] = {
@@ -276,6 +296,7 @@ static void start(struct run *r)
         return;
     }
     r->started = true;
+    limit_cpu(r);
     if (r->in != NULL) {
         in = uv_buf_init(r->in, (unsigned)strlen(r->in));
         uv_write(&r->in_write, (uv_stream_t *)&r->in_pipe, &in, 1, written);
@@ -283,6 +304,39 @@ static void start(struct run *r)
     uv_timer_start(&r->timer, limit_reached, (uint64_t)r->limit_ms, 0);
     uv_read_start((uv_stream_t *)&r->out.pipe, make_room, take);
     uv_read_start((uv_stream_t *)&r->err.pipe, make_room, take);
+}
+
+static bool may_start(struct commands *all)
+{
+    return all->pace == NULL ||
+           command_pace_take(all->pace, uv_now(all->loop), all->waiting->cost, all->waits_for_pace);
+}
+
+void commands_pace(struct commands *commands, struct command_pace *pace, bool waits)
+{
+    commands->pace = pace;
+    commands->waits_for_pace = waits;
+}
+
+static void looked(uv_timer_t *timer)
+{
+    struct commands *all = timer->data;
+
+    for (struct run *r = all->active; r != NULL; r = r->next)
+        if (r->started && !uv_is_closing((uv_handle_t *)&r->process) &&
+            command_memory(r->process.pid) > r->memory_max) {
+            terminate(r, COMMAND_TOO_LARGE); /* sends SIGTERM */
+            terminate(r, COMMAND_TOO_LARGE); /* sends SIGKILL: it grows on meanwhile */
+        }
+    look_what_is_next(all);
+    if (all->active != NULL || all->waiting != NULL)
+        look_later(all);
+}
+
+static void look_later(struct commands *all)
+{
+    if (!uv_is_active((uv_handle_t *)&all->look) && !all->closed)
+        uv_timer_start(&all->look, looked, MEMORY_LOOK_MS, 0);
 }
 
 static struct run *next_waiting(struct commands *all)
@@ -300,8 +354,10 @@ static void turn(uv_idle_t *idle)
     struct commands *all = idle->data;
 
     uv_idle_stop(idle);
-    while (!all->stopping && all->waiting != NULL && all->running < all->most)
+    while (!all->stopping && all->waiting != NULL && all->running < all->most && may_start(all))
         start(next_waiting(all));
+    if (all->active != NULL || all->waiting != NULL)
+        look_later(all);
     while (all->stopping && all->waiting != NULL) {
         struct run *r = next_waiting(all);
 
@@ -313,6 +369,7 @@ static void turn(uv_idle_t *idle)
         return;
     all->closed = true;
     uv_close((uv_handle_t *)idle, idle_closed);
+    uv_close((uv_handle_t *)&all->look, idle_closed);
 }
 
 struct commands *commands_create(uv_loop_t *loop, unsigned most)
@@ -323,7 +380,9 @@ struct commands *commands_create(uv_loop_t *loop, unsigned most)
     all->most = most;
     all->last_waiting = &all->waiting;
     uv_idle_init(loop, &all->idle);
-    all->idle.data = all;
+    uv_timer_init(loop, &all->look);
+    all->idle.data = all->look.data = all;
+    all->open = 2;
     return all;
 }
 
@@ -349,6 +408,8 @@ void commands_run(struct commands *all, const struct command *what, command_cb *
                       .argv = words_copy(what->argv),
                       .env = words_copy(what->env),
                       .limit_ms = what->limit_ms,
+                      .memory_max = what->memory_max > 0 ? what->memory_max : COMMAND_MEMORY_MAX,
+                      .cost = what->cost,
                       .in = what->in != NULL ? xstrdup(what->in) : NULL,
                       .cb = cb,
                       .arg = arg};
@@ -418,6 +479,7 @@ void command_explain(const struct command_result *result, const char *program, c
                                        [COMMAND_OUT_OF_TIME] = "it did not end in time",
                                        [COMMAND_KILLED] = "it was killed",
                                        [COMMAND_TOO_LONG] = "it printed too much",
+                                       [COMMAND_TOO_LARGE] = "it took too much memory",
                                        [COMMAND_STOPPED] = "it was stopped, as the daemon ends"};
     char said[400];
     size_t n = 0;

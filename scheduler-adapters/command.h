@@ -1,21 +1,30 @@
 /* A batch system's command as a child process on the loop. It never blocks, has a time limit, bounded output and no
- * environment but the given one, and gives exactly one answer. */
+ * environment but the given one, and gives exactly one answer.
+ *
+ * Its memory and CPU time are limited, too. The memory is that which the command and the processes that it started have
+ * in use (their resident sets), looked at as long as they run. RLIMIT_AS would stop wrappers in Java, Go or with
+ * sanitizers, which reserve much more than they use, and RLIMIT_DATA counts the heap that Java sets aside on a large
+ * machine. CPU time is limited by the kernel, so that a command ends even if the daemon does not live to end it. */
 #ifndef SCHEDULER_ADAPTERS_COMMAND_H
 #define SCHEDULER_ADAPTERS_COMMAND_H
 #include "common/error.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <uv.h>
+
+#define COMMAND_MEMORY_MAX (INT64_C(2) << 30)
 
 enum command_end {
     COMMAND_EXITED,      /* it exited by itself with `status`, and its output is whole */
     COMMAND_NOT_STARTED, /* there is no such program, or no process could be created: it has done nothing */
     /* it got SIGTERM, and SIGKILL a moment later; as for the ends below, it is not known how much it has done */
     COMMAND_OUT_OF_TIME,
-    COMMAND_KILLED,   /* a signal from elsewhere killed it */
-    COMMAND_TOO_LONG, /* it printed more than allowed, and was ended */
-    COMMAND_STOPPED,  /* the commands were destroyed: it was ended, or never started */
+    COMMAND_KILLED,    /* a signal from elsewhere killed it */
+    COMMAND_TOO_LONG,  /* it printed more than allowed, and was ended */
+    COMMAND_TOO_LARGE, /* it took more memory than allowed, and was ended */
+    COMMAND_STOPPED,   /* the commands were destroyed: it was ended, or never started */
 };
 
 struct command_result {
@@ -33,12 +42,31 @@ struct command {
     const char *in;          /* the text of its standard input; NULL: empty */
     int64_t limit_ms;        /* the time limit, from its start to the end of its output */
     size_t out_max, err_max; /* bytes */
+    int64_t memory_max;      /* bytes that it and its children may have in use; 0: COMMAND_MEMORY_MAX */
+    unsigned cost;           /* connections to the batch system that it makes, for commands_pace() */
+};
+
+/* A limit for the connections of several queues of commands. Some batch systems take a port below 1024 for each, which
+ * is then blocked for a minute, for every user of the host. */
+struct command_pace {
+    unsigned a_minute; /* in any minute no more are made, except by queues that never wait; 0: no limit */
+    int64_t left;      /* thousandths of a connection that may be made now; below 0 after queues that did not wait */
+    uint64_t at;       /* loop time of `left` */
 };
 
 struct commands;
 
 /* At most `most` commands run at once; the others wait, in order. */
 struct commands *commands_create(uv_loop_t *loop, unsigned most);
+
+/* Counts the connections of these commands; `waits`: a command does not start before they are left. `pace` is shared by
+ * several queues, and outlives them. */
+void commands_pace(struct commands *commands, struct command_pace *pace, bool waits);
+/* Returns how many connections are left now. */
+unsigned command_pace_left(struct command_pace *pace, uint64_t now_ms);
+/* Takes so many. Returns false where they are not left, and it `waits`; more than may ever be made at once are given
+ * when that many are left. */
+bool command_pace_take(struct command_pace *pace, uint64_t now_ms, unsigned cost, bool waits);
 
 /* Ends commands that run or wait: all are answered (COMMAND_STOPPED), then done(arg) is called. No command may be run
  * any more. */

@@ -22,6 +22,8 @@ libadapters_la_SOURCES = \
 	scheduler-adapters/batch_rows.c scheduler-adapters/batch_rows.h \
 	scheduler-adapters/batch_submit.c \
 	scheduler-adapters/command.c scheduler-adapters/command.h \
+	scheduler-adapters/command_memory.c scheduler-adapters/command_memory.h \
+	scheduler-adapters/command_pace.c \
 	scheduler-adapters/local.c scheduler-adapters/local.h \
 	scheduler-adapters/local_ask.c \
 	scheduler-adapters/local_gpus.c \
@@ -118,6 +120,8 @@ libstretto_adapter_la_SOURCES = common/error.c common/files.c common/jsonflat.c 
 	scheduler-adapters/batch_rows.c \
 	scheduler-adapters/batch_submit.c \
 	scheduler-adapters/command.c \
+	scheduler-adapters/command_memory.c \
+	scheduler-adapters/command_pace.c \
 	scheduler-adapters/options.c \
 	scheduler-adapters/words.c
 libstretto_adapter_la_CFLAGS = $(AM_CFLAGS) $(UV_CFLAGS) $(JANSSON_CFLAGS)

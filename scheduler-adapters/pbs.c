@@ -56,6 +56,8 @@ static const struct batch_system system_pbs = {
     .remembered_ms = 900000,
     .list_max = PBS_LIST_MAX,
     .ids_max = 100, /* the server takes ids one by one */
+    .past_max = 20, /* qstat makes a connection for each */
+    .a_minute = PBS_CONNECTIONS,
     .endings_most = 1,
     .deed = {[BATCH_TAKE_OUT] = {PBS_QDEL, {NULL}},
              [BATCH_TERM] = {PBS_QSIG, {"-s", "TERM", NULL}},
@@ -107,6 +109,9 @@ static const struct adapter_setting settings[] = {
      "options for every qsub, before those of an ensemble's resources.extra, e.g. [\"-l\", \"place=excl\"]"},
     {"environment", "[]",
      "names of the daemon's variables that jobs see besides PATH, LANG and others alike, which hold no secrets"},
+    {"connections", "240",
+     "how many connections to the server PBS's commands may make in a minute; each takes a port below 1024 of this "
+     "host, of which there are 511 for all users, and blocks it for a minute"},
     {"shell", "stretto-run, which becomes /bin/sh",
      "the shell of jobs, for -S; by another one jobs cannot be signalled, nor cancelled gently"},
     {"qsub", "qsub", "the command, or its path; likewise the following"},

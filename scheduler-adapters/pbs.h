@@ -8,6 +8,7 @@
 #include "scheduler-adapters/batch.h"
 
 #define PBS_LIST_MAX (256 << 20) /* bytes of a listing, which has everybody's jobs with all their variables */
+#define PBS_CONNECTIONS 240      /* of commands in a minute: less than half of the ports that they can use */
 #define PBS_NAME_VARIABLE "STRETTO_RUNNER"
 #define PBS_ID_MAX 80 /* bytes of a job's id, or of a range of an array */
 

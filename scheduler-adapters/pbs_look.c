@@ -3,8 +3,12 @@
 
 #include "common/xalloc.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#define PAST_WORDS 5
+static const char *const past_words[PAST_WORDS] = {"-x", "-t", "-f", "-F", "json"};
 
 static void mark(struct batch_listing *listing)
 {
@@ -55,22 +59,41 @@ static void listed_back(void *arg, struct command_result *result)
         batch_listing_read(listing, result->out, result->out_size);
 }
 
+/* Writes the array "12[].server" for a job of it, "12[3].server", or the id itself. */
+static void array_of(const char *id, char out[PBS_ID_MAX])
+{
+    const char *open = strchr(id, '['), *close = open != NULL ? strchr(open, ']') : NULL;
+
+    if (close != NULL)
+        snprintf(out, PBS_ID_MAX, "%.*s%s", (int)(open + 1 - id), id, close);
+    else
+        snprintf(out, PBS_ID_MAX, "%s", id);
+}
+
+/* qstat connects to the server once for each id, so an array is asked for as a whole: -t lists its jobs. */
 void pbs_past(struct adapter *a, const char *const *ids, size_t n, int64_t since, batch_look_cb *cb, void *arg)
 {
     struct batch_listing *listing = batch_listing_new(a, cb, arg);
+    char(*asked)[PBS_ID_MAX];
     const char **args;
+    size_t n_asked = 0;
 
     if (pbs_of(a)->kind == PBS_KIND_TORQUE || pbs_of(a)->no_history) {
         batch_listing_none(listing);
         return;
     }
     mark(listing);
-    args = xcalloc(n + 5, sizeof *args);
-    args[0] = "-x";
-    args[1] = "-f";
-    args[2] = "-F";
-    args[3] = "json";
-    memcpy(args + 4, ids, n * sizeof *ids);
-    batch_run(a, a->questions, PBS_QSTAT, args, NULL, PBS_LIST_MAX, listed_back, listing);
+    asked = xcalloc(n, sizeof *asked);
+    args = xcalloc(n + PAST_WORDS + 1, sizeof *args);
+    memcpy(args, past_words, sizeof past_words);
+    for (size_t i = 0; i < n; i++) {
+        array_of(ids[i], asked[n_asked]);
+        if (n_asked > 0 && strcmp(asked[n_asked - 1], asked[n_asked]) == 0)
+            continue;
+        args[PAST_WORDS + n_asked] = asked[n_asked];
+        n_asked++;
+    }
+    batch_run_costing(a, a->questions, PBS_QSTAT, args, NULL, PBS_LIST_MAX, (unsigned)n_asked, listed_back, listing);
     free(args);
+    free(asked);
 }

@@ -2,8 +2,8 @@
  * end of a running job would start a waiting one.
  *
  * A qdel that names a waiting job of an array beside anything else brings OpenPBS 23.06 down, and of several ranges of
- * one array it deletes only the first, with exit status 0. So a qdel names one range of one array, or one job. It is
- * not known which versions are affected, so this is done for all of OpenPBS and PBS Pro. Torque takes lists.
+ * one array it deletes only the first, with exit status 0. So a qdel names one range of one array, or single jobs. It
+ * is not known which versions are affected, so this is done for all of OpenPBS and PBS Pro. Torque takes lists.
  *
  * When PBS does not answer a command, the commands that wait are not tried: each of them would hang as long. */
 #include "scheduler-adapters/pbs.h"
@@ -38,8 +38,13 @@ struct target {
     const char *id, *rest;
 };
 
-static const char *const no_answer[] = {"annot connect",    "Connection refused", "Connection reset",
-                                        "No route to host", "End of File",        NULL};
+static const char *const no_answer[] = {"annot connect",
+                                        "ouldn't connect",
+                                        "Connection refused",
+                                        "Connection reset",
+                                        "No route to host",
+                                        "End of File",
+                                        NULL};
 
 static struct target target_of(const char *id)
 {
@@ -83,10 +88,11 @@ static struct pbs_order *add(struct pbs *pbs, struct deed *deed, size_t n)
     return order;
 }
 
-/* Adds one command for each range of an array, and for each job. */
-static void add_ranges(struct pbs *pbs, struct deed *deed, const char *const *ids, size_t n)
+/* Writes ids as ranges of arrays, and single jobs. Returns how many there are. */
+static size_t find_ranges(const char *const *ids, size_t n, char (*out)[PBS_ID_MAX])
 {
     struct target *targets = xcalloc(n, sizeof *targets);
+    size_t found = 0;
 
     for (size_t i = 0; i < n; i++)
         targets[i] = target_of(ids[i]);
@@ -95,12 +101,36 @@ static void add_ranges(struct pbs *pbs, struct deed *deed, const char *const *id
         for (last = i; last + 1 < n && follows(&targets[last], &targets[last + 1]); last++)
             ;
         if (last > i)
-            snprintf(*add(pbs, deed, 1)->ids, PBS_ID_MAX, "%lld[%lld-%lld]%s", targets[i].number, targets[i].index,
+            snprintf(out[found++], PBS_ID_MAX, "%lld[%lld-%lld]%s", targets[i].number, targets[i].index,
                      targets[last].index, targets[i].rest);
         else
-            snprintf(*add(pbs, deed, 1)->ids, PBS_ID_MAX, "%s", targets[i].id);
+            snprintf(out[found++], PBS_ID_MAX, "%s", targets[i].id);
     }
     free(targets);
+    return found;
+}
+
+/* Adds commands for OpenPBS. A qdel makes one connection for all of its ids, but may name a range of an array only
+ * alone. A qsig makes one for each, and may name several ranges: of those, jobs that do not run are passed over. */
+static void add_ranges(struct pbs *pbs, struct deed *deed, const char *const *ids, size_t n)
+{
+    bool is_qdel = pbs->batch.system->deed[deed->what].program == PBS_QDEL;
+    char(*ranges)[PBS_ID_MAX] = xcalloc(n, sizeof *ranges);
+    size_t found = find_ranges(ids, n, ranges), plain = 0;
+    struct pbs_order *order = NULL;
+
+    for (size_t i = 0; i < found; i++) {
+        if (is_qdel && strchr(ranges[i], '[') != NULL) {
+            memcpy(*add(pbs, deed, 1)->ids, ranges[i], sizeof *ranges);
+            continue;
+        }
+        if (order == NULL)
+            order = add(pbs, deed, n);
+        memcpy(order->ids[plain++], ranges[i], sizeof *ranges);
+    }
+    if (order != NULL)
+        order->n = plain;
+    free(ranges);
 }
 
 static void add_list(struct pbs *pbs, struct deed *deed, const char *const *ids, size_t n)
@@ -166,11 +196,13 @@ static void run_next(struct pbs *pbs)
     const char **words;
     enum batch_deed what;
     size_t n = 0;
+    int program;
 
     if (order == NULL || pbs->is_ordering)
         return;
     pbs->is_ordering = true;
     what = order->deed->what;
+    program = a->system->deed[what].program;
     before = a->system->deed[what].words;
     words = xcalloc(order->n + sizeof a->system->deed[what].words / sizeof *before + 1, sizeof *words);
 
@@ -179,7 +211,8 @@ static void run_next(struct pbs *pbs)
     for (size_t i = 0; i < order->n; i++)
         words[n + i] = order->ids[i];
     batch_busy(a);
-    batch_run(a, a->endings, a->system->deed[what].program, words, NULL, BATCH_WORDS_MAX, done, pbs);
+    batch_run_costing(a, a->endings, program, words, NULL, BATCH_WORDS_MAX,
+                      program == PBS_QDEL ? 1 : (unsigned)order->n, done, pbs);
     free(words);
 }
 
@@ -196,7 +229,7 @@ void pbs_carry_out(struct adapter *a, enum batch_deed what, const char *const *i
     deed = xcalloc(1, sizeof *deed);
     *deed = (struct deed){.what = what, .cb = cb, .arg = arg};
     batch_busy(a);
-    if (pbs->kind != PBS_KIND_TORQUE && a->system->deed[what].program == PBS_QDEL)
+    if (pbs->kind != PBS_KIND_TORQUE)
         add_ranges(pbs, deed, ids, n);
     else
         add_list(pbs, deed, ids, n);

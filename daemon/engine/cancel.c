@@ -16,7 +16,7 @@
 
 #include <stdlib.h>
 
-#define HELD_LOOK_MS 250    /* between looks whether orders are still to be held back */
+#define HELD_LOOK_MS 250   /* between looks whether orders are still to be held back */
 #define HELD_MAX_MS 120000 /* orders are held back no longer, since a scheduler may never say whether it has a job */
 
 void job_send_cancel(struct engine *engine, struct live_job *job)

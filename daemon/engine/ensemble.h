@@ -31,7 +31,7 @@ struct live_ensemble {
     struct elastic *elastic;       /* NULL if the spec has none (elastic.h) */
     struct live_job *jobs;         /* oldest first */
     struct ensemble_cancels cancels;
-    int64_t in_flight;             /* open attempts */
+    int64_t in_flight; /* open attempts */
     struct ensemble_slots slots;
     bool cancellations; /* members of it were cancelled one by one (cancel_member.h) */
     bool begun;         /* a member of it is known to run, or to have run */

@@ -58,6 +58,8 @@ static void apply_status(struct engine *engine, struct live_job *job, const stru
     enum job_belief before = job->state.belief;
     int64_t until_ms;
 
+    if (status->state == ADAPTER_JOB_UNASKED)
+        return;
     job->told.answer = job->adapter->polls.answers;
     if (status->state != ADAPTER_JOB_UNKNOWN && job->row.state == JOB_INTENT)
         job_note_submitted(engine, job, EVENT_TAKEN, status->scheduler_id); /* the answer was lost */
@@ -95,6 +97,7 @@ static void apply_status(struct engine *engine, struct live_job *job, const stru
         job_post(engine, job, EVENT_TOLD_ENDED);
         text_copy(job->told.gone_reason, sizeof job->told.gone_reason, status->reason);
         break;
+    case ADAPTER_JOB_UNASKED: return;
     case ADAPTER_JOB_UNKNOWN:
         job_post(engine, job, job->row.state == JOB_INTENT ? EVENT_TOLD_ABSENT : EVENT_TOLD_FORGOTTEN);
         break;
@@ -190,7 +193,7 @@ static void answered(void *arg, enum adapter_answer answer, const struct adapter
     struct engine *engine = q->engine;
     struct known_adapter *adapter = NULL;
     int needless, again = 0;
-    bool was_silent;
+    bool was_silent, is_whole = true;
 
     if (q->epoch == engine->epoch)
         HASH_FIND_STR(engine->adapters, q->adapter, adapter);
@@ -212,6 +215,7 @@ static void answered(void *arg, enum adapter_answer answer, const struct adapter
         for (size_t i = 0; i < n; i++) {
             struct live_job *job = engine_find_job(engine, q->ids[i]);
 
+            is_whole = is_whole && statuses[i].state != ADAPTER_JOB_UNASKED;
             /* This answer knows nothing of the last submission of a job that came into doubt after the question: such a
              * job is looked up first. */
             if (job == NULL || !(q->find || job_is_asked(job)))
@@ -230,7 +234,7 @@ static void answered(void *arg, enum adapter_answer answer, const struct adapter
     }
     duplicate_settle(engine, adapter, answer == ADAPTER_OK);
     linger_on(engine, adapter, needless, was_silent);
-    ask_again(engine, adapter, q->find);
+    ask_again(engine, adapter, is_whole && q->find);
     free(q);
     engine_settle(engine);
 }

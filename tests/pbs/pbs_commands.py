@@ -310,6 +310,9 @@ def qstat(pbs, question):
             listed.append((job.id, listed_as(pbs, job)))
     for operand in operands:
         job = find(pbs, operand)
+        if job is not None and job.is_array and "-t" in options and not pbs.torque and (history or job.state != "F"):
+            listed += [(one.id, listed_as(pbs, one)) for one in [job, *pbs.subjobs(job)]]
+            continue
         if job is None or job.hidden:
             refused = refusal(pbs, "unknown-id", " " + operand)
         elif (pbs.jobs.get(job.array) or job).state == "F" and not history:
@@ -405,7 +408,16 @@ def qsig(pbs, question):
         if job.state != "R":
             raise refusal(pbs, "state")
         pbs.signal(job, number)
-    return each(pbs, "qsig", operands, order)
+    ranges_named = [(operand, subjobs_of_range(pbs, operand)) for operand in operands]
+    status, out, err = each(pbs, "qsig", [operand for operand, jobs in ranges_named if not jobs], order)
+    for operand, jobs in ranges_named:  # documented: req_signal.c: those that run; refused where none does
+        running = [job for job in jobs if job.state == "R"]
+        for job in running:
+            order(job)
+        if jobs and not running:
+            refused = refusal(pbs, "state")
+            status, err = refused.status, err + f"qsig: {refused.text} {operand}\n"
+    return status, out, err
 
 
 def qrerun(pbs, question):
@@ -445,9 +457,29 @@ def qrls(pbs, question):
     return each(pbs, "qrls", operands, order)
 
 
+def connections(verb, argv):
+    """How many a command makes (documented: qstat.c, qsig.c, qdel.c, qsub.c of OpenPBS): qdel one for all ids, the others one for each."""
+    if verb in ("qsub", "qdel"):
+        return 1
+    options = {"qstat": QSTAT_OPTIONS[False] + QSTAT_OPTIONS[True], "qsig": "s:"}.get(verb, "h:t:W:f")
+    try:
+        return max(1, len(getopt.getopt(argv, options)[1]))
+    except getopt.GetoptError:
+        return 1
+
+
+def no_ports(verb):
+    """Documented: iff2.c, auth.c, pbsD_connect.c, cnt2server.c and the commands. The real ones try for a minute before they say so."""
+    last = f"Couldn't connect to cluster: {SERVER}" if verb == "qdel" else f"{verb}: cannot connect to server {SERVER} (errno=15007)"
+    return 15007 & 255, "", ("pbs_iff: cannot connect to host\npbs_iff: all reserved ports in use\nauth: error returned: 15007\n"
+                             f"auth: Unable to authenticate connection ({SERVER}:15001)\nNo Permission.\n{last}\n")
+
+
 def run(pbs, question):
     """(exit status, standard output, standard error), or None: it gets no answer."""
     verb = question["verb"]
+    if not pbs.connect(connections(verb, question["argv"])):
+        return no_ports(verb)
     try:
         answer = globals()[verb](pbs, question)
     except getopt.GetoptError as error:

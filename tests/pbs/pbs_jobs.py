@@ -70,12 +70,22 @@ class Pbs:
         self.array_max = int(settings.get("array_max", 10000))
         self.jobs, self.next_id, self.up = {}, 0, True
         self.running = {}  # pid: the job, whatever the server knows of it
+        self.ports, self.connected, self.connections = int(settings.get("ports", 511)), [], 0
         self.saved, self.counts, self.delays = None, {}, {}
         self.lose, self.refusal, self.cut, self.empty, self.disabled = None, None, False, False, set()
         self.foreign = False
         self.crashed = False  # by the command that was just answered
         self.user = pwd.getpwuid(os.getuid()).pw_name
         os.makedirs(os.path.join(directory, "spool"), mode=0o700, exist_ok=True)
+
+    def connect(self, n):
+        """Each connection takes a port below 1024 of the host, and blocks it for a minute (documented: net_client.c; seen)."""
+        self.connected = [when for when in self.connected if time.monotonic() - when < 60]
+        fits = len(self.connected) + n <= self.ports
+        if fits:
+            self.connected += n * [time.monotonic()]
+            self.connections += n
+        return fits
 
     def spool(self, job, suffix):
         return os.path.join(self.directory, "spool", job.id + suffix)
@@ -338,6 +348,8 @@ class Pbs:
             self.jobs = {key: job for key, job in self.jobs.items() if job.state not in "FC"}
         elif verb == "work":
             return "\n".join(f"{pid} {command}" for pid, command in descendants(os.getpid()).items())
+        elif verb == "connections":
+            return str(self.connections)
         elif verb == "counts":
             return "\n".join(f"{name} {n}" for name, n in sorted(self.counts.items()))
         elif verb == "jobs":

@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 
 #define MINUTE_MS 60000
-#define TOLD_MAX 8
+#define TOLD_MAX 32
 
 /* All answers to a call. */
 struct told {

@@ -161,7 +161,7 @@ static void a_job_is_asked_about_by_the_id_that_it_got(void **state)
         site_poll(&job, 1, &told);
         site_until(&told, 1);
         assert_int_equal(told.statuses[0].state, ADAPTER_JOB_UNKNOWN);
-        site_assert_asked("qstat", "[-x][-f][-F][json][7.server]\n");
+        site_assert_asked("qstat", "[-x][-t][-f][-F][json][7.server]\n");
     }
     site_submit_ok(site_job(&site_plain), 1); /* it is submitted anew, as it is gone */
     site_forget("qstat");

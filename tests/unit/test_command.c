@@ -84,6 +84,56 @@ static int close_all(void **state)
     return 0;
 }
 
+/* No more than so many connections in any minute, of which a quarter may be made at once. */
+static void connections_are_paced(void **state)
+{
+    struct command_pace pace = {.a_minute = 240};
+    int made[200] = {0}, most = 0;
+
+    for (int s = 1; s < 200; s++) {
+        int sum = 0;
+
+        while (command_pace_take(&pace, 1000 * (uint64_t)s, 1, true))
+            made[s]++;
+        for (int i = s > 60 ? s - 60 : 0; i < s; i++)
+            sum += made[i + 1];
+        most = sum > most ? sum : most;
+    }
+    assert_int_equal(made[1], 60);
+    assert_in_range(most, 235, 240);
+    assert_true(command_pace_take(&pace, 200000, 200, false)); /* a listing does not wait, and is counted */
+    assert_false(command_pace_take(&pace, 230000, 1, true));
+    assert_true(command_pace_take(&pace, 290000, 100, true)); /* more than may ever be made at once */
+    assert_int_equal(command_pace_left(&pace, 290000), 0);
+}
+
+/* Also where the command is a script that runs another, and however much address space is set aside. */
+static void memory_is_limited(void **state)
+{
+    static const char script[] = "sh -c 'python3 -c \"import time; a = bytearray(b\\\"x\\\") * (200 << 20); time.sleep(600)\"; echo later'";
+    struct answer a;
+
+    run("python3 -c \"import mmap; mmap.mmap(-1, 8 << 30, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)\"; echo fine", 60000, no_env, &a);
+    until(&a);
+    assert_int_equal(a.end, COMMAND_EXITED);
+    assert_string_equal(a.out, "fine\n");
+    a = (struct answer){0};
+    commands_run(all, &(struct command){.argv = (const char *const[]){"/bin/sh", "-c", script, NULL}, .env = no_env, .limit_ms = 600000,
+                                        .memory_max = 100 << 20, .out_max = 100, .err_max = 100}, answered, &a);
+    until(&a);
+    assert_int_equal(a.end, COMMAND_TOO_LARGE);
+    assert_string_equal(a.explained, "it: it took too much memory");
+}
+
+static void cpu_time_is_limited(void **state)
+{
+    struct answer a;
+
+    run("ulimit -St; ulimit -Ht", 60000, no_env, &a);
+    until(&a);
+    assert_string_equal(a.out, "122\n127\n");
+}
+
 static void output_and_status_are_told(void **state)
 {
     struct answer a;
@@ -415,6 +465,9 @@ static void all_are_answered_when_they_are_destroyed(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        CASE(connections_are_paced),
+        CASE(memory_is_limited),
+        CASE(cpu_time_is_limited),
         CASE(output_and_status_are_told),
         CASE(long_output_is_whole_and_longer_is_refused),
         CASE(output_may_be_as_long_as_allowed),

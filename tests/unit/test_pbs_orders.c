@@ -43,15 +43,16 @@ static void cancel_all(int n, struct told *told)
 /* An order of which one command fails is not done, whichever it is; the reason is the first. */
 static void an_order_is_done_when_all_of_its_commands_are(void **state)
 {
-    static const char *const fails[] = {"7.server", "9.server"};
+    static const char *const fails[] = {"7[0].server", "9[0].server"};
     struct told told[2];
 
     for (int i = 0; i < 2; i++) {
         char script[200];
 
         begin(OPENPBS);
-        list(JOB("7.server", "st-0-0", "Q") ", " JOB("9.server", "st-0-1", "Q"));
-        snprintf(script, sizeof script, "case $1 in %s) echo \"qdel: Unauthorized Request $1\" >&2; exit 1;; esac",
+        list(JOB_WITH("7[].server", "st-0-0+", "B", ", \"array_indices_remaining\": \"0\"") ", "
+             JOB_WITH("9[].server", "st-0-1+", "B", ", \"array_indices_remaining\": \"0\""));
+        snprintf(script, sizeof script, "case $1 in '%s') echo \"qdel: Unauthorized Request $1\" >&2; exit 1;; esac",
                  fails[i]);
         site_command("qdel", script);
         site_forget("qdel");
@@ -64,7 +65,7 @@ static void an_order_is_done_when_all_of_its_commands_are(void **state)
         site_command("qdel", "echo \"qdel: Unauthorized Request $1\" >&2; exit 1");
         cancel_all(2, told);
         for (int k = 0; k < 2; k++)
-            assert_non_null(strstr(told[k].text, "7.server"));
+            assert_non_null(strstr(told[k].text, "7[0].server"));
         site_end();
     }
 }
@@ -86,6 +87,41 @@ static void ranges_are_as_long_as_they_can_be(void **state)
         assert_int_equal(told[i].answer, ADAPTER_OK);
     }
     site_assert_lines("qdel", "[7[0-1].server]\n[7[3].server]\n[8[0-3].server]\n");
+}
+
+/* A qsig makes a connection for each thing that it names, so it names ranges; those that ended meanwhile do no harm. */
+static void running_jobs_are_signalled_by_ranges(void **state)
+{
+    struct told told[4];
+
+    begin(OPENPBS);
+    list(JOB("7[0].server", "st-0-0", "R") ", " JOB("7[1].server", "st-0-1", "R") ", " JOB("9.server", "st-0-2", "R") ", "
+         JOB("7[3].server", "st-0-3", "R"));
+    cancel_all(4, told);
+    site_assert_lines("qsig", "[-s][TERM][7[0-1].server][7[3].server][9.server]\n");
+}
+
+/* Nor does qstat ask job by job for an array that is over, nor for more than 20 things; of the others nothing is said. */
+static void the_history_is_asked_for_few_at_a_time(void **state)
+{
+    enum { JOBS = 25 };
+    static char ids[JOBS][20];
+    struct site_known jobs[JOBS];
+    struct told told;
+
+    begin(OPENPBS);
+    for (int i = 0; i < JOBS; i++) {
+        jobs[i] = (struct site_known){i, ids[i], 1};
+        snprintf(ids[i], sizeof ids[i], i < 4 ? "7[%d].server" : "%d.server", i + 10 * (i >= 4));
+    }
+    list("");
+    site_forget("qstat");
+    site_poll(jobs, JOBS, &told);
+    site_until(&told, 1);
+    site_assert_asked("qstat", "[-x][-t][-f][-F][json][7[].server][14.server]");
+    site_assert_asked("qstat", "[32.server]\n");
+    assert_int_equal(told.statuses[0].state, ADAPTER_JOB_UNKNOWN);
+    assert_int_equal(told.answer, ADAPTER_OK);
 }
 
 /* The command that tells it to end may hang: it is killed all the same. */
@@ -346,6 +382,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         CASE(an_order_is_done_when_all_of_its_commands_are),
         CASE(ranges_are_as_long_as_they_can_be),
+        CASE(running_jobs_are_signalled_by_ranges),
+        CASE(the_history_is_asked_for_few_at_a_time),
         CASE(an_overdue_job_is_killed_beside_other_commands),
         CASE(commands_are_one_after_another),
         CASE(a_job_of_an_array_is_taken_out),
