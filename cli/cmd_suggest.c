@@ -22,10 +22,13 @@ struct suggest {
 };
 
 /* Reads a value as JSON where it is a number, true, false, "a string", a list or an object, and else as text. */
-static json_t *value_of(const char *text)
+static json_t *value_of(const char *text, const struct argp_state *state)
 {
-    json_t *value = json_loads(text, JSON_DECODE_ANY, NULL);
+    json_error_t why;
+    json_t *value = json_loads(text, JSON_DECODE_ANY, &why);
 
+    if (value == NULL && json_error_code(&why) == json_error_numeric_overflow)
+        argp_error(state, "%s is more than an integer of 63 bits or a double holds; '\"%s\"' is a text", text, text);
     if (value != NULL && !json_is_null(value))
         return value;
     json_decref(value);
@@ -42,7 +45,7 @@ static void add_parameter(struct suggest *suggest, const char *arg, const struct
     name = xasprintf("%.*s", (int)(value - arg), arg);
     if (json_object_get(suggest->parameters, name) != NULL)
         argp_error(state, "\"%s\" was there before", name);
-    if (json_object_set_new(suggest->parameters, name, value_of(value + 1)) < 0)
+    if (json_object_set_new(suggest->parameters, name, value_of(value + 1, state)) < 0)
         argp_error(state, "\"%s\" is not UTF-8", arg);
     free(name);
 }

@@ -94,6 +94,7 @@ libdaemon_la_SOURCES = \
 	daemon/spec/internal.h \
 	daemon/spec/npy.c daemon/spec/npy.h \
 	daemon/spec/npz.c daemon/spec/npz.h \
+	daemon/spec/pickled.c daemon/spec/pickled.h \
 	daemon/spec/number.c daemon/spec/number.h \
 	daemon/spec/params.c daemon/spec/params.h \
 	daemon/spec/remains.c daemon/spec/remains.h \

@@ -66,7 +66,7 @@ static json_t *csv_value(const struct csv *csv, size_t i, struct error *err)
 
     if (!csv->fields[i].quoted && number_parse(text, &value)) {
         if (value == NULL)
-            source_refuse(csv->line, err, "\"%.40s\" is beyond what a double holds", text);
+            source_refuse(csv->line, err, "field %zu: \"%.40s\" %s", i + 1, text, number_excess(text));
         return value;
     }
     value = csv_structure(text);
@@ -269,7 +269,7 @@ static FILE *open_regular(const char *path, struct error *err)
 static int read_file(struct ingest *in, const char *path, FILE *file, struct error *err)
 {
     if (has_suffix(path, ".npz"))
-        return npz_read(fileno(file), add_array, add_array_row, in, err);
+        return npz_read(path, fileno(file), add_array, add_array_row, in, err);
     source_init(&in->source, file);
     return has_suffix(path, ".csv") ? read_csv(in, err) : read_json_lines(in, err);
 }

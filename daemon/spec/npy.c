@@ -179,6 +179,8 @@ int npy_parse(const char *text, size_t size, struct npy *out, struct error *err)
     }
     if (!well || !has[0] || !has[1] || !has[2])
         return error_set(err, CODE, "its header is damaged");
+    if (strcmp(descr, "|O") == 0)
+        out->kind = NPY_OBJECT;
     if (out->dimensions == 0)
         return error_set(err, CODE, "it is a single value; the first dimension of an array is that of the members");
     return parse_type(descr, out, err);

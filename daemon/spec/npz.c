@@ -2,6 +2,7 @@
 
 #include "common/xalloc.h"
 #include "daemon/spec/npy.h"
+#include "daemon/spec/pickled.h"
 #include "daemon/spec/rows.h"
 #include "daemon/spec/source.h"
 
@@ -27,6 +28,7 @@ struct column {
 };
 
 struct archive {
+    const char *path;
     zip_t *zip;
     struct column *columns;
     size_t n;
@@ -146,7 +148,11 @@ static int open_column(struct archive *archive, zip_uint64_t i, struct error *er
         error_set(err, CODE, "it cannot be read: %s", zip_strerror(archive->zip));
         return refuse(column, err);
     }
-    return read_header(archive, column, &st, err) < 0 ? refuse(column, err) : 0;
+    if (read_header(archive, column, &st, err) == 0)
+        return 0;
+    if (column->array.kind == NPY_OBJECT)
+        return pickled_refuse_array(archive->path, column->name, column->array.dimensions == 0, err);
+    return refuse(column, err);
 }
 
 /* Gathers a row of an array in Fortran's order, in which the first index varies fastest. */
@@ -268,11 +274,11 @@ static int open_archive(struct archive *archive, int fd, struct error *err)
     return -1;
 }
 
-int npz_read(int fd, int (*column)(void *arg, const char *name, struct error *err),
+int npz_read(const char *path, int fd, int (*column)(void *arg, const char *name, struct error *err),
              int (*row)(void *arg, const json_t *row, int64_t number, struct error *err), void *arg, struct error *err)
 {
-    struct archive archive = {0};
-    int rc = open_archive(&archive, fd, err);
+    struct archive archive = {.path = path};
+    int rc = pickled_check_file(path, fd, err) < 0 ? -1 : open_archive(&archive, fd, err);
     zip_int64_t entries = rc == 0 ? zip_get_num_entries(archive.zip, 0) : 0;
 
     if (entries > ROWS_COLUMNS_MAX)

@@ -54,15 +54,18 @@ bool number_parse(const char *text, json_t **out)
 
         errno = 0;
         n = strtoll(from, NULL, 10);
-        if (errno == 0) {
-            *out = json_integer(n);
-            return true;
-        }
-    }
-    {
+        *out = errno == 0 ? json_integer(n) : NULL; /* a double would have other digits */
+    } else {
         double x = strtod(from, NULL); /* reads a decimal point, since the daemon never leaves the C locale */
 
         *out = isfinite(x) ? json_real(x) : NULL;
     }
     return true;
+}
+
+const char *number_excess(const char *text)
+{
+    return strpbrk(text, ".eE") != NULL
+               ? "is beyond what a double holds"
+               : "has more than the 63 bits of an integer; in double quotes it is a text that keeps its digits";
 }

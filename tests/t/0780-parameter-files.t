@@ -128,13 +128,34 @@ if [ -n "${STRETTO_PYTHON:-}" ]; then
 			"with all types"
 	done
 	spec "$T/objects.npz" true
-	refused '^422 spec_parameter_file /members/parameters/file .*objects.npz: array "x": .*\|O' "an array of objects is refused"
+	refused '^422 spec_parameter_file /members/parameters/file .*objects.npz: array "x" has pickled objects' "an array of objects is refused"
 	spec "$T/scalar.npz" true
 	refused '^422 spec_parameter_file /members/parameters/file .*array "note": it is a single value' "and a single value"
 	spec "$T/zeros.npz" true
 	ID=$(submit "$T/spec.json")
 	is "$(api GET "/v1/ensembles/$ID" | jq .count)" 10001 "many zeros in a small archive are taken as they are"
 	api POST "/v1/ensembles/$ID/cancel" >/dev/null
+	# arguments as studies publish them: the line in the refusal makes columns of them
+	"$STRETTO_PYTHON" -B - "$T" <<-'X'
+		import pickle, sys
+		import numpy as np
+		columns = {"lr": [0.1, 0.01], "net": ["a", "b"]}
+		rows = [{"lr": 0.1, "net": "a"}, {"lr": 0.01, "net": "b"}]
+		np.savez(sys.argv[1] + "/dict.npz", columns)
+		np.savez(sys.argv[1] + "/dicts.npz", args=rows)
+		open(sys.argv[1] + "/pickle.npz", "wb").write(pickle.dumps(columns))
+		np.save(open(sys.argv[1] + "/one.npz", "wb"), columns)
+	X
+	for file in dict dicts pickle one; do
+		spec "$T/$file.npz" true
+		refused '^422 spec_parameter_file .*this line of Python makes columns' "pickled arguments are refused ($file)"
+		(cd "$T" && "$STRETTO_PYTHON" -c "$(jq -r .detail "$T/api.body" | sed 's/.*columns of [a-z]*: //')")
+		spec "$T/columns.npz" 'echo {lr} {net}'
+		ID=$(submit "$T/spec.json")
+		ok "and their columns are taken" wait_ensemble "$ID" 60
+		is "$(api GET "/v1/ensembles/$ID/members/1/stdout")" "0.01 b" "as they were"
+		rm "$T/columns.npz"
+	done
 	head -c 1000 "$T/packed.npz" >"$T/cut.npz"
 	spec "$T/cut.npz" true
 	refused '^422 spec_parameter_file /members/parameters/file .*cut.npz: it is no archive' "and one that is cut"

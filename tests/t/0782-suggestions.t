@@ -134,6 +134,7 @@ is "$(cat "$T/out")" "$ID.0 one" "tells the member"
 printf '%s\n' '{"x": 1, "kind": "a"}' '' '{"name": "two", "parameters": {"x": true, "kind": "fail"}}' '{"name": "one", "parameters": {"x": 0.25, "kind": "7th"}}' >"$T/lines"
 status_is 0 "from lines of a file" stretto suggest "$ID" --file "$T/lines"
 is "$(xargs <"$T/out")" "$ID.1 $ID.2 two $ID.0 one (suggested before)" "with names and without"
+status_is 2 "an integer that would lose digits is refused" stretto suggest "$ID" x=0.25 kind=18446744073709551615
 status_is 3 "a wrong parameter is refused" stretto suggest "$ID" x=1
 like "$(cat "$T/err")" "spec_missing_key at /suggestions/0/parameters/kind" "with its place"
 echo '{"x": 1' >"$T/lines"

@@ -125,7 +125,10 @@ static void csv_refused_with_the_line(void **state)
     refused(".csv", "a\nx\"y\n", "line 2: a quote inside");
     refused(".csv", "a\nx\ry\n", "line 2: a carriage return");
     refused(".csv", "a\n\xff\n", "line 2: field 1 is not UTF-8");
-    refused(".csv", "a\n1e999\n", "line 2: \"1e999\" is beyond");
+    refused(".csv", "a,b\n1,9223372036854775807\n1,18446744073709551615\n", "line 3: field 2: \"18446744073709551615\" has more than the 63 bits");
+    refused(".csv", "a\n-9223372036854775809\n", "line 2: field 1: \"-9223372036854775809\" has more");
+    refused(".jsonl", "{\"a\": 1}\n{\"a\": 18446744073709551615}\n", "line 2: column 26: too big integer");
+    refused(".csv", "a\n1e999\n", "line 2: field 1: \"1e999\" is beyond");
     refused_bytes(".csv", "a\nx\0y\n", 6, "line 2: there is a zero byte");
 }
 
@@ -315,7 +318,8 @@ static void numbers(void **state)
     static const struct {
         const char *text, *json; /* NULL: not a number */
     } cases[] = {{"0", "0"}, {"-12", "-12"}, {"+3", "3"}, {" 4 ", "4"}, {".5", "0.5"}, {"5.", "5.0"}, {"1e3", "1000.0"},
-                 {"1E-2", "0.01"}, {"9223372036854775807", "9223372036854775807"}, {"9223372036854775808", "9.2233720368547758e18"},
+                 {"1E-2", "0.01"}, {"9223372036854775807", "9223372036854775807"}, {"-9223372036854775808", "-9223372036854775808"},
+                 {"9223372036854775808.", "9.2233720368547758e18"},
                  {"007", NULL}, {"0x10", NULL}, {"inf", NULL}, {"nan", NULL}, {"", NULL}, {"-", NULL}, {".", NULL},
                  {"1e", NULL}, {"1 2", NULL}, {"1_000", NULL}, {"e5", NULL}};
 

@@ -152,7 +152,7 @@ static void what_is_no_parameter_is_named(void **state)
 {
     static const unsigned char zeros[64];
 
-    refused_array((struct array){"x", "'|O'", "(2,)", false, zeros, 16}, "array \"x\": its items are of the type \"|O\"");
+    refused_array((struct array){"x", "'|O'", "(2,)", false, zeros, 16}, "array \"x\" has pickled objects");
     refused_array((struct array){"x", "'<c16'", "(2,)", false, zeros, 32}, "array \"x\": its items are of the type \"<c16\"");
     refused_array((struct array){"x", "'<f16'", "(2,)", false, zeros, 32}, "\"<f16\"");
     refused_array((struct array){"x", "'<M8[s]'", "(2,)", false, zeros, 16}, "\"<M8[s]\"");
