@@ -205,6 +205,7 @@ void sweep_fini(struct sweep *sweep)
 {
     for (size_t i = 0; i < sweep->n_runs; i++) {
         free(sweep->runs[i].parameters);
+        json_decref(sweep->runs[i].values);
         free(sweep->runs[i].config);
         free(sweep->runs[i].shown);
         free(sweep->runs[i].group);

@@ -2,6 +2,7 @@
 #ifndef CLI_SWEEP_H
 #define CLI_SWEEP_H
 #include <stdbool.h>
+#include <jansson.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -31,6 +32,7 @@ struct sweep_run {
     int64_t ensemble, index;
     enum sweep_fate fate;
     char *parameters; /* for people: "lr=0.1 batch=64" */
+    json_t *values;   /* of the parameters, an object */
     char *config;     /* all parameters in which configurations differ, in a form that is the same for the same ones */
     char *shown;      /* the same for people */
     char *group;      /* the value of the parameter that makes groups; NULL: there are no groups */

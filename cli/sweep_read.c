@@ -48,7 +48,7 @@ bool sweep_range_has(const struct sweep_range *range, double value)
     return range->above == (value > range->limit);
 }
 
-static void put_value(struct text *out, const json_t *value)
+void sweep_put_value(struct text *out, const json_t *value)
 {
     char buf[TEXT_REAL];
 
@@ -72,7 +72,7 @@ static char *parameters_text(const json_t *parameters, const char *without)
         if (without != NULL && strcmp(name, without) == 0)
             continue;
         text_add(&text, "%s%s=", text.size > 0 ? " " : "", name);
-        put_value(&text, value);
+        sweep_put_value(&text, value);
     }
     return text.data;
 }
@@ -91,6 +91,7 @@ static void name_run(struct reading *reading, struct sweep_run *run, const json_
     text = json_dumps(rest, JSON_COMPACT | JSON_SORT_KEYS);
     run->config = by_ensemble ? xasprintf("%lld %s", (long long)run->ensemble, text) : xstrdup(text);
     run->parameters = parameters_text(parameters, NULL);
+    run->values = json_is_object(parameters) ? json_deep_copy(parameters) : json_object();
     run->shown = parameters_text(parameters, query->repeat);
     free(text);
     json_decref(rest);
@@ -98,7 +99,7 @@ static void name_run(struct reading *reading, struct sweep_run *run, const json_
         return;
     text_string(&group, "");
     if (value != NULL)
-        put_value(&group, value);
+        sweep_put_value(&group, value);
     else if ((reading->sweep->by_ensemble = strcmp(query->group, "ensemble") == 0))
         text_number(&group, run->ensemble);
     run->group = group.data;
@@ -258,6 +259,8 @@ static int read_artefacts_of(struct cli *cli, struct sweep_query *query, const s
     name = xasprintf("%lld.%lld", (long long)config->runs[i]->ensemble, (long long)config->runs[i]->index);
     if (json_array_size(json_object_get(member, "artefacts")) > 0)
         json_object_set(query->artefacts, name, json_object_get(member, "artefacts"));
+    if (json_object_size(json_object_get(member, "metrics")) > 0)
+        json_object_set(query->metrics, name, json_object_get(member, "metrics"));
     free(name);
     json_decref(member);
     return 0;
@@ -278,6 +281,7 @@ void sweep_query_fini(struct sweep_query *query)
 {
     json_decref(query->rules);
     json_decref(query->artefacts);
+    json_decref(query->metrics);
 }
 
 int sweep_read(struct cli *cli, struct sweep_query *query, struct sweep *sweep, struct error *err)
@@ -286,6 +290,7 @@ int sweep_read(struct cli *cli, struct sweep_query *query, struct sweep *sweep, 
 
     query->rules = json_object();
     query->artefacts = json_object();
+    query->metrics = json_object();
     for (size_t i = 0; i < query->n_ensembles; i++) {
         reading.ensemble = query->ensembles[i];
         if (read_ensemble(&reading, err) < 0)

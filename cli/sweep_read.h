@@ -26,6 +26,7 @@ struct sweep_query {
     bool higher;
     json_t *rules;     /* an object: those of each ensemble that has some; made by sweep_read() */
     json_t *artefacts; /* an object: those of each run of which they were read */
+    json_t *metrics;   /* an object: the figures of all metrics of each such run */
 };
 
 /* Reads "accuracy>=0.74" and the like. Returns -1 where the text is something else. */
@@ -43,6 +44,10 @@ void sweep_query_fini(struct sweep_query *query);
 /* Reads the points of a run once more, and calls `each` with every point: seconds or steps from the first one on. */
 int sweep_read_points(struct cli *cli, const struct sweep_query *query, const struct sweep_run *run,
                       void (*each)(void *arg, double at, double value), void *arg, struct error *err);
+
+/* Adds a value of a parameter as people read it. */
+struct text;
+void sweep_put_value(struct text *out, const json_t *value);
 
 /* Reads the member of a run; NULL with err. */
 json_t *sweep_member(struct cli *cli, const struct sweep_run *run, struct error *err);

@@ -43,9 +43,34 @@ static void each_run(const struct sweep *sweep, void (*each)(void *arg, const st
         }
 }
 
+/* The rows of a CSV file, which has a column for each parameter. */
+struct rows {
+    FILE *to;
+    const json_t *names; /* an object, whose keys are those of all parameters */
+};
+
+static void put_values(const struct rows *rows, const struct sweep_run *run)
+{
+    const char *name;
+    json_t *none;
+
+    json_object_foreach ((json_t *)rows->names, name, none) {
+        const json_t *value = json_object_get(run->values, name);
+        struct text text = {0};
+
+        putc(',', rows->to);
+        text_string(&text, "");
+        if (value != NULL)
+            sweep_put_value(&text, value);
+        put_text(text.data, rows->to);
+        free(text.data);
+    }
+}
+
 static void print_row(void *arg, const struct sweep_run *run, size_t rank)
 {
-    FILE *to = arg;
+    const struct rows *rows = arg;
+    FILE *to = rows->to;
 
     if (rank > 0)
         fprintf(to, "%zu", rank);
@@ -63,16 +88,55 @@ static void print_row(void *arg, const struct sweep_run *run, size_t rank)
     put_number(run->gpu_seconds / 3600, to);
     putc(',', to);
     put_text(run->reason, to);
+    put_values(rows, run);
     putc('\n', to);
+}
+
+static const char first_columns[] = "rank,ensemble,index,fate,group,parameters",
+                  last_columns[] = "points,not_finite,attempts,core_hours,gpu_hours,reason";
+
+/* Returns whether another column has the name of a parameter. */
+static bool is_column(const char *name)
+{
+    char *list = xasprintf(",%s,area,last,best,time_to_target,time,%s,", first_columns, last_columns);
+    char *word = xasprintf(",%s,", name);
+    bool found = strstr(list, word) != NULL;
+
+    free(word);
+    free(list);
+    return found;
+}
+
+static void print_names(const json_t *names, FILE *to)
+{
+    const char *name;
+    json_t *none;
+
+    json_object_foreach ((json_t *)names, name, none) {
+        char *column = is_column(name) ? xasprintf("parameters.%s", name) : xstrdup(name);
+
+        putc(',', to);
+        put_text(column, to);
+        free(column);
+    }
 }
 
 void sweep_print_csv(const struct sweep *sweep, FILE *to)
 {
-    fputs("rank,ensemble,index,fate,group,parameters", to);
+    struct rows rows = {.to = to};
+    json_t *names = json_object();
+
+    for (size_t i = 0; i < sweep->n_runs; i++)
+        json_object_update_missing(names, sweep->runs[i].values);
+    rows.names = names;
+    fputs(first_columns, to);
     for (int figure = 0; figure < SWEEP_FIGURES; figure++)
         fprintf(to, ",%s", figure_keys[figure]);
-    fputs(",points,not_finite,attempts,core_hours,gpu_hours,reason\n", to);
-    each_run(sweep, print_row, to);
+    fprintf(to, ",%s", last_columns);
+    print_names(names, to);
+    putc('\n', to);
+    each_run(sweep, print_row, &rows);
+    json_decref(names);
 }
 
 static json_t *number_or_null(double number)
@@ -95,6 +159,7 @@ static void print_json_row(void *arg, const struct sweep_run *run, size_t rank)
 
     for (int figure = 0; figure < SWEEP_FIGURES; figure++)
         json_object_set_new(json, figure_keys[figure], number_or_null(run->figures[figure]));
+    json_object_set(json, "values", run->values);
     json_object_set_new(json, "points", json_integer(run->points));
     json_object_set_new(json, "not_finite", json_integer(run->not_finite));
     json_object_set_new(json, "attempts", json_integer(run->attempts));

@@ -1,6 +1,7 @@
 #include "cli/sweep_print.h"
 
 #include "cli/render.h"
+#include "cli/sweep_curve.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -267,6 +268,30 @@ static void print_rules(const struct sweep_query *query, enum sheet_form form, F
     sheet_destroy(sheet);
 }
 
+/* Prints what the best runs reached by all of their metrics, such as an accuracy beside the loss. */
+static void print_metrics(const struct sweep_query *query, enum sheet_form form, FILE *to)
+{
+    static const char *const headers[] = {"run", "metric", ">last", ">least", ">greatest", NULL};
+    static const char *const keys[] = {"last", "min", "max"};
+    struct sheet *sheet;
+    const char *run, *name;
+    json_t *metrics, *own;
+    char text[RENDER_SIZE];
+
+    if (json_object_size(query->metrics) == 0)
+        return;
+    sheet = sheet_create("Metrics of the best runs", headers);
+    json_object_foreach (query->metrics, run, metrics)
+        json_object_foreach (metrics, name, own) {
+            sheet_cell(sheet, run);
+            sheet_cell(sheet, name);
+            for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
+                sheet_cell(sheet, figure_text(text, SWEEP_LAST, sweep_number(own, keys[i])));
+        }
+    sheet_print(sheet, form, to);
+    sheet_destroy(sheet);
+}
+
 static void print_artefacts(const struct sweep_query *query, enum sheet_form form, FILE *to)
 {
     static const char *const headers[] = {"run", "artefact", ">bytes", "SHA-256", NULL};
@@ -294,6 +319,7 @@ void sweep_print_tables(const struct sweep *sweep, const struct sweep_query *que
 {
     print_ranking(sweep, query, top, form, to);
     print_groups(sweep, query, top, form, to);
+    print_metrics(query, form, to);
     print_unranked(sweep, top, form, to);
     print_rules(query, form, to);
     print_artefacts(query, form, to);

@@ -36,6 +36,9 @@ is "$(jq -r '[.runs[] | select(.rank != null) | .index] | join(" ")' out.json)" 
 # --- a page of its own
 status_is 0 "a page" stretto report 7 --html page.html
 is "$(grep -c '<polyline' page.html)" 12 "with a curve for each of the best"
+stretto report 7 --repeat seed --group workers --html groups.html >groups
+is "$(grep -o '<h2>Curves[^<]*' groups.html | cut -d= -f2 | xargs) $(grep -c 'stroke-dasharray' groups.html)" "1 2 4 3" "one of groups has a plot for each, with the horizon"
+is "$(grep -o '</i>[0-9.]*' groups.html | cut -d'>' -f2 | sort -g | xargs)" "$(grep -o '</i>[0-9.]*' groups.html | cut -d'>' -f2 | xargs)" "areas are bars, the best first"
 is "$(grep -c -i -E '(src|href)=|@import|url\(|<script' page.html)" 0 "and nothing from elsewhere"
 ok "it is well-formed" "${STRETTO_PYTHON:-python3}" -c '
 import html.parser

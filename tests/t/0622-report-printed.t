@@ -103,6 +103,12 @@ Speed-up and efficiency are by the time, against workers = 1.
 
 The first 3 of 4 groups; --top 0 shows all.
 
+## Metrics of the best runs
+
+| run | metric | last | least | greatest |
+| --- | --- | ---: | ---: | ---: |
+| 7.0 | loss | - | - | - |
+
 ## Not ranked
 
 | run | fate | parameters | last | reason |
@@ -145,20 +151,20 @@ Hours are those of all attempts that have ended, times the CPUs and GPUs that th
 
 E
 prints "as CSV" report 7 --target 2 --group workers --csv <<'E'
-rank,ensemble,index,fate,group,parameters,area,last,best,time_to_target,time,points,not_finite,attempts,core_hours,gpu_hours,reason
-1,7,1,ranked,2,lr=0.1 workers=2,230,0.5,0.5,120,300,2,1,1,0.3333333333333333,0.08333333333333333,
-2,7,0,ranked,1,lr=0.1 workers=1,326.25,1,1,120,600,3,0,1,0.3333333333333333,0.16666666666666666,
-,7,2,failed,4,lr=0.2 workers=4,,7,,,,1,0,1,8,1,R1
-,7,3,diverged,4,lr=0.3 workers=4,,,,,,0,0,1,0,0,R2
-,7,4,without the metric,8,lr=0.4 workers=8,,,,,,0,0,1,0,0,
-,7,5,unfinished,8,lr=0.5 workers=8,,,,,,0,0,0,0,0,
-,7,6,stopped,8,lr=0.6 workers=8,,,,,,0,0,0,0,0,
-,7,7,unfinished,8,lr=0.7 workers=8,,,,,,0,0,0,0,0,goes on in ensemble 9
+rank,ensemble,index,fate,group,parameters,area,last,best,time_to_target,time,points,not_finite,attempts,core_hours,gpu_hours,reason,lr,workers
+1,7,1,ranked,2,lr=0.1 workers=2,230,0.5,0.5,120,300,2,1,1,0.3333333333333333,0.08333333333333333,,0.1,2
+2,7,0,ranked,1,lr=0.1 workers=1,326.25,1,1,120,600,3,0,1,0.3333333333333333,0.16666666666666666,,0.1,1
+,7,2,failed,4,lr=0.2 workers=4,,7,,,,1,0,1,8,1,R1,0.2,4
+,7,3,diverged,4,lr=0.3 workers=4,,,,,,0,0,1,0,0,R2,0.3,4
+,7,4,without the metric,8,lr=0.4 workers=8,,,,,,0,0,1,0,0,,0.4,8
+,7,5,unfinished,8,lr=0.5 workers=8,,,,,,0,0,0,0,0,,0.5,8
+,7,6,stopped,8,lr=0.6 workers=8,,,,,,0,0,0,0,0,,0.6,8
+,7,7,unfinished,8,lr=0.7 workers=8,,,,,,0,0,0,0,0,goes on in ensemble 9,0.7,8
 E
 stretto report 7 --target 2 --by last --higher --json >out
 is "$(jq -c ${JQ_SORTS:+-S} 'del(.runs)' out)$(jq -c ${JQ_SORTS:+-S} '.runs[0, 7]' out)" "$(cat <<'E'
-{"carried":1,"higher_is_better":true,"horizon":150,"metric":"loss","over":"time","ranked_by":"last","target":2,"without_curve":0}{"area":326.25,"attempts":1,"best":4,"core_hours":0.3333333333333333,"ensemble":7,"fate":"ranked","gpu_hours":0.16666666666666666,"group":null,"index":0,"last":1,"not_finite":0,"parameters":"lr=0.1 workers=1","points":3,"rank":1,"reason":"","time":600,"time_to_target":60}
-{"area":null,"attempts":0,"best":null,"core_hours":0,"ensemble":7,"fate":"unfinished","gpu_hours":0,"group":null,"index":7,"last":null,"not_finite":0,"parameters":"lr=0.7 workers=8","points":0,"rank":null,"reason":"goes on in ensemble 9","time":null,"time_to_target":null}
+{"carried":1,"higher_is_better":true,"horizon":150,"metric":"loss","over":"time","ranked_by":"last","target":2,"without_curve":0}{"area":326.25,"attempts":1,"best":4,"core_hours":0.3333333333333333,"ensemble":7,"fate":"ranked","gpu_hours":0.16666666666666666,"group":null,"index":0,"last":1,"not_finite":0,"parameters":"lr=0.1 workers=1","points":3,"rank":1,"reason":"","time":600,"time_to_target":60,"values":{"lr":0.1,"workers":1}}
+{"area":null,"attempts":0,"best":null,"core_hours":0,"ensemble":7,"fate":"unfinished","gpu_hours":0,"group":null,"index":7,"last":null,"not_finite":0,"parameters":"lr=0.7 workers=8","points":0,"rank":null,"reason":"goes on in ensemble 9","time":null,"time_to_target":null,"values":{"lr":0.7,"workers":8}}
 E
 )" "for programs"
 prints "as the lines of MLPerf" report 7.0 --mllog --target 2 --set org=ours --set 'rate={lr}' <<'E'
@@ -194,6 +200,9 @@ Curves
 1. lr=0.1 workers=2
 2. lr=0.1 workers=1
 loss over the time from the first point of each run on, of the best 2 configurations.
+Areas
+1. lr=0.1 workers=2 230
+2. lr=0.1 workers=1 326.25
 Ranking
 rank run parameters runs area last best time to target time
 1 7.1 lr=0.1 workers=2 1 230 0.5 0.5 - 5m00s
@@ -233,7 +242,7 @@ E
 is "$(grep -o 'points="[^"]*"' page.html | xargs -d '\n')" \
 	'points="70.0,15.0 341.7,200.7 885.0,293.6 " points="70.0,107.9 341.7,200.7 613.3,340.0 "' "and curves, the best above all"
 tags() { grep -o '</*[a-z0-9]*' "$1" | sort | uniq -c | awk '{ print $2 $1 }' | xargs; }
-is "$(tags page.html)" '<1 </body1 </h11 </h26 </head1 </html1 </li2 </p6 </polyline2 </section6 </svg3 </table5 </tbody5 </td94 </text10 </th27 </thead5 </title3 </tr24 </ul1 <body1 <h11 <h26 <head1 <html1 <li2 <line5 <meta2 <p6 <polyline2 <rect2 <section6 <svg3 <table5 <tbody5 <td94 <text10 <th27 <thead5 <title3 <tr24 <ul1' "its parts are whole"
+is "$(tags page.html)" '<1 </body1 </div3 </h11 </h27 </head1 </html1 </i2 </li2 </p7 </polyline2 </section7 </span2 </svg3 </table5 </tbody5 </td94 </text11 </th27 </thead5 </title3 </tr24 </ul1 <body1 <div3 <h11 <h27 <head1 <html1 <i2 <li2 <line6 <meta2 <p7 <polyline2 <rect2 <section7 <span2 <svg3 <table5 <tbody5 <td94 <text11 <th27 <thead5 <title3 <tr24 <ul1' "its parts are whole"
 is "$(grep -o '<th[^>]*>run<\|<th[^>]*>rank<\|<td[^>]*>7.1<\|<td[^>]*>230<' page.html | xargs -d '\n')" '<th class="number">rank< <th>run< <td>7.1< <td class="number">230< <th>run< <th>run< <td>7.1< <td>7.1<' "and numbers are on the right"
 stretto report 7 --html file.html >out
 is "$(sed 's/<style>.*<.style>//' file.html)" "$(cat page.html)" "the page goes into a file"
