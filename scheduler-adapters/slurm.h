@@ -97,6 +97,8 @@ bool slurm_is_for_now(const char *said);
 /* Tells whether words that refuse a job do so for good (ADAPTER_REFUSED), or nobody knows (ADAPTER_UNCLEAR). */
 enum adapter_answer slurm_refusal(const char *said);
 int64_t slurm_tasks(const struct adapter_resources *want); /* the number of tasks in all */
+/* Returns how many tasks a node has at most, so that they are spread evenly; 0 where there is one node. */
+int slurm_tasks_per_node(const struct adapter_resources *want);
 
 /* slurm_options.c */
 extern const struct option_syntax slurm_options;

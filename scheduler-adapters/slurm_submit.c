@@ -74,10 +74,17 @@ int64_t slurm_tasks(const struct adapter_resources *want)
     return tasks > want->nodes ? tasks : want->nodes; /* or Slurm would take fewer nodes */
 }
 
+int slurm_tasks_per_node(const struct adapter_resources *want)
+{
+    return want->nodes > 1 ? (int)((slurm_tasks(want) + want->nodes - 1) / want->nodes) : 0;
+}
+
 static void add_resources(struct words *words, const struct adapter_resources *want)
 {
     words_add(words, "--nodes=%d", want->nodes);
     words_add(words, "--ntasks=%lld", (long long)slurm_tasks(want));
+    if (slurm_tasks_per_node(want) > 0)
+        words_add(words, "--ntasks-per-node=%d", slurm_tasks_per_node(want));
     words_add(words, "--cpus-per-task=%d", want->cpus_per_task);
     if (want->memory > 0)
         words_add(words, "--mem=%lldM", (long long)batch_mebibytes(want));

@@ -38,6 +38,8 @@ static void set_resources(json_t *job, const struct adapter_resources *want, int
     snprintf(nodes, sizeof nodes, "%d", want->nodes);
     set_text(job, "nodes", nodes); /* a string: v0.0.38 takes any list, which it documents, for 1 */
     json_object_set_new(job, "tasks", json_integer(slurm_tasks(want)));
+    if (slurm_tasks_per_node(want) > 0)
+        json_object_set_new(job, "tasks_per_node", json_integer(slurm_tasks_per_node(want)));
     json_object_set_new(job, "cpus_per_task", json_integer(want->cpus_per_task));
     if (minutes > 0)
         json_object_set_new(job, "time_limit", slurmrestd_make_number(version, minutes));

@@ -45,6 +45,13 @@ is "$(api GET "/v1/ensembles/$id/members/0/stdout" | cut -d ' ' -f 1-3,5,7 | sor
 1 $place 3 n1 $second
 2 $((1 - place)) 3 n1 n2" "each copy has its rank, on the node that has it"
 like "$(api GET "/v1/ensembles/$id/members/1" | jq -r '.attempts[0].reason')" "^exit status 5" "a copy that fails on one node ends those on both"
+
+# Slurm would give the first node as many as it takes
+jq -n '{name: "even", adapter: "slurm", members: {retries: 0, command: ["sh", "-c", "echo $STRETTO_HOSTS"],
+	resources: {walltime: "5m", nodes: 2, tasks: 4, launcher: "copies"}}}' >even.json
+id=$(submit even.json)
+ok "four processes on two nodes end" wait_ensemble "$id" 90
+is "$(api GET "/v1/ensembles/$id/members/0/stdout" | sort -u)" "n1:2,n2:2" "each node has as many as the other"
 stop_daemon
 slurm_stop
 done_testing

@@ -252,7 +252,7 @@ static void a_job_is_a_document(void **state)
 
     doc = document_of(&job, "[\"--qos=site\", \"--hold\"]", 38);
     assert_string_equal(json_string_value(json_object_get(doc, "script")), "#!/bin/sh\nexec x\n");
-    assert_job(doc, "{\"name\": \"st-1-2\", \"nodes\": \"2\", \"tasks\": 4, \"cpus_per_task\": 3, \"gres\": \"gpu:2\", \"memory_per_node\": 2, \"exclusive\": \"exclusive\","
+    assert_job(doc, "{\"name\": \"st-1-2\", \"nodes\": \"2\", \"tasks\": 4, \"tasks_per_node\": 2, \"cpus_per_task\": 3, \"gres\": \"gpu:2\", \"memory_per_node\": 2, \"exclusive\": \"exclusive\","
                     " \"time_limit\": 90, \"partition\": \"q\", \"account\": \"a\", \"qos\": \"mine\", \"hold\": true, \"constraints\": \"haswell\", \"memory_per_cpu\": 2048,"
                     " \"current_working_directory\": \"/run/100%/st-1-2\", \"standard_output\": \"/run/100%%/st-1-2/runner.log\","
                     " \"standard_error\": \"/run/100%%/st-1-2/runner.log\", \"standard_input\": \"/dev/null\", \"open_mode\": \"append\", \"no_requeue\": true,"
@@ -260,7 +260,7 @@ static void a_job_is_a_document(void **state)
     json_decref(doc);
 #define NUMBER(n) "{\"set\": true, \"infinite\": false, \"number\": " n "}"
     doc = document_of(&job, "[\"--exclusive=user\"]", 40);
-    assert_job(doc, "{\"name\": \"st-1-2\", \"nodes\": \"2\", \"tasks\": 4, \"cpus_per_task\": 3, \"tres_per_node\": \"gres/gpu:2\", \"memory_per_node\": " NUMBER("2") ","
+    assert_job(doc, "{\"name\": \"st-1-2\", \"nodes\": \"2\", \"tasks\": 4, \"tasks_per_node\": 2, \"cpus_per_task\": 3, \"tres_per_node\": \"gres/gpu:2\", \"memory_per_node\": " NUMBER("2") ","
                     " \"exclusive\": [\"user\"], \"time_limit\": " NUMBER("90") ", \"partition\": \"q\", \"account\": \"a\", \"qos\": \"mine\", \"constraints\": \"haswell\","
                     " \"memory_per_cpu\": " NUMBER("2048") ", \"current_working_directory\": \"/run/100%/st-1-2\","
                     " \"standard_output\": \"/run/100%%/st-1-2/runner.log\", \"standard_error\": \"/run/100%%/st-1-2/runner.log\", \"standard_input\": \"/dev/null\","
