@@ -82,7 +82,7 @@ e2e_tests = \
 	tests/t/0730-restart.t \
 	tests/t/0731-ends-and-starts.t \
 	tests/t/0732-run-dir-taken.t \
-	tests/t/0734-training-from.t tests/t/0729-learnt.t tests/t/0733-ranks-end.t tests/t/0735-ddp-resized.t tests/t/0737-unfinished-with-training.t tests/t/0738-training-ends-early.t tests/t/0739-training-survives.t tests/t/0749-training-resubmitted.t tests/t/0740-training.t tests/t/0745-training-goes-on.t tests/t/0746-ranks-go-on.t tests/t/0747-ranks-resized.t tests/t/0748-training-disturbed.t \
+	tests/t/0734-training-from.t tests/t/0727-unclosed.t tests/t/0729-learnt.t tests/t/0733-ranks-end.t tests/t/0735-ddp-resized.t tests/t/0737-unfinished-with-training.t tests/t/0738-training-ends-early.t tests/t/0739-training-survives.t tests/t/0749-training-resubmitted.t tests/t/0740-training.t tests/t/0745-training-goes-on.t tests/t/0746-ranks-go-on.t tests/t/0747-ranks-resized.t tests/t/0748-training-disturbed.t \
 	tests/t/0741-held.t \
 	tests/t/0742-held-killed.t \
 	tests/t/0743-missing-steps.t \

@@ -247,6 +247,8 @@ void plan_job(const struct engine *engine, const struct live_job *job, struct jo
                                                   .from = training_began_with(&job->ensemble->training->row)};
     if (!training && !pilot)
         desc.metrics = metrics_of(job->ensemble->spec);
+    if (!training && !pilot && job->ensemble->spec->has_training)
+        desc.streams = job->ensemble->spec->streams_optional ? JOBDESC_STREAMS_OPTIONAL : JOBDESC_STREAMS_REQUIRED;
     control_key_make(engine->store, job->row.name, key);
     jobdesc_begin(&text, &desc);
     plan->failed = plan_tasks(engine, job, &text, plan) < 0;

@@ -134,6 +134,7 @@ struct spec {
     int64_t failure_after_ms;    /* a rank that does not go on for so long is taken for failed */
     int64_t training_retries;    /* how often the training may begin anew because it failed */
     int64_t steps;               /* number of steps that each member sends; 0 if the spec does not say */
+    bool streams_optional;       /* a member that never opens a stream may succeed */
     const json_t *rules;         /* or NULL: daemon/spec/rules.h */
     const json_t *fields;
     const json_t *buffer; /* with all defaults filled in */

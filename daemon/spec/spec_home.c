@@ -14,7 +14,7 @@ static const struct {
     {"/members",
      {"command", "parameters", "resources", "retries", "success", "env", "silence", "artefacts", "results", "metrics",
       "umask"}},
-    {"/training", {"ranks", "fields", "buffer", "failure_after"}},
+    {"/training", {"ranks", "fields", "buffer", "failure_after", "streams"}},
     {"",
      {"width", "pack", "share", "adapter", "training", "members", "allocation", "elastic", "early_stopping",
       "follow_up", "max_failures"}},

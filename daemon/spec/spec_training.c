@@ -204,11 +204,24 @@ static int parse_failure_after(struct spec *spec, const json_t *obj, struct erro
     return 0;
 }
 
+static int parse_streams(struct spec *spec, const json_t *obj, struct error *err)
+{
+    const char *streams = "required";
+
+    if (jsonx_string(obj, "/training", "streams", JSONX_OPTIONAL, &streams, err) < 0)
+        return -1;
+    spec->streams_optional = strcmp(streams, "optional") == 0;
+    if (!spec->streams_optional && strcmp(streams, "required") != 0)
+        return error_at(err, "spec_impossible_value", "/training/streams",
+                        "unknown streams \"%.60s\"; known: required, optional", streams);
+    return 0;
+}
+
 int spec_parse_training(struct spec *spec, json_t *obj, struct error *err)
 {
-    static const char *const keys[] = {"command", "env",    "ranks",         "adapter", "resources",
-                                       "fields",  "buffer", "checkpoint",    "from",    "retries",
-                                       "steps",   "umask",  "failure_after", "output",  NULL};
+    static const char *const keys[] = {"command",       "env",        "ranks",   "adapter", "resources", "fields",
+                                       "buffer",        "checkpoint", "from",    "retries", "steps",     "umask",
+                                       "failure_after", "output",     "streams", NULL};
 
     spec->ranks = 1;
     spec->training_adapter = spec->adapter;
@@ -220,7 +233,7 @@ int spec_parse_training(struct spec *spec, json_t *obj, struct error *err)
         jsonx_int(obj, "/training", "retries", JSONX_OPTIONAL, 0, 1000, &spec->training_retries, err) < 0 ||
         jsonx_int(obj, "/training", "steps", JSONX_OPTIONAL, 1, INT32_MAX, &spec->steps, err) < 0 ||
         spec_parse_resources(&spec->training, obj, "/training", NULL, err) < 0 ||
-        parse_failure_after(spec, obj, err) < 0 ||
+        parse_failure_after(spec, obj, err) < 0 || parse_streams(spec, obj, err) < 0 ||
         jsonx_object(obj, "/training", "fields", JSONX_REQUIRED, &spec->fields, err) < 0 ||
         check_fields(spec->fields, err) < 0 || complete_buffer(obj, err) < 0 ||
         spec_parse_training_checkpoint(spec, obj, err) < 0 || parse_from(spec, obj, err) < 0)

@@ -86,6 +86,7 @@ static int read_stream(struct environment *env, struct error *err)
 int environment_read(struct environment *env, struct error *err)
 {
     const char *stream = getenv("STRETTO_STREAM"), *deadline = getenv("STRETTO_DEADLINE");
+    const char *marks = getenv("STRETTO_STREAM_MARKS");
     char *end;
 
     memset(env, 0, sizeof *env);
@@ -99,7 +100,8 @@ int environment_read(struct environment *env, struct error *err)
         return 0;
     env->active = true;
     env->stream = strdup(stream);
-    if (env->stream == NULL)
+    env->marks = marks != NULL && *marks != '\0' ? strdup(marks) : NULL;
+    if (env->stream == NULL || (marks != NULL && *marks != '\0' && env->marks == NULL))
         return error_set(err, "stream_memory", "no memory for the stream");
     return read_stream(env, err);
 }
@@ -107,6 +109,7 @@ int environment_read(struct environment *env, struct error *err)
 void environment_fini(struct environment *env)
 {
     free(env->stream);
+    free(env->marks);
     field_set_fini(&env->fields);
     json_decref(env->parameters);
     memset(env, 0, sizeof *env);

@@ -11,6 +11,7 @@ struct environment {
     bool active;     /* STRETTO_STREAM is set; otherwise only the deadline is set */
     double deadline; /* Unix time, 0 for none */
     char *stream;
+    char *marks; /* STRETTO_STREAM_MARKS: the directory for marks of streams (tasks/proto/streams.h), or NULL */
     uint64_t key;
     uint64_t ensemble;
     uint64_t member;

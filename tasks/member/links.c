@@ -282,6 +282,14 @@ void links_note_whole(struct links *l, uint64_t frames)
     l->whole = frames;
 }
 
+int links_mark(const struct links *l, enum stream_end end, struct error *err)
+{
+    if (l->env->marks == NULL)
+        return 0;
+    return end == STREAM_OPEN ? streams_open(l->env->marks, l->session, err)
+                              : streams_end(l->env->marks, l->session, end, err);
+}
+
 uint64_t links_sent(const struct links *l)
 {
     return l->sent;

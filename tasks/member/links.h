@@ -4,6 +4,7 @@
 #define TASKS_MEMBER_LINKS_H
 #include "tasks/member/discovery.h"
 #include "tasks/member/link.h"
+#include "tasks/proto/streams.h"
 
 struct links;
 
@@ -44,6 +45,9 @@ struct slots *links_slots(const struct links *l, const struct link *link);
  * sample is about to be sent. links_note_whole(): so many frames were sent before the oldest step that lacks fields. */
 void links_begin_frame(struct links *l);
 void links_note_whole(struct links *l, uint64_t frames);
+
+/* Notes beside the attempt that the stream is open, or how it has ended. 0 or -1. */
+int links_mark(const struct links *l, enum stream_end end, struct error *err);
 
 /* The number of frames that have been sent. */
 uint64_t links_sent(const struct links *l);

@@ -11,6 +11,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 /* Sets the time limit of a call that may wait, at its beginning. */
 static void be_patient(struct stretto *s)
@@ -30,6 +31,22 @@ static int read_environment(struct stretto *s)
     return s->steps != NULL ? 0 : error_set(&s->err, "stream_memory", "no memory for the stream");
 }
 
+/* An idle stream has neither threads nor connections, so that any process may use it. */
+static bool is_owner(const struct stretto *s)
+{
+    return !s->env.active || s->owner == getpid();
+}
+
+int stretto_check_owner(struct stretto *s)
+{
+    if (is_owner(s))
+        return 0;
+    return error_set(&s->err, "stream_forked",
+                     "process %d has opened this stream, and process %d was forked from it and cannot use it: open a "
+                     "stream after fork(), or send in the process that opened it",
+                     (int)s->owner, (int)getpid());
+}
+
 int stretto_open_patiently(struct stretto **out, int patience_ms)
 {
     struct stretto *s = *out;
@@ -42,9 +59,12 @@ int stretto_open_patiently(struct stretto **out, int patience_ms)
             return -1;
         s->patience = patience_ms < 0 ? -1 : patience_ms;
         s->failed = true;
+        s->owner = getpid();
         if (read_environment(s) < 0)
             return -1;
     }
+    if (stretto_check_owner(s) < 0)
+        return -1;
     be_patient(s);
     if (s->env.active)
         rc = discovery_wait(&s->env, s->until, &s->ranks, &s->err);
@@ -53,6 +73,8 @@ int stretto_open_patiently(struct stretto **out, int patience_ms)
     if (rc == 0 && s->env.active)
         s->links = links_create(&s->env, &s->ranks, &s->err);
     if (rc < 0 || (s->env.active && s->links == NULL))
+        return -1;
+    if (s->env.active && links_mark(s->links, STREAM_OPEN, &s->err) < 0)
         return -1;
     s->failed = false;
     return 0;
@@ -145,6 +167,8 @@ static int incomplete(struct stretto *s)
 
 static int check_field(struct stretto *s, int field)
 {
+    if (stretto_check_owner(s) < 0)
+        return -1;
     if (s->failed)
         return *s->err.text ? -1 : error_set(&s->err, "stream_failed", "the stream has failed before");
     if (s->finished)
@@ -377,6 +401,8 @@ int stretto_checkpointed(struct stretto *s, const char *path, int64_t step)
     int rc;
 
     alive_sign();
+    if (stretto_check_owner(s) < 0)
+        return -1;
     rc = wait_for_held(s);
     if (rc == 0)
         rc = checkpoint_record(path, step, &s->err);
@@ -389,6 +415,8 @@ int stretto_finish(struct stretto *s)
     int rc;
 
     alive_sign();
+    if (stretto_check_owner(s) < 0)
+        return -1;
     if (s->failed)
         return *s->err.text ? -1 : error_set(&s->err, "stream_failed", "the stream has failed before");
     if (!s->env.active || s->finished)
@@ -398,11 +426,13 @@ int stretto_finish(struct stretto *s)
     if (s->due &&
         s->covered) { /* it stops for now, and its next attempt sends what is left: the ranks hear of no end */
         s->finished = true;
-        return 0;
+        return links_mark(s->links, STREAM_PAUSED, &s->err);
     }
     be_patient(s);
     links_enter(s->links);
     rc = leave(s, links_finish(s->links, s->covered, s->until, &s->err));
+    if (rc == 0)
+        rc = links_mark(s->links, STREAM_CLOSED, &s->err);
     s->failed = rc == -1;
     s->finished = rc == 0;
     return rc;
@@ -410,7 +440,7 @@ int stretto_finish(struct stretto *s)
 
 void stretto_abort(struct stretto *s)
 {
-    if (s == NULL)
+    if (s == NULL || !is_owner(s)) /* to free it, a forked process would wait for threads that it does not have */
         return;
     for (int i = 0; i < FIELDS_MAX; i++)
         lending_fini(&s->field[i].lending);

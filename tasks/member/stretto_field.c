@@ -22,6 +22,8 @@ int stretto_field(struct stretto *s, const char *name, enum stretto_dtype dtype,
     struct field *field;
     int number = field_set_find(&s->env.fields, name), rc;
 
+    if (stretto_check_owner(s) < 0)
+        return -1;
     if (number < 0 && s->env.active)
         return error_set(&s->err, "stream_field", "the spec's training has no field \"%s\"", name);
     if (ndim < 0 || ndim > FRAME_MAX_DIMS)
@@ -48,6 +50,8 @@ int stretto_describe(struct stretto *s, const char *name, enum stretto_dtype *dt
     const struct field *field;
     int number;
 
+    if (stretto_check_owner(s) < 0)
+        return -1;
     if (!s->env.active)
         return 0;
     number = field_set_find(&s->env.fields, name);

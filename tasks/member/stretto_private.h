@@ -8,8 +8,11 @@
 #include "tasks/member/steps.h"
 #include "tasks/member/stretto.h"
 
+#include <sys/types.h>
+
 struct stretto {
     struct error err;
+    pid_t owner; /* the process that opened it */
     struct environment env;
     struct discovery ranks;
     struct links *links;
@@ -27,4 +30,8 @@ struct stretto {
     int64_t patience; /* ms that a call waits before it returns STRETTO_AGAIN, -1 for as long as it takes */
     int64_t until;    /* monotonic ms when the current call's patience ends */
 };
+
+/* Checks that this is the process that opened the stream, and not one that it has forked since: the threads and the
+ * connections of the stream are in the former alone. 0 or -1. */
+int stretto_check_owner(struct stretto *s);
 #endif

@@ -318,6 +318,20 @@ static int parse_restarts(const json_t *root, struct jobdesc_restarts *restarts,
     return jsonx_int(obj, "/restarts", "drawn", JSONX_OPTIONAL, 0, INT64_MAX, &restarts->from.drawn, err);
 }
 
+static int parse_streams(const json_t *root, enum jobdesc_streams *out, struct error *err)
+{
+    const char *streams = NULL;
+
+    if (jsonx_string(root, "", "streams", JSONX_OPTIONAL, &streams, err) < 0)
+        return -1;
+    *out = streams == NULL                    ? JOBDESC_STREAMS_NONE
+           : strcmp(streams, "optional") == 0 ? JOBDESC_STREAMS_OPTIONAL
+                                              : JOBDESC_STREAMS_REQUIRED;
+    if (*out == JOBDESC_STREAMS_REQUIRED && strcmp(streams, "required") != 0)
+        return error_at(err, BAD, "/streams", "\"streams\" must be \"required\" or \"optional\"");
+    return 0;
+}
+
 struct jobdesc *jobdesc_parse(json_t *root, struct error *err)
 {
     struct jobdesc *desc = xcalloc(1, sizeof *desc);
@@ -339,6 +353,7 @@ struct jobdesc *jobdesc_parse(json_t *root, struct error *err)
         (json_object_get(root, "stopped") != NULL && read_seconds(root, "", "stopped", &desc->stopped_ms, err) < 0) ||
         parse_checkpoint(root, &desc->checkpoint, err) < 0 || parse_artefacts(root, desc, err) < 0 ||
         parse_metrics(root, &desc->metrics, err) < 0 || parse_restarts(root, &desc->restarts, err) < 0 ||
+        parse_streams(root, &desc->streams, err) < 0 ||
         jsonx_bool(root, "", "tmpdir", JSONX_OPTIONAL, &desc->tmpdir, err) < 0 ||
         jsonx_string(root, "", "umask", JSONX_OPTIONAL, &desc->umask, err) < 0 ||
         jsonx_string(root, "", "output", JSONX_OPTIONAL, &output, err) < 0 ||

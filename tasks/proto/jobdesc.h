@@ -76,6 +76,9 @@ struct jobdesc_restarts {
     struct learnt from;       /* by the checkpoint that its ranks begin from */
 };
 
+/* Whether a member opens a stream to a training: there is none, it may, or it must. */
+enum jobdesc_streams { JOBDESC_STREAMS_NONE, JOBDESC_STREAMS_OPTIONAL, JOBDESC_STREAMS_REQUIRED };
+
 struct jobdesc {
     const char *job;
     int64_t ensemble;
@@ -88,10 +91,11 @@ struct jobdesc {
     int64_t
         stopped_ms; /* with silence_ms: a task whose processes are all stopped for so long is ended; 0: silence_ms */
     struct jobdesc_restarts restarts;
-    bool tmpdir;             /* its tasks have a temporary directory */
-    const char *umask;       /* of its tasks, as umask_parse() takes it; NULL: 0077 */
-    bool merged;             /* the standard error of its tasks goes into the file of their standard output */
-    const json_t *artefacts; /* patterns of files below a task's dir that it leaves when it succeeds, or NULL */
+    bool tmpdir;                  /* its tasks have a temporary directory */
+    const char *umask;            /* of its tasks, as umask_parse() takes it; NULL: 0077 */
+    bool merged;                  /* the standard error of its tasks goes into the file of their standard output */
+    enum jobdesc_streams streams; /* a task that opened a stream must have closed it to succeed */
+    const json_t *artefacts;      /* patterns of files below a task's dir that it leaves when it succeeds, or NULL */
     struct jobdesc_checkpoint checkpoint;
     struct jobdesc_metrics metrics;
     size_t ntasks;

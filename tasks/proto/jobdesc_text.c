@@ -89,6 +89,8 @@ void jobdesc_begin(struct jobdesc_text *t, const struct jobdesc *desc)
             number(t, ",\"drawn\":", desc->restarts.from.drawn);
         raw(t, "}");
     }
+    if (desc->streams != JOBDESC_STREAMS_NONE)
+        string(t, ",\"streams\":", desc->streams == JOBDESC_STREAMS_OPTIONAL ? "optional" : "required");
     string(t, ",\"umask\":", desc->umask);
     string(t, ",\"output\":", desc->merged ? "merged" : NULL);
     raw(t, desc->tmpdir ? ",\"tmpdir\":true,\"tasks\":[" : ",\"tmpdir\":false,\"tasks\":[");

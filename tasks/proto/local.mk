@@ -35,7 +35,7 @@ endif
 # Records of checkpoints, between members, runner and daemon; without libcommon.la, as libstreamproto.la below.
 noinst_LTLIBRARIES += libckptdir.la
 libckptdir_la_SOURCES = tasks/proto/ckptdir.c tasks/proto/ckptdir.h tasks/proto/ends.c tasks/proto/ends.h \
-	tasks/proto/held.c tasks/proto/held.h
+	tasks/proto/held.c tasks/proto/held.h tasks/proto/streams.c tasks/proto/streams.h
 libckptdir_la_CFLAGS = $(AM_CFLAGS) $(JANSSON_CFLAGS) $(XXHASH_CFLAGS)
 
 # Frames of the stream, between members and ranks. Not linked with libcommon.la: a shared library takes every member of

@@ -5,6 +5,7 @@
 #include "common/timefmt.h"
 #include "common/xalloc.h"
 #include "tasks/proto/retries.h"
+#include "tasks/proto/streams.h"
 #include "tasks/runner/done.h"
 #include "tasks/runner/oom.h"
 #include "tasks/runner/pattern.h"
@@ -69,6 +70,18 @@ static bool lacks_done(const struct task *t)
     return t->job->desc->kind == JOBDESC_TRAINING && ranks != NULL && strcmp(ranks, "1") != 0 && !task_is_done(t);
 }
 
+/* Tells whether the task has closed every stream that it opened, and has opened one if it must. */
+static bool has_closed_streams(const struct task *t)
+{
+    struct streams streams;
+
+    if (t->job->desc->streams == JOBDESC_STREAMS_NONE)
+        return true;
+    streams_count(t->desc->dir, &streams);
+    return streams.open == 0 && streams.paused == 0 &&
+           (streams.closed > 0 || t->job->desc->streams == JOBDESC_STREAMS_OPTIONAL);
+}
+
 /* Adds the last line of the program's stderr or merged output to the reason, without mere notices of our library. */
 static void add_last_line(struct task *t)
 {
@@ -90,7 +103,7 @@ static void explain_stop(struct task *t)
     if (rec->signal != 0)
         snprintf(rec->reason, sizeof rec->reason, "ended %s by signal %d (%s)", when, rec->signal,
                  strsignal(rec->signal));
-    else if (t->desc->success_file != NULL && rec->exit_code == 0)
+    else if (t->desc->success_file != NULL && !success_file_there(t) && rec->exit_code == 0)
         snprintf(rec->reason, sizeof rec->reason, "stopped %s: exit status 0, and \"%.200s\" is missing", when,
                  t->desc->success_file);
     else
@@ -132,6 +145,41 @@ static bool was_killed(const struct task *t, bool out_of_memory)
     return !out_of_memory && retries_is_from_outside(signal_of(t));
 }
 
+/* Explains why a task with exit status 0 has failed: it lacks something that success leaves behind. */
+static void explain_lack(struct exitrec *rec, const struct task *t)
+{
+    struct streams streams;
+
+    streams_count(t->desc->dir, &streams);
+    if (t->desc->success_file != NULL && !success_file_there(t))
+        snprintf(rec->reason, sizeof rec->reason, "exit status 0, but \"%.200s\" is missing", t->desc->success_file);
+    else if (streams.open > 0)
+        snprintf(rec->reason, sizeof rec->reason, "exit status 0, but it did not close %s: samples may be missing",
+                 streams.open + streams.closed == 1 ? "the stream that it had opened"
+                                                    : "all streams that it had opened");
+    else if (streams.paused > 0)
+        snprintf(rec->reason, sizeof rec->reason,
+                 "exit status 0, but it stopped at a checkpoint before its end, and there is none to go on from");
+    else
+        snprintf(rec->reason, sizeof rec->reason,
+                 "exit status 0, but it never opened a stream to the training, as members must unless the spec says "
+                 "\"streams\": \"optional\"");
+}
+
+/* Notes that a task which need not open a stream has opened none. */
+static void note_no_stream(struct task *t)
+{
+    struct streams streams;
+    size_t len = strlen(t->rec.notice);
+
+    if (t->job->desc->streams != JOBDESC_STREAMS_OPTIONAL)
+        return;
+    streams_count(t->desc->dir, &streams);
+    if (streams.closed == 0 && len < sizeof t->rec.notice)
+        snprintf(t->rec.notice + len, sizeof t->rec.notice - len, "%sit opened no stream to the training",
+                 len > 0 ? "; " : "");
+}
+
 static void explain(struct task *t, enum stop why)
 {
     struct exitrec *rec = &t->rec;
@@ -163,10 +211,10 @@ static void explain(struct task *t, enum stop why)
         snprintf(rec->reason, size, "killed by signal %d (%s)", rec->signal, strsignal(rec->signal));
     else if (rec->exit_code != 0)
         snprintf(rec->reason, size, "exit status %d", rec->exit_code);
-    else if (t->desc->success_file == NULL)
+    else if (t->job->desc->kind == JOBDESC_TRAINING)
         snprintf(rec->reason, size, "exit status 0, without having said that it was done (rx.done())");
     else
-        snprintf(rec->reason, size, "exit status 0, but \"%.200s\" is missing", t->desc->success_file);
+        explain_lack(rec, t);
     add_last_line(t);
 }
 
@@ -182,11 +230,16 @@ static bool zero_is_success(const struct task *t)
 }
 
 /* Tells whether a task that did not succeed, and was not ended, lacked time. A program that leaves checkpoints stops
- * when its next one does not fit, and may show that only by exit status 0; near the end, any end is attributed to
- * that. */
+ * when its next one does not fit, and may show that only by exit status 0, unless it leaves a stream open; near the
+ * end, any end is attributed to that. */
 static bool is_out_of_time(const struct task *t, bool exited_0)
 {
-    return t->checkpoints.desc != NULL && (t->warned || (exited_0 && json_array_size(t->checkpoints.whole) > 0));
+    struct streams streams;
+
+    if (t->checkpoints.desc == NULL || t->warned)
+        return t->checkpoints.desc != NULL;
+    streams_count(t->desc->dir, &streams);
+    return exited_0 && json_array_size(t->checkpoints.whole) > 0 && streams.open == 0;
 }
 
 void task_end(struct task *t, int status, const struct rusage *usage, enum stop why)
@@ -212,7 +265,8 @@ bool task_died_as_told(const struct task *t)
 
 bool task_looks_whole(const struct task *t)
 {
-    return t->rec.exit_code == 0 && (t->desc->success_file == NULL || success_file_there(t)) && !lacks_done(t);
+    return t->rec.exit_code == 0 && (t->desc->success_file == NULL || success_file_there(t)) && !lacks_done(t) &&
+           has_closed_streams(t);
 }
 
 /* Decides by the metrics that the task reported, where its exit status, and the file that it must leave, say that it
@@ -325,14 +379,13 @@ static void note_told_rank(struct task *t)
              "it did not end after it had said that it was done, as a thread of it may have been left: told to end");
 }
 
-void task_conclude(struct task *t)
+static void conclude(struct task *t)
 {
     struct exitrec *rec = &t->rec;
     bool exited_0, done;
 
     note_told_rank(t);
     exited_0 = rec->exit_code == 0;
-    t->ended = true;
     rec->checkpoints = t->checkpoints.whole;
     if (has_diverged(t)) {
         rec->outcome = EXITREC_DIVERGED;
@@ -347,8 +400,10 @@ void task_conclude(struct task *t)
         return;
     done = t->arrived && t->silent == SILENT_NOT; /* at its last step */
     /* After a task was told to end, its exit status 0 proves nothing, since programs that stop early exit with 0, too.
-     * Only its success_file proves that it succeeded. */
-    if ((exited_0 || done) && (t->desc->success_file ? success_file_there(t) : done || zero_is_success(t))) {
+     * Only its success_file proves that it succeeded. A task that did not close its stream has not succeeded. */
+    if ((exited_0 || done) && (t->desc->success_file ? success_file_there(t) : done || zero_is_success(t)) &&
+        has_closed_streams(t)) {
+        note_no_stream(t);
         if (!may_end_before_rung(t) || !has_reached(t))
             add_last_line(t);
         return;
@@ -359,6 +414,14 @@ void task_conclude(struct task *t)
         rec->outcome = t->why == STOP_NONE ? EXITREC_FAILED : EXITREC_CANCELLED;
     rec->late = rec->outcome == EXITREC_TIMEOUT && t->job->late;
     explain(t, t->why);
+}
+
+void task_conclude(struct task *t)
+{
+    t->ended = true;
+    conclude(t);
+    if (t->job->desc->streams != JOBDESC_STREAMS_NONE)
+        streams_clear(t->desc->dir);
 }
 
 void task_fini(struct task *t)

@@ -124,6 +124,8 @@ static struct environment *make_environment(const struct task *t)
     environment_set(env, "STRETTO_TASK", t->mark);
     if (t->job->desc->kind == JOBDESC_MEMBERS)
         set_metrics(env, t);
+    if (t->job->desc->streams != JOBDESC_STREAMS_NONE)
+        environment_set(env, "STRETTO_STREAM_MARKS", t->desc->dir);
     if (t->job->tmpdir != NULL)
         environment_set(env, "STRETTO_TMPDIR", t->job->tmpdir);
     snprintf(number, sizeof number, "%lld", (long long)t->desc->ntasks);

@@ -87,7 +87,7 @@ stream_libs = tests/unit/libstreamfixture.la libtrain.la libmember.la $(unit_lib
 stream_cflags = $(unit_cflags) $(ZMQ_CFLAGS)
 unit_tests += tests/unit/test_frame tests/unit/test_buffer tests/unit/test_pool tests/unit/test_stepset tests/unit/test_gaps tests/unit/test_intake tests/unit/test_intake_sessions \
 	tests/unit/test_intake_messages
-unit_tests += tests/unit/test_stream_network tests/unit/test_stream_lent tests/unit/test_stream_small
+unit_tests += tests/unit/test_stream_network tests/unit/test_stream_lent tests/unit/test_stream_forked tests/unit/test_stream_small
 tests_unit_test_stream_small_CFLAGS = $(stream_cflags)
 tests_unit_test_stream_small_LDADD = $(stream_libs)
 unit_tests += tests/unit/test_flusher tests/unit/test_shared tests/unit/test_stream_shared
@@ -184,6 +184,8 @@ tests_unit_test_stream_settings_LDADD = $(stream_libs)
 unit_tests += tests/unit/test_stream_varying
 tests_unit_test_stream_varying_CFLAGS = $(stream_cflags)
 tests_unit_test_stream_varying_LDADD = $(stream_libs)
+tests_unit_test_stream_forked_CFLAGS = $(stream_cflags)
+tests_unit_test_stream_forked_LDADD = $(stream_libs)
 tests_unit_test_stream_lent_CFLAGS = $(stream_cflags)
 tests_unit_test_stream_lent_LDADD = $(stream_libs)
 tests_unit_test_stream_network_SOURCES = tests/unit/test_stream_network.c tests/unit/stream_tap.c \

@@ -15,7 +15,7 @@ python=${STRETTO_PYTHON:-$(sed -n "s/^STRETTO_PYTHON = //p" "${builddir:?}/Makef
 start_daemon
 jq -n --arg python "$python" --arg rank "$srcdir/tests/bench/checkpoint_bench.py" --arg bytes "${BENCH_MODEL:-1000000000}" \
 	--arg rounds "$BENCH_ROUNDS" '{name: "checkpoint", members: {command: ["true"], parameters: {grid: {i: [0]}}},
-	training: {command: [$python, "-B", $rank, $bytes, $rounds], retries: 0, checkpoint: {every: "1s", keep: 1},
+	training: {streams: "optional", command: [$python, "-B", $rank, $bytes, $rounds], retries: 0, checkpoint: {every: "1s", keep: 1},
 		fields: {u: {dtype: "float32", shape: [1]}}}}' >"$T/spec.json"
 ID=$(submit "$T/spec.json")
 wait_ensemble "$ID" 800 || bail "the training does not end"

@@ -14,7 +14,7 @@ make() {
 	jq -n --arg rank "$T/told-rank.py" --arg name "$1" --arg factor "$3" --arg go "$T/go" --argjson slow "$2" '{name: $name, width: 8,
 		members: {command: ["sh", "-c", "test {i} -ge \($slow) || until test -e \($go); do sleep 0.1; done"],
 			parameters: {grid: {i: [range(8)]}}, retries: 0}} + if $factor == "" then {} else
-		{training: {command: ["python3", $rank, "3", $factor], ranks: 1, retries: 1, fields: {f: {dtype: "float32", shape: [2]}}}} end' >spec.json
+		{training: {streams: "optional", command: ["python3", $rank, "3", $factor], ranks: 1, retries: 1, fields: {f: {dtype: "float32", shape: [2]}}}} end' >spec.json
 	submit spec.json >>ids
 }
 make beta 5 3

@@ -35,7 +35,7 @@ wait_ensemble "$id" 60
 is "$(api GET "/v1/ensembles/$id/members/0/stdout" | xargs)" "$wanted" "members in an allocation merge theirs"
 
 # --- a training
-jq -n '{name: "ranks", members: {command: ["true"], parameters: {grid: {x: [0]}}}, training: {retries: 0, output: "merged",
+jq -n '{name: "ranks", members: {command: ["true"], parameters: {grid: {x: [0]}}}, training: {streams: "optional", retries: 0, output: "merged",
 	command: ["sh", "-c", "echo out; echo err >&2; echo end; exit 1"], fields: {f: {dtype: "float32", shape: [1]}}}}' >training.json
 id=$(submit training.json)
 wait_ensemble "$id" 60

@@ -27,7 +27,7 @@ X
 chmod +x "$T/rank"
 jq -n --arg rank "$T/rank" '{name: "tr", members: {command: ["sh", "-c", "until [ -e \($rank).go ]; do sleep 0.05; done"],
 		parameters: {grid: {x: [1, 2]}}}, width: 2,
-	training: {command: [$rank], ranks: 1, fields: {f: {dtype: "float32", shape: [2]}}}}' >"$T/spec.json"
+	training: {streams: "optional", command: [$rank], ranks: 1, fields: {f: {dtype: "float32", shape: [2]}}}}' >"$T/spec.json"
 start_daemon
 id=$(submit "$T/spec.json")
 

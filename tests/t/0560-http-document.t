@@ -13,7 +13,7 @@ start_daemon --config "$T/config.json"
 cat >"$T/spec.json" <<'X'
 {"name": "d", "members": {"command": ["sh", "-c", "echo {x}; [ {x} != 2 ] || exit 3"],
  "parameters": {"grid": {"x": [1, 2, 3]}}, "retries": 0}, "width": 3,
- "training": {"command": ["sh", "-c", "echo hello; exit 1"], "fields": {"f": {"dtype": "float32", "shape": [2]}}}}
+ "training": {"streams": "optional", "command": ["sh", "-c", "echo hello; exit 1"], "fields": {"f": {"dtype": "float32", "shape": [2]}}}}
 X
 id=$(submit "$T/spec.json")
 wait_for 60 '[ "$(api GET /v1/ensembles/'"$id"'/members/2 | jq -r .state)" != pending ]'

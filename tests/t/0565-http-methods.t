@@ -6,7 +6,7 @@
 echo '{"adapters": {"local": {"slots": 10}}}' >"$T/config.json"
 start_daemon --config "$T/config.json"
 jq -n '{name: "m", members: {command: ["true"], parameters: {grid: {x: [1]}}},
-	training: {command: ["false"], fields: {f: {dtype: "float32", shape: [1]}}}}' >spec.json
+	training: {streams: "optional", command: ["false"], fields: {f: {dtype: "float32", shape: [1]}}}}' >spec.json
 submit spec.json >/dev/null
 wait_ensemble 1 60
 api POST /v1/tokens '{"role": "reader"}' >/dev/null

@@ -15,7 +15,7 @@ hostile=$'<b>bold</b> \u202eevil\u202c <script>alert(1)</script> \u0645\u0631\u0
 make() {
 	jq -n --arg rank "$T/told-rank.py" --arg name "$1" --arg command "$2" --arg factor "${3:-}" '{name: $name, width: 4,
 		members: {command: ["sh", "-c", $command], parameters: {grid: {i: [range(4)]}}, retries: 0}} + if $factor == "" then {} else
-		{training: {command: ["python3", $rank, "4", $factor], ranks: 1, retries: 1, fields: {f: {dtype: "float32", shape: [2]}}}} end' >spec.json
+		{training: {streams: "optional", command: ["python3", $rank, "4", $factor], ranks: 1, retries: 1, fields: {f: {dtype: "float32", shape: [2]}}}} end' >spec.json
 	submit spec.json >>ids
 }
 for i in {1..5}; do make "loss-run-$i" "test {i} = 0 || until test -e $T/go; do sleep 0.1; done" $((i * i % 7 + 1)); done

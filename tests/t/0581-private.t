@@ -19,7 +19,7 @@ echo 'what nobody else may read' | tee result
 while [ ! -e "$T/over" ]; do sleep 0.1; done
 EOF
 jq -n --arg t "$T" '{name: "t", width: 2, members: {command: ["sh", ($t + "/member.sh")], parameters: {grid: {i: [0, 1]}}, resources: {tmpdir: true}},
-	training: {command: ["sh", ($t + "/rank.sh")], fields: {u: {dtype: "float32", shape: [4]}}}}' >"$T/spec.json"
+	training: {streams: "optional", command: ["sh", ($t + "/rank.sh")], fields: {u: {dtype: "float32", shape: [4]}}}}' >"$T/spec.json"
 
 echo '{"adapters": {"local": {"slots": 4}}}' >"$T/config.json"
 

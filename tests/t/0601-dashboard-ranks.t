@@ -16,7 +16,7 @@ printf '%s\n' "metric loss 21 40" "until $T/die" "drop g1-s20" die >do2
 printf '%s\n' "metric loss 11 15" "until $STATE/run/e1/training/g3/reception.json" "done" >do3
 jq -n --arg t "$T" '{name: "ranks", width: 2, members: {command: ["sh", "-c", "until test -e \($t)/go; do sleep 0.1; done"],
 		parameters: {grid: {i: [range(2)]}}},
-	training: {command: ["python3", ($t + "/scripted-rank.py"), ($t + "/do")], ranks: 1, retries: 3, checkpoint: {keep: 2},
+	training: {streams: "optional", command: ["python3", ($t + "/scripted-rank.py"), ($t + "/do")], ranks: 1, retries: 3, checkpoint: {keep: 2},
 		fields: {f: {dtype: "float32", shape: [2]}}}}' >spec.json
 submit spec.json >/dev/null
 wait_for 60 '[ "$(api GET /v1/ensembles/1 | jq -c "[.training | .state, .checkpoint.name, .metrics.loss]")" = "[\"running\",\"g1-s10\",$(jq -n 1/21)]" ]' ||

@@ -23,7 +23,7 @@ echo '{"version": 1, "generation": 1, "rank": 0, "time": 1769860000, "state": "d
 X
 chmod +x rank
 start_daemon
-jq -n --arg rank "$T/rank" '{name: "m", members: {command: ["true"], parameters: {grid: {x: [1]}}}, training: {command: [$rank],
+jq -n --arg rank "$T/rank" '{name: "m", members: {command: ["true"], parameters: {grid: {x: [1]}}}, training: {streams: "optional", command: [$rank],
 	fields: {f: {dtype: "float32", shape: [2]}}}}' >spec.json
 ID=$(submit spec.json)
 ok "it ends" wait_ensemble "$ID" 60 || bail "it does not end"

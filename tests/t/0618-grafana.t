@@ -21,7 +21,7 @@ X
 chmod +x rank
 start_daemon
 jq -n --arg rank "$T/rank" --arg go "$T/go" '{name: "m", members: {command: ["sh", "-c", "until [ -e \($go) ]; do sleep 0.05; done"],
-	parameters: {grid: {x: [1]}}}, training: {command: [$rank], fields: {f: {dtype: "float32", shape: [2]}}}}' >spec.json
+	parameters: {grid: {x: [1]}}}, training: {streams: "optional", command: [$rank], fields: {f: {dtype: "float32", shape: [2]}}}}' >spec.json
 ID=$(submit spec.json)
 ok "a training tells its figures" wait_for 60 'api GET /metrics | grep -q "^stretto_training_batches_total{"'
 api GET /metrics >figures

@@ -25,7 +25,7 @@ chmod +x rank
 echo '{"adapters": {"local": {"slots": 4}}}' >config.json
 start_daemon --config config.json
 jq -n --arg rank "$T/rank" --arg go "$T/go" '{name: "shown", members: {command: ["sh", "-c", "until [ -e \($go) ]; do sleep 0.05; done"],
-	parameters: {grid: {x: [range(4)]}}}, width: 2, training: {command: [$rank], fields: {f: {dtype: "float32", shape: [2]}}}}' >spec.json
+	parameters: {grid: {x: [range(4)]}}}, width: 2, training: {streams: "optional", command: [$rank], fields: {f: {dtype: "float32", shape: [2]}}}}' >spec.json
 ID=$(submit spec.json)
 ok "its members run, and its training has told" wait_for 60 'api GET "/v1/ensembles/$ID" | jq -e ".members.running == 2 and .training.metrics.train_loss == 1.5"'
 

@@ -174,7 +174,7 @@ wait_ensemble "$ID" 10
 is "$(told '[.state, .training.resumed_from, .training.drawn, .reason]')" "[\"complete\",\"g1-s1\",10,\"$EARLY\"]" "what was learnt before is not told as unneeded"
 
 # steps of a member that succeeded are missing
-begin enough 1 '.members.command = ["sh", "-c", "[ $STRETTO_MEMBER != 1 ] || exit 0; exec \"$@\"", "sh"] + .members.command' lacking
+begin enough 1 '.training.streams = "optional" | .members.command = ["sh", "-c", "[ $STRETTO_MEMBER != 1 ] || exit 0; exec \"$@\"", "sh"] + .members.command' lacking
 wait_for 60 '[ "$(state "[.members.succeeded, .members.running, .training.received]")" = "[2,3,35]" ]' || bail "not sent: $(state .)"
 : >"$DIR/enough"
 status_is 1 "where a member succeeded and its steps are missing, no training says that the ensemble is complete" stretto wait "$ID"

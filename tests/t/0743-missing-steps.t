@@ -15,9 +15,11 @@ with stretto.train.open() as rx:
         pass
     rx.done()
 EOF2
-# member.py HOW: member I sends I steps less than 20, every tenth number, and then ends as HOW says
+# member.py HOW: member I sends I steps less than 20, every tenth number, and then ends as HOW says; or it sends none
 cat >"$T/member.py" <<'EOF2'
-import sys, numpy, stretto
+import os, sys, numpy, stretto
+if sys.argv[1] == "absent" and os.environ["STRETTO_MEMBER"] != "0":
+    sys.exit(0)
 with stretto.open() as member:
     for step in range(20 - member.index):
         member.send(10 * step, data=numpy.zeros(4, dtype=numpy.uint8))
@@ -70,25 +72,29 @@ is "$(jq -r .pointer "$T/api.body")" /training/steps "and that is where"
 solver=
 [ -z "${STRETTO_MPIEXEC:-}" ] || solver=$(begin 1 heedless '.members.command = ["heat2d", "--grid", "8", "--steps", "15"] | .training.ranks = 1 |
 	.training.fields = {temperature: {dtype: "float32", shape: [8, 8]}}')
-all=$(begin 1 heedless) lacking=$(begin 8 heedless) honest=$(begin 3 honest) none=$(begin 2 heedless '.members.command = ["true"]')
+all=$(begin 1 heedless) lacking=$(begin 8 absent '.training.streams = "optional"') heedless=$(begin 8 heedless)
+honest=$(begin 3 honest) none=$(begin 2 heedless '.members.command = ["true"] | .training.streams = "optional"')
 unsaid=$(begin 3 heedless 'del(.training.steps)') early=$(leap given) own=$(leap own) stops=$(leap stops .training.steps=100)
 wait_ensemble "$all" 60
 is "$(told '[.state, .training.state, .training.unique, .training.missing]')" \
 	'["complete","done",20,{"first":[],"members":0,"steps":0}]' "an ensemble that lacks nothing is complete"
 wait_ensemble "$lacking" 60
-is "$(told '[.state, .members.succeeded, .training.state, .training.unique]')" '["failed",8,"done",132]' \
+is "$(told '[.state, .members.succeeded, .training.state, .training.unique]')" '["failed",8,"done",20]' \
 	"one whose members succeed with fewer steps has failed"
-is "$(told .training.missing)" '{"first":[{"member":1,"steps":1},{"member":2,"steps":2},{"member":3,"steps":3},{"member":4,"steps":4},{"member":5,"steps":5}],"members":7,"steps":28}' \
+is "$(told .training.missing)" '{"first":[{"member":1,"steps":20},{"member":2,"steps":20},{"member":3,"steps":20},{"member":4,"steps":20},{"member":5,"steps":20}],"members":7,"steps":140}' \
 	"it is told how many are missing, and of whom"
-is "$(told .reason)" '"28 steps are missing, of 7 members that succeeded: 1 (1), 2 (2), 3 (3), 4 (4), 5 (5), …"' "in words, too"
-like "$(cat "$STATE/run/e$lacking/members/0/7/a1/stdout")" 'holds 13 steps of this member, of the 20 .* 7 are missing' \
-	"the member itself was told when it closed its stream"
+is "$(told .reason)" '"140 steps are missing, of 7 members that succeeded: 1 (20), 2 (20), 3 (20), 4 (20), 5 (20), …"' "in words, too"
 status_is 1 "stretto wait fails" stretto wait "$lacking"
-like "$(cat "$T/out")" 'failed.*28 steps are missing' "and says why"
-like "$(stretto status "$lacking")" 'failed.*28 steps are missing' "stretto status does"
+like "$(cat "$T/out")" 'failed.*140 steps are missing' "and says why"
+like "$(stretto status "$lacking")" 'failed.*140 steps are missing' "stretto status does"
 is "$(sqlite3 -readonly "$STATE/stretto.db" "SELECT json_extract(detail, '$.missing.steps') FROM event WHERE kind = 'ensemble.failed' AND ensemble = $lacking")" \
-	28 "there is an event"
+	140 "there is an event"
 is "$(api_status POST "/v1/ensembles/$lacking/resubmit" '{}')" 409 "nothing of it can be resubmitted"
+wait_ensemble "$heedless" 60
+is "$(told '[.members.succeeded, .members.failed]')" '[1,7]' "members that ignore that their stream cannot be closed have failed"
+like "$(cat "$STATE/run/e$heedless/members/0/7/a1/stdout")" 'holds 13 steps of this member, of the 20 .* 7 are missing' \
+	"as each was told when it closed its stream"
+like "$(api GET "/v1/ensembles/$heedless/members/7" | jq -r .reason)" 'did not close the stream' "and their reason says"
 wait_ensemble "$honest" 60
 is "$(told '[.state, .members.succeeded, .members.failed, .training.missing.steps]')" '["complete",1,2,0]' \
 	"where the members fail of it, their states tell so"
@@ -120,5 +126,5 @@ like "$(api GET /metrics)" "stretto_ensembles\\{state=\"failed\"\\} $(api GET /v
 kill_daemon
 start_daemon --config "$T/config.json"
 wait_ensemble "$lacking" 10
-is "$(told '[.state, .training.missing.steps]')" '["failed",28]' "all of it is there after a restart"
+is "$(told '[.state, .training.missing.steps]')" '["failed",140]' "all of it is there after a restart"
 done_testing

@@ -162,7 +162,7 @@ for bad in '{}' '{"width": 0}' '{"width": "4"}' '{"width": 1000001}' '{"width": 
 done
 
 # --- with a training: only while it takes members
-spec 3 "test {i} -ne 0 || exit 1; test {i} -ne 1 || read x <$T/go" '.width = 3 | .training = {
+spec 3 "test {i} -ne 0 || exit 1; test {i} -ne 1 || read x <$T/go" '.width = 3 | .training = {streams: "optional",
 	command: ["sh", "-c", "exit 0"], fields: {f: {dtype: "float32", shape: [2]}}}'
 cat >"$T/rank.sh" <<'X'
 printf '{"version": 1, "generation": 1, "rank": 0, "ranks": 1, "host": "h", "endpoints": []}' >"$STRETTO_STREAM/r.tmp"

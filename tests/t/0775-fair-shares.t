@@ -63,7 +63,7 @@ api POST "/v1/ensembles/$HUGE/cancel" >"$T/out"
 ok "both end" wait_for 30 "[ \$(db \"SELECT count(*) FROM job WHERE state <> 'ended'\") = 0 ]"
 
 # --- trainings: 3 of 4 slots each, so only one at a time; a job of all 4 slots fits beside none of them
-training='.training = {command: ["sh", "-c", $rank], resources: {tasks: 3}, fields: {u: {dtype: "float32", shape: [1]}}}'
+training='.training = {streams: "optional", command: ["sh", "-c", $rank], resources: {tasks: 3}, fields: {u: {dtype: "float32", shape: [1]}}}'
 cat >"$T/rank.sh" <<'END'
 printf '{"version": 1}' >"$STRETTO_STREAM/g1-rank$STRETTO_RANK.json.tmp"
 mv "$STRETTO_STREAM/g1-rank$STRETTO_RANK.json.tmp" "$STRETTO_STREAM/g1-rank$STRETTO_RANK.json"

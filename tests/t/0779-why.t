@@ -61,7 +61,7 @@ chmod +x rank
 stop_daemon
 echo '{"adapters": {"local": {"slots": 4}}}' >config.json
 start_daemon --config config.json
-jq --arg go "$T/go" --arg rank "$T/rank" '.name = "stream" | .training = {command: [$rank], fields: {f: {dtype: "float32", shape: [2]}}}' first.json >stream.json
+jq --arg go "$T/go" --arg rank "$T/rank" '.name = "stream" | .training = {streams: "optional", command: [$rank], fields: {f: {dtype: "float32", shape: [2]}}}' first.json >stream.json
 rm go
 ID=$(submit stream.json)
 ok "its member runs" wait_for 60 'api GET "/v1/ensembles/$ID" | jq -e ".members.running == 1"'

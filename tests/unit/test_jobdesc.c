@@ -57,7 +57,7 @@ static struct jobdesc *again(const struct jobdesc *desc, json_t **root)
 
 static void little_has_to_be_said(void **state)
 {
-    static const char *const not_written[] = {"silence", "stopped", "checkpoint", "artefacts", "metrics", "restarts", "umask", "output",
+    static const char *const not_written[] = {"silence", "stopped", "checkpoint", "artefacts", "metrics", "restarts", "streams", "umask", "output",
                                               "control", "control_key"},
                       *const not_of_tasks[] = {"env", "path", "launcher", "launch", "nodes", "success_file", "glob", "metrics_file", "artefacts", "results", "owner", "resume",
                                                "since", "since_in", "until", "last"};
@@ -125,6 +125,8 @@ static void what_is_said_is_taken_and_written(void **state)
         {"/restarts", "{\"retries\":3,\"failures\":2,\"losses\":1,\"step\":0,\"batches\":5,\"drawn\":9223372036854775807}"},
         {"/tmpdir", "true"},
         {"/umask", "\"022\""},
+        {"/streams", "\"required\""},
+        {"/streams", "\"optional\""},
         {"/output", "\"merged\""},
         {"/artefacts", "[\"a\", \"b/*.pt\"]"},
         {"/checkpoint/before", "60"},
@@ -217,6 +219,8 @@ static void what_cannot_be_is_refused_with_the_place(void **state)
         {"/ensemble", "-1", NULL},
         {"/ensemble", "null", NULL},
         {"/kind", "null", NULL},
+        {"/streams", "\"none\"", NULL},
+        {"/streams", "true", NULL},
         {"/kind", "\"member\"", NULL},
         {"/control", "7", NULL},
         {"/control_key", "\"0123456789abcdef0123456789abcde\"", NULL},

@@ -210,7 +210,7 @@ static void a_key_is_known_where_it_is_told_to_belong(void **state)
     static const char *const keys[] = {
         "walltime", "tasks", "cpus_per_task", "gpus", "memory", "nodes", "queue", "account", "launcher", "grid", "method", "count",
         "seed", "space", "exclude", "file", "command", "parameters", "resources", "retries", "success", "env", "silence",
-        "artefacts", "results", "metrics", "umask", "ranks", "fields", "buffer", "failure_after", "width", "pack", "share",
+        "artefacts", "results", "metrics", "umask", "ranks", "fields", "buffer", "failure_after", "streams", "width", "pack", "share",
         "adapter", "training", "members", "allocation", "elastic", "early_stopping", "follow_up", "max_failures"};
 
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {

@@ -2,6 +2,7 @@
 #include "tasks/runner/task.h"
 
 #include "common/files.h"
+#include "tasks/proto/streams.h"
 #include "tasks/runner/oom.h"
 #include "tasks/runner/tree.h"
 #include "tests/unit/unit.h"
@@ -79,7 +80,12 @@ enum file { UNASKED, MISSING, THERE }; /* what success leaves behind */
 
 #define EXIT(code) ((code) << 8)
 
-/* Zeros are: exit status 0, nothing done to it, one member without checkpoints. */
+#define REQUIRED JOBDESC_STREAMS_REQUIRED
+#define OPTIONAL JOBDESC_STREAMS_OPTIONAL
+#define OPEN "exit status 0, but it did not close the stream that it had opened: samples may be missing"
+#define NEVER "exit status 0, but it never opened a stream to the training, as members must unless the spec says \"streams\": \"optional\""
+
+/* Zeros are: exit status 0, nothing done to it, one member without checkpoints or streams. */
 struct end {
     int status;
     enum stop why;
@@ -91,6 +97,8 @@ struct end {
     enum jobdesc_kind kind;
     size_t ranks;
     const char *last_line; /* on its standard error */
+    enum jobdesc_streams streams;
+    const char *marks, *notice; /* the ends of its streams, a letter for each */
 };
 
 static const struct end ends[] = {
@@ -131,6 +139,30 @@ static const struct end ends[] = {
     {.status = EXIT(3), .checkpoints = true, .leaves_one = true, .file = MISSING, .outcome = EXITREC_FAILED, .reason = "exit status 3"},
     {.warned = true, .kind = JOBDESC_TRAINING, .outcome = EXITREC_SUCCEEDED, .reason = ""},
 
+    /* streams */
+    {.streams = REQUIRED, .marks = "c", .outcome = EXITREC_SUCCEEDED, .reason = ""},
+    {.streams = REQUIRED, .marks = "cc", .outcome = EXITREC_SUCCEEDED, .reason = ""},
+    {.streams = REQUIRED, .marks = "", .outcome = EXITREC_FAILED, .reason = NEVER},
+    {.streams = REQUIRED, .marks = "o", .outcome = EXITREC_FAILED, .reason = OPEN},
+    {.streams = REQUIRED, .marks = "o", .last_line = "no mesh", .outcome = EXITREC_FAILED, .reason = OPEN ": no mesh"},
+    {.streams = REQUIRED, .marks = "o", .status = EXIT(3), .outcome = EXITREC_FAILED, .reason = "exit status 3"},
+    {.streams = REQUIRED, .marks = "coc", .outcome = EXITREC_FAILED,
+     .reason = "exit status 0, but it did not close all streams that it had opened: samples may be missing"},
+    {.streams = REQUIRED, .marks = "o", .file = THERE, .outcome = EXITREC_FAILED, .reason = OPEN},
+    {.streams = REQUIRED, .marks = "o", .file = THERE, .why = STOP_CANCEL, .outcome = EXITREC_CANCELLED, .reason = "cancelled"},
+    {.streams = REQUIRED, .marks = "o", .file = THERE, .why = STOP_TIMEOUT, .outcome = EXITREC_TIMEOUT, .reason = "ended at the walltime of 90 s"},
+    {.streams = REQUIRED, .marks = "c", .file = THERE, .why = STOP_TIMEOUT, .outcome = EXITREC_SUCCEEDED, .reason = ""},
+    {.streams = REQUIRED, .marks = "o", .checkpoints = true, .leaves_one = true, .outcome = EXITREC_FAILED, .reason = OPEN},
+    {.streams = REQUIRED, .marks = "o", .checkpoints = true, .warned = true, .outcome = EXITREC_TIMEOUT,
+     .reason = "stopped near the end of its time: exit status 0"},
+    {.streams = REQUIRED, .marks = "p", .checkpoints = true, .leaves_one = true, .outcome = EXITREC_TIMEOUT,
+     .reason = "stopped before the end of its time: exit status 0"},
+    {.streams = REQUIRED, .marks = "p", .checkpoints = true, .outcome = EXITREC_FAILED,
+     .reason = "exit status 0, but it stopped at a checkpoint before its end, and there is none to go on from"},
+    {.streams = OPTIONAL, .marks = "", .outcome = EXITREC_SUCCEEDED, .reason = "", .notice = "it opened no stream to the training"},
+    {.streams = OPTIONAL, .marks = "c", .outcome = EXITREC_SUCCEEDED, .reason = ""},
+    {.streams = OPTIONAL, .marks = "o", .outcome = EXITREC_FAILED, .reason = OPEN},
+
     /* without a sign of life */
     {.status = SIGTERM, .silent = SILENT_STOPPED, .outcome = EXITREC_FAILED, .reason = "ended, since all its processes were stopped for 2.5 s"},
     {.status = SIGTERM, .silent = SILENT_BLOCKED, .outcome = EXITREC_FAILED,
@@ -154,13 +186,32 @@ static const struct end ends[] = {
     {.status = SIGKILL, .oom = true, .why = STOP_CANCEL, .outcome = EXITREC_CANCELLED, .reason = "cancelled"},
 };
 
+static void leave_marks(const char *marks)
+{
+    struct error err;
+
+    for (uint64_t i = 0; marks != NULL && marks[i] != '\0'; i++) {
+        assert_int_equal(streams_open(dir, i, &err), 0);
+        if (marks[i] != 'o')
+            assert_int_equal(streams_end(dir, i, marks[i] == 'c' ? STREAM_CLOSED : STREAM_PAUSED, &err), 0);
+    }
+}
+
+static void leave_no_marks(void)
+{
+    struct streams left;
+
+    streams_count(dir, &left);
+    assert_int_equal(left.open + left.closed + left.paused, 0);
+}
+
 static void an_end_has_its_outcome_and_its_reason(void **state)
 {
     for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) {
         const struct end *end = &ends[i];
         const struct rusage usage = {.ru_maxrss = 2048, .ru_utime = {.tv_sec = 7, .tv_usec = 250000}, .ru_stime = {.tv_sec = 1, .tv_usec = 500000}};
         struct jobdesc_task task = {.id = "7.1", .dir = dir, .success_file = end->file != UNASKED ? "result" : NULL};
-        struct jobdesc desc = {.job = "st-1-2", .kind = end->kind, .walltime_ms = 90000, .ntasks = end->ranks > 0 ? end->ranks : 1, .tasks = &task};
+        struct jobdesc desc = {.job = "st-1-2", .kind = end->kind, .walltime_ms = 90000, .ntasks = end->ranks > 0 ? end->ranks : 1, .tasks = &task, .streams = end->streams};
         struct oom oom = {.file = oom_file};
         struct job job = {.machine = &machine, .desc = &desc, .late = end->late, .cut_short = end->cut_short, .oom = &oom, .host = "n7"};
         char path[160];
@@ -181,7 +232,11 @@ static void an_end_has_its_outcome_and_its_reason(void **state)
         t.checkpoints.whole = end->leaves_one ? json_pack("[{}]") : NULL;
         task_end(&t, end->status, &usage, end->why);
         assert_int_equal(t.pid, 0);
+        leave_marks(end->marks);
+        assert_int_equal(task_looks_whole(&t), end->status == 0 && end->file != MISSING && (end->outcome == EXITREC_SUCCEEDED || end->marks == NULL || strcmp(end->marks, "c") == 0));
         task_conclude(&t);
+        leave_no_marks();
+        assert_string_equal(t.rec.notice, end->notice != NULL ? end->notice : "");
         assert_true(t.ended);
         if (t.rec.outcome != end->outcome || strcmp(t.rec.reason, end->reason) != 0)
             fail_msg("case %zu is %s: %s", i, exitrec_outcome_name(t.rec.outcome), t.rec.reason);

@@ -8,13 +8,16 @@
             advance(u)
             temperature.send(step, u)
 
-Leaving the block waits until the training holds everything that was sent; leaving it by an exception does not, and the
-training then does not take the member for finished. A program that is not run under stretto still runs: the stream is
+Leaving the block, also by sys.exit(0), waits until the training holds everything that was sent. Leaving it by another
+exception does not, and the member then has not succeeded. A program that is not run under stretto still runs: the stream is
 then idle and sends nothing, and a line on stderr says so once.
 
 An array is copied once, in C with the interpreter lock released; that copy narrows float64 where the spec wants
 float32. An array that is not C-contiguous, or not of this machine's byte order, is copied once more before. With
 Field.lend() there is no copy.
+
+Only the process that opened a stream can use it: in one that it forks afterwards, as multiprocessing does, calls raise
+StreamError. Let such a process open a stream of its own, or return its data to the one that opened the stream.
 """
 
 import collections
@@ -77,6 +80,24 @@ def _require_fit(name, data, dtype, step):
 def _environment_number(name):
     text = os.environ.get(name, "")
     return int(text) if text.isdecimal() else None
+
+
+def _is_normal_exit(exception):
+    """Tell whether the exception ends the program with exit status 0, as sys.exit(0) does."""
+    return isinstance(exception, SystemExit) and (exception.code is None or
+                                                  isinstance(exception.code, int) and exception.code == 0)
+
+
+# All members' ends of streams. In a forked process their locks may be held by threads that it does not have.
+_members = weakref.WeakSet()
+
+
+def _renew_locks():
+    for member in _members:
+        member._lock = threading.Lock()  # pylint: disable=protected-access
+
+
+os.register_at_fork(after_in_child=_renew_locks)
 
 
 class Field:
@@ -160,8 +181,10 @@ class Member:
 
     def __init__(self):
         self._calls = _library.load_member()
+        self._owner = os.getpid()
         self._handle = ctypes.c_void_p()
         self._lock = threading.Lock()
+        _members.add(self)
         # the stream also ends when nobody closes it, or when a signal's handler raises while this waits
         self._finalizer = weakref.finalize(self, self._calls.abort, self._handle)
         self._fields = {}
@@ -296,7 +319,8 @@ class Member:
 
     def __exit__(self, kind, value, traceback):
         try:
-            if kind is None:
+            # a process that was forked in the block may end by sys.exit() in it: the stream is not its own
+            if kind is None or _is_normal_exit(value) and self._owner == os.getpid():
                 self.close()
         finally:
             self.abort()
