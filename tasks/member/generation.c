@@ -18,14 +18,9 @@ static int no_memory(struct error *err)
     return error_set(err, "stream_memory", "no memory for the stream");
 }
 
-static size_t rank_of(uint64_t member, int64_t step, int ranks)
-{
-    return (member + (uint64_t)step) % (uint64_t)ranks;
-}
-
 struct link *generation_link(const struct generation *g, uint64_t member, int64_t step)
 {
-    return g->link[rank_of(member, step, g->count)];
+    return g->link[dealing_rank(g->dealing, member, step)];
 }
 
 int generation_flush(struct generation *g, struct error *err)
@@ -64,17 +59,17 @@ static int connect_all(struct generation *g, const struct link_config *common, c
     return 0;
 }
 
-static void take_ranks(struct generation *g, struct discovery *ranks)
+static int take_ranks(struct generation *g, struct discovery *ranks, struct error *err)
 {
-    *g = (struct generation){.ranks = *ranks};
+    *g = (struct generation){.ranks = *ranks, .dealing = dealing_create(ranks->ranks)};
     memset(ranks, 0, sizeof *ranks);
+    return g->dealing != NULL ? 0 : no_memory(err);
 }
 
 int generation_connect(struct generation *g, const struct link_config *config, struct discovery *ranks,
                        struct error *err)
 {
-    take_ranks(g, ranks);
-    return connect_all(g, config, NULL, err);
+    return take_ranks(g, ranks, err) == 0 ? connect_all(g, config, NULL, err) : -1;
 }
 
 /* Ends the context and its threads: no message is read by them any more. */
@@ -93,6 +88,7 @@ void generation_fini(struct generation *g)
     hang_up(g);
     for (int i = 0; i < g->count; i++)
         link_destroy(g->link[i]);
+    dealing_destroy(g->dealing);
     free(g->link);
     free(g->items);
     discovery_fini(&g->ranks);
@@ -106,11 +102,11 @@ static int by_place(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
-static int pack(struct baggage *b, const struct generation *g, int ranks, struct error *err)
+static int pack(struct baggage *b, const struct generation *g, const struct generation *next, struct error *err)
 {
     for (int i = 0; i < g->count; i++)
         b->frames += link_unheld(g->link[i], NULL);
-    b->share = calloc((size_t)ranks, sizeof *b->share);
+    b->share = calloc((size_t)next->ranks.ranks, sizeof *b->share);
     b->frame = calloc(b->frames + 1, sizeof *b->frame);
     if (b->share == NULL || b->frame == NULL)
         return no_memory(err);
@@ -119,7 +115,7 @@ static int pack(struct baggage *b, const struct generation *g, int ranks, struct
         b->frames += link_unheld(g->link[i], b->frame + b->frames);
     qsort(b->frame, b->frames, sizeof *b->frame, by_place);
     for (size_t i = 0; i < b->frames; i++)
-        b->share[rank_of(b->frame[i].f.member, b->frame[i].f.step, ranks)]++;
+        b->share[dealing_rank(next->dealing, b->frame[i].f.member, b->frame[i].f.step)]++;
     return 0;
 }
 
@@ -136,12 +132,12 @@ int generation_follow(struct generation *g, const struct link_config *config, st
 {
     struct generation next;
     struct baggage b = {.frame = NULL};
-    int rc;
+    int rc = take_ranks(&next, ranks, err);
 
-    take_ranks(&next, ranks);
-    rc = generation_flush(g, err);
+    if (rc == 0)
+        rc = generation_flush(g, err);
     hang_up(g);
-    if (rc == 0 && pack(&b, g, next.ranks.ranks, err) == 0 && connect_all(&next, config, b.share, err) == 0 &&
+    if (rc == 0 && pack(&b, g, &next, err) == 0 && connect_all(&next, config, b.share, err) == 0 &&
         unpack(&next, &b, err) == 0) {
         generation_fini(g);
         *g = next;

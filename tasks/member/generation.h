@@ -4,14 +4,16 @@
 #define TASKS_MEMBER_GENERATION_H
 #include "tasks/member/discovery.h"
 #include "tasks/member/link.h"
+#include "tasks/proto/dealing.h"
 
 /* All zero at first. */
 struct generation {
     struct discovery ranks;
     void *zmq;
     int count;
-    struct link **link;    /* one for each rank */
-    zmq_pollitem_t *items; /* one for each rank, for waiting */
+    struct dealing *dealing; /* of steps to them */
+    struct link **link;      /* one for each rank */
+    zmq_pollitem_t *items;   /* one for each rank, for waiting */
 };
 
 /* Connects to all ranks, which are taken over and *ranks emptied, also on failure. Of `config` only that is read which

@@ -44,6 +44,7 @@ noinst_LTLIBRARIES += libstreamproto.la
 libstreamproto_la_SOURCES = \
 	tasks/proto/alive.c tasks/proto/alive.h \
 	tasks/proto/copy.c tasks/proto/copy.h \
+	tasks/proto/dealing.c tasks/proto/dealing.h \
 	tasks/proto/fields.c tasks/proto/fields.h \
 	tasks/proto/frame.c tasks/proto/frame.h \
 	tasks/proto/shared.c tasks/proto/shared.h

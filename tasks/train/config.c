@@ -148,6 +148,9 @@ static int read_json(struct train_config *c, struct error *err)
         c->sample_bytes += c->fields.field[i].bytes;
         c->varies = c->varies || field_varies(&c->fields.field[i]);
     }
+    c->dealing = dealing_create(c->ranks);
+    if (c->dealing == NULL)
+        return error_set(err, "train_memory", "no memory for the training's configuration");
     if (c->rank >= c->ranks)
         return error_set(err, "train_environment", "STRETTO_RANK is %d, but the training has %d ranks", c->rank,
                          c->ranks);
@@ -187,6 +190,7 @@ int train_config_read(struct train_config *config, struct error *err)
 void train_config_fini(struct train_config *config)
 {
     free(config->dir);
+    dealing_destroy(config->dealing);
     free(config->parameter);
     free(config->checkpoint.newest);
     field_set_fini(&config->fields);

@@ -2,6 +2,7 @@
 #ifndef TASKS_TRAIN_CONFIG_H
 #define TASKS_TRAIN_CONFIG_H
 #include "common/error.h"
+#include "tasks/proto/dealing.h"
 #include "tasks/proto/fields.h"
 #include "tasks/train/buffer.h"
 
@@ -11,7 +12,8 @@
 struct train_config {
     char *dir; /* STRETTO_TRAINING_DIR */
     int rank, ranks;
-    json_t *json; /* training.json, which owns the strings below */
+    struct dealing *dealing; /* of steps to the ranks */
+    json_t *json;            /* training.json, which owns the strings below */
     uint64_t ensemble;
     uint32_t generation;
     int restart;    /* how often the processes of this generation were started anew by the runner */

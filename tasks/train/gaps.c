@@ -1,56 +1,87 @@
 #include "tasks/train/gaps.h"
 
-#define COUNT_MAX 1000000
+#define LOOKS_MAX 1000000
+#define ORDERLY 1000 /* steps that are looked at to find out whether a session's have equal distances */
+
+static int64_t common_divisor(int64_t a, int64_t b)
+{
+    while (b != 0) {
+        int64_t rest = a % b;
+
+        a = b;
+        b = rest;
+    }
+    return a;
+}
 
 void gaps_note(struct gaps *g, int64_t step)
 {
-    if (g->samples == 0)
+    if (g->samples++ == 0)
         g->first = step;
+    else if (step <= g->last)
+        g->unordered = true;
     else
-        g->last_stride = step - g->last;
-    if (g->samples == 1)
-        g->first_stride = g->last_stride;
-    g->samples++;
+        g->distance = common_divisor(step - g->last, g->distance);
     g->last = step;
 }
 
-/* Finds the steps that were left out between the session before and this one, *from to *to. Returns false where there
- * are none, or where the steps are not equally far apart, so that nothing can be concluded. */
-static bool own(const struct gaps *g, int64_t *from, int64_t *to)
+/* Tells whether that step belongs to the rank, and has not come. */
+static bool is_missing(const struct gaps_of *of, int64_t step)
 {
-    int64_t stride = g->first_stride;
-
-    *from = g->before + stride;
-    *to = g->first - stride;
-    return stride > 0 && stride == g->stride_before && *from <= *to && (g->first - g->before) % stride == 0;
+    return dealing_rank(of->dealing, of->member, step) == of->rank && !stepset_has(of->have, of->member, step);
 }
 
-void gaps_follow(struct gaps *g, const struct gaps *earlier)
+/* Tells whether the last steps up to `to`, at that distance from each other, have come. */
+static bool is_orderly(const struct gaps_of *of, int64_t from, int64_t to, int64_t distance)
 {
-    int64_t from, to;
+    for (int64_t step = to, looks = 0; step >= from && looks < ORDERLY; step -= distance, looks++)
+        if (is_missing(of, step))
+            return false;
+    return true;
+}
 
-    if (earlier->samples >= 2 || g->stride_before == 0) {
-        g->before = earlier->samples > 0 ? earlier->last : earlier->before;
-        g->stride_before = earlier->samples >= 2 ? earlier->last_stride : earlier->stride_before;
+/* Finds the steps that were left out between the session before and this one: *from to *to, at that distance. Returns
+ * false where there are none, or where nothing can be concluded. */
+static bool own(const struct gaps *g, const struct gaps_of *of, int64_t *from, int64_t *to, int64_t *distance)
+{
+    if (g->unordered || g->distance == 0 || g->before_distance == 0)
+        return false;
+    *distance = common_divisor(g->distance, g->before_distance);
+    *from = g->before + *distance;
+    *to = g->first - *distance;
+    return *from <= *to && (g->first - g->before) % *distance == 0 &&
+           is_orderly(of, g->before_first, g->before, *distance) && is_orderly(of, g->first, g->last, *distance);
+}
+
+void gaps_follow(struct gaps *g, const struct gaps *earlier, const struct gaps_of *of)
+{
+    int64_t from, to, distance;
+
+    if (earlier->samples >= 2 || g->before_distance == 0) {
+        bool itself = earlier->samples >= 2;
+
+        g->before_first = itself ? earlier->first : earlier->before_first;
+        g->before = itself ? earlier->last : earlier->before;
+        g->before_distance = itself ? (earlier->unordered ? 0 : earlier->distance) : earlier->before_distance;
     }
-    if (earlier->stride > 0) {
+    if (earlier->between > 0) {
         g->from = earlier->from;
         g->to = earlier->to;
-        g->stride = earlier->stride;
-    } else if (own(earlier, &from, &to)) {
+        g->between = earlier->between;
+    } else if (own(earlier, of, &from, &to, &distance)) {
         g->from = from;
         g->to = to;
-        g->stride = earlier->first_stride;
+        g->between = distance;
     }
 }
 
-static int64_t count(const struct stepset *have, uint64_t member, int64_t from, int64_t to, int64_t stride,
-                     int64_t *first, int64_t *last)
+static int64_t count(const struct gaps_of *of, int64_t from, int64_t to, int64_t distance, int64_t *first,
+                     int64_t *last)
 {
     int64_t n = 0;
 
-    for (int64_t step = from, looks = 0; step <= to && looks < COUNT_MAX; step += stride, looks++) {
-        if (stepset_has(have, member, step))
+    for (int64_t step = from, looks = 0; step <= to && looks < LOOKS_MAX; step += distance, looks++) {
+        if (!is_missing(of, step))
             continue;
         *first = n++ == 0 ? step : *first;
         *last = step;
@@ -58,13 +89,13 @@ static int64_t count(const struct stepset *have, uint64_t member, int64_t from, 
     return n;
 }
 
-int64_t gaps_count(const struct gaps *g, const struct stepset *have, uint64_t member, int64_t *from, int64_t *to)
+int64_t gaps_count(const struct gaps *g, const struct gaps_of *of, int64_t *from, int64_t *to)
 {
-    int64_t own_from, own_to, n = 0;
+    int64_t own_from, own_to, distance, n = 0;
 
-    if (g->stride > 0)
-        n = count(have, member, g->from, g->to, g->stride, from, to);
-    if (n == 0 && own(g, &own_from, &own_to))
-        n = count(have, member, own_from, own_to, g->first_stride, from, to);
+    if (g->between > 0)
+        n = count(of, g->from, g->to, g->between, from, to);
+    if (n == 0 && own(g, of, &own_from, &own_to, &distance))
+        n = count(of, own_from, own_to, distance, from, to);
     return n;
 }

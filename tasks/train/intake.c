@@ -166,12 +166,19 @@ static void member_goes_on(struct intake *in, uint64_t member, uint32_t attempt)
     note_end(in, member, 0);
 }
 
+static struct gaps_of gaps_here(const struct intake *in, uint64_t member)
+{
+    return (struct gaps_of){
+        .have = in->have, .dealing = in->config->dealing, .rank = in->config->rank, .member = member};
+}
+
 /* Begins a session that is new here; NULL where it cannot be taken. */
 static struct peer *begin_session(struct intake *in, struct origin from, const struct frame *f, const char *payload)
 {
     json_t *body = json_loadb(payload, f->length, 0, NULL);
     struct params *params = NULL;
     struct peer *peer = NULL, *older;
+    struct gaps_of of = gaps_here(in, f->member);
 
     /* Jansson may report a lack of memory as an error of the text, so the member is not refused: it sends HELLO
      * again. */
@@ -197,7 +204,7 @@ static struct peer *begin_session(struct intake *in, struct origin from, const s
         /* the member no longer keeps frames that it regards as acknowledged */
         peer->last = peer->acked = (uint64_t)f->step;
         while ((older = peers_find_older(in->peers, f->member, f->attempt)) != NULL) {
-            gaps_follow(&peer->gaps, &older->gaps);
+            gaps_follow(&peer->gaps, &older->gaps, &of);
             forget(in, older);
         }
     } else if (params != NULL) {
@@ -265,7 +272,8 @@ static bool take_sample_frame(struct intake *in, struct origin from, const struc
  * is kept. */
 static bool answer_gap(struct intake *in, struct origin from, const struct frame *f, const struct peer *peer)
 {
-    int64_t first = 0, last = 0, n = gaps_count(&peer->gaps, in->have, peer->member, &first, &last);
+    struct gaps_of of = gaps_here(in, peer->member);
+    int64_t first = 0, last = 0, n = gaps_count(&peer->gaps, &of, &first, &last);
     char text[200];
 
     if (n == 0)

@@ -85,7 +85,7 @@ tests_unit_libstreamfixture_la_SOURCES = tests/unit/stream_fixture.c tests/unit/
 tests_unit_libstreamfixture_la_CFLAGS = $(stream_cflags)
 stream_libs = tests/unit/libstreamfixture.la libtrain.la libmember.la $(unit_libs) $(ZMQ_LIBS) -lpthread -lm
 stream_cflags = $(unit_cflags) $(ZMQ_CFLAGS)
-unit_tests += tests/unit/test_frame tests/unit/test_buffer tests/unit/test_pool tests/unit/test_stepset tests/unit/test_gaps tests/unit/test_intake tests/unit/test_intake_sessions \
+unit_tests += tests/unit/test_frame tests/unit/test_buffer tests/unit/test_pool tests/unit/test_stepset tests/unit/test_dealing tests/unit/test_gaps tests/unit/test_intake tests/unit/test_intake_sessions \
 	tests/unit/test_intake_messages
 unit_tests += tests/unit/test_stream_network tests/unit/test_stream_lent tests/unit/test_stream_forked tests/unit/test_stream_small
 tests_unit_test_stream_small_CFLAGS = $(stream_cflags)
@@ -207,6 +207,8 @@ tests_unit_test_pool_CFLAGS = $(stream_cflags)
 tests_unit_test_pool_LDADD = $(stream_libs)
 tests_unit_test_stepset_CFLAGS = $(stream_cflags)
 tests_unit_test_stepset_LDADD = $(stream_libs)
+tests_unit_test_dealing_CFLAGS = $(unit_cflags)
+tests_unit_test_dealing_LDADD = libstreamproto.la $(unit_libs) -lm
 tests_unit_test_gaps_CFLAGS = $(stream_cflags)
 tests_unit_test_gaps_LDADD = $(stream_libs)
 tests_unit_test_intake_CFLAGS = $(stream_cflags)

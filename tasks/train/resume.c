@@ -18,7 +18,7 @@ static int no_memory(struct error *err)
 
 bool resume_is_ours(const struct train_config *config, uint64_t member, int64_t step)
 {
-    return (member + (uint64_t)step) % (uint64_t)config->ranks == (uint64_t)config->rank;
+    return dealing_rank(config->dealing, member, step) == config->rank;
 }
 
 /* Finds the state from which this rank goes on, and checks that it is as it was written. */

@@ -1,6 +1,6 @@
 /* What a rank takes over from the checkpoint that its training goes on from: the program's state, which samples are
  * learnt, and samples that the generation before had acknowledged and not drawn. The number of ranks may be another
- * one: each sample belongs to the rank `(member + step) mod ranks`. */
+ * one: each sample belongs to one of the new ranks (tasks/proto/dealing.h). */
 #ifndef TASKS_TRAIN_RESUME_H
 #define TASKS_TRAIN_RESUME_H
 #include "tasks/train/config.h"

@@ -44,6 +44,27 @@ ok "after as many batches both ranks have the same weights, to the last bit" cmp
 is "$(jq -s 'add | length' "$G"/rank*/drawn.json)" $SAMPLES "and none of their samples in common, nor any left out"
 is "$(jq -s 'add | unique | length' "$G"/rank*/drawn.json)" $SAMPLES "that is, all different"
 
+# --- steps that are not consecutive: one member, whose samples are far more than buffer and window hold, so that it ends
+# only if both ranks get their share all the time
+cat >"$T/far.py" <<'END'
+import sys, numpy, stretto
+with stretto.open() as member:
+    step = 0
+    for count in range(3000):
+        member.send(step, temperature=numpy.full((4, 4), 100 + count % 7, dtype=numpy.float32))
+        step += 10 if sys.argv[1] == "ten" else 1 + count * count % 17
+END
+for how in ten uneven; do
+	on_two_ranks | jq --arg program "$srcdir/tests/t/ranks-train.py" --arg how "$how" --arg member "$T/far.py" --arg python "$STRETTO_PYTHON" '
+		.training.command = ["python3", $program, "whole"] | .training.retries = 0 | .training.fields.temperature.shape = [4, 4] |
+		.training.buffer = {policy: "fifo", capacity: 200, threshold: 0, batch: 20} |
+		.members.parameters.count = 1 | .members.command = [$python, "-B", $member, $how]' >"$T/far.json"
+	ID=$(submit "$T/far.json")
+	ok "$how: a training on two ranks that wait for each other ends" wait_ensemble "$ID" 100
+	is "$(jq -c '[.state, .training.unique, .training.drawn]' "$T/ensemble.json")" '["complete",3000,3000]' "$how: it has learnt all"
+	ok "$how: each rank had about half" jq -se 'all(length > 1300)' "$RUN/e$ID"/training/g1/rank*/drawn.json
+done
+
 # --- worlds that are none
 
 submit_ranks missing

@@ -2,32 +2,49 @@
 #include "tasks/train/gaps.h"
 #include "tests/unit/unit.h"
 
+/* Of one rank of several. */
 struct attempt {
     struct gaps gaps;
+    struct gaps_of of;
     struct stepset *have;
+    struct dealing *dealing;
 };
+
+static void deal(struct attempt *a, int ranks, int rank)
+{
+    *a = (struct attempt){.have = stepset_create(), .dealing = dealing_create(ranks)};
+    a->of = (struct gaps_of){.have = a->have, .dealing = a->dealing, .rank = rank, .member = 3};
+}
+
+static void fold(struct attempt *a)
+{
+    stepset_destroy(a->have);
+    dealing_destroy(a->dealing);
+}
 
 static void begin(struct attempt *a)
 {
     struct gaps next = {0};
 
-    gaps_follow(&next, &a->gaps);
+    gaps_follow(&next, &a->gaps, &a->of);
     a->gaps = next;
 }
 
 static void sends(struct attempt *a, int64_t from, int64_t to, int64_t stride)
 {
-    for (int64_t step = from; step <= to; step += stride) {
-        gaps_note(&a->gaps, step);
-        stepset_add(a->have, 3, step);
-    }
+    for (int64_t step = from; step <= to; step += stride)
+        if (dealing_rank(a->dealing, 3, step) == a->of.rank) {
+            gaps_note(&a->gaps, step);
+            assert_int_equal(stepset_reserve(a->have), 0);
+            stepset_add(a->have, 3, step);
+        }
 }
 
 static void lacks(const struct attempt *a, int64_t wanted, int64_t wanted_from, int64_t wanted_to)
 {
     int64_t from = -1, to = -1;
 
-    assert_int_equal(gaps_count(&a->gaps, a->have, 3, &from, &to), wanted);
+    assert_int_equal(gaps_count(&a->gaps, &a->of, &from, &to), wanted);
     if (wanted > 0) {
         assert_int_equal(from, wanted_from);
         assert_int_equal(to, wanted_to);
@@ -38,14 +55,14 @@ static int setup(void **state)
 {
     static struct attempt a;
 
-    a = (struct attempt){.have = stepset_create()};
+    deal(&a, 1, 0);
     *state = &a;
     return 0;
 }
 
 static int teardown(void **state)
 {
-    stepset_destroy(((struct attempt *)*state)->have);
+    fold(*state);
     return 0;
 }
 
@@ -124,6 +141,54 @@ static void an_attempt_that_sent_nothing_changes_nothing(void **state)
     lacks(a, 1, 40, 40);
 }
 
+/* Steps that several ranks lack are all told, by the ranks to which they belong, and nothing else is. */
+static void ranks_lack_what_is_dealt_to_them(void **state)
+{
+    static const int64_t strides[] = {1, 2, 3, 10, 101, 250, 1000};
+
+    for (int ranks = 2; ranks <= 7; ranks++)
+        for (size_t i = 0; i < sizeof strides / sizeof *strides; i++) {
+            int64_t stride = strides[i], missing = 0, offset = stride > 1;
+
+            for (int rank = 0; rank < ranks; rank++) {
+                int64_t from, to;
+                struct attempt a;
+
+                deal(&a, ranks, rank);
+                sends(&a, offset, offset + 99 * stride, stride);
+                begin(&a);
+                sends(&a, offset + 100 * stride, offset + 149 * stride, stride);
+                lacks(&a, 0, 0, 0);
+                begin(&a);
+                sends(&a, offset + 190 * stride, offset + 299 * stride, stride);
+                missing += gaps_count(&a.gaps, &a.of, &from, &to);
+                fold(&a);
+            }
+            if (missing != 40)
+                fail_msg("%d ranks, steps %d apart: %d of 40 are told", ranks, (int)stride, (int)missing);
+        }
+}
+
+static void nothing_is_told_of_steps_without_order(void **state)
+{
+    for (int rank = 0; rank < 3; rank++) {
+        struct attempt a;
+
+        deal(&a, 3, rank);
+        for (int64_t step = 0; step < 100; step += 1 + step % 7) /* unequal distances */
+            sends(&a, step, step, 1);
+        begin(&a);
+        for (int64_t step = 200; step < 300; step += 1 + step % 5)
+            sends(&a, step, step, 1);
+        lacks(&a, 0, 0, 0);
+        begin(&a);
+        for (int64_t step = 499; step >= 400; step--) /* backwards */
+            sends(&a, step, step, 1);
+        lacks(&a, 0, 0, 0);
+        fold(&a);
+    }
+}
+
 static void nothing_is_told_of_changing_distances(void **state)
 {
     struct attempt *a = *state;
@@ -163,6 +228,8 @@ int main(void)
         TEST(an_attempt_that_sent_nothing_changes_nothing),
         TEST(nothing_is_told_of_changing_distances),
         TEST(nothing_is_told_of_steps_in_between),
+        cmocka_unit_test(ranks_lack_what_is_dealt_to_them),
+        cmocka_unit_test(nothing_is_told_of_steps_without_order),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -32,7 +32,12 @@ static int tear_down(void **state)
 
 static struct train_config config_of(int rank, int ranks, int generation, const char *resume)
 {
-    return (struct train_config){.dir = dir, .rank = rank, .ranks = ranks, .count = MEMBERS, .generation = (uint32_t)generation,
+    static struct dealing *to[10];
+
+    if (ranks > 0 && ranks < 10 && to[ranks] == NULL)
+        to[ranks] = dealing_create(ranks);
+    return (struct train_config){.dir = dir, .rank = rank, .ranks = ranks, .dealing = ranks < 10 ? to[ranks] : NULL, .count = MEMBERS,
+                                 .generation = (uint32_t)generation,
                                  .checkpoint = {.dir = dir, .keep = 9, .resume = resume}};
 }
 
@@ -265,21 +270,25 @@ static uint64_t count(const struct stepset_run *runs, size_t n)
     return bits;
 }
 
+/* Tells whether that rank has what one of the two had: its own, or, where there are more or fewer, what is dealt to it. */
+static bool is_share(const struct train_config *config, int of, struct one one)
+{
+    return (config->ranks == 2 ? of : dealing_rank(config->dealing, one.member, one.step)) == config->rank;
+}
+
 static void assert_share(const struct train_config *config, const struct cut *cut)
 {
     uint64_t n = 0, n_forgotten = 0;
 
     for (int rank = 0; rank < 2; rank++)
         for (int i = 0; i < 4; i++) {
-            bool ours = (drawn[rank][i].member + (uint64_t)drawn[rank][i].step) % (uint64_t)config->ranks ==
-                        (uint64_t)config->rank;
+            bool ours = is_share(config, rank, drawn[rank][i]);
 
             assert_int_equal(has(cut->runs, cut->n_runs, drawn[rank][i]), ours);
             n += ours;
             if (i >= 2)
                 continue;
-            ours = (forgotten[rank][i].member + (uint64_t)forgotten[rank][i].step) % (uint64_t)config->ranks ==
-                   (uint64_t)config->rank;
+            ours = is_share(config, rank, forgotten[rank][i]);
             assert_int_equal(has(cut->forgotten, cut->n_forgotten, forgotten[rank][i]), ours);
             n_forgotten += ours;
         }

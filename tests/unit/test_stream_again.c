@@ -1,4 +1,5 @@
 /* Later attempts of a member send only the steps that the ranks do not have. */
+#include "tasks/proto/dealing.h"
 #include "tests/unit/intake_rig.h"
 #include "tests/unit/stream_fixture.h"
 #include "tests/unit/unit.h"
@@ -31,11 +32,13 @@ static void send_some(const struct fixture *fx, struct stretto_train *const *t, 
 {
     struct stretto *s = fixture_member(0, 1);
     uint64_t of_rank[FIXTURE_RANKS_MAX] = {0};
+    struct dealing *dealing = dealing_create(ranks);
 
     for (int step = 0; step < STEPS; step += 2) {
         assert_int_equal(fixture_send(fx, s, 0, step), 0);
-        of_rank[step % ranks]++;
+        of_rank[dealing_rank(dealing, 0, step)]++;
     }
+    dealing_destroy(dealing);
     for (int rank = 0; rank < ranks; rank++)
         wait_for_samples(t[rank], of_rank[rank]);
     stretto_abort(s);
