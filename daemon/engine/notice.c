@@ -6,7 +6,8 @@
  *   2. what it needs is missing: adapter_not_set_up, adapter_silent, no_room;
  *   3. its training does not run: retry, no_slot, not_submitted, queued, training_starts;
  *   4. none of its members runs: not_submitted, queued, waits_for_suggestions, no_slot, retry;
- *   5. all run, and something is slow: training_silent, waits_for_room, waits_for_samples.
+ *   5. all run, and something is slow: training_silent, ranks_uneven, waits_for_room,
+ *      waits_for_samples.
  *
  * Somebody has to do something about the causes of 1 and 2; those of 3 and 4 pass, in general. */
 #include "daemon/engine/engine.h"
@@ -202,6 +203,18 @@ static bool tell_members(struct engine *engine, struct live_ensemble *ens, struc
     return false;
 }
 
+/* Two ranks differ by more samples than the buffer can bridge, and not only for a moment. */
+static bool tell_uneven(const struct engine *engine, const struct training *training, struct engine_notice *out)
+{
+    const struct waits_uneven *uneven = &training->uneven;
+
+    return uneven->since_ms > 0 && engine_now(engine) - uneven->since_ms >= (int64_t)(WAITS_SPAN_S * 1000) &&
+           tell(out, "ranks_uneven",
+                "its rank %d waits for samples while the buffer of rank %d is full: ranks that learn in step wait for "
+                "each other in vain; give the training's buffer a larger \"capacity\"",
+                uneven->starving, uneven->full);
+}
+
 /* Members run, and so does the training: who waits for whom? */
 static bool tell_waits(struct engine *engine, const struct live_ensemble *ens, struct engine_notice *out)
 {
@@ -220,6 +233,8 @@ static bool tell_waits(struct engine *engine, const struct live_ensemble *ens, s
         return false;
     if (ens->elastic != NULL && ens->elastic->state.row.reason[0] != '\0')
         snprintf(elastic, sizeof elastic, "; by \"elastic\", %s", ens->elastic->state.row.reason);
+    if (tell_uneven(engine, training, out))
+        return true;
     if (waits->known && waits->tell_room)
         return tell(
             out, "waits_for_room",

@@ -365,6 +365,7 @@ static void take_waits(struct engine *engine, struct live_ensemble *ens, json_t 
     struct training *training = ens->training;
     struct elastic_draws draws = {0};
     struct waits_sum sum = {0};
+    int starving = -1, full = -1;
 
     for (int64_t rank = 0; rank < training->row.ranks; rank++, json += RANK_FILES) {
         const json_t *status = json[RANK_FILE_DONE] != NULL ? json[RANK_FILE_DONE] : json[RANK_FILE_STATUS];
@@ -376,11 +377,16 @@ static void take_waits(struct engine *engine, struct live_ensemble *ens, json_t 
         sum.for_room += json_number_value(json_object_get(status, "room_wait_seconds"));
         draws.drawn += integer(status, "drawn");
         draws.repeats += integer(status, "repeats");
+        if (json_is_true(json_object_get(status, "starved")))
+            starving = (int)rank;
+        if (integer(status, "capacity") > 0 && integer(status, "unseen") >= integer(status, "capacity"))
+            full = (int)rank;
     }
     if (sum.time != training->status_time)
         training->heard_ms = engine_now(engine);
     training->status_time = sum.time;
     waits_note(&training->waits, &sum, (int)training->row.ranks, WAITS_SPAN_S);
+    waits_note_uneven(&training->uneven, starving, full, engine_now(engine));
     elastic_note(engine, ens, &sum, &draws);
 }
 

@@ -40,6 +40,7 @@ struct training {
     struct learnt began; /* how far the ranks were when they last began, in this generation's job */
     struct rank_hosts hosts;
     struct waits waits;
+    struct waits_uneven uneven;
     double status_time; /* the sum of the times at which the ranks last reported their status */
     int64_t heard_ms;   /* when that sum last changed; 0 if the ranks have not reported yet */
     struct alarm reception_retry;

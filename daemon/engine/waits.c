@@ -31,3 +31,11 @@ enum waits_news waits_note(struct waits *waits, const struct waits_sum *now, int
     waits->before = *now;
     return WAITS_MEASURED;
 }
+
+void waits_note_uneven(struct waits_uneven *uneven, int starving, int full, int64_t now_ms)
+{
+    bool is_uneven = starving >= 0 && full >= 0;
+    int64_t since = uneven->since_ms > 0 ? uneven->since_ms : now_ms;
+
+    *uneven = is_uneven ? (struct waits_uneven){since, starving, full} : (struct waits_uneven){0};
+}

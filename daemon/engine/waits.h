@@ -4,6 +4,7 @@
 #ifndef DAEMON_ENGINE_WAITS_H
 #define DAEMON_ENGINE_WAITS_H
 #include <stdbool.h>
+#include <stdint.h>
 
 #define WAITS_SPAN_S 10.0 /* at least so long for each rank, so that one long batch decides nothing */
 #define WAITS_MANY 0.5    /* from this part on it is told … */
@@ -21,6 +22,12 @@ struct waits {
     bool tell_samples, tell_room;
 };
 
+/* A rank waits for samples while the buffer of another one is full. If the ranks learn in step, neither goes on. */
+struct waits_uneven {
+    int64_t since_ms; /* 0: it is not so */
+    int starving, full;
+};
+
 enum waits_news {
     WAITS_BEGIN,   /* a measurement begins: of the first ranks, or of others than before */
     WAITS_GO_ON,   /* it goes on */
@@ -29,4 +36,7 @@ enum waits_news {
 
 /* Notes sums. A measurement lasts span_s seconds for each rank. */
 enum waits_news waits_note(struct waits *waits, const struct waits_sum *now, int ranks, double span_s);
+
+/* Notes which rank waits for samples, and of which the buffer is full; -1: none. */
+void waits_note_uneven(struct waits_uneven *uneven, int starving, int full, int64_t now_ms);
 #endif

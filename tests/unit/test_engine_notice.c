@@ -35,7 +35,7 @@ static int end(void **state)
 }
 
 /* Fifty members of one CPU, `width` at once; `trains`: with a training of so many. */
-static int64_t submit_wide(int adapter, int trains, int width)
+static int64_t submit_spec(int adapter, int trains, int ranks, int width)
 {
     json_t *spec = json_pack("{s:s, s:s, s:i, s:{s:[s], s:{s:s, s:i, s:i, s:{s:[ii]}}}}", "name", "x", "adapter",
                              sim_adapters[adapter], "width", width, "members", "command", "x", "parameters", "method",
@@ -45,13 +45,23 @@ static int64_t submit_wide(int adapter, int trains, int width)
 
     if (trains > 0)
         json_object_set_new(spec, "training",
-                            json_pack("{s:[s], s:{s:i}, s:{s:{s:s, s:[i]}}}", "command", "y", "resources", "tasks",
+                            json_pack("{s:[s], s:i, s:{s:i}, s:{s:{s:s, s:[i]}}}", "command", "y", "ranks", ranks, "resources", "tasks",
                                       trains, "fields", "u", "dtype", "float32", "shape", 4));
     if (engine_submit(sim_engine(sim), spec, NULL, &id, &err) < 0)
         fail_msg("%s %s", err.pointer, err.text);
     assert_int_equal(sim_turn(sim), 0);
     json_decref(spec);
     return id;
+}
+
+static int64_t submit_wide(int adapter, int trains, int width)
+{
+    return submit_spec(adapter, trains, 1, width);
+}
+
+static int64_t submit_ranks(int adapter, int ranks)
+{
+    return submit_spec(adapter, 1, ranks, 4);
 }
 
 static int64_t submit(int adapter, int trains)
@@ -78,6 +88,16 @@ static void ranks_tell(double for_samples, double for_room)
                         json_pack("{s:i, s:f, s:s, s:f, s:f}", "version", 1, "time", (double)sim_now(sim) / 1000,
                                   "state", "receiving", "sample_wait_seconds", for_samples, "room_wait_seconds",
                                   for_room));
+}
+
+static void rank_tells(int rank, bool starved, int unseen)
+{
+    char path[80];
+
+    snprintf(path, sizeof path, "/run/e1/training/g1/status-rank%d.json", rank);
+    json_object_set_new(sim_files(sim), path,
+                        json_pack("{s:i, s:f, s:s, s:b, s:i, s:i}", "version", 1, "time", (double)sim_now(sim) / 1000, "state",
+                                  "receiving", "starved", starved, "unseen", unseen, "capacity", 10));
 }
 
 /* Until that is told; each of these parts of the time ranks wait meanwhile, where they tell anything. */
@@ -209,6 +229,34 @@ static void who_waits_for_whom_is_told_of_a_training_that_runs(void **state)
     until(1, "", false, 0, 0);
 }
 
+/* One rank gets nothing while the other one can take nothing more. */
+static void ranks_that_differ_too_much_are_told(void **state)
+{
+    static const struct {
+        bool starved;
+        int unseen;
+    } cases[][2] = {{{true, 0}, {false, 9}}, {{false, 0}, {false, 10}}, {{true, 0}, {true, 0}}, {{true, 0}, {false, 10}}};
+
+    sim_boot(sim);
+    submit_ranks(1, 2);
+    until(1, "training_starts", false, 0, 0);
+    for (size_t i = 0; i < 4; i++) {
+        bool uneven = false;
+
+        for (int second = 0; second < 30; second++) {
+            int64_t next = sim_now(sim) + 1000;
+
+            for (int rank = 0; rank < 2; rank++)
+                rank_tells(rank, cases[i][rank].starved, cases[i][rank].unseen);
+            while (sim_now(sim) < next)
+                assert_true(sim_step(sim));
+            uneven = uneven || strcmp(told(1), "ranks_uneven") == 0;
+        }
+        assert_int_equal(uneven, i == 3);
+    }
+    assert_says("its rank 0 waits for samples while the buffer of rank 1 is full");
+}
+
 static void parts_of_the_time_are_counted_and_do_not_flutter(void **state)
 {
     struct waits w = {0};
@@ -246,6 +294,7 @@ int main(void)
         TEST(a_training_that_waits_for_its_turn_says_for_whom),
         TEST(a_queue_that_gives_no_reason_is_told_since_when),
         TEST(who_waits_for_whom_is_told_of_a_training_that_runs),
+        TEST(ranks_that_differ_too_much_are_told),
         cmocka_unit_test(parts_of_the_time_are_counted_and_do_not_flutter),
     };
 
