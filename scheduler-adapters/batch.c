@@ -101,6 +101,7 @@ static void answers_gone(void *arg)
     void *destroyed_arg = a->destroyed_arg;
 
     batch_known_forget_all(a);
+    batch_gather_fini(a);
     a->system->fini(a);
     command_env_free(a->env);
     command_env_free(a->job_env);

@@ -22,6 +22,7 @@ struct batch_listing;
 struct batch_group;
 struct batch_look;
 struct batch_known;
+struct batch_array_limit;
 struct batch_bundle;
 struct batch_order;
 struct batch_overdue;
@@ -116,8 +117,9 @@ struct adapter {
     struct batch_submission *gathered, **last_gathered; /* batch_gather.c: jobs that wait for others like them */
     /* the limit for the number of jobs in an array and for its last number, set by the system; 0: not known */
     size_t array_max;
-    bool no_gaps;      /* the numbers in an array must follow one another; set by the system */
-    size_t array_most; /* the largest array that the site has accepted lately: it may have other limits, too */
+    bool no_gaps;                           /* the numbers in an array must follow one another; set by the system */
+    struct batch_array_limit *array_limits; /* those that only trying has shown, by queue and account */
+    int64_t forget_ms;                      /* after which they are forgotten */
     int64_t gather_ms;
     /* loop times: when the first came; and a time that each sending moves on by gather_ms, to limit bursts */
     uint64_t gathered_since, paced;
@@ -231,6 +233,9 @@ struct batch_group {
 };
 void batch_gather_init(struct adapter *a);
 void batch_gather_stop(struct adapter *a); /* jobs that wait are not submitted */
+void batch_gather_fini(struct adapter *a);
+/* Returns the number of jobs in the largest array that is tried for such jobs. */
+size_t batch_gather_most(struct adapter *a, const struct adapter_resources *want);
 /* Takes the group over. is_definite: it is certain that nothing of it was accepted; with ADAPTER_UNSURE the jobs are
  * then submitted again later. */
 void batch_group_answered(struct batch_group *group, enum adapter_answer answer, bool is_definite, const char *id,

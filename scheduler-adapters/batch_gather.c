@@ -13,10 +13,20 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define QUIET_MS 100    /* after the last job; then no more are expected */
-#define BURST 4         /* sendings without a pause; after them one in gather_ms */
-#define ARRAY_MAX 2000  /* jobs of one array, whatever the site allows: a listing and a cancel name each of them */
-#define ARRAY_GUESS 500 /* where the site's limit is not known */
+#define QUIET_MS 100      /* after the last job; then no more are expected */
+#define BURST 4           /* sendings without a pause; after them one in gather_ms */
+#define ARRAY_MAX 2000    /* jobs of one array, whatever the site allows: a listing and a cancel name each of them */
+#define FORGET_MS 3600000 /* after which a limit that was learnt by trying is forgotten */
+#define ARRAY_GUESS 500   /* where the site's limit is not known */
+
+/* The largest array that a queue has accepted lately from an account: those may have limits of their own, beside the
+ * site's. */
+struct batch_array_limit {
+    struct batch_array_limit *next;
+    char *queue, *account; /* NULL: not named */
+    size_t most;
+    uint64_t since; /* loop time at which it was learnt */
+};
 
 static void add(struct adapter *a, struct batch_submission *s)
 {
@@ -58,14 +68,68 @@ static bool are_alike(const struct batch_submission *x, const struct batch_submi
            (p->extra == q->extra || json_equal(p->extra, q->extra)) && x->job.grace_ms == y->job.grace_ms;
 }
 
-static size_t most(const struct adapter *a)
+static void limit_drop(struct batch_array_limit **at)
+{
+    struct batch_array_limit *limit = *at;
+
+    *at = limit->next;
+    free(limit->queue);
+    free(limit->account);
+    free(limit);
+}
+
+/* Returns where the limit for such jobs is, or is to be added. One that was learnt long ago is forgotten: the site may
+ * allow more again. */
+static struct batch_array_limit **limit_of(struct adapter *a, const struct adapter_resources *want)
+{
+    struct batch_array_limit **at = &a->array_limits;
+
+    while (*at != NULL) {
+        if (uv_now(a->host.loop) - (*at)->since >= (uint64_t)a->forget_ms) {
+            limit_drop(at);
+            continue;
+        }
+        if (is_same((*at)->queue, want->queue) && is_same((*at)->account, want->account))
+            break;
+        at = &(*at)->next;
+    }
+    return at;
+}
+
+static void limit_learn(struct adapter *a, const struct adapter_resources *want, size_t most)
+{
+    struct batch_array_limit **at = limit_of(a, want);
+
+    if (*at == NULL) {
+        *at = xcalloc(1, sizeof **at);
+        (*at)->queue = want->queue != NULL ? xstrdup(want->queue) : NULL;
+        (*at)->account = want->account != NULL ? xstrdup(want->account) : NULL;
+    }
+    (*at)->most = most;
+    (*at)->since = uv_now(a->host.loop);
+}
+
+/* An array of that many jobs was accepted: a larger one may be, too. */
+static void limit_raise(struct adapter *a, const struct adapter_resources *want, size_t accepted)
+{
+    struct batch_array_limit **at = limit_of(a, want);
+
+    if (*at == NULL || accepted < (*at)->most)
+        return;
+    (*at)->most *= 2;
+    if ((*at)->most >= ARRAY_MAX)
+        limit_drop(at);
+}
+
+size_t batch_gather_most(struct adapter *a, const struct adapter_resources *want)
 {
     size_t max = a->array_max > 0 ? a->array_max : ARRAY_GUESS;
+    const struct batch_array_limit *limit = *limit_of(a, want);
 
     if (a->gather_ms == 0)
         return 1;
     max = max < ARRAY_MAX ? max : ARRAY_MAX;
-    return max < a->array_most ? max : a->array_most;
+    return limit == NULL || max < limit->most ? max : limit->most;
 }
 
 static struct batch_group *group_new(struct adapter *a, struct batch_submission *first)
@@ -85,8 +149,8 @@ static void sort_into(struct adapter *a, struct batch_group **groups, struct bat
     for (; (group = *groups) != NULL; groups = &group->next) {
         int64_t last = a->array_max > 0 ? (int64_t)a->array_max : ARRAY_GUESS;
 
-        if (group->n >= most(a) || !are_alike(group->first, s) || s->number < group->base ||
-            s->number - group->base > last)
+        if (group->n >= batch_gather_most(a, &group->first->job.resources) || !are_alike(group->first, s) ||
+            s->number < group->base || s->number - group->base > last)
             continue;
         if (a->no_gaps && s->number != group->base + (int64_t)group->n)
             continue;
@@ -251,13 +315,15 @@ static void try_first(struct batch_group *group)
 static void divide(struct batch_group *group, const struct error *err)
 {
     struct adapter *a = group->a;
+    const struct adapter_resources *want = &group->first->job.resources;
     struct batch_submission *next;
-    char sentence[400];
+    size_t most = (group->n + 1) / 2;
+    char sentence[500];
 
-    a->array_most = (group->n + 1) / 2;
+    limit_learn(a, want, most);
     snprintf(sentence, sizeof sentence,
-             "an array of %zu jobs is refused, one job is not (%.200s): they go by %zu at most", group->n + 1,
-             err->text, a->array_most);
+             "an array of %zu jobs is refused, one job is not (%.200s): they go by %zu at most%s%.100s", group->n + 1,
+             err->text, most, want->queue != NULL ? " in queue " : "", want->queue != NULL ? want->queue : "");
     a->host.log(a->host.arg, ADAPTER_LOG_INFO, NULL, sentence);
     for (struct batch_submission *s = group->first; s != NULL; s = next) {
         next = s->next;
@@ -278,9 +344,8 @@ void batch_group_answered(struct batch_group *group, enum adapter_answer what, b
         try_first(group);
         return;
     }
-    /* the site may allow more again */
-    if (what == ADAPTER_OK && group->n >= a->array_most && a->array_most < ARRAY_MAX)
-        a->array_most *= 2;
+    if (what == ADAPTER_OK)
+        limit_raise(a, &group->first->job.resources, group->n);
     if (what == ADAPTER_UNSURE && is_definite)
         what = ADAPTER_LATER;
     answer_all(group, what, id, err);
@@ -293,9 +358,15 @@ void batch_group_answered(struct batch_group *group, enum adapter_answer what, b
 void batch_gather_init(struct adapter *a)
 {
     a->last_gathered = &a->gathered;
-    a->array_most = ARRAY_MAX;
+    a->forget_ms = FORGET_MS;
     uv_timer_init(a->host.loop, &a->gather_timer);
     a->gather_timer.data = a;
+}
+
+void batch_gather_fini(struct adapter *a)
+{
+    while (a->array_limits != NULL)
+        limit_drop(&a->array_limits);
 }
 
 void batch_gather_stop(struct adapter *a)

@@ -150,7 +150,7 @@ static void what_is_too_many_goes_in_smaller_ones(void **state)
     assert_string_equal(told[0].id, "7"); /* alone, to see */
     site_assert_asked("sbatch", "[--array=0-7]");
     site_assert_asked("sbatch", "[--array=0-3]"); /* of the seven others */
-    assert_in_range(site.a->array_most, 1, 4);
+    assert_in_range(batch_gather_most(site.a, &site_plain), 1, 4);
     assert_non_null(strstr(site.said, "an array of 8 jobs is refused, one job is not"));
 }
 
@@ -162,15 +162,40 @@ static void after_that_they_grow_again(void **state)
     a_site_takes_small_ones();
     submit_all(0, 8);
     until_all(8, ADAPTER_OK);
-    most = (int)site.a->array_most;
+    most = (int)batch_gather_most(site.a, &site_plain);
     site_put("any", "", 0600);
     submit_all(20, most);
     until_all(most, ADAPTER_OK);
-    assert_int_equal(site.a->array_most, 2 * most);
+    assert_int_equal(batch_gather_most(site.a, &site_plain), 2 * most);
     site_forget("sbatch");
     submit_all(40, 2 * most);
     until_all(2 * most, ADAPTER_OK);
     assert_int_equal(site_count_asked("sbatch"), 1);
+}
+
+/* A limit that is one queue's, or one account's, is learnt for that alone, and forgotten after a while. */
+static void a_limit_is_its_queues_alone(void **state)
+{
+    struct adapter_resources here = site_plain, there = site_plain, other = site_plain;
+
+    here.queue = other.queue = "small";
+    there.queue = "large";
+    other.account = "other";
+    begin_slurm();
+    site_command("sbatch", "case \"$*\" in *--array=0-1\\ *) ;; *--array*--partition=small*|*--partition=small*--array*) echo 'sbatch: error:"
+                           " QOSMaxSubmitJobPerUserLimit' >&2; exit 1;; esac; n=$(cat ids 2>/dev/null || echo 6); n=$((n + 1)); echo $n >ids; echo $n");
+    for (int i = 0; i < 8; i++)
+        site_submit(site_job(&here), i, &told[i]);
+    until_all(8, ADAPTER_OK);
+    assert_in_range(batch_gather_most(site.a, &here), 1, 4);
+    assert_true(batch_gather_most(site.a, &there) > 100 && batch_gather_most(site.a, &other) > 100);
+    site_forget("sbatch");
+    for (int i = 0; i < 8; i++)
+        site_submit(site_job(&there), 20 + i, &told[i]);
+    until_all(8, ADAPTER_OK);
+    assert_int_equal(site_count_asked("sbatch"), 1);
+    site.a->forget_ms = 0;
+    assert_true(batch_gather_most(site.a, &here) > 100);
 }
 
 /* Were they tried one after another, each would be refused by a command of its own. */
@@ -259,6 +284,7 @@ int main(void)
         {"gaps_divide_arrays_of_pbs", gaps_divide_where_they_must, site_open, site_close, NULL},
         CASE(no_index_is_beyond_the_sites_limit),
         CASE(what_is_too_many_goes_in_smaller_ones),
+        CASE(a_limit_is_its_queues_alone),
         CASE(after_that_they_grow_again),
         {"what_is_refused_by_itself_is_refused_for_all", what_is_refused_by_itself_is_refused_for_all, site_open, site_close, NULL},
         {"what_is_refused_for_now_is_so_for_all", what_is_refused_by_itself_is_refused_for_all, site_open, site_close, "now"},
