@@ -73,6 +73,9 @@ struct batch_system {
 
     /* Starts a listing: batch_listing_run(), _read() or _fail() is called, now or later. */
     void (*list)(struct adapter *a, struct batch_listing *listing);
+    /* Called when a command of the listing that all share has failed, or its rows are read (NULL). It may begin another
+     * command, whose rows are added, and then returns true. NULL: a listing is one command. */
+    bool (*list_on)(struct adapter *a, struct batch_listing *listing, const struct command_result *failed);
     /* Reads the rows of a listing, in any order; -1 where the listing is not whole. It may change the text. Callable
      * from any thread. */
     int (*parse)(struct batch_rows *rows, char *text, size_t size, struct error *err);
@@ -192,6 +195,7 @@ void batch_look(struct adapter *a, batch_look_cb *cb, void *arg);
 struct batch_listing *batch_listing_new(struct adapter *a, batch_look_cb *cb, void *arg);
 /* Runs a command; the system's parse() reads its output if its exit status is 0. */
 void batch_listing_run(struct batch_listing *listing, int program, const char *const *args);
+void batch_listing_run_costing(struct batch_listing *listing, int program, const char *const *args, unsigned cost);
 void batch_listing_read(struct batch_listing *listing, const char *text, size_t size); /* parses a copy of the text */
 void batch_listing_fail(struct batch_listing *listing, const struct error *err);
 struct adapter *batch_listing_adapter(const struct batch_listing *listing);

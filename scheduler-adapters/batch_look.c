@@ -69,13 +69,22 @@ static void parse(uv_work_t *work)
         batch_rows_sort(&l->rows);
 }
 
+static bool goes_on(struct batch_listing *l, const struct command_result *failed)
+{
+    return l->cb == NULL && l->a->system->list_on != NULL && l->a->system->list_on(l->a, l, failed);
+}
+
 static void parsed(uv_work_t *work, int status)
 {
-    finish(work->data);
+    struct batch_listing *l = work->data;
+
+    if (l->rc < 0 || !goes_on(l, NULL))
+        finish(l);
 }
 
 void batch_listing_read(struct batch_listing *l, const char *text, size_t size)
 {
+    free(l->text);
     l->text = xcalloc(size + 1, 1);
     memcpy(l->text, text, size);
     l->size = size;
@@ -110,16 +119,23 @@ static void listed(void *arg, struct command_result *result)
     struct batch_listing *l = arg;
 
     l->rc = batch_check(result, l->a->system->programs[l->program], &l->err);
+    if (l->rc < 0 && goes_on(l, result))
+        return;
     if (l->rc < 0)
         finish(l);
     else
         batch_listing_read(l, result->out, result->out_size);
 }
 
-void batch_listing_run(struct batch_listing *l, int program, const char *const *args)
+void batch_listing_run_costing(struct batch_listing *l, int program, const char *const *args, unsigned cost)
 {
     l->program = program;
-    batch_run(l->a, l->a->questions, program, args, NULL, l->a->system->list_max, listed, l);
+    batch_run_costing(l->a, l->a->questions, program, args, NULL, l->a->system->list_max, cost, listed, l);
+}
+
+void batch_listing_run(struct batch_listing *l, int program, const char *const *args)
+{
+    batch_listing_run_costing(l, program, args, 1);
 }
 
 struct batch_listing *batch_listing_new(struct adapter *a, batch_look_cb *cb, void *arg)

@@ -42,6 +42,7 @@ libadapters_la_SOURCES = \
 	scheduler-adapters/pbs_kind.c \
 	scheduler-adapters/pbs_look.c \
 	scheduler-adapters/pbs_orders.c \
+	scheduler-adapters/pbs_pieces.c \
 	scheduler-adapters/pbs_rows.c \
 	scheduler-adapters/pbs_submit.c \
 	scheduler-adapters/pbs_xml.c \

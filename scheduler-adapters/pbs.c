@@ -43,6 +43,7 @@ static void task_id(const char *id, int64_t task, char *out, size_t size)
 static void fini(struct adapter *a)
 {
     free(pbs_of(a)->user);
+    free(pbs_of(a)->pieces.arrays);
 }
 
 static const struct batch_system system_pbs = {
@@ -67,6 +68,7 @@ static const struct batch_system system_pbs = {
     .gone = gone,
     .carry_out = pbs_carry_out,
     .list = pbs_list,
+    .list_on = pbs_list_on,
     .parse = pbs_parse,
     .status = status,
     .past = pbs_past,

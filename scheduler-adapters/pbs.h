@@ -13,7 +13,15 @@
 #define PBS_ID_MAX 80 /* bytes of a job's id, or of a range of an array */
 
 enum pbs_program { PBS_QSUB, PBS_QSTAT, PBS_QDEL, PBS_QSIG, PBS_QHOLD, PBS_QRLS };
-enum pbs_kind { PBS_KIND_UNKNOWN, PBS_KIND_OPENPBS, PBS_KIND_TORQUE };
+/* PBS_KIND_OPENPBS_ARRAYS: the kind of rows among which arrays stay, of OpenPBS */
+enum pbs_kind { PBS_KIND_UNKNOWN, PBS_KIND_OPENPBS, PBS_KIND_TORQUE, PBS_KIND_OPENPBS_ARRAYS };
+
+struct pbs_pieces {
+    uint64_t until;                /* loop time until which listings are made in pieces */
+    struct batch_listing *listing; /* the one under way; NULL: there is none in pieces */
+    char (*arrays)[PBS_ID_MAX];    /* NULL: not known yet */
+    size_t n, at;                  /* at: the first that is not asked for yet */
+};
 
 struct pbs_order;
 
@@ -27,6 +35,7 @@ struct pbs {
     bool no_history;          /* the server says that it keeps no history */
     struct pbs_order *orders; /* pbs_orders.c: commands, the first of which runs while `is_ordering` */
     bool is_ordering;
+    struct pbs_pieces pieces;
 };
 
 static inline struct pbs *pbs_of(struct adapter *a)
@@ -41,6 +50,11 @@ void pbs_kind_ready(struct pbs *pbs, void (*go)(void *arg), void *arg);
 void pbs_list(struct adapter *a, struct batch_listing *listing);
 int pbs_parse(struct batch_rows *rows, char *text, size_t size, struct error *err);
 void pbs_past(struct adapter *a, const char *const *ids, size_t n, int64_t since, batch_look_cb *cb, void *arg);
+
+/* pbs_pieces.c */
+bool pbs_pieces_are_due(const struct pbs *pbs);
+void pbs_pieces_begin(struct pbs *pbs, struct batch_listing *listing);
+bool pbs_list_on(struct adapter *a, struct batch_listing *listing, const struct command_result *failed);
 
 /* pbs_rows.c: rows from the attributes of qstat. */
 struct batch_row *pbs_rows_add(struct batch_rows *rows, const char *id); /* begins a row, the last one */

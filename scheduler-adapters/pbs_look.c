@@ -31,7 +31,10 @@ static void list_now(void *arg)
         return;
     }
     mark(listing);
-    batch_listing_run(listing, PBS_QSTAT, pbs->kind == PBS_KIND_TORQUE ? torque : openpbs);
+    if (pbs_pieces_are_due(pbs))
+        pbs_pieces_begin(pbs, listing);
+    else
+        batch_listing_run(listing, PBS_QSTAT, pbs->kind == PBS_KIND_TORQUE ? torque : openpbs);
 }
 
 void pbs_list(struct adapter *a, struct batch_listing *listing)

@@ -98,7 +98,7 @@ void pbs_rows_end(struct batch_rows *rows)
 
     if (row->name[0] == '\0' || row->id[0] == '\0' || row->is_foreign)
         batch_rows_drop(rows);
-    else if (is_array(row))
+    else if (is_array(row) && rows->kind != PBS_KIND_OPENPBS_ARRAYS)
         take_array(rows, row);
     else if (is_openpbs && is_subjob(row) && row->state[0] == 'Q')
         batch_rows_drop(rows);

@@ -11,7 +11,8 @@
 
 #define OPENPBS "pbs_version = 23.06.06"
 #define TORQUE "Version: 6.1.3"
-#define JOB(id, name, state) "\"" id "\": {\"job_state\": \"" state "\", \"Variable_List\": {\"STRETTO_RUNNER\": \"" name "\"}}"
+#define JOB_WITH(id, name, state, more) "\"" id "\": {\"job_state\": \"" state "\", \"Variable_List\": {\"STRETTO_RUNNER\": \"" name "\"}" more "}"
+#define JOB(id, name, state) JOB_WITH(id, name, state, "")
 
 static void begin(const char *version)
 {
@@ -186,6 +187,33 @@ static void the_history_is_asked_by_ids_where_there_is_one(void **state)
     assert_int_equal(site_count_asked("qstat"), 3); /* it is asked for once: there is none */
 }
 
+/* A listing that does not come is made in pieces at once, and so are those after it. */
+static void a_listing_that_takes_too_much_is_made_in_pieces(void **state)
+{
+    static const struct site_known jobs[] = {{0, "7[0].server", 1}, {1, "7[1].server", 1}, {2, "8.server", 1}, {3, "9[0].server", 1}};
+    struct told told;
+
+    begin(OPENPBS);
+    site_command("qstat", "case \"$*\" in --version) echo '" OPENPBS "';; '-t -f -F json') kill -9 $$;; '-f -F json') cat all;;"
+                          " '-t -f -F json 7[].server 9[].server') cat arrays; echo 'qstat: Unknown Job Id 9[].server' >&2; exit 153;; *) echo '{}';; esac");
+    site_put("all", "{\"Jobs\": {" JOB_WITH("7[].server", "st-0-0+", "B", ", \"array_indices_remaining\": \"1\"") ", "
+                    JOB("8.server", "st-0-2", "R") ", " JOB_WITH("9[].server", "st-0-3+", "B", ", \"array_indices_remaining\": \"-\"") "}}\n", 0600);
+    site_put("arrays", "{\"Jobs\": {" JOB_WITH("7[].server", "st-0-0+", "B", ", \"array_indices_remaining\": \"1\"") ", "
+                       JOB("7[0].server", "st-0-0", "R") "}}\n", 0600);
+    site_forget("qstat");
+    for (int round = 0; round < 2; round++) {
+        site_poll(jobs, 4, &told);
+        site_until(&told, 1);
+        assert_int_equal(told.answer, ADAPTER_OK);
+        assert_int_equal(told.statuses[0].state, ADAPTER_JOB_RUNNING);
+        assert_int_equal(told.statuses[1].state, ADAPTER_JOB_QUEUED);
+        assert_int_equal(told.statuses[2].state, ADAPTER_JOB_RUNNING);
+        assert_int_equal(told.statuses[3].state, ADAPTER_JOB_UNKNOWN);
+    }
+    site_assert_lines("qstat", "[-t][-f][-F][json]\n[-f][-F][json]\n[-t][-f][-F][json][7[].server][9[].server]\n[-x][-t][-f][-F][json][9[].server]\n"
+                               "[-f][-F][json]\n[-t][-f][-F][json][7[].server][9[].server]\n[-x][-t][-f][-F][json][9[].server]\n");
+}
+
 /* No variable of the daemon's but those that are named, and none of its commands'. */
 static void a_script_tells_the_job_its_directory_and_environment(void **state)
 {
@@ -267,6 +295,7 @@ int main(void)
         CASE(orders_behind_one_without_an_answer_are_in_doubt),
         CASE(what_was_taken_out_of_the_queue_never_began),
         CASE(the_history_is_asked_by_ids_where_there_is_one),
+        CASE(a_listing_that_takes_too_much_is_made_in_pieces),
         CASE(a_script_tells_the_job_its_directory_and_environment),
         CASE(torque_is_told_in_its_own_words),
         CASE(which_pbs_it_is_is_found_out_again),
