@@ -75,6 +75,8 @@ static void take_array(struct batch_rows *rows, struct batch_row *row)
     row->runs = row->started > 0;
     row->started = 0;
     row->has_exit_status = false;
+    if (strncmp(row->reason, "Job Array ", 10) == 0) /* "Job Array Began at": no reason why the others wait */
+        row->reason = "";
     batch_rows_expand(rows);
 }
 
@@ -202,7 +204,7 @@ static void explain_end(enum pbs_kind kind, const struct batch_row *row, struct 
         return;
     }
     if (!row->has_exit_status && row->started == 0) {
-        snprintf(status->reason, sizeof status->reason, "cancelled before it started");
+        snprintf(status->reason, sizeof status->reason, "PBS: deleted before it started");
         return;
     }
     if (!row->has_exit_status) { /* it had run before, waited again, and was deleted then */

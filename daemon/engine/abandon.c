@@ -342,6 +342,8 @@ void job_missing(struct engine *engine, struct live_job *job, bool ended)
     else if (job->told.gone_reason[0])
         snprintf(reason, sizeof reason, "the job ended before it started: %s", job->told.gone_reason);
     else
-        snprintf(reason, sizeof reason, "the job was lost before it started");
+        snprintf(reason, sizeof reason,
+                 "the job vanished from the queue before it started: the scheduler does not know it any more, as where "
+                 "somebody deleted it");
     job_abandon(engine, job, job_is_unwanted(job) ? ATTEMPT_CANCELLED : ATTEMPT_LOST, reason);
 }

@@ -155,7 +155,8 @@ static void next_state(const struct live_ensemble *ens, struct member_row *membe
         break;
     case ATTEMPT_OPEN: break;
     }
-    if (ensemble_is_stopped(&ens->row))
+    /* jobs that the scheduler refuses together have all failed, although the first of them ended the ensemble */
+    if (ensemble_is_stopped(&ens->row) && !(ens->row.state == ENSEMBLE_FAILED && out->final))
         member->state = MEMBER_CANCELLED;
 }
 

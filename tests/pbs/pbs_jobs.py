@@ -114,6 +114,7 @@ class Pbs:
         states = {each.state for each in self.subjobs(array)}
         if states & set("REFC") and array.hold == "n":
             array.state, array.started = "B", array.started or time.time()
+            array.comment = time.strftime("Job Array Began at %a %b %d at %H:%M", time.localtime(array.started))  # seen
         if states <= set("FC"):
             array.state, array.over = "C" if self.torque else "F", time.time()
             if not self.history:

@@ -49,6 +49,7 @@ id=$(submit spec.json)
 ok "two run, the others wait" wait_for 40 '[ "$(wc -l <"$HOME/ran") $(ids Q | wc -l)" = "2 4" ]'
 ok "as an array" test -n "$(ids R | grep '\[')"
 { read -r lost; read -r rerun; } < <(ids R)
+ok "those that wait have a reason, which is not when the array began" wait_for 40 'api GET "/v1/jobs?ensemble=$id&state=submitted" | jq -e ".jobs | length == 4 and all(.waits_for // \"\" | test(\"Began\") | not)"'
 ok "that they run is known" wait_for 40 '[ "$(api GET "/v1/ensembles/$id" | jq .members.running)" = 2 ]'
 deleted=$(ids Q | tail -n 1)
 qdel "$deleted"
@@ -88,9 +89,10 @@ for kind in openpbs torque; do
 	pbs enable main
 
 	# --- refusals name what is refused, and lines of PBS stay apart
-	members 1 '.members.resources.queue = "nope"'
+	members 2 '.members.resources.queue = "nope"'
 	id=$(submit spec.json)
 	wait_ensemble "$id" 30
+	ok "$kind: both are told that they are refused" wait_for 30 'api GET "/v1/ensembles/$id/members" | jq -e ".members | length == 2 and all(.state == \"failed\")"'
 	like "$(jq -r .reason ensemble.json)" "Unknown queue.* \"?nope\"?" "$kind: the queue is named that PBS does not know"
 	pbs refuse 15001 $'first line\nsecond line'
 	members 1

@@ -210,7 +210,7 @@ static void a_listing_that_takes_too_much_is_made_in_pieces(void **state)
         assert_int_equal(told.statuses[2].state, ADAPTER_JOB_RUNNING);
         assert_int_equal(told.statuses[3].state, ADAPTER_JOB_UNKNOWN);
     }
-    site_assert_lines("qstat", "[-t][-f][-F][json]\n[-f][-F][json]\n[-t][-f][-F][json][7[].server][9[].server]\n[-x][-t][-f][-F][json][9[].server]\n"
+    site_assert_lines("qstat", "[--version]\n[-t][-f][-F][json]\n[-f][-F][json]\n[-t][-f][-F][json][7[].server][9[].server]\n[-x][-t][-f][-F][json][9[].server]\n"
                                "[-f][-F][json]\n[-t][-f][-F][json][7[].server][9[].server]\n[-x][-t][-f][-F][json][9[].server]\n");
 }
 
