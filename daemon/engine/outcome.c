@@ -255,6 +255,7 @@ static void apply_to_member(struct engine *engine, struct live_job *job, struct 
         tell_stopped(engine, job, slot, stopped, &told);
     if (out->outcome == ATTEMPT_SUCCEEDED)
         stop_only_notice(engine, job, slot, told.notice, sizeof told.notice);
+    progress_note_purged(engine, job, slot, out, told.notice, sizeof told.notice);
     memcpy(attempt.reason, told.reason, sizeof attempt.reason);
     memcpy(attempt.host, out->host, sizeof attempt.host);
     memcpy(attempt.notice, told.notice, sizeof attempt.notice);

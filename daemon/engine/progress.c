@@ -88,6 +88,23 @@ static int put(struct engine *engine, int64_t home, int64_t index, const struct 
     return store_member_checkpoint_put(engine->store, &row, err);
 }
 
+void progress_note_purged(struct engine *engine, const struct live_job *job, const struct slot *slot,
+                          const struct outcome *out, char *notice, size_t size)
+{
+    size_t len = strlen(notice);
+    struct member_checkpoint_row row;
+    struct error err;
+
+    if (!out->recorded || !out->measured || out->resumed != NULL || out->checkpoints == NULL)
+        return;
+    if (store_member_checkpoint_newest(engine->store, engine_checkpoint_home(job->ensemble), slot->index, &row, &err) ==
+            1 &&
+        counts(job, slot, &row))
+        snprintf(notice + len, size - len,
+                 "%sit began at its start, since its checkpoint %.100s was not there any more, or is damaged",
+                 len > 0 ? "; " : "", row.path);
+}
+
 int progress_take(struct engine *engine, const struct live_job *job, const struct slot *slot, const struct outcome *out,
                   struct progress *progress, struct error *err)
 {

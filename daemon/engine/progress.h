@@ -2,6 +2,7 @@
 #ifndef DAEMON_ENGINE_PROGRESS_H
 #define DAEMON_ENGINE_PROGRESS_H
 #include <stdbool.h>
+#include <stddef.h>
 
 struct engine;
 struct error;
@@ -17,5 +18,10 @@ struct progress {
 /* Stores the checkpoints that an attempt left. */
 int progress_take(struct engine *engine, const struct live_job *job, const struct slot *slot, const struct outcome *out,
                   struct progress *progress, struct error *err);
+
+/* Adds to the notice of an attempt that it began at its start, although a checkpoint was known to go on from: somebody
+ * has removed that, or it is damaged. To be called before progress_take(). */
+void progress_note_purged(struct engine *engine, const struct live_job *job, const struct slot *slot,
+                          const struct outcome *out, char *notice, size_t size);
 
 #endif

@@ -162,6 +162,17 @@ is "$(figures)" "$((unfinished - 1)) 1" "and that there is a follow-up, which ha
 is "$(stretto checkpoints "$next.3" | tail -n 1 | awk '{print $1, $2}')" "$ID.3 90" "they are its follow-up's, too"
 is "$(stretto checkpoints "$next" --json | jq '.checkpoints | length')" 540 "all of them"
 
+# checkpoints that somebody has removed before the follow-up
+spec 1 1 0 ".members.command = [\"sh\", \"-c\", \"[ ! -e $T/removed ] || exec touch result; echo 1 >\$STRETTO_CHECKPOINT_DIR/a1.ckpt\"] |
+	.members.checkpoint = {glob: \"*.ckpt\"} | del(.members.resources)"
+ID=$(submit "$T/spec.json")
+is "$(ended .members.unfinished)" 1 "a member is unfinished, with a checkpoint"
+rm -r "$(dirname "$(stretto checkpoints "$ID" --json | jq -r '.checkpoints[0].path')")"
+touch removed
+ID=$(stretto follow-up "$ID" --json | jq .id)
+is "$(ended .members.succeeded)" 1 "its follow-up runs without it"
+like "$(member 0 '.attempts[0].notice')" 'began at its start, since its checkpoint a1.ckpt was not there any more' "and says that it had to begin at its start"
+
 stop_daemon
 is "$DAEMON_STATUS" 0 "the daemon ends well"
 done_testing
