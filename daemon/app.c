@@ -13,8 +13,8 @@
 #include "daemon/archive.h"
 #include "daemon/prune.h"
 #include "daemon/python.h"
-#include "daemon/restore.h"
-#include "daemon/run_claim.h"
+#include "daemon/run_books.h"
+#include "daemon/run_mark.h"
 #include "daemon/rundir/rundir.h"
 #include "daemon/state_watch.h"
 #include "daemon/store/backup.h"
@@ -33,7 +33,7 @@
 #define COMMIT_TOGETHER_MS 10
 
 struct app {
-    const struct config *config;
+    struct config *config;
     uv_loop_t loop;
     struct store *store, *reader; /* the reader is NULL where only one connection is possible */
     struct turn *turn;
@@ -46,6 +46,7 @@ struct app {
     struct notify *notify;
     struct loop_latency *latency;
     struct checkpoint *checkpoint;
+    struct run_marker *marker;
     struct archive *archive;
     struct sweep *sweep;
     struct api *api;
@@ -245,6 +246,32 @@ static void make_workers(struct app *app)
     pthread_sigmask(SIG_SETMASK, &before, NULL);
 }
 
+/* Settles which run directory it is, and whether the database fits to it. */
+static int open_books(struct app *app, struct error *err)
+{
+    struct config *config = app->config;
+    struct run_books books = {.state_dir = config->state_dir,
+                              .rows_dir = app->rows_dir,
+                              .now_ms = time_now_ms(),
+                              .new_run_dir = config->new_run_dir};
+    char *home;
+    int rc = run_books_home(app->store, config->state_dir, &home, err);
+
+    if (home != NULL && !config->run_dir_chosen && !config->new_run_dir)
+        rc = config_use_run_dir(config, home, err);
+    free(home);
+    books.run_dir = config->run_dir;
+    return rc < 0 ? -1 : run_books_open(app->store, &books, err);
+}
+
+static void each_second(void *arg)
+{
+    struct app *app = arg;
+
+    checkpoint_look(app->checkpoint);
+    run_marker_look(app->marker);
+}
+
 static int start(struct app *app, struct error *err)
 {
     const struct store_options options = {.allow_network = app->config->allow_network_state};
@@ -257,9 +284,7 @@ static int start(struct app *app, struct error *err)
     if (rc < 0 || store_open_reader(&app->reader, app->store, err) < 0)
         return -1;
     backup_sweep(app->config->state_dir);
-    if (restore_if_copied(app->store, app->config->run_dir, app->rows_dir, time_now_ms(), err) < 0)
-        return -1;
-    if (run_claim(app->store, app->config->run_dir, app->config->state_dir, err) < 0)
+    if (open_books(app, err) < 0)
         return -1;
     app->python = python_find(&app->loop, app->config->python);
     start_handles(app);
@@ -269,7 +294,9 @@ static int start(struct app *app, struct error *err)
     turn_be_patient(app->turn, COMMIT_TOGETHER_MS);
     turn_pause(app->turn, COMMIT_PAUSE);
     turn_flush_apart(app->turn, not_flushed, NULL);
-    app->state_watch = state_watch_create(&app->loop, app->store, app->turn);
+    app->marker = run_marker_create(&app->loop, app->reader != NULL ? app->reader : app->store,
+                                    store_instance(app->store), app->config->run_dir);
+    app->state_watch = state_watch_create(&app->loop, app->store, app->turn, each_second, app);
     app->archive =
         archive_create(&app->loop, app->store, app->turn, app->config->run_dir, app->config->archive_after_ms);
     make_engine(app);
@@ -301,6 +328,9 @@ static void finish(struct app *app)
     control_close(app->control);
     state_watch_destroy(app->state_watch);
     turn_destroy(app->turn);
+    if (app->marker != NULL)
+        run_marker_look(app->marker); /* for the last changes */
+    run_marker_destroy(app->marker);
     loop_latency_destroy(app->latency);
     checkpoint_destroy(app->checkpoint);
     notify_destroy(app->notify);
@@ -325,7 +355,7 @@ static void finish(struct app *app)
     free(app->control_endpoint);
 }
 
-int app_run(const struct config *config, struct error *err)
+int app_run(struct config *config, struct error *err)
 {
     struct app app = {.config = config};
     int rc;

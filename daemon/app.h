@@ -5,6 +5,6 @@
 
 /* Runs the daemon until SIGTERM or SIGINT. Returns 0, or -1 where it could not start; jobs under way go on in either
  * case. */
-int app_run(const struct config *config, struct error *err);
+int app_run(struct config *config, struct error *err);
 
 #endif

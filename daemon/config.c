@@ -47,7 +47,7 @@ static const struct {
 } keys[KEY_COUNT] = {
     [KEY_STATE_DIR] = {"state_dir", "$XDG_STATE_HOME/stretto, or ~/.local/state/stretto",
                        "directory of the database and the sockets; on a local disk"},
-    [KEY_RUN_DIR] = {"run_dir", "run, below the state directory",
+    [KEY_RUN_DIR] = {"run_dir", "the one that the database has used before, or run, below the state directory",
                      "directory of jobs and their output; on a file system that compute nodes see"},
     [KEY_LISTEN] = {"listen", "[\"unix:STATE_DIR/stretto.sock\"]",
                     "where HTTP is answered, a list of unix:PATH and tcp:HOST:PORT; the default socket is there "
@@ -437,6 +437,19 @@ static void listen_on_a_socket(struct config *config)
     free(listen);
 }
 
+int config_use_run_dir(struct config *config, const char *run_dir, struct error *err)
+{
+    const struct safe_groups trusted = {config->trusted_groups, config->n_trusted_groups};
+
+    if (access(run_dir, F_OK) < 0)
+        return error_set(err, "run_dir_other",
+                         "the run directory of this database, %.300s, is not there: mount its file system, or give "
+                         "--run-dir, if it was moved (strettod(8), RUN DIRECTORY)",
+                         run_dir);
+    replace(&config->run_dir, run_dir);
+    return make_private(&config->run_dir, &trusted, err);
+}
+
 int config_complete(struct config *config, struct error *err)
 {
     const struct safe_groups none = {0}, trusted = {config->trusted_groups, config->n_trusted_groups};
@@ -447,6 +460,7 @@ int config_complete(struct config *config, struct error *err)
         return error_set(err, "config_value", "neither XDG_STATE_HOME nor HOME is set: give --state-dir");
     if (make_private(&config->state_dir, &none, err) < 0)
         return -1;
+    config->run_dir_chosen = config->run_dir != NULL;
     if (config->run_dir == NULL)
         config->run_dir = xasprintf("%s/run", config->state_dir);
     if (make_private(&config->run_dir, &trusted, err) < 0)

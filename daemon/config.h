@@ -12,8 +12,10 @@
 #include <sys/types.h>
 
 struct config {
-    char *state_dir; /* absolute after config_complete() */
-    char *run_dir;   /* absolute after config_complete() */
+    char *state_dir;     /* absolute after config_complete() */
+    char *run_dir;       /* absolute after config_complete() */
+    bool run_dir_chosen; /* run_dir is not the default */
+    bool new_run_dir;    /* the run directory that the database remembers is given up */
     char **listen;
     size_t n_listen;
     char *tls_certificate, *tls_key; /* NULL where there is no TLS */
@@ -55,6 +57,9 @@ int config_read(struct config *config, const char *path, struct error *err);
 
 /* Fills in missing values, makes paths absolute, and makes the directories (mode 0700). */
 int config_complete(struct config *config, struct error *err);
+
+/* Has a run directory that was used before, and must be there, in place of the default one. */
+int config_use_run_dir(struct config *config, const char *run_dir, struct error *err);
 
 /* Prints every key with its default and meaning, for --help-config. */
 void config_print_keys(void);

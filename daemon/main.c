@@ -18,13 +18,13 @@
 
 #define FILES_MAX 8192 /* programs that are started here inherit the limit, and some cannot bear more */
 
-enum { OPTION_HELP_CONFIG = 256, OPTION_LOG_FORMAT, OPTION_LOG_TO, OPTION_PYTHON };
+enum { OPTION_HELP_CONFIG = 256, OPTION_LOG_FORMAT, OPTION_LOG_TO, OPTION_NEW_RUN_DIR, OPTION_PYTHON };
 
 struct options {
     const char *config_file, *state_dir, *run_dir, *python, *log_to, *log_format;
     const char *listen[16];
     size_t n_listen;
-    bool verbose;
+    bool verbose, new_run_dir;
 };
 
 static error_t parse_option(int key, char *arg, struct argp_state *state)
@@ -43,6 +43,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
     case 'v': o->verbose = true; break;
     case OPTION_LOG_TO: o->log_to = arg; break;
     case OPTION_LOG_FORMAT: o->log_format = arg; break;
+    case OPTION_NEW_RUN_DIR: o->new_run_dir = true; break;
     case OPTION_PYTHON: o->python = arg; break;
     case OPTION_HELP_CONFIG: config_print_keys(); exit(0);
     case ARGP_KEY_ARG: argp_error(state, "unexpected argument: %s", arg); break;
@@ -54,7 +55,10 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 static const struct argp_option option_list[] = {
     {"config", 'c', "FILE", 0, "Read settings from a JSON file (see --help-config)", 0},
     {"state-dir", 's', "DIR", 0, "Database and sockets; default $XDG_STATE_HOME/stretto", 0},
-    {"run-dir", 'r', "DIR", 0, "Jobs and their output; default run, below the state directory", 0},
+    {"run-dir", 'r', "DIR", 0, "Jobs and their output; default the one of before, or run, below the state directory",
+     0},
+    {"new-run-dir", OPTION_NEW_RUN_DIR, NULL, 0,
+     "Give up the run directory of before, with all that is in it and under way", 0},
     {"listen", 'l', "unix:PATH|tcp:HOST:PORT", 0,
      "Where to answer HTTP; may be repeated; default unix:STATE_DIR/stretto.sock, which is there besides TCP", 0},
     {"python", OPTION_PYTHON, "PATH", 0, "What \"python3\" means in a training's command", 0},
@@ -97,6 +101,7 @@ static int configure(struct config *config, const struct options *o, struct erro
         return -1;
     for (size_t i = 0; i < o->n_listen; i++)
         config_add_listen(config, o->listen[i]);
+    config->new_run_dir = o->new_run_dir;
     if (o->verbose)
         config->log_level = LOG_LEVEL_DEBUG;
     return config_complete(config, err);

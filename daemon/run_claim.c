@@ -3,8 +3,6 @@
 #include "common/files.h"
 #include "common/log.h"
 #include "common/xalloc.h"
-#include "daemon/store/ensemble.h"
-
 #include <dirent.h>
 #include <errno.h>
 #include <stdio.h>
@@ -19,22 +17,42 @@ static char *owner_path(const char *run_dir)
     return xasprintf("%s/owner.json", run_dir);
 }
 
-int64_t run_claim_highest(const char *run_dir)
+/* Notes the highest number in the names of an ensemble's jobs, which end in it; some have ".over" behind. */
+static void look_at_jobs(const char *run_dir, const char *ensemble, struct store_extent *there)
+{
+    char *path = xasprintf("%s/%s/jobs", run_dir, ensemble);
+    DIR *dir = opendir(path);
+    struct dirent *entry;
+
+    while (dir != NULL && (entry = readdir(dir)) != NULL) {
+        long long id;
+
+        if (sscanf(entry->d_name, "st-%*8[0-9a-f]-%lld", &id) == 1 && id > there->job)
+            there->job = id;
+    }
+    if (dir != NULL)
+        closedir(dir);
+    free(path);
+}
+
+void run_claim_extent(const char *run_dir, struct store_extent *there)
 {
     DIR *dir = opendir(run_dir);
     struct dirent *entry;
-    int64_t highest = 0;
 
+    *there = (struct store_extent){0};
     while (dir != NULL && (entry = readdir(dir)) != NULL) {
         long long id;
         char rest;
 
-        if (sscanf(entry->d_name, "e%lld%c", &id, &rest) == 1 && id > highest)
-            highest = id;
+        if (sscanf(entry->d_name, "e%lld%c", &id, &rest) != 1)
+            continue;
+        if (id > there->ensemble)
+            there->ensemble = id;
+        look_at_jobs(run_dir, entry->d_name, there);
     }
     if (dir != NULL)
         closedir(dir);
-    return highest;
 }
 
 void run_claim_drop(const char *run_dir)
@@ -88,13 +106,37 @@ static int look(const char *path, const char *run_dir, const char *instance, con
     return rc;
 }
 
-static int skip_ids(struct store *store, const char *run_dir, struct error *err)
+bool run_claim_was_here(const char *run_dir, const char *state_dir)
 {
-    int64_t highest = run_claim_highest(run_dir);
+    char *path = owner_path(run_dir), host[HOST_MAX] = "";
+    struct error err;
+    json_t *owner = file_read_json(path, &err);
+    bool was;
 
-    if (highest == 0)
-        return 0;
-    return store_ensemble_skip(store, highest, err) < 0 || store_commit(store, err) < 0 ? -1 : 0;
+    gethostname(host, sizeof host - 1);
+    was = owner != NULL && was_here(owner, state_dir, host);
+    json_decref(owner);
+    free(path);
+    return was;
+}
+
+int run_claim_whose(struct store *store, const char *run_dir, const char *state_dir, enum run_claim_owner *whose,
+                    struct error *err)
+{
+    char *path = owner_path(run_dir), host[HOST_MAX] = "";
+    json_t *owner = file_read_json(path, err);
+    int rc = owner == NULL && errno != ENOENT ? -1 : 0;
+
+    gethostname(host, sizeof host - 1);
+    if (owner == NULL)
+        *whose = RUN_CLAIM_NOBODY;
+    else if (strcmp(text_of(owner, "database"), store_instance(store)) == 0)
+        *whose = RUN_CLAIM_OURS;
+    else
+        *whose = was_here(owner, state_dir, host) ? RUN_CLAIM_FORMER : RUN_CLAIM_OTHER;
+    json_decref(owner);
+    free(path);
+    return rc;
 }
 
 int run_claim(struct store *store, const char *run_dir, const char *state_dir, struct error *err)
@@ -106,8 +148,6 @@ int run_claim(struct store *store, const char *run_dir, const char *state_dir, s
 
     gethostname(host, sizeof host - 1);
     rc = look(path, run_dir, instance, state_dir, host, err);
-    if (rc == 0 && skip_ids(store, run_dir, err) < 0)
-        rc = -1;
     if (rc == 0) {
         owner = json_pack("{s:s, s:s, s:s}", "database", instance, "state_dir", state_dir, "host", host);
         if (owner == NULL) /* a path is not UTF-8 */
@@ -117,9 +157,11 @@ int run_claim(struct store *store, const char *run_dir, const char *state_dir, s
                 rc = look(path, run_dir, instance, state_dir, host, err);
             else
                 log_warn("the owner of the run directory cannot be noted in it: %s", err->text);
+        } else {
+            rc = 1;
         }
         json_decref(owner);
     }
     free(path);
-    return rc < 0 ? -1 : 0;
+    return rc;
 }

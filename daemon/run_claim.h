@@ -3,17 +3,25 @@
  * checkpoints for its own. */
 #ifndef DAEMON_RUN_CLAIM_H
 #define DAEMON_RUN_CLAIM_H
-#include "daemon/store/store.h"
+#include "daemon/store/extent.h"
 
 /* Claims the run directory for this database by a file in it, if it belongs to nobody, or to a database that was in
- * this state directory on this host before. Then no ensemble gets an id that has a directory there already; this is
- * committed. Fails with code "run_dir_taken" where it belongs to another database. A directory that cannot be written
- * is used without a claim, with a warning. Blocks: only for the start. */
+ * this state directory on this host before. Returns 1 where the file says so, or 0 where the directory cannot be
+ * written: it is used without a claim, with a warning. Fails with code "run_dir_taken" where it belongs to another
+ * database. Blocks: only for the start. */
 int run_claim(struct store *store, const char *run_dir, const char *state_dir, struct error *err);
+
+/* Whose the run directory is by that file. FORMER: of another database in this state directory on this host. */
+enum run_claim_owner { RUN_CLAIM_NOBODY, RUN_CLAIM_OURS, RUN_CLAIM_FORMER, RUN_CLAIM_OTHER };
+int run_claim_whose(struct store *store, const char *run_dir, const char *state_dir, enum run_claim_owner *whose,
+                    struct error *err);
+
+/* Returns whether the claim was made by a daemon with this state directory on this host. */
+bool run_claim_was_here(const char *run_dir, const char *state_dir);
 
 /* Removes the claim. The database that made it goes on under another name. */
 void run_claim_drop(const char *run_dir);
 
-/* Returns the highest id of an ensemble that has a directory there, or 0. */
-int64_t run_claim_highest(const char *run_dir);
+/* Finds the highest ids of ensembles and jobs that have a directory there, or 0; there->commits is 0. */
+void run_claim_extent(const char *run_dir, struct store_extent *there);
 #endif

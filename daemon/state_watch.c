@@ -11,6 +11,8 @@ struct state_watch {
     uv_timer_t timer;
     struct store *store;
     struct turn *turn;
+    void (*each)(void *arg);
+    void *arg;
 };
 
 static void look(uv_timer_t *timer)
@@ -23,14 +25,19 @@ static void look(uv_timer_t *timer)
         turn_trouble_over(watch->turn, "store_gone");
     else if (trouble == NULL || strcmp(trouble->code, err.code) != 0)
         store_doom(watch->store, &err); /* makes the commit at the end of this turn fail with this error */
+    if (watch->each != NULL)
+        watch->each(watch->arg);
 }
 
-struct state_watch *state_watch_create(uv_loop_t *loop, struct store *store, struct turn *turn)
+struct state_watch *state_watch_create(uv_loop_t *loop, struct store *store, struct turn *turn, void (*each)(void *arg),
+                                       void *arg)
 {
     struct state_watch *watch = xcalloc(1, sizeof *watch);
 
     watch->store = store;
     watch->turn = turn;
+    watch->each = each;
+    watch->arg = arg;
     uv_timer_init(loop, &watch->timer);
     watch->timer.data = watch;
     uv_timer_start(&watch->timer, look, LOOK_MS, LOOK_MS);

@@ -7,6 +7,8 @@
 
 struct state_watch;
 
-struct state_watch *state_watch_create(uv_loop_t *loop, struct store *store, struct turn *turn);
+/* `each` (may be NULL) is called each second besides, for what else is looked at so often. */
+struct state_watch *state_watch_create(uv_loop_t *loop, struct store *store, struct turn *turn, void (*each)(void *arg),
+                                       void *arg);
 void state_watch_destroy(struct state_watch *watch); /* takes NULL; must come before turn_destroy() */
 #endif

@@ -8,6 +8,13 @@ CREATE TABLE meta (
     value TEXT NOT NULL
 ) STRICT, WITHOUT ROWID;
 
+-- How many transactions the daemon has committed: one row. The run directory has this number, too, a second later, and so tells a
+-- database that is older than its run directory.
+CREATE TABLE commits (
+    n INTEGER NOT NULL
+) STRICT;
+INSERT INTO commits (n) VALUES (0);
+
 -- Ensembles. An ensemble, its follow-up, the follow-up of that and so on are a family; the first is its root.
 CREATE TABLE ensemble (
     id INTEGER PRIMARY KEY AUTOINCREMENT,

@@ -37,6 +37,7 @@ long_tests = \
 	tests/t/0579-dashboard-members.t \
 	tests/t/0578-dashboard-overview.t \
 	tests/t/0220-solvers.t tests/t/0221-training-page.t \
+	tests/t/0768-books-slurm.t \
 	tests/t/0787-families-slurm.t \
 	tests/t/0588-properties.t \
 	tests/t/0330-heat-table.t \
@@ -96,6 +97,7 @@ e2e_tests = \
 	tests/t/0761-full-run-dir.t \
 	tests/t/0762-too-large.t \
 	tests/t/0764-state-gone.t \
+	tests/t/0766-books.t \
 	tests/t/0765-full-disk-cancel.t \
 	tests/t/0770-verbs.t \
 	tests/t/0775-fair-shares.t \
@@ -153,7 +155,7 @@ tests_t_ask_SOURCES = tests/t/ask.c
 tests_t_ask_CFLAGS = $(tests_t_killer_la_CFLAGS)
 tests_t_ask_LDFLAGS =
 EXTRA_DIST += tests/stall.py tests/t/chaos.sh tests/t/distributed-rank.py tests/t/cut.py tests/t/ranks-train.py tests/t/goes-on-rank.py tests/t/ddp-rank.py tests/t/ends-rank.py tests/t/accumulates-rank.py tests/t/survive-rank.py tests/t/canned.py tests/t/canned.sh tests/t/terminal.py tests/t/pty_session.py
-EXTRA_DIST += tests/t/damage.py tests/t/durable.py tests/t/kills.sh tests/t/kills.py tests/t/kills_at.py tests/t/kills_books.py tests/t/kills_clients.py
+EXTRA_DIST += tests/t/books.py tests/t/damage.py tests/t/durable.py tests/t/kills.sh tests/t/kills.py tests/t/kills_at.py tests/t/kills_books.py tests/t/kills_clients.py
 # The fuzzers have a makefile of their own: they are built by clang, from the same sources.
 dist_check_SCRIPTS += tests/fuzz/run
 EXTRA_DIST += tests/fuzz/fuzz.h tests/fuzz/fuzz.mk tests/fuzz/http.dict tests/fuzz/spec.dict tests/fuzz/corpus \

@@ -195,8 +195,8 @@ static json_t *make_seal(const struct engine *engine, const struct live_job *job
 {
     json_t *reason = json_string(job->ending.abandon_reason);
 
-    return json_pack("{s:i, s:b, s:f, s:s, s:o, s:b, s:b}", "version", 1, "given_up", 1, "time",
-                     (double)engine_now(engine) / 1000, "outcome", attempt_outcome_name(job->ending.abandon_as),
+    return json_pack("{s:i, s:s, s:b, s:f, s:s, s:o, s:b, s:b}", "version", 1, "job", job->row.name, "given_up", 1,
+                     "time", (double)engine_now(engine) / 1000, "outcome", attempt_outcome_name(job->ending.abandon_as),
                      "reason", reason ? reason : json_null() /* if the text is not UTF-8 */, "refused",
                      job->ending.refusal != REFUSAL_NONE, "waits", job->ending.refusal == REFUSAL_QUEUED);
 }

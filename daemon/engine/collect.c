@@ -22,6 +22,8 @@
  * for a job whose start and end the scheduler reported, leaves out the first two. */
 enum { FILE_CLAIM, FILE_ENDED, FILE_FIRST_EXIT };
 
+#define CLOCKS_MS ((int64_t)24 * 3600 * 1000) /* how far the clock of a node may be from the daemon's */
+
 static void task_id(const struct live_job *job, const struct slot *slot, char out[64])
 {
     if (job->row.kind == JOB_PILOT) {
@@ -71,33 +73,54 @@ static void apply_record(struct engine *engine, struct live_job *job, struct slo
     outcome_apply(engine, job, slot, &out);
 }
 
-static bool is_of_job(const struct live_job *job, const char *id, const struct exitrec *rec)
+/* Returns whether the record is of this job, whose name has a nonce and recurs in no other life of the database. The
+ * times are compared as well, with room for the clocks of nodes, which are seldom wrong by a day: a record that was
+ * written long before its job was made, or will be long after now, was put there by hand. */
+static bool is_of_job(const struct engine *engine, const struct live_job *job, const char *id,
+                      const struct exitrec *rec)
 {
-    if (strcmp(rec->job, job->row.name) == 0 && strcmp(rec->id, id) == 0)
+    if (strcmp(rec->job, job->row.name) != 0 || strcmp(rec->id, id) != 0) {
+        log_warn_of(LOG_JOB(job->row.ensemble, job->row.name),
+                    "job %s, task %s: the exit record is of job %s, task %s, and does not count", job->row.name, id,
+                    rec->job, rec->id);
+        return false;
+    }
+    if (rec->started * 1000 + CLOCKS_MS >= (double)job->row.created_ms &&
+        rec->ended * 1000 - CLOCKS_MS <= (double)engine_now(engine))
         return true;
-    log_warn_of(LOG_JOB(job->row.ensemble, job->row.name), "job %s, task %s: the exit record is of job %s, task %s",
-                job->row.name, id, rec->job, rec->id);
+    log_warn_of(LOG_JOB(job->row.ensemble, job->row.name),
+                "job %s, task %s: the exit record says that the task ran more than a day before its job was made, or "
+                "after now, and does not count: set the clock of %s, or of this host",
+                job->row.name, id, rec->host);
     return false;
 }
 
-static void apply_json(struct engine *engine, struct live_job *job, struct slot *slot, const json_t *json)
+/* Returns false where the record does not count. */
+static bool apply_json(struct engine *engine, struct live_job *job, struct slot *slot, const json_t *json)
 {
     struct exitrec rec;
     struct error err;
     char id[64];
 
     task_id(job, slot, id);
-    if (exitrec_parse(json, &rec, &err) < 0)
+    if (exitrec_parse(json, &rec, &err) < 0) {
         log_warn_of(LOG_JOB(job->row.ensemble, job->row.name), "job %s, task %s: %s", job->row.name, id, err.text);
-    else if (is_of_job(job, id, &rec))
-        apply_record(engine, job, slot, &rec);
+        return false;
+    }
+    if (!is_of_job(engine, job, id, &rec))
+        return false;
+    apply_record(engine, job, slot, &rec);
+    return true;
 }
 
 static void note_claim(struct engine *engine, struct live_job *job, const json_t *claim)
 {
     const char *host = json_string_value(json_object_get(claim, "host"));
     const char *hosts = json_string_value(json_object_get(claim, "hosts"));
+    const char *name = json_string_value(json_object_get(claim, "job"));
 
+    if (name != NULL && strcmp(name, job->row.name) != 0) /* a copy of another job's directory */
+        return;
     if (json_is_true(json_object_get(claim, "given_up")))
         job_read_seal(engine, job, claim);
     if (claim == NULL || job->state.proof == PROOF_SEALED)
@@ -116,6 +139,14 @@ struct found_record {
     struct slot *slot;
     const json_t *json;
 };
+
+/* Returns whether the record is a fence of this job; one of another job is no record of this one either. */
+static bool is_fence(const struct live_job *job, const json_t *json)
+{
+    const char *name = json_string_value(json_object_get(json, "job"));
+
+    return json_is_true(json_object_get(json, "given_up")) && name != NULL && strcmp(name, job->row.name) == 0;
+}
 
 /* Has the points of metrics read that the record tells of. They are stored before the attempt's end, so that whoever
  * hears of the end finds them. */
@@ -146,11 +177,12 @@ static int take(struct engine *engine, struct live_job *job, const struct found_
         wait_for_points(engine, job);
         return -1;
     }
+    job->found.strange = 0;
     for (size_t i = 0; i < n; i++) {
-        if (json_is_true(json_object_get(found[i].json, "given_up")))
+        if (is_fence(job, found[i].json))
             fences += job_read_fence(job, found[i].json);
-        else
-            apply_json(engine, job, found[i].slot, found[i].json);
+        else if (!apply_json(engine, job, found[i].slot, found[i].json))
+            job->found.strange++;
     }
     return fences;
 }
@@ -183,6 +215,14 @@ static int take_files(struct engine *engine, struct live_job *job, json_t **json
     return fences;
 }
 
+/* Returns whether the job is over, and records that do not count lie in the places of all that are still to come. The
+ * first record in a place is the last. */
+static bool is_in_the_way(const struct live_job *job, size_t fences, bool ended)
+{
+    return job->state.proof == PROOF_CLAIMED && !job->found.brief && job->found.strange > 0 &&
+           fences + job->found.strange == job->open && (ended || job_is_gone(job));
+}
+
 static void collected(void *arg, json_t **json, const struct error *failed)
 {
     struct engine *engine;
@@ -208,6 +248,10 @@ static void collected(void *arg, json_t **json, const struct error *failed)
         return;
     }
     if (fences > 0 && (size_t)fences == job->open) {
+        job_abandon_fenced(engine, job);
+    } else if (is_in_the_way(job, (size_t)fences, ended)) {
+        text_copy(job->ending.abandon_reason, sizeof job->ending.abandon_reason,
+                  "the record in the place of its exit record is not its own, and its own can never be there");
         job_abandon_fenced(engine, job);
     } else if (job->found.brief && job->open > 0) {
         job->found.whole = true;
@@ -277,7 +321,7 @@ static bool take_text(struct engine *engine, struct live_job *job, const char *t
     while (*p != ']' && (p = exitrec_scan(p + 1, &rec)) != NULL && (*p == ',' || *p == ']')) {
         struct slot *slot = slot_of(job, rec.id, &next);
 
-        if (slot != NULL && is_of_job(job, rec.id, &rec))
+        if (slot != NULL && is_of_job(engine, job, rec.id, &rec))
             apply_record(engine, job, slot, &rec);
     }
     if (p != NULL && *p == ']')

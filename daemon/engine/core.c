@@ -14,6 +14,7 @@
 #include "daemon/store/event.h"
 #include "daemon/store/training.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -64,17 +65,29 @@ struct known_adapter *engine_known_adapter(struct engine *engine, const struct a
     return NULL;
 }
 
-/* Job names are st-INSTANCE-ID; anything else is nobody's. */
-int64_t engine_parse_job_name(struct engine *engine, const char *name)
+int engine_insert_job(struct engine *engine, struct job_row *row, struct error *err)
 {
-    char prefix[16], *end;
-    long long id;
-    int len = snprintf(prefix, sizeof prefix, "st-%s-", store_instance(engine->store));
+    uint32_t nonce;
 
-    if (strncmp(name, prefix, (size_t)len) != 0 || name[len] < '0' || name[len] > '9')
+    engine->ports.random(engine->ports.arg, &nonce, sizeof nonce);
+    return store_job_insert(engine->store, nonce, row, err);
+}
+
+int64_t engine_parse_job_name(const char *name)
+{
+    int end = 0;
+    int64_t id;
+
+    if (sscanf(name, "st-%*8[0-9a-f]-%" SCNd64 "%n", &id, &end) != 1 || name[end] != '\0')
         return -1;
-    id = strtoll(name + len, &end, 10);
-    return *end == '\0' ? id : -1;
+    return id;
+}
+
+struct live_job *engine_find_job_named(struct engine *engine, const char *name)
+{
+    struct live_job *job = engine_find_job(engine, engine_parse_job_name(name));
+
+    return job != NULL && strcmp(job->row.name, name) == 0 ? job : NULL;
 }
 
 int engine_stored_ensemble(struct engine *engine, int64_t id, struct ensemble_row *row, struct error *err)

@@ -11,6 +11,7 @@
 
 struct adapter;
 struct ensemble_row;
+struct job_row;
 struct live_ensemble;
 
 #define FILE_RETRY_MS 5000 /* after a failed write to the run directory */
@@ -88,8 +89,11 @@ void engine_event_of_span(struct engine *engine, int64_t ensemble, const struct 
  * after the attempt. */
 void engine_event_of_attempt(struct engine *engine, const char *kind, int64_t ensemble, int64_t index, int64_t attempt,
                              const char *rest);
-/* Returns the id of the job of this name, or -1 if it is not a job of this daemon. */
-int64_t engine_parse_job_name(struct engine *engine, const char *name);
+/* Stores a job under a new name; sets row->id and row->name. */
+int engine_insert_job(struct engine *engine, struct job_row *row, struct error *err);
+/* Returns the id in the name of a job, or -1 if it is not a daemon's. It may be another daemon's. */
+int64_t engine_parse_job_name(const char *name);
+struct live_job *engine_find_job_named(struct engine *engine, const char *name);
 struct known_adapter *engine_known_adapter(struct engine *engine, const struct adapter *adapter);
 struct live_ensemble *engine_find_ensemble(struct engine *engine, int64_t id);
 /* Finds the ensemble that a call from outside wants to change. Returns 0, or -1 with "ensemble_not_found" or

@@ -108,7 +108,7 @@ static int make_job(struct engine *engine, struct live_ensemble *ens, struct pil
         row.pilot = node->pilot->job->row.id;
         row.node = node->number;
     }
-    if (store_job_insert(engine->store, &row, &err) < 0)
+    if (engine_insert_job(engine, &row, &err) < 0)
         return -1;
     job = job_new(engine, ens, &row, false);
     if (job == NULL)

@@ -41,11 +41,13 @@ static bool is_needless(struct engine *engine, const struct known_adapter *adapt
     struct error err;
 
     if (job == NULL) /* its claim is taken if it has ended */
-        return store_job_get(engine->store, duplicate->id, &row, &err) == 1 && row.state == JOB_ENDED;
+        return store_job_get(engine->store, duplicate->id, &row, &err) == 1 && row.state == JOB_ENDED &&
+               strcmp(row.name, duplicate->name) == 0;
     /* The same answer must have told of another job of that name that is queued or runs. If it did not ask for it, this
      * may be the only one, or belong to another adapter of the same batch system. */
-    return job->adapter == adapter && job->told.answer == adapter->polls.answers && !job_is_gone(job) &&
-           job->row.scheduler_id[0] != '\0' && strcmp(job->row.scheduler_id, duplicate->scheduler_id) != 0;
+    return job->adapter == adapter && strcmp(job->row.name, duplicate->name) == 0 &&
+           job->told.answer == adapter->polls.answers && !job_is_gone(job) && job->row.scheduler_id[0] != '\0' &&
+           strcmp(job->row.scheduler_id, duplicate->scheduler_id) != 0;
 }
 
 static void withdrawn(void *arg, enum adapter_answer answer, const struct error *why)
@@ -81,7 +83,7 @@ static void withdraw(struct engine *engine, struct known_adapter *adapter, int64
 void engine_duplicate(struct engine *engine, const struct adapter *adapter, const char *name, const char *scheduler_id)
 {
     struct known_adapter *known = engine_known_adapter(engine, adapter);
-    int64_t id = engine_parse_job_name(engine, name);
+    int64_t id = engine_parse_job_name(name);
     struct duplicate *duplicate;
 
     if (known == NULL || known->ops->withdraw == NULL || id < 0)

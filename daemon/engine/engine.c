@@ -100,7 +100,7 @@ void engine_rest(struct engine *engine)
 
 void engine_look(struct engine *engine, const char *name, enum engine_look what)
 {
-    struct live_job *job = engine_find_job(engine, engine_parse_job_name(engine, name));
+    struct live_job *job = engine_find_job_named(engine, name);
 
     if (job == NULL)
         return;

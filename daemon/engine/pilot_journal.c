@@ -142,7 +142,7 @@ static void take_line(struct engine *engine, struct pilot_node *node, const json
     const char *what = json_string_value(json_object_get(line, "what"));
     const char *name = json_string_value(json_object_get(line, "job"));
     const char *why = json_string_value(json_object_get(line, "why"));
-    struct live_job *job = name ? engine_find_job(engine, engine_parse_job_name(engine, name)) : NULL;
+    struct live_job *job = name ? engine_find_job_named(engine, name) : NULL;
 
     if (what == NULL || (name != NULL && (job == NULL || job->node != node)))
         return; /* over already */

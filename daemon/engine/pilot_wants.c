@@ -190,7 +190,7 @@ static void ask_for_one(struct engine *engine, struct live_ensemble *ens, int64_
     if (ens->spec->allocation.resources.whole_nodes && !r.whole_nodes)
         row.cpus = r.cpus_per_task;
     memcpy(row.adapter, ens->row.adapter, sizeof row.adapter);
-    if (store_job_insert(engine->store, &row, &err) < 0)
+    if (engine_insert_job(engine, &row, &err) < 0)
         return;
     job = job_new(engine, ens, &row, false);
     if (job == NULL)

@@ -69,8 +69,7 @@ void training_start(struct engine *engine, struct live_ensemble *ens)
     memcpy(row.adapter, training->row.adapter, sizeof row.adapter);
     training_event(training, LIFE_SUBMITTED);
     training->row.ended_ms = 0;
-    if (store_job_insert(engine->store, &row, &err) < 0 ||
-        store_training_update(engine->store, &training->row, &err) < 0)
+    if (engine_insert_job(engine, &row, &err) < 0 || store_training_update(engine->store, &training->row, &err) < 0)
         return;
     job = job_new(engine, ens, &row, false);
     if (job == NULL)

@@ -275,12 +275,11 @@ int backup_restore_rows(struct store *store, const char *rows_dir, struct error 
     return rc;
 }
 
-int backup_adopt(struct store *store, int64_t used_id, struct error *err)
+int backup_adopt(struct store *store, struct error *err)
 {
     snprintf(store->instance, sizeof store->instance, "%08x", randombytes_random());
     if (store_exec(store, err, "UPDATE meta SET value = ?1 WHERE key = 'instance'", "t", store->instance) < 0 ||
-        store_exec(store, err, "DELETE FROM meta WHERE key = 'copied'", "") < 0 ||
-        store_ensemble_skip(store, used_id, err) < 0)
+        store_exec(store, err, "DELETE FROM meta WHERE key = 'copied' OR key = 'run_dir'", "") < 0)
         return -1;
-    return store_exec(store, err, "DROP TABLE backup_file", "");
+    return store_exec(store, err, "DROP TABLE IF EXISTS backup_file", "");
 }

@@ -38,7 +38,6 @@ void backup_sweep(const char *state_dir);
 int backup_is_copy(struct store *store, struct error *err);
 /* Writes the parameter files in the backup to rows_dir. */
 int backup_restore_rows(struct store *store, const char *rows_dir, struct error *err);
-/* Makes the database this daemon's own: its jobs get another name from now on, and no ensemble gets an id up to
- * `used_id`. The caller commits it. */
-int backup_adopt(struct store *store, int64_t used_id, struct error *err);
+/* Makes the database this daemon's own: it gets another name, and forgets its run directory. The caller commits it. */
+int backup_adopt(struct store *store, struct error *err);
 #endif

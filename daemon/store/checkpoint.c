@@ -15,7 +15,8 @@ struct checkpoint {
     sqlite3 *own;        /* a connection that the worker opens and uses */
     char *path;
     bool under_way;
-    bool rest; /* the worker has written back its part; commits made meanwhile are left */
+    bool rest;                  /* the worker has written back its part; commits made meanwhile are left */
+    bool filled, fresh, copied; /* the log has something; it came within the last second; the database has it, too */
     bool over;
 };
 
@@ -55,8 +56,30 @@ static void after_work(uv_work_t *work, int status)
 
     c->under_way = false;
     c->rest = true;
+    c->copied = !c->fresh;
     if (c->over)
         end(c);
+}
+
+static void begin_work(struct checkpoint *c)
+{
+    c->under_way = true;
+    uv_queue_work(c->loop, &c->work, on_worker, after_work);
+}
+
+void checkpoint_look(struct checkpoint *c)
+{
+    bool fresh = c != NULL && c->fresh;
+
+    if (c == NULL || !c->filled || c->under_way)
+        return;
+    c->fresh = false;
+    if (fresh)
+        return;
+    if (!c->copied)
+        begin_work(c);
+    else if (store_empty_log(c->store))
+        c->filled = c->rest = false;
 }
 
 /* SQLite calls this after each commit, outside of any transaction. */
@@ -65,11 +88,12 @@ static int on_commit(void *arg, sqlite3 *db, const char *name, int pages)
     struct checkpoint *c = arg;
     struct error err;
 
+    c->filled = c->fresh = true;
+    c->copied = false;
     if (pages < PAGES_WORKER)
         return SQLITE_OK;
     if (!c->under_way && !c->rest) {
-        c->under_way = true;
-        uv_queue_work(c->loop, &c->work, on_worker, after_work);
+        begin_work(c);
     } else if (!c->under_way || pages >= PAGES_LOOP) {
         c->rest = false;
         if (store_flush_owed(c->store, &err) < 0) /* the next flush reports the error */

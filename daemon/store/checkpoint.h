@@ -13,6 +13,11 @@ struct checkpoint;
 /* Returns NULL where the database has no write-ahead log. */
 struct checkpoint *checkpoint_create(uv_loop_t *loop, struct store *store);
 
+/* To be called each second. Where nothing was committed for that long, the log is written back, and emptied a second
+ * later: what lies in the log alone is lost with it, and a small database would lie there for days. `checkpoint` may be
+ * NULL. */
+void checkpoint_look(struct checkpoint *checkpoint);
+
 /* Must be called before the store is closed. A checkpoint under way goes on, and so does the loop until it has
  * ended. */
 void checkpoint_destroy(struct checkpoint *checkpoint);

@@ -89,6 +89,17 @@ int store_check_whole(struct store *store, struct error *err)
     return rc;
 }
 
+int store_check_older(struct store *store, struct error *err)
+{
+    return store->log_suspect ? store_damaged(store, "the end of its log is missing", err)
+                              : store_check_whole(store, err);
+}
+
+int store_check_emptied(struct store *store, struct error *err)
+{
+    return store->was_empty ? store_damaged(store, "it was emptied", err) : 0;
+}
+
 int store_check_small(struct store *store, struct error *err)
 {
     static const char *const tables[] = {"meta",           "ensemble", "tally",         "training",

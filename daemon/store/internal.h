@@ -36,8 +36,11 @@ struct store {
     struct store *reader, *writer; /* the connection that only reads, and the one that it belongs to; NULL for none */
     enum store_view view;          /* for a reader */
     bool in_transaction;
-    sqlite3_file *log; /* the log whose flushes can be put off; NULL until it has been looked for */
-    bool no_room;      /* the last check found no room */
+    int changes_before; /* sqlite3_total_changes() at its begin */
+    sqlite3_file *log;  /* the log whose flushes can be put off; NULL until it has been looked for */
+    bool was_empty;     /* the file of the database was there when it was opened, and had nothing */
+    bool log_suspect;   /* the log was cut off, or ends within a transaction, as the last process left it */
+    bool no_room;       /* the last check found no room */
     bool defer;
     bool doomed; /* a write has failed, and the transaction can only be rolled back */
     struct error why;
@@ -110,10 +113,7 @@ int store_flush_owed(struct store *store, struct error *err);
 #define STORE_BUSY_MS 1000 /* how long the loop waits for a user who looks with the sqlite3 shell */
 
 /* room.c */
-void store_keep_room(struct store *store); /* called once the database is open with a write-ahead log */
-/* Writes the log back into the database, so that it begins anew with the next change. Returns false where that is not
- * possible now. */
-bool store_empty_log(struct store *store);
+void store_keep_room(struct store *store);     /* called once the database is open with a write-ahead log */
 void store_spare_no_more(struct store *store); /* ends what store_accept() began, at the end of the turn */
 
 /* presence.c: notes the identity of the database's files, once they exist. */

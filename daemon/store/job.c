@@ -2,6 +2,7 @@
 
 #include "daemon/store/internal.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -61,11 +62,11 @@ static int next_id(struct store *store, int64_t *id, struct error *err)
     return 0;
 }
 
-int store_job_insert(struct store *store, struct job_row *row, struct error *err)
+int store_job_insert(struct store *store, uint32_t nonce, struct job_row *row, struct error *err)
 {
     if (next_id(store, &row->id, err) < 0)
         return store_doom(store, err);
-    snprintf(row->name, sizeof row->name, "st-%s-%lld", store_instance(store), (long long)row->id);
+    snprintf(row->name, sizeof row->name, "st-%08" PRIx32 "-%lld", nonce, (long long)row->id);
     row->state = JOB_INTENT;
     return store_exec(store, err,
                       "INSERT INTO job (id, ensemble, kind, adapter, name, state, size, created, pilot, node, cpus) "

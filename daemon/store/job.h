@@ -25,8 +25,9 @@ struct job_row {
 
 const char *job_state_name(enum job_state state);
 
-/* Inserts a job; sets row->id and row->name (st-INSTANCE-ID). */
-int store_job_insert(struct store *store, struct job_row *row, struct error *err);
+/* Inserts a job; sets row->id and row->name (st-NONCE-ID). The nonce is random: ids are given anew by an older copy of
+ * the database, and names must not. */
+int store_job_insert(struct store *store, uint32_t nonce, struct job_row *row, struct error *err);
 int store_job_update(struct store *store, const struct job_row *row, struct error *err);
 int store_job_each_live(struct store *store, int (*each)(void *arg, const struct job_row *row), void *arg,
                         struct error *err);

@@ -23,7 +23,7 @@ bool store_empty_log(struct store *store)
     if (store->log == NULL || store->in_transaction || gather_owes(store->log))
         return false;
     sqlite3_busy_timeout(store->db, 0); /* does not wait for readers */
-    rc = sqlite3_wal_checkpoint_v2(store->db, NULL, SQLITE_CHECKPOINT_RESTART, NULL, NULL);
+    rc = sqlite3_wal_checkpoint_v2(store->db, NULL, SQLITE_CHECKPOINT_TRUNCATE, NULL, NULL);
     sqlite3_busy_timeout(store->db, STORE_BUSY_MS);
     if (rc == SQLITE_OK)
         gather_begin_anew(store->log);

@@ -5,6 +5,7 @@
 #include "common/xalloc.h"
 #include "daemon/store/event.h"
 #include "daemon/store/gather.h"
+#include "daemon/store/log_check.h"
 #include "daemon/store/place.h"
 
 #include <errno.h>
@@ -14,6 +15,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 int store_error(struct store *store, const char *doing, struct error *err)
@@ -115,6 +117,25 @@ static void place_index(struct store *store, enum store_journal journal)
     free(path);
 }
 
+/* Looks at the files that the last process left, before SQLite makes of them what it can. */
+static int check_files(struct store *store, struct error *err)
+{
+    char *log = xasprintf("%s-wal", store->path);
+    enum log_state state = log_check(log);
+    struct stat st;
+    bool has_log = stat(log, &st) == 0 && st.st_size > 0;
+    int rc = 0;
+
+    store->was_empty = stat(store->path, &st) == 0 && st.st_size == 0;
+    store->log_suspect = state != LOG_SOUND;
+    if (state == LOG_DAMAGED)
+        rc = store_damaged(store, "changes in its log cannot be read", err);
+    else if (store->was_empty && has_log) /* the log is made after the first page */
+        rc = store_damaged(store, "it is empty, and was not", err);
+    free(log);
+    return rc;
+}
+
 /* Reads a value of the meta table. If there is none, random hex digits are stored as the value. */
 static int load_or_draw(struct store *store, const char *key, char *value, size_t size, struct error *err)
 {
@@ -161,6 +182,8 @@ int store_open_with(struct store **out, const char *state_dir, const struct stor
     if (judge_place(state_dir, options, &journal, err) < 0 || take_lock(store, state_dir, err) < 0)
         goto fail;
     unclean = store_is_unclean(store);
+    if (check_files(store, err) < 0)
+        goto fail;
     place_index(store, journal);
     if (sqlite3_open_v2(store->path, &store->db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX,
                         gather_vfs()) != SQLITE_OK) {

@@ -66,12 +66,22 @@ void store_answer_end(struct store *reader);
  * replaced. */
 int store_check_present(const struct store *store, struct error *err);
 
+/* Writes the log back into the database, and marks the log as empty. Returns false where that is not possible now. */
+bool store_empty_log(struct store *store);
+
 /* Checks that there is room on the disk for new work. Fails with code "store_full" where there is only the room that is
  * kept for ending work: new jobs must then not be made. Changes of existing work use that room where they need it. */
 int store_check_room(struct store *store, struct error *err);
 /* Like store_check_room(), before new work is accepted in this turn: its changes then fail rather than use that
  * room. */
 int store_accept(struct store *store, struct error *err);
+
+/* For a database that turns out to lack changes that were committed: fails with code "store_damaged" where the files
+ * that the last process left were damaged, or the database is damaged itself; returns 0 where it is whole, and so an
+ * older copy. */
+int store_check_older(struct store *store, struct error *err);
+/* Fails with code "store_damaged" where the file of the database was there, and had nothing in it. */
+int store_check_emptied(struct store *store, struct error *err);
 
 /* Dooms the turn's transaction, because something that its changes depend on could not be read. Its commit fails with
  * this error. Returns -1. */

@@ -49,6 +49,7 @@ int store_begin(struct store *store, struct error *err)
         if (store_roll_back(store, err) < 0 || store_run(store, begin_sql, err) < 0)
             return store_doom(store, err);
         store->in_transaction = true;
+        store->changes_before = sqlite3_total_changes(store->db);
     }
     if (!store->doomed && sqlite3_get_autocommit(store->db)) {
         /* SQLite itself has rolled back after a fault, perhaps of a read: later changes must not be committed without
@@ -167,6 +168,14 @@ int store_write_all(struct store *store, struct error *err)
     return store_events_write(store, err) < 0 || store_tallies_write(store, err) < 0 ? -1 : 0;
 }
 
+/* Counts a transaction that has changed something; one that has not needs no flush. */
+static int count_commit(struct store *store, struct error *err)
+{
+    if (sqlite3_total_changes(store->db) == store->changes_before)
+        return 0;
+    return store_exec(store, err, "UPDATE commits SET n = n + 1", "");
+}
+
 int store_commit(struct store *store, struct error *err)
 {
     struct error rest;
@@ -174,7 +183,7 @@ int store_commit(struct store *store, struct error *err)
     if (!store->in_transaction)
         return 0;
     if (!store->doomed && store_check_present(store, &store->why) == 0 && store_write_all(store, &rest) == 0 &&
-        commit(store, &store->why) == 0) {
+        count_commit(store, &rest) == 0 && commit(store, &store->why) == 0) {
         store->in_transaction = false;
         store_spare_no_more(store);
         if (store->event_made != 0)

@@ -18,19 +18,20 @@
 #define TMPDIR_NAME "/stretto-job-XXXXXX"
 #define TMPDIR_BASE_MAX 40 /* sun_path has 108 bytes, and the sockets' names need some */
 
-/* Writes a claim. `path` is taken over. */
-static int make(char *path, const char *tmpdir, const char *gpus, const char *hosts, const char *application,
-                struct error *err)
+/* Writes a claim into the job's directory, which bears the job's name. `path` is taken over. */
+static int make(const char *jobdir, char *path, const char *tmpdir, const char *gpus, const char *hosts,
+                const char *application, struct error *err)
 {
+    const char *slash = strrchr(jobdir, '/'), *job = slash != NULL ? slash + 1 : jobdir;
     char boot_id[BOOT_ID_SIZE], host[64] = "";
     json_t *value;
     int rc, saved;
 
     gethostname(host, sizeof host - 1);
-    value = json_pack("{s:i, s:i, s:I, s:s, s:s, s:f, s:s*, s:s*, s:s*, s:s*}", "version", 1, "pid", (int)getpid(),
-                      "start_time", (json_int_t)process_start_time(getpid()), "boot_id", process_boot_id(boot_id),
-                      "host", host, "time", (double)time_now_ms() / 1000, "tmpdir", tmpdir, "gpus",
-                      gpus && *gpus ? gpus : NULL, "hosts", hosts, "application", application);
+    value = json_pack("{s:i, s:s, s:i, s:I, s:s, s:s, s:f, s:s*, s:s*, s:s*, s:s*}", "version", 1, "job", job, "pid",
+                      (int)getpid(), "start_time", (json_int_t)process_start_time(getpid()), "boot_id",
+                      process_boot_id(boot_id), "host", host, "time", (double)time_now_ms() / 1000, "tmpdir", tmpdir,
+                      "gpus", gpus && *gpus ? gpus : NULL, "hosts", hosts, "application", application);
     rc = file_create_json(path, value, 0600, err);
     saved = errno;
     json_decref(value);
@@ -41,12 +42,12 @@ static int make(char *path, const char *tmpdir, const char *gpus, const char *ho
 
 int claim_make(const char *jobdir, const char *tmpdir, const char *gpus, const char *hosts, struct error *err)
 {
-    return make(xasprintf("%s/claim.json", jobdir), tmpdir, gpus, hosts, NULL, err);
+    return make(jobdir, xasprintf("%s/claim.json", jobdir), tmpdir, gpus, hosts, NULL, err);
 }
 
 int claim_make_rank(const char *jobdir, int64_t rank, const char *application, const char *tmpdir, struct error *err)
 {
-    return make(xasprintf("%s/claim-%lld.json", jobdir, (long long)rank), tmpdir, NULL, NULL, application, err);
+    return make(jobdir, xasprintf("%s/claim-%lld.json", jobdir, (long long)rank), tmpdir, NULL, NULL, application, err);
 }
 
 int claim_join(const char *jobdir, const char *application, struct error *err)
@@ -56,7 +57,8 @@ int claim_join(const char *jobdir, const char *application, struct error *err)
     while (claim_read(jobdir, &claim, err) < 0) {
         if (errno == EBADMSG) /* the claim is the daemon's, which has given the job up */
             errno = EEXIST;
-        else if (errno == ENOENT && make(xasprintf("%s/claim.json", jobdir), NULL, NULL, NULL, application, err) == 0)
+        else if (errno == ENOENT &&
+                 make(jobdir, xasprintf("%s/claim.json", jobdir), NULL, NULL, NULL, application, err) == 0)
             return 0;
         else if (errno == EEXIST) /* another process has claimed it just now */
             continue;

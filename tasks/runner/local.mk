@@ -4,6 +4,7 @@ stretto_run_SOURCES = tasks/runner/main.c
 noinst_LTLIBRARIES += librunner.la
 librunner_la_SOURCES = \
 	tasks/runner/answer.c tasks/runner/answer.h \
+	tasks/runner/aside.c tasks/runner/aside.h \
 	tasks/runner/artefacts.c tasks/runner/artefacts.h \
 	tasks/runner/checkpoints.c tasks/runner/checkpoints.h \
 	tasks/runner/copies.c tasks/runner/copies.h \

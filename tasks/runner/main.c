@@ -7,6 +7,7 @@
 #include "common/timefmt.h"
 #include "common/xalloc.h"
 #include "tasks/proto/claim.h"
+#include "tasks/runner/aside.h"
 #include "tasks/runner/copies.h"
 #include "tasks/runner/deadline.h"
 #include "tasks/runner/hosts.h"
@@ -292,6 +293,9 @@ static int run_directory(const struct options *options, const char *jobdir, int 
         status = EX_IOERR;
     } else if (claim(options, desc, jobdir, tmpdir, &err) < 0) {
         status = not_claimed(&err);
+    } else if (aside_set(desc, &err) < 0) {
+        log_error("%s", err.text);
+        status = EX_IOERR;
     } else {
         status = run_claimed(options, desc, jobdir, tmpdir, signal_fd, started_ms);
     }

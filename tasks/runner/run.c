@@ -375,6 +375,7 @@ static int64_t follow_metrics(struct run *r, int64_t now)
 static void look_whether_given_up(struct run *r, int64_t now)
 {
     const struct task *t = r->tasks;
+    const char *job;
     struct error err;
     json_t *fence;
     char *path;
@@ -387,8 +388,9 @@ static void look_whether_given_up(struct run *r, int64_t now)
     if (t == r->tasks + r->ntasks)
         return;
     path = xasprintf("%s/exit.json", t->desc->dir);
-    fence = file_read_json(path, &err);                   /* usually there is none */
-    if (json_is_true(json_object_get(fence, "given_up"))) /* such a file cannot be the task's own */
+    fence = file_read_json(path, &err); /* usually there is none */
+    job = json_string_value(json_object_get(fence, "job"));
+    if (json_is_true(json_object_get(fence, "given_up")) && job != NULL && strcmp(job, r->job->desc->job) == 0)
         stop_job(r, STOP_GIVEN_UP, false, now);
     json_decref(fence);
     free(path);

@@ -360,7 +360,7 @@ static void cluster_poll(struct adapter *a, const struct adapter_job *jobs, size
 static const struct live_job *cancelled_job(struct cluster *c, const struct cjob *job)
 {
     struct engine *engine = sim_engine(c->sim);
-    const struct live_job *live = engine_find_job(engine, engine_parse_job_name(engine, job->name));
+    const struct live_job *live = engine_find_job_named(engine, job->name);
 
     return live != NULL && live->row.cancel && !job_is_gone(live) && live->state.belief != BELIEF_ABSENT &&
                    job->lie_until == 0 &&

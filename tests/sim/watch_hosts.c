@@ -23,7 +23,7 @@ static int64_t slots_of(json_t *hosts)
 void watch_hosts_cancelled(struct sim *sim, const char *name)
 {
     struct engine *engine = sim_engine(sim);
-    const struct live_job *job = engine_find_job(engine, engine_parse_job_name(engine, name));
+    const struct live_job *job = engine_find_job(engine, engine_parse_job_name(name));
 
     if (job == NULL || job->row.kind == JOB_PILOT)
         return;

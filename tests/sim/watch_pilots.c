@@ -136,7 +136,7 @@ static void check_cancels(struct sim *sim, struct node *node)
     DL_FOREACH (node->jobs, inner) {
         const struct live_job *job = inner->state == INNER_RUNNING && !node->gone
                                          ? engine_find_job(sim_engine(sim),
-                                                           engine_parse_job_name(sim_engine(sim), inner->name))
+                                                           engine_parse_job_name(inner->name))
                                          : NULL;
 
         if (job == NULL || !job->row.cancel || inner->told_to_end)

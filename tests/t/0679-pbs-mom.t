@@ -53,7 +53,8 @@ is "$(jq -c '[.state, .members.succeeded]' ensemble.json) $(attempts)" '["comple
 # --- the daemon dies between the two: what it had put down there is found
 begin
 stop_daemon
-printf '{"version": 1, "given_up": true, "outcome": "lost", "reason": "by a daemon that died"}\n' >"$(dirname "$(find "$STATE/run/e$id/members" -path "*/a1/stdout")")/exit.json"
+printf '{"version": 1, "job": "%s", "given_up": true, "outcome": "lost", "reason": "by a daemon that died"}\n' \
+	"$(sqlite3 -readonly "$STATE/stretto.db" "SELECT name FROM job WHERE ensemble = $id AND state <> 'ended'")" >"$(dirname "$(find "$STATE/run/e$id/members" -path "*/a1/stdout")")/exit.json"
 pbs lose-mom "$running"
 start_daemon --config config.json
 ok "after a restart another one runs" wait_for 60 '[ "$(xargs <"$HOME/ran")" = "1 2" ]'

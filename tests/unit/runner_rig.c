@@ -149,7 +149,7 @@ static void do_what_is_due(void)
     if (is_due(&gone_at))
         remove_directories();
     if (is_due(&given_up_at))
-        write_beside_record("exit.json", "{\"given_up\": true}\n");
+        write_beside_record("exit.json", "{\"given_up\": true, \"job\": \"st-runner-time\"}\n");
 }
 
 static int wait_until_something_happens(struct pollfd *fds, nfds_t n, int timeout_ms)

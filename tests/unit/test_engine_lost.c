@@ -233,6 +233,7 @@ static void records_are_found_in_another_order(void **state)
 {
     static const struct sim_faults calm = {.run_ms = 200000};
     const struct flight *flight;
+    struct job_row job;
     char pilot[64];
 
     begin(1, calm);
@@ -249,8 +250,8 @@ static void records_are_found_in_another_order(void **state)
     sim_boot(sim);
     assert_int_equal(engine_resume(sim_engine(sim), id, &err), 0);
     until("SELECT count(*) = 2 FROM attempt WHERE started IS NOT NULL");
-    snprintf(pilot, sizeof pilot, "st-%s-%lld", store_instance(sim_store(sim)),
-             (long long)sim_number(sim, "SELECT id FROM job WHERE kind = 'pilot'"));
+    assert_int_equal(store_job_get(sim_store(sim), sim_number(sim, "SELECT id FROM job WHERE kind = 'pilot'"), &job, &err), 1);
+    snprintf(pilot, sizeof pilot, "%s", job.name);
     flight = pilots_of(sim, pilot);
     assert_non_null(flight);
     assert_string_equal(json_string_value(json_object_get(json_array_get(json_object_get(flight->nodes[0].jobs->descriptor, "tasks"), 0),
@@ -263,6 +264,60 @@ static void records_are_found_in_another_order(void **state)
     assert_int_equal(sim_number(sim, "SELECT count(*) FROM attempt WHERE outcome = 'succeeded'"), 2);
     assert_int_equal(sim_number(sim, "SELECT count(*) FROM attempt"), 2);
     end();
+}
+
+/* Changes a key of each exit record of a member's first attempt, or takes it over from another one. */
+static void falsify_records(const char *key, const json_t *value)
+{
+    const char *path;
+    json_t *file;
+    size_t n = 0;
+
+    json_object_foreach (sim_files(sim), path, file)
+        if (strstr(path, "/members/") != NULL && strstr(path, "/a1/exit.json") != NULL)
+            n += json_object_set(file, key, (json_t *)value) == 0;
+    assert_in_range(n, 1, 100);
+}
+
+/* Records that lie where those of a job belong, and are not its own, as after an older copy of the database was put
+ * back; or say that they are, and cannot be. */
+static void records_of_others_do_not_count(void **state)
+{
+    static const struct sim_faults calm = {.run_ms = 20000};
+    static const struct {
+        const char *key, *text;
+        double seconds; /* from now */
+        bool counts;
+    } cases[] = {
+        {"job", "st-00c0ffee-1", 0, false},
+        {"started", NULL, -3 * 86400, false}, /* before its job was made */
+        {"started", NULL, -3600, true},       /* a clock that is wrong */
+        {"ended", NULL, 3 * 86400, false},
+        {"ended", NULL, 3600, true},
+    };
+
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        json_t *value, *happened;
+        const char *attempt;
+
+        begin(1, calm);
+        submit(2, 1, json_object());
+        until("SELECT count(*) = 2 FROM attempt WHERE started IS NOT NULL");
+        sim_crash(sim);
+        until_all_succeeded(2);
+        value = cases[i].text != NULL ? json_string(cases[i].text)
+                                      : json_real((double)sim_now(sim) / 1000 + cases[i].seconds);
+        falsify_records(cases[i].key, value);
+        json_decref(value);
+        json_object_foreach (sim_ledger(sim), attempt, happened)
+            if (!cases[i].counts) /* for the simulation, which compares it with what the engine knows */
+                json_string_set(happened, "killed");
+        sim_boot(sim);
+        until_over();
+        assert_int_equal(sim_number(sim, "SELECT count(*) FROM attempt WHERE outcome = 'succeeded'"), 2);
+        assert_int_equal(sim_number(sim, "SELECT count(*) FROM attempt WHERE number = 1 AND outcome = 'lost'"), cases[i].counts ? 0 : 2);
+        end();
+    }
 }
 
 /* Its pilot is over, and its journal alone tells how they ended. */
@@ -351,6 +406,7 @@ int main(void)
         cmocka_unit_test(what_is_not_handed_over_yet_ends_with_its_pilot),
         cmocka_unit_test(records_are_found_in_another_order),
         cmocka_unit_test(what_cannot_be_read_says_nothing),
+        cmocka_unit_test(records_of_others_do_not_count),
         cmocka_unit_test(what_was_decided_is_done_where_it_was_not_stored),
         cmocka_unit_test(a_reason_that_is_not_text_is_no_hindrance),
     };

@@ -43,7 +43,7 @@ static int64_t ended_ensemble(void)
 
     assert_int_equal(store_ensemble_insert(store, &row, "{}", &err), 0);
     job.ensemble = row.id;
-    assert_int_equal(store_job_insert(store, &job, &err), 0);
+    assert_int_equal(store_job_insert(store, 0x3f9c2a71, &job, &err), 0);
     for (int64_t i = 0; i < 4; i++) {
         struct member_row member = {.ensemble = row.id, .index = i, .state = states[i], .attempts = 1};
         struct attempt_row attempt = {.ensemble = row.id, .index = i, .number = 1, .job = job.id, .submitted_ms = 1,

@@ -151,7 +151,7 @@ static void an_old_database_is_migrated_in_spite_of_faults(void **state)
     assert_int_equal(store_open(&store, dir, &err), 0);
     assert_int_equal(store_ensemble_insert(store, &ens, "{}", &err), 0);
     job.ensemble = ens.id;
-    assert_int_equal(store_job_insert(store, &job, &err), 0);
+    assert_int_equal(store_job_insert(store, 0x3f9c2a71, &job, &err), 0);
     for (int64_t i = 0; i < 2; i++) {
         struct member_row member = {.ensemble = ens.id, .index = i, .state = MEMBER_RUNNING, .attempts = 1};
         struct attempt_row attempt = {.ensemble = ens.id, .index = i, .number = 1, .job = job.id, .submitted_ms = 5};

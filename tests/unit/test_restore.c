@@ -1,5 +1,5 @@
 /* A daemon that is started on a backup: what it has of before, what it follows on, and what it takes for lost. */
-#include "daemon/restore.h"
+#include "daemon/run_books.h"
 #include "common/files.h"
 #include "common/log.h"
 #include "daemon/run_claim.h"
@@ -86,7 +86,7 @@ static struct job_row add_job(struct store *store, int64_t ensemble)
     struct job_row job = {.ensemble = ensemble, .adapter = "local", .size = 3, .created_ms = 1};
     struct error err;
 
-    assert_int_equal(store_job_insert(store, &job, &err), 0);
+    assert_int_equal(store_job_insert(store, 0x3f9c2a71, &job, &err), 0);
     job.state = JOB_RUNNING;
     job.submitted_ms = job.started_ms = 2;
     assert_int_equal(store_job_update(store, &job, &err), 0);
@@ -126,12 +126,19 @@ static void back_up(struct store *store)
     backup_source_fini(&source);
 }
 
+static int open_books(struct store *store, struct error *err)
+{
+    const struct run_books books = {.run_dir = run_dir, .state_dir = after, .rows_dir = rows_after, .now_ms = NOW_MS};
+
+    return run_books_open(store, &books, err);
+}
+
 static void restore(struct store *store)
 {
     struct error err;
 
     assert_int_equal(backup_is_copy(store, &err), 1);
-    if (restore_if_copied(store, run_dir, rows_after, NOW_MS, &err) < 0)
+    if (open_books(store, &err) < 0)
         fail_msg("%s", err.text);
     assert_int_equal(backup_is_copy(store, &err), 0);
 }
@@ -202,6 +209,7 @@ static void what_the_run_directory_does_not_have_is_lost(void **state)
 static void what_is_made_from_now_on_has_names_of_its_own(void **state)
 {
     struct store *store = must_open(before);
+    struct store_extent there;
     char instance[16];
     struct error err;
     int64_t id = add_ensemble(store, ENSEMBLE_COMPLETE);
@@ -214,21 +222,58 @@ static void what_is_made_from_now_on_has_names_of_its_own(void **state)
     make_in_run_dir("e9");
     make_in_run_dir("e400.old"); /* somebody's copy */
     make_in_run_dir("x500");
-    assert_int_equal(run_claim_highest(run_dir), 12);
+    make_in_run_dir("e9/jobs/st-00c0ffee-77");
+    run_claim_extent(run_dir, &there);
+    assert_true(there.ensemble == 12 && there.job == 77);
 
     store = must_open(after);
     restore(store);
     assert_string_not_equal(store_instance(store), instance);
     assert_int_equal(strlen(store_instance(store)), strlen(instance));
     snprintf(instance, sizeof instance, "%s", store_instance(store));
-    assert_int_equal(restore_if_copied(store, run_dir, rows_after, NOW_MS, &err), 0); /* it is done once */
+    assert_int_equal(open_books(store, &err), 0); /* it is done once */
     store_close(store);
 
     store = must_open(after);
     assert_string_equal(store_instance(store), instance);
     assert_int_equal(add_ensemble(store, ENSEMBLE_RUNNING), 13);
+    assert_int_equal(add_job(store, 13).id, 78);
     assert_true(id < 13);
     store_close(store);
+}
+
+/* A generation of the same number that was begun after the backup, with counters and an end of its own. */
+static void generations_that_are_not_known_are_moved_aside(void **state)
+{
+    struct store *store = must_open(before);
+    struct job_row job = {.ensemble = add_ensemble(store, ENSEMBLE_RUNNING), .kind = JOB_TRAINING, .adapter = "local", .size = 1, .created_ms = 1};
+    char path[256], text[128];
+    struct error err;
+
+    assert_int_equal(store_job_insert(store, 0x3f9c2a71, &job, &err), 0);
+    must_commit(store);
+    back_up(store);
+    store_close(store);
+    make_in_run_dir("e1/training/stream");
+    for (int i = 1; i <= 2; i++) {
+        snprintf(path, sizeof path, "e1/training/g%d", i);
+        make_in_run_dir(path);
+        snprintf(path, sizeof path, "%s/e1/training/g%d/training.json", run_dir, i);
+        snprintf(text, sizeof text, "{\"job\": \"%s\"}", i == 1 ? job.name : "st-00c0ffee-2");
+        assert_int_equal(file_write_whole(path, text, strlen(text), 0600, &err), 0);
+        snprintf(path, sizeof path, "%s/e1/training/stream/g%d-rank0.json", run_dir, i);
+        assert_int_equal(file_write_whole(path, "{}", 2, 0600, &err), 0);
+    }
+
+    store = must_open(after);
+    restore(store);
+    store_close(store);
+    for (int i = 1; i <= 2; i++) {
+        snprintf(path, sizeof path, "%s/e1/training/g%d", run_dir, i);
+        assert_int_equal(access(path, F_OK), i == 1 ? 0 : -1);
+        snprintf(path, sizeof path, "%s/e1/training/stream/g%d-rank0.json", run_dir, i);
+        assert_int_equal(access(path, F_OK), i == 1 ? 0 : -1);
+    }
 }
 
 /* Nothing of a backup is taken over before all archives could be read: what is in them would be lost. */
@@ -245,7 +290,7 @@ static void an_archive_that_cannot_be_read_ends_it(void **state)
     make_in_run_dir("e1/succeeded-1.archive"); /* a folder of that name */
 
     store = must_open(after);
-    assert_int_equal(restore_if_copied(store, run_dir, rows_after, NOW_MS, &err), -1);
+    assert_int_equal(open_books(store, &err), -1);
     assert_string_equal(err.code, "file_read");
     store_close(store);
     store = must_open(after);
@@ -381,6 +426,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(what_the_run_directory_does_not_have_is_lost, make_dirs, remove_dirs),
         cmocka_unit_test_setup_teardown(what_is_made_from_now_on_has_names_of_its_own, make_dirs, remove_dirs),
+        cmocka_unit_test_setup_teardown(generations_that_are_not_known_are_moved_aside, make_dirs, remove_dirs),
         cmocka_unit_test_setup_teardown(an_archive_that_cannot_be_read_ends_it, make_dirs, remove_dirs),
         cmocka_unit_test_setup_teardown(sessions_of_browsers_have_ended, make_dirs, remove_dirs),
         cmocka_unit_test_setup_teardown(parameter_files_are_what_they_were, make_dirs, remove_dirs),

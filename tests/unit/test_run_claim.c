@@ -1,7 +1,9 @@
-/* Whose a run directory is: found by the file in it, whatever is in that. */
-#include "daemon/run_claim.h"
+/* Whose a run directory is, and whether the database fits to it. */
+#include "daemon/run_books.h"
 #include "common/files.h"
 #include "common/log.h"
+#include "daemon/run_claim.h"
+#include "daemon/run_mark.h"
 #include "daemon/store/ensemble.h"
 #include "tests/unit/unit.h"
 
@@ -70,7 +72,8 @@ static int64_t next_id(struct store *store)
 static void claim(struct store *store, const char *state_dir, const char *code)
 {
     struct error err = {.code = ""};
-    int rc = run_claim(store, run_dir, state_dir, &err);
+    const struct run_books books = {.run_dir = run_dir, .state_dir = state_dir, .rows_dir = dir};
+    int rc = run_books_open(store, &books, &err);
 
     if (strcmp(rc < 0 ? err.code : "", code) != 0)
         fail_msg("%s (%s), not %s", rc < 0 ? err.text : "claimed", err.code, code);
@@ -100,8 +103,8 @@ static void who_comes_first_has_it(void **state)
     claim(first, first_state, "");
     owner_is(first);
     make_ensemble(9);
-    claim(first, first_state, ""); /* again: its own ensembles are no reason to leave out ids */
-    assert_int_equal(next_id(first), 1);
+    claim(first, first_state, ""); /* again: it does not know of that one, whose number is taken */
+    assert_int_equal(next_id(first), 10);
     claim(other, other_state, "run_dir_taken");
     assert_int_equal(next_id(other), 1);
     owner_is(first);
@@ -139,7 +142,7 @@ static void what_cannot_be_read_is_somebodys(void **state)
     claim(first, first_state, "file_json");
     assert_int_equal(unlink(owner), 0);
     assert_int_equal(symlink(owner, owner), 0);
-    assert_int_equal(run_claim(first, run_dir, first_state, &err), -1);
+    claim(first, first_state, "file_read");
 }
 
 /* A name that is no UTF-8, and a directory that is not there: both are used as they are. */
@@ -149,8 +152,8 @@ static void what_cannot_be_noted_is_used_all_the_same(void **state)
     owner_is(first);
     assert_int_equal(unlink(owner), 0);
     assert_int_equal(rmdir(run_dir), 0);
-    assert_int_equal(run_claim_highest(run_dir), 0);
-    claim(first, first_state, "");
+    claim(first, first_state, "run_dir_other"); /* it has used that one, which had its claim */
+    claim(other, other_state, "");
 }
 
 int main(void)

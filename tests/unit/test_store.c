@@ -350,7 +350,7 @@ static void impossible_books_are_refused(void **state)
     struct attempt_row attempt = {.ensemble = ens.id, .number = 1, .submitted_ms = 1};
     struct error err;
 
-    assert_int_equal(store_job_insert(store, &job, &err), 0);
+    assert_int_equal(store_job_insert(store, 0x3f9c2a71, &job, &err), 0);
     attempt.job = job.id;
     assert_int_equal(store_member_put(store, &(struct member_row){.ensemble = ens.id, .state = MEMBER_SUBMITTED}, &err), 0);
     assert_int_equal(store_attempt_insert(store, &attempt, &err), 0);

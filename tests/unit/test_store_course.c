@@ -338,7 +338,7 @@ static void a_training_is_read_as_it_was_written(void **state)
     must(store_training_jobs(store, &row, &n, &err));
     assert_int_equal(n, 0);
     add_job(row.ensemble, "local");
-    must(store_job_insert(store, &job, &err));
+    must(store_job_insert(store, 0x3f9c2a71, &job, &err));
     must(store_training_jobs(store, &row, &n, &err));
     assert_int_equal(n, 1);
     must(store_exec(store, &err, "UPDATE training SET wanted = -1", ""));

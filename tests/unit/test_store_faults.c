@@ -101,7 +101,7 @@ static void make(struct life *life, int step)
     snprintf(ens.name, sizeof ens.name, "ensemble %d", step);
     store_ensemble_insert(life->store, &ens, "{\"a\": \"spec\"}", &err);
     job.ensemble = training.ensemble = ens.id;
-    store_job_insert(life->store, &job, &err);
+    store_job_insert(life->store, 0x3f9c2a71, &job, &err);
     for (int64_t i = 0; i < MEMBERS; i++) {
         store_member_put(life->store, &(struct member_row){.ensemble = ens.id, .index = i, .state = MEMBER_SUBMITTED,
                                                            .attempts = 1, .reason = LONG_REASON}, &err);

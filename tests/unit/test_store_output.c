@@ -54,7 +54,7 @@ static void the_job_that_ended_first_is_archived_first(void **state)
     add_ended_job(other, 50);
     first = add_ended_job(one, 40);
     add_job(other, "local");
-    must(store_job_insert(store, &training, &err));
+    must(store_job_insert(store, 0x3f9c2a71, &training, &err));
     training.state = JOB_ENDED;
     training.ended_ms = 10;
     must(store_job_update(store, &training, &err));

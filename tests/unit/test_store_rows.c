@@ -53,7 +53,7 @@ static void a_job_is_read_as_it_was_written(void **state)
     int64_t id = add_ensemble(9);
     struct job_row row = {.ensemble = id, .kind = JOB_PILOT, .adapter = "batch", .size = 7, .created_ms = 1}, read;
 
-    must(store_job_insert(store, &row, &err));
+    must(store_job_insert(store, 0x3f9c2a71, &row, &err));
     row.state = JOB_ENDED;
     snprintf(row.scheduler_id, sizeof row.scheduler_id, "4711[].server");
     snprintf(row.reason, sizeof row.reason, "reason");
@@ -72,7 +72,7 @@ static void a_job_is_read_as_it_was_written(void **state)
     assert_true(read.created_ms == 1 && read.submitted_ms == 10 && read.started_ms == 20 && read.ended_ms == 30);
     assert_true(read.pilot == 0 && read.node == 0);
     row = (struct job_row){.ensemble = id, .kind = JOB_MEMBERS, .adapter = "batch", .size = 1, .created_ms = 1, .pilot = read.id, .node = 3, .cpus = 5};
-    must(store_job_insert(store, &row, &err));
+    must(store_job_insert(store, 0x3f9c2a71, &row, &err));
     assert_int_equal(store_job_get(store, row.id, &read, &err), 1);
     assert_true(read.pilot == row.pilot && read.node == 3 && read.cpus == 5 && read.kind == JOB_MEMBERS);
     assert_int_equal(store_job_get(store, row.id + 1, &read, &err), 0);
@@ -279,7 +279,7 @@ static void a_generation_has_its_job(void **state)
         struct job_row row = {.ensemble = training.ensemble, .kind = i % 3 == 0 ? JOB_TRAINING : JOB_MEMBERS, .adapter = "local", .size = 1,
                               .created_ms = 1};
 
-        must(store_job_insert(store, &row, &err));
+        must(store_job_insert(store, 0x3f9c2a71, &row, &err));
     }
     must(store_training_job(store, &training, &job, &err));
     assert_int_equal(job, 3);

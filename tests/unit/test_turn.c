@@ -143,7 +143,7 @@ static void until_troubled(bool troubled)
 /* Nobody has to ask for anything, or change it, before the daemon is ready again. */
 static void a_state_directory_that_is_gone_and_back_is_noticed(void **state)
 {
-    struct state_watch *watch = state_watch_create(&loop, store, turn);
+    struct state_watch *watch = state_watch_create(&loop, store, turn, NULL, NULL);
     char elsewhere[80];
 
     may_fail = true;

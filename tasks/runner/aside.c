@@ -1,0 +1,59 @@
+#include "tasks/runner/aside.h"
+
+#include "common/files.h"
+#include "common/log.h"
+#include "common/xalloc.h"
+
+#include <dirent.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static bool is_empty(const char *path)
+{
+    DIR *dir = opendir(path);
+    const struct dirent *entry;
+    bool empty = true;
+
+    while (dir != NULL && empty && (entry = readdir(dir)) != NULL)
+        empty = strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0;
+    if (dir != NULL)
+        closedir(dir);
+    return empty;
+}
+
+/* Returns whether the daemon has given this job up. That is all that a directory can have of its own job before a task
+ * is started. */
+static bool is_given_up(const char *path, const char *job)
+{
+    char *record = xasprintf("%s/exit.json", path);
+    struct error err;
+    json_t *fence = file_read_json(record, &err);
+    const char *name = json_string_value(json_object_get(fence, "job"));
+    bool ours = name != NULL && strcmp(name, job) == 0;
+
+    json_decref(fence);
+    free(record);
+    return ours;
+}
+
+int aside_set(const struct jobdesc *desc, struct error *err)
+{
+    for (size_t i = 0; i < desc->ntasks; i++) {
+        const char *path = desc->tasks[i].dir;
+        char *aside;
+        int rc;
+
+        if (is_empty(path) || is_given_up(path, desc->job))
+            continue;
+        aside = xasprintf("%s.before-%s", path, desc->job);
+        rc = rename(path, aside) < 0 ? error_errno(err, "task_dir", "%s cannot be moved to %s", path, aside)
+                                     : dir_make(path, err);
+        if (rc == 0)
+            log_warn("task %s: %s had files of another job, which are now in %s", desc->tasks[i].id, path, aside);
+        free(aside);
+        if (rc < 0)
+            return -1;
+    }
+    return 0;
+}
