@@ -242,6 +242,16 @@ static bool is_out_of_time(const struct task *t, bool exited_0)
     return exited_0 && json_array_size(t->checkpoints.whole) > 0 && streams.open == 0;
 }
 
+/* A rank that was done and was told to end has ended well, by whatever signal. */
+static void note_told_rank(struct task *t)
+{
+    if (!t->arrived || t->job->desc->kind != JOBDESC_TRAINING)
+        return;
+    t->rec.exit_code = t->rec.signal = 0;
+    snprintf(t->rec.notice, sizeof t->rec.notice,
+             "it did not end after it had said that it was done, as a thread of it may have been left: told to end");
+}
+
 void task_end(struct task *t, int status, const struct rusage *usage, enum stop why)
 {
     struct exitrec *rec = &t->rec;
@@ -254,6 +264,7 @@ void task_end(struct task *t, int status, const struct rusage *usage, enum stop 
     rec->user_seconds = (double)usage->ru_utime.tv_sec + (double)usage->ru_utime.tv_usec / 1e6;
     rec->system_seconds = (double)usage->ru_stime.tv_sec + (double)usage->ru_stime.tv_usec / 1e6;
     rec->max_rss = (int64_t)usage->ru_maxrss * 1024;
+    note_told_rank(t);
 }
 
 bool task_died_as_told(const struct task *t)
@@ -369,23 +380,11 @@ static bool directory_was_removed(const struct task *t)
     return mkdir(t->desc->dir, 0700) == 0;
 }
 
-/* A rank that was done and was told to end has ended well, by whatever signal. */
-static void note_told_rank(struct task *t)
-{
-    if (!t->arrived || t->job->desc->kind != JOBDESC_TRAINING)
-        return;
-    t->rec.exit_code = t->rec.signal = 0;
-    snprintf(t->rec.notice, sizeof t->rec.notice,
-             "it did not end after it had said that it was done, as a thread of it may have been left: told to end");
-}
-
 static void conclude(struct task *t)
 {
     struct exitrec *rec = &t->rec;
-    bool exited_0, done;
+    bool exited_0 = rec->exit_code == 0, done;
 
-    note_told_rank(t);
-    exited_0 = rec->exit_code == 0;
     rec->checkpoints = t->checkpoints.whole;
     if (has_diverged(t)) {
         rec->outcome = EXITREC_DIVERGED;
