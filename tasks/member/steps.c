@@ -1,6 +1,7 @@
 #include "tasks/member/steps.h"
 
 #include "tasks/proto/fields.h"
+#include "tasks/proto/stepset.h"
 
 #include <stdlib.h>
 
@@ -15,6 +16,7 @@ struct steps {
     int fields;
     struct open_step open[FIELDS_OPEN_STEPS_MAX]; /* in the order in which they were begun */
     size_t count;
+    struct stepset *whole; /* steps of which all fields were sent, so that one of them may be sent once more */
 };
 
 struct steps *steps_create(int fields)
@@ -23,6 +25,11 @@ struct steps *steps_create(int fields)
 
     if (steps == NULL)
         return NULL;
+    steps->whole = stepset_create();
+    if (steps->whole == NULL) {
+        free(steps);
+        return NULL;
+    }
     steps->fields = fields;
     steps->all = fields == 64 ? UINT64_MAX : ((uint64_t)1 << fields) - 1;
     return steps;
@@ -30,7 +37,21 @@ struct steps *steps_create(int fields)
 
 void steps_destroy(struct steps *steps)
 {
+    if (steps == NULL)
+        return;
+    stepset_destroy(steps->whole);
     free(steps);
+}
+
+static bool is_whole(const struct steps *steps, int64_t step)
+{
+    return step <= STEPSET_STEP_MAX && stepset_has(steps->whole, 0, step);
+}
+
+static void remove_open(struct steps *steps, size_t i)
+{
+    for (steps->count--; i < steps->count; i++)
+        steps->open[i] = steps->open[i + 1];
 }
 
 void steps_note(struct steps *steps, int64_t step, int field, uint64_t place)
@@ -38,7 +59,7 @@ void steps_note(struct steps *steps, int64_t step, int field, uint64_t place)
     uint64_t bit = (uint64_t)1 << field;
     size_t i;
 
-    if (bit == steps->all)
+    if (bit == steps->all || is_whole(steps, step))
         return;
     for (i = 0; i < steps->count && steps->open[i].step != step; i++)
         ;
@@ -47,8 +68,18 @@ void steps_note(struct steps *steps, int64_t step, int field, uint64_t place)
     steps->open[i].have |= bit;
     if (steps->open[i].have != steps->all)
         return;
-    for (steps->count--; i < steps->count; i++)
-        steps->open[i] = steps->open[i + 1];
+    remove_open(steps, i);
+    if (step <= STEPSET_STEP_MAX && stepset_reserve(steps->whole) == 0)
+        stepset_add(steps->whole, 0, step);
+}
+
+void steps_drop(struct steps *steps, int64_t step)
+{
+    for (size_t i = 0; i < steps->count; i++)
+        if (steps->open[i].step == step) {
+            remove_open(steps, i);
+            return;
+        }
 }
 
 uint64_t steps_oldest(const struct steps *steps)
@@ -58,7 +89,7 @@ uint64_t steps_oldest(const struct steps *steps)
 
 bool steps_may_begin(const struct steps *steps, int64_t step, int max)
 {
-    if (steps->count < (size_t)max)
+    if (steps->count < (size_t)max || is_whole(steps, step))
         return true;
     for (size_t i = 0; i < steps->count; i++)
         if (steps->open[i].step == step)

@@ -11,8 +11,11 @@ struct steps;
 struct steps *steps_create(int fields);
 void steps_destroy(struct steps *steps);
 
-/* Notes that a field was sent; `place` is the frame's number in the order of all that the stream has sent. */
+/* Notes that a field was sent, for the first time or once more; `place` is the frame's number in the order of all that the stream has sent. */
 void steps_note(struct steps *steps, int64_t step, int field, uint64_t place);
+
+/* The ranks have that step of an earlier attempt: it lacks nothing. */
+void steps_drop(struct steps *steps, int64_t step);
 
 /* Returns the place of the first frame of the oldest incomplete step; UINT64_MAX where all are complete. */
 uint64_t steps_oldest(const struct steps *steps);

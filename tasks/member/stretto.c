@@ -165,6 +165,20 @@ static int incomplete(struct stretto *s)
                      s->env.fields.field[field].name);
 }
 
+/* Refuses one more step of which some fields are sent and others not. */
+static int too_many_open(struct stretto *s, int64_t next)
+{
+    int64_t step = 0;
+    int field = 0;
+
+    steps_first_incomplete(s->steps, &step, &field);
+    return error_set(&s->err, "stream_incomplete",
+                     "step %lld cannot begin: %d steps lack fields, the first of them step %lld without \"%s\"; "
+                     "send all fields of a step before those of %d later ones",
+                     (long long)next, FIELDS_OPEN_STEPS_MAX, (long long)step, s->env.fields.field[field].name,
+                     FIELDS_OPEN_STEPS_MAX);
+}
+
 static int check_field(struct stretto *s, int field)
 {
     if (stretto_check_owner(s) < 0)
@@ -187,7 +201,7 @@ static int wait_for_room(struct stretto *s, struct sending *to)
     if (to->step < 0)
         return error_set(&s->err, "stream_step", "a step cannot be negative: %lld", (long long)to->step);
     if (!steps_may_begin(s->steps, to->step, FIELDS_OPEN_STEPS_MAX))
-        return incomplete(s);
+        return too_many_open(s, to->step);
     links_begin_frame(s->links);
     be_patient(s);
     rc = links_room(s->links, to->step, size, s->until, &to->link, &s->err);
@@ -235,8 +249,10 @@ static int may_skip(struct stretto *s, int64_t step, int field, bool *skip)
     be_patient(s);
     rc = links_skip(s->links, step, field == 0, s->until, skip, &s->err);
     s->failed = rc == -1;
-    if (*skip)
+    if (*skip) {
         s->covered = false;
+        steps_drop(s->steps, step);
+    }
     return rc;
 }
 

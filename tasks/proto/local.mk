@@ -47,5 +47,6 @@ libstreamproto_la_SOURCES = \
 	tasks/proto/dealing.c tasks/proto/dealing.h \
 	tasks/proto/fields.c tasks/proto/fields.h \
 	tasks/proto/frame.c tasks/proto/frame.h \
-	tasks/proto/shared.c tasks/proto/shared.h
+	tasks/proto/shared.c tasks/proto/shared.h \
+	tasks/proto/stepset.c tasks/proto/stepset.h
 libstreamproto_la_CFLAGS = $(AM_CFLAGS) $(JANSSON_CFLAGS) $(XXHASH_CFLAGS)

@@ -5,7 +5,7 @@
 #define TASKS_TRAIN_CUT_H
 #include "common/error.h"
 #include "tasks/train/pool.h"
-#include "tasks/train/stepset.h"
+#include "tasks/proto/stepset.h"
 
 struct cut {
     uint64_t members; /* of the ensemble */

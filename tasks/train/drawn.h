@@ -3,7 +3,7 @@
  * saves checkpoints. The training's thread alone uses it. */
 #ifndef TASKS_TRAIN_DRAWN_H
 #define TASKS_TRAIN_DRAWN_H
-#include "tasks/train/stepset.h"
+#include "tasks/proto/stepset.h"
 
 struct drawn;
 

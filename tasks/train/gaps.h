@@ -6,7 +6,7 @@
 #ifndef TASKS_TRAIN_GAPS_H
 #define TASKS_TRAIN_GAPS_H
 #include "tasks/proto/dealing.h"
-#include "tasks/train/stepset.h"
+#include "tasks/proto/stepset.h"
 
 /* The steps that came in one session; all zero at first. */
 struct gaps {

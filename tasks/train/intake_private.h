@@ -5,7 +5,7 @@
 #define TASKS_TRAIN_INTAKE_PRIVATE_H
 #include "tasks/train/intake.h"
 #include "tasks/train/peers.h"
-#include "tasks/train/stepset.h"
+#include "tasks/proto/stepset.h"
 
 #include <stdatomic.h>
 

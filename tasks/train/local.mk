@@ -29,7 +29,6 @@ libtrain_la_SOURCES = \
 	tasks/train/saved.c tasks/train/saved.h \
 	tasks/train/saver.c tasks/train/saver.h \
 	tasks/train/state.c tasks/train/state.h \
-	tasks/train/stepset.c tasks/train/stepset.h \
 	tasks/train/tallies.c tasks/train/tallies.h \
 	tasks/train/train.c tasks/train/train_checkpoint.c tasks/train/train_private.h
 libtrain_la_CFLAGS = $(AM_CFLAGS) $(JANSSON_CFLAGS) $(ZMQ_CFLAGS)

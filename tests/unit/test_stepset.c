@@ -1,6 +1,6 @@
 #include "tasks/member/steps.h"
 #include "tasks/train/random.h"
-#include "tasks/train/stepset.h"
+#include "tasks/proto/stepset.h"
 #include "tests/unit/unit.h"
 
 #include <stdlib.h>

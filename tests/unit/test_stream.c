@@ -438,6 +438,8 @@ static void wrong_fields_are_refused_where_they_are_declared(void **state)
     struct stretto *s;
     struct stretto_train *t;
     float data[10] = {0};
+    int64_t n = 1;
+    int number;
 
     fixture_init(&fx, 10, 1, 1, RESERVOIR(100, 50, 5));
     t = fixture_rank(0);
@@ -454,7 +456,22 @@ static void wrong_fields_are_refused_where_they_are_declared(void **state)
     assert_int_equal(stretto_send(s, 1, 0, data), 0);
     assert_int_equal(stretto_finish(s), -1);
     assert_string_equal(stretto_error(s), "step 0 was sent without the field \"n\"");
-    assert_int_equal(stretto_close(s), -1); /* "n" of step 0 is missing */
+    /* a step that was whole lacks nothing where a field of it is sent once more */
+    number = stretto_field(s, "n", STRETTO_INT64, 0, NULL);
+    assert_int_equal(stretto_send(s, 1, 1, data), 0);
+    assert_int_equal(stretto_send(s, number, 1, &n), 0);
+    assert_int_equal(stretto_send(s, 1, 1, data), 0);
+    for (int step = 2; step < 65; step++)
+        assert_int_equal(stretto_send(s, 1, step, data), 0);
+    assert_int_equal(stretto_send(s, 1, 65, data), -1);
+    assert_non_null(strstr(stretto_error(s), "64 steps lack fields, the first of them step 0 without \"n\""));
+    for (int step = 0; step < 65; step += step == 0 ? 2 : 1)
+        assert_int_equal(stretto_send(s, number, step, &n), 0);
+    assert_int_equal(stretto_send(s, 1, 65, data), 0);
+    assert_int_equal(stretto_send(s, 1, 1, data), 0);
+    assert_int_equal(stretto_finish(s), -1);
+    assert_string_equal(stretto_error(s), "step 65 was sent without the field \"n\"");
+    assert_int_equal(stretto_close(s), -1);
     assert_int_equal(fixture_stats(t).finalized, 0);
     stretto_train_close(t);
     fixture_fini(&fx);
