@@ -83,7 +83,7 @@ e2e_tests = \
 	tests/t/0730-restart.t \
 	tests/t/0731-ends-and-starts.t \
 	tests/t/0732-run-dir-taken.t \
-	tests/t/0734-training-from.t tests/t/0727-unclosed.t tests/t/0729-learnt.t tests/t/0733-ranks-end.t tests/t/0735-ddp-resized.t tests/t/0737-unfinished-with-training.t tests/t/0738-training-ends-early.t tests/t/0739-training-survives.t tests/t/0749-training-resubmitted.t tests/t/0740-training.t tests/t/0745-training-goes-on.t tests/t/0746-ranks-go-on.t tests/t/0747-ranks-resized.t tests/t/0748-training-disturbed.t \
+	tests/t/0734-training-from.t tests/t/0727-unclosed.t tests/t/0728-ddp-cells.t tests/t/0729-learnt.t tests/t/0733-ranks-end.t tests/t/0735-ddp-resized.t tests/t/0737-unfinished-with-training.t tests/t/0738-training-ends-early.t tests/t/0739-training-survives.t tests/t/0749-training-resubmitted.t tests/t/0740-training.t tests/t/0745-training-goes-on.t tests/t/0746-ranks-go-on.t tests/t/0747-ranks-resized.t tests/t/0748-training-disturbed.t \
 	tests/t/0741-held.t \
 	tests/t/0742-held-killed.t \
 	tests/t/0743-missing-steps.t \
@@ -154,7 +154,7 @@ check_PROGRAMS += tests/t/ask
 tests_t_ask_SOURCES = tests/t/ask.c
 tests_t_ask_CFLAGS = $(tests_t_killer_la_CFLAGS)
 tests_t_ask_LDFLAGS =
-EXTRA_DIST += tests/stall.py tests/t/chaos.sh tests/t/distributed-rank.py tests/t/cut.py tests/t/ranks-train.py tests/t/goes-on-rank.py tests/t/ddp-rank.py tests/t/ends-rank.py tests/t/accumulates-rank.py tests/t/survive-rank.py tests/t/canned.py tests/t/canned.sh tests/t/terminal.py tests/t/pty_session.py
+EXTRA_DIST += tests/stall.py tests/t/chaos.sh tests/t/distributed-rank.py tests/t/cut.py tests/t/ranks-train.py tests/t/goes-on-rank.py tests/t/ddp-rank.py tests/t/ends-rank.py tests/t/accumulates-rank.py tests/t/cells-member.py tests/t/cells-rank.py tests/t/survive-rank.py tests/t/canned.py tests/t/canned.sh tests/t/terminal.py tests/t/pty_session.py
 EXTRA_DIST += tests/t/books.py tests/t/damage.py tests/t/durable.py tests/t/kills.sh tests/t/kills.py tests/t/kills_at.py tests/t/kills_books.py tests/t/kills_clients.py
 # The fuzzers have a makefile of their own: they are built by clang, from the same sources.
 dist_check_SCRIPTS += tests/fuzz/run

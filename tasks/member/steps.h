@@ -11,7 +11,8 @@ struct steps;
 struct steps *steps_create(int fields);
 void steps_destroy(struct steps *steps);
 
-/* Notes that a field was sent, for the first time or once more; `place` is the frame's number in the order of all that the stream has sent. */
+/* Notes that a field was sent, for the first time or once more; `place` is the frame's number in the order of all that
+ * the stream has sent. */
 void steps_note(struct steps *steps, int64_t step, int field, uint64_t place);
 
 /* The ranks have that step of an earlier attempt: it lacks nothing. */
