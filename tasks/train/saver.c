@@ -19,7 +19,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#define NAME_SIZE 40
+#define NAME_SIZE 64
 #define LOOK_MS 200 /* between looks for the parts of other ranks */
 
 static volatile sig_atomic_t warned; /* the signal came */
