@@ -1,7 +1,7 @@
-"""An ensemble member that sends STEPS steps of two fields in some order: cells-member.py ORDER STEPS GO
+"""An ensemble member that sends STEPS steps of two fields in some order: cells-member.py ORDER STEPS GO PAUSE
 
 ORDER: 1 or 10, so far apart are the steps; irregular; random; fields: one field of some steps, then the other one. The
-second half waits for the file GO.
+second half waits for the file GO. PAUSE, in seconds, is behind each step.
 """
 
 import os
@@ -12,7 +12,7 @@ import time
 import numpy
 import stretto
 
-order, count, go = sys.argv[1], int(sys.argv[2]), sys.argv[3]
+order, count, go, pause = sys.argv[1], int(sys.argv[2]), sys.argv[3], float(sys.argv[4])
 rng = random.Random(int(os.environ.get("STRETTO_MEMBER", "0")))
 if order == "irregular":
     steps = [0]
@@ -31,3 +31,4 @@ with stretto.open() as member:
         for names in ("a", "b") if order == "fields" else ("ab",):
             for step in half:
                 member.send(step, **{name: numpy.full(4, step % 7, numpy.float32) for name in names})
+                time.sleep(pause)
