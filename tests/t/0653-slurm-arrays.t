@@ -2,7 +2,7 @@
 # Jobs of one shape go to Slurm as job arrays, and are single jobs all the same: looked up, cancelled and withdrawn one
 # by one.
 # shellcheck disable=SC2016 # for wait_for
-TEST_LIMIT=200
+TEST_LIMIT=300
 # shellcheck source=tests/t/lib.sh
 . "${srcdir:-.}/tests/t/lib.sh" || exit 99
 # shellcheck source=tests/t/slurm.sh
@@ -69,6 +69,15 @@ stretto cancel "$id" >/dev/null
 ok "cancelling ends all that run and wait" wait_for 30 'stretto members '"$id"' --state cancelled --json | jq -e ".members | length == 10"'
 ok "in Slurm, too" wait_for 20 '! slurm_jobs | grep -E "(PENDING|RUNNING)$"'
 is "$(wc -l <"$HOME/ran")" 2 "none of those that waited has started"
+
+# --- more jobs than one turn of the daemon's loop cancels
+members 300 '.members.resources.cpus_per_task = 4'
+id=$(submit spec.json)
+ok "two run, many wait" wait_for 90 '[ "$(wc -l <"$HOME/ran")" = 2 ] && [ "$(slurm_jobs | grep -c " PENDING$")" = 298 ]'
+ok "that is known" wait_for 60 '[ "$(api GET "/v1/ensembles/$id" | jq -c "[.members.submitted, .members.running]")" = "[298,2]" ]'
+stretto cancel "$id" >/dev/null
+ok "all are cancelled" wait_for 60 'api GET "/v1/ensembles/$id" | jq -e ".members.cancelled == 300"'
+is "$(wc -l <"$HOME/ran")" 2 "and none of those that waited has started"
 rm "$HOME/hold"
 
 # --- the answer is lost, with the daemon: there is one array
