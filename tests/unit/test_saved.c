@@ -147,7 +147,7 @@ static void add(int generation, const char *resume, int64_t keep, const char *na
     struct train_config config = config_of(0, 1, generation, resume);
 
     config.checkpoint.keep = keep;
-    write_part(0, 1, name, (struct saved_part){.step = atoi(strstr(name, "-s") + 2)});
+    write_part(0, 1, name, (struct saved_part){.step = atoi(strstr(name, "-s") + 2), .state = true});
     assert_int_equal(saved_add(&config, name, &err), 1);
 }
 
