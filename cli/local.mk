@@ -59,6 +59,7 @@ libcli_la_SOURCES = \
 	cli/points.c cli/points.h \
 	cli/sweep_curve.c cli/sweep_curve.h \
 	cli/sweep_read.c cli/sweep_read.h \
+	cli/sweep_rules.c cli/sweep_rules.h \
 	cli/table.c cli/table.h \
 	cli/terminal.c cli/terminal.h \
 	cli/url.c cli/url.h \

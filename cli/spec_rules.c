@@ -46,40 +46,60 @@ static int digest(const char *path, char hex[HEX_SIZE])
     return n < 0 ? -1 : 0;
 }
 
-static int settle_files(json_t *rules, const char *folder, const char *at, bool *changed, struct error *err)
+/* Says of a file where it lies, and, where the spec only names it, what its SHA-256 is now. */
+static int settle_file(json_t *files, size_t i, const char *folder, bool *changed, struct error *err)
 {
-    json_t *files = json_object_get(rules, "files"), *file;
-    char hex[HEX_SIZE], place[64];
+    json_t *file = json_array_get(files, i), *named = json_is_string(file) ? file : json_object_get(file, "path");
+    char hex[HEX_SIZE], *path;
+    int rc = 0;
+
+    if (!json_is_string(named) || json_object_get(file, "at") != NULL)
+        return 0; /* the daemon judges it */
+    path = path_of(folder, json_string_value(named));
+    if (json_is_object(file)) {
+        json_object_set_new(file, "at", json_string(path));
+    } else if (digest(path, hex) < 0) {
+        rc = error_errno(err, CODE, "/rules/files/%zu: %s", i, path);
+    } else {
+        json_array_set_new(files, i, json_pack("{s:O, s:s, s:s}", "path", named, "sha256", hex, "at", path));
+    }
+    *changed = true;
+    free(path);
+    return rc;
+}
+
+static int settle_files(json_t *rules, const char *folder, bool *changed, struct error *err)
+{
+    json_t *files = json_object_get(rules, "files");
+
+    for (size_t i = 0; i < json_array_size(files); i++)
+        if (settle_file(files, i, folder, changed, err) < 0)
+            return -1;
+    return 0;
+}
+
+/* Checks that a reference says what its files were: their SHA-256 of now would be that of any program. */
+static int check_reference_files(const json_t *rules, const char *path, struct error *err)
+{
+    const json_t *file;
     size_t i;
 
-    json_array_foreach (files, i, file) {
-        char *path;
-        int rc;
-
-        if (!json_is_string(file))
-            continue;
-        path = path_of(folder, json_string_value(file));
-        rc = digest(path, hex);
-        snprintf(place, sizeof place, "%s/files/%zu", at, i);
-        if (rc < 0) {
-            error_errno(err, CODE, "%s: %s", place, path);
-            free(path);
-            return -1;
-        }
-        free(path);
-        json_array_set_new(files, i, json_pack("{s:O, s:s}", "path", file, "sha256", hex));
-        *changed = true;
-    }
+    json_array_foreach (json_object_get(rules, "files"), i, file)
+        if (json_is_string(file))
+            return error_set(err, CODE,
+                             "/rules/reference: %s does not say the SHA-256 of \"%s\", and that of now proves nothing. "
+                             "Submit the reference, and name its ensemble: \"reference\": ID. Or use the file that "
+                             "`stretto spec ID` prints then",
+                             path, json_string_value(file));
     return 0;
 }
 
 /* Reads the reference that a file has. */
 static int settle_reference(json_t *rules, const char *name, const char *folder, struct error *err)
 {
-    char *path = path_of(folder, name), *slash = strrchr(path, '/');
+    char *path = path_of(folder, name);
     json_error_t where;
     json_t *reference = json_load_file(path, JSON_REJECT_DUPLICATES, &where), *own;
-    bool changed;
     int rc = 0;
 
     if (reference == NULL && where.line > 0)
@@ -87,14 +107,15 @@ static int settle_reference(json_t *rules, const char *name, const char *folder,
     else if (reference == NULL)
         rc = error_set(err, CODE, "/rules/reference: %s", where.text);
     own = json_object_get(reference, "rules");
-    if (slash == path)
-        slash++;
-    *slash = '\0';
-    if (rc == 0 && own != NULL)
-        rc = settle_files(own, path, "/rules/reference/rules", &changed, err);
+    if (rc == 0)
+        rc = check_reference_files(own, path, err);
     if (rc == 0 && json_is_object(own) && json_object_get(own, "reference") != NULL) {
-        json_object_del(own, "reference"); /* the reference of a reference says nothing */
-        json_object_del(own, "may_vary");
+        json_t *may_vary = json_object_get(json_object_get(json_object_get(own, "reference"), "rules"), "may_vary");
+
+        if (may_vary != NULL)
+            json_object_set(own, "may_vary", may_vary); /* it is as free as its own reference lets it be */
+        json_object_del(own, "reference");
+        json_object_del(own, "reference_ensemble");
     }
     if (rc == 0)
         json_object_set(rules, "reference", reference);
@@ -118,5 +139,5 @@ int spec_rules_settle(json_t *spec, const char *folder, bool *changed, struct er
             return -1;
         *changed = true;
     }
-    return settle_files(rules, folder, "/rules", changed, err);
+    return settle_files(rules, folder, changed, err);
 }

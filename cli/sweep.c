@@ -13,6 +13,7 @@ const char *const sweep_fate_names[SWEEP_FATES] = {
     [SWEEP_STOPPED] = "stopped",
     [SWEEP_DIVERGED] = "diverged",
     [SWEEP_FAILED] = "failed",
+    [SWEEP_AGAINST] = "against the rules",
     [SWEEP_UNFINISHED] = "unfinished",
     [SWEEP_UNMEASURED] = "without the metric",
     [SWEEP_NO_CURVE] = "without a curve",

@@ -12,6 +12,7 @@ enum sweep_fate {
     SWEEP_STOPPED,  /* early, at a rung */
     SWEEP_DIVERGED, /* its metric ended in NaN or an infinity */
     SWEEP_FAILED,
+    SWEEP_AGAINST,    /* it ran something else than the rules say */
     SWEEP_UNFINISHED, /* it waits, runs, was cancelled or goes on elsewhere */
     SWEEP_UNMEASURED, /* it succeeded, and has no such metric */
     SWEEP_NO_CURVE,   /* it succeeded, and has fewer than two points up to the horizon of a ranking by area */

@@ -4,6 +4,7 @@
 #include "cli/pages.h"
 #include "cli/render.h"
 #include "cli/sweep_curve.h"
+#include "cli/sweep_rules.h"
 #include "common/jsonx.h"
 #include "common/text.h"
 #include "common/xalloc.h"
@@ -231,7 +232,9 @@ static int read_ensemble(struct reading *reading, struct error *err)
         char *id = xasprintf("%lld", (long long)reading->ensemble);
 
         if (json_is_object(json_object_get(spec, "rules")))
-            json_object_set(query->rules, id, json_object_get(spec, "rules"));
+            json_object_set_new(query->rules, id,
+                                json_pack("{s:O, s:O}", "rules", json_object_get(spec, "rules"), "command",
+                                          json_object_get(json_object_get(spec, "members"), "command")));
         free(id);
         reading->resources = json_object_get(json_object_get(spec, "members"), "resources");
         rc = pages_each(&quiet, path, "members", take_page, &page, err);
@@ -300,6 +303,8 @@ int sweep_read(struct cli *cli, struct sweep_query *query, struct sweep *sweep, 
         return error_set(err, "no_parameter", "no member has the parameter \"%.100s\"", query->group);
     if (query->repeat != NULL && !reading.has_repeat && strcmp(query->repeat, "ensemble") != 0)
         return error_set(err, "no_parameter", "no member has the parameter \"%.100s\"", query->repeat);
+    if (sweep_read_rules(cli, query, sweep, err) < 0)
+        return -1;
     sweep_choose_horizon(query, sweep);
     for (size_t i = 0; i < sweep->n_runs; i++)
         if (sweep->runs[i].fate == SWEEP_RANKED && sweep_read_curve(cli, query, sweep->by, &sweep->runs[i], err) < 0)

@@ -183,7 +183,12 @@ void sweep_print_json(const struct sweep *sweep, const struct sweep_query *query
 
     fprintf(to, "%.*s,\"runs\":[", (int)strlen(text) - 1, text);
     each_run(sweep, print_json_row, &listing);
-    fputs("]}\n", to);
+    putc(']', to);
+    if (json_object_size(query->rules) > 0) {
+        fputs(",\"rules\":", to);
+        json_dumpf(query->rules, to, JSON_COMPACT);
+    }
+    fputs("}\n", to);
     free(text);
     json_decref(head);
 }

@@ -2,6 +2,7 @@
 
 #include "cli/render.h"
 #include "cli/sweep_curve.h"
+#include "cli/sweep_rules.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -233,41 +234,6 @@ static void print_numbers(const struct sweep *sweep, enum sheet_form form, FILE 
     sheet_destroy(sheet);
 }
 
-/* Prints which reference the runs were checked against, and by which files. */
-static void print_rules(const struct sweep_query *query, enum sheet_form form, FILE *to)
-{
-    static const char *const headers[] = {"ensemble", "reference", "may vary", "file", "SHA-256", NULL};
-    struct sheet *sheet;
-    const char *id;
-    json_t *rules;
-
-    if (json_object_size(query->rules) == 0)
-        return;
-    sheet = sheet_create("Rules", headers);
-    json_object_foreach (query->rules, id, rules) {
-        const json_t *reference = json_object_get(rules, "reference"), *files = json_object_get(rules, "files");
-        const char *name = get_string(reference, "name");
-        char *vary = json_dumps(json_object_get(rules, "may_vary"), JSON_COMPACT);
-
-        for (size_t i = 0; i == 0 || i < json_array_size(files); i++) {
-            const json_t *file = json_array_get(files, i);
-
-            sheet_cell(sheet, id);
-            if (get_int(rules, "reference_ensemble") > 0)
-                sheet_cellf(sheet, "%s (%lld)", name, (long long)get_int(rules, "reference_ensemble"));
-            else
-                sheet_cell(sheet, name[0] != '\0' ? name : "-");
-            sheet_cell(sheet, vary != NULL ? vary : "-");
-            sheet_cell(sheet, file != NULL ? get_string(file, "path") : "-");
-            sheet_cell(sheet, file != NULL ? get_string(file, "sha256") : "-");
-        }
-        free(vary);
-    }
-    sheet_note(sheet, "The daemon accepted these ensembles because nothing else differs from the reference.");
-    sheet_print(sheet, form, to);
-    sheet_destroy(sheet);
-}
-
 /* Prints what the best runs reached by all of their metrics, such as an accuracy beside the loss. */
 static void print_metrics(const struct sweep_query *query, enum sheet_form form, FILE *to)
 {
@@ -321,7 +287,7 @@ void sweep_print_tables(const struct sweep *sweep, const struct sweep_query *que
     print_groups(sweep, query, top, form, to);
     print_metrics(query, form, to);
     print_unranked(sweep, top, form, to);
-    print_rules(query, form, to);
+    sweep_print_rules(query, form, to);
     print_artefacts(query, form, to);
     print_numbers(sweep, form, to);
 }

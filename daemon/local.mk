@@ -109,7 +109,7 @@ libdaemon_la_SOURCES = \
 	daemon/spec/spec_checkpoint.c \
 	daemon/spec/paths.h daemon/spec/spec_path.c \
 	daemon/spec/results.h daemon/spec/spec_results.c \
-	daemon/spec/rules.c daemon/spec/rules.h \
+	daemon/spec/rules.c daemon/spec/rules.h daemon/spec/rules_params.c \
 	daemon/spec/spec_elastic.c \
 	daemon/spec/spec_after.c \
 	daemon/spec/spec_follow_up.c \
@@ -155,6 +155,7 @@ libdaemon_la_SOURCES = \
 	daemon/store/presence.c \
 	daemon/store/retain.c daemon/store/retain.h \
 	daemon/store/room.c \
+	daemon/store/ran.c daemon/store/ran.h \
 	daemon/store/rung.c daemon/store/rung.h \
 	daemon/store/chunk.c daemon/store/chunk.h daemon/store/series.c daemon/store/series.h \
 	daemon/store/session.c daemon/store/session.h \

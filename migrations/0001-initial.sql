@@ -257,6 +257,7 @@ CREATE TABLE attempt (
     points_read INTEGER NOT NULL DEFAULT 0, -- how far its file of points had been read when it ended
     notice TEXT, -- something about it that is no reason of its end
     rung INTEGER, -- the rung that it is to reach next; NULL: there is none, or members are not stopped early
+    ran INTEGER REFERENCES ran (id), -- what it ran; NULL: that is not recorded
     PRIMARY KEY (ensemble, idx, number),
     FOREIGN KEY (ensemble, idx) REFERENCES member (ensemble, idx),
     CHECK ((ended IS NULL) = (outcome IS NULL))
@@ -265,6 +266,15 @@ CREATE INDEX attempt_by_job ON attempt (job);
 CREATE INDEX attempt_ended ON attempt (ensemble, ended) WHERE outcome = 'succeeded';
 -- No member is under way twice at once.
 CREATE UNIQUE INDEX attempt_open ON attempt (ensemble, idx) WHERE outcome IS NULL;
+
+-- What attempts ran whose specs have rules (daemon/store/ran.c). Those that ran the same share a row.
+CREATE TABLE ran (
+    id INTEGER PRIMARY KEY,
+    ensemble INTEGER NOT NULL REFERENCES ensemble (id),
+    sha256 TEXT NOT NULL CHECK (length(sha256) = 64), -- of the content
+    content TEXT NOT NULL, -- JSON, as the exit record has it
+    UNIQUE (ensemble, sha256)
+) STRICT;
 
 -- The archive files that are being written, and their sizes: of members that succeeded (kind 1), and of others (0).
 CREATE TABLE archive (

@@ -22,6 +22,7 @@ ROUTE(POST, "/v1/ensembles/{id}/follow-up", ensemble_follow_up_post, "", ROUTE_B
 ROUTE(GET, "/v1/ensembles/{id}/failures", ensemble_failures_get, "limit", 0)
 ROUTE(GET, "/v1/ensembles/{id}/arrivals", arrivals_get, "after limit", 0)
 ROUTE(GET, "/v1/ensembles/{id}/rungs", rungs_get, "", 0)
+ROUTE(GET, "/v1/ensembles/{id}/ran", ensemble_ran_get, "", 0)
 ROUTE(GET, "/v1/ensembles/{id}/results", results_get, "after limit", 0)
 ROUTE(GET, "/v1/ensembles/{id}/spec", ensemble_spec_get, "", 0)
 ROUTE(GET, "/v1/ensembles/{id}/states", ensemble_states_get, "since otherwise where host cause", 0)

@@ -62,6 +62,7 @@ static void apply_record(struct engine *engine, struct live_job *job, struct slo
         .resumed = rec->resumed,
         .checkpoints = rec->checkpoints,
         .artefacts = rec->artefacts,
+        .ran = rec->ran,
     };
 
     text_copy(out.reason, sizeof out.reason, rec->reason);

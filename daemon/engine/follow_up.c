@@ -106,6 +106,7 @@ static struct spec *next_spec(struct engine *engine, const struct family *family
 {
     char *former = store_ensemble_spec(engine->store, family->newest.id, err);
     json_t *json = former != NULL ? json_loads(former, 0, NULL) : NULL, *nothing = json_object(), *next = NULL;
+    json_t *frozen = NULL; /* stays so: the reference is frozen already */
     struct spec *spec = NULL;
 
     *text = NULL;
@@ -115,6 +116,10 @@ static struct spec *next_spec(struct engine *engine, const struct family *family
         next = spec_follow_up(json, changes != NULL ? changes : nothing, err);
     if (next != NULL) {
         spec = engine_parse_spec(engine, next, family->root, err);
+        if (spec != NULL && engine_check_rules(engine, next, spec, &frozen, err) < 0) {
+            spec_destroy(spec);
+            spec = NULL;
+        }
         if (spec == NULL)
             spec_follow_up_place(err);
     }

@@ -23,6 +23,7 @@
 #include "daemon/engine/training.h"
 #include "daemon/store/cause.h"
 #include "daemon/store/ensemble.h"
+#include "daemon/store/ran.h"
 #include "tasks/proto/retries.h"
 
 #include <stdio.h>
@@ -223,6 +224,16 @@ static bool is_failure(const struct slot *slot, const struct attempt_row *attemp
             ((attempt->outcome == ATTEMPT_TIMEOUT || attempt->outcome == ATTEMPT_LOST) && !progress->made));
 }
 
+static int store_ran(struct engine *engine, const struct live_job *job, const struct slot *slot,
+                     const struct outcome *out, struct error *err)
+{
+    char *text = out->ran != NULL ? json_dumps(out->ran, JSON_COMPACT | JSON_SORT_KEYS) : NULL;
+    int rc = text != NULL ? store_ran_put(engine->store, job->row.ensemble, slot->index, slot->number, text, err) : 0;
+
+    free(text);
+    return rc;
+}
+
 static void apply_to_member(struct engine *engine, struct live_job *job, struct slot *slot, const struct outcome *out)
 {
     struct live_ensemble *ens = job->ensemble;
@@ -278,7 +289,7 @@ static void apply_to_member(struct engine *engine, struct live_job *job, struct 
         member.not_before_ms = 0;
     }
     if (store_attempt_update(engine->store, &attempt, &err) < 0 || artefacts_store(engine, job, slot, out, &err) < 0 ||
-        store_member_change(engine->store, &member, &err) < 0)
+        store_ran(engine, job, slot, out, &err) < 0 || store_member_change(engine->store, &member, &err) < 0)
         return;
     if (!stopped && !unstarted && is_failure(slot, &attempt, &progress) &&
         store_cause_count(engine->store, &attempt, &err) < 0)

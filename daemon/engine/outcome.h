@@ -38,6 +38,7 @@ struct outcome {
     int64_t rung_step;
     double rung_value;       /* NaN if it is not finite */
     const json_t *artefacts; /* that it left, as its record has them; NULL for none */
+    const json_t *ran;       /* what it ran, as its record has it; NULL: not recorded */
     enum outcome_how how;
 };
 

@@ -16,6 +16,7 @@
 #include "daemon/engine/plan_tasks.h"
 #include "daemon/engine/slot.h"
 #include "daemon/engine/training.h"
+#include "daemon/spec/rules.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -231,6 +232,7 @@ void plan_job(const struct engine *engine, const struct live_job *job, struct jo
     const struct spec_checkpoint *checkpoint =
         training ? &job->ensemble->spec->training_checkpoint : &job->ensemble->spec->checkpoint;
     struct jobdesc_text text;
+    json_t *attest = training || pilot ? NULL : rules_attest(job->ensemble->spec);
 
     *plan = (struct job_plan){0};
     if (!pilot && checkpoint->any)
@@ -249,8 +251,10 @@ void plan_job(const struct engine *engine, const struct live_job *job, struct jo
         desc.metrics = metrics_of(job->ensemble->spec);
     if (!training && !pilot && job->ensemble->spec->has_training)
         desc.streams = job->ensemble->spec->streams_optional ? JOBDESC_STREAMS_OPTIONAL : JOBDESC_STREAMS_REQUIRED;
+    desc.attest = attest;
     control_key_make(engine->store, job->row.name, key);
     jobdesc_begin(&text, &desc);
+    json_decref(attest);
     plan->failed = plan_tasks(engine, job, &text, plan) < 0;
     plan->descriptor = jobdesc_end(&text);
     if (training)

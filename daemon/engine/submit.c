@@ -231,32 +231,55 @@ static int blame_reference(struct error *err)
     return -1;
 }
 
-/* Checks the spec against the reference of its rules, if it has one. Where that is an ensemble, *frozen is the spec
- * with the reference's own in its place. */
-static int check_rules(struct engine *engine, const json_t *json, const struct spec *spec, json_t **frozen,
+/* Checks a spec against the spec of an ensemble. One that has that spec already, beside its number, must have it as it
+ * is, since a report says that it is the ensemble's. */
+static int check_against_ensemble(struct engine *engine, const json_t *json, const struct spec *spec, int64_t id,
+                                  json_t **frozen, struct error *err)
+{
+    struct spec *owned = NULL;
+    const struct spec *reference = engine_spec(engine, id, &owned, err);
+    const json_t *named = rules_reference(spec);
+    json_t *made;
+    int rc;
+
+    if (reference == NULL)
+        return error_at(err, "spec_impossible_value", "/rules/reference", "there is no ensemble %lld", (long long)id);
+    made = rules_freeze(json, id, reference->json);
+    if (json_is_integer(named) || json_equal(json_object_get(json_object_get(made, "rules"), "reference"), named))
+        rc = rules_check(spec, reference, err);
+    else
+        rc = error_at(err, "rules_broken", "/rules/reference_ensemble",
+                      "the reference is not the spec of ensemble %lld: leave this key out, or name the ensemble by "
+                      "\"reference\": %lld",
+                      (long long)id, (long long)id);
+    if (rc == 0 && json_is_integer(named))
+        *frozen = json_incref(made);
+    json_decref(made);
+    spec_destroy(owned);
+    return rc;
+}
+
+int engine_check_rules(struct engine *engine, const json_t *json, const struct spec *spec, json_t **frozen,
                        struct error *err)
 {
     const json_t *named = rules_reference(spec);
-    const struct spec *reference;
-    struct spec *owned = NULL;
+    int64_t id = json_integer_value(named);
+    struct spec *reference;
     int rc;
 
+    if (rules_check_places(spec, err) < 0)
+        return -1;
     if (named == NULL)
         return 0;
-    if (json_is_integer(named)) {
-        reference = engine_spec(engine, json_integer_value(named), &owned, err);
-        if (reference == NULL)
-            return error_at(err, "spec_impossible_value", "/rules/reference", "there is no ensemble %lld",
-                            (long long)json_integer_value(named));
-    } else {
-        reference = owned = spec_parse(named, NULL, err);
-        if (reference == NULL)
-            return blame_reference(err);
-    }
+    if (!json_is_integer(named))
+        id = json_integer_value(json_object_get(spec->rules, "reference_ensemble"));
+    if (json_is_integer(named) || id > 0)
+        return check_against_ensemble(engine, json, spec, id, frozen, err);
+    reference = spec_parse(named, NULL, err);
+    if (reference == NULL)
+        return blame_reference(err);
     rc = rules_check(spec, reference, err);
-    if (rc == 0 && json_is_integer(named))
-        *frozen = rules_freeze(json, json_integer_value(named), reference->json);
-    spec_destroy(owned);
+    spec_destroy(reference);
     return rc;
 }
 
@@ -281,7 +304,7 @@ static int submit(struct engine *engine, const json_t *json, struct rows *rows, 
     }
     if (engine_check_resources(engine, spec, err) < 0 || spec_check_results(spec, err) < 0 ||
         engine_find_from(engine, spec, err) < 0 || after_check(engine, spec, err) < 0 ||
-        check_rules(engine, json, spec, &frozen, err) < 0 || check_most_ranks(engine, spec, err) < 0 ||
+        engine_check_rules(engine, json, spec, &frozen, err) < 0 || check_most_ranks(engine, spec, err) < 0 ||
         store_accept(engine->store, err) < 0) {
         json_decref(frozen);
         spec_destroy(spec);

@@ -59,6 +59,8 @@ json_t *exitrec_json(const struct exitrec *rec)
         json_object_set(json, "resumed", (json_t *)rec->resumed);
     if (rec->artefacts != NULL)
         json_object_set(json, "artefacts", (json_t *)rec->artefacts);
+    if (rec->ran != NULL)
+        json_object_set(json, "ran", (json_t *)rec->ran);
     return json;
 }
 
@@ -143,7 +145,8 @@ int exitrec_parse(const json_t *root, struct exitrec *rec, struct error *err)
         take_rung(root, rec, err) < 0 || take_text(root, "notice", rec->notice, sizeof rec->notice, err) < 0 ||
         jsonx_array(root, "", "checkpoints", JSONX_OPTIONAL, 0, &rec->checkpoints, err) < 0 ||
         jsonx_object(root, "", "resumed", JSONX_OPTIONAL, &rec->resumed, err) < 0 ||
-        jsonx_array(root, "", "artefacts", JSONX_OPTIONAL, 0, &rec->artefacts, err) < 0)
+        jsonx_array(root, "", "artefacts", JSONX_OPTIONAL, 0, &rec->artefacts, err) < 0 ||
+        jsonx_object(root, "", "ran", JSONX_OPTIONAL, &rec->ran, err) < 0)
         return -1;
     for (i = 0; i < sizeof outcome_names / sizeof *outcome_names && strcmp(outcome, outcome_names[i]) != 0; i++)
         ;
@@ -165,7 +168,7 @@ int exitrec_read(const char *path, struct exitrec *rec, struct error *err)
     if (root == NULL)
         return -1;
     rc = exitrec_parse(root, rec, err);
-    rec->checkpoints = rec->resumed = rec->artefacts = NULL;
+    rec->checkpoints = rec->resumed = rec->artefacts = rec->ran = NULL;
     json_decref(root);
     if (rc < 0)
         errno = EBADMSG;

@@ -44,6 +44,7 @@ struct exitrec {
     const json_t *checkpoints; /* those that are complete, the newest first (tasks/proto/ckptdir.h) */
     const json_t *resumed;     /* the one that it went on from; NULL: it began afresh */
     const json_t *artefacts;   /* of a task that succeeded, {path, size, sha256} each; NULL: it leaves none. As above */
+    const json_t *ran;         /* what it ran (tasks/runner/ran.h); NULL: not recorded. As above */
 };
 
 const char *exitrec_outcome_name(enum exitrec_outcome outcome);

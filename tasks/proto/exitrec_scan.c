@@ -115,7 +115,7 @@ const char *exitrec_scan(const char *p, struct exitrec *rec)
     const char *late;
 
     memset(rec, 0, offsetof(struct exitrec, reason));
-    rec->checkpoints = rec->resumed = rec->artefacts = NULL;
+    rec->checkpoints = rec->resumed = rec->artefacts = rec->ran = NULL;
     rec->notice[0] = '\0';
     p = after(p, "{\"version\":1");
     if (p == NULL || !TAKE("job", take_name(p, rec->job)) || !TAKE("id", take_name(p, rec->id)) ||

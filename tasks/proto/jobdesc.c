@@ -354,6 +354,7 @@ struct jobdesc *jobdesc_parse(json_t *root, struct error *err)
         parse_checkpoint(root, &desc->checkpoint, err) < 0 || parse_artefacts(root, desc, err) < 0 ||
         parse_metrics(root, &desc->metrics, err) < 0 || parse_restarts(root, &desc->restarts, err) < 0 ||
         parse_streams(root, &desc->streams, err) < 0 ||
+        jsonx_strings(root, "", "attest", JSONX_OPTIONAL, 0, &desc->attest, err) < 0 ||
         jsonx_bool(root, "", "tmpdir", JSONX_OPTIONAL, &desc->tmpdir, err) < 0 ||
         jsonx_string(root, "", "umask", JSONX_OPTIONAL, &desc->umask, err) < 0 ||
         jsonx_string(root, "", "output", JSONX_OPTIONAL, &output, err) < 0 ||

@@ -96,6 +96,7 @@ struct jobdesc {
     bool merged;                  /* the standard error of its tasks goes into the file of their standard output */
     enum jobdesc_streams streams; /* a task that opened a stream must have closed it to succeed */
     const json_t *artefacts;      /* patterns of files below a task's dir that it leaves when it succeeds, or NULL */
+    const json_t *attest; /* absolute paths of files that its tasks hash, beside what they run; NULL: they do not */
     struct jobdesc_checkpoint checkpoint;
     struct jobdesc_metrics metrics;
     size_t ntasks;

@@ -76,6 +76,10 @@ void jobdesc_begin(struct jobdesc_text *t, const struct jobdesc *desc)
         raw(t, ",\"artefacts\":");
         text_json(&t->text, desc->artefacts);
     }
+    if (desc->attest != NULL) {
+        raw(t, ",\"attest\":");
+        text_json(&t->text, desc->attest);
+    }
     metrics(t, &desc->metrics);
     if (desc->restarts.any) {
         number(t, ",\"restarts\":{\"retries\":", desc->restarts.retries);

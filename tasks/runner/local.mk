@@ -32,6 +32,7 @@ librunner_la_SOURCES = \
 	tasks/runner/pilot_launch.c \
 	tasks/runner/port.c tasks/runner/port.h \
 	tasks/runner/program.c tasks/runner/program.h \
+	tasks/runner/ran.c tasks/runner/ran.h \
 	tasks/runner/rank.c tasks/runner/rank.h \
 	tasks/runner/records.c tasks/runner/records.h \
 	tasks/runner/restarts.c tasks/runner/restarts.h \

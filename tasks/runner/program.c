@@ -42,8 +42,7 @@ static const char *explain(int error)
     return strerror(error);
 }
 
-/* Returns the file for `name`, to be freed; NULL with err. */
-static char *find(const char *name, const char *path, const char *dir, struct error *err)
+char *program_find(const char *name, const char *path, const char *dir, struct error *err)
 {
     int seen = 0;
 
@@ -123,7 +122,7 @@ static void add_list(struct program *p, const json_t *list, const struct program
 /* Checks that the program is there: a launcher would report it in many lines on stderr. */
 static int look_for(const char *name, const char *path, const char *dir, struct error *err)
 {
-    char *program = find(name, path, dir, err);
+    char *program = program_find(name, path, dir, err);
 
     if (program == NULL)
         return -1;
@@ -153,7 +152,7 @@ int program_init(struct program *p, const struct jobdesc_task *task, const char 
         if (look_for(name, path, task->dir, err) < 0)
             return -1;
     }
-    p->file = find(launcher ? launcher : name, path, task->dir, err);
+    p->file = program_find(launcher ? launcher : name, path, task->dir, err);
     if (p->file == NULL)
         return -1;
     if (copies_are_meant(task) && look_for(name, path, task->dir, err) < 0)

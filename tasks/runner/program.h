@@ -22,6 +22,8 @@ struct program {
  * checkpoint (NULL: it does not), the arguments for that are added. */
 int program_init(struct program *p, const struct jobdesc_task *task, const char *const *launch, const char *path,
                  const struct program_word *words, const char *checkpoint, struct error *err);
+/* Returns the file for a name, to be freed, as program_init() finds it; NULL with err. */
+char *program_find(const char *name, const char *path, const char *dir, struct error *err);
 void program_fini(struct program *p);
 
 /* Writes the same sentence for an error of execve(). */

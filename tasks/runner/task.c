@@ -9,6 +9,7 @@
 #include "tasks/runner/done.h"
 #include "tasks/runner/oom.h"
 #include "tasks/runner/pattern.h"
+#include "tasks/runner/ran.h"
 #include "tasks/runner/silence.h"
 #include "tasks/runner/tree.h"
 
@@ -386,6 +387,7 @@ static void conclude(struct task *t)
     bool exited_0 = rec->exit_code == 0, done;
 
     rec->checkpoints = t->checkpoints.whole;
+    rec->ran = ran_end(t->ran);
     if (has_diverged(t)) {
         rec->outcome = EXITREC_DIVERGED;
         return;
@@ -426,6 +428,7 @@ void task_conclude(struct task *t)
 void task_fini(struct task *t)
 {
     json_decref(t->artefacts);
+    ran_destroy(t->ran);
     checkpoints_fini(&t->checkpoints);
     metrics_destroy(t->metrics);
     rendezvous_fini(&t->rendezvous);

@@ -23,6 +23,8 @@ enum silent { SILENT_NOT, SILENT_STOPPED, SILENT_BLOCKED };
 
 #define TASK_ALIVE "alive" /* STRETTO_ALIVE, in the task's directory */
 
+struct ran; /* tasks/runner/ran.h */
+
 /* The part that all tasks of the job share. */
 struct job {
     const struct machine *machine;
@@ -72,6 +74,7 @@ struct task {
     /* the runner told it to end, since it went beyond the step up to which it was to go, or is a rank that was done */
     bool arrived;
     int64_t arrived_until; /* monotonic ms until which it may do so by itself then; INT64_MAX: it is not waited for */
+    struct ran *ran;       /* what it runs; NULL: that is not recorded, or it was never started */
     struct exitrec rec;    /* valid when it has ended */
 };
 

@@ -8,6 +8,7 @@
 #include "tasks/runner/copies.h"
 #include "tasks/runner/environment.h"
 #include "tasks/runner/program.h"
+#include "tasks/runner/ran.h"
 #include "tasks/runner/looks.h"
 #include "tasks/runner/restarts.h"
 #include "tasks/runner/signals.h"
@@ -312,6 +313,8 @@ static int try_start(struct task *t, struct error *err)
         environment_set(env, "STRETTO_RESUME", resume);
     if (program_init(&program, t->desc, launch_of(t, &words), environment_get(env, "PATH"), marks, resume, err) < 0)
         goto out;
+    if (t->job->desc->attest != NULL && (t->ran = ran_begin(t, &program, env, &t->why)) == NULL)
+        goto out;
     fds[0] = open("/dev/null", O_RDONLY | O_CLOEXEC);
     if (fds[0] < 0) {
         error_errno(err, "cannot_start", "cannot start: /dev/null");
@@ -340,6 +343,10 @@ void task_start(struct task *t)
     t->rec.started = (double)t->job->machine->unix_ms() / 1000;
     if (try_start(t, &err) == 0)
         return;
+    if (t->why != STOP_NONE) { /* it was to end before its process was made */
+        task_skip(t, t->why);
+        return;
+    }
     t->ended = true;
     t->rec.ended = (double)t->job->machine->unix_ms() / 1000;
     t->rec.outcome = EXITREC_FAILED;

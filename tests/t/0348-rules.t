@@ -27,12 +27,14 @@ status_is 0 "a run with another learning rate and batch as well" stretto submit 
 refused "/members/parameters/grid/optimiser" '.members.parameters.grid.optimiser = ["adam"]' "a third hyper-parameter is refused"
 refused "/members/command" '.members.command |= map(if . == "6" then "60" else . end)' "and so are more epochs"
 refused "/members/env" '.members.env.OMP_NUM_THREADS = "2"' "and another environment"
-echo "# faster" >>program/sweep_train.py
-refused "/rules/files" '.rules.reference = 1' "and another program than that of the reference's ensemble"
 is "$(api GET /v1/ensembles | jq '.ensembles | length')" 2 "what is refused leaves nothing"
 
 ok "the reference ends" wait_ensemble 1 300
 ok "the tuned run ends" wait_ensemble 2 300
+cp program/sweep_train.py kept.py
+echo "# faster" >>program/sweep_train.py
+refused "/rules/files" '.rules.reference = 1' "another program than that of the reference's ensemble is refused"
+cp kept.py program/sweep_train.py
 stretto --json report 1 2 --metric accuracy --higher --accept 'accuracy>=0' --target 0 >runs.json
 is "$(jq -c '[.runs | length, all(.[]; .fate == "ranked" and .last >= 0 and .time_to_target > 0)]' runs.json)" "[2,true]" \
 	"both are judged by their final accuracy and their time to the target"
@@ -41,7 +43,9 @@ results=$(api GET /v1/ensembles/2 | jq -r .dir)/results/1/lr0.1-b32
 for file in "$results"/model.pt "$results"/stdout program/sweep_images.py; do
 	ok "the report has the SHA-256 of ${file##*/}" grep -q -F "$(sha256sum <"$file" | cut -d ' ' -f 1)" report
 done
-like "$(cat report)" "reference +\[\"lr\",\"batch\"\]" "and names the reference, and what may vary"
+like "$(cat report)" "reference \(1\) +\[\"lr\",\"batch\"\]" "and names the reference, and what may vary"
+like "$(cat report)" "program +[^ ]*python3 .* as in the reference" "and which Python ran"
+like "$(cat report)" "not compared: whether the program loads program/sweep_train.py" "and that nobody knows which files it loads by -m"
 stretto report 1 2 --metric accuracy --higher --accept 'accuracy>=1.1' >report
 is "$(grep -c "outside" report)" 3 "runs outside of the range are not ranked" || cat report
 

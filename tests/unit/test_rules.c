@@ -11,11 +11,11 @@
 static const char reference[] =
     "{\"name\": \"reference\", \"members\": {\"command\": [\"python3\", \"train.py\", \"{lr}\", \"{batch}\", \"{workers}\"],"
     " \"env\": {\"SEED\": \"7\"}, \"parameters\": {\"grid\": {\"lr\": [0.1], \"batch\": [64], \"workers\": [1, 16]}}, \"retries\": 2},"
-    " \"rules\": {\"files\": [{\"path\": \"train.py\", \"sha256\": \"" SHA_A "\"}]}}";
+    " \"rules\": {\"may_vary\": [\"lr\", \"batch\"], \"files\": [{\"path\": \"train.py\", \"sha256\": \"" SHA_A "\"}]}}";
 static const char tuned[] =
     "{\"name\": \"tuned\", \"width\": 3, \"members\": {\"command\": [\"python3\", \"train.py\", \"{lr}\", \"{batch}\", \"{workers}\"],"
-    " \"env\": {\"SEED\": \"7\"}, \"parameters\": {\"grid\": {\"lr\": [0.2, 0.4], \"batch\": [32, 64], \"workers\": [16]}}, \"retries\": 2},"
-    " \"rules\": {\"reference\": 1, \"may_vary\": [\"lr\", \"batch\"],"
+    " \"env\": {\"SEED\": \"7\"}, \"parameters\": {\"grid\": {\"lr\": [0.2, 0.4], \"batch\": [32, 64], \"workers\": [16, 1]}}, \"retries\": 2},"
+    " \"rules\": {\"reference\": 1,"
     " \"files\": [{\"path\": \"train.py\", \"sha256\": \"" SHA_A "\"}]}}";
 
 static json_t *load(const char *text)
@@ -46,14 +46,17 @@ static void set(json_t *json, const char *path, const char *value)
         json_object_del(json, path);
 }
 
-/* The tuned spec with one change, checked against the reference. */
+/* The tuned spec with one change, checked against the reference; a path that begins with "reference:" changes that. */
 static struct error check(const char *path, const char *value)
 {
+    static const char mark[] = "reference:";
     json_t *json = load(tuned), *other = load(reference);
     struct error err = {0};
     struct spec *spec, *against;
 
-    if (path[0] != '\0')
+    if (strncmp(path, mark, strlen(mark)) == 0)
+        set(other, path + strlen(mark), value);
+    else if (path[0] != '\0')
         set(json, path, value);
     spec = spec_parse(json, NULL, &err);
     against = spec_parse(other, NULL, &err);
@@ -72,7 +75,8 @@ static void what_may_vary_does(void **state)
 {
     static const char *const free_changes[][2] = {
         {"", ""}, {"name", "\"other\""}, {"width", "1"}, {"share", "5"}, {"members/parameters/grid/lr", "[9]"},
-        {"max_failures", "3"}, {"members/umask", "null"},
+        {"max_failures", "3"}, {"members/umask", "null"}, {"members/parameters/seed", "0"}, {"members/parameters/grid/lr", "[1, 2.5]"},
+        {"after", "{\"ensemble\": 7}"},
     };
 
     for (size_t i = 0; i < sizeof free_changes / sizeof *free_changes; i++) {
@@ -100,8 +104,17 @@ static void every_other_difference_has_its_place(void **state)
         {"rules/files/0", "{\"path\": \"train.py\", \"sha256\": \"" SHA_B "\"}", "rules_broken", "/rules/files/0"},
         {"rules/files/0", "{\"path\": \"data.npz\", \"sha256\": \"" SHA_A "\"}", "rules_broken", "/rules/files/0"},
         {"rules/files", NULL, "rules_broken", "/rules/files"},
-        {"rules/may_vary", "[\"lr\"]", "rules_broken", "/members/parameters/grid/batch"},
-        {"rules/may_vary", "[\"lr\", \"bacth\"]", "spec_impossible_value", "/rules/may_vary/1"},
+        {"reference:rules/may_vary", "[\"lr\"]", "rules_broken", "/members/parameters/grid/batch"},
+        {"reference:rules/may_vary", "[\"lr\", \"bacth\"]", "spec_impossible_value", "/rules/reference/rules/may_vary/1"},
+        /* ways around the rules */
+        {"rules/may_vary", "[\"lr\", \"batch\", \"workers\"]", "spec_impossible_value", "/rules/may_vary"},
+        {"members/parameters/seed", "3", "rules_broken", "/members/parameters/seed"},
+        {"members/parameters/grid/workers", "[16]", "rules_broken", "/members/parameters/grid/workers"},
+        {"members/parameters/exclude", "[{\"workers\": 1}]", "rules_broken", "/members/parameters/grid/workers"},
+        {"members/parameters/grid/lr", "[0.2, \"0.4 --epochs 60\"]", "rules_broken", "/members/parameters/grid/lr"},
+        {"members/parameters/grid/lr", "[\"0.4\"]", "rules_broken", "/members/parameters/grid/lr"},
+        {"members/parameters/grid/lr", "[true]", "rules_broken", "/members/parameters/grid/lr"},
+        {"follow_up", "{\"auto\": true, \"max\": 50}", "rules_broken", "/follow_up"},
         {"rules/files/0", "\"train.py\"", "spec_wrong_type", "/rules/files/0"},
         {"rules/files/0", "{\"path\": \"a\", \"sha256\": \"12\"}", "spec_impossible_value", "/rules/files/0"},
         {"rules/files/0", "7", "spec_wrong_type", "/rules/files/0"},
@@ -109,7 +122,7 @@ static void every_other_difference_has_its_place(void **state)
         {"rules/files/0", "{\"path\": \"a\", \"size\": 1}", "spec_unknown_key", "/rules/files/0/size"},
         {"rules/reference", "\"reference.json\"", "spec_wrong_type", "/rules/reference"},
         {"rules/reference", "[]", "spec_wrong_type", "/rules/reference"},
-        {"rules/reference", NULL, "spec_missing_key", "/rules/reference"},
+        {"rules/files/0", "{\"path\": \"a\", \"sha256\": \"" SHA_A "\", \"at\": 7}", "spec_wrong_type", "/rules/files/0/at"},
         {"rules/refrence", "1", "spec_unknown_key", "/rules/refrence"},
     };
 
@@ -127,7 +140,7 @@ static void both_values_are_told(void **state)
 
     assert_non_null(strstr(err.text, "\"8\" here and \"7\" in the reference"));
     err = check("members/parameters/grid/workers", "[8]");
-    assert_non_null(strstr(err.text, "\"workers\" is 8 for some member and [1,16] in the reference"));
+    assert_non_null(strstr(err.text, "\"workers\" is 8 for some member and for none of the reference"));
 }
 
 static void places_may_vary_as_well(void **state)
@@ -136,12 +149,13 @@ static void places_may_vary_as_well(void **state)
     for (int i = 0; i < 2; i++) {
         json_t *json = load(tuned), *other = load(reference);
         struct error err = {0};
-        struct spec *spec, *against = spec_parse(other, NULL, &err);
+        struct spec *spec, *against;
 
         set(json, "members/resources", "{\"tasks\": 2}");
-        set(json, "rules/may_vary",
+        set(other, "rules/may_vary",
             i == 0 ? "[\"lr\", \"batch\", \"/members/resources\"]" : "[\"lr\", \"batch\", \"/members/resource\"]");
         spec = spec_parse(json, NULL, &err);
+        against = spec_parse(other, NULL, &err);
         assert_int_equal(rules_check(spec, against, &err), -i);
         spec_destroy(spec);
         spec_destroy(against);
@@ -154,13 +168,14 @@ static void a_reference_is_frozen_without_its_own(void **state)
 {
     json_t *json = load(tuned), *other = load(reference), *frozen, *rules;
 
-    set(other, "rules/reference", "{\"name\": \"older\"}");
+    set(other, "rules/reference", "{\"name\": \"older\", \"rules\": {\"may_vary\": [\"lr\"]}}");
     frozen = rules_freeze(json, 12, other);
     rules = json_object_get(frozen, "rules");
     assert_int_equal(json_integer_value(json_object_get(rules, "reference_ensemble")), 12);
     assert_string_equal(json_string_value(json_object_get(json_object_get(rules, "reference"), "name")), "reference");
     rules = json_object_get(json_object_get(rules, "reference"), "rules");
     assert_null(json_object_get(rules, "reference"));
+    assert_int_equal(json_array_size(json_object_get(rules, "may_vary")), 1); /* as its own lets it */
     assert_int_equal(json_array_size(json_object_get(rules, "files")), 1);
     assert_true(json_is_integer(json_object_get(json_object_get(json, "rules"), "reference")));
     json_decref(frozen);
@@ -177,11 +192,20 @@ static void parameters_are_compared_by_name(void **state)
         {"\"grid\": {\"a\": [1]}", "\"grid\": {\"a\": [1], \"b\": [2]}", "[]", "rules_broken", "/members/parameters"},
         {"\"grid\": {\"a\": [1]}", "\"grid\": {\"a\": [1], \"b\": [2]}", "[\"b\"]", "", ""},
         {"\"grid\": {\"a\": [1]}", "\"grid\": {\"a\": [1], \"b\": [2]}", "[\"a\"]", "rules_broken", "/members/parameters"},
-        {"\"grid\": {\"a\": [1], \"b\": [2]}", "\"grid\": {\"b\": [2.0], \"a\": [3, 1]}", "[]", "", ""},
+        {"\"grid\": {\"a\": [1, 3], \"b\": [2]}", "\"grid\": {\"b\": [2.0], \"a\": [3, 1]}", "[]", "", ""},
+        {"\"grid\": {\"a\": [1], \"b\": [2]}", "\"grid\": {\"b\": [2], \"a\": [3, 1]}", "[]", "rules_broken", "/members/parameters/grid/a"},
+        {"\"grid\": {\"a\": [1, 2], \"b\": [1, 2]}, \"exclude\": [{\"a\": 1, \"b\": 2}]", "\"grid\": {\"a\": [1, 2], \"b\": [1, 2]}", "[]",
+         "rules_broken", "/members/parameters"},
+        {"\"grid\": {\"o\": [\"adam\", \"a.b\"]}", "\"grid\": {\"o\": [\"sgd\"]}", "[\"o\"]", "", ""},
+        {"\"grid\": {\"o\": [\"adam; rm x\"]}", "\"grid\": {\"o\": [\"sgd\"]}", "[\"o\"]", "rules_broken", "/members/parameters/grid/o"},
+        {"\"grid\": {\"o\": [\"--epochs=60\"]}", "\"grid\": {\"o\": [\"sgd\"]}", "[\"o\"]", "rules_broken", "/members/parameters/grid/o"},
+        {"\"grid\": {\"o\": [\"a b\"]}", "\"grid\": {\"o\": [\"a b\", 1]}", "[\"o\"]", "", ""},
         {"\"grid\": {\"a\": [1], \"b\": [3]}", "\"grid\": {\"b\": [2], \"a\": [3, 1]}", "[]", "rules_broken", "/members/parameters/grid/b"},
         {"\"method\": \"halton\", \"count\": 2, \"space\": {\"x\": [0, 1]}", "\"grid\": {\"x\": [0, 1]}", "[]", "rules_broken",
          "/members/parameters/space/x"},
         {"\"method\": \"halton\", \"count\": 2, \"space\": {\"x\": [0, 1]}", "\"method\": \"halton\", \"count\": 9, \"space\": {\"x\": [0, 1]}", "[]",
+         "rules_broken", "/members/parameters/space/x"},
+        {"\"method\": \"halton\", \"count\": 9, \"space\": {\"x\": [0, 1]}", "\"method\": \"halton\", \"count\": 9, \"space\": {\"x\": [0, 1]}", "[]",
          "", ""},
         {"\"open\": [\"a\"]", "\"grid\": {\"a\": [1]}", "[]", "spec_unsupported", "/rules"},
         {"\"grid\": {\"a\": [1]}", "\"open\": [\"a\"]", "[]", "spec_unsupported", "/rules"},
@@ -197,10 +221,10 @@ static void parameters_are_compared_by_name(void **state)
         struct spec *spec, *against;
 
         snprintf(text, sizeof text, "{\"name\": \"x\", \"members\": {\"command\": [\"t\"], \"parameters\": {%s}}, "
-                 "\"rules\": {\"reference\": 1, \"may_vary\": %s}}", cases[i].own, cases[i].may_vary);
+                 "\"rules\": {\"reference\": 1}}", cases[i].own);
         json = load(text);
-        snprintf(text, sizeof text, "{\"name\": \"x\", \"members\": {\"command\": [\"t\"], \"parameters\": {%s}}}",
-                 cases[i].reference);
+        snprintf(text, sizeof text, "{\"name\": \"x\", \"members\": {\"command\": [\"t\"], \"parameters\": {%s}}, "
+                 "\"rules\": {\"may_vary\": %s}}", cases[i].reference, cases[i].may_vary);
         other = load(text);
         spec = spec_parse(json, NULL, &err);
         against = spec_parse(other, NULL, &err);
