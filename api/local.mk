@@ -18,6 +18,7 @@ libapi_la_SOURCES = \
 	api/ensemble_reply.c \
 	api/ensemble_resubmit_post.c \
 	api/ensemble_ran_get.c \
+	api/nul.c api/nul.h \
 	api/ensemble_spec_get.c \
 	api/ensemble_follow_up_post.c \
 	api/follow_ups_post.c \

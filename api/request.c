@@ -243,7 +243,7 @@ void request_answered(struct request *r)
 }
 
 struct request *request_create(struct request_host *host, struct MHD_Connection *connection, const char *path,
-                               const char *method)
+                               const char *method, const struct error *malformed)
 {
     static uint64_t requests; /* counts those of all listeners */
     struct request *r = xcalloc(1, sizeof *r);
@@ -260,7 +260,7 @@ struct request *request_create(struct request_host *host, struct MHD_Connection 
     if (r->next != NULL)
         r->next->prev = &r->next;
     host->first = r;
-    request_judge(r, path);
+    request_judge(r, path, malformed);
     return r;
 }
 

@@ -110,9 +110,9 @@ struct request_host {
     struct request *first;
 };
 
-/* Begins a request when its headers are there. Returns NULL if there is no memory. */
+/* Begins a request when its headers are there. `malformed` says what is wrong with them, NULL where nothing is found. */
 struct request *request_create(struct request_host *host, struct MHD_Connection *connection, const char *path,
-                               const char *method);
+                               const char *method, const struct error *malformed);
 /* Returns whether the headers alone decide the answer, so that request_end() is called without waiting for the body. */
 bool request_refused(const struct request *r);
 /* Takes a piece of the body. Returns -1 if there is too much even to throw away; the connection is then closed. */

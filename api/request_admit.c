@@ -27,7 +27,7 @@ static int check_precondition(const struct request *r, struct error *err)
                      "If-Match cannot hold here, since all entity tags are weak; only \"*\" is possible");
 }
 
-void request_judge(struct request *r, const char *whole)
+void request_judge(struct request *r, const char *whole, const struct error *malformed)
 {
     char allow[64];
     struct error err;
@@ -37,7 +37,9 @@ void request_judge(struct request *r, const char *whole)
 
     snprintf(r->file, sizeof r->file, "%s", strrchr(path, '/') != NULL ? strrchr(path, '/') + 1 : "");
 
-    if (headers_check(r->connection, &err) < 0) {
+    if (malformed != NULL)
+        err = *malformed;
+    if (malformed != NULL || headers_check(r->connection, &err) < 0) {
         access_log(r->host->access, r->connection, err.text);
         request_add_header(r, "Connection", "close");
         r->route = NULL;

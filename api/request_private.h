@@ -56,8 +56,9 @@ void request_set_json(struct request *r, int status, json_t *json);
 /* Called after a handler's answer: if the request was held, it goes on, and the hold is released. */
 void request_answered(struct request *r);
 
-/* Judges method, path, caller and headers: sets the route, or answers why there is none. */
-void request_judge(struct request *r, const char *path);
+/* Judges method, path, caller and headers: sets the route, or answers why there is none. `malformed` is
+ * that of request_create(). */
+void request_judge(struct request *r, const char *path, const struct error *malformed);
 
 /* Returns whether the call takes such a body. If it does not, that has been answered. */
 bool request_body_is_fit(struct request *r);

@@ -3,6 +3,7 @@
 #include "api/clients.h"
 #include "api/limits.h"
 #include "api/listener.h"
+#include "api/nul.h"
 #include "api/request.h"
 #include "common/log.h"
 #include "common/xalloc.h"
@@ -83,9 +84,12 @@ static enum MHD_Result on_request(void *cls, struct MHD_Connection *connection, 
 {
     struct server *server = cls;
     struct request *r = *context;
+    struct error err;
 
-    if (r == NULL) {
-        *context = r = request_create(&server->host, connection, url, method);
+    if (nul_is_mark(r)) {
+        int rc = nul_check(connection, r, method, version, &err);
+
+        *context = r = request_create(&server->host, connection, url, method, rc < 0 ? &err : NULL);
         return request_refused(r) ? request_end(r) : MHD_YES;
     }
     if (*size > 0) {
@@ -102,19 +106,20 @@ static enum MHD_Result on_request(void *cls, struct MHD_Connection *connection, 
  * for that. */
 static void *on_uri(void *cls, const char *uri, struct MHD_Connection *connection)
 {
+    void *mark = nul_mark(uri);
     char *at = uri != NULL ? strchr(uri, '?') : NULL;
 
     for (unsigned n = 0; at != NULL && n < LIMIT_PARAMETERS; n++)
         at = strchr(at + 1, '&');
     if (at != NULL)
         *at = '\0';
-    return NULL; /* the value that *context has when on_request() is first called */
+    return mark; /* the value that *context has when on_request() is first called */
 }
 
 static void on_completed(void *cls, struct MHD_Connection *connection, void **context,
                          enum MHD_RequestTerminationCode why)
 {
-    if (*context != NULL)
+    if (*context != NULL && !nul_is_mark(*context))
         request_completed(*context);
     *context = NULL;
 }

@@ -1,6 +1,7 @@
 noinst_LTLIBRARIES += libcommon.la
 libcommon_la_SOURCES = \
 	common/backoff.h \
+	common/below.c common/below.h \
 	common/check.h \
 	common/embedded.h \
 	common/error.c common/error.h \

@@ -43,7 +43,7 @@ static int copy_bytes(int in, int out, const char *from, const char *to, struct 
 
 static int copy_file(const char *from, const char *to, struct error *err)
 {
-    int in = open(from, O_RDONLY | O_CLOEXEC), out, rc;
+    int in = open(from, O_RDONLY | O_CLOEXEC | O_NOFOLLOW), out, rc;
 
     if (in < 0)
         return failed("read", from, err);

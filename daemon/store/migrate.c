@@ -86,6 +86,11 @@ int store_migrate(struct store *store, const struct embedded *migrations, struct
         newest++;
     if (version_get(store, &version, err) < 0)
         return -1;
+    if (version < 0)
+        return error_set(err, "store_damaged",
+                         "%s has schema version %d, which no strettod writes: it is damaged, and left as it is. Put a "
+                         "backup in its place",
+                         store->path, version);
     if (version > newest)
         return error_set(err, "store_newer",
                          "%s has schema version %d, and this strettod knows only up to %d: it was written by a later "

@@ -1,6 +1,7 @@
 #define XXH_INLINE_ALL
 #include "tasks/proto/ckptdir.h"
 
+#include "common/below.h"
 #include "common/files.h"
 #include "common/timefmt.h"
 #include "common/xalloc.h"
@@ -263,13 +264,16 @@ static int digest_of(int fd, char digest[CKPT_DIGEST_SIZE], int64_t *size)
 int ckpt_measure(const char *dir, struct ckpt *ckpt, struct error *err)
 {
     char *path = alloc_printf("%s/%s", dir, ckpt->path);
-    int fd = path != NULL ? open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK) : -1, rc = -1;
+    int fd = path != NULL ? below_open(dir, ckpt->path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK) : -1, rc = -1;
     struct stat before, after;
     int64_t size;
 
     if (path == NULL)
         return no_memory(err);
-    if (fd < 0 || fstat(fd, &before) < 0) {
+    if (fd < 0 && errno == ELOOP) {
+        error_set(err, "checkpoint",
+                  "%s: a symbolic link leads to it, and a checkpoint must lie below the checkpoint directory", path);
+    } else if (fd < 0 || fstat(fd, &before) < 0) {
         error_errno(err, "checkpoint", "%s", path);
     } else if (!S_ISREG(before.st_mode)) {
         errno = EBUSY;
@@ -418,10 +422,7 @@ const struct ckpt *ckptdir_newest(const char *dir, const struct ckpt_list *list,
 
 static void remove_below(const char *dir, const char *name)
 {
-    char *path = xasprintf("%s/%s", dir, name);
-
-    unlink(path);
-    free(path);
+    below_unlink(dir, name); /* what a link leads to is not ours to remove */
 }
 
 static void remove_record(const char *dir, const struct ckpt *ckpt)

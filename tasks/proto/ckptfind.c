@@ -1,18 +1,23 @@
 #include "tasks/proto/ckptfind.h"
 
+#include "common/below.h"
 #include "common/xalloc.h"
 #include "tasks/proto/ckptdir.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <glob.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 void ckptfind_free(struct ckpt_files *files)
 {
     for (size_t i = 0; i < files->n; i++)
         free(files->items[i].path);
     free(files->items);
+    free(files->linked);
     *files = (struct ckpt_files){0};
 }
 
@@ -63,12 +68,32 @@ static char *whole_pattern(const char *dir, const char *pattern)
     return whole;
 }
 
+/* Adds a file, found at this path, by its path in `dir`, if it is a regular one in there. */
+static void files_add(struct ckpt_files *files, const char *dir, const char *found)
+{
+    const char *path = found + strlen(dir) + 1;
+    int fd = below_open(dir, path, O_PATH | O_NOFOLLOW);
+    struct stat st;
+
+    if (fd < 0 && errno == ELOOP && files->linked == NULL && lstat(found, &st) == 0 && S_ISREG(st.st_mode))
+        files->linked = xstrdup(path);
+    if (fd < 0)
+        return;
+    if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode)) {
+        files->items = xrealloc(files->items, files->n + 1, sizeof *files->items);
+        files->items[files->n++] = (struct ckpt_file){.path = xstrdup(path),
+                                                      .size = (int64_t)st.st_size,
+                                                      .mtime_ns = ckpt_mtime_ns(&st),
+                                                      .inode = (int64_t)st.st_ino};
+    }
+    close(fd);
+}
+
 int ckptfind(const char *dir, const char *pattern, struct ckpt_files *files, struct error *err)
 {
     char *whole = whole_pattern(dir, pattern);
     glob_t found = {0};
     int rc = glob(whole, GLOB_NOSORT | GLOB_ERR, NULL, &found);
-    struct stat st;
 
     free(whole);
     *files = (struct ckpt_files){0};
@@ -78,17 +103,8 @@ int ckptfind(const char *dir, const char *pattern, struct ckpt_files *files, str
             return 0;
         return error_set(err, "checkpoints", "%s: what matches \"%s\" cannot be listed", dir, pattern);
     }
-    for (size_t i = 0; i < found.gl_pathc; i++) {
-        if (lstat(found.gl_pathv[i], &st) < 0 || !S_ISREG(st.st_mode))
-            continue;
-        files->items = xrealloc(files->items, files->n + 1, sizeof *files->items);
-        files->items[files->n++] = (struct ckpt_file){
-            .path = xstrdup(found.gl_pathv[i] + strlen(dir) + 1),
-            .size = (int64_t)st.st_size,
-            .mtime_ns = ckpt_mtime_ns(&st),
-            .inode = (int64_t)st.st_ino,
-        };
-    }
+    for (size_t i = 0; i < found.gl_pathc; i++)
+        files_add(files, dir, found.gl_pathv[i]);
     globfree(&found);
     if (files->n > 1)
         qsort(files->items, files->n, sizeof *files->items, by_time);

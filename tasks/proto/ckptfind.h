@@ -14,9 +14,11 @@ struct ckpt_file {
 struct ckpt_files {
     struct ckpt_file *items; /* the one written first comes first */
     size_t n;
+    char *linked; /* one that is left out, since a directory on the way is a symbolic link; NULL: there is none */
 };
 
-/* Finds regular files below `dir` that match the pattern, as for glob(7); none where there is no such directory. */
+/* Finds regular files below `dir` that match the pattern, as for glob(7), without those behind symbolic links;
+ * none where there is no such directory. */
 int ckptfind(const char *dir, const char *pattern, struct ckpt_files *files, struct error *err);
 void ckptfind_free(struct ckpt_files *files);
 

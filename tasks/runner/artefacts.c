@@ -1,5 +1,6 @@
 #include "tasks/runner/artefacts.h"
 
+#include "common/below.h"
 #include "common/files.h"
 #include "common/xalloc.h"
 #include "tasks/proto/ckptfind.h"
@@ -57,12 +58,11 @@ static int digest(int fd, int64_t *size, char hex[2 * crypto_hash_sha256_BYTES +
 
 static json_t *measure(const char *dir, const char *path, struct error *err)
 {
-    char *whole = xasprintf("%s/%s", dir, path), hex[2 * crypto_hash_sha256_BYTES + 1];
-    int fd = open(whole, O_RDONLY | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC | O_NOCTTY);
+    int fd = below_open(dir, path, O_RDONLY | O_NONBLOCK | O_NOFOLLOW | O_NOCTTY);
+    char hex[2 * crypto_hash_sha256_BYTES + 1];
     json_t *json = NULL, *name;
     int64_t size;
 
-    free(whole);
     if (strlen(path) > PATH_LEN_MAX) {
         error_set(err, "artefact", "the path of the artefact \"%.100s…\" has more than %d bytes", path, PATH_LEN_MAX);
     } else if (fd < 0) {
@@ -94,6 +94,7 @@ static int add_matching(const char *dir, const char *pattern, char ***paths, siz
 {
     struct ckpt_files files;
     size_t before = *n;
+    bool linked;
 
     if (ckptfind(dir, pattern, &files, err) < 0)
         return -1;
@@ -103,7 +104,15 @@ static int add_matching(const char *dir, const char *pattern, char ***paths, siz
         *paths = xrealloc(*paths, *n + 1, sizeof **paths);
         (*paths)[(*n)++] = xstrdup(files.items[i].path);
     }
+    linked = files.linked != NULL && *n == before;
+    if (linked)
+        error_set(err, "artefact",
+                  "the artefact \"%.200s\" cannot be taken: a symbolic link leads to it, and artefacts must lie in the "
+                  "member's directory",
+                  files.linked);
     ckptfind_free(&files);
+    if (linked)
+        return -1;
     if (*n > ARTEFACTS_MAX)
         return error_set(err, "artefact", "more than %d files match the patterns of its artefacts", ARTEFACTS_MAX);
     return *n > before ? 0 : error_set(err, "artefact", "no file matches the artefact \"%.200s\"", pattern);

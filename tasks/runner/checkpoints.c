@@ -243,6 +243,8 @@ static int find(struct look *look, struct error *err)
         return -1;
     }
     record_new(look, &list, &files);
+    if (files.linked != NULL)
+        note(look, "not taken, since a symbolic link leads to it", files.linked);
     ckptfind_free(&files);
     ckptdir_free(&list);
     return 0;

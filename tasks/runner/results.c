@@ -1,6 +1,7 @@
 /* The directory of a task's results: links to its artefacts, and a list of them that says whose they are. */
 #include "tasks/runner/artefacts.h"
 
+#include "common/below.h"
 #include "common/files.h"
 #include "common/xalloc.h"
 
@@ -71,7 +72,7 @@ static int place(const char *dir, const char *name, const char *results, struct 
     *slash = '/';
     if (rc == 0) {
         unlink(temporary);
-        if ((link(from, temporary) < 0 && symlink(from, temporary) < 0) || rename(temporary, to) < 0)
+        if ((below_link(dir, name, temporary) < 0 && symlink(from, temporary) < 0) || rename(temporary, to) < 0)
             rc = error_errno(err, "results", "its results cannot be placed: %.250s", to);
         unlink(temporary); /* it is left where both names were links to one file */
     }

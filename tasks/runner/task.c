@@ -13,6 +13,7 @@
 #include "tasks/runner/silence.h"
 #include "tasks/runner/tree.h"
 
+#include <errno.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -374,11 +375,28 @@ bool task_is_gone(const struct task *t)
     return gone;
 }
 
+/* Makes a directory, and at most so many of those above it. Returns whether it was missing. */
+static bool make_again(const char *dir, int above)
+{
+    char *parent;
+
+    if (mkdir(dir, 0700) == 0)
+        return true;
+    if (errno != ENOENT || above == 0)
+        return false;
+    parent = xstrdup(dir);
+    *strrchr(parent, '/') = '\0';
+    make_again(parent, above - 1);
+    free(parent);
+    return mkdir(dir, 0700) == 0;
+}
+
 /* Tells whether the task's directory was removed, which loses its output, and makes it again, so that the exit record
- * has a place. Directories above it are not made, since a whole file system may be missing. */
+ * has a place. A member may remove its own directory as well, which is above that of the attempt and beside which its
+ * checkpoints lie. The ensemble's is not made, since a whole file system may be missing. */
 static bool directory_was_removed(const struct task *t)
 {
-    return mkdir(t->desc->dir, 0700) == 0;
+    return make_again(t->desc->dir, t->job->desc->kind == JOBDESC_MEMBERS ? 2 : 0);
 }
 
 static void conclude(struct task *t)

@@ -154,7 +154,8 @@ static int open_output(const struct task *t, const char *name, struct error *err
 {
     bool again = t->job->restarts != NULL && t->job->restarts->number > 0;
     char *path = xasprintf("%s/%s", t->desc->dir, name);
-    int fd = open(path, O_WRONLY | O_CREAT | (again ? 0 : O_TRUNC) | O_APPEND | O_CLOEXEC | O_NOCTTY, 0600);
+    int fd =
+        open(path, O_WRONLY | O_CREAT | (again ? 0 : O_TRUNC) | O_APPEND | O_CLOEXEC | O_NOFOLLOW | O_NOCTTY, 0600);
 
     if (fd < 0)
         error_errno(err, "cannot_start", "cannot start: %s", path);

@@ -70,14 +70,14 @@ unchanged "nothing has changed"
 # --- requests, byte for byte
 
 cat >"$T/raw.py" <<'EOF'
-# raw.py PORT TOKEN: one line a case, the statuses of all replies, and whether the connection was closed.
+# raw.py PORT TOKEN ENSEMBLE: one line a case, the statuses of all replies, and whether the connection was closed.
 import re, socket, sys
 port, token = int(sys.argv[1]), sys.argv[2]
 auth = f"Host: localhost\r\nConnection: close\r\nAuthorization: Bearer {token}\r\n".encode()
 small = b'{"name": "evil", "members": {"command": ["true"], "parameters": {"grid": {"i": [1]}}}}'
 
-def send(name, data):
-    s = socket.create_connection(("127.0.0.1", port), timeout=3)
+def send(name, data, patience=3):
+    s = socket.create_connection(("127.0.0.1", port), timeout=patience)
     got = b""
     try:
         s.sendall(data)
@@ -117,6 +117,23 @@ send("a header without a colon", b"GET /v1/tokens/999 HTTP/1.1\r\n" + auth + b"r
 send("a NUL in a header", b"GET /v1/tokens/999 HTTP/1.1\r\n" + auth + b"X: a\0b\r\n\r\n")
 send("a NUL in the path", b"GET /v1/tok\0ens HTTP/1.1\r\n" + auth + b"\r\n")
 send("a NUL in the token", b"GET /v1/tokens/999 HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nAuthorization: Bearer " + token.encode() + b"\0x\r\n\r\n")
+cancel = b"POST /v1/ensembles/" + sys.argv[3].encode() + b"/cancel"
+line = b" HTTP/1.1\r\n"
+# what is in front of the NUL would do something: each must have status 400
+send("NUL: in the path of a cancel", cancel + b"\0/x" + line + auth + b"\r\n", 300)
+send("NUL: at its end", cancel + b"\0" + line + auth + b"\r\n", 300)
+send("NUL: two of them", cancel + b"\0\0" + line + auth + b"\r\n", 300)
+send("NUL: and a version", cancel + b"\0HTTP/1.1" + line + auth + b"\r\n", 300)
+send("NUL: in a query", cancel + b"?x=\0&y" + line + auth + b"\r\n", 300)
+send("NUL: lines that end with LF", (cancel + b"\0/x" + line + auth + b"\r\n").replace(b"\r", b""), 300)
+head = cancel + line + auth
+send("NUL: in a header", head + b"X: a\0b\r\n\r\n", 300)
+send("NUL: at a header's end", head + b"X: a\0\r\nY: b\r\n\r\n", 300)
+send("NUL: at the last header's end", head + b"X: a\0\r\n\r\n", 300)
+send("NUL: at a header's beginning", head + b"X:\0a\r\n\r\n", 300)
+send("NUL: in a header before others", cancel + line + b"X: a\0b\r\n" + auth + b"\r\n", 300)
+send("NUL: behind the token", cancel + line + b"Host: localhost\r\nConnection: close\r\nAuthorization: Bearer " + token.encode() + b"\0x\r\n\r\n", 300)
+send("NUL: in a header of 20 kB", head + b"X: " + b"a" * 20000 + b"\0b\r\n\r\n", 300)
 send("two tokens, the first wrong", b"GET /v1/tokens/999 HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nAuthorization: Bearer x\r\nAuthorization: Bearer " + token.encode() + b"\r\n\r\n")
 send("two hosts", b"GET /v1/tokens/999 HTTP/1.1\r\nHost: evil.example\r\n" + auth + b"\r\n")
 send("an absolute target", b"GET http://evil.example/v1/tokens HTTP/1.1\r\n" + auth + b"\r\n")
@@ -133,10 +150,11 @@ send("TLS", bytes.fromhex("16030100c8010000c40303") + bytes(200))
 send("rubbish", bytes(range(256)) * 8 + b"\r\n\r\n")
 send("only newlines", b"\r\n" * 5000)
 EOF
-python3 "$T/raw.py" "$PORT" "$admin" >"$T/raw" 2>"$T/err" || diag "$(cat "$T/err")"
+python3 "$T/raw.py" "$PORT" "$admin" "$ID" >"$T/raw" 2>"$T/err" || diag "$(cat "$T/err")"
 # Nothing of it is let in: no reply but a refusal, and no second reply where one request was sent.
 is "$(grep -v -E ': ((4[0-9][0-9]|501|505) )*(open|closed)$' "$T/raw")" "" "all $(wc -l <"$T/raw") are refused"
-is "$(wc -l <"$T/raw")" 35 "none is left out"
+is "$(grep '^NUL' "$T/raw" | grep -v -E ': 400 (open|closed)$')" "" "those with a NUL with status 400"
+is "$(wc -l <"$T/raw")" 48 "none is left out"
 is "$(api_status GET /readyz)" 200 "the daemon goes on"
 unchanged "and nothing has changed"
 

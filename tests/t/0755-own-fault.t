@@ -21,6 +21,11 @@ failed: its directory was removed while it ran" "has failed, and cost its retry"
 member 0 'mkdir ../x && rm -r "$PWD" && exit 3'
 is "$(cat said)" "failed: its directory was removed while it ran" "whatever its exit status"
 
+member 0 'rm -r "$(dirname "$STRETTO_CHECKPOINT_DIR")"'
+is "$(cat said)" "failed: its directory was removed while it ran" "also where its checkpoints go with it"
+member 0 'rm -r "$(dirname "$STRETTO_CHECKPOINT_DIR")/../../0"'
+is "$(cat said)" "failed: its directory was removed while it ran" "or its neighbours"
+
 member 0 'kill -KILL $PPID; sleep 1000'
 is "$(jq .members.failed ensemble.json)" 1 "that kills its runner is given up"
 is "$(cut -d: -f1 said | uniq -c | xargs)" "4 lost" "after three attempts that cost nothing, and one"

@@ -98,6 +98,33 @@ static void each_pattern_must_find_one(void **state)
     assert_null(find("[\"a.txt\", \"a.txt\", \"sub/x\"]"));
 }
 
+/* A member that puts a link into its directory gets nothing of elsewhere among its results. */
+static void links_lead_nowhere(void **state)
+{
+    sh("mkdir elsewhere task/own; printf secret >elsewhere/key.txt; printf abc >task/own/b.txt; ln -s ../elsewhere task/out");
+    assert_null(find("[\"out/*.txt\"]"));
+    assert_non_null(strstr(err.text, "out/key.txt"));
+    assert_null(find("[\"out/key.txt\"]"));
+    assert_found("[\"*/*.txt\"]", "own/b.txt 3 ba7816bf");
+}
+
+/* The directory becomes a link after the artefact was measured. */
+static void links_that_come_later_lead_nowhere(void **state)
+{
+    json_t *found;
+    struct stat st;
+    char path[160];
+
+    sh("mkdir elsewhere task/out; printf secret >elsewhere/b.txt; printf abc >task/out/b.txt");
+    found = find("[\"out/b.txt\"]");
+    sh("rm -r task/out; ln -s ../elsewhere task/out");
+    artefacts_place(dir, found, results, "7.1", &err);
+    snprintf(path, sizeof path, "%s/elsewhere/b.txt", top);
+    assert_int_equal(stat(path, &st), 0);
+    assert_int_equal(st.st_nlink, 1); /* no hard link of it is among the results */
+    json_decref(found);
+}
+
 static void there_are_not_too_many(void **state)
 {
     json_t *found;
@@ -348,6 +375,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         CASE(they_are_found_and_measured),
         CASE(each_pattern_must_find_one),
+        CASE(links_lead_nowhere),
+        CASE(links_that_come_later_lead_nowhere),
         CASE(there_are_not_too_many),
         CASE(a_path_may_be_long_and_is_utf8),
         CASE(results_are_links_with_a_list),

@@ -465,6 +465,43 @@ static void a_directory_s_name_is_no_pattern(void **state)
     }
 }
 
+/* Files elsewhere are neither found nor measured, nor removed as old checkpoints. */
+static void links_lead_nowhere(void **state)
+{
+    char *elsewhere = xasprintf("%s.other", dir), *file = xasprintf("%s/a-1.ckpt", elsewhere);
+    struct ckpt ckpt = {.path = (char *)"out/a-1.ckpt", .step = 1, .ensemble = 7, .attempt = 1};
+    struct ckpt_files files;
+    struct stat st;
+
+    assert_int_equal(dir_make(elsewhere, &err), 0);
+    assert_int_equal(dir_make(in_dir("out"), &err), 0);
+    for (int i = 1; i < 4; i++) {
+        write_file("out/a-1.ckpt", "x");
+        assert_int_equal(ckpt_measure(dir, &ckpt, &err), 0);
+        assert_int_equal(ckptdir_add(dir, &ckpt, &err), 0);
+        ckpt.path = i == 1 ? (char *)"out/a-2.ckpt" : (char *)"out/a-1.ckpt";
+        ckpt.step++;
+        write_file("out/a-2.ckpt", "x");
+    }
+    assert_int_equal(unlink(in_dir("out/a-1.ckpt")), 0);
+    assert_int_equal(rename(in_dir("out/a-2.ckpt"), file), 0);
+    assert_int_equal(rmdir(in_dir("out")), 0);
+    assert_int_equal(symlink(elsewhere, in_dir("out")), 0);
+    assert_int_equal(ckptfind(dir, "*/*.ckpt", &files, &err), 0);
+    assert_int_equal(files.n, 0);
+    assert_string_equal(files.linked, "out/a-1.ckpt");
+    ckptfind_free(&files);
+    ckpt.path = (char *)"out/a-1.ckpt";
+    assert_int_equal(ckpt_measure(dir, &ckpt, &err), -1);
+    assert_non_null(strstr(err.text, "symbolic link"));
+    retain(1);
+    assert_int_equal(stat(file, &st), 0);
+    unlink(file);
+    rmdir(elsewhere);
+    free(file);
+    free(elsewhere);
+}
+
 static void files_are_found_by_name(void **state)
 {
     struct ckpt_files files;
@@ -483,6 +520,7 @@ static void files_are_found_by_name(void **state)
     assert_int_equal(files.n, 1);
     assert_string_equal(files.items[0].path, "sub/c-3.ckpt");
     ckptfind_free(&files);
+    assert_null(files.linked);
     assert_int_equal(ckptfind_step("sub-9/a-10.ckpt"), 10);
     assert_int_equal(ckptfind_step("sub-9/state.ckpt"), -1);
     assert_int_equal(ckptfind_step("7/12"), 12);
@@ -546,6 +584,7 @@ int main(void)
         TEST(files_are_found_in_their_order),
         TEST(a_directory_s_name_is_no_pattern),
         TEST(files_are_found_by_name),
+        TEST(links_lead_nowhere),
         TEST(writers_do_not_disturb_each_other),
     };
 

@@ -1,3 +1,4 @@
+#include "common/below.h"
 #include "common/files.h"
 #include "common/xalloc.h"
 #include "tests/unit/unit.h"
@@ -35,6 +36,52 @@ static int leftovers(void)
         n += strstr(entry->d_name, ".tmp") != NULL;
     closedir(entries);
     return n;
+}
+
+/* Opens by openat2(2), and by hand, which must agree: 0, or the errno. */
+static int below(const char *path)
+{
+    int fd = below_open(dir, path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK), first = fd < 0 ? errno : 0, second;
+
+    if (fd >= 0)
+        close(fd);
+    fd = below_open_by_hand(dir, path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
+    second = fd < 0 ? errno : 0;
+    if (fd >= 0)
+        close(fd);
+    assert_int_equal(first, second);
+    return first;
+}
+
+static void nothing_is_opened_that_is_not_below(void **state)
+{
+    char outside[80];
+    struct stat st;
+
+    snprintf(outside, sizeof outside, "%s.outside", dir);
+    close(open(outside, O_WRONLY | O_CREAT, 0600));
+    assert_int_equal(mkdir(in_dir("a"), 0700) || mkdir(in_dir("a/b"), 0700), 0);
+    close(open(in_dir("a/b/file"), O_WRONLY | O_CREAT, 0600));
+    assert_int_equal(symlink("b", in_dir("a/link")) || symlink("/", in_dir("root")) || symlink("file", in_dir("a/b/last")), 0);
+    assert_int_equal(below("a/b/file"), 0);
+    assert_int_equal(below("a//b/./file"), 0);
+    assert_int_equal(below("a/b"), 0);
+    assert_int_equal(below("a/link/file"), ELOOP);
+    assert_int_equal(below("a/b/last"), ELOOP);
+    assert_int_equal(below("root/etc/passwd"), ELOOP);
+    assert_int_equal(below("/etc/passwd"), EXDEV);
+    assert_int_equal(below("a/../../x"), EXDEV);
+    assert_int_equal(below("a/b/none"), ENOENT);
+    assert_int_equal(below("none/file"), ENOENT);
+    assert_int_equal(below("a/b/file/x"), ENOTDIR);
+    assert_int_equal(below_link(dir, "root/etc/passwd", in_dir("stolen")), -1);
+    assert_int_equal(below_unlink(dir, "a/link/file"), -1);
+    assert_int_equal(below_link(dir, "a/b/file", in_dir("copy")), 0);
+    assert_int_equal(stat(in_dir("copy"), &st), 0);
+    assert_int_equal(st.st_nlink, 2);
+    assert_int_equal(below_unlink(dir, "a/b/file"), 0);
+    assert_int_equal(below("a/b/file"), ENOENT);
+    unlink(outside);
 }
 
 static void creating_twice_keeps_the_first(void **state)
@@ -444,6 +491,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_temporary_name_that_is_taken_is_left_alone), /* the first, which counts on no numbers given yet */
         cmocka_unit_test(creating_twice_keeps_the_first),
+        cmocka_unit_test(nothing_is_opened_that_is_not_below),
         cmocka_unit_test(a_link_that_was_made_is_no_failure),
         cmocka_unit_test(names_are_flushed_after_contents),
         cmocka_unit_test(broken_and_missing_files_are_told_apart),

@@ -1,0 +1,15 @@
+/* Files below a directory whose content others make, such as a member's own: no symbolic link on the way leads out. */
+#ifndef COMMON_BELOW_H
+#define COMMON_BELOW_H
+
+/* Opens a file by its path in `dir`, as open(2) without O_CREAT. `dir` itself may be a link. Fails with ELOOP where any
+ * part of the path is a symbolic link, and with EXDEV where it would leave the directory. */
+int below_open(const char *dir, const char *path, int flags);
+
+/* The same without openat2(2), which old kernels and some containers lack; it refuses any "..". */
+int below_open_by_hand(const char *dir, const char *path, int flags);
+
+/* As unlink(2), and as link(2) to a path that is anywhere. */
+int below_unlink(const char *dir, const char *path);
+int below_link(const char *dir, const char *path, const char *to);
+#endif
