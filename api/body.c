@@ -1,6 +1,7 @@
 #include "api/body.h"
 
 #include "api/limits.h"
+#include "common/jsonx.h"
 
 #include <stdint.h>
 #include <stdlib.h>
@@ -105,6 +106,7 @@ int body_discard(struct body *body, size_t size)
 json_t *body_json(const struct body *body, int *line, int *column, struct error *err)
 {
     json_error_t where;
+    const char *from;
     json_t *json;
 
     *line = *column = 1;
@@ -112,7 +114,8 @@ json_t *body_json(const struct body *body, int *line, int *column, struct error 
         error_set(err, "json_malformed", "the body is empty");
         return NULL;
     }
-    json = json_loadb(body->data, body->size, JSON_REJECT_DUPLICATES, &where);
+    from = jsonx_skip_mark(body->data, body->size);
+    json = json_loadb(from, body->size - (size_t)(from - body->data), JSON_REJECT_DUPLICATES, &where);
     if (json != NULL)
         return json;
     *line = where.line > 0 ? where.line : 1;

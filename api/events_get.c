@@ -2,6 +2,7 @@
 #include "api/event_text.h"
 #include "api/feed.h"
 #include "api/handlers.h"
+#include "common/near.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -65,6 +66,27 @@ static int read_after(struct request *r, bool stream, int64_t *after, struct err
     return request_query_int(r, "after", 0, INT64_MAX / 2, after, err);
 }
 
+/* Checks that there are events of this kind; NULL stands for all. A mistyped one would be waited for in vain. */
+static int check_kind(const char *kind, struct error *err)
+{
+    static const char *const kinds[] = {
+#define EVENT_KIND(name) name,
+#include "api/tbl/event_kinds.h"
+#undef EVENT_KIND
+        NULL};
+    const char *meant;
+
+    for (size_t i = 0; kind != NULL && kinds[i] != NULL; i++)
+        if (strcmp(kinds[i], kind) == 0)
+            return 0;
+    if (kind == NULL)
+        return 0;
+    meant = near_find(kind, kinds);
+    return error_set(err, "query_wrong_value", "there are no events of the kind \"%.60s\"%s%s%s", kind,
+                     meant != NULL ? "; did you mean \"" : ", as ensemble.complete is one", meant != NULL ? meant : "",
+                     meant != NULL ? "\"?" : "");
+}
+
 void events_get(struct request *r)
 {
     const char *accept = request_header(r, "Accept");
@@ -73,7 +95,7 @@ void events_get(struct request *r)
     int64_t after = stream ? feed_newest(request_config(r)->feed) : 0, limit = 100;
     struct error err;
 
-    if (request_query_int(r, "limit", 1, 1000, &limit, &err) < 0 ||
+    if (check_kind(filter.kind, &err) < 0 || request_query_int(r, "limit", 1, 1000, &limit, &err) < 0 ||
         request_query_int(r, "ensemble", 1, INT64_MAX, &filter.ensemble, &err) < 0 ||
         read_after(r, stream, &after, &err) < 0) {
         request_reply_problem(r, &err);

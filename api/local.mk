@@ -95,6 +95,7 @@ libapi_la_SOURCES = \
 	api/stream.c api/stream.h \
 	api/tbl/problems.h \
 	api/tbl/rank_metrics.h \
+	api/tbl/event_kinds.h \
 	api/tbl/routes.h \
 	api/tls.c api/tls.h \
 	api/token.c api/token.h \

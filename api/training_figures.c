@@ -1,5 +1,6 @@
 #include "api/training_figures.h"
 
+#include "common/text.h"
 #include "common/xalloc.h"
 #include "daemon/engine/engine.h"
 #include "daemon/rundir/rundir.h"
@@ -42,10 +43,12 @@ static int keep(void *arg, const struct training_row *row)
 
 static void write_value(FILE *out, const json_t *value)
 {
+    char digits[TEXT_REAL];
+
     if (json_is_integer(value))
         fprintf(out, "%" JSON_INTEGER_FORMAT "\n", json_integer_value(value));
     else
-        fprintf(out, "%.17g\n", json_real_value(value));
+        fprintf(out, "%s\n", text_real(digits, json_real_value(value)));
 }
 
 /* Returns whether a value can be reported. The files are written by a program, and may hold anything. */

@@ -1,5 +1,6 @@
 #include "api/value.h"
 
+#include "common/jsonx.h"
 #include "common/timefmt.h"
 #include "common/xalloc.h"
 
@@ -121,55 +122,13 @@ void value_put_time(struct text *text, int64_t ms)
         text_add(text, "null");
 }
 
-/* Replaces a real by the shortest digits that read back as the same number: 0.1 rather than 0.10000000000000001.
- * `token` has `size` characters; returns the new size, which is never larger. */
-static size_t shorten(char *token, size_t size)
-{
-    double x = strtod(token, NULL);
-    char buf[32];
-
-    for (int digits = 15; digits <= 16; digits++) {
-        size_t n = (size_t)snprintf(buf, sizeof buf, "%.*g", digits, x);
-
-        if (n < size && strtod(buf, NULL) == x && strpbrk(buf, ".e") != NULL) {
-            memcpy(token, buf, n);
-            return n;
-        }
-    }
-    return size;
-}
-
-/* Shortens all long reals of a JSON text in place. */
-static void shorten_reals(char *text)
-{
-    char *in = text, *out = text;
-
-    while (*in) {
-        size_t size = 1, kept;
-
-        if (*in == '"') {
-            while (in[size] != '"')
-                size += in[size] == '\\' ? 2 : 1;
-            size++;
-        } else if (*in == '-' || (*in >= '0' && *in <= '9')) {
-            size = strspn(in, "+-.eE0123456789");
-        }
-        kept = size > 16 && *in != '"' && memchr(in, '.', size) != NULL ? shorten(in, size) : size;
-        memmove(out, in, kept);
-        in += size;
-        out += kept;
-    }
-    *out = '\0';
-}
-
 char *value_dump(const json_t *value)
 {
-    char *text = json_dumps(value, JSON_COMPACT | JSON_REAL_PRECISION(17)), *line;
+    char *text = jsonx_dumps(value, JSON_COMPACT), *line;
     size_t size;
 
     if (text == NULL)
         return NULL;
-    shorten_reals(text);
     size = strlen(text);
     line = realloc(text, size + 2);
     if (line == NULL) {

@@ -2,6 +2,7 @@
 #include "cli/cli.h"
 #include "cli/client.h"
 #include "cli/watch.h"
+#include "common/jsonx.h"
 #include "common/files.h"
 #include "common/xalloc.h"
 
@@ -162,7 +163,7 @@ int cmd_backup(struct cli *cli, int argc, char **argv)
     if (rc == 0 && cli->json) {
         json_t *json = json_pack("{s:s}", "file", file);
 
-        json_dumpf(json, stdout, 0);
+        jsonx_print(json, stdout);
         putchar('\n');
         json_decref(json);
     }

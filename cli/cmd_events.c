@@ -4,6 +4,7 @@
 #include "cli/render.h"
 #include "cli/terminal.h"
 #include "cli/watch.h"
+#include "common/jsonx.h"
 #include "common/xalloc.h"
 
 #include <stdio.h>
@@ -63,7 +64,7 @@ static void print_line(const char *line, const char *detail)
 static void print_for_people(const json_t *event)
 {
     const json_t *detail = json_object_get(event, "detail"), *member = json_object_get(event, "member");
-    char *text = json_is_object(detail) ? json_dumps(detail, JSON_COMPACT) : NULL,
+    char *text = json_is_object(detail) ? jsonx_dumps(detail, JSON_COMPACT) : NULL,
          *shown = render_text(text ? text : ""), *line;
     char who[48], clock[RENDER_SIZE];
     const char *time = get_string(event, "time");
@@ -85,7 +86,7 @@ static void print_for_people(const json_t *event)
 static void print_event(const struct events *events, const json_t *event)
 {
     if (events->json) {
-        json_dumpf(event, stdout, JSON_COMPACT);
+        jsonx_print(event, stdout);
         putchar('\n');
     } else {
         print_for_people(event);

@@ -6,6 +6,7 @@
 #include "cli/pages.h"
 #include "cli/render.h"
 #include "cli/table.h"
+#include "common/jsonx.h"
 #include "common/text.h"
 #include "common/xalloc.h"
 
@@ -131,7 +132,7 @@ static void put_json(FILE *out, const json_t *value)
 {
     struct text text = {0};
 
-    text_json_short(&text, value);
+    text_json(&text, value);
     fputs(text.data, out);
     free(text.data);
 }
@@ -408,8 +409,8 @@ static int show_member(struct cli *cli, const struct ref *ref, struct error *err
         render_document(text);
     } else {
         reason = render_text(get_string(member, "reason"));
-        parameters = json_dumps(json_object_get(member, "parameters"), JSON_ENCODE_ANY | JSON_REAL_PRECISION(15));
-        resources = json_dumps(json_object_get(member, "resources"), 0);
+        parameters = jsonx_dumps(json_object_get(member, "parameters"), JSON_ENCODE_ANY);
+        resources = jsonx_dumps(json_object_get(member, "resources"), 0);
         printf("member %lld.%lld: %s%s%s\n", (long long)ref->ensemble, (long long)ref->index,
                get_string(member, "state"), reason[0] ? ": " : "", reason);
         if (get_string(member, "retry_at")[0])

@@ -6,6 +6,7 @@
 #include "cli/render.h"
 #include "cli/table.h"
 #include "cli/watch.h"
+#include "common/jsonx.h"
 #include "common/text.h"
 #include "common/xalloc.h"
 
@@ -58,7 +59,7 @@ static void put_json(FILE *out, const char *blank, const char *name, const json_
 {
     struct text text = {0};
 
-    text_json_short(&text, value);
+    text_json(&text, value);
     fprintf(out, "%s%s=%s", blank, name, text.data);
     free(text.data);
 }
@@ -91,7 +92,7 @@ static void cell_of(struct table *table, const json_t *values, bool metrics)
 static void print(struct cli *cli, struct table *table, const json_t *result)
 {
     if (cli->json) {
-        json_dumpf(result, stdout, JSON_COMPACT);
+        jsonx_print(result, stdout);
         putchar('\n');
         return;
     }

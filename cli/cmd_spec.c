@@ -2,6 +2,7 @@
 #include "cli/cli.h"
 #include "cli/client.h"
 #include "cli/render.h"
+#include "common/jsonx.h"
 #include "common/xalloc.h"
 
 #include <stdlib.h>
@@ -35,7 +36,7 @@ int cmd_spec(struct cli *cli, int argc, char **argv)
     free(path);
     if (rc < 0)
         return cli_fail(&err);
-    lines = cli->json ? NULL : json_dumps(spec, JSON_INDENT(2));
+    lines = cli->json ? NULL : jsonx_dumps(spec, JSON_INDENT(2));
     render_document(lines != NULL ? lines : text);
     free(lines);
     free(text);

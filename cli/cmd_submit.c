@@ -5,6 +5,7 @@
 #include "cli/render.h"
 #include "cli/spec_file.h"
 #include "cli/watch.h"
+#include "common/jsonx.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -73,7 +74,7 @@ static char *read_spec(const char *name, int64_t after, struct error *err)
         error_set(err, "spec_file", "%s: /after: it says itself after which ensemble it begins", name);
     } else {
         json_object_set_new(spec, "after", json_pack("{s:I}", "ensemble", (json_int_t)after));
-        text = json_dumps(spec, JSON_COMPACT);
+        text = jsonx_dumps(spec, JSON_COMPACT);
     }
     json_decref(spec);
     return text;

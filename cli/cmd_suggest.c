@@ -3,6 +3,7 @@
 #include "cli/cli.h"
 #include "cli/client.h"
 #include "cli/render.h"
+#include "common/jsonx.h"
 #include "common/xalloc.h"
 
 #include <errno.h>
@@ -113,7 +114,7 @@ static int send_list(struct cli *cli, int64_t id, json_t *list, struct error *er
     size_t i;
     int rc;
 
-    body = json_dumps(request, JSON_COMPACT);
+    body = jsonx_dumps(request, JSON_COMPACT);
     rc = client_post(cli->client, path, body, &reply, &text, err);
     if (rc == 0 && cli->json)
         render_document(text);

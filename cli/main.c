@@ -2,6 +2,7 @@
 #include "cli/cli.h"
 #include "cli/client.h"
 #include "cli/complete.h"
+#include "common/near.h"
 #include "common/output.h"
 #include "common/xalloc.h"
 
@@ -100,6 +101,22 @@ static const struct argp line_argp = {
     .help_filter = help_filter,
 };
 
+static int no_command(const char *name)
+{
+    const char *names[sizeof commands / sizeof *commands], *meant;
+    size_t n = 0;
+
+    for (const struct command *c = commands; c->name; c++)
+        names[n++] = c->name;
+    names[n] = NULL;
+    meant = near_find(name, names);
+    fprintf(stderr, "stretto: there is no command \"%s\"; ", name);
+    if (meant != NULL)
+        fprintf(stderr, "did you mean \"%s\"? ", meant);
+    fputs("`stretto --help` lists them\n", stderr);
+    return CLI_USAGE;
+}
+
 static int run_command(struct cli *cli, int argc, char **argv)
 {
     char *name = argv[0];
@@ -116,8 +133,7 @@ static int run_command(struct cli *cli, int argc, char **argv)
         argv[0] = name;
         return status;
     }
-    fprintf(stderr, "stretto: there is no command \"%s\"; `stretto --help` lists them\n", name);
-    return CLI_USAGE;
+    return no_command(name);
 }
 
 int main(int argc, char **argv)

@@ -93,7 +93,7 @@ static int put_said(struct log *log, double at, const json_t *parameters, struct
         if (json_is_real(own))
             text_string(&text, text_real((char[TEXT_REAL]){0}, json_real_value(own)));
         else
-            text_json_short(&text, own);
+            text_json(&text, own);
         put_line(log, at, "POINT_IN_TIME", key, text.data, json_object());
         free(text.data);
     }

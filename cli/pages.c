@@ -2,6 +2,7 @@
 
 #include "cli/client.h"
 #include "cli/render.h"
+#include "common/jsonx.h"
 #include "common/xalloc.h"
 
 #include <stdio.h>
@@ -25,7 +26,7 @@ static void print_items(struct merge *merge, const json_t *items)
     json_array_foreach (items, i, item) {
         if (merge->items++ > 0)
             putchar(',');
-        json_dumpf(item, stdout, JSON_COMPACT | JSON_ENCODE_ANY);
+        jsonx_print(item, stdout);
     }
 }
 

@@ -137,7 +137,7 @@ void progress_show(void *arg, const json_t *ensemble)
         if (ioctl(fileno(progress->to), TIOCGWINSZ, &size) < 0 || size.ws_col < 20)
             size.ws_col = 80;
         line = progress_line(ensemble, size.ws_col);
-        fprintf(progress->to, "\r%s\033[K", line);
+        fprintf(progress->to, "\r\033[K%s", line);
         progress->drawn = true;
     }
     fflush(progress->to);

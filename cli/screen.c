@@ -126,16 +126,17 @@ void screen_end(void)
 
 void screen_draw(const char *text)
 {
-    int lines = terminal_height();
+    int lines = terminal_height(), n;
 
+    /* lines are erased before they are written: behind a full one the cursor stays on its last character */
     fputs("\033[H\033[?7l", stdout);
-    for (int n = 0; *text && n < lines; n++) {
+    for (n = 0; *text && n < lines; n++) {
         int length = (int)strcspn(text, "\n");
 
-        printf("%s%.*s\033[K", n > 0 ? "\r\n" : "", length, text);
+        printf("%s\033[K%.*s", n > 0 ? "\r\n" : "", length, text);
         text += length + (text[length] == '\n');
     }
-    fputs("\033[J\033[?7h", stdout);
+    fputs(n < lines ? "\r\n\033[J\033[?7h" : "\033[?7h", stdout);
     fflush(stdout);
 }
 

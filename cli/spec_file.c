@@ -106,7 +106,7 @@ static char *settle(char *text, size_t size, const char *name, struct error *err
 
     if (rc < 0 || changed) {
         free(text);
-        text = rc == 0 ? json_dumps(spec, JSON_COMPACT) : NULL;
+        text = rc == 0 ? jsonx_dumps(spec, JSON_COMPACT) : NULL;
     }
     free(folder);
     json_decref(spec);
@@ -128,6 +128,10 @@ char *spec_file_read(const char *name, struct error *err)
     text = read_all(in, shown, &size, err);
     if (!standard_input)
         fclose(in);
+    if (text != NULL && jsonx_skip_mark(text, size) != text) {
+        size -= 3;
+        memmove(text, text + 3, size + 1);
+    }
     if (text && check_syntax(text, size, shown, err) < 0) {
         free(text);
         return NULL;

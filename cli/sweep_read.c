@@ -58,7 +58,7 @@ void sweep_put_value(struct text *out, const json_t *value)
     else if (json_is_real(value))
         text_string(out, text_real(buf, json_real_value(value)));
     else
-        text_json_short(out, value);
+        text_json(out, value);
 }
 
 /* Returns the parameters but for one (NULL for none) as people read them. */
@@ -89,7 +89,7 @@ static void name_run(struct reading *reading, struct sweep_run *run, const json_
 
     reading->has_repeat |= query->repeat != NULL && json_object_del(rest, query->repeat) == 0;
     reading->has_group |= value != NULL;
-    text = json_dumps(rest, JSON_COMPACT | JSON_SORT_KEYS);
+    text = jsonx_dumps(rest, JSON_COMPACT | JSON_SORT_KEYS);
     run->config = by_ensemble ? xasprintf("%lld %s", (long long)run->ensemble, text) : xstrdup(text);
     run->parameters = parameters_text(parameters, NULL);
     run->values = json_is_object(parameters) ? json_deep_copy(parameters) : json_object();
@@ -233,7 +233,7 @@ static int read_ensemble(struct reading *reading, struct error *err)
 
         if (json_is_object(json_object_get(spec, "rules")))
             json_object_set_new(query->rules, id,
-                                json_pack("{s:O, s:O}", "rules", json_object_get(spec, "rules"), "command",
+                                json_pack("{s:O, s:O?}", "rules", json_object_get(spec, "rules"), "command",
                                           json_object_get(json_object_get(spec, "members"), "command")));
         free(id);
         reading->resources = json_object_get(json_object_get(spec, "members"), "resources");

@@ -1,6 +1,7 @@
 /* The runs of a sweep for programs: CSV and JSON. */
 #include "cli/sweep_print.h"
 
+#include "common/jsonx.h"
 #include "common/text.h"
 #include "common/xalloc.h"
 
@@ -167,7 +168,7 @@ static void print_json_row(void *arg, const struct sweep_run *run, size_t rank)
     json_object_set_new(json, "gpu_hours", number_or_null(run->gpu_seconds / 3600));
     fputs(listing->any ? "," : "", listing->to);
     listing->any = true;
-    json_dumpf(json, listing->to, JSON_COMPACT);
+    jsonx_print(json, listing->to);
     json_decref(json);
 }
 
@@ -179,14 +180,14 @@ void sweep_print_json(const struct sweep *sweep, const struct sweep_query *query
                   sweep->higher, "ranked_by", figure_keys[sweep->by], "over", query->over_steps ? "steps" : "time",
                   "horizon", number_or_null(query->horizon), "carried", (json_int_t)query->carried, "without_curve",
                   (json_int_t)sweep->fates[SWEEP_NO_CURVE], "target", number_or_null(query->target));
-    char *text = json_dumps(head, JSON_COMPACT);
+    char *text = jsonx_dumps(head, JSON_COMPACT);
 
     fprintf(to, "%.*s,\"runs\":[", (int)strlen(text) - 1, text);
     each_run(sweep, print_json_row, &listing);
     putc(']', to);
     if (json_object_size(query->rules) > 0) {
         fputs(",\"rules\":", to);
-        json_dumpf(query->rules, to, JSON_COMPACT);
+        jsonx_print(query->rules, to);
     }
     fputs("}\n", to);
     free(text);

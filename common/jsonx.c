@@ -346,3 +346,66 @@ bool jsonx_no_memory(const json_error_t *err)
 
     return code == json_error_out_of_memory || code == json_error_unknown;
 }
+
+/* Replaces a real by the shortest digits that read back as the same number: 0.1 rather than 0.10000000000000001.
+ * `token` has `size` characters; returns the new size, which is never larger. */
+static size_t real_shorten(char *token, size_t size)
+{
+    double x = strtod(token, NULL);
+    char buf[32];
+
+    for (int digits = 15; digits <= 16; digits++) {
+        size_t n = (size_t)snprintf(buf, sizeof buf, "%.*g", digits, x);
+
+        if (n < size && strtod(buf, NULL) == x && strpbrk(buf, ".e") != NULL) {
+            memcpy(token, buf, n);
+            return n;
+        }
+    }
+    return size;
+}
+
+/* Shortens all long reals of a JSON text in place. */
+static void reals_shorten(char *text)
+{
+    char *in = text, *out = text;
+
+    while (*in) {
+        size_t size = 1, kept;
+
+        if (*in == '"') {
+            while (in[size] != '"')
+                size += in[size] == '\\' ? 2 : 1;
+            size++;
+        } else if (*in == '-' || (*in >= '0' && *in <= '9')) {
+            size = strspn(in, "+-.eE0123456789");
+        }
+        kept = size > 16 && *in != '"' && memchr(in, '.', size) != NULL ? real_shorten(in, size) : size;
+        memmove(out, in, kept);
+        in += size;
+        out += kept;
+    }
+    *out = '\0';
+}
+
+char *jsonx_dumps(const json_t *value, size_t flags)
+{
+    char *text = json_dumps(value, flags | JSON_REAL_PRECISION(17));
+
+    if (text != NULL)
+        reals_shorten(text);
+    return text;
+}
+
+void jsonx_print(const json_t *value, FILE *to)
+{
+    char *text = jsonx_dumps(value, JSON_COMPACT | JSON_ENCODE_ANY);
+
+    fputs(text != NULL ? text : "null", to);
+    free(text);
+}
+
+const char *jsonx_skip_mark(const char *text, size_t size)
+{
+    return size >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0 ? text + 3 : text;
+}

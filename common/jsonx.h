@@ -7,6 +7,7 @@
 #include "common/error.h"
 
 #include <jansson.h>
+#include <stdio.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -58,4 +59,14 @@ const json_t *jsonx_inside(const json_t *value, const char *path); /* which may 
 /* Returns the value as compact text with `end` behind it, to be freed, or NULL if there is no memory or the value is
  * NULL. json_dumps(), by contrast, may leave out a key when memory is short. */
 char *jsonx_dump(const json_t *value, const char *end);
+
+/* As json_dumps(), but each real has the fewest digits that read back as the same number: 0.1, and not
+ * 0.10000000000000001. To be freed. */
+char *jsonx_dumps(const json_t *value, size_t flags);
+/* Prints a value so, on one line. */
+void jsonx_print(const json_t *value, FILE *to);
+
+/* Returns the JSON of a text behind the byte order mark that some editors put in front of it. */
+const char *jsonx_skip_mark(const char *text, size_t size);
+
 #endif

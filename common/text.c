@@ -150,24 +150,17 @@ char *text_real(char out[TEXT_REAL], double number)
     return out;
 }
 
-/* Writes a real as jansson does, with all digits and a ".0" where it would look like an integer. */
+/* Writes a real as text_real() does, with a ".0" where it would look like an integer. */
 static void put_real(struct text *text, const json_t *value)
 {
-    char digits[40];
-    size_t n = (size_t)snprintf(digits, sizeof digits, "%.17g", json_real_value(value));
+    char digits[TEXT_REAL];
 
-    if (strspn(digits, "-0123456789.") < n) { /* there is an exponent, whose form is left to jansson */
-        put_by_jansson(text, value);
-        return;
-    }
-    text_put(text, digits, n);
-    if (strchr(digits, '.') == NULL)
-        text_put(text, ".0", 2);
+    text_string(text, text_real(digits, json_real_value(value)));
+    if (digits[strspn(digits, "-0123456789")] == '\0') /* it stays a real */
+        text_string(text, ".0");
 }
 
-typedef void put_fn(struct text *text, const json_t *value);
-
-static void put_object(struct text *text, const json_t *object, put_fn *put)
+static void put_object(struct text *text, const json_t *object)
 {
     char separator = '{';
     const char *key;
@@ -177,13 +170,13 @@ static void put_object(struct text *text, const json_t *object, put_fn *put)
         text_put(text, &separator, 1);
         text_json_string(text, key);
         text_put(text, ":", 1);
-        put(text, item);
+        text_json(text, item);
         separator = ',';
     }
     text_string(text, separator == '{' ? "{}" : "}");
 }
 
-static void put_array(struct text *text, const json_t *array, put_fn *put)
+static void put_array(struct text *text, const json_t *array)
 {
     const json_t *item;
     size_t i;
@@ -192,7 +185,7 @@ static void put_array(struct text *text, const json_t *array, put_fn *put)
     json_array_foreach (array, i, item) {
         if (i > 0)
             text_put(text, ",", 1);
-        put(text, item);
+        text_json(text, item);
     }
     text_put(text, "]", 1);
 }
@@ -203,8 +196,8 @@ void text_json(struct text *text, const json_t *value)
     if (value == NULL)
         return;
     switch (json_typeof(value)) {
-    case JSON_OBJECT: put_object(text, value, text_json); break;
-    case JSON_ARRAY: put_array(text, value, text_json); break;
+    case JSON_OBJECT: put_object(text, value); break;
+    case JSON_ARRAY: put_array(text, value); break;
     case JSON_INTEGER: text_number(text, json_integer_value(value)); break;
     case JSON_REAL: put_real(text, value); break;
     case JSON_TRUE: text_string(text, "true"); break;
@@ -216,22 +209,5 @@ void text_json(struct text *text, const json_t *value)
         else
             text_json_string(text, json_string_value(value));
         break;
-    }
-}
-
-void text_json_short(struct text *text, const json_t *value)
-{
-    char digits[TEXT_REAL];
-
-    if (json_is_object(value)) {
-        put_object(text, value, text_json_short);
-    } else if (json_is_array(value)) {
-        put_array(text, value, text_json_short);
-    } else if (json_is_real(value)) {
-        text_string(text, text_real(digits, json_real_value(value)));
-        if (digits[strspn(digits, "-0123456789")] == '\0') /* it stays a real */
-            text_string(text, ".0");
-    } else {
-        text_json(text, value);
     }
 }

@@ -30,10 +30,9 @@ char *text_real(char out[TEXT_REAL], double number);
 /* Copies a string into an array of `size` bytes, cut where there is no room. Faster than snprintf("%s"). */
 void text_copy(char *out, size_t size, const char *string);
 
-/* Both add JSON: a string in quotes ("" for one that is not UTF-8), and any value. */
+/* Both add JSON: a string in quotes ("" for one that is not UTF-8), and any value, whose
+ * reals have the digits of text_real(). */
 void text_json_string(struct text *text, const char *string);
 void text_json(struct text *text, const json_t *value);
-/* Adds a value as JSON for people and commands: reals have the digits of text_real(). */
-void text_json_short(struct text *text, const json_t *value);
 
 #endif

@@ -15,6 +15,7 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #define FILES_MAX 8192 /* programs that are started here inherit the limit, and some cannot bear more */
 
@@ -107,6 +108,24 @@ static int configure(struct config *config, const struct options *o, struct erro
     return config_complete(config, err);
 }
 
+/* Says something where a library calls abort() without a word, as libuv does where it gets no thread. abort() goes on
+ * after that. */
+static void on_abort(int signal)
+{
+    static const char text[] = "strettod: aborted. If no line above says why, there was too little memory or address "
+                               "space (ulimit -v), or there were too many processes (ulimit -u)\n";
+
+    if (write(STDERR_FILENO, text, sizeof text - 1) < 0) { /* nobody can be told */
+    }
+}
+
+static void tell_aborts(void)
+{
+    struct sigaction action = {.sa_handler = on_abort, .sa_flags = (int)SA_RESETHAND};
+
+    sigaction(SIGABRT, &action, NULL);
+}
+
 int main(int argc, char **argv)
 {
     static const struct argp argp = {
@@ -124,6 +143,7 @@ int main(int argc, char **argv)
         return 2;
     umask(077);
     signal(SIGPIPE, SIG_IGN);
+    tell_aborts();
     allow_files();
     /* enough workers that a parallel file system that hangs does not take them all */
     setenv("UV_THREADPOOL_SIZE", "16", 0);

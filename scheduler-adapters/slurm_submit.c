@@ -143,7 +143,8 @@ char *slurm_log_pattern(const struct batch_group *group)
 {
     char *dir, *pattern;
 
-    if (group->n > 1)
+    /* in a pattern with a backslash Slurm replaces nothing, and takes the backslash away */
+    if (group->n > 1 || strchr(group->first->job.dir, '\\') != NULL)
         return xstrdup("/dev/null");
     dir = replace(group->first->job.dir, '%', "%%");
     pattern = xasprintf("%s/runner.log", dir);

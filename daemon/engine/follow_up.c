@@ -3,6 +3,7 @@
  * it runs meanwhile. Until it has them all, the ensembles before it stay as they are. */
 #include "daemon/engine/follow_up.h"
 
+#include "common/jsonx.h"
 #include "common/log.h"
 #include "common/log_changes.h"
 #include "daemon/engine/alarm.h"
@@ -124,7 +125,7 @@ static struct spec *next_spec(struct engine *engine, const struct family *family
             spec_follow_up_place(err);
     }
     if (spec != NULL)
-        *text = json_dumps(next, JSON_COMPACT);
+        *text = jsonx_dumps(next, JSON_COMPACT);
     json_decref(next);
     json_decref(nothing);
     json_decref(json);

@@ -2,6 +2,7 @@
  * configuration (docs/run-directory.md). */
 #include "daemon/engine/plan.h"
 
+#include "common/jsonx.h"
 #include "common/files.h"
 #include "common/xalloc.h"
 #include "daemon/control_key.h"
@@ -68,7 +69,7 @@ static void add_file(struct job_plan *plan, const struct live_job *job, char *pa
 
 static void add_json(struct job_plan *plan, const struct live_job *job, char *path, json_t *value)
 {
-    char *text = json_dumps(value, JSON_COMPACT);
+    char *text = jsonx_dumps(value, JSON_COMPACT);
 
     add_file(plan, job, path, xasprintf("%s\n", text));
     free(text);

@@ -2,6 +2,7 @@
  * start. All of it is written to the store first; then the ensemble is loaded from there, as after a restart. */
 #include "daemon/engine/engine.h"
 
+#include "common/jsonx.h"
 #include "common/log_changes.h"
 #include "common/text.h"
 #include "daemon/engine/alarm.h"
@@ -108,7 +109,7 @@ static int change_spec(struct engine *engine, const json_t *changes, struct agai
     if (after != NULL)
         again->spec = engine_parse_spec(engine, after, id, err);
     if (again->spec != NULL && !json_equal(before, after))
-        again->text = json_dumps(after, JSON_COMPACT);
+        again->text = jsonx_dumps(after, JSON_COMPACT);
     json_decref(after);
     json_decref(before);
     free(text);

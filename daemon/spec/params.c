@@ -58,7 +58,7 @@ int params_check_name(const char *name, const char *place, struct error *err)
         return error_at(err, "spec_impossible_value", place, "a parameter's name is UTF-8 without control characters");
     if (name[0] == '\0' || strlen(name) > 63 || strpbrk(name, "{} \t\n=") != NULL)
         return error_at(err, "spec_impossible_value", place,
-                        "a parameter's name has 1 to 63 characters and no blank, brace or =");
+                        "a parameter's name has 1 to 63 bytes and no blank, brace or =");
     for (size_t i = 0; i < sizeof taken / sizeof *taken; i++)
         if (strcmp(name, taken[i]) == 0)
             return error_at(err, "spec_impossible_value", place,

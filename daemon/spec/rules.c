@@ -148,7 +148,7 @@ static bool is_free(const struct spec *rules, const char *at)
 
 void rules_show(char out[RULES_SHOWN + 8], const json_t *value)
 {
-    char *text = value != NULL ? json_dumps(value, JSON_COMPACT | JSON_ENCODE_ANY) : NULL;
+    char *text = value != NULL ? jsonx_dumps(value, JSON_COMPACT | JSON_ENCODE_ANY) : NULL;
 
     snprintf(out, RULES_SHOWN + 8, text == NULL ? "nothing" : strlen(text) > RULES_SHOWN ? "%.80s…" : "%s", text);
     free(text);

@@ -11,7 +11,7 @@
 static int check_name(const char *name, struct error *err)
 {
     if (strlen(name) > 200)
-        return error_at(err, "spec_impossible_value", "/name", "a name has at most 200 characters");
+        return error_at(err, "spec_impossible_value", "/name", "a name has at most 200 bytes");
     for (const char *p = name; *p; p++)
         if ((unsigned char)*p < ' ' || *p == 0x7f)
             return error_at(err, "spec_impossible_value", "/name", "a name has no control characters");

@@ -70,7 +70,7 @@ void template_put_value(struct text *out, const json_t *value)
     case JSON_STRING: text_put(out, json_string_value(value), json_string_length(value)); return;
     case JSON_REAL: text_string(out, text_real(buf, json_real_value(value))); return;
     case JSON_INTEGER: text_add(out, "%" JSON_INTEGER_FORMAT, json_integer_value(value)); return;
-    default: text_json_short(out, value);
+    default: text_json(out, value);
     }
 }
 

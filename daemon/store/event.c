@@ -1,5 +1,6 @@
 #include "daemon/store/event.h"
 
+#include "common/jsonx.h"
 #include "common/text.h"
 #include "common/xalloc.h"
 #include "daemon/store/internal.h"
@@ -126,7 +127,7 @@ int64_t store_event_newest(const struct store *store)
 int store_event_add(struct store *store, int64_t time_ms, const char *kind, int64_t ensemble, int64_t index,
                     json_t *detail, struct error *err)
 {
-    char *text = detail ? json_dumps(detail, JSON_COMPACT) : NULL;
+    char *text = detail ? jsonx_dumps(detail, JSON_COMPACT) : NULL;
     int rc = store_event_put(store, time_ms, kind, ensemble, index, text, err);
 
     free(text);

@@ -84,8 +84,12 @@ static int put_name(char out[2 * NAME_MAX_BYTES + 1], const char *name)
 /* Writes a number as JSON, or as the words that Python's json module has for what is none. */
 static void put_number(char out[32], double value)
 {
+    int digits = 15;
+
     if (isfinite(value))
-        snprintf(out, 32, "%.17g", value);
+        do /* the fewest digits that read back as the same number */
+            snprintf(out, 32, "%.*g", digits, value);
+        while (strtod(out, NULL) != value && digits++ < 17);
     else
         snprintf(out, 32, "%s", isnan(value) ? "NaN" : value > 0 ? "Infinity" : "-Infinity");
     for (char *c = out; *c; c++) /* of a locale in which numbers have commas */

@@ -14,6 +14,14 @@ static void number(struct jobdesc_text *t, const char *key, int64_t n)
     text_number(&t->text, n);
 }
 
+static void real(struct jobdesc_text *t, const char *key, double value)
+{
+    char digits[TEXT_REAL];
+
+    text_string(&t->text, key);
+    text_string(&t->text, text_real(digits, value));
+}
+
 static void string(struct jobdesc_text *t, const char *key, const char *value)
 {
     if (value == NULL)
@@ -42,9 +50,9 @@ static void metrics(struct jobdesc_text *t, const struct jobdesc_metrics *m)
     string(t, ",\"rung\":", m->rung);
     string(t, ",\"success\":", m->name);
     if (m->has_least)
-        text_add(&t->text, ",\"at_least\":%.17g", m->least);
+        real(t, ",\"at_least\":", m->least);
     if (m->has_most)
-        text_add(&t->text, ",\"at_most\":%.17g", m->most);
+        real(t, ",\"at_most\":", m->most);
     raw(t, m->best ? ",\"best\":true}" : "}");
 }
 

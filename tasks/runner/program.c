@@ -30,6 +30,17 @@ static int cannot_start(const char *name, const char *why, struct error *err)
     return error_set(err, "cannot_start", "cannot start \"%s\": %s", name, why);
 }
 
+/* A name with a slash is looked up where each attempt is started, which few people expect. */
+static int not_there(const char *name, int error, const char *why, struct error *err)
+{
+    return error == ENOENT && name[0] != '/'
+               ? error_set(err, "cannot_start",
+                           "cannot start \"%s\": %s in the directory of the attempt, where it is started; name a "
+                           "program by its absolute path, or by one on PATH",
+                           name, why)
+               : cannot_start(name, why, err);
+}
+
 static const char *explain(int error)
 {
     switch (error) {
@@ -53,7 +64,7 @@ char *program_find(const char *name, const char *path, const char *dir, struct e
         if (error == 0)
             return file;
         free(file);
-        cannot_start(name, explain(error), err);
+        not_there(name, error, explain(error), err);
         return NULL;
     }
     for (const char *p = path; p != NULL; p = *p ? p + 1 : NULL) {

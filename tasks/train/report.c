@@ -3,6 +3,7 @@
 #include "common/files.h"
 #include "common/jsonx.h"
 #include "common/log.h"
+#include "common/text.h"
 #include "common/thread.h"
 #include "common/timefmt.h"
 #include "common/xalloc.h"
@@ -166,10 +167,10 @@ static void enqueue_tallies(struct report *r)
     for (size_t i = 0; i < r->tallies.n; i++) {
         const struct tally *t = &r->tallies.list[i];
         double mean = t->sum / (double)t->count;
-        char line[160], value[40] = "null";
+        char line[160], value[TEXT_REAL] = "null";
 
         if (isfinite(mean))
-            snprintf(value, sizeof value, "%.17g", mean);
+            text_real(value, mean);
         snprintf(line, sizeof line, "{\"member\":%lld,\"time\":%.3f,\"value\":%s}\n", (long long)t->member, now, value);
         if (enqueue(r, line, strlen(line)) < 0) {
             log_error("there is no memory for what was reported of %zu members, which is lost", r->tallies.n - i);

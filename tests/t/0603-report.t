@@ -27,7 +27,7 @@ like "$(cat out)" "The best 3 of 6 configurations" "tables are cut"
 like "$(cat out)" "7 +ours \\(3\\) +\\[\"lr\"\\] +train.py +f{64}" "rules are told"
 is "$(grep -c -E 'model.pt +8 +[0-9a-f]{64}$' out)" 3 "and what the best of each group left"
 stretto report 7 --repeat seed --group workers --markdown >out.md
-is "$(grep -c '^## ' out.md) $(grep -c '^| ---: | --- |' out.md)" "6 1" "Markdown has the tables"
+is "$(grep -c '^## ' out.md) $(grep -c '^| ---: | --- |' out.md)" "7 1" "Markdown has the tables"
 stretto --json report 7 --repeat seed --target 0.4 >out.json
 is "$(jq -r '[.metric, .ranked_by, (.runs | length), .runs[0].rank] | join(" ")' out.json)" "loss area 18 1" "JSON has the runs"
 is "$(jq -r '[.runs[] | select(.rank != null) | .index] | join(" ")' out.json)" \

@@ -48,6 +48,7 @@ top 80 40 "$ID" <<-END
 END
 is "$(cut -d ' ' -f 1-5 said | xargs)" "ok ok ok ok exit 0 wrapped 0 modes" "q ends it"
 like "$(tail -n 1 said)" "modes kept" "the terminal is as it was"
+is "$(tr -d '\r' <bytes | grep -c $'\\]\e\\[K')" 0 "no line is erased behind its last character, which would take that away"
 like "$(cat bytes)" $'\e\\[\\?1049h.*\e\\[\\?25h\e\\[\\?1049l' "and so is its screen"
 top 40 8 "$ID" <<-END
 	until 2 running

@@ -122,7 +122,10 @@ static void what_cannot_be_run_is_told(void **state)
     assert_string_equal(find("./data", NULL, NULL, NULL),
                         "cannot start \"./data\": it is not executable (permission denied)");
     assert_string_equal(find("./sub", NULL, NULL, NULL), "cannot start \"./sub\": it is a directory");
-    assert_string_equal(find("./none", NULL, NULL, NULL), "cannot start \"./none\": no such file");
+    assert_string_equal(find("./none", NULL, NULL, NULL), 
+                        "cannot start \"./none\": no such file in the directory of the attempt, where it is started; name a program by its "
+                        "absolute path, or by one on PATH");
+    assert_string_equal(find("/none/x", NULL, NULL, NULL), "cannot start \"/none/x\": no such file");
     assert_string_equal(find("deep", NULL, NULL, NULL), "cannot start \"deep\": not found on PATH");
 }
 

@@ -1,4 +1,6 @@
 /* JSON written straight into a text is what jansson would write. */
+#include "common/jsonx.h"
+#include "common/near.h"
 #include "common/text.h"
 #include "tests/unit/unit.h"
 
@@ -26,7 +28,7 @@ static void strings_are_escaped(void **state)
     free(text.data);
 }
 
-static void values_are_written_as_by_jansson(void **state)
+static void values_are_written_as_jansson_would_but_short(void **state)
 {
     static const char *const values[] = {
         "{}", "[]", "null", "true", "false", "0", "-1", "9223372036854775807", "-9223372036854775808", "0.0", "-0.0", "100.0",
@@ -36,12 +38,16 @@ static void values_are_written_as_by_jansson(void **state)
     struct text text = {0};
 
     for (size_t i = 0; i < sizeof values / sizeof *values; i++) {
-        json_t *value = json_loads(values[i], JSON_DECODE_ANY | JSON_ALLOW_NUL, NULL);
-        char *wanted = json_dumps(value, JSON_COMPACT | JSON_ENCODE_ANY);
+        json_t *value = json_loads(values[i], JSON_DECODE_ANY | JSON_ALLOW_NUL, NULL), *again;
+        char *wanted = jsonx_dumps(value, JSON_COMPACT | JSON_ENCODE_ANY);
 
         text.size = 0;
         text_json(&text, value);
-        assert_string_equal(text.data, wanted);
+        again = json_loads(text.data, JSON_DECODE_ANY | JSON_ALLOW_NUL, NULL);
+        assert_true(json_equal(again, value));
+        if (strpbrk(wanted, "e") == NULL) /* an exponent is written without + and leading zeros */
+            assert_string_equal(text.data, wanted);
+        json_decref(again);
         free(wanted);
         json_decref(value);
     }
@@ -135,11 +141,31 @@ static void values_for_people_are_short(void **state)
         json_t *value = json_loads(values[i][0], JSON_DECODE_ANY, NULL);
         struct text text = {0};
 
-        text_json_short(&text, value);
+        text_json(&text, value);
         assert_string_equal(text.data, values[i][1]);
         json_decref(value);
         free(text.data);
     }
+}
+
+static void a_typing_error_is_near(void **state)
+{
+    static const char *const words[] = {"status", "submit", "suggest", "top", "events", NULL};
+    static const char *const cases[][2] = {
+        {"statsu", "status"}, {"status", "status"}, {"sbumit", "submit"}, {"sugest", "suggest"}, {"event", "events"}, {"pot", NULL}, {"to", "top"},
+        {"", NULL}, {"x", NULL}, {"resubmitted-what", NULL},
+    };
+    char longest[200];
+
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const char *found = near_find(cases[i][0], words);
+
+        if (cases[i][1] == NULL ? found != NULL : found == NULL || strcmp(found, cases[i][1]) != 0)
+            fail_msg("%s: %s", cases[i][0], found ? found : "none");
+    }
+    memset(longest, 's', sizeof longest - 1);
+    longest[sizeof longest - 1] = '\0';
+    assert_null(near_find(longest, words));
 }
 
 /* Strings are added behind what is there, also those that only jansson can write. */
@@ -167,9 +193,10 @@ int main(void)
         cmocka_unit_test(texts_grow_without_loss),
         cmocka_unit_test(copies_are_cut_where_there_is_no_room),
         cmocka_unit_test(values_for_people_are_short),
+        cmocka_unit_test(a_typing_error_is_near),
         cmocka_unit_test(strings_are_added),
         cmocka_unit_test(strings_are_escaped),
-        cmocka_unit_test(values_are_written_as_by_jansson),
+        cmocka_unit_test(values_are_written_as_jansson_would_but_short),
         cmocka_unit_test(digits_are_those_of_printf),
         cmocka_unit_test(reals_are_as_short_as_they_can_be),
     };
