@@ -80,9 +80,9 @@ def make(seed, file):
     replies = [("/v1/ensembles/7/spec", {"rules": {"reference": {"name": "ours", "rules": {"may_vary": ["lr"]}}, "reference_ensemble": 3,
                                                    "files": [{"path": "train.py", "sha256": 64 * "f"}]},
                                          "members": {"resources": {"tasks": "{workers}", "cpus_per_task": CPUS, "gpus": 1}}}),
+               ("/v1/ensembles/7/members?limit=500&metrics=loss", {"members": [listed(run) for run in runs], "next": None}),
                ("/v1/ensembles/7", {"id": 7, "follow_up_of": None}),
-               ("/v1/ensembles/7/ran", {"ran": [], "missing": []}), ("/v1/ensembles/3/ran", {"ran": [], "missing": []}),
-               ("/v1/ensembles/7/members?limit=500&metrics=loss", {"members": [listed(run) for run in runs], "next": None})]
+               ("/v1/ensembles/7/ran", {"ran": [], "missing": []}), ("/v1/ensembles/3/ran", {"ran": [], "missing": []})]
     for run in runs:
         replies += answers(run)
     with open(file, "w", encoding="utf-8") as out:
