@@ -200,9 +200,11 @@ void local_start_again(struct local_job *job, const char *why)
     close_jobfd(job);
     job->state = LOCAL_QUEUED;
     job->status.state = ADAPTER_JOB_QUEUED;
+    snprintf(job->status.reason, sizeof job->status.reason, "its runner cannot be started: %s", why);
     list_prepend(&a->queue, job);
     uv_timer_start(&a->retry, retry, RETRY_MS, 0);
     answer_submission(job, ADAPTER_OK, NULL);
+    local_poke(a); /* it may have been told that it runs */
     if (job->cancelled)
         local_cancel_queued(job);
 }

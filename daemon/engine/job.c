@@ -265,6 +265,7 @@ static void written(void *arg, const struct error *failed)
         return;
     if (failed != NULL) {
         log_warn_of(LOG_JOB(job->row.ensemble, job->row.name), "job %s waits: %s", job->row.name, failed->text);
+        job_note_waits_for(job, failed->text);
         job_retry_in(engine, job, FILE_RETRY_MS);
     } else {
         job->written = true;

@@ -66,9 +66,10 @@ struct job_told {
     int64_t answer;   /* the number of its adapter's last answer that was about it */
     unsigned waiting; /* answers that it is queued, without those that made the engine look for its claim */
     int looks_left;   /* looks for its claim, one at each answer that it is queued, left since it came back */
-    int doubts;       /* its submissions in a row that were put off or not answered */
-    int unclear;      /* its submissions that were refused for good or for now */
-    int forgotten;    /* how often the scheduler forgot it before it started, since this daemon started */
+    int back;      /* answers that it runs after which it does, since it was put back into the queue after its start */
+    int doubts;    /* its submissions in a row that were put off or not answered */
+    int unclear;   /* its submissions that were refused for good or for now */
+    int forgotten; /* how often the scheduler forgot it before it started, since this daemon started */
 };
 
 /* The findings in the files of a job in the run directory, beside the proof. */

@@ -34,6 +34,7 @@
  * its claim be visible late. The limit is for a scheduler that forgot thousands of jobs for a moment: their files are
  * not looked for at every answer for days. */
 #define LOOKS_WHEN_BACK 24
+#define RUNS_WHEN_BACK 3 /* answers that it runs, after which a job that came back is believed to */
 
 struct question {
     struct engine *engine;
@@ -53,6 +54,20 @@ static bool may_be_refused(const struct live_job *job)
            (!job->found.started || !job->adapter->ops->exact) && !job_is_unwanted(job);
 }
 
+/* Notes what a job waits for. A job that is put back again and again, since its runner cannot be started, may be said
+ * to run in between. A job that is yet to be submitted keeps the reason why its last submission failed. */
+static void note_words(struct live_job *job, const struct adapter_status *status)
+{
+    if (status->state == ADAPTER_JOB_QUEUED && job->found.started)
+        job->told.back = RUNS_WHEN_BACK;
+    else if (status->state == ADAPTER_JOB_RUNNING && job->told.back > 0 && --job->told.back > 0)
+        return;
+    else if (status->state == ADAPTER_JOB_ENDED)
+        job->told.back = 0;
+    if (status->state != ADAPTER_JOB_UNKNOWN || job->row.state != JOB_INTENT)
+        job_note_waits_for(job, status->state == ADAPTER_JOB_QUEUED ? status->reason : "");
+}
+
 static void apply_status(struct engine *engine, struct live_job *job, const struct adapter_status *status, bool found)
 {
     enum job_belief before = job->state.belief;
@@ -66,9 +81,7 @@ static void apply_status(struct engine *engine, struct live_job *job, const stru
     else if (status->state != ADAPTER_JOB_UNKNOWN && status->scheduler_id[0] != '\0')
         /* A job that was submitted twice may now have another id, which is stored with the next change of the row. */
         memcpy(job->row.scheduler_id, status->scheduler_id, sizeof job->row.scheduler_id);
-    /* A job that is yet to be submitted keeps the reason why its last submission failed. */
-    if (status->state != ADAPTER_JOB_UNKNOWN || job->row.state != JOB_INTENT)
-        job_note_waits_for(job, status->state == ADAPTER_JOB_QUEUED ? status->reason : "");
+    note_words(job, status);
     switch (status->state) {
     case ADAPTER_JOB_QUEUED:
         if (job_is_gone(job))

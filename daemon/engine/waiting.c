@@ -27,7 +27,8 @@ void job_note_waits_for(struct live_job *job, const char *words)
 const char *job_words(const struct live_job *job)
 {
     /* files may tell before the scheduler does */
-    return job->row.state < JOB_RUNNING && job->told.waits_for != NULL ? job->told.waits_for : "";
+    return (job->row.state < JOB_RUNNING || job->told.back > 0) && job->told.waits_for != NULL ? job->told.waits_for
+                                                                                               : "";
 }
 
 void engine_job_waits_for(struct engine *engine, int64_t id, char *out, size_t size)
@@ -51,7 +52,7 @@ const struct live_job *waiting_job(const struct live_ensemble *ens)
          job = job->ens_next, looked_at++) {
         if (job->row.kind == JOB_TRAINING)
             continue;
-        if (job->row.state == JOB_RUNNING)
+        if (job->row.state == JOB_RUNNING && job->told.back == 0)
             return NULL;
         if (words == NULL && job_words(job)[0] != '\0')
             words = job;

@@ -60,7 +60,8 @@ int ckptdir_make(const char *dir, struct error *err);
 /* Reads every record that can be read; none where there is no directory. */
 int ckptdir_read(const char *dir, struct ckpt_list *list, struct error *err);
 
-/* From now on, no file is read to its end by this thread once *stop is true: that fails with ECANCELED. NULL: all are. */
+/* From now on, no large file is read to its end by this thread once *stop is true: that fails with ECANCELED. NULL: all
+ * are. */
 void ckptdir_heed(const atomic_bool *stop);
 
 /* Reads the file, and sets its size, digest, mtime and inode. errno ENOENT where there is none; EBUSY where it changed

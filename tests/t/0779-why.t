@@ -73,4 +73,23 @@ is "$(api GET "/v1/ensembles/$ID" | jq -c '.training.waits | [.for_samples, .for
 : >go
 ok "it ends" wait_ensemble "$ID" 60
 is "$(jq -c '[.state, .notice, .training.waits]' ensemble.json)" '["complete",null,null]' "and waits no more"
+
+# --- a run directory that is full
+stop_daemon
+mkdir -m 700 small
+if mount -t tmpfs -o size=256k,mode=700 tmpfs "$T/small" 2>/dev/null; then
+	jq -n '{name: "full", members: {command: ["true"], parameters: {grid: {i: [0]}}}}' >full.json
+	rm -r "$STATE"
+	start_daemon --run-dir "$T/small"
+	dd if=/dev/zero of=small/fill bs=1k 2>/dev/null
+	ID=$(submit full.json)
+	ok "nothing can be started in it, and the notice says so" wait_for 60 'notice $ID | grep -q "^queued: .*there is no room for its directories"'
+	rm small/fill
+	ok "it goes on when there is room" wait_ensemble "$ID" 60
+	is "$(jq -c '[.state, .notice]' ensemble.json)" '["complete",null]' "to its end"
+	stop_daemon
+	umount "$T/small"
+else
+	skip "needs the right to mount a small tmpfs"
+fi
 done_testing
