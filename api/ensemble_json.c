@@ -21,6 +21,13 @@ static int look_up(void *arg, int64_t nth, int64_t *ms, struct error *err)
     return store_ensemble_success(successes->store, successes->ensemble, nth, ms, err);
 }
 
+static int look_up_idle(void *arg, int64_t since_ms, int64_t now_ms, int64_t *idle_ms, struct error *err)
+{
+    const struct successes *successes = arg;
+
+    return store_ensemble_idle(successes->store, successes->ensemble, since_ms, now_ms, idle_ms, err);
+}
+
 static int measure_rate(const struct request *r, const struct ensemble_row *row, const int64_t n[], double *rate,
                         struct error *err)
 {
@@ -29,7 +36,8 @@ static int measure_rate(const struct request *r, const struct ensemble_row *row,
     *rate = 0;
     if (row->ended_ms != 0 || n[MEMBER_SUCCEEDED] == 0)
         return 0;
-    return rate_of(request_now_ms(r), row->created_ms, row->width, n[MEMBER_SUCCEEDED], look_up, &successes, rate, err);
+    return rate_of(request_now_ms(r), row->created_ms, row->width, n[MEMBER_SUCCEEDED], look_up, look_up_idle,
+                   &successes, rate, err);
 }
 
 int ensemble_rate(const struct request *r, const struct ensemble_row *row, double *rate, struct error *err)

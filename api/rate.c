@@ -9,10 +9,10 @@
 #define STALE_MS 60000       /* but not before this time */
 #define LOOKED_AT_MOST 16000 /* members, since each of them costs time to look up */
 
-int rate_of(int64_t now_ms, int64_t created_ms, int64_t width, int64_t succeeded, rate_lookup *lookup, void *arg,
-            double *rate, struct error *err)
+int rate_of(int64_t now_ms, int64_t created_ms, int64_t width, int64_t succeeded, rate_lookup *lookup, rate_idle *idle,
+            void *arg, double *rate, struct error *err)
 {
-    int64_t n = 2 * width < LEAST ? LEAST : 2 * width > MOST ? MOST : 2 * width, since;
+    int64_t n = 2 * width < LEAST ? LEAST : 2 * width > MOST ? MOST : 2 * width, since, idle_ms = 0, busy;
 
     for (;; n *= 4) {
         int rc = lookup(arg, n, &since, err);
@@ -26,7 +26,10 @@ int rate_of(int64_t now_ms, int64_t created_ms, int64_t width, int64_t succeeded
         if (rc == 0 || now_ms - since >= SECOND_MS || n >= LOOKED_AT_MOST)
             break;
     }
-    *rate = (double)n * 1000 / (double)(now_ms > since ? now_ms - since : 1);
+    if (idle(arg, since, now_ms, &idle_ms, err) < 0)
+        return -1;
+    busy = now_ms - since - idle_ms;
+    *rate = (double)n * 1000 / (double)(busy > 0 ? busy : 1);
     return 0;
 }
 

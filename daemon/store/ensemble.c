@@ -320,6 +320,64 @@ int store_ensemble_success(struct store *store, int64_t ensemble, int64_t nth, i
     return rc;
 }
 
+#define IDLE_LEAST_MS 1000  /* a shorter time without a member is the way from one to the next */
+#define IDLE_LOOKED_AT 1000 /* successes */
+
+/* Time that is covered by members: from `since` on, up to now. */
+struct cover {
+    int64_t since_ms, idle_ms;
+    bool any;
+};
+
+static void cover_by(struct cover *cover, int64_t started_ms, int64_t ended_ms)
+{
+    int64_t gap = cover->since_ms - ended_ms;
+
+    cover->idle_ms += gap >= IDLE_LEAST_MS ? gap : 0;
+    cover->since_ms = started_ms < cover->since_ms ? started_ms : cover->since_ms;
+    cover->any = true;
+}
+
+/* Returns since when members run that run now; now_ms where none does; -1 with err. */
+static int64_t running_since(struct store *store, int64_t ensemble, int64_t now_ms, struct error *err)
+{
+    sqlite3_stmt *stmt = store_query(
+        store, err, "SELECT min(started) FROM attempt WHERE ensemble = ?1 AND outcome IS NULL", "i", ensemble);
+    int64_t since = now_ms;
+    int rc = stmt ? store_row(store, stmt, err) : -1;
+
+    if (rc == 1) {
+        if (sqlite3_column_type(stmt, 0) != SQLITE_NULL)
+            since = sqlite3_column_int64(stmt, 0);
+        store_done(stmt);
+    }
+    return rc < 0 ? -1 : since;
+}
+
+int store_ensemble_idle(struct store *store, int64_t ensemble, int64_t since_ms, int64_t now_ms, int64_t *idle_ms,
+                        struct error *err)
+{
+    struct cover cover = {.since_ms = running_since(store, ensemble, now_ms, err)};
+    sqlite3_stmt *stmt;
+    int rc;
+
+    if (cover.since_ms < 0)
+        return -1;
+    stmt =
+        store_query(store, err,
+                    "SELECT started, ended FROM attempt WHERE ensemble = ?1 AND outcome = 'succeeded' AND ended >= ?2 "
+                    "ORDER BY ended DESC LIMIT ?3",
+                    "iii", ensemble, since_ms, (int64_t)IDLE_LOOKED_AT);
+    if (stmt == NULL)
+        return -1;
+    while ((rc = store_row(store, stmt, err)) == 1)
+        cover_by(&cover, sqlite3_column_int64(stmt, 0), sqlite3_column_int64(stmt, 1));
+    if (cover.any)
+        cover_by(&cover, since_ms, since_ms);
+    *idle_ms = cover.any ? cover.idle_ms : 0;
+    return rc;
+}
+
 int store_ensemble_pace(struct store *store, int64_t ensemble, int64_t *last_ms, int64_t *took_ms, struct error *err)
 {
     sqlite3_stmt *stmt =

@@ -203,6 +203,18 @@ static int nth_success(void *arg, int64_t nth, int64_t *ms, struct error *err)
     return 1;
 }
 
+static int never_idle(void *arg, int64_t since_ms, int64_t now_ms, int64_t *idle_ms, struct error *err)
+{
+    *idle_ms = 0;
+    return 0;
+}
+
+static int mostly_idle(void *arg, int64_t since_ms, int64_t now_ms, int64_t *idle_ms, struct error *err)
+{
+    *idle_ms = now_ms - since_ms - 2000;
+    return 0;
+}
+
 /* Members that take a millisecond are as many a second, and not the least number that is looked at. */
 static void the_rate_of_short_members(void **state)
 {
@@ -217,7 +229,7 @@ static void the_rate_of_short_members(void **state)
         struct error err;
         double rate, wanted = 1000 / cases[i].every_ms;
 
-        assert_int_equal(rate_of(steady.last_ms, created, cases[i].width, steady.n, nth_success, &steady, &rate, &err), 0);
+        assert_int_equal(rate_of(steady.last_ms, created, cases[i].width, steady.n, nth_success, never_idle, &steady, &rate, &err), 0);
         if (rate < 0.9 * wanted || rate > 1.1 * wanted)
             fail_msg("one every %g ms, width %d: %g a second", cases[i].every_ms, (int)cases[i].width, rate);
     }
@@ -229,9 +241,12 @@ static void the_rate_falls_while_nothing_succeeds(void **state)
     double rate = 0, before;
     struct error err;
 
-    assert_int_equal(rate_of(steady.last_ms, 1, 10, steady.n, nth_success, &steady, &before, &err), 0);
-    assert_int_equal(rate_of(steady.last_ms + 100000, 1, 10, steady.n, nth_success, &steady, &rate, &err), 0);
+    assert_int_equal(rate_of(steady.last_ms, 1, 10, steady.n, nth_success, never_idle, &steady, &before, &err), 0);
+    assert_int_equal(rate_of(steady.last_ms + 100000, 1, 10, steady.n, nth_success, never_idle, &steady, &rate, &err), 0);
     assert_true(rate < before / 100);
+    /* that in which nothing ran does not count */
+    assert_int_equal(rate_of(steady.last_ms + 100000, 1, 10, 20, nth_success, mostly_idle, &steady, &rate, &err), 0);
+    assert_true(rate == 10);
 }
 
 /* Members that took an hour, or a second. */

@@ -334,6 +334,36 @@ static void a_list_by_state_looks_at_no_others(void **state)
     assert_in_range(steps, 1, 2000);
 }
 
+/* Two members from 1 s to 4 s, one from 3 s to 5 s; nothing; two short ones after each other from 60 s on. */
+static void time_in_which_nothing_ran_is_found(void **state)
+{
+    static const int64_t times[][2] = {{1000, 4000}, {1000, 4000}, {3000, 5000}, {60000, 60010}, {60500, 60510}};
+    int64_t id = add_ensemble(60), job = add_job(id, "local").id, idle;
+    struct attempt_row running;
+
+    must(store_ensemble_idle(store, id, 0, 90000, &idle, &err));
+    assert_int_equal(idle, 0); /* nothing is known */
+    for (int64_t i = 0; i < 5; i++) {
+        struct attempt_row row = add_attempt(job, id, i, 1);
+
+        row.outcome = ATTEMPT_SUCCEEDED;
+        row.started_ms = times[i][0];
+        row.ended_ms = times[i][1];
+        must(store_attempt_update(store, &row, &err));
+    }
+    must(store_ensemble_idle(store, id, 1000, 60510, &idle, &err));
+    assert_int_equal(idle, 55000);
+    must(store_ensemble_idle(store, id, 0, 90510, &idle, &err));
+    assert_int_equal(idle, 1000 + 55000 + 30000); /* before the first, and after the last */
+    must(store_ensemble_idle(store, id, 60005, 60510, &idle, &err));
+    assert_int_equal(idle, 0);
+    running = add_attempt(job, id, 5, 1);
+    running.started_ms = 62510;
+    must(store_attempt_start(store, &running, &err));
+    must(store_ensemble_idle(store, id, 1000, 90510, &idle, &err));
+    assert_int_equal(idle, 55000 + 2000); /* until the one began that runs */
+}
+
 /* The rate and the estimate are made of these. */
 static void successes_are_found_from_the_latest_on(void **state)
 {
@@ -434,6 +464,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_list_by_state_looks_at_no_others, open_store, close_store),
         cmocka_unit_test_setup_teardown(who_has_enough_stops, open_store, close_store),
         cmocka_unit_test_setup_teardown(events_have_their_own_details, open_store, close_store),
+        cmocka_unit_test_setup_teardown(time_in_which_nothing_ran_is_found, open_store, close_store),
         cmocka_unit_test_setup_teardown(successes_are_found_from_the_latest_on, open_store, close_store),
     };
 
