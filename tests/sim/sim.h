@@ -15,6 +15,7 @@ struct sim_faults {
     int submit_later;    /* a submission is refused for now */
     int submit_unclear;  /* a submission is refused, for now or for good */
     int poll_unsure;
+    int unasked;         /* an answer says nothing of a job */
     int queue_lost;      /* a queued job vanishes */
     /* a runner dies with its tasks and leaves no record: alone, or with its node, or to be queued again */
     int runner_killed;

@@ -73,6 +73,7 @@ static struct sim_faults random_faults(uint64_t seed)
         .commit_fails = wild > 1 ? 10 : 0,
         .commit_crashes = 2 * wild,
         .lies = 20 * wild,
+        .unasked = 10 * wild,
         .queue_ms = 60000,
         .run_ms = 30000,
         .forget_ms = 300000,
