@@ -178,17 +178,29 @@ static int by_length(const void *x, const void *y)
     return a < b ? -1 : a > b;
 }
 
+/* Returns when a run has its second point, as if its points were evenly spaced. */
+static double second_point(const struct sweep_run *run)
+{
+    int64_t finite = run->points - run->not_finite;
+
+    return finite > 2 ? run->span / (double)(finite - 1) : run->span;
+}
+
 void sweep_choose_horizon(struct sweep_query *query, const struct sweep *sweep)
 {
-    double *spans = xcalloc(sweep->n_runs + 1, sizeof *spans);
+    double *spans = xcalloc(sweep->n_runs + 1, sizeof *spans), *seconds = xcalloc(sweep->n_runs + 1, sizeof *seconds);
     size_t n = 0;
 
     for (size_t i = 0; i < sweep->n_runs; i++)
-        if (sweep->runs[i].fate == SWEEP_RANKED && sweep->runs[i].span > 0)
+        if (sweep->runs[i].fate == SWEEP_RANKED && sweep->runs[i].span > 0) {
+            seconds[n] = second_point(&sweep->runs[i]);
             spans[n++] = sweep->runs[i].span;
+        }
     qsort(spans, n, sizeof *spans, by_length);
+    qsort(seconds, n, sizeof *seconds, by_length);
     if (isnan(query->horizon) && n > 0)
-        query->horizon = (spans[(n - 1) / 2] + spans[n / 2]) / 2;
+        query->horizon = fmax((spans[(n - 1) / 2] + spans[n / 2]) / 2, seconds[(n - 1) * 9 / 10]);
+    free(seconds);
     free(spans);
 }
 
@@ -200,7 +212,9 @@ static char *no_curve(const struct sweep_query *query, const struct curve *curve
     if (curve->finite < 2)
         return xstrdup("it has one point only");
     if (isnan(curve->second))
-        return xasprintf("all its points have the same %s", query->over_steps ? "step" : "time");
+        return xstrdup(query->over_steps ? "all its points have the same step"
+                                         : "all its points have the same time: it can report \"time\" itself, or use "
+                                           "--steps");
     if (query->over_steps)
         return xasprintf("its second point is %.15g steps after the first, and the horizon is %.15g",
                          curve->second - curve->first, query->horizon);

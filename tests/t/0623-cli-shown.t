@@ -199,18 +199,20 @@ $(points 7 3 1 22 1 28 5)
 $(points 9 0 1 21 1 24 0.5)
 E
 prints "report 7 --repeat seed" report 7 --repeat seed <<'E'
-1 7.0… 2 1755 275.772 1.5 0.707107 1.5 0.707107 - 15m00s 7m04s
-2 7.2… 2 2400 424.264 4 1.41421 3.5 0.707107 - 10m00s 0.0s
-10m00s
+1 7.0… 2 885 106.066 1.5 0.707107 1.5 0.707107 - 15m00s 7m04s
+2 7.2… 2 1440 254.558 4 1.41421 3.5 0.707107 - 10m00s 0.0s
+6m00s
+2 4
 ranked 4 3 0
 4 3 0
 E
 prints "report 7 9 --accept acc>=0.74" report 7 9 --accept 'acc>=0.74' <<'E'
-1 7.0 seed=1 1 1560 2 2 - 10m00s
-2 7.2 seed=1 1 2100 3 3 - 10m00s
-3 9.0 seed=1 1 825 0.5 0.5 - 10m00s
-4 7.1 seed=2 1 1950 1 1 - 20m00s
-10m00s
+1 7.0 seed=1 1 840 2 2 - 10m00s
+2 7.2 seed=1 1 - 3 3 - 10m00s
+3 9.0 seed=1 1 465 0.5 0.5 - 10m00s
+4 7.1 seed=2 1 750 1 1 - 20m00s
+5m00s
+2 3
 ranked 0.74
 ranked
 7.3 seed=2 5
@@ -219,8 +221,9 @@ ranked 4 2.5 0
 5 3.167 0
 E
 prints "report 7 --accept acc>0.74 --top 1" report 7 --accept 'acc>0.74' --top 1 <<'E'
-1 7.0 seed=1 1 1560 2 2 - 10m00s
-10m00s
+1 7.0 seed=1 1 780 2 2 - 10m00s
+4m30s
+1 1
 ranked 0.74
 1 2 0
 ranked
@@ -231,9 +234,9 @@ ranked 2 2 0
 4 3 0
 E
 prints "report 7 --accept acc<0.8" report 7 --accept 'acc<0.8' <<'E'
-1 7.2 seed=1 1 2100 3 3 - 10m00s
-2 7.3 seed=2 1 2700 5 4 - 10m00s
-10m00s
+1 7.2 seed=1 1 1260 3 3 - 10m00s
+2 7.3 seed=2 1 1620 5 4 - 10m00s
+6m00s
 ranked 0.8
 ranked
 7.0 seed=1 2
@@ -243,10 +246,11 @@ ranked 2 1 0
 4 3 0
 E
 prints "report 7 --accept loss<=3 --by last --higher" report 7 --accept 'loss<=3' --by last --higher <<'E'
-1 7.2 seed=1 1 2100 3 4 - 10m00s
-2 7.0 seed=1 1 1560 2 4 - 10m00s
-3 7.1 seed=2 1 1950 1 4 - 20m00s
-10m00s
+1 7.2 seed=1 1 - 3 4 - 10m00s
+2 7.0 seed=1 1 840 2 4 - 10m00s
+3 7.1 seed=2 1 750 1 4 - 20m00s
+5m00s
+1 2
 ranked 3
 ranked
 7.3 seed=2 5
@@ -254,15 +258,16 @@ ranked 3 2.333 0
 1 0.6667 0
 4 3 0
 E
-prints "report 7 9 --repeat seed --group ensemble --target 2 --horizon 2m" report 7 9 --repeat seed --group ensemble --target 2 --horizon 2m <<'E'
-1 9.0 1 445 0.5 0.5 4m00s 10m00s
-2 7.0… 2 472.5 10.6066 1.5 0.707107 1.5 0.707107 7m30s 3m32s 15m00s 7m04s
-3 7.2… 2 480 0 4 1.41421 3.5 0.707107 - 10m00s 0.0s
-2m00s
+prints "report 7 9 --repeat seed --group ensemble --target 2 --horizon 8m" report 7 9 --repeat seed --group ensemble --target 2 --horizon 8m <<'E'
+1 9.0 1 555 0.5 0.5 4m00s 10m00s
+2 7.0… 2 1065 190.919 1.5 0.707107 1.5 0.707107 7m30s 3m32s 15m00s 7m04s
+3 7.2… 2 1920 424.264 4 1.41421 3.5 0.707107 - 10m00s 0.0s
+8m00s
+5 5
 2
 ranked
-7 2 2 7.0 472.5 10.6066 1.5 0.707107 1.5 0.707107 7m30s 3m32s 15m00s 7m04s - -
-9 1 1 9.0 445 0.5 0.5 4m00s 10m00s - -
+7 2 2 7.0 1065 190.919 1.5 0.707107 1.5 0.707107 7m30s 3m32s 15m00s 7m04s - -
+9 1 1 9.0 555 0.5 0.5 4m00s 10m00s - -
 7
 SHA-256
 9.0 3 s1
@@ -270,16 +275,17 @@ ranked 5 3.167 0
 5 3.167 0
 E
 prints "report 7 9 --repeat ensemble --group lr --by best" report 7 9 --repeat ensemble --group lr --by best <<'E'
-1 9.0 seed=1 1 825 0.5 0.5 - 10m00s
-2 7.1 seed=2 1 1950 1 1 - 20m00s
-3 7.0 seed=1 1 1560 2 2 - 10m00s
-4 7.2 seed=1 1 2100 3 3 - 10m00s
-5 7.3 seed=2 1 2700 5 4 - 10m00s
-10m00s
+1 9.0 seed=1 1 495 0.5 0.5 - 10m00s
+2 7.1 seed=2 1 810 1 1 - 20m00s
+3 7.0 seed=1 1 960 2 2 - 10m00s
+4 7.2 seed=1 1 1260 3 3 - 10m00s
+5 7.3 seed=2 1 1620 5 4 - 10m00s
+6m00s
+3 5
 ranked
-2 2 7.1 seed=2 1950 1 1 - 20m00s - -
-2 2 7.2 seed=1 2100 3 3 - 10m00s - -
-1 1 9.0 seed=1 825 0.5 0.5 - 10m00s - -
+2 2 7.1 seed=2 810 1 1 - 20m00s - -
+2 2 7.2 seed=1 1260 3 3 - 10m00s - -
+1 1 9.0 seed=1 495 0.5 0.5 - 10m00s - -
 SHA-256
 9.0 3 s1
 ranked 5 3.167 0
