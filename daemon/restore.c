@@ -198,6 +198,8 @@ int restore_take_over(struct store *store, const char *run_dir, const char *rows
         store_doom(store, err);
     if (store_commit(store, rc < 0 ? &ignored : err) < 0)
         rc = -1;
+    else
+        store_empty_log(store); /* without its log, the database would be the copy again */
     free(r.jobs);
     free(r.attempts);
     return rc;

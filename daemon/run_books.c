@@ -143,19 +143,29 @@ static void tell_older(const struct findings *f)
                  dir, changes, gone);
 }
 
+static void tell_backup(const struct findings *f)
+{
+    if (f->there.ensemble > f->has.ensemble)
+        log_info("the database is a backup: it becomes this daemon's own; ensembles %lld to %lld are not in it",
+                 (long long)f->has.ensemble + 1, (long long)f->there.ensemble);
+    else
+        log_info("the database is a backup: it becomes this daemon's own");
+}
+
 static int take_over(struct store *store, const struct findings *f, struct error *err)
 {
     const struct run_books *b = f->books;
     bool older = !f->copied && !f->anew && is_older(f);
 
-    if (older && f->owner != RUN_CLAIM_FORMER && store_check_older(store, err) < 0)
+    /* a backup that was put in place has no log: it is what is left of a database that had taken one over */
+    if (((older && f->owner != RUN_CLAIM_FORMER) || f->copied) && store_check_older(store, err) < 0)
         return -1;
     if (older && f->has.ensemble == 0 && store_check_emptied(store, err) < 0)
         return -1;
     if (older)
         tell_older(f);
     if (f->copied)
-        log_info("the database is a backup: it becomes this daemon's own");
+        tell_backup(f);
     if (f->anew)
         log_warn("the run directory of before is given up for %s: jobs that were under way are lost", b->run_dir);
     if (store_extent_skip(store, &f->there, err) < 0)
