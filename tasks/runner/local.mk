@@ -49,7 +49,8 @@ librunner_la_SOURCES = \
 	tasks/runner/watch.c tasks/runner/watch.h
 stretto_run_CFLAGS = $(AM_CFLAGS) $(JANSSON_CFLAGS) $(SODIUM_CFLAGS)
 librunner_la_CFLAGS = $(AM_CFLAGS) $(JANSSON_CFLAGS) $(SODIUM_CFLAGS)
-stretto_run_LDADD = librunner.la libjobproto.la libcommon.la $(JANSSON_LIBS) $(SODIUM_LIBS) -lpthread
+librunner_la_LIBADD = $(SODIUM_LIBS)
+stretto_run_LDADD = librunner.la libjobproto.la libcommon.la $(JANSSON_LIBS) -lpthread
 # Symbols are looked up once, when the starter starts, and not again in each of its copies.
 stretto_run_LDFLAGS = -static -Wl,-z,now $(AM_LDFLAGS)
 
@@ -88,17 +89,17 @@ unit_tests += tests/unit/test_runner_time
 tests_unit_test_runner_time_SOURCES = tests/unit/test_runner_time.c $(runner_rig_sources)
 tests_unit_test_runner_time_CFLAGS = $(unit_cflags)
 tests_unit_test_runner_time_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=exitrec_write -Wl,--wrap=pthread_create -Wl,--wrap=control_sender_nudge
-tests_unit_test_runner_time_LDADD = librunner.la libjobproto.la $(unit_libs) $(SODIUM_LIBS)
+tests_unit_test_runner_time_LDADD = librunner.la libjobproto.la $(unit_libs)
 unit_tests += tests/unit/test_runner_ends
 tests_unit_test_runner_ends_SOURCES = tests/unit/test_runner_ends.c $(runner_rig_sources)
 tests_unit_test_runner_ends_CFLAGS = $(unit_cflags)
 tests_unit_test_runner_ends_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=exitrec_write -Wl,--wrap=pthread_create -Wl,--wrap=control_sender_nudge
-tests_unit_test_runner_ends_LDADD = librunner.la libjobproto.la $(unit_libs) $(SODIUM_LIBS)
+tests_unit_test_runner_ends_LDADD = librunner.la libjobproto.la $(unit_libs)
 unit_tests += tests/unit/test_runner_left
 tests_unit_test_runner_left_SOURCES = tests/unit/test_runner_left.c $(runner_rig_sources)
 tests_unit_test_runner_left_CFLAGS = $(unit_cflags)
 tests_unit_test_runner_left_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=exitrec_write -Wl,--wrap=pthread_create -Wl,--wrap=control_sender_nudge
-tests_unit_test_runner_left_LDADD = librunner.la libjobproto.la $(unit_libs) $(SODIUM_LIBS)
+tests_unit_test_runner_left_LDADD = librunner.la libjobproto.la $(unit_libs)
 pilot_rig_sources = tests/unit/pilot_rig.c tests/unit/pilot_rig.h
 unit_tests += tests/unit/test_pilot
 tests_unit_test_pilot_SOURCES = tests/unit/test_pilot.c $(pilot_rig_sources)
@@ -151,7 +152,7 @@ tests_unit_test_runner_main_LDADD = librunner.la libjobproto.la libcommon.la $(u
 unit_tests += tests/unit/test_artefacts
 tests_unit_test_artefacts_SOURCES = tests/unit/test_artefacts.c
 tests_unit_test_artefacts_CFLAGS = $(unit_cflags)
-tests_unit_test_artefacts_LDADD = librunner.la libjobproto.la libcommon.la $(unit_libs) $(SODIUM_LIBS) -lpthread
+tests_unit_test_artefacts_LDADD = librunner.la libjobproto.la libcommon.la $(unit_libs) -lpthread
 unit_tests += tests/unit/test_tree_below
 tests_unit_test_tree_below_SOURCES = tests/unit/test_tree_below.c
 tests_unit_test_tree_below_CFLAGS = $(unit_cflags)
@@ -171,11 +172,11 @@ tests_unit_test_task_LDADD = librunner.la libjobproto.la libcommon.la $(unit_lib
 unit_tests += tests/unit/test_task_start
 tests_unit_test_task_start_SOURCES = tests/unit/test_task_start.c
 tests_unit_test_task_start_CFLAGS = $(unit_cflags)
-tests_unit_test_task_start_LDADD = librunner.la libjobproto.la libcommon.la $(unit_libs) $(SODIUM_LIBS)
+tests_unit_test_task_start_LDADD = librunner.la libjobproto.la libcommon.la $(unit_libs)
 unit_tests += tests/unit/test_task_told
 tests_unit_test_task_told_SOURCES = tests/unit/test_task_told.c
 tests_unit_test_task_told_CFLAGS = $(unit_cflags)
-tests_unit_test_task_told_LDADD = librunner.la libjobproto.la libcommon.la $(unit_libs) $(SODIUM_LIBS)
+tests_unit_test_task_told_LDADD = librunner.la libjobproto.la libcommon.la $(unit_libs)
 unit_tests += tests/unit/test_program
 tests_unit_test_program_SOURCES = tests/unit/test_program.c
 tests_unit_test_program_CFLAGS = $(unit_cflags)
