@@ -187,7 +187,7 @@ is "$(sse until '?after=0&kind=ensemble.complete' ensemble.complete 2 2>"$T/err"
 	"$(page '' | jq -c 'select(.kind == "ensemble.complete")')" "of one kind"
 is "$(page '&ensemble=2&kind=attempt.ended')" "$(page '' | jq -c 'select(.ensemble == 2 and .kind == "attempt.ended")')" \
 	"both, on a page"
-is "$(page '&kind=attempt.ended' | wc -l) $(page '&kind=nope' | wc -l)" "10 0" "a kind without events has none"
+is "$(page '&kind=attempt.ended' | wc -l) $(page '&kind=training.ended' | wc -l)" "10 0" "a kind without events has none"
 refused() { # NAME CODE CURL-ARGUMENT...
 	local name=$1 code=$2
 	shift 2
@@ -348,7 +348,7 @@ ok "old events are forgotten" wait_for 30 'api GET /v1/events | jq -e "(.events 
 newest=$(api GET /v1/events | jq .newest)
 # what a stream has until its first heartbeat
 begins() { curl -s -N -m 100 "${stream[@]}" --unix-socket "$SOCKET" "$@" | sed '/^:/q' >"$T/gap"; }
-begins 'http://stretto/v1/events?after=3&kind=nope'
+begins 'http://stretto/v1/events?after=3&kind=training.ended'
 is "$(sed -n 's/^data: //p' "$T/gap" | jq -c '[.id, .kind, .detail]')" \
 	"[$newest,\"gap\",{\"after\":3,\"oldest\":$((newest + 1))}]" "a stream that would go on there begins with a gap"
 begins -H "Last-Event-ID: $newest" http://stretto/v1/events
