@@ -1,11 +1,11 @@
 // Members as lines from axis to axis: one axis for each field. A brush along an axis chooses.
 import {visible} from './dom.js';
 import {canChooseBy, conditionOf} from './fields.js';
-import {Plot} from './plot.js';
+import {count} from './format.js';
+import {ORDER, Plot} from './plot.js';
 import {scatter} from './sample.js';
 
-const SIDE = 40, STATES = 84, TOP = 40, BOTTOM = 26, NEAR = 24;
-const ORDER = [0, 6, 3, 1, 2, 5, 4];
+const SIDE = 40, STATES = 84, TOP = 40, BOTTOM = 26, NONE = 26, NEAR = 24;
 
 export class Parallel extends Plot {
   constructor(element) {
@@ -17,12 +17,25 @@ export class Parallel extends Plot {
     return SIDE + (i * (this.width - SIDE - STATES)) / (fields.length - 1);
   }
 
+  // The length of an axis; below all of them is a place for members without a value, where there are any.
+  get length() {
+    return this.height - TOP - BOTTOM - (this.wish.lacking.some(n => n > 0) ? NONE : 0);
+  }
+
+  get none() {
+    return this.height - NONE / 2;
+  }
+
   y(part) {
-    return TOP + (1 - part) * (this.height - TOP - BOTTOM);
+    return TOP + (1 - part) * this.length;
   }
 
   part(y) {
-    return 1 - (y - TOP) / (this.height - TOP - BOTTOM);
+    return 1 - (y - TOP) / this.length;
+  }
+
+  isNone(axis, y) {
+    return this.wish.lacking[axis] > 0 && y > this.none - NONE / 2;
   }
 
   draw(context) {
@@ -41,17 +54,16 @@ export class Parallel extends Plot {
     if (this.isBrushing) this.drawBrush(context, this.axisX(this.axis) - 9, this.start.y, 18, this.pointer.y - this.start.y);
   }
 
+  // Where a member's line meets an axis.
+  meets(line, i) {
+    const {fields, scales, states} = this.wish, part = scales[i].at(fields[i].value(line, states[line.index]));
+    if (part === null) return this.none;
+    return this.y(part + (scales[i].isValues ? ((scatter(line.index + i) / 2 ** 32 - 0.5) * 0.5) / scales[i].ticks.length : 0));
+  }
+
   drawLine(context, line) {
-    const {fields, scales, states} = this.wish;
-    let isDown = false;
     context.beginPath();
-    fields.forEach((field, i) => {
-      const part = scales[i].at(field.value(line, states[line.index]));
-      if (part === null) return (isDown = false);
-      const spread = scales[i].isValues ? ((scatter(line.index + i) / 2 ** 32 - 0.5) * 0.5) / scales[i].ticks.length : 0;
-      context[isDown ? 'lineTo' : 'moveTo'](this.axisX(i), this.y(part + spread));
-      isDown = true;
-    });
+    this.wish.fields.forEach((_, i) => context[i > 0 ? 'lineTo' : 'moveTo'](this.axisX(i), this.meets(line, i)));
     context.stroke();
   }
 
@@ -73,6 +85,7 @@ export class Parallel extends Plot {
       context.fillStyle = this.palette.quiet;
       if (!scale.isValues) this.drawEnds(context, field, scale, at);
       else this.drawValues(context, scale, x);
+      if (this.wish.lacking[i] > 0) this.drawNone(context, x);
       if (Array.isArray(range) && !scale.isValues) {
         const top = this.y(scale.at(Math.min(range[1] ?? scale.high, scale.high))), bottom = this.y(scale.at(Math.max(range[0] ?? scale.low, scale.low)));
         this.drawBrush(context, x - 9, top, 18, bottom - top);
@@ -95,6 +108,17 @@ export class Parallel extends Plot {
     for (const [part, words] of scale.ticks) this.text(context, visible(words), x + 8, this.y(part), STATES - 10, true);
   }
 
+  drawNone(context, x) {
+    context.beginPath();
+    context.moveTo(x - 5, this.none);
+    context.lineTo(x + 5, this.none);
+    context.stroke();
+    context.textBaseline = 'middle';
+    context.textAlign = 'left';
+    context.fillStyle = this.palette.quiet;
+    this.text(context, 'none', x + 8, this.none, STATES - 10, true);
+  }
+
   axisNear(x) {
     const {fields} = this.wish;
     let best = -1, least = NEAR;
@@ -113,7 +137,9 @@ export class Parallel extends Plot {
   say() {
     const i = this.pointer && !this.start ? this.axisNear(this.pointer.x) : -1;
     if (i < 0) return 'Drag along an axis to choose; click on it to let go.';
-    const field = this.wish.fields[i], value = this.wish.scales[i].pick(this.part(this.pointer.y));
+    const field = this.wish.fields[i], lacking = this.wish.lacking[i];
+    if (this.isNone(i, this.pointer.y)) return `${visible(field.name)}: none, ${count(lacking)} ${lacking === 1 ? 'member' : 'members'}`;
+    const value = this.wish.scales[i].pick(this.part(this.pointer.y));
     return `${visible(field.name)} ${visible(field.inWords ? field.inWords(value) : String(value))}${canChooseBy(field) ? '' : '; members are not chosen by what they reported'}`;
   }
 
@@ -126,6 +152,7 @@ export class Parallel extends Plot {
 
   brush(start, end) {
     const {fields, scales, filter, actions} = this.wish, i = this.axis;
+    if (this.isNone(i, start.y) && this.isNone(i, end.y)) return;
     const condition = conditionOf(fields[i], scales[i], this.part(start.y), this.part(end.y), filter);
     if (condition !== null) actions.choose(condition);
   }

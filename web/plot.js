@@ -3,6 +3,8 @@
 import {h} from './dom.js';
 import {palette, tell} from './grid.js';
 
+export const ORDER = [0, 6, 7, 3, 1, 2, 5, 4]; // codes of all states: what matters is drawn last
+
 export class Plot {
   constructor(element, label) {
     this.canvas = h('canvas', {class: 'plot', role: 'img', 'aria-label': label});

@@ -2,7 +2,7 @@
 import {visible} from './dom.js';
 import {canChooseBy, conditionOf} from './fields.js';
 import {NAMES} from './copy.js';
-import {Plot} from './plot.js';
+import {ORDER, Plot} from './plot.js';
 import {scatter} from './sample.js';
 
 const RIGHT = 16, TOP = 14, BOTTOM = 44, NEAR = 8;
@@ -18,7 +18,6 @@ const MARKS = {
   stopped: (c, x, y) => (c.rect(x - 2.4, y - 2.4, 4.8, 4.8), 'fill'),
   cancelled: (c, x, y) => (c.moveTo(x - 3, y), c.lineTo(x + 3, y), 'stroke'),
 };
-const ORDER = [0, 6, 7, 3, 1, 2, 5, 4]; // what matters is drawn last
 
 export class Scatter extends Plot {
   constructor(element) {

@@ -314,6 +314,26 @@ def plotted(query, wanted, name):
     tell(True, name)
 
 
+def none_drawn(name, members, lacking):
+    """All members are drawn as lines, those without a value of this name at the place of "none", which the page counts."""
+    js(f"""(() => {{ const plot = {PLOT}, draw = plot.drawLine;
+        window.lines = [];
+        plot.drawLine = (context, line) => {{ window.lines.push(line.index); draw.call(plot, context, line); }};
+        plot.draw(plot.context);
+        delete plot.drawLine; }})()""")
+    equal(sorted(js("window.lines")), list(members), "each member is drawn as a line, in whatever state it is")
+    axis = js(f"{PLOT}.wish.fields.findIndex(f => f.name === {json.dumps(name)})")
+    equal(js(f"{PLOT}.wish.lines.filter(l => {PLOT}.meets(l, {axis}) > {PLOT}.y(0) + 10).map(l => l.index).sort((a, b) => a - b)"), lacking,
+          "those without a value are at a place of their own below the axis")
+    said = js("document.querySelector('.sample').innerText")
+    tell(not lacking or f'"none": {len(lacking)} of them' in said, "which is said", said)
+    if lacking:
+        where = js(f"""(() => {{ const c = document.querySelector('.plot'); c.scrollIntoView({{block: 'center'}});
+            const r = c.getBoundingClientRect(); return {{x: r.x + {PLOT}.axisX({axis}), y: r.y + {PLOT}.none}}; }})()""")
+        point(lambda: where, f"document.querySelector('.plot + p').innerText === '{name}: none, {len(lacking)} members'")
+        tell(True, "and of the axis, where the pointer is at that place")
+
+
 def plots():
     open_ensemble(2, "many", "?x=p.k&y=state")
     plotted("", 540, "all members are plotted where they are few")
@@ -348,6 +368,10 @@ def plots():
     fits("parallel")
     axes = js(f"{PLOT}.wish.fields.map((f, i) => [f.name, {PLOT}.axisX(i), {PLOT}.y(0.2), {PLOT}.y(0.5)])")
     equal(sorted(name for name, *_ in axes), ["<b>p</b>", "a<b>cc", "k", "state", "val/loss", "x"], "each parameter has an axis, each metric, and the state")
+    measured = get("/v1/ensembles/2/members?limit=1000&metrics=*")["members"]
+    lacking = [m["index"] for m in measured if m["metrics"].get("val/loss", {}).get("last") is None]
+    tell(len(lacking) > 1, "some members have no loss, or none that is finite")
+    none_drawn("val/loss", range(540), lacking)
     x, low, high = next(rest for name, *rest in axes if name == "x")
     on = lambda y: (lambda box: {"x": box[0] + x, "y": box[1] + y})(corner())
     drag(on(low), on(high))
@@ -474,6 +498,10 @@ def rungs():
     stopped = get("/v1/ensembles/5")["members"]["stopped"]
     tell(stopped > 0 and js(COUNTS)["stopped"] == stopped, "members that are stopped are counted")
     agree(5, lambda i, state: True, "and have a colour of their own")
+    open_ensemble(5, "halving", "?plot=lines")
+    until(f"{PLOT}?.meets && {PLOT}.wish.lines.length === 9 && {DRAWN}")
+    none_drawn("loss", range(9), [])
+    open_ensemble(5, "halving")
     fits("rungs")
     js("document.querySelector('[data-key=rungs] tbody a').click()")
     until("/^Member 5[.]/.test(document.querySelector('h1')?.innerText)")
