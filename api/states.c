@@ -23,8 +23,9 @@ int states_read(const json_t *obj, const char *verb, enum member_state states[ME
         snprintf(pointer, sizeof pointer, "/states/%zu", i);
         if (member_state_parse(json_string_value(name), &state) < 0 ||
             (state != MEMBER_FAILED && state != MEMBER_UNFINISHED && !(stopped && state == MEMBER_STOPPED)))
-            return error_at(err, "spec_impossible_value", pointer, "members that are failed%s unfinished%s can %s",
-                            stopped ? "," : " or", stopped ? " or stopped" : "", verb);
+            return error_at(err, "spec_impossible_value", pointer,
+                            "members that are failed%s unfinished%s can %s, not \"%.40s\"", stopped ? "," : " or",
+                            stopped ? " or stopped" : "", verb, json_string_value(name));
         wanted[state] = true;
     }
     *n = 0;

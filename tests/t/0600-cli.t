@@ -65,6 +65,28 @@ status_is 3 "logs of an attempt that never was" stretto logs 1.2 --attempt 7
 status_is 3 "logs of a training that is not there" stretto logs 1.training
 status_is 2 "logs of nothing in particular" stretto logs 1
 
+# --- a word that no option knows: the refusal has the known ones, or the one that was meant
+while IFS='|' read -r status words known; do
+	# shellcheck disable=SC2086 # words
+	status_is "$status" "refused: $words" stretto $words </dev/null
+	like "$(cat err)" "$known" "the refusal says what is known"
+done <<'E'
+3|events --kind ensemble.complet|did you mean "ensemble.complete"
+3|events --kind typo|no events of the kind "typo", as ensemble.complete is one
+3|status --state failled|must be running, paused, complete, cancelled or failed
+3|status --sort naem|must be created, name, state, progress, rate, or last:, min: or max:
+3|members 2 --state dead|must be pending, submitted, running, succeeded, failed, unfinished, cancelled or stopped
+3|jobs --state done|must be intent, submitted, running or ended, not "done"
+3|jobs --adapter lokal|must be .*local.*, not "lokal"
+3|resubmit 2 --state faild|failed, unfinished or stopped can be resubmitted, not "faild"
+3|resubmit 2 --from begin|"checkpoint" or "start", not "begin"
+3|follow-up 2 --state faild|failed or unfinished can go on in a follow-up, not "faild"
+3|token create --role root|"root" is no role: reader, operator or admin
+2|token creat|"creat" is none of create, list, revoke
+2|report 2 --by aera|area, last, best, target or time, not "aera"
+2|stats|did you mean "status"
+E
+
 # --- Ctrl-C, a daemon that is killed meanwhile, cancel
 stretto submit held.json >/dev/null
 : >err
