@@ -166,7 +166,7 @@ char *render_metric(char buf[RENDER_SIZE], const json_t *value)
 {
     if (!json_is_null(value))
         return render_number(buf, value);
-    snprintf(buf, RENDER_SIZE, "NaN");
+    snprintf(buf, RENDER_SIZE, "not finite");
     return buf;
 }
 

@@ -176,7 +176,8 @@ static void put_unranked(struct sheet *sheet, const struct sweep_run *run)
     sheet_cellf(sheet, "%lld.%lld", (long long)run->ensemble, (long long)run->index);
     sheet_cell(sheet, sweep_fate_names[run->fate]);
     sheet_cell(sheet, run->parameters);
-    sheet_cell(sheet, run->fate == SWEEP_DIVERGED ? "NaN" : figure_text(text, SWEEP_LAST, run->figures[SWEEP_LAST]));
+    sheet_cell(sheet,
+               run->fate == SWEEP_DIVERGED ? "not finite" : figure_text(text, SWEEP_LAST, run->figures[SWEEP_LAST]));
     sheet_cell(sheet, run->reason);
 }
 

@@ -22,7 +22,7 @@ status_is 0 "tables" stretto report 7 --repeat seed --group workers --top 3
 like "$(cat out)" "Ranked by area of \"loss\"; lower is better" "say what they are ranked by"
 like "$(cat out)" "over the first [0-9.ms]+ from its first point on" "up to which time"
 like "$(cat out)" "Speed-up and efficiency are by the time, against workers = 1" "and what the speed-up is against"
-like "$(cat out)" "7.2 +diverged +lr=0.1 workers=1 seed=3 +NaN" "a run that ended in NaN is told apart"
+like "$(cat out)" "7.2 +diverged +lr=0.1 workers=1 seed=3 +not finite" "a run that ended in NaN is told apart"
 like "$(cat out)" "The best 3 of 6 configurations" "tables are cut"
 like "$(cat out)" "7 +ours \\(3\\) +\\[\"lr\"\\] +train.py +f{64}" "rules are told"
 is "$(grep -c -E 'model.pt +8 +[0-9a-f]{64}$' out)" 3 "and what the best of each group left"

@@ -54,7 +54,7 @@ forgotten 1 sample
 batches 12, 8.25 samples/s
 checkpoint g2-s5, step 5, 640 bytes, C2; went on from g1-s2
 a_loss 0.5
-b_loss NaN
+b_loss not finite
 directory /d/7
 
 attempt 2 of 7.11 failed: R3
@@ -81,7 +81,7 @@ forgotten 2 samples
 batches 12, 8.25 samples/s
 checkpoint g2-s5, step 5, 640 bytes, C2
 a_loss 0.5
-b_loss NaN
+b_loss not finite
 E
 prints "the first of a family, without a training" status 6 <<'E'
 ensemble 6 n6: running
@@ -108,7 +108,7 @@ forgotten 2 samples
 
 metric first last first/last
 a_loss 8 0.5 16
-b_loss 0.25 NaN -
+b_loss 0.25 not finite -
 
 training running: R1
 
@@ -216,7 +216,7 @@ POST /v1/ensembles/7/suggestions 200 {"suggestions": [{"index": 4, "name": "s4",
 E
 prints "members with metrics, sorted by one" members 7 --metric l --sort acc --metric l --descending <<'E'
 index state attempts done l acc parameters reason
- 3 running 2 26% 0.5 NaN a=0.1 b=c d e=[1,true] f=0.123 g=0.00025 h=3 R
+ 3 running 2 26% 0.5 not finite a=0.1 b=c d e=[1,true] f=0.123 g=0.00025 h=3 R
  4 pending 0 - - - R5; retry RT
  5 pending 1 - - - retry RT
 E
@@ -266,7 +266,7 @@ rung step arrived ran on stopped under way best loss member
 E
 prints "results" results 7 --after 4 <<'E'
 result member name state parameters metrics reason
- 5 7.2 s2 succeeded lr=0.1 o=sgd l=[1,2] loss=0.5 acc=NaN R6
+ 5 7.2 s2 succeeded lr=0.1 o=sgd l=[1,2] loss=0.5 acc=not finite R6
 E
 prints "checkpoints" checkpoints <<'E'
 of step bytes time checkpoint
@@ -315,7 +315,7 @@ E
 prints "metrics of a training" metrics 7 <<'E'
 metric first last least greatest points not finite last step
 l 8 0.5 0.25 9 12 1 40
-a,"b 7 NaN 1 2 3 4 5
+a,"b 7 not finite 1 2 3 4 5
 E
 prints "one of them" metrics 7 l <<'E'
 metric first last least greatest points not finite last step

@@ -25,7 +25,7 @@ E
 status_is 0 "status of one that runs" stretto status 7
 for words in '7 heat \[31m: running' '12: 1 pending, 2 running, 4 succeeded, 5 failed' 'follows up 3' 'followed   by 9' 'width +4 on slurm' \
 	'waiting +Slurm does not answer' 'rate +1\.5 members/s, 1h[0-9]+m to go' 'training +30: submitted: Resources, ranks 2, generation 5, on slurm' \
-	'11 received, 9 unique, 2 duplicates, 8 drawn' 'batches +6, 12\.5 samples/s' 'train_loss 0\.25' 'other +NaN' 'directory  /run/e7' \
+	'11 received, 9 unique, 2 duplicates, 8 drawn' 'batches +6, 12\.5 samples/s' 'train_loss 0\.25' 'other +not finite' 'directory  /run/e7' \
 	'attempt 2 of 7\.4 failed: exit status 1' 'in this way: 5 attempts of 2 members' 'an attempt failed: node lost' '3 attempts of 1 member$' \
 	'2 more causes'; do
 	ok "it says: $words" grep -E -q "$words" out
@@ -130,7 +130,7 @@ trained '"state": "done", "repeats": 464, "metrics": {"train_loss": 0.5, "a&b c"
 status_is 0 "wait, with a training" stretto wait 7
 is "$(grep -A 1 'samples received' out | tail -n 1 | xargs)" "done 40 36 4 36 50 50" "its samples, and the mean rate of all that were drawn"
 is "$(grep train_loss out | xargs)" "train_loss 4 0.5 8" "its metrics, with how they fell"
-is "$(grep '^a&b' out | xargs)" "a&b c NaN 3 -" "whatever they are called"
+is "$(grep '^a&b' out | xargs)" "a&b c not finite 3 -" "whatever they are called"
 like "$(tail -n 1 out)" "'http://stretto/v1/trainings/30/metrics\?buckets=20'" "and where to have more"
 trained '"state": "done", "metrics": {}' complete
 stretto wait 7 >out 2>&1

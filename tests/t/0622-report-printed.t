@@ -48,7 +48,7 @@ The target is 2.
 Not ranked
 run fate parameters last reason
 7.6 stopped lr=0.6 workers=8 -
-7.3 diverged lr=0.3 workers=4 NaN R2
+7.3 diverged lr=0.3 workers=4 not finite R2
 7.2 failed lr=0.2 workers=4 7 R1
 7.5 unfinished lr=0.5 workers=8 -
 7.7 unfinished lr=0.7 workers=8 - goes on in ensemble 9
@@ -114,7 +114,7 @@ The first 3 of 4 groups; --top 0 shows all.
 | run | fate | parameters | last | reason |
 | --- | --- | --- | ---: | --- |
 | 7.6 | stopped | lr=0.6 workers=8 | - | |
-| 7.3 | diverged | lr=0.3 workers=4 | NaN | R2 |
+| 7.3 | diverged | lr=0.3 workers=4 | not finite | R2 |
 | 7.2 | failed | lr=0.2 workers=4 | 7 | R1 |
 
 The first 3 of 6; --top 0 shows all.
@@ -213,7 +213,7 @@ The area is that under the curve of each run over the first 2m30s from its first
 Not ranked
 run fate parameters last reason
 7.6 stopped lr=0.6 workers=8 -
-7.3 diverged lr=0.3 workers=4 NaN R2
+7.3 diverged lr=0.3 workers=4 not finite R2
 7.2 failed lr=0.2 workers=4 7 R1
 7.5 unfinished lr=0.5 workers=8 -
 7.7 unfinished lr=0.7 workers=8 - goes on in ensemble 9

@@ -60,7 +60,7 @@ is "$(stretto members "$id" --sort loss | awk '{ print $1, $4, $5 }')" "index do
 1 - 1
 3 - 2
 0 100% 5.5
-2 - NaN
+2 - not
 4 - -" "stretto members sorts by a metric and shows it"
 is "$(stretto metrics "$id.4" loss 2>&1)" "stretto: member $id.4 has reported no metric \"loss\" (no_metric)" "a metric that is not there is told"
 

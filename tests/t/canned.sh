@@ -26,16 +26,16 @@ body_asked() { tail -n 1 "$T/asked" | cut -d ' ' -f 3-; }
 # matter
 plain() { sed -E "s/[0-9]+ d ago/N d ago/g; s/(forgotten +[0-9]+ samples?):.*/\1/; s|$T/|T/|g; s/  +/ /g; s/ $//" "$@"; }
 
-# values: of each line of standard input that has some: numbers, names with digits or of one capital, states, NaN and
+# values: of each line of standard input that has some: numbers, names with digits or of one capital, states, "not finite" and
 # what there is none of
 values() {
 	awk 'BEGIN { n = split("pending submitted running succeeded failed unfinished cancelled stopped complete paused waiting diverged ranked damaged", names)
 			for (i = 1; i <= n; i++) states[names[i]] = 1 }
-		{ line = ""
+		{ gsub(/not finite/, "not-finite"); line = ""
 		  for (i = 1; i <= NF; i++) {
 			word = $i
 			gsub(/^[([{"]+|[])}",;:.]+$/, "", word)
-			if (word ~ /[0-9]/ || word ~ /^([A-Z]|NaN|-)$/ || word in states) line = line " " word
+			if (word ~ /[0-9]/ || word ~ /^([A-Z]|not-finite|-)$/ || word in states) line = line " " word
 		  }
 		  if (line != "") print substr(line, 2) }'
 }

@@ -510,10 +510,10 @@ static void test_metric_that_is_not_finite(void **state)
     size_t size;
     FILE *out = open_memstream(&text, &size);
 
-    assert_non_null(strstr(line, ", loss NaN, validation 0.25"));
+    assert_non_null(strstr(line, ", loss not finite, validation 0.25"));
     report_status(ensemble, out);
     fclose(out);
-    assert_non_null(strstr(text, "train_loss NaN\n"));
+    assert_non_null(strstr(text, "train_loss not finite\n"));
     free(text);
     free(line);
     json_decref(ensemble);
