@@ -204,7 +204,7 @@ static void explain_end(enum pbs_kind kind, const struct batch_row *row, struct 
         return;
     }
     if (!row->has_exit_status && row->started == 0) {
-        snprintf(status->reason, sizeof status->reason, "PBS: deleted before it started");
+        snprintf(status->reason, sizeof status->reason, "cancelled before it started");
         return;
     }
     if (!row->has_exit_status) { /* it had run before, waited again, and was deleted then */

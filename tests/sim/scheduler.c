@@ -70,7 +70,7 @@ static void look_up(struct cluster *c, const char *name, struct adapter_status *
     struct cjob *best = NULL;
     enum adapter_state state = ADAPTER_JOB_UNKNOWN;
 
-    if (sim_chance(c->sim, sim_faults_of(c->sim)->unasked)) {
+    if (sim_faults_of(c->sim)->unasked > 0 && sim_chance(c->sim, sim_faults_of(c->sim)->unasked)) {
         *status = (struct adapter_status){.state = ADAPTER_JOB_UNASKED};
         for (struct cjob *job = cluster_named(c, name); job != NULL; job = job->next)
             job->told_in = c->answers; /* it is no duplicate */

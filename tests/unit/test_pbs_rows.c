@@ -125,7 +125,7 @@ static void ends_of_openpbs_are_read(void **state)
         assert_int_equal(status_of("a").node_lost, cases[i].node_lost);
     }
     one("a", "F", ",\"substate\":91");
-    assert_string_equal(status_of("a").reason, "PBS: deleted before it started");
+    assert_string_equal(status_of("a").reason, "cancelled before it started");
     one("a", "F", ",\"substate\":91,\"stime\":\"Sun Nov 22 04:58:35 2026\",\"run_count\":1");
     assert_string_equal(status_of("a").reason, "PBS: put back into the queue, and taken out of it");
     assert_true(status_of("a").node_lost);
