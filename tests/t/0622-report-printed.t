@@ -8,7 +8,11 @@
 start_canned
 
 answers <<'E'
-GET /v1/ensembles/7/spec 200 {"members": {"resources": {"tasks": 2, "cpus_per_task": "{workers}", "gpus": 1}}, "rules": {"reference": {"name": "ours"}, "reference_ensemble": 3, "may_vary": ["lr"], "files": [{"path": "a.py", "sha256": "s1"}, {"path": "b.py", "sha256": "s2"}]}}
+GET /v1/ensembles/7/spec 200 {"members": {"resources": {"tasks": 2, "cpus_per_task": "{workers}", "gpus": 1}}, "rules": {"reference": {"name": "ours", "rules": {"may_vary": ["lr"]}}, "reference_ensemble": 3, "files": [{"path": "a.py", "sha256": "s1"}, {"path": "b.py", "sha256": "s2"}]}}
+GET /v1/ensembles/7 200 {"id": 7, "follow_up_of": null}
+GET /v1/ensembles/7/ran 200 {"ran": [], "missing": {}}
+GET /v1/ensembles/3 200 {"id": 3}
+GET /v1/ensembles/3/ran 200 {"ran": [], "missing": {}}
 GET /v1/ensembles/7/members?limit=500&metrics=loss 200 {"members": [{"index": 0, "state": "succeeded", "attempts": 1, "parameters": {"lr": 0.1, "workers": 1}, "resources": {"cpus_per_task": 1}, "reason": null, "metrics": {"loss": {"last": 1, "points": 3, "not_finite": 0, "first_time": "2026-01-01T00:01:00Z", "last_time": "2026-01-01T00:04:00Z"}}, "last_attempt": {"started": "2026-01-01T00:00:00Z", "ended": "2026-01-01T00:10:00Z", "outcome": "succeeded"}}, {"index": 1, "state": "succeeded", "attempts": 1, "parameters": {"lr": 0.1, "workers": 2}, "resources": {"cpus_per_task": 2}, "metrics": {"loss": {"last": 0.5, "points": 2, "not_finite": 1}}, "last_attempt": {"started": "2026-01-01T00:00:00Z", "ended": "2026-01-01T00:05:00Z"}}, {"index": 2, "state": "failed", "attempts": 1, "parameters": {"lr": 0.2, "workers": 4}, "resources": {"cpus_per_task": 4}, "reason": "R1", "metrics": {"loss": {"last": 7, "points": 1}}, "last_attempt": {"started": "2026-01-01T00:00:00Z", "ended": "2026-01-01T01:00:00Z", "outcome": "failed"}}, {"index": 3, "state": "failed", "attempts": 1, "parameters": {"lr": 0.3, "workers": 4}, "resources": {"cpus_per_task": 4}, "reason": "R2", "metrics": {"loss": {"last": null}}, "last_attempt": {"outcome": "diverged"}}, {"index": 4, "state": "succeeded", "attempts": 1, "parameters": {"lr": 0.4, "workers": 8}, "resources": {"cpus_per_task": 8}, "metrics": {}, "last_attempt": {}}, {"index": 5, "state": "running", "attempts": 0, "parameters": {"lr": 0.5, "workers": 8}, "resources": {"cpus_per_task": 8}, "metrics": {}, "last_attempt": null}, {"index": 6, "state": "stopped", "attempts": 0, "parameters": {"lr": 0.6, "workers": 8}, "resources": {"cpus_per_task": 8}, "metrics": {}, "last_attempt": null}, {"index": 7, "state": "unfinished", "attempts": 0, "follow_up": 9, "parameters": {"lr": 0.7, "workers": 8}, "resources": {"cpus_per_task": 8}, "metrics": {}, "last_attempt": null}], "next": null}
 GET /v1/ensembles/7/members/0/points?name=loss&limit=5000 200 {"points": [{"step": 1, "attempt": 1, "time": "2026-01-01T00:01:00Z", "value": 4}, {"step": 2, "attempt": 1, "time": "2026-01-01T00:02:00Z", "value": 2}], "next": "x y"}
 GET /v1/ensembles/7/members/0/points?name=loss&limit=5000&cursor=x%20y 200 {"points": [{"step": 3, "attempt": 1, "time": "2026-01-01T00:04:00Z", "value": 1}], "next": null}
@@ -58,7 +62,12 @@ Rules
 ensemble reference may vary file SHA-256
 7 ours (3) ["lr"] a.py s1
 7 ours (3) ["lr"] b.py s2
-The daemon accepted these ensembles because nothing else differs from the reference.
+The SHA-256 here are those that the rules give; the next table has those of what ran.
+
+What ran
+ensemble of SHA-256
+Ensemble 7 was not compared: what ran: no attempt has a record of it.
+These were hashed on the first node of each job, at the start and at the end of each attempt.
 
 What the best runs left
 run artefact bytes SHA-256
@@ -126,7 +135,14 @@ The first 3 of 6; --top 0 shows all.
 | 7 | ours (3) | \["lr"\] | a.py | s1 |
 | 7 | ours (3) | \["lr"\] | b.py | s2 |
 
-The daemon accepted these ensembles because nothing else differs from the reference.
+The SHA-256 here are those that the rules give; the next table has those of what ran.
+
+## What ran
+
+
+Ensemble 7 was not compared: what ran: no attempt has a record of it.
+
+These were hashed on the first node of each job, at the start and at the end of each attempt.
 
 ## What the best runs left
 
@@ -163,7 +179,7 @@ rank,ensemble,index,fate,group,parameters,area,last,best,time_to_target,time,poi
 E
 stretto report 7 --target 2 --by last --higher --json >out
 is "$(jq -c ${JQ_SORTS:+-S} 'del(.runs)' out)$(jq -c ${JQ_SORTS:+-S} '.runs[0, 7]' out)" "$(cat <<'E'
-{"carried":1,"higher_is_better":true,"horizon":150,"metric":"loss","over":"time","ranked_by":"last","target":2,"without_curve":0}{"area":326.25,"attempts":1,"best":4,"core_hours":0.3333333333333333,"ensemble":7,"fate":"ranked","gpu_hours":0.16666666666666666,"group":null,"index":0,"last":1,"not_finite":0,"parameters":"lr=0.1 workers=1","points":3,"rank":1,"reason":"","time":600,"time_to_target":60,"values":{"lr":0.1,"workers":1}}
+{"carried":1,"higher_is_better":true,"horizon":150,"metric":"loss","over":"time","ranked_by":"last","rules":{"7":{"command":null,"not_compared":["what ran: no attempt has a record of it"],"rules":{"files":[{"path":"a.py","sha256":"s1"},{"path":"b.py","sha256":"s2"}],"reference":{"name":"ours","rules":{"may_vary":["lr"]}},"reference_ensemble":3}}},"target":2,"without_curve":0}{"area":326.25,"attempts":1,"best":4,"core_hours":0.3333333333333333,"ensemble":7,"fate":"ranked","gpu_hours":0.16666666666666666,"group":null,"index":0,"last":1,"not_finite":0,"parameters":"lr=0.1 workers=1","points":3,"rank":1,"reason":"","time":600,"time_to_target":60,"values":{"lr":0.1,"workers":1}}
 {"area":null,"attempts":0,"best":null,"core_hours":0,"ensemble":7,"fate":"unfinished","gpu_hours":0,"group":null,"index":7,"last":null,"not_finite":0,"parameters":"lr=0.7 workers=8","points":0,"rank":null,"reason":"goes on in ensemble 9","time":null,"time_to_target":null,"values":{"lr":0.7,"workers":8}}
 E
 )" "for programs"
@@ -222,7 +238,10 @@ Rules
 ensemble reference may vary file SHA-256
 7 ours (3) [&#34;lr&#34;] a.py s1
 7 ours (3) [&#34;lr&#34;] b.py s2
-The daemon accepted these ensembles because nothing else differs from the reference.
+The SHA-256 here are those that the rules give; the next table has those of what ran.
+What ran
+Ensemble 7 was not compared: what ran: no attempt has a record of it.
+These were hashed on the first node of each job, at the start and at the end of each attempt.
 What the best runs left
 run artefact bytes SHA-256
 7.1 m.pt 12 s3
@@ -242,7 +261,7 @@ E
 is "$(grep -o 'points="[^"]*"' page.html | xargs -d '\n')" \
 	'points="70.0,15.0 341.7,200.7 885.0,293.6 " points="70.0,107.9 341.7,200.7 613.3,340.0 "' "and curves, the best above all"
 tags() { grep -o '</*[a-z0-9]*' "$1" | sort | uniq -c | awk '{ print $2 $1 }' | xargs; }
-is "$(tags page.html)" '<1 </body1 </div3 </h11 </h27 </head1 </html1 </i2 </li2 </p7 </polyline2 </section7 </span2 </svg3 </table5 </tbody5 </td94 </text11 </th27 </thead5 </title3 </tr24 </ul1 <body1 <div3 <h11 <h27 <head1 <html1 <i2 <li2 <line6 <meta2 <p7 <polyline2 <rect2 <section7 <span2 <svg3 <table5 <tbody5 <td94 <text11 <th27 <thead5 <title3 <tr24 <ul1' "its parts are whole"
+is "$(tags page.html)" '<1 </body1 </div3 </h11 </h28 </head1 </html1 </i2 </li2 </p9 </polyline2 </section8 </span2 </svg3 </table5 </tbody5 </td94 </text11 </th27 </thead5 </title3 </tr24 </ul1 <body1 <div3 <h11 <h28 <head1 <html1 <i2 <li2 <line6 <meta2 <p9 <polyline2 <rect2 <section8 <span2 <svg3 <table5 <tbody5 <td94 <text11 <th27 <thead5 <title3 <tr24 <ul1' "its parts are whole"
 is "$(grep -o '<th[^>]*>run<\|<th[^>]*>rank<\|<td[^>]*>7.1<\|<td[^>]*>230<' page.html | xargs -d '\n')" '<th class="number">rank< <th>run< <td>7.1< <td class="number">230< <th>run< <th>run< <td>7.1< <td>7.1<' "and numbers are on the right"
 stretto report 7 --html file.html >out
 is "$(sed 's/<style>.*<.style>//' file.html)" "$(cat page.html)" "the page goes into a file"
