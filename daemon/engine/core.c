@@ -67,10 +67,7 @@ struct known_adapter *engine_known_adapter(struct engine *engine, const struct a
 
 int engine_insert_job(struct engine *engine, struct job_row *row, struct error *err)
 {
-    uint32_t nonce;
-
-    engine->ports.random(engine->ports.arg, &nonce, sizeof nonce);
-    return store_job_insert(engine->store, nonce, row, err);
+    return store_job_insert(engine->store, engine->nonce, row, err);
 }
 
 int64_t engine_parse_job_name(const char *name)

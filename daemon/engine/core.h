@@ -34,6 +34,7 @@ struct engine {
     struct store *store;
     struct turn *turn;
     uint64_t epoch; /* grows with every load: answers to questions from before it are ignored */
+    uint32_t nonce; /* of the names of jobs that are made until the next load */
     struct known_adapter *adapters;
     struct live_ensemble *ensembles;
     struct live_job *jobs;
@@ -60,7 +61,9 @@ struct engine {
     int slice;                 /* how many members or jobs one turn of a bulk operation changes */
     bool waits_for_room;       /* new jobs wait for space on the disk */
     bool resting;              /* memory is to be loaded again */
-    int64_t rest_ms, rested_at;
+    struct {
+        int64_t ms, at; /* how long, and since when */
+    } rest;
 };
 
 /* A ticket is what an asynchronous question remembers. It has no pointer into the engine's memory, which may go. */

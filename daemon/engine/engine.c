@@ -87,15 +87,15 @@ void engine_rest(struct engine *engine)
 {
     int64_t now = engine_now(engine);
 
-    if (now - engine->rested_at > 2 * REST_MAX_MS)
-        engine->rest_ms = 0;
-    engine->rest_ms = engine->rest_ms == 0 ? REST_FIRST_MS : 2 * engine->rest_ms;
-    if (engine->rest_ms > REST_MAX_MS)
-        engine->rest_ms = REST_MAX_MS;
-    engine->rested_at = now;
+    if (now - engine->rest.at > 2 * REST_MAX_MS)
+        engine->rest.ms = 0;
+    engine->rest.ms = engine->rest.ms == 0 ? REST_FIRST_MS : 2 * engine->rest.ms;
+    if (engine->rest.ms > REST_MAX_MS)
+        engine->rest.ms = REST_MAX_MS;
+    engine->rest.at = now;
     engine_forget(engine);
     engine->resting = true;
-    engine_wake_by(engine, now + engine->rest_ms);
+    engine_wake_by(engine, now + engine->rest.ms);
 }
 
 void engine_look(struct engine *engine, const char *name, enum engine_look what)
@@ -134,8 +134,8 @@ static void resume(struct engine *engine, int64_t now)
 {
     struct error err;
 
-    if (engine->rested_at + engine->rest_ms > now) {
-        engine_wake_by(engine, engine->rested_at + engine->rest_ms);
+    if (engine->rest.at + engine->rest.ms > now) {
+        engine_wake_by(engine, engine->rest.at + engine->rest.ms);
         return;
     }
     if (engine_load(engine, &err) < 0) {
@@ -174,7 +174,7 @@ static bool follow_clock(struct engine *engine)
                  (long long)(by / 1000));
     save_all(engine, INT64_MAX);
     engine->clock.offset += by;
-    engine->rested_at += by;
+    engine->rest.at += by;
     HASH_ITER (hh, engine->adapters, adapter, next)
         adapter_shift_times(adapter, by);
     if (engine->resting || engine_load(engine, &err) == 0)

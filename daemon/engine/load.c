@@ -353,6 +353,7 @@ int engine_load(struct engine *engine, struct error *err)
 
     engine_forget(engine);
     engine->resting = false;
+    engine->ports.random(engine->ports.arg, &engine->nonce, sizeof engine->nonce);
     rc = store_check_present(engine->store, err);
     if (rc == 0)
         rc = store_ensemble_each_live(engine->store, keep_ensemble, &loading, err);
@@ -368,7 +369,7 @@ int engine_load(struct engine *engine, struct error *err)
         resume_cancels(engine);
         resume_conclusions(engine);
         resume_waiting(engine);
-        if (loading.n_rows > 0 && engine->rest_ms == 0)
+        if (loading.n_rows > 0 && engine->rest.ms == 0)
             log_info("%zu ensembles and %zu jobs are under way", loading.n_rows, loading.n_jobs);
         HASH_ITER (hh, engine->adapters, adapter, next)
             poll_resume(engine, adapter);

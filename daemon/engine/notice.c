@@ -56,7 +56,7 @@ static bool tell_rest(const struct engine *engine, struct engine_notice *out)
     if (!engine->resting)
         return false;
     return tell(out, "state_not_written", "the daemon cannot write its state (%.300s), and tries again at %s",
-                store_last_failure(engine->store), timefmt_iso(when, engine->rested_at + engine->rest_ms));
+                store_last_failure(engine->store), timefmt_iso(when, engine->rest.at + engine->rest.ms));
 }
 
 static bool tell_room(struct engine *engine, struct engine_notice *out)

@@ -47,6 +47,9 @@ class Files:
     def on_wait(self, call):
         """Samples are always there."""
 
+    def learnt(self):
+        """Nobody asks what was learnt, since no checkpoint is saved."""
+
     def batches(self, seed):
         """Yield one epoch of this rank's share, in an order drawn from the seed, as a stream's DataLoader does."""
         order = numpy.random.default_rng(seed).permutation(self.count * self._steps)[self.rank::self.ranks]

@@ -252,8 +252,8 @@ static void pbs_is_asked_for_what_is_needed(void **state)
     site_status(1, "7.server");
     site_assert_lines("qstat",
                       is_torque ? "[--version]\n[-t][-f][-x]\n[-t][-f][-x]\n"
-                                : "[--version]\n[-t][-f][-F][json]\n[-x][-f][-F][json][7.server]\n[-t][-f][-F][json]\n"
-                                  "[-x][-f][-F][json][7.server]\n");
+                                : "[--version]\n[-t][-f][-F][json]\n[-x][-t][-f][-F][json][7.server]\n[-t][-f][-F][json]\n"
+                                  "[-x][-t][-f][-F][json][7.server]\n");
 }
 
 /* Of several jobs some may be known no more: the others are told all the same, with another status than 0. */

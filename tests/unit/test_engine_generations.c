@@ -351,7 +351,7 @@ static void an_allocation_is_not_followed_by_another_one_before_a_training_that_
     until("SELECT state = 'running' FROM training");
     submit(4, 1, trained_here(2));
     assert_int_equal(id, waits);
-    run_for(700000);
+    run_for(620000);
     assert_int_equal(sim_number(sim, "SELECT count(*) FROM job WHERE kind = 'pilot'"), 1);
     assert_int_equal(sim_number(sim, "SELECT state = 'pending' FROM training WHERE ensemble = 3"), 1);
     set_faults(out_of_time);
@@ -387,13 +387,11 @@ static void a_training_that_ends_before_members_are_suggested_ends_its_ensemble(
  * its scheduler says then. */
 static void a_job_that_is_refused_after_an_early_end_does_not_fail_its_ensemble(void **state)
 {
-    static const struct sim_faults early = {.ranks_end_early = 1000}, waits = {.ranks_end_early = 1000, .queue_ms = 10000000};
+    static const struct sim_faults waits = {.ranks_end_early = 1000, .queue_ms = 10000000};
     struct live_job *job;
 
-    begin(1, early);
+    begin(1, waits);
     submit(2, 2, training(0));
-    until("SELECT state = 'running' FROM training");
-    set_faults(waits);
     until("SELECT early FROM training");
     job = engine_find_job(sim_engine(sim), sim_number(sim, "SELECT id FROM job WHERE kind = 'members'"));
     assert_non_null(job);
@@ -426,7 +424,7 @@ static void a_member_that_was_cancelled_is_not_sent_back(void **state)
     static const struct sim_faults calm = {.run_ms = 20000}, fails = {.ranks_fail = 1000};
     bool cancelled;
 
-    begin(1, calm);
+    begin(3, calm);
     submit(6, 3, training(1));
     until("SELECT count(*) = 6 FROM member WHERE state = 'running'");
     assert_int_equal(engine_cancel_member(sim_engine(sim), id, 1, &cancelled, &err), 0);
