@@ -36,7 +36,7 @@ mkdir -m 700 project/mine
 chown "$other:$group" project
 refused "a run directory in a project's directory" "$T/project belongs to uid $other" --state-dir "$STATE" --run-dir "$T/project/mine/run"
 jq -n --arg group "$group" '{trusted_groups: [$group]}' >good/trusting.json
-start_daemon --config "$T/good/trusting.json" --run-dir "$T/project/mine/run"
+start_daemon --config "$T/good/trusting.json" --run-dir "$T/project/mine/run" --new-run-dir
 is "$(api_status GET /readyz)" 200 "it will do where the settings trust the project's group"
 stop_daemon
 rm -r "$STATE"

@@ -274,7 +274,7 @@ status_is 0 "a backup" stretto backup a.db
 is "$(cat out)" "a.db" "says where it is"
 ok "and is what the daemon sent" cmp a.db whole
 is "$(stat -c %a a.db)" 600 "for nobody else"
-is "$(stretto backup sub/b.db --json)" '{"file": "sub/b.db"}' "for programs"
+is "$(stretto backup sub/b.db --json)" '{"file":"sub/b.db"}' "for programs"
 is "$(tail -n 1 asked)" "$(from "$T/sub/b.db" whole | cut -d ' ' -f 1-2)" "the daemon is told of the whole path"
 echo mine >a.db
 status_is 2 "it replaces nothing" stretto backup a.db

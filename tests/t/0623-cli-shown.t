@@ -85,7 +85,8 @@ m
      step 5                  5
 E
 )" "of one point"
-is "$(LC_ALL=C.UTF-8 terminal 30 20 stretto metrics 7 n --plot | values)" "2" "nothing to be drawn"
+is "$(LC_ALL=C.UTF-8 terminal 30 20 stretto metrics 7 n --plot | values)" "2
+not-finite" "nothing to be drawn"
 is "$(LC_ALL=C terminal 20 20 stretto metrics 7 l --plot | wc -L)" 20 "as wide as a narrow terminal"
 status_is 3 "of a series that is not there" stretto metrics 7 o
 answers <<E
@@ -142,10 +143,10 @@ printf '' >rules/f2
 head -c 3000000 /dev/zero >rules/f3
 sum() { sha256sum "$1" | cut -d ' ' -f 1; }
 jq -n -c --arg f "$T/rules/f2" '{rules: {reference: "deep/ref.json", may_vary: ["lr"], files: ["deep/f1", $f, {path: "x", sha256: "y"}, "f3"]}}' >rules/spec.json
-echo '{"name": "ours", "rules": {"reference": {"name": "older"}, "may_vary": ["x"], "files": ["f1"]}}' >rules/deep/ref.json
+jq -n --arg s "$(sum rules/deep/f1)" '{name: "ours", rules: {reference: {name: "older"}, may_vary: ["x"], files: [{path: "f1", sha256: $s}]}}' >rules/deep/ref.json
 answers <<<'POST /v1/ensembles 201 {"id": 7, "name": "a", "count": 1}'
-wanted=$(jq -n -c ${JQ_SORTS:+-S} --arg f "$T/rules/f2" --arg s1 "$(sum rules/deep/f1)" --arg s2 "$(sum rules/f2)" --arg s3 "$(sum rules/f3)" '{rules: {reference: {name: "ours", rules: {files: [{path: "f1", sha256: $s1}]}},
-	may_vary: ["lr"], files: [{path: "deep/f1", sha256: $s1}, {path: $f, sha256: $s2}, {path: "x", sha256: "y"}, {path: "f3", sha256: $s3}]}}')
+wanted=$(jq -n -c ${JQ_SORTS:+-S} --arg d "$T/rules" --arg f "$T/rules/f2" --arg s1 "$(sum rules/deep/f1)" --arg s2 "$(sum rules/f2)" --arg s3 "$(sum rules/f3)" '{rules: {reference: {name: "ours", rules: {files: [{path: "f1", sha256: $s1}], may_vary: ["x"]}}, may_vary: ["lr"],
+	files: [{path: "deep/f1", at: "\($d)/deep/f1", sha256: $s1}, {path: $f, at: $f, sha256: $s2}, {path: "x", at: "\($d)/x", sha256: "y"}, {path: "f3", at: "\($d)/f3", sha256: $s3}]}}')
 for name in rules/spec.json "$T/rules/spec.json" ./rules/spec.json; do
 	stretto submit $name >out 2>err
 	is "$(body_asked | jq -c ${JQ_SORTS:+-S} .)" "$wanted" "files are told by what is in them: $name"
@@ -164,7 +165,7 @@ refused "/rules/reference: " "a reference that is not there" '{reference: "nothi
 echo '{"a": 1, "a": 2}' >rules/deep/twice.json
 refused "rules/deep/twice.json:1:[0-9]+: " "one that has a key twice" '{reference: "deep/twice.json"}'
 echo '{"rules": {"files": ["gone"]}}' >rules/deep/gone.json
-refused "/rules/reference/rules/files/0: .*/rules/deep/gone" "one whose file is not there" '{reference: "deep/gone.json"}'
+refused "/rules/reference: .*/rules/deep/gone.json does not say the SHA-256 of" "one without the SHA-256 of its files" '{reference: "deep/gone.json"}'
 is "$(cat asked)" "" "of which nothing is sent"
 echo '{"rules": {"reference": {"rules": {"files": ["f"]}}}}' >rules/own.json
 stretto submit rules/own.json >out 2>&1
