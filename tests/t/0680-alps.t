@@ -38,7 +38,7 @@ refused() { # POINTER JQ NAME
 refused /members/resources/nodes '.pack = 8 | .members.resources.nodes = 4' "there are three nodes"
 refused /members/resources/nodes '.pack = 1 | .members.resources.nodes = 2' "one process has no two of them"
 refused /pack '.members.resources.launcher = "aprun"' "programs that aprun starts share no nodes"
-refused /members/resources/extra '.members.resources.extra = ["-N", "2"]' "what the adapter gives to aprun is not given twice"
+refused /members/resources/extra/0 '.members.resources.extra = ["-N", "2"]' "what the adapter gives to aprun is not given twice"
 refused /members/resources/tasks '.pack = 6 | .members.resources.nodes = 2' "three members of four CPUs are too many for a node"
 refused /pack '.members.resources.tasks = 2' "and so are two of two tasks"
 touch "$HOME/ran"

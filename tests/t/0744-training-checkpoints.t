@@ -16,7 +16,7 @@ begin() {
 	jq -n --argjson retries "${RETRIES:-1}" --arg t "$T" --arg name "$1" --argjson checkpoint "$2" --argjson resources "$3" '{name: $name, width: 9,
 		members: {command: ["sh", "-c", "echo $STRETTO_STREAM_GENERATION; [ {i} -lt 5 ] || while [ ! -e \($t)/\($name).go ]; do sleep 0.1; done"],
 			parameters: {grid: {i: [range(9)]}}},
-		training: {ranks: 2, command: ["python3", ($t + "/rank.py"), ($t + "/" + $name)], retries: $retries, checkpoint: $checkpoint,
+		training: {ranks: 2, streams: "optional", command: ["python3", ($t + "/rank.py"), ($t + "/" + $name)], retries: $retries, checkpoint: $checkpoint,
 			resources: $resources, fields: {u: {dtype: "float32", shape: [1]}}}}' >"$T/spec.json"
 	ID=$(submit "$T/spec.json")
 	RUN=$STATE/run/e$ID
