@@ -5,6 +5,7 @@
 #include "common/xalloc.h"
 
 #include <dirent.h>
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -37,6 +38,23 @@ static bool is_given_up(const char *path, const char *job)
     return ours;
 }
 
+/* Moves a directory aside, under a name that nothing has yet, which is returned; NULL with err. */
+static char *directory_set_aside(const char *path, const char *job, struct error *err)
+{
+    for (int n = 1;; n++) {
+        char *aside = n == 1 ? xasprintf("%s.before-%s", path, job) : xasprintf("%s.before-%s-%d", path, job, n);
+
+        if (rename(path, aside) == 0)
+            return aside;
+        if (errno != ENOTEMPTY && errno != EEXIST) {
+            error_errno(err, "task_dir", "%s cannot be moved to %s", path, aside);
+            free(aside);
+            return NULL;
+        }
+        free(aside);
+    }
+}
+
 int aside_set(const struct jobdesc *desc, struct error *err)
 {
     for (size_t i = 0; i < desc->ntasks; i++) {
@@ -46,9 +64,8 @@ int aside_set(const struct jobdesc *desc, struct error *err)
 
         if (is_empty(path) || is_given_up(path, desc->job))
             continue;
-        aside = xasprintf("%s.before-%s", path, desc->job);
-        rc = rename(path, aside) < 0 ? error_errno(err, "task_dir", "%s cannot be moved to %s", path, aside)
-                                     : dir_make(path, err);
+        aside = directory_set_aside(path, desc->job, err);
+        rc = aside == NULL ? -1 : dir_make(path, err);
         if (rc == 0)
             log_warn("task %s: %s had files of another job, which are now in %s", desc->tasks[i].id, path, aside);
         free(aside);

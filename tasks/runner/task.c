@@ -139,11 +139,14 @@ static int signal_of(const struct task *t)
     return t->rec.signal != 0 ? t->rec.signal : t->rec.exit_code > 128 ? t->rec.exit_code - 128 : 0;
 }
 
-/* Returns whether somebody else ended the task that has failed. Lack of memory is its own. */
+/* Returns whether somebody else ended the task that has failed. Lack of memory is its own, and so is silence, except
+ * that of a rank that was stopped. */
 static bool was_killed(const struct task *t, bool out_of_memory)
 {
-    if (t->rec.outcome != EXITREC_FAILED || t->silent != SILENT_NOT)
-        return t->rec.outcome == EXITREC_FAILED && t->silent == SILENT_STOPPED;
+    if (t->rec.outcome != EXITREC_FAILED)
+        return false;
+    if (t->silent != SILENT_NOT)
+        return t->silent == SILENT_STOPPED && t->job->desc->kind == JOBDESC_TRAINING;
     return !out_of_memory && retries_is_from_outside(signal_of(t));
 }
 

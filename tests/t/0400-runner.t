@@ -45,9 +45,9 @@ test $? -eq 64; ok $? 'nor is it a starter for anybody but a daemon'
 job ends 60 2 '[{id: "7.0", argv: ["true"]}, {id: "7.1", argv: ["sh", "-c", "echo first >&2; echo mesh.dat lost >&2; exit 3"]},
   {id: "7.2", argv: ["sh", "-c", "kill -SEGV $$"]}, {id: "7.3", argv: ["sh", "-c", "echo out; echo more >>stdout; echo end; echo x > r.npz"], success_file: "r.npz"},
   {id: "7.4", argv: ["true"], success_file: "r.npz"}, {id: "7.5", argv: ["no-such-program"]},
-  {id: "7.6", argv: ["/etc/passwd"]}, {id: "7.7", argv: ["./script"], dir: "'"$tmp"'/script"},
+  {id: "7.6", argv: ["/etc/passwd"]}, {id: "7.7", argv: ["'"$tmp"'/script"]},
   {id: "7.8", argv: ["sh"], launcher: "no-such-launcher"}]'
-mkdir "$tmp/script"; printf '#!/no/such/interpreter\n' >"$tmp/script/script"; chmod +x "$tmp/script/script"
+printf '#!/no/such/interpreter\n' >"$tmp/script"; chmod +x "$tmp/script"
 run ends; ok $? 'the runner of a job whose tasks fail exits 0'
 r=$tmp/ends
 is "$r/7.0/exit.json" '.outcome == "succeeded" and .exit_code == 0 and .signal == null and .id == "7.0"
@@ -59,7 +59,7 @@ is "$r/7.3/exit.json" '.outcome == "succeeded"' 'success file there'
 is "$r/7.4/exit.json" '.outcome == "failed" and .exit_code == 0 and (.reason | contains("\"r.npz\" is missing"))' 'exit 0 without the success file is failure'
 is "$r/7.5/exit.json" '.outcome == "failed" and .exit_code == null and .reason == "cannot start \"no-such-program\": not found on PATH"' 'a program that is not there'
 is "$r/7.6/exit.json" '.reason | contains("not executable")' 'a file that is no program'
-is "$tmp/script/exit.json" '.reason | contains("interpreter is missing")' 'a script without its interpreter'
+is "$r/7.7/exit.json" '.reason | contains("interpreter is missing")' 'a script without its interpreter'
 is "$r/7.8/exit.json" '.reason == "cannot start \"no-such-launcher\": not found on PATH"' 'a launcher that is not there'
 is "$r/ended.json" '.version == 1 and .time > 0' 'ended.json'
 [ "$(stat -c %a "$r/7.0" "$r/7.0/exit.json" | tr '\n' ' ')" = '700 600 ' ]; ok $? 'directories are 0700, records 0600'
@@ -187,14 +187,14 @@ run early
 [ "$(cat "$tmp"/early/7.*/exit.json | jq -s 'length == 100 and all(.outcome == "cancelled")')" = true ]; ok $? 'cancelled while tasks start: every task has its record'
 is "$tmp/early/7.99/exit.json" '.reason == "cancelled before it started"' 'tasks that never started say so'
 
-job stray 60 1 '[{id: "7.0", argv: ["sh", "-c", "NO_ENV_I=1 '"$tmp"'/stubborn 9>'"$tmp"'/fifo & read x < go"]}, {id: "7.1", argv: ["sh", "-c", "read x < go"]}]'
-mkdir "$tmp/stray/7.0" "$tmp/stray/7.1"; mkfifo "$tmp/stray/7.0/go" "$tmp/stray/7.1/go"
+job stray 60 1 '[{id: "7.0", argv: ["sh", "-c", "NO_ENV_I=1 '"$tmp"'/stubborn 9>'"$tmp"'/fifo & read x < '"$tmp"'/go.0"]}, {id: "7.1", argv: ["sh", "-c", "read x < '"$tmp"'/go.1"]}]'
+mkfifo "$tmp/go.0" "$tmp/go.1"
 start stray
-{ read -r _; echo >"$tmp/stray/7.0/go"; timeout 300 cat >/dev/null; } <"$tmp/fifo"
+{ read -r _; echo >"$tmp/go.0"; timeout 300 cat >/dev/null; } <"$tmp/fifo"
 ok $? 'what a task left running is ended with it'
 is "$tmp/stray/7.0/exit.json" '.outcome == "succeeded"' 'a task that leaves processes behind has its record'
 [ ! -e "$tmp/stray/7.1/exit.json" ]; ok $? 'while the other tasks go on'
-timeout 300 sh -c 'echo >"$1"' sh "$tmp/stray/7.1/go"; wait $runner; ok $? 'and the job goes on to its end'
+timeout 300 sh -c 'echo >"$1"' sh "$tmp/go.1"; wait $runner; ok $? 'and the job goes on to its end'
 
 mkfifo "$tmp/up"
 job usr1 60 1 '[{id: "7.0", argv: ["sh", "-c", "trap \"echo got > usr1; exit 0\" USR1; echo ready > '"$tmp"'/up; sleep 100 & wait"]}]'

@@ -83,12 +83,12 @@ void metrics_are_lines_of_json(void **state)
     assert_int_equal(in_a_child(path, report_all), 0);
     assert_true(read(fd, text, sizeof text - 1) > 0);
     without_times(text);
-    assert_string_equal(text, "{\"name\": \"a \\\"b\\\\\", \"step\": -3, \"value\": 0.10000000000000001\n"
+    assert_string_equal(text, "{\"name\": \"a \\\"b\\\\\", \"step\": -3, \"value\": 0.1\n"
                         "{\"name\": \"i\", \"step\": 9223372036854775807, \"value\": Infinity\n"
                         "{\"name\": \"i\", \"step\": 1, \"value\": -Infinity\n"
                         "{\"name\": \"n\", \"step\": 1, \"value\": NaN\n"
                         "{\"name\": \"0123456789012345678901234567890123456789012345678901234567890123456789012345678901234567890123456789\","
-                        " \"step\": 1, \"value\": 1.0000000000000001e+300\n"
+                        " \"step\": 1, \"value\": 1e+300\n"
                         "{\"progress\": 0.25\n{\"progress\": 1\n{\"progress\": 0\n");
     close(fd);
     unlink(path);

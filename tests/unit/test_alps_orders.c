@@ -474,7 +474,7 @@ static void options_of_the_adapter_are_refused(void **state)
         want.extra = json_pack("[s,s,s,s]", "-j", "1", own[i], "1");
         assert_int_equal(site.ops->check(site.a, &want, &err), i < 3 ? -1 : 0);
         if (i < 3)
-            assert_string_equal(err.pointer, "/extra");
+            assert_string_equal(err.pointer, "/extra/2");
         json_decref((json_t *)want.extra);
     }
     want = one;

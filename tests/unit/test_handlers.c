@@ -131,16 +131,16 @@ static void events_of_a_rare_kind_are_found(void **state)
     const json_t *page;
 
     run_sql("WITH RECURSIVE n (i) AS (VALUES (1) UNION ALL SELECT i + 1 FROM n WHERE i < 25000) INSERT INTO event (id, time, kind, ensemble, idx) "
-            "SELECT i, 1000, iif(i = 1 OR i = 24000, 'rare', 'usual'), 1 + i % 2, i FROM n");
+            "SELECT i, 1000, iif(i = 1 OR i = 24000, 'ensemble.failed', 'usual'), 1 + i % 2, i FROM n");
     must(store_commit(store, &err));
     store_close(store);
     must(store_open(&store, dir, &err)); /* which reads how far ids are given */
     fake_config.store = store;
     n_ids = 0;
-    assert_true(walk(events_get, 0, "kind=rare", "after", "events", note_id) <= 4);
+    assert_true(walk(events_get, 0, "kind=ensemble.failed", "after", "events", note_id) <= 4);
     assert_true(n_ids == 2 && ids[0] == 1 && ids[1] == 24000);
     n_ids = 0;
-    walk(events_get, 0, "ensemble=1&limit=1000&kind=rare", "after", "events", note_id);
+    walk(events_get, 0, "ensemble=1&limit=1000&kind=ensemble.failed", "after", "events", note_id);
     assert_true(n_ids == 1 && ids[0] == 24000);
     page = get(events_get, 0, "after=24997&limit=2");
     assert_string_equal(next_of(page), "24999");

@@ -374,13 +374,13 @@ static void events_are_streamed(void **state)
     rig_until(fd, "id: 2\n");
     rig_until(fd, "\n\n");
     for (int i = 3; i < 6; i++) { /* as they come */
-        must(store_event_put(store, 3000, i == 4 ? "wanted" : "other", i, -1, NULL, &err));
+        must(store_event_put(store, 3000, i == 4 ? "ensemble.complete" : "other", i, -1, NULL, &err));
         rig_turn();
         snprintf(text, sizeof text, "id: %d\n", i);
         rig_until(fd, text);
     }
     close(fd);
-    other = rig_begin("GET /v1/events?kind=wanted", "Accept: text/event-stream\r\nLast-Event-ID: 1\r\n");
+    other = rig_begin("GET /v1/events?kind=ensemble.complete", "Accept: text/event-stream\r\nLast-Event-ID: 1\r\n");
     rig_until(other, "retry: 1000\n\nid: 4\n");
     close(other);
 }

@@ -45,7 +45,7 @@ static void header_is(const struct reply *r, const char *name, const char *wante
 static void put_events(int64_t n)
 {
     for (int64_t i = 0; i < n; i++)
-        must(store_event_put(store, 1000, i % 3 == 0 ? "third" : "other", 1 + i % 2, i,
+        must(store_event_put(store, 1000, i % 3 == 0 ? "ensemble.complete" : "other", 1 + i % 2, i,
                              "{\"a\": \"some detail, so that it is long\"}", &err));
     must(store_commit(store, &err));
 }
@@ -85,7 +85,7 @@ static void who_reads_late_gets_everything(void **state)
 
     rig_turn();
     fd = begin_stream("GET /v1/events?after=0");
-    other = begin_stream("GET /v1/events?kind=third");
+    other = begin_stream("GET /v1/events?kind=ensemble.complete");
     put_events(EVENTS);
     assert_int_equal(rig_ask("DELETE /v1/sessions", "", NULL)->status, 200); /* a commit of which the feed hears */
     for (int i = 0; i < 300; i++)
