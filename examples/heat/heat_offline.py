@@ -39,6 +39,7 @@ class Files:
         first = self._files[0]
         self.fields = {heat_surrogate.FIELD: Field(first.dtype, first.shape[1:])}
         self.resume = self.resume_step = self.checkpoint_every = None
+        self._drawn, self._end = 0, "since it had no more batches"
 
     @staticmethod
     def checkpoint_due():
@@ -50,12 +51,20 @@ class Files:
     def learnt(self):
         """Nobody asks what was learnt, since no checkpoint is saved."""
 
+    def _sign_of_life(self):
+        """Nobody watches."""
+
+    def stats(self):
+        """No member waits for room."""
+        return {"room_wait_seconds": 0}
+
     def batches(self, seed):
         """Yield one epoch of this rank's share, in an order drawn from the seed, as a stream's DataLoader does."""
         order = numpy.random.default_rng(seed).permutation(self.count * self._steps)[self.rank::self.ranks]
         for at in range(0, len(order), self.batch_size):
             member, place = numpy.divmod(order[at : at + self.batch_size], self._steps)
             fields = numpy.stack([self._files[i][j] for i, j in zip(member, place)])
+            self._drawn += 1
             yield {
                 heat_surrogate.FIELD: torch.from_numpy(fields),
                 "params": torch.from_numpy(self._rows[member]),

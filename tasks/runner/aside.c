@@ -55,14 +55,33 @@ static char *directory_set_aside(const char *path, const char *job, struct error
     }
 }
 
-int aside_set(const struct jobdesc *desc, struct error *err)
+/* Returns the length of ENSEMBLE in ENSEMBLE/jobs/JOB; 0 where the job is in no such place. */
+static size_t ensemble_length(const char *jobdir)
 {
+    static const char jobs[] = "/jobs";
+    const char *name = strrchr(jobdir, '/');
+    size_t n = name != NULL ? (size_t)(name - jobdir) : 0, last = sizeof jobs - 1;
+
+    return jobdir[0] == '/' && n > last && strncmp(name - last, jobs, last) == 0 ? n - last : 0;
+}
+
+/* Returns whether the path is below the first `length` characters of the job's directory. */
+static bool is_below(const char *path, const char *jobdir, size_t length)
+{
+    return length > 0 && strncmp(path, jobdir, length) == 0 && path[length] == '/' && path[length + 1] != '\0' &&
+           strstr(path + length, "/..") == NULL;
+}
+
+int aside_set(const char *jobdir, const struct jobdesc *desc, struct error *err)
+{
+    size_t length = ensemble_length(jobdir);
+
     for (size_t i = 0; i < desc->ntasks; i++) {
         const char *path = desc->tasks[i].dir;
         char *aside;
         int rc;
 
-        if (is_empty(path) || is_given_up(path, desc->job))
+        if (!is_below(path, jobdir, length) || is_empty(path) || is_given_up(path, desc->job))
             continue;
         aside = directory_set_aside(path, desc->job, err);
         rc = aside == NULL ? -1 : dir_make(path, err);

@@ -293,7 +293,7 @@ static int run_directory(const struct options *options, const char *jobdir, int 
         status = EX_IOERR;
     } else if (claim(options, desc, jobdir, tmpdir, &err) < 0) {
         status = not_claimed(&err);
-    } else if (aside_set(desc, &err) < 0) {
+    } else if (aside_set(jobdir, desc, &err) < 0) {
         log_error("%s", err.text);
         status = EX_IOERR;
     } else {

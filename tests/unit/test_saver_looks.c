@@ -331,7 +331,7 @@ static void a_rank_saves_from_the_beginning_until_the_list_has_it(void **state)
     tear_down(c);
 }
 
-/* Rank 0 has saved nothing; and the next one is saved. */
+/* A rank that is alone has saved nothing; and the next one is saved. */
 static void one_that_cannot_be_written_is_told_once(void **state)
 {
     struct train_config config;
@@ -339,6 +339,7 @@ static void one_that_cannot_be_written_is_told_once(void **state)
     struct cut cut = {0};
     struct error err;
 
+    config.ranks = 1; /* otherwise another rank may have saved the state */
     assert_non_null(saver_begin(c, 1, &err));
     saver_cut(c, &cut);
     saver_end(c);
@@ -359,23 +360,25 @@ static void names_tell_the_generation_the_process_and_the_step(void **state)
 {
     static const struct {
         int64_t step;
-        const char *name; /* NULL: it is refused */
-    } all[] = {{-1, NULL}, {4, NULL}, {5, "g3.2-s5"}, {5, "g3.2-s5-b"}, {5, NULL}, {4, NULL}, {6, "g3.2-s6"}, {6, "g3.2-s6-b"}, {9, "g3.2-s9"}};
+        const char *name; /* of the next number, where the step does not grow */
+    } all[] = {{5, "g3.2-s5"}, {5, "g3.2-s5-b"}, {5, "g3.2-s6"}, {4, "g3.2-s7"}, {-1, "g3.2-s8"}, {8, "g3.2-s8-b"}, {11, "g3.2-s11"},
+               {11, "g3.2-s11-b"}};
     struct train_config config;
     struct saver *c = set_up(&config, 1);
     struct error err;
 
+    saver_destroy(c);
     config.generation = 3;
     config.restart = 2;
     config.checkpoint.resume_step = 5;
+    c = saver_create(&config, NULL, &err);
+    assert_non_null(c);
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
         struct cut cut = {0};
         const char *path = saver_begin(c, all[i].step, &err);
         char wanted[100], *more;
 
-        assert_int_equal(path != NULL, all[i].name != NULL);
-        if (path == NULL)
-            continue;
+        assert_non_null(path);
         snprintf(wanted, sizeof wanted, "%s/%s/state-rank1", dir, all[i].name);
         assert_string_equal(path, wanted);
         more = saver_path(c, "buffer", "bin");
