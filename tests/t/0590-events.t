@@ -263,6 +263,7 @@ ended=$(page "&after=$((newest - 512))" | jq -r 'select(.kind == "attempt.ended"
 counts=(34 2 10 17 17 5 546 17 $((ended + 10)))
 wanted=()
 for i in "${!queries[@]}"; do wanted+=("${queries[i]}=${counts[i]}"); done
+rm "$T/each.err" # so that what is in it is of these streams
 sse each "$T/each" "${wanted[@]}" 2>"$T/each.err" &
 each=$!
 ok "streams with different filters are opened" wait_for 30 'grep -q open "$T/each.err" || ! kill -0 $each'

@@ -204,6 +204,7 @@ mine=$PLACE my_cookie=$COOKIE
 begin "$(login)"
 theirs=$PLACE their_cookie=$COOKIE
 PLACE=$mine COOKIE=$my_cookie
+rm "$T/stream" # of the one before
 curl -s -N -m 300 -H "Cookie: $COOKIE" -H 'Accept: text/event-stream' "$URL/${PLACE}v1/events" >"$T/stream" &
 stream=$!
 # shellcheck disable=SC2016 # for wait_for

@@ -93,10 +93,13 @@ before=$(pbs connections)
 stretto cancel "$id" >/dev/null
 all_cancelled 300 "of many turns"
 is "$(uniq all.noted | xargs)" "qdel qsig" "the waiting ones go first"
-# each array is a qdel; listings come every second in this test
-ok "the orders make few connections" [ "$(wc -l <all.noted)" -le 6 ]
+# Each array is a qdel, and so are all single jobs; on a slow machine an order is given once more, or jobs are sought one
+# array at a time. How many arrays there are is a matter of how quickly jobs follow each other.
+arrays=$(pbs_jobs | awk '{ sub(/[[.].*/, "", $2); is[$2] } END { print length(is) }')
+ok "300 jobs are few arrays ($arrays)" [ "$arrays" -le 30 ]
+ok "the orders make few connections" [ "$(wc -l <all.noted)" -le $((2 * arrays + 4)) ]
 listings=$(pbs counts | sed -n 's/^qstat //p')
-ok "no listing asks job by job" [ $(($(pbs connections) - before)) -le $((listings + $(wc -l <all.noted))) ]
+ok "no listing asks job by job" [ $(($(pbs connections) - before)) -le $((listings + $(wc -l <all.noted) + 2 * arrays)) ]
 end
 
 # --- PBS says that it does it, and does nothing; who cancels once more is not put off
