@@ -147,7 +147,7 @@ static const struct argp_option options[] = {
     {"steps", OPTION_STEPS, NULL, 0, "areas and curves are over steps rather than time", 0},
     {"horizon", OPTION_HORIZON, "DURATION", 0,
      "the area up to this time after the first point of each run, or with --steps this number of steps; default the "
-     "median length of the curves",
+     "median length of the curves, or more where they have few points",
      0},
     {"target", OPTION_TARGET, "VALUE", 0, "the time until the metric reaches this value", 0},
     {"accept", OPTION_ACCEPT, "RANGE", 0,

@@ -13,7 +13,7 @@
 #define NAMED 10 /* attempts, or variables, that a note names */
 #define DIFFERS "differs"
 
-/* One ensemble that is judged, and what its attempts are compared with. */
+/* An ensemble that is judged, with the rules and the attempts that its own are compared with. */
 struct judging {
     const json_t *rules, *command; /* of its spec */
     int64_t ensemble;

@@ -14,7 +14,7 @@
 
 #define MOVES "strettod(8), RUN DIRECTORY, says how to move it"
 
-/* What both sides say of themselves. */
+/* The figures that the database and the run directory have of themselves. */
 struct findings {
     const struct run_books *books;
     enum run_claim_owner owner;

@@ -11,7 +11,7 @@
  * database. Blocks: only for the start. */
 int run_claim(struct store *store, const char *run_dir, const char *state_dir, struct error *err);
 
-/* Whose the run directory is by that file. FORMER: of another database in this state directory on this host. */
+/* The owner of the run directory, by that file. FORMER: another database in this state directory on this host. */
 enum run_claim_owner { RUN_CLAIM_NOBODY, RUN_CLAIM_OURS, RUN_CLAIM_FORMER, RUN_CLAIM_OTHER };
 int run_claim_whose(struct store *store, const char *run_dir, const char *state_dir, enum run_claim_owner *whose,
                     struct error *err);

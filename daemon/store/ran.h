@@ -1,4 +1,5 @@
-/* What attempts ran, where their specs have rules: from their exit records. Attempts that ran the same share a row. */
+/* The files and variables with which attempts ran, from their exit records, where the spec has rules. Attempts that ran
+ * the same share a row. */
 #ifndef DAEMON_STORE_RAN_H
 #define DAEMON_STORE_RAN_H
 #include "daemon/store/store.h"

@@ -68,7 +68,7 @@ struct jobdesc_metrics {
     double least, most;
 };
 
-/* Whether the ranks of a training may begin again in this job, if their memory has all samples. */
+/* Says whether the ranks of a training may begin again in this job, if their memory has all samples. */
 struct jobdesc_restarts {
     bool any;
     int64_t retries;          /* that the training has in all */
@@ -76,7 +76,7 @@ struct jobdesc_restarts {
     struct learnt from;       /* by the checkpoint that its ranks begin from */
 };
 
-/* Whether a member opens a stream to a training: there is none, it may, or it must. */
+/* Says whether a member opens a stream to a training: there is no training, it may, or it must. */
 enum jobdesc_streams { JOBDESC_STREAMS_NONE, JOBDESC_STREAMS_OPTIONAL, JOBDESC_STREAMS_REQUIRED };
 
 struct jobdesc {

@@ -254,7 +254,7 @@ static bool reap(struct run *r, int64_t now)
         if (r->tasks[i].new_end && r->tasks[i].rec.signal != 0)
             hold_or_end(r, &r->tasks[i], now);
     for (size_t i = first; i <= last && first < r->ntasks; i++)
-        if (r->tasks[i].new_end && r->tasks[i].rec.signal == 0 && !r->tasks[i].ended) /* one may have lost its signal */
+        if (r->tasks[i].new_end && r->tasks[i].rec.signal == 0)
             hold_or_end(r, &r->tasks[i], now);
     if (first < r->ntasks && r->ending.stop == STOP_NONE && pid == 0 && tree_children() != (ssize_t)(r->left - r->held))
         leftovers_end(&r->leftovers, now);

@@ -409,7 +409,7 @@ const char *saver_begin(struct saver *c, int64_t step, struct error *err)
     while (c->stage != STAGE_IDLE)
         pthread_cond_wait(&c->changed, &c->lock);
     pthread_mutex_unlock(&c->lock);
-    again = step == c->step && !c->again; /* nothing was learnt since the one before */
+    again = step >= 0 && step == c->step && !c->again; /* nothing was learnt since the one before */
     step = choose_step(c, step, again);
     if (start_thread(c, err) < 0)
         return NULL;

@@ -196,6 +196,18 @@ is "$tmp/stray/7.0/exit.json" '.outcome == "succeeded"' 'a task that leaves proc
 [ ! -e "$tmp/stray/7.1/exit.json" ]; ok $? 'while the other tasks go on'
 timeout 300 sh -c 'echo >"$1"' sh "$tmp/go.1"; wait $runner; ok $? 'and the job goes on to its end'
 
+# what others have left is moved aside only below the directory of the job's ensemble
+mkdir -p "$tmp/e7/jobs" "$tmp/e7/members" "$tmp/theirs"
+job aside 60 1 '[{id: "7.0", dir: "'"$tmp"'/e7/members/0", argv: ["true"]}, {id: "7.1", dir: "'"$tmp"'/theirs", argv: ["true"]}]'
+mv "$tmp/aside" "$tmp/e7/jobs/aside"
+mkdir "$tmp/e7/members/0"; echo old >"$tmp/e7/members/0/result"; echo precious >"$tmp/theirs/file"
+run e7/jobs/aside; ok $? 'a job whose directories have files of others'
+[ "$(ls -d "$tmp"/e7/members/0/result "$tmp"/e7/members/0.before-*/result 2>/dev/null)" = "$tmp/e7/members/0.before-$mark-aside/result" ]
+ok $? 'those in its ensemble are moved aside'
+[ "$(cat "$tmp/theirs/file"; ls -d "$tmp"/theirs*)" = "precious
+$tmp/theirs" ]; ok $? 'all others stay where they are'
+is "$tmp/theirs/exit.json" '.outcome == "succeeded"' 'and the task runs there'
+
 mkfifo "$tmp/up"
 job usr1 60 1 '[{id: "7.0", argv: ["sh", "-c", "trap \"echo got > usr1; exit 0\" USR1; echo ready > '"$tmp"'/up; sleep 100 & wait"]}]'
 start usr1; read -r _ <"$tmp/up"; kill -USR1 "$(claimed usr1)"; wait $runner

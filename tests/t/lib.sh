@@ -138,6 +138,7 @@ rest() {
 	[ $((2 * (now - $2))) -le $pause ] || pause=$((2 * (now - $2)))
 	[ $pause -le 500000 ] || pause=500000
 	printf -v seconds 0.%06d $pause
+	[ -e "$T/.rest" ] || bail "the test's directory is gone"
 	read -r -t "$seconds" seconds <>"$T/.rest"
 	return 0
 }
