@@ -11,9 +11,16 @@
 /* The notices whose causes do not pass by themselves. */
 static bool is_urgent(const char *code)
 {
-    static const char *const urgent[] = {
-        "held",    "ending",        "adapter_not_here", "adapter_not_set_up", "adapter_silent", "state_not_written",
-        "no_room", "not_submitted", "training_silent"};
+    static const char *const urgent[] = {"held",
+                                         "ending",
+                                         "adapter_not_here",
+                                         "not_readable",
+                                         "adapter_not_set_up",
+                                         "adapter_silent",
+                                         "state_not_written",
+                                         "no_room",
+                                         "not_submitted",
+                                         "training_silent"};
 
     for (size_t i = 0; i < sizeof urgent / sizeof *urgent; i++)
         if (strcmp(code, urgent[i]) == 0)

@@ -220,8 +220,8 @@ static void look_done(uv_work_t *work, int status)
         case LOCAL_FOUND_ENDED: local_job_ended(job, w->look.reason, false); break;
         case LOCAL_FOUND_LOST: end_lost(job, &w->look); break;
         case LOCAL_FOUND_NOTHING:
-            if (job->exit_status == EX_UNAVAILABLE)
-                local_start_again(job, "there is no room for its directories");
+            if (runner_waits_for(job->exit_status) != NULL)
+                local_start_again(job, runner_waits_for(job->exit_status));
             else if (job->exit_status == STARTER_UNSEEN)
                 local_start_again(job, "the process that was to run it has ended before");
             else

@@ -194,13 +194,16 @@ static void answer_submission(struct local_job *job, enum adapter_answer answer,
 void local_start_again(struct local_job *job, const char *why)
 {
     struct adapter *a = job->a;
+    char reason[sizeof job->status.reason];
 
-    log_warn_of(LOG_JOB(0, job->name), "job %s: cannot start its runner: %s; trying again", job->name, why);
+    snprintf(reason, sizeof reason, "its runner cannot be started: %s", why);
+    if (strcmp(job->status.reason, reason) != 0)
+        log_warn_of(LOG_JOB(0, job->name), "job %s: cannot start its runner: %s; trying again", job->name, why);
     give_back(job);
     close_jobfd(job);
     job->state = LOCAL_QUEUED;
     job->status.state = ADAPTER_JOB_QUEUED;
-    snprintf(job->status.reason, sizeof job->status.reason, "its runner cannot be started: %s", why);
+    memcpy(job->status.reason, reason, sizeof reason);
     list_prepend(&a->queue, job);
     uv_timer_start(&a->retry, retry, RETRY_MS, 0);
     answer_submission(job, ADAPTER_OK, NULL);

@@ -26,6 +26,7 @@
 #include "daemon/engine/waiting.h"
 #include "daemon/spec/needs.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <utlist.h>
@@ -256,6 +257,26 @@ static void submit(struct engine *engine, struct live_job *job, const char *desc
     free(dir);
 }
 
+/* The job is tried again after a while. Why it waits is told, and logged once. */
+static void wait_for_files(struct engine *engine, struct live_job *job, const char *why)
+{
+    if (strcmp(job_words(job), why) != 0)
+        log_warn_of(LOG_JOB(job->row.ensemble, job->row.name), "job %s waits: %s", job->row.name, why);
+    job_note_waits_for(job, why);
+    job_retry_in(engine, job, FILE_RETRY_MS);
+}
+
+static void wait_for_parameters(struct engine *engine, struct live_job *job)
+{
+    char why[sizeof((struct error *)NULL)->text];
+
+    snprintf(why, sizeof why,
+             "parameters of ensemble %lld cannot be read: its copy of the parameter file, %s, is not what it was when "
+             "it was made, and has to be restored before the daemon is started again",
+             (long long)job->row.ensemble, params_path(job->ensemble->spec->params));
+    wait_for_files(engine, job, why);
+}
+
 static void written(void *arg, const struct error *failed)
 {
     struct engine *engine;
@@ -264,9 +285,7 @@ static void written(void *arg, const struct error *failed)
     if (job == NULL)
         return;
     if (failed != NULL) {
-        log_warn_of(LOG_JOB(job->row.ensemble, job->row.name), "job %s waits: %s", job->row.name, failed->text);
-        job_note_waits_for(job, failed->text);
-        job_retry_in(engine, job, FILE_RETRY_MS);
+        wait_for_files(engine, job, failed->text);
     } else {
         job->written = true;
         job_advance(engine, job);
@@ -323,10 +342,8 @@ void job_start(struct engine *engine, struct live_job *job)
     }
     plan_job(engine, job, &plan);
     if (plan.failed) {
-        log_warn_of(LOG_JOB(job->row.ensemble, job->row.name), "job %s waits: parameters of its members cannot be read",
-                    job->row.name);
         plan_drop(&plan);
-        job_retry_in(engine, job, FILE_RETRY_MS);
+        wait_for_parameters(engine, job);
         return;
     }
     if (plan.n_refused > 0) {

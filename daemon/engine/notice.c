@@ -2,7 +2,8 @@
  * The first cause that holds is told. Their order, in which stretto(1) and openapi.yaml list them, too:
  *
  *   1. nothing can go on, whatever else holds: state_not_written, held, paused,
- *      waits_for_ensemble, waits_for_follow_up, waits_for_paused, waits_for_held, ending, adapter_not_here;
+ *      waits_for_ensemble, waits_for_follow_up, waits_for_paused, waits_for_held, ending, adapter_not_here,
+ *      not_readable;
  *   2. what it needs is missing: adapter_not_set_up, adapter_silent, no_room;
  *   3. its training does not run: retry, no_slot, not_submitted, queued, training_starts;
  *   4. none of its members runs: not_submitted, queued, waits_for_suggestions, no_slot, retry;
@@ -264,12 +265,25 @@ static bool tell_after(struct engine *engine, const struct ensemble_row *row, st
     return tell(out, code, "%s", text);
 }
 
+/* It was left alone when the daemon started, as the log says, too. */
+static bool tell_left_alone(struct engine *engine, const struct ensemble_row *row, struct engine_notice *out)
+{
+    struct spec *owned = NULL;
+    struct error err;
+
+    if (engine_check_adapter(engine, row, &err) < 0)
+        return tell(out, "adapter_not_here", "%s", err.text);
+    if (engine_spec(engine, row->id, &owned, &err) == NULL)
+        return tell(out, "not_readable", "ensemble %lld is left alone until the daemon is started again: %s",
+                    (long long)row->id, err.text);
+    spec_destroy(owned);
+    return false;
+}
+
 /* The first two kinds; -1: none of them, and it may be another. */
 static int tell_urgent(struct engine *engine, const struct ensemble_row *row, struct live_ensemble *ens,
                        struct engine_notice *out)
 {
-    struct error err;
-
     if (!ensemble_is_over(row) && tell_rest(engine, out))
         return true;
     if (row->state == ENSEMBLE_PAUSED && row->reason[0] != '\0')
@@ -283,8 +297,7 @@ static int tell_urgent(struct engine *engine, const struct ensemble_row *row, st
     if (ensemble_is_ending(row))
         return tell(out, "ending", "%s; those that run go on to their end", row->reason);
     if (ens == NULL)
-        return !ensemble_is_over(row) && engine_check_adapter(engine, row, &err) < 0 &&
-               tell(out, "adapter_not_here", "%s", err.text);
+        return !ensemble_is_over(row) && tell_left_alone(engine, row, out);
     if (ensemble_is_over(row))
         return tell_remains(engine, ens, out);
     if (tell_trouble(engine, ens->adapter, "", out))

@@ -564,6 +564,11 @@ json_t *params_at(const struct params *p, int64_t index)
     return out;
 }
 
+const char *params_path(const struct params *p)
+{
+    return p->rows != NULL ? rows_path(p->rows) : NULL;
+}
+
 uint64_t params_seed(const struct params *p, int64_t index)
 {
     return draw_bits(p->seed, UINT64_C(0x6d656d626572), (uint64_t)index);

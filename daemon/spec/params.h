@@ -67,6 +67,8 @@ void params_ask(struct params *p, params_give *give, void *arg, int64_t root);
 /* Returns the parameters of member `index` as a new JSON object, in the order of the spec. Returns NULL, and logs it,
  * only if they are rows that cannot be read. */
 json_t *params_at(const struct params *p, int64_t index);
+/* Returns the path of the rows' file; NULL where the parameters are from elsewhere. */
+const char *params_path(const struct params *p);
 /* Returns one parameter of a member, a new reference. */
 json_t *params_one(const struct params *p, size_t i, int64_t index);
 /* Returns the seed that the member gets. */

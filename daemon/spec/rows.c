@@ -1,3 +1,4 @@
+#define XXH_INLINE_ALL
 #include "daemon/spec/rows.h"
 
 #include "common/log.h"
@@ -10,9 +11,11 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include <xxhash.h>
 
 struct rows {
-    char *name;
+    char *name, *path;
+    bool told; /* that a row cannot be read */
     int data, index;
     int64_t count;
     json_t *columns; /* names, each with true if the column is numeric */
@@ -35,14 +38,20 @@ static int open_one(const char *dir, const char *name, const char *suffix, int64
     return fd;
 }
 
-static bool read_offsets(const struct rows *rows, int64_t index, int64_t *from, int64_t *to)
+uint64_t rows_digest(const char *name, const char *line, size_t size)
 {
-    uint64_t pair[2];
+    return XXH3_64bits_withSeed(line, size, XXH3_64bits(name, strlen(name)));
+}
 
-    if (pread(rows->index, pair, sizeof pair, (off_t)(index * 8)) != (ssize_t)sizeof pair)
+static bool read_offsets(const struct rows *rows, int64_t index, int64_t *from, int64_t *to, uint64_t *digest)
+{
+    struct rows_entry pair[2];
+
+    if (pread(rows->index, pair, sizeof pair, (off_t)(index * (int64_t)sizeof *pair)) != (ssize_t)sizeof pair)
         return false;
-    *from = (int64_t)le64toh(pair[0]);
-    *to = (int64_t)le64toh(pair[1]);
+    *from = (int64_t)le64toh(pair[0].offset);
+    *to = (int64_t)le64toh(pair[1].offset);
+    *digest = le64toh(pair[0].digest);
     return *from >= 0 && *from < *to && *to - *from <= (int64_t)ROWS_BYTES_MAX;
 }
 
@@ -63,8 +72,10 @@ struct rows *rows_open(const char *dir, const char *name, const char *columns, i
 {
     struct rows *rows = xcalloc(1, sizeof *rows);
     int64_t data_size = 0, index_size = 0, from, to;
+    uint64_t digest;
 
     rows->name = xstrdup(name);
+    rows->path = xasprintf("%s/%s.jsonl", dir, name);
     rows->count = count;
     rows->index = -1;
     rows->data = open_one(dir, name, "jsonl", &data_size, err);
@@ -73,10 +84,9 @@ struct rows *rows_open(const char *dir, const char *name, const char *columns, i
     rows->index = open_one(dir, name, "index", &index_size, err);
     if (rows->index < 0 || take_columns(rows, columns, err) < 0)
         goto fail;
-    if (count < 1 || count > index_size || index_size != (count + 1) * 8 ||
-        !read_offsets(rows, count - 1, &from, &to) || to != data_size) {
-        error_set(err, "store_io", "the copy of a parameter file, %s/%s.jsonl, is not what it was when it was made",
-                  dir, name);
+    if (count < 1 || count > index_size || index_size != (count + 1) * (int64_t)sizeof(struct rows_entry) ||
+        !read_offsets(rows, count - 1, &from, &to, &digest) || to != data_size) {
+        error_set(err, "store_io", "the copy of a parameter file, %s, is not what it was when it was made", rows->path);
         goto fail;
     }
     return rows;
@@ -97,6 +107,7 @@ void rows_close(struct rows *rows)
         close(rows->index);
     json_decref(rows->columns);
     free(rows->name);
+    free(rows->path);
     free(rows);
     errno = saved;
 }
@@ -117,6 +128,11 @@ void rows_remove(const char *dir, const char *name)
 const char *rows_name(const struct rows *rows)
 {
     return rows->name;
+}
+
+const char *rows_path(const struct rows *rows)
+{
+    return rows->path;
 }
 
 int64_t rows_count(const struct rows *rows)
@@ -155,19 +171,24 @@ char *rows_columns_text(const struct rows *rows)
     return json_dumps(rows->columns, JSON_COMPACT);
 }
 
-json_t *rows_at(const struct rows *rows, int64_t index)
+json_t *rows_at(struct rows *rows, int64_t index)
 {
     json_t *row = NULL;
     int64_t from, to;
+    uint64_t digest;
     char *text;
 
-    if (index >= 0 && index < rows->count && read_offsets(rows, index, &from, &to)) {
+    if (index >= 0 && index < rows->count && read_offsets(rows, index, &from, &to, &digest)) {
         text = xcalloc(1, (size_t)(to - from));
-        if (pread(rows->data, text, (size_t)(to - from), (off_t)from) == (ssize_t)(to - from))
+        if (pread(rows->data, text, (size_t)(to - from), (off_t)from) == (ssize_t)(to - from) &&
+            rows_digest(rows->name, text, (size_t)(to - from) - 1) == digest)
             row = json_loadb(text, (size_t)(to - from), 0, NULL);
         free(text);
     }
-    if (row == NULL)
-        log_error("row %lld of the parameter file's copy %s cannot be read", (long long)index, rows->name);
+    if (row == NULL && !rows->told)
+        log_error(
+            "row %lld of the copy of a parameter file, %s, cannot be read, or is not what it was when it was made",
+            (long long)index, rows->path);
+    rows->told = rows->told || row == NULL;
     return row;
 }

@@ -1,6 +1,7 @@
 /* The parameter rows of an ensemble whose spec names a file: a copy in the state directory, made when the spec was
- * accepted and never changed afterwards. NAME.jsonl has one JSON object a line, and NAME.index the offset of every line
- * and of the end (64 bits, little-endian), so that any row takes two small reads and nothing is held in memory. */
+ * accepted and never changed afterwards. NAME.jsonl has one JSON object a line. NAME.index has an entry for every line
+ * and one for the end: the offset, and the XXH3 digest of NAME and the line (64 bits each, little-endian). So any row
+ * takes two small reads, nothing is held in memory, and a row that is another copy's or was changed is not believed. */
 #ifndef DAEMON_SPEC_ROWS_H
 #define DAEMON_SPEC_ROWS_H
 #include "common/error.h"
@@ -16,6 +17,12 @@
 
 struct rows;
 
+struct rows_entry {
+    uint64_t offset, digest; /* little-endian */
+};
+/* Returns the digest of a line, without its newline, of the copy of this name. */
+uint64_t rows_digest(const char *name, const char *line, size_t size);
+
 /* Opens a copy. `columns` is the text that rows_columns_text() gave when it was made. Fails with code "store_io" where
  * the copy has changed since. */
 struct rows *rows_open(const char *dir, const char *name, const char *columns, int64_t count, struct error *err);
@@ -24,6 +31,7 @@ void rows_close(struct rows *rows);
 void rows_remove(const char *dir, const char *name);
 
 const char *rows_name(const struct rows *rows);
+const char *rows_path(const struct rows *rows); /* of its file of rows */
 int64_t rows_count(const struct rows *rows);
 size_t rows_columns(const struct rows *rows);
 const char *rows_column(const struct rows *rows, size_t i);
@@ -34,8 +42,8 @@ size_t rows_longest(const struct rows *rows, size_t i);
 void rows_note_longest(struct rows *rows, const json_t *longest); /* longest has the bytes by name */
 char *rows_columns_text(const struct rows *rows);                 /* a new string */
 
-/* Returns a row as a new object; NULL, with a line in the log, where the copy cannot be read. */
-json_t *rows_at(const struct rows *rows, int64_t index);
+/* Returns a row as a new object; NULL where it cannot be read or was changed, of which the first one is logged. */
+json_t *rows_at(struct rows *rows, int64_t index);
 
 /* Makes a copy. Blocks, so that it is for a worker thread. Fails with code "store_full" or "store_io". */
 struct rows_writer;

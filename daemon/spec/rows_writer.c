@@ -57,11 +57,11 @@ struct rows_writer *rows_writer_create(const char *dir, const char *name, struct
     return NULL;
 }
 
-static int add_offset(struct rows_writer *w)
+static int add_entry(struct rows_writer *w, const char *line, size_t size)
 {
-    uint64_t offset = htole64((uint64_t)w->offset);
+    struct rows_entry entry = {htole64((uint64_t)w->offset), htole64(rows_digest(w->name, line, size))};
 
-    return fwrite(&offset, sizeof offset, 1, w->index) == 1 ? 0 : -1;
+    return fwrite(&entry, sizeof entry, 1, w->index) == 1 ? 0 : -1;
 }
 
 static void note_longest(struct rows_writer *w, const char *name, size_t size)
@@ -103,7 +103,8 @@ int rows_writer_add(struct rows_writer *w, const json_t *row, int64_t line, stru
         rc = source_refuse(line, err, "more than %lld rows", (long long)ROWS_MAX);
     else if (size == 0 || size >= ROWS_BYTES_MAX)
         rc = source_refuse(line, err, "the row has more than %zu bytes", ROWS_BYTES_MAX);
-    if (rc == 0 && (add_offset(w) < 0 || fwrite(text, 1, size, w->data) != size || putc('\n', w->data) == EOF))
+    if (rc == 0 &&
+        (add_entry(w, text, size) < 0 || fwrite(text, 1, size, w->data) != size || putc('\n', w->data) == EOF))
         rc = failed(w, err);
     free(text);
     if (rc < 0)
@@ -159,7 +160,7 @@ struct rows *rows_writer_finish(struct rows_writer *w, struct error *err)
     struct rows *rows = NULL;
     char *columns = json_dumps(w->columns, JSON_COMPACT);
 
-    if (add_offset(w) < 0 || flush(w->data) < 0 || flush(w->index) < 0 || flush_dir(w->dir) < 0)
+    if (add_entry(w, "", 0) < 0 || flush(w->data) < 0 || flush(w->index) < 0 || flush_dir(w->dir) < 0)
         failed(w, err);
     else
         rows = rows_open(w->dir, w->name, columns, w->count, err);

@@ -40,6 +40,17 @@ static int make(const char *jobdir, char *path, const char *tmpdir, const char *
     return rc;
 }
 
+const char *runner_waits_for(int status)
+{
+    switch (status) {
+    case RUNNER_NO_ROOM: return "there is no room for its directories";
+    case RUNNER_NOT_WRITTEN:
+        return "its directories cannot be made: the run directory is read-only, fails, or is not writable for the "
+               "daemon";
+    default: return NULL;
+    }
+}
+
 int claim_make(const char *jobdir, const char *tmpdir, const char *gpus, const char *hosts, struct error *err)
 {
     return make(jobdir, xasprintf("%s/claim.json", jobdir), tmpdir, gpus, hosts, NULL, err);

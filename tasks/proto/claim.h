@@ -7,6 +7,14 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <sysexits.h>
+
+/* The exit statuses of a runner that has claimed nothing, and may be started again once its directories can be made:
+ * there was no room, or their file system is read-only, fails or refuses them. */
+#define RUNNER_NO_ROOM EX_UNAVAILABLE
+#define RUNNER_NOT_WRITTEN EX_OSFILE
+/* Returns why such a runner made no directories; NULL for any other status. */
+const char *runner_waits_for(int status);
 
 struct claim {
     pid_t pid;

@@ -166,11 +166,18 @@ static bool claimed_before(const char *jobdir)
     return there;
 }
 
-/* Returns the exit status for a failure before the job was claimed: where the disk was full, the job may be tried
- * again. */
+/* Returns the exit status for a failure before the job was claimed: where the run directory cannot be written, the job
+ * may be tried again. */
 static int not_made(int otherwise)
 {
-    return errno == ENOSPC || errno == EDQUOT ? EX_UNAVAILABLE : otherwise;
+    switch (errno) {
+    case ENOSPC:
+    case EDQUOT: return RUNNER_NO_ROOM;
+    case EROFS:
+    case EIO:
+    case ESTALE: return RUNNER_NOT_WRITTEN;
+    default: return otherwise;
+    }
 }
 
 /* Makes the directories of all tasks before the job is claimed: a failure then has no consequences. Returns 0, or an
@@ -358,7 +365,11 @@ static int run(const struct options *options, int signal_fd, int64_t started_ms)
         file_flush_nothing();
     jobdir = find_jobdir(options, &err);
     if (jobdir == NULL) {
-        status = options->jobfd >= 0 ? not_made(EX_CANTCREAT) : EX_CONFIG;
+        /* no task has this directory, so that a job whose files are refused is not alone with that */
+        if (options->jobfd < 0)
+            status = EX_CONFIG;
+        else
+            status = errno == EACCES ? RUNNER_NOT_WRITTEN : not_made(EX_CANTCREAT);
         log_error("%s", err.text);
         return status;
     }

@@ -6,6 +6,7 @@
 #include "common/log.h"
 #include "common/process.h"
 #include "common/xalloc.h"
+#include "tasks/proto/claim.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -15,7 +16,6 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
-#include <sysexits.h>
 #include <time.h>
 #include <unistd.h>
 #include <utlist.h>
@@ -313,8 +313,9 @@ static void ended(struct pilot *p, struct pilot_job *job, int status)
     char *records;
     size_t size;
 
-    if (WIFEXITED(status) && WEXITSTATUS(status) == EX_UNAVAILABLE && job->kill_at == INT64_MAX && !p->stopping) {
-        wait_for_room(p, job, "there is no room for its directories");
+    if (WIFEXITED(status) && runner_waits_for(WEXITSTATUS(status)) != NULL && job->kill_at == INT64_MAX &&
+        !p->stopping) {
+        wait_for_room(p, job, runner_waits_for(WEXITSTATUS(status)));
         return;
     }
     if (!well) {

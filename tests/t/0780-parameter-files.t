@@ -161,6 +161,42 @@ if [ -n "${STRETTO_PYTHON:-}" ]; then
 	refused '^422 spec_parameter_file /members/parameters/file .*cut.npz: it is no archive' "and one that is cut"
 fi
 
+# The copies of two ensembles change places while the daemon is down. They have the same size and the same first row.
+printf 'i\n0\n11\n12\n' >"$T/left.csv"
+printf 'i\n0\n21\n22\n' >"$T/right.csv"
+for side in left right; do
+	spec "$T/$side.csv" "while [ ! -e $T/back ]; do sleep 0.1; done; echo {i} >>$T/$side.ran" '.width = 1'
+	ID=$(submit "$T/spec.json")
+	eval "$side=$ID ${side}_copy=$(ls -t "$STATE/parameters"/*.jsonl | head -1)"
+	ok "the first member runs ($side)" wait_for 60 '[ "$(api GET /v1/ensembles/$ID | jq .members.running)" = 1 ]'
+done
+swap() { mv "$left_copy" "$T/swapped" && mv "$right_copy" "$left_copy" && mv "$T/swapped" "$right_copy"; }
+stop_daemon
+swap
+start_daemon --config "$T/config.json"
+: >"$T/back"
+notice() { api GET "/v1/ensembles/$1" | jq -r '"\(.notice.code): \(.notice.text)"'; }
+for side in left right; do
+	eval "ID=\$$side copy=\$${side}_copy"
+	ok "nothing runs from the other's copy, and the notice names it ($side)" \
+		wait_for 60 'notice $ID | grep -q -F "ensemble $ID cannot be read: its copy of the parameter file, $copy, is not what it was"'
+	is "$(grep -c "waits: parameters of ensemble $ID cannot be read" "$DAEMON_LOG")" 1 "the log says it once"
+done
+stop_daemon
+swap
+mv "$right_copy" "$T/away"
+start_daemon --config "$T/config.json"
+like "$(notice $right)" "^not_readable: ensemble $right is left alone .*$right_copy" "the notice tells of a copy that is missing"
+stop_daemon
+mv "$T/away" "$right_copy"
+start_daemon --config "$T/config.json"
+for side in left right; do
+	eval "ID=\$$side"
+	ok "with the copies in their places it ends ($side)" wait_ensemble "$ID" 60
+	is "$(jq -c '[.state, .notice]' "$T/ensemble.json")" '["complete",null]' "well"
+done
+is "$(cat "$T/left.ran" "$T/right.ran" | tr '\n' ' ')" "0 11 12 0 21 22 " "each member ran once, with its own row"
+
 # only numbers reach a training
 spec "$T/args.csv" true '. + {training: {command: ["true"], fields: {f: {dtype: "float32", shape: [1]}},
 	buffer: {policy: "fifo", capacity: 10, batch: 1}}}'

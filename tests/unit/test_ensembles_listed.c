@@ -214,7 +214,7 @@ static void what_is_in_trouble(void **state)
 /* What does not pass by itself is somebody's trouble. */
 static void not_all_that_waits_is_in_trouble(void **state)
 {
-    static const char *const urgent[] = {"held", "ending", "adapter_not_here", "adapter_not_set_up", "adapter_silent", "state_not_written",
+    static const char *const urgent[] = {"held", "ending", "adapter_not_here", "not_readable", "adapter_not_set_up", "adapter_silent", "state_not_written",
                                          "no_room", "not_submitted", "training_silent"},
                       *const usual[] = {"paused", "hel", "heldx", "after"};
 
