@@ -70,12 +70,66 @@ static int flush_checked(FILE *to, struct error *err)
     return 0;
 }
 
-static int settle(const char *part, const char *file, bool force, struct error *err)
+/* Opens a new file beside `file`. It has no name where the file system can do that, so that nothing is left of it if
+ * this process is killed; otherwise `part`, a template, gets its name. Its mode is 0600, since the backup has
+ * everything that the daemon knows. */
+static int open_part(const char *file, char *part)
 {
-    if (force ? rename(part, file) < 0 : link(part, file) < 0)
-        return error_errno(err, force ? "file_write" : "file_exists", "%s", file);
+    const char *slash = strrchr(file, '/');
+    char *folder = slash != NULL ? xasprintf("%.*s", (int)(slash - file) + 1, file) : xstrdup(".");
+    int fd = open(folder, O_RDWR | O_TMPFILE | O_CLOEXEC, 0600);
+
+    free(folder);
+    if (fd < 0)
+        return mkstemp(part);
+    part[0] = '\0';
+    return fd;
+}
+
+/* Gives a file without a name this one. Fails with errno. */
+static int link_nameless(int fd, const char *name)
+{
+    char *self = xasprintf("/proc/self/fd/%d", fd);
+    int rc = linkat(AT_FDCWD, self, AT_FDCWD, name, AT_SYMLINK_FOLLOW), saved = errno;
+
+    free(self);
+    errno = saved;
+    return rc;
+}
+
+/* Replaces `file` by one without a name. */
+static int replace_by_nameless(int fd, const char *file, struct error *err)
+{
+    char *name = xasprintf("%s.%d.tmp", file, (int)getpid());
+    int rc = link_nameless(fd, name);
+
+    if (rc == 0 && (rc = rename(name, file)) < 0) {
+        int saved = errno;
+
+        unlink(name);
+        errno = saved;
+    }
+    if (rc < 0)
+        error_errno(err, "file_write", "%s", file);
+    free(name);
+    return rc;
+}
+
+static int replace_by_part(const char *part, const char *file, struct error *err)
+{
+    return rename(part, file) == 0 ? 0 : error_errno(err, "file_write", "%s", file);
+}
+
+/* Gives the backup its name, which must be free unless `force` allows to replace a file. */
+static int settle(int fd, const char *part, const char *file, bool force, struct error *err)
+{
+    bool nameless = part[0] == '\0';
+
+    if (force ? (nameless ? replace_by_nameless(fd, file, err) : replace_by_part(part, file, err)) < 0
+              : (nameless ? link_nameless(fd, file) : link(part, file)) < 0)
+        return force ? -1 : error_errno(err, "file_exists", "%s", file);
     file_flush_name(file);
-    if (force)
+    if (force || nameless)
         return 0;
     return unlink(part) == 0 ? 0 : error_errno(err, "file_write", "%s", part);
 }
@@ -120,7 +174,7 @@ static char *backup_path(const char *file)
 static int fetch(struct cli *cli, const char *file, bool force, struct error *err)
 {
     char *part = xasprintf("%s.XXXXXX", file), *path;
-    int fd = mkstemp(part), rc; /* mode 0600, since the backup has everything that the daemon knows */
+    int fd = open_part(file, part), rc;
     int64_t n;
     FILE *to = fd >= 0 ? fdopen(fd, "w+b") : NULL;
 
@@ -136,11 +190,10 @@ static int fetch(struct cli *cli, const char *file, bool force, struct error *er
     free(path);
     if (rc == 0)
         rc = flush_checked(to, err);
-    if (fclose(to) != 0 && rc == 0)
-        rc = error_errno(err, "file_write", "%s", part);
     if (rc == 0)
-        rc = settle(part, file, force, err);
-    if (rc < 0)
+        rc = settle(fd, part, file, force, err);
+    fclose(to); /* all is flushed */
+    if (rc < 0 && part[0] != '\0')
         unlink(part);
     free(part);
     return rc;

@@ -4,6 +4,7 @@
 #include "common/jsonx.h"
 #include "common/xalloc.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdatomic.h>
@@ -104,6 +105,39 @@ static int write_temporary(const char *path, const void *data, size_t size, unsi
     }
     close(fd);
     return 0;
+}
+
+/* Tells whether this is a name that write_temporary() makes: what ends in two numbers and "tmp". */
+static bool is_temporary(const char *name)
+{
+    static const char digits[] = "0123456789";
+    const char *end = name + strlen(name), *p = end - strlen(".tmp");
+
+    if (p <= name || strcmp(p, ".tmp") != 0)
+        return false;
+    for (int numbers = 0; numbers < 2; numbers++) {
+        const char *last = p;
+
+        while (p > name && strchr(digits, p[-1]) != NULL)
+            p--;
+        if (p == last || p == name || *--p != '.')
+            return false;
+    }
+    return p > name;
+}
+
+void file_sweep_temporary(const char *path)
+{
+    DIR *dir = opendir(path);
+    const struct dirent *entry;
+    struct stat st;
+
+    while (dir != NULL && (entry = readdir(dir)) != NULL)
+        if (is_temporary(entry->d_name) && fstatat(dirfd(dir), entry->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+            S_ISREG(st.st_mode))
+            unlinkat(dirfd(dir), entry->d_name, 0);
+    if (dir != NULL)
+        closedir(dir);
 }
 
 int file_write_whole(const char *path, const void *data, size_t size, unsigned mode, struct error *err)

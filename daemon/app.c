@@ -1,6 +1,7 @@
 #include "daemon/app.h"
 
 #include "api/api.h"
+#include "common/files.h"
 #include "common/log.h"
 #include "common/timefmt.h"
 #include "common/xalloc.h"
@@ -286,6 +287,8 @@ static int start(struct app *app, struct error *err)
     backup_sweep(app->config->state_dir);
     if (open_books(app, err) < 0)
         return -1;
+    file_sweep_temporary(app->config->state_dir);
+    file_sweep_temporary(app->config->run_dir);
     app->python = python_find(&app->loop, app->config->python);
     start_handles(app);
     app->checkpoint = checkpoint_create(&app->loop, app->store);

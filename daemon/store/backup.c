@@ -19,6 +19,7 @@
 #define TEMPORARY "backup-tmp."
 #define PIECE ((size_t)1 << 20) /* bytes of a file that one row holds */
 #define STEPS 10000
+#define NOTED 3000 /* bytes of the names of former backups that are kept in the note */
 
 static const char *const suffixes[] = {".jsonl", ".index"}; /* the files that a copy of a parameter file consists of */
 
@@ -195,11 +196,19 @@ int backup_write(const struct backup_source *source, const char *path, struct er
 
 int backup_note(const struct backup_source *source, const char *file, struct error *err)
 {
-    char *path = store_backup_note(source->database), *line = xasprintf("%s\n", file);
-    int rc = file_write_whole(path, line, strlen(line), 0600, err);
+    char *path = store_backup_note(source->database), *before = NULL, *lines;
+    const char *kept = "";
+    size_t size;
+    int rc;
 
+    if (file_read(path, FILE_JSON_MAX, &before, &size, err) == 0)
+        for (kept = before; size > NOTED && strchr(kept, '\n') != NULL; size = strlen(kept))
+            kept = strchr(kept, '\n') + 1;
+    lines = xasprintf("%s%s\n", kept, file);
+    rc = file_write_whole(path, lines, strlen(lines), 0600, err);
     free(path);
-    free(line);
+    free(before);
+    free(lines);
     return rc;
 }
 

@@ -26,8 +26,8 @@ char *backup_temporary(const char *state_dir);
  * connection. Fails with code store_full, store_io, or not_ready where it is abandoned; the file is then useless. */
 int backup_write(const struct backup_source *source, const char *path, struct error *err);
 
-/* Notes that the caller writes the backup to `file` (an absolute path), so that an error about a damaged database can
- * name the newest backup. Blocks. */
+/* Notes that the caller is about to write the backup to `file` (an absolute path), so that an error about a damaged
+ * database can name the newest backup that is there. Blocks. */
 #define BACKUP_FILE_MAX 400
 int backup_note(const struct backup_source *source, const char *file, struct error *err);
 

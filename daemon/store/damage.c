@@ -20,11 +20,19 @@ char *store_backup_note(const char *database)
     return xasprintf("%.*s/last-backup", (int)(strrchr(database, '/') - database), database);
 }
 
+static bool backup_is_gone(const char *file)
+{
+    return access(file, F_OK) < 0;
+}
+
 int store_damaged(const struct store *store, const char *what, struct error *err)
 {
     char *note = store_backup_note(store->path), backup[320];
 
-    file_last_line(note, NULL, backup, sizeof backup);
+    /* the note also names backups of which the command was killed, or had no room */
+    file_last_line(note, backup_is_gone, backup, sizeof backup);
+    if (backup[0] == '\0') /* perhaps it is on another host */
+        file_last_line(note, NULL, backup, sizeof backup);
     free(note);
     return error_set(err, "store_damaged",
                      "the database %.200s is damaged (%.60s). To restore it: stop the daemon; move this file, and "

@@ -119,7 +119,7 @@ void store_spare_no_more(struct store *store); /* ends what store_accept() began
 /* presence.c: notes the identity of the database's files, once they exist. */
 void store_note_files(struct store *store);
 
-/* damage.c: returns the path of the file beside a database that names the newest backup; to be freed. */
+/* damage.c: returns the path of the file beside a database that names its backups; to be freed. */
 char *store_backup_note(const char *database);
 /* Fills err with code "store_damaged" and advice. Returns -1. */
 int store_damaged(const struct store *store, const char *what, struct error *err);

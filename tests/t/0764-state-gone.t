@@ -70,6 +70,8 @@ ok "and leaves nothing where the directory was" test ! -e "$STATE/stretto.db"
 cp -r "$T/whole" "$STATE"
 start_daemon --run-dir "$T/run"
 ok "a backup" stretto backup "$T/backup.db"
+. "$srcdir/tests/t/kills.sh"
+KILLER_stretto=fsync:1:before LD_PRELOAD=$killer status_is 137 "one that is killed" stretto backup "$T/cut.db"
 ok "there is a log left by a daemon that was killed" test -e "$STATE/stretto.db-wal"
 kill_daemon
 sqlite3 "$STATE/stretto.db" 'PRAGMA wal_checkpoint(TRUNCATE)' >/dev/null

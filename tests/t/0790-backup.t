@@ -30,6 +30,16 @@ status_is 2 "where it cannot be written, there is no file" stretto backup "$T/no
 is "$(api_status GET /v1/backup)" 200 "curl gets it, too"
 is "$(sqlite3 -readonly "$T/api.body" 'SELECT count(*) FROM ensemble')" 2 "the same"
 is "$(find "$STATE" "$T" -maxdepth 1 -name 'backup-tmp*' -o -name '*.db.*' | wc -l)" 0 "nothing is left beside it"
+. "$srcdir/tests/t/kills.sh"
+mkdir "$T/cut"
+for force in '' --force; do
+	cp "$T/a.db" "$T/cut/$force.db"
+	[ -n "$force" ] || rm "$T/cut/.db"
+	# shellcheck disable=SC2086 # an option or none
+	KILLER_stretto=fsync:1:before KILLER_LOG=$T/kills LD_PRELOAD=$killer status_is 137 "a command is killed ($force)" \
+		stretto backup $force "$T/cut/$force.db"
+done
+is "$(find "$T/cut" -type f)" "$T/cut/--force.db" "and leaves nothing but what was there"
 
 example=$(sed -n 's/^0 3 \* \* \* //p' "$srcdir/docs/man/strettod.8" | sed 's/\\e%/%/')
 like "$example" '^stretto backup .*date' "strettod(8) has an example for cron"
@@ -88,7 +98,7 @@ STATE=$first SOCKET=$first_socket DAEMON_PID=$first_pid
 stop_daemon
 rm -f "$STATE"/stretto.db "$STATE"/stretto.db-wal "$STATE"/stretto.db-shm "$STATE"/parameters/*
 cp "$T/a.db" "$STATE/stretto.db"
-touch "$STATE/backup-tmp.abcdef"
+touch "$STATE/backup-tmp.abcdef" "$STATE/last-backup.12.3.tmp" "$STATE/run/mark.json.12.3.tmp" "$STATE/run/mine.3.tmp"
 start_daemon
 is "$(api GET /v1/ensembles/2 | jq .members.running)" 1 "what was under way is followed on"
 is "$(submit '{"name": "new", "members": {"command": ["true"], "parameters": {"grid": {"x": [1]}}}}')" 4 "an id that was used since is not used again"
@@ -96,7 +106,7 @@ exec 9<>"$T/go"
 yes | head -n 30 >&9
 ok "it ends as if nothing had been" wait_ensemble 2 60
 is "$(api GET /v1/ensembles/2/members/0 | jq -c '[.attempts[] | [.outcome, .job]]')" "[[\"succeeded\",\"$name\"]]" "in the job of before"
-ok "what a killed backup left is removed" test ! -e "$STATE/backup-tmp.abcdef"
+is "$(find "$STATE" -maxdepth 2 -name '*tmp*' -printf '%f ')" "mine.3.tmp " "what a killed daemon left half-written is removed"
 ok "the new one ends, too" wait_ensemble 4 60
 
 
@@ -105,7 +115,6 @@ ok "the new one ends, too" wait_ensemble 4 60
 stop_daemon
 sqlite3 "$STATE/stretto.db" "CREATE TABLE large AS WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE
 	i < 3000000) SELECT i, 'what takes its time to be copied' AS text FROM n"
-. "$srcdir/tests/t/kills.sh"
 KILLER_strettod=pwrite64:1000:before:late KILLER_SIGNAL=19 KILLER_LOG=$T/stopped LD_PRELOAD=$killer \
 	"$builddir/strettod" --state-dir "$STATE" </dev/null >>"$DAEMON_LOG" 2>&1 &
 DAEMON_PID=$!
