@@ -234,6 +234,10 @@ static void look_done(uv_work_t *work, int status)
                 local_terminate(job);
             break;
         case LOCAL_FOUND_UNSURE:
+            if (runner_waits_for(job->exit_status) != NULL) { /* it has claimed nothing, and says why it waits */
+                local_start_again(job, runner_waits_for(job->exit_status));
+                break;
+            }
             log_warn_of(LOG_JOB(0, job->name), "job %s: %s; looking again", job->name, w->look.err.text);
             local_look_later(job);
             break;

@@ -175,7 +175,12 @@ static int not_made(int otherwise)
     case EDQUOT: return RUNNER_NO_ROOM;
     case EROFS:
     case EIO:
-    case ESTALE: return RUNNER_NOT_WRITTEN;
+    case ESTALE:
+    case ENOTCONN: /* the process behind a FUSE file system is gone */
+    case ECONNABORTED:
+    case ESHUTDOWN: /* the server of a Lustre one is */
+    case EHOSTDOWN:
+    case ETIMEDOUT: return RUNNER_NOT_WRITTEN;
     default: return otherwise;
     }
 }

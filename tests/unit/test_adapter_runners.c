@@ -127,14 +127,16 @@ static void how_a_runner_ended_is_told(void **state)
 }
 
 /* Its disk may have room again. It keeps its place in the queue, and its slot is free meanwhile. */
-static void one_without_room_is_started_again(void **state)
+static void started_again(const char *failing)
 {
     struct harness_job first, second;
     struct adapter_status status;
-    char path[128], text[64];
+    char path[128], text[64], part[256];
     FILE *f;
 
-    job_with(&first, ONCE_LET_GO "[ -e $dir/once ] || { touch $dir/once; exit 69; }; echo first >>$test/ran");
+    snprintf(part, sizeof part,
+             ONCE_LET_GO "[ -e $dir/once ] || { touch $dir/once; %s; }; rm -f $dir/claim.json; echo first >>$test/ran", failing);
+    job_with(&first, part);
     job_with(&second, "echo second >>$test/ran");
     harness_submit_ok(&h, &first);
     harness_submit_ok(&h, &second);
@@ -153,6 +155,17 @@ static void one_without_room_is_started_again(void **state)
     text[fread(text, 1, sizeof text - 1, f)] = '\0';
     fclose(f);
     assert_string_equal(text, "first\nsecond\n");
+}
+
+static void one_without_room_is_started_again(void **state)
+{
+    started_again("exit 69");
+}
+
+/* Neither it nor the daemon can use the run directory. */
+static void one_whose_directory_fails_is_started_again(void **state)
+{
+    started_again("ln -s claim.json $dir/claim.json; exit 72");
 }
 
 static void cancel_now(struct harness_job *job)
@@ -424,6 +437,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         CASE(how_a_runner_ended_is_told),
         {"one_without_room_is_started_again", one_without_room_is_started_again, open_all, close_all, "{\"slots\": 1, \"gpus\": 0}"},
+        {"one_whose_directory_fails_is_started_again", one_whose_directory_fails_is_started_again, open_all, close_all, "{\"slots\": 1, \"gpus\": 0}"},
         CASE(one_that_is_cancelled_is_not_started_again),
         CASE(one_that_is_cancelled_before_its_claim_is_not_lost),
         CASE(what_cannot_be_read_is_looked_at_again),

@@ -272,7 +272,7 @@ static void what_fails_is_the_exit_status(void **state)
     static const struct {
         int dir_errno, claim_errno, returns, status;
     } cases[] = {{0, 0, -1, EX_IOERR}, {0, EEXIST, 0, EX_TEMPFAIL}, {0, EBADF, 0, EX_IOERR}, {0, EIO, 0, EX_OSFILE}, {0, EROFS, 0, EX_OSFILE}, {0, ENOSPC, 0, EX_UNAVAILABLE}, {0, EDQUOT, 0, EX_UNAVAILABLE},
-                 {EACCES, 0, 0, EX_CANTCREAT}, {ENOSPC, 0, 0, EX_UNAVAILABLE}, {EDQUOT, 0, 0, EX_UNAVAILABLE}, {EROFS, 0, 0, EX_OSFILE}, {EIO, 0, 0, EX_OSFILE}, {ESTALE, 0, 0, EX_OSFILE}};
+                 {EACCES, 0, 0, EX_CANTCREAT}, {ENOSPC, 0, 0, EX_UNAVAILABLE}, {EDQUOT, 0, 0, EX_UNAVAILABLE}, {EROFS, 0, 0, EX_OSFILE}, {EIO, 0, 0, EX_OSFILE}, {ESTALE, 0, 0, EX_OSFILE}, {ENOTCONN, 0, 0, EX_OSFILE}, {0, ENOTCONN, 0, EX_OSFILE}};
     char path[160];
 
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
