@@ -22,9 +22,9 @@ static void write_bucket(struct buckets *b)
     text_string(out, ",\"last_time\":");
     value_put_time(out, sum->last_time_ms);
     text_add(out, ",\"count\":%" PRId64 ",\"not_finite\":%" PRId64 ",\"first\":", sum->count, sum->not_finite);
-    value_put_real(out, sum->first);
+    value_put_metric(out, sum->first);
     text_string(out, ",\"last\":");
-    value_put_real(out, sum->last);
+    value_put_metric(out, sum->last);
     text_string(out, ",\"min\":");
     value_put_real(out, sum->min);
     text_string(out, ",\"max\":");

@@ -19,13 +19,13 @@ static int add(void *arg, const struct series_point *p)
 {
     struct page *page = arg;
     json_t *json = json_pack("{s:I, s:o, s:I, s:o}", "step", (json_int_t)p->step, "time", value_time(p->time_ms),
-                             "attempt", (json_int_t)p->attempt, "value", value_real(p->last));
+                             "attempt", (json_int_t)p->attempt, "value", value_metric(p->last));
 
     if (p->count > 1)
         json_object_update_new(json, json_pack("{s:I, s:o, s:I, s:I, s:o, s:o, s:o, s:o}", "last_step",
                                                (json_int_t)p->last_step, "last_time", value_time(p->last_time_ms),
                                                "count", (json_int_t)p->count, "not_finite", (json_int_t)p->not_finite,
-                                               "first", value_real(p->first), "min", value_real(p->min), "max",
+                                               "first", value_metric(p->first), "min", value_real(p->min), "max",
                                                value_real(p->max), "area", value_real(p->within)));
     page->step = p->step;
     return json_array_append_new(page->points, json);

@@ -31,7 +31,7 @@ static int add(void *arg, const struct series_row *row)
 
     if (row->points == 0 || (wanted->names != NULL && !is_among(wanted->names, row->name)))
         return 0;
-    json = json_pack("{s:o, s:o, s:o, s:o, s:I, s:I, s:I, s:I, s:o, s:o}", "last", value_real(row->last), "min",
+    json = json_pack("{s:o, s:o, s:o, s:o, s:I, s:I, s:I, s:I, s:o, s:o}", "last", value_metric(row->last), "min",
                      value_real(row->min), "max", value_real(row->max), "area", value_real(row->area), "points",
                      (json_int_t)row->points, "not_finite", (json_int_t)row->not_finite, "step", (json_int_t)row->step,
                      "attempt", (json_int_t)row->attempt, "first_time", value_time(row->first_time_ms), "last_time",

@@ -14,7 +14,7 @@ static int add_series(void *arg, const char *name, const struct metric_figures *
 {
     struct series *series = arg;
 
-    json_object_set_new(series->last, name, value_real(figures->last));
+    json_object_set_new(series->last, name, value_metric(figures->last));
     json_object_set_new(series->ranges, name,
                         json_pack("{s:o, s:o}", "min", value_real(figures->min), "max", value_real(figures->max)));
     return 0;

@@ -23,7 +23,7 @@ static int add(void *arg, const struct metric_point *point)
     return json_array_append_new(page->points,
                                  json_pack("{s:I, s:I, s:o, s:o}", "step", (json_int_t)point->step, "rank",
                                            (json_int_t)point->rank, "time", value_time(point->time_ms), "value",
-                                           value_real(point->value)));
+                                           value_metric(point->value)));
 }
 
 static int take_name(void *arg, const char *name)

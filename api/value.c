@@ -96,20 +96,26 @@ json_t *value_real(double x)
     return isfinite(x) ? or_null(json_real(x)) : json_null();
 }
 
+json_t *value_metric(double x)
+{
+    return or_null(jsonx_metric(x));
+}
+
 void value_put_real(struct text *text, double x)
 {
-    char digits[32];
+    char digits[TEXT_REAL];
 
-    if (!isfinite(x)) {
-        text_add(text, "null");
-        return;
-    }
-    for (int n = 15; n <= 17; n++) {
-        snprintf(digits, sizeof digits, "%.*g", n, x);
-        if (strtod(digits, NULL) == x)
-            break;
-    }
-    text_string(text, digits);
+    text_string(text, isfinite(x) ? text_real(digits, x) : "null");
+}
+
+void value_put_metric(struct text *text, double x)
+{
+    char word[TEXT_REAL];
+
+    if (isinf(x))
+        text_add(text, "\"%s\"", text_real(word, x));
+    else
+        value_put_real(text, x);
 }
 
 void value_put_time(struct text *text, int64_t ms)

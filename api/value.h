@@ -16,8 +16,11 @@ json_t *value_or_null(json_t *value); /* takes value over; null if it is NULL */
 json_t *value_seconds(int64_t ms, bool known); /* null if it is not known */
 json_t *value_time(int64_t ms);                /* RFC 3339; null for 0 */
 json_t *value_real(double x);                  /* null if it is not finite */
+json_t *value_metric(double x);                /* as jsonx_metric() */
 
-void value_put_real(struct text *text, double x); /* both write into a text what the functions above return */
+/* These write into a text what the functions above return. */
+void value_put_real(struct text *text, double x);
+void value_put_metric(struct text *text, double x);
 void value_put_time(struct text *text, int64_t ms);
 
 /* Returns the text of a reply: compact, with one newline at the end. NULL if there is no memory. Does not take

@@ -6,6 +6,8 @@
 #include "cli/render.h"
 #include "cli/table.h"
 #include "cli/terminal.h"
+#include "common/jsonx.h"
+#include "common/text.h"
 #include "common/xalloc.h"
 
 #include <stdio.h>
@@ -123,18 +125,12 @@ static void print_csv_name(const char *name)
     free(shown);
 }
 
-/* Prints the shortest text that means this number and no other. */
+/* Prints the shortest text that means this number and no other; NaN, Infinity or -Infinity where it is not finite. */
 static void print_exactly(const json_t *value)
 {
-    double number = json_number_value(value);
-    char text[40] = "NaN";
+    char text[TEXT_REAL];
 
-    for (int digits = 15; json_is_number(value) && digits <= 17; digits++) {
-        snprintf(text, sizeof text, "%.*g", digits, number);
-        if (strtod(text, NULL) == number)
-            break;
-    }
-    fputs(text, stdout);
+    fputs(text_real(text, jsonx_metric_value(value)), stdout);
 }
 
 /* Prints what a row of a long series, in which neighbours were merged, has besides its last value. */

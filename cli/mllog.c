@@ -36,7 +36,8 @@ int mllog_say(json_t *said, const char *text)
     return rc;
 }
 
-/* Prints a line. The value is JSON, or NaN, which MLPerf's own library writes as such. Takes over the metadata. */
+/* Prints a line. The value is JSON, or a word as MLPerf's own library writes it: NaN or
+ * Infinity. Takes over the metadata. */
 static void put_line(struct log *log, double seconds, const char *event, const char *key, const char *value,
                      json_t *metadata)
 {
@@ -103,10 +104,9 @@ static int put_said(struct log *log, double at, const json_t *parameters, struct
 static void put_evaluation(struct log *log, double at, double value, int64_t step)
 {
     json_int_t number = ++log->evaluations;
-    char text[TEXT_REAL] = "NaN";
+    char text[TEXT_REAL];
 
-    if (isfinite(value))
-        text_real(text, value);
+    text_real(text, value);
     put_line(log, NAN, "INTERVAL_START", "block_start", "null",
              json_pack("{s:I, s:i}", "first_epoch_num", number, "epoch_count", 1));
     put_line(log, at, "INTERVAL_END", "block_stop", "null",
@@ -127,8 +127,7 @@ static bool put_point(void *arg, const json_t *point)
     bool merged = get_int(point, "count") > 1;
     const json_t *value = json_object_get(point, "value");
 
-    put_evaluation(log, moment(point, merged ? "last_time" : "time"),
-                   json_is_number(value) ? json_number_value(value) : NAN,
+    put_evaluation(log, moment(point, merged ? "last_time" : "time"), jsonx_metric_value(value),
                    get_int(point, merged ? "last_step" : "step"));
     return !log->reached;
 }

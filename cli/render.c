@@ -164,7 +164,7 @@ char *render_number(char buf[RENDER_SIZE], const json_t *value)
 
 char *render_metric(char buf[RENDER_SIZE], const json_t *value)
 {
-    if (!json_is_null(value))
+    if (json_is_number(value) || value == NULL)
         return render_number(buf, value);
     snprintf(buf, RENDER_SIZE, "not finite");
     return buf;

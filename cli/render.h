@@ -40,8 +40,7 @@ double render_time_parse(const char *iso);
 /* Writes a number as short as makes sense: "0.0131", "83.1", "12034"; "-" for null or missing. Returns buf. */
 char *render_number(char buf[RENDER_SIZE], const json_t *value);
 
-/* Like render_number(), for the value of a metric, where null means that it is NaN or infinite: "not
- * finite". */
+/* Like render_number(), for the value of a metric: "not finite" where it is NaN or infinite. */
 char *render_metric(char buf[RENDER_SIZE], const json_t *value);
 
 /* Prints a document of the API to stdout, unchanged, ended by a newline. */

@@ -4,6 +4,7 @@
 
 #include <stdarg.h>
 #include <stdbool.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -135,6 +136,10 @@ char *text_real(char out[TEXT_REAL], double number)
     int digits = 15;
     char *to, *from;
 
+    if (!isfinite(number)) {
+        text_copy(out, TEXT_REAL, isnan(number) ? "NaN" : number > 0 ? "Infinity" : "-Infinity");
+        return out;
+    }
     do
         snprintf(out, TEXT_REAL, "%.*g", digits, number);
     while (strtod(out, NULL) != number && digits++ < 17);

@@ -22,8 +22,8 @@ void text_number(struct text *text, int64_t n);
 #define TEXT_DIGITS 21
 char *text_digits(char out[TEXT_DIGITS], int64_t n);
 
-/* Writes a finite number as people do, with the fewest digits that mean it and no other: "0.05", "1e18". Returns
- * out. */
+/* Writes a number as people do, with the fewest digits that mean it and no other: "0.05", "1e18"; what is not finite
+ * as Python does: "NaN", "Infinity", "-Infinity". Returns out. */
 #define TEXT_REAL 32
 char *text_real(char out[TEXT_REAL], double number);
 

@@ -502,7 +502,7 @@ CREATE TABLE metric (
     step INTEGER NOT NULL,
     rank INTEGER NOT NULL,
     time INTEGER NOT NULL,
-    value REAL, -- NULL: not a number
+    value REAL, -- NULL: NaN; infinities are values
     PRIMARY KEY (training, name, step, rank)
 ) STRICT, WITHOUT ROWID;
 
@@ -514,12 +514,12 @@ CREATE TABLE series (
     name TEXT NOT NULL,
     step INTEGER NOT NULL, -- of the last point
     rank INTEGER NOT NULL, -- of the last point
-    last REAL,             -- NULL: not a number
-    least REAL,            -- NULL: no value is a number
-    greatest REAL,         -- NULL: no value is a number
+    last REAL,             -- NULL: NaN
+    least REAL,            -- of the finite values, like `greatest`; NULL: there is none
+    greatest REAL,
     PRIMARY KEY (training, name)
 ) STRICT, WITHOUT ROWID;
-CREATE INDEX series_by_last ON series (name, last, training) WHERE last IS NOT NULL;
+CREATE INDEX series_by_last ON series (name, last, training) WHERE abs(last) < 9e999; -- 9e999 is infinite
 CREATE INDEX series_by_least ON series (name, least, training) WHERE least IS NOT NULL;
 CREATE INDEX series_by_greatest ON series (name, greatest, training) WHERE greatest IS NOT NULL;
 CREATE TABLE series_part (
@@ -532,12 +532,14 @@ CREATE TABLE series_part (
 ) STRICT, WITHOUT ROWID;
 CREATE TRIGGER metric_first AFTER INSERT ON metric BEGIN
     INSERT INTO series_part (training, name, part, least, greatest)
-        VALUES (NEW.training, NEW.name, NEW.step >> 10, NEW.value, NEW.value)
+        VALUES (NEW.training, NEW.name, NEW.step >> 10, iif(abs(NEW.value) < 9e999, NEW.value, NULL),
+            iif(abs(NEW.value) < 9e999, NEW.value, NULL))
         ON CONFLICT DO UPDATE SET
             least = iif(least IS NULL OR excluded.least < least, excluded.least, least),
             greatest = iif(greatest IS NULL OR excluded.greatest > greatest, excluded.greatest, greatest);
     INSERT INTO series (training, name, step, rank, last, least, greatest)
-        VALUES (NEW.training, NEW.name, NEW.step, NEW.rank, NEW.value, NEW.value, NEW.value)
+        VALUES (NEW.training, NEW.name, NEW.step, NEW.rank, NEW.value, iif(abs(NEW.value) < 9e999, NEW.value, NULL),
+            iif(abs(NEW.value) < 9e999, NEW.value, NULL))
         ON CONFLICT DO UPDATE SET
             step = max(step, excluded.step),
             rank = iif((excluded.step, excluded.rank) > (step, rank), excluded.rank, rank),
@@ -548,13 +550,13 @@ END;
 CREATE TRIGGER metric_again AFTER UPDATE OF value ON metric WHEN NEW.value IS NOT OLD.value BEGIN
     UPDATE series_part SET (least, greatest) = (SELECT min(value), max(value) FROM metric
             WHERE training = NEW.training AND name = NEW.name
-                AND step BETWEEN NEW.step >> 10 << 10 AND (NEW.step >> 10 << 10) + 1023)
+                AND step BETWEEN NEW.step >> 10 << 10 AND (NEW.step >> 10 << 10) + 1023 AND abs(value) < 9e999)
         WHERE training = NEW.training AND name = NEW.name AND part = NEW.step >> 10
-            AND (OLD.value IS NULL OR OLD.value IN (least, greatest) OR NEW.value < least OR NEW.value > greatest);
+            AND (least IS NULL OR OLD.value IN (least, greatest) OR NEW.value < least OR NEW.value > greatest);
     UPDATE series SET (least, greatest) = (SELECT min(least), max(greatest) FROM series_part
             WHERE training = NEW.training AND name = NEW.name)
         WHERE training = NEW.training AND name = NEW.name
-            AND (OLD.value IS NULL OR OLD.value IN (least, greatest) OR NEW.value < least OR NEW.value > greatest);
+            AND (least IS NULL OR OLD.value IN (least, greatest) OR NEW.value < least OR NEW.value > greatest);
     UPDATE series SET last = NEW.value
         WHERE training = NEW.training AND name = NEW.name AND step = NEW.step AND rank = NEW.rank;
 END;
@@ -570,7 +572,7 @@ CREATE TABLE member_series (
     step INTEGER NOT NULL DEFAULT 0,    -- of the last point, like `time` and `last`
     time INTEGER NOT NULL DEFAULT 0,
     first_time INTEGER NOT NULL DEFAULT 0,
-    last REAL,     -- NULL: not a number
+    last REAL,     -- NULL: NaN
     least REAL,    -- of the finite values, like `greatest`; NULL: there is none
     greatest REAL,
     area REAL NOT NULL DEFAULT 0, -- under the curve, over the seconds that attempts ran

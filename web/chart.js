@@ -1,7 +1,7 @@
 // A metric as a curve: the band between the least and the greatest value of each range of steps, and the last value in it. The table
 // beside it says the same.
 import {h, svg, foreign} from './dom.js';
-import {count, number} from './format.js';
+import {count, finite, number} from './format.js';
 
 const WIDTH = 320, HEIGHT = 96;
 
@@ -18,7 +18,7 @@ function paths(buckets, {y}) {
   const x = b => (((b.step + b.last_step) / 2 - first) / span) * WIDTH, at = (b, value) => `${x(b).toFixed(1)},${y(value).toFixed(1)}`;
   return [
     svg('polygon', {class: 'band', points: [...buckets.map(b => at(b, b.max)), ...[...buckets].reverse().map(b => at(b, b.min))].join(' ')}),
-    svg('polyline', {class: 'curve', points: buckets.filter(b => b.last !== null).map(b => at(b, b.last)).join(' ')}),
+    svg('polyline', {class: 'curve', points: buckets.filter(b => finite(b.last) !== null).map(b => at(b, b.last)).join(' ')}),
   ];
 }
 

@@ -1,6 +1,6 @@
 // What members can be plotted by: their parameters, what they reported, what their latest attempt used, their state. And the scales of that.
 import {NAMES} from './copy.js';
-import {bytes, duration, lossesFirst, number} from './format.js';
+import {bytes, duration, finite, lossesFirst, number} from './format.js';
 import {MEMBERS} from './states.js';
 
 const MOST_VALUES = 30; // of a parameter that is not a number
@@ -38,7 +38,7 @@ function parameterField(name, lines) {
 }
 
 // The last value of a metric.
-const metricField = name => ({key: `m.${name}`, name, isMetric: true, value: line => line.metrics?.[name]?.last ?? null, inWords: value => number(value, 5)});
+const metricField = name => ({key: `m.${name}`, name, isMetric: true, value: line => finite(line.metrics?.[name]?.last), inWords: value => number(value, 5)});
 
 const metricsOf = lines => lossesFirst(new Set(lines.flatMap(({metrics}) => Object.keys(metrics ?? {})))).map(metricField);
 

@@ -8,8 +8,11 @@ export const count = n => whole.format(n);
 
 const roundedTo = digits => (rounded[digits] ??= new Intl.NumberFormat('en', {maximumSignificantDigits: digits}));
 
+// The number, or null where it is not finite: curves have a gap there.
+export const finite = value => (typeof value === 'number' ? value : null);
+
 export function number(value, digits = 4) {
-  if (value === null || value === undefined) return 'not finite'; // JSON has null for NaN and for the infinities
+  if (typeof value !== 'number') return 'not finite'; // JSON has null for NaN, and texts for the infinities
   const size = Math.abs(value);
   if (value === 0 || (size >= 0.001 && size < 1e6)) return roundedTo(digits).format(value);
   return value.toExponential(2).replace('e+', 'e');

@@ -1,7 +1,7 @@
 // The metrics of trainings as curves: those of one kind in one picture, along steps, samples or time.
 import {h} from './dom.js';
 import {curves} from './curves.js';
-import {count} from './format.js';
+import {count, finite} from './format.js';
 import {marksAlong} from './generations.js';
 import {beginOf, samplesBy} from './history.js';
 
@@ -22,7 +22,7 @@ function tableOf(one, name, axis, isLog) {
   const {buckets} = one.series[name],
     by = axis === 'samples' && samplesBy(one.moments),
     begun = beginOf(one);
-  const positive = value => (value === null || (isLog && value <= 0) ? null : value);
+  const positive = value => (isLog && value <= 0 ? null : finite(value));
   const place = bucket => {
     const time = Date.parse(bucket.last_time ?? bucket.time) / 1000;
     return axis === 'step' ? (bucket.step + bucket.last_step) / 2 : by ? by(time) : time - begun;

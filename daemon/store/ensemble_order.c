@@ -28,12 +28,13 @@
         SORTED(value, id, from, ">", "ASC"), SORTED(value, id, from, "<", "DESC")                                      \
     }
 
-#define OF_SERIES(column)                                                                                              \
+#define LAST_FINITE "abs(s.last) < 9e999" /* the condition of the index; 9e999 is infinite */
+#define OF_SERIES(column, has_value)                                                                                   \
     "series s INDEXED BY series_by_" column " CROSS JOIN training t ON t.id = s.training "                             \
-    "CROSS JOIN ensemble e ON e.id = t.ensemble WHERE s.name = ?6 AND s." column " IS NOT NULL AND"
-#define WITHOUT(column)                                                                                                \
+    "CROSS JOIN ensemble e ON e.id = t.ensemble WHERE s.name = ?6 AND " has_value " AND"
+#define WITHOUT(has_value)                                                                                             \
     "SELECT " COLUMNS ", e.id, 0 FROM ensemble e WHERE e.id < ?2 AND NOT EXISTS (SELECT 1 FROM training t "            \
-    "CROSS JOIN series s ON s.training = t.id AND s.name = ?6 WHERE t.ensemble = e.id AND s." column " IS NOT NULL) "  \
+    "CROSS JOIN series s ON s.training = t.id AND s.name = ?6 WHERE t.ensemble = e.id AND " has_value ") "             \
     "AND " PASSES " ORDER BY e.id DESC LIMIT ?3"
 
 static const char *const queries[][2] = {
@@ -43,16 +44,16 @@ static const char *const queries[][2] = {
     [ENSEMBLE_BY_PROGRESS] =
         BOTH("p.share", "p.ensemble",
              "progress p INDEXED BY progress_by_share CROSS JOIN ensemble e ON e.id = p.ensemble WHERE"),
-    [ENSEMBLE_BY_LAST] = BOTH("s.last", "s.training", OF_SERIES("last")),
-    [ENSEMBLE_BY_MIN] = BOTH("s.least", "s.training", OF_SERIES("least")),
-    [ENSEMBLE_BY_MAX] = BOTH("s.greatest", "s.training", OF_SERIES("greatest")),
+    [ENSEMBLE_BY_LAST] = BOTH("s.last", "s.training", OF_SERIES("last", LAST_FINITE)),
+    [ENSEMBLE_BY_MIN] = BOTH("s.least", "s.training", OF_SERIES("least", "s.least IS NOT NULL")),
+    [ENSEMBLE_BY_MAX] = BOTH("s.greatest", "s.training", OF_SERIES("greatest", "s.greatest IS NOT NULL")),
 };
 
 /* Ensembles without a value of the metric */
 static const char *const queries_without[] = {
-    [ENSEMBLE_BY_LAST] = WITHOUT("last"),
-    [ENSEMBLE_BY_MIN] = WITHOUT("least"),
-    [ENSEMBLE_BY_MAX] = WITHOUT("greatest"),
+    [ENSEMBLE_BY_LAST] = WITHOUT(LAST_FINITE),
+    [ENSEMBLE_BY_MIN] = WITHOUT("s.least IS NOT NULL"),
+    [ENSEMBLE_BY_MAX] = WITHOUT("s.greatest IS NOT NULL"),
 };
 
 struct sorting {

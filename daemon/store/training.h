@@ -99,7 +99,7 @@ int store_rank_sum(struct store *store, const struct training_row *training, str
 
 struct metric_point {
     int64_t step, time_ms, rank;
-    double value; /* NaN if it was not a finite number */
+    double value; /* NaN and infinities are values, too */
 };
 
 /* Stores a point. It replaces one with the same name, step and rank, so that reading a file twice changes nothing. */
@@ -120,8 +120,8 @@ int store_metric_each(struct store *store, int64_t training, const char *name, i
 
 /* What is known of a series without reading its points. */
 struct metric_figures {
-    double last;     /* the value of the last point; NaN if it was not a finite number */
-    double min, max; /* of all points; NaN if none was a finite number */
+    double last;     /* the value of the last point; NaN and infinities are values, too */
+    double min, max; /* of the finite values; NaN where there is none */
 };
 
 /* Reads each name with the figures of its series. The cost depends on the number of names, not of points. */

@@ -50,7 +50,7 @@ class Optimiser:
     def ingest(self, results):
         for result in results:
             value = result["metrics"].get(self.metric, {}).get("last")
-            if result["state"] == "succeeded" and value is not None:
+            if result["state"] == "succeeded" and isinstance(value, (int, float)):  # NaN is null, and infinity is text
                 self.known.append((value, result["parameters"], result["index"]))
 
 def main(ensemble, metric, trials, *space):

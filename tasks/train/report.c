@@ -167,11 +167,11 @@ static void enqueue_tallies(struct report *r)
     for (size_t i = 0; i < r->tallies.n; i++) {
         const struct tally *t = &r->tallies.list[i];
         double mean = t->sum / (double)t->count;
-        char line[160], value[TEXT_REAL] = "null";
+        char line[160], value[TEXT_REAL];
+        const char *quote = isinf(mean) ? "\"" : "";
 
-        if (isfinite(mean))
-            text_real(value, mean);
-        snprintf(line, sizeof line, "{\"member\":%lld,\"time\":%.3f,\"value\":%s}\n", (long long)t->member, now, value);
+        snprintf(line, sizeof line, "{\"member\":%lld,\"time\":%.3f,\"value\":%s%s%s}\n", (long long)t->member, now,
+                 quote, isnan(mean) ? "null" : text_real(value, mean), quote);
         if (enqueue(r, line, strlen(line)) < 0) {
             log_error("there is no memory for what was reported of %zu members, which is lost", r->tallies.n - i);
             break;
@@ -333,7 +333,7 @@ void report_stop(struct report *r)
 int report_metric(struct report *r, const char *name, int64_t step, double value)
 {
     json_t *line = json_pack("{s:s, s:I, s:f, s:o}", "name", name, "step", (json_int_t)step, "time",
-                             (double)time_now_ms() / 1000, "value", isfinite(value) ? json_real(value) : json_null());
+                             (double)time_now_ms() / 1000, "value", jsonx_metric(value));
     char *text = jsonx_dump(line, "\n");
     int rc = -1;
 

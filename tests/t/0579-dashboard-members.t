@@ -14,13 +14,13 @@ start_daemon --config config.json
 jq -n --arg go "$T/go" '{name: "ten", width: 2, max_same_failures: 0, members: {output: "merged", artefacts: ["note"], results: "results/{i}", command: ["sh", "-c", "echo hello | tee note; echo oops >&2; test {i} -lt 4 || until test -e \($go); do sleep 0.1; done; test {i} != 3"],
 	parameters: {grid: {i: [range(10)]}}, retries: 0}}' >spec.json
 submit spec.json >/dev/null
-# they report metrics, of which one ends in NaN, some have no loss, and a name is hostile
+# they report metrics, of which one ends in an infinity, some have no loss, and a name is hostile
 cat >many <<'E'
 #!/bin/sh
 awk -v i="$STRETTO_MEMBER" 'BEGIN {
 	printf "{\"step\": 3, \"a<b>cc\": %.6f}\n", i / 540
 	for (n = 0; n < 20 && i < 500; n++)
-		printf "{\"step\": %d, \"val/loss\": %s}\n", n, i == 7 && n == 19 ? "NaN" : i * 37 % 540 + 19.5 - n
+		printf "{\"step\": %d, \"val/loss\": %s}\n", n, i == 7 && n == 19 ? "Infinity" : i * 37 % 540 + 19.5 - n
 }' >>"$STRETTO_METRICS"
 if test "$1" -ge 54; then echo "mesh $1 is broken" >&2; exit 3; fi
 E

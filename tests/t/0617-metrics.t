@@ -10,6 +10,7 @@ whole() { cat >"$1.tmp" && mv "$1.tmp" "$1"; }
 for i in $(seq 0 1499); do # falling, with one spike
 	value=$(((i == 700) * 1000 + 1500 - i)).1
 	[ "$i" -ne 5 ] || value=null
+	[ "$i" -ne 6 ] || value='"-Infinity"'
 	echo "{\"name\": \"train_loss\", \"step\": $((1000000 * i)), \"time\": 1769860000.5, \"value\": $value}"
 done >metrics-rank0.jsonl
 cat >>metrics-rank0.jsonl <<'Y'
@@ -29,7 +30,7 @@ ID=$(submit spec.json)
 ok "it ends" wait_ensemble "$ID" 60 || bail "it does not end"
 
 # --- a table
-like "$(stretto metrics "$ID")" $'\n''train_loss +1500 +1\.1 +1\.1 +1800 +1500 +1 +1499000000'$'\n''?' "first, last, least, greatest, how many, where"
+like "$(stretto metrics "$ID")" $'\n''train_loss +1500 +1\.1 +1\.1 +1800 +1500 +2 +1499000000'$'\n''?' "first, last, least, greatest, how many, where"
 is "$(stretto metrics "$ID" | wc -l)" 4 "of each series"
 is "$(stretto metrics "$ID" train_loss | wc -l)" 2 "or of one"
 is "$(stretto metrics "$ID" train_loss 'a,"b"' | wc -l)" 3 "or of some"
@@ -46,6 +47,7 @@ train_loss,0,0,2026-01-31T11:46:40.500Z,1500.1" "all points, with a header"
 for i in $(seq 0 1499); do
 	value=$(((i == 700) * 1000 + 1500 - i)).1
 	[ "$i" -ne 5 ] || value=NaN
+	[ "$i" -ne 6 ] || value=-Infinity
 	echo "train_loss,$((1000000 * i)),0,2026-01-31T11:46:40.500Z,$value"
 done >wanted.csv
 ok "none is missing, and each is exact" cmp <(tail -n +2 loss.csv) wanted.csv
@@ -72,7 +74,7 @@ is "$(awk '{ if (length($0) > m) m = length($0) } END { print m }' plot)" 80 "a 
 is "$(sed -n 2p plot | cut -d '|' -f 2 | tr -d ' \n' | wc -c)" 1 "the spike alone reaches the top"
 like "$(sed -n 2p plot)" '^ +1800 \|' "whose value is written there"
 like "$(grep -A 1 '^ *1\.1 |' plot | tr '\n' ' ')" '\* +step 0 +1499000000 $' "the end is at the bottom, on the right"
-like "$(cat plot)" "1 of its points are not finite" "what is no number is counted"
+like "$(cat plot)" "2 of its points are not finite" "what is no number is counted"
 like "$(stretto metrics "$ID" --plot 'a,"b"' --log)" "0\.3" "a logarithmic axis leaves out what is not above zero"
 like "$(stretto metrics "$ID" --plot $'none\e[31m')" "nothing that could be drawn" "there may be nothing to draw"
 is "$(stretto metrics "$ID" --plot | grep -c $'\e')" 0 "names do nothing to a terminal"

@@ -275,10 +275,10 @@ GET /v1/ensembles/7/members/2 200 {"state": "running", "parameters": {}, "metric
 GET /v1/ensembles/7/members/3 200 {"state": "failed", "parameters": {}, "metrics": {"l": {}}, "attempts": [{"started": "2026-01-01T00:00:00Z", "ended": null}]}
 GET /v1/ensembles/7/members/4 200 {"state": "pending", "parameters": {}, "metrics": {"l": {}}, "attempts": []}
 GET /v1/ensembles/7/members/5 200 {"state": "succeeded", "parameters": {}, "metrics": {"l": {}}, "attempts": [{"started": "2026-01-01T00:00:00Z", "ended": "2026-01-01T00:00:01Z"}]}
-GET /v1/ensembles/7/members/1/points?name=l&limit=5000 200 {"points": [{"step": 1, "time": "2026-01-01T00:00:03Z", "last_step": 4, "last_time": "2026-01-01T00:00:04Z", "count": 4, "value": 2}, {"step": 5, "time": "2026-01-01T00:00:02Z", "last_step": 6, "last_time": "2026-01-01T00:00:08Z", "count": 1, "value": null}, {"step": 7, "time": "2026-01-01T00:00:06Z", "value": 3}], "next": null}
+GET /v1/ensembles/7/members/1/points?name=l&limit=5000 200 {"points": [{"step": 1, "time": "2026-01-01T00:00:03Z", "last_step": 4, "last_time": "2026-01-01T00:00:04Z", "count": 4, "value": 2}, {"step": 5, "time": "2026-01-01T00:00:02Z", "last_step": 6, "last_time": "2026-01-01T00:00:08Z", "count": 1, "value": null}, {"step": 7, "time": "2026-01-01T00:00:06Z", "value": 3}, {"step": 8, "time": "2026-01-01T00:00:06Z", "value": "-Infinity"}], "next": null}
 GET /v1/ensembles/7/members/5/points?name=l&limit=5000 200 {"points": [], "next": null}
 E
-short() { stretto report "$@" --mllog >out 2>err; jq -c ${JQ_SORTS:+-S} '[.time_ms - 1767225600000, .event_type[:1] + .event_type[-1:], .key, .value, .metadata]' <<<"$(sed 's/^:::MLLOG //; s/"value": NaN/"value": "NaN"/' out)"; }
+short() { stretto report "$@" --mllog >out 2>err; jq -c ${JQ_SORTS:+-S} '[.time_ms - 1767225600000, .event_type[:1] + .event_type[-1:], .key, .value, .metadata]' <<<"$(sed 's/^:::MLLOG //; s/"value": \(NaN\|-Infinity\)/"value": "\1"/' out)"; }
 is "$(short 7.1 -m l --set 'n={opt.n}' --set 'two=[1, 2]' --set 'v={}' --target 1)" "$(cat <<'E'
 [0,"IT","init_start",null,{}]
 [0,"PE","n","sgd",{}]
@@ -301,6 +301,11 @@ is "$(short 7.1 -m l --set 'n={opt.n}' --set 'two=[1, 2]' --set 'v={}' --target 
 [6000,"IT","eval_start",null,{"epoch_num":3}]
 [6000,"PE","eval_accuracy",3,{"epoch_num":3,"metric":"l","step_num":7}]
 [6000,"ID","eval_stop",null,{"epoch_num":3}]
+[6000,"IT","block_start",null,{"epoch_count":1,"first_epoch_num":4}]
+[6000,"ID","block_stop",null,{"epoch_count":1,"first_epoch_num":4}]
+[6000,"IT","eval_start",null,{"epoch_num":4}]
+[6000,"PE","eval_accuracy","-Infinity",{"epoch_num":4,"metric":"l","step_num":8}]
+[6000,"ID","eval_stop",null,{"epoch_num":4}]
 [9500,"ID","run_stop",null,{"status":"aborted"}]
 E
 )" "one that failed, with points that were merged, and clocks that went back"

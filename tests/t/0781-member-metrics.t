@@ -10,7 +10,7 @@ case $STRETTO_MEMBER in
 0)	for i in 0 1 2 3; do echo "{\"step\": $i, \"loss\": $((8 - i)).5, \"accuracy\": 0.$((6 + i)), \"time\": $((1769860000 + i))}"; done >>"$STRETTO_METRICS"
 	echo '{"progress": 0.25}' >>"$STRETTO_METRICS"
 	printf '{"progress": 1}' >>"$STRETTO_METRICS" ;; # without a newline
-1)	printf 'epoch,time,loss,accuracy\n0,0.5,3,0.1\n1,1.5,,0.9\n2,2.5,nan,0.8\n3,3.5,1,0.8\n' >log.csv ;;
+1)	printf 'epoch,time,loss,accuracy\n0,0.5,3,0.1\n1,1.5,,0.9\n2,2.5,-inf,0.8\n3,3.5,1,0.8\n' >log.csv ;;
 2)	for v in 3 2 NaN; do echo "{\"name\": \"loss\", \"value\": $v}"; done >>"$STRETTO_METRICS"
 	echo '{"accuracy": 0.99}' >>"$STRETTO_METRICS" ;;
 3)	echo '{"accuracy": 0.5, "loss": 2}' >>"$STRETTO_METRICS" ;;
@@ -47,7 +47,7 @@ is "$(api GET "$v1/5" | jq -r '.attempts[0].notice')" \
 is "$(api GET "/v1/ensembles/$id/failures" | jq -c '[.failures[] | [.outcome, .members]] | sort')" \
 	'[["diverged",1],["failed",1],["failed",1]]' "diverged is a cause of its own"
 is "$(api GET "$v1/1/metrics?name=loss" | jq -c '[.series.loss.buckets[] | [.step, .last, .not_finite, .attempt]]')" \
-	"[[0,3,0,1],[2,null,1,1],[3,1,0,1]]" "a series has its points"
+	'[[0,3,0,1],[2,"-Infinity",1,1],[3,1,0,1]]' "a series has its points"
 
 # The command
 is "$(stretto metrics "$id.0" --csv loss)" "name,step,attempt,time,value,count,min,max
@@ -55,6 +55,11 @@ loss,0,1,2026-01-31T11:46:40.000Z,8.5,1,8.5,8.5
 loss,1,1,2026-01-31T11:46:41.000Z,7.5,1,7.5,7.5
 loss,2,1,2026-01-31T11:46:42.000Z,6.5,1,6.5,6.5
 loss,3,1,2026-01-31T11:46:43.000Z,5.5,1,5.5,5.5" "stretto metrics exports the points of a member"
+is "$(stretto metrics "$id.1" --csv loss | cut -d , -f 2,5; stretto metrics "$id.2" --csv loss | tail -n 1 | cut -d , -f 2,5)" "step,value
+0,3
+2,-Infinity
+3,1
+2,NaN" "NaN and infinities are told apart"
 is "$(stretto members "$id" --sort loss | awk '{ print $1, $4, $5 }')" "index done loss
 5 - 0.25
 1 - 1

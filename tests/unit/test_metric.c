@@ -124,6 +124,12 @@ static void the_figures_of_each_series_are_told(void **state)
     figures_are(2, NAN, NAN, NAN);
     put("other", 3, 0, 2);
     figures_are(2, NAN, 2, 2);
+    put("other", 5, 0, -INFINITY);
+    figures_are(2, -INFINITY, 2, 2);
+    put("other", 3, 0, INFINITY); /* in place of the only finite value */
+    figures_are(2, -INFINITY, NAN, NAN);
+    put("other", 3, 0, 4);
+    figures_are(2, -INFINITY, 4, 4);
 }
 
 /* A training that begins anew reports its steps again, with other values: only the latter count. */

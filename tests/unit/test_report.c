@@ -62,8 +62,8 @@ static void a_training_that_ends_without_done_leaves_its_metrics(void **state)
 
 #define REPORTED 3000 /* members */
 
-/* Asserts that the lines have each member once, with the mean of what was reported of it: 2 m + 0.5, and NaN of the
- * last. */
+/* Asserts that the lines have each member once, with the mean of what was reported of it: 2 m + 0.5, NaN of the last,
+ * and minus infinity of that before it. */
 static void assert_means(const char *lines)
 {
     char *told = calloc(REPORTED, 1);
@@ -80,6 +80,8 @@ static void assert_means(const char *lines)
         assert_true(json_real_value(json_object_get(json, "time")) > 1e9);
         if (member == REPORTED - 1)
             assert_true(json_is_null(value));
+        else if (member == REPORTED - 2)
+            assert_string_equal(json_string_value(value), "-Infinity");
         else
             assert_float_equal(json_number_value(value), 2 * (double)member + 0.5, 1e-12);
         json_decref(json);
@@ -103,7 +105,7 @@ static void of_each_member_the_mean_is_told(void **state)
     for (int64_t m = 0; m < REPORTED; m++) {
         members[m] = members[REPORTED + m] = m;
         values[m] = (double)m;
-        values[REPORTED + m] = m < REPORTED - 1 ? 3 * (double)m + 1 : NAN;
+        values[REPORTED + m] = m < REPORTED - 2 ? 3 * (double)m + 1 : m < REPORTED - 1 ? -INFINITY : NAN;
     }
     assert_int_equal(stretto_train_report(t, 2 * REPORTED, members, values), 0);
     assert_int_equal(stretto_train_report(t, 0, NULL, NULL), 0);
@@ -147,6 +149,7 @@ static void the_daemon_is_told(void **state)
     fixture_train(&fx, t, 1, 1, times);
     assert_int_equal(stretto_train_metric(t, "loss", 1, 0.5), 0);
     assert_int_equal(stretto_train_metric(t, "loss", 2, NAN), 0);
+    assert_int_equal(stretto_train_metric(t, "loss", 2, INFINITY), 0);
     assert_int_equal(stretto_train_metric(t, "", 2, 1), -1);
     assert_int_equal(access(fixture_path(&fx, "done-rank0.json"), F_OK), -1);
     assert_int_equal(stretto_train_done(t), 0);
@@ -163,6 +166,7 @@ static void the_daemon_is_told(void **state)
     assert_int_equal(file_read(fixture_path(&fx, "metrics-rank0.jsonl"), 10000, &metrics, &size, &err), 0);
     assert_non_null(strstr(metrics, "\"value\":0.5}\n{\"name\":\"loss\",\"step\":2,"));
     assert_non_null(strstr(metrics, "\"value\":null}\n"));
+    assert_non_null(strstr(metrics, "\"value\":\"Infinity\"}\n"));
     free(metrics);
     json_decref(done);
     json_decref(status);

@@ -141,7 +141,7 @@ static void ensembles_are_sorted_by_a_metric(void **state)
     put(1, "loss", 2, 5);
     put(3, "loss", 1, 3);
     put(3, "loss", 2, NAN);
-    put(4, "loss", 1, NAN);
+    put(4, "loss", 1, INFINITY);
     put(2, "other", 1, 0);
     lists(ENSEMBLE_BY_LAST, false, "loss", "1 5 6 4 3 2 ");
     lists(ENSEMBLE_BY_LAST, true, "loss", "5 1 6 4 3 2 ");

@@ -4,6 +4,7 @@
 #include "common/text.h"
 #include "tests/unit/unit.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -72,7 +73,8 @@ static void reals_are_as_short_as_they_can_be(void **state)
         double number;
         const char *wanted;
     } cases[] = {{0.05, "0.05"}, {1e18, "1e18"}, {1e-5, "1e-5"}, {-2.5e-300, "-2.5e-300"}, {3, "3"}, {0.1 + 0.2, "0.30000000000000004"},
-        {-1.7976931348623157e308, "-1.7976931348623157e308"}, {123456789012345680.0, "1.2345678901234568e17"}, {0, "0"}};
+        {-1.7976931348623157e308, "-1.7976931348623157e308"}, {123456789012345680.0, "1.2345678901234568e17"},
+        {0, "0"}, {INFINITY, "Infinity"}, {-INFINITY, "-Infinity"}};
     char text[TEXT_REAL];
 
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
