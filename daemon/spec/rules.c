@@ -275,9 +275,9 @@ static int compare_files(const struct spec *spec, const struct spec *reference, 
     return 0;
 }
 
-int rules_check(const struct spec *spec, const struct spec *reference, struct error *err)
+int rules_check(const struct spec *spec, const struct spec *reference, const json_t *text, struct error *err)
 {
-    return check_names(reference, err) < 0 || compare(reference, spec->json, reference->json, "", err) < 0 ||
+    return check_names(reference, err) < 0 || compare(reference, spec->json, text, "", err) < 0 ||
                    rules_compare_parameters(spec, reference, err) < 0 || compare_files(spec, reference, err) < 0
                ? -1
                : 0;

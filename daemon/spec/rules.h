@@ -6,10 +6,11 @@
 /* Returns the reference of the spec's rules: the number of an ensemble, or a spec; NULL where it has none. */
 const json_t *rules_reference(const struct spec *spec);
 
-/* Checks a spec with rules against their reference: everything but what the reference's rules let vary, and what only
- * decides when members run; the parameters (rules_compare_parameters()); and the SHA-256 of files. Fails with code
- * "rules_broken", the pointer of the first difference and both values. */
-int rules_check(const struct spec *spec, const struct spec *reference, struct error *err);
+/* Checks a spec with rules against their reference, of which `text` is the JSON with directories as in this spec
+ * (spec_align_after()): everything but what the reference's rules let vary, and what only decides when members run; the
+ * parameters (rules_compare_parameters()); and the SHA-256 of files. Fails with code "rules_broken", the pointer of the
+ * first difference and both values. */
+int rules_check(const struct spec *spec, const struct spec *reference, const json_t *text, struct error *err);
 
 /* Compares parameters: the seed; the combinations of values that parameters have which may not vary, of which each side
  * must have those of the other; and the kinds of values of those that may, since a text in the place of a number can be

@@ -144,9 +144,18 @@ struct spec {
  * names a file of parameters, `rows` is its copy, which is taken over on success; else it is NULL. */
 struct spec *spec_parse(const json_t *json, struct rows *rows, struct error *err);
 
+/* Knows the directories of ensembles. */
+struct spec_dirs {
+    char *(*of)(void *arg, int64_t ensemble); /* to be freed */
+    void *arg;
+};
+
 /* Returns a copy of a spec that begins after another ensemble, with the directory of that one in the place of
- * "{after}" in commands and variables; NULL where it is no such spec. dir_of() returns the directory, to be freed. */
-json_t *spec_fill_after(const json_t *json, char *(*dir_of)(void *arg, int64_t ensemble), void *arg);
+ * "{after}" in commands and variables; NULL where it is no such spec. */
+json_t *spec_fill_after(const json_t *json, const struct spec_dirs *dirs);
+/* Returns a copy of a reference for a spec that begins after the ensemble `after` (0: after none): "{after}" in it, and
+ * the directory of the ensemble after which the reference itself began, are the directory of `after`. */
+json_t *spec_align_after(const json_t *reference, int64_t after, const struct spec_dirs *dirs);
 /* Finds the file that the spec takes its parameters from. Returns 1 and *path (borrowed), 0 where there is none or
  * where spec_parse() will report the mistake, -1 with err where the path is not valid. */
 int spec_parameter_file(const json_t *json, const char **path, struct error *err);

@@ -159,4 +159,22 @@ own=$(ends runs/false.json)
 status_is 3 "a follow-up with another walltime is refused" stretto follow-up "$own" --state failed --walltime 1h
 like "$(cat err)" "rules_broken at /resources/walltime" "with its place"
 status_is 0 "one with the same walltime is not" stretto follow-up "$own" --state failed
+
+# --- a reference that begins after another ensemble, as the spec does
+jq '.members.command = ["test", "-e", "{after}/none"] | .members.parameters.grid = {lr: [0.1]} | .rules = {may_vary: ["lr"]}' \
+	project/reference.json >project/stage.json
+stretto submit project/stage.json --after 1 >/dev/null
+stage=$(api GET "/v1/ensembles?limit=1" | jq '.ensembles[0].id')
+stretto spec "$stage" >runs/stage-spec.json
+for reference in "$stage" '"../project/stage.json"' '"stage-spec.json"'; do
+	jq --argjson reference "$reference" '.members.parameters.grid.lr = [0.2] | .rules = {reference: $reference}' project/stage.json >runs/stage.json
+	status_is 0 "{after} in the command of the reference $reference" stretto submit runs/stage.json --after "$tuned"
+	jq '.members.command[2] = "{after}/other"' runs/stage.json >runs/changed.json
+	status_is 3 "another file there is refused" stretto submit runs/changed.json --after "$tuned"
+	like "$(cat err)" "rules_broken at /members/command/2" "with its place"
+done
+stage=$(api GET "/v1/ensembles?limit=1" | jq '.ensembles[0].id')
+is "$(api GET "/v1/ensembles/$stage/spec" | jq -r '.members.command[2]')" "$(api GET "/v1/ensembles/$tuned" | jq -r .dir)/none" "each has the directory of its own"
+stretto wait "$stage" >/dev/null 2>&1
+status_is 0 "and is followed up" stretto follow-up "$stage" --state failed
 done_testing

@@ -289,9 +289,10 @@ static void the_directory_of_the_ensemble_before(void **state)
     json_t *expected = json_loads("{\"after\": {\"ensemble\": 12}, \"members\": {\"command\": [\"a/run/{{e12}}b/run/{{e12}}\", \"x\", \"/run/{{e12}}\"],"
                                   " \"env\": {\"D\": \"/run/{{e12}}/d\", \"E\": \"e\"}}, \"training\": {\"command\": [\"t\", \"/run/{{e12}}\"],"
                                   " \"env\": {\"F\": \"/run/{{e12}}\"}}}", 0, NULL);
-    json_t *before, *filled;
+    json_t *before, *filled, *aligned;
     struct spec *spec;
     int64_t asked = 0;
+    const struct spec_dirs dirs = {dir_of, &asked};
 
     JUDGED("\"after\": %s", false, cases);
     spec = accepted("", "\"after\": {\"ensemble\": 12}");
@@ -299,13 +300,19 @@ static void the_directory_of_the_ensemble_before(void **state)
     spec_destroy(spec);
 
     before = json_deep_copy(json);
-    filled = spec_fill_after(json, dir_of, &asked);
+    filled = spec_fill_after(json, &dirs);
     assert_int_equal(asked, 12);
     assert_true(json_equal(filled, expected));
     assert_true(json_equal(json, before)); /* what was submitted stays as it is */
+    aligned = spec_align_after(filled, 1, &dirs); /* a reference that began after 12 */
+    assert_string_equal(json_string_value(json_array_get(json_object_get(json_object_get(aligned, "members"), "command"), 0)), "a/run/{{e1}}b/run/{{e1}}");
+    json_decref(aligned);
     json_decref(filled);
     json_object_del(json, "after");
-    assert_null(spec_fill_after(json, dir_of, &asked));
+    aligned = spec_align_after(json, 1, &dirs); /* that says {after} */
+    assert_string_equal(json_string_value(json_object_get(json_object_get(json_object_get(aligned, "training"), "env"), "F")), "/run/{{e1}}");
+    json_decref(aligned);
+    assert_null(spec_fill_after(json, &dirs));
     json_decref(before);
     json_decref(json);
     json_decref(expected);
