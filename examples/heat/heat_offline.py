@@ -9,6 +9,7 @@ each as step, time and value.
 """
 
 import collections
+import contextlib
 import json
 import multiprocessing
 import os
@@ -17,6 +18,7 @@ import time
 
 import numpy
 import torch
+import torch.distributed
 
 from stretto.examples import heat_surrogate
 
@@ -39,7 +41,6 @@ class Files:
         first = self._files[0]
         self.fields = {heat_surrogate.FIELD: Field(first.dtype, first.shape[1:])}
         self.resume = self.resume_step = self.checkpoint_every = None
-        self._drawn, self._end = 0, "since it had no more batches"
 
     @staticmethod
     def checkpoint_due():
@@ -51,20 +52,12 @@ class Files:
     def learnt(self):
         """Nobody asks what was learnt, since no checkpoint is saved."""
 
-    def _sign_of_life(self):
-        """Nobody watches."""
-
-    def stats(self):
-        """No member waits for room."""
-        return {"room_wait_seconds": 0}
-
     def batches(self, seed):
         """Yield one epoch of this rank's share, in an order drawn from the seed, as a stream's DataLoader does."""
         order = numpy.random.default_rng(seed).permutation(self.count * self._steps)[self.rank::self.ranks]
         for at in range(0, len(order), self.batch_size):
             member, place = numpy.divmod(order[at : at + self.batch_size], self._steps)
             fields = numpy.stack([self._files[i][j] for i, j in zip(member, place)])
-            self._drawn += 1
             yield {
                 heat_surrogate.FIELD: torch.from_numpy(fields),
                 "params": torch.from_numpy(self._rows[member]),
@@ -88,14 +81,29 @@ def parse(argv):
     return p.parse_args(argv)
 
 
+@contextlib.contextmanager
+def group(files, device):
+    """Make PyTorch's process group of the ranks, which meet in a file of the directory above theirs."""
+    if files.ranks == 1:
+        yield
+        return
+    os.environ.setdefault("GLOO_SOCKET_IFNAME", "lo")  # they are on one machine
+    backend = "nccl" if device.type == "cuda" and torch.cuda.device_count() >= files.ranks else "gloo"
+    torch.distributed.init_process_group(backend, init_method="file://" + os.path.abspath("../ranks"),
+                                         rank=files.rank, world_size=files.ranks)
+    try:
+        yield
+    finally:
+        torch.distributed.destroy_process_group()
+
+
 def train_as(rank, options):
-    """Train one rank, in a directory of its own. The ranks meet in a file of the directory above, as in a training."""
-    os.environ["STRETTO_TRAINING_DIR"] = os.getcwd()
+    """Train one rank, in a directory of its own."""
     os.mkdir(f"rank{rank}")
     os.chdir(f"rank{rank}")
     heat_surrogate.set_up(options)
     files = Files(options.data, options.steps, options.batch, rank, options.ranks)
-    heat_surrogate.train(files, options, lambda rx, device: rx.batches(options.seed))
+    heat_surrogate.train(files, options, lambda rx, device: rx.batches(options.seed), group)
     if rank == 0:
         files.save("series.json")
 

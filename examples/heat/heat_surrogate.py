@@ -191,14 +191,18 @@ def held_out_of(rx, options, scale, grid):
                    options.validation_seed)
 
 
-def train(rx, options, batches=stream_batches):
-    """Train one rank. `rx` is its end of the stream, or an object that gives batches from elsewhere in its place."""
+def train(rx, options, batches=stream_batches, group=None):
+    """Train one rank. `rx` is its end of the stream.
+
+    Where batches come from elsewhere, an object with the same attributes is in its place, and `group` makes the process
+    group of the ranks.
+    """
     shape = check(rx)
     device = torch.device("cpu")
     if torch.cuda.is_available():  # stretto mostly gives a rank one GPU
         device = torch.device("cuda", rx.rank % torch.cuda.device_count())
         torch.cuda.set_device(device)
-    with stretto.distributed.process_group(rx, device):
+    with (group or stretto.distributed.process_group)(rx, device):
         trainer = Trainer(options, len(rx.parameters), shape, device, rx.ranks, rx.batch_size)
         books, total, counted = Books(), rx.count * options.steps, trainer.global_batch
         log = Log(rx, books, total, counted)
