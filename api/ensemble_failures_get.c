@@ -3,6 +3,7 @@
 #include "api/find.h"
 #include "api/handlers.h"
 #include "api/value.h"
+#include "common/below.h"
 #include "common/xalloc.h"
 #include "daemon/store/cause.h"
 
@@ -27,6 +28,7 @@ struct failure {
 struct asking {
     uv_work_t work;
     struct request *r;
+    char *run_dir;
     int64_t ensemble, total;
     size_t n;
     struct failure failures[]; /* at most the number that was asked for */
@@ -60,10 +62,11 @@ static void keep_last_lines(char *text, size_t size, bool cut)
     memmove(text, begin, strlen(begin) + 1);
 }
 
-/* Reads the end of a file with care: it belongs to the member, which may have replaced it by anything. */
-static void read_tail(struct failure *failure)
+/* Reads the end of a file with care: it belongs to the member, which may have replaced it, or a directory above, by
+ * anything. */
+static void read_tail(const char *run_dir, struct failure *failure)
 {
-    int fd = open(failure->path, O_RDONLY | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC);
+    int fd = below_open_whole(run_dir, failure->path, O_RDONLY | O_NONBLOCK | O_NOCTTY);
     struct stat st;
     off_t from;
     ssize_t n;
@@ -85,7 +88,7 @@ static void on_worker(uv_work_t *work)
 
     for (size_t i = 0; i < asking->n; i++)
         if (asking->failures[i].path != NULL)
-            read_tail(&asking->failures[i]);
+            read_tail(asking->run_dir, &asking->failures[i]);
 }
 
 static json_t *example_json(const struct failure *failure)
@@ -107,19 +110,25 @@ static json_t *failure_json(const struct failure *failure)
                      (json_int_t)failure->cause.attempts, "example", example_json(failure));
 }
 
+static void asking_destroy(struct asking *asking)
+{
+    for (size_t i = 0; i < asking->n; i++)
+        free(asking->failures[i].path);
+    free(asking->run_dir);
+    free(asking);
+}
+
 static void after_work(uv_work_t *work, int status)
 {
     struct asking *asking = work->data;
     json_t *failures = json_array();
 
-    for (size_t i = 0; i < asking->n; i++) {
+    for (size_t i = 0; i < asking->n; i++)
         json_array_append_new(failures, failure_json(&asking->failures[i]));
-        free(asking->failures[i].path);
-    }
     request_reply_json(asking->r, 200,
                        json_pack("{s:I, s:I, s:o}", "ensemble", (json_int_t)asking->ensemble, "total",
                                  (json_int_t)asking->total, "failures", failures));
-    free(asking);
+    asking_destroy(asking);
 }
 
 static int add(void *arg, const struct cause_row *row)
@@ -170,6 +179,7 @@ void ensemble_failures_get(struct request *r)
     }
     asking = xcalloc(1, sizeof *asking + (size_t)limit * sizeof *asking->failures);
     asking->r = r;
+    asking->run_dir = xstrdup(engine_run_dir(request_config(r)->engine));
     asking->ensemble = ensemble.id;
     asking->work.data = asking;
     request_hold(r);
@@ -177,8 +187,6 @@ void ensemble_failures_get(struct request *r)
         uv_queue_work(request_config(r)->loop, &asking->work, on_worker, after_work);
         return;
     }
-    for (size_t i = 0; i < asking->n; i++)
-        free(asking->failures[i].path);
-    free(asking);
+    asking_destroy(asking);
     request_reply_problem(r, &err);
 }

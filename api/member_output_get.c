@@ -83,6 +83,7 @@ static void reply(struct request *r, enum archive_part part, const char *name)
     }
     dir = engine_attempt_dir(request_config(r)->engine, ensemble.id, member.index, attempt);
     place.path = xasprintf("%s/%s", dir, name);
+    place.run_dir = xstrdup(engine_run_dir(request_config(r)->engine));
     free(dir);
     place.index = member.index;
     place.attempt = attempt;

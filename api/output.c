@@ -3,6 +3,7 @@
 #include "api/problem.h"
 #include "api/range.h"
 #include "api/stream.h"
+#include "common/below.h"
 #include "common/xalloc.h"
 
 #include <errno.h>
@@ -34,14 +35,16 @@ struct opening {
 void output_place_fini(struct output_place *place)
 {
     free(place->path);
+    free(place->run_dir);
     free(place->archive);
     *place = (struct output_place){0};
 }
 
-/* The file belongs to the member, which may have replaced it by anything. */
-static int open_own(const char *path, struct error *err)
+/* The file belongs to the member, which may have replaced it, or a directory above, by anything. */
+static int open_own(const struct output_place *place, struct error *err)
 {
-    int fd = open(path, O_RDONLY | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC), saved;
+    const char *path = place->path;
+    int fd = below_open_whole(place->run_dir, path, O_RDONLY | O_NONBLOCK | O_NOCTTY), saved;
     struct stat st;
 
     if (fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode))
@@ -69,7 +72,7 @@ int output_open(const struct output_place *place, int64_t *first, int64_t *end, 
     *first = 0;
     *end = -1;
     if (place->archive == NULL)
-        return open_own(place->path, err);
+        return open_own(place, err);
     fd = archive_open(place->archive, place->at, place->index, place->attempt, place->part, first, &size, err);
     if (fd < 0) {
         if (errno == ENOENT)
@@ -82,7 +85,7 @@ int output_open(const struct output_place *place, int64_t *first, int64_t *end, 
     }
     close(fd); /* it was too large for the archive, or no file of ours */
     *first = 0;
-    return open_own(place->path, err);
+    return open_own(place, err);
 }
 
 /* Runs on a worker thread. */

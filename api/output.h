@@ -7,6 +7,7 @@
 
 struct output_place {
     char *path;                 /* of its own file, from malloc */
+    char *run_dir;              /* which that path begins with, from malloc */
     char *archive;              /* of the archive, from malloc; NULL: it is in none */
     int64_t at, index, attempt; /* the entry there */
     enum archive_part part;

@@ -50,6 +50,7 @@ static void reply(struct request *r, const char *name)
     }
     dir = engine_rank_dir(request_config(r)->engine, training.ensemble, training.generation, rank);
     place.path = xasprintf("%s/%s", dir, name);
+    place.run_dir = xstrdup(engine_run_dir(request_config(r)->engine));
     free(dir);
     if (follow)
         follow_reply(r, place, NULL, from, is_over, training.generation);

@@ -84,6 +84,17 @@ int below_open(const char *dir, const char *path, int flags)
     return fd < 0 && (errno == ENOSYS || errno == EPERM) ? below_open_by_hand(dir, path, flags) : fd;
 }
 
+int below_open_whole(const char *dir, const char *path, int flags)
+{
+    size_t n = strlen(dir);
+
+    if (strncmp(path, dir, n) != 0) {
+        errno = EXDEV;
+        return -1;
+    }
+    return below_open(dir, path + n + strspn(path + n, "/"), flags);
+}
+
 /* Opens the directory that a path is in, and finds its last part. */
 static int open_parent(const char *dir, const char *path, const char **name)
 {

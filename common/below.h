@@ -9,6 +9,9 @@ int below_open(const char *dir, const char *path, int flags);
 /* The same without openat2(2), which old kernels and some containers lack; it refuses any "..". */
 int below_open_by_hand(const char *dir, const char *path, int flags);
 
+/* Like below_open(), by the whole path of the file, which begins with `dir`. */
+int below_open_whole(const char *dir, const char *path, int flags);
+
 /* As unlink(2), and as link(2) to a path that is anywhere. */
 int below_unlink(const char *dir, const char *path);
 int below_link(const char *dir, const char *path, const char *to);

@@ -224,7 +224,8 @@ static int read_whole(const char *path, bool own, size_t max, char **out, size_t
     struct stat st;
     size_t len = 0;
     char *buf;
-    int fd = open(path, O_RDONLY | O_CLOEXEC | (own ? O_NOFOLLOW : 0));
+    /* what is no regular file must not stop the thread */
+    int fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC | (own ? O_NOFOLLOW : 0));
 
     if (fd < 0)
         return error_errno(err, "file_read", "cannot open %s", path);
@@ -355,12 +356,13 @@ void file_last_line(const char *path, bool (*skip)(const char *line), char *out,
     ssize_t n = 0;
     off_t end;
     size_t stop, start;
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    struct stat st;
+    int fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_NOFOLLOW | O_CLOEXEC);
 
     out[0] = '\0';
     if (fd < 0)
         return;
-    end = lseek(fd, 0, SEEK_END);
+    end = fstat(fd, &st) == 0 && S_ISREG(st.st_mode) ? lseek(fd, 0, SEEK_END) : 0;
     if (end > 0)
         n = pread(fd, tail, sizeof tail - 1, end > (off_t)sizeof tail - 1 ? end - (off_t)sizeof tail + 1 : 0);
     close(fd);

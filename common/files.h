@@ -48,6 +48,7 @@ void file_flush_name(const char *path);
 int dir_make(const char *path, struct error *err);
 
 /* Copies the last line of a file that is not blank to `out`, without control characters and cut to size-1 bytes; ""
- * where there is none. Lines for which `skip` (may be NULL) is true are passed over. */
+ * where there is none, or where `path` is a symbolic link or no regular file. Lines for which `skip` (may be NULL) is
+ * true are passed over. */
 void file_last_line(const char *path, bool (*skip)(const char *line), char *out, size_t size);
 #endif

@@ -1,5 +1,6 @@
 #include "daemon/sweep.h"
 
+#include "common/below.h"
 #include "common/log.h"
 #include "common/timefmt.h"
 #include "common/xalloc.h"
@@ -56,10 +57,11 @@ static int keep_attempt(void *arg, const struct released *attempt)
 }
 
 /* Removes files of ours from a directory that the user may use as well, and the directory if it is then empty. A
- * missing file is not an error, and anything but a regular file belongs to the user. */
-static int remove_ours(const char *dir, const char *const names[], size_t n, struct error *err)
+ * missing file is not an error. Anything but a regular file belongs to the user, and so does what a link leads to. */
+static int remove_ours(const struct sweep *sweep, const char *dir, const char *const names[], size_t n,
+                       struct error *err)
 {
-    int fd = open(dir, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC), rc = 0;
+    int fd = below_open_whole(sweep->run_dir, dir, O_RDONLY | O_DIRECTORY), rc = 0;
     struct stat st;
 
     if (fd < 0)
@@ -78,11 +80,11 @@ static int remove_attempt(const struct sweep *sweep, const struct released *atte
     char *member = xasprintf("%s/e%lld/members/%lld/%lld", sweep->run_dir, (long long)sweep->ensemble,
                              (long long)(attempt->index / 1000), (long long)attempt->index);
     char *dir = xasprintf("%s/a%lld", member, (long long)attempt->number), *job = NULL;
-    int rc = remove_ours(dir, attempt_files, ATTEMPT_FILES, err);
+    int rc = remove_ours(sweep, dir, attempt_files, ATTEMPT_FILES, err);
 
     if (rc == 0 && attempt->job_name[0] != '\0') {
         job = xasprintf("%s/e%lld/jobs/%s", sweep->run_dir, (long long)sweep->ensemble, attempt->job_name);
-        rc = remove_ours(job, job_files, JOB_FILES, err);
+        rc = remove_ours(sweep, job, job_files, JOB_FILES, err);
     }
     if (!attempt->goes_on)
         member_dir_remove_empty(member);

@@ -24,7 +24,7 @@ struct counting {
 /* Adds the numbers of one rank's file for `n` members, the first of which is `from`. */
 static int add_part(struct counting *c, const char *path, int64_t from, size_t n, struct error *err)
 {
-    int fd = open(path, O_RDONLY | O_CLOEXEC), rc = 0;
+    int fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC), rc = 0;
     ssize_t got = 0;
 
     if (fd < 0)

@@ -275,7 +275,7 @@ static void fail_tail(struct work *work)
 static void run_tail(uv_work_t *req)
 {
     struct work *work = req->data;
-    int fd = open(work->paths[0], O_RDONLY | O_CLOEXEC);
+    int fd = open(work->paths[0], O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
     size_t first = TAIL_MAX;
     struct stat st;
     ssize_t n = 0;

@@ -64,6 +64,22 @@ is "$r/7.8/exit.json" '.reason == "cannot start \"no-such-launcher\": not found 
 is "$r/ended.json" '.version == 1 and .time > 0' 'ended.json'
 [ "$(stat -c %a "$r/7.0" "$r/7.0/exit.json" | tr '\n' ' ')" = '700 600 ' ]; ok $? 'directories are 0700, records 0600'
 
+# What a task leaves may lie behind links, but nothing is told of what has taken the place of its output.
+mkdir "$tmp/there"; echo x >"$tmp/there/r.npz"; echo secret >"$tmp/there/said"
+job links 60 2 '[{id: "7.0", argv: ["ln", "-s", "'"$tmp"'/there/r.npz", "r.npz"], success_file: "r.npz"},
+  {id: "7.1", argv: ["ln", "-s", "'"$tmp"'/there", "out"], success_file: "out/r.npz"},
+  {id: "7.2", argv: ["ln", "-s", "'"$tmp"'/there", "out"], success_file: "out/*.npz"},
+  {id: "7.3", argv: ["ln", "-s", "nowhere", "r.npz"], success_file: "r.npz"},
+  {id: "7.4", argv: ["sh", "-c", "ln -s '"$tmp"'/there out; echo step,loss >out/log.csv; echo 1,0.5 >>out/log.csv"], metrics_file: "out/log.csv"},
+  {id: "7.5", argv: ["sh", "-c", "echo why >&2; rm stderr; mkfifo stderr; exit 3"]},
+  {id: "7.6", argv: ["sh", "-c", "echo why >&2; rm stderr; ln -s '"$tmp"'/there/said stderr; exit 3"]}]'
+run links; r=$tmp/links
+for i in 0 1 2; do is "$r/7.$i/exit.json" '.outcome == "succeeded"' "a success file behind a link, case $i"; done
+is "$r/7.3/exit.json" '.outcome == "failed" and (.reason | contains("\"r.npz\" is missing"))' 'but not where the link leads nowhere'
+is "$r/7.4/exit.json" '.points > 0' 'metrics behind a link'
+for i in 5 6; do is "$r/7.$i/exit.json" '.reason == "exit status 3"' "no last line of what is no output any more, case $i"; done
+r=$tmp/ends
+
 before=$(find "$r" -printf '%p %T@ %s\n' | sort)
 run ends; [ $? -eq 75 ] && [ "$(find "$r" -printf '%p %T@ %s\n' | sort)" = "$before" ]
 ok $? 'a second runner exits 75 and touches nothing'

@@ -212,6 +212,27 @@ fi
 rm "$STATE/run/e$ID/members/0/0/a1/stdout"
 mv "$T/kept" "$STATE/run/e$ID/members/0/0/a1/stdout"
 
+# Nor does one that replaces a directory above its output, in any way in which output is shown.
+echo '{"name": "l", "members": {"command": ["sh", "-c", "echo its output; echo its error >&2; exit 1"], "retries": 0, "parameters": {"grid": {"i": [0]}}}}' >"$T/spec.json"
+L=$(submit "$T/spec.json")
+ok "there is another ensemble" wait_ensemble "$L" 60
+shown() { # all that a reader is shown of its output
+	tcp GET "/v1/ensembles/$L/members/0/stdout" "$reader" >/dev/null && cat "$T/body"
+	tcp GET "/v1/ensembles/$L/members/0/stderr?follow=1" "$reader" >/dev/null && cat "$T/body"
+	tcp GET "/v1/ensembles/$L/failures" "$reader" >/dev/null && jq -r '.failures[].example.stderr' "$T/body"
+}
+is "$(shown | xargs)" "its output its error its error" "the output of a member is shown in three places"
+for above in "e$L/members/0/0/a1" "e$L/members/0/0" "e$L/members/0" "e$L/members" "e$L"; do
+	mv "$STATE/run/$above" "$T/own"
+	cp -a "$T/own" "$T/elsewhere"
+	find "$T/elsewhere" -type f -name 'std*' -exec sh -c 'echo root: >"$1"' sh {} \;
+	ln -s "$T/elsewhere" "$STATE/run/$above"
+	is "$(shown | grep -c root:)" 0 "a link in the place of $above shows nothing"
+	rm -r "$STATE/run/$above" "$T/elsewhere"
+	mv "$T/own" "$STATE/run/$above"
+done
+is "$(shown | xargs)" "its output its error its error" "and everything is shown again without it"
+
 # --- header injection: what comes back of what was sent
 
 bad=0

@@ -361,6 +361,25 @@ static void last_line_is_printable(void **state)
     assert_string_equal(line, "");
 }
 
+/* Nobody waits for a pipe without a writer, in whose place a file was expected. */
+static void a_pipe_is_no_file(void **state)
+{
+    char line[16], *text;
+    struct error err;
+    size_t size;
+
+    assert_int_equal(mkfifo(in_dir("pipe"), 0600), 0);
+    assert_null(file_read_json(in_dir("pipe"), &err));
+    assert_int_equal(file_read(in_dir("pipe"), 100, &text, &size, &err), -1);
+    assert_int_equal(file_read_own(in_dir("pipe"), 100, &text, &size, &err), -1);
+    file_last_line(in_dir("pipe"), NULL, line, sizeof line);
+    assert_string_equal(line, "");
+    assert_int_equal(file_write_whole(in_dir("said"), "a line\n", 7, 0600, &err), 0);
+    assert_int_equal(symlink("said", in_dir("elsewhere")), 0);
+    file_last_line(in_dir("elsewhere"), NULL, line, sizeof line); /* what a link leads to was not said here */
+    assert_string_equal(line, "");
+}
+
 /* Of a long file only its end is read, and a line that begins before is cut there. */
 static void the_last_line_is_looked_for_in_the_last_4096_bytes(void **state)
 {
@@ -499,6 +518,7 @@ int main(void)
         cmocka_unit_test(a_file_cannot_take_the_place_of_a_directory),
         cmocka_unit_test(a_file_of_ones_own_is_no_other_user_s_and_no_link),
         cmocka_unit_test(last_line_is_printable),
+        cmocka_unit_test(a_pipe_is_no_file),
         cmocka_unit_test(last_line_leaves_out_what_is_skipped),
         cmocka_unit_test(directories_are_made_with_their_parents),
         cmocka_unit_test(the_directory_that_is_flushed_is_that_of_the_name),

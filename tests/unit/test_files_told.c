@@ -31,6 +31,11 @@ void engine_rank_files(const struct engine *engine, const struct training_row *t
         paths[i] = xasprintf("%s/rank%lld-%d.json", files, (long long)rank, i);
 }
 
+const char *engine_run_dir(const struct engine *engine)
+{
+    return files;
+}
+
 const char *engine_rows_dir(const struct engine *engine)
 {
     return files;

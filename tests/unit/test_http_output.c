@@ -154,6 +154,25 @@ static void what_is_no_output_is_not_sent(void **state)
     is_text("GET " RANK "?rank=1", "", 200, "rank one\n", 9);
 }
 
+/* A member may replace any directory above its output by a link, and so may a rank. */
+static void no_link_above_an_output_is_followed(void **state)
+{
+    static const struct {
+        const char *above, *request;
+    } cases[] = {{"e1/members/0/7/a2", "GET " STDOUT}, {"e1/members/0/7", "GET " STDOUT}, {"e1", "GET " STDOUT},
+                 {"e1/training/g3/rank0", "GET " RANK}, {"e1/training/g3", "GET " RANK}};
+    char path[160], moved[160];
+
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        snprintf(path, sizeof path, "%s/%s", rig_dir, cases[i].above);
+        snprintf(moved, sizeof moved, "%s/moved", rig_dir);
+        assert_int_equal(rename(path, moved) || symlink(moved, path), 0);
+        rig_refused(cases[i].request, "", NULL, 500, "output_unreadable");
+        assert_int_equal(unlink(path) || rename(moved, path), 0);
+        assert_int_equal(rig_ask(cases[i].request, "", NULL)->status, 200);
+    }
+}
+
 static void end_attempt(void)
 {
     must(store_exec(store, &err, "UPDATE attempt SET outcome = 'failed', ended = 5 WHERE number = 2", ""));
@@ -486,6 +505,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         WITH_HTTP(outputs_are_sent), WITH_HTTP(parts_of_outputs_are_sent), WITH_HTTP(what_is_no_output_is_not_sent),
+        WITH_HTTP(no_link_above_an_output_is_followed),
         WITH_HTTP(outputs_are_followed_to_their_end), WITH_HTTP(an_output_that_is_not_there_yet_is_followed),
         WITH_HTTP(outputs_of_ranks_are_followed_until_the_next_generation), WITH_HTTP(archived_outputs_are_sent),
         WITH_HTTP(archives_that_cannot_be_read_are_told), WITH_HTTP(what_is_just_moved_into_an_archive_is_found),

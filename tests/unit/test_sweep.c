@@ -291,9 +291,9 @@ static void archives_go_at_the_end(void **state)
 /* Nothing of what was put into the place of ours goes, nor what it leads to. */
 static void what_is_not_ours_stays(void **state)
 {
-    char path[256], target[256];
+    char path[256], target[256], command[400];
 
-    ended_ensemble(4);
+    ended_ensemble(5);
     put("theirs/stdout");
     put("e1/members/0/0/result");
     put("e1/members/0/0/a1/core");
@@ -308,9 +308,12 @@ static void what_is_not_ours_stays(void **state)
     put("e1/members/0/2/a1/result");
     assert_int_equal(symlink("result", path), 0);
     put("e1/members/0/3/a1"); /* a file */
+    put("other/a1/stdout"); /* a link above an attempt */
+    snprintf(command, sizeof command, "rm -r %s/e1/members/0/4 && ln -s %s/other %s/e1/members/0/4", run_dir, run_dir, run_dir);
+    assert_int_equal(system(command), 0);
     begin(RETAIN_NONE);
     virtual_uv_go_on(10 * STEP_MS);
-    assert_true(is_there("theirs/stdout") && is_there("e1/members/0/1/a1") && is_there("e1/members/0/3/a1"));
+    assert_true(is_there("theirs/stdout") && is_there("other/a1/stdout") && is_there("e1/members/0/1/a1") && is_there("e1/members/0/3/a1"));
     assert_true(is_there("e1/members/0/0/result") && is_there("e1/members/0/0/a1/core") &&
                 !is_there("e1/members/0/0/a1/stdout"));
     assert_true(is_there("e1/members/0/2/a1/stdout") && !is_there("e1/members/0/2/a1/stderr"));
