@@ -217,11 +217,13 @@ int64_t ckpt_mtime_ns(const struct stat *st)
     return (int64_t)st->st_mtim.tv_sec * 1000000000 + st->st_mtim.tv_nsec;
 }
 
-static _Thread_local const atomic_bool *stop_reading;
+static _Thread_local bool (*stop_reading)(const void *arg);
+static _Thread_local const void *stop_arg;
 
-void ckptdir_heed(const atomic_bool *stop)
+void ckptdir_heed(bool (*stopped)(const void *arg), const void *arg)
 {
-    stop_reading = stop;
+    stop_reading = stopped;
+    stop_arg = arg;
 }
 
 static bool unchanged(const struct stat *a, const struct stat *b)
@@ -249,7 +251,7 @@ static int digest_of(int fd, char digest[CKPT_DIGEST_SIZE], int64_t *size)
             XXH3_64bits_update(state, buf, (size_t)n);
             *size += n;
         }
-        if (n == READ_SIZE && stop_reading != NULL && atomic_load(stop_reading)) { /* what is small is read */
+        if (n == READ_SIZE && stop_reading != NULL && stop_reading(stop_arg)) { /* what is small is read */
             errno = ECANCELED;
             n = -1;
             break;

@@ -13,7 +13,6 @@
 #include "tasks/proto/held.h"
 
 #include <jansson.h>
-#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -60,9 +59,9 @@ int ckptdir_make(const char *dir, struct error *err);
 /* Reads every record that can be read; none where there is no directory. */
 int ckptdir_read(const char *dir, struct ckpt_list *list, struct error *err);
 
-/* From now on, no large file is read to its end by this thread once *stop is true: that fails with ECANCELED. NULL: all
- * are. */
-void ckptdir_heed(const atomic_bool *stop);
+/* From now on, no large file is read to its end by this thread once `stopped` returns true: that fails with ECANCELED.
+ * NULL: all are. */
+void ckptdir_heed(bool (*stopped)(const void *arg), const void *arg);
 
 /* Reads the file, and sets its size, digest, mtime and inode. errno ENOENT where there is none; EBUSY where it changed
  * meanwhile, or is no regular file. */

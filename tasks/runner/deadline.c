@@ -5,6 +5,7 @@
 
 #include "tasks/proto/exitrec.h"
 
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -52,4 +53,15 @@ void deadline_set(struct job *job, int64_t started_ms, int64_t until_ms)
         job->deadline_ms = until_ms;
     if (job->deadline_ms < INT64_MAX)
         job->deadline = (job->machine->unix_ms() + job->deadline_ms - now) / 1000;
+}
+
+enum stop deadline_or_signal(const struct job *job)
+{
+    sigset_t set;
+
+    sigpending(&set);
+    if (job->machine->monotonic_ms() >= job->deadline_ms)
+        return STOP_TIMEOUT;
+    return sigismember(&set, SIGTERM) || sigismember(&set, SIGINT) || sigismember(&set, SIGHUP) ? STOP_CANCEL
+                                                                                                : STOP_NONE;
 }

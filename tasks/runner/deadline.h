@@ -11,4 +11,8 @@
  * STRETTO_ALLOCATION_END, in Unix seconds. */
 void deadline_set(struct job *job, int64_t started_ms, int64_t until_ms);
 
+/* Returns why the job is to end, if it is: its deadline has come, or a signal that the runner has not taken yet. Asked
+ * before a task starts, while large files are read. */
+enum stop deadline_or_signal(const struct job *job);
+
 #endif

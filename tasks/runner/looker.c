@@ -40,12 +40,17 @@ struct looker *looker_create(struct error *err)
 /* Of the looker whose errand this thread runs; NULL: it runs none. */
 static _Thread_local const atomic_bool *own_stop;
 
+static bool is_stopped(const void *arg)
+{
+    return looker_is_stopped();
+}
+
 static void run(struct looker *looker, struct errand *errand)
 {
     own_stop = &looker->stopped;
-    ckptdir_heed(own_stop);
+    ckptdir_heed(is_stopped, NULL);
     errand->run(errand);
-    ckptdir_heed(NULL);
+    ckptdir_heed(NULL, NULL);
     own_stop = NULL;
 }
 

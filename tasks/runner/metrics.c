@@ -57,6 +57,7 @@ struct metrics {
     int64_t handed; /* bytes of it */
     struct text pending;
     bool troubled;   /* the last write failed */
+    bool cut;        /* the rest is not read */
     int64_t unnamed; /* values of series beyond the limit */
     int64_t lost;    /* lines of points that could not be written */
 };
@@ -426,14 +427,25 @@ int64_t metrics_due(const struct metrics *m)
     return m->due;
 }
 
-void metrics_end(struct metrics *m, int64_t unix_ms)
+bool metrics_end(struct metrics *m, int64_t unix_ms)
 {
+    int64_t before = m->read;
+
     m->unix_ms = unix_ms;
-    while (look(m, true)) {
-    }
+    while (!m->cut && look(m, true))
+        if (m->read - before >= LOOK_MAX) {
+            write_pending(m);
+            return false;
+        }
     for (size_t i = 0; i < m->n; i++)
         hand_on(m, &m->series[i]);
     write_pending(m);
+    return true;
+}
+
+void metrics_cut(struct metrics *m)
+{
+    m->cut = true;
 }
 
 static const char *word_for(double value)

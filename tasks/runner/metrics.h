@@ -22,8 +22,11 @@ void metrics_destroy(struct metrics *m); /* NULL is allowed */
 void metrics_work(struct metrics *m, int64_t unix_ms, int64_t now_ms);
 int64_t metrics_due(const struct metrics *m); /* by the monotonic clock */
 
-/* Reads the rest, since the task has ended, and hands it on. */
-void metrics_end(struct metrics *m, int64_t unix_ms);
+/* Reads on, since the task has ended, and hands it on. Returns whether that is all: files that are large are read in
+ * several calls, so that the runner does other things meanwhile. */
+bool metrics_end(struct metrics *m, int64_t unix_ms);
+/* Leaves unread what has not been read: from now on metrics_end() only hands on. */
+void metrics_cut(struct metrics *m);
 
 /* Tells whether the task has diverged: one of its metrics is NaN or infinite at its end; or, while it runs, has been
  * so, if the spec ends it then. `why`, if it is not NULL, gets a phrase. */

@@ -1,10 +1,10 @@
 #include "tasks/runner/ran.h"
 
 #include "common/xalloc.h"
+#include "tasks/runner/deadline.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <signal.h>
 #include <sodium.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -63,18 +63,6 @@ static void known_add(const struct stat *st, const char *hex, int64_t now)
     known_next = (known_next + 1) % KEPT;
 }
 
-/* Returns why the job is to end, if it is, since large files take their time. */
-static enum stop asked_to_stop(const struct task *t)
-{
-    sigset_t set;
-
-    sigpending(&set);
-    if (t->job->machine->monotonic_ms() >= t->job->deadline_ms)
-        return STOP_TIMEOUT;
-    return sigismember(&set, SIGTERM) || sigismember(&set, SIGINT) || sigismember(&set, SIGHUP) ? STOP_CANCEL
-                                                                                                : STOP_NONE;
-}
-
 static int digest(struct ran *ran, int fd, char hex[HEX_SIZE])
 {
     unsigned char sum[crypto_hash_sha256_BYTES], *chunk = xcalloc(1, CHUNK);
@@ -87,7 +75,7 @@ static int digest(struct ran *ran, int fd, char hex[HEX_SIZE])
         if (n > 0)
             crypto_hash_sha256_update(&state, chunk, (unsigned long long)n);
         if (!ran->over)
-            ran->stopped = asked_to_stop(ran->task);
+            ran->stopped = deadline_or_signal(ran->task->job);
     }
     free(chunk);
     crypto_hash_sha256_final(&state, sum);

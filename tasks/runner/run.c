@@ -34,6 +34,7 @@ struct run {
     const struct job *job;
     struct task *tasks;
     size_t ntasks, left; /* left: tasks that have not ended */
+    size_t reading;      /* tasks that have ended, and whose metrics are being read */
     size_t held;         /* tasks that have ended, but are held back */
     struct looks looks;
     struct artefacts artefacts;
@@ -50,7 +51,8 @@ struct run {
     struct silences silences;
     struct restarts restarts;
     int64_t keep_log;   /* when the log goes to its file, if nothing asks for it before */
-    int64_t read_until; /* then reading of checkpoints stops, since the job was ended; INT64_MAX before that */
+    int64_t read_until; /* then reading of checkpoints and metrics stops; INT64_MAX: the job was not told to end */
+    bool read_enough;   /* it has stopped */
     bool all_told;      /* processes that are left after the last task were told to end */
 };
 
@@ -119,9 +121,29 @@ static void task_looked_at(void *arg, struct task *t)
 {
     struct run *r = arg;
 
+    t->reading = !task_read_metrics(t);
+    if (t->reading) {
+        r->reading++;
+        return;
+    }
     task_conclude(t);
     if (!artefacts_take(&r->artefacts, t)) /* otherwise it is recorded when they are read */
         task_recorded(r, t);
+}
+
+/* Reads on in the metrics of tasks that have ended. */
+static void read_metrics(struct run *r)
+{
+    for (size_t i = 0; r->reading > 0 && i < r->ntasks; i++) {
+        struct task *t = &r->tasks[i];
+
+        if (!t->reading)
+            continue;
+        if (r->read_enough)
+            task_leave_metrics(t, r->ending.stop);
+        r->reading--;
+        task_looked_at(r, t);
+    }
 }
 
 static void task_ended(struct run *r, struct task *t)
@@ -266,7 +288,7 @@ static bool reap(struct run *r, int64_t now)
 /* Returns whether there is something that the walltime, or a signal, ends: tasks, or the reading of what they left. */
 static bool is_busy(const struct run *r)
 {
-    return r->left > 0 || r->looks.ending > 0 || r->artefacts.open > 0;
+    return r->left > 0 || r->looks.ending > 0 || r->reading > 0 || r->artefacts.open > 0;
 }
 
 static void stop_job(struct run *r, enum stop why, bool by_signal, int64_t now)
@@ -278,11 +300,12 @@ static void stop_job(struct run *r, enum stop why, bool by_signal, int64_t now)
     r->read_until = now + r->job->desc->grace_ms + READ_AFTER_MS;
 }
 
-static void stop_looks(struct run *r, int64_t now)
+static void stop_reading(struct run *r, int64_t now)
 {
     if (now < r->read_until)
         return;
     r->read_until = INT64_MAX;
+    r->read_enough = true;
     looks_stop(&r->looks);
 }
 
@@ -493,14 +516,15 @@ static void loop(struct run *r)
             stop_job(r, STOP_TIMEOUT, false, now);
         if (r->rank_failed)
             stop_job(r, STOP_RANK, false, now);
-        stop_looks(r, now);
+        stop_reading(r, now);
         held = release_held(r, now);
         metrics = follow_metrics(r, now);
+        read_metrics(r);
         looks_work(&r->looks, now);
         artefacts_work(&r->artefacts);
         records_work(r->records, give_up_after(r));
         keep_log(r, now);
-        if (!children && r->left == 0 && r->looks.ending == 0 && r->artefacts.open == 0 &&
+        if (!children && r->left == 0 && r->looks.ending == 0 && r->reading == 0 && r->artefacts.open == 0 &&
             !records_pending(r->records)) {
             if (!r->job->watched)
                 tell(r);
@@ -508,7 +532,7 @@ static void loop(struct run *r)
         }
         tell(r);
         until = earlier(earlier(records_due(r->records), r->keep_log), earlier(looks_due(&r->looks), held));
-        until = earlier(until, metrics);
+        until = r->reading > 0 ? now : earlier(until, metrics);
         until = earlier(until, ending_due(&r->ending, children, r->left));
         if (children)
             until = earlier(until, leftovers_due(&r->leftovers));

@@ -347,17 +347,38 @@ static bool may_end_before_rung(struct task *t)
     return true;
 }
 
-/* Reads the last metrics of the task. Returns whether it has diverged. */
+bool task_read_metrics(struct task *t)
+{
+    return t->metrics == NULL || metrics_end(t->metrics, t->job->machine->unix_ms());
+}
+
+void task_leave_metrics(struct task *t, enum stop why)
+{
+    metrics_cut(t->metrics);
+    t->unread = why;
+}
+
+/* Tells of a task that ended well, and whose metrics were not read to their end: nobody can judge by them. */
+static void explain_unread(struct task *t)
+{
+    struct exitrec *rec = &t->rec;
+
+    rec->outcome = t->unread == STOP_TIMEOUT ? EXITREC_TIMEOUT : EXITREC_CANCELLED;
+    rec->late = t->unread == STOP_TIMEOUT && t->job->late;
+    snprintf(rec->reason, sizeof rec->reason, "%s before all its metrics were read",
+             t->unread == STOP_TIMEOUT ? "its time was over" : "it was cancelled");
+}
+
+/* Returns whether the task has diverged, by its last metrics. */
 static bool has_diverged(struct task *t)
 {
     struct exitrec *rec = &t->rec;
 
     if (t->metrics == NULL)
         return false;
-    metrics_end(t->metrics, t->job->machine->unix_ms());
     rec->points = metrics_size(t->metrics);
     metrics_notice(t->metrics, rec->notice, sizeof rec->notice);
-    return (t->why == STOP_NONE || t->why == STOP_TIMEOUT) && t->silent == SILENT_NOT &&
+    return (t->why == STOP_NONE || t->why == STOP_TIMEOUT) && t->silent == SILENT_NOT && t->unread == STOP_NONE &&
            metrics_diverged(t->metrics, true, rec->reason, sizeof rec->reason);
 }
 
@@ -416,6 +437,10 @@ static void conclude(struct task *t)
     if (directory_was_removed(t) && t->why == STOP_NONE) {
         rec->outcome = EXITREC_FAILED;
         snprintf(rec->reason, sizeof rec->reason, "its directory was removed while it ran");
+        return;
+    }
+    if (t->unread != STOP_NONE && (exited_0 || t->arrived)) {
+        explain_unread(t);
         return;
     }
     if (has_arrived(t))

@@ -70,6 +70,8 @@ struct task {
     int64_t silent_ms;       /* with that: for how long */
     json_t *artefacts;       /* those in its record; NULL: none */
     struct metrics *metrics; /* NULL: it is no member, or was never started */
+    bool reading;            /* it has ended, and its metrics are being read */
+    enum stop unread;        /* why they were not read to their end; STOP_NONE: they were */
     bool diverging;          /* the runner ended it, since a metric was NaN or infinite */
     /* the runner told it to end, since it went beyond the step up to which it was to go, or is a rank that was done */
     bool arrived;
@@ -89,9 +91,12 @@ void task_start(struct task *t);
 void task_skip(struct task *t, enum stop why);
 
 /* task_end(): its process was waited for; `why` says whether the runner had told it to end. task_conclude() decides the
- * outcome afterwards, for a task that leaves checkpoints when these were looked for. */
+ * outcome afterwards: when its metrics were read, and its checkpoints looked for. */
 void task_end(struct task *t, int status, const struct rusage *usage, enum stop why);
 void task_conclude(struct task *t);
+bool task_read_metrics(struct task *t); /* of one that has ended; returns whether there is no more to be read */
+/* The rest is not read, since the job was told to end for this reason. */
+void task_leave_metrics(struct task *t, enum stop why);
 bool task_died_as_told(const struct task *t); /* it died by a signal that a batch system sends to jobs that it ends */
 bool task_looks_whole(const struct task *t);  /* it exited with 0, and its success_file is there */
 bool task_leaves_checkpoints(const struct task *t);

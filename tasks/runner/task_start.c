@@ -6,6 +6,7 @@
 #include "common/xalloc.h"
 #include "tasks/runner/artefacts.h"
 #include "tasks/runner/copies.h"
+#include "tasks/runner/deadline.h"
 #include "tasks/runner/environment.h"
 #include "tasks/runner/program.h"
 #include "tasks/runner/ran.h"
@@ -247,6 +248,24 @@ static int spawn(struct task *t, const struct program *program, char **env, cons
     return 0;
 }
 
+static bool is_to_stop(const void *arg)
+{
+    return deadline_or_signal(((const struct task *)arg)->job) != STOP_NONE;
+}
+
+/* Finds the checkpoint that the task goes on from, which is read whole. Fails with t->why where the job is to end
+ * meanwhile: an older one would be taken then, or none. */
+static int find_checkpoint(struct task *t, struct error *err)
+{
+    int rc;
+
+    ckptdir_heed(is_to_stop, t);
+    rc = checkpoints_begin(&t->checkpoints, t->job->desc, t->desc, err);
+    ckptdir_heed(NULL, NULL);
+    t->why = task_leaves_checkpoints(t) ? deadline_or_signal(t->job) : STOP_NONE;
+    return t->why != STOP_NONE ? -1 : rc;
+}
+
 static void watch_checkpoints(struct task *t)
 {
     size_t number = (size_t)(t->desc - t->job->desc->tasks);
@@ -303,7 +322,7 @@ static int try_start(struct task *t, struct error *err)
     rendezvous_words(&t->rendezvous, marks);
     if (open_outputs(t, fds, err) < 0)
         goto out;
-    if (checkpoints_begin(&t->checkpoints, t->job->desc, t->desc, err) < 0)
+    if (find_checkpoint(t, err) < 0)
         goto out;
     watch_checkpoints(t);
     if (t->job->desc->kind == JOBDESC_MEMBERS)

@@ -103,6 +103,28 @@ kill -TERM $reader
 ok "one that is told to end ends" wait_for 60 "! kill -0 $reader 2>/dev/null"
 is "$(jq -r .outcome job4/task/exit.json) $(ls -d never 2>&1 | grep -c 'No such')" "cancelled 1" "cancelled, and without results"
 
+# --- so is the time for reading the checkpoint that a member goes on from
+resumes() { # ATTEMPT WALLTIME: in the background
+	mkdir -p "job$1/checkpoint/.stretto"
+	truncate -s 1T "job$1/checkpoint/large.ckpt"
+	echo '{"number": 1, "path": "large.ckpt", "step": 1, "reported": true, "size": 1099511627776, "digest": "0123456789abcdef", "time": 1,
+		"ensemble": 1, "attempt": 1, "mtime_ns": 1, "inode": 1}' >"job$1/checkpoint/.stretto/00000001.json"
+	jq -n --arg dir "$T/job$1" --argjson walltime "$2" '{version: 1, job: "st-0532-r", ensemble: 1, kind: "members", walltime: $walltime, grace: 1,
+		checkpoint: {before: 0, glob: "*.ckpt", keep: 2}, tasks: [{id: "1.0", dir: "\($dir)/task", argv: ["touch", "\($dir)/ran"],
+		env: {STRETTO_CHECKPOINT_DIR: "\($dir)/checkpoint", STRETTO_ATTEMPT: "2"}}]}' >"job$1/job.json"
+	"$builddir/stretto-run" "$T/job$1" >"job$1.log" 2>&1 &
+	reader=$!
+}
+resumes 5 5
+ok "a runner that reads a checkpoint of 1 TiB ends with its walltime" wait_for 60 "! kill -0 $reader 2>/dev/null"
+is "$(jq -r .outcome job5/task/exit.json) $(ls job5/ran 2>&1 | grep -c 'No such')" "timeout 1" "and starts no task after it"
+resumes 6 600
+reads_it() { local fd; for fd in "/proc/$reader/fd/"*; do [ "$(readlink "$fd")" != "$T/job6/checkpoint/large.ckpt" ] || return 0; done; return 1; }
+wait_for 60 reads_it || bail "the checkpoint is not read"
+kill -TERM $reader
+ok "one that is told to end ends" wait_for 60 "! kill -0 $reader 2>/dev/null"
+is "$(jq -r .outcome job6/task/exit.json) $(ls job6/ran 2>&1 | grep -c 'No such')" "cancelled 1" "and starts no task either"
+
 # --- refused
 api POST /v1/ensembles "$(jq '.members.results = "results/{workers}"' spec.json)" >refusal.json
 is "$(cat api.status) $(jq -r '.code, .pointer' refusal.json | xargs)" "422 spec_impossible_value /members/results" \

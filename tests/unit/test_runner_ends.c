@@ -266,6 +266,53 @@ static void artefacts_are_in_the_record(void **state)
     json_decref(patterns);
 }
 
+/* 64 MiB of metrics, which are read in 16 turns, each of which takes a second. */
+static void metrics_grow(void)
+{
+    char path[160];
+
+    if (now < START + 5000) {
+        snprintf(path, sizeof path, "%.*s/metrics.jsonl", (int)(strrchr(record_path, '/') - record_path), record_path);
+        assert_int_equal(truncate(path, 64 << 20), 0);
+        does_at = 5000;
+    } else {
+        now += 1000;
+        does_at = now - START;
+    }
+}
+
+/* The time for it is part of the walltime, with as much more as a task has to end. */
+static void metrics_are_read_while_there_is_time(void **state)
+{
+    static const struct {
+        int64_t walltime, told, ends_at;
+        const char *outcome, *reason;
+        int status;
+    } cases[] = {{10000, NEVER, 15000, "failed", "exit status 3", 3 << 8},
+                 {600000, NEVER, 21000, "succeeded", "", 0},
+                 {18000, NEVER, 21000, "succeeded", "", 0},
+                 {10000, NEVER, 15000, "timeout", "its time was over before all its metrics were read", 0},
+                 {600000, 7000, 12000, "cancelled", "it was cancelled before all its metrics were read", 0},
+                 {600000, 17000, 21000, "succeeded", "", 0}};
+    json_t *record;
+
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        begin();
+        process.ends_at = 5000;
+        process.status = cases[i].status;
+        reports_at = 1000;
+        reports = "{\"loss\": 1}\n";
+        does_at = 4999;
+        does = metrics_grow;
+        told_at = cases[i].told;
+        adjust = NULL;
+        record = run(cases[i].walltime, 1000, none);
+        does_at = NEVER;
+        assert_record(record, cases[i].outcome, cases[i].reason);
+        assert_in_range(now - START, cases[i].ends_at - 2000, cases[i].ends_at + 2000);
+    }
+}
+
 static void start_time_and_all(struct task *t)
 {
     t->rec.started = (double)(UNIX_START + now - START) / 1000;
@@ -332,6 +379,7 @@ int main(void)
         cmocka_unit_test(memory_is_told_in_bytes),
         cmocka_unit_test(checkpoints_are_looked_for_of_members_alone),
         cmocka_unit_test(artefacts_are_in_the_record),
+        cmocka_unit_test(metrics_are_read_while_there_is_time),
         cmocka_unit_test(news_are_told_to_the_daemon),
         cmocka_unit_test(each_record_is_written_at_once),
         cmocka_unit_test(all_tasks_end_with_the_job),

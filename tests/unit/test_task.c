@@ -234,6 +234,7 @@ static void an_end_has_its_outcome_and_its_reason(void **state)
         assert_int_equal(t.pid, 0);
         leave_marks(end->marks);
         assert_int_equal(task_looks_whole(&t), end->status == 0 && end->file != MISSING && (end->outcome == EXITREC_SUCCEEDED || end->marks == NULL || strcmp(end->marks, "c") == 0));
+        assert_true(task_read_metrics(&t));
         task_conclude(&t);
         leave_no_marks();
         assert_string_equal(t.rec.notice, end->notice != NULL ? end->notice : "");
@@ -275,6 +276,7 @@ static void a_directory_that_was_removed_is_the_reason(void **state)
 
         task_init(&t, &job, &task);
         task_end(&t, 0, &usage, cases[i].why);
+        assert_true(task_read_metrics(&t));
         task_conclude(&t);
         assert_int_equal(t.rec.outcome, cases[i].outcome);
         assert_string_equal(t.rec.reason, cases[i].reason);
@@ -444,6 +446,7 @@ static void what_it_reported_counts(void **state)
         t.silent = r->silent;
         t.silent_ms = 2500;
         task_end(&t, r->status, &usage, r->why);
+        assert_true(task_read_metrics(&t));
         task_conclude(&t);
         if (t.rec.outcome != r->outcome || strcmp(t.rec.reason, r->reason) != 0 || t.rec.at_rung != r->at_rung ||
             t.rec.final != r->final ||

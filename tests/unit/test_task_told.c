@@ -42,7 +42,7 @@ static int open_dir(void **state)
     desc = (struct jobdesc){.job = "st-told", .ensemble = 7, .ntasks = 1, .tasks = &tasks[1], .grace_ms = 1500};
     for (int i = 0; i < 2; i++)
         tasks[i] = (struct jobdesc_task){.id = i == 0 ? "7.0" : "7.1", .dir = i == 0 ? other_dir : task_dir, .ntasks = 1, .nodes = 1};
-    job = (struct job){.machine = &machine, .desc = &desc, .jobfd = -1};
+    job = (struct job){.machine = &machine, .desc = &desc, .jobfd = -1, .deadline_ms = INT64_MAX};
     return 0;
 }
 
