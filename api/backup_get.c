@@ -52,7 +52,7 @@ static void on_worker(uv_work_t *work)
 
     m->failed = make(m) < 0;
     m->unnoted = !m->failed && m->file != NULL && backup_note(&m->source, m->file, &m->err) < 0;
-    unlink(m->path);
+    backup_remove(m->path);
     if (m->failed && m->fd >= 0)
         close(m->fd);
 }

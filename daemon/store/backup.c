@@ -194,6 +194,15 @@ int backup_write(const struct backup_source *source, const char *path, struct er
     return rc;
 }
 
+void backup_remove(const char *path)
+{
+    char *journal = xasprintf("%s-journal", path);
+
+    unlink(path);
+    unlink(journal);
+    free(journal);
+}
+
 int backup_note(const struct backup_source *source, const char *file, struct error *err)
 {
     char *path = store_backup_note(source->database), *before = NULL, *lines;

@@ -26,6 +26,9 @@ char *backup_temporary(const char *state_dir);
  * connection. Fails with code store_full, store_io, or not_ready where it is abandoned; the file is then useless. */
 int backup_write(const struct backup_source *source, const char *path, struct error *err);
 
+/* Removes a backup from the state directory, and what SQLite leaves beside one that had no room. */
+void backup_remove(const char *path);
+
 /* Notes that the caller is about to write the backup to `file` (an absolute path), so that an error about a damaged
  * database can name the newest backup that is there. Blocks. */
 #define BACKUP_FILE_MAX 400

@@ -41,6 +41,9 @@ is "$(jq -r '"\(.state) \(.members.succeeded)"' "$T/ensemble.json")" "complete 2
 is "$(api_status POST /v1/ensembles "@$T/spec.json")" 201 "new work is accepted again"
 is "$(api_status GET /readyz)" 200 "/readyz says so"
 is "$(sqlite3 "$STATE/stretto.db" 'PRAGMA integrity_check')" ok "the database is whole"
+head -c $(($(stat -f -c '%a * %S' "$STATE") - 500000)) /dev/zero >"$STATE/fill" # where a part of it has room, more is left
+is "$(api_status GET /v1/backup) $(find "$STATE" -name 'backup-tmp*' | wc -l)" "507 0" "of a backup that fills the disk nothing is left either"
+rm "$STATE/fill"
 for id in $(api GET '/v1/ensembles?limit=1000' | jq '.ensembles[].id'); do api POST "/v1/ensembles/$id/cancel" >/dev/null; done
 wait_for 30 '[ "$(sqlite3 -readonly "$STATE/stretto.db" "SELECT count(*) FROM job WHERE state <> '"'ended'"'")" = 0 ]'
 done_testing
