@@ -5,16 +5,16 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Returns the name of a job's pilot. Names of one daemon's jobs differ only in the id, which is their last part. */
-static json_t *name_of_pilot(const struct job_row *row)
+/* Returns the name of a job's pilot, or null. It cannot be made of the job's own name: each load of the engine's memory
+ * names jobs by another nonce. */
+static json_t *name_of_pilot(const struct request *r, const struct job_row *row)
 {
-    const char *last = strrchr(row->name, '-');
-    char name[sizeof row->name + 24];
+    struct job_row pilot;
+    struct error err;
 
-    if (row->pilot == 0 || last == NULL)
+    if (row->pilot == 0 || store_job_get(request_store(r), row->pilot, &pilot, &err) != 1)
         return json_null();
-    snprintf(name, sizeof name, "%.*s-%lld", (int)(last - row->name), row->name, (long long)row->pilot);
-    return value_text(name);
+    return value_text(pilot.name);
 }
 
 json_t *job_json(const struct request *r, const struct job_row *row)
@@ -28,7 +28,7 @@ json_t *job_json(const struct request *r, const struct job_row *row)
     json_object_set_new(json, "ensemble", json_integer(row->ensemble));
     json_object_set_new(json, "kind", value_text(job_kind_name(row->kind)));
     json_object_set_new(json, "adapter", value_text(row->adapter));
-    json_object_set_new(json, "pilot", name_of_pilot(row));
+    json_object_set_new(json, "pilot", name_of_pilot(r, row));
     json_object_set_new(json, "state", value_text(job_state_name(row->state)));
     json_object_set_new(json, "scheduler_id", value_text_or_null(row->scheduler_id));
     json_object_set_new(json, "size", json_integer(row->size));

@@ -24,6 +24,11 @@ runners() {
 }
 jobs_of() { sql "SELECT count(*) FROM job WHERE ensemble = $1 AND kind = '$2'"; }
 ended() { wait_ensemble "$ID" "${2:-60}"; jq -r "$1" ensemble.json; }
+# the pilots' names in /v1/jobs are those that its jobs of members have as theirs
+pilots_told() {
+	api GET "/v1/jobs?ensemble=$ID&limit=1000" | jq -c '(.jobs | map(select(.kind == "pilot").name) | sort) as $p
+		| [.jobs[] | select(.kind == "members").pilot] | unique == $p'
+}
 running() { [ "$(api GET "/v1/ensembles/$ID" | jq .members.running)" -ge "$1" ]; }
 
 # --- refused, with the place
@@ -58,8 +63,7 @@ endings() { api GET "/v1/events?ensemble=$ID&kind=allocation.ended" | jq -r '.ev
 ok "events tell when allocations end" wait_for 30 '[[ $(endings) =~ ^[a-z]+\ [a-z]+$ ]]' # they do so after their last member
 is "$(api GET "/v1/ensembles/$ID/members/7" | jq -r '.attempts[0].job' | xargs -I NAME sqlite3 -readonly "$STATE/stretto.db" \
 	"SELECT pilot IS NOT NULL FROM job WHERE name = 'NAME'")" 1 "an attempt's job ran in one of them"
-is "$(api GET "/v1/jobs?ensemble=$ID&limit=1000" | jq -c '(.jobs | map(select(.kind == "pilot").name) | sort) as $p
-	| [.jobs[] | select(.kind == "members").pilot] | unique == $p')" true "/v1/jobs says in which"
+is "$(pilots_told)" true "/v1/jobs says in which"
 ok "they are given back at once when nothing is left" wait_for 10 '[ -z "$(runners "--pilot")" ]'
 
 # --- as many at once as there is room for, of which the first wait for each other: CPUs, GPUs
@@ -135,6 +139,7 @@ kill -CONT "$pilot"
 touch go
 is "$(ended '"\(.state) \(.members.succeeded)"')" "complete 6" "what a crash took out of the inbox is put there again"
 is "$(sort ran | xargs)" "0 1 2 3 4 5" "and run once"
+is "$(pilots_told)" true "/v1/jobs says where jobs run that the second daemon made"
 
 # --- an allocation that ends by its walltime: what does not fit waits for the next one. Of ten minutes and some seconds, members may
 # begin in the seconds; those that do so in the first one's wait until these are over
@@ -159,7 +164,7 @@ wait_for 20 'running 4'
 api POST "/v1/ensembles/$ID/pause" >/dev/null
 touch go
 ok "an allocation that idles is given back" wait_for 20 '[ -z "$(runners --pilot)" ]'
-is "$(api GET "/v1/ensembles/$ID" | jq .members.running)" 0 "a paused ensemble runs nothing"
+ok "a paused ensemble runs nothing" wait_for 20 '[ "$(api GET "/v1/ensembles/$ID" | jq .members.running)" = 0 ]'
 rm go
 api PATCH "/v1/ensembles/$ID" '{"width": 2}' >/dev/null
 api POST "/v1/ensembles/$ID/resume" >/dev/null
