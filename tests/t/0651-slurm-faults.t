@@ -54,7 +54,9 @@ slurm thaw
 all_succeeded "$id" 2 "hanging at sbatch"
 is "$(ran)" "0 1" "each ran once"
 ok "it answers again" wait_for 30 'stretto adapters --json | jq -e ".adapters[] | select(.name == \"slurm\") | .failing_since == null"'
-is "$(grep -c "adapter slurm does not answer" "$DAEMON_LOG")" "$(grep -c "adapter slurm answers again" "$DAEMON_LOG")" "each time, one line in the log tells of it"
+# it may fail to answer once more on a machine that stalls
+ok "each time, one line in the log tells of it" wait_for 30 \
+	'[ "$(grep -c "adapter slurm does not answer" "$DAEMON_LOG")" = "$(grep -c "adapter slurm answers again" "$DAEMON_LOG")" ]'
 
 # --- the daemon dies after the submission, before it could write that down
 cat >sbatch-and-kill <<END

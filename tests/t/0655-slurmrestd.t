@@ -158,7 +158,9 @@ scancel "$surplus"
 rm "$HOME/hold"
 succeeded "$id" 2 "a troubled server"
 better "in the end"
-is "$(grep -c "adapter slurmrestd does not answer" "$DAEMON_LOG")" "$(grep -c "adapter slurmrestd answers again" "$DAEMON_LOG")" "each time, one line in the log tells of it"
+# it may fail to answer once more on a machine that stalls
+ok "each time, one line in the log tells of it" wait_for 30 \
+	'[ "$(grep -c "adapter slurmrestd does not answer" "$DAEMON_LOG")" = "$(grep -c "adapter slurmrestd answers again" "$DAEMON_LOG")" ]'
 
 # --- it comes back in another version; v0.0.36 by hand, with STRETTO_SLURM_LONG=1
 for version in 37 ${STRETTO_SLURM_LONG:+36}; do

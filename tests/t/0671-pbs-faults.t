@@ -94,7 +94,9 @@ rm "$HOME/hold"
 all_succeeded "$id" 2 "a hanging server that then tells of no jobs, and of somebody's with a strange name"
 is "$(ran) $(cat "$HOME/twice")" "0 1 " "each ran once"
 ok "it answers again" wait_for 30 'api GET /v1/adapters | jq -e ".adapters[] | select(.name == \"pbs\") | .failing_since == null"'
-is "$(grep -c "adapter pbs does not answer" "$DAEMON_LOG")" "$(grep -c "adapter pbs answers again" "$DAEMON_LOG")" "each time, one line in the log tells of it"
+# it may fail to answer once more on a machine that stalls
+ok "each time, one line in the log tells of it" wait_for 30 \
+	'[ "$(grep -c "adapter pbs does not answer" "$DAEMON_LOG")" = "$(grep -c "adapter pbs answers again" "$DAEMON_LOG")" ]'
 
 # --- the server is killed, and comes back with other ids; meanwhile one job has ended
 anew

@@ -78,7 +78,8 @@ for kind in openpbs torque; do
 		is "$(sed -n "s/^\(${deleted%%[*}\)\[\([0-9]*\)-\([0-9]*\)\].*/\2 \3/p" qdel.noted |
 			awk -v n="$(sed 's/.*\[\([0-9]*\)\].*/\1/' <<<"$deleted")" '$1 <= n && n <= $2' | wc -l)" 0 "openpbs: and no range goes over a gap"
 	else
-		is "$(wc -l <qdel.noted)" 1 "torque: one qdel names them all"
+		# on a slow machine the order is given once more
+		is "$(sort -u qdel.noted | wc -l)" 1 "torque: one qdel names them all"
 	fi
 	is "$(pbs jobs | wc -l)" 17 "$kind: PBS has had no others"
 	end
