@@ -237,6 +237,11 @@ tests_unit_test_engine_generations_SOURCES = tests/unit/test_engine_generations.
 	tests/unit/engine_case.h tests/unit/unit.h
 tests_unit_test_engine_generations_CFLAGS = $(unit_cflags) $(daemon_cflags)
 tests_unit_test_engine_generations_LDADD = $(sim_libs)
+unit_tests += tests/unit/test_engine_places
+tests_unit_test_engine_places_SOURCES = tests/unit/test_engine_places.c tests/unit/engine_case.c \
+	tests/unit/engine_case.h tests/unit/unit.h
+tests_unit_test_engine_places_CFLAGS = $(unit_cflags) $(daemon_cflags)
+tests_unit_test_engine_places_LDADD = $(sim_libs)
 unit_tests += tests/unit/test_engine_clock
 tests_unit_test_engine_clock_SOURCES = tests/unit/test_engine_clock.c tests/unit/engine_case.c \
 	tests/unit/engine_case.h tests/unit/unit.h

@@ -110,6 +110,7 @@ void ranks_begin(struct cluster *c, const json_t *rank);
 bool ranks_take(struct cluster *c, const json_t *task);
 void ranks_sent(struct cluster *c, const json_t *task); /* the attempt has told its end to them, after its samples */
 void ranks_learn(struct cluster *c, const json_t *rank); /* learns something, and perhaps saves a checkpoint */
+void ranks_get_on(struct cluster *c, const json_t *rank); /* learns all, and a batch more, and saves a checkpoint */
 bool ranks_may_save(struct cluster *c, const json_t *rank); /* tells whether the spec asks for checkpoints */
 /* Saves a checkpoint, which is a last one if the ranks end and hand over what they hold; false where the spec has
  * none. */

@@ -282,8 +282,20 @@ void ranks_learn(struct cluster *c, const json_t *rank)
         json_object_set_new(n, "n", json_integer(number(n, "n") + 1));
     }
     free(training);
-    if (sim_chance(c->sim, SAVES))
+    if (!sim_faults_of(c->sim)->ranks_obey && sim_chance(c->sim, SAVES))
         ranks_save(c, rank, false);
+}
+
+void ranks_get_on(struct cluster *c, const json_t *rank)
+{
+    char *training = training_dir(rank);
+    int generation = generation_of(rank);
+    json_t *n = truth(c->sim, training, "batches", generation);
+
+    json_object_update(truth(c->sim, training, "learnt", generation), truth(c->sim, training, "sent", generation));
+    json_object_set_new(n, "n", json_integer(number(n, "n") + 1));
+    ranks_save(c, rank, false);
+    free(training);
 }
 
 bool ranks_are_to_end(struct cluster *c, const json_t *rank)

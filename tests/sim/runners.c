@@ -211,7 +211,10 @@ static const char *ranks_outcome(struct cluster *c, struct cjob *job, const json
         ranks_save(c, task, true);
         ranks_say(c, job, dir, "unfinished", false);
     } else if (sim_chance(c->sim, sim_faults_of(c->sim)->ranks_time_out * (ranks_may_save(c, task) ? 8 : 1))) {
-        if (sim_chance(c->sim, 400) || !ranks_save(c, task, sim_chance(c->sim, 500)))
+        int last = sim_faults_of(c->sim)->ranks_last;
+
+        if (last < 0 || (last == 0 && sim_chance(c->sim, 400)) ||
+            !ranks_save(c, task, last > 0 || sim_chance(c->sim, 500)))
             return "timeout";
         ranks_say(c, job, dir, "unfinished", false);
     } else if (cluster_get(c, dir, "reception.json") == NULL && sim_chance(c->sim, sim_faults_of(c->sim)->ranks_end_early)) {
@@ -250,13 +253,22 @@ static const char *own_outcome(struct cluster *c, struct cjob *job, const json_t
     return strcmp(outcome, "succeeded") != 0 || ranks_take(c, task) ? rungs_outcome(task, outcome) : NULL;
 }
 
+/* Tells whether the member goes on because its test says so. */
+static bool is_held(struct cluster *c, const struct cjob *job, const json_t *task)
+{
+    const char *only = sim_faults_of(c->sim)->only_ends;
+
+    return only != NULL && !job->dead && !job->cancelled && !sim_ending(c->sim) && !is_training(task) &&
+           strcmp(json_string_value(json_object_get(task, "id")), only) != 0;
+}
+
 static void task_ends(struct sim *sim, void *arg)
 {
     struct task_end *end = arg;
     struct cluster *c = end->cluster;
     struct cjob *job = end->job;
     const json_t *tasks = json_object_get(cluster_get(c, job->dir, "job.json"), "tasks");
-    const char *outcome = own_outcome(c, job, end->task);
+    const char *outcome = is_held(c, job, end->task) ? NULL : own_outcome(c, job, end->task);
     size_t i;
     json_t *task;
 
@@ -352,6 +364,41 @@ static void kill_runner(struct sim *sim, void *arg)
     task_end_free(end);
 }
 
+/* Returns the running job of that name, and its cluster; NULL where there is none. */
+static struct cjob *running(struct sim *sim, const char *name, struct cluster **c)
+{
+    for (int i = 0; i < SIM_ADAPTERS; i++) {
+        *c = sim_cluster(sim, i);
+        for (struct cjob *job = cluster_named(*c, name); job != NULL; job = job->next)
+            if (job->state == ADAPTER_JOB_RUNNING && !job->dead)
+                return job;
+    }
+    sim_violate(sim, "job %s does not run", name);
+    return NULL;
+}
+
+void sim_kill(struct sim *sim, const char *name)
+{
+    struct cluster *c;
+    struct cjob *job = running(sim, name, &c);
+
+    if (job == NULL)
+        return;
+    kill_tasks(c, job);
+    cluster_over(c, job);
+}
+
+void sim_get_on(struct sim *sim, const char *name)
+{
+    struct cluster *c;
+    struct cjob *job = running(sim, name, &c);
+
+    if (job == NULL)
+        return;
+    ranks_get_on(c, json_array_get(json_object_get(cluster_get(c, job->dir, "job.json"), "tasks"), 0));
+    runner_nudge(c, job->name, ENGINE_LOOK_STREAM);
+}
+
 /* Verifies that no member starts when its training was told that no more come, unless that needs no more: then members
  * that were submitted before may still start. */
 static void check_reception(struct cluster *c, const json_t *task)
@@ -384,6 +431,7 @@ void runner_start(struct sim *sim, void *arg)
     struct cluster *c = start->cluster;
     struct cjob *job = start->job;
     json_t *desc = cluster_get(c, job->dir, "job.json"), *task;
+    const char *only = sim_faults_of(sim)->only_starts;
     bool pilot;
     size_t i;
 
@@ -393,6 +441,10 @@ void runner_start(struct sim *sim, void *arg)
     if (sim_now(sim) < job->held_ms) {
         if (job->held_ms != INT64_MAX) /* otherwise the job must be taken out of the queue */
             cluster_start_at(c, job, job->held_ms);
+        return;
+    }
+    if (desc != NULL && only != NULL && strcmp(json_string_value(json_object_get(desc, "kind")), only) != 0) {
+        cluster_start_at(c, job, sim_now(sim) + 1000);
         return;
     }
     if (!cluster_take_cpus(c, job))

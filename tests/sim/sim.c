@@ -487,8 +487,9 @@ static void on_idle(uv_idle_t *idle)
 struct sim *sim_create(uint64_t seed, const struct sim_faults *faults, const char *state_dir)
 {
     struct sim *sim = xcalloc(1, sizeof *sim);
+    const char *salt = getenv("SIM_SALT");
 
-    sim->random = seed;
+    sim->random = seed + (salt != NULL ? strtoull(salt, NULL, 10) * UINT64_C(0xd1342543de82ef95) : 0);
     sim->faults = *faults;
     if (faults->run_ms == 0) { /* the caller leaves the delays to us */
         sim->faults.queue_ms = 60000;

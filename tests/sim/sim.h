@@ -45,10 +45,19 @@ struct sim_faults {
     /* the scheduler does not answer, and may or may not have done what it was told */
     int64_t silent_from, silent_until;
     bool tidy; /* for long runs: they are timed, and state that no one will ask for any more is removed */
+
+    /* A test that needs a certain state leaves nothing of it to chance. */
+    const char *only_starts; /* only jobs of this kind start ("": none do); NULL: all */
+    /* only this member, "ENSEMBLE.INDEX", ends ("": none does) of those outside allocations whose jobs are not cancelled;
+     * NULL: all */
+    const char *only_ends;
+    bool ranks_obey; /* ranks save a checkpoint where they end, or where sim_get_on() says so */
+    int ranks_last;  /* ranks that time out: below 0, they save nothing; above 0, they save a last checkpoint */
 };
 
 struct sim;
 
+/* SIM_SALT=N in the environment changes all that is drawn from any seed. */
 struct sim *sim_create(uint64_t seed, const struct sim_faults *faults, const char *state_dir);
 void sim_destroy(struct sim *sim);
 void sim_remove_state(const char *state_dir); /* removes the files in it */
@@ -189,6 +198,11 @@ int64_t sim_restarts(struct sim *sim, int64_t ensemble, int generation);
 bool sim_was_killed(struct sim *sim, int64_t ensemble, int generation); /* its ranks ended since one was killed */
 /* Tells whether the generation left a checkpoint that is further than the one that it began with. */
 bool sim_left_further(struct sim *sim, int64_t ensemble, int generation);
+
+/* Functions of runners.c. */
+/* The ranks of a running job learn all that was sent, and one batch more, and save a checkpoint. */
+void sim_get_on(struct sim *sim, const char *job);
+void sim_kill(struct sim *sim, const char *job); /* kills the runner of a running job and its tasks */
 
 /* Functions of watch_trainings.c. */
 void watch_trainings_store(struct sim *sim);

@@ -16,7 +16,7 @@ static const int64_t steps[] = {-HOUR, -400 * 24 * HOUR, -20000, 20000, HOUR, 40
  * and wait then before they are tried again. */
 static int64_t takes(int64_t by, int adapter, bool trains)
 {
-    static const struct sim_faults some = {.run_ms = 120000, .task_fails = 200};
+    static const struct sim_faults first = {.run_ms = 120000, .task_fails = 1000}, some = {.task_fails = 200};
     json_t *more = trains ? training(1) : json_object();
     int64_t began;
 
@@ -24,11 +24,12 @@ static int64_t takes(int64_t by, int adapter, bool trains)
         json_object_set_new(json_object_get(more, "training"), "checkpoint", json_object());
     json_object_set_new(more, "adapter", json_string(sim_adapters[adapter]));
     json_object_set_new(more, "max_same_failures", json_null());
-    begin(7, some);
+    begin(7, first);
     began = sim_now(sim);
     submit(12, 1, more);
-    until("SELECT count(*) >= 3 FROM attempt WHERE started IS NOT NULL AND outcome IS NULL");
-    until("SELECT count(*) >= 1 FROM member WHERE state = 'pending' AND attempts > 0");
+    until("SELECT (SELECT count(*) FROM attempt WHERE started IS NOT NULL AND outcome IS NULL) >= 3 AND "
+          "(SELECT count(*) FROM member WHERE state = 'pending' AND attempts > 0) >= 1");
+    set_faults(some);
     sim_set_clock(sim, by);
     until_over();
     assert_int_equal(sim_number(sim, "SELECT count(*) FROM attempt WHERE outcome = 'lost'"), 0);
