@@ -232,6 +232,7 @@ for above in "e$L/members/0/0/a1" "e$L/members/0/0" "e$L/members/0" "e$L/members
 	mv "$T/own" "$STATE/run/$above"
 done
 is "$(shown | xargs)" "its output its error its error" "and everything is shown again without it"
+books >"$T/before" # which have this ensemble now
 
 # --- header injection: what comes back of what was sent
 
