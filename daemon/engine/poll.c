@@ -71,6 +71,8 @@ static void note_words(struct live_job *job, const struct adapter_status *status
 static void apply_status(struct engine *engine, struct live_job *job, const struct adapter_status *status, bool found)
 {
     enum job_belief before = job->state.belief;
+    /* where its runner is started each second in vain, this is logged once */
+    bool told = status->reason[0] != '\0' && strcmp(job_words(job), status->reason) == 0;
     int64_t until_ms;
 
     if (status->state == ADAPTER_JOB_UNASKED)
@@ -87,7 +89,7 @@ static void apply_status(struct engine *engine, struct live_job *job, const stru
         if (job_is_gone(job))
             job->told.looks_left = LOOKS_WHEN_BACK;
         job_post(engine, job, EVENT_TOLD_QUEUED);
-        if (job->found.started && before != BELIEF_QUEUED)
+        if (job->found.started && before != BELIEF_QUEUED && !told)
             log_info_of(LOG_JOB(job->row.ensemble, job->row.name),
                         "job %s: the scheduler has put it back into the queue%s%s", job->row.name,
                         status->reason[0] ? ": " : "", status->reason);
