@@ -1,6 +1,5 @@
 #include "common/jsonx.h"
 
-#include "common/text.h"
 #include "common/units.h"
 
 #include <limits.h>
@@ -409,20 +408,4 @@ void jsonx_print(const json_t *value, FILE *to)
 const char *jsonx_skip_mark(const char *text, size_t size)
 {
     return size >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0 ? text + 3 : text;
-}
-
-json_t *jsonx_metric(double value)
-{
-    char text[TEXT_REAL];
-
-    return isnan(value) ? json_null() : isinf(value) ? json_string(text_real(text, value)) : json_real(value);
-}
-
-double jsonx_metric_value(const json_t *value)
-{
-    const char *text = json_is_string(value) ? json_string_value(value) : "";
-
-    if (json_is_number(value))
-        return json_number_value(value);
-    return strcmp(text, "Infinity") == 0 ? INFINITY : strcmp(text, "-Infinity") == 0 ? -INFINITY : NAN;
 }

@@ -1,5 +1,6 @@
 #include "common/text.h"
 
+#include "common/jsonx.h"
 #include "common/xalloc.h"
 
 #include <stdarg.h>
@@ -215,4 +216,20 @@ void text_json(struct text *text, const json_t *value)
             text_json_string(text, json_string_value(value));
         break;
     }
+}
+
+json_t *jsonx_metric(double value)
+{
+    char text[TEXT_REAL];
+
+    return isnan(value) ? json_null() : isinf(value) ? json_string(text_real(text, value)) : json_real(value);
+}
+
+double jsonx_metric_value(const json_t *value)
+{
+    const char *text = json_is_string(value) ? json_string_value(value) : "";
+
+    if (json_is_number(value))
+        return json_number_value(value);
+    return strcmp(text, "Infinity") == 0 ? INFINITY : strcmp(text, "-Infinity") == 0 ? -INFINITY : NAN;
 }
