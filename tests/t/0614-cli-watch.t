@@ -111,6 +111,7 @@ watched '{"id": 7, "name": "heat", "state": "paused", "count": 4, "members": {"p
 status_is 1 "wait ends where the daemon holds an ensemble" stretto wait 7
 like "$(cat out)" 'paused: stopped by many failures' "and says why"
 watched "$running"
+rm -f err # what the one before said
 env --default-signal=INT stretto --url "unix:$T/state/../state/stretto.sock" wait 7 >out 2>err & # the shell has it ignored in the background
 waiting=$!
 wait_for 60 'grep -q "1/4 members" err'
