@@ -162,14 +162,15 @@ class Books:
 
 
 def marked():
-    """The run directory has the mark of the last commit."""
+    """The run directory has the mark of the last commit of this database: one that was taken over has another name."""
     try:
         with open(f"{RUN}/mark.json", encoding="ascii") as file:
-            commits = json.load(file)["commits"]
+            mark = json.load(file)
     except (OSError, ValueError):
         return False
-    shown = subprocess.run(["sqlite3", "-readonly", f"{STATE}/stretto.db", "SELECT n FROM commits"], capture_output=True, text=True, check=False)
-    return shown.stdout.strip() == str(commits)
+    shown = subprocess.run(["sqlite3", "-readonly", f"{STATE}/stretto.db", "SELECT n, value FROM commits, meta WHERE key = 'instance'"],
+                           capture_output=True, text=True, check=False)
+    return shown.stdout.strip() == f"{mark['commits']}|{mark['database']}"
 
 
 def files():
