@@ -122,6 +122,11 @@ void event_stream_reply(struct request *r, int64_t after, const struct event_fil
 {
 }
 
+const char *engine_run_dir(const struct engine *engine)
+{
+    return "/run";
+}
+
 char *engine_attempt_dir(const struct engine *engine, int64_t ensemble, int64_t index, int64_t number)
 {
     return strdup("/nowhere");
