@@ -25,12 +25,12 @@ void job_get(struct request *r)
         json_decref(attempts);
         return;
     }
-    if (store_attempt_each_of_job(request_store(r), row.id, 0, INT_MAX, add, attempts, &err) < 0) {
+    if (store_attempt_each_of_job(request_store(r), row.id, 0, INT_MAX, add, attempts, &err) < 0 ||
+        (json = job_json(r, &row, &err)) == NULL) {
         json_decref(attempts);
         request_reply_problem(r, &err);
         return;
     }
-    json = job_json(r, &row);
     json_object_set_new(json, "attempts", attempts);
     request_reply_json(r, 200, json);
 }

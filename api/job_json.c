@@ -5,30 +5,31 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Returns the name of a job's pilot, or null. It cannot be made of the job's own name: each load of the engine's memory
+/* Finds the name of a job's pilot, or null. It cannot be made of the job's own name: each load of the engine's memory
  * names jobs by another nonce. */
-static json_t *name_of_pilot(const struct request *r, const struct job_row *row)
+static json_t *name_of_pilot(const struct request *r, const struct job_row *row, struct error *err)
 {
     struct job_row pilot;
-    struct error err;
+    int rc = row->pilot == 0 ? 0 : store_job_get(request_store(r), row->pilot, &pilot, err);
 
-    if (row->pilot == 0 || store_job_get(request_store(r), row->pilot, &pilot, &err) != 1)
-        return json_null();
-    return value_text(pilot.name);
+    return rc < 0 ? NULL : rc == 0 ? json_null() : value_text(pilot.name);
 }
 
-json_t *job_json(const struct request *r, const struct job_row *row)
+json_t *job_json(const struct request *r, const struct job_row *row, struct error *err)
 {
-    json_t *json = json_object();
+    json_t *pilot = name_of_pilot(r, row, err), *json;
     char waits_for[400];
 
+    if (pilot == NULL)
+        return NULL;
+    json = json_object();
     engine_job_waits_for(request_config(r)->engine, row->id, waits_for, sizeof waits_for);
     json_object_set_new(json, "id", json_integer(row->id));
     json_object_set_new(json, "name", value_text(row->name));
     json_object_set_new(json, "ensemble", json_integer(row->ensemble));
     json_object_set_new(json, "kind", value_text(job_kind_name(row->kind)));
     json_object_set_new(json, "adapter", value_text(row->adapter));
-    json_object_set_new(json, "pilot", name_of_pilot(r, row));
+    json_object_set_new(json, "pilot", pilot);
     json_object_set_new(json, "state", value_text(job_state_name(row->state)));
     json_object_set_new(json, "scheduler_id", value_text_or_null(row->scheduler_id));
     json_object_set_new(json, "size", json_integer(row->size));

@@ -10,7 +10,7 @@ static int add(void *arg, const struct job_row *row)
 {
     struct listing *list = arg;
 
-    return listing_put(list, row->id, job_json(list->r, row));
+    return listing_put(list, row->id, job_json(list->r, row, &list->err));
 }
 
 /* Checks the adapter of a filter: it must be loaded now, or some ensemble has used it. */

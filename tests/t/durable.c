@@ -40,24 +40,32 @@ static bool ends_with(const char *path, const char *end)
     return size >= n && strcmp(path + size - n, end) == 0;
 }
 
-static void note(const char *event, const char *path)
+static void note_file(const char *event, const char *path, const struct stat *st)
 {
     const char *file = getenv("DURABLE_LOG"), *below = getenv("DURABLE_BELOW");
-    struct stat st = {0};
     char line[4600];
     int saved = errno, fd, n;
 
     if (file == NULL || below == NULL || strncmp(path, below, strlen(below)) != 0)
         return;
-    if (stat(path, &st) < 0)
-        memset(&st, 0, sizeof st);
     n = snprintf(line, sizeof line, "%d\t%d\t%s\t%s\t%lld\t%lld\t%lld\n", (int)getpid(), (int)syscall(SYS_gettid), event, path,
-                 (long long)st.st_ino, (long long)st.st_size, (long long)st.st_mtim.tv_sec * 1000000000 + st.st_mtim.tv_nsec);
+                 (long long)st->st_ino, (long long)st->st_size, (long long)st->st_mtim.tv_sec * 1000000000 + st->st_mtim.tv_nsec);
     fd = open(file, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0600);
     if (fd < 0 || syscall(SYS_write, fd, line, (size_t)n) != n)
         abort();
     close(fd);
     errno = saved;
+}
+
+static void note(const char *event, const char *path)
+{
+    struct stat st = {0};
+    int saved = errno;
+
+    if (stat(path, &st) < 0)
+        memset(&st, 0, sizeof st);
+    errno = saved;
+    note_file(event, path, &st);
 }
 
 /* "" where it has none. */
@@ -152,12 +160,16 @@ int unlink(const char *path)
 
 static int flushed(int fd, int rc)
 {
+    struct stat st;
     char path[4096];
+    int saved = errno;
 
     if (rc == 0) {
         path_of(fd, path);
-        note("flush", path);
+        if (fstat(fd, &st) == 0) /* it may have no name yet */
+            note_file("flush", path, &st);
     }
+    errno = saved;
     return rc;
 }
 
@@ -201,6 +213,19 @@ int link(const char *from, const char *to)
         next = (int (*)(const char *, const char *))find("link");
     rc = next(from, to);
     if (rc == 0)
+        note("name", to);
+    return rc;
+}
+
+int linkat(int from_dir, const char *from, int to_dir, const char *to, int flags)
+{
+    static int (*next)(int from_dir, const char *from, int to_dir, const char *to, int flags);
+    int rc;
+
+    if (next == NULL)
+        next = (int (*)(int, const char *, int, const char *, int))find("linkat");
+    rc = next(from_dir, from, to_dir, to, flags);
+    if (rc == 0 && to_dir == AT_FDCWD)
         note("name", to);
     return rc;
 }

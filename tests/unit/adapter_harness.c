@@ -64,9 +64,10 @@ void harness_create_adapter(struct harness *h)
     assert_non_null(h->adapter);
 }
 
+static char runner[512];
+
 void harness_open(struct harness *h, const struct adapter_ops *ops, const char *config)
 {
-    static char runner[512];
     const char *builddir = getenv("builddir");
     uint64_t tick_ms = is_slow() ? 2000 : 100;
 
@@ -108,6 +109,26 @@ void harness_destroy_adapter(struct harness *h)
     harness_until(h, &destroyed, 1);
     assert_int_equal(destroyed, 1);
     h->adapter = NULL;
+}
+
+void harness_hang_runners(struct harness *h, bool hang)
+{
+    static char hanging[160];
+    FILE *f;
+
+    harness_destroy_adapter(h);
+    snprintf(h->hold, sizeof h->hold, "%s/hold", h->dir);
+    snprintf(hanging, sizeof hanging, "%s/hanging", h->dir);
+    if (hang) {
+        assert_int_equal(mkfifo(h->hold, 0600), 0);
+        f = fopen(hanging, "w");
+        assert_non_null(f);
+        fprintf(f, "#!/bin/sh\nread -r line <%s\nexit 66\n", h->hold);
+        fclose(f);
+        assert_int_equal(chmod(hanging, 0700), 0);
+    }
+    h->host.runner = hang ? hanging : runner;
+    harness_create_adapter(h);
 }
 
 void harness_close(struct harness *h)

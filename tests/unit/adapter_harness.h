@@ -29,6 +29,7 @@ struct harness {
     char dir[64];  /* the test's directory */
     char fifo[80]; /* tasks write a line to it; it is open here, so that neither end blocks or breaks */
     int fifo_fd;
+    char hold[160]; /* once somebody opens it for writing, a runner that hangs gives up */
     char control[96]; /* the endpoint that runners nudge; "": none */
 };
 
@@ -89,6 +90,10 @@ json_t *harness_records(struct harness *h, struct harness_job *job);
 void harness_line(struct harness *h, char *line, size_t size);
 /* Lets tasks go on that wait in UNTIL_LET_GO or REPORT_AND_WAIT. */
 void harness_let_go(struct harness *h);
+/* Begins a new adapter whose runners hang before they claim their job, as on a file system that does not answer; or one
+ * with real runners again. */
+void harness_hang_runners(struct harness *h, bool hang);
+
 /* Returns the number of processes of the job, without its runner. */
 int harness_processes(struct harness_job *job);
 pid_t harness_runner(struct harness_job *job); /* read from its claim */

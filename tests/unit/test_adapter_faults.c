@@ -386,16 +386,13 @@ static pid_t a_runner_that_hangs(struct harness_job *job)
     char path[160], process[32];
     pid_t pid;
 
+    harness_hang_runners(&h, true);
     harness_job(&h, job, "true", 0, 1);
-    snprintf(path, sizeof path, "%s/job.json", job->dir);
-    assert_int_equal(unlink(path), 0);
-    assert_int_equal(mkfifo(path, 0600), 0);
     harness_submit_ok(&h, job);
     pid = (pid_t)atoi(harness_status(&h, job).scheduler_id + strlen("local:"));
     assert_true(pid > 0);
     TEST_UNTIL(process_signal_marked("STRETTO_RUNNER", job->name, 0) == 1, usleep(1000)); /* it has begun its program */
-    harness_destroy_adapter(&h);
-    harness_create_adapter(&h);
+    harness_hang_runners(&h, false);
     snprintf(path, sizeof path, "%s/proc", h.dir);
     assert_int_equal(mkdir(path, 0700), 0);
     snprintf(path, sizeof path, "%s/proc/%d", h.dir, (int)pid);

@@ -126,19 +126,14 @@ static void a_runner_that_has_claimed_nothing_is_waited_for(void **state)
 {
     struct harness_job starting, next;
     struct answer a = {.n = 1, .statuses = calloc(1, sizeof *a.statuses)};
-    char path[160], fifo[160];
     static uv_timer_t timer;
     static bool over;
 
+    harness_hang_runners(&h, true);
     harness_job(&h, &starting, "true", 0, 1);
-    snprintf(path, sizeof path, "%s/job.json", starting.dir);
-    snprintf(fifo, sizeof fifo, "%s/fifo", starting.dir);
-    assert_int_equal(mkfifo(fifo, 0600), 0);
-    assert_int_equal(rename(fifo, path), 0);
     starting.job.resources.gpus = 1;
     harness_submit_ok(&h, &starting);
-    harness_destroy_adapter(&h);
-    harness_create_adapter(&h);
+    harness_hang_runners(&h, false);
     ops->find(h.adapter, &starting.job, 1, answer_poll, &a);
     harness_job(&h, &next, "true", 0, 1);
     harness_submit_ok(&h, &next);
@@ -149,7 +144,7 @@ static void a_runner_that_has_claimed_nothing_is_waited_for(void **state)
         uv_run(&h.loop, UV_RUN_ONCE);
     assert_int_equal(a.answers, 0);
     assert_int_equal(harness_status(&h, &next).state, ADAPTER_JOB_QUEUED);
-    close(open(path, O_WRONLY)); /* it goes on, and ends: that is no regular file */
+    close(open(h.hold, O_WRONLY)); /* it goes on, and gives up */
     harness_until(&h, &a.answers, 1);
     assert_int_equal(a.statuses[0].state, ADAPTER_JOB_UNKNOWN);
     assert_succeeded(&next);

@@ -327,9 +327,9 @@ static void jobs(void **state)
     job.submitted_ms = 35000;
     job.started_ms = 36000;
     job.ended_ms = 37000;
-    job.pilot = 77;
+    job.pilot = 2;
     must(store_job_update(store, &job, &err));
-    run_sql("UPDATE job SET pilot = 77, name = 'st-abc-1', size = 33");
+    run_sql("UPDATE job SET pilot = 2, name = 'st-abc-1', size = 33");
     add_attempt(job.id, 2, 1, 3);
     run_sql("UPDATE attempt SET outcome = 'lost', ended = 5");
     add_job(1, "other");
@@ -338,7 +338,7 @@ static void jobs(void **state)
        "{'jobs': [{'adapter': 'other', 'cancel': false, 'created': '1970-01-01T00:00:00.001Z', 'ended': null, 'ensemble': 1, 'id': 2, "
        "'kind': 'training', 'name': 'st-abc-2', 'pilot': null, 'reason': null, 'scheduler_id': null, 'size': 1, 'started': null, 'state': 'intent', "
        "'submissions': 0, 'submitted': null, 'waits_for': 'resources'}, {'adapter': 'local', 'cancel': true, 'created': '1970-01-01T00:00:00.001Z', "
-       "'ended': '1970-01-01T00:00:37.000Z', 'ensemble': 2, 'id': 1, 'kind': 'members', 'name': 'st-abc-1', 'pilot': 'st-abc-77', 'reason': 'R5', "
+       "'ended': '1970-01-01T00:00:37.000Z', 'ensemble': 2, 'id': 1, 'kind': 'members', 'name': 'st-abc-1', 'pilot': 'st-abc-2', 'reason': 'R5', "
        "'scheduler_id': 's1', 'size': 33, 'started': '1970-01-01T00:00:36.000Z', 'state': 'ended', 'submissions': 34, "
        "'submitted': '1970-01-01T00:00:35.000Z', 'waits_for': 'resources'}], 'next': null}");
     is(jobs_get, 0, 0, "limit=1",
@@ -357,7 +357,7 @@ static void jobs(void **state)
     is_refused(jobs_get, 0, "state=Ended", 400, "query_wrong_value");
     is(job_get, 1, 0, NULL,
        "{'adapter': 'local', 'attempts': [{'index': 1, 'number': 3, 'outcome': 'lost'}], 'cancel': true, 'created': '1970-01-01T00:00:00.001Z', "
-       "'ended': '1970-01-01T00:00:37.000Z', 'ensemble': 2, 'id': 1, 'kind': 'members', 'name': 'st-abc-1', 'pilot': 'st-abc-77', 'reason': 'R5', "
+       "'ended': '1970-01-01T00:00:37.000Z', 'ensemble': 2, 'id': 1, 'kind': 'members', 'name': 'st-abc-1', 'pilot': 'st-abc-2', 'reason': 'R5', "
        "'scheduler_id': 's1', 'size': 33, 'started': '1970-01-01T00:00:36.000Z', 'state': 'ended', 'submissions': 34, "
        "'submitted': '1970-01-01T00:00:35.000Z', 'waits_for': 'resources'}");
     is(adapters_get, 0, 0, NULL,

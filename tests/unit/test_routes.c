@@ -33,7 +33,7 @@ static const struct {
 #define ROUTES (sizeof routes / sizeof *routes)
 
 static int wrong; /* of all that were tried in a test */
-static struct engine engine = {.ports.rows_dir = "/nowhere"};
+static struct engine engine = {.ports.run_dir = "/run", .ports.rows_dir = "/nowhere"};
 
 static int set_up(void **state)
 {
