@@ -53,7 +53,7 @@ stretto backup hung.db >backup.out 2>backup.err &
 saving=$!
 env --default-signal=INT stretto backup other.db >other.out 2>&1 & # the shell has it ignored in the background
 other=$!
-wait_for 20 'ls other.db.* >/dev/null 2>&1'
+wait_for 20 'find /proc/$other/fd -lname "*(deleted)" | grep -q .' # its file has no name yet
 kill -INT $other
 wait $other
 is $? 130 "Ctrl-C ends the waiting for a backup"
