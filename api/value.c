@@ -98,7 +98,7 @@ json_t *value_real(double x)
 
 json_t *value_metric(double x)
 {
-    return or_null(jsonx_metric(x));
+    return or_null(text_metric_json(x));
 }
 
 void value_put_real(struct text *text, double x)

@@ -16,7 +16,7 @@ json_t *value_or_null(json_t *value); /* takes value over; null if it is NULL */
 json_t *value_seconds(int64_t ms, bool known); /* null if it is not known */
 json_t *value_time(int64_t ms);                /* RFC 3339; null for 0 */
 json_t *value_real(double x);                  /* null if it is not finite */
-json_t *value_metric(double x);                /* as jsonx_metric() */
+json_t *value_metric(double x);                /* as text_metric_json() */
 
 /* These write into a text what the functions above return. */
 void value_put_real(struct text *text, double x);

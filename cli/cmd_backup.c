@@ -97,37 +97,34 @@ static int link_nameless(int fd, const char *name)
     return rc;
 }
 
-/* Replaces `file` by one without a name. */
-static int replace_by_nameless(int fd, const char *file, struct error *err)
+/* Replaces `file` by one without a name. Fails with errno. */
+static int replace_by_nameless(int fd, const char *file)
 {
     char *name = xasprintf("%s.%d.tmp", file, (int)getpid());
-    int rc = link_nameless(fd, name);
+    int rc = link_nameless(fd, name), saved;
 
-    if (rc == 0 && (rc = rename(name, file)) < 0) {
-        int saved = errno;
-
-        unlink(name);
-        errno = saved;
-    }
+    if (rc == 0)
+        rc = rename(name, file);
+    saved = errno;
     if (rc < 0)
-        error_errno(err, "file_write", "%s", file);
+        unlink(name);
     free(name);
+    errno = saved;
     return rc;
-}
-
-static int replace_by_part(const char *part, const char *file, struct error *err)
-{
-    return rename(part, file) == 0 ? 0 : error_errno(err, "file_write", "%s", file);
 }
 
 /* Gives the backup its name, which must be free unless `force` allows to replace a file. */
 static int settle(int fd, const char *part, const char *file, bool force, struct error *err)
 {
     bool nameless = part[0] == '\0';
+    int rc;
 
-    if (force ? (nameless ? replace_by_nameless(fd, file, err) : replace_by_part(part, file, err)) < 0
-              : (nameless ? link_nameless(fd, file) : link(part, file)) < 0)
-        return force ? -1 : error_errno(err, "file_exists", "%s", file);
+    if (force)
+        rc = nameless ? replace_by_nameless(fd, file) : rename(part, file);
+    else
+        rc = nameless ? link_nameless(fd, file) : link(part, file);
+    if (rc < 0)
+        return error_errno(err, force ? "file_write" : "file_exists", "%s", file);
     file_flush_name(file);
     if (force || nameless)
         return 0;

@@ -6,7 +6,6 @@
 #include "cli/render.h"
 #include "cli/table.h"
 #include "cli/terminal.h"
-#include "common/jsonx.h"
 #include "common/text.h"
 #include "common/xalloc.h"
 
@@ -130,7 +129,7 @@ static void print_exactly(const json_t *value)
 {
     char text[TEXT_REAL];
 
-    fputs(text_real(text, jsonx_metric_value(value)), stdout);
+    fputs(text_real(text, text_metric_value(value)), stdout);
 }
 
 /* Prints what a row of a long series, in which neighbours were merged, has besides its last value. */

@@ -36,8 +36,8 @@ int mllog_say(json_t *said, const char *text)
     return rc;
 }
 
-/* Prints a line. The value is JSON, or a word as MLPerf's own library writes it: NaN or
- * Infinity. Takes over the metadata. */
+/* Prints a line. The value is JSON, or NaN or Infinity, which MLPerf's own library writes as such. Takes over the
+ * metadata. */
 static void put_line(struct log *log, double seconds, const char *event, const char *key, const char *value,
                      json_t *metadata)
 {
@@ -127,7 +127,7 @@ static bool put_point(void *arg, const json_t *point)
     bool merged = get_int(point, "count") > 1;
     const json_t *value = json_object_get(point, "value");
 
-    put_evaluation(log, moment(point, merged ? "last_time" : "time"), jsonx_metric_value(value),
+    put_evaluation(log, moment(point, merged ? "last_time" : "time"), text_metric_value(value),
                    get_int(point, merged ? "last_step" : "step"));
     return !log->reached;
 }

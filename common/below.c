@@ -88,7 +88,7 @@ int below_open_whole(const char *dir, const char *path, int flags)
 {
     size_t n = strlen(dir);
 
-    if (strncmp(path, dir, n) != 0) {
+    if (strncmp(path, dir, n) != 0 || path[n] != '/') {
         errno = EXDEV;
         return -1;
     }

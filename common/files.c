@@ -111,9 +111,9 @@ static int write_temporary(const char *path, const void *data, size_t size, unsi
 static bool is_temporary(const char *name)
 {
     static const char digits[] = "0123456789";
-    const char *end = name + strlen(name), *p = end - strlen(".tmp");
+    const char *p = strrchr(name, '.');
 
-    if (p <= name || strcmp(p, ".tmp") != 0)
+    if (p == NULL || strcmp(p, ".tmp") != 0)
         return false;
     for (int numbers = 0; numbers < 2; numbers++) {
         const char *last = p;

@@ -66,11 +66,6 @@ char *jsonx_dumps(const json_t *value, size_t flags);
 /* Prints a value so, on one line. */
 void jsonx_print(const json_t *value, FILE *to);
 
-/* JSON has no infinite numbers: as the value of a metric, these are the strings "Infinity" and "-Infinity", and null is
- * NaN. jsonx_metric_value() returns NaN for whatever else is no number. */
-json_t *jsonx_metric(double value);
-double jsonx_metric_value(const json_t *value);
-
 /* Returns the JSON of a text behind the byte order mark that some editors put in front of it. */
 const char *jsonx_skip_mark(const char *text, size_t size);
 

@@ -1,6 +1,5 @@
 #include "common/text.h"
 
-#include "common/jsonx.h"
 #include "common/xalloc.h"
 
 #include <stdarg.h>
@@ -218,14 +217,14 @@ void text_json(struct text *text, const json_t *value)
     }
 }
 
-json_t *jsonx_metric(double value)
+json_t *text_metric_json(double value)
 {
     char text[TEXT_REAL];
 
     return isnan(value) ? json_null() : isinf(value) ? json_string(text_real(text, value)) : json_real(value);
 }
 
-double jsonx_metric_value(const json_t *value)
+double text_metric_value(const json_t *value)
 {
     const char *text = json_is_string(value) ? json_string_value(value) : "";
 

@@ -35,4 +35,8 @@ void text_copy(char *out, size_t size, const char *string);
 void text_json_string(struct text *text, const char *string);
 void text_json(struct text *text, const json_t *value);
 
+/* JSON has no infinite numbers: as the value of a metric, these are the strings "Infinity" and "-Infinity", and null is
+ * NaN. text_metric_value() returns NaN for whatever else is no number. */
+json_t *text_metric_json(double value);
+double text_metric_value(const json_t *value);
 #endif

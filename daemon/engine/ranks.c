@@ -1,7 +1,6 @@
 /* Reads what the ranks of a training report: endpoints, counters, checkpoints, metric points and their end. */
 #include "daemon/engine/ranks.h"
 
-#include "common/jsonx.h"
 #include "common/log.h"
 #include "common/log_changes.h"
 #include "common/text.h"
@@ -277,7 +276,7 @@ static void take_point(struct engine *engine, const struct live_ensemble *ens, i
     struct error err;
 
     point.time_ms = (int64_t)(1000 * json_number_value(json_object_get(json, "time")));
-    point.value = jsonx_metric_value(value);
+    point.value = text_metric_value(value);
     if (json_is_integer(member))
         take_statistic(engine, ens, json_integer_value(member), point.value, point.time_ms);
     else if (name != NULL)

@@ -22,12 +22,12 @@ int spec_parse_after(struct spec *spec, struct error *err)
     return jsonx_int(obj, "/after", "ensemble", JSONX_REQUIRED, 1, INT64_MAX, &spec->after, err);
 }
 
-/* What is replaced in a text, and by what. */
+/* A replacement of one text by another. */
 struct filling {
     const char *from, *to;
 };
 
-/* Returns the next place with what is replaced. A directory that ends in a number, e1, is not in e12. */
+/* Returns the next place of the text `from`. A directory that ends in a number, e1, is not in e12. */
 static const char *find_from(const char *text, const char *from)
 {
     size_t size = strlen(from);
@@ -37,7 +37,7 @@ static const char *find_from(const char *text, const char *from)
     return text;
 }
 
-/* Returns a text in which it is replaced; NULL where it does not occur. */
+/* Returns the text with the replacement made everywhere; NULL where there is nothing to replace. */
 static json_t *filled(const char *text, const struct filling *filling)
 {
     struct text out = {0};

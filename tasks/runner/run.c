@@ -5,6 +5,7 @@
 #include "common/xalloc.h"
 #include "tasks/runner/answer.h"
 #include "tasks/runner/artefacts.h"
+#include "tasks/runner/deadline.h"
 #include "tasks/runner/done.h"
 #include "tasks/runner/ending.h"
 #include "tasks/runner/leftovers.h"
@@ -166,15 +167,9 @@ static enum stop why_by_signal(const struct run *r, int64_t now)
 /* Looks for signals that end the job between starts, so that a thousand packed tasks need not start first. */
 static enum stop asked_to_stop(const struct run *r)
 {
-    int64_t now = r->job->machine->monotonic_ms();
-    sigset_t set;
+    enum stop stop = deadline_or_signal(r->job);
 
-    sigpending(&set);
-    if (sigismember(&set, SIGTERM) || sigismember(&set, SIGINT) || sigismember(&set, SIGHUP))
-        return why_by_signal(r, now);
-    if (r->rank_failed)
-        return STOP_RANK;
-    return now >= r->deadline ? STOP_TIMEOUT : STOP_NONE;
+    return stop == STOP_NONE && r->rank_failed ? STOP_RANK : stop;
 }
 
 static void start_tasks(struct run *r)

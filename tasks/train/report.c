@@ -333,7 +333,7 @@ void report_stop(struct report *r)
 int report_metric(struct report *r, const char *name, int64_t step, double value)
 {
     json_t *line = json_pack("{s:s, s:I, s:f, s:o}", "name", name, "step", (json_int_t)step, "time",
-                             (double)time_now_ms() / 1000, "value", jsonx_metric(value));
+                             (double)time_now_ms() / 1000, "value", text_metric_json(value));
     char *text = jsonx_dump(line, "\n");
     int rc = -1;
 

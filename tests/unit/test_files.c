@@ -57,6 +57,7 @@ static void nothing_is_opened_that_is_not_below(void **state)
 {
     char outside[80];
     struct stat st;
+    int fd;
 
     snprintf(outside, sizeof outside, "%s.outside", dir);
     close(open(outside, O_WRONLY | O_CREAT, 0600));
@@ -71,6 +72,11 @@ static void nothing_is_opened_that_is_not_below(void **state)
     assert_int_equal(below("root/etc/passwd"), ELOOP);
     assert_int_equal(below("/etc/passwd"), EXDEV);
     assert_int_equal(below("a/../../x"), EXDEV);
+    assert_int_equal(below_open_whole(dir, outside, O_RDONLY), -1); /* which begins with `dir`, and is beside it */
+    assert_int_equal(errno, EXDEV);
+    fd = below_open_whole(dir, in_dir("a//b/file"), O_RDONLY);
+    assert_true(fd >= 0);
+    close(fd);
     assert_int_equal(below("a/b/none"), ENOENT);
     assert_int_equal(below("none/file"), ENOENT);
     assert_int_equal(below("a/b/file/x"), ENOTDIR);
