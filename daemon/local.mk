@@ -141,6 +141,7 @@ libdaemon_la_SOURCES = \
 	daemon/store/job.c daemon/store/job.h \
 	daemon/store/log_check.c daemon/store/log_check.h \
 	daemon/store/member.c daemon/store/member.h \
+	daemon/store/member_change.c \
 	daemon/store/member_checkpoint.c daemon/store/member_checkpoint.h \
 	daemon/store/artefact.c daemon/store/artefact.h \
 	daemon/store/metric.c \

@@ -87,6 +87,17 @@ int store_suggestion_name(struct store *store, int64_t ensemble, int64_t index, 
     return store_row_taken(store, stmt, err) == 1 ? 0 : -1;
 }
 
+int store_result_add(struct store *store, int64_t ensemble, int64_t index, struct error *err)
+{
+    return store_exec(
+        store, err,
+        "INSERT INTO result (root, number, ensemble, idx) SELECT coalesce(e.root, e.id), 1 + "
+        "coalesce((SELECT max(number) FROM result WHERE root = coalesce(e.root, e.id)), 0), e.id, ?2 FROM "
+        "ensemble e WHERE e.id = ?1 ON CONFLICT (root, idx) DO UPDATE SET number = excluded.number, "
+        "ensemble = excluded.ensemble",
+        "ii", ensemble, index);
+}
+
 struct reading {
     struct store *store;
     int (*each)(void *arg, const struct result_row *row);

@@ -33,6 +33,8 @@ struct result_row {
     struct member_row member;
 };
 
+/* Makes a member of an open ensemble that has ended, for the first time or again, the family's newest result. */
+int store_result_add(struct store *store, int64_t ensemble, int64_t index, struct error *err);
 /* Reads members of the family of an open ensemble that are final, in the order in which they became so: those with a
  * number above `after`. One that has gone on, or was resubmitted, is left out until it ends again. */
 int store_result_each(struct store *store, int64_t root, int64_t after, int limit,

@@ -1,6 +1,7 @@
 /* The course of ensembles and trainings as it is stored: what was changed, suggested, resumed, promoted and
  * cancelled. */
 #include "daemon/store/bulk.h"
+#include "daemon/store/cancellation.h"
 #include "daemon/store/elastic.h"
 #include "daemon/store/ensemble.h"
 #include "daemon/store/family.h"
@@ -522,6 +523,31 @@ static void a_member_climbs_rung_by_rung(void **state)
     is_listed("1: 0@1 by -1; ");
 }
 
+/* What follows from a change of one member follows from a change of many, in the order of their indices. */
+static void results_and_rungs_follow_changes_of_many(void **state)
+{
+    struct ensemble_row row = suggest();
+    int64_t id = add_ensemble(9);
+
+    put_member(row.id, 0, MEMBER_FAILED);
+    must(store_member_cancel(store, row.id, 0, 9, &err));
+    must(store_result_each(store, row.id, 0, 9, note_result, NULL, &err));
+    is_listed("1: 1.0 failed, 2: 1.1 cancelled, 3: 1.2 cancelled, ");
+    must(store_cancellation_put(store, row.id, 0, 1, &err));
+    must(store_member_reset(store, row.id, MEMBER_FAILED, 0, 9, false, &err));
+    must(store_result_each(store, row.id, 1, 9, note_result, NULL, &err));
+    is_listed("2: 1.1 cancelled, 3: 1.2 cancelled, 4: 1.0 cancelled, ");
+    for (int64_t i = 0; i < 3; i++) {
+        arrive(id, i, 1, 3);
+        put_member(id, i, i == 2 ? MEMBER_SUCCEEDED : MEMBER_STOPPED);
+    }
+    must(store_cancellation_put(store, id, 1, 1, &err));
+    must(store_member_reset(store, id, MEMBER_STOPPED, 0, 9, false, &err));
+    must(store_member_reset(store, id, MEMBER_SUCCEEDED, 0, 9, false, &err));
+    must(store_arrival_each(store, id, 0, 9, note_arrival, NULL, &err));
+    is_listed("1: 0@1 by -1; 2: 1@1 by -2; 3: 2@1 by 0; ");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -540,6 +566,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_priority_outlives_attempts_and_ensembles, open_store, close_store),
         cmocka_unit_test_setup_teardown(results_come_in_the_order_of_their_ends, open_store, close_store),
         cmocka_unit_test_setup_teardown(a_member_climbs_rung_by_rung, open_store, close_store),
+        cmocka_unit_test_setup_teardown(results_and_rungs_follow_changes_of_many, open_store, close_store),
         cmocka_unit_test_setup_teardown(bulk_operations_are_done_one_by_one, open_store, close_store),
         cmocka_unit_test_setup_teardown(a_cancellation_goes_on_where_it_was, open_store, close_store),
         cmocka_unit_test_setup_teardown(sessions_and_tokens_are_listed_newest_first, open_store, close_store),
