@@ -113,7 +113,9 @@ CREATE TABLE member (
     failures INTEGER NOT NULL DEFAULT 0, -- attempts that cost a retry
     losses INTEGER NOT NULL DEFAULT 0,   -- attempts in a row that were lost
     stalls INTEGER NOT NULL DEFAULT 0,   -- attempts in a row that were out of time without progress
-    not_before INTEGER NOT NULL DEFAULT 0, -- those that may start now do so in this order: a suggestion has the negative of its priority
+    not_before INTEGER NOT NULL DEFAULT 0, -- when it may start at the earliest
+    rung INTEGER NOT NULL DEFAULT 0,       -- it was promoted to this rung, and has not gone on to it yet; 0: it was not
+    priority INTEGER NOT NULL DEFAULT 0,   -- as it was suggested
     reason TEXT,
     since INTEGER NOT NULL DEFAULT 0,    -- checkpoints of earlier attempts do not count; 0: all do
     since_in INTEGER NOT NULL DEFAULT 0, -- the ensemble whose attempts `since` counts; 0: its own
@@ -123,8 +125,8 @@ CREATE TABLE member (
     PRIMARY KEY (ensemble, idx)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX member_by_state ON member (ensemble, state, idx);
--- Members that wait for another attempt, the longest due first.
-CREATE INDEX member_due ON member (ensemble, not_before, idx) WHERE state = 'pending';
+-- Members that wait to be started: the longest due first; of those that are due alike, those of the highest rung and priority.
+CREATE INDEX member_due ON member (ensemble, not_before, rung DESC, priority DESC, idx) WHERE state = 'pending';
 
 -- daemon/store/tally.c counts the moves of members: those of a transaction are summed up in memory and written with it to the tallies,
 -- where n and `handed` are checked. As the triggers report each move, whatever statement makes it, none is left out; and a program
@@ -153,7 +155,6 @@ CREATE TABLE suggestion (
     idx INTEGER NOT NULL CHECK (idx >= 0),
     name TEXT,                -- by which its generator knows it; NULL: it has none
     parameters TEXT NOT NULL, -- JSON
-    priority INTEGER NOT NULL,
     PRIMARY KEY (ensemble, idx)
 ) STRICT, WITHOUT ROWID;
 CREATE UNIQUE INDEX suggestion_by_name ON suggestion (ensemble, name) WHERE name IS NOT NULL;

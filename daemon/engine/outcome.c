@@ -107,6 +107,7 @@ static void next_state(const struct live_ensemble *ens, struct member_row *membe
 
     text_copy(member->reason, sizeof member->reason, out->reason);
     member->not_before_ms = MEMBER_AT_ONCE;
+    member->rung = 0;
     if (stopped) {
         member->state = ensemble_is_stopped(&ens->row) ? MEMBER_CANCELLED : MEMBER_PENDING;
         return;

@@ -11,7 +11,7 @@ static const char *const names[MEMBER_STATE_COUNT] = {"pending", "submitted",  "
 
 #define COLUMNS                                                                                                        \
     "ensemble, idx, state, attempts, failures, losses, not_before, reason, stalls, since, since_in, predecessor, "     \
-    "successor, progress"
+    "successor, progress, rung"
 
 const char *member_state_name(enum member_state state)
 {
@@ -59,6 +59,7 @@ static void read_row(sqlite3_stmt *stmt, struct member_row *row)
     row->since_in = sqlite3_column_int64(stmt, 10);
     row->predecessor = sqlite3_column_int64(stmt, 11);
     row->successor = sqlite3_column_int64(stmt, 12);
+    row->rung = sqlite3_column_int64(stmt, 14);
     row->progress = sqlite3_column_type(stmt, 13) != SQLITE_NULL ? sqlite3_column_double(stmt, 13) : NAN;
 }
 
@@ -197,10 +198,12 @@ int store_member_wait_at_most(struct store *store, int64_t ensemble, int64_t now
 int store_member_each_due(struct store *store, int64_t ensemble, int64_t now_ms, int limit,
                           int (*each)(void *arg, const struct member_row *row), void *arg, struct error *err)
 {
-    return each_row(store,
-                    store_query(store, err,
-                                "SELECT " COLUMNS " FROM member INDEXED BY member_due WHERE ensemble = ?1 AND "
-                                "state = 'pending' AND not_before <= ?2 ORDER BY not_before, idx LIMIT ?3",
-                                "iii", ensemble, now_ms, (int64_t)limit),
-                    each, arg, err);
+    return each_row(
+        store,
+        store_query(
+            store, err,
+            "SELECT " COLUMNS " FROM member INDEXED BY member_due WHERE ensemble = ?1 AND "
+            "state = 'pending' AND not_before <= ?2 ORDER BY not_before, rung DESC, priority DESC, idx LIMIT ?3",
+            "iii", ensemble, now_ms, (int64_t)limit),
+        each, arg, err);
 }

@@ -49,12 +49,12 @@ static int insert(struct store *store, const struct member_row *row, struct erro
 {
     return store_exec(store, err,
                       "INSERT INTO member (ensemble, idx, state, attempts, failures, losses, not_before, reason, "
-                      "stalls, since, since_in) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11) "
+                      "stalls, since, since_in, rung) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12) "
                       "ON CONFLICT (ensemble, idx) DO UPDATE SET state = ?3, attempts = ?4, failures = ?5, "
-                      "losses = ?6, not_before = ?7, reason = ?8, stalls = ?9, since = ?10, since_in = ?11",
-                      "iitiiiitiii", row->ensemble, row->index, member_state_name(row->state), row->attempts,
+                      "losses = ?6, not_before = ?7, reason = ?8, stalls = ?9, since = ?10, since_in = ?11, rung = ?12",
+                      "iitiiiitiiii", row->ensemble, row->index, member_state_name(row->state), row->attempts,
                       row->failures, row->losses, row->not_before_ms, row->reason[0] ? row->reason : NULL, row->stalls,
-                      row->since, row->since_in);
+                      row->since, row->since_in, row->rung);
 }
 
 static int update(struct store *store, const struct member_row *row, struct error *err)
@@ -62,9 +62,10 @@ static int update(struct store *store, const struct member_row *row, struct erro
     return store_exec(
         store, err,
         "UPDATE member SET state = ?3, attempts = ?4, failures = ?5, losses = ?6, not_before = ?7, reason = ?8, stalls "
-        "= ?9, since = ?10, since_in = ?11 WHERE ensemble = ?1 AND idx = ?2",
-        "iitiiiitiii", row->ensemble, row->index, member_state_name(row->state), row->attempts, row->failures,
-        row->losses, row->not_before_ms, row->reason[0] ? row->reason : NULL, row->stalls, row->since, row->since_in);
+        "= ?9, since = ?10, since_in = ?11, rung = ?12 WHERE ensemble = ?1 AND idx = ?2",
+        "iitiiiitiiii", row->ensemble, row->index, member_state_name(row->state), row->attempts, row->failures,
+        row->losses, row->not_before_ms, row->reason[0] ? row->reason : NULL, row->stalls, row->since, row->since_in,
+        row->rung);
 }
 
 static int change_one(struct store *store, const struct member_row *row,
@@ -148,11 +149,12 @@ int store_member_reset(struct store *store, int64_t ensemble, enum member_state 
                          &change, err);
     if (rc < 0)
         return -1;
-    return store_exec(store, err,
-                      "UPDATE member INDEXED BY member_by_state SET state = iif(" IS_CANCELLED
-                      ", 'cancelled', 'pending'), failures = 0, losses = 0, not_before = ?6, reason = NULL, stalls = "
-                      "0, since = iif(?5, attempts + 1, since), since_in = iif(?5, 0, since_in) WHERE " TO_RESET,
-                      "itiibi", ensemble, name, from, last, (int)afresh, MEMBER_AT_ONCE);
+    return store_exec(
+        store, err,
+        "UPDATE member INDEXED BY member_by_state SET state = iif(" IS_CANCELLED
+        ", 'cancelled', 'pending'), failures = 0, losses = 0, not_before = ?6, rung = 0, reason = NULL, stalls = "
+        "0, since = iif(?5, attempts + 1, since), since_in = iif(?5, 0, since_in) WHERE " TO_RESET,
+        "itiibi", ensemble, name, from, last, (int)afresh, MEMBER_AT_ONCE);
 }
 
 #define TO_CANCEL "ensemble = ?1 AND state = 'pending' AND idx BETWEEN ?2 AND ?3"

@@ -192,7 +192,7 @@ static void a_member_is_read_as_it_was_written(void **state)
 {
     int64_t id = add_ensemble(9);
     struct member_row row = {.ensemble = id, .index = 3, .state = MEMBER_RUNNING, .attempts = 1, .failures = 2, .losses = 3, .stalls = 4,
-                             .since = 5, .since_in = 6, .not_before_ms = 7, .reason = "reason"}, read;
+                             .since = 5, .since_in = 6, .not_before_ms = 7, .rung = 8, .reason = "reason"}, read;
 
     for (int change = 0; change < 2; change++) {
         must((change ? store_member_change : store_member_put)(store, &row, &err));
@@ -201,9 +201,10 @@ static void a_member_is_read_as_it_was_written(void **state)
                     read.losses == row.losses);
         assert_true(read.stalls == row.stalls && read.since == row.since && read.since_in == row.since_in);
         assert_int_equal(read.not_before_ms, row.not_before_ms);
+        assert_int_equal(read.rung, row.rung);
         assert_string_equal(read.reason, row.reason);
         row = (struct member_row){.ensemble = id, .index = 3, .state = MEMBER_UNFINISHED, .attempts = 11, .failures = 12, .losses = 13,
-                                  .stalls = 14, .since = 15, .since_in = 16, .not_before_ms = 17};
+                                  .stalls = 14, .since = 15, .since_in = 16, .not_before_ms = 17, .rung = 18};
     }
     assert_int_equal(store_member_get(store, id, 4, &read, &err), 0);
 }
@@ -404,16 +405,20 @@ static void a_priority_outlives_attempts_and_ensembles(void **state)
     int64_t n;
 
     must(store_member_change(store, &member, &err));
-    must(store_suggestion_line_up(store, row.id, row.id, 89999999, &err)); /* it is not its time yet */
+    must(store_suggestion_line_up(store, row.id, 89999999, &err)); /* it is not its time yet */
     must(store_member_each_due(store, row.id, 89999999, 9, note_member, NULL, &err));
     is_listed("0 2 ");
-    must(store_suggestion_line_up(store, row.id, row.id, 90000000, &err));
+    must(store_suggestion_line_up(store, row.id, 90000000, &err));
     must(store_member_each_due(store, row.id, 90000000, 9, note_member, NULL, &err));
     is_listed("1 0 2 ");
+    member = (struct member_row){.ensemble = row.id, .index = 2, .rung = 2}; /* whoever was promoted goes first */
+    must(store_member_change(store, &member, &err));
+    must(store_member_each_due(store, row.id, 90000000, 9, note_member, NULL, &err));
+    is_listed("2 1 0 ");
     for (int64_t i = 0; i < 3; i++)
         put_member(row.id, i, MEMBER_FAILED);
     must(store_member_reset(store, row.id, MEMBER_FAILED, 0, 2, false, &err));
-    must(store_suggestion_line_up(store, row.id, row.id, 90000000, &err));
+    must(store_suggestion_line_up(store, row.id, 90000000, &err));
     must(store_member_each_due(store, row.id, 90000000, 9, note_member, NULL, &err));
     is_listed("1 0 2 ");
     for (int64_t i = 0; i < 3; i++)
@@ -421,7 +426,7 @@ static void a_priority_outlives_attempts_and_ensembles(void **state)
     must(store_ensemble_insert(store, &next, "{}", &err));
     must(store_handover_add(store, &next, MEMBER_FAILED, &err));
     must(store_handover_take(store, next.id, 9, &n, NULL, &err));
-    must(store_suggestion_line_up(store, next.id, row.id, 90000000, &err));
+    must(store_suggestion_line_up(store, next.id, 90000000, &err));
     must(store_member_each_due(store, next.id, 90000000, 9, note_member, NULL, &err));
     is_listed("1 0 2 ");
 }
