@@ -7,31 +7,40 @@ libdaemon_la_SOURCES = \
 	daemon/engine/abandon.c daemon/engine/abandon.h \
 	daemon/engine/adapter_jobs.c daemon/engine/adapter_jobs.h \
 	daemon/engine/adapter_state.c daemon/engine/adapter_state.h \
+	daemon/engine/adopt.c daemon/engine/adopt.h \
 	daemon/engine/after.c daemon/engine/after.h \
 	daemon/engine/alarm.c daemon/engine/alarm.h \
 	daemon/engine/artefacts.c daemon/engine/artefacts.h \
 	daemon/engine/bulk.c daemon/engine/bulk.h \
 	daemon/engine/cancel.c daemon/engine/cancel.h \
 	daemon/engine/cancel_member.c daemon/engine/cancel_member.h \
+	daemon/engine/check_resources.c daemon/engine/check_resources.h \
+	daemon/engine/check_rules.c daemon/engine/check_rules.h \
 	daemon/engine/collect.c daemon/engine/collect.h \
 	daemon/engine/core.c daemon/engine/core.h \
 	daemon/engine/dispatch.c daemon/engine/dispatch.h \
 	daemon/engine/duplicates.c daemon/engine/duplicates.h \
 	daemon/engine/early.c daemon/engine/early.h \
 	daemon/engine/elastic.c daemon/engine/elastic.h \
+	daemon/engine/elastic_change.c daemon/engine/elastic_change.h \
 	daemon/engine/elastic_decide.c \
 	daemon/engine/end.c daemon/engine/end.h \
 	daemon/engine/engine.c daemon/engine/engine.h \
-	daemon/engine/ensemble.h \
+	daemon/engine/ensemble.c daemon/engine/ensemble.h \
+	daemon/engine/facts.c daemon/engine/facts.h \
 	daemon/engine/feed.c daemon/engine/feed.h \
 	daemon/engine/follow_up.c daemon/engine/follow_up.h \
+	daemon/engine/give_places.c daemon/engine/give_places.h \
 	daemon/engine/guard.c daemon/engine/guard.h \
+	daemon/engine/handover.c daemon/engine/handover.h \
 	daemon/engine/hosts.c daemon/engine/hosts.h \
 	daemon/engine/job.c daemon/engine/job.h \
 	daemon/engine/job_event.c daemon/engine/job_event.h \
-	daemon/engine/job_scheduler.h \
+	daemon/engine/job_life.c daemon/engine/job_life.h \
+	daemon/engine/job_news.c daemon/engine/job_news.h \
 	daemon/engine/live_spec.c daemon/engine/live_spec.h \
 	daemon/engine/load.c daemon/engine/load.h \
+	daemon/engine/make_jobs.c daemon/engine/make_jobs.h \
 	daemon/engine/missing.c daemon/engine/missing.h \
 	daemon/engine/moments.c daemon/engine/moments.h \
 	daemon/engine/notice.c \
@@ -42,11 +51,13 @@ libdaemon_la_SOURCES = \
 	daemon/engine/pilot.c daemon/engine/pilot.h \
 	daemon/engine/pilot_inbox.c \
 	daemon/engine/pilot_journal.c \
+	daemon/engine/pilot_size.c daemon/engine/pilot_size.h \
 	daemon/engine/pilot_wants.c \
+	daemon/engine/places.c daemon/engine/places.h \
 	daemon/engine/plan.c daemon/engine/plan.h \
 	daemon/engine/plan_tasks.c daemon/engine/plan_tasks.h \
 	daemon/engine/poll.c daemon/engine/poll.h \
-	daemon/engine/ports.h \
+	daemon/engine/polls.c daemon/engine/polls.h \
 	daemon/engine/precedent.c daemon/engine/precedent.h \
 	daemon/engine/progress.c daemon/engine/progress.h \
 	daemon/engine/ranks.c daemon/engine/ranks.h \
@@ -58,18 +69,26 @@ libdaemon_la_SOURCES = \
 	daemon/engine/rungs.c daemon/engine/rungs.h \
 	daemon/engine/save.c daemon/engine/save.h \
 	daemon/engine/schedule.c daemon/engine/schedule.h \
+	daemon/engine/settle.c daemon/engine/settle.h \
 	daemon/engine/slot.c daemon/engine/slot.h \
 	daemon/engine/stop_only.c daemon/engine/stop_only.h \
-	daemon/engine/submit.c daemon/engine/submit.h \
+	daemon/engine/submit.c \
 	daemon/engine/takers.c daemon/engine/takers.h \
 	daemon/engine/training.c daemon/engine/training.h \
 	daemon/engine/training_checkpoints.c daemon/engine/training_checkpoints.h \
+	daemon/engine/training_end.c daemon/engine/training_end.h \
 	daemon/engine/training_event.c daemon/engine/training_event.h \
 	daemon/engine/training_from.c daemon/engine/training_from.h \
+	daemon/engine/training_life.c daemon/engine/training_life.h \
 	daemon/engine/training_resize.c daemon/engine/training_resize.h \
 	daemon/engine/training_resubmit.c \
+	daemon/engine/training_tell.c daemon/engine/training_tell.h \
 	daemon/engine/waiting.c daemon/engine/waiting.h \
 	daemon/engine/waits.c daemon/engine/waits.h \
+	daemon/engine/youngest.c daemon/engine/youngest.h \
+	daemon/engine/attempt_end.h \
+	daemon/engine/job_scheduler.h \
+	daemon/engine/ports.h \
 	daemon/flusher.c daemon/flusher.h \
 	daemon/loop_latency.c daemon/loop_latency.h \
 	daemon/limits.c daemon/limits.h \

@@ -20,10 +20,10 @@
 #include "daemon/engine/alarm.h"
 #include "daemon/engine/collect.h"
 #include "daemon/engine/core.h"
-#include "daemon/engine/early.h"
-#include "daemon/engine/end.h"
 #include "daemon/engine/ensemble.h"
+#include "daemon/engine/facts.h"
 #include "daemon/engine/job.h"
+#include "daemon/engine/job_news.h"
 #include "daemon/engine/job_event.h"
 #include "daemon/engine/paths.h"
 #include "daemon/engine/slot.h"
@@ -65,7 +65,7 @@ static bool has_run(const struct live_job *job)
 static void conclude(struct engine *engine, struct live_job *job, json_t *const *checkpoints)
 {
     bool ends_all = job->ending.refusal != REFUSAL_NONE && job->row.kind != JOB_TRAINING && job->own == NULL &&
-                    !early_is_ending(job->ensemble) && !has_begun(engine, job);
+                    !ensemble_ends_early(job->ensemble) && !has_begun(engine, job);
     char reason[sizeof job->ending.abandon_reason], whole[sizeof reason + 40];
 
     memcpy(reason, job->ending.abandon_reason, sizeof reason);
@@ -73,9 +73,9 @@ static void conclude(struct engine *engine, struct live_job *job, json_t *const 
     if (ends_all) {
         snprintf(whole, sizeof whole, "%s%s",
                  job->ending.refusal == REFUSAL_QUEUED ? "" : "the scheduler refuses its jobs: ", reason);
-        engine_stop_ensemble(engine, job->ensemble, whole);
+        fact_to_stop(engine, job->row.ensemble, whole);
     }
-    job_end(engine, job, reason);
+    job_over(engine, job, reason);
 }
 
 static void looked(void *arg, json_t **lists, const struct error *failed)
@@ -127,7 +127,7 @@ static void fenced(void *arg, bool taken, const struct error *failed)
                     failed->text);
         job_retry_in(engine, job, FILE_RETRY_MS);
     } else {
-        job_advance(engine, job);
+        job_touch(engine, job);
     }
     engine_settle(engine);
 }
@@ -266,11 +266,6 @@ void job_refuse(struct engine *engine, struct live_job *job, const char *why)
     if (job->ending.refusal == REFUSAL_NONE)
         job->ending.refusal = REFUSAL_SUBMISSION;
     job_abandon(engine, job, ATTEMPT_FAILED, reason);
-}
-
-bool job_is_unwanted(const struct live_job *job)
-{
-    return job->row.cancel || ensemble_is_stopped(&job->ensemble->row);
 }
 
 /* Submits a job again that the scheduler forgot before it started. If the first one starts after all, only one of the

@@ -9,15 +9,14 @@
 struct engine;
 struct live_job;
 
-bool job_is_unwanted(const struct live_job *job);
 /* Takes the reason from a fence, which the daemon has put in the place of an exit record. Returns true. */
 bool job_read_fence(struct live_job *job, const json_t *fence);
-/* Ends a job whose open attempts are all fenced, and therefore lost. May free the job. */
+/* Gives up a job whose open attempts are all fenced, and therefore lost. */
 void job_abandon_fenced(struct engine *engine, struct live_job *job);
 /* Decides what to do where an exit record is missing. `ended` says that the runner itself has written that it is
- * through. May end and free the job. */
+ * through. */
 void job_missing(struct engine *engine, struct live_job *job, bool ended);
-/* Ends the job and its open attempts, once nothing can start it any more. May free the job at once. */
+/* Ends the job and its open attempts, once nothing can start it any more. */
 void job_abandon(struct engine *engine, struct live_job *job, enum attempt_outcome outcome, const char *reason);
 /* Reads a claim that the daemon itself made before a restart, or in a turn that was rolled back: the decision to give
  * the job up is in it. job_abandon_sealed() carries that out. */

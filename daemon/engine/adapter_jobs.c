@@ -10,8 +10,9 @@
 #include "daemon/engine/core.h"
 #include "daemon/engine/job.h"
 #include "daemon/engine/job_event.h"
+#include "daemon/engine/job_news.h"
 #include "daemon/engine/plan.h"
-#include "daemon/engine/poll.h"
+#include "daemon/engine/polls.h"
 #include "daemon/engine/precedent.h"
 #include "daemon/engine/waiting.h"
 #include "scheduler-adapters/adapter.h"
@@ -114,7 +115,7 @@ static void submitted(void *arg, enum adapter_answer answer, const char *schedul
     case ADAPTER_OK:
         job->adapter->told.doubts = job->told.doubts = 0;
         job_note_submitted(engine, job, EVENT_ACCEPTED, scheduler_id);
-        job_advance(engine, job);
+        job_touch(engine, job);
         break;
     case ADAPTER_REFUSED: refuse(engine, job, why->text); break;
     case ADAPTER_UNCLEAR: refuse_unclear(engine, job, why->text); break;

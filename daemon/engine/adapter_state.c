@@ -8,7 +8,7 @@
 #include "daemon/engine/core.h"
 #include "daemon/engine/engine.h"
 #include "daemon/engine/ensemble.h"
-#include "daemon/engine/poll.h"
+#include "daemon/engine/polls.h"
 #include "daemon/engine/training.h"
 
 #include <stdio.h>

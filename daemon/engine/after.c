@@ -108,15 +108,6 @@ bool after_look(struct engine *engine, struct live_ensemble *ens)
     }
 }
 
-void after_tell(struct engine *engine)
-{
-    struct live_ensemble *ens, *next;
-
-    HASH_ITER (hh, engine->ensembles, ens, next)
-        if (ens->row.after != 0)
-            engine_touch(engine, ens);
-}
-
 /* Adds to a text, as far as there is room. */
 static void append(char *out, size_t size, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 

@@ -18,9 +18,6 @@ int after_check(struct engine *engine, const struct spec *spec, struct error *er
 /* Looks whether an ensemble that waits may begin, or never will: then it fails. Returns whether it goes on waiting. */
 bool after_look(struct engine *engine, struct live_ensemble *ens);
 
-/* Has those that wait look again, because an ensemble has ended. */
-void after_tell(struct engine *engine);
-
 /* Writes for people what an ensemble waits for, and why that does not go on where it does not. Returns the code of the
  * notice. */
 const char *after_explain(struct engine *engine, const struct ensemble_row *row, char *out, size_t size);

@@ -1,8 +1,10 @@
 #include "daemon/engine/alarm.h"
 
+#include "common/backoff.h"
 #include "daemon/engine/core.h"
 
-#define TICK_MAX 1024 /* alarms that ring in one tick, to keep it short */
+#define TICK_MAX 1024         /* alarms that ring in one tick, to keep it short */
+#define BACKOFF_FIRST_MS 1000 /* before the first retry, then doubled */
 
 int64_t engine_now(const struct engine *engine)
 {
@@ -40,4 +42,9 @@ void alarm_ring_due(struct engine *engine, int64_t now)
     first = heap_first(&engine->alarms);
     if (first != NULL)
         engine_wake_by(engine, first->key);
+}
+
+int64_t engine_backoff(int64_t failures)
+{
+    return backoff_ms(BACKOFF_FIRST_MS, failures, BACKOFF_MAX_MS);
 }

@@ -24,7 +24,7 @@ static int put(struct engine *engine, struct artefact_row *row, const json_t *it
 }
 
 int artefacts_store(struct engine *engine, const struct live_job *job, const struct slot *slot,
-                    const struct outcome *out, struct error *err)
+                    const struct attempt_end *out, struct error *err)
 {
     struct artefact_row row = {.ensemble = job->row.ensemble, .index = slot->index, .attempt = slot->number};
     const json_t *item;

@@ -5,11 +5,11 @@
 struct engine;
 struct error;
 struct live_job;
-struct outcome;
+struct attempt_end;
 struct slot;
 
 /* Stores the artefacts that an attempt which succeeded left, in the place of earlier ones. */
 int artefacts_store(struct engine *engine, const struct live_job *job, const struct slot *slot,
-                    const struct outcome *out, struct error *err);
+                    const struct attempt_end *out, struct error *err);
 
 #endif

@@ -6,7 +6,7 @@
 #include "daemon/engine/alarm.h"
 #include "daemon/engine/core.h"
 #include "daemon/engine/ensemble.h"
-#include "daemon/engine/resize.h"
+#include "daemon/engine/youngest.h"
 #include "daemon/store/bulk.h"
 
 int bulk_change_members(struct engine *engine, struct bulk *bulk, int limit, struct error *err)
@@ -23,7 +23,7 @@ int bulk_change_members(struct engine *engine, struct bulk *bulk, int limit, str
 /* 1 there is more, 0 it is done, -1. */
 static int do_piece(struct engine *engine, struct live_ensemble *ens, struct bulk *bulk, struct error *err)
 {
-    int rc = bulk->kind == BULK_STOP ? resize_stop(engine, ens, bulk->next, engine->slice)
+    int rc = bulk->kind == BULK_STOP ? youngest_stop(engine, ens, bulk->next, engine->slice)
                                      : bulk_change_members(engine, bulk, engine->slice, err);
 
     if (bulk->kind == BULK_RESUBMIT)

@@ -51,7 +51,7 @@ static void committed(void *arg, const struct error *failed)
     struct live_job *job = job_of_ticket(arg, &engine);
 
     if (job != NULL && failed == NULL) {
-        job_advance(engine, job);
+        job_touch(engine, job);
         engine_settle(engine);
     }
 }
@@ -106,11 +106,9 @@ static void give_orders(void *arg, const struct error *failed)
         return;
     }
     ens->cancels.held_since = 0;
-    for (struct live_job *job = ens->jobs, *next; job != NULL; job = next) {
-        next = job->ens_next;
+    for (struct live_job *job = ens->jobs; job != NULL; job = job->ens_next)
         if (job_cancel_is_due(engine, job))
-            job_advance(engine, job);
-    }
+            job_touch(engine, job);
     engine_settle(engine);
 }
 

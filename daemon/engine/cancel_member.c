@@ -30,7 +30,7 @@ void cancel_member_stop(struct engine *engine, struct live_job *job)
 {
     bool any = false;
 
-    if (!(job->ensemble->cancellations || rungs_stop_only(job->ensemble->spec)) || job->row.kind != JOB_MEMBERS)
+    if (!(job->ensemble->cancellations || spec_stops_only(job->ensemble->spec)) || job->row.kind != JOB_MEMBERS)
         return;
     for (size_t i = 0; i < job->n_slots; i++) {
         if (job->slots[i].open && job->slots[i].order == SLOT_TO_ITS_END)

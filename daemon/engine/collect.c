@@ -9,7 +9,7 @@
 #include "daemon/engine/feed.h"
 #include "daemon/engine/job.h"
 #include "daemon/engine/job_event.h"
-#include "daemon/engine/outcome.h"
+#include "daemon/engine/job_news.h"
 #include "daemon/engine/paths.h"
 #include "daemon/engine/slot.h"
 #include "tasks/proto/exitrec.h"
@@ -41,7 +41,7 @@ static void apply_record(struct engine *engine, struct live_job *job, struct slo
         [EXITREC_TIMEOUT] = ATTEMPT_TIMEOUT,     [EXITREC_CANCELLED] = ATTEMPT_CANCELLED,
         [EXITREC_DIVERGED] = ATTEMPT_DIVERGED,   [EXITREC_REACHED] = ATTEMPT_REACHED,
     };
-    struct outcome out = {
+    struct attempt_end out = {
         .outcome = outcomes[rec->outcome],
         .exit_code = rec->exit_code,
         .signal = rec->signal,
@@ -51,7 +51,7 @@ static void apply_record(struct engine *engine, struct live_job *job, struct slo
         .cpu_ms = (int64_t)((rec->user_seconds + rec->system_seconds) * 1000),
         .memory_peak = rec->max_rss,
         .final = rec->final || rec->outcome == EXITREC_DIVERGED,
-        .how = rec->killed ? OUTCOME_KILLED : OUTCOME_RAN,
+        .how = rec->killed ? ATTEMPT_KILLED : ATTEMPT_RAN,
         .late = rec->late,
         .recorded = true,
         .at_rung = rec->at_rung,
@@ -69,7 +69,7 @@ static void apply_record(struct engine *engine, struct live_job *job, struct slo
     job_mark_running(engine, job, out.started_ms, rec->host); /* which the record proves, whatever else is known */
     if (job->row.started_ms > out.started_ms) /* the scheduler reported the start late, or that of a duplicate */
         job->row.started_ms = out.started_ms;
-    outcome_apply(engine, job, slot, &out);
+    job_close_slot(engine, job, slot, &out);
 }
 
 /* Returns whether the record is of this job, whose name has a nonce and recurs in no other life of the database. Times
@@ -146,7 +146,7 @@ static bool lacks_points(const struct live_job *job, const struct found_record *
     return job->row.kind == JOB_MEMBERS && json_is_integer(size) && feed_lacks(found->slot, json_integer_value(size));
 }
 
-/* The collection begins anew when the points are read. */
+/* The collection begins anew when the points are read (feed.c). */
 static void wait_for_points(struct engine *engine, struct live_job *job)
 {
     job_post(engine, job, EVENT_COLLECTING);
@@ -174,14 +174,6 @@ static int take(struct engine *engine, struct live_job *job, const struct found_
             job->found.strange++;
     }
     return fences;
-}
-
-void job_points_read(struct engine *engine, struct live_job *job)
-{
-    if (job->state.pending != PENDING_COLLECT)
-        return;
-    job_post(engine, job, EVENT_COLLECTED);
-    job_collect(engine, job);
 }
 
 /* Takes the records that were read from files: json has one, or NULL, for each slot that was open when the collection
@@ -246,13 +238,13 @@ static void collected(void *arg, json_t **json, const struct error *failed)
         job->found.whole = true;
         job_collect(engine, job);
     } else if (job->open == 0 && (ended || job_is_gone(job))) {
-        job_end(engine, job, job->told.gone_reason);
+        job_over(engine, job, job->told.gone_reason);
     } else if (job->state.proof == PROOF_SEALED && job->open > 0 && job->ending.abandon_as != ATTEMPT_OPEN) {
         job_abandon_sealed(engine, job);
     } else if (ended || job_is_gone(job)) {
         job_missing(engine, job, ended);
     } else {
-        job_advance(engine, job); /* for a cancel or another look that was put off meanwhile */
+        job_touch(engine, job); /* for a cancel or another look that was put off meanwhile */
     }
     engine_settle(engine);
 }
@@ -341,7 +333,7 @@ static bool take_records(struct engine *engine, struct live_job *job)
         return true;
     if (job->open > 0)
         return false;
-    job_end(engine, job, job->told.gone_reason);
+    job_over(engine, job, job->told.gone_reason);
     return true;
 }
 

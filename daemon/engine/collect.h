@@ -8,7 +8,5 @@ struct live_job;
 #define COLLECT_FIRST_MS 200 /* before the second look for a missing exit record */
 
 void job_collect(struct engine *engine, struct live_job *job);
-/* Goes on with a collection that waited for points of metrics. */
-void job_points_read(struct engine *engine, struct live_job *job);
 
 #endif

@@ -170,7 +170,7 @@ void engine_touch(struct engine *engine, struct live_ensemble *ens)
     if (ens->dirty)
         return;
     ens->dirty = true;
-    DL_APPEND2(engine->dirty, ens, prev_dirty, next_dirty);
+    DL_APPEND2(engine->to_settle.ensembles, ens, prev_dirty, next_dirty);
 }
 
 void engine_touch_all(struct engine *engine, const struct known_adapter *adapter)
@@ -185,28 +185,16 @@ void engine_save_later(struct engine *engine, struct live_ensemble *ens)
     if (ens->unsaved)
         return;
     ens->unsaved = true;
-    LL_PREPEND2(engine->unsaved, ens, next_unsaved);
+    LL_PREPEND2(engine->to_settle.saved, ens, next_unsaved);
 }
 
 void engine_settle(struct engine *engine)
 {
-    struct live_ensemble *ens;
-    struct error err;
-
-    do {
-        while ((ens = engine->dirty) != NULL) {
-            DL_DELETE2(engine->dirty, ens, prev_dirty, next_dirty);
-            ens->dirty = false;
-            engine->steps->look_at(engine, ens);
-        }
-        engine->steps->give_places(engine);
-    } while (engine->dirty != NULL);
-    while ((ens = engine->unsaved) != NULL) {
-        LL_DELETE2(engine->unsaved, ens, next_unsaved);
-        ens->unsaved = false;
-        store_ensemble_advance(engine->store, ens->row.id, ens->row.next_index, &err);
-    }
-    engine->steps->read_points(engine);
+    if (engine->to_settle.under_way)
+        return; /* whoever settles sees to what came meanwhile */
+    engine->to_settle.under_way = true;
+    engine->steps->settle(engine);
+    engine->to_settle.under_way = false;
 }
 
 void engine_event(struct engine *engine, const char *kind, int64_t ensemble, int64_t index, json_t *detail)

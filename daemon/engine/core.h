@@ -23,9 +23,7 @@ struct live_ensemble;
  * files. */
 struct engine_steps {
     int (*load)(struct engine *engine, struct error *err);
-    void (*look_at)(struct engine *engine, struct live_ensemble *ens); /* at an ensemble that was touched */
-    void (*give_places)(struct engine *engine); /* of the adapters to the ensembles that want them */
-    void (*read_points)(struct engine *engine); /* of the metrics of jobs whose files have news */
+    void (*settle)(struct engine *engine);
 };
 
 struct engine {
@@ -38,7 +36,12 @@ struct engine {
     struct known_adapter *adapters;
     struct live_ensemble *ensembles;
     struct live_job *jobs;
-    struct live_ensemble *dirty, *unsaved;
+    struct {
+        struct fact *facts;                      /* to be handed to their owners (facts.h) */
+        struct live_job *jobs;                   /* that were touched (job.h) */
+        struct live_ensemble *ensembles, *saved; /* that were touched; whose progress is to be stored */
+        bool under_way;
+    } to_settle;
     struct live_job *unsaved_jobs; /* in the order in which they are to be saved */
     struct {
         int64_t offset;  /* what engine_now() is ahead of the steady clock (follow_clock() in engine.c) */
@@ -80,7 +83,9 @@ struct engine *ticket_redeem(void *ticket, int64_t *id);
 void engine_touch(struct engine *engine, struct live_ensemble *ens);
 /* Touches all ensembles of the adapter, because it can do what it could not, or a training on it has begun or ended. */
 void engine_touch_all(struct engine *engine, const struct known_adapter *adapter);
-void engine_settle(struct engine *engine); /* looks at all ensembles that were touched */
+/* Hands facts to their owners, has touched jobs take a step, and looks at touched ensembles, until none is left. Every
+ * entry into the engine ends with it. */
+void engine_settle(struct engine *engine);
 /* Has the number of members that have been tried written when all ensembles are settled. */
 void engine_save_later(struct engine *engine, struct live_ensemble *ens);
 void engine_event(struct engine *engine, const char *kind, int64_t ensemble, int64_t index, json_t *detail);

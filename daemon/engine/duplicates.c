@@ -14,7 +14,7 @@
 #include "daemon/engine/job_event.h"
 #include "daemon/engine/paths.h"
 #include "daemon/engine/plan.h"
-#include "daemon/engine/poll.h"
+#include "daemon/engine/polls.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -134,7 +134,7 @@ static void swept(void *arg, enum adapter_answer answer, const struct error *why
         return;
     job->ending.swept = answer == ADAPTER_OK;
     if (job->ending.swept)
-        job_end(engine, job, "");
+        job_touch(engine, job);
     else
         job_retry_in(engine, job, POLL_MS);
     engine_settle(engine);

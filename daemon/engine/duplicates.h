@@ -14,7 +14,7 @@ void duplicate_settle(struct engine *engine, struct known_adapter *adapter, bool
  * out of the queue. */
 void duplicate_note_queued(struct engine *engine, struct live_job *job, const char *scheduler_id);
 /* Returns whether no other job of this name is left, for a job that is over. If one may be left, all jobs of the name
- * are cancelled, and job_end() is called again after that. */
+ * are cancelled, and the job is touched after that. */
 bool duplicate_is_swept(struct engine *engine, struct live_job *job);
 
 #endif

@@ -6,13 +6,13 @@
 #include "daemon/engine/bulk.h"
 #include "daemon/engine/cancel.h"
 #include "daemon/engine/core.h"
-#include "daemon/engine/dispatch.h"
-#include "daemon/engine/end.h"
 #include "daemon/engine/engine.h"
 #include "daemon/engine/ensemble.h"
+#include "daemon/engine/facts.h"
 #include "daemon/engine/job.h"
 #include "daemon/engine/missing.h"
 #include "daemon/engine/training.h"
+#include "daemon/engine/training_tell.h"
 #include "daemon/engine/training_event.h"
 #include "daemon/store/bulk.h"
 #include "daemon/store/family.h"
@@ -35,13 +35,8 @@ void early_note(struct engine *engine, struct live_ensemble *ens, json_t *const 
 bool early_is_end(const struct live_ensemble *ens, const int64_t tally[MEMBER_STATE_COUNT], const struct rank_row *sum)
 {
     return ens->training->state.need == NEED_NONE &&
-           (!dispatch_all_final(&ens->row, tally) || tally[MEMBER_UNFINISHED] > 0 ||
+           (!ensemble_all_final(&ens->row, tally) || tally[MEMBER_UNFINISHED] > 0 ||
             sum->drawn + sum->forgotten < sum->unique);
-}
-
-bool early_is_ending(const struct live_ensemble *ens)
-{
-    return ens->training != NULL && ens->training->row.early && ensemble_is_ending(&ens->row);
 }
 
 /* The ensemble is ending for another reason, so that it fails; nothing but its training's end stops what still runs. */
@@ -50,7 +45,7 @@ static void fail_now(struct engine *engine, struct live_ensemble *ens)
     char reason[sizeof ens->row.reason];
 
     text_copy(reason, sizeof reason, ens->row.reason);
-    engine_stop_ensemble(engine, ens, reason);
+    fact_to_stop(engine, ens->row.id, reason);
 }
 
 void early_end(struct engine *engine, struct live_ensemble *ens, bool all_final)

@@ -24,9 +24,6 @@ bool early_is_end(const struct live_ensemble *ens, const int64_t tally[MEMBER_ST
 /* Notes that the training has ended early, and lets the ensemble end. Called before the training's row is stored. */
 void early_end(struct engine *engine, struct live_ensemble *ens, bool all_final);
 
-/* Returns whether the ensemble is ending because its training has ended early. */
-bool early_is_ending(const struct live_ensemble *ens);
-
 /* Ends what is left of its members, some in each turn. Also called after a restart. */
 void early_stop_members(struct engine *engine, struct live_ensemble *ens);
 

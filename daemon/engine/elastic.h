@@ -52,22 +52,14 @@ struct elastic_decision {
 struct elastic_decision elastic_decide(const struct spec_elastic *limits, struct elastic_state *state,
                                        const struct elastic_figures *figures);
 
-/* The sums over all ranks, in samples. */
-struct elastic_draws {
-    int64_t drawn, repeats;
-};
-
 struct elastic {
     struct elastic_state state;
-    struct waits waits;          /* measured over `every` */
-    struct elastic_draws before; /* at the beginning of the measurement */
+    struct waits waits;       /* measured over `every` */
+    struct rank_draws before; /* at the beginning of the measurement */
 };
 
 /* Reads the state of an ensemble that is loaded into memory; NULL if its spec has no "elastic", or on error. */
 struct elastic *elastic_new(struct engine *engine, const struct live_ensemble *ens);
-/* Takes what the ranks have counted, decides and changes. */
-void elastic_note(struct engine *engine, struct live_ensemble *ens, const struct waits_sum *sum,
-                  const struct elastic_draws *draws);
 /* A user has set the width, or the number of ranks. Returns 0, or -1 if that cannot be stored. */
 int elastic_by_hand(struct engine *engine, struct live_ensemble *ens, enum elastic_knob knob, struct error *err);
 /* The generation of ranks has changed: the measurement begins anew. */

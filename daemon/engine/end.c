@@ -35,7 +35,7 @@ static int store_stopped(struct engine *engine, struct ensemble_row *row, struct
         engine_event(engine, "ensemble.cancelled", row->id, -1, NULL);
         log_change(LOG_LEVEL_INFO, LOG_ENSEMBLE(row->id), "ensemble %lld is cancelled", (long long)row->id);
     }
-    after_tell(engine);
+    ensemble_touch_waiting(engine);
     if (training == NULL || training->state != TRAINING_PENDING)
         return 0;
     training_row_event(training, LIFE_DROPPED);

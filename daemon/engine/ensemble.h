@@ -4,6 +4,7 @@
 #include "daemon/engine/alarm.h"
 #include "daemon/engine/guard.h"
 #include "daemon/store/ensemble.h"
+#include "daemon/store/member.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -43,9 +44,36 @@ struct live_ensemble {
     bool bulk; /* a bulk operation still has members to change */
     struct alarm bulk_alarm;
     bool dirty;   /* it is on the engine's list of ensembles to look at */
-    bool unsaved; /* it is on the list of ensembles whose row is to be written */
+    bool unsaved; /* it is on the list of ensembles whose progress is to be stored */
     struct live_ensemble *prev_dirty, *next_dirty, *next_unsaved;
     UT_hash_handle hh; /* by row.id */
 };
+
+/* Returns how many members it can ever have, for which its training makes room. */
+int64_t ensemble_most(const struct live_ensemble *ens);
+/* Returns whether it is open, and more members may come. */
+bool ensemble_takes_suggestions(const struct ensemble_row *row);
+/* Returns whether all members of the ensemble have ended, and no more can be suggested. */
+bool ensemble_all_final(const struct ensemble_row *row, const int64_t tally[MEMBER_STATE_COUNT]);
+/* Returns whether it is ending because its training has ended early (early.h). */
+bool ensemble_ends_early(const struct live_ensemble *ens);
+/* Returns whether some members have no row yet. In a follow-up each member has one, written when it is taken over. */
+bool ensemble_has_untried(const struct live_ensemble *ens);
+/* Returns whether its training has had a generation before the present one. */
+bool ensemble_has_former(const struct live_ensemble *ens);
+/* Returns whether members may be started. After a training has begun anew they may not before all members that are to
+ * run again are pending. */
+bool ensemble_lets_start(const struct live_ensemble *ens);
+bool ensemble_wants(const struct live_ensemble *ens, int64_t now); /* could it use a slot now? */
+/* Returns whether every member is final, and reads the tally. They cannot be while attempts are open or members have not
+ * been tried, so the tally is rarely read. */
+bool ensemble_members_over(struct engine *engine, const struct live_ensemble *ens, int64_t tally[MEMBER_STATE_COUNT]);
+/* Returns whether the ensemble's training should be submitted now, if it gets the slots. If the spec lets members start
+ * first, the training is due once a member runs. It is due also when all members have ended without it, since nothing
+ * else would end the training then. */
+bool ensemble_training_is_due(struct engine *engine, const struct live_ensemble *ens);
+/* Has ensembles that wait for another one look again, because an ensemble has ended. */
+void ensemble_touch_waiting(struct engine *engine);
+void ensemble_draw_stream_key(struct engine *engine, struct ensemble_row *row); /* of a new one */
 
 #endif

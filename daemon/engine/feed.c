@@ -5,13 +5,11 @@
 #include "common/log.h"
 #include "common/xalloc.h"
 #include "daemon/engine/alarm.h"
-#include "daemon/engine/collect.h"
 #include "daemon/engine/core.h"
 #include "daemon/engine/engine.h"
 #include "daemon/engine/ensemble.h"
+#include "daemon/engine/facts.h"
 #include "daemon/engine/job.h"
-#include "daemon/engine/rungs.h"
-#include "daemon/engine/stop_only.h"
 #include "daemon/store/attempt.h"
 #include "daemon/store/member.h"
 #include "daemon/store/series.h"
@@ -70,6 +68,17 @@ static struct series_row *open_series(struct open_series *open, const char *name
     return row;
 }
 
+/* Reports a point by which it is decided whether the member runs on (stop_only.h). */
+static void tell_point(const struct open_series *open, const struct series_row *series,
+                       const struct series_point *point)
+{
+    struct fact *fact = fact_post(open->engine, FACT_POINT, open->job->row.ensemble, open->job->row.id);
+
+    fact->slot = (size_t)(open->slot - open->job->slots);
+    fact->of.metric.point = *point;
+    fact->of.metric.best = open->job->ensemble->spec->stopping.more_is_better ? series->max : series->min;
+}
+
 static void take_line(struct open_series *open, const char *line, const char *end)
 {
     const struct spec *spec = open->job->ensemble->spec;
@@ -91,8 +100,8 @@ static void take_line(struct open_series *open, const char *line, const char *en
                                   p.count, p.not_finite, p.first,   p.last,         p.min,
                                   p.max,   p.area,       p.within};
     store_series_add(open->engine->store, row, &point, spec->metrics.points, &err);
-    if (rungs_stop_only(spec) && strcmp(name, spec->stopping.metric) == 0)
-        stop_only_take(open->engine, open->job, open->slot, row, &point);
+    if (spec_stops_only(spec) && strcmp(name, spec->stopping.metric) == 0)
+        tell_point(open, row, &point);
     if (strcmp(name, POINTS_PROGRESS) == 0)
         open->progress = p.last;
 }
@@ -110,13 +119,6 @@ static void keep(struct slot *slot, struct open_series *open)
     slot->n_series = n;
     if (n == 0)
         free(open->rows);
-}
-
-void feed_forget(struct slot *slot)
-{
-    free(slot->series);
-    slot->series = NULL;
-    slot->n_series = 0;
 }
 
 /* Stores the points of whole lines, and with each series how far the file has then been read. Lines that add to no
@@ -172,7 +174,7 @@ static void set_alarm(struct engine *engine, struct live_job *job)
 static void queue(struct engine *engine, struct live_job *job)
 {
     job->feed.asked = false;
-    DL_APPEND2(engine->feeds.jobs, job, prev_feeding, next_feeding);
+    DL_APPEND2(engine->feeds.jobs, job, feed.prev, feed.next);
 }
 
 static void begin_look(struct engine *engine, struct live_job *job, int state)
@@ -180,6 +182,16 @@ static void begin_look(struct engine *engine, struct live_job *job, int state)
     job->feed.state = state;
     job->feed.at = 0;
     queue(engine, job);
+}
+
+/* A collection that waited for the points begins anew. */
+static void go_on_collecting(struct engine *engine, struct live_job *job)
+{
+    if (job->state.pending != PENDING_COLLECT)
+        return;
+    job_post(engine, job, EVENT_COLLECTED);
+    job->found.look = true;
+    job_touch(engine, job);
 }
 
 /* Ends a look at all slots of the job. */
@@ -197,7 +209,7 @@ static void end_look(struct engine *engine, struct live_job *job)
     feed->pause_ms = feed->found ? PAUSE_MIN_MS : feed->pause_ms * 2 < PAUSE_MAX_MS ? feed->pause_ms * 2 : PAUSE_MAX_MS;
     set_alarm(engine, job);
     if (rest)
-        job_points_read(engine, job);
+        go_on_collecting(engine, job);
 }
 
 /* Takes what was read of the slot's file. Returns whether the slot needs no other reading in this look. */
@@ -292,7 +304,7 @@ void feed_read(struct engine *engine)
         while (n < BATCH_MAX && (job = engine->feeds.jobs) != NULL) {
             size_t before = n;
 
-            DL_DELETE2(engine->feeds.jobs, job, prev_feeding, next_feeding);
+            DL_DELETE2(engine->feeds.jobs, job, feed.prev, feed.next);
             job->feed.asked = true;
             n = ask_for(engine, job, batch, files, n);
             if (n == before)
@@ -335,7 +347,7 @@ void feed_end(struct engine *engine, struct live_job *job)
     if (job->feed.state == FEED_NONE)
         return;
     if (job->feed.state != FEED_IDLE && !job->feed.asked)
-        DL_DELETE2(engine->feeds.jobs, job, prev_feeding, next_feeding);
+        DL_DELETE2(engine->feeds.jobs, job, feed.prev, feed.next);
     engine->feeds.slots -= (int64_t)job->n_slots;
     job->feed.state = FEED_NONE;
     alarm_set(engine, &job->feed.alarm, INT64_MAX);

@@ -12,13 +12,11 @@ struct slot;
 void feed_begin(struct engine *engine, struct live_job *job);
 void feed_end(struct engine *engine, struct live_job *job);
 
-void feed_forget(struct slot *slot); /* of one that has ended */
-
 /* Has files read that are to be read now: many in one order, and all that they have new stored in one transaction. */
 void feed_read(struct engine *engine);
 
 /* Notes how large the exit record says that the slot's file is. Returns whether some of it is still to be read. */
 bool feed_lacks(struct slot *slot, int64_t size);
-/* Reads what slots lack. job_points_read() is called afterwards. */
+/* Reads what slots lack. The job, whose collection waits for that, is touched afterwards. */
 void feed_rest(struct engine *engine, struct live_job *job);
 #endif

@@ -6,13 +6,15 @@
 #include "common/jsonx.h"
 #include "common/log.h"
 #include "common/log_changes.h"
+#include "daemon/engine/adopt.h"
 #include "daemon/engine/alarm.h"
+#include "daemon/engine/check_resources.h"
+#include "daemon/engine/check_rules.h"
 #include "daemon/engine/core.h"
 #include "daemon/engine/engine.h"
 #include "daemon/engine/ensemble.h"
 #include "daemon/engine/live_spec.h"
-#include "daemon/engine/load.h"
-#include "daemon/engine/submit.h"
+#include "daemon/engine/handover.h"
 #include "daemon/store/family.h"
 
 #include <stdlib.h>
@@ -24,46 +26,6 @@ struct family {
     struct ensemble_row newest;
     int64_t root, count; /* of members that go on */
 };
-
-/* Take over a slice: 1 there may be more, 0 it has them all, -1. */
-static int take_over(struct engine *engine, struct ensemble_row *row, struct error *err)
-{
-    struct member_span span;
-    int64_t n;
-    int rc = store_handover_take(engine->store, row->id, engine->slice, &n, &span, err);
-
-    if (rc < 0)
-        return -1;
-    engine_event_of_span(engine, row->id, &span, MEMBER_PENDING);
-    row->next_index += n;
-    if (rc == 0 && row->next_index < row->count) /* cannot be: nobody changes them meanwhile */
-        log_error_of(LOG_ENSEMBLE(row->id), "ensemble %lld has %lld of the %lld members that it was made for",
-                     (long long)row->id, (long long)row->next_index, (long long)row->count);
-    if (rc == 0 || row->next_index == row->count)
-        return store_handover_end(engine->store, row, err);
-    return store_ensemble_update(engine->store, row, err) < 0 ? -1 : 1;
-}
-
-void follow_up_take_over(struct engine *engine, struct alarm *alarm)
-{
-    struct live_ensemble *ens = heap_entry(alarm, struct live_ensemble, take_over);
-    struct error err;
-
-    if (!engine_has_room(engine)) {
-        alarm_set(engine, alarm, engine_now(engine) + ROOM_MS);
-        return;
-    }
-    switch (take_over(engine, &ens->row, &err)) {
-    case 1: alarm_set(engine, alarm, engine_now(engine) + 1); break;
-    case 0:
-        log_change(LOG_LEVEL_INFO, LOG_ENSEMBLE(ens->row.id), "ensemble %lld has all of its %lld members",
-                   (long long)ens->row.id, (long long)ens->row.count);
-        break;
-    default: store_doom(engine->store, &err); return;
-    }
-    ens->due = 0;
-    engine_touch(engine, ens);
-}
 
 int follow_up_check_whole(struct engine *engine, const struct ensemble_row *row, struct error *err)
 {
@@ -155,7 +117,7 @@ static int store_all(struct engine *engine, struct ensemble_row *row, const stru
     for (size_t i = 0; i < wish->n_states; i++)
         if (store_handover_add(engine->store, row, wish->states[i], err) < 0)
             return -1;
-    return take_over(engine, row, err) < 0 ? -1 : 0;
+    return handover_take(engine, row, err) < 0 ? -1 : 0;
 }
 
 static void tell(struct engine *engine, const struct ensemble_row *row)
@@ -204,7 +166,7 @@ static int make(struct engine *engine, const struct family *family, const struct
         free(text);
         return -1;
     }
-    engine_draw_stream_key(engine, &row);
+    ensemble_draw_stream_key(engine, &row);
     memcpy(row.name, family->newest.name, sizeof row.name);
     snprintf(row.adapter, sizeof row.adapter, "%s", spec->adapter);
     if (json_is_integer(json_object_get(wish->changes, "width")))
@@ -215,7 +177,7 @@ static int make(struct engine *engine, const struct family *family, const struct
         return store_doom(engine->store, err);
     }
     free(text);
-    ens = engine_adopt_ensemble(engine, &row, spec);
+    ens = ensemble_adopt(engine, &row, spec);
     if (ens == NULL) {
         error_set(err, "store_io", "the new ensemble cannot be read back");
         return store_doom(engine->store, err);

@@ -2,13 +2,11 @@
 #ifndef DAEMON_ENGINE_FOLLOW_UP_H
 #define DAEMON_ENGINE_FOLLOW_UP_H
 
-struct alarm;
 struct engine;
 struct ensemble_row;
 struct error;
 struct live_ensemble;
 
-void follow_up_take_over(struct engine *engine, struct alarm *alarm);
 /* Makes the follow-up that the spec of a complete ensemble asks for. */
 void follow_up_auto(struct engine *engine, struct live_ensemble *ens);
 /* Checks that members of the ensemble's family may be resubmitted now. Returns 0, or -1 with "member_in_follow_up". */

@@ -12,7 +12,6 @@
 #include "daemon/engine/core.h"
 #include "daemon/engine/ensemble.h"
 #include "daemon/engine/job.h"
-#include "daemon/engine/outcome.h"
 #include "daemon/engine/pause.h"
 #include "daemon/store/bulk.h"
 #include "daemon/store/cause.h"
@@ -88,18 +87,17 @@ static int check_failures(struct engine *engine, struct live_ensemble *ens, cons
 }
 
 void guard_note(struct engine *engine, struct live_ensemble *ens, const struct member_row *member,
-                const struct outcome *out)
+                enum attempt_outcome outcome, const char *why)
 {
     struct guard *guard = &ens->guard;
     char as[sizeof guard->as], reason[sizeof ens->row.reason];
 
-    if (ensemble_is_ending(&ens->row) || check_failures(engine, ens, member, out->reason) == 1)
+    if (ensemble_is_ending(&ens->row) || check_failures(engine, ens, member, why) == 1)
         return;
-    if (guard->over || ens->spec->same_failures == 0 || out->outcome == ATTEMPT_LOST ||
-        out->outcome == ATTEMPT_CANCELLED)
+    if (guard->over || ens->spec->same_failures == 0 || outcome == ATTEMPT_LOST || outcome == ATTEMPT_CANCELLED)
         return;
-    cause_text(out->reason, as, sizeof as);
-    if (out->outcome != ATTEMPT_FAILED || (guard->n > 0 && strcmp(as, guard->as) != 0)) {
+    cause_text(why, as, sizeof as);
+    if (outcome != ATTEMPT_FAILED || (guard->n > 0 && strcmp(as, guard->as) != 0)) {
         guard->over = true;
         return;
     }
@@ -115,7 +113,7 @@ void guard_note(struct engine *engine, struct live_ensemble *ens, const struct m
     snprintf(reason, sizeof reason,
              "the first %lld members that ended have all failed in the same way (%.250s), so no more are started. "
              "Mend the cause, then `stretto resume %lld`; or `stretto cancel %lld`",
-             (long long)guard->n, out->reason, (long long)ens->row.id, (long long)ens->row.id);
+             (long long)guard->n, why, (long long)ens->row.id, (long long)ens->row.id);
     pause_for(engine, ens, reason);
 }
 

@@ -2,6 +2,7 @@
 #ifndef DAEMON_ENGINE_GUARD_H
 #define DAEMON_ENGINE_GUARD_H
 #include "daemon/spec/spec.h"
+#include "daemon/store/attempt.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -9,7 +10,6 @@
 struct engine;
 struct live_ensemble;
 struct member_row;
-struct outcome;
 
 struct guard {
     bool over;    /* an attempt has ended in another way: failures are not counted any more */
@@ -20,7 +20,7 @@ struct guard {
 
 /* Notes that an attempt of a member has ended, and that this is in the store. May pause the ensemble. */
 void guard_note(struct engine *engine, struct live_ensemble *ens, const struct member_row *member,
-                const struct outcome *out);
+                enum attempt_outcome outcome, const char *why);
 /* Reads the guard of an ensemble that is being loaded into memory. */
 int guard_init(struct engine *engine, struct live_ensemble *ens, struct error *err);
 

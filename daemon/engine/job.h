@@ -1,7 +1,10 @@
-/* A job in memory, and the steps of its life. */
+/* A job in memory. Whoever learns something about it, or ends an operation, posts an event or notes what was learnt, and
+ * touches it: engine_settle() then has it take its next step (job_life.h), in the same turn. Only there is it freed. */
 #ifndef DAEMON_ENGINE_JOB_H
 #define DAEMON_ENGINE_JOB_H
 #include "daemon/engine/alarm.h"
+#include "daemon/engine/attempt_end.h"
+#include "daemon/engine/ensemble.h"
 #include "daemon/engine/job_event.h"
 #include "daemon/engine/job_scheduler.h"
 #include "daemon/store/attempt.h"
@@ -48,6 +51,7 @@ struct feed {
     bool asked;
     bool found;       /* something was new in this look */
     bool rest_wanted; /* after this look the rest is to be read */
+    struct live_job *prev, *next;
 };
 
 /* Why a job is given up that its scheduler will never run. */
@@ -104,6 +108,12 @@ struct job_saving {
     struct live_job *prev_unsaved, *next_unsaved;
 };
 
+/* The place of a job on the engine's list of jobs that are to take a step. */
+struct job_touched {
+    bool is;
+    struct live_job *prev, *next;
+};
+
 struct live_job {
     struct job_row row;
     struct live_ensemble *ensemble;
@@ -121,7 +131,7 @@ struct live_job {
     struct pilot *pilot;     /* for a job that is a pilot */
     struct pilot_node *node; /* for a job inside a pilot: the node on which it runs, NULL once that is gone */
     struct feed feed;
-    struct live_job *prev_feeding, *next_feeding;
+    struct job_touched touched;
     enum job_list list;                   /* the list of its adapter that it is on */
     struct live_job *prev, *next;         /* in that list */
     struct live_job *ens_prev, *ens_next; /* in its ensemble */
@@ -144,32 +154,37 @@ static inline bool job_is_gone(const struct live_job *job)
 {
     return job->state.belief == BELIEF_ENDED || job->state.belief == BELIEF_FORGOTTEN;
 }
+/* Returns whether nobody wants the job to run any more. */
+static inline bool job_is_unwanted(const struct live_job *job)
+{
+    return job->row.cancel || ensemble_is_stopped(&job->ensemble->row);
+}
 /* Finds what its members ask for, once the job has its first slot. */
 void job_find_resources(struct live_job *job);
 /* Makes a job, new or `loaded` from the store. Returns NULL if its adapter is not here. */
 struct live_job *job_new(struct engine *engine, struct live_ensemble *ens, const struct job_row *row, bool loaded);
-void job_destroy(struct engine *engine, struct live_job *job);
+/* Frees a job that no other object in memory knows any more (job_destroy() in job_life.h). */
+void job_free(struct engine *engine, struct live_job *job);
+/* Has the job take its next step when the engine settles. */
+void job_touch(struct engine *engine, struct live_job *job);
 /* Tells the job of an event: changes its states as the table in job_event.c says, and puts the job onto the list of its
- * adapter where it then belongs. Acts no further: that is for job_advance(). */
+ * adapter where it then belongs. */
 void job_post(struct engine *engine, struct live_job *job, enum job_event event);
 void job_file(struct engine *engine, struct live_job *job); /* puts a new job onto the list where it belongs */
 void job_retry_in(struct engine *engine, struct live_job *job, int64_t ms);
-void job_start_committed(struct engine *engine, struct live_job *job); /* starts it once this turn is committed */
-void job_start(struct engine *engine, struct live_job *job);
+/* Has the job begin once this turn is committed. */
+void job_start_committed(struct engine *engine, struct live_job *job);
 /* Returns the job that a ticket is for, or NULL if it is not there any more. Frees the ticket. */
 struct live_job *job_of_ticket(void *ticket, struct engine **engine);
 /* The same for the answer to an operation: posts `event`, which ends it. */
 struct live_job *job_answered(void *ticket, enum job_event event, struct engine **engine);
-/* Does what the job needs next, unless an operation is pending. May end and free the job. */
-void job_advance(struct engine *engine, struct live_job *job);
-void job_mark_running(struct engine *engine, struct live_job *job, int64_t started_ms, const char *host);
-void job_end(struct engine *engine, struct live_job *job, const char *reason);
-/* Ends all open attempts of the job. `checkpoints` has, for each open slot, those that were found; it is NULL if nobody
+/* Closes an open slot, whose attempt has ended so, and reports that (FACT_ATTEMPT_ENDED). */
+void job_close_slot(struct engine *engine, struct live_job *job, struct slot *slot, const struct attempt_end *end);
+/* Closes all open slots of the job. `checkpoints` has, for each open slot, those that were found; it is NULL if nobody
  * has looked for them. */
 void job_fail_open(struct engine *engine, struct live_job *job, enum attempt_outcome outcome, const char *reason,
                    json_t *const *checkpoints);
-
-/* Notes that the scheduler has the job: EVENT_ACCEPTED or EVENT_TAKEN. */
-void job_note_submitted(struct engine *engine, struct live_job *job, enum job_event event, const char *scheduler_id);
+/* Notes that the job is over, for the reason. It ends once all is read that it wrote. */
+void job_over(struct engine *engine, struct live_job *job, const char *reason);
 
 #endif

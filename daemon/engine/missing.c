@@ -7,7 +7,7 @@
 #include "daemon/engine/alarm.h"
 #include "daemon/engine/core.h"
 #include "daemon/engine/ensemble.h"
-#include "daemon/engine/ranks.h"
+#include "daemon/engine/facts.h"
 #include "daemon/engine/training.h"
 #include "daemon/engine/training_event.h"
 #include "daemon/store/attempt.h"
@@ -93,7 +93,7 @@ static void counted(void *arg, json_t **json, const struct error *failed)
     text = json_dumps(json[0], JSON_COMPACT);
     snprintf(ens->training->row.missing, sizeof ens->training->row.missing, "%s", text);
     free(text);
-    training_all_read(engine, ens);
+    fact_post(engine, FACT_STEPS_COUNTED, ens->row.id, 0);
     engine_settle(engine);
 }
 

@@ -10,7 +10,7 @@ struct live_ensemble;
 struct training_row;
 
 bool missing_is_known(const struct live_ensemble *ens); /* true also if the missing steps need not be counted */
-/* Counts the missing steps, and calls training_all_read() then. */
+/* Counts the missing steps, and reports FACT_STEPS_COUNTED then. */
 void missing_find(struct engine *engine, struct live_ensemble *ens);
 /* Returns how many steps are missing. *detail is a new reference or NULL, and says whose steps they are. */
 int64_t missing_steps(const struct training_row *row, json_t **detail);

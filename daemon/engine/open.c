@@ -16,8 +16,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MOST_STREAMED 100000 /* members of an open ensemble with a training, where the spec does not say */
-
 static json_t *give(void *arg, int64_t root, int64_t index)
 {
     struct error err;
@@ -37,20 +35,6 @@ void open_give_parameters(struct engine *engine, struct spec *spec, int64_t ense
 {
     if (params_are_open(spec->params))
         params_ask(spec->params, give, engine->store, engine_checkpoint_home_of(engine, ensemble));
-}
-
-int64_t open_most(const struct live_ensemble *ens)
-{
-    int64_t most = params_most(ens->spec->params);
-
-    if (ens->row.intake == INTAKE_NONE)
-        return ens->row.count;
-    return most > 0 ? most : ens->spec->has_training ? MOST_STREAMED : ROWS_MAX;
-}
-
-bool open_waits(const struct ensemble_row *row)
-{
-    return row->intake == INTAKE_OPEN && !ensemble_is_over(row) && !ensemble_is_ending(row);
 }
 
 /* Compares parameters. How a number is written does not matter. */
@@ -183,10 +167,10 @@ static int check_open(struct engine *engine, const struct live_ensemble *ens, si
         return error_set(err, "ensemble_over", "ensemble %lld is ending: %.400s", id, ens->row.reason);
     if (ens->row.intake == INTAKE_CLOSED)
         return error_set(err, "ensemble_closed", "ensemble %lld is closed: it takes no more suggestions", id);
-    if (ens->row.count + (int64_t)n > open_most(ens))
+    if (ens->row.count + (int64_t)n > ensemble_most(ens))
         return error_set(err, "ensemble_closed",
                          "ensemble %lld has %lld members, and takes %lld at most: \"most\" in its spec", id,
-                         (long long)ens->row.count, (long long)open_most(ens));
+                         (long long)ens->row.count, (long long)ensemble_most(ens));
     return store_accept(engine->store, err);
 }
 

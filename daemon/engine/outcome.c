@@ -1,21 +1,16 @@
 /* Decides from how an attempt ended what becomes of its member. */
 #include "daemon/engine/outcome.h"
 
-#include "common/backoff.h"
 #include "common/log_changes.h"
 #include "common/text.h"
 #include "daemon/engine/alarm.h"
 #include "daemon/engine/artefacts.h"
 #include "daemon/engine/cancel_member.h"
 #include "daemon/engine/core.h"
-#include "daemon/engine/early.h"
 #include "daemon/engine/ensemble.h"
-#include "daemon/engine/feed.h"
-#include "daemon/engine/guard.h"
+#include "daemon/engine/facts.h"
 #include "daemon/engine/job.h"
-#include "daemon/engine/pilot.h"
 #include "daemon/engine/progress.h"
-#include "daemon/engine/renew.h"
 #include "daemon/engine/rungs.h"
 #include "daemon/engine/save.h"
 #include "daemon/engine/slot.h"
@@ -29,16 +24,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#define BACKOFF_FIRST_MS 1000 /* before the first retry, then doubled */
-
-int64_t engine_backoff(int64_t failures)
-{
-    return backoff_ms(BACKOFF_FIRST_MS, failures, BACKOFF_MAX_MS);
-}
-
 /* Returns whether the attempt ended because the engine cancelled its job, although the ensemble goes on: the width was
  * reduced, or somebody cancelled the member. */
-static bool was_stopped(const struct live_job *job, const struct outcome *out)
+static bool was_stopped(const struct live_job *job, const struct attempt_end *out)
 {
     return job->row.cancel && !ensemble_is_stopped(&job->ensemble->row) &&
            (out->outcome == ATTEMPT_CANCELLED || out->outcome == ATTEMPT_LOST);
@@ -60,9 +48,9 @@ static void spend(const struct live_ensemble *ens, struct member_row *member, en
 }
 
 /* Handles an attempt that was ended from outside. */
-static void lose(const struct live_ensemble *ens, struct member_row *member, const struct outcome *out, int64_t now)
+static void lose(const struct live_ensemble *ens, struct member_row *member, const struct attempt_end *out, int64_t now)
 {
-    bool ran = out->how == OUTCOME_KILLED || (out->outcome == ATTEMPT_LOST && out->started_ms != 0);
+    bool ran = out->how == ATTEMPT_KILLED || (out->outcome == ATTEMPT_LOST && out->started_ms != 0);
 
     spend(ens, member, ran ? RETRIES_LOST : RETRIES_TOLD, false, now);
 }
@@ -84,7 +72,7 @@ static void stop_here(const struct live_ensemble *ens, struct member_row *member
 
 /* Handles an attempt that ran out of time without a newer checkpoint. The next one is likely to do the same, so only a
  * few in a row are made. */
-static void stall(const struct live_ensemble *ens, struct member_row *member, const struct outcome *out,
+static void stall(const struct live_ensemble *ens, struct member_row *member, const struct attempt_end *out,
                   const struct progress *progress, int64_t now)
 {
     member->stalls++;
@@ -100,7 +88,7 @@ static void stall(const struct live_ensemble *ens, struct member_row *member, co
 /* Sets the member's next state by the attempt's outcome (stretto-spec(5), "Out of time"). Losses and stalls cost no
  * retry, but each has a limit. A member without checkpoints that ran out of its walltime would do so again, so that
  * costs a retry. */
-static void next_state(const struct live_ensemble *ens, struct member_row *member, const struct outcome *out,
+static void next_state(const struct live_ensemble *ens, struct member_row *member, const struct attempt_end *out,
                        const struct progress *progress, bool stopped, int64_t now)
 {
     bool checkpoints = ens->spec->checkpoint.any;
@@ -137,10 +125,10 @@ static void next_state(const struct live_ensemble *ens, struct member_row *membe
     case ATTEMPT_DIVERGED:
         if (progress->made)
             member->stalls = 0;
-        if (out->how == OUTCOME_KILLED && progress->made) {
+        if (out->how == ATTEMPT_KILLED && progress->made) {
             member->state = MEMBER_PENDING;
             member->losses = 0;
-        } else if (out->how == OUTCOME_KILLED) {
+        } else if (out->how == ATTEMPT_KILLED) {
             lose(ens, member, out, now);
         } else {
             spend(ens, member, RETRIES_OWN_FAULT, out->final, now);
@@ -163,7 +151,7 @@ static void next_state(const struct live_ensemble *ens, struct member_row *membe
 
 /* Makes the next attempt of the member begin from its start, however this one ended, since the ranks to which it sent
  * are gone. */
-static void go_afresh(struct member_row *member, struct outcome *told)
+static void go_afresh(struct member_row *member, struct attempt_end *told)
 {
     member->since = member->attempts + 1;
     member->since_in = 0;
@@ -173,7 +161,7 @@ static void go_afresh(struct member_row *member, struct outcome *told)
 
 /* Returns whether the rule of early stopping decides what becomes of the member: the rule had it ended, and the member
  * had neither succeeded nor diverged before that. */
-static bool is_stopped_early(const struct live_job *job, const struct slot *slot, const struct outcome *out)
+static bool is_stopped_early(const struct live_job *job, const struct slot *slot, const struct attempt_end *out)
 {
     return slot->order == SLOT_STOPPED && out->outcome != ATTEMPT_SUCCEEDED && out->outcome != ATTEMPT_DIVERGED &&
            !ensemble_is_stopped(&job->ensemble->row);
@@ -181,7 +169,7 @@ static bool is_stopped_early(const struct live_job *job, const struct slot *slot
 
 /* Writes why the engine ended the attempt, if it did: `stopped`, although the ensemble was not cancelled. */
 static void tell_stopped(struct engine *engine, const struct live_job *job, const struct slot *slot, bool stopped,
-                         struct outcome *told)
+                         struct attempt_end *told)
 {
     const struct live_ensemble *ens = job->ensemble;
     const char *why = NULL;
@@ -190,7 +178,7 @@ static void tell_stopped(struct engine *engine, const struct live_job *job, cons
         stop_only_tell(engine, job, slot, told->reason, sizeof told->reason);
     else if (stopped)
         why = slot->order == SLOT_CANCELLED ? "cancelled"
-              : early_is_ending(ens)        ? "cancelled: the training was done"
+              : ensemble_ends_early(ens)    ? "cancelled: the training was done"
                                             : "stopped: the width was reduced";
     else if (job->row.cancel && slot->order == SLOT_TO_ITS_END && told->outcome == ATTEMPT_CANCELLED &&
              ens->training != NULL && ens->training->row.state == TRAINING_FAILED)
@@ -225,7 +213,7 @@ static bool is_failure(const struct slot *slot, const struct attempt_row *attemp
 }
 
 static int store_ran(struct engine *engine, const struct live_job *job, const struct slot *slot,
-                     const struct outcome *out, struct error *err)
+                     const struct attempt_end *out, struct error *err)
 {
     char *text = out->ran != NULL ? json_dumps(out->ran, JSON_COMPACT | JSON_SORT_KEYS) : NULL;
     int rc = text != NULL ? store_ran_put(engine->store, job->row.ensemble, slot->index, slot->number, text, err) : 0;
@@ -234,7 +222,18 @@ static int store_ran(struct engine *engine, const struct live_job *job, const st
     return rc;
 }
 
-static void apply_to_member(struct engine *engine, struct live_job *job, struct slot *slot, const struct outcome *out)
+/* Members that all end in the same way pause their ensemble (guard.h). */
+static void tell_guard(struct engine *engine, const struct member_row *member, const struct attempt_end *out)
+{
+    struct fact *fact = fact_post(engine, FACT_MEMBER_ENDED, member->ensemble, 0);
+
+    fact->of.member.row = *member;
+    fact->of.member.outcome = out->outcome;
+    memcpy(fact->of.member.reason, out->reason, sizeof fact->of.member.reason);
+}
+
+static void apply_to_member(struct engine *engine, struct live_job *job, struct slot *slot,
+                            const struct attempt_end *out)
 {
     struct live_ensemble *ens = job->ensemble;
     struct attempt_row attempt = {
@@ -251,11 +250,11 @@ static void apply_to_member(struct engine *engine, struct live_job *job, struct 
         .memory_peak = out->memory_peak,
         .points_read = slot->points_read,
     };
-    struct outcome told = *out;
+    struct attempt_end told = *out;
     struct member_row member = slot_member(job, slot);
-    bool stale = renew_is_stale(job);
+    bool stale = job_is_stale(job);
     bool stopped = stale || was_stopped(job, out);
-    bool unstarted = out->how == OUTCOME_UNSTARTED && !ensemble_is_stopped(&ens->row);
+    bool unstarted = out->how == ATTEMPT_UNSTARTED && !ensemble_is_stopped(&ens->row);
     const char *resumed = json_string_value(json_object_get(out->resumed, "path"));
     struct progress progress;
     struct error err;
@@ -278,7 +277,7 @@ static void apply_to_member(struct engine *engine, struct live_job *job, struct 
     if (ensemble_is_ending(&ens->row) && member.state == MEMBER_PENDING) /* an ending ensemble has no retries */
         member.state =
             out->outcome == ATTEMPT_FAILED || out->outcome == ATTEMPT_TIMEOUT ? MEMBER_FAILED : MEMBER_CANCELLED;
-    if (early_is_ending(ens) && member.state != MEMBER_SUCCEEDED) /* however it ended, nobody needs it any more */
+    if (ensemble_ends_early(ens) && member.state != MEMBER_SUCCEEDED) /* however it ended, nobody needs it any more */
         member.state = MEMBER_CANCELLED;
     if (is_stopped_early(job, slot, out)) {
         member.state = MEMBER_STOPPED;
@@ -302,7 +301,7 @@ static void apply_to_member(struct engine *engine, struct live_job *job, struct 
     rungs_arrive(engine, job, slot, &told, member.state);
     if (!stopped && !unstarted && out->outcome != ATTEMPT_DIVERGED && /* such failures are results */
         !is_stopped_early(job, slot, out))
-        guard_note(engine, ens, &member, out);
+        tell_guard(engine, &member, out);
     if (out->outcome != ATTEMPT_SUCCEEDED && out->outcome != ATTEMPT_REACHED && !stopped && !unstarted)
         log_change(LOG_LEVEL_WARN, LOG_ATTEMPT(ens->row.id, slot->index, slot->number, job->row.name),
                    "member %lld.%lld attempt %lld (job %s) %s: %s; the member is %s", (long long)ens->row.id,
@@ -310,19 +309,8 @@ static void apply_to_member(struct engine *engine, struct live_job *job, struct 
                    out->reason, member_state_name(member.state));
 }
 
-void outcome_apply(struct engine *engine, struct live_job *job, struct slot *slot, const struct outcome *out)
+void outcome_apply(struct engine *engine, struct live_job *job, struct slot *slot, const struct attempt_end *out)
 {
-    if (!slot->open)
-        return;
-    slot->open = false;
-    feed_forget(slot);
-    job->open--;
-    if (job->row.kind == JOB_TRAINING)
-        training_rank_ended(engine, job, slot, out);
-    else if (job->row.kind == JOB_PILOT)
-        pilot_ended(job, out);
-    else
-        apply_to_member(engine, job, slot, out);
+    apply_to_member(engine, job, slot, out);
     cancel_member_stop(engine, job);
-    engine_touch(engine, job->ensemble);
 }

@@ -5,14 +5,11 @@
 #include "common/xalloc.h"
 #include "daemon/engine/alarm.h"
 #include "daemon/engine/core.h"
-#include "daemon/engine/dispatch.h"
-#include "daemon/engine/early.h"
-#include "daemon/engine/end.h"
 #include "daemon/engine/engine.h"
 #include "daemon/engine/ensemble.h"
+#include "daemon/engine/facts.h"
 #include "daemon/engine/job.h"
 #include "daemon/engine/job_event.h"
-#include "daemon/engine/outcome.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -33,6 +30,7 @@ struct allocation *allocation_new(struct live_ensemble *ens)
 
     alloc->ensemble = ens;
     alloc->wake.ring = wake;
+    alloc->scheduler = &pilot_scheduler;
     return alloc;
 }
 
@@ -60,12 +58,12 @@ static void look(struct engine *engine, struct alarm *alarm)
         return;
     alarm_set(engine, &pilot->look, engine_now(engine) + LOOK_MS);
     if (pilot->finishing && all_is_whole(pilot))
-        job_end(engine, pilot->job, ""); /* which waited for the jobs in it */
+        job_touch(engine, pilot->job); /* which waited for the jobs in it */
     else if (pilot->job->found.started || pilot->finishing)
         pilot_look(engine, pilot);
 }
 
-struct pilot *pilot_new(struct live_job *job)
+void pilot_begin(struct engine *engine, struct live_job *job)
 {
     struct pilot *pilot = xcalloc(1, sizeof *pilot);
 
@@ -76,7 +74,8 @@ struct pilot *pilot_new(struct live_job *job)
         pilot->nodes[i] = (struct pilot_node){.pilot = pilot, .number = i};
     pilot->look.ring = look;
     DL_APPEND(job->ensemble->allocation->pilots, pilot);
-    return pilot;
+    job->pilot = pilot;
+    alarm_set(engine, &pilot->look, engine_now(engine));
 }
 
 void pilot_free(struct engine *engine, struct pilot *pilot)
@@ -121,7 +120,7 @@ void pilot_release(struct engine *engine, struct live_job *job, const char *reas
         if (job->row.state == JOB_INTENT && job->state.sent != SENT_NEVER)
             job_post(engine, job, EVENT_ORPHANED);
     }
-    job_advance(engine, job);
+    job_touch(engine, job);
 }
 
 bool engine_allocation(struct engine *engine, int64_t ensemble, struct engine_allocation *out)
@@ -148,7 +147,7 @@ static void count_failure(struct engine *engine, const struct pilot *pilot)
     bool failed = pilot->outcome != ATTEMPT_SUCCEEDED && pilot->outcome != ATTEMPT_OPEN;
     char what[sizeof pilot->reason + 20], why[sizeof what + 80];
 
-    if (pilot->begun || job->row.cancel || (!failed && !dispatch_wants(ens, engine_now(engine))))
+    if (pilot->begun || job->row.cancel || (!failed && !ensemble_wants(ens, engine_now(engine))))
         return;
     snprintf(what, sizeof what, "%s: %s", failed ? attempt_outcome_name(pilot->outcome) : "given back",
              failed ? pilot->reason : pilot->given_back);
@@ -157,16 +156,10 @@ static void count_failure(struct engine *engine, const struct pilot *pilot)
 
     alloc->failures++;
     alloc->not_before = engine_now(engine) + engine_backoff(alloc->failures);
-    if (alloc->failures < FAILURES_MAX || early_is_ending(ens))
+    if (alloc->failures < FAILURES_MAX || ensemble_ends_early(ens))
         return;
     snprintf(why, sizeof why, "%d allocations in a row ended before anything ran in them: %s", alloc->failures, what);
-    engine_stop_ensemble(engine, ens, why);
-}
-
-void pilot_ended(struct live_job *job, const struct outcome *out)
-{
-    job->pilot->outcome = out->outcome;
-    memcpy(job->pilot->reason, out->reason, sizeof job->pilot->reason);
+    fact_to_stop(engine, ens->row.id, why);
 }
 
 /* With the end of its job in the same turn: what was learnt before is learnt again after a restart. */
@@ -190,7 +183,6 @@ static bool holds_records(const struct pilot *pilot)
 bool pilot_is_finished(struct engine *engine, struct live_job *job)
 {
     struct pilot *pilot = job->pilot;
-    struct live_job *inside, *next;
 
     if (pilot->finished)
         return true;
@@ -207,10 +199,8 @@ bool pilot_is_finished(struct engine *engine, struct live_job *job)
     count_failure(engine, pilot);
     for (int64_t i = 0; i < pilot->n_nodes; i++)
         pilot_take_back(engine, &pilot->nodes[i]);
-    for (inside = job->ensemble->jobs; inside != NULL; inside = next) {
-        next = inside->ens_next;
+    for (struct live_job *inside = job->ensemble->jobs; inside != NULL; inside = inside->ens_next)
         if (inside->node != NULL && inside->node->pilot == pilot)
             pilot_release(engine, inside, job->row.reason);
-    }
     return true;
 }

@@ -14,10 +14,6 @@
 
 #include <stdbool.h>
 
-struct known_adapter;
-struct outcome;
-struct spec;
-
 /* How the journal of a node is being read. */
 enum journal_reading {
     JOURNAL_NOT_READ,
@@ -59,45 +55,40 @@ struct pilot {
 /* What a live ensemble knows of its allocations. */
 struct allocation {
     struct live_ensemble *ensemble;
-    struct pilot *pilots; /* oldest first */
-    int64_t queue_ms;     /* how long the last one waited */
-    int64_t run_ms;       /* how long jobs of members ran of late; 0: none has ended yet */
-    int64_t fits;         /* jobs of members in a pilot at once; 0: not known yet */
-    int failures;         /* pilots in a row that ended by themselves before anything began in them */
-    int64_t not_before;   /* that the next one is asked for */
+    const struct job_scheduler *scheduler; /* of the jobs inside */
+    struct pilot *pilots;                  /* oldest first */
+    int64_t queue_ms;                      /* how long the last one waited */
+    int64_t run_ms;                        /* how long jobs of members ran of late; 0: none has ended yet */
+    int64_t fits;                          /* jobs of members in a pilot at once; 0: not known yet */
+    int failures;                          /* pilots in a row that ended by themselves before anything began in them */
+    int64_t not_before;                    /* that the next one is asked for */
     struct alarm wake;
 };
 
 /* pilot.c: their lives */
 struct allocation *allocation_new(struct live_ensemble *ens);
 void allocation_free(struct engine *engine, struct allocation *alloc);
-struct pilot *pilot_new(struct live_job *job);
+void pilot_begin(struct engine *engine, struct live_job *job); /* makes the job a pilot */
 void pilot_free(struct engine *engine, struct pilot *pilot);
-void pilot_ended(struct live_job *job, const struct outcome *out);
 void pilot_tell_end(struct engine *engine, const struct live_job *job); /* the event */
-/* Its job is over: has all that its journals tell been heard? If not yet, job_end() is called again. */
+/* Its job is over: has all that its journals tell been heard? If not yet, the job is touched once it has. */
 bool pilot_is_finished(struct engine *engine, struct live_job *job);
 /* Binds a job to its node, by its row; to none if it is not inside a pilot, or that is gone. */
 void pilot_bind(struct engine *engine, struct live_job *job);
 void pilot_unbind(struct live_job *job);
-/* It was bound to a node that is no more. May end and free the job. */
+/* It was bound to a node that is no more. */
 void pilot_release(struct engine *engine, struct live_job *job, const char *reason);
 
 /* pilot_wants.c: how many there are to be, and which job goes where */
-/* Returns what the next pilot asks for. With `"nodes"` alone that is what the training leaves of the adapter. */
-struct adapter_resources pilot_resources(const struct known_adapter *adapter, const struct spec *spec);
-/* Returns what this pilot has asked for: fewer or more CPUs than the next one if the training was resized since. */
-struct adapter_resources pilot_resources_of(const struct live_job *job);
 void pilot_dispatch(struct engine *engine, struct live_ensemble *ens);
-int64_t pilot_fits(const struct spec *spec, int64_t cpus, int64_t gpus, int64_t memory); /* jobs of members at once */
 
 /* pilot_inbox.c: handing over */
-extern const struct job_scheduler pilot_scheduler; /* of the jobs inside */
+extern const struct job_scheduler pilot_scheduler;                                /* of the jobs inside */
+char *pilot_node_dir(const struct engine *engine, const struct pilot_node *node); /* to be freed */
 void pilot_flush(struct engine *engine, struct alarm *alarm);
 void pilot_take_back(struct engine *engine,
                      struct pilot_node *node); /* what is not on its way yet: its pilot is over */
 
 /* pilot_journal.c: what became of it */
 void pilot_look(struct engine *engine, struct pilot *pilot); /* its journals may tell something new */
-char *pilot_node_dir(const struct engine *engine, const struct pilot_node *node); /* to be freed */
 #endif

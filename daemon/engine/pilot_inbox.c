@@ -10,6 +10,7 @@
 #include "daemon/engine/ensemble.h"
 #include "daemon/engine/job.h"
 #include "daemon/engine/job_event.h"
+#include "daemon/engine/job_news.h"
 #include "daemon/engine/paths.h"
 #include "daemon/spec/spec.h"
 #include "scheduler-adapters/adapter.h"
@@ -24,6 +25,14 @@ struct batch {
     int64_t *jobs;
     size_t n;
 };
+
+char *pilot_node_dir(const struct engine *engine, const struct pilot_node *node)
+{
+    char *job = engine_job_dir(engine, node->pilot->job), *dir = xasprintf("%s/node%lld", job, (long long)node->number);
+
+    free(job);
+    return dir;
+}
 
 static void order_flush(struct engine *engine, struct pilot_node *node, int64_t when_ms)
 {
@@ -45,7 +54,7 @@ static void handed_over(struct engine *engine, const struct batch *batch, bool w
         else /* its journal was faster, or the inbox was not written */
             job_post(engine, job, well ? EVENT_ACCEPTED : EVENT_NOT_HANDED);
         if (well || job->node == NULL || job->state.belief == BELIEF_RETURNED)
-            job_advance(engine, job);
+            job_touch(engine, job);
         else
             job_retry_in(engine, job, FILE_RETRY_MS);
     }

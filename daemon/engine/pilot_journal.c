@@ -7,12 +7,13 @@
 #include "daemon/engine/alarm.h"
 #include "daemon/engine/collect.h"
 #include "daemon/engine/core.h"
-#include "daemon/engine/early.h"
-#include "daemon/engine/end.h"
 #include "daemon/engine/ensemble.h"
+#include "daemon/engine/facts.h"
 #include "daemon/engine/job.h"
 #include "daemon/engine/job_event.h"
+#include "daemon/engine/job_news.h"
 #include "daemon/engine/paths.h"
+#include "daemon/engine/pilot_size.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -28,14 +29,6 @@ struct reading {
 };
 
 static void read_on(struct engine *engine, struct pilot_node *node);
-
-char *pilot_node_dir(const struct engine *engine, const struct pilot_node *node)
-{
-    char *job = engine_job_dir(engine, node->pilot->job), *dir = xasprintf("%s/node%lld", job, (long long)node->number);
-
-    free(job);
-    return dir;
-}
 
 static int64_t milliseconds(const json_t *line, const char *key)
 {
@@ -71,14 +64,14 @@ static void note_ready(struct engine *engine, struct pilot_node *node, const jso
                "pilot %s: node %lld is %s, with %lld CPUs, %lld GPUs: %lld jobs at once", job->row.name,
                (long long)node->number, host ? host : "", (long long)cpus, (long long)gpus, (long long)node->fits);
     if (node->fits == 0 &&
-        !early_is_ending(ens)) { /* where its training has learnt enough, no member is to run any more */
+        !ensemble_ends_early(ens)) { /* where its training has learnt enough, no member is to run any more */
         char why[200];
 
         snprintf(why, sizeof why,
                  "a node of its allocation has %lld CPUs, %lld GPUs and %lld bytes of memory: no job of its members "
                  "fits",
                  (long long)cpus, (long long)gpus, (long long)memory);
-        engine_stop_ensemble(engine, ens, why);
+        fact_to_stop(engine, ens->row.id, why);
     }
     engine_touch(engine, ens);
 }
@@ -91,7 +84,7 @@ static void note_start(struct engine *engine, struct live_job *job, const json_t
         job_note_submitted(engine, job, EVENT_TAKEN, "");
     job_mark_running(engine, job, milliseconds(line, "time"), job->node->pilot->job->found.host);
     if (job->row.cancel && job_is_asked(job))
-        job_advance(engine, job);
+        job_touch(engine, job);
 }
 
 static void note_end(struct engine *engine, struct live_job *job, const json_t *line)
@@ -102,32 +95,32 @@ static void note_end(struct engine *engine, struct live_job *job, const json_t *
     job_post(engine, job, EVENT_TOLD_ENDED);
     if (job->row.state == JOB_INTENT) /* it was handed over, whatever the disk says of that */
         job_note_submitted(engine, job, EVENT_TAKEN, "");
-    job_advance(engine, job);
+    job_touch(engine, job);
 }
 
-/* It never started, and never will. */
+/* It never started, and never will, unless the journal has told of its end before: then this is about another hand-over
+ * of the same job. */
 static void note_return(struct engine *engine, struct live_job *job, const char *why)
 {
+    if (job_is_gone(job) || job->state.belief == BELIEF_RETURNED)
+        return;
     job_post(engine, job, EVENT_RETURNED);
     snprintf(job->told.gone_reason, sizeof job->told.gone_reason, "%s", why ? why : "");
-    job_advance(engine, job);
+    job_touch(engine, job);
 }
 
 static void note_over(struct engine *engine, struct pilot_node *node, const char *why)
 {
     struct pilot *pilot = node->pilot;
-    struct live_job *job, *next;
     bool all = true;
 
     node->over = true;
     text_copy(pilot->given_back, sizeof pilot->given_back, why);
     log_change(LOG_LEVEL_INFO, LOG_JOB(pilot->job->row.ensemble, pilot->job->row.name),
                "pilot %s: node %lld is given back: %s", pilot->job->row.name, (long long)node->number, why);
-    for (job = pilot->job->ensemble->jobs; job != NULL; job = next) {
-        next = job->ens_next;
-        if (job->node == node && !job_is_gone(job) && job->state.belief != BELIEF_RETURNED)
+    for (struct live_job *job = pilot->job->ensemble->jobs; job != NULL; job = job->ens_next)
+        if (job->node == node)
             note_return(engine, job, "its allocation was given back before it started");
-    }
     for (int64_t i = 0; i < pilot->n_nodes; i++)
         all = all && pilot->nodes[i].over;
     if (all && !pilot->finishing) { /* its job ends now: the files may tell before the scheduler does */
@@ -179,14 +172,11 @@ static void take_text(struct engine *engine, struct pilot_node *node, const char
 /* After a restart: what the journal does not tell of may not have come to the pilot. */
 static void hand_over_again(struct engine *engine, struct pilot_node *node)
 {
-    struct live_job *job, *next;
-
-    for (job = node->pilot->job->ensemble->jobs; job != NULL; job = next) {
-        next = job->ens_next;
+    for (struct live_job *job = node->pilot->job->ensemble->jobs; job != NULL; job = job->ens_next) {
         if (job->node != node || job_is_asked(job))
             continue;
         job_post(engine, job, job->found.started ? EVENT_TOLD_RUNNING : EVENT_NOT_THERE);
-        job_advance(engine, job);
+        job_touch(engine, job);
     }
 }
 
@@ -221,7 +211,7 @@ static void took(void *arg, const char *text, size_t size, const struct error *f
     if (size > 0 || news || (job->pilot->finishing && !node->whole))
         read_on(engine, node);
     else if (job->pilot->finishing && !job->pilot->finished)
-        job_end(engine, job, "");
+        job_touch(engine, job);
     engine_settle(engine);
 }
 

@@ -12,9 +12,10 @@
 #include "daemon/engine/alarm.h"
 #include "daemon/engine/cancel.h"
 #include "daemon/engine/core.h"
-#include "daemon/engine/dispatch.h"
 #include "daemon/engine/ensemble.h"
 #include "daemon/engine/job.h"
+#include "daemon/engine/make_jobs.h"
+#include "daemon/engine/pilot_size.h"
 #include "daemon/engine/schedule.h"
 
 #include <stdlib.h>
@@ -27,49 +28,6 @@
 static int64_t least(int64_t a, int64_t b)
 {
     return a < b ? a : b;
-}
-
-struct adapter_resources pilot_resources(const struct known_adapter *adapter, const struct spec *spec)
-{
-    struct adapter_resources r = spec->allocation.resources;
-    const struct adapter_resources *members = &spec->members.resources, *training = &spec->training.resources;
-    int64_t slots = adapter->ops->slots(adapter->adapter),
-            one = (int64_t)members->copies * members->tasks * members->cpus_per_task;
-    int64_t of_node = schedule_node_slots(adapter);
-
-    if (!r.whole_nodes || slots == 0)
-        return r;
-    if (of_node > 0)
-        slots = of_node * spec->allocation.count * r.nodes;
-    else if (spec_trains_beside(spec))
-        slots -= (int64_t)training->copies * training->tasks * training->cpus_per_task;
-    slots /= spec->allocation.count * r.nodes;
-    r.whole_nodes = false;
-    r.cpus_per_task = (int)least(slots > one ? slots : one, INT32_MAX);
-    return r;
-}
-
-struct adapter_resources pilot_resources_of(const struct live_job *job)
-{
-    struct adapter_resources r = job->ensemble->spec->allocation.resources;
-
-    if (job->row.cpus > 0) {
-        r.whole_nodes = false;
-        r.cpus_per_task = (int)job->row.cpus;
-    }
-    return r;
-}
-
-int64_t pilot_fits(const struct spec *spec, int64_t cpus, int64_t gpus, int64_t memory)
-{
-    const struct adapter_resources *r = &spec->members.resources;
-    int64_t n = cpus / ((int64_t)r->copies * r->tasks * r->cpus_per_task);
-
-    if (r->gpus > 0)
-        n = least(n, gpus / ((int64_t)r->copies * r->gpus));
-    if (r->memory > 0)
-        n = least(n, memory / r->copies / r->memory);
-    return n;
 }
 
 /* Is there time for a member in it, `later` from now? */
@@ -119,14 +77,14 @@ static void give_work(struct engine *engine, struct live_ensemble *ens, int64_t 
 {
     struct pilot_node *node;
 
-    while (dispatch_wants(ens, now) && engine_has_room(engine) && (node = roomiest(ens->allocation, now)) != NULL) {
+    while (ensemble_wants(ens, now) && engine_has_room(engine) && (node = roomiest(ens->allocation, now)) != NULL) {
         int64_t n;
 
         if (engine->budget <= 0) { /* the rest after the next tick, which comes at once */
             alarm_set(engine, &ens->allocation->wake, now);
             return;
         }
-        n = dispatch_job(engine, ens, node, now);
+        n = make_job(engine, ens, node, now);
         if (n <= 0) /* nothing is left; or the turn is rolled back, and memory rebuilt */
             return;
         engine->budget -= n;
@@ -195,6 +153,7 @@ static void ask_for_one(struct engine *engine, struct live_ensemble *ens, int64_
     job = job_new(engine, ens, &row, false);
     if (job == NULL)
         return;
+    pilot_begin(engine, job);
     job->slots = xcalloc(1, sizeof *job->slots);
     job->slots[0] = (struct slot){.number = 1, .open = true};
     job->n_slots = job->open = 1;
@@ -252,7 +211,7 @@ void pilot_dispatch(struct engine *engine, struct live_ensemble *ens)
         return;
     }
     give_work(engine, ens, now);
-    if (dispatch_wants(ens, now) && schedule_fits_beside_trainings(ens) && adapter_takes_jobs(engine, ens->adapter))
+    if (ensemble_wants(ens, now) && schedule_fits_beside_trainings(ens) && adapter_takes_jobs(engine, ens->adapter))
         see_to_successors(engine, ens, now);
     if (was_due && ens->due > now)
         engine_touch(engine, ens); /* it is to be looked at again when they are */

@@ -134,7 +134,7 @@ static void plan_training(const struct engine *engine, const struct live_job *jo
     config = json_pack("{s:i, s:I, s:I, s:s, s:I, s:I, s:I, s:s, s:s, s:s, s:s, s:o, s:O, s:O}", "version", 1,
                        "ensemble", (json_int_t)ens->row.id, "training", (json_int_t)training->id, "job", job->row.name,
                        "generation", (json_int_t)training->generation, "ranks", (json_int_t)training->ranks, "count",
-                       (json_int_t)open_most(ens), "control", engine->ports.control_endpoint, "control_key",
+                       (json_int_t)ensemble_most(ens), "control", engine->ports.control_endpoint, "control_key",
                        control_key, "stream", stream, "stream_key", ens->row.stream_key, "parameters", names, "fields",
                        spec->fields, "buffer", spec->buffer);
     current = json_pack("{s:i, s:I, s:I, s:I}", "version", 1, "generation", (json_int_t)training->generation, "ranks",

@@ -278,7 +278,7 @@ static void begin(struct planner *p, const struct spec_task *task, const json_t 
     const struct adapter_resources *r = job_resources(p->job);
     json_t *launch = launcher_words(p, r, values);
     const struct spec *spec = p->job->ensemble->spec;
-    int64_t until = slot != NULL ? rungs_until(spec, slot->rung) : 0;
+    int64_t until = slot != NULL ? spec_rung_until(spec, slot->rung) : 0;
     const char *success = slot != NULL ? spec->success_file : NULL;
     char *file = path_of(p, success, values), *glob = slot != NULL ? path_of(p, spec->checkpoint.glob, values) : NULL;
     char *metrics = slot != NULL ? path_of(p, spec->metrics.file, values) : NULL;
@@ -306,7 +306,7 @@ static void begin(struct planner *p, const struct spec_task *task, const json_t 
                                    .since = slot != NULL ? slot->since : 0,
                                    .since_in = slot != NULL ? slot->since_in : 0,
                                    .until = until,
-                                   .last = until > 0 && rungs_is_last(spec, slot->rung),
+                                   .last = until > 0 && spec_rung_is_last(spec, slot->rung),
                                });
     json_decref(launch);
     json_decref(resume);
@@ -342,7 +342,7 @@ static int put_member(struct planner *p, const struct slot *slot)
 {
     const struct live_ensemble *ens = p->job->ensemble;
     const struct spec *spec = ens->spec;
-    int64_t id = ens->row.id, index = slot->index, goes_to = rungs_until(spec, slot->rung);
+    int64_t id = ens->row.id, index = slot->index, goes_to = spec_rung_until(spec, slot->rung);
     json_t *values = params_at(spec->params, index), *resume = NULL;
     char whose[TEXT_DIGITS], which[TEXT_DIGITS], attempt[TEXT_DIGITS], seed[24], until[TEXT_DIGITS], *checkpoints;
     struct template_word words[] = {

@@ -15,8 +15,10 @@
 #include "daemon/engine/hosts.h"
 #include "daemon/engine/job.h"
 #include "daemon/engine/job_event.h"
+#include "daemon/engine/job_news.h"
 #include "daemon/engine/paths.h"
 #include "daemon/engine/plan.h"
+#include "daemon/engine/polls.h"
 #include "daemon/engine/precedent.h"
 #include "daemon/engine/waiting.h"
 
@@ -25,10 +27,8 @@
 #include <string.h>
 
 #define POLL_BACKOFF_MAX 60000 /* between polls of an adapter that does not answer */
-#define LINGER_MS 3600000      /* polls go on after the last job, since a scheduler may return to an older state */
 #define LINGER_POLL_MAX 300000 /* the longest pause between such polls */
 #define SILENCE_MAX 86400000   /* how long such polls go on at most while the scheduler does not answer */
-#define POLL_JOBS_PER_MS 16    /* limits polls that pokes cause: one of many jobs is not made for each of them */
 
 /* How often the claim of a job is looked for that is queued again after it was gone. It may have run in between, and
  * its claim be visible late. The limit is for a scheduler that forgot thousands of jobs for a moment: their files are
@@ -118,7 +118,7 @@ static void apply_status(struct engine *engine, struct live_job *job, const stru
         break;
     }
     if (found || job_is_gone(job) || job->found.look || job_cancel_is_due(engine, job))
-        job_advance(engine, job);
+        job_touch(engine, job);
 }
 
 /* Returns whether this answer makes the engine cancel the job again. The log tells how many such jobs an answer has. */
@@ -157,12 +157,6 @@ static bool lingers(struct engine *engine, const struct known_adapter *adapter)
     return adapter->ops->withdraw != NULL && engine_now(engine) < adapter->polls.lingers_until;
 }
 
-void poll_linger(struct engine *engine, struct known_adapter *adapter)
-{
-    adapter->polls.lingers_until = engine_now(engine) + LINGER_MS;
-    adapter->polls.idle = 0;
-}
-
 /* Decides how long an adapter is polled on without jobs. The time begins anew while there are jobs to take out of its
  * queue, and while an adapter that answered before does not. Polls become rarer, except after a change: there are jobs
  * again, the number of those to take out is another one, or an answer came after silence. */
@@ -174,7 +168,7 @@ static void linger_on(struct engine *engine, struct known_adapter *adapter, int 
         poll_linger(engine, adapter);
     else if (adapter->needless > 0 || (adapter->polls.failures > 0 && adapter->polls.answered_at != 0 &&
                                        now - adapter->polls.failing_since < SILENCE_MAX))
-        adapter->polls.lingers_until = now + LINGER_MS;
+        adapter->polls.lingers_until = now + POLLS_LINGER_MS;
     adapter->polls.idle++;
 }
 
@@ -296,27 +290,6 @@ void poll_init(struct known_adapter *adapter)
 {
     adapter->polls.poll.ring = poll_now;
     adapter->poll_ms = adapter->ops->interval_ms != NULL ? adapter->ops->interval_ms(adapter->adapter) : POLL_MS;
-}
-
-void poll_by(struct engine *engine, struct known_adapter *adapter, int64_t when_ms)
-{
-    if (adapter->polls.polling || (heap_holds(&adapter->polls.poll.node) && adapter->polls.poll.node.key <= when_ms))
-        return;
-    alarm_set(engine, &adapter->polls.poll, when_ms);
-}
-
-void poll_soon(struct engine *engine, struct known_adapter *adapter)
-{
-    int64_t now = engine_now(engine);
-    int64_t from = adapter->polls.asked_ms + (int64_t)(adapter->n_unasked + adapter->n_polled) / POLL_JOBS_PER_MS;
-
-    if (adapter->polls.polling) {
-        adapter->polls.poked = true;
-        return;
-    }
-    /* polls that fail keep their growing pauses */
-    if (adapter->polls.failures == 0 || !heap_holds(&adapter->polls.poll.node))
-        poll_by(engine, adapter, from > now ? from : now);
 }
 
 void poll_resume(struct engine *engine, struct known_adapter *adapter)

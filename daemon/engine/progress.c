@@ -53,7 +53,7 @@ static bool counts(const struct live_job *job, const struct slot *slot, const st
 /* Finds the checkpoint with which the attempt began. Its record names it; an attempt without a record began with the
  * one that was known. Returns 1, 0 where there is none, or -1. */
 static int find_base(struct engine *engine, const struct live_job *job, const struct slot *slot,
-                     const struct outcome *out, struct ckpt *base, struct error *err)
+                     const struct attempt_end *out, struct ckpt *base, struct error *err)
 {
     struct member_checkpoint_row row;
     int rc;
@@ -89,7 +89,7 @@ static int put(struct engine *engine, int64_t home, int64_t index, const struct 
 }
 
 void progress_note_purged(struct engine *engine, const struct live_job *job, const struct slot *slot,
-                          const struct outcome *out, char *notice, size_t size)
+                          const struct attempt_end *out, char *notice, size_t size)
 {
     size_t len = strlen(notice);
     struct member_checkpoint_row row;
@@ -105,8 +105,8 @@ void progress_note_purged(struct engine *engine, const struct live_job *job, con
                  len > 0 ? "; " : "", row.path);
 }
 
-int progress_take(struct engine *engine, const struct live_job *job, const struct slot *slot, const struct outcome *out,
-                  struct progress *progress, struct error *err)
+int progress_take(struct engine *engine, const struct live_job *job, const struct slot *slot,
+                  const struct attempt_end *out, struct progress *progress, struct error *err)
 {
     int64_t home = engine_checkpoint_home(job->ensemble);
     struct ckpt ckpt, base = {0};

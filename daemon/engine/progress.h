@@ -7,7 +7,7 @@
 struct engine;
 struct error;
 struct live_job;
-struct outcome;
+struct attempt_end;
 struct slot;
 
 struct progress {
@@ -16,12 +16,12 @@ struct progress {
 };
 
 /* Stores the checkpoints that an attempt left. */
-int progress_take(struct engine *engine, const struct live_job *job, const struct slot *slot, const struct outcome *out,
-                  struct progress *progress, struct error *err);
+int progress_take(struct engine *engine, const struct live_job *job, const struct slot *slot,
+                  const struct attempt_end *out, struct progress *progress, struct error *err);
 
 /* Adds to the notice of an attempt that it began at its start, although a checkpoint was known to go on from: somebody
  * has removed that, or it is damaged. To be called before progress_take(). */
 void progress_note_purged(struct engine *engine, const struct live_job *job, const struct slot *slot,
-                          const struct outcome *out, char *notice, size_t size);
+                          const struct attempt_end *out, char *notice, size_t size);
 
 #endif

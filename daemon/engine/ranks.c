@@ -7,21 +7,19 @@
 #include "common/xalloc.h"
 #include "daemon/engine/alarm.h"
 #include "daemon/engine/core.h"
-#include "daemon/engine/dispatch.h"
 #include "daemon/engine/early.h"
-#include "daemon/engine/elastic.h"
-#include "daemon/engine/end.h"
 #include "daemon/engine/engine.h"
 #include "daemon/engine/ensemble.h"
+#include "daemon/engine/facts.h"
 #include "daemon/engine/hosts.h"
 #include "daemon/engine/job.h"
 #include "daemon/engine/missing.h"
 #include "daemon/engine/moments.h"
-#include "daemon/engine/renew.h"
 #include "daemon/engine/training.h"
 #include "daemon/engine/training_checkpoints.h"
 #include "daemon/engine/training_event.h"
-#include "daemon/engine/training_resize.h"
+#include "daemon/engine/training_end.h"
+#include "daemon/engine/training_tell.h"
 #include "daemon/engine/waits.h"
 #include "daemon/store/generation.h"
 #include "daemon/store/member.h"
@@ -128,120 +126,6 @@ static void mark_ready(struct engine *engine, struct live_ensemble *ens)
     engine_touch(engine, ens);
 }
 
-/* Returns whether the generation has left a checkpoint that is further than `from`. */
-static bool got_further(const struct training_row *row, const struct training_checkpoint_row *newest,
-                        const struct learnt *from)
-{
-    struct learnt now = {newest->step, newest->batches, newest->drawn};
-
-    return newest->generation == row->generation && learnt_more(&now, from);
-}
-
-/* Returns how the generation ended. */
-static enum generation_end judge(const struct training *training, enum rank_state ranks,
-                                 const struct training_checkpoint_row *newest)
-{
-    bool time_was_over = ranks == RANK_UNFINISHED || training->failed_as == ATTEMPT_TIMEOUT;
-    struct learnt from = training_began_with(&training->row);
-
-    if (training->failed_as == ATTEMPT_OPEN && ranks == RANK_DONE)
-        return GENERATION_DONE;
-    if (!time_was_over)
-        return training->killed || training->failed_as == ATTEMPT_LOST || training->failed_as == ATTEMPT_CANCELLED
-                   ? GENERATION_LOST
-                   : GENERATION_FAILED;
-    if (training->failed_as == ATTEMPT_OPEN &&
-        training->row.wanted > 0) /* it was asked to end, however far it had got */
-        return GENERATION_OUT_OF_TIME;
-    return got_further(&training->row, newest, &from) ? GENERATION_OUT_OF_TIME : GENERATION_STUCK;
-}
-
-/* Writes why the training is not done; "" if it is. `may_end`: its members have ended, or it says that it needs no more
- * of them. */
-static void explain(const struct live_ensemble *ens, enum generation_end end, bool may_end, char *out, size_t size)
-{
-    const struct training *training = ens->training;
-    const char *from = training->row.resumed.name;
-    size_t len;
-
-    if (end == GENERATION_DONE) {
-        snprintf(out, size, "%s", may_end ? "" : "it ended before its members had");
-        return;
-    }
-    if (training->failed_as != ATTEMPT_OPEN)
-        snprintf(out, size, "%s", training->failure);
-    else if (end == GENERATION_FAILED)
-        snprintf(out, size, "%s", "a rank exited without saying that it was done: no done record");
-    else
-        snprintf(out, size, "its ranks ended because %s%s",
-                 training->row.wanted > 0 ? "another number of them was asked for " : "their time was nearly over",
-                 training->row.wanted > 0 ? training->row.wanted_by : "");
-    len = strlen(out);
-    if (end == GENERATION_STUCK && ens->spec->training_checkpoint.any)
-        snprintf(out + len, size - len, "; it had left no checkpoint%s%s",
-                 from[0] != '\0' ? " that is further than " : "", from);
-}
-
-static int newest_checkpoint(struct engine *engine, const struct training_row *row,
-                             struct training_checkpoint_row *newest, struct error *err)
-{
-    *newest = (struct training_checkpoint_row){.number = 0};
-    return store_training_checkpoint_newest(engine->store, row->id, newest, err) < 0 ? -1 : 0;
-}
-
-void training_conclude(struct engine *engine, struct live_ensemble *ens)
-{
-    struct training *training = ens->training;
-    struct training_checkpoint_row newest;
-    int64_t tally[MEMBER_STATE_COUNT];
-    enum generation_end end;
-    char reason[700] = "";
-    struct rank_row sum;
-    struct error err;
-
-    if (training_is_over(&training->row))
-        return;
-    if (store_rank_sum(engine->store, &training->row, &sum, &err) < 0 ||
-        store_tally_get(engine->store, ens->row.id, tally, &err) < 0 ||
-        newest_checkpoint(engine, &training->row, &newest, &err) < 0) {
-        store_doom(engine->store, &err); /* since nothing else would make the engine conclude the training again */
-        return;
-    }
-    end = judge(training, sum.state, &newest);
-    explain(ens, end, training->state.need == NEED_NONE || dispatch_all_final(&ens->row, tally), reason, sizeof reason);
-    if (renew_count_end(ens, end, sum.state >= RANK_READY, got_further(&training->row, &newest, &training->began))) {
-        renew_training(engine, ens, end, &newest, sum.unique - sum.forgotten, reason);
-        return;
-    }
-    if (end == GENERATION_LOST && training->row.losses > 0)
-        snprintf(reason + strlen(reason), sizeof reason - strlen(reason),
-                 "; its ranks were ended from outside %lld times in a row without a newer checkpoint",
-                 (long long)training->row.losses);
-    training_event(training, reason[0] == '\0'                ? LIFE_DONE
-                             : ensemble_is_stopped(&ens->row) ? LIFE_CANCELLED
-                                                              : LIFE_FAILED);
-    training->row.failures +=
-        training->row.state == TRAINING_FAILED && end != GENERATION_FAILED && end != GENERATION_LOST;
-    training->row.ended_ms = engine_now(engine);
-    if (reason[0] != '\0') /* missing steps are to be expected in a training that has failed */
-        training->row.missing[0] = '\0';
-    snprintf(training->row.reason, sizeof training->row.reason, "%.500s", reason);
-    training->row.early = false;
-    if (training->row.state == TRAINING_DONE && early_is_end(ens, tally, &sum))
-        early_end(engine, ens, dispatch_all_final(&ens->row, tally));
-    store_training_update(engine->store, &training->row, &err);
-    engine_event(engine, "training.ended", ens->row.id, -1,
-                 json_pack("{s:s, s:s, s:b, s:I}", "state", training_state_name(training->row.state), "reason", reason,
-                           "early", (int)training->row.early, "forgotten", (json_int_t)sum.forgotten));
-    if (training->row.state == TRAINING_FAILED) {
-        char whole[700];
-
-        snprintf(whole, sizeof whole, "the training failed: %.600s", reason);
-        engine_stop_ensemble(engine, ens, whole);
-    }
-    engine_touch(engine, ens);
-}
-
 /* Adds what the training reports of a member to that member's series. The ranks have no steps in common: the points are
  * counted. */
 static void take_statistic(struct engine *engine, const struct live_ensemble *ens, int64_t index, double value,
@@ -291,6 +175,15 @@ struct tailing {
 
 static void tail_rank(struct engine *engine, struct live_ensemble *ens, int64_t rank);
 
+/* All is known: the job, which was held until now, ends, and with it the generation. */
+static void end_of_reading(struct engine *engine, struct live_ensemble *ens)
+{
+    if (ens->training->job != NULL)
+        job_touch(engine, ens->training->job);
+    else
+        training_conclude(engine, ens);
+}
+
 void training_all_read(struct engine *engine, struct live_ensemble *ens)
 {
     if (!missing_is_known(ens)) {
@@ -298,10 +191,24 @@ void training_all_read(struct engine *engine, struct live_ensemble *ens)
         return;
     }
     training_event(ens->training, LIFE_ALL_READ);
-    if (ens->training->job != NULL)
-        job_end(engine, ens->training->job, "");
-    else
-        training_conclude(engine, ens);
+    end_of_reading(engine, ens);
+}
+
+void training_read_rest(struct engine *engine, struct live_ensemble *ens)
+{
+    struct training *training = ens->training;
+    const struct live_job *job = training->job;
+    bool ran = job == NULL || (job->state.sent != SENT_NEVER && job->state.proof != PROOF_SEALED);
+
+    if (training->state.stage != STAGE_OPEN)
+        return;
+    if (!ran && training->state.reading == READING_NONE) {
+        training_event(training, LIFE_ALL_READ);
+        end_of_reading(engine, ens);
+        return;
+    }
+    training_event(training, LIFE_JOB_OVER);
+    training_look(engine, ens);
 }
 
 static void tailed(void *arg, const char *text, size_t size, const struct error *failed)
@@ -363,8 +270,9 @@ static void tail_rank(struct engine *engine, struct live_ensemble *ens, int64_t 
 static void take_waits(struct engine *engine, struct live_ensemble *ens, json_t **json)
 {
     struct training *training = ens->training;
-    struct elastic_draws draws = {0};
+    struct rank_draws draws = {0};
     struct waits_sum sum = {0};
+    struct fact *fact;
     int starving = -1, full = -1;
 
     for (int64_t rank = 0; rank < training->row.ranks; rank++, json += RANK_FILES) {
@@ -387,7 +295,9 @@ static void take_waits(struct engine *engine, struct live_ensemble *ens, json_t 
     training->status_time = sum.time;
     waits_note(&training->waits, &sum, (int)training->row.ranks, WAITS_SPAN_S);
     waits_note_uneven(&training->uneven, starving, full, engine_now(engine));
-    elastic_note(engine, ens, &sum, &draws);
+    fact = fact_post(engine, FACT_RANKS_WAITED, ens->row.id, 0);
+    fact->of.waited.sum = sum;
+    fact->of.waited.draws = draws;
 }
 
 /* Stores that the ranks have begun again in their job, and tells it in log and event. */
@@ -486,12 +396,6 @@ static void ranks_read(void *arg, json_t **json, const struct error *failed)
 void training_read_metrics(struct engine *engine, struct live_ensemble *ens)
 {
     tail_rank(engine, ens, 0);
-}
-
-void training_read_later(struct engine *engine, struct live_ensemble *ens)
-{
-    training_event(ens->training, LIFE_READ);
-    alarm_set(engine, &ens->training->look, engine_now(engine) + FILE_RETRY_MS);
 }
 
 void training_look(struct engine *engine, struct live_ensemble *ens)

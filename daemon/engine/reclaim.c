@@ -8,7 +8,7 @@
 #include "daemon/engine/ensemble.h"
 #include "daemon/engine/job.h"
 #include "daemon/engine/job_event.h"
-#include "daemon/engine/schedule.h"
+#include "daemon/engine/places.h"
 #include "daemon/engine/training.h"
 
 #define LOOK_MS 10000 /* between looks: a place that is free is taken in less */
@@ -40,10 +40,10 @@ static bool lacks_places(struct engine *engine, const struct live_ensemble *ens)
 
     if (!has_job && !adapter_takes_jobs(engine, training->adapter))
         return false;
-    lacks = schedule_is_full(engine, training->adapter, has_job ? NULL : &ens->spec->training.resources);
+    lacks = places_are_full(engine, training->adapter, has_job ? NULL : &ens->spec->training.resources);
     if (ens->adapter == training->adapter && lacks)
         return true;
-    return (lacks || !has_job) && schedule_takes_no_members(engine, ens);
+    return (lacks || !has_job) && places_take_no_members(engine, ens);
 }
 
 /* Gives an allocation back, and stops the members in it. Returns how many. */

@@ -9,7 +9,7 @@
 #include "daemon/engine/elastic.h"
 #include "daemon/engine/ensemble.h"
 #include "daemon/engine/job.h"
-#include "daemon/engine/outcome.h"
+#include "daemon/engine/slot.h"
 #include "daemon/engine/reclaim.h"
 #include "daemon/engine/training.h"
 #include "daemon/engine/training_event.h"
@@ -20,11 +20,6 @@
 #include "daemon/store/training_checkpoint.h"
 
 #include <stdio.h>
-
-static bool has_former(const struct live_ensemble *ens)
-{
-    return ens->training != NULL && ens->training->row.generation > 1;
-}
 
 bool renew_count_end(struct live_ensemble *ens, enum generation_end end, bool reached, bool further)
 {
@@ -43,7 +38,7 @@ bool renew_count_end(struct live_ensemble *ens, enum generation_end end, bool re
     if (end != GENERATION_FAILED && end != GENERATION_LOST)
         return end == GENERATION_OUT_OF_TIME;
     return retries_count(as, ens->spec->training_retries, &row->failures, &row->losses) &&
-           (end == GENERATION_LOST || reached || has_former(ens));
+           (end == GENERATION_LOST || reached || ensemble_has_former(ens));
 }
 
 /* Begins to send members back that are not whole in the checkpoint; 0 sends all back. If all is kept that was ever
@@ -143,7 +138,7 @@ void renew_wait(struct engine *engine, struct live_ensemble *ens)
 {
     struct training *training = ens->training;
 
-    if (!has_former(ens))
+    if (!ensemble_has_former(ens))
         return;
     reclaim_wait(engine, ens);
     if (training->row.state != TRAINING_PENDING)
@@ -151,23 +146,16 @@ void renew_wait(struct engine *engine, struct live_ensemble *ens)
     alarm_set(engine, &training->look, training->row.not_before_ms);
 }
 
-bool renew_is_stale(const struct live_job *job)
-{
-    const struct live_ensemble *ens = job->ensemble;
-
-    return job->row.kind == JOB_MEMBERS && has_former(ens) && job->row.id < ens->training->made_for_it;
-}
-
 void renew_stop_stale(struct engine *engine, struct live_ensemble *ens)
 {
     int n = 0;
 
-    if (!has_former(ens))
+    if (!ensemble_has_former(ens))
         return;
     for (struct live_job *job = ens->jobs; job != NULL; job = job->ens_next) {
         if (job->row.kind != JOB_MEMBERS || job->row.cancel || job->open == 0)
             continue;
-        if (!renew_is_stale(job) || n++ >= DISPATCH_MAX) /* in the order of ids, so none after it is stale */
+        if (!job_is_stale(job) || n++ >= DISPATCH_MAX) /* in the order of ids, so none after it is stale */
             break;
         job_cancel(engine, job);
     }
@@ -186,9 +174,4 @@ int renew_note_again(struct engine *engine, const struct live_ensemble *ens, con
         return 0;
     return store_generation_again(engine->store, &training->row, member->index, member->attempts, training->made_for_it,
                                   err);
-}
-
-bool renew_lets_start(const struct live_ensemble *ens)
-{
-    return !has_former(ens) || (ens->training->row.state == TRAINING_RUNNING && !ens->bulk);
 }

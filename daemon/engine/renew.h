@@ -53,14 +53,6 @@ int renew_note_again(struct engine *engine, const struct live_ensemble *ens, con
  * time unless that had left a checkpoint. Also called after a restart. */
 void renew_wait(struct engine *engine, struct live_ensemble *ens);
 
-/* Returns whether this job of members was made for a former generation. Whatever its attempts sent is lost, no matter
- * how they end. */
-bool renew_is_stale(const struct live_job *job);
-
 /* Stops jobs that are stale. There may be thousands, so each turn stops some. Also called after a restart. */
 void renew_stop_stale(struct engine *engine, struct live_ensemble *ens);
-
-/* Returns whether members of the ensemble may be started. After a training has begun anew they may not before all
- * members that are to run again are pending. */
-bool renew_lets_start(const struct live_ensemble *ens);
 #endif

@@ -8,7 +8,5 @@ struct error;
 struct live_ensemble;
 
 int resize_width(struct engine *engine, struct live_ensemble *ens, int64_t width, const char *by, struct error *err);
-/* Stops the youngest jobs, at most `limit` of them. Returns 1 if there are more to stop, else 0. */
-int resize_stop(struct engine *engine, struct live_ensemble *ens, int64_t width, int limit);
 
 #endif

@@ -2,12 +2,11 @@
 #include "daemon/engine/engine.h"
 
 #include "common/log_changes.h"
+#include "daemon/engine/adopt.h"
 #include "daemon/engine/bulk.h"
 #include "daemon/engine/core.h"
-#include "daemon/engine/dispatch.h"
 #include "daemon/engine/ensemble.h"
 #include "daemon/engine/follow_up.h"
-#include "daemon/engine/load.h"
 #include "daemon/store/bulk.h"
 #include "daemon/store/cancellation.h"
 #include "daemon/store/family.h"
@@ -54,7 +53,7 @@ static int check_training(struct engine *engine, const struct ensemble_row *row,
             "the training of ensemble %lld is %s: it takes no more members. `stretto resubmit %lld.training` takes "
             "it on, and members that it lacks samples of",
             (long long)id, training_state_name(training.state), (long long)id);
-    if (dispatch_all_final(row, tally))
+    if (ensemble_all_final(row, tally))
         return error_set(err, "training_over",
                          "every member of ensemble %lld has ended and its training was told so: it takes no more",
                          (long long)id);
@@ -73,7 +72,7 @@ static struct live_ensemble *bring_back(struct engine *engine, const struct ense
         return NULL;
     if (engine_spec(engine, row->id, &spec, err) == NULL)
         return NULL;
-    ens = engine_adopt_ensemble(engine, row, spec);
+    ens = ensemble_adopt(engine, row, spec);
     if (ens == NULL)
         error_set(err, "internal", "ensemble %lld cannot be read back", (long long)row->id);
     return ens;

@@ -12,26 +12,6 @@
 
 #include <math.h>
 
-bool rungs_stop_only(const struct spec *spec)
-{
-    return spec->stopping.rule != STOPPING_NONE && spec->stopping.rule != STOPPING_ASHA;
-}
-
-int64_t rungs_until(const struct spec *spec, int64_t rung)
-{
-    return rungs_stop_only(spec) ? 0 : rungs_step(spec, rung);
-}
-
-int64_t rungs_step(const struct spec *spec, int64_t rung)
-{
-    return rung > 0 && (size_t)rung <= spec->stopping.n ? spec->stopping.steps[rung - 1] : 0;
-}
-
-bool rungs_is_last(const struct spec *spec, int64_t rung)
-{
-    return (size_t)rung == spec->stopping.n;
-}
-
 int rungs_next(struct engine *engine, const struct live_ensemble *ens, int64_t index, int64_t *rung, struct error *err)
 {
     *rung = 0;
@@ -46,7 +26,7 @@ int rungs_next(struct engine *engine, const struct live_ensemble *ens, int64_t i
 
 static int take_first(void *arg, const struct series_point *point)
 {
-    struct outcome *out = arg;
+    struct attempt_end *out = arg;
 
     out->at_rung = true;
     out->rung_step = point->step;
@@ -54,11 +34,11 @@ static int take_first(void *arg, const struct series_point *point)
     return 1;
 }
 
-int rungs_judge(struct engine *engine, const struct live_job *job, const struct slot *slot, struct outcome *out,
+int rungs_judge(struct engine *engine, const struct live_job *job, const struct slot *slot, struct attempt_end *out,
                 struct error *err)
 {
     const struct spec *spec = job->ensemble->spec;
-    int64_t step = rungs_until(spec, slot->rung);
+    int64_t step = spec_rung_until(spec, slot->rung);
     struct series_row series;
     int rc, known;
 
@@ -98,7 +78,7 @@ static int promote(struct engine *engine, struct live_ensemble *ens, const struc
     if (member.not_before_ms < ens->due)
         ens->due = member.not_before_ms;
     engine_event(engine, "member.promoted", ens->row.id, arrival->index,
-                 json_pack("{s:I, s:I, s:I}", "rung", (json_int_t)to, "step", (json_int_t)rungs_step(ens->spec, to),
+                 json_pack("{s:I, s:I, s:I}", "rung", (json_int_t)to, "step", (json_int_t)spec_rung_step(ens->spec, to),
                            "arrival", (json_int_t)by));
     return 0;
 }
@@ -120,12 +100,12 @@ static int promote_all(struct engine *engine, struct live_ensemble *ens, int64_t
     return 0;
 }
 
-void rungs_arrive(struct engine *engine, const struct live_job *job, const struct slot *slot, const struct outcome *out,
-                  enum member_state state)
+void rungs_arrive(struct engine *engine, const struct live_job *job, const struct slot *slot,
+                  const struct attempt_end *out, enum member_state state)
 {
     struct live_ensemble *ens = job->ensemble;
     const struct spec_stopping *stopping = &ens->spec->stopping;
-    bool is_there = state == MEMBER_STOPPED || (state == MEMBER_SUCCEEDED && rungs_is_last(ens->spec, slot->rung));
+    bool is_there = state == MEMBER_STOPPED || (state == MEMBER_SUCCEEDED && spec_rung_is_last(ens->spec, slot->rung));
     struct arrival_row row = {.ensemble = ens->row.id,
                               .rung = slot->rung,
                               .index = slot->index,
@@ -135,7 +115,7 @@ void rungs_arrive(struct engine *engine, const struct live_job *job, const struc
     struct error err;
     int rc;
 
-    if (rungs_until(ens->spec, slot->rung) == 0 || !out->at_rung || !is_there)
+    if (spec_rung_until(ens->spec, slot->rung) == 0 || !out->at_rung || !is_there)
         return;
     row.loss = !isfinite(row.value) ? INFINITY : stopping->more_is_better ? -row.value : row.value;
     rc = store_arrival_add(engine->store, &row, stopping->reduction, &err);

@@ -1,40 +1,23 @@
-/* Giving the places of an adapter to ensembles. */
+/* Which ensembles want places of an adapter (give_places.h), and whether a training may start beside others. */
 #ifndef DAEMON_ENGINE_SCHEDULE_H
 #define DAEMON_ENGINE_SCHEDULE_H
 #include <stdbool.h>
 #include <stdint.h>
 
-struct adapter_resources;
 struct engine;
-struct job_row;
 struct known_adapter;
 struct live_ensemble;
-struct live_job;
 
-/* Returns the slots of each node if a job has nodes to itself, else 0. */
-int64_t schedule_node_slots(const struct known_adapter *adapter);
-void schedule_account(struct live_job *job, int sign); /* counts a job that begins (1) or ends (-1) */
-void schedule_note_run(struct live_job *job);
-void schedule_enter(struct engine *engine,
-                    struct live_ensemble *ens); /* when it may want slots, or may not any longer */
+/* Enters an ensemble that may want slots, or may not any longer. */
+void schedule_enter(struct engine *engine, struct live_ensemble *ens);
 void schedule_leave(struct engine *engine, struct live_ensemble *ens); /* when it is over */
-void schedule_adapters(struct engine *engine);
+void schedule_leave_queue(struct live_ensemble *ens);                  /* it wants none for now */
+void schedule_requeue(struct live_ensemble *ens, int64_t order); /* it wants more: those with the least come first */
 bool schedule_may_train(struct engine *engine, struct live_ensemble *ens);
 /* Returns whether the ensemble's jobs of members, or its pilots, fit beside the trainings that run and the one that is
  * next to start. */
 bool schedule_fits_beside_trainings(const struct live_ensemble *ens);
-/* Returns whether jobs with these resources could run at the same time. */
-bool schedule_fit_together(const struct known_adapter *adapter, const struct adapter_resources *a,
-                           const struct adapter_resources *b);
 /* Returns the ensemble whose training is the next to start on the adapter, or NULL if none waits. */
 struct live_ensemble *schedule_next_to_train(const struct known_adapter *adapter);
-int64_t schedule_cpus_of(const struct live_job *job); /* slots that it has, or waits for, on its adapter */
-/* Returns whether the jobs on the adapter, without those that are being stopped, and `more` (NULL for nothing) need
- * more than it has. An adapter that says nothing of its places is never full. */
-bool schedule_is_full(const struct engine *engine, const struct known_adapter *adapter,
-                      const struct adapter_resources *more);
-/* Returns whether the jobs on the adapter of an ensemble's members, without those that are being stopped, leave no
- * place for one more job of members. */
-bool schedule_takes_no_members(const struct engine *engine, const struct live_ensemble *ens);
 
 #endif

@@ -61,3 +61,28 @@ const struct adapter_resources *job_resources(const struct live_job *job)
         return &spec->training.resources;
     return job->own != NULL ? job->own : &spec->members.resources;
 }
+
+struct adapter_resources pilot_resources_of(const struct live_job *job)
+{
+    struct adapter_resources r = job->ensemble->spec->allocation.resources;
+
+    if (job->row.cpus > 0) {
+        r.whole_nodes = false;
+        r.cpus_per_task = (int)job->row.cpus;
+    }
+    return r;
+}
+
+void slot_forget_series(struct slot *slot)
+{
+    free(slot->series);
+    slot->series = NULL;
+    slot->n_series = 0;
+}
+
+bool job_is_stale(const struct live_job *job)
+{
+    const struct live_ensemble *ens = job->ensemble;
+
+    return job->row.kind == JOB_MEMBERS && ensemble_has_former(ens) && job->row.id < ens->training->made_for_it;
+}

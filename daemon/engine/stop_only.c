@@ -76,18 +76,18 @@ static void stop(struct engine *engine, struct live_job *job, struct slot *slot,
 }
 
 /* Lets the member arrive at the next rung of its attempt. Returns 0 or -1. */
-static int arrive(struct engine *engine, struct live_job *job, struct slot *slot, const struct series_row *series,
-                  const struct series_point *point, struct error *err)
+static int arrive(struct engine *engine, struct live_job *job, struct slot *slot, const struct series_point *point,
+                  double best, struct error *err)
 {
     const struct spec *spec = job->ensemble->spec;
-    bool is_last = rungs_is_last(spec, slot->rung);
+    bool is_last = spec_rung_is_last(spec, slot->rung);
     struct arrival_row row = {
         .ensemble = job->row.ensemble, .rung = slot->rung, .index = slot->index, .attempt = slot->number};
     bool runs_on = true;
     int rc;
 
-    set_value(&row, &spec->stopping, point, rungs_step(spec, slot->rung));
-    row.best = spec->stopping.more_is_better ? series->max : series->min;
+    set_value(&row, &spec->stopping, point, spec_rung_step(spec, slot->rung));
+    row.best = best;
     rc = spec->stopping.rule == STOPPING_MEDIAN ? arrive_by_median(engine, &spec->stopping, &row, &runs_on, err)
                                                 : arrive_by_halving(engine, &spec->stopping, &row, &runs_on, err);
     if (rc < 0)
@@ -105,14 +105,14 @@ static int arrive(struct engine *engine, struct live_job *job, struct slot *slot
     return store_attempt_rung(engine->store, row.ensemble, row.index, row.attempt, slot->rung, err);
 }
 
-void stop_only_take(struct engine *engine, struct live_job *job, struct slot *slot, const struct series_row *series,
-                    const struct series_point *point)
+void stop_only_take(struct engine *engine, struct live_job *job, struct slot *slot, const struct series_point *point,
+                    double best)
 {
     const struct spec *spec = job->ensemble->spec;
     struct error err;
 
-    while (slot->order == SLOT_TO_ITS_END && slot->rung > 0 && point->last_step >= rungs_step(spec, slot->rung)) {
-        if (arrive(engine, job, slot, series, point, &err) < 0) {
+    while (slot->order == SLOT_TO_ITS_END && slot->rung > 0 && point->last_step >= spec_rung_step(spec, slot->rung)) {
+        if (arrive(engine, job, slot, point, best, &err) < 0) {
             store_doom(engine->store, &err);
             return;
         }
@@ -125,7 +125,7 @@ static int find_stop(struct engine *engine, const struct live_job *job, const st
 {
     int rc;
 
-    if (!rungs_stop_only(job->ensemble->spec) || slot->rung == 0)
+    if (!spec_stops_only(job->ensemble->spec) || slot->rung == 0)
         return 0;
     rc = store_arrival_last(engine->store, job->row.ensemble, slot->index, row, err);
     return rc == 1 ? row->rung == slot->rung && row->attempt == slot->number && row->promoted == 0 : rc;
@@ -169,7 +169,7 @@ void stop_only_notice(struct engine *engine, const struct live_job *job, const s
     struct series_row series;
     struct error err;
 
-    if (!rungs_stop_only(spec) || slot->rung == 0 || len >= size ||
+    if (!spec_stops_only(spec) || slot->rung == 0 || len >= size ||
         store_series_get(engine->store, job->row.ensemble, slot->index, spec->stopping.metric, &series, &err) != 0)
         return;
     snprintf(out + len, size - len, "%sit reported no metric \"%s\", by which members are stopped early",

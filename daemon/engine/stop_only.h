@@ -10,9 +10,10 @@ struct engine;
 struct live_job;
 struct slot;
 
-/* Takes a point of the metric by which members are stopped, once it is added to its series. */
-void stop_only_take(struct engine *engine, struct live_job *job, struct slot *slot, const struct series_row *series,
-                    const struct series_point *point);
+/* Takes a point of the metric by which members are stopped, once it is added to its series. `best` is the best value of
+ * that up to the point. */
+void stop_only_take(struct engine *engine, struct live_job *job, struct slot *slot, const struct series_point *point,
+                    double best);
 /* Finds whether the attempt of a slot that is loaded is being ended by the rule. Returns 1, 0 or -1. */
 int stop_only_asked(struct engine *engine, const struct live_job *job, const struct slot *slot, struct error *err);
 /* Writes why the rule ends the attempt. */

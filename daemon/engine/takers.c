@@ -4,7 +4,7 @@
 #include "daemon/engine/core.h"
 #include "daemon/engine/ensemble.h"
 #include "daemon/engine/job.h"
-#include "daemon/engine/schedule.h"
+#include "daemon/engine/places.h"
 #include "daemon/engine/training.h"
 
 #include <stdio.h>
@@ -54,7 +54,7 @@ static int64_t taken_by(const struct live_ensemble *ens, const struct known_adap
 {
     const struct live_job *training =
         ens->training != NULL && ens->training->adapter == adapter ? ens->training->job : NULL;
-    int64_t n = training != NULL && what != TAKERS_OF_JOBS ? schedule_cpus_of(training) : 0;
+    int64_t n = training != NULL && what != TAKERS_OF_JOBS ? places_cpus_of(training) : 0;
 
     if (ens->adapter == adapter && what != TAKERS_OF_TRAININGS)
         n += what == TAKERS_OF_JOBS ? count_jobs(ens) : ens->slots.cpus;

@@ -1,4 +1,4 @@
-/* A training in memory, and its life. */
+/* A training in memory. */
 #ifndef DAEMON_ENGINE_TRAINING_H
 #define DAEMON_ENGINE_TRAINING_H
 #include "daemon/engine/alarm.h"
@@ -8,9 +8,6 @@
 
 #include <stdbool.h>
 #include <stdint.h>
-
-struct outcome;
-struct slot;
 
 #define TRAINING_POLL_MS 1000 /* between looks at the ranks' files where no message says there is news */
 
@@ -47,18 +44,12 @@ struct training {
     struct alarm reclaim; /* looks whether the generation waits for places that its members hold (reclaim.h) */
 };
 
-struct training *training_new(struct live_ensemble *ens);
 void training_free(struct engine *engine, struct training *training);
-void training_start(struct engine *engine, struct live_ensemble *ens);
-void training_rank_ended(struct engine *engine, struct live_job *job, struct slot *slot, const struct outcome *out);
-/* Reads the rest of what the training's ranks wrote, if they ran at all, and then calls job_end() again. Returns
- * whether that is done. So the job stays open until the turn that concludes its training, and a daemon that dies before
- * finds the job, and how its ranks ended, once more. */
-bool training_read_rest(struct engine *engine, struct live_ensemble *ens, bool ran);
 /* A message to one generation of the ranks, while its file is being written. */
 struct message *message_new(struct engine *engine, const struct live_ensemble *ens);
 /* Frees the message. Returns its ensemble, or NULL if that generation of the ranks is gone. */
 struct live_ensemble *message_redeem(struct message *message, struct engine **engine);
-void training_members_over(struct engine *engine, struct live_ensemble *ens);
+/* Ends the reading of what ranks wrote after a failure, and begins it anew later. */
+void training_read_later(struct engine *engine, struct live_ensemble *ens);
 
 #endif

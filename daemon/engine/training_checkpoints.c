@@ -9,7 +9,7 @@
 #include "daemon/engine/core.h"
 #include "daemon/engine/engine.h"
 #include "daemon/engine/ensemble.h"
-#include "daemon/engine/ranks.h"
+#include "daemon/engine/facts.h"
 #include "daemon/engine/training.h"
 #include "daemon/engine/training_event.h"
 #include "daemon/store/training_checkpoint.h"
@@ -225,7 +225,7 @@ static void take_next(struct engine *engine, struct live_ensemble *ens, json_t *
         goto failed;
     free(stored.rows);
     json_decref(list);
-    training_read_metrics(engine, ens);
+    fact_post(engine, FACT_LIST_TAKEN, ens->row.id, 0);
     return;
 failed:
     free(stored.rows);
@@ -240,5 +240,5 @@ void training_take_checkpoints(struct engine *engine, struct live_ensemble *ens,
     if (json_is_array(list))
         take_next(engine, ens, json_incref((json_t *)list), json_array_size(list));
     else
-        training_read_metrics(engine, ens);
+        fact_post(engine, FACT_LIST_TAKEN, ens->row.id, 0);
 }

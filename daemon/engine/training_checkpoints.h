@@ -6,8 +6,8 @@
 struct engine;
 struct live_ensemble;
 
-/* Stores the checkpoints that `file`, the ranks' list, has (NULL if it is not there), and goes on with
- * training_read_metrics(). */
+/* Stores the checkpoints that `file`, the ranks' list, has (NULL if it is not there), and reports FACT_LIST_TAKEN
+ * then. */
 void training_take_checkpoints(struct engine *engine, struct live_ensemble *ens, const json_t *file);
 
 #endif

@@ -7,45 +7,15 @@
 #include "common/text.h"
 #include "common/xalloc.h"
 #include "daemon/engine/alarm.h"
+#include "daemon/engine/check_resources.h"
 #include "daemon/engine/core.h"
 #include "daemon/engine/elastic.h"
 #include "daemon/engine/engine.h"
 #include "daemon/engine/ensemble.h"
-#include "daemon/engine/submit.h"
 #include "daemon/engine/training.h"
 #include "daemon/engine/training_event.h"
 
 #include <stdio.h>
-
-static void asked(void *arg, const struct error *failed)
-{
-    struct engine *engine;
-    struct live_ensemble *ens = message_redeem(arg, &engine);
-
-    if (ens == NULL)
-        return;
-    training_event(ens->training,
-                   failed == NULL ? LIFE_ASKED : LIFE_NOT_ASKED); /* it is tried again with the next look */
-    if (failed != NULL)
-        log_warn_of(LOG_ENSEMBLE(ens->row.id), "ensemble %lld: its ranks cannot be asked to end yet: %s",
-                    (long long)ens->row.id, failed->text);
-}
-
-void training_ask_to_end(struct engine *engine, struct live_ensemble *ens)
-{
-    struct training *training = ens->training;
-    struct rundir_file *file;
-
-    if (!training_is_to_be_asked(training))
-        return;
-    training_event(training, LIFE_ASKING);
-    file = xcalloc(1, sizeof *file);
-    file->path = xasprintf("%s/e%lld/training/g%lld/last.json", engine->ports.run_dir, (long long)ens->row.id,
-                           (long long)training->row.generation);
-    file->json = xasprintf("{\"version\":1,\"ranks\":%lld}\n", (long long)training->row.wanted);
-    file->mode = 0600;
-    engine->ports.rundir_ops->write(engine->ports.rundir, NULL, 0, file, 1, asked, message_new(engine, ens));
-}
 
 /* A generation that has begun is followed by another one only if the next one finds a checkpoint. */
 static bool can_have_other_ranks(const struct live_ensemble *ens)

@@ -9,7 +9,5 @@ struct error;
 struct live_ensemble;
 
 int training_resize(struct engine *engine, struct live_ensemble *ens, int64_t ranks, const char *by, struct error *err);
-/* Tells the ranks to save a last checkpoint and end, if another number of them is wanted. */
-void training_ask_to_end(struct engine *engine, struct live_ensemble *ens);
 
 #endif

@@ -5,14 +5,14 @@
 #include "common/jsonx.h"
 #include "common/log_changes.h"
 #include "common/text.h"
+#include "daemon/engine/adopt.h"
 #include "daemon/engine/alarm.h"
 #include "daemon/engine/bulk.h"
+#include "daemon/engine/check_resources.h"
 #include "daemon/engine/core.h"
 #include "daemon/engine/ensemble.h"
 #include "daemon/engine/live_spec.h"
-#include "daemon/engine/load.h"
 #include "daemon/engine/renew.h"
-#include "daemon/engine/submit.h"
 #include "daemon/engine/training_event.h"
 #include "daemon/store/bulk.h"
 #include "daemon/store/training_checkpoint.h"
@@ -194,9 +194,9 @@ static int go_on(struct engine *engine, struct again *again, struct error *err)
     struct spec *spec = again->spec;
 
     if (ens != NULL)
-        engine_drop_ensemble(engine, ens);
+        ensemble_drop(engine, ens);
     again->spec = NULL;
-    ens = engine_adopt_ensemble(engine, &again->ensemble, spec);
+    ens = ensemble_adopt(engine, &again->ensemble, spec);
     if (ens == NULL)
         return error_set(err, "store_io", "ensemble %lld cannot be read back", (long long)again->ensemble.id);
     for (size_t i = 0; i < sizeof states / sizeof *states; i++) {

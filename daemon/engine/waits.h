@@ -15,6 +15,11 @@ struct waits_sum {
     double time, for_samples, for_room;
 };
 
+/* What all ranks have drawn, in samples. */
+struct rank_draws {
+    int64_t drawn, repeats;
+};
+
 struct waits {
     struct waits_sum before; /* as of the look since which is counted; its time 0: none yet */
     bool known;

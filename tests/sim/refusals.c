@@ -72,7 +72,7 @@ void calls_begin(struct sim *sim)
     /* what an earlier call of the turn has put off is written by the next read, and is not this call's
      * (SIM_SEED=10095871); where it fails, the turn fails */
     store_write_all(sim_store(sim), &err);
-    writes = engine->resting || engine->dirty != NULL ? -1 : sim_writes(sim);
+    writes = engine->resting || engine->to_settle.ensembles != NULL ? -1 : sim_writes(sim);
 }
 
 void calls_refused(struct sim *sim, const struct error *err)

@@ -198,7 +198,7 @@ void watch_pilots(struct sim *sim)
             for (int n = 0; n < flight->n_nodes && !flight->over; n++)
                 check_cancels(sim, &flight->nodes[n]);
     }
-    if (sim_engine(sim)->resting || sim_engine(sim)->dirty != NULL)
+    if (sim_engine(sim)->resting || sim_engine(sim)->to_settle.ensembles != NULL)
         return;
     HASH_ITER (hh, sim_engine(sim)->ensembles, ens, next) {
         if (ens->allocation == NULL)
