@@ -58,7 +58,7 @@ struct spec_range {
     int64_t least, most;
 };
 
-/* The policy of daemon/engine/elastic.h. */
+/* The policy of daemon/engine/memory/elastic.h. */
 struct spec_elastic {
     struct spec_range width, ranks;
     int64_t every_ms; /* how long is measured before anything is decided */

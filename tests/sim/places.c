@@ -1,13 +1,13 @@
 /* The places of an adapter. Verifies that only ensembles which may have a place are given one, and each place to the
  * right ensemble. */
-#include "daemon/engine/adapter_state.h"
-#include "daemon/engine/core.h"
-#include "daemon/engine/ensemble.h"
-#include "daemon/engine/training.h"
+#include "daemon/engine/memory/adapter_state.h"
+#include "daemon/engine/memory/core.h"
+#include "daemon/engine/memory/ensemble.h"
+#include "daemon/engine/memory/training.h"
 #include "tests/sim/sim.h"
 
-#include "daemon/engine/pilot.h"
-#include "daemon/engine/pilot_size.h"
+#include "daemon/engine/memory/pilot.h"
+#include "daemon/engine/memory/pilot_size.h"
 #include "daemon/store/internal.h"
 
 #include <stdio.h>

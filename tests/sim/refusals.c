@@ -1,6 +1,6 @@
 /* Calls that must be refused, with an error that names the place of the mistake, and must change nothing. The call that
  * is made follows from `salt` alone, so that a schedule is the same with such calls and without them. */
-#include "daemon/engine/core.h"
+#include "daemon/engine/memory/core.h"
 #include "daemon/engine/engine.h"
 #include "daemon/store/internal.h"
 #include "tests/sim/sim.h"

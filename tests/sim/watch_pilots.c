@@ -1,10 +1,10 @@
 /* The invariants of allocations: which ones are requested, which jobs they are given, and that none is left behind. */
-#include "daemon/engine/core.h"
-#include "daemon/engine/ensemble.h"
-#include "daemon/engine/job.h"
+#include "daemon/engine/memory/core.h"
+#include "daemon/engine/memory/ensemble.h"
+#include "daemon/engine/memory/job.h"
 #include "tests/sim/pilots.h"
 
-#include "daemon/engine/pilot.h"
+#include "daemon/engine/memory/pilot.h"
 #include "daemon/store/internal.h"
 
 #include <stdio.h>
