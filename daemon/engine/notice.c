@@ -15,7 +15,6 @@
 
 #include "common/timefmt.h"
 #include "daemon/engine/ensembles/after.h"
-#include "daemon/engine/ensembles/dispatch.h"
 #include "daemon/engine/ensembles/schedule.h"
 #include "daemon/engine/ensembles/takers.h"
 #include "daemon/engine/jobs/waiting.h"
@@ -27,7 +26,6 @@
 #include "daemon/engine/memory/job.h"
 #include "daemon/engine/memory/job_event.h"
 #include "daemon/engine/memory/training.h"
-#include "daemon/engine/trainings/early.h"
 
 #include <stdarg.h>
 #include <stdio.h>

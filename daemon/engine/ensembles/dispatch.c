@@ -13,7 +13,6 @@
 #include "daemon/engine/memory/ensemble.h"
 #include "daemon/engine/memory/job.h"
 #include "daemon/engine/memory/training.h"
-#include "daemon/engine/memory/training_event.h"
 #include "daemon/engine/trainings/early.h"
 #include "daemon/engine/trainings/missing.h"
 #include "daemon/engine/trainings/renew.h"

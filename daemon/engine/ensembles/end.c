@@ -3,7 +3,6 @@
 
 #include "common/log_changes.h"
 #include "daemon/engine/engine.h"
-#include "daemon/engine/ensembles/after.h"
 #include "daemon/engine/members/bulk.h"
 #include "daemon/engine/memory/alarm.h"
 #include "daemon/engine/memory/core.h"

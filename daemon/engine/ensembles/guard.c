@@ -7,7 +7,6 @@
 #include "daemon/engine/ensembles/guard.h"
 
 #include "common/log_changes.h"
-#include "common/text.h"
 #include "daemon/engine/ensembles/pause.h"
 #include "daemon/engine/members/bulk.h"
 #include "daemon/engine/memory/core.h"

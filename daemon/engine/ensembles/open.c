@@ -1,10 +1,9 @@
 /* Open ensembles take members while they run: a generator suggests them, and learns how they ended. */
-#include "daemon/engine/engine.h"
-
 #include "common/log.h"
 #include "common/log_changes.h"
 #include "common/text.h"
 #include "common/xalloc.h"
+#include "daemon/engine/engine.h"
 #include "daemon/engine/memory/adapter_state.h"
 #include "daemon/engine/memory/core.h"
 #include "daemon/engine/memory/ensemble.h"

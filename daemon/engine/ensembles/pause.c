@@ -4,7 +4,6 @@
 #include "common/log_changes.h"
 #include "common/text.h"
 #include "daemon/engine/engine.h"
-#include "daemon/engine/ensembles/guard.h"
 #include "daemon/engine/memory/alarm.h"
 #include "daemon/engine/memory/core.h"
 #include "daemon/engine/memory/ensemble.h"

@@ -9,11 +9,9 @@
 #include "daemon/engine/memory/alarm.h"
 #include "daemon/engine/memory/core.h"
 #include "daemon/engine/memory/ensemble.h"
-#include "daemon/engine/memory/job.h"
 #include "daemon/engine/memory/pilot.h"
 #include "daemon/engine/memory/pilot_size.h"
 #include "daemon/engine/memory/places.h"
-#include "daemon/engine/memory/slot.h"
 #include "daemon/engine/memory/training.h"
 
 #include <string.h>

@@ -14,7 +14,6 @@
 #include "daemon/engine/trainings/training_from.h"
 #include "daemon/spec/needs.h"
 #include "daemon/spec/results.h"
-#include "daemon/spec/rules.h"
 #include "daemon/spec/sizes.h"
 
 #include <stdio.h>

@@ -4,7 +4,6 @@
 #include "daemon/engine/jobs/hosts.h"
 
 #include "common/text.h"
-#include "common/xalloc.h"
 #include "daemon/engine/engine.h"
 #include "daemon/engine/memory/core.h"
 #include "daemon/engine/memory/ensemble.h"

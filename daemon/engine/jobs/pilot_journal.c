@@ -13,7 +13,6 @@
 #include "daemon/engine/memory/facts.h"
 #include "daemon/engine/memory/job.h"
 #include "daemon/engine/memory/job_event.h"
-#include "daemon/engine/memory/paths.h"
 #include "daemon/engine/memory/pilot.h"
 #include "daemon/engine/memory/pilot_size.h"
 

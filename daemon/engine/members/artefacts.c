@@ -2,7 +2,6 @@
 #include "daemon/engine/members/artefacts.h"
 
 #include "common/text.h"
-#include "daemon/engine/members/outcome.h"
 #include "daemon/engine/memory/core.h"
 #include "daemon/engine/memory/job.h"
 #include "daemon/store/artefact.h"

@@ -6,7 +6,6 @@
 #include "common/log_changes.h"
 #include "daemon/engine/engine.h"
 #include "daemon/engine/jobs/cancel.h"
-#include "daemon/engine/members/rungs.h"
 #include "daemon/engine/memory/alarm.h"
 #include "daemon/engine/memory/core.h"
 #include "daemon/engine/memory/ensemble.h"

@@ -2,7 +2,6 @@
 #include "daemon/engine/members/progress.h"
 
 #include "common/xalloc.h"
-#include "daemon/engine/members/outcome.h"
 #include "daemon/engine/memory/core.h"
 #include "daemon/engine/memory/job.h"
 #include "daemon/engine/memory/paths.h"

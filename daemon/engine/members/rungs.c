@@ -1,6 +1,5 @@
 #include "daemon/engine/members/rungs.h"
 
-#include "daemon/engine/members/outcome.h"
 #include "daemon/engine/memory/core.h"
 #include "daemon/engine/memory/ensemble.h"
 #include "daemon/engine/memory/job.h"

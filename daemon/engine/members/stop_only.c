@@ -1,7 +1,6 @@
 #include "daemon/engine/members/stop_only.h"
 
 #include "daemon/engine/members/cancel_member.h"
-#include "daemon/engine/members/rungs.h"
 #include "daemon/engine/memory/core.h"
 #include "daemon/engine/memory/ensemble.h"
 #include "daemon/engine/memory/job.h"

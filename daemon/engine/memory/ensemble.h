@@ -73,8 +73,8 @@ bool ensemble_has_former(const struct live_ensemble *ens);
  * run again are pending. */
 bool ensemble_lets_start(const struct live_ensemble *ens);
 bool ensemble_wants(const struct live_ensemble *ens, int64_t now); /* could it use a slot now? */
-/* Returns whether every member is final, and reads the tally. They cannot be while attempts are open or members have not
- * been tried, so the tally is rarely read. */
+/* Returns whether every member is final, and reads the tally. They cannot be while attempts are open, or members have
+ * not been tried: so the tally is rarely read. */
 bool ensemble_members_over(struct engine *engine, const struct live_ensemble *ens, int64_t tally[MEMBER_STATE_COUNT]);
 /* Returns whether the ensemble's training should be submitted now, if it gets the slots. If the spec lets members start
  * first, the training is due once a member runs. It is due also when all members have ended without it, since nothing

@@ -1,6 +1,6 @@
-/* Facts: what a file learns of which the consequences are decided further up. It posts a fact, and engine_settle() hands
- * it to its one owner in the same turn, before the next job takes a step. A fact carries copies, so that it stays true
- * whatever happens until then. */
+/* Facts: what a file learns, and what others further up have to draw conclusions from. It posts a fact, and
+ * engine_settle() hands that to its one owner (settle.c) in the same turn, before the next job takes a step. A fact
+ * carries copies, so that it stays true whatever happens until then. */
 #ifndef DAEMON_ENGINE_MEMORY_FACTS_H
 #define DAEMON_ENGINE_MEMORY_FACTS_H
 #include "daemon/engine/memory/attempt_end.h"

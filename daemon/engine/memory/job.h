@@ -1,5 +1,6 @@
-/* A job in memory. Whoever learns something about it, or ends an operation, posts an event or notes what was learnt, and
- * touches it: engine_settle() then has it take its next step (job_life.h), in the same turn. Only there is it freed. */
+/* A job in memory. Whoever learns something about it, or ends an operation, posts an event or notes what was learnt,
+ * and touches the job: engine_settle() then has it take its next step (job_life.h), in the same turn. Only there is it
+ * freed. */
 #ifndef DAEMON_ENGINE_MEMORY_JOB_H
 #define DAEMON_ENGINE_MEMORY_JOB_H
 #include "daemon/engine/memory/alarm.h"

@@ -5,7 +5,6 @@
 #include "common/log.h"
 #include "common/log_changes.h"
 #include "common/text.h"
-#include "common/xalloc.h"
 #include "daemon/engine/engine.h"
 #include "daemon/engine/jobs/check_resources.h"
 #include "daemon/engine/memory/alarm.h"
@@ -13,7 +12,6 @@
 #include "daemon/engine/memory/elastic.h"
 #include "daemon/engine/memory/ensemble.h"
 #include "daemon/engine/memory/training.h"
-#include "daemon/engine/memory/training_event.h"
 
 #include <stdio.h>
 
