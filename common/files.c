@@ -1,6 +1,5 @@
 #include "common/files.h"
 
-#include "common/jsonflat.h"
 #include "common/jsonx.h"
 #include "common/xalloc.h"
 
@@ -292,9 +291,7 @@ json_t *file_read_json(const char *path, struct error *err)
 
     if (file_read(path, FILE_JSON_MAX, &text, &size, err) < 0)
         return NULL;
-    value = json_load_flat(text, size);
-    if (value == NULL)
-        value = json_loadb(text, size, JSON_REJECT_DUPLICATES, &jerr);
+    value = json_loadb(text, size, JSON_REJECT_DUPLICATES, &jerr);
     free(text);
     if (value == NULL || !json_is_object(value)) {
         if (value != NULL)
