@@ -54,14 +54,14 @@ static const struct command commands[] = {
 const char *argp_program_version = "stretto " PACKAGE_VERSION;
 
 /* The command line. Everything from the first argument on that is no option belongs to the command. */
-struct line {
+struct command_line {
     struct cli *cli;
     int command_at;
 };
 
-static error_t parse_line(int key, char *arg, struct argp_state *state)
+static error_t parse_command_line(int key, char *arg, struct argp_state *state)
 {
-    struct line *line = state->input;
+    struct command_line *line = state->input;
 
     switch (key) {
     case ARGP_KEY_INIT: state->child_inputs[0] = line->cli; return 0;
@@ -94,7 +94,7 @@ static char *help_filter(int key, const char *text, void *input)
 
 static const struct argp_child line_children[] = {{&cli_common_argp, 0, NULL, 10}, {0}};
 static const struct argp line_argp = {
-    .parser = parse_line,
+    .parser = parse_command_line,
     .args_doc = "COMMAND [ARGUMENT...]",
     .doc = "Ensembles that train models, run by strettod.\v ",
     .children = line_children,
@@ -139,7 +139,7 @@ static int run_command(struct cli *cli, int argc, char **argv)
 int main(int argc, char **argv)
 {
     struct cli cli = {.url = getenv("STRETTO_URL")};
-    struct line line = {.cli = &cli};
+    struct command_line line = {.cli = &cli};
     static char name[] = "stretto";
     int status;
 

@@ -64,7 +64,7 @@ static double moment(const json_t *obj, const char *key)
 }
 
 /* Returns the parameter that "{name}" stands for, and any other value itself; NULL where there is no such parameter. */
-static const json_t *filled(const json_t *value, const json_t *parameters)
+static const json_t *filled_value(const json_t *value, const json_t *parameters)
 {
     const char *text = json_string_value(value);
     size_t len = text != NULL ? strlen(text) : 0;
@@ -85,7 +85,7 @@ static int put_said(struct log *log, double at, const json_t *parameters, struct
     json_t *value;
 
     json_object_foreach (log->query->said, key, value) {
-        const json_t *own = filled(value, parameters);
+        const json_t *own = filled_value(value, parameters);
         struct text text = {0};
 
         if (own == NULL)

@@ -37,7 +37,7 @@ void progress_destroy(struct progress *progress)
     free(progress);
 }
 
-static void put_bar(FILE *out, int64_t done, int64_t count, int cells)
+static void put_progress_bar(FILE *out, int64_t done, int64_t count, int cells)
 {
     int64_t filled = count > 0 ? done * cells / count : 0;
 
@@ -91,7 +91,8 @@ char *progress_line(const json_t *ensemble, int columns)
         cells = columns - 4 - (int)strlen(figures);
         out = open_memstream(&line, &size);
         if (cells >= 8)
-            put_bar(out, ensemble_finished(ensemble), get_int(ensemble, "count"), cells < BAR_MAX ? cells : BAR_MAX);
+            put_progress_bar(out, ensemble_finished(ensemble), get_int(ensemble, "count"),
+                             cells < BAR_MAX ? cells : BAR_MAX);
         fputs(figures, out);
         fclose(out);
         if ((int)strlen(line) >= columns) /* the last column stays free, since some terminals wrap there */
