@@ -152,7 +152,8 @@ static int print_run(struct cli *cli, struct log *log, const json_t *member, str
         return -1;
     put_line(log, start, "INTERVAL_END", "init_stop", "null", json_object());
     put_line(log, start, "INTERVAL_START", "run_start", "null", json_object());
-    if (points_read(cli, log->query->run.ensemble, log->query->run.index, log->query->metric, put_point, log, err) < 0)
+    if (member_points_read(cli, log->query->run.ensemble, log->query->run.index, log->query->metric, put_point, log,
+                           err) < 0)
         return -1;
     good = isnan(query->target) ? strcmp(state, "succeeded") == 0 : log->reached;
     put_line(log, log->reached ? NAN : end, "INTERVAL_END", "run_stop", "null",

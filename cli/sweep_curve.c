@@ -132,7 +132,7 @@ static int read_curve(struct cli *cli, const struct sweep_query *query, const st
     curve_begin(walk->curve, isnan(query->horizon) ? INFINITY : query->horizon, query->target, query->higher);
     walk->over_steps = query->over_steps;
     run_clock_begin(&walk->clock, attempts->starts, attempts->n);
-    rc = points_read(cli, run->ensemble, run->index, query->metric, take_curve_point, walk, err);
+    rc = member_points_read(cli, run->ensemble, run->index, query->metric, take_curve_point, walk, err);
     curve_end(walk->curve);
     return rc;
 }
