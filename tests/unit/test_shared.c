@@ -227,7 +227,7 @@ static void without_such_memory_there_is_none(void **state)
 static void memory_outlives_its_owner_for_a_while(void **state)
 {
     struct peers *peers = peers_create();
-    struct peer *peer = peers_add(peers, 1, 5, 1, params_create(0));
+    struct peer *peer = peers_add(peers, 1, 5, 1, sample_params_create(0));
     int to_parent[2], to_child[2];
     char text[200] = "";
     json_t *offer;
