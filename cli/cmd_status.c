@@ -254,7 +254,7 @@ static void show_block(void *arg, const json_t *ensemble)
 static int watch_one(struct cli *cli, int64_t id, bool terminal)
 {
     struct status_lines block = {0};
-    struct progress *progress = progress_create(stdout);
+    struct progress_bar *progress = progress_create(stdout);
     struct view blocks = {show_block, hide_block, &block}, lines = {progress_show, progress_hide, progress};
     json_t *ensemble;
     char *text;

@@ -13,7 +13,7 @@
 #define SHOWN "50"   /* number of ids that are offered, since nobody reads more */
 
 struct completion {
-    const struct command *command;
+    const struct cli_command *command;
     int n;           /* number of words after the command, without the last one */
     char **words;    /* these words */
     const char *now; /* the last word, as far as it is typed */
@@ -279,7 +279,7 @@ static void take_url(struct cli *cli, int n, char **words)
     }
 }
 
-int complete(struct cli *cli, const struct command *commands, int n, char **words)
+int complete(struct cli *cli, const struct cli_command *commands, int n, char **words)
 {
     struct completion c = {.now = n > 0 ? words[n - 1] : ""};
     int at = 0;

@@ -14,7 +14,7 @@
 #include "config.h"
 #endif
 
-static const struct command commands[] = {
+static const struct cli_command commands[] = {
     {"submit", "SPEC [--wait]", "run the ensemble that the file SPEC describes (- for standard input)", cmd_submit},
     {"status", "[ID] [--watch]", "how one ensemble is doing, or all of them", cmd_status},
     {"members", "ID [--state STATE]", "the members of an ensemble; ID.INDEX: one, with its attempts", cmd_members},
@@ -82,7 +82,7 @@ static char *help_filter(int key, const char *text, void *input)
     if (key != ARGP_KEY_HELP_POST_DOC)
         return (char *)text;
     list = xstrdup("Commands:\n");
-    for (const struct command *c = commands; c->name; c++) {
+    for (const struct cli_command *c = commands; c->name; c++) {
         longer = xasprintf("%s  %s %s\n      %s\n", list, c->name, c->arguments, c->summary);
         free(list);
         list = longer;
@@ -106,7 +106,7 @@ static int no_command(const char *name)
     const char *names[sizeof commands / sizeof *commands], *meant;
     size_t n = 0;
 
-    for (const struct command *c = commands; c->name; c++)
+    for (const struct cli_command *c = commands; c->name; c++)
         names[n++] = c->name;
     names[n] = NULL;
     meant = near_find(name, names);
@@ -124,7 +124,7 @@ static int run_command(struct cli *cli, int argc, char **argv)
 
     if (strcmp(name, "__complete") == 0)
         return complete(cli, commands, argc - 1, argv + 1);
-    for (const struct command *c = commands; c->name; c++) {
+    for (const struct cli_command *c = commands; c->name; c++) {
         if (strcmp(name, c->name) != 0)
             continue;
         argv[0] = xasprintf("stretto %s", name); /* argp's messages begin with it */
