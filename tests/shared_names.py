@@ -5,13 +5,14 @@
 
 The files are the C sources and headers below the folders. A function shares its name if another file defines a function
 of that name, too, which only static functions can do. The names are printed if more than PERCENT of the functions share
-theirs, the commonest first. The tags are always printed, because two structs of one name are never needed."""
+theirs, the commonest first. The tags are always printed, because two structs of one name are never needed. `struct
+adapter` is the exception: adapter.h only declares it, and each kind of adapter has a body of its own."""
 import collections
 import pathlib
 import re
 import sys
 
-FUNCTION = re.compile(r"^[a-z][^;{}=#]*?\b(\w+)\([^;{}]*\)\n\{", re.M)
+FUNCTION = re.compile(r"^[a-z_][^;{}=#]*?\b(\w+)\([^;{}]*\)\n\{", re.M)
 STRUCT = re.compile(r"\bstruct (\w+)\s*\{")
 
 
@@ -38,4 +39,4 @@ number, total = sum(map(len, shared.values())), sum(map(len, functions.values())
 if number > limit / 100 * total:
     print(f"{number} of {total} functions ({100 * number / total:.1f} %) share their name:")
     show("function", shared)
-show("struct", {tag: paths for tag, paths in structs.items() if len(paths) > 1})
+show("struct", {tag: paths for tag, paths in structs.items() if len(paths) > 1 and tag != "adapter"})
