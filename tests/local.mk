@@ -282,7 +282,7 @@ tests_unit_test_engine_faults_CFLAGS = $(unit_cflags) $(daemon_cflags)
 tests_unit_test_engine_faults_LDADD = tests/sim/libfaults.la $(sim_libs)
 endif
 
-EXTRA_DIST += tests/call_circle.py tests/struct_sizes.py
+EXTRA_DIST += tests/call_circle.py tests/shared_names.py tests/struct_sizes.py
 
 # What benchmarks need; built by hand: make tests/bench/fill_members
 EXTRA_PROGRAMS += tests/bench/fill_members tests/bench/append-member
