@@ -87,7 +87,7 @@ libdaemon_la_SOURCES = \
 	daemon/engine/trainings/training_life.c daemon/engine/trainings/training_life.h \
 	daemon/engine/trainings/training_resize.c daemon/engine/trainings/training_resize.h \
 	daemon/engine/trainings/training_tell.c daemon/engine/trainings/training_tell.h \
-	daemon/engine/memory/attempt_end.h \
+	tasks/proto/attempt_end.h \
 	daemon/engine/memory/job_scheduler.h \
 	daemon/engine/memory/pilot.h \
 	daemon/engine/ports.h \

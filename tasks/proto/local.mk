@@ -4,7 +4,7 @@ libjobproto_la_SOURCES = \
 	tasks/proto/ckptfind.c tasks/proto/ckptfind.h \
 	tasks/proto/claim.c tasks/proto/claim.h \
 	tasks/proto/control.c tasks/proto/control.h \
-	tasks/proto/exitrec.c tasks/proto/exitrec.h \
+	tasks/proto/attempt_end.c tasks/proto/attempt_end.h tasks/proto/exitrec.c tasks/proto/exitrec.h \
 	tasks/proto/jobdesc.c tasks/proto/jobdesc.h \
 	tasks/proto/jobdesc_text.c tasks/proto/jobdesc_text.h \
 	tasks/proto/kept.h \

@@ -103,11 +103,11 @@ static void task_recorded(struct run *r, struct task *t)
         return;
     }
     path = xasprintf("%s/exit.json", t->desc->dir);
-    if (t->rec.outcome != EXITREC_SUCCEEDED && r->job->desc->kind == JOBDESC_TRAINING)
+    if (t->rec.end.outcome != ATTEMPT_SUCCEEDED && r->job->desc->kind == JOBDESC_TRAINING)
         r->rank_failed = true;
-    log_info("task %s: %s%s%s", t->desc->id, exitrec_outcome_name(t->rec.outcome), t->rec.reason[0] ? ", " : "",
-             t->rec.reason);
-    if (t->rec.outcome != EXITREC_SUCCEEDED)
+    log_info("task %s: %s%s%s", t->desc->id, attempt_outcome_name(t->rec.end.outcome), t->rec.end.reason[0] ? ", " : "",
+             t->rec.end.reason);
+    if (t->rec.end.outcome != ATTEMPT_SUCCEEDED)
         r->keep_log = 0;
     records_add(r->records, path, write_exit, &t->rec);
     free(path);
@@ -208,7 +208,7 @@ static int64_t release_held(struct run *r, int64_t now)
     for (size_t k = 0; r->held > 0 && k < 2 * r->ntasks; k++) { /* twice through: first those that a signal has ended */
         struct task *t = &r->tasks[k % r->ntasks];
 
-        if (t->held_until == 0 || (k < r->ntasks && t->rec.signal == 0))
+        if (t->held_until == 0 || (k < r->ntasks && t->rec.end.signal == 0))
             continue;
         if (r->ending.stop == STOP_NONE && !r->restarts.wanted && now < t->held_until) {
             next = t->held_until < next ? t->held_until : next;
@@ -268,10 +268,10 @@ static bool reap(struct run *r, int64_t now)
         }
     }
     for (size_t i = first; i <= last && first < r->ntasks; i++)
-        if (r->tasks[i].new_end && r->tasks[i].rec.signal != 0)
+        if (r->tasks[i].new_end && r->tasks[i].rec.end.signal != 0)
             hold_or_end(r, &r->tasks[i], now);
     for (size_t i = first; i <= last && first < r->ntasks; i++)
-        if (r->tasks[i].new_end && r->tasks[i].rec.signal == 0)
+        if (r->tasks[i].new_end && r->tasks[i].rec.end.signal == 0)
             hold_or_end(r, &r->tasks[i], now);
     if (first < r->ntasks && r->ending.stop == STOP_NONE && pid == 0 && tree_children() != (ssize_t)(r->left - r->held))
         leftovers_end(&r->leftovers, now);

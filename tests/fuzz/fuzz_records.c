@@ -59,7 +59,7 @@ static void record(json_t *json)
     if (exitrec_parse(json, &rec, &err) < 0)
         must_tell(&err);
     else
-        MUST(exitrec_outcome_name(rec.outcome) != NULL);
+        MUST(attempt_outcome_name(rec.end.outcome) != NULL);
 }
 
 static void fields(json_t *json)

@@ -266,7 +266,7 @@ void task_start(struct task *t)
     assert_int_equal(dir_make(t->desc->dir, &err), 0);
     if (!last && other_fails) {
         t->ended = true;
-        t->rec.outcome = EXITREC_FAILED;
+        t->rec.end.outcome = ATTEMPT_FAILED;
         return;
     }
     assert_int_equal(checkpoints_begin(&t->checkpoints, t->job->desc, t->desc, &err), 0);

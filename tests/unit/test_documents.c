@@ -177,9 +177,9 @@ static void add_members(void)
     add_ensemble(4);
     job = add_job(1, "local");
     attempt = add_attempt(job.id, 1, 1, 1);
-    attempt = (struct attempt_row){.ensemble = 1, .index = 1, .number = 1, .job = job.id, .outcome = ATTEMPT_FAILED, .exit_code = 14, .signal = 0,
-                                   .reason = "R4", .host = "h1", .resumed = "c1", .submitted_ms = 11000, .started_ms = 12000, .ended_ms = 13000,
-                                   .measured = true, .cpu_ms = 1500, .memory_peak = 17, .notice = "N4", .rung = 2};
+    attempt = (struct attempt_row){.ensemble = 1, .index = 1, .number = 1, .job = job.id, .end.outcome = ATTEMPT_FAILED, .end.exit_code = 14, .end.signal = 0,
+                                   .end.reason = "R4", .end.host = "h1", .resumed = "c1", .submitted_ms = 11000, .end.started_ms = 12000, .end.ended_ms = 13000,
+                                   .end.measured = true, .end.cpu_ms = 1500, .end.memory_peak = 17, .end.notice = "N4", .rung = 2};
     must(store_attempt_update(store, &attempt, &err));
     run_sql("UPDATE attempt SET released = 14000 WHERE number = 1");
     add_attempt(job.id, 1, 1, 2);
@@ -188,15 +188,15 @@ static void add_members(void)
     must(store_member_progress(store, 1, 1, 0.375, &err));
     run_sql("UPDATE member SET predecessor = 18 WHERE idx = 1");
     attempt = add_attempt(job.id, 1, 0, 1);
-    attempt.outcome = ATTEMPT_LOST;
-    attempt.exit_code = -1;
-    attempt.signal = 16;
-    attempt.started_ms = 14500;
-    attempt.ended_ms = 15000;
-    attempt.measured = true;
-    attempt.cpu_ms = 250;
-    attempt.memory_peak = 18;
-    snprintf(attempt.host, sizeof attempt.host, "h2");
+    attempt.end.outcome = ATTEMPT_LOST;
+    attempt.end.exit_code = -1;
+    attempt.end.signal = 16;
+    attempt.end.started_ms = 14500;
+    attempt.end.ended_ms = 15000;
+    attempt.end.measured = true;
+    attempt.end.cpu_ms = 250;
+    attempt.end.memory_peak = 18;
+    snprintf(attempt.end.host, sizeof attempt.end.host, "h2");
     must(store_attempt_update(store, &attempt, &err));
     member = (struct member_row){.ensemble = 1, .index = 0, .state = MEMBER_UNFINISHED, .attempts = 1, .not_before_ms = 0};
     must(store_member_put(store, &member, &err));
@@ -411,8 +411,8 @@ static void results(void **state)
     job = add_job(1, "local");
     run_sql("UPDATE job SET name = 'st-abc-1'");
     attempt = add_attempt(job.id, 1, 0, 1);
-    attempt.outcome = ATTEMPT_TIMEOUT;
-    attempt.ended_ms = 61000;
+    attempt.end.outcome = ATTEMPT_TIMEOUT;
+    attempt.end.ended_ms = 61000;
     must(store_attempt_update(store, &attempt, &err));
     must(store_member_put(store, &member, &err));
     member.state = MEMBER_FAILED;

@@ -58,8 +58,8 @@ static void the_rung_of_an_attempt_is_changed_alone(void **state)
 
     for (int64_t i = 0; i < 4; i++) {
         row = add_attempt(job, id, i / 2, 1 + i % 2);
-        row.outcome = ATTEMPT_FAILED;
-        row.ended_ms = 2;
+        row.end.outcome = ATTEMPT_FAILED;
+        row.end.ended_ms = 2;
         must(store_attempt_update(store, &row, &err));
     }
     must(store_attempt_rung(store, id, 1, 2, 5, &err));
@@ -123,8 +123,8 @@ static void waits_are_cut_where_the_clock_was_set_back(void **state)
         for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
             struct attempt_row attempt = add_attempt(job, ids[k], (int64_t)i, 1);
 
-            attempt.outcome = ATTEMPT_FAILED;
-            attempt.ended_ms = cases[i].ended;
+            attempt.end.outcome = ATTEMPT_FAILED;
+            attempt.end.ended_ms = cases[i].ended;
             must(store_attempt_update(store, &attempt, &err));
             must(store_member_put(store, &(struct member_row){.ensemble = ids[k], .index = (int64_t)i, .attempts = 1, .state = cases[i].state,
                                                               .not_before_ms = cases[i].not_before}, &err));
@@ -270,8 +270,8 @@ static void output_of_who_goes_on_is_told(void **state)
     must(store_ensemble_insert(store, &row, "{}", &err));
     for (int64_t i = 0; i < 4; i++) {
         attempt = add_attempt(job, id, i, 1);
-        attempt.outcome = ATTEMPT_FAILED;
-        attempt.ended_ms = 2;
+        attempt.end.outcome = ATTEMPT_FAILED;
+        attempt.end.ended_ms = 2;
         must(store_attempt_update(store, &attempt, &err));
         must(store_member_put(store, &(struct member_row){.ensemble = id, .index = i, .attempts = 1, .state = MEMBER_FAILED}, &err));
     }

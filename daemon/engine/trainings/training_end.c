@@ -2,7 +2,7 @@
 
 #include "common/log_changes.h"
 #include "daemon/engine/memory/alarm.h"
-#include "daemon/engine/memory/attempt_end.h"
+#include "tasks/proto/attempt_end.h"
 #include "daemon/engine/memory/core.h"
 #include "daemon/engine/memory/ensemble.h"
 #include "daemon/engine/memory/facts.h"
