@@ -133,7 +133,6 @@ static int read_json(struct train_config *c, struct error *err)
         jsonx_string(c->json, "", "interface", JSONX_OPTIONAL, &c->interface, err) < 0 ||
         jsonx_string(c->json, "", "job", JSONX_OPTIONAL, &c->job, err) < 0 ||
         jsonx_string(c->json, "", "control", JSONX_OPTIONAL, &c->control, err) < 0 ||
-        jsonx_string(c->json, "", "control_key", JSONX_OPTIONAL, &c->control_key, err) < 0 ||
         jsonx_object(c->json, "", "fields", JSONX_REQUIRED, &fields, err) < 0 || read_key(c->json, &c->key, err) < 0)
         return -1;
     c->generation = (uint32_t)generation;

@@ -20,8 +20,7 @@ struct train_config {
     uint64_t count; /* members of the ensemble */
     uint64_t steps; /* steps that each of them sends; 0: not known */
     const char *job;
-    const char *control;     /* NULL where there is no control socket */
-    const char *control_key; /* the key in messages to it, or NULL */
+    const char *control; /* path of the control socket, or NULL */
     const char *stream;
     bool network;          /* members may run on other hosts */
     const char *interface; /* the interface to which these members stream; NULL: any */

@@ -85,14 +85,14 @@ static void settings_are_those_of_the_file(void **state)
     assert_string_equal(c.job, "");
     assert_string_equal(c.parameter[0], "b");
     assert_string_equal(c.parameter[1], "a");
-    assert_true(c.control == NULL && c.control_key == NULL && c.interface == NULL);
+    assert_true(c.control == NULL && c.interface == NULL);
     assert_string_equal(c.buffer.policy, "fifo");
     assert_true(c.buffer.capacity == 30 && c.buffer.batch == 8 && c.buffer.threshold == 0);
     assert_true(c.checkpoint.dir == NULL && c.checkpoint.keep == 1 && c.checkpoint.retain == -1 && c.checkpoint.exact);
     train_config_fini(&c);
 
     c = read_config("0", "4", ", \"p\": {\"dtype\": \"float32\", \"shape\": [-1, 3], \"max\": 10}", ", \"threshold\": 20",
-                    ", \"steps\": 9, \"job\": \"j\", \"network\": true, \"interface\": \"ib0\", \"control\": \"/c\", \"control_key\": \"k\", "
+                    ", \"steps\": 9, \"job\": \"j\", \"network\": true, \"interface\": \"ib0\", \"control\": \"/c\", "
                     "\"checkpoint\": {\"dir\": \"/d\", \"every\": 1.5, \"before\": 2.25, \"keep\": 3, \"retain\": 0, \"exact\": false}, "
                     "\"resume\": {\"name\": \"g1-s7\", \"step\": 7}, \"from\": {\"dir\": \"/f\", \"name\": \"g3-s9\"}");
     assert_true(c.restart == 4 && c.steps == 9 && c.network && c.varies && c.sample_bytes == 24 + 120 &&
@@ -100,7 +100,6 @@ static void settings_are_those_of_the_file(void **state)
     assert_string_equal(c.job, "j");
     assert_string_equal(c.interface, "ib0");
     assert_string_equal(c.control, "/c");
-    assert_string_equal(c.control_key, "k");
     assert_string_equal(c.checkpoint.dir, "/d");
     assert_true(c.checkpoint.every_ms == 1500 && c.checkpoint.before_ms == 2250 && c.checkpoint.keep == 3);
     assert_true(c.checkpoint.retain == 0 && !c.checkpoint.exact && c.checkpoint.resume_step == 7);
@@ -137,7 +136,7 @@ static void each_wrong_setting_is_named(void **state)
                                            "/fields", "/buffer", "/buffer/capacity", "/buffer/batch", "/checkpoint/dir", "/resume/name",
                                            "/resume/step", "/from/dir", "/from/name"};
     static const char *const all[] = {"/ensemble", "/generation", "/ranks", "/count", "/steps", "/stream", "/network", "/interface", "/job",
-                                      "/control", "/control_key", "/stream_key", "/parameters", "/fields", "/buffer", "/buffer/policy",
+                                      "/control", "/stream_key", "/parameters", "/fields", "/buffer", "/buffer/policy",
                                       "/buffer/capacity", "/buffer/threshold", "/buffer/batch", "/buffer/seed", "/checkpoint",
                                       "/checkpoint/dir", "/checkpoint/every", "/checkpoint/before", "/checkpoint/keep", "/checkpoint/retain",
                                       "/checkpoint/exact", "/resume", "/resume/name", "/resume/step", "/from", "/from/dir", "/from/name"};
