@@ -36,7 +36,6 @@ struct train_config {
         int64_t every_ms, before_ms; /* 0: not given */
         int64_t keep;
         int64_t retain;     /* drawn samples to be kept in memory until a checkpoint has them; -1: the usual number */
-        bool exact;         /* none of them is forgotten */
         const char *resume; /* the name of the one to go on from, or NULL */
         int64_t resume_step;
         char *newest; /* owns `resume` after a restart */

@@ -91,7 +91,7 @@ static json_t *status_json(struct report *r, const struct stretto_train_stats *s
         {"rejected", s->rejected}, {"drawn", s->drawn},           {"batches", s->batches},
         {"repeats", s->repeats},   {"population", s->population}, {"unseen", s->unseen},
         {"bytes", s->bytes},       {"memory_bytes", s->memory_bytes}, {"finalized", s->finalized},
-        {"forgotten", s->forgotten}, {"skipped", s->skipped},
+        {"skipped", s->skipped},
     };
     /* clang-format on */
     json_t *status = json_pack("{s:i, s:I, s:i, s:i, s:f, s:s}", "version", 1, "generation",

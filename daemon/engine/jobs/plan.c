@@ -88,8 +88,6 @@ static void plan_checkpoints(const struct engine *engine, const struct live_ense
         json_object_set_new(checkpoint, "before", json_real((double)c->before_ms / 1000));
     if (c->retain >= 0)
         json_object_set_new(checkpoint, "retain", json_integer((json_int_t)c->retain));
-    if (!c->exact)
-        json_object_set_new(checkpoint, "exact", json_false());
     json_object_set_new(config, "checkpoint", checkpoint);
     if (resumed->name[0] != '\0')
         json_object_set_new(config, "resume",
