@@ -9,7 +9,7 @@ const LATE = 8000; // a daemon that takes longer to answer may be stopped, or ha
 export const KINDS = [
   'allocation.ended', 'allocation.submitted', 'attempt.ended', 'ensemble.begun', 'ensemble.cancelled', 'ensemble.closed', 'ensemble.complete', 'ensemble.elastic', 'ensemble.ending', 'ensemble.failed', 'ensemble.follow_up', 'ensemble.paused',
   'ensemble.resized', 'ensemble.resubmitted', 'ensemble.resumed', 'ensemble.submitted', 'member.cancelled', 'member.promoted', 'member.resubmitted',
-  'member.running', 'member.stopped', 'member.submitted', 'members.changed', 'training.checkpoint', 'training.ended', 'training.forgot',
+  'member.running', 'member.stopped', 'member.submitted', 'members.changed', 'training.checkpoint', 'training.ended',
   'training.reclaimed', 'training.recovered', 'training.resized', 'training.restarted', 'training.resubmitted', 'training.running', 'training.submitted', 'gap',
 ];
 

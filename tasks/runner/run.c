@@ -3,6 +3,7 @@
 #include "common/files.h"
 #include "common/log.h"
 #include "common/xalloc.h"
+#include "tasks/proto/control.h"
 #include "tasks/runner/answer.h"
 #include "tasks/runner/artefacts.h"
 #include "tasks/runner/deadline.h"
@@ -41,7 +42,6 @@ struct run {
     struct artefacts artefacts;
     int signal_fd;
     struct records *records;
-    struct control_sender *control;
     struct ending ending;
     int64_t deadline;     /* monotonic ms, like all times below; INT64_MAX: none */
     int64_t given_up_due; /* the next check whether the job was given up; INT64_MAX: never */
@@ -69,11 +69,16 @@ static void record_written(void *arg)
     r->news = true;
 }
 
+static void run_nudge(const struct run *r, enum control_what what)
+{
+    control_nudge(r->job->desc->control, r->job->desc->job, what);
+}
+
 /* Notifies the daemon of new records. A runner that is watched does not report its end: the daemon sees that. */
 static void tell(struct run *r)
 {
     if (r->news)
-        control_sender_nudge(r->control, r->finishing ? CONTROL_ENDED : CONTROL_EXIT);
+        run_nudge(r, r->finishing ? CONTROL_ENDED : CONTROL_EXIT);
     r->news = false;
 }
 
@@ -476,7 +481,7 @@ static void start_again(struct run *r)
     silences_fini(&r->silences);
     silences_init(&r->silences, r->job, r->job->machine->monotonic_ms());
     start_tasks(r);
-    control_sender_nudge(r->control, CONTROL_STATUS);
+    run_nudge(r, CONTROL_STATUS);
 }
 
 /* Returns until when records that cannot be written are tried again. Whoever started the runner expects its end soon
@@ -559,7 +564,7 @@ static int finish(struct run *r, const char *jobdir)
     return records_lost(r->records) ? -1 : 0;
 }
 
-int run_job(struct job *job, const char *jobdir, int signal_fd, int64_t started_ms, struct control_sender *control)
+int run_job(struct job *job, const char *jobdir, int signal_fd, int64_t started_ms)
 {
     struct run r = {
         .job = job,
@@ -567,7 +572,6 @@ int run_job(struct job *job, const char *jobdir, int signal_fd, int64_t started_
         .ntasks = job->desc->ntasks,
         .left = job->desc->ntasks,
         .signal_fd = signal_fd,
-        .control = control,
         .deadline = job->deadline_ms,
         /* the daemon itself watches its local jobs */
         .given_up_due = job->watched ? INT64_MAX : started_ms + GIVEN_UP_MS,

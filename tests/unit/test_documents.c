@@ -78,7 +78,7 @@ static void add_training(int64_t ensemble)
                                .generation = 2, .wanted = 4, .restarts = 5, .failures = 6, .resumed = {.name = "g1-s3"},
                                .created_ms = 41000, .started_ms = 42000, .ended_ms = 43000};
     struct rank_row rank = {.generation = 2, .state = RANK_READY, .received = 100, .unique = 90, .duplicates = 80, .drawn = 70,
-                            .batches = 60, .repeats = 50, .forgotten = 4, .skipped = 30, .samples_per_second = 1.5};
+                            .batches = 60, .repeats = 50, .skipped = 30, .samples_per_second = 1.5};
     struct training_checkpoint_row checkpoint = {.name = "g2-s5", .generation = 3, .step = 61, .batches = 62, .drawn = 63, .ranks = 64, .size = 65,
                                                  .digest = "0123456789abcdef", .time_ms = 66000, .members = 67};
     struct metric_point point = {.step = 1, .time_ms = 1000, .value = 3.5};
@@ -129,7 +129,7 @@ static void an_ensemble(void **state)
        "'damaged': false, 'digest': '0123456789abcdef', 'drawn': 63, 'ensemble': 1, 'generation': 3, 'name': 'g2-s5', 'number': 1, "
        "'of': 'training', 'path': '/run/e1/g2-s5/state-rank0', 'ranks': 64, 'size': 65, 'step': 61, 'time': '1970-01-01T00:01:06.000Z', "
        "'training': 1, 'whole': 67}, 'created': '1970-01-01T00:00:41.000Z', 'dir': '/run/e1/g2', 'drawn': 140, 'duplicates': 160, 'ended': null, "
-       "'ended_early': null, 'ensemble': 1, 'failures': 6, 'forgotten': 8, 'generation': 2, 'hosts': [{'host': 'n7', 'slots': 2}], 'id': 1, "
+       "'ended_early': null, 'ensemble': 1, 'failures': 6, 'generation': 2, 'hosts': [{'host': 'n7', 'slots': 2}], 'id': 1, "
        "'metric_ranges': {'loss': {'max': 3.5, 'min': 0.5}, 'nan': {'max': null, 'min': null}}, 'metrics': {'loss': 0.5, 'nan': null}, "
        "'missing': null, 'ranks': 2, 'reason': null, 'received': 201, 'repeats': 100, 'restarts': 5, 'resumed_from': 'g1-s3', 'retries_left': 0, "
        "'samples_per_second': 1.75, 'skipped': 60, 'started': '1970-01-01T00:00:42.000Z', 'state': 'running', 'unique': 180, "
@@ -146,7 +146,7 @@ static void an_ensemble(void **state)
        "'drawn': 63, 'ensemble': 1, 'generation': 3, 'name': 'g2-s5', 'number': 1, 'of': 'training', 'path': '/run/e1/g2-s5/state-rank0', "
        "'ranks': 64, 'size': 65, 'step': 61, 'time': '1970-01-01T00:01:06.000Z', 'training': 1, 'whole': 67}, "
        "'created': '1970-01-01T00:00:41.000Z', 'dir': '/run/e1/g2', 'drawn': 140, 'duplicates': 160, 'ended': '1970-01-01T00:00:43.000Z', "
-       "'ended_early': {'members': 27, 'steps': 12, 'undrawn': 32}, 'ensemble': 1, 'failures': 6, 'forgotten': 8, 'generation': 2, "
+       "'ended_early': {'members': 27, 'steps': 12, 'undrawn': 40}, 'ensemble': 1, 'failures': 6, 'generation': 2, "
        "'hosts': [{'host': 'n7', 'slots': 2}], 'id': 1, 'metric_ranges': {'loss': {'max': 3.5, 'min': 0.5}, 'nan': {'max': null, 'min': null}}, "
        "'metrics': {'loss': 0.5, 'nan': null}, 'missing': {'steps': 13}, 'ranks': 2, 'reason': 'R2', 'received': 201, 'repeats': 100, "
        "'restarts': 5, 'resumed_from': 'g1-s3', 'retries_left': null, 'samples_per_second': 1.75, 'skipped': 60, "
@@ -155,7 +155,7 @@ static void an_ensemble(void **state)
     run_sql("DELETE FROM training_checkpoint");
     is(training_get, 1, 0, NULL,
        "{'adapter': 'slurm', 'batches': 120, 'before': null, 'can_resize': false, 'checkpoint': null, 'created': '1970-01-01T00:00:41.000Z', 'dir': '/run/e1/g2', "
-       "'drawn': 140, 'duplicates': 160, 'ended': null, 'ended_early': null, 'ensemble': 1, 'failures': 6, 'forgotten': 8, 'generation': 2, "
+       "'drawn': 140, 'duplicates': 160, 'ended': null, 'ended_early': null, 'ensemble': 1, 'failures': 6, 'generation': 2, "
        "'hosts': [{'host': 'n7', 'slots': 2}], 'id': 1, 'metric_ranges': {'loss': {'max': 3.5, 'min': 0.5}, 'nan': {'max': null, 'min': null}}, "
        "'metrics': {'loss': 0.5, 'nan': null}, 'missing': null, 'ranks': 2, 'reason': null, 'received': 201, 'repeats': 100, 'restarts': 5, "
        "'resumed_from': null, 'retries_left': null, 'samples_per_second': 1.75, 'skipped': 60, 'started': '1970-01-01T00:00:42.000Z', "

@@ -1,7 +1,5 @@
 #include "common/files.h"
-#include "common/timefmt.h"
 #include "tasks/proto/claim.h"
-#include "tasks/proto/control.h"
 #include "tasks/proto/exitrec.h"
 #include "tasks/proto/jobdesc.h"
 #include "tests/unit/jobdesc_whole.h"
@@ -16,15 +14,11 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
-#include <zmq.h>
-
-#define KEY "00112233445566778899aabbccddeeff"
 
 static char dir[64];
 
 static const char good_job[] =
-    "{\"version\": 1, \"job\": \"st-3f9c-12\", \"ensemble\": 7, \"kind\": \"members\", \"control\": \"ipc:///x\","
-    " \"control_key\": \"00112233445566778899aabbccddeeff\","
+    "{\"version\": 1, \"job\": \"st-3f9c-12\", \"ensemble\": 7, \"kind\": \"members\", \"control\": \"/x\","
     " \"walltime\": 600.005, \"grace\": 10, \"silence\": 2.5, \"umask\": \"0027\", \"output\": \"merged\", \"artefacts\": [\"m.pt\", \"r/*\"], \"tmpdir\": true,"
     " \"checkpoint\": {\"before\": 30, \"signal\": \"USR1\", \"glob\": \"*.ckpt\", \"keep\": 3},"
     " \"metrics\": {\"file\": \"m/runs\", \"format\": \"tensorboard\", \"diverged\": \"ignore\", \"rung\": \"loss\","
@@ -62,8 +56,7 @@ static void a_descriptor_survives_the_round_trip(void **state)
         assert_string_equal(d->job, "st-3f9c-12");
         assert_int_equal(d->ensemble, 7);
         assert_int_equal(d->kind, JOBDESC_MEMBERS);
-        assert_string_equal(d->control, "ipc:///x");
-        assert_string_equal(d->control_key, KEY);
+        assert_string_equal(d->control, "/x");
         assert_int_equal(d->walltime_ms, 600005);
         assert_int_equal(d->grace_ms, 10000);
         assert_int_equal(d->silence_ms, 2500);
@@ -134,7 +127,6 @@ static void broken_descriptors_are_refused_with_the_place(void **state)
     refuse(NULL, "kind", "\"others\"", "/kind");
     refuse(NULL, "walltime", "-1", "/walltime");
     refuse(NULL, "walltime", "\"1h\"", "/walltime");
-    refuse(NULL, "control_key", "\"0123\"", "/control_key");
     refuse(NULL, "grace", NULL, "/grace");
     refuse(NULL, "umask", "23", "/umask");
     refuse(NULL, "umask", "\"0777\"", "/umask");
@@ -419,64 +411,6 @@ static void a_temporary_directory_has_a_short_path(void **state)
     }
 }
 
-static void control_messages(void **state)
-{
-    char text[CONTROL_MESSAGE_MAX];
-    struct control_message message;
-    struct error err;
-    size_t size = control_build(text, "st-1-2", KEY, CONTROL_ENDPOINT);
-
-    assert_int_equal(control_parse(text, size, &message, &err), 0);
-    assert_string_equal(message.job, "st-1-2");
-    assert_string_equal(message.key, KEY);
-    assert_int_equal(message.what, CONTROL_ENDPOINT);
-    for (size_t cut = 0; cut < size; cut++)
-        assert_int_equal(control_parse(text, cut, &message, &err), -1);
-    assert_int_equal(control_parse("{\"version\":1,\"job\":\"../x\",\"what\":\"exit\"}", 41, &message, &err), -1);
-    assert_int_equal(control_parse("{\"version\":1,\"job\":\"x\",\"what\":\"boom\"}", 38, &message, &err), -1);
-    assert_int_equal(control_parse("{\"version\":1,\"job\":\"x\",\"what\":\"exit\"}", 37, &message, &err), 0);
-    assert_string_equal(message.key, "");
-    assert_int_equal(control_parse("{\"version\":1,\"job\":\"x\",\"key\":\"0\",\"what\":\"exit\"}", 47, &message, &err), -1);
-    /* the longest there is */
-    size = control_build(text, "st-0123456789012345678901234567890123456789012345678901234567", KEY, CONTROL_ENDPOINT);
-    assert_true(size < CONTROL_MESSAGE_MAX);
-    assert_int_equal(control_parse(text, size, &message, &err), 0);
-}
-
-static void a_nudge_arrives_and_its_absence_does_not_block(void **state)
-{
-    char endpoint[128], text[CONTROL_MESSAGE_MAX];
-    void *context = zmq_ctx_new(), *pull = zmq_socket(context, ZMQ_PULL);
-    struct control_sender *s;
-    int64_t before;
-    int n;
-
-    snprintf(endpoint, sizeof endpoint, "ipc://%s/control", dir);
-    zmq_setsockopt(pull, ZMQ_RCVTIMEO, &(int){40000}, sizeof(int));
-    assert_int_equal(zmq_bind(pull, endpoint), 0);
-    s = control_sender_create(endpoint, "st-1-2", KEY);
-    control_sender_nudge(s, CONTROL_EXIT);
-    n = zmq_recv(pull, text, sizeof text, 0);
-    assert_true(n > 0);
-    assert_non_null(strstr(text, "\"exit\""));
-    control_sender_destroy(s);
-    zmq_close(pull);
-    zmq_ctx_term(context);
-
-    s = control_sender_create("ipc:///nowhere/at/all", "st-1-2", KEY);
-    before = time_monotonic_ms();
-    for (int i = 0; i < 1000; i++)
-        control_sender_nudge(s, CONTROL_EXIT);
-    control_sender_destroy(s);
-    assert_true(time_monotonic_ms() - before < 100000); /* not as long for each */
-    s = control_sender_create("no endpoint", "st-1-2", KEY);
-    control_sender_nudge(s, CONTROL_EXIT);
-    control_sender_destroy(s);
-    s = control_sender_create(NULL, "st-1-2", KEY);
-    control_sender_nudge(s, CONTROL_EXIT);
-    control_sender_destroy(s);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -491,8 +425,6 @@ int main(void)
         cmocka_unit_test(a_job_is_claimed_by_many),
         cmocka_unit_test(a_temporary_directory_is_private_and_goes),
         cmocka_unit_test(a_temporary_directory_has_a_short_path),
-        cmocka_unit_test(control_messages),
-        cmocka_unit_test(a_nudge_arrives_and_its_absence_does_not_block),
     };
     char rm[128];
     int rc;

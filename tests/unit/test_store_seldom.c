@@ -236,7 +236,7 @@ static void an_ensemble_is_read_as_it_was_changed(void **state)
 static void every_state_of_a_training_is_kept(void **state)
 {
     struct training_row row = {.ensemble = add_ensemble(1), .ranks = 1, .generation = 1, .created_ms = 1, .adapter = "local"}, read;
-    struct rank_row sum, rank = {.generation = 1, .state = RANK_DONE, .forgotten = 3, .skipped = 5};
+    struct rank_row sum, rank = {.generation = 1, .state = RANK_DONE, .skipped = 5};
 
     must(store_training_insert(store, &row, &err));
     for (row.state = TRAINING_PENDING; row.state <= TRAINING_CANCELLED; row.state++) {
@@ -249,7 +249,7 @@ static void every_state_of_a_training_is_kept(void **state)
     rank.training = row.id;
     must(store_rank_put(store, &rank, &err));
     must(store_rank_sum(store, &row, &sum, &err));
-    assert_true(sum.state == RANK_DONE && sum.forgotten == 3 && sum.skipped == 5 && sum.training == row.id &&
+    assert_true(sum.state == RANK_DONE && sum.skipped == 5 && sum.training == row.id &&
                 sum.generation == 1);
 }
 
