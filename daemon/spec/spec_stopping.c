@@ -139,3 +139,23 @@ int spec_parse_stopping(struct spec *spec, struct error *err)
         return error_at(err, "spec_impossible_value", AT "/goal", "unknown goal \"%.60s\"; known: min, max", goal);
     return parse_rungs(s, rungs, err);
 }
+
+bool spec_stops_only(const struct spec *spec)
+{
+    return spec->stopping.rule != STOPPING_NONE && spec->stopping.rule != STOPPING_ASHA;
+}
+
+int64_t spec_rung_until(const struct spec *spec, int64_t rung)
+{
+    return spec_stops_only(spec) ? 0 : spec_rung_step(spec, rung);
+}
+
+int64_t spec_rung_step(const struct spec *spec, int64_t rung)
+{
+    return rung > 0 && (size_t)rung <= spec->stopping.n ? spec->stopping.steps[rung - 1] : 0;
+}
+
+bool spec_rung_is_last(const struct spec *spec, int64_t rung)
+{
+    return (size_t)rung == spec->stopping.n;
+}
