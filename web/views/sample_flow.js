@@ -1,4 +1,4 @@
-// What the ranks of a training said over time, as curves: samples in and out, the buffers, and whether ranks or members wait.
+// What ranks said over time, as curves: samples in and out, the buffers, and whether ranks or members wait.
 import {curves} from '../widgets/curves.js';
 import {count} from '../data/format.js';
 
