@@ -471,7 +471,7 @@ static void test_progress_without_a_terminal(void **state)
 {
     static const char *const codes[] = {"", "a", "a", "b", "held", "", "b"};
     FILE *to = tmpfile();
-    struct progress *progress = progress_create(to);
+    struct progress_bar *progress = progress_create(to);
     char text[512] = "";
 
     for (size_t i = 0; i < sizeof codes / sizeof *codes; i++) {

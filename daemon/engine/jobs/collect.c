@@ -289,26 +289,12 @@ static bool take_array(struct engine *engine, struct live_job *job, json_t *reco
     return taken;
 }
 
-/* Takes the records from JSON text. From the first one on that exitrec_scan() cannot read, jansson parses the
- * text. What it can read has no points to wait for. */
+/* Takes the records from the text of a JSON array. Returns as take_array() does. */
 static bool take_text(struct engine *engine, struct live_job *job, const char *text)
 {
-    const char *p = text;
-    struct exitrec rec;
-    size_t next = 0;
-    json_t *records;
-    bool taken;
+    json_t *records = json_loads(text, 0, NULL);
+    bool taken = take_array(engine, job, records);
 
-    while (*p != ']' && (p = exitrec_scan(p + 1, &rec)) != NULL && (*p == ',' || *p == ']')) {
-        struct slot *slot = slot_of(job, rec.id, &next);
-
-        if (slot != NULL && is_of_job(job, rec.id, &rec))
-            apply_record(engine, job, slot, &rec);
-    }
-    if (p != NULL && *p == ']')
-        return true;
-    records = json_loads(text, 0, NULL);
-    taken = take_array(engine, job, records); /* skips the slots that were closed above */
     json_decref(records);
     return taken;
 }

@@ -1,4 +1,4 @@
-#include "tasks/member/flusher.h"
+#include "tasks/member/link_flusher.h"
 
 #include "common/thread.h"
 
@@ -8,10 +8,10 @@
 #include <stdlib.h>
 #include <time.h>
 
-struct flusher {
+struct link_flusher {
     pthread_mutex_t lock;
     pthread_cond_t wake;
-    flusher_look *look;
+    link_flusher_look *look;
     void *arg;
     pthread_t thread;
     bool started;
@@ -19,9 +19,9 @@ struct flusher {
     bool stopping;
 };
 
-struct flusher *flusher_create(flusher_look *look, void *arg)
+struct link_flusher *link_flusher_create(link_flusher_look *look, void *arg)
 {
-    struct flusher *f = calloc(1, sizeof *f);
+    struct link_flusher *f = calloc(1, sizeof *f);
 
     if (f == NULL)
         return NULL;
@@ -34,7 +34,7 @@ struct flusher *flusher_create(flusher_look *look, void *arg)
 
 /* Returns true when the time to look has come, and false where that time was changed meanwhile or the flusher is to
  * stop. */
-static bool sleep_until_due(struct flusher *f)
+static bool sleep_until_due(struct link_flusher *f)
 {
     struct timespec until;
     int ms = f->due_ms, rc = 0;
@@ -51,9 +51,9 @@ static bool sleep_until_due(struct flusher *f)
     return !f->stopping && f->due_ms == ms;
 }
 
-static void *run(void *arg)
+static void *link_flusher_run(void *arg)
 {
-    struct flusher *f = arg;
+    struct link_flusher *f = arg;
 
     pthread_mutex_lock(&f->lock);
     while (!f->stopping) {
@@ -66,7 +66,7 @@ static void *run(void *arg)
     return NULL;
 }
 
-void flusher_destroy(struct flusher *f)
+void link_flusher_destroy(struct link_flusher *f)
 {
     if (f == NULL)
         return;
@@ -81,16 +81,16 @@ void flusher_destroy(struct flusher *f)
     free(f);
 }
 
-void flusher_lock(struct flusher *f)
+void link_flusher_lock(struct link_flusher *f)
 {
     pthread_mutex_lock(&f->lock);
 }
 
-int flusher_unlock(struct flusher *f, int ms)
+int link_flusher_unlock(struct link_flusher *f, int ms)
 {
     if (ms > 0 && (f->due_ms == 0 || ms < f->due_ms)) {
         if (!f->started)
-            f->started = thread_start(&f->thread, run, f) == 0;
+            f->started = thread_start(&f->thread, link_flusher_run, f) == 0;
         if (!f->started)
             return -1;
         f->due_ms = ms;
