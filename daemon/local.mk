@@ -48,6 +48,7 @@ libdaemon_la_SOURCES = \
 	daemon/engine/members/artefacts.c daemon/engine/members/artefacts.h \
 	daemon/engine/members/bulk.c daemon/engine/members/bulk.h \
 	daemon/engine/members/cancel_member.c daemon/engine/members/cancel_member.h \
+	daemon/engine/members/next_state.c daemon/engine/members/next_state.h \
 	daemon/engine/members/outcome.c daemon/engine/members/outcome.h \
 	daemon/engine/members/progress.c daemon/engine/members/progress.h \
 	daemon/engine/members/rungs.c daemon/engine/members/rungs.h \

@@ -181,6 +181,11 @@ tests_sim_libsim_la_SOURCES = tests/sim/checkpoints.c tests/sim/cluster.c tests/
 tests_sim_libsim_la_CFLAGS = $(unit_cflags) $(daemon_cflags)
 sim_libs = tests/sim/libsim.la libdaemon.la $(unit_libs)
 
+unit_tests += tests/unit/test_next_state
+tests_unit_test_next_state_SOURCES = tests/unit/test_next_state.c tests/unit/unit.h
+tests_unit_test_next_state_CFLAGS = $(unit_cflags) $(daemon_cflags)
+tests_unit_test_next_state_LDADD = $(sim_libs)
+
 unit_tests += tests/unit/test_job_event
 tests_unit_test_job_event_SOURCES = tests/unit/test_job_event.c tests/unit/unit.h
 tests_unit_test_job_event_CFLAGS = $(unit_cflags)

@@ -8,6 +8,6 @@ struct live_job;
 struct slot;
 
 /* Stores the end of the attempt of a member, and the next state of that. */
-void outcome_apply(struct engine *engine, struct live_job *job, struct slot *slot, const struct attempt_end *out);
+void outcome_apply(struct engine *engine, struct live_job *job, struct slot *slot, const struct attempt_end *end);
 
 #endif
