@@ -48,7 +48,7 @@ struct app {
     struct checkpoint *checkpoint;
     struct run_marker *marker;
     struct archive *archive;
-    struct sweep *sweep;
+    struct output_sweep *sweep;
     struct api *api;
     char *control_path, *python, *rows_dir;
     uv_timer_t wake;
