@@ -278,20 +278,6 @@ static void mistakes_are_named_with_their_places(void **state)
     }
 }
 
-static void a_file_that_others_could_write_is_not_read(void **state)
-{
-    struct config config;
-    struct error err;
-
-    config_init(&config);
-    must_read(&config, "{}");
-    assert_int_equal(chmod(below("config.json"), 0666), 0);
-    assert_int_equal(config_read(&config, below("config.json"), &err), -1);
-    assert_int_equal(unlink(below("config.json")), 0);
-    assert_int_equal(config_read(&config, below("config.json"), &err), -1);
-    config_fini(&config);
-}
-
 static int complete(const char *state_dir, struct error *err)
 {
     struct config config;
@@ -341,32 +327,6 @@ static void directories_are_closed_to_others(void **state)
     assert_int_equal(complete(below("parent/state"), &err), -1);
     assert_string_equal(err.code, "path_not_safe");
     assert_int_not_equal(faccessat(AT_FDCWD, below("parent/state"), F_OK, 0), 0);
-}
-
-/* Members of a trusted group may write to what is above the run directory, and never to what is above the state
- * directory. */
-static void groups_are_trusted_with_the_run_directory(void **state)
-{
-    for (int trusted = 0; trusted < 2; trusted++) {
-        for (int of_state = 0; of_state < 2; of_state++) {
-            struct config config;
-            struct error err;
-
-            if (trusted + of_state == 0)
-                make("project", 0770);
-            assert_int_equal(chmod(below("project"), 0770), 0);
-            config_init(&config);
-            config.state_dir = strdup(below(of_state ? "project/state" : "state"));
-            config.run_dir = strdup(below("project/run"));
-            if (trusted) {
-                config.trusted_groups = malloc(sizeof *config.trusted_groups);
-                config.trusted_groups[0] = getegid();
-                config.n_trusted_groups = 1;
-            }
-            assert_int_equal(config_complete(&config, &err), trusted && !of_state ? 0 : -1);
-            config_fini(&config);
-        }
-    }
 }
 
 static void paths_become_absolute(void **state)
@@ -419,9 +379,7 @@ int main(void)
         TEST(words_have_their_values),
         TEST(what_is_not_said_is_usual),
         TEST(mistakes_are_named_with_their_places),
-        TEST(a_file_that_others_could_write_is_not_read),
         TEST(directories_are_closed_to_others),
-        TEST(groups_are_trusted_with_the_run_directory),
         TEST(paths_become_absolute),
         TEST(there_is_always_a_socket),
     };

@@ -250,82 +250,9 @@ static void what_adapters_say_is_logged(void **state)
     destroy_adapters();
 }
 
-static void wrong_settings_of_an_adapter_are_refused(void **state)
-{
-    static const struct {
-        const char *settings, *at;
-    } wrong[] = {
-        {"{\"one\": {\"slot\": 5}}", "/adapters/one/slot"},      {"{\"one\": 5}", "/adapters/one"},
-        {"{\"two\": {\"max_jobs\": 0}}", "/adapters/two/max_jobs"}, {"{\"two\": {\"max_jobs\": 1000001}}", "/adapters/two/max_jobs"},
-        {"{\"two\": {\"max_jobs\": \"1\"}}", "/adapters/two/max_jobs"},
-    };
-
-    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
-        assert_int_equal(create_adapters(wrong[i].settings), -1);
-        assert_string_equal(err.code, "config_value");
-        assert_non_null(strstr(err.text, wrong[i].at));
-        destroy_adapters();
-    }
-    assert_int_equal(create_adapters("{\"two\": {\"max_jobs\": 1, \"anything\": 5}, \"nowhere\": 3}"), 0);
-    is_told("add one A 0 add two B 1 ");
-    destroy_adapters();
-}
-
-/* One that cannot be used is listed with the reason, and the others serve. */
-static void plugins_that_cannot_be_used_are_told(void **state)
-{
-    const struct adapters_refused *refused;
-
-    assert_int_equal(create_adapters(NULL), 0); /* the usual folder need not be there */
-    assert_int_equal(adapters_count(adapters), 2);
-    assert_null(adapters_refused(adapters)->path);
-    destroy_adapters();
-    mkdir(in_dir("plugins"), 0700);
-    for (int taken = 0; taken < 2; taken++) {
-        name_is_taken = taken;
-        fails_to_create = !taken;
-        assert_int_equal(create_adapters(NULL), 0);
-        assert_int_equal(adapters_count(adapters), 2);
-        refused = adapters_refused(adapters);
-        assert_string_equal(refused[0].path, in_dir("three.so"));
-        assert_string_equal(refused[0].err.code, taken ? "plugin_name_taken" : "plugin_configuration");
-        assert_null(refused[1].path);
-        destroy_adapters();
-    }
-    name_is_taken = false;
-    assert_int_equal(create_adapters("{\"three\": {\"slot\": 1}}"), 0);
-    assert_string_equal(adapters_refused(adapters)->err.code, "plugin_configuration");
-    destroy_adapters();
-}
-
 /* Keeps the loop from waiting. */
 static void nothing(uv_idle_t *idle)
 {
-}
-
-/* The log's file is opened anew at SIGHUP, and the loop need not wait for that. */
-static void the_log_is_rotated(void **state)
-{
-    struct logs *logs;
-    uv_idle_t busy;
-
-    log_init("parts", LOG_LEVEL_INFO);
-    assert_int_equal(log_open(in_dir("log"), LOG_TEXT, &err), 0);
-    logs = logs_create(&loop);
-    assert_int_equal(uv_loop_alive(&loop), 0);
-    assert_int_equal(rename(in_dir("log"), in_dir("old")), 0);
-    assert_int_equal(raise(SIGHUP), 0);
-    uv_idle_init(&loop, &busy);
-    uv_idle_start(&busy, nothing);
-    TEST_UNTIL(access(in_dir("log"), F_OK) == 0, uv_run(&loop, UV_RUN_NOWAIT));
-    uv_close((uv_handle_t *)&busy, NULL);
-    uv_run(&loop, UV_RUN_DEFAULT);
-    log_warn("to the new file");
-    assert_non_null(strstr(text_of("log"), "to the new file"));
-    logs_destroy(logs);
-    logs_destroy(NULL);
-    log_close();
-    log_init("parts", LOG_LEVEL_NONE);
 }
 
 /* How long turns are. */
@@ -529,9 +456,6 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(adapters_get_their_own_settings, set_up, tear_down),
         cmocka_unit_test_setup_teardown(what_adapters_say_is_logged, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(wrong_settings_of_an_adapter_are_refused, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(plugins_that_cannot_be_used_are_told, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(the_log_is_rotated, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_turn_takes_what_the_loop_did_not_wait, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_python_with_the_packages_is_found, set_up, tear_down),
         cmocka_unit_test_setup_teardown(the_programs_state_is_taken_over, set_up, tear_down),

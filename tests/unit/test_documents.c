@@ -475,35 +475,6 @@ static void is_not_there(void (*handler)(struct request *r), int64_t id, int64_t
     assert_string_equal(json_string_value(json_object_get(got, "code")), code);
 }
 
-static void what_has_not_changed_is_not_sent_again(void **state)
-{
-    static void (*const handlers[])(struct request *r) = {ensemble_get, ensemble_spec_get};
-    char tag[64], list[160];
-    int status;
-
-    add_ensemble(4);
-    run_sql("UPDATE ensemble SET spec = '{\"name\": \"x\", \"deep\": [1, 0.1]}'");
-    is(ensemble_spec_get, 1, 0, NULL, "{'name': 'x', 'deep': [1, 0.1]}");
-    for (size_t i = 0; i < 2; i++) {
-        get(handlers[i], 1, NULL);
-        snprintf(tag, sizeof tag, "%s", header_of_answer("ETag") ?: "");
-        assert_int_equal(strncmp(tag, "W/\"", 3), 0);
-        snprintf(list, sizeof list, "\"other\", %s", tag);
-        ask(handlers[i], &(struct asked){.ids = {1}, .headers = {{"If-None-Match", list}}}, &status);
-        assert_int_equal(status, 304);
-        assert_string_equal(header_of_answer("ETag"), tag);
-        ask(handlers[i], &(struct asked){.ids = {1}, .headers = {{"If-None-Match", tag + 2}}}, &status);
-        assert_int_equal(status, 304);
-        ask(handlers[i], &(struct asked){.ids = {1}, .headers = {{"If-None-Match", "W/\"other\""}}}, &status);
-        assert_int_equal(status, 200);
-        run_sql(i == 0 ? "UPDATE ensemble SET name = 'y'" : "UPDATE ensemble SET spec = '{}'");
-        ask(handlers[i], &(struct asked){.ids = {1}, .headers = {{"If-None-Match", tag}}}, &status);
-        assert_int_equal(status, 200);
-    }
-    run_sql("UPDATE ensemble SET spec = '{'");
-    is_not_there(ensemble_spec_get, 1, 0, 500, "store_io");
-}
-
 static void what_is_not_said_is_the_first_or_none(void **state)
 {
     fake_engine_spec(with_rungs);
@@ -534,38 +505,17 @@ static void what_is_not_said_is_the_first_or_none(void **state)
     assert_null(json_object_get(get(member_get, 1, NULL), "rung"));
 }
 
-/* A follow-up has some of its family's members, under their numbers there. */
-static void members_of_a_follow_up(void **state)
-{
-    struct ensemble_row row = {.name = "x", .adapter = "local", .stream_key = "0", .count = 1, .width = 1, .created_ms = 1, .root = 1, .parent = 1};
-
-    fake_engine_spec(with_rungs);
-    add_ensemble(4);
-    must(store_ensemble_insert(store, &row, "{}", &err));
-    run_sql("INSERT INTO member (ensemble, idx, state, successor) VALUES (1, 3, 'unfinished', 2)");
-    run_sql("INSERT INTO member (ensemble, idx, state, predecessor) VALUES (2, 3, 'pending', 1)");
-    assert_int_equal(json_array_size(json_object_get(get(members_get, 2, NULL), "members")), 1);
-    assert_int_equal(json_array_size(json_object_get(get(members_get, 2, "state=pending"), "members")), 1);
-    assert_int_equal(json_array_size(json_object_get(get(members_get, 2, "index=3,2,0"), "members")), 1);
-    assert_int_equal(json_array_size(json_object_get(get(members_get, 2, "from=0"), "members")), 1);
-    assert_int_equal(json_array_size(json_object_get(get(members_get, 2, "sort=took"), "members")), 1);
-    is_refused(members_get, 2, "index=4", 400, "query_wrong_value");
-    is_not_there(member_get, 2, 2, 404, "member_not_found");
-    is_not_there(member_get, 2, 4, 404, "member_not_found");
-    is_not_there(member_get, 1, 4, 404, "member_not_found");
-    is_refused(member_metrics_get, 2, NULL, 404, "member_not_found");
-    is_told_that_the_store_fails(member_get, &(struct asked){.ids = {2, 3}});
-    is_told_that_the_store_fails(members_get, &(struct asked){.ids = {2}, .query = "where={\"a\": 1}"});
-}
-
 #define WITH_STORE(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {WITH_STORE(an_ensemble), WITH_STORE(members), WITH_STORE(jobs), WITH_STORE(generations),
-                                       WITH_STORE(results), WITH_STORE(grants),
-                                       WITH_STORE(what_has_not_changed_is_not_sent_again),
-                                       WITH_STORE(what_is_not_said_is_the_first_or_none), WITH_STORE(members_of_a_follow_up)};
+    const struct CMUnitTest tests[] = {WITH_STORE(an_ensemble),
+                                       WITH_STORE(members),
+                                       WITH_STORE(jobs),
+                                       WITH_STORE(generations),
+                                       WITH_STORE(results),
+                                       WITH_STORE(grants),
+                                       WITH_STORE(what_is_not_said_is_the_first_or_none)};
 
     log_init("documents", LOG_LEVEL_NONE);
     test_limit(30);

@@ -155,37 +155,6 @@ static void json_is_json_whatever_was_said(void **state)
     json_decref(json);
 }
 
-static void a_file_is_closed_to_others(void **state)
-{
-    struct error err = {0};
-    struct stat st;
-
-    close(open(path, O_CREAT | O_WRONLY, 0644));
-    assert_int_equal(chmod(path, 0644), 0);
-    assert_int_equal(log_open(path, LOG_TEXT, &err), 0);
-    assert_int_equal(stat(path, &st), 0);
-    assert_int_equal(st.st_mode & 0777, 0600);
-    unlink(path);
-    umask(0);
-    assert_int_equal(log_open(path, LOG_TEXT, &err), 0);
-    umask(077);
-    assert_int_equal(stat(path, &st), 0);
-    assert_int_equal(st.st_mode & 0777, 0600);
-}
-
-static void what_cannot_be_a_log_is_refused(void **state)
-{
-    static const char *const wrong[] = {"", "log", "./log", "syslog:log", "stdout"};
-    struct error err = {0};
-
-    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
-        assert_int_equal(log_open(wrong[i], LOG_TEXT, &err), -1);
-    assert_int_equal(log_open(dir, LOG_TEXT, &err), -1);
-    assert_string_equal(err.code, "log_unusable");
-    assert_non_null(strstr(err.text, dir));
-    assert_int_equal(log_open("/nowhere/at/all", LOG_TEXT, &err), -1);
-}
-
 static void a_file_that_was_moved_away_is_begun_anew(void **state)
 {
     struct error err = {0};
@@ -267,30 +236,6 @@ static void a_full_disk_loses_lines_and_says_so(void **state)
     assert_non_null(strstr(text, "3 lines of this log could not be written\n"));
     assert_non_null(strstr(text, ": the last line\n"));
     assert_null(strstr(text, "the rest"));
-}
-
-static void what_nobody_reads_holds_nobody_up(void **state)
-{
-    char big[1800];
-    struct log_sink sink = {.kind = LOG_SINK_STDERR};
-    int ends[2];
-
-    memset(big, 'x', sizeof big);
-    assert_int_equal(pipe(ends), 0);
-    sink.fd = ends[1];
-    for (int i = 0; i < 1000; i++) /* much more than a pipe holds; alarm() ends a test that hangs */
-        log_sink_write(&sink, big, sizeof big, i);
-    assert_true(sink.lost > 900);
-    close(ends[0]);
-    close(ends[1]);
-    assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, ends), 0);
-    sink = (struct log_sink){.kind = LOG_SINK_STDERR, .fd = ends[1]};
-    for (int i = 0; i < 1000; i++)
-        log_sink_write(&sink, big, sizeof big, i);
-    assert_true(sink.lost > 100);
-    close(ends[0]);
-    log_sink_write(&sink, big, sizeof big, 0); /* no SIGPIPE */
-    close(ends[1]);
 }
 
 static int listen_at(const char *name)
@@ -448,13 +393,10 @@ int main(void)
         cmocka_unit_test(text_has_time_program_and_level),
         cmocka_unit_test(json_has_ids_as_fields),
         cmocka_unit_test(json_is_json_whatever_was_said),
-        WITH_DIR(a_file_is_closed_to_others),
-        WITH_DIR(what_cannot_be_a_log_is_refused),
         WITH_DIR(a_file_that_was_moved_away_is_begun_anew),
         WITH_DIR(a_file_that_cannot_be_begun_anew_goes_on),
         WITH_DIR(a_file_that_was_removed_is_begun_anew),
         WITH_DIR(a_full_disk_loses_lines_and_says_so),
-        WITH_DIR(what_nobody_reads_holds_nobody_up),
         WITH_DIR(syslog_comes_and_goes),
         cmocka_unit_test(repeated_lines_are_counted),
         cmocka_unit_test(one_place_cannot_flood),

@@ -489,40 +489,6 @@ static void columns_are_read_as_loggers_write_them(void **state)
     }
 }
 
-static void a_metric_that_is_needed_and_does_not_come_is_told(void **state)
-{
-    char text[200];
-
-    write_to("log.csv", "w", "step,accurracy\n");
-    for (int i = 0; i < 10; i++)
-        write_to("log.csv", "a", "1,0.5\n");
-    work();
-    read_points();
-    assert_string_equal(got.notice, "it has not reported \"accuracy\" so far, by which it is judged, but \"accurracy\"");
-    assert_int_equal(metrics_judge(metrics, text, sizeof text), METRICS_ABSENT);
-    assert_string_equal(text, "it reported no metric \"accuracy\", but \"accurracy\"");
-    report("{\"accuracy\": 0.75}\n");
-    work();
-    read_points();
-    assert_string_equal(got.notice, "");
-    report("{\"accuracy\"\n");
-    work();
-    report("{\"accuracy\"\n");
-    work();
-    read_points();
-    assert_string_equal(got.notice, "1 line of metrics.jsonl is no metrics, the first at line 2: it is no JSON"); /* once */
-}
-
-static void silence_is_told_where_a_metric_is_needed(void **state)
-{
-    for (int i = 0; i < 9; i++)
-        work();
-    assert_int_equal(metrics_size(metrics), 0);
-    work();
-    read_points();
-    assert_string_equal(got.notice, "it has not reported \"accuracy\" so far, by which it is judged");
-}
-
 static void a_pattern_is_the_last_file_that_matches(void **state)
 {
     char path[128];
@@ -540,45 +506,6 @@ static void a_pattern_is_the_last_file_that_matches(void **state)
     }
     metrics_end(metrics, UNIX_MS + now);
     assert_string_equal(said_of("loss"), "1=8 2=7 3=5");
-}
-
-static void success_is_judged_by_the_last_value(void **state)
-{
-    char text[200];
-
-    assert_int_equal(metrics_judge(metrics, text, sizeof text), METRICS_ABSENT);
-    report("{\"accuracy\": 0.9}\n{\"accuracy\": 0.7}\n");
-    work();
-    assert_int_equal(metrics_judge(metrics, text, sizeof text), METRICS_MISSED);
-    assert_string_equal(text, "accuracy was 0.7 at last, below 0.74");
-    report("{\"accuracy\": 0.74}\n");
-    work();
-    assert_int_equal(metrics_judge(metrics, text, sizeof text), METRICS_REACHED);
-    report("{\"accuracy\": NaN}\n");
-    work();
-    assert_int_equal(metrics_judge(metrics, text, sizeof text), METRICS_MISSED);
-    assert_true(metrics_diverged(metrics, true, text, sizeof text));
-    assert_false(metrics_diverged(metrics, false, text, sizeof text));
-    assert_string_equal(text, "accuracy was NaN at its last step, 3");
-}
-
-static void a_value_that_is_not_finite_ends_at_once(void **state)
-{
-    char text[200];
-
-    report("{\"loss\": 2}\n");
-    work();
-    assert_int_equal(metrics_judge(metrics, text, sizeof text), METRICS_MISSED);
-    assert_string_equal(text, "loss was 2 at best, above 1");
-    report("{\"loss\": 0.5}\n{\"loss\": 4}\n");
-    work();
-    assert_int_equal(metrics_judge(metrics, text, sizeof text), METRICS_REACHED); /* by the best */
-    assert_false(metrics_diverged(metrics, false, NULL, 0));
-    report("{\"loss\": Infinity}\n{\"loss\": 1}\n");
-    work();
-    assert_true(metrics_diverged(metrics, false, NULL, 0));
-    assert_true(metrics_diverged(metrics, true, text, sizeof text));
-    assert_string_equal(text, "loss was NaN or infinite");
 }
 
 /* Between looks at files in which nothing is new the pause grows, up to `longest`. */
@@ -728,11 +655,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(what_a_rotated_file_had_is_read, set_up_csv, tear_down),
         cmocka_unit_test_setup_teardown(other_lines_in_place_of_those_that_were_read_are_told, set_up_csv, tear_down),
         cmocka_unit_test_setup_teardown(columns_are_read_as_loggers_write_them, set_up_csv, tear_down),
-        cmocka_unit_test_setup_teardown(a_metric_that_is_needed_and_does_not_come_is_told, set_up_csv, tear_down),
-        cmocka_unit_test_setup_teardown(silence_is_told_where_a_metric_is_needed, set_up_csv, tear_down),
         cmocka_unit_test_setup_teardown(a_pattern_is_the_last_file_that_matches, set_up_csv, tear_down),
-        cmocka_unit_test_setup_teardown(success_is_judged_by_the_last_value, set_up_csv, tear_down),
-        cmocka_unit_test_setup_teardown(a_value_that_is_not_finite_ends_at_once, set_up_end, tear_down),
         cmocka_unit_test_setup_teardown(a_member_that_says_nothing_is_looked_at_less_often, set_up_plain, tear_down),
         cmocka_unit_test_setup_teardown(divergence_is_not_waited_for_long, set_up_end, tear_down),
     };
