@@ -13,31 +13,6 @@
 #include <string.h>
 #include <unistd.h>
 
-static void what_a_task_leaves_is_told_and_killed_after_the_grace(void **state)
-{
-    struct rig_left *l;
-
-    begin();
-    process.ends_at = 1000;
-    l = leave(0, NEVER);
-    assert_record(run(600000, 30000, none), "succeeded", "");
-    assert_int_equal(l->term_at, 1000);
-    assert_int_equal(l->kill_at, 31000);
-    assert_int_equal(now, START + 31000);
-    begin(); /* it ends in its grace */
-    process.ends_at = 1000;
-    l = leave(0, 29000);
-    assert_record(run(600000, 30000, none), "succeeded", "");
-    assert_true(l->term_at == 1000 && l->kill_at == NEVER);
-    assert_int_equal(now, START + 30000);
-    begin(); /* it does not die of SIGKILL at once, and is waited for */
-    process.ends_at = 1000;
-    l = leave(0, NEVER);
-    l->dies = 5000;
-    assert_record(run(600000, 30000, none), "succeeded", "");
-    assert_int_equal(now, START + 36000);
-}
-
 /* Nobody knows whose it is while tasks run, which may need it. */
 static void what_is_nobodys_is_told_when_all_have_ended(void **state)
 {
@@ -51,27 +26,6 @@ static void what_is_nobodys_is_told_when_all_have_ended(void **state)
     assert_int_equal(l->term_at, 20000);
     assert_int_equal(l->kill_at, 50000);
     assert_int_equal(now, START + 50000);
-}
-
-/* What another task has left is told and killed while the last one runs on; its own are not touched. */
-static void the_others_go_on_meanwhile(void **state)
-{
-    struct rig_left *of_other, *own;
-
-    begin();
-    process.ends_at = 100000;
-    other_ends_at = 1000;
-    of_other = leave(0, NEVER);
-    of_other->dies = 2200; /* until then it is killed again and again */
-    own = leave(1, NEVER);
-    own->ends_at = 90000;
-    assert_record(run(600000, 30000, none), "succeeded", "");
-    assert_int_equal(of_other->term_at, 1000);
-    assert_int_equal(of_other->kill_at, 31000);
-    assert_true(own->term_at == NEVER && own->kill_at == NEVER);
-    assert_int_equal(n_sent, 0);
-    assert_int_equal(now, START + 100000);
-    assert_in_range(n_waits, 3, 40); /* it does not look for what is dead again and again */
 }
 
 static void what_is_left_when_a_job_was_ended_has_the_rest_of_its_grace(void **state)
@@ -97,64 +51,6 @@ static void be_stopped_for_20_s(struct jobdesc *desc, struct job *job)
 {
     desc->silence_ms = 600000;
     desc->stopped_ms = 20000;
-}
-
-static void assert_hung(json_t *record, int64_t quiet_since, int64_t limit)
-{
-    assert_string_equal(json_string_value(json_object_get(record, "outcome")), "failed");
-    json_decref(record);
-    assert_true(n_sent >= 2);
-    assert_int_equal(sent[0].sig, SIGTERM);
-    assert_in_range(sent[0].at, quiet_since + limit, quiet_since + limit + limit / 2);
-    assert_int_equal(sent[n_sent - 1].sig, SIGKILL);
-    assert_int_equal(sent[n_sent - 1].at, sent[0].at + 30000);
-}
-
-static void one_that_is_hung_is_ended(void **state)
-{
-    begin(); /* it works for a while */
-    process.works_until = 100000;
-    adjust = be_silent_for_a_minute;
-    assert_hung(run(0, 30000, none), 100000, 60000);
-    assert_int_equal(n_sent, 2);
-    begin(); /* a file is a sign of life */
-    writes_at = 40000;
-    writes = "stdout";
-    adjust = be_silent_for_a_minute;
-    assert_hung(run(0, 30000, none), 40000, 60000);
-    begin(); /* one that works is not */
-    process.works_until = NEVER;
-    adjust = be_silent_for_a_minute;
-    assert_record(run(0, 30000, none), "succeeded", "");
-    assert_int_equal(n_sent, 0);
-    begin(); /* nor is one that may be waiting for a disk */
-    process.state = 'D';
-    adjust = be_silent_for_a_minute;
-    assert_record(run(0, 30000, none), "succeeded", "");
-    begin(); /* nor any where nobody asked for it */
-    assert_record(run(0, 30000, none), "succeeded", "");
-}
-
-/* It goes on so that it can end. */
-static void one_that_stays_stopped_is_ended(void **state)
-{
-    json_t *record;
-
-    begin();
-    process.state = 'T';
-    adjust = be_stopped_for_20_s;
-    record = run(0, 30000, none);
-    assert_int_equal(sent[1].sig, SIGCONT);
-    assert_int_equal(sent[1].at, sent[0].at);
-    assert_hung(record, 0, 20000);
-    begin(); /* when it ends in its grace, it has failed all the same */
-    process.state = 'T';
-    process.lasts = 1000;
-    adjust = be_stopped_for_20_s;
-    record = run(0, 30000, none);
-    assert_int_equal(n_sent, 2);
-    assert_string_equal(json_string_value(json_object_get(record, "outcome")), "failed");
-    json_decref(record);
 }
 
 /* While a job is being ended, nobody is blamed. */
@@ -530,12 +426,8 @@ static void a_rank_that_hangs_is_blamed_with_restarts_as_without(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_a_task_leaves_is_told_and_killed_after_the_grace),
         cmocka_unit_test(what_is_nobodys_is_told_when_all_have_ended),
-        cmocka_unit_test(the_others_go_on_meanwhile),
         cmocka_unit_test(what_is_left_when_a_job_was_ended_has_the_rest_of_its_grace),
-        cmocka_unit_test(one_that_is_hung_is_ended),
-        cmocka_unit_test(one_that_stays_stopped_is_ended),
         cmocka_unit_test(told_to_end_it_is_not_hung),
         cmocka_unit_test(the_daemon_ends_its_own_jobs_itself),
         cmocka_unit_test(checkpoints_are_taken_at_the_end),
