@@ -394,31 +394,6 @@ static void a_patient_stream_comes_back_while_it_waits(void **state)
     free(data);
 }
 
-static void *interrupt_soon(void *arg)
-{
-    while (fixture_stats(arg).sample_wait_seconds <= 0.01)
-        nanosleep(&(struct timespec){.tv_nsec = 5000000}, NULL);
-    stretto_train_interrupt(arg);
-    return NULL;
-}
-
-static void a_wait_can_be_interrupted(void **state)
-{
-    struct fixture fx;
-    struct stretto_train *t;
-    pthread_t thread;
-
-    fixture_init(&fx, 10, 0, 1, RESERVOIR(100, 50, 5));
-    t = fixture_rank(0);
-    assert_true(fixture_stats(t).sample_wait_seconds == 0);
-    pthread_create(&thread, NULL, interrupt_soon, t);
-    assert_int_equal(fixture_draw(&fx, t, -1, 1, NULL), STRETTO_TRAIN_INTERRUPTED);
-    assert_true(fixture_stats(t).sample_wait_seconds > 0.01);
-    pthread_join(thread, NULL);
-    stretto_train_close(t);
-    fixture_fini(&fx);
-}
-
 /* A receiver that waits for room in the buffer when the training gives up is woken. */
 static void a_full_buffer_does_not_hold_up_the_end(void **state)
 {
@@ -465,7 +440,6 @@ int main(void)
         cmocka_unit_test(a_checkpoint_is_due_by_whichever_needs_more_time),
         cmocka_unit_test(a_checkpoint_is_in_its_directory),
         cmocka_unit_test(a_patient_stream_comes_back_while_it_waits),
-        cmocka_unit_test(a_wait_can_be_interrupted),
         cmocka_unit_test(a_full_buffer_does_not_hold_up_the_end),
     };
 
