@@ -18,7 +18,7 @@
 
 #define TOUCH_MS 60000
 
-static int fd_of(struct MHD_Connection *connection)
+static int connection_fd(struct MHD_Connection *connection)
 {
     const union MHD_ConnectionInfo *info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
 
@@ -31,7 +31,7 @@ static int check_peer(struct MHD_Connection *connection, struct error *err)
     struct ucred peer;
     socklen_t size = sizeof peer;
 
-    if (getsockopt(fd_of(connection), SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0 &&
+    if (getsockopt(connection_fd(connection), SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0 &&
         (peer.uid == geteuid() || peer.uid == 0))
         return 0;
     return error_set(err, "peer_not_allowed", "this socket answers only the user that runs the daemon");
@@ -149,7 +149,7 @@ static bool names_us(struct access *access, const struct listener *listener, str
 
     if (!listener->tcp && host == NULL)
         return true;
-    return host_allowed(host, listener->tcp ? listener->host : "stretto", fd_of(connection),
+    return host_allowed(host, listener->tcp ? listener->host : "stretto", connection_fd(connection),
                         access->config->host_names);
 }
 
@@ -158,7 +158,7 @@ static bool reads(const char *method)
     return strcmp(method, "GET") == 0 || strcmp(method, "HEAD") == 0 || strcmp(method, "OPTIONS") == 0;
 }
 
-static bool is_open(const struct access_ask *ask)
+static bool is_open_to_all(const struct access_ask *ask)
 {
     return ask->route != NULL && (ask->route->flags & (ask->page ? ROUTE_OPEN | ROUTE_PAGE : ROUTE_OPEN)) != 0;
 }
@@ -167,7 +167,7 @@ static bool is_open(const struct access_ask *ask)
  * window of its own, since the page there is the same for everybody. */
 static bool is_link(const struct access_ask *ask, const struct origin *origin)
 {
-    return is_open(ask) && origin->document && reads(ask->method);
+    return is_open_to_all(ask) && origin->document && reads(ask->method);
 }
 
 static int check_caller(struct access *access, const struct listener *listener, struct MHD_Connection *connection,
@@ -175,7 +175,7 @@ static int check_caller(struct access *access, const struct listener *listener, 
 {
     bool failed;
 
-    if (is_open(ask))
+    if (is_open_to_all(ask))
         *caller = (struct caller){.stranger = true};
     else if (browser ? check_session(access, connection, ask->place, caller, &failed, err) < 0
                      : listener->tcp && check_token(access, bearer(connection), caller, &failed, err) < 0)
@@ -243,7 +243,7 @@ int access_permit(struct access *access, struct MHD_Connection *connection, cons
 }
 
 /* Returns 1 if the caller's token or session is neither revoked nor ended meanwhile, 0 if it is, -1 on error. */
-static int look_again(struct store *store, const struct caller *caller, struct error *err)
+static int recheck_caller(struct store *store, const struct caller *caller, struct error *err)
 {
     struct session_row session;
     struct token_row token;
@@ -269,7 +269,7 @@ bool access_holds(const struct access *access, struct caller *caller)
         return false;
     if (caller->revocations == access->revocations)
         return true;
-    rc = look_again(config->store, caller, &err);
+    rc = recheck_caller(config->store, caller, &err);
     if (rc < 0)
         return true; /* trouble of the database is not the caller's fault; the next call looks again */
     caller->revocations = access->revocations;

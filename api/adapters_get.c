@@ -4,7 +4,7 @@
 #include "daemon/store/job.h"
 
 /* Returns an adapter as JSON; NULL with err where the store fails. */
-static json_t *describe(struct request *r, const char *name, const char *path, struct error *err)
+static json_t *adapter_json(struct request *r, const char *name, const char *path, struct error *err)
 {
     struct engine_adapter adapter = {0};
     json_t *json = json_object(), *jobs = json_object();
@@ -38,7 +38,7 @@ void adapters_get(struct request *r)
     struct error err;
 
     for (size_t i = 0; i < adapters_count(all); i++) {
-        json_t *json = describe(r, adapters_name(all, i), adapters_path(all, i), &err);
+        json_t *json = adapter_json(r, adapters_name(all, i), adapters_path(all, i), &err);
 
         if (json == NULL) {
             json_decref(list);

@@ -16,7 +16,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-struct making {
+struct backup_reply {
     uv_work_t work;
     struct request *r;
     struct backup_source source;
@@ -31,7 +31,7 @@ struct making {
 static atomic_bool abandoned;
 static bool under_way; /* only one at a time, since each needs as much room on the disk as the database */
 
-static int make(struct making *m)
+static int write_backup(struct backup_reply *m)
 {
     struct stat st;
 
@@ -46,18 +46,18 @@ static int make(struct making *m)
     return 0;
 }
 
-static void on_worker(uv_work_t *work)
+static void write_backup_aside(uv_work_t *work)
 {
-    struct making *m = work->data;
+    struct backup_reply *m = work->data;
 
-    m->failed = make(m) < 0;
+    m->failed = write_backup(m) < 0;
     m->unnoted = !m->failed && m->file != NULL && backup_note(&m->source, m->file, &m->err) < 0;
     backup_remove(m->path);
     if (m->failed && m->fd >= 0)
         close(m->fd);
 }
 
-static void reply(struct making *m)
+static void reply_backup(struct backup_reply *m)
 {
     if (m->failed) {
         log_error("%s (%s)", m->err.text, m->err.code);
@@ -78,25 +78,25 @@ static void reply(struct making *m)
 
 static void flushed(void *arg, const struct error *err)
 {
-    reply(arg);
+    reply_backup(arg);
 }
 
 /* The content of the backup was committed, but must be on the disk before it is sent. */
-static void after_work(uv_work_t *work, int status)
+static void backup_written(uv_work_t *work, int status)
 {
-    struct making *m = work->data;
+    struct backup_reply *m = work->data;
 
     under_way = false;
     if (!m->failed && !request_is_abandoned(m->r) && store_owes_flush(request_config(m->r)->store))
         turn_after_commit(request_config(m->r)->turn, flushed, m);
     else
-        reply(m);
+        reply_backup(m);
 }
 
 void backup_get(struct request *r)
 {
     const char *file = request_query(r, "file");
-    struct making *m;
+    struct backup_reply *m;
     struct error err;
 
     if (under_way) {
@@ -121,7 +121,7 @@ void backup_get(struct request *r)
     m->file = file != NULL ? xstrdup(file) : NULL;
     m->path = backup_temporary(request_config(r)->state_dir);
     request_hold(r);
-    uv_queue_work(request_config(r)->loop, &m->work, on_worker, after_work);
+    uv_queue_work(request_config(r)->loop, &m->work, write_backup_aside, backup_written);
 }
 
 void backup_get_stop(void)

@@ -7,7 +7,7 @@
 
 /* Lists checkpoints: those of members by ensemble, member and number, then those of trainings by training and number.
  * The cursor has the numbers of the first one on the next page, with a "t" in front of those of a training. */
-struct listing {
+struct checkpoint_page {
     struct request *r;
     json_t *items;
     int64_t limit;
@@ -15,14 +15,14 @@ struct listing {
 };
 
 /* The question of a request: its filters, and where the page begins. */
-struct query {
+struct checkpoint_query {
     int64_t ensemble, member, training; /* 0 for any, -1 for any member */
     bool in_trainings;                  /* the page begins with a checkpoint of a training */
     struct member_checkpoint_place from;
     int64_t from_training, from_number;
 };
 
-static bool is_full(const struct listing *l)
+static bool is_checkpoint_page_full(const struct checkpoint_page *l)
 {
     return (int64_t)json_array_size(l->items) == l->limit;
 }
@@ -30,9 +30,9 @@ static bool is_full(const struct listing *l)
 /* Both return non-zero when the page is full. */
 static int add_of_member(void *arg, const struct member_checkpoint_row *row)
 {
-    struct listing *l = arg;
+    struct checkpoint_page *l = arg;
 
-    if (is_full(l)) {
+    if (is_checkpoint_page_full(l)) {
         snprintf(l->next, sizeof l->next, "%" PRId64 ".%" PRId64 ".%" PRId64, row->home, row->index, row->number);
         return 1;
     }
@@ -42,9 +42,9 @@ static int add_of_member(void *arg, const struct member_checkpoint_row *row)
 
 static int add_of_training(void *arg, const struct training_checkpoint_row *row)
 {
-    struct listing *l = arg;
+    struct checkpoint_page *l = arg;
 
-    if (is_full(l)) {
+    if (is_checkpoint_page_full(l)) {
         snprintf(l->next, sizeof l->next, "t%" PRId64 ".%" PRId64, row->training, row->number);
         return 1;
     }
@@ -52,7 +52,7 @@ static int add_of_training(void *arg, const struct training_checkpoint_row *row)
     return 0;
 }
 
-static bool read_cursor(struct query *q, const char *cursor)
+static bool read_checkpoint_cursor(struct checkpoint_query *q, const char *cursor)
 {
     int end = 0;
 
@@ -65,7 +65,7 @@ static bool read_cursor(struct query *q, const char *cursor)
            cursor[end] == '\0' && q->from.home >= 0 && q->from.index >= 0 && q->from.number >= 0;
 }
 
-static int read_query(struct request *r, struct query *q, int64_t *limit, struct error *err)
+static int read_checkpoint_query(struct request *r, struct checkpoint_query *q, int64_t *limit, struct error *err)
 {
     const char *cursor = request_query(r, "cursor");
 
@@ -78,12 +78,12 @@ static int read_query(struct request *r, struct query *q, int64_t *limit, struct
         return error_set(err, "query_wrong_value", "query parameter \"member\" needs \"ensemble\": whose member it is");
     if (q->training != 0 && q->ensemble != 0)
         return error_set(err, "query_wrong_value", "query parameters \"training\" and \"ensemble\" exclude each other");
-    if (cursor != NULL && !read_cursor(q, cursor))
+    if (cursor != NULL && !read_checkpoint_cursor(q, cursor))
         return error_set(err, "query_wrong_value", "query parameter \"cursor\" must be the \"next\" of another page");
     return 0;
 }
 
-static int check_training(struct request *r, int64_t id, struct error *err)
+static int check_training_exists(struct request *r, int64_t id, struct error *err)
 {
     struct training_row row;
     int rc = store_training_get(request_store(r), id, &row, err);
@@ -93,7 +93,7 @@ static int check_training(struct request *r, int64_t id, struct error *err)
     return rc == 1 ? 0 : -1;
 }
 
-static int list_of_members(struct listing *l, const struct query *q, struct error *err)
+static int list_of_members(struct checkpoint_page *l, const struct checkpoint_query *q, struct error *err)
 {
     struct ensemble_row row;
     int64_t home = 0;
@@ -109,7 +109,7 @@ static int list_of_members(struct listing *l, const struct query *q, struct erro
                                         add_of_member, l, err);
 }
 
-static int list_of_trainings(struct listing *l, const struct query *q, struct error *err)
+static int list_of_trainings(struct checkpoint_page *l, const struct checkpoint_query *q, struct error *err)
 {
     struct training_row row = {.id = q->training};
     int rc = 1;
@@ -126,13 +126,14 @@ static int list_of_trainings(struct listing *l, const struct query *q, struct er
 
 void checkpoints_get(struct request *r)
 {
-    struct listing l = {.r = r, .limit = 100};
-    struct query q = {.member = -1};
+    struct checkpoint_page l = {.r = r, .limit = 100};
+    struct checkpoint_query q = {.member = -1};
     struct error err;
 
     l.items = json_array();
-    if (read_query(r, &q, &l.limit, &err) < 0 || (q.training != 0 && check_training(r, q.training, &err) < 0) ||
-        list_of_members(&l, &q, &err) < 0 || list_of_trainings(&l, &q, &err) < 0) {
+    if (read_checkpoint_query(r, &q, &l.limit, &err) < 0 ||
+        (q.training != 0 && check_training_exists(r, q.training, &err) < 0) || list_of_members(&l, &q, &err) < 0 ||
+        list_of_trainings(&l, &q, &err) < 0) {
         json_decref(l.items);
         request_reply_problem(r, &err);
         return;

@@ -9,12 +9,12 @@
 
 enum client_state { CLIENT_STRANGER, CLIENT_KNOWN, CLIENT_EVICTED };
 
-struct client {
+struct http_client {
     enum client_state state;
     int fd;
     uint64_t since; /* time of the connection by the loop's clock */
     bool answering;
-    struct client *prev, *next;
+    struct http_client *prev, *next;
 };
 
 struct clients {
@@ -23,7 +23,7 @@ struct clients {
     bool looked;      /* MHD has read what came since the timer rang */
     unsigned strangers_max, known_max;
     struct clients_counts counts, *total;
-    struct client *strangers; /* the oldest comes first */
+    struct http_client *strangers; /* the oldest comes first */
 };
 
 struct clients *clients_create(uv_loop_t *loop, unsigned max, struct clients_counts *total)
@@ -41,7 +41,7 @@ struct clients *clients_create(uv_loop_t *loop, unsigned max, struct clients_cou
     return clients;
 }
 
-static void on_closed(uv_handle_t *handle)
+static void free_clients_timer(uv_handle_t *handle)
 {
     free(handle->data);
 }
@@ -49,7 +49,7 @@ static void on_closed(uv_handle_t *handle)
 void clients_destroy(struct clients *clients)
 {
     if (clients != NULL)
-        uv_close((uv_handle_t *)&clients->timer, on_closed);
+        uv_close((uv_handle_t *)&clients->timer, free_clients_timer);
 }
 
 static void count_strangers(struct clients *clients, int n)
@@ -64,7 +64,7 @@ static void count_known(struct clients *clients, int n)
     clients->total->known += (unsigned)n;
 }
 
-static void leave_strangers(struct clients *clients, struct client *client, enum client_state state)
+static void leave_strangers(struct clients *clients, struct http_client *client, enum client_state state)
 {
     DL_DELETE(clients->strangers, client);
     count_strangers(clients, -1);
@@ -72,7 +72,7 @@ static void leave_strangers(struct clients *clients, struct client *client, enum
 }
 
 /* Shuts a connection down. Its owner then closes it as it does when the client hangs up. */
-static void evict(struct clients *clients, struct client *client)
+static void evict(struct clients *clients, struct http_client *client)
 {
     leave_strangers(clients, client, CLIENT_EVICTED);
     clients->counts.evicted++;
@@ -81,9 +81,9 @@ static void evict(struct clients *clients, struct client *client)
 }
 
 /* Returns the oldest stranger that is not being answered, or the oldest of all if all are. */
-static struct client *least_wanted(const struct clients *clients)
+static struct http_client *least_wanted(const struct clients *clients)
 {
-    struct client *client;
+    struct http_client *client;
 
     DL_FOREACH (clients->strangers, client) {
         if (!client->answering)
@@ -92,7 +92,7 @@ static struct client *least_wanted(const struct clients *clients)
     return clients->strangers;
 }
 
-static void end_time_of(struct clients *clients, struct client *client, uint64_t now)
+static void end_time_of(struct clients *clients, struct http_client *client, uint64_t now)
 {
     if (!client->answering) {
         evict(clients, client);
@@ -105,25 +105,25 @@ static void end_time_of(struct clients *clients, struct client *client, uint64_t
 
 /* If the daemon was held up, the timer rings before it has read what strangers have sent meanwhile, so it reads
  * first. */
-static void on_timer(uv_timer_t *timer)
+static void evict_strangers(uv_timer_t *timer)
 {
     struct clients *clients = timer->data;
     uint64_t now = uv_now(clients->loop);
 
     clients->looked = !clients->looked;
     if (clients->looked) {
-        uv_timer_start(timer, on_timer, 1, 0);
+        uv_timer_start(timer, evict_strangers, 1, 0);
         return;
     }
     while (clients->strangers != NULL && now - clients->strangers->since >= LIMIT_STRANGER_MS)
         end_time_of(clients, clients->strangers, now);
     if (clients->strangers != NULL)
-        uv_timer_start(timer, on_timer, clients->strangers->since + LIMIT_STRANGER_MS - now, 0);
+        uv_timer_start(timer, evict_strangers, clients->strangers->since + LIMIT_STRANGER_MS - now, 0);
 }
 
-struct client *clients_add(struct clients *clients, int fd)
+struct http_client *clients_add(struct clients *clients, int fd)
 {
-    struct client *client = xcalloc(1, sizeof *client);
+    struct http_client *client = xcalloc(1, sizeof *client);
 
     client->fd = fd;
     client->since = uv_now(clients->loop);
@@ -132,16 +132,16 @@ struct client *clients_add(struct clients *clients, int fd)
     DL_APPEND(clients->strangers, client);
     count_strangers(clients, 1);
     if (!uv_is_active((uv_handle_t *)&clients->timer))
-        uv_timer_start(&clients->timer, on_timer, LIMIT_STRANGER_MS, 0);
+        uv_timer_start(&clients->timer, evict_strangers, LIMIT_STRANGER_MS, 0);
     return client;
 }
 
-void clients_answer(struct clients *clients, struct client *client, bool answering)
+void clients_answer(struct clients *clients, struct http_client *client, bool answering)
 {
     client->answering = answering;
 }
 
-bool clients_admit(struct clients *clients, struct client *client)
+bool clients_admit(struct clients *clients, struct http_client *client)
 {
     if (client->state != CLIENT_STRANGER)
         return true;
@@ -152,7 +152,7 @@ bool clients_admit(struct clients *clients, struct client *client)
     return true;
 }
 
-void clients_remove(struct clients *clients, struct client *client)
+void clients_remove(struct clients *clients, struct http_client *client)
 {
     if (client->state == CLIENT_STRANGER)
         leave_strangers(clients, client, CLIENT_EVICTED);

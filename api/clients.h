@@ -12,7 +12,7 @@
 #include <uv.h>
 
 struct clients;
-struct client;
+struct http_client;
 
 struct clients_counts {
     unsigned strangers, known;
@@ -26,11 +26,11 @@ struct clients *clients_create(uv_loop_t *loop, unsigned max, struct clients_cou
 void clients_destroy(struct clients *clients);
 
 /* Adds a connection. `fd` belongs to its owner, and may be shut down here (not closed) until the client is removed. */
-struct client *clients_add(struct clients *clients, int fd);
+struct http_client *clients_add(struct clients *clients, int fd);
 /* Tells whether a whole request of the client is being answered. */
-void clients_answer(struct clients *clients, struct client *client, bool answering);
+void clients_answer(struct clients *clients, struct http_client *client, bool answering);
 /* Admits a client after one of its requests was let in. Returns false if there are too many; it then remains a
  * stranger. */
-bool clients_admit(struct clients *clients, struct client *client);
-void clients_remove(struct clients *clients, struct client *client);
+bool clients_admit(struct clients *clients, struct http_client *client);
+void clients_remove(struct clients *clients, struct http_client *client);
 #endif

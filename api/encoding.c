@@ -9,7 +9,7 @@
 static const char *const names[] = {"identity", "gzip", "deflate"};
 
 /* Returns whether a list such as "gzip;q=0.5, deflate" has the coding, and not with the weight 0. */
-static bool takes(const char *list, const char *coding)
+static bool accepts_coding(const char *list, const char *coding)
 {
     for (; *list; list += *list == ',') {
         const char *weight;
@@ -28,9 +28,9 @@ static bool takes(const char *list, const char *coding)
 
 enum encoding encoding_choose(const char *accept)
 {
-    if (accept != NULL && takes(accept, names[ENCODING_GZIP]))
+    if (accept != NULL && accepts_coding(accept, names[ENCODING_GZIP]))
         return ENCODING_GZIP;
-    return accept != NULL && takes(accept, names[ENCODING_DEFLATE]) ? ENCODING_DEFLATE : ENCODING_IDENTITY;
+    return accept != NULL && accepts_coding(accept, names[ENCODING_DEFLATE]) ? ENCODING_DEFLATE : ENCODING_IDENTITY;
 }
 
 const char *encoding_name(enum encoding encoding)

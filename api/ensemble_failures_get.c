@@ -25,7 +25,7 @@ struct failure {
     bool has_tail;
 };
 
-struct asking {
+struct failures_reply {
     uv_work_t work;
     struct request *r;
     char *run_dir;
@@ -82,9 +82,9 @@ static void read_tail(const char *run_dir, struct failure *failure)
     close(fd);
 }
 
-static void on_worker(uv_work_t *work)
+static void read_tails(uv_work_t *work)
 {
-    struct asking *asking = work->data;
+    struct failures_reply *asking = work->data;
 
     for (size_t i = 0; i < asking->n; i++)
         if (asking->failures[i].path != NULL)
@@ -110,7 +110,7 @@ static json_t *failure_json(const struct failure *failure)
                      (json_int_t)failure->cause.attempts, "example", example_json(failure));
 }
 
-static void asking_destroy(struct asking *asking)
+static void asking_destroy(struct failures_reply *asking)
 {
     for (size_t i = 0; i < asking->n; i++)
         free(asking->failures[i].path);
@@ -118,9 +118,9 @@ static void asking_destroy(struct asking *asking)
     free(asking);
 }
 
-static void after_work(uv_work_t *work, int status)
+static void reply_failures(uv_work_t *work, int status)
 {
-    struct asking *asking = work->data;
+    struct failures_reply *asking = work->data;
     json_t *failures = json_array();
 
     for (size_t i = 0; i < asking->n; i++)
@@ -131,21 +131,21 @@ static void after_work(uv_work_t *work, int status)
     asking_destroy(asking);
 }
 
-static int add(void *arg, const struct cause_row *row)
+static int add_cause(void *arg, const struct cause_row *row)
 {
-    struct asking *asking = arg;
+    struct failures_reply *asking = arg;
 
     asking->failures[asking->n++].cause = *row;
     return 0;
 }
 
-static int find_failures(struct asking *asking, int limit, struct error *err)
+static int find_failures(struct failures_reply *asking, int limit, struct error *err)
 {
     struct store *store = request_store(asking->r);
     int merged = find_merged(asking->r, asking->ensemble, false, err);
 
     if (merged < 0 || store_cause_total(store, asking->ensemble, &asking->total, err) < 0 ||
-        store_cause_each(store, asking->ensemble, limit, add, asking, err) < 0)
+        store_cause_each(store, asking->ensemble, limit, add_cause, asking, err) < 0)
         return -1;
     for (size_t i = 0; i < asking->n; i++) {
         struct failure *failure = &asking->failures[i];
@@ -167,7 +167,7 @@ static int find_failures(struct asking *asking, int limit, struct error *err)
 void ensemble_failures_get(struct request *r)
 {
     struct ensemble_row ensemble;
-    struct asking *asking;
+    struct failures_reply *asking;
     int64_t limit = 10;
     struct error err;
 
@@ -184,7 +184,7 @@ void ensemble_failures_get(struct request *r)
     asking->work.data = asking;
     request_hold(r);
     if (find_failures(asking, (int)limit, &err) == 0) {
-        uv_queue_work(request_config(r)->loop, &asking->work, on_worker, after_work);
+        uv_queue_work(request_config(r)->loop, &asking->work, read_tails, reply_failures);
         return;
     }
     asking_destroy(asking);

@@ -5,7 +5,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-static void follow_up(struct request *r, const json_t *body, const struct idempotency *key)
+static void follow_up_ensemble(struct request *r, const json_t *body, const struct idempotency *key)
 {
     struct engine_follow_up wish = {.states = {MEMBER_UNFINISHED}, .n_states = 1, .changes = body};
     struct ensemble_row row;
@@ -40,6 +40,6 @@ void ensemble_follow_up_post(struct request *r)
     body = request_json(r);
     if (body == NULL)
         return;
-    follow_up(r, body, &key);
+    follow_up_ensemble(r, body, &key);
     json_decref(body);
 }

@@ -28,8 +28,8 @@ static int look_up_idle(void *arg, int64_t since_ms, int64_t now_ms, int64_t *id
     return store_ensemble_idle(successes->store, successes->ensemble, since_ms, now_ms, idle_ms, err);
 }
 
-static int measure_rate(const struct request *r, const struct ensemble_row *row, const int64_t n[], double *rate,
-                        struct error *err)
+static int measure_success_rate(const struct request *r, const struct ensemble_row *row, const int64_t n[],
+                                double *rate, struct error *err)
 {
     struct successes successes = {request_store(r), row->id};
 
@@ -44,7 +44,7 @@ int ensemble_rate(const struct request *r, const struct ensemble_row *row, doubl
 {
     int64_t n[MEMBER_STATE_COUNT] = {0};
 
-    return store_tally_get(request_store(r), row->id, n, err) < 0 ? -1 : measure_rate(r, row, n, rate, err);
+    return store_tally_get(request_store(r), row->id, n, err) < 0 ? -1 : measure_success_rate(r, row, n, rate, err);
 }
 
 /* Adds the rate in members a second, and when the last member would be done at that rate. */
@@ -56,7 +56,7 @@ static int add_rate(const struct request *r, const struct ensemble_row *row, con
     int64_t last, took;
     json_t *eta = NULL;
 
-    if (measure_rate(r, row, n, &rate, err) < 0)
+    if (measure_success_rate(r, row, n, &rate, err) < 0)
         return -1;
     /* an estimate beyond a century means nothing */
     if (rate > 0 && row->state == ENSEMBLE_RUNNING && left > 0 && (double)left / rate < 3e9) {
@@ -82,7 +82,7 @@ static int add_training(const struct request *r, const struct ensemble_row *row,
     return json_object_set_new(json, "training", value); /* returns -1 also where value is NULL */
 }
 
-static json_t *counts(const int64_t n[MEMBER_STATE_COUNT])
+static json_t *member_counts_json(const int64_t n[MEMBER_STATE_COUNT])
 {
     json_t *json = json_object();
 
@@ -102,7 +102,7 @@ static json_t *family(const struct request *r, int64_t root, struct error *err)
         store_family_tally(request_store(r), root, n, err) < 0)
         return NULL;
     return json_pack("{s:I, s:I, s:s, s:o}", "follow_ups", (json_int_t)follow_ups, "newest", (json_int_t)newest.id,
-                     "state", ensemble_state_name(newest.state), "members", counts(n));
+                     "state", ensemble_state_name(newest.state), "members", member_counts_json(n));
 }
 
 /* Adds the ensembles before and after this one. */
@@ -187,7 +187,7 @@ json_t *ensemble_json(const struct request *r, const struct ensemble_row *row, s
     json_object_set_new(json, "after", row->after != 0 ? json_integer(row->after) : json_null());
     json_object_set_new(json, "count", json_integer(row->count));
     json_object_set_new(json, "width", json_integer(row->width));
-    json_object_set_new(json, "members", counts(n));
+    json_object_set_new(json, "members", member_counts_json(n));
     json_object_set_new(json, "diverged", json_integer(diverged));
     json_object_set_new(json, "rung", rung > 0 ? json_integer(rung) : json_null());
     if (add_rate(r, row, n, json, err) < 0)

@@ -43,13 +43,13 @@ static int read_order(struct ensemble_page *page)
         sort);
 }
 
-static bool is_text(const struct ensemble_order *order)
+static bool is_text_order(const struct ensemble_order *order)
 {
     return order->key == ENSEMBLE_BY_NAME || order->key == ENSEMBLE_BY_STATE;
 }
 
 /* A cursor is the id of the place, and, where there is a value, a colon and the value. */
-static int read_cursor(struct ensemble_page *page)
+static int read_ensemble_cursor(struct ensemble_page *page)
 {
     const char *cursor = request_query(page->r, "cursor");
     struct ensemble_place *after = &page->after;
@@ -65,7 +65,7 @@ static int read_cursor(struct ensemble_page *page)
         goto wrong;
     if (!after->has_value)
         return 0;
-    if (is_text(&page->order)) {
+    if (is_text_order(&page->order)) {
         if (snprintf(after->text, sizeof after->text, "%s", rest + 1) < (int)sizeof after->text)
             return 0;
     } else {
@@ -83,7 +83,7 @@ int ensemble_page_read(struct ensemble_page *page)
 {
     page->limit = 100;
     if (request_query_int(page->r, "limit", 1, 1000, &page->limit, page->err) < 0 || read_order(page) < 0 ||
-        read_cursor(page) < 0)
+        read_ensemble_cursor(page) < 0)
         return -1;
     page->items = json_array();
     return 0;
@@ -102,7 +102,7 @@ int ensemble_page_add(struct ensemble_page *page, const struct ensemble_row *row
     return page->failed;
 }
 
-static json_t *cursor_json(const struct ensemble_page *page)
+static json_t *ensemble_cursor_json(const struct ensemble_page *page)
 {
     const struct ensemble_place *last = &page->last;
 
@@ -110,7 +110,7 @@ static json_t *cursor_json(const struct ensemble_page *page)
         return json_null();
     if (!last->has_value)
         return json_sprintf("%" PRId64, last->id);
-    if (is_text(&page->order))
+    if (is_text_order(&page->order))
         return json_sprintf("%" PRId64 ":%s", last->id, last->text);
     return json_sprintf("%" PRId64 ":%.17g", last->id, last->value);
 }
@@ -122,10 +122,11 @@ void ensemble_page_reply(struct ensemble_page *page, int rc)
         request_reply_problem(page->r, page->err);
         return;
     }
-    request_reply_json(page->r, 200, json_pack("{s:o, s:o}", "ensembles", page->items, "next", cursor_json(page)));
+    request_reply_json(page->r, 200,
+                       json_pack("{s:o, s:o}", "ensembles", page->items, "next", ensemble_cursor_json(page)));
 }
 
-static int add(void *arg, const struct ensemble_row *row, const struct ensemble_place *place)
+static int add_to_ensemble_page(void *arg, const struct ensemble_row *row, const struct ensemble_place *place)
 {
     return ensemble_page_add(arg, row, place);
 }
@@ -144,6 +145,6 @@ void ensembles_sorted(const struct ensemble_page *asked)
     }
     if (rc == 0)
         rc = store_ensemble_each_sorted(request_store(page.r), &page.order, &page.filter, &page.after,
-                                        (int)page.limit + 1, add, &page, &err);
+                                        (int)page.limit + 1, add_to_ensemble_page, &page, &err);
     ensemble_page_reply(&page, rc);
 }

@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-static int read_change(const json_t *json, int64_t *width, enum engine_shrink *shrink, struct error *err)
+static int read_width_change(const json_t *json, int64_t *width, enum engine_shrink *shrink, struct error *err)
 {
     static const char *const known[] = {"width", "when", NULL};
     const char *when = "later";
@@ -34,7 +34,7 @@ void ensemble_patch(struct request *r)
     if (json == NULL)
         return;
     who_asks(r, by);
-    if (read_change(json, &width, &shrink, &err) < 0 ||
+    if (read_width_change(json, &width, &shrink, &err) < 0 ||
         engine_resize(request_config(r)->engine, request_id(r, 0), width, shrink, by, &err) < 0)
         request_reply_problem(r, &err);
     else

@@ -27,7 +27,7 @@ static int add_item(void *arg, const struct ran_row *row)
     return 0;
 }
 
-static int add_attempt(void *arg, const struct ran_attempt_row *row)
+static int add_attempt_to_ran(void *arg, const struct ran_attempt_row *row)
 {
     struct ran_list *list = arg;
     json_t *attempts;
@@ -53,9 +53,9 @@ void ensemble_ran_get(struct request *r)
 
     if (find_ensemble(r, &row) == 0) {
         spec = engine_spec(request_config(r)->engine, row.id, &owned, &err);
-        if (spec == NULL ||
-            (spec->rules != NULL && (store_ran_each(request_store(r), row.id, add_item, &list, &err) < 0 ||
-                                     store_ran_each_attempt(request_store(r), row.id, add_attempt, &list, &err) < 0)))
+        if (spec == NULL || (spec->rules != NULL &&
+                             (store_ran_each(request_store(r), row.id, add_item, &list, &err) < 0 ||
+                              store_ran_each_attempt(request_store(r), row.id, add_attempt_to_ran, &list, &err) < 0)))
             rc = -1;
         if (rc < 0)
             request_reply_problem(r, &err);

@@ -14,7 +14,7 @@ void ensemble_add_location(struct request *r, const json_t *ensemble)
 }
 
 /* Returns the ensemble of the path as JSON, or NULL after having answered with the problem. */
-static json_t *read_ensemble(struct request *r)
+static json_t *ensemble_of_path(struct request *r)
 {
     struct ensemble_row row;
     struct error err;
@@ -30,7 +30,7 @@ static json_t *read_ensemble(struct request *r)
 
 void ensemble_reply(struct request *r, int status)
 {
-    json_t *json = read_ensemble(r);
+    json_t *json = ensemble_of_path(r);
 
     if (json != NULL)
         request_reply_json(r, status, json);
@@ -38,7 +38,7 @@ void ensemble_reply(struct request *r, int status)
 
 void cancellation_reply(struct request *r, bool cancelled)
 {
-    json_t *json = read_ensemble(r);
+    json_t *json = ensemble_of_path(r);
 
     if (json != NULL)
         request_reply_json(r, 202, json_pack("{s:b, s:o}", "cancelled", cancelled, "ensemble", json));
@@ -46,7 +46,7 @@ void cancellation_reply(struct request *r, bool cancelled)
 
 void resubmission_reply(struct request *r, const struct idempotency *key, int64_t n)
 {
-    json_t *json = read_ensemble(r);
+    json_t *json = ensemble_of_path(r);
 
     if (json != NULL)
         idempotency_reply(r, key, 202, json_pack("{s:I, s:o}", "resubmitted", (json_int_t)n, "ensemble", json));

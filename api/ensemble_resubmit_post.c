@@ -6,8 +6,8 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-static int read_body(const json_t *json, enum member_state states[MEMBER_STATE_COUNT], size_t *n, bool *afresh,
-                     struct error *err)
+static int read_states_to_resubmit(const json_t *json, enum member_state states[MEMBER_STATE_COUNT], size_t *n,
+                                   bool *afresh, struct error *err)
 {
     static const char *const known[] = {"states", "from", NULL};
 
@@ -22,7 +22,7 @@ static int read_body(const json_t *json, enum member_state states[MEMBER_STATE_C
     return states_read(json, "be resubmitted", states, n, true, err);
 }
 
-static void resubmit(struct request *r, const json_t *json, const struct idempotency *key)
+static void resubmit_members(struct request *r, const json_t *json, const struct idempotency *key)
 {
     enum member_state states[MEMBER_STATE_COUNT];
     struct error err;
@@ -30,7 +30,7 @@ static void resubmit(struct request *r, const json_t *json, const struct idempot
     size_t n_states = 0;
     bool afresh;
 
-    if (read_body(json, states, &n_states, &afresh, &err) < 0 ||
+    if (read_states_to_resubmit(json, states, &n_states, &afresh, &err) < 0 ||
         engine_resubmit(request_config(r)->engine, request_id(r, 0), states, n_states, afresh, &n, &err) < 0)
         request_reply_problem(r, &err);
     else
@@ -49,6 +49,6 @@ void ensemble_resubmit_post(struct request *r)
     json = request_json(r);
     if (json == NULL)
         return;
-    resubmit(r, json, &key);
+    resubmit_members(r, json, &key);
     json_decref(json);
 }

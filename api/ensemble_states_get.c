@@ -24,7 +24,7 @@
 #define FIRST_CODE '0'
 #define NO_MEMBER '-' /* an index whose member is in another ensemble of the family */
 
-struct sending {
+struct states_reply {
     struct paced_waiter waiter; /* must be first */
     unsigned refs;              /* one of the response, and one while it waits for a turn */
     struct request *r;
@@ -38,7 +38,7 @@ struct sending {
     size_t size;
 };
 
-static void unref(struct sending *s)
+static void unref_states(struct states_reply *s)
 {
     if (--s->refs > 0)
         return;
@@ -48,15 +48,15 @@ static void unref(struct sending *s)
     free(s);
 }
 
-static int put_state(void *arg, int64_t index, enum member_state state)
+static int put_state_byte(void *arg, int64_t index, enum member_state state)
 {
-    struct sending *s = arg;
+    struct states_reply *s = arg;
 
     s->states[index - s->at] = (unsigned char)(FIRST_CODE + state);
     return 0;
 }
 
-static int read_piece(struct sending *s)
+static int read_states_piece(struct states_reply *s)
 {
     int64_t most = s->filter != NULL ? MEMBER_FILTER_PIECE : PIECE, end = s->end - s->at < most ? s->end : s->at + most;
     size_t n = (size_t)(end - s->at);
@@ -67,7 +67,7 @@ static int read_piece(struct sending *s)
             return -1;
     } else {
         memset(s->states, s->rowless, n);
-        if (store_member_each_state(request_store(s->r), s->ensemble, s->at, end, put_state, s, &err) < 0)
+        if (store_member_each_state(request_store(s->r), s->ensemble, s->at, end, put_state_byte, s, &err) < 0)
             return -1;
     }
     s->at = end;
@@ -78,7 +78,7 @@ static int read_piece(struct sending *s)
 }
 
 /* Takes the bytes from the compressor that it has ready, which may be none. */
-static void pack(struct sending *s)
+static void deflate_states(struct states_reply *s)
 {
     int rc;
 
@@ -91,33 +91,33 @@ static void pack(struct sending *s)
     s->size = sizeof s->packed - s->z.avail_out;
 }
 
-static void on_turn(struct paced_waiter *waiter, bool ending)
+static void read_states_on_turn(struct paced_waiter *waiter, bool ending)
 {
-    struct sending *s = (struct sending *)waiter;
+    struct states_reply *s = (struct states_reply *)waiter;
 
     uint64_t began = uv_hrtime();
 
     s->failed = s->failed || ending || !request_is_allowed(s->r);
     do {
-        s->failed = s->failed || read_piece(s) < 0;
+        s->failed = s->failed || read_states_piece(s) < 0;
         if (!s->failed && s->packs)
-            pack(s);
+            deflate_states(s);
     } while (!s->failed && s->size == 0 && !s->is_over && uv_hrtime() - began < TURN_NS);
     if (!s->failed && s->size == 0 && !s->is_over) {
         paced_wait(request_config(s->r)->paced, waiter);
         return;
     }
     request_go_on(s->r);
-    unref(s);
+    unref_states(s);
 }
 
-static ssize_t give(void *cls, uint64_t pos, char *buf, size_t max)
+static ssize_t give_states(void *cls, uint64_t pos, char *buf, size_t max)
 {
-    struct sending *s = cls;
+    struct states_reply *s = cls;
     size_t n;
 
     if (s->size == 0 && !s->failed && s->packs && s->at > 0 && !s->is_over && s->z.avail_out == 0)
-        pack(s);
+        deflate_states(s);
     if (s->failed)
         return MHD_CONTENT_READER_END_WITH_ERROR;
     n = s->size < max ? s->size : max;
@@ -135,9 +135,9 @@ static ssize_t give(void *cls, uint64_t pos, char *buf, size_t max)
     return 0;
 }
 
-static void release(void *cls)
+static void release_states(void *cls)
 {
-    unref(cls);
+    unref_states(cls);
 }
 
 /* Answers with states. It takes the filter over. */
@@ -146,14 +146,14 @@ static void reply_states(struct request *r, const struct ensemble_row *ensemble,
 {
     /* If-Range never matches a weak tag, as all tags here are */
     const char *range = request_header(r, "If-Range") == NULL ? request_header(r, "Range") : NULL;
-    struct sending *s = xcalloc(1, sizeof *s);
+    struct states_reply *s = xcalloc(1, sizeof *s);
     enum range_answer answer = range_parse(range, places, &s->at, &s->end);
     enum encoding encoding =
         answer == RANGE_ALL ? encoding_choose(request_header(r, "Accept-Encoding")) : ENCODING_IDENTITY;
     struct MHD_Response *response;
     char text[96];
 
-    s->waiter.piece = on_turn;
+    s->waiter.piece = read_states_on_turn;
     s->refs = 1;
     s->r = r;
     s->filter = filter;
@@ -177,10 +177,10 @@ static void reply_states(struct request *r, const struct ensemble_row *ensemble,
                                                       encoding_window_bits(encoding), 8, Z_DEFAULT_STRATEGY) == Z_OK;
     if (s->packs)
         request_add_header(r, "Content-Encoding", encoding_name(encoding));
-    response = MHD_create_response_from_callback(s->packs ? MHD_SIZE_UNKNOWN : (uint64_t)(s->end - s->at), PIECE, give,
-                                                 s, release);
+    response = MHD_create_response_from_callback(s->packs ? MHD_SIZE_UNKNOWN : (uint64_t)(s->end - s->at), PIECE,
+                                                 give_states, s, release_states);
     if (response == NULL)
-        unref(s);
+        unref_states(s);
     request_reply_response(r, answer == RANGE_PART ? 206 : 200, "text/plain", response);
 }
 
@@ -218,8 +218,8 @@ static int reply_changes(struct request *r, const struct ensemble_row *ensemble,
 }
 
 /* Reads the query. *filter is NULL if it asks for all members. */
-static int read_filter(struct request *r, const struct ensemble_row *ensemble, struct member_filter **filter,
-                       struct error *err)
+static int read_states_filter(struct request *r, const struct ensemble_row *ensemble, struct member_filter **filter,
+                              struct error *err)
 {
     *filter = member_filter_create(r, ensemble, err);
     if (*filter == NULL)
@@ -246,7 +246,7 @@ void ensemble_states_get(struct request *r)
 
     if (find_ensemble(r, &ensemble) < 0)
         return;
-    rc = read_filter(r, &ensemble, &filter, &err);
+    rc = read_states_filter(r, &ensemble, &filter, &err);
     if (rc == 0)
         rc = reply_changes(r, &ensemble, &err);
     if (rc == 1)

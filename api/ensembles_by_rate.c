@@ -16,7 +16,7 @@ struct rated {
     double rate;
 };
 
-struct measuring {
+struct rate_listing {
     struct paced_waiter waiter; /* must be first */
     struct ensemble_page page;
     struct rated *list; /* those with a rate */
@@ -26,9 +26,9 @@ struct measuring {
     struct error err;
 };
 
-static int measure(void *arg, const struct ensemble_row *row)
+static int measure_ensemble(void *arg, const struct ensemble_row *row)
 {
-    struct measuring *m = arg;
+    struct rate_listing *m = arg;
     double rate;
 
     m->in_piece++;
@@ -42,7 +42,7 @@ static int measure(void *arg, const struct ensemble_row *row)
     return 0;
 }
 
-static int measure_piece(struct measuring *m)
+static int measure_piece(struct rate_listing *m)
 {
     const unsigned open = 1u << ENSEMBLE_RUNNING | 1u << ENSEMBLE_PAUSED;
     struct ensemble_filter filter = m->page.filter;
@@ -51,7 +51,7 @@ static int measure_piece(struct measuring *m)
     filter.states = filter.states != 0 ? filter.states & open : open;
     if (filter.states == 0)
         return 0;
-    return store_ensemble_each(request_store(m->page.r), m->before, &filter, PIECE, measure, m, &m->err);
+    return store_ensemble_each(request_store(m->page.r), m->before, &filter, PIECE, measure_ensemble, m, &m->err);
 }
 
 static int by_rate(const void *left, const void *right)
@@ -65,7 +65,7 @@ static int by_rate(const void *left, const void *right)
 
 /* Adds the ensembles with a rate. The value of the cursor is how many of them there were up to there: rates change from
  * page to page, and fall all together where nothing succeeds, but their order lasts. */
-static int add_rated(struct measuring *m)
+static int add_rated(struct rate_listing *m)
 {
     const struct ensemble_place *after = &m->page.after;
     bool descending = m->page.order.descending;
@@ -89,7 +89,7 @@ static int add_rated(struct measuring *m)
 /* Adds an ensemble without a rate. */
 static int add_other(void *arg, const struct ensemble_row *row)
 {
-    struct measuring *m = arg;
+    struct rate_listing *m = arg;
 
     for (size_t i = 0; i < m->n; i++)
         if (m->list[i].id == row->id)
@@ -97,7 +97,7 @@ static int add_other(void *arg, const struct ensemble_row *row)
     return ensemble_page_add(&m->page, row, &(struct ensemble_place){.id = row->id});
 }
 
-static int make_page(struct measuring *m)
+static int make_page(struct rate_listing *m)
 {
     const struct ensemble_place *after = &m->page.after;
 
@@ -109,33 +109,33 @@ static int make_page(struct measuring *m)
                                add_other, m, &m->err);
 }
 
-static void finish(struct measuring *m, int rc)
+static void reply_rated(struct rate_listing *m, int rc)
 {
     ensemble_page_reply(&m->page, rc);
     free(m->list);
     free(m);
 }
 
-static void on_turn(struct paced_waiter *waiter, bool ending)
+static void rate_on_turn(struct paced_waiter *waiter, bool ending)
 {
-    struct measuring *m = (struct measuring *)waiter;
+    struct rate_listing *m = (struct rate_listing *)waiter;
 
     if (ending || request_is_abandoned(m->page.r) || request_is_orphan(m->page.r)) {
         error_set(&m->err, "not_ready", "the daemon ends, or nobody waits for the answer any more");
-        finish(m, -1);
+        reply_rated(m, -1);
     } else if (measure_piece(m) < 0 || m->page.failed)
-        finish(m, -1);
+        reply_rated(m, -1);
     else if (m->in_piece < PIECE)
-        finish(m, make_page(m));
+        reply_rated(m, make_page(m));
     else
         paced_wait(request_config(m->page.r)->paced, waiter);
 }
 
 void ensembles_by_rate(const struct ensemble_page *page)
 {
-    struct measuring *m = xcalloc(1, sizeof *m);
+    struct rate_listing *m = xcalloc(1, sizeof *m);
 
-    *m = (struct measuring){.waiter.piece = on_turn, .page = *page};
+    *m = (struct rate_listing){.waiter.piece = rate_on_turn, .page = *page};
     m->page.err = &m->err;
     request_hold(page->r);
     paced_wait(request_config(page->r)->paced, &m->waiter);

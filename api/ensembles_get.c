@@ -9,7 +9,7 @@
 
 #define NAME_MAX_BYTES 255
 
-static int add(void *arg, const struct ensemble_row *row)
+static int list_ensemble(void *arg, const struct ensemble_row *row)
 {
     struct listing *list = arg;
 
@@ -17,7 +17,7 @@ static int add(void *arg, const struct ensemble_row *row)
 }
 
 /* Reads which ensembles are asked for. */
-static int read_filter(struct request *r, struct ensemble_filter *filter, struct error *err)
+static int read_ensemble_filter(struct request *r, struct ensemble_filter *filter, struct error *err)
 {
     const char *names[ENSEMBLE_STATE_COUNT];
     struct ensemble_row row;
@@ -47,9 +47,10 @@ static void list_newest(struct request *r)
     int rc = listing_begin(&list, r);
 
     if (rc == 0)
-        rc = read_filter(r, &filter, &list.err);
+        rc = read_ensemble_filter(r, &filter, &list.err);
     if (rc == 0)
-        rc = store_ensemble_each(request_store(r), list.before, &filter, (int)list.limit + 1, add, &list, &list.err);
+        rc = store_ensemble_each(request_store(r), list.before, &filter, (int)list.limit + 1, list_ensemble, &list,
+                                 &list.err);
     listing_reply(&list, "ensembles", rc);
 }
 
@@ -63,7 +64,7 @@ static void list_troubled(struct request *r)
         request_reply_error(r, "query_wrong_value", "query parameter \"trouble\" must be 1, or be left out");
     else if (request_query(r, "sort") != NULL || request_query(r, "order") != NULL)
         request_reply_error(r, "query_wrong_value", "query parameters \"trouble\" and \"sort\" exclude each other");
-    else if (read_filter(r, &filter, &err) < 0)
+    else if (read_ensemble_filter(r, &filter, &err) < 0)
         request_reply_problem(r, &err);
     else
         ensembles_in_trouble(r, &filter);
@@ -80,7 +81,7 @@ void ensembles_get(struct request *r)
         list_newest(r);
     else if (request_query(r, "sort") == NULL)
         request_reply_error(r, "query_wrong_value", "query parameter \"order\" has no meaning without \"sort\"");
-    else if (read_filter(r, &page.filter, &err) < 0)
+    else if (read_ensemble_filter(r, &page.filter, &err) < 0)
         request_reply_problem(r, &err);
     else
         ensembles_sorted(&page);

@@ -8,7 +8,7 @@
 
 #define PIECE 50 /* ensembles that are looked at in one turn of the loop */
 
-struct looking {
+struct trouble_listing {
     struct paced_waiter waiter; /* must be first */
     struct listing list;
     struct ensemble_filter filter;
@@ -17,9 +17,9 @@ struct looking {
     bool over; /* the page is full, or an ensemble could not be read */
 };
 
-static int look(void *arg, const struct ensemble_row *row)
+static int list_if_in_trouble(void *arg, const struct ensemble_row *row)
 {
-    struct looking *l = arg;
+    struct trouble_listing *l = arg;
     char why[TROUBLE_SIZE];
 
     l->in_piece++;
@@ -32,40 +32,40 @@ static int look(void *arg, const struct ensemble_row *row)
     return l->over;
 }
 
-static void finish(struct looking *l, int rc)
+static void reply_troubled(struct trouble_listing *l, int rc)
 {
     listing_reply(&l->list, "ensembles", rc);
     free(l);
 }
 
-static void on_turn(struct paced_waiter *waiter, bool ending)
+static void look_for_trouble_on_turn(struct paced_waiter *waiter, bool ending)
 {
-    struct looking *l = (struct looking *)waiter;
+    struct trouble_listing *l = (struct trouble_listing *)waiter;
     struct request *r = l->list.r;
 
     l->in_piece = 0;
     if (ending || request_is_abandoned(r) || request_is_orphan(r)) {
         error_set(&l->list.err, "not_ready", "the daemon ends, or nobody waits for the answer any more");
-        finish(l, -1);
-    } else if (store_ensemble_each(request_store(r), l->at, &l->filter, PIECE, look, l, &l->list.err) < 0)
-        finish(l, -1);
+        reply_troubled(l, -1);
+    } else if (store_ensemble_each(request_store(r), l->at, &l->filter, PIECE, list_if_in_trouble, l, &l->list.err) < 0)
+        reply_troubled(l, -1);
     else if (l->over || l->in_piece < PIECE || l->at <= 1)
-        finish(l, 0);
+        reply_troubled(l, 0);
     else
         paced_wait(request_config(r)->paced, waiter);
 }
 
 void ensembles_in_trouble(struct request *r, const struct ensemble_filter *filter)
 {
-    struct looking *l = xcalloc(1, sizeof *l);
+    struct trouble_listing *l = xcalloc(1, sizeof *l);
 
     if (listing_begin(&l->list, r) < 0) {
-        finish(l, -1);
+        reply_troubled(l, -1);
         return;
     }
     l->filter = *filter;
     l->at = l->list.before;
-    l->waiter.piece = on_turn;
+    l->waiter.piece = look_for_trouble_on_turn;
     request_hold(r);
     paced_wait(request_config(r)->paced, &l->waiter);
 }

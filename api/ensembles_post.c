@@ -23,7 +23,7 @@ static void submission_free(struct submission *s)
 }
 
 /* Submits and answers. Returns whether the spec is accepted, if the turn is committed. Takes rows over. */
-static bool submit(const struct submission *s, struct rows *rows)
+static bool submit_spec(const struct submission *s, struct rows *rows)
 {
     struct request *r = s->r;
     struct ensemble_row row;
@@ -67,7 +67,7 @@ static void have_rows(void *arg, struct parameter_file *file, struct rows *rows,
     } else {
         struct turn *turn = request_config(s->r)->turn;
 
-        if (submit(s, rows))
+        if (submit_spec(s, rows))
             parameter_file_keep_if_committed(file, turn);
         else
             parameter_file_drop(file);
@@ -75,7 +75,7 @@ static void have_rows(void *arg, struct parameter_file *file, struct rows *rows,
     submission_free(s);
 }
 
-static void begin(struct submission *s)
+static void begin_submission(struct submission *s)
 {
     const char *path;
     struct error err;
@@ -92,7 +92,7 @@ static void begin(struct submission *s)
             return;
         request_reply_problem(s->r, &err);
         break;
-    case 0: submit(s, NULL); break;
+    case 0: submit_spec(s, NULL); break;
     default: request_reply_problem(s->r, &err); break;
     }
     submission_free(s);
@@ -111,5 +111,5 @@ void ensembles_post(struct request *r)
         return;
     s = xcalloc(1, sizeof *s);
     *s = (struct submission){r, spec, key};
-    begin(s);
+    begin_submission(s);
 }

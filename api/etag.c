@@ -10,14 +10,14 @@
 #define TAG_BYTES crypto_generichash_BYTES_MIN
 
 /* Returns whether the header names the tag, or "*", which is any. The comparison is weak: "W/" does not count. */
-static bool names(const char *header, const char *quoted)
+static bool header_names_tag(const char *header, const char *quoted)
 {
     return header != NULL && (strcmp(header, "*") == 0 || strstr(header, quoted) != NULL);
 }
 
 bool etag_is_known(const struct request *r, const char *tag)
 {
-    return names(request_header(r, "If-None-Match"), tag + 2);
+    return header_names_tag(request_header(r, "If-None-Match"), tag + 2);
 }
 
 void etag_of(const char *data, size_t size, char tag[ETAG_SIZE])

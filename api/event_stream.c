@@ -28,7 +28,7 @@ struct event_stream {
     bool failed;
 };
 
-static void say(struct event_stream *s, const char *text)
+static void set_stream_text(struct event_stream *s, const char *text)
 {
     piece_drop(s->piece);
     s->piece = NULL;
@@ -39,7 +39,7 @@ static void say(struct event_stream *s, const char *text)
 
 /* Gets the next piece. Returns false where there is nothing to send; *more tells whether there may be more behind
  * it. */
-static bool fill(struct event_stream *s, bool *more)
+static bool load_next_piece(struct event_stream *s, bool *more)
 {
     int64_t upto = feed_upto(s->feed);
     struct error err;
@@ -64,7 +64,7 @@ static bool fill(struct event_stream *s, bool *more)
 
 /* Sends the piece. Only while the stream sleeps, when libmicrohttpd has nothing of it left. Returns false if
  * libmicrohttpd must send the rest. */
-static bool send_all(struct event_stream *s)
+static bool send_piece_now(struct event_stream *s)
 {
     int fd = s->failed ? -1 : request_socket(s->r);
 
@@ -85,37 +85,37 @@ static enum feed_look on_look(struct feed_waiter *waiter)
     bool more = false;
 
     if (request_is_allowed(s->r)) {
-        if (!fill(s, &more))
+        if (!load_next_piece(s, &more))
             return more ? FEED_AGAIN : FEED_WAITS;
-        if (send_all(s))
+        if (send_piece_now(s))
             return more ? FEED_AGAIN : FEED_TOLD;
     }
     request_go_on(s->r);
     return FEED_WENT;
 }
 
-static bool on_beat(struct feed_waiter *waiter)
+static bool send_sign_of_life(struct feed_waiter *waiter)
 {
     struct event_stream *s = (struct event_stream *)waiter;
 
-    say(s, ":\n\n"); /* a comment, as a sign of life */
-    if (send_all(s))
+    set_stream_text(s, ":\n\n"); /* a comment, as a sign of life */
+    if (send_piece_now(s))
         return true;
     request_go_on(s->r);
     return false;
 }
 
-static void on_wake(struct feed_waiter *waiter)
+static void resume_stream(struct feed_waiter *waiter)
 {
     request_go_on(((struct event_stream *)waiter)->r);
 }
 
-static bool is_over(struct feed_waiter *waiter)
+static bool is_stream_refused(struct feed_waiter *waiter)
 {
     return !request_is_allowed(((struct event_stream *)waiter)->r);
 }
 
-static ssize_t give(void *cls, uint64_t pos, char *buf, size_t max)
+static ssize_t give_events(void *cls, uint64_t pos, char *buf, size_t max)
 {
     struct event_stream *s = cls;
     size_t n = s->size - s->used < max ? s->size - s->used : max;
@@ -134,7 +134,7 @@ static ssize_t give(void *cls, uint64_t pos, char *buf, size_t max)
     return (ssize_t)n;
 }
 
-static void release(void *cls)
+static void release_event_stream(void *cls)
 {
     struct event_stream *s = cls;
 
@@ -156,18 +156,18 @@ void event_stream_reply(struct request *r, int64_t after, const struct event_fil
     }
     s = xcalloc(1, sizeof *s);
     s->waiter.look = on_look;
-    s->waiter.beat = on_beat;
-    s->waiter.wake = on_wake;
-    s->waiter.over = is_over;
+    s->waiter.beat = send_sign_of_life;
+    s->waiter.wake = resume_stream;
+    s->waiter.over = is_stream_refused;
     s->r = r;
     s->feed = request_config(r)->feed;
     s->token = request_token(r);
     s->filter = *filter;
     s->at = after;
-    say(s, "retry: 1000\n\n"); /* with these bytes the headers are sent at once */
-    response = MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, BLOCK, give, s, release);
+    set_stream_text(s, "retry: 1000\n\n"); /* with these bytes the headers are sent at once */
+    response = MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, BLOCK, give_events, s, release_event_stream);
     if (response == NULL)
-        release(s);
+        release_event_stream(s);
     else /* the body must be sent without chunks, since some of it does not go through libmicrohttpd */
         MHD_set_response_options(response, MHD_RF_HTTP_1_0_COMPATIBLE_STRICT, MHD_RO_END);
     request_reply_response(r, 200, "text/event-stream", response);

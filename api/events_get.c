@@ -10,14 +10,14 @@
 
 #define WINDOW 10000 /* ids that are looked at for one page of a kind */
 
-struct page {
+struct event_page {
     struct text text;
     int64_t n, last;
 };
 
-static int add(void *arg, const struct event_row *row)
+static int add_event_to_page(void *arg, const struct event_row *row)
 {
-    struct page *page = arg;
+    struct event_page *page = arg;
 
     text_add(&page->text, page->n++ > 0 ? "," : "");
     event_text(&page->text, row);
@@ -28,7 +28,7 @@ static int add(void *arg, const struct event_row *row)
 /* Answers with events after `after`, oldest first. "next" is where to go on; null where there are no more for now. */
 static void reply_page(struct request *r, int64_t after, const struct event_filter *filter, int64_t limit)
 {
-    struct page page = {0};
+    struct event_page page = {0};
     int64_t newest = feed_newest(request_config(r)->feed), upto = newest, oldest;
     struct error err;
 
@@ -36,7 +36,7 @@ static void reply_page(struct request *r, int64_t after, const struct event_filt
         upto = after + WINDOW;
     text_add(&page.text, "{\"events\":[");
     if (store_event_bounds(request_store(r), &oldest, &(int64_t){0}, &err) < 0 ||
-        store_event_each(request_store(r), after, upto, filter, (int)limit, add, &page, &err) < 0) {
+        store_event_each(request_store(r), after, upto, filter, (int)limit, add_event_to_page, &page, &err) < 0) {
         free(page.text.data);
         request_reply_problem(r, &err);
         return;
@@ -67,7 +67,7 @@ static int read_after(struct request *r, bool stream, int64_t *after, struct err
 }
 
 /* Checks that there are events of this kind; NULL stands for all. A mistyped one would be waited for in vain. */
-static int check_kind(const char *kind, struct error *err)
+static int check_event_kind(const char *kind, struct error *err)
 {
     static const char *const kinds[] = {
 #define EVENT_KIND(name) name,
@@ -95,7 +95,7 @@ void events_get(struct request *r)
     int64_t after = stream ? feed_newest(request_config(r)->feed) : 0, limit = 100;
     struct error err;
 
-    if (check_kind(filter.kind, &err) < 0 || request_query_int(r, "limit", 1, 1000, &limit, &err) < 0 ||
+    if (check_event_kind(filter.kind, &err) < 0 || request_query_int(r, "limit", 1, 1000, &limit, &err) < 0 ||
         request_query_int(r, "ensemble", 1, INT64_MAX, &filter.ensemble, &err) < 0 ||
         read_after(r, stream, &after, &err) < 0) {
         request_reply_problem(r, &err);

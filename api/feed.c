@@ -39,7 +39,7 @@ static uint64_t pause_after(uint64_t spent_ns)
     return ms < ROUND_MS_MIN ? ROUND_MS_MIN : ms > ROUND_MS_MAX ? ROUND_MS_MAX : ms;
 }
 
-static void tell(struct feed *feed)
+static void feed_wake_due(struct feed *feed)
 {
     uint64_t began = uv_hrtime();
     struct feed_waiter *waiter;
@@ -84,7 +84,7 @@ static void on_news(uv_timer_t *timer)
         DL_CONCAT(feed->due, feed->idle);
         feed->idle = NULL;
     }
-    tell(feed);
+    feed_wake_due(feed);
     if (feed->due == NULL) {
         feed->next = now + pause_after(feed->spent_ns);
         feed->spent_ns = 0;
@@ -107,7 +107,7 @@ static void end_those_over(struct feed_waiter **list)
 
 /* Rings four times in a heartbeat: ends streams whose token has expired, and calls those that were silent for three
  * quarters of one. */
-static void on_beat(uv_timer_t *timer)
+static void feed_on_beat(uv_timer_t *timer)
 {
     struct feed *feed = timer->data;
     int64_t before = (int64_t)uv_now(feed->config->loop) - feed->config->heartbeat_ms * 3 / 4;
@@ -124,7 +124,7 @@ static void on_beat(uv_timer_t *timer)
     }
 }
 
-static void on_commit(void *arg)
+static void feed_on_commit(void *arg)
 {
     struct feed *feed = arg;
 
@@ -151,15 +151,15 @@ struct feed *feed_create(const struct api_config *config)
     uv_timer_init(config->loop, &feed->news);
     uv_timer_init(config->loop, &feed->beat);
     feed->news.data = feed->beat.data = feed;
-    uv_timer_start(&feed->beat, on_beat, (uint64_t)config->heartbeat_ms / 4, (uint64_t)config->heartbeat_ms / 4);
+    uv_timer_start(&feed->beat, feed_on_beat, (uint64_t)config->heartbeat_ms / 4, (uint64_t)config->heartbeat_ms / 4);
     uv_unref((uv_handle_t *)&feed->beat);
-    turn_on_commit(config->turn, on_commit, feed);
-    if (!store_dirty(config->store)) /* otherwise the commit calls on_commit() */
-        on_commit(feed);
+    turn_on_commit(config->turn, feed_on_commit, feed);
+    if (!store_dirty(config->store)) /* otherwise the commit calls feed_on_commit() */
+        feed_on_commit(feed);
     return feed;
 }
 
-static void on_closed(uv_handle_t *handle)
+static void feed_handle_closed(uv_handle_t *handle)
 {
     struct feed *feed = handle->data;
 
@@ -182,8 +182,8 @@ void feed_destroy(struct feed *feed)
         waiter->wake(waiter);
     }
     pieces_forget(&feed->pieces);
-    uv_close((uv_handle_t *)&feed->news, on_closed);
-    uv_close((uv_handle_t *)&feed->beat, on_closed);
+    uv_close((uv_handle_t *)&feed->news, feed_handle_closed);
+    uv_close((uv_handle_t *)&feed->beat, feed_handle_closed);
 }
 
 void feed_review(struct feed *feed)

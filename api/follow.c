@@ -34,7 +34,7 @@ struct follow {
 /* The shares of all listeners. They belong to no api, since a reply may outlive it by one look. */
 static struct shares follows = {.max = LIMIT_FOLLOWS, .what = "followed outputs"};
 
-static void unref(struct follow *f)
+static void unref_follow(struct follow *f)
 {
     if (--f->refs > 0)
         return;
@@ -78,21 +78,21 @@ static void read_some(uv_work_t *work)
     f->at += n;
 }
 
-static void look(struct follow *f);
+static void follow_read_on(struct follow *f);
 
-static void on_timer(uv_timer_t *timer)
+static void follow_on_timer(uv_timer_t *timer)
 {
     struct follow *f = timer->data;
 
     if (!request_is_orphan(f->r) && request_is_allowed(f->r)) {
-        look(f);
+        follow_read_on(f);
         return;
     }
     f->failed = true;
     request_go_on(f->r);
 }
 
-static void after_read(uv_work_t *work, int status)
+static void follow_after_read(uv_work_t *work, int status)
 {
     struct follow *f = work->data;
 
@@ -100,8 +100,8 @@ static void after_read(uv_work_t *work, int status)
     if (f->missing && !f->failed && f->find != NULL && f->place.archive == NULL) {
         f->find(f->r, &f->place);
         if (f->place.archive != NULL) { /* it has just been moved into an archive */
-            look(f);
-            unref(f);
+            follow_read_on(f);
+            unref_follow(f);
             return;
         }
     }
@@ -109,21 +109,21 @@ static void after_read(uv_work_t *work, int status)
     if (f->have > 0 || f->at_end || f->failed || request_is_orphan(f->r))
         request_go_on(f->r);
     else
-        uv_timer_start(&f->timer, on_timer, LOOK_MS, 0);
-    unref(f);
+        uv_timer_start(&f->timer, follow_on_timer, LOOK_MS, 0);
+    unref_follow(f);
 }
 
 /* Reads on, while the request is paused. Whether the writer has ended is asked before the read, which then sees its
  * last output. */
-static void look(struct follow *f)
+static void follow_read_on(struct follow *f)
 {
     f->writer_ended = f->is_over(f->r, f->number);
     f->refs++;
     f->work.data = f;
-    uv_queue_work(f->loop, &f->work, read_some, after_read);
+    uv_queue_work(f->loop, &f->work, read_some, follow_after_read);
 }
 
-static ssize_t give(void *cls, uint64_t pos, char *buf, size_t max)
+static ssize_t give_followed(void *cls, uint64_t pos, char *buf, size_t max)
 {
     struct follow *f = cls;
     size_t n = f->have - f->used < max ? f->have - f->used : max;
@@ -138,21 +138,21 @@ static ssize_t give(void *cls, uint64_t pos, char *buf, size_t max)
     if (f->at_end)
         return MHD_CONTENT_READER_END_OF_STREAM;
     request_pause(f->r);
-    look(f);
+    follow_read_on(f);
     return 0;
 }
 
-static void on_closed(uv_handle_t *handle)
+static void follow_timer_closed(uv_handle_t *handle)
 {
-    unref(handle->data);
+    unref_follow(handle->data);
 }
 
-static void release(void *cls)
+static void release_follow(void *cls)
 {
     struct follow *f = cls;
 
-    uv_close((uv_handle_t *)&f->timer, on_closed);
-    unref(f);
+    uv_close((uv_handle_t *)&f->timer, follow_timer_closed);
+    unref_follow(f);
 }
 
 void follow_reply(struct request *r, struct output_place place, output_find *find, int64_t from,
@@ -183,9 +183,9 @@ void follow_reply(struct request *r, struct output_place place, output_find *fin
     f->chunk = xcalloc(1, CHUNK);
     uv_timer_init(f->loop, &f->timer);
     f->timer.data = f;
-    response = MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, CHUNK, give, f, release);
+    response = MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, CHUNK, give_followed, f, release_follow);
     if (response == NULL)
-        release(f);
+        release_follow(f);
     request_reply_response(r, 200, "text/plain", response);
 }
 

@@ -9,16 +9,16 @@
 #define CALL "POST /v1/follow-ups"
 #define MADE_MAX 20 /* follow-ups of one call, since each takes over its first members at once */
 
-struct making {
+struct follow_ups_reply {
     struct request *r;
     json_t *made, *refused;
     bool failed;
     struct error err;
 };
 
-static void add(void *arg, int64_t root, int64_t follow_up, const struct error *failed)
+static void add_follow_up_result(void *arg, int64_t root, int64_t follow_up, const struct error *failed)
 {
-    struct making *m = arg;
+    struct follow_ups_reply *m = arg;
     struct ensemble_row row;
     json_t *json;
 
@@ -35,7 +35,7 @@ static void add(void *arg, int64_t root, int64_t follow_up, const struct error *
 
 static void follow_up_all(struct request *r, json_t *body, const struct idempotency *key)
 {
-    struct making m = {.r = r, .made = json_array(), .refused = json_array()};
+    struct follow_ups_reply m = {.r = r, .made = json_array(), .refused = json_array()};
     int64_t after = 0;
     struct error err;
 
@@ -46,7 +46,7 @@ static void follow_up_all(struct request *r, json_t *body, const struct idempote
     else
         json_object_del(body, "after");
     if (follow_up_body_check(body, NULL, &err) < 0 ||
-        engine_follow_up_all(request_config(r)->engine, body, MADE_MAX, &after, add, &m, &err) < 0)
+        engine_follow_up_all(request_config(r)->engine, body, MADE_MAX, &after, add_follow_up_result, &m, &err) < 0)
         goto fail;
     if (m.failed) {
         json_decref(m.made);

@@ -8,16 +8,16 @@ enum single { LENGTH, CODING, HOST, AUTHORIZATION, SINGLES };
 
 static const char *const single_names[SINGLES] = {"Content-Length", "Transfer-Encoding", "Host", "Authorization"};
 
-struct seen {
+struct headers_seen {
     int n[SINGLES];
     struct error *err;
     bool failed;
 };
 
-static enum MHD_Result see(void *arg, enum MHD_ValueKind kind, const char *name, size_t name_size, const char *value,
-                           size_t value_size)
+static enum MHD_Result check_header(void *arg, enum MHD_ValueKind kind, const char *name, size_t name_size,
+                                    const char *value, size_t value_size)
 {
-    struct seen *seen = arg;
+    struct headers_seen *seen = arg;
 
     seen->failed = true;
     if (strlen(name) != name_size || name_size == 0 || strpbrk(name, " \t") != NULL ||
@@ -37,10 +37,10 @@ static enum MHD_Result see(void *arg, enum MHD_ValueKind kind, const char *name,
 
 int headers_check(struct MHD_Connection *connection, struct error *err)
 {
-    struct seen seen = {.err = err};
+    struct headers_seen seen = {.err = err};
     const char *length, *coding;
 
-    MHD_get_connection_values_n(connection, MHD_HEADER_KIND, see, &seen);
+    MHD_get_connection_values_n(connection, MHD_HEADER_KIND, check_header, &seen);
     if (seen.failed)
         return -1;
     length = MHD_lookup_connection_value(connection, MHD_HEADER_KIND, single_names[LENGTH]);

@@ -19,7 +19,7 @@ static bool key_is_usable(const char *key)
 }
 
 /* Hashes what the key stands for: this call with this body. */
-static void digest_of(struct request *r, const char *call, char digest[65])
+static void hash_call(struct request *r, const char *call, char digest[65])
 {
     crypto_hash_sha256_state state;
     unsigned char hash[crypto_hash_sha256_BYTES];
@@ -50,7 +50,7 @@ bool idempotency_answered(struct request *r, const char *call, struct idempotenc
                             "an Idempotency-Key is 1 to %d printable ASCII characters without blanks", KEY_MAX);
         return true;
     }
-    digest_of(r, call, key->digest);
+    hash_call(r, call, key->digest);
     rc = store_idempotency_get(request_store(r), key->key, former, &status, &body, &err);
     if (rc == 0)
         return false;

@@ -6,7 +6,7 @@
 
 #include <limits.h>
 
-static int add(void *arg, const struct attempt_row *row)
+static int add_attempt_of_job(void *arg, const struct attempt_row *row)
 {
     json_array_append_new(arg, json_pack("{s:I, s:I, s:o}", "index", (json_int_t)row->index, "number",
                                          (json_int_t)row->number, "outcome",
@@ -25,7 +25,7 @@ void job_get(struct request *r)
         json_decref(attempts);
         return;
     }
-    if (store_attempt_each_of_job(request_store(r), row.id, 0, INT_MAX, add, attempts, &err) < 0 ||
+    if (store_attempt_each_of_job(request_store(r), row.id, 0, INT_MAX, add_attempt_of_job, attempts, &err) < 0 ||
         (json = job_json(r, &row, &err)) == NULL) {
         json_decref(attempts);
         request_reply_problem(r, &err);

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-static int add(void *arg, const struct job_row *row)
+static int list_job(void *arg, const struct job_row *row)
 {
     struct listing *list = arg;
 
@@ -35,7 +35,7 @@ static int check_adapter(struct request *r, const char *name, struct error *err)
     return error_set(err, "query_wrong_value", "query parameter \"adapter\" must be %s, not \"%.60s\"", names, name);
 }
 
-static int read_query(struct request *r, struct job_filter *filter, struct error *err)
+static int read_job_query(struct request *r, struct job_filter *filter, struct error *err)
 {
     const char *state = request_query(r, "state");
 
@@ -75,11 +75,11 @@ void jobs_get(struct request *r)
     int rc = listing_begin(&list, r);
 
     if (rc == 0)
-        rc = read_query(r, &filter, &list.err);
+        rc = read_job_query(r, &filter, &list.err);
     if (rc == 0)
         rc = is_vain(r, &filter, &list.err);
     if (rc == 0)
-        rc = store_job_each(request_store(r), list.before, &filter, (int)list.limit, add, &list, &next, &list.err);
+        rc = store_job_each(request_store(r), list.before, &filter, (int)list.limit, list_job, &list, &next, &list.err);
     list.next = next > 1 ? next : 0; /* no job has an id below 1 */
     listing_reply(&list, "jobs", rc);
 }

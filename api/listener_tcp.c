@@ -37,7 +37,7 @@ static int split(const char *text, char *host, size_t size, const char **port)
     return 0;
 }
 
-static bool is_loopback(const struct sockaddr *addr)
+static bool is_loopback_address(const struct sockaddr *addr)
 {
     if (addr->sa_family == AF_INET)
         return ntohl(((const struct sockaddr_in *)addr)->sin_addr.s_addr) >> 24 == IN_LOOPBACKNET;
@@ -90,7 +90,7 @@ int listener_open_tcp(struct listener *listener, const char *rest, bool tls, str
     if (rc != 0)
         return error_set(err, "listen_failed", "cannot listen on tcp:%.200s: %s", rest, gai_strerror(rc));
     for (at = found; at != NULL; at = at->ai_next) {
-        if (!tls && !is_loopback(at->ai_addr)) {
+        if (!tls && !is_loopback_address(at->ai_addr)) {
             freeaddrinfo(found);
             return error_set(err, "listen_needs_tls",
                              "tcp:%.200s can be reached over the network, where tokens must not travel in the clear: "

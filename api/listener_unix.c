@@ -46,7 +46,7 @@ static int clear_stale(const struct sockaddr_un *addr, struct error *err)
     return error_errno(err, "listen_failed", "cannot tell whether anyone answers on %s", addr->sun_path);
 }
 
-static int make_room(const struct sockaddr_un *addr, struct error *err)
+static int clear_socket_path(const struct sockaddr_un *addr, struct error *err)
 {
     for (int tries = 0; clear_stale(addr, err) < 0; tries++) {
         if (strcmp(err->code, "listen_in_use") != 0 || tries == LISTENER_TRIES)
@@ -69,7 +69,7 @@ int listener_open_unix(struct listener *listener, const char *path, struct error
                          "with --listen unix:PATH",
                          sizeof addr.sun_path - 1, path, strlen(path));
     strcpy(addr.sun_path, path);
-    if (safe_path_parent(path, err) < 0 || make_room(&addr, err) < 0)
+    if (safe_path_parent(path, err) < 0 || clear_socket_path(&addr, err) < 0)
         return -1;
     fd = make_socket(err);
     if (fd < 0)

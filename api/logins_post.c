@@ -10,7 +10,7 @@
 
 #define LOGIN_MS (INT64_C(5) * 60 * 1000)
 
-static int read_wish(struct request *r, const json_t *json, struct session_wish *wish, struct error *err)
+static int read_login_wish(struct request *r, const json_t *json, struct session_wish *wish, struct error *err)
 {
     static const char *const known[] = {"role", "expires", NULL};
 
@@ -23,7 +23,7 @@ static int read_wish(struct request *r, const json_t *json, struct session_wish 
 }
 
 /* Makes a login. This reply is the only one that ever holds the one-time token. */
-static void make(struct request *r, const struct session_wish *wish)
+static void make_login(struct request *r, const struct session_wish *wish)
 {
     struct login_row row = {.role = wish->role,
                             .token = request_token(r),
@@ -55,9 +55,9 @@ void logins_post(struct request *r)
     json = size == 0 ? json_object() : request_json(r);
     if (json == NULL)
         return;
-    if (read_wish(r, json, &wish, &err) < 0)
+    if (read_login_wish(r, json, &wish, &err) < 0)
         request_reply_problem(r, &err);
     else
-        make(r, &wish);
+        make_login(r, &wish);
     json_decref(json);
 }

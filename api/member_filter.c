@@ -15,7 +15,7 @@
 
 /* A condition on a parameter, or on what a path reaches inside its values: a value, or a range of numbers. A list of
  * two numbers is both. */
-struct condition {
+struct filter_condition {
     size_t parameter;
     const char *path; /* NULL for the whole value */
     const json_t *value;
@@ -30,7 +30,7 @@ struct member_filter {
     const char *host, *cause; /* NULL for any */
     json_t *where;            /* owns the values of the conditions */
     size_t n;
-    struct condition *conditions;
+    struct filter_condition *conditions;
     struct spec *owned; /* the spec of an ensemble that has ended */
 };
 
@@ -44,20 +44,21 @@ static int read_states(struct member_filter *filter, struct error *err)
     return request_query_words(filter->r, "state", names, MEMBER_STATE_COUNT, &filter->states, err);
 }
 
-static bool is_end(const json_t *value)
+static bool is_range_end(const json_t *value)
 {
     return json_is_number(value) || json_is_null(value);
 }
 
 static bool is_range(const json_t *value)
 {
-    return json_array_size(value) == 2 && is_end(json_array_get(value, 0)) && is_end(json_array_get(value, 1));
+    return json_array_size(value) == 2 && is_range_end(json_array_get(value, 0)) &&
+           is_range_end(json_array_get(value, 1));
 }
 
 static int read_condition(struct member_filter *filter, const struct params *params, const char *name,
                           const json_t *value, struct error *err)
 {
-    struct condition *condition = &filter->conditions[filter->n];
+    struct filter_condition *condition = &filter->conditions[filter->n];
 
     condition->parameter = params_find(params, name, &condition->path);
     if (condition->parameter == params_size(params))
@@ -174,16 +175,16 @@ void member_filter_span(const struct member_filter *filter, int64_t *first, int6
     *end = filter->end;
 }
 
-struct looking {
+struct filter_look {
     struct member_filter *filter;
     int64_t from;
     unsigned char *states;
     bool found[MEMBER_FILTER_PIECE];
 };
 
-static int put_state(void *arg, int64_t index, enum member_state state)
+static int put_found_state(void *arg, int64_t index, enum member_state state)
 {
-    struct looking *looking = arg;
+    struct filter_look *looking = arg;
 
     looking->states[index - looking->from] = (unsigned char)('0' + state);
     return 0;
@@ -191,7 +192,7 @@ static int put_state(void *arg, int64_t index, enum member_state state)
 
 static int put_found(void *arg, const int64_t *index)
 {
-    struct looking *looking = arg;
+    struct filter_look *looking = arg;
 
     looking->found[*index - looking->from] = true;
     return 0;
@@ -201,7 +202,7 @@ typedef int search_fn(struct store *store, int64_t ensemble, int64_t from, int64
                       int (*each)(void *arg, const int64_t *index), void *arg, struct error *err);
 
 /* Takes out the members that the search does not find. */
-static int keep_found(struct looking *looking, size_t n, search_fn *search, const char *text, struct error *err)
+static int keep_found(struct filter_look *looking, size_t n, search_fn *search, const char *text, struct error *err)
 {
     const struct member_filter *filter = looking->filter;
 
@@ -217,7 +218,7 @@ static int keep_found(struct looking *looking, size_t n, search_fn *search, cons
     return 0;
 }
 
-static bool holds(const struct condition *condition, const json_t *value)
+static bool condition_holds(const struct filter_condition *condition, const json_t *value)
 {
     if (condition->path != NULL)
         value = jsonx_inside(value, condition->path);
@@ -231,7 +232,7 @@ static bool all_hold(const struct member_filter *filter, const struct params *pa
 {
     for (size_t i = 0; i < filter->n; i++) {
         json_t *value = params_one(params, filter->conditions[i].parameter, index);
-        bool is = value != NULL && holds(&filter->conditions[i], value);
+        bool is = value != NULL && condition_holds(&filter->conditions[i], value);
 
         json_decref(value);
         if (!is)
@@ -240,7 +241,7 @@ static bool all_hold(const struct member_filter *filter, const struct params *pa
     return true;
 }
 
-static int keep_where(struct looking *looking, size_t n, struct error *err)
+static int keep_where(struct filter_look *looking, size_t n, struct error *err)
 {
     struct member_filter *filter = looking->filter;
     const struct spec *spec;
@@ -259,11 +260,12 @@ static int keep_where(struct looking *looking, size_t n, struct error *err)
 int member_filter_look(struct member_filter *filter, int64_t from, int64_t end, unsigned char *states,
                        struct error *err)
 {
-    struct looking looking = {.filter = filter, .from = from, .states = states};
+    struct filter_look looking = {.filter = filter, .from = from, .states = states};
     size_t n = (size_t)(end - from);
 
     memset(states, filter->rowless, n);
-    if (store_member_each_state(request_store(filter->r), filter->ensemble, from, end, put_state, &looking, err) < 0)
+    if (store_member_each_state(request_store(filter->r), filter->ensemble, from, end, put_found_state, &looking, err) <
+        0)
         return -1;
     for (size_t i = 0; i < n; i++)
         if (states[i] != MEMBER_FILTER_NONE && (filter->states & 1u << (states[i] - '0')) == 0)

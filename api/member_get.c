@@ -16,14 +16,14 @@
 
 #define CHECKPOINTS_MAX 1000 /* the most checkpoints that a spec may keep */
 
-struct list {
+struct attempt_list {
     const struct request *r;
     json_t *items;
 };
 
-static int add_attempt(void *arg, const struct attempt_row *row)
+static int add_attempt_json(void *arg, const struct attempt_row *row)
 {
-    const struct list *attempts = arg;
+    const struct attempt_list *attempts = arg;
     json_t *json = json_object();
     const char *outcome = attempt_outcome_name(row->outcome);
     char waits_for[400] = "";
@@ -61,7 +61,7 @@ static int add_attempt(void *arg, const struct attempt_row *row)
 
 static int add_checkpoint(void *arg, const struct member_checkpoint_row *row)
 {
-    const struct list *checkpoints = arg;
+    const struct attempt_list *checkpoints = arg;
 
     json_array_append_new(checkpoints->items, checkpoint_json(checkpoints->r, row));
     return 0;
@@ -69,7 +69,7 @@ static int add_checkpoint(void *arg, const struct member_checkpoint_row *row)
 
 static int add_artefact(void *arg, const struct artefact_row *row)
 {
-    const struct list *artefacts = arg;
+    const struct attempt_list *artefacts = arg;
 
     json_array_append_new(artefacts->items,
                           json_pack("{s:o, s:I, s:s, s:I}", "path", value_text(row->path), "size",
@@ -135,7 +135,7 @@ void member_get(struct request *r)
     const struct spec *spec;
     struct error err;
     const struct member_checkpoint_place from = {0};
-    struct list checkpoints = {.r = r}, attempts = {.r = r}, artefacts = {.r = r};
+    struct attempt_list checkpoints = {.r = r}, attempts = {.r = r}, artefacts = {.r = r};
     char name[SUGGESTION_NAME];
     json_t *json;
 
@@ -150,7 +150,7 @@ void member_get(struct request *r)
     checkpoints.items = json_array();
     artefacts.items = json_array();
     if (store_suggestion_name(request_store(r), ensemble_root(&ensemble), row.index, name, &err) == 0 &&
-        store_attempt_each(request_store(r), ensemble.id, row.index, add_attempt, &attempts, &err) == 0 &&
+        store_attempt_each(request_store(r), ensemble.id, row.index, add_attempt_json, &attempts, &err) == 0 &&
         store_artefact_each(request_store(r), ensemble.id, row.index, add_artefact, &artefacts, &err) == 0 &&
         store_member_checkpoint_each(request_store(r), &from,
                                      engine_checkpoint_home_of(request_config(r)->engine, ensemble.id), row.index,

@@ -8,7 +8,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-static bool is_over(const struct request *r, int64_t attempt)
+static bool is_attempt_over(const struct request *r, int64_t attempt)
 {
     struct attempt_row row;
     struct error err;
@@ -35,7 +35,7 @@ static void find_archive(const struct request *r, struct output_place *place)
         fill_in_archive(r, place, &row);
 }
 
-static void reply(struct request *r, enum archive_part part, const char *name)
+static void reply_member_output(struct request *r, enum archive_part part, const char *name)
 {
     struct output_place place = {.part = part};
     struct ensemble_row ensemble;
@@ -89,17 +89,17 @@ static void reply(struct request *r, enum archive_part part, const char *name)
     place.attempt = attempt;
     fill_in_archive(r, &place, &row);
     if (follow)
-        follow_reply(r, place, find_archive, from, is_over, attempt);
+        follow_reply(r, place, find_archive, from, is_attempt_over, attempt);
     else
         output_reply(r, place, find_archive);
 }
 
 void member_stdout_get(struct request *r)
 {
-    reply(r, ARCHIVE_STDOUT, "stdout");
+    reply_member_output(r, ARCHIVE_STDOUT, "stdout");
 }
 
 void member_stderr_get(struct request *r)
 {
-    reply(r, ARCHIVE_STDERR, "stderr");
+    reply_member_output(r, ARCHIVE_STDERR, "stderr");
 }

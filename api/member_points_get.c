@@ -10,14 +10,14 @@
 #include <string.h>
 
 /* Lists by step. The cursor is the step of the last point of the page. */
-struct page {
+struct member_points_page {
     json_t *points;
     int64_t step;
 };
 
-static int add(void *arg, const struct series_point *p)
+static int add_member_point(void *arg, const struct series_point *p)
 {
-    struct page *page = arg;
+    struct member_points_page *page = arg;
     json_t *json = json_pack("{s:I, s:o, s:I, s:o}", "step", (json_int_t)p->step, "time", value_time(p->time_ms),
                              "attempt", (json_int_t)p->attempt, "value", value_metric(p->last));
 
@@ -31,27 +31,29 @@ static int add(void *arg, const struct series_point *p)
     return json_array_append_new(page->points, json);
 }
 
-static int take_first(void *arg, const struct series_row *row)
+static int take_first_series(void *arg, const struct series_row *row)
 {
     *(struct series_row *)arg = *row;
     return 1;
 }
 
 /* Finds the series of the name that the client asks for, or the first one. Its id is 0 if there is none. */
-static int find_series(struct request *r, const struct member_row *member, struct series_row *row, struct error *err)
+static int find_member_series(struct request *r, const struct member_row *member, struct series_row *row,
+                              struct error *err)
 {
     const char *name = request_query(r, "name");
 
     *row = (struct series_row){0};
     if (name == NULL)
-        return store_series_each(request_store(r), member->ensemble, member->index, "", take_first, row, err);
+        return store_series_each(request_store(r), member->ensemble, member->index, "", take_first_series, row, err);
     if (store_series_get(request_store(r), member->ensemble, member->index, name, row, err) < 0)
         return -1;
     snprintf(row->name, sizeof row->name, "%s", name);
     return 0;
 }
 
-static int read_query(struct request *r, struct page *page, int64_t *limit, struct error *err)
+static int read_member_points_query(struct request *r, struct member_points_page *page, int64_t *limit,
+                                    struct error *err)
 {
     const char *cursor = request_query(r, "cursor");
     char rest;
@@ -64,7 +66,7 @@ static int read_query(struct request *r, struct page *page, int64_t *limit, stru
 
 void member_points_get(struct request *r)
 {
-    struct page page = {.points = json_array(), .step = INT64_MIN};
+    struct member_points_page page = {.points = json_array(), .step = INT64_MIN};
     struct ensemble_row ensemble;
     struct member_row member;
     struct series_row row;
@@ -76,8 +78,9 @@ void member_points_get(struct request *r)
         json_decref(page.points);
         return;
     }
-    if (read_query(r, &page, &limit, &err) < 0 || find_series(r, &member, &row, &err) < 0 ||
-        store_series_each_point(request_store(r), &row, page.step, INT64_MAX, limit, add, &page, &err) < 0) {
+    if (read_member_points_query(r, &page, &limit, &err) < 0 || find_member_series(r, &member, &row, &err) < 0 ||
+        store_series_each_point(request_store(r), &row, page.step, INT64_MAX, limit, add_member_point, &page, &err) <
+            0) {
         json_decref(page.points);
         request_reply_problem(r, &err);
         return;

@@ -20,7 +20,7 @@ int resubmission_from(const json_t *json, bool *afresh, struct error *err)
 }
 
 /* Reads the body, which is optional. Returns 0, or -1 after having answered. */
-static int read_body(struct request *r, bool *afresh)
+static int read_member_resubmission(struct request *r, bool *afresh)
 {
     static const char *const known[] = {"from", NULL};
     struct error err;
@@ -55,7 +55,7 @@ void member_resubmit_post(struct request *r)
     char call[96];
 
     snprintf(call, sizeof call, "POST /v1/ensembles/%" PRId64 "/members/%" PRId64 "/resubmit", id, index);
-    if (idempotency_answered(r, call, &key, NULL) || read_body(r, &afresh) < 0)
+    if (idempotency_answered(r, call, &key, NULL) || read_member_resubmission(r, &afresh) < 0)
         return;
     if (engine_resubmit_member(request_config(r)->engine, id, index, afresh, &n, &err) < 0)
         request_reply_problem(r, &err);

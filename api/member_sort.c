@@ -44,7 +44,7 @@ static bool is_before(const struct member_sort *sort, const struct place *a, con
 }
 
 /* A cursor is the index of the last member of the page and, where it has a value, a colon and the value. */
-static int read_cursor(struct member_sort *sort, struct error *err)
+static int read_sort_cursor(struct member_sort *sort, struct error *err)
 {
     const char *cursor = request_query(sort->r, "cursor");
     struct place *after = &sort->after;
@@ -65,18 +65,18 @@ static int read_cursor(struct member_sort *sort, struct error *err)
     return 0;
 }
 
-static bool is_key(enum key key, const char *name)
+static bool is_sort_key(enum key key, const char *name)
 {
     size_t len = strlen(names[key]);
 
     return key < LAST ? strcmp(names[key], name) == 0 : strncmp(names[key], name, len) == 0 && name[len] != '\0';
 }
 
-static int read_query(struct member_sort *sort, const char *name, struct error *err)
+static int read_sort_query(struct member_sort *sort, const char *name, struct error *err)
 {
     const char *order = request_query(sort->r, "order");
 
-    while (sort->key < KEYS && !is_key(sort->key, name))
+    while (sort->key < KEYS && !is_sort_key(sort->key, name))
         sort->key++;
     if (sort->key == KEYS)
         return error_set(
@@ -90,7 +90,7 @@ static int read_query(struct member_sort *sort, const char *name, struct error *
         return error_set(err, "query_wrong_value", "query parameter \"order\" must be asc or desc, not \"%.60s\"",
                          order);
     sort->descending = order != NULL && strcmp(order, "desc") == 0;
-    return read_cursor(sort, err);
+    return read_sort_cursor(sort, err);
 }
 
 int member_sort_create(struct request *r, const struct ensemble_row *ensemble, int64_t limit, struct member_sort **made,
@@ -108,7 +108,7 @@ int member_sort_create(struct request *r, const struct ensemble_row *ensemble, i
     sort->r = r;
     sort->ensemble = ensemble->id;
     sort->limit = limit;
-    if (read_query(sort, name, err) < 0) {
+    if (read_sort_query(sort, name, err) < 0) {
         free(sort);
         return -1;
     }
@@ -153,7 +153,7 @@ static int note_series(void *arg, const struct series_row *row)
 }
 
 /* Puts a member in its place among those that are kept, if it is one of the first. */
-static void keep(struct member_sort *sort, const struct place *place)
+static void sort_keep_place(struct member_sort *sort, const struct place *place)
 {
     int64_t low = 0, high = sort->n;
 
@@ -188,7 +188,7 @@ int member_sort_look(struct member_sort *sort, int64_t from, int64_t end, const 
         return -1;
     for (int64_t i = 0; i < end - from; i++)
         if (states[i] != MEMBER_FILTER_NONE)
-            keep(sort, &sort->piece[i]);
+            sort_keep_place(sort, &sort->piece[i]);
     return 0;
 }
 

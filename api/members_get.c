@@ -19,7 +19,7 @@
 #define NAMED_MAX 500
 
 /* Lists by index. The cursor is the index at which the next page begins. */
-struct listing {
+struct member_listing {
     struct paced_waiter waiter; /* must be first */
     struct request *r;
     struct store *store;
@@ -37,7 +37,7 @@ struct listing {
 };
 
 /* Returns the latest attempt of a member, or null where it had none. */
-static json_t *last_attempt(struct listing *l, const struct member_row *row)
+static json_t *last_attempt(struct member_listing *l, const struct member_row *row)
 {
     struct attempt_row attempt;
 
@@ -57,9 +57,9 @@ static json_t *last_attempt(struct listing *l, const struct member_row *row)
 }
 
 /* Returns non-zero when the page is full. */
-static int add(void *arg, const struct member_row *row)
+static int list_member(void *arg, const struct member_row *row)
 {
-    struct listing *l = arg;
+    struct member_listing *l = arg;
     json_t *member, *parameters, *needs;
 
     if ((int64_t)json_array_size(l->items) == l->limit) {
@@ -86,30 +86,30 @@ static int add(void *arg, const struct member_row *row)
 }
 
 /* Adds members without a row, which come after those with one. A follow-up has none. */
-static void add_rowless(struct listing *l, const struct ensemble_row *ensemble, int64_t from)
+static void add_rowless(struct member_listing *l, const struct ensemble_row *ensemble, int64_t from)
 {
     struct member_row row = find_rowless(ensemble, 0);
 
     row.index = from > ensemble->next_index ? from : ensemble->next_index;
-    while (row.index < ensemble->count && add(l, &row) == 0)
+    while (row.index < ensemble->count && list_member(l, &row) == 0)
         row.index++;
 }
 
-static json_t *cursor_json(const struct listing *l)
+static json_t *members_cursor_json(const struct member_listing *l)
 {
     if (l->sort != NULL)
         return member_sort_next(l->sort);
     return l->next >= 0 ? json_sprintf("%" PRId64, l->next) : json_null();
 }
 
-static void finish(struct listing *l, const struct error *err)
+static void reply_members(struct member_listing *l, const struct error *err)
 {
     struct request *r = l->r;
 
     if (err != NULL)
         request_reply_problem(r, err);
     else
-        request_reply_json(r, 200, json_pack("{s:O, s:o}", "members", l->items, "next", cursor_json(l)));
+        request_reply_json(r, 200, json_pack("{s:O, s:o}", "members", l->items, "next", members_cursor_json(l)));
     json_decref(l->items);
     member_sort_destroy(l->sort);
     member_filter_destroy(l->filter);
@@ -118,9 +118,10 @@ static void finish(struct listing *l, const struct error *err)
 }
 
 /* Finds the members by the store's index of states, without looking at each of them. */
-static int list_simply(struct listing *l, enum member_state state, struct error *err)
+static int list_simply(struct member_listing *l, enum member_state state, struct error *err)
 {
-    if (store_member_each(l->store, l->ensemble.id, state, l->at, (int)l->limit + 1, add, l, err) < 0 || l->failed)
+    if (store_member_each(l->store, l->ensemble.id, state, l->at, (int)l->limit + 1, list_member, l, err) < 0 ||
+        l->failed)
         return -1;
     if (l->next < 0 && l->ensemble.root == 0 &&
         (state == MEMBER_STATE_COUNT || state == find_rowless_state(&l->ensemble)))
@@ -128,7 +129,7 @@ static int list_simply(struct listing *l, enum member_state state, struct error 
     return l->failed ? -1 : 0;
 }
 
-static int add_member(struct listing *l, int64_t index, struct error *err)
+static int add_member(struct member_listing *l, int64_t index, struct error *err)
 {
     struct member_row row;
     int rc = store_member_get(l->store, l->ensemble.id, index, &row, err);
@@ -136,12 +137,12 @@ static int add_member(struct listing *l, int64_t index, struct error *err)
     if (rc == 0)
         row = find_rowless(&l->ensemble, index);
     if (rc >= 0 && (rc == 1 || l->ensemble.root == 0))
-        add(l, &row);
+        list_member(l, &row);
     return rc < 0 || l->failed ? -1 : 0;
 }
 
 /* Looks at the next members, as many as one turn allows. */
-static int search_piece(struct listing *l, struct error *err)
+static int search_piece(struct member_listing *l, struct error *err)
 {
     int64_t from = l->at, end = l->end - from < MEMBER_FILTER_PIECE ? l->end : from + MEMBER_FILTER_PIECE;
     unsigned char states[MEMBER_FILTER_PIECE];
@@ -162,7 +163,7 @@ static int search_piece(struct listing *l, struct error *err)
 }
 
 /* Adds the members of a sorted page, once all have been looked at. */
-static int add_sorted(struct listing *l, struct error *err)
+static int add_sorted(struct member_listing *l, struct error *err)
 {
     int64_t index;
 
@@ -173,32 +174,32 @@ static int add_sorted(struct listing *l, struct error *err)
 }
 
 /* Returns whether all that the page can have was looked at. Members behind next_index were never tried. */
-static bool has_looked(const struct listing *l)
+static bool has_looked(const struct member_listing *l)
 {
     return l->next >= 0 || l->at >= l->end ||
            (l->sort != NULL && l->ensemble.root == 0 && l->at >= l->ensemble.next_index &&
             member_sort_is_full(l->sort, l->at));
 }
 
-static void on_turn(struct paced_waiter *waiter, bool ending)
+static void list_members_on_turn(struct paced_waiter *waiter, bool ending)
 {
-    struct listing *l = (struct listing *)waiter;
+    struct member_listing *l = (struct member_listing *)waiter;
     struct error err;
 
     l->err = &err;
     if (ending || request_is_abandoned(l->r) || request_is_orphan(l->r)) {
         error_set(&err, "not_ready", "the daemon ends, or nobody waits for the answer any more");
-        finish(l, &err);
+        reply_members(l, &err);
     } else if (search_piece(l, &err) < 0)
-        finish(l, &err);
+        reply_members(l, &err);
     else if (has_looked(l))
-        finish(l, add_sorted(l, &err) < 0 ? &err : NULL);
+        reply_members(l, add_sorted(l, &err) < 0 ? &err : NULL);
     else
         paced_wait(request_config(l->r)->paced, waiter);
 }
 
 /* Lists the members of the query in the order in which it names them. */
-static int list_named(struct listing *l, const char *text, struct error *err)
+static int list_named(struct member_listing *l, const char *text, struct error *err)
 {
     int64_t places = find_places(l->r, &l->ensemble, err);
 
@@ -220,7 +221,7 @@ static int list_named(struct listing *l, const char *text, struct error *err)
     }
 }
 
-static int read_query(struct listing *l, struct error *err)
+static int read_members_query(struct member_listing *l, struct error *err)
 {
     int64_t first;
 
@@ -242,23 +243,23 @@ void members_get(struct request *r)
     const char *named = request_query(r, "index");
     struct ensemble_row ensemble;
     enum member_state state;
-    struct listing *l;
+    struct member_listing *l;
     struct error err;
     int rc;
 
     if (find_ensemble(r, &ensemble) < 0)
         return;
     l = xcalloc(1, sizeof *l);
-    *l = (struct listing){.waiter.piece = on_turn,
-                          .r = r,
-                          .store = request_store(r),
-                          .ensemble = ensemble,
-                          .metrics = request_query(r, "metrics"),
-                          .items = json_array(),
-                          .limit = 100,
-                          .next = -1,
-                          .err = &err};
-    rc = read_query(l, &err);
+    *l = (struct member_listing){.waiter.piece = list_members_on_turn,
+                                 .r = r,
+                                 .store = request_store(r),
+                                 .ensemble = ensemble,
+                                 .metrics = request_query(r, "metrics"),
+                                 .items = json_array(),
+                                 .limit = 100,
+                                 .next = -1,
+                                 .err = &err};
+    rc = read_members_query(l, &err);
     if (rc == 0 && named != NULL) {
         l->limit = NAMED_MAX;
         rc = list_named(l, named, &err);
@@ -268,5 +269,5 @@ void members_get(struct request *r)
         return;
     } else if (rc == 0)
         rc = list_simply(l, state, &err);
-    finish(l, rc < 0 ? &err : NULL);
+    reply_members(l, rc < 0 ? &err : NULL);
 }

@@ -62,7 +62,7 @@ static void write_clients(FILE *out, const struct clients_counts *counts)
     fprintf(out, "stretto_connections_evicted_total %" PRIu64 "\n", counts->evicted);
 }
 
-static void write_text(FILE *out, const struct census *c, bool troubled)
+static void write_census(FILE *out, const struct census *c, bool troubled)
 {
     head(out, "stretto_build_info", "The version that runs; always 1.");
     fprintf(out, "stretto_build_info{version=\"%s\"} 1\n", PACKAGE_VERSION);
@@ -99,7 +99,7 @@ void metrics_get(struct request *r)
     c.follow_ups = engine_follow_ups(request_config(r)->engine);
     out = open_memstream(&text, &size);
     if (out != NULL) {
-        write_text(out, &c, turn_trouble(request_config(r)->turn) != NULL);
+        write_census(out, &c, turn_trouble(request_config(r)->turn) != NULL);
         write_control(out, control_counts(request_config(r)->control));
         write_clients(out, request_config(r)->clients);
         write_loop_latency(out, loop_latency_counts(request_config(r)->latency));

@@ -32,7 +32,7 @@ static bool is_separated(const char *at, const char *next, int most)
     return n <= most;
 }
 
-static enum MHD_Result look(void *arg, enum MHD_ValueKind kind, const char *name, const char *value)
+static enum MHD_Result look_for_nul(void *arg, enum MHD_ValueKind kind, const char *name, const char *value)
 {
     struct head *head = arg;
 
@@ -53,7 +53,7 @@ int nul_check(struct MHD_Connection *connection, const void *mark, const char *m
 
     if (target + 1 != (uintptr_t)version)
         return error_set(err, "request_ambiguous", "there is a NUL in the request's target");
-    MHD_get_connection_values(connection, MHD_HEADER_KIND, look, &head);
+    MHD_get_connection_values(connection, MHD_HEADER_KIND, look_for_nul, &head);
     if (!head.whole || !is_separated(head.at, head.end, 4)) /* CR LF CR LF is after the last one */
         return error_set(err, "request_ambiguous", "there is a NUL in a header, or a header is folded");
     return 0;

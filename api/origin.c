@@ -6,7 +6,7 @@
 
 #define PREFIX "Sec-Fetch-"
 
-struct seen {
+struct origin_seen {
     const char *host;
     bool tls;
     struct origin *origin;
@@ -15,13 +15,13 @@ struct seen {
 };
 
 /* Checks that Origin or Referer names the host that the Host header names. */
-static bool own_origin(const struct seen *seen, const char *value)
+static bool own_origin(const struct origin_seen *seen, const char *value)
 {
     return seen->host != NULL && origin_is_same(value, seen->host, seen->tls);
 }
 
 /* Checks Sec-Fetch-Site. Browsers send "none" for an address that was typed, or a bookmark. */
-static bool own_site(const struct seen *seen, const char *value)
+static bool own_site(const struct origin_seen *seen, const char *value)
 {
     return strcmp(value, "same-origin") == 0 || strcmp(value, "none") == 0;
 }
@@ -29,7 +29,7 @@ static bool own_site(const struct seen *seen, const char *value)
 /* The headers that a browser's request has. Any other Sec-Fetch header marks one, too. */
 static const struct rule {
     const char *name;
-    bool (*fits)(const struct seen *seen, const char *value);
+    bool (*fits)(const struct origin_seen *seen, const char *value);
     const char *of_no_page; /* the value of requests that come from no page */
 } rules[] = {
     {"Origin", own_origin, ""},
@@ -58,16 +58,16 @@ bool origin_is_same(const char *url, const char *host, bool tls)
     return size == host_size && strncasecmp(authority, host, size) == 0;
 }
 
-static int refuse(struct seen *seen, const char *name, const char *value)
+static int refuse_origin(struct origin_seen *seen, const char *name, const char *value)
 {
     return error_set(seen->err, "origin_not_allowed",
                      "a page of another site sent this request (%s: %.100s), and no such page may use the daemon", name,
                      value);
 }
 
-static enum MHD_Result see(void *arg, enum MHD_ValueKind kind, const char *name, const char *text)
+static enum MHD_Result see_origin_header(void *arg, enum MHD_ValueKind kind, const char *name, const char *text)
 {
-    struct seen *seen = arg;
+    struct origin_seen *seen = arg;
     const char *value = text != NULL ? text : "";
 
     if (strncasecmp(name, PREFIX, sizeof PREFIX - 1) == 0)
@@ -79,7 +79,7 @@ static enum MHD_Result see(void *arg, enum MHD_ValueKind kind, const char *name,
             continue;
         seen->origin->browser = true;
         if (!rules[i].fits(seen, value))
-            seen->rc = refuse(seen, rules[i].name, value);
+            seen->rc = refuse_origin(seen, rules[i].name, value);
         else if (strcmp(value, rules[i].of_no_page) != 0)
             seen->origin->own = true;
     }
@@ -88,10 +88,10 @@ static enum MHD_Result see(void *arg, enum MHD_ValueKind kind, const char *name,
 
 int origin_check(struct MHD_Connection *connection, bool tls, struct origin *origin, struct error *err)
 {
-    struct seen seen = {.tls = tls, .origin = origin, .err = err};
+    struct origin_seen seen = {.tls = tls, .origin = origin, .err = err};
 
     *origin = (struct origin){0};
     seen.host = MHD_lookup_connection_value(connection, MHD_HEADER_KIND, "Host");
-    MHD_get_connection_values(connection, MHD_HEADER_KIND, see, &seen);
+    MHD_get_connection_values(connection, MHD_HEADER_KIND, see_origin_header, &seen);
     return seen.rc;
 }

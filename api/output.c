@@ -41,7 +41,7 @@ void output_place_fini(struct output_place *place)
 }
 
 /* The file belongs to the member, which may have replaced it, or a directory above, by anything. */
-static int open_own(const struct output_place *place, struct error *err)
+static int open_output_file(const struct output_place *place, struct error *err)
 {
     const char *path = place->path;
     int fd = below_open_whole(place->run_dir, path, O_RDONLY | O_NONBLOCK | O_NOCTTY), saved;
@@ -72,7 +72,7 @@ int output_open(const struct output_place *place, int64_t *first, int64_t *end, 
     *first = 0;
     *end = -1;
     if (place->archive == NULL)
-        return open_own(place, err);
+        return open_output_file(place, err);
     fd = archive_open(place->archive, place->at, place->index, place->attempt, place->part, first, &size, err);
     if (fd < 0) {
         if (errno == ENOENT)
@@ -85,11 +85,11 @@ int output_open(const struct output_place *place, int64_t *first, int64_t *end, 
     }
     close(fd); /* it was too large for the archive, or no file of ours */
     *first = 0;
-    return open_own(place, err);
+    return open_output_file(place, err);
 }
 
 /* Runs on a worker thread. */
-static int open_file(struct opening *o)
+static int open_output_piece(struct opening *o)
 {
     struct stat st;
     size_t want;
@@ -115,11 +115,11 @@ static int open_file(struct opening *o)
     return 0;
 }
 
-static void on_worker(uv_work_t *work)
+static void open_output_aside(uv_work_t *work)
 {
     struct opening *o = work->data;
 
-    o->failed = open_file(o) < 0;
+    o->failed = open_output_piece(o) < 0;
     if (o->failed && o->fd >= 0)
         close(o->fd);
 }
@@ -146,7 +146,7 @@ static void after_open(uv_work_t *work, int status)
     if (o->missing && o->find != NULL && o->place.archive == NULL) { /* it may just have been moved into an archive */
         o->find(o->r, &o->place);
         if (o->place.archive != NULL) {
-            uv_queue_work(o->loop, &o->work, on_worker, after_open);
+            uv_queue_work(o->loop, &o->work, open_output_aside, after_open);
             return;
         }
     }
@@ -179,5 +179,5 @@ void output_reply(struct request *r, struct output_place place, output_find *fin
     o->find = find;
     o->place = place;
     request_hold(r);
-    uv_queue_work(o->loop, &o->work, on_worker, after_open);
+    uv_queue_work(o->loop, &o->work, open_output_aside, after_open);
 }

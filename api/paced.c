@@ -11,7 +11,7 @@ struct paced {
     struct paced_waiter *waiting;
 };
 
-static void on_turn(uv_idle_t *idle)
+static void call_paced_waiter(uv_idle_t *idle)
 {
     struct paced *paced = idle->data;
     struct paced_waiter *first = paced->waiting;
@@ -35,7 +35,7 @@ struct paced *paced_create(const struct api_config *config)
     return paced;
 }
 
-static void on_closed(uv_handle_t *handle)
+static void free_paced(uv_handle_t *handle)
 {
     free(handle->data);
 }
@@ -48,11 +48,11 @@ void paced_destroy(struct paced *paced)
         DL_DELETE(paced->waiting, first);
         first->piece(first, true);
     }
-    uv_close((uv_handle_t *)&paced->idle, on_closed);
+    uv_close((uv_handle_t *)&paced->idle, free_paced);
 }
 
 void paced_wait(struct paced *paced, struct paced_waiter *waiter)
 {
     DL_APPEND(paced->waiting, waiter);
-    uv_idle_start(&paced->idle, on_turn);
+    uv_idle_start(&paced->idle, call_paced_waiter);
 }

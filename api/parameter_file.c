@@ -36,7 +36,7 @@ static void read_on_worker(uv_work_t *work)
     file->rows = ingest_file(file->path, file->dir, file->name, &stop, &file->err);
 }
 
-static void after_read(uv_work_t *work, int status)
+static void parameter_rows_read(uv_work_t *work, int status)
 {
     struct parameter_file *file = work->data;
 
@@ -65,7 +65,7 @@ int parameter_file_read(struct request *r, const char *path,
     sodium_bin2hex(file->name, sizeof file->name, random, sizeof random);
     under_way++;
     request_hold(r);
-    uv_queue_work(file->loop, &file->work, read_on_worker, after_read);
+    uv_queue_work(file->loop, &file->work, read_on_worker, parameter_rows_read);
     return 0;
 }
 
@@ -81,7 +81,7 @@ static void remove_on_worker(uv_work_t *work)
     rows_remove(file->dir, file->name);
 }
 
-static void after_remove(uv_work_t *work, int status)
+static void parameter_file_removed(uv_work_t *work, int status)
 {
     free_file(work->data);
 }
@@ -89,10 +89,10 @@ static void after_remove(uv_work_t *work, int status)
 /* Removes the file on a worker, since removing a large file may take long. */
 void parameter_file_drop(struct parameter_file *file)
 {
-    uv_queue_work(file->loop, &file->work, remove_on_worker, after_remove);
+    uv_queue_work(file->loop, &file->work, remove_on_worker, parameter_file_removed);
 }
 
-static void committed(void *arg, const struct error *err)
+static void parameter_file_committed(void *arg, const struct error *err)
 {
     struct parameter_file *file = arg;
 
@@ -104,5 +104,5 @@ static void committed(void *arg, const struct error *err)
 
 void parameter_file_keep_if_committed(struct parameter_file *file, struct turn *turn)
 {
-    turn_after_commit(turn, committed, file);
+    turn_after_commit(turn, parameter_file_committed, file);
 }

@@ -47,14 +47,14 @@ void piece_drop(struct piece *piece)
     free(piece);
 }
 
-static bool fits(const struct piece *piece, int64_t after, int64_t upto, const struct event_filter *filter)
+static bool piece_fits(const struct piece *piece, int64_t after, int64_t upto, const struct event_filter *filter)
 {
     return piece->after == after && piece->upto == upto && piece->ensemble == filter->ensemble &&
            (piece->kind == NULL) == (filter->kind == NULL) &&
            (piece->kind == NULL || strcmp(piece->kind, filter->kind) == 0);
 }
 
-static int add(void *arg, const struct event_row *row)
+static int add_event_to_piece(void *arg, const struct event_row *row)
 {
     struct piece *piece = arg;
 
@@ -94,7 +94,7 @@ static int read_events(struct piece *piece, struct store *store, int64_t now_ms,
         tell_gap(piece, now_ms, piece->upto + 1);
     if (filter->kind != NULL && upto > piece->end + WINDOW)
         upto = piece->end + WINDOW;
-    if (store_event_each(store, piece->end, upto, filter, EVENTS_MAX, add, piece, err) < 0)
+    if (store_event_each(store, piece->end, upto, filter, EVENTS_MAX, add_event_to_piece, piece, err) < 0)
         return -1;
     if (piece->found < EVENTS_MAX)
         piece->end = upto;
@@ -108,7 +108,7 @@ struct piece *piece_read(struct pieces *pieces, struct store *store, int64_t now
 
     for (int i = 0; i < PIECES_KEPT; i++) {
         piece = pieces->kept[i];
-        if (piece != NULL && fits(piece, after, upto, filter)) {
+        if (piece != NULL && piece_fits(piece, after, upto, filter)) {
             piece->refs++;
             return piece;
         }

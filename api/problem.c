@@ -11,7 +11,7 @@ const struct problem problem_table[] = {
     {NULL, 0, NULL},
 };
 
-static const struct problem *find(const char *code)
+static const struct problem *find_problem(const char *code)
 {
     const struct problem *p = problem_table;
 
@@ -22,14 +22,14 @@ static const struct problem *find(const char *code)
 
 int problem_status(const char *code)
 {
-    const struct problem *p = find(code);
+    const struct problem *p = find_problem(code);
 
     return p != NULL ? p->status : 500;
 }
 
 json_t *problem_json(const struct error *err)
 {
-    const struct problem *p = find(err->code);
+    const struct problem *p = find_problem(err->code);
     json_t *json = json_object();
     char type[96] = "urn:stretto:problem:";
 

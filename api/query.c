@@ -6,14 +6,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct reading {
+struct query_reading {
     struct query *query;
     const char *known;
     struct error *err;
     bool failed;
 };
 
-static bool is_known(const char *name, const char *known)
+static bool is_known_parameter(const char *name, const char *known)
 {
     size_t size = strlen(name);
 
@@ -24,14 +24,14 @@ static bool is_known(const char *name, const char *known)
     return false;
 }
 
-static enum MHD_Result read_one(void *arg, enum MHD_ValueKind kind, const char *name, size_t name_size,
-                                const char *value, size_t value_size)
+static enum MHD_Result read_query_parameter(void *arg, enum MHD_ValueKind kind, const char *name, size_t name_size,
+                                            const char *value, size_t value_size)
 {
-    struct reading *reading = arg;
+    struct query_reading *reading = arg;
     struct query *query = reading->query;
 
     reading->failed = true;
-    if (strlen(name) != name_size || !is_known(name, reading->known)) {
+    if (strlen(name) != name_size || !is_known_parameter(name, reading->known)) {
         error_set(reading->err, "query_unknown_parameter", "unknown query parameter \"%.100s\"; known here: %s", name,
                   *reading->known ? reading->known : "none");
         return MHD_NO;
@@ -52,10 +52,10 @@ static enum MHD_Result read_one(void *arg, enum MHD_ValueKind kind, const char *
 
 int query_read(struct query *query, struct MHD_Connection *connection, const char *known, struct error *err)
 {
-    struct reading reading = {query, known, err, false};
+    struct query_reading reading = {query, known, err, false};
 
     query->n = 0;
-    MHD_get_connection_values_n(connection, MHD_GET_ARGUMENT_KIND, read_one, &reading);
+    MHD_get_connection_values_n(connection, MHD_GET_ARGUMENT_KIND, read_query_parameter, &reading);
     return reading.failed ? -1 : 0;
 }
 

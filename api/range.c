@@ -5,7 +5,7 @@
 #include <strings.h>
 
 /* Reads digits as a number of at most INT64_MAX, and moves *text behind them. Returns false where there are none. */
-static bool digits(const char **text, int64_t *n)
+static bool read_range_digits(const char **text, int64_t *n)
 {
     const char *start = *text;
 
@@ -24,10 +24,10 @@ enum range_answer range_parse(const char *text, int64_t size, int64_t *first, in
     if (text == NULL || strncasecmp(text, "bytes=", 6) != 0)
         return RANGE_ALL;
     text += 6;
-    has_a = digits(&text, &a);
+    has_a = read_range_digits(&text, &a);
     if (*text++ != '-')
         return RANGE_ALL;
-    has_b = digits(&text, &b);
+    has_b = read_range_digits(&text, &b);
     if (*text != '\0' || (!has_a && !has_b) || (has_a && has_b && b < a))
         return RANGE_ALL;
     if ((has_a && a >= size) || (!has_a && (b == 0 || size == 0)))

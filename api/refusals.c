@@ -4,7 +4,7 @@
 
 #define WINDOW_MS 60000
 
-static struct in6_addr key_of(const struct sockaddr *peer)
+static struct in6_addr peer_address(const struct sockaddr *peer)
 {
     struct in6_addr key = {0};
 
@@ -18,20 +18,20 @@ static struct in6_addr key_of(const struct sockaddr *peer)
     return key;
 }
 
-static bool is_over(const struct refusals_peer *slot, int64_t now_ms)
+static bool is_window_over(const struct refusals_peer *slot, int64_t now_ms)
 {
     return slot->since_ms == 0 || now_ms - slot->since_ms >= WINDOW_MS;
 }
 
 /* Returns the slot of the address, else one whose minute is over, else the common one. */
-static struct refusals_peer *slot_of(struct refusals *refusals, const struct in6_addr *key, int64_t now_ms)
+static struct refusals_peer *refusals_slot(struct refusals *refusals, const struct in6_addr *key, int64_t now_ms)
 {
     struct refusals_peer *room = NULL;
 
     for (struct refusals_peer *slot = refusals->peers; slot < refusals->peers + REFUSALS_SLOTS; slot++) {
         if (slot->since_ms != 0 && IN6_ARE_ADDR_EQUAL(&slot->address, key))
             return slot;
-        if (room == NULL && is_over(slot, now_ms))
+        if (room == NULL && is_window_over(slot, now_ms))
             room = slot;
     }
     if (room == NULL)
@@ -42,11 +42,11 @@ static struct refusals_peer *slot_of(struct refusals *refusals, const struct in6
 
 struct refusals_verdict refusals_add(struct refusals *refusals, const struct sockaddr *peer, int64_t now_ms)
 {
-    struct in6_addr key = key_of(peer);
-    struct refusals_peer *slot = slot_of(refusals, &key, now_ms);
+    struct in6_addr key = peer_address(peer);
+    struct refusals_peer *slot = refusals_slot(refusals, &key, now_ms);
     struct refusals_verdict verdict = {0};
 
-    if (is_over(slot, now_ms)) {
+    if (is_window_over(slot, now_ms)) {
         verdict.silent = slot->count > REFUSALS_LOGGED ? slot->count - REFUSALS_LOGGED : 0;
         slot->since_ms = now_ms;
         slot->count = 0;

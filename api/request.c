@@ -114,7 +114,7 @@ const void *request_body(const struct request *r, size_t *size)
     return r->body.data;
 }
 
-static void unref(struct request *r)
+static void unref_request(struct request *r)
 {
     if (--r->refs > 0)
         return;
@@ -132,7 +132,7 @@ static void suspend(struct request *r)
     r->suspended = true;
 }
 
-static void resume(struct request *r)
+static void resume_connection(struct request *r)
 {
     if (!r->suspended || r->connection == NULL)
         return;
@@ -141,20 +141,20 @@ static void resume(struct request *r)
     r->host->kick(r->host);
 }
 
-static void committed(void *arg, const struct error *err)
+static void request_committed(void *arg, const struct error *err)
 {
     struct request *r = arg;
 
     if (r->connection == NULL) {
-        unref(r);
+        unref_request(r);
         return;
     }
     if (err != NULL) {
         r->n_headers = 0;
         request_set_json(r, problem_status(err->code), problem_json(err));
     }
-    resume(r);
-    unref(r);
+    resume_connection(r);
+    unref_request(r);
 }
 
 /* Returns whether an answer may depend on changes that are not on the disk yet, whoever has made them. */
@@ -164,14 +164,14 @@ static bool rests_on_air(const struct request *r)
 }
 
 /* Sends the answer, or waits for the disk first. */
-static void settle(struct request *r)
+static void request_settle(struct request *r)
 {
     if (r->connection != NULL && rests_on_air(r)) {
         suspend(r);
         r->refs++;
-        turn_after_commit(request_config(r)->turn, committed, r);
+        turn_after_commit(request_config(r)->turn, request_committed, r);
     } else {
-        resume(r);
+        resume_connection(r);
     }
 }
 
@@ -195,11 +195,11 @@ void request_pause(struct request *r)
 
 void request_go_on(struct request *r)
 {
-    resume(r);
-    unref(r);
+    resume_connection(r);
+    unref_request(r);
 }
 
-static int fd_of(const struct request *r)
+static int request_fd(const struct request *r)
 {
     const union MHD_ConnectionInfo *info =
         r->connection ? MHD_get_connection_info(r->connection, MHD_CONNECTION_INFO_CONNECTION_FD) : NULL;
@@ -211,12 +211,12 @@ int request_socket(const struct request *r)
 {
     bool plain = r->connection && MHD_get_connection_info(r->connection, MHD_CONNECTION_INFO_GNUTLS_SESSION) == NULL;
 
-    return plain ? fd_of(r) : -1;
+    return plain ? request_fd(r) : -1;
 }
 
 bool request_is_orphan(const struct request *r)
 {
-    struct pollfd poll_fd = {.fd = fd_of(r), .events = POLLRDHUP};
+    struct pollfd poll_fd = {.fd = request_fd(r), .events = POLLRDHUP};
 
     /* over TCP a client that has gone looks like one that only sends no more, so that both count as gone */
     return poll_fd.fd < 0 || (poll(&poll_fd, 1, 0) > 0 && (poll_fd.revents & (POLLRDHUP | POLLHUP | POLLERR)) != 0);
@@ -238,8 +238,8 @@ void request_answered(struct request *r)
     if (!r->held)
         return; /* the handler has answered at once, and request_end() goes on */
     r->held = false;
-    settle(r);
-    unref(r);
+    request_settle(r);
+    unref_request(r);
 }
 
 struct request *request_create(struct request_host *host, struct MHD_Connection *connection, const char *path,
@@ -282,7 +282,7 @@ int request_take(struct request *r, const char *data, size_t size)
     return 0;
 }
 
-static void answer(struct request *r)
+static void request_answer(struct request *r)
 {
     struct store *reader = only_reads(r) ? r->host->config->reader : NULL;
 
@@ -300,11 +300,11 @@ enum MHD_Result request_end(struct request *r)
         clients_answer(r->host->clients, r->client, true);
         /* a refusal depends on no change, so that it need not wait for the disk */
         if (r->response == NULL && request_body_is_fit(r)) {
-            answer(r);
+            request_answer(r);
             if (!r->held && r->response == NULL)
                 request_reply_error(r, "internal", "no answer");
             if (!r->held)
-                settle(r);
+                request_settle(r);
         }
     }
     if (r->suspended)
@@ -322,11 +322,11 @@ void request_completed(struct request *r)
     if (r->next != NULL)
         r->next->prev = r->prev;
     body_fini(&r->body);
-    unref(r);
+    unref_request(r);
 }
 
 void request_host_abandon(struct request_host *host)
 {
     for (struct request *r = host->first; r != NULL; r = r->next)
-        resume(r);
+        resume_connection(r);
 }

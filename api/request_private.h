@@ -27,7 +27,7 @@ struct request {
     struct request_host *host;
     struct request *next, **prev;
     struct MHD_Connection *connection; /* NULL when MHD is done with the request */
-    struct client *client;             /* the client of the connection, valid as long as that */
+    struct http_client *client;        /* the client of the connection, valid as long as that */
     char method[16];
     const struct route *route;
     int64_t ids[ROUTE_IDS];

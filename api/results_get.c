@@ -8,7 +8,7 @@
 
 #include <stdlib.h>
 
-struct results {
+struct results_page {
     struct store *store;
     const struct spec *spec;
     int64_t root, last;
@@ -17,7 +17,7 @@ struct results {
     bool failed;
 };
 
-static int add_attempt(struct results *results, const struct member_row *member, json_t *json)
+static int add_last_attempt(struct results_page *results, const struct member_row *member, json_t *json)
 {
     struct attempt_row attempt = {.ended_ms = 0};
     int rc = member->attempts == 0 ? 0
@@ -30,9 +30,9 @@ static int add_attempt(struct results *results, const struct member_row *member,
     return rc < 0 ? -1 : 0;
 }
 
-static int add(void *arg, const struct result_row *row)
+static int list_result(void *arg, const struct result_row *row)
 {
-    struct results *results = arg;
+    struct results_page *results = arg;
     const struct member_row *member = &row->member;
     char name[SUGGESTION_NAME];
     json_t *json = json_pack("{s:I, s:I, s:I, s:s, s:I, s:o, s:o}", "number", (json_int_t)row->number, "ensemble",
@@ -44,7 +44,7 @@ static int add(void *arg, const struct result_row *row)
     json_array_append_new(results->items, json);
     results->last = row->number;
     if (store_suggestion_name(results->store, results->root, member->index, name, results->err) == 0 &&
-        add_attempt(results, member, json) == 0 &&
+        add_last_attempt(results, member, json) == 0 &&
         series_json_add(json, results->store, member->ensemble, member->index, NULL, results->err) == 0) {
         json_object_set_new(json, "name", value_text_or_null(name));
         return 0;
@@ -56,7 +56,7 @@ static int add(void *arg, const struct result_row *row)
 void results_get(struct request *r)
 {
     struct ensemble_row ensemble;
-    struct results results = {.store = request_store(r)};
+    struct results_page results = {.store = request_store(r)};
     struct spec *owned = NULL;
     struct error err;
     int64_t after = 0, limit = 100;
@@ -79,7 +79,8 @@ void results_get(struct request *r)
     results.last = after;
     results.items = json_array();
     results.err = &err;
-    if (store_result_each(results.store, results.root, after, (int)limit, add, &results, &err) < 0 || results.failed) {
+    if (store_result_each(results.store, results.root, after, (int)limit, list_result, &results, &err) < 0 ||
+        results.failed) {
         json_decref(results.items);
         request_reply_problem(r, &err);
     } else {

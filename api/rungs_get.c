@@ -9,7 +9,7 @@
 #include <math.h>
 
 /* Returns the spec of an ensemble with early stopping, to which *owned is to be destroyed; or NULL, and has replied. */
-static const struct spec *find(struct request *r, struct ensemble_row *ensemble, struct spec **owned)
+static const struct spec *find_early_spec(struct request *r, struct ensemble_row *ensemble, struct spec **owned)
 {
     const struct spec *spec;
     struct error err;
@@ -31,7 +31,7 @@ static const struct spec *find(struct request *r, struct ensemble_row *ensemble,
     return NULL;
 }
 
-static json_t *number_or_null(double value)
+static json_t *finite_or_null(double value)
 {
     return isfinite(value) ? json_real(value) : json_null();
 }
@@ -45,7 +45,7 @@ static int64_t stopped_at(const struct rung_row *row, bool is_last)
 static json_t *rung_json(const struct rung_row *row, int64_t step, bool is_last)
 {
     json_t *best = row->arrived > 0 ? json_pack("{s:I, s:o}", "index", (json_int_t)row->best.index, "value",
-                                                number_or_null(row->best.value))
+                                                finite_or_null(row->best.value))
                                     : json_null();
 
     return json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:o}", "rung", (json_int_t)row->number, "step", (json_int_t)step,
@@ -57,7 +57,7 @@ void rungs_get(struct request *r)
 {
     struct ensemble_row ensemble;
     struct spec *owned;
-    const struct spec *spec = find(r, &ensemble, &owned);
+    const struct spec *spec = find_early_spec(r, &ensemble, &owned);
     json_t *list;
     struct error err;
     int rc = 0;
@@ -115,7 +115,7 @@ static json_t *promoted_json(int64_t promoted)
                                            : json_integer(promoted);
 }
 
-static int add(void *arg, const struct arrival_row *row)
+static int add_arrival(void *arg, const struct arrival_row *row)
 {
     struct arrivals *arrivals = arg;
 
@@ -123,8 +123,8 @@ static int add(void *arg, const struct arrival_row *row)
                           json_pack("{s:I, s:I, s:I, s:I, s:I, s:o, s:o, s:o, s:o}", "arrival", (json_int_t)row->number,
                                     "rung", (json_int_t)row->rung, "index", (json_int_t)row->index, "attempt",
                                     (json_int_t)row->attempt, "step", (json_int_t)row->step, "value",
-                                    number_or_null(row->value), "best", number_or_null(row->best), "threshold",
-                                    number_or_null(row->threshold), "promoted", promoted_json(row->promoted)));
+                                    finite_or_null(row->value), "best", finite_or_null(row->best), "threshold",
+                                    finite_or_null(row->threshold), "promoted", promoted_json(row->promoted)));
     arrivals->last = row->number;
     return 0;
 }
@@ -142,11 +142,11 @@ void arrivals_get(struct request *r)
         request_reply_problem(r, &err);
         return;
     }
-    if (find(r, &ensemble, &owned) == NULL)
+    if (find_early_spec(r, &ensemble, &owned) == NULL)
         return;
     spec_destroy(owned);
     arrivals = (struct arrivals){json_array(), after};
-    if (store_arrival_each(request_store(r), ensemble.id, after, (int)limit, add, &arrivals, &err) < 0) {
+    if (store_arrival_each(request_store(r), ensemble.id, after, (int)limit, add_arrival, &arrivals, &err) < 0) {
         json_decref(arrivals.items);
         request_reply_problem(r, &err);
         return;

@@ -6,7 +6,7 @@
 #include <math.h>
 #include <string.h>
 
-struct wanted {
+struct wanted_series {
     json_t *metrics;
     const char *names; /* NULL: all */
 };
@@ -24,9 +24,9 @@ static bool is_among(const char *names, const char *name)
     }
 }
 
-static int add(void *arg, const struct series_row *row)
+static int add_series_json(void *arg, const struct series_row *row)
 {
-    const struct wanted *wanted = arg;
+    const struct wanted_series *wanted = arg;
     json_t *json;
 
     if (row->points == 0 || (wanted->names != NULL && !is_among(wanted->names, row->name)))
@@ -43,8 +43,8 @@ static int add(void *arg, const struct series_row *row)
 int series_json_add(json_t *member, struct store *store, int64_t ensemble, int64_t index, const char *names,
                     struct error *err)
 {
-    struct wanted wanted = {json_object(), names != NULL && strcmp(names, "*") != 0 ? names : NULL};
+    struct wanted_series wanted = {json_object(), names != NULL && strcmp(names, "*") != 0 ? names : NULL};
 
     json_object_set_new(member, "metrics", wanted.metrics);
-    return store_series_each(store, ensemble, index, "", add, &wanted, err);
+    return store_series_each(store, ensemble, index, "", add_series_json, &wanted, err);
 }

@@ -13,7 +13,7 @@
 #define READ_MAX 20000 /* points that are read for one reply, except those of its last series */
 
 /* Reads series by name. The cursor is the name of the series with which the next page begins. */
-struct reading {
+struct series_reading {
     struct paced_waiter waiter; /* must be first */
     struct request *r;
     const struct series_ops *ops;
@@ -30,7 +30,7 @@ struct reading {
     struct text text;
 };
 
-static void finish(struct reading *reading, const struct error *err)
+static void finish_series_reply(struct series_reading *reading, const struct error *err)
 {
     if (err != NULL) {
         free(reading->text.data);
@@ -48,23 +48,23 @@ static void finish(struct reading *reading, const struct error *err)
     free(reading);
 }
 
-static int take_name(void *arg, const char *name)
+static int take_series_name(void *arg, const char *name)
 {
-    struct reading *reading = arg;
+    struct series_reading *reading = arg;
 
     reading->name = xstrdup(name);
     return 1;
 }
 
 /* Finds the first series that is not before this name; it is read next. */
-static int find_series(struct reading *reading, const char *from, struct error *err)
+static int seek_series(struct series_reading *reading, const char *from, struct error *err)
 {
     free(reading->name);
     reading->name = NULL;
-    return reading->ops->each_name(request_store(reading->r), &reading->owner, from, take_name, reading, err);
+    return reading->ops->each_name(request_store(reading->r), &reading->owner, from, take_series_name, reading, err);
 }
 
-static int begin_series(struct reading *reading, struct error *err)
+static int begin_series(struct series_reading *reading, struct error *err)
 {
     int64_t first = 0, last = 0;
     int rc = reading->ops->bounds(request_store(reading->r), &reading->owner, reading->name, reading->from, reading->to,
@@ -89,7 +89,7 @@ static int begin_series(struct reading *reading, struct error *err)
 
 static int add_point(void *arg, const struct series_point *point, int64_t rank)
 {
-    struct reading *reading = arg;
+    struct series_reading *reading = arg;
 
     buckets_add(&reading->buckets, point);
     reading->place = (struct series_place){point->step, rank};
@@ -98,7 +98,7 @@ static int add_point(void *arg, const struct series_point *point, int64_t rank)
 }
 
 /* Ends a series after its last point, and finds the next one. */
-static int end_series(struct reading *reading, struct error *err)
+static int end_series(struct series_reading *reading, struct error *err)
 {
     char *next;
     int rc;
@@ -112,12 +112,12 @@ static int end_series(struct reading *reading, struct error *err)
         return 0;
     }
     next = xasprintf("%s\x01", reading->name); /* no other name is between the two */
-    rc = find_series(reading, next, err);
+    rc = seek_series(reading, next, err);
     free(next);
     return rc;
 }
 
-static int read_piece(struct reading *reading, struct error *err)
+static int read_series_piece(struct series_reading *reading, struct error *err)
 {
     if (!reading->inside)
         return begin_series(reading, err);
@@ -129,31 +129,31 @@ static int read_piece(struct reading *reading, struct error *err)
     return reading->in_piece < PIECE ? end_series(reading, err) : 0;
 }
 
-static bool is_full(const struct reading *reading)
+static bool is_series_page_full(const struct series_reading *reading)
 {
     return !reading->inside &&
            (reading->name == NULL || reading->series == reading->limit || reading->points >= READ_MAX);
 }
 
-static void on_turn(struct paced_waiter *waiter, bool ending)
+static void read_series_on_turn(struct paced_waiter *waiter, bool ending)
 {
-    struct reading *reading = (struct reading *)waiter;
+    struct series_reading *reading = (struct series_reading *)waiter;
     struct error err;
 
     if (ending || request_is_abandoned(reading->r)) {
         error_set(&err, "not_ready", "the daemon ends");
-        finish(reading, &err);
+        finish_series_reply(reading, &err);
         return;
     }
-    if (!is_full(reading) && read_piece(reading, &err) < 0)
-        finish(reading, &err);
-    else if (is_full(reading))
-        finish(reading, NULL);
+    if (!is_series_page_full(reading) && read_series_piece(reading, &err) < 0)
+        finish_series_reply(reading, &err);
+    else if (is_series_page_full(reading))
+        finish_series_reply(reading, NULL);
     else
         paced_wait(request_config(reading->r)->paced, waiter);
 }
 
-static int read_query(struct request *r, struct reading *reading, struct error *err)
+static int read_series_query(struct request *r, struct series_reading *reading, struct error *err)
 {
     const char *only = request_query(r, "name"), *cursor = request_query(r, "cursor");
 
@@ -168,7 +168,7 @@ static int read_query(struct request *r, struct reading *reading, struct error *
     if (reading->from > reading->to)
         return error_set(err, "query_wrong_value", "query parameter \"from\" must not be above \"to\"");
     reading->only = only != NULL;
-    if (find_series(reading, only != NULL ? only : cursor != NULL ? cursor : "", err) < 0)
+    if (seek_series(reading, only != NULL ? only : cursor != NULL ? cursor : "", err) < 0)
         return -1;
     if (only != NULL && reading->name != NULL && strcmp(reading->name, only) != 0) {
         free(reading->name);
@@ -179,20 +179,20 @@ static int read_query(struct request *r, struct reading *reading, struct error *
 
 void series_reply(struct request *r, const struct series_ops *ops, const struct series_owner *owner, const char *head)
 {
-    struct reading *reading = xcalloc(1, sizeof *reading);
+    struct series_reading *reading = xcalloc(1, sizeof *reading);
     struct error err;
 
-    *reading = (struct reading){.waiter.piece = on_turn,
-                                .r = r,
-                                .ops = ops,
-                                .owner = *owner,
-                                .from = INT64_MIN,
-                                .to = INT64_MAX,
-                                .n_buckets = 500,
-                                .limit = 100};
+    *reading = (struct series_reading){.waiter.piece = read_series_on_turn,
+                                       .r = r,
+                                       .ops = ops,
+                                       .owner = *owner,
+                                       .from = INT64_MIN,
+                                       .to = INT64_MAX,
+                                       .n_buckets = 500,
+                                       .limit = 100};
     request_hold(r);
-    if (read_query(r, reading, &err) < 0) {
-        finish(reading, &err);
+    if (read_series_query(r, reading, &err) < 0) {
+        finish_series_reply(reading, &err);
         return;
     }
     text_add(&reading->text, "{%s,\"series\":{", head);

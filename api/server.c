@@ -32,11 +32,11 @@ struct server {
  * After so many turns it has to wait for a timer. */
 #define URGENT_MAX 200
 
-static void on_timer(uv_timer_t *timer);
+static void server_on_timer(uv_timer_t *timer);
 static void on_again(uv_idle_t *idle);
 
 /* Lets MHD do what there is to do, and asks when it wants to be called again. */
-static void run(struct server *server)
+static void run_server(struct server *server)
 {
     MHD_UNSIGNED_LONG_LONG ms;
 
@@ -46,29 +46,29 @@ static void run(struct server *server)
         uv_timer_stop(&server->timer);
     } else if (ms > 0) {
         server->urgent = 0;
-        uv_timer_start(&server->timer, on_timer, ms, 0);
+        uv_timer_start(&server->timer, server_on_timer, ms, 0);
     } else if (++server->urgent < URGENT_MAX) {
         /* no timer of 0 ms, since libuv before 1.45 never leaves one that its own callback starts again */
         uv_idle_start(&server->again, on_again);
     } else {
-        uv_timer_start(&server->timer, on_timer, 1, 0);
+        uv_timer_start(&server->timer, server_on_timer, 1, 0);
     }
 }
 
-static void on_timer(uv_timer_t *timer)
+static void server_on_timer(uv_timer_t *timer)
 {
-    run(timer->data);
+    run_server(timer->data);
 }
 
 static void on_again(uv_idle_t *idle)
 {
     uv_idle_stop(idle);
-    run(idle->data);
+    run_server(idle->data);
 }
 
 static void on_poll(uv_poll_t *poll, int status, int events)
 {
-    run(poll->data);
+    run_server(poll->data);
 }
 
 static void kick(struct request_host *host)
@@ -177,7 +177,7 @@ static void on_mhd_log(void *cls, const char *fmt, va_list ap)
     log_refused(server, text);
 }
 
-static void on_closed(uv_handle_t *handle)
+static void server_handle_closed(uv_handle_t *handle)
 {
     struct server *server = handle->data;
 
@@ -243,7 +243,7 @@ int server_create(struct server **out, struct access *access, const struct tls *
     server->timer.data = server->poll.data = server->again.data = server;
     server->open_handles = 3;
     uv_poll_start(&server->poll, UV_READABLE, on_poll);
-    run(server);
+    run_server(server);
     *out = server;
     return 0;
 }
@@ -256,9 +256,9 @@ void server_destroy(struct server *server)
     MHD_run(server->daemon);
     uv_poll_stop(&server->poll);
     uv_timer_stop(&server->timer);
-    uv_close((uv_handle_t *)&server->poll, on_closed);
-    uv_close((uv_handle_t *)&server->timer, on_closed);
-    uv_close((uv_handle_t *)&server->again, on_closed);
+    uv_close((uv_handle_t *)&server->poll, server_handle_closed);
+    uv_close((uv_handle_t *)&server->timer, server_handle_closed);
+    uv_close((uv_handle_t *)&server->again, server_handle_closed);
     request_host_abandon(&server->host);
     MHD_stop_daemon(server->daemon);
     clients_destroy(server->host.clients);

@@ -7,7 +7,7 @@
 #include <string.h>
 
 /* Finds the caller's session. Returns false after having answered. */
-static bool find(struct request *r, struct session_row *row)
+static bool find_session_of_caller(struct request *r, struct session_row *row)
 {
     int64_t id = request_caller(r)->session;
     struct error err;
@@ -24,7 +24,7 @@ void session_current_get(struct request *r)
 {
     struct session_row row;
 
-    if (find(r, &row))
+    if (find_session_of_caller(r, &row))
         request_reply_json(r, 200, session_json(&row));
 }
 
@@ -36,7 +36,7 @@ void session_current_delete(struct request *r)
     struct session_row row;
     struct error err;
 
-    if (!find(r, &row))
+    if (!find_session_of_caller(r, &row))
         return;
     if (store_session_end(request_store(r), row.id, &err) < 0) {
         request_reply_problem(r, &err);

@@ -2,7 +2,7 @@
 #include "api/listing.h"
 #include "api/session.h"
 
-static int add(void *arg, const struct session_row *row)
+static int list_session(void *arg, const struct session_row *row)
 {
     struct listing *list = arg;
 
@@ -15,7 +15,7 @@ void sessions_get(struct request *r)
     int rc = listing_begin(&list, r);
 
     if (rc == 0)
-        rc = store_session_each(request_store(r), list.before, (int)list.limit + 1, request_now_ms(r), add, &list,
-                                &list.err);
+        rc = store_session_each(request_store(r), list.before, (int)list.limit + 1, request_now_ms(r), list_session,
+                                &list, &list.err);
     listing_reply(&list, "sessions", rc);
 }

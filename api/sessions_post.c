@@ -74,7 +74,7 @@ static int by_token(struct request *r, const json_t *json, struct session_row *r
     return 0;
 }
 
-static int insert(struct request *r, struct session_row *row, const struct session_key *key, struct error *err)
+static int insert_session(struct request *r, struct session_row *row, const struct session_key *key, struct error *err)
 {
     row->created_ms = request_now_ms(r);
     session_hash(key, row->hash);
@@ -87,7 +87,7 @@ static int insert(struct request *r, struct session_row *row, const struct sessi
 
 /* Begins the session. This reply is the only one that ever holds its two secrets: one for the page, and one that the
  * page cannot read. */
-static void begin(struct request *r, struct session_row *row)
+static void grant_session(struct request *r, struct session_row *row)
 {
     struct session_key key;
     struct error err;
@@ -95,7 +95,7 @@ static void begin(struct request *r, struct session_row *row)
     json_t *json;
 
     session_key_make(&key);
-    if (insert(r, row, &key, &err) < 0) {
+    if (insert_session(r, row, &key, &err) < 0) {
         request_reply_problem(r, &err);
     } else {
         session_cookie(cookie, row, &key, request_is_secure(r));
@@ -126,7 +126,7 @@ void sessions_post(struct request *r)
         rc = request_header(r, "Authorization") != NULL ? by_token(r, json, &row, &err) : by_login(r, json, &row, &err);
     json_decref(json);
     if (rc == 0)
-        begin(r, &row);
+        grant_session(r, &row);
     else if (strcmp(err.code, "login_invalid") == 0)
         request_refuse(r, &err);
     else

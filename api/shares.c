@@ -12,7 +12,7 @@ struct share {
     UT_hash_handle hh;
 };
 
-static struct share *find(const struct shares *shares, int64_t token)
+static struct share *find_share(const struct shares *shares, int64_t token)
 {
     struct share *share;
 
@@ -22,7 +22,7 @@ static struct share *find(const struct shares *shares, int64_t token)
 
 static void count_token(struct shares *shares, int64_t token)
 {
-    struct share *share = find(shares, token);
+    struct share *share = find_share(shares, token);
 
     if (share == NULL) {
         share = xcalloc(1, sizeof *share);
@@ -35,7 +35,7 @@ static void count_token(struct shares *shares, int64_t token)
 
 static int check_tcp(const struct shares *shares, int64_t token, struct error *err)
 {
-    const struct share *share = find(shares, token);
+    const struct share *share = find_share(shares, token);
     unsigned of_token = shares->max / 4, of_tcp = shares->max - shares->max / 4;
 
     if (share != NULL && share->taken >= of_token)
@@ -64,7 +64,7 @@ int shares_take(struct shares *shares, int64_t token, struct error *err)
 
 void shares_give_back(struct shares *shares, int64_t token)
 {
-    struct share *share = token != 0 ? find(shares, token) : NULL;
+    struct share *share = token != 0 ? find_share(shares, token) : NULL;
 
     shares->taken--;
     if (share == NULL)

@@ -24,7 +24,7 @@ struct changes {
     struct error *err;
 };
 
-static void put(struct changes *c, int64_t index, enum member_state state)
+static void put_member_state(struct changes *c, int64_t index, enum member_state state)
 {
     char key[24];
 
@@ -36,19 +36,19 @@ static int put_row(void *arg, const struct member_row *row)
 {
     struct changes *c = arg;
 
-    put(c, row->index, row->state);
+    put_member_state(c, row->index, row->state);
     return json_object_size(c->members) > MEMBERS_MAX;
 }
 
-static int put_member(struct changes *c, int64_t index)
+static int put_changed_member(struct changes *c, int64_t index)
 {
     struct member_row row;
     int rc = store_member_get(c->store, c->ensemble->id, index, &row, c->err);
 
     if (rc == 0 && c->ensemble->root == 0)
-        put(c, index, find_rowless_state(c->ensemble));
+        put_member_state(c, index, find_rowless_state(c->ensemble));
     else if (rc == 1)
-        put(c, index, row.state);
+        put_member_state(c, index, row.state);
     return rc < 0 ? -1 : 0;
 }
 
@@ -68,7 +68,7 @@ static void put_untried(struct changes *c)
         return;
     }
     for (int64_t index = c->ensemble->next_index; index < c->ensemble->count; index++)
-        put(c, index, find_rowless_state(c->ensemble));
+        put_member_state(c, index, find_rowless_state(c->ensemble));
 }
 
 static int put_many(struct changes *c, const struct event_row *event)
@@ -86,14 +86,14 @@ static int put_many(struct changes *c, const struct event_row *event)
     return rc;
 }
 
-static bool is_end(const char *kind)
+static bool is_end_of_ensemble(const char *kind)
 {
     return strcmp(kind, "ensemble.cancelled") == 0 || strcmp(kind, "ensemble.ending") == 0 ||
            strcmp(kind, "ensemble.failed") == 0;
 }
 
 /* Returns non-zero when the reply is full. */
-static int add(void *arg, const struct event_row *event)
+static int add_change(void *arg, const struct event_row *event)
 {
     struct changes *c = arg;
     int rc = 0;
@@ -103,10 +103,10 @@ static int add(void *arg, const struct event_row *event)
         return 1;
     }
     if (event->index >= 0)
-        rc = put_member(c, event->index);
+        rc = put_changed_member(c, event->index);
     else if (strcmp(event->kind, "members.changed") == 0)
         rc = put_many(c, event);
-    else if (is_end(event->kind))
+    else if (is_end_of_ensemble(event->kind))
         put_untried(c);
     c->failed = rc < 0;
     c->too_many = c->too_many || json_object_size(c->members) > MEMBERS_MAX;
@@ -137,7 +137,7 @@ int state_changes_reply(struct request *r, const struct ensemble_row *ensemble, 
     int rc = check_since(r, since, &newest, err);
 
     if (rc == 0)
-        rc = store_event_each(c.store, since, newest, &filter, EVENTS_MAX + 1, add, &c, err);
+        rc = store_event_each(c.store, since, newest, &filter, EVENTS_MAX + 1, add_change, &c, err);
     if (rc == 0 && c.too_many)
         rc = error_set(err, "changes_not_kept", "more than %d members have changed at once: get the states themselves",
                        MEMBERS_MAX);

@@ -32,7 +32,7 @@ struct stream *stream_create(struct request *r, uv_loop_t *loop, int fd, int64_t
     return stream;
 }
 
-static void unref(struct stream *stream)
+static void unref_stream(struct stream *stream)
 {
     if (--stream->refs > 0)
         return;
@@ -41,7 +41,7 @@ static void unref(struct stream *stream)
     free(stream);
 }
 
-static void took(struct stream *stream, size_t n)
+static void stream_advance(struct stream *stream, size_t n)
 {
     stream->used = 0;
     stream->have = (int64_t)n < stream->left ? n : (size_t)stream->left;
@@ -52,10 +52,10 @@ static void took(struct stream *stream, size_t n)
 void stream_prime(struct stream *stream, const void *data, size_t size)
 {
     memcpy(stream->chunk, data, size);
-    took(stream, size);
+    stream_advance(stream, size);
 }
 
-static void read_chunk(uv_work_t *work)
+static void read_stream_chunk(uv_work_t *work)
 {
     struct stream *stream = work->data;
     size_t want = stream->left < (int64_t)STREAM_CHUNK ? (size_t)stream->left : STREAM_CHUNK;
@@ -67,19 +67,19 @@ static void read_chunk(uv_work_t *work)
     if (n <= 0)
         stream->failed = true;
     else
-        took(stream, (size_t)n);
+        stream_advance(stream, (size_t)n);
 }
 
-static void after_read(uv_work_t *work, int status)
+static void chunk_read(uv_work_t *work, int status)
 {
     struct stream *stream = work->data;
 
     stream->failed |= status != 0;
     request_go_on(stream->r);
-    unref(stream);
+    unref_stream(stream);
 }
 
-static ssize_t give(void *cls, uint64_t pos, char *buf, size_t max)
+static ssize_t give_chunk(void *cls, uint64_t pos, char *buf, size_t max)
 {
     struct stream *stream = cls;
     size_t n = stream->have - stream->used;
@@ -99,21 +99,21 @@ static ssize_t give(void *cls, uint64_t pos, char *buf, size_t max)
     stream->refs++;
     request_pause(stream->r);
     stream->work.data = stream;
-    uv_queue_work(stream->loop, &stream->work, read_chunk, after_read);
+    uv_queue_work(stream->loop, &stream->work, read_stream_chunk, chunk_read);
     return 0;
 }
 
-static void release(void *cls)
+static void release_stream(void *cls)
 {
-    unref(cls);
+    unref_stream(cls);
 }
 
 struct MHD_Response *stream_response(struct stream *stream)
 {
     struct MHD_Response *response =
-        MHD_create_response_from_callback((uint64_t)stream->size, 64u << 10, give, stream, release);
+        MHD_create_response_from_callback((uint64_t)stream->size, 64u << 10, give_chunk, stream, release_stream);
 
     if (response == NULL)
-        unref(stream);
+        unref_stream(stream);
     return response;
 }

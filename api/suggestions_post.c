@@ -13,7 +13,7 @@
 
 #define SUGGESTIONS_MAX 1000 /* of one call, so that no turn is long */
 
-static int check_name(const char *name, const char *at, struct error *err)
+static int check_suggested_name(const char *name, const char *at, struct error *err)
 {
     char place[80];
 
@@ -28,7 +28,7 @@ static int check_name(const char *name, const char *at, struct error *err)
     return 0;
 }
 
-static int read_one(const json_t *json, size_t i, struct engine_suggestion *out, struct error *err)
+static int read_suggestion(const json_t *json, size_t i, struct engine_suggestion *out, struct error *err)
 {
     static const char *const known[] = {"name", "parameters", "priority", NULL};
     char at[48];
@@ -38,7 +38,7 @@ static int read_one(const json_t *json, size_t i, struct engine_suggestion *out,
         return error_at(err, "spec_wrong_type", at, "a suggestion is an object with \"parameters\", not %s",
                         jsonx_type_name(json));
     if (jsonx_only(json, at, known, err) < 0 || jsonx_string(json, at, "name", JSONX_OPTIONAL, &out->name, err) < 0 ||
-        check_name(out->name, at, err) < 0 ||
+        check_suggested_name(out->name, at, err) < 0 ||
         jsonx_object(json, at, "parameters", JSONX_REQUIRED, &out->parameters, err) < 0)
         return -1;
     return jsonx_int(json, at, "priority", JSONX_OPTIONAL, -SUGGESTION_PRIORITY_MAX, SUGGESTION_PRIORITY_MAX,
@@ -46,7 +46,7 @@ static int read_one(const json_t *json, size_t i, struct engine_suggestion *out,
 }
 
 /* Reads the list. *out is to be freed. */
-static int read_body(const json_t *json, struct engine_suggestion **out, size_t *n, struct error *err)
+static int read_suggestions(const json_t *json, struct engine_suggestion **out, size_t *n, struct error *err)
 {
     static const char *const known[] = {"suggestions", NULL};
     const json_t *list = NULL;
@@ -62,12 +62,13 @@ static int read_body(const json_t *json, struct engine_suggestion **out, size_t 
                         "one call has at most %d suggestions, and these are %zu", SUGGESTIONS_MAX, *n);
     *out = xcalloc(*n, sizeof **out);
     for (size_t i = 0; i < *n; i++)
-        if (read_one(json_array_get(list, i), i, &(*out)[i], err) < 0)
+        if (read_suggestion(json_array_get(list, i), i, &(*out)[i], err) < 0)
             return -1;
     return 0;
 }
 
-static void reply(struct request *r, const struct idempotency *key, const struct engine_suggestion *list, size_t n)
+static void reply_suggested(struct request *r, const struct idempotency *key, const struct engine_suggestion *list,
+                            size_t n)
 {
     json_t *items = json_array();
     bool any = false;
@@ -96,11 +97,11 @@ void suggestions_post(struct request *r)
     json = request_json(r);
     if (json == NULL)
         return;
-    if (read_body(json, &list, &n, &err) < 0 ||
+    if (read_suggestions(json, &list, &n, &err) < 0 ||
         engine_suggest(request_config(r)->engine, request_id(r, 0), list, n, &err) < 0)
         request_reply_problem(r, &err);
     else
-        reply(r, &key, list, n);
+        reply_suggested(r, &key, list, n);
     free(list);
     json_decref(json);
 }

@@ -2,7 +2,7 @@
 #include "api/listing.h"
 #include "api/token.h"
 
-static int add(void *arg, const struct token_row *row)
+static int list_token(void *arg, const struct token_row *row)
 {
     struct listing *list = arg;
 
@@ -15,6 +15,6 @@ void tokens_get(struct request *r)
     int rc = listing_begin(&list, r);
 
     if (rc == 0)
-        rc = store_token_each(request_store(r), list.before, (int)list.limit + 1, add, &list, &list.err);
+        rc = store_token_each(request_store(r), list.before, (int)list.limit + 1, list_token, &list, &list.err);
     listing_reply(&list, "tokens", rc);
 }

@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int read_wish(const json_t *wish, int64_t now_ms, struct token_row *row, struct error *err)
+static int read_token_wish(const json_t *wish, int64_t now_ms, struct token_row *row, struct error *err)
 {
     static const char *const known[] = {"role", "label", "expires", NULL};
     const char *role = "", *label = "";
@@ -39,7 +39,7 @@ static int read_wish(const json_t *wish, int64_t now_ms, struct token_row *row, 
 
 /* Stores the reply for a repeated call with the same Idempotency-Key. It cannot be the token, which is shown only once:
  * storing that reply would be storing the token. */
-static int remember(struct request *r, const struct idempotency *key, int64_t id, struct error *err)
+static int remember_token_shown(struct request *r, const struct idempotency *key, int64_t id, struct error *err)
 {
     struct error shown;
     json_t *problem;
@@ -63,20 +63,20 @@ static int remember(struct request *r, const struct idempotency *key, int64_t id
 }
 
 /* Makes a token. This reply is the only one that ever holds it. */
-static void make(struct request *r, const json_t *wish, const struct idempotency *key)
+static void make_token(struct request *r, const json_t *wish, const struct idempotency *key)
 {
     struct token_row row = {0};
     char secret[TOKEN_SECRET_SIZE], token[TOKEN_SIZE];
     struct error err;
     json_t *json;
 
-    if (read_wish(wish, request_now_ms(r), &row, &err) < 0) {
+    if (read_token_wish(wish, request_now_ms(r), &row, &err) < 0) {
         request_reply_problem(r, &err);
         return;
     }
     token_secret(secret);
     token_hash(secret, row.hash);
-    if (store_token_insert(request_store(r), &row, &err) < 0 || remember(r, key, row.id, &err) < 0) {
+    if (store_token_insert(request_store(r), &row, &err) < 0 || remember_token_shown(r, key, row.id, &err) < 0) {
         request_reply_problem(r, &err);
     } else {
         token_spell(row.id, secret, token);
@@ -99,6 +99,6 @@ void tokens_post(struct request *r)
     wish = request_json(r);
     if (wish == NULL)
         return;
-    make(r, wish, &key);
+    make_token(r, wish, &key);
     json_decref(wish);
 }

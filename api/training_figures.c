@@ -27,7 +27,7 @@ struct figures {
     int64_t ranks, untold; /* ranks that are reported, and ranks that are left out because there are too many */
 };
 
-static int keep(void *arg, const struct training_row *row)
+static int add_figures_row(void *arg, const struct training_row *row)
 {
     struct figures *f = arg;
 
@@ -92,7 +92,7 @@ static void write_trainings(FILE *out, const struct figures *f)
             RANKS_TOLD, f->untold);
 }
 
-static void reply(struct figures *f, json_t **files)
+static void reply_figures(struct figures *f, json_t **files)
 {
     char *text = NULL;
     size_t size;
@@ -116,9 +116,9 @@ static void reply(struct figures *f, json_t **files)
 }
 
 /* Called when the files are read. Files that cannot be read are left out, since the others are worth reporting. */
-static void on_read(void *arg, json_t **json, const struct error *failed)
+static void figures_read(void *arg, json_t **json, const struct error *failed)
 {
-    reply(arg, failed == NULL ? json : NULL);
+    reply_figures(arg, failed == NULL ? json : NULL);
 }
 
 void training_figures_reply(struct request *r, char *text)
@@ -130,9 +130,9 @@ void training_figures_reply(struct request *r, char *text)
 
     f->r = r;
     f->text = text;
-    engine_each_training(engine, keep, f);
+    engine_each_training(engine, add_figures_row, f);
     if (f->ranks == 0) {
-        reply(f, NULL);
+        reply_figures(f, NULL);
         return;
     }
     paths = xcalloc((size_t)f->ranks * RANK_FILES, sizeof *paths);
@@ -140,5 +140,5 @@ void training_figures_reply(struct request *r, char *text)
         for (int64_t rank = 0; rank < f->rows[i].ranks; rank++, n += RANK_FILES)
             engine_rank_files(engine, &f->rows[i], rank, paths + n);
     request_hold(r);
-    rundir_ops.read(request_config(r)->loop, paths, n, on_read, f);
+    rundir_ops.read(request_config(r)->loop, paths, n, figures_read, f);
 }

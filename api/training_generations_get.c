@@ -16,15 +16,15 @@ static int add_restart(void *arg, const struct restart_row *row)
 }
 
 /* A page of generations; of each, its restarts are read besides. */
-struct page {
+struct generation_page {
     struct listing list;
     struct store *store;
     int64_t training;
 };
 
-static int add(void *arg, const struct generation_row *row)
+static int list_generation(void *arg, const struct generation_row *row)
 {
-    struct page *page = arg;
+    struct generation_page *page = arg;
     json_t *restarts;
 
     if (!listing_takes(&page->list))
@@ -49,7 +49,7 @@ static int add(void *arg, const struct generation_row *row)
 void training_generations_get(struct request *r)
 {
     struct training_row training;
-    struct page page = {.store = request_store(r)};
+    struct generation_page page = {.store = request_store(r)};
     int rc;
 
     if (find_training(r, &training) < 0)
@@ -57,7 +57,7 @@ void training_generations_get(struct request *r)
     page.training = training.id;
     rc = listing_begin(&page.list, r);
     if (rc == 0)
-        rc = store_generation_each(page.store, training.id, page.list.before, (int)page.list.limit + 1, add, &page,
-                                   &page.list.err);
+        rc = store_generation_each(page.store, training.id, page.list.before, (int)page.list.limit + 1, list_generation,
+                                   &page, &page.list.err);
     listing_reply(&page.list, "generations", rc);
 }

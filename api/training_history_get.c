@@ -23,7 +23,7 @@ static json_t *moment_json(const struct moment_row *row)
 }
 
 /* Adds a moment, or leaves it out. The very last one and the first of each generation are always added. */
-static int add(void *arg, const struct moment_row *row)
+static int add_moment(void *arg, const struct moment_row *row)
 {
     struct history *history = arg;
     int64_t apart = (history->last_ms - history->first_ms) / history->wanted;
@@ -62,7 +62,7 @@ void training_history_get(struct request *r)
         return;
     }
     history.last_ms = history.first_ms != 0 ? last.time_ms : 0;
-    if (store_moment_each(request_store(r), training.id, add, &history, &err) < 0) {
+    if (store_moment_each(request_store(r), training.id, add_moment, &history, &err) < 0) {
         json_decref(history.moments);
         request_reply_problem(r, &err);
         return;

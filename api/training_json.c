@@ -6,13 +6,13 @@
 #include <string.h>
 
 /* The last value of each series, and its range. A name that is not UTF-8 cannot be a key, and is left out. */
-struct series {
+struct metric_objects {
     json_t *last, *ranges;
 };
 
-static int add_series(void *arg, const char *name, const struct metric_figures *figures)
+static int add_metric_figures(void *arg, const char *name, const struct metric_figures *figures)
 {
-    struct series *series = arg;
+    struct metric_objects *series = arg;
 
     json_object_set_new(series->last, name, value_metric(figures->last));
     json_object_set_new(series->ranges, name,
@@ -52,7 +52,7 @@ static int early_json(const struct request *r, const struct training_row *row, c
 
 json_t *training_json(const struct request *r, const struct training_row *row, struct error *err)
 {
-    struct series series = {json_object(), json_object()};
+    struct metric_objects series = {json_object(), json_object()};
     struct training_checkpoint_row newest;
     int64_t retries = engine_training_retries_left(request_config(r)->engine, row->ensemble);
     struct rank_row sum;
@@ -64,7 +64,7 @@ json_t *training_json(const struct request *r, const struct training_row *row, s
 
     rc = store_training_checkpoint_newest(request_store(r), row->id, &newest, err);
     if (rc < 0 || store_rank_sum(request_store(r), row, &sum, err) < 0 ||
-        store_metric_each_series(request_store(r), row->id, add_series, &series, err) < 0 ||
+        store_metric_each_series(request_store(r), row->id, add_metric_figures, &series, err) < 0 ||
         early_json(r, row, &sum, unneeded, &early, err) < 0) {
         json_decref(series.last);
         json_decref(series.ranges);

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static bool is_over(const struct request *r, int64_t generation)
+static bool is_generation_over(const struct request *r, int64_t generation)
 {
     struct training_row row;
     struct error err;
@@ -17,7 +17,7 @@ static bool is_over(const struct request *r, int64_t generation)
            (training_is_over(&row) || row.generation != generation);
 }
 
-static void reply(struct request *r, const char *name)
+static void reply_training_output(struct request *r, const char *name)
 {
     struct output_place place = {.path = NULL};
     struct training_row training;
@@ -53,17 +53,17 @@ static void reply(struct request *r, const char *name)
     place.run_dir = xstrdup(engine_run_dir(request_config(r)->engine));
     free(dir);
     if (follow)
-        follow_reply(r, place, NULL, from, is_over, training.generation);
+        follow_reply(r, place, NULL, from, is_generation_over, training.generation);
     else
         output_reply(r, place, NULL);
 }
 
 void training_stdout_get(struct request *r)
 {
-    reply(r, "stdout");
+    reply_training_output(r, "stdout");
 }
 
 void training_stderr_get(struct request *r)
 {
-    reply(r, "stderr");
+    reply_training_output(r, "stderr");
 }

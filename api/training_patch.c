@@ -3,7 +3,7 @@
 #include "api/who.h"
 #include "common/jsonx.h"
 
-static int read_change(const json_t *json, int64_t *ranks, struct error *err)
+static int read_ranks_change(const json_t *json, int64_t *ranks, struct error *err)
 {
     static const char *const known[] = {"ranks", NULL};
 
@@ -24,7 +24,7 @@ void training_patch(struct request *r)
     if (json == NULL)
         return;
     who_asks(r, by);
-    if (read_change(json, &ranks, &err) < 0 ||
+    if (read_ranks_change(json, &ranks, &err) < 0 ||
         engine_resize_training(request_config(r)->engine, request_id(r, 0), ranks, by, &err) < 0)
         request_reply_problem(r, &err);
     else

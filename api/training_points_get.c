@@ -9,14 +9,14 @@
 #include <stdlib.h>
 
 /* Lists by step and rank. The cursor has those of the last point of the page. */
-struct page {
+struct training_points_page {
     json_t *points;
     int64_t step, rank;
 };
 
-static int add(void *arg, const struct metric_point *point)
+static int add_training_point(void *arg, const struct metric_point *point)
 {
-    struct page *page = arg;
+    struct training_points_page *page = arg;
 
     page->step = point->step;
     page->rank = point->rank;
@@ -26,7 +26,7 @@ static int add(void *arg, const struct metric_point *point)
                                            value_metric(point->value)));
 }
 
-static int take_name(void *arg, const char *name)
+static int take_metric_name(void *arg, const char *name)
 {
     *(char **)arg = xstrdup(name);
     return 1;
@@ -34,16 +34,17 @@ static int take_name(void *arg, const char *name)
 
 /* Returns the name of the metric that the client asks for, or of the first one, to be freed. NULL with err where the
  * store cannot be read. */
-static char *name_of(struct request *r, const struct training_row *training, struct error *err)
+static char *metric_to_send(struct request *r, const struct training_row *training, struct error *err)
 {
     char *name = request_query(r, "name") != NULL ? xstrdup(request_query(r, "name")) : NULL;
 
-    if (name == NULL && store_metric_each_name(request_store(r), training->id, "", take_name, &name, err) < 0)
+    if (name == NULL && store_metric_each_name(request_store(r), training->id, "", take_metric_name, &name, err) < 0)
         return NULL;
     return name != NULL ? name : xstrdup("");
 }
 
-static int read_query(struct request *r, struct page *page, int64_t *limit, struct error *err)
+static int read_training_points_query(struct request *r, struct training_points_page *page, int64_t *limit,
+                                      struct error *err)
 {
     const char *cursor = request_query(r, "cursor");
     char rest;
@@ -56,7 +57,7 @@ static int read_query(struct request *r, struct page *page, int64_t *limit, stru
 
 void training_points_get(struct request *r)
 {
-    struct page page = {.points = json_array(), .step = INT64_MIN, .rank = -1};
+    struct training_points_page page = {.points = json_array(), .step = INT64_MIN, .rank = -1};
     struct training_row training;
     int64_t limit = 1000;
     char *name = NULL, next[48];
@@ -66,9 +67,9 @@ void training_points_get(struct request *r)
         json_decref(page.points);
         return;
     }
-    if (read_query(r, &page, &limit, &err) < 0 || (name = name_of(r, &training, &err)) == NULL ||
-        store_metric_each(request_store(r), training.id, name, page.step, page.rank, INT64_MAX, limit, add, &page,
-                          &err) < 0) {
+    if (read_training_points_query(r, &page, &limit, &err) < 0 || (name = metric_to_send(r, &training, &err)) == NULL ||
+        store_metric_each(request_store(r), training.id, name, page.step, page.rank, INT64_MAX, limit,
+                          add_training_point, &page, &err) < 0) {
         json_decref(page.points);
         request_reply_problem(r, &err);
     } else {

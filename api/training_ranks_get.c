@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct asking {
+struct ranks_reply {
     struct request *r;
     int64_t training, ranks;
 };
@@ -26,7 +26,7 @@ static bool is_count(const json_t *value)
     return json_is_integer(value) && json_integer_value(value) >= 0;
 }
 
-static json_t *state_of(const json_t *status)
+static json_t *rank_state_json(const json_t *status)
 {
     const char *state = json_string_value(json_object_get(status, "state"));
 
@@ -36,7 +36,7 @@ static json_t *state_of(const json_t *status)
     return json_null();
 }
 
-static json_t *time_of(const json_t *status)
+static json_t *rank_time_json(const json_t *status)
 {
     double time = json_number_value(json_object_get(status, "time"));
 
@@ -75,8 +75,8 @@ static json_t *rank_json(int64_t rank, json_t **files)
     json_object_set_new(json, "ready", json_boolean(files[RANK_FILE_ENDPOINT] != NULL));
     json_object_set_new(json, "host",
                         value_text_or_null(json_string_value(json_object_get(files[RANK_FILE_ENDPOINT], "host"))));
-    json_object_set_new(json, "state", state_of(status));
-    json_object_set_new(json, "time", time_of(status));
+    json_object_set_new(json, "state", rank_state_json(status));
+    json_object_set_new(json, "time", rank_time_json(status));
     for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
         const json_t *value = json_object_get(status, counts[i]);
 
@@ -89,9 +89,9 @@ static json_t *rank_json(int64_t rank, json_t **files)
     return json;
 }
 
-static void on_read(void *arg, json_t **json, const struct error *failed)
+static void rank_files_read(void *arg, json_t **json, const struct error *failed)
 {
-    struct asking *asking = arg;
+    struct ranks_reply *asking = arg;
     struct request *r = asking->r;
     json_t *ranks;
 
@@ -109,18 +109,18 @@ static void on_read(void *arg, json_t **json, const struct error *failed)
 void training_ranks_get(struct request *r)
 {
     struct training_row training;
-    struct asking *asking;
+    struct ranks_reply *asking;
     char **paths;
     size_t n;
 
     if (find_training(r, &training) < 0)
         return;
     asking = xcalloc(1, sizeof *asking);
-    *asking = (struct asking){.r = r, .training = training.id, .ranks = training.ranks};
+    *asking = (struct ranks_reply){.r = r, .training = training.id, .ranks = training.ranks};
     n = RANK_FILES * (size_t)training.ranks;
     paths = xcalloc(n, sizeof *paths);
     for (int64_t rank = 0; rank < training.ranks; rank++)
         engine_rank_files(request_config(r)->engine, &training, rank, paths + rank * RANK_FILES);
     request_hold(r);
-    rundir_ops.read(request_config(r)->loop, paths, n, on_read, asking);
+    rundir_ops.read(request_config(r)->loop, paths, n, rank_files_read, asking);
 }

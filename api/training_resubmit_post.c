@@ -6,14 +6,14 @@
 #include <stdio.h>
 
 /* Reads which checkpoint is meant: by its name or its number. */
-static int read_checkpoint(const json_t *json, struct engine_resubmission *wish, struct error *err)
+static int read_chosen_checkpoint(const json_t *json, struct engine_resubmission *wish, struct error *err)
 {
     if (json_is_string(json_object_get(json, "checkpoint")))
         return jsonx_string(json, "", "checkpoint", JSONX_OPTIONAL, &wish->name, err);
     return jsonx_int(json, "", "checkpoint", JSONX_OPTIONAL, 1, INT64_MAX, &wish->number, err);
 }
 
-static int read_wish(const json_t *json, struct engine_resubmission *wish, struct error *err)
+static int read_resubmission(const json_t *json, struct engine_resubmission *wish, struct error *err)
 {
     static const char *const known[] = {"from", "checkpoint", "command", "env", "ranks", "resources", NULL};
 
@@ -22,7 +22,7 @@ static int read_wish(const json_t *json, struct engine_resubmission *wish, struc
                         "the body must be an object that says how to resubmit the training, not %s",
                         jsonx_type_name(json));
     if (jsonx_only(json, "", known, err) < 0 || resubmission_from(json, &wish->afresh, err) < 0 ||
-        read_checkpoint(json, wish, err) < 0)
+        read_chosen_checkpoint(json, wish, err) < 0)
         return -1;
     if (wish->afresh && (wish->name != NULL || wish->number != 0))
         return error_at(err, "spec_impossible_value", "/checkpoint",
@@ -31,14 +31,14 @@ static int read_wish(const json_t *json, struct engine_resubmission *wish, struc
     return 0;
 }
 
-static void resubmit(struct request *r, const json_t *body, const struct idempotency *key)
+static void resubmit_training(struct request *r, const json_t *body, const struct idempotency *key)
 {
     struct engine_resubmission wish = {.number = 0};
     struct training_row row;
     struct error err;
     json_t *json = NULL;
 
-    if (read_wish(body, &wish, &err) == 0 &&
+    if (read_resubmission(body, &wish, &err) == 0 &&
         engine_resubmit_training(request_config(r)->engine, request_id(r, 0), &wish, &err) == 0 &&
         store_training_get(request_store(r), request_id(r, 0), &row, &err) == 1)
         json = training_json(r, &row, &err);
@@ -62,6 +62,6 @@ void training_resubmit_post(struct request *r)
     json = size > 0 ? request_json(r) : json_object();
     if (json == NULL)
         return;
-    resubmit(r, json, &key);
+    resubmit_training(r, json, &key);
     json_decref(json);
 }

@@ -47,7 +47,7 @@ static const char *type_of(const char *name)
     return NULL;
 }
 
-static const struct embedded *find(const char *name)
+static const struct embedded *find_web_file(const char *name)
 {
     const struct embedded *file = web_files;
 
@@ -61,7 +61,7 @@ static const struct embedded *find_packed(const char *name)
     char packed[ROUTE_FILE + 4];
 
     snprintf(packed, sizeof packed, "%s.gz", name);
-    return find(packed);
+    return find_web_file(packed);
 }
 
 static struct MHD_Response *response_of(struct request *r, const struct embedded *file, int *status)
@@ -89,7 +89,7 @@ static struct MHD_Response *response_of(struct request *r, const struct embedded
 
 void web_reply(struct request *r, const char *name)
 {
-    const struct embedded *file = type_of(name) != NULL ? find(name) : NULL;
+    const struct embedded *file = type_of(name) != NULL ? find_web_file(name) : NULL;
     struct MHD_Response *response;
     int status;
 

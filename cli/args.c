@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int number_parse(const char *text, char **end, int64_t *out)
+static int number_arg_parse(const char *text, char **end, int64_t *out)
 {
     if (!isdigit((unsigned char)text[0]))
         return -1;
@@ -19,7 +19,7 @@ int ref_parse(const char *text, struct ref *ref)
     char *end;
 
     *ref = (struct ref){.index = -1};
-    if (number_parse(text, &end, &ref->ensemble) < 0 || ref->ensemble < 1)
+    if (number_arg_parse(text, &end, &ref->ensemble) < 0 || ref->ensemble < 1)
         return -1;
     if (*end == '\0')
         return 0;
@@ -29,7 +29,7 @@ int ref_parse(const char *text, struct ref *ref)
         ref->training = true;
         return 0;
     }
-    return number_parse(end + 1, &end, &ref->index) == 0 && *end == '\0' ? 0 : -1;
+    return number_arg_parse(end + 1, &end, &ref->index) == 0 && *end == '\0' ? 0 : -1;
 }
 
 int64_t arg_number(const struct argp_state *state, const char *arg, const char *what, int64_t min)
@@ -37,7 +37,7 @@ int64_t arg_number(const struct argp_state *state, const char *arg, const char *
     int64_t number = 0;
     char *end;
 
-    if (number_parse(arg, &end, &number) < 0 || *end != '\0' || number < min)
+    if (number_arg_parse(arg, &end, &number) < 0 || *end != '\0' || number < min)
         argp_error(state, "%s must be a whole number of at least %lld, not \"%s\"", what, (long long)min, arg);
     return number;
 }

@@ -28,7 +28,7 @@ struct cli {
     struct client *client;               /* cli_parse() makes it; main() owns it */
 };
 
-struct command {
+struct cli_command {
     const char *name;
     const char *arguments; /* for example "SPEC [--wait]" */
     const char *summary;

@@ -102,7 +102,7 @@ static int is_interrupted(const struct client *client)
     return client->interrupt && *client->interrupt;
 }
 
-static size_t on_data(char *data, size_t size, size_t count, void *arg)
+static size_t client_on_data(char *data, size_t size, size_t count, void *arg)
 {
     struct answer *answer = arg;
     size_t n = size * count;
@@ -172,7 +172,7 @@ static CURLcode perform(struct client *client, const char *url, const char *body
         curl_easy_setopt(curl, CURLOPT_CUSTOMREQUEST, answer->method);
     curl_easy_setopt(curl, CURLOPT_HTTPHEADER, headers);
     curl_easy_setopt(curl, CURLOPT_USERAGENT, "stretto");
-    curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, on_data);
+    curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, client_on_data);
     curl_easy_setopt(curl, CURLOPT_WRITEDATA, answer);
     curl_easy_setopt(curl, CURLOPT_XFERINFOFUNCTION, on_progress);
     curl_easy_setopt(curl, CURLOPT_XFERINFODATA, client);
@@ -294,7 +294,8 @@ static struct curl_slist *make_headers(const struct client *client, bool post, c
     return curl_slist_append(headers, "Expect:"); /* avoids a round trip before large specs */
 }
 
-static int call(struct client *client, const char *path, const char *body, struct answer *answer, struct error *err)
+static int client_call(struct client *client, const char *path, const char *body, struct answer *answer,
+                       struct error *err)
 {
     struct curl_slist *headers = make_headers(
         client, body != NULL, answer->accept ? answer->accept : "Accept: application/json, text/plain;q=0.5");
@@ -318,7 +319,7 @@ static int call_json(struct client *client, const char *method, const char *path
     struct answer answer = {.client = client, .method = method};
     json_error_t where;
     json_t *document = NULL;
-    int rc = call(client, path, body, &answer, err);
+    int rc = client_call(client, path, body, &answer, err);
 
     if (rc == 0) {
         document = json_loads(answer.text ? answer.text : "", 0, &where);
@@ -360,7 +361,7 @@ int client_delete(struct client *client, const char *path, json_t **out, char **
 int client_get_text(struct client *client, const char *path, FILE *to, bool follow, int64_t *n, struct error *err)
 {
     struct answer answer = {.client = client, .to = to, .live = follow, .patient = follow};
-    int rc = call(client, path, NULL, &answer, err);
+    int rc = client_call(client, path, NULL, &answer, err);
     long status = 0;
 
     curl_easy_getinfo(client->curl, CURLINFO_RESPONSE_CODE, &status);
@@ -372,7 +373,7 @@ int client_get_text(struct client *client, const char *path, FILE *to, bool foll
 int client_stream(struct client *client, const char *path, FILE *to, struct error *err)
 {
     struct answer answer = {.client = client, .accept = "Accept: text/event-stream", .to = to, .live = true};
-    int rc = call(client, path, NULL, &answer, err);
+    int rc = client_call(client, path, NULL, &answer, err);
 
     free(answer.text);
     return rc;

@@ -22,7 +22,7 @@ struct backup {
     bool force;
 };
 
-static error_t parse(int key, char *arg, struct argp_state *state)
+static error_t parse_backup_option(int key, char *arg, struct argp_state *state)
 {
     struct backup *backup = state->input;
 
@@ -41,8 +41,10 @@ static const struct argp_option options[] = {
     {"force", 'f', NULL, 0, "Replace FILE where it is there already", 0},
     {0},
 };
-static const struct argp argp = {
-    options, parse, "[FILE]", "Write a backup of the daemon's database to FILE, while it runs.", NULL, NULL, NULL};
+static const struct argp argp = {options,  parse_backup_option,
+                                 "[FILE]", "Write a backup of the daemon's database to FILE, while it runs.",
+                                 NULL,     NULL,
+                                 NULL};
 
 static char *default_file(void)
 {
@@ -73,7 +75,7 @@ static int flush_checked(FILE *to, struct error *err)
 /* Opens a new file beside `file`. It has no name where the file system can do that, so that nothing is left of it if
  * this process is killed; otherwise `part`, a template, gets its name. Its mode is 0600, since the backup has
  * everything that the daemon knows. */
-static int open_part(const char *file, char *part)
+static int open_backup_part(const char *file, char *part)
 {
     const char *slash = strrchr(file, '/');
     char *folder = slash != NULL ? xasprintf("%.*s", (int)(slash - file) + 1, file) : xstrdup(".");
@@ -114,7 +116,7 @@ static int replace_by_nameless(int fd, const char *file)
 }
 
 /* Gives the backup its name, which must be free unless `force` allows to replace a file. */
-static int settle(int fd, const char *part, const char *file, bool force, struct error *err)
+static int name_backup(int fd, const char *part, const char *file, bool force, struct error *err)
 {
     bool nameless = part[0] == '\0';
     int rc;
@@ -133,7 +135,7 @@ static int settle(int fd, const char *part, const char *file, bool force, struct
 
 /* Refuses a name that is taken, unless `force` allows to replace a file. Anything but a regular file is never
  * replaced. */
-static int check_free(const char *file, bool force, struct error *err)
+static int check_backup_name(const char *file, bool force, struct error *err)
 {
     struct stat st;
 
@@ -171,7 +173,7 @@ static char *backup_path(const char *file)
 static int fetch(struct cli *cli, const char *file, bool force, struct error *err)
 {
     char *part = xasprintf("%s.XXXXXX", file), *path;
-    int fd = open_part(file, part), rc;
+    int fd = open_backup_part(file, part), rc;
     int64_t n;
     FILE *to = fd >= 0 ? fdopen(fd, "w+b") : NULL;
 
@@ -188,7 +190,7 @@ static int fetch(struct cli *cli, const char *file, bool force, struct error *er
     if (rc == 0)
         rc = flush_checked(to, err);
     if (rc == 0)
-        rc = settle(fd, part, file, force, err);
+        rc = name_backup(fd, part, file, force, err);
     fclose(to); /* all is flushed */
     if (rc < 0 && part[0] != '\0')
         unlink(part);
@@ -207,7 +209,7 @@ int cmd_backup(struct cli *cli, int argc, char **argv)
         return cli_fail(&err);
     file = backup.file ? xstrdup(backup.file) : default_file();
     watch_begin(cli); /* so that Ctrl-C leaves no half of a backup behind */
-    rc = check_free(file, backup.force, &err);
+    rc = check_backup_name(file, backup.force, &err);
     if (rc == 0)
         rc = fetch(cli, file, backup.force, &err);
     if (rc == 0 && cli->json) {

@@ -13,7 +13,7 @@ struct cancel {
     bool said;
 };
 
-static error_t parse(int key, char *arg, struct argp_state *state)
+static error_t parse_cancel_option(int key, char *arg, struct argp_state *state)
 {
     struct cancel *cancel = state->input;
 
@@ -32,7 +32,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 
 static const struct argp argp = {
     NULL,
-    parse,
+    parse_cancel_option,
     "ID\nID.INDEX",
     "End ensemble ID: pending members are never started, running ones and the training are ended. Or end member "
     "ID.INDEX alone.",
@@ -41,7 +41,7 @@ static const struct argp argp = {
     0};
 
 /* Reports the result to the user. Returns whether the ensemble or member is cancelled now. */
-static bool tell(const struct cli *cli, const struct ref *ref, const json_t *reply)
+static bool print_cancelled(const struct cli *cli, const struct ref *ref, const json_t *reply)
 {
     long long id = ref->ensemble, index = ref->index;
     const char *state = get_string(reply, "state");
@@ -80,7 +80,7 @@ int cmd_cancel(struct cli *cli, int argc, char **argv)
         return cli_fail(&err);
     if (cli->json)
         render_document(text);
-    cancelled = tell(cli, &cancel.ref, reply);
+    cancelled = print_cancelled(cli, &cancel.ref, reply);
     json_decref(reply);
     free(text);
     return cancelled ? CLI_HOLDS : CLI_NOT_SO;

@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static error_t parse(int key, char *arg, struct argp_state *state)
+static error_t parse_checkpoints_option(int key, char *arg, struct argp_state *state)
 {
     struct ref *ref = state->input;
 
@@ -30,7 +30,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 
 static const struct argp argp = {
     NULL,
-    parse,
+    parse_checkpoints_option,
     "[ID]\nID.INDEX\nID.training",
     "The checkpoints that members and trainings can go on from: all, those of the family of ensemble ID, or those of "
     "member ID.INDEX or training ID.training, the newest last.",
@@ -38,7 +38,7 @@ static const struct argp argp = {
     0,
     0};
 
-static void print_page(void *arg, const json_t *items)
+static void print_checkpoints_page(void *arg, const json_t *items)
 {
     struct table *table = arg;
     json_t *checkpoint;
@@ -56,7 +56,7 @@ static void print_page(void *arg, const json_t *items)
 }
 
 /* Returns the path of the list, or NULL with err. */
-static char *list_path(struct cli *cli, const struct ref *ref, struct error *err)
+static char *checkpoints_path(struct cli *cli, const struct ref *ref, struct error *err)
 {
     long long id = ref->ensemble;
     int64_t training;
@@ -82,11 +82,11 @@ int cmd_checkpoints(struct cli *cli, int argc, char **argv)
 
     if (cli_parse(cli, &argp, argc, argv, &ref, &err) < 0)
         return cli_fail(&err);
-    path = list_path(cli, &ref, &err);
+    path = checkpoints_path(cli, &ref, &err);
     if (path == NULL)
         return cli_fail(&err);
     table = table_create(headers);
-    rc = pages_each(cli, path, "checkpoints", print_page, table, &err);
+    rc = pages_each(cli, path, "checkpoints", print_checkpoints_page, table, &err);
     table_destroy(table);
     free(path);
     return rc < 0 ? cli_fail(&err) : CLI_HOLDS;

@@ -20,7 +20,7 @@ struct dashboard {
     bool list, revoke_all;
 };
 
-static void check(const struct argp_state *state, const struct dashboard *d)
+static void check_dashboard_options(const struct argp_state *state, const struct dashboard *d)
 {
     bool revoke = d->revoke != 0 || d->revoke_all;
 
@@ -32,7 +32,7 @@ static void check(const struct argp_state *state, const struct dashboard *d)
         argp_error(state, "a port is 65535 at most");
 }
 
-static error_t parse(int key, char *arg, struct argp_state *state)
+static error_t parse_dashboard_option(int key, char *arg, struct argp_state *state)
 {
     struct dashboard *d = state->input;
 
@@ -47,7 +47,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
             d->revoke = arg_number(state, arg, "--revoke", 1);
         return 0;
     case ARGP_KEY_ARG: argp_error(state, "\"%s\" is too much", arg); return 0;
-    case ARGP_KEY_END: check(state, d); return 0;
+    case ARGP_KEY_END: check_dashboard_options(state, d); return 0;
     default: return ARGP_ERR_UNKNOWN;
     }
 }
@@ -60,8 +60,10 @@ static const struct argp_option options[] = {
     {"revoke", 'r', "NUMBER|all", 0, "end a session, or all of them and the links not used yet", 0},
     {0}};
 static const struct argp argp = {
-    options, parse, "", "Print a link that opens the dashboard in a web browser. It works once, within five minutes.",
-    0,       0,     0};
+    options, parse_dashboard_option,
+    "",      "Print a link that opens the dashboard in a web browser. It works once, within five minutes.",
+    0,       0,
+    0};
 
 /* Returns a word for a shell, in quotes if it needs them. */
 static char *quoted(const char *word)
@@ -144,27 +146,27 @@ static void print_links(const struct cli *cli, const struct dashboard *d, const 
            render_moment(until, get_string(made, "session_expires")));
 }
 
-struct links {
+struct link_wish {
     const struct cli *cli;
     const struct dashboard *wish;
 };
 
-static void show(void *arg, const json_t *made)
+static void show_dashboard_link(void *arg, const json_t *made)
 {
-    const struct links *links = arg;
+    const struct link_wish *links = arg;
 
     print_links(links->cli, links->wish, made);
 }
 
-static int begin(struct cli *cli, const struct dashboard *d, struct error *err)
+static int make_dashboard_link(struct cli *cli, const struct dashboard *d, struct error *err)
 {
     json_t *wish = json_pack("{s:s*, s:s*}", "role", d->role, "expires", d->expires);
-    struct links links = {cli, d};
+    struct link_wish links = {cli, d};
 
-    return grant_make(cli, "/v1/logins", wish, "session_expires", show, &links, err);
+    return grant_make(cli, "/v1/logins", wish, "session_expires", show_dashboard_link, &links, err);
 }
 
-static int list(struct cli *cli, struct error *err)
+static int list_dashboard_logins(struct cli *cli, struct error *err)
 {
     static const struct grant_column columns[] = {{">id", "id", GRANT_NUMBER},
                                                   {"role", "role", GRANT_TEXT},
@@ -201,10 +203,11 @@ int cmd_dashboard(struct cli *cli, int argc, char **argv)
     if (cli_parse(cli, &argp, argc, argv, &d, &err) < 0)
         return cli_fail(&err);
     if (d.list)
-        rc = list(cli, &err);
+        rc = list_dashboard_logins(cli, &err);
     else if (d.revoke_all)
         rc = end_all(cli, &err);
     else
-        rc = d.revoke != 0 ? grant_revoke(cli, "/v1/sessions", "session", d.revoke, &err) : begin(cli, &d, &err);
+        rc = d.revoke != 0 ? grant_revoke(cli, "/v1/sessions", "session", d.revoke, &err)
+                           : make_dashboard_link(cli, &d, &err);
     return rc < 0 ? cli_fail(&err) : CLI_HOLDS;
 }

@@ -23,7 +23,7 @@ struct events {
     size_t length;
 };
 
-static error_t parse(int key, char *arg, struct argp_state *state)
+static error_t parse_events_option(int key, char *arg, struct argp_state *state)
 {
     struct events *events = state->input;
 
@@ -45,8 +45,8 @@ static const struct argp_option options[] = {
     {"kind", 'k', "KIND", 0, "only those of this kind, such as attempt.ended", 0},
     {"after", 'a', "NUMBER|now", 0, "only those after the event of this number, or from now on", 0},
     {0}};
-static const struct argp argp = {options, parse, "[ID]", "What has happened to ensemble ID, or to all, oldest first.",
-                                 0,       0,     0};
+static const struct argp argp = {
+    options, parse_events_option, "[ID]", "What has happened to ensemble ID, or to all, oldest first.", 0, 0, 0};
 
 /* Prints a line, on a terminal no longer than that is wide. */
 static void print_line(const char *line, const char *detail)
@@ -112,7 +112,7 @@ static void take_data(struct events *events, const char *data)
 
 /* Splits a piece of the stream into lines, of which the last may not be whole. The data of an event are one line, so
  * that its end proves that all of it has come. */
-static ssize_t take_piece(void *cookie, const char *piece, size_t size)
+static ssize_t take_events(void *cookie, const char *piece, size_t size)
 {
     struct events *events = cookie;
 
@@ -132,7 +132,7 @@ static ssize_t take_piece(void *cookie, const char *piece, size_t size)
     return (ssize_t)size;
 }
 
-static char *path_of(const struct events *events)
+static char *events_path(const struct events *events)
 {
     char *kind = events->kind ? client_escape(events->kind) : NULL;
     char *path = xasprintf("/v1/events?limit=1000&after=%lld%s%s", (long long)events->seen, kind ? "&kind=" : "",
@@ -153,7 +153,7 @@ static int catch_up(struct cli *cli, struct events *events, struct error *err)
     bool more = true;
 
     while (more) {
-        char *path = path_of(events);
+        char *path = events_path(events);
         json_t *page = NULL, *event;
         const char *next;
         size_t i;
@@ -188,7 +188,7 @@ static int check_ensemble(struct cli *cli, const struct events *events, struct e
 }
 
 /* Finds the newest event. A stream that goes on from it loses nothing even if its connection breaks at once. */
-static int find_now(struct cli *cli, struct events *events, struct error *err)
+static int find_newest_event(struct cli *cli, struct events *events, struct error *err)
 {
     json_t *page = NULL;
     int rc = client_get(cli->client, "/v1/events?limit=1&after=4611686018427387903", &page, NULL, err);
@@ -199,15 +199,15 @@ static int find_now(struct cli *cli, struct events *events, struct error *err)
 }
 
 /* Follows the stream, over restarts of the daemon, from the last printed event on. */
-static int follow(struct cli *cli, struct events *events, struct error *err)
+static int follow_events(struct cli *cli, struct events *events, struct error *err)
 {
-    FILE *stream = fopencookie(events, "w", (cookie_io_functions_t){.write = take_piece});
+    FILE *stream = fopencookie(events, "w", (cookie_io_functions_t){.write = take_events});
     bool away = false;
     int rc;
 
     setvbuf(stream, NULL, _IONBF, 0);
     do {
-        char *path = path_of(events);
+        char *path = events_path(events);
 
         events->length = 0; /* the daemon sends the half line again, in full */
         rc = client_stream(cli->client, path, stream, err);
@@ -234,10 +234,10 @@ int cmd_events(struct cli *cli, int argc, char **argv)
     events.seen = events.after;
     rc = check_ensemble(cli, &events, &err);
     if (rc == 0 && events.after == NOW)
-        rc = find_now(cli, &events, &err);
+        rc = find_newest_event(cli, &events, &err);
     if (rc == 0 && events.follow) {
         watch_begin(cli);
-        rc = follow(cli, &events, &err);
+        rc = follow_events(cli, &events, &err);
     } else if (rc == 0) {
         rc = catch_up(cli, &events, &err);
     }

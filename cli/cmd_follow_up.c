@@ -16,7 +16,7 @@ struct follow_up {
     json_t *states, *resources, *body;
 };
 
-static error_t parse(int key, char *arg, struct argp_state *state)
+static error_t parse_follow_up_option(int key, char *arg, struct argp_state *state)
 {
     struct follow_up *f = state->input;
 
@@ -62,7 +62,7 @@ static const struct argp_option options[] = {
     {0}};
 static const struct argp argp = {
     options,
-    parse,
+    parse_follow_up_option,
     "ID\n--all",
     "Let members that are out of time go on in an ensemble of their own. Without options it is like the one before "
     "it. While one is under way no other is made.",
@@ -70,7 +70,7 @@ static const struct argp argp = {
     0,
     0};
 
-static void tell(const json_t *ensemble)
+static void print_follow_up(const json_t *ensemble)
 {
     printf("ensemble %lld follows up %lld: %lld members, %s\n", (long long)get_int(ensemble, "id"),
            (long long)get_int(ensemble, "follow_up_of"), (long long)get_int(ensemble, "count"),
@@ -98,12 +98,12 @@ static int one(struct cli *cli, const struct follow_up *f, struct error *err)
 
     free(path);
     if (rc == 0 && !cli->json)
-        tell(reply);
+        print_follow_up(reply);
     json_decref(reply);
     return rc < 0 ? cli_fail(err) : CLI_HOLDS;
 }
 
-static int tell_refused(const json_t *refused)
+static int print_follow_up_refused(const json_t *refused)
 {
     char *detail = render_text(get_string(refused, "detail"));
 
@@ -130,9 +130,9 @@ static int all(struct cli *cli, const struct follow_up *f, struct error *err)
             return cli_fail(err);
         json_array_foreach (json_object_get(reply, "follow_ups"), i, item)
             if (!cli->json)
-                tell(item);
+                print_follow_up(item);
         json_array_foreach (json_object_get(reply, "refused"), i, item)
-            status = tell_refused(item);
+            status = print_follow_up_refused(item);
         after = get_int(reply, "next");
         json_decref(reply);
     } while (after != 0);

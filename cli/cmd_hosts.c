@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-static error_t parse(int key, char *arg, struct argp_state *state)
+static error_t parse_hosts_option(int key, char *arg, struct argp_state *state)
 {
     struct ref *ref = state->input;
 
@@ -26,7 +26,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 }
 
 static const struct argp argp = {NULL,
-                                 parse,
+                                 parse_hosts_option,
                                  "ID.INDEX\nID.training",
                                  "The hosts that a member or a training runs on now, as HOST:SLOTS a line; none where "
                                  "it does not run.\v"
@@ -47,7 +47,7 @@ static const json_t *hosts_in(const json_t *reply, bool training)
     return n > 0 ? json_object_get(json_array_get(attempts, n - 1), "hosts") : NULL;
 }
 
-static void print(const struct cli *cli, const json_t *hosts)
+static void print_hosts(const struct cli *cli, const json_t *hosts)
 {
     char *text = cli->json ? json_dumps(hosts, JSON_COMPACT) : NULL;
     json_t *item;
@@ -86,7 +86,7 @@ int cmd_hosts(struct cli *cli, int argc, char **argv)
         json_decref(reply);
         return cli_fail(&err);
     }
-    print(cli, hosts_in(reply, ref.training));
+    print_hosts(cli, hosts_in(reply, ref.training));
     json_decref(reply);
     return CLI_HOLDS;
 }

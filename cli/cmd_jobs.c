@@ -14,7 +14,7 @@ struct jobs {
     const char *state, *adapter;
 };
 
-static error_t parse(int key, char *arg, struct argp_state *state)
+static error_t parse_jobs_option(int key, char *arg, struct argp_state *state)
 {
     struct jobs *jobs = state->input;
 
@@ -34,10 +34,12 @@ static const struct argp_option options[] = {
     {"state", 's', "STATE", 0, "only those that are intent, submitted, running or ended", 0},
     {"adapter", 'a', "NAME", 0, "only those of this batch system", 0},
     {0}};
-static const struct argp argp = {
-    options, parse, "[ID]", "Submissions to batch systems, newest first: all, or those of ensemble ID.", 0, 0, 0};
+static const struct argp argp = {options, parse_jobs_option,
+                                 "[ID]",  "Submissions to batch systems, newest first: all, or those of ensemble ID.",
+                                 0,       0,
+                                 0};
 
-static void print_page(void *arg, const json_t *items)
+static void print_jobs_page(void *arg, const json_t *items)
 {
     struct table *table = arg;
     json_t *job;
@@ -86,7 +88,7 @@ int cmd_jobs(struct cli *cli, int argc, char **argv)
     adapter = term("adapter", jobs.adapter);
     path = xasprintf("/v1/jobs?limit=500%s%s%s", id, state, adapter);
     table = table_create(headers);
-    rc = pages_each(cli, path, "jobs", print_page, table, &err);
+    rc = pages_each(cli, path, "jobs", print_jobs_page, table, &err);
     table_destroy(table);
     free(path);
     free(adapter);

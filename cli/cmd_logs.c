@@ -13,16 +13,16 @@
 #define TRY_EVERY_MS 500
 #define VAIN_MAX 20 /* how often in a row an answer may break off without a byte */
 
-struct logs {
+struct logs_options {
     struct ref ref;
     bool said, errors, follow, raw;
     int64_t attempt; /* 0 for the last one */
     int64_t rank;    /* -1 if it was not given */
 };
 
-static error_t parse(int key, char *arg, struct argp_state *state)
+static error_t parse_logs_option(int key, char *arg, struct argp_state *state)
 {
-    struct logs *logs = state->input;
+    struct logs_options *logs = state->input;
 
     switch (key) {
     case 'e': logs->errors = true; return 0;
@@ -58,7 +58,7 @@ static const struct argp_option options[] = {
     {0}};
 static const struct argp argp = {
     options,
-    parse,
+    parse_logs_option,
     "ID.INDEX\nID.training",
     "What a member, or the training, printed: as it is, or on a terminal with control characters as less shows them.",
     0,
@@ -66,7 +66,7 @@ static const struct argp argp = {
     0};
 
 /* Returns the number under a key of a document, or the length of the array there; -1 with err on failure. */
-static int64_t ask(struct cli *cli, char *path, const char *object, const char *key, struct error *err)
+static int64_t number_in_document(struct cli *cli, char *path, const char *object, const char *key, struct error *err)
 {
     json_t *document = NULL;
     const json_t *value;
@@ -83,7 +83,7 @@ static int64_t ask(struct cli *cli, char *path, const char *object, const char *
 
 /* Returns the path of the output with a query, or NULL with err where there is none. The query names an attempt, so
  * that the same one is followed even if another has begun when the daemon comes back. */
-static char *output_path(struct cli *cli, const struct logs *logs, struct error *err)
+static char *output_path(struct cli *cli, const struct logs_options *logs, struct error *err)
 {
     const char *stream = logs->errors ? "stderr" : "stdout";
     long long id = logs->ref.ensemble, index = logs->ref.index;
@@ -91,12 +91,13 @@ static char *output_path(struct cli *cli, const struct logs *logs, struct error 
 
     if (!logs->ref.training) {
         if (logs->follow && attempt == 0)
-            attempt = ask(cli, xasprintf("/v1/ensembles/%lld/members/%lld", id, index), NULL, "attempts", err);
+            attempt =
+                number_in_document(cli, xasprintf("/v1/ensembles/%lld/members/%lld", id, index), NULL, "attempts", err);
         return attempt < 0 ? NULL
                            : xasprintf("/v1/ensembles/%lld/members/%lld/%s?follow=%d%s%.0lld", id, index, stream,
                                        logs->follow, attempt ? "&attempt=" : "", (long long)attempt);
     }
-    training = ask(cli, xasprintf("/v1/ensembles/%lld", id), "training", "id", err);
+    training = number_in_document(cli, xasprintf("/v1/ensembles/%lld", id), "training", "id", err);
     if (training == 0)
         error_set(err, "no_training", "ensemble %lld has no training", id);
     return training <= 0 ? NULL
@@ -106,7 +107,7 @@ static char *output_path(struct cli *cli, const struct logs *logs, struct error 
 
 /* Follows the output until its writer ends, over restarts of the daemon. Bytes that were printed are not asked for
  * again. */
-static int follow(struct cli *cli, const char *path, FILE *to, struct error *err)
+static int follow_output(struct cli *cli, const char *path, FILE *to, struct error *err)
 {
     bool away = false;
     int64_t at = 0, n;
@@ -138,19 +139,19 @@ static int follow(struct cli *cli, const char *path, FILE *to, struct error *err
     }
 }
 
-static int print_output(struct cli *cli, const struct logs *logs, const char *path, FILE *to, struct error *err)
+static int print_output(struct cli *cli, const struct logs_options *logs, const char *path, FILE *to, struct error *err)
 {
     int64_t n;
 
     if (!logs->follow)
         return client_get_text(cli->client, path, to, false, &n, err);
     watch_begin(cli);
-    return follow(cli, path, to, err);
+    return follow_output(cli, path, to, err);
 }
 
 int cmd_logs(struct cli *cli, int argc, char **argv)
 {
-    struct logs logs = {.rank = -1};
+    struct logs_options logs = {.rank = -1};
     struct error err;
     FILE *to = stdout;
     char *path;

@@ -30,14 +30,14 @@ struct members {
 
 enum { OPTION_FROM = 0x100, OPTION_TO, OPTION_HOST, OPTION_CAUSE, OPTION_METRIC, OPTION_SORT, OPTION_DESCENDING };
 
-struct listing {
+struct member_table {
     const struct members *members;
     struct table *table;
     const char *headers[HEADERS_MAX];
     char *names[METRICS_MAX]; /* of the metrics' columns */
 };
 
-static void add_metric(struct members *members, const char *name, const struct argp_state *state)
+static void add_metric_option(struct members *members, const char *name, const struct argp_state *state)
 {
     for (size_t i = 0; i < members->n_metrics; i++)
         if (strcmp(members->metrics[i], name) == 0)
@@ -48,7 +48,7 @@ static void add_metric(struct members *members, const char *name, const struct a
 }
 
 /* Tells whether members can be sorted by this without a metric. */
-static bool is_key(const char *name)
+static bool is_sort_without_metric(const char *name)
 {
     static const char *const keys[] = {"attempts", "took", "cpu", "memory"};
 
@@ -58,7 +58,7 @@ static bool is_key(const char *name)
     return false;
 }
 
-static error_t parse(int key, char *arg, struct argp_state *state)
+static error_t parse_members_option(int key, char *arg, struct argp_state *state)
 {
     struct members *members = state->input;
 
@@ -73,11 +73,11 @@ static error_t parse(int key, char *arg, struct argp_state *state)
             argp_error(state, "\"%s\" is neither NAME=VALUE nor NAME=LOW..HIGH, or its name was there before", arg);
         return 0;
     case 'l': members->is_long = true; return 0;
-    case OPTION_METRIC: add_metric(members, arg, state); return 0;
+    case OPTION_METRIC: add_metric_option(members, arg, state); return 0;
     case OPTION_SORT:
         members->sort = arg;
-        if (!is_key(arg))
-            add_metric(members, arg, state);
+        if (!is_sort_without_metric(arg))
+            add_metric_option(members, arg, state);
         return 0;
     case OPTION_DESCENDING: members->descending = true; return 0;
     case ARGP_KEY_ARG:
@@ -122,13 +122,18 @@ static const struct argp_option options[] = {
     {"long", 'l', NULL, 0,
      "with the latest attempt of each: host, time in the queue, time since it started, CPU time, peak of memory", 0},
     {0}};
-static const struct argp argp = {
-    options, parse, "ID\nID.INDEX", "The members of ensemble ID, or member ID.INDEX with all its attempts.", 0, 0, 0};
+static const struct argp argp = {options,
+                                 parse_members_option,
+                                 "ID\nID.INDEX",
+                                 "The members of ensemble ID, or member ID.INDEX with all its attempts.",
+                                 0,
+                                 0,
+                                 0};
 
 #define SHORT_ENOUGH                                                                                                   \
     8 /* characters: a parameter such as 0.00025 is shown in full, and one drawn at random is rounded */
 
-static void put_json(FILE *out, const json_t *value)
+static void print_value(FILE *out, const json_t *value)
 {
     struct text text = {0};
 
@@ -156,7 +161,7 @@ static void put_parameters(struct table *table, const json_t *parameters)
         else if (json_is_string(value))
             fputs(json_string_value(value), out);
         else
-            put_json(out, value);
+            print_value(out, value);
         separator = " ";
     }
     fclose(out);
@@ -217,9 +222,9 @@ static void put_metrics(struct table *table, const struct members *members, cons
     }
 }
 
-static void print_page(void *arg, const json_t *items)
+static void print_members_page(void *arg, const json_t *items)
 {
-    const struct listing *listing = arg;
+    const struct member_table *listing = arg;
     struct table *table = listing->table;
     json_t *member;
     size_t i;
@@ -243,7 +248,7 @@ static void print_page(void *arg, const json_t *items)
     table_print(table, stdout);
 }
 
-static void begin_table(struct listing *l)
+static void begin_table(struct member_table *l)
 {
     static const char *const first[] = {">index", "state", ">attempts", ">done"};
     static const char *const use[] = {"host", USE_HEADERS};
@@ -262,7 +267,7 @@ static void begin_table(struct listing *l)
     l->table = table_create(l->headers);
 }
 
-static void end_table(struct listing *l)
+static void end_table(struct member_table *l)
 {
     table_destroy(l->table);
     for (size_t i = 0; i < l->members->n_metrics; i++)
@@ -282,14 +287,14 @@ static void put_query(const struct members *members, struct text *path)
     if (members->sort == NULL)
         return;
     escaped = client_escape(members->sort);
-    text_add(path, "&sort=%s%s&order=%s", is_key(members->sort) ? "" : "metric:", escaped,
+    text_add(path, "&sort=%s%s&order=%s", is_sort_without_metric(members->sort) ? "" : "metric:", escaped,
              members->descending ? "desc" : "asc");
     free(escaped);
 }
 
 static int list_members(struct cli *cli, const struct members *members, struct error *err)
 {
-    struct listing listing = {.members = members};
+    struct member_table listing = {.members = members};
     struct text path = {0};
     int rc;
 
@@ -297,7 +302,7 @@ static int list_members(struct cli *cli, const struct members *members, struct e
     text_add(&path, "/v1/ensembles/%lld/members?limit=500", (long long)members->ref.ensemble);
     member_query_put(&members->query, &path);
     put_query(members, &path);
-    rc = pages_each(cli, path.data, "members", print_page, &listing, err);
+    rc = pages_each(cli, path.data, "members", print_members_page, &listing, err);
     free(path.data);
     end_table(&listing);
     return rc;
@@ -353,7 +358,7 @@ static void print_checkpoints(const json_t *checkpoints)
     table_destroy(table);
 }
 
-static void print_artefacts(const json_t *artefacts)
+static void print_member_artefacts(const json_t *artefacts)
 {
     const char *headers[] = {"artefact", ">size", "SHA-256", NULL};
     struct table *table = table_create(headers);
@@ -370,7 +375,7 @@ static void print_artefacts(const json_t *artefacts)
     table_destroy(table);
 }
 
-static void print_metrics(const json_t *metrics)
+static void print_member_metrics(const json_t *metrics)
 {
     const char *headers[] = {"metric", ">last", ">least", ">greatest", ">points", ">last step", NULL};
     struct table *table;
@@ -424,7 +429,7 @@ static int show_member(struct cli *cli, const struct ref *ref, struct error *err
             printf("results    %s\n", results);
             free(results);
         }
-        print_metrics(json_object_get(member, "metrics"));
+        print_member_metrics(json_object_get(member, "metrics"));
         if (json_array_size(json_object_get(member, "attempts")) > 0) {
             putchar('\n');
             print_attempts(json_object_get(member, "attempts"));
@@ -435,7 +440,7 @@ static int show_member(struct cli *cli, const struct ref *ref, struct error *err
         }
         if (json_array_size(json_object_get(member, "artefacts")) > 0) {
             putchar('\n');
-            print_artefacts(json_object_get(member, "artefacts"));
+            print_member_artefacts(json_object_get(member, "artefacts"));
         }
         free(parameters);
         free(resources);

@@ -17,7 +17,7 @@
 #define LINES 12
 #define COLUMNS 80 /* width where the output is no terminal */
 
-struct metrics {
+struct metrics_options {
     struct ref ref;               /* an ensemble, of whose training they are, or a member */
     const char *names[NAMES_MAX]; /* empty for all */
     size_t n_names;
@@ -25,9 +25,9 @@ struct metrics {
     char *base; /* the path of the training or of the member */
 };
 
-static error_t parse(int key, char *arg, struct argp_state *state)
+static error_t parse_metrics_option(int key, char *arg, struct argp_state *state)
 {
-    struct metrics *m = state->input;
+    struct metrics_options *m = state->input;
 
     switch (key) {
     case 'p': m->plot = true; return 0;
@@ -58,14 +58,14 @@ static const struct argp_option options[] = {{"plot", 'p', NULL, 0, "as curves",
                                              {0}};
 static const struct argp argp = {
     options,
-    parse,
+    parse_metrics_option,
     "ID [NAME...]\nID.INDEX [NAME...]",
     "The metrics, such as losses, that the training of ensemble ID, or member ID.INDEX, reported.",
     0,
     0,
     0};
 
-static bool is_wanted(const struct metrics *m, const char *name)
+static bool is_wanted(const struct metrics_options *m, const char *name)
 {
     bool wanted = m->n_names == 0;
 
@@ -74,7 +74,8 @@ static bool is_wanted(const struct metrics *m, const char *name)
     return wanted;
 }
 
-static json_t *get_series(struct cli *cli, const struct metrics *m, const char *name, int buckets, struct error *err)
+static json_t *get_series(struct cli *cli, const struct metrics_options *m, const char *name, int buckets,
+                          struct error *err)
 {
     char *escaped = client_escape(name);
     char *path = xasprintf("%s/metrics?name=%s&buckets=%d", m->base, escaped, buckets);
@@ -91,7 +92,7 @@ static json_t *get_series(struct cli *cli, const struct metrics *m, const char *
     return series;
 }
 
-static int draw(struct cli *cli, const struct metrics *m, const char *name, struct error *err)
+static int plot_metric(struct cli *cli, const struct metrics_options *m, const char *name, struct error *err)
 {
     int columns = terminal_width() > 0 ? terminal_width() : COLUMNS;
     json_t *buckets = get_series(cli, m, name, plot_dots(columns), err);
@@ -143,7 +144,7 @@ static void print_merged(const json_t *point)
     print_exactly(json_object_get(point, json_is_integer(count) ? "max" : "value"));
 }
 
-static int write_points(struct cli *cli, const struct metrics *m, const char *name, struct error *err)
+static int write_points(struct cli *cli, const struct metrics_options *m, const char *name, struct error *err)
 {
     char *escaped = client_escape(name), *cursor = xstrdup("");
     int rc = 0;
@@ -176,7 +177,8 @@ static int write_points(struct cli *cli, const struct metrics *m, const char *na
     return rc;
 }
 
-static int add_row(struct cli *cli, const struct metrics *m, const char *name, struct table *table, struct error *err)
+static int add_metric_row(struct cli *cli, const struct metrics_options *m, const char *name, struct table *table,
+                          struct error *err)
 {
     static const char *const keys[] = {"first", "last", "min", "max", NULL};
     json_t *buckets = get_series(cli, m, name, 1, err), *all = json_array_get(buckets, 0);
@@ -194,7 +196,7 @@ static int add_row(struct cli *cli, const struct metrics *m, const char *name, s
     return 0;
 }
 
-static int show_all(struct cli *cli, const struct metrics *m, const json_t *metrics, struct error *err)
+static int show_all(struct cli *cli, const struct metrics_options *m, const json_t *metrics, struct error *err)
 {
     const char *headers[] = {"metric",  ">first",      ">last",      ">least", ">greatest",
                              ">points", ">not finite", ">last step", NULL};
@@ -209,8 +211,8 @@ static int show_all(struct cli *cli, const struct metrics *m, const json_t *metr
         if (!is_wanted(m, name) || rc < 0)
             continue;
         rc = m->csv    ? write_points(cli, m, name, err)
-             : m->plot ? draw(cli, m, name, err)
-                       : add_row(cli, m, name, table, err);
+             : m->plot ? plot_metric(cli, m, name, err)
+                       : add_metric_row(cli, m, name, table, err);
     }
     if (!m->csv && !m->plot)
         table_print(table, stdout);
@@ -219,7 +221,7 @@ static int show_all(struct cli *cli, const struct metrics *m, const json_t *metr
 }
 
 /* Finds the training of the ensemble. Returns its metrics by name, a new reference, or NULL. */
-static json_t *find_training(struct cli *cli, struct metrics *m, struct error *err)
+static json_t *find_training_metrics(struct cli *cli, struct metrics_options *m, struct error *err)
 {
     long long id = (long long)m->ref.ensemble;
     char *path = xasprintf("/v1/ensembles/%lld", id);
@@ -240,7 +242,7 @@ static json_t *find_training(struct cli *cli, struct metrics *m, struct error *e
     return metrics;
 }
 
-static json_t *find_member(struct cli *cli, struct metrics *m, struct error *err)
+static json_t *find_member_metrics(struct cli *cli, struct metrics_options *m, struct error *err)
 {
     json_t *member = NULL, *metrics = NULL;
 
@@ -252,9 +254,9 @@ static json_t *find_member(struct cli *cli, struct metrics *m, struct error *err
 }
 
 /* Finds what has the metrics, and checks that it has those that the user named. Returns them by name, or NULL. */
-static json_t *find(struct cli *cli, struct metrics *m, struct error *err)
+static json_t *find_metrics(struct cli *cli, struct metrics_options *m, struct error *err)
 {
-    json_t *metrics = m->ref.index < 0 ? find_training(cli, m, err) : find_member(cli, m, err);
+    json_t *metrics = m->ref.index < 0 ? find_training_metrics(cli, m, err) : find_member_metrics(cli, m, err);
     char whose[64];
 
     for (size_t i = 0; i < m->n_names && metrics != NULL; i++) {
@@ -272,7 +274,7 @@ static json_t *find(struct cli *cli, struct metrics *m, struct error *err)
 }
 
 /* Prints one answer of the API. */
-static int show_answer(struct cli *cli, const struct metrics *m, const char *query, struct error *err)
+static int show_answer(struct cli *cli, const struct metrics_options *m, const char *query, struct error *err)
 {
     char *path = xasprintf("%s/metrics?%s", m->base, query), *text = NULL;
     int rc = client_get(cli->client, path, NULL, &text, err);
@@ -285,7 +287,7 @@ static int show_answer(struct cli *cli, const struct metrics *m, const char *que
 }
 
 /* Prints an answer for each series that is wanted, or one with all of them. */
-static int show_json(struct cli *cli, const struct metrics *m, struct error *err)
+static int show_json(struct cli *cli, const struct metrics_options *m, struct error *err)
 {
     int rc = m->n_names == 0 ? show_answer(cli, m, "limit=1000", err) : 0;
 
@@ -301,14 +303,14 @@ static int show_json(struct cli *cli, const struct metrics *m, struct error *err
 
 int cmd_metrics(struct cli *cli, int argc, char **argv)
 {
-    struct metrics m = {0};
+    struct metrics_options m = {0};
     json_t *metrics;
     struct error err;
     int rc = -1;
 
     if (cli_parse(cli, &argp, argc, argv, &m, &err) < 0)
         return cli_fail(&err);
-    metrics = find(cli, &m, &err);
+    metrics = find_metrics(cli, &m, &err);
     if (metrics != NULL)
         rc = cli->json ? show_json(cli, &m, &err) : show_all(cli, &m, metrics, &err);
     json_decref(metrics);

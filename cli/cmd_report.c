@@ -28,7 +28,7 @@ enum {
     OPTION_SET
 };
 
-struct report {
+struct report_options {
     int64_t ensembles[ENSEMBLES_MAX];
     struct sweep_query query;
     enum sweep_figure by; /* SWEEP_FIGURES: not said */
@@ -75,7 +75,7 @@ static enum sweep_figure parse_figure(const struct argp_state *state, const char
     return (enum sweep_figure)figure;
 }
 
-static void check(struct argp_state *state, const struct report *report)
+static void check_report_options(struct argp_state *state, const struct report_options *report)
 {
     const struct sweep_query *query = &report->query;
 
@@ -92,9 +92,9 @@ static void check(struct argp_state *state, const struct report *report)
                                              : "--set is for --mllog");
 }
 
-static error_t parse(int key, char *arg, struct argp_state *state)
+static error_t parse_report_option(int key, char *arg, struct argp_state *state)
 {
-    struct report *report = state->input;
+    struct report_options *report = state->input;
     struct sweep_query *query = &report->query;
     struct ref ref;
 
@@ -134,7 +134,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     case ARGP_KEY_END:
         if (report->horizon != NULL)
             query->horizon = parse_horizon(state, report->horizon, query->over_steps);
-        check(state, report);
+        check_report_options(state, report);
         return 0;
     default: return ARGP_ERR_UNKNOWN;
     }
@@ -164,7 +164,7 @@ static const struct argp_option options[] = {
      0},
     {0}};
 static const struct argp argp = {options,
-                                 parse,
+                                 parse_report_option,
                                  "ID...\nID.INDEX",
                                  "Compares the members of ensembles, such as trainings with different learning rates.",
                                  0,
@@ -172,7 +172,7 @@ static const struct argp argp = {options,
                                  0};
 
 /* Takes --by, or what follows from the other options. */
-static void choose_figure(const struct report *report, struct sweep *sweep)
+static void choose_figure(const struct report_options *report, struct sweep *sweep)
 {
     sweep->higher = report->query.higher;
     sweep->time = isnan(report->query.target) ? SWEEP_RAN : SWEEP_REACHED;
@@ -181,7 +181,8 @@ static void choose_figure(const struct report *report, struct sweep *sweep)
                                                          : SWEEP_AREA;
 }
 
-static int write_page(struct cli *cli, const struct report *report, const struct sweep *sweep, struct error *err)
+static int write_page(struct cli *cli, const struct report_options *report, const struct sweep *sweep,
+                      struct error *err)
 {
     bool standard = strcmp(report->html, "-") == 0;
     FILE *to = standard ? stdout : fopen(report->html, "w");
@@ -195,7 +196,8 @@ static int write_page(struct cli *cli, const struct report *report, const struct
     return rc;
 }
 
-static int print(struct cli *cli, const struct report *report, const struct sweep *sweep, struct error *err)
+static int print_sweep(struct cli *cli, const struct report_options *report, const struct sweep *sweep,
+                       struct error *err)
 {
     if (report->html != NULL && write_page(cli, report, sweep, err) < 0)
         return -1;
@@ -211,7 +213,7 @@ static int print(struct cli *cli, const struct report *report, const struct swee
     return 0;
 }
 
-static int print_log(struct cli *cli, struct report *report, struct error *err)
+static int print_log(struct cli *cli, struct report_options *report, struct error *err)
 {
     int rc;
 
@@ -225,7 +227,7 @@ static int print_log(struct cli *cli, struct report *report, struct error *err)
 
 int cmd_report(struct cli *cli, int argc, char **argv)
 {
-    struct report report = {
+    struct report_options report = {
         .query = {.metric = "loss", .target = NAN, .horizon = NAN}, .by = SWEEP_FIGURES, .top = TOP};
     struct sweep sweep = {0};
     struct error err;
@@ -247,7 +249,7 @@ int cmd_report(struct cli *cli, int argc, char **argv)
         rc = sweep_read_artefacts(cli, &report.query, &sweep, report.top > 0 ? (size_t)report.top : SIZE_MAX, &err);
     }
     if (rc == 0)
-        rc = print(cli, &report, &sweep, &err);
+        rc = print_sweep(cli, &report, &sweep, &err);
     sweep_query_fini(&report.query);
     sweep_fini(&sweep);
     return rc < 0 ? cli_fail(&err) : CLI_HOLDS;

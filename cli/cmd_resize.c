@@ -13,7 +13,7 @@ struct resize {
     bool now;
 };
 
-static error_t parse(int key, char *arg, struct argp_state *state)
+static error_t parse_resize_option(int key, char *arg, struct argp_state *state)
 {
     struct resize *resize = state->input;
 
@@ -40,8 +40,10 @@ static const struct argp_option options[] = {
 static const struct argp id_argp = {.parser = arg_one_ensemble};
 static const struct argp_child children[] = {{&id_argp, 0, NULL, 0}, {0}};
 static const struct argp argp = {
-    options,  parse, "ID", "Change the width of ensemble ID, or the number of its training's ranks, while it runs.",
-    children, 0,     0};
+    options,  parse_resize_option,
+    "ID",     "Change the width of ensemble ID, or the number of its training's ranks, while it runs.",
+    children, 0,
+    0};
 
 static int patch(struct cli *cli, char *path, char *body, json_t **out, struct error *err)
 {

@@ -16,7 +16,7 @@ struct resubmit {
     json_t *body;
 };
 
-static json_t *object_of(struct resubmit *resubmit, const char *key, json_t *empty)
+static json_t *body_object(struct resubmit *resubmit, const char *key, json_t *empty)
 {
     json_t *value = json_object_get(resubmit->body, key);
 
@@ -36,7 +36,7 @@ static void add_variable(struct resubmit *resubmit, const char *arg, struct argp
     if (value == NULL || value == arg)
         argp_error(state, "--env takes NAME=VALUE, not \"%s\"", arg);
     name = xasprintf("%.*s", (int)(value - arg), arg);
-    json_object_set_new(object_of(resubmit, "env", json_object()), name, json_string(value + 1));
+    json_object_set_new(body_object(resubmit, "env", json_object()), name, json_string(value + 1));
     free(name);
 }
 
@@ -54,7 +54,7 @@ static void take_argument(struct resubmit *resubmit, char *arg, struct argp_stat
     bool of_command = resubmit->said && state->quoted > 0 && state->next > state->quoted;
 
     if (of_command) {
-        json_array_append_new(object_of(resubmit, "command", json_array()), json_string(arg));
+        json_array_append_new(body_object(resubmit, "command", json_array()), json_string(arg));
         resubmit->of_training = true;
         return;
     }
@@ -68,7 +68,7 @@ static void take_argument(struct resubmit *resubmit, char *arg, struct argp_stat
                    arg);
 }
 
-static void check(const struct resubmit *resubmit, struct argp_state *state)
+static void check_resubmit_options(const struct resubmit *resubmit, struct argp_state *state)
 {
     if (!resubmit->said)
         argp_error(state, "members of which ensemble? `stretto status` lists them");
@@ -80,7 +80,7 @@ static void check(const struct resubmit *resubmit, struct argp_state *state)
                    (long long)resubmit->ref.ensemble);
 }
 
-static error_t parse(int key, char *arg, struct argp_state *state)
+static error_t parse_resubmit_option(int key, char *arg, struct argp_state *state)
 {
     struct resubmit *resubmit = state->input;
     json_t *resources;
@@ -88,7 +88,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     resubmit->of_training = resubmit->of_training || (key > 0 && key < 128 && strchr("cretq", key) != NULL);
     switch (key) {
     case 's':
-        json_array_append_new(object_of(resubmit, "states", json_array()), json_string(arg));
+        json_array_append_new(body_object(resubmit, "states", json_array()), json_string(arg));
         resubmit->of_members = true;
         return 0;
     case 'f': json_object_set_new(resubmit->body, "from", json_string(arg)); return 0;
@@ -99,11 +99,11 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     case 'e': add_variable(resubmit, arg, state); return 0;
     case 't':
     case 'q':
-        resources = object_of(resubmit, "resources", json_object());
+        resources = body_object(resubmit, "resources", json_object());
         json_object_set_new(resources, key == 't' ? "walltime" : "queue", json_string(arg));
         return 0;
     case ARGP_KEY_ARG: take_argument(resubmit, arg, state); return 0;
-    case ARGP_KEY_END: check(resubmit, state); return 0;
+    case ARGP_KEY_END: check_resubmit_options(resubmit, state); return 0;
     default: return ARGP_ERR_UNKNOWN;
     }
 }
@@ -120,7 +120,7 @@ static const struct argp_option options[] = {
     {0}};
 static const struct argp argp = {
     options,
-    parse,
+    parse_resubmit_option,
     "ID\nID.INDEX\nID.training [-- COMMAND...]",
     "Let members that ended without success go again, with all their retries: those of ensemble ID, or member "
     "ID.INDEX. Or let a training that is over go on, from a checkpoint, also with another command.",
@@ -140,7 +140,7 @@ static char *call_path(struct cli *cli, const struct ref *ref, struct error *err
     return training < 0 ? NULL : xasprintf("/v1/trainings/%lld/resubmit", training);
 }
 
-static void tell(const struct ref *ref, const json_t *reply)
+static void print_resubmitted(const struct ref *ref, const json_t *reply)
 {
     const char *from = get_string(reply, "resumed_from");
 
@@ -173,7 +173,7 @@ int cmd_resubmit(struct cli *cli, int argc, char **argv)
     if (cli->json)
         render_document(text);
     else
-        tell(&resubmit.ref, reply);
+        print_resubmitted(&resubmit.ref, reply);
     json_decref(reply);
     free(text);
     return CLI_HOLDS;

@@ -16,14 +16,14 @@
 
 #define LOOK_EVERY_MS 500
 
-struct results {
+struct results_options {
     int64_t id, after;
     bool follow;
 };
 
-static error_t parse(int key, char *arg, struct argp_state *state)
+static error_t parse_results_option(int key, char *arg, struct argp_state *state)
 {
-    struct results *results = state->input;
+    struct results_options *results = state->input;
 
     switch (key) {
     case 'f': results->follow = true; return 0;
@@ -47,7 +47,7 @@ static const struct argp_option options[] = {
     {0}};
 static const struct argp argp = {
     options,
-    parse,
+    parse_results_option,
     "ID",
     "How members of ensemble ID, to which they were suggested, have ended, in the order in which they did. With "
     "--json, one object a line.",
@@ -55,7 +55,7 @@ static const struct argp argp = {
     0,
     0};
 
-static void put_json(FILE *out, const char *blank, const char *name, const json_t *value)
+static void print_named_value(FILE *out, const char *blank, const char *name, const json_t *value)
 {
     struct text text = {0};
 
@@ -81,7 +81,7 @@ static void cell_of(struct table *table, const json_t *values, bool metrics)
         else if (json_is_number(value))
             fprintf(out, "%s%s=%s", blank, name, render_number(number, value));
         else
-            put_json(out, blank, name, value);
+            print_named_value(out, blank, name, value);
         blank = " ";
     }
     fclose(out);
@@ -89,7 +89,7 @@ static void cell_of(struct table *table, const json_t *values, bool metrics)
     free(text);
 }
 
-static void print(struct cli *cli, struct table *table, const json_t *result)
+static void print_result(struct cli *cli, struct table *table, const json_t *result)
 {
     if (cli->json) {
         jsonx_print(result, stdout);
@@ -106,7 +106,7 @@ static void print(struct cli *cli, struct table *table, const json_t *result)
 }
 
 /* Prints the results that there are. */
-static int print_new(struct cli *cli, struct results *results, struct table *table, struct error *err)
+static int print_new(struct cli *cli, struct results_options *results, struct table *table, struct error *err)
 {
     size_t n = 1;
 
@@ -122,7 +122,7 @@ static int print_new(struct cli *cli, struct results *results, struct table *tab
             return -1;
         n = json_array_size(json_object_get(page, "results"));
         json_array_foreach (json_object_get(page, "results"), i, result)
-            print(cli, table, result);
+            print_result(cli, table, result);
         if (n > 0 && !cli->json)
             table_print(table, stdout);
         fflush(stdout);
@@ -146,7 +146,7 @@ static int has_ended(struct cli *cli, int64_t id, struct error *err)
     return rc;
 }
 
-static int follow(struct cli *cli, struct results *results, struct table *table, struct error *err)
+static int follow_results(struct cli *cli, struct results_options *results, struct table *table, struct error *err)
 {
     int ended, rc;
 
@@ -164,7 +164,7 @@ static int follow(struct cli *cli, struct results *results, struct table *table,
 int cmd_results(struct cli *cli, int argc, char **argv)
 {
     const char *headers[] = {">result", "member", "name", "state", "parameters", "metrics", "reason", NULL};
-    struct results results = {.id = 0};
+    struct results_options results = {.id = 0};
     struct table *table;
     struct error err;
     int rc;
@@ -174,7 +174,7 @@ int cmd_results(struct cli *cli, int argc, char **argv)
     table = table_create(headers);
     if (results.follow)
         watch_begin(cli);
-    rc = results.follow ? follow(cli, &results, table, &err) : print_new(cli, &results, table, &err);
+    rc = results.follow ? follow_results(cli, &results, table, &err) : print_new(cli, &results, table, &err);
     table_destroy(table);
     if (rc < 0 && strcmp(err.code, CLIENT_INTERRUPTED) == 0)
         return CLI_INTERRUPTED;

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static error_t parse(int key, char *arg, struct argp_state *state)
+static error_t parse_rungs_option(int key, char *arg, struct argp_state *state)
 {
     int64_t *id = state->input;
 
@@ -30,7 +30,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 
 static const struct argp argp = {
     NULL,
-    parse,
+    parse_rungs_option,
     "ID",
     "The rungs of ensemble ID, whose members are stopped early: at which step each is, how many members have reached "
     "it, were promoted from it, were stopped there and are on their way to it, and the best of them.",
@@ -38,7 +38,7 @@ static const struct argp argp = {
     0,
     0};
 
-static void add_row(struct table *table, int64_t id, const json_t *rung)
+static void add_rung_row(struct table *table, int64_t id, const json_t *rung)
 {
     const json_t *best = json_object_get(rung, "best");
     char text[RENDER_SIZE];
@@ -58,7 +58,7 @@ static void add_row(struct table *table, int64_t id, const json_t *rung)
     }
 }
 
-static void print(int64_t id, const json_t *reply)
+static void print_rungs(int64_t id, const json_t *reply)
 {
     const char *headers[] = {">rung", ">step", ">arrived", ">promoted", ">stopped", ">under way", NULL, "member", NULL};
     char *metric = render_text(get_string(reply, "metric")), *best = xasprintf(">best %s", metric);
@@ -71,7 +71,7 @@ static void print(int64_t id, const json_t *reply)
     headers[6] = best;
     table = table_create(headers);
     json_array_foreach (json_object_get(reply, "rungs"), i, rung)
-        add_row(table, id, rung);
+        add_rung_row(table, id, rung);
     table_print(table, stdout);
     table_destroy(table);
     free(best);
@@ -94,7 +94,7 @@ int cmd_rungs(struct cli *cli, int argc, char **argv)
     if (rc == 0 && cli->json)
         render_document(text);
     else if (rc == 0)
-        print(id, reply);
+        print_rungs(id, reply);
     json_decref(reply);
     free(text);
     return rc < 0 ? cli_fail(&err) : CLI_HOLDS;

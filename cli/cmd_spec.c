@@ -10,7 +10,7 @@
 static const struct argp id_argp = {.parser = arg_one_ensemble};
 static const struct argp_child children[] = {{&id_argp, 0, NULL, 0}, {0}};
 
-static error_t parse(int key, char *arg, struct argp_state *state)
+static error_t parse_spec_option(int key, char *arg, struct argp_state *state)
 {
     if (key != ARGP_KEY_INIT)
         return ARGP_ERR_UNKNOWN;
@@ -19,7 +19,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 }
 
 static const struct argp argp = {
-    NULL, parse, "ID", "The spec of ensemble ID, which can be changed and submitted again.", children, 0, 0};
+    NULL, parse_spec_option, "ID", "The spec of ensemble ID, which can be changed and submitted again.", children, 0,
+    0};
 
 int cmd_spec(struct cli *cli, int argc, char **argv)
 {

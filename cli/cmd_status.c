@@ -27,7 +27,7 @@ struct status {
     bool watch, all;
 };
 
-static error_t parse(int key, char *arg, struct argp_state *state)
+static error_t parse_status_option(int key, char *arg, struct argp_state *state)
 {
     struct status *status = state->input;
 
@@ -67,10 +67,10 @@ static const struct argp_option options[] = {
      0},
     {"reverse", 'r', NULL, 0, "where the list is sorted, the greatest first", 0},
     {0}};
-static const struct argp argp = {options, parse, "[ID]", "How ensemble ID is doing, or all of them, newest first.",
-                                 0,       0,     0};
+static const struct argp argp = {
+    options, parse_status_option, "[ID]", "How ensemble ID is doing, or all of them, newest first.", 0, 0, 0};
 
-struct listing {
+struct ensemble_table {
     struct cli *cli;
     struct table *table;
     bool all;
@@ -80,7 +80,7 @@ struct listing {
 
 /* Returns the state in a word for people: work that nobody goes on with is not "complete", and what waits for another
  * ensemble does not run. */
-static const char *state_of(const json_t *ensemble, const json_t *counts, bool followed_up)
+static const char *ensemble_state_word(const json_t *ensemble, const json_t *counts, bool followed_up)
 {
     const char *state = get_string(ensemble, "state");
 
@@ -90,7 +90,7 @@ static const char *state_of(const json_t *ensemble, const json_t *counts, bool f
 }
 
 /* Adds a row. `family` is NULL, or the family that begins with `root` and whose newest ensemble this is. */
-static void add_row(struct table *table, const json_t *ensemble, const json_t *family, int64_t root)
+static void add_ensemble_row(struct table *table, const json_t *ensemble, const json_t *family, int64_t root)
 {
     const json_t *training = ensemble_training(ensemble);
     const json_t *counts = json_object_get(family != NULL ? family : ensemble, "members");
@@ -102,7 +102,8 @@ static void add_row(struct table *table, const json_t *ensemble, const json_t *f
     else
         table_cellf(table, "%lld", id);
     table_cell(table, get_string(ensemble, "name"));
-    table_state(table, state_of(ensemble, counts, json_array_size(json_object_get(ensemble, "follow_ups")) > 0));
+    table_state(table,
+                ensemble_state_word(ensemble, counts, json_array_size(json_object_get(ensemble, "follow_ups")) > 0));
     table_cellf(table, "%lld/%lld", (long long)ensemble_final(counts),
                 (long long)(family != NULL ? ensemble_sum(counts) : get_int(ensemble, "count")));
     table_cellf(table, "%lld", (long long)get_int(counts, "running"));
@@ -113,7 +114,7 @@ static void add_row(struct table *table, const json_t *ensemble, const json_t *f
 }
 
 /* Adds an ensemble and its follow-ups as one row, in the place of the newest of them. */
-static int add_family(struct listing *list, const json_t *newest, struct error *err)
+static int add_family(struct ensemble_table *list, const json_t *newest, struct error *err)
 {
     int64_t root = get_int(newest, "root");
     char *key = xasprintf("%lld", (long long)root), *path = xasprintf("/v1/ensembles/%s", key);
@@ -124,7 +125,7 @@ static int add_family(struct listing *list, const json_t *newest, struct error *
         rc = client_get(list->cli->client, path, &first, NULL, err);
     if (first != NULL) {
         json_object_set_new(list->shown, key, json_true());
-        add_row(list->table, newest, json_object_get(first, "family"), root);
+        add_ensemble_row(list->table, newest, json_object_get(first, "family"), root);
     }
     json_decref(first);
     free(path);
@@ -133,7 +134,7 @@ static int add_family(struct listing *list, const json_t *newest, struct error *
 }
 
 /* Adds the cell of a metric: "last:NAME", "min:NAME" or "max:NAME". */
-static void add_metric(struct table *table, const json_t *training, const char *key)
+static void add_metric_cell(struct table *table, const json_t *training, const char *key)
 {
     const char *name = strchr(key, ':') + 1;
     const json_t *range = json_object_get(json_object_get(training, "metric_ranges"), name);
@@ -144,9 +145,9 @@ static void add_metric(struct table *table, const json_t *training, const char *
     table_cell(table, value != NULL ? render_metric(text, value) : "-");
 }
 
-static void print_page(void *arg, const json_t *items)
+static void print_ensembles_page(void *arg, const json_t *items)
 {
-    struct listing *list = arg;
+    struct ensemble_table *list = arg;
     struct error err;
     json_t *ensemble;
     size_t i;
@@ -156,14 +157,14 @@ static void print_page(void *arg, const json_t *items)
             get_int(ensemble, "follow_up_of") != 0 || json_array_size(json_object_get(ensemble, "follow_ups")) > 0;
 
         if (list->all || !of_family || add_family(list, ensemble, &err) < 0)
-            add_row(list->table, ensemble, NULL, 0);
+            add_ensemble_row(list->table, ensemble, NULL, 0);
         if (list->metric != NULL)
-            add_metric(list->table, ensemble_training(ensemble), list->metric);
+            add_metric_cell(list->table, ensemble_training(ensemble), list->metric);
     }
     table_print(list->table, stdout);
 }
 
-static char *list_path(const struct status *status)
+static char *ensembles_path(const struct status *status)
 {
     char *state = client_escape(status->state != NULL ? status->state : "");
     char *sort = client_escape(status->sort != NULL ? status->sort : "");
@@ -185,16 +186,16 @@ static int show_list(struct cli *cli, const struct status *status, struct error 
 {
     const char *headers[] = {">id",      "name", "state",   ">members", ">running", ">failed",
                              "training", ">eta", "created", NULL,       NULL};
-    struct listing list = {cli, NULL, status->all || status->state != NULL || status->sort != NULL, json_object(),
-                           sorted_metric(status)};
-    char *path = list_path(status);
+    struct ensemble_table list = {cli, NULL, status->all || status->state != NULL || status->sort != NULL,
+                                  json_object(), sorted_metric(status)};
+    char *path = ensembles_path(status);
     char *metric = xasprintf(">%s", list.metric != NULL ? list.metric : "");
     int rc;
 
     if (list.metric != NULL)
         headers[9] = metric;
     list.table = table_create(headers);
-    rc = pages_each(cli, path, "ensembles", print_page, &list, err);
+    rc = pages_each(cli, path, "ensembles", print_ensembles_page, &list, err);
     free(path);
     free(metric);
     table_destroy(list.table);
@@ -219,13 +220,13 @@ static int watch_list(struct cli *cli, const struct status *status)
 }
 
 /* A block of lines on the terminal that the next one is drawn over. */
-struct block {
+struct status_lines {
     int lines;
 };
 
 static void hide_block(void *arg)
 {
-    struct block *block = arg;
+    struct status_lines *block = arg;
 
     if (block->lines > 0)
         printf("\033[%dA\r\033[J", block->lines);
@@ -235,7 +236,7 @@ static void hide_block(void *arg)
 
 static void show_block(void *arg, const json_t *ensemble)
 {
-    struct block *block = arg;
+    struct status_lines *block = arg;
     char *text = NULL;
     size_t size;
     FILE *out = open_memstream(&text, &size);
@@ -252,8 +253,8 @@ static void show_block(void *arg, const json_t *ensemble)
 
 static int watch_one(struct cli *cli, int64_t id, bool terminal)
 {
-    struct block block = {0};
-    struct progress *progress = progress_create(stdout);
+    struct status_lines block = {0};
+    struct progress_bar *progress = progress_create(stdout);
     struct view blocks = {show_block, hide_block, &block}, lines = {progress_show, progress_hide, progress};
     json_t *ensemble;
     char *text;

@@ -20,7 +20,7 @@ struct submit {
     bool wait;
 };
 
-static error_t parse(int key, char *arg, struct argp_state *state)
+static error_t parse_submit_option(int key, char *arg, struct argp_state *state)
 {
     struct submit *submit = state->input;
 
@@ -43,7 +43,7 @@ static const struct argp_option options[] = {
     {0}};
 static const struct argp argp = {
     options,
-    parse,
+    parse_submit_option,
     "SPEC [SPEC...]",
     "Run the ensemble that the file SPEC describes. Of several, each begins when the one before has completed.",
     0,
@@ -51,7 +51,7 @@ static const struct argp argp = {
     0};
 
 /* Warns that an ensemble was accepted but cannot start as things are. */
-static void warn(const json_t *ensemble)
+static void warn_of_notice(const json_t *ensemble)
 {
     char *text = render_sentence(ensemble_notice(ensemble));
 
@@ -80,7 +80,7 @@ static char *read_spec(const char *name, int64_t after, struct error *err)
     return text;
 }
 
-static void tell(struct cli *cli, const struct submit *submit, const json_t *ensemble, const char *text)
+static void print_submitted(struct cli *cli, const struct submit *submit, const json_t *ensemble, const char *text)
 {
     long long id = get_int(ensemble, "id"), count = get_int(ensemble, "count");
     const char *members = count == 1 ? "member" : "members";
@@ -102,7 +102,7 @@ static void tell(struct cli *cli, const struct submit *submit, const json_t *ens
         free(name);
     }
     if (!submit->wait && strncmp(get_string(json_object_get(ensemble, "notice"), "code"), "adapter_", 8) == 0)
-        warn(ensemble);
+        warn_of_notice(ensemble);
 }
 
 /* Submits one spec, and sets *id. */
@@ -115,7 +115,7 @@ static int submit_one(struct cli *cli, const struct submit *submit, const char *
 
     if (rc == 0) {
         *id = get_int(ensemble, "id");
-        tell(cli, submit, ensemble, text);
+        print_submitted(cli, submit, ensemble, text);
     }
     json_decref(ensemble);
     free(text);

@@ -23,7 +23,7 @@ struct suggest {
 };
 
 /* Reads a value as JSON where it is a number, true, false, "a string", a list or an object, and else as text. */
-static json_t *value_of(const char *text, const struct argp_state *state)
+static json_t *suggested_value(const char *text, const struct argp_state *state)
 {
     json_error_t why;
     json_t *value = json_loads(text, JSON_DECODE_ANY, &why);
@@ -46,7 +46,7 @@ static void add_parameter(struct suggest *suggest, const char *arg, const struct
     name = xasprintf("%.*s", (int)(value - arg), arg);
     if (json_object_get(suggest->parameters, name) != NULL)
         argp_error(state, "\"%s\" was there before", name);
-    if (json_object_set_new(suggest->parameters, name, value_of(value + 1, state)) < 0)
+    if (json_object_set_new(suggest->parameters, name, suggested_value(value + 1, state)) < 0)
         argp_error(state, "\"%s\" is not UTF-8", arg);
     free(name);
 }
@@ -59,7 +59,7 @@ static int64_t priority_of(const char *arg, const struct argp_state *state)
     return negative ? -number : number;
 }
 
-static error_t parse(int key, char *arg, struct argp_state *state)
+static error_t parse_suggest_option(int key, char *arg, struct argp_state *state)
 {
     struct suggest *suggest = state->input;
     bool of_one = suggest->name != NULL || suggest->has_priority || json_object_size(suggest->parameters) > 0;
@@ -99,7 +99,7 @@ static const struct argp_option options[] = {
     {0}};
 static const struct argp argp = {
     options,
-    parse,
+    parse_suggest_option,
     "ID NAME=VALUE...\nID -f FILE",
     "Suggest members to ensemble ID, whose spec names the parameters that each has (\"open\").",
     0,

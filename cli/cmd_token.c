@@ -25,7 +25,7 @@ static enum action action_of(const struct argp_state *state, const char *word)
     return REVOKE;
 }
 
-static void check(const struct argp_state *state, const struct token *token)
+static void check_token_options(const struct argp_state *state, const struct token *token)
 {
     if (token->action == NONE)
         argp_error(state, "create, list or revoke?");
@@ -37,7 +37,7 @@ static void check(const struct argp_state *state, const struct token *token)
         argp_error(state, "which token? `stretto token list` shows them");
 }
 
-static error_t parse(int key, char *arg, struct argp_state *state)
+static error_t parse_token_option(int key, char *arg, struct argp_state *state)
 {
     struct token *token = state->input;
 
@@ -53,7 +53,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         else
             argp_error(state, "\"%s\" is too much", arg);
         return 0;
-    case ARGP_KEY_END: check(state, token); return 0;
+    case ARGP_KEY_END: check_token_options(state, token); return 0;
     default: return ARGP_ERR_UNKNOWN;
     }
 }
@@ -65,14 +65,14 @@ static const struct argp_option options[] = {
     {0}};
 static const struct argp argp = {
     options,
-    parse,
+    parse_token_option,
     "create --role ROLE\nlist\nrevoke NUMBER",
     "Who may call the daemon over TCP. `create` prints a new token, once; revoked ones stay in the list.",
     0,
     0,
     0};
 
-static void show(void *arg, const json_t *made)
+static void show_token(void *arg, const json_t *made)
 {
     printf("%s\n", get_string(made, "token"));
     fflush(stdout);
@@ -80,15 +80,15 @@ static void show(void *arg, const json_t *made)
             get_string(made, "role"));
 }
 
-static int create(struct cli *cli, const struct token *token, struct error *err)
+static int create_token(struct cli *cli, const struct token *token, struct error *err)
 {
     json_t *wish =
         json_pack("{s:s, s:s*, s:s*}", "role", token->role, "label", token->label, "expires", token->expires);
 
-    return grant_make(cli, "/v1/tokens", wish, "token_label", show, NULL, err);
+    return grant_make(cli, "/v1/tokens", wish, "token_label", show_token, NULL, err);
 }
 
-static int list(struct cli *cli, struct error *err)
+static int list_tokens(struct cli *cli, struct error *err)
 {
     static const struct grant_column columns[] = {
         {">id", "id", GRANT_NUMBER},           {"role", "role", GRANT_TEXT},
@@ -108,8 +108,8 @@ int cmd_token(struct cli *cli, int argc, char **argv)
     if (cli_parse(cli, &argp, argc, argv, &token, &err) < 0)
         return cli_fail(&err);
     if (token.action == CREATE)
-        rc = create(cli, &token, &err);
+        rc = create_token(cli, &token, &err);
     else
-        rc = token.action == LIST ? list(cli, &err) : grant_revoke(cli, "/v1/tokens", "token", token.id, &err);
+        rc = token.action == LIST ? list_tokens(cli, &err) : grant_revoke(cli, "/v1/tokens", "token", token.id, &err);
     return rc < 0 ? cli_fail(&err) : CLI_HOLDS;
 }

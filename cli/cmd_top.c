@@ -22,14 +22,14 @@
 #define PLOT_LEAST 4 /* lines; a lower curve is not worth drawing */
 #define PLOT_MOST 12
 
-static error_t parse(int key, char *arg, struct argp_state *state)
+static error_t parse_top_option(int key, char *arg, struct argp_state *state)
 {
     return key == ARGP_KEY_NO_ARGS ? 0 : arg_one_ensemble(key, arg, state);
 }
 
 static const struct argp argp = {
     NULL,
-    parse,
+    parse_top_option,
     "[ID]",
     "How ensemble ID is doing, or all that are not over, refreshed in place until q or Ctrl-C.\v"
     "Where there are more ensembles than lines, the newest are shown; `stretto status --state running,paused` lists "
@@ -44,7 +44,7 @@ static int columns(void)
 }
 
 /* Prints a bar of the members, with a letter and a colour for each state. */
-static void put_bar(const json_t *ensemble, FILE *out)
+static void put_member_bar(const json_t *ensemble, FILE *out)
 {
     int64_t count = get_int(ensemble, "count"), before = 0;
     int cells = columns() - 2, at = 0;
@@ -145,7 +145,7 @@ static int put_one(struct cli *cli, int64_t id, FILE *out, char **text, struct e
     free(path);
     if (rc < 0)
         return -1;
-    put_bar(ensemble, out);
+    put_member_bar(ensemble, out);
     report_status(ensemble, out);
     if (ensemble_training(ensemble)) {
         put_training(cli, ensemble_training(ensemble), out);
@@ -193,7 +193,7 @@ static int put_all(struct cli *cli, FILE *out, struct error *err)
 }
 
 /* Returns all that is shown, to be freed; NULL with err on failure. */
-static char *look(struct cli *cli, int64_t id, struct error *err)
+static char *draw_top(struct cli *cli, int64_t id, struct error *err)
 {
     char *text = NULL;
     size_t size;
@@ -209,7 +209,7 @@ static char *look(struct cli *cli, int64_t id, struct error *err)
 
 static int refresh(struct cli *cli, int64_t id, struct error *err)
 {
-    char *text = look(cli, id, err), *away;
+    char *text = draw_top(cli, id, err), *away;
 
     if (text == NULL && !watch_may_pass(err))
         return -1;
@@ -237,7 +237,8 @@ int cmd_top(struct cli *cli, int argc, char **argv)
         fprintf(stderr, "stretto: top is for people; programs use `stretto status --json`\n");
         return CLI_USAGE;
     }
-    text = look(cli, id, &err); /* a first failure is printed before the second screen opens, where it stays visible */
+    text =
+        draw_top(cli, id, &err); /* a first failure is printed before the second screen opens, where it stays visible */
     if (text == NULL)
         return cli_fail(&err);
     if (!terminal_is()) {

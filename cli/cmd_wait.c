@@ -2,14 +2,14 @@
 #include "cli/cli.h"
 #include "cli/watch.h"
 
-struct wait {
+struct wait_options {
     int64_t id;
     bool family;
 };
 
-static error_t parse(int key, char *arg, struct argp_state *state)
+static error_t parse_wait_option(int key, char *arg, struct argp_state *state)
 {
-    struct wait *wait = state->input;
+    struct wait_options *wait = state->input;
 
     switch (key) {
     case 'f': wait->family = true; return 0;
@@ -25,7 +25,7 @@ static const struct argp_option options[] = {
     {0}};
 static const struct argp argp = {
     options,
-    parse,
+    parse_wait_option,
     "ID",
     "Wait until ensemble ID has ended, with a progress bar on a terminal, and report; and until its follow-ups have, "
     "where these are made by themselves. The exit status is 0 only if every member succeeded and the training is done.",
@@ -35,7 +35,7 @@ static const struct argp argp = {
 
 int cmd_wait(struct cli *cli, int argc, char **argv)
 {
-    struct wait wait = {0};
+    struct wait_options wait = {0};
     struct error err;
 
     if (cli_parse(cli, &argp, argc, argv, &wait, &err) < 0)

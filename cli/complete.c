@@ -13,7 +13,7 @@
 #define SHOWN "50"   /* number of ids that are offered, since nobody reads more */
 
 struct completion {
-    const struct command *command;
+    const struct cli_command *command;
     int n;           /* number of words after the command, without the last one */
     char **words;    /* these words */
     const char *now; /* the last word, as far as it is typed */
@@ -90,7 +90,7 @@ static void offer_options(const struct argp_option *options, const char *now)
 }
 
 /* Returns a list of the daemon, or NULL where it does not answer at once. */
-static json_t *ask(struct cli *cli, const char *path)
+static json_t *ask_daemon(struct cli *cli, const char *path)
 {
     struct error err;
     char *token = NULL;
@@ -121,7 +121,7 @@ static void offer_behind(const char *prefix, const char *value, const char *now)
 
 static void offer_adapters(struct cli *cli, const char *prefix, const char *now)
 {
-    json_t *reply = ask(cli, "/v1/adapters"), *item;
+    json_t *reply = ask_daemon(cli, "/v1/adapters"), *item;
     size_t i;
 
     json_array_foreach (json_object_get(reply, "adapters"), i, item)
@@ -146,7 +146,7 @@ static void offer_value(struct cli *cli, const struct argp_option *option, const
 
 static void offer_ensembles(struct cli *cli, const char *now)
 {
-    json_t *reply = ask(cli, "/v1/ensembles?limit=" SHOWN), *item;
+    json_t *reply = ask_daemon(cli, "/v1/ensembles?limit=" SHOWN), *item;
     size_t i;
 
     json_array_foreach (json_object_get(reply, "ensembles"), i, item) {
@@ -164,7 +164,7 @@ static void offer_members(struct cli *cli, const char *now)
 {
     long long ensemble = atoll(now);
     char *path = xasprintf("/v1/ensembles/%lld/members?limit=" SHOWN, ensemble);
-    json_t *reply = ask(cli, path), *item;
+    json_t *reply = ask_daemon(cli, path), *item;
     size_t i;
 
     json_array_foreach (json_object_get(reply, "members"), i, item) {
@@ -279,7 +279,7 @@ static void take_url(struct cli *cli, int n, char **words)
     }
 }
 
-int complete(struct cli *cli, const struct command *commands, int n, char **words)
+int complete(struct cli *cli, const struct cli_command *commands, int n, char **words)
 {
     struct completion c = {.now = n > 0 ? words[n - 1] : ""};
     int at = 0;

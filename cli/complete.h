@@ -8,7 +8,7 @@
 
 /* Prints the candidates. Returns the exit status, which is always CLI_HOLDS, since a shell has no use for messages
  * here. */
-int complete(struct cli *cli, const struct command *commands, int n, char **words);
+int complete(struct cli *cli, const struct cli_command *commands, int n, char **words);
 
 /* Called by cli_parse() if cli->completion is set: offers what a command's argp allows. Does not return. */
 void complete_by_argp(struct cli *cli, const struct argp *argp) __attribute__((noreturn));

@@ -32,7 +32,7 @@ static void take_best(struct curve *c, double time, double value)
 }
 
 /* Returns the part of a piece of the axis that lies before the horizon, from 0 to 1. */
-static double part_of(const struct curve *c, double from, double to)
+static double part_before_horizon(const struct curve *c, double from, double to)
 {
     double end = c->first + c->horizon;
 
@@ -42,9 +42,9 @@ static double part_of(const struct curve *c, double from, double to)
 }
 
 /* Adds the area of a straight piece from the last point, up to the horizon. */
-static void add_piece(struct curve *c, double at, double value)
+static void add_curve_piece(struct curve *c, double at, double value)
 {
-    double part = at > c->at ? part_of(c, c->at, at) : 0;
+    double part = at > c->at ? part_before_horizon(c, c->at, at) : 0;
 
     c->area += part * (at - c->at) * (c->value + c->value + part * (value - c->value)) / 2;
 }
@@ -67,9 +67,9 @@ static void extend(struct curve *c, double at, double value, double area)
         c->area = 0;
     }
     at = at < c->at ? c->at : at;
-    add_piece(c, at, value);
+    add_curve_piece(c, at, value);
     if (!isnan(area))
-        c->area += (area - (at - c->at) * (c->value + value) / 2) * part_of(c, c->at, at);
+        c->area += (area - (at - c->at) * (c->value + value) / 2) * part_before_horizon(c, c->at, at);
     note_place(c, at);
     c->at = at;
     c->value = c->last = value;

@@ -11,14 +11,14 @@
 
 #define COLUMNS_MAX 10
 
-struct listing {
+struct grant_table {
     struct table *table;
     const struct grant_column *columns;
 };
 
-static void print_page(void *arg, const json_t *items)
+static void print_grants_page(void *arg, const json_t *items)
 {
-    const struct listing *list = arg;
+    const struct grant_table *list = arg;
     json_t *item;
     size_t i;
 
@@ -41,13 +41,13 @@ int grants_list(struct cli *cli, const char *path, const char *key, const struct
                 struct error *err)
 {
     const char *headers[COLUMNS_MAX + 1] = {0};
-    struct listing list = {.columns = columns};
+    struct grant_table list = {.columns = columns};
     int rc;
 
     for (size_t i = 0; i < COLUMNS_MAX && columns[i].header; i++)
         headers[i] = columns[i].header;
     list.table = table_create(headers);
-    rc = pages_each(cli, path, key, print_page, &list, err);
+    rc = pages_each(cli, path, key, print_grants_page, &list, err);
     table_destroy(list.table);
     return rc;
 }

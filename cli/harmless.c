@@ -24,7 +24,7 @@ static void set_style(struct harmless *harmless, bool is_styled)
     harmless->is_styled = is_styled;
 }
 
-static void show(struct harmless *harmless, const char *bytes, size_t n, int32_t code)
+static void show_character(struct harmless *harmless, const char *bytes, size_t n, int32_t code)
 {
     bool is_plain = code == '\n' || code == '\t' || (code >= 0 && !terminal_obeys(code));
 
@@ -58,13 +58,13 @@ static void show_whole(struct harmless *harmless, bool is_end)
             return;
         if (code == '\r' && harmless->count > 1 && held[1] == '\n')
             code = '\n';
-        show(harmless, held, n, code);
+        show_character(harmless, held, n, code);
         harmless->count -= n;
         memmove(held, held + n, harmless->count);
     }
 }
 
-static ssize_t take_piece(void *cookie, const char *piece, size_t size)
+static ssize_t write_harmless(void *cookie, const char *piece, size_t size)
 {
     struct harmless *harmless = cookie;
 
@@ -76,7 +76,7 @@ static ssize_t take_piece(void *cookie, const char *piece, size_t size)
     return fflush(harmless->to) == 0 && !ferror(harmless->to) ? (ssize_t)size : 0;
 }
 
-static int end(void *cookie)
+static int close_harmless(void *cookie)
 {
     struct harmless *harmless = cookie;
     int rc;
@@ -94,7 +94,7 @@ FILE *harmless_open(FILE *to)
     FILE *stream;
 
     harmless->to = to;
-    stream = fopencookie(harmless, "w", (cookie_io_functions_t){.write = take_piece, .close = end});
+    stream = fopencookie(harmless, "w", (cookie_io_functions_t){.write = write_harmless, .close = close_harmless});
     if (stream == NULL) /* there is no memory */
         abort();
     return stream;

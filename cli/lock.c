@@ -22,7 +22,7 @@ static char *lock_dir(void)
 }
 
 /* Makes a daemon's URL usable as a part of a file's name. */
-static char *plain(const char *url)
+static char *url_in_file_name(const char *url)
 {
     char *text = xasprintf("%.*s", NAME_LENGTH, url != NULL ? url : "");
 
@@ -34,7 +34,7 @@ static char *plain(const char *url)
 
 bool lock_take(const struct cli *cli, const char *name)
 {
-    char *dir = lock_dir(), *daemon = plain(cli->url), *path;
+    char *dir = lock_dir(), *daemon = url_in_file_name(cli->url), *path;
     struct error err;
     bool taken = true;
     int fd;

@@ -14,7 +14,7 @@
 #include "config.h"
 #endif
 
-static const struct command commands[] = {
+static const struct cli_command commands[] = {
     {"submit", "SPEC [--wait]", "run the ensemble that the file SPEC describes (- for standard input)", cmd_submit},
     {"status", "[ID] [--watch]", "how one ensemble is doing, or all of them", cmd_status},
     {"members", "ID [--state STATE]", "the members of an ensemble; ID.INDEX: one, with its attempts", cmd_members},
@@ -54,14 +54,14 @@ static const struct command commands[] = {
 const char *argp_program_version = "stretto " PACKAGE_VERSION;
 
 /* The command line. Everything from the first argument on that is no option belongs to the command. */
-struct line {
+struct command_line {
     struct cli *cli;
     int command_at;
 };
 
-static error_t parse_line(int key, char *arg, struct argp_state *state)
+static error_t parse_command_line(int key, char *arg, struct argp_state *state)
 {
-    struct line *line = state->input;
+    struct command_line *line = state->input;
 
     switch (key) {
     case ARGP_KEY_INIT: state->child_inputs[0] = line->cli; return 0;
@@ -82,7 +82,7 @@ static char *help_filter(int key, const char *text, void *input)
     if (key != ARGP_KEY_HELP_POST_DOC)
         return (char *)text;
     list = xstrdup("Commands:\n");
-    for (const struct command *c = commands; c->name; c++) {
+    for (const struct cli_command *c = commands; c->name; c++) {
         longer = xasprintf("%s  %s %s\n      %s\n", list, c->name, c->arguments, c->summary);
         free(list);
         list = longer;
@@ -94,7 +94,7 @@ static char *help_filter(int key, const char *text, void *input)
 
 static const struct argp_child line_children[] = {{&cli_common_argp, 0, NULL, 10}, {0}};
 static const struct argp line_argp = {
-    .parser = parse_line,
+    .parser = parse_command_line,
     .args_doc = "COMMAND [ARGUMENT...]",
     .doc = "Ensembles that train models, run by strettod.\v ",
     .children = line_children,
@@ -106,7 +106,7 @@ static int no_command(const char *name)
     const char *names[sizeof commands / sizeof *commands], *meant;
     size_t n = 0;
 
-    for (const struct command *c = commands; c->name; c++)
+    for (const struct cli_command *c = commands; c->name; c++)
         names[n++] = c->name;
     names[n] = NULL;
     meant = near_find(name, names);
@@ -124,7 +124,7 @@ static int run_command(struct cli *cli, int argc, char **argv)
 
     if (strcmp(name, "__complete") == 0)
         return complete(cli, commands, argc - 1, argv + 1);
-    for (const struct command *c = commands; c->name; c++) {
+    for (const struct cli_command *c = commands; c->name; c++) {
         if (strcmp(name, c->name) != 0)
             continue;
         argv[0] = xasprintf("stretto %s", name); /* argp's messages begin with it */
@@ -139,7 +139,7 @@ static int run_command(struct cli *cli, int argc, char **argv)
 int main(int argc, char **argv)
 {
     struct cli cli = {.url = getenv("STRETTO_URL")};
-    struct line line = {.cli = &cli};
+    struct command_line line = {.cli = &cli};
     static char name[] = "stretto";
     int status;
 

@@ -34,7 +34,7 @@ static json_t *read_range(const char *text)
 }
 
 /* Reads JSON: a number, a boolean, a text in quotes, a list or an object. Any other word is a text as it stands. */
-static json_t *read_value(const char *text)
+static json_t *condition_value(const char *text)
 {
     json_t *value = json_loads(text, JSON_DECODE_ANY, NULL);
 
@@ -54,7 +54,7 @@ int member_query_where(struct member_query *query, const char *text)
         return -1;
     value = read_range(equals + 1);
     if (value == NULL)
-        value = read_value(equals + 1);
+        value = condition_value(equals + 1);
     if (query->where == NULL)
         query->where = json_object();
     name = xasprintf("%.*s", (int)(equals - text), text);
@@ -74,7 +74,7 @@ bool member_query_is_any(const struct member_query *query)
     return !query->state && !query->from && !query->to && !query->host && !query->cause && !query->where;
 }
 
-static void put(struct text *out, const char *name, const char *value)
+static void put_query_parameter(struct text *out, const char *name, const char *value)
 {
     char *escaped;
 
@@ -89,12 +89,12 @@ void member_query_put(const struct member_query *query, struct text *out)
 {
     char *where = query->where ? json_dumps(query->where, JSON_COMPACT) : NULL;
 
-    put(out, "state", query->state);
-    put(out, "from", query->from);
-    put(out, "to", query->to);
-    put(out, "host", query->host);
-    put(out, "cause", query->cause);
-    put(out, "where", where);
+    put_query_parameter(out, "state", query->state);
+    put_query_parameter(out, "from", query->from);
+    put_query_parameter(out, "to", query->to);
+    put_query_parameter(out, "host", query->host);
+    put_query_parameter(out, "cause", query->cause);
+    put_query_parameter(out, "where", where);
     free(where);
 }
 

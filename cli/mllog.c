@@ -64,7 +64,7 @@ static double moment(const json_t *obj, const char *key)
 }
 
 /* Returns the parameter that "{name}" stands for, and any other value itself; NULL where there is no such parameter. */
-static const json_t *filled(const json_t *value, const json_t *parameters)
+static const json_t *filled_value(const json_t *value, const json_t *parameters)
 {
     const char *text = json_string_value(value);
     size_t len = text != NULL ? strlen(text) : 0;
@@ -85,7 +85,7 @@ static int put_said(struct log *log, double at, const json_t *parameters, struct
     json_t *value;
 
     json_object_foreach (log->query->said, key, value) {
-        const json_t *own = filled(value, parameters);
+        const json_t *own = filled_value(value, parameters);
         struct text text = {0};
 
         if (own == NULL)
@@ -152,7 +152,8 @@ static int print_run(struct cli *cli, struct log *log, const json_t *member, str
         return -1;
     put_line(log, start, "INTERVAL_END", "init_stop", "null", json_object());
     put_line(log, start, "INTERVAL_START", "run_start", "null", json_object());
-    if (points_read(cli, log->query->run.ensemble, log->query->run.index, log->query->metric, put_point, log, err) < 0)
+    if (member_points_read(cli, log->query->run.ensemble, log->query->run.index, log->query->metric, put_point, log,
+                           err) < 0)
         return -1;
     good = isnan(query->target) ? strcmp(state, "succeeded") == 0 : log->reached;
     put_line(log, log->reached ? NAN : end, "INTERVAL_END", "run_stop", "null",

@@ -14,7 +14,7 @@ static const struct argp_option common_options[] = {
     {0},
 };
 
-static error_t parse_common(int key, char *arg, struct argp_state *state)
+static error_t parse_common_option(int key, char *arg, struct argp_state *state)
 {
     struct cli *cli = state->input;
 
@@ -25,7 +25,7 @@ static error_t parse_common(int key, char *arg, struct argp_state *state)
     }
 }
 
-const struct argp cli_common_argp = {.options = common_options, .parser = parse_common};
+const struct argp cli_common_argp = {.options = common_options, .parser = parse_common_option};
 
 /* The parsers of a command line: the command's own, and the common one, which gets the struct cli. */
 struct both {

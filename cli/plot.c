@@ -29,7 +29,7 @@ int plot_dots(int columns)
 }
 
 /* Returns where a value is on the axis; NAN if it has no place there. */
-static double place(const struct plot *plot, const json_t *value)
+static double plot_value(const struct plot *plot, const json_t *value)
 {
     double number = json_number_value(value);
 
@@ -40,7 +40,7 @@ static double place(const struct plot *plot, const json_t *value)
 
 /* Finds the least and the greatest value and step. Returns how many points are not shown. fmin() and fmax() ignore
  * NAN. */
-static long long find_range(struct plot *plot, const json_t *buckets)
+static long long find_plot_range(struct plot *plot, const json_t *buckets)
 {
     long long not_shown = 0;
     json_t *bucket;
@@ -48,7 +48,8 @@ static long long find_range(struct plot *plot, const json_t *buckets)
 
     plot->least = plot->most = NAN;
     json_array_foreach (buckets, i, bucket) {
-        double low = place(plot, json_object_get(bucket, "min")), high = place(plot, json_object_get(bucket, "max"));
+        double low = plot_value(plot, json_object_get(bucket, "min")),
+               high = plot_value(plot, json_object_get(bucket, "max"));
 
         plot->least = fmin(plot->least, isnan(low) ? high : low);
         plot->most = fmax(plot->most, high);
@@ -60,7 +61,7 @@ static long long find_range(struct plot *plot, const json_t *buckets)
 }
 
 /* Returns the row of dots for a value; 0 is the lowest. */
-static int height_of(const struct plot *plot, double at)
+static int plot_row(const struct plot *plot, double at)
 {
     int dots = plot->lines * (plot->fine ? 4 : 1);
     double part = plot->most > plot->least ? (at - plot->least) / (plot->most - plot->least) : 0.5;
@@ -72,7 +73,8 @@ static void draw_bucket(struct plot *plot, const json_t *bucket)
 {
     /* bits of U+2800 for the dots of a character, from below */
     static const unsigned char bits[2][4] = {{0x40, 0x04, 0x02, 0x01}, {0x80, 0x20, 0x10, 0x08}};
-    double low = place(plot, json_object_get(bucket, "min")), high = place(plot, json_object_get(bucket, "max"));
+    double low = plot_value(plot, json_object_get(bucket, "min")),
+           high = plot_value(plot, json_object_get(bucket, "max"));
     double span = (double)(plot->last - plot->first),
            middle = ((double)get_int(bucket, "step") + (double)get_int(bucket, "last_step")) / 2;
     int dots = plot->columns * (plot->fine ? 2 : 1), up = plot->fine ? 4 : 1;
@@ -80,7 +82,7 @@ static void draw_bucket(struct plot *plot, const json_t *bucket)
 
     if (isnan(high))
         return;
-    for (int y = height_of(plot, isnan(low) ? high : low), to = height_of(plot, high); y <= to; y++) {
+    for (int y = plot_row(plot, isnan(low) ? high : low), to = plot_row(plot, high); y <= to; y++) {
         unsigned char *cell = &plot->cells[(plot->lines - 1 - y / up) * plot->columns + x / (plot->fine ? 2 : 1)];
 
         *cell |= plot->fine ? bits[x % 2][y % 4] : 1;
@@ -122,7 +124,7 @@ static void print_area(const struct plot *plot, FILE *to)
 void plot_print(const json_t *buckets, int columns, int lines, bool logarithmic, FILE *to)
 {
     struct plot plot = {.lines = lines, .fine = terminal_has_utf8(), .logarithmic = logarithmic};
-    long long not_shown = find_range(&plot, buckets);
+    long long not_shown = find_plot_range(&plot, buckets);
     json_t *bucket;
     size_t i;
 

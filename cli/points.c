@@ -7,8 +7,8 @@
 
 #define PAGE 5000
 
-int points_read(struct cli *cli, int64_t ensemble, int64_t index, const char *metric,
-                bool (*take)(void *arg, const json_t *point), void *arg, struct error *err)
+int member_points_read(struct cli *cli, int64_t ensemble, int64_t index, const char *metric,
+                       bool (*take)(void *arg, const json_t *point), void *arg, struct error *err)
 {
     char *name = client_escape(metric), *cursor = xstrdup("");
     bool more = true;

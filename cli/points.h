@@ -4,6 +4,6 @@
 #include "cli/cli.h"
 
 /* Calls `take` with each point, in order, until it returns false. Returns 0, or -1 where a page could not be read. */
-int points_read(struct cli *cli, int64_t ensemble, int64_t index, const char *metric,
-                bool (*take)(void *arg, const json_t *point), void *arg, struct error *err);
+int member_points_read(struct cli *cli, int64_t ensemble, int64_t index, const char *metric,
+                       bool (*take)(void *arg, const json_t *point), void *arg, struct error *err);
 #endif

@@ -14,16 +14,16 @@
 #define PLAIN_EVERY_MS 5000
 #define BAR_MAX 40
 
-struct progress {
+struct progress_bar {
     FILE *to;
     bool terminal, drawn;
     int64_t told_at; /* time of the last plain line; -1 if there was none yet */
     char notice[64]; /* code of the last notice that was shown; "" for none */
 };
 
-struct progress *progress_create(FILE *to)
+struct progress_bar *progress_create(FILE *to)
 {
-    struct progress *progress = xcalloc(1, sizeof *progress);
+    struct progress_bar *progress = xcalloc(1, sizeof *progress);
     const char *term = getenv("TERM");
 
     progress->to = to;
@@ -32,12 +32,12 @@ struct progress *progress_create(FILE *to)
     return progress;
 }
 
-void progress_destroy(struct progress *progress)
+void progress_destroy(struct progress_bar *progress)
 {
     free(progress);
 }
 
-static void put_bar(FILE *out, int64_t done, int64_t count, int cells)
+static void put_progress_bar(FILE *out, int64_t done, int64_t count, int cells)
 {
     int64_t filled = count > 0 ? done * cells / count : 0;
 
@@ -91,7 +91,8 @@ char *progress_line(const json_t *ensemble, int columns)
         cells = columns - 4 - (int)strlen(figures);
         out = open_memstream(&line, &size);
         if (cells >= 8)
-            put_bar(out, ensemble_finished(ensemble), get_int(ensemble, "count"), cells < BAR_MAX ? cells : BAR_MAX);
+            put_progress_bar(out, ensemble_finished(ensemble), get_int(ensemble, "count"),
+                             cells < BAR_MAX ? cells : BAR_MAX);
         fputs(figures, out);
         fclose(out);
         if ((int)strlen(line) >= columns) /* the last column stays free, since some terminals wrap there */
@@ -103,7 +104,7 @@ char *progress_line(const json_t *ensemble, int columns)
 }
 
 /* Prints a notice on a line of its own when its cause changes. Its text alone may change often. */
-static void show_notice(struct progress *progress, const json_t *ensemble)
+static void show_notice(struct progress_bar *progress, const json_t *ensemble)
 {
     const char *code = get_string(json_object_get(ensemble, "notice"), "code");
     char *text;
@@ -121,7 +122,7 @@ static void show_notice(struct progress *progress, const json_t *ensemble)
 
 void progress_show(void *arg, const json_t *ensemble)
 {
-    struct progress *progress = arg;
+    struct progress_bar *progress = arg;
     struct winsize size = {0};
     int64_t now = time_monotonic_ms();
     char *line;
@@ -146,7 +147,7 @@ void progress_show(void *arg, const json_t *ensemble)
 
 void progress_hide(void *arg)
 {
-    struct progress *progress = arg;
+    struct progress_bar *progress = arg;
 
     if (progress->drawn)
         fputs("\r\033[K", progress->to);

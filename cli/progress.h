@@ -4,12 +4,12 @@
 #include <jansson.h>
 #include <stdio.h>
 
-struct progress;
+struct progress_bar;
 
-struct progress *progress_create(FILE *to); /* `to` is borrowed */
-void progress_destroy(struct progress *progress);
+struct progress_bar *progress_create(FILE *to); /* `to` is borrowed */
+void progress_destroy(struct progress_bar *progress);
 
-/* Both take the struct progress as void *, so that they fit into a struct view. */
+/* Both take the struct progress_bar as void *, so that they fit into a struct view. */
 void progress_show(void *progress, const json_t *ensemble);
 void progress_hide(void *progress);
 

@@ -29,7 +29,7 @@ static void print_name(const char *text, FILE *to)
     free(name);
 }
 
-static void print_head(const json_t *ensemble, FILE *to)
+static void print_ensemble_head(const json_t *ensemble, FILE *to)
 {
     char text[RENDER_SIZE], *reason = render_text(get_string(ensemble, "reason"));
     double took = render_seconds_between(ensemble, "created", "ended");
@@ -171,7 +171,7 @@ void report_status(const json_t *ensemble, FILE *to)
     char text[RENDER_SIZE];
     double eta = ensemble_eta(ensemble);
 
-    print_head(ensemble, to);
+    print_ensemble_head(ensemble, to);
     fprintf(to, "submitted  %s\n", render_age(text, get_string(ensemble, "created")));
     fprintf(to, "members    %lld%s:", (long long)get_int(ensemble, "count"),
             json_is_true(json_object_get(ensemble, "open")) ? " so far" : "");
@@ -268,7 +268,7 @@ static void print_samples(const json_t *training)
     table_destroy(table);
 }
 
-static void add_series(struct table *table, const char *name, const json_t *buckets)
+static void add_metric_changes(struct table *table, const char *name, const json_t *buckets)
 {
     const json_t *whole = json_array_get(buckets, 0), *first = json_object_get(whole, "first"),
                  *last = json_object_get(whole, "last");
@@ -286,7 +286,7 @@ static void add_series(struct table *table, const char *name, const json_t *buck
 }
 
 /* Prints the first and the last value of each metric. */
-static void print_metrics(struct cli *cli, const json_t *training)
+static void print_training_metrics(struct cli *cli, const json_t *training)
 {
     const char *headers[] = {"metric", ">first", ">last", ">first/last", NULL};
     struct table *table;
@@ -304,8 +304,8 @@ static void print_metrics(struct cli *cli, const json_t *training)
         struct error err;
 
         if (client_get(cli->client, path, &reply, NULL, &err) == 0)
-            add_series(table, name,
-                       json_object_get(json_object_get(json_object_get(reply, "series"), name), "buckets"));
+            add_metric_changes(table, name,
+                               json_object_get(json_object_get(json_object_get(reply, "series"), name), "buckets"));
         json_decref(reply);
         free(path);
         free(escaped);
@@ -330,7 +330,7 @@ void report_final(struct cli *cli, const json_t *ensemble)
     const json_t *training = ensemble_training(ensemble);
     long long id = get_int(ensemble, "id");
 
-    print_head(ensemble, stdout);
+    print_ensemble_head(ensemble, stdout);
     if (ensemble_held(ensemble))
         print_notice(ensemble, stdout);
     putchar('\n');
@@ -341,7 +341,7 @@ void report_final(struct cli *cli, const json_t *ensemble)
         putchar('\n');
         print_samples(training);
         print_forgotten(training, stdout);
-        print_metrics(cli, training);
+        print_training_metrics(cli, training);
         if (reason[0])
             printf("\ntraining %s: %s\n", get_string(training, "state"), reason);
         free(reason);

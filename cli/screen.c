@@ -45,7 +45,7 @@ static void note_modes(void)
     has_keys = isatty(STDIN_FILENO) && tcgetattr(STDIN_FILENO, &before) == 0;
 }
 
-static void enter(void)
+static void enter_screen(void)
 {
     struct termios raw;
 
@@ -59,7 +59,7 @@ static void enter(void)
     is_entered = true;
 }
 
-static void leave(void)
+static void leave_screen(void)
 {
     if (!is_entered)
         return;
@@ -80,15 +80,15 @@ static void handle(int sig, void (*handler)(int sig))
 
 /* Ctrl-Z stops the program, after the shell has got its terminal as it was. Where no shell could continue the program,
  * the kernel does not stop it. */
-static void stop(void)
+static void stop_program(void)
 {
-    leave();
+    leave_screen();
     handle(SIGTSTP, SIG_DFL);
     raise(SIGTSTP);
     sigprocmask(SIG_SETMASK, &waiting, NULL); /* here it stops */
     if (!ending) {
         note_modes();
-        enter();
+        enter_screen();
     }
     sigprocmask(SIG_BLOCK, &ours, NULL);
     handle(SIGTSTP, on_stop);
@@ -111,12 +111,12 @@ void screen_begin(void)
     sigprocmask(SIG_BLOCK, &ours, &waiting);
     for (size_t i = 0; i < sizeof taken / sizeof *taken; i++)
         handle(taken[i].sig, taken[i].handler);
-    enter();
+    enter_screen();
 }
 
 void screen_end(void)
 {
-    leave();
+    leave_screen();
     if (ending != 0) { /* end by the signal, as without a handler */
         handle(ending, SIG_DFL);
         raise(ending);
@@ -148,10 +148,10 @@ bool screen_wait(int64_t ms)
     int n = ppoll(&keys, 1, &limit, &waiting);
 
     if (stopping) {
-        stop();
+        stop_program();
     } else if (continued) { /* who stopped us did not ask, and a shell may have had the terminal meanwhile */
         continued = 0;
-        enter();
+        enter_screen();
     }
     if (n > 0 && read(STDIN_FILENO, &key, 1) <= 0)
         return true; /* the terminal is gone */

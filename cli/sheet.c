@@ -31,7 +31,7 @@ struct sheet *sheet_create(const char *title, const char *const *headers)
     return sheet;
 }
 
-static void add(struct sheet *sheet, char *text)
+static void sheet_add(struct sheet *sheet, char *text)
 {
     if ((sheet->n & (sheet->n - 1)) == 0) /* the room doubles */
         sheet->cells = xrealloc(sheet->cells, sheet->n > 0 ? 2 * sheet->n : 1, sizeof *sheet->cells);
@@ -40,7 +40,7 @@ static void add(struct sheet *sheet, char *text)
 
 void sheet_cell(struct sheet *sheet, const char *text)
 {
-    add(sheet, xstrdup(text));
+    sheet_add(sheet, xstrdup(text));
 }
 
 void sheet_cellf(struct sheet *sheet, const char *fmt, ...)
@@ -48,7 +48,7 @@ void sheet_cellf(struct sheet *sheet, const char *fmt, ...)
     va_list ap;
 
     va_start(ap, fmt);
-    add(sheet, xvasprintf(fmt, ap));
+    sheet_add(sheet, xvasprintf(fmt, ap));
     va_end(ap);
 }
 

@@ -12,7 +12,7 @@
 #define SPEC_MAX ((size_t)64 << 20)
 #define CODE "spec_file"
 
-static char *read_all(FILE *in, const char *shown, size_t *size, struct error *err)
+static char *read_spec_text(FILE *in, const char *shown, size_t *size, struct error *err)
 {
     size_t room = 1 << 16, n;
     char *text = xcalloc(room, 1);
@@ -91,7 +91,7 @@ static int settle_parameter_file(json_t *spec, const char *folder, const char *n
 }
 
 /* Replaces what names files of the user. Returns text, or what replaces it (text is then freed); NULL with err. */
-static char *settle(char *text, size_t size, const char *name, struct error *err)
+static char *resolve_spec_files(char *text, size_t size, const char *name, struct error *err)
 {
     json_t *spec = json_loadb(text, size, 0, NULL);
     bool changed = false,
@@ -125,7 +125,7 @@ char *spec_file_read(const char *name, struct error *err)
         error_errno(err, CODE, "%s: cannot be opened", shown);
         return NULL;
     }
-    text = read_all(in, shown, &size, err);
+    text = read_spec_text(in, shown, &size, err);
     if (!standard_input)
         fclose(in);
     if (text != NULL && jsonx_skip_mark(text, size) != text) {
@@ -136,5 +136,5 @@ char *spec_file_read(const char *name, struct error *err)
         free(text);
         return NULL;
     }
-    return text != NULL ? settle(text, size, name, err) : NULL;
+    return text != NULL ? resolve_spec_files(text, size, name, err) : NULL;
 }

@@ -15,12 +15,12 @@
 #define CHUNK ((size_t)1 << 20)
 #define HEX_SIZE (2 * crypto_hash_sha256_BYTES + 1)
 
-static char *path_of(const char *folder, const char *name)
+static char *path_in_folder(const char *folder, const char *name)
 {
     return name[0] == '/' ? xstrdup(name) : xasprintf("%s/%s", strcmp(folder, "/") == 0 ? "" : folder, name);
 }
 
-static int digest(const char *path, char hex[HEX_SIZE])
+static int digest_file(const char *path, char hex[HEX_SIZE])
 {
     int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
     unsigned char sum[crypto_hash_sha256_BYTES], *chunk;
@@ -55,10 +55,10 @@ static int settle_file(json_t *files, size_t i, const char *folder, bool *change
 
     if (!json_is_string(named) || json_object_get(file, "at") != NULL)
         return 0; /* the daemon judges it */
-    path = path_of(folder, json_string_value(named));
+    path = path_in_folder(folder, json_string_value(named));
     if (json_is_object(file)) {
         json_object_set_new(file, "at", json_string(path));
-    } else if (digest(path, hex) < 0) {
+    } else if (digest_file(path, hex) < 0) {
         rc = error_errno(err, CODE, "/rules/files/%zu: %s", i, path);
     } else {
         json_array_set_new(files, i, json_pack("{s:O, s:s, s:s}", "path", named, "sha256", hex, "at", path));
@@ -97,7 +97,7 @@ static int check_reference_files(const json_t *rules, const char *path, struct e
 /* Reads the reference that a file has. */
 static int settle_reference(json_t *rules, const char *name, const char *folder, struct error *err)
 {
-    char *path = path_of(folder, name);
+    char *path = path_in_folder(folder, name);
     json_error_t where;
     json_t *reference = json_load_file(path, JSON_REJECT_DUPLICATES, &where), *own;
     int rc = 0;

@@ -48,7 +48,7 @@ struct sweep_stat sweep_stat_of(const double *values, size_t n)
     return stat;
 }
 
-static int by_place(const struct sweep_run *a, const struct sweep_run *b)
+static int run_by_place(const struct sweep_run *a, const struct sweep_run *b)
 {
     if (a->ensemble != b->ensemble)
         return a->ensemble < b->ensemble ? -1 : 1;
@@ -60,7 +60,7 @@ static int by_config(const void *x, const void *y)
     const struct sweep_run *a = *(const struct sweep_run *const *)x, *b = *(const struct sweep_run *const *)y;
     int order = strcmp(a->config, b->config);
 
-    return order != 0 ? order : by_place(a, b);
+    return order != 0 ? order : run_by_place(a, b);
 }
 
 static void sum_up(struct sweep_config *config, double *scratch)
@@ -98,7 +98,7 @@ static void make_configs(struct sweep *sweep)
     free(scratch);
 }
 
-struct order {
+struct rank_order {
     enum sweep_figure by;
     bool higher;
 };
@@ -107,7 +107,7 @@ struct order {
 static int by_rank(const void *x, const void *y, void *arg)
 {
     const struct sweep_config *a = x, *b = y;
-    const struct order *order = arg;
+    const struct rank_order *order = arg;
     const struct sweep_stat *of_a = &a->stats[order->by], *of_b = &b->stats[order->by];
     bool whole_a = of_a->n > 0 && of_a->n == a->fates[SWEEP_RANKED];
     bool whole_b = of_b->n > 0 && of_b->n == b->fates[SWEEP_RANKED];
@@ -120,12 +120,12 @@ static int by_rank(const void *x, const void *y, void *arg)
         return -1;
     if (curve_better(order->higher, of_b->mean, of_a->mean))
         return 1;
-    return by_place(a->runs[0], b->runs[0]);
+    return run_by_place(a->runs[0], b->runs[0]);
 }
 
-static void rank(struct sweep *sweep)
+static void rank_configs(struct sweep *sweep)
 {
-    struct order order = {sweep->by, sweep->higher && sweep->by != SWEEP_REACHED && sweep->by != SWEEP_RAN};
+    struct rank_order order = {sweep->by, sweep->higher && sweep->by != SWEEP_REACHED && sweep->by != SWEEP_RAN};
 
     qsort_r(sweep->configs, sweep->n_configs, sizeof *sweep->configs, by_rank, &order);
     while (sweep->n_ranked < sweep->n_configs && sweep->configs[sweep->n_ranked].fates[SWEEP_RANKED] > 0) {
@@ -134,7 +134,7 @@ static void rank(struct sweep *sweep)
     }
 }
 
-static double number_of(const char *text)
+static double number_of_text(const char *text)
 {
     char *end;
     double number = strtod(text, &end);
@@ -160,7 +160,7 @@ static struct sweep_group *find_group(struct sweep *sweep, const char *value)
             return &sweep->groups[i];
     sweep->groups = xrealloc(sweep->groups, sweep->n_groups + 1, sizeof *sweep->groups);
     sweep->groups[sweep->n_groups] =
-        (struct sweep_group){.value = value, .number = number_of(value), .speed_up = NAN, .efficiency = NAN};
+        (struct sweep_group){.value = value, .number = number_of_text(value), .speed_up = NAN, .efficiency = NAN};
     return &sweep->groups[sweep->n_groups++];
 }
 
@@ -183,7 +183,7 @@ static void compare_groups(struct sweep *sweep)
 void sweep_settle(struct sweep *sweep)
 {
     make_configs(sweep);
-    rank(sweep);
+    rank_configs(sweep);
     for (size_t i = 0; i < sweep->n_configs; i++) { /* the best first */
         const struct sweep_config *config = &sweep->configs[i];
         struct sweep_group *group;

@@ -69,7 +69,7 @@ double attempts_time(const struct attempts *attempts)
     return sum;
 }
 
-struct walk {
+struct curve_walk {
     struct run_clock clock;
     bool over_steps;
     struct curve *curve;
@@ -85,7 +85,7 @@ static double area_over_steps(const struct curve_merged *m, double seconds)
     return seconds > 0 ? m->area / seconds * steps : (m->first + m->last) / 2 * steps;
 }
 
-static void take_merged(struct walk *walk, const json_t *point, double time)
+static void add_merged_point(struct curve_walk *walk, const json_t *point, double time)
 {
     struct curve_merged m = {.first = sweep_number(point, "first"),
                              .last = sweep_number(point, "value"),
@@ -107,14 +107,14 @@ static void take_merged(struct walk *walk, const json_t *point, double time)
     }
 }
 
-static bool take_point(void *arg, const json_t *point)
+static bool take_curve_point(void *arg, const json_t *point)
 {
-    struct walk *walk = arg;
+    struct curve_walk *walk = arg;
     double time = run_clock_at(&walk->clock, get_int(point, "attempt"), sweep_moment(point, "time"));
     double at = walk->over_steps ? (double)get_int(point, "step") : time, value = sweep_number(point, "value");
 
     if (get_int(point, "count") >= 2) {
-        take_merged(walk, point, time);
+        add_merged_point(walk, point, time);
         return true;
     }
     curve_add(walk->curve, at, time, value);
@@ -124,15 +124,15 @@ static bool take_point(void *arg, const json_t *point)
 }
 
 /* Reads the points of the run into a curve. */
-static int read_points(struct cli *cli, const struct sweep_query *query, const struct sweep_run *run,
-                       const struct attempts *attempts, struct walk *walk, struct error *err)
+static int read_curve(struct cli *cli, const struct sweep_query *query, const struct sweep_run *run,
+                      const struct attempts *attempts, struct curve_walk *walk, struct error *err)
 {
     int rc;
 
     curve_begin(walk->curve, isnan(query->horizon) ? INFINITY : query->horizon, query->target, query->higher);
     walk->over_steps = query->over_steps;
     run_clock_begin(&walk->clock, attempts->starts, attempts->n);
-    rc = points_read(cli, run->ensemble, run->index, query->metric, take_point, walk, err);
+    rc = member_points_read(cli, run->ensemble, run->index, query->metric, take_curve_point, walk, err);
     curve_end(walk->curve);
     return rc;
 }
@@ -157,14 +157,14 @@ int sweep_measure(struct cli *cli, const struct sweep_query *query, const json_t
 {
     double first = sweep_moment(own, "first_time"), last = sweep_moment(own, "last_time");
     struct curve curve;
-    struct walk walk = {.curve = &curve};
+    struct curve_walk walk = {.curve = &curve};
 
     if (run->attempts == 1 && run->not_finite == 0 && first >= run->started && !query->over_steps) {
         run->figures[SWEEP_RAN] = run->ended - run->started;
         run->span = last - first;
         return 0;
     }
-    if (read_points(cli, query, run, attempts, &walk, err) < 0)
+    if (read_curve(cli, query, run, attempts, &walk, err) < 0)
         return -1;
     run->figures[SWEEP_RAN] = time_of_run(&walk.clock, attempts);
     run->span = curve_span(&curve);
@@ -227,11 +227,11 @@ int sweep_read_curve(struct cli *cli, struct sweep_query *query, enum sweep_figu
 {
     struct attempts attempts;
     struct curve curve;
-    struct walk walk = {.curve = &curve};
+    struct curve_walk walk = {.curve = &curve};
     int rc = attempts_read(cli, run, &attempts, err);
 
     if (rc == 0)
-        rc = read_points(cli, query, run, &attempts, &walk, err);
+        rc = read_curve(cli, query, run, &attempts, &walk, err);
     attempts_fini(&attempts);
     if (rc < 0)
         return rc;
@@ -253,11 +253,11 @@ int sweep_read_points(struct cli *cli, const struct sweep_query *query, const st
 {
     struct attempts attempts;
     struct curve curve;
-    struct walk walk = {.curve = &curve, .each = each, .arg = arg};
+    struct curve_walk walk = {.curve = &curve, .each = each, .arg = arg};
     int rc = attempts_read(cli, run, &attempts, err);
 
     if (rc == 0)
-        rc = read_points(cli, query, run, &attempts, &walk, err);
+        rc = read_curve(cli, query, run, &attempts, &walk, err);
     attempts_fini(&attempts);
     return rc;
 }

@@ -52,7 +52,7 @@ struct scale {
     bool logarithmic;
 };
 
-static double height_of(const struct scale *scale, double value)
+static double svg_height(const struct scale *scale, double value)
 {
     double part = scale->logarithmic ? log(value / scale->low) / log(scale->high / scale->low)
                                      : (value - scale->low) / (scale->high - scale->low);
@@ -66,7 +66,7 @@ static double left_of(size_t column)
 }
 
 /* The curves of one picture: the best configurations of all runs, or of a group. */
-struct plot {
+struct svg_plot {
     const char *group; /* NULL: of all */
     const struct sweep_config *configs[CURVES];
     struct dots *dots[CURVES];
@@ -74,7 +74,7 @@ struct plot {
 };
 
 struct plots {
-    struct plot all[PLOTS];
+    struct svg_plot all[PLOTS];
     size_t n;
     double span; /* of all of them, so that they can be compared */
     struct scale scale;
@@ -113,7 +113,7 @@ static void print_axes(const struct plots *plots, const struct sweep_query *quer
         double value = scale->logarithmic ? scale->low * pow(scale->high / scale->low, part)
                                           : scale->low + part * (scale->high - scale->low);
 
-        y = height_of(scale, value);
+        y = svg_height(scale, value);
         fprintf(to, "<line x1=\"%d\" x2=\"%d\" y1=\"%.1f\" y2=\"%.1f\" stroke=\"#8884\"/>", LEFT, WIDTH - RIGHT, y, y);
         fprintf(to, "<text x=\"%d\" y=\"%.1f\" text-anchor=\"end\">%.3g</text>", LEFT - 8, y + 4, value);
         fprintf(to, "<text x=\"%.1f\" y=\"%d\" text-anchor=\"%s\">%.3g%s</text>\n", x, HEIGHT - BOTTOM + 20,
@@ -141,13 +141,13 @@ static void print_curve(const struct dots *dots, const struct scale *scale, cons
     fprintf(to, "<polyline fill=\"none\" stroke=\"%s\" stroke-width=\"1.8\" points=\"", colour);
     for (size_t k = 0; k < COLUMNS; k++)
         if (!isnan(dots->value[k]))
-            fprintf(to, "%.1f,%.1f ", left_of(k), height_of(scale, dots->value[k]));
+            fprintf(to, "%.1f,%.1f ", left_of(k), svg_height(scale, dots->value[k]));
     fprintf(to, "\"><title>%zu. ", config->rank);
     sheet_print_text(config->runs[0]->shown, SHEET_HTML, to);
     fputs("</title></polyline>\n", to);
 }
 
-static void print_legend(const struct plot *plot, FILE *to)
+static void print_legend(const struct svg_plot *plot, FILE *to)
 {
     fputs("<ul>\n", to);
     for (size_t i = 0; i < plot->n; i++) {
@@ -161,7 +161,8 @@ static void print_legend(const struct plot *plot, FILE *to)
     fputs("</ul>\n", to);
 }
 
-static void print_plot(const struct plots *plots, const struct plot *plot, const struct sweep_query *query, FILE *to)
+static void print_plot(const struct plots *plots, const struct svg_plot *plot, const struct sweep_query *query,
+                       FILE *to)
 {
     fputs("<section>\n<h2>Curves", to);
     if (plot->group != NULL) {
@@ -269,7 +270,7 @@ static int read_dots(struct cli *cli, const struct sweep_query *query, struct pl
     return 0;
 }
 
-static void print_head(const struct sweep_query *query, FILE *to)
+static void print_page_head(const struct sweep_query *query, FILE *to)
 {
     fputs("<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
           "<meta name=\"viewport\" content=\"width=device-width\">\n<title>Report of ",
@@ -292,7 +293,7 @@ int sweep_print_page(struct cli *cli, const struct sweep *sweep, const struct sw
     rc = read_dots(cli, query, plots, err);
     if (rc == 0) {
         plots->scale = find_scale(plots);
-        print_head(query, to);
+        print_page_head(query, to);
         for (size_t i = 0; i < plots->n; i++)
             if (plots->all[i].n > 0)
                 print_plot(plots, &plots->all[i], query, to);

@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct reading {
+struct sweep_reading {
     struct cli *cli;
     struct sweep_query *query;
     struct sweep *sweep;
@@ -78,7 +78,7 @@ static char *parameters_text(const json_t *parameters, const char *without)
     return text.data;
 }
 
-static void name_run(struct reading *reading, struct sweep_run *run, const json_t *parameters)
+static void name_run(struct sweep_reading *reading, struct sweep_run *run, const json_t *parameters)
 {
     const struct sweep_query *query = reading->query;
     bool by_ensemble = query->n_ensembles > 1 && (query->repeat == NULL || strcmp(query->repeat, "ensemble") != 0);
@@ -107,7 +107,7 @@ static void name_run(struct reading *reading, struct sweep_run *run, const json_
 }
 
 /* Returns a resource of a member: where it depends on parameters it comes with the member, or else with the spec. */
-static double resource(const struct reading *reading, const json_t *member, const char *key, double otherwise)
+static double resource(const struct sweep_reading *reading, const json_t *member, const char *key, double otherwise)
 {
     const json_t *value = json_object_get(json_object_get(member, "resources"), key);
     const char *text;
@@ -130,7 +130,7 @@ json_t *sweep_member(struct cli *cli, const struct sweep_run *run, struct error 
     return member;
 }
 
-static enum sweep_fate judge(const struct sweep_query *query, const json_t *member, const char *state)
+static enum sweep_fate judge_run(const struct sweep_query *query, const json_t *member, const char *state)
 {
     const json_t *metrics = json_object_get(member, "metrics"), *own = json_object_get(metrics, query->metric);
     const char *outcome = get_string(json_object_get(member, "last_attempt"), "outcome");
@@ -160,7 +160,7 @@ static bool is_asked_for(const struct sweep_query *query, int64_t ensemble)
     return false;
 }
 
-static int add_run(struct reading *reading, const json_t *member, struct error *err)
+static int add_run(struct sweep_reading *reading, const json_t *member, struct error *err)
 {
     const json_t *parameters = json_object_get(member, "parameters"), *last = json_object_get(member, "last_attempt");
     const json_t *own = json_object_get(json_object_get(member, "metrics"), reading->query->metric);
@@ -185,7 +185,7 @@ static int add_run(struct reading *reading, const json_t *member, struct error *
     for (int i = 0; i < SWEEP_FIGURES; i++)
         run->figures[i] = NAN;
     run->figures[SWEEP_LAST] = sweep_number(own, "last");
-    run->fate = judge(reading->query, member, successor != 0 ? "unfinished" : get_string(member, "state"));
+    run->fate = judge_run(reading->query, member, successor != 0 ? "unfinished" : get_string(member, "state"));
     name_run(reading, run, parameters);
     run->span = NAN;
     rc = attempts_read(reading->cli, run, &attempts, err);
@@ -197,15 +197,15 @@ static int add_run(struct reading *reading, const json_t *member, struct error *
     return rc;
 }
 
-struct page {
-    struct reading *reading;
+struct sweep_members_page {
+    struct sweep_reading *reading;
     int rc;
     struct error *err;
 };
 
 static void take_page(void *arg, const json_t *items)
 {
-    struct page *page = arg;
+    struct sweep_members_page *page = arg;
     json_t *member;
     size_t i;
 
@@ -214,7 +214,7 @@ static void take_page(void *arg, const json_t *items)
             page->rc = add_run(page->reading, member, page->err);
 }
 
-static int read_ensemble(struct reading *reading, struct error *err)
+static int read_ensemble_runs(struct sweep_reading *reading, struct error *err)
 {
     const struct sweep_query *query = reading->query;
     bool second = query->accept.metric[0] != '\0' && strcmp(query->accept.metric, query->metric) != 0;
@@ -223,7 +223,7 @@ static int read_ensemble(struct reading *reading, struct error *err)
     char *path = xasprintf("/v1/ensembles/%lld/members?limit=500&metrics=%s%s%s", (long long)reading->ensemble, own,
                            second ? "," : "", other);
     struct cli quiet = *reading->cli; /* pages are read here, and not printed */
-    struct page page = {.reading = reading, .err = err};
+    struct sweep_members_page page = {.reading = reading, .err = err};
     json_t *spec = NULL;
     int rc = client_get(reading->cli->client, spec_path, &spec, NULL, err);
 
@@ -289,14 +289,14 @@ void sweep_query_fini(struct sweep_query *query)
 
 int sweep_read(struct cli *cli, struct sweep_query *query, struct sweep *sweep, struct error *err)
 {
-    struct reading reading = {.cli = cli, .query = query, .sweep = sweep};
+    struct sweep_reading reading = {.cli = cli, .query = query, .sweep = sweep};
 
     query->rules = json_object();
     query->artefacts = json_object();
     query->metrics = json_object();
     for (size_t i = 0; i < query->n_ensembles; i++) {
         reading.ensemble = query->ensembles[i];
-        if (read_ensemble(&reading, err) < 0)
+        if (read_ensemble_runs(&reading, err) < 0)
             return -1;
     }
     if (query->group != NULL && !reading.has_group && strcmp(query->group, "ensemble") != 0)

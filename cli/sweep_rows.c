@@ -12,7 +12,7 @@
 
 static const char *const figure_keys[SWEEP_FIGURES] = {"area", "last", "best", "time_to_target", "time"};
 
-static void put_text(const char *text, FILE *to)
+static void put_csv_text(const char *text, FILE *to)
 {
     if (strpbrk(text, ",\"\r\n") == NULL) {
         fputs(text, to);
@@ -25,7 +25,7 @@ static void put_text(const char *text, FILE *to)
 }
 
 /* Prints a number in full precision; nothing for NAN. */
-static void put_number(double number, FILE *to)
+static void put_csv_number(double number, FILE *to)
 {
     char text[TEXT_REAL] = "";
 
@@ -45,12 +45,12 @@ static void each_run(const struct sweep *sweep, void (*each)(void *arg, const st
 }
 
 /* The rows of a CSV file, which has a column for each parameter. */
-struct rows {
+struct csv_rows {
     FILE *to;
     const json_t *names; /* an object, whose keys are those of all parameters */
 };
 
-static void put_values(const struct rows *rows, const struct sweep_run *run)
+static void put_values(const struct csv_rows *rows, const struct sweep_run *run)
 {
     const char *name;
     json_t *none;
@@ -63,32 +63,32 @@ static void put_values(const struct rows *rows, const struct sweep_run *run)
         text_string(&text, "");
         if (value != NULL)
             sweep_put_value(&text, value);
-        put_text(text.data, rows->to);
+        put_csv_text(text.data, rows->to);
         free(text.data);
     }
 }
 
-static void print_row(void *arg, const struct sweep_run *run, size_t rank)
+static void print_csv_row(void *arg, const struct sweep_run *run, size_t rank)
 {
-    const struct rows *rows = arg;
+    const struct csv_rows *rows = arg;
     FILE *to = rows->to;
 
     if (rank > 0)
         fprintf(to, "%zu", rank);
     fprintf(to, ",%lld,%lld,%s,", (long long)run->ensemble, (long long)run->index, sweep_fate_names[run->fate]);
-    put_text(run->group != NULL ? run->group : "", to);
+    put_csv_text(run->group != NULL ? run->group : "", to);
     putc(',', to);
-    put_text(run->parameters, to);
+    put_csv_text(run->parameters, to);
     for (int figure = 0; figure < SWEEP_FIGURES; figure++) {
         putc(',', to);
-        put_number(run->figures[figure], to);
+        put_csv_number(run->figures[figure], to);
     }
     fprintf(to, ",%lld,%lld,%lld,", (long long)run->points, (long long)run->not_finite, (long long)run->attempts);
-    put_number(run->core_seconds / 3600, to);
+    put_csv_number(run->core_seconds / 3600, to);
     putc(',', to);
-    put_number(run->gpu_seconds / 3600, to);
+    put_csv_number(run->gpu_seconds / 3600, to);
     putc(',', to);
-    put_text(run->reason, to);
+    put_csv_text(run->reason, to);
     put_values(rows, run);
     putc('\n', to);
 }
@@ -117,14 +117,14 @@ static void print_names(const json_t *names, FILE *to)
         char *column = is_column(name) ? xasprintf("parameters.%s", name) : xstrdup(name);
 
         putc(',', to);
-        put_text(column, to);
+        put_csv_text(column, to);
         free(column);
     }
 }
 
 void sweep_print_csv(const struct sweep *sweep, FILE *to)
 {
-    struct rows rows = {.to = to};
+    struct csv_rows rows = {.to = to};
     json_t *names = json_object();
 
     for (size_t i = 0; i < sweep->n_runs; i++)
@@ -136,36 +136,36 @@ void sweep_print_csv(const struct sweep *sweep, FILE *to)
     fprintf(to, ",%s", last_columns);
     print_names(names, to);
     putc('\n', to);
-    each_run(sweep, print_row, &rows);
+    each_run(sweep, print_csv_row, &rows);
     json_decref(names);
 }
 
-static json_t *number_or_null(double number)
+static json_t *number_json(double number)
 {
     return isfinite(number) ? json_real(number) : json_null();
 }
 
-struct listing {
+struct json_list {
     FILE *to;
     bool any;
 };
 
 static void print_json_row(void *arg, const struct sweep_run *run, size_t rank)
 {
-    struct listing *listing = arg;
+    struct json_list *listing = arg;
     json_t *json = json_pack(
         "{s:o, s:I, s:I, s:s, s:s?, s:s, s:s}", "rank", rank > 0 ? json_integer((json_int_t)rank) : json_null(),
         "ensemble", (json_int_t)run->ensemble, "index", (json_int_t)run->index, "fate", sweep_fate_names[run->fate],
         "group", run->group, "parameters", run->parameters, "reason", run->reason);
 
     for (int figure = 0; figure < SWEEP_FIGURES; figure++)
-        json_object_set_new(json, figure_keys[figure], number_or_null(run->figures[figure]));
+        json_object_set_new(json, figure_keys[figure], number_json(run->figures[figure]));
     json_object_set(json, "values", run->values);
     json_object_set_new(json, "points", json_integer(run->points));
     json_object_set_new(json, "not_finite", json_integer(run->not_finite));
     json_object_set_new(json, "attempts", json_integer(run->attempts));
-    json_object_set_new(json, "core_hours", number_or_null(run->core_seconds / 3600));
-    json_object_set_new(json, "gpu_hours", number_or_null(run->gpu_seconds / 3600));
+    json_object_set_new(json, "core_hours", number_json(run->core_seconds / 3600));
+    json_object_set_new(json, "gpu_hours", number_json(run->gpu_seconds / 3600));
     fputs(listing->any ? "," : "", listing->to);
     listing->any = true;
     jsonx_print(json, listing->to);
@@ -174,12 +174,12 @@ static void print_json_row(void *arg, const struct sweep_run *run, size_t rank)
 
 void sweep_print_json(const struct sweep *sweep, const struct sweep_query *query, FILE *to)
 {
-    struct listing listing = {.to = to};
+    struct json_list listing = {.to = to};
     json_t *head =
         json_pack("{s:s, s:b, s:s, s:s, s:o, s:I, s:I, s:o}", "metric", query->metric, "higher_is_better",
                   sweep->higher, "ranked_by", figure_keys[sweep->by], "over", query->over_steps ? "steps" : "time",
-                  "horizon", number_or_null(query->horizon), "carried", (json_int_t)query->carried, "without_curve",
-                  (json_int_t)sweep->fates[SWEEP_NO_CURVE], "target", number_or_null(query->target));
+                  "horizon", number_json(query->horizon), "carried", (json_int_t)query->carried, "without_curve",
+                  (json_int_t)sweep->fates[SWEEP_NO_CURVE], "target", number_json(query->target));
     char *text = jsonx_dumps(head, JSON_COMPACT);
 
     fprintf(to, "%.*s,\"runs\":[", (int)strlen(text) - 1, text);

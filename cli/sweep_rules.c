@@ -25,7 +25,7 @@ struct judging {
     size_t n_runs;
 };
 
-static json_t *list_of(json_t *facts, const char *key)
+static json_t *fact_list(json_t *facts, const char *key)
 {
     json_t *list = json_object_get(facts, key);
 
@@ -37,9 +37,9 @@ static json_t *list_of(json_t *facts, const char *key)
 }
 
 /* Adds a sentence once. Takes the text over. */
-static void note(json_t *facts, const char *key, char *text)
+static void add_fact_note(json_t *facts, const char *key, char *text)
 {
-    json_t *list = list_of(facts, key), *value = json_string(text), *item;
+    json_t *list = fact_list(facts, key), *value = json_string(text), *item;
     bool there = false;
     size_t i;
 
@@ -61,7 +61,7 @@ static json_t *get_ran(struct cli *cli, int64_t ensemble, struct error *err)
     return reply;
 }
 
-static char *key_of(const json_t *file)
+static char *file_key(const json_t *file)
 {
     return xasprintf("%s %s", get_string(file, "as"), get_string(file, "at"));
 }
@@ -93,7 +93,7 @@ static int read_reference(struct cli *cli, struct judging *j, struct error *err)
     }
     json_array_foreach (json_object_get(reply, "ran"), i, item) {
         json_array_foreach (json_object_get(item, "files"), k, file) {
-            char *key = key_of(file);
+            char *key = file_key(file);
 
             put_into(j->reference, key, get_string(file, "sha256"));
             free(key);
@@ -122,7 +122,7 @@ static bool lets_vary(const struct judging *j, const char *at)
     return false;
 }
 
-static size_t number_at(const char *at)
+static size_t argument_number(const char *at)
 {
     const char *slash = strrchr(at, '/');
 
@@ -130,10 +130,10 @@ static size_t number_at(const char *at)
 }
 
 /* Returns whether a file is another one by design: its argument depends on parameters, or may vary. */
-static bool is_free(const struct judging *j, const json_t *file)
+static bool may_file_vary(const struct judging *j, const json_t *file)
 {
     const char *at = get_string(file, "at");
-    const char *word = json_string_value(json_array_get(j->command, number_at(at)));
+    const char *word = json_string_value(json_array_get(j->command, argument_number(at)));
 
     return lets_vary(j, at) || (strcmp(get_string(file, "as"), "argument") == 0 && word != NULL && strchr(word, '{'));
 }
@@ -146,7 +146,7 @@ static const char *base_of(const char *path)
 }
 
 /* Returns the SHA-256 that the rules give a file with this name; NULL: they name none. */
-static const char *by_name(const struct judging *j, const char *path)
+static const char *digest_by_name(const struct judging *j, const char *path)
 {
     const json_t *file;
     size_t i;
@@ -164,17 +164,17 @@ static const char *judge_file(struct judging *j, const json_t *file, char **wron
     const char *as = get_string(file, "as"), *path = get_string(file, "path"), *sha = get_string(file, "sha256");
     const char *named =
         strcmp(as, "file") == 0
-            ? get_string(json_array_get(json_object_get(j->rules, "files"), number_at(get_string(file, "at"))),
+            ? get_string(json_array_get(json_object_get(j->rules, "files"), argument_number(get_string(file, "at"))),
                          "sha256")
             : NULL;
     char *key;
     const json_t *set;
 
     *wrong = NULL;
-    if (is_free(j, file))
+    if (may_file_vary(j, file))
         return "may vary";
     if (sha[0] == '\0' && strcmp(as, "argument") == 0) {
-        note(j->facts, "not_compared", xasprintf("%s, which is too large, or could not be read", path));
+        add_fact_note(j->facts, "not_compared", xasprintf("%s, which is too large, or could not be read", path));
         return "not hashed";
     }
     if (sha[0] == '\0')
@@ -183,16 +183,17 @@ static const char *judge_file(struct judging *j, const json_t *file, char **wron
         *wrong = xasprintf("%s was changed while it ran", path);
     else if (named != NULL && strcmp(named, sha) != 0)
         *wrong = xasprintf("%s is not the file of the rules", path);
-    else if (named == NULL && strcmp(as, "argument") == 0 && by_name(j, path) != NULL &&
-             strcmp(by_name(j, path), sha) != 0)
+    else if (named == NULL && strcmp(as, "argument") == 0 && digest_by_name(j, path) != NULL &&
+             strcmp(digest_by_name(j, path), sha) != 0)
         *wrong = xasprintf("%s is not the %s of the rules", path, base_of(path));
     if (*wrong == NULL && json_object_get(file, "touched") != NULL)
-        note(j->facts, "differences", xasprintf("%s was touched while it ran, and had the same content then", path));
+        add_fact_note(j->facts, "differences",
+                      xasprintf("%s was touched while it ran, and had the same content then", path));
     if (*wrong != NULL || named != NULL)
         return *wrong != NULL ? DIFFERS : "as in the rules";
     if (j->reference == NULL)
         return "not compared";
-    key = key_of(file);
+    key = file_key(file);
     set = json_object_get(j->reference, key);
     free(key);
     if (json_object_get(set, sha) != NULL)
@@ -248,7 +249,7 @@ static void compare_variables(struct judging *j, const json_t *own)
 }
 
 /* Takes the run of each attempt in the list out of the ranking. */
-static void take_out(struct judging *j, const json_t *attempts, const char *why)
+static void leave_attempts_out(struct judging *j, const json_t *attempts, const char *why)
 {
     const json_t *attempt;
     size_t i;
@@ -276,7 +277,7 @@ static void judge_item(struct judging *j, const json_t *item)
 
         count_file(j->facts, file, verdict, json_array_size(attempts));
         if (wrong != NULL)
-            take_out(j, attempts, wrong);
+            leave_attempts_out(j, attempts, wrong);
         free(wrong);
     }
     compare_variables(j, json_object_get(item, "environment"));
@@ -300,7 +301,7 @@ static void note_missing(struct judging *j, int64_t ensemble, const json_t *miss
                  (long long)json_integer_value(json_array_get(attempt, 1)));
     }
     text_string(&text, n > NAMED ? ", …" : "");
-    note(j->facts, "not_compared", text.data);
+    add_fact_note(j->facts, "not_compared", text.data);
 }
 
 /* Names files of the rules that no command names: whether a program loads them is known to the program alone. */
@@ -318,9 +319,9 @@ static void note_unnamed(struct judging *j)
             named = named || (strcmp(get_string(row, "as"), "file") != 0 &&
                               strcmp(get_string(row, "sha256"), get_string(file, "sha256")) == 0);
         if (!named && rows != NULL)
-            note(j->facts, "not_compared",
-                 xasprintf("whether the program loads %s, which the command does not name by its path",
-                           get_string(file, "path")));
+            add_fact_note(j->facts, "not_compared",
+                          xasprintf("whether the program loads %s, which the command does not name by its path",
+                                    get_string(file, "path")));
     }
 }
 
@@ -340,8 +341,9 @@ static int judge_family(struct cli *cli, struct judging *j, struct error *err)
         note_missing(j, id, json_object_get(reply, "missing"));
         id = get_int(ensemble, "follow_up_of");
         if (rc == 0 && id > 0)
-            note(j->facts, "differences",
-                 xasprintf("runs went on from ensemble %lld, whose time is not in their figures", (long long)id));
+            add_fact_note(
+                j->facts, "differences",
+                xasprintf("runs went on from ensemble %lld, whose time is not in their figures", (long long)id));
         free(path);
         json_decref(reply);
         json_decref(ensemble);
@@ -352,7 +354,7 @@ static int judge_family(struct cli *cli, struct judging *j, struct error *err)
 }
 
 /* Says whether nothing was left out of the comparison. */
-static void conclude(struct judging *j)
+static void conclude_comparison(struct judging *j)
 {
     const json_t *row;
     struct text names = {0};
@@ -361,17 +363,18 @@ static void conclude(struct judging *j)
     size_t n = 0;
 
     if (json_object_size(json_object_get(j->facts, "ran")) == 0)
-        note(j->facts, "not_compared", xstrdup("what ran: no attempt has a record of it"));
+        add_fact_note(j->facts, "not_compared", xstrdup("what ran: no attempt has a record of it"));
     else if (json_object_get(j->rules, "reference") != NULL && j->reference == NULL)
-        note(j->facts, "not_compared",
-             xstrdup(get_int(j->rules, "reference_ensemble") > 0
-                         ? "programs, launchers, arguments and environment: no attempt of the reference has a record"
-                         : "programs, launchers, arguments and environment: the reference is a spec that was "
-                           "submitted along, and not an ensemble that ran here"));
+        add_fact_note(
+            j->facts, "not_compared",
+            xstrdup(get_int(j->rules, "reference_ensemble") > 0
+                        ? "programs, launchers, arguments and environment: no attempt of the reference has a record"
+                        : "programs, launchers, arguments and environment: the reference is a spec that was "
+                          "submitted along, and not an ensemble that ran here"));
     json_object_foreach (json_object_get(j->facts, "ran"), key, value) {
         row = value;
         if (strcmp(get_string(row, "compared"), DIFFERS) == 0)
-            note(j->facts, "differences", xasprintf("%s %s", get_string(row, "as"), get_string(row, "path")));
+            add_fact_note(j->facts, "differences", xasprintf("%s %s", get_string(row, "as"), get_string(row, "path")));
     }
     json_object_foreach (json_object_get(j->facts, "variables"), key, value)
         if (n++ < NAMED)
@@ -379,11 +382,11 @@ static void conclude(struct judging *j)
     if (n > NAMED)
         text_add(&names, " and %zu more", n - NAMED);
     if (n > 0)
-        note(j->facts, "differences", names.data);
+        add_fact_note(j->facts, "differences", names.data);
     note_unnamed(j);
 }
 
-static int judge(struct cli *cli, struct judging *j, struct sweep *sweep, struct error *err)
+static int compare_runs(struct cli *cli, struct judging *j, struct sweep *sweep, struct error *err)
 {
     int rc;
 
@@ -396,7 +399,7 @@ static int judge(struct cli *cli, struct judging *j, struct sweep *sweep, struct
             j->runs[sweep->runs[i].index] = &sweep->runs[i];
     rc = read_reference(cli, j, err) < 0 || judge_family(cli, j, err) < 0 ? -1 : 0;
     if (rc == 0)
-        conclude(j);
+        conclude_comparison(j);
     free(j->runs);
     json_decref(j->reference);
     json_decref(j->variables);
@@ -415,7 +418,7 @@ int sweep_read_rules(struct cli *cli, struct sweep_query *query, struct sweep *s
                             .ensemble = strtoll(id, NULL, 10),
                             .facts = facts};
 
-        if (judge(cli, &j, sweep, err) < 0)
+        if (compare_runs(cli, &j, sweep, err) < 0)
             return -1;
     }
     return 0;

@@ -42,7 +42,7 @@ static void put_stat(struct sheet *sheet, const struct sweep_config *config, enu
         sheet_cellf(sheet, "%s ± %s%s", mean, figure_text(deviation, figure, stat->deviation), of);
 }
 
-static void put_number(struct sheet *sheet, const struct sweep_config *config)
+static void put_run_number(struct sheet *sheet, const struct sweep_config *config)
 {
     size_t ranked = config->fates[SWEEP_RANKED];
 
@@ -104,7 +104,7 @@ static void print_ranking(const struct sweep *sweep, const struct sweep_query *q
         sheet_cellf(sheet, "%lld.%lld%s", (long long)config->runs[0]->ensemble, (long long)config->runs[0]->index,
                     config->n > 1 ? "…" : "");
         sheet_cell(sheet, config->runs[0]->shown);
-        put_number(sheet, config);
+        put_run_number(sheet, config);
         for (int figure = 0; figure < SWEEP_FIGURES; figure++)
             put_stat(sheet, config, (enum sweep_figure)figure);
     }
@@ -236,7 +236,7 @@ static void print_numbers(const struct sweep *sweep, enum sheet_form form, FILE 
 }
 
 /* Prints what the best runs reached by all of their metrics, such as an accuracy beside the loss. */
-static void print_metrics(const struct sweep_query *query, enum sheet_form form, FILE *to)
+static void print_best_metrics(const struct sweep_query *query, enum sheet_form form, FILE *to)
 {
     static const char *const headers[] = {"run", "metric", ">last", ">least", ">greatest", NULL};
     static const char *const keys[] = {"last", "min", "max"};
@@ -259,7 +259,7 @@ static void print_metrics(const struct sweep_query *query, enum sheet_form form,
     sheet_destroy(sheet);
 }
 
-static void print_artefacts(const struct sweep_query *query, enum sheet_form form, FILE *to)
+static void print_best_artefacts(const struct sweep_query *query, enum sheet_form form, FILE *to)
 {
     static const char *const headers[] = {"run", "artefact", ">bytes", "SHA-256", NULL};
     struct sheet *sheet;
@@ -286,9 +286,9 @@ void sweep_print_tables(const struct sweep *sweep, const struct sweep_query *que
 {
     print_ranking(sweep, query, top, form, to);
     print_groups(sweep, query, top, form, to);
-    print_metrics(query, form, to);
+    print_best_metrics(query, form, to);
     print_unranked(sweep, top, form, to);
     sweep_print_rules(query, form, to);
-    print_artefacts(query, form, to);
+    print_best_artefacts(query, form, to);
     print_numbers(sweep, form, to);
 }

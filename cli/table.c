@@ -40,7 +40,7 @@ struct table *table_create(const char *const *headers)
     return table;
 }
 
-static void add(struct table *table, const char *text, enum style style)
+static void table_add(struct table *table, const char *text, enum style style)
 {
     size_t column = table->count % table->columns;
     char *cell = render_text(text);
@@ -57,7 +57,7 @@ static void add(struct table *table, const char *text, enum style style)
 
 void table_cell(struct table *table, const char *text)
 {
-    add(table, text, STYLE_NONE);
+    table_add(table, text, STYLE_NONE);
 }
 
 void table_cellf(struct table *table, const char *fmt, ...)
@@ -74,7 +74,7 @@ void table_cellf(struct table *table, const char *fmt, ...)
 
 void table_state(struct table *table, const char *state)
 {
-    add(table, state, style_of_state(state));
+    table_add(table, state, style_of_state(state));
 }
 
 void table_age(struct table *table, const char *time)
@@ -116,7 +116,7 @@ static void print_cell(const char *text, enum style style, int width, bool right
 }
 
 /* Prints the cells of a row, or the header if cells is NULL. */
-static void print_row(const struct table *table, const int *widths, const struct cell *cells, int most, FILE *to)
+static void print_table_row(const struct table *table, const int *widths, const struct cell *cells, int most, FILE *to)
 {
     int left = most;
 
@@ -143,10 +143,10 @@ void table_print(struct table *table, FILE *to)
     else
         most = 1 << 30;
     if (!table->headed)
-        print_row(table, widths, NULL, most, to);
+        print_table_row(table, widths, NULL, most, to);
     table->headed = true;
     for (size_t i = 0; i + table->columns <= table->count; i += table->columns)
-        print_row(table, widths, table->cells + i, most, to);
+        print_table_row(table, widths, table->cells + i, most, to);
     for (size_t i = 0; i < table->count; i++)
         free(table->cells[i].text);
     table->count = 0;

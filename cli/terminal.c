@@ -18,7 +18,7 @@ bool terminal_is(void)
     return isatty(STDOUT_FILENO) && term != NULL && strcmp(term, "dumb") != 0;
 }
 
-static struct winsize size_of(void)
+static struct winsize terminal_size(void)
 {
     struct winsize size = {0};
 
@@ -31,12 +31,12 @@ static struct winsize size_of(void)
 
 int terminal_width(void)
 {
-    return isatty(STDOUT_FILENO) ? size_of().ws_col : 0;
+    return isatty(STDOUT_FILENO) ? terminal_size().ws_col : 0;
 }
 
 int terminal_height(void)
 {
-    return isatty(STDOUT_FILENO) ? size_of().ws_row : 0;
+    return isatty(STDOUT_FILENO) ? terminal_size().ws_row : 0;
 }
 
 bool terminal_has_utf8(void)
@@ -116,7 +116,7 @@ bool terminal_obeys(int32_t code)
 }
 
 /* Takes one character. Returns its bytes; *width is its columns. A byte that is not UTF-8 takes one column. */
-static size_t take(const char *text, int *width)
+static size_t take_character(const char *text, int *width)
 {
     int32_t code;
     size_t n = text_take(text, strlen(text), &code);
@@ -132,7 +132,7 @@ int text_width(const char *text)
     int sum = 0, width;
 
     for (; *text; sum += width)
-        text += take(text, &width);
+        text += take_character(text, &width);
     return sum;
 }
 
@@ -142,7 +142,7 @@ size_t text_fit(const char *text, int columns)
     int width;
 
     while (text[at]) {
-        n = take(text + at, &width);
+        n = take_character(text + at, &width);
         if (width > columns)
             break;
         columns -= width;

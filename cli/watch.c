@@ -145,7 +145,7 @@ static bool family_succeeded(struct cli *cli, const json_t *ensemble)
 
 int watch_and_report(struct cli *cli, int64_t id, bool family)
 {
-    struct progress *progress = progress_create(stderr);
+    struct progress_bar *progress = progress_create(stderr);
     struct view view = {progress_show, progress_hide, progress};
     json_t *ensemble;
     int64_t first = id;

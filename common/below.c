@@ -27,7 +27,7 @@ static int open_dir(const char *dir)
 }
 
 /* Opens one part of a path. A link fails here even with O_PATH, which would open the link itself. */
-static int open_part(int at, const char *name, int flags)
+static int open_path_part(int at, const char *name, int flags)
 {
     struct stat st;
     int fd;
@@ -59,7 +59,7 @@ int below_open_by_hand(const char *dir, const char *path, int flags)
         errno = ENOENT;
     for (; part != NULL; part = next) {
         next = strtok_r(NULL, "/", &rest);
-        fd = open_part(at, part, next != NULL ? O_PATH | O_DIRECTORY : flags);
+        fd = open_path_part(at, part, next != NULL ? O_PATH | O_DIRECTORY : flags);
         close_quietly(at);
         at = next != NULL ? fd : -1;
         if (fd < 0)

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-static void fill(struct error *err, const char *code, const char *pointer, const char *fmt, va_list ap)
+static void error_fill(struct error *err, const char *code, const char *pointer, const char *fmt, va_list ap)
 {
     /* a struct of its own, so that the arguments may quote *err, and its code and place can be kept */
     struct error filled;
@@ -21,7 +21,7 @@ int error_set(struct error *err, const char *code, const char *fmt, ...)
     va_list ap;
 
     va_start(ap, fmt);
-    fill(err, code, "", fmt, ap);
+    error_fill(err, code, "", fmt, ap);
     va_end(ap);
     return -1;
 }
@@ -31,7 +31,7 @@ int error_at(struct error *err, const char *code, const char *pointer, const cha
     va_list ap;
 
     va_start(ap, fmt);
-    fill(err, code, pointer, fmt, ap);
+    error_fill(err, code, pointer, fmt, ap);
     va_end(ap);
     return -1;
 }
@@ -43,7 +43,7 @@ int error_errno(struct error *err, const char *code, const char *fmt, ...)
     va_list ap;
 
     va_start(ap, fmt);
-    fill(err, code, "", fmt, ap);
+    error_fill(err, code, "", fmt, ap);
     va_end(ap);
     len = strlen(err->text);
     snprintf(err->text + len, sizeof err->text - len, ": %s", strerror(saved));

@@ -1,6 +1,5 @@
 #include "common/files.h"
 
-#include "common/jsonflat.h"
 #include "common/jsonx.h"
 #include "common/xalloc.h"
 
@@ -219,7 +218,7 @@ int file_create_json(const char *path, const json_t *value, unsigned mode, struc
     return rc;
 }
 
-static int read_whole(const char *path, bool own, size_t max, char **out, size_t *size, struct error *err)
+static int read_regular_file(const char *path, bool own, size_t max, char **out, size_t *size, struct error *err)
 {
     struct stat st;
     size_t len = 0;
@@ -275,12 +274,12 @@ static int read_whole(const char *path, bool own, size_t max, char **out, size_t
 
 int file_read(const char *path, size_t max, char **out, size_t *size, struct error *err)
 {
-    return read_whole(path, false, max, out, size, err);
+    return read_regular_file(path, false, max, out, size, err);
 }
 
 int file_read_own(const char *path, size_t max, char **out, size_t *size, struct error *err)
 {
-    return read_whole(path, true, max, out, size, err);
+    return read_regular_file(path, true, max, out, size, err);
 }
 
 json_t *file_read_json(const char *path, struct error *err)
@@ -292,9 +291,7 @@ json_t *file_read_json(const char *path, struct error *err)
 
     if (file_read(path, FILE_JSON_MAX, &text, &size, err) < 0)
         return NULL;
-    value = json_load_flat(text, size);
-    if (value == NULL)
-        value = json_loadb(text, size, JSON_REJECT_DUPLICATES, &jerr);
+    value = json_loadb(text, size, JSON_REJECT_DUPLICATES, &jerr);
     free(text);
     if (value == NULL || !json_is_object(value)) {
         if (value != NULL)

@@ -9,7 +9,7 @@ static bool before(const struct heap_node *a, const struct heap_node *b)
     return a->key < b->key || (a->key == b->key && a->tie < b->tie);
 }
 
-static void place(struct heap *heap, struct heap_node *node, size_t i)
+static void heap_place(struct heap *heap, struct heap_node *node, size_t i)
 {
     heap->nodes[i] = node;
     node->at = i + 1;
@@ -19,7 +19,7 @@ static void place(struct heap *heap, struct heap_node *node, size_t i)
 static size_t rise(struct heap *heap, struct heap_node *node, size_t i)
 {
     while (i > 0 && before(node, heap->nodes[(i - 1) / 2])) {
-        place(heap, heap->nodes[(i - 1) / 2], i);
+        heap_place(heap, heap->nodes[(i - 1) / 2], i);
         i = (i - 1) / 2;
     }
     return i;
@@ -34,15 +34,15 @@ static size_t sink(struct heap *heap, struct heap_node *node, size_t i)
             child++;
         if (!before(heap->nodes[child], node))
             break;
-        place(heap, heap->nodes[child], i);
+        heap_place(heap, heap->nodes[child], i);
         i = child;
     }
     return i;
 }
 
-static void settle(struct heap *heap, struct heap_node *node, size_t i)
+static void heap_settle(struct heap *heap, struct heap_node *node, size_t i)
 {
-    place(heap, node, sink(heap, node, rise(heap, node, i)));
+    heap_place(heap, node, sink(heap, node, rise(heap, node, i)));
 }
 
 void heap_set(struct heap *heap, struct heap_node *node, int64_t key, int64_t tie)
@@ -50,7 +50,7 @@ void heap_set(struct heap *heap, struct heap_node *node, int64_t key, int64_t ti
     node->key = key;
     node->tie = tie;
     if (node->at > 0) {
-        settle(heap, node, node->at - 1);
+        heap_settle(heap, node, node->at - 1);
         return;
     }
     if (heap->n == heap->cap) {
@@ -58,7 +58,7 @@ void heap_set(struct heap *heap, struct heap_node *node, int64_t key, int64_t ti
         heap->nodes = xrealloc(heap->nodes, heap->cap, sizeof(struct heap_node *));
     }
     heap->n++;
-    settle(heap, node, heap->n - 1);
+    heap_settle(heap, node, heap->n - 1);
 }
 
 void heap_remove(struct heap *heap, struct heap_node *node)
@@ -71,7 +71,7 @@ void heap_remove(struct heap *heap, struct heap_node *node)
     node->at = 0;
     last = heap->nodes[--heap->n];
     if (last != node)
-        settle(heap, last, i - 1);
+        heap_settle(heap, last, i - 1);
 }
 
 struct heap_node *heap_first(const struct heap *heap)

@@ -23,7 +23,7 @@ static int nameless(void)
     return fd;
 }
 
-static int put(int fd, const char *text, size_t size)
+static int write_at_start(int fd, const char *text, size_t size)
 {
     size_t done = 0;
 
@@ -43,7 +43,7 @@ int jobfd_write(const char *text, size_t size, struct error *err)
 {
     int fd = nameless(), saved;
 
-    if (fd >= 0 && put(fd, text, size) == 0)
+    if (fd >= 0 && write_at_start(fd, text, size) == 0)
         return fd;
     error_errno(err, "job_fd", "a file without a name");
     saved = errno;
@@ -79,7 +79,7 @@ char *jobfd_read(int fd, size_t *size, struct error *err)
 
 int jobfd_answer(int fd, const char *text, size_t size, struct error *err)
 {
-    if (ftruncate(fd, 0) < 0 || put(fd, text, size) < 0)
+    if (ftruncate(fd, 0) < 0 || write_at_start(fd, text, size) < 0)
         return error_errno(err, "job_fd", "the job fd");
     return 0;
 }

@@ -46,8 +46,8 @@ const char *jsonx_type_name(const json_t *value)
 #define POINTER(at, key) jsonx_pointer((char[256]){0}, 256, at, key)
 
 /* Looks a key up. Returns 1 with *value if it is there, 0 if it is absent and may be, -1 with err otherwise. */
-static int look(const json_t *obj, const char *at, const char *key, enum jsonx_need need, const json_t **value,
-                struct error *err)
+static int look_up_key(const json_t *obj, const char *at, const char *key, enum jsonx_need need, const json_t **value,
+                       struct error *err)
 {
     *value = json_object_get(obj, key);
     if (*value != NULL && !json_is_null(*value))
@@ -67,7 +67,7 @@ int jsonx_string(const json_t *obj, const char *at, const char *key, enum jsonx_
                  struct error *err)
 {
     const json_t *value;
-    int rc = look(obj, at, key, need, &value, err);
+    int rc = look_up_key(obj, at, key, need, &value, err);
 
     if (rc <= 0)
         return rc;
@@ -83,7 +83,7 @@ int jsonx_int(const json_t *obj, const char *at, const char *key, enum jsonx_nee
               int64_t *out, struct error *err)
 {
     const json_t *value;
-    int rc = look(obj, at, key, need, &value, err);
+    int rc = look_up_key(obj, at, key, need, &value, err);
 
     if (rc <= 0)
         return rc;
@@ -99,7 +99,7 @@ int jsonx_int(const json_t *obj, const char *at, const char *key, enum jsonx_nee
 int jsonx_bool(const json_t *obj, const char *at, const char *key, enum jsonx_need need, bool *out, struct error *err)
 {
     const json_t *value;
-    int rc = look(obj, at, key, need, &value, err);
+    int rc = look_up_key(obj, at, key, need, &value, err);
 
     if (rc <= 0)
         return rc;
@@ -113,7 +113,7 @@ int jsonx_number(const json_t *obj, const char *at, const char *key, enum jsonx_
                  struct error *err)
 {
     const json_t *value;
-    int rc = look(obj, at, key, need, &value, err);
+    int rc = look_up_key(obj, at, key, need, &value, err);
 
     if (rc <= 0)
         return rc;
@@ -130,7 +130,7 @@ int jsonx_duration(const json_t *obj, const char *at, const char *key, enum json
 {
     const json_t *value;
     int64_t ms;
-    int rc = look(obj, at, key, need, &value, err);
+    int rc = look_up_key(obj, at, key, need, &value, err);
 
     if (rc <= 0)
         return rc;
@@ -151,7 +151,7 @@ int jsonx_size(const json_t *obj, const char *at, const char *key, enum jsonx_ne
 {
     const json_t *value;
     int64_t bytes;
-    int rc = look(obj, at, key, need, &value, err);
+    int rc = look_up_key(obj, at, key, need, &value, err);
 
     if (rc <= 0)
         return rc;
@@ -168,7 +168,7 @@ int jsonx_object(const json_t *obj, const char *at, const char *key, enum jsonx_
                  struct error *err)
 {
     const json_t *value;
-    int rc = look(obj, at, key, need, &value, err);
+    int rc = look_up_key(obj, at, key, need, &value, err);
 
     if (rc <= 0)
         return rc;
@@ -182,7 +182,7 @@ int jsonx_array(const json_t *obj, const char *at, const char *key, enum jsonx_n
                 const json_t **out, struct error *err)
 {
     const json_t *value;
-    int rc = look(obj, at, key, need, &value, err);
+    int rc = look_up_key(obj, at, key, need, &value, err);
 
     if (rc <= 0)
         return rc;
@@ -219,7 +219,7 @@ int jsonx_strings(const json_t *obj, const char *at, const char *key, enum jsonx
 
 /* Returns how many characters must be inserted, left out, replaced or swapped with their neighbour to make `b` of `a`.
  * Both must be short. */
-static int distance(const char *a, const char *b)
+static int key_distance(const char *a, const char *b)
 {
     enum { MOST = 40 };
     int d[MOST + 1][MOST + 1], n = (int)strlen(a), m = (int)strlen(b);
@@ -250,7 +250,7 @@ static const char *meant(const char *key, const char *const *known)
     const char *closest = NULL;
 
     for (; *known != NULL; known++) {
-        int d = distance(key, *known);
+        int d = key_distance(key, *known);
 
         if (d <= least && (closest == NULL || d < least)) {
             least = d;

@@ -7,7 +7,6 @@ libcommon_la_SOURCES = \
 	common/error.c common/error.h \
 	common/files.c common/files.h \
 	common/heap.c common/heap.h \
-	common/jsonflat.c common/jsonflat.h \
 	common/jsonx.c common/jsonx.h \
 	common/jobfd.c common/jobfd.h \
 	common/log.c common/log.h \

@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-struct line {
+struct kept_line {
     enum log_level level;
     int64_t time_ms;
     struct log_ids ids; /* its strings are copies that belong to this line */
@@ -18,16 +18,16 @@ struct line {
 
 static struct {
     bool keep;
-    struct line *lines;
+    struct kept_line *lines;
     size_t n, room;
 } kept;
 
-static char *copy(const char *text)
+static char *copy_or_null(const char *text)
 {
     return text != NULL ? xstrdup(text) : NULL;
 }
 
-static void forget(void)
+static void forget_kept_lines(void)
 {
     for (size_t i = 0; i < kept.n; i++) {
         free((char *)kept.lines[i].ids.job);
@@ -40,7 +40,7 @@ static void forget(void)
 void log_change(enum log_level level, const struct log_ids *ids, const char *fmt, ...)
 {
     char message[LOG_MESSAGE_MAX];
-    struct line *line;
+    struct kept_line *line;
     va_list ap;
 
     va_start(ap, fmt);
@@ -55,28 +55,28 @@ void log_change(enum log_level level, const struct log_ids *ids, const char *fmt
         kept.lines = xrealloc(kept.lines, kept.room, sizeof *kept.lines);
     }
     line = &kept.lines[kept.n++];
-    *line = (struct line){
+    *line = (struct kept_line){
         .level = level, .time_ms = time_now_ms(), .about = ids != NULL, .site = fmt, .message = xstrdup(message)};
     if (ids == NULL)
         return;
     line->ids = *ids;
-    line->ids.job = copy(ids->job);
-    line->ids.adapter = copy(ids->adapter);
+    line->ids.job = copy_or_null(ids->job);
+    line->ids.adapter = copy_or_null(ids->adapter);
 }
 
 void log_changes_write(void)
 {
     for (size_t i = 0; i < kept.n; i++) {
-        const struct line *line = &kept.lines[i];
+        const struct kept_line *line = &kept.lines[i];
 
         log_message(line->level, line->time_ms, line->about ? &line->ids : NULL, line->site, line->message);
     }
-    forget();
+    forget_kept_lines();
 }
 
 void log_changes_drop(void)
 {
-    forget();
+    forget_kept_lines();
 }
 
 void log_changes_keep(bool keep)

@@ -24,8 +24,8 @@ const char *log_level_name(enum log_level level)
     return names[level];
 }
 
-static void put(struct out *o, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-static void put(struct out *o, const char *fmt, ...)
+static void out_format(struct out *o, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+static void out_format(struct out *o, const char *fmt, ...)
 {
     size_t room = LOG_LINE_MAX - TAIL - o->n;
     va_list ap;
@@ -57,7 +57,7 @@ static size_t utf8_size(const unsigned char *p)
 }
 
 /* Adds text that came from elsewhere. Control characters are replaced, so that nobody can forge a line of the log. */
-static void put_text(struct out *o, const char *text, bool json)
+static void out_text(struct out *o, const char *text, bool json)
 {
     const unsigned char *p = (const unsigned char *)text;
     char piece[8];
@@ -87,39 +87,39 @@ static void put_text(struct out *o, const char *text, bool json)
 
 static void put_string(struct out *o, const char *key, const char *value)
 {
-    put(o, ",\"%s\":\"", key);
-    put_text(o, value, true);
-    put(o, "\"");
+    out_format(o, ",\"%s\":\"", key);
+    out_text(o, value, true);
+    out_format(o, "\"");
 }
 
 static void put_ids(struct out *o, const struct log_ids *ids)
 {
     if (ids->request != 0)
-        put(o, ",\"request\":%" PRIu64, ids->request);
+        out_format(o, ",\"request\":%" PRIu64, ids->request);
     if (ids->ensemble != 0)
-        put(o, ",\"ensemble\":%" PRId64, ids->ensemble);
+        out_format(o, ",\"ensemble\":%" PRId64, ids->ensemble);
     if (ids->member >= 0)
-        put(o, ",\"member\":%" PRId64, ids->member);
+        out_format(o, ",\"member\":%" PRId64, ids->member);
     if (ids->attempt != 0)
-        put(o, ",\"attempt\":%" PRId64, ids->attempt);
+        out_format(o, ",\"attempt\":%" PRId64, ids->attempt);
     if (ids->training != 0)
-        put(o, ",\"training\":%" PRId64, ids->training);
+        out_format(o, ",\"training\":%" PRId64, ids->training);
     if (ids->job != NULL)
         put_string(o, "job", ids->job);
     if (ids->adapter != NULL)
         put_string(o, "adapter", ids->adapter);
 }
 
-static void put_json(struct out *o, const struct log_record *record)
+static void out_json_record(struct out *o, const struct log_record *record)
 {
     char when[TIMEFMT_SIZE];
 
-    put(o, "{\"time\":\"%s\",\"level\":\"%s\",\"program\":\"%s\",\"pid\":%d", timefmt_iso(when, record->time_ms),
-        names[record->level], record->program, record->pid);
+    out_format(o, "{\"time\":\"%s\",\"level\":\"%s\",\"program\":\"%s\",\"pid\":%d", timefmt_iso(when, record->time_ms),
+               names[record->level], record->program, record->pid);
     if (record->ids != NULL)
         put_ids(o, record->ids);
-    put(o, ",\"message\":\"");
-    put_text(o, record->message, true);
+    out_format(o, ",\"message\":\"");
+    out_text(o, record->message, true);
     o->text[o->n++] = '"';
     o->text[o->n++] = '}';
 }
@@ -132,10 +132,10 @@ static void put_frame(struct out *o, const struct log_record *record, enum log_f
 
     if (frame == LOG_PLAIN)
         return;
-    put(o, "<%d>", priorities[record->level] | (frame == LOG_SYSLOG ? FACILITY_DAEMON : 0));
+    out_format(o, "<%d>", priorities[record->level] | (frame == LOG_SYSLOG ? FACILITY_DAEMON : 0));
     if (frame == LOG_SYSLOG) {
         strftime(when, sizeof when, "%b %e %H:%M:%S", localtime_r(&seconds, &tm));
-        put(o, "%s %s[%d]: ", when, record->program, record->pid);
+        out_format(o, "%s %s[%d]: ", when, record->program, record->pid);
     }
 }
 
@@ -155,12 +155,12 @@ size_t log_format(char out[LOG_LINE_MAX], const struct log_record *record, enum 
 
     put_frame(&o, record, frame);
     if (format == LOG_JSON) {
-        put_json(&o, record);
+        out_json_record(&o, record);
     } else {
         if (frame == LOG_PLAIN)
-            put(&o, "%s %s[%d] %s: ", timefmt_iso(when, record->time_ms), record->program, record->pid,
-                names[record->level]);
-        put_text(&o, record->message, false);
+            out_format(&o, "%s %s[%d] %s: ", timefmt_iso(when, record->time_ms), record->program, record->pid,
+                       names[record->level]);
+        out_text(&o, record->message, false);
     }
     if (frame != LOG_SYSLOG)
         out[o.n++] = '\n';

@@ -18,7 +18,7 @@
 
 /* Opens the log file, which must belong to this user (devices such as /dev/null: to root) and be closed to others. A
  * symbolic link is refused: in a directory such as /tmp, a link of another user could lead to any file of this one. */
-static int open_file(const char *path, struct error *err)
+static int open_log_file(const char *path, struct error *err)
 {
     struct stat st;
     int fd;
@@ -71,7 +71,7 @@ int log_sink_open(struct log_sink *sink, const char *to, struct error *err)
     }
     sink->kind = LOG_SINK_FILE;
     snprintf(sink->path, sizeof sink->path, "%s", to);
-    sink->fd = open_file(to, err);
+    sink->fd = open_log_file(to, err);
     return sink->fd < 0 ? -1 : 0;
 }
 
@@ -88,7 +88,7 @@ int log_sink_reopen(struct log_sink *sink, struct error *err)
 
     if (sink->kind != LOG_SINK_FILE)
         return 0;
-    fd = open_file(sink->path, err);
+    fd = open_log_file(sink->path, err);
     if (fd < 0)
         return -1;
     close(sink->fd);

@@ -5,13 +5,13 @@
 
 #define LETTERS 64 /* longer words are near to none */
 
-static size_t least(size_t a, size_t b)
+static size_t lesser(size_t a, size_t b)
 {
     return a < b ? a : b;
 }
 
 /* Returns how many letters must be changed, added, left out, or swapped with their neighbours. */
-static size_t distance(const char *a, const char *b)
+static size_t word_distance(const char *a, const char *b)
 {
     size_t rows[3][LETTERS + 1], *now = rows[0], *before = rows[1], *earlier = rows[2], *next, n = strlen(b);
 
@@ -24,9 +24,9 @@ static size_t distance(const char *a, const char *b)
         now = next;
         now[0] = i;
         for (size_t k = 1; k <= n; k++) {
-            now[k] = least(least(before[k], now[k - 1]) + 1, before[k - 1] + (a[i - 1] != b[k - 1]));
+            now[k] = lesser(lesser(before[k], now[k - 1]) + 1, before[k - 1] + (a[i - 1] != b[k - 1]));
             if (i > 1 && k > 1 && a[i - 1] == b[k - 2] && a[i - 2] == b[k - 1])
-                now[k] = least(now[k], earlier[k - 2] + 1);
+                now[k] = lesser(now[k], earlier[k - 2] + 1);
         }
     }
     return now[n];
@@ -40,7 +40,7 @@ const char *near_find(const char *typed, const char *const *words)
     if (strlen(typed) > LETTERS)
         return NULL;
     for (; *words != NULL; words++) {
-        d = strlen(*words) <= LETTERS ? distance(typed, *words) : best + 1;
+        d = strlen(*words) <= LETTERS ? word_distance(typed, *words) : best + 1;
         if (d > best || (d == best && found != NULL) || d >= strlen(*words))
             continue;
         best = d;

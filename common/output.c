@@ -10,7 +10,7 @@
 static const char *name;
 static int status_if_lost;
 
-static void check(void)
+static void check_stdout(void)
 {
     bool failed_before = ferror(stdout) != 0;
 
@@ -27,5 +27,5 @@ void output_check_at_exit(const char *program, int status)
 {
     name = program;
     status_if_lost = status;
-    atexit(check);
+    atexit(check_stdout);
 }

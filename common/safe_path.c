@@ -25,7 +25,7 @@ static void user_name(uid_t uid, char *text, size_t size)
         snprintf(text, size, "uid %u", (unsigned)uid);
 }
 
-static bool is_of(const struct stat *st, const struct safe_groups *trusted)
+static bool is_of_trusted_group(const struct stat *st, const struct safe_groups *trusted)
 {
     bool found = false;
 
@@ -34,12 +34,12 @@ static bool is_of(const struct stat *st, const struct safe_groups *trusted)
     return found;
 }
 
-static int check(const char *path, const char *component, const struct stat *st, const struct safe_groups *trusted,
-                 struct error *err)
+static int check_component(const char *path, const char *component, const struct stat *st,
+                           const struct safe_groups *trusted, struct error *err)
 {
     const char *subject = strcmp(path, component) == 0 ? "it" : component;
     unsigned mode = (unsigned)st->st_mode & 07777;
-    bool is_trusted = is_of(st, trusted);
+    bool is_trusted = is_of_trusted_group(st, trusted);
     char owner[96];
 
     user_name(st->st_uid, owner, sizeof owner);
@@ -58,7 +58,7 @@ static int check(const char *path, const char *component, const struct stat *st,
 }
 
 /* Returns the path that is left to walk: the target of a link, followed by `rest`. NULL with errno. */
-static char *follow(const char *link, const char *rest)
+static char *follow_link(const char *link, const char *rest)
 {
     char target[PATH_MAX];
     ssize_t n = readlink(link, target, sizeof target - 1);
@@ -69,7 +69,7 @@ static char *follow(const char *link, const char *rest)
     return xasprintf("%s/%s", target, rest);
 }
 
-static void up(char *path)
+static void cut_last_part(char *path)
 {
     char *slash = strrchr(path, '/');
 
@@ -79,14 +79,14 @@ static void up(char *path)
 
 /* Walks one component after another; `done` is the part that is resolved and holds no link. Returns 0, or -1 with err;
  * *way is the caller's to free. */
-static int walk(const char *path, char **way, const struct safe_groups *trusted, struct error *err)
+static int walk_path(const char *path, char **way, const struct safe_groups *trusted, struct error *err)
 {
     char done[PATH_MAX] = "", next[PATH_MAX];
     char *rest = *way, *longer;
     struct stat st;
     int links = 0;
 
-    if (stat("/", &st) < 0 || check(path, "/", &st, trusted, err) < 0)
+    if (stat("/", &st) < 0 || check_component(path, "/", &st, trusted, err) < 0)
         return -1;
     for (;;) {
         size_t n;
@@ -96,7 +96,7 @@ static int walk(const char *path, char **way, const struct safe_groups *trusted,
         if (n == 0)
             return 0;
         if (n == 2 && memcmp(rest, "..", 2) == 0) {
-            up(done);
+            cut_last_part(done);
         } else if (n != 1 || rest[0] != '.') {
             if (snprintf(next, sizeof next, "%s/%.*s", done, (int)n, rest) >= (int)sizeof next) {
                 errno = ENAMETOOLONG;
@@ -104,11 +104,11 @@ static int walk(const char *path, char **way, const struct safe_groups *trusted,
             }
             if (lstat(next, &st) < 0)
                 return errno == ENOENT ? 0 : error_errno(err, "path_unusable", "%.200s", next);
-            if (check(path, next, &st, trusted, err) < 0)
+            if (check_component(path, next, &st, trusted, err) < 0)
                 return -1;
             if (S_ISLNK(st.st_mode)) {
                 errno = ELOOP;
-                longer = ++links <= LINKS_MAX ? follow(next, rest + n) : NULL;
+                longer = ++links <= LINKS_MAX ? follow_link(next, rest + n) : NULL;
                 if (longer == NULL)
                     return error_errno(err, "path_unusable", "%.200s", next);
                 free(*way);
@@ -131,7 +131,7 @@ int safe_path_among(const char *path, const struct safe_groups *trusted, struct 
     if (path[0] != '/' && here == NULL)
         return error_errno(err, "path_unusable", "the current directory");
     way = xasprintf("%s/%s", here != NULL ? here : "", path);
-    rc = walk(path, &way, trusted, err);
+    rc = walk_path(path, &way, trusted, err);
     free(way);
     free(here);
     return rc;

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void make_room(struct text *text, size_t more)
+static void text_make_room(struct text *text, size_t more)
 {
     if (text->size + more + 1 <= text->room)
         return;
@@ -21,7 +21,7 @@ static void make_room(struct text *text, size_t more)
 
 void text_put(struct text *text, const char *bytes, size_t size)
 {
-    make_room(text, size);
+    text_make_room(text, size);
     memcpy(text->data + text->size, bytes, size);
     text->size += size;
     text->data[text->size] = '\0';
@@ -60,14 +60,14 @@ void text_add(struct text *text, const char *fmt, ...)
     size_t left;
     int n;
 
-    make_room(text, 0);
+    text_make_room(text, 0);
     left = text->room - text->size;
     va_start(ap, fmt);
     va_copy(again, ap);
     n = vsnprintf(text->data + text->size, left, fmt, ap);
     va_end(ap);
     if ((size_t)n >= left) {
-        make_room(text, (size_t)n);
+        text_make_room(text, (size_t)n);
         vsnprintf(text->data + text->size, (size_t)n + 1, fmt, again);
     }
     va_end(again);
@@ -83,7 +83,7 @@ void text_copy(char *out, size_t size, const char *string)
 }
 
 /* Returns how many bytes at `s` stand in a JSON string as they are, without an escape. */
-static size_t plain(const char *s)
+static size_t plain_json_bytes(const char *s)
 {
     static const bool is_plain[256] = {
         [' ' ... '"' - 1] = true, ['"' + 1 ... '\\' - 1] = true, ['\\' + 1 ... 0x7f] = true};
@@ -112,7 +112,7 @@ void text_json_string(struct text *text, const char *string)
     json_t *value;
 
     text_put(text, "\"", 1);
-    while (from[n = plain(from)] == '"' || from[n] == '\\') {
+    while (from[n = plain_json_bytes(from)] == '"' || from[n] == '\\') {
         text_put(text, from, n);
         text_put(text, from[n] == '"' ? "\\\"" : "\\\\", 2);
         from += n + 1;

@@ -8,7 +8,7 @@
 #define DURATION_MAX_MS (INT64_C(100) * 366 * 86400 * 1000)
 
 /* Reads a number that consists of digits only, without a sign or blanks. */
-static int digits(const char **p, int64_t *out)
+static int digits_parse(const char **p, int64_t *out)
 {
     int64_t n = 0;
     const char *s = *p;
@@ -31,7 +31,7 @@ static int parse_clock(const char *text, int64_t *ms)
     int parts = 0;
 
     for (const char *p = text;; p++) {
-        if (digits(&p, &part) < 0 || (parts > 0 && part >= 60) || ++parts > 3)
+        if (digits_parse(&p, &part) < 0 || (parts > 0 && part >= 60) || ++parts > 3)
             return -1;
         if (__builtin_mul_overflow(total, 60, &total) || __builtin_add_overflow(total, part, &total))
             return -1;
@@ -62,7 +62,7 @@ int duration_parse(const char *text, int64_t *ms)
         int64_t n, scale = 0;
         size_t len;
 
-        if (digits(&p, &n) < 0)
+        if (digits_parse(&p, &n) < 0)
             return -1;
         for (len = 0; isalpha((unsigned char)p[len]); len++)
             ;
@@ -97,7 +97,7 @@ int size_parse(const char *text, int64_t *bytes)
                  {"TiB", INT64_C(1) << 40}};
     int64_t n;
 
-    if (digits(&text, &n) < 0)
+    if (digits_parse(&text, &n) < 0)
         return -1;
     for (size_t i = 0; i < sizeof units / sizeof *units; i++)
         if (strcmp(text, units[i].unit) == 0)

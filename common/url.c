@@ -44,7 +44,7 @@ static bool is_plain(CURLU *parts)
     return true;
 }
 
-static bool is_loopback(CURLU *parts)
+static bool is_loopback_url(CURLU *parts)
 {
     static const char *const names[] = {"localhost", "127.0.0.1", "[::1]"};
     char *host = NULL;
@@ -73,7 +73,7 @@ static int parse_http(struct url *url, CURLU *parts, const char *text, struct er
     while (length > 0 && text[length - 1] == '/')
         length--;
     url->base = xasprintf("%.*s", (int)length, text);
-    url->is_local = is_loopback(parts);
+    url->is_local = is_loopback_url(parts);
     url->is_private = url->is_local || strncasecmp(text, "https:", 6) == 0;
     return 0;
 }

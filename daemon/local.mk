@@ -4,72 +4,93 @@ libdaemon_la_SOURCES = \
 	daemon/config.c daemon/config.h \
 	daemon/control.c daemon/control.h \
 	daemon/control_key.c daemon/control_key.h \
-	daemon/engine/abandon.c daemon/engine/abandon.h \
-	daemon/engine/adapter_jobs.c daemon/engine/adapter_jobs.h \
-	daemon/engine/adapter_state.c daemon/engine/adapter_state.h \
-	daemon/engine/after.c daemon/engine/after.h \
-	daemon/engine/alarm.c daemon/engine/alarm.h \
-	daemon/engine/artefacts.c daemon/engine/artefacts.h \
-	daemon/engine/bulk.c daemon/engine/bulk.h \
-	daemon/engine/cancel.c daemon/engine/cancel.h \
-	daemon/engine/cancel_member.c daemon/engine/cancel_member.h \
-	daemon/engine/collect.c daemon/engine/collect.h \
-	daemon/engine/core.c daemon/engine/core.h \
-	daemon/engine/dispatch.c daemon/engine/dispatch.h \
-	daemon/engine/duplicates.c daemon/engine/duplicates.h \
-	daemon/engine/early.c daemon/engine/early.h \
-	daemon/engine/elastic.c daemon/engine/elastic.h \
-	daemon/engine/elastic_decide.c \
-	daemon/engine/end.c daemon/engine/end.h \
 	daemon/engine/engine.c daemon/engine/engine.h \
-	daemon/engine/ensemble.h \
-	daemon/engine/feed.c daemon/engine/feed.h \
-	daemon/engine/follow_up.c daemon/engine/follow_up.h \
-	daemon/engine/guard.c daemon/engine/guard.h \
-	daemon/engine/hosts.c daemon/engine/hosts.h \
-	daemon/engine/job.c daemon/engine/job.h \
-	daemon/engine/job_event.c daemon/engine/job_event.h \
-	daemon/engine/job_scheduler.h \
-	daemon/engine/live_spec.c daemon/engine/live_spec.h \
+	daemon/engine/ensembles/adopt.c daemon/engine/ensembles/adopt.h \
+	daemon/engine/ensembles/after.c daemon/engine/ensembles/after.h \
+	daemon/engine/ensembles/check_rules.c daemon/engine/ensembles/check_rules.h \
+	daemon/engine/ensembles/dispatch.c daemon/engine/ensembles/dispatch.h \
+	daemon/engine/ensembles/elastic_change.c daemon/engine/ensembles/elastic_change.h \
+	daemon/engine/ensembles/end.c daemon/engine/ensembles/end.h \
+	daemon/engine/ensembles/follow_up.c daemon/engine/ensembles/follow_up.h \
+	daemon/engine/ensembles/give_places.c daemon/engine/ensembles/give_places.h \
+	daemon/engine/ensembles/guard.c daemon/engine/ensembles/guard.h \
+	daemon/engine/ensembles/handover.c daemon/engine/ensembles/handover.h \
+	daemon/engine/ensembles/make_jobs.c daemon/engine/ensembles/make_jobs.h \
+	daemon/engine/ensembles/open.c \
+	daemon/engine/ensembles/pause.c daemon/engine/ensembles/pause.h \
+	daemon/engine/ensembles/pilot_wants.c daemon/engine/ensembles/pilot_wants.h \
+	daemon/engine/ensembles/resize.c daemon/engine/ensembles/resize.h \
+	daemon/engine/ensembles/resubmit.c \
+	daemon/engine/ensembles/schedule.c daemon/engine/ensembles/schedule.h \
+	daemon/engine/ensembles/submit.c \
+	daemon/engine/ensembles/takers.c daemon/engine/ensembles/takers.h \
+	daemon/engine/ensembles/training_resubmit.c \
+	daemon/engine/jobs/abandon.c daemon/engine/jobs/abandon.h \
+	daemon/engine/jobs/adapter_jobs.c daemon/engine/jobs/adapter_jobs.h \
+	daemon/engine/jobs/cancel.c daemon/engine/jobs/cancel.h \
+	daemon/engine/jobs/check_resources.c daemon/engine/jobs/check_resources.h \
+	daemon/engine/jobs/collect.c daemon/engine/jobs/collect.h \
+	daemon/engine/jobs/duplicates.c daemon/engine/jobs/duplicates.h \
+	daemon/engine/jobs/feed.c daemon/engine/jobs/feed.h \
+	daemon/engine/jobs/hosts.c daemon/engine/jobs/hosts.h \
+	daemon/engine/jobs/job_life.c daemon/engine/jobs/job_life.h \
+	daemon/engine/jobs/job_news.c daemon/engine/jobs/job_news.h \
+	daemon/engine/jobs/pilot_inbox.c daemon/engine/jobs/pilot_inbox.h \
+	daemon/engine/jobs/pilot_journal.c daemon/engine/jobs/pilot_journal.h \
+	daemon/engine/jobs/pilot_life.c daemon/engine/jobs/pilot_life.h \
+	daemon/engine/jobs/plan.c daemon/engine/jobs/plan.h \
+	daemon/engine/jobs/plan_tasks.c daemon/engine/jobs/plan_tasks.h \
+	daemon/engine/jobs/poll.c daemon/engine/jobs/poll.h \
+	daemon/engine/jobs/precedent.c daemon/engine/jobs/precedent.h \
+	daemon/engine/jobs/save.c daemon/engine/jobs/save.h \
+	daemon/engine/jobs/waiting.c daemon/engine/jobs/waiting.h \
 	daemon/engine/load.c daemon/engine/load.h \
-	daemon/engine/missing.c daemon/engine/missing.h \
-	daemon/engine/moments.c daemon/engine/moments.h \
+	daemon/engine/members/artefacts.c daemon/engine/members/artefacts.h \
+	daemon/engine/members/bulk.c daemon/engine/members/bulk.h \
+	daemon/engine/members/cancel_member.c daemon/engine/members/cancel_member.h \
+	daemon/engine/members/next_state.c daemon/engine/members/next_state.h \
+	daemon/engine/members/outcome.c daemon/engine/members/outcome.h \
+	daemon/engine/members/progress.c daemon/engine/members/progress.h \
+	daemon/engine/members/rungs.c daemon/engine/members/rungs.h \
+	daemon/engine/members/stop_only.c daemon/engine/members/stop_only.h \
+	daemon/engine/members/youngest.c daemon/engine/members/youngest.h \
+	daemon/engine/memory/adapter_state.c daemon/engine/memory/adapter_state.h \
+	daemon/engine/memory/alarm.c daemon/engine/memory/alarm.h \
+	daemon/engine/memory/core.c daemon/engine/memory/core.h \
+	daemon/engine/memory/elastic.c daemon/engine/memory/elastic.h \
+	daemon/engine/memory/elastic_decide.c \
+	daemon/engine/memory/ensemble.c daemon/engine/memory/ensemble.h \
+	daemon/engine/memory/facts.c daemon/engine/memory/facts.h \
+	daemon/engine/memory/job.c daemon/engine/memory/job.h \
+	daemon/engine/memory/job_event.c daemon/engine/memory/job_event.h \
+	daemon/engine/memory/live_spec.c daemon/engine/memory/live_spec.h \
+	daemon/engine/memory/paths.c daemon/engine/memory/paths.h \
+	daemon/engine/memory/pilot_size.c daemon/engine/memory/pilot_size.h \
+	daemon/engine/memory/places.c daemon/engine/memory/places.h \
+	daemon/engine/memory/polls.c daemon/engine/memory/polls.h \
+	daemon/engine/memory/rows.c daemon/engine/memory/rows.h \
+	daemon/engine/memory/slot.c daemon/engine/memory/slot.h \
+	daemon/engine/memory/training.c daemon/engine/memory/training.h \
+	daemon/engine/memory/training_event.c daemon/engine/memory/training_event.h \
+	daemon/engine/memory/waits.c daemon/engine/memory/waits.h \
 	daemon/engine/notice.c \
-	daemon/engine/open.c daemon/engine/open.h \
-	daemon/engine/outcome.c daemon/engine/outcome.h \
-	daemon/engine/paths.c daemon/engine/paths.h \
-	daemon/engine/pause.c daemon/engine/pause.h \
-	daemon/engine/pilot.c daemon/engine/pilot.h \
-	daemon/engine/pilot_inbox.c \
-	daemon/engine/pilot_journal.c \
-	daemon/engine/pilot_wants.c \
-	daemon/engine/plan.c daemon/engine/plan.h \
-	daemon/engine/plan_tasks.c daemon/engine/plan_tasks.h \
-	daemon/engine/poll.c daemon/engine/poll.h \
+	daemon/engine/settle.c daemon/engine/settle.h \
+	daemon/engine/trainings/early.c daemon/engine/trainings/early.h \
+	daemon/engine/trainings/missing.c daemon/engine/trainings/missing.h \
+	daemon/engine/trainings/moments.c daemon/engine/trainings/moments.h \
+	daemon/engine/trainings/ranks.c daemon/engine/trainings/ranks.h \
+	daemon/engine/trainings/reclaim.c daemon/engine/trainings/reclaim.h \
+	daemon/engine/trainings/renew.c daemon/engine/trainings/renew.h \
+	daemon/engine/trainings/training_checkpoints.c daemon/engine/trainings/training_checkpoints.h \
+	daemon/engine/trainings/training_end.c daemon/engine/trainings/training_end.h \
+	daemon/engine/trainings/training_from.c daemon/engine/trainings/training_from.h \
+	daemon/engine/trainings/training_life.c daemon/engine/trainings/training_life.h \
+	daemon/engine/trainings/training_resize.c daemon/engine/trainings/training_resize.h \
+	daemon/engine/trainings/training_tell.c daemon/engine/trainings/training_tell.h \
+	daemon/engine/memory/attempt_end.h \
+	daemon/engine/memory/job_scheduler.h \
+	daemon/engine/memory/pilot.h \
 	daemon/engine/ports.h \
-	daemon/engine/precedent.c daemon/engine/precedent.h \
-	daemon/engine/progress.c daemon/engine/progress.h \
-	daemon/engine/ranks.c daemon/engine/ranks.h \
-	daemon/engine/reclaim.c daemon/engine/reclaim.h \
-	daemon/engine/renew.c daemon/engine/renew.h \
-	daemon/engine/resize.c daemon/engine/resize.h \
-	daemon/engine/resubmit.c \
-	daemon/engine/rows.c daemon/engine/rows.h \
-	daemon/engine/rungs.c daemon/engine/rungs.h \
-	daemon/engine/save.c daemon/engine/save.h \
-	daemon/engine/schedule.c daemon/engine/schedule.h \
-	daemon/engine/slot.c daemon/engine/slot.h \
-	daemon/engine/stop_only.c daemon/engine/stop_only.h \
-	daemon/engine/submit.c daemon/engine/submit.h \
-	daemon/engine/takers.c daemon/engine/takers.h \
-	daemon/engine/training.c daemon/engine/training.h \
-	daemon/engine/training_checkpoints.c daemon/engine/training_checkpoints.h \
-	daemon/engine/training_event.c daemon/engine/training_event.h \
-	daemon/engine/training_from.c daemon/engine/training_from.h \
-	daemon/engine/training_resize.c daemon/engine/training_resize.h \
-	daemon/engine/training_resubmit.c \
-	daemon/engine/waiting.c daemon/engine/waiting.h \
-	daemon/engine/waits.c daemon/engine/waits.h \
 	daemon/flusher.c daemon/flusher.h \
 	daemon/loop_latency.c daemon/loop_latency.h \
 	daemon/limits.c daemon/limits.h \

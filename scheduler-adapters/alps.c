@@ -22,7 +22,7 @@ static const char *const passed[] = {
     "SLURM_JOB_NODELIST", "ALPS_APRUN_RESID"};
 /* clang-format on */
 
-static void read_environment(struct adapter *a, const json_t *names)
+static void read_alps_environment(struct adapter *a, const json_t *names)
 {
     char end[48];
     const char *const told[] = {a->end > 0 ? end : NULL, NULL};
@@ -39,7 +39,7 @@ static void read_environment(struct adapter *a, const json_t *names)
 }
 
 /* Returns when the allocation is over, in Unix seconds, as its batch system says; 0: not known, as with PBS. */
-static int64_t find_end(void)
+static int64_t find_allocation_end(void)
 {
     static const char *const variables[] = {"COBALT_ENDTIME", "SLURM_JOB_END_TIME"};
 
@@ -72,7 +72,7 @@ static int read_nodes(struct adapter *a, const char *given, struct error *err)
     return 0;
 }
 
-static int read_settings(struct adapter *a, const json_t *config, struct error *err)
+static int read_alps_settings(struct adapter *a, const json_t *config, struct error *err)
 {
     const json_t *environment = NULL;
     const char *nids = NULL;
@@ -82,7 +82,7 @@ static int read_settings(struct adapter *a, const json_t *config, struct error *
     a->most = 1000;
     a->pause_ms = 1000;
     a->interval_ms = 15000;
-    a->end = find_end();
+    a->end = find_allocation_end();
     if (config != NULL && (jsonx_string(config, "", "aprun", JSONX_OPTIONAL, &a->aprun, err) < 0 ||
                            jsonx_string(config, "", "apkill", JSONX_OPTIONAL, &a->apkill, err) < 0 ||
                            jsonx_string(config, "", "nids", JSONX_OPTIONAL, &nids, err) < 0 ||
@@ -98,15 +98,15 @@ static int read_settings(struct adapter *a, const json_t *config, struct error *
         return -1;
     if (read_nodes(a, nids, err) < 0)
         return -1;
-    read_environment(a, environment);
+    read_alps_environment(a, environment);
     return 0;
 }
 
-static struct adapter *create(const struct adapter_host *host, struct error *err)
+static struct adapter *alps_create(const struct adapter_host *host, struct error *err)
 {
     struct adapter *a = xcalloc(1, sizeof *a);
 
-    if (read_settings(a, host->config, err) < 0) {
+    if (read_alps_settings(a, host->config, err) < 0) {
         free(a->node);
         free(a);
         return NULL;
@@ -121,7 +121,7 @@ static struct adapter *create(const struct adapter_host *host, struct error *err
     return a;
 }
 
-static void answers_gone(void *arg)
+static void alps_answers_gone(void *arg)
 {
     struct adapter *a = arg;
     void (*destroyed)(void *) = a->destroyed;
@@ -143,7 +143,7 @@ void alps_busy(struct adapter *a)
 void alps_idle(struct adapter *a)
 {
     if (--a->busy == 0 && a->closing)
-        answers_destroy(a->answers, answers_gone, a);
+        answers_destroy(a->answers, alps_answers_gone, a);
 }
 
 static void commands_gone(void *arg)
@@ -151,28 +151,28 @@ static void commands_gone(void *arg)
     alps_idle(arg);
 }
 
-static void timer_closed(uv_handle_t *handle)
+static void alps_timer_closed(uv_handle_t *handle)
 {
     alps_idle(handle->data);
 }
 
-static void destroy(struct adapter *a, void (*done)(void *arg), void *arg)
+static void alps_destroy(struct adapter *a, void (*done)(void *arg), void *arg)
 {
     a->destroyed = done;
     a->destroyed_arg = arg;
     a->closing = true;
     a->busy += 2;
-    uv_close((uv_handle_t *)&a->timer, timer_closed);
+    uv_close((uv_handle_t *)&a->timer, alps_timer_closed);
     commands_destroy(a->commands, commands_gone, a);
     alps_forget_all(a);
 }
 
-static int ready(struct adapter *a, struct error *err)
+static int alps_ready(struct adapter *a, struct error *err)
 {
     return command_find(a->aprun, err) < 0 ? -1 : alps_check_nodes(a, err);
 }
 
-static int slots(struct adapter *a)
+static int alps_slots(struct adapter *a)
 {
     return a->cpus > 0 ? (int)a->cpus * (int)a->n_nodes : 0;
 }
@@ -208,11 +208,11 @@ const struct adapter_ops adapter_alps = {
     .abi = ADAPTER_ABI,
     .name = "alps",
     .settings = settings,
-    .create = create,
-    .destroy = destroy,
-    .ready = ready,
+    .create = alps_create,
+    .destroy = alps_destroy,
+    .ready = alps_ready,
     .check = alps_check,
-    .slots = slots,
+    .slots = alps_slots,
     .node_slots = node_slots,
     .interval_ms = interval_ms,
     .submit = alps_submit,

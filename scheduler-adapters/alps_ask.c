@@ -12,17 +12,17 @@
 
 enum kind { ASK_POLL, ASK_CANCEL, ASK_SIGNAL };
 
-struct asked {
+struct alps_asked {
     struct adapter_job job; /* name and dir are copies */
     bool known;
     struct alps_files files;
 };
 
-struct question {
+struct alps_question {
     uv_work_t work;
     struct adapter *a;
     enum kind kind;
-    struct asked *asked;
+    struct alps_asked *asked;
     size_t n;
     int sig;
     adapter_poll_cb *poll;
@@ -30,7 +30,7 @@ struct question {
     void *arg;
 };
 
-static void question_free(struct question *q)
+static void alps_question_free(struct alps_question *q)
 {
     struct adapter *a = q->a;
 
@@ -44,7 +44,7 @@ static void question_free(struct question *q)
     alps_idle(a);
 }
 
-static void tell(const struct alps_job *job, struct adapter_status *status)
+static void tell_status(const struct alps_job *job, struct adapter_status *status)
 {
     static const enum adapter_state states[] = {[ALPS_WAITS] = ADAPTER_JOB_QUEUED,
                                                 [ALPS_RUNS] = ADAPTER_JOB_RUNNING,
@@ -72,7 +72,7 @@ static void tell_by_files(const struct alps_files *files, struct adapter_status 
     snprintf(status->reason, sizeof status->reason, "%s%s", files->words[0] ? "ALPS: " : "", files->words);
 }
 
-static void answer_poll(struct question *q)
+static void answer_poll(struct alps_question *q)
 {
     struct adapter_status *statuses = xcalloc(q->n, sizeof *statuses);
 
@@ -80,7 +80,7 @@ static void answer_poll(struct question *q)
         const struct alps_job *job = alps_job_find(q->a, q->asked[i].job.name);
 
         if (job != NULL)
-            tell(job, &statuses[i]);
+            tell_status(job, &statuses[i]);
         else
             tell_by_files(&q->asked[i].files, &statuses[i]);
     }
@@ -88,7 +88,7 @@ static void answer_poll(struct question *q)
 }
 
 /* A running job is ended by its runner, to which aprun passes the signal on. */
-static void answer_cancel(struct question *q)
+static void answer_cancel(struct alps_question *q)
 {
     struct adapter *a = q->a;
     struct alps_job *job = alps_job_find(a, q->asked[0].job.name);
@@ -105,7 +105,7 @@ static void answer_cancel(struct question *q)
     answers_done(a->answers, q->done, q->arg, ADAPTER_OK, NULL);
 }
 
-static void answer_signal(struct question *q)
+static void answer_signal(struct alps_question *q)
 {
     const struct alps_job *job = alps_job_find(q->a, q->asked[0].job.name);
     enum adapter_answer answer = ADAPTER_OK;
@@ -123,9 +123,9 @@ static void answer_signal(struct question *q)
     answers_done(q->a->answers, q->done, q->arg, answer, &err);
 }
 
-static void read_files(uv_work_t *work)
+static void read_question_files(uv_work_t *work)
 {
-    struct question *q = work->data;
+    struct alps_question *q = work->data;
 
     for (size_t i = 0; i < q->n; i++)
         if (!q->asked[i].known)
@@ -144,9 +144,9 @@ static void use_files(struct adapter *a, const struct adapter_job *from, const s
         job->placed = true;
 }
 
-static void files_read(uv_work_t *work, int status)
+static void question_files_read(uv_work_t *work, int status)
 {
-    struct question *q = work->data;
+    struct alps_question *q = work->data;
     struct adapter *a = q->a;
     struct error stopped;
 
@@ -156,7 +156,7 @@ static void files_read(uv_work_t *work, int status)
             answers_poll(a->answers, q->poll, q->arg, ADAPTER_UNSURE, NULL, q->n, &stopped);
         else
             answers_done(a->answers, q->done, q->arg, ADAPTER_UNSURE, &stopped);
-        question_free(q);
+        alps_question_free(q);
         return;
     }
     for (size_t i = 0; i < q->n; i++)
@@ -168,21 +168,21 @@ static void files_read(uv_work_t *work, int status)
         answer_cancel(q);
     else
         answer_signal(q);
-    question_free(q);
+    alps_question_free(q);
 }
 
 /* The files must be read for a running aprun that ALPS is not known to have placed: nothing else tells. */
-static bool is_known(const struct alps_job *job)
+static bool is_state_known(const struct alps_job *job)
 {
     return job != NULL && (job->placed || (job->state != ALPS_RUNS && job->state != ALPS_LOOKED_AT));
 }
 
-static struct question *question_new(struct adapter *a, enum kind kind, const struct adapter_job *jobs, size_t n,
-                                     void *arg)
+static struct alps_question *question_new(struct adapter *a, enum kind kind, const struct adapter_job *jobs, size_t n,
+                                          void *arg)
 {
-    struct question *q = xcalloc(1, sizeof *q);
+    struct alps_question *q = xcalloc(1, sizeof *q);
 
-    *q = (struct question){.a = a, .kind = kind, .n = n, .arg = arg};
+    *q = (struct alps_question){.a = a, .kind = kind, .n = n, .arg = arg};
     q->work.data = q;
     q->asked = xcalloc(n, sizeof *q->asked);
     for (size_t i = 0; i < n; i++) {
@@ -193,36 +193,36 @@ static struct question *question_new(struct adapter *a, enum kind kind, const st
         q->asked[i].job.resources.queue = q->asked[i].job.resources.account = NULL;
         q->asked[i].job.resources.extra = NULL;
         q->asked[i].job.resources.launcher = NULL;
-        q->asked[i].known = kind != ASK_SIGNAL && is_known(alps_job_find(a, jobs[i].name));
+        q->asked[i].known = kind != ASK_SIGNAL && is_state_known(alps_job_find(a, jobs[i].name));
     }
     alps_busy(a);
     return q;
 }
 
-static void ask(struct question *q)
+static void ask_files(struct alps_question *q)
 {
-    uv_queue_work(q->a->host.loop, &q->work, read_files, files_read);
+    uv_queue_work(q->a->host.loop, &q->work, read_question_files, question_files_read);
 }
 
 void alps_poll(struct adapter *a, const struct adapter_job *jobs, size_t n, adapter_poll_cb *cb, void *arg)
 {
-    struct question *q = question_new(a, ASK_POLL, jobs, n, arg);
+    struct alps_question *q = question_new(a, ASK_POLL, jobs, n, arg);
 
     q->poll = cb;
-    ask(q);
+    ask_files(q);
 }
 
 void alps_cancel(struct adapter *a, const struct adapter_job *job, adapter_done_cb *cb, void *arg)
 {
-    struct question *q = question_new(a, ASK_CANCEL, job, 1, arg);
+    struct alps_question *q = question_new(a, ASK_CANCEL, job, 1, arg);
 
     q->done = cb;
-    ask(q);
+    ask_files(q);
 }
 
 void alps_signal(struct adapter *a, const struct adapter_job *job, int sig, adapter_done_cb *cb, void *arg)
 {
-    struct question *q;
+    struct alps_question *q;
     struct error err;
 
     if (sig != SIGUSR1 && sig != SIGUSR2) {
@@ -233,5 +233,5 @@ void alps_signal(struct adapter *a, const struct adapter_job *job, int sig, adap
     q = question_new(a, ASK_SIGNAL, job, 1, arg);
     q->done = cb;
     q->sig = sig;
-    ask(q);
+    ask_files(q);
 }

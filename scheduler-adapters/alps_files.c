@@ -44,7 +44,7 @@ static const struct {
     {"no more claims allowed", false, true, false},
 };
 
-static bool is_there(const char *dir, const char *name)
+static bool is_file_in_dir(const char *dir, const char *name)
 {
     char *path = xasprintf("%s/%s", dir, name);
     bool there = access(path, F_OK) == 0;
@@ -151,7 +151,7 @@ void alps_files_read(const char *dir, struct alps_files *files)
     struct error err;
 
     *files = (struct alps_files){
-        .claimed = is_there(dir, "claim.json"), .ended = is_there(dir, "ended.json"), .lost_nid = -1};
+        .claimed = is_file_in_dir(dir, "claim.json"), .ended = is_file_in_dir(dir, "ended.json"), .lost_nid = -1};
     /* a claim by the daemon, which fences the job, has no runner */
     if (files->claimed && claim_read(dir, &claim, &err) < 0)
         claim = (struct claim){0};

@@ -12,12 +12,12 @@
 #define NID_LIMIT 1000000
 #define NODEFILE_MAX (8 << 20)
 
-struct list {
+struct nid_list {
     int *nid;
     size_t n, size;
 };
 
-static void add(struct list *list, int nid)
+static void add_nid(struct nid_list *list, int nid)
 {
     for (size_t i = 0; i < list->n; i++) /* a node file names a node once for each of its CPUs */
         if (list->nid[i] == nid)
@@ -30,7 +30,7 @@ static void add(struct list *list, int nid)
 }
 
 /* Reads "7" or "3-6"; returns what follows it, or NULL where it is neither. */
-static const char *add_range(struct list *list, const char *at)
+static const char *add_range(struct nid_list *list, const char *at)
 {
     long first, last;
     char *end;
@@ -46,11 +46,11 @@ static const char *add_range(struct list *list, const char *at)
     if (last < first || last >= NID_LIMIT)
         return NULL;
     for (long nid = first; nid <= last; nid++)
-        add(list, (int)nid);
+        add_nid(list, (int)nid);
     return end;
 }
 
-static const char *add_bracket(struct list *list, const char *at, const char *zeros)
+static const char *add_bracket(struct nid_list *list, const char *at, const char *zeros)
 {
     /* other digits than zeros before the bracket would be part of the number */
     if (strspn(zeros, "0") != strcspn(zeros, "["))
@@ -63,7 +63,7 @@ static const char *add_bracket(struct list *list, const char *at, const char *ze
 
 int alps_nids_parse(const char *text, int **nids, size_t *n)
 {
-    struct list list = {0};
+    struct nid_list list = {0};
     const char *at = text;
 
     while (at != NULL && *at != '\0') {

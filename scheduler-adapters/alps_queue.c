@@ -15,7 +15,7 @@
 #define OVERRUN_MS 15000     /* a cancelled job is killed so long after its grace */
 #define REMEMBERED_MS 900000 /* the adapter answers for an ended job so long */
 
-struct ending {
+struct alps_ending {
     uv_work_t work;
     struct alps_job *job;
     struct alps_files files;
@@ -30,7 +30,7 @@ struct alps_job *alps_job_find(struct adapter *a, const char *name)
     return job;
 }
 
-static struct alps_job *job_new(struct adapter *a, const struct adapter_job *from)
+static struct alps_job *alps_job_new(struct adapter *a, const struct adapter_job *from)
 {
     struct alps_job *job = xcalloc(1, sizeof *job);
 
@@ -47,7 +47,7 @@ static struct alps_job *job_new(struct adapter *a, const struct adapter_job *fro
     return job;
 }
 
-static void job_free(struct alps_job *job)
+static void alps_job_free(struct alps_job *job)
 {
     HASH_DEL(job->a->jobs, job);
     json_decref(job->extra);
@@ -56,7 +56,7 @@ static void job_free(struct alps_job *job)
     free(job);
 }
 
-static void poke(void *arg)
+static void alps_poke(void *arg)
 {
     struct adapter *a = arg;
 
@@ -74,13 +74,13 @@ void alps_job_over(struct alps_job *job, const char *reason)
     snprintf(job->reason, sizeof job->reason, "%s", reason);
     alps_nodes_leave(job, job->no_room);
     alps_nodes_lost(a, job->lost_nid);
-    answers_call(a->answers, poke, a);
+    answers_call(a->answers, alps_poke, a);
     alps_turn(a);
 }
 
 /* Puts a job that found no room back into the queue: ALPS may take a while to see that an application is gone, and the
  * allocation may hold applications of others. */
-static void wait_for_room(struct alps_job *job, const char *words, bool too_large)
+static void put_back_into_queue(struct alps_job *job, const char *words, bool too_large)
 {
     struct adapter *a = job->a;
 
@@ -92,24 +92,24 @@ static void wait_for_room(struct alps_job *job, const char *words, bool too_larg
     /* the job's other properties are only in the daemon, which submits it again when it is told that the job is
      * unknown */
     if (job->adopted) {
-        job_free(job);
-        answers_call(a->answers, poke, a);
+        alps_job_free(job);
+        answers_call(a->answers, alps_poke, a);
     } else if (job->too_large >= ALPS_TRIES) { /* it is not started again, and the daemon gives it up */
-        answers_call(a->answers, poke, a);
+        answers_call(a->answers, alps_poke, a);
     }
     alps_turn(a);
 }
 
-static void read_files(uv_work_t *work)
+static void read_ending_files(uv_work_t *work)
 {
-    struct ending *e = work->data;
+    struct alps_ending *e = work->data;
 
     alps_files_read(e->job->dir, &e->files);
 }
 
-static void files_read(uv_work_t *work, int status)
+static void ending_files_read(uv_work_t *work, int status)
 {
-    struct ending *e = work->data;
+    struct alps_ending *e = work->data;
     struct alps_job *job = e->job;
     struct adapter *a = job->a;
     char reason[256];
@@ -117,7 +117,7 @@ static void files_read(uv_work_t *work, int status)
     if (a->closing) {
         ;
     } else if (e->files.no_room && !e->files.claimed && !job->cancelled) {
-        wait_for_room(job, e->files.words, e->files.too_large);
+        put_back_into_queue(job, e->files.words, e->files.too_large);
     } else {
         job->node_lost = e->files.node_lost;
         snprintf(reason, sizeof reason, "%s%.120s%s%.120s", e->files.words[0] ? "ALPS: " : "", e->files.words,
@@ -133,9 +133,9 @@ static void files_read(uv_work_t *work, int status)
     alps_idle(a);
 }
 
-static void look_at_end(struct alps_job *job)
+static void look_at_job_end(struct alps_job *job)
 {
-    struct ending *e = xcalloc(1, sizeof *e);
+    struct alps_ending *e = xcalloc(1, sizeof *e);
 
     job->state = ALPS_LOOKED_AT;
     job->pid = 0;
@@ -143,7 +143,7 @@ static void look_at_end(struct alps_job *job)
     e->job = job;
     e->work.data = e;
     alps_busy(job->a);
-    uv_queue_work(job->a->host.loop, &e->work, read_files, files_read);
+    uv_queue_work(job->a->host.loop, &e->work, read_ending_files, ending_files_read);
 }
 
 static void process_closed(uv_handle_t *handle)
@@ -153,7 +153,7 @@ static void process_closed(uv_handle_t *handle)
 
     job->watched = false;
     if (!a->closing)
-        look_at_end(job);
+        look_at_job_end(job);
     alps_idle(a);
 }
 
@@ -163,7 +163,7 @@ void alps_exited(uv_process_t *process, int64_t status, int sig)
     uv_close((uv_handle_t *)process, process_closed);
 }
 
-static void watch_closed(uv_handle_t *handle)
+static void alps_watch_closed(uv_handle_t *handle)
 {
     struct alps_job *job = handle->data;
 
@@ -175,7 +175,7 @@ static void watch_closed(uv_handle_t *handle)
 static void watched_exited(uv_poll_t *watch, int status, int events)
 {
     ((struct alps_job *)watch->data)->pid = 0;
-    uv_close((uv_handle_t *)watch, watch_closed);
+    uv_close((uv_handle_t *)watch, alps_watch_closed);
 }
 
 void alps_let_go(uv_handle_t *handle)
@@ -192,7 +192,7 @@ void alps_let_go(uv_handle_t *handle)
 
 /* Tells whether enough of the allocation's time is left. Once it is not, the job is left to the daemon of the next
  * allocation. */
-static bool has_time(struct adapter *a, struct alps_job *job)
+static bool has_time_left(struct adapter *a, struct alps_job *job)
 {
     if (a->end == 0 || job->least_ms == 0 ||
         time_now_ms() + job->least_ms + job->grace_ms + EXITREC_TAKE_MS <= 1000 * a->end)
@@ -212,12 +212,12 @@ static struct alps_job *first_waiting(struct adapter *a)
 
     for (struct alps_job *job = a->jobs; job != NULL; job = job->hh.next)
         if (job->state == ALPS_WAITS && !job->watched && job->too_large < ALPS_TRIES &&
-            (first == NULL || job->serial < first->serial) && has_time(a, job))
+            (first == NULL || job->serial < first->serial) && has_time_left(a, job))
             first = job;
     return first;
 }
 
-static int64_t running(const struct adapter *a)
+static int64_t count_running(const struct adapter *a)
 {
     int64_t n = 0;
 
@@ -232,7 +232,7 @@ static bool start_first(struct adapter *a, struct alps_job *job, uint64_t now, u
 {
     if (now < a->next_start)
         *next = a->next_start < *next ? a->next_start : *next;
-    if (now < a->next_start || running(a) >= a->most || alps_nodes_free(a, now, next) < (size_t)job->shape.nodes)
+    if (now < a->next_start || count_running(a) >= a->most || alps_nodes_free(a, now, next) < (size_t)job->shape.nodes)
         return false;
     alps_nodes_take(job, (size_t)job->shape.nodes, now);
     if (!alps_start(job)) {
@@ -260,7 +260,7 @@ static void kill_due(struct alps_job *job, uint64_t now, uint64_t *next)
     *next = job->kill_at < *next ? job->kill_at : *next;
 }
 
-static void timer_rang(uv_timer_t *timer)
+static void alps_timer_rang(uv_timer_t *timer)
 {
     alps_turn(timer->data);
 }
@@ -275,12 +275,12 @@ void alps_turn(struct adapter *a)
     HASH_ITER (hh, a->jobs, job, after) {
         kill_due(job, now, &next);
         if (job->state == ALPS_OVER && !job->watched && now > job->over_at + REMEMBERED_MS)
-            job_free(job);
+            alps_job_free(job);
     }
     while ((job = first_waiting(a)) != NULL && start_first(a, job, now, &next))
         ;
     if (next != UINT64_MAX)
-        uv_timer_start(&a->timer, timer_rang, next > now ? next - now : 1, 0);
+        uv_timer_start(&a->timer, alps_timer_rang, next > now ? next - now : 1, 0);
 }
 
 void alps_submit(struct adapter *a, const struct adapter_job *from, adapter_submit_cb *cb, void *arg)
@@ -294,7 +294,7 @@ void alps_submit(struct adapter *a, const struct adapter_job *from, adapter_subm
         answers_submit(a->answers, cb, arg, ADAPTER_REFUSED, NULL, &err);
     } else {
         if (job == NULL)
-            job_new(a, from);
+            alps_job_new(a, from);
         answers_submit(a->answers, cb, arg, ADAPTER_OK, from->name, NULL);
         alps_turn(a);
     }
@@ -310,7 +310,7 @@ struct alps_job *alps_adopt(struct adapter *a, const struct adapter_job *from, c
     fd = (int)syscall(SYS_pidfd_open, files->pid, 0);
     if (fd < 0)
         return NULL; /* it has ended since */
-    job = job_new(a, from);
+    job = alps_job_new(a, from);
     job->adopted = true;
     job->pid = files->pid;
     job->pidfd = fd;
@@ -338,9 +338,9 @@ static void apkilled(void *arg, struct command_result *result)
     alps_idle(arg);
 }
 
-static void kill_now(uv_work_t *work, int status)
+static void kill_application(uv_work_t *work, int status)
 {
-    struct ending *e = work->data;
+    struct alps_ending *e = work->data;
     struct alps_job *job = e->job;
     struct adapter *a = job->a;
 
@@ -369,12 +369,12 @@ static void kill_now(uv_work_t *work, int status)
 /* Killing aprun ends its application sooner or later; apkill ends the application itself. */
 void alps_kill(struct alps_job *job)
 {
-    struct ending *e = xcalloc(1, sizeof *e);
+    struct alps_ending *e = xcalloc(1, sizeof *e);
 
     e->job = job;
     e->work.data = e;
     alps_busy(job->a);
-    uv_queue_work(job->a->host.loop, &e->work, read_files, kill_now);
+    uv_queue_work(job->a->host.loop, &e->work, read_ending_files, kill_application);
 }
 
 void alps_forget_all(struct adapter *a)
@@ -388,7 +388,7 @@ void alps_forget_all(struct adapter *a)
             if (!uv_is_closing(handle))
                 uv_close(handle, alps_let_go);
         } else if (a->closed) {
-            job_free(job);
+            alps_job_free(job);
         }
     }
 }

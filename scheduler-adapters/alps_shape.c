@@ -10,7 +10,7 @@ static int64_t divide_up(int64_t a, int64_t b)
     return (a + b - 1) / b;
 }
 
-static void spread(struct alps_shape *shape, int64_t n, int64_t nodes)
+static void spread_processes(struct alps_shape *shape, int64_t n, int64_t nodes)
 {
     shape->n = n;
     shape->each = divide_up(n, nodes < n ? nodes : n);
@@ -28,16 +28,16 @@ void alps_shape(const struct adapter *a, const struct adapter_resources *want, s
                                      .depth = want->whole_nodes ? 0 : want->cpus_per_task,
                                      .mib = divide_up(mib, want->tasks),
                                      .pilots = want->each_node};
-        spread(shape, want->tasks, want->nodes);
+        spread_processes(shape, want->tasks, want->nodes);
     } else if (want->copies > 1 && want->tasks == 1 && !want->together) {
         *shape = (struct alps_shape){.kind = ALPS_RANKS, .depth = want->cpus_per_task, .mib = mib};
-        spread(shape, want->copies, want->nodes);
+        spread_processes(shape, want->copies, want->nodes);
     } else {
         *shape = (struct alps_shape){
             .kind = ALPS_ONE,
             .mib = mib * want->copies,
             .depth = want->whole_nodes ? 0 : (int64_t)want->copies * want->tasks * want->cpus_per_task};
-        spread(shape, 1, 1);
+        spread_processes(shape, 1, 1);
     }
 }
 

@@ -97,7 +97,7 @@ static void add_options(struct words *words, const struct alps_job *job)
 }
 
 /* Adds a runner on the service node, with a launcher that consists of the words from `launch`. */
-static void add_launch(struct words *words, const struct alps_job *job)
+static void add_runner(struct words *words, const struct alps_job *job)
 {
     const struct adapter *a = job->a;
     struct words launch = {0};
@@ -124,7 +124,7 @@ static void add_launch(struct words *words, const struct alps_job *job)
     words_fini(&launch);
 }
 
-static void build(struct words *words, const struct alps_job *job)
+static void build_aprun(struct words *words, const struct alps_job *job)
 {
     const struct adapter *a = job->a;
 
@@ -135,7 +135,7 @@ static void build(struct words *words, const struct alps_job *job)
     words_add(words, "%s", job->dir);
     words_add(words, "%s", job->nids);
     if (job->shape.kind == ALPS_LAUNCHES) {
-        add_launch(words, job);
+        add_runner(words, job);
         return;
     }
     words_add(words, "%s", a->aprun);
@@ -162,7 +162,7 @@ bool alps_start(struct alps_job *job)
     struct words words = {0};
     int rc;
 
-    build(&words, job);
+    build_aprun(&words, job);
     options.args = words.word;
     job->process.data = job;
     rc = uv_spawn(a->host.loop, &job->process, &options);

@@ -5,8 +5,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-struct entry {
-    struct entry *next;
+struct queued_answer {
+    struct queued_answer *next;
     enum adapter_answer answer;
     /* exactly one of the following four is set */
     adapter_submit_cb *submit;
@@ -22,12 +22,12 @@ struct entry {
 
 struct answers {
     uv_idle_t idle; /* runs once a turn while anything is queued */
-    struct entry *first, **last;
+    struct queued_answer *first, **last;
     void (*destroyed)(void *arg);
     void *destroyed_arg;
 };
 
-static void closed(uv_handle_t *handle)
+static void answers_closed(uv_handle_t *handle)
 {
     struct answers *q = handle->data;
     void (*destroyed)(void *) = q->destroyed;
@@ -37,7 +37,7 @@ static void closed(uv_handle_t *handle)
     destroyed(arg);
 }
 
-static void deliver(struct entry *e)
+static void deliver(struct queued_answer *e)
 {
     if (e->submit != NULL)
         e->submit(e->arg, e->answer, e->answer == ADAPTER_OK ? e->scheduler_id : NULL, &e->err);
@@ -51,16 +51,16 @@ static void deliver(struct entry *e)
     free(e);
 }
 
-static void turn(uv_idle_t *idle)
+static void answers_turn(uv_idle_t *idle)
 {
     struct answers *q = idle->data;
-    struct entry *list = q->first;
+    struct queued_answer *list = q->first;
 
     /* what these callbacks queue waits for the next turn, so that other handles are served */
     q->first = NULL;
     q->last = &q->first;
     while (list != NULL) {
-        struct entry *e = list;
+        struct queued_answer *e = list;
 
         list = e->next;
         deliver(e);
@@ -69,7 +69,7 @@ static void turn(uv_idle_t *idle)
         return;
     uv_idle_stop(idle);
     if (q->destroyed != NULL && !uv_is_closing((uv_handle_t *)idle))
-        uv_close((uv_handle_t *)idle, closed);
+        uv_close((uv_handle_t *)idle, answers_closed);
 }
 
 struct answers *answers_create(uv_loop_t *loop)
@@ -86,12 +86,13 @@ void answers_destroy(struct answers *q, void (*done)(void *arg), void *arg)
 {
     q->destroyed = done;
     q->destroyed_arg = arg;
-    uv_idle_start(&q->idle, turn);
+    uv_idle_start(&q->idle, answers_turn);
 }
 
-static struct entry *add(struct answers *q, void *arg, enum adapter_answer answer, const struct error *err)
+static struct queued_answer *answers_add(struct answers *q, void *arg, enum adapter_answer answer,
+                                         const struct error *err)
 {
-    struct entry *e = xcalloc(1, sizeof *e);
+    struct queued_answer *e = xcalloc(1, sizeof *e);
 
     e->arg = arg;
     e->answer = answer;
@@ -99,14 +100,14 @@ static struct entry *add(struct answers *q, void *arg, enum adapter_answer answe
         e->err = *err;
     *q->last = e;
     q->last = &e->next;
-    uv_idle_start(&q->idle, turn);
+    uv_idle_start(&q->idle, answers_turn);
     return e;
 }
 
 void answers_submit(struct answers *q, adapter_submit_cb *cb, void *arg, enum adapter_answer answer,
                     const char *scheduler_id, const struct error *err)
 {
-    struct entry *e = add(q, arg, answer, err);
+    struct queued_answer *e = answers_add(q, arg, answer, err);
 
     e->submit = cb;
     snprintf(e->scheduler_id, sizeof e->scheduler_id, "%s", scheduler_id ? scheduler_id : "");
@@ -115,7 +116,7 @@ void answers_submit(struct answers *q, adapter_submit_cb *cb, void *arg, enum ad
 void answers_poll(struct answers *q, adapter_poll_cb *cb, void *arg, enum adapter_answer answer,
                   struct adapter_status *statuses, size_t n, const struct error *err)
 {
-    struct entry *e = add(q, arg, answer, err);
+    struct queued_answer *e = answers_add(q, arg, answer, err);
 
     e->poll = cb;
     if (answer == ADAPTER_OK) {
@@ -129,10 +130,10 @@ void answers_poll(struct answers *q, adapter_poll_cb *cb, void *arg, enum adapte
 void answers_done(struct answers *q, adapter_done_cb *cb, void *arg, enum adapter_answer answer,
                   const struct error *err)
 {
-    add(q, arg, answer, err)->done = cb;
+    answers_add(q, arg, answer, err)->done = cb;
 }
 
 void answers_call(struct answers *q, void (*fn)(void *arg), void *arg)
 {
-    add(q, arg, ADAPTER_OK, NULL)->fn = fn;
+    answers_add(q, arg, ADAPTER_OK, NULL)->fn = fn;
 }

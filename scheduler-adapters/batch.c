@@ -13,7 +13,7 @@
 #define INTERVAL_MS 15000
 #define GATHER_MS 2000
 
-static size_t count(const char *const *list)
+static size_t count_words(const char *const *list)
 {
     size_t n = 0;
 
@@ -25,7 +25,7 @@ static size_t count(const char *const *list)
 /* Jobs also see the variables that the setting `environment` names. */
 static char **job_environment(const struct batch_system *system, const json_t *names, const char *const *settings)
 {
-    size_t n = count(system->for_jobs), i;
+    size_t n = count_words(system->for_jobs), i;
     const char **all = xcalloc(n + json_array_size(names) + 1, sizeof *all);
     const json_t *item;
     char **env;
@@ -38,7 +38,7 @@ static char **job_environment(const struct batch_system *system, const json_t *n
     return env;
 }
 
-static int read_settings(struct adapter *a, const json_t *config, const json_t **environment, struct error *err)
+static int read_batch_settings(struct adapter *a, const json_t *config, const json_t **environment, struct error *err)
 {
     const struct batch_system *system = a->system;
     int64_t a_minute = system->a_minute;
@@ -73,7 +73,7 @@ int batch_init(struct adapter *a, const struct batch_system *system, const struc
     const json_t *environment = NULL;
 
     a->system = system;
-    if (read_settings(a, host->config, &environment, err) < 0)
+    if (read_batch_settings(a, host->config, &environment, err) < 0)
         return -1;
     for (size_t i = 0; i < BATCH_PROGRAMS_MAX; i++)
         a->limit_ms[i] = a->timeout_ms;
@@ -94,7 +94,7 @@ int batch_init(struct adapter *a, const struct batch_system *system, const struc
     return 0;
 }
 
-static void answers_gone(void *arg)
+static void batch_answers_gone(void *arg)
 {
     struct adapter *a = arg;
     void (*destroyed)(void *) = a->destroyed;
@@ -109,12 +109,12 @@ static void answers_gone(void *arg)
     destroyed(destroyed_arg);
 }
 
-static void finish_destroy(struct adapter *a)
+static void finish_batch_destroy(struct adapter *a)
 {
     if (!a->closing || a->stopping > 0 || a->busy > 0)
         return;
     a->stopping = -1;
-    answers_destroy(a->answers, answers_gone, a);
+    answers_destroy(a->answers, batch_answers_gone, a);
 }
 
 void batch_part_gone(void *arg)
@@ -122,7 +122,7 @@ void batch_part_gone(void *arg)
     struct adapter *a = arg;
 
     a->stopping--;
-    finish_destroy(a);
+    finish_batch_destroy(a);
 }
 
 void batch_closed(uv_handle_t *handle)
@@ -157,7 +157,7 @@ void batch_busy(struct adapter *a)
 void batch_idle(struct adapter *a)
 {
     if (--a->busy == 0 && a->closing && a->stopping == 0)
-        finish_destroy(a);
+        finish_batch_destroy(a);
 }
 
 struct stopped {
@@ -188,7 +188,7 @@ void batch_run_costing(struct adapter *a, struct commands *commands, int program
                        const char *in, size_t out_max, unsigned cost, command_cb *cb, void *arg)
 {
     bool is_job = commands == a->submissions && a->system->jobs_inherit;
-    size_t n = count(args);
+    size_t n = count_words(args);
     const char **argv;
 
     if (a->closing) {

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct deed {
+struct deed_command {
     struct adapter *a;
     enum batch_deed what;
     batch_deed_cb *cb;
@@ -25,9 +25,9 @@ bool batch_only_gone(const struct adapter *a, const struct command_result *resul
     return only;
 }
 
-static void done(void *arg, struct command_result *result)
+static void deed_done(void *arg, struct command_result *result)
 {
-    struct deed *deed = arg;
+    struct deed_command *deed = arg;
     struct adapter *a = deed->a;
     struct error err;
     bool fine = batch_check(result, a->system->programs[a->system->deed[deed->what].program], &err) == 0 ||
@@ -43,16 +43,16 @@ void batch_carry_out_by_command(struct adapter *a, enum batch_deed what, bool hu
 {
     const char *const *before = a->system->deed[what].words;
     const char **words = xcalloc(n + sizeof a->system->deed[what].words / sizeof *before + 1, sizeof *words);
-    struct deed *deed = xcalloc(1, sizeof *deed);
+    struct deed_command *deed = xcalloc(1, sizeof *deed);
     size_t n_words = 0;
 
-    *deed = (struct deed){a, what, cb, arg};
+    *deed = (struct deed_command){a, what, cb, arg};
     for (; before[n_words] != NULL; n_words++)
         words[n_words] = before[n_words];
     memcpy(words + n_words, ids, n * sizeof *ids);
     batch_busy(a);
-    batch_run(a, hurries ? a->questions : a->endings, a->system->deed[what].program, words, NULL, BATCH_WORDS_MAX, done,
-              deed);
+    batch_run(a, hurries ? a->questions : a->endings, a->system->deed[what].program, words, NULL, BATCH_WORDS_MAX,
+              deed_done, deed);
     free(words);
 }
 

@@ -28,7 +28,7 @@ struct batch_array_limit {
     uint64_t since; /* loop time at which it was learnt */
 };
 
-static void add(struct adapter *a, struct batch_submission *s)
+static void gather_add(struct adapter *a, struct batch_submission *s)
 {
     s->next = NULL;
     *a->last_gathered = s;
@@ -36,7 +36,7 @@ static void add(struct adapter *a, struct batch_submission *s)
 }
 
 /* Reads the number at the end of the name, if the directory is named like the job. */
-static void read_number(struct batch_submission *s)
+static void read_job_number(struct batch_submission *s)
 {
     size_t n = strlen(s->name), n_dir = strlen(s->dir), digits = 0;
 
@@ -50,7 +50,7 @@ static void read_number(struct batch_submission *s)
     s->number = strtoll(s->name + n - digits, NULL, 10);
 }
 
-static bool is_same(const char *x, const char *y)
+static bool is_same_text(const char *x, const char *y)
 {
     return x == NULL || y == NULL ? x == y : strcmp(x, y) == 0;
 }
@@ -64,8 +64,9 @@ static bool are_alike(const struct batch_submission *x, const struct batch_submi
     return x->digits > 0 && y->digits > 0 && stem == strlen(y->dir) - y->digits && strncmp(x->dir, y->dir, stem) == 0 &&
            p->nodes == q->nodes && p->tasks == q->tasks && p->cpus_per_task == q->cpus_per_task && p->gpus == q->gpus &&
            p->whole_nodes == q->whole_nodes && p->copies == q->copies && p->memory == q->memory &&
-           p->walltime_ms == q->walltime_ms && is_same(p->queue, q->queue) && is_same(p->account, q->account) &&
-           (p->extra == q->extra || json_equal(p->extra, q->extra)) && x->job.grace_ms == y->job.grace_ms;
+           p->walltime_ms == q->walltime_ms && is_same_text(p->queue, q->queue) &&
+           is_same_text(p->account, q->account) && (p->extra == q->extra || json_equal(p->extra, q->extra)) &&
+           x->job.grace_ms == y->job.grace_ms;
 }
 
 static void limit_drop(struct batch_array_limit **at)
@@ -80,7 +81,7 @@ static void limit_drop(struct batch_array_limit **at)
 
 /* Returns where the limit for such jobs is, or is to be added. One that was learnt long ago is forgotten: the site may
  * allow more again. */
-static struct batch_array_limit **limit_of(struct adapter *a, const struct adapter_resources *want)
+static struct batch_array_limit **array_limit_of(struct adapter *a, const struct adapter_resources *want)
 {
     struct batch_array_limit **at = &a->array_limits;
 
@@ -89,7 +90,7 @@ static struct batch_array_limit **limit_of(struct adapter *a, const struct adapt
             limit_drop(at);
             continue;
         }
-        if (is_same((*at)->queue, want->queue) && is_same((*at)->account, want->account))
+        if (is_same_text((*at)->queue, want->queue) && is_same_text((*at)->account, want->account))
             break;
         at = &(*at)->next;
     }
@@ -98,7 +99,7 @@ static struct batch_array_limit **limit_of(struct adapter *a, const struct adapt
 
 static void limit_learn(struct adapter *a, const struct adapter_resources *want, size_t most)
 {
-    struct batch_array_limit **at = limit_of(a, want);
+    struct batch_array_limit **at = array_limit_of(a, want);
 
     if (*at == NULL) {
         *at = xcalloc(1, sizeof **at);
@@ -112,7 +113,7 @@ static void limit_learn(struct adapter *a, const struct adapter_resources *want,
 /* An array of that many jobs was accepted: a larger one may be, too. */
 static void limit_raise(struct adapter *a, const struct adapter_resources *want, size_t accepted)
 {
-    struct batch_array_limit **at = limit_of(a, want);
+    struct batch_array_limit **at = array_limit_of(a, want);
 
     if (*at == NULL || accepted < (*at)->most)
         return;
@@ -124,7 +125,7 @@ static void limit_raise(struct adapter *a, const struct adapter_resources *want,
 size_t batch_gather_most(struct adapter *a, const struct adapter_resources *want)
 {
     size_t max = a->array_max > 0 ? a->array_max : ARRAY_GUESS;
-    const struct batch_array_limit *limit = *limit_of(a, want);
+    const struct batch_array_limit *limit = *array_limit_of(a, want);
 
     if (a->gather_ms == 0)
         return 1;
@@ -163,7 +164,7 @@ static void sort_into(struct adapter *a, struct batch_group **groups, struct bat
     *groups = group_new(a, s);
 }
 
-static int by_number(const void *x, const void *y)
+static int submission_by_number(const void *x, const void *y)
 {
     const struct batch_submission *p = *(struct batch_submission *const *)x, *q = *(struct batch_submission *const *)y;
 
@@ -186,14 +187,14 @@ static struct batch_group *group_all(struct adapter *a)
     }
     a->gathered = NULL;
     a->last_gathered = &a->gathered;
-    qsort(all, n, sizeof *all, by_number);
+    qsort(all, n, sizeof *all, submission_by_number);
     for (i = 0; i < n; i++)
         sort_into(a, &groups, all[i]);
     free(all);
     return groups;
 }
 
-static void send_all(void *arg)
+static void send_gathered(void *arg)
 {
     struct adapter *a = arg;
     struct batch_group *groups, *next;
@@ -209,21 +210,21 @@ static void send_all(void *arg)
     }
 }
 
-static void timer_rang(uv_timer_t *timer)
+static void gather_timer_rang(uv_timer_t *timer)
 {
     struct adapter *a = timer->data;
 
     a->sending = true;
     if (a->system->ready != NULL)
-        a->system->ready(a, send_all, a);
+        a->system->ready(a, send_gathered, a);
     else
-        send_all(a);
+        send_gathered(a);
 }
 
-static void set_timer(struct adapter *a, uint64_t wait_ms)
+static void set_gather_timer(struct adapter *a, uint64_t wait_ms)
 {
     if (!a->sending && !a->closing)
-        uv_timer_start(&a->gather_timer, timer_rang, wait_ms, 0);
+        uv_timer_start(&a->gather_timer, gather_timer_rang, wait_ms, 0);
 }
 
 /* Sends the jobs when no more are coming, after gather_ms at the latest, but not too often. */
@@ -236,7 +237,7 @@ static void send_later(struct adapter *a)
         due = latest;
     if (due + BURST * gather_ms < a->paced)
         due = a->paced - BURST * gather_ms;
-    set_timer(a, due > now ? due - now : 0);
+    set_gather_timer(a, due > now ? due - now : 0);
 }
 
 void batch_submit(struct adapter *a, const struct adapter_job *job, adapter_submit_cb *cb, void *arg)
@@ -245,10 +246,10 @@ void batch_submit(struct adapter *a, const struct adapter_job *job, adapter_subm
 
     if (s == NULL)
         return;
-    read_number(s);
+    read_job_number(s);
     if (a->gathered == NULL)
         a->gathered_since = uv_now(a->host.loop);
-    add(a, s);
+    gather_add(a, s);
     send_later(a);
 }
 
@@ -327,10 +328,10 @@ static void divide(struct batch_group *group, const struct error *err)
     a->host.log(a->host.arg, ADAPTER_LOG_INFO, NULL, sentence);
     for (struct batch_submission *s = group->first; s != NULL; s = next) {
         next = s->next;
-        add(a, s);
+        gather_add(a, s);
     }
     free(group);
-    set_timer(a, 0);
+    set_gather_timer(a, 0);
 }
 
 void batch_group_answered(struct batch_group *group, enum adapter_answer what, bool is_definite, const char *id,

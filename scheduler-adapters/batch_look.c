@@ -27,7 +27,7 @@ struct batch_listing {
     struct batch_rows rows;
 };
 
-static void start(struct adapter *a);
+static void start_listing(struct adapter *a);
 
 static void tell_all(struct batch_listing *l)
 {
@@ -38,7 +38,7 @@ static void tell_all(struct batch_listing *l)
     if (l->rc == 0)
         batch_known_update(a, &l->rows);
     if (a->waiting != NULL)
-        start(a);
+        start_listing(a);
     for (; list != NULL; list = next) {
         next = list->next;
         list->cb(list->arg, l->rc == 0 ? &l->rows : NULL, &l->err);
@@ -46,7 +46,7 @@ static void tell_all(struct batch_listing *l)
     }
 }
 
-static void finish(struct batch_listing *l)
+static void finish_listing(struct batch_listing *l)
 {
     struct adapter *a = l->a;
 
@@ -60,7 +60,7 @@ static void finish(struct batch_listing *l)
     batch_idle(a);
 }
 
-static void parse(uv_work_t *work)
+static void parse_listing(uv_work_t *work)
 {
     struct batch_listing *l = work->data;
 
@@ -69,7 +69,7 @@ static void parse(uv_work_t *work)
         batch_rows_sort(&l->rows);
 }
 
-static bool goes_on(struct batch_listing *l, const struct command_result *failed)
+static bool listing_goes_on(struct batch_listing *l, const struct command_result *failed)
 {
     return l->cb == NULL && l->a->system->list_on != NULL && l->a->system->list_on(l->a, l, failed);
 }
@@ -78,8 +78,8 @@ static void parsed(uv_work_t *work, int status)
 {
     struct batch_listing *l = work->data;
 
-    if (l->rc < 0 || !goes_on(l, NULL))
-        finish(l);
+    if (l->rc < 0 || !listing_goes_on(l, NULL))
+        finish_listing(l);
 }
 
 void batch_listing_read(struct batch_listing *l, const char *text, size_t size)
@@ -89,19 +89,19 @@ void batch_listing_read(struct batch_listing *l, const char *text, size_t size)
     memcpy(l->text, text, size);
     l->size = size;
     l->work.data = l;
-    uv_queue_work(l->a->host.loop, &l->work, parse, parsed);
+    uv_queue_work(l->a->host.loop, &l->work, parse_listing, parsed);
 }
 
 void batch_listing_fail(struct batch_listing *l, const struct error *err)
 {
     l->rc = -1;
     l->err = *err;
-    finish(l);
+    finish_listing(l);
 }
 
 void batch_listing_none(struct batch_listing *l)
 {
-    finish(l);
+    finish_listing(l);
 }
 
 struct adapter *batch_listing_adapter(const struct batch_listing *l)
@@ -114,15 +114,15 @@ struct batch_rows *batch_listing_rows(struct batch_listing *l)
     return &l->rows;
 }
 
-static void listed(void *arg, struct command_result *result)
+static void listing_printed(void *arg, struct command_result *result)
 {
     struct batch_listing *l = arg;
 
     l->rc = batch_check(result, l->a->system->programs[l->program], &l->err);
-    if (l->rc < 0 && goes_on(l, result))
+    if (l->rc < 0 && listing_goes_on(l, result))
         return;
     if (l->rc < 0)
-        finish(l);
+        finish_listing(l);
     else
         batch_listing_read(l, result->out, result->out_size);
 }
@@ -130,7 +130,7 @@ static void listed(void *arg, struct command_result *result)
 void batch_listing_run_costing(struct batch_listing *l, int program, const char *const *args, unsigned cost)
 {
     l->program = program;
-    batch_run_costing(l->a, l->a->questions, program, args, NULL, l->a->system->list_max, cost, listed, l);
+    batch_run_costing(l->a, l->a->questions, program, args, NULL, l->a->system->list_max, cost, listing_printed, l);
 }
 
 void batch_listing_run(struct batch_listing *l, int program, const char *const *args)
@@ -149,7 +149,7 @@ struct batch_listing *batch_listing_new(struct adapter *a, batch_look_cb *cb, vo
     return l;
 }
 
-static void start(struct adapter *a)
+static void start_listing(struct adapter *a)
 {
     a->looking = a->waiting;
     a->waiting = NULL;
@@ -166,5 +166,5 @@ void batch_look(struct adapter *a, batch_look_cb *cb, void *arg)
         last = &(*last)->next;
     *last = look;
     if (a->looking == NULL)
-        start(a);
+        start_listing(a);
 }

@@ -54,9 +54,9 @@ struct bundles {
     struct batch_bundle *of[BATCH_DEEDS];
 };
 
-static void look(struct adapter *a);
+static void look_for_orders(struct adapter *a);
 
-static void poke_now(void *arg)
+static void batch_poke(void *arg)
 {
     struct adapter *a = arg;
 
@@ -64,13 +64,13 @@ static void poke_now(void *arg)
         a->host.poke(a->host.arg);
 }
 
-static void done(struct batch_order *order)
+static void order_done(struct batch_order *order)
 {
     struct adapter *a = order->a;
 
     answers_done(a->answers, order->cb, order->arg, order->answer, &order->err);
     if (order->answer == ADAPTER_OK && order->kind == ORDER_CANCEL)
-        answers_call(a->answers, poke_now, a);
+        answers_call(a->answers, batch_poke, a);
     free(order);
     batch_idle(a);
 }
@@ -80,7 +80,7 @@ void batch_order_done(struct batch_order *order, enum adapter_answer answer, con
     order->answer = answer;
     if (answer != ADAPTER_OK)
         error_set(&order->err, code, "%s", why);
-    done(order);
+    order_done(order);
 }
 
 struct adapter *batch_order_adapter(const struct batch_order *order)
@@ -104,10 +104,10 @@ const struct batch_row *batch_order_row(const struct batch_order *order, const s
     return NULL;
 }
 
-static void release(struct batch_order *order)
+static void release_order(struct batch_order *order)
 {
     if (--order->left == 0)
-        done(order);
+        order_done(order);
 }
 
 static void send_held(struct adapter *a, const struct error *stays);
@@ -139,7 +139,7 @@ static void bundle_done(void *arg, const struct error *err)
         } else if (bundle->deed == BATCH_TAKE_OUT && known != NULL) {
             known->never_began = true;
         }
-        release(order);
+        release_order(order);
     }
     if (bundle->deed == BATCH_TAKE_OUT)
         note_taken_out(a, err);
@@ -218,7 +218,7 @@ static void bundles_add(struct bundles *to, enum batch_deed deed, struct batch_o
     *at = NULL;
 }
 
-static void cancel(struct batch_order *order, const struct batch_row *row, size_t n, struct bundles *to)
+static void cancel_rows(struct batch_order *order, const struct batch_row *row, size_t n, struct bundles *to)
 {
     for (size_t i = 0; i < n; i++) {
         if (row[i].phase == BATCH_WAITS)
@@ -240,7 +240,7 @@ static void send_signal(struct batch_order *order, const struct batch_row *row, 
         bundles_add(to, order->sig == SIGUSR1 ? BATCH_USR1 : BATCH_USR2, order, row->id);
 }
 
-static void withdraw(struct batch_order *order, const struct batch_rows *rows)
+static void withdraw_order(struct batch_order *order, const struct batch_rows *rows)
 {
     const struct batch_row *row = batch_order_row(order, rows);
 
@@ -250,7 +250,7 @@ static void withdraw(struct batch_order *order, const struct batch_rows *rows)
         order->a->system->withdraw(order, row);
 }
 
-static void looked(void *arg, const struct batch_rows *rows, const struct error *err)
+static void orders_looked_up(void *arg, const struct batch_rows *rows, const struct error *err)
 {
     struct adapter *a = arg;
     struct batch_order *list = a->taken, *next;
@@ -259,7 +259,7 @@ static void looked(void *arg, const struct batch_rows *rows, const struct error 
 
     a->taken = NULL;
     if (a->orders != NULL)
-        look(a);
+        look_for_orders(a);
     for (; list != NULL; list = next) {
         const struct batch_row *row = rows != NULL ? batch_rows_find(rows, list->name, &n) : NULL;
 
@@ -267,11 +267,11 @@ static void looked(void *arg, const struct batch_rows *rows, const struct error 
         if (rows == NULL)
             batch_order_done(list, ADAPTER_UNSURE, err->code, err->text);
         else if (list->kind == ORDER_WITHDRAW)
-            withdraw(list, rows);
+            withdraw_order(list, rows);
         else if (list->kind == ORDER_SIGNAL)
             send_signal(list, row, n, &to);
         else
-            cancel(list, row, n, &to);
+            cancel_rows(list, row, n, &to);
     }
     for (int deed = 0; deed < BATCH_DEEDS; deed++)
         if (to.of[deed] != NULL)
@@ -282,12 +282,12 @@ static void looked(void *arg, const struct batch_rows *rows, const struct error 
 }
 
 /* Looks all jobs up whose orders were given before the listing begins: later orders wait for the next one. */
-static void look(struct adapter *a)
+static void look_for_orders(struct adapter *a)
 {
     a->taken = a->orders;
     a->orders = NULL;
     batch_busy(a);
-    batch_look(a, looked, a);
+    batch_look(a, orders_looked_up, a);
 }
 
 static void look_now(void *arg)
@@ -296,11 +296,11 @@ static void look_now(void *arg)
 
     a->look_is_due = false;
     if (a->taken == NULL && a->orders != NULL)
-        look(a);
+        look_for_orders(a);
 }
 
-static struct batch_order *order_new(struct adapter *a, enum kind kind, const char *name, adapter_done_cb *cb,
-                                     void *arg)
+static struct batch_order *batch_order_new(struct adapter *a, enum kind kind, const char *name, adapter_done_cb *cb,
+                                           void *arg)
 {
     struct batch_order *order = xcalloc(1, sizeof *order);
 
@@ -309,7 +309,7 @@ static struct batch_order *order_new(struct adapter *a, enum kind kind, const ch
     return order;
 }
 
-static void give(struct batch_order *order)
+static void give_order(struct batch_order *order)
 {
     struct adapter *a = order->a;
 
@@ -324,18 +324,18 @@ static void give(struct batch_order *order)
 
 void batch_cancel(struct adapter *a, const struct adapter_job *job, adapter_done_cb *cb, void *arg)
 {
-    struct batch_order *order = order_new(a, ORDER_CANCEL, job->name, cb, arg);
+    struct batch_order *order = batch_order_new(a, ORDER_CANCEL, job->name, cb, arg);
 
     order->grace_ms = job->grace_ms;
-    give(order);
+    give_order(order);
 }
 
 void batch_withdraw(struct adapter *a, const char *name, const char *scheduler_id, adapter_done_cb *cb, void *arg)
 {
-    struct batch_order *order = order_new(a, ORDER_WITHDRAW, name, cb, arg);
+    struct batch_order *order = batch_order_new(a, ORDER_WITHDRAW, name, cb, arg);
 
     snprintf(order->id, sizeof order->id, "%s", scheduler_id);
-    give(order);
+    give_order(order);
 }
 
 void batch_signal(struct adapter *a, const struct adapter_job *job, int sig, adapter_done_cb *cb, void *arg)
@@ -348,7 +348,7 @@ void batch_signal(struct adapter *a, const struct adapter_job *job, int sig, ada
         answers_done(a->answers, cb, arg, ADAPTER_REFUSED, &err);
         return;
     }
-    order = order_new(a, ORDER_SIGNAL, job->name, cb, arg);
+    order = batch_order_new(a, ORDER_SIGNAL, job->name, cb, arg);
     order->sig = sig;
-    give(order);
+    give_order(order);
 }

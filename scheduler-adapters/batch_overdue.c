@@ -16,16 +16,16 @@ struct batch_overdue {
     uint64_t due; /* loop time */
 };
 
-static void timer_rang(uv_timer_t *timer);
+static void overdue_timer_rang(uv_timer_t *timer);
 
-static void set_timer(struct adapter *a)
+static void set_overdue_timer(struct adapter *a)
 {
     uint64_t first = UINT64_MAX, now = uv_now(a->host.loop);
 
     for (const struct batch_overdue *overdue = a->overdue; overdue != NULL; overdue = overdue->next)
         first = overdue->due < first ? overdue->due : first;
     if (first != UINT64_MAX && !a->closing)
-        uv_timer_start(&a->timer, timer_rang, first > now ? first - now : 0, 0);
+        uv_timer_start(&a->timer, overdue_timer_rang, first > now ? first - now : 0, 0);
 }
 
 void batch_overdue_add(struct adapter *a, const char *name, int64_t grace_ms)
@@ -42,7 +42,7 @@ void batch_overdue_add(struct adapter *a, const char *name, int64_t grace_ms)
     overdue->due = uv_now(a->host.loop) + (uint64_t)(grace_ms + a->overrun_ms);
     overdue->next = a->overdue;
     a->overdue = overdue;
-    set_timer(a);
+    set_overdue_timer(a);
 }
 
 static void killed(void *arg, const struct error *err)
@@ -63,7 +63,7 @@ static size_t kill_all(struct adapter *a, const struct batch_rows *rows, const c
     return i;
 }
 
-static void tell(struct adapter *a, size_t n, const char *name)
+static void log_overdue(struct adapter *a, size_t n, const char *name)
 {
     char sentence[120];
 
@@ -100,12 +100,12 @@ static void look_at_overdue(void *arg, const struct batch_rows *rows, const stru
             free(overdue);
         }
     }
-    tell(a, n, last);
-    set_timer(a);
+    log_overdue(a, n, last);
+    set_overdue_timer(a);
     batch_idle(a);
 }
 
-static void timer_rang(uv_timer_t *timer)
+static void overdue_timer_rang(uv_timer_t *timer)
 {
     struct adapter *a = timer->data;
 

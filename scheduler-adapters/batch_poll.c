@@ -12,7 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
-struct asked {
+struct batch_asked {
     char *name, *dir;
     char id[64];    /* "": the id is not known, and no record is searched for the job */
     bool submitted; /* false: the job was never submitted, and can have left no files */
@@ -22,19 +22,19 @@ struct asked {
     bool withdraw;
 };
 
-struct question {
+struct batch_question {
     uv_work_t work;
     struct adapter *a;
-    struct asked *asked;
+    struct batch_asked *asked;
     size_t n;
     int64_t since; /* when the first of them was submitted, Unix seconds; 0: not known */
     struct adapter_status *statuses;
-    void (*next)(struct question *q); /* what follows after the look at files */
+    void (*next)(struct batch_question *q); /* what follows after the look at files */
     adapter_poll_cb *cb;
     void *arg;
 };
 
-static void answer(struct question *q, enum adapter_answer answer, const struct error *err)
+static void answer_question(struct batch_question *q, enum adapter_answer answer, const struct error *err)
 {
     struct adapter *a = q->a;
 
@@ -52,7 +52,7 @@ static void answer(struct question *q, enum adapter_answer answer, const struct 
     batch_idle(a);
 }
 
-static bool is_there(const struct asked *asked, const char *name)
+static bool is_file_of_job(const struct batch_asked *asked, const char *name)
 {
     char *path = xasprintf("%s/%s", asked->dir, name);
     bool there = access(path, F_OK) == 0;
@@ -62,7 +62,7 @@ static bool is_there(const struct asked *asked, const char *name)
 }
 
 /* The system says only that the job failed, as in "PBS: FAILED…": the runner's log may say why. */
-static bool may_have_said_why(const struct question *q, const struct adapter_status *status)
+static bool may_have_said_why(const struct batch_question *q, const struct adapter_status *status)
 {
     size_t n = strlen(q->a->system->word);
 
@@ -70,7 +70,7 @@ static bool may_have_said_why(const struct question *q, const struct adapter_sta
            strncmp(status->reason + n, ": FAILED", 8) == 0;
 }
 
-static void add_last_words(struct asked *asked, struct adapter_status *status)
+static void add_last_words(struct batch_asked *asked, struct adapter_status *status)
 {
     char *path = xasprintf("%s/runner.log", asked->dir), line[160];
     size_t n = strlen(status->reason);
@@ -82,7 +82,7 @@ static void add_last_words(struct asked *asked, struct adapter_status *status)
         snprintf(status->reason + n, sizeof status->reason - n, ": %s", line);
 }
 
-static bool needs_a_look(const struct question *q, size_t i)
+static bool needs_a_look(const struct batch_question *q, size_t i)
 {
     enum adapter_state state = q->statuses[i].state;
 
@@ -91,9 +91,9 @@ static bool needs_a_look(const struct question *q, size_t i)
            (q->asked[i].submitted && state == ADAPTER_JOB_UNKNOWN);
 }
 
-static void look_at_files(uv_work_t *work)
+static void look_at_job_files(uv_work_t *work)
 {
-    struct question *q = work->data;
+    struct batch_question *q = work->data;
 
     for (size_t i = 0; i < q->n; i++) {
         struct adapter_status *status = &q->statuses[i];
@@ -102,9 +102,9 @@ static void look_at_files(uv_work_t *work)
             continue;
         if (status->state == ADAPTER_JOB_ENDED) {
             add_last_words(&q->asked[i], status);
-        } else if (status->state == ADAPTER_JOB_UNKNOWN && is_there(&q->asked[i], "ended.json")) {
+        } else if (status->state == ADAPTER_JOB_UNKNOWN && is_file_of_job(&q->asked[i], "ended.json")) {
             status->state = ADAPTER_JOB_ENDED; /* a server without a history forgets jobs as they end */
-        } else if (q->asked[i].again && is_there(&q->asked[i], "claim.json")) {
+        } else if (q->asked[i].again && is_file_of_job(&q->asked[i], "claim.json")) {
             q->asked[i].withdraw = true;
             *status = (struct adapter_status){.state = ADAPTER_JOB_ENDED, .node_lost = true};
             snprintf(status->reason, sizeof status->reason, "%s: put back into the queue", q->a->system->word);
@@ -112,38 +112,38 @@ static void look_at_files(uv_work_t *work)
     }
 }
 
-static void taken_out(void *arg, enum adapter_answer answer, const struct error *err)
+static void duplicate_withdrawn(void *arg, enum adapter_answer answer, const struct error *err)
 {
 }
 
 static void files_looked_at(uv_work_t *work, int status)
 {
-    struct question *q = work->data;
+    struct batch_question *q = work->data;
     struct error stopped;
 
     if (q->a->closing) {
         error_set(&stopped, "batch_system_unsure", "the daemon ends");
-        answer(q, ADAPTER_UNSURE, &stopped);
+        answer_question(q, ADAPTER_UNSURE, &stopped);
         return;
     }
     q->next(q);
 }
 
-static void conclude(struct question *q)
+static void conclude_poll(struct batch_question *q)
 {
     for (size_t i = 0; i < q->n; i++)
         if (q->asked[i].withdraw)
-            batch_withdraw(q->a, q->asked[i].name, q->asked[i].id, taken_out, NULL);
-    answer(q, ADAPTER_OK, NULL);
+            batch_withdraw(q->a, q->asked[i].name, q->asked[i].id, duplicate_withdrawn, NULL);
+    answer_question(q, ADAPTER_OK, NULL);
 }
 
-static void look_first(struct question *q, void (*next)(struct question *q))
+static void look_first(struct batch_question *q, void (*next)(struct batch_question *q))
 {
     q->next = next;
     for (size_t i = 0; i < q->n; i++) {
         if (!needs_a_look(q, i))
             continue;
-        uv_queue_work(q->a->host.loop, &q->work, look_at_files, files_looked_at);
+        uv_queue_work(q->a->host.loop, &q->work, look_at_job_files, files_looked_at);
         return;
     }
     files_looked_at(&q->work, 0);
@@ -153,7 +153,7 @@ static void look_first(struct question *q, void (*next)(struct question *q))
  * the listing would have the job. */
 static void remembered(void *arg, const struct batch_rows *rows, const struct error *err)
 {
-    struct question *q = arg;
+    struct batch_question *q = arg;
 
     for (size_t i = 0; i < q->n; i++) {
         const struct batch_row *row = NULL;
@@ -168,11 +168,11 @@ static void remembered(void *arg, const struct batch_rows *rows, const struct er
         if (n > 0)
             q->a->system->status(q->a, row, &q->statuses[i]);
     }
-    look_first(q, conclude);
+    look_first(q, conclude_poll);
 }
 
 /* The jobs that the adapter took out of the queue, and the listing lacks, are over: nobody need be asked. */
-static void take_out(struct question *q)
+static void mark_taken_out(struct batch_question *q)
 {
     for (size_t i = 0; i < q->n; i++) {
         const struct batch_known *known = batch_known_find(q->a, q->asked[i].name);
@@ -196,13 +196,13 @@ static bool are_of_one_array(const char *x, const char *y)
  * print too much otherwise. Jobs that are too many for one question are asked for with the next answers. A job whose id
  * is not known, since an answer was lost, has left files if its runner has begun; if it has not begun, it may as well
  * be submitted again. */
-static void look_back(struct question *q)
+static void look_back(struct batch_question *q)
 {
     const char **ids = xcalloc(q->n + 1, sizeof *ids);
     size_t n = 0, left = q->a->system->past_max > 0 ? q->a->system->past_max : SIZE_MAX;
 
     for (size_t i = 0; i < q->n; i++) {
-        struct asked *asked = &q->asked[i];
+        struct batch_asked *asked = &q->asked[i];
         const struct batch_known *known = batch_known_find(q->a, asked->name);
 
         if (asked->id[0] == '\0' && known != NULL)
@@ -222,7 +222,7 @@ static void look_back(struct question *q)
     if (n > 0)
         q->a->system->past(q->a, ids, n, q->since, remembered, q);
     else
-        look_first(q, conclude);
+        look_first(q, conclude_poll);
     free(ids);
 }
 
@@ -234,14 +234,14 @@ static void tell_duplicate(struct adapter *a, const struct batch_rows *rows)
             a->host.duplicate(a->host.arg, rows->row[i].name, rows->row[i].id);
 }
 
-static void listed(void *arg, const struct batch_rows *rows, const struct error *err)
+static void poll_listed(void *arg, const struct batch_rows *rows, const struct error *err)
 {
-    struct question *q = arg;
+    struct batch_question *q = arg;
     struct adapter *a = q->a;
     size_t n;
 
     if (rows == NULL) {
-        answer(q, ADAPTER_UNSURE, err);
+        answer_question(q, ADAPTER_UNSURE, err);
         return;
     }
     q->statuses = xcalloc(q->n, sizeof *q->statuses);
@@ -264,40 +264,40 @@ static void listed(void *arg, const struct batch_rows *rows, const struct error 
             snprintf(q->asked[i].id, sizeof q->asked[i].id, "%s", row->id);
     }
     tell_duplicate(a, rows);
-    take_out(q);
+    mark_taken_out(q);
     look_first(q, look_back);
 }
 
-static void ask(struct adapter *a, const struct adapter_job *jobs, size_t n, bool submitted, adapter_poll_cb *cb,
-                void *arg)
+static void ask_about_jobs(struct adapter *a, const struct adapter_job *jobs, size_t n, bool submitted,
+                           adapter_poll_cb *cb, void *arg)
 {
-    struct question *q = xcalloc(1, sizeof *q);
+    struct batch_question *q = xcalloc(1, sizeof *q);
 
-    *q = (struct question){.a = a, .n = n, .cb = cb, .arg = arg};
+    *q = (struct batch_question){.a = a, .n = n, .cb = cb, .arg = arg};
     q->work.data = q;
     q->asked = xcalloc(n, sizeof *q->asked);
     for (size_t i = 0; i < n; i++) {
         int64_t since = jobs[i].submitted_ms / 1000;
 
         q->asked[i] =
-            (struct asked){.name = xstrdup(jobs[i].name),
-                           .dir = xstrdup(jobs[i].dir),
-                           .submitted = submitted || jobs[i].submitted_ms > 0 || jobs[i].scheduler_id != NULL};
+            (struct batch_asked){.name = xstrdup(jobs[i].name),
+                                 .dir = xstrdup(jobs[i].dir),
+                                 .submitted = submitted || jobs[i].submitted_ms > 0 || jobs[i].scheduler_id != NULL};
         snprintf(q->asked[i].id, sizeof q->asked[i].id, "%s", jobs[i].scheduler_id != NULL ? jobs[i].scheduler_id : "");
         if (since > 0 && (q->since == 0 || since < q->since))
             q->since = since;
     }
     batch_busy(a);
-    batch_look(a, listed, q);
+    batch_look(a, poll_listed, q);
 }
 
 void batch_poll(struct adapter *a, const struct adapter_job *jobs, size_t n, adapter_poll_cb *cb, void *arg)
 {
-    ask(a, jobs, n, false, cb, arg);
+    ask_about_jobs(a, jobs, n, false, cb, arg);
 }
 
 /* The search after a lost answer: any of the jobs may have been submitted, and may have ended since. */
 void batch_find(struct adapter *a, const struct adapter_job *jobs, size_t n, adapter_poll_cb *cb, void *arg)
 {
-    ask(a, jobs, n, true, cb, arg);
+    ask_about_jobs(a, jobs, n, true, cb, arg);
 }

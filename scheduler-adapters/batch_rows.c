@@ -112,7 +112,7 @@ static int compare_ids(const char *x, const char *y)
     return n != m ? (n > m) - (n < m) : strcmp(x, y);
 }
 
-static int compare(const void *a, const void *b)
+static int compare_rows(const void *a, const void *b)
 {
     static const int rank[] = {[BATCH_RUNS] = 0, [BATCH_WAITS] = 1, [BATCH_OVER] = 2};
     const struct batch_row *x = a, *y = b;
@@ -188,7 +188,7 @@ void batch_rows_sort(struct batch_rows *rows)
 
     name_tasks(rows);
     if (rows->n > 1)
-        qsort(rows->row, rows->n, sizeof *rows->row, compare);
+        qsort(rows->row, rows->n, sizeof *rows->row, compare_rows);
     for (size_t i = 0; i < rows->n; i++)
         guessed = guessed || rows->row[i].is_guessed;
     if (guessed)

@@ -16,14 +16,14 @@
 #define TERM_TO_KILL_MS 2000
 #define MEMORY_LOOK_MS 250 /* between looks at the memory of commands that run */
 
-struct output {
+struct command_output {
     uv_pipe_t pipe;
     char *text;
     size_t n, size, max;
 };
 
-struct run {
-    struct run *next, **prev; /* in the list of commands that run, or of those that wait */
+struct command_process {
+    struct command_process *next, **prev; /* in the list of commands that run, or of those that wait */
     struct commands *all;
     char **argv, **env, *in;
     unsigned cost;
@@ -33,7 +33,7 @@ struct run {
 
     uv_process_t process;
     uv_timer_t timer;
-    struct output out, err;
+    struct command_output out, err;
     uv_pipe_t in_pipe; /* used only where `in` is set */
     uv_write_t in_write;
     int open; /* open handles, except the timer */
@@ -44,7 +44,7 @@ struct run {
 struct commands {
     uv_loop_t *loop;
     unsigned most, running;
-    struct run *active, *waiting, **last_waiting;
+    struct command_process *active, *waiting, **last_waiting;
     uv_idle_t idle;            /* starts waiting commands on the next turn */
     uv_timer_t look;           /* at the memory of those that run, and whether those that wait may start */
     struct command_pace *pace; /* NULL: there is no limit for connections */
@@ -75,7 +75,7 @@ static char **words_copy(const char *const *words)
     return copy;
 }
 
-static void run_free(struct run *r)
+static void run_free(struct command_process *r)
 {
     words_free(r->argv);
     words_free(r->env);
@@ -97,16 +97,16 @@ static void idle_closed(uv_handle_t *handle)
     destroyed(arg);
 }
 
-static void turn(uv_idle_t *idle);
+static void commands_turn(uv_idle_t *idle);
 static void look_later(struct commands *all);
 
-static void look_what_is_next(struct commands *all)
+static void commands_go_on(struct commands *all)
 {
     if (!all->closed && (all->stopping || (all->waiting != NULL && all->running < all->most)))
-        uv_idle_start(&all->idle, turn);
+        uv_idle_start(&all->idle, commands_turn);
 }
 
-static void answer(struct run *r)
+static void command_answer(struct command_process *r)
 {
     static char nothing[1];
     struct command_result *result = &r->result;
@@ -119,55 +119,55 @@ static void answer(struct run *r)
     r->cb(r->arg, result);
 }
 
-static void timer_closed(uv_handle_t *handle)
+static void command_timer_closed(uv_handle_t *handle)
 {
-    struct run *r = handle->data;
+    struct command_process *r = handle->data;
     struct commands *all = r->all;
 
     *r->prev = r->next;
     if (r->next != NULL)
         r->next->prev = r->prev;
     all->running--;
-    answer(r);
+    command_answer(r);
     run_free(r);
-    look_what_is_next(all);
+    commands_go_on(all);
 }
 
 /* Closes the timer once the process has exited and both pipes are at their end: only then is the output whole. */
-static void handle_closed(uv_handle_t *handle)
+static void command_handle_closed(uv_handle_t *handle)
 {
-    struct run *r = handle->data;
+    struct command_process *r = handle->data;
 
     if (--r->open == 0)
-        uv_close((uv_handle_t *)&r->timer, timer_closed);
+        uv_close((uv_handle_t *)&r->timer, command_timer_closed);
 }
 
-static void close_pipe(struct output *o)
+static void close_pipe(struct command_output *o)
 {
     if (!uv_is_closing((uv_handle_t *)&o->pipe))
-        uv_close((uv_handle_t *)&o->pipe, handle_closed);
+        uv_close((uv_handle_t *)&o->pipe, command_handle_closed);
 }
 
 /* The command need not read all, or anything, of its input: the rest is dropped. */
-static void close_in(struct run *r)
+static void close_in(struct command_process *r)
 {
     if (r->in != NULL && !uv_is_closing((uv_handle_t *)&r->in_pipe))
-        uv_close((uv_handle_t *)&r->in_pipe, handle_closed);
+        uv_close((uv_handle_t *)&r->in_pipe, command_handle_closed);
 }
 
-static void written(uv_write_t *write, int status)
+static void command_input_written(uv_write_t *write, int status)
 {
     close_in(write->data);
 }
 
 static void exited(uv_process_t *process, int64_t status, int sig)
 {
-    struct run *r = process->data;
+    struct command_process *r = process->data;
 
     r->result.status = (int)status;
     if (sig != 0 && r->result.end == COMMAND_EXITED)
         r->result.end = COMMAND_KILLED;
-    uv_close((uv_handle_t *)process, handle_closed);
+    uv_close((uv_handle_t *)process, command_handle_closed);
     close_in(r);
     if (r->terminated) { /* processes that it left may hold the pipes for ever */
         kill(-r->process.pid, SIGKILL);
@@ -176,10 +176,10 @@ static void exited(uv_process_t *process, int64_t status, int sig)
     }
 }
 
-static void limit_reached(uv_timer_t *timer);
+static void command_limit_reached(uv_timer_t *timer);
 
 /* Signals the whole process group, since a command may be a script. */
-static void terminate(struct run *r, enum command_end why)
+static void terminate(struct command_process *r, enum command_end why)
 {
     bool is_gone = uv_is_closing((uv_handle_t *)&r->process);
 
@@ -193,28 +193,28 @@ static void terminate(struct run *r, enum command_end why)
         close_pipe(&r->out);
         close_pipe(&r->err);
     } else if (!r->terminated) {
-        uv_timer_start(&r->timer, limit_reached, TERM_TO_KILL_MS, 0);
+        uv_timer_start(&r->timer, command_limit_reached, TERM_TO_KILL_MS, 0);
     }
     r->terminated = true;
 }
 
 /* Timers ring before a process that was held up has read the output that came meanwhile: the first ring lets it do
  * that. */
-static void limit_reached(uv_timer_t *timer)
+static void command_limit_reached(uv_timer_t *timer)
 {
-    struct run *r = timer->data;
+    struct command_process *r = timer->data;
 
     if (!r->late)
-        uv_timer_start(timer, limit_reached, 1, 0);
+        uv_timer_start(timer, command_limit_reached, 1, 0);
     else
         terminate(r, COMMAND_OUT_OF_TIME);
     r->late = true;
 }
 
-static void make_room(uv_handle_t *handle, size_t suggested, uv_buf_t *buf)
+static void command_make_room(uv_handle_t *handle, size_t suggested, uv_buf_t *buf)
 {
-    struct run *r = handle->data;
-    struct output *o = (uv_pipe_t *)handle == &r->out.pipe ? &r->out : &r->err;
+    struct command_process *r = handle->data;
+    struct command_output *o = (uv_pipe_t *)handle == &r->out.pipe ? &r->out : &r->err;
 
     if (o->size - o->n < 4096) {
         o->size = o->size == 0 ? 4096 : 2 * o->size;
@@ -223,10 +223,10 @@ static void make_room(uv_handle_t *handle, size_t suggested, uv_buf_t *buf)
     *buf = uv_buf_init(o->text + o->n, (unsigned)(o->size - o->n));
 }
 
-static void take(uv_stream_t *stream, ssize_t n, const uv_buf_t *buf)
+static void command_take(uv_stream_t *stream, ssize_t n, const uv_buf_t *buf)
 {
-    struct run *r = stream->data;
-    struct output *o = (uv_pipe_t *)stream == &r->out.pipe ? &r->out : &r->err;
+    struct command_process *r = stream->data;
+    struct command_output *o = (uv_pipe_t *)stream == &r->out.pipe ? &r->out : &r->err;
 
     if (n > 0)
         o->n += (size_t)n;
@@ -241,7 +241,7 @@ static void take(uv_stream_t *stream, ssize_t n, const uv_buf_t *buf)
 }
 
 /* A command of several threads may use more CPU time than it may last, but not for ever. */
-static void limit_cpu(const struct run *r)
+static void limit_cpu(const struct command_process *r)
 {
     rlim_t s = 2 * (rlim_t)(r->limit_ms / 1000 + 1);
     struct rlimit limit = {.rlim_cur = s, .rlim_max = s + 5};
@@ -249,7 +249,7 @@ static void limit_cpu(const struct run *r)
     prlimit(r->process.pid, RLIMIT_CPU, &limit, NULL); /* where that fails, its time is limited all the same */
 }
 
-static void start(struct run *r)
+static void command_start_now(struct command_process *r)
 {
     uv_stdio_container_t stdio[3] = {
         {.flags = UV_IGNORE},
@@ -292,18 +292,18 @@ static void start(struct run *r)
         close_in(r);
         close_pipe(&r->out);
         close_pipe(&r->err);
-        uv_close((uv_handle_t *)&r->process, handle_closed);
+        uv_close((uv_handle_t *)&r->process, command_handle_closed);
         return;
     }
     r->started = true;
     limit_cpu(r);
     if (r->in != NULL) {
         in = uv_buf_init(r->in, (unsigned)strlen(r->in));
-        uv_write(&r->in_write, (uv_stream_t *)&r->in_pipe, &in, 1, written);
+        uv_write(&r->in_write, (uv_stream_t *)&r->in_pipe, &in, 1, command_input_written);
     }
-    uv_timer_start(&r->timer, limit_reached, (uint64_t)r->limit_ms, 0);
-    uv_read_start((uv_stream_t *)&r->out.pipe, make_room, take);
-    uv_read_start((uv_stream_t *)&r->err.pipe, make_room, take);
+    uv_timer_start(&r->timer, command_limit_reached, (uint64_t)r->limit_ms, 0);
+    uv_read_start((uv_stream_t *)&r->out.pipe, command_make_room, command_take);
+    uv_read_start((uv_stream_t *)&r->err.pipe, command_make_room, command_take);
 }
 
 static bool may_start(struct commands *all)
@@ -318,17 +318,17 @@ void commands_pace(struct commands *commands, struct command_pace *pace, bool wa
     commands->waits_for_pace = waits;
 }
 
-static void looked(uv_timer_t *timer)
+static void command_memory_looked(uv_timer_t *timer)
 {
     struct commands *all = timer->data;
 
-    for (struct run *r = all->active; r != NULL; r = r->next)
+    for (struct command_process *r = all->active; r != NULL; r = r->next)
         if (r->started && !uv_is_closing((uv_handle_t *)&r->process) &&
             command_memory(r->process.pid) > r->memory_max) {
             terminate(r, COMMAND_TOO_LARGE); /* sends SIGTERM */
             terminate(r, COMMAND_TOO_LARGE); /* sends SIGKILL: it grows on meanwhile */
         }
-    look_what_is_next(all);
+    commands_go_on(all);
     if (all->active != NULL || all->waiting != NULL)
         look_later(all);
 }
@@ -336,12 +336,12 @@ static void looked(uv_timer_t *timer)
 static void look_later(struct commands *all)
 {
     if (!uv_is_active((uv_handle_t *)&all->look) && !all->closed)
-        uv_timer_start(&all->look, looked, MEMORY_LOOK_MS, 0);
+        uv_timer_start(&all->look, command_memory_looked, MEMORY_LOOK_MS, 0);
 }
 
-static struct run *next_waiting(struct commands *all)
+static struct command_process *next_waiting(struct commands *all)
 {
-    struct run *r = all->waiting;
+    struct command_process *r = all->waiting;
 
     all->waiting = r->next;
     if (all->waiting == NULL)
@@ -349,20 +349,20 @@ static struct run *next_waiting(struct commands *all)
     return r;
 }
 
-static void turn(uv_idle_t *idle)
+static void commands_turn(uv_idle_t *idle)
 {
     struct commands *all = idle->data;
 
     uv_idle_stop(idle);
     while (!all->stopping && all->waiting != NULL && all->running < all->most && may_start(all))
-        start(next_waiting(all));
+        command_start_now(next_waiting(all));
     if (all->active != NULL || all->waiting != NULL)
         look_later(all);
     while (all->stopping && all->waiting != NULL) {
-        struct run *r = next_waiting(all);
+        struct command_process *r = next_waiting(all);
 
         r->result.end = COMMAND_STOPPED;
-        answer(r);
+        command_answer(r);
         run_free(r);
     }
     if (!all->stopping || all->running > 0 || all->closed)
@@ -392,32 +392,32 @@ void commands_destroy(struct commands *all, void (*done)(void *arg), void *arg)
     all->stopping = true;
     all->destroyed = done;
     all->destroyed_arg = arg;
-    for (struct run *r = all->active; r != NULL; r = r->next) {
+    for (struct command_process *r = all->active; r != NULL; r = r->next) {
         terminate(r, COMMAND_STOPPED); /* sends SIGTERM */
         terminate(r, COMMAND_STOPPED); /* sends SIGKILL */
         r->result.end = COMMAND_STOPPED;
     }
-    look_what_is_next(all);
+    commands_go_on(all);
 }
 
 void commands_run(struct commands *all, const struct command *what, command_cb *cb, void *arg)
 {
-    struct run *r = xcalloc(1, sizeof *r);
+    struct command_process *r = xcalloc(1, sizeof *r);
 
-    *r = (struct run){.all = all,
-                      .argv = words_copy(what->argv),
-                      .env = words_copy(what->env),
-                      .limit_ms = what->limit_ms,
-                      .memory_max = what->memory_max > 0 ? what->memory_max : COMMAND_MEMORY_MAX,
-                      .cost = what->cost,
-                      .in = what->in != NULL ? xstrdup(what->in) : NULL,
-                      .cb = cb,
-                      .arg = arg};
+    *r = (struct command_process){.all = all,
+                                  .argv = words_copy(what->argv),
+                                  .env = words_copy(what->env),
+                                  .limit_ms = what->limit_ms,
+                                  .memory_max = what->memory_max > 0 ? what->memory_max : COMMAND_MEMORY_MAX,
+                                  .cost = what->cost,
+                                  .in = what->in != NULL ? xstrdup(what->in) : NULL,
+                                  .cb = cb,
+                                  .arg = arg};
     r->out.max = what->out_max;
     r->err.max = what->err_max;
     *all->last_waiting = r;
     all->last_waiting = &r->next;
-    look_what_is_next(all);
+    commands_go_on(all);
 }
 
 /* Joins the lines that are not empty, as "a; b". */

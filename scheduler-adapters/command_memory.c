@@ -8,7 +8,7 @@
 
 #define CHILDREN_DEPTH 4 /* a command may be a script of a site that runs another */
 
-static int64_t memory_of(int pid, int depth);
+static int64_t memory_of_tree(int pid, int depth);
 
 /* The memory of the processes that a thread, in /proc/PID/task/TID, has started. */
 static int64_t memory_of_children(const char *task, const char *tid, int depth)
@@ -21,14 +21,14 @@ static int64_t memory_of_children(const char *task, const char *tid, int depth)
     snprintf(path, sizeof path, "%s/%s/children", task, tid);
     f = fopen(path, "re");
     while (f != NULL && fscanf(f, "%d", &pid) == 1)
-        sum += memory_of(pid, depth - 1);
+        sum += memory_of_tree(pid, depth - 1);
     if (f != NULL)
         fclose(f);
     return sum;
 }
 
 /* Returns the bytes that a process and its descendants have in use; 0 where it is gone. */
-static int64_t memory_of(int pid, int depth)
+static int64_t memory_of_tree(int pid, int depth)
 {
     char path[64];
     long long pages = 0;
@@ -55,5 +55,5 @@ static int64_t memory_of(int pid, int depth)
 
 int64_t command_memory(int pid)
 {
-    return memory_of(pid, CHILDREN_DEPTH);
+    return memory_of_tree(pid, CHILDREN_DEPTH);
 }

@@ -108,7 +108,7 @@ include/stretto/xalloc.h: common/xalloc.h
 	$(AM_V_GEN)$(MKDIR_P) include/stretto && $(make_public) $(srcdir)/common/xalloc.h > $@.tmp && mv $@.tmp $@
 
 lib_LTLIBRARIES += libstretto-adapter.la
-libstretto_adapter_la_SOURCES = common/error.c common/files.c common/jsonflat.c common/jsonx.c common/shell_word.c common/units.c common/xalloc.c \
+libstretto_adapter_la_SOURCES = common/error.c common/files.c common/jsonx.c common/shell_word.c common/units.c common/xalloc.c \
 	scheduler-adapters/answers.c \
 	scheduler-adapters/batch.c \
 	scheduler-adapters/batch_deeds.c \

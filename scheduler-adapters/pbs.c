@@ -27,20 +27,20 @@ static void status(const struct adapter *a, const struct batch_row *row, struct 
     pbs_status(((const struct pbs *)a)->kind, row, to);
 }
 
-static void ready(struct adapter *a, void (*go)(void *arg), void *arg)
+static void pbs_ready(struct adapter *a, void (*go)(void *arg), void *arg)
 {
     pbs_kind_ready(pbs_of(a), go, arg);
 }
 
 /* Inserts the number of the task into an array's id "12[].server". */
-static void task_id(const char *id, int64_t task, char *out, size_t size)
+static void pbs_task_id(const char *id, int64_t task, char *out, size_t size)
 {
     int n = (int)strcspn(id, "]");
 
     snprintf(out, size, "%.*s%lld%s", n, id, (long long)task, id + n);
 }
 
-static void fini(struct adapter *a)
+static void pbs_fini(struct adapter *a)
 {
     free(pbs_of(a)->user);
     free(pbs_of(a)->pieces.arrays);
@@ -72,21 +72,21 @@ static const struct batch_system system_pbs = {
     .parse = pbs_parse,
     .status = status,
     .past = pbs_past,
-    .ready = ready,
+    .ready = pbs_ready,
     .send = pbs_send,
-    .task_id = task_id,
+    .task_id = pbs_task_id,
     .withdraw = pbs_withdraw,
-    .fini = fini,
+    .fini = pbs_fini,
 };
 
-static char *find_user(void)
+static char *find_pbs_user(void)
 {
     const struct passwd *entry = getpwuid(geteuid());
 
     return entry != NULL ? xstrdup(entry->pw_name) : NULL;
 }
 
-static struct adapter *create(const struct adapter_host *host, struct error *err)
+static struct adapter *pbs_create(const struct adapter_host *host, struct error *err)
 {
     struct pbs *pbs = xcalloc(1, sizeof *pbs);
 
@@ -96,7 +96,7 @@ static struct adapter *create(const struct adapter_host *host, struct error *err
         free(pbs);
         return NULL;
     }
-    pbs->user = find_user();
+    pbs->user = find_pbs_user();
     pbs->batch.no_gaps = true; /* -J takes one range */
     return &pbs->batch;
 }
@@ -129,7 +129,7 @@ const struct adapter_ops adapter_pbs = {
     .abi = ADAPTER_ABI,
     .name = "pbs",
     .settings = settings,
-    .create = create,
+    .create = pbs_create,
     .destroy = batch_destroy,
     .ready = batch_ready,
     .check = pbs_check,

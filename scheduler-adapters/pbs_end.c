@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-static void withdrawn(void *arg, struct command_result *result)
+static void pbs_withdrawn(void *arg, struct command_result *result)
 {
     struct batch_order *order = arg;
     struct error err;
@@ -17,7 +17,7 @@ static void withdrawn(void *arg, struct command_result *result)
         batch_order_done(order, ADAPTER_OK, NULL, NULL);
 }
 
-static void run(struct batch_order *order, enum pbs_program program, command_cb *cb)
+static void run_on_order(struct batch_order *order, enum pbs_program program, command_cb *cb)
 {
     struct adapter *a = batch_order_adapter(order);
     const char *const args[] = {batch_order_id(order), NULL};
@@ -35,10 +35,10 @@ static void delete_or_let_go(void *arg, const struct batch_rows *rows, const str
     else if (row == NULL || row->phase == BATCH_OVER)
         batch_order_done(order, ADAPTER_OK, NULL, NULL);
     else
-        run(order, row->phase == BATCH_WAITS ? PBS_QDEL : PBS_QRLS, withdrawn);
+        run_on_order(order, row->phase == BATCH_WAITS ? PBS_QDEL : PBS_QRLS, pbs_withdrawn);
 }
 
-static void held(void *arg, struct command_result *result)
+static void pbs_held(void *arg, struct command_result *result)
 {
     struct batch_order *order = arg;
     struct adapter *a = batch_order_adapter(order);
@@ -55,7 +55,7 @@ static void held(void *arg, struct command_result *result)
 void pbs_withdraw(struct batch_order *order, const struct batch_row *row)
 {
     if (pbs_of(batch_order_adapter(order))->kind == PBS_KIND_OPENPBS && strchr(row->id, '[') != NULL)
-        run(order, PBS_QDEL, withdrawn);
+        run_on_order(order, PBS_QDEL, pbs_withdrawn);
     else
-        run(order, PBS_QHOLD, held);
+        run_on_order(order, PBS_QHOLD, pbs_held);
 }

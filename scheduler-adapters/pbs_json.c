@@ -9,7 +9,7 @@
 #include <string.h>
 
 /* Accepts numbers for strings and the reverse, since versions differ. */
-static void set_value(struct batch_rows *rows, const char *attribute, const json_t *value)
+static void set_json_attribute(struct batch_rows *rows, const char *attribute, const json_t *value)
 {
     char number[32];
 
@@ -34,12 +34,12 @@ static void take_jobs(struct batch_rows *rows, json_t *jobs)
     json_object_foreach (jobs, id, job) {
         pbs_rows_add(rows, id);
         json_object_foreach (job, attribute, value)
-            set_value(rows, attribute, value);
+            set_json_attribute(rows, attribute, value);
         pbs_rows_end(rows);
     }
 }
 
-static bool is_value(const char *token, size_t n)
+static bool is_json_value(const char *token, size_t n)
 {
     json_t *value = json_loadb(token, n, JSON_DECODE_ANY, NULL);
 
@@ -50,7 +50,7 @@ static bool is_value(const char *token, size_t n)
 /* Writes the token as a JSON value, or as a string where it is no valid value. */
 static char *add_token(char *out, const char *token, size_t n)
 {
-    bool is_bare = is_value(token, n);
+    bool is_bare = is_json_value(token, n);
 
     if (!is_bare)
         *out++ = '"';
@@ -149,7 +149,7 @@ static int parse_each(struct batch_rows *rows, const char *text)
 }
 
 /* Tells whether the text ends with the bracket that closes the whole, alone on the last line. */
-static bool is_whole(const char *text, size_t size)
+static bool is_whole_json(const char *text, size_t size)
 {
     while (size > 0 && strchr(" \t\r\n", text[size - 1]) != NULL)
         size--;
@@ -164,7 +164,7 @@ int pbs_json_parse(struct batch_rows *rows, char *text, size_t size, struct erro
     if (json_is_object(root))
         take_jobs(rows, json_object_get(root, "Jobs"));
     json_decref(root);
-    if (root != NULL || (is_whole(text, size) && parse_each(rows, text) == 0))
+    if (root != NULL || (is_whole_json(text, size) && parse_each(rows, text) == 0))
         return 0;
     batch_rows_free(rows);
     return error_set(err, "batch_system_unsure", "qstat: its list cannot be read (line %d): %s", wrong.line,

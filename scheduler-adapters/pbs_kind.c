@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-static void answered(struct pbs *pbs)
+static void kind_answered(struct pbs *pbs)
 {
     batch_waited(&pbs->waiting_for_kind);
     batch_idle(&pbs->batch);
@@ -17,7 +17,7 @@ static void found(struct pbs *pbs, enum pbs_kind kind)
     pbs->kind = kind;
     host->log(host->arg, ADAPTER_LOG_INFO, NULL,
               kind == PBS_KIND_TORQUE ? "PBS is Torque" : "PBS is OpenPBS or PBS Pro");
-    answered(pbs);
+    kind_answered(pbs);
 }
 
 /* Torque knows no -F, and prints its usage (exit status 2). */
@@ -32,7 +32,7 @@ static void tried_json(void *arg, struct command_result *result)
     } else {
         if (batch_check(result, "qstat", &pbs->kind_unknown) == 0)
             error_set(&pbs->kind_unknown, "batch_system_unsure", "qstat: not known which PBS this is");
-        answered(pbs);
+        kind_answered(pbs);
     }
 }
 

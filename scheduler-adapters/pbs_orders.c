@@ -15,7 +15,7 @@
 #include <string.h>
 
 /* An order of the daemon, which may need several commands. */
-struct deed {
+struct pbs_deed {
     enum batch_deed what;
     batch_deed_cb *cb;
     void *arg;
@@ -27,7 +27,7 @@ struct deed {
 struct pbs_order {
     struct pbs_order *next;
     struct pbs *pbs;
-    struct deed *deed;
+    struct pbs_deed *deed;
     size_t n;
     char (*ids)[PBS_ID_MAX];
 };
@@ -60,7 +60,7 @@ static struct target target_of(const char *id)
     return target;
 }
 
-static int compare(const void *a, const void *b)
+static int compare_targets(const void *a, const void *b)
 {
     const struct target *x = a, *y = b;
 
@@ -71,12 +71,12 @@ static int compare(const void *a, const void *b)
     return strcmp(x->id, y->id);
 }
 
-static bool follows(const struct target *x, const struct target *y)
+static bool is_next_subjob(const struct target *x, const struct target *y)
 {
     return x->index >= 0 && x->number == y->number && y->index == x->index + 1 && strcmp(x->rest, y->rest) == 0;
 }
 
-static struct pbs_order *add(struct pbs *pbs, struct deed *deed, size_t n)
+static struct pbs_order *add_pbs_order(struct pbs *pbs, struct pbs_deed *deed, size_t n)
 {
     struct pbs_order *order = xcalloc(1, sizeof *order), **last = &pbs->orders;
 
@@ -96,9 +96,9 @@ static size_t find_ranges(const char *const *ids, size_t n, char (*out)[PBS_ID_M
 
     for (size_t i = 0; i < n; i++)
         targets[i] = target_of(ids[i]);
-    qsort(targets, n, sizeof *targets, compare);
+    qsort(targets, n, sizeof *targets, compare_targets);
     for (size_t i = 0, last; i < n; i = last + 1) {
-        for (last = i; last + 1 < n && follows(&targets[last], &targets[last + 1]); last++)
+        for (last = i; last + 1 < n && is_next_subjob(&targets[last], &targets[last + 1]); last++)
             ;
         if (last > i)
             snprintf(out[found++], PBS_ID_MAX, "%lld[%lld-%lld]%s", targets[i].number, targets[i].index,
@@ -112,7 +112,7 @@ static size_t find_ranges(const char *const *ids, size_t n, char (*out)[PBS_ID_M
 
 /* Adds commands for OpenPBS. A qdel makes one connection for all of its ids, but may name a range of an array only
  * alone. A qsig makes one for each, and may name several ranges: of those, jobs that do not run are passed over. */
-static void add_ranges(struct pbs *pbs, struct deed *deed, const char *const *ids, size_t n)
+static void add_ranges(struct pbs *pbs, struct pbs_deed *deed, const char *const *ids, size_t n)
 {
     bool is_qdel = pbs->batch.system->deed[deed->what].program == PBS_QDEL;
     char(*ranges)[PBS_ID_MAX] = xcalloc(n, sizeof *ranges);
@@ -121,11 +121,11 @@ static void add_ranges(struct pbs *pbs, struct deed *deed, const char *const *id
 
     for (size_t i = 0; i < found; i++) {
         if (is_qdel && strchr(ranges[i], '[') != NULL) {
-            memcpy(*add(pbs, deed, 1)->ids, ranges[i], sizeof *ranges);
+            memcpy(*add_pbs_order(pbs, deed, 1)->ids, ranges[i], sizeof *ranges);
             continue;
         }
         if (order == NULL)
-            order = add(pbs, deed, n);
+            order = add_pbs_order(pbs, deed, n);
         memcpy(order->ids[plain++], ranges[i], sizeof *ranges);
     }
     if (order != NULL)
@@ -133,9 +133,9 @@ static void add_ranges(struct pbs *pbs, struct deed *deed, const char *const *id
     free(ranges);
 }
 
-static void add_list(struct pbs *pbs, struct deed *deed, const char *const *ids, size_t n)
+static void add_order_for_ids(struct pbs *pbs, struct pbs_deed *deed, const char *const *ids, size_t n)
 {
-    struct pbs_order *order = add(pbs, deed, n);
+    struct pbs_order *order = add_pbs_order(pbs, deed, n);
 
     for (size_t i = 0; i < n; i++)
         snprintf(order->ids[i], PBS_ID_MAX, "%s", ids[i]);
@@ -144,7 +144,7 @@ static void add_list(struct pbs *pbs, struct deed *deed, const char *const *ids,
 static void order_end(struct pbs_order *order, const struct error *err)
 {
     struct adapter *a = &order->pbs->batch;
-    struct deed *deed = order->deed;
+    struct pbs_deed *deed = order->deed;
 
     if (err != NULL && !deed->failed) {
         deed->failed = true;
@@ -161,7 +161,7 @@ static void order_end(struct pbs_order *order, const struct error *err)
 
 static void run_next(struct pbs *pbs);
 
-static void done(void *arg, struct command_result *result)
+static void pbs_command_done(void *arg, struct command_result *result)
 {
     struct pbs *pbs = arg;
     struct adapter *a = &pbs->batch;
@@ -212,7 +212,7 @@ static void run_next(struct pbs *pbs)
         words[n + i] = order->ids[i];
     batch_busy(a);
     batch_run_costing(a, a->endings, program, words, NULL, BATCH_WORDS_MAX,
-                      program == PBS_QDEL ? 1 : (unsigned)order->n, done, pbs);
+                      program == PBS_QDEL ? 1 : (unsigned)order->n, pbs_command_done, pbs);
     free(words);
 }
 
@@ -220,18 +220,18 @@ void pbs_carry_out(struct adapter *a, enum batch_deed what, const char *const *i
                    void *arg)
 {
     struct pbs *pbs = pbs_of(a);
-    struct deed *deed;
+    struct pbs_deed *deed;
 
     if (what == BATCH_KILL && n == 1) { /* an overdue job is killed without waiting for other commands */
         batch_carry_out_by_command(a, what, true, ids, n, cb, arg);
         return;
     }
     deed = xcalloc(1, sizeof *deed);
-    *deed = (struct deed){.what = what, .cb = cb, .arg = arg};
+    *deed = (struct pbs_deed){.what = what, .cb = cb, .arg = arg};
     batch_busy(a);
     if (pbs->kind != PBS_KIND_TORQUE)
         add_ranges(pbs, deed, ids, n);
     else
-        add_list(pbs, deed, ids, n);
+        add_order_for_ids(pbs, deed, ids, n);
     run_next(pbs);
 }

@@ -43,7 +43,7 @@ static void take_arrays(struct pbs_pieces *pieces, struct batch_rows *rows)
     rows->kind = PBS_KIND_OPENPBS;
 }
 
-static void end(struct pbs *pbs)
+static void end_pieces(struct pbs *pbs)
 {
     free(pbs->pieces.arrays);
     pbs->pieces = (struct pbs_pieces){.until = pbs->pieces.until};
@@ -56,7 +56,7 @@ bool pbs_pieces_are_due(const struct pbs *pbs)
 
 void pbs_pieces_begin(struct pbs *pbs, struct batch_listing *listing)
 {
-    end(pbs);
+    end_pieces(pbs);
     pbs->pieces.listing = listing;
     batch_listing_rows(listing)->kind = PBS_KIND_OPENPBS_ARRAYS;
     batch_listing_run(listing, PBS_QSTAT, words + 1);
@@ -89,7 +89,7 @@ bool pbs_list_on(struct adapter *a, struct batch_listing *listing, const struct 
         }
     }
     if (in_pieces) {
-        end(pbs);
+        end_pieces(pbs);
         return false;
     }
     if (failed == NULL || !is_too_much(failed) || pbs->kind != PBS_KIND_OPENPBS || a->closing)

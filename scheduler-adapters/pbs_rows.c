@@ -70,7 +70,7 @@ static bool is_subjob(const struct batch_row *row)
 
 /* Expands an array: OpenPBS reports waiting subjobs only by the array's indices. It does not tell how often they ran,
  * which may be once for a subjob that was put back. */
-static void take_array(struct batch_rows *rows, struct batch_row *row)
+static void expand_pbs_array(struct batch_rows *rows, struct batch_row *row)
 {
     row->runs = row->started > 0;
     row->started = 0;
@@ -101,7 +101,7 @@ void pbs_rows_end(struct batch_rows *rows)
     if (row->name[0] == '\0' || row->id[0] == '\0' || row->is_foreign)
         batch_rows_drop(rows);
     else if (is_array(row) && rows->kind != PBS_KIND_OPENPBS_ARRAYS)
-        take_array(rows, row);
+        expand_pbs_array(rows, row);
     else if (is_openpbs && is_subjob(row) && row->state[0] == 'Q')
         batch_rows_drop(rows);
     else if (is_openpbs && is_subjob(row))
@@ -191,7 +191,7 @@ void pbs_row_set(struct batch_rows *rows, const char *attribute, const char *val
     }
 }
 
-static void explain_end(enum pbs_kind kind, const struct batch_row *row, struct adapter_status *status)
+static void pbs_explain_end(enum pbs_kind kind, const struct batch_row *row, struct adapter_status *status)
 {
     int code = row->exit_status;
 
@@ -241,5 +241,5 @@ void pbs_status(enum pbs_kind kind, const struct batch_row *row, struct adapter_
     if (row->phase == BATCH_WAITS) /* exit status and host of a job that was put back belong to its last try */
         status->never = can_never_run(row);
     else if (row->phase == BATCH_OVER)
-        explain_end(kind, row, status);
+        pbs_explain_end(kind, row, status);
 }

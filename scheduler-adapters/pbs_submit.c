@@ -52,20 +52,20 @@ static const char *const too_long[] = {"violates queue and/or server resource li
                                        "Resource limit exceeds allowable", NULL};
 
 /* One submission; it is repeated with the walltime alone if that and the spare time together were refused. */
-struct attempt {
+struct pbs_attempt {
     struct batch_group *group;
     const struct batch_submission *s; /* the first of the group */
     struct pbs *pbs;
     bool just_walltime;
 };
 
-static bool asked_by_site(const struct attempt *t, const char *what)
+static bool asked_by_site(const struct pbs_attempt *t, const char *what)
 {
     return words_mention(t->pbs->batch.extra, what) || words_mention(t->s->extra, what);
 }
 
 /* Adds `nodes` chunks, some of which hold one task more than the others where the tasks do not divide evenly. */
-static void add_chunks(struct words *words, const struct attempt *t)
+static void add_chunks(struct words *words, const struct pbs_attempt *t)
 {
     const struct adapter_resources *want = &t->s->job.resources;
     int64_t tasks = (int64_t)want->copies * want->tasks, nodes = want->nodes, each, more;
@@ -107,7 +107,7 @@ static void add_chunks(struct words *words, const struct attempt *t)
 
 /* Asks for more than the walltime: at the walltime the runner ends its tasks itself, and they have their grace after
  * that. */
-static void add_walltime(struct words *words, const struct attempt *t)
+static void add_walltime(struct words *words, const struct pbs_attempt *t)
 {
     int64_t ms = t->s->job.resources.walltime_ms, seconds;
 
@@ -121,7 +121,7 @@ static void add_walltime(struct words *words, const struct attempt *t)
 
 /* Adds the name. One that is too long for -N keeps its end, which differs from job to job. An array is named like its
  * first job. */
-static void add_name(struct words *words, const struct attempt *t)
+static void add_name(struct words *words, const struct pbs_attempt *t)
 {
     size_t n = strlen(t->s->name);
     char name[64];
@@ -138,7 +138,7 @@ static void add_name(struct words *words, const struct attempt *t)
 
 /* Adds the options of an array. OpenPBS accepts arrays only of jobs that it may start again by itself; a second runner
  * of a job does nothing, since the first has claimed it. */
-static void add_array(struct words *words, const struct attempt *t)
+static void add_array_options(struct words *words, const struct pbs_attempt *t)
 {
     bool is_openpbs = t->pbs->kind != PBS_KIND_TORQUE, is_array = t->group->n > 1;
     char *list;
@@ -156,7 +156,7 @@ static void add_array(struct words *words, const struct attempt *t)
 /* Sends PBS's own messages to a file beside the runner's log, unless its name would look like HOST:PATH. For an array
  * Torque makes one file for each job, with a number after the name; OpenPBS would need the number in the directory's
  * name, and has no file. */
-static void add_output(struct words *words, const struct attempt *t)
+static void add_output(struct words *words, const struct pbs_attempt *t)
 {
     bool none = strchr(t->s->dir, ':') != NULL || (t->group->n > 1 && t->pbs->kind != PBS_KIND_TORQUE);
 
@@ -171,7 +171,7 @@ static void add_output(struct words *words, const struct attempt *t)
 
 /* Builds the command line. Options of the site or the spec may override the first part; the options that the adapter
  * relies on come last. */
-static void build(struct words *words, const struct attempt *t)
+static void build_qsub(struct words *words, const struct pbs_attempt *t)
 {
     if (!asked_by_site(t, t->pbs->kind == PBS_KIND_TORQUE ? "nodes=" : "select="))
         add_chunks(words, t);
@@ -186,7 +186,7 @@ static void build(struct words *words, const struct attempt *t)
     }
     words_add_all(words, t->pbs->batch.extra);
     words_add_all(words, t->s->extra);
-    add_array(words, t);
+    add_array_options(words, t);
     words_add(words, "-m");
     words_add(words, "n");
     add_output(words, t);
@@ -198,7 +198,7 @@ static void build(struct words *words, const struct attempt *t)
 /* Makes the job's script. Variables are set there, not by -V or -v, since versions differ in how they read commas in
  * values. The shell becomes the runner; until that has set its signals up, the ones meant for it must not kill it. A
  * job of an array finds its directory by its number. */
-static char *make_script(const struct attempt *t)
+static char *make_script(const struct pbs_attempt *t)
 {
     char *dir = batch_group_dir(t->group), *where = words_quote(dir), *runner = words_quote(t->pbs->batch.host.runner);
     char *exports = words_exports(t->pbs->batch.job_env, '\n'), *script, number[80] = "";
@@ -245,8 +245,8 @@ static void name_queue(const char *queue, struct error *err)
 
 /* Interprets qsub's answer. Only an explicit refusal by PBS counts as one; status 255 means that no server was
  * reached. */
-static enum adapter_answer verdict(struct command_result *result, const char *queue, char *id, size_t size,
-                                   struct error *err)
+static enum adapter_answer qsub_verdict(struct command_result *result, const char *queue, char *id, size_t size,
+                                        struct error *err)
 {
     if (batch_check(result, "qsub", err) < 0) {
         if (result->end != COMMAND_EXITED)
@@ -264,14 +264,14 @@ static enum adapter_answer verdict(struct command_result *result, const char *qu
     return ADAPTER_OK;
 }
 
-static void run_qsub(struct attempt *t);
+static void run_qsub(struct pbs_attempt *t);
 
-static void submitted(void *arg, struct command_result *result)
+static void qsub_ended(void *arg, struct command_result *result)
 {
-    struct attempt *t = arg;
+    struct pbs_attempt *t = arg;
     struct error err = {0};
     char id[64] = "";
-    enum adapter_answer answer = verdict(result, t->s->job.resources.queue, id, sizeof id, &err);
+    enum adapter_answer answer = qsub_verdict(result, t->s->job.resources.queue, id, sizeof id, &err);
     bool is_definite, is_refused = answer == ADAPTER_REFUSED || answer == ADAPTER_UNCLEAR;
 
     if (is_refused && t->s->job.resources.walltime_ms > 0 && !t->just_walltime && batch_says(result->err, too_long)) {
@@ -286,15 +286,15 @@ static void submitted(void *arg, struct command_result *result)
     free(t);
 }
 
-static void run_qsub(struct attempt *t)
+static void run_qsub(struct pbs_attempt *t)
 {
     struct adapter *a = &t->pbs->batch;
     struct words words = {0};
     char *script;
 
     script = make_script(t);
-    build(&words, t);
-    batch_run(a, a->submissions, PBS_QSUB, (const char *const *)words.word, script, BATCH_WORDS_MAX, submitted, t);
+    build_qsub(&words, t);
+    batch_run(a, a->submissions, PBS_QSUB, (const char *const *)words.word, script, BATCH_WORDS_MAX, qsub_ended, t);
     words_fini(&words);
     free(script);
 }
@@ -302,14 +302,14 @@ static void run_qsub(struct attempt *t)
 void pbs_send(struct batch_group *group)
 {
     struct pbs *pbs = pbs_of(group->a);
-    struct attempt *t;
+    struct pbs_attempt *t;
 
     if (pbs->kind == PBS_KIND_UNKNOWN) {
         batch_group_answered(group, ADAPTER_LATER, false, NULL, &pbs->kind_unknown);
         return;
     }
     t = xcalloc(1, sizeof *t);
-    *t = (struct attempt){.group = group, .s = group->first, .pbs = pbs};
+    *t = (struct pbs_attempt){.group = group, .s = group->first, .pbs = pbs};
     batch_busy(group->a);
     run_qsub(t);
 }

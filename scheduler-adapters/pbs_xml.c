@@ -10,7 +10,7 @@
 
 enum { DEPTH_DATA = 1, DEPTH_JOB, DEPTH_ATTRIBUTE };
 
-struct reader {
+struct xml_reader {
     struct batch_rows *rows;
     bool in_job;
     int depth;
@@ -18,9 +18,9 @@ struct reader {
     size_t n, size;
 };
 
-static void begin(void *arg, const char *name, const char **attributes)
+static void begin_xml_element(void *arg, const char *name, const char **attributes)
 {
-    struct reader *r = arg;
+    struct xml_reader *r = arg;
 
     r->depth++;
     r->n = 0;
@@ -28,9 +28,9 @@ static void begin(void *arg, const char *name, const char **attributes)
         r->in_job = pbs_rows_add(r->rows, "") != NULL;
 }
 
-static void take(void *arg, const char *text, int n)
+static void take_xml_text(void *arg, const char *text, int n)
 {
-    struct reader *r = arg;
+    struct xml_reader *r = arg;
 
     if (r->depth != DEPTH_ATTRIBUTE)
         return;
@@ -42,9 +42,9 @@ static void take(void *arg, const char *text, int n)
     r->n += (size_t)n;
 }
 
-static void end(void *arg, const char *name)
+static void end_xml_element(void *arg, const char *name)
 {
-    struct reader *r = arg;
+    struct xml_reader *r = arg;
 
     if (r->depth == DEPTH_ATTRIBUTE && r->in_job && r->n > 0) {
         r->value[r->n] = '\0';
@@ -59,7 +59,7 @@ static void end(void *arg, const char *name)
 
 int pbs_xml_parse(struct batch_rows *rows, char *text, size_t size, struct error *err)
 {
-    struct reader r = {.rows = rows};
+    struct xml_reader r = {.rows = rows};
     XML_Parser parser;
     int rc = 0;
 
@@ -69,8 +69,8 @@ int pbs_xml_parse(struct batch_rows *rows, char *text, size_t size, struct error
         return 0;
     parser = XML_ParserCreate("UTF-8");
     XML_SetUserData(parser, &r);
-    XML_SetElementHandler(parser, begin, end);
-    XML_SetCharacterDataHandler(parser, take);
+    XML_SetElementHandler(parser, begin_xml_element, end_xml_element);
+    XML_SetCharacterDataHandler(parser, take_xml_text);
     if (XML_Parse(parser, text, (int)size, 1) != XML_STATUS_OK) {
         batch_rows_free(rows);
         rc = error_set(err, "batch_system_unsure", "qstat: its list cannot be read (byte %ld): %s",

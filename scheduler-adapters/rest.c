@@ -14,8 +14,8 @@
 /* turns of the loop, of a millisecond or more, in which data that came before the limit is read */
 #define LATE_TURNS 1000
 
-struct request {
-    struct request *next, *prev; /* in the list of requests that wait, or of those under way */
+struct rest_call {
+    struct rest_call *next, *prev; /* in the list of requests that wait, or of those under way */
     struct rest *rest;
     char *method, *url, *body;
     int64_t limit_ms;
@@ -41,7 +41,7 @@ struct rest {
     struct url url;
     char *ca_file, *token_file, *user, *user_header, *token_header;
     unsigned most, n;
-    struct request *active, *waiting;
+    struct rest_call *active, *waiting;
     CURLM *multi;
     uv_timer_t timer; /* curl's timer */
     uv_idle_t idle;
@@ -52,21 +52,21 @@ struct rest {
 };
 
 /* A socket of curl. */
-struct watch {
+struct rest_watch {
     uv_poll_t poll;
     struct rest *rest;
     curl_socket_t fd;
 };
 
-static void turn(uv_idle_t *idle);
+static void rest_turn(uv_idle_t *idle);
 
-static void look_what_is_next(struct rest *rest)
+static void rest_go_on(struct rest *rest)
 {
     if (!rest->closed && (rest->stopping || (rest->waiting != NULL && rest->n < rest->most)))
-        uv_idle_start(&rest->idle, turn);
+        uv_idle_start(&rest->idle, rest_turn);
 }
 
-static void request_free(struct request *r)
+static void request_free(struct rest_call *r)
 {
     if (r->token != NULL)
         explicit_bzero(r->token, strlen(r->token));
@@ -82,7 +82,7 @@ static void request_free(struct request *r)
 }
 
 /* Calls the callback. why: the failure; NULL: there is an answer. */
-static void answer(struct request *r, const char *why)
+static void answer_request(struct rest_call *r, const char *why)
 {
     static char nothing[1];
     struct rest_result result = {.body = r->text.data != NULL ? r->text.data : nothing, .size = r->text.size};
@@ -96,40 +96,40 @@ static void answer(struct request *r, const char *why)
     r->cb(r->arg, &result);
 }
 
-static void closed(struct rest *rest);
+static void rest_handle_gone(struct rest *rest);
 
 static void limit_closed(uv_handle_t *limit)
 {
-    struct request *r = limit->data;
+    struct rest_call *r = limit->data;
     struct rest *rest = r->rest;
 
     request_free(r);
-    closed(rest);
+    rest_handle_gone(rest);
 }
 
-static void finish(struct request *r, const char *why)
+static void finish_request(struct rest_call *r, const char *why)
 {
     struct rest *rest = r->rest;
 
     DL_DELETE(rest->active, r);
     rest->n--;
-    answer(r, why);
+    answer_request(r, why);
     curl_easy_cleanup(r->curl);
     r->curl = NULL;
     uv_close((uv_handle_t *)&r->limit, limit_closed);
-    look_what_is_next(rest);
+    rest_go_on(rest);
 }
 
-static void fail(struct request *r, const char *what)
+static void fail_request(struct rest_call *r, const char *what)
 {
     const struct url *url = &r->rest->url;
     char why[400];
 
     snprintf(why, sizeof why, "%.150s: %.200s", url->socket != NULL ? url->socket : url->base, what);
-    finish(r, why);
+    finish_request(r, why);
 }
 
-static void transferred(struct request *r, CURLcode rc)
+static void transferred(struct rest_call *r, CURLcode rc)
 {
     const char *what = r->reason[0] != '\0' ? r->reason : curl_easy_strerror(rc);
     long number = 0;
@@ -141,28 +141,28 @@ static void transferred(struct request *r, CURLcode rc)
     else if (rc == CURLE_COULDNT_CONNECT && r->rest->url.socket != NULL && number != 0)
         what = strerror((int)number); /* curl's words are about a port */
     if (rc == CURLE_OK)
-        finish(r, NULL);
+        finish_request(r, NULL);
     else
-        fail(r, what);
+        fail_request(r, what);
 }
 
 /* Timers ring before a process that was held up has read what came meanwhile: all of that is read first, which may take
  * some turns. Curl's own limit would not do that. */
-static void limit_reached(uv_timer_t *limit)
+static void request_limit_reached(uv_timer_t *limit)
 {
-    struct request *r = limit->data;
+    struct rest_call *r = limit->data;
     char what[100];
 
     if (r->late == 0 || (r->text.size > r->read && r->late < LATE_TURNS)) {
         r->late++;
         r->read = r->text.size;
-        uv_timer_start(limit, limit_reached, 1, 0);
+        uv_timer_start(limit, request_limit_reached, 1, 0);
         return;
     }
     curl_multi_remove_handle(r->rest->multi, r->curl);
     snprintf(what, sizeof what, "timed out after %lld ms with %zu bytes received", (long long)r->limit_ms,
              r->text.size);
-    fail(r, what);
+    fail_request(r, what);
 }
 
 static void take_what_is_done(struct rest *rest)
@@ -173,7 +173,7 @@ static void take_what_is_done(struct rest *rest)
     while ((message = curl_multi_info_read(rest->multi, &left)) != NULL) {
         CURLcode rc = message->data.result;
         CURL *curl = message->easy_handle;
-        struct request *r;
+        struct rest_call *r;
 
         if (message->msg != CURLMSG_DONE)
             continue;
@@ -183,7 +183,7 @@ static void take_what_is_done(struct rest *rest)
     }
 }
 
-static void timer_rang(uv_timer_t *timer)
+static void rest_timer_rang(uv_timer_t *timer)
 {
     struct rest *rest = timer->data;
     int running;
@@ -192,20 +192,20 @@ static void timer_rang(uv_timer_t *timer)
     take_what_is_done(rest);
 }
 
-static int on_timer(CURLM *multi, long ms, void *arg)
+static int set_curl_timer(CURLM *multi, long ms, void *arg)
 {
     struct rest *rest = arg;
 
     if (ms < 0)
         uv_timer_stop(&rest->timer);
     else
-        uv_timer_start(&rest->timer, timer_rang, (uint64_t)ms, 0);
+        uv_timer_start(&rest->timer, rest_timer_rang, (uint64_t)ms, 0);
     return 0;
 }
 
 static void socket_ready(uv_poll_t *poll, int status, int events)
 {
-    struct watch *watch = poll->data;
+    struct rest_watch *watch = poll->data;
     struct rest *rest = watch->rest;
     int what = (events & UV_READABLE ? CURL_CSELECT_IN : 0) | (events & UV_WRITABLE ? CURL_CSELECT_OUT : 0), running;
 
@@ -213,7 +213,7 @@ static void socket_ready(uv_poll_t *poll, int status, int events)
     take_what_is_done(rest);
 }
 
-static void closed(struct rest *rest)
+static void rest_handle_gone(struct rest *rest)
 {
     void (*destroyed)(void *) = rest->destroyed;
     void *arg = rest->destroyed_arg;
@@ -230,28 +230,28 @@ static void closed(struct rest *rest)
     destroyed(arg);
 }
 
-static void watch_closed(uv_handle_t *handle)
+static void rest_watch_closed(uv_handle_t *handle)
 {
-    struct watch *watch = handle->data;
+    struct rest_watch *watch = handle->data;
     struct rest *rest = watch->rest;
 
     free(watch);
-    closed(rest);
+    rest_handle_gone(rest);
 }
 
-static void handle_closed(uv_handle_t *handle)
+static void rest_handle_closed(uv_handle_t *handle)
 {
-    closed(handle->data);
+    rest_handle_gone(handle->data);
 }
 
 static int on_socket(CURL *easy, curl_socket_t fd, int what, void *arg, void *known)
 {
     struct rest *rest = arg;
-    struct watch *watch = known;
+    struct rest_watch *watch = known;
 
     if (what == CURL_POLL_REMOVE) {
         if (watch != NULL)
-            uv_close((uv_handle_t *)&watch->poll, watch_closed);
+            uv_close((uv_handle_t *)&watch->poll, rest_watch_closed);
         curl_multi_assign(rest->multi, fd, NULL);
         return 0;
     }
@@ -271,9 +271,9 @@ static int on_socket(CURL *easy, curl_socket_t fd, int what, void *arg, void *kn
         &watch->poll, (what & CURL_POLL_IN ? UV_READABLE : 0) | (what & CURL_POLL_OUT ? UV_WRITABLE : 0), socket_ready);
 }
 
-static size_t on_data(char *data, size_t size, size_t n, void *arg)
+static size_t request_on_data(char *data, size_t size, size_t n, void *arg)
 {
-    struct request *r = arg;
+    struct rest_call *r = arg;
 
     r->too_long = r->text.size + size * n > r->max;
     if (r->too_long)
@@ -282,7 +282,7 @@ static size_t on_data(char *data, size_t size, size_t n, void *arg)
     return size * n;
 }
 
-static void add_header(struct request *r, const char *name, const char *value)
+static void add_header(struct rest_call *r, const char *name, const char *value)
 {
     char *header = xasprintf("%s: %s", name, value);
 
@@ -291,7 +291,7 @@ static void add_header(struct request *r, const char *name, const char *value)
     free(header);
 }
 
-static void prepare(struct request *r)
+static void prepare(struct rest_call *r)
 {
     const struct rest *rest = r->rest;
     CURL *curl = r->curl;
@@ -316,12 +316,12 @@ static void prepare(struct request *r)
     curl_easy_setopt(curl, CURLOPT_HTTPHEADER, r->headers);
     curl_easy_setopt(curl, CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_1_1);
     curl_easy_setopt(curl, CURLOPT_USERAGENT, "stretto");
-    curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, on_data);
+    curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, request_on_data);
     curl_easy_setopt(curl, CURLOPT_WRITEDATA, r);
     curl_easy_setopt(curl, CURLOPT_ERRORBUFFER, r->reason);
     curl_easy_setopt(curl, CURLOPT_PRIVATE, r);
     curl_easy_setopt(curl, CURLOPT_NOSIGNAL, 1L);
-    curl_easy_setopt(curl, CURLOPT_CONNECTTIMEOUT_MS, (long)INT_MAX); /* limit_reached() limits all phases */
+    curl_easy_setopt(curl, CURLOPT_CONNECTTIMEOUT_MS, (long)INT_MAX); /* request_limit_reached() limits all phases */
     curl_easy_setopt(curl, CURLOPT_FRESH_CONNECT, 1L);
     curl_easy_setopt(curl, CURLOPT_FORBID_REUSE, 1L);
 #if LIBCURL_VERSION_NUM >= 0x075700
@@ -329,38 +329,38 @@ static void prepare(struct request *r)
 #endif
 }
 
-static void start(struct request *r)
+static void start_transfer(struct rest_call *r)
 {
     r->curl = curl_easy_init();
     if (r->curl == NULL) {
-        finish(r, "libcurl cannot be initialised");
+        finish_request(r, "libcurl cannot be initialised");
         return;
     }
     prepare(r);
-    uv_timer_start(&r->limit, limit_reached, (uint64_t)r->limit_ms, 0);
+    uv_timer_start(&r->limit, request_limit_reached, (uint64_t)r->limit_ms, 0);
     curl_multi_add_handle(r->rest->multi, r->curl);
 }
 
 static void read_token(uv_work_t *work)
 {
-    struct request *r = work->data;
+    struct rest_call *r = work->data;
 
     rest_token_read(r->rest->token_file, &r->token, &r->no_token);
 }
 
 static void token_read(uv_work_t *work, int status)
 {
-    struct request *r = work->data;
+    struct rest_call *r = work->data;
 
     if (r->rest->stopping)
-        finish(r, "the daemon ends");
+        finish_request(r, "the daemon ends");
     else if (r->token == NULL)
-        finish(r, r->no_token.text);
+        finish_request(r, r->no_token.text);
     else
-        start(r);
+        start_transfer(r);
 }
 
-static void begin(struct request *r)
+static void begin_request(struct rest_call *r)
 {
     struct rest *rest = r->rest;
 
@@ -373,46 +373,46 @@ static void begin(struct request *r)
     if (rest->token_file != NULL)
         uv_queue_work(rest->loop, &r->work, read_token, token_read);
     else
-        start(r);
+        start_transfer(r);
 }
 
 /* Fails all requests; a token that is being read is waited for. */
-static void stop(struct rest *rest)
+static void rest_stop(struct rest *rest)
 {
-    struct request *r, *next;
+    struct rest_call *r, *next;
 
     while ((r = rest->waiting) != NULL) {
         DL_DELETE(rest->waiting, r);
-        answer(r, "the daemon ends");
+        answer_request(r, "the daemon ends");
         request_free(r);
     }
     DL_FOREACH_SAFE (rest->active, r, next) {
         if (r->curl == NULL)
             continue;
         curl_multi_remove_handle(rest->multi, r->curl);
-        finish(r, "the daemon ends");
+        finish_request(r, "the daemon ends");
     }
     if (rest->n > 0 || rest->closed)
         return;
     rest->closed = true;
     curl_multi_cleanup(rest->multi);
     uv_idle_stop(&rest->idle);
-    uv_close((uv_handle_t *)&rest->idle, handle_closed);
-    uv_close((uv_handle_t *)&rest->timer, handle_closed);
+    uv_close((uv_handle_t *)&rest->idle, rest_handle_closed);
+    uv_close((uv_handle_t *)&rest->timer, rest_handle_closed);
 }
 
-static void turn(uv_idle_t *idle)
+static void rest_turn(uv_idle_t *idle)
 {
     struct rest *rest = idle->data;
 
     uv_idle_stop(idle);
     while (!rest->stopping && rest->waiting != NULL && rest->n < rest->most)
-        begin(rest->waiting);
+        begin_request(rest->waiting);
     if (rest->stopping)
-        stop(rest);
+        rest_stop(rest);
 }
 
-static char *copy(const char *text)
+static char *copy_text(const char *text)
 {
     return text != NULL ? xstrdup(text) : NULL;
 }
@@ -435,15 +435,15 @@ struct rest *rest_create(uv_loop_t *loop, const struct rest_place *place, unsign
                           .url = url,
                           .most = most,
                           .handles = 2,
-                          .ca_file = copy(place->ca_file),
-                          .token_file = copy(place->token_file),
-                          .user = copy(place->user),
-                          .user_header = copy(place->user_header),
-                          .token_header = copy(place->token_header)};
+                          .ca_file = copy_text(place->ca_file),
+                          .token_file = copy_text(place->token_file),
+                          .user = copy_text(place->user),
+                          .user_header = copy_text(place->user_header),
+                          .token_header = copy_text(place->token_header)};
     rest->multi = curl_multi_init();
     curl_multi_setopt(rest->multi, CURLMOPT_SOCKETFUNCTION, on_socket);
     curl_multi_setopt(rest->multi, CURLMOPT_SOCKETDATA, rest);
-    curl_multi_setopt(rest->multi, CURLMOPT_TIMERFUNCTION, on_timer);
+    curl_multi_setopt(rest->multi, CURLMOPT_TIMERFUNCTION, set_curl_timer);
     curl_multi_setopt(rest->multi, CURLMOPT_TIMERDATA, rest);
     uv_timer_init(loop, &rest->timer);
     uv_idle_init(loop, &rest->idle);
@@ -456,21 +456,21 @@ void rest_destroy(struct rest *rest, void (*done)(void *arg), void *arg)
     rest->stopping = true;
     rest->destroyed = done;
     rest->destroyed_arg = arg;
-    look_what_is_next(rest);
+    rest_go_on(rest);
 }
 
 void rest_ask(struct rest *rest, const struct rest_request *request, rest_cb *cb, void *arg)
 {
-    struct request *r = xcalloc(1, sizeof *r);
+    struct rest_call *r = xcalloc(1, sizeof *r);
 
-    *r = (struct request){.rest = rest,
-                          .method = xstrdup(request->method),
-                          .body = copy(request->body),
-                          .limit_ms = request->limit_ms,
-                          .max = request->max,
-                          .cb = cb,
-                          .arg = arg};
+    *r = (struct rest_call){.rest = rest,
+                            .method = xstrdup(request->method),
+                            .body = copy_text(request->body),
+                            .limit_ms = request->limit_ms,
+                            .max = request->max,
+                            .cb = cb,
+                            .arg = arg};
     r->url = xasprintf("%s%s", rest->url.base, request->path);
     DL_APPEND(rest->waiting, r);
-    look_what_is_next(rest);
+    rest_go_on(rest);
 }

@@ -12,7 +12,7 @@
 
 #define TOKEN_MAX 16384
 
-static int check(const char *path, const struct stat *st, struct error *err)
+static int check_token_file(const char *path, const struct stat *st, struct error *err)
 {
     if (!S_ISREG(st->st_mode))
         return error_set(err, "token_file", "%.300s is no file", path);
@@ -54,7 +54,7 @@ int rest_token_read(const char *path, char **out, struct error *err)
         return error_errno(err, "token_file", "%.300s", path);
     if (fstat(fd, &st) < 0) {
         error_errno(err, "token_file", "%.300s", path);
-    } else if (check(path, &st, err) == 0) {
+    } else if (check_token_file(path, &st, err) == 0) {
         n = read(fd, text, TOKEN_MAX);
         if (n < 0) {
             error_errno(err, "token_file", "%.300s", path);

@@ -17,7 +17,7 @@ const char *const slurm_environment[] = {"PATH",       "HOME",          "USER", 
                                          "MODULEPATH", "LOADEDMODULES", "SLURM_CONF", NULL};
 
 /* Lists all jobs of the user: asking by names would need thousands of them. */
-static void list(struct adapter *a, struct batch_listing *listing)
+static void slurm_list(struct adapter *a, struct batch_listing *listing)
 {
     char uid[16];
     const char *const args[] = {"-h", "-a", "-r", "-t", "all", "-u", uid, "-o", slurm_squeue_format, NULL};
@@ -26,7 +26,7 @@ static void list(struct adapter *a, struct batch_listing *listing)
     batch_listing_run(listing, SLURM_SQUEUE, args);
 }
 
-struct waiting {
+struct slurm_waiting {
     struct slurm *slurm;
     void (*go)(void *arg);
     void *arg;
@@ -34,18 +34,18 @@ struct waiting {
 
 static void site_known(void *arg)
 {
-    struct waiting waiting = *(struct waiting *)arg;
+    struct slurm_waiting waiting = *(struct slurm_waiting *)arg;
 
     free(arg);
     slurm_time_ready(waiting.slurm, waiting.go, waiting.arg);
 }
 
 /* Asks how large an array may be, where arrays are used, and how long jobs may take. */
-static void ready(struct adapter *a, void (*go)(void *arg), void *arg)
+static void slurm_ready(struct adapter *a, void (*go)(void *arg), void *arg)
 {
-    struct waiting *waiting = xcalloc(1, sizeof *waiting);
+    struct slurm_waiting *waiting = xcalloc(1, sizeof *waiting);
 
-    *waiting = (struct waiting){slurm_of(a), go, arg};
+    *waiting = (struct slurm_waiting){slurm_of(a), go, arg};
     if (a->gather_ms > 0)
         slurm_site_ready(waiting->slurm, site_known, waiting);
     else
@@ -57,7 +57,7 @@ void slurm_task_id(const char *id, int64_t task, char *out, size_t size)
     snprintf(out, size, "%.30s_%lld", id, (long long)task);
 }
 
-static void fini(struct adapter *a)
+static void slurm_fini(struct adapter *a)
 {
     slurm_times_clear(&slurm_of(a)->times);
     free(slurm_of(a)->record_file);
@@ -81,19 +81,19 @@ static const struct batch_system system_slurm = {
              [BATCH_USR2] = {SLURM_SCANCEL, {"--batch", "--signal=USR2", NULL}},
              [BATCH_KILL] = {SLURM_SCANCEL, {NULL}}},
     .gone = slurm_gone,
-    .list = list,
+    .list = slurm_list,
     .parse = slurm_parse,
     .status = slurm_status,
     .waits = slurm_waits,
     .past = slurm_past,
-    .ready = ready,
+    .ready = slurm_ready,
     .send = slurm_send,
     .task_id = slurm_task_id,
     .withdraw = slurm_withdraw,
-    .fini = fini,
+    .fini = slurm_fini,
 };
 
-static struct adapter *create(const struct adapter_host *host, struct error *err)
+static struct adapter *slurm_create(const struct adapter_host *host, struct error *err)
 {
     struct slurm *slurm = xcalloc(1, sizeof *slurm);
     const char *conf = NULL;
@@ -141,7 +141,7 @@ const struct adapter_ops adapter_slurm = {
     .abi = ADAPTER_ABI,
     .name = "slurm",
     .settings = settings,
-    .create = create,
+    .create = slurm_create,
     .destroy = batch_destroy,
     .ready = batch_ready,
     .check = batch_check_options,

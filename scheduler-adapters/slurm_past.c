@@ -21,7 +21,7 @@
 #define AGAIN_MS 60000                     /* between questions that get no answer */
 #define FILE_TAIL (8 << 20)                /* bytes read from the end of the log, which has the newest jobs */
 
-struct past {
+struct slurm_past {
     uv_work_t work;
     struct slurm *a;
     char *ids; /* separated by commas */
@@ -33,7 +33,7 @@ struct past {
     int error;
 };
 
-static void finish(struct past *past)
+static void finish_past(struct slurm_past *past)
 {
     struct adapter *a = &past->a->batch;
     struct error none = {0};
@@ -64,15 +64,15 @@ void slurm_past_unanswered(struct adapter *a, struct slurm_silence *silence, con
     silence->until = uv_now(a->host.loop) + AGAIN_MS;
 }
 
-static void no_answer(struct past *past, const char *why)
+static void no_answer(struct slurm_past *past, const char *why)
 {
     slurm_past_unanswered(&past->a->batch, &past->a->silence, why);
-    finish(past);
+    finish_past(past);
 }
 
-static void read_file(uv_work_t *work)
+static void read_record_file(uv_work_t *work)
 {
-    struct past *past = work->data;
+    struct slurm_past *past = work->data;
     int fd = open(past->path, O_RDONLY | O_CLOEXEC);
     struct stat st;
     ssize_t n;
@@ -93,9 +93,9 @@ static void read_file(uv_work_t *work)
         close(fd);
 }
 
-static void file_read(uv_work_t *work, int status)
+static void record_file_read(uv_work_t *work, int status)
 {
-    struct past *past = work->data;
+    struct slurm_past *past = work->data;
 
     if (past->error != 0) {
         char why[300];
@@ -105,19 +105,19 @@ static void file_read(uv_work_t *work, int status)
         return;
     }
     slurm_past_answered(&past->a->silence);
-    finish(past);
+    finish_past(past);
 }
 
-static void read_record(struct past *past)
+static void start_reading_record(struct slurm_past *past)
 {
     past->path = xstrdup(past->a->record_file);
     past->work.data = past;
-    uv_queue_work(past->a->batch.host.loop, &past->work, read_file, file_read);
+    uv_queue_work(past->a->batch.host.loop, &past->work, read_record_file, record_file_read);
 }
 
-static void accounted(void *arg, struct command_result *result)
+static void sacct_ended(void *arg, struct command_result *result)
 {
-    struct past *past = arg;
+    struct slurm_past *past = arg;
     struct error err;
 
     past->rows.kind = SLURM_ROWS_SACCT;
@@ -127,7 +127,7 @@ static void accounted(void *arg, struct command_result *result)
     }
     batch_rows_sort(&past->rows);
     slurm_past_answered(&past->a->silence);
-    finish(past);
+    finish_past(past);
 }
 
 int64_t slurm_past_from(int64_t since)
@@ -135,7 +135,7 @@ int64_t slurm_past_from(int64_t since)
     return since > SINCE_LAST_S ? SINCE_LAST_S : since > SINCE_S ? since - SINCE_S : 0;
 }
 
-static void ask_sacct(struct past *past)
+static void ask_sacct(struct slurm_past *past)
 {
     char since[32];
     time_t from = (time_t)slurm_past_from(past->since);
@@ -144,27 +144,27 @@ static void ask_sacct(struct past *past)
 
     localtime_r(&from, &tm);
     strftime(since, sizeof since, "%Y-%m-%dT%H:%M:%S", &tm);
-    batch_run(&past->a->batch, past->a->batch.questions, SLURM_SACCT, args, NULL, SLURM_LIST_MAX, accounted, past);
+    batch_run(&past->a->batch, past->a->batch.questions, SLURM_SACCT, args, NULL, SLURM_LIST_MAX, sacct_ended, past);
 }
 
-static void ask(struct past *past)
+static void ask_record(struct slurm_past *past)
 {
     if (past->a->record == SLURM_RECORD_SACCT)
         ask_sacct(past);
     else if (past->a->record == SLURM_RECORD_FILE)
-        read_record(past);
+        start_reading_record(past);
     else
-        finish(past);
+        finish_past(past);
 }
 
 static void ask_if_known(void *arg)
 {
-    struct past *past = arg;
+    struct slurm_past *past = arg;
 
     if (past->a->record == SLURM_RECORD_UNASKED)
         no_answer(past, past->a->site_unknown.text);
     else
-        ask(past);
+        ask_record(past);
 }
 
 char *slurm_past_ids(const char *const *ids, size_t n, const char *between)
@@ -184,7 +184,7 @@ char *slurm_past_ids(const char *const *ids, size_t n, const char *between)
 void slurm_past(struct adapter *adapter, const char *const *ids, size_t n, int64_t since, batch_look_cb *cb, void *arg)
 {
     struct slurm *a = slurm_of(adapter);
-    struct past *past = xcalloc(1, sizeof *past);
+    struct slurm_past *past = xcalloc(1, sizeof *past);
 
     past->ids = slurm_past_ids(ids, n, ",");
     past->a = a;
@@ -194,9 +194,9 @@ void slurm_past(struct adapter *adapter, const char *const *ids, size_t n, int64
     batch_busy(adapter);
     /* the caller gave a callback, so an answer from inside the call is expected */
     if (uv_now(adapter->host.loop) < a->silence.until || a->record == SLURM_RECORD_NONE)
-        finish(past);
+        finish_past(past);
     else if (a->record == SLURM_RECORD_UNASKED)
         slurm_site_ready(a, ask_if_known, past);
     else
-        ask(past);
+        ask_record(past);
 }

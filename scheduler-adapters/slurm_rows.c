@@ -53,7 +53,7 @@ static const char *const limits[] = {
 static const size_t n_states = sizeof states / sizeof *states;
 
 /* Returns the index in `states`; -1 for an unknown word. */
-static int find_state(const char *word)
+static int find_slurm_state(const char *word)
 {
     size_t n = strcspn(word, " +");
 
@@ -77,14 +77,14 @@ const char *slurm_word_or_nothing(const char *word)
 /* Sets what follows from the row's state. A job of an unknown state counts as running. */
 void slurm_row_set_state(struct batch_row *row)
 {
-    int state = find_state(row->state);
+    int state = find_slurm_state(row->state);
 
     row->phase = state < 0 ? BATCH_RUNS : states[state].phase;
     row->is_ending = strcmp(row->state, "COMPLETING") == 0;
 }
 
 /* Reads a time, which SLURM_TIME_FORMAT=%s makes a number. */
-static int64_t seconds(const char *word)
+static int64_t time_of_word(const char *word)
 {
     char *end;
     long long n = strtoll(word, &end, 10);
@@ -93,7 +93,7 @@ static int64_t seconds(const char *word)
 }
 
 /* Adds the row of a line. A line that cannot be read is left out. */
-static void parse_line(struct batch_rows *rows, char *line)
+static void parse_job_line(struct batch_rows *rows, char *line)
 {
     char *field[FIELDS];
     struct batch_row *row;
@@ -111,8 +111,8 @@ static void parse_line(struct batch_rows *rows, char *line)
     row->name = row->label = field[FIELD_NAME];
     row->id = field[FIELD_ID];
     row->state = field[FIELD_STATE];
-    row->submitted = seconds(field[FIELD_SUBMITTED]);
-    row->started = seconds(field[FIELD_STARTED]);
+    row->submitted = time_of_word(field[FIELD_SUBMITTED]);
+    row->started = time_of_word(field[FIELD_STARTED]);
     row->host = slurm_word_or_nothing(field[FIELD_HOST]);
     row->nodes = slurm_word_or_nothing(field[FIELD_NODES]);
     row->reason = slurm_word_or_nothing(field[FIELD_REASON]);
@@ -128,7 +128,7 @@ int slurm_parse(struct batch_rows *rows, char *text, size_t size, struct error *
                          rows->kind == SLURM_ROWS_SQUEUE ? "squeue" : "sacct");
     text = batch_rows_keep(rows, text, size);
     for (char *line = strtok_r(text, "\n", &rest); line != NULL; line = strtok_r(NULL, "\n", &rest))
-        parse_line(rows, line);
+        parse_job_line(rows, line);
     return 0;
 }
 
@@ -163,7 +163,7 @@ static void parse_record(struct batch_rows *rows, char *line)
     const char *name = record_value(line, " Name="), *id = strncmp(line, "JobId=", 6) == 0 ? line + 6 : NULL;
     char both[96];
     struct batch_row *row;
-    int known = state != NULL ? find_state(state) : -1;
+    int known = state != NULL ? find_slurm_state(state) : -1;
 
     if (name == NULL || id == NULL || known < 0)
         return;
@@ -203,9 +203,9 @@ static bool waits_for_one_of(const struct batch_row *row, const char *const *rea
     return false;
 }
 
-static void explain_end(const struct batch_row *row, struct adapter_status *status)
+static void slurm_explain_end(const struct batch_row *row, struct adapter_status *status)
 {
-    int state = find_state(row->state);
+    int state = find_slurm_state(row->state);
 
     if (strncmp(row->state, "CANCELLED", 9) == 0 && row->nodes[0] == '\0')
         snprintf(status->reason, sizeof status->reason, "cancelled before it started");
@@ -222,7 +222,7 @@ void slurm_status(const struct adapter *a, const struct batch_row *row, struct a
         status->limited = waits_for_one_of(row, limits);
         status->never = status->limited || waits_for_one_of(row, hopeless);
     } else if (row->phase == BATCH_OVER) {
-        explain_end(row, status);
+        slurm_explain_end(row, status);
     }
     if (row->phase == BATCH_OVER && row->nodes[0] == '\0') { /* it never started, even if it has a start time */
         status->started_ms = 0;

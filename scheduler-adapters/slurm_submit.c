@@ -50,7 +50,7 @@ static const char *const for_good[] = {
 static const char *const unconfigured[] = {"Could not establish a configuration source", NULL};
 
 /* Replaces each character `what` by a text; the caller frees the result. */
-static char *replace(const char *text, char what, const char *by)
+static char *replace_character(const char *text, char what, const char *by)
 {
     size_t n = 0;
     char *out, *at;
@@ -79,7 +79,7 @@ int slurm_tasks_per_node(const struct adapter_resources *want)
     return want->nodes > 1 ? (int)((slurm_tasks(want) + want->nodes - 1) / want->nodes) : 0;
 }
 
-static void add_resources(struct words *words, const struct adapter_resources *want)
+static void add_slurm_resources(struct words *words, const struct adapter_resources *want)
 {
     words_add(words, "--nodes=%d", want->nodes);
     words_add(words, "--ntasks=%lld", (long long)slurm_tasks(want));
@@ -107,7 +107,7 @@ static char *prologue(int64_t minutes)
                        : xstrdup("trap '' USR1 USR2;");
 }
 
-static int64_t limit_of(const struct slurm *a, const struct adapter_job *job)
+static int64_t time_limit_of(const struct slurm *a, const struct adapter_job *job)
 {
     return job->resources.walltime_ms > 0 ? slurm_times_minutes(&a->times, a->batch.extra, job) : 0;
 }
@@ -133,7 +133,7 @@ char *slurm_script(const struct batch_group *group, int64_t minutes)
 
 static void add_script(struct words *words, const struct slurm *a, const struct batch_group *group)
 {
-    char *script = slurm_script(group, limit_of(a, &group->first->job));
+    char *script = slurm_script(group, time_limit_of(a, &group->first->job));
 
     words_add(words, "--wrap=%s", script);
     free(script);
@@ -146,7 +146,7 @@ char *slurm_log_pattern(const struct batch_group *group)
     /* in a pattern with a backslash Slurm replaces nothing, and takes the backslash away */
     if (group->n > 1 || strchr(group->first->job.dir, '\\') != NULL)
         return xstrdup("/dev/null");
-    dir = replace(group->first->job.dir, '%', "%%");
+    dir = replace_character(group->first->job.dir, '%', "%%");
     pattern = xasprintf("%s/runner.log", dir);
     free(dir);
     return pattern;
@@ -179,14 +179,14 @@ static void add_place(struct words *words, const struct batch_group *group)
 
 /* Builds the command line. Options of the site or the spec may override the first part; the options that the adapter
  * relies on come last. */
-static void build(struct words *words, const struct slurm *a, const struct batch_group *group)
+static void build_sbatch(struct words *words, const struct slurm *a, const struct batch_group *group)
 {
     const struct adapter_job *job = &group->first->job;
 
     words_add(words, "--no-requeue");
     if (job->resources.walltime_ms > 0)
-        words_add(words, "--time=%lld", (long long)limit_of(a, job));
-    add_resources(words, &job->resources);
+        words_add(words, "--time=%lld", (long long)time_limit_of(a, job));
+    add_slurm_resources(words, &job->resources);
     words_add_all(words, a->batch.extra);
     words_add_all(words, job->resources.extra);
     words_add(words, "--parsable");
@@ -228,7 +228,7 @@ static enum adapter_answer check_cluster(const struct slurm *a, const char *id, 
 }
 
 /* Interprets sbatch's answer. Only an explicit refusal by Slurm counts as one. */
-static enum adapter_answer verdict(const struct slurm *a, struct command_result *result, struct error *err)
+static enum adapter_answer sbatch_verdict(const struct slurm *a, struct command_result *result, struct error *err)
 {
     bool names_cluster;
     size_t n;
@@ -251,12 +251,12 @@ static enum adapter_answer verdict(const struct slurm *a, struct command_result 
     return names_cluster ? check_cluster(a, result->out, result->out + n + 1, err) : ADAPTER_OK;
 }
 
-static void submitted(void *arg, struct command_result *result)
+static void sbatch_ended(void *arg, struct command_result *result)
 {
     struct batch_group *group = arg;
     struct adapter *a = group->a;
     struct error err = {0};
-    enum adapter_answer answer = verdict(slurm_of(a), result, &err);
+    enum adapter_answer answer = sbatch_verdict(slurm_of(a), result, &err);
     bool has_failed = result->end == COMMAND_EXITED && result->status != 0;
     bool is_definite = has_failed && (answer != ADAPTER_UNSURE || is_put_off(result->err));
 
@@ -269,9 +269,9 @@ void slurm_send(struct batch_group *group)
     struct adapter *a = group->a;
     struct words words = {0};
 
-    build(&words, slurm_of(a), group);
+    build_sbatch(&words, slurm_of(a), group);
     batch_busy(a);
-    batch_run(a, a->submissions, SLURM_SBATCH, (const char *const *)words.word, NULL, BATCH_WORDS_MAX, submitted,
+    batch_run(a, a->submissions, SLURM_SBATCH, (const char *const *)words.word, NULL, BATCH_WORDS_MAX, sbatch_ended,
               group);
     words_fini(&words);
 }

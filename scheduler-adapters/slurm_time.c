@@ -62,7 +62,7 @@ void slurm_times_set(struct slurm_times *times, uint64_t now)
 }
 
 /* Reads the lines "NAME|LIMIT", where the name of the default partition ends with a star. */
-static void take(struct slurm_times *times, char *text)
+static void take_limits(struct slurm_times *times, char *text)
 {
     char *rest = NULL;
 
@@ -78,13 +78,13 @@ static void take(struct slurm_times *times, char *text)
     }
 }
 
-static void answered(void *arg, struct command_result *result)
+static void sinfo_ended(void *arg, struct command_result *result)
 {
     struct slurm *a = arg;
     struct error err;
 
     if (batch_check(result, "sinfo", &err) == 0) {
-        take(&a->times, result->out);
+        take_limits(&a->times, result->out);
         slurm_times_set(&a->times, uv_now(a->batch.host.loop));
     }
     batch_waited(&a->time_waiting);
@@ -101,7 +101,7 @@ void slurm_time_ready(struct slurm *a, void (*go)(void *arg), void *arg)
         return;
     batch_busy(&a->batch);
     batch_run(&a->batch, a->batch.questions, SLURM_SINFO, (const char *const[]){"-h", "-a", "-o", "%P|%l", NULL}, NULL,
-              SLURM_LIST_MAX, answered, a);
+              SLURM_LIST_MAX, sinfo_ended, a);
 }
 
 /* Returns the partition that the last such option names; of a list of partitions, the caller uses the first. */

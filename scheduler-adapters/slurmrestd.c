@@ -18,7 +18,7 @@ extern const struct adapter_ops adapter_slurmrestd;
 static const char *const no_programs[] = {NULL};
 static const char *const nothing[] = {NULL};
 
-static void listed(void *arg, struct rest_result *result)
+static void slurmrestd_listed(void *arg, struct rest_result *result)
 {
     struct batch_listing *listing = arg;
     struct slurmrestd *a = slurmrestd_of(batch_listing_adapter(listing));
@@ -31,16 +31,16 @@ static void listed(void *arg, struct rest_result *result)
 }
 
 /* Lists everybody's jobs: the server cannot be asked for one user's. */
-static void list(struct adapter *a, struct batch_listing *listing)
+static void slurmrestd_list(struct adapter *a, struct batch_listing *listing)
 {
     struct batch_rows *rows = batch_listing_rows(listing);
 
     rows->user = slurmrestd_of(a)->user;
     rows->kind = slurmrestd_of(a)->uid;
-    slurmrestd_ask(slurmrestd_of(a), "GET", "/jobs", NULL, SLURM_LIST_MAX, listed, listing);
+    slurmrestd_ask(slurmrestd_of(a), "GET", "/jobs", NULL, SLURM_LIST_MAX, slurmrestd_listed, listing);
 }
 
-static void fini(struct adapter *adapter)
+static void slurmrestd_fini(struct adapter *adapter)
 {
     struct slurmrestd *a = slurmrestd_of(adapter);
 
@@ -60,7 +60,7 @@ static const struct batch_system system_slurmrestd = {
     .endings_most = 1,
     .gone = slurm_gone,
     .carry_out = slurmrestd_carry_out,
-    .list = list,
+    .list = slurmrestd_list,
     .parse = slurmrestd_parse,
     .status = slurm_status,
     .waits = slurm_waits,
@@ -69,11 +69,11 @@ static const struct batch_system system_slurmrestd = {
     .send = slurmrestd_send,
     .task_id = slurm_task_id,
     .withdraw = slurmrestd_withdraw,
-    .fini = fini,
+    .fini = slurmrestd_fini,
 };
 
 /* Replaces "~/" by the daemon's home directory. */
-static char *expand(const char *path)
+static char *expand_home(const char *path)
 {
     const char *home = getenv("HOME");
 
@@ -136,25 +136,25 @@ static int read_place(struct slurmrestd *a, const struct adapter_host *host, str
     if (read_user(a, user, err) < 0)
         return -1;
     if (token_file != NULL)
-        a->token_file = expand(token_file);
+        a->token_file = expand_home(token_file);
     place.token_file = a->token_file;
     place.user = a->user;
     a->rest = rest_create(host->loop, &place, REQUESTS_MAX, err);
     return a->rest != NULL ? 0 : -1;
 }
 
-static void gone(void *arg)
+static void rest_gone(void *arg)
 {
 }
 
-static struct adapter *create(const struct adapter_host *host, struct error *err)
+static struct adapter *slurmrestd_create(const struct adapter_host *host, struct error *err)
 {
     struct slurmrestd *a = xcalloc(1, sizeof *a);
 
     if (read_place(a, host, err) < 0 || batch_init(&a->batch, &system_slurmrestd, host, NULL, NULL, err) < 0) {
         if (a->rest != NULL)
-            rest_destroy(a->rest, gone, NULL);
-        fini(&a->batch);
+            rest_destroy(a->rest, rest_gone, NULL);
+        slurmrestd_fini(&a->batch);
         free(a);
         return NULL;
     }
@@ -164,7 +164,7 @@ static struct adapter *create(const struct adapter_host *host, struct error *err
     return &a->batch;
 }
 
-static void destroy(struct adapter *a, void (*done)(void *arg), void *arg)
+static void slurmrestd_destroy(struct adapter *a, void (*done)(void *arg), void *arg)
 {
     batch_destroy(a, done, arg);
     if (slurmrestd_of(a)->rest == NULL)
@@ -173,7 +173,7 @@ static void destroy(struct adapter *a, void (*done)(void *arg), void *arg)
     rest_destroy(slurmrestd_of(a)->rest, batch_part_gone, a);
 }
 
-static int ready(struct adapter *a, struct error *err)
+static int slurmrestd_url_ready(struct adapter *a, struct error *err)
 {
     if (slurmrestd_of(a)->rest == NULL)
         return error_set(err, "url_missing", "the setting adapters.slurmrestd.url does not say where slurmrestd is");
@@ -181,9 +181,9 @@ static int ready(struct adapter *a, struct error *err)
 }
 
 /* Checks only the options, which need a counterpart in the API: Slurm itself knows the site's limits. */
-static int check_job(struct adapter *a, const struct adapter_resources *want, struct error *err)
+static int slurmrestd_check_job(struct adapter *a, const struct adapter_resources *want, struct error *err)
 {
-    if (ready(a, err) < 0)
+    if (slurmrestd_url_ready(a, err) < 0)
         return error_set(err, "resources_impossible",
                          "the setting adapters.slurmrestd.url does not say where slurmrestd is");
     return slurmrestd_options(want->extra, "/extra", 0, NULL, err);
@@ -212,9 +212,9 @@ const struct adapter_ops adapter_slurmrestd = {
     .abi = ADAPTER_ABI,
     .name = "slurmrestd",
     .settings = settings,
-    .create = create,
-    .destroy = destroy,
-    .ready = ready,
-    .check = check_job,
+    .create = slurmrestd_create,
+    .destroy = slurmrestd_destroy,
+    .ready = slurmrestd_url_ready,
+    .check = slurmrestd_check_job,
     BATCH_METHODS,
 };

@@ -109,7 +109,7 @@ static void ask_free(struct ask *ask)
     free(ask);
 }
 
-static void answered(void *arg, struct rest_result *result)
+static void ask_answered(void *arg, struct rest_result *result)
 {
     struct ask *ask = arg;
     struct slurmrestd *a = ask->a;
@@ -128,7 +128,7 @@ static void not_asked(void *arg)
     struct rest_result result = {.body = nothing, .not_sent = true};
 
     snprintf(result.why, sizeof result.why, "%.390s", ask->a->batch.closing ? "the daemon ends" : ask->a->unknown.text);
-    answered(ask, &result);
+    ask_answered(ask, &result);
 }
 
 static void ask_now(void *arg)
@@ -145,7 +145,7 @@ static void ask_now(void *arg)
     rest_ask(a->rest,
              &(struct rest_request){
                  .method = ask->method, .path = path, .body = ask->body, .limit_ms = ask->limit_ms, .max = ask->max},
-             answered, ask);
+             ask_answered, ask);
     free(path);
 }
 

@@ -29,7 +29,7 @@ void slurmrestd_limits_init(struct slurmrestd_limits *limits)
     *limits = (struct slurmrestd_limits){.most = INT64_MAX};
 }
 
-static int64_t number_at(const json_t *value, const char *a, const char *b, const char *c, const char *d)
+static int64_t number_at_path(const json_t *value, const char *a, const char *b, const char *c, const char *d)
 {
     const char *const keys[] = {a, b, c, d};
 
@@ -51,8 +51,9 @@ static void read_qos(struct slurmrestd_limits *limits, const json_t *qos)
 
     json_array_foreach (json_object_get(qos, "flags"), i, flag)
         limits->denies = limits->denies || (json_is_string(flag) && strcmp(json_string_value(flag), "DENY_LIMIT") == 0);
-    set_most(limits, number_at(max, "jobs", "per", "user", NULL));
-    if (number_at(max, "jobs", "per", "account", NULL) >= 0 || number_at(max, "jobs", "count", NULL, NULL) >= 0)
+    set_most(limits, number_at_path(max, "jobs", "per", "user", NULL));
+    if (number_at_path(max, "jobs", "per", "account", NULL) >= 0 ||
+        number_at_path(max, "jobs", "count", NULL, NULL) >= 0)
         limits->is_shared = true;
 }
 
@@ -60,12 +61,12 @@ static void read_qos(struct slurmrestd_limits *limits, const json_t *qos)
 static void read_association(struct slurmrestd_limits *limits, const char *user, const json_t *association)
 {
     const char *whose = json_string_value(json_object_get(association, "user"));
-    int64_t together = number_at(json_object_get(association, "max"), "jobs", "per", "submitted", NULL);
+    int64_t together = number_at_path(json_object_get(association, "max"), "jobs", "per", "submitted", NULL);
     bool is_account = whose == NULL || whose[0] == '\0';
 
     if (!is_account && strcmp(whose, user) != 0)
         return;
-    set_most(limits, number_at(json_object_get(association, "max"), "jobs", "total", NULL, NULL));
+    set_most(limits, number_at_path(json_object_get(association, "max"), "jobs", "total", NULL, NULL));
     if (is_account)
         limits->is_shared = limits->is_shared || together >= 0;
     else
@@ -83,7 +84,7 @@ void slurmrestd_limits_read(struct slurmrestd_limits *limits, const char *user, 
         read_association(limits, user, each);
 }
 
-static void decide(struct doubt *doubt, bool is_refused)
+static void decide_doubt(struct doubt *doubt, bool is_refused)
 {
     struct slurmrestd *a = doubt->a;
 
@@ -97,7 +98,7 @@ static void decide(struct doubt *doubt, bool is_refused)
 
 /* Compares the number of jobs with the limit. Jobs that have ended just now may have counted when the job was
  * refused. */
-static void counted(void *arg, struct rest_result *result)
+static void jobs_counted(void *arg, struct rest_result *result)
 {
     struct doubt *doubt = arg;
     struct batch_rows rows = {.user = doubt->a->user, .kind = doubt->a->uid};
@@ -107,7 +108,7 @@ static void counted(void *arg, struct rest_result *result)
                     : -1;
 
     batch_rows_free(&rows);
-    decide(doubt, n >= 0 && n < doubt->limits.most);
+    decide_doubt(doubt, n >= 0 && n < doubt->limits.most);
 }
 
 /* Tells whether there is an answer, and it is whole. */
@@ -127,9 +128,9 @@ static void associations_told(void *arg, struct rest_result *result)
     struct doubt *doubt = arg;
 
     if (!read_limits(doubt, result, "associations") || doubt->limits.is_shared || doubt->limits.most == 0)
-        decide(doubt, false);
+        decide_doubt(doubt, false);
     else
-        slurmrestd_ask(doubt->a, "GET", "/jobs", NULL, SLURM_LIST_MAX, counted, doubt);
+        slurmrestd_ask(doubt->a, "GET", "/jobs", NULL, SLURM_LIST_MAX, jobs_counted, doubt);
 }
 
 static void qos_told(void *arg, struct rest_result *result)
@@ -138,7 +139,7 @@ static void qos_told(void *arg, struct rest_result *result)
     bool is_whole = read_limits(doubt, result, doubt->a->version < SLURMRESTD_OBJECTS ? "QOS" : "qos");
 
     if (!is_whole || !doubt->limits.denies || doubt->limits.is_shared)
-        decide(doubt, false);
+        decide_doubt(doubt, false);
     else
         slurmrestd_ask_accounts(doubt->a, "/associations", associations_told, doubt);
 }
@@ -153,7 +154,7 @@ void slurmrestd_look_for_limit(struct batch_group *group, const char *words)
     slurmrestd_limits_init(&doubt->limits);
     error_set(&doubt->words, "batch_system_unsure", "%s", words);
     if (a->version < OLDEST || !a->has_accounts || now < a->silence.until || now < a->limits_next)
-        decide(doubt, false);
+        decide_doubt(doubt, false);
     else
         slurmrestd_ask_accounts(a, "/qos", qos_told, doubt);
 }

@@ -51,7 +51,7 @@ static int refuse_unknown(const char *place, const char *word, struct error *err
 }
 
 /* Finds the option, with its value where the word has one: "--name=value", "-xvalue". */
-static const struct option *find(const char *word, const char **value)
+static const struct option *find_rest_option(const char *word, const char **value)
 {
     const char *equals = strchr(word, '=');
     size_t n = equals != NULL ? (size_t)(equals - word) : strlen(word);
@@ -105,7 +105,7 @@ static void set_gres(json_t *job, int version, const char *list)
     free(all);
 }
 
-static void set_gpus(json_t *job, int version, const char *what)
+static void set_gpu_gres(json_t *job, int version, const char *what)
 {
     char *gres = xasprintf("gpu:%s", what);
 
@@ -118,7 +118,7 @@ void slurmrestd_set_gpus(json_t *job, int version, int64_t gpus)
     char text[32];
 
     snprintf(text, sizeof text, "%lld", (long long)gpus);
-    set_gpus(job, version, text);
+    set_gpu_gres(job, version, text);
 }
 
 /* Reads "2G" as mebibytes, like sbatch; -1: it is no size. */
@@ -143,8 +143,8 @@ static int64_t mebibytes(const char *value)
     }
 }
 
-static int set(json_t *job, int version, const struct option *option, const char *value, const char *place,
-               struct error *err)
+static int set_option(json_t *job, int version, const struct option *option, const char *value, const char *place,
+                      struct error *err)
 {
     char *end;
     long long number = option->kind == NUMBER   ? strtoll(value, &end, 10)
@@ -166,7 +166,7 @@ static int set(json_t *job, int version, const struct option *option, const char
                                              : slurmrestd_make_flag(version, "exclusive", "true"));
         break;
     case GRES: set_gres(job, version, value); break;
-    case GPUS: set_gpus(job, version, value); break;
+    case GPUS: set_gpu_gres(job, version, value); break;
     }
     return 0;
 }
@@ -179,7 +179,7 @@ int slurmrestd_options(const json_t *extra, const char *at, int version, json_t 
         return -1;
     for (size_t i = 0; i < n; i++) {
         const char *word = json_string_value(json_array_get(extra, i)), *value;
-        const struct option *option = find(word, &value);
+        const struct option *option = find_rest_option(word, &value);
         char place[200];
 
         snprintf(place, sizeof place, "%.150s/%zu", at, i);
@@ -190,7 +190,7 @@ int slurmrestd_options(const json_t *extra, const char *at, int version, json_t 
             if (value == NULL)
                 return error_at(err, CODE, place, "\"%.60s\" wants a value", word);
         }
-        if (set(job, version, option, value != NULL ? value : "", place, err) < 0)
+        if (set_option(job, version, option, value != NULL ? value : "", place, err) < 0)
             return -1;
     }
     return 0;

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct deed {
+struct rest_deed {
     struct slurmrestd *a;
     batch_deed_cb *cb;
     void *arg;
@@ -16,14 +16,14 @@ struct deed {
     struct error err; /* text "": no error */
 };
 
-struct withdrawal {
+struct rest_withdrawal {
     struct slurmrestd *a;
     struct batch_order *order;
     char path[100];
 };
 
 /* Returns 0 where the order is done, or there is no such job any more. */
-static int check(const struct slurmrestd *a, const struct rest_result *result, struct error *err)
+static int check_order(const struct slurmrestd *a, const struct rest_result *result, struct error *err)
 {
     struct slurmrestd_said said;
 
@@ -35,12 +35,12 @@ static int check(const struct slurmrestd *a, const struct rest_result *result, s
     return batch_says(said.text, slurm_gone) ? 0 : -1;
 }
 
-static void done(void *arg, struct rest_result *result)
+static void rest_deed_done(void *arg, struct rest_result *result)
 {
-    struct deed *deed = arg;
+    struct rest_deed *deed = arg;
     struct error err;
 
-    if (check(deed->a, result, &err) < 0)
+    if (check_order(deed->a, result, &err) < 0)
         deed->err = err;
     if (--deed->left > 0)
         return;
@@ -56,39 +56,39 @@ void slurmrestd_carry_out(struct adapter *a, enum batch_deed what, const char *c
                                           [BATCH_USR1] = "USR1",
                                           [BATCH_USR2] = "USR2",
                                           [BATCH_KILL] = NULL};
-    struct deed *deed = xcalloc(1, sizeof *deed);
+    struct rest_deed *deed = xcalloc(1, sizeof *deed);
     char path[160];
 
-    *deed = (struct deed){.a = slurmrestd_of(a), .cb = cb, .arg = arg, .left = n};
+    *deed = (struct rest_deed){.a = slurmrestd_of(a), .cb = cb, .arg = arg, .left = n};
     for (size_t i = 0; i < n; i++) {
         snprintf(path, sizeof path, "/job/%s%s%s%s", ids[i], signals[what] != NULL ? "?signal=" : "",
                  signals[what] != NULL ? signals[what] : "",
                  signals[what] != NULL && deed->a->version >= SLURMRESTD_OBJECTS ? "&flags=BATCH_JOB" : "");
-        slurmrestd_ask(deed->a, "DELETE", path, NULL, SLURMRESTD_WORDS_MAX, done, deed);
+        slurmrestd_ask(deed->a, "DELETE", path, NULL, SLURMRESTD_WORDS_MAX, rest_deed_done, deed);
     }
 }
 
-static void finish(struct withdrawal *w, const struct error *err)
+static void finish_rest_withdrawal(struct rest_withdrawal *w, const struct error *err)
 {
     batch_order_done(w->order, err != NULL ? ADAPTER_UNSURE : ADAPTER_OK, err != NULL ? err->code : NULL,
                      err != NULL ? err->text : NULL);
     free(w);
 }
 
-static void ended(void *arg, struct rest_result *result)
+static void rest_job_ended(void *arg, struct rest_result *result)
 {
-    struct withdrawal *w = arg;
+    struct rest_withdrawal *w = arg;
     struct error err;
 
-    finish(w, check(w->a, result, &err) < 0 ? &err : NULL);
+    finish_rest_withdrawal(w, check_order(w->a, result, &err) < 0 ? &err : NULL);
 }
 
 static void released(void *arg, struct rest_result *result)
 {
-    finish(arg, NULL);
+    finish_rest_withdrawal(arg, NULL);
 }
 
-static const struct batch_row *find(const struct batch_rows *rows, const char *id)
+static const struct batch_row *find_row_by_id(const struct batch_rows *rows, const char *id)
 {
     for (size_t i = 0; i < rows->n; i++)
         if (strcmp(rows->row[i].id, id) == 0)
@@ -98,45 +98,45 @@ static const struct batch_row *find(const struct batch_rows *rows, const char *i
 
 /* Deletes the held job if it has not begun: then it cannot begin any more. A job that has begun is released and left
  * alone. */
-static void looked(void *arg, struct rest_result *result)
+static void held_job_looked_up(void *arg, struct rest_result *result)
 {
-    struct withdrawal *w = arg;
+    struct rest_withdrawal *w = arg;
     struct batch_rows rows = {.kind = w->a->uid, .user = w->a->user};
     const struct batch_row *row;
     struct error err;
     int rc = slurmrestd_check(w->a, result, &err) < 0 ? -1 : slurmrestd_parse(&rows, result->body, result->size, &err);
 
-    row = rc == 0 ? find(&rows, batch_order_id(w->order)) : NULL;
+    row = rc == 0 ? find_row_by_id(&rows, batch_order_id(w->order)) : NULL;
     if (rc < 0)
-        finish(w, &err);
+        finish_rest_withdrawal(w, &err);
     else if (row == NULL || row->phase == BATCH_OVER)
-        finish(w, NULL);
+        finish_rest_withdrawal(w, NULL);
     else if (row->phase == BATCH_WAITS)
-        slurmrestd_ask(w->a, "DELETE", w->path, NULL, SLURMRESTD_WORDS_MAX, ended, w);
+        slurmrestd_ask(w->a, "DELETE", w->path, NULL, SLURMRESTD_WORDS_MAX, rest_job_ended, w);
     else
         slurmrestd_ask(w->a, "POST", w->path, "{\"hold\":false}", SLURMRESTD_WORDS_MAX, released, w);
     batch_rows_free(&rows);
 }
 
-static void held(void *arg, struct rest_result *result)
+static void rest_held(void *arg, struct rest_result *result)
 {
-    struct withdrawal *w = arg;
+    struct rest_withdrawal *w = arg;
     struct error err;
 
-    if (check(w->a, result, &err) == 0)
-        slurmrestd_ask(w->a, "GET", w->path, NULL, SLURMRESTD_WORDS_MAX, looked, w);
+    if (check_order(w->a, result, &err) == 0)
+        slurmrestd_ask(w->a, "GET", w->path, NULL, SLURMRESTD_WORDS_MAX, held_job_looked_up, w);
     else if (result->status == 500 && strstr(err.text, "ontact") == NULL && strstr(err.text, "timed out") == NULL)
-        finish(w, NULL); /* the job is left alone */
+        finish_rest_withdrawal(w, NULL); /* the job is left alone */
     else
-        finish(w, &err);
+        finish_rest_withdrawal(w, &err);
 }
 
 /* Holds the job first and looks at it then: the server also holds a running job, without any effect on it. */
 void slurmrestd_withdraw(struct batch_order *order, const struct batch_row *row)
 {
-    struct withdrawal *w = xcalloc(1, sizeof *w);
+    struct rest_withdrawal *w = xcalloc(1, sizeof *w);
 
-    *w = (struct withdrawal){.a = slurmrestd_of(batch_order_adapter(order)), .order = order};
+    *w = (struct rest_withdrawal){.a = slurmrestd_of(batch_order_adapter(order)), .order = order};
     snprintf(w->path, sizeof w->path, "/job/%s", row->id);
-    slurmrestd_ask(w->a, "POST", w->path, "{\"hold\":true}", SLURMRESTD_WORDS_MAX, held, w);
+    slurmrestd_ask(w->a, "POST", w->path, "{\"hold\":true}", SLURMRESTD_WORDS_MAX, rest_held, w);
 }

@@ -9,7 +9,7 @@
 
 #define NOTHING_FOUND 9003 /* slurmrestd's error number for an empty result */
 
-struct past {
+struct accounts_question {
     struct slurmrestd *a;
     batch_look_cb *cb;
     void *arg;
@@ -17,7 +17,7 @@ struct past {
 
 static void looked_back(void *arg, const struct batch_rows *rows, const struct error *err)
 {
-    struct past *past = arg;
+    struct accounts_question *past = arg;
 
     if (rows == NULL)
         slurm_past_unanswered(&past->a->batch, &past->a->silence, err->text);
@@ -27,7 +27,7 @@ static void looked_back(void *arg, const struct batch_rows *rows, const struct e
     free(past);
 }
 
-static void accounted(void *arg, struct rest_result *result)
+static void accounts_answered(void *arg, struct rest_result *result)
 {
     struct batch_listing *listing = arg;
     struct slurmrestd *a = slurmrestd_of(batch_listing_adapter(listing));
@@ -52,7 +52,7 @@ void slurmrestd_past(struct adapter *adapter, const char *const *ids, size_t n, 
 {
     struct slurmrestd *a = slurmrestd_of(adapter);
     struct error none = {0};
-    struct past *past;
+    struct accounts_question *past;
     char *list, *path;
 
     /* the caller gave a callback, so an answer from inside the call is accepted */
@@ -61,10 +61,10 @@ void slurmrestd_past(struct adapter *adapter, const char *const *ids, size_t n, 
         return;
     }
     past = xcalloc(1, sizeof *past);
-    *past = (struct past){a, cb, arg};
+    *past = (struct accounts_question){a, cb, arg};
     list = slurm_past_ids(ids, n, "%2C");
     path = xasprintf("/jobs?step=%s&skip_steps=true&start_time=uts%lld", list, (long long)slurm_past_from(since));
-    slurmrestd_ask_accounts(a, path, accounted, batch_listing_new(adapter, looked_back, past));
+    slurmrestd_ask_accounts(a, path, accounts_answered, batch_listing_new(adapter, looked_back, past));
     free(path);
     free(list);
 }

@@ -28,17 +28,17 @@ int64_t slurmrestd_number(const json_t *value)
     return json_is_integer(value) && json_integer_value(value) >= 0 ? json_integer_value(value) : -1;
 }
 
-static const char *keep(struct batch_rows *rows, const char *text)
+static const char *keep_text(struct batch_rows *rows, const char *text)
 {
     return text != NULL && text[0] != '\0' ? batch_rows_keep(rows, text, strlen(text)) : "";
 }
 
 static const char *keep_of(struct batch_rows *rows, const json_t *job, const char *key)
 {
-    return keep(rows, json_string_value(json_object_get(job, key)));
+    return keep_text(rows, json_string_value(json_object_get(job, key)));
 }
 
-static const char *state_of(const json_t *state)
+static const char *job_state_word(const json_t *state)
 {
     const json_t *word;
     size_t i;
@@ -53,7 +53,7 @@ static const char *state_of(const json_t *state)
 }
 
 /* Compares the user's number where the answer has no name. */
-static bool is_ours(const struct batch_rows *rows, const json_t *job)
+static bool is_job_ours(const struct batch_rows *rows, const json_t *job)
 {
     const char *user = json_string_value(json_object_get(job, "user_name"));
 
@@ -109,7 +109,7 @@ static void split_list(const json_t *job, char *list, size_t size, char *guess, 
 }
 
 /* Replaces the last row, an array, by rows for its tasks. */
-static void expand(struct batch_rows *rows, const json_t *job)
+static void expand_rest_array(struct batch_rows *rows, const json_t *job)
 {
     const struct batch_row array = rows->row[rows->n - 1];
     char list[2048], guess[48];
@@ -135,17 +135,17 @@ static void expand(struct batch_rows *rows, const json_t *job)
 
 static void parse_job(struct batch_rows *rows, const json_t *job)
 {
-    const char *state = state_of(json_object_get(job, "job_state"));
+    const char *state = job_state_word(json_object_get(job, "job_state"));
     struct batch_row *row;
     char id[64];
 
     make_id(job, json_object_get(job, "array_job_id"), json_object_get(job, "array_task_id"), id, sizeof id);
-    if (state == NULL || id[0] == '\0' || !is_ours(rows, job))
+    if (state == NULL || id[0] == '\0' || !is_job_ours(rows, job))
         return;
     row = batch_rows_add(rows);
     row->name = row->label = keep_of(rows, job, "name");
-    row->id = keep(rows, id);
-    row->state = keep(rows, state);
+    row->id = keep_text(rows, id);
+    row->state = keep_text(rows, state);
     row->submitted = at_least_0(slurmrestd_number(json_object_get(job, "submit_time")));
     row->started = at_least_0(slurmrestd_number(json_object_get(job, "start_time")));
     row->nodes = slurm_word_or_nothing(keep_of(rows, job, "nodes"));
@@ -153,7 +153,7 @@ static void parse_job(struct batch_rows *rows, const json_t *job)
     row->reason = slurm_word_or_nothing(keep_of(rows, job, "state_reason"));
     slurm_row_set_state(row);
     if (id[strlen(id) - 1] == '_')
-        expand(rows, job);
+        expand_rest_array(rows, job);
 }
 
 /* Adds a job of the accounts. For tasks that have never become jobs of their own the accounts tell nothing of use. */
@@ -161,7 +161,7 @@ static void parse_accounted(struct batch_rows *rows, const json_t *job)
 {
     const json_t *state = json_object_get(job, "state"), *times = json_object_get(job, "time");
     const json_t *array = json_object_get(job, "array");
-    const char *word = state_of(json_object_get(state, "current"));
+    const char *word = job_state_word(json_object_get(state, "current"));
     const char *user = json_string_value(json_object_get(job, "user"));
     const char *by = json_string_value(json_object_get(job, "kill_request_user"));
     struct batch_row *row;
@@ -175,8 +175,8 @@ static void parse_accounted(struct batch_rows *rows, const json_t *job)
              by != NULL ? by : "");
     row = batch_rows_add(rows);
     row->name = row->label = keep_of(rows, job, "name");
-    row->id = keep(rows, id);
-    row->state = keep(rows, whole);
+    row->id = keep_text(rows, id);
+    row->state = keep_text(rows, whole);
     row->submitted = at_least_0(slurmrestd_number(json_object_get(times, "submission")));
     row->started = at_least_0(slurmrestd_number(json_object_get(times, "start")));
     row->nodes = row->host = slurm_word_or_nothing(keep_of(rows, job, "nodes"));
@@ -186,7 +186,7 @@ static void parse_accounted(struct batch_rows *rows, const json_t *job)
 
 /* Returns the list of jobs, which the caller frees. A list without jobs may also come from a server that could not ask
  * Slurm; then it has errors. */
-static json_t *load(const char *text, size_t size, struct error *err)
+static json_t *load_jobs(const char *text, size_t size, struct error *err)
 {
     struct slurmrestd_said said;
     json_error_t where;
@@ -211,7 +211,7 @@ static json_t *load(const char *text, size_t size, struct error *err)
 
 int slurmrestd_parse(struct batch_rows *rows, char *text, size_t size, struct error *err)
 {
-    json_t *jobs = load(text, size, err), *job;
+    json_t *jobs = load_jobs(text, size, err), *job;
     size_t i;
 
     json_array_foreach (jobs, i, job)
@@ -222,7 +222,7 @@ int slurmrestd_parse(struct batch_rows *rows, char *text, size_t size, struct er
 
 int64_t slurmrestd_count(struct batch_rows *rows, const char *text, size_t size, int64_t since, struct error *err)
 {
-    json_t *jobs = load(text, size, err), *job;
+    json_t *jobs = load_jobs(text, size, err), *job;
     int64_t count = jobs != NULL ? 0 : -1;
     size_t i;
 

@@ -12,14 +12,14 @@ static const char *words_of(const json_t *error)
     return description != NULL && description[0] != '\0' ? description : words != NULL ? words : "";
 }
 
-static int number_of(const json_t *error)
+static int number_of_error(const json_t *error)
 {
     json_int_t number = json_integer_value(json_object_get(error, "error_number"));
 
     return (int)(number != 0 ? number : json_integer_value(json_object_get(error, "error_code")));
 }
 
-static void add(struct slurmrestd_said *said, const char *words)
+static void add_said(struct slurmrestd_said *said, const char *words)
 {
     size_t n = strlen(said->text);
 
@@ -37,8 +37,8 @@ void slurmrestd_read_said(const struct rest_result *result, struct slurmrestd_sa
     *said = (struct slurmrestd_said){0};
     json_array_foreach (json_object_get(doc, "errors"), i, error) {
         if (said->number <= 0)
-            said->number = number_of(error);
-        add(said, words_of(error));
+            said->number = number_of_error(error);
+        add_said(said, words_of(error));
     }
     if (doc == NULL) /* plain text, whose first line says enough */
         snprintf(said->text, sizeof said->text, "%.*s", (int)strcspn(result->body, "\r\n"), result->body);

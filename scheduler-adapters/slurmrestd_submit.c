@@ -129,8 +129,8 @@ static bool is_refusal(const struct rest_result *result, const struct slurmrestd
 
 /* Interprets the answer. An id means success even beside an error: for a job that waits for something that cannot come,
  * Slurm reports one here, too. */
-static enum adapter_answer verdict(const struct slurmrestd *a, const struct rest_result *result, char *id, size_t size,
-                                   bool *is_definite, struct error *err)
+static enum adapter_answer submission_verdict(const struct slurmrestd *a, const struct rest_result *result, char *id,
+                                              size_t size, bool *is_definite, struct error *err)
 {
     struct slurmrestd_said said;
     int64_t number = -1;
@@ -158,13 +158,13 @@ static enum adapter_answer verdict(const struct slurmrestd *a, const struct rest
     return result->not_sent ? ADAPTER_LATER : ADAPTER_UNSURE;
 }
 
-static void submitted(void *arg, struct rest_result *result)
+static void submission_answered(void *arg, struct rest_result *result)
 {
     struct batch_group *group = arg;
     struct error err = {0};
     char id[32] = "";
     bool is_definite = false;
-    enum adapter_answer answer = verdict(slurmrestd_of(group->a), result, id, sizeof id, &is_definite, &err);
+    enum adapter_answer answer = submission_verdict(slurmrestd_of(group->a), result, id, sizeof id, &is_definite, &err);
 
     if (answer == ADAPTER_UNSURE && is_definite && group->n == 1)
         slurmrestd_look_for_limit(group, err.text);
@@ -183,7 +183,7 @@ void slurmrestd_send(struct batch_group *group)
     document = slurmrestd_document(group, a->batch.extra, script, (const char *const *)a->batch.job_env, minutes,
                                    a->version, &err);
     if (document != NULL)
-        slurmrestd_ask(a, "POST", "/job/submit", document, SLURMRESTD_WORDS_MAX, submitted, group);
+        slurmrestd_ask(a, "POST", "/job/submit", document, SLURMRESTD_WORDS_MAX, submission_answered, group);
     else
         batch_group_answered(group, ADAPTER_REFUSED, true, NULL, &err);
     free(script);

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct waiting {
+struct times_waiting {
     struct slurmrestd *a;
     void (*go)(void *arg);
     void *arg;
@@ -48,17 +48,17 @@ void slurmrestd_read_times(struct slurm_times *times, const char *text)
     json_decref(doc);
 }
 
-static void go_on(struct waiting *waiting)
+static void go_on_waiting(struct times_waiting *waiting)
 {
-    struct waiting copy = *waiting;
+    struct times_waiting copy = *waiting;
 
     free(waiting);
     copy.go(copy.arg);
 }
 
-static void listed(void *arg, struct rest_result *result)
+static void partitions_listed(void *arg, struct rest_result *result)
 {
-    struct waiting *waiting = arg;
+    struct times_waiting *waiting = arg;
     struct slurmrestd *a = waiting->a;
     struct error err;
 
@@ -66,25 +66,25 @@ static void listed(void *arg, struct rest_result *result)
         slurmrestd_read_times(&a->times, result->body);
         slurm_times_set(&a->times, uv_now(a->batch.host.loop));
     }
-    go_on(waiting);
+    go_on_waiting(waiting);
 }
 
 static void version_known(void *arg)
 {
-    struct waiting *waiting = arg;
+    struct times_waiting *waiting = arg;
     struct slurmrestd *a = waiting->a;
 
     if (a->version == 0 || slurm_times_hold(&a->times, uv_now(a->batch.host.loop)))
-        go_on(waiting);
+        go_on_waiting(waiting);
     else
-        slurmrestd_ask(a, "GET", "/partitions", NULL, SLURM_LIST_MAX, listed, waiting);
+        slurmrestd_ask(a, "GET", "/partitions", NULL, SLURM_LIST_MAX, partitions_listed, waiting);
 }
 
 /* batch_gather.c calls this for one sending at a time, so the callers need no list. */
 void slurmrestd_ready(struct adapter *a, void (*go)(void *arg), void *arg)
 {
-    struct waiting *waiting = xcalloc(1, sizeof *waiting);
+    struct times_waiting *waiting = xcalloc(1, sizeof *waiting);
 
-    *waiting = (struct waiting){slurmrestd_of(a), go, arg};
+    *waiting = (struct times_waiting){slurmrestd_of(a), go, arg};
     slurmrestd_version_ready(waiting->a, version_known, waiting);
 }

@@ -27,36 +27,36 @@
 #define OUTPUT_MAX (64 << 20) /* bytes of a list */
 #define ARGS_MAX 32
 
-struct run;
+struct program_run;
 
 struct adapter {
     struct adapter_host host;
     struct answers *answers; /* gives callbacks on the next turn of the loop */
     const json_t *program;
     int64_t timeout_ms;
-    struct run *commands; /* runs that have not ended */
+    struct program_run *commands; /* runs that have not ended */
     void (*destroyed)(void *arg);
     void *destroyed_arg;
 };
 
 /* The output of a command in one of its pipes. */
-struct output {
+struct run_output {
     uv_pipe_t pipe;
     char *text;
     size_t n;
 };
 
 /* One run of the program: a process with two pipes and a time limit, which never blocks the loop. */
-struct run {
+struct program_run {
     struct adapter *adapter;
-    struct run *next, **prev;
+    struct program_run *next, **prev;
     uv_process_t process;
     uv_timer_t limit;
-    struct output out, err;
+    struct run_output out, err;
     int open_handles;
     int64_t status; /* its exit status; -1: not known */
     bool not_started;
-    void (*done)(struct run *c);
+    void (*done)(struct program_run *c);
     /* exactly one of the following three is set */
     adapter_submit_cb *submit;
     adapter_poll_cb *poll;
@@ -66,9 +66,9 @@ struct run {
     size_t n;
 };
 
-static void give_up(struct adapter *a);
+static void template_give_up(struct adapter *a);
 
-static void command_free(struct run *c)
+static void command_free(struct program_run *c)
 {
     for (size_t i = 0; i < c->n; i++)
         free(c->names[i]);
@@ -80,7 +80,7 @@ static void command_free(struct run *c)
 
 static void on_limit_closed(uv_handle_t *handle)
 {
-    struct run *c = handle->data;
+    struct program_run *c = handle->data;
     struct adapter *a = c->adapter;
 
     c->done(c);
@@ -89,37 +89,37 @@ static void on_limit_closed(uv_handle_t *handle)
         c->next->prev = c->prev;
     command_free(c);
     if (a->destroyed != NULL && a->commands == NULL)
-        give_up(a);
+        template_give_up(a);
 }
 
 /* Closes the timer once the process has exited and both pipes are at their end: only then is the output whole. */
-static void on_closed(uv_handle_t *handle)
+static void run_handle_closed(uv_handle_t *handle)
 {
-    struct run *c = handle->data;
+    struct program_run *c = handle->data;
 
     if (--c->open_handles == 0)
         uv_close((uv_handle_t *)&c->limit, on_limit_closed);
 }
 
-static void close_pipes(struct run *c)
+static void close_pipes(struct program_run *c)
 {
     if (!uv_is_closing((uv_handle_t *)&c->out.pipe))
-        uv_close((uv_handle_t *)&c->out.pipe, on_closed);
+        uv_close((uv_handle_t *)&c->out.pipe, run_handle_closed);
     if (!uv_is_closing((uv_handle_t *)&c->err.pipe))
-        uv_close((uv_handle_t *)&c->err.pipe, on_closed);
+        uv_close((uv_handle_t *)&c->err.pipe, run_handle_closed);
 }
 
 static void on_exited(uv_process_t *process, int64_t status, int sig)
 {
-    struct run *c = process->data;
+    struct program_run *c = process->data;
 
     if (c->status == 0)
         c->status = sig == 0 ? status : -1;
-    uv_close((uv_handle_t *)process, on_closed);
+    uv_close((uv_handle_t *)process, run_handle_closed);
 }
 
 /* Ends a run that is out of time. The pipes are closed as well, since a process that it left may hold them. */
-static void command_end(struct run *c)
+static void command_end(struct program_run *c)
 {
     c->status = -1;
     if (!uv_is_closing((uv_handle_t *)&c->process))
@@ -134,17 +134,17 @@ static void on_limit(uv_timer_t *timer)
 
 static void on_room(uv_handle_t *handle, size_t suggested, uv_buf_t *buf)
 {
-    struct run *c = handle->data;
-    struct output *o = (uv_pipe_t *)handle == &c->out.pipe ? &c->out : &c->err;
+    struct program_run *c = handle->data;
+    struct run_output *o = (uv_pipe_t *)handle == &c->out.pipe ? &c->out : &c->err;
 
     o->text = xrealloc(o->text, o->n + suggested + 1, 1);
     *buf = uv_buf_init(o->text + o->n, (unsigned)suggested);
 }
 
-static void on_read(uv_stream_t *stream, ssize_t n, const uv_buf_t *buf)
+static void run_output_read(uv_stream_t *stream, ssize_t n, const uv_buf_t *buf)
 {
-    struct run *c = stream->data;
-    struct output *o = (uv_pipe_t *)stream == &c->out.pipe ? &c->out : &c->err;
+    struct program_run *c = stream->data;
+    struct run_output *o = (uv_pipe_t *)stream == &c->out.pipe ? &c->out : &c->err;
 
     if (n >= 0)
         o->n += (size_t)n;
@@ -153,18 +153,18 @@ static void on_read(uv_stream_t *stream, ssize_t n, const uv_buf_t *buf)
     if (o->n > OUTPUT_MAX)
         command_end(c);
     else if (n < 0)
-        uv_close((uv_handle_t *)stream, on_closed);
+        uv_close((uv_handle_t *)stream, run_handle_closed);
 }
 
-static struct run *command_new(struct adapter *a, void (*done)(struct run *c), void *arg)
+static struct program_run *command_new(struct adapter *a, void (*done)(struct program_run *c), void *arg)
 {
-    struct run *c = xcalloc(1, sizeof *c);
+    struct program_run *c = xcalloc(1, sizeof *c);
 
-    *c = (struct run){.adapter = a, .done = done, .arg = arg};
+    *c = (struct program_run){.adapter = a, .done = done, .arg = arg};
     return c;
 }
 
-static void command_name(struct run *c, const struct adapter_job *jobs, size_t n)
+static void command_name(struct program_run *c, const struct adapter_job *jobs, size_t n)
 {
     c->names = xcalloc(n, sizeof *c->names);
     for (c->n = 0; c->n < n; c->n++)
@@ -203,7 +203,7 @@ static char **environment_with(char *variable)
 }
 
 /* Starts the run; `args` ends with NULL. done() is called later, even where the program cannot be started. */
-static void command_start(struct run *c, const char *const *args, char *variable)
+static void command_start(struct program_run *c, const char *const *args, char *variable)
 {
     struct adapter *a = c->adapter;
     uv_stdio_container_t stdio[3] = {
@@ -244,14 +244,14 @@ static void command_start(struct run *c, const char *const *args, char *variable
         return;
     }
     uv_timer_start(&c->limit, on_limit, (uint64_t)a->timeout_ms, 0);
-    uv_read_start((uv_stream_t *)&c->out.pipe, on_room, on_read);
-    uv_read_start((uv_stream_t *)&c->err.pipe, on_room, on_read);
+    uv_read_start((uv_stream_t *)&c->out.pipe, on_room, run_output_read);
+    uv_read_start((uv_stream_t *)&c->err.pipe, on_room, run_output_read);
 }
 
 /* Interprets the exit status. A command that ran out of time, or whose result is not known, may still have done its
  * work: that is ADAPTER_UNSURE, and the engine calls find(). Only an explicit refusal by the batch system is
  * ADAPTER_REFUSED. */
-static enum adapter_answer verdict(const struct run *c, struct error *err)
+static enum adapter_answer run_verdict(const struct program_run *c, struct error *err)
 {
     if (c->status == 0)
         return ADAPTER_OK;
@@ -266,7 +266,7 @@ static enum adapter_answer verdict(const struct run *c, struct error *err)
 
 /* Reads the configuration strictly. It starts nothing that lasts: an adapter that is configured but not used must cost
  * nothing. */
-static struct adapter *create(const struct adapter_host *host, struct error *err)
+static struct adapter *template_create(const struct adapter_host *host, struct error *err)
 {
     static const char *const known[] = {"program", "timeout", NULL};
     const json_t *program = NULL;
@@ -291,7 +291,7 @@ static struct adapter *create(const struct adapter_host *host, struct error *err
     return a;
 }
 
-static void gone(void *arg)
+static void template_gone(void *arg)
 {
     struct adapter *a = arg;
     void (*destroyed)(void *) = a->destroyed;
@@ -302,44 +302,44 @@ static void gone(void *arg)
 }
 
 /* Delivers the answers that the last command led to, then frees the adapter. */
-static void give_up(struct adapter *a)
+static void template_give_up(struct adapter *a)
 {
-    answers_destroy(a->answers, gone, a);
+    answers_destroy(a->answers, template_gone, a);
 }
 
 /* Kills the commands under way; their callers are answered with ADAPTER_UNSURE. Jobs go on. */
-static void destroy(struct adapter *a, void (*done)(void *arg), void *arg)
+static void template_destroy(struct adapter *a, void (*done)(void *arg), void *arg)
 {
     a->destroyed = done;
     a->destroyed_arg = arg;
-    for (struct run *c = a->commands; c != NULL; c = c->next)
+    for (struct program_run *c = a->commands; c != NULL; c = c->next)
         command_end(c);
     if (a->commands == NULL)
-        give_up(a);
+        template_give_up(a);
 }
 
 /* Looks for the program. Where this fails no job is submitted, and the user is told what is missing. */
-static int ready(struct adapter *a, struct error *err)
+static int template_ready(struct adapter *a, struct error *err)
 {
     return command_find(json_string_value(json_array_get(a->program, 0)), err);
 }
 
 /* Refuses only what can never run. Limits that were read long ago may have changed: when in doubt, let the batch system
  * refuse. err->pointer is relative to the resources: error_at(err, "resources_impossible", "/gpus", …). */
-static int check(struct adapter *a, const struct adapter_resources *want, struct error *err)
+static int template_check_job(struct adapter *a, const struct adapter_resources *want, struct error *err)
 {
     return 0;
 }
 
-static int slots(struct adapter *a)
+static int template_slots(struct adapter *a)
 {
     return 0; /* not known */
 }
 
-static void submitted(struct run *c)
+static void run_submitted(struct program_run *c)
 {
     struct error err;
-    enum adapter_answer answer = verdict(c, &err);
+    enum adapter_answer answer = run_verdict(c, &err);
 
     if (c->not_started) /* nothing was submitted, so the job is submitted again without being looked up */
         answer = ADAPTER_LATER;
@@ -350,9 +350,9 @@ static void submitted(struct run *c)
     answers_submit(c->adapter->answers, c->submit, c->arg, answer, c->out.text, &err);
 }
 
-static void submit(struct adapter *a, const struct adapter_job *job, adapter_submit_cb *cb, void *arg)
+static void template_submit(struct adapter *a, const struct adapter_job *job, adapter_submit_cb *cb, void *arg)
 {
-    struct run *c = command_new(a, submitted, arg);
+    struct program_run *c = command_new(a, run_submitted, arg);
 
     c->submit = cb;
     command_start(c, (const char *const[]){"submit", job->name, a->host.runner, job->dir, NULL},
@@ -360,18 +360,18 @@ static void submit(struct adapter *a, const struct adapter_job *job, adapter_sub
 }
 
 /* A line of the list: "NAME STATE ID HOST REASON", cut in place. */
-struct line {
+struct template_line {
     char *word[5];
     size_t place;
     bool told; /* an answer is about it */
 };
 
-static int by_name(const void *a, const void *b)
+static int line_by_name(const void *a, const void *b)
 {
-    return strcmp(((const struct line *)a)->word[0], ((const struct line *)b)->word[0]);
+    return strcmp(((const struct template_line *)a)->word[0], ((const struct template_line *)b)->word[0]);
 }
 
-static enum adapter_state state_of(const struct line *line)
+static enum adapter_state line_state(const struct template_line *line)
 {
     return strcmp(line->word[1], "queued") == 0    ? ADAPTER_JOB_QUEUED
            : strcmp(line->word[1], "running") == 0 ? ADAPTER_JOB_RUNNING
@@ -379,9 +379,9 @@ static enum adapter_state state_of(const struct line *line)
 }
 
 /* The rank of a state: of two jobs of a name the answer is about the one that runs, else waits, else has ended. */
-static int rank(const struct line *line)
+static int line_rank(const struct template_line *line)
 {
-    enum adapter_state state = state_of(line);
+    enum adapter_state state = line_state(line);
 
     return state == ADAPTER_JOB_RUNNING ? 0 : state == ADAPTER_JOB_QUEUED ? 1 : 2;
 }
@@ -389,29 +389,29 @@ static int rank(const struct line *line)
 /* Sorts by name, then by rank, then by the place in the list. */
 static int by_name_and_rank(const void *a, const void *b)
 {
-    const struct line *x = a, *y = b;
-    int order = by_name(a, b);
+    const struct template_line *x = a, *y = b;
+    int order = line_by_name(a, b);
 
     if (order == 0)
-        order = rank(x) - rank(y);
+        order = line_rank(x) - line_rank(y);
     return order != 0 ? order : (x->place > y->place) - (x->place < y->place);
 }
 
 /* Returns the first line of that name; NULL where there is none. */
-static struct line *find_line(struct line *lines, size_t n, char *name)
+static struct template_line *find_line(struct template_line *lines, size_t n, char *name)
 {
-    struct line key = {.word = {name}};
-    struct line *line = n > 0 ? bsearch(&key, lines, n, sizeof *lines, by_name) : NULL;
+    struct template_line key = {.word = {name}};
+    struct template_line *line = n > 0 ? bsearch(&key, lines, n, sizeof *lines, line_by_name) : NULL;
 
-    while (line != NULL && line > lines && by_name(line - 1, line) == 0)
+    while (line != NULL && line > lines && line_by_name(line - 1, line) == 0)
         line--;
     return line;
 }
 
 /* Returns the lines, sorted; NULL where the list is not whole. */
-static struct line *parse_list(char *text, size_t *n)
+static struct template_line *parse_lines(char *text, size_t *n)
 {
-    struct line *lines = NULL;
+    struct template_line *lines = NULL;
     char *rest = NULL, *words;
 
     *n = 0;
@@ -435,9 +435,9 @@ static struct line *parse_list(char *text, size_t *n)
     return NULL;
 }
 
-static void fill_status(struct adapter_status *status, const struct line *line)
+static void fill_status(struct adapter_status *status, const struct template_line *line)
 {
-    status->state = state_of(line);
+    status->state = line_state(line);
     snprintf(status->scheduler_id, sizeof status->scheduler_id, "%s", line->word[2]);
     snprintf(status->host, sizeof status->host, "%s", line->word[3]);
     if (status->state == ADAPTER_JOB_ENDED)
@@ -446,22 +446,22 @@ static void fill_status(struct adapter_status *status, const struct line *line)
 
 /* Answers one command for all jobs. Where it failed, or its output is not whole, the answer is ADAPTER_UNSURE for all
  * of them. ADAPTER_JOB_UNKNOWN means that the batch system answered, completely, without the job. */
-static void listed(struct run *c)
+static void run_listed(struct program_run *c)
 {
     struct adapter_status *statuses = NULL;
-    struct line *lines = NULL;
+    struct template_line *lines = NULL;
     struct error err;
     size_t n = 0;
-    enum adapter_answer answer = verdict(c, &err) == ADAPTER_OK ? ADAPTER_OK : ADAPTER_UNSURE;
+    enum adapter_answer answer = run_verdict(c, &err) == ADAPTER_OK ? ADAPTER_OK : ADAPTER_UNSURE;
 
-    if (answer == ADAPTER_OK && (lines = parse_list(c->out.text, &n)) == NULL) {
+    if (answer == ADAPTER_OK && (lines = parse_lines(c->out.text, &n)) == NULL) {
         answer = ADAPTER_UNSURE;
         error_set(&err, "batch_system_unsure", "its list is not whole");
     }
     if (answer == ADAPTER_OK) {
         statuses = xcalloc(c->n, sizeof *statuses);
         for (size_t i = 0; i < c->n; i++) {
-            struct line *line = find_line(lines, n, c->names[i]);
+            struct template_line *line = find_line(lines, n, c->names[i]);
 
             statuses[i].state = ADAPTER_JOB_UNKNOWN;
             if (line == NULL)
@@ -471,49 +471,50 @@ static void listed(struct run *c)
         }
     }
     for (size_t i = 0; i < n; i++)
-        if (!lines[i].told && state_of(&lines[i]) == ADAPTER_JOB_QUEUED)
+        if (!lines[i].told && line_state(&lines[i]) == ADAPTER_JOB_QUEUED)
             c->adapter->host.duplicate(c->adapter->host.arg, lines[i].word[0], lines[i].word[2]);
     free(lines);
     answers_poll(c->adapter->answers, c->poll, c->arg, answer, statuses, c->n, &err);
 }
 
-static void list(struct adapter *a, const struct adapter_job *jobs, size_t n, adapter_poll_cb *cb, void *arg)
+static void template_list(struct adapter *a, const struct adapter_job *jobs, size_t n, adapter_poll_cb *cb, void *arg)
 {
-    struct run *c = command_new(a, listed, arg);
+    struct program_run *c = command_new(a, run_listed, arg);
 
     c->poll = cb;
     command_name(c, jobs, n);
     command_start(c, (const char *const[]){"list", NULL}, NULL);
 }
 
-static void called(struct run *c)
+static void called(struct program_run *c)
 {
     struct error err;
-    enum adapter_answer answer = verdict(c, &err);
+    enum adapter_answer answer = run_verdict(c, &err);
 
     answers_done(c->adapter->answers, c->call, c->arg, answer, &err);
     if (answer == ADAPTER_OK) /* something changed: the engine is to poll soon */
         answers_call(c->adapter->answers, c->adapter->host.poke, c->adapter->host.arg);
 }
 
-static void call(struct adapter *a, const char *const *args, adapter_done_cb *cb, void *arg)
+static void run_call(struct adapter *a, const char *const *args, adapter_done_cb *cb, void *arg)
 {
-    struct run *c = command_new(a, called, arg);
+    struct program_run *c = command_new(a, called, arg);
 
     c->call = cb;
     command_start(c, args, NULL);
 }
 
 /* The program must treat "no such job" as success. */
-static void cancel(struct adapter *a, const struct adapter_job *job, adapter_done_cb *cb, void *arg)
+static void template_cancel(struct adapter *a, const struct adapter_job *job, adapter_done_cb *cb, void *arg)
 {
-    call(a, (const char *const[]){"cancel", job->name, NULL}, cb, arg);
+    run_call(a, (const char *const[]){"cancel", job->name, NULL}, cb, arg);
 }
 
 /* The program must leave a job that runs already alone. */
-static void withdraw(struct adapter *a, const char *name, const char *scheduler_id, adapter_done_cb *cb, void *arg)
+static void template_withdraw(struct adapter *a, const char *name, const char *scheduler_id, adapter_done_cb *cb,
+                              void *arg)
 {
-    call(a, (const char *const[]){"withdraw", name, scheduler_id, NULL}, cb, arg);
+    run_call(a, (const char *const[]){"withdraw", name, scheduler_id, NULL}, cb, arg);
 }
 
 /* The signal must reach the runner, which passes it on to the tasks. */
@@ -522,7 +523,7 @@ static void signal_job(struct adapter *a, const struct adapter_job *job, int sig
     struct error err;
 
     if (sig == SIGUSR1 || sig == SIGUSR2) {
-        call(a, (const char *const[]){"signal", job->name, sig == SIGUSR1 ? "USR1" : "USR2", NULL}, cb, arg);
+        run_call(a, (const char *const[]){"signal", job->name, sig == SIGUSR1 ? "USR1" : "USR2", NULL}, cb, arg);
         return;
     }
     error_set(&err, "signal_refused", "only SIGUSR1 and SIGUSR2 can be sent");
@@ -539,15 +540,15 @@ const struct adapter_ops stretto_adapter = {
     .abi = ADAPTER_ABI,
     .name = "template",
     .settings = settings,
-    .create = create,
-    .destroy = destroy,
-    .ready = ready,
-    .check = check,
-    .slots = slots,
-    .submit = submit,
-    .poll = list,
-    .find = list, /* both ask by name here; with Slurm, `sacct --name` would know more than `squeue` */
-    .cancel = cancel,
-    .withdraw = withdraw,
+    .create = template_create,
+    .destroy = template_destroy,
+    .ready = template_ready,
+    .check = template_check_job,
+    .slots = template_slots,
+    .submit = template_submit,
+    .poll = template_list,
+    .find = template_list, /* both ask by name here; with Slurm, `sacct --name` would know more than `squeue` */
+    .cancel = template_cancel,
+    .withdraw = template_withdraw,
     .signal = signal_job,
 };

@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
-"""Prints the files of a room that are in circles of calls, one circle a line, the largest first.
+"""Prints the files of a room that are in circles of calls, one circle a line, the largest first; then the folders of the
+room that are.
 
     call_circle.py [-v] FOLDER
 
-FOLDER has the object files of the room's sources. A file refers to another one if it uses a function or variable that
-the other one defines. Files are in one circle if each can be reached from each other one by such references. With -v
-the functions of each reference inside of a circle are printed, too."""
+FOLDER and the folders in it have the object files of the room's sources. A file refers to another one if it uses a
+function or variable that the other one defines. Files are in one circle if each can be reached from each other one by
+such references; so are folders, by the references of their files. With -v the functions of each reference inside of a
+circle are printed, too."""
 import pathlib
 import subprocess
 import sys
@@ -23,14 +25,31 @@ def symbols(path):
     return defined, used
 
 
+def source(path):
+    """Returns the source of an object file, within FOLDER."""
+    place = path.parent.parent if path.parent.name == ".libs" else path.parent
+    return str(place.relative_to(folder) / (path.stem.split("-", 1)[-1] + ".c"))
+
+
 def references(objects):
     """Returns, for each file, the files that it refers to and the names by which it does."""
-    known = {path.stem.split("-", 1)[-1]: symbols(path) for path in objects}
+    known = {source(path): symbols(path) for path in objects}
     home = {name: file for file, (defined, _) in known.items() for name in defined}
     found = {file: {} for file in known}
     for file, (_, used) in known.items():
         for name in used & home.keys():
             found[file].setdefault(home[name], set()).add(name)
+    return found
+
+
+def of_folders(graph):
+    """Returns the same between folders, with the pairs of files by which they refer to each other."""
+    found = {str(pathlib.PurePath(file).parent): {} for file in graph}
+    for file, others in graph.items():
+        for other in others:
+            here, there = (str(pathlib.PurePath(path).parent) for path in (file, other))
+            if here != there:
+                found[here].setdefault(there, set()).add(f"{file}:{other}")
     return found
 
 
@@ -50,13 +69,18 @@ def circles(graph):
     return sorted((circle for circle in found if len(circle) > 1), key=lambda circle: (-len(circle), circle))
 
 
+def report(graph):
+    for circle in circles(graph):
+        print(" ".join(circle))
+        for file in circle if verbose else ():
+            for other in sorted(graph[file].keys() & set(circle)):
+                print(f"    {file} -> {other}: {' '.join(sorted(graph[file][other]))}")
+
+
 verbose, folder = sys.argv[1] == "-v", pathlib.Path(sys.argv[-1])
-objects = sorted(folder.glob("*.o")) or sorted(folder.glob(".libs/*.o"))
+objects = sorted(folder.rglob("*.o"))
 if not objects:
     sys.exit(f"{folder}: no object files")
-graph = references(objects)
-for circle in circles(graph):
-    print(" ".join(f"{file}.c" for file in circle))
-    for file in circle if verbose else ():
-        for other in sorted(graph[file].keys() & set(circle)):
-            print(f"    {file}.c -> {other}.c: {' '.join(sorted(graph[file][other]))}")
+files = references(objects)
+report(files)
+report(of_folders(files))

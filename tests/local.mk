@@ -181,6 +181,11 @@ tests_sim_libsim_la_SOURCES = tests/sim/checkpoints.c tests/sim/cluster.c tests/
 tests_sim_libsim_la_CFLAGS = $(unit_cflags) $(daemon_cflags)
 sim_libs = tests/sim/libsim.la libdaemon.la $(unit_libs)
 
+unit_tests += tests/unit/test_next_state
+tests_unit_test_next_state_SOURCES = tests/unit/test_next_state.c tests/unit/unit.h
+tests_unit_test_next_state_CFLAGS = $(unit_cflags) $(daemon_cflags)
+tests_unit_test_next_state_LDADD = $(sim_libs)
+
 unit_tests += tests/unit/test_job_event
 tests_unit_test_job_event_SOURCES = tests/unit/test_job_event.c tests/unit/unit.h
 tests_unit_test_job_event_CFLAGS = $(unit_cflags)
@@ -277,7 +282,7 @@ tests_unit_test_engine_faults_CFLAGS = $(unit_cflags) $(daemon_cflags)
 tests_unit_test_engine_faults_LDADD = tests/sim/libfaults.la $(sim_libs)
 endif
 
-EXTRA_DIST += tests/call_circle.py tests/struct_sizes.py
+EXTRA_DIST += tests/call_circle.py tests/shared_names.py tests/struct_sizes.py
 
 # What benchmarks need; built by hand: make tests/bench/fill_members
 EXTRA_PROGRAMS += tests/bench/fill_members tests/bench/append-member

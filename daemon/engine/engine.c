@@ -2,20 +2,19 @@
 
 #include "common/log.h"
 #include "common/xalloc.h"
-#include "daemon/engine/adapter_jobs.h"
-#include "daemon/engine/adapter_state.h"
-#include "daemon/engine/alarm.h"
-#include "daemon/engine/core.h"
-#include "daemon/engine/dispatch.h"
-#include "daemon/engine/ensemble.h"
-#include "daemon/engine/feed.h"
-#include "daemon/engine/job.h"
+#include "daemon/engine/jobs/adapter_jobs.h"
+#include "daemon/engine/jobs/pilot_journal.h"
+#include "daemon/engine/jobs/poll.h"
+#include "daemon/engine/jobs/save.h"
 #include "daemon/engine/load.h"
-#include "daemon/engine/pilot.h"
-#include "daemon/engine/poll.h"
-#include "daemon/engine/ranks.h"
-#include "daemon/engine/save.h"
-#include "daemon/engine/schedule.h"
+#include "daemon/engine/memory/adapter_state.h"
+#include "daemon/engine/memory/alarm.h"
+#include "daemon/engine/memory/core.h"
+#include "daemon/engine/memory/ensemble.h"
+#include "daemon/engine/memory/job.h"
+#include "daemon/engine/memory/polls.h"
+#include "daemon/engine/settle.h"
+#include "daemon/engine/trainings/ranks.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -26,9 +25,7 @@
 
 static const struct engine_steps steps = {
     .load = engine_load,
-    .look_at = dispatch_ensemble,
-    .give_places = schedule_adapters,
-    .read_points = feed_read,
+    .settle = settle,
 };
 
 struct engine *engine_create(const struct engine_ports *ports, struct store *store, struct turn *turn)
@@ -108,7 +105,7 @@ void engine_look(struct engine *engine, const char *name, enum engine_look what)
         pilot_look(engine, job->pilot);
     if (what == ENGINE_LOOK_RECORDS && (job->pilot == NULL || !job->found.started)) {
         job->found.look = true;
-        job_advance(engine, job);
+        job_touch(engine, job);
     } else if (job->row.kind == JOB_TRAINING) {
         training_look(engine, job->ensemble);
     }

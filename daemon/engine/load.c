@@ -3,138 +3,54 @@
 
 #include "common/log.h"
 #include "common/xalloc.h"
-#include "daemon/engine/adapter_state.h"
-#include "daemon/engine/alarm.h"
-#include "daemon/engine/bulk.h"
-#include "daemon/engine/cancel.h"
-#include "daemon/engine/cancel_member.h"
-#include "daemon/engine/core.h"
-#include "daemon/engine/duplicates.h"
-#include "daemon/engine/elastic.h"
 #include "daemon/engine/engine.h"
-#include "daemon/engine/ensemble.h"
-#include "daemon/engine/feed.h"
-#include "daemon/engine/follow_up.h"
-#include "daemon/engine/guard.h"
-#include "daemon/engine/job.h"
-#include "daemon/engine/job_event.h"
-#include "daemon/engine/outcome.h"
-#include "daemon/engine/pilot.h"
-#include "daemon/engine/poll.h"
-#include "daemon/engine/renew.h"
-#include "daemon/engine/schedule.h"
-#include "daemon/engine/stop_only.h"
-#include "daemon/engine/training.h"
+#include "daemon/engine/ensembles/adopt.h"
+#include "daemon/engine/ensembles/schedule.h"
+#include "daemon/engine/jobs/cancel.h"
+#include "daemon/engine/jobs/duplicates.h"
+#include "daemon/engine/jobs/feed.h"
+#include "daemon/engine/jobs/job_life.h"
+#include "daemon/engine/jobs/pilot_life.h"
+#include "daemon/engine/jobs/poll.h"
+#include "daemon/engine/members/cancel_member.h"
+#include "daemon/engine/members/stop_only.h"
+#include "daemon/engine/memory/adapter_state.h"
+#include "daemon/engine/memory/alarm.h"
+#include "daemon/engine/memory/core.h"
+#include "daemon/engine/memory/ensemble.h"
+#include "daemon/engine/memory/facts.h"
+#include "daemon/engine/memory/job.h"
+#include "daemon/engine/memory/job_event.h"
+#include "daemon/engine/memory/pilot.h"
+#include "daemon/engine/memory/training.h"
+#include "daemon/engine/trainings/ranks.h"
 #include "daemon/store/series.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include <utlist.h>
 
-void engine_drop_ensemble(struct engine *engine, struct live_ensemble *ens)
-{
-    HASH_DEL(engine->ensembles, ens);
-    schedule_leave(engine, ens);
-    alarm_set(engine, &ens->due_alarm, INT64_MAX);
-    alarm_set(engine, &ens->take_over, INT64_MAX);
-    alarm_set(engine, &ens->bulk_alarm, INT64_MAX);
-    if (ens->dirty)
-        DL_DELETE2(engine->dirty, ens, prev_dirty, next_dirty);
-    if (ens->unsaved)
-        LL_DELETE2(engine->unsaved, ens, next_unsaved);
-    spec_destroy(ens->spec);
-    training_free(engine, ens->training);
-    allocation_free(engine, ens->allocation);
-    free(ens->elastic);
-    free(ens);
-}
-
 void engine_forget(struct engine *engine)
 {
     struct live_ensemble *ens, *next_ens;
     struct live_job *job, *next_job;
     struct known_adapter *adapter, *next_adapter;
+    struct fact *fact;
 
     engine->epoch++;
+    while ((fact = fact_take(engine)) != NULL)
+        fact_free(fact);
     engine->withdrawals.under_way = engine->withdrawals.failed = engine->feeds.orders = 0;
     HASH_ITER (hh, engine->jobs, job, next_job)
         job_destroy(engine, job);
     HASH_ITER (hh, engine->ensembles, ens, next_ens)
-        engine_drop_ensemble(engine, ens);
+        ensemble_drop(engine, ens);
     HASH_ITER (hh, engine->adapters, adapter, next_adapter) {
         adapter->polls.polling = adapter->polls.poked = false;
         duplicate_settle(engine, adapter, false);
         alarm_set(engine, &adapter->polls.poll, INT64_MAX);
         alarm_set(engine, &adapter->presence.look, INT64_MAX);
     }
-}
-
-static void due(struct engine *engine, struct alarm *alarm)
-{
-    engine_touch(engine, heap_entry(alarm, struct live_ensemble, due_alarm));
-}
-
-static int adopt_training(struct engine *engine, struct training *training, int64_t ensemble)
-{
-    struct error err;
-    int64_t now = engine_now(engine);
-
-    if (store_training_of(engine->store, ensemble, &training->row, &err) != 1)
-        return -1;
-    training->began = training_began_with(&training->row);
-    if (training->row.generation > 1 &&
-        store_training_job(engine->store, &training->row, &training->made_for_it, &err) < 0)
-        return -1;
-    if (training->row.ended_ms > now &&
-        training->row.not_before_ms > now + BACKOFF_MAX_MS) /* the clock has been set back */
-        training->row.not_before_ms = now + BACKOFF_MAX_MS;
-    training->ensemble->spec->training.resources.copies = (int)training->row.ranks;
-    HASH_FIND_STR(engine->adapters, training->row.adapter, training->adapter);
-    return training->adapter != NULL || training_is_over(&training->row) ? 0 : -1;
-}
-
-struct live_ensemble *engine_adopt_ensemble(struct engine *engine, const struct ensemble_row *row, struct spec *spec)
-{
-    struct live_ensemble *ens;
-    struct known_adapter *adapter;
-    struct error err;
-
-    HASH_FIND_STR(engine->adapters, row->adapter, adapter);
-    if (adapter == NULL) {
-        log_error_of(LOG_ENSEMBLE(row->id), "ensemble %lld: there is no adapter \"%s\" here; it is left alone",
-                     (long long)row->id, row->adapter);
-        spec_destroy(spec);
-        return NULL;
-    }
-    ens = xcalloc(1, sizeof *ens);
-    ens->row = *row;
-    ens->spec = spec;
-    ens->adapter = adapter;
-    ens->due = row->next_index > 0 ? 0 : INT64_MAX; /* those that were tried are looked for */
-    ens->due_alarm.ring = due;
-    ens->take_over.ring = follow_up_take_over;
-    ens->bulk_alarm.ring = bulk_work;
-    if (spec->has_allocation)
-        ens->allocation = allocation_new(ens);
-    if (spec->has_training) {
-        ens->training = training_new(ens);
-        if (adopt_training(engine, ens->training, row->id) < 0) {
-            log_error_of(LOG_ENSEMBLE(row->id), "ensemble %lld: its training cannot be read", (long long)row->id);
-            training_free(engine, ens->training);
-            spec_destroy(spec);
-            free(ens);
-            return NULL;
-        }
-        ens->elastic = elastic_new(engine, ens);
-        renew_wait(engine, ens);
-    }
-    HASH_ADD(hh, engine->ensembles, row.id, sizeof ens->row.id, ens);
-    if (row->root != 0 && row->next_index < row->count)
-        alarm_set(engine, &ens->take_over, engine_now(engine));
-    if (guard_init(engine, ens, &err) < 0 || bulk_resume(engine, ens, &err) < 0 ||
-        cancel_member_load(engine, ens, &err) < 0)
-        store_doom(engine->store, &err); /* it would be left half done */
-    return ens;
 }
 
 struct loading {
@@ -177,7 +93,7 @@ static void adopt_ensembles(struct loading *loading)
                          (long long)loading->rows[i].id, err.text);
             continue;
         }
-        ens = engine_adopt_ensemble(loading->engine, &loading->rows[i], spec);
+        ens = ensemble_adopt(loading->engine, &loading->rows[i], spec);
         if (ens == NULL)
             continue;
         if (store_member_wait_at_most(loading->engine->store, ens->row.id, now, now + BACKOFF_MAX_MS, &err) < 0)
@@ -248,7 +164,8 @@ static struct live_ensemble *ensemble_of(struct engine *engine, const struct job
 
     if (ens == NULL)
         return NULL;
-    if (row->kind == JOB_TRAINING ? ens->training == NULL : row->kind == JOB_PILOT && ens->allocation == NULL) {
+    if (row->kind == JOB_TRAINING ? ens->training == NULL
+                                  : (row->kind == JOB_PILOT || row->pilot != 0) && ens->allocation == NULL) {
         log_error_of(LOG_JOB(row->ensemble, row->name),
                      "job %s is of the kind \"%s\", of which ensemble %lld has none; it is left alone", row->name,
                      job_kind_name(row->kind), (long long)row->ensemble);
@@ -279,6 +196,9 @@ static int adopt_jobs(struct loading *loading, struct error *err)
 
         if (job == NULL)
             continue;
+        if (row->kind == JOB_PILOT)
+            pilot_begin(engine, job);
+        pilot_bind(engine, job);
         job->found.look = true;
         if (row->cancel) /* nobody knows whether the order was given */
             cancel_gather(engine, ens, false);
@@ -331,7 +251,7 @@ static void resume_conclusions(struct engine *engine)
 
     HASH_ITER (hh, engine->ensembles, ens, next) {
         if (ens->training != NULL && ens->training->job == NULL && training_is_under_way(&ens->training->row))
-            training_read_rest(engine, ens, true); /* the done records decide */
+            training_read_rest(engine, ens); /* the done records decide */
     }
 }
 

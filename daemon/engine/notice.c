@@ -14,21 +14,18 @@
 #include "daemon/engine/engine.h"
 
 #include "common/timefmt.h"
-#include "daemon/engine/adapter_state.h"
-#include "daemon/engine/after.h"
-#include "daemon/engine/alarm.h"
-#include "daemon/engine/core.h"
-#include "daemon/engine/dispatch.h"
-#include "daemon/engine/early.h"
-#include "daemon/engine/elastic.h"
-#include "daemon/engine/ensemble.h"
-#include "daemon/engine/job.h"
-#include "daemon/engine/job_event.h"
-#include "daemon/engine/open.h"
-#include "daemon/engine/schedule.h"
-#include "daemon/engine/takers.h"
-#include "daemon/engine/training.h"
-#include "daemon/engine/waiting.h"
+#include "daemon/engine/ensembles/after.h"
+#include "daemon/engine/ensembles/schedule.h"
+#include "daemon/engine/ensembles/takers.h"
+#include "daemon/engine/jobs/waiting.h"
+#include "daemon/engine/memory/adapter_state.h"
+#include "daemon/engine/memory/alarm.h"
+#include "daemon/engine/memory/core.h"
+#include "daemon/engine/memory/elastic.h"
+#include "daemon/engine/memory/ensemble.h"
+#include "daemon/engine/memory/job.h"
+#include "daemon/engine/memory/job_event.h"
+#include "daemon/engine/memory/training.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -187,14 +184,14 @@ static bool tell_members(struct engine *engine, struct live_ensemble *ens, struc
         return tell_queue(engine, ens, job, out);
     if (ens->in_flight > 0)
         return false;
-    if (open_waits(&ens->row) && ens->due == INT64_MAX)
+    if (ensemble_takes_suggestions(&ens->row) && ens->due == INT64_MAX)
         return tell(out, "waits_for_suggestions",
                     "it waits for suggestions: %s; when no more are to come, `stretto close %lld` lets it end",
                     ens->row.count > 0 ? "every member that was suggested has ended" : "it has no member yet",
                     (long long)ens->row.id);
     if (heap_holds(&ens->slots.hungry))
         return tell_slots(engine, ens->adapter, "its members wait", out);
-    if (ens->allocation == NULL && dispatch_wants(ens, now) && !schedule_fits_beside_trainings(ens) &&
+    if (ens->allocation == NULL && ensemble_wants(ens, now) && !schedule_fits_beside_trainings(ens) &&
         takers_tell(engine, ens->adapter, NULL, TAKERS_OF_TRAININGS, text, sizeof text))
         return tell(out, "no_slot", "its members wait for room on %s beside the trainings there: %s", ens->row.adapter,
                     text);
@@ -292,7 +289,7 @@ static int tell_urgent(struct engine *engine, const struct ensemble_row *row, st
         return tell_paused(row, out);
     if (row->after != 0 && !ensemble_is_over(row))
         return tell_after(engine, row, out);
-    if (ens != NULL && early_is_ending(ens))
+    if (ens != NULL && ensemble_ends_early(ens))
         return tell(out, "ending", "%s; members that still run are being ended", row->reason);
     if (ensemble_is_ending(row))
         return tell(out, "ending", "%s; those that run go on to their end", row->reason);

@@ -1,6 +1,6 @@
 #include "daemon/spec/draw.h"
 
-static uint64_t mix(uint64_t x)
+static uint64_t mix_bits(uint64_t x)
 {
     x += UINT64_C(0x9e3779b97f4a7c15);
     x = (x ^ (x >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
@@ -10,7 +10,7 @@ static uint64_t mix(uint64_t x)
 
 uint64_t draw_bits(uint64_t seed, uint64_t a, uint64_t b)
 {
-    return mix(mix(mix(seed) ^ a) ^ b);
+    return mix_bits(mix_bits(mix_bits(seed) ^ a) ^ b);
 }
 
 static double unit(uint64_t bits)

@@ -15,7 +15,7 @@
 
 enum test { TEST_VALUE, TEST_LIST, TEST_BOUNDS };
 
-struct condition {
+struct exclude_condition {
     size_t n; /* parameters of the term */
     struct {
         char operation; /* between it and the one before */
@@ -32,11 +32,11 @@ struct condition {
 struct exclude {
     size_t n_items, n; /* objects, and conditions of all of them */
     size_t *ends;      /* the number of conditions up to and with each object's */
-    struct condition *conditions;
+    struct exclude_condition *conditions;
     bool named[PARAMS_MAX];
 };
 
-struct reader {
+struct exclude_reader {
     struct exclude *exclude;
     const struct exclude_parameter *parameters;
     size_t n;
@@ -46,7 +46,7 @@ static const char *const bounds[] = {"above", "at_least", "at_most", "below", NU
 static const char *const keys[] = {"above", "at_least", "at_most", "below", "in", NULL};
 
 /* Finds the parameter that a word names, or reaches into; *path is then what is behind its name, else NULL. */
-static size_t find_parameter(const struct reader *in, const char *word, size_t size, const char **path)
+static size_t find_term_parameter(const struct exclude_reader *in, const char *word, size_t size, const char **path)
 {
     size_t found = in->n, longest = 0;
 
@@ -83,11 +83,11 @@ static bool is_constant(const char *word, size_t size, double *number)
     return *end == '\0' && isfinite(*number);
 }
 
-static int add_operand(struct reader *in, struct condition *c, char operation, const char *word, size_t size,
-                       const char *place, struct error *err)
+static int add_operand(struct exclude_reader *in, struct exclude_condition *c, char operation, const char *word,
+                       size_t size, const char *place, struct error *err)
 {
     const char *path;
-    size_t i = find_parameter(in, word, size, &path);
+    size_t i = find_term_parameter(in, word, size, &path);
     double number = NAN;
 
     if (i == in->n && is_constant(word, size, &number))
@@ -120,7 +120,7 @@ static size_t next_word(const char **p, const char **word)
     return size;
 }
 
-static bool has_parameter(const struct condition *c)
+static bool has_term_parameter(const struct exclude_condition *c)
 {
     for (size_t i = 0; i < c->n; i++)
         if (c->term[i].parameter != CONSTANT)
@@ -129,7 +129,8 @@ static bool has_parameter(const struct condition *c)
 }
 
 /* Reads a name, or names and constants with signs between them. Names have no blanks. */
-static int parse_term(struct reader *in, struct condition *c, const char *key, const char *place, struct error *err)
+static int parse_term(struct exclude_reader *in, struct exclude_condition *c, const char *key, const char *place,
+                      struct error *err)
 {
     const char *p = key, *word, *sign;
     size_t size = next_word(&p, &word);
@@ -149,7 +150,7 @@ static int parse_term(struct reader *in, struct condition *c, const char *key, c
     }
     if (products && sums)
         return error_at(err, "spec_impossible_value", place, "a term has * and /, or + and -, and not both");
-    if (!has_parameter(c))
+    if (!has_term_parameter(c))
         return error_at(err, "spec_impossible_value", place, "a term has at least one parameter");
     return 0;
 }
@@ -163,42 +164,43 @@ static bool has_key(const json_t *object, const char *const *known)
 }
 
 /* Returns the k-th value of a grid of the i-th parameter of a term, or what the path reaches inside of it, or NULL. */
-static const json_t *value_of(const struct reader *in, const struct condition *c, size_t i, size_t k)
+static const json_t *grid_value(const struct exclude_reader *in, const struct exclude_condition *c, size_t i, size_t k)
 {
     const json_t *value = json_array_get(in->parameters[c->term[i].parameter].values, k);
 
     return c->term[i].path != NULL ? jsonx_inside(value, c->term[i].path) : value;
 }
 
-static size_t count_values(const struct reader *in, const struct condition *c, size_t i)
+static size_t count_values(const struct exclude_reader *in, const struct exclude_condition *c, size_t i)
 {
     return json_array_size(in->parameters[c->term[i].parameter].values);
 }
 
 /* Returns whether an object is a value that is compared, and no bounds: that of a parameter which has such values. */
-static bool is_a_value(const struct reader *in, const struct condition *c, const json_t *object)
+static bool is_a_value(const struct exclude_reader *in, const struct exclude_condition *c, const json_t *object)
 {
     if (has_key(object, keys))
         return false;
     for (size_t k = 0; c->n == 1 && k < count_values(in, c, 0); k++)
-        if (json_is_object(value_of(in, c, 0, k)))
+        if (json_is_object(grid_value(in, c, 0, k)))
             return true;
     return false;
 }
 
-static bool has_numbers(const struct reader *in, const struct condition *c, size_t i)
+static bool has_numbers(const struct exclude_reader *in, const struct exclude_condition *c, size_t i)
 {
     size_t numbers = 0, all = count_values(in, c, i);
 
     for (size_t k = 0; k < all; k++)
-        numbers += json_is_number(value_of(in, c, i, k));
+        numbers += json_is_number(grid_value(in, c, i, k));
     if (in->parameters[c->term[i].parameter].values == NULL)
         return c->term[i].path == NULL; /* what is drawn is a number */
     return c->n > 1 && c->term[i].path == NULL ? numbers == all : numbers > 0;
 }
 
 /* Refuses arithmetic and bounds where there are no numbers. */
-static int check_numbers(const struct reader *in, const struct condition *c, const char *place, struct error *err)
+static int check_numbers(const struct exclude_reader *in, const struct exclude_condition *c, const char *place,
+                         struct error *err)
 {
     for (size_t i = 0; i < c->n; i++) {
         if (c->term[i].parameter != CONSTANT && !has_numbers(in, c, i))
@@ -209,8 +211,8 @@ static int check_numbers(const struct reader *in, const struct condition *c, con
     return 0;
 }
 
-static int parse_bounds(const struct reader *in, struct condition *c, const json_t *object, const char *at,
-                        struct error *err)
+static int parse_bounds(const struct exclude_reader *in, struct exclude_condition *c, const json_t *object,
+                        const char *at, struct error *err)
 {
     double *const out[] = {&c->above, &c->at_least, &c->at_most, &c->below};
 
@@ -226,8 +228,8 @@ static int parse_bounds(const struct reader *in, struct condition *c, const json
 }
 
 /* Refuses a value that no combination has, since a wrong one would leave out nothing. */
-static int check_value(const struct reader *in, const struct condition *c, const json_t *value, const char *at,
-                       struct error *err)
+static int check_condition_value(const struct exclude_reader *in, const struct exclude_condition *c,
+                                 const json_t *value, const char *at, struct error *err)
 {
     for (size_t i = 0; i < c->n; i++)
         if (c->term[i].parameter != CONSTANT && in->parameters[c->term[i].parameter].values == NULL)
@@ -240,14 +242,14 @@ static int check_value(const struct reader *in, const struct condition *c, const
     if (c->n > 1)
         return 0;
     for (size_t k = 0; k < count_values(in, c, 0); k++)
-        if (value_equal(value_of(in, c, 0, k), value))
+        if (value_equal(grid_value(in, c, 0, k), value))
             return 0;
     return error_at(err, "spec_impossible_value", at, "the grid has no such value of \"%s\"",
                     in->parameters[c->term[0].parameter].name);
 }
 
-static int parse_list(const struct reader *in, struct condition *c, const json_t *object, const char *at,
-                      struct error *err)
+static int parse_value_list(const struct exclude_reader *in, struct exclude_condition *c, const json_t *object,
+                            const char *at, struct error *err)
 {
     char place[256], item_place[300];
     const json_t *item;
@@ -261,33 +263,35 @@ static int parse_list(const struct reader *in, struct condition *c, const json_t
     jsonx_pointer(place, sizeof place, at, "in");
     json_array_foreach (c->value, i, item) {
         snprintf(item_place, sizeof item_place, "%s/%zu", place, i);
-        if (check_value(in, c, item, item_place, err) < 0)
+        if (check_condition_value(in, c, item, item_place, err) < 0)
             return -1;
     }
     return c->n > 1 ? check_numbers(in, c, at, err) : 0;
 }
 
-static int parse_condition(struct reader *in, const char *key, const json_t *value, const char *at, struct error *err)
+static int parse_condition(struct exclude_reader *in, const char *key, const json_t *value, const char *at,
+                           struct error *err)
 {
-    struct condition *c = &in->exclude->conditions[in->exclude->n++];
+    struct exclude_condition *c = &in->exclude->conditions[in->exclude->n++];
     char place[256];
 
-    *c = (struct condition){.at_least = -INFINITY, .at_most = INFINITY, .above = NAN, .below = NAN, .value = value};
+    *c = (struct exclude_condition){
+        .at_least = -INFINITY, .at_most = INFINITY, .above = NAN, .below = NAN, .value = value};
     jsonx_pointer(place, sizeof place, at, key);
     if (parse_term(in, c, key, place, err) < 0)
         return -1;
     if (json_is_object(value) && !is_a_value(in, c, value)) {
         if (jsonx_only(value, place, keys, err) < 0)
             return -1;
-        return json_object_get(value, "in") != NULL ? parse_list(in, c, value, place, err)
+        return json_object_get(value, "in") != NULL ? parse_value_list(in, c, value, place, err)
                                                     : parse_bounds(in, c, value, place, err);
     }
-    if (check_value(in, c, value, place, err) < 0)
+    if (check_condition_value(in, c, value, place, err) < 0)
         return -1;
     return c->n > 1 ? check_numbers(in, c, place, err) : 0;
 }
 
-static int parse_items(struct reader *in, const json_t *list, const char *at, struct error *err)
+static int parse_items(struct exclude_reader *in, const json_t *list, const char *at, struct error *err)
 {
     char place[256];
     const json_t *item;
@@ -315,7 +319,7 @@ struct exclude *exclude_parse(const json_t *list, const char *at, const struct e
                               struct error *err)
 {
     struct exclude *exclude = xcalloc(1, sizeof *exclude);
-    struct reader in = {exclude, parameters, n};
+    struct exclude_reader in = {exclude, parameters, n};
     const json_t *item;
     size_t i, conditions = 0;
 
@@ -352,7 +356,7 @@ bool exclude_names(const struct exclude *exclude, size_t parameter)
     return exclude->named[parameter];
 }
 
-static double number_of(const struct condition *c, size_t i, const struct exclude_value *values)
+static double term_number(const struct exclude_condition *c, size_t i, const struct exclude_value *values)
 {
     const struct exclude_value *value;
     const json_t *inside;
@@ -367,12 +371,12 @@ static double number_of(const struct condition *c, size_t i, const struct exclud
 }
 
 /* Returns the value of a term: from left to right, since its signs are of one rank. */
-static double compute(const struct condition *c, const struct exclude_value *values)
+static double compute(const struct exclude_condition *c, const struct exclude_value *values)
 {
-    double x = number_of(c, 0, values);
+    double x = term_number(c, 0, values);
 
     for (size_t i = 1; i < c->n; i++) {
-        double y = number_of(c, i, values);
+        double y = term_number(c, i, values);
 
         switch (c->term[i].operation) {
         case '*': x *= y; break;
@@ -384,7 +388,7 @@ static double compute(const struct condition *c, const struct exclude_value *val
     return x;
 }
 
-static bool is_value(const struct condition *c, const json_t *value, const struct exclude_value *values)
+static bool is_term_value(const struct exclude_condition *c, const json_t *value, const struct exclude_value *values)
 {
     const json_t *own = values[c->term[0].parameter].json;
 
@@ -393,15 +397,15 @@ static bool is_value(const struct condition *c, const json_t *value, const struc
     return value_equal(c->term[0].path != NULL ? jsonx_inside(own, c->term[0].path) : own, value);
 }
 
-static bool holds(const struct condition *c, const struct exclude_value *values)
+static bool does_condition_hold(const struct exclude_condition *c, const struct exclude_value *values)
 {
     double x;
 
     switch (c->test) {
-    case TEST_VALUE: return is_value(c, c->value, values);
+    case TEST_VALUE: return is_term_value(c, c->value, values);
     case TEST_LIST:
         for (size_t i = 0; i < json_array_size(c->value); i++)
-            if (is_value(c, json_array_get(c->value, i), values))
+            if (is_term_value(c, json_array_get(c->value, i), values))
                 return true;
         return false;
     default:
@@ -418,7 +422,7 @@ bool exclude_meets(const struct exclude *exclude, const struct exclude_value *va
         bool all = true;
 
         for (; all && i < exclude->ends[item]; i++)
-            all = holds(&exclude->conditions[i], values);
+            all = does_condition_hold(&exclude->conditions[i], values);
         if (all)
             return true;
         i = exclude->ends[item];

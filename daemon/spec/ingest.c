@@ -77,7 +77,7 @@ static json_t *csv_value(const struct csv *csv, size_t i, struct error *err)
     return value;
 }
 
-static int check_value(const json_t *value, const char *name, int64_t line, struct error *err)
+static int check_line_value(const json_t *value, const char *name, int64_t line, struct error *err)
 {
     struct error why;
     char place[256];
@@ -98,7 +98,7 @@ static int add_csv_row(struct ingest *in, const struct csv *csv, struct error *e
     row = json_object();
     for (size_t i = 0; i < csv->n && rc == 0; i++) {
         value = csv_value(csv, i, err);
-        rc = value == NULL || check_value(value, in->names[i], csv->line, err) < 0 ? -1 : 0;
+        rc = value == NULL || check_line_value(value, in->names[i], csv->line, err) < 0 ? -1 : 0;
         if (rc == 0)
             json_object_set(row, in->names[i], value);
         json_decref(value);
@@ -133,7 +133,7 @@ static int read_csv(struct ingest *in, struct error *err)
 
 /* Returns the object of a line with its keys in the order of the first line, since some writers of JSON order keys by
  * chance. */
-static json_t *ordered(const struct ingest *in, const json_t *object, int64_t line, struct error *err)
+static json_t *order_keys(const struct ingest *in, const json_t *object, int64_t line, struct error *err)
 {
     json_t *row = json_object(), *value;
 
@@ -143,7 +143,7 @@ static json_t *ordered(const struct ingest *in, const json_t *object, int64_t li
             source_refuse(line, err, "\"%s\" is missing, which the first line has", in->names[i]);
             goto fail;
         }
-        if (check_value(value, in->names[i], line, err) < 0)
+        if (check_line_value(value, in->names[i], line, err) < 0)
             goto fail;
         json_object_set(row, in->names[i], value);
     }
@@ -172,7 +172,7 @@ static int add_json_row(struct ingest *in, const char *text, size_t size, int64_
         json_object_foreach (object, name, value)
             if (add_column(in, name, line, err) < 0)
                 goto end;
-    row = ordered(in, object, line, err);
+    row = order_keys(in, object, line, err);
     if (row != NULL)
         rc = rows_writer_add(in->out, row, line, err);
 end:
@@ -181,7 +181,7 @@ end:
     return rc;
 }
 
-static bool is_blank(const char *text, size_t size)
+static bool is_blank_line(const char *text, size_t size)
 {
     size_t i = 0;
 
@@ -205,7 +205,7 @@ static int read_json_lines(struct ingest *in, struct error *err)
             rc = -1;
         else if (c != '\n' && c != EOF)
             rc = source_refuse(line, err, "a line of more than %zu bytes", SOURCE_RECORD_MAX);
-        else if (is_blank(text, size))
+        else if (is_blank_line(text, size))
             in->empty_line = in->empty_line || c == EOF ? in->empty_line : line;
         else if (check_stop(in, err) < 0 || check_empty(in, err) < 0 || add_json_row(in, text, size, line, err) < 0)
             rc = -1;
@@ -214,7 +214,7 @@ static int read_json_lines(struct ingest *in, struct error *err)
     return rc;
 }
 
-static int add_array(void *arg, const char *name, struct error *err)
+static int add_array_column(void *arg, const char *name, struct error *err)
 {
     return add_column(arg, name, 0, err);
 }
@@ -266,10 +266,10 @@ static FILE *open_regular(const char *path, struct error *err)
     return NULL;
 }
 
-static int read_file(struct ingest *in, const char *path, FILE *file, struct error *err)
+static int read_parameter_file(struct ingest *in, const char *path, FILE *file, struct error *err)
 {
     if (has_suffix(path, ".npz"))
-        return npz_read(path, fileno(file), add_array, add_array_row, in, err);
+        return npz_read(path, fileno(file), add_array_column, add_array_row, in, err);
     source_init(&in->source, file);
     return has_suffix(path, ".csv") ? read_csv(in, err) : read_json_lines(in, err);
 }
@@ -295,7 +295,7 @@ struct rows *ingest_file(const char *path, const char *dir, const char *name, co
     in.out = rows_writer_create(dir, name, err);
     if (in.out == NULL)
         goto end;
-    if (read_file(&in, path, file, err) < 0)
+    if (read_parameter_file(&in, path, file, err) < 0)
         rows_writer_abandon(in.out);
     else if (rows_writer_count(in.out) == 0) {
         error_set(err, CODE, "there is no row in it");

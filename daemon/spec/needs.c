@@ -33,14 +33,14 @@ static const struct key {
 
 #define KEYS (sizeof keys / sizeof *keys)
 
-static int64_t get(const struct adapter_resources *r, const struct key *key)
+static int64_t get_resource(const struct adapter_resources *r, const struct key *key)
 {
     const char *at = (const char *)r + key->offset;
 
     return key->kind == KIND_NUMBER ? *(const int *)(const void *)at : *(const int64_t *)(const void *)at;
 }
 
-static void set(struct adapter_resources *r, const struct key *key, int64_t value)
+static void set_resource(struct adapter_resources *r, const struct key *key, int64_t value)
 {
     char *at = (char *)r + key->offset;
 
@@ -66,7 +66,7 @@ static const char *template_of(const struct spec *spec, const struct key *key)
     return needs_is_template(key->name, value) ? json_string_value(value) : NULL;
 }
 
-static int parse(const struct key *key, const char *text, int64_t *out)
+static int parse_need(const struct key *key, const char *text, int64_t *out)
 {
     char *end;
 
@@ -96,14 +96,14 @@ static int fill_one(const struct spec *spec, const struct key *key, const json_t
     if (template_fill(scratch, template, NULL, values, TEXT_MAX) < 0)
         return error_at(err, "spec_impossible_value", place, "\"%s\" has more than %d bytes for a member", template,
                         TEXT_MAX);
-    if (parse(key, scratch->data, &value) < 0)
+    if (parse_need(key, scratch->data, &value) < 0)
         return error_at(err, "spec_impossible_value", place, "\"%s\" is \"%s\" for a member, which is no %s", template,
                         scratch->data, what[key->kind]);
     if (value < key->least || value > key->most)
         return error_at(err, "spec_impossible_value", place,
                         "\"%s\" is \"%s\" for a member, and must be from %lld to %lld%s", template, scratch->data,
                         (long long)key->least, (long long)key->most, key->kind == KIND_DURATION ? " ms" : "");
-    set(out, key, value);
+    set_resource(out, key, value);
     return 0;
 }
 
@@ -160,7 +160,7 @@ int needs_of(const struct spec *spec, int64_t index, struct adapter_resources *o
 bool needs_are_equal(const struct adapter_resources *a, const struct adapter_resources *b)
 {
     for (size_t i = 0; i < KEYS; i++)
-        if (get(a, &keys[i]) != get(b, &keys[i]))
+        if (get_resource(a, &keys[i]) != get_resource(b, &keys[i]))
             return false;
     return true;
 }
@@ -194,7 +194,7 @@ static bool mentions(const struct spec *spec, size_t parameter)
 }
 
 /* Goes on to the next combination: the i-th parameter has n[i] values, of which the at[i]-th is chosen. */
-static bool go_on(size_t *at, const size_t *n, size_t count)
+static bool next_combination(size_t *at, const size_t *n, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
         if (++at[i] < n[i])
@@ -239,7 +239,7 @@ int needs_each(const struct spec *spec, int (*each)(void *arg, const struct adap
         json_decref(values);
         if (rc == 0)
             rc = each(arg, &r, err);
-    } while (rc == 0 && go_on(at, n, count));
+    } while (rc == 0 && next_combination(at, n, count));
     free(has);
     return rc;
 }
@@ -249,8 +249,8 @@ static int take_most(void *arg, const struct adapter_resources *r, struct error 
     struct adapter_resources *most = arg;
 
     for (size_t i = 0; i < KEYS; i++)
-        if (get(r, &keys[i]) > get(most, &keys[i]))
-            set(most, &keys[i], get(r, &keys[i]));
+        if (get_resource(r, &keys[i]) > get_resource(most, &keys[i]))
+            set_resource(most, &keys[i], get_resource(r, &keys[i]));
     return 0;
 }
 
@@ -315,7 +315,7 @@ json_t *needs_json(const struct spec *spec, const json_t *values)
             template_fill(&scratch, template, NULL, values, TEXT_MAX) < 0)
             continue;
         json_object_set_new(json, keys[i].name,
-                            keys[i].kind == KIND_NUMBER && parse(&keys[i], scratch.data, &value) == 0
+                            keys[i].kind == KIND_NUMBER && parse_need(&keys[i], scratch.data, &value) == 0
                                 ? json_integer(value)
                                 : json_string(scratch.data));
     }

@@ -30,15 +30,15 @@ struct scan {
     const char *p, *end;
 };
 
-static void skip_blanks(struct scan *in)
+static void skip_header_blanks(struct scan *in)
 {
     while (in->p < in->end && strchr(" \t\r\n", *in->p) != NULL && *in->p != '\0')
         in->p++;
 }
 
-static bool take(struct scan *in, char c)
+static bool take_punctuation(struct scan *in, char c)
 {
-    skip_blanks(in);
+    skip_header_blanks(in);
     if (in->p == in->end || *in->p != c)
         return false;
     in->p++;
@@ -49,7 +49,7 @@ static bool take_word(struct scan *in, const char *word)
 {
     size_t size = strlen(word);
 
-    skip_blanks(in);
+    skip_header_blanks(in);
     if ((size_t)(in->end - in->p) < size || memcmp(in->p, word, size) != 0)
         return false;
     in->p += size;
@@ -62,22 +62,22 @@ static bool take_string(struct scan *in, char *out, size_t room)
     char quote;
     size_t n = 0;
 
-    skip_blanks(in);
+    skip_header_blanks(in);
     if (in->p == in->end || (*in->p != '\'' && *in->p != '"'))
         return false;
     quote = *in->p++;
     while (in->p < in->end && *in->p != quote && *in->p != '\\' && n + 1 < room)
         out[n++] = *in->p++;
     out[n] = '\0';
-    return take(in, quote);
+    return take_punctuation(in, quote);
 }
 
-static bool take_number(struct scan *in, int64_t *out)
+static bool take_extent(struct scan *in, int64_t *out)
 {
     int64_t n = 0;
     size_t digits = 0;
 
-    skip_blanks(in);
+    skip_header_blanks(in);
     for (; in->p < in->end && *in->p >= '0' && *in->p <= '9' && digits < 18; digits++)
         n = 10 * n + (*in->p++ - '0');
     *out = n;
@@ -89,13 +89,13 @@ static bool take_number(struct scan *in, int64_t *out)
 static bool take_shape(struct scan *in, struct npy *out)
 {
     out->dimensions = 0;
-    if (!take(in, '('))
+    if (!take_punctuation(in, '('))
         return false;
-    while (!take(in, ')')) {
-        if (out->dimensions == NPY_DIMENSIONS_MAX || !take_number(in, &out->shape[out->dimensions++]))
+    while (!take_punctuation(in, ')')) {
+        if (out->dimensions == NPY_DIMENSIONS_MAX || !take_extent(in, &out->shape[out->dimensions++]))
             return false;
-        if (!take(in, ','))
-            return take(in, ')');
+        if (!take_punctuation(in, ','))
+            return take_punctuation(in, ')');
     }
     return true;
 }
@@ -153,14 +153,14 @@ static int parse_type(const char *descr, struct npy *out, struct error *err)
 int npy_parse(const char *text, size_t size, struct npy *out, struct error *err)
 {
     struct scan in = {text, text + size};
-    bool well = take(&in, '{'), has[3] = {false, false, false};
+    bool well = take_punctuation(&in, '{'), has[3] = {false, false, false};
     char key[16], descr[64];
 
     *out = (struct npy){.kind = NPY_BOOL};
-    while (well && !take(&in, '}')) {
-        well = take_string(&in, key, sizeof key) && take(&in, ':');
+    while (well && !take_punctuation(&in, '}')) {
+        well = take_string(&in, key, sizeof key) && take_punctuation(&in, ':');
         if (well && strcmp(key, "descr") == 0) {
-            skip_blanks(&in);
+            skip_header_blanks(&in);
             if (in.p < in.end && *in.p == '[')
                 return error_set(err, CODE, "its items are records; each array is one parameter");
             has[0] = well = take_string(&in, descr, sizeof descr);
@@ -172,8 +172,8 @@ int npy_parse(const char *text, size_t size, struct npy *out, struct error *err)
         } else {
             well = false;
         }
-        if (well && !take(&in, ',')) {
-            well = take(&in, '}');
+        if (well && !take_punctuation(&in, ',')) {
+            well = take_punctuation(&in, '}');
             break;
         }
     }
@@ -195,7 +195,7 @@ static uint64_t bits_of(const struct npy *array, const unsigned char *bytes)
     return bits;
 }
 
-static json_t *integer(const struct npy *array, uint64_t bits)
+static json_t *signed_value(const struct npy *array, uint64_t bits)
 {
     unsigned unused = 64 - 8 * (unsigned)array->item;
 
@@ -226,7 +226,7 @@ static bool is_half(double x, unsigned bits)
     return x > value - (value - down) / 2 && x < value + (up - value) / 2;
 }
 
-static json_t *real(const struct npy *array, uint64_t bits, struct error *err)
+static json_t *real_value(const struct npy *array, uint64_t bits, struct error *err)
 {
     double value;
     float single;
@@ -257,7 +257,7 @@ static json_t *real(const struct npy *array, uint64_t bits, struct error *err)
     return json_real(value);
 }
 
-static json_t *text_of(const char *text, size_t size, struct error *err)
+static json_t *utf8_value(const char *text, size_t size, struct error *err)
 {
     json_t *value = memchr(text, '\0', size) == NULL ? json_stringn(text, size) : NULL;
 
@@ -266,7 +266,7 @@ static json_t *text_of(const char *text, size_t size, struct error *err)
     return value;
 }
 
-static size_t put_utf8(char *out, uint32_t c)
+static size_t put_character(char *out, uint32_t c)
 {
     if (c < 0x80) {
         out[0] = (char)c;
@@ -303,10 +303,10 @@ static json_t *unicode(const struct npy *array, const unsigned char *bytes, stru
     for (size_t i = 0; text != NULL && i < n; i++) {
         uint32_t c = (uint32_t)bits_of(&one, bytes + 4 * i);
 
-        size += put_utf8(text + size, c > 0x10ffff ? 0x1fffff : c);
+        size += put_character(text + size, c > 0x10ffff ? 0x1fffff : c);
     }
     if (text != NULL)
-        value = text_of(text, size, err);
+        value = utf8_value(text, size, err);
     else
         error_set(err, CODE, "there is no memory");
     free(text);
@@ -323,15 +323,15 @@ json_t *npy_item(const struct npy *array, const unsigned char *bytes, struct err
     case NPY_BYTES:
         while (size > 0 && bytes[size - 1] == 0)
             size--;
-        return text_of((const char *)bytes, size, err);
+        return utf8_value((const char *)bytes, size, err);
     case NPY_BOOL: return json_boolean(bytes[0] != 0);
     default: break;
     }
     bits = bits_of(array, bytes);
     if (array->kind == NPY_FLOAT)
-        return real(array, bits, err);
+        return real_value(array, bits, err);
     if (array->kind == NPY_INTEGER || bits <= INT64_MAX)
-        return array->kind == NPY_INTEGER ? integer(array, bits) : json_integer((json_int_t)bits);
+        return array->kind == NPY_INTEGER ? signed_value(array, bits) : json_integer((json_int_t)bits);
     error_set(err, CODE, "an integer is larger than %lld", (long long)INT64_MAX);
     return NULL;
 }

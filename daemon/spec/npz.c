@@ -27,7 +27,7 @@ struct column {
     unsigned char *row;
 };
 
-struct archive {
+struct npz_archive {
     const char *path;
     zip_t *zip;
     struct column *columns;
@@ -36,7 +36,7 @@ struct archive {
 };
 
 /* Puts the array's name before what is wrong with it. */
-static int refuse(const struct column *column, struct error *err)
+static int refuse_array(const struct column *column, struct error *err)
 {
     char text[sizeof err->text];
 
@@ -61,7 +61,7 @@ static int read_bytes(struct column *column, void *out, size_t size, struct erro
 }
 
 /* Adds the sizes of an array to those of all, within limits. */
-static int measure(struct archive *archive, struct column *column, struct error *err)
+static int add_array_size(struct npz_archive *archive, struct column *column, struct error *err)
 {
     const struct npy *array = &column->array;
     int64_t bytes = (int64_t)array->item, all;
@@ -95,7 +95,7 @@ static int measure(struct archive *archive, struct column *column, struct error 
     return 0;
 }
 
-static int read_header(struct archive *archive, struct column *column, const struct zip_stat *st, struct error *err)
+static int read_header(struct npz_archive *archive, struct column *column, const struct zip_stat *st, struct error *err)
 {
     unsigned char preamble[NPY_PREAMBLE];
     size_t first, size;
@@ -112,7 +112,7 @@ static int read_header(struct archive *archive, struct column *column, const str
     if (rc == 0)
         rc = npy_parse(text, size, &column->array, err);
     free(text);
-    if (rc < 0 || measure(archive, column, err) < 0)
+    if (rc < 0 || add_array_size(archive, column, err) < 0)
         return -1;
     wanted = first + size + (uint64_t)archive->rows * column->bytes;
     if (st->size != wanted)
@@ -124,7 +124,7 @@ static int read_header(struct archive *archive, struct column *column, const str
     return 0;
 }
 
-static int open_column(struct archive *archive, zip_uint64_t i, struct error *err)
+static int open_column(struct npz_archive *archive, zip_uint64_t i, struct error *err)
 {
     struct column *column = &archive->columns[archive->n];
     struct zip_stat st;
@@ -141,22 +141,22 @@ static int open_column(struct archive *archive, zip_uint64_t i, struct error *er
     if ((st.valid & ZIP_STAT_COMP_METHOD) == 0 ||
         (st.comp_method != ZIP_CM_STORE && st.comp_method != ZIP_CM_DEFLATE)) {
         error_set(err, CODE, "it is compressed in another way than NumPy does");
-        return refuse(column, err);
+        return refuse_array(column, err);
     }
     column->file = zip_fopen_index(archive->zip, i, 0);
     if (column->file == NULL) {
         error_set(err, CODE, "it cannot be read: %s", zip_strerror(archive->zip));
-        return refuse(column, err);
+        return refuse_array(column, err);
     }
     if (read_header(archive, column, &st, err) == 0)
         return 0;
     if (column->array.kind == NPY_OBJECT)
         return pickled_refuse_array(archive->path, column->name, column->array.dimensions == 0, err);
-    return refuse(column, err);
+    return refuse_array(column, err);
 }
 
 /* Gathers a row of an array in Fortran's order, in which the first index varies fastest. */
-static void gather(struct column *column, int64_t number)
+static void gather_row(struct column *column, int64_t number)
 {
     const struct npy *array = &column->array;
     int64_t at[NPY_DIMENSIONS_MAX] = {0};
@@ -194,7 +194,7 @@ static json_t *nested(const struct column *column, size_t dimension, const unsig
     return list;
 }
 
-static json_t *read_row(struct archive *archive, int64_t number, struct error *err)
+static json_t *npz_read_row(struct npz_archive *archive, int64_t number, struct error *err)
 {
     json_t *row = json_object();
 
@@ -204,7 +204,7 @@ static json_t *read_row(struct archive *archive, int64_t number, struct error *e
         json_t *value = NULL;
 
         if (column->whole != NULL)
-            gather(column, number);
+            gather_row(column, number);
         if (column->whole != NULL || read_bytes(column, column->row, column->bytes, err) == 0)
             value = nested(column, 1, &at, err);
         if (value == NULL) {
@@ -221,7 +221,7 @@ static json_t *read_row(struct archive *archive, int64_t number, struct error *e
 }
 
 /* Checks that nothing is left of an array, and by that its checksum. */
-static int check_ends(struct archive *archive, struct error *err)
+static int check_ends(struct npz_archive *archive, struct error *err)
 {
     for (size_t i = 0; i < archive->n; i++) {
         struct column *column = &archive->columns[i];
@@ -234,7 +234,7 @@ static int check_ends(struct archive *archive, struct error *err)
             error_set(err, CODE, "it goes on behind its last row");
         else
             error_set(err, CODE, "it is damaged: %s", zip_error_strerror(zip_file_get_error(column->file)));
-        return refuse(column, err);
+        return refuse_array(column, err);
     }
     return 0;
 }
@@ -254,7 +254,7 @@ static int check_directory(int fd, struct error *err)
     return rc;
 }
 
-static int open_archive(struct archive *archive, int fd, struct error *err)
+static int open_archive(struct npz_archive *archive, int fd, struct error *err)
 {
     int own, code = 0;
     zip_error_t why;
@@ -277,7 +277,7 @@ static int open_archive(struct archive *archive, int fd, struct error *err)
 int npz_read(const char *path, int fd, int (*column)(void *arg, const char *name, struct error *err),
              int (*row)(void *arg, const json_t *row, int64_t number, struct error *err), void *arg, struct error *err)
 {
-    struct archive archive = {.path = path};
+    struct npz_archive archive = {.path = path};
     int rc = pickled_check_file(path, fd, err) < 0 ? -1 : open_archive(&archive, fd, err);
     zip_int64_t entries = rc == 0 ? zip_get_num_entries(archive.zip, 0) : 0;
 
@@ -290,7 +290,7 @@ int npz_read(const char *path, int fd, int (*column)(void *arg, const char *name
             rc = column(arg, archive.columns[i].name, err);
     }
     for (int64_t i = 0; rc == 0 && i < archive.rows; i++) {
-        json_t *values = read_row(&archive, i, err);
+        json_t *values = npz_read_row(&archive, i, err);
 
         rc = values != NULL ? row(arg, values, i + 1, err) : -1;
         json_decref(values);

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *digits(const char *p)
+static const char *skip_decimal_digits(const char *p)
 {
     while (*p >= '0' && *p <= '9')
         p++;
@@ -13,28 +13,28 @@ static const char *digits(const char *p)
 }
 
 /* Returns the end of the decimal number that begins at p, or NULL where none does. */
-static const char *scan(const char *p, bool *integer)
+static const char *scan_number(const char *p, bool *integer)
 {
     const char *whole, *end;
     bool any;
 
     p += *p == '+' || *p == '-';
     whole = p;
-    end = digits(p);
+    end = skip_decimal_digits(p);
     if (end - whole > 1 && *whole == '0')
         return NULL;
     any = end > whole;
     *integer = true;
     if (*end == '.') {
         p = end + 1;
-        end = digits(p);
+        end = skip_decimal_digits(p);
         any = any || end > p;
         *integer = false;
     }
     if (any && (*end == 'e' || *end == 'E')) {
         p = end + 1;
         p += *p == '+' || *p == '-';
-        end = digits(p);
+        end = skip_decimal_digits(p);
         any = end > p;
         *integer = false;
     }
@@ -46,7 +46,7 @@ bool number_parse(const char *text, json_t **out)
     const char *from = text + strspn(text, " \t"), *end;
     bool integer;
 
-    end = scan(from, &integer);
+    end = scan_number(from, &integer);
     if (end == NULL || end[strspn(end, " \t")] != '\0')
         return false;
     if (integer) {

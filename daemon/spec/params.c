@@ -66,7 +66,7 @@ int params_check_name(const char *name, const char *place, struct error *err)
     return 0;
 }
 
-static int parse_range(struct param *param, const json_t *value, const char *at, struct error *err)
+static int parse_param_range(struct param *param, const json_t *value, const char *at, struct error *err)
 {
     char place[256];
     const json_t *low = json_array_get(value, 0), *high = json_array_get(value, 1);
@@ -86,7 +86,7 @@ static int parse_range(struct param *param, const json_t *value, const char *at,
     return 0;
 }
 
-static void note_longest(struct param *param, const json_t *value, struct text *scratch)
+static void note_longest_value(struct param *param, const json_t *value, struct text *scratch)
 {
     scratch->size = 0;
     template_put_value(scratch, value);
@@ -112,14 +112,14 @@ static int parse_values(struct param *param, const json_t *value, const char *at
             return -1;
     }
     json_array_foreach (value, i, item)
-        note_longest(param, item, &scratch);
+        note_longest_value(param, item, &scratch);
     free(scratch.data);
     param->values = value;
     return 0;
 }
 
 /* Reads the named parameters of `space` or `grid` into p->list. */
-static int parse_list(struct params *p, const json_t *obj, const char *at, struct error *err)
+static int parse_params_list(struct params *p, const json_t *obj, const char *at, struct error *err)
 {
     const char *name;
     json_t *value;
@@ -131,7 +131,7 @@ static int parse_list(struct params *p, const json_t *obj, const char *at, struc
         param->name = name;
         if (params_check_name(name, jsonx_pointer(place, sizeof place, at, name), err) < 0)
             return -1;
-        if ((p->method == METHOD_GRID ? parse_values : parse_range)(param, value, at, err) < 0)
+        if ((p->method == METHOD_GRID ? parse_values : parse_param_range)(param, value, at, err) < 0)
             return -1;
         if (p->method == METHOD_GRID &&
             (__builtin_mul_overflow(p->count, (int64_t)json_array_size(value), &p->count) || p->count > COUNT_MAX))
@@ -354,7 +354,7 @@ struct params *params_parse(const json_t *obj, const char *at, struct rows *rows
         error_at(err, "spec_impossible_value", place, "halton takes at most %d parameters", DRAW_HALTON_DIMENSIONS);
         goto fail;
     }
-    if (parse_list(p, space, place, err) < 0 || parse_exclude(p, obj, at, err) < 0)
+    if (parse_params_list(p, space, place, err) < 0 || parse_exclude(p, obj, at, err) < 0)
         goto fail;
     return p;
 fail:

@@ -13,7 +13,7 @@ struct remains {
     size_t n, room;
 };
 
-static void keep(struct remains *remains, int64_t combination)
+static void keep_combination(struct remains *remains, int64_t combination)
 {
     if (remains->n == remains->room) {
         remains->room = remains->room > 0 ? 2 * remains->room : 64;
@@ -22,7 +22,7 @@ static void keep(struct remains *remains, int64_t combination)
     remains->kept[remains->n++] = (uint32_t)combination;
 }
 
-static struct exclude_value value_of(const struct exclude_parameter *parameter, size_t i)
+static struct exclude_value parameter_value(const struct exclude_parameter *parameter, size_t i)
 {
     const json_t *json = json_array_get(parameter->values, i);
 
@@ -30,13 +30,14 @@ static struct exclude_value value_of(const struct exclude_parameter *parameter, 
 }
 
 /* Goes on to the next combination, the last parameter varying fastest. */
-static void go_on(const struct exclude_parameter *parameters, size_t prefix, size_t *at, struct exclude_value *values)
+static void next_grid_point(const struct exclude_parameter *parameters, size_t prefix, size_t *at,
+                            struct exclude_value *values)
 {
     for (size_t i = prefix; i-- > 0;) {
         bool done = ++at[i] < json_array_size(parameters[i].values);
 
         at[i] = done ? at[i] : 0;
-        values[i] = value_of(&parameters[i], at[i]);
+        values[i] = parameter_value(&parameters[i], at[i]);
         if (done)
             return;
     }
@@ -52,7 +53,7 @@ struct remains *remains_of_grid(const struct exclude *exclude, const struct excl
 
     remains->block = 1;
     for (size_t i = 0; i < n; i++) {
-        values[i] = value_of(&parameters[i], 0);
+        values[i] = parameter_value(&parameters[i], 0);
         if (exclude_names(exclude, i))
             remains->prefix = i + 1;
     }
@@ -66,9 +67,9 @@ struct remains *remains_of_grid(const struct exclude *exclude, const struct excl
             (long long)combinations, (long long)REMAINS_WORK_MAX);
         goto fail;
     }
-    for (int64_t i = 0; i < combinations; i++, go_on(parameters, remains->prefix, digits, values))
+    for (int64_t i = 0; i < combinations; i++, next_grid_point(parameters, remains->prefix, digits, values))
         if (!exclude_meets(exclude, values))
-            keep(remains, i);
+            keep_combination(remains, i);
     if (remains->n > 0)
         return remains;
     error_at(err, "spec_impossible_value", at, "all points of the grid are excluded");
@@ -92,7 +93,7 @@ struct remains *remains_of_draws(const struct exclude *exclude, size_t n, int64_
             if (exclude_names(exclude, i))
                 values[i].number = draw(arg, point, i);
         if (!exclude_meets(exclude, values))
-            keep(remains, point);
+            keep_combination(remains, point);
     }
     if ((int64_t)remains->n == count)
         return remains;

@@ -24,7 +24,7 @@ struct rows_writer {
 
 #define NUMBER_MAX 24 /* bytes of a number or a boolean, as text */
 
-static int failed(const struct rows_writer *w, struct error *err)
+static int copy_failed(const struct rows_writer *w, struct error *err)
 {
     return error_errno(err, errno == ENOSPC || errno == EDQUOT ? "store_full" : "store_io",
                        "the copy of the parameter file, %s/%s.jsonl, cannot be written", w->dir, w->name);
@@ -52,19 +52,19 @@ struct rows_writer *rows_writer_create(const char *dir, const char *name, struct
         w->index = create_one(w, "index");
     if (w->data != NULL && w->index != NULL)
         return w;
-    failed(w, err);
+    copy_failed(w, err);
     rows_writer_abandon(w);
     return NULL;
 }
 
-static int add_entry(struct rows_writer *w, const char *line, size_t size)
+static int add_index_entry(struct rows_writer *w, const char *line, size_t size)
 {
     struct rows_entry entry = {htole64((uint64_t)w->offset), htole64(rows_digest(w->name, line, size))};
 
     return fwrite(&entry, sizeof entry, 1, w->index) == 1 ? 0 : -1;
 }
 
-static void note_longest(struct rows_writer *w, const char *name, size_t size)
+static void note_longest_text(struct rows_writer *w, const char *name, size_t size)
 {
     json_t *longest = json_object_get(w->longest, name);
 
@@ -84,11 +84,11 @@ static void note_columns(struct rows_writer *w, const json_t *row)
         if (w->count == 0 || !json_is_number(value))
             json_object_set_new(w->columns, name, json_boolean(json_is_number(value)));
         if (json_string_length(value) > NUMBER_MAX)
-            note_longest(w, name, json_string_length(value));
+            note_longest_text(w, name, json_string_length(value));
         if (json_is_array(value) || json_is_object(value)) {
             w->scratch.size = 0;
             template_put_value(&w->scratch, value);
-            note_longest(w, name, w->scratch.size);
+            note_longest_text(w, name, w->scratch.size);
         }
     }
 }
@@ -104,8 +104,8 @@ int rows_writer_add(struct rows_writer *w, const json_t *row, int64_t line, stru
     else if (size == 0 || size >= ROWS_BYTES_MAX)
         rc = source_refuse(line, err, "the row has more than %zu bytes", ROWS_BYTES_MAX);
     if (rc == 0 &&
-        (add_entry(w, text, size) < 0 || fwrite(text, 1, size, w->data) != size || putc('\n', w->data) == EOF))
-        rc = failed(w, err);
+        (add_index_entry(w, text, size) < 0 || fwrite(text, 1, size, w->data) != size || putc('\n', w->data) == EOF))
+        rc = copy_failed(w, err);
     free(text);
     if (rc < 0)
         return -1;
@@ -125,7 +125,7 @@ int64_t rows_writer_size(const struct rows_writer *w)
     return w->offset;
 }
 
-static int flush(FILE *file)
+static int flush_rows(FILE *file)
 {
     return fflush(file) == 0 && fsync(fileno(file)) == 0 ? 0 : -1;
 }
@@ -141,7 +141,7 @@ static int flush_dir(const char *dir)
     return rc;
 }
 
-static void destroy(struct rows_writer *w)
+static void rows_writer_destroy(struct rows_writer *w)
 {
     if (w->data != NULL)
         fclose(w->data);
@@ -160,8 +160,8 @@ struct rows *rows_writer_finish(struct rows_writer *w, struct error *err)
     struct rows *rows = NULL;
     char *columns = json_dumps(w->columns, JSON_COMPACT);
 
-    if (add_entry(w, "", 0) < 0 || flush(w->data) < 0 || flush(w->index) < 0 || flush_dir(w->dir) < 0)
-        failed(w, err);
+    if (add_index_entry(w, "", 0) < 0 || flush_rows(w->data) < 0 || flush_rows(w->index) < 0 || flush_dir(w->dir) < 0)
+        copy_failed(w, err);
     else
         rows = rows_open(w->dir, w->name, columns, w->count, err);
     if (rows != NULL)
@@ -170,7 +170,7 @@ struct rows *rows_writer_finish(struct rows_writer *w, struct error *err)
     if (rows == NULL)
         rows_writer_abandon(w);
     else
-        destroy(w);
+        rows_writer_destroy(w);
     return rows;
 }
 
@@ -180,5 +180,5 @@ void rows_writer_abandon(struct rows_writer *w)
 
     if (made) /* otherwise the files of this name belong to another copy */
         rows_remove(w->dir, w->name);
-    destroy(w);
+    rows_writer_destroy(w);
 }

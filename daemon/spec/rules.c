@@ -138,7 +138,7 @@ bool rules_let_vary(const struct spec *reference, const char *name)
     return false;
 }
 
-static bool is_free(const struct spec *rules, const char *at)
+static bool is_free_place(const struct spec *rules, const char *at)
 {
     for (size_t i = 0; i < sizeof free_places / sizeof *free_places; i++)
         if (strcmp(at, free_places[i]) == 0)
@@ -164,8 +164,8 @@ static int broken(const json_t *own, const json_t *reference, const char *at, st
                     here, there);
 }
 
-static int compare(const struct spec *rules, const json_t *own, const json_t *reference, const char *at,
-                   struct error *err);
+static int compare_to_reference(const struct spec *rules, const json_t *own, const json_t *reference, const char *at,
+                                struct error *err);
 
 static int compare_objects(const struct spec *rules, const json_t *own, const json_t *reference, const char *at,
                            struct error *err)
@@ -175,12 +175,12 @@ static int compare_objects(const struct spec *rules, const json_t *own, const js
     json_t *value;
 
     json_object_foreach ((json_t *)own, key, value)
-        if (compare(rules, value, json_object_get(reference, key), jsonx_pointer(place, sizeof place, at, key), err) <
-            0)
+        if (compare_to_reference(rules, value, json_object_get(reference, key),
+                                 jsonx_pointer(place, sizeof place, at, key), err) < 0)
             return -1;
     json_object_foreach ((json_t *)reference, key, value)
         if (json_object_get(own, key) == NULL &&
-            compare(rules, NULL, value, jsonx_pointer(place, sizeof place, at, key), err) < 0)
+            compare_to_reference(rules, NULL, value, jsonx_pointer(place, sizeof place, at, key), err) < 0)
             return -1;
     return 0;
 }
@@ -192,19 +192,19 @@ static int compare_arrays(const struct spec *rules, const json_t *own, const jso
 
     for (size_t i = 0; i < json_array_size(own) || i < json_array_size(reference); i++) {
         snprintf(place, sizeof place, "%.230s/%zu", at, i);
-        if (compare(rules, json_array_get(own, i), json_array_get(reference, i), place, err) < 0)
+        if (compare_to_reference(rules, json_array_get(own, i), json_array_get(reference, i), place, err) < 0)
             return -1;
     }
     return 0;
 }
 
 /* Compares two values, of which either may be missing; null counts as missing. */
-static int compare(const struct spec *rules, const json_t *own, const json_t *reference, const char *at,
-                   struct error *err)
+static int compare_to_reference(const struct spec *rules, const json_t *own, const json_t *reference, const char *at,
+                                struct error *err)
 {
     own = json_is_null(own) ? NULL : own;
     reference = json_is_null(reference) ? NULL : reference;
-    if (is_free(rules, at) || (own == NULL && reference == NULL))
+    if (is_free_place(rules, at) || (own == NULL && reference == NULL))
         return 0;
     if (json_is_object(own) && json_is_object(reference))
         return compare_objects(rules, own, reference, at, err);
@@ -213,7 +213,7 @@ static int compare(const struct spec *rules, const json_t *own, const json_t *re
     return own != NULL && reference != NULL && value_equal(own, reference) ? 0 : broken(own, reference, at, err);
 }
 
-static bool has_parameter(const struct params *params, const char *name)
+static bool is_parameter(const struct params *params, const char *name)
 {
     for (size_t i = 0; i < params_size(params); i++)
         if (strcmp(params_name(params, i), name) == 0)
@@ -231,7 +231,7 @@ static int check_names(const struct spec *reference, struct error *err)
     json_array_foreach (free_by(reference->rules), i, item) {
         const char *name = json_string_value(item);
 
-        if (name[0] == '/' || has_parameter(reference->params, name))
+        if (name[0] == '/' || is_parameter(reference->params, name))
             continue;
         snprintf(at, sizeof at, "/rules/reference/rules/may_vary/%zu", i);
         return error_at(err, "spec_impossible_value", at,
@@ -240,7 +240,7 @@ static int check_names(const struct spec *reference, struct error *err)
     return 0;
 }
 
-static const char *digest_of(const json_t *files, const char *path)
+static const char *digest_in_rules(const json_t *files, const char *path)
 {
     const json_t *file;
     size_t i;
@@ -259,7 +259,7 @@ static int compare_files(const struct spec *spec, const struct spec *reference, 
     size_t i;
 
     json_array_foreach ((json_t *)own, i, file) {
-        const char *path = json_string_value(json_object_get(file, "path")), *digest = digest_of(other, path);
+        const char *path = json_string_value(json_object_get(file, "path")), *digest = digest_in_rules(other, path);
 
         snprintf(at, sizeof at, "/rules/files/%zu", i);
         if (digest == NULL)
@@ -269,7 +269,7 @@ static int compare_files(const struct spec *spec, const struct spec *reference, 
                             path, json_string_value(json_object_get(file, "sha256")), digest);
     }
     json_array_foreach ((json_t *)other, i, file)
-        if (digest_of(own, json_string_value(json_object_get(file, "path"))) == NULL)
+        if (digest_in_rules(own, json_string_value(json_object_get(file, "path"))) == NULL)
             return error_at(err, "rules_broken", "/rules/files", "the file \"%.100s\" of the reference is missing",
                             json_string_value(json_object_get(file, "path")));
     return 0;
@@ -277,7 +277,7 @@ static int compare_files(const struct spec *spec, const struct spec *reference, 
 
 int rules_check(const struct spec *spec, const struct spec *reference, const json_t *text, struct error *err)
 {
-    return check_names(reference, err) < 0 || compare(reference, spec->json, text, "", err) < 0 ||
+    return check_names(reference, err) < 0 || compare_to_reference(reference, spec->json, text, "", err) < 0 ||
                    rules_compare_parameters(spec, reference, err) < 0 || compare_files(spec, reference, err) < 0
                ? -1
                : 0;

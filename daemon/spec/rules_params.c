@@ -14,7 +14,7 @@
 #define COMPARED_MAX 10000 /* members whose parameters are compared */
 #define SEED "/members/parameters/seed"
 
-static int find_parameter(const struct params *params, const char *name)
+static int find_named_parameter(const struct params *params, const char *name)
 {
     for (size_t i = 0; i < params_size(params); i++)
         if (strcmp(params_name(params, i), name) == 0)
@@ -99,7 +99,7 @@ static int fixed_find(struct fixed *fixed, const struct spec *spec, const struct
     fixed->other = xcalloc(params_size(spec->params) + 1, sizeof *fixed->other);
     for (size_t i = 0; i < params_size(spec->params); i++) {
         const char *name = params_name(spec->params, i);
-        int other = find_parameter(reference->params, name);
+        int other = find_named_parameter(reference->params, name);
 
         if (rules_let_vary(reference, name))
             continue;
@@ -111,7 +111,7 @@ static int fixed_find(struct fixed *fixed, const struct spec *spec, const struct
     }
     for (size_t i = 0; i < params_size(reference->params); i++)
         if (!rules_let_vary(reference, params_name(reference->params, i)) &&
-            find_parameter(spec->params, params_name(reference->params, i)) < 0)
+            find_named_parameter(spec->params, params_name(reference->params, i)) < 0)
             return error_at(err, "rules_broken", "/members/parameters",
                             "the parameter \"%s\" of the reference is missing", params_name(reference->params, i));
     return 0;
@@ -178,21 +178,21 @@ static int compare_fixed(const struct spec *spec, const struct spec *reference, 
 }
 
 /* A number is one kind, integer or not. */
-static int kind_of(const json_t *value)
+static int json_kind(const json_t *value)
 {
     return json_is_real(value) ? JSON_INTEGER : json_is_false(value) ? JSON_TRUE : (int)json_typeof(value);
 }
 
 /* Returns whether a text is one word to a shell, and no option. */
-static bool is_word(const char *text)
+static bool is_plain_word(const char *text)
 {
     static const char plain[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.,:+-/@%=";
 
     return text[0] != '\0' && text[0] != '-' && strspn(text, plain) == strlen(text);
 }
 
-static int check_kind(const struct spec *spec, const char *name, const json_t *value, const json_t *known,
-                      struct error *err)
+static int check_value_kind(const struct spec *spec, const char *name, const json_t *value, const json_t *known,
+                            struct error *err)
 {
     char shown[RULES_SHOWN + 8], place[256];
     bool kind = false;
@@ -202,7 +202,7 @@ static int check_kind(const struct spec *spec, const char *name, const json_t *v
     json_object_foreach ((json_t *)known, key, other) {
         if (value_equal(json_array_get(other, 0), value))
             return 0;
-        kind = kind || kind_of(json_array_get(other, 0)) == kind_of(value);
+        kind = kind || json_kind(json_array_get(other, 0)) == json_kind(value);
     }
     rules_show(shown, value);
     if (!kind)
@@ -213,7 +213,7 @@ static int check_kind(const struct spec *spec, const char *name, const json_t *v
     if (json_is_array(value) || json_is_object(value))
         return error_at(err, "rules_broken", parameter_place(spec, name, place),
                         "the parameter \"%s\" may vary among numbers and words, and %s is neither", name, shown);
-    if (json_is_string(value) && !is_word(json_string_value(value)))
+    if (json_is_string(value) && !is_plain_word(json_string_value(value)))
         return error_at(err, "rules_broken", parameter_place(spec, name, place),
                         "the parameter \"%s\" may vary, but %s could be more than a value to a shell: only letters, "
                         "digits and _.,:+-/@%%= may be in it, and no - at its beginning",
@@ -226,7 +226,7 @@ static int check_kinds(const struct spec *spec, const struct spec *reference, st
 {
     for (size_t i = 0; i < params_size(spec->params); i++) {
         const char *name = params_name(spec->params, i), *key;
-        int other = find_parameter(reference->params, name), rc = 0;
+        int other = find_named_parameter(reference->params, name), rc = 0;
         json_t *here, *there, *values;
 
         if (other < 0 || !rules_let_vary(reference, name))
@@ -235,7 +235,7 @@ static int check_kinds(const struct spec *spec, const struct spec *reference, st
         there = combinations(reference->params, &(size_t){(size_t)other}, 1);
         json_object_foreach (here, key, values)
             if (rc == 0)
-                rc = check_kind(spec, name, json_array_get(values, 0), there, err);
+                rc = check_value_kind(spec, name, json_array_get(values, 0), there, err);
         json_decref(there);
         json_decref(here);
         if (rc < 0)

@@ -27,7 +27,7 @@ static size_t longest(void *arg, const char *name)
     return strcmp(name, "index") == 0 || strcmp(name, "seed") == 0 ? TEXT_DIGITS - 1 : 0;
 }
 
-static int add(struct measure *m, size_t size, const char *what, const char *pointer, struct error *err)
+static int add_string_size(struct measure *m, size_t size, const char *what, const char *pointer, struct error *err)
 {
     m->total += size + 1 + SIZES_POINTER;
     if (size <= SIZES_STRING_MAX)
@@ -45,8 +45,8 @@ static int add_words(struct measure *m, const json_t *words, const char *at, str
 
     json_array_foreach (words, i, item) {
         snprintf(pointer, sizeof pointer, "%s/%zu", at, i);
-        if (add(m, template_longest(json_string_value(item), SIZES_STRING_MAX, longest, (void *)m->params),
-                "the argument", pointer, err) < 0)
+        if (add_string_size(m, template_longest(json_string_value(item), SIZES_STRING_MAX, longest, (void *)m->params),
+                            "the argument", pointer, err) < 0)
             return -1;
     }
     return 0;
@@ -61,7 +61,8 @@ static int add_env(struct measure *m, const json_t *env, const char *at, struct 
     json_object_foreach ((json_t *)env, name, value) {
         size_t size = template_longest(json_string_value(value), SIZES_STRING_MAX, longest, (void *)m->params);
 
-        if (add(m, strlen(name) + 1 + size, "the variable", jsonx_pointer(pointer, sizeof pointer, at, name), err) < 0)
+        if (add_string_size(m, strlen(name) + 1 + size, "the variable",
+                            jsonx_pointer(pointer, sizeof pointer, at, name), err) < 0)
             return -1;
     }
     return 0;
@@ -84,7 +85,7 @@ static int add_own(struct measure *m, const struct spec *spec, struct error *err
     text_json(&text, spec->fields);
     fields += text.size;
     free(text.data);
-    return add(m, fields, "STRETTO_FIELDS", "/training/fields", err);
+    return add_string_size(m, fields, "STRETTO_FIELDS", "/training/fields", err);
 }
 
 static int check_total(const struct measure *m, const char *pointer, struct error *err)
@@ -96,7 +97,7 @@ static int check_total(const struct measure *m, const char *pointer, struct erro
                     SIZES_TOTAL_MAX);
 }
 
-static int check_members(const struct spec *spec, size_t *total, struct error *err)
+static int check_member_sizes(const struct spec *spec, size_t *total, struct error *err)
 {
     struct measure m = {.params = spec->params};
 
@@ -109,7 +110,7 @@ static int check_members(const struct spec *spec, size_t *total, struct error *e
     return check_total(&m, "/members", err);
 }
 
-static int check_training(const struct spec *spec, struct error *err)
+static int check_training_sizes(const struct spec *spec, struct error *err)
 {
     struct measure m = {0};
 
@@ -124,7 +125,7 @@ int spec_check_sizes(const struct spec *spec, struct error *err)
 {
     size_t member = 0;
 
-    if (check_members(spec, &member, err) < 0 || (spec->has_training && check_training(spec, err) < 0))
+    if (check_member_sizes(spec, &member, err) < 0 || (spec->has_training && check_training_sizes(spec, err) < 0))
         return -1;
     if ((size_t)spec->pack <= FILE_JSON_MAX / member)
         return 0;

@@ -1,7 +1,7 @@
 /* Limits of what a program can be given: the kernel's on arguments and environment, and that of a job's descriptor.
  *
  * They are checked twice. spec_check_sizes() refuses a spec whose members would exceed them, as far as that is known
- * when it is submitted. Planning (daemon/engine/plan_tasks.c) counts the bytes of each member, and fails one that has
+ * when it is submitted. Planning (plan_tasks.c of the engine) counts the bytes of each member, and fails one that has
  * too many. */
 #ifndef DAEMON_SPEC_SIZES_H
 #define DAEMON_SPEC_SIZES_H

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int check_name(const char *name, struct error *err)
+static int check_spec_name(const char *name, struct error *err)
 {
     if (strlen(name) > 200)
         return error_at(err, "spec_impossible_value", "/name", "a name has at most 200 bytes");
@@ -84,7 +84,7 @@ static int parse_start(struct spec *spec, bool has_training, struct error *err)
     return 0;
 }
 
-static int parse(struct spec *spec, struct rows *rows, struct error *err)
+static int parse_spec(struct spec *spec, struct rows *rows, struct error *err)
 {
     /* clang-format off */
     static const char *const keys[] = {"name", "adapter", "members", "width", "pack", "refill", "share", "start",
@@ -99,7 +99,8 @@ static int parse(struct spec *spec, struct rows *rows, struct error *err)
     if (!json_is_object(spec->json))
         return error_at(err, "spec_wrong_type", "", "a spec is a JSON object, not %s", jsonx_type_name(spec->json));
     if (jsonx_only(spec->json, "", keys, err) < 0 ||
-        jsonx_string(spec->json, "", "name", JSONX_REQUIRED, &spec->name, err) < 0 || check_name(spec->name, err) < 0 ||
+        jsonx_string(spec->json, "", "name", JSONX_REQUIRED, &spec->name, err) < 0 ||
+        check_spec_name(spec->name, err) < 0 ||
         jsonx_string(spec->json, "", "adapter", JSONX_OPTIONAL, &spec->adapter, err) < 0 ||
         jsonx_object(spec->json, "", "members", JSONX_REQUIRED, &members, err) < 0 ||
         spec_parse_stopping(spec, err) < 0 || parse_members(spec, members, rows, err) < 0 ||
@@ -142,7 +143,7 @@ struct spec *spec_parse(const json_t *json, struct rows *rows, struct error *err
     struct spec *spec = xcalloc(1, sizeof *spec);
 
     spec->json = json_deep_copy(json);
-    if (parse(spec, rows, err) == 0)
+    if (parse_spec(spec, rows, err) == 0)
         return spec;
     spec_tell_home(err);
     params_keep_rows(spec->params);

@@ -58,7 +58,7 @@ struct spec_range {
     int64_t least, most;
 };
 
-/* The policy of daemon/engine/elastic.h. */
+/* The policy of daemon/engine/memory/elastic.h. */
 struct spec_elastic {
     struct spec_range width, ranks;
     int64_t every_ms; /* how long is measured before anything is decided */
@@ -188,4 +188,12 @@ void spec_resubmit_place(struct error *err);
 /* Checks that so many ranks of the training cannot block each other while so many members send. Fails with a
  * pointer into the spec. */
 int spec_check_ranks(const struct spec *spec, int64_t ranks, int64_t width, struct error *err);
+/* Returns whether members never pause at rungs: they run on, or are ended. */
+bool spec_stops_only(const struct spec *spec);
+/* Returns the step up to which an attempt to this rung goes; 0 if it goes to its own end. */
+int64_t spec_rung_until(const struct spec *spec, int64_t rung);
+/* Returns the step of a rung, and whether it is the last one. */
+int64_t spec_rung_step(const struct spec *spec, int64_t rung);
+bool spec_rung_is_last(const struct spec *spec, int64_t rung);
+
 #endif

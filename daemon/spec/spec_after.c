@@ -38,7 +38,7 @@ static const char *find_from(const char *text, const char *from)
 }
 
 /* Returns the text with the replacement made everywhere; NULL where there is nothing to replace. */
-static json_t *filled(const char *text, const struct filling *filling)
+static json_t *fill_in_text(const char *text, const struct filling *filling)
 {
     struct text out = {0};
     const char *at = text, *found;
@@ -63,20 +63,20 @@ static void fill_task(json_t *task, const struct filling *filling)
     size_t i;
 
     json_array_foreach (command, i, value) {
-        json_t *text = json_is_string(value) ? filled(json_string_value(value), filling) : NULL;
+        json_t *text = json_is_string(value) ? fill_in_text(json_string_value(value), filling) : NULL;
 
         if (text != NULL)
             json_array_set_new(command, i, text);
     }
     json_object_foreach (env, name, value) {
-        json_t *text = json_is_string(value) ? filled(json_string_value(value), filling) : NULL;
+        json_t *text = json_is_string(value) ? fill_in_text(json_string_value(value), filling) : NULL;
 
         if (text != NULL)
             json_object_set_new(env, name, text);
     }
 }
 
-static void fill(json_t *json, const char *from, const char *to)
+static void fill_in_ensemble(json_t *json, const char *from, const char *to)
 {
     const struct filling filling = {from, to};
 
@@ -110,7 +110,7 @@ json_t *spec_fill_after(const json_t *json, const struct spec_dirs *dirs)
     if (copy == NULL)
         return NULL;
     dir = dir_text(dirs, json_integer_value(ensemble));
-    fill(copy, PLACEHOLDER, dir);
+    fill_in_ensemble(copy, PLACEHOLDER, dir);
     free(dir);
     return copy;
 }
@@ -124,10 +124,10 @@ json_t *spec_align_after(const json_t *reference, int64_t after, const struct sp
     if (after <= 0 && own <= 0)
         return copy;
     to = dir_text(dirs, after > 0 ? after : own);
-    fill(copy, PLACEHOLDER, to);
+    fill_in_ensemble(copy, PLACEHOLDER, to);
     if (own > 0 && after > 0 && own != after) {
         from = dir_text(dirs, own);
-        fill(copy, from, to);
+        fill_in_ensemble(copy, from, to);
         free(from);
     }
     free(to);

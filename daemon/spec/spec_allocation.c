@@ -12,7 +12,7 @@
 #define GRACE_MORE_MS 10000 /* added to a member's grace, so that the pilot can record how all members ended */
 
 /* Refuses members that ask for more than an allocation can give. */
-static int check_members(const struct spec *spec, struct error *err)
+static int check_members_fit(const struct spec *spec, struct error *err)
 {
     const struct adapter_resources *members = &spec->members.resources;
     const struct spec_allocation *alloc = &spec->allocation;
@@ -85,7 +85,7 @@ int spec_parse_allocation(struct spec *spec, const json_t *obj, struct error *er
         r->whole_nodes = true;
     alloc->grace_ms = spec->members.grace_ms + GRACE_MORE_MS;
     spec->has_allocation = true;
-    return check_members(spec, err);
+    return check_members_fit(spec, err);
 }
 
 /* Refuses `refill` where members that come later could never start, because less than a walltime is left of their

@@ -68,8 +68,8 @@ static int check_before(const struct spec_checkpoint *c, const struct spec_task 
 }
 
 /* Reads what members and trainings have in common. The task's resources must have been read before. */
-static int parse_common(struct spec_checkpoint *c, struct spec_task *task, const json_t *obj, const char *at,
-                        struct error *err)
+static int parse_common_checkpoint(struct spec_checkpoint *c, struct spec_task *task, const json_t *obj, const char *at,
+                                   struct error *err)
 {
     const char *name = NULL;
 
@@ -93,7 +93,7 @@ int spec_parse_checkpoint(struct spec *spec, const json_t *members, struct error
         return -1;
     if (obj == NULL)
         return 0;
-    if (jsonx_only(obj, at, keys, err) < 0 || parse_common(c, &spec->members, obj, at, err) < 0)
+    if (jsonx_only(obj, at, keys, err) < 0 || parse_common_checkpoint(c, &spec->members, obj, at, err) < 0)
         return -1;
     c->attempts = 3;
     if (jsonx_string(obj, at, "glob", JSONX_OPTIONAL, &c->glob, err) < 0 ||
@@ -117,7 +117,7 @@ int spec_parse_training_checkpoint(struct spec *spec, const json_t *training, st
         return -1;
     if (obj == NULL)
         return 0;
-    if (jsonx_only(obj, at, keys, err) < 0 || parse_common(c, &spec->training, obj, at, err) < 0 ||
+    if (jsonx_only(obj, at, keys, err) < 0 || parse_common_checkpoint(c, &spec->training, obj, at, err) < 0 ||
         jsonx_duration(obj, at, "every", JSONX_OPTIONAL, 1, &c->every_ms, err) < 0)
         return -1;
     c->retain = -1;

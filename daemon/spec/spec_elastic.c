@@ -9,8 +9,8 @@
 #define EVERY_MS 30000
 
 /* Reads [LEAST, MOST]. Returns 1, 0 if the key is not there, or -1. */
-static int parse_range(const json_t *elastic, const char *key, int64_t limit, struct spec_range *range,
-                       struct error *err)
+static int parse_elastic_range(const json_t *elastic, const char *key, int64_t limit, struct spec_range *range,
+                               struct error *err)
 {
     const json_t *pair = NULL;
     int64_t *const out[] = {&range->least, &range->most};
@@ -81,8 +81,8 @@ int spec_parse_elastic(struct spec *spec, const json_t *elastic, struct error *e
     if (jsonx_only(elastic, AT, keys, err) < 0 ||
         jsonx_duration(elastic, AT, "every", JSONX_OPTIONAL, 1000, &spec->elastic.every_ms, err) < 0)
         return -1;
-    width = parse_range(elastic, "width", SPEC_WIDTH_MAX, &spec->elastic.width, err);
-    ranks = width < 0 ? -1 : parse_range(elastic, "ranks", SPEC_RANKS_MAX, &spec->elastic.ranks, err);
+    width = parse_elastic_range(elastic, "width", SPEC_WIDTH_MAX, &spec->elastic.width, err);
+    ranks = width < 0 ? -1 : parse_elastic_range(elastic, "ranks", SPEC_RANKS_MAX, &spec->elastic.ranks, err);
     if (width < 0 || ranks < 0)
         return -1;
     if (width == 0 && ranks == 0)

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-static int merge(json_t *training, const json_t *changes, const char *key, struct error *err)
+static int merge_change(json_t *training, const json_t *changes, const char *key, struct error *err)
 {
     const json_t *change = NULL;
     json_t *value = json_object_get(training, key);
@@ -39,7 +39,7 @@ json_t *spec_resubmit(const json_t *spec, const json_t *changes, struct error *e
         if (value != NULL && !json_is_null(value))
             json_object_set(training, copied[i], value);
     }
-    if (merge(training, changes, "env", err) < 0 || merge(training, changes, "resources", err) < 0) {
+    if (merge_change(training, changes, "env", err) < 0 || merge_change(training, changes, "resources", err) < 0) {
         json_decref(out);
         return NULL;
     }

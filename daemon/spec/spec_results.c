@@ -18,7 +18,7 @@
 
 static const char below[] = "results/"; /* where relative ones lie in the ensemble's directory */
 
-static bool is_known(void *params, const char *name)
+static bool is_known_placeholder(void *params, const char *name)
 {
     return params_reach(params, name) || strcmp(name, "index") == 0;
 }
@@ -61,7 +61,7 @@ int spec_parse_results(struct spec *spec, const json_t *members, struct error *e
         return error_at(err, "spec_impossible_value", AT,
                         "the path must be absolute, or begin with \"%s\", which lies in the ensemble's directory",
                         below);
-    if (template_check(spec->results, is_known, spec->params, AT, err) < 0)
+    if (template_check(spec->results, is_known_placeholder, spec->params, AT, err) < 0)
         return -1;
     return check_parts(spec->results, err);
 }
@@ -91,7 +91,7 @@ static void put_value(struct text *out, const json_t *value)
     free(plain.data);
 }
 
-static bool fits(const char *path)
+static bool fits_file_names(const char *path)
 {
     for (const char *part = path; part != NULL; part = strchr(part, '/')) {
         part += *part == '/';
@@ -110,7 +110,8 @@ char *spec_results_of(const struct spec *spec, int64_t index, const json_t *valu
     snprintf(number, sizeof number, "%" PRId64, index);
     if (!template_is_full(spec->results, words, values, name))
         error_set(err, "spec_impossible_value", "nothing fills {%s} in the path of its results", name);
-    else if (template_fill_by(&path, spec->results, words, values, put_value, PATH_MAX) == 0 && fits(path.data))
+    else if (template_fill_by(&path, spec->results, words, values, put_value, PATH_MAX) == 0 &&
+             fits_file_names(path.data))
         return path.data;
     else
         error_set(err, "spec_impossible_value", "the path of its results is longer than a file system takes");
@@ -136,7 +137,7 @@ static bool has_index(const char *template)
     return false;
 }
 
-static int compare(const struct spec *spec, char **paths, int64_t n, struct error *err)
+static int compare_paths(const struct spec *spec, char **paths, int64_t n, struct error *err)
 {
     for (int64_t i = 0; i < n; i++) {
         json_t *values = params_at(spec->params, i);
@@ -174,7 +175,7 @@ int spec_check_results(const struct spec *spec, struct error *err)
                         "of more than %d members the path must name {index}, since it is not compared for all of them",
                         COMPARED_MAX);
     paths = xcalloc((size_t)n, sizeof *paths);
-    rc = compare(spec, paths, n, err);
+    rc = compare_paths(spec, paths, n, err);
     for (int64_t i = 0; i < n; i++)
         free(paths[i]);
     free(paths);

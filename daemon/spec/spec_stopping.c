@@ -33,7 +33,7 @@ static int find_rule(const char *name, enum stopping_rule *rule)
 }
 
 /* Fills in min, min * reduction, … below max, and max; with the rule of the median, min, min + every, … */
-static int parse_range(struct spec_stopping *s, const json_t *rungs, struct error *err)
+static int parse_rung_range(struct spec_stopping *s, const json_t *rungs, struct error *err)
 {
     int64_t least = 1, most = 0, every = 0;
 
@@ -93,7 +93,7 @@ static int parse_rungs(struct spec_stopping *s, const json_t *rungs, struct erro
         jsonx_array(rungs, RUNGS, "steps", JSONX_OPTIONAL, 2, &steps, err) < 0)
         return -1;
     if (steps == NULL)
-        return parse_range(s, rungs, err);
+        return parse_rung_range(s, rungs, err);
     if (json_object_get(rungs, "min") != NULL || json_object_get(rungs, "max") != NULL ||
         json_object_get(rungs, "every") != NULL)
         return error_at(err, "spec_impossible_value", RUNGS "/steps",
@@ -138,4 +138,24 @@ int spec_parse_stopping(struct spec *spec, struct error *err)
     if (!s->more_is_better && strcmp(goal, "min") != 0)
         return error_at(err, "spec_impossible_value", AT "/goal", "unknown goal \"%.60s\"; known: min, max", goal);
     return parse_rungs(s, rungs, err);
+}
+
+bool spec_stops_only(const struct spec *spec)
+{
+    return spec->stopping.rule != STOPPING_NONE && spec->stopping.rule != STOPPING_ASHA;
+}
+
+int64_t spec_rung_until(const struct spec *spec, int64_t rung)
+{
+    return spec_stops_only(spec) ? 0 : spec_rung_step(spec, rung);
+}
+
+int64_t spec_rung_step(const struct spec *spec, int64_t rung)
+{
+    return rung > 0 && (size_t)rung <= spec->stopping.n ? spec->stopping.steps[rung - 1] : 0;
+}
+
+bool spec_rung_is_last(const struct spec *spec, int64_t rung)
+{
+    return (size_t)rung == spec->stopping.n;
 }

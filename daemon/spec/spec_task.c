@@ -157,7 +157,7 @@ bool spec_known_placeholder(void *arg, const char *name)
     return params_reach(params, name) || params_knows(params, name);
 }
 
-static int check_env(const json_t *env, const char *at, const struct params *params, struct error *err)
+static int check_task_env(const json_t *env, const char *at, const struct params *params, struct error *err)
 {
     const char *name;
     json_t *value;
@@ -212,7 +212,7 @@ int spec_parse_command(struct spec_task *task, const json_t *obj, const char *at
             return -1;
     }
     jsonx_pointer(place, sizeof place, at, "env");
-    if (task->env != NULL && check_env(task->env, place, params, err) < 0)
+    if (task->env != NULL && check_task_env(task->env, place, params, err) < 0)
         return -1;
     if (jsonx_string(obj, at, "umask", JSONX_OPTIONAL, &task->umask, err) < 0)
         return -1;

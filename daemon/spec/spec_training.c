@@ -14,7 +14,7 @@
 #define HUNG_TIMES 15 /* so many times as long, ranks may show no sign of life */
 #define BATCH 10      /* samples of a batch, unless the spec says otherwise */
 
-static int64_t dtype_size(const char *name)
+static int64_t field_item_size(const char *name)
 {
     static const struct {
         const char *name;
@@ -54,7 +54,7 @@ static int check_max(const json_t *field, const json_t *shape, const char *at, i
     return varies ? jsonx_int(field, at, "max", JSONX_REQUIRED, 1, INT32_MAX, max, err) : 0;
 }
 
-static int check_field(const json_t *field, const char *at, struct error *err)
+static int check_training_field(const json_t *field, const char *at, struct error *err)
 {
     static const char *const keys[] = {"dtype", "shape", "max", NULL};
     const char *dtype = NULL;
@@ -68,7 +68,7 @@ static int check_field(const json_t *field, const char *at, struct error *err)
     if (jsonx_only(field, at, keys, err) < 0 || jsonx_string(field, at, "dtype", JSONX_REQUIRED, &dtype, err) < 0 ||
         jsonx_array(field, at, "shape", JSONX_REQUIRED, 1, &shape, err) < 0)
         return -1;
-    bytes = dtype_size(dtype);
+    bytes = field_item_size(dtype);
     if (bytes == 0)
         return error_at(err, "spec_impossible_value", jsonx_pointer(place, sizeof place, at, "dtype"),
                         "unknown dtype \"%.60s\"; known: float32, float64, int32, int64, uint8", dtype);
@@ -102,7 +102,7 @@ static int check_fields(const json_t *fields, struct error *err)
         if (!is_identifier(name))
             return error_at(err, "spec_impossible_value", place,
                             "a field's name is a word of letters, digits and _ (at most 63)");
-        if (check_field(field, place, err) < 0)
+        if (check_training_field(field, place, err) < 0)
             return -1;
     }
     return 0;
@@ -204,7 +204,7 @@ static int parse_failure_after(struct spec *spec, const json_t *obj, struct erro
     return 0;
 }
 
-static int parse_streams(struct spec *spec, const json_t *obj, struct error *err)
+static int parse_optional_streams(struct spec *spec, const json_t *obj, struct error *err)
 {
     const char *streams = "required";
 
@@ -233,7 +233,7 @@ int spec_parse_training(struct spec *spec, json_t *obj, struct error *err)
         jsonx_int(obj, "/training", "retries", JSONX_OPTIONAL, 0, 1000, &spec->training_retries, err) < 0 ||
         jsonx_int(obj, "/training", "steps", JSONX_OPTIONAL, 1, INT32_MAX, &spec->steps, err) < 0 ||
         spec_parse_resources(&spec->training, obj, "/training", NULL, err) < 0 ||
-        parse_failure_after(spec, obj, err) < 0 || parse_streams(spec, obj, err) < 0 ||
+        parse_failure_after(spec, obj, err) < 0 || parse_optional_streams(spec, obj, err) < 0 ||
         jsonx_object(obj, "/training", "fields", JSONX_REQUIRED, &spec->fields, err) < 0 ||
         check_fields(spec->fields, err) < 0 || complete_buffer(obj, err) < 0 ||
         spec_parse_training_checkpoint(spec, obj, err) < 0 || parse_from(spec, obj, err) < 0)

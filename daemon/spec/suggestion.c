@@ -7,8 +7,8 @@
 #include <stdlib.h>
 
 /* Checks one value of a suggestion, and adds the bytes that it takes. */
-static int check_value(const json_t *values, const char *name, bool numeric, const char *at, struct text *all,
-                       struct error *err)
+static int check_suggested_value(const json_t *values, const char *name, bool numeric, const char *at, struct text *all,
+                                 struct error *err)
 {
     const json_t *value = json_object_get(values, name);
     char place[256];
@@ -38,7 +38,7 @@ int suggestion_check(const struct params *p, const json_t *values, bool numeric,
         known[i] = params_name(p, i);
     rc = jsonx_only(values, at, known, err);
     for (size_t i = 0; rc == 0 && i < params_size(p); i++)
-        rc = check_value(values, known[i], numeric, at, &all, err);
+        rc = check_suggested_value(values, known[i], numeric, at, &all, err);
     free(all.data);
     return rc;
 }

@@ -11,7 +11,7 @@ enum attempt_outcome {
     ATTEMPT_CANCELLED,
     ATTEMPT_DIVERGED, /* a metric that it reported was NaN or infinite */
     ATTEMPT_LOST,     /* ended through no fault of the program: node failure, killed runner, preemption */
-    ATTEMPT_REACHED,  /* a rung below the last one, at which it ended (daemon/engine/rungs.h) */
+    ATTEMPT_REACHED,  /* a rung below the last one, at which it ended (daemon/engine/members/rungs.h) */
 };
 
 struct attempt_row {

@@ -23,7 +23,7 @@ static const char *const for_jobs[] = {"PATH",       "LANG",          "LC_ALL", 
                                        "MODULEPATH", "LOADEDMODULES", NULL};
 static const char *const gone[] = {"This job was already killed", NULL};
 
-static void ask(struct batch_listing *listing, enum oar_rows kind, const char *sql, bool in_full)
+static void ask_oarstat(struct batch_listing *listing, enum oar_rows kind, const char *sql, bool in_full)
 {
     const struct oar *oar = oar_of(batch_listing_adapter(listing));
     struct batch_rows *rows = batch_listing_rows(listing);
@@ -35,11 +35,11 @@ static void ask(struct batch_listing *listing, enum oar_rows kind, const char *s
 }
 
 /* Lists the jobs, but not in full (-f): that would cost OAR some ten database queries for each job. */
-static void list(struct adapter *a, struct batch_listing *listing)
+static void oar_list(struct adapter *a, struct batch_listing *listing)
 {
     const struct oar *oar = oar_of(a);
 
-    ask(listing, oar->has_jobs || a->known != NULL ? OAR_ROWS_SOME : OAR_ROWS_MAY_BE_NONE, oar->listing, false);
+    ask_oarstat(listing, oar->has_jobs || a->known != NULL ? OAR_ROWS_SOME : OAR_ROWS_MAY_BE_NONE, oar->listing, false);
 }
 
 /* Looks jobs up by their ids: OAR keeps all jobs that it ever had. */
@@ -57,12 +57,12 @@ static void past(struct adapter *a, const char *const *ids, size_t n, int64_t si
         sql = longer;
     }
     longer = xasprintf("%s)", sql);
-    ask(listing, OAR_ROWS_SOME, longer, true);
+    ask_oarstat(listing, OAR_ROWS_SOME, longer, true);
     free(longer);
     free(sql);
 }
 
-static void fini(struct adapter *a)
+static void oar_fini(struct adapter *a)
 {
     free(oar_of(a)->user);
     free(oar_of(a)->listing);
@@ -82,14 +82,14 @@ static const struct batch_system system_oar = {
     .endings_most = 4,
     .gone = gone,
     .carry_out = oar_carry_out,
-    .list = list,
+    .list = oar_list,
     .parse = oar_parse,
     .status = oar_status,
     .past = past,
     .send = oar_send,
     .task_id = oar_task_id,
     .withdraw = oar_withdraw,
-    .fini = fini,
+    .fini = oar_fini,
 };
 
 /* Reads OAR's name of a resource, which becomes part of a database query, and must not need quotes. */
@@ -111,7 +111,7 @@ static int read_name(const json_t *config, const char *key, const char **name, s
 }
 
 /* Selects the user's jobs in the query where the name needs no quotes; parse() leaves others' jobs out in any case. */
-static void find_user(struct oar *oar)
+static void find_oar_user(struct oar *oar)
 {
     const struct passwd *entry = getpwuid(geteuid());
     bool is_plain = entry != NULL && strpbrk(entry->pw_name, "'\"\\") == NULL;
@@ -121,7 +121,7 @@ static void find_user(struct oar *oar)
                             : xstrdup(UNDER_WAY " OR " NEWEST);
 }
 
-static struct adapter *create(const struct adapter_host *host, struct error *err)
+static struct adapter *oar_create(const struct adapter_host *host, struct error *err)
 {
     struct oar *oar = xcalloc(1, sizeof *oar);
 
@@ -133,13 +133,13 @@ static struct adapter *create(const struct adapter_host *host, struct error *err
         free(oar);
         return NULL;
     }
-    find_user(oar);
+    find_oar_user(oar);
     oar->batch.no_gaps = true; /* --array takes a number of jobs */
     oar_orders_init(oar);
     return &oar->batch;
 }
 
-static void destroy(struct adapter *a, void (*done)(void *arg), void *arg)
+static void oar_destroy(struct adapter *a, void (*done)(void *arg), void *arg)
 {
     batch_destroy(a, done, arg);
     oar_orders_stop(oar_of(a));
@@ -170,8 +170,8 @@ const struct adapter_ops stretto_adapter = {
     .abi = ADAPTER_ABI,
     .name = "oar",
     .settings = settings,
-    .create = create,
-    .destroy = destroy,
+    .create = oar_create,
+    .destroy = oar_destroy,
     .ready = batch_ready,
     .check = batch_check_one_node,
     .slots = batch_no_slots,

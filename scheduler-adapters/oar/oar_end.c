@@ -35,13 +35,13 @@ struct oar_order {
 
 static void act(struct oar_order *o);
 
-static void drop(struct oar_order *o, size_t i)
+static void drop_id(struct oar_order *o, size_t i)
 {
     free(o->ids[i]);
     o->ids[i] = o->ids[--o->n];
 }
 
-static void finish(struct oar_order *o, const struct error *err)
+static void finish_oar_order(struct oar_order *o, const struct error *err)
 {
     struct adapter *a = &o->oar->batch;
 
@@ -51,30 +51,30 @@ static void finish(struct oar_order *o, const struct error *err)
     else
         o->cb(o->arg, err);
     while (o->n > 0)
-        drop(o, 0);
+        drop_id(o, 0);
     free(o->ids);
     free(o);
     batch_idle(a);
 }
 
-static void fail(struct oar_order *o, const char *why)
+static void fail_oar_order(struct oar_order *o, const char *why)
 {
     struct error err;
 
     error_set(&err, "batch_system_unsure", "%s", why);
-    finish(o, &err);
+    finish_oar_order(o, &err);
 }
 
-static void timer_rang(uv_timer_t *timer);
+static void oar_timer_rang(uv_timer_t *timer);
 
-static void set_timer(struct oar *oar)
+static void set_oar_timer(struct oar *oar)
 {
     uint64_t now = uv_now(oar->batch.host.loop), first = UINT64_MAX;
 
     for (const struct oar_order *o = oar->waiting; o != NULL; o = o->next)
         first = o->again < first ? o->again : first;
     if (first != UINT64_MAX && !oar->batch.closing)
-        uv_timer_start(&oar->timer, timer_rang, first > now ? first - now : 0, 0);
+        uv_timer_start(&oar->timer, oar_timer_rang, first > now ? first - now : 0, 0);
 }
 
 static void wait_a_little(struct oar_order *o)
@@ -83,21 +83,21 @@ static void wait_a_little(struct oar_order *o)
     uint64_t now = uv_now(oar->batch.host.loop);
 
     if (oar->batch.closing) {
-        fail(o, "the daemon ends");
+        fail_oar_order(o, "the daemon ends");
         return;
     }
     if (now >= o->until) {
-        fail(o, "OAR has taken the order down, but has not carried it out yet");
+        fail_oar_order(o, "OAR has taken the order down, but has not carried it out yet");
         return;
     }
     o->again = now + o->pause_ms;
     o->pause_ms = 2 * o->pause_ms < PAUSE_MAX_MS ? 2 * o->pause_ms : PAUSE_MAX_MS;
     o->next = oar->waiting;
     oar->waiting = o;
-    set_timer(oar);
+    set_oar_timer(oar);
 }
 
-static void timer_rang(uv_timer_t *timer)
+static void oar_timer_rang(uv_timer_t *timer)
 {
     struct oar *oar = timer->data;
     struct oar_order *list = oar->waiting, *next;
@@ -113,10 +113,10 @@ static void timer_rang(uv_timer_t *timer)
         o->next = oar->waiting;
         oar->waiting = o;
     }
-    set_timer(oar);
+    set_oar_timer(oar);
 }
 
-static const struct batch_row *find(const struct batch_rows *rows, const char *id)
+static const struct batch_row *find_row_of(const struct batch_rows *rows, const char *id)
 {
     for (size_t i = 0; i < rows->n; i++)
         if (strcmp(rows->row[i].id, id) == 0)
@@ -124,7 +124,7 @@ static const struct batch_row *find(const struct batch_rows *rows, const char *i
     return NULL;
 }
 
-static void taken_out(void *arg, const struct error *err)
+static void oar_taken_out(void *arg, const struct error *err)
 {
     struct batch_order *order = arg;
 
@@ -139,10 +139,10 @@ static void go_on_withdrawing(struct oar_order *o, const struct batch_row *row)
     struct adapter *a = &o->oar->batch;
 
     if (row == NULL || row->phase != BATCH_WAITS) {
-        finish(o, NULL); /* it has begun, or is gone: it is left alone */
+        finish_oar_order(o, NULL); /* it has begun, or is gone: it is left alone */
     } else if (oar_is_held(row)) {
-        oar_carry_out(a, BATCH_TAKE_OUT, (const char *const *)o->ids, o->n, taken_out, order);
-        drop(o, 0);
+        oar_carry_out(a, BATCH_TAKE_OUT, (const char *const *)o->ids, o->n, oar_taken_out, order);
+        drop_id(o, 0);
         free(o->ids);
         free(o);
         batch_idle(a);
@@ -158,26 +158,26 @@ static bool is_done(const struct oar_order *o, const struct batch_row *row)
     return o->deed == BATCH_TAKE_OUT ? row->phase != BATCH_WAITS : row->phase != BATCH_RUNS || row->is_ending;
 }
 
-static void looked(void *arg, const struct batch_rows *rows, const struct error *err)
+static void oar_order_looked(void *arg, const struct batch_rows *rows, const struct error *err)
 {
     struct oar_order *o = arg;
     bool again = false;
 
     if (rows == NULL) {
-        finish(o, err);
+        finish_oar_order(o, err);
         return;
     }
     if (o->withdrawal != NULL) {
-        go_on_withdrawing(o, find(rows, o->ids[0]));
+        go_on_withdrawing(o, find_row_of(rows, o->ids[0]));
         return;
     }
     for (size_t i = o->n; i > 0; i--)
-        if (is_done(o, find(rows, o->ids[i - 1])))
-            drop(o, i - 1);
+        if (is_done(o, find_row_of(rows, o->ids[i - 1])))
+            drop_id(o, i - 1);
     for (size_t i = 0; i < o->n; i++)
-        again = again || oar_takes_signals(find(rows, o->ids[i]));
+        again = again || oar_takes_signals(find_row_of(rows, o->ids[i]));
     if (o->n == 0)
-        finish(o, NULL);
+        finish_oar_order(o, NULL);
     else if (again && o->deed != BATCH_TAKE_OUT && uv_now(o->oar->batch.host.loop) < o->until)
         act(o);
     else
@@ -192,7 +192,7 @@ static void drop_signalled(struct oar_order *o, const char *said)
     for (size_t i = o->n; i > 0; i--) {
         snprintf(complaint, sizeof complaint, "Cannot signal %.40s ; " NOT_NOW, o->ids[i - 1]);
         if (strstr(said, complaint) == NULL)
-            drop(o, i - 1);
+            drop_id(o, i - 1);
     }
 }
 
@@ -208,22 +208,22 @@ static bool is_fine(const struct command_result *result)
            (result->status == 0 || (batch_says(result->err, expected) && !batch_says(result->err, unexpected)));
 }
 
-static void ordered(void *arg, struct command_result *result)
+static void oar_ordered(void *arg, struct command_result *result)
 {
     struct oar_order *o = arg;
     struct error err;
 
     if (!is_fine(result)) {
         batch_check(result, o->withdrawal != NULL ? "oarhold" : "oardel", &err);
-        finish(o, &err);
+        finish_oar_order(o, &err);
         return;
     }
     if (o->withdrawal == NULL && o->deed != BATCH_TAKE_OUT)
         drop_signalled(o, o->deed == BATCH_KILL ? "" : result->err);
     if (o->n == 0)
-        finish(o, NULL);
+        finish_oar_order(o, NULL);
     else
-        batch_look(&o->oar->batch, looked, o);
+        batch_look(&o->oar->batch, oar_order_looked, o);
 }
 
 /* Gives the order. oardel and oarhold are given once; a signal is given again to jobs that could not take it. */
@@ -234,7 +234,7 @@ static void act(struct oar_order *o)
     size_t n = 0;
 
     if (o->pause_ms > 0 && (o->withdrawal != NULL || o->deed == BATCH_TAKE_OUT)) {
-        batch_look(a, looked, o);
+        batch_look(a, oar_order_looked, o);
         return;
     }
     if (o->pause_ms == 0)
@@ -246,11 +246,11 @@ static void act(struct oar_order *o)
     }
     memcpy(args + n, o->ids, o->n * sizeof *o->ids);
     batch_run(a, o->withdrawal == NULL && o->deed == BATCH_KILL ? a->questions : a->endings,
-              o->withdrawal != NULL ? OAR_OARHOLD : OAR_OARDEL, args, NULL, BATCH_WORDS_MAX, ordered, o);
+              o->withdrawal != NULL ? OAR_OARHOLD : OAR_OARDEL, args, NULL, BATCH_WORDS_MAX, oar_ordered, o);
     free(args);
 }
 
-static struct oar_order *order_new(struct adapter *a, const char *const *ids, size_t n)
+static struct oar_order *oar_order_new(struct adapter *a, const char *const *ids, size_t n)
 {
     struct oar_order *o = xcalloc(1, sizeof *o);
 
@@ -265,7 +265,7 @@ static struct oar_order *order_new(struct adapter *a, const char *const *ids, si
 void oar_carry_out(struct adapter *a, enum batch_deed deed, const char *const *ids, size_t n, batch_deed_cb *cb,
                    void *arg)
 {
-    struct oar_order *o = order_new(a, ids, n);
+    struct oar_order *o = oar_order_new(a, ids, n);
 
     o->deed = deed;
     o->cb = cb;
@@ -275,7 +275,7 @@ void oar_carry_out(struct adapter *a, enum batch_deed deed, const char *const *i
 
 void oar_withdraw(struct batch_order *order, const struct batch_row *row)
 {
-    struct oar_order *o = order_new(batch_order_adapter(order), &row->id, 1);
+    struct oar_order *o = oar_order_new(batch_order_adapter(order), &row->id, 1);
 
     o->withdrawal = order;
     act(o);
@@ -295,7 +295,7 @@ void oar_orders_stop(struct oar *oar)
     uv_close((uv_handle_t *)&oar->timer, batch_closed);
     for (struct oar_order *o = oar->waiting; o != NULL; o = next) {
         next = o->next;
-        fail(o, "the daemon ends");
+        fail_oar_order(o, "the daemon ends");
     }
     oar->waiting = NULL;
 }

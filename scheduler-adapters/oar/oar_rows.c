@@ -61,7 +61,7 @@ static const size_t n_events = sizeof events / sizeof *events;
 /* Messages of waiting jobs that will never run. */
 static const char *const hopeless[] = {"ill never run", "cannot run", "does not exist", NULL};
 
-static int find_state(const char *name)
+static int find_oar_state(const char *name)
 {
     for (size_t i = 0; i < sizeof states / sizeof *states; i++)
         if (strcmp(states[i].name, name) == 0)
@@ -76,13 +76,13 @@ bool oar_is_held(const struct batch_row *row)
 
 bool oar_takes_signals(const struct batch_row *row)
 {
-    int state = find_state(row->state);
+    int state = find_oar_state(row->state);
 
     return state >= 0 && states[state].takes_signals;
 }
 
 /* Some numbers are strings, as in OAR's database. */
-static int64_t number(const json_t *job, const char *key)
+static int64_t oar_number(const json_t *job, const char *key)
 {
     const json_t *value = json_object_get(job, key);
 
@@ -106,7 +106,7 @@ static bool is_event(const json_t *event, size_t i)
 }
 
 /* Returns "TYPE: DESCRIPTION" of the most telling event; "" where no event tells anything. */
-static const char *explain(struct batch_rows *rows, const json_t *list)
+static const char *explain_events(struct batch_rows *rows, const json_t *list)
 {
     const json_t *event;
     char said[300];
@@ -138,7 +138,7 @@ static bool is_half_told(const struct batch_row *row, const json_t *job)
     return row->phase == BATCH_OVER && json_object_get(job, "events") == NULL;
 }
 
-static void add(struct batch_rows *rows, const char *id, const json_t *job)
+static void add_oar_row(struct batch_rows *rows, const char *id, const json_t *job)
 {
     const char *owner = json_string_value(json_object_get(job, "owner"));
     const char *name = json_string_value(json_object_get(job, "name"));
@@ -153,20 +153,20 @@ static void add(struct batch_rows *rows, const char *id, const json_t *job)
     row->name = row->label = batch_rows_keep(rows, name, strlen(name));
     row->state = text(rows, json_object_get(job, "state"));
     row->host = text(rows, json_array_get(json_object_get(job, "assigned_network_address"), 0));
-    row->submitted = number(job, "submissionTime");
-    row->started = number(job, "startTime");
-    row->task = number(job, "array_index") - 1;
-    row->runs = number(job, "resubmit_job_id") != 0; /* OAR's own second try of another job */
-    state = find_state(row->state);
+    row->submitted = oar_number(job, "submissionTime");
+    row->started = oar_number(job, "startTime");
+    row->task = oar_number(job, "array_index") - 1;
+    row->runs = oar_number(job, "resubmit_job_id") != 0; /* OAR's own second try of another job */
+    state = find_oar_state(row->state);
     row->phase = state < 0 ? BATCH_RUNS : states[state].phase;
     row->is_ending = state >= 0 && states[state].is_ending;
-    row->reason = row->phase == BATCH_OVER ? explain(rows, json_object_get(job, "events")) : "";
+    row->reason = row->phase == BATCH_OVER ? explain_events(rows, json_object_get(job, "events")) : "";
     if (row->reason[0] == '\0')
         row->reason = text(rows, json_object_get(job, "message"));
     if (row->phase == BATCH_WAITS && (oar_is_held(row) || is_summary(row->reason)))
         row->reason = oar_is_held(row) ? "Hold" : "";
     row->has_exit_status = json_is_integer(exit_code) || json_is_string(exit_code);
-    row->exit_status = (int)number(job, "exit_code");
+    row->exit_status = (int)oar_number(job, "exit_code");
     if (is_half_told(row, job))
         batch_rows_drop(rows);
 }
@@ -190,7 +190,7 @@ int oar_parse(struct batch_rows *rows, char *listed, size_t size, struct error *
                          where.text);
     }
     json_object_foreach (jobs, id, job)
-        add(rows, id, job);
+        add_oar_row(rows, id, job);
     json_decref(jobs);
     return 0;
 }
@@ -209,7 +209,7 @@ static int find_event(const char *reason)
 }
 
 /* Explains an end. exit_code is a status as from wait(2). */
-static void explain_end(const struct batch_row *row, struct adapter_status *status)
+static void oar_explain_end(const struct batch_row *row, struct adapter_status *status)
 {
     int event = find_event(row->reason), by = row->exit_status & 127, code = row->exit_status >> 8;
 
@@ -234,5 +234,5 @@ void oar_status(const struct adapter *a, const struct batch_row *row, struct ada
     if (row->phase == BATCH_WAITS)
         status->never = batch_says(row->reason, hopeless);
     else if (row->phase == BATCH_OVER)
-        explain_end(row, status);
+        oar_explain_end(row, status);
 }

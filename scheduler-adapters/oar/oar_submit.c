@@ -32,7 +32,7 @@ static const char *const limits[] = {"oo many", "ax number",     "ax. number", "
 /* Words for more time than is allowed: the walltime alone may be fine. */
 static const char *const too_long[] = {"alltime", NULL};
 
-struct attempt {
+struct oar_attempt {
     struct batch_group *group;
     const struct batch_submission *s; /* the first of the group */
     struct oar *oar;
@@ -41,7 +41,7 @@ struct attempt {
 
 /* Returns the value of an option that the adapter would set as well: oarsub takes one value of it, or takes several as
  * alternatives. */
-static const char *value_of(const char *word, const char *short_form, const char *long_form)
+static const char *option_value(const char *word, const char *short_form, const char *long_form)
 {
     size_t n = strlen(long_form);
 
@@ -50,7 +50,7 @@ static const char *value_of(const char *word, const char *short_form, const char
     return strncmp(word, long_form, n) == 0 && word[n] == '=' ? word + n + 1 : NULL;
 }
 
-static char *walltime(const struct attempt *t)
+static char *walltime(const struct oar_attempt *t)
 {
     int64_t ms = t->s->job.resources.walltime_ms, seconds;
 
@@ -63,7 +63,7 @@ static char *walltime(const struct attempt *t)
 }
 
 /* Adds resources such as "{memnode >= 4096}/nodes=2/gpu=1/core=4,walltime=1:00:40". */
-static void add_resources(struct words *words, const struct attempt *t)
+static void add_oar_resources(struct words *words, const struct oar_attempt *t)
 {
     const struct adapter_resources *want = &t->s->job.resources;
     int64_t tasks = batch_divide_up((int64_t)want->copies * want->tasks, want->nodes);
@@ -84,7 +84,7 @@ static void add_resources(struct words *words, const struct attempt *t)
 
 /* Adds these options. Returns whether they ask for resources; such a request gets the job's walltime where it has
  * none. */
-static bool add_extra(struct words *words, const struct attempt *t, const json_t *extra)
+static bool add_extra(struct words *words, const struct oar_attempt *t, const json_t *extra)
 {
     bool has_resources = false, is_value = false;
     char *limit = walltime(t);
@@ -93,7 +93,7 @@ static bool add_extra(struct words *words, const struct attempt *t, const json_t
 
     json_array_foreach ((json_t *)extra, i, item) {
         const char *word = json_string_value(item);
-        bool is_list = is_value || value_of(word, "-l", "--resource") != NULL;
+        bool is_list = is_value || option_value(word, "-l", "--resource") != NULL;
 
         words_add(words, "%s%s", word, is_list && strstr(word, "walltime") == NULL ? limit : "");
         is_value = !is_value && (strcmp(word, "-l") == 0 || strcmp(word, "--resource") == 0);
@@ -105,7 +105,7 @@ static bool add_extra(struct words *words, const struct attempt *t, const json_t
 
 /* A besteffort job may be killed to make room for others: OAR warns it before, by SIGTERM to its runner, which warns
  * its tasks. */
-static void add_warning(struct words *words, const struct attempt *t)
+static void add_warning(struct words *words, const struct oar_attempt *t)
 {
     static const char kind[] = "besteffort";
     const char *queue = t->s->job.resources.queue;
@@ -119,7 +119,7 @@ static void add_warning(struct words *words, const struct attempt *t)
 
 /* Sends OAR's own messages to a file beside the runner's log, where OAR accepts the path. An array would have one file
  * for all its jobs, and has none. */
-static void add_places(struct words *words, const struct attempt *t)
+static void add_places(struct words *words, const struct oar_attempt *t)
 {
     static const char allowed[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./-";
     bool is_fine = t->group->n == 1 && t->s->dir[strspn(t->s->dir, allowed)] == '\0';
@@ -136,7 +136,7 @@ static void add_places(struct words *words, const struct attempt *t)
  * has set its signals up, the ones meant for it must not kill it. OAR may have changed the walltime, so its variable
  * tells when it ends the job. A job of an array finds its directory by its number. The command has no newline, because
  * some shells do not accept one in quotes. */
-static char *make_command(const struct attempt *t)
+static char *make_command(const struct oar_attempt *t)
 {
     char *dir = batch_group_dir(t->group), *where = words_quote(dir), *runner = words_quote(t->oar->batch.host.runner);
     char *exports = words_exports(t->oar->batch.job_env, ';'), number[80] = "", *script, *quoted, *command;
@@ -158,7 +158,7 @@ static char *make_command(const struct attempt *t)
     return command;
 }
 
-static void build(struct words *words, const struct attempt *t)
+static void build_oarsub(struct words *words, const struct oar_attempt *t)
 {
     const struct adapter_resources *want = &t->s->job.resources;
     bool by_site, by_spec;
@@ -167,7 +167,7 @@ static void build(struct words *words, const struct attempt *t)
     by_site = add_extra(words, t, t->oar->batch.extra);
     by_spec = add_extra(words, t, t->s->extra);
     if (!by_site && !by_spec)
-        add_resources(words, t);
+        add_oar_resources(words, t);
     if (want->queue != NULL) {
         words_add(words, "-q");
         words_add(words, "%s", want->queue);
@@ -215,8 +215,8 @@ void oar_task_id(const char *ids, int64_t task, char *out, size_t size)
     snprintf(out, size, "%.*s", (int)strcspn(ids, " "), ids);
 }
 
-static enum adapter_answer verdict(const struct attempt *t, struct command_result *result, char **ids,
-                                   struct error *err)
+static enum adapter_answer oarsub_verdict(const struct oar_attempt *t, struct command_result *result, char **ids,
+                                          struct error *err)
 {
     size_t n;
 
@@ -237,14 +237,14 @@ static enum adapter_answer verdict(const struct attempt *t, struct command_resul
     return ADAPTER_UNSURE;
 }
 
-static void run_oarsub(struct attempt *t);
+static void run_oarsub(struct oar_attempt *t);
 
-static void submitted(void *arg, struct command_result *result)
+static void oarsub_ended(void *arg, struct command_result *result)
 {
-    struct attempt *t = arg;
+    struct oar_attempt *t = arg;
     struct error err = {0};
     char *ids;
-    enum adapter_answer answer = verdict(t, result, &ids, &err);
+    enum adapter_answer answer = oarsub_verdict(t, result, &ids, &err);
     bool is_definite, is_refused = answer == ADAPTER_REFUSED || answer == ADAPTER_UNCLEAR;
 
     if (is_refused && t->s->job.resources.walltime_ms > 0 && !t->just_walltime && batch_says(result->err, too_long)) {
@@ -261,21 +261,21 @@ static void submitted(void *arg, struct command_result *result)
     free(t);
 }
 
-static void run_oarsub(struct attempt *t)
+static void run_oarsub(struct oar_attempt *t)
 {
     struct adapter *a = &t->oar->batch;
     struct words words = {0};
 
-    build(&words, t);
-    batch_run(a, a->submissions, OAR_OARSUB, (const char *const *)words.word, NULL, BATCH_WORDS_MAX, submitted, t);
+    build_oarsub(&words, t);
+    batch_run(a, a->submissions, OAR_OARSUB, (const char *const *)words.word, NULL, BATCH_WORDS_MAX, oarsub_ended, t);
     words_fini(&words);
 }
 
 void oar_send(struct batch_group *group)
 {
-    struct attempt *t = xcalloc(1, sizeof *t);
+    struct oar_attempt *t = xcalloc(1, sizeof *t);
 
-    *t = (struct attempt){.group = group, .s = group->first, .oar = oar_of(group->a)};
+    *t = (struct oar_attempt){.group = group, .s = group->first, .oar = oar_of(group->a)};
     batch_busy(group->a);
     run_oarsub(t);
 }

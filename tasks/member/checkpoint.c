@@ -22,14 +22,14 @@ bool checkpoint_due(const struct environment *env, double needed)
     return env->deadline - (double)time_now_ms() / 1000 < (needed > before ? needed : before);
 }
 
-static int64_t number(const char *name)
+static int64_t number_in_environment(const char *name)
 {
     const char *text = getenv(name);
 
     return text != NULL ? strtoll(text, NULL, 10) : 0;
 }
 
-static int flush(const char *path, struct error *err)
+static int flush_path(const char *path, struct error *err)
 {
     int fd = open(path, O_RDONLY | O_CLOEXEC), rc = 0;
 
@@ -46,13 +46,15 @@ static int flush(const char *path, struct error *err)
 static int record(const char *dir, const char *path, int64_t step, struct error *err)
 {
     size_t len = strlen(dir);
-    struct ckpt ckpt = {
-        .step = step, .reported = true, .ensemble = number("STRETTO_ENSEMBLE"), .attempt = number("STRETTO_ATTEMPT")};
+    struct ckpt ckpt = {.step = step,
+                        .reported = true,
+                        .ensemble = number_in_environment("STRETTO_ENSEMBLE"),
+                        .attempt = number_in_environment("STRETTO_ATTEMPT")};
 
     if (strncmp(path, dir, len) != 0 || path[len] != '/')
         return error_set(err, "checkpoint", "%s is not in the checkpoint directory, %s", path, dir);
     ckpt.path = (char *)path + len + 1;
-    if (flush(path, err) < 0 || ckpt_measure(dir, &ckpt, err) < 0)
+    if (flush_path(path, err) < 0 || ckpt_measure(dir, &ckpt, err) < 0)
         return -1;
     return ckptdir_add(dir, &ckpt, err);
 }

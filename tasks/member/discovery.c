@@ -18,7 +18,7 @@
 #define POLL_MAX_MS 1000
 #define SAY_AFTER_MS 30000
 
-static int no_memory(struct error *err)
+static int no_memory_for_ranks(struct error *err)
 {
     return error_set(err, "stream_memory", "no memory for the addresses of the ranks");
 }
@@ -32,7 +32,7 @@ static int read_current(const char *stream, struct discovery *found, int64_t *ke
     int rc = -1;
 
     if (path == NULL)
-        return no_memory(err);
+        return no_memory_for_ranks(err);
     free(path);
     if (current != NULL && jsonx_int(current, "", "generation", JSONX_REQUIRED, 1, UINT32_MAX, &generation, err) == 0 &&
         jsonx_int(current, "", "ranks", JSONX_REQUIRED, 1, RANKS_MAX, &ranks, err) == 0) {
@@ -45,23 +45,23 @@ static int read_current(const char *stream, struct discovery *found, int64_t *ke
     return rc;
 }
 
-static int add(struct rank_address *address, const char *endpoint, struct error *err)
+static int add_endpoint(struct rank_address *address, const char *endpoint, struct error *err)
 {
     char **longer = reallocarray(address->endpoint, address->endpoints + 1, sizeof *address->endpoint);
 
     if (longer == NULL)
-        return no_memory(err);
+        return no_memory_for_ranks(err);
     address->endpoint = longer;
     address->endpoint[address->endpoints] = strdup(endpoint);
     if (address->endpoint[address->endpoints] == NULL)
-        return no_memory(err);
+        return no_memory_for_ranks(err);
     address->endpoints++;
     return 0;
 }
 
 /* Tells whether the rank is on this host. Two hosts, or containers, may have the same name, so the rank's socket must
  * be there as well. */
-static bool is_here(const json_t *rank, const char *socket)
+static bool is_rank_here(const json_t *rank, const char *socket)
 {
     const char *host = json_string_value(json_object_get(rank, "host"));
     char here[HOST_NAME_MAX + 1] = "";
@@ -71,7 +71,7 @@ static bool is_here(const json_t *rank, const char *socket)
 }
 
 /* Chooses the Unix socket of a rank on this host; for others, all addresses at which nobody can read the traffic. */
-static int choose(const json_t *rank, struct rank_address *address, struct error *err)
+static int choose_endpoints(const json_t *rank, struct rank_address *address, struct error *err)
 {
     const json_t *endpoints = json_object_get(rank, "endpoints"), *value;
     const char *curve = json_string_value(json_object_get(rank, "curve"));
@@ -80,31 +80,31 @@ static int choose(const json_t *rank, struct rank_address *address, struct error
     json_array_foreach (endpoints, i, value) {
         const char *endpoint = json_string_value(value);
 
-        if (endpoint != NULL && strncmp(endpoint, "ipc://", 6) == 0 && is_here(rank, endpoint + 6))
-            return add(address, endpoint, err);
+        if (endpoint != NULL && strncmp(endpoint, "ipc://", 6) == 0 && is_rank_here(rank, endpoint + 6))
+            return add_endpoint(address, endpoint, err);
     }
     address->curve = curve != NULL ? strdup(curve) : NULL;
     if (curve != NULL && address->curve == NULL)
-        return no_memory(err);
+        return no_memory_for_ranks(err);
     json_array_foreach (endpoints, i, value) {
         const char *endpoint = json_string_value(value);
 
         if (endpoint != NULL && strncmp(endpoint, "tcp://", 6) == 0 &&
-            (curve != NULL || strncmp(endpoint, "tcp://127.", 10) == 0) && add(address, endpoint, err) < 0)
+            (curve != NULL || strncmp(endpoint, "tcp://127.", 10) == 0) && add_endpoint(address, endpoint, err) < 0)
             return -1;
     }
     return 0;
 }
 
-static int read_rank(const char *stream, struct discovery *found, int rank, struct error *err)
+static int read_rank_address(const char *stream, struct discovery *found, int rank, struct error *err)
 {
     char *path = alloc_printf("%s/g%u-rank%d.json", stream, found->generation, rank);
     json_t *value = path != NULL ? file_read_json(path, err) : NULL;
     int rc;
 
     if (path == NULL)
-        return no_memory(err);
-    rc = value != NULL ? choose(value, &found->address[rank], err) : -1;
+        return no_memory_for_ranks(err);
+    rc = value != NULL ? choose_endpoints(value, &found->address[rank], err) : -1;
     if (rc == 0 && found->address[rank].endpoints == 0)
         rc = error_set(err, "stream_endpoint", "%s has no endpoint that can be reached from this host", path);
     json_decref(value);
@@ -112,7 +112,7 @@ static int read_rank(const char *stream, struct discovery *found, int rank, stru
     return rc;
 }
 
-static void forget(struct discovery *found)
+static void discovery_forget(struct discovery *found)
 {
     for (int i = 0; found->address != NULL && i < found->ranks; i++) {
         struct rank_address *address = &found->address[i];
@@ -130,16 +130,16 @@ static int read_ranks(const char *stream, struct discovery *found, struct error 
 {
     found->address = calloc((size_t)found->ranks, sizeof *found->address);
     if (found->address == NULL)
-        return no_memory(err);
+        return no_memory_for_ranks(err);
     for (int i = 0; i < found->ranks; i++)
-        if (read_rank(stream, found, i, err) < 0) {
-            forget(found);
+        if (read_rank_address(stream, found, i, err) < 0) {
+            discovery_forget(found);
             return -1;
         }
     return 0;
 }
 
-static int look(const char *stream, struct discovery *found, struct error *err)
+static int discover(const char *stream, struct discovery *found, struct error *err)
 {
     int64_t keeps;
 
@@ -173,7 +173,7 @@ int discovery_wait(const struct environment *env, int64_t until, struct discover
         int64_t left = environment_left_ms(env), wait;
 
         if (now >= found->next_look) {
-            if (look(env->stream, found, err) == 0)
+            if (discover(env->stream, found, err) == 0)
                 return 0;
             if (left == 0)
                 return error_set(err, "stream_deadline",
@@ -197,6 +197,6 @@ int discovery_wait(const struct environment *env, int64_t until, struct discover
 
 void discovery_fini(struct discovery *found)
 {
-    forget(found);
+    discovery_forget(found);
     memset(found, 0, sizeof *found);
 }

@@ -26,7 +26,7 @@ static int read_unsigned(const char *name, int base, uint64_t max, uint64_t *out
     return 0;
 }
 
-static json_t *read_object(const char *name, struct error *err)
+static json_t *read_json_variable(const char *name, struct error *err)
 {
     const char *text = getenv(name);
     json_error_t jerr;
@@ -48,7 +48,7 @@ static json_t *read_object(const char *name, struct error *err)
     return value;
 }
 
-static int read_stream(struct environment *env, struct error *err)
+static int read_stream_variables(struct environment *env, struct error *err)
 {
     uint64_t attempt, silence, failure_after = FAILURE_AFTER_MS;
     json_t *fields;
@@ -72,14 +72,14 @@ static int read_stream(struct environment *env, struct error *err)
         return -1;
     env->silence_max = (int64_t)failure_after / 2 > env->silence ? (int64_t)failure_after / 2 : env->silence;
     env->checksum = getenv("STRETTO_STREAM_CHECKSUM") != NULL && strcmp(getenv("STRETTO_STREAM_CHECKSUM"), "1") == 0;
-    fields = read_object("STRETTO_FIELDS", err);
+    fields = read_json_variable("STRETTO_FIELDS", err);
     if (fields == NULL)
         return -1;
     rc = field_set_parse(fields, "", &env->fields, err);
     json_decref(fields);
     if (rc < 0)
         return error_set(err, "stream_environment", "STRETTO_FIELDS: %s", err->text);
-    env->parameters = read_object("STRETTO_PARAMS", err);
+    env->parameters = read_json_variable("STRETTO_PARAMS", err);
     return env->parameters != NULL ? 0 : -1;
 }
 
@@ -103,7 +103,7 @@ int environment_read(struct environment *env, struct error *err)
     env->marks = marks != NULL && *marks != '\0' ? strdup(marks) : NULL;
     if (env->stream == NULL || (marks != NULL && *marks != '\0' && env->marks == NULL))
         return error_set(err, "stream_memory", "no memory for the stream");
-    return read_stream(env, err);
+    return read_stream_variables(env, err);
 }
 
 void environment_fini(struct environment *env)

@@ -13,7 +13,7 @@ struct baggage {
     size_t *share; /* for each new rank: how many frames go to it */
 };
 
-static int no_memory(struct error *err)
+static int no_memory_for_links(struct error *err)
 {
     return error_set(err, "stream_memory", "no memory for the stream");
 }
@@ -33,7 +33,8 @@ int generation_flush(struct generation *g, struct error *err)
 }
 
 /* Links to all ranks; `share`, where it is not NULL, tells how many frames each takes over. */
-static int connect_all(struct generation *g, const struct link_config *common, const size_t *share, struct error *err)
+static int connect_generation(struct generation *g, const struct link_config *common, const size_t *share,
+                              struct error *err)
 {
     struct link_config config = *common;
     int ranks = g->ranks.ranks;
@@ -42,7 +43,7 @@ static int connect_all(struct generation *g, const struct link_config *common, c
     g->link = calloc((size_t)ranks, sizeof(struct link *));
     g->items = calloc((size_t)ranks, sizeof *g->items);
     if (g->zmq == NULL || g->link == NULL || g->items == NULL)
-        return no_memory(err);
+        return no_memory_for_links(err);
     zmq_ctx_set(g->zmq, ZMQ_MAX_SOCKETS, ranks + 8);
     config.zmq = g->zmq;
     config.generation = g->ranks.generation;
@@ -63,13 +64,13 @@ static int take_ranks(struct generation *g, struct discovery *ranks, struct erro
 {
     *g = (struct generation){.ranks = *ranks, .dealing = dealing_create(ranks->ranks)};
     memset(ranks, 0, sizeof *ranks);
-    return g->dealing != NULL ? 0 : no_memory(err);
+    return g->dealing != NULL ? 0 : no_memory_for_links(err);
 }
 
 int generation_connect(struct generation *g, const struct link_config *config, struct discovery *ranks,
                        struct error *err)
 {
-    return take_ranks(g, ranks, err) == 0 ? connect_all(g, config, NULL, err) : -1;
+    return take_ranks(g, ranks, err) == 0 ? connect_generation(g, config, NULL, err) : -1;
 }
 
 /* Ends the context and its threads: no message is read by them any more. */
@@ -95,25 +96,25 @@ void generation_fini(struct generation *g)
     memset(g, 0, sizeof *g);
 }
 
-static int by_place(const void *a, const void *b)
+static int unheld_by_place(const void *a, const void *b)
 {
     uint64_t x = ((const struct unheld *)a)->place, y = ((const struct unheld *)b)->place;
 
     return x < y ? -1 : x > y;
 }
 
-static int pack(struct baggage *b, const struct generation *g, const struct generation *next, struct error *err)
+static int pack_unheld(struct baggage *b, const struct generation *g, const struct generation *next, struct error *err)
 {
     for (int i = 0; i < g->count; i++)
         b->frames += link_unheld(g->link[i], NULL);
     b->share = calloc((size_t)next->ranks.ranks, sizeof *b->share);
     b->frame = calloc(b->frames + 1, sizeof *b->frame);
     if (b->share == NULL || b->frame == NULL)
-        return no_memory(err);
+        return no_memory_for_links(err);
     b->frames = 0;
     for (int i = 0; i < g->count; i++)
         b->frames += link_unheld(g->link[i], b->frame + b->frames);
-    qsort(b->frame, b->frames, sizeof *b->frame, by_place);
+    qsort(b->frame, b->frames, sizeof *b->frame, unheld_by_place);
     for (size_t i = 0; i < b->frames; i++)
         b->share[dealing_rank(next->dealing, b->frame[i].f.member, b->frame[i].f.step)]++;
     return 0;
@@ -137,7 +138,7 @@ int generation_follow(struct generation *g, const struct link_config *config, st
     if (rc == 0)
         rc = generation_flush(g, err);
     hang_up(g);
-    if (rc == 0 && pack(&b, g, &next, err) == 0 && connect_all(&next, config, b.share, err) == 0 &&
+    if (rc == 0 && pack_unheld(&b, g, &next, err) == 0 && connect_generation(&next, config, b.share, err) == 0 &&
         unpack(&next, &b, err) == 0) {
         generation_fini(g);
         *g = next;

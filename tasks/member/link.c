@@ -15,7 +15,7 @@
 #define LOOK_FRAMES 16
 #define LOOK_MS 5
 
-static struct frame frame_of(const struct link *link, enum frame_kind kind)
+static struct frame link_frame(const struct link *link, enum frame_kind kind)
 {
     return (struct frame){
         .kind = kind,
@@ -52,7 +52,7 @@ static const char *endpoint_of(const struct link *link)
 
 static void say_hello(struct link *link)
 {
-    struct frame f = frame_of(link, FRAME_HELLO);
+    struct frame f = link_frame(link, FRAME_HELLO);
     json_t *body = json_pack("{s:i, s:O}", "version", FRAME_VERSION, "parameters", link->config.env->parameters);
     char *text;
 
@@ -71,7 +71,7 @@ static void say_hello(struct link *link)
 
 static void say_finalize(struct link *link)
 {
-    struct frame f = frame_of(link, FRAME_FINALIZE);
+    struct frame f = link_frame(link, FRAME_FINALIZE);
 
     f.sequence = link->window.sent;
     f.step = link->skipped;
@@ -95,7 +95,7 @@ static int set_options(void *socket)
 
 /* Encrypts the connection, for a rank that has the secret key of `rank_key`; our own pair of keys is for this
  * connection only. */
-static int encrypt(void *socket, const char *rank_key)
+static int encrypt_link(void *socket, const char *rank_key)
 {
     char public_key[41], secret[41];
     int rc;
@@ -150,8 +150,8 @@ struct link *link_create(const struct link_config *config, struct error *err)
     }
     bundle_init(&link->bundle, config->window_bytes);
     link->socket = zmq_socket(config->zmq, ZMQ_DEALER);
-    if (link->socket == NULL || set_options(link->socket) < 0 || encrypt(link->socket, config->address->curve) < 0 ||
-        connect_to(link) != 0) {
+    if (link->socket == NULL || set_options(link->socket) < 0 ||
+        encrypt_link(link->socket, config->address->curve) < 0 || connect_to(link) != 0) {
         error_set(err, "stream_connect", "cannot connect to rank %d at %s: %s", config->rank, endpoint_of(link),
                   zmq_strerror(zmq_errno()));
         link_destroy(link);
@@ -224,7 +224,7 @@ static int refused(struct link *link, const struct frame *f, const char *payload
                      (unsigned long long)f->ensemble, (unsigned long long)f->member, (int)f->length, payload);
 }
 
-static int take(struct link *link, zmq_msg_t *msg, struct error *err)
+static int link_take(struct link *link, zmq_msg_t *msg, struct error *err)
 {
     struct frame f;
     bool all_before = window_is_empty(&link->window);
@@ -331,7 +331,7 @@ int link_service(struct link *link, struct error *err)
 
     zmq_msg_init(&msg);
     while (rc == 0 && zmq_msg_recv(&msg, link->socket, ZMQ_DONTWAIT) >= 0)
-        rc = take(link, &msg, err);
+        rc = link_take(link, &msg, err);
     zmq_msg_close(&msg);
     if (rc == 0 && link_timeout(link) == 0) {
         if (!link->said_silent && link->silence >= link->config.env->silence_max) {

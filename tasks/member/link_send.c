@@ -44,8 +44,8 @@ static int send_first(struct link *link, zmq_msg_t *msg, size_t reserved, struct
     return send_kept(link, link->window.next - 1, err);
 }
 
-/* Does the same as frame_of() of link.c, in place, since it runs for every frame. */
-static void number(struct link *link, struct frame *f, uint64_t place)
+/* Does the same as link_frame(), in place, since it runs for every frame. */
+static void number_sample(struct link *link, struct frame *f, uint64_t place)
 {
     const struct environment *env = link->config.env;
 
@@ -75,7 +75,7 @@ int link_send(struct link *link, struct frame *f, zmq_msg_t *msg, struct error *
         zmq_msg_close(msg);
         return -1;
     }
-    number(link, f, ++*link->config.sent);
+    number_sample(link, f, ++*link->config.sent);
     return send_alone(link, f, msg, err);
 }
 
@@ -100,7 +100,7 @@ void *link_place(struct link *link, size_t size)
 
 int link_placed(struct link *link, struct frame *f, struct error *err)
 {
-    number(link, f, ++*link->config.sent);
+    number_sample(link, f, ++*link->config.sent);
     bundle_add(&link->bundle, f);
     return bundle_takes(&link->bundle, FRAME_HEADER_SIZE + f->length) ? 0 : link_flush(link, err);
 }
@@ -207,14 +207,14 @@ int link_adopt(struct link *link, struct unheld *frame, struct error *err)
     link->waits = true;
     f.flags &= (uint16_t)~FRAME_MORE;
     if (frame->alone) {
-        number(link, &f, frame->place);
+        number_sample(link, &f, frame->place);
         return adopt_message(link, &f, frame->msg, err);
     }
     payload = place_again(link, f.length, &p, err);
     if (payload == NULL)
         return -1;
     memcpy(payload, frame->payload, f.length);
-    number(link, &f, frame->place);
+    number_sample(link, &f, frame->place);
     if (!bundle_is_open(&link->bundle))
         return send_alone(link, &f, &p.msg, err);
     bundle_add(&link->bundle, &f);

@@ -2,7 +2,7 @@
 
 #include "common/log.h"
 #include "common/timefmt.h"
-#include "tasks/member/flusher.h"
+#include "tasks/member/link_flusher.h"
 #include "tasks/member/generation.h"
 #include "tasks/member/stretto.h"
 #include "tasks/proto/alive.h"
@@ -30,7 +30,7 @@ struct links {
     struct sendbuf_pool *pool;
     struct slots *slots; /* NULL where nothing can be shared */
     struct known *known; /* what the ranks have of earlier attempts; NULL for the first one */
-    struct flusher *flusher;
+    struct link_flusher *flusher;
     bool late; /* frames that were held could not be sent, for the reason late_err */
     struct error late_err;
     uint64_t sent; /* frames of samples */
@@ -106,7 +106,7 @@ static void make_slots(struct links *l, const struct discovery *ranks)
 }
 
 /* Goes on to other ranks, which are taken over. */
-static int move_to(struct links *l, struct discovery *ranks, struct error *err)
+static int move_to_ranks(struct links *l, struct discovery *ranks, struct error *err)
 {
     uint32_t generation = ranks->generation;
     struct link_config config;
@@ -131,7 +131,7 @@ static int move_to(struct links *l, struct discovery *ranks, struct error *err)
 
 /* Follows the training where a rank does not answer since a later generation has taken the place of its own. It looks
  * seldom, and less and less, as thousands of members may wait, and the file system is all of theirs. */
-static int follow(struct links *l, struct error *err)
+static int follow_generation(struct links *l, struct error *err)
 {
     int64_t due = look_due(l), now = due < INT64_MAX ? time_monotonic_ms() : 0, first = l->env->silence / 2 + 1;
     struct discovery found;
@@ -142,16 +142,16 @@ static int follow(struct links *l, struct error *err)
     if (l->look_pause > 4 * first)
         l->look_pause = 4 * first;
     l->looked = now;
-    return discovery_later(l->env, l->to.ranks.generation, &found) ? move_to(l, &found, err) : 0;
+    return discovery_later(l->env, l->to.ranks.generation, &found) ? move_to_ranks(l, &found, err) : 0;
 }
 
 static int service_and_follow(struct links *l, struct error *err)
 {
-    return service_all(l, err) == 0 ? follow(l, err) : -1;
+    return service_all(l, err) == 0 ? follow_generation(l, err) : -1;
 }
 
 /* Called by the flusher. The next call of the program reports a failure. */
-static int look(void *arg)
+static int links_look(void *arg)
 {
     struct links *l = arg;
     bool held = false;
@@ -190,7 +190,7 @@ static int open_account(struct links *l, int64_t generation, struct error *err)
     return dir == NULL || l->account != NULL ? 0 : -1;
 }
 
-static int connect_all(struct links *l, struct discovery *ranks, struct error *err)
+static int connect_ranks(struct links *l, struct discovery *ranks, struct error *err)
 {
     struct link_config config;
 
@@ -214,11 +214,11 @@ struct links *links_create(const struct environment *env, struct discovery *rank
     if (l != NULL) {
         l->env = env;
         l->acks_ms = ACKS_FIRST_MS;
-        l->flusher = flusher_create(look, l);
+        l->flusher = link_flusher_create(links_look, l);
     }
     if (l == NULL || l->flusher == NULL)
         error_set(err, "stream_memory", "no memory for the stream");
-    else if (connect_all(l, ranks, err) == 0)
+    else if (connect_ranks(l, ranks, err) == 0)
         return l;
     links_destroy(l);
     return NULL;
@@ -228,7 +228,7 @@ void links_destroy(struct links *l)
 {
     if (l == NULL)
         return;
-    flusher_destroy(l->flusher);
+    link_flusher_destroy(l->flusher);
     generation_fini(&l->to);
     held_destroy(l->account);
     sendbuf_pool_destroy(l->pool);
@@ -252,7 +252,7 @@ struct slots *links_slots(const struct links *l, const struct link *link)
 
 void links_enter(struct links *l)
 {
-    flusher_lock(l->flusher);
+    link_flusher_lock(l->flusher);
 }
 
 int links_leave(struct links *l, int rc, struct error *err)
@@ -261,10 +261,10 @@ int links_leave(struct links *l, int rc, struct error *err)
 
     for (int i = 0; !held && i < l->to.count; i++)
         held = link_holds(l->to.link[i]);
-    if (flusher_unlock(l->flusher, held ? HELD_BACK_MS : acks_due(l)) < 0) {
+    if (link_flusher_unlock(l->flusher, held ? HELD_BACK_MS : acks_due(l)) < 0) {
         if (generation_flush(&l->to, err) < 0)
             rc = -1;
-        flusher_unlock(l->flusher, 0);
+        link_flusher_unlock(l->flusher, 0);
     }
     return rc;
 }

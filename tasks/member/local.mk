@@ -8,7 +8,7 @@ libmember_la_SOURCES = \
 	tasks/member/declare.c tasks/member/declare.h \
 	tasks/member/discovery.c tasks/member/discovery.h \
 	tasks/member/environment.c tasks/member/environment.h \
-	tasks/member/flusher.c tasks/member/flusher.h \
+	tasks/member/link_flusher.c tasks/member/link_flusher.h \
 	tasks/member/generation.c tasks/member/generation.h \
 	tasks/member/known.c tasks/member/known.h \
 	tasks/member/lending.c tasks/member/lending.h \

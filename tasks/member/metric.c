@@ -32,7 +32,7 @@ static int open_once(void)
 }
 
 /* Appends a line by one call, so that the lines of several processes do not mix. */
-static int append(const char *line, size_t size)
+static int append_metric_line(const char *line, size_t size)
 {
     int rc;
     ssize_t n;
@@ -82,7 +82,7 @@ static int put_name(char out[2 * NAME_MAX_BYTES + 1], const char *name)
 }
 
 /* Writes a number as JSON, or as the words that Python's json module has for what is none. */
-static void put_number(char out[32], double value)
+static void put_metric_number(char out[32], double value)
 {
     int digits = 15;
 
@@ -103,11 +103,12 @@ int stretto_metric(const char *name, int64_t step, double value)
 
     if (put_name(escaped, name) < 0)
         return -1;
-    put_number(number, value);
-    put_number(time, now());
-    return append(line, (size_t)snprintf(line, sizeof line,
-                                         "{\"name\": \"%s\", \"step\": %" PRId64 ", \"value\": %s, \"time\": %s}\n",
-                                         escaped, step, number, time));
+    put_metric_number(number, value);
+    put_metric_number(time, now());
+    return append_metric_line(line, (size_t)snprintf(line, sizeof line,
+                                                     "{\"name\": \"%s\", \"step\": %" PRId64
+                                                     ", \"value\": %s, \"time\": %s}\n",
+                                                     escaped, step, number, time));
 }
 
 int stretto_progress(double done, double total)
@@ -119,7 +120,8 @@ int stretto_progress(double done, double total)
         errno = EINVAL;
         return -1;
     }
-    put_number(number, part < 0 ? 0 : part > 1 ? 1 : part);
-    put_number(time, now());
-    return append(line, (size_t)snprintf(line, sizeof line, "{\"progress\": %s, \"time\": %s}\n", number, time));
+    put_metric_number(number, part < 0 ? 0 : part > 1 ? 1 : part);
+    put_metric_number(time, now());
+    return append_metric_line(line,
+                              (size_t)snprintf(line, sizeof line, "{\"progress\": %s, \"time\": %s}\n", number, time));
 }

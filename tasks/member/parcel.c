@@ -7,7 +7,7 @@
 
 int parcel_make(struct parcel *p, struct sendbuf_pool *pool, struct slots *slots, size_t bytes)
 {
-    struct slot *slot = slots != NULL && bytes >= SHARED_FROM ? slot_take(slots, bytes) : NULL;
+    struct lent_slot *slot = slots != NULL && bytes >= SHARED_FROM ? slot_take(slots, bytes) : NULL;
 
     p->in_memory = slot != NULL;
     if (p->in_memory) {

@@ -79,7 +79,7 @@ void sendbuf_give_back(struct sendbuf *buf)
 }
 
 /* Returns an idle buffer that is neither too small nor far too large. */
-static struct sendbuf *take_idle(struct sendbuf_pool *pool, size_t size)
+static struct sendbuf *take_idle_sendbuf(struct sendbuf_pool *pool, size_t size)
 {
     struct sendbuf *buf = NULL;
 
@@ -98,7 +98,7 @@ static struct sendbuf *take_idle(struct sendbuf_pool *pool, size_t size)
 
 struct sendbuf *sendbuf_take(struct sendbuf_pool *pool, size_t size)
 {
-    struct sendbuf *buf = take_idle(pool, size);
+    struct sendbuf *buf = take_idle_sendbuf(pool, size);
 
     if (buf == NULL) {
         size_t total = (sizeof *buf + size + 63) / 64 * 64;
@@ -122,14 +122,14 @@ uint8_t *sendbuf_bytes(struct sendbuf *buf)
 }
 
 /* Called by ZeroMQ, often on its own thread. */
-static void release(void *data, void *hint)
+static void release_sendbuf(void *data, void *hint)
 {
     sendbuf_give_back(hint);
 }
 
 int sendbuf_into(struct sendbuf *buf, size_t size, zmq_msg_t *msg)
 {
-    if (zmq_msg_init_data(msg, buf->bytes, size, release, buf) == 0)
+    if (zmq_msg_init_data(msg, buf->bytes, size, release_sendbuf, buf) == 0)
         return 0;
     sendbuf_give_back(buf);
     return -1;

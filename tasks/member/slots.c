@@ -26,7 +26,7 @@ struct slots {
     uint8_t *taken; /* 1 for each unit that is taken */
 };
 
-struct slot {
+struct lent_slot {
     struct slots *of;
     size_t first, units;
     uint8_t frame[FRAME_HEADER_SIZE + FRAME_PLACE_SIZE];
@@ -34,7 +34,7 @@ struct slot {
 
 /* Makes the memory. Extending a file beyond the limit RLIMIT_FSIZE would raise a signal, so the limit is checked
  * first. */
-static int make_memory(size_t size)
+static int make_slot_memory(size_t size)
 {
     struct rlimit limit;
     int fd;
@@ -58,7 +58,7 @@ struct slots *slots_create(size_t size)
     struct slots *slots;
     struct stat st;
     void *memory;
-    int fd = size > 0 ? make_memory(size) : -1;
+    int fd = size > 0 ? make_slot_memory(size) : -1;
 
     if (fd < 0)
         return NULL;
@@ -119,10 +119,10 @@ static bool find_free(const struct slots *slots, size_t units, size_t *first)
     return false;
 }
 
-struct slot *slot_take(struct slots *slots, size_t bytes)
+struct lent_slot *slot_take(struct slots *slots, size_t bytes)
 {
     size_t units = shared_units(bytes), first = 0;
-    struct slot *slot = calloc(1, sizeof *slot);
+    struct lent_slot *slot = calloc(1, sizeof *slot);
     bool found;
 
     if (slot == NULL)
@@ -143,12 +143,12 @@ struct slot *slot_take(struct slots *slots, size_t bytes)
     return slot;
 }
 
-void *slot_payload(const struct slot *slot)
+void *slot_payload(const struct lent_slot *slot)
 {
     return slot->of->memory + slot->first * SHARED_UNIT;
 }
 
-void slot_give_back(struct slot *slot)
+void slot_give_back(struct lent_slot *slot)
 {
     struct slots *slots = slot->of;
 
@@ -159,14 +159,14 @@ void slot_give_back(struct slot *slot)
 }
 
 /* Called by ZeroMQ, often on its own thread. */
-static void release(void *data, void *hint)
+static void release_slot(void *data, void *hint)
 {
     slot_give_back(hint);
 }
 
-int slot_into(struct slot *slot, zmq_msg_t *msg)
+int slot_into(struct lent_slot *slot, zmq_msg_t *msg)
 {
-    if (zmq_msg_init_data(msg, slot->frame, sizeof slot->frame, release, slot) == 0)
+    if (zmq_msg_init_data(msg, slot->frame, sizeof slot->frame, release_slot, slot) == 0)
         return 0;
     slot_give_back(slot);
     return -1;

@@ -43,7 +43,7 @@ void steps_destroy(struct steps *steps)
     free(steps);
 }
 
-static bool is_whole(const struct steps *steps, int64_t step)
+static bool is_step_whole(const struct steps *steps, int64_t step)
 {
     return step <= STEPSET_STEP_MAX && stepset_has(steps->whole, 0, step);
 }
@@ -59,7 +59,7 @@ void steps_note(struct steps *steps, int64_t step, int field, uint64_t place)
     uint64_t bit = (uint64_t)1 << field;
     size_t i;
 
-    if (bit == steps->all || is_whole(steps, step))
+    if (bit == steps->all || is_step_whole(steps, step))
         return;
     for (i = 0; i < steps->count && steps->open[i].step != step; i++)
         ;
@@ -89,7 +89,7 @@ uint64_t steps_oldest(const struct steps *steps)
 
 bool steps_may_begin(const struct steps *steps, int64_t step, int max)
 {
-    if (steps->count < (size_t)max || is_whole(steps, step))
+    if (steps->count < (size_t)max || is_step_whole(steps, step))
         return true;
     for (size_t i = 0; i < steps->count; i++)
         if (steps->open[i].step == step)

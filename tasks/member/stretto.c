@@ -19,7 +19,7 @@ static void be_patient(struct stretto *s)
     s->until = s->patience < 0 ? INT64_MAX : time_monotonic_ms() + s->patience;
 }
 
-static int read_environment(struct stretto *s)
+static int read_stream_environment(struct stretto *s)
 {
     if (environment_read(&s->env, &s->err) < 0)
         return -1;
@@ -60,7 +60,7 @@ int stretto_open_patiently(struct stretto **out, int patience_ms)
         s->patience = patience_ms < 0 ? -1 : patience_ms;
         s->failed = true;
         s->owner = getpid();
-        if (read_environment(s) < 0)
+        if (read_stream_environment(s) < 0)
             return -1;
     }
     if (stretto_check_owner(s) < 0)
@@ -92,14 +92,14 @@ int stretto_active(const struct stretto *s)
 }
 
 /* The properties of one frame to be sent, and its link. */
-struct sending {
+struct sample_target {
     int field;
     int64_t step;
     uint64_t extent; /* the first extent */
     struct link *link;
 };
 
-static struct frame frame_of(struct stretto *s, const struct sending *to, const void *payload)
+static struct frame sample_frame(struct stretto *s, const struct sample_target *to, const void *payload)
 {
     const struct field *field = &s->env.fields.field[to->field];
     uint64_t bytes = field_bytes(field, to->extent);
@@ -120,16 +120,16 @@ static struct frame frame_of(struct stretto *s, const struct sending *to, const 
 }
 
 /* Sends a parcel, whose message is taken over. */
-static int send_parcel(struct stretto *s, const struct sending *to, struct parcel *p)
+static int send_parcel(struct stretto *s, const struct sample_target *to, struct parcel *p)
 {
-    struct frame f = frame_of(s, to, p->payload);
+    struct frame f = sample_frame(s, to, p->payload);
 
     if (p->in_memory)
         f.flags |= FRAME_IN_MEMORY;
     return link_send(to->link, &f, &p->msg, &s->err);
 }
 
-static int send_copy(struct stretto *s, const struct sending *to, const void *data)
+static int send_copy(struct stretto *s, const struct sample_target *to, const void *data)
 {
     const struct field *field = &s->env.fields.field[to->field];
     uint64_t bytes = field_bytes(field, to->extent), count = bytes / dtype_size(field->dtype);
@@ -140,7 +140,7 @@ static int send_copy(struct stretto *s, const struct sending *to, const void *da
         struct frame f;
 
         convert(place, field->dtype, data, s->field[to->field].dtype, count);
-        f = frame_of(s, to, place);
+        f = sample_frame(s, to, place);
         return link_placed(to->link, &f, &s->err);
     }
     if (parcel_make(&p, links_pool(s->links), links_slots(s->links, to->link), bytes) < 0)
@@ -179,7 +179,7 @@ static int too_many_open(struct stretto *s, int64_t next)
                      FIELDS_OPEN_STEPS_MAX);
 }
 
-static int check_field(struct stretto *s, int field)
+static int check_field_sendable(struct stretto *s, int field)
 {
     if (stretto_check_owner(s) < 0)
         return -1;
@@ -193,7 +193,7 @@ static int check_field(struct stretto *s, int field)
 }
 
 /* Waits until there is room on the link for that field of that step, which is set in `to`. */
-static int wait_for_room(struct stretto *s, struct sending *to)
+static int wait_for_link(struct stretto *s, struct sample_target *to)
 {
     size_t size = FRAME_HEADER_SIZE + field_bytes(&s->env.fields.field[to->field], to->extent);
     int rc;
@@ -209,7 +209,7 @@ static int wait_for_room(struct stretto *s, struct sending *to)
     return rc;
 }
 
-static int leave(struct stretto *s, int rc)
+static int leave_links(struct stretto *s, int rc)
 {
     int left = links_leave(s->links, rc, &s->err);
 
@@ -218,7 +218,7 @@ static int leave(struct stretto *s, int rc)
     return left;
 }
 
-static void note_whole(struct stretto *s, const struct sending *to)
+static void note_whole(struct stretto *s, const struct sample_target *to)
 {
     uint64_t sent = links_sent(s->links), oldest;
 
@@ -228,7 +228,7 @@ static void note_whole(struct stretto *s, const struct sending *to)
 }
 
 /* Notes the result of handing a message to a link. */
-static int note_sent(struct stretto *s, const struct sending *to, int rc)
+static int note_sent(struct stretto *s, const struct sample_target *to, int rc)
 {
     s->covered = false;
     if (rc < 0)
@@ -258,17 +258,17 @@ static int may_skip(struct stretto *s, int64_t step, int field, bool *skip)
 
 static int send_data(struct stretto *s, int field, int64_t step, int64_t extent, const void *data)
 {
-    struct sending to = {.field = field, .step = step, .extent = (uint64_t)extent};
+    struct sample_target to = {.field = field, .step = step, .extent = (uint64_t)extent};
     bool skip;
     int rc;
 
     links_enter(s->links);
     rc = may_skip(s, step, field, &skip);
     if (rc == 0 && !skip)
-        rc = wait_for_room(s, &to);
+        rc = wait_for_link(s, &to);
     if (rc == 0 && !skip)
         rc = note_sent(s, &to, send_copy(s, &to, data));
-    return leave(s, rc);
+    return leave_links(s, rc);
 }
 
 int stretto_send(struct stretto *s, int field, int64_t step, const void *data)
@@ -278,7 +278,7 @@ int stretto_send(struct stretto *s, int field, int64_t step, const void *data)
     alive_sign();
     if (!s->env.active && !s->failed)
         return 0;
-    if (check_field(s, field) < 0 || declare_fixed(&s->env.fields.field[field], &extent, &s->err) < 0)
+    if (check_field_sendable(s, field) < 0 || declare_fixed(&s->env.fields.field[field], &extent, &s->err) < 0)
         return -1;
     return send_data(s, field, step, extent, data);
 }
@@ -288,7 +288,7 @@ int stretto_send_extent(struct stretto *s, int field, int64_t step, int64_t exte
     alive_sign();
     if (!s->env.active && !s->failed)
         return 0;
-    if (check_field(s, field) < 0 || declare_extent(&s->env.fields.field[field], extent, &s->err) < 0)
+    if (check_field_sendable(s, field) < 0 || declare_extent(&s->env.fields.field[field], extent, &s->err) < 0)
         return -1;
     return send_data(s, field, step, extent, data);
 }
@@ -303,7 +303,7 @@ static int lend(struct stretto *s, int field, int64_t extent, void **out)
     if (in_place) {
         links_enter(s->links);
         slots = links_slots(s->links, NULL);
-        if (leave(s, 0) < 0)
+        if (leave_links(s, 0) < 0)
             return -1;
     }
     if (lending->lent && s->field[field].lent_extent != (uint64_t)extent)
@@ -321,7 +321,7 @@ int stretto_lend(struct stretto *s, int field, void **out)
     int64_t extent;
 
     *out = NULL;
-    if (check_field(s, field) < 0 || declare_fixed(&s->env.fields.field[field], &extent, &s->err) < 0)
+    if (check_field_sendable(s, field) < 0 || declare_fixed(&s->env.fields.field[field], &extent, &s->err) < 0)
         return -1;
     return lend(s, field, extent, out);
 }
@@ -329,14 +329,14 @@ int stretto_lend(struct stretto *s, int field, void **out)
 int stretto_lend_extent(struct stretto *s, int field, int64_t extent, void **out)
 {
     *out = NULL;
-    if (check_field(s, field) < 0 || declare_extent(&s->env.fields.field[field], extent, &s->err) < 0)
+    if (check_field_sendable(s, field) < 0 || declare_extent(&s->env.fields.field[field], extent, &s->err) < 0)
         return -1;
     return lend(s, field, extent, out);
 }
 
 /* Sends lent memory. It was lent to be shared with all ranks, but one may have stopped reading it since: it gets a
  * copy. */
-static int send_taken(struct stretto *s, const struct sending *to, struct parcel *p)
+static int send_taken(struct stretto *s, const struct sample_target *to, struct parcel *p)
 {
     int rc;
 
@@ -349,14 +349,14 @@ static int send_taken(struct stretto *s, const struct sending *to, struct parcel
 
 int stretto_send_lent(struct stretto *s, int field, int64_t step)
 {
-    struct sending to = {.field = field, .step = step};
+    struct sample_target to = {.field = field, .step = step};
     struct lending *lending;
     struct parcel p;
     bool framed, skip;
     int rc;
 
     alive_sign();
-    if (check_field(s, field) < 0)
+    if (check_field_sendable(s, field) < 0)
         return -1;
     lending = &s->field[field].lending;
     if (!lending->lent)
@@ -371,13 +371,13 @@ int stretto_send_lent(struct stretto *s, int field, int64_t step)
     if (rc == 0 && skip)
         lending_drop(lending);
     else if (rc == 0)
-        rc = wait_for_room(s, &to);
+        rc = wait_for_link(s, &to);
     if (rc == 0 && !skip) {
         framed = lending->framed;
         lending_take(lending, &p);
         rc = note_sent(s, &to, framed ? send_taken(s, &to, &p) : send_copy(s, &to, lending->scratch));
     }
-    return leave(s, rc);
+    return leave_links(s, rc);
 }
 
 double stretto_time_left(const struct stretto *s)
@@ -407,7 +407,7 @@ static int wait_for_held(struct stretto *s)
         return *s->err.text ? -1 : error_set(&s->err, "stream_failed", "the stream has failed before");
     be_patient(s);
     links_enter(s->links);
-    rc = leave(s, links_wait_held(s->links, s->until, &s->err));
+    rc = leave_links(s, links_wait_held(s->links, s->until, &s->err));
     s->failed = rc == -1;
     return rc;
 }
@@ -446,7 +446,7 @@ int stretto_finish(struct stretto *s)
     }
     be_patient(s);
     links_enter(s->links);
-    rc = leave(s, links_finish(s->links, s->covered, s->until, &s->err));
+    rc = leave_links(s, links_finish(s->links, s->covered, s->until, &s->err));
     if (rc == 0)
         rc = links_mark(s->links, STREAM_CLOSED, &s->err);
     s->failed = rc == -1;

@@ -47,7 +47,7 @@ void window_reserve(struct window *w, size_t bytes)
 
 void window_keep(struct window *w, zmq_msg_t *msg, size_t reserved)
 {
-    struct kept *kept = &w->kept[w->next++ % w->ring];
+    struct kept_message *kept = &w->kept[w->next++ % w->ring];
 
     zmq_msg_init(&kept->msg);
     zmq_msg_move(&kept->msg, msg);
@@ -64,7 +64,7 @@ void window_ack(struct window *w, uint64_t sequence)
         return;
     w->acked = sequence;
     for (; w->first < w->next && w->kept[w->first % w->ring].last <= sequence; w->first++) {
-        struct kept *kept = &w->kept[w->first % w->ring];
+        struct kept_message *kept = &w->kept[w->first % w->ring];
 
         w->bytes -= kept->bytes;
         zmq_msg_close(&kept->msg);

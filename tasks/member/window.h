@@ -7,7 +7,7 @@
 #include <stdint.h>
 #include <zmq.h>
 
-struct kept {
+struct kept_message {
     zmq_msg_t msg;
     uint64_t last; /* number of its last frame */
     size_t bytes;  /* of memory that it holds */
@@ -15,14 +15,14 @@ struct kept {
 
 struct window {
     size_t bytes_max, frames_max;
-    size_t ring;          /* frames for which there is memory, frames_max or more */
-    uint64_t *place;      /* ring: the place of frame n in the order of all that the stream has sent is at n % ring */
-    struct kept *kept;    /* ring: message n is at n % ring */
-    uint64_t first, next; /* messages from `first` to before `next` are kept */
-    size_t bytes;         /* of memory: of the messages, and reserved */
-    uint64_t acked;       /* highest number that the rank holds safely */
-    uint64_t sent;        /* highest number in a message */
-    uint64_t numbered;    /* highest number given */
+    size_t ring;     /* frames for which there is memory, frames_max or more */
+    uint64_t *place; /* ring: the place of frame n in the order of all that the stream has sent is at n % ring */
+    struct kept_message *kept; /* ring: message n is at n % ring */
+    uint64_t first, next;      /* messages from `first` to before `next` are kept */
+    size_t bytes;              /* of memory: of the messages, and reserved */
+    uint64_t acked;            /* highest number that the rank holds safely */
+    uint64_t sent;             /* highest number in a message */
+    uint64_t numbered;         /* highest number given */
 };
 
 /* `backlog` frames may be numbered at first whether or not there is room. -1 where there is no memory; then only

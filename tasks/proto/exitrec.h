@@ -59,11 +59,6 @@ int exitrec_write(const char *path, const struct exitrec *rec, struct error *err
 /* Reads a parsed object, which must last as long as the pointers borrowed from it. */
 int exitrec_parse(const json_t *root, struct exitrec *rec, struct error *err);
 
-/* Reads a record from text that ends in NUL, without JSON objects in between, and returns what follows it. NULL: the
- * record has checkpoints or points, is written in another way, or is wrong, which exitrec_parse() can tell. It accepts
- * nothing that exitrec_parse() would not. */
-const char *exitrec_scan(const char *text, struct exitrec *rec);
-
 /* Reads a file, without checkpoints. errno ENOENT where there is none, EBADMSG where it is no exit record. The caller
  * compares job and id with what it expects: another attempt's record proves nothing. */
 int exitrec_read(const char *path, struct exitrec *rec, struct error *err);

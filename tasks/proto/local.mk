@@ -4,7 +4,7 @@ libjobproto_la_SOURCES = \
 	tasks/proto/ckptfind.c tasks/proto/ckptfind.h \
 	tasks/proto/claim.c tasks/proto/claim.h \
 	tasks/proto/control.c tasks/proto/control.h \
-	tasks/proto/exitrec.c tasks/proto/exitrec.h tasks/proto/exitrec_scan.c \
+	tasks/proto/exitrec.c tasks/proto/exitrec.h \
 	tasks/proto/jobdesc.c tasks/proto/jobdesc.h \
 	tasks/proto/jobdesc_text.c tasks/proto/jobdesc_text.h \
 	tasks/proto/kept.h \
@@ -15,7 +15,7 @@ libjobproto_la_CFLAGS = $(AM_CFLAGS) $(JANSSON_CFLAGS) $(ZMQ_CFLAGS)
 libjobproto_la_LIBADD = libckptdir.la libcommon.la $(JANSSON_LIBS)
 
 if HAVE_CMOCKA
-unit_tests += tests/unit/test_jobproto tests/unit/test_jobdesc tests/unit/test_claim tests/unit/test_exitrec_scan tests/unit/test_ckptdir tests/unit/test_held tests/unit/test_points
+unit_tests += tests/unit/test_jobproto tests/unit/test_jobdesc tests/unit/test_claim tests/unit/test_ckptdir tests/unit/test_held tests/unit/test_points
 tests_unit_test_claim_CFLAGS = $(unit_cflags) $(ZMQ_CFLAGS)
 tests_unit_test_claim_LDADD = libjobproto.la $(unit_libs) $(ZMQ_LIBS)
 tests_unit_test_jobdesc_CFLAGS = $(unit_cflags)
@@ -26,8 +26,6 @@ tests_unit_test_points_CFLAGS = $(unit_cflags)
 tests_unit_test_points_LDADD = libjobproto.la $(unit_libs)
 tests_unit_test_ckptdir_CFLAGS = $(unit_cflags)
 tests_unit_test_ckptdir_LDADD = libjobproto.la $(unit_libs)
-tests_unit_test_exitrec_scan_CFLAGS = $(unit_cflags)
-tests_unit_test_exitrec_scan_LDADD = libjobproto.la $(unit_libs)
 tests_unit_test_jobproto_CFLAGS = $(unit_cflags) $(ZMQ_CFLAGS)
 tests_unit_test_jobproto_LDADD = libjobproto.la $(unit_libs) $(ZMQ_LIBS)
 endif

@@ -7,7 +7,7 @@
 
 static const struct policy *const policies[] = {&policy_reservoir, &policy_fifo, &policy_firo};
 
-static const struct policy *find(const char *name)
+static const struct policy *find_policy(const char *name)
 {
     for (size_t i = 0; i < sizeof policies / sizeof *policies; i++)
         if (strcmp(policies[i]->name, name) == 0)
@@ -17,7 +17,7 @@ static const struct policy *find(const char *name)
 
 struct buffer *buffer_create(const struct buffer_config *config, struct error *err)
 {
-    const struct policy *policy = find(config->policy);
+    const struct policy *policy = find_policy(config->policy);
     struct buffer *b;
 
     if (policy == NULL) {

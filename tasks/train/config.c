@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int read_rank(const char *name, int64_t min, int *out, struct error *err)
+static int read_rank_variable(const char *name, int64_t min, int *out, struct error *err)
 {
     const char *text = getenv(name);
     char *end;
@@ -74,7 +74,7 @@ static int read_buffer(struct train_config *c, struct error *err)
     return 0;
 }
 
-static int read_checkpoint(struct train_config *c, struct error *err)
+static int read_checkpoint_settings(struct train_config *c, struct error *err)
 {
     const json_t *given = NULL, *resume = NULL;
     double every = 0, before = 0;
@@ -137,7 +137,7 @@ static int read_json(struct train_config *c, struct error *err)
         jsonx_object(c->json, "", "fields", JSONX_REQUIRED, &fields, err) < 0 || read_key(c->json, &c->key, err) < 0)
         return -1;
     c->generation = (uint32_t)generation;
-    if (read_parameters(c, err) < 0 || read_buffer(c, err) < 0 || read_checkpoint(c, err) < 0 ||
+    if (read_parameters(c, err) < 0 || read_buffer(c, err) < 0 || read_checkpoint_settings(c, err) < 0 ||
         read_from(c, err) < 0 || field_set_parse(fields, "/fields", &c->fields, err) < 0)
         return -1;
     c->ensemble = (uint64_t)ensemble;
@@ -165,8 +165,8 @@ int train_config_read(struct train_config *config, struct error *err)
     memset(config, 0, sizeof *config);
     if (dir == NULL || *dir == '\0')
         return error_set(err, "not_under_stretto", "STRETTO_TRAINING_DIR is not set");
-    if (read_rank("STRETTO_RANK", 0, &config->rank, err) < 0 ||
-        (getenv("STRETTO_RESTART") != NULL && read_rank("STRETTO_RESTART", 0, &config->restart, err) < 0))
+    if (read_rank_variable("STRETTO_RANK", 0, &config->rank, err) < 0 ||
+        (getenv("STRETTO_RESTART") != NULL && read_rank_variable("STRETTO_RESTART", 0, &config->restart, err) < 0))
         return -1;
     config->dir = strdup(dir);
     path = alloc_printf("%s/training.json", dir);

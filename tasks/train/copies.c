@@ -12,14 +12,14 @@
 #define ALONE ((size_t)4 << 20) /* bytes in all up to which waking others costs more than it saves */
 #define PROCESSORS_EACH 4
 
-struct piece {
+struct copy_piece {
     void *to;
     const void *from;
     size_t size;
 };
 
 struct copies {
-    struct piece *piece;
+    struct copy_piece *piece;
     size_t count, room, bytes;
     atomic_size_t next; /* piece that nobody has taken */
     pthread_mutex_t lock;
@@ -70,10 +70,10 @@ void copies_destroy(struct copies *c)
     free(c);
 }
 
-static bool make_room(struct copies *c)
+static bool make_piece_room(struct copies *c)
 {
     size_t room = c->room > 0 ? 2 * c->room : 64;
-    struct piece *piece;
+    struct copy_piece *piece;
 
     if (c->count < c->room)
         return true;
@@ -90,11 +90,11 @@ void copies_add(struct copies *c, void *to, const void *from, size_t size)
     for (size_t at = 0; at < size;) {
         size_t part = size - at < PIECE ? size - at : PIECE;
 
-        if (!make_room(c)) {
+        if (!make_piece_room(c)) {
             copy_out((char *)to + at, (const char *)from + at, size - at);
             return;
         }
-        c->piece[c->count++] = (struct piece){(char *)to + at, (const char *)from + at, part};
+        c->piece[c->count++] = (struct copy_piece){(char *)to + at, (const char *)from + at, part};
         c->bytes += part;
         at += part;
     }

@@ -28,7 +28,7 @@ void cut_fini(struct cut *cut)
     *cut = (struct cut){0};
 }
 
-static char *path_of(const char *dir, const char *kind, int rank)
+static char *cut_path(const char *dir, const char *kind, int rank)
 {
     return alloc_printf("%s/%s-rank%d.bin", dir, kind, rank);
 }
@@ -67,9 +67,9 @@ static uint64_t *encode(const struct cut *cut, size_t *size)
     return word;
 }
 
-static int write_file(const char *dir, const char *kind, int rank, const void *data, size_t size, struct error *err)
+static int write_cut_file(const char *dir, const char *kind, int rank, const void *data, size_t size, struct error *err)
 {
-    char *path = path_of(dir, kind, rank);
+    char *path = cut_path(dir, kind, rank);
     int rc = -1;
 
     if (path == NULL || data == NULL)
@@ -84,19 +84,19 @@ int cut_write(const struct cut *cut, const char *dir, int rank, struct error *er
 {
     size_t size = 0;
     uint64_t *stream = encode(cut, &size);
-    int rc = write_file(dir, "stream", rank, stream, size, err);
+    int rc = write_cut_file(dir, "stream", rank, stream, size, err);
     unsigned char *ends;
 
     free(stream);
     if (rc < 0)
         return -1;
     ends = ends_pack(cut->ended, cut->members, &size);
-    rc = write_file(dir, "whole", rank, ends, size, err);
+    rc = write_cut_file(dir, "whole", rank, ends, size, err);
     free(ends);
     return rc;
 }
 
-static int damaged(struct error *err, const char *path, const char *why)
+static int cut_damaged(struct error *err, const char *path, const char *why)
 {
     return error_set(err, "train_resume", "the checkpoint is damaged: %s %s", path, why);
 }
@@ -119,15 +119,15 @@ static int decode(struct cut *cut, const uint64_t *word, size_t size, uint64_t m
 
     if (size % sizeof *word != 0 || n < HEAD + 1 || le64toh(word[MAGIC]) != MAGIC_NUMBER ||
         le64toh(word[n - 1]) != frame_checksum(word, (n - 1) * sizeof *word))
-        return damaged(err, path, "is cut short, or its content does not fit its checksum");
+        return cut_damaged(err, path, "is cut short, or its content does not fit its checksum");
     runs = (n - HEAD - 1) / 2;
     cut->n_runs = le64toh(word[RUNS]);
     cut->n_forgotten = le64toh(word[FORGOTTEN]);
     if (cut->n_runs > runs || cut->n_forgotten != runs - cut->n_runs)
-        return damaged(err, path, "has another number of runs than it says");
+        return cut_damaged(err, path, "has another number of runs than it says");
     cut->members = le64toh(word[MEMBERS]);
     if (cut->members != members)
-        return damaged(err, path, "is of an ensemble with another number of members");
+        return cut_damaged(err, path, "is of an ensemble with another number of members");
     cut->drawn = le64toh(word[DRAWN]);
     cut->batches = le64toh(word[BATCHES]);
     cut->repeats = le64toh(word[REPEATS]);
@@ -140,7 +140,7 @@ static int decode(struct cut *cut, const uint64_t *word, size_t size, uint64_t m
     return 0;
 }
 
-static int read_stream(struct cut *cut, const char *path, uint64_t members, struct error *err)
+static int read_stream_part(struct cut *cut, const char *path, uint64_t members, struct error *err)
 {
     char *content;
     size_t size;
@@ -153,7 +153,7 @@ static int read_stream(struct cut *cut, const char *path, uint64_t members, stru
     return rc;
 }
 
-static int read_whole(struct cut *cut, const char *path, struct error *err)
+static int read_ends(struct cut *cut, const char *path, struct error *err)
 {
     unsigned char *ends;
     size_t size;
@@ -167,21 +167,21 @@ static int read_whole(struct cut *cut, const char *path, struct error *err)
     else if (ends_are_all(ends, size, cut->members))
         ends_unpack(ends, size, 0, cut->ended, cut->members);
     else
-        rc = damaged(err, path, "has another size");
+        rc = cut_damaged(err, path, "has another size");
     free(ends);
     return rc;
 }
 
 int cut_read(struct cut *cut, const char *dir, int rank, uint64_t members, struct error *err)
 {
-    char *stream = path_of(dir, "stream", rank), *whole = path_of(dir, "whole", rank);
+    char *stream = cut_path(dir, "stream", rank), *whole = cut_path(dir, "whole", rank);
     int rc = -1;
 
     *cut = (struct cut){0};
     if (stream == NULL || whole == NULL)
         error_set(err, "train_memory", "no memory for the checkpoint to go on from");
-    else if (read_stream(cut, stream, members, err) == 0)
-        rc = read_whole(cut, whole, err);
+    else if (read_stream_part(cut, stream, members, err) == 0)
+        rc = read_ends(cut, whole, err);
     if (rc < 0)
         cut_fini(cut);
     free(stream);

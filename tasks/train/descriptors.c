@@ -54,7 +54,7 @@ static bool part_and_close_listed(int kept)
     return error == 0;
 }
 
-static bool part(int kept)
+static bool part_descriptors(int kept)
 {
     if (close_range_of((unsigned)kept + 1, UINT_MAX, CLOSE_RANGE_UNSHARE) == 0) {
         close_range_of(STDERR_FILENO + 1, (unsigned)kept - 1, 0);
@@ -65,7 +65,7 @@ static bool part(int kept)
 
 bool descriptors_part(int kept)
 {
-    bool parted = part(kept);
+    bool parted = part_descriptors(kept);
     int saved = errno;
 
     raise_limit();

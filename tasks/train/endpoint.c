@@ -36,7 +36,7 @@ struct endpoint {
     char key[NETWORK_KEY_SIZE]; /* public key of the endpoints on the network; "" where there are none */
 };
 
-static int no_memory(struct error *err)
+static int no_memory_for_endpoint(struct error *err)
 {
     return error_set(err, "train_memory", "no memory for the rank's endpoint");
 }
@@ -50,7 +50,7 @@ static int take_place(struct endpoint *e, const struct kept_head *head, struct e
     memcpy(e->place.public_key, head->public_key, sizeof e->place.public_key);
     memcpy(e->place.secret_key, head->secret_key, sizeof e->place.secret_key);
     e->path = strndup(head->path, sizeof head->path);
-    return e->path != NULL ? 0 : no_memory(err);
+    return e->path != NULL ? 0 : no_memory_for_endpoint(err);
 }
 
 /* Notes the place for the next process, if this one is killed. */
@@ -74,12 +74,12 @@ static int choose_path(struct endpoint *e, const struct train_config *config, st
         e->made_dir = strdup(made);
         if (e->made_dir == NULL) {
             rmdir(made);
-            return no_memory(err);
+            return no_memory_for_endpoint(err);
         }
         dir = made;
     }
     e->path = alloc_printf("%s/rank%d", dir, config->rank);
-    return e->path != NULL ? 0 : no_memory(err);
+    return e->path != NULL ? 0 : no_memory_for_endpoint(err);
 }
 
 /* Locks the socket's path: ZeroMQ would silently take over the socket of another process, and the messages of half of
@@ -88,7 +88,7 @@ static int lock_path(struct endpoint *e, const struct train_config *config, stru
 {
     e->lock_path = alloc_printf("%s.lock", e->path);
     if (e->lock_path == NULL)
-        return no_memory(err);
+        return no_memory_for_endpoint(err);
     e->lock = open(e->lock_path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
     if (e->lock < 0)
         return error_errno(err, "train_endpoint", "cannot create %s", e->lock_path);
@@ -130,7 +130,7 @@ static int bind_loopback(struct endpoint *e, struct error *err)
                          host);
     if (network_bind_host(e->socket, host, &e->place, bound, sizeof bound) < 0)
         return error_set(err, "train_endpoint", "cannot bind a port of %s: %s", host, zmq_strerror(zmq_errno()));
-    return json_array_append_new(e->names, json_string(bound)) == 0 ? 0 : no_memory(err);
+    return json_array_append_new(e->names, json_string(bound)) == 0 ? 0 : no_memory_for_endpoint(err);
 }
 
 static int bind_socket(struct endpoint *e, const struct train_config *config, void *zmq, struct error *err)
@@ -144,7 +144,7 @@ static int bind_socket(struct endpoint *e, const struct train_config *config, vo
     e->names = name != NULL ? json_pack("[s]", name) : NULL;
     if (e->names == NULL) {
         free(name);
-        return no_memory(err);
+        return no_memory_for_endpoint(err);
     }
     e->socket = zmq_socket(zmq, ZMQ_ROUTER);
     if (e->socket == NULL || zmq_setsockopt(e->socket, ZMQ_LINGER, &linger, sizeof linger) != 0 ||
@@ -171,7 +171,7 @@ int endpoint_publish(const struct endpoint *e, const struct train_config *config
                       "rank", config->rank, "ranks", config->ranks, "host", host, "endpoints", e->names);
     if (file == NULL || value == NULL ||
         (*e->key != '\0' && json_object_set_new(value, "curve", json_string(e->key)) < 0))
-        rc = no_memory(err);
+        rc = no_memory_for_endpoint(err);
     else
         rc = file_write_json(file, value, 0600, err);
     json_decref(value);
@@ -186,7 +186,7 @@ struct endpoint *endpoint_create(const struct train_config *config, void *zmq, s
     struct endpoint *e = calloc(1, sizeof *e);
 
     if (e == NULL) {
-        no_memory(err);
+        no_memory_for_endpoint(err);
         return NULL;
     }
     e->lock = -1;

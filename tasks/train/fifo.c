@@ -1,32 +1,32 @@
 #include "tasks/train/policy.h"
 
-static int check(const struct buffer_config *config, struct error *err)
+static int fifo_check(const struct buffer_config *config, struct error *err)
 {
     return 0;
 }
 
-static bool has_room(const struct buffer *b)
+static bool fifo_has_room(const struct buffer *b)
 {
     return b->count < b->capacity;
 }
 
-static void *put(struct buffer *b, void *item)
+static void *fifo_put(struct buffer *b, void *item)
 {
     b->item[(b->head + b->count++) % b->capacity] = item;
     return NULL;
 }
 
-static bool put_seen(struct buffer *b, void *item)
+static bool fifo_put_seen(struct buffer *b, void *item)
 {
     return false;
 }
 
-static bool can_draw(const struct buffer *b)
+static bool fifo_can_draw(const struct buffer *b)
 {
     return true;
 }
 
-static void *draw(struct buffer *b, bool *removed)
+static void *fifo_draw(struct buffer *b, bool *removed)
 {
     void *item = b->item[b->head];
 
@@ -36,4 +36,5 @@ static void *draw(struct buffer *b, bool *removed)
     return item;
 }
 
-const struct policy policy_fifo = {"fifo", check, has_room, put, put_seen, can_draw, draw};
+const struct policy policy_fifo = {"fifo",        fifo_check,    fifo_has_room, fifo_put,
+                                   fifo_put_seen, fifo_can_draw, fifo_draw};

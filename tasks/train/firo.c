@@ -1,6 +1,6 @@
 #include "tasks/train/policy.h"
 
-static int check(const struct buffer_config *config, struct error *err)
+static int firo_check(const struct buffer_config *config, struct error *err)
 {
     if (config->threshold >= config->capacity)
         return error_set(err, "buffer_sizes", "the threshold of a firo buffer (%zu) must be below its capacity (%zu)",
@@ -8,28 +8,28 @@ static int check(const struct buffer_config *config, struct error *err)
     return 0;
 }
 
-static bool has_room(const struct buffer *b)
+static bool firo_has_room(const struct buffer *b)
 {
     return b->count < b->capacity;
 }
 
-static void *put(struct buffer *b, void *item)
+static void *firo_put(struct buffer *b, void *item)
 {
     b->item[b->count++] = item;
     return NULL;
 }
 
-static bool put_seen(struct buffer *b, void *item)
+static bool firo_put_seen(struct buffer *b, void *item)
 {
     return false;
 }
 
-static bool can_draw(const struct buffer *b)
+static bool firo_can_draw(const struct buffer *b)
 {
     return b->count > b->threshold;
 }
 
-static void *draw(struct buffer *b, bool *removed)
+static void *firo_draw(struct buffer *b, bool *removed)
 {
     size_t at = random_below(&b->drawing, b->count);
     void *item = b->item[at];
@@ -39,4 +39,5 @@ static void *draw(struct buffer *b, bool *removed)
     return item;
 }
 
-const struct policy policy_firo = {"firo", check, has_room, put, put_seen, can_draw, draw};
+const struct policy policy_firo = {"firo",        firo_check,    firo_has_room, firo_put,
+                                   firo_put_seen, firo_can_draw, firo_draw};

@@ -75,8 +75,8 @@ void gaps_follow(struct gaps *g, const struct gaps *earlier, const struct gaps_o
     }
 }
 
-static int64_t count(const struct gaps_of *of, int64_t from, int64_t to, int64_t distance, int64_t *first,
-                     int64_t *last)
+static int64_t count_missing(const struct gaps_of *of, int64_t from, int64_t to, int64_t distance, int64_t *first,
+                             int64_t *last)
 {
     int64_t n = 0;
 
@@ -94,8 +94,8 @@ int64_t gaps_count(const struct gaps *g, const struct gaps_of *of, int64_t *from
     int64_t own_from, own_to, distance, n = 0;
 
     if (g->between > 0)
-        n = count(of, g->from, g->to, g->between, from, to);
+        n = count_missing(of, g->from, g->to, g->between, from, to);
     if (n == 0 && own(g, of, &own_from, &own_to, &distance))
-        n = count(of, own_from, own_to, distance, from, to);
+        n = count_missing(of, own_from, own_to, distance, from, to);
     return n;
 }

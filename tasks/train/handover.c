@@ -28,14 +28,15 @@ struct handover {
     char *path;
     const struct field_set *fields;
     struct sample_store *store;
-    struct params *params; /* of the last sample, which the next one mostly shares */
+    struct sample_params *params; /* of the last sample, which the next one mostly shares */
     uint64_t params_of;
     XXH3_state_t *hash;
     uint64_t records;
     int failed; /* errno of the first failure */
 };
 
-static struct handover *begin(const char *path, const char *mode, const struct field_set *fields, struct error *err)
+static struct handover *handover_begin(const char *path, const char *mode, const struct field_set *fields,
+                                       struct error *err)
 {
     struct handover *h = calloc(1, sizeof *h);
     int failed = ENOMEM;
@@ -65,7 +66,7 @@ void handover_close(struct handover *h)
         return;
     if (h->file != NULL)
         fclose(h->file);
-    params_unref(h->params);
+    sample_params_unref(h->params);
     XXH3_freeState(h->hash);
     free(h->path);
     free(h);
@@ -73,13 +74,13 @@ void handover_close(struct handover *h)
 
 struct handover *handover_create(const char *path, const struct field_set *fields, struct error *err)
 {
-    return begin(path, "we", fields, err);
+    return handover_begin(path, "we", fields, err);
 }
 
 struct handover *handover_open(const char *path, const struct field_set *fields, struct sample_store *store,
                                struct error *err)
 {
-    struct handover *h = begin(path, "re", fields, err);
+    struct handover *h = handover_begin(path, "re", fields, err);
 
     if (h != NULL)
         h->store = store;
@@ -91,7 +92,7 @@ static size_t padding(size_t size)
     return (8 - size % 8) % 8;
 }
 
-static void put(struct handover *h, const void *data, size_t size)
+static void handover_put(struct handover *h, const void *data, size_t size)
 {
     static const char zeros[8];
 
@@ -102,15 +103,15 @@ static void put(struct handover *h, const void *data, size_t size)
         h->failed = errno;
 }
 
-static void put_number(struct handover *h, uint64_t number)
+static void handover_put_number(struct handover *h, uint64_t number)
 {
-    put(h, &number, sizeof number);
+    handover_put(h, &number, sizeof number);
 }
 
 static void put_head(struct handover *h, const uint64_t head[HEAD])
 {
     XXH3_64bits_reset(h->hash);
-    put(h, head, HEAD * sizeof *head);
+    handover_put(h, head, HEAD * sizeof *head);
 }
 
 void handover_add(struct handover *h, const struct handover_item *item)
@@ -126,13 +127,13 @@ void handover_add(struct handover *h, const struct handover_item *item)
 
     alive_sign();
     put_head(h, head);
-    put(h, sample->params->value, (size_t)sample->params->count * sizeof *sample->params->value);
+    handover_put(h, sample->params->value, (size_t)sample->params->count * sizeof *sample->params->value);
     for (int i = 0; i < h->fields->count; i++)
         if (sample->have >> i & 1) {
-            put_number(h, sample_bytes(sample, i));
-            put(h, sample_payload(sample, i), sample_bytes(sample, i));
+            handover_put_number(h, sample_bytes(sample, i));
+            handover_put(h, sample_payload(sample, i), sample_bytes(sample, i));
         }
-    put_number(h, XXH3_64bits_digest(h->hash));
+    handover_put_number(h, XXH3_64bits_digest(h->hash));
     h->records++;
 }
 
@@ -142,7 +143,7 @@ int64_t handover_finish(struct handover *h, struct error *err)
     int64_t records = (int64_t)h->records;
 
     put_head(h, head);
-    put_number(h, XXH3_64bits_digest(h->hash));
+    handover_put_number(h, XXH3_64bits_digest(h->hash));
     if (h->failed == 0 && (fflush(h->file) != 0 || fsync(fileno(h->file)) < 0))
         h->failed = errno;
     if (h->failed != 0) {
@@ -156,7 +157,7 @@ int64_t handover_finish(struct handover *h, struct error *err)
     return records;
 }
 
-static int damaged(const struct handover *h, struct error *err)
+static int handover_damaged(const struct handover *h, struct error *err)
 {
     return error_set(err, "train_resume",
                      "the checkpoint is damaged: %s is cut short, or its content does not fit its "
@@ -164,7 +165,7 @@ static int damaged(const struct handover *h, struct error *err)
                      h->path);
 }
 
-static bool get(struct handover *h, void *data, size_t size)
+static bool handover_get(struct handover *h, void *data, size_t size)
 {
     char zeros[8];
 
@@ -174,35 +175,35 @@ static bool get(struct handover *h, void *data, size_t size)
     return true;
 }
 
-static bool get_number(struct handover *h, uint64_t *number)
+static bool handover_get_number(struct handover *h, uint64_t *number)
 {
-    return get(h, number, sizeof *number);
+    return handover_get(h, number, sizeof *number);
 }
 
 /* Reads the checksum, and tells whether it is that of what was read since get_head(). */
-static bool fits(struct handover *h)
+static bool fits_checksum(struct handover *h)
 {
     uint64_t is = XXH3_64bits_digest(h->hash), said;
 
-    return get_number(h, &said) && said == is;
+    return handover_get_number(h, &said) && said == is;
 }
 
 /* Reads the parameters into h->params, which the samples of one member share. */
 static int get_params(struct handover *h, uint64_t member, uint64_t count, struct error *err)
 {
-    struct params *params = count <= INT32_MAX / sizeof(double) ? params_create((int)count) : NULL;
+    struct sample_params *params = count <= INT32_MAX / sizeof(double) ? sample_params_create((int)count) : NULL;
 
     if (params == NULL)
         return error_set(err, "train_memory", "no memory for the samples of the generation before");
-    if (!get(h, params->value, count * sizeof *params->value)) {
-        params_unref(params);
-        return damaged(h, err);
+    if (!handover_get(h, params->value, count * sizeof *params->value)) {
+        sample_params_unref(params);
+        return handover_damaged(h, err);
     }
     if (h->params != NULL && h->params_of == member) {
-        params_unref(params);
+        sample_params_unref(params);
         return 0;
     }
-    params_unref(h->params);
+    sample_params_unref(h->params);
     h->params = params;
     h->params_of = member;
     return 0;
@@ -215,16 +216,16 @@ static int get_field(struct handover *h, struct sample *sample, int field, struc
     zmq_msg_t msg;
     bool got, taken = false;
 
-    if (!get_number(h, &bytes) || bytes > h->fields->field[field].bytes)
-        return damaged(h, err);
+    if (!handover_get_number(h, &bytes) || bytes > h->fields->field[field].bytes)
+        return handover_damaged(h, err);
     if (zmq_msg_init_size(&msg, FRAME_HEADER_SIZE + bytes) != 0)
         return error_set(err, "train_memory", "no memory for the samples of the generation before");
-    got = get(h, (char *)zmq_msg_data(&msg) + FRAME_HEADER_SIZE, bytes);
+    got = handover_get(h, (char *)zmq_msg_data(&msg) + FRAME_HEADER_SIZE, bytes);
     if (got)
         taken = sample_take(sample, field, (char *)zmq_msg_data(&msg) + FRAME_HEADER_SIZE, bytes, &msg);
     zmq_msg_close(&msg);
     if (!got)
-        return damaged(h, err);
+        return handover_damaged(h, err);
     return taken ? 0 : error_set(err, "train_memory", "no memory for the samples of the generation before");
 }
 
@@ -243,8 +244,8 @@ static int get_sample(struct handover *h, const uint64_t head[HEAD], struct hand
     for (int i = 0; rc == 0 && i < h->fields->count; i++)
         if (head[HAVE] >> i & 1)
             rc = get_field(h, item->sample, i, err);
-    if (rc == 0 && !fits(h))
-        rc = damaged(h, err);
+    if (rc == 0 && !fits_checksum(h))
+        rc = handover_damaged(h, err);
     if (rc < 0)
         sample_unref(item->sample);
     return rc < 0 ? -1 : 1;
@@ -255,10 +256,10 @@ int handover_next(struct handover *h, struct handover_item *item, struct error *
     uint64_t head[HEAD];
 
     XXH3_64bits_reset(h->hash);
-    if (!get(h, head, sizeof head) || head[MAGIC] != MAGIC_NUMBER)
-        return damaged(h, err);
+    if (!handover_get(h, head, sizeof head) || head[MAGIC] != MAGIC_NUMBER)
+        return handover_damaged(h, err);
     if (head[MEMBER] == NO_MEMBER)
-        return fits(h) && head[STEP] == h->records ? 0 : damaged(h, err);
+        return fits_checksum(h) && head[STEP] == h->records ? 0 : handover_damaged(h, err);
     h->records++;
     return get_sample(h, head, item, err);
 }

@@ -90,14 +90,14 @@ void intake_held_counts(const struct intake *in, uint32_t *counts)
 
 void intake_parts(struct intake *in, const uint8_t *routing, uint8_t routing_size, int parts)
 {
-    struct origin from = {routing, routing_size, NULL};
+    struct frame_origin from = {routing, routing_size, NULL};
     char why[64];
 
     snprintf(why, sizeof why, "a message of %d parts instead of one", parts);
     intake_reject(in, from, NULL, FAULT_PARTS, why);
 }
 
-static void forget(struct intake *in, struct peer *peer)
+static void forget_peer(struct intake *in, struct peer *peer)
 {
     intake_flush(in); /* the list of acknowledgements may contain the peer */
     peers_remove(in->peers, peer);
@@ -109,10 +109,11 @@ static int64_t steps_told(const struct intake *in, uint64_t member)
     return in->config->steps > 0 ? intake_held(in, member) : 0;
 }
 
-static struct params *read_params(struct intake *in, struct origin from, const struct frame *f, const json_t *body)
+static struct sample_params *read_params(struct intake *in, struct frame_origin from, const struct frame *f,
+                                         const json_t *body)
 {
     const json_t *given = json_object_get(body, "parameters");
-    struct params *params = params_create(in->config->parameters);
+    struct sample_params *params = sample_params_create(in->config->parameters);
 
     if (params == NULL)
         intake_no_memory(in);
@@ -122,7 +123,7 @@ static struct params *read_params(struct intake *in, struct origin from, const s
         if (!json_is_number(value)) {
             intake_refuse(in, from, f, FAULT_PARAMETERS, "its HELLO has no number for the parameter \"%s\"",
                           in->config->parameter[i]);
-            params_unref(params);
+            sample_params_unref(params);
             params = NULL;
             break;
         }
@@ -132,14 +133,14 @@ static struct params *read_params(struct intake *in, struct origin from, const s
 }
 
 /* Makes room for one more session of that member, by removing another one if need be. Returns whether there is room. */
-static bool make_room(struct intake *in, struct origin from, const struct frame *f)
+static bool make_session_room(struct intake *in, struct frame_origin from, const struct frame *f)
 {
     struct peer *spare;
 
     if (peers_may_add(in->peers, f->member, f->attempt, &spare))
         return true;
     if (spare != NULL)
-        forget(in, spare);
+        forget_peer(in, spare);
     else
         intake_refuse(in, from, f, FAULT_SESSIONS,
                       "%d streams of this member have sent some fields of a step and not the others",
@@ -147,7 +148,7 @@ static bool make_room(struct intake *in, struct origin from, const struct frame 
     return spare != NULL;
 }
 
-static void note_end(struct intake *in, uint64_t member, uint32_t attempt)
+static void note_member_end(struct intake *in, uint64_t member, uint32_t attempt)
 {
     atomic_store_explicit(&in->ended_by[member], attempt, memory_order_release);
     if (in->kept != NULL)
@@ -163,7 +164,7 @@ static void member_goes_on(struct intake *in, uint64_t member, uint32_t attempt)
     if (ended == 0 || attempt <= ended)
         return;
     intake_count(&in->counters.finalized, -1);
-    note_end(in, member, 0);
+    note_member_end(in, member, 0);
 }
 
 static struct gaps_of gaps_here(const struct intake *in, uint64_t member)
@@ -173,10 +174,11 @@ static struct gaps_of gaps_here(const struct intake *in, uint64_t member)
 }
 
 /* Begins a session that is new here; NULL where it cannot be taken. */
-static struct peer *begin_session(struct intake *in, struct origin from, const struct frame *f, const char *payload)
+static struct peer *begin_session(struct intake *in, struct frame_origin from, const struct frame *f,
+                                  const char *payload)
 {
     json_t *body = json_loadb(payload, f->length, 0, NULL);
-    struct params *params = NULL;
+    struct sample_params *params = NULL;
     struct peer *peer = NULL, *older;
     struct gaps_of of = gaps_here(in, f->member);
 
@@ -186,8 +188,8 @@ static struct peer *begin_session(struct intake *in, struct origin from, const s
         intake_reject(in, from, f, FAULT_PARAMETERS, "its HELLO cannot be read: it is not JSON, or there is no memory");
     else
         params = read_params(in, from, f, body);
-    if (params != NULL && !make_room(in, from, f)) {
-        params_unref(params);
+    if (params != NULL && !make_session_room(in, from, f)) {
+        sample_params_unref(params);
         params = NULL;
     }
     if (params != NULL)
@@ -205,17 +207,17 @@ static struct peer *begin_session(struct intake *in, struct origin from, const s
         peer->last = peer->acked = (uint64_t)f->step;
         while ((older = peers_find_older(in->peers, f->member, f->attempt)) != NULL) {
             gaps_follow(&peer->gaps, &older->gaps, &of);
-            forget(in, older);
+            forget_peer(in, older);
         }
     } else if (params != NULL) {
-        params_unref(params);
+        sample_params_unref(params);
         intake_no_memory(in);
     }
     json_decref(body);
     return peer;
 }
 
-static void take_hello(struct intake *in, struct origin from, const struct frame *f, const char *payload)
+static void take_hello(struct intake *in, struct frame_origin from, const struct frame *f, const char *payload)
 {
     struct peer *peer = peers_find(in->peers, f->member, f->session);
 
@@ -237,7 +239,8 @@ static void take_hello(struct intake *in, struct origin from, const struct frame
     intake_welcome(in, from, f, peer);
 }
 
-static bool take_sample_frame(struct intake *in, struct origin from, const struct frame *f, const uint8_t *payload)
+static bool take_sample_frame(struct intake *in, struct frame_origin from, const struct frame *f,
+                              const uint8_t *payload)
 {
     struct peer *peer = peers_find(in->peers, f->member, f->session);
 
@@ -270,7 +273,7 @@ static bool take_sample_frame(struct intake *in, struct origin from, const struc
 
 /* Reports steps that were left out. Such a member has not finished: it may send them in another attempt, so its state
  * is kept. */
-static bool answer_gap(struct intake *in, struct origin from, const struct frame *f, const struct peer *peer)
+static bool answer_gap(struct intake *in, struct frame_origin from, const struct frame *f, const struct peer *peer)
 {
     struct gaps_of of = gaps_here(in, peer->member);
     int64_t first = 0, last = 0, n = gaps_count(&peer->gaps, &of, &first, &last);
@@ -286,7 +289,7 @@ static bool answer_gap(struct intake *in, struct origin from, const struct frame
     return true;
 }
 
-static void take_finalize(struct intake *in, struct origin from, const struct frame *f)
+static void take_finalize(struct intake *in, struct frame_origin from, const struct frame *f)
 {
     struct peer *peer = peers_find(in->peers, f->member, f->session);
     uint32_t before, attempt;
@@ -307,15 +310,15 @@ static void take_finalize(struct intake *in, struct origin from, const struct fr
     attempt = peer->attempt > 0 ? peer->attempt : 1;
     if (before != attempt) /* it may tell its end again */
         intake_count(&in->counters.skipped, f->step);
-    note_end(in, f->member, attempt);
+    note_member_end(in, f->member, attempt);
     if (before == 0) /* after that was noted: a checkpoint that is begun because of the count has the member */
         intake_count(&in->counters.finalized, 1);
-    forget(in, peer);
+    forget_peer(in, peer);
     intake_answer(in, from, f, FRAME_FINALIZED, f->sequence, steps_told(in, f->member), NULL);
 }
 
 /* Takes a frame that is valid in itself. false where its sender is refused, with the rest of the message. */
-static bool take_frame(struct intake *in, struct origin from, const struct frame *f, const uint8_t *payload)
+static bool take_frame(struct intake *in, struct frame_origin from, const struct frame *f, const uint8_t *payload)
 {
     /* A sender without the key gets no answer, so that strangers learn nothing. */
     if (f->key != in->config->key || f->ensemble != in->config->ensemble) {
@@ -350,7 +353,7 @@ static bool may_follow(const struct frame *f)
 
 size_t intake_message(struct intake *in, const uint8_t *routing, uint8_t routing_size, zmq_msg_t *msg)
 {
-    struct origin from = {routing, routing_size, msg};
+    struct frame_origin from = {routing, routing_size, msg};
     const uint8_t *data = zmq_msg_data(msg);
     size_t size = zmq_msg_size(msg), at = 0, in_memory = 0;
     struct frame f = {.flags = FRAME_MORE};

@@ -14,7 +14,7 @@
 #define EMPTY_MAX 4096
 
 /* Describes the sender as far as possible: by the frame, where its header is valid, and by the connection. */
-static const char *sender(char *buf, size_t size, struct origin from, const struct frame *f)
+static const char *sender(char *buf, size_t size, struct frame_origin from, const struct frame *f)
 {
     const char *address = from.msg != NULL ? zmq_msg_gets(from.msg, "Peer-Address") : NULL;
     int n = 0;
@@ -32,7 +32,7 @@ static const char *sender(char *buf, size_t size, struct origin from, const stru
     return buf;
 }
 
-void intake_reject(struct intake *in, struct origin from, const struct frame *f, int fault, const char *why)
+void intake_reject(struct intake *in, struct frame_origin from, const struct frame *f, int fault, const char *why)
 {
     char who[256];
 
@@ -70,8 +70,8 @@ static struct frame answer_to(const struct intake *in, const struct frame *f, en
                           .step = step};
 }
 
-void intake_answer(struct intake *in, struct origin to, const struct frame *f, enum frame_kind kind, uint64_t sequence,
-                   int64_t step, const char *payload)
+void intake_answer(struct intake *in, struct frame_origin to, const struct frame *f, enum frame_kind kind,
+                   uint64_t sequence, int64_t step, const char *payload)
 {
     struct frame reply = answer_to(in, f, kind, sequence, step);
 
@@ -98,7 +98,7 @@ static size_t write_steps(const struct intake *in, uint64_t member, uint64_t *ou
     return 2 * n * sizeof *out;
 }
 
-void intake_welcome(struct intake *in, struct origin to, const struct frame *f, const struct peer *peer)
+void intake_welcome(struct intake *in, struct frame_origin to, const struct frame *f, const struct peer *peer)
 {
     struct frame reply = answer_to(in, f, FRAME_WELCOME, peer->last, (int64_t)(f->sequence & INT64_MAX));
     uint64_t steps[2 * RUNS_MAX];
@@ -109,7 +109,7 @@ void intake_welcome(struct intake *in, struct origin to, const struct frame *f, 
     in->reply(in->arg, to.routing, to.routing_size, &reply, (const char *)steps);
 }
 
-void intake_refuse(struct intake *in, struct origin to, const struct frame *f, int fault, const char *fmt, ...)
+void intake_refuse(struct intake *in, struct frame_origin to, const struct frame *f, int fault, const char *fmt, ...)
 {
     char why[256];
     va_list ap;

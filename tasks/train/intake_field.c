@@ -5,7 +5,8 @@
 #include <stdlib.h>
 
 /* Finds the payload of a frame that lies in its member's memory; NULL where it does not. */
-static const void *find_payload(struct intake *in, struct origin from, const struct peer *peer, const struct frame *f)
+static const void *find_payload(struct intake *in, struct frame_origin from, const struct peer *peer,
+                                const struct frame *f)
 {
     const void *payload = peer->memory != NULL ? mapping_at(peer->memory, f->place, f->length) : NULL;
 
@@ -15,7 +16,8 @@ static const void *find_payload(struct intake *in, struct origin from, const str
 }
 
 /* Copies the payload. The copy is verified, since its member could write to the shared memory at any time. */
-static bool copy_payload(struct intake *in, struct origin from, const struct frame *f, void *to, const void *payload)
+static bool copy_payload(struct intake *in, struct frame_origin from, const struct frame *f, void *to,
+                         const void *payload)
 {
     copy_out(to, payload, f->length);
     if ((f->flags & FRAME_PAYLOAD_CHECKSUM) && f->payload_checksum != frame_checksum(to, f->length)) {
@@ -28,8 +30,8 @@ static bool copy_payload(struct intake *in, struct origin from, const struct fra
 
 /* Takes a field out of the memory of its member: to where the sample keeps it, or into a message of its own, as if it
  * had come in one. */
-static bool take_from_memory(struct intake *in, struct origin from, const struct peer *peer, const struct frame *f,
-                             struct sample *sample)
+static bool take_from_memory(struct intake *in, struct frame_origin from, const struct peer *peer,
+                             const struct frame *f, struct sample *sample)
 {
     const void *payload = find_payload(in, from, peer, f);
     void *to = payload != NULL ? sample_place(sample, f->field) : NULL;
@@ -56,7 +58,7 @@ static bool take_from_memory(struct intake *in, struct origin from, const struct
 }
 
 /* Begins the sample of a step with its first field; NULL where there is no memory. */
-static struct sample *begin(struct intake *in, struct peer *peer, int64_t step)
+static struct sample *begin_step_sample(struct intake *in, struct peer *peer, int64_t step)
 {
     struct sample *sample = sample_create(in->store, peer->member, step, peer->params);
 
@@ -93,7 +95,7 @@ static bool take_again(struct intake *in, struct peer *peer, const struct frame 
     return true;
 }
 
-bool intake_take_field(struct intake *in, struct origin from, struct peer *peer, const struct frame *f,
+bool intake_take_field(struct intake *in, struct frame_origin from, struct peer *peer, const struct frame *f,
                        const uint8_t *payload)
 {
     struct sample *sample = in->config->fields.count > 1 ? peer_partial(peer, f->step) : NULL;
@@ -112,7 +114,7 @@ bool intake_take_field(struct intake *in, struct origin from, struct peer *peer,
     }
     if (stepset_reserve(in->have) < 0)
         return intake_no_memory(in);
-    if (sample == NULL && (sample = begin(in, peer, f->step)) == NULL)
+    if (sample == NULL && (sample = begin_step_sample(in, peer, f->step)) == NULL)
         return intake_no_memory(in);
     if (frame_is_in_memory(f))
         taken = take_from_memory(in, from, peer, f, sample);

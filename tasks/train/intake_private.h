@@ -63,7 +63,7 @@ struct intake {
 };
 
 /* The connection from which a frame came. */
-struct origin {
+struct frame_origin {
     const uint8_t *routing;
     uint8_t routing_size;
     zmq_msg_t *msg; /* NULL where it is not available */
@@ -82,10 +82,10 @@ static inline void intake_count(atomic_uint_least64_t *counter, int64_t by)
 }
 
 /* Counts a frame as refused, and logs the first of its kind. f is NULL where the frame's header cannot be trusted. */
-void intake_reject(struct intake *in, struct origin from, const struct frame *f, int fault, const char *why);
+void intake_reject(struct intake *in, struct frame_origin from, const struct frame *f, int fault, const char *why);
 
 /* Does the same, and tells the sender why. */
-void intake_refuse(struct intake *in, struct origin to, const struct frame *f, int fault, const char *fmt, ...)
+void intake_refuse(struct intake *in, struct frame_origin to, const struct frame *f, int fault, const char *fmt, ...)
     __attribute__((format(printf, 5, 6)));
 
 /* Returns how many steps of that member are held, 0 where they are not counted. */
@@ -96,11 +96,11 @@ uint32_t intake_held(const struct intake *in, uint64_t member);
 bool intake_no_memory(struct intake *in);
 
 /* Answers a frame: the member recognises the answer by key and session. */
-void intake_answer(struct intake *in, struct origin to, const struct frame *f, enum frame_kind kind, uint64_t sequence,
-                   int64_t step, const char *payload);
+void intake_answer(struct intake *in, struct frame_origin to, const struct frame *f, enum frame_kind kind,
+                   uint64_t sequence, int64_t step, const char *payload);
 
 /* Answers HELLO: everything up to `sequence` is held. A later attempt of a member is told which steps this rank has. */
-void intake_welcome(struct intake *in, struct origin to, const struct frame *f, const struct peer *peer);
+void intake_welcome(struct intake *in, struct frame_origin to, const struct frame *f, const struct peer *peer);
 
 /* Notes that frames of this peer are to be acknowledged, by the next intake_turn() or intake_flush(). */
 void intake_ack_later(struct intake *in, struct peer *peer);
@@ -111,7 +111,7 @@ void intake_take_sample(struct intake *in, struct peer *peer, struct sample *sam
 /* Handles a frame that comes when nobody will draw any more (in->ended). Where everything was drawn, its sender is
  * told. Where the training stopped before that, the sender is not told, since it would fail without a fault of its own:
  * it waits, and the daemon, which sees the training's end itself, stops it, or starts both anew. */
-void intake_take_no_more(struct intake *in, struct origin from, const struct frame *f);
+void intake_take_no_more(struct intake *in, struct frame_origin from, const struct frame *f);
 
 /* Tells whether as many samples have been collected as are put into the pool at once: intake_turn() is due. */
 bool intake_is_full(const struct intake *in);
@@ -123,6 +123,6 @@ void intake_drop_orphans(struct intake *in);
 void intake_drop_left(struct intake *in);
 
 /* Takes the next SAMPLE frame of this peer. Returns whether it was valid. */
-bool intake_take_field(struct intake *in, struct origin from, struct peer *peer, const struct frame *f,
+bool intake_take_field(struct intake *in, struct frame_origin from, struct peer *peer, const struct frame *f,
                        const uint8_t *payload);
 #endif

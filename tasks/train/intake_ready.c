@@ -16,7 +16,7 @@ void intake_ack_later(struct intake *in, struct peer *peer)
     in->ack[in->acks++] = peer;
 }
 
-static struct frame frame_of(const struct intake *in, const struct peer *peer)
+static struct frame answer_frame(const struct intake *in, const struct peer *peer)
 {
     return (struct frame){.key = in->config->key,
                           .ensemble = in->config->ensemble,
@@ -47,10 +47,10 @@ static void send_acks(struct intake *in, int waiting, bool all)
         bool rest = peer->limit != peer->last;
 
         if (all ? !rest || peer->limit > peer->acked : worth_an_ack(in, peer)) {
-            struct frame f = frame_of(in, peer);
+            struct frame f = answer_frame(in, peer);
 
-            intake_answer(in, (struct origin){peer->routing, peer->routing_size, NULL}, &f, FRAME_ACK, peer->limit, 0,
-                          NULL);
+            intake_answer(in, (struct frame_origin){peer->routing, peer->routing_size, NULL}, &f, FRAME_ACK,
+                          peer->limit, 0, NULL);
             peer->acked = peer->limit;
         } else {
             rest = true;
@@ -72,7 +72,7 @@ static uint64_t bytes_of(const struct intake *in, const struct sample *sample)
     return bytes;
 }
 
-void intake_take_no_more(struct intake *in, struct origin from, const struct frame *f)
+void intake_take_no_more(struct intake *in, struct frame_origin from, const struct frame *f)
 {
     if (in->ended == FAULT_ENDED)
         intake_refuse(in, from, f, FAULT_ENDED, "the training has ended");
@@ -87,17 +87,17 @@ static void count_held(struct intake *in, uint64_t member)
 }
 
 /* Drops the samples from `from` on, because nobody will draw any more. */
-static void end(struct intake *in, int from, int fault)
+static void drop_ready(struct intake *in, int from, int fault)
 {
     in->ended = fault;
     intake_count(&in->counters.unique, from - in->readies);
     for (int i = in->readies - 1; i >= from; i--) {
         struct peer *peer = in->ready[i].peer;
-        struct frame f = frame_of(in, peer);
+        struct frame f = answer_frame(in, peer);
 
         intake_count(&in->counters.bytes, -(int64_t)bytes_of(in, in->ready[i].sample));
         peer->last = in->ready[i].before;
-        intake_take_no_more(in, (struct origin){peer->routing, peer->routing_size, NULL}, &f);
+        intake_take_no_more(in, (struct frame_origin){peer->routing, peer->routing_size, NULL}, &f);
         /* of a sample of several fields, the first ones may be acknowledged; nobody sends these again */
         if (in->config->fields.count == 1 || peer_partial_begin(peer, in->ready[i].sample) < 0)
             sample_unref(in->ready[i].sample);
@@ -121,7 +121,7 @@ static void put_ready(struct intake *in)
         }
     }
     if (n < 0)
-        end(in, put, n == POOL_PUT_ENDED && !in->quiet ? FAULT_ENDED : FAULT_STOPPED);
+        drop_ready(in, put, n == POOL_PUT_ENDED && !in->quiet ? FAULT_ENDED : FAULT_STOPPED);
     in->readies = 0;
 }
 

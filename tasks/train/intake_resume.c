@@ -3,13 +3,13 @@
 
 #include <stdlib.h>
 
-static int no_memory(struct error *err)
+static int no_memory_to_resume(struct error *err)
 {
     return error_set(err, "train_memory", "no memory for the checkpoint to go on from");
 }
 
 /* Returns whether the sample is new; -1 where there is no memory. */
-static int enter(struct intake *in, const struct sample *sample)
+static int enter_sample(struct intake *in, const struct sample *sample)
 {
     if (stepset_reserve(in->have) < 0)
         return -1;
@@ -33,7 +33,7 @@ static int add_orphan(struct intake *in, const struct handover_item *item)
     return 0;
 }
 
-static struct handover *open_file(struct intake *in, size_t i, struct error *err)
+static struct handover *open_handover(struct intake *in, size_t i, struct error *err)
 {
     return handover_open(in->resume->handover[i], &in->config->fields, in->store, err);
 }
@@ -47,7 +47,7 @@ static int enter_item(struct intake *in, const struct handover_item *item, struc
         return error_set(err, "train_resume", "what the generation before handed over is of another ensemble");
     if (item->drawn || !resume_is_ours(in->config, sample->member, sample->step))
         return 0;
-    return (item->session == 0 ? enter(in, sample) : add_orphan(in, item)) < 0 ? no_memory(err) : 0;
+    return (item->session == 0 ? enter_sample(in, sample) : add_orphan(in, item)) < 0 ? no_memory_to_resume(err) : 0;
 }
 
 static int enter_all(struct intake *in, struct handover *handover, struct error *err)
@@ -65,14 +65,14 @@ static int enter_all(struct intake *in, struct handover *handover, struct error 
 }
 
 /* The sets in which a rank looks up samples while it takes over slots. */
-struct taking {
+struct learnt_search {
     struct intake *in;
     struct stepset *learnt; /* samples that the checkpoint has */
     struct stepset *again;  /* those of them that were found */
 };
 
 /* Returns whether a sample was learnt before the checkpoint, and this is the first slot that has it. */
-static bool is_learnt(const struct taking *taking, const struct sample *sample)
+static bool is_learnt(const struct learnt_search *taking, const struct sample *sample)
 {
     return stepset_has(taking->learnt, sample->member, sample->step) && stepset_reserve(taking->again) == 0 &&
            stepset_add(taking->again, sample->member, sample->step);
@@ -82,7 +82,7 @@ static bool is_learnt(const struct taking *taking, const struct sample *sample)
  * may be drawn again; one whose sample is in another slot, too, is given back. */
 static int take_slot(void *arg, struct kept_slot *slot)
 {
-    const struct taking *taking = arg;
+    const struct learnt_search *taking = arg;
     struct intake *in = taking->in;
     struct sample *sample = sample_of_slot(in->store, slot);
     struct handover_item item = {.sample = sample, .session = slot->session, .attempt = slot->attempt};
@@ -95,7 +95,7 @@ static int take_slot(void *arg, struct kept_slot *slot)
     } else if (is_learnt(taking, sample)) {
         in->left_drawn[in->left_drawn_count++] = sample;
         return 0;
-    } else if ((rc = enter(in, sample)) == 1) {
+    } else if ((rc = enter_sample(in, sample)) == 1) {
         in->left[in->left_count++] = sample;
         return 0;
     }
@@ -111,7 +111,7 @@ static int count_slot(void *arg, struct kept_slot *slot)
 
 static int take_slots(struct intake *in, const struct cut *cut)
 {
-    struct taking taking = {in, stepset_create(), stepset_create()};
+    struct learnt_search taking = {in, stepset_create(), stepset_create()};
     size_t slots = 0;
     int rc;
 
@@ -149,7 +149,7 @@ static int take_left(struct intake *in, struct error *err)
 {
     if (in->kept == NULL || in->config->restart == 0)
         return 0;
-    return take_slots(in, &in->resume->cut) < 0 ? no_memory(err) : 0;
+    return take_slots(in, &in->resume->cut) < 0 ? no_memory_to_resume(err) : 0;
 }
 
 /* Enters samples that are learnt, or forgotten. */
@@ -159,7 +159,7 @@ static int enter_runs(struct intake *in, const struct stepset_run *runs, size_t 
         int added = stepset_add_run(in->have, &runs[i]);
 
         if (added < 0)
-            return no_memory(err);
+            return no_memory_to_resume(err);
         in->held[runs[i].key >> 32] += (uint32_t)added;
         intake_count(&in->counters.unique, added);
     }
@@ -177,10 +177,10 @@ int intake_resume(struct intake *in, const struct resume *resume, struct error *
     if (cut->ended == NULL) /* there is no checkpoint to go on from */
         return take_left(in, err);
     for (size_t i = 0; i < resume->handovers; i++)
-        if (enter_all(in, open_file(in, i, err), err) < 0)
+        if (enter_all(in, open_handover(in, i, err), err) < 0)
             return -1;
     in->fed = stepset_create();
-    return in->fed != NULL ? take_left(in, err) : no_memory(err);
+    return in->fed != NULL ? take_left(in, err) : no_memory_to_resume(err);
 }
 
 /* Puts a sample into the pool. Returns whether more may follow. */
@@ -226,7 +226,7 @@ static int feed_one(struct intake *in, struct sample *sample, struct error *err)
 
     if (stepset_reserve(in->fed) < 0) {
         sample_unref(sample);
-        return no_memory(err);
+        return no_memory_to_resume(err);
     }
     if (!feed(in, sample)) {
         sample_unref(sample);
@@ -290,7 +290,7 @@ int intake_feed(struct intake *in, struct error *err)
     feed_left_drawn(in);
     intake_drop_left(in);
     for (size_t i = 0; i < in->resume->handovers; i++) {
-        int rc = feed_all(in, open_file(in, i, err), err);
+        int rc = feed_all(in, open_handover(in, i, err), err);
 
         if (rc <= 0)
             return rc;
@@ -302,7 +302,7 @@ int intake_feed(struct intake *in, struct error *err)
     return 0;
 }
 
-static void drop(struct orphan **at)
+static void drop_orphan(struct orphan **at)
 {
     struct orphan *orphan = *at;
 
@@ -314,7 +314,7 @@ static void drop(struct orphan **at)
 void intake_drop_orphans(struct intake *in)
 {
     while (in->orphans != NULL)
-        drop(&in->orphans);
+        drop_orphan(&in->orphans);
 }
 
 bool intake_adopt_orphans(struct intake *in, struct peer *peer)
@@ -331,7 +331,7 @@ bool intake_adopt_orphans(struct intake *in, struct peer *peer)
             sample_unref(item->sample);
             return false;
         }
-        drop(at);
+        drop_orphan(at);
     }
     return true;
 }
@@ -347,7 +347,7 @@ void intake_halt(struct intake *in)
     in->ended = FAULT_STOPPED;
 }
 
-static void hand_over(void *arg, const struct peer *peer, struct sample *sample)
+static void hand_over_partial(void *arg, const struct peer *peer, struct sample *sample)
 {
     handover_add(arg, &(struct handover_item){.sample = sample, .session = peer->session, .attempt = peer->attempt});
 }
@@ -368,14 +368,14 @@ static int hand_over_unfed(struct intake *in, struct handover *from, struct hand
 
 int intake_hand_over(struct intake *in, struct handover *handover, struct error *err)
 {
-    peers_each_partial(in->peers, hand_over, handover);
+    peers_each_partial(in->peers, hand_over_partial, handover);
     for (const struct orphan *orphan = in->orphans; orphan != NULL; orphan = orphan->next)
         handover_add(handover, &orphan->item);
     for (size_t i = 0; i < in->left_count; i++)
         if (in->left[i] != NULL)
             handover_add(handover, &(struct handover_item){.sample = in->left[i]});
     for (size_t i = 0; in->fed != NULL && i < in->resume->handovers; i++)
-        if (hand_over_unfed(in, open_file(in, i, err), handover, err) < 0)
+        if (hand_over_unfed(in, open_handover(in, i, err), handover, err) < 0)
             return -1;
     return 0;
 }

@@ -22,7 +22,7 @@
  * of entries, and `cut` is the same for all of them. */
 #define ACCOUNT UINT64_MAX
 
-struct entry {
+struct kept_step {
     uint64_t member;
     int64_t step;
 };
@@ -57,7 +57,7 @@ static size_t pages(size_t bytes)
 
 /* Maps a part of the memory, which gets its pages at once: without, a lack of memory would be a SIGBUS later on. NULL
  * with errno. The file is opened each time, since the receiver thread has a table of descriptors of its own. */
-static void *map(const struct kept *kept, size_t at, size_t size)
+static void *map_kept(const struct kept *kept, size_t at, size_t size)
 {
     int fd = open(kept->path, O_RDWR | O_CLOEXEC), failed;
     void *memory = MAP_FAILED;
@@ -75,7 +75,7 @@ static void *map(const struct kept *kept, size_t at, size_t size)
 /* Returns why the memory cannot be used; NULL if it can. */
 static const char *open_head(struct kept *kept, const char *task)
 {
-    kept->head = kept->path != NULL ? map(kept, 0, kept->mapped) : NULL;
+    kept->head = kept->path != NULL ? map_kept(kept, 0, kept->mapped) : NULL;
     if (kept->head == NULL)
         return strerror(errno);
     if (kept->head->magic != KEPT_MAGIC || task == NULL ||
@@ -133,7 +133,7 @@ uint32_t *kept_ended(struct kept *kept)
     return (uint32_t *)(void *)((char *)kept->head + KEPT_HEAD_SIZE);
 }
 
-static void set_state(struct kept *kept, enum kept_state state)
+static void set_kept_state(struct kept *kept, enum kept_state state)
 {
     __atomic_store_n(&kept->head->state, state, __ATOMIC_RELEASE);
 }
@@ -141,7 +141,7 @@ static void set_state(struct kept *kept, enum kept_state state)
 static void update_state(struct kept *kept)
 {
     if (kept->begun)
-        set_state(kept, kept->lacking <= kept->released ? KEPT_COMPLETE : KEPT_LACKING);
+        set_kept_state(kept, kept->lacking <= kept->released ? KEPT_COMPLETE : KEPT_LACKING);
 }
 
 static int map_chunk(struct kept *kept, size_t number)
@@ -151,7 +151,7 @@ static int map_chunk(struct kept *kept, size_t number)
     if (chunk == NULL)
         return -1;
     kept->chunk = chunk;
-    chunk[number] = map(kept, kept->mapped + number * kept->chunk_size, kept->chunk_size);
+    chunk[number] = map_kept(kept, kept->mapped + number * kept->chunk_size, kept->chunk_size);
     if (chunk[number] == NULL)
         return -1;
     kept->chunks = number + 1;
@@ -221,7 +221,7 @@ int kept_layout(struct kept *kept, size_t slot_size, const char *resume, struct 
         return 0;
     }
     if (check_left(kept, resume, err) < 0) {
-        set_state(kept, KEPT_LACKING);
+        set_kept_state(kept, KEPT_LACKING);
         return -1;
     }
     for (size_t i = 0; i < head->chunks; i++) {
@@ -262,9 +262,9 @@ int kept_each(struct kept *kept, int (*each)(void *arg, struct kept_slot *slot),
     return rc;
 }
 
-static struct entry *entries_of(struct kept_slot *slot)
+static struct kept_step *entries_of(struct kept_slot *slot)
 {
-    return (struct entry *)(void *)((char *)slot + KEPT_SLOT_HEAD);
+    return (struct kept_step *)(void *)((char *)slot + KEPT_SLOT_HEAD);
 }
 
 int kept_each_forgotten(struct kept *kept, int (*each)(void *arg, uint64_t member, int64_t step), void *arg)
@@ -278,7 +278,7 @@ int kept_each_forgotten(struct kept *kept, int (*each)(void *arg, uint64_t membe
 }
 
 /* Takes a free slot, with the lock held. */
-static struct kept_slot *take(struct kept *kept)
+static struct kept_slot *take_kept_slot(struct kept *kept)
 {
     struct kept_slot *slot;
 
@@ -297,7 +297,7 @@ struct kept_slot *kept_take(struct kept *kept)
     struct kept_slot *slot;
 
     pthread_mutex_lock(&kept->lock);
-    slot = take(kept);
+    slot = take_kept_slot(kept);
     pthread_mutex_unlock(&kept->lock);
     return slot;
 }
@@ -310,7 +310,7 @@ static void make_free(struct kept *kept, struct kept_slot *slot)
 }
 
 /* Lets all samples go that the checkpoint of this number has. */
-static void let_go(struct kept *kept, uint32_t cut)
+static void let_go_of_cut(struct kept *kept, uint32_t cut)
 {
     struct kept_slot **at = &kept->retained, *slot;
 
@@ -348,7 +348,7 @@ static void lack(struct kept *kept)
 {
     kept->lacking = kept->newest;
     update_state(kept);
-    let_go(kept, kept->newest);
+    let_go_of_cut(kept, kept->newest);
 }
 
 /* Enters a sample in the account. The entry is there before it counts, since the process may be killed in between.
@@ -356,10 +356,10 @@ static void lack(struct kept *kept)
 static int account_for(struct kept *kept, const struct kept_slot *slot)
 {
     struct kept_slot *account = kept->accounts;
-    size_t room = (kept->slot_size - KEPT_SLOT_HEAD) / sizeof(struct entry);
+    size_t room = (kept->slot_size - KEPT_SLOT_HEAD) / sizeof(struct kept_step);
 
     if (account == NULL || account->cut != slot->cut || (size_t)account->step == room) {
-        account = take(kept);
+        account = take_kept_slot(kept);
         if (account == NULL)
             return -1;
         account->member = ACCOUNT;
@@ -369,13 +369,13 @@ static int account_for(struct kept *kept, const struct kept_slot *slot)
         kept->accounts = account;
         atomic_store_explicit(&account->have, 1, memory_order_release);
     }
-    entries_of(account)[account->step] = (struct entry){slot->member, slot->step};
+    entries_of(account)[account->step] = (struct kept_step){slot->member, slot->step};
     __atomic_store_n(&account->step, account->step + 1, __ATOMIC_RELEASE);
     return 0;
 }
 
 /* Forgets the samples that were drawn first, of those beyond the limit. */
-static void forget(struct kept *kept)
+static void forget_oldest(struct kept *kept)
 {
     while (kept->retained_count > 2 * kept->retain) {
         struct kept_slot *oldest = kept->retained;
@@ -412,7 +412,7 @@ static void keep_to_limit(struct kept *kept)
     else if (kept->retained_count <= limit || kept->frozen)
         return;
     else if (!kept->config->checkpoint.exact)
-        forget(kept);
+        forget_oldest(kept);
     else if (kept->lacking < kept->newest)
         lack(kept);
 }
@@ -476,7 +476,7 @@ void kept_cut_is_whole(struct kept *kept, uint32_t cut, const char *name)
     __atomic_store_n(&head->bases, head->bases + 1, __ATOMIC_RELEASE);
     kept->released = cut;
     if (!kept->frozen)
-        let_go(kept, cut);
+        let_go_of_cut(kept, cut);
     keep_to_limit(kept);
     update_state(kept);
     pthread_mutex_unlock(&kept->lock);

@@ -46,7 +46,7 @@ static const char *host_of(const struct sockaddr *address, char *text, size_t si
     return text;
 }
 
-static bool is_of(const struct ifaddrs *interface, int family)
+static bool is_interface_up(const struct ifaddrs *interface, int family)
 {
     return interface->ifa_addr != NULL && interface->ifa_addr->sa_family == family && (interface->ifa_flags & IFF_UP);
 }
@@ -57,19 +57,19 @@ static int add_interfaces(json_t *endpoints, const struct ifaddrs *all, enum ran
     char text[INET6_ADDRSTRLEN + 2];
 
     for (const struct ifaddrs *i = all; i != NULL; i = i->ifa_next)
-        if (is_of(i, family) && !(i->ifa_flags & IFF_LOOPBACK) && rank_of(i->ifa_name) == rank &&
+        if (is_interface_up(i, family) && !(i->ifa_flags & IFF_LOOPBACK) && rank_of(i->ifa_name) == rank &&
             host_of(i->ifa_addr, text, sizeof text) != NULL &&
             json_array_append_new(endpoints, json_sprintf("tcp://%s:%u", text, port)) < 0)
             return -1;
     return 0;
 }
 
-static int no_memory(struct error *err)
+static int no_memory_for_network(struct error *err)
 {
     return error_set(err, "train_memory", "no memory for the rank's endpoints");
 }
 
-static int encrypt(void *socket, struct network_place *place, struct error *err)
+static int encrypt_endpoint(void *socket, struct network_place *place, struct error *err)
 {
     int server = 1;
 
@@ -120,7 +120,7 @@ static int bind_interface(void *socket, const struct ifaddrs *all, const char *n
 
     for (size_t family = 0; family < 2; family++)
         for (const struct ifaddrs *i = all; i != NULL; i = i->ifa_next) {
-            if (!is_of(i, families[family]) || strcmp(i->ifa_name, named) != 0 ||
+            if (!is_interface_up(i, families[family]) || strcmp(i->ifa_name, named) != 0 ||
                 host_of(i->ifa_addr, host, sizeof host) == NULL)
                 continue;
             if (bind_to(socket, host, families[family] == AF_INET6, place, bound, sizeof bound) < 0)
@@ -128,7 +128,7 @@ static int bind_interface(void *socket, const struct ifaddrs *all, const char *n
                                  "cannot bind a port of %s, an address of the interface \"%s\": %s", host, named,
                                  zmq_strerror(zmq_errno()));
             if (json_array_append_new(endpoints, json_string(bound)) < 0)
-                return no_memory(err);
+                return no_memory_for_network(err);
         }
     return json_array_size(endpoints) > before
                ? 0
@@ -152,11 +152,11 @@ static int bind_all(void *socket, const struct ifaddrs *all, struct network_plac
     for (enum rank rank = RANK_FAST; rank < RANKS; rank++) {
         if (add_interfaces(endpoints, all, rank, AF_INET, port) < 0 ||
             (ipv6 && add_interfaces(endpoints, all, rank, AF_INET6, port) < 0))
-            return no_memory(err);
+            return no_memory_for_network(err);
     }
     if (gethostname(host, sizeof host - 1) == 0 && *host != '\0' &&
         json_array_append_new(endpoints, json_sprintf("tcp://%s:%u", host, port)) < 0)
-        return no_memory(err);
+        return no_memory_for_network(err);
     return 0;
 }
 
@@ -165,7 +165,7 @@ int network_bind(void *socket, const char *interface, struct network_place *plac
     struct ifaddrs *all;
     int rc;
 
-    if (encrypt(socket, place, err) < 0)
+    if (encrypt_endpoint(socket, place, err) < 0)
         return -1;
     if (getifaddrs(&all) != 0)
         return error_errno(err, "train_endpoint", "cannot list the network interfaces");

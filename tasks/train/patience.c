@@ -39,7 +39,7 @@ void patience_rest(struct patience *p)
     p->waiting = false;
 }
 
-static void begin(struct patience *p, const struct patience_own *own)
+static void begin_waiting(struct patience *p, const struct patience_own *own)
 {
     p->waiting = true;
     p->batches = own->batches;
@@ -53,7 +53,7 @@ static void begin(struct patience *p, const struct patience_own *own)
 /* What the reports of the other ranks amount to. Only those count that were written since nobody saves. */
 enum others { OTHERS_SAVE, OTHERS_UNKNOWN, OTHERS_GO_ON, OTHERS_STARVE };
 
-static enum others judge(struct patience *p, const struct patience_other *others)
+static enum others judge_others(struct patience *p, const struct patience_other *others)
 {
     enum others all = OTHERS_GO_ON;
     bool unknown = false;
@@ -88,13 +88,13 @@ const char *patience_look(struct patience *p, const struct patience_own *own, co
     if (own->saving)
         p->waiting = false;
     else if (!p->waiting || own->saves != p->saves || own->written != p->written)
-        begin(p, own);
+        begin_waiting(p, own);
     if (!p->waiting)
         return NULL;
     p->starved = own->starved ? p->starved + 1 : 0;
     if (!alone && others == NULL)
         return NULL;
-    rest = alone ? OTHERS_GO_ON : judge(p, others);
+    rest = alone ? OTHERS_GO_ON : judge_others(p, others);
     if (rest == OTHERS_SAVE) {
         p->waiting = false;
         return NULL;
@@ -110,7 +110,7 @@ const char *patience_look(struct patience *p, const struct patience_own *own, co
     return !alone && own->pending ? "another rank does not save its part of the last checkpoint" : NULL;
 }
 
-static void read_one(const struct train_config *config, int rank, struct patience_other *other)
+static void read_other_rank(const struct train_config *config, int rank, struct patience_other *other)
 {
     char *status = alloc_printf("%s/status-rank%d.json", config->dir, rank);
     char *done = alloc_printf("%s/done-rank%d.json", config->dir, rank);
@@ -132,5 +132,5 @@ void patience_read(const struct train_config *config, struct patience_other *oth
 {
     for (int rank = 0; rank < config->ranks; rank++)
         if (rank != config->rank)
-            read_one(config, rank, &others[rank]);
+            read_other_rank(config, rank, &others[rank]);
 }

@@ -39,7 +39,7 @@ static void peer_free(struct peer *peer)
         sample_unref(p->sample);
         free(p);
     }
-    params_unref(peer->params);
+    sample_params_unref(peer->params);
     mapping_close(peer->memory);
     free(peer);
 }
@@ -119,7 +119,7 @@ struct peer *peers_find_later(struct peers *peers, uint64_t member, uint32_t att
 }
 
 /* Makes more chains; without memory, the chains just become longer. */
-static void grow(struct peers *peers)
+static void peers_grow(struct peers *peers)
 {
     struct peers larger = {.size = 2 * peers->size, .count = peers->count};
 
@@ -138,7 +138,8 @@ static void grow(struct peers *peers)
     *peers = larger;
 }
 
-struct peer *peers_add(struct peers *peers, uint64_t member, uint64_t session, uint32_t attempt, struct params *params)
+struct peer *peers_add(struct peers *peers, uint64_t member, uint64_t session, uint32_t attempt,
+                       struct sample_params *params)
 {
     struct peer *peer = calloc(1, sizeof *peer);
     size_t at;
@@ -146,7 +147,7 @@ struct peer *peers_add(struct peers *peers, uint64_t member, uint64_t session, u
     if (peer == NULL)
         return NULL;
     if (++peers->count > peers->size)
-        grow(peers);
+        peers_grow(peers);
     peer->member = member;
     peer->session = session;
     peer->attempt = attempt;

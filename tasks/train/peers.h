@@ -13,7 +13,7 @@ struct peer {
     uint64_t member;
     uint64_t session;
     uint32_t attempt;
-    struct params *params;
+    struct sample_params *params;
     struct mapping *memory; /* the memory that it shares, or NULL */
     bool alone;             /* the process that shares it was gone at the last sweep */
     uint64_t last;          /* highest sequence number up to which everything is held safely */
@@ -45,7 +45,8 @@ struct peer *peers_find(struct peers *peers, uint64_t member, uint64_t session);
 
 /* Adds a session. The reference to the parameters is taken over; where there is no memory it is not, and the result is
  * NULL. */
-struct peer *peers_add(struct peers *peers, uint64_t member, uint64_t session, uint32_t attempt, struct params *params);
+struct peer *peers_add(struct peers *peers, uint64_t member, uint64_t session, uint32_t attempt,
+                       struct sample_params *params);
 
 /* Returns a session of this member's earlier attempts, or NULL: a later attempt shows that they are gone. */
 struct peer *peers_find_older(struct peers *peers, uint64_t member, uint32_t attempt);

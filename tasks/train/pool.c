@@ -11,7 +11,7 @@
 
 /* A wait of the receiver or of the training. It does not count while reception is held for a checkpoint: what both
  * could do then says nothing of the balance between members and ranks. */
-struct wait {
+struct pool_waiting {
     int64_t since; /* µs; 0: nobody waits */
     bool counts;
 };
@@ -31,7 +31,7 @@ struct pool {
     bool stopped;
     bool finished; /* no more batches are made, though not everything was drawn */
     bool held;     /* nothing is put in */
-    struct wait for_room, for_samples;
+    struct pool_waiting for_room, for_samples;
     struct pool_counters counters;
 };
 
@@ -64,7 +64,7 @@ void pool_note_drawn(struct pool *pool, struct drawn *drawn, const struct pool_c
     pool->counters = *counters;
 }
 
-static void let_go(void *item, void *arg)
+static void unref_item(void *item, void *arg)
 {
     sample_unref(item);
 }
@@ -78,7 +78,7 @@ static int64_t now_us(void)
 }
 
 /* Adds to *sum how long the wait has lasted, and goes on from now. */
-static void wait_count(struct wait *wait, uint64_t *sum)
+static void wait_count(struct pool_waiting *wait, uint64_t *sum)
 {
     int64_t now = now_us();
 
@@ -94,16 +94,16 @@ static void count_waits(struct pool *pool)
     wait_count(&pool->for_samples, &pool->counters.sample_waits_us);
 }
 
-static void wait_begin(struct wait *wait, const struct pool *pool)
+static void wait_begin(struct pool_waiting *wait, const struct pool *pool)
 {
-    *wait = (struct wait){now_us(), !pool->held};
+    *wait = (struct pool_waiting){now_us(), !pool->held};
 }
 
 void pool_destroy(struct pool *pool)
 {
     if (pool == NULL)
         return;
-    buffer_each(pool->buffer, let_go, NULL);
+    buffer_each(pool->buffer, unref_item, NULL);
     for (size_t i = 0; i < pool->taken_count; i++)
         sample_unref(pool->taken[i]);
     for (size_t i = 0; i < pool->unlearnt_count; i++)
@@ -117,12 +117,12 @@ void pool_destroy(struct pool *pool)
     free(pool);
 }
 
-static bool closed(const struct pool *pool)
+static bool is_pool_closed(const struct pool *pool)
 {
     return pool->stopped || pool->finished || pool->counters.ended;
 }
 
-static bool has_room(const struct pool *pool)
+static bool pool_has_room(const struct pool *pool)
 {
     return !pool->held && buffer_has_room(pool->buffer);
 }
@@ -133,12 +133,12 @@ int pool_put(struct pool *pool, struct sample *const *sample, int count)
     int n = 0;
 
     pthread_mutex_lock(&pool->lock);
-    if (closed(pool)) {
+    if (is_pool_closed(pool)) {
         n = pool->counters.ended ? POOL_PUT_ENDED : POOL_PUT_STOPPED;
         pthread_mutex_unlock(&pool->lock);
         return n;
     }
-    for (; n < count && has_room(pool); n++)
+    for (; n < count && pool_has_room(pool); n++)
         evicted[n] = buffer_put(pool->buffer, sample[n]);
     if (pool->for_samples.since != 0 && buffer_can_draw(pool->buffer))
         pthread_cond_signal(&pool->samples);
@@ -154,7 +154,7 @@ bool pool_put_drawn(struct pool *pool, struct sample *sample)
 
     pthread_mutex_lock(&pool->lock);
     sample->draws = DRAWN_OFTEN;
-    put = !closed(pool) && buffer_put_seen(pool->buffer, sample);
+    put = !is_pool_closed(pool) && buffer_put_seen(pool->buffer, sample);
     if (pool->for_samples.since != 0 && buffer_can_draw(pool->buffer))
         pthread_cond_signal(&pool->samples);
     pthread_mutex_unlock(&pool->lock);
@@ -164,7 +164,7 @@ bool pool_put_drawn(struct pool *pool, struct sample *sample)
 void pool_wait_for_room(struct pool *pool)
 {
     pthread_mutex_lock(&pool->lock);
-    while (!closed(pool) && !has_room(pool)) {
+    while (!is_pool_closed(pool) && !pool_has_room(pool)) {
         wait_begin(&pool->for_room, pool);
         pthread_cond_wait(&pool->room, &pool->lock);
         count_waits(pool);
@@ -255,9 +255,9 @@ void pool_stop(struct pool *pool)
 
 /* Draws as many as can be drawn now. A policy that removes may need several calls for a batch. Samples lie anywhere in
  * memory, so all are prefetched before the first is touched. */
-static void draw(struct pool *pool)
+static void pool_draw(struct pool *pool)
 {
-    bool had_room = has_room(pool), removed = false;
+    bool had_room = pool_has_room(pool), removed = false;
     size_t from = pool->taken_count;
 
     while (pool->taken_count < pool->batch && buffer_can_draw(pool->buffer)) {
@@ -266,7 +266,7 @@ static void draw(struct pool *pool)
     }
     for (; !removed && from < pool->taken_count; from++) /* while the lock is held, either all draws remove or none */
         sample_ref(pool->taken[from]);
-    if (!had_room && has_room(pool))
+    if (!had_room && pool_has_room(pool))
         pthread_cond_signal(&pool->room);
 }
 
@@ -296,7 +296,7 @@ int pool_take(struct pool *pool, int timeout_ms, struct sample ***batch)
             rc = pool->stopped ? POOL_INTERRUPTED : POOL_END;
             break;
         }
-        draw(pool);
+        pool_draw(pool);
         if (pool->taken_count == pool->batch || pool->counters.over) {
             rc = (int)pool->taken_count;
             pool->counters.starved = false;
@@ -382,7 +382,7 @@ int pool_learnt(struct pool *pool)
 }
 
 /* Enters a sample that was drawn for the first time. */
-static void note_first(struct pool *pool, struct sample *sample)
+static void note_first_draw(struct pool *pool, struct sample *sample)
 {
     if (pool->unlearnt_room == 0) {
         note_learnt(pool, sample);
@@ -411,7 +411,7 @@ void pool_done(struct pool *pool)
 {
     for (size_t i = 0; pool->drawn != NULL && i < pool->taken_count; i++)
         if (pool->taken[i]->draws == 0)
-            note_first(pool, pool->taken[i]);
+            note_first_draw(pool, pool->taken[i]);
     pthread_mutex_lock(&pool->lock);
     pool->counters.unlearnt = pool->unlearnt_count;
     pool->counters.batches++;

@@ -51,7 +51,8 @@ struct receiver {
     bool running;
 };
 
-static void reply(void *arg, const uint8_t *routing, uint8_t routing_size, const struct frame *f, const char *payload)
+static void receiver_reply(void *arg, const uint8_t *routing, uint8_t routing_size, const struct frame *f,
+                           const char *payload)
 {
     struct receiver *r = arg;
     uint8_t *data;
@@ -97,7 +98,7 @@ static int receive_one(struct receiver *r, size_t *bytes)
 }
 
 /* Takes a bounded number of frames, then acknowledges. true where nothing was left to read. */
-static bool turn(struct receiver *r)
+static bool receiver_turn(struct receiver *r)
 {
     size_t bytes = 0;
     bool empty = false;
@@ -130,7 +131,7 @@ static long until_due(const struct receiver *r, int64_t now)
     return due > now ? (long)(due - now) : 0;
 }
 
-static void wake(const struct receiver *r)
+static void receiver_wake(const struct receiver *r)
 {
     uint64_t one = 1;
 
@@ -182,7 +183,7 @@ static void receive(struct receiver *r)
             nanosleep(&(struct timespec){.tv_nsec = GATHER_NS}, NULL);
         else if (empty)
             wait_for_messages(r);
-        empty = turn(r);
+        empty = receiver_turn(r);
         if (!told && atomic_load(&r->reception_over)) {
             told = true;
             if (atomic_load(&r->early))
@@ -215,7 +216,7 @@ static int open_endpoint(struct receiver *r)
 
 /* Runs the thread. ZeroMQ's threads are started by the first socket and share this thread's descriptors, so all
  * operations on the context and the socket, from the first to the last, are done here. */
-static void *run(void *arg)
+static void *receiver_run(void *arg)
 {
     struct receiver *r = arg;
     int rc;
@@ -235,7 +236,7 @@ static void *run(void *arg)
     return NULL;
 }
 
-static int start(struct receiver *r)
+static int receiver_set_up(struct receiver *r)
 {
     int rc;
 
@@ -246,7 +247,7 @@ static int start(struct receiver *r)
     r->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     if (r->wake < 0)
         return error_errno(&r->err, "train_thread", "cannot start the receiver thread");
-    rc = thread_start(&r->thread, run, r);
+    rc = thread_start(&r->thread, receiver_run, r);
     if (rc != 0)
         return error_set(&r->err, "train_thread", "cannot start the receiver thread: %s", strerror(rc));
     r->running = true;
@@ -269,10 +270,10 @@ struct receiver *receiver_start(const struct train_config *config, struct pool *
     r->pool = pool;
     r->resume = resume;
     r->kept = kept;
-    r->intake = intake_create(config, pool, store, kept, reply, r);
+    r->intake = intake_create(config, pool, store, kept, receiver_reply, r);
     sem_init(&r->started, 0, 0);
     sem_init(&r->halted, 0, 0);
-    if (start(r) == 0)
+    if (receiver_set_up(r) == 0)
         return r;
     *err = r->err;
     receiver_stop(r);
@@ -283,13 +284,13 @@ void receiver_over(struct receiver *r, bool early)
 {
     atomic_store(&r->early, early);
     atomic_store(&r->reception_over, true);
-    wake(r);
+    receiver_wake(r);
 }
 
 void receiver_halt(struct receiver *r)
 {
     atomic_store(&r->halting, true);
-    wake(r);
+    receiver_wake(r);
     while (sem_wait(&r->halted) < 0)
         ;
     sem_post(&r->halted); /* it stays so */
@@ -306,7 +307,7 @@ void receiver_stop(struct receiver *r)
         return;
     if (r->running) {
         atomic_store(&r->stopping, true);
-        wake(r);
+        receiver_wake(r);
         pthread_join(r->thread, NULL);
     }
     if (r->wake >= 0)

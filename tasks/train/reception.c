@@ -33,7 +33,7 @@ struct reception {
 };
 
 /* Returns whether no more samples will come; *early, whether members still run. */
-static bool is_over(const char *path, bool *early)
+static bool is_reception_over(const char *path, bool *early)
 {
     struct error err;
     json_t *value;
@@ -95,14 +95,14 @@ static void look_after_wait(struct reception *r)
         kept_give_up(r->kept, why);
 }
 
-static void *run(void *arg)
+static void *reception_run(void *arg)
 {
     struct reception *r = arg;
 
     bool over = false, early;
 
     do {
-        if (!over && is_over(r->path, &early)) {
+        if (!over && is_reception_over(r->path, &early)) {
             over = true;
             receiver_over(r->receiver, early);
         }
@@ -116,7 +116,7 @@ static void *run(void *arg)
     return NULL;
 }
 
-static void drop(struct reception *r)
+static void reception_drop(struct reception *r)
 {
     pthread_cond_destroy(&r->wake);
     pthread_mutex_destroy(&r->lock);
@@ -127,7 +127,7 @@ static void drop(struct reception *r)
     free(r);
 }
 
-static struct reception *create(const struct train_config *config, bool waits)
+static struct reception *reception_create(const struct train_config *config, bool waits)
 {
     struct reception *r = calloc(1, sizeof *r);
 
@@ -143,14 +143,14 @@ static struct reception *create(const struct train_config *config, bool waits)
     }
     if (r->path != NULL && r->last != NULL && (!waits || (r->patience != NULL && r->others != NULL)))
         return r;
-    drop(r);
+    reception_drop(r);
     return NULL;
 }
 
 struct reception *reception_watch(const struct train_config *config, struct receiver *receiver, struct saver *saver,
                                   struct kept *kept, struct pool *pool, struct error *err)
 {
-    struct reception *r = create(config, kept != NULL);
+    struct reception *r = reception_create(config, kept != NULL);
     int rc;
 
     if (r == NULL) {
@@ -163,11 +163,11 @@ struct reception *reception_watch(const struct train_config *config, struct rece
     r->kept = kept;
     r->pool = pool;
     r->warned = saver == NULL;
-    rc = thread_start(&r->thread, run, r);
+    rc = thread_start(&r->thread, reception_run, r);
     if (rc == 0)
         return r;
     error_set(err, "train_thread", "cannot start the thread that watches %s: %s", r->path, strerror(rc));
-    drop(r);
+    reception_drop(r);
     return NULL;
 }
 
@@ -180,5 +180,5 @@ void reception_stop(struct reception *r)
     pthread_cond_signal(&r->wake);
     pthread_mutex_unlock(&r->lock);
     pthread_join(r->thread, NULL);
-    drop(r);
+    reception_drop(r);
 }

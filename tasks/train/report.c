@@ -113,7 +113,7 @@ static json_t *status_json(struct report *r, const struct stretto_train_stats *s
     return NULL;
 }
 
-static void measure_rate(struct report *r, struct stretto_train_stats *s, int64_t now)
+static void measure_sample_rate(struct report *r, struct stretto_train_stats *s, int64_t now)
 {
     uint64_t samples = s->drawn + s->repeats - r->last.drawn - r->last.repeats;
 
@@ -127,7 +127,7 @@ static void measure_rate(struct report *r, struct stretto_train_stats *s, int64_
     pthread_mutex_unlock(&r->lock);
 }
 
-static int write_file(struct report *r, const char *kind, const struct stretto_train_stats *s, struct error *err)
+static int write_status_file(struct report *r, const char *kind, const struct stretto_train_stats *s, struct error *err)
 {
     char *path = alloc_printf("%s/%s-rank%d.json", r->config->dir, kind, r->config->rank);
     json_t *value = status_json(r, s);
@@ -143,7 +143,7 @@ static int write_file(struct report *r, const char *kind, const struct stretto_t
 }
 
 /* Adds a line to the queue; called with the lock held. */
-static int enqueue(struct report *r, const char *line, size_t size)
+static int enqueue_metric_line(struct report *r, const char *line, size_t size)
 {
     if (r->queued + size > r->room) {
         size_t room = 2 * (r->queued + size);
@@ -172,7 +172,7 @@ static void enqueue_tallies(struct report *r)
 
         snprintf(line, sizeof line, "{\"member\":%lld,\"time\":%.3f,\"value\":%s%s%s}\n", (long long)t->member, now,
                  quote, isnan(mean) ? "null" : text_real(value, mean), quote);
-        if (enqueue(r, line, strlen(line)) < 0) {
+        if (enqueue_metric_line(r, line, strlen(line)) < 0) {
             log_error("there is no memory for what was reported of %zu members, which is lost", r->tallies.n - i);
             break;
         }
@@ -228,17 +228,17 @@ static void write_status(struct report *r)
     struct error err;
 
     r->stats(r->arg, &s);
-    measure_rate(r, &s, now);
+    measure_sample_rate(r, &s, now);
     if (r->last_ms != 0 && same_status(&s, &r->last) && now - r->last_ms < IDLE_SECONDS * 1000)
         return;
     r->last = s;
     r->last_ms = now;
-    if (write_file(r, "status", &s, &err) < 0)
+    if (write_status_file(r, "status", &s, &err) < 0)
         log_error("%s", err.text);
     control_sender_nudge(r->sender, CONTROL_STATUS);
 }
 
-static void *run(void *arg)
+static void *report_run(void *arg)
 {
     struct report *r = arg;
     bool stopping = false;
@@ -264,7 +264,7 @@ static void *run(void *arg)
 
 /* Removes what a former process of this rank has left: that it is done, and the beginning of a line in the file of
  * metrics, which it had not written to its end when it was killed. */
-static void take_over(struct report *r)
+static void clear_former_report(struct report *r)
 {
     char *done = alloc_printf("%s/done-rank%d.json", r->config->dir, r->config->rank), last;
     int fd = open(r->metrics, O_RDWR | O_APPEND | O_CLOEXEC);
@@ -299,9 +299,9 @@ struct report *report_start(const struct train_config *config,
     pthread_mutex_init(&r->writing, NULL);
     thread_cond_init(&r->wake);
     if (config->restart > 0)
-        take_over(r);
+        clear_former_report(r);
     control_sender_nudge(r->sender, CONTROL_ENDPOINT);
-    if (thread_start(&r->thread, run, r) == 0)
+    if (thread_start(&r->thread, report_run, r) == 0)
         return r;
     error_set(err, "train_thread", "cannot start the report thread");
     control_sender_destroy(r->sender);
@@ -339,7 +339,7 @@ int report_metric(struct report *r, const char *name, int64_t step, double value
 
     if (text != NULL) {
         pthread_mutex_lock(&r->lock);
-        rc = enqueue(r, text, strlen(text));
+        rc = enqueue_metric_line(r, text, strlen(text));
         pthread_mutex_unlock(&r->lock);
     }
     free(text);
@@ -383,12 +383,12 @@ int report_done(struct report *r, enum stretto_train_state state, bool early, st
     pthread_mutex_lock(&r->writing);
     write_metrics(r);
     r->stats(r->arg, &s);
-    measure_rate(r, &s, time_monotonic_ms());
+    measure_sample_rate(r, &s, time_monotonic_ms());
     s.state = (int32_t)state;
     r->early = early;
-    rc = write_file(r, "status", &s, err);
+    rc = write_status_file(r, "status", &s, err);
     if (rc == 0)
-        rc = write_file(r, "done", &s, err);
+        rc = write_status_file(r, "done", &s, err);
     r->done = rc == 0;
     control_sender_nudge(r->sender, CONTROL_DONE);
     pthread_mutex_unlock(&r->writing);

@@ -2,7 +2,7 @@
  * few swaps at the border between the seen and the unseen items. */
 #include "tasks/train/policy.h"
 
-static int check(const struct buffer_config *config, struct error *err)
+static int reservoir_check(const struct buffer_config *config, struct error *err)
 {
     if (config->threshold > config->capacity)
         return error_set(err, "buffer_sizes", "the threshold of a reservoir (%zu) is above its capacity (%zu)",
@@ -10,12 +10,12 @@ static int check(const struct buffer_config *config, struct error *err)
     return 0;
 }
 
-static bool has_room(const struct buffer *b)
+static bool reservoir_has_room(const struct buffer *b)
 {
     return b->count < b->capacity || b->seen > 0;
 }
 
-static void *put(struct buffer *b, void *item)
+static void *reservoir_put(struct buffer *b, void *item)
 {
     void *evicted;
     size_t at;
@@ -32,7 +32,7 @@ static void *put(struct buffer *b, void *item)
     return evicted;
 }
 
-static bool put_seen(struct buffer *b, void *item)
+static bool reservoir_put_seen(struct buffer *b, void *item)
 {
     if (b->count == b->capacity)
         return false;
@@ -41,12 +41,12 @@ static bool put_seen(struct buffer *b, void *item)
     return true;
 }
 
-static bool can_draw(const struct buffer *b)
+static bool reservoir_can_draw(const struct buffer *b)
 {
     return b->count >= b->threshold;
 }
 
-static void *draw(struct buffer *b, bool *removed)
+static void *reservoir_draw(struct buffer *b, bool *removed)
 {
     size_t at = random_below(&b->drawing, b->count);
     void *item = b->item[at];
@@ -69,4 +69,5 @@ static void *draw(struct buffer *b, bool *removed)
     return item;
 }
 
-const struct policy policy_reservoir = {"reservoir", check, has_room, put, put_seen, can_draw, draw};
+const struct policy policy_reservoir = {"reservoir",        reservoir_check,    reservoir_has_room, reservoir_put,
+                                        reservoir_put_seen, reservoir_can_draw, reservoir_draw};

@@ -11,7 +11,7 @@
 
 #define RANKS_MAX 65536
 
-static int no_memory(struct error *err)
+static int no_memory_for_resume(struct error *err)
 {
     return error_set(err, "train_memory", "no memory for the checkpoint to go on from");
 }
@@ -22,7 +22,7 @@ bool resume_is_ours(const struct train_config *config, uint64_t member, int64_t 
 }
 
 /* Finds the state from which this rank goes on, and checks that it is as it was written. */
-static int find_state(const struct train_config *config, int ranks, char **path, struct error *err)
+static int find_rank_state(const struct train_config *config, int ranks, char **path, struct error *err)
 {
     const char *name = config->checkpoint.resume;
     struct saved_part part = {0};
@@ -38,7 +38,7 @@ static int find_state(const struct train_config *config, int ranks, char **path,
     snprintf(file, sizeof file, "state-rank%d", rank);
     *path = saved_path(config, name, file);
     if (*path == NULL)
-        return no_memory(err);
+        return no_memory_for_resume(err);
     if (state_measure(*path, false, &size, digest, err) < 0)
         return -1;
     if (!part.state || size != part.size || strcmp(digest, part.digest) != 0)
@@ -84,7 +84,7 @@ static int add_cut(const struct train_config *config, struct cut *sum, const str
     int64_t drawn = add_runs(config, &sum->runs, &sum->n_runs, part->runs, part->n_runs);
 
     if (drawn < 0 || add_runs(config, &sum->forgotten, &sum->n_forgotten, part->forgotten, part->n_forgotten) < 0)
-        return no_memory(err);
+        return no_memory_for_resume(err);
     sum->drawn += (uint64_t)drawn;
     for (uint64_t i = 0; i < sum->members; i++)
         if (part->ended[i] < sum->ended[i])
@@ -109,7 +109,7 @@ static int read_cuts(const struct train_config *config, const char *dir, int ran
     cut->members = config->count;
     cut->ended = calloc(cut->members + 1, sizeof *cut->ended);
     if (cut->ended == NULL)
-        return no_memory(err);
+        return no_memory_for_resume(err);
     memset(cut->ended, 0xff, cut->members * sizeof *cut->ended);
     for (int rank = 0; rc == 0 && rank < ranks; rank++) {
         rc = cut_read(&part, dir, rank, config->count, err);
@@ -133,7 +133,7 @@ static int find_handover(const struct train_config *config, int rank, struct res
     snprintf(file, sizeof file, "buffer-rank%d.bin", rank);
     path = saved_path(config, config->checkpoint.resume, file);
     if (path == NULL)
-        return no_memory(err);
+        return no_memory_for_resume(err);
     resume->handover[resume->handovers++] = path;
     return 0;
 }
@@ -144,7 +144,7 @@ static int find_handovers(const struct train_config *config, int ranks, struct r
 
     resume->handover = calloc((size_t)ranks, sizeof *resume->handover);
     if (resume->handover == NULL)
-        return no_memory(err);
+        return no_memory_for_resume(err);
     if (config->restart > 0) /* the former process has taken them over, and has left them in memory */
         return 0;
     for (int rank = 0; rc == 0 && rank < ranks; rank++)
@@ -153,7 +153,7 @@ static int find_handovers(const struct train_config *config, int ranks, struct r
     return rc;
 }
 
-static int load(const struct train_config *config, struct resume *resume, struct error *err)
+static int load_resume(const struct train_config *config, struct resume *resume, struct error *err)
 {
     const char *name = config->checkpoint.resume;
     struct saved_part part;
@@ -167,7 +167,7 @@ static int load(const struct train_config *config, struct resume *resume, struct
                          "the checkpoint is damaged: rank 0's part of %s says nothing of its ranks", name);
     resume->ranks = part.ranks;
     dir = saved_path(config, name, NULL);
-    rc = dir != NULL ? find_state(config, part.ranks, &resume->state, err) : no_memory(err);
+    rc = dir != NULL ? find_rank_state(config, part.ranks, &resume->state, err) : no_memory_for_resume(err);
     if (rc == 0)
         rc = read_cuts(config, dir, part.ranks, &resume->cut, err);
     if (rc == 0)
@@ -188,7 +188,7 @@ static int load_from(const struct train_config *config, struct resume *resume, s
         return -1;
     resume->ranks = part.ranks;
     resume->step = part.step;
-    return find_state(&other, part.ranks, &resume->state, err);
+    return find_rank_state(&other, part.ranks, &resume->state, err);
 }
 
 int resume_choose(struct train_config *config, struct error *err)
@@ -213,7 +213,7 @@ int resume_load(const struct train_config *config, struct resume *resume, struct
 
     *resume = (struct resume){0};
     if (config->checkpoint.resume != NULL)
-        rc = load(config, resume, err);
+        rc = load_resume(config, resume, err);
     else if (config->checkpoint.from.dir != NULL)
         rc = load_from(config, resume, err);
     if (rc == 0)

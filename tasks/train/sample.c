@@ -23,9 +23,9 @@ struct sample_store {
     _Atomic(struct sample *) freed; /* added to by any thread; taken over as a whole */
 };
 
-struct params *params_create(int count)
+struct sample_params *sample_params_create(int count)
 {
-    struct params *params = calloc(1, sizeof *params + (size_t)count * sizeof *params->value);
+    struct sample_params *params = calloc(1, sizeof *params + (size_t)count * sizeof *params->value);
 
     if (params == NULL)
         return NULL;
@@ -34,13 +34,13 @@ struct params *params_create(int count)
     return params;
 }
 
-struct params *params_ref(struct params *params)
+struct sample_params *sample_params_ref(struct sample_params *params)
 {
     atomic_fetch_add_explicit(&params->refs, 1, memory_order_relaxed);
     return params;
 }
 
-void params_unref(struct params *params)
+void sample_params_unref(struct sample_params *params)
 {
     if (params != NULL && atomic_fetch_sub_explicit(&params->refs, 1, memory_order_acq_rel) == 1)
         free(params);
@@ -118,7 +118,7 @@ void sample_store_destroy(struct sample_store *store)
     free(store);
 }
 
-static struct sample *take_idle(struct sample_store *store)
+static struct sample *take_idle_sample(struct sample_store *store)
 {
     struct sample *sample;
 
@@ -131,9 +131,9 @@ static struct sample *take_idle(struct sample_store *store)
     return sample;
 }
 
-static struct sample *begin(struct sample_store *store, uint64_t member, int64_t step)
+static struct sample *sample_begin(struct sample_store *store, uint64_t member, int64_t step)
 {
-    struct sample *sample = take_idle(store);
+    struct sample *sample = take_idle_sample(store);
 
     if (sample == NULL)
         return NULL;
@@ -161,9 +161,9 @@ static double *params_of(struct kept_slot *slot)
     return (double *)(void *)((char *)slot + KEPT_SLOT_HEAD);
 }
 
-struct sample *sample_create(struct sample_store *store, uint64_t member, int64_t step, struct params *params)
+struct sample *sample_create(struct sample_store *store, uint64_t member, int64_t step, struct sample_params *params)
 {
-    struct sample *sample = begin(store, member, step);
+    struct sample *sample = sample_begin(store, member, step);
     struct kept_slot *slot;
 
     if (sample == NULL)
@@ -179,17 +179,17 @@ struct sample *sample_create(struct sample_store *store, uint64_t member, int64_
         slot->session = 0;
         memcpy(params_of(slot), params->value, (size_t)params->count * sizeof *params->value);
     }
-    sample->params = params_ref(params);
+    sample->params = sample_params_ref(params);
     return sample;
 }
 
 struct sample *sample_of_slot(struct sample_store *store, struct kept_slot *slot)
 {
-    struct params *params = params_create(store->parameters);
-    struct sample *sample = params != NULL ? begin(store, slot->member, slot->step) : NULL;
+    struct sample_params *params = sample_params_create(store->parameters);
+    struct sample *sample = params != NULL ? sample_begin(store, slot->member, slot->step) : NULL;
 
     if (sample == NULL) {
-        params_unref(params);
+        sample_params_unref(params);
         return NULL;
     }
     memcpy(params->value, params_of(slot), (size_t)params->count * sizeof *params->value);
@@ -225,7 +225,7 @@ void sample_unref(struct sample *sample)
     for (int i = 0; sample->slot == NULL && i < store->fields; i++)
         if (store->at[i] == IN_MESSAGE && (sample->have >> i & 1))
             zmq_msg_close(&sample->field[i]);
-    params_unref(sample->params);
+    sample_params_unref(sample->params);
     sample->next = atomic_load_explicit(&store->freed, memory_order_relaxed);
     while (!atomic_compare_exchange_weak_explicit(&store->freed, &sample->next, sample, memory_order_release,
                                                   memory_order_relaxed))
@@ -233,14 +233,14 @@ void sample_unref(struct sample *sample)
 }
 
 /* The memory in which the fields lie that are not in messages. */
-static char *memory_of(const struct sample *sample)
+static char *field_memory(const struct sample *sample)
 {
     return sample->slot != NULL ? (char *)sample->slot : (char *)sample;
 }
 
 static size_t *sizes_of(const struct sample *sample)
 {
-    return (size_t *)(void *)(memory_of(sample) + sample->store->sizes);
+    return (size_t *)(void *)(field_memory(sample) + sample->store->sizes);
 }
 
 /* Keeps a large field's message. A field that can be large, but is small this time, gets memory of its own, too. */
@@ -268,7 +268,7 @@ bool sample_take(struct sample *sample, int field, const void *payload, size_t b
             return false;
         sample->have |= (uint64_t)1 << field;
     } else {
-        copy_out(memory_of(sample) + at, payload, bytes);
+        copy_out(field_memory(sample) + at, payload, bytes);
         sample_placed(sample, field, bytes);
     }
     return true;
@@ -278,7 +278,7 @@ void *sample_place(struct sample *sample, int field)
 {
     size_t at = sample->store->at[field];
 
-    return at == IN_MESSAGE || (sample->have >> field & 1) ? NULL : memory_of(sample) + at;
+    return at == IN_MESSAGE || (sample->have >> field & 1) ? NULL : field_memory(sample) + at;
 }
 
 void sample_placed(struct sample *sample, int field, size_t bytes)
@@ -310,5 +310,5 @@ const void *sample_payload(struct sample *sample, int field)
     size_t at = sample->store->at[field];
 
     return at == IN_MESSAGE ? (const char *)zmq_msg_data(&sample->field[field]) + FRAME_HEADER_SIZE
-                            : memory_of(sample) + at;
+                            : field_memory(sample) + at;
 }

@@ -12,15 +12,15 @@
 #include <zmq.h>
 
 /* The parameters of a member, shared by its samples. */
-struct params {
+struct sample_params {
     atomic_int refs;
     int count;
     double value[];
 };
 
-struct params *params_create(int count); /* zeros, one reference; NULL where there is no memory */
-struct params *params_ref(struct params *params);
-void params_unref(struct params *params); /* NULL is allowed */
+struct sample_params *sample_params_create(int count); /* zeros, one reference; NULL where there is no memory */
+struct sample_params *sample_params_ref(struct sample_params *params);
+void sample_params_unref(struct sample_params *params); /* NULL is allowed */
 
 struct sample {
     atomic_int refs;
@@ -30,7 +30,7 @@ struct sample {
     uint64_t have;  /* a bit for each field that has come */
     uint64_t member;
     int64_t step;
-    struct params *params;
+    struct sample_params *params;
     struct sample_store *store;
     struct kept_slot *slot; /* NULL where it does not outlive the process */
     struct sample *next;    /* in the store, when idle */
@@ -49,7 +49,7 @@ void sample_store_destroy(struct sample_store *store);     /* called after the l
 
 /* Creates a sample with one reference; it takes another reference to `params`. NULL where there is no memory. Called by
  * one thread at a time, unlike the other functions. */
-struct sample *sample_create(struct sample_store *store, uint64_t member, int64_t step, struct params *params);
+struct sample *sample_create(struct sample_store *store, uint64_t member, int64_t step, struct sample_params *params);
 
 /* Makes the sample of a slot that a former process has left, with one reference. NULL where there is no memory. */
 struct sample *sample_of_slot(struct sample_store *store, struct kept_slot *slot);

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int no_memory(struct error *err)
+static int no_memory_for_list(struct error *err)
 {
     return error_set(err, "train_memory", "no memory for the list of checkpoints");
 }
@@ -32,7 +32,7 @@ static char *part_path(const struct train_config *config, const char *name, int 
 
 static int write_json(const char *path, json_t *value, struct error *err)
 {
-    int rc = path != NULL && value != NULL ? file_write_json(path, value, 0600, err) : no_memory(err);
+    int rc = path != NULL && value != NULL ? file_write_json(path, value, 0600, err) : no_memory_for_list(err);
 
     json_decref(value);
     return rc;
@@ -53,7 +53,7 @@ int saved_part_write(const struct train_config *config, const char *name, const 
     return rc;
 }
 
-static int64_t integer(const json_t *json, const char *key)
+static int64_t integer_at(const json_t *json, const char *key)
 {
     return json_integer_value(json_object_get(json, key));
 }
@@ -69,16 +69,16 @@ int saved_part_read(const struct train_config *config, const char *name, int ran
 
     free(path);
     if (path == NULL)
-        return no_memory(err);
-    *part = (struct saved_part){.ranks = (int)integer(json, "ranks"),
+        return no_memory_for_list(err);
+    *part = (struct saved_part){.ranks = (int)integer_at(json, "ranks"),
                                 .last = json_is_true(json_object_get(json, "last")),
                                 .time = json_number_value(json_object_get(json, "time")),
-                                .step = integer(json, "step"),
-                                .batches = (uint64_t)integer(json, "batches"),
-                                .drawn = (uint64_t)integer(json, "drawn"),
-                                .whole = (uint64_t)integer(json, "whole"),
+                                .step = integer_at(json, "step"),
+                                .batches = (uint64_t)integer_at(json, "batches"),
+                                .drawn = (uint64_t)integer_at(json, "drawn"),
+                                .whole = (uint64_t)integer_at(json, "whole"),
                                 .state = digest != NULL,
-                                .size = integer(state, "size")};
+                                .size = integer_at(state, "size")};
     snprintf(part->digest, sizeof part->digest, "%s", digest != NULL ? digest : "");
     json_decref(json);
     errno = failed;
@@ -118,13 +118,13 @@ static json_t *make_entry(const struct train_config *config, const char *name, s
                       "ranks", config->ranks, "time", sum.time, "size", (json_int_t)sum.size, "digest", sum.digest,
                       "drawn", (json_int_t)sum.drawn, "last", sum.last);
     if (entry == NULL) {
-        no_memory(err);
+        no_memory_for_list(err);
         errno = ENOMEM;
     }
     return entry;
 }
 
-static char *list_path(const struct train_config *config)
+static char *saved_list_path(const struct train_config *config)
 {
     return alloc_printf("%s/checkpoints.json", config->checkpoint.dir);
 }
@@ -137,13 +137,13 @@ static bool is_named(const json_t *entry, const char *name)
 }
 
 /* Returns the list's array, a new reference: an empty one where there is no list yet; NULL with err. */
-static json_t *read_list(const struct train_config *config, struct error *err)
+static json_t *read_saved_list(const struct train_config *config, struct error *err)
 {
-    char *path = list_path(config);
+    char *path = saved_list_path(config);
     json_t *file = path != NULL ? file_read_json(path, err) : NULL, *list;
 
     if (path == NULL)
-        no_memory(err);
+        no_memory_for_list(err);
     else if (file == NULL && errno == ENOENT)
         file = json_object();
     free(path);
@@ -155,9 +155,9 @@ static json_t *read_list(const struct train_config *config, struct error *err)
 }
 
 /* Writes the list; `list` is taken over. */
-static int write_list(const struct train_config *config, json_t *list, struct error *err)
+static int write_saved_list(const struct train_config *config, json_t *list, struct error *err)
 {
-    char *path = list_path(config);
+    char *path = saved_list_path(config);
     int rc = write_json(path, json_pack("{s:i, s:o}", "version", 1, "checkpoints", list), err);
 
     free(path);
@@ -165,7 +165,7 @@ static int write_list(const struct train_config *config, json_t *list, struct er
 }
 
 /* Removes the entries of this name from the list. */
-static void take_out(json_t *list, const char *name)
+static void remove_from_list(json_t *list, const char *name)
 {
     for (size_t i = json_array_size(list); i-- > 0;)
         if (is_named(json_array_get(list, i), name))
@@ -197,7 +197,7 @@ bool saved_is_older(const char *name, const char *than)
     return false;
 }
 
-static bool is_listed(const json_t *list, const char *name)
+static bool is_checkpoint_listed(const json_t *list, const char *name)
 {
     const json_t *entry;
     size_t i;
@@ -223,7 +223,7 @@ static void take_out_left(const struct train_config *config, json_t *list)
 
         if (config->checkpoint.resume != NULL && is_named(entry, config->checkpoint.resume))
             return;
-        if (integer(entry, "generation") < (int64_t)config->generation)
+        if (integer_at(entry, "generation") < (int64_t)config->generation)
             json_array_remove(list, i);
         else
             i++;
@@ -242,7 +242,7 @@ static void remove_others(const struct train_config *config, const json_t *list,
         return;
     }
     while ((entry = readdir(dir)) != NULL) {
-        if (!saved_is_older(entry->d_name, newest) || is_listed(list, entry->d_name) ||
+        if (!saved_is_older(entry->d_name, newest) || is_checkpoint_listed(list, entry->d_name) ||
             is_in_use(config, entry->d_name))
             continue;
         path = saved_path(config, entry->d_name, NULL);
@@ -269,17 +269,17 @@ int saved_add(const struct train_config *config, const char *name, struct error 
 
     if (entry == NULL)
         return errno == ENOENT ? 0 : -1;
-    list = read_list(config, err);
+    list = read_saved_list(config, err);
     if (list == NULL) {
         json_decref(entry);
         return -1;
     }
-    take_out(list, name);
+    remove_from_list(list, name);
     take_out_left(config, list);
     json_array_insert_new(list, 0, entry);
     while (json_array_size(list) > (size_t)config->checkpoint.keep)
         json_array_remove(list, json_array_size(list) - 1);
-    rc = write_list(config, json_incref(list), err);
+    rc = write_saved_list(config, json_incref(list), err);
     if (rc == 0)
         remove_others(config, list, name);
     json_decref(list);
@@ -288,29 +288,29 @@ int saved_add(const struct train_config *config, const char *name, struct error 
 
 int saved_drop(const struct train_config *config, const char *name, struct error *err)
 {
-    json_t *list = read_list(config, err);
+    json_t *list = read_saved_list(config, err);
 
     if (list == NULL)
         return -1;
-    take_out(list, name);
-    return write_list(config, list, err);
+    remove_from_list(list, name);
+    return write_saved_list(config, list, err);
 }
 
 char *saved_newest(const struct train_config *config, int64_t *step, struct error *err)
 {
-    json_t *list = read_list(config, err);
+    json_t *list = read_saved_list(config, err);
     const json_t *entry = NULL, *item;
     const char *name;
     char *copy = NULL;
     size_t i;
 
     json_array_foreach (list, i, item)
-        if (entry == NULL && integer(item, "generation") == config->generation)
+        if (entry == NULL && integer_at(item, "generation") == config->generation)
             entry = item;
     name = json_string_value(json_object_get(entry, "name"));
     if (list != NULL && (copy = strdup(name != NULL ? name : "")) == NULL)
-        no_memory(err);
-    *step = integer(entry, "step");
+        no_memory_for_list(err);
+    *step = integer_at(entry, "step");
     json_decref(list);
     return copy;
 }
@@ -318,8 +318,8 @@ char *saved_newest(const struct train_config *config, int64_t *step, struct erro
 bool saved_is_whole(const struct train_config *config, const char *name)
 {
     struct error ignored; /* it is looked for again */
-    json_t *list = read_list(config, &ignored);
-    bool listed = list != NULL && is_listed(list, name);
+    json_t *list = read_saved_list(config, &ignored);
+    bool listed = list != NULL && is_checkpoint_listed(list, name);
 
     json_decref(list);
     return listed;

@@ -48,7 +48,7 @@ struct saver {
 
     pthread_mutex_t lock;
     pthread_cond_t changed;
-    struct job {
+    struct save_job {
         char name[NAME_SIZE];
         int64_t step;
         struct cut cut;
@@ -56,7 +56,7 @@ struct saver {
     enum stage stage;
     /* The oldest and the newest of which this rank's part is written, and which are not known to be whole. Rank 0 adds
      * them to the list, and waits for that. */
-    struct part {
+    struct written_part {
         char name[NAME_SIZE]; /* "": there is none */
         uint32_t cut;
     } pending, newer;
@@ -187,7 +187,7 @@ bool saver_is_settling(struct saver *c)
 }
 
 /* A checkpoint will not be whole: reception does not wait for it. */
-static void give_up(const struct saver *c)
+static void give_up_checkpoint(const struct saver *c)
 {
     if (c->kept != NULL)
         kept_give_up(c->kept, "the next one could not be saved");
@@ -217,7 +217,7 @@ static int add_if_whole(struct saver *c, const char *name, struct error *err)
 }
 
 /* Looks whether a checkpoint is whole. Returns as add_if_whole(). */
-static int look(struct saver *c, const struct part *part, struct error *err)
+static int look_if_whole(struct saver *c, const struct written_part *part, struct error *err)
 {
     int rc;
 
@@ -231,16 +231,16 @@ static int look(struct saver *c, const struct part *part, struct error *err)
 
 /* Looks at what is written. Where other ranks are slower, the oldest is waited for, since a newer one comes each time
  * before it is whole; a newer one that is whole replaces it. */
-static void complete(struct saver *c)
+static void complete_checkpoint(struct saver *c)
 {
     struct error err, newer_err;
-    int older = look(c, &c->pending, &err), newer = look(c, &c->newer, &newer_err);
+    int older = look_if_whole(c, &c->pending, &err), newer = look_if_whole(c, &c->newer, &newer_err);
 
     atomic_store(&c->listing, false);
     if (older == 0 && newer == 0)
         return;
     if (newer < 0 || (newer == 0 && older < 0))
-        give_up(c);
+        give_up_checkpoint(c);
     pthread_mutex_lock(&c->lock);
     c->failed = newer < 0 || (newer == 0 && older < 0);
     c->err = newer < 0 ? newer_err : err;
@@ -255,7 +255,7 @@ static void complete(struct saver *c)
 
 /* Sets what the program has saved, flushed; part->state is false where there is nothing, which ranks may do that are
  * not alone. */
-static int measure(const char *path, int ranks, struct saved_part *part, struct error *err)
+static int measure_state(const char *path, int ranks, struct saved_part *part, struct error *err)
 {
     struct stat st;
 
@@ -283,7 +283,7 @@ static char *state_path(const struct train_config *config, const char *name, int
 }
 
 /* Writes this rank's part: first all that it consists of, then the file that says so. */
-static int write_part(const struct saver *c, const struct job *job, struct error *err)
+static int write_part(const struct saver *c, const struct save_job *job, struct error *err)
 {
     struct saved_part part = {.step = job->step,
                               .time = job->cut.time,
@@ -296,7 +296,8 @@ static int write_part(const struct saver *c, const struct job *job, struct error
 
     if (dir == NULL || state == NULL)
         error_set(err, "train_memory", "no memory for a checkpoint");
-    else if (measure(state, c->config->ranks, &part, err) == 0 && cut_write(&job->cut, dir, c->config->rank, err) == 0)
+    else if (measure_state(state, c->config->ranks, &part, err) == 0 &&
+             cut_write(&job->cut, dir, c->config->rank, err) == 0)
         rc = saved_part_write(c->config, job->name, &part, err);
     free(dir);
     free(state);
@@ -305,13 +306,13 @@ static int write_part(const struct saver *c, const struct job *job, struct error
 
 static void write_job(struct saver *c)
 {
-    struct part part = {.cut = c->job.cut.number};
+    struct written_part part = {.cut = c->job.cut.number};
     struct error err;
     int rc = write_part(c, &c->job, &err);
 
     if (rc < 0) {
         log_error("checkpoint %s is not saved: %s", c->job.name, err.text);
-        give_up(c);
+        give_up_checkpoint(c);
     }
     cut_fini(&c->job.cut);
     pthread_mutex_lock(&c->lock);
@@ -319,7 +320,8 @@ static void write_job(struct saver *c)
     if (rc < 0)
         c->err = err;
     memcpy(part.name, c->job.name, sizeof part.name);
-    atomic_store(&c->listing, rc == 0 && c->config->rank == 0); /* until complete() has looked, which comes next */
+    atomic_store(&c->listing,
+                 rc == 0 && c->config->rank == 0); /* until complete_checkpoint() has looked, which comes next */
     if (rc == 0 && (c->config->rank == 0 || c->kept != NULL))
         *(c->pending.name[0] == '\0' ? &c->pending : &c->newer) = part;
     c->stage = STAGE_IDLE;
@@ -351,7 +353,7 @@ static enum work wait_for_work(struct saver *c)
     return work;
 }
 
-static void *run(void *arg)
+static void *saver_run(void *arg)
 {
     struct saver *c = arg;
 
@@ -359,14 +361,14 @@ static void *run(void *arg)
         switch (wait_for_work(c)) {
         case WORK_NONE: break;
         case WORK_WRITE: write_job(c); /* fall through */
-        case WORK_LOOK: complete(c); break;
+        case WORK_LOOK: complete_checkpoint(c); break;
         case WORK_STOP: return NULL;
         }
 }
 
 static int start_thread(struct saver *c, struct error *err)
 {
-    int rc = c->running ? 0 : thread_start(&c->thread, run, c);
+    int rc = c->running ? 0 : thread_start(&c->thread, saver_run, c);
 
     if (rc != 0)
         return error_set(err, "train_thread", "cannot start the thread that writes checkpoints: %s", strerror(rc));
@@ -460,7 +462,7 @@ bool saver_has_cut(struct saver *c)
     return stage_of(c) == STAGE_STATE;
 }
 
-static void enter(struct saver *c, enum stage stage)
+static void enter_stage(struct saver *c, enum stage stage)
 {
     pthread_mutex_lock(&c->lock);
     c->stage = stage;
@@ -470,7 +472,7 @@ static void enter(struct saver *c, enum stage stage)
 
 void saver_end(struct saver *c)
 {
-    enter(c, STAGE_PART);
+    enter_stage(c, STAGE_PART);
 }
 
 void saver_abandon(struct saver *c)
@@ -482,8 +484,8 @@ void saver_abandon(struct saver *c)
     c->step = c->before; /* the program may try this step again */
     c->again = false;
     atomic_store(&c->begun, false);
-    enter(c, STAGE_IDLE);
-    give_up(c);
+    enter_stage(c, STAGE_IDLE);
+    give_up_checkpoint(c);
 }
 
 int saver_wait(struct saver *c, struct error *err)

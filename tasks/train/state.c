@@ -15,7 +15,7 @@
 
 #define READ_SIZE ((size_t)1 << 20)
 
-struct measuring {
+struct state_digest {
     XXH3_state_t *hash;
     char *buffer;
     bool flush;
@@ -23,16 +23,16 @@ struct measuring {
     int64_t size;
 };
 
-static int by_name(const FTSENT **a, const FTSENT **b)
+static int entry_by_name(const FTSENT **a, const FTSENT **b)
 {
     return strcmp((*a)->fts_name, (*b)->fts_name);
 }
 
 /* Goes through a file or a tree in order; `each` returns -1 with errno to end it. Returns 0, or -1 with errno. */
-static int walk(const char *path, int (*each)(void *arg, FTSENT *entry), void *arg)
+static int walk_state(const char *path, int (*each)(void *arg, FTSENT *entry), void *arg)
 {
     char *paths[] = {(char *)path, NULL};
-    FTS *tree = fts_open(paths, FTS_PHYSICAL | FTS_NOCHDIR, by_name);
+    FTS *tree = fts_open(paths, FTS_PHYSICAL | FTS_NOCHDIR, entry_by_name);
     FTSENT *entry;
     int rc = 0, failed;
 
@@ -46,7 +46,7 @@ static int walk(const char *path, int (*each)(void *arg, FTSENT *entry), void *a
     return rc < 0 || failed != 0 ? -1 : 0;
 }
 
-static int measure_file(struct measuring *m, const char *path)
+static int measure_file(struct state_digest *m, const char *path)
 {
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK), failed;
     ssize_t n = -1;
@@ -69,7 +69,7 @@ static int measure_file(struct measuring *m, const char *path)
 
 static int measure_entry(void *arg, FTSENT *entry)
 {
-    struct measuring *m = arg;
+    struct state_digest *m = arg;
 
     switch (entry->fts_info) {
     case FTS_D: return 0;
@@ -91,7 +91,7 @@ static int measure_entry(void *arg, FTSENT *entry)
 
 int state_measure(const char *path, bool flush, int64_t *size, char digest[STATE_DIGEST_SIZE], struct error *err)
 {
-    struct measuring m = {XXH3_createState(), malloc(READ_SIZE), flush, strlen(path), 0};
+    struct state_digest m = {XXH3_createState(), malloc(READ_SIZE), flush, strlen(path), 0};
     int rc;
 
     if (m.hash == NULL || m.buffer == NULL) {
@@ -100,7 +100,7 @@ int state_measure(const char *path, bool flush, int64_t *size, char digest[STATE
         errno = ENOMEM;
     } else {
         XXH3_64bits_reset(m.hash);
-        rc = walk(path, measure_entry, &m);
+        rc = walk_state(path, measure_entry, &m);
         if (rc < 0)
             error_errno(err, "train_checkpoint", "%s", path);
         *size = m.size;
@@ -111,7 +111,7 @@ int state_measure(const char *path, bool flush, int64_t *size, char digest[STATE
     return rc;
 }
 
-static int remove_entry(void *arg, FTSENT *entry)
+static int remove_state_entry(void *arg, FTSENT *entry)
 {
     if (entry->fts_info == FTS_DP)
         rmdir(entry->fts_accpath);
@@ -122,5 +122,5 @@ static int remove_entry(void *arg, FTSENT *entry)
 
 void state_remove(const char *path)
 {
-    walk(path, remove_entry, NULL);
+    walk_state(path, remove_state_entry, NULL);
 }

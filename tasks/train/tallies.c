@@ -6,7 +6,7 @@
 #define SIZE_MIN 64
 
 /* Returns the place of a member, or the free one where it belongs. */
-static uint32_t *place_of(const struct tallies *t, int64_t member)
+static uint32_t *tally_place(const struct tallies *t, int64_t member)
 {
     size_t at = (size_t)(((uint64_t)member * UINT64_C(0x9e3779b97f4a7c15)) >> 32) & (t->size - 1);
 
@@ -16,7 +16,7 @@ static uint32_t *place_of(const struct tallies *t, int64_t member)
 }
 
 /* Makes room for one more member. */
-static bool make_room(struct tallies *t)
+static bool make_tally_room(struct tallies *t)
 {
     size_t size = t->size > 0 ? 2 * t->size : SIZE_MIN;
     struct tally *list;
@@ -34,7 +34,7 @@ static bool make_room(struct tallies *t)
     t->places = places;
     t->size = size;
     for (size_t i = 0; i < t->n; i++)
-        *place_of(t, t->list[i].member) = (uint32_t)i + 1;
+        *tally_place(t, t->list[i].member) = (uint32_t)i + 1;
     return true;
 }
 
@@ -42,9 +42,9 @@ int tallies_add(struct tallies *t, int64_t member, double value)
 {
     uint32_t *place;
 
-    if (!make_room(t))
+    if (!make_tally_room(t))
         return -1;
-    place = place_of(t, member);
+    place = tally_place(t, member);
     if (*place == 0) {
         t->list[t->n] = (struct tally){.member = member};
         *place = (uint32_t)++t->n;

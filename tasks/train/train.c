@@ -26,7 +26,7 @@ static bool saves(const struct stretto_train *t)
 }
 
 /* Collects the counters in the reverse order of a sample's way, so that it never reports more drawn than received. */
-static void collect(void *arg, struct stretto_train_stats *s)
+static void collect_stats(void *arg, struct stretto_train_stats *s)
 {
     struct stretto_train *t = arg;
     struct receiver_counters received;
@@ -79,7 +79,7 @@ static void keep_memory(void)
     mallopt(M_TRIM_THRESHOLD, 64 << 20);
 }
 
-static int forget(void *arg, uint64_t member, int64_t step)
+static int forget_drawn(void *arg, uint64_t member, int64_t step)
 {
     return drawn_forget(arg, member, step);
 }
@@ -94,7 +94,7 @@ static int note_forgotten(struct stretto_train *t)
     for (size_t i = 0; i < from->n_forgotten; i++)
         if (drawn_forget_run(t->drawn, &from->forgotten[i]) < 0)
             return -1;
-    if (t->kept != NULL && kept_each_forgotten(t->kept, forget, t->drawn) < 0)
+    if (t->kept != NULL && kept_each_forgotten(t->kept, forget_drawn, t->drawn) < 0)
         return -1;
     free(from->forgotten);
     from->n_forgotten = stepset_runs(set);
@@ -128,7 +128,7 @@ static int note_drawn(struct stretto_train *t)
     return 0;
 }
 
-static void hold(void *arg, bool full)
+static void hold_pool(void *arg, bool full)
 {
     pool_hold(arg, full);
 }
@@ -147,7 +147,7 @@ static int start_receiver(struct stretto_train *t)
     return t->receiver != NULL ? 0 : -1;
 }
 
-static int start(struct stretto_train *t)
+static int train_start(struct stretto_train *t)
 {
     struct buffer *buffer;
     bool waits;
@@ -164,18 +164,18 @@ static int start(struct stretto_train *t)
     t->store = sample_store_create(&t->config.fields, t->kept, t->config.parameters);
     if (t->pool == NULL || t->copies == NULL || t->store == NULL)
         return error_set(&t->err, "train_memory", "no memory for the training's buffer");
-    waits = t->kept != NULL && kept_watch(t->kept, hold, t->pool);
+    waits = t->kept != NULL && kept_watch(t->kept, hold_pool, t->pool);
     t->saver = saver_create(&t->config, t->kept, &t->err);
     if ((t->saver == NULL && t->err.code[0] != '\0') || start_receiver(t) < 0)
         return -1;
     t->reception = reception_watch(&t->config, t->receiver, t->saver, waits ? t->kept : NULL, t->pool, &t->err);
     if (t->reception == NULL)
         return -1;
-    t->report = report_start(&t->config, collect, t, &t->err);
+    t->report = report_start(&t->config, collect_stats, t, &t->err);
     return t->report != NULL ? 0 : -1;
 }
 
-static void stop(struct stretto_train *t)
+static void train_stop(struct stretto_train *t)
 {
     if (t->kept != NULL)
         kept_freeze(t->kept);
@@ -210,9 +210,9 @@ int stretto_train_open(struct stretto_train **out)
     *out = t;
     if (t == NULL)
         return -1;
-    if (start(t) == 0)
+    if (train_start(t) == 0)
         return 0;
-    stop(t);
+    train_stop(t);
     return -1;
 }
 
@@ -220,7 +220,7 @@ void stretto_train_close(struct stretto_train *t)
 {
     if (t == NULL)
         return;
-    stop(t);
+    train_stop(t);
     free(t);
 }
 
@@ -384,7 +384,7 @@ int stretto_train_report(struct stretto_train *t, int count, const int64_t *memb
 
 void stretto_train_stats(struct stretto_train *t, struct stretto_train_stats *stats)
 {
-    collect(t, stats);
+    collect_stats(t, stats);
     stats->samples_per_second = report_rate(t->report);
 }
 

@@ -63,7 +63,7 @@ static int take_cut(struct stretto_train *t, bool last, struct cut *cut)
     return 0;
 }
 
-static void hand_over(void *arg, struct sample *sample)
+static void hand_over_held(void *arg, struct sample *sample)
 {
     handover_add(arg, &(struct handover_item){.sample = sample});
 }
@@ -99,7 +99,7 @@ static int hand_over_all(struct stretto_train *t)
     free(path);
     if (handover == NULL)
         return -1;
-    pool_each_undrawn(t->pool, hand_over, handover);
+    pool_each_undrawn(t->pool, hand_over_held, handover);
     rc = receiver_hand_over(t->receiver, handover, &t->err);
     if (rc == 0)
         pool_each_drawn(t->pool, hand_over_drawn, &(struct handing){t->saver, handover});

@@ -58,7 +58,7 @@ static double cpu_of_thread(void)
 /* Messages as the receiver gets them: whose memory is there already, since receiving it is not what is measured. */
 static void *put_samples(void *arg)
 {
-    struct params *params = params_create(5);
+    struct sample_params *params = sample_params_create(5);
     size_t size = FRAME_HEADER_SIZE + bytes, next = 0;
     size_t slots = size > 8192 ? 2 * capacity + 2 * POOL_PUT_MAX : 64; /* small ones are copied at once */
     int many = bytes > 65536 ? 1 : POOL_PUT_MAX;

@@ -62,25 +62,6 @@ static void record(json_t *json)
         MUST(exitrec_outcome_name(rec.outcome) != NULL);
 }
 
-/* What is read without JSON must be what JSON says. */
-static void scan(const char *text, size_t size)
-{
-    struct exitrec scanned, parsed;
-    struct error err;
-    const char *end = exitrec_scan(text, &scanned);
-    json_t *json = end == text + size ? json_loadb(text, size, JSON_REJECT_DUPLICATES, NULL) : NULL;
-
-    if (end != text + size)
-        return;
-    MUST(json != NULL && exitrec_parse(json, &parsed, &err) == 0);
-    MUST(strcmp(scanned.job, parsed.job) == 0 && strcmp(scanned.id, parsed.id) == 0 && strcmp(scanned.host, parsed.host) == 0);
-    MUST(strcmp(scanned.reason, parsed.reason) == 0 && scanned.outcome == parsed.outcome && scanned.late == parsed.late);
-    MUST(scanned.started == parsed.started && scanned.ended == parsed.ended && scanned.max_rss == parsed.max_rss);
-    MUST(scanned.exit_code == parsed.exit_code && scanned.signal == parsed.signal);
-    MUST(scanned.user_seconds == parsed.user_seconds && scanned.system_seconds == parsed.system_seconds);
-    json_decref(json);
-}
-
 static void fields(json_t *json)
 {
     struct error err = {.code = "", .text = ""};
@@ -102,18 +83,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     static void (*const kinds[])(json_t *json) = {descriptor, record, fields};
     json_t *json;
-    char *text;
 
     if (size == 0)
         return 0;
     if (data[0] % 4 == 3) {
         control(data + 1, size - 1);
         return 0;
-    }
-    if (data[0] % 4 == 1) {
-        text = text_of(data + 1, size - 1);
-        scan(text, strlen(text));
-        free(text);
     }
     json = json_loadb((const char *)data + 1, size - 1, JSON_REJECT_DUPLICATES, NULL);
     if (json_is_object(json))

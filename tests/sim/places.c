@@ -1,13 +1,13 @@
 /* The places of an adapter. Verifies that only ensembles which may have a place are given one, and each place to the
  * right ensemble. */
-#include "daemon/engine/adapter_state.h"
-#include "daemon/engine/core.h"
-#include "daemon/engine/dispatch.h"
-#include "daemon/engine/ensemble.h"
-#include "daemon/engine/training.h"
+#include "daemon/engine/memory/adapter_state.h"
+#include "daemon/engine/memory/core.h"
+#include "daemon/engine/memory/ensemble.h"
+#include "daemon/engine/memory/training.h"
 #include "tests/sim/sim.h"
 
-#include "daemon/engine/pilot.h"
+#include "daemon/engine/memory/pilot.h"
+#include "daemon/engine/memory/pilot_size.h"
 #include "daemon/store/internal.h"
 
 #include <stdio.h>
@@ -84,7 +84,7 @@ static bool is_due(struct sim *sim, int64_t ensemble)
 {
     const struct live_ensemble *ens = engine_find_ensemble(sim_engine(sim), ensemble);
 
-    return ens != NULL && dispatch_training_is_due(sim_engine(sim), ens);
+    return ens != NULL && ensemble_training_is_due(sim_engine(sim), ens);
 }
 
 /* Finds the ensembles, and counts as waiting their members that are due before `now`. Does not count the job
@@ -245,7 +245,7 @@ void watch_places(struct sim *sim)
     size_t n;
 
     /* members that were just loaded, or were too many for one turn, get places at the next tick */
-    if (sim_engine(sim) == NULL || sim_engine(sim)->resting || sim_engine(sim)->again || sim_engine(sim)->dirty)
+    if (sim_engine(sim) == NULL || sim_engine(sim)->resting || sim_engine(sim)->again || sim_engine(sim)->to_settle.ensembles)
         return;
     n = claimants(sim, 0, daemon_now(sim), all);
     for (size_t i = 0; i < n; i++) {

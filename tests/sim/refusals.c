@@ -1,6 +1,6 @@
 /* Calls that must be refused, with an error that names the place of the mistake, and must change nothing. The call that
  * is made follows from `salt` alone, so that a schedule is the same with such calls and without them. */
-#include "daemon/engine/core.h"
+#include "daemon/engine/memory/core.h"
 #include "daemon/engine/engine.h"
 #include "daemon/store/internal.h"
 #include "tests/sim/sim.h"
@@ -72,7 +72,7 @@ void calls_begin(struct sim *sim)
     /* what an earlier call of the turn has put off is written by the next read, and is not this call's
      * (SIM_SEED=10095871); where it fails, the turn fails */
     store_write_all(sim_store(sim), &err);
-    writes = engine->resting || engine->dirty != NULL ? -1 : sim_writes(sim);
+    writes = engine->resting || engine->to_settle.ensembles != NULL ? -1 : sim_writes(sim);
 }
 
 void calls_refused(struct sim *sim, const struct error *err)

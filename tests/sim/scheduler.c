@@ -1,10 +1,10 @@
 /* The adapter of the simulated cluster. It answers questions of the daemon late, or not at all, or wrongly. */
 #include "common/xalloc.h"
-#include "daemon/engine/adapter_state.h"
-#include "daemon/engine/core.h"
+#include "daemon/engine/memory/adapter_state.h"
+#include "daemon/engine/memory/core.h"
 #include "daemon/engine/engine.h"
-#include "daemon/engine/ensemble.h"
-#include "daemon/engine/job.h"
+#include "daemon/engine/memory/ensemble.h"
+#include "daemon/engine/memory/job.h"
 #include "tests/sim/pilots.h"
 
 #include <stdio.h>

@@ -2,7 +2,7 @@
 
 #include "common/heap.h"
 #include "common/xalloc.h"
-#include "daemon/engine/core.h"
+#include "daemon/engine/memory/core.h"
 #include "daemon/engine/engine.h"
 #include "daemon/store/internal.h"
 

@@ -1,7 +1,7 @@
 /* The invariants of the lists of hosts: a host has left its list before its processes are told to end. */
-#include "daemon/engine/core.h"
+#include "daemon/engine/memory/core.h"
 #include "daemon/engine/engine.h"
-#include "daemon/engine/job.h"
+#include "daemon/engine/memory/job.h"
 #include "daemon/store/job.h"
 #include "tests/sim/sim.h"
 

@@ -1,10 +1,10 @@
 /* The invariants of allocations: which ones are requested, which jobs they are given, and that none is left behind. */
-#include "daemon/engine/core.h"
-#include "daemon/engine/ensemble.h"
-#include "daemon/engine/job.h"
+#include "daemon/engine/memory/core.h"
+#include "daemon/engine/memory/ensemble.h"
+#include "daemon/engine/memory/job.h"
 #include "tests/sim/pilots.h"
 
-#include "daemon/engine/pilot.h"
+#include "daemon/engine/memory/pilot.h"
 #include "daemon/store/internal.h"
 
 #include <stdio.h>
@@ -198,7 +198,7 @@ void watch_pilots(struct sim *sim)
             for (int n = 0; n < flight->n_nodes && !flight->over; n++)
                 check_cancels(sim, &flight->nodes[n]);
     }
-    if (sim_engine(sim)->resting || sim_engine(sim)->dirty != NULL)
+    if (sim_engine(sim)->resting || sim_engine(sim)->to_settle.ensembles != NULL)
         return;
     HASH_ITER (hh, sim_engine(sim)->ensembles, ens, next) {
         if (ens->allocation == NULL)

@@ -34,6 +34,16 @@ is "$(includes daemon | grep -E '^daemon/(main|app)\.[ch]:' |
 	grep -vE '"(config\.h|common/|tasks/proto/|scheduler-adapters/|daemon/|api/api\.h)')" "" \
 	"its composition root includes api/api.h besides"
 
+# The engine's folders stand upon each other; engine.h and ports.h are all that others know of it.
+below='daemon/engine/(engine|ports)\.h'
+for folder in memory jobs members trainings ensembles; do
+	below="$below|daemon/engine/$folder/"
+	is "$(includes daemon/engine/$folder | grep -F '"daemon/engine/' | grep -vE "\"($below)")" "" \
+		"daemon/engine/$folder/ includes only from below"
+done
+is "$(includes daemon | grep -v '^daemon/engine/' | grep -F '"daemon/engine/' | grep -vE '"daemon/engine/(engine|ports)\.h"'
+	includes api | grep -F '"daemon/engine/' | grep -vF '"daemon/engine/engine.h"')" "" "other rooms include engine.h and ports.h alone"
+
 # Every code with which a spec can be refused is in the table, or clients would be told of an internal error.
 is "$(cd "$srcdir" && grep -rhoE '"(spec|resources)_[a-z_]+"' --include='*.c' daemon common scheduler-adapters | sort -u |
 	while read -r code; do grep -qF "PROBLEM($code," api/tbl/problems.h || echo "$code"; done)" "" \
@@ -53,8 +63,8 @@ is "$(cd "$srcdir" && LC_ALL=C.UTF-8 grep -rcE '^.{121}' --include='*.[ch]' api 
 	scheduler-adapters tasks | grep -v ':0$')" "" "no line of the product has more than 120 columns"
 
 # Each file of the engine includes its own header first, so that the header stands alone.
-is "$(cd "$srcdir/daemon/engine" && for file in *.c; do
-	[ ! -e "${file%.c}.h" ] || [ "$(grep -m 1 '^#include' "$file")" = "#include \"daemon/engine/${file%.c}.h\"" ] || echo "$file"
+is "$(cd "$srcdir" && for file in daemon/engine/*.c daemon/engine/*/*.c; do
+	[ ! -e "${file%.c}.h" ] || [ "$(grep -m 1 '^#include' "$file")" = "#include \"${file%.c}.h\"" ] || echo "$file"
 done)" "" "each file of the engine includes its own header first"
 
 # A kind of event that is in no list cannot be asked for, and the dashboard does not hear of it.
@@ -62,25 +72,27 @@ written=$(cd "$srcdir" && grep -rhoE '"(allocation|attempt|members?|ensemble|tra
 is "$(cd "$srcdir" && sed -n 's/^EVENT_KIND(\(.*\))$/\1/p' api/tbl/event_kinds.h | sort)" "$(sort <<<"$written")" "the list of kinds of events is that of those written"
 is "$(cd "$srcdir" && sed -n '/^export const KINDS/,/^\]/p' web/live.js | grep -oE "'[a-z_.]+'" | tr "'" '"' | sort)" "$(sort <<<"$written")" "the dashboard hears of all of them"
 # A struct that grows without end holds the lives of several things.
-is "$(cd "$srcdir" && python3 tests/struct_sizes.py daemon/engine/*.h)" "" "no struct of the engine has more than 25 fields or 6 booleans"
+is "$(cd "$srcdir" && python3 tests/struct_sizes.py daemon/engine/*.h daemon/engine/*/*.h)" "" "no struct of the engine has more than 25 fields or 6 booleans"
+
+# Who searches for a function, or meets it in a debugger, finds one. The other rooms follow.
+is "$(cd "$srcdir" && python3 tests/shared_names.py 5 api cli common daemon/spec scheduler-adapters tasks/member tasks/train)" "" \
+	"at most 5 % of the functions share their name, and no structs do"
 
 # The states of a job change by events alone, as the table in job_event.c says.
 is "$(cd "$srcdir" && grep -nE 'states?(\.|->)(belief|proof|sent|pending) *[-+|&]?=[^=]|\<state *= *JOB_|= *\(struct job_states\)|\<job_states_(change|init)\(' \
-	daemon/engine/*.[ch] | grep -vE '^daemon/engine/job_event\.[ch]:|^daemon/engine/job\.c:[0-9]+:    job_states_(change|init)\(')" "" \
+	daemon/engine/*.[ch] daemon/engine/*/*.[ch] | grep -vE '^daemon/engine/memory/job_event\.[ch]:|^daemon/engine/memory/job\.c:[0-9]+:    job_states_(change|init)\(')" "" \
 	"no file of the engine but job_event.c writes the states of a job"
 
 # So do those of a training; its generation begins in renew.c.
 is "$(cd "$srcdir" && grep -nE 'state(\.|s\.|s->)(stage|reading|reception|ending|need) *[-+|&]?=[^=]|\<state *= *TRAINING_|= *\((struct training_states|enum training_state)\)' \
-	daemon/engine/*.[ch] | grep -v '^daemon/engine/training_event\.[ch]:')" "" \
+	daemon/engine/*.[ch] daemon/engine/*/*.[ch] | grep -v '^daemon/engine/memory/training_event\.[ch]:')" "" \
 	"no file of the engine but training_event.c writes the states of a training"
-is "$(cd "$srcdir" && grep -nE '\<(row|own|training)(\.|->)(generation|wanted) *(\+\+|--|[-+]?=[^=])' daemon/engine/*.c |
-	grep -vE '^daemon/engine/renew\.c:|^daemon/engine/training_resize\.c:[0-9]+: *own->wanted = ranks;')" "" \
+is "$(cd "$srcdir" && grep -nE '\<(row|own|training)(\.|->)(generation|wanted) *(\+\+|--|[-+]?=[^=])' daemon/engine/*.c daemon/engine/*/*.c |
+	grep -vE '^daemon/engine/trainings/renew\.c:|^daemon/engine/trainings/training_resize\.c:[0-9]+: *own->wanted = ranks;')" "" \
 	"a training's generation begins in renew.c, and its number of ranks is asked for in training_resize.c alone"
 
-# Files that call each other in a circle are read and changed together: the page names them, each with a reason.
-is "$(python3 "$srcdir/tests/call_circle.py" "$builddir/daemon/engine" 2>&1 | tr ' ' '\n' | sort)" \
-	"$(sed -n '/^### Calls in a circle/,/^### /s/^| \([^|]*\) |.*/\1/p' "$srcdir/docs/internals.md" | grep -o '[a-z_]*\.c' | sort)" \
-	"the files of the engine that are in a circle of calls are those in docs/internals.md"
+# No file of the engine can call back into one that called it, nor a folder: what follows further up is a fact.
+is "$(python3 "$srcdir/tests/call_circle.py" "$builddir/daemon/engine" 2>&1)" "" "no files or folders of the engine call each other in a circle"
 
 # A script that is in no list is run by nobody.
 listed=$(printf 'list:\n\t@echo $(TESTS)\ninclude Makefile\n' | env -u MAKEFLAGS -u MFLAGS -u TESTS make -s -C "$builddir" -f - list)

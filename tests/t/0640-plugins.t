@@ -112,8 +112,8 @@ compile() { # NAME [DEFINE...]: adapters/NAME.so
 }
 sed 's/\.abi = ADAPTER_ABI/.abi = ADAPTER_ABI + 1/' template.c >newer.c && compile newer newer.c
 sed 's/\.name = "template"/.name = "local"/' template.c >clash.c && compile clash clash.c
-sed 's/\.name = "template"/.name = "hole"/; s/\.cancel = cancel,//' template.c |
-	sed 's/^static void cancel(/void cancel_unused(struct adapter *a, const struct adapter_job *job, adapter_done_cb *cb, void *arg);\nvoid cancel_unused(/' >hole.c && compile hole hole.c
+sed 's/\.name = "template"/.name = "hole"/; s/\.cancel = template_cancel,//' template.c |
+	sed 's/^static void template_cancel(/void cancel_unused(struct adapter *a, const struct adapter_job *job, adapter_done_cb *cb, void *arg);\nvoid cancel_unused(/' >hole.c && compile hole hole.c
 sed 's/\.name = "template"/.name = "unset"/' template.c >unset.c && compile unset unset.c
 echo 'int x;' >none.c && compile none none.c
 echo 'no object' >adapters/text.so

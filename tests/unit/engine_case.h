@@ -2,7 +2,7 @@
  * the test. */
 #ifndef TESTS_UNIT_ENGINE_CASE_H
 #define TESTS_UNIT_ENGINE_CASE_H
-#include "daemon/engine/core.h"
+#include "daemon/engine/memory/core.h"
 #include "daemon/engine/engine.h"
 #include "tests/sim/sim.h"
 #include "tests/unit/unit.h"

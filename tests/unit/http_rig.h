@@ -2,7 +2,7 @@
  * but the store, and a client. Everything runs in one loop, so that a request takes a fraction of a millisecond. */
 #ifndef TESTS_HTTP_RIG_H
 #define TESTS_HTTP_RIG_H
-#include "daemon/engine/core.h"
+#include "daemon/engine/memory/core.h"
 #include "tests/unit/open_store.h"
 
 #include <jansson.h>

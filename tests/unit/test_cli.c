@@ -190,6 +190,31 @@ static json_t *ensemble_of(const char *state, int succeeded, int failed, const c
     return ensemble;
 }
 
+static void test_success(void **state)
+{
+    static const struct {
+        const char *state;
+        int succeeded, failed;
+        const char *training;
+        bool ended, success;
+    } cases[] = {
+        {"complete", 10, 0, NULL, true, true},       {"complete", 10, 0, "done", true, true},
+        {"complete", 10, 0, "failed", true, false},  {"complete", 9, 1, "done", true, false},
+        {"cancelled", 10, 0, "done", true, false},   {"running", 10, 0, "running", false, false},
+        {"paused", 3, 0, NULL, false, false},        {"cancelled", 3, 0, NULL, false, false},
+        {"cancelled", 10, 0, "running", false, false}, {"cancelled", 10, 0, "submitted", false, false},
+        {"cancelled", 10, 0, "pending", false, false}, {"cancelled", 10, 0, "cancelled", true, false},
+    };
+
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        json_t *ensemble = ensemble_of(cases[i].state, cases[i].succeeded, cases[i].failed, cases[i].training);
+
+        assert_int_equal(ensemble_ended(ensemble), cases[i].ended);
+        assert_int_equal(ensemble_succeeded(ensemble), cases[i].success);
+        json_decref(ensemble);
+    }
+}
+
 static json_t *training_with_nan(void)
 {
     json_t *ensemble = ensemble_of("running", 5, 1, "running"), *training = json_object_get(ensemble, "training");
@@ -236,10 +261,15 @@ static void test_one_rate(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_token_stays_here), cmocka_unit_test(test_ref),
-        cmocka_unit_test(test_sentence),         cmocka_unit_test(test_render),
-        cmocka_unit_test(test_harmless),         cmocka_unit_test(test_metric_that_is_not_finite),
-        cmocka_unit_test(test_one_rate),         cmocka_unit_test(test_widths),
+        cmocka_unit_test(test_token_stays_here),
+        cmocka_unit_test(test_ref),
+        cmocka_unit_test(test_success),
+        cmocka_unit_test(test_sentence),
+        cmocka_unit_test(test_render),
+        cmocka_unit_test(test_harmless),
+        cmocka_unit_test(test_metric_that_is_not_finite),
+        cmocka_unit_test(test_one_rate),
+        cmocka_unit_test(test_widths),
         cmocka_unit_test(test_characters),
     };
 

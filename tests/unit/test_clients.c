@@ -15,7 +15,7 @@
 static struct clients *clients;
 static struct clients_counts total;
 static struct {
-    struct client *client;
+    struct http_client *client;
     int ours, theirs;
 } peers[ROOM];
 

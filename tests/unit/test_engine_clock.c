@@ -1,8 +1,8 @@
 /* The clock of the daemon's host is set while members and a training run, or the host has slept: nothing is lost for
  * that, and nothing waits until the clock has caught up. */
 #include "common/log.h"
-#include "daemon/engine/elastic.h"
-#include "daemon/engine/ensemble.h"
+#include "daemon/engine/memory/elastic.h"
+#include "daemon/engine/memory/ensemble.h"
 #include "tests/unit/engine_case.h"
 
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* The width and the ranks of an elastic ensemble follow who waits for whom: decisions by a table, and the policy at
  * work in virtual time. */
 #include "common/log.h"
-#include "daemon/engine/elastic.h"
+#include "daemon/engine/memory/elastic.h"
 #include "daemon/spec/spec.h"
 #include "tests/sim/memory.h"
 #include "tests/sim/sim.h"

@@ -2,10 +2,10 @@
  * cluster. Where their ranks run: test_engine_places.c. */
 #include "common/log.h"
 #include "common/xalloc.h"
-#include "daemon/engine/abandon.h"
-#include "daemon/engine/ensemble.h"
-#include "daemon/engine/job.h"
-#include "daemon/engine/training.h"
+#include "daemon/engine/jobs/abandon.h"
+#include "daemon/engine/memory/ensemble.h"
+#include "daemon/engine/memory/job.h"
+#include "daemon/engine/memory/training.h"
 #include "tests/unit/engine_case.h"
 
 #include <stdlib.h>

@@ -2,11 +2,11 @@
  * simulated cluster. */
 #include "common/log.h"
 #include "common/xalloc.h"
-#include "daemon/engine/abandon.h"
-#include "daemon/engine/core.h"
+#include "daemon/engine/jobs/abandon.h"
+#include "daemon/engine/memory/core.h"
 #include "daemon/engine/engine.h"
-#include "daemon/engine/job.h"
-#include "daemon/engine/job_event.h"
+#include "daemon/engine/memory/job.h"
+#include "daemon/engine/memory/job_event.h"
 #include "tests/sim/pilots.h"
 #include "tests/unit/engine_case.h"
 

@@ -1,6 +1,6 @@
 /* Why an ensemble does not go on: each cause is told, in its order, with who takes what others wait for. */
 #include "common/log.h"
-#include "daemon/engine/waits.h"
+#include "daemon/engine/memory/waits.h"
 #include "tests/sim/memory.h"
 #include "tests/sim/sim.h"
 #include "tests/unit/unit.h"

@@ -2,7 +2,7 @@
  * simulated cluster. */
 #include "common/log.h"
 #include "common/xalloc.h"
-#include "daemon/engine/adapter_state.h"
+#include "daemon/engine/memory/adapter_state.h"
 #include "tests/unit/engine_case.h"
 
 #include <stdlib.h>

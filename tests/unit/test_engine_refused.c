@@ -1,7 +1,7 @@
 /* Jobs that the scheduler refuses in words which its adapter does not know, or holds for a limit: for good at the first
  * submission; for now where it has accepted others of the ensemble, and then for a day at most. */
 #include "common/log.h"
-#include "daemon/engine/core.h"
+#include "daemon/engine/memory/core.h"
 #include "daemon/engine/engine.h"
 #include "tests/unit/engine_case.h"
 

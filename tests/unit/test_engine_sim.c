@@ -11,7 +11,7 @@
 
 #include "common/files.h"
 #include "common/log.h"
-#include "daemon/engine/alarm.h"
+#include "daemon/engine/memory/alarm.h"
 #include "tests/sim/generator.h"
 #include "tests/sim/memory.h"
 #include "tests/sim/sim.h"

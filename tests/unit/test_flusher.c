@@ -1,5 +1,5 @@
 /* The thread that looks after a stream while the program does not call: it looks as early as it was ever asked to. */
-#include "tasks/member/flusher.h"
+#include "tasks/member/link_flusher.h"
 #include "tests/unit/unit.h"
 
 #include <dirent.h>
@@ -12,7 +12,7 @@
 #define LIMIT_SECONDS 20 /* what never comes has failed */
 
 struct watch {
-    struct flusher *flusher;
+    struct link_flusher *flusher;
     int looks, further; /* so many more are asked for by the next look */
 };
 
@@ -28,7 +28,7 @@ static int set_up(void **state)
 {
     static struct watch w;
 
-    w = (struct watch){.flusher = flusher_create(look, &w)};
+    w = (struct watch){.flusher = link_flusher_create(look, &w)};
     *state = &w;
     test_limit(LIMIT_SECONDS);
     return w.flusher != NULL ? 0 : -1;
@@ -36,14 +36,14 @@ static int set_up(void **state)
 
 static int tear_down(void **state)
 {
-    flusher_destroy(((struct watch *)*state)->flusher);
+    link_flusher_destroy(((struct watch *)*state)->flusher);
     return 0;
 }
 
 static void ask(struct watch *w, int ms)
 {
-    flusher_lock(w->flusher);
-    assert_int_equal(flusher_unlock(w->flusher, ms), 0);
+    link_flusher_lock(w->flusher);
+    assert_int_equal(link_flusher_unlock(w->flusher, ms), 0);
 }
 
 /* The lock keeps the thread from looking while the number is read. */
@@ -53,9 +53,9 @@ static void wait_for(struct watch *w, int looks)
 
     while (seen < looks) {
         usleep(1000);
-        flusher_lock(w->flusher);
+        link_flusher_lock(w->flusher);
         seen = w->looks;
-        assert_int_equal(flusher_unlock(w->flusher, 0), 0);
+        assert_int_equal(link_flusher_unlock(w->flusher, 0), 0);
     }
     assert_int_equal(seen, looks);
 }
@@ -139,7 +139,7 @@ static void it_ends_at_once(void **state)
     struct watch *w = *state;
 
     ask(w, HOUR_MS);
-    flusher_destroy(w->flusher);
+    link_flusher_destroy(w->flusher);
     w->flusher = NULL;
     assert_int_equal(w->looks, 0);
 }

@@ -1,8 +1,8 @@
 /* Requests and replies as they are on the wire: what is refused before a handler sees it, headers, codings, pieces, and
  * streams. */
 #include "common/log.h"
-#include "daemon/engine/ensemble.h"
-#include "daemon/engine/training.h"
+#include "daemon/engine/memory/ensemble.h"
+#include "daemon/engine/memory/training.h"
 #include "daemon/store/ensemble.h"
 #include "daemon/store/event.h"
 #include "daemon/store/internal.h"

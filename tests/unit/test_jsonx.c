@@ -1,4 +1,3 @@
-#include "common/jsonflat.h"
 #include "common/jsonx.h"
 #include "tests/unit/unit.h"
 
@@ -355,57 +354,6 @@ static void unknown_keys_are_refused(void **state)
     json_decref(bad);
 }
 
-/* Flat records are read as jansson reads them; of all else nothing is said. */
-static void flat_objects_are_what_jansson_reads(void **state)
-{
-    static const char *const flat[] = {
-        "{\"a\":1}", " { \"a\" : \"b c\" , \"d\":-7,\t\"e\":0 }\n", "{\"t\":true,\"f\":false,\"n\":null,\"s\":\"\"}",
-        "{\"r\":1795300670.418,\"q\":-0.5,\"z\":0.0,\"m\":0.00044099999999999999}", "{\"big\":12345678901234567,\"\":1}",
-    };
-    static const char *const other[] = {
-        "", "{}", "[1]", "1", "{\"a\":1", "{\"a\":1}x", "{\"a\":1,}", "{\"a\" 1}", "{a:1}", "{\"a\":1,\"a\":2}",
-        "{\"a\":{}}", "{\"a\":[1]}", "{\"a\":\"\\n\"}", "{\"a\":\"\xc3\xa9\"}", "{\"a\":\"\t\"}", "{\"a\":01}",
-        "{\"a\":-0}", "{\"a\":-01.5}", "{\"a\":1.}", "{\"a\":.5}", "{\"a\":+1}", "{\"a\":-}", "{\"a\":1e5}", "{\"a\":1.5E5}",
-        "{\"a\":123456789012345678901}", "{\"a\":nul}", "{\"a\":nan}", "{\"a\":1 2}", "{\"a\":truex}", "{\"a\":\"x}",
-    };
-
-    for (size_t i = 0; i < sizeof flat / sizeof *flat; i++) {
-        json_t *wanted = parse(flat[i]), *got = json_load_flat(flat[i], strlen(flat[i]));
-
-        assert_non_null(got);
-        assert_true(json_equal(wanted, got));
-        json_decref(wanted);
-        json_decref(got);
-    }
-    for (size_t i = 0; i < sizeof other / sizeof *other; i++)
-        assert_null(json_load_flat(other[i], strlen(other[i])));
-    assert_null(json_load_flat("{\"a\":1}\0 ", 9));
-}
-
-/* Whatever its length, it is right or left to jansson. */
-static void long_keys_and_numbers_are_right_or_left_to_jansson(void **state)
-{
-    for (int n = 1; n < 100; n++) {
-        char digits[128], text[512];
-
-        memset(digits, '9', sizeof digits);
-        digits[n] = '\0';
-        for (int i = 0; i < 4; i++) {
-            json_t *wanted, *got;
-
-            snprintf(text, sizeof text, i == 0 ? "{\"%s\":1}" : i == 1 ? "{\"a\":%s}" : i == 2 ? "{\"a\":-%s}" : "{\"a\":0.%s,\"b\":2}", digits);
-            wanted = json_loads(text, 0, NULL);
-            got = json_load_flat(text, strlen(text));
-            if (n < 17)
-                assert_non_null(got); /* these are what is read fast */
-            if (got != NULL)
-                assert_true(json_equal(wanted, got));
-            json_decref(wanted);
-            json_decref(got);
-        }
-    }
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -420,8 +368,6 @@ int main(void)
         cmocka_unit_test(values_are_reached_by_their_path),
         cmocka_unit_test(any_value_is_dumped_whole),
         cmocka_unit_test(wrong_json_is_not_a_lack_of_memory),
-        cmocka_unit_test(flat_objects_are_what_jansson_reads),
-        cmocka_unit_test(long_keys_and_numbers_are_right_or_left_to_jansson),
     };
 
     test_limit(11);

@@ -5,7 +5,7 @@
 #include "api/routes.h"
 #include "common/embedded.h"
 #include "common/log.h"
-#include "daemon/engine/core.h"
+#include "daemon/engine/memory/core.h"
 #include "daemon/store/training.h"
 #include "tests/unit/fake_request.h"
 #include "tests/unit/open_store.h"

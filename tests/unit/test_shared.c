@@ -48,7 +48,7 @@ static void pieces_are_apart_and_come_back(void **state)
 {
     enum { ROUNDS = 20000, MOST = 40 };
     struct slots *slots = slots_create(SIZE);
-    struct slot *slot[MOST] = {NULL};
+    struct lent_slot *slot[MOST] = {NULL};
     size_t bytes[MOST] = {0};
     unsigned random = 1, none = 0;
 
@@ -139,7 +139,7 @@ static void a_rank_sees_what_a_member_writes(void **state)
 {
     int free_before = lowest_free(), free_shared;
     struct slots *slots = slots_create(SIZE);
-    struct slot *first = slot_take(slots, 1), *slot = slot_take(slots, 100000);
+    struct lent_slot *first = slot_take(slots, 1), *slot = slot_take(slots, 100000);
     struct mapping *m;
 
     free_shared = lowest_free();
@@ -227,7 +227,7 @@ static void without_such_memory_there_is_none(void **state)
 static void memory_outlives_its_owner_for_a_while(void **state)
 {
     struct peers *peers = peers_create();
-    struct peer *peer = peers_add(peers, 1, 5, 1, params_create(0));
+    struct peer *peer = peers_add(peers, 1, 5, 1, sample_params_create(0));
     int to_parent[2], to_child[2];
     char text[200] = "";
     json_t *offer;

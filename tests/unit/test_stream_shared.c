@@ -274,7 +274,7 @@ static void places_that_lie_are_counted_and_dropped(void **state)
 {
     enum { SIZE = 1 << 20 };
     struct raw raw = {.zmq = zmq_ctx_new(), .slots = slots_create(SIZE), .sequence = 1};
-    struct slot *slot;
+    struct lent_slot *slot;
     struct stretto_train_stats s;
     struct fixture fx;
     struct stretto_train *t;

@@ -3,7 +3,7 @@
 #include "api/idempotency.h"
 #include "api/parameter_file.h"
 #include "common/log.h"
-#include "daemon/engine/core.h"
+#include "daemon/engine/memory/core.h"
 #include "daemon/engine/engine.h"
 #include "daemon/spec/rows.h"
 #include "daemon/store/ensemble.h"

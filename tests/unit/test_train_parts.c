@@ -317,7 +317,7 @@ static void a_cut_is_read_as_it_was_written(void **state)
 static struct sample *make_sample(struct sample_store *store, uint64_t member, int64_t step, double value,
                                   unsigned fields, size_t extent)
 {
-    struct params *params = params_create(2);
+    struct sample_params *params = sample_params_create(2);
     struct sample *sample;
     char bytes[200];
     zmq_msg_t msg;
@@ -325,7 +325,7 @@ static struct sample *make_sample(struct sample_store *store, uint64_t member, i
     params->value[0] = value;
     params->value[1] = -value;
     sample = sample_create(store, member, step, params);
-    params_unref(params);
+    sample_params_unref(params);
     memset(bytes, (int)step, sizeof bytes);
     zmq_msg_init_size(&msg, 1);
     for (int i = 0; i < 2; i++)
@@ -450,7 +450,7 @@ static void sessions_are_found_by_member_and_attempt(void **state)
 
     for (uint64_t member = 0; member < MEMBERS; member++)
         for (uint32_t attempt = 1; attempt <= 3; attempt += 2)
-            assert_non_null(peers_add(peers, member, 100 * member + attempt, attempt, params_create(0)));
+            assert_non_null(peers_add(peers, member, 100 * member + attempt, attempt, sample_params_create(0)));
     for (uint64_t member = 0; member < MEMBERS; member++) {
         peer = peers_find(peers, member, 100 * member + 3);
         assert_true(peer != NULL && peer->member == member && peer->attempt == 3);
@@ -467,7 +467,7 @@ static void sessions_are_found_by_member_and_attempt(void **state)
     assert_null(peers_find(peers, MEMBERS, 1));
     for (int i = 1; i < PEERS_SESSIONS_MAX; i++) {
         assert_true(peers_may_add(peers, 7, 3, &spare));
-        peers_hear(peers, peers_add(peers, 7, (uint64_t)i, 3, params_create(0)));
+        peers_hear(peers, peers_add(peers, 7, (uint64_t)i, 3, sample_params_create(0)));
     }
     assert_false(peers_may_add(peers, 7, 3, &spare));
     assert_int_equal(spare->session, 703); /* which has never been heard */

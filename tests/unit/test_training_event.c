@@ -2,7 +2,7 @@
 #include "common/check.h"
 #undef check
 #define check(condition) ((void)sizeof(condition)) /* an impossible event is tried, too, and must not end the test */
-#include "daemon/engine/training_event.c"
+#include "daemon/engine/memory/training_event.c"
 
 #undef o
 #undef _

@@ -28,12 +28,12 @@ void samples_are_counted_by_how_often_they_are_drawn(void **state)
     struct field_set set = {.count = 1, .field = {{.name = "a", .dtype = STRETTO_FLOAT32, .bytes = 4}}};
     struct sample_store *store = sample_store_create(&set, NULL, 0);
     struct pool *pool = make_pool("reservoir", 1, 1);
-    struct params *params = params_create(0);
+    struct sample_params *params = sample_params_create(0);
     struct sample *sample = sample_create(store, 0, 0, params), **batch;
     struct pool_counters c;
     uint64_t n = 0;
 
-    params_unref(params);
+    sample_params_unref(params);
     assert_int_equal(pool_put(pool, &sample, 1), 1);
     pool_counters(pool, &c);
     assert_true(c.population == 1 && c.unseen == 1 && c.drawn == 0 && c.batches == 0);
@@ -52,7 +52,7 @@ void samples_are_counted_by_how_often_they_are_drawn(void **state)
     sample_store_destroy(store);
 }
 
-static void put(struct pool *pool, struct sample_store *store, struct params *params, int from, int to, int wanted)
+static void put(struct pool *pool, struct sample_store *store, struct sample_params *params, int from, int to, int wanted)
 {
     struct sample *samples[POOL_PUT_MAX];
     int n;
@@ -74,7 +74,7 @@ void a_batch_is_whole_but_for_the_last_one(void **state)
 {
     struct field_set set = {.count = 1, .field = {{.name = "a", .dtype = STRETTO_FLOAT32, .bytes = 4}}};
     struct sample_store *store = sample_store_create(&set, NULL, 0);
-    struct params *params = params_create(0);
+    struct sample_params *params = sample_params_create(0);
     struct pool *pool = make_pool("fifo", 5, 4);
     struct pool_counters c;
     struct sample **batch;
@@ -121,6 +121,6 @@ void a_batch_is_whole_but_for_the_last_one(void **state)
     assert_int_equal(pool_take(pool, -1, &batch), POOL_INTERRUPTED);
     put(pool, store, params, 5, 6, POOL_PUT_STOPPED);
     pool_destroy(pool);
-    params_unref(params);
+    sample_params_unref(params);
     sample_store_destroy(store);
 }

@@ -1,0 +1,10 @@
+/* What pilots tell in their journals. */
+#ifndef DAEMON_ENGINE_JOBS_PILOT_JOURNAL_H
+#define DAEMON_ENGINE_JOBS_PILOT_JOURNAL_H
+
+struct engine;
+struct pilot;
+
+void pilot_look(struct engine *engine, struct pilot *pilot); /* its journals may tell something new */
+
+#endif
