@@ -203,23 +203,6 @@ static void test_connection_closed_at_once_is_made_again(void **state)
     }
 }
 
-static void test_restarted_daemon_is_waited_for(void **state)
-{
-    struct server server = {.answers = {restarted, ANSWER("200 OK", "application/json", "8", "{\"id\":7}")}};
-    char first[64], second[64];
-    struct error err;
-    struct client *client;
-
-    server_start(&server);
-    client = client_create(server.url, NULL, &err);
-    assert_int_equal(client_post(client, "/v1/ensembles", "{}", NULL, NULL, &err), 0);
-    key_of(server.requests[0], first);
-    key_of(server.requests[1], second);
-    assert_string_equal(first, second);
-    client_destroy(client);
-    server_stop(&server);
-}
-
 /* Who waits for a key that was pressed gets no second try, and no long one. */
 static void test_hurry(void **state)
 {
@@ -390,7 +373,6 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_post_is_tried_again_with_its_key),
         cmocka_unit_test(test_connection_closed_at_once_is_made_again),
-        cmocka_unit_test(test_restarted_daemon_is_waited_for),
         cmocka_unit_test(test_hurry),
         cmocka_unit_test(test_text_is_passed_on),
         cmocka_unit_test(test_text_that_cannot_be_written),

@@ -307,46 +307,6 @@ static void a_turn_takes_what_the_loop_did_not_wait(void **state)
     uv_run(&loop, UV_RUN_DEFAULT);
 }
 
-/* A Python is taken that has the packages: the one that was configured, or else the first on the PATH. */
-static void a_python_with_the_packages_is_found(void **state)
-{
-    static const char has[] = "#!/bin/sh\n[ \"$1\" = -c ] && case $2 in *torch*numpy*) exit 0;; esac\nexit 4\n",
-                      lacks[] = "#!/bin/sh\nexit 3\n", dies[] = "#!/bin/sh\nkill -9 $$\n";
-    char *python, *path = strdup(getenv("PATH")), *ours;
-
-    mkdir(in_dir("a"), 0700);
-    mkdir(in_dir("b"), 0700);
-    mkdir(in_dir("c"), 0700);
-    write_file("a/python3", 0600, has);
-    write_file("b/python3", 0700, lacks);
-    write_file("c/python3", 0700, has);
-    write_file("mine", 0700, has);
-    write_file("dies", 0700, dies);
-    assert_true(asprintf(&ours, "%s:%s:%s", in_dir("a"), in_dir("c"), path) > 0);
-    setenv("PATH", ours, 1);
-    for (int i = 0; i < 6; i++) {
-        const char *configured[] = {in_dir("mine"), in_dir("b/python3"), in_dir("nowhere"), in_dir("dies"), "", NULL};
-
-        python = python_find(&loop, configured[i]);
-        assert_string_equal(python, i == 0 ? in_dir("mine") : in_dir("c/python3"));
-        free(python);
-    }
-    free(ours);
-    setenv("PATH", in_dir("b"), 1);
-    write_file("b/mine", 0700, has);
-    python = python_find(&loop, "mine");
-    assert_string_equal(python, in_dir("b/mine"));
-    free(python);
-    setenv("PATH", "", 1); /* the directory that the daemon is in */
-    assert_int_equal(chdir(in_dir("c")), 0);
-    python = python_find(&loop, NULL);
-    assert_string_equal(python, "./python3");
-    free(python);
-    assert_int_equal(chdir("/"), 0);
-    setenv("PATH", path, 1);
-    free(path);
-}
-
 /* A checkpoint that is taken over. */
 static bool cannot_link;
 
@@ -457,7 +417,6 @@ int main(void)
         cmocka_unit_test_setup_teardown(adapters_get_their_own_settings, set_up, tear_down),
         cmocka_unit_test_setup_teardown(what_adapters_say_is_logged, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_turn_takes_what_the_loop_did_not_wait, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(a_python_with_the_packages_is_found, set_up, tear_down),
         cmocka_unit_test_setup_teardown(the_programs_state_is_taken_over, set_up, tear_down),
         cmocka_unit_test_setup_teardown(taking_over_is_all_or_nothing, set_up, tear_down),
     };

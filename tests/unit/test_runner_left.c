@@ -47,12 +47,6 @@ static void be_silent_for_a_minute(struct jobdesc *desc, struct job *job)
     desc->silence_ms = 60000;
 }
 
-static void be_stopped_for_20_s(struct jobdesc *desc, struct job *job)
-{
-    desc->silence_ms = 600000;
-    desc->stopped_ms = 20000;
-}
-
 /* While a job is being ended, nobody is blamed. */
 static void told_to_end_it_is_not_hung(void **state)
 {
@@ -85,28 +79,6 @@ static size_t count_in(json_t *record)
     return n;
 }
 
-/* One that was closed 2 s before is whole. */
-static void checkpoints_are_taken_at_the_end(void **state)
-{
-    static const struct {
-        int64_t writes_at;
-        int status;
-        size_t n;
-    } cases[] = {{97000, SIGSEGV, 1}, {99000, SIGSEGV, 0}, {99000, 0, 1}, {99000, 3 << 8, 0}};
-
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        begin();
-        process.ends_at = 100000;
-        process.status = cases[i].status;
-        writes_at = cases[i].writes_at;
-        writes = "a.ckpt";
-        is_watched = true; /* no end is held back */
-        if (count_in(run(0, 30000, ckpt)) != cases[i].n)
-            fail_msg("case %zu", i);
-        assert_int_equal(now, START + 100000);
-    }
-}
-
 /* What writes it may be a process that the task has left. */
 static void they_are_waited_for_while_processes_are_left(void **state)
 {
@@ -133,35 +105,6 @@ static void they_are_waited_for_while_processes_are_left(void **state)
     assert_int_equal(count_in(run(0, 30000, ckpt)), 0);
     assert_int_equal(l->kill_at, 130000);
     assert_in_range(now, START + 130000, START + 130200);
-}
-
-static size_t recorded_meanwhile;
-
-static void count_records(void)
-{
-    char path[160];
-    glob_t found;
-
-    snprintf(path, sizeof path, "%.*s/.stretto/*", (int)(strrchr(record_path, '/') - record_path), record_path);
-    recorded_meanwhile = glob(path, 0, NULL, &found) == 0 ? found.gl_pathc : 0;
-    globfree(&found);
-}
-
-static void they_are_taken_while_it_runs(void **state)
-{
-    for (int i = 0; i < 4; i++) { /* of the only task, or of the second */
-        bool early = i % 2 == 0;
-
-        begin();
-        process.ends_at = 100000;
-        other_ends_at = i < 2 ? NEVER : 90000;
-        writes_at = 20000;
-        writes = "a.ckpt";
-        does_at = early ? 21900 : 27100;
-        does = count_records;
-        assert_int_equal(count_in(run(0, 30000, ckpt)), 1);
-        assert_int_equal(recorded_meanwhile > 0, !early);
-    }
 }
 
 /* --- ranks that begin again */
@@ -395,34 +338,6 @@ static void told_to_end_they_do_not(void **state)
     assert_null(told_of_restarts());
 }
 
-static void be_ranks_that_may_be_stopped_for_20_s(struct jobdesc *desc, struct job *job)
-{
-    be_ranks(desc, job);
-    be_stopped_for_20_s(desc, job);
-}
-
-/* It has failed by itself, also where another one fails before it is gone, and whatever becomes of the others. */
-static void a_rank_that_hangs_is_blamed_with_restarts_as_without(void **state)
-{
-    for (int restarts = 0; restarts < 2; restarts++) {
-        begin();
-        kept = KEPT_COMPLETE;
-        retries = restarts ? 1 : -1;
-        other_ends_at = 27000;
-        other_status = 1 << 8;
-        is_watched = true;
-        process.state = 'T';
-        process.dies = 5000;
-        told_at = 28000; /* so that they do not begin again */
-        adjust = be_ranks_that_may_be_stopped_for_20_s;
-        started = keep_samples;
-        assert_record(run(0, 30000, none), "failed", "ended, since all its processes were stopped for 20 s");
-        assert_string_equal(outcome_of(other_record), "failed");
-        assert_in_range(sent[0].at, 20000, 26999);
-        assert_int_equal(n_started, 2);
-    }
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -430,16 +345,13 @@ int main(void)
         cmocka_unit_test(what_is_left_when_a_job_was_ended_has_the_rest_of_its_grace),
         cmocka_unit_test(told_to_end_it_is_not_hung),
         cmocka_unit_test(the_daemon_ends_its_own_jobs_itself),
-        cmocka_unit_test(checkpoints_are_taken_at_the_end),
         cmocka_unit_test(they_are_waited_for_while_processes_are_left),
-        cmocka_unit_test(they_are_taken_while_it_runs),
         cmocka_unit_test(ranks_begin_again_at_once),
         cmocka_unit_test(not_more_often_than_they_may),
         cmocka_unit_test(without_their_samples_they_do_not),
         cmocka_unit_test(to_be_killed_costs_nothing_while_they_get_further),
         cmocka_unit_test(the_one_that_was_killed_is_blamed),
         cmocka_unit_test(told_to_end_they_do_not),
-        cmocka_unit_test(a_rank_that_hangs_is_blamed_with_restarts_as_without),
     };
 
     return RIG_MAIN("runner_left", tests);
