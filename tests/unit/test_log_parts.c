@@ -145,35 +145,6 @@ static void losses_are_told_at_the_end(void **state)
     }
 }
 
-static void a_journal_is_known_by_its_inode(void **state)
-{
-    struct log_sink sink = {.kind = LOG_SINK_STDERR};
-    struct stat st;
-    char stream[64];
-    int ends[2];
-
-    assert_int_equal(pipe2(ends, O_CLOEXEC), 0);
-    sink.fd = ends[1];
-    assert_int_equal(fstat(ends[1], &st), 0);
-    unsetenv("JOURNAL_STREAM");
-    assert_int_equal(log_sink_frame(&sink), LOG_PLAIN);
-    for (int i = 0; i < 4; i++) {
-        snprintf(stream, sizeof stream, i == 3 ? "%llu" : "%llu:%llu", (unsigned long long)st.st_dev + (i == 1),
-                 (unsigned long long)st.st_ino + (i == 2));
-        setenv("JOURNAL_STREAM", stream, 1);
-        assert_int_equal(log_sink_frame(&sink), i == 0 ? LOG_JOURNAL : LOG_PLAIN);
-    }
-    snprintf(stream, sizeof stream, "%llu:%llu", (unsigned long long)st.st_dev, (unsigned long long)st.st_ino);
-    setenv("JOURNAL_STREAM", stream, 1);
-    sink.kind = LOG_SINK_FILE;
-    assert_int_equal(log_sink_frame(&sink), LOG_PLAIN);
-    sink.kind = LOG_SINK_SYSLOG;
-    assert_int_equal(log_sink_frame(&sink), LOG_SYSLOG);
-    unsetenv("JOURNAL_STREAM");
-    close(ends[0]);
-    close(ends[1]);
-}
-
 static int listen_at(const char *name)
 {
     struct sockaddr_un address = {.sun_family = AF_UNIX};
@@ -332,7 +303,6 @@ int main(void)
         WITH_DIR(trouble_is_an_error_or_a_warning), /* the first, before there is any here */
         cmocka_unit_test(each_id_is_a_field_of_its_own),
         WITH_DIR(losses_are_told_at_the_end),
-        WITH_DIR(a_journal_is_known_by_its_inode),
         WITH_DIR(syslog_is_tried_again_after_a_second),
         WITH_DIR(a_torn_line_is_ended_first),
         WITH_DIR(a_file_is_looked_after_once_a_second),
