@@ -39,8 +39,7 @@ static struct adapter *create(const struct adapter_host *host, struct error *err
     uv_timer_init(host->loop, &a->retry);
     uv_signal_init(host->loop, &a->sigchld);
     a->retry.data = a->sigchld.data = a;
-    a->handles = 4;
-    local_reuse_start(a);
+    a->handles = 3;
     local_stopped_start(a);
     uv_signal_start(&a->sigchld, child_ended, SIGCHLD);
     return a;
@@ -70,8 +69,6 @@ static void finish_destroy(struct adapter *a)
     local_starter_stop(a);
     while (a->jobs != NULL)
         local_job_free(a->jobs);
-    local_reuse_stop(a);
-    uv_close((uv_handle_t *)&a->idle, handle_closed);
     uv_close((uv_handle_t *)&a->retry, handle_closed);
     uv_close((uv_handle_t *)&a->stopped, handle_closed);
     uv_close((uv_handle_t *)&a->sigchld, handle_closed);

@@ -41,9 +41,7 @@ struct local_job {
     enum local_state state;
     struct adapter_status status; /* as polls report it */
 
-    pid_t pid;               /* of the runner */
-    struct local_copy *copy; /* NULL: it runs this job alone */
-    bool signalled;          /* the runner was sent a signal, which it may not have seen yet */
+    pid_t pid; /* of the runner */
     /* the runner is our child and not yet waited for, so that its process id cannot belong to another process */
     bool child;
     unsigned long long start_time; /* of an adopted runner */
@@ -58,18 +56,6 @@ struct local_job {
     int exit_status, exit_signal; /* of a runner that is our child */
     adapter_submit_cb *submitted; /* called when its start has succeeded or failed; NULL: nobody waits */
     void *submitted_arg;
-};
-
-/* A runner, a copy of the starter, that may run one job after another. It is being made by the starter while it has no
- * process id, busy while it has a job, else idle; or dismissed, without a socket: then it ends, and is waited for. */
-struct local_copy {
-    struct local_copy *prev, *next; /* among the adapter's; of those that are idle, the one that was busy last first */
-    struct adapter *a;
-    pid_t pid;             /* 0: it is not known yet */
-    int socket;            /* -1: it is dismissed */
-    uv_poll_t *watch;      /* NULL: it is being made, or dismissed */
-    struct local_job *job; /* NULL: it has none */
-    uint64_t idle_since;   /* loop time */
 };
 
 struct local_list {
@@ -95,16 +81,13 @@ struct adapter {
         uint64_t not_before;     /* loop time */
         struct local_list asked; /* its jobs, in the order of its answers */
     } starter;
-    struct local_copy *copies;          /* those that may run more than one job */
-    uv_timer_t idle;                    /* dismisses runners that are idle */
-    uint64_t idle_ms;                   /* after so long */
     posix_spawn_file_actions_t actions; /* actions and attributes of every runner's start */
     posix_spawnattr_t attributes;
     uv_signal_t sigchld;
     uv_timer_t retry;   /* starts runners again after no process could be created */
     uv_timer_t stopped; /* looks for runners, and a starter, that are stopped */
     int64_t stopped_ms; /* a runner that stays stopped so long is killed */
-    int handles;        /* handles that are not closed yet, of the four above */
+    int handles;        /* handles that are not closed yet, of the three above */
     bool poke_queued;
     size_t workers; /* under way */
     atomic_bool closing;
@@ -138,9 +121,8 @@ struct local_job *local_job_create(struct adapter *a, const struct adapter_job *
 void local_job_free(struct local_job *job); /* forgets the job and closes its handles; ends no process */
 void local_enqueue(struct local_job *job);
 void local_schedule(struct adapter *a); /* starts as many jobs from the head of the queue as fit */
-/* error: an errno where there is no runner, or 0 */
+/* The runner is this child of ours. error: an errno where there is no runner, or 0. */
 void local_started(struct local_job *job, pid_t pid, int jobfd, int error);
-void local_running(struct local_job *job, pid_t pid, int jobfd); /* this child of ours runs the job from now on */
 /* starts it again after a pause; its runner has claimed nothing, and is gone */
 void local_start_again(struct local_job *job, const char *why);
 char *local_take_records(struct adapter *a, const char *name);
@@ -153,8 +135,8 @@ void local_job_ended(struct local_job *job, const char *reason, bool node_lost);
 void local_list_append(struct local_list *list, struct local_job *job);
 void local_list_remove(struct local_list *list, struct local_job *job);
 
-/* local_start.c: has the job run by an idle copy of the starter, or by a new copy, or else by a process that is started
- * anew. local_started() or local_running() follows, on the loop's thread. */
+/* local_start.c: has the job run by a copy of the starter, or else by a process that is started anew. local_started()
+ * follows, on the loop's thread. */
 void local_start_init(struct adapter *a);
 void local_start_fini(struct adapter *a);
 void local_start(struct local_job *job);
@@ -163,51 +145,17 @@ void local_start_anew(struct local_job *job);
  * its job yet. The caller frees the list, not the strings. */
 char **local_runner_environment(char *mark);
 
-/* local_order.c: the order to run a job, as the starter and its copies take it (tasks/proto/starter.h). */
-struct local_order {
-    char text[STARTER_ORDER_MAX];
-    size_t size;
-    int jobfd;
-};
-/* Tells whether the job can be ordered: its descriptor is handed over, and is not too long to be written at once. */
-bool local_order_suits(const struct local_job *job);
-/* Writes the order, and the job's descriptor into a new jobfd. Returns false if the job has to be started anew. */
-bool local_order_write(struct local_order *order, const struct local_job *job);
-/* Sends it, with the descriptor and, if `end` is not -1, with that end of a socket. Returns 0 or -1. */
-int local_order_send(const struct local_order *order, int socket, int end);
-
 /* local_starter.c: the process that stands by to become runners. */
-/* Tells whether there is a starter. If there is none, one is started soon. */
-bool local_starter_is_there(struct adapter *a);
-/* Gives the order to the starter. Returns false if it cannot take it. */
-bool local_starter_take(struct local_job *job, const struct local_order *order);
+/* Orders a runner for the job. Returns false if the job has to be started anew: there is no starter (then one is
+ * started soon), or it cannot take the order. */
+bool local_starter_take(struct local_job *job);
 /* tells whether this ended child was the starter, which is then waited for */
 bool local_starter_ended(struct adapter *a, pid_t pid);
 void local_starter_stop(struct adapter *a);
 
-/* local_reuse.c: copies of the starter, which may run more than one job. */
-/* Returns a runner whose process is to be made, and puts the end of its socket that it is to have into `theirs`; NULL
- * where there can be no socket. */
-struct local_copy *local_copy_create(struct adapter *a, int *theirs);
-void local_copy_free(struct local_copy *copy);               /* of one without a process */
-void local_copy_started(struct local_copy *copy, pid_t pid); /* the starter has made it */
-void local_copy_take(struct local_copy *copy, struct local_job *job);
-/* Gives the order to a copy that has no job. Returns false if there is none. */
-bool local_copy_idle_take(struct local_job *job, const struct local_order *order);
-void local_copy_dismiss(struct local_copy *copy); /* has it end, once it has no job */
-void local_copy_leave(struct local_job *job);     /* the job's runner, if any, is dismissed and gets no other */
-/* Tells whether it has said that its job has ended, which was not read yet. */
-bool local_copy_said_ended(const struct local_copy *copy);
-/* tells whether this ended child was one without a job, which is then waited for */
-bool local_copy_gone(struct adapter *a, pid_t pid);
-void local_reuse_start(struct adapter *a);
-void local_reuse_stop(struct adapter *a); /* ends those that are idle; jobs go on */
-
 /* local_runner.c: the process of a job. */
 void local_child(struct local_job *job, pid_t pid); /* the job has this runner, our child */
 void local_wait(struct adapter *a);                 /* waits for children that have ended, after SIGCHLD */
-/* The runner, a child, has ended with this status, as waitpid() has it, or has said what status 0 says. */
-void local_runner_ended(struct local_job *job, int status);
 /* Takes over the runner of a claim. 0, or -1 where it ended meanwhile. */
 int local_adopt(struct local_job *job, const struct claim *claim);
 int local_runner_signal(struct local_job *job, int sig);
@@ -236,9 +184,6 @@ struct local_look {
     char log_line[200]; /* the last line of runner.log */
     struct error err;   /* set for UNSURE */
 };
-
-/* Tells whether the process that made the claim of this job still runs, and still is its runner. */
-bool local_claim_holds(const struct claim *claim, const char *name);
 
 /* Looks at one job. It blocks, and is called on worker threads only. Setting `stop` makes it hurry. */
 void local_look(const char *dir, const char *name, const atomic_bool *stop, struct local_look *out);

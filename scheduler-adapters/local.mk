@@ -30,8 +30,6 @@ libadapters_la_SOURCES = \
 	scheduler-adapters/local_look.c \
 	scheduler-adapters/local_machine.c \
 	scheduler-adapters/local_queue.c \
-	scheduler-adapters/local_order.c \
-	scheduler-adapters/local_reuse.c \
 	scheduler-adapters/local_runner.c \
 	scheduler-adapters/local_start.c \
 	scheduler-adapters/local_starter.c \
@@ -150,7 +148,7 @@ oar_la_LDFLAGS = $(AM_LDFLAGS) -module -avoid-version -shared -export-symbols-re
 
 if HAVE_CMOCKA
 unit_tests += tests/unit/test_alps tests/unit/test_alps_ends tests/unit/test_alps_jobs tests/unit/test_alps_launcher tests/unit/test_alps_orders tests/unit/test_adapter_resources tests/unit/test_adapter_conformance tests/unit/test_adapter_restart \
-	tests/unit/test_adapter_jobfd tests/unit/test_adapter_reuse tests/unit/test_adapter_starter tests/unit/test_adapter_starting tests/unit/test_command \
+	tests/unit/test_adapter_jobfd tests/unit/test_adapter_starter tests/unit/test_adapter_starting tests/unit/test_command \
 	tests/unit/test_batch tests/unit/test_batch_asked tests/unit/test_batch_gather tests/unit/test_batch_lines tests/unit/test_batch_orders tests/unit/test_batch_parts tests/unit/test_batch_refused \
 	tests/unit/test_pbs_orders tests/unit/test_pbs_rows tests/unit/test_pbs_talk \
 	tests/unit/test_oar_asked tests/unit/test_oar_course tests/unit/test_oar_orders tests/unit/test_oar_rows tests/unit/test_slurm_rows tests/unit/test_slurm_talk tests/unit/test_slurmrestd tests/unit/test_slurmrestd_talk tests/unit/test_rest
@@ -239,9 +237,6 @@ tests_unit_test_adapter_resources_CFLAGS = $(unit_cflags) $(UV_CFLAGS)
 tests_unit_test_adapter_resources_LDADD = $(harness_libs)
 tests_unit_test_adapter_restart_CFLAGS = $(unit_cflags) $(UV_CFLAGS)
 tests_unit_test_adapter_restart_LDADD = $(harness_libs)
-tests_unit_test_adapter_reuse_SOURCES = tests/unit/test_adapter_reuse.c tests/unit/starter_rig.c tests/unit/starter_rig.h
-tests_unit_test_adapter_reuse_CFLAGS = $(unit_cflags) $(UV_CFLAGS)
-tests_unit_test_adapter_reuse_LDADD = $(harness_libs)
 tests_unit_test_adapter_starter_SOURCES = tests/unit/test_adapter_starter.c tests/unit/starter_rig.c tests/unit/starter_rig.h
 tests_unit_test_adapter_starter_CFLAGS = $(unit_cflags) $(UV_CFLAGS)
 tests_unit_test_adapter_starter_LDADD = $(harness_libs)

@@ -7,7 +7,6 @@
 #include "common/process.h"
 #include "common/xalloc.h"
 #include "tasks/proto/exitrec.h"
-#include "tasks/proto/starter.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -43,15 +42,6 @@ static void sweep(const char *name, const atomic_bool *stop)
         log_warn("job %s: processes are left that do not die", name);
 }
 
-bool local_claim_holds(const struct claim *claim, const char *name)
-{
-    char *mark = claim_alive(claim) ? process_environment(claim->pid, "STRETTO_RUNNER") : NULL;
-    bool other = mark != NULL && strcmp(mark, name) != 0; /* it has run this job, and may run another one now */
-
-    free(mark);
-    return !other && claim_alive(claim);
-}
-
 static enum local_found look_at_end(const char *dir, struct local_look *out)
 {
     char *path = xasprintf("%s/ended.json", dir);
@@ -72,7 +62,7 @@ void local_look(const char *dir, const char *name, const atomic_bool *stop, stru
     memset(out, 0, sizeof *out);
     if (claim_read(dir, &out->claim, &out->err) < 0)
         out->found = errno == ENOENT ? LOCAL_FOUND_NOTHING : errno == EBADMSG ? LOCAL_FOUND_LOST : LOCAL_FOUND_UNSURE;
-    else if (local_claim_holds(&out->claim, name))
+    else if (claim_alive(&out->claim))
         out->found = LOCAL_FOUND_ALIVE;
     else
         /* read after the process was seen gone, since a runner writes its end first */
@@ -222,8 +212,6 @@ static void look_done(uv_work_t *work, int status)
         case LOCAL_FOUND_NOTHING:
             if (runner_waits_for(job->exit_status) != NULL)
                 local_start_again(job, runner_waits_for(job->exit_status));
-            else if (job->exit_status == STARTER_UNSEEN)
-                local_start_again(job, "the process that was to run it has ended before");
             else
                 end_unclaimed(job, &w->look);
             break;

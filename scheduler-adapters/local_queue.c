@@ -89,7 +89,6 @@ void local_job_free(struct local_job *job)
     else if (job->child)
         local_list_remove(&a->children, job);
     local_close_handles(job);
-    local_copy_leave(job);
     local_gpus_take_back(job);
     close_jobfd(job);
     HASH_DEL(a->jobs, job);
@@ -139,6 +138,7 @@ static void read_answer(struct local_job *job)
     close_jobfd(job);
 }
 
+/* The one place where the adapter has a job's end and the records that its runner handed back. */
 static void remember_ended(struct local_job *job, const char *reason, bool node_lost)
 {
     struct adapter *a = job->a;
@@ -224,19 +224,6 @@ static void start_failed(struct local_job *job, int failure)
     local_job_ended(job, reason, false);
 }
 
-void local_running(struct local_job *job, pid_t pid, int jobfd)
-{
-    job->jobfd = jobfd;
-    job->state = LOCAL_RUNNING;
-    job->status.state = ADAPTER_JOB_RUNNING;
-    job->status.started_ms = time_now_ms();
-    local_child(job, pid);
-    answer_submission(job, ADAPTER_OK, NULL);
-    local_poke(job->a);
-    if (job->cancelled)
-        local_terminate(job);
-}
-
 void local_started(struct local_job *job, pid_t pid, int jobfd, int error)
 {
     static const struct error closing = {.code = "adapter_closing", .text = "the adapter is being closed"};
@@ -254,7 +241,14 @@ void local_started(struct local_job *job, pid_t pid, int jobfd, int error)
         start_failed(job, error);
         return;
     }
-    local_running(job, pid, jobfd);
+    job->state = LOCAL_RUNNING;
+    job->status.state = ADAPTER_JOB_RUNNING;
+    job->status.started_ms = time_now_ms();
+    local_child(job, pid);
+    answer_submission(job, ADAPTER_OK, NULL);
+    local_poke(job->a);
+    if (job->cancelled)
+        local_terminate(job);
     local_wait(job->a); /* it may have ended before it was known to be our child */
 }
 

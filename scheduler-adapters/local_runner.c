@@ -69,7 +69,7 @@ void local_close_handles(struct local_job *job)
     job->pidfd = -1;
 }
 
-void local_runner_ended(struct local_job *job, int status)
+static void runner_ended(struct local_job *job, int status)
 {
     local_list_remove(&job->a->children, job);
     job->child = false;
@@ -82,20 +82,12 @@ void local_runner_ended(struct local_job *job, int status)
         local_look_into(job);
 }
 
-static void runner_exited(struct local_job *job, int status)
-{
-    bool said = job->copy != NULL && local_copy_said_ended(job->copy); /* before it died as an idle one */
-
-    local_copy_leave(job);
-    local_runner_ended(job, said ? 0 : status);
-}
-
 static void wait_for(struct local_job *job)
 {
     int status;
 
     if (waitpid(job->pid, &status, WNOHANG) == job->pid)
-        runner_exited(job, status);
+        runner_ended(job, status);
 }
 
 /* Returns the next child of this process that can be waited for, even one that is no runner; 0: there is none. */
@@ -116,7 +108,7 @@ void local_wait(struct adapter *a)
             ;
         if (job != NULL)
             wait_for(job);
-        else if (!local_starter_ended(a, pid) && !local_copy_gone(a, pid))
+        else if (!local_starter_ended(a, pid))
             break;
     }
     /* runners behind a child that is not ours */
@@ -194,7 +186,7 @@ int local_adopt(struct local_job *job, const struct claim *claim)
     local_gpus_take_back(job); /* GPUs that the job was given, where another runner of it was first */
     local_gpus_note(job, claim->gpus);
     /* checked with the pidfd open, so that the answer is about the process that the pidfd holds */
-    if (!local_claim_holds(claim, job->name)) {
+    if (!claim_alive(claim)) {
         local_close_handles(job);
         return -1;
     }
@@ -210,7 +202,6 @@ int local_adopt(struct local_job *job, const struct claim *claim)
 /* Signals the runner, and never a process that only has the same process id. */
 int local_runner_signal(struct local_job *job, int sig)
 {
-    job->signalled = true;
     if (job->child)
         return kill(job->pid, sig);
     if (job->pidfd >= 0)

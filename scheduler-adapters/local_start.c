@@ -128,13 +128,7 @@ void local_start_anew(struct local_job *job)
 
 void local_start(struct local_job *job)
 {
-    struct local_order order;
-
     job->state = LOCAL_STARTING;
-    if (local_order_suits(job) && local_starter_is_there(job->a) && local_order_write(&order, job)) {
-        if (local_copy_idle_take(job, &order) || local_starter_take(job, &order))
-            return;
-        close(order.jobfd);
-    }
-    local_start_anew(job);
+    if (!local_starter_take(job))
+        local_start_anew(job);
 }

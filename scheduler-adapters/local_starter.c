@@ -5,6 +5,7 @@
  * which finds the claim of the first, as in any case of two runners for a job. */
 #include "scheduler-adapters/local.h"
 
+#include "common/jobfd.h"
 #include "common/log.h"
 #include "common/xalloc.h"
 #include "tasks/proto/starter.h"
@@ -20,6 +21,7 @@
 #include <unistd.h>
 
 #define AGAIN_MS 10000
+#define JOBFD_MAX_HERE (256 << 10) /* bytes: a worker writes longer descriptors */
 
 struct raising {
     uv_work_t work;
@@ -83,7 +85,6 @@ static void gone(struct adapter *a)
     dismiss(a);
     while (!atomic_load(&a->closing) && (job = a->starter.asked.first) != NULL) {
         local_list_remove(&a->starter.asked, job);
-        local_copy_leave(job);
         close(job->jobfd);
         job->jobfd = -1;
         local_start_anew(job);
@@ -100,12 +101,8 @@ static void answered(uv_poll_t *watch, int status, int events)
     while ((n = recv(a->starter.fd, &reply, sizeof reply, 0)) == sizeof reply &&
            (job = a->starter.asked.first) != NULL) {
         local_list_remove(&a->starter.asked, job);
-        if (reply.error != 0) {
-            local_copy_leave(job);
+        if (reply.error != 0)
             close(job->jobfd);
-        } else if (job->copy != NULL) {
-            local_copy_started(job->copy, reply.pid);
-        }
         local_started(job, reply.pid, job->jobfd, reply.error);
         if (a->starter.watch != watch) /* it was dismissed meanwhile */
             return;
@@ -152,30 +149,60 @@ static void raise_starter(struct adapter *a)
     uv_queue_work(a->host.loop, &r->work, do_raise, raised);
 }
 
-bool local_starter_is_there(struct adapter *a)
+/* Writes the order. Returns its size, 0 where it is too long. */
+static size_t write_order(const struct local_job *job, char order[STARTER_ORDER_MAX])
 {
-    if (a->starter.watch == NULL)
-        raise_starter(a);
-    return a->starter.watch != NULL;
+    char *option = job->a->have.gpus > 0 ? local_gpus_option(job) : NULL;
+    const char *gpus = option != NULL ? strchr(option, '=') + 1 : "";
+    int n = snprintf(order, STARTER_ORDER_MAX, "%s%c%s%c%s", job->name, 0, job->dir, 0, gpus);
+    bool fits = strlen(job->name) < STARTER_MARK_ROOM && n + 1 < STARTER_ORDER_MAX;
+    size_t size = (size_t)n + (option != NULL); /* the third string is left out where GPUs are not counted */
+
+    free(option);
+    return fits ? size : 0;
 }
 
-bool local_starter_take(struct local_job *job, const struct local_order *order)
+static int send_order(int socket, const char *order, size_t size, int jobfd)
+{
+    union {
+        struct cmsghdr align;
+        char room[CMSG_SPACE(sizeof(int))];
+    } control = {0};
+    struct iovec part = {(void *)order, size};
+    struct msghdr message = {
+        .msg_iov = &part, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof control};
+    struct cmsghdr *head = CMSG_FIRSTHDR(&message);
+
+    head->cmsg_level = SOL_SOCKET;
+    head->cmsg_type = SCM_RIGHTS;
+    head->cmsg_len = CMSG_LEN(sizeof jobfd);
+    memcpy(CMSG_DATA(head), &jobfd, sizeof jobfd);
+    return sendmsg(socket, &message, MSG_DONTWAIT | MSG_NOSIGNAL) == (ssize_t)size ? 0 : -1;
+}
+
+bool local_starter_take(struct local_job *job)
 {
     struct adapter *a = job->a;
-    int end = -1, rc;
-    struct local_copy *copy = local_copy_create(a, &end);
+    char order[STARTER_ORDER_MAX];
+    size_t length = job->descriptor != NULL ? strlen(job->descriptor) : 0, size;
+    struct error err;
 
-    rc = local_order_send(order, a->starter.fd, end);
-    if (end >= 0)
-        close(end);
-    if (rc < 0) { /* too many orders wait, or the starter is gone, which is reported soon */
-        if (copy != NULL)
-            local_copy_free(copy);
+    if (length == 0 || length > JOBFD_MAX_HERE)
+        return false;
+    if (a->starter.watch == NULL) {
+        raise_starter(a);
         return false;
     }
-    if (copy != NULL)
-        local_copy_take(copy, job);
-    job->jobfd = order->jobfd;
+    size = write_order(job, order);
+    job->jobfd = size > 0 ? jobfd_write(job->descriptor, length, &err) : -1;
+    if (job->jobfd < 0)
+        return false;
+    if (send_order(a->starter.fd, order, size, job->jobfd) < 0) {
+        /* too many orders wait, or the starter is gone, which is reported soon */
+        close(job->jobfd);
+        job->jobfd = -1;
+        return false;
+    }
     local_list_append(&a->starter.asked, job);
     return true;
 }

@@ -43,7 +43,6 @@ struct options {
     struct rank rank; /* with `is_rank` */
     bool pilot, node; /* jobdir is a pilot's: on the first node of its allocation, or on any node */
     int64_t until_ms; /* monotonic ms when the time of the pilot that runs it is over; INT64_MAX: no pilot does */
-    bool *again;      /* set to whether this process can run another job after this one; NULL: it ends */
 };
 
 /* Opens descriptors 0 to 2 if need be, and closes all others, which were inherited. */
@@ -143,8 +142,6 @@ static int run_claimed(const struct options *options, const struct jobdesc *desc
         control_sender_nudge(control, CONTROL_CLAIM);
     log_start(desc);
     rc = run_job(&job, jobdir, signal_fd, started_ms, control);
-    if (options->again != NULL)
-        *options->again = job.answered && !log_troubled();
     if (tmpdir != NULL)
         job_tmpdir_remove(tmpdir);
     control_sender_destroy(control);
@@ -390,28 +387,14 @@ static int run(const struct options *options, int signal_fd, int64_t started_ms)
     return status;
 }
 
-int pilot_run_job(const char *jobdir, int jobfd, const char *gpus, pid_t pilot, int64_t started_ms, int64_t until_ms)
+int run_job_in_copy(const char *jobdir, int jobfd, const char *gpus, pid_t parent, int64_t started_ms, int64_t until_ms)
 {
     struct options options = {
-        .jobdir = jobdir, .local = true, .daemon = pilot, .jobfd = jobfd, .gpus = gpus, .until_ms = until_ms};
+        .jobdir = jobdir, .local = true, .daemon = parent, .jobfd = jobfd, .gpus = gpus, .until_ms = until_ms};
     struct error err;
     int signal_fd = run_signals(&err);
 
     return signal_fd < 0 ? EX_OSERR : run(&options, signal_fd, started_ms);
-}
-
-int starter_run_job(const struct starter_job *job, int signal_fd, bool *again)
-{
-    struct options options = {.jobdir = job->dir,
-                              .local = true,
-                              .daemon = job->daemon,
-                              .jobfd = job->jobfd,
-                              .gpus = job->gpus,
-                              .until_ms = INT64_MAX,
-                              .again = again};
-
-    *again = false;
-    return run(&options, signal_fd, time_monotonic_ms());
 }
 
 int main(int argc, char **argv)

@@ -82,11 +82,6 @@ struct pilot {
 /* Runs a pilot; signal_fd is from run_signals(). Returns the exit status. */
 int pilot_main(const char *dir, bool on_node, int signal_fd);
 
-/* main.c: runs a job like `stretto-run --local --job-fd [--gpus=…] JOBDIR`, in a copy of this process, with its time
- * over at `until_ms` (monotonic; INT64_MAX: no limit) at the latest; gpus NULL: GPUs are not counted. Returns the exit
- * status. */
-int pilot_run_job(const char *jobdir, int jobfd, const char *gpus, pid_t pilot, int64_t started_ms, int64_t until_ms);
-
 /* pilot_launch.c: starts a pilot on each node of the allocation. Returns only where that fails, with the exit
  * status. */
 int pilot_launch(struct pilot *p);

@@ -7,6 +7,7 @@
 #include "common/process.h"
 #include "common/xalloc.h"
 #include "tasks/proto/claim.h"
+#include "tasks/runner/run.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -226,8 +227,8 @@ static void become_runner(struct pilot *p, const struct pilot_job *job, const ch
         _exit(EX_OSERR);
     close(null);
     setenv("STRETTO_PILOT", p->name, 1); /* in the environment of all processes that it starts */
-    _exit(pilot_run_job(job->dir, job->jobfd, gpus, pilot, now,
-                        p->deadline_ms == INT64_MAX ? INT64_MAX : now + p->deadline_ms - p->machine->unix_ms()));
+    _exit(run_job_in_copy(job->dir, job->jobfd, gpus, pilot, now,
+                          p->deadline_ms == INT64_MAX ? INT64_MAX : now + p->deadline_ms - p->machine->unix_ms()));
 }
 
 /* -1 with errno where the job cannot be started now. */

@@ -542,15 +542,12 @@ static void loop(struct run *r)
     }
 }
 
-static int finish(struct run *r, struct job *job, const char *jobdir)
+static int finish(struct run *r, const char *jobdir)
 {
     struct job_ended ended = {.time = (double)r->job->machine->unix_ms() / 1000};
     char *path;
 
-    if (job->shared)
-        return 0;
-    job->answered = r->ending.stop == STOP_NONE && answer_jobfd(job, r->tasks, r->ntasks);
-    if (job->answered)
+    if (r->job->shared || (r->ending.stop == STOP_NONE && answer_jobfd(r->job, r->tasks, r->ntasks)))
         return 0;
     path = xasprintf("%s/ended.json", jobdir);
     if (r->ending.stop != STOP_NONE)
@@ -597,7 +594,7 @@ int run_job(struct job *job, const char *jobdir, int signal_fd, int64_t started_
     start_tasks(&r);
     loop(&r);
     if (!records_lost(r.records))
-        rc = finish(&r, job, jobdir);
+        rc = finish(&r, jobdir);
     records_destroy(r.records);
     looks_fini(&r.looks);
     artefacts_fini(&r.artefacts);

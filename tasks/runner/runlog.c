@@ -22,12 +22,7 @@ void runlog_begin(const char *jobdir)
 {
     struct error err;
 
-    free(the.path);
     the.path = xasprintf("%s/runner.log", jobdir);
-    if (the.memory >= 0 && ftruncate(the.memory, 0) == 0 && lseek(the.memory, 0, SEEK_SET) == 0)
-        return;
-    if (the.memory >= 0)
-        close(the.memory);
     the.memory = jobfd_write("", 0, &err);
     if (the.memory >= 0)
         write_to(the.memory);

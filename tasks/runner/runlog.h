@@ -3,12 +3,9 @@
 #ifndef TASKS_RUNNER_RUNLOG_H
 #define TASKS_RUNNER_RUNLOG_H
 
-#include <stdbool.h>
+#define RUNLOG_KEEP_MS 1000 /* after the runner's start, in any case */
 
-#define RUNLOG_KEEP_MS 1000 /* after the start of the job, in any case */
-
-/* Begins the log of a job, to which stdout and stderr go from now on. What is in memory of an earlier job is
- * forgotten. */
+/* Sends stdout and stderr to the log from now on. */
 void runlog_begin(const char *jobdir);
 
 /* Moves the log to the file, with all that was written before. Does nothing where it is there already, or was never

@@ -1,21 +1,21 @@
 #include "tasks/runner/starter.h"
 
+#include "common/timefmt.h"
 #include "common/xalloc.h"
 #include "tasks/proto/starter.h"
 #include "tasks/runner/cpus.h"
+#include "tasks/runner/run.h"
 #include "tasks/runner/signals.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <jansson.h>
-#include <poll.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
-#include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sysexits.h>
@@ -24,7 +24,7 @@
 
 struct starter {
     pid_t daemon;
-    int null;          /* a descriptor of /dev/null */
+    int null;          /* a descriptor of /dev/null, for the copies' standard input */
     char *mark, *args; /* in the memory that /proc shows */
     size_t mark_room, args_room;
 };
@@ -32,7 +32,7 @@ struct starter {
 struct order {
     char text[STARTER_ORDER_MAX + 1];
     const char *name, *dir, *gpus;
-    int jobfd, socket; /* -1: there is none */
+    int jobfd; /* -1: there is none */
 };
 
 static const char *after(const struct order *order, size_t size, const char *string)
@@ -42,41 +42,37 @@ static const char *after(const struct order *order, size_t size, const char *str
     return next < order->text + size ? next : NULL;
 }
 
-static void take_descriptors(struct order *order, struct msghdr *message)
+static int jobfd_of(struct msghdr *message)
 {
     struct cmsghdr *part = CMSG_FIRSTHDR(message);
-    int fds[2] = {-1, -1};
+    int fd = -1;
 
-    if (part != NULL && part->cmsg_level == SOL_SOCKET && part->cmsg_type == SCM_RIGHTS)
-        memcpy(fds, CMSG_DATA(part),
-               part->cmsg_len - CMSG_LEN(0) < sizeof fds ? part->cmsg_len - CMSG_LEN(0) : sizeof fds);
-    order->jobfd = fds[0];
-    order->socket = fds[1];
+    if (part != NULL && part->cmsg_level == SOL_SOCKET && part->cmsg_type == SCM_RIGHTS &&
+        part->cmsg_len == CMSG_LEN(sizeof fd))
+        memcpy(&fd, CMSG_DATA(part), sizeof fd);
+    return fd;
 }
 
-/* Receives the next order: 1; 0 where there are no more; -1 with errno where it cannot be carried out, or, EAGAIN, is
- * not there yet. */
-static int next_order(int socket, int flags, struct order *order)
+/* Receives the next order. Returns 1; 0 if there are no more; -1 with errno if it cannot be carried out. */
+static int next_order(struct order *order)
 {
     union {
         struct cmsghdr align;
-        char room[CMSG_SPACE(2 * sizeof(int))];
+        char room[CMSG_SPACE(sizeof(int))];
     } control;
     struct iovec part = {order->text, STARTER_ORDER_MAX};
     struct msghdr message = {
         .msg_iov = &part, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof control};
     ssize_t n;
 
-    order->jobfd = order->socket = -1;
+    order->jobfd = -1;
     do
-        n = recvmsg(socket, &message, MSG_CMSG_CLOEXEC | flags);
+        n = recvmsg(STDIN_FILENO, &message, MSG_CMSG_CLOEXEC);
     while (n < 0 && errno == EINTR);
-    if (n < 0 && errno == EAGAIN)
-        return -1;
     if (n <= 0)
         return 0;
     order->text[n] = '\0';
-    take_descriptors(order, &message);
+    order->jobfd = jobfd_of(&message);
     order->name = order->text;
     order->dir = after(order, (size_t)n, order->name);
     order->gpus = order->dir != NULL ? after(order, (size_t)n, order->dir) : NULL;
@@ -86,40 +82,20 @@ static int next_order(int socket, int flags, struct order *order)
     return -1;
 }
 
-static void close_descriptors(const struct order *order)
-{
-    if (order->jobfd >= 0)
-        close(order->jobfd);
-    if (order->socket >= 0)
-        close(order->socket);
-}
-
-static void set_mark(const struct starter *s, const char *name)
-{
-    snprintf(s->mark, s->mark_room, "%s", name);
-    memset(s->mark + strlen(s->mark), 0, s->mark_room - strlen(s->mark));
-}
-
 /* Changes name, arguments and environment to those of a runner that was started anew. */
 static void look_the_part(const struct starter *s, const struct order *order)
 {
     size_t room = s->args_room, n;
 
-    set_mark(s, order->name);
+    memset(s->mark, 0, s->mark_room);
+    snprintf(s->mark, s->mark_room, "%s", order->name);
     memset(s->args, 0, room);
     n = (size_t)snprintf(s->args, room, "--local%c--job-fd%c", 0, 0);
     if (order->gpus != NULL && n < room)
         n += (size_t)snprintf(s->args + n, room - n, "--gpus=%s%c", order->gpus, 0);
     if (n < room)
         snprintf(s->args + n, room - n, "%s", order->dir);
-}
-
-/* From now on this process is the runner of no job. */
-static void look_idle(const struct starter *s)
-{
-    set_mark(s, "");
-    memset(s->args, 0, s->args_room);
-    snprintf(s->args, s->args_room, "--idle");
+    prctl(PR_SET_NAME, "stretto-run");
 }
 
 /* Ends a copy. What exit() would do besides is nothing that a copy needs, and costs as much as reading the descriptor;
@@ -134,76 +110,15 @@ static void end_copy(int status)
 #endif
 }
 
-static bool told_to_end(void)
+static void become_runner(const struct starter *s, const struct order *order)
 {
-    sigset_t set;
+    int64_t now = time_monotonic_ms();
 
-    sigpending(&set);
-    return sigismember(&set, SIGTERM) || sigismember(&set, SIGINT) || sigismember(&set, SIGHUP);
-}
-
-/* No signal of a child is left for the wait, and none can come: all of them were waited for. */
-static void forget_children(void)
-{
-    static const struct timespec now = {0};
-    sigset_t set;
-
-    sigemptyset(&set);
-    sigaddset(&set, SIGCHLD);
-    sigtimedwait(&set, NULL, &now);
-}
-
-/* Waits for the next order. Returns false where this process is to end without having begun anything: there are no more
- * orders, or it was told by a signal. A forwarded signal that comes before the order is for no job, and one that comes
- * after it is left to the job. */
-static bool wait_for_order(const struct starter *s, int socket, int signal_fd, struct order *order)
-{
-    struct pollfd fds[] = {{.fd = socket, .events = POLLIN}, {.fd = signal_fd, .events = POLLIN}};
-    struct signalfd_siginfo nobodys;
-    int rc;
-
-    for (;;) {
-        if (poll(fds, 2, -1) < 0 && errno != EINTR)
-            return false;
-        rc = next_order(socket, MSG_DONTWAIT, order);
-        if (rc >= 0 || errno != EAGAIN)
-            /* the next daemon repeats the orders of a dead one */
-            return rc == 1 && !told_to_end() && getppid() == s->daemon;
-        if (told_to_end())
-            return false;
-        if (read(signal_fd, &nobodys, sizeof nobodys) < 0 && errno != EAGAIN)
-            return false;
-    }
-}
-
-/* Runs the job of the order, and then those of the orders that come on its socket, if it has one. */
-static void become_runner(const struct starter *s, struct order *order)
-{
-    int socket = order->socket, signal_fd;
-    bool again;
-    struct error err;
-
-    prctl(PR_SET_NAME, "stretto-run");
+    look_the_part(s, order);
     setsid();
-    signal_fd = run_signals(&err);
-    if (signal_fd < 0 || dup2(s->null, STDIN_FILENO) < 0) /* replaces the socket */
+    if (dup2(s->null, STDIN_FILENO) < 0) /* replaces the socket */
         end_copy(EX_OSERR);
-    for (;;) {
-        struct starter_job job = {.dir = order->dir, .gpus = order->gpus, .jobfd = order->jobfd, .daemon = s->daemon};
-        int status;
-
-        look_the_part(s, order);
-        status = starter_run_job(&job, signal_fd, &again);
-        if (status != 0 || !again || socket < 0)
-            end_copy(status);
-        close(order->jobfd);
-        look_idle(s);
-        forget_children();
-        if (send(socket, &(char){STARTER_ENDED}, 1, MSG_NOSIGNAL) != 1)
-            end_copy(0);
-        if (!wait_for_order(s, socket, signal_fd, order))
-            end_copy(STARTER_UNSEEN);
-    }
+    end_copy(run_job_in_copy(order->dir, order->jobfd, order->gpus, s->daemon, now, INT64_MAX));
 }
 
 /* Makes a child of the daemon, not of this process: the daemon waits for its runners, and they watch their parent, as
@@ -255,14 +170,15 @@ int starter_main(int argc, char **argv)
     prctl(PR_SET_NAME, "stretto-starter"); /* the starter itself is no runner */
     warm_up();
     /* the next daemon repeats the orders of a dead one */
-    while ((rc = next_order(STDIN_FILENO, 0, &order)) != 0 && getppid() == s.daemon) {
+    while ((rc = next_order(&order)) != 0 && getppid() == s.daemon) {
         struct starter_reply reply = {.error = rc < 0 ? errno : 0};
 
         if (rc == 1 && (reply.pid = copy()) == 0)
             become_runner(&s, &order);
         if (reply.pid < 0)
             reply.error = errno;
-        close_descriptors(&order);
+        if (order.jobfd >= 0)
+            close(order.jobfd);
         if (send(STDIN_FILENO, &reply, sizeof reply, MSG_NOSIGNAL) != sizeof reply)
             break;
     }

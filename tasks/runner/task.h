@@ -45,7 +45,6 @@ struct job {
     bool late; /* the deadline is earlier, since the job was started when too little was left of its allocation */
     int64_t deadline_ms; /* the deadline by time_monotonic_ms(), INT64_MAX: none */
     char host[64];
-    bool answered; /* set at the job's end: all is told in the job fd */
 };
 
 struct task {

@@ -151,7 +151,7 @@ static void arm(const char *job_name)
 
 /* The process that stands by to become the runners is none itself, and is not told when a copy of it does: that is at
  * its first call of setsid(). Its orders begin with the job's name (tasks/proto/starter.h). */
-static bool stands_by, takes_orders;
+static bool stands_by;
 static char ordered[256];
 
 __attribute__((constructor)) static void begin(int argc, char **argv)
@@ -159,7 +159,7 @@ __attribute__((constructor)) static void begin(int argc, char **argv)
     snprintf(plan.program, sizeof plan.program, "%s", program_invocation_short_name);
     plan.log = getenv("KILLER_LOG");
     plan.signal = getenv("KILLER_SIGNAL") ? atoi(getenv("KILLER_SIGNAL")) : SIGKILL;
-    stands_by = takes_orders = argc >= 2 && strcmp(argv[1], "--starter") == 0;
+    stands_by = argc >= 2 && strcmp(argv[1], "--starter") == 0;
     if (!stands_by)
         arm(argc >= 2 ? argv[argc - 1] : NULL);
 }
@@ -192,17 +192,13 @@ pid_t setsid(void)
     return next();
 }
 
-/* A runner that has run a job gets the next one so. */
 ssize_t recvmsg(int fd, struct msghdr *message, int flags)
 {
     NEXT(recvmsg);
     ssize_t n = next(fd, message, flags);
 
-    if (n > 0 && takes_orders) {
+    if (n > 0 && stands_by)
         snprintf(ordered, sizeof ordered, "%.*s", (int)n, (const char *)message->msg_iov[0].iov_base);
-        if (!stands_by)
-            arm(ordered);
-    }
     return n;
 }
 

@@ -5,6 +5,7 @@
 #include "common/log.h"
 #include "common/text.h"
 #include "common/xalloc.h"
+#include "tasks/runner/run.h"
 #include "tasks/runner/tree.h"
 
 #include <dirent.h>
@@ -138,7 +139,7 @@ static bool is_null(int fd)
 }
 
 /* A runner that tells what it has. Its directory says whether it stays, fails, or has no room. */
-int pilot_run_job(const char *jobdir, int jobfd, const char *gpus, pid_t pilot, int64_t started_ms, int64_t until_ms)
+int run_job_in_copy(const char *jobdir, int jobfd, const char *gpus, pid_t pilot, int64_t started_ms, int64_t until_ms)
 {
     const char *name = strrchr(jobdir, '/') + 1;
     char *text, *job, byte;

@@ -3,14 +3,12 @@
 #include "scheduler-adapters/registry.h"
 
 #include <dirent.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 struct harness rig;
-uint64_t rig_idle_ms = 3600000;
 static char line[256];
 
 const struct adapter_ops *rig_ops(void)
@@ -86,6 +84,7 @@ void rig_expect_success(struct harness_job *job, char *text)
     records = harness_records(&rig, job);
     assert_int_equal(json_array_size(records), 1);
     json_decref(records);
+    assert_null(harness_records(&rig, job));
     assert_int_equal(harness_exit(job).outcome, EXITREC_SUCCEEDED);
     free(text);
 }
@@ -98,7 +97,6 @@ int rig_open_with(const char *config)
     size_t n;
 
     harness_open(&rig, rig_ops(), config);
-    rig.adapter->idle_ms = rig_idle_ms;
     snprintf(go, sizeof go, "%s/go", rig.dir);
     do {
         n = rig_proc(rig_begin(&job, &text), "cmdline", proc, sizeof proc);
@@ -119,14 +117,4 @@ bool rig_holds(const char *text, size_t size, const char *string)
         if (strcmp(s, string) == 0)
             return true;
     return false;
-}
-
-void rig_end_idle(void)
-{
-    struct local_copy *copy;
-
-    TEST_UNTIL(rig.adapter->children.n == 0, uv_run(&rig.loop, UV_RUN_ONCE));
-    for (copy = rig.adapter->copies; copy != NULL; copy = copy->next)
-        kill(copy->pid, SIGKILL);
-    TEST_UNTIL(rig.adapter->copies == NULL, uv_run(&rig.loop, UV_RUN_ONCE));
 }

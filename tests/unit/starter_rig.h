@@ -7,7 +7,6 @@
 #define A_COPY 1000 /* bytes of arguments: those of one that was started anew end with its directory */
 
 extern struct harness rig;
-extern uint64_t rig_idle_ms; /* how long a runner may have no job; an hour, so that no stall of the machine is as long */
 
 const struct adapter_ops *rig_ops(void);
 
@@ -26,10 +25,7 @@ pid_t rig_child(const char *name);
 
 /* Runs a job of its own, which goes on until harness_let_go(). Returns its runner; `text` is to be freed. */
 pid_t rig_begin(struct harness_job *job, char **text);
-/* Waits for the end of the job, which has succeeded and has given its record back. Frees `text`. */
+/* Waits for the end of the job, which has succeeded and has given its record back, once. Frees `text`. */
 void rig_expect_success(struct harness_job *job, char *text);
-
-/* Ends the runners that have no job, so that the starter makes the next one. */
-void rig_end_idle(void);
 
 #endif

@@ -31,6 +31,8 @@ static int open_with_looks(void **state)
 static int close_all(void **state)
 {
     harness_close(&rig);
+    while (waitpid(-1, NULL, WNOHANG) > 0) /* runners that another adapter has adopted */
+        ;
     assert_int_equal(rig_child("stretto-starter"), 0);
     return 0;
 }
@@ -68,7 +70,6 @@ static void letters_are_closed(void **state)
     snprintf(go, sizeof go, "%s/go", rig.dir);
     for (int i = 0; i < 4; i++) {
         unlink(go);
-        rig_end_idle();
         rig_begin(&job, &text);
         assert_in_range(rig_descriptors(rig_child("stretto-starter")), before, before + 1); /* it may still have the newest */
         harness_let_go(&rig);
@@ -116,7 +117,6 @@ static void what_it_has_not_answered(int then)
     FILE *f;
 
     text = harness_by_jobfd(&rig, &job, "echo ran >> $DIR/ran");
-    rig_end_idle();
     kill(starter, SIGSTOP);
     ops->submit(rig.adapter, &job.job, answer_submit, &submitted);
     uv_run(&rig.loop, UV_RUN_NOWAIT);
@@ -150,7 +150,6 @@ static void the_adapter_ends_while_it_is_asked(void **state)
     char *text;
 
     text = harness_by_jobfd(&rig, &job, "true");
-    rig_end_idle();
     kill(rig_child("stretto-starter"), SIGSTOP);
     ops->submit(rig.adapter, &job.job, answer_submit, &submitted);
     uv_run(&rig.loop, UV_RUN_NOWAIT);
@@ -161,6 +160,100 @@ static void the_adapter_ends_while_it_is_asked(void **state)
     assert_int_equal(harness_status(&rig, &job).state, ADAPTER_JOB_UNKNOWN);
     harness_submit_ok(&rig, &job);
     rig_expect_success(&job, text);
+}
+
+static void one_that_is_cancelled_meanwhile_is_ended_when_it_begins(void **state)
+{
+    struct answer submitted = {0}, cancelled = {0};
+    struct harness_job job;
+    pid_t starter = rig_child("stretto-starter");
+    char *text = harness_by_jobfd(&rig, &job, STUBBORN);
+
+    kill(starter, SIGSTOP);
+    ops->submit(rig.adapter, &job.job, answer_submit, &submitted);
+    ops->cancel(rig.adapter, &job.job, answer_done, &cancelled);
+    harness_until(&rig, &cancelled.answers, 1);
+    assert_int_equal(submitted.answers, 0);
+    kill(starter, SIGCONT);
+    harness_wait_ended(&rig, &job);
+    assert_int_equal(harness_processes(&job), 0);
+    assert_true(rig.adapter->used.slots == 0);
+    free(text);
+}
+
+/* It is lost with all that it started, and nothing else is. */
+static void a_copy_that_is_killed_loses_its_job_alone(void **state)
+{
+    struct harness_job job, other, next;
+    char *text, *text_other, *text_next;
+    pid_t runner = rig_begin(&job, &text);
+
+    rig_begin(&other, &text_other);
+    kill(runner, SIGKILL);
+    assert_true(harness_wait_ended(&rig, &job).node_lost);
+    assert_null(harness_records(&rig, &job));
+    assert_int_equal(harness_processes(&job), 0);
+    free(text);
+    assert_int_not_equal(rig_begin(&next, &text_next), runner);
+    harness_let_go(&rig);
+    rig_expect_success(&other, text_other);
+    rig_expect_success(&next, text_next);
+}
+
+static bool is_zombie(pid_t pid)
+{
+    char stat[512] = "";
+
+    return rig_proc(pid, "stat", stat, sizeof stat) > 0 && strncmp(strrchr(stat, ')'), ") Z", 3) == 0;
+}
+
+/* A job has ended, and is cancelled or gets a signal before this process knows of the end: it has succeeded all the
+ * same, and no other job notices anything. */
+static void what_comes_too_late_reaches_nobody(void **state)
+{
+    struct harness_job job, other;
+    char *text = harness_by_jobfd(&rig, &job, REPORT_AND_WAIT), *text_other, go[128];
+    struct answer cancelled = {0}, signalled = {0};
+    pid_t runner;
+
+    harness_submit_ok(&rig, &job);
+    harness_line(&rig, line, sizeof line);
+    runner = harness_runner(&job);
+    harness_let_go(&rig);
+    TEST_UNTIL(is_zombie(runner), usleep(1000)); /* the loop does not turn */
+    snprintf(go, sizeof go, "%s/go", rig.dir);
+    assert_int_equal(unlink(go), 0);
+    text_other = harness_by_jobfd(&rig, &other, "trap 'exit 9' USR1 TERM; " REPORT_AND_WAIT);
+    ops->submit(rig.adapter, &other.job, answer_submit, &(struct answer){0});
+    ops->cancel(rig.adapter, &job.job, answer_done, &cancelled);
+    ops->signal(rig.adapter, &job.job, SIGUSR1, answer_done, &signalled);
+    harness_until(&rig, &cancelled.answers, 1);
+    harness_until(&rig, &signalled.answers, 1);
+    assert_int_equal(cancelled.answer, ADAPTER_OK);
+    rig_expect_success(&job, text);
+    harness_line(&rig, line, sizeof line);
+    harness_let_go(&rig);
+    rig_expect_success(&other, text_other);
+}
+
+/* A job that has ended and one that goes on have had the same starter. */
+static void the_next_daemon_finds_each_as_it_is(void **state)
+{
+    struct harness_job before, job;
+    char *text = harness_by_jobfd(&rig, &before, "true");
+
+    harness_submit_ok(&rig, &before);
+    rig_expect_success(&before, text);
+    rig_begin(&job, &text);
+    harness_destroy_adapter(&rig);
+    harness_create_adapter(&rig);
+    assert_int_equal(harness_status(&rig, &before).state, ADAPTER_JOB_ENDED);
+    assert_int_equal(harness_status(&rig, &job).state, ADAPTER_JOB_RUNNING);
+    harness_cancel(&rig, &before);
+    harness_let_go(&rig);
+    harness_wait_ended(&rig, &job);
+    assert_int_equal(harness_exit(&job).outcome, EXITREC_SUCCEEDED);
+    free(text);
 }
 
 /* --- this program as a runner, whose starter answers its first order as a test says, and is a real one after that */
@@ -227,7 +320,6 @@ static void what_it_cannot_start_now_starts_later(void **state)
     assert_int_equal(rig_descriptors(getpid()), before);
     rig_expect_success(&job, text);
     assert_non_null(rig.adapter->starter.watch); /* it is asked again */
-    rig_end_idle();
     assert_int_equal(rig_descriptors(getpid()), before);
 }
 
@@ -355,6 +447,10 @@ int main(int argc, char **argv)
         WITH_ALL(what_it_has_not_answered_is_started_anew),
         cmocka_unit_test_setup_teardown(one_that_is_stopped_is_replaced, open_with_looks, close_all),
         WITH_ALL(the_adapter_ends_while_it_is_asked),
+        WITH_ALL(one_that_is_cancelled_meanwhile_is_ended_when_it_begins),
+        WITH_ALL(a_copy_that_is_killed_loses_its_job_alone),
+        WITH_ALL(what_comes_too_late_reaches_nobody),
+        WITH_ALL(the_next_daemon_finds_each_as_it_is),
         WITH_NONE(what_it_cannot_start_now_starts_later),
         WITH_NONE(what_it_can_never_start_is_refused),
         WITH_NONE(one_that_answers_nonsense_is_dismissed),

@@ -1,6 +1,7 @@
 /* When a pilot starts jobs, gives them back, and kills their runners. In virtual time; runners are processes that are
  * only numbers, or end at once. */
 #include "tasks/runner/pilot.h"
+#include "tasks/runner/run.h"
 
 #include "common/jobfd.h"
 #include "common/xalloc.h"
@@ -71,7 +72,7 @@ static int status;
 static const char *records;
 static bool hangs;
 
-int pilot_run_job(const char *jobdir, int jobfd, const char *gpus, pid_t pilot, int64_t started_ms, int64_t until_ms)
+int run_job_in_copy(const char *jobdir, int jobfd, const char *gpus, pid_t pilot, int64_t started_ms, int64_t until_ms)
 {
     struct error err;
     char text[200];

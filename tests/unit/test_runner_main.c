@@ -458,7 +458,7 @@ static void a_pilot_s_job_ends_with_its_pilot(void **state)
 
         log_init("stretto-run", LOG_LEVEL_NONE);
         close(50);
-        _exit(pilot_run_job(job_dir, fd, "g7", getppid(), time_monotonic_ms(), time_monotonic_ms() + 100000));
+        _exit(run_job_in_copy(job_dir, fd, "g7", getppid(), time_monotonic_ms(), time_monotonic_ms() + 100000));
     }
     assert_int_equal(waitpid(pid, NULL, 0), pid);
     json_decref(told);
