@@ -1,14 +1,12 @@
 /* What the local adapter keeps count of: no GPU has two jobs, memory is never exceeded, big jobs get their turn. */
 #include "common/files.h"
 #include "common/log.h"
-#include "common/process.h"
 #include "scheduler-adapters/local.h"
 #include "scheduler-adapters/registry.h"
 #include "tests/unit/adapter_harness.h"
 
 #include <fcntl.h>
 #include <sched.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

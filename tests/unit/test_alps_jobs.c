@@ -1,6 +1,5 @@
 /* Jobs of the ALPS adapter, whose aprun is a script here: when one is started, on which nodes, how often, and how it
  * ends. */
-#include "scheduler-adapters/registry.h"
 #include "tests/unit/alps_site.h"
 
 #include "common/files.h"

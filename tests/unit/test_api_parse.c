@@ -6,7 +6,6 @@
 #include "api/limits.h"
 #include "api/problem.h"
 #include "api/range.h"
-#include "api/rate.h"
 #include "api/value.h"
 
 #include <math.h>

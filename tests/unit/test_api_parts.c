@@ -3,18 +3,12 @@
 #include "api/access.h"
 #include "api/body.h"
 #include "api/buckets.h"
-#include "api/encoding.h"
 #include "api/refusals.h"
 #include "api/routes.h"
-#include "api/session.h"
-#include "api/session_wish.h"
 #include "api/shares.h"
-#include "api/states.h"
 #include "tests/unit/unit.h"
 
-#include <arpa/inet.h>
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

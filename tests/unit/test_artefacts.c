@@ -5,8 +5,6 @@
 #include "common/xalloc.h"
 #include "tests/unit/unit.h"
 
-#include <fcntl.h>
-#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -4,8 +4,6 @@
 #include "scheduler-adapters/registry.h"
 #include "tests/unit/batch_site.h"
 
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 

@@ -9,11 +9,9 @@
 #include "cli/member_query.h"
 #include "cli/render.h"
 #include "cli/report.h"
-#include "cli/table.h"
 #include "cli/terminal.h"
 
 #include <locale.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>

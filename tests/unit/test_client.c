@@ -4,8 +4,6 @@
 #include "cli/client.h"
 #include "cli/watch.h"
 
-#include <arpa/inet.h>
-#include <netinet/in.h>
 #include <poll.h>
 #include <pthread.h>
 #include <stdio.h>

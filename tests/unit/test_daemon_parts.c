@@ -2,10 +2,7 @@
  * which Python trainings have, and the checkpoint that one training takes over from another. */
 #include "common/log.h"
 #include "daemon/adapters.h"
-#include "daemon/limits.h"
-#include "daemon/logs.h"
 #include "daemon/loop_latency.h"
-#include "daemon/python.h"
 #include "daemon/rundir/adopt.h"
 #include "scheduler-adapters/plugin.h"
 #include "scheduler-adapters/registry.h"
@@ -13,7 +10,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>

@@ -1,10 +1,8 @@
 /* The solver alone, on one block, against solutions that are known. */
-#include "examples/heat/analytic.h"
 #include "examples/heat/solver.h"
 #include "tests/unit/unit.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 static void no_exchange(void *ctx, double *values)

@@ -1,6 +1,5 @@
 /* Clients that read late, are silent or are too many, and changes that are not on the disk yet, as it is on the
  * wire. */
-#include "api/limits.h"
 #include "common/log.h"
 #include "daemon/store/ensemble.h"
 #include "daemon/store/event.h"
@@ -9,11 +8,9 @@
 #include "daemon/store/training.h"
 #include "tests/unit/http_rig.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
 

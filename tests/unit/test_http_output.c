@@ -1,5 +1,4 @@
 /* Outputs of members and ranks as they are on the wire: in whole, in parts, and followed while they grow; backups. */
-#include "api/limits.h"
 #include "common/log.h"
 #include "daemon/rundir/archive_file.h"
 #include "daemon/store/attempt.h"
@@ -9,7 +8,6 @@
 #include "daemon/store/training.h"
 #include "tests/unit/http_rig.h"
 
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -4,8 +4,6 @@
 #include "tests/unit/unit.h"
 
 #include <fcntl.h>
-#include <gnutls/abstract.h>
-#include <gnutls/x509.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>

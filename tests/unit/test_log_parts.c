@@ -5,7 +5,6 @@
 #include "common/log_sink.h"
 #include "tests/unit/unit.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <jansson.h>
 #include <signal.h>
@@ -13,7 +12,6 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
 #include <sys/un.h>
 #include <sys/wait.h>
 

@@ -6,7 +6,6 @@
 #include <endian.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #define RANKS 2
 #define MEMBERS 200000 /* more than are counted at once, more than once */

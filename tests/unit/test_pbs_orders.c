@@ -1,13 +1,11 @@
 /* Orders to PBS one after another and in a hurry, which PBS it is, whose jobs are listed, and submissions that are
  * refused: its commands are scripts here. */
-#include "common/files.h"
 #include "scheduler-adapters/pbs.h"
 #include "scheduler-adapters/registry.h"
 #include "tests/unit/batch_site.h"
 
 #include <pwd.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 

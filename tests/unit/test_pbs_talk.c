@@ -1,11 +1,9 @@
 /* Orders to PBS, the script of a job, and what is believed of one that is gone: its commands are scripts here. */
-#include "common/files.h"
 #include "scheduler-adapters/registry.h"
 #include "tests/unit/batch_site.h"
 
 #include <signal.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 

@@ -4,12 +4,10 @@
 #include "tasks/runner/run.h"
 
 #include "common/jobfd.h"
-#include "common/xalloc.h"
 #include "tests/unit/unit.h"
 
 #include <signal.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <sysexits.h>

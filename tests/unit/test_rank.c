@@ -3,12 +3,10 @@
 #include "tasks/runner/rank.h"
 #include "tasks/runner/signals.h"
 
-#include "tasks/runner/run.h"
 #include "tests/unit/unit.h"
 
 #include <signal.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 

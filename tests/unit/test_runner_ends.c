@@ -6,7 +6,6 @@
 #include "tasks/runner/looks.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 

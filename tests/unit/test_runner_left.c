@@ -9,8 +9,6 @@
 
 #include <glob.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 /* Nobody knows whose it is while tasks run, which may need it. */

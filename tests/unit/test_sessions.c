@@ -9,7 +9,6 @@
 #include "tests/unit/open_store.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 static int set_up(void **state)

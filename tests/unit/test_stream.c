@@ -1,6 +1,4 @@
 /* Members and a rank, from stretto_send() to stretto_train_batch(). */
-#include "common/files.h"
-#include "tasks/proto/dealing.h"
 #include "tests/unit/stream_checkpoints.h"
 #include "tests/unit/stream_fixture.h"
 #include "tests/unit/stream_proxy.h"

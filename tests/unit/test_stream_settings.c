@@ -1,6 +1,5 @@
 /* What stands wrong in the environment of a member or a rank, or in training.json, is told by its name, and nothing is
  * begun. */
-#include "common/files.h"
 #include "tests/unit/stream_fixture.h"
 #include "tests/unit/unit.h"
 

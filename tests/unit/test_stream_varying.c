@@ -4,7 +4,6 @@
 #include "tests/unit/stream_fixture.h"
 #include "tests/unit/unit.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>

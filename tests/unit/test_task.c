@@ -7,7 +7,6 @@
 #include "tasks/runner/tree.h"
 #include "tests/unit/unit.h"
 
-#include <math.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -4,8 +4,6 @@
 
 #include "common/files.h"
 #include "common/log.h"
-#include "common/units.h"
-#include "common/xalloc.h"
 #include "tasks/runner/copies.h"
 #include "tasks/runner/environment.h"
 #include "tasks/runner/looks.h"
@@ -21,8 +19,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 

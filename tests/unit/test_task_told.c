@@ -10,8 +10,6 @@
 #include "tasks/runner/restarts.h"
 #include "tests/unit/unit.h"
 
-#include <errno.h>
-#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
