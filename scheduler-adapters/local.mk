@@ -158,20 +158,10 @@ tests_unit_libharness_la_SOURCES = tests/unit/adapter_harness.c tests/unit/adapt
 tests_unit_libharness_la_CFLAGS = $(unit_cflags) $(UV_CFLAGS)
 # Its tests start real runners.
 EXTRA_tests_unit_libharness_la_DEPENDENCIES = stretto-run$(EXEEXT)
-harness_libs = tests/unit/libharness.la libadapters.la libjobproto.la $(unit_libs) $(UV_LIBS) $(ZMQ_LIBS)
+harness_libs = tests/unit/libharness.la libadapters.la libjobproto.la $(unit_libs) $(UV_LIBS)
 tests_unit_test_command_SOURCES = tests/unit/test_command.c tests/unit/unit.h
 tests_unit_test_command_CFLAGS = $(unit_cflags) $(UV_CFLAGS)
 tests_unit_test_command_LDADD = libadapters.la $(unit_libs) $(UV_LIBS)
-# A plugin that test_plugin loads.
-check_LTLIBRARIES += tests/unit/toy_plugin.la
-tests_unit_toy_plugin_la_SOURCES = tests/unit/toy_plugin.c
-tests_unit_toy_plugin_la_CFLAGS = -std=gnu11 $(WARN_FLAGS) -fno-sanitize=all $(UV_CFLAGS) $(JANSSON_CFLAGS)
-tests_unit_toy_plugin_la_LDFLAGS = -module -avoid-version -shared -rpath /nowhere
-unit_tests += tests/unit/test_plugin
-tests_unit_test_plugin_SOURCES = tests/unit/test_plugin.c tests/unit/unit.h
-tests_unit_test_plugin_CFLAGS = $(unit_cflags) $(UV_CFLAGS)
-tests_unit_test_plugin_LDADD = libadapters.la $(unit_libs) $(UV_LIBS)
-EXTRA_tests_unit_test_plugin_DEPENDENCIES = tests/unit/toy_plugin.la
 tests_unit_test_batch_SOURCES = tests/unit/test_batch.c tests/unit/unit.h
 tests_unit_test_batch_CFLAGS = $(unit_cflags) $(UV_CFLAGS)
 tests_unit_test_batch_LDADD = libadapters.la $(unit_libs) $(UV_LIBS)
@@ -239,7 +229,7 @@ tests_unit_test_rest_CFLAGS = $(unit_cflags) $(UV_CFLAGS)
 tests_unit_test_rest_LDADD = libadapters.la $(unit_libs) $(UV_LIBS)
 tests_unit_test_adapter_conformance_SOURCES = tests/unit/test_adapter_conformance.c tests/unit/conformance.h \
 	tests/unit/conformance_ends.c tests/unit/conformance_nudges.c tests/unit/conformance_queue.c tests/unit/conformance_runs.c
-tests_unit_test_adapter_conformance_CFLAGS = $(unit_cflags) $(UV_CFLAGS) $(ZMQ_CFLAGS)
+tests_unit_test_adapter_conformance_CFLAGS = $(unit_cflags) $(UV_CFLAGS)
 tests_unit_test_adapter_conformance_LDADD = $(harness_libs)
 tests_unit_test_adapter_jobfd_CFLAGS = $(unit_cflags) $(UV_CFLAGS)
 tests_unit_test_adapter_jobfd_LDADD = $(harness_libs)

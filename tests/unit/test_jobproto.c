@@ -1,7 +1,5 @@
 #include "common/files.h"
-#include "common/timefmt.h"
 #include "tasks/proto/claim.h"
-#include "tasks/proto/control.h"
 #include "tasks/proto/exitrec.h"
 #include "tasks/proto/jobdesc.h"
 #include "tests/unit/jobdesc_whole.h"
@@ -16,24 +14,8 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
-#include <zmq.h>
-
-#define KEY "00112233445566778899aabbccddeeff"
 
 static char dir[64];
-
-static const char good_job[] =
-    "{\"version\": 1, \"job\": \"st-3f9c-12\", \"ensemble\": 7, \"kind\": \"members\", \"control\": \"ipc:///x\","
-    " \"control_key\": \"00112233445566778899aabbccddeeff\","
-    " \"walltime\": 600.005, \"grace\": 10, \"silence\": 2.5, \"umask\": \"0027\", \"output\": \"merged\", \"artefacts\": [\"m.pt\", \"r/*\"], \"tmpdir\": true,"
-    " \"checkpoint\": {\"before\": 30, \"signal\": \"USR1\", \"glob\": \"*.ckpt\", \"keep\": 3},"
-    " \"metrics\": {\"file\": \"m/runs\", \"format\": \"tensorboard\", \"diverged\": \"ignore\", \"rung\": \"loss\","
-    " \"success\": \"accuracy\", \"at_least\": 0.1, \"at_most\": 0.9, \"best\": true},"
-    " \"later\": true, \"tasks\": [{\"id\": \"7.123\", \"dir\": \"/d/a1\","
-    " \"argv\": [\"heat2d\", \"\"], \"env\": {\"A\": \"1\"}, \"path\": [\"/bin\"], \"launcher\": \"mpiexec\","
-    " \"ntasks\": 2, \"success_file\": \"out/r..npz\", \"results\": \"/r/1\", \"owner\": \"7.123\","
-    " \"resume\": [\"--from\", \"{checkpoint}\"], \"since\": 4, \"since_in\": 6, \"later\": 1},"
-    " {\"id\": \"7.124\", \"dir\": \"/d/a2\", \"argv\": [\"x\"], \"launcher\": null}]}";
 
 static const char *in_dir(const char *name)
 {
@@ -43,130 +25,15 @@ static const char *in_dir(const char *name)
     return path;
 }
 
-static void a_descriptor_survives_the_round_trip(void **state)
-{
-    struct error err;
-    json_t *root = json_loads(good_job, 0, NULL), *again;
-    struct jobdesc *desc = jobdesc_parse(root, &err), *copy;
-    char *text;
-
-    assert_non_null(desc);
-    text = jobdesc_whole(desc);
-    again = json_loads(text, JSON_REJECT_DUPLICATES, NULL);
-    free(text);
-    copy = jobdesc_parse(again, &err);
-    assert_non_null(copy);
-    for (int i = 0; i < 2; i++) {
-        struct jobdesc *d = i ? copy : desc;
-
-        assert_string_equal(d->job, "st-3f9c-12");
-        assert_int_equal(d->ensemble, 7);
-        assert_int_equal(d->kind, JOBDESC_MEMBERS);
-        assert_string_equal(d->control, "ipc:///x");
-        assert_string_equal(d->control_key, KEY);
-        assert_int_equal(d->walltime_ms, 600005);
-        assert_int_equal(d->grace_ms, 10000);
-        assert_int_equal(d->silence_ms, 2500);
-        assert_string_equal(d->umask, "0027");
-        assert_true(d->tmpdir && d->merged && d->checkpoint.any);
-        assert_int_equal(d->checkpoint.before_ms, 30000);
-        assert_int_equal(d->checkpoint.signal, SIGUSR1);
-        assert_string_equal(d->checkpoint.glob, "*.ckpt");
-        assert_int_equal(d->checkpoint.keep, 3);
-        assert_string_equal(d->metrics.file, "m/runs");
-        assert_int_equal(d->metrics.format, JOBDESC_TENSORBOARD);
-        assert_int_equal(d->metrics.diverged, JOBDESC_DIVERGED_IGNORE);
-        assert_string_equal(d->metrics.rung, "loss");
-        assert_string_equal(d->metrics.name, "accuracy");
-        assert_true(d->metrics.has_least && d->metrics.has_most && d->metrics.best);
-        assert_true(d->metrics.least == 0.1 && d->metrics.most == 0.9);
-        assert_int_equal(d->ntasks, 2);
-        assert_string_equal(d->tasks[0].id, "7.123");
-        assert_string_equal(d->tasks[0].dir, "/d/a1");
-        assert_int_equal(json_array_size(d->tasks[0].argv), 2);
-        assert_string_equal(json_string_value(json_object_get(d->tasks[0].env, "A")), "1");
-        assert_int_equal(json_array_size(d->tasks[0].path), 1);
-        assert_string_equal(d->tasks[0].launcher, "mpiexec");
-        assert_int_equal(d->tasks[0].ntasks, 2);
-        assert_string_equal(d->tasks[0].success_file, "out/r..npz");
-        assert_int_equal(json_array_size(d->artefacts), 2);
-        assert_string_equal(d->tasks[0].results, "/r/1");
-        assert_string_equal(d->tasks[0].owner, "7.123");
-        assert_null(d->tasks[1].results);
-        assert_int_equal(json_array_size(d->tasks[0].resume), 2);
-        assert_int_equal(d->tasks[0].since, 4);
-        assert_int_equal(d->tasks[0].since_in, 6);
-        assert_null(d->tasks[1].launcher);
-        assert_null(d->tasks[1].env);
-        assert_int_equal(d->tasks[1].ntasks, 1);
-    }
-    jobdesc_free(copy);
-    jobdesc_free(desc);
-    json_decref(again);
-    json_decref(root);
-}
-
-/* good_job with `key` of the root, or of the first task, set to a JSON text (NULL: taken away). */
-static void refuse(const char *task_key, const char *root_key, const char *value, const char *pointer)
-{
-    json_t *root = json_loads(good_job, 0, NULL);
-    json_t *target = task_key ? json_array_get(json_object_get(root, "tasks"), 0) : root;
-    const char *key = task_key ? task_key : root_key;
-    struct error err = {0};
-
-    if (value != NULL)
-        json_object_set_new(target, key, json_loads(value, JSON_DECODE_ANY, NULL));
-    else
-        json_object_del(target, key);
-    assert_null(jobdesc_parse(root, &err));
-    assert_int_equal(errno, EBADMSG);
-    assert_string_equal(err.pointer, pointer);
-    assert_true(err.text[0] != '\0');
-    json_decref(root);
-}
-
-static void broken_descriptors_are_refused_with_the_place(void **state)
-{
-    refuse(NULL, "version", "2", "/version");
-    refuse(NULL, "job", NULL, "/job");
-    refuse(NULL, "job", "\"../evil\"", "/job");
-    refuse(NULL, "job", "\"-x\"", "/job");
-    refuse(NULL, "kind", "\"others\"", "/kind");
-    refuse(NULL, "walltime", "-1", "/walltime");
-    refuse(NULL, "walltime", "\"1h\"", "/walltime");
-    refuse(NULL, "control_key", "\"0123\"", "/control_key");
-    refuse(NULL, "grace", NULL, "/grace");
-    refuse(NULL, "umask", "23", "/umask");
-    refuse(NULL, "umask", "\"0777\"", "/umask");
-    refuse(NULL, "output", "\"both\"", "/output");
-    refuse(NULL, "artefacts", "[\"a\", \"b/../../c\"]", "/artefacts/1");
-    refuse("results", NULL, "\"r/1\"", "/tasks/0/results");
-    refuse("owner", NULL, NULL, "/tasks/0/owner");
-    refuse(NULL, "tasks", "[]", "/tasks");
-    refuse(NULL, "tasks", "[3]", "/tasks/0");
-    refuse("id", NULL, "\"7/123\"", "/tasks/0/id");
-    refuse("id", NULL, "\"7.124\"", "/tasks/1");
-    refuse("dir", NULL, "\"here\"", "/tasks/0/dir");
-    refuse("argv", NULL, "[]", "/tasks/0/argv");
-    refuse("argv", NULL, "[\"\"]", "/tasks/0/argv");
-    refuse("argv", NULL, "[\"x\", 1]", "/tasks/0/argv/1");
-    refuse("env", NULL, "{\"A=B\": \"1\"}", "/tasks/0/env/A=B");
-    refuse("env", NULL, "{\"A\": 1}", "/tasks/0/env/A");
-    refuse("path", NULL, "[\"bin\"]", "/tasks/0/path");
-    refuse("ntasks", NULL, "0", "/tasks/0/ntasks");
-    refuse("success_file", NULL, "\"/etc/passwd\"", "/tasks/0/success_file");
-    refuse("success_file", NULL, "\"a/../../b\"", "/tasks/0/success_file");
-}
-
 static struct exitrec sample_record(void)
 {
-    struct exitrec rec = {.started = 10.25, .ended = 12.5, .outcome = EXITREC_FAILED, .exit_code = 1,
-                          .user_seconds = 1.5, .system_seconds = 0.25, .max_rss = 4096};
+    struct exitrec rec = {.end = {.started_ms = 10250, .ended_ms = 12500, .outcome = ATTEMPT_FAILED, .exit_code = 1,
+                                  .cpu_ms = 1750, .memory_peak = 4096}};
 
     strcpy(rec.job, "st-1-2");
     strcpy(rec.id, "7.123");
-    strcpy(rec.host, "n12");
-    strcpy(rec.reason, "exit status 1: cannot open mesh.dat");
+    strcpy(rec.end.host, "n12");
+    strcpy(rec.end.reason, "exit status 1: cannot open mesh.dat");
     return rec;
 }
 
@@ -182,24 +49,24 @@ static void exit_records_survive_the_round_trip(void **state)
     assert_int_equal(exitrec_read(in_dir("exit.json"), &back, &err), 0);
     assert_string_equal(back.job, rec.job);
     assert_string_equal(back.id, rec.id);
-    assert_string_equal(back.host, rec.host);
-    assert_string_equal(back.reason, rec.reason);
-    assert_true(back.started == rec.started && back.ended == rec.ended);
-    assert_int_equal(back.outcome, EXITREC_FAILED);
-    assert_int_equal(back.exit_code, 1);
-    assert_int_equal(back.signal, 0);
-    assert_true(back.user_seconds == 1.5 && back.system_seconds == 0.25);
-    assert_int_equal(back.max_rss, 4096);
+    assert_string_equal(back.end.host, rec.end.host);
+    assert_string_equal(back.end.reason, rec.end.reason);
+    assert_true(back.end.started_ms == 10250 && back.end.ended_ms == 12500 && back.end.measured);
+    assert_int_equal(back.end.outcome, ATTEMPT_FAILED);
+    assert_int_equal(back.end.exit_code, 1);
+    assert_int_equal(back.end.signal, 0);
+    assert_int_equal(back.end.cpu_ms, 1750);
+    assert_int_equal(back.end.memory_peak, 4096);
 
-    rec.outcome = EXITREC_TIMEOUT;
-    rec.exit_code = -1;
-    rec.signal = 9;
-    strcpy(rec.reason, "caf\xf0\x9f\x98"); /* cut within a character */
+    rec.end.outcome = ATTEMPT_TIMEOUT;
+    rec.end.exit_code = -1;
+    rec.end.signal = 9;
+    strcpy(rec.end.reason, "caf\xf0\x9f\x98"); /* cut within a character */
     assert_int_equal(exitrec_write(in_dir("other.json"), &rec, &err), 0);
     assert_int_equal(exitrec_read(in_dir("other.json"), &back, &err), 0);
-    assert_int_equal(back.exit_code, -1);
-    assert_int_equal(back.signal, 9);
-    assert_string_equal(back.reason, "caf");
+    assert_int_equal(back.end.exit_code, -1);
+    assert_int_equal(back.end.signal, 9);
+    assert_string_equal(back.end.reason, "caf");
     assert_int_equal(exitrec_write(in_dir("exit.json"), &rec, &err), -1); /* the first one counts */
     assert_int_equal(errno, EEXIST);
 }
@@ -214,33 +81,33 @@ static void an_exit_record_has_what_few_tasks_have(void **state)
 
     json = exitrec_json(&rec);
     assert_int_equal(exitrec_parse(json, &back, &err), 0);
-    assert_true(!back.late && !back.final && back.points == 0 && !back.at_rung && back.notice[0] == '\0');
-    assert_true(back.checkpoints == NULL && back.resumed == NULL && back.artefacts == NULL);
+    assert_true(!back.end.late && !back.end.final && back.points == 0 && !back.end.at_rung && back.end.notice[0] == '\0');
+    assert_true(back.end.checkpoints == NULL && back.end.resumed == NULL && back.end.artefacts == NULL);
     json_decref(json);
 
-    rec.late = rec.final = rec.at_rung = true;
+    rec.end.late = rec.end.final = rec.end.at_rung = true;
     rec.points = 4711;
-    rec.rung_step = 12;
-    rec.rung_value = 0.125;
-    strcpy(rec.notice, "line 3 is no JSON");
-    rec.checkpoints = checkpoints;
-    rec.resumed = resumed;
-    rec.artefacts = artefacts;
+    rec.end.rung_step = 12;
+    rec.end.rung_value = 0.125;
+    strcpy(rec.end.notice, "line 3 is no JSON");
+    rec.end.checkpoints = checkpoints;
+    rec.end.resumed = resumed;
+    rec.end.artefacts = artefacts;
     json = exitrec_json(&rec);
     assert_int_equal(exitrec_parse(json, &back, &err), 0);
-    assert_true(back.late && back.final && back.at_rung);
+    assert_true(back.end.late && back.end.final && back.end.at_rung);
     assert_int_equal(back.points, 4711);
-    assert_int_equal(back.rung_step, 12);
-    assert_true(back.rung_value == 0.125);
-    assert_string_equal(back.notice, rec.notice);
-    assert_true(json_equal(back.checkpoints, checkpoints) && json_equal(back.resumed, resumed));
-    assert_true(json_equal(back.artefacts, artefacts));
+    assert_int_equal(back.end.rung_step, 12);
+    assert_true(back.end.rung_value == 0.125);
+    assert_string_equal(back.end.notice, rec.end.notice);
+    assert_true(json_equal(back.end.checkpoints, checkpoints) && json_equal(back.end.resumed, resumed));
+    assert_true(json_equal(back.end.artefacts, artefacts));
     json_decref(json);
 
-    rec.rung_value = INFINITY; /* JSON has no number for it */
+    rec.end.rung_value = INFINITY; /* JSON has no number for it */
     json = exitrec_json(&rec);
     assert_int_equal(exitrec_parse(json, &back, &err), 0);
-    assert_true(back.at_rung && isnan(back.rung_value));
+    assert_true(back.end.at_rung && isnan(back.end.rung_value));
     json_decref(json);
     json_decref(checkpoints);
     json_decref(resumed);
@@ -259,16 +126,16 @@ static void a_cut_character_costs_no_more_than_itself(void **state)
     for (size_t n = 0; n < sizeof whole; n++) {
         if (((unsigned char)whole[n] & 0xc0) != 0x80)
             shown = n;
-        snprintf(rec.reason, n + 1, "%s", whole);
+        snprintf(rec.end.reason, n + 1, "%s", whole);
         snprintf(ended.reason, n + 1, "%s", whole);
         unlink(in_dir("cut.json"));
         assert_int_equal(exitrec_write(in_dir("cut.json"), &rec, &err), 0);
         assert_int_equal(exitrec_read(in_dir("cut.json"), &back, &err), 0);
         assert_int_equal(job_ended_write(in_dir("ended.json"), &ended, &err), 0);
         assert_int_equal(job_ended_read(in_dir("ended.json"), &read, &err), 0);
-        if (strncmp(back.reason, whole, shown) != 0 || strlen(back.reason) != shown)
-            fail_msg("of %zu bytes \"%s\" is left", n, back.reason);
-        assert_string_equal(read.reason, back.reason);
+        if (strncmp(back.end.reason, whole, shown) != 0 || strlen(back.end.reason) != shown)
+            fail_msg("of %zu bytes \"%s\" is left", n, back.end.reason);
+        assert_string_equal(read.reason, back.end.reason);
     }
 }
 
@@ -315,27 +182,6 @@ static void ended_survives_the_round_trip(void **state)
     assert_true(back.time == 5.5);
     assert_string_equal(back.reason, "");
     assert_int_equal(job_ended_read(in_dir("exit.json"), &back, &err), 0); /* unknown keys are ignored */
-}
-
-static void a_job_is_claimed_once(void **state)
-{
-    struct claim claim;
-    struct error err;
-
-    assert_int_equal(claim_read(dir, &claim, &err), -1);
-    assert_int_equal(errno, ENOENT);
-    assert_int_equal(claim_make(dir, "/tmp/stretto-job-abcdef", "0,3", NULL, &err), 0);
-    assert_int_equal(claim_make(dir, "", NULL, NULL, &err), -1);
-    assert_int_equal(errno, EEXIST);
-    assert_int_equal(claim_read(dir, &claim, &err), 0);
-    assert_int_equal(claim.pid, getpid());
-    assert_string_equal(claim.tmpdir, "/tmp/stretto-job-abcdef");
-    assert_true(claim_alive(&claim));
-    claim.start_time++; /* the pid was given to another program */
-    assert_false(claim_alive(&claim));
-    claim.start_time--;
-    claim.boot_id[0] ^= 1;
-    assert_false(claim_alive(&claim));
 }
 
 /* By the processes of one application, whichever of them comes first, and by no others. */
@@ -419,80 +265,17 @@ static void a_temporary_directory_has_a_short_path(void **state)
     }
 }
 
-static void control_messages(void **state)
-{
-    char text[CONTROL_MESSAGE_MAX];
-    struct control_message message;
-    struct error err;
-    size_t size = control_build(text, "st-1-2", KEY, CONTROL_ENDPOINT);
-
-    assert_int_equal(control_parse(text, size, &message, &err), 0);
-    assert_string_equal(message.job, "st-1-2");
-    assert_string_equal(message.key, KEY);
-    assert_int_equal(message.what, CONTROL_ENDPOINT);
-    for (size_t cut = 0; cut < size; cut++)
-        assert_int_equal(control_parse(text, cut, &message, &err), -1);
-    assert_int_equal(control_parse("{\"version\":1,\"job\":\"../x\",\"what\":\"exit\"}", 41, &message, &err), -1);
-    assert_int_equal(control_parse("{\"version\":1,\"job\":\"x\",\"what\":\"boom\"}", 38, &message, &err), -1);
-    assert_int_equal(control_parse("{\"version\":1,\"job\":\"x\",\"what\":\"exit\"}", 37, &message, &err), 0);
-    assert_string_equal(message.key, "");
-    assert_int_equal(control_parse("{\"version\":1,\"job\":\"x\",\"key\":\"0\",\"what\":\"exit\"}", 47, &message, &err), -1);
-    /* the longest there is */
-    size = control_build(text, "st-0123456789012345678901234567890123456789012345678901234567", KEY, CONTROL_ENDPOINT);
-    assert_true(size < CONTROL_MESSAGE_MAX);
-    assert_int_equal(control_parse(text, size, &message, &err), 0);
-}
-
-static void a_nudge_arrives_and_its_absence_does_not_block(void **state)
-{
-    char endpoint[128], text[CONTROL_MESSAGE_MAX];
-    void *context = zmq_ctx_new(), *pull = zmq_socket(context, ZMQ_PULL);
-    struct control_sender *s;
-    int64_t before;
-    int n;
-
-    snprintf(endpoint, sizeof endpoint, "ipc://%s/control", dir);
-    zmq_setsockopt(pull, ZMQ_RCVTIMEO, &(int){40000}, sizeof(int));
-    assert_int_equal(zmq_bind(pull, endpoint), 0);
-    s = control_sender_create(endpoint, "st-1-2", KEY);
-    control_sender_nudge(s, CONTROL_EXIT);
-    n = zmq_recv(pull, text, sizeof text, 0);
-    assert_true(n > 0);
-    assert_non_null(strstr(text, "\"exit\""));
-    control_sender_destroy(s);
-    zmq_close(pull);
-    zmq_ctx_term(context);
-
-    s = control_sender_create("ipc:///nowhere/at/all", "st-1-2", KEY);
-    before = time_monotonic_ms();
-    for (int i = 0; i < 1000; i++)
-        control_sender_nudge(s, CONTROL_EXIT);
-    control_sender_destroy(s);
-    assert_true(time_monotonic_ms() - before < 100000); /* not as long for each */
-    s = control_sender_create("no endpoint", "st-1-2", KEY);
-    control_sender_nudge(s, CONTROL_EXIT);
-    control_sender_destroy(s);
-    s = control_sender_create(NULL, "st-1-2", KEY);
-    control_sender_nudge(s, CONTROL_EXIT);
-    control_sender_destroy(s);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_descriptor_survives_the_round_trip),
-        cmocka_unit_test(broken_descriptors_are_refused_with_the_place),
         cmocka_unit_test(exit_records_survive_the_round_trip),
         cmocka_unit_test(an_exit_record_has_what_few_tasks_have),
         cmocka_unit_test(a_cut_character_costs_no_more_than_itself),
         cmocka_unit_test(broken_exit_records_are_refused),
         cmocka_unit_test(ended_survives_the_round_trip),
-        cmocka_unit_test(a_job_is_claimed_once),
         cmocka_unit_test(a_job_is_claimed_by_many),
         cmocka_unit_test(a_temporary_directory_is_private_and_goes),
         cmocka_unit_test(a_temporary_directory_has_a_short_path),
-        cmocka_unit_test(control_messages),
-        cmocka_unit_test(a_nudge_arrives_and_its_absence_does_not_block),
     };
     char rm[128];
     int rc;

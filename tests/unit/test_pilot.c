@@ -4,26 +4,20 @@
 
 #include "common/files.h"
 #include "common/xalloc.h"
+#include "tasks/proto/control.h"
 
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #define JOB(name, more) "{\"job\": \"" name "\", \"dir\": \"/jobs/" name "\", \"cpus\": 1, \"grace\": 10, \"descriptor\": {\"its\": \"" name "\"}" more "}\n"
-
-static void with_nothing_to_do_it_gives_the_node_back(void **state)
-{
-    configure("{\"idle\": 60.5}");
-    assert_int_equal(fly(false), 0);
-    assert_told("over idle");
-    assert_int_equal(now, START + 60500);
-    assert_in_range(n_waits, 1, 80); /* it does not look all the time */
-}
 
 static void jobs_start_in_the_order_of_their_batches(void **state)
 {
@@ -148,20 +142,6 @@ static void a_job_that_is_cancelled_is_told(void **state)
     assert_int_equal(terminated_at, 5000);
 }
 
-static void it_is_given_back_when_no_member_fits(void **state)
-{
-    static const struct rig_event all[] = {
-        {1000, hand_over, JOB("a", ", \"least\": 30")}, {50000, hand_over, JOB("b", ", \"least\": 60")}, {0}};
-
-    setenv("STRETTO_DEADLINE", "1700000100", 1);
-    configure("{\"idle\": 3600, \"least\": 20, \"cpus\": 1}");
-    events = all;
-    assert_int_equal(fly(false), 0);
-    assert_told("start a; end a 0; return b what is left of the allocation's time is too little; over no member fits what is left of its time");
-    assert_in_range(now, START + 80001, START + 85001);
-    unsetenv("STRETTO_DEADLINE");
-}
-
 /* A link of somebody else's could have commands run; what cannot be read stays. */
 static void put_strange_files(const char *ignored)
 {
@@ -273,20 +253,6 @@ static void it_is_flushed_within_a_tenth_of_a_second(void **state)
     assert_int_equal(second_sync_at, 1100);
 }
 
-static void a_runner_that_does_not_end_is_killed(void **state)
-{
-    static const struct rig_event all[] = {{1000, hand_over, JOB("stay-a", "")}, {5000, stop, "15"}, {0}};
-
-    configure("{\"cpus\": 1}");
-    events = all;
-    keeps_on = true;
-    assert_int_equal(fly(false), 0);
-    assert_told("start stay-a; end stay-a 137; over told to end");
-    assert_int_equal(n_killed, 1);
-    assert_in_range(n_waits, 2, 60); /* it waits for that end */
-    assert_in_range(now, START + 20000, START + 21000); /* its grace of 10 s, and 5 s for the records */
-}
-
 /* Nothing is left of it: no process, no descriptor. It has one more process where it tells the daemon of news. */
 static void at_its_end_nothing_is_left(void **state)
 {
@@ -295,24 +261,62 @@ static void at_its_end_nothing_is_left(void **state)
     int first = dup(0), next;
 
     close(first);
-    for (int tells = 0; tells < 2; tells++) {
-        configure(tells ? "{\"cpus\": 2, \"control\": \"tcp://127.0.0.1:1\", \"control_key\": \"k\"}"
-                        : "{\"cpus\": 2}");
-        events = all;
-        assert_int_equal(fly(false), 0);
-        assert_told("start stay-a; start b; end b 0; end stay-a 0; over idle");
-        assert_int_equal(waitpid(-1, NULL, WNOHANG), -1);
-        assert_int_equal(errno, ECHILD);
-    }
+    configure("{\"cpus\": 2}");
+    events = all;
+    assert_int_equal(fly(false), 0);
+    assert_told("start stay-a; start b; end b 0; end stay-a 0; over idle");
+    assert_int_equal(waitpid(-1, NULL, WNOHANG), -1);
+    assert_int_equal(errno, ECHILD);
     next = dup(0);
     close(next);
     assert_int_equal(next, first);
 }
 
+static int control_socket;
+static char nudges[100];
+
+/* Notes the nudges that have come since the last time. */
+static void note_nudges(const char *when)
+{
+    char text[CONTROL_MESSAGE_MAX];
+    struct control_message message;
+    struct error err;
+    ssize_t n;
+
+    strcat(nudges, when);
+    while ((n = recv(control_socket, text, sizeof text, MSG_DONTWAIT)) > 0) {
+        assert_int_equal(control_parse(text, (size_t)n, &message, &err), 0);
+        assert_string_equal(message.job, "st-pilot");
+        assert_int_equal(message.what, CONTROL_EXIT);
+        strcat(nudges, "*");
+    }
+}
+
+/* Each time that it has written to its journal, it nudges the daemon once, which then finds the lines there. */
+static void the_daemon_is_nudged_when_there_is_news(void **state)
+{
+    static const struct rig_event all[] = {{900, note_nudges, "ready"},   {1000, hand_over, JOB("stay-a", "")},
+                                           {1900, note_nudges, " start"}, {2000, end_jobs, NULL},
+                                           {2900, note_nudges, " end"},   {0}};
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    char config[200];
+
+    control_socket = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    snprintf(address.sun_path, sizeof address.sun_path, "%s/control", dir);
+    assert_int_equal(bind(control_socket, (struct sockaddr *)&address, sizeof address), 0);
+    snprintf(config, sizeof config, "{\"cpus\": 2, \"control\": \"%s\"}", address.sun_path);
+    configure(config);
+    events = all;
+    assert_int_equal(fly(false), 0);
+    assert_told("start stay-a; end stay-a 0; over idle");
+    note_nudges(" over");
+    assert_string_equal(nudges, "ready* start* end* over*");
+    close(control_socket);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(with_nothing_to_do_it_gives_the_node_back),
         cmocka_unit_test(jobs_start_in_the_order_of_their_batches),
         cmocka_unit_test(what_comes_is_found_soon),
         cmocka_unit_test(a_job_has_what_is_its_own_and_nothing_else),
@@ -320,14 +324,13 @@ int main(void)
         cmocka_unit_test(told_to_end_it_ends_its_jobs_first),
         cmocka_unit_test(other_signals_do_not_end_it),
         cmocka_unit_test(a_job_that_is_cancelled_is_told),
-        cmocka_unit_test(it_is_given_back_when_no_member_fits),
         cmocka_unit_test(only_what_the_daemon_has_written_is_taken),
         cmocka_unit_test(a_runner_that_fails_tells_no_records),
         cmocka_unit_test(a_journal_that_cannot_be_written_waits),
         cmocka_unit_test(it_is_flushed_where_that_is_asked_for),
         cmocka_unit_test(it_is_flushed_within_a_tenth_of_a_second),
-        cmocka_unit_test(a_runner_that_does_not_end_is_killed),
         cmocka_unit_test(at_its_end_nothing_is_left),
+        cmocka_unit_test(the_daemon_is_nudged_when_there_is_news),
     };
 
     return RIG_MAIN("pilot", tests);
