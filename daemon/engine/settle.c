@@ -1,5 +1,6 @@
 #include "daemon/engine/settle.h"
 
+#include "common/stretto_assert.h"
 #include "daemon/engine/ensembles/dispatch.h"
 #include "daemon/engine/ensembles/elastic_change.h"
 #include "daemon/engine/ensembles/end.h"
@@ -23,6 +24,7 @@ static void hand_over_of_job(struct engine *engine, struct live_job *job, const 
 {
     struct slot *slot = &job->slots[fact->slot];
 
+    stretto_assert(fact->slot < job->n_slots && fact->ensemble == job->row.ensemble);
     switch (fact->kind) {
     case FACT_ATTEMPT_ENDED:
         if (job->row.kind == JOB_TRAINING)
@@ -76,8 +78,10 @@ static void step_jobs(struct engine *engine)
         job->touched.is = false;
         job_step(engine, job);
         hand_over_facts(engine);
-        if (job->row.state == JOB_ENDED)
-            job_destroy(engine, job);
+        if (job->row.state != JOB_ENDED)
+            continue;
+        stretto_assert(job->open == 0 && job->state.pending == PENDING_NONE);
+        job_destroy(engine, job);
     }
 }
 

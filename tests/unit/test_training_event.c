@@ -1,7 +1,7 @@
 /* The table of a training's states and events. Promises that hold in each of its lines, and walks through it. */
-#include "common/check.h"
-#undef check
-#define check(condition) ((void)sizeof(condition)) /* an impossible event is tried, too, and must not end the test */
+#include "common/stretto_assert.h"
+#undef stretto_assert
+#define stretto_assert(condition) ((void)sizeof(condition)) /* an impossible event is tried, too, and must not end the test */
 #include "daemon/engine/memory/training_event.c"
 
 #undef o

@@ -1,6 +1,7 @@
 #include "daemon/engine/ensembles/adopt.h"
 
 #include "common/log.h"
+#include "common/stretto_assert.h"
 #include "common/xalloc.h"
 #include "daemon/engine/ensembles/guard.h"
 #include "daemon/engine/ensembles/handover.h"
@@ -13,6 +14,7 @@
 #include "daemon/engine/memory/core.h"
 #include "daemon/engine/memory/elastic.h"
 #include "daemon/engine/memory/ensemble.h"
+#include "daemon/engine/memory/pilot.h"
 #include "daemon/engine/memory/training.h"
 #include "daemon/engine/trainings/renew.h"
 #include "daemon/engine/trainings/training_life.h"
@@ -22,6 +24,7 @@
 
 void ensemble_drop(struct engine *engine, struct live_ensemble *ens)
 {
+    stretto_assert(ens->jobs == NULL && (ens->allocation == NULL || ens->allocation->pilots == NULL));
     HASH_DEL(engine->ensembles, ens);
     schedule_leave(engine, ens);
     alarm_set(engine, &ens->due_alarm, INT64_MAX);

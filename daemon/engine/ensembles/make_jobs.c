@@ -1,5 +1,6 @@
 #include "daemon/engine/ensembles/make_jobs.h"
 
+#include "common/stretto_assert.h"
 #include "common/xalloc.h"
 #include "daemon/engine/jobs/pilot_life.h"
 #include "daemon/engine/members/cancel_member.h"
@@ -143,6 +144,7 @@ int64_t make_job(struct engine *engine, struct live_ensemble *ens, struct pilot_
     struct member_row *rows;
     struct error err;
 
+    stretto_assert(room > 0);
     if (room > ens->spec->pack)
         room = ens->spec->pack;
     rows = xcalloc((size_t)room, sizeof *rows);

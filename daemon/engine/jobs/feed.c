@@ -3,6 +3,7 @@
 #include "daemon/engine/jobs/feed.h"
 
 #include "common/log.h"
+#include "common/stretto_assert.h"
 #include "common/xalloc.h"
 #include "daemon/engine/engine.h"
 #include "daemon/engine/memory/alarm.h"
@@ -260,6 +261,7 @@ static void were_read(void *arg, const struct rundir_tail *files, size_t n)
 
     if (engine != NULL) {
         engine->feeds.orders--;
+        stretto_assert(engine->feeds.orders >= 0);
         for (size_t i = 0, end; i < n; i = end) {
             struct live_job *job = engine_find_job(engine, batch->parts[i].job);
 
@@ -349,6 +351,7 @@ void feed_end(struct engine *engine, struct live_job *job)
     if (job->feed.state != FEED_IDLE && !job->feed.asked)
         DL_DELETE2(engine->feeds.jobs, job, feed.prev, feed.next);
     engine->feeds.slots -= (int64_t)job->n_slots;
+    stretto_assert(engine->feeds.slots >= 0);
     job->feed.state = FEED_NONE;
     alarm_set(engine, &job->feed.alarm, INT64_MAX);
 }

@@ -2,6 +2,7 @@
 #include "daemon/engine/jobs/job_life.h"
 
 #include "common/log.h"
+#include "common/stretto_assert.h"
 #include "common/text.h"
 #include "daemon/engine/jobs/abandon.h"
 #include "daemon/engine/jobs/cancel.h"
@@ -157,6 +158,7 @@ static void end(struct engine *engine, struct live_job *job)
         fact_post(engine, FACT_JOB_OVER, job->row.ensemble, job->row.id);
         return;
     }
+    stretto_assert(job->open == 0); /* whoever found it to be over has closed its slots */
     job_post(engine, job, EVENT_OVER);
     job->row.ended_ms = engine_now(engine);
     store_job_update(engine->store, &job->row, &err);
@@ -199,5 +201,6 @@ void job_destroy(struct engine *engine, struct live_job *job)
     job_saved(engine, job);
     pilot_unbind(job);
     pilot_free(engine, job->pilot);
+    job->pilot = NULL;
     job_free(engine, job);
 }

@@ -2,6 +2,7 @@
 #include "daemon/engine/jobs/pilot_life.h"
 
 #include "common/log_changes.h"
+#include "common/stretto_assert.h"
 #include "common/xalloc.h"
 #include "daemon/engine/engine.h"
 #include "daemon/engine/jobs/pilot_inbox.h"
@@ -108,6 +109,7 @@ void pilot_bind(struct engine *engine, struct live_job *job)
 
 void pilot_unbind(struct live_job *job)
 {
+    stretto_assert(job->node == NULL || job->node->jobs > 0);
     if (job->node != NULL)
         job->node->jobs--;
     job->node = NULL;

@@ -2,6 +2,7 @@
 #include "daemon/engine/members/outcome.h"
 
 #include "common/log_changes.h"
+#include "common/stretto_assert.h"
 #include "common/text.h"
 #include "daemon/engine/jobs/save.h"
 #include "daemon/engine/members/artefacts.h"
@@ -210,9 +211,11 @@ void outcome_apply(struct engine *engine, struct live_job *job, struct slot *slo
     struct live_ensemble *ens = job->ensemble;
     struct ended e = {.job = job, .slot = slot, .end = end};
 
+    stretto_assert(!slot->open && end->outcome != ATTEMPT_OPEN);
     if (judge(engine, &e) == 0 && store_end(engine, &e) == 0) {
         slot_tell_running(engine, job, slot);
         ens->in_flight--;
+        stretto_assert(ens->in_flight >= 0);
         if (e.member.state == MEMBER_PENDING && e.member.not_before_ms < ens->due)
             ens->due = e.member.not_before_ms;
         tell_ended(engine, job, slot, end->outcome, e.member.state, e.told.reason);

@@ -3,6 +3,7 @@
  * done further up is in engine->steps. */
 #include "daemon/engine/memory/core.h"
 
+#include "common/stretto_assert.h"
 #include "common/text.h"
 #include "common/xalloc.h"
 #include "daemon/engine/memory/adapter_state.h"
@@ -169,6 +170,7 @@ void engine_touch(struct engine *engine, struct live_ensemble *ens)
 {
     if (ens->dirty)
         return;
+    stretto_assert(engine_find_ensemble(engine, ens->row.id) == ens);
     ens->dirty = true;
     DL_APPEND2(engine->to_settle.ensembles, ens, prev_dirty, next_dirty);
 }

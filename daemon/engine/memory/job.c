@@ -2,6 +2,7 @@
 #include "daemon/engine/memory/job.h"
 
 #include "common/log.h"
+#include "common/stretto_assert.h"
 #include "common/text.h"
 #include "common/xalloc.h"
 #include "daemon/engine/memory/adapter_state.h"
@@ -35,6 +36,7 @@ const struct job_scheduler *job_scheduler(const struct live_job *job)
 
 void job_touch(struct engine *engine, struct live_job *job)
 {
+    stretto_assert(job->row.state != JOB_ENDED); /* it is about to be freed */
     if (job->touched.is)
         return;
     job->touched.is = true;
@@ -127,6 +129,7 @@ void job_post(struct engine *engine, struct live_job *job, enum job_event event)
 
 void job_free(struct engine *engine, struct live_job *job)
 {
+    stretto_assert(job->pilot == NULL && job->node == NULL && !job->saving.unsaved && job->feed.state == FEED_NONE);
     HASH_DEL(engine->jobs, job);
     file_under(job, JOB_LIST_NONE);
     alarm_set(engine, &job->retry, INT64_MAX);
@@ -155,6 +158,7 @@ void job_close_slot(struct engine *engine, struct live_job *job, struct slot *sl
 {
     if (!slot->open)
         return;
+    stretto_assert(job->open > 0 && slot >= job->slots && slot < job->slots + job->n_slots);
     slot->open = false;
     slot_forget_series(slot);
     job->open--;

@@ -1,6 +1,6 @@
 #include "daemon/engine/memory/job_event.h"
 
-#include "common/check.h"
+#include "common/stretto_assert.h"
 
 enum { SAME = -1, IMPOSSIBLE = -2 };
 
@@ -91,7 +91,7 @@ static const struct change {
 
 static int after(int before, int cell)
 {
-    check(cell != IMPOSSIBLE);
+    stretto_assert(cell != IMPOSSIBLE);
     return cell < 0 ? before : cell;
 }
 
@@ -105,7 +105,7 @@ void job_states_change(struct job_states *states, enum job_state *row, enum job_
 {
     const struct change *change = &changes[event];
 
-    check(change->pending == SAME || states->pending == (enum job_pending)change->pending);
+    stretto_assert(change->pending == SAME || states->pending == (enum job_pending)change->pending);
     states->belief = (enum job_belief)after(states->belief, change->belief[states->belief]);
     states->proof = (enum job_proof)after(states->proof, change->proof[states->proof]);
     states->sent = (enum job_sent)after(states->sent, change->sent[states->sent]);

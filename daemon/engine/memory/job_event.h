@@ -111,7 +111,7 @@ enum job_event {
  * have been sent. */
 void job_states_init(struct job_states *states, bool loaded);
 /* Changes the states, and the one in the job's row, by an event. An event that is impossible in a state is a bug: it
- * fails a check(), and leaves that state as it is. */
+ * fails a stretto_assert(), and leaves that state as it is. */
 void job_states_change(struct job_states *states, enum job_state *row, enum job_event event);
 
 #endif

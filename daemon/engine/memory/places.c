@@ -1,5 +1,6 @@
 #include "daemon/engine/memory/places.h"
 
+#include "common/stretto_assert.h"
 #include "daemon/engine/memory/adapter_state.h"
 #include "daemon/engine/memory/core.h"
 #include "daemon/engine/memory/ensemble.h"
@@ -75,6 +76,7 @@ void places_account(struct live_job *job, int sign)
     struct adapter_resources r = resources_of(job);
     struct known_adapter *adapter = job->adapter;
 
+    stretto_assert(sign == 1 || sign == -1);
     if (job_is_inside(job)) /* its slots are counted with its pilot */
         return;
     adapter->slots.cpus += sign * cpus(adapter, &r);
@@ -85,6 +87,7 @@ void places_account(struct live_job *job, int sign)
         adapter->slots.jobs += sign;
         job->ensemble->slots.cpus += sign * cpus(adapter, &r);
     }
+    stretto_assert(adapter->slots.cpus >= 0 && adapter->slots.jobs >= 0 && job->ensemble->slots.cpus >= 0);
     adapter->slots.dirty = true;
 }
 

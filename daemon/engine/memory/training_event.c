@@ -1,6 +1,6 @@
 #include "daemon/engine/memory/training_event.h"
 
-#include "common/check.h"
+#include "common/stretto_assert.h"
 #include "daemon/engine/memory/training.h"
 
 enum { SAME = -1, IMPOSSIBLE = -2 };
@@ -59,7 +59,7 @@ static const struct change {
 
 static int after(int before, int cell)
 {
-    check(cell != IMPOSSIBLE);
+    stretto_assert(cell != IMPOSSIBLE);
     return cell < 0 ? before : cell;
 }
 

@@ -76,7 +76,7 @@ enum training_event {
 };
 
 /* Changes the states of a training, and the one in its row, by an event. An event that is impossible in a state is a
- * bug: it fails a check(), and leaves that state as it is. */
+ * bug: it fails a stretto_assert(), and leaves that state as it is. */
 void training_event(struct training *training, enum training_event event);
 /* The same for the row of a training of which no generation is under way, be it in memory or not. */
 void training_row_event(struct training_row *row, enum training_event event);

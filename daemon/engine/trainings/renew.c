@@ -1,6 +1,7 @@
 #include "daemon/engine/trainings/renew.h"
 
 #include "common/log_changes.h"
+#include "common/stretto_assert.h"
 #include "common/text.h"
 #include "daemon/engine/jobs/cancel.h"
 #include "daemon/engine/members/bulk.h"
@@ -73,6 +74,7 @@ static void tell_renewed(struct engine *engine, const struct live_ensemble *ens,
 
 void renew_row(struct training_row *row, int64_t generation, const struct training_checkpoint_row *from)
 {
+    stretto_assert(generation > 0);
     row->generation = generation;
     row->restarts = 0;
     row->started_ms = 0;

@@ -1,8 +1,8 @@
 #include "daemon/engine/trainings/training_end.h"
 
 #include "common/log_changes.h"
+#include "common/stretto_assert.h"
 #include "daemon/engine/memory/alarm.h"
-#include "tasks/proto/attempt_end.h"
 #include "daemon/engine/memory/core.h"
 #include "daemon/engine/memory/ensemble.h"
 #include "daemon/engine/memory/facts.h"
@@ -14,6 +14,7 @@
 #include "daemon/store/generation.h"
 #include "daemon/store/member.h"
 #include "daemon/store/training_checkpoint.h"
+#include "tasks/proto/attempt_end.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -156,6 +157,7 @@ void training_conclude(struct engine *engine, struct live_ensemble *ens)
 
 void training_job_ended(struct engine *engine, struct live_ensemble *ens)
 {
+    stretto_assert(ens->training->state.stage == STAGE_ALL_READ);
     ens->training->job = NULL;
     training_conclude(engine, ens);
     engine_touch_all(engine, ens->training->adapter);
