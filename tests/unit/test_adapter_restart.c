@@ -113,7 +113,7 @@ static void jobs_are_found_after_a_restart(void **state)
     harness_let_go(&h);
     status = harness_wait_ended(&h, &running); /* poked, not polled */
     assert_false(status.node_lost);
-    assert_int_equal(harness_exit(&running).outcome, EXITREC_SUCCEEDED);
+    assert_int_equal(harness_exit(&running).outcome, ATTEMPT_SUCCEEDED);
     harness_wait_ended(&h, &next);
     waitpid(runner, NULL, 0);
 }
@@ -139,7 +139,7 @@ static void an_adopted_job_can_be_cancelled(void **state)
     assert_int_equal(harness_processes(&other), 0);
     assert_false(harness_wait_ended(&h, &job).node_lost);
     assert_int_equal(harness_processes(&job), 0);
-    assert_int_equal(harness_exit(&job).outcome, EXITREC_CANCELLED);
+    assert_int_equal(harness_exit(&job).outcome, ATTEMPT_CANCELLED);
     while (waitpid(-1, NULL, WNOHANG) > 0)
         ;
 }

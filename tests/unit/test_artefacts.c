@@ -333,10 +333,10 @@ static void they_decide_whether_a_task_has_succeeded(void **state)
     n_taken = 0;
     assert_int_equal(artefacts_init(&a, &job, note_taken, taken, &err), 0);
     assert_true(artefacts_fd(&a) >= 0);
-    tasks[0].rec.outcome = EXITREC_FAILED;
+    tasks[0].rec.end.outcome = ATTEMPT_FAILED;
     assert_false(artefacts_take(&a, &tasks[0])); /* it has none to give */
     for (int i = 0; i < 3; i++) {
-        tasks[i].rec.outcome = EXITREC_SUCCEEDED;
+        tasks[i].rec.end.outcome = ATTEMPT_SUCCEEDED;
         assert_true(artefacts_take(&a, &tasks[i]));
         assert_int_equal(a.open, i + 1);
     }
@@ -348,16 +348,16 @@ static void they_decide_whether_a_task_has_succeeded(void **state)
         assert_int_equal(a.open, 3 - n_taken);
     }
     assert_ptr_equal(taken[0], &tasks[0]);
-    assert_int_equal(tasks[0].rec.outcome, EXITREC_SUCCEEDED);
-    assert_int_equal(json_array_size(tasks[0].rec.artefacts), 1);
-    assert_ptr_equal(tasks[0].artefacts, tasks[0].rec.artefacts);
+    assert_int_equal(tasks[0].rec.end.outcome, ATTEMPT_SUCCEEDED);
+    assert_int_equal(json_array_size(tasks[0].rec.end.artefacts), 1);
+    assert_ptr_equal(tasks[0].artefacts, tasks[0].rec.end.artefacts);
     assert_text("a.txt", "a");
-    assert_int_equal(tasks[1].rec.outcome, EXITREC_FAILED);
-    assert_non_null(strstr(tasks[1].rec.reason, "exit status 0, but "));
-    assert_null(tasks[1].rec.artefacts);
-    assert_int_equal(tasks[2].rec.outcome, EXITREC_FAILED); /* its place is another member's */
-    assert_non_null(strstr(tasks[2].rec.reason, "st/7.0"));
-    assert_null(tasks[2].rec.artefacts);
+    assert_int_equal(tasks[1].rec.end.outcome, ATTEMPT_FAILED);
+    assert_non_null(strstr(tasks[1].rec.end.reason, "exit status 0, but "));
+    assert_null(tasks[1].rec.end.artefacts);
+    assert_int_equal(tasks[2].rec.end.outcome, ATTEMPT_FAILED); /* its place is another member's */
+    assert_non_null(strstr(tasks[2].rec.end.reason, "st/7.0"));
+    assert_null(tasks[2].rec.end.artefacts);
     json_decref(tasks[0].artefacts);
     artefacts_fini(&a);
     json_decref(patterns);

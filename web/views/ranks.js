@@ -7,7 +7,7 @@ const TIMES_DRAWN = ['once', 'twice', '3–4 times', '5–8 times', '9–16 time
 
 export function histogram(training, ranks) {
   const draws = TIMES_DRAWN.map((_, i) => ranks.reduce((sum, rank) => sum + (rank.draws[i] ?? 0), 0));
-  const never = Math.max(0, training.unique - training.drawn - training.forgotten),
+  const never = Math.max(0, training.unique - training.drawn),
     rows = [['never yet', never], ...TIMES_DRAWN.map((words, i) => [words, draws[i]])];
   const most = Math.max(1, ...rows.map(([, n]) => n));
   return h(

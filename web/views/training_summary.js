@@ -36,8 +36,6 @@ export function figures(training) {
     ['of which duplicates', training.duplicates > 0 ? format.count(training.duplicates) : null],
     ['skipped by members that ran again', training.skipped > 0 ? format.count(training.skipped) : null],
     ['drawn at least once', format.count(training.drawn)],
-    ['forgotten', training.forgotten > 0 ? `${format.count(training.forgotten)}, which the model has not learnt`
-      : null],
     ['batches', format.count(training.batches)],
     ['samples a second', training.samples_per_second === null ? null : format.number(training.samples_per_second)],
     ['ranks', ranksOf(training)],
