@@ -141,7 +141,7 @@ api/openapi.c: api/openapi.json build-aux/embed
 if HAVE_CMOCKA
 unit_tests += tests/unit/test_access tests/unit/test_api_document tests/unit/test_api_parse tests/unit/test_feed tests/unit/test_clients tests/unit/test_api_parts \
 	tests/unit/test_callers tests/unit/test_handlers tests/unit/test_pieces tests/unit/test_sessions tests/unit/test_files_told tests/unit/test_submissions tests/unit/test_documents tests/unit/test_routes tests/unit/test_members_listed tests/unit/test_verbs tests/unit/test_http tests/unit/test_http_output tests/unit/test_ensembles_listed \
-	tests/unit/test_http_access tests/unit/test_http_held tests/unit/test_listeners tests/unit/test_pages
+	tests/unit/test_http_held tests/unit/test_listeners tests/unit/test_pages
 tests_unit_test_pages_SOURCES = tests/unit/test_pages.c $(fake_engine) $(fake_request) $(open_store)
 tests_unit_test_pages_CFLAGS = $(unit_cflags) $(daemon_cflags) $(MHD_CFLAGS)
 tests_unit_test_pages_LDADD = libapi.la libdaemon.la $(unit_libs)
@@ -150,9 +150,6 @@ tests_unit_test_http_held_CFLAGS = $(unit_cflags) $(daemon_cflags) $(MHD_CFLAGS)
 tests_unit_test_http_held_LDADD = libapi.la libdaemon.la $(unit_libs)
 tests_unit_test_listeners_CFLAGS = $(unit_cflags) $(GNUTLS_CFLAGS)
 tests_unit_test_listeners_LDADD = libapi.la $(unit_libs) $(GNUTLS_LIBS)
-tests_unit_test_http_access_SOURCES = tests/unit/test_http_access.c $(http_rig) $(open_store)
-tests_unit_test_http_access_CFLAGS = $(unit_cflags) $(daemon_cflags) $(MHD_CFLAGS)
-tests_unit_test_http_access_LDADD = libapi.la libdaemon.la $(unit_libs)
 tests_unit_test_ensembles_listed_SOURCES = tests/unit/test_ensembles_listed.c $(failing_store) $(fake_engine) $(fake_request) $(open_store)
 tests_unit_test_ensembles_listed_CFLAGS = $(unit_cflags) $(daemon_cflags) $(MHD_CFLAGS)
 tests_unit_test_ensembles_listed_LDADD = libapi.la libdaemon.la $(unit_libs)

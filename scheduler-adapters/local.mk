@@ -162,16 +162,6 @@ harness_libs = tests/unit/libharness.la libadapters.la libjobproto.la $(unit_lib
 tests_unit_test_command_SOURCES = tests/unit/test_command.c tests/unit/unit.h
 tests_unit_test_command_CFLAGS = $(unit_cflags) $(UV_CFLAGS)
 tests_unit_test_command_LDADD = libadapters.la $(unit_libs) $(UV_LIBS)
-# A plugin that test_plugin loads.
-check_LTLIBRARIES += tests/unit/toy_plugin.la
-tests_unit_toy_plugin_la_SOURCES = tests/unit/toy_plugin.c
-tests_unit_toy_plugin_la_CFLAGS = -std=gnu11 $(WARN_FLAGS) -fno-sanitize=all $(UV_CFLAGS) $(JANSSON_CFLAGS)
-tests_unit_toy_plugin_la_LDFLAGS = -module -avoid-version -shared -rpath /nowhere
-unit_tests += tests/unit/test_plugin
-tests_unit_test_plugin_SOURCES = tests/unit/test_plugin.c tests/unit/unit.h
-tests_unit_test_plugin_CFLAGS = $(unit_cflags) $(UV_CFLAGS)
-tests_unit_test_plugin_LDADD = libadapters.la $(unit_libs) $(UV_LIBS)
-EXTRA_tests_unit_test_plugin_DEPENDENCIES = tests/unit/toy_plugin.la
 tests_unit_test_batch_SOURCES = tests/unit/test_batch.c tests/unit/unit.h
 tests_unit_test_batch_CFLAGS = $(unit_cflags) $(UV_CFLAGS)
 tests_unit_test_batch_LDADD = libadapters.la $(unit_libs) $(UV_LIBS)

@@ -43,8 +43,7 @@ long_tests = \
 	tests/t/0330-heat-table.t \
 	tests/t/0340-rnn.t \
 	tests/t/0590-events.t \
-	tests/t/0582-attacks.t \
-	tests/t/0715-members-killed.t
+	tests/t/0582-attacks.t
 dist_check_SCRIPTS += $(long_tests)
 if HAVE_CMOCKA
 unit_tests =

@@ -105,11 +105,6 @@ tests_unit_test_pilot_SOURCES = tests/unit/test_pilot.c $(pilot_rig_sources)
 tests_unit_test_pilot_CFLAGS = $(unit_cflags)
 tests_unit_test_pilot_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=write -Wl,--wrap=fdatasync -Wl,--wrap=inotify_add_watch
 tests_unit_test_pilot_LDADD = librunner.la libjobproto.la libcommon.la $(unit_libs)
-unit_tests += tests/unit/test_pilot_node
-tests_unit_test_pilot_node_SOURCES = tests/unit/test_pilot_node.c $(pilot_rig_sources)
-tests_unit_test_pilot_node_CFLAGS = $(unit_cflags)
-tests_unit_test_pilot_node_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=execvp -Wl,--wrap=write -Wl,--wrap=fdatasync -Wl,--wrap=inotify_add_watch
-tests_unit_test_pilot_node_LDADD = librunner.la libjobproto.la libcommon.la $(unit_libs)
 unit_tests += tests/unit/test_pilot_time
 tests_unit_test_pilot_time_SOURCES = tests/unit/test_pilot_time.c
 tests_unit_test_pilot_time_CFLAGS = $(unit_cflags)

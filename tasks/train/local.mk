@@ -224,6 +224,6 @@ endif
 check_PROGRAMS += tests/t/stream-member
 tests_t_stream_member_SOURCES = tests/t/stream-member.c
 tests_t_stream_member_LDADD = libmember.la
-EXTRA_DIST += tests/t/stream-rank.py tests/t/python-parts.py tests/t/snapshot.py tests/t/gpu.py
+EXTRA_DIST += tests/t/stream-rank.py tests/t/python-members.py tests/t/python-parts.py tests/t/python_rig.py tests/t/snapshot.py tests/t/gpu.py
 dist_check_SCRIPTS += tests/t/0200-stream-python.t tests/t/0250-stream-shared.t tests/t/0260-snapshot.t tests/t/0265-gpu.t
 TESTS += tests/t/0200-stream-python.t tests/t/0250-stream-shared.t tests/t/0260-snapshot.t tests/t/0265-gpu.t

@@ -20,7 +20,8 @@ python() { PYTHONPATH=$builddir/python timeout "$limit" "$STRETTO_PYTHON" -B "$@
 
 status_is 1 "a training that is not under stretto fails" python -c 'import stretto.train; stretto.train.open()'
 like "$(cat "$T/err")" "RuntimeError: this program was not started as a training by stretto" "and is told why"
-ok "each part of the Python layers does what it says" python "$srcdir/tests/t/python-parts.py"
+ok "each part of the Python layers of a training does what it says" python "$srcdir/tests/t/python-parts.py"
+ok "so does each of a member" python "$srcdir/tests/t/python-members.py"
 
 fields='{"temperature": {"dtype": "float32", "shape": [3, 4]}, "flux": {"dtype": "float64", "shape": [2]},
 	"particles": {"dtype": "float32", "shape": [-1, 3], "max": 40}}'

@@ -25,14 +25,12 @@ answers <<E
 GET /v1/ensembles/7 200 $(cat seven)
 GET /v1/ensembles/8 200 $(cat eight)
 GET /v1/ensembles/6 200 $(cat six)
-GET /v1/ensembles/5 200 $(jq -c '.training.metrics = {} | .training.ended = null | .training.reason = null' eight)
 GET /v1/ensembles/1 200 {"id": 1, "family": {"follow_ups": 2, "newest": 9, "state": "running", "members": {"succeeded": 7, "cancelled": 1}}}
 GET /v1/ensembles/7/failures?limit=3 200 {"failures": [{"cause": "K1", "outcome": "failed", "members": 1, "attempts": 3, "example": {"attempt": 2, "member": 11, "reason": "R3", "stderr": "l1\nl2\nl3\nl4"}}, {"cause": "K2", "outcome": "diverged", "members": 4, "attempts": 5, "example": null}, {"cause": "K3", "outcome": "diverged", "members": 1, "attempts": 1, "example": {"attempt": 1, "member": 12, "reason": "R4", "stderr": "l5"}}], "total": 5}
 GET /v1/ensembles/8/failures?limit=3 200 {"failures": [], "total": 0}
 GET /v1/ensembles/6/failures?limit=3 200 {"failures": [{"cause": "K1", "members": 1, "attempts": 1, "example": null}], "total": 3}
 GET /v1/trainings/30/metrics?name=a_loss&buckets=1 200 {"series": {"a_loss": {"buckets": [{"first": 8, "last": 0.5}]}}}
 GET /v1/trainings/30/metrics?name=b_loss&buckets=1 200 {"series": {"b_loss": {"buckets": [{"first": 0.25, "last": null}]}}}
-GET /v1/trainings/30/ranks 200 {"ranks": [{"population": 3, "capacity": 20, "unseen": 1}, {"population": 4, "capacity": 30, "unseen": 1}]}
 E
 prints "an ensemble that goes on" status 7 <<'E'
 ensemble 7 n7: running: R0
@@ -114,43 +112,10 @@ The same over HTTP:
  curl --unix-socket T/state/stretto.sock http://stretto/v1/ensembles/8/members
  curl --unix-socket T/state/stretto.sock 'http://stretto/v1/trainings/30/metrics?buckets=20'
 E
-prints "how one has ended whose training has told little" wait 5 <<'E'
-ensemble 8 n7: complete in 1m05s: R0
-
-members pending submitted running succeeded failed unfinished cancelled stopped
-15 1 2 3 4 5 0 0 0
-
-training samples received unique duplicates drawn batches samples/s (mean)
-running 101 97 4 95 12 -
-
-The same over HTTP:
- curl --unix-socket T/state/stretto.sock http://stretto/v1/ensembles/8
- curl --unix-socket T/state/stretto.sock http://stretto/v1/ensembles/8/members
- curl --unix-socket T/state/stretto.sock 'http://stretto/v1/trainings/30/metrics?buckets=20'
-E
-prints "what top shows of one" top 6 <<'E'
-[pppppssssssssssrrrrrrrrrrrrrrrrsssssssssssssssssssssffffffffffffffffffffffffff]
-ensemble 6 n6: running
-submitted N d ago
-members 15: 1 pending, 2 submitted, 3 running, 4 succeeded, 5 failed
-diverged 2
-followed by 9
-family 1 follow-up, the last 9, paused: 3 stopped
-width 6 on local
-rate 1.5 members/s
-directory /d/7
-E
-stretto top 7 >out
-is "$(plain out | grep -E '^(buffer|waits)' | values)" "7 50 2
-75 12" "and of a training"
-
 # --- ensembles
 answers <<E
 GET /v1/ensembles?limit=200 200 {"ensembles": [$(cat six), $(jq -c '.id = 11 | .follow_up_of = 6 | .root = 6' seven), $(jq -c '.id = 12 | .follow_up_of = null | .follow_ups = [] | .after = 11 | .training = null | .eta = null' seven), $(jq -c '.members = {"unfinished": 15}' eight)], "next": null}
 GET /v1/ensembles?limit=200&sort=min%3Aa_loss&order=desc 200 {"ensembles": [$(cat seven), $(cat six)], "next": null}
-GET /v1/ensembles?limit=200&sort=max%3Aa_loss 200 {"ensembles": [$(cat seven)], "next": null}
-GET /v1/ensembles?limit=200&sort=last%3Aa_loss 200 {"ensembles": [$(cat seven)], "next": null}
-GET /v1/ensembles?limit=200&state=a%20b&sort=name 200 {"ensembles": [$(cat seven)], "next": null}
 GET /v1/ensembles/6 200 $(cat six)
 GET /v1/ensembles?state=running,paused&limit=1000 200 {"ensembles": [$(cat seven), $(cat six)], "next": "6"}
 E
@@ -173,18 +138,6 @@ id name state members running failed training eta created min:a_loss
  7 n7 running 9/15 3 5 running 100d00h N d ago 0.125
  6 n6 running 9/15 3 5 - - N d ago -
 E
-prints "its greatest" status --sort max:a_loss <<'E'
-id name state members running failed training eta created max:a_loss
- 7 n7 running 9/15 3 5 running 100d00h N d ago 3.5
-E
-prints "its last" status --sort last:a_loss <<'E'
-id name state members running failed training eta created last:a_loss
- 7 n7 running 9/15 3 5 running 100d00h N d ago 0.5
-E
-prints "chosen by state" status -s 'a b' --sort name <<'E'
-id name state members running failed training eta created
- 7 n7 running 9/15 3 5 running 100d00h N d ago
-E
 prints "those that are not over, with what they wait for" top <<'E'
 id name state members running failed eta waiting
  7 n7 running 9/15 3 5 100d00h N0
@@ -195,13 +148,11 @@ E
 # --- members
 answers <<'E'
 GET /v1/ensembles/7/members?limit=500&metrics=l,acc&sort=metric:acc&order=desc 200 {"members": [{"index": 3, "state": "running", "attempts": 2, "progress": 0.256, "parameters": {"a": 0.1, "b": "c d", "e": [1, true], "f": 0.123456789, "g": 0.00025, "h": 3}, "reason": "R", "retry_at": null, "metrics": {"l": {"last": 0.5}, "acc": {"last": null}}}, {"index": 4, "state": "pending", "attempts": 0, "progress": null, "parameters": {}, "reason": "R5", "retry_at": "RT", "metrics": {}}, {"index": 5, "state": "pending", "attempts": 1, "parameters": {}, "reason": null, "retry_at": "RT", "metrics": {}}], "next": null}
-GET /v1/ensembles/7/members?limit=500&sort=took&order=asc 200 {"members": [], "next": null}
 GET /v1/ensembles/7/members/3 200 {"index": 3, "state": "failed", "reason": "R", "retry_at": "RT", "results": "res/3", "parameters": {"x": 1, "y": 0.1}, "resources": {"tasks": 2}, "metrics": {"l": {"last": 0.5, "min": 0.25, "max": 8, "points": 6, "step": 40}}, "attempts": [{"number": 1, "job": "st-1", "state": "ended", "outcome": "failed", "exit_code": null, "signal": 9, "host": "n1", "resumed": null, "submitted": "2026-01-01T00:00:00Z", "started": "2026-01-01T00:00:05Z", "ended": "2026-01-01T00:01:05Z", "cpu_seconds": 30, "memory_peak": 2147483648, "reason": "killed"}, {"number": 2, "job": "st-2", "state": "running", "outcome": null, "exit_code": 4, "signal": null, "host": "n2", "resumed": "a.ckpt", "submitted": "S", "waits_for": "W"}], "checkpoints": [{"step": 5, "size": 12, "time": "T1", "path": "/p1", "damaged": true}, {"step": 6, "size": 13, "time": "T2", "path": "/p2"}], "artefacts": [{"path": "m.pt", "size": 2048, "sha256": "abc"}]}
 GET /v1/ensembles/7 200 {"id": 7, "training": {"id": 30, "hosts": [{"host": "h1", "slots": 2}, {"host": "h2", "slots": 1}]}}
 GET /v1/ensembles/7/members/4 200 {"index": 4, "attempts": [{"hosts": [{"host": "h1", "slots": 1}]}, {"hosts": [{"host": "h3", "slots": 4}]}]}
 GET /v1/ensembles/7/members/5 200 {"index": 5, "attempts": []}
 GET /v1/ensembles/7/rungs 200 {"rule": "asha", "metric": "loss", "rungs": [{"rung": 0, "step": 3, "arrived": 9, "promoted": 4, "stopped": 2, "under_way": 1, "best": {"index": 5, "value": 0.25}}, {"rung": 1, "step": 9, "arrived": 0, "promoted": 0, "stopped": 0, "under_way": 4, "best": null}]}
-GET /v1/ensembles/8/rungs 200 {"rule": "median", "metric": "loss", "rungs": []}
 GET /v1/ensembles/7/results?limit=500&after=4 200 {"results": [{"number": 5, "ensemble": 7, "index": 2, "name": "s2", "state": "succeeded", "parameters": {"lr": 0.1, "o": "sgd", "l": [1, 2]}, "metrics": {"loss": {"last": 0.5}, "acc": {"last": null}}, "reason": "R6"}], "next": 6}
 GET /v1/ensembles/7/results?limit=500&after=6 200 {"results": [], "next": 6}
 GET /v1/checkpoints?limit=500 200 {"checkpoints": [{"of": "member", "ensemble": 7, "member": 3, "step": 5, "size": 12, "time": "T1", "path": "/p1"}, {"of": "training", "ensemble": 8, "step": 6, "size": 13, "time": "T2", "path": "/p2", "damaged": true}], "next": null}
@@ -215,9 +166,6 @@ index state attempts done l acc parameters reason
  3 running 2 26% 0.5 not finite a=0.1 b=c d e=[1,true] f=0.123 g=0.00025 h=3 R
  4 pending 0 - - - R5; retry RT
  5 pending 1 - - - retry RT
-E
-prints "sorted by what is no metric" members 7 --sort took <<'E'
-index state attempts done parameters reason
 E
 prints "one member, with all that it has" members 7.3 <<'E'
 member 7.3: failed: R
@@ -247,8 +195,6 @@ E
 prints "those of a member's last attempt" hosts 7.4 <<'E'
 h3:4
 E
-prints "none" hosts 7.5 <<'E'
-E
 prints "none, for programs" hosts 7.5 --json <<'E'
 []
 E
@@ -256,9 +202,6 @@ prints "rungs at which members pause" rungs 7 <<'E'
 rung step arrived promoted stopped under way best loss member
  0 3 9 4 2 1 0.25 7.5
  1 9 0 0 0 4 - -
-E
-prints "rungs at which they do not" rungs 8 <<'E'
-rung step arrived ran on stopped under way best loss member
 E
 prints "results" results 7 --after 4 <<'E'
 result member name state parameters metrics reason
@@ -303,8 +246,6 @@ GET /v1/trainings/30/points?name=l&limit=1000&cursor=5 200 {"points": [{"step": 
 GET /v1/trainings/30/points?name=a%2C%22b&limit=1000 200 {"points": [{"step": 4, "rank": 3, "time": "T4", "value": 1}], "next": null}
 GET /v1/ensembles/7/members/3 200 {"metrics": {"l": {}}}
 GET /v1/ensembles/7/members/3/points?name=l&limit=1000 200 {"points": [{"step": 1, "attempt": 2, "time": "T1", "value": 0.5}, {"step": 2, "attempt": 3, "time": "T2", "value": 0.25, "count": 4, "min": 0.125, "max": 8}], "next": null}
-GET /v1/ensembles/7/members/3/metrics?name=l&buckets=1 200 {"series": {"l": {"buckets": [{"first": 1, "last": 2, "min": 3, "max": 4, "count": 5, "not_finite": 6, "last_step": 7}]}}}
-GET /v1/trainings/30/metrics?limit=1000 200 {"all": 1}
 GET /v1/trainings/30/metrics?name=l 200 {"one": 1}
 GET /v1/trainings/30/metrics?name=a%2C%22b 200 {"other": 1}
 E
@@ -312,14 +253,6 @@ prints "metrics of a training" metrics 7 <<'E'
 metric first last least greatest points not finite last step
 l 8 0.5 0.25 9 12 1 40
 a,"b 7 not finite 1 2 3 4 5
-E
-prints "one of them" metrics 7 l <<'E'
-metric first last least greatest points not finite last step
-l 8 0.5 0.25 9 12 1 40
-E
-prints "those of a member" metrics 7.3 <<'E'
-metric first last least greatest points not finite last step
-l 1 2 3 4 5 6 7
 E
 prints "all points" metrics 7 --csv <<'E'
 name,step,rank,time,value
@@ -333,9 +266,6 @@ name,step,attempt,time,value,count,min,max
 l,1,2,T1,0.5,1,0.5,0.5
 l,2,3,T2,0.25,4,0.125,8
 E
-prints "all, for programs" metrics 7 --json <<'E'
-{"all": 1}
-E
 prints "some, for programs" metrics 7 --json l 'a,"b' <<'E'
 {"one": 1}
 {"other": 1}
@@ -346,7 +276,6 @@ for words in "metrics 8" "metrics 7 x" "metrics 7 l x" "metrics 7.3 x"; do
 	is "$(cat out)" "" "so nothing is printed"
 done
 LC_ALL=C stretto metrics 7 l --plot | sed 's/ *$//' >linear
-LC_ALL=C stretto metrics 7 l --log | sed 's/ *$//' >logarithmic
 is "$(cat linear)" "$(cat <<'E'
 l
      100 |*
@@ -365,24 +294,6 @@ l
           3 of its points are not finite
 E
 )" "a curve"
-is "$(cat logarithmic)" "$(cat <<'E'
-l (logarithmic)
-     100 |*
-         |*
-         |*
-         |*
-         |*
-         |*
-    8.11 |
-         |
-         |
-         |
-         |
-       1 |                                                                     *
-     step 0                                                                   69
-          3 of its points are not finite
-E
-)" "one on a logarithmic axis"
 
 # --- events
 answers <<'E'

@@ -208,19 +208,6 @@ status_is 0 "members --long" stretto members 7 --state failed --long
 is "$(sed -n 2p out | xargs)" "3 failed 2 - n1 5.0s 1m00s 30s 2.0 GiB a=0.1 b=c d e=[1,true] R" "with times, memory and parameters"
 is "$(sed -n 3p out | xargs)" "4 0 - - - - - -" "and nothing of what is not known"
 
-# --- one member
-answers <<'E'
-GET /v1/ensembles/7/members/3 200 {"index": 3, "state": "failed", "reason": "R", "parameters": {"x": 1}, "attempts": [{"number": 1, "job": "st-1", "state": "ended", "outcome": "failed", "exit_code": null, "signal": 9, "host": "n1", "resumed": null, "submitted": "S", "reason": "killed"}, {"number": 2, "job": "st-2", "state": "running", "outcome": null, "exit_code": null, "signal": null, "resumed": "a.ckpt"}, {"number": 3, "exit_code": 4}], "checkpoints": [{"step": 5, "size": 12, "time": "T", "path": "/p"}]}
-GET /v1/ensembles/7/members/4 200 {"index": 4, "state": "pending", "parameters": {}, "attempts": [], "checkpoints": []}
-E
-status_is 0 "a member" stretto members 7.3
-like "$(cat out)" 'signal 9.*killed' "the signal that ended an attempt"
-like "$(grep st-2 out)" 'running.*a\.ckpt' "the checkpoint that one goes on from"
-is "$(tail -n 1 out | xargs)" "5 12 T /p" "its checkpoints"
-status_is 0 "a member that has not been started" stretto members 7.4
-is "$(wc -l <out)" 2 "has neither table"
-status_is 3 "a member that is not there" stretto members 7.5
-
 # --- what changes something: the request, the words, the exit status
 asks() { # REQUEST BODY COMMAND...
 	: >asked
@@ -370,9 +357,6 @@ adapters_are() { # STATUS NAME ANSWER
 	status_is "$1" "adapters: $2" stretto adapters
 	status_is "$1" "adapters --json: $2" stretto adapters --json
 }
-adapters_are 0 "one that answers, one that is not set up, one that was not asked" \
-	'{"adapters": [{"name": "a", "state": "answers", "slots": 2, "jobs": {"intent": 1, "submitted": 2, "running": 4}}, {"name": "b", "state": "not_set_up", "ensembles": 0}, {"name": "c", "state": "not_asked", "plugin": "/p.so"}], "refused": []}'
-is "$(stretto adapters | sed -n 2p | xargs)" "a answers 2 3 4 - built in" "its jobs, and where it comes from"
 adapters_are 1 "one that is silent" '{"adapters": [{"name": "a", "state": "answers"}, {"name": "b", "state": "silent"}], "refused": []}'
 adapters_are 1 "one that is needed and not set up" '{"adapters": [{"name": "b", "state": "not_set_up", "ensembles": 1}], "refused": []}'
 adapters_are 1 "a plugin that was refused" '{"adapters": [], "refused": [{"path": "/p.so", "code": "plugin_unusable", "reason": "R"}]}'

@@ -24,19 +24,9 @@ offers() { # WANTED WORD...
 	# shellcheck disable=SC2016 # for wait_for
 	ok "offered: ${words[*]}" wait_for 10 '[ "$(stretto __complete "${words[@]}" 2>&1 | cut -f 1 | xargs)" = "$wanted" ]'
 }
-offers "17 1 2" status ''
-offers "17 1" status 1
-offers "17.0 17.10 17.2 17.training" logs 17.
 offers "17.10" members 17.1
-offers "17.training" logs 17.t
-offers "17.0" checkpoints 17.0
 offers "17 1 2" logs ''
-offers "" pause 17.
-offers "slurm slurmrestd" jobs -a s
-offers "--adapter=pbs" jobs 17 --adapter=p
 offers "pbs slurm slurmrestd" follow-up -s failed --adapter ''
-offers "failed" follow-up 1 -s fa
-offers "--state=unfinished" follow-up 1 --state=u
 offers "" submit --state=
 offers "" jobs --role=
 offers "" jobs --state=x=
@@ -46,12 +36,10 @@ offers "--wait" submit a b --w
 offers "--url=" status --u
 offers "--adapter=" follow-up --ad
 offers "" status --watch=
-offers ":files" submit a
 offers ":files" submit -w ''
 offers "17 1 2" resize --now ''
 offers "" resize -w ''
 offers "" suggest 17 --name ''
-offers "pause" pau
 offers "--url= --json" -
 offers "" -x
 offers "revoke" token -l x re

@@ -12,9 +12,6 @@ start_canned
 is "$(stretto --help | sed -n 's/^  \([a-z-]*\) .*/\1/p' | xargs)" "$(stretto __complete '' | cut -f 1 | xargs)" "--help has all commands"
 like "$(stretto --help | sed -n '/^  hosts/,+1p' | xargs)" '^hosts ID\.INDEX\|ID\.training the hosts' "with their arguments, and what they do"
 like "$(stretto resume --help)" '^Usage: stretto resume ' "a command has its own"
-status_is 2 "what is no command" stretto frobnicate 7
-like "$(cat err)" '"frobnicate"' "is named"
-status_is 2 "no command" stretto
 status_is 2 "an option before it that is none" stretto --frobnicate status
 status_is 2 "an option behind it that is none" stretto status --frobnicate
 stretto frobnicate --help >out 2>&1
@@ -25,30 +22,10 @@ buckets='{"step": 0, "last_step": 0, "min": null, "max": 100}, {"step": 1, "last
 answers <<E
 GET /v1/ensembles/7 200 {"id": 7, "training": {"id": 30, "metrics": {"l": 1, "m": 2, "n": 3, "o": 4}}}
 GET /v1/trainings/30/metrics?name=l&buckets=40 200 {"series": {"l": {"buckets": [$buckets]}}}
-GET /v1/trainings/30/metrics?name=m&buckets=40 200 {"series": {"m": {"buckets": [{"step": 5, "last_step": 5, "min": 3, "max": 3}]}}}
 GET /v1/trainings/30/metrics?name=n&buckets=40 200 {"series": {"n": {"buckets": [{"step": 5, "last_step": 9, "min": null, "max": null, "not_finite": 2}]}}}
 GET /v1/trainings/30/metrics?name=o&buckets=40 200 {"series": {}}
 GET /v1/trainings/30/metrics?name=l&buckets=20 200 {"series": {"l": {"buckets": [$buckets]}}}
 E
-is "$(LC_ALL=C.UTF-8 terminal 30 20 stretto metrics 7 l --plot | sed 's/ *$//')" "$(cat <<'E'
-l
-     100 │⠁
-         │
-         │
-         │
-         │
-         │ ⡀
-    45.5 │ ⡇
-         │ ⡇
-         │ ⡇
-         │ ⡇                 ⠠
-         │ ⡇
-       0 │ ⡇
-     step 0                 39
-          7 of its points are
-not finite
-E
-)" "a curve"
 is "$(LC_ALL=C.UTF-8 terminal 30 20 stretto metrics 7 l --log | sed 's/ *$//')" "$(cat <<'E'
 l (logarithmic)
      100 │⠁
@@ -68,23 +45,6 @@ l (logarithmic)
 not finite
 E
 )" "on a logarithmic axis, without what has no place there"
-is "$(LC_ALL=C.UTF-8 terminal 30 20 stretto metrics 7 m --plot | sed 's/ *$//')" "$(cat <<'E'
-m
-       3 │
-         │
-         │
-         │
-         │
-         │⡀
-       3 │
-         │
-         │
-         │
-         │
-       3 │
-     step 5                  5
-E
-)" "of one point"
 is "$(LC_ALL=C.UTF-8 terminal 30 20 stretto metrics 7 n --plot | values)" "2
 not-finite" "nothing to be drawn"
 is "$(LC_ALL=C terminal 20 20 stretto metrics 7 l --plot | wc -L)" 20 "as wide as a narrow terminal"
@@ -221,44 +181,6 @@ ranked 4 2.5 0
 1 0.6667 0
 5 3.167 0
 E
-prints "report 7 --accept acc>0.74 --top 1" report 7 --accept 'acc>0.74' --top 1 <<'E'
-1 7.0 seed=1 1 780 2 2 - 10m00s
-4m30s
-1 1
-ranked 0.74
-1 2 0
-ranked
-7.2 seed=1 3
-1 2 0
-ranked 2 2 0
-2 1 0
-4 3 0
-E
-prints "report 7 --accept acc<0.8" report 7 --accept 'acc<0.8' <<'E'
-1 7.2 seed=1 1 1260 3 3 - 10m00s
-2 7.3 seed=2 1 1620 5 4 - 10m00s
-6m00s
-ranked 0.8
-ranked
-7.0 seed=1 2
-7.1 seed=2 1
-ranked 2 1 0
-2 2 0
-4 3 0
-E
-prints "report 7 --accept loss<=3 --by last --higher" report 7 --accept 'loss<=3' --by last --higher <<'E'
-1 7.2 seed=1 1 - 3 4 - 10m00s
-2 7.0 seed=1 1 840 2 4 - 10m00s
-3 7.1 seed=2 1 750 1 4 - 20m00s
-5m00s
-1 2
-ranked 3
-ranked
-7.3 seed=2 5
-ranked 3 2.333 0
-1 0.6667 0
-4 3 0
-E
 prints "report 7 9 --repeat seed --group ensemble --target 2 --horizon 8m" report 7 9 --repeat seed --group ensemble --target 2 --horizon 8m <<'E'
 1 9.0 1 555 0.5 0.5 4m00s 10m00s
 2 7.0… 2 1065 190.919 1.5 0.707107 1.5 0.707107 7m30s 3m32s 15m00s 7m04s
@@ -270,23 +192,6 @@ ranked
 7 2 2 7.0 1065 190.919 1.5 0.707107 1.5 0.707107 7m30s 3m32s 15m00s 7m04s - -
 9 1 1 9.0 555 0.5 0.5 4m00s 10m00s - -
 7
-SHA-256
-9.0 3 s1
-ranked 5 3.167 0
-5 3.167 0
-E
-prints "report 7 9 --repeat ensemble --group lr --by best" report 7 9 --repeat ensemble --group lr --by best <<'E'
-1 9.0 seed=1 1 495 0.5 0.5 - 10m00s
-2 7.1 seed=2 1 810 1 1 - 20m00s
-3 7.0 seed=1 1 960 2 2 - 10m00s
-4 7.2 seed=1 1 1260 3 3 - 10m00s
-5 7.3 seed=2 1 1620 5 4 - 10m00s
-6m00s
-3 5
-ranked
-2 2 7.1 seed=2 810 1 1 - 20m00s - -
-2 2 7.2 seed=1 1260 3 3 - 10m00s - -
-1 1 9.0 seed=1 495 0.5 0.5 - 10m00s - -
 SHA-256
 9.0 3 s1
 ranked 5 3.167 0
@@ -315,12 +220,6 @@ is "$(on 70 stretto status)" "$(cat <<'E'
 1234  水水水…  complete      1/1        0       0  done        -  a …
 E
 )" "the widest columns of text are cut until a row fits"
-is "$(on 40 stretto status)" "$(cat <<'E'
-  id  name      state     members  runn…
-   7  nnnnnnn…  running     10/12      2
-1234  水水水…  complete      1/1      0
-E
-)" "and where that is not enough, what is behind them"
 is "$(on 55 stretto events)" "$(cat <<'E'
 1  T  7            k                    {"a":"01234567…
 2  T  7            k                    {"a":"0123456"}

@@ -110,7 +110,7 @@ ok "every job has ended" wait_for 20 '[ "$(sql "SELECT count(*) FROM job WHERE s
 # --- what ends while the daemon is down is known afterwards; what was handed over is not handed over twice
 rm -f ran
 go='until [ -e '"$T"'/go ]; do sleep 0.1; done; '
-spec 12 "$go"'sleep 0.2; echo {i} >>'"$T"'/ran' '.allocation.count = 1 | .allocation.cpus = 4 | .width = 12'
+spec 12 "$go"'sleep 0.2; echo {i} >>'"$T"'/ran' '.allocation |= (.count = 1 | .cpus = 4 | .idle = "1h") | .width = 12'
 ID=$(submit spec.json)
 wait_for 20 'running 4'
 is "$(api GET "/v1/ensembles/$ID" | jq -c $JQ_SORTS .allocation)" '{"asked":0,"count":1,"running":1}' "the ensemble tells of its allocations"

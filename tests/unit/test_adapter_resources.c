@@ -1,26 +1,18 @@
 /* What the local adapter keeps count of: no GPU has two jobs, memory is never exceeded, big jobs get their turn. */
 #include "common/files.h"
 #include "common/log.h"
-#include "common/process.h"
 #include "scheduler-adapters/local.h"
 #include "scheduler-adapters/registry.h"
 #include "tests/unit/adapter_harness.h"
 
 #include <fcntl.h>
 #include <sched.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-/* Takes each GPU by making a directory, which only one can; says which it got. */
-#define USE_GPUS                                                                                                       \
-    "[ \"$CUDA_VISIBLE_DEVICES\" = \"$STRETTO_GPUS\" ] || exit 8; "                                                    \
-    "for g in $(echo $STRETTO_GPUS | tr , ' '); do mkdir $DIR/gpu-$g || exit 9; echo $g >> $DIR/used; done; "          \
-    "sleep 0.0$(($$ % 9)); for g in $(echo $STRETTO_GPUS | tr , ' '); do rmdir $DIR/gpu-$g; done"
 
 static const struct adapter_ops *ops;
 static struct harness h;
@@ -63,59 +55,6 @@ static void assert_succeeded(struct harness_job *job)
     assert_int_equal(harness_exit(job).exit_code, 0);
 }
 
-static void no_gpu_has_two_jobs(void **state)
-{
-    enum { N = 40 };
-    struct harness_job jobs[N];
-    int uses[4] = {0}, total = 0;
-
-    for (int i = 0; i < N; i++) {
-        harness_job(&h, &jobs[i], UNTIL_LET_GO "; " USE_GPUS, 0, 1);
-        jobs[i].job.resources.gpus = 1 + i % 2;
-        total += 1 + i % 2;
-        harness_submit_ok(&h, &jobs[i]);
-    }
-    harness_let_go(&h); /* the first three have all GPUs by now */
-    for (int i = 0; i < N; i++)
-        assert_succeeded(&jobs[i]);
-    for (const char *p = read_file("used"); *p; p += 2)
-        uses[*p - '0']++;
-    assert_int_equal(uses[0] + uses[1] + uses[2] + uses[3], total);
-    for (int i = 0; i < 4; i++)
-        assert_true(uses[i] > 0);
-}
-
-/* Also by an adapter that knows of the others by what lies in the run directory alone, the moment it is asked. */
-static void nor_after_a_restart(void **state)
-{
-    enum { N = 12 };
-    struct harness_job jobs[N], all[1];
-    struct answer a = {.n = N, .statuses = calloc(N, sizeof *a.statuses)};
-    struct adapter_job list[N];
-
-    for (int i = 0; i < N; i++) {
-        harness_job(&h, &jobs[i], USE_GPUS, 0, 1);
-        jobs[i].job.resources.gpus = 1;
-        harness_submit_ok(&h, &jobs[i]); /* the first four have just been started: some claimed nothing yet */
-        list[i] = jobs[i].job;
-    }
-    harness_destroy_adapter(&h);
-    harness_create_adapter(&h);
-    ops->find(h.adapter, list, N, answer_poll, &a);
-    harness_job(&h, &all[0], USE_GPUS, 0, 1);
-    all[0].job.resources.gpus = 4;
-    harness_submit_ok(&h, &all[0]); /* before the answer */
-    harness_until(&h, &a.answers, 1);
-    assert_int_equal(a.answer, ADAPTER_OK);
-    for (int i = 0; i < N; i++)
-        if (a.statuses[i].state == ADAPTER_JOB_UNKNOWN)
-            harness_submit_ok(&h, &jobs[i]);
-    for (int i = 0; i < N; i++)
-        assert_succeeded(&jobs[i]);
-    assert_succeeded(&all[0]);
-    free(a.statuses);
-}
-
 static void not_yet(uv_timer_t *timer)
 {
     *(bool *)timer->data = true;
@@ -151,31 +90,6 @@ static void a_runner_that_has_claimed_nothing_is_waited_for(void **state)
     uv_close((uv_handle_t *)&timer, NULL);
     uv_run(&h.loop, UV_RUN_NOWAIT);
     free(a.statuses);
-}
-
-static void gpus_are_known_again_after_a_restart(void **state)
-{
-    struct harness_job has_three, wants_two, wants_one;
-
-    harness_job(&h, &has_three, REPORT_AND_WAIT, 0, 1);
-    has_three.job.resources.gpus = 3;
-    harness_submit_ok(&h, &has_three);
-    harness_line(&h, line, sizeof line);
-    harness_destroy_adapter(&h);
-    harness_create_adapter(&h);
-    assert_int_equal(harness_status(&h, &has_three).state, ADAPTER_JOB_RUNNING);
-    harness_job(&h, &wants_one, "echo $STRETTO_GPUS > $FIFO", 0, 1);
-    wants_one.job.resources.gpus = 1;
-    harness_submit_ok(&h, &wants_one);
-    harness_line(&h, line, sizeof line);
-    assert_string_equal(line, "3");
-    assert_succeeded(&wants_one);
-    harness_job(&h, &wants_two, "true", 0, 1);
-    wants_two.job.resources.gpus = 2;
-    harness_submit_ok(&h, &wants_two);
-    assert_int_equal(harness_status(&h, &wants_two).state, ADAPTER_JOB_QUEUED);
-    harness_let_go(&h);
-    assert_succeeded(&wants_two);
 }
 
 /* Ids need not be of one length. */
@@ -249,23 +163,6 @@ static void nothing_starts_while_a_job_cannot_be_looked_at(void **state)
     assert_int_equal(a.statuses[0].state, ADAPTER_JOB_QUEUED);
     assert_succeeded(&next);
     free(a.statuses);
-}
-
-static void tasks_see_their_part(void **state)
-{
-    struct harness_job one, none;
-
-    harness_job(&h, &one, "echo $CUDA_VISIBLE_DEVICES > $FIFO", 0, 1);
-    one.job.resources.gpus = 2;
-    harness_submit_ok(&h, &one);
-    harness_line(&h, line, sizeof line);
-    assert_string_equal(line, "0,1");
-    harness_job(&h, &none, "echo ${CUDA_VISIBLE_DEVICES-unset} ${CUDA_VISIBLE_DEVICES:-empty} > $FIFO", 0, 1);
-    harness_submit_ok(&h, &none);
-    harness_line(&h, line, sizeof line);
-    assert_string_equal(line, "empty");
-    assert_succeeded(&one);
-    assert_succeeded(&none);
 }
 
 /* As ids are listed, or as the daemon itself may see them; and where nobody counts, nothing is hidden. */
@@ -429,48 +326,18 @@ static void memory_is_never_exceeded_and_all_used(void **state)
     assert_succeeded(&jobs[0]);
 }
 
-static void a_job_that_wants_everything_does_not_starve(void **state)
-{
-    struct harness_job first, big, later;
-
-    harness_job(&h, &first, REPORT_AND_WAIT, 0, 1);
-    first.job.resources.gpus = 1;
-    harness_submit_ok(&h, &first);
-    harness_line(&h, line, sizeof line);
-    harness_job(&h, &big, "echo big > $FIFO", 0, 1);
-    big.job.resources.gpus = 4;
-    big.job.resources.memory = INT64_C(3) << 30;
-    harness_submit_ok(&h, &big);
-    harness_job(&h, &later, "echo later > $FIFO", 0, 1);
-    later.job.resources.gpus = 1;
-    harness_submit_ok(&h, &later);
-    assert_int_equal(harness_status(&h, &later).state, ADAPTER_JOB_QUEUED);
-    harness_let_go(&h);
-    assert_succeeded(&first);
-    assert_succeeded(&later);
-    harness_line(&h, line, sizeof line);
-    assert_string_equal(line, "big");
-    harness_line(&h, line, sizeof line);
-    assert_string_equal(line, "later");
-}
-
 #define WITH_GPUS(test) cmocka_unit_test_setup_teardown(test, open_with_gpus, close_all)
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        WITH_GPUS(no_gpu_has_two_jobs),
-        WITH_GPUS(nor_after_a_restart),
         WITH_GPUS(a_runner_that_has_claimed_nothing_is_waited_for),
-        WITH_GPUS(gpus_are_known_again_after_a_restart),
         WITH_GPUS(ids_that_begin_alike_are_told_apart),
         WITH_GPUS(nothing_starts_while_a_job_cannot_be_looked_at),
-        WITH_GPUS(tasks_see_their_part),
         WITH_GPUS(gpus_are_named_by_the_configuration),
         WITH_GPUS(memory_is_what_this_process_may_use),
         WITH_GPUS(slots_are_the_cpus_that_this_process_may_use),
         WITH_GPUS(memory_is_never_exceeded_and_all_used),
-        WITH_GPUS(a_job_that_wants_everything_does_not_starve),
         WITH_GPUS(a_cancelled_job_of_the_queue_gives_nothing_back),
     };
 

@@ -16,8 +16,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define IN_2001_MS 1000000000000
-
 static const struct adapter_ops *ops;
 static struct harness h;
 static char line[256];
@@ -38,84 +36,6 @@ static int close_all(void **state)
 {
     harness_close(&h);
     return 0;
-}
-
-static void a_job_submitted_twice_runs_once(void **state)
-{
-    struct harness_job job;
-    struct adapter *first = h.adapter;
-    char path[128];
-    struct stat st;
-
-    harness_job(&h, &job, "echo ran >> $DIR/ran; " REPORT_AND_WAIT, 0, 1);
-    harness_submit_ok(&h, &job);
-    harness_submit_ok(&h, &job);
-    harness_line(&h, line, sizeof line);
-    harness_create_adapter(&h); /* another one that knows nothing of it: its runner comes second */
-    harness_submit_ok(&h, &job);
-    assert_int_equal(harness_status(&h, &job).state, ADAPTER_JOB_RUNNING);
-    harness_let_go(&h);
-    assert_false(harness_wait_ended(&h, &job).node_lost);
-    harness_destroy_adapter(&h);
-    h.adapter = first;
-    assert_false(harness_wait_ended(&h, &job).node_lost);
-    snprintf(path, sizeof path, "%s/ran", h.dir);
-    assert_int_equal(stat(path, &st), 0);
-    assert_int_equal(st.st_size, 4); /* "ran\n", once */
-}
-
-static void jobs_are_found_after_a_restart(void **state)
-{
-    struct harness_job running, finished, killed, queued, next;
-    struct adapter_status status;
-    pid_t runner;
-
-    harness_job(&h, &finished, "true", 0, 1);
-    harness_submit_ok(&h, &finished);
-    harness_wait_ended(&h, &finished);
-    harness_job(&h, &killed, STUBBORN, 0, 1);
-    harness_submit_ok(&h, &killed);
-    harness_line(&h, line, sizeof line);
-    harness_job(&h, &running, REPORT_AND_WAIT, 0, 1);
-    running.job.resources.cpus_per_task = 2;
-    harness_submit_ok(&h, &running);
-    harness_line(&h, line, sizeof line);
-    harness_job(&h, &queued, "true", 0, 1);
-    harness_submit_ok(&h, &queued);
-
-    harness_destroy_adapter(&h);
-    runner = harness_runner(&killed);
-    kill(runner, SIGKILL);
-    assert_int_equal(waitpid(runner, NULL, 0), runner);
-    harness_create_adapter(&h);
-
-    status = harness_status(&h, &running);
-    assert_int_equal(status.state, ADAPTER_JOB_RUNNING);
-    assert_int_equal(strncmp(status.scheduler_id, "local:", 6), 0);
-    assert_true(status.started_ms > IN_2001_MS);
-    status = harness_status(&h, &finished);
-    assert_int_equal(status.state, ADAPTER_JOB_ENDED);
-    assert_true(status.started_ms > IN_2001_MS);
-    assert_false(status.node_lost);
-    status = harness_status(&h, &killed);
-    assert_int_equal(status.state, ADAPTER_JOB_ENDED);
-    assert_true(status.node_lost);
-    assert_string_equal(status.reason, "the runner was killed");
-    assert_int_equal(harness_processes(&killed), 0);
-    assert_int_equal(harness_status(&h, &queued).state, ADAPTER_JOB_UNKNOWN);
-
-    /* it has two of the three slots again */
-    harness_job(&h, &next, "true", 0, 1);
-    next.job.resources.cpus_per_task = 2;
-    harness_submit_ok(&h, &next);
-    assert_int_equal(harness_status(&h, &next).state, ADAPTER_JOB_QUEUED);
-    runner = harness_runner(&running);
-    harness_let_go(&h);
-    status = harness_wait_ended(&h, &running); /* poked, not polled */
-    assert_false(status.node_lost);
-    assert_int_equal(harness_exit(&running).outcome, ATTEMPT_SUCCEEDED);
-    harness_wait_ended(&h, &next);
-    waitpid(runner, NULL, 0);
 }
 
 static void an_adopted_job_can_be_cancelled(void **state)
@@ -176,21 +96,6 @@ static void a_runner_that_goes_on_is_not_counted_as_stopped(void **state)
     }
     harness_let_go(&h);
     assert_false(harness_wait_ended(&h, &job).node_lost);
-}
-
-static void a_killed_runner_is_a_lost_node(void **state)
-{
-    struct harness_job job;
-    struct adapter_status status;
-
-    harness_job(&h, &job, STUBBORN, 0, 1);
-    harness_submit_ok(&h, &job);
-    harness_line(&h, line, sizeof line);
-    kill(harness_runner(&job), SIGKILL);
-    status = harness_wait_ended(&h, &job);
-    assert_true(status.node_lost);
-    assert_string_equal(status.reason, "the runner was killed");
-    assert_int_equal(harness_processes(&job), 0);
 }
 
 /* A claim whose pid has been given to another program since. */
@@ -454,11 +359,8 @@ static void a_runner_that_is_killed_before_its_claim_is_a_lost_node(void **state
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        WITH_3(a_job_submitted_twice_runs_once),
-        WITH_3(jobs_are_found_after_a_restart),
         WITH_3(an_adopted_job_can_be_cancelled),
         cmocka_unit_test_setup_teardown(a_runner_that_goes_on_is_not_counted_as_stopped, open_with_looks, close_all),
-        WITH_3(a_killed_runner_is_a_lost_node),
         WITH_3(another_program_with_the_pid_is_left_alone),
         WITH_3(what_a_dead_runner_leaves_is_removed),
         WITH_3(an_adopted_runner_is_killed_when_its_time_is_over),

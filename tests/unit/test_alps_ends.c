@@ -4,32 +4,6 @@
 
 #include <string.h>
 
-/* An aprun that takes no notice. ALPS is told to end its application, too, of which killing aprun is no promise. */
-static void one_that_takes_no_notice_is_killed(void **state)
-{
-    struct alps_job *job;
-    struct told told;
-
-    begin("3", "trap '' TERM; " STAY);
-    submit(site_job(&one), 1);
-    until(1, ADAPTER_JOB_RUNNING);
-    site_cancel(1, 5000, &told);
-    site_until(&told, 1);
-    job = alps_job_find(site.a, "st-0-1");
-    assert_int_equal(uv_timer_get_due_in(&site.a->timer), job->kill_at - uv_now(&site.loop));
-    assert_true(job->kill_at > uv_now(&site.loop) + 5000); /* its grace and some time more: no test waits for it */
-    assert_int_equal(site_count_asked("apkill"), 0);
-    alps_turn(site.a);
-    assert_int_equal(site_count_asked("apkill"), 0);
-    job->kill_at = uv_now(&site.loop);
-    alps_turn(site.a);
-    assert_true(job->kill_at > uv_now(&site.loop)); /* or else it is tried again */
-    until(1, ADAPTER_JOB_ENDED);
-    TEST_UNTIL(site_count_asked("apkill") > 0, uv_run(&site.loop, UV_RUN_ONCE));
-    site_assert_lines("apkill", "[-KILL][46]\n");
-    assert_int_equal(job->kill_at, 0);
-}
-
 /* The adapter can only kill aprun while it does not know the application's number. */
 static void an_aprun_without_an_application_is_killed_alone(void **state)
 {
@@ -56,6 +30,8 @@ static void what_has_ended_is_forgotten_in_time(void **state)
     alps_turn(site.a);
     job = alps_job_find(site.a, "st-0-1");
     assert_non_null(job);
+    if (uv_now(&site.loop) <= 3600 * 1000)
+        skip(); /* the host was started less than an hour ago */
     job->over_at = uv_now(&site.loop) - 3600 * 1000;
     alps_turn(site.a);
     assert_null(alps_job_find(site.a, "st-0-1"));
@@ -156,19 +132,6 @@ static void a_lost_node_of_an_earlier_daemon_is_left_alone(void **state)
     assert_string_equal(until(3, ADAPTER_JOB_ENDED).host, "nid00004");
 }
 
-static void one_that_is_submitted_twice_runs_once(void **state)
-{
-    begin("3-4", STAY);
-    submit(site_job(&one), 1);
-    until(1, ADAPTER_JOB_RUNNING);
-    site_submit_ok(site_job(&one), 1);
-    site_put("go", "", 0600);
-    until(1, ADAPTER_JOB_ENDED);
-    site_submit_ok(site_job(&one), 1); /* whose end is told first */
-    assert_int_equal(site_status(1, NULL).state, ADAPTER_JOB_ENDED);
-    assert_int_equal(site_count_asked("aprun"), 1);
-}
-
 static void without_a_runner_nothing_is_submitted(void **state)
 {
     struct told told;
@@ -185,14 +148,14 @@ static void without_a_runner_nothing_is_submitted(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        CASE(one_that_takes_no_notice_is_killed),
         CASE(an_aprun_without_an_application_is_killed_alone),
         CASE(what_has_ended_is_forgotten_in_time),
-        {"what_has_begun_does_not_wait_for_room", what_found_no_room_waits_unless_it_is_over, site_open, site_close, "begun"},
-        {"what_is_cancelled_does_not_wait_for_room", what_found_no_room_waits_unless_it_is_over, site_open, site_close, NULL},
+        {"what_has_begun_does_not_wait_for_room", what_found_no_room_waits_unless_it_is_over, site_open, site_close,
+         "begun"},
+        {"what_is_cancelled_does_not_wait_for_room", what_found_no_room_waits_unless_it_is_over, site_open, site_close,
+         NULL},
         CASE(a_node_that_is_refused_is_asked_for_again_later),
         CASE(a_lost_node_of_an_earlier_daemon_is_left_alone),
-        CASE(one_that_is_submitted_twice_runs_once),
         CASE(without_a_runner_nothing_is_submitted),
     };
 

@@ -1,6 +1,5 @@
 /* Jobs of the ALPS adapter, whose aprun is a script here: when one is started, on which nodes, how often, and how it
  * ends. */
-#include "scheduler-adapters/registry.h"
 #include "tests/unit/alps_site.h"
 
 #include "common/files.h"
@@ -33,23 +32,6 @@ static void what_is_too_large_is_so_several_times_in_a_row(void **state)
         assert_string_equal(status.reason, "");
         assert_false(status.node_lost);
     }
-}
-
-static void a_job_has_nodes_of_its_own(void **state)
-{
-    begin("3-4", STAY);
-    submit(site_job(&one), 1);
-    submit(site_job(&one), 2);
-    submit(site_job(&one), 3);
-    assert_string_equal(until(1, ADAPTER_JOB_RUNNING).host, "nid00003");
-    assert_string_equal(until(2, ADAPTER_JOB_RUNNING).host, "nid00004");
-    assert_int_equal(site_status(3, NULL).state, ADAPTER_JOB_QUEUED);
-    assert_int_equal(site_count_asked("aprun"), 2);
-    site_assert_asked("aprun", "[-n][1][-N][1][-L][3][-d][1][-cc][depth][/bin/sh]");
-    site_put("go", "", 0600);
-    until(3, ADAPTER_JOB_ENDED);
-    assert_int_equal(site_count_asked("aprun"), 3);
-    assert_true(site.pokes > 0);
 }
 
 /* What the user gives takes the place of what the adapter would, since aprun refuses an option that is given twice. */
@@ -159,24 +141,6 @@ static void one_that_wants_all_nodes_is_not_passed_by(void **state)
     site_assert_asked("aprun", "[-n][2][-N][1][-L][3,4]");
 }
 
-static void a_cancelled_job_ends_or_never_starts(void **state)
-{
-    begin("3", STAY);
-    submit(site_job(&one), 1);
-    until(1, ADAPTER_JOB_RUNNING);
-    submit(site_job(&one), 2);
-    order(site_cancel, 2);
-    assert_string_equal(until(2, ADAPTER_JOB_ENDED).reason, "cancelled before it started");
-    order(site_cancel, 2); /* again */
-    order(site_cancel, 9); /* of which nobody knows */
-    order(site_cancel, 1);
-    /* its runner had claimed nothing */
-    assert_string_equal(until(1, ADAPTER_JOB_ENDED).reason, "cancelled before it started");
-    assert_int_equal(access(site.dir, F_OK), 0);
-    assert_int_equal(site_count_asked("aprun"), 1);
-    assert_int_equal(site_status(9, NULL).state, ADAPTER_JOB_UNKNOWN);
-}
-
 /* The room of one that is cancelled while it waits is others' at once, if a node is free. */
 static void those_behind_a_cancelled_job_start(void **state)
 {
@@ -194,40 +158,6 @@ static void those_behind_a_cancelled_job_start(void **state)
     until(1, ADAPTER_JOB_ENDED);
 }
 
-static void an_aprun_outlives_the_daemon(void **state)
-{
-    begin("3-4", STAY);
-    submit(site_job(&one), 1);
-    until(1, ADAPTER_JOB_RUNNING);
-    site_end();
-    site_begin(adapter_registry_find("alps"));
-    assert_string_equal(until(1, ADAPTER_JOB_RUNNING).host, "nid00003");
-    submit(site_job(&one), 2); /* not on its node */
-    assert_string_equal(until(2, ADAPTER_JOB_RUNNING).host, "nid00004");
-    submit(site_job(&one), 3);
-    assert_int_equal(site_status(3, NULL).state, ADAPTER_JOB_QUEUED);
-    site_put("go", "", 0600);
-    until(1, ADAPTER_JOB_ENDED);
-    until(3, ADAPTER_JOB_ENDED);
-    until(2, ADAPTER_JOB_ENDED);
-}
-
-/* A node that was lost is left alone for a while. */
-static void a_lost_node_is_no_fault_of_the_job(void **state)
-{
-    struct adapter_status status;
-
-    begin("3-4", "case $* in *'-L 3 '*) echo 'Apid 46 killed. Received node failed or halted event for nid 3'; exit 1;; esac; " ENDED_WELL);
-    submit(site_job(&one), 1);
-    status = until(1, ADAPTER_JOB_ENDED);
-    assert_true(status.node_lost);
-    assert_non_null(strstr(status.reason, "ALPS: Apid 46 killed"));
-    submit(site_job(&one), 2);
-    status = until(2, ADAPTER_JOB_ENDED);
-    assert_false(status.node_lost);
-    assert_string_equal(status.host, "nid00004");
-}
-
 /* Where it is the only one, jobs wait: it would be lost with them, too. */
 static void a_lost_node_is_not_taken_again_at_once(void **state)
 {
@@ -239,29 +169,6 @@ static void a_lost_node_is_not_taken_again_at_once(void **state)
         assert_int_equal(site_status(2, NULL).state, ADAPTER_JOB_QUEUED);
         usleep(2000);
     }
-    assert_int_equal(site_count_asked("aprun"), 1);
-}
-
-static void what_has_no_time_left_waits_for_another_allocation(void **state)
-{
-    struct adapter_job job = site_job(&one);
-
-    json_object_set_new(site.config, "end", json_integer((json_int_t)time(NULL) + 3600));
-    begin("3-4", ENDED_WELL);
-    job.grace_ms = 0;
-    job.least_ms = 3599 * 1000; /* and ten seconds for the record */
-    submit(job, 1);
-    job.least_ms = 1800 * 1000;
-    submit(job, 2); /* which is not kept by the first */
-    until(2, ADAPTER_JOB_ENDED);
-    assert_int_equal(site_status(1, NULL).state, ADAPTER_JOB_QUEUED);
-    assert_string_equal(site_status(1, NULL).reason, "too little is left of the allocation's time");
-    assert_int_equal(site_count_asked("aprun"), 1);
-    job.grace_ms = 1800 * 1000;
-    submit(job, 3);
-    assert_string_equal(site_status(3, NULL).reason, "too little is left of the allocation's time");
-    assert_non_null(strstr(site.said, "too little is left"));
-    assert_null(strstr(strstr(site.said, "too little is left") + 1, "too little is left")); /* it is said once */
     assert_int_equal(site_count_asked("aprun"), 1);
 }
 
@@ -330,19 +237,16 @@ static void a_signal_wants_a_task_to_go_to(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        {"what_is_too_large_is_given_up", what_is_too_large_is_so_several_times_in_a_row, site_open, site_close, "in a row"},
-        {"what_is_too_large_now_and_then_is_not", what_is_too_large_is_so_several_times_in_a_row, site_open, site_close, NULL},
-        CASE(a_job_has_nodes_of_its_own),
+        {"what_is_too_large_is_given_up", what_is_too_large_is_so_several_times_in_a_row, site_open, site_close,
+         "in a row"},
+        {"what_is_too_large_now_and_then_is_not", what_is_too_large_is_so_several_times_in_a_row, site_open, site_close,
+         NULL},
         CASE(aprun_is_told_all_of_a_job),
         CASE(the_end_of_the_allocation_is_told_to_jobs),
         CASE(no_more_apruns_run_than_there_may),
         CASE(one_that_wants_all_nodes_is_not_passed_by),
-        CASE(a_cancelled_job_ends_or_never_starts),
         CASE(those_behind_a_cancelled_job_start),
-        CASE(an_aprun_outlives_the_daemon),
-        CASE(a_lost_node_is_no_fault_of_the_job),
         CASE(a_lost_node_is_not_taken_again_at_once),
-        CASE(what_has_no_time_left_waits_for_another_allocation),
         CASE(what_can_never_be_is_refused_at_its_place),
         CASE(a_signal_wants_a_task_to_go_to),
     };

@@ -6,7 +6,6 @@
 
 #include <fcntl.h>
 #include <signal.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 
@@ -122,125 +121,6 @@ static void an_adopted_one_that_takes_no_notice_is_killed(void **state)
     assert_non_null(strstr(site.said, "killing it"));
 }
 
-/* Its grace, as the order says it, and fifteen seconds more; then again after as many. */
-static void a_cancelled_job_has_its_grace(void **state)
-{
-    struct alps_job *job;
-    struct told told;
-    uint64_t before;
-
-    begin("3", "trap '' TERM; for d in st-0-*; do echo 46 >$d/apid; done; while [ ! -e go ]; do pause; done");
-    submit(site_job(&one), 1);
-    until(1, ADAPTER_JOB_RUNNING);
-    job = job_of("st-0-1");
-    assert_int_equal(job->kill_at, 0);
-    before = uv_now(&site.loop);
-    site_cancel(1, 7000, &told);
-    site_until(&told, 1);
-    assert_true(job->kill_at >= before + 22000 && job->kill_at <= uv_now(&site.loop) + 22000);
-    assert_int_equal(uv_timer_get_due_in(&site.a->timer), job->kill_at - uv_now(&site.loop));
-    job->kill_at = uv_now(&site.loop) + 1;
-    alps_turn(site.a);
-    assert_int_equal(job->kill_at, uv_now(&site.loop) + 1); /* it is not due */
-    job->kill_at = uv_now(&site.loop);
-    alps_turn(site.a);
-    assert_int_equal(job->kill_at, uv_now(&site.loop) + 15000);
-    assert_int_equal(uv_timer_get_due_in(&site.a->timer), 15000);
-    until(1, ADAPTER_JOB_ENDED);
-}
-
-static void an_ended_job_is_remembered_for_a_quarter_of_an_hour(void **state)
-{
-    struct alps_job *job;
-
-    begin("3", ENDED_WELL);
-    submit(site_job(&one), 1);
-    until(1, ADAPTER_JOB_ENDED);
-    job = job_of("st-0-1");
-    uv_update_time(&site.loop);
-    if (uv_now(&site.loop) < 900001) { /* the host has just been started */
-        assert_true(job->over_at > 0);
-        return;
-    }
-    job->over_at = uv_now(&site.loop) - 900000;
-    alps_turn(site.a);
-    assert_non_null(alps_job_find(site.a, "st-0-1"));
-    job->over_at--;
-    alps_turn(site.a);
-    assert_null(alps_job_find(site.a, "st-0-1"));
-}
-
-/* ALPS takes a while to place an application: between two starts there is a pause. */
-static void starts_have_pauses_between_them(void **state)
-{
-    json_object_set_new(site.config, "pause", json_string("1h"));
-    begin("3-5", STAY);
-    submit(site_job(&one), 1);
-    submit(site_job(&one), 2);
-    submit(site_job(&one), 3);
-    until(1, ADAPTER_JOB_RUNNING);
-    assert_int_equal(site_status(2, NULL).state, ADAPTER_JOB_QUEUED);
-    assert_int_equal(site_count_asked("aprun"), 1);
-    assert_int_equal(uv_timer_get_due_in(&site.a->timer), site.a->next_start - uv_now(&site.loop));
-    site.a->next_start = uv_now(&site.loop) + 1;
-    alps_turn(site.a);
-    assert_int_equal(job_of("st-0-2")->state, ALPS_WAITS);
-    site.a->next_start = uv_now(&site.loop);
-    alps_turn(site.a);
-    assert_int_equal(site.a->next_start, uv_now(&site.loop) + 3600 * 1000);
-    until(2, ADAPTER_JOB_RUNNING);
-    assert_int_equal(job_of("st-0-3")->state, ALPS_WAITS);
-    site_put("go", "", 0600);
-    until(1, ADAPTER_JOB_ENDED);
-}
-
-static void no_more_are_started_than_may_run_at_once(void **state)
-{
-    json_object_set_new(site.config, "most", json_integer(2));
-    begin("3-6", STAY);
-    for (int i = 1; i <= 4; i++)
-        submit(site_job(&one), i);
-    until(1, ADAPTER_JOB_RUNNING);
-    until(2, ADAPTER_JOB_RUNNING);
-    for (int i = 0; i < 2; i++) {
-        job_of("st-0-1")->state = i == 0 ? ALPS_RUNS : ALPS_LOOKED_AT; /* ALPS may have its nodes still */
-        site.a->next_start = 0;
-        alps_turn(site.a);
-        assert_int_equal(job_of("st-0-3")->state, ALPS_WAITS);
-    }
-    job_of("st-0-1")->state = ALPS_RUNS;
-    site_put("go", "", 0600);
-    for (int i = 1; i <= 4; i++)
-        until(i, ADAPTER_JOB_ENDED);
-}
-
-/* Those that ALPS is not asked for yet are free later, and the first of them ends the wait. */
-static void nodes_that_were_refused_are_waited_for(void **state)
-{
-    struct adapter_job all = site_job(&one);
-    uint64_t now, next = UINT64_MAX;
-
-    all.resources.nodes = all.resources.copies = 3;
-    begin("3-6", ENDED_WELL);
-    now = uv_now(&site.loop);
-    site.a->node[0].not_before = now + 5000000;
-    site.a->node[1].not_before = now + 4000000;
-    site.a->node[2].not_before = now; /* it is due */
-    assert_int_equal(alps_nodes_free(site.a, now, &next), 2);
-    assert_int_equal(next, now + 4000000);
-    next = now + 1;
-    assert_int_equal(alps_nodes_free(site.a, now, &next), 2);
-    assert_int_equal(next, now + 1);
-    submit(all, 1);
-    SITE_UNTIL(uv_is_active((uv_handle_t *)&site.a->timer));
-    assert_int_equal(uv_timer_get_due_in(&site.a->timer), now + 4000000 - uv_now(&site.loop));
-    site.a->node[1].not_before = 0;
-    alps_turn(site.a);
-    assert_int_equal(job_of("st-0-1")->state, ALPS_RUNS);
-    assert_string_equal(job_of("st-0-1")->nids, "4,5,6");
-    until(1, ADAPTER_JOB_ENDED);
-}
-
 /* Of several nodes that ALPS refused together perhaps only one was at fault. */
 static void the_node_that_was_refused_least_is_taken(void **state)
 {
@@ -292,26 +172,6 @@ static void what_cannot_be_started_is_started_later(void **state)
     until(2, ADAPTER_JOB_ENDED);
 }
 
-/* What ALPS will never start keeps nobody waiting. */
-static void those_behind_one_that_never_starts_do(void **state)
-{
-    struct adapter_job large = site_job(&one);
-
-    large.resources.cpus_per_task = 4;
-    begin("3", "case \"$*\" in *'-d 4 '*) echo \"" TOO_LARGE "\"; exit 1;; esac; " ENDED_WELL);
-    submit(large, 1);
-    submit(site_job(&one), 2);
-    until(2, ADAPTER_JOB_ENDED);
-    SITE_UNTIL(site_status(1, NULL).never);
-    assert_int_equal(site_count_asked("aprun"), 6);
-    TEST_UNTIL(site.pokes >= 2, uv_run(&site.loop, UV_RUN_ONCE)); /* the daemon learns of both */
-    assert_int_equal(site.pokes, 2);
-    assert_string_equal(site_status(1, NULL).reason, TOO_LARGE);
-    order(site_cancel, 1);
-    assert_int_equal(site_status(1, NULL).state, ADAPTER_JOB_ENDED);
-    assert_false(site_status(1, NULL).never);
-}
-
 static void a_job_is_told_of_in_full(void **state)
 {
     int64_t before = time_now_ms();
@@ -332,21 +192,6 @@ static void a_job_is_told_of_in_full(void **state)
     status = until(1, ADAPTER_JOB_ENDED);
     assert_non_null(strstr(status.reason, "no such file"));
     assert_null(strstr(status.reason, "ALPS"));
-}
-
-static void what_no_node_has_is_not_accepted(void **state)
-{
-    struct adapter_job job = site_job(&one);
-    struct told told;
-
-    json_object_set_new(site.config, "cpus", json_integer(8));
-    begin("3-4", ENDED_WELL);
-    job.resources.cpus_per_task = 9;
-    site_submit(job, 1, &told);
-    site_until(&told, 1);
-    assert_int_equal(told.answer, ADAPTER_REFUSED);
-    assert_string_equal(told.code, "resources_impossible");
-    assert_null(alps_job_find(site.a, "st-0-1"));
 }
 
 /* Each call is answered, once; and the aprun goes on. */
@@ -378,89 +223,6 @@ static void its_end_answers_all_calls(void **state)
     assert_int_equal(site_status(2, NULL).state, ADAPTER_JOB_UNKNOWN);
     site_put("go", "", 0600);
     until(1, ADAPTER_JOB_ENDED);
-}
-
-/* No more than is named, and what the setting names. */
-static void an_aprun_sees_what_it_needs_of_the_environment(void **state)
-{
-    static const char *const passed[] = {
-        "PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LC_ALL", "LC_CTYPE", "TZ", "LD_LIBRARY_PATH", "CRAY_LD_LIBRARY_PATH", "CRAY_ROOTFS",
-        "MODULEPATH", "LOADEDMODULES", "ALPS_APP_PE_DEFAULT", "APRUN_XFER_LIMITS", "BATCH_PARTITION_ID", "BASIL_RESERVATION_ID", "COBALT_JOBID",
-        "COBALT_PARTNAME", "COBALT_PARTSIZE", "COBALT_STARTTIME", "COBALT_ENDTIME", "PBS_JOBID", "PBS_ENVIRONMENT", "PBS_NODEFILE", "SLURM_JOB_ID",
-        "SLURM_JOBID", "SLURM_JOB_NODELIST", "ALPS_APRUN_RESID", "STRETTO_TEST_SEEN", "STRETTO_TEST_ALSO"};
-    char *was[sizeof passed / sizeof *passed];
-    size_t n = sizeof passed / sizeof *passed;
-
-    for (size_t i = 0; i < n; i++) {
-        was[i] = getenv(passed[i]) != NULL ? strdup(getenv(passed[i])) : NULL;
-        setenv(passed[i], was[i] != NULL ? was[i] : strcmp(passed[i], "LC_ALL") == 0 ? "C" : "/nowhere", 1);
-    }
-    setenv("STRETTO_TEST_SECRET", "x", 1);
-    json_object_set_new(site.config, "environment", json_pack("[s, s]", "STRETTO_TEST_SEEN", "STRETTO_TEST_ALSO"));
-    unsetenv("LD_LIBRARY_PATH");
-    begin("3", "env >seen; " ENDED_WELL);
-    for (size_t i = 0; i < n; i++) {
-        if (was[i] != NULL)
-            setenv(passed[i], was[i], 1);
-        else
-            unsetenv(passed[i]);
-    }
-    submit(site_job(&one), 1);
-    until(1, ADAPTER_JOB_ENDED);
-    for (size_t i = 0; i < n; i++) {
-        char line[60];
-
-        snprintf(line, sizeof line, "\n%s=", passed[i]);
-        if (strcmp(passed[i], "LD_LIBRARY_PATH") != 0 && !has_words("seen", line) && !has_words("seen", line + 1))
-            fail_msg("%s is not there", passed[i]);
-        free(was[i]);
-    }
-    assert_false(has_words("seen", "STRETTO_TEST_SECRET"));
-    unsetenv("STRETTO_TEST_SECRET");
-}
-
-static void settings_have_their_defaults(void **state)
-{
-    struct error err = {0};
-
-    unsetenv("COBALT_PARTNAME");
-    unsetenv("SLURM_JOB_NODELIST");
-    unsetenv("PBS_NODEFILE");
-    json_object_set_new(site.config, "pause", json_string("1s"));
-    begin("3-4", ENDED_WELL);
-    assert_int_equal(site.ops->slots(site.a), 0);
-    assert_int_equal(site.ops->node_slots(site.a), 0);
-    assert_int_equal(site.ops->ready(site.a, &err), 0);
-    site_remove("aprun");
-    assert_int_equal(site.ops->ready(site.a, &err), -1);
-    assert_non_null(strstr(err.text, "aprun"));
-    site_end();
-    json_object_clear(site.config);
-    site_begin(site.ops);
-    assert_string_equal(site.a->aprun, "aprun");
-    assert_string_equal(site.a->apkill, "apkill");
-    assert_int_equal(site.a->most, 1000);
-    assert_int_equal(site.a->pause_ms, 1000);
-    assert_int_equal(site.ops->interval_ms(site.a), 15000);
-    site_end();
-    site_command("aprun", "");
-    json_object_set_new(site.config, "poll", json_string("7s"));
-    json_object_set_new(site.config, "most", json_integer(12));
-    site_begin(site.ops);
-    assert_int_equal(site.ops->interval_ms(site.a), 7000);
-    assert_int_equal(site.a->most, 12);
-    assert_int_equal(site.ops->ready(site.a, &err), -1); /* it is in no allocation */
-    assert_string_equal(err.code, "resources_impossible");
-    assert_int_equal(site.ops->check(site.a, &one, &err), -1);
-    assert_string_equal(err.pointer, ""); /* whatever is asked for */
-    site_end();
-    setenv("SLURM_JOB_NODELIST", "nid000[12-13]", 1);
-    site_begin(site.ops);
-    unsetenv("SLURM_JOB_NODELIST");
-    assert_int_equal(site.ops->ready(site.a, &err), 0);
-    assert_int_equal(site.a->n_nodes, 2);
-    assert_int_equal(site.a->node[0].nid, 12);
-    assert_int_equal(site.a->node[1].nid, 13);
 }
 
 static void options_of_the_adapter_are_refused(void **state)
@@ -495,19 +257,10 @@ int main(void)
         {"signals_reach_an_adopted_application", signals_reach_the_application, site_open, site_close, "adopted"},
         CASE(an_adopted_one_that_found_no_room_is_unknown),
         CASE(an_adopted_one_that_takes_no_notice_is_killed),
-        CASE(a_cancelled_job_has_its_grace),
-        CASE(an_ended_job_is_remembered_for_a_quarter_of_an_hour),
-        CASE(starts_have_pauses_between_them),
-        CASE(no_more_are_started_than_may_run_at_once),
-        CASE(nodes_that_were_refused_are_waited_for),
         CASE(the_node_that_was_refused_least_is_taken),
         CASE(what_cannot_be_started_is_started_later),
-        CASE(those_behind_one_that_never_starts_do),
         CASE(a_job_is_told_of_in_full),
-        CASE(what_no_node_has_is_not_accepted),
         CASE(its_end_answers_all_calls),
-        CASE(an_aprun_sees_what_it_needs_of_the_environment),
-        CASE(settings_have_their_defaults),
         CASE(options_of_the_adapter_are_refused),
     };
 

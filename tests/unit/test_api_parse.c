@@ -6,7 +6,6 @@
 #include "api/limits.h"
 #include "api/problem.h"
 #include "api/range.h"
-#include "api/rate.h"
 #include "api/value.h"
 
 #include <math.h>
@@ -193,71 +192,6 @@ struct steady {
     double every_ms;
 };
 
-static int nth_success(void *arg, int64_t nth, int64_t *ms, struct error *err)
-{
-    const struct steady *steady = arg;
-
-    if (nth > steady->n)
-        return 0;
-    *ms = steady->last_ms - (int64_t)((double)(nth - 1) * steady->every_ms);
-    return 1;
-}
-
-static int never_idle(void *arg, int64_t since_ms, int64_t now_ms, int64_t *idle_ms, struct error *err)
-{
-    *idle_ms = 0;
-    return 0;
-}
-
-static int mostly_idle(void *arg, int64_t since_ms, int64_t now_ms, int64_t *idle_ms, struct error *err)
-{
-    *idle_ms = now_ms - since_ms - 2000;
-    return 0;
-}
-
-/* Members that take a millisecond are as many a second, and not the least number that is looked at. */
-static void the_rate_of_short_members(void **state)
-{
-    static const struct {
-        int64_t width, n;
-        double every_ms;
-    } cases[] = {{1, 5000, 1000.0 / 850}, {10, 100000, 0.25}, {500, 4000, 1000.0 / 850}, {10, 400, 1000}, {10, 30, 60000}, {10, 12, 1}, {1, 1, 5}};
-
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        struct steady steady = {cases[i].n, 1000000000, cases[i].every_ms};
-        int64_t created = steady.last_ms - (int64_t)((double)steady.n * steady.every_ms);
-        struct error err;
-        double rate, wanted = 1000 / cases[i].every_ms;
-
-        assert_int_equal(rate_of(steady.last_ms, created, cases[i].width, steady.n, nth_success, never_idle, &steady, &rate, &err), 0);
-        if (rate < 0.9 * wanted || rate > 1.1 * wanted)
-            fail_msg("one every %g ms, width %d: %g a second", cases[i].every_ms, (int)cases[i].width, rate);
-    }
-}
-
-static void the_rate_falls_while_nothing_succeeds(void **state)
-{
-    struct steady steady = {1000, 1000000000, 10};
-    double rate = 0, before;
-    struct error err;
-
-    assert_int_equal(rate_of(steady.last_ms, 1, 10, steady.n, nth_success, never_idle, &steady, &before, &err), 0);
-    assert_int_equal(rate_of(steady.last_ms + 100000, 1, 10, steady.n, nth_success, never_idle, &steady, &rate, &err), 0);
-    assert_true(rate < before / 100);
-    /* that in which nothing ran does not count */
-    assert_int_equal(rate_of(steady.last_ms + 100000, 1, 10, 20, nth_success, mostly_idle, &steady, &rate, &err), 0);
-    assert_true(rate == 10);
-}
-
-/* Members that took an hour, or a second. */
-static void nothing_is_estimated_where_nothing_succeeds(void **state)
-{
-    assert_false(rate_is_stale(1000000000 + 2 * 3600000, 1000000000, 3600000));
-    assert_true(rate_is_stale(1000000000 + 4 * 3600000, 1000000000, 3600000));
-    assert_false(rate_is_stale(1000000000 + 50000, 1000000000, 1000));
-    assert_true(rate_is_stale(1000000000 + 70000, 1000000000, 1000));
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -268,9 +202,6 @@ int main(void)
         cmocka_unit_test(numbers_and_times),
         cmocka_unit_test(reals_are_exact_and_short),
         cmocka_unit_test(problems),
-        cmocka_unit_test(the_rate_of_short_members),
-        cmocka_unit_test(nothing_is_estimated_where_nothing_succeeds),
-        cmocka_unit_test(the_rate_falls_while_nothing_succeeds),
     };
 
     test_limit(30);

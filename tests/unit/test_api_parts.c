@@ -3,40 +3,14 @@
 #include "api/access.h"
 #include "api/body.h"
 #include "api/buckets.h"
-#include "api/encoding.h"
 #include "api/refusals.h"
 #include "api/routes.h"
-#include "api/session.h"
-#include "api/session_wish.h"
 #include "api/shares.h"
-#include "api/states.h"
 #include "tests/unit/unit.h"
 
-#include <arpa/inet.h>
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-static void codings(void **state)
-{
-    static const struct {
-        const char *accept;
-        enum encoding encoding;
-    } cases[] = {
-        {NULL, ENCODING_IDENTITY}, {"", ENCODING_IDENTITY}, {"identity", ENCODING_IDENTITY}, {"br", ENCODING_IDENTITY},
-        {"gzip", ENCODING_GZIP}, {"GZip", ENCODING_GZIP}, {"deflate", ENCODING_DEFLATE}, {"deflate, gzip", ENCODING_GZIP},
-        {"gzip;q=0", ENCODING_IDENTITY}, {"gzip;q=0.0, deflate", ENCODING_DEFLATE}, {"gzip;q=0.001", ENCODING_GZIP},
-        {"gzip, deflate;q=0", ENCODING_GZIP}, {"gzip,br;q=0", ENCODING_GZIP}, {"br;q=0, gzip", ENCODING_GZIP},
-        {"deflate;q=0,gzip;q=0", ENCODING_IDENTITY}, {"xgzip", ENCODING_IDENTITY}, {"gzipx", ENCODING_IDENTITY},
-        {"x-gzip, deflate;q=1.0", ENCODING_DEFLATE}, {" \tgzip ;q=0.5", ENCODING_GZIP}, {",,gzip", ENCODING_GZIP}, {"gzip;", ENCODING_GZIP},
-    };
-
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
-        if (encoding_choose(cases[i].accept) != cases[i].encoding)
-            fail_msg("%s: %s", cases[i].accept ? cases[i].accept : "(none)",
-                     encoding_name(encoding_choose(cases[i].accept)));
-}
 
 /* The buckets of points at these steps, as JSON. */
 static json_t *buckets_of(int64_t from, int64_t to, int64_t n, const int64_t *steps, const double *values,
@@ -230,127 +204,6 @@ static void a_thing_has_one_path(void **state)
     }
 }
 
-#define HOUR_MS INT64_C(3600000)
-
-/* The wish of a caller whose token has this role and expires then. */
-static int wish(const char *text, enum token_role role, int64_t expires_ms, struct session_wish *out, struct error *err)
-{
-    struct caller caller = {.role = role, .token = 1, .expires_ms = expires_ms};
-    json_t *json = json_loads(text, JSON_DECODE_ANY, NULL);
-    int rc = session_wish_read(json, &caller, 1000, out, err);
-
-    json_decref(json);
-    return rc;
-}
-
-static void a_session_has_no_more_than_who_asks_for_it(void **state)
-{
-    static const struct {
-        const char *text;
-        enum token_role has;
-        int64_t expires_ms;
-        const char *code; /* NULL: it is granted */
-        enum token_role role;
-        int64_t until_ms;
-    } cases[] = {
-        {"{}", TOKEN_READER, 0, NULL, TOKEN_READER, 1000 + 12 * HOUR_MS},
-        {"{}", TOKEN_ADMIN, 0, NULL, TOKEN_READER, 1000 + 12 * HOUR_MS},
-        {"{\"role\": \"operator\"}", TOKEN_ADMIN, 0, NULL, TOKEN_OPERATOR, 1000 + 12 * HOUR_MS},
-        {"{\"role\": \"operator\"}", TOKEN_READER, 0, "role_insufficient", 0, 0},
-        {"{\"role\": \"admin\"}", TOKEN_ADMIN, 0, "spec_impossible_value", 0, 0},
-        {"{\"role\": \"king\"}", TOKEN_ADMIN, 0, "spec_impossible_value", 0, 0},
-        {"{\"expires\": \"1s\"}", TOKEN_READER, 0, NULL, TOKEN_READER, 2000},
-        {"{\"expires\": \"30d\"}", TOKEN_READER, 0, NULL, TOKEN_READER, 1000 + 30 * 24 * HOUR_MS},
-        {"{\"expires\": \"2592001s\"}", TOKEN_READER, 0, "spec_impossible_value", 0, 0},
-        {"{\"expires\": \"1d\"}", TOKEN_READER, 5000, NULL, TOKEN_READER, 5000}, /* as long as its token */
-        {"{\"expires\": \"1s\"}", TOKEN_READER, 5000, NULL, TOKEN_READER, 2000},
-        {"[]", TOKEN_READER, 0, "spec_wrong_type", 0, 0},
-    };
-
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        struct session_wish granted = {0};
-        struct error err;
-        int rc = wish(cases[i].text, cases[i].has, cases[i].expires_ms, &granted, &err);
-
-        if (cases[i].code != NULL ? rc == 0 || strcmp(err.code, cases[i].code) != 0
-                                  : rc < 0 || granted.role != cases[i].role || granted.until_ms != cases[i].until_ms)
-            fail_msg("%s of %d: %s, %d until %lld", cases[i].text, cases[i].has, rc < 0 ? err.code : "granted",
-                     granted.role, (long long)granted.until_ms);
-    }
-}
-
-static void a_cookie_is_for_its_own_place(void **state)
-{
-    struct session_row row = {.path = "/proxy/", .created_ms = 1000, .expires_ms = 61000};
-    struct session_key key = {.place = "PLACE", .secret = "SECRET"};
-    char cookie[SESSION_COOKIE_SIZE];
-
-    session_cookie(cookie, &row, &key, false);
-    assert_string_equal(cookie, "stretto=SECRET; Path=/proxy/s/PLACE; Max-Age=60; HttpOnly; SameSite=Strict");
-    session_cookie(cookie, &row, &key, true);
-    assert_string_equal(cookie, "stretto=SECRET; Path=/proxy/s/PLACE; Max-Age=60; HttpOnly; SameSite=Strict; Secure");
-    key.secret[0] = '\0'; /* to be forgotten */
-    session_cookie(cookie, &row, &key, false);
-    assert_string_equal(cookie, "stretto=; Path=/proxy/s/PLACE; Max-Age=0; HttpOnly; SameSite=Strict");
-}
-
-static struct sockaddr *v6(struct sockaddr_in6 *addr, const char *text)
-{
-    *addr = (struct sockaddr_in6){.sin6_family = AF_INET6};
-    assert_int_equal(inet_pton(AF_INET6, text, &addr->sin6_addr), 1);
-    return (struct sockaddr *)addr;
-}
-
-/* One host has all the addresses of a network; and a minute is one from the first try on, however many follow. */
-static void tries_are_counted_by_network_and_minute(void **state)
-{
-    static struct refusals refusals;
-    struct sockaddr_in6 addr;
-    char text[64];
-    unsigned many = 0;
-
-    for (int i = 0; i < REFUSALS_MAX; i++) {
-        snprintf(text, sizeof text, "2001:db8:1:2::%x", i);
-        many += refusals_add(&refusals, v6(&addr, text), 1000 + i).too_many;
-    }
-    assert_int_equal(many, 0);
-    assert_true(refusals_add(&refusals, v6(&addr, "2001:db8:1:2:ffff::1"), 60000).too_many);
-    assert_false(refusals_add(&refusals, v6(&addr, "2001:db8:1:3::1"), 60000).too_many);
-    assert_true(refusals_add(&refusals, v6(&addr, "2001:db8:1:2::5"), 60999).too_many);
-    assert_false(refusals_add(&refusals, v6(&addr, "2001:db8:1:2::5"), 61000).too_many);
-}
-
-static int append(struct body *body, size_t size)
-{
-    static char data[1 << 20];
-    struct error err;
-    int rc = body_append(body, data, size, &err);
-
-    if (rc < 0)
-        assert_string_equal(err.code, "body_too_large");
-    return rc;
-}
-
-static void a_body_is_limited_as_a_whole(void **state)
-{
-    struct body body;
-    size_t budget = 0;
-
-    body_init(&body, &budget);
-    body.max = 4096;
-    assert_int_equal(append(&body, 4000), 0);
-    assert_int_equal(append(&body, 97), -1);
-    assert_int_equal(append(&body, 96), 0);
-    assert_int_equal(append(&body, 1), -1);
-    assert_int_equal(body.size, 4096);
-    assert_int_equal(body.data[4096], '\0');
-    body_fini(&body);
-    body_init(&body, &budget);
-    body.max = 4096;
-    assert_int_equal(append(&body, 4097), -1);
-    assert_int_equal(budget, 0);
-}
-
 static void what_is_wrong_in_a_body_has_its_place(void **state)
 {
     static const struct {
@@ -383,15 +236,10 @@ static void what_is_wrong_in_a_body_has_its_place(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(codings),
         cmocka_unit_test(buckets_have_what_a_plot_needs),
         cmocka_unit_test(buckets_are_never_more_than_asked_for),
         cmocka_unit_test(nobody_takes_all),
         cmocka_unit_test(a_thing_has_one_path),
-        cmocka_unit_test(a_session_has_no_more_than_who_asks_for_it),
-        cmocka_unit_test(a_cookie_is_for_its_own_place),
-        cmocka_unit_test(tries_are_counted_by_network_and_minute),
-        cmocka_unit_test(a_body_is_limited_as_a_whole),
         cmocka_unit_test(what_is_wrong_in_a_body_has_its_place),
     };
 

@@ -18,7 +18,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #define AFTER_MS 1200000 /* much longer than the test takes */
@@ -101,13 +100,6 @@ static const char *__attribute__((format(printf, 1, 2))) in_run_dir(const char *
     vsnprintf(path + n, sizeof path - (size_t)n, fmt, ap);
     va_end(ap);
     return path;
-}
-
-static int64_t size_of(const char *at)
-{
-    struct stat st;
-
-    return stat(at, &st) == 0 ? st.st_size : -1;
 }
 
 static bool is_there(const char *at)
@@ -324,30 +316,6 @@ static void members_are_held_while_their_directories_go(void **state)
     assert_false(archive_holds(archive, id, 0) || archive_is_busy(archive, id));
 }
 
-static void a_daemon_after_a_crash_goes_on(void **state)
-{
-    int64_t now = time_now_ms(), id = add_ensemble(2);
-
-    add_member(id, 0, MEMBER_SUCCEEDED, now - AFTER_MS);
-    add_member(id, 1, MEMBER_PENDING, now - AFTER_MS);
-    holds = true;
-    begin();
-    virtual_uv_go_on(10);
-    /* it is committed, and not removed yet */
-    assert_true(attempt_of(id, 0).archive > 0 && is_there(file_of(id, 0, "stdout")));
-    end_daemon();
-    assert_true(is_there(file_of(id, 0, "stdout")));
-
-    open_store();
-    virtual_uv_begin(100000);
-    begin();
-    virtual_uv_go_on(10);
-    assert_true(is_archived(id, 0) && is_archived(id, 1));
-    assert_true(!is_there(directory_of(id, 0)) && is_there(directory_of(id, 1)));
-    virtual_uv_go_on(10 * RETRY_MS);
-    assert_int_equal(store_archiving_get(store, &(int64_t){0}, &(char *){NULL}, &err), 0);
-}
-
 /* Somebody writes to a file that is copied already: what was written is not lost. */
 static void what_is_written_meanwhile_stays(void **state)
 {
@@ -364,50 +332,6 @@ static void what_is_written_meanwhile_stays(void **state)
     assert_true(is_there(file_of(id, 0, "stdout")) && is_there(file_of(id, 0, "exit.json")));
     assert_int_equal(attempt_of(id, 0).archive, 0);
     assert_true(is_archived(id, 1));
-}
-
-/* The database is that of before: its attempts are not in archives, and one has not even ended. */
-static void a_backup_finds_what_is_in_archives(void **state)
-{
-    int64_t now = time_now_ms(), id = add_ensemble(5);
-    struct attempt_row row;
-    char text[200], job[64];
-
-    for (int64_t i = 0; i < 4; i++)
-        add_member(id, i, i == 1 ? MEMBER_FAILED : MEMBER_SUCCEEDED, now - AFTER_MS);
-    begin();
-    virtual_uv_go_on(10);
-    archive_destroy(archive);
-    archive = NULL;
-    for (int64_t i = 0; i < 4; i++) {
-        struct unarchived nowhere = {.index = i, .number = 1};
-
-        assert_true(is_archived(id, i));
-        if (i < 3)
-            must(store_archive_put(store, id, &nowhere, &err));
-        row = attempt_of(id, i);
-        if (i == 2) {
-            row.end.outcome = ATTEMPT_OPEN;
-            row.end.ended_ms = 0;
-            must(store_attempt_update(store, &row, &err));
-            snprintf(job, sizeof job, "%s", row.job_name);
-        }
-    }
-    put(in_run_dir("e%lld.old/succeeded-1.archive", (long long)id), "no archive");
-    must(unarchive_for_restore(store, run_dir, &err));
-    assert_true(is_archived(id, 0) && is_archived(id, 1) && is_archived(id, 3));
-    assert_int_equal(attempt_of(id, 2).archive, 0);
-    /* the engine finds it as after any restart */
-    assert_int_equal(size_of(file_of(id, 2, "stdout")), strlen("output of 2"));
-    assert_int_equal(size_of(file_of(id, 2, "stderr")), 0);
-    snprintf(text, sizeof text, "{\"job\":\"%s\",\"id\":\"%lld.2\"}", job, (long long)id);
-    assert_int_equal(size_of(file_of(id, 2, "exit.json")), strlen(text));
-    assert_true(is_there(in_run_dir("e%lld/jobs/%s/ended.json", (long long)id, job)));
-    assert_false(is_there(in_run_dir("e%lld/jobs/%s", (long long)id, attempt_of(id, 0).job_name)));
-
-    put(file_of(id, 2, "stdout"), "mine"); /* what is there stays */
-    must(unarchive_for_restore(store, run_dir, &err));
-    assert_int_equal(size_of(file_of(id, 2, "stdout")), 4);
 }
 
 /* A number of an ensemble may be that of another life of the database: its archives are those of other jobs. */
@@ -438,9 +362,7 @@ int main(void)
         TEST(jobs_of_several_members_go_whole),
         TEST(nothing_goes_before_the_database_says_where_it_is),
         TEST(members_are_held_while_their_directories_go),
-        TEST(a_daemon_after_a_crash_goes_on),
         TEST(what_is_written_meanwhile_stays),
-        TEST(a_backup_finds_what_is_in_archives),
         TEST(archives_of_another_life_are_left_alone),
     };
 

@@ -127,37 +127,6 @@ static void assert_part(size_t i, enum archive_part part, const char *wanted)
     free(text);
 }
 
-static void all_goes_into_one_file(void **state)
-{
-    write_all();
-    assert_true(p.attempts[0].archived && p.attempts[1].archived && p.jobs[0].whole);
-    assert_true(is_there("members/0/0/a1/stdout") && is_there("jobs/st-1/claim.json"));
-    remove_all();
-    assert_part(0, ARCHIVE_STDOUT, "first");
-    assert_part(1, ARCHIVE_STDOUT, "other");
-    assert_part(1, ARCHIVE_STDERR, "");
-    assert_part(0, ARCHIVE_LOG, NULL);
-    assert_part(1, ARCHIVE_LOG, "the runner says\n");
-    assert_part(0, ARCHIVE_RECORD, "{\"job\":\"st-1\",\"id\":\"1.0\",\"started\":1795470844.851}");
-    assert_false(is_there("members/0/0") || is_there("members/0/1") || is_there("jobs/st-1") ||
-                 is_there("jobs/st-1.over"));
-    assert_true(is_there("succeeded-1.archive"));
-    remove_all(); /* again, as a daemon does that comes after a crash */
-    assert_false(p.attempts[0].changed || p.attempts[1].changed);
-}
-
-static void what_is_the_members_stays(void **state)
-{
-    add("members/0/0/a1/result", "mine");
-    add("members/0/1/checkpoint/c", "mine");
-    p.attempts[1].last = true;
-    write_all();
-    remove_all();
-    assert_true(is_there("members/0/0/a1/result") && is_there("members/0/1/checkpoint/c"));
-    assert_false(is_there("members/0/0/a1/stdout") || is_there("members/0/0/a1/exit.json") ||
-                 is_there("members/0/1/a1"));
-}
-
 static void a_member_that_goes_on_keeps_its_directory(void **state)
 {
     p.attempts[0].last = false;
@@ -225,20 +194,6 @@ static void what_is_no_file_of_ours_stays(void **state)
     assert_true(is_there("members/0/0/a1"));
 }
 
-static void what_is_large_stays(void **state)
-{
-    char *large = xcalloc(ARCHIVE_PART_MAX + 2, 1);
-
-    memset(large, 'x', ARCHIVE_PART_MAX + 1);
-    add("members/0/0/a1/stdout", large);
-    free(large);
-    write_all();
-    remove_all();
-    assert_part(0, ARCHIVE_STDOUT, NULL);
-    assert_true(is_there("members/0/0/a1/stdout"));
-    assert_false(is_there("members/0/0/a1/stderr") || is_there("members/0/0/a1/exit.json"));
-}
-
 static void what_has_changed_since_stays(void **state)
 {
     write_all();
@@ -274,15 +229,6 @@ static void what_the_database_does_not_know_is_not_overwritten(void **state)
     p.files[ARCHIVE_SUCCEEDED].number = 0; /* as if the database were an older one */
     write_all();
     assert_int_equal(p.attempts[0].file, 3);
-}
-
-static void more_is_added_to_the_same_file(void **state)
-{
-    write_all();
-    write_all();
-    assert_int_equal(p.attempts[0].file, 1);
-    assert_true(p.attempts[0].at > 0);
-    assert_part(0, ARCHIVE_STDOUT, "first");
 }
 
 static void an_entry_that_is_cut_short_is_none(void **state)
@@ -520,8 +466,6 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
     const struct CMUnitTest tests[] = {
-        TEST(all_goes_into_one_file),
-        TEST(what_is_the_members_stays),
         TEST(a_member_that_goes_on_keeps_its_directory),
         TEST(a_fence_stays),
         TEST(the_record_of_another_job_proves_nothing),
@@ -529,11 +473,9 @@ int main(void)
         TEST(a_job_with_files_of_others_stays),
         TEST(an_attempt_that_never_began_is_nothing_to_archive),
         TEST(what_is_no_file_of_ours_stays),
-        TEST(what_is_large_stays),
         TEST(what_has_changed_since_stays),
         TEST(without_its_copy_nothing_is_removed),
         TEST(what_the_database_does_not_know_is_not_overwritten),
-        TEST(more_is_added_to_the_same_file),
         TEST(an_entry_that_is_cut_short_is_none),
         TEST(what_a_user_has_closed_stays),
         TEST(originals_that_a_failing_disk_keeps_are_told),

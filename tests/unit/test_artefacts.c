@@ -5,8 +5,6 @@
 #include "common/xalloc.h"
 #include "tests/unit/unit.h"
 
-#include <fcntl.h>
-#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -75,27 +73,6 @@ static void assert_found(const char *patterns, const char *wanted)
     }
     assert_string_equal(text, wanted);
     json_decref(found);
-}
-
-static void they_are_found_and_measured(void **state)
-{
-    sh("printf abc >task/b.txt; : >task/a.txt; mkdir task/sub; printf abc >task/sub/c.txt; : >task/alive; : >task/.hidden");
-    assert_found("[\"*.txt\"]", "a.txt 0 e3b0c442; b.txt 3 ba7816bf");
-    assert_found("[\"sub/*\", \"b.txt\", \"*.txt\"]", "a.txt 0 e3b0c442; b.txt 3 ba7816bf; sub/c.txt 3 ba7816bf"); /* each once, by path */
-    assert_found("[\"a*\"]", "a.txt 0 e3b0c442"); /* "alive" is none of the task's */
-    assert_found("[]", "");
-    sh("head -c 3000000 /dev/zero >task/big");
-    assert_found("[\"big\"]", "big 3000000 35bce4ea");
-}
-
-static void each_pattern_must_find_one(void **state)
-{
-    sh(": >task/a.txt; : >task/alive; ln -s a.txt task/link; mkfifo task/pipe");
-    assert_null(find("[\"a.txt\", \"none*\"]"));
-    assert_non_null(strstr(err.text, "\"none*\""));
-    assert_null(find("[\"none*\", \"a.txt\"]"));
-    assert_null(find("[\"alive\"]"));
-    assert_null(find("[\"a.txt\", \"a.txt\", \"sub/x\"]"));
 }
 
 /* A member that puts a link into its directory gets nothing of elsewhere among its results. */
@@ -204,73 +181,6 @@ static void assert_listed(const char *owner, const char *files)
     free(path);
 }
 
-static void results_are_links_with_a_list(void **state)
-{
-    char *from = xasprintf("%s/a.txt", dir), *to = xasprintf("%s/a.txt", results);
-    struct stat one, other;
-
-    sh("printf a >task/a.txt; mkdir -p task/s/u; printf c >task/s/u/c.txt");
-    assert_int_equal(place("[\"a.txt\", \"s/u/*\"]", "st/7.1"), 0);
-    assert_text("a.txt", "a");
-    assert_text("s/u/c.txt", "c");
-    assert_listed("st/7.1", "[\"a.txt\",\"s/u/c.txt\"]");
-    assert_int_equal(stat(from, &one), 0);
-    assert_int_equal(stat(to, &other), 0);
-    assert_int_equal(one.st_ino, other.st_ino);
-    assert_text(".stretto.new", NULL);
-    assert_int_equal(place("[\"a.txt\", \"s/u/*\"]", "st/7.1"), 0); /* once more, which changes nothing */
-    assert_text("a.txt", "a");
-    assert_text("s/u/c.txt", "c");
-    assert_text(".stretto.new", NULL);
-    free(from);
-    free(to);
-}
-
-/* What the earlier attempt had left alone goes, with directories that are empty then. */
-static void a_later_attempt_takes_the_place_of_the_first(void **state)
-{
-    char *sub = xasprintf("%s/s/u", results), *above = xasprintf("%s/s", results);
-
-    sh("printf 1 >task/a.txt; printf 1 >task/b.txt; mkdir -p task/s/u task/keep; printf c >task/s/u/c.txt; printf c >task/keep/k.txt");
-    assert_int_equal(place("[\"*.txt\", \"s/u/*\", \"keep/*\"]", "st/7.1"), 0);
-    sh("printf theirs >results/of/theirs; printf x >results/of/keep/theirs; rm -r task; mkdir task; printf 2 >task/a.txt");
-    assert_int_equal(place("[\"*.txt\"]", "st/7.1"), 0);
-    assert_text("a.txt", "2");
-    assert_text("b.txt", NULL);
-    assert_text("s/u/c.txt", NULL);
-    assert_int_equal(access(sub, F_OK), -1);
-    assert_int_equal(access(above, F_OK), -1);
-    assert_text("keep/k.txt", NULL);
-    assert_text("keep/theirs", "x");
-    assert_text("theirs", "theirs");
-    assert_listed("st/7.1", "[\"a.txt\"]");
-    free(sub);
-    free(above);
-}
-
-static void nothing_of_others_is_replaced(void **state)
-{
-    sh("printf 1 >task/a.txt; printf 1 >task/b.txt");
-    assert_int_equal(place("[\"a.txt\"]", "st/7.1"), 0);
-    sh("rm task/a.txt; printf 2 >task/a.txt");
-    assert_int_equal(place("[\"a.txt\"]", "st/7.2"), -1); /* another member's */
-    assert_non_null(strstr(err.text, "st/7.1"));
-    assert_text("a.txt", "1");
-    assert_listed("st/7.1", "[\"a.txt\"]");
-    sh("printf theirs >results/of/b.txt"); /* a user's file */
-    assert_int_equal(place("[\"a.txt\", \"b.txt\"]", "st/7.1"), -1);
-    assert_text("a.txt", "1");
-    assert_text("b.txt", "theirs");
-    assert_listed("st/7.1", "[\"a.txt\"]");
-    sh("rm results/of/b.txt; ln -s /nowhere results/of/b.txt"); /* likewise a link that leads nowhere */
-    assert_int_equal(place("[\"a.txt\", \"b.txt\"]", "st/7.1"), -1);
-    sh("echo '{\"version\": 1}' >results/of/.stretto.json");
-    assert_int_equal(place("[\"a.txt\"]", "st/7.1"), -1);
-    sh("echo '{' >results/of/.stretto.json");
-    assert_int_equal(place("[\"a.txt\"]", "st/7.1"), -1);
-    assert_text("a.txt", "1");
-}
-
 /* A list that somebody has written names files outside, or is none at all. */
 static void a_strange_list_removes_nothing(void **state)
 {
@@ -308,83 +218,16 @@ static void elsewhere_they_are_symbolic_links(void **state)
     assert_int_equal(place("[\"a.txt\"]", "st/7.1"), -1);
 }
 
-/* --- as parts of a task's end */
-
-static struct task *taken[3];
-static size_t n_taken;
-
-static void note_taken(void *arg, struct task *t)
-{
-    assert_ptr_equal(arg, taken);
-    taken[n_taken++] = t;
-}
-
-static void they_decide_whether_a_task_has_succeeded(void **state)
-{
-    json_t *patterns = json_pack("[s]", "*.txt");
-    struct jobdesc desc = {.artefacts = patterns};
-    struct job job = {.desc = &desc};
-    struct jobdesc_task of[] = {{.id = "7.0", .dir = dir, .results = results, .owner = "st/7.0"}, {.id = "7.1", .dir = "/nowhere"},
-                                {.id = "7.2", .dir = dir, .results = results, .owner = "st/7.2"}};
-    struct task tasks[3] = {{.job = &job, .desc = &of[0]}, {.job = &job, .desc = &of[1]}, {.job = &job, .desc = &of[2]}};
-    struct artefacts a;
-
-    sh("printf a >task/a.txt");
-    n_taken = 0;
-    assert_int_equal(artefacts_init(&a, &job, note_taken, taken, &err), 0);
-    assert_true(artefacts_fd(&a) >= 0);
-    tasks[0].rec.end.outcome = ATTEMPT_FAILED;
-    assert_false(artefacts_take(&a, &tasks[0])); /* it has none to give */
-    for (int i = 0; i < 3; i++) {
-        tasks[i].rec.end.outcome = ATTEMPT_SUCCEEDED;
-        assert_true(artefacts_take(&a, &tasks[i]));
-        assert_int_equal(a.open, i + 1);
-    }
-    while (n_taken < 3) {
-        struct pollfd fd = {.fd = artefacts_fd(&a), .events = POLLIN};
-
-        assert_int_equal(poll(&fd, 1, 1000 * (int)test_wait_s()), 1);
-        artefacts_work(&a);
-        assert_int_equal(a.open, 3 - n_taken);
-    }
-    assert_ptr_equal(taken[0], &tasks[0]);
-    assert_int_equal(tasks[0].rec.end.outcome, ATTEMPT_SUCCEEDED);
-    assert_int_equal(json_array_size(tasks[0].rec.end.artefacts), 1);
-    assert_ptr_equal(tasks[0].artefacts, tasks[0].rec.end.artefacts);
-    assert_text("a.txt", "a");
-    assert_int_equal(tasks[1].rec.end.outcome, ATTEMPT_FAILED);
-    assert_non_null(strstr(tasks[1].rec.end.reason, "exit status 0, but "));
-    assert_null(tasks[1].rec.end.artefacts);
-    assert_int_equal(tasks[2].rec.end.outcome, ATTEMPT_FAILED); /* its place is another member's */
-    assert_non_null(strstr(tasks[2].rec.end.reason, "st/7.0"));
-    assert_null(tasks[2].rec.end.artefacts);
-    json_decref(tasks[0].artefacts);
-    artefacts_fini(&a);
-    json_decref(patterns);
-    desc.artefacts = NULL;
-    assert_int_equal(artefacts_init(&a, &job, note_taken, taken, &err), 0);
-    assert_int_equal(artefacts_fd(&a), -1);
-    assert_false(artefacts_take(&a, &tasks[0]));
-    artefacts_work(&a);
-    artefacts_fini(&a);
-}
-
 int main(void)
 {
 #define CASE(f) cmocka_unit_test_setup_teardown(f, open_dir, close_dir)
     const struct CMUnitTest tests[] = {
-        CASE(they_are_found_and_measured),
-        CASE(each_pattern_must_find_one),
         CASE(links_lead_nowhere),
         CASE(links_that_come_later_lead_nowhere),
         CASE(there_are_not_too_many),
         CASE(a_path_may_be_long_and_is_utf8),
-        CASE(results_are_links_with_a_list),
-        CASE(a_later_attempt_takes_the_place_of_the_first),
-        CASE(nothing_of_others_is_replaced),
         CASE(a_strange_list_removes_nothing),
         CASE(elsewhere_they_are_symbolic_links),
-        CASE(they_decide_whether_a_task_has_succeeded),
     };
 
     test_limit(60); /* what never comes is a failure, too */

@@ -4,8 +4,6 @@
 #include "scheduler-adapters/registry.h"
 #include "tests/unit/batch_site.h"
 
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -67,18 +65,6 @@ static void jobs_that_keep_coming_keep_none_waiting(void **state)
     assert_true(n_trickled < TRICKLE_MAX);
     for (unsigned i = 0; i < n_trickled; i++)
         site_until(&trickled[i], 1);
-}
-
-static void each_has_its_own_task(void **state)
-{
-    begin_slurm();
-    submit_all(8, 4);
-    until_all(4, ADAPTER_OK);
-    assert_int_equal(site_count_asked("sbatch"), 1);
-    site_assert_asked("sbatch", "[--array=0-3]");
-    site_assert_asked("sbatch", "[--job-name=st-0-8+]");
-    assert_string_equal(told[0].id, "7_0");
-    assert_string_equal(told[3].id, "7_3");
 }
 
 /* Slurm's array may have gaps in its numbers; PBS's may not, and its ids are others. */
@@ -279,15 +265,16 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         CASE(jobs_that_keep_coming_keep_none_waiting),
-        CASE(each_has_its_own_task),
         {"gaps_divide_no_array_of_slurm", gaps_divide_where_they_must, site_open, site_close, "slurm"},
         {"gaps_divide_arrays_of_pbs", gaps_divide_where_they_must, site_open, site_close, NULL},
         CASE(no_index_is_beyond_the_sites_limit),
         CASE(what_is_too_many_goes_in_smaller_ones),
         CASE(a_limit_is_its_queues_alone),
         CASE(after_that_they_grow_again),
-        {"what_is_refused_by_itself_is_refused_for_all", what_is_refused_by_itself_is_refused_for_all, site_open, site_close, NULL},
-        {"what_is_refused_for_now_is_so_for_all", what_is_refused_by_itself_is_refused_for_all, site_open, site_close, "now"},
+        {"what_is_refused_by_itself_is_refused_for_all", what_is_refused_by_itself_is_refused_for_all, site_open,
+         site_close, NULL},
+        {"what_is_refused_for_now_is_so_for_all", what_is_refused_by_itself_is_refused_for_all, site_open, site_close,
+         "now"},
         CASE(what_may_have_been_accepted_is_not_sent_again),
         CASE(a_job_that_is_there_is_not_sent_again),
         CASE(an_earlier_listing_forgets_no_job),

@@ -50,25 +50,6 @@ static void a_cancel_is_what_the_state_asks_for(void **state)
     assert_int_equal(site_count_asked("scancel"), 0);
 }
 
-/* Those of one turn share a listing, and those of a kind a command. */
-static void orders_of_one_turn_go_together(void **state)
-{
-    struct told told[4];
-
-    begin_slurm();
-    list("st-0-0|7|PENDING|100|N/A|n/a||Priority\nst-0-1|8|RUNNING|100|120|n1|n1|None\nst-0-2|9|PENDING|100|N/A|n/a||Priority\n"
-         "st-0-3|10|RUNNING|100|120|n1|n1|None\n");
-    for (int i = 0; i < 4; i++)
-        site_cancel(i, 0, &told[i]);
-    for (int i = 0; i < 4; i++) {
-        site_until(&told[i], 1);
-        assert_int_equal(told[i].answer, ADAPTER_OK);
-    }
-    assert_int_equal(site_count_asked("squeue"), 1);
-    assert_int_equal(site_count_asked("scancel"), 2);
-    assert_true(site.pokes > 0); /* so that their ends are seen soon */
-}
-
 /* Of one whose answer was lost two may run. */
 static void all_that_run_under_a_name_are_told_to_end(void **state)
 {
@@ -329,46 +310,10 @@ static void the_last_words_of_a_runner_are_told(void **state)
     assert_int_equal(site_status(1, "7").state, ADAPTER_JOB_ENDED); /* the runner says so itself */
 }
 
-static void settings_are_kept(void **state)
-{
-    json_object_set_new(site.config, "poll", json_string("7s"));
-    json_object_set_new(site.config, "environment", json_pack("[s]", "STRETTO_TEST_SEEN"));
-    setenv("STRETTO_TEST_SEEN", "yes", 1);
-    setenv("STRETTO_TEST_SECRET", "yes", 1);
-    begin_slurm();
-    assert_int_equal(site.ops->interval_ms(site.a), 7000);
-    site_command("sbatch", "env >env.sbatch; echo 7");
-    site_command("squeue", "env >env.squeue");
-    site_submit_ok(site_job(&site_plain), 1);
-    site_status(1, "7");
-    for (int i = 0; i < 2; i++) {
-        char path[160], *text;
-        struct error err;
-        size_t size;
-
-        snprintf(path, sizeof path, "%s/env.%s", site.dir, i == 0 ? "sbatch" : "squeue");
-        assert_int_equal(file_read(path, 65536, &text, &size, &err), 0);
-        /* jobs see it, and so does what submits them */
-        assert_int_equal(strstr(text, "STRETTO_TEST_SEEN=yes") != NULL, i == 0);
-        assert_null(strstr(text, "STRETTO_TEST_SECRET"));
-        assert_int_equal(strstr(text, "SLURM_TIME_FORMAT=%s") != NULL, i == 1);
-        free(text);
-    }
-    unsetenv("STRETTO_TEST_SEEN");
-    unsetenv("STRETTO_TEST_SECRET");
-}
-
-static void questions_are_asked_every_quarter_of_a_minute(void **state)
-{
-    begin_slurm();
-    assert_int_equal(site.ops->interval_ms(site.a), 15000);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         CASE(a_cancel_is_what_the_state_asks_for),
-        CASE(orders_of_one_turn_go_together),
         CASE(all_that_run_under_a_name_are_told_to_end),
         CASE(many_are_cancelled_by_several_commands),
         CASE(what_waits_goes_before_what_runs),
@@ -381,8 +326,6 @@ int main(void)
         CASE(questions_share_their_listings),
         CASE(a_list_that_fails_tells_nothing),
         CASE(the_last_words_of_a_runner_are_told),
-        CASE(settings_are_kept),
-        CASE(questions_are_asked_every_quarter_of_a_minute),
     };
 
     return SITE_RUN(tests);

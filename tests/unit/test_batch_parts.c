@@ -170,76 +170,6 @@ static void a_token_in_the_clear_is_warned_of(void **state)
     }
 }
 
-/* "~/" is the home of who runs the daemon; no other path is there. */
-static void a_token_is_looked_for_at_home(void **state)
-{
-    char *home = strdup(getenv("HOME") != NULL ? getenv("HOME") : "/"), path[160];
-    struct told told;
-
-    setenv("HOME", site.dir, 1);
-    json_object_set_new(site.config, "url", json_string("unix:/nowhere/socket"));
-    for (int i = 0; i < 2; i++) {
-        json_object_set_new(site.config, "token_file", json_string(i == 0 ? "~/token" : "/nowhere/token"));
-        site_begin(adapter_registry_find("slurmrestd"));
-        site_submit(site_job(&site_plain), 1, &told);
-        site_until(&told, 1);
-        site_end();
-        snprintf(path, sizeof path, "%s/token", i == 0 ? site.dir : "/nowhere");
-        if (strstr(told.text, path) == NULL || (i == 1 && strstr(told.text, site.dir) != NULL))
-            fail_msg("%s is not in: %s", path, told.text);
-    }
-    setenv("HOME", home, 1);
-    free(home);
-}
-
-/* By name on the PATH, or by a path; sacct and sinfo are not needed. */
-static void it_needs_its_commands(void **state)
-{
-    static const char *const needed[] = {"sbatch", "squeue", "scancel", "scontrol"};
-    static const char *const places[] = {"/none:/nor/here", "/none", ":/nor/here", ""}; /* after its directory */
-    char *path = strdup(getenv("PATH"));
-    struct error err = {0}, missing[2] = {0};
-    int rc[4];
-
-    begin("slurm");
-    assert_int_equal(site.ops->ready(site.a, &err), 0);
-    site_remove("sacct");
-    site_remove("sinfo");
-    assert_int_equal(site.ops->ready(site.a, &err), 0);
-    for (size_t i = 0; i < sizeof needed / sizeof *needed; i++) {
-        site_remove(needed[i]);
-        assert_int_equal(site.ops->ready(site.a, &err), -1);
-        assert_non_null(strstr(err.text, needed[i]));
-        site_put(needed[i], "", 0600); /* a file, but no program */
-        assert_int_equal(site.ops->ready(site.a, &err), -1);
-        site_remove(needed[i]);
-        site_command(needed[i], "");
-        assert_int_equal(site.ops->ready(site.a, &err), 0);
-    }
-    site_end();
-    for (size_t i = 0; i < sizeof needed / sizeof *needed; i++)
-        if (i % 2 == 0)
-            json_object_set_new(site.config, needed[i], json_string(needed[i]));
-        else
-            json_object_del(site.config, needed[i]); /* it has this name where no setting gives another */
-    site_begin(site.ops);
-    for (size_t i = 0; i < 4; i++) {
-        char value[160];
-
-        snprintf(value, sizeof value, "/nowhere:%s%s", site.dir, places[i]);
-        setenv("PATH", value, 1);
-        rc[i] = site.ops->ready(site.a, i < 2 ? &missing[i] : &err);
-    }
-    setenv("PATH", path, 1); /* whatever comes */
-    free(path);
-    assert_int_equal(rc[0], -1);
-    assert_int_equal(rc[1], -1);
-    assert_int_equal(rc[2], 0);
-    assert_int_equal(rc[3], 0);
-    for (int i = 0; i < 2; i++)
-        assert_non_null(strstr(missing[i].text, "sbatch"));
-}
-
 static void without_its_runner_no_job_is_accepted(void **state)
 {
     struct told told;
@@ -500,8 +430,6 @@ int main(void)
         CASE(alps_options_are_refused_at_their_place),
         CASE(slurmrestd_needs_to_know_where_it_is),
         CASE(a_token_in_the_clear_is_warned_of),
-        CASE(a_token_is_looked_for_at_home),
-        CASE(it_needs_its_commands),
         CASE(without_its_runner_no_job_is_accepted),
         CASE(copies_are_on_one_node_under_pbs),
         CASE(a_job_whose_answer_was_lost_is_found_by_its_files),

@@ -95,20 +95,6 @@ static void tasks_are_known_by_their_numbers(void **state)
     }
 }
 
-static void without_a_time_to_gather_each_goes_alone(void **state)
-{
-    struct told told[3];
-
-    json_object_set_new(site.config, "gather", json_string("0s"));
-    begin("slurm");
-    for (int i = 0; i < 3; i++)
-        site_submit(site_job(&site_plain), i, &told[i]);
-    for (int i = 0; i < 3; i++)
-        site_until(&told[i], 1);
-    assert_int_equal(site_count_asked("sbatch"), 3);
-    site_assert_not_asked("sbatch", "--array");
-}
-
 /* A few at once, and no more than one in the time that they are gathered. */
 static void bursts_come_to_an_end(void **state)
 {
@@ -127,24 +113,6 @@ static void bursts_come_to_an_end(void **state)
     site_until(&told, 1);
     assert_int_equal(told.answer, ADAPTER_UNSURE);
     assert_int_equal(site_count_asked("sbatch"), 5);
-}
-
-static void no_settings_are_needed(void **state)
-{
-    static const char *const names[] = {"slurm", "pbs"};
-    static const int64_t timeouts[] = {30000, 60000};
-
-    json_decref(site.config);
-    site.config = NULL;
-    for (int i = 0; i < 2; i++) {
-        site_begin(adapter_registry_find(names[i]));
-        assert_int_equal(site.ops->interval_ms(site.a), 15000);
-        assert_int_equal(site.ops->slots(site.a), 0);
-        assert_true(site.a->gather_ms == 2000 && site.a->timeout_ms == timeouts[i]);
-        assert_string_equal(site.a->program[0], i == 0 ? "sbatch" : "qsub");
-        assert_true(site.a->overrun_ms == 15000 && site.a->kill_again_ms == 60000);
-        site_end();
-    }
 }
 
 /* The daemon may have missed the id, as after a lost answer, which the adapter still has. */
@@ -496,9 +464,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         CASE(tasks_are_known_by_their_numbers),
-        CASE(without_a_time_to_gather_each_goes_alone),
         CASE(bursts_come_to_an_end),
-        CASE(no_settings_are_needed),
         CASE(a_job_is_asked_about_by_the_id_that_it_got),
         CASE(records_are_asked_for_what_is_not_listed),
         CASE(one_that_was_taken_out_has_not_begun),

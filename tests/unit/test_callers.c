@@ -83,43 +83,6 @@ static struct caller browser(char letter, int64_t token)
                            .revocations = access_.revocations};
 }
 
-static void a_right_lasts_until_it_is_revoked(void **state)
-{
-    struct caller owner = {.role = TOKEN_ADMIN}, gone = bearer('a', 0), stays = bearer('b', 0), session = browser('c', 0), ends = browser('d', 0);
-    struct error err;
-
-    assert_int_equal(store_token_revoke(store, gone.token, now, &err), 0);
-    assert_int_equal(store_session_end(store, ends.session, &err), 0);
-    /* nobody has said so yet: nothing is looked up for each piece of a reply */
-    assert_true(access_holds(&access_, &gone));
-    access_.revocations++;
-    for (int i = 0; i < 3; i++) { /* however often it is asked */
-        assert_false(access_holds(&access_, &gone));
-        assert_false(access_holds(&access_, &ends));
-        assert_true(access_holds(&access_, &stays));
-        assert_true(access_holds(&access_, &session));
-        assert_true(access_holds(&access_, &owner));
-    }
-    access_.revocations++;
-    assert_false(access_holds(&access_, &gone));
-    assert_false(access_holds(&access_, &ends));
-    assert_true(access_holds(&access_, &stays));
-}
-
-static void a_right_lasts_until_it_expires(void **state)
-{
-    struct caller soon = bearer('a', 1000001), never = bearer('b', 0), session = browser('c', 0);
-
-    assert_true(access_holds(&access_, &soon));
-    now = 1000001;
-    assert_false(access_holds(&access_, &soon));
-    now = 1999999;
-    assert_true(access_holds(&access_, &session));
-    now = 2000000;
-    assert_false(access_holds(&access_, &session));
-    assert_true(access_holds(&access_, &never));
-}
-
 /* Where the database cannot be asked nobody loses a right, and it is asked again. */
 static void trouble_of_the_database_is_nobodys_fault(void **state)
 {
@@ -195,111 +158,12 @@ static void nothing_is_noted_while_changes_cannot_be_stored(void **state)
     assert_false(store_dirty(store));
 }
 
-static void each_role_may_do_so_much(void **state)
-{
-    static const struct {
-        struct route route;
-        enum token_role least;
-    } cases[] = {
-        {{.method = "GET"}, TOKEN_READER},
-        {{.method = "GET", .flags = ROUTE_ADMIN}, TOKEN_ADMIN},
-        {{.method = "POST"}, TOKEN_OPERATOR},
-        {{.method = "PATCH", .flags = ROUTE_BODY}, TOKEN_OPERATOR},
-        {{.method = "DELETE"}, TOKEN_OPERATOR},
-        {{.method = "DELETE", .flags = ROUTE_READER}, TOKEN_READER},
-        {{.method = "POST", .flags = ROUTE_ADMIN | ROUTE_BODY}, TOKEN_ADMIN},
-        {{.method = "DELETE", .flags = ROUTE_ADMIN}, TOKEN_ADMIN},
-    };
-
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        for (enum token_role role = TOKEN_READER; role < TOKEN_ROLE_COUNT; role++) {
-            struct caller caller = {.role = role, .token = 1}, of_session = {.role = role, .session = 1}, stranger = {.stranger = true};
-            struct error err;
-            int rc = role >= cases[i].least ? 0 : -1;
-
-            access_.refusals = (struct refusals){0};
-            if (access_permit(&access_, NULL, &caller, &cases[i].route, &err) != rc)
-                fail_msg("%s with flags %u: %s", cases[i].route.method, cases[i].route.flags, token_role_name(role));
-            if (rc < 0)
-                assert_string_equal(err.code, "role_insufficient");
-            assert_int_equal(access_permit(&access_, NULL, &of_session, &cases[i].route, &err), rc);
-            /* of open routes, or none */
-            assert_int_equal(access_permit(&access_, NULL, &stranger, &cases[i].route, &err), 0);
-        }
-    }
-}
-
-static void who_fails_too_often_is_told_to_wait(void **state)
-{
-    struct route route = {.method = "POST"};
-    struct caller caller = {.role = TOKEN_READER, .token = 1};
-    struct error err;
-    int waits = 0;
-
-    for (int i = 0; i < REFUSALS_MAX + 3; i++) {
-        assert_int_equal(access_permit(&access_, NULL, &caller, &route, &err), -1);
-        waits += strcmp(err.code, "too_many_tries") == 0;
-    }
-    assert_int_equal(waits, 3);
-    error_set(&err, "token_missing", "x");
-    assert_string_equal(access_challenge(&err), "Bearer realm=\"stretto\"");
-    error_set(&err, "token_invalid", "x");
-    assert_string_equal(access_challenge(&err), "Bearer realm=\"stretto\", error=\"invalid_token\"");
-    error_set(&err, "role_insufficient", "x");
-    assert_null(access_challenge(&err));
-}
-
 static void comes_with(int64_t token, const char *secret)
 {
     char spelt[TOKEN_SIZE];
 
     token_spell(token, secret, spelt);
     snprintf(authorization, sizeof authorization, "Bearer %s", spelt);
-}
-
-static void refused_as(const char *code)
-{
-    struct caller caller;
-    struct error err;
-
-    assert_int_equal(access_bearer(&access_, NULL, &caller, &err), -1);
-    if (strcmp(err.code, code) != 0)
-        fail_msg("%s, not %s", err.code, code);
-}
-
-static void a_token_lets_its_bearer_in_while_it_is_good(void **state)
-{
-    struct token_row row = {.role = TOKEN_OPERATOR, .created_ms = 1, .expires_ms = 1000001};
-    char secret[TOKEN_SECRET_SIZE], other[TOKEN_SECRET_SIZE];
-    struct caller caller;
-    struct error err;
-
-    token_secret(secret);
-    token_secret(other);
-    token_hash(secret, row.hash);
-    assert_int_equal(store_token_insert(store, &row, &err), 0);
-    assert_int_equal(store_commit(store, &err), 0);
-    comes_with(row.id, secret);
-    assert_int_equal(access_bearer(&access_, NULL, &caller, &err), 0);
-    assert_int_equal(caller.token, row.id);
-    assert_int_equal(caller.role, TOKEN_OPERATOR);
-    assert_int_equal(caller.session, 0);
-    assert_int_equal(caller.expires_ms, 1000001);
-
-    comes_with(row.id, other);
-    refused_as("token_invalid");
-    comes_with(row.id + 1, secret);
-    refused_as("token_invalid");
-    authorization[0] = '\0';
-    refused_as("token_missing");
-    snprintf(authorization, sizeof authorization, "Basic x");
-    refused_as("token_missing");
-    comes_with(row.id, secret);
-    now = 1000001;
-    refused_as("token_invalid");
-    now = 1000000;
-    assert_int_equal(store_token_revoke(store, row.id, now, &err), 0);
-    refused_as("token_invalid");
 }
 
 /* Nobody gets in because the database cannot be asked; nor does that count as a try of theirs. */
@@ -330,14 +194,9 @@ static void a_token_that_cannot_be_read_lets_nobody_in(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        WITH_STORE(a_right_lasts_until_it_is_revoked),
-        WITH_STORE(a_right_lasts_until_it_expires),
         WITH_STORE(trouble_of_the_database_is_nobodys_fault),
         WITH_STORE(it_is_noted_once_a_minute_that_a_right_was_used),
         WITH_STORE(nothing_is_noted_while_changes_cannot_be_stored),
-        WITH_STORE(each_role_may_do_so_much),
-        WITH_STORE(who_fails_too_often_is_told_to_wait),
-        WITH_STORE(a_token_lets_its_bearer_in_while_it_is_good),
         WITH_STORE(a_token_that_cannot_be_read_lets_nobody_in),
     };
 

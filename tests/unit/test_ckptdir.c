@@ -93,43 +93,6 @@ static size_t whole(void)
     return n;
 }
 
-static void nothing_is_there_to_begin_with(void **state)
-{
-    struct ckpt_files files;
-
-    assert_string_equal(newest(&all), "");
-    assert_int_equal(whole(), 0);
-    assert_int_equal(ckptfind("/nowhere/at/all", "*", &files, &err), 0);
-    assert_int_equal(files.n, 0);
-}
-
-static void numbers_grow(void **state)
-{
-    write_file("a-1", "one");
-    write_file("a-2", "two");
-    assert_int_equal(record("a-1", 1), 1);
-    assert_int_equal(record("a-2", 1), 2);
-    assert_string_equal(newest(&all), "a-2");
-    assert_int_equal(whole(), 2);
-}
-
-static void what_was_cut_in_half_is_not_taken(void **state)
-{
-    write_file("a-1", "first");
-    write_file("a-2", "second");
-    record("a-1", 1);
-    record("a-2", 1);
-    assert_int_equal(truncate(in_dir("a-2"), 3), 0);
-    assert_string_equal(newest(&all), "a-1");
-    assert_int_equal(whole(), 1);
-    write_file("a-2", "secand"); /* the same size, and another content */
-    assert_string_equal(newest(&all), "a-1");
-    write_file("a-2", "second"); /* copied back from elsewhere */
-    assert_string_equal(newest(&all), "a-2");
-    unlink(in_dir("a-2"));
-    assert_string_equal(newest(&all), "a-1");
-}
-
 static void only_what_was_recorded_is_removed(void **state)
 {
     char name[] = "a-1";
@@ -567,9 +530,6 @@ static void writers_do_not_disturb_each_other(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(nothing_is_there_to_begin_with),
-        TEST(numbers_grow),
-        TEST(what_was_cut_in_half_is_not_taken),
         TEST(only_what_was_recorded_is_removed),
         TEST(the_one_before_is_kept_until_the_next_is_whole),
         TEST(no_number_is_given_twice),

@@ -9,11 +9,9 @@
 #include "cli/member_query.h"
 #include "cli/render.h"
 #include "cli/report.h"
-#include "cli/table.h"
 #include "cli/terminal.h"
 
 #include <locale.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -120,36 +118,6 @@ static void test_sentence(void **state)
     tzset();
 }
 
-static void assert_age(double ago, const char *wanted)
-{
-    time_t at = time(NULL) - (time_t)ago;
-    char iso[32], buf[RENDER_SIZE];
-
-    strftime(iso, sizeof iso, "%Y-%m-%dT%H:%M:%SZ", gmtime(&at));
-    assert_string_equal(render_age(buf, iso), wanted);
-}
-
-/* Far enough from each border that a machine which stalls does not matter. */
-static void test_ages(void **state)
-{
-    char buf[RENDER_SIZE];
-
-    assert_age(90 * 60, "1 h ago");
-    assert_age(47 * 3600 + 1800, "47 h ago");
-    assert_age(48 * 3600 + 1800, "2 d ago");
-    assert_age(90.5 * 86400, "90 d ago");
-    assert_age(59 * 60 + 5, "59 min ago");
-    assert_age(-90.5 * 86400, "in 90 d");
-    assert_age(-90 * 60, "in 1 h");
-    assert_string_equal(render_age(buf, "soon"), "soon");
-    assert_string_equal(render_clock(buf, "soon"), "soon");
-    setenv("TZ", "XYZ-5", 1);
-    tzset();
-    assert_string_equal(render_clock(buf, "2001-02-03T23:05:06.789Z"), "2001-02-04 04:05:06");
-    unsetenv("TZ");
-    tzset();
-}
-
 /* In a locale that knows how wide characters are, and in one that knows nothing. */
 static void test_widths(void **state)
 {
@@ -209,164 +177,6 @@ static void test_characters(void **state)
     }
 }
 
-static void test_styles(void **state)
-{
-    static const struct {
-        const char *state;
-        enum style style;
-    } styles[] = {{"succeeded", STYLE_GOOD}, {"complete", STYLE_GOOD}, {"done", STYLE_GOOD}, {"answers", STYLE_GOOD},
-                  {"failed", STYLE_BAD},     {"no answer", STYLE_BAD}, {"running", STYLE_BUSY}, {"paused", STYLE_CARE},
-                  {"unfinished", STYLE_CARE}, {"pending", STYLE_QUIET}, {"cancelled", STYLE_QUIET}, {"", STYLE_NONE}};
-
-    for (size_t i = 0; i < sizeof styles / sizeof *styles; i++)
-        assert_int_equal(style_of_state(styles[i].state), styles[i].style);
-    assert_string_equal(style_on(STYLE_BAD), ""); /* standard output is no terminal */
-    assert_string_equal(style_off(STYLE_BAD), "");
-}
-
-static void test_any_member(void **state)
-{
-    static const char wanted[] = "&state=s%20&from=1&to=2&host=h%26&cause=c&where=%7B%22a%22%3A1%7D";
-    struct member_query query = {0}, one[] = {{.state = "s"}, {.from = "1"}, {.to = "2"}, {.host = "h"}, {.cause = "c"}};
-    struct text out = {0};
-
-    assert_true(member_query_is_any(&query));
-    member_query_put(&query, &out);
-    assert_int_equal(out.size, 0);
-    for (size_t i = 0; i < sizeof one / sizeof *one; i++)
-        assert_false(member_query_is_any(&one[i]));
-    assert_int_equal(member_query_where(&query, "a=1"), 0);
-    assert_int_equal(member_query_where(&query, "a=2"), -1);
-    assert_false(member_query_is_any(&query));
-    query = (struct member_query){"s ", "1", "2", "h&", "c", query.where};
-    member_query_put(&query, &out);
-    assert_string_equal(out.data, wanted);
-    free(out.data);
-    member_query_fini(&query);
-}
-
-static void assert_number(json_t *number, const char *wanted)
-{
-    char buf[RENDER_SIZE];
-
-    assert_string_equal(render_number(buf, number), wanted);
-    json_decref(number);
-}
-
-static void assert_size(json_t *bytes, const char *wanted)
-{
-    char buf[RENDER_SIZE];
-
-    assert_string_equal(render_size(buf, bytes), wanted);
-    json_decref(bytes);
-}
-
-/* At the borders between units, and of what cannot be. */
-static void test_render_figures(void **state)
-{
-    static const struct {
-        double seconds;
-        const char *wanted;
-    } durations[] = {{0, "0.0s"},           {9.94, "9.9s"},        {9.96, "10s"},        {59.4, "59s"},    {59.6, "1m00s"},
-                     {3599.6, "1h00m"},     {86399.6, "1d00h"},    {90061, "1d01h"},     {2e9, "-"},       {NAN, "-"}};
-    char buf[RENDER_SIZE];
-
-    for (size_t i = 0; i < sizeof durations / sizeof *durations; i++)
-        assert_string_equal(render_duration(buf, durations[i].seconds), durations[i].wanted);
-    assert_number(json_integer(12345678), "12345678");
-    assert_number(json_integer(-1), "-1");
-    assert_number(json_real(12345678), "1.23e+07");
-    assert_number(json_real(-1234.6), "-1235");
-    assert_number(json_real(0.00001), "1.00e-05");
-    assert_number(json_real(0), "0");
-    assert_number(json_string("1"), "-");
-    assert_size(json_integer(0), "0 B");
-    assert_size(json_integer(1023), "1023 B");
-    assert_size(json_integer(1536), "1.5 KiB");
-    assert_size(json_integer((json_int_t)150 << 20), "150 MiB");
-    assert_size(json_integer((json_int_t)5000 << 40), "5000 TiB");
-    assert_size(json_null(), "-");
-}
-
-/* Where a character stands in a line, in characters of UTF-8. */
-static int column_of(const char *line, const char *what)
-{
-    const char *at = strstr(line, what);
-    int column = 0;
-
-    assert_non_null(at);
-    for (; line < at; line++)
-        column += ((unsigned char)*line & 0xc0) != 0x80;
-    return column;
-}
-
-/* Columns are as wide as their widest cell, whatever it is written in; of a list in pages, the first one tells. */
-static void test_table_is_straight(void **state)
-{
-    static const char *const headers[] = {">number", "name", "last", NULL};
-    struct table *table = table_create(headers);
-    char *text = NULL, *line, *rest;
-    size_t size;
-    FILE *out = open_memstream(&text, &size);
-    int lines = 0, last = -1;
-
-    for (int page = 0; page < 2; page++) {
-        for (int row = 0; row < 40; row++) {
-            table_cellf(table, "%d", row == 7 ? 123456789 : row);
-            table_cell(table, row % 2 == 0 ? "\xc3\xa9t\xc3\xa9 \xe6\xb0\xb4" : "plain\ttext");
-            table_cell(table, "last");
-        }
-        table_print(table, out);
-    }
-    table_destroy(table);
-    fclose(out);
-    for (line = strtok_r(text, "\n", &rest); line != NULL; line = strtok_r(NULL, "\n", &rest), lines++) {
-        if (lines == 0)
-            last = column_of(line, "last");
-        assert_int_equal(column_of(line, "last"), last);
-        assert_null(strchr(line, '\t'));
-        assert_int_equal(strlen(line), strstr(line, "last") + 4 - line); /* nothing behind the last column */
-    }
-    assert_int_equal(lines, 81); /* with one head */
-    free(text);
-}
-
-/* A cell has all of its words, of which the last ones may be those that count. */
-static void test_cell_is_as_long_as_its_text(void **state)
-{
-    static const char *const headers[] = {"path", NULL};
-    struct table *table = table_create(headers);
-    char *text = NULL, path[1000];
-    size_t size;
-    FILE *out = open_memstream(&text, &size);
-
-    memset(path, 'p', sizeof path);
-    table_cellf(table, "%.*s (damaged)", (int)sizeof path, path);
-    table_print(table, out);
-    table_destroy(table);
-    fclose(out);
-    assert_non_null(strstr(text, "p (damaged)\n"));
-    free(text);
-}
-
-static void test_table_is_as_wide_as_its_cells(void **state)
-{
-    static const char *const headers[] = {">id", "state", ">members", NULL};
-    struct table *table = table_create(headers);
-    char *text = NULL;
-    size_t size;
-    FILE *out = open_memstream(&text, &size);
-
-    table_cell(table, "123");
-    table_cell(table, "on");
-    table_cell(table, "4");
-    table_print(table, out);
-    table_destroy(table);
-    fclose(out);
-    assert_string_equal(text, " id  state  members\n123  on           4\n");
-    free(text);
-}
-
 static json_t *ensemble_of(const char *state, int succeeded, int failed, const char *training)
 {
     json_t *ensemble = json_pack("{s:i, s:s, s:s, s:i, s:{s:i, s:i, s:i}}", "id", 7, "name", "heat", "state", state,
@@ -401,96 +211,6 @@ static void test_success(void **state)
         assert_int_equal(ensemble_succeeded(ensemble), cases[i].success);
         json_decref(ensemble);
     }
-}
-
-static void test_progress_fits(void **state)
-{
-    json_t *ensemble = ensemble_of("running", 5, 1, "running");
-    char *line;
-
-    json_object_set_new(json_object_get(ensemble, "training"), "samples_per_second", json_real(123.4));
-
-    for (int columns = 20; columns < 200; columns++) {
-        line = progress_line(ensemble, columns);
-        assert_true((int)strlen(line) < columns);
-        free(line);
-    }
-    line = progress_line(ensemble, 0);
-    assert_string_equal(line, "7 heat: 6/10 members, 4 running, 1 failed, 123 samples/s");
-    free(line);
-    json_decref(ensemble);
-}
-
-static void test_progress_draws_what_is_done(void **state)
-{
-    json_t *ensemble = ensemble_of("paused", 3, 2, NULL);
-    char *line = progress_line(ensemble, 200);
-
-    assert_memory_equal(line, "[####################....................] 5/10 members", 55);
-    assert_non_null(strstr(line, ", paused"));
-    free(line);
-    json_object_set_new(ensemble, "count", json_integer(0)); /* an open ensemble before its first member */
-    json_object_set_new(ensemble, "members", json_object());
-    line = progress_line(ensemble, 200);
-    assert_memory_equal(line, "[........................................] 0/0 members", 54);
-    free(line);
-    json_decref(ensemble);
-}
-
-/* Once all members have ended, it counts what is left for the training. */
-static void test_progress_of_a_training(void **state)
-{
-    json_t *ensemble = ensemble_of("running", 9, 0, "running"), *training = json_object_get(ensemble, "training");
-    char *line;
-
-    json_object_set_new(training, "unique", json_integer(50));
-    json_object_set_new(training, "drawn", json_integer(20));
-    json_object_set_new(training, "samples_per_second", json_real(2.5));
-    line = progress_line(ensemble, 0);
-    assert_string_equal(line, "7 heat: 9/10 members, 1 running, 2.5 samples/s");
-    free(line);
-    json_object_set_new(json_object_get(ensemble, "members"), "failed", json_integer(1));
-    json_object_set_new(json_object_get(ensemble, "members"), "running", json_integer(0));
-    line = progress_line(ensemble, 0);
-    assert_string_equal(line, "7 heat: 10/10 members, 0 running, 1 failed, 30 samples left to train on");
-    free(line);
-    json_object_set_new(training, "drawn", json_integer(50));
-    line = progress_line(ensemble, 0);
-    assert_string_equal(line, "7 heat: 10/10 members, 0 running, 1 failed, 2.5 samples/s");
-    free(line);
-    json_decref(ensemble);
-}
-
-static json_t *json_of(const char *code)
-{
-    return json_pack("{s:s, s:s}", "code", code, "text", code);
-}
-
-/* Without a terminal: a notice when its cause changes, a line at first, and no other so soon. */
-static void test_progress_without_a_terminal(void **state)
-{
-    static const char *const codes[] = {"", "a", "a", "b", "held", "", "b"};
-    FILE *to = tmpfile();
-    struct progress_bar *progress = progress_create(to);
-    char text[512] = "";
-
-    for (size_t i = 0; i < sizeof codes / sizeof *codes; i++) {
-        json_t *ensemble = ensemble_of("running", 1, 0, NULL);
-
-        json_object_set_new(ensemble, "notice", codes[i][0] != '\0' ? json_of(codes[i]) : json_null());
-        progress_show(progress, ensemble);
-        json_decref(ensemble);
-    }
-    progress_hide(progress);
-    progress_destroy(progress);
-    rewind(to);
-    text[fread(text, 1, sizeof text - 1, to)] = '\0';
-    fclose(to);
-    assert_memory_equal(text, "7 heat: 1/10 members, 9 running\nensemble 7 waits: a\n", 52);
-    assert_non_null(strstr(text, "waits: a\n"));
-    assert_null(strstr(strstr(text, "waits: a\n") + 1, "waits: a\n"));
-    assert_non_null(strstr(strstr(text, "waits: b\n") + 1, "waits: b\n"));
-    assert_null(strstr(text, "held"));
 }
 
 static json_t *training_with_nan(void)
@@ -539,14 +259,16 @@ static void test_one_rate(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_token_stays_here), cmocka_unit_test(test_ref),
-        cmocka_unit_test(test_render_figures), cmocka_unit_test(test_sentence), cmocka_unit_test(test_table_is_straight),
-        cmocka_unit_test(test_table_is_as_wide_as_its_cells), cmocka_unit_test(test_cell_is_as_long_as_its_text),
-        cmocka_unit_test(test_render), cmocka_unit_test(test_harmless),  cmocka_unit_test(test_success),          cmocka_unit_test(test_progress_fits),
-        cmocka_unit_test(test_progress_draws_what_is_done), cmocka_unit_test(test_metric_that_is_not_finite), cmocka_unit_test(test_one_rate),
-        cmocka_unit_test(test_ages), cmocka_unit_test(test_widths), cmocka_unit_test(test_characters),
-        cmocka_unit_test(test_styles), cmocka_unit_test(test_any_member), cmocka_unit_test(test_progress_of_a_training),
-        cmocka_unit_test(test_progress_without_a_terminal),
+        cmocka_unit_test(test_token_stays_here),
+        cmocka_unit_test(test_ref),
+        cmocka_unit_test(test_success),
+        cmocka_unit_test(test_sentence),
+        cmocka_unit_test(test_render),
+        cmocka_unit_test(test_harmless),
+        cmocka_unit_test(test_metric_that_is_not_finite),
+        cmocka_unit_test(test_one_rate),
+        cmocka_unit_test(test_widths),
+        cmocka_unit_test(test_characters),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

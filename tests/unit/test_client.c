@@ -4,8 +4,6 @@
 #include "cli/client.h"
 #include "cli/watch.h"
 
-#include <arpa/inet.h>
-#include <netinet/in.h>
 #include <poll.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -203,83 +201,6 @@ static void test_connection_closed_at_once_is_made_again(void **state)
     }
 }
 
-static void test_restarted_daemon_is_waited_for(void **state)
-{
-    struct server server = {.answers = {restarted, ANSWER("200 OK", "application/json", "8", "{\"id\":7}")}};
-    char first[64], second[64];
-    struct error err;
-    struct client *client;
-
-    server_start(&server);
-    client = client_create(server.url, NULL, &err);
-    assert_int_equal(client_post(client, "/v1/ensembles", "{}", NULL, NULL, &err), 0);
-    key_of(server.requests[0], first);
-    key_of(server.requests[1], second);
-    assert_string_equal(first, second);
-    client_destroy(client);
-    server_stop(&server);
-}
-
-static void test_refusal(void **state)
-{
-    struct server server = {
-        .answers = {ANSWER("422 No", "application/problem+json", "49",
-                           "{\"code\":\"spec_x\",\"detail\":\"No x.\",\"pointer\":\"/x\"}"),
-                    ANSWER("500 Oh", "text/html", "4", "oops"), ANSWER("200 OK", "text/plain", "4", "oops")}};
-    struct error err;
-    struct client *client;
-
-    server_start(&server);
-    client = client_create(server.url, NULL, &err);
-    assert_int_equal(client_post(client, "/v1/ensembles", "{}", NULL, NULL, &err), -1);
-    assert_string_equal(err.code, "spec_x");
-    assert_string_equal(err.pointer, "/x");
-    assert_string_equal(err.text, "No x.");
-    assert_int_equal(client_get(client, "/x", NULL, NULL, &err), -1);
-    assert_string_equal(err.code, CLIENT_BAD_ANSWER);
-    assert_int_equal(client_get(client, "/x", NULL, NULL, &err), -1);
-    assert_string_equal(err.code, CLIENT_BAD_ANSWER);
-    client_destroy(client);
-    server_stop(&server);
-}
-
-static void test_no_daemon(void **state)
-{
-    struct error err;
-    struct client *client = client_create("unix:/nonexistent/s", NULL, &err);
-
-    pauses = 0;
-    assert_int_equal(client_get(client, "/v1/ensembles", NULL, NULL, &err), -1);
-    assert_int_equal(pauses, 0); /* that is told at once */
-    assert_string_equal(err.code, CLIENT_NO_DAEMON);
-    assert_non_null(strstr(err.text, "strettod")); /* how to start one */
-    assert_non_null(strstr(err.text, "No such file"));
-    client_destroy(client);
-}
-
-/* There is a port, at which nobody listens. */
-static void test_no_daemon_at_a_port(void **state)
-{
-    struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr = {htonl(INADDR_LOOPBACK)}};
-    socklen_t size = sizeof address;
-    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    char url[64];
-    struct error err;
-    struct client *client;
-
-    assert_int_equal(bind(fd, (struct sockaddr *)&address, sizeof address), 0);
-    assert_int_equal(getsockname(fd, (struct sockaddr *)&address, &size), 0);
-    snprintf(url, sizeof url, "http://127.0.0.1:%d", ntohs(address.sin_port));
-    client = client_create(url, NULL, &err);
-    pauses = 0;
-    assert_int_equal(client_get(client, "/v1/ensembles", NULL, NULL, &err), -1);
-    assert_int_equal(pauses, 0);
-    assert_string_equal(err.code, CLIENT_NO_DAEMON);
-    assert_non_null(strstr(err.text, url));
-    client_destroy(client);
-    close(fd);
-}
-
 /* Who waits for a key that was pressed gets no second try, and no long one. */
 static void test_hurry(void **state)
 {
@@ -395,22 +316,6 @@ static void test_methods(void **state)
     server_stop(&server);
 }
 
-static void test_interrupt(void **state)
-{
-    volatile int flag = 1;
-    struct server server = {.answers = {"", "", ""}};
-    struct error err;
-    struct client *client;
-
-    server_start(&server);
-    client = client_create(server.url, NULL, &err);
-    client_interrupt(client, &flag);
-    assert_int_equal(client_get(client, "/x", NULL, NULL, &err), -1);
-    assert_string_equal(err.code, CLIENT_INTERRUPTED);
-    client_destroy(client);
-    server_stop(&server);
-}
-
 static void test_interrupt_while_little_comes(void **state)
 {
     struct server server = {.answers = {slow}};
@@ -461,47 +366,17 @@ static void test_watching_outlasts_a_busy_daemon(void **state)
     server_stop(&server);
 }
 
-static void test_curl_line(void **state)
-{
-    struct error err;
-    struct client *client = client_create("unix:/run/s", NULL, &err);
-    char *line = client_curl_line(client, "/v1/ensembles/7");
-
-    assert_string_equal(line, "curl --unix-socket /run/s http://stretto/v1/ensembles/7");
-    free(line);
-    line = client_curl_line(client, "/v1/x?a=1");
-    assert_string_equal(line, "curl --unix-socket /run/s 'http://stretto/v1/x?a=1'");
-    free(line);
-    client_destroy(client);
-    client = client_create("https://h:1/s", "secret", &err);
-    line = client_curl_line(client, "/v1/x?a=1");
-    assert_string_equal(line, "curl -H \"Authorization: Bearer $STRETTO_TOKEN\" 'https://h:1/s/v1/x?a=1'");
-    free(line);
-    client_destroy(client);
-    client = client_create("http://h:1", NULL, &err);
-    line = client_curl_line(client, "/v1/x");
-    assert_string_equal(line, "curl http://h:1/v1/x");
-    free(line);
-    client_destroy(client);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_post_is_tried_again_with_its_key),
         cmocka_unit_test(test_connection_closed_at_once_is_made_again),
-        cmocka_unit_test(test_restarted_daemon_is_waited_for),
-        cmocka_unit_test(test_refusal),
-        cmocka_unit_test(test_no_daemon),
-        cmocka_unit_test(test_no_daemon_at_a_port),
         cmocka_unit_test(test_hurry),
         cmocka_unit_test(test_text_is_passed_on),
         cmocka_unit_test(test_text_that_cannot_be_written),
         cmocka_unit_test(test_methods),
-        cmocka_unit_test(test_interrupt),
         cmocka_unit_test(test_interrupt_while_little_comes),
         cmocka_unit_test(test_watching_outlasts_a_busy_daemon),
-        cmocka_unit_test(test_curl_line),
     };
 
     test_limit(300);

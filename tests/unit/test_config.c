@@ -278,97 +278,6 @@ static void mistakes_are_named_with_their_places(void **state)
     }
 }
 
-static void a_file_that_others_could_write_is_not_read(void **state)
-{
-    struct config config;
-    struct error err;
-
-    config_init(&config);
-    must_read(&config, "{}");
-    assert_int_equal(chmod(below("config.json"), 0666), 0);
-    assert_int_equal(config_read(&config, below("config.json"), &err), -1);
-    assert_int_equal(unlink(below("config.json")), 0);
-    assert_int_equal(config_read(&config, below("config.json"), &err), -1);
-    config_fini(&config);
-}
-
-static int complete(const char *state_dir, struct error *err)
-{
-    struct config config;
-    int rc;
-
-    config_init(&config);
-    config.state_dir = strdup(state_dir);
-    rc = config_complete(&config, err);
-    config_fini(&config);
-    return rc;
-}
-
-static void directories_are_closed_to_others(void **state)
-{
-    struct error err;
-
-    make("open", 0755);
-    make("open/x", 0700);
-    assert_int_equal(complete(below("open"), &err), 0);
-    assert_int_equal(mode_of(below("open")), 0700);
-    make("group", 0710);
-    assert_int_equal(complete(below("group"), &err), 0);
-    assert_int_equal(mode_of(below("group")), 0700);
-    make("closed", 0500);
-    make("other", 0700);
-    if (geteuid() == 0) { /* others cannot make the run directory there */
-        assert_int_equal(complete(below("closed"), &err), 0);
-        assert_int_equal(mode_of(below("closed")), 0500);
-    }
-    make("written", 0777); /* it is empty: there is nothing that others have put there */
-    assert_int_equal(complete(below("written"), &err), 0);
-    assert_int_equal(mode_of(below("written")), 0700);
-    for (unsigned mode = 0720; mode <= 0722; mode += 2) {
-        char name[32];
-
-        snprintf(name, sizeof name, "full%o", mode);
-        make(name, 0700);
-        strcat(name, "/x");
-        make(name, 0700);
-        *strchr(name, '/') = '\0';
-        assert_int_equal(chmod(below(name), mode), 0);
-        assert_int_equal(complete(below(name), &err), -1);
-        assert_string_equal(err.code, "path_not_safe");
-        assert_int_equal(mode_of(below(name)), mode);
-    }
-    make("parent", 0777); /* where others could replace the directory */
-    assert_int_equal(complete(below("parent/state"), &err), -1);
-    assert_string_equal(err.code, "path_not_safe");
-    assert_int_not_equal(faccessat(AT_FDCWD, below("parent/state"), F_OK, 0), 0);
-}
-
-/* Members of a trusted group may write to what is above the run directory, and never to what is above the state
- * directory. */
-static void groups_are_trusted_with_the_run_directory(void **state)
-{
-    for (int trusted = 0; trusted < 2; trusted++) {
-        for (int of_state = 0; of_state < 2; of_state++) {
-            struct config config;
-            struct error err;
-
-            if (trusted + of_state == 0)
-                make("project", 0770);
-            assert_int_equal(chmod(below("project"), 0770), 0);
-            config_init(&config);
-            config.state_dir = strdup(below(of_state ? "project/state" : "state"));
-            config.run_dir = strdup(below("project/run"));
-            if (trusted) {
-                config.trusted_groups = malloc(sizeof *config.trusted_groups);
-                config.trusted_groups[0] = getegid();
-                config.n_trusted_groups = 1;
-            }
-            assert_int_equal(config_complete(&config, &err), trusted && !of_state ? 0 : -1);
-            config_fini(&config);
-        }
-    }
-}
-
 static void paths_become_absolute(void **state)
 {
     char *cwd = getcwd(NULL, 0);
@@ -388,42 +297,14 @@ static void paths_become_absolute(void **state)
     free(cwd);
 }
 
-static void there_is_always_a_socket(void **state)
-{
-    static const char *const given[][2] = {{"tcp:localhost:1", NULL}, {"unix:/a", NULL}, {"tcp:localhost:1", "unix:/a"}, {"unix:/a", "tcp:localhost:1"}};
-
-    for (size_t i = 0; i < sizeof given / sizeof *given; i++) {
-        struct config config;
-        size_t n = 0;
-
-        config_init(&config);
-        config.state_dir = strdup(below("s"));
-        while (n < 2 && given[i][n] != NULL)
-            config_add_listen(&config, given[i][n++]);
-        must_complete(&config);
-        assert_int_equal(config.n_listen, i == 0 ? 2 : n);
-        for (size_t k = 0; k < n; k++)
-            assert_string_equal(config.listen[k], given[i][k]);
-        if (i == 0)
-            assert_string_equal(config.listen[1] + strlen("unix:"), below("s/stretto.sock"));
-        config_fini(&config);
-    }
-}
-
 #define TEST(name) cmocka_unit_test_setup_teardown(name, make_dir, remove_dir)
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(every_key_is_read),
-        TEST(words_have_their_values),
-        TEST(what_is_not_said_is_usual),
-        TEST(mistakes_are_named_with_their_places),
-        TEST(a_file_that_others_could_write_is_not_read),
-        TEST(directories_are_closed_to_others),
-        TEST(groups_are_trusted_with_the_run_directory),
+        TEST(every_key_is_read),         TEST(words_have_their_values),
+        TEST(what_is_not_said_is_usual), TEST(mistakes_are_named_with_their_places),
         TEST(paths_become_absolute),
-        TEST(there_is_always_a_socket),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -25,25 +25,6 @@ static void close_to(double got, double wanted)
         fail_msg("%.12g, not %.12g", got, wanted);
 }
 
-static void the_area_ends_at_the_horizon(void **state)
-{
-    static const double points[][2] = {{1, 4}, {3, 2}, {7, 1}}, at_once[][2] = {{1, 4}, {1, 2}, {1, 3}};
-
-    close_to(curve_of(6, NAN, false, 3, points).area, 6 + 6);
-    close_to(curve_of(4, NAN, false, 3, points).area, 6 + 3.5); /* 1.5 at 5 */
-    close_to(curve_of(2, NAN, false, 3, points).area, 6);
-    close_to(curve_of(9, NAN, false, 3, points).area, 12 + 3); /* the last value, to the horizon */
-    assert_true(curve_of(9, NAN, false, 3, points).carried);
-    assert_false(curve_of(6, NAN, false, 3, points).carried);
-    close_to(curve_of(INFINITY, NAN, false, 3, points).area, 12);
-    close_to(curve_span(&(struct curve){.finite = 3, .first = 1, .at = 7}), 6);
-    /* less than two points up to the horizon are no curve */
-    assert_true(isnan(curve_of(1.5, NAN, false, 3, points).area));
-    assert_true(isnan(curve_of(9, NAN, false, 1, points).area));
-    assert_true(isnan(curve_of(9, NAN, false, 3, at_once).area) && isnan(curve_of(9, NAN, false, 3, at_once).second));
-    close_to(curve_of(1.5, NAN, false, 3, points).second, 3);
-}
-
 static void what_is_not_finite_is_passed_over(void **state)
 {
     static const double points[][2] = {{0, NAN}, {1, 4}, {2, NAN}, {3, 2}, {4, INFINITY}};
@@ -58,18 +39,6 @@ static void what_is_not_finite_is_passed_over(void **state)
     assert_true(curve_of(4, NAN, false, 4, points).ends_finite);
     curve = curve_of(4, 1, false, 0, points);
     assert_true(isnan(curve.area) && isnan(curve.best) && isnan(curve.reached) && isnan(curve_span(&curve)));
-}
-
-static void the_target_is_reached_once(void **state)
-{
-    static const double points[][2] = {{1, 4}, {3, 2}, {5, 3}, {7, 1}};
-
-    close_to(curve_of(7, 2, false, 4, points).reached, 13); /* in the time of the run */
-    close_to(curve_of(7, 1.5, false, 4, points).reached, 17);
-    assert_true(isnan(curve_of(7, 0.5, false, 4, points).reached));
-    close_to(curve_of(7, 2.5, true, 4, points).reached, 11);
-    close_to(curve_of(7, NAN, true, 4, points).best, 4);
-    close_to(curve_of(7, NAN, false, 4, points).best, 1);
 }
 
 static struct curve merged_curve(double horizon, double first, double last)
@@ -140,47 +109,6 @@ static void add(struct sweep *sweep, int64_t index, const char *config, const ch
                               .figures = {area, NAN, NAN, NAN, ran}};
 }
 
-static void configurations_are_ranked_by_their_means(void **state)
-{
-    struct sweep sweep = {.by = SWEEP_AREA, .time = SWEEP_RAN};
-
-    add(&sweep, 0, "a", "1", SWEEP_RANKED, 10, 100);
-    add(&sweep, 1, "a", "1", SWEEP_RANKED, 14, 120);
-    add(&sweep, 2, "b", "1", SWEEP_RANKED, 11, 80);
-    add(&sweep, 3, "b", "1", SWEEP_DIVERGED, 0, 1);
-    add(&sweep, 4, "c", "4", SWEEP_RANKED, 5, 40);
-    add(&sweep, 5, "d", "10", SWEEP_FAILED, NAN, NAN);
-    add(&sweep, 6, "e", "4", SWEEP_RANKED, NAN, 10);
-    add(&sweep, 7, "f", "x", SWEEP_RANKED, 20, 20);
-    sweep_settle(&sweep);
-    assert_int_equal(sweep.n_configs, 6);
-    assert_int_equal(sweep.n_ranked, 5);
-    assert_string_equal(sweep.configs[0].runs[0]->config, "c");
-    assert_string_equal(sweep.configs[1].runs[0]->config, "b");
-    assert_string_equal(sweep.configs[2].runs[0]->config, "a");
-    assert_string_equal(sweep.configs[3].runs[0]->config, "f");
-    assert_string_equal(sweep.configs[4].runs[0]->config, "e"); /* its figure is not known */
-    assert_int_equal(sweep.configs[5].rank, 0);
-    close_to(sweep.configs[2].stats[SWEEP_AREA].mean, 12);
-    close_to(sweep.configs[2].stats[SWEEP_AREA].deviation, sqrt(8));
-    assert_int_equal(sweep.configs[1].n, 2);
-    assert_int_equal(sweep.configs[1].fates[SWEEP_DIVERGED], 1);
-    assert_int_equal(sweep.configs[1].stats[SWEEP_AREA].n, 1);
-    assert_int_equal(sweep.fates[SWEEP_RANKED], 6);
-
-    assert_int_equal(sweep.n_groups, 4);
-    assert_string_equal(sweep.groups[0].value, "1");
-    assert_string_equal(sweep.groups[1].value, "4");
-    assert_string_equal(sweep.groups[2].value, "10"); /* by number */
-    assert_string_equal(sweep.groups[3].value, "x");
-    assert_string_equal(sweep.groups[0].best->runs[0]->config, "b");
-    close_to(sweep.groups[1].speed_up, 2); /* 80 against 40 */
-    close_to(sweep.groups[1].efficiency, 0.5);
-    assert_null(sweep.groups[2].best);
-    assert_true(isnan(sweep.groups[3].speed_up));
-    sweep_fini(&sweep);
-}
-
 /* The one with the smaller number comes first among equals, in whatever order they were added. */
 static void equals_are_in_the_order_of_their_numbers(void **state)
 {
@@ -244,13 +172,10 @@ static void a_time_is_better_when_it_is_short(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_area_ends_at_the_horizon),
         cmocka_unit_test(what_is_not_finite_is_passed_over),
-        cmocka_unit_test(the_target_is_reached_once),
         cmocka_unit_test(merged_points_keep_their_extremes_and_their_area),
         cmocka_unit_test(the_clock_stands_still_between_attempts),
         cmocka_unit_test(ranges_are_read),
-        cmocka_unit_test(configurations_are_ranked_by_their_means),
         cmocka_unit_test(equals_are_in_the_order_of_their_numbers),
         cmocka_unit_test(of_what_is_not_finite_there_is_no_mean),
         cmocka_unit_test(a_time_is_better_when_it_is_short),

@@ -2,10 +2,7 @@
  * which Python trainings have, and the checkpoint that one training takes over from another. */
 #include "common/log.h"
 #include "daemon/adapters.h"
-#include "daemon/limits.h"
-#include "daemon/logs.h"
 #include "daemon/loop_latency.h"
-#include "daemon/python.h"
 #include "daemon/rundir/adopt.h"
 #include "scheduler-adapters/plugin.h"
 #include "scheduler-adapters/registry.h"
@@ -13,7 +10,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -250,82 +246,9 @@ static void what_adapters_say_is_logged(void **state)
     destroy_adapters();
 }
 
-static void wrong_settings_of_an_adapter_are_refused(void **state)
-{
-    static const struct {
-        const char *settings, *at;
-    } wrong[] = {
-        {"{\"one\": {\"slot\": 5}}", "/adapters/one/slot"},      {"{\"one\": 5}", "/adapters/one"},
-        {"{\"two\": {\"max_jobs\": 0}}", "/adapters/two/max_jobs"}, {"{\"two\": {\"max_jobs\": 1000001}}", "/adapters/two/max_jobs"},
-        {"{\"two\": {\"max_jobs\": \"1\"}}", "/adapters/two/max_jobs"},
-    };
-
-    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
-        assert_int_equal(create_adapters(wrong[i].settings), -1);
-        assert_string_equal(err.code, "config_value");
-        assert_non_null(strstr(err.text, wrong[i].at));
-        destroy_adapters();
-    }
-    assert_int_equal(create_adapters("{\"two\": {\"max_jobs\": 1, \"anything\": 5}, \"nowhere\": 3}"), 0);
-    is_told("add one A 0 add two B 1 ");
-    destroy_adapters();
-}
-
-/* One that cannot be used is listed with the reason, and the others serve. */
-static void plugins_that_cannot_be_used_are_told(void **state)
-{
-    const struct adapters_refused *refused;
-
-    assert_int_equal(create_adapters(NULL), 0); /* the usual folder need not be there */
-    assert_int_equal(adapters_count(adapters), 2);
-    assert_null(adapters_refused(adapters)->path);
-    destroy_adapters();
-    mkdir(in_dir("plugins"), 0700);
-    for (int taken = 0; taken < 2; taken++) {
-        name_is_taken = taken;
-        fails_to_create = !taken;
-        assert_int_equal(create_adapters(NULL), 0);
-        assert_int_equal(adapters_count(adapters), 2);
-        refused = adapters_refused(adapters);
-        assert_string_equal(refused[0].path, in_dir("three.so"));
-        assert_string_equal(refused[0].err.code, taken ? "plugin_name_taken" : "plugin_configuration");
-        assert_null(refused[1].path);
-        destroy_adapters();
-    }
-    name_is_taken = false;
-    assert_int_equal(create_adapters("{\"three\": {\"slot\": 1}}"), 0);
-    assert_string_equal(adapters_refused(adapters)->err.code, "plugin_configuration");
-    destroy_adapters();
-}
-
 /* Keeps the loop from waiting. */
 static void nothing(uv_idle_t *idle)
 {
-}
-
-/* The log's file is opened anew at SIGHUP, and the loop need not wait for that. */
-static void the_log_is_rotated(void **state)
-{
-    struct logs *logs;
-    uv_idle_t busy;
-
-    log_init("parts", LOG_LEVEL_INFO);
-    assert_int_equal(log_open(in_dir("log"), LOG_TEXT, &err), 0);
-    logs = logs_create(&loop);
-    assert_int_equal(uv_loop_alive(&loop), 0);
-    assert_int_equal(rename(in_dir("log"), in_dir("old")), 0);
-    assert_int_equal(raise(SIGHUP), 0);
-    uv_idle_init(&loop, &busy);
-    uv_idle_start(&busy, nothing);
-    TEST_UNTIL(access(in_dir("log"), F_OK) == 0, uv_run(&loop, UV_RUN_NOWAIT));
-    uv_close((uv_handle_t *)&busy, NULL);
-    uv_run(&loop, UV_RUN_DEFAULT);
-    log_warn("to the new file");
-    assert_non_null(strstr(text_of("log"), "to the new file"));
-    logs_destroy(logs);
-    logs_destroy(NULL);
-    log_close();
-    log_init("parts", LOG_LEVEL_NONE);
 }
 
 /* How long turns are. */
@@ -378,46 +301,6 @@ static void a_turn_takes_what_the_loop_did_not_wait(void **state)
     loop_latency_destroy(latency);
     loop_latency_destroy(NULL);
     uv_run(&loop, UV_RUN_DEFAULT);
-}
-
-/* A Python is taken that has the packages: the one that was configured, or else the first on the PATH. */
-static void a_python_with_the_packages_is_found(void **state)
-{
-    static const char has[] = "#!/bin/sh\n[ \"$1\" = -c ] && case $2 in *torch*numpy*) exit 0;; esac\nexit 4\n",
-                      lacks[] = "#!/bin/sh\nexit 3\n", dies[] = "#!/bin/sh\nkill -9 $$\n";
-    char *python, *path = strdup(getenv("PATH")), *ours;
-
-    mkdir(in_dir("a"), 0700);
-    mkdir(in_dir("b"), 0700);
-    mkdir(in_dir("c"), 0700);
-    write_file("a/python3", 0600, has);
-    write_file("b/python3", 0700, lacks);
-    write_file("c/python3", 0700, has);
-    write_file("mine", 0700, has);
-    write_file("dies", 0700, dies);
-    assert_true(asprintf(&ours, "%s:%s:%s", in_dir("a"), in_dir("c"), path) > 0);
-    setenv("PATH", ours, 1);
-    for (int i = 0; i < 6; i++) {
-        const char *configured[] = {in_dir("mine"), in_dir("b/python3"), in_dir("nowhere"), in_dir("dies"), "", NULL};
-
-        python = python_find(&loop, configured[i]);
-        assert_string_equal(python, i == 0 ? in_dir("mine") : in_dir("c/python3"));
-        free(python);
-    }
-    free(ours);
-    setenv("PATH", in_dir("b"), 1);
-    write_file("b/mine", 0700, has);
-    python = python_find(&loop, "mine");
-    assert_string_equal(python, in_dir("b/mine"));
-    free(python);
-    setenv("PATH", "", 1); /* the directory that the daemon is in */
-    assert_int_equal(chdir(in_dir("c")), 0);
-    python = python_find(&loop, NULL);
-    assert_string_equal(python, "./python3");
-    free(python);
-    assert_int_equal(chdir("/"), 0);
-    setenv("PATH", path, 1);
-    free(path);
 }
 
 /* A checkpoint that is taken over. */
@@ -529,11 +412,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(adapters_get_their_own_settings, set_up, tear_down),
         cmocka_unit_test_setup_teardown(what_adapters_say_is_logged, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(wrong_settings_of_an_adapter_are_refused, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(plugins_that_cannot_be_used_are_told, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(the_log_is_rotated, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_turn_takes_what_the_loop_did_not_wait, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(a_python_with_the_packages_is_found, set_up, tear_down),
         cmocka_unit_test_setup_teardown(the_programs_state_is_taken_over, set_up, tear_down),
         cmocka_unit_test_setup_teardown(taking_over_is_all_or_nothing, set_up, tear_down),
     };

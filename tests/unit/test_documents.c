@@ -311,159 +311,6 @@ static void members(void **state)
        "'value': 0.5}, {'attempt': 2, 'step': 6, 'time': '1970-01-01T00:00:32.000Z', 'value': null}]}");
 }
 
-static void jobs(void **state)
-{
-    struct job_row job;
-
-    add_ensemble(4);
-    add_ensemble(4);
-    job = add_job(2, "local");
-    snprintf(job.scheduler_id, sizeof job.scheduler_id, "s1");
-    snprintf(job.reason, sizeof job.reason, "R5");
-    job.state = JOB_ENDED;
-    job.size = 33;
-    job.submissions = 34;
-    job.cancel = true;
-    job.submitted_ms = 35000;
-    job.started_ms = 36000;
-    job.ended_ms = 37000;
-    job.pilot = 2;
-    must(store_job_update(store, &job, &err));
-    run_sql("UPDATE job SET pilot = 2, name = 'st-abc-1', size = 33");
-    add_attempt(job.id, 2, 1, 3);
-    run_sql("UPDATE attempt SET outcome = 'lost', ended = 5");
-    add_job(1, "other");
-    run_sql("UPDATE job SET name = 'st-abc-2', kind = 'training' WHERE id = 2");
-    is(jobs_get, 0, 0, NULL,
-       "{'jobs': [{'adapter': 'other', 'cancel': false, 'created': '1970-01-01T00:00:00.001Z', 'ended': null, 'ensemble': 1, 'id': 2, "
-       "'kind': 'training', 'name': 'st-abc-2', 'pilot': null, 'reason': null, 'scheduler_id': null, 'size': 1, 'started': null, 'state': 'intent', "
-       "'submissions': 0, 'submitted': null, 'waits_for': 'resources'}, {'adapter': 'local', 'cancel': true, 'created': '1970-01-01T00:00:00.001Z', "
-       "'ended': '1970-01-01T00:00:37.000Z', 'ensemble': 2, 'id': 1, 'kind': 'members', 'name': 'st-abc-1', 'pilot': 'st-abc-2', 'reason': 'R5', "
-       "'scheduler_id': 's1', 'size': 33, 'started': '1970-01-01T00:00:36.000Z', 'state': 'ended', 'submissions': 34, "
-       "'submitted': '1970-01-01T00:00:35.000Z', 'waits_for': 'resources'}], 'next': null}");
-    is(jobs_get, 0, 0, "limit=1",
-       "{'jobs': [{'adapter': 'other', 'cancel': false, 'created': '1970-01-01T00:00:00.001Z', 'ended': null, 'ensemble': 1, 'id': 2, "
-       "'kind': 'training', 'name': 'st-abc-2', 'pilot': null, 'reason': null, 'scheduler_id': null, 'size': 1, 'started': null, 'state': 'intent', "
-       "'submissions': 0, 'submitted': null, 'waits_for': 'resources'}], 'next': '2'}");
-    is(jobs_get, 0, 0, "ensemble=1&adapter=local",
-       "{'jobs': [], 'next': null}");
-    is(jobs_get, 0, 0, "state=submitted", "{'jobs': [], 'next': null}");
-    assert_int_equal(json_array_size(json_object_get(get(jobs_get, 0, "ensemble=2&adapter=local&state=ended"), "jobs")), 1);
-    run_sql("UPDATE ensemble SET adapter = 'other' WHERE id = 1"); /* which is not here any more */
-    assert_int_equal(json_array_size(json_object_get(get(jobs_get, 0, "ensemble=1&adapter=other"), "jobs")), 1);
-    assert_int_equal(json_array_size(json_object_get(get(jobs_get, 0, "ensemble=1&adapter=local"), "jobs")), 0);
-    is_refused(jobs_get, 0, "ensemble=99", 404, "ensemble_not_found");
-    is_refused(jobs_get, 0, "adapter=nowhere", 400, "query_wrong_value");
-    is_refused(jobs_get, 0, "state=Ended", 400, "query_wrong_value");
-    is(job_get, 1, 0, NULL,
-       "{'adapter': 'local', 'attempts': [{'index': 1, 'number': 3, 'outcome': 'lost'}], 'cancel': true, 'created': '1970-01-01T00:00:00.001Z', "
-       "'ended': '1970-01-01T00:00:37.000Z', 'ensemble': 2, 'id': 1, 'kind': 'members', 'name': 'st-abc-1', 'pilot': 'st-abc-2', 'reason': 'R5', "
-       "'scheduler_id': 's1', 'size': 33, 'started': '1970-01-01T00:00:36.000Z', 'state': 'ended', 'submissions': 34, "
-       "'submitted': '1970-01-01T00:00:35.000Z', 'waits_for': 'resources'}");
-    is(adapters_get, 0, 0, NULL,
-       "{'adapters': [{'answered': '1970-01-01T00:01:21.000Z', 'asked_next': '1970-01-01T00:01:23.000Z', 'ensembles': 84, "
-       "'failing_since': '1970-01-01T00:01:22.000Z', 'jobs': {'intent': 0, 'running': 0, 'submitted': 0}, 'name': 'local', 'plugin': null, "
-       "'reason': 'why', 'sentence': 'all of it', 'slots': 8, 'state': 'one'}, {'answered': null, 'asked_next': null, 'ensembles': 0, "
-       "'failing_since': null, 'jobs': {'intent': 1, 'running': 0, 'submitted': 0}, 'name': 'other', 'plugin': '/p.so', 'reason': null, "
-       "'sentence': '', 'slots': null, 'state': 'another'}], 'refused': [{'code': 'plugin_unusable', 'path': '/q.so', 'reason': 'no'}]}");
-}
-
-static void generations(void **state)
-{
-    add_ensemble(4);
-    add_training(1);
-    run_sql("UPDATE generation SET number = 1, ranks = 3, started = 51000, ended = 52000, end = 'resized', reason = 'R6', resumed = 'g0', "
-            "resumed_step = 53, samples_lost = 54, members_again = 55");
-    run_sql("INSERT INTO generation (training, number, ranks) VALUES (1, 2, 2)");
-    run_sql("INSERT INTO restart VALUES (1, 1, 1, 51500, 0, NULL, NULL, 0), (1, 1, 2, 51600, 1, 'n8', 'R8', 1)");
-    is(training_generations_get, 1, 0, NULL,
-       "{'generations': [{'end': null, 'ended': null, 'members_again': 0, 'number': 2, 'ranks': 2, 'reason': null, 'restarts': [], 'resumed_from': null, "
-       "'resumed_step': null, 'samples_lost': 0, 'started': null}, {'end': 'resized', 'ended': '1970-01-01T00:00:52.000Z', 'members_again': 55, "
-       "'number': 1, 'ranks': 3, 'reason': 'R6', 'restarts': [{'cost_retry': true, 'host': 'n8', 'number': 2, 'rank': 1, "
-       "'reason': 'R8', 'time': '1970-01-01T00:00:51.600Z'}, {'cost_retry': false, 'host': null, 'number': 1, 'rank': 0, 'reason': null, "
-       "'time': '1970-01-01T00:00:51.500Z'}], 'resumed_from': 'g0', 'resumed_step': 53, 'samples_lost': 54, "
-       "'started': '1970-01-01T00:00:51.000Z'}], 'next': null}");
-    is(training_metrics_get, 1, 0, NULL,
-       "{'next': null, 'series': {'loss': {'buckets': [{'count': 1, 'first': 3.5, 'last': 3.5, 'last_step': 1, "
-       "'last_time': '1970-01-01T00:00:01.000Z', 'max': 3.5, 'min': 3.5, 'not_finite': 0, 'step': 1, 'time': '1970-01-01T00:00:01.000Z'}, "
-       "{'count': 1, 'first': 0.5, 'last': 0.5, 'last_step': 2, 'last_time': '1970-01-01T00:00:02.000Z', 'max': 0.5, 'min': 0.5, 'not_finite': 0, "
-       "'step': 2, 'time': '1970-01-01T00:00:02.000Z'}], 'width': 1}, 'nan': {'buckets': [{'count': 1, 'first': null, 'last': null, 'last_step': 2, "
-       "'last_time': '1970-01-01T00:00:02.000Z', 'max': null, 'min': null, 'not_finite': 1, 'step': 2, 'time': '1970-01-01T00:00:02.000Z'}], "
-       "'width': 1}}, 'training': 1}");
-    is(training_points_get, 1, 0, "name=loss",
-       "{'name': 'loss', 'next': null, 'points': [{'rank': 0, 'step': 1, 'time': '1970-01-01T00:00:01.000Z', 'value': 3.5}, {'rank': 0, 'step': 2, "
-       "'time': '1970-01-01T00:00:02.000Z', 'value': 0.5}], 'training': 1}");
-    is(training_points_get, 1, 0, "name=loss&limit=1",
-       "{'name': 'loss', 'next': '1.0', 'points': [{'rank': 0, 'step': 1, 'time': '1970-01-01T00:00:01.000Z', 'value': 3.5}], 'training': 1}");
-}
-
-static void results(void **state)
-{
-    struct ensemble_row row = {.name = "x", .adapter = "local", .stream_key = "0", .intake = INTAKE_OPEN, .width = 1, .created_ms = 1};
-    struct suggestion suggestions[] = {{.index = 0, .name = "s1", .parameters = "{\"x\": 5}"}, {.index = 1, .parameters = "{\"x\": 6}"}};
-    struct job_row job;
-    struct attempt_row attempt;
-    struct member_row member = {.ensemble = 1, .index = 0, .state = MEMBER_RUNNING, .attempts = 1, .reason = "R7"};
-
-    fake_engine_spec("{\"name\": \"x\", \"adapter\": \"local\", \"members\": {\"command\": [\"true\", \"{x}\"], \"parameters\": {\"grid\": {\"x\": [5, 6]}}}}");
-    must(store_ensemble_insert(store, &row, "{}", &err));
-    must(store_suggestion_add(store, &row, suggestions, 2, &err));
-    job = add_job(1, "local");
-    run_sql("UPDATE job SET name = 'st-abc-1'");
-    attempt = add_attempt(job.id, 1, 0, 1);
-    attempt.end.outcome = ATTEMPT_TIMEOUT;
-    attempt.end.ended_ms = 61000;
-    must(store_attempt_update(store, &attempt, &err));
-    must(store_member_put(store, &member, &err));
-    member.state = MEMBER_FAILED;
-    must(store_member_put(store, &member, &err));
-    member = (struct member_row){.ensemble = 1, .index = 1, .state = MEMBER_RUNNING};
-    must(store_member_put(store, &member, &err));
-    member.state = MEMBER_CANCELLED;
-    must(store_member_put(store, &member, &err));
-    is(results_get, 1, 0, NULL,
-       "{'next': 2, 'results': [{'attempts': 1, 'ended': '1970-01-01T00:01:01.000Z', 'ensemble': 1, 'index': 0, 'metrics': {}, 'name': 's1', "
-       "'number': 1, 'outcome': 'timeout', 'parameters': {'x': 5}, 'reason': 'R7', 'state': 'failed'}, {'attempts': 0, 'ended': null, "
-       "'ensemble': 1, 'index': 1, 'metrics': {}, 'name': null, 'number': 2, 'outcome': null, 'parameters': {'x': 6}, 'reason': null, "
-       "'state': 'cancelled'}]}");
-    is(results_get, 1, 0, "limit=1",
-       "{'next': 1, 'results': [{'attempts': 1, 'ended': '1970-01-01T00:01:01.000Z', 'ensemble': 1, 'index': 0, 'metrics': {}, 'name': 's1', "
-       "'number': 1, 'outcome': 'timeout', 'parameters': {'x': 5}, 'reason': 'R7', 'state': 'failed'}]}");
-    is_told_that_the_spec_is_lost(results_get, &(struct asked){.ids = {1}});
-    is(results_get, 1, 0, "after=2",
-       "{'next': 2, 'results': []}");
-    is(member_get, 1, 0, NULL,
-       "{'artefacts': [], 'attempts': [{'cpu_seconds': null, 'ended': '1970-01-01T00:01:01.000Z', 'exit_code': 0, 'host': null, 'hosts': [], "
-       "'job': 'st-abc-1', 'memory_peak': null, 'notice': null, 'number': 1, 'outcome': 'timeout', 'output_released': null, 'reason': null, "
-       "'resumed': null, 'signal': null, 'started': null, 'state': 'ended', 'submitted': '1970-01-01T00:00:00.001Z', 'waits_for': null}], "
-       "'checkpoints': [], 'ensemble': 1, 'follow_up': null, 'follow_up_of': null, 'index': 0, 'metrics': {}, 'name': 's1', 'output': 'separate', "
-       "'parameters': {'x': 5}, 'progress': null, 'reason': 'R7', 'results': null, 'retry_at': null, 'seed': '13084870472823738536', "
-       "'state': 'failed'}");
-}
-
-static void grants(void **state)
-{
-    struct token_row token = {.role = TOKEN_OPERATOR, .label = "l1", .created_ms = 1000, .expires_ms = 2000};
-    struct session_row session = {.role = TOKEN_READER, .token = 1, .path = "/p/", .created_ms = 4000, .expires_ms = 1005000};
-
-    memset(token.hash, '1', 64);
-    memset(session.hash, '2', 64);
-    must(store_token_insert(store, &token, &err));
-    must(store_session_insert(store, &session, &err));
-    session.token = 0;
-    memset(session.hash, '3', 64);
-    must(store_session_insert(store, &session, &err));
-    run_sql("UPDATE token SET revoked = 3000, last_used = 3500");
-    run_sql("UPDATE session SET last_used = 4500 WHERE id = 1");
-    is(tokens_get, 0, 0, NULL,
-       "{'next': null, 'tokens': [{'created': '1970-01-01T00:00:01.000Z', 'expires': '1970-01-01T00:00:02.000Z', 'id': 1, 'label': 'l1', "
-       "'last_used': '1970-01-01T00:00:03.500Z', 'revoked': '1970-01-01T00:00:03.000Z', 'role': 'operator'}]}");
-    is(sessions_get, 0, 0, NULL,
-       "{'next': null, 'sessions': [{'created': '1970-01-01T00:00:04.000Z', 'expires': '1970-01-01T00:16:45.000Z', 'id': 2, 'last_used': null, "
-       "'role': 'reader', 'token': null}, {'created': '1970-01-01T00:00:04.000Z', 'expires': '1970-01-01T00:16:45.000Z', 'id': 1, "
-       "'last_used': '1970-01-01T00:00:04.500Z', 'role': 'reader', 'token': 1}]}");
-}
-
 /* --- what is unusual */
 
 static void is_not_there(void (*handler)(struct request *r), int64_t id, int64_t index, int wanted, const char *code)
@@ -473,35 +320,6 @@ static void is_not_there(void (*handler)(struct request *r), int64_t id, int64_t
 
     assert_int_equal(status, wanted);
     assert_string_equal(json_string_value(json_object_get(got, "code")), code);
-}
-
-static void what_has_not_changed_is_not_sent_again(void **state)
-{
-    static void (*const handlers[])(struct request *r) = {ensemble_get, ensemble_spec_get};
-    char tag[64], list[160];
-    int status;
-
-    add_ensemble(4);
-    run_sql("UPDATE ensemble SET spec = '{\"name\": \"x\", \"deep\": [1, 0.1]}'");
-    is(ensemble_spec_get, 1, 0, NULL, "{'name': 'x', 'deep': [1, 0.1]}");
-    for (size_t i = 0; i < 2; i++) {
-        get(handlers[i], 1, NULL);
-        snprintf(tag, sizeof tag, "%s", header_of_answer("ETag") ?: "");
-        assert_int_equal(strncmp(tag, "W/\"", 3), 0);
-        snprintf(list, sizeof list, "\"other\", %s", tag);
-        ask(handlers[i], &(struct asked){.ids = {1}, .headers = {{"If-None-Match", list}}}, &status);
-        assert_int_equal(status, 304);
-        assert_string_equal(header_of_answer("ETag"), tag);
-        ask(handlers[i], &(struct asked){.ids = {1}, .headers = {{"If-None-Match", tag + 2}}}, &status);
-        assert_int_equal(status, 304);
-        ask(handlers[i], &(struct asked){.ids = {1}, .headers = {{"If-None-Match", "W/\"other\""}}}, &status);
-        assert_int_equal(status, 200);
-        run_sql(i == 0 ? "UPDATE ensemble SET name = 'y'" : "UPDATE ensemble SET spec = '{}'");
-        ask(handlers[i], &(struct asked){.ids = {1}, .headers = {{"If-None-Match", tag}}}, &status);
-        assert_int_equal(status, 200);
-    }
-    run_sql("UPDATE ensemble SET spec = '{'");
-    is_not_there(ensemble_spec_get, 1, 0, 500, "store_io");
 }
 
 static void what_is_not_said_is_the_first_or_none(void **state)
@@ -534,38 +352,12 @@ static void what_is_not_said_is_the_first_or_none(void **state)
     assert_null(json_object_get(get(member_get, 1, NULL), "rung"));
 }
 
-/* A follow-up has some of its family's members, under their numbers there. */
-static void members_of_a_follow_up(void **state)
-{
-    struct ensemble_row row = {.name = "x", .adapter = "local", .stream_key = "0", .count = 1, .width = 1, .created_ms = 1, .root = 1, .parent = 1};
-
-    fake_engine_spec(with_rungs);
-    add_ensemble(4);
-    must(store_ensemble_insert(store, &row, "{}", &err));
-    run_sql("INSERT INTO member (ensemble, idx, state, successor) VALUES (1, 3, 'unfinished', 2)");
-    run_sql("INSERT INTO member (ensemble, idx, state, predecessor) VALUES (2, 3, 'pending', 1)");
-    assert_int_equal(json_array_size(json_object_get(get(members_get, 2, NULL), "members")), 1);
-    assert_int_equal(json_array_size(json_object_get(get(members_get, 2, "state=pending"), "members")), 1);
-    assert_int_equal(json_array_size(json_object_get(get(members_get, 2, "index=3,2,0"), "members")), 1);
-    assert_int_equal(json_array_size(json_object_get(get(members_get, 2, "from=0"), "members")), 1);
-    assert_int_equal(json_array_size(json_object_get(get(members_get, 2, "sort=took"), "members")), 1);
-    is_refused(members_get, 2, "index=4", 400, "query_wrong_value");
-    is_not_there(member_get, 2, 2, 404, "member_not_found");
-    is_not_there(member_get, 2, 4, 404, "member_not_found");
-    is_not_there(member_get, 1, 4, 404, "member_not_found");
-    is_refused(member_metrics_get, 2, NULL, 404, "member_not_found");
-    is_told_that_the_store_fails(member_get, &(struct asked){.ids = {2, 3}});
-    is_told_that_the_store_fails(members_get, &(struct asked){.ids = {2}, .query = "where={\"a\": 1}"});
-}
-
 #define WITH_STORE(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {WITH_STORE(an_ensemble), WITH_STORE(members), WITH_STORE(jobs), WITH_STORE(generations),
-                                       WITH_STORE(results), WITH_STORE(grants),
-                                       WITH_STORE(what_has_not_changed_is_not_sent_again),
-                                       WITH_STORE(what_is_not_said_is_the_first_or_none), WITH_STORE(members_of_a_follow_up)};
+    const struct CMUnitTest tests[] = {WITH_STORE(an_ensemble), WITH_STORE(members),
+                                       WITH_STORE(what_is_not_said_is_the_first_or_none)};
 
     log_init("documents", LOG_LEVEL_NONE);
     test_limit(30);

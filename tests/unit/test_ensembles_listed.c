@@ -97,45 +97,6 @@ static void are(const char *query, const char *expected)
     is_told_that_the_store_fails(ensembles_get, &(struct asked){.query = query});
 }
 
-static void the_newest_come_first(void **state)
-{
-    are("", "6 5 4 3 2 1 ");
-    are("state=running", "5 3 1 ");
-    are("state=running,failed", "6 5 3 1 ");
-    are("family=2", "5 2 ");
-    are("family=5", "5 2 ");
-    are("family=2&state=running", "5 ");
-    are("name=alpha", "5 2 ");
-    are("name=ALPHA&state=paused", "2 ");
-    are("name=nobody", "");
-    is_refused(ensembles_get, 0, "family=9", 404, "ensemble_not_found");
-}
-
-static void each_key_sorts(void **state)
-{
-    are("sort=name", "2 5 4 3 1 6 ");
-    are("sort=name&order=desc", "6 1 3 4 5 2 ");
-    are("sort=created", "1 2 3 4 5 6 ");
-    are("sort=created&order=desc", "6 5 4 3 2 1 ");
-    are("sort=last:loss", "2 4 1 6 5 3 ");
-    are("sort=last:loss&order=desc", "1 4 2 6 5 3 ");
-    are("sort=min:loss", "2 4 1 6 5 3 ");
-    are("sort=max:loss&order=desc&name=alpha", "2 5 ");
-    are("sort=name&state=running", "5 3 1 ");
-    are("sort=last:other", "6 5 4 3 2 1 ");
-}
-
-static void the_rate_sorts(void **state)
-{
-    /* members a second: ensemble 1 1/900, 2 9/400, 5 5/200; the others have none */
-    are("sort=rate", "1 2 5 6 4 3 ");
-    are("sort=rate&order=desc", "5 2 1 6 4 3 ");
-    are("sort=rate&order=desc&state=running", "5 1 3 ");
-    are("sort=rate&state=running,complete", "1 5 4 3 ");
-    are("sort=rate&state=failed", "6 ");
-    are("sort=rate&family=2&order=desc", "5 2 ");
-}
-
 static void more_than_are_measured_in_a_turn(void **state)
 {
     int n = 0;
@@ -230,30 +191,13 @@ static void not_all_that_waits_is_in_trouble(void **state)
     fake_engine_notice = NULL;
 }
 
-static void what_sorts_nothing_is_refused(void **state)
-{
-    static const char *const wrong[] = {"sort=age", "sort=Name", "sort=min:", "sort=min", "sort=:loss", "sort=name&order=up", "order=asc",
-                                        "sort=progress&cursor=x", "sort=progress&cursor=0", "sort=progress&cursor=1:x", "sort=progress&cursor=1:",
-                                        "sort=progress&cursor=:1", "sort=progress&cursor=-1:1", "sort=progress&cursor=1:nan",
-                                        "sort=progress&cursor=1:inf", "sort=progress&cursor=99999999999999999999", "sort=progress&cursor=1x",
-                                        "sort=name&limit=0", "sort=rate&limit=1001", "sort=rate&cursor=x"};
-    char name[300];
-
-    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
-        is_refused(ensembles_get, 0, wrong[i], 400, "query_wrong_value");
-    snprintf(name, sizeof name, "name=%0256d", 0);
-    is_refused(ensembles_get, 0, name, 400, "query_wrong_value");
-    snprintf(name, sizeof name, "name=%0255d", 0);
-    are(name, "");
-}
-
 #define WITH_STORE(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {WITH_STORE(the_newest_come_first), WITH_STORE(each_key_sorts), WITH_STORE(the_rate_sorts),
-                                       WITH_STORE(more_than_are_measured_in_a_turn), WITH_STORE(an_end_is_estimated_while_members_succeed), WITH_STORE(what_is_in_trouble), WITH_STORE(not_all_that_waits_is_in_trouble),
-                                       WITH_STORE(what_sorts_nothing_is_refused)};
+    const struct CMUnitTest tests[] = {WITH_STORE(more_than_are_measured_in_a_turn),
+                                       WITH_STORE(an_end_is_estimated_while_members_succeed),
+                                       WITH_STORE(what_is_in_trouble), WITH_STORE(not_all_that_waits_is_in_trouble)};
 
     log_init("listed", LOG_LEVEL_NONE);
     test_limit(30);

@@ -80,28 +80,6 @@ static unsigned released(enum retain retain)
     return members;
 }
 
-static void output_goes_by_the_setting(void **state)
-{
-    int64_t ensemble, from;
-    struct error err;
-
-    ended_ensemble();
-    assert_int_equal(store_sweep_find(store, RETAIN_ALL, INT64_MAX, &ensemble, &from, &err), 0);
-    assert_int_equal(released(RETAIN_FAILED), 1); /* not of those that are unfinished, or cancelled, either */
-    assert_int_equal(store_sweep_find(store, RETAIN_FAILED, INT64_MAX, &ensemble, &from, &err), 0);
-    assert_int_equal(released(RETAIN_NONE), 1 + 2 + 4 + 8);
-}
-
-static void output_goes_when_its_time_has_come(void **state)
-{
-    int64_t id = ended_ensemble(), ensemble, from;
-    struct error err;
-
-    assert_int_equal(store_sweep_find(store, RETAIN_NONE, ENDED_MS, &ensemble, &from, &err), 0);
-    assert_int_equal(store_sweep_find(store, RETAIN_NONE, ENDED_MS + 1, &ensemble, &from, &err), 1);
-    assert_int_equal(ensemble, id);
-}
-
 /* An ensemble that was cancelled is over before its last attempts are. */
 static void output_stays_while_it_is_written(void **state)
 {
@@ -264,8 +242,6 @@ static void ids_of_events_are_never_given_twice(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(output_goes_by_the_setting, open_store, close_store),
-        cmocka_unit_test_setup_teardown(output_goes_when_its_time_has_come, open_store, close_store),
         cmocka_unit_test_setup_teardown(output_stays_while_it_is_written, open_store, close_store),
         cmocka_unit_test_setup_teardown(a_sweep_goes_on_where_it_was, open_store, close_store),
         cmocka_unit_test_setup_teardown(another_setting_begins_anew, open_store, close_store),

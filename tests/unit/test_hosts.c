@@ -136,23 +136,6 @@ static void a_file_tells_where_processes_are(void **state)
     unsetenv("OAR_NODEFILE");
 }
 
-static void no_two_tasks_have_a_port(void **state)
-{
-    int first, second, third, locks[3];
-
-    first = port_take(12345, &locks[0]);
-    second = port_take(12345, &locks[1]);
-    assert_true(first > 0 && second > 0 && first != second);
-    close(locks[0]);
-    third = port_take(12345, &locks[2]);
-    assert_int_equal(third, first); /* it is free again */
-    close(locks[1]);
-    close(locks[2]);
-    first = port_take(12345 + 7919, &locks[0]);
-    assert_true(first > 0 && first != third);
-    close(locks[0]);
-}
-
 static void a_port_that_somebody_has_is_not_taken(void **state)
 {
     struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
@@ -176,7 +159,6 @@ int main(void)
         cmocka_unit_test(one_node_is_this_host),
         cmocka_unit_test(slurm_tells_where_processes_are),
         cmocka_unit_test(a_file_tells_where_processes_are),
-        cmocka_unit_test(no_two_tasks_have_a_port),
         cmocka_unit_test(a_port_that_somebody_has_is_not_taken),
     };
 

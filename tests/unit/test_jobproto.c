@@ -17,137 +17,12 @@
 
 static char dir[64];
 
-static const char good_job[] =
-    "{\"version\": 1, \"job\": \"st-3f9c-12\", \"ensemble\": 7, \"kind\": \"members\", \"control\": \"/x\","
-    " \"walltime\": 600.005, \"grace\": 10, \"silence\": 2.5, \"umask\": \"0027\", \"output\": \"merged\", \"artefacts\": [\"m.pt\", \"r/*\"], \"tmpdir\": true,"
-    " \"checkpoint\": {\"before\": 30, \"signal\": \"USR1\", \"glob\": \"*.ckpt\", \"keep\": 3},"
-    " \"metrics\": {\"file\": \"m/runs\", \"format\": \"tensorboard\", \"diverged\": \"ignore\", \"rung\": \"loss\","
-    " \"success\": \"accuracy\", \"at_least\": 0.1, \"at_most\": 0.9, \"best\": true},"
-    " \"later\": true, \"tasks\": [{\"id\": \"7.123\", \"dir\": \"/d/a1\","
-    " \"argv\": [\"heat2d\", \"\"], \"env\": {\"A\": \"1\"}, \"path\": [\"/bin\"], \"launcher\": \"mpiexec\","
-    " \"ntasks\": 2, \"success_file\": \"out/r..npz\", \"results\": \"/r/1\", \"owner\": \"7.123\","
-    " \"resume\": [\"--from\", \"{checkpoint}\"], \"since\": 4, \"since_in\": 6, \"later\": 1},"
-    " {\"id\": \"7.124\", \"dir\": \"/d/a2\", \"argv\": [\"x\"], \"launcher\": null}]}";
-
 static const char *in_dir(const char *name)
 {
     static char path[128];
 
     snprintf(path, sizeof path, "%s/%s", dir, name);
     return path;
-}
-
-static void a_descriptor_survives_the_round_trip(void **state)
-{
-    struct error err;
-    json_t *root = json_loads(good_job, 0, NULL), *again;
-    struct jobdesc *desc = jobdesc_parse(root, &err), *copy;
-    char *text;
-
-    assert_non_null(desc);
-    text = jobdesc_whole(desc);
-    again = json_loads(text, JSON_REJECT_DUPLICATES, NULL);
-    free(text);
-    copy = jobdesc_parse(again, &err);
-    assert_non_null(copy);
-    for (int i = 0; i < 2; i++) {
-        struct jobdesc *d = i ? copy : desc;
-
-        assert_string_equal(d->job, "st-3f9c-12");
-        assert_int_equal(d->ensemble, 7);
-        assert_int_equal(d->kind, JOBDESC_MEMBERS);
-        assert_string_equal(d->control, "/x");
-        assert_int_equal(d->walltime_ms, 600005);
-        assert_int_equal(d->grace_ms, 10000);
-        assert_int_equal(d->silence_ms, 2500);
-        assert_string_equal(d->umask, "0027");
-        assert_true(d->tmpdir && d->merged && d->checkpoint.any);
-        assert_int_equal(d->checkpoint.before_ms, 30000);
-        assert_int_equal(d->checkpoint.signal, SIGUSR1);
-        assert_string_equal(d->checkpoint.glob, "*.ckpt");
-        assert_int_equal(d->checkpoint.keep, 3);
-        assert_string_equal(d->metrics.file, "m/runs");
-        assert_int_equal(d->metrics.format, JOBDESC_TENSORBOARD);
-        assert_int_equal(d->metrics.diverged, JOBDESC_DIVERGED_IGNORE);
-        assert_string_equal(d->metrics.rung, "loss");
-        assert_string_equal(d->metrics.name, "accuracy");
-        assert_true(d->metrics.has_least && d->metrics.has_most && d->metrics.best);
-        assert_true(d->metrics.least == 0.1 && d->metrics.most == 0.9);
-        assert_int_equal(d->ntasks, 2);
-        assert_string_equal(d->tasks[0].id, "7.123");
-        assert_string_equal(d->tasks[0].dir, "/d/a1");
-        assert_int_equal(json_array_size(d->tasks[0].argv), 2);
-        assert_string_equal(json_string_value(json_object_get(d->tasks[0].env, "A")), "1");
-        assert_int_equal(json_array_size(d->tasks[0].path), 1);
-        assert_string_equal(d->tasks[0].launcher, "mpiexec");
-        assert_int_equal(d->tasks[0].ntasks, 2);
-        assert_string_equal(d->tasks[0].success_file, "out/r..npz");
-        assert_int_equal(json_array_size(d->artefacts), 2);
-        assert_string_equal(d->tasks[0].results, "/r/1");
-        assert_string_equal(d->tasks[0].owner, "7.123");
-        assert_null(d->tasks[1].results);
-        assert_int_equal(json_array_size(d->tasks[0].resume), 2);
-        assert_int_equal(d->tasks[0].since, 4);
-        assert_int_equal(d->tasks[0].since_in, 6);
-        assert_null(d->tasks[1].launcher);
-        assert_null(d->tasks[1].env);
-        assert_int_equal(d->tasks[1].ntasks, 1);
-    }
-    jobdesc_free(copy);
-    jobdesc_free(desc);
-    json_decref(again);
-    json_decref(root);
-}
-
-/* good_job with `key` of the root, or of the first task, set to a JSON text (NULL: taken away). */
-static void refuse(const char *task_key, const char *root_key, const char *value, const char *pointer)
-{
-    json_t *root = json_loads(good_job, 0, NULL);
-    json_t *target = task_key ? json_array_get(json_object_get(root, "tasks"), 0) : root;
-    const char *key = task_key ? task_key : root_key;
-    struct error err = {0};
-
-    if (value != NULL)
-        json_object_set_new(target, key, json_loads(value, JSON_DECODE_ANY, NULL));
-    else
-        json_object_del(target, key);
-    assert_null(jobdesc_parse(root, &err));
-    assert_int_equal(errno, EBADMSG);
-    assert_string_equal(err.pointer, pointer);
-    assert_true(err.text[0] != '\0');
-    json_decref(root);
-}
-
-static void broken_descriptors_are_refused_with_the_place(void **state)
-{
-    refuse(NULL, "version", "2", "/version");
-    refuse(NULL, "job", NULL, "/job");
-    refuse(NULL, "job", "\"../evil\"", "/job");
-    refuse(NULL, "job", "\"-x\"", "/job");
-    refuse(NULL, "kind", "\"others\"", "/kind");
-    refuse(NULL, "walltime", "-1", "/walltime");
-    refuse(NULL, "walltime", "\"1h\"", "/walltime");
-    refuse(NULL, "grace", NULL, "/grace");
-    refuse(NULL, "umask", "23", "/umask");
-    refuse(NULL, "umask", "\"0777\"", "/umask");
-    refuse(NULL, "output", "\"both\"", "/output");
-    refuse(NULL, "artefacts", "[\"a\", \"b/../../c\"]", "/artefacts/1");
-    refuse("results", NULL, "\"r/1\"", "/tasks/0/results");
-    refuse("owner", NULL, NULL, "/tasks/0/owner");
-    refuse(NULL, "tasks", "[]", "/tasks");
-    refuse(NULL, "tasks", "[3]", "/tasks/0");
-    refuse("id", NULL, "\"7/123\"", "/tasks/0/id");
-    refuse("id", NULL, "\"7.124\"", "/tasks/1");
-    refuse("dir", NULL, "\"here\"", "/tasks/0/dir");
-    refuse("argv", NULL, "[]", "/tasks/0/argv");
-    refuse("argv", NULL, "[\"\"]", "/tasks/0/argv");
-    refuse("argv", NULL, "[\"x\", 1]", "/tasks/0/argv/1");
-    refuse("env", NULL, "{\"A=B\": \"1\"}", "/tasks/0/env/A=B");
-    refuse("env", NULL, "{\"A\": 1}", "/tasks/0/env/A");
-    refuse("path", NULL, "[\"bin\"]", "/tasks/0/path");
-    refuse("ntasks", NULL, "0", "/tasks/0/ntasks");
-    refuse("success_file", NULL, "\"/etc/passwd\"", "/tasks/0/success_file");
-    refuse("success_file", NULL, "\"a/../../b\"", "/tasks/0/success_file");
 }
 
 static struct exitrec sample_record(void)
@@ -309,27 +184,6 @@ static void ended_survives_the_round_trip(void **state)
     assert_int_equal(job_ended_read(in_dir("exit.json"), &back, &err), 0); /* unknown keys are ignored */
 }
 
-static void a_job_is_claimed_once(void **state)
-{
-    struct claim claim;
-    struct error err;
-
-    assert_int_equal(claim_read(dir, &claim, &err), -1);
-    assert_int_equal(errno, ENOENT);
-    assert_int_equal(claim_make(dir, "/tmp/stretto-job-abcdef", "0,3", NULL, &err), 0);
-    assert_int_equal(claim_make(dir, "", NULL, NULL, &err), -1);
-    assert_int_equal(errno, EEXIST);
-    assert_int_equal(claim_read(dir, &claim, &err), 0);
-    assert_int_equal(claim.pid, getpid());
-    assert_string_equal(claim.tmpdir, "/tmp/stretto-job-abcdef");
-    assert_true(claim_alive(&claim));
-    claim.start_time++; /* the pid was given to another program */
-    assert_false(claim_alive(&claim));
-    claim.start_time--;
-    claim.boot_id[0] ^= 1;
-    assert_false(claim_alive(&claim));
-}
-
 /* By the processes of one application, whichever of them comes first, and by no others. */
 static void a_job_is_claimed_by_many(void **state)
 {
@@ -414,14 +268,11 @@ static void a_temporary_directory_has_a_short_path(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_descriptor_survives_the_round_trip),
-        cmocka_unit_test(broken_descriptors_are_refused_with_the_place),
         cmocka_unit_test(exit_records_survive_the_round_trip),
         cmocka_unit_test(an_exit_record_has_what_few_tasks_have),
         cmocka_unit_test(a_cut_character_costs_no_more_than_itself),
         cmocka_unit_test(broken_exit_records_are_refused),
         cmocka_unit_test(ended_survives_the_round_trip),
-        cmocka_unit_test(a_job_is_claimed_once),
         cmocka_unit_test(a_job_is_claimed_by_many),
         cmocka_unit_test(a_temporary_directory_is_private_and_goes),
         cmocka_unit_test(a_temporary_directory_has_a_short_path),

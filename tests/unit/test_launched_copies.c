@@ -21,14 +21,6 @@ static void assert_words(size_t n, const char *const *wanted)
     assert_null(words.list[n]);
 }
 
-static void on_one_node_the_runner_starts_them_itself(void **state)
-{
-    const struct jobdesc_task task = {.nodes = 1, .ntasks = 4};
-
-    copies_launch(&words, &task, 1500);
-    assert_words(3, (const char *const[]){self, "--copies", "1500"});
-}
-
 /* One runner on each node, which has all CPUs of the job there; no node keeps its ranks when another has lost one. */
 static void on_several_nodes_srun_starts_one_on_each(void **state)
 {
@@ -37,48 +29,6 @@ static void on_several_nodes_srun_starts_one_on_each(void **state)
     copies_launch(&words, &task, 60000);
     assert_words(12, (const char *const[]){"srun", "--nodes=3", "--ntasks=3", "--ntasks-per-node=1", "--cpu-bind=none", "--kill-on-bad-exit=1",
                                            "--mpi=none", "--input=none", "--quiet", self, "--copies", "60000"});
-}
-
-static void they_are_meant_by_their_name_alone(void **state)
-{
-    assert_true(copies_are_meant(&(struct jobdesc_task){.launcher = "copies"}));
-    assert_false(copies_are_meant(&(struct jobdesc_task){.launcher = "mpiexec"}));
-    assert_false(copies_are_meant(&(struct jobdesc_task){.launcher = NULL}));
-}
-
-static void assert_gpus(const char *all, size_t n, size_t i, const char *wanted, const char *of_the_daemon)
-{
-    char list[40];
-    struct copies c = {.n = n, .gpus = list};
-
-    snprintf(list, sizeof list, "%s", all);
-    set_gpus(&c, i);
-    assert_string_equal(getenv("CUDA_VISIBLE_DEVICES"), wanted);
-    if (of_the_daemon == NULL)
-        assert_null(getenv("STRETTO_GPUS"));
-    else
-        assert_string_equal(getenv("STRETTO_GPUS"), of_the_daemon);
-}
-
-static void gpus_are_divided(void **state)
-{
-    const struct copies none = {.n = 2};
-
-    unsetenv("STRETTO_GPUS");
-    assert_gpus("a,b,c,d", 2, 0, "a,b", NULL);
-    assert_gpus("a,b,c,d", 2, 1, "c,d", NULL);
-    assert_gpus("a,b,c,d,e", 2, 1, "c,d", NULL); /* one is left */
-    assert_gpus("aa,bb,cc", 3, 2, "cc", NULL);
-    assert_gpus("a,b", 4, 1, "a", NULL);
-    assert_gpus("a,b", 4, 2, "b", NULL);
-    assert_gpus("a", 1, 0, "a", NULL);
-    assert_gpus("", 2, 1, "a", NULL); /* as it was */
-    set_gpus(&none, 1);
-    assert_string_equal(getenv("CUDA_VISIBLE_DEVICES"), "a");
-    setenv("STRETTO_GPUS", "x,y", 1);
-    assert_gpus("x,y", 2, 1, "y", "y");
-    unsetenv("STRETTO_GPUS");
-    unsetenv("CUDA_VISIBLE_DEVICES");
 }
 
 /* What a copy does, in this program: it says with which signal it ends when its launcher does, and what is blocked. */
@@ -135,28 +85,6 @@ static int launch_shell(const char *hosts, const char *node, const char *script)
     return launch(hosts, node, (const char *const[]){"sh", "-c", script, NULL}, said, sizeof said);
 }
 
-static void none_outlives_its_launcher_and_none_begins_with_a_signal_blocked(void **state)
-{
-    char said[200];
-
-    assert_int_equal(launch("a:1", NULL, (const char *const[]){self, NULL}, said, sizeof said), 0);
-    assert_string_equal(said, "9 0 0 of 1\n");
-    assert_int_equal(launch("a:2,b:1,c:4", "1", (const char *const[]){self, NULL}, said, sizeof said), 0);
-    assert_string_equal(said, "9 0 2 of 7\n");
-}
-
-static void it_ends_as_the_copy_that_failed_first(void **state)
-{
-    char said[1000];
-    int status;
-
-    assert_int_equal(launch_shell("a:3", NULL, "[ $RANK = 1 ] && exit 7; exec sleep 1000"), W_EXITCODE(7, 0));
-    status = launch_shell("a:2", NULL, "[ $RANK = 1 ] && kill -KILL $$; exec sleep 1000");
-    assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
-    assert_int_equal(launch("a:1", NULL, (const char *const[]){"no-such-program", NULL}, said, sizeof said), W_EXITCODE(127, 0));
-    assert_int_equal(launch_shell("nonsense:", NULL, "exit 0"), W_EXITCODE(EX_CONFIG, 0));
-}
-
 /* A copy on one of several nodes that gets SIGTERM was told by Slurm, as all others are; on one node it has died by
  * itself. */
 static void told_by_slurm_none_has_failed_by_itself(void **state)
@@ -203,12 +131,7 @@ static void the_others_have_their_grace(void **state)
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(on_one_node_the_runner_starts_them_itself),
         cmocka_unit_test(on_several_nodes_srun_starts_one_on_each),
-        cmocka_unit_test(they_are_meant_by_their_name_alone),
-        cmocka_unit_test(gpus_are_divided),
-        cmocka_unit_test(none_outlives_its_launcher_and_none_begins_with_a_signal_blocked),
-        cmocka_unit_test(it_ends_as_the_copy_that_failed_first),
         cmocka_unit_test(told_by_slurm_none_has_failed_by_itself),
         cmocka_unit_test(the_others_have_their_grace),
     };

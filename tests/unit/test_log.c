@@ -10,7 +10,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -103,29 +102,6 @@ static void text_has_time_program_and_level(void **state)
     assert_string_equal(line, "<28>Jan 31 12:00:00 strettod[42]: all is well");
 }
 
-static void json_has_ids_as_fields(void **state)
-{
-    json_t *json = parsed("a \"b\" \\ \n\t\x01", LOG_ATTEMPT(7, 0, 2, "st-1-\"x\""));
-
-    assert_string_equal(json_string_value(json_object_get(json, "message")), "a \"b\" \\  \t\x01");
-    assert_string_equal(json_string_value(json_object_get(json, "level")), "warning");
-    assert_string_equal(json_string_value(json_object_get(json, "time")), "2026-01-31T12:00:00.123Z");
-    assert_string_equal(json_string_value(json_object_get(json, "job")), "st-1-\"x\"");
-    assert_int_equal(json_integer_value(json_object_get(json, "ensemble")), 7);
-    assert_int_equal(json_integer_value(json_object_get(json, "member")), 0);
-    assert_true(json_is_integer(json_object_get(json, "member")));
-    assert_int_equal(json_integer_value(json_object_get(json, "attempt")), 2);
-    assert_null(json_object_get(json, "request"));
-    json_decref(json);
-    json = parsed("x", LOG_REQUEST(99));
-    assert_int_equal(json_integer_value(json_object_get(json, "request")), 99);
-    assert_null(json_object_get(json, "member"));
-    json_decref(json);
-    json = parsed("x", LOG_ADAPTER("local"));
-    assert_string_equal(json_string_value(json_object_get(json, "adapter")), "local");
-    json_decref(json);
-}
-
 /* jansson refuses what is not UTF-8. */
 static void json_is_json_whatever_was_said(void **state)
 {
@@ -153,37 +129,6 @@ static void json_is_json_whatever_was_said(void **state)
     json = parsed("\xe2\x82\xac \xc0\xaf \xed\xa0\x80 \xf4\x90\x80\x80", NULL); /* good; too long; surrogate; beyond */
     assert_int_equal(strncmp(json_string_value(json_object_get(json, "message")), "\xe2\x82\xac \xef\xbf\xbd", 7), 0);
     json_decref(json);
-}
-
-static void a_file_is_closed_to_others(void **state)
-{
-    struct error err = {0};
-    struct stat st;
-
-    close(open(path, O_CREAT | O_WRONLY, 0644));
-    assert_int_equal(chmod(path, 0644), 0);
-    assert_int_equal(log_open(path, LOG_TEXT, &err), 0);
-    assert_int_equal(stat(path, &st), 0);
-    assert_int_equal(st.st_mode & 0777, 0600);
-    unlink(path);
-    umask(0);
-    assert_int_equal(log_open(path, LOG_TEXT, &err), 0);
-    umask(077);
-    assert_int_equal(stat(path, &st), 0);
-    assert_int_equal(st.st_mode & 0777, 0600);
-}
-
-static void what_cannot_be_a_log_is_refused(void **state)
-{
-    static const char *const wrong[] = {"", "log", "./log", "syslog:log", "stdout"};
-    struct error err = {0};
-
-    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
-        assert_int_equal(log_open(wrong[i], LOG_TEXT, &err), -1);
-    assert_int_equal(log_open(dir, LOG_TEXT, &err), -1);
-    assert_string_equal(err.code, "log_unusable");
-    assert_non_null(strstr(err.text, dir));
-    assert_int_equal(log_open("/nowhere/at/all", LOG_TEXT, &err), -1);
 }
 
 static void a_file_that_was_moved_away_is_begun_anew(void **state)
@@ -241,56 +186,6 @@ static void a_file_that_was_removed_is_begun_anew(void **state)
     log_sink_write(&sink, "three\n", 6, 20001); /* no second look so soon */
     assert_int_equal(access(path, F_OK), -1);
     log_sink_close(&sink);
-}
-
-/* A file that may not grow beyond 100 bytes stands for a full disk. */
-static void a_full_disk_loses_lines_and_says_so(void **state)
-{
-    struct rlimit before, small;
-    struct error err = {0};
-
-    signal(SIGXFSZ, SIG_IGN);
-    getrlimit(RLIMIT_FSIZE, &before);
-    small = before;
-    small.rlim_cur = 100;
-    assert_int_equal(log_open(path, LOG_TEXT, &err), 0);
-    log_info("the first line, which is there");
-    setrlimit(RLIMIT_FSIZE, &small);
-    log_info("the second line, of which a part finds room and the rest does not");
-    log_info("the third line, which is lost");
-    log_info("the fourth line, which is lost");
-    setrlimit(RLIMIT_FSIZE, &before);
-    log_info("the last line");
-    contents(path);
-    assert_non_null(strstr(text, "which is there\n"));
-    assert_null(strstr(text, "the third"));
-    assert_non_null(strstr(text, "3 lines of this log could not be written\n"));
-    assert_non_null(strstr(text, ": the last line\n"));
-    assert_null(strstr(text, "the rest"));
-}
-
-static void what_nobody_reads_holds_nobody_up(void **state)
-{
-    char big[1800];
-    struct log_sink sink = {.kind = LOG_SINK_STDERR};
-    int ends[2];
-
-    memset(big, 'x', sizeof big);
-    assert_int_equal(pipe(ends), 0);
-    sink.fd = ends[1];
-    for (int i = 0; i < 1000; i++) /* much more than a pipe holds; alarm() ends a test that hangs */
-        log_sink_write(&sink, big, sizeof big, i);
-    assert_true(sink.lost > 900);
-    close(ends[0]);
-    close(ends[1]);
-    assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, ends), 0);
-    sink = (struct log_sink){.kind = LOG_SINK_STDERR, .fd = ends[1]};
-    for (int i = 0; i < 1000; i++)
-        log_sink_write(&sink, big, sizeof big, i);
-    assert_true(sink.lost > 100);
-    close(ends[0]);
-    log_sink_write(&sink, big, sizeof big, 0); /* no SIGPIPE */
-    close(ends[1]);
 }
 
 static int listen_at(const char *name)
@@ -446,15 +341,10 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(notices_are_told_apart),
         cmocka_unit_test(text_has_time_program_and_level),
-        cmocka_unit_test(json_has_ids_as_fields),
         cmocka_unit_test(json_is_json_whatever_was_said),
-        WITH_DIR(a_file_is_closed_to_others),
-        WITH_DIR(what_cannot_be_a_log_is_refused),
         WITH_DIR(a_file_that_was_moved_away_is_begun_anew),
         WITH_DIR(a_file_that_cannot_be_begun_anew_goes_on),
         WITH_DIR(a_file_that_was_removed_is_begun_anew),
-        WITH_DIR(a_full_disk_loses_lines_and_says_so),
-        WITH_DIR(what_nobody_reads_holds_nobody_up),
         WITH_DIR(syslog_comes_and_goes),
         cmocka_unit_test(repeated_lines_are_counted),
         cmocka_unit_test(one_place_cannot_flood),

@@ -5,7 +5,6 @@
 #include "common/log_sink.h"
 #include "tests/unit/unit.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <jansson.h>
 #include <signal.h>
@@ -13,7 +12,6 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
 #include <sys/un.h>
 #include <sys/wait.h>
 
@@ -61,29 +59,6 @@ static const char *format(enum log_level level, const char *message, const struc
     return line;
 }
 
-static void each_level_has_its_name_and_its_priority(void **state)
-{
-    static const char *const names[] = {"error", "warning", "info", "debug"}, *const priorities[] = {"<3>", "<4>", "<6>", "<7>"},
-                      *const of_daemons[] = {"<27>", "<28>", "<30>", "<31>"};
-    char wanted[128];
-
-    setenv("TZ", "UTC", 1);
-    for (int i = LOG_LEVEL_ERROR; i <= LOG_LEVEL_DEBUG; i++) {
-        assert_string_equal(log_level_name((enum log_level)i), names[i]);
-        snprintf(wanted, sizeof wanted, "2026-01-31T12:00:00.123Z strettod[42] %s: m\n", names[i]);
-        assert_string_equal(format((enum log_level)i, "m", NULL, LOG_TEXT, LOG_PLAIN), wanted);
-        snprintf(wanted, sizeof wanted, "%sm\n", priorities[i]);
-        assert_string_equal(format((enum log_level)i, "m", NULL, LOG_TEXT, LOG_JOURNAL), wanted);
-        snprintf(wanted, sizeof wanted, "%sJan 31 12:00:00 strettod[42]: m", of_daemons[i]);
-        assert_string_equal(format((enum log_level)i, "m", NULL, LOG_TEXT, LOG_SYSLOG), wanted);
-        snprintf(wanted, sizeof wanted, "\"level\":\"%s\",\"program\":\"strettod\",\"pid\":42,", names[i]);
-        assert_non_null(strstr(format((enum log_level)i, "m", NULL, LOG_JSON, LOG_PLAIN), wanted));
-    }
-    assert_memory_equal(format(LOG_LEVEL_WARN, "m", NULL, LOG_JSON, LOG_JOURNAL), "<4>{\"time\":", 11);
-    /* a datagram needs no newline */
-    assert_string_equal(strrchr(format(LOG_LEVEL_WARN, "m", NULL, LOG_JSON, LOG_SYSLOG), 'm'), "m\"}");
-}
-
 /* Ids that a line is not about are not there, even where others are. */
 static void each_id_is_a_field_of_its_own(void **state)
 {
@@ -112,82 +87,6 @@ static void each_id_is_a_field_of_its_own(void **state)
                 assert_string_equal(json_string_value(value), "a\"b");
         }
         json_decref(json);
-    }
-}
-
-/* Every character stays what it is, if it is one. */
-static void characters_stay_whole(void **state)
-{
-    static const struct {
-        const char *said, *in_text, *in_json;
-    } cases[] = {
-        {"\xc2\x80|\xdf\xbf", NULL, NULL},
-        {"\xe0\xa0\x80|\xed\x9f\xbf|\xee\x80\x80|\xef\xbf\xbf", NULL, NULL},
-        {"\xf0\x90\x80\x80|\xf4\x8f\xbf\xbf", NULL, NULL},
-        {"a~ ", NULL, NULL},
-        {"\xc1\xbf|", "\xef\xbf\xbd\xef\xbf\xbd|", "\xef\xbf\xbd\xef\xbf\xbd|"},
-        {"\xe0\x9f\xbf|", "\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd|", "\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd|"},
-        {"\xed\xa0\x80|", "\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd|", "\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd|"},
-        {"\xf0\x8f\xbf\xbf|", "\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd|", NULL},
-        {"\xf4\x90\x80\x80|", "\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd|", NULL},
-        {"\xf5\x80\x80\x80|", "\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd|", NULL},
-        {"\xc3|", "\xef\xbf\xbd|", "\xef\xbf\xbd|"},
-        {"\xe2\x82|", "\xef\xbf\xbd\xef\xbf\xbd|", "\xef\xbf\xbd\xef\xbf\xbd|"},
-        {"\x7f|", " |", "\xef\xbf\xbd|"},
-        {"\t\x1f|", "  |", "\t\x1f|"},
-        {"\n|", " |", " |"},
-        {"\"\\|", "\"\\|", "\"\\|"},
-    };
-
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        const char *in_text = cases[i].in_text ? cases[i].in_text : cases[i].said, *in_json = cases[i].in_json ? cases[i].in_json : in_text;
-        const char *line = format(LOG_LEVEL_INFO, cases[i].said, NULL, LOG_TEXT, LOG_JOURNAL);
-        json_t *json;
-
-        assert_int_equal(strlen(line), strlen(in_text) + 4);
-        assert_memory_equal(line + 3, in_text, strlen(in_text));
-        json = json_loads(format(LOG_LEVEL_INFO, cases[i].said, NULL, LOG_JSON, LOG_PLAIN), 0, NULL);
-        assert_string_equal(json_string_value(json_object_get(json, "message")), in_json);
-        json_decref(json);
-    }
-}
-
-/* As much of it as there is room for. */
-static void a_long_message_is_cut_at_the_line_s_end(void **state)
-{
-    char message[2 * LOG_LINE_MAX];
-
-    memset(message, 'm', sizeof message);
-    message[sizeof message - 1] = '\0';
-    assert_true(strlen(format(LOG_LEVEL_INFO, message, NULL, LOG_TEXT, LOG_PLAIN)) >= LOG_LINE_MAX - 4);
-    assert_true(strlen(format(LOG_LEVEL_INFO, message, NULL, LOG_JSON, LOG_PLAIN)) >= LOG_LINE_MAX - 3);
-    message[0] = '\xe2'; /* no character */
-    assert_true(strlen(format(LOG_LEVEL_INFO, message, LOG_JOB(7, "a"), LOG_JSON, LOG_SYSLOG)) >= LOG_LINE_MAX - 4);
-}
-
-static void a_level_leaves_out_what_is_below(void **state)
-{
-    static const enum log_level levels[] = {LOG_LEVEL_NONE, LOG_LEVEL_ERROR, LOG_LEVEL_WARN, LOG_LEVEL_INFO,
-                                            LOG_LEVEL_DEBUG};
-
-    for (size_t i = 0; i < sizeof levels / sizeof *levels; i++) {
-        log_init("test", levels[i]);
-        assert_int_equal(log_open(path, LOG_TEXT, &err), 0);
-        errno = EXDEV;
-        log_error("an error");
-        log_warn("a warning");
-        log_info("a notice");
-        log_debug("a detail");
-        assert_int_equal(errno, EXDEV);
-        log_message(LOG_LEVEL_DEBUG, 0, NULL, "", "as a message");
-        contents();
-        assert_int_equal(strstr(text, "error: an error\n") != NULL, i >= 1);
-        assert_int_equal(strstr(text, "warning: a warning\n") != NULL, i >= 2);
-        assert_int_equal(strstr(text, "info: a notice\n") != NULL, i >= 3);
-        assert_int_equal(strstr(text, "debug: a detail\n") != NULL, i >= 4);
-        assert_int_equal(strstr(text, "1970-01-01T00:00:00.000Z") != NULL, i >= 4);
-        log_close();
-        unlink(path);
     }
 }
 
@@ -222,29 +121,6 @@ static int lines_with(const char *what)
     return n;
 }
 
-/* Who asks for everything gets everything. */
-static void details_are_never_left_out(void **state)
-{
-    log_init("test", LOG_LEVEL_DEBUG);
-    assert_int_equal(log_open(path, LOG_TEXT, &err), 0);
-    for (int i = 0; i < 200; i++)
-        log_info("the same");
-    assert_int_equal(lines_with("the same"), 200);
-}
-
-static void one_line_that_is_left_out_is_one(void **state)
-{
-    assert_int_equal(log_open(path, LOG_TEXT, &err), 0);
-    for (int i = 0; i < LOG_LIMIT_SAME + 1; i++)
-        log_warn("once more");
-    log_settle(); /* its minute is not over */
-    assert_int_equal(lines_with("once more"), LOG_LIMIT_SAME);
-    log_close();
-    assert_int_equal(lines_with("warning: 1 more line like this was left out: once more\n"), 1);
-    log_close(); /* nothing is told twice */
-    assert_int_equal(lines_with("left out"), 1);
-}
-
 /* A disk that is full for the last lines: the log says so as soon as it can, also at its end or when it is looked
  * after. */
 static void losses_are_told_at_the_end(void **state)
@@ -265,101 +141,6 @@ static void losses_are_told_at_the_end(void **state)
             log_close();
         assert_int_equal(lines_with("warning: 1 line of this log could not be written\n"), 1 + settles);
     }
-}
-
-static void what_may_be_a_log(void **state)
-{
-    char longest[1025];
-
-    memset(longest, 'x', sizeof longest);
-    longest[0] = '/';
-    longest[1024] = '\0';
-    assert_false(log_to_valid(longest));
-    longest[1023] = '\0';
-    assert_true(log_to_valid(longest));
-    assert_true(log_to_valid("stderr") && log_to_valid("syslog") && log_to_valid("syslog:/dev/log") &&
-                log_to_valid("/x"));
-    assert_false(log_to_valid("syslog:") || log_to_valid("syslogs") || log_to_valid("stderr:/x") ||
-                 log_to_valid("syslog:dev/log"));
-}
-
-static void others_files_are_no_log(void **state)
-{
-    char other[160];
-    struct stat st;
-    int reader;
-
-    snprintf(other, sizeof other, "%s/other", dir);
-    close(open(other, O_CREAT | O_WRONLY | O_CLOEXEC, 0600));
-    assert_int_equal(symlink(other, path), 0);
-    assert_int_equal(log_open(path, LOG_TEXT, &err), -1);
-    assert_string_equal(err.code, "log_unusable");
-    assert_non_null(strstr(err.text, "symbolic link"));
-    unlink(path);
-    assert_int_equal(mkfifo(path, 0600), 0);
-    reader = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
-    assert_int_equal(log_open(path, LOG_TEXT, &err), -1);
-    assert_non_null(strstr(err.text, "no file"));
-    close(reader);
-    unlink(path);
-    assert_int_equal(log_open("/dev/null", LOG_TEXT, &err), 0);
-    assert_int_equal(stat("/dev/null", &st), 0);
-    assert_int_equal(st.st_mode & 0777, 0666); /* which stays open to others */
-    if (geteuid() == 0) {
-        assert_int_equal(chown(other, 54321, 54321), 0);
-        assert_int_equal(log_open(other, LOG_TEXT, &err), -1);
-        assert_non_null(strstr(err.text, "another user"));
-    }
-    unlink(other);
-    assert_int_equal(chmod(dir, 0777), 0);
-    assert_int_equal(log_open(path, LOG_TEXT, &err), -1);
-    assert_string_equal(err.code, "path_not_safe");
-    assert_int_equal(access(path, F_OK), -1);
-}
-
-/* A log that goes on in a file that is there, and the one before is not touched by a failure. */
-static void lines_are_added_at_the_end(void **state)
-{
-    assert_int_equal(log_open(path, LOG_TEXT, &err), 0);
-    log_info("one");
-    assert_int_equal(log_open("/nowhere/at/all", LOG_JSON, &err), -1);
-    log_info("two");
-    assert_int_equal(log_open(path, LOG_JSON, &err), 0);
-    log_info("three");
-    log_close();
-    log_reopen(); /* there is no file: that changes nothing */
-    contents();
-    assert_true(strstr(text, "info: one\n") < strstr(text, "info: two\n"));
-    assert_non_null(strstr(text, "\"message\":\"three\"}\n"));
-}
-
-static void a_journal_is_known_by_its_inode(void **state)
-{
-    struct log_sink sink = {.kind = LOG_SINK_STDERR};
-    struct stat st;
-    char stream[64];
-    int ends[2];
-
-    assert_int_equal(pipe2(ends, O_CLOEXEC), 0);
-    sink.fd = ends[1];
-    assert_int_equal(fstat(ends[1], &st), 0);
-    unsetenv("JOURNAL_STREAM");
-    assert_int_equal(log_sink_frame(&sink), LOG_PLAIN);
-    for (int i = 0; i < 4; i++) {
-        snprintf(stream, sizeof stream, i == 3 ? "%llu" : "%llu:%llu", (unsigned long long)st.st_dev + (i == 1),
-                 (unsigned long long)st.st_ino + (i == 2));
-        setenv("JOURNAL_STREAM", stream, 1);
-        assert_int_equal(log_sink_frame(&sink), i == 0 ? LOG_JOURNAL : LOG_PLAIN);
-    }
-    snprintf(stream, sizeof stream, "%llu:%llu", (unsigned long long)st.st_dev, (unsigned long long)st.st_ino);
-    setenv("JOURNAL_STREAM", stream, 1);
-    sink.kind = LOG_SINK_FILE;
-    assert_int_equal(log_sink_frame(&sink), LOG_PLAIN);
-    sink.kind = LOG_SINK_SYSLOG;
-    assert_int_equal(log_sink_frame(&sink), LOG_SYSLOG);
-    unsetenv("JOURNAL_STREAM");
-    close(ends[0]);
-    close(ends[1]);
 }
 
 static int listen_at(const char *name)
@@ -505,43 +286,6 @@ static void more_kinds_of_lines_than_slots_are_written(void **state)
     free(limit);
 }
 
-/* Everything of a line about a change is there when it is written, though its caller has gone on. */
-static void a_change_keeps_what_it_is_about(void **state)
-{
-    char job[] = "st-1", adapter[] = "slurm";
-    struct log_ids ids = {.ensemble = 7, .member = 3, .attempt = 2, .training = 5, .request = 9, .job = job, .adapter = adapter};
-    json_t *json;
-
-    log_init("test", LOG_LEVEL_DEBUG);
-    assert_int_equal(log_open(path, LOG_JSON, &err), 0);
-    log_changes_keep(true);
-    log_change(LOG_LEVEL_WARN, &ids, "%s", "one");
-    ids = (struct log_ids){.member = -1};
-    memset(job, 'x', 4);
-    memset(adapter, 'x', 5);
-    for (int i = 0; i < 40; i++)
-        log_change(LOG_LEVEL_DEBUG, NULL, "%d", i);
-    log_changes_keep(false);
-    json = json_loads(contents(), JSON_DISABLE_EOF_CHECK, NULL);
-    assert_string_equal(json_string_value(json_object_get(json, "message")), "one");
-    assert_string_equal(json_string_value(json_object_get(json, "level")), "warning");
-    assert_string_equal(json_string_value(json_object_get(json, "job")), "st-1");
-    assert_string_equal(json_string_value(json_object_get(json, "adapter")), "slurm");
-    assert_int_equal(json_integer_value(json_object_get(json, "ensemble")), 7);
-    assert_int_equal(json_integer_value(json_object_get(json, "member")), 3);
-    assert_int_equal(json_integer_value(json_object_get(json, "attempt")), 2);
-    assert_int_equal(json_integer_value(json_object_get(json, "training")), 5);
-    assert_int_equal(json_integer_value(json_object_get(json, "request")), 9);
-    json_decref(json);
-    assert_int_equal(lines_with("\"level\":\"debug\""), 40);
-    assert_int_equal(lines_with("\"member\""), 1);
-    log_changes_keep(true);
-    log_change(LOG_LEVEL_WARN, LOG_JOB(7, "never"), "never");
-    log_changes_drop();
-    log_changes_keep(false);
-    assert_int_equal(lines_with("never"), 0);
-}
-
 static int descriptors;
 
 static void no_descriptor_is_left_open(void **state)
@@ -555,25 +299,14 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         WITH_DIR(trouble_is_an_error_or_a_warning), /* the first, before there is any here */
-        cmocka_unit_test(each_level_has_its_name_and_its_priority),
         cmocka_unit_test(each_id_is_a_field_of_its_own),
-        cmocka_unit_test(characters_stay_whole),
-        cmocka_unit_test(a_long_message_is_cut_at_the_line_s_end),
-        WITH_DIR(a_level_leaves_out_what_is_below),
-        WITH_DIR(details_are_never_left_out),
-        WITH_DIR(one_line_that_is_left_out_is_one),
         WITH_DIR(losses_are_told_at_the_end),
-        cmocka_unit_test(what_may_be_a_log),
-        WITH_DIR(others_files_are_no_log),
-        WITH_DIR(lines_are_added_at_the_end),
-        WITH_DIR(a_journal_is_known_by_its_inode),
         WITH_DIR(syslog_is_tried_again_after_a_second),
         WITH_DIR(a_torn_line_is_ended_first),
         WITH_DIR(a_file_is_looked_after_once_a_second),
         cmocka_unit_test(a_minute_of_a_line_is_its_own),
         cmocka_unit_test(repetitions_leave_room_for_others),
         cmocka_unit_test(more_kinds_of_lines_than_slots_are_written),
-        WITH_DIR(a_change_keeps_what_it_is_about),
         cmocka_unit_test(no_descriptor_is_left_open),
     };
 

@@ -17,12 +17,9 @@
 #include <endian.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 static struct error err;
@@ -307,47 +304,6 @@ static void a_pool_without_memory_still_ends_with_its_buffers(void **state)
     sendbuf_pool_destroy(pool);
 }
 
-/* Opens a stream, which fails for this reason, and then sends all the same. */
-static void assert_that_nothing_is_sent(const char *reason)
-{
-    struct stretto *s;
-    double u[2] = {0};
-
-    assert_int_equal(stretto_open(&s), -1);
-    assert_non_null(s);
-    if (strstr(stretto_error(s), reason) == NULL)
-        fail_msg("it says \"%s\", not \"%s\"", stretto_error(s), reason);
-    for (int i = 0; i < 2; i++) {
-        assert_int_equal(stretto_send(s, 0, i, u), -1);
-        assert_int_equal(stretto_send_extent(s, 0, i, 2, u), -1);
-        assert_true(*stretto_error(s) != '\0');
-    }
-    assert_int_equal(stretto_finish(s), -1);
-    assert_int_equal(stretto_close(s), -1);
-}
-
-/* A program that does not look at what stretto_open() returns must not believe that its steps are sent. */
-static void a_stream_that_is_not_open_sends_nothing_silently(void **state)
-{
-    static const char *const wrong[][2] = {
-        {"STRETTO_STREAM_KEY", "xyz"}, {"STRETTO_ENSEMBLE", "x"}, {"STRETTO_MEMBER", "-1"}, {"STRETTO_ATTEMPT", ""},
-        {"STRETTO_FIELDS", "{"}, {"STRETTO_FIELDS", "{\"u\": 1}"}, {"STRETTO_PARAMS", "7"}, {"STRETTO_DEADLINE", "soon"},
-        {"STRETTO_STEPS", "1.5"}, {"STRETTO_STREAM_SILENCE_MS", "3600001"}, {"STRETTO_FAILURE_AFTER_MS", " 1"},
-        {"STRETTO_ENSEMBLE", "99999999999999999999"}, {"STRETTO_MEMBER", "4294967296"}};
-
-    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
-        set_all();
-        setenv("STRETTO_DEADLINE", "1000", 1); /* long ago, so that nothing is waited for */
-        setenv(wrong[i][0], wrong[i][1], 1);
-        assert_that_nothing_is_sent(wrong[i][0]);
-    }
-    set_all();
-    setenv("STRETTO_DEADLINE", "1000", 1);
-    assert_that_nothing_is_sent("the member's walltime ended before the training ranks were found");
-    unsetenv("STRETTO_STREAM");
-    unsetenv("STRETTO_DEADLINE");
-}
-
 static void an_idle_stream_has_as_many_fields_as_any(void **state)
 {
     int64_t shape[] = {2};
@@ -419,51 +375,6 @@ static void write_file(const char *name, const char *text)
     fclose(out);
 }
 
-static void a_checkpoint_is_recorded_as_the_program_reports_it(void **state)
-{
-    struct ckpt_list list;
-    char path[100], sibling[100];
-
-    snprintf(dir, sizeof dir, "/tmp/stretto-test-XXXXXX");
-    assert_non_null(mkdtemp(dir));
-    snprintf(path, sizeof path, "%s/a", dir);
-    snprintf(sibling, sizeof sibling, "%s-b", dir);
-    write_file("a", "state");
-    unsetenv("STRETTO_CHECKPOINT_DIR");
-    assert_int_equal(checkpoint_record(path, 7, &err), 0); /* nobody keeps it */
-    setenv("STRETTO_CHECKPOINT_DIR", "", 1);
-    assert_int_equal(checkpoint_record(path, 7, &err), 0);
-    setenv("STRETTO_CHECKPOINT_DIR", dir, 1);
-    setenv("STRETTO_ENSEMBLE", "21", 1);
-    setenv("STRETTO_ATTEMPT", "12", 1);
-    assert_int_equal(checkpoint_record(path, -1, &err), -1);
-    assert_int_equal(checkpoint_record("/dev/null", 7, &err), -1);
-    assert_int_equal(checkpoint_record(dir, 7, &err), -1);
-    assert_int_equal(symlink(path, sibling), 0); /* which leads into the directory */
-    assert_int_equal(ckptdir_read(dir, &list, &err), 0);
-    assert_int_equal(list.n, 0);
-    ckptdir_free(&list);
-    assert_int_equal(checkpoint_record(path, 7, &err), 0);
-    unsetenv("STRETTO_ENSEMBLE");
-    unsetenv("STRETTO_ATTEMPT");
-    assert_int_equal(checkpoint_record(sibling, 0, &err), 0);
-    assert_int_equal(ckptdir_read(dir, &list, &err), 0);
-    assert_int_equal(list.n, 2);
-    for (size_t i = 0; i < 2; i++) {
-        assert_true(list.items[i].reported);
-        assert_string_equal(list.items[i].path, "a");
-        assert_int_equal(list.items[i].size, 5);
-        assert_int_equal(list.items[i].step, i == 0 ? 7 : 0);
-        assert_int_equal(list.items[i].ensemble, i == 0 ? 21 : 0);
-        assert_int_equal(list.items[i].attempt, i == 0 ? 12 : 0);
-    }
-    ckptdir_free(&list);
-    unsetenv("STRETTO_CHECKPOINT_DIR");
-    unlink(sibling);
-    snprintf(path, sizeof path, "rm -r %s", dir);
-    assert_int_equal(system(path), 0);
-}
-
 static bool is_later(const char *current, uint32_t than, struct discovery *found)
 {
     struct environment env = {.stream = dir};
@@ -524,7 +435,6 @@ int main(void)
         cmocka_unit_test(buffers_are_used_again_where_they_fit),
         cmocka_unit_test(a_buffer_without_a_message_is_used_again),
         cmocka_unit_test(a_pool_without_memory_still_ends_with_its_buffers),
-        cmocka_unit_test(a_stream_that_is_not_open_sends_nothing_silently),
         cmocka_unit_test(an_idle_stream_has_as_many_fields_as_any),
         cmocka_unit_test(runs_of_steps_are_known),
         cmocka_unit_test(steps_are_open_until_they_have_all_fields),
@@ -532,7 +442,6 @@ int main(void)
         cmocka_unit_test(what_is_lent_stays_until_it_is_taken),
         cmocka_unit_test(a_field_of_an_idle_stream_is_as_large_as_any),
         cmocka_unit_test(only_a_later_generation_is_gone_on_to),
-        cmocka_unit_test(a_checkpoint_is_recorded_as_the_program_reports_it),
         cmocka_unit_test(metrics_are_lines_of_json),
     };
 

@@ -77,118 +77,6 @@ static int tear_down(void **state)
     return close_store(state);
 }
 
-/* Goes through the pages, and compares the indices on them; a page is behind a bar. */
-static void are(const char *query, const char *wanted)
-{
-    char got[128] = "", cursor[64] = "", whole[256];
-
-    for (int pages = 0; pages == 0 || cursor[0] != '\0'; pages++) {
-        const json_t *page, *item;
-        size_t i;
-
-        snprintf(whole, sizeof whole, "%s%s%s", query, cursor[0] ? "&cursor=" : "", cursor);
-        page = get(members_get, 1, whole);
-        if (pages > 0)
-            strcat(got, "|");
-        json_array_foreach (json_object_get(page, "members"), i, item)
-            snprintf(got + strlen(got), sizeof got - strlen(got), "%lld",
-                     (long long)json_integer_value(json_object_get(item, "index")));
-        snprintf(cursor, sizeof cursor, "%s", json_string_value(json_object_get(page, "next")) ?: "");
-        assert_true(pages < 20);
-    }
-    if (strcmp(got, wanted) != 0)
-        fail_msg("%s: %s and not %s", query, got, wanted);
-    is_told_that_the_store_fails(members_get, &(struct asked){.ids = {1}, .query = query});
-}
-
-static void sorted_in_each_way(void **state)
-{
-    are("limit=3", "012|345|6");
-    are("sort=attempts&limit=2", "56|13|20|4");
-    are("sort=attempts&order=asc&limit=7", "5613204");
-    are("sort=attempts&order=desc&limit=3", "402|135|6");
-    are("sort=took&limit=2", "13|40|25|6");
-    are("sort=took&order=desc&limit=2", "20|43|15|6");
-    are("sort=cpu&limit=3", "031|425|6");
-    are("sort=memory&order=desc&limit=3", "301|425|6");
-    are("sort=metric:loss&limit=2", "13|02|45|6");
-    are("sort=metric:loss&order=desc&limit=2", "20|31|45|6");
-    are("sort=min:loss&limit=7", "1302456");
-    are("sort=max:loss&order=desc&limit=7", "2031456");
-    are("sort=metric:none&limit=4", "0123|456");
-    are("sort=took&state=failed&limit=1", "4|0");
-    is_refused(members_get, 1, "order=asc", 400, "query_wrong_value");
-    is_refused(members_get, 1, "sort=metric:", 400, "query_wrong_value");
-    is_refused(members_get, 1, "sort=took&order=up", 400, "query_wrong_value");
-    is_refused(members_get, 1, "sort=took&cursor=1:", 400, "query_wrong_value");
-    is_refused(members_get, 1, "sort=took&cursor=:1", 400, "query_wrong_value");
-    is_refused(members_get, 1, "sort=took&cursor=1:nan", 400, "query_wrong_value");
-}
-
-static void chosen_in_each_way(void **state)
-{
-    are("state=failed", "04");
-    are("state=pending&limit=1", "5|6");
-    are("state=failed,pending&limit=2", "04|56");
-    are("from=2&to=5&limit=2", "23|45");
-    are("from=5", "56");
-    are("to=0", "0");
-    are("from=3&to=3", "3");
-    are("host=h1", "02");
-    are("host=h2&limit=1", "1|3");
-    are("host=none", "");
-    are("cause=broken", "4");
-    are("where={\"a\": [20, 40]}&limit=2", "12|3");
-    are("where={\"a\": 50}", "4");
-    are("where={\"a\": [null, 20]}", "01");
-    are("where={\"a\": [60, null]}", "56");
-    are("where={\"a\": [20, 60]}&state=failed,pending&sort=metric:loss&order=desc", "45");
-    are("index=4,0,6", "406");
-    is_refused(members_get, 1, "from=3&to=2", 400, "query_wrong_value");
-    is_refused(members_get, 1, "where={\"b\": 1}", 400, "query_wrong_value");
-    is_refused(members_get, 1, "where={\"a\": null}", 400, "query_wrong_value");
-    is_refused(members_get, 1, "where={\"a\": [1]}", 400, "query_wrong_value");
-    is_refused(members_get, 1, "where={\"a\": {}}", 400, "query_wrong_value");
-    is_refused(members_get, 1, "where={\"a\": [1, 2, 3]}", 400, "query_wrong_value");
-    is_refused(members_get, 1, "where=[1]", 400, "query_wrong_value");
-    is_refused(members_get, 1, "index=7", 400, "query_wrong_value");
-    is_refused(members_get, 1, "index=", 400, "query_wrong_value");
-    is_refused(members_get, 1, "index=1,,2", 400, "query_wrong_value");
-}
-
-/* A parameter may be of any kind, and a condition may reach into it. */
-static void chosen_by_values_of_each_kind(void **state)
-{
-    fake_engine_spec("{\"name\": \"x\", \"adapter\": \"local\", \"members\": {\"command\": [\"true\"], \"parameters\": {\"grid\": {\"p\": ["
-                     "{\"s\": \"x\", \"on\": true, \"o\": {\"k\": 1, \"n\": [5, {\"d\": \"deep\"}]}, \"v\": [1, 2]},"
-                     "{\"s\": \"y\", \"on\": false, \"o\": {\"k\": 2.5, \"n\": [6, {\"d\": \"flat\"}]}, \"v\": [1, 2.0]},"
-                     "{\"s\": \"5\", \"on\": true, \"o\": {\"k\": \"1\"}, \"v\": [3, 4]},"
-                     "{\"s\": \"x\", \"on\": false, \"o\": 7, \"v\": {\"a\": 1}}, {\"s\": \"x\", \"on\": true, \"o\": 7, \"v\": 1.5},"
-                     "\"text\", [1, 2]]}}}}");
-    are("where={\"p.s\": \"x\"}", "034");
-    are("where={\"p.s\": \"5\"}", "2");
-    are("where={\"p.s\": 5}", "");
-    are("where={\"p.on\": false}", "13");
-    are("where={\"p.on\": true, \"p.s\": \"x\"}&limit=1", "0|4");
-    are("where={\"p.o\": 7}", "34");
-    are("where={\"p.o.k\": 1}", "0");
-    are("where={\"p.o.k\": [1, 3]}", "01");
-    are("where={\"p.o.k\": \"1\"}", "2");
-    are("where={\"p.o.n.1.d\": \"deep\"}", "0");
-    are("where={\"p.o.n.0\": [null, 5]}", "0");
-    are("where={\"p.o.none\": 1}", "");
-    are("where={\"p.v\": [1, 2]}", "014"); /* which is a range of numbers, too */
-    are("where={\"p.v\": {\"a\": 1}}", "3");
-    are("where={\"p.v\": [3, 4]}", "2");
-    are("where={\"p.v\": [1.5, 1.5]}", "4");
-    are("where={\"p\": \"text\"}", "5");
-    are("where={\"p\": [1, 2]}", "6");
-    are("where={\"p\": {\"s\": \"x\", \"on\": true, \"o\": 7, \"v\": 1.5}}", "4");
-    is_refused(members_get, 1, "where={\"q.s\": 1}", 400, "query_wrong_value");
-    is_refused(members_get, 1, "where={\"p.s\": null}", 400, "query_wrong_value");
-    is_refused(members_get, 1, "where={\"p.s\": 1, \"p.s\": 2}", 400, "query_wrong_value");
-}
-
 #define MANY (3 * MEMBER_FILTER_PIECE + 10)
 
 /* The indices on all pages of so many members. */
@@ -270,9 +158,7 @@ static void more_than_are_looked_at_in_a_turn(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {WITH_STORE(sorted_in_each_way), WITH_STORE(chosen_in_each_way),
-                                       WITH_STORE(chosen_by_values_of_each_kind),
-                                       WITH_STORE(more_than_are_looked_at_in_a_turn)};
+    const struct CMUnitTest tests[] = {WITH_STORE(more_than_are_looked_at_in_a_turn)};
 
     log_init("members", LOG_LEVEL_NONE);
     test_limit(30);

@@ -141,58 +141,6 @@ static void read_points(void)
 static struct metric_line line;
 static const char *why;
 
-static int json(const char *text)
-{
-    why = NULL;
-    return metric_line_json(text, strlen(text), &line, &why);
-}
-
-static void lines_of_json_have_two_forms(void **state)
-{
-    assert_int_equal(json("{\"name\": \"loss\", \"step\": 10, \"value\": 0.5}"), 0);
-    assert_true(line.n == 1 && line.has_step && line.step == 10 && line.values[0].value == 0.5 && isnan(line.time));
-    assert_string_equal(line.values[0].name, "loss");
-    assert_int_equal(json(" {\"step\":3,\"a\":1e-3 , \"b\":-Infinity,\"c\":NaN, \"d\": null, \"time\": 5.5}\r"), 0);
-    assert_true(line.n == 3 && line.step == 3 && line.time == 5.5);
-    assert_true(line.values[0].value == 1e-3 && line.values[1].value == -INFINITY && isnan(line.values[2].value));
-    assert_int_equal(json("{\"epoch\": 7, \"loss\": \"nan\", \"who\": \"me\", \"on\": true, \"deep\": {\"x\": [1, {\"y\": 2}]}}"), 0);
-    assert_true(line.n == 1 && line.step == 7 && isnan(line.values[0].value));
-    assert_int_equal(json("{\"step\": 1, \"epoch\": 7}"), 0);
-    assert_true(line.n == 1 && line.step == 1 && line.values[0].value == 7);
-    assert_int_equal(json("{\"name\": \"a run\", \"loss\": 2}"), 0);
-    assert_true(line.n == 1 && strcmp(line.values[0].name, "loss") == 0);
-    assert_int_equal(json("{\"l\\u00f6ss \\\"q\\\" \\ud83d\\ude00\": 1}"), 0);
-    assert_string_equal(line.values[0].name, "l\xc3\xb6ss \"q\" \xf0\x9f\x98\x80");
-    assert_int_equal(json("{}"), 0);
-    assert_int_equal(line.n, 0);
-}
-
-static void wrong_lines_are_refused_with_a_reason(void **state)
-{
-    static const char *const wrong[] = {
-        "", "x", "[1]", "{", "{\"a\"", "{\"a\":", "{\"a\":}", "{\"a\":1", "{\"a\":1,}", "{\"a\":1}x", "{\"a\":1}{}", "{a:1}", "{\"a\":0x10}",
-        "{\"a\":1 2}", "{\"a\":\"", "{\"a\\", "{\"a\\u12\":1}", "{\"\\ud800\":1}", "{\"\\ud800\\u0041\":1}", "{\"\\u0000\":1}", "{\"\\n\":1}",
-        "{\"\":1}", "{\"\xff\":1}", "{\"a\":nan(1)}", "{\"a\":1.2.3}", "{\"step\":1e300,\"a\":1}", "{\"step\":-1e300,\"a\":1}", "{\"step\":NaN,\"a\":1}",
-        "{\"name\":\"\",\"value\":1}", "{\"a\":[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[1]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]}",
-        "{\"a\":111111111111111111111111111111111111111111111111111111111111111111111111111111}",
-    };
-    char name[300], text[400];
-
-    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
-        if (json(wrong[i]) == 0)
-            fail_msg("taken: %s", wrong[i]);
-        assert_non_null(why);
-    }
-    memset(name, 'n', sizeof name);
-    name[100] = '\0';
-    snprintf(text, sizeof text, "{\"%s\":1}", name);
-    assert_int_equal(json(text), 0);
-    name[100] = 'n';
-    name[101] = '\0';
-    snprintf(text, sizeof text, "{\"%s\":1}", name);
-    assert_int_equal(json(text), -1);
-}
-
 /* Each prefix of a line, in memory of just that size, so that a sanitizer sees a read beyond it. */
 static void no_line_is_read_beyond_its_end(void **state)
 {
@@ -489,40 +437,6 @@ static void columns_are_read_as_loggers_write_them(void **state)
     }
 }
 
-static void a_metric_that_is_needed_and_does_not_come_is_told(void **state)
-{
-    char text[200];
-
-    write_to("log.csv", "w", "step,accurracy\n");
-    for (int i = 0; i < 10; i++)
-        write_to("log.csv", "a", "1,0.5\n");
-    work();
-    read_points();
-    assert_string_equal(got.notice, "it has not reported \"accuracy\" so far, by which it is judged, but \"accurracy\"");
-    assert_int_equal(metrics_judge(metrics, text, sizeof text), METRICS_ABSENT);
-    assert_string_equal(text, "it reported no metric \"accuracy\", but \"accurracy\"");
-    report("{\"accuracy\": 0.75}\n");
-    work();
-    read_points();
-    assert_string_equal(got.notice, "");
-    report("{\"accuracy\"\n");
-    work();
-    report("{\"accuracy\"\n");
-    work();
-    read_points();
-    assert_string_equal(got.notice, "1 line of metrics.jsonl is no metrics, the first at line 2: it is no JSON"); /* once */
-}
-
-static void silence_is_told_where_a_metric_is_needed(void **state)
-{
-    for (int i = 0; i < 9; i++)
-        work();
-    assert_int_equal(metrics_size(metrics), 0);
-    work();
-    read_points();
-    assert_string_equal(got.notice, "it has not reported \"accuracy\" so far, by which it is judged");
-}
-
 static void a_pattern_is_the_last_file_that_matches(void **state)
 {
     char path[128];
@@ -540,45 +454,6 @@ static void a_pattern_is_the_last_file_that_matches(void **state)
     }
     metrics_end(metrics, UNIX_MS + now);
     assert_string_equal(said_of("loss"), "1=8 2=7 3=5");
-}
-
-static void success_is_judged_by_the_last_value(void **state)
-{
-    char text[200];
-
-    assert_int_equal(metrics_judge(metrics, text, sizeof text), METRICS_ABSENT);
-    report("{\"accuracy\": 0.9}\n{\"accuracy\": 0.7}\n");
-    work();
-    assert_int_equal(metrics_judge(metrics, text, sizeof text), METRICS_MISSED);
-    assert_string_equal(text, "accuracy was 0.7 at last, below 0.74");
-    report("{\"accuracy\": 0.74}\n");
-    work();
-    assert_int_equal(metrics_judge(metrics, text, sizeof text), METRICS_REACHED);
-    report("{\"accuracy\": NaN}\n");
-    work();
-    assert_int_equal(metrics_judge(metrics, text, sizeof text), METRICS_MISSED);
-    assert_true(metrics_diverged(metrics, true, text, sizeof text));
-    assert_false(metrics_diverged(metrics, false, text, sizeof text));
-    assert_string_equal(text, "accuracy was NaN at its last step, 3");
-}
-
-static void a_value_that_is_not_finite_ends_at_once(void **state)
-{
-    char text[200];
-
-    report("{\"loss\": 2}\n");
-    work();
-    assert_int_equal(metrics_judge(metrics, text, sizeof text), METRICS_MISSED);
-    assert_string_equal(text, "loss was 2 at best, above 1");
-    report("{\"loss\": 0.5}\n{\"loss\": 4}\n");
-    work();
-    assert_int_equal(metrics_judge(metrics, text, sizeof text), METRICS_REACHED); /* by the best */
-    assert_false(metrics_diverged(metrics, false, NULL, 0));
-    report("{\"loss\": Infinity}\n{\"loss\": 1}\n");
-    work();
-    assert_true(metrics_diverged(metrics, false, NULL, 0));
-    assert_true(metrics_diverged(metrics, true, text, sizeof text));
-    assert_string_equal(text, "loss was NaN or infinite");
 }
 
 /* Between looks at files in which nothing is new the pause grows, up to `longest`. */
@@ -621,18 +496,6 @@ static void no_file_stays_open(void **state)
     metrics_end(metrics, UNIX_MS);
     assert_true(metrics_size(metrics) > 0);
     assert_int_equal(next_fd(), fd);
-}
-
-static void blank_lines_are_nothing(void **state)
-{
-    char notice[256] = "";
-
-    report("\r\n\n \t\r\n{\"loss\": 1}\r\n\t\n \n{\"loss\": 2}\r\n\r\n");
-    metrics_end(metrics, UNIX_MS);
-    read_points();
-    assert_int_equal(got.n, 2);
-    metrics_notice(metrics, notice, sizeof notice);
-    assert_string_equal(notice, "");
 }
 
 /* Whatever cuts a write short, each point is handed on once, and no line is torn. */
@@ -709,12 +572,9 @@ static void points_that_are_lost_are_told(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(lines_of_json_have_two_forms),
-        cmocka_unit_test(wrong_lines_are_refused_with_a_reason),
         cmocka_unit_test(no_line_is_read_beyond_its_end),
         cmocka_unit_test(points_are_written_and_read_alike),
         cmocka_unit_test_setup_teardown(no_file_stays_open, set_up_plain, tear_down),
-        cmocka_unit_test_setup_teardown(blank_lines_are_nothing, set_up_plain, tear_down),
         cmocka_unit_test_setup_teardown(points_that_were_written_in_part_are_written_whole, set_up_plain, tear_down),
         cmocka_unit_test_setup_teardown(points_that_are_lost_are_told, set_up_plain, tear_down),
         cmocka_unit_test_setup_teardown(a_file_is_followed_as_it_grows, set_up_plain, tear_down),
@@ -728,11 +588,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(what_a_rotated_file_had_is_read, set_up_csv, tear_down),
         cmocka_unit_test_setup_teardown(other_lines_in_place_of_those_that_were_read_are_told, set_up_csv, tear_down),
         cmocka_unit_test_setup_teardown(columns_are_read_as_loggers_write_them, set_up_csv, tear_down),
-        cmocka_unit_test_setup_teardown(a_metric_that_is_needed_and_does_not_come_is_told, set_up_csv, tear_down),
-        cmocka_unit_test_setup_teardown(silence_is_told_where_a_metric_is_needed, set_up_csv, tear_down),
         cmocka_unit_test_setup_teardown(a_pattern_is_the_last_file_that_matches, set_up_csv, tear_down),
-        cmocka_unit_test_setup_teardown(success_is_judged_by_the_last_value, set_up_csv, tear_down),
-        cmocka_unit_test_setup_teardown(a_value_that_is_not_finite_ends_at_once, set_up_end, tear_down),
         cmocka_unit_test_setup_teardown(a_member_that_says_nothing_is_looked_at_less_often, set_up_plain, tear_down),
         cmocka_unit_test_setup_teardown(divergence_is_not_waited_for_long, set_up_end, tear_down),
     };

@@ -38,39 +38,6 @@ static struct spec *good(const char *parameters, const char *resources)
     return spec;
 }
 
-static void each_member_has_its_own(void **state)
-{
-    struct spec *spec = good("{'grid': {'workers': [1, 4], 'gib': [2, 1], 'limit': ['90s', '2h', '5m']}}",
-                             "{'tasks': '{workers}', 'cpus_per_task': 2, 'gpus': '{workers}', 'nodes': '1{workers}', "
-                             "'memory': '{gib}GiB', 'walltime': '{limit}'}");
-    struct adapter_resources r;
-    struct error err;
-    json_t *values, *json;
-
-    assert_int_equal(spec->members.resources.tasks, 4); /* the most */
-    assert_int_equal(spec->members.resources.nodes, 14);
-    assert_int_equal(spec->members.resources.memory, INT64_C(2) << 30);
-    assert_int_equal(spec->members.resources.walltime_ms, 7200000);
-    assert_int_equal(needs_of(spec, 11, &r, &err), 0);
-    assert_int_equal(r.tasks, 4);
-    assert_int_equal(r.gpus, 4);
-    assert_int_equal(r.nodes, 14);
-    assert_int_equal(r.cpus_per_task, 2);
-    assert_int_equal(r.memory, INT64_C(1) << 30);
-    assert_int_equal(r.walltime_ms, 300000);
-    assert_int_equal(needs_of(spec, 0, &r, &err), 0);
-    assert_int_equal(r.tasks, 1);
-    assert_int_equal(r.walltime_ms, 90000);
-    values = params_at(spec->params, 0);
-    json = needs_json(spec, values);
-    assert_int_equal(json_object_size(json), 5);
-    assert_int_equal(json_integer_value(json_object_get(json, "tasks")), 1);
-    assert_string_equal(json_string_value(json_object_get(json, "memory")), "2GiB");
-    json_decref(json);
-    json_decref(values);
-    spec_destroy(spec);
-}
-
 static void equal_ones_are_told(void **state)
 {
     struct spec *spec = good("{'grid': {'workers': [1, 2], 'lr': [0.1, 0.2]}}", "{'tasks': '{workers}'}");
@@ -145,7 +112,6 @@ static void each_mistake_is_named_with_its_place(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(each_member_has_its_own),
         cmocka_unit_test(equal_ones_are_told),
         cmocka_unit_test(only_what_differs_is_looked_at),
         cmocka_unit_test(each_mistake_is_named_with_its_place),

@@ -1,18 +1,15 @@
 /* Orders to PBS one after another and in a hurry, which PBS it is, whose jobs are listed, and submissions that are
  * refused: its commands are scripts here. */
-#include "common/files.h"
 #include "scheduler-adapters/pbs.h"
 #include "scheduler-adapters/registry.h"
 #include "tests/unit/batch_site.h"
 
 #include <pwd.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #define OPENPBS "pbs_version = 23.06.06"
-#define TORQUE "Version: 6.1.3"
 #define VERSION_OR(version, otherwise) "case $1 in --version) echo '" version "';; " otherwise " esac"
 #define JOB_WITH(id, name, state, more) "\"" id "\": {\"job_state\": \"" state "\", \"Variable_List\": {\"STRETTO_RUNNER\": \"" name "\"}" more "}"
 #define JOB(id, name, state) JOB_WITH(id, name, state, "")
@@ -166,40 +163,6 @@ static void commands_are_one_after_another(void **state)
     site_assert_lines("qsig", "[-s][TERM][7.server]\n[-s][TERM][8.server]\n");
 }
 
-/* OpenPBS cannot hold a job of an array; Torque can. */
-static void a_job_of_an_array_is_taken_out(void **state)
-{
-    struct told told;
-
-    begin(OPENPBS);
-    list(JOB_WITH("7[].server", "st-0-0+", "B", ", \"array_indices_remaining\": \"0-1\""));
-    site_withdraw(1, "7[1].server", &told);
-    site_until(&told, 1);
-    assert_int_equal(told.answer, ADAPTER_OK);
-    assert_int_equal(site_count_asked("qhold"), 0);
-    site_assert_lines("qdel", "[7[1].server]\n");
-    for (int i = 0; i < 2; i++) {
-        site_command("qdel", i == 0 ? "echo 'qdel: Unknown Job Id 7[1].server' >&2; exit 153"
-                                    : "echo 'qdel: Unauthorized Request' >&2; exit 1");
-        site_withdraw(1, "7[1].server", &told);
-        site_until(&told, 1);
-        assert_int_equal(told.answer, i == 0 ? ADAPTER_OK : ADAPTER_UNSURE);
-    }
-    assert_non_null(strstr(told.text, "Unauthorized"));
-    site_end();
-    site_pbs_commands(TORQUE);
-    site_command("qdel", "");
-    site_forget("qdel");
-    site_put("listed", "<Data><Job><Job_Id>7[1].server</Job_Id><job_state>Q</job_state><Variable_List>STRETTO_RUNNER=st-0-0+</Variable_List></Job></Data>",
-             0600);
-    site_begin(site.ops);
-    site_withdraw(1, "7[1].server", &told);
-    site_until(&told, 1);
-    assert_int_equal(told.answer, ADAPTER_OK);
-    site_assert_lines("qhold", "[7[1].server]\n");
-    site_assert_lines("qdel", "[7[1].server]\n");
-}
-
 /* By its version, wherever that is printed, or else by whether it prints JSON. */
 static void which_pbs_it_is_is_found_out(void **state)
 {
@@ -314,22 +277,6 @@ static void a_refusal_for_its_time_is_one(void **state)
     assert_int_equal(site_count_asked("qsub"), 1);
 }
 
-static void a_queue_is_named_once(void **state)
-{
-    struct adapter_job job = site_job(&site_plain);
-
-    begin(OPENPBS);
-    site_command("qsub", "cat >/dev/null; echo 'qsub: Unknown queue fast' >&2; exit 1");
-    job.resources.queue = "fast";
-    assert_string_equal(site_submit_next(job).text, "qsub: Unknown queue fast");
-    job.resources.queue = NULL;
-    site_command("qsub", "cat >/dev/null; echo 'qsub: Unknown queue' >&2; exit 1");
-    assert_string_equal(site_submit_next(job).text, "qsub: Unknown queue");
-    job.resources.queue = "fast";
-    site_command("qsub", "cat >/dev/null; echo 'qsub: Bad UID' >&2; exit 1");
-    assert_string_equal(site_submit_next(job).text, "qsub: Bad UID");
-}
-
 static void an_id_is_what_looks_like_one(void **state)
 {
     static const struct {
@@ -386,12 +333,10 @@ int main(void)
         CASE(the_history_is_asked_for_few_at_a_time),
         CASE(an_overdue_job_is_killed_beside_other_commands),
         CASE(commands_are_one_after_another),
-        CASE(a_job_of_an_array_is_taken_out),
         CASE(which_pbs_it_is_is_found_out),
         CASE(which_pbs_it_is_is_asked_once),
         CASE(jobs_of_others_are_none_of_ours),
         CASE(a_refusal_for_its_time_is_one),
-        CASE(a_queue_is_named_once),
         CASE(an_id_is_what_looks_like_one),
         CASE(every_chunk_has_what_it_needs),
     };

@@ -19,15 +19,6 @@
 
 #define JOB(name, more) "{\"job\": \"" name "\", \"dir\": \"/jobs/" name "\", \"cpus\": 1, \"grace\": 10, \"descriptor\": {\"its\": \"" name "\"}" more "}\n"
 
-static void with_nothing_to_do_it_gives_the_node_back(void **state)
-{
-    configure("{\"idle\": 60.5}");
-    assert_int_equal(fly(false), 0);
-    assert_told("over idle");
-    assert_int_equal(now, START + 60500);
-    assert_in_range(n_waits, 1, 80); /* it does not look all the time */
-}
-
 static void jobs_start_in_the_order_of_their_batches(void **state)
 {
     static const struct rig_event all[] = {{5000, hand_over, JOB("a", "") JOB("b", "")}, {5000, hand_over, JOB("c", "")}, {30000, hand_over, JOB("d", "")}, {0}};
@@ -151,20 +142,6 @@ static void a_job_that_is_cancelled_is_told(void **state)
     assert_int_equal(terminated_at, 5000);
 }
 
-static void it_is_given_back_when_no_member_fits(void **state)
-{
-    static const struct rig_event all[] = {
-        {1000, hand_over, JOB("a", ", \"least\": 30")}, {50000, hand_over, JOB("b", ", \"least\": 60")}, {0}};
-
-    setenv("STRETTO_DEADLINE", "1700000100", 1);
-    configure("{\"idle\": 3600, \"least\": 20, \"cpus\": 1}");
-    events = all;
-    assert_int_equal(fly(false), 0);
-    assert_told("start a; end a 0; return b what is left of the allocation's time is too little; over no member fits what is left of its time");
-    assert_in_range(now, START + 80001, START + 85001);
-    unsetenv("STRETTO_DEADLINE");
-}
-
 /* A link of somebody else's could have commands run; what cannot be read stays. */
 static void put_strange_files(const char *ignored)
 {
@@ -276,21 +253,7 @@ static void it_is_flushed_within_a_tenth_of_a_second(void **state)
     assert_int_equal(second_sync_at, 1100);
 }
 
-static void a_runner_that_does_not_end_is_killed(void **state)
-{
-    static const struct rig_event all[] = {{1000, hand_over, JOB("stay-a", "")}, {5000, stop, "15"}, {0}};
-
-    configure("{\"cpus\": 1}");
-    events = all;
-    keeps_on = true;
-    assert_int_equal(fly(false), 0);
-    assert_told("start stay-a; end stay-a 137; over told to end");
-    assert_int_equal(n_killed, 1);
-    assert_in_range(n_waits, 2, 60); /* it waits for that end */
-    assert_in_range(now, START + 20000, START + 21000); /* its grace of 10 s, and 5 s for the records */
-}
-
-/* Nothing is left of it: no process, no descriptor. */
+/* Nothing is left of it: no process, no descriptor. It has one more process where it tells the daemon of news. */
 static void at_its_end_nothing_is_left(void **state)
 {
     static const struct rig_event all[] = {
@@ -354,7 +317,6 @@ static void the_daemon_is_nudged_when_there_is_news(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(with_nothing_to_do_it_gives_the_node_back),
         cmocka_unit_test(jobs_start_in_the_order_of_their_batches),
         cmocka_unit_test(what_comes_is_found_soon),
         cmocka_unit_test(a_job_has_what_is_its_own_and_nothing_else),
@@ -362,13 +324,11 @@ int main(void)
         cmocka_unit_test(told_to_end_it_ends_its_jobs_first),
         cmocka_unit_test(other_signals_do_not_end_it),
         cmocka_unit_test(a_job_that_is_cancelled_is_told),
-        cmocka_unit_test(it_is_given_back_when_no_member_fits),
         cmocka_unit_test(only_what_the_daemon_has_written_is_taken),
         cmocka_unit_test(a_runner_that_fails_tells_no_records),
         cmocka_unit_test(a_journal_that_cannot_be_written_waits),
         cmocka_unit_test(it_is_flushed_where_that_is_asked_for),
         cmocka_unit_test(it_is_flushed_within_a_tenth_of_a_second),
-        cmocka_unit_test(a_runner_that_does_not_end_is_killed),
         cmocka_unit_test(at_its_end_nothing_is_left),
         cmocka_unit_test(the_daemon_is_nudged_when_there_is_news),
     };

@@ -4,12 +4,10 @@
 #include "tasks/runner/run.h"
 
 #include "common/jobfd.h"
-#include "common/xalloc.h"
 #include "tests/unit/unit.h"
 
 #include <signal.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <sysexits.h>
@@ -204,48 +202,6 @@ static void each_start_takes_room_that_its_end_gives_back(void **state)
     pilot_forget(&p);
 }
 
-static void what_can_never_be_started_is_given_back(void **state)
-{
-    struct pilot p;
-
-    begin_empty(&p);
-    p.deadline_ms = now + 100000;
-    hand_over(&p, "a", 5, 0, 0, 0);
-    hand_over(&p, "b", 1, 3, 0, 0);
-    hand_over(&p, "c", 1, 0, 101, 0);
-    hand_over(&p, "d", 1, 0, 0, 101);
-    hand_over(&p, "e", 1, 0, 0, 100);
-    pilot_take(&p, "{\"job\": \"f\", \"dir\": \"f\", \"descriptor\": {}}");
-    pilot_start_what_fits(&p);
-    assert_said("return f: its order is damaged\nreturn a: it is more than the node has\nreturn b: it is more than the node has\n"
-                "return c: it is more than the node has\nreturn d: what is left of the allocation's time is too little\nstart e\n");
-    wait_for_all(&p);
-    pilot_forget(&p);
-}
-
-/* The daemon counts on it that what was given back is not started. */
-static void what_was_given_back_is_given_back_again(void **state)
-{
-    struct pilot p;
-
-    begin_empty(&p);
-    hangs = true;
-    hand_over(&p, "a", 4, 0, 0, 0);
-    hand_over(&p, "b", 1, 0, 0, 0);
-    pilot_start_what_fits(&p);
-    pilot_take(&p, "{\"cancel\": \"b\"}");
-    pilot_take(&p, "{\"cancel\": \"b\"}");
-    pilot_take(&p, "{\"cancel\": \"nobody\"}");
-    hand_over(&p, "b", 1, 0, 0, 0);
-    hand_over(&p, "a", 4, 0, 0, 0); /* it runs */
-    assert_said("start a\nreturn b: cancelled\nreturn b: handed over again\n");
-    assert_null(p.queue);
-    kill(p.running->pid, SIGKILL);
-    wait_for_all(&p);
-    assert_said("end a 137 -\n"); /* what stands in its job fd is not believed */
-    pilot_forget(&p);
-}
-
 /* There may be room for its directories later; while the node is being given back there is nothing to wait for. */
 static void a_runner_without_room_is_started_again_after_a_while(void **state)
 {
@@ -298,51 +254,6 @@ static void a_runner_that_fails_tells_no_records(void **state)
     pilot_forget(&p);
 }
 
-/* Looks are counted, so that a pilot that was suspended with its jobs kills none of them. */
-static void a_runner_that_stays_stopped_is_killed(void **state)
-{
-    struct pilot p;
-    siginfo_t is;
-    pid_t pid;
-
-    begin_empty(&p);
-    hangs = true;
-    hand_over(&p, "a", 1, 0, 0, 0);
-    pilot_start_what_fits(&p);
-    pid = p.running->pid;
-    for (int round = 0; round < 2; round++) { /* in the first it goes on before its time is over */
-        assert_int_equal(kill(pid, SIGSTOP), 0);
-        assert_int_equal(waitid(P_PID, (id_t)pid, &is, WSTOPPED), 0);
-        for (int i = 1; i <= 5 + round; i++) {
-            assert_int_equal(n_sent, 0);
-            now += 300000 / 6;
-            pilot_kill_stopped(&p, now);
-            pilot_kill_stopped(&p, now + 300000 / 6 - 1); /* not before the next look is due */
-        }
-        assert_int_equal(n_sent, round);
-        assert_int_equal(kill(pid, SIGCONT), 0);
-        assert_int_equal(waitid(P_PID, (id_t)pid, &is, WCONTINUED), 0);
-        now += 300000 / 6;
-        pilot_kill_stopped(&p, now);
-    }
-    assert_int_equal(last_sig, SIGKILL);
-    assert_int_equal(last_pid, pid);
-    kill(pid, SIGKILL);
-    wait_for_all(&p);
-    pilot_forget(&p);
-}
-
-static void a_cancelled_job_has_its_grace(void **state)
-{
-    struct pilot p;
-
-    begin(&p);
-    pilot_take(&p, "{\"cancel\": \"a\"}");
-    pilot_start_what_fits(&p);
-    assert_non_null(p.queue); /* while it ends, its place is its own */
-    end_after_grace(&p);
-}
-
 static void so_have_all_when_the_pilot_ends(void **state)
 {
     struct pilot p;
@@ -357,12 +268,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_start_takes_room_that_its_end_gives_back),
-        cmocka_unit_test(what_can_never_be_started_is_given_back),
-        cmocka_unit_test(what_was_given_back_is_given_back_again),
         cmocka_unit_test(a_runner_without_room_is_started_again_after_a_while),
         cmocka_unit_test(a_runner_that_fails_tells_no_records),
-        cmocka_unit_test(a_runner_that_stays_stopped_is_killed),
-        cmocka_unit_test(a_cancelled_job_has_its_grace),
         cmocka_unit_test(so_have_all_when_the_pilot_ends),
     };
 

@@ -104,31 +104,6 @@ static const char *find(const char *name, const char *launcher, const char *cons
     return said;
 }
 
-static void a_program_is_found(void **state)
-{
-    assert_string_equal(find("both", NULL, NULL, NULL), "@/first/both both --n {hosts}");
-    assert_string_equal(find("solve", NULL, NULL, NULL), "@/second/solve solve --n {hosts}");
-    assert_string_equal(find("own", NULL, NULL, NULL), "@/task/own own --n {hosts}");
-    assert_string_equal(find("./own", NULL, NULL, NULL), "@/task/./own ./own --n {hosts}");
-    assert_string_equal(find("sub/deep", NULL, NULL, NULL), "@/task/sub/deep sub/deep --n {hosts}");
-    assert_string_equal(find("/bin/sh", NULL, NULL, NULL), "/bin/sh /bin/sh --n {hosts}");
-}
-
-static void what_cannot_be_run_is_told(void **state)
-{
-    assert_string_equal(find("none", NULL, NULL, NULL), "cannot start \"none\": not found on PATH");
-    assert_string_equal(find("plain", NULL, NULL, NULL),
-                        "cannot start \"plain\": found on PATH, but it is not executable");
-    assert_string_equal(find("./data", NULL, NULL, NULL),
-                        "cannot start \"./data\": it is not executable (permission denied)");
-    assert_string_equal(find("./sub", NULL, NULL, NULL), "cannot start \"./sub\": it is a directory");
-    assert_string_equal(find("./none", NULL, NULL, NULL), 
-                        "cannot start \"./none\": no such file in the directory of the attempt, where it is started; name a program by its "
-                        "absolute path, or by one on PATH");
-    assert_string_equal(find("/none/x", NULL, NULL, NULL), "cannot start \"/none/x\": no such file");
-    assert_string_equal(find("deep", NULL, NULL, NULL), "cannot start \"deep\": not found on PATH");
-}
-
 static void what_the_kernel_refuses_is_told(void **state)
 {
     static const struct {
@@ -223,8 +198,6 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(all_words_are_there),
-        cmocka_unit_test(a_program_is_found),
-        cmocka_unit_test(what_cannot_be_run_is_told),
         cmocka_unit_test(what_the_kernel_refuses_is_told),
         cmocka_unit_test(a_launcher_comes_before),
         cmocka_unit_test(the_words_for_a_checkpoint_come_last_and_only_with_one),

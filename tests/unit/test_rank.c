@@ -3,45 +3,12 @@
 #include "tasks/runner/rank.h"
 #include "tasks/runner/signals.h"
 
-#include "tasks/runner/run.h"
 #include "tests/unit/unit.h"
 
 #include <signal.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-static void a_rank_is_known_by_its_environment(void **state)
-{
-    static const struct {
-        const char *number, *application;
-        int64_t rank; /* -1: it is refused */
-    } cases[] = {{"0", "46", 0},   {"12", "46", 12}, {NULL, "46", -1}, {"3", NULL, -1}, {"-1", "46", -1}, {"3x", "46", -1},
-                 {"", "46", -1},   {"3", "", -1},    {"99999999999999999999", "46", -1},
-                 {"3", "012345678901234567890123456789012345678901234567890123456789012", 3},
-                 {"3", "0123456789012345678901234567890123456789012345678901234567890123", -1}};
-
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        struct rank rank = {0};
-        struct error err;
-        int rc;
-
-        unsetenv("ALPS_APP_PE");
-        unsetenv("ALPS_APP_ID");
-        if (cases[i].number != NULL)
-            setenv("ALPS_APP_PE", cases[i].number, 1);
-        if (cases[i].application != NULL)
-            setenv("ALPS_APP_ID", cases[i].application, 1);
-        rc = rank_find(&rank, &err);
-        if (rc != (cases[i].rank < 0 ? -1 : 0))
-            fail_msg("case %zu", i);
-        if (rc < 0)
-            continue;
-        assert_int_equal(rank.number, cases[i].rank);
-        assert_string_equal(rank.application, cases[i].application);
-    }
-}
 
 /* What runners say: their process id first. */
 static int said[2];
@@ -189,7 +156,6 @@ static void a_runner_ends_with_its_guard(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_rank_is_known_by_its_environment),
         cmocka_unit_test(signals_are_passed_on),
         cmocka_unit_test(the_end_of_another_process_is_not_the_runners),
         cmocka_unit_test(a_runner_that_fails_does_not_end_the_application),

@@ -18,9 +18,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define NAME "00112233445566778899aabbccddeeff"
 #define NOW_MS 7000
-#define ROWS ((size_t)2500000) /* bytes of a parameter file: more than two pieces of it */
 
 static char dir[64], before[96], after[96], rows_before[96], rows_after[96], run_dir[96];
 
@@ -206,42 +204,6 @@ static void what_the_run_directory_does_not_have_is_lost(void **state)
     store_close(store);
 }
 
-static void what_is_made_from_now_on_has_names_of_its_own(void **state)
-{
-    struct store *store = must_open(before);
-    struct store_extent there;
-    char instance[16];
-    struct error err;
-    int64_t id = add_ensemble(store, ENSEMBLE_COMPLETE);
-
-    must_commit(store);
-    snprintf(instance, sizeof instance, "%s", store_instance(store));
-    back_up(store);
-    store_close(store);
-    make_in_run_dir("e12"); /* made after the backup */
-    make_in_run_dir("e9");
-    make_in_run_dir("e400.old"); /* somebody's copy */
-    make_in_run_dir("x500");
-    make_in_run_dir("e9/jobs/st-00c0ffee-77");
-    run_claim_extent(run_dir, &there);
-    assert_true(there.ensemble == 12 && there.job == 77);
-
-    store = must_open(after);
-    restore(store);
-    assert_string_not_equal(store_instance(store), instance);
-    assert_int_equal(strlen(store_instance(store)), strlen(instance));
-    snprintf(instance, sizeof instance, "%s", store_instance(store));
-    assert_int_equal(open_books(store, &err), 0); /* it is done once */
-    store_close(store);
-
-    store = must_open(after);
-    assert_string_equal(store_instance(store), instance);
-    assert_int_equal(add_ensemble(store, ENSEMBLE_RUNNING), 13);
-    assert_int_equal(add_job(store, 13).id, 78);
-    assert_true(id < 13);
-    store_close(store);
-}
-
 /* The database itself is no copy any more, and not only its log says so: without the log it would be restored again. */
 static void a_restored_database_is_so_without_its_log(void **state)
 {
@@ -320,104 +282,6 @@ static void an_archive_that_cannot_be_read_ends_it(void **state)
     store_close(store);
 }
 
-static void sessions_of_browsers_have_ended(void **state)
-{
-    struct store *store = must_open(before);
-    struct session_row session = {.role = TOKEN_READER, .path = "/", .created_ms = 1, .expires_ms = INT64_MAX};
-    struct login_row login = {.role = TOKEN_READER, .until_ms = INT64_MAX, .expires_ms = INT64_MAX}, taken;
-    struct error err;
-
-    memset(session.hash, 'a', 64);
-    memset(login.hash, 'b', 64);
-    assert_int_equal(store_session_insert(store, &session, &err), 0);
-    assert_int_equal(store_login_insert(store, &login, &err), 0);
-    must_commit(store);
-    back_up(store);
-    store_close(store);
-
-    store = must_open(after);
-    assert_int_equal(store_session_find(store, session.hash, NOW_MS, &session, &err), 1);
-    restore(store);
-    assert_int_equal(store_session_find(store, session.hash, NOW_MS, &session, &err), 0);
-    assert_int_equal(store_login_take(store, login.hash, NOW_MS, &taken, &err), 0);
-    store_close(store);
-}
-
-static void write_rows(const char *where, const char *suffix, const char *data, size_t size)
-{
-    char path[160];
-    struct error err;
-
-    snprintf(path, sizeof path, "%s/" NAME "%s", where, suffix);
-    assert_int_equal(file_write_whole(path, data, size, 0600, &err), 0);
-}
-
-static void rows_are(const char *suffix, const char *data, size_t size)
-{
-    char path[160], *there;
-    size_t n;
-    struct error err;
-
-    snprintf(path, sizeof path, "%s/" NAME "%s", rows_after, suffix);
-    assert_int_equal(file_read(path, 2 * ROWS, &there, &n, &err), 0);
-    assert_int_equal(n, size);
-    assert_memory_equal(there, data, size);
-    free(there);
-}
-
-/* What an attempt to restore that was killed, or another database, has left there is no part of them. */
-static void parameter_files_are_what_they_were(void **state)
-{
-    struct store *store = must_open(before);
-    char *rows = malloc(ROWS), *longer = calloc(1, ROWS + 1000);
-    struct error err;
-
-    for (size_t i = 0; i < ROWS; i++)
-        rows[i] = (char)(i * 31 % 251);
-    write_rows(rows_before, ".jsonl", rows, ROWS);
-    write_rows(rows_before, ".index", "", 0);
-    assert_int_equal(store_parameter_rows_insert(store, add_ensemble(store, ENSEMBLE_RUNNING), NAME, 3, "{}", &err), 0);
-    must_commit(store);
-    back_up(store);
-    store_close(store);
-
-    assert_int_equal(mkdir(rows_after, 0700), 0);
-    write_rows(rows_after, ".jsonl", longer, ROWS + 1000);
-    write_rows(rows_after, ".index", "left", 4);
-    store = must_open(after);
-    restore(store);
-    rows_are(".jsonl", rows, ROWS);
-    rows_are(".index", "", 0);
-    store_close(store);
-    free(rows);
-    free(longer);
-}
-
-/* A backup may have come from anywhere. */
-static void a_backup_writes_nothing_else(void **state)
-{
-    static const char *const names[] = {"../" NAME ".jsonl", NAME, NAME "0.jsonl", NAME ".jsonl.x", "../stretto.sock",
-                                        "0011.jsonl", NAME "/../../x.jsonl"};
-    struct store *store = must_open(before);
-    char path[256], ls[128];
-    struct error err;
-
-    back_up(store);
-    store_close(store);
-    store = must_open(after);
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        assert_int_equal(store_exec(store, &err, "INSERT INTO backup_file (name, piece, data) VALUES (?1, 0, x'00')", "t", names[i]), 0);
-    must_commit(store);
-    restore(store);
-    store_close(store);
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        snprintf(path, sizeof path, "%s/%s", rows_after, names[i]);
-        assert_int_not_equal(access(path, F_OK), 0);
-    }
-    snprintf(ls, sizeof ls, "test -z \"$(ls -A '%s')\"", rows_after);
-    assert_int_equal(system(ls), 0);
-}
-
 /* Damage that copying alone does not meet: who restores such a backup one day finds that out too late. */
 static void a_damaged_database_makes_no_backup(void **state)
 {
@@ -447,13 +311,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(what_the_run_directory_does_not_have_is_lost, make_dirs, remove_dirs),
-        cmocka_unit_test_setup_teardown(what_is_made_from_now_on_has_names_of_its_own, make_dirs, remove_dirs),
         cmocka_unit_test_setup_teardown(a_restored_database_is_so_without_its_log, make_dirs, remove_dirs),
         cmocka_unit_test_setup_teardown(generations_that_are_not_known_are_moved_aside, make_dirs, remove_dirs),
         cmocka_unit_test_setup_teardown(an_archive_that_cannot_be_read_ends_it, make_dirs, remove_dirs),
-        cmocka_unit_test_setup_teardown(sessions_of_browsers_have_ended, make_dirs, remove_dirs),
-        cmocka_unit_test_setup_teardown(parameter_files_are_what_they_were, make_dirs, remove_dirs),
-        cmocka_unit_test_setup_teardown(a_backup_writes_nothing_else, make_dirs, remove_dirs),
         cmocka_unit_test_setup_teardown(a_damaged_database_makes_no_backup, make_dirs, remove_dirs),
     };
 

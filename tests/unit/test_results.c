@@ -5,7 +5,6 @@
 
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 static struct spec *spec;
 
@@ -41,35 +40,6 @@ static void check_path(int64_t index, const char *wanted)
 }
 
 #define GRID "{\"grid\": {\"lr\": [0.1, 0.25], \"batch\": [64, 128]}}"
-
-static void each_member_has_its_name(void **state)
-{
-    assert_string_equal(parse("results/{batch}/lr{lr}-b{batch}", GRID), "");
-    check_path(0, "results/64/lr0.1-b64");
-    check_path(3, "results/128/lr0.25-b128");
-    assert_string_equal(parse("/data/{index}", GRID), "");
-    check_path(2, "/data/2");
-    assert_string_equal(parse("results/{o.n}/{l}", "{\"grid\": {\"o\": [{\"n\": \"a/b\"}, {\"n\": 2}], \"l\": [[1, 2]]}}"), "");
-    check_path(0, "results/a%2Fb/[1,2]");
-    check_path(1, "results/2/[1,2]");
-}
-
-static void members_that_share_a_directory_are_refused(void **state)
-{
-    assert_string_equal(parse("results/lr{lr}", GRID), "spec_impossible_value");
-    assert_string_equal(parse("results/all", GRID), "spec_impossible_value");
-    assert_string_equal(parse("results/{a}{b}", "{\"grid\": {\"a\": [1, 11], \"b\": [11, 1]}}"),
-                        "spec_impossible_value");
-    assert_string_equal(parse("results/{a}-{b}", "{\"grid\": {\"a\": [1, 11], \"b\": [11, 1]}}"), "");
-    assert_string_equal(parse("results/{x}", "{\"grid\": {\"x\": [\"1\", 1]}}"), "spec_impossible_value");
-    assert_string_equal(parse("results/{x}", "{\"method\": \"halton\", \"count\": 10000, \"space\": {\"x\": [0, 1]}}"), "");
-    assert_string_equal(parse("results/{x}", "{\"method\": \"halton\", \"count\": 10001, \"space\": {\"x\": [0, 1]}}"),
-                        "spec_impossible_value");
-    assert_string_equal(parse("results/{{index}}/{x}", "{\"method\": \"halton\", \"count\": 10001, \"space\": {\"x\": [0, 1]}}"),
-                        "spec_impossible_value");
-    assert_string_equal(parse("results/{x}-{index}", "{\"method\": \"halton\", \"count\": 1000000, \"space\": {\"x\": [0, 1]}}"),
-                        "");
-}
 
 static void paths_that_leave_are_refused(void **state)
 {
@@ -116,8 +86,6 @@ static int end(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(each_member_has_its_name),
-        cmocka_unit_test(members_that_share_a_directory_are_refused),
         cmocka_unit_test(paths_that_leave_are_refused),
         cmocka_unit_test(values_add_no_parts),
         cmocka_unit_test(a_name_that_is_too_long_is_refused),

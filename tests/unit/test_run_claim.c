@@ -98,23 +98,6 @@ static void owner_is(struct store *store)
     json_decref(json);
 }
 
-static void who_comes_first_has_it(void **state)
-{
-    claim(first, first_state, "");
-    owner_is(first);
-    make_ensemble(9);
-    claim(first, first_state, ""); /* again: it does not know of that one, whose number is taken */
-    assert_int_equal(next_id(first), 10);
-    claim(other, other_state, "run_dir_taken");
-    assert_int_equal(next_id(other), 1);
-    owner_is(first);
-    run_claim_drop(run_dir);
-    claim(other, other_state, "");
-    owner_is(other);
-    assert_int_equal(next_id(other), 10);
-    claim(first, first_state, "run_dir_taken");
-}
-
 /* The same state directory of the same host: the database that was in it is gone. */
 static void a_database_that_is_gone_has_nothing(void **state)
 {
@@ -134,17 +117,6 @@ static void a_database_that_is_gone_has_nothing(void **state)
     claim(first, first_state, "");
 }
 
-static void what_cannot_be_read_is_somebodys(void **state)
-{
-    struct error err;
-
-    assert_int_equal(file_write_whole(owner, "{", 1, 0600, &err), 0);
-    claim(first, first_state, "file_json");
-    assert_int_equal(unlink(owner), 0);
-    assert_int_equal(symlink(owner, owner), 0);
-    claim(first, first_state, "file_read");
-}
-
 /* A name that is no UTF-8, and a directory that is not there: both are used as they are. */
 static void what_cannot_be_noted_is_used_all_the_same(void **state)
 {
@@ -159,9 +131,7 @@ static void what_cannot_be_noted_is_used_all_the_same(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(who_comes_first_has_it, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_database_that_is_gone_has_nothing, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(what_cannot_be_read_is_somebodys, set_up, tear_down),
         cmocka_unit_test_setup_teardown(what_cannot_be_noted_is_used_all_the_same, set_up, tear_down),
     };
 

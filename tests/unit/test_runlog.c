@@ -55,39 +55,6 @@ static void assert_log(const char *wanted)
     assert_int_equal(st.st_mode & 07777, 0600);
 }
 
-static void it_is_kept_whole_once_it_is_asked_for(void **state)
-{
-    pid_t pid = fork();
-
-    if (pid == 0) {
-        runlog_begin(dir);
-        say(STDERR_FILENO, "one\n");
-        say(STDOUT_FILENO, "two\n");
-        if (access(path, F_OK) == 0)
-            _exit(1);
-        runlog_keep();
-        say(STDERR_FILENO, "three\n");
-        runlog_keep(); /* it is kept already */
-        say(STDOUT_FILENO, "four\n");
-        _exit(0);
-    }
-    assert_int_equal(status_of(pid), 0);
-    assert_log("one\ntwo\nthree\nfour\n");
-}
-
-static void without_being_asked_for_it_leaves_nothing(void **state)
-{
-    pid_t pid = fork();
-
-    if (pid == 0) {
-        runlog_begin(dir);
-        say(STDERR_FILENO, "one\n");
-        _exit(0);
-    }
-    assert_int_equal(status_of(pid), 0);
-    assert_int_equal(access(path, F_OK), -1);
-}
-
 /* Where the file cannot be made, it is made later, with what was said until then. */
 static void it_is_tried_again(void **state)
 {
@@ -138,8 +105,6 @@ static void one_that_was_not_begun_is_left_alone(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(it_is_kept_whole_once_it_is_asked_for, open_dir, close_dir),
-        cmocka_unit_test_setup_teardown(without_being_asked_for_it_leaves_nothing, open_dir, close_dir),
         cmocka_unit_test_setup_teardown(it_is_tried_again, open_dir, close_dir),
         cmocka_unit_test_setup_teardown(one_that_was_not_begun_is_left_alone, open_dir, close_dir),
     };

@@ -6,7 +6,6 @@
 #include "tasks/runner/looks.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -187,18 +186,6 @@ static void without_its_record_the_job_has_not_ended(void **state)
     assert_in_range(now, START + 640000, START + 660000); /* it tries for a while */
 }
 
-static void memory_is_told_in_bytes(void **state)
-{
-    json_t *record;
-
-    begin();
-    process.ends_at = 1000;
-    record = run(600000, 30000, none);
-    assert_int_equal(json_integer_value(json_object_get(record, "max_rss")), 2048 * 1024);
-    assert_true(json_number_value(json_object_get(record, "ended")) == UNIX_START / 1000 + 1);
-    assert_record(record, "succeeded", "");
-}
-
 /* Ranks record their checkpoints themselves. */
 static void checkpoints_are_looked_for_of_members_alone(void **state)
 {
@@ -236,34 +223,6 @@ static void news_are_told_to_the_daemon(void **state)
         json_decref(run(600000, 30000, none));
         assert_string_equal(nudges, cases[i].nudges);
     }
-}
-
-static json_t *patterns;
-
-static void leave_artefacts(struct jobdesc *desc, struct job *job)
-{
-    desc->artefacts = patterns;
-}
-
-/* They are read before the record is written, which has them. */
-static void artefacts_are_in_the_record(void **state)
-{
-    json_t *record;
-
-    patterns = json_pack("[s]", "*.txt");
-    for (int there = 0; there < 2; there++) {
-        begin();
-        process.ends_at = 10000;
-        writes_at = there ? 1000 : NEVER;
-        writes = "a.txt";
-        adjust = leave_artefacts;
-        record = run(600000, 30000, none);
-        assert_int_equal(json_array_size(json_object_get(record, "artefacts")), there);
-        assert_string_equal(json_string_value(json_object_get(record, "outcome")), there ? "succeeded" : "failed");
-        json_decref(record);
-        assert_int_equal(now, START + 10000);
-    }
-    json_decref(patterns);
 }
 
 /* 64 MiB of metrics, which are read in 16 turns, each of which takes a second. */
@@ -376,9 +335,7 @@ int main(void)
         cmocka_unit_test(the_end_of_the_job_is_told_once),
         cmocka_unit_test(a_full_disk_is_waited_for),
         cmocka_unit_test(without_its_record_the_job_has_not_ended),
-        cmocka_unit_test(memory_is_told_in_bytes),
         cmocka_unit_test(checkpoints_are_looked_for_of_members_alone),
-        cmocka_unit_test(artefacts_are_in_the_record),
         cmocka_unit_test(metrics_are_read_while_there_is_time),
         cmocka_unit_test(news_are_told_to_the_daemon),
         cmocka_unit_test(each_record_is_written_at_once),

@@ -9,34 +9,7 @@
 
 #include <glob.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
-
-static void what_a_task_leaves_is_told_and_killed_after_the_grace(void **state)
-{
-    struct rig_left *l;
-
-    begin();
-    process.ends_at = 1000;
-    l = leave(0, NEVER);
-    assert_record(run(600000, 30000, none), "succeeded", "");
-    assert_int_equal(l->term_at, 1000);
-    assert_int_equal(l->kill_at, 31000);
-    assert_int_equal(now, START + 31000);
-    begin(); /* it ends in its grace */
-    process.ends_at = 1000;
-    l = leave(0, 29000);
-    assert_record(run(600000, 30000, none), "succeeded", "");
-    assert_true(l->term_at == 1000 && l->kill_at == NEVER);
-    assert_int_equal(now, START + 30000);
-    begin(); /* it does not die of SIGKILL at once, and is waited for */
-    process.ends_at = 1000;
-    l = leave(0, NEVER);
-    l->dies = 5000;
-    assert_record(run(600000, 30000, none), "succeeded", "");
-    assert_int_equal(now, START + 36000);
-}
 
 /* Nobody knows whose it is while tasks run, which may need it. */
 static void what_is_nobodys_is_told_when_all_have_ended(void **state)
@@ -51,27 +24,6 @@ static void what_is_nobodys_is_told_when_all_have_ended(void **state)
     assert_int_equal(l->term_at, 20000);
     assert_int_equal(l->kill_at, 50000);
     assert_int_equal(now, START + 50000);
-}
-
-/* What another task has left is told and killed while the last one runs on; its own are not touched. */
-static void the_others_go_on_meanwhile(void **state)
-{
-    struct rig_left *of_other, *own;
-
-    begin();
-    process.ends_at = 100000;
-    other_ends_at = 1000;
-    of_other = leave(0, NEVER);
-    of_other->dies = 2200; /* until then it is killed again and again */
-    own = leave(1, NEVER);
-    own->ends_at = 90000;
-    assert_record(run(600000, 30000, none), "succeeded", "");
-    assert_int_equal(of_other->term_at, 1000);
-    assert_int_equal(of_other->kill_at, 31000);
-    assert_true(own->term_at == NEVER && own->kill_at == NEVER);
-    assert_int_equal(n_sent, 0);
-    assert_int_equal(now, START + 100000);
-    assert_in_range(n_waits, 3, 40); /* it does not look for what is dead again and again */
 }
 
 static void what_is_left_when_a_job_was_ended_has_the_rest_of_its_grace(void **state)
@@ -91,70 +43,6 @@ static void what_is_left_when_a_job_was_ended_has_the_rest_of_its_grace(void **s
 static void be_silent_for_a_minute(struct jobdesc *desc, struct job *job)
 {
     desc->silence_ms = 60000;
-}
-
-static void be_stopped_for_20_s(struct jobdesc *desc, struct job *job)
-{
-    desc->silence_ms = 600000;
-    desc->stopped_ms = 20000;
-}
-
-static void assert_hung(json_t *record, int64_t quiet_since, int64_t limit)
-{
-    assert_string_equal(json_string_value(json_object_get(record, "outcome")), "failed");
-    json_decref(record);
-    assert_true(n_sent >= 2);
-    assert_int_equal(sent[0].sig, SIGTERM);
-    assert_in_range(sent[0].at, quiet_since + limit, quiet_since + limit + limit / 2);
-    assert_int_equal(sent[n_sent - 1].sig, SIGKILL);
-    assert_int_equal(sent[n_sent - 1].at, sent[0].at + 30000);
-}
-
-static void one_that_is_hung_is_ended(void **state)
-{
-    begin(); /* it works for a while */
-    process.works_until = 100000;
-    adjust = be_silent_for_a_minute;
-    assert_hung(run(0, 30000, none), 100000, 60000);
-    assert_int_equal(n_sent, 2);
-    begin(); /* a file is a sign of life */
-    writes_at = 40000;
-    writes = "stdout";
-    adjust = be_silent_for_a_minute;
-    assert_hung(run(0, 30000, none), 40000, 60000);
-    begin(); /* one that works is not */
-    process.works_until = NEVER;
-    adjust = be_silent_for_a_minute;
-    assert_record(run(0, 30000, none), "succeeded", "");
-    assert_int_equal(n_sent, 0);
-    begin(); /* nor is one that may be waiting for a disk */
-    process.state = 'D';
-    adjust = be_silent_for_a_minute;
-    assert_record(run(0, 30000, none), "succeeded", "");
-    begin(); /* nor any where nobody asked for it */
-    assert_record(run(0, 30000, none), "succeeded", "");
-}
-
-/* It goes on so that it can end. */
-static void one_that_stays_stopped_is_ended(void **state)
-{
-    json_t *record;
-
-    begin();
-    process.state = 'T';
-    adjust = be_stopped_for_20_s;
-    record = run(0, 30000, none);
-    assert_int_equal(sent[1].sig, SIGCONT);
-    assert_int_equal(sent[1].at, sent[0].at);
-    assert_hung(record, 0, 20000);
-    begin(); /* when it ends in its grace, it has failed all the same */
-    process.state = 'T';
-    process.lasts = 1000;
-    adjust = be_stopped_for_20_s;
-    record = run(0, 30000, none);
-    assert_int_equal(n_sent, 2);
-    assert_string_equal(json_string_value(json_object_get(record, "outcome")), "failed");
-    json_decref(record);
 }
 
 /* While a job is being ended, nobody is blamed. */
@@ -189,28 +77,6 @@ static size_t count_in(json_t *record)
     return n;
 }
 
-/* One that was closed 2 s before is whole. */
-static void checkpoints_are_taken_at_the_end(void **state)
-{
-    static const struct {
-        int64_t writes_at;
-        int status;
-        size_t n;
-    } cases[] = {{97000, SIGSEGV, 1}, {99000, SIGSEGV, 0}, {99000, 0, 1}, {99000, 3 << 8, 0}};
-
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        begin();
-        process.ends_at = 100000;
-        process.status = cases[i].status;
-        writes_at = cases[i].writes_at;
-        writes = "a.ckpt";
-        is_watched = true; /* no end is held back */
-        if (count_in(run(0, 30000, ckpt)) != cases[i].n)
-            fail_msg("case %zu", i);
-        assert_int_equal(now, START + 100000);
-    }
-}
-
 /* What writes it may be a process that the task has left. */
 static void they_are_waited_for_while_processes_are_left(void **state)
 {
@@ -237,35 +103,6 @@ static void they_are_waited_for_while_processes_are_left(void **state)
     assert_int_equal(count_in(run(0, 30000, ckpt)), 0);
     assert_int_equal(l->kill_at, 130000);
     assert_in_range(now, START + 130000, START + 130200);
-}
-
-static size_t recorded_meanwhile;
-
-static void count_records(void)
-{
-    char path[160];
-    glob_t found;
-
-    snprintf(path, sizeof path, "%.*s/.stretto/*", (int)(strrchr(record_path, '/') - record_path), record_path);
-    recorded_meanwhile = glob(path, 0, NULL, &found) == 0 ? found.gl_pathc : 0;
-    globfree(&found);
-}
-
-static void they_are_taken_while_it_runs(void **state)
-{
-    for (int i = 0; i < 4; i++) { /* of the only task, or of the second */
-        bool early = i % 2 == 0;
-
-        begin();
-        process.ends_at = 100000;
-        other_ends_at = i < 2 ? NEVER : 90000;
-        writes_at = 20000;
-        writes = "a.ckpt";
-        does_at = early ? 21900 : 27100;
-        does = count_records;
-        assert_int_equal(count_in(run(0, 30000, ckpt)), 1);
-        assert_int_equal(recorded_meanwhile > 0, !early);
-    }
 }
 
 /* --- ranks that begin again */
@@ -499,55 +336,20 @@ static void told_to_end_they_do_not(void **state)
     assert_null(told_of_restarts());
 }
 
-static void be_ranks_that_may_be_stopped_for_20_s(struct jobdesc *desc, struct job *job)
-{
-    be_ranks(desc, job);
-    be_stopped_for_20_s(desc, job);
-}
-
-/* It has failed by itself, also where another one fails before it is gone, and whatever becomes of the others. */
-static void a_rank_that_hangs_is_blamed_with_restarts_as_without(void **state)
-{
-    for (int restarts = 0; restarts < 2; restarts++) {
-        begin();
-        kept = KEPT_COMPLETE;
-        retries = restarts ? 1 : -1;
-        other_ends_at = 27000;
-        other_status = 1 << 8;
-        is_watched = true;
-        process.state = 'T';
-        process.dies = 5000;
-        told_at = 28000; /* so that they do not begin again */
-        adjust = be_ranks_that_may_be_stopped_for_20_s;
-        started = keep_samples;
-        assert_record(run(0, 30000, none), "failed", "ended, since all its processes were stopped for 20 s");
-        assert_string_equal(outcome_of(other_record), "failed");
-        assert_in_range(sent[0].at, 20000, 26999);
-        assert_int_equal(n_started, 2);
-    }
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_a_task_leaves_is_told_and_killed_after_the_grace),
         cmocka_unit_test(what_is_nobodys_is_told_when_all_have_ended),
-        cmocka_unit_test(the_others_go_on_meanwhile),
         cmocka_unit_test(what_is_left_when_a_job_was_ended_has_the_rest_of_its_grace),
-        cmocka_unit_test(one_that_is_hung_is_ended),
-        cmocka_unit_test(one_that_stays_stopped_is_ended),
         cmocka_unit_test(told_to_end_it_is_not_hung),
         cmocka_unit_test(the_daemon_ends_its_own_jobs_itself),
-        cmocka_unit_test(checkpoints_are_taken_at_the_end),
         cmocka_unit_test(they_are_waited_for_while_processes_are_left),
-        cmocka_unit_test(they_are_taken_while_it_runs),
         cmocka_unit_test(ranks_begin_again_at_once),
         cmocka_unit_test(not_more_often_than_they_may),
         cmocka_unit_test(without_their_samples_they_do_not),
         cmocka_unit_test(to_be_killed_costs_nothing_while_they_get_further),
         cmocka_unit_test(the_one_that_was_killed_is_blamed),
         cmocka_unit_test(told_to_end_they_do_not),
-        cmocka_unit_test(a_rank_that_hangs_is_blamed_with_restarts_as_without),
     };
 
     return RIG_MAIN("runner_left", tests);

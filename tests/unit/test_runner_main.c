@@ -373,70 +373,8 @@ static void a_letter_takes_the_place_of_the_file(void **state)
     json_decref(job);
 }
 
-static void words_of_a_launch_command_are_its_own(void **state)
-{
-    char *launch;
-
-    begin("{}");
-    assert_int_equal(RUN("--launch=/usr/bin/aprun", "--launch=-q", "--launch=", job_dir), 0);
-    launch = json_dumps(json_object_get(told, "launch"), JSON_COMPACT);
-    assert_string_equal(launch, "[\"/usr/bin/aprun\",\"-q\",\"\"]");
-    free(launch);
-}
-
 /* Its directory is one of the test's own, since a runner moves a directory that has files aside. */
 static char one_task[160];
-
-/* Where there are as many for each. */
-static void gpus_of_the_batch_system_are_divided(void **state)
-{
-    static const struct {
-        const char *visible, *more, *gpus;
-        bool local;
-    } cases[] = {{"0,1", "{}", "0,1", false}, {"3,4,5,6", "{}", "3,4,5,6", false}, {"0,1,2", "{}", "-", false}, {"", "{}", "-", false},
-                 {"0,1", "{}", "-", true},    {"0", one_task, "-", false}};
-
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        begin(cases[i].more);
-        setenv("CUDA_VISIBLE_DEVICES", cases[i].visible, 1);
-        assert_int_equal(cases[i].local ? RUN("--local", job_dir) : RUN(job_dir), 0);
-        assert_string_equal(word("gpus"), cases[i].gpus);
-    }
-    unsetenv("CUDA_VISIBLE_DEVICES");
-}
-
-static void cpus_that_are_the_job_s_own_are_divided(void **state)
-{
-    cpu_set_t set;
-
-    assert_int_equal(sched_getaffinity(0, sizeof set, &set), 0);
-    setenv("SLURM_JOB_ID", "1", 1);
-    setenv("SLURM_CPUS_ON_NODE", "1000", 1);
-    begin("{}");
-    assert_int_equal(RUN(job_dir), 0);
-    assert_int_equal(number("cpus"), CPU_COUNT(&set));
-    begin(one_task);
-    assert_int_equal(RUN(job_dir), 0);
-    assert_int_equal(number("cpus"), 0);
-    unsetenv("SLURM_JOB_ID");
-    unsetenv("SLURM_CPUS_ON_NODE");
-}
-
-static void a_temporary_directory_is_there_meanwhile(void **state)
-{
-    char path[160];
-
-    for (int fails = 0; fails < 2; fails++) {
-        begin("{\"tmpdir\": true}");
-        run_job_returns = fails ? -1 : 0;
-        assert_int_equal(RUN(job_dir), fails ? EX_IOERR : 0);
-        snprintf(path, sizeof path, "%s", word("tmpdir"));
-        assert_int_equal(path[0], '/');
-        assert_string_equal(in_claim("tmpdir"), path);
-        assert_int_equal(number("tmpdir_mode"), 0700);
-        assert_false(is_there(path));
-    }
-}
 
 static void hosts_of_a_job_on_several_nodes_are_in_its_claim(void **state)
 {
@@ -450,36 +388,6 @@ static void hosts_of_a_job_on_several_nodes_are_in_its_claim(void **state)
         assert_string_equal(in_claim("hosts"), nodes == 2 ? "n1:2,n2:2" : "-");
     }
     unsetenv("SLURM_JOB_NODELIST");
-}
-
-static void a_rank_runs_its_own_task(void **state)
-{
-    begin("{}");
-    setenv("ALPS_APP_ID", "46", 1);
-    setenv("ALPS_APP_PE", "1", 1);
-    assert_int_equal(RUN("--rank", job_dir), 0);
-    assert_true(is("shared") && is("guarded") && is("claimed"));
-    assert_int_equal(json_array_size(json_object_get(told, "tasks")), 1);
-    assert_string_equal(json_string_value(json_array_get(json_object_get(told, "tasks"), 0)), "7.1");
-    assert_true(has("claim-1.json"));
-    assert_int_equal(RUN("--rank", job_dir), EX_TEMPFAIL); /* once */
-    setenv("ALPS_APP_PE", "0", 1);
-    assert_int_equal(RUN("--rank", job_dir), 0);
-    assert_string_equal(json_string_value(json_array_get(json_object_get(told, "tasks"), 0)), "7.0");
-    setenv("ALPS_APP_PE", "2", 1); /* there is no task for it */
-    assert_int_equal(RUN("--rank", job_dir), 0);
-    assert_null(told);
-    assert_false(has("claim-2.json"));
-    begin("{}");
-    setenv("ALPS_APP_PE", "1", 1);
-    assert_int_equal(RUN("--rank", job_dir), 0);
-    setenv("ALPS_APP_PE", "0", 1);
-    setenv("ALPS_APP_ID", "47", 1); /* it is another application's */
-    assert_int_equal(RUN("--rank", job_dir), EX_TEMPFAIL);
-    assert_null(told);
-    unsetenv("ALPS_APP_ID");
-    assert_int_equal(RUN("--rank", job_dir), EX_USAGE);
-    unsetenv("ALPS_APP_PE");
 }
 
 static const char *said(void)
@@ -571,18 +479,15 @@ int main(void)
         cmocka_unit_test(a_checkpoint_directory_that_cannot_be_made_is_told_before),
         cmocka_unit_test(the_daemon_s_own_is_watched),
         cmocka_unit_test(a_letter_takes_the_place_of_the_file),
-        cmocka_unit_test(words_of_a_launch_command_are_its_own),
-        cmocka_unit_test(gpus_of_the_batch_system_are_divided),
-        cmocka_unit_test(cpus_that_are_the_job_s_own_are_divided),
-        cmocka_unit_test(a_temporary_directory_is_there_meanwhile),
         cmocka_unit_test(hosts_of_a_job_on_several_nodes_are_in_its_claim),
-        cmocka_unit_test(a_rank_runs_its_own_task),
         cmocka_unit_test(other_words_lead_elsewhere),
         cmocka_unit_test(as_a_shell_it_is_one),
         cmocka_unit_test(a_pilot_s_job_ends_with_its_pilot),
     };
-    static const char *const unset[] = {"SLURM_JOB_ID", "SLURM_CPUS_ON_NODE", "SLURM_JOB_NODELIST", "SLURM_TASKS_PER_NODE", "SLURM_JOB_END_TIME",
-                                        "STRETTO_JOB_END", "STRETTO_ALLOCATION_END", "CUDA_VISIBLE_DEVICES", "PBS_ENVIRONMENT", "PBS_JOBID"};
+    static const char *const unset[] = {
+        "SLURM_JOB_ID",       "SLURM_CPUS_ON_NODE", "SLURM_JOB_NODELIST",     "SLURM_TASKS_PER_NODE",
+        "SLURM_JOB_END_TIME", "STRETTO_JOB_END",    "STRETTO_ALLOCATION_END", "CUDA_VISIBLE_DEVICES",
+        "PBS_ENVIRONMENT",    "PBS_JOBID"};
     char rm[96];
     int rc;
 
@@ -594,7 +499,8 @@ int main(void)
     snprintf(told_path, sizeof told_path, "%s/told.json", dir);
     snprintf(out_path, sizeof out_path, "%s/out", dir);
     snprintf(job_dir, sizeof job_dir, "%s/job", dir);
-    snprintf(one_task, sizeof one_task, "{\"tasks\": [{\"id\": \"7.0\", \"dir\": \"%s/t/7.0\", \"argv\": [\"true\"]}]}", dir);
+    snprintf(one_task, sizeof one_task, "{\"tasks\": [{\"id\": \"7.0\", \"dir\": \"%s/t/7.0\", \"argv\": [\"true\"]}]}",
+             dir);
     test_limit(60); /* what never comes is a failure, too */
     rc = cmocka_run_group_tests_name("runner_main", tests, NULL, NULL);
     json_decref(told);

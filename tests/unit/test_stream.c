@@ -1,6 +1,4 @@
 /* Members and a rank, from stretto_send() to stretto_train_batch(). */
-#include "common/files.h"
-#include "tasks/proto/dealing.h"
 #include "tests/unit/stream_checkpoints.h"
 #include "tests/unit/stream_fixture.h"
 #include "tests/unit/stream_proxy.h"
@@ -48,28 +46,6 @@ static void finish(struct job *job)
 {
     pthread_join(job->thread, NULL);
     assert_int_equal(job->rc, 0);
-}
-
-static void every_sample_of_several_members_is_drawn(void **state)
-{
-    enum { MEMBERS = 5, STEPS = 200 };
-    int *times = calloc(MEMBERS * STEPS, sizeof *times);
-    struct job job[MEMBERS];
-    struct fixture fx;
-    struct stretto_train *t;
-
-    fixture_init(&fx, 100, 1, MEMBERS, RESERVOIR(60, 20, 10));
-    t = fixture_rank(0);
-    for (int m = 0; m < MEMBERS; m++)
-        start(&job[m], &fx, m, 1, STEPS);
-    fixture_train(&fx, t, MEMBERS, STEPS, times);
-    for (int m = 0; m < MEMBERS; m++)
-        finish(&job[m]);
-    fixture_check_books(t, times, MEMBERS * STEPS, 0);
-    assert_int_equal(fixture_stats(t).rejected, 0);
-    stretto_train_close(t);
-    fixture_fini(&fx);
-    free(times);
 }
 
 static void a_bad_network(int width, int steps, uint64_t seed)
@@ -214,44 +190,6 @@ static void a_step_that_is_sent_again_counts_once(void **state)
     fixture_fini(&fx);
 }
 
-/* Also where a later attempt begins elsewhere: what it sends again must come to the rank that knows it. */
-static void samples_are_dealt_to_all_ranks(void **state)
-{
-    struct dealing *dealing;
-    enum { STEPS = 40, SECOND = 15 };
-    int times[STEPS] = {0};
-    struct fixture fx;
-    struct stretto_train *t[2];
-    struct stretto *s;
-
-    dealing = dealing_create(2);
-    fixture_init_ranks(&fx, 2, 10, 1, 1, RESERVOIR(100, 1, 5));
-    t[0] = fixture_rank(0);
-    t[1] = fixture_rank(1);
-    s = fixture_member(0, 1);
-    for (int step = 0; step < STEPS; step++)
-        assert_int_equal(fixture_send(&fx, s, 0, step), 0);
-    assert_int_equal(stretto_close(s), 0);
-    s = fixture_member(0, 2);
-    for (int step = SECOND; step < STEPS; step++)
-        assert_int_equal(fixture_send(&fx, s, 0, step), 0);
-    assert_int_equal(stretto_close(s), 0);
-    fixture_over(&fx);
-    for (int rank = 0; rank < 2; rank++) {
-        fixture_draw_all(&fx, t[rank], STEPS, times);
-        assert_in_range(fixture_stats(t[rank]).unique, STEPS / 2 - 1, STEPS / 2 + 1);
-        assert_int_equal(fixture_stats(t[rank]).finalized, 1);
-        for (int step = 0; step < STEPS; step++)
-            assert_int_equal(times[step] > 0, rank == 1 || dealing_rank(dealing, 0, step) == 0);
-    }
-    dealing_destroy(dealing);
-    assert_int_equal(fixture_stats(t[0]).skipped + fixture_stats(t[1]).skipped, STEPS - SECOND);
-    assert_int_equal(fixture_stats(t[0]).duplicates + fixture_stats(t[1]).duplicates, 0);
-    stretto_train_close(t[0]);
-    stretto_train_close(t[1]);
-    fixture_fini(&fx);
-}
-
 /* The first draws of one of two ranks that hold so many samples each, as numbers in the order in which they came. */
 static void note_draws(int rank, int steps, int64_t *drawn, int draws)
 {
@@ -364,35 +302,6 @@ static void two_streams_of_one_attempt_are_both_served(void **state)
     fixture_fini(&fx);
 }
 
-static void *open_late(void *arg)
-{
-    nanosleep(&(struct timespec){.tv_nsec = 50000000}, NULL);
-    *(struct stretto_train **)arg = fixture_rank(0);
-    return NULL;
-}
-
-static void a_member_waits_for_its_rank(void **state)
-{
-    struct stretto_train *t = NULL;
-    struct fixture fx;
-    pthread_t late;
-    struct stretto *s;
-    int times[1] = {0};
-
-    fixture_init(&fx, 10, 0, 1, RESERVOIR(100, 50, 5));
-    pthread_create(&late, NULL, open_late, &t);
-    s = fixture_member(0, 1);
-    pthread_join(late, NULL);
-    assert_int_equal(fixture_send(&fx, s, 0, 0), 0);
-    assert_int_equal(stretto_close(s), 0);
-    /* below the threshold nothing is drawn, until reception is over */
-    assert_int_equal(fixture_draw(&fx, t, 50, 1, times), STRETTO_TRAIN_AGAIN);
-    fixture_train(&fx, t, 1, 1, times);
-    fixture_check_books(t, times, 1, 0);
-    stretto_train_close(t);
-    fixture_fini(&fx);
-}
-
 static void a_member_gives_up_at_its_deadline(void **state)
 {
     struct fixture fx;
@@ -431,52 +340,6 @@ static void a_member_without_a_parameter_is_refused(void **state)
     assert_int_equal(rc, -1);
     assert_non_null(strstr(stretto_error(s), "\"b\""));
     assert_int_equal(stretto_close(s), -1);
-    stretto_train_close(t);
-    fixture_fini(&fx);
-}
-
-static void wrong_fields_are_refused_where_they_are_declared(void **state)
-{
-    int64_t right[] = {10, 1}, wrong[] = {11};
-    struct fixture fx;
-    struct stretto *s;
-    struct stretto_train *t;
-    float data[10] = {0};
-    int64_t n = 1;
-    int number;
-
-    fixture_init(&fx, 10, 1, 1, RESERVOIR(100, 50, 5));
-    t = fixture_rank(0);
-    s = fixture_member(0, 1);
-    assert_int_equal(stretto_field(s, "v", STRETTO_FLOAT32, 1, right), -1);
-    assert_non_null(strstr(stretto_error(s), "\"v\""));
-    assert_int_equal(stretto_field(s, "u", STRETTO_FLOAT32, 1, wrong), -1);
-    assert_non_null(strstr(stretto_error(s), "11 here, but 10"));
-    assert_int_equal(stretto_field(s, "u", STRETTO_INT32, 1, right), -1);
-    assert_int_equal(stretto_field(s, "u", STRETTO_FLOAT32, 2, right), -1);
-    assert_int_equal(stretto_send(s, 1, 0, data), -1); /* not declared */
-    assert_int_equal(stretto_field(s, "u", STRETTO_FLOAT32, 1, right), 1);
-    assert_int_equal(stretto_send(s, 1, -1, data), -1);
-    assert_int_equal(stretto_send(s, 1, 0, data), 0);
-    assert_int_equal(stretto_finish(s), -1);
-    assert_string_equal(stretto_error(s), "step 0 was sent without the field \"n\"");
-    /* a step that was whole lacks nothing where a field of it is sent once more */
-    number = stretto_field(s, "n", STRETTO_INT64, 0, NULL);
-    assert_int_equal(stretto_send(s, 1, 1, data), 0);
-    assert_int_equal(stretto_send(s, number, 1, &n), 0);
-    assert_int_equal(stretto_send(s, 1, 1, data), 0);
-    for (int step = 2; step < 65; step++)
-        assert_int_equal(stretto_send(s, 1, step, data), 0);
-    assert_int_equal(stretto_send(s, 1, 65, data), -1);
-    assert_non_null(strstr(stretto_error(s), "64 steps lack fields, the first of them step 0 without \"n\""));
-    for (int step = 0; step < 65; step += step == 0 ? 2 : 1)
-        assert_int_equal(stretto_send(s, number, step, &n), 0);
-    assert_int_equal(stretto_send(s, 1, 65, data), 0);
-    assert_int_equal(stretto_send(s, 1, 1, data), 0);
-    assert_int_equal(stretto_finish(s), -1);
-    assert_string_equal(stretto_error(s), "step 65 was sent without the field \"n\"");
-    assert_int_equal(stretto_close(s), -1);
-    assert_int_equal(fixture_stats(t).finalized, 0);
     stretto_train_close(t);
     fixture_fini(&fx);
 }
@@ -529,31 +392,6 @@ static void a_patient_stream_comes_back_while_it_waits(void **state)
     free(data);
 }
 
-static void *interrupt_soon(void *arg)
-{
-    while (fixture_stats(arg).sample_wait_seconds <= 0.01)
-        nanosleep(&(struct timespec){.tv_nsec = 5000000}, NULL);
-    stretto_train_interrupt(arg);
-    return NULL;
-}
-
-static void a_wait_can_be_interrupted(void **state)
-{
-    struct fixture fx;
-    struct stretto_train *t;
-    pthread_t thread;
-
-    fixture_init(&fx, 10, 0, 1, RESERVOIR(100, 50, 5));
-    t = fixture_rank(0);
-    assert_true(fixture_stats(t).sample_wait_seconds == 0);
-    pthread_create(&thread, NULL, interrupt_soon, t);
-    assert_int_equal(fixture_draw(&fx, t, -1, 1, NULL), STRETTO_TRAIN_INTERRUPTED);
-    assert_true(fixture_stats(t).sample_wait_seconds > 0.01);
-    pthread_join(thread, NULL);
-    stretto_train_close(t);
-    fixture_fini(&fx);
-}
-
 /* A receiver that waits for room in the buffer when the training gives up is woken. */
 static void a_full_buffer_does_not_hold_up_the_end(void **state)
 {
@@ -587,24 +425,19 @@ static void a_full_buffer_does_not_hold_up_the_end(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_sample_of_several_members_is_drawn),
         cmocka_unit_test(what_a_bad_network_loses_is_sent_again),
         cmocka_unit_test(each_message_may_be_lost),
         cmocka_unit_test(a_trainer_that_stops_reading_stops_the_member),
         cmocka_unit_test(a_step_that_is_sent_again_counts_once),
-        cmocka_unit_test(samples_are_dealt_to_all_ranks),
         cmocka_unit_test(each_rank_draws_its_own_way_and_the_same_again),
         cmocka_unit_test(a_field_that_is_sent_twice_is_taken_once),
         cmocka_unit_test(two_streams_of_one_attempt_are_both_served),
-        cmocka_unit_test(a_member_waits_for_its_rank),
         cmocka_unit_test(a_member_gives_up_at_its_deadline),
         cmocka_unit_test(a_member_without_a_parameter_is_refused),
-        cmocka_unit_test(wrong_fields_are_refused_where_they_are_declared),
         cmocka_unit_test(without_a_stream_the_library_is_idle),
         cmocka_unit_test(a_checkpoint_is_due_by_whichever_needs_more_time),
         cmocka_unit_test(a_checkpoint_is_in_its_directory),
         cmocka_unit_test(a_patient_stream_comes_back_while_it_waits),
-        cmocka_unit_test(a_wait_can_be_interrupted),
         cmocka_unit_test(a_full_buffer_does_not_hold_up_the_end),
     };
 

@@ -91,28 +91,6 @@ static void stream(const struct fixture *fx, struct stretto_train *t)
     assert_int_equal(fixture_stats(t).rejected, 0);
 }
 
-static void a_member_elsewhere_streams_over_the_network(void **state)
-{
-    static const int widths[] = {10, 1000, 300000}; /* frames that share a message, one of its own, and the largest */
-
-    for (size_t i = 0; i < sizeof widths / sizeof *widths; i++) {
-        struct fixture fx;
-        struct stretto_train *t;
-        json_t *rank;
-
-        fixture_init(&fx, widths[i], 1, 1, BUFFER);
-        on_a_network(&fx, "lo");
-        t = fixture_rank(0);
-        rank = rank_file(&fx);
-        assert_int_equal(json_string_length(json_object_get(rank, "curve")), 40);
-        json_decref(rank);
-        elsewhere(&fx, NULL);
-        stream(&fx, t);
-        stretto_train_close(t);
-        fixture_fini(&fx);
-    }
-}
-
 /* The endpoints of a rank that are IPv6 addresses; NULL where it has none. */
 static json_t *ipv6_of(const struct fixture *fx)
 {
@@ -497,7 +475,6 @@ static void one_process_is_a_rank(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_member_elsewhere_streams_over_the_network),
         cmocka_unit_test(ipv6_addresses_lead_to_a_rank),
         cmocka_unit_test(a_rank_here_is_reached_by_its_unix_socket),
         cmocka_unit_test(a_rank_on_a_host_of_the_same_name_is_reached_over_the_network),

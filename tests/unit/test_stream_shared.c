@@ -7,7 +7,6 @@
 #include "tests/unit/unit.h"
 
 #include <signal.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -65,45 +64,6 @@ static void assert_ended_well(pid_t child)
 
     assert_int_equal(waitpid(child, &status, 0), child);
     assert_int_equal(status, 0);
-}
-
-/* Returns what was read in the member's memory. */
-static uint64_t stream(const char *checksum, const char *memory)
-{
-    struct fixture fx;
-    struct stretto_train_stats s;
-    struct stretto_train *t;
-    pid_t child;
-
-    memset(times, 0, sizeof times);
-    fixture_init(&fx, WIDTH, 1, 1, RESERVOIR(50, 1, 5));
-    setenv("STRETTO_STREAM_CHECKSUM", checksum, 1);
-    setenv("STRETTO_STREAM_MEMORY", memory, 1);
-    child = start_member(&fx, 1);
-    t = fixture_rank(0);
-    fixture_train(&fx, t, 1, STEPS, times);
-    assert_ended_well(child);
-    fixture_check_books(t, times, STEPS, 0);
-    s = fixture_stats(t);
-    assert_int_equal(s.rejected, 0);
-    assert_int_equal(s.bytes, (uint64_t)STEPS * (BYTES + 8));
-    stretto_train_close(t);
-    fixture_fini(&fx);
-    unsetenv("STRETTO_STREAM_MEMORY");
-    return s.memory_bytes;
-}
-
-static void large_payloads_are_read_where_the_member_wrote_them(void **state)
-{
-    uint64_t least = (uint64_t)(STEPS - WINDOW) * BYTES;
-
-    assert_in_range(stream("0", "1"), least, (uint64_t)STEPS * BYTES);
-    assert_in_range(stream("1", "1"), least, (uint64_t)STEPS * BYTES);
-}
-
-static void nothing_is_shared_where_that_is_not_wanted(void **state)
-{
-    assert_int_equal(stream("1", "0"), 0);
 }
 
 struct wanted {
@@ -361,8 +321,6 @@ static void places_that_lie_are_counted_and_dropped(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(large_payloads_are_read_where_the_member_wrote_them),
-        cmocka_unit_test(nothing_is_shared_where_that_is_not_wanted),
         cmocka_unit_test(another_rank_need_not_share_it),
         cmocka_unit_test(lent_memory_is_sent_to_a_rank_that_does_not_share_it),
         cmocka_unit_test(a_killed_member_does_no_harm),

@@ -4,7 +4,6 @@
 #include "tests/unit/stream_fixture.h"
 #include "tests/unit/unit.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -85,69 +84,6 @@ static struct stretto *member(void)
     assert_int_equal(stretto_field(s, "q", STRETTO_UINT8, 1, q_shape), Q);
     assert_int_equal(stretto_field(s, "u", STRETTO_FLOAT32, 1, u_shape), U);
     return s;
-}
-
-/* One batch, every element of it looked at; what stretto_train_batch_ragged() returned. */
-static int draw(struct stretto_train *t, int timeout_ms, int *times)
-{
-    static float p[BATCH * P_MAX * 3], u[BATCH * 2];
-    static uint8_t q[BATCH * Q_MAX];
-    int64_t at_p[BATCH + 1], at_q[BATCH + 1], step[BATCH];
-    void *const fields[] = {p, q, u};
-    int64_t *const offsets[] = {at_p, at_q, NULL};
-    int count = stretto_train_batch_ragged(t, fields, offsets, NULL, NULL, step, timeout_ms);
-
-    for (int i = 0; i < count; i++) {
-        times[step[i]]++;
-        assert_int_equal(at_p[i + 1] - at_p[i], p_extent((int)step[i]));
-        assert_int_equal(at_q[i + 1] - at_q[i], q_extent((int)step[i]));
-        for (int j = 0; j < 3 * p_extent((int)step[i]); j++)
-            assert_true(p[3 * at_p[i] + j] == p_value((int)step[i], j));
-        for (int j = 0; j < q_extent((int)step[i]); j++)
-            assert_int_equal(q[at_q[i] + j], step[i] % 256);
-        assert_true(u[2 * i] == (float)step[i] && u[2 * i + 1] == -1);
-    }
-    assert_true(count <= 0 || (at_p[0] == 0 && at_q[0] == 0));
-    return count;
-}
-
-static int drawn(const int times[STEPS])
-{
-    int n = 0;
-
-    for (int step = 0; step < STEPS; step++)
-        n += times[step] > 0;
-    return n;
-}
-
-static void every_sample_comes_with_its_own_extent(void **state)
-{
-    struct fixture fx;
-    struct stretto_train *t = start(&fx);
-    struct stretto *s = member();
-    int times[STEPS] = {0}, count;
-    uint64_t bytes = 0;
-
-    assert_int_equal(stretto_train_field_extent(t, P, 0), -1);
-    assert_int_equal(stretto_train_field_extent(t, P, 1), 3);
-    assert_int_equal(stretto_train_field_max(t, P), P_MAX);
-    assert_int_equal(stretto_train_field_max(t, U), 0);
-    setenv("STRETTO_STREAM_CHECKSUM", "1", 1);
-    for (int step = 0; step < STEPS; step++) {
-        send_step(s, step);
-        bytes += (uint64_t)p_extent(step) * 12 + (uint64_t)q_extent(step) + 8;
-        while (step + 1 - drawn(times) > 40) /* who sends and draws by turns must not be sent to sleep by a full buffer */
-            assert_true(draw(t, 30000, times) > 0);
-    }
-    assert_int_equal(stretto_close(s), 0);
-    fixture_over(&fx);
-    while ((count = draw(t, 30000, times)) > 0)
-        ;
-    assert_int_equal(count, STRETTO_TRAIN_END);
-    fixture_check_books(t, times, STEPS, 0);
-    assert_int_equal(fixture_stats(t).bytes, bytes);
-    stretto_train_close(t);
-    fixture_fini(&fx);
 }
 
 static void wrong_calls_are_told_and_cost_nothing(void **state)
@@ -268,7 +204,6 @@ static void lying_frames_are_refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_sample_comes_with_its_own_extent),
         cmocka_unit_test(wrong_calls_are_told_and_cost_nothing),
         cmocka_unit_test(an_idle_stream_lends_any_extent),
         cmocka_unit_test(lying_frames_are_refused),

@@ -99,12 +99,6 @@ static void few_parameter_files_are_read_at_once(void **state)
     is_answered(spec, 422, "spec_parameter_file");
 }
 
-static void a_spec_is_an_object(void **state)
-{
-    is_answered("[1]", 422, "spec_wrong_type");
-    is_answered("", 400, "json_malformed");
-}
-
 /* --- what is submitted */
 
 /* A copy has an index beside it. */
@@ -148,31 +142,6 @@ static void is_location(const json_t *answer)
     snprintf(location, sizeof location, "/v1/ensembles/%lld",
              (long long)json_integer_value(json_object_get(answer, "id")));
     assert_string_equal(header_of_answer("Location"), location);
-}
-
-static void a_spec_that_is_taken_is_answered_with_its_ensemble(void **state)
-{
-    const json_t *answer;
-    int64_t id;
-
-    assert_int_equal(submit(NULL, "k", &answer), 201);
-    id = json_integer_value(json_object_get(answer, "id"));
-    assert_int_equal(id, 1);
-    assert_int_equal(json_integer_value(json_object_get(answer, "count")), 2);
-    is_location(answer);
-    assert_null(header_of_answer("Idempotency-Replayed"));
-    assert_int_equal(rows_seen, -1);
-    assert_int_equal(submit(NULL, "k", &answer), 201);
-    assert_int_equal(json_integer_value(json_object_get(answer, "id")), id);
-    assert_string_equal(header_of_answer("Idempotency-Replayed"), "true");
-    is_location(answer);
-    assert_int_equal(submitted, 1);
-    assert_int_equal(submit(NULL, NULL, &answer), 201);
-    assert_int_equal(json_integer_value(json_object_get(answer, "id")), 2);
-    refuses = true;
-    assert_int_equal(submit(NULL, NULL, &answer), 422);
-    assert_string_equal(json_string_value(json_object_get(answer, "pointer")), "/members");
-    is_answered("{\"members\": {\"parameters\": {\"file\": 1}}}", 422, "spec_wrong_type");
 }
 
 #define ROWS "a\n1\n2\n3\n"
@@ -230,67 +199,12 @@ static void a_key_may_be_used_while_a_file_is_read(void **state)
     assert_int_equal(copies_there(), 1);
 }
 
-static const char *call;
-
-static void answer_once(struct request *r)
-{
-    struct idempotency key;
-
-    if (!idempotency_answered(r, call, &key, NULL))
-        idempotency_reply(r, &key, 202, json_pack("{s:s}", "code", "the first answer"));
-}
-
-static void what_cannot_be_stored_is_no_ensemble(void **state)
-{
-    const json_t *answer;
-
-    is_told_that_the_store_fails(answer_once, &(struct asked){.headers = {{"Idempotency-Key", "k"}}});
-    assert_int_equal(submit(NULL, NULL, &answer), 201);
-}
-
-/* A key stands for one call on one thing, and no other thing is ever answered as that one was. */
-static void a_key_is_of_one_thing(void **state)
-{
-    static const struct {
-        void (*handler)(struct request *r);
-        const char *call;
-    } cases[] = {
-        {ensemble_follow_up_post, "POST /v1/ensembles/1/follow-up"},
-        {ensemble_resubmit_post, "POST /v1/ensembles/1/resubmit"},
-        {member_resubmit_post, "POST /v1/ensembles/1/members/2/resubmit"},
-        {suggestions_post, "POST /v1/ensembles/1/suggestions"},
-        {training_resubmit_post, "POST /v1/trainings/1/resubmit"},
-    };
-
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        char key[] = {(char)('a' + i), '\0'};
-        struct asked asked = {.ids = {1, 2}, .headers = {{"Idempotency-Key", key}}};
-        int status;
-
-        call = cases[i].call;
-        ask(answer_once, &asked, &status);
-        assert_int_equal(status, 202);
-        ask(cases[i].handler, &asked, &status);
-        assert_int_equal(status, 202);
-        for (int id = 0; id < (cases[i].handler == member_resubmit_post ? 2 : 1); id++) {
-            asked.ids[id]++;
-            ask(cases[i].handler, &asked, &status);
-            assert_int_equal(status, 409);
-            asked.ids[id]--;
-        }
-    }
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(few_parameter_files_are_read_at_once, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(a_spec_is_an_object, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(a_key_is_of_one_thing, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(a_spec_that_is_taken_is_answered_with_its_ensemble, set_up, tear_down),
         cmocka_unit_test_setup_teardown(copies_are_kept_of_ensembles_only, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_key_may_be_used_while_a_file_is_read, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(what_cannot_be_stored_is_no_ensemble, set_up, tear_down),
     };
 
     log_init("submissions", LOG_LEVEL_NONE);

@@ -27,7 +27,7 @@
 
 static char dir[64], run_dir[80];
 static struct store *store;
-static struct sweep *sweep;
+static struct output_sweep *sweep;
 static bool commit_fails;
 static void (*held_cb)(void *arg, const struct error *err); /* who waits for a commit that takes its time */
 static void *held_arg;
@@ -225,69 +225,6 @@ static void output_goes_some_at_a_time(void **state)
     }
 }
 
-static void output_of_those_that_failed_stays(void **state)
-{
-    ended_ensemble(MANY);
-    begin(RETAIN_FAILED);
-    virtual_uv_go_on(10 * STEP_MS);
-    for (int64_t i = 0; i < MANY; i++) {
-        assert_int_equal(has_output(i), i % 3 == 2);
-        assert_int_equal(is_released(i), i % 3 != 2);
-    }
-    assert_true(is_there("e1/jobs/%s/runner.log", job_of(2))); /* of members 2 and 3, of which one has failed */
-    assert_false(is_there("e1/jobs/%s", job_of(0)));
-}
-
-static void all_stays_where_nothing_is_to_go(void **state)
-{
-    ended_ensemble(3);
-    begin(RETAIN_ALL);
-    virtual_uv_go_on(1000 * STEP_MS);
-    assert_true(has_output(0) && has_output(2) && !is_released(0));
-}
-
-/* Directories that are empty then go as well, down to the member's. */
-static void empty_directories_go(void **state)
-{
-    char path[256];
-
-    ended_ensemble(3);
-    snprintf(path, sizeof path, "%s/e1/members/0/0/checkpoint/.stretto/book", run_dir);
-    assert_int_equal(unlink(path), 0);
-    begin(RETAIN_NONE);
-    virtual_uv_go_on(10 * STEP_MS);
-    assert_false(is_there("e1/members/0/0"));
-    assert_true(is_there("e1/members/0/1/checkpoint/.stretto/book") && !is_there("e1/members/0/1/a1"));
-}
-
-/* Archives go with the last of what they hold, those of members that succeeded sooner; and what is only named like them
- * stays. */
-static void archives_go_at_the_end(void **state)
-{
-    for (int none = 0; none < 2; none++) {
-        int64_t id = ended_ensemble(60);
-
-        put("e%lld/succeeded-1.archive", (long long)id);
-        put("e%lld/succeeded-2.archive", (long long)id);
-        put("e%lld/other-1.archive", (long long)id);
-        put("e%lld/other-1.archive.mine", (long long)id);
-        put("e%lld/results/other-1.archive", (long long)id);
-        put("e%lld/succeeded-1.archive", (long long)id + 100);
-        begin(none ? RETAIN_NONE : RETAIN_FAILED);
-        virtual_uv_go_on(STEP_MS);
-        assert_true(is_there("e%lld/succeeded-1.archive", (long long)id)); /* some members have their turn later */
-        virtual_uv_go_on(10 * STEP_MS);
-        assert_false(is_there("e%lld/succeeded-1.archive", (long long)id) ||
-                     is_there("e%lld/succeeded-2.archive", (long long)id));
-        assert_int_equal(is_there("e%lld/other-1.archive", (long long)id), !none);
-        assert_true(is_there("e%lld/other-1.archive.mine", (long long)id) &&
-                    is_there("e%lld/results/other-1.archive", (long long)id));
-        assert_true(is_there("e%lld/succeeded-1.archive", (long long)id + 100));
-        sweep_destroy(sweep);
-        sweep = NULL;
-    }
-}
-
 /* Nothing of what was put into the place of ours goes, nor what it leads to. */
 static void what_is_not_ours_stays(void **state)
 {
@@ -471,10 +408,6 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(output_goes_some_at_a_time, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(output_of_those_that_failed_stays, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(all_stays_where_nothing_is_to_go, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(empty_directories_go, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(archives_go_at_the_end, set_up, tear_down),
         cmocka_unit_test_setup_teardown(what_is_not_ours_stays, set_up, tear_down),
         cmocka_unit_test_setup_teardown(nothing_goes_before_that_is_on_the_disk, set_up, tear_down),
         cmocka_unit_test_setup_teardown(what_a_failing_disk_keeps_goes_later, set_up, tear_down),

@@ -7,7 +7,6 @@
 #include "tasks/runner/tree.h"
 #include "tests/unit/unit.h"
 
-#include <math.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -254,67 +253,6 @@ static void an_end_has_its_outcome_and_its_reason(void **state)
     }
 }
 
-/* Its place is made again, for the record, whatever was done to the task. */
-static void a_directory_that_was_removed_is_the_reason(void **state)
-{
-    static const struct {
-        enum stop why;
-        enum attempt_outcome outcome;
-        const char *reason;
-    } cases[] = {{STOP_NONE, ATTEMPT_FAILED, "its directory was removed while it ran"},
-                 {STOP_CANCEL, ATTEMPT_CANCELLED, "cancelled"},
-                 {STOP_TIMEOUT, ATTEMPT_TIMEOUT, "ended at the walltime of 90 s"}};
-    const struct rusage usage = {0};
-    char gone[80];
-
-    snprintf(gone, sizeof gone, "%s/gone", dir);
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        struct jobdesc_task task = {.id = "7.1", .dir = gone};
-        struct jobdesc desc = {.job = "st-1-2", .walltime_ms = 90000, .ntasks = 1, .tasks = &task};
-        struct job job = {.machine = &machine, .desc = &desc};
-        struct task t;
-
-        task_init(&t, &job, &task);
-        task_end(&t, 0, &usage, cases[i].why);
-        assert_true(task_read_metrics(&t));
-        task_conclude(&t);
-        assert_int_equal(t.rec.end.outcome, cases[i].outcome);
-        assert_string_equal(t.rec.end.reason, cases[i].reason);
-        assert_int_equal(rmdir(gone), 0);
-        task_fini(&t);
-    }
-}
-
-static void one_that_never_started_says_so(void **state)
-{
-    static const struct {
-        enum stop why;
-        enum attempt_outcome outcome;
-        const char *reason;
-    } cases[] = {{STOP_TIMEOUT, ATTEMPT_TIMEOUT, "the walltime was over before it started"},
-                 {STOP_CANCEL, ATTEMPT_CANCELLED, "cancelled before it started"},
-                 {STOP_RANK, ATTEMPT_CANCELLED, "another rank failed before it started"}};
-
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        char place[80];
-        struct jobdesc_task task = {.id = "7.1", .dir = place};
-        struct jobdesc desc = {.job = "st-1-2", .ntasks = 1, .tasks = &task};
-        struct job job = {.machine = &machine, .desc = &desc};
-        struct task t;
-
-        snprintf(place, sizeof place, "%s/%zu/task", dir, i); /* for its record */
-        task_init(&t, &job, &task);
-        task_skip(&t, cases[i].why);
-        assert_true(t.ended);
-        assert_int_equal(t.rec.end.outcome, cases[i].outcome);
-        assert_string_equal(t.rec.end.reason, cases[i].reason);
-        assert_int_equal(t.rec.end.exit_code, -1);
-        assert_true(t.rec.end.started_ms == UNIX_MS && t.rec.end.ended_ms == UNIX_MS);
-        assert_int_equal(access(place, W_OK), 0);
-        task_fini(&t);
-    }
-}
-
 /* A batch system tells every process of a job to end, by one of these; a shell reports its child's. */
 static void one_that_died_as_told_is_known(void **state)
 {
@@ -466,8 +404,6 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(an_end_has_its_outcome_and_its_reason, open_dir, close_dir),
-        cmocka_unit_test_setup_teardown(a_directory_that_was_removed_is_the_reason, open_dir, close_dir),
-        cmocka_unit_test_setup_teardown(one_that_never_started_says_so, open_dir, close_dir),
         cmocka_unit_test_setup_teardown(what_it_reported_counts, open_dir, close_dir),
         cmocka_unit_test_setup_teardown(one_that_died_as_told_is_known, open_dir, close_dir),
     };

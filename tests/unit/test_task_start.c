@@ -4,8 +4,6 @@
 
 #include "common/files.h"
 #include "common/log.h"
-#include "common/units.h"
-#include "common/xalloc.h"
 #include "tasks/runner/copies.h"
 #include "tasks/runner/environment.h"
 #include "tasks/runner/looks.h"
@@ -21,8 +19,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -203,33 +199,6 @@ static void without_a_new_process_it_says_so(void **state)
     forget();
 }
 
-static void it_has_its_directory_its_files_and_its_umask(void **state)
-{
-    char wanted[200];
-    struct stat st;
-
-    describe("pwd; echo oh >&2; read -r line || echo nothing; umask; : >new");
-    task_init(&task, &job, &task_desc);
-    task_start(&task);
-    assert_int_equal(exit_status(), 0);
-    snprintf(wanted, sizeof wanted, "%s\nnothing\n0077\n", task_dir);
-    assert_string_equal(text_of("stdout"), wanted);
-    assert_string_equal(text_of("stderr"), "oh\n");
-    snprintf(wanted, sizeof wanted, "%s/stdout", task_dir);
-    assert_int_equal(stat(wanted, &st), 0);
-    assert_int_equal(st.st_mode & 07777, 0600);
-    forget();
-
-    describe("umask; echo oh >&2; echo yes");
-    desc.umask = "027";
-    desc.merged = true;
-    task_init(&task, &job, &task_desc);
-    task_start(&task);
-    assert_int_equal(exit_status(), 0);
-    assert_string_equal(text_of("stdout"), "0027\noh\nyes\n"); /* a new file, in the order of the writes */
-    forget();
-}
-
 /* A session of its own, no signal that is ignored or blocked, whatever the runner does with them. */
 static void it_begins_as_from_a_login(void **state)
 {
@@ -255,65 +224,13 @@ static void it_begins_as_from_a_login(void **state)
     forget();
 }
 
-static void it_is_told_what_is_its_own(void **state)
-{
-    static const char *const parts[] = {"g0,g1", "g2,g3", "g4,g5"};
-    struct jobdesc_task three[3];
-
-    for (int i = 0; i < 3; i++) {
-        char wanted[400];
-
-        describe("echo $STRETTO_JOB $STRETTO_TASK $STRETTO_NTASKS $STRETTO_GPUS $CUDA_VISIBLE_DEVICES $STRETTO_DEADLINE "
-                 "$STRETTO_CHECKPOINT_BEFORE $PATH $STRETTO_TMPDIR $STRETTO_METRICS");
-        for (int j = 0; j < 3; j++)
-            three[j] = task_desc;
-        three[i].ntasks = 4;
-        three[i].nodes = 1;
-        three[i].path = json_pack("[s, s]", "/first", "/second");
-        desc.ntasks = 3;
-        desc.tasks = three;
-        desc.checkpoint.before_ms = 2500;
-        job.gpus = "g0,g1,g2,g3,g4,g5,g6"; /* one is left */
-        job.deadline = 1700000099;
-        job.tmpdir = "/scratch";
-        task_init(&task, &job, &three[i]);
-        task_start(&task);
-        assert_int_equal(exit_status(), 0);
-        snprintf(wanted, sizeof wanted, "st-start st-start/7.0 4 %s %s 1700000099 2.5 /first:/second:/usr/bin:/bin /scratch %s/metrics.jsonl\n",
-                 parts[i], parts[i], task_dir);
-        assert_string_equal(text_of("stdout"), wanted);
-        json_decref((json_t *)three[i].path);
-        forget();
-    }
-}
-
-static void placeholders_of_launchers_have_their_words(void **state)
-{
-    static const char *const wanted[][2] = {{"{hosts}", "a:2,b:1"}, {"{hostfile}", "/hosts"}, {"{master_addr}", "a"}, {"{master_port}", "7"}};
-    char hosts[] = "a:2,b:1", file[] = "/hosts", address[] = "a";
-    const struct rendezvous r = {.hosts = hosts, .hostfile = file, .address = address, .port = "7"};
-    struct program_word words[RENDEZVOUS_WORDS];
-    size_t n = 0;
-
-    rendezvous_words(&r, words);
-    for (; words[n].mark != NULL; n++) {
-        assert_true(n < sizeof wanted / sizeof *wanted);
-        assert_string_equal(words[n].mark, wanted[n][0]);
-        assert_string_equal(words[n].text, wanted[n][1]);
-    }
-    assert_int_equal(n, sizeof wanted / sizeof *wanted);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(placeholders_of_launchers_have_their_words),
         cmocka_unit_test_setup_teardown(whatever_fails_is_the_reason_and_leaves_nothing, open_dir, close_dir),
         cmocka_unit_test_setup_teardown(the_same_where_output_is_merged, open_dir, close_dir),
         cmocka_unit_test_setup_teardown(without_a_new_process_it_says_so, open_dir, close_dir),
-        cmocka_unit_test_setup_teardown(it_has_its_directory_its_files_and_its_umask, open_dir, close_dir),
         cmocka_unit_test_setup_teardown(it_begins_as_from_a_login, open_dir, close_dir),
-        cmocka_unit_test_setup_teardown(it_is_told_what_is_its_own, open_dir, close_dir),
     };
 
     log_init("task", LOG_LEVEL_NONE);

@@ -10,8 +10,6 @@
 #include "tasks/runner/restarts.h"
 #include "tests/unit/unit.h"
 
-#include <errno.h>
-#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -148,17 +146,6 @@ static void a_rank_has_its_memory_and_goes_on_in_its_output(void **state)
     fclose(f);
 }
 
-static void gpus_are_hidden_unless_it_says_otherwise(void **state)
-{
-    job.gpus = "";
-    assert_run("echo \"<$STRETTO_GPUS> <${CUDA_VISIBLE_DEVICES-none}>\"", "{}", "<> <>\n");
-    assert_run("echo \"<$STRETTO_GPUS> <$CUDA_VISIBLE_DEVICES>\"", "{\"CUDA_VISIBLE_DEVICES\": \"5\"}", "<> <5>\n");
-    job.gpus = "g3";
-    assert_run("echo \"<$STRETTO_GPUS> <$CUDA_VISIBLE_DEVICES>\"", "{\"CUDA_VISIBLE_DEVICES\": \"5\"}", "<g3> <g3>\n");
-    job.gpus = NULL;
-    assert_run("echo ${STRETTO_GPUS-none}", "{}", "none\n");
-}
-
 static void what_was_told_around_it_is_not_handed_on(void **state)
 {
     static const char *const names[] = {
@@ -210,30 +197,6 @@ static void processes_that_meet_are_told_where(void **state)
     assert_run(script, "{}", "\n");
 }
 
-static int port_of(const char *id, const char *env)
-{
-    int port;
-
-    tasks[1].id = id;
-    port = atoi(run("echo $MASTER_PORT", env));
-    forget();
-    assert_in_range(port, 1024, 65535);
-    return port;
-}
-
-/* So that none meets what is left of another. */
-static void members_and_attempts_meet_at_different_ports(void **state)
-{
-    int first, second, other;
-
-    tasks[1].ntasks = 2;
-    first = port_of("7.1", "{\"STRETTO_ATTEMPT\": \"1\"}");
-    second = port_of("7.1", "{\"STRETTO_ATTEMPT\": \"2\"}");
-    other = port_of("7.2", "{\"STRETTO_ATTEMPT\": \"1\"}");
-    assert_true(first != second && first != other && second != other);
-    assert_int_equal(port_of("7.1", "{\"STRETTO_ATTEMPT\": \"1\"}"), first);
-}
-
 /* A launcher that says how it was called, and then calls what follows its own words. */
 static char *launcher(const char *name)
 {
@@ -273,32 +236,6 @@ static void launchers_have_their_words(void **state)
     assert_run("echo", "{}", "-q -n 3 \n");
     free(srun);
     free(other);
-}
-
-static void cpus_are_divided_among_tasks(void **state)
-{
-    cpu_set_t set;
-    char text[64];
-    int n = 0;
-
-    assert_int_equal(sched_getaffinity(0, sizeof set, &set), 0);
-    if (CPU_COUNT(&set) < 2)
-        skip();
-    desc.ntasks = 2;
-    desc.tasks = tasks;
-    assert_true(setenv("SLURM_JOB_ID", "1", 1) == 0 && setenv("SLURM_CPUS_ON_NODE", "100000", 1) == 0);
-    assert_true(cpus_own(&job.cpus));
-    snprintf(text, sizeof text, "%d\n", CPU_COUNT(&set) - CPU_COUNT(&set) / 2);
-    assert_run("nproc", "{}", text);
-    run("taskset -cp $$ | sed 's/.*: //; s/.*[-,]//'", "{}");
-    n = atoi(said);
-    forget();
-    assert_int_equal(n, job.cpus.list[job.cpus.n - 1].id);
-    cpus_fini(&job.cpus);
-    unsetenv("SLURM_JOB_ID");
-    unsetenv("SLURM_CPUS_ON_NODE");
-    snprintf(text, sizeof text, "%d\n", CPU_COUNT(&set));
-    assert_run("nproc", "{}", text);
 }
 
 static int n_saw;
@@ -379,17 +316,15 @@ int main(void)
     const struct CMUnitTest tests[] = {
         CASE(it_shows_that_it_lives_in_a_file_of_its_own),
         CASE(a_rank_has_its_memory_and_goes_on_in_its_output),
-        CASE(gpus_are_hidden_unless_it_says_otherwise),
         CASE(what_was_told_around_it_is_not_handed_on),
         CASE(processes_that_meet_are_told_where),
-        CASE(members_and_attempts_meet_at_different_ports),
         CASE(launchers_have_their_words),
-        CASE(cpus_are_divided_among_tasks),
         CASE(it_goes_on_from_its_checkpoint),
         CASE(a_member_reports_metrics),
         CASE(without_a_path_of_its_own_it_has_the_runner_s),
     };
-    static const char *const unset[] = {"SLURM_JOB_ID", "SLURM_CPUS_ON_NODE", "SLURM_JOB_NODELIST", "PBS_NODEFILE", "OAR_NODEFILE", "STRETTO_PILOT"};
+    static const char *const unset[] = {"SLURM_JOB_ID", "SLURM_CPUS_ON_NODE", "SLURM_JOB_NODELIST",
+                                        "PBS_NODEFILE", "OAR_NODEFILE",       "STRETTO_PILOT"};
 
     for (size_t i = 0; i < sizeof unset / sizeof *unset; i++)
         unsetenv(unset[i]);

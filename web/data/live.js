@@ -11,9 +11,9 @@ export const KINDS = [
   'ensemble.closed', 'ensemble.complete', 'ensemble.elastic', 'ensemble.ending', 'ensemble.failed',
   'ensemble.follow_up', 'ensemble.paused', 'ensemble.resized', 'ensemble.resubmitted', 'ensemble.resumed',
   'ensemble.submitted', 'member.cancelled', 'member.promoted', 'member.resubmitted', 'member.running', 'member.stopped',
-  'member.submitted', 'members.changed', 'training.checkpoint', 'training.ended', 'training.reclaimed',
-  'training.recovered', 'training.resized', 'training.restarted', 'training.resubmitted', 'training.running',
-  'training.submitted', 'gap',
+  'member.submitted', 'members.changed', 'training.checkpoint', 'training.ended',
+  'training.reclaimed', 'training.recovered', 'training.resized', 'training.restarted', 'training.resubmitted',
+  'training.running', 'training.submitted', 'gap',
 ];
 
 export class Live {
