@@ -98,8 +98,8 @@ static json_t *example_json(const struct failure *failure)
     if (example->number == 0)
         return json_null();
     return json_pack("{s:I, s:I, s:o, s:o, s:o, s:o}", "member", (json_int_t)example->index, "attempt",
-                     (json_int_t)example->number, "reason", value_text_or_null(example->reason), "host",
-                     value_text_or_null(example->host), "ended", value_time(example->ended_ms), "stderr",
+                     (json_int_t)example->number, "reason", value_text_or_null(example->end.reason), "host",
+                     value_text_or_null(example->end.host), "ended", value_time(example->end.ended_ms), "stderr",
                      failure->has_tail ? value_text(failure->tail) : json_null());
 }
 

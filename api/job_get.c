@@ -10,7 +10,7 @@ static int add_attempt_of_job(void *arg, const struct attempt_row *row)
 {
     json_array_append_new(arg, json_pack("{s:I, s:I, s:o}", "index", (json_int_t)row->index, "number",
                                          (json_int_t)row->number, "outcome",
-                                         value_text_or_null(attempt_outcome_name(row->outcome))));
+                                         value_text_or_null(attempt_outcome_name(row->end.outcome))));
     return 0;
 }
 

@@ -265,5 +265,3 @@ EXTRA_DIST += tests/bench/api_load.py tests/t/browser.py tests/t/chromium.py tes
 	tests/t/dashboard_tools.py tests/t/properties.py tests/t/states.py
 check_PROGRAMS += tests/t/control-say
 tests_t_control_say_SOURCES = tests/t/control-say.c
-tests_t_control_say_CFLAGS = $(AM_CFLAGS) $(ZMQ_CFLAGS)
-tests_t_control_say_LDADD = $(ZMQ_LIBS)

@@ -25,7 +25,7 @@ static int add_attempt_json(void *arg, const struct attempt_row *row)
 {
     const struct attempt_list *attempts = arg;
     json_t *json = json_object();
-    const char *outcome = attempt_outcome_name(row->outcome);
+    const char *outcome = attempt_outcome_name(row->end.outcome);
     char waits_for[400] = "";
 
     if (outcome == NULL)
@@ -33,25 +33,25 @@ static int add_attempt_json(void *arg, const struct attempt_row *row)
     json_object_set_new(json, "number", json_integer(row->number));
     json_object_set_new(json, "job", value_text(row->job_name));
     json_object_set_new(json, "state",
-                        value_text(outcome != NULL        ? "ended"
-                                   : row->started_ms != 0 ? "running"
-                                                          : "submitted"));
+                        value_text(outcome != NULL            ? "ended"
+                                   : row->end.started_ms != 0 ? "running"
+                                                              : "submitted"));
     json_object_set_new(json, "outcome", value_text_or_null(outcome));
-    json_object_set_new(json, "exit_code", row->exit_code >= 0 ? json_integer(row->exit_code) : json_null());
-    json_object_set_new(json, "signal", row->signal > 0 ? json_integer(row->signal) : json_null());
-    json_object_set_new(json, "reason", value_text_or_null(row->reason));
-    json_object_set_new(json, "notice", value_text_or_null(row->notice));
+    json_object_set_new(json, "exit_code", row->end.exit_code >= 0 ? json_integer(row->end.exit_code) : json_null());
+    json_object_set_new(json, "signal", row->end.signal > 0 ? json_integer(row->end.signal) : json_null());
+    json_object_set_new(json, "reason", value_text_or_null(row->end.reason));
+    json_object_set_new(json, "notice", value_text_or_null(row->end.notice));
     json_object_set_new(json, "waits_for", value_text_or_null(waits_for));
-    json_object_set_new(json, "host", value_text_or_null(row->host));
+    json_object_set_new(json, "host", value_text_or_null(row->end.host));
     json_object_set_new(json, "hosts",
                         outcome == NULL ? engine_member_hosts(request_config(attempts->r)->engine, row->job, row->index)
                                         : json_array());
     json_object_set_new(json, "resumed", value_text_or_null(row->resumed));
     json_object_set_new(json, "submitted", value_time(row->submitted_ms));
-    json_object_set_new(json, "started", value_time(row->started_ms));
-    json_object_set_new(json, "ended", value_time(row->ended_ms));
-    json_object_set_new(json, "cpu_seconds", value_seconds(row->cpu_ms, row->measured));
-    json_object_set_new(json, "memory_peak", row->measured ? json_integer(row->memory_peak) : json_null());
+    json_object_set_new(json, "started", value_time(row->end.started_ms));
+    json_object_set_new(json, "ended", value_time(row->end.ended_ms));
+    json_object_set_new(json, "cpu_seconds", value_seconds(row->end.cpu_ms, row->end.measured));
+    json_object_set_new(json, "memory_peak", row->end.measured ? json_integer(row->end.memory_peak) : json_null());
     json_object_set_new(json, "output_released", value_time(row->released_ms));
     if (row->rung > 0)
         json_object_set_new(json, "rung", json_integer(row->rung));

@@ -14,7 +14,7 @@ static bool is_attempt_over(const struct request *r, int64_t attempt)
     struct error err;
 
     return store_attempt_get(request_store(r), request_id(r, 0), request_id(r, 1), attempt, &row, &err) == 1 &&
-           row.outcome != ATTEMPT_OPEN;
+           row.end.outcome != ATTEMPT_OPEN;
 }
 
 static void fill_in_archive(const struct request *r, struct output_place *place, const struct attempt_row *row)

@@ -129,13 +129,13 @@ static int note_attempt(void *arg, const struct attempt_row *row)
 {
     struct member_sort *sort = arg;
     struct place *place = &sort->piece[row->index - sort->from];
-    int64_t end = row->ended_ms != 0 ? row->ended_ms : request_now_ms(sort->r);
+    int64_t end = row->end.ended_ms != 0 ? row->end.ended_ms : request_now_ms(sort->r);
 
-    place->has_value = sort->key == ATTEMPTS || (sort->key == TOOK ? row->started_ms != 0 : row->measured);
+    place->has_value = sort->key == ATTEMPTS || (sort->key == TOOK ? row->end.started_ms != 0 : row->end.measured);
     place->value = sort->key == ATTEMPTS ? (double)row->number
-                   : sort->key == TOOK   ? (double)(end - row->started_ms)
-                   : sort->key == CPU    ? (double)row->cpu_ms
-                                         : (double)row->memory_peak;
+                   : sort->key == TOOK   ? (double)(end - row->end.started_ms)
+                   : sort->key == CPU    ? (double)row->end.cpu_ms
+                                         : (double)row->end.memory_peak;
     return 0;
 }
 

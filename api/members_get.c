@@ -46,11 +46,11 @@ static json_t *last_attempt(struct member_listing *l, const struct member_row *r
     switch (store_attempt_get(l->store, row->ensemble, row->index, row->attempts, &attempt, l->err)) {
     case 1:
         return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "outcome",
-                         value_text_or_null(attempt_outcome_name(attempt.outcome)), "host",
-                         value_text_or_null(attempt.host), "submitted", value_time(attempt.submitted_ms), "started",
-                         value_time(attempt.started_ms), "ended", value_time(attempt.ended_ms), "cpu_seconds",
-                         value_seconds(attempt.cpu_ms, attempt.measured), "memory_peak",
-                         attempt.measured ? json_integer(attempt.memory_peak) : json_null());
+                         value_text_or_null(attempt_outcome_name(attempt.end.outcome)), "host",
+                         value_text_or_null(attempt.end.host), "submitted", value_time(attempt.submitted_ms), "started",
+                         value_time(attempt.end.started_ms), "ended", value_time(attempt.end.ended_ms), "cpu_seconds",
+                         value_seconds(attempt.end.cpu_ms, attempt.end.measured), "memory_peak",
+                         attempt.end.measured ? json_integer(attempt.end.memory_peak) : json_null());
     case 0: return json_null();
     default: l->failed = true; return json_null();
     }

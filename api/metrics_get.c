@@ -32,7 +32,7 @@ static void write_control(FILE *out, const struct control_counts *counts)
     head_of(out, "stretto_control_messages_total", "counter",
             "Messages of runners and ranks, by what became of them: taken, or dropped.");
     fprintf(out, "stretto_control_messages_total{result=\"taken\"} %" PRIu64 "\n", counts->taken);
-    fprintf(out, "stretto_control_messages_total{result=\"wrong_key\"} %" PRIu64 "\n", counts->wrong_key);
+    fprintf(out, "stretto_control_messages_total{result=\"other_user\"} %" PRIu64 "\n", counts->other_user);
     fprintf(out, "stretto_control_messages_total{result=\"malformed\"} %" PRIu64 "\n", counts->malformed);
 }
 

@@ -24,7 +24,7 @@ int64_t request_now_ms(const struct request *r);
 /* Returns the n-th number of the path. */
 int64_t request_id(const struct request *r, int n);
 
-/* Returns the name at the end of the path, cut if it is longer than any of ours. */
+/* Returns the path of the file below /web/ ("" if another thing is asked for), cut if it is longer than any of ours. */
 const char *request_file(const struct request *r);
 /* Returns whether the client prefers HTML to JSON, because it shows a page to somebody. */
 bool request_wants_page(const struct request *r);

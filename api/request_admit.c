@@ -35,8 +35,7 @@ void request_judge(struct request *r, const char *whole, const struct error *mal
     enum routes_answer answer = routes_find(r->method, path, &r->route, r->ids, allow, sizeof allow);
     struct access_ask ask = {r->method, r->route, r->place, request_wants_page(r)};
 
-    snprintf(r->file, sizeof r->file, "%s", strrchr(path, '/') != NULL ? strrchr(path, '/') + 1 : "");
-
+    snprintf(r->file, sizeof r->file, "%s", strncmp(path, "/web/", 5) == 0 ? path + 5 : "");
     if (malformed != NULL)
         err = *malformed;
     if (malformed != NULL || headers_check(r->connection, &err) < 0) {

@@ -19,14 +19,14 @@ struct results_page {
 
 static int add_last_attempt(struct results_page *results, const struct member_row *member, json_t *json)
 {
-    struct attempt_row attempt = {.ended_ms = 0};
+    struct attempt_row attempt = {.end.ended_ms = 0};
     int rc = member->attempts == 0 ? 0
                                    : store_attempt_get(results->store, member->ensemble, member->index,
                                                        member->attempts, &attempt, results->err);
 
     json_object_set_new(json, "outcome",
-                        rc == 1 ? value_text_or_null(attempt_outcome_name(attempt.outcome)) : json_null());
-    json_object_set_new(json, "ended", rc == 1 ? value_time(attempt.ended_ms) : json_null());
+                        rc == 1 ? value_text_or_null(attempt_outcome_name(attempt.end.outcome)) : json_null());
+    json_object_set_new(json, "ended", rc == 1 ? value_time(attempt.end.ended_ms) : json_null());
     return rc < 0 ? -1 : 0;
 }
 

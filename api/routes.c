@@ -29,17 +29,20 @@ static bool parse_id(const char *text, size_t size, int64_t *id)
     return errno == 0;
 }
 
+static bool is_name(const char *pattern)
+{
+    return strncmp(pattern, "{file}", 6) == 0 || strncmp(pattern, "{folder}", 8) == 0;
+}
+
 static bool match(const char *pattern, const char *path, int64_t ids[ROUTE_IDS])
 {
     size_t n = 0;
 
     while (*pattern && *path) {
-        if (strcmp(pattern, "{file}") == 0)
-            return strchr(path, '/') == NULL;
         if (*pattern == '{') {
             size_t size = strcspn(path, "/");
 
-            if (!parse_id(path, size, &ids[n++]))
+            if (size == 0 || (!is_name(pattern) && !parse_id(path, size, &ids[n++])))
                 return false;
             pattern += strcspn(pattern, "}") + 1;
             path += size;

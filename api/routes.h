@@ -13,13 +13,13 @@ enum {
     ROUTE_READER = 8,        /* for the role reader, too, whatever the method is */
     ROUTE_OPEN = 16,         /* for everybody: it tells nothing, or checks the caller itself */
     ROUTE_PAGE = 32,         /* for everybody if the client asks for HTML */
-    ROUTE_FILE = 40,         /* bytes of a file's name, with the NUL */
+    ROUTE_FILE = 64,         /* bytes of the path of a file below /web/, with the NUL */
     ROUTE_IDS = 2,           /* the most ids that a pattern may have */
 };
 
 struct route {
     const char *method;
-    const char *pattern; /* "{…}" stands for a number, and "{file}" at the end for a name */
+    const char *pattern; /* "{file}" and "{folder}" stand for a name, and any other "{…}" for a number */
     void (*handler)(struct request *request);
     const char *query; /* names of the query parameters, separated by blanks */
     unsigned flags;

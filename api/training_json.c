@@ -46,7 +46,7 @@ static int early_json(const struct request *r, const struct training_row *row, c
         members += state != MEMBER_SUCCEEDED && state != MEMBER_FAILED ? n[state] : 0;
     *json = json_pack("{s:I, s:o, s:I}", "members", (json_int_t)members, "steps",
                       row->missing[0] ? json_integer(unneeded) : json_null(), "undrawn",
-                      (json_int_t)(sum->unique - sum->drawn - sum->forgotten));
+                      (json_int_t)(sum->unique - sum->drawn));
     return 0;
 }
 
@@ -96,7 +96,6 @@ json_t *training_json(const struct request *r, const struct training_row *row, s
     json_object_set_new(json, "duplicates", json_integer(sum.duplicates));
     json_object_set_new(json, "skipped", json_integer(sum.skipped));
     json_object_set_new(json, "drawn", json_integer(sum.drawn));
-    json_object_set_new(json, "forgotten", json_integer(sum.forgotten));
     json_object_set_new(json, "batches", json_integer(sum.batches));
     json_object_set_new(json, "repeats", json_integer(sum.repeats));
     json_object_del(missing, "unneeded");

@@ -18,7 +18,7 @@ struct ranks_reply {
 static const char *const states[] = {"waiting", "receiving", "draining", "done"};
 static const char *const counts[] = {"received", "unique",   "duplicates", "rejected",     "drawn",
                                      "repeats",  "batches",  "bytes",      "memory_bytes", "population",
-                                     "unseen",   "capacity", "finalized",  "forgotten",    "skipped"};
+                                     "unseen",   "capacity", "finalized",  "skipped"};
 static const char *const reals[] = {"samples_per_second", "room_wait_seconds", "sample_wait_seconds"};
 
 static bool is_count(const json_t *value)

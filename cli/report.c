@@ -134,18 +134,6 @@ static void print_checkpoint(const json_t *training, FILE *to)
     fprintf(to, "\n");
 }
 
-/* Prints how many samples the model has not learnt, and will not. */
-static void print_forgotten(const json_t *training, FILE *to)
-{
-    long long forgotten = (long long)get_int(training, "forgotten");
-
-    if (forgotten > 0)
-        fprintf(
-            to,
-            "%sforgotten  %lld sample%s%s: a rank that was killed went on without them, as \"exact\": false allows\n",
-            style_on(STYLE_CARE), forgotten, forgotten == 1 ? "" : "s", style_off(STYLE_CARE));
-}
-
 /* Why the ranks began again the last time. */
 static void print_before(const json_t *training, FILE *to)
 {
@@ -201,7 +189,6 @@ void report_status(const json_t *ensemble, FILE *to)
         fprintf(to, "samples    %lld received, %lld unique, %lld duplicates, %lld drawn\n",
                 (long long)get_int(training, "received"), (long long)get_int(training, "unique"),
                 (long long)get_int(training, "duplicates"), (long long)get_int(training, "drawn"));
-        print_forgotten(training, to);
         fprintf(to, "batches    %lld, %s samples/s\n", (long long)get_int(training, "batches"),
                 render_number(text, json_object_get(training, "samples_per_second")));
         free(reason);
@@ -340,7 +327,6 @@ void report_final(struct cli *cli, const json_t *ensemble)
 
         putchar('\n');
         print_samples(training);
-        print_forgotten(training, stdout);
         print_training_metrics(cli, training);
         if (reason[0])
             printf("\ntraining %s: %s\n", get_string(training, "state"), reason);

@@ -4,7 +4,7 @@
 #include <stddef.h>
 
 struct embedded {
-    const char *name; /* base name of the file; NULL ends the table */
+    const char *name; /* of the file, as build-aux/embed says; NULL ends the table */
     const char *data; /* its bytes, followed by one NUL that `size` does not count */
     size_t size;
 };

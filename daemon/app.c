@@ -51,7 +51,7 @@ struct app {
     struct archive *archive;
     struct sweep *sweep;
     struct api *api;
-    char *control_path, *control_endpoint, *python, *rows_dir;
+    char *control_path, *python, *rows_dir;
     uv_timer_t wake;
     uv_idle_t wake_now;
     uv_work_t first_work;
@@ -137,7 +137,7 @@ static void make_engine(struct app *app)
         .rundir = &app->loop,
         .run_dir = app->config->run_dir,
         .rows_dir = app->rows_dir,
-        .control_endpoint = app->control_endpoint,
+        .control_path = app->control_path,
         .runner = app->config->runner,
         .python = app->python,
         .python_path = app->config->python_path,
@@ -304,7 +304,7 @@ static int start(struct app *app, struct error *err)
         archive_create(&app->loop, app->store, app->turn, app->config->run_dir, app->config->archive_after_ms);
     make_engine(app);
     if (engine_sweep_rows(app->engine, err) < 0 ||
-        control_open(&app->control, &app->loop, app->control_path, app->engine, app->store, err) < 0 ||
+        control_open(&app->control, &app->loop, app->control_path, app->engine, err) < 0 ||
         adapters_create(&app->adapters, &app->loop, app->config, app->engine, err) < 0 ||
         engine_load(app->engine, err) < 0)
         return -1;
@@ -355,7 +355,6 @@ static void finish(struct app *app)
     free(app->python);
     free(app->rows_dir);
     free(app->control_path);
-    free(app->control_endpoint);
 }
 
 int app_run(struct config *config, struct error *err)
@@ -368,7 +367,6 @@ int app_run(struct config *config, struct error *err)
     make_workers(&app);
     app.control_path = xasprintf("%s/control.sock", config->state_dir);
     app.rows_dir = xasprintf("%s/parameters", config->state_dir);
-    app.control_endpoint = xasprintf("ipc://%s", app.control_path);
     rc = start(&app, err);
     if (rc == 0) {
         log_info("ready: state in %s, jobs in %s", config->state_dir, config->run_dir);

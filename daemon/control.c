@@ -3,26 +3,23 @@
 #include "common/log.h"
 #include "common/timefmt.h"
 #include "common/xalloc.h"
-#include "daemon/control_key.h"
 #include "tasks/proto/control.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
-#include <zmq.h>
 
 #define MESSAGES_A_TURN 256
 #define REFUSALS_LOGGED_MS 60000 /* refusals are logged at most once in this time */
 
 struct control {
     uv_poll_t poll;
-    uv_idle_t again; /* runs while there are more messages than one turn takes */
-    int open_handles;
+    int fd;
+    struct sockaddr_un address;
     struct engine *engine;
-    const struct store *store;
-    void *context, *socket;
     struct control_counts counts;
     int64_t refusal_logged; /* time of the last log line by the monotonic clock; 0 for never */
     uint64_t silent;        /* refusals since that line */
@@ -45,19 +42,42 @@ static void log_refusal(struct control *control, const char *why)
     control->silent = 0;
 }
 
-/* Returns whether a message is well formed and has the key of the job that it names. */
-static bool believed(struct control *control, const char *data, size_t size, struct control_message *message)
+/* Receives a datagram without waiting. Returns its size, which is cut to CONTROL_MESSAGE_MAX, or -1 with errno. */
+static ssize_t receive_message(const struct control *control, char data[CONTROL_MESSAGE_MAX], uid_t *sender)
+{
+    struct iovec iov = {.iov_base = data, .iov_len = CONTROL_MESSAGE_MAX};
+    union {
+        struct cmsghdr header;
+        char space[CMSG_SPACE(sizeof(struct ucred))]; /* no room for descriptors: the kernel closes any that come */
+    } ancillary;
+    struct msghdr msg = {
+        .msg_iov = &iov, .msg_iovlen = 1, .msg_control = &ancillary, .msg_controllen = sizeof ancillary};
+    ssize_t n = recvmsg(control->fd, &msg, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+    struct cmsghdr *header = n >= 0 ? CMSG_FIRSTHDR(&msg) : NULL;
+    struct ucred cred;
+
+    *sender = (uid_t)-1;
+    if (header != NULL && header->cmsg_level == SOL_SOCKET && header->cmsg_type == SCM_CREDENTIALS) {
+        memcpy(&cred, CMSG_DATA(header), sizeof cred);
+        *sender = cred.uid;
+    }
+    return n;
+}
+
+/* Returns whether a message is well formed and comes from this user. */
+static bool is_believed(struct control *control, const char *data, size_t size, uid_t sender,
+                        struct control_message *message)
 {
     struct error err;
 
-    if (control_parse(data, size, message, &err) < 0) {
-        control->counts.malformed++;
+    if (sender != geteuid()) {
+        control->counts.other_user++;
+        error_set(&err, "control_user", "user %llu sent it, who does not run the daemon", (unsigned long long)sender);
         log_refusal(control, err.text);
         return false;
     }
-    if (!control_key_fits(control->store, message)) {
-        control->counts.wrong_key++;
-        error_set(&err, "control_key", "it claims to come from job %s, and its key is not that job's", message->job);
+    if (control_parse(data, size, message, &err) < 0) {
+        control->counts.malformed++;
         log_refusal(control, err.text);
         return false;
     }
@@ -65,23 +85,20 @@ static bool believed(struct control *control, const char *data, size_t size, str
     return true;
 }
 
-/* Reads messages until there are none left, since ZMQ_FD is edge-triggered. If there are too many for one turn, `again`
- * continues in the next one without waiting for an edge. */
-static void drain(struct control *control)
+/* Takes as many messages as one turn may. The poll reports the others in the next turn. */
+static void on_control_readable(uv_poll_t *handle, int status, int events)
 {
-    char buf[CONTROL_MESSAGE_MAX];
+    struct control *control = handle->data;
+    char data[CONTROL_MESSAGE_MAX];
 
     for (int i = 0; i < MESSAGES_A_TURN; i++) {
         struct control_message message;
-        int n = zmq_recv(control->socket, buf, sizeof buf, ZMQ_DONTWAIT);
+        uid_t sender;
+        ssize_t n = receive_message(control, data, &sender);
 
-        if (n < 0) {
-            if (errno == EINTR)
-                continue;
-            uv_idle_stop(&control->again);
+        if (n < 0 && errno != EINTR)
             return;
-        }
-        if (!believed(control, buf, (size_t)n, &message))
+        if (n < 0 || !is_believed(control, data, (size_t)n, sender, &message))
             continue;
         switch (message.what) {
         case CONTROL_CLAIM:
@@ -95,56 +112,43 @@ static void drain(struct control *control)
     }
 }
 
-static void on_idle(uv_idle_t *handle)
+static int bind_control(const struct sockaddr_un *address, struct error *err)
 {
-    drain(handle->data);
+    int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+
+    /* credentials are asked for before anyone can send a message without them */
+    if (fd >= 0 && setsockopt(fd, SOL_SOCKET, SO_PASSCRED, &(int){1}, sizeof(int)) == 0 &&
+        (unlink(address->sun_path) == 0 || errno == ENOENT) &&
+        bind(fd, (const struct sockaddr *)address, sizeof *address) == 0)
+        return fd;
+    error_errno(err, "control_bind", "cannot bind the control socket %s", address->sun_path);
+    if (fd >= 0)
+        close(fd);
+    return -1;
 }
 
-static void on_readable(uv_poll_t *handle, int status, int events)
+int control_open(struct control **out, uv_loop_t *loop, const char *path, struct engine *engine, struct error *err)
 {
-    struct control *control = handle->data;
-
-    uv_idle_start(&control->again, on_idle);
-    drain(control);
-}
-
-int control_open(struct control **out, uv_loop_t *loop, const char *path, struct engine *engine,
-                 const struct store *store, struct error *err)
-{
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
     struct control *control;
-    char *endpoint;
-    int fd, linger = 0, rc = 0;
-    size_t size = sizeof fd;
+    int fd;
 
-    if (strlen(path) >= sizeof((struct sockaddr_un *)0)->sun_path)
+    if (strlen(path) >= sizeof address.sun_path)
         return error_set(err, "path_too_long",
                          "the control socket's path is longer than a Unix socket's can be (%zu bytes): %s; choose a "
                          "shorter state directory",
-                         sizeof((struct sockaddr_un *)0)->sun_path - 1, path);
+                         sizeof address.sun_path - 1, path);
+    strcpy(address.sun_path, path);
+    fd = bind_control(&address, err);
+    if (fd < 0)
+        return -1;
     control = xcalloc(1, sizeof *control);
     control->engine = engine;
-    control->store = store;
-    control->context = zmq_ctx_new();
-    control->socket = zmq_socket(control->context, ZMQ_PULL);
-    zmq_setsockopt(control->socket, ZMQ_LINGER, &linger, sizeof linger);
-    zmq_setsockopt(control->socket, ZMQ_MAXMSGSIZE, &(int64_t){4096}, sizeof(int64_t));
-    endpoint = xasprintf("ipc://%s", path);
-    if (zmq_bind(control->socket, endpoint) < 0)
-        rc = error_set(err, "control_bind", "cannot bind %s: %s", endpoint, zmq_strerror(errno));
-    free(endpoint);
-    if (rc < 0) {
-        zmq_close(control->socket);
-        zmq_ctx_term(control->context);
-        free(control);
-        return -1;
-    }
-    zmq_getsockopt(control->socket, ZMQ_FD, &fd, &size);
+    control->fd = fd;
+    control->address = address;
     uv_poll_init(loop, &control->poll, fd);
-    uv_idle_init(loop, &control->again);
-    control->poll.data = control->again.data = control;
-    control->open_handles = 2;
-    uv_poll_start(&control->poll, UV_READABLE, on_readable);
-    uv_idle_start(&control->again, on_idle); /* for messages that came before the first edge */
+    control->poll.data = control;
+    uv_poll_start(&control->poll, UV_READABLE, on_control_readable);
     *out = control;
     return 0;
 }
@@ -154,14 +158,11 @@ const struct control_counts *control_counts(const struct control *control)
     return &control->counts;
 }
 
-static void on_closed(uv_handle_t *handle)
+static void on_control_closed(uv_handle_t *handle)
 {
     struct control *control = handle->data;
 
-    if (--control->open_handles > 0)
-        return;
-    zmq_close(control->socket);
-    zmq_ctx_term(control->context);
+    close(control->fd);
     free(control);
 }
 
@@ -169,6 +170,6 @@ void control_close(struct control *control)
 {
     if (control == NULL)
         return;
-    uv_close((uv_handle_t *)&control->poll, on_closed);
-    uv_close((uv_handle_t *)&control->again, on_closed);
+    unlink(control->address.sun_path);
+    uv_close((uv_handle_t *)&control->poll, on_control_closed);
 }

@@ -3,7 +3,6 @@ libdaemon_la_SOURCES = \
 	daemon/adapters.c daemon/adapters.h \
 	daemon/config.c daemon/config.h \
 	daemon/control.c daemon/control.h \
-	daemon/control_key.c daemon/control_key.h \
 	daemon/engine/engine.c daemon/engine/engine.h \
 	daemon/engine/ensembles/adopt.c daemon/engine/ensembles/adopt.h \
 	daemon/engine/ensembles/after.c daemon/engine/ensembles/after.h \
@@ -87,7 +86,7 @@ libdaemon_la_SOURCES = \
 	daemon/engine/trainings/training_life.c daemon/engine/trainings/training_life.h \
 	daemon/engine/trainings/training_resize.c daemon/engine/trainings/training_resize.h \
 	daemon/engine/trainings/training_tell.c daemon/engine/trainings/training_tell.h \
-	daemon/engine/memory/attempt_end.h \
+	tasks/proto/attempt_end.h \
 	daemon/engine/memory/job_scheduler.h \
 	daemon/engine/memory/pilot.h \
 	daemon/engine/ports.h \
@@ -196,9 +195,9 @@ nodist_libdaemon_la_SOURCES = migrations/embedded.c
 libdaemon_la_CPPFLAGS = $(AM_CPPFLAGS) \
 	-DSTRETTO_BINDIR='"$(bindir)"' -DSTRETTO_EXAMPLEDIR='"$(exampledir)"' -DSTRETTO_PYTHONDIR='"$(pkgdatadir)/python"' \
 	-DSTRETTO_PLUGINDIR='"$(plugindir)"'
-daemon_cflags = $(AM_CFLAGS) $(LIBZIP_CFLAGS) $(XXHASH_CFLAGS) $(JANSSON_CFLAGS) $(UV_CFLAGS) $(SQLITE_CFLAGS) $(ZMQ_CFLAGS) $(SODIUM_CFLAGS)
+daemon_cflags = $(AM_CFLAGS) $(LIBZIP_CFLAGS) $(XXHASH_CFLAGS) $(JANSSON_CFLAGS) $(UV_CFLAGS) $(SQLITE_CFLAGS) $(SODIUM_CFLAGS)
 libdaemon_la_CFLAGS = $(daemon_cflags)
-libdaemon_la_LIBADD = libadapters.la libjobproto.la libcommon.la $(JANSSON_LIBS) $(UV_LIBS) $(SQLITE_LIBS) $(ZMQ_LIBS) $(SODIUM_LIBS) $(LIBZIP_LIBS)
+libdaemon_la_LIBADD = libadapters.la libjobproto.la libcommon.la $(JANSSON_LIBS) $(UV_LIBS) $(SQLITE_LIBS) $(SODIUM_LIBS) $(LIBZIP_LIBS)
 
 # The program is put together here: api/ stands above daemon/, and only the composition root knows both.
 bin_PROGRAMS += strettod
@@ -299,6 +298,7 @@ tests_unit_test_metric_LDADD = libdaemon.la $(unit_libs)
 tests_unit_test_family_CFLAGS = $(unit_cflags) $(daemon_cflags)
 tests_unit_test_family_LDADD = libdaemon.la $(unit_libs)
 tests_unit_test_control_CFLAGS = $(unit_cflags) $(daemon_cflags)
+tests_unit_test_control_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=geteuid
 tests_unit_test_control_LDADD = libdaemon.la $(unit_libs)
 tests_unit_test_ingest_CFLAGS = $(unit_cflags) $(daemon_cflags)
 tests_unit_test_ingest_LDADD = libdaemon.la $(unit_libs)

@@ -65,10 +65,10 @@ static int lose_attempt(struct restoring *r, struct attempt_row *attempt, bool c
     if (store_member_get(r->store, attempt->ensemble, attempt->index, &member, err) != 1)
         return error_set(err, "store_io", "member %lld.%lld has no row", (long long)attempt->ensemble,
                          (long long)attempt->index);
-    attempt->outcome = ATTEMPT_LOST;
-    attempt->exit_code = -1;
-    attempt->ended_ms = r->now_ms;
-    snprintf(attempt->reason, sizeof attempt->reason, "%s", UNKNOWN);
+    attempt->end.outcome = ATTEMPT_LOST;
+    attempt->end.exit_code = -1;
+    attempt->end.ended_ms = r->now_ms;
+    snprintf(attempt->end.reason, sizeof attempt->end.reason, "%s", UNKNOWN);
     member.state = cancelled ? MEMBER_CANCELLED : MEMBER_PENDING;
     member.not_before_ms = MEMBER_AT_ONCE;
     snprintf(member.reason, sizeof member.reason, "%s", UNKNOWN);

@@ -82,8 +82,8 @@ static int take_entry(struct unarchiving *u, int fd, enum archive_kind kind, int
         return rc < 0 ? -1 : 0;
     rc = archive_parts_read(fd, entry, parts, texts, err);
     if (rc == 1 && texts[ARCHIVE_RECORD] != NULL && is_of(&row, texts[ARCHIVE_RECORD]))
-        rc = row.outcome == ATTEMPT_OPEN ? give_back(u, &row, entry, texts, err)
-                                         : store_archive_put(u->store, u->ensemble, &place, err);
+        rc = row.end.outcome == ATTEMPT_OPEN ? give_back(u, &row, entry, texts, err)
+                                             : store_archive_put(u->store, u->ensemble, &place, err);
     for (size_t i = 0; i < ARCHIVE_PARTS; i++)
         free(texts[i]);
     return rc < 0 ? -1 : 0;

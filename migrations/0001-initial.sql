@@ -488,8 +488,7 @@ CREATE TABLE rank (
     drawn INTEGER NOT NULL DEFAULT 0,
     batches INTEGER NOT NULL DEFAULT 0,
     repeats INTEGER NOT NULL DEFAULT 0,
-    forgotten INTEGER NOT NULL DEFAULT 0, -- unique samples that its model has not learnt and will not: of "exact": false
-    skipped INTEGER NOT NULL DEFAULT 0,   -- samples that members which ran again did not send, since it held them
+    skipped INTEGER NOT NULL DEFAULT 0, -- samples that members which ran again did not send, since it held them
     samples_per_second REAL NOT NULL DEFAULT 0,
     status TEXT,
     metrics_offset INTEGER NOT NULL DEFAULT 0,

@@ -158,7 +158,7 @@ tests_unit_libharness_la_SOURCES = tests/unit/adapter_harness.c tests/unit/adapt
 tests_unit_libharness_la_CFLAGS = $(unit_cflags) $(UV_CFLAGS)
 # Its tests start real runners.
 EXTRA_tests_unit_libharness_la_DEPENDENCIES = stretto-run$(EXEEXT)
-harness_libs = tests/unit/libharness.la libadapters.la libjobproto.la $(unit_libs) $(UV_LIBS) $(ZMQ_LIBS)
+harness_libs = tests/unit/libharness.la libadapters.la libjobproto.la $(unit_libs) $(UV_LIBS)
 tests_unit_test_command_SOURCES = tests/unit/test_command.c tests/unit/unit.h
 tests_unit_test_command_CFLAGS = $(unit_cflags) $(UV_CFLAGS)
 tests_unit_test_command_LDADD = libadapters.la $(unit_libs) $(UV_LIBS)
@@ -229,7 +229,7 @@ tests_unit_test_rest_CFLAGS = $(unit_cflags) $(UV_CFLAGS)
 tests_unit_test_rest_LDADD = libadapters.la $(unit_libs) $(UV_LIBS)
 tests_unit_test_adapter_conformance_SOURCES = tests/unit/test_adapter_conformance.c tests/unit/conformance.h \
 	tests/unit/conformance_ends.c tests/unit/conformance_nudges.c tests/unit/conformance_queue.c tests/unit/conformance_runs.c
-tests_unit_test_adapter_conformance_CFLAGS = $(unit_cflags) $(UV_CFLAGS) $(ZMQ_CFLAGS)
+tests_unit_test_adapter_conformance_CFLAGS = $(unit_cflags) $(UV_CFLAGS)
 tests_unit_test_adapter_conformance_LDADD = $(harness_libs)
 tests_unit_test_adapter_jobfd_CFLAGS = $(unit_cflags) $(UV_CFLAGS)
 tests_unit_test_adapter_jobfd_LDADD = $(harness_libs)

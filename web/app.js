@@ -1,25 +1,28 @@
 // The page: logs in, finds the view that the address names, and keeps it up to date.
-import {h, morph, updateIslands} from './dom.js';
-import * as api from './api.js';
-import {Live} from './live.js';
-import {clock} from './format.js';
-import {loginView} from './login.js';
-import {overview} from './overview.js';
-import {ensembleView} from './ensemble.js';
-import {memberView} from './member.js';
-import {specView} from './spec.js';
-import {trainingPage} from './trainingpage.js';
+import {h, morph, updateIslands} from './widgets/dom.js';
+import * as api from './data/api.js';
+import {Live} from './data/live.js';
+import {clock} from './data/format.js';
+import {loginView} from './views/login.js';
+import {overview} from './views/overview.js';
+import {ensembleView} from './views/ensemble.js';
+import {memberView} from './views/member.js';
+import {specView} from './views/spec.js';
+import {trainingView} from './views/training.js';
 
-const main = document.getElementById('main'), liveSign = document.getElementById('live'), who = document.getElementById('who');
+const main = document.getElementById('main'), liveSign = document.getElementById('live'),
+  who = document.getElementById('who');
 const live = new Live(look, showLive);
 let view = null, session = null, told = null;
 let opening = null; // the view, until what it shows is there
 
 const ROUTES = [
   [/^\/ensembles\/(\d+)\/members\/(\d+)$/, ([id, index], parameters) => memberView(id, index, parameters)],
-  [/^\/ensembles\/(\d+)\/training$/, ([id], parameters) => trainingPage(id, parameters, {isOperator: session.role === 'operator', act})],
+  [/^\/ensembles\/(\d+)\/training$/,
+    ([id], parameters) => trainingView(id, parameters, {isOperator: session.role === 'operator', act})],
   [/^\/ensembles\/(\d+)\/spec$/, ([id]) => specView(id, act)],
-  [/^\/ensembles\/(\d+)$/, ([id], parameters) => ensembleView(id, parameters, {isOperator: session.role === 'operator', act, redraw})],
+  [/^\/ensembles\/(\d+)$/,
+    ([id], parameters) => ensembleView(id, parameters, {isOperator: session.role === 'operator', act, redraw})],
   [/^\/?$/, (_, parameters) => overview(parameters)],
 ];
 
@@ -35,7 +38,8 @@ function route() {
 // What has the focus keeps it, also where it comes to another place of the page.
 function show(...content) {
   const focused = document.activeElement;
-  morph(main, h('main', {id: 'main', tabindex: '-1', 'aria-busy': view !== null && view === opening && 'true'}, content));
+  morph(main, h('main', {id: 'main', tabindex: '-1', 'aria-busy': view !== null && view === opening && 'true'},
+    content));
   if (focused !== document.activeElement && main.contains(focused)) focused.focus({preventScroll: true});
   updateIslands(main);
 }
@@ -47,7 +51,9 @@ function showLive(since) {
 }
 
 function showWho() {
-  morph(who, h('span', {id: 'who'}, session && [h('span', {class: 'role'}, session.role), ' ', h('button', {class: 'plain', onclick: logOut}, 'Log out')]));
+  morph(who, h('span', {id: 'who'},
+    session && [h('span', {class: 'role'}, session.role), ' ',
+      h('button', {class: 'plain', onclick: logOut}, 'Log out')]));
 }
 
 const isLost = problem => problem.code === 'session_missing' || (problem.status === 429 && session === null);
@@ -80,7 +86,8 @@ function showProblem(problem) {
 }
 
 function redraw() {
-  if (view?.data !== undefined) show(told && h('p', {class: 'notice', role: told.role, 'data-key': 'told'}, told.text), view.render(view.data));
+  if (view?.data !== undefined)
+    show(told && h('p', {class: 'notice', role: told.role, 'data-key': 'told'}, told.text), view.render(view.data));
 }
 
 // What the view shows, asked for again. A refusal is shown; that nobody answers is told by throwing it.
@@ -125,7 +132,8 @@ async function open() {
     view.data = last.data;
     redraw();
   }
-  const slow = setTimeout(() => isNew && opened === view && show(h('p', {class: 'empty', role: 'status'}, 'Loading…')), 300);
+  const slow = setTimeout(() => isNew && opened === view && show(h('p', {class: 'empty', role: 'status'}, 'Loading…')),
+    300);
   await live.follow(() => api.events(opened.events), opened.every);
   clearTimeout(slow);
   if (opened !== view) return;

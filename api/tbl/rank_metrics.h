@@ -7,8 +7,6 @@ RANK_METRIC("stretto_training_samples_duplicate_total", "counter", "duplicates",
             "Samples received that were there already.")
 RANK_METRIC("stretto_training_samples_skipped_total", "counter", "skipped",
             "Samples that members which ran again did not send, since the rank held them.")
-RANK_METRIC("stretto_training_samples_forgotten", "gauge", "forgotten",
-            "Unique samples that were drawn after the checkpoint that the rank went on from, and are gone.")
 RANK_METRIC("stretto_training_samples_drawn_total", "counter", "drawn",
             "Unique samples drawn into a batch at least once.")
 RANK_METRIC("stretto_training_repeated_draws_total", "counter", "repeats",

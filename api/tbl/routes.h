@@ -2,6 +2,7 @@
  * openapi.yaml. There is no include guard: define ROUTE before including it. */
 ROUTE(GET, "/", root_get, "", ROUTE_PAGE)
 ROUTE(GET, "/web/{file}", web_get, "", ROUTE_OPEN)
+ROUTE(GET, "/web/{folder}/{file}", web_get, "", ROUTE_OPEN)
 ROUTE(GET, "/healthz", health_get, "", 0)
 ROUTE(GET, "/readyz", ready_get, "", 0)
 ROUTE(GET, "/metrics", metrics_get, "", 0)

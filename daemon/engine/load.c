@@ -111,7 +111,7 @@ static int add_slot(void *arg, const struct attempt_row *row)
         (struct slot){.index = row->index, .number = row->number, .open = true, .rung = row->rung};
     job->open++;
     job_find_resources(job);
-    job->found.started = job->found.started || row->started_ms != 0;
+    job->found.started = job->found.started || row->end.started_ms != 0;
     return 0;
 }
 

@@ -83,7 +83,7 @@ struct engine_ports {
     /* Settings */
     const char *run_dir;          /* absolute */
     const char *rows_dir;         /* absolute; NULL: no spec names a file */
-    const char *control_endpoint; /* for runners and ranks */
+    const char *control_path;     /* of the socket for runners and ranks */
     const char *runner;           /* stretto-run, absolute */
     const char *python;           /* what "python3" means in a training's command; "" leave it to PATH */
     const char *python_path;      /* the stretto package, put before PYTHONPATH */

@@ -38,7 +38,6 @@ struct spec_checkpoint {
     const char *glob;     /* names of files that are checkpoints; NULL if only the library records them */
     const json_t *resume; /* arguments for going on from a checkpoint, or NULL */
     int64_t retain;       /* of a training: drawn samples that a rank keeps in memory; -1 for the usual number */
-    bool exact;           /* of a training: none of them is forgotten */
     int64_t keep;         /* number of checkpoints that are kept of each member, or of the training */
     int64_t attempts; /* of members: number of attempts in a row without progress after which a member is given up */
 };

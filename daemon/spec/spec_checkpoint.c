@@ -108,7 +108,7 @@ int spec_parse_checkpoint(struct spec *spec, const json_t *members, struct error
 
 int spec_parse_training_checkpoint(struct spec *spec, const json_t *training, struct error *err)
 {
-    static const char *const keys[] = {"every", "before", "signal", "grace", "keep", "retain", "exact", NULL};
+    static const char *const keys[] = {"every", "before", "signal", "grace", "keep", "retain", NULL};
     static const char at[] = "/training/checkpoint";
     struct spec_checkpoint *c = &spec->training_checkpoint;
     const json_t *obj = NULL;
@@ -121,9 +121,7 @@ int spec_parse_training_checkpoint(struct spec *spec, const json_t *training, st
         jsonx_duration(obj, at, "every", JSONX_OPTIONAL, 1, &c->every_ms, err) < 0)
         return -1;
     c->retain = -1;
-    c->exact = true;
-    if (jsonx_int(obj, at, "retain", JSONX_OPTIONAL, 0, INT32_MAX, &c->retain, err) < 0 ||
-        jsonx_bool(obj, at, "exact", JSONX_OPTIONAL, &c->exact, err) < 0)
+    if (jsonx_int(obj, at, "retain", JSONX_OPTIONAL, 0, INT32_MAX, &c->retain, err) < 0)
         return -1;
     if (c->before_ms > 0 && c->signal == 0)
         c->signal = SIGUSR1;

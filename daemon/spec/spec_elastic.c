@@ -77,7 +77,7 @@ int spec_parse_elastic(struct spec *spec, const json_t *elastic, struct error *e
     spec->elastic.every_ms = EVERY_MS;
     if (!spec->has_training)
         return error_at(err, "spec_impossible_value", AT,
-                        "\"elastic\" follows who waits for whom, members or ranks: there is no training");
+                        "\"elastic\" follows whether ranks or members are waiting, and there is no training");
     if (jsonx_only(elastic, AT, keys, err) < 0 ||
         jsonx_duration(elastic, AT, "every", JSONX_OPTIONAL, 1000, &spec->elastic.every_ms, err) < 0)
         return -1;

@@ -2,17 +2,10 @@
 
 #include <string.h>
 
-static const char *const names[] = {NULL, "succeeded", "failed", "timeout", "cancelled", "diverged", "lost", "reached"};
-
 #define COLUMNS                                                                                                        \
     "a.ensemble, a.idx, a.number, a.job, j.name, a.outcome, a.exit_code, a.signal, a.reason, a.host, a.submitted, "    \
     "a.started, a.ended, a.released, a.resumed, a.cpu_ms, a.memory_peak, a.archive, a.archive_kind, "                  \
     "a.archive_at, a.notice, a.rung, a.points_read FROM attempt a JOIN job j ON j.id = a.job"
-
-const char *attempt_outcome_name(enum attempt_outcome outcome)
-{
-    return names[outcome];
-}
 
 static void read_row(sqlite3_stmt *stmt, struct attempt_row *row)
 {
@@ -24,26 +17,23 @@ static void read_row(sqlite3_stmt *stmt, struct attempt_row *row)
     row->job = sqlite3_column_int64(stmt, 3);
     store_text(stmt, 4, row->job_name, sizeof row->job_name);
     store_text(stmt, 5, outcome, sizeof outcome);
-    row->outcome = ATTEMPT_OPEN;
-    for (int i = ATTEMPT_SUCCEEDED; i <= ATTEMPT_REACHED; i++)
-        if (strcmp(names[i], outcome) == 0)
-            row->outcome = (enum attempt_outcome)i;
-    row->exit_code = sqlite3_column_type(stmt, 6) == SQLITE_NULL ? -1 : sqlite3_column_int(stmt, 6);
-    row->signal = sqlite3_column_int(stmt, 7);
-    store_text(stmt, 8, row->reason, sizeof row->reason);
-    store_text(stmt, 9, row->host, sizeof row->host);
+    row->end.outcome = attempt_outcome_named(outcome);
+    row->end.exit_code = sqlite3_column_type(stmt, 6) == SQLITE_NULL ? -1 : sqlite3_column_int(stmt, 6);
+    row->end.signal = sqlite3_column_int(stmt, 7);
+    store_text(stmt, 8, row->end.reason, sizeof row->end.reason);
+    store_text(stmt, 9, row->end.host, sizeof row->end.host);
     row->submitted_ms = sqlite3_column_int64(stmt, 10);
-    row->started_ms = sqlite3_column_int64(stmt, 11);
-    row->ended_ms = sqlite3_column_int64(stmt, 12);
+    row->end.started_ms = sqlite3_column_int64(stmt, 11);
+    row->end.ended_ms = sqlite3_column_int64(stmt, 12);
     row->released_ms = sqlite3_column_int64(stmt, 13);
     store_text(stmt, 14, row->resumed, sizeof row->resumed);
-    row->measured = sqlite3_column_type(stmt, 15) != SQLITE_NULL;
-    row->cpu_ms = sqlite3_column_int64(stmt, 15);
-    row->memory_peak = sqlite3_column_int64(stmt, 16);
+    row->end.measured = sqlite3_column_type(stmt, 15) != SQLITE_NULL;
+    row->end.cpu_ms = sqlite3_column_int64(stmt, 15);
+    row->end.memory_peak = sqlite3_column_int64(stmt, 16);
     row->archive = sqlite3_column_int64(stmt, 17);
     row->archive_kind = sqlite3_column_int64(stmt, 18);
     row->archive_at = sqlite3_column_int64(stmt, 19);
-    store_text(stmt, 20, row->notice, sizeof row->notice);
+    store_text(stmt, 20, row->end.notice, sizeof row->end.notice);
     row->rung = sqlite3_column_int64(stmt, 21);
     row->points_read = sqlite3_column_int64(stmt, 22);
 }
@@ -59,7 +49,7 @@ int store_attempt_start(struct store *store, const struct attempt_row *row, stru
 {
     return store_exec(
         store, err, "UPDATE attempt SET host = ?4, started = ?5 WHERE ensemble = ?1 AND idx = ?2 AND number = ?3",
-        "iiitm", row->ensemble, row->index, row->number, row->host[0] ? row->host : NULL, row->started_ms);
+        "iiitm", row->ensemble, row->index, row->number, row->end.host[0] ? row->end.host : NULL, row->end.started_ms);
 }
 
 int store_attempt_update(struct store *store, const struct attempt_row *row, struct error *err)
@@ -69,11 +59,12 @@ int store_attempt_update(struct store *store, const struct attempt_row *row, str
                       "reason = ?7, host = ?8, started = ?9, ended = ?10, resumed = ?11, cpu_ms = nullif(?12, -1), "
                       "memory_peak = nullif(?13, -1), notice = ?14, points_read = ?15 "
                       "WHERE ensemble = ?1 AND idx = ?2 AND number = ?3",
-                      "iiitiittmmtiiti", row->ensemble, row->index, row->number, names[row->outcome],
-                      (int64_t)row->exit_code, (int64_t)row->signal, row->reason[0] ? row->reason : NULL,
-                      row->host[0] ? row->host : NULL, row->started_ms, row->ended_ms,
-                      row->resumed[0] ? row->resumed : NULL, row->measured ? row->cpu_ms : -1,
-                      row->measured ? row->memory_peak : -1, row->notice[0] ? row->notice : NULL, row->points_read);
+                      "iiitiittmmtiiti", row->ensemble, row->index, row->number, attempt_outcome_name(row->end.outcome),
+                      (int64_t)row->end.exit_code, (int64_t)row->end.signal,
+                      row->end.reason[0] ? row->end.reason : NULL, row->end.host[0] ? row->end.host : NULL,
+                      row->end.started_ms, row->end.ended_ms, row->resumed[0] ? row->resumed : NULL,
+                      row->end.measured ? row->end.cpu_ms : -1, row->end.measured ? row->end.memory_peak : -1,
+                      row->end.notice[0] ? row->end.notice : NULL, row->points_read);
 }
 
 int store_attempt_rung(struct store *store, int64_t ensemble, int64_t index, int64_t number, int64_t rung,

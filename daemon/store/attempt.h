@@ -2,40 +2,21 @@
 #ifndef DAEMON_STORE_ATTEMPT_H
 #define DAEMON_STORE_ATTEMPT_H
 #include "daemon/store/store.h"
-
-enum attempt_outcome {
-    ATTEMPT_OPEN,
-    ATTEMPT_SUCCEEDED,
-    ATTEMPT_FAILED,
-    ATTEMPT_TIMEOUT,
-    ATTEMPT_CANCELLED,
-    ATTEMPT_DIVERGED, /* a metric that it reported was NaN or infinite */
-    ATTEMPT_LOST,     /* ended through no fault of the program: node failure, killed runner, preemption */
-    ATTEMPT_REACHED,  /* a rung below the last one, at which it ended (daemon/engine/members/rungs.h) */
-};
+#include "tasks/proto/attempt_end.h"
 
 struct attempt_row {
     int64_t ensemble, index, number;
     int64_t job;
     char job_name[64]; /* read only, from the job */
-    enum attempt_outcome outcome;
-    int exit_code; /* -1 if there is none */
-    int signal;    /* 0 if there is none */
-    char reason[512];
-    char host[64];
-    char resumed[512];                          /* the checkpoint that it went on from; "" for none */
-    int64_t submitted_ms, started_ms, ended_ms; /* 0 while it has not happened */
-    bool measured;                              /* cpu_ms and memory_peak are known */
-    int64_t cpu_ms, memory_peak;                /* memory_peak in bytes, of the largest of its processes */
+    int64_t submitted_ms;
+    struct attempt_end end; /* its host and start are known before it ends; none of its JSON is in the row */
+    char resumed[512];      /* the checkpoint that it went on from; "" for none */
     int64_t archive, archive_kind,
         archive_at;      /* read only; where its output is; archive 0: in no archive (archived.h) */
     int64_t points_read; /* bytes of its file of points that were stored when it ended */
-    char notice[256];    /* something about it that is no reason of its end; "" for nothing */
     int64_t rung;        /* that it is to reach next; 0: there is none, or members are not stopped early */
     int64_t released_ms; /* read only; when its captured output was given up for removal, 0 if it was not */
 };
-
-const char *attempt_outcome_name(enum attempt_outcome outcome); /* NULL for ATTEMPT_OPEN */
 
 int store_attempt_insert(struct store *store, const struct attempt_row *row, struct error *err);
 /* Writes only what is known of an attempt that has started: `host` and `started_ms`. */

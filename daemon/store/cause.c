@@ -85,7 +85,7 @@ static int had_before(struct store *store, const struct attempt_row *attempt, co
         store, err,
         "SELECT 1 FROM attempt WHERE ensemble = ?1 AND idx = ?2 AND number < ?3 AND outcome = ?4 AND "
         "stretto_cause(reason) = ?5 LIMIT 1",
-        "iiitt", attempt->ensemble, attempt->index, attempt->number, attempt_outcome_name(attempt->outcome), text);
+        "iiitt", attempt->ensemble, attempt->index, attempt->number, attempt_outcome_name(attempt->end.outcome), text);
     int rc = stmt ? store_row(store, stmt, err) : -1;
 
     if (rc == 1)
@@ -127,7 +127,7 @@ static int add_to(struct store *store, const struct attempt_row *attempt, const 
     if (store_exec(store, err,
                    "UPDATE cause SET attempts = attempts + 1, members = members + ?4, idx = ?5, number = ?6 WHERE "
                    "ensemble = ?1 AND outcome = ?2 AND text = ?3",
-                   "ittbii", attempt->ensemble, attempt_outcome_name(attempt->outcome), text, (int)!before,
+                   "ittbii", attempt->ensemble, attempt_outcome_name(attempt->end.outcome), text, (int)!before,
                    attempt->index, attempt->number) < 0)
         return -1;
     return store_changes(store) > 0;
@@ -139,7 +139,7 @@ int store_cause_count(struct store *store, const struct attempt_row *attempt, st
     int64_t n;
     int before, rc;
 
-    cause_text(attempt->reason, text, sizeof text);
+    cause_text(attempt->end.reason, text, sizeof text);
     before = had_before(store, attempt, text, err);
     rc = before < 0 ? -1 : add_to(store, attempt, text, before == 1, err);
     if (rc != 0)
@@ -155,7 +155,7 @@ int store_cause_count(struct store *store, const struct attempt_row *attempt, st
     return store_exec(
         store, err,
         "INSERT INTO cause (ensemble, outcome, text, members, attempts, idx, number) VALUES (?1, ?2, ?3, 1, 1, ?4, ?5)",
-        "ittii", attempt->ensemble, attempt_outcome_name(attempt->outcome), text, attempt->index, attempt->number);
+        "ittii", attempt->ensemble, attempt_outcome_name(attempt->end.outcome), text, attempt->index, attempt->number);
 }
 
 static void read_row(sqlite3_stmt *stmt, struct cause_row *row)

@@ -31,7 +31,6 @@ struct store {
     int lock_fd;
     char *path;
     char instance[9];
-    char control_secret[65];
     bool exclusive;                /* no other process or connection can read the database meanwhile */
     struct store *reader, *writer; /* the connection that only reads, and the one that it belongs to; NULL for none */
     enum store_view view;          /* for a reader */

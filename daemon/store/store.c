@@ -198,7 +198,6 @@ int store_open_with(struct store **out, const char *state_dir, const struct stor
         store_migrate(store, options->migrations ? options->migrations : store_migrations, err) < 0 ||
         (!unclean && store_check_small(store, err) < 0) ||
         load_or_draw(store, "instance", store->instance, sizeof store->instance, err) < 0 ||
-        load_or_draw(store, "control_secret", store->control_secret, sizeof store->control_secret, err) < 0 ||
         store_prepare_rollback(store, err) < 0)
         goto fail;
     if (store_event_bounds(store, &(int64_t){0}, &store->newest_event, err) < 0)
@@ -257,7 +256,6 @@ void store_close(struct store *store)
     store_events_free(store);
     store_tallies_free(store);
     free(store->path);
-    sodium_memzero(store->control_secret, sizeof store->control_secret);
     free(store);
 }
 
@@ -274,9 +272,4 @@ const char *store_last_failure(const struct store *store)
 const char *store_instance(const struct store *store)
 {
     return store->instance;
-}
-
-const char *store_control_secret(const struct store *store)
-{
-    return store->control_secret;
 }

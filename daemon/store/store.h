@@ -95,9 +95,6 @@ const char *store_last_failure(const struct store *store);
 /* Returns this database's random name, 8 hex digits, which makes job names unique among all daemons. */
 const char *store_instance(const struct store *store);
 
-/* Returns 64 hex digits, drawn once, from which the keys of control messages are derived (daemon/control_key.h). */
-const char *store_control_secret(const struct store *store);
-
 /* Runs a statement. `sql` is a string literal, whose address is the key of the prepared statement. `types` has a letter
  * for each bound value: i int64_t, t const char * (NULL binds null), d double, b bool as int, m int64_t milliseconds (0
  * binds null), x const void * and size_t for a blob. */

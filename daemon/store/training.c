@@ -129,14 +129,14 @@ int store_rank_put(struct store *store, const struct rank_row *row, struct error
 {
     return store_exec(store, err,
                       "INSERT INTO rank (training, generation, rank, state, received, uniq, duplicates, drawn, "
-                      "batches, samples_per_second, metrics_offset, repeats, forgotten, skipped) "
-                      "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14) "
+                      "batches, samples_per_second, metrics_offset, repeats, skipped) "
+                      "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13) "
                       "ON CONFLICT (training, generation, rank) DO UPDATE SET state = ?4, received = ?5, uniq = ?6, "
                       "duplicates = ?7, drawn = ?8, batches = ?9, samples_per_second = ?10, metrics_offset = ?11, "
-                      "repeats = ?12, forgotten = ?13, skipped = ?14",
-                      "iiitiiiiidiiii", row->training, row->generation, row->rank, rank_states[row->state],
+                      "repeats = ?12, skipped = ?13",
+                      "iiitiiiiidiii", row->training, row->generation, row->rank, rank_states[row->state],
                       row->received, row->unique, row->duplicates, row->drawn, row->batches, row->samples_per_second,
-                      row->metrics_offset, row->repeats, row->forgotten, row->skipped);
+                      row->metrics_offset, row->repeats, row->skipped);
 }
 
 int store_rank_get(struct store *store, int64_t training, int64_t generation, int64_t rank, struct rank_row *row,
@@ -144,7 +144,7 @@ int store_rank_get(struct store *store, int64_t training, int64_t generation, in
 {
     sqlite3_stmt *stmt = store_query(store, err,
                                      "SELECT state, received, uniq, duplicates, drawn, batches, "
-                                     "samples_per_second, metrics_offset, repeats, forgotten, skipped FROM rank "
+                                     "samples_per_second, metrics_offset, repeats, skipped FROM rank "
                                      "WHERE training = ?1 AND generation = ?2 AND rank = ?3",
                                      "iii", training, generation, rank);
     int rc = stmt ? store_row(store, stmt, err) : -1;
@@ -164,8 +164,7 @@ int store_rank_get(struct store *store, int64_t training, int64_t generation, in
         .samples_per_second = sqlite3_column_double(stmt, 6),
         .metrics_offset = sqlite3_column_int64(stmt, 7),
         .repeats = sqlite3_column_int64(stmt, 8),
-        .forgotten = sqlite3_column_int64(stmt, 9),
-        .skipped = sqlite3_column_int64(stmt, 10),
+        .skipped = sqlite3_column_int64(stmt, 9),
     };
     store_text(stmt, 0, state, sizeof state);
     while (row->state < RANK_DONE && strcmp(rank_states[row->state], state) != 0)
@@ -179,7 +178,7 @@ int store_rank_sum(struct store *store, const struct training_row *training, str
         store_query(store, err,
                     "SELECT count(*), min(CASE state WHEN 'starting' THEN 0 WHEN 'ready' THEN 1 WHEN 'unfinished' "
                     "THEN 2 ELSE 3 END), sum(received), sum(uniq), sum(duplicates), "
-                    "sum(drawn), sum(batches), total(samples_per_second), sum(repeats), sum(forgotten), sum(skipped) "
+                    "sum(drawn), sum(batches), total(samples_per_second), sum(repeats), sum(skipped) "
                     "FROM rank WHERE training = ?1 AND generation = ?2",
                     "ii", training->id, training->generation);
     int rc = stmt ? store_row(store, stmt, err) : -1;
@@ -199,8 +198,7 @@ int store_rank_sum(struct store *store, const struct training_row *training, str
         .batches = sqlite3_column_int64(stmt, 6),
         .samples_per_second = sqlite3_column_double(stmt, 7),
         .repeats = sqlite3_column_int64(stmt, 8),
-        .forgotten = sqlite3_column_int64(stmt, 9),
-        .skipped = sqlite3_column_int64(stmt, 10),
+        .skipped = sqlite3_column_int64(stmt, 9),
     };
     store_done(stmt);
     return 0;

@@ -71,8 +71,7 @@ struct rank_row {
     int64_t training, generation, rank;
     enum rank_state state; /* in sums: of the rank that is the least far */
     int64_t received, unique, duplicates, drawn, batches, repeats;
-    int64_t forgotten; /* unique samples that were drawn after the checkpoint that it went on from, and are gone */
-    int64_t skipped;   /* samples that members which ran again did not send, since it held them */
+    int64_t skipped; /* samples that members which ran again did not send, since it held them */
     double samples_per_second;
     int64_t metrics_offset;
 };

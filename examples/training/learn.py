@@ -1,4 +1,4 @@
-"""Learns how warm diffusion.py's rectangle is, from its diffusivity and the time: on a CPU or a GPU, with one rank or several."""
+"""Learns how warm diffusion.py's rectangle is, from its diffusivity and the time: on a CPU or a GPU, with any ranks."""
 
 import contextlib
 

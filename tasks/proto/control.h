@@ -1,10 +1,9 @@
 /* Messages on the daemon's control socket: they tell the daemon where to look, and never carry state
- * (docs/run-directory.md). A message counts only with the key of the job that it is about. */
+ * (docs/run-directory.md). */
 #ifndef TASKS_PROTO_CONTROL_H
 #define TASKS_PROTO_CONTROL_H
 #include "common/error.h"
 
-#include <stdbool.h>
 #include <stddef.h>
 
 enum control_what {
@@ -17,31 +16,21 @@ enum control_what {
     CONTROL_ENDPOINT,
 };
 
-#define CONTROL_KEY_SIZE 33 /* 32 hex digits and NUL */
-
 struct control_message {
-    char job[64];               /* a valid name of a job */
-    char key[CONTROL_KEY_SIZE]; /* "" where the message has none; it is not verified */
+    char job[64]; /* a valid name of a job */
     enum control_what what;
 };
 
 #define CONTROL_MESSAGE_MAX 256
 
-/* Writes the frame's text into buf, and returns its length. key "": none. */
-size_t control_build(char buf[CONTROL_MESSAGE_MAX], const char *job, const char *key, enum control_what what);
+/* Writes the message's text into buf, and returns its length. */
+size_t control_build(char buf[CONTROL_MESSAGE_MAX], const char *job, enum control_what what);
 
-bool control_key_valid(const char *key);
-
-/* Parses a frame; -1 where it is no control message. It may come from anyone: the caller must compare the key. */
+/* Parses a message, which may be anything; -1 if it is no control message. */
 int control_parse(const void *data, size_t size, struct control_message *out, struct error *err);
 
-/* A sender that never blocks and never fails: messages may be lost. */
-struct control_sender;
-
-/* Makes a sender; endpoint NULL: one that sends nothing; key NULL: none was given. The first message loads libzmq, and
- * makes its context with its threads. */
-struct control_sender *control_sender_create(const char *endpoint, const char *job, const char *key);
-void control_sender_nudge(struct control_sender *s, enum control_what what);
-void control_sender_destroy(struct control_sender *s); /* waits a second at most for messages to leave */
+/* Sends a message to the socket at `path` (NULL: there is none). It never waits. The message is lost if nobody has the
+ * socket, or if its queue stays full over some tries; the daemon then finds the news by itself, only later. */
+void control_nudge(const char *path, const char *job, enum control_what what);
 
 #endif

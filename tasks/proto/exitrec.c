@@ -8,16 +8,6 @@
 #include <math.h>
 #include <string.h>
 
-static const char *const outcome_names[] = {
-    [EXITREC_SUCCEEDED] = "succeeded", [EXITREC_FAILED] = "failed",     [EXITREC_TIMEOUT] = "timeout",
-    [EXITREC_CANCELLED] = "cancelled", [EXITREC_DIVERGED] = "diverged", [EXITREC_REACHED] = "reached",
-};
-
-const char *exitrec_outcome_name(enum exitrec_outcome outcome)
-{
-    return outcome_names[outcome];
-}
-
 /* Makes a JSON string of a text that was cut to size: it may end within a character, which JSON would refuse. */
 static json_t *cut_json(const char *text)
 {
@@ -32,35 +22,37 @@ static json_t *cut_json(const char *text)
 
 json_t *exitrec_json(const struct exitrec *rec)
 {
-    json_t *json = json_pack(
-        "{s:i, s:s, s:s, s:o, s:f, s:f, s:s, s:o, s:o, s:o, s:f, s:f, s:I}", "version", 1, "job", rec->job, "id",
-        rec->id, "host", cut_json(rec->host), "started", rec->started, "ended", rec->ended, "outcome",
-        outcome_names[rec->outcome], "exit_code", rec->exit_code < 0 ? json_null() : json_integer(rec->exit_code),
-        "signal", rec->signal == 0 ? json_null() : json_integer(rec->signal), "reason", cut_json(rec->reason),
-        "user_seconds", rec->user_seconds, "system_seconds", rec->system_seconds, "max_rss", (json_int_t)rec->max_rss);
+    const struct attempt_end *end = &rec->end;
+    json_t *json =
+        json_pack("{s:i, s:s, s:s, s:o, s:f, s:f, s:s, s:o, s:o, s:o, s:f, s:I}", "version", 1, "job", rec->job, "id",
+                  rec->id, "host", cut_json(end->host), "started", (double)end->started_ms / 1000, "ended",
+                  (double)end->ended_ms / 1000, "outcome", attempt_outcome_name(end->outcome), "exit_code",
+                  end->exit_code < 0 ? json_null() : json_integer(end->exit_code), "signal",
+                  end->signal == 0 ? json_null() : json_integer(end->signal), "reason", cut_json(end->reason),
+                  "cpu_seconds", (double)end->cpu_ms / 1000, "max_rss", (json_int_t)end->memory_peak);
 
-    if (rec->late)
+    if (end->late)
         json_object_set_new(json, "late", json_true());
-    if (rec->killed)
+    if (end->how == ATTEMPT_KILLED)
         json_object_set_new(json, "killed", json_true());
-    if (rec->final)
+    if (end->final)
         json_object_set_new(json, "final", json_true());
     if (rec->points > 0)
         json_object_set_new(json, "points", json_integer(rec->points));
-    if (rec->at_rung)
+    if (end->at_rung)
         json_object_set_new(json, "rung",
-                            json_pack("{s:I, s:o}", "step", (json_int_t)rec->rung_step, "value",
-                                      isfinite(rec->rung_value) ? json_real(rec->rung_value) : json_null()));
-    if (rec->notice[0] != '\0')
-        json_object_set_new(json, "notice", cut_json(rec->notice));
-    if (rec->checkpoints != NULL)
-        json_object_set(json, "checkpoints", (json_t *)rec->checkpoints);
-    if (rec->resumed != NULL)
-        json_object_set(json, "resumed", (json_t *)rec->resumed);
-    if (rec->artefacts != NULL)
-        json_object_set(json, "artefacts", (json_t *)rec->artefacts);
-    if (rec->ran != NULL)
-        json_object_set(json, "ran", (json_t *)rec->ran);
+                            json_pack("{s:I, s:o}", "step", (json_int_t)end->rung_step, "value",
+                                      isfinite(end->rung_value) ? json_real(end->rung_value) : json_null()));
+    if (end->notice[0] != '\0')
+        json_object_set_new(json, "notice", cut_json(end->notice));
+    if (end->checkpoints != NULL)
+        json_object_set(json, "checkpoints", (json_t *)end->checkpoints);
+    if (end->resumed != NULL)
+        json_object_set(json, "resumed", (json_t *)end->resumed);
+    if (end->artefacts != NULL)
+        json_object_set(json, "artefacts", (json_t *)end->artefacts);
+    if (end->ran != NULL)
+        json_object_set(json, "ran", (json_t *)end->ran);
     return json;
 }
 
@@ -103,59 +95,79 @@ static int take_name(const json_t *obj, const char *key, char out[64], struct er
 }
 
 /* Reads the point by which the task has reached the step up to which it was to go, if it has. */
-static int take_rung(const json_t *root, struct exitrec *rec, struct error *err)
+static int take_rung(const json_t *root, struct attempt_end *end, struct error *err)
 {
     const json_t *rung = NULL, *value;
 
     if (jsonx_object(root, "", "rung", JSONX_OPTIONAL, &rung, err) < 0)
         return -1;
-    rec->at_rung = rung != NULL;
-    rec->rung_value = NAN;
+    end->at_rung = rung != NULL;
+    end->rung_value = NAN;
     value = json_object_get(rung, "value");
     if (rung == NULL)
         return 0;
-    if (!json_is_null(value) && jsonx_number(rung, "/rung", "value", JSONX_REQUIRED, &rec->rung_value, err) < 0)
+    if (!json_is_null(value) && jsonx_number(rung, "/rung", "value", JSONX_REQUIRED, &end->rung_value, err) < 0)
         return -1;
-    return jsonx_int(rung, "/rung", "step", JSONX_REQUIRED, 0, INT64_MAX, &rec->rung_step, err);
+    return jsonx_int(rung, "/rung", "step", JSONX_REQUIRED, 0, INT64_MAX, &end->rung_step, err);
+}
+
+/* Reads a time of Unix, or a length, in seconds. */
+static int take_seconds(const json_t *root, const char *key, enum jsonx_need need, int64_t *ms, struct error *err)
+{
+    double seconds = 0;
+
+    if (jsonx_number(root, "", key, need, &seconds, err) < 0)
+        return -1;
+    *ms = (int64_t)(seconds * 1000 + 0.5);
+    return 0;
+}
+
+static int take_outcome(const json_t *root, struct attempt_end *end, struct error *err)
+{
+    const char *name = NULL;
+    int64_t exit_code = -1, sig = 0;
+    bool killed = false;
+
+    if (jsonx_string(root, "", "outcome", JSONX_REQUIRED, &name, err) < 0 ||
+        jsonx_int(root, "", "exit_code", JSONX_OPTIONAL, 0, 255, &exit_code, err) < 0 ||
+        jsonx_int(root, "", "signal", JSONX_OPTIONAL, 1, 127, &sig, err) < 0 ||
+        jsonx_bool(root, "", "late", JSONX_OPTIONAL, &end->late, err) < 0 ||
+        jsonx_bool(root, "", "killed", JSONX_OPTIONAL, &killed, err) < 0 ||
+        jsonx_bool(root, "", "final", JSONX_OPTIONAL, &end->final, err) < 0)
+        return -1;
+    end->outcome = attempt_outcome_named(name);
+    if (end->outcome == ATTEMPT_OPEN || end->outcome == ATTEMPT_LOST) /* a runner that is lost writes none */
+        return error_at(err, "exitrec_invalid", "/outcome", "unknown outcome \"%.40s\"", name);
+    end->how = killed ? ATTEMPT_KILLED : ATTEMPT_RAN;
+    end->exit_code = (int)exit_code;
+    end->signal = (int)sig;
+    return 0;
 }
 
 int exitrec_parse(const json_t *root, struct exitrec *rec, struct error *err)
 {
-    const char *outcome = NULL;
-    int64_t version, exit_code = -1, sig = 0;
-    size_t i;
+    struct attempt_end *end = &rec->end;
+    int64_t version;
 
     memset(rec, 0, sizeof *rec);
     if (jsonx_int(root, "", "version", JSONX_REQUIRED, 1, 1, &version, err) < 0 ||
         take_name(root, "job", rec->job, err) < 0 || take_name(root, "id", rec->id, err) < 0 ||
-        take_text(root, "host", rec->host, sizeof rec->host, err) < 0 ||
-        jsonx_number(root, "", "started", JSONX_REQUIRED, &rec->started, err) < 0 ||
-        jsonx_number(root, "", "ended", JSONX_REQUIRED, &rec->ended, err) < 0 ||
-        jsonx_string(root, "", "outcome", JSONX_REQUIRED, &outcome, err) < 0 ||
-        jsonx_int(root, "", "exit_code", JSONX_OPTIONAL, 0, 255, &exit_code, err) < 0 ||
-        jsonx_int(root, "", "signal", JSONX_OPTIONAL, 1, 127, &sig, err) < 0 ||
-        take_text(root, "reason", rec->reason, sizeof rec->reason, err) < 0 ||
-        jsonx_number(root, "", "user_seconds", JSONX_OPTIONAL, &rec->user_seconds, err) < 0 ||
-        jsonx_number(root, "", "system_seconds", JSONX_OPTIONAL, &rec->system_seconds, err) < 0 ||
-        jsonx_int(root, "", "max_rss", JSONX_OPTIONAL, 0, INT64_MAX, &rec->max_rss, err) < 0 ||
-        jsonx_bool(root, "", "late", JSONX_OPTIONAL, &rec->late, err) < 0 ||
-        jsonx_bool(root, "", "killed", JSONX_OPTIONAL, &rec->killed, err) < 0 ||
-        jsonx_bool(root, "", "final", JSONX_OPTIONAL, &rec->final, err) < 0 ||
+        take_text(root, "host", end->host, sizeof end->host, err) < 0 ||
+        take_seconds(root, "started", JSONX_REQUIRED, &end->started_ms, err) < 0 ||
+        take_seconds(root, "ended", JSONX_REQUIRED, &end->ended_ms, err) < 0 || take_outcome(root, end, err) < 0 ||
+        take_text(root, "reason", end->reason, sizeof end->reason, err) < 0 ||
+        take_seconds(root, "cpu_seconds", JSONX_OPTIONAL, &end->cpu_ms, err) < 0 ||
+        jsonx_int(root, "", "max_rss", JSONX_OPTIONAL, 0, INT64_MAX, &end->memory_peak, err) < 0 ||
         jsonx_int(root, "", "points", JSONX_OPTIONAL, 0, INT64_MAX, &rec->points, err) < 0 ||
-        take_rung(root, rec, err) < 0 || take_text(root, "notice", rec->notice, sizeof rec->notice, err) < 0 ||
-        jsonx_array(root, "", "checkpoints", JSONX_OPTIONAL, 0, &rec->checkpoints, err) < 0 ||
-        jsonx_object(root, "", "resumed", JSONX_OPTIONAL, &rec->resumed, err) < 0 ||
-        jsonx_array(root, "", "artefacts", JSONX_OPTIONAL, 0, &rec->artefacts, err) < 0 ||
-        jsonx_object(root, "", "ran", JSONX_OPTIONAL, &rec->ran, err) < 0)
+        take_rung(root, end, err) < 0 || take_text(root, "notice", end->notice, sizeof end->notice, err) < 0 ||
+        jsonx_array(root, "", "checkpoints", JSONX_OPTIONAL, 0, &end->checkpoints, err) < 0 ||
+        jsonx_object(root, "", "resumed", JSONX_OPTIONAL, &end->resumed, err) < 0 ||
+        jsonx_array(root, "", "artefacts", JSONX_OPTIONAL, 0, &end->artefacts, err) < 0 ||
+        jsonx_object(root, "", "ran", JSONX_OPTIONAL, &end->ran, err) < 0)
         return -1;
-    for (i = 0; i < sizeof outcome_names / sizeof *outcome_names && strcmp(outcome, outcome_names[i]) != 0; i++)
-        ;
-    if (i == sizeof outcome_names / sizeof *outcome_names)
-        return error_at(err, "exitrec_invalid", "/outcome", "unknown outcome \"%.40s\"", outcome);
-    rec->outcome = (enum exitrec_outcome)i;
-    rec->exit_code = (int)exit_code;
-    rec->signal = (int)sig;
-    if (rec->outcome == EXITREC_SUCCEEDED && rec->exit_code != 0 && !rec->at_rung)
+    end->measured = end->ended_ms > end->started_ms; /* otherwise the task was not started */
+    end->recorded = true;
+    if (end->outcome == ATTEMPT_SUCCEEDED && end->exit_code != 0 && !end->at_rung)
         return error_at(err, "exitrec_invalid", "/exit_code", "succeeded without exit status 0");
     return 0;
 }
@@ -168,7 +180,7 @@ int exitrec_read(const char *path, struct exitrec *rec, struct error *err)
     if (root == NULL)
         return -1;
     rc = exitrec_parse(root, rec, err);
-    rec->checkpoints = rec->resumed = rec->artefacts = rec->ran = NULL;
+    rec->end.checkpoints = rec->end.resumed = rec->end.artefacts = rec->end.ran = NULL;
     json_decref(root);
     if (rc < 0)
         errno = EBADMSG;

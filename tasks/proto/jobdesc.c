@@ -4,7 +4,6 @@
 #include "common/jsonx.h"
 #include "common/units.h"
 #include "common/xalloc.h"
-#include "tasks/proto/control.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -346,7 +345,6 @@ struct jobdesc *jobdesc_parse(json_t *root, struct error *err)
         jsonx_int(root, "", "ensemble", JSONX_REQUIRED, 0, INT64_MAX, &desc->ensemble, err) < 0 ||
         jsonx_string(root, "", "kind", JSONX_REQUIRED, &kind, err) < 0 ||
         jsonx_string(root, "", "control", JSONX_OPTIONAL, &desc->control, err) < 0 ||
-        jsonx_string(root, "", "control_key", JSONX_OPTIONAL, &desc->control_key, err) < 0 ||
         read_seconds(root, "", "walltime", &desc->walltime_ms, err) < 0 ||
         read_seconds(root, "", "grace", &desc->grace_ms, err) < 0 ||
         (json_object_get(root, "silence") != NULL && read_seconds(root, "", "silence", &desc->silence_ms, err) < 0) ||
@@ -371,10 +369,6 @@ struct jobdesc *jobdesc_parse(json_t *root, struct error *err)
     }
     if (!job_name_valid(desc->job)) {
         error_at(err, BAD, "/job", "a job's name is 1 to %d of [A-Za-z0-9._-]", JOB_NAME_MAX);
-        goto fail;
-    }
-    if (desc->control_key != NULL && !control_key_valid(desc->control_key)) {
-        error_at(err, BAD, "/control_key", "\"control_key\" must be 32 hex digits");
         goto fail;
     }
     if (strcmp(kind, "members") != 0 && strcmp(kind, "training") != 0 && strcmp(kind, "pilot") != 0) {

@@ -83,9 +83,8 @@ struct jobdesc {
     const char *job;
     int64_t ensemble;
     enum jobdesc_kind kind;
-    const char *control;     /* endpoint, or NULL */
-    const char *control_key; /* the key in the job's messages to it, or NULL */
-    int64_t walltime_ms;     /* 0: none */
+    const char *control; /* path of the control socket, or NULL */
+    int64_t walltime_ms; /* 0: none */
     int64_t grace_ms;
     int64_t silence_ms; /* a task that shows no sign of life for so long is ended; 0: no limit */
     int64_t

@@ -67,7 +67,6 @@ void jobdesc_begin(struct jobdesc_text *t, const struct jobdesc *desc)
            : desc->kind == JOBDESC_TRAINING ? "training"
                                             : "pilot");
     string(t, ",\"control\":", desc->control);
-    string(t, ",\"control_key\":", desc->control_key);
     seconds(t, ",\"walltime\":", desc->walltime_ms);
     seconds(t, ",\"grace\":", desc->grace_ms);
     if (desc->silence_ms > 0)

@@ -187,18 +187,18 @@ void artefacts_stop(struct artefacts *artefacts, enum stop why)
 static void fail(const struct artefacts *artefacts, const struct taking *taking)
 {
     const struct task *t = taking->task;
-    struct exitrec *rec = &taking->task->rec;
+    struct attempt_end *end = &taking->task->rec.end;
     const char *why = taking->err.text;
 
     if (artefacts->stopped == STOP_NONE || taking->placing) {
-        rec->outcome = EXITREC_FAILED;
-        rec->final = taking->placing; /* nothing is to be computed again for a place that is not there */
-        snprintf(rec->reason, sizeof rec->reason, "exit status 0, but %.480s", why);
+        end->outcome = ATTEMPT_FAILED;
+        end->final = taking->placing; /* nothing is to be computed again for a place that is not there */
+        snprintf(end->reason, sizeof end->reason, "exit status 0, but %.480s", why);
         return;
     }
-    rec->outcome = artefacts->stopped == STOP_TIMEOUT ? EXITREC_TIMEOUT : EXITREC_CANCELLED;
-    rec->late = rec->outcome == EXITREC_TIMEOUT && t->job->late;
-    snprintf(rec->reason, sizeof rec->reason, "exit status 0, but %s while its artefacts were read: %.400s",
+    end->outcome = artefacts->stopped == STOP_TIMEOUT ? ATTEMPT_TIMEOUT : ATTEMPT_CANCELLED;
+    end->late = end->outcome == ATTEMPT_TIMEOUT && t->job->late;
+    snprintf(end->reason, sizeof end->reason, "exit status 0, but %s while its artefacts were read: %.400s",
              artefacts->stopped == STOP_TIMEOUT ? "its time was over" : "it was cancelled", why);
 }
 
@@ -206,7 +206,7 @@ bool artefacts_take(struct artefacts *artefacts, struct task *t)
 {
     struct taking *taking;
 
-    if (artefacts->looker == NULL || t->rec.outcome != EXITREC_SUCCEEDED)
+    if (artefacts->looker == NULL || t->rec.end.outcome != ATTEMPT_SUCCEEDED)
         return false;
     taking = xcalloc(1, sizeof *taking);
     taking->errand.run = take;
@@ -222,9 +222,9 @@ void artefacts_work(struct artefacts *artefacts)
 
     while (artefacts->looker != NULL && (errand = looker_next(artefacts->looker)) != NULL) {
         struct taking *taking = (struct taking *)errand;
-        struct exitrec *rec = &taking->task->rec;
+        struct attempt_end *end = &taking->task->rec.end;
 
-        rec->artefacts = taking->task->artefacts = taking->found;
+        end->artefacts = taking->task->artefacts = taking->found;
         if (taking->found == NULL)
             fail(artefacts, taking);
         artefacts->open--;

@@ -25,7 +25,6 @@ librunner_la_SOURCES = \
 	tasks/runner/metric_line.c tasks/runner/metric_line.h \
 	tasks/runner/metric_rotated.c tasks/runner/metric_rotated.h \
 	tasks/runner/metrics.c tasks/runner/metrics.h \
-	tasks/runner/notifier.c tasks/runner/notifier.h \
 	tasks/runner/oom.c tasks/runner/oom.h \
 	tasks/runner/pattern.c tasks/runner/pattern.h \
 	tasks/runner/pilot.c tasks/runner/pilot.h tasks/runner/pilot_jobs.c tasks/runner/pilot_journal.c \
@@ -88,17 +87,17 @@ runner_rig_sources = tests/unit/runner_rig.c tests/unit/runner_rig.h
 unit_tests += tests/unit/test_runner_time
 tests_unit_test_runner_time_SOURCES = tests/unit/test_runner_time.c $(runner_rig_sources)
 tests_unit_test_runner_time_CFLAGS = $(unit_cflags)
-tests_unit_test_runner_time_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=exitrec_write -Wl,--wrap=pthread_create -Wl,--wrap=control_sender_nudge
+tests_unit_test_runner_time_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=exitrec_write -Wl,--wrap=pthread_create -Wl,--wrap=control_nudge
 tests_unit_test_runner_time_LDADD = librunner.la libjobproto.la $(unit_libs)
 unit_tests += tests/unit/test_runner_ends
 tests_unit_test_runner_ends_SOURCES = tests/unit/test_runner_ends.c $(runner_rig_sources)
 tests_unit_test_runner_ends_CFLAGS = $(unit_cflags)
-tests_unit_test_runner_ends_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=exitrec_write -Wl,--wrap=pthread_create -Wl,--wrap=control_sender_nudge
+tests_unit_test_runner_ends_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=exitrec_write -Wl,--wrap=pthread_create -Wl,--wrap=control_nudge
 tests_unit_test_runner_ends_LDADD = librunner.la libjobproto.la $(unit_libs)
 unit_tests += tests/unit/test_runner_left
 tests_unit_test_runner_left_SOURCES = tests/unit/test_runner_left.c $(runner_rig_sources)
 tests_unit_test_runner_left_CFLAGS = $(unit_cflags)
-tests_unit_test_runner_left_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=exitrec_write -Wl,--wrap=pthread_create -Wl,--wrap=control_sender_nudge
+tests_unit_test_runner_left_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=exitrec_write -Wl,--wrap=pthread_create -Wl,--wrap=control_nudge
 tests_unit_test_runner_left_LDADD = librunner.la libjobproto.la $(unit_libs)
 pilot_rig_sources = tests/unit/pilot_rig.c tests/unit/pilot_rig.h
 unit_tests += tests/unit/test_pilot
@@ -110,10 +109,6 @@ unit_tests += tests/unit/test_pilot_time
 tests_unit_test_pilot_time_SOURCES = tests/unit/test_pilot_time.c
 tests_unit_test_pilot_time_CFLAGS = $(unit_cflags)
 tests_unit_test_pilot_time_LDADD = librunner.la libjobproto.la libcommon.la $(unit_libs)
-unit_tests += tests/unit/test_notifier
-tests_unit_test_notifier_SOURCES = tests/unit/test_notifier.c
-tests_unit_test_notifier_CFLAGS = $(unit_cflags) $(ZMQ_CFLAGS)
-tests_unit_test_notifier_LDADD = librunner.la libjobproto.la libcommon.la $(unit_libs) $(ZMQ_LIBS)
 unit_tests += tests/unit/test_runlog
 tests_unit_test_runlog_SOURCES = tests/unit/test_runlog.c
 tests_unit_test_runlog_CFLAGS = $(unit_cflags)

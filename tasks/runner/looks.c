@@ -60,7 +60,7 @@ void looks_end(struct looks *looks, struct task *t, int64_t now_ms, int64_t grac
 {
     looks->ending++;
     if (task_is_gone(t)) {
-        look_last(looks, t, t->rec.exit_code == 0);
+        look_last(looks, t, t->rec.end.exit_code == 0);
         return;
     }
     t->linger_until = now_ms + grace_ms + LINGER_MS;

@@ -7,6 +7,7 @@
 #include "common/timefmt.h"
 #include "common/xalloc.h"
 #include "tasks/proto/claim.h"
+#include "tasks/proto/control.h"
 #include "tasks/runner/aside.h"
 #include "tasks/runner/copies.h"
 #include "tasks/runner/deadline.h"
@@ -111,7 +112,6 @@ static const char *gpus_to_divide(const char *list, size_t ntasks)
 static int run_claimed(const struct options *options, const struct jobdesc *desc, const char *jobdir,
                        const char *tmpdir, int signal_fd, int64_t started_ms)
 {
-    struct control_sender *control = control_sender_create(desc->control, desc->job, desc->control_key);
     struct job job = {.machine = &machine_real,
                       .desc = desc,
                       .watched = options->local,
@@ -127,7 +127,6 @@ static int run_claimed(const struct options *options, const struct jobdesc *desc
 
     if (tmpdir != NULL && job_tmpdir_make(tmpdir, &err) < 0) {
         log_error("%s", err.text);
-        control_sender_destroy(control);
         return EX_IOERR;
     }
     oom_init(&oom, "");
@@ -139,12 +138,11 @@ static int run_claimed(const struct options *options, const struct jobdesc *desc
     if (desc->ntasks > 1 && cpus_own(&job.cpus))
         log_info("%zu CPUs are divided among %zu tasks", job.cpus.n, desc->ntasks);
     if (!job.watched)
-        control_sender_nudge(control, CONTROL_CLAIM);
+        control_nudge(desc->control, desc->job, CONTROL_CLAIM);
     log_start(desc);
-    rc = run_job(&job, jobdir, signal_fd, started_ms, control);
+    rc = run_job(&job, jobdir, signal_fd, started_ms);
     if (tmpdir != NULL)
         job_tmpdir_remove(tmpdir);
-    control_sender_destroy(control);
     oom_fini(&oom);
     cpus_fini(&job.cpus);
     return rc == 0 ? 0 : EX_IOERR;

@@ -38,6 +38,7 @@ static int read_config(struct pilot *p, struct error *err)
     if (p->config == NULL)
         return -1;
     p->name = json_string_value(json_object_get(p->config, "job"));
+    p->control = json_string_value(json_object_get(p->config, "control"));
     p->nodes = json_integer_value(json_object_get(p->config, "nodes"));
     p->idle_ms = (int64_t)(1000 * json_number_value(json_object_get(p->config, "idle")));
     p->least_ms = (int64_t)(1000 * json_number_value(json_object_get(p->config, "least")));
@@ -292,8 +293,6 @@ static int fly(struct pilot *p)
         return EX_IOERR;
     }
     find_resources(p);
-    notifier_start(&p->notifier, json_string_value(json_object_get(p->config, "control")), p->name,
-                   json_string_value(json_object_get(p->config, "control_key")));
     watch_inbox(p);
     p->scan_ms = SCAN_MIN_MS;
     p->sync_at = INT64_MAX;
@@ -301,7 +300,6 @@ static int fly(struct pilot *p)
     log_info("pilot %s: %lld CPUs, %lld GPUs", p->name, (long long)p->cpus, (long long)p->n_gpus);
     pilot_say_ready(p);
     loop(p);
-    notifier_end(&p->notifier);
     tree_signal_below(SIGKILL); /* a runner that was killed may have left processes without their environment */
     pilot_forget(p);
     for (int64_t i = 0; i < p->n_gpus; i++)

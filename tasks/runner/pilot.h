@@ -5,7 +5,6 @@
 #define TASKS_RUNNER_PILOT_H
 #include "common/text.h"
 #include "tasks/runner/machine.h"
-#include "tasks/runner/notifier.h"
 #include "tasks/runner/rank.h"
 
 #include <jansson.h>
@@ -42,8 +41,8 @@ struct pilot {
     const struct machine *machine;
     const char *dir;
     char runner[4096];
-    json_t *config; /* pilot.json, which the following values come from */
-    const char *name;
+    json_t *config;             /* pilot.json, which the following values come from */
+    const char *name, *control; /* control: path of the control socket, or NULL */
     int64_t nodes, idle_ms, least_ms;
     int64_t stopped_ms; /* a runner that stays stopped so long is killed */
     bool flush;
@@ -71,7 +70,6 @@ struct pilot {
     int64_t journal_again; /* when to try again after it could not be written */
     int64_t sync_at;       /* when written lines are flushed to the disk; INT64_MAX: they are */
     bool told_trouble;
-    struct notifier notifier;
 
     int signal_fd;
     int notify;    /* inotify of the inbox; -1: none */

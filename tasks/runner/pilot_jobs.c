@@ -204,7 +204,6 @@ static void close_all_but(struct pilot *p, int jobfd)
         if (job->jobfd >= 0 && job->jobfd != jobfd)
             close(job->jobfd);
     close(p->journal);
-    notifier_leave(&p->notifier);
     if (p->notify >= 0)
         close(p->notify);
     close(p->signal_fd);
@@ -339,8 +338,6 @@ void pilot_reap(struct pilot *p)
     pid_t pid;
 
     while ((pid = waitpid(-1, &status, WNOHANG)) > 0) { /* orphans of killed runners are among them */
-        if (pid == p->notifier.pid)
-            notifier_leave(&p->notifier); /* somebody killed it: the daemon finds news by itself, only later */
         DL_FOREACH (p->running, job) {
             if (job->pid != pid)
                 continue;

@@ -5,6 +5,7 @@
 #include "common/log.h"
 #include "common/timefmt.h"
 #include "common/xalloc.h"
+#include "tasks/proto/control.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -108,7 +109,7 @@ static void sync_journal(struct pilot *p)
     if (fdatasync(p->journal) < 0) { /* lines that could not be flushed are in exit records as well */
     }
     p->sync_at = INT64_MAX;
-    notifier_nudge(&p->notifier);
+    control_nudge(p->control, p->name, CONTROL_EXIT);
 }
 
 static void trouble(struct pilot *p, int64_t now)
@@ -140,5 +141,5 @@ void pilot_journal_flush(struct pilot *p, int64_t now)
         p->sync_at = now + SYNC_MS;
     p->told_trouble = false;
     p->lines.size = p->written = 0;
-    notifier_nudge(&p->notifier);
+    control_nudge(p->control, p->name, CONTROL_EXIT);
 }

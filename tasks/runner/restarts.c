@@ -97,7 +97,7 @@ static bool count_end(struct restarts *r, const struct task *t)
 {
     struct learnt newest = newest_checkpoint(r);
     int64_t failures = r->failures, losses = r->losses;
-    enum retries_end end = !t->rec.killed                   ? RETRIES_OWN_FAULT
+    enum retries_end end = t->rec.end.how != ATTEMPT_KILLED ? RETRIES_OWN_FAULT
                            : learnt_more(&newest, &r->from) ? RETRIES_GOT_FURTHER
                                                             : RETRIES_LOST;
 
@@ -113,8 +113,8 @@ static void enter(struct restarts *r, const struct task *t)
 {
     json_t *item = json_pack("{s:i, s:f, s:I, s:s, s:s, s:I, s:I}", "number", r->number + 1, "time",
                              (double)r->job->machine->unix_ms() / 1000, "rank",
-                             (json_int_t)(t->desc - r->job->desc->tasks), "host", t->rec.host, "reason", t->rec.reason,
-                             "failures", (json_int_t)r->failures, "losses", (json_int_t)r->losses);
+                             (json_int_t)(t->desc - r->job->desc->tasks), "host", t->rec.end.host, "reason",
+                             t->rec.end.reason, "failures", (json_int_t)r->failures, "losses", (json_int_t)r->losses);
 
     if (r->from.batches >= 0)
         json_object_set_new(item, "from",
@@ -127,12 +127,12 @@ bool restarts_take(struct restarts *r, const struct task *t, bool may)
 {
     if (r->wanted)
         return true;
-    if (may && r->memory != NULL && !r->given_up && r->recorded == 0 && t->rec.outcome == EXITREC_FAILED &&
+    if (may && r->memory != NULL && !r->given_up && r->recorded == 0 && t->rec.end.outcome == ATTEMPT_FAILED &&
         is_complete(r) && count_end(r, t)) {
         r->wanted = true;
         log_warn(
             "task %s failed, %s: all ranks begin again from the newest checkpoint, with the samples that they hold",
-            t->desc->id, t->rec.reason);
+            t->desc->id, t->rec.end.reason);
         enter(r, t);
         return true;
     }

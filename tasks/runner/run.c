@@ -3,6 +3,7 @@
 #include "common/files.h"
 #include "common/log.h"
 #include "common/xalloc.h"
+#include "tasks/proto/control.h"
 #include "tasks/runner/answer.h"
 #include "tasks/runner/artefacts.h"
 #include "tasks/runner/deadline.h"
@@ -41,7 +42,6 @@ struct run {
     struct artefacts artefacts;
     int signal_fd;
     struct records *records;
-    struct control_sender *control;
     struct ending ending;
     int64_t deadline;     /* monotonic ms, like all times below; INT64_MAX: none */
     int64_t given_up_due; /* the next check whether the job was given up; INT64_MAX: never */
@@ -69,11 +69,16 @@ static void record_written(void *arg)
     r->news = true;
 }
 
+static void run_nudge(const struct run *r, enum control_what what)
+{
+    control_nudge(r->job->desc->control, r->job->desc->job, what);
+}
+
 /* Notifies the daemon of new records. A runner that is watched does not report its end: the daemon sees that. */
 static void tell(struct run *r)
 {
     if (r->news)
-        control_sender_nudge(r->control, r->finishing ? CONTROL_ENDED : CONTROL_EXIT);
+        run_nudge(r, r->finishing ? CONTROL_ENDED : CONTROL_EXIT);
     r->news = false;
 }
 
@@ -103,11 +108,11 @@ static void task_recorded(struct run *r, struct task *t)
         return;
     }
     path = xasprintf("%s/exit.json", t->desc->dir);
-    if (t->rec.outcome != EXITREC_SUCCEEDED && r->job->desc->kind == JOBDESC_TRAINING)
+    if (t->rec.end.outcome != ATTEMPT_SUCCEEDED && r->job->desc->kind == JOBDESC_TRAINING)
         r->rank_failed = true;
-    log_info("task %s: %s%s%s", t->desc->id, exitrec_outcome_name(t->rec.outcome), t->rec.reason[0] ? ", " : "",
-             t->rec.reason);
-    if (t->rec.outcome != EXITREC_SUCCEEDED)
+    log_info("task %s: %s%s%s", t->desc->id, attempt_outcome_name(t->rec.end.outcome), t->rec.end.reason[0] ? ", " : "",
+             t->rec.end.reason);
+    if (t->rec.end.outcome != ATTEMPT_SUCCEEDED)
         r->keep_log = 0;
     records_add(r->records, path, write_exit, &t->rec);
     free(path);
@@ -208,7 +213,7 @@ static int64_t release_held(struct run *r, int64_t now)
     for (size_t k = 0; r->held > 0 && k < 2 * r->ntasks; k++) { /* twice through: first those that a signal has ended */
         struct task *t = &r->tasks[k % r->ntasks];
 
-        if (t->held_until == 0 || (k < r->ntasks && t->rec.signal == 0))
+        if (t->held_until == 0 || (k < r->ntasks && t->rec.end.signal == 0))
             continue;
         if (r->ending.stop == STOP_NONE && !r->restarts.wanted && now < t->held_until) {
             next = t->held_until < next ? t->held_until : next;
@@ -268,10 +273,10 @@ static bool reap(struct run *r, int64_t now)
         }
     }
     for (size_t i = first; i <= last && first < r->ntasks; i++)
-        if (r->tasks[i].new_end && r->tasks[i].rec.signal != 0)
+        if (r->tasks[i].new_end && r->tasks[i].rec.end.signal != 0)
             hold_or_end(r, &r->tasks[i], now);
     for (size_t i = first; i <= last && first < r->ntasks; i++)
-        if (r->tasks[i].new_end && r->tasks[i].rec.signal == 0)
+        if (r->tasks[i].new_end && r->tasks[i].rec.end.signal == 0)
             hold_or_end(r, &r->tasks[i], now);
     if (first < r->ntasks && r->ending.stop == STOP_NONE && pid == 0 && tree_children() != (ssize_t)(r->left - r->held))
         leftovers_end(&r->leftovers, now);
@@ -476,7 +481,7 @@ static void start_again(struct run *r)
     silences_fini(&r->silences);
     silences_init(&r->silences, r->job, r->job->machine->monotonic_ms());
     start_tasks(r);
-    control_sender_nudge(r->control, CONTROL_STATUS);
+    run_nudge(r, CONTROL_STATUS);
 }
 
 /* Returns until when records that cannot be written are tried again. Whoever started the runner expects its end soon
@@ -559,7 +564,7 @@ static int finish(struct run *r, const char *jobdir)
     return records_lost(r->records) ? -1 : 0;
 }
 
-int run_job(struct job *job, const char *jobdir, int signal_fd, int64_t started_ms, struct control_sender *control)
+int run_job(struct job *job, const char *jobdir, int signal_fd, int64_t started_ms)
 {
     struct run r = {
         .job = job,
@@ -567,7 +572,6 @@ int run_job(struct job *job, const char *jobdir, int signal_fd, int64_t started_
         .ntasks = job->desc->ntasks,
         .left = job->desc->ntasks,
         .signal_fd = signal_fd,
-        .control = control,
         .deadline = job->deadline_ms,
         /* the daemon itself watches its local jobs */
         .given_up_due = job->watched ? INT64_MAX : started_ms + GIVEN_UP_MS,

@@ -30,8 +30,8 @@ void task_init(struct task *t, const struct job *job, const struct jobdesc_task 
     snprintf(t->mark, sizeof t->mark, "%s/%s", job->desc->job, desc->id);
     snprintf(t->rec.job, sizeof t->rec.job, "%s", job->desc->job);
     snprintf(t->rec.id, sizeof t->rec.id, "%s", desc->id);
-    snprintf(t->rec.host, sizeof t->rec.host, "%s", job->host);
-    t->rec.exit_code = -1;
+    snprintf(t->rec.end.host, sizeof t->rec.end.host, "%s", job->host);
+    t->rec.end.exit_code = -1;
     t->kill_at = t->arrived_until = INT64_MAX;
 }
 
@@ -41,9 +41,9 @@ void task_skip(struct task *t, enum stop why)
 
     dir_make(t->desc->dir, &err); /* if this fails, writing the record reports it */
     t->ended = true;
-    t->rec.started = t->rec.ended = (double)t->job->machine->unix_ms() / 1000;
-    t->rec.outcome = why == STOP_TIMEOUT ? EXITREC_TIMEOUT : EXITREC_CANCELLED;
-    snprintf(t->rec.reason, sizeof t->rec.reason, "%s before it started",
+    t->rec.end.started_ms = t->rec.end.ended_ms = t->job->machine->unix_ms();
+    t->rec.end.outcome = why == STOP_TIMEOUT ? ATTEMPT_TIMEOUT : ATTEMPT_CANCELLED;
+    snprintf(t->rec.end.reason, sizeof t->rec.end.reason, "%s before it started",
              why == STOP_TIMEOUT ? "the walltime was over"
              : why == STOP_RANK  ? "another rank failed"
                                  : "cancelled");
@@ -88,62 +88,63 @@ static bool has_closed_streams(const struct task *t)
 static void add_last_line(struct task *t)
 {
     char line[300], *path = xasprintf("%s/%s", t->desc->dir, t->job->desc->merged ? "stdout" : "stderr");
-    size_t len = strlen(t->rec.reason);
+    size_t len = strlen(t->rec.end.reason);
 
     file_last_line(path, log_is_notice, line, sizeof line);
     free(path);
     if (line[0] != '\0')
-        snprintf(t->rec.reason + len, sizeof t->rec.reason - len, ": %s", line);
+        snprintf(t->rec.end.reason + len, sizeof t->rec.end.reason - len, ": %s", line);
 }
 
 /* Explains the end of a task that stopped by itself because its time, or the time for its next checkpoint, was over. */
 static void explain_stop(struct task *t)
 {
-    struct exitrec *rec = &t->rec;
+    struct attempt_end *end = &t->rec.end;
     const char *when = t->warned ? "near the end of its time" : "before the end of its time";
 
-    if (rec->signal != 0)
-        snprintf(rec->reason, sizeof rec->reason, "ended %s by signal %d (%s)", when, rec->signal,
-                 strsignal(rec->signal));
-    else if (t->desc->success_file != NULL && !success_file_there(t) && rec->exit_code == 0)
-        snprintf(rec->reason, sizeof rec->reason, "stopped %s: exit status 0, and \"%.200s\" is missing", when,
+    if (end->signal != 0)
+        snprintf(end->reason, sizeof end->reason, "ended %s by signal %d (%s)", when, end->signal,
+                 strsignal(end->signal));
+    else if (t->desc->success_file != NULL && !success_file_there(t) && end->exit_code == 0)
+        snprintf(end->reason, sizeof end->reason, "stopped %s: exit status 0, and \"%.200s\" is missing", when,
                  t->desc->success_file);
     else
-        snprintf(rec->reason, sizeof rec->reason, "stopped %s: exit status %d", when, rec->exit_code);
+        snprintf(end->reason, sizeof end->reason, "stopped %s: exit status %d", when, end->exit_code);
 }
 
 /* Tells whether the task died for lack of memory: it was killed, or is a launcher or a shell that reports that of its
  * child, and the kernel has just killed a process for lack of memory. */
 static bool is_out_of_memory(const struct task *t)
 {
-    bool killed = t->rec.signal == SIGKILL || t->rec.exit_code == SIGKILL || t->rec.exit_code == 128 + SIGKILL;
+    bool killed =
+        t->rec.end.signal == SIGKILL || t->rec.end.exit_code == SIGKILL || t->rec.end.exit_code == 128 + SIGKILL;
 
     return killed && t->why == STOP_NONE && t->job->oom != NULL && oom_struck(t->job->oom);
 }
 
-static void explain_want_of_memory(struct exitrec *rec)
+static void explain_want_of_memory(struct attempt_end *end)
 {
-    long long mib = rec->max_rss >> 20;
+    long long mib = end->memory_peak >> 20;
 
-    if (rec->signal != 0)
-        snprintf(rec->reason, sizeof rec->reason, "out of memory: killed by the kernel, with %lld MiB in use", mib);
+    if (end->signal != 0)
+        snprintf(end->reason, sizeof end->reason, "out of memory: killed by the kernel, with %lld MiB in use", mib);
     else
-        snprintf(rec->reason, sizeof rec->reason,
+        snprintf(end->reason, sizeof end->reason,
                  "out of memory: exit status %d, after the kernel killed a process; the largest had %lld MiB in use",
-                 rec->exit_code, mib);
+                 end->exit_code, mib);
 }
 
 /* Returns the signal by which the task, or the child that a shell or launcher reports so, was ended; 0 for none. */
 static int signal_of(const struct task *t)
 {
-    return t->rec.signal != 0 ? t->rec.signal : t->rec.exit_code > 128 ? t->rec.exit_code - 128 : 0;
+    return t->rec.end.signal != 0 ? t->rec.end.signal : t->rec.end.exit_code > 128 ? t->rec.end.exit_code - 128 : 0;
 }
 
 /* Returns whether somebody else ended the task that has failed. Lack of memory is its own, and so is silence, except
  * that of a rank that was stopped. */
 static bool was_killed(const struct task *t, bool out_of_memory)
 {
-    if (t->rec.outcome != EXITREC_FAILED)
+    if (t->rec.end.outcome != ATTEMPT_FAILED)
         return false;
     if (t->silent != SILENT_NOT)
         return t->silent == SILENT_STOPPED && t->job->desc->kind == JOBDESC_TRAINING;
@@ -151,22 +152,22 @@ static bool was_killed(const struct task *t, bool out_of_memory)
 }
 
 /* Explains why a task with exit status 0 has failed: it lacks something that success leaves behind. */
-static void explain_lack(struct exitrec *rec, const struct task *t)
+static void explain_lack(struct attempt_end *end, const struct task *t)
 {
     struct streams streams;
 
     streams_count(t->desc->dir, &streams);
     if (t->desc->success_file != NULL && !success_file_there(t))
-        snprintf(rec->reason, sizeof rec->reason, "exit status 0, but \"%.200s\" is missing", t->desc->success_file);
+        snprintf(end->reason, sizeof end->reason, "exit status 0, but \"%.200s\" is missing", t->desc->success_file);
     else if (streams.open > 0)
-        snprintf(rec->reason, sizeof rec->reason, "exit status 0, but it did not close %s: samples may be missing",
+        snprintf(end->reason, sizeof end->reason, "exit status 0, but it did not close %s: samples may be missing",
                  streams.open + streams.closed == 1 ? "the stream that it had opened"
                                                     : "all streams that it had opened");
     else if (streams.paused > 0)
-        snprintf(rec->reason, sizeof rec->reason,
+        snprintf(end->reason, sizeof end->reason,
                  "exit status 0, but it stopped at a checkpoint before its end, and there is none to go on from");
     else
-        snprintf(rec->reason, sizeof rec->reason,
+        snprintf(end->reason, sizeof end->reason,
                  "exit status 0, but it never opened a stream to the training, as members must unless the spec says "
                  "\"streams\": \"optional\"");
 }
@@ -175,51 +176,51 @@ static void explain_lack(struct exitrec *rec, const struct task *t)
 static void note_no_stream(struct task *t)
 {
     struct streams streams;
-    size_t len = strlen(t->rec.notice);
+    size_t len = strlen(t->rec.end.notice);
 
     if (t->job->desc->streams != JOBDESC_STREAMS_OPTIONAL)
         return;
     streams_count(t->desc->dir, &streams);
-    if (streams.closed == 0 && len < sizeof t->rec.notice)
-        snprintf(t->rec.notice + len, sizeof t->rec.notice - len, "%sit opened no stream to the training",
+    if (streams.closed == 0 && len < sizeof t->rec.end.notice)
+        snprintf(t->rec.end.notice + len, sizeof t->rec.end.notice - len, "%sit opened no stream to the training",
                  len > 0 ? "; " : "");
 }
 
 static void explain(struct task *t, enum stop why)
 {
-    struct exitrec *rec = &t->rec;
+    struct attempt_end *end = &t->rec.end;
     bool out_of_memory = is_out_of_memory(t);
-    size_t size = sizeof rec->reason;
+    size_t size = sizeof end->reason;
     double silent = (double)t->silent_ms / 1000;
     bool group = t->job->desc->kind == JOBDESC_TRAINING && t->job->desc->ntasks > 1;
 
-    rec->killed = was_killed(t, out_of_memory);
+    end->how = was_killed(t, out_of_memory) ? ATTEMPT_KILLED : ATTEMPT_RAN;
     if (out_of_memory)
-        explain_want_of_memory(rec);
-    else if (rec->outcome == EXITREC_FAILED && t->silent == SILENT_STOPPED)
-        snprintf(rec->reason, size, "ended, since all its processes were stopped for %g s", silent);
-    else if (rec->outcome == EXITREC_FAILED && t->silent == SILENT_BLOCKED)
-        snprintf(rec->reason, size,
+        explain_want_of_memory(end);
+    else if (end->outcome == ATTEMPT_FAILED && t->silent == SILENT_STOPPED)
+        snprintf(end->reason, size, "ended, since all its processes were stopped for %g s", silent);
+    else if (end->outcome == ATTEMPT_FAILED && t->silent == SILENT_BLOCKED)
+        snprintf(end->reason, size,
                  "ended, since %s sign of life for %g s: no sample, no report, no output, no CPU time",
                  group ? "no rank showed any" : "it showed no", silent);
-    else if (rec->outcome == EXITREC_TIMEOUT && why == STOP_NONE)
+    else if (end->outcome == ATTEMPT_TIMEOUT && why == STOP_NONE)
         explain_stop(t);
-    else if (rec->outcome == EXITREC_TIMEOUT && t->job->late)
-        snprintf(rec->reason, size, "ended with what was left of its allocation's time");
-    else if (rec->outcome == EXITREC_TIMEOUT && t->job->cut_short)
-        snprintf(rec->reason, size, "ended before the batch system would end the job");
-    else if (rec->outcome == EXITREC_TIMEOUT)
-        snprintf(rec->reason, size, "ended at the walltime of %g s", (double)t->job->desc->walltime_ms / 1000);
-    else if (rec->outcome == EXITREC_CANCELLED)
-        snprintf(rec->reason, size, "%s", why == STOP_RANK ? "ended, because another rank failed" : "cancelled");
-    else if (rec->signal != 0)
-        snprintf(rec->reason, size, "killed by signal %d (%s)", rec->signal, strsignal(rec->signal));
-    else if (rec->exit_code != 0)
-        snprintf(rec->reason, size, "exit status %d", rec->exit_code);
+    else if (end->outcome == ATTEMPT_TIMEOUT && t->job->late)
+        snprintf(end->reason, size, "ended with what was left of its allocation's time");
+    else if (end->outcome == ATTEMPT_TIMEOUT && t->job->cut_short)
+        snprintf(end->reason, size, "ended before the batch system would end the job");
+    else if (end->outcome == ATTEMPT_TIMEOUT)
+        snprintf(end->reason, size, "ended at the walltime of %g s", (double)t->job->desc->walltime_ms / 1000);
+    else if (end->outcome == ATTEMPT_CANCELLED)
+        snprintf(end->reason, size, "%s", why == STOP_RANK ? "ended, because another rank failed" : "cancelled");
+    else if (end->signal != 0)
+        snprintf(end->reason, size, "killed by signal %d (%s)", end->signal, strsignal(end->signal));
+    else if (end->exit_code != 0)
+        snprintf(end->reason, size, "exit status %d", end->exit_code);
     else if (t->job->desc->kind == JOBDESC_TRAINING)
-        snprintf(rec->reason, size, "exit status 0, without having said that it was done (rx.done())");
+        snprintf(end->reason, size, "exit status 0, without having said that it was done (rx.done())");
     else
-        explain_lack(rec, t);
+        explain_lack(end, t);
     add_last_line(t);
 }
 
@@ -252,23 +253,27 @@ static void note_told_rank(struct task *t)
 {
     if (!t->arrived || t->job->desc->kind != JOBDESC_TRAINING)
         return;
-    t->rec.exit_code = t->rec.signal = 0;
-    snprintf(t->rec.notice, sizeof t->rec.notice,
+    t->rec.end.exit_code = t->rec.end.signal = 0;
+    snprintf(t->rec.end.notice, sizeof t->rec.end.notice,
              "it did not end after it had said that it was done, as a thread of it may have been left: told to end");
+}
+
+static int64_t ms_of(const struct timeval *time)
+{
+    return (int64_t)time->tv_sec * 1000 + time->tv_usec / 1000;
 }
 
 void task_end(struct task *t, int status, const struct rusage *usage, enum stop why)
 {
-    struct exitrec *rec = &t->rec;
+    struct attempt_end *end = &t->rec.end;
 
     t->pid = 0;
     t->why = why;
-    rec->ended = (double)t->job->machine->unix_ms() / 1000;
-    rec->exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-    rec->signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
-    rec->user_seconds = (double)usage->ru_utime.tv_sec + (double)usage->ru_utime.tv_usec / 1e6;
-    rec->system_seconds = (double)usage->ru_stime.tv_sec + (double)usage->ru_stime.tv_usec / 1e6;
-    rec->max_rss = (int64_t)usage->ru_maxrss * 1024;
+    end->ended_ms = t->job->machine->unix_ms();
+    end->exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+    end->signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
+    end->cpu_ms = ms_of(&usage->ru_utime) + ms_of(&usage->ru_stime);
+    end->memory_peak = (int64_t)usage->ru_maxrss * 1024;
     note_told_rank(t);
 }
 
@@ -281,7 +286,7 @@ bool task_died_as_told(const struct task *t)
 
 bool task_looks_whole(const struct task *t)
 {
-    return t->rec.exit_code == 0 && (t->desc->success_file == NULL || success_file_there(t)) && !lacks_done(t) &&
+    return t->rec.end.exit_code == 0 && (t->desc->success_file == NULL || success_file_there(t)) && !lacks_done(t) &&
            has_closed_streams(t);
 }
 
@@ -289,12 +294,12 @@ bool task_looks_whole(const struct task *t)
  * has succeeded. Returns whether it has. */
 static bool has_reached(struct task *t)
 {
-    struct exitrec *rec = &t->rec;
+    struct attempt_end *end = &t->rec.end;
     enum metrics_verdict verdict =
-        t->metrics != NULL ? metrics_judge(t->metrics, rec->reason, sizeof rec->reason) : METRICS_REACHED;
+        t->metrics != NULL ? metrics_judge(t->metrics, end->reason, sizeof end->reason) : METRICS_REACHED;
 
-    rec->outcome = verdict == METRICS_REACHED ? EXITREC_SUCCEEDED : EXITREC_FAILED;
-    rec->final = verdict == METRICS_MISSED;
+    end->outcome = verdict == METRICS_REACHED ? ATTEMPT_SUCCEEDED : ATTEMPT_FAILED;
+    end->final = verdict == METRICS_MISSED;
     return verdict == METRICS_REACHED;
 }
 
@@ -303,46 +308,46 @@ static bool has_reached(struct task *t)
  * had nothing left to do: an earlier attempt has reported that step, and was lost after its checkpoint. */
 static bool has_arrived(struct task *t)
 {
-    struct exitrec *rec = &t->rec;
+    struct attempt_end *end = &t->rec.end;
     struct metrics_rung rung;
-    bool exited_0 = rec->exit_code == 0, went_on;
+    bool exited_0 = end->exit_code == 0, went_on;
 
     if (t->metrics == NULL || t->desc->until == 0)
         return false;
-    rec->at_rung = exited_0 && t->why == STOP_NONE && !t->warned ? metrics_ended_at_rung(t->metrics, &rung)
+    end->at_rung = exited_0 && t->why == STOP_NONE && !t->warned ? metrics_ended_at_rung(t->metrics, &rung)
                                                                  : metrics_at_rung(t->metrics, &rung);
-    rec->rung_step = rung.step;
-    rec->rung_value = rung.value;
-    went_on = rec->resumed != NULL && metrics_rung_step(t->metrics) < 0;
-    if (t->desc->last || !(rec->at_rung || went_on) || !(exited_0 || t->arrived) || t->silent != SILENT_NOT)
+    end->rung_step = rung.step;
+    end->rung_value = rung.value;
+    went_on = end->resumed != NULL && metrics_rung_step(t->metrics) < 0;
+    if (t->desc->last || !(end->at_rung || went_on) || !(exited_0 || t->arrived) || t->silent != SILENT_NOT)
         return false;
-    if (rec->at_rung)
-        snprintf(rec->reason, sizeof rec->reason, "reached step %lld, with %s %.6g", (long long)rung.step,
+    if (end->at_rung)
+        snprintf(end->reason, sizeof end->reason, "reached step %lld, with %s %.6g", (long long)rung.step,
                  t->job->desc->metrics.rung, rung.value);
     else
-        snprintf(rec->reason, sizeof rec->reason, "reached step %lld before", (long long)t->desc->until);
-    rec->outcome = EXITREC_REACHED;
+        snprintf(end->reason, sizeof end->reason, "reached step %lld before", (long long)t->desc->until);
+    end->outcome = ATTEMPT_REACHED;
     return true;
 }
 
 /* Judges a task that was to go up to a step, and ended by itself before it. Returns whether that may be success. */
 static bool may_end_before_rung(struct task *t)
 {
-    struct exitrec *rec = &t->rec;
-    size_t len = strlen(rec->notice);
+    struct attempt_end *end = &t->rec.end;
+    size_t len = strlen(end->notice);
     int64_t step;
 
-    if (t->metrics == NULL || t->desc->until == 0 || rec->at_rung)
+    if (t->metrics == NULL || t->desc->until == 0 || end->at_rung)
         return true;
     step = metrics_rung_step(t->metrics);
-    if (step < 0 && rec->resumed == NULL) {
-        rec->outcome = EXITREC_FAILED;
-        snprintf(rec->reason, sizeof rec->reason, "it reported no metric \"%s\", by which members are stopped early",
+    if (step < 0 && end->resumed == NULL) {
+        end->outcome = ATTEMPT_FAILED;
+        snprintf(end->reason, sizeof end->reason, "it reported no metric \"%s\", by which members are stopped early",
                  t->job->desc->metrics.rung);
         return false;
     }
-    if (step >= 0 && len < sizeof rec->notice)
-        snprintf(rec->notice + len, sizeof rec->notice - len, "%sit ended by itself after step %lld, before step %lld",
+    if (step >= 0 && len < sizeof end->notice)
+        snprintf(end->notice + len, sizeof end->notice - len, "%sit ended by itself after step %lld, before step %lld",
                  len > 0 ? "; " : "", (long long)step, (long long)t->desc->until);
     return true;
 }
@@ -361,25 +366,25 @@ void task_leave_metrics(struct task *t, enum stop why)
 /* Tells of a task that ended well, and whose metrics were not read to their end: nobody can judge by them. */
 static void explain_unread(struct task *t)
 {
-    struct exitrec *rec = &t->rec;
+    struct attempt_end *end = &t->rec.end;
 
-    rec->outcome = t->unread == STOP_TIMEOUT ? EXITREC_TIMEOUT : EXITREC_CANCELLED;
-    rec->late = t->unread == STOP_TIMEOUT && t->job->late;
-    snprintf(rec->reason, sizeof rec->reason, "%s before all its metrics were read",
+    end->outcome = t->unread == STOP_TIMEOUT ? ATTEMPT_TIMEOUT : ATTEMPT_CANCELLED;
+    end->late = t->unread == STOP_TIMEOUT && t->job->late;
+    snprintf(end->reason, sizeof end->reason, "%s before all its metrics were read",
              t->unread == STOP_TIMEOUT ? "its time was over" : "it was cancelled");
 }
 
 /* Returns whether the task has diverged, by its last metrics. */
 static bool has_diverged(struct task *t)
 {
-    struct exitrec *rec = &t->rec;
+    struct attempt_end *end = &t->rec.end;
 
     if (t->metrics == NULL)
         return false;
-    rec->points = metrics_size(t->metrics);
-    metrics_notice(t->metrics, rec->notice, sizeof rec->notice);
+    t->rec.points = metrics_size(t->metrics);
+    metrics_notice(t->metrics, end->notice, sizeof end->notice);
     return (t->why == STOP_NONE || t->why == STOP_TIMEOUT) && t->silent == SILENT_NOT && t->unread == STOP_NONE &&
-           metrics_diverged(t->metrics, true, rec->reason, sizeof rec->reason);
+           metrics_diverged(t->metrics, true, end->reason, sizeof end->reason);
 }
 
 bool task_leaves_checkpoints(const struct task *t)
@@ -425,18 +430,18 @@ static bool directory_was_removed(const struct task *t)
 
 static void conclude(struct task *t)
 {
-    struct exitrec *rec = &t->rec;
-    bool exited_0 = rec->exit_code == 0, done;
+    struct attempt_end *end = &t->rec.end;
+    bool exited_0 = end->exit_code == 0, done;
 
-    rec->checkpoints = t->checkpoints.whole;
-    rec->ran = ran_end(t->ran);
+    end->checkpoints = t->checkpoints.whole;
+    end->ran = ran_end(t->ran);
     if (has_diverged(t)) {
-        rec->outcome = EXITREC_DIVERGED;
+        end->outcome = ATTEMPT_DIVERGED;
         return;
     }
     if (directory_was_removed(t) && t->why == STOP_NONE) {
-        rec->outcome = EXITREC_FAILED;
-        snprintf(rec->reason, sizeof rec->reason, "its directory was removed while it ran");
+        end->outcome = ATTEMPT_FAILED;
+        snprintf(end->reason, sizeof end->reason, "its directory was removed while it ran");
         return;
     }
     if (t->unread != STOP_NONE && (exited_0 || t->arrived)) {
@@ -456,10 +461,10 @@ static void conclude(struct task *t)
         return;
     }
     if (t->why == STOP_TIMEOUT || (t->why == STOP_NONE && t->silent == SILENT_NOT && is_out_of_time(t, exited_0)))
-        rec->outcome = EXITREC_TIMEOUT;
+        end->outcome = ATTEMPT_TIMEOUT;
     else
-        rec->outcome = t->why == STOP_NONE ? EXITREC_FAILED : EXITREC_CANCELLED;
-    rec->late = rec->outcome == EXITREC_TIMEOUT && t->job->late;
+        end->outcome = t->why == STOP_NONE ? ATTEMPT_FAILED : ATTEMPT_CANCELLED;
+    end->late = end->outcome == ATTEMPT_TIMEOUT && t->job->late;
     explain(t, t->why);
 }
 

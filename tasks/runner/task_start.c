@@ -328,7 +328,7 @@ static int try_start(struct task *t, struct error *err)
     if (t->job->desc->kind == JOBDESC_MEMBERS)
         t->metrics = metrics_create(t->job->desc, t->desc, t->job->machine->unix_ms(), t->job->machine->monotonic_ms());
     resume = t->checkpoints.resume;
-    t->rec.resumed = t->checkpoints.resumed;
+    t->rec.end.resumed = t->checkpoints.resumed;
     if (resume != NULL)
         environment_set(env, "STRETTO_RESUME", resume);
     if (program_init(&program, t->desc, launch_of(t, &words), environment_get(env, "PATH"), marks, resume, err) < 0)
@@ -360,7 +360,7 @@ void task_start(struct task *t)
 {
     struct error err;
 
-    t->rec.started = (double)t->job->machine->unix_ms() / 1000;
+    t->rec.end.started_ms = t->job->machine->unix_ms();
     if (try_start(t, &err) == 0)
         return;
     if (t->why != STOP_NONE) { /* it was to end before its process was made */
@@ -368,7 +368,7 @@ void task_start(struct task *t)
         return;
     }
     t->ended = true;
-    t->rec.ended = (double)t->job->machine->unix_ms() / 1000;
-    t->rec.outcome = EXITREC_FAILED;
-    snprintf(t->rec.reason, sizeof t->rec.reason, "%.511s", err.text);
+    t->rec.end.ended_ms = t->job->machine->unix_ms();
+    t->rec.end.outcome = ATTEMPT_FAILED;
+    snprintf(t->rec.end.reason, sizeof t->rec.end.reason, "%.511s", err.text);
 }

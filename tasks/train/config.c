@@ -81,7 +81,6 @@ static int read_checkpoint_settings(struct train_config *c, struct error *err)
 
     c->checkpoint.keep = 1;
     c->checkpoint.retain = -1;
-    c->checkpoint.exact = true;
     if (jsonx_object(c->json, "", "checkpoint", JSONX_OPTIONAL, &given, err) < 0)
         return -1;
     if (given == NULL)
@@ -91,7 +90,6 @@ static int read_checkpoint_settings(struct train_config *c, struct error *err)
         jsonx_number(given, "/checkpoint", "before", JSONX_OPTIONAL, &before, err) < 0 ||
         jsonx_int(given, "/checkpoint", "keep", JSONX_OPTIONAL, 1, 1000, &c->checkpoint.keep, err) < 0 ||
         jsonx_int(given, "/checkpoint", "retain", JSONX_OPTIONAL, 0, INT32_MAX, &c->checkpoint.retain, err) < 0 ||
-        jsonx_bool(given, "/checkpoint", "exact", JSONX_OPTIONAL, &c->checkpoint.exact, err) < 0 ||
         jsonx_object(c->json, "", "resume", JSONX_OPTIONAL, &resume, err) < 0)
         return -1;
     c->checkpoint.every_ms = (int64_t)(every * 1000);
@@ -133,7 +131,6 @@ static int read_json(struct train_config *c, struct error *err)
         jsonx_string(c->json, "", "interface", JSONX_OPTIONAL, &c->interface, err) < 0 ||
         jsonx_string(c->json, "", "job", JSONX_OPTIONAL, &c->job, err) < 0 ||
         jsonx_string(c->json, "", "control", JSONX_OPTIONAL, &c->control, err) < 0 ||
-        jsonx_string(c->json, "", "control_key", JSONX_OPTIONAL, &c->control_key, err) < 0 ||
         jsonx_object(c->json, "", "fields", JSONX_REQUIRED, &fields, err) < 0 || read_key(c->json, &c->key, err) < 0)
         return -1;
     c->generation = (uint32_t)generation;

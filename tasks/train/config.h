@@ -20,8 +20,7 @@ struct train_config {
     uint64_t count; /* members of the ensemble */
     uint64_t steps; /* steps that each of them sends; 0: not known */
     const char *job;
-    const char *control;     /* NULL where there is no control socket */
-    const char *control_key; /* the key in messages to it, or NULL */
+    const char *control; /* path of the control socket, or NULL */
     const char *stream;
     bool network;          /* members may run on other hosts */
     const char *interface; /* the interface to which these members stream; NULL: any */
@@ -37,7 +36,6 @@ struct train_config {
         int64_t every_ms, before_ms; /* 0: not given */
         int64_t keep;
         int64_t retain;     /* drawn samples to be kept in memory until a checkpoint has them; -1: the usual number */
-        bool exact;         /* none of them is forgotten */
         const char *resume; /* the name of the one to go on from, or NULL */
         int64_t resume_step;
         char *newest; /* owns `resume` after a restart */

@@ -9,11 +9,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* stream-rankR.bin is a row of 8-byte numbers, little-endian: a head of these, the runs (key and bits) of drawn and of
- * forgotten samples, and XXH3-64 of all before. */
-enum { MAGIC, MEMBERS, DRAWN, BATCHES, REPEATS, DRAWS, RUNS = DRAWS + POOL_DRAWS, FORGOTTEN, HEAD };
+/* stream-rankR.bin is a row of 8-byte numbers, little-endian: a head of these, the runs (key and bits) of drawn
+ * samples, and XXH3-64 of all before. */
+enum { MAGIC, MEMBERS, DRAWN, BATCHES, REPEATS, DRAWS, RUNS = DRAWS + POOL_DRAWS, HEAD };
 
-#define MAGIC_NUMBER UINT64_C(0x3154554352545324) /* "$STRCUT1" */
+#define MAGIC_NUMBER UINT64_C(0x3254554352545324) /* "$STRCUT2" */
 
 bool cut_is_whole(const struct cut *cut, uint64_t member)
 {
@@ -23,7 +23,6 @@ bool cut_is_whole(const struct cut *cut, uint64_t member)
 void cut_fini(struct cut *cut)
 {
     free(cut->runs);
-    free(cut->forgotten);
     free(cut->ended);
     *cut = (struct cut){0};
 }
@@ -33,20 +32,10 @@ static char *cut_path(const char *dir, const char *kind, int rank)
     return alloc_printf("%s/%s-rank%d.bin", dir, kind, rank);
 }
 
-/* Writes the runs from word[at] on, and returns the place behind them. */
-static size_t encode_runs(uint64_t *word, size_t at, const struct stepset_run *runs, size_t n)
-{
-    for (size_t i = 0; i < n; i++) {
-        word[at++] = htole64(runs[i].key);
-        word[at++] = htole64(runs[i].bits);
-    }
-    return at;
-}
-
 /* Returns the content of stream-rankR.bin, to be freed, and its size in bytes; NULL where there is no memory. */
 static uint64_t *encode(const struct cut *cut, size_t *size)
 {
-    size_t n = HEAD + 2 * (cut->n_runs + cut->n_forgotten), at;
+    size_t n = HEAD + 2 * cut->n_runs;
     uint64_t *word = malloc((n + 1) * sizeof *word);
 
     if (word == NULL)
@@ -59,9 +48,10 @@ static uint64_t *encode(const struct cut *cut, size_t *size)
     for (size_t i = 0; i < POOL_DRAWS; i++)
         word[DRAWS + i] = htole64(cut->draws[i]);
     word[RUNS] = htole64(cut->n_runs);
-    word[FORGOTTEN] = htole64(cut->n_forgotten);
-    at = encode_runs(word, HEAD, cut->runs, cut->n_runs);
-    encode_runs(word, at, cut->forgotten, cut->n_forgotten);
+    for (size_t i = 0; i < cut->n_runs; i++) {
+        word[HEAD + 2 * i] = htole64(cut->runs[i].key);
+        word[HEAD + 2 * i + 1] = htole64(cut->runs[i].bits);
+    }
     word[n] = htole64(frame_checksum(word, n * sizeof *word));
     *size = (n + 1) * sizeof *word;
     return word;
@@ -115,15 +105,13 @@ static struct stepset_run *decode_runs(const uint64_t *word, size_t n)
 static int decode(struct cut *cut, const uint64_t *word, size_t size, uint64_t members, const char *path,
                   struct error *err)
 {
-    size_t n = size / sizeof *word, runs;
+    size_t n = size / sizeof *word;
 
     if (size % sizeof *word != 0 || n < HEAD + 1 || le64toh(word[MAGIC]) != MAGIC_NUMBER ||
         le64toh(word[n - 1]) != frame_checksum(word, (n - 1) * sizeof *word))
         return cut_damaged(err, path, "is cut short, or its content does not fit its checksum");
-    runs = (n - HEAD - 1) / 2;
     cut->n_runs = le64toh(word[RUNS]);
-    cut->n_forgotten = le64toh(word[FORGOTTEN]);
-    if (cut->n_runs > runs || cut->n_forgotten != runs - cut->n_runs)
+    if ((n - HEAD - 1) % 2 != 0 || cut->n_runs != (n - HEAD - 1) / 2)
         return cut_damaged(err, path, "has another number of runs than it says");
     cut->members = le64toh(word[MEMBERS]);
     if (cut->members != members)
@@ -134,8 +122,7 @@ static int decode(struct cut *cut, const uint64_t *word, size_t size, uint64_t m
     for (size_t i = 0; i < POOL_DRAWS; i++)
         cut->draws[i] = le64toh(word[DRAWS + i]);
     cut->runs = decode_runs(word + HEAD, cut->n_runs);
-    cut->forgotten = decode_runs(word + HEAD + 2 * cut->n_runs, cut->n_forgotten);
-    if (cut->runs == NULL || cut->forgotten == NULL)
+    if (cut->runs == NULL)
         return error_set(err, "train_memory", "no memory for the samples that were drawn before the checkpoint");
     return 0;
 }

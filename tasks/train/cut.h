@@ -1,6 +1,5 @@
 /* The stream's part of a checkpoint, of one rank: which samples it had drawn, and its counters. A training that goes on
- * from the checkpoint has learnt from these samples, and from no other; it needs all others but those that were
- * forgotten before the checkpoint. */
+ * from the checkpoint has learnt from these samples, and from no other; it needs all others. */
 #ifndef TASKS_TRAIN_CUT_H
 #define TASKS_TRAIN_CUT_H
 #include "common/error.h"
@@ -12,8 +11,6 @@ struct cut {
     uint64_t drawn, batches, repeats, draws[POOL_DRAWS];
     size_t n_runs;
     struct stepset_run *runs; /* the samples that were drawn */
-    size_t n_forgotten;
-    struct stepset_run *forgotten; /* those that were forgotten (drawn.h) */
     /* for each member the attempt that told its end, if everything was drawn, or handed over, that the member had sent
      * to this rank; else 0 */
     uint32_t *ended;

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 struct drawn {
-    struct stepset *set, *forgotten;
+    struct stepset *set;
     uint64_t members, count;
     uint32_t cut;  /* the number of the next checkpoint */
     uint32_t of[]; /* each member */
@@ -20,8 +20,7 @@ struct drawn *drawn_create(uint64_t count)
     drawn->members = count;
     drawn->cut = 1;
     drawn->set = stepset_create();
-    drawn->forgotten = stepset_create();
-    if (drawn->set != NULL && drawn->forgotten != NULL)
+    if (drawn->set != NULL)
         return drawn;
     drawn_destroy(drawn);
     return NULL;
@@ -32,7 +31,6 @@ void drawn_destroy(struct drawn *drawn)
     if (drawn == NULL)
         return;
     stepset_destroy(drawn->set);
-    stepset_destroy(drawn->forgotten);
     free(drawn);
 }
 
@@ -69,23 +67,6 @@ int drawn_add_run(struct drawn *drawn, const struct stepset_run *run)
     return 0;
 }
 
-int drawn_forget(struct drawn *drawn, uint64_t member, int64_t step)
-{
-    if (member >= drawn->members || stepset_reserve(drawn->forgotten) < 0)
-        return -1;
-    if (!stepset_has(drawn->set, member, step) && stepset_add(drawn->forgotten, member, step))
-        drawn->of[member]++;
-    return 0;
-}
-
-int drawn_forget_run(struct drawn *drawn, const struct stepset_run *run)
-{
-    for (int i = 0; i < 64; i++)
-        if (run->bits >> i & 1 && drawn_forget(drawn, run->key >> 32, (int64_t)(run->key & UINT32_MAX) * 64 + i) < 0)
-            return -1;
-    return 0;
-}
-
 uint64_t drawn_count(const struct drawn *drawn)
 {
     return drawn->count;
@@ -99,9 +80,4 @@ uint32_t drawn_of(const struct drawn *drawn, uint64_t member)
 const struct stepset *drawn_set(const struct drawn *drawn)
 {
     return drawn->set;
-}
-
-const struct stepset *drawn_forgotten(const struct drawn *drawn)
-{
-    return drawn->forgotten;
 }

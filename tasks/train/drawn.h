@@ -1,6 +1,5 @@
-/* Which samples a rank has drawn at least once: what its model has learnt from; and which were forgotten, since a
- * former process had drawn them and no checkpoint nor memory has them (kept.h). It is kept only where the training
- * saves checkpoints. The training's thread alone uses it. */
+/* Which samples a rank has drawn at least once: what its model has learnt from. It is kept only where
+ * the training saves checkpoints. The training's thread alone uses it. */
 #ifndef TASKS_TRAIN_DRAWN_H
 #define TASKS_TRAIN_DRAWN_H
 #include "tasks/proto/stepset.h"
@@ -19,12 +18,7 @@ uint32_t drawn_add(struct drawn *drawn, uint64_t member, int64_t step);
 /* Adds what an earlier generation had drawn. Returns 0; -1 where there is no memory, or the run's member is unknown. */
 int drawn_add_run(struct drawn *drawn, const struct stepset_run *run);
 
-/* Notes that samples were forgotten, unless they were drawn. Return as drawn_add_run(). */
-int drawn_forget(struct drawn *drawn, uint64_t member, int64_t step);
-int drawn_forget_run(struct drawn *drawn, const struct stepset_run *run);
-
-/* Returns how many samples were drawn; and how many of a member will not be drawn any more, as they were, or were
- * forgotten. */
+/* Returns how many samples were drawn: of all members, and of one. */
 uint64_t drawn_count(const struct drawn *drawn);
 uint32_t drawn_of(const struct drawn *drawn, uint64_t member);
 
@@ -33,5 +27,4 @@ uint32_t drawn_cut(const struct drawn *drawn);
 void drawn_next_cut(struct drawn *drawn);
 
 const struct stepset *drawn_set(const struct drawn *drawn);
-const struct stepset *drawn_forgotten(const struct drawn *drawn);
 #endif

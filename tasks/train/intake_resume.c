@@ -152,7 +152,7 @@ static int take_left(struct intake *in, struct error *err)
     return take_slots(in, &in->resume->cut) < 0 ? no_memory_to_resume(err) : 0;
 }
 
-/* Enters samples that are learnt, or forgotten. */
+/* Enters samples that are learnt. */
 static int enter_runs(struct intake *in, const struct stepset_run *runs, size_t n, struct error *err)
 {
     for (size_t i = 0; i < n; i++) {
@@ -171,7 +171,7 @@ int intake_resume(struct intake *in, const struct resume *resume, struct error *
     const struct cut *cut = &resume->cut;
 
     in->resume = resume;
-    if (enter_runs(in, cut->runs, cut->n_runs, err) < 0 || enter_runs(in, cut->forgotten, cut->n_forgotten, err) < 0)
+    if (enter_runs(in, cut->runs, cut->n_runs, err) < 0)
         return -1;
     take_ends(in, cut->ended);
     if (cut->ended == NULL) /* there is no checkpoint to go on from */

@@ -18,15 +18,6 @@
 #define CHUNK_SLOTS_MIN 1
 #define RETAIN_BYTES ((size_t)256 << 20) /* so much is retained at least, unless the spec says how much */
 
-/* Of a slot that has a part of the account of forgotten samples instead of a sample: its member. `step` is the number
- * of entries, and `cut` is the same for all of them. */
-#define ACCOUNT UINT64_MAX
-
-struct kept_step {
-    uint64_t member;
-    int64_t step;
-};
-
 struct kept {
     const struct train_config *config;
     char *path;
@@ -39,7 +30,6 @@ struct kept {
     struct kept_slot *idle;
     struct kept_slot *retained, **retained_end; /* the one that was given back first comes first */
     size_t retained_count, retain;
-    struct kept_slot *accounts;            /* the newest first */
     bool full;                             /* reception waits */
     void (*watcher)(void *arg, bool full); /* NULL: it never does */
     void *watcher_arg;
@@ -163,21 +153,16 @@ static struct kept_slot *slot_at(const struct kept *kept, size_t chunk, size_t s
     return (struct kept_slot *)(void *)(kept->chunk[chunk] + slot * kept->slot_size);
 }
 
-/* Enters the free slots of a chunk, of which the first one is taken first, and those of the account that a former
- * process has left: the first checkpoint of this process will tell what was forgotten. */
+/* Enters the free slots of a chunk, of which the first one is taken first. */
 static void enter_chunk(struct kept *kept, size_t chunk)
 {
     for (size_t i = kept->per_chunk; i-- > 0;) {
-        struct kept_slot *slot = slot_at(kept, chunk, i), **list = &kept->idle;
+        struct kept_slot *slot = slot_at(kept, chunk, i);
 
-        if (atomic_load_explicit(&slot->have, memory_order_relaxed) != 0) {
-            if (slot->member != ACCOUNT)
-                continue;
-            slot->cut = 1;
-            list = &kept->accounts;
-        }
-        slot->next = *list;
-        *list = slot;
+        if (atomic_load_explicit(&slot->have, memory_order_relaxed) != 0)
+            continue;
+        slot->next = kept->idle;
+        kept->idle = slot;
     }
 }
 
@@ -256,40 +241,10 @@ int kept_each(struct kept *kept, int (*each)(void *arg, struct kept_slot *slot),
         for (size_t j = 0; rc == 0 && j < kept->per_chunk; j++) {
             struct kept_slot *slot = slot_at(kept, i, j);
 
-            if (atomic_load_explicit(&slot->have, memory_order_acquire) != 0 && slot->member != ACCOUNT)
+            if (atomic_load_explicit(&slot->have, memory_order_acquire) != 0)
                 rc = each(arg, slot);
         }
     return rc;
-}
-
-static struct kept_step *entries_of(struct kept_slot *slot)
-{
-    return (struct kept_step *)(void *)((char *)slot + KEPT_SLOT_HEAD);
-}
-
-int kept_each_forgotten(struct kept *kept, int (*each)(void *arg, uint64_t member, int64_t step), void *arg)
-{
-    int rc = 0;
-
-    for (struct kept_slot *slot = kept->accounts; rc == 0 && slot != NULL; slot = slot->next)
-        for (int64_t i = 0; rc == 0 && i < slot->step; i++)
-            rc = each(arg, entries_of(slot)[i].member, entries_of(slot)[i].step);
-    return rc;
-}
-
-/* Takes a free slot, with the lock held. */
-static struct kept_slot *take_kept_slot(struct kept *kept)
-{
-    struct kept_slot *slot;
-
-    if (kept->idle == NULL && map_chunk(kept, kept->chunks) == 0) {
-        kept->head->chunks = kept->chunks;
-        enter_chunk(kept, kept->chunks - 1);
-    }
-    slot = kept->idle;
-    if (slot != NULL)
-        kept->idle = slot->next;
-    return slot;
 }
 
 struct kept_slot *kept_take(struct kept *kept)
@@ -297,7 +252,13 @@ struct kept_slot *kept_take(struct kept *kept)
     struct kept_slot *slot;
 
     pthread_mutex_lock(&kept->lock);
-    slot = take_kept_slot(kept);
+    if (kept->idle == NULL && map_chunk(kept, kept->chunks) == 0) {
+        kept->head->chunks = kept->chunks;
+        enter_chunk(kept, kept->chunks - 1);
+    }
+    slot = kept->idle;
+    if (slot != NULL)
+        kept->idle = slot->next;
     pthread_mutex_unlock(&kept->lock);
     return slot;
 }
@@ -324,14 +285,6 @@ static void let_go_of_cut(struct kept *kept, uint32_t cut)
         make_free(kept, slot);
     }
     kept->retained_end = at;
-    for (at = &kept->accounts; (slot = *at) != NULL;) {
-        if (slot->cut > cut) {
-            at = &slot->next;
-            continue;
-        }
-        *at = slot->next;
-        make_free(kept, slot);
-    }
 }
 
 static void retain(struct kept *kept, struct kept_slot *slot, uint32_t cut)
@@ -351,50 +304,6 @@ static void lack(struct kept *kept)
     let_go_of_cut(kept, kept->newest);
 }
 
-/* Enters a sample in the account. The entry is there before it counts, since the process may be killed in between.
- * Returns -1 where there is no memory. */
-static int account_for(struct kept *kept, const struct kept_slot *slot)
-{
-    struct kept_slot *account = kept->accounts;
-    size_t room = (kept->slot_size - KEPT_SLOT_HEAD) / sizeof(struct kept_step);
-
-    if (account == NULL || account->cut != slot->cut || (size_t)account->step == room) {
-        account = take_kept_slot(kept);
-        if (account == NULL)
-            return -1;
-        account->member = ACCOUNT;
-        account->step = 0;
-        account->cut = slot->cut;
-        account->next = kept->accounts;
-        kept->accounts = account;
-        atomic_store_explicit(&account->have, 1, memory_order_release);
-    }
-    entries_of(account)[account->step] = (struct kept_step){slot->member, slot->step};
-    __atomic_store_n(&account->step, account->step + 1, __ATOMIC_RELEASE);
-    return 0;
-}
-
-/* Forgets the samples that were drawn first, of those beyond the limit. */
-static void forget_oldest(struct kept *kept)
-{
-    while (kept->retained_count > 2 * kept->retain) {
-        struct kept_slot *oldest = kept->retained;
-
-        if (account_for(kept, oldest) < 0) {
-            log_warn("ensemble %llu, rank %d: there is no memory to note which samples are forgotten: if this rank is "
-                     "killed before the next checkpoint is whole, members run again",
-                     (unsigned long long)kept->config->ensemble, kept->config->rank);
-            lack(kept);
-            return;
-        }
-        kept->retained = oldest->next;
-        if (kept->retained == NULL)
-            kept->retained_end = &kept->retained;
-        kept->retained_count--;
-        make_free(kept, oldest);
-    }
-}
-
 static void set_full(struct kept *kept, bool full)
 {
     if (full != kept->full)
@@ -411,8 +320,6 @@ static void keep_to_limit(struct kept *kept)
         set_full(kept, kept->retained_count >= limit && !kept->frozen);
     else if (kept->retained_count <= limit || kept->frozen)
         return;
-    else if (!kept->config->checkpoint.exact)
-        forget_oldest(kept);
     else if (kept->lacking < kept->newest)
         lack(kept);
 }
@@ -434,7 +341,7 @@ void kept_give(struct kept *kept, struct kept_slot *slot, uint32_t cut)
 
 bool kept_watch(struct kept *kept, void (*full)(void *arg, bool full), void *arg)
 {
-    if (!kept->config->checkpoint.exact || kept->config->checkpoint.retain <= 0)
+    if (kept->config->checkpoint.retain <= 0)
         return false;
     pthread_mutex_lock(&kept->lock);
     kept->watcher = full;

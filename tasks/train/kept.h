@@ -6,10 +6,7 @@
  * Drawn samples are retained until a checkpoint has them. At the limit, twice `retain` of the spec, reception waits for
  * that checkpoint (kept_watch()); until patience.h finds that it may never come. Then, and also where the spec says
  * nothing of `retain`, all that is retained is let go, and until the next checkpoint is whole the memory is
- * KEPT_LACKING: nothing is lost then either, but members have to run again after a failure.
- *
- * With "exact": false nothing waits. Beyond the limit, the samples that were drawn first are let go, and an account
- * names them. The next process of the rank goes on without them, and tells that they were forgotten. */
+ * KEPT_LACKING: nothing is lost then either, but members have to run again after a failure. */
 #ifndef TASKS_TRAIN_KEPT_H
 #define TASKS_TRAIN_KEPT_H
 #include "tasks/proto/kept.h"
@@ -67,9 +64,9 @@ void kept_cut_is_whole(struct kept *kept, uint32_t cut, const char *name);
  * limits how many samples are retained. `pending`: one is written here that is not known to be whole. */
 bool kept_is_due(struct kept *kept, uint32_t cut, bool pending);
 
-/* Where the spec asks for it, so that the result is true: has `full` called whenever the limit is reached at which
- * reception is to wait, and with false when it may go on. It is called in the thread that reaches the limit or lets
- * samples go, and must not call back. */
+/* Where the spec asks for it, has `full` called whenever the limit is reached at which reception is to wait, and with
+ * false when it may go on. It is called in the thread that reaches the limit or lets samples go, and must not call
+ * back. */
 bool kept_watch(struct kept *kept, void (*full)(void *arg, bool full), void *arg);
 
 bool kept_is_full(struct kept *kept); /* reception waits */
@@ -81,10 +78,6 @@ void kept_give_up(struct kept *kept, const char *why);
 /* Calls `each` for all slots of samples that are not free, and returns 0; where it returns something else, that is
  * returned at once. Called before the first kept_take(); `each` may call kept_give(). */
 int kept_each(struct kept *kept, int (*each)(void *arg, struct kept_slot *slot), void *arg);
-
-/* Calls `each` for the samples that former processes of this rank have forgotten since the checkpoint from which this
- * one goes on, and maybe for some before it. Returns as kept_each(). */
-int kept_each_forgotten(struct kept *kept, int (*each)(void *arg, uint64_t member, int64_t step), void *arg);
 
 /* For each member of the ensemble the attempt that has told its end; 0: none. */
 uint32_t *kept_ended(struct kept *kept);

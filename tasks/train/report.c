@@ -38,14 +38,18 @@ struct report {
     struct tallies tallies; /* what was reported of members since the last time */
     double rate;
 
-    pthread_mutex_t writing; /* protects the files, the sender and the last status */
-    struct control_sender *sender;
+    pthread_mutex_t writing; /* protects the files and the last status */
     struct stretto_train_stats last;
     int64_t last_ms; /* monotonic; 0 before the first */
     bool done;
     bool early; /* the done record says so */
     pthread_t thread;
 };
+
+static void report_nudge(const struct report *r, enum control_what what)
+{
+    control_nudge(r->config->control, r->config->job, what);
+}
 
 static json_t *faults_json(const struct stretto_train_stats *s)
 {
@@ -87,7 +91,7 @@ static json_t *status_json(struct report *r, const struct stretto_train_stats *s
         {"rejected", s->rejected}, {"drawn", s->drawn},           {"batches", s->batches},
         {"repeats", s->repeats},   {"population", s->population}, {"unseen", s->unseen},
         {"bytes", s->bytes},       {"memory_bytes", s->memory_bytes}, {"finalized", s->finalized},
-        {"forgotten", s->forgotten}, {"skipped", s->skipped},
+        {"skipped", s->skipped},
     };
     /* clang-format on */
     json_t *status = json_pack("{s:i, s:I, s:i, s:i, s:f, s:s}", "version", 1, "generation",
@@ -211,7 +215,7 @@ static void write_metrics(struct report *r)
     if (fd >= 0)
         close(fd);
     free(lines);
-    control_sender_nudge(r->sender, CONTROL_METRICS);
+    report_nudge(r, CONTROL_METRICS);
 }
 
 static bool same_status(const struct stretto_train_stats *a, const struct stretto_train_stats *b)
@@ -235,7 +239,7 @@ static void write_status(struct report *r)
     r->last_ms = now;
     if (write_status_file(r, "status", &s, &err) < 0)
         log_error("%s", err.text);
-    control_sender_nudge(r->sender, CONTROL_STATUS);
+    report_nudge(r, CONTROL_STATUS);
 }
 
 static void *report_run(void *arg)
@@ -294,17 +298,15 @@ struct report *report_start(const struct train_config *config,
     r->config = config;
     r->stats = stats;
     r->arg = arg;
-    r->sender = control_sender_create(config->control, config->job, config->control_key);
     pthread_mutex_init(&r->lock, NULL);
     pthread_mutex_init(&r->writing, NULL);
     thread_cond_init(&r->wake);
     if (config->restart > 0)
         clear_former_report(r);
-    control_sender_nudge(r->sender, CONTROL_ENDPOINT);
+    report_nudge(r, CONTROL_ENDPOINT);
     if (thread_start(&r->thread, report_run, r) == 0)
         return r;
     error_set(err, "train_thread", "cannot start the report thread");
-    control_sender_destroy(r->sender);
     free(r->metrics);
     free(r);
     return NULL;
@@ -320,7 +322,6 @@ void report_stop(struct report *r)
     pthread_mutex_unlock(&r->lock);
     pthread_join(r->thread, NULL);
     write_metrics(r);
-    control_sender_destroy(r->sender);
     pthread_cond_destroy(&r->wake);
     pthread_mutex_destroy(&r->lock);
     pthread_mutex_destroy(&r->writing);
@@ -390,7 +391,7 @@ int report_done(struct report *r, enum stretto_train_state state, bool early, st
     if (rc == 0)
         rc = write_status_file(r, "done", &s, err);
     r->done = rc == 0;
-    control_sender_nudge(r->sender, CONTROL_DONE);
+    report_nudge(r, CONTROL_DONE);
     pthread_mutex_unlock(&r->writing);
     return rc;
 }

@@ -83,7 +83,7 @@ static int add_cut(const struct train_config *config, struct cut *sum, const str
 {
     int64_t drawn = add_runs(config, &sum->runs, &sum->n_runs, part->runs, part->n_runs);
 
-    if (drawn < 0 || add_runs(config, &sum->forgotten, &sum->n_forgotten, part->forgotten, part->n_forgotten) < 0)
+    if (drawn < 0)
         return no_memory_for_resume(err);
     sum->drawn += (uint64_t)drawn;
     for (uint64_t i = 0; i < sum->members; i++)

@@ -43,9 +43,7 @@ struct stretto_train_stats {
     uint64_t finalized;    /* members that announced their end */
     uint64_t bytes;        /* of the fields of received samples */
     uint64_t memory_bytes; /* of fields that were read in memory which members on this host share */
-    /* samples that will not be drawn, as a former process had drawn them and nothing has them ("exact": false) */
-    uint64_t forgotten;
-    uint64_t skipped; /* samples that members which run again did not send, since they were held here */
+    uint64_t skipped;      /* samples that members which run again did not send, since they were held here */
     /* unique samples that were drawn once, twice, 3-4 times, 5-8, ... 33-64, oftener */
     uint64_t draws[STRETTO_TRAIN_DRAWS];
     uint64_t rejected_by[STRETTO_TRAIN_FAULTS_MAX]; /* rejected, by reason: stretto_train_fault_name() */

@@ -42,7 +42,6 @@ static void collect_stats(void *arg, struct stretto_train_stats *s)
         .duplicates = received.duplicates,
         .bytes = received.bytes,
         .memory_bytes = received.memory_bytes,
-        .forgotten = t->forgotten,
         .skipped = received.skipped,
         .drawn = pool.drawn,
         .repeats = pool.repeats,
@@ -79,34 +78,6 @@ static void keep_memory(void)
     mallopt(M_TRIM_THRESHOLD, 64 << 20);
 }
 
-static int forget_drawn(void *arg, uint64_t member, int64_t step)
-{
-    return drawn_forget(arg, member, step);
-}
-
-/* Takes over what was forgotten before the checkpoint, and what former processes have forgotten since, and adds it to
- * the resume, for the intake. */
-static int note_forgotten(struct stretto_train *t)
-{
-    struct cut *from = &t->resume.cut;
-    const struct stepset *set = drawn_forgotten(t->drawn);
-
-    for (size_t i = 0; i < from->n_forgotten; i++)
-        if (drawn_forget_run(t->drawn, &from->forgotten[i]) < 0)
-            return -1;
-    if (t->kept != NULL && kept_each_forgotten(t->kept, forget_drawn, t->drawn) < 0)
-        return -1;
-    free(from->forgotten);
-    from->n_forgotten = stepset_runs(set);
-    from->forgotten = calloc(from->n_forgotten + 1, sizeof *from->forgotten);
-    if (from->forgotten == NULL)
-        return -1;
-    stepset_copy(set, from->forgotten);
-    for (size_t i = 0; i < from->n_forgotten; i++)
-        t->forgotten += (uint64_t)__builtin_popcountll(from->forgotten[i].bits);
-    return 0;
-}
-
 /* Takes over what was drawn before the checkpoint; where there is none, nothing. */
 static int note_drawn(struct stretto_train *t)
 {
@@ -120,7 +91,7 @@ static int note_drawn(struct stretto_train *t)
     memcpy(counters.draws, from->draws, sizeof counters.draws);
     for (size_t i = 0; rc == 0 && i < from->n_runs; i++)
         rc = drawn_add_run(t->drawn, &from->runs[i]);
-    if (rc < 0 || note_forgotten(t) < 0)
+    if (rc < 0)
         return error_set(&t->err, "train_resume",
                          "the checkpoint names samples of a member that there is not, or there is "
                          "no memory for them");

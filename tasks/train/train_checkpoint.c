@@ -35,7 +35,7 @@ const char *stretto_train_checkpoint_begin(struct stretto_train *t, int64_t step
 /* Takes the stream's part of the checkpoint that is being saved. `last`: what was not drawn is handed over. */
 static int take_cut(struct stretto_train *t, bool last, struct cut *cut)
 {
-    const struct stepset *set = drawn_set(t->drawn), *forgotten = drawn_forgotten(t->drawn);
+    const struct stepset *set = drawn_set(t->drawn);
     struct pool_counters pool;
 
     pool_cut(t->pool, &pool);
@@ -44,19 +44,16 @@ static int take_cut(struct stretto_train *t, bool last, struct cut *cut)
                         .batches = pool.batches,
                         .repeats = pool.repeats,
                         .n_runs = stepset_runs(set),
-                        .n_forgotten = stepset_runs(forgotten),
                         .last = last,
                         .time = time_now_s()};
     memcpy(cut->draws, pool.draws, sizeof cut->draws);
     cut->runs = calloc(cut->n_runs + 1, sizeof *cut->runs);
-    cut->forgotten = calloc(cut->n_forgotten + 1, sizeof *cut->forgotten);
     cut->ended = calloc(cut->members + 1, sizeof *cut->ended);
-    if (cut->runs == NULL || cut->forgotten == NULL || cut->ended == NULL) {
+    if (cut->runs == NULL || cut->ended == NULL) {
         cut_fini(cut);
         return error_set(&t->err, "train_memory", "no memory for the stream's part of the checkpoint");
     }
     stepset_copy(set, cut->runs);
-    stepset_copy(forgotten, cut->forgotten);
     cut->number = drawn_cut(t->drawn);
     drawn_next_cut(t->drawn);
     receiver_ended(t->receiver, last ? NULL : t->drawn, cut->ended);

@@ -26,7 +26,6 @@ struct stretto_train {
     struct saver *saver; /* this and `drawn` are NULL where no checkpoints are saved */
     struct drawn *drawn;
     struct resume resume; /* what it goes on from */
-    uint64_t forgotten;   /* samples */
     bool learning;        /* the program has got a batch, and more may come */
     bool unfinished;      /* the last checkpoint before the end of the time is saved */
     bool early;           /* it is done, and needs no more samples, although more may come */

@@ -130,7 +130,7 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
     turn = turn_create(&loop, store, rolled_back, NULL);
     engine = engine_create(&(struct engine_ports){.wall_ms = now_ms, .steady_ms = now_ms, .wake_in = wake_in, .random = random_bytes,
                                                   .rundir_ops = &rundir_ops, .rundir = &loop, .run_dir = run_dir,
-                                                  .rows_dir = rows_dir, .control_endpoint = "", .python = "",
+                                                  .rows_dir = rows_dir, .control_path = "", .python = "",
                                                   .python_path = "", .examples_dir = ""},
                            store, turn);
     config_init(&config);
@@ -138,7 +138,7 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
     MUST(adapters_create(&adapters, &loop, &config, engine, &err) == 0);
     MUST(engine_load(engine, &err) == 0);
     snprintf(control_path, sizeof control_path, "%s/control", dir);
-    MUST(control_open(&control, &loop, control_path, engine, store, &err) == 0);
+    MUST(control_open(&control, &loop, control_path, engine, &err) == 0);
     MUST(api_create(&api, &(struct api_config){.loop = &loop, .turn = turn, .store = store, .engine = engine,
                                                .control = control, .latency = loop_latency_create(&loop), .now_ms = now_ms,
                                                .state_dir = dir, .heartbeat_ms = 1000, .adapters = adapters}, &err) == 0);

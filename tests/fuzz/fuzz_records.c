@@ -19,11 +19,10 @@ static void control(const uint8_t *data, size_t size)
         return;
     }
     MUST(job_name_valid(message.job));
-    MUST(message.key[0] == '\0' || control_key_valid(message.key));
-    n = control_build(text, message.job, message.key, message.what);
+    n = control_build(text, message.job, message.what);
     MUST(n < sizeof text);
     MUST(control_parse(text, n, &again, &err) == 0);
-    MUST(strcmp(again.job, message.job) == 0 && strcmp(again.key, message.key) == 0 && again.what == message.what);
+    MUST(strcmp(again.job, message.job) == 0 && again.what == message.what);
 }
 
 static void descriptor(json_t *json)
@@ -59,7 +58,7 @@ static void record(json_t *json)
     if (exitrec_parse(json, &rec, &err) < 0)
         must_tell(&err);
     else
-        MUST(exitrec_outcome_name(rec.outcome) != NULL);
+        MUST(attempt_outcome_name(rec.end.outcome) != NULL);
 }
 
 static void fields(json_t *json)

@@ -110,12 +110,12 @@ json_t *runner_record(struct cluster *c, const char *job, int64_t started_ms, bo
     runner_note(c, task, outcome);
     if (!is_training(task) && (good || (checkpoints && strcmp(outcome, "timeout") == 0 && sim_chance(c->sim, 500))))
         ranks_sent(c, task);
-    record = json_pack("{s:i, s:s, s:O, s:s, s:f, s:f, s:s, s:o, s:n, s:s, s:f, s:f, s:i}", "version", 1, "job", job,
+    record = json_pack("{s:i, s:s, s:O, s:s, s:f, s:f, s:s, s:o, s:n, s:s, s:f, s:i}", "version", 1, "job", job,
                        "id",
                   json_object_get(task, "id"), "host", "n1", "started", (double)started_ms / 1000, "ended", now,
                   "outcome", outcome, "exit_code", json_integer(good || reached ? 0 : 1), "signal", "reason",
                        good ? "" : "simulated",
-                  "user_seconds", 0.0, "system_seconds", 0.0, "max_rss", 1);
+                  "cpu_seconds", 0.0, "max_rss", 1);
     if (is_training(task) && strcmp(outcome, "failed") == 0 && ranks_were_killed(c, task))
         json_object_set_new(record, "killed", json_true());
     if (!is_training(task) && strcmp(outcome, "failed") == 0 && sim_chance(c->sim, sim_faults_of(c->sim)->task_killed)) {

@@ -359,7 +359,7 @@ void sim_boot(struct sim *sim)
         .rundir_ops = &sim_disk_ops,
         .rundir = sim,
         .run_dir = "/run",
-        .control_endpoint = "",
+        .control_path = "",
         .runner = "/stretto-run",
         .python = "",
         .python_path = "",

@@ -108,11 +108,11 @@ for path, item in doc["paths"].items():
         body = None if content is None else json.dumps(content["example"]) if "example" in content else open(spec).read()
         again = path == "/v1/trainings/{id}/resubmit" # of one that is over, and of which the first call is not the last
         changes = not again and (method == "PATCH" or path.rsplit("/", 1)[1] in ("pause", "resume", "resubmit"))
-        there = path.replace("{file}", "app.js").replace("{id}", (open_training if changes else training)
+        there = path.replace("{folder}/{file}", "data/api.js").replace("{file}", "app.js").replace("{id}", (open_training if changes else training)
                              if "/trainings/" in path else open_ensemble if changes else over if path.endswith("/follow-up") else
                              asks if path.rsplit("/", 1)[1] in ("suggestions", "results", "close", "rungs", "arrivals") else ensemble)
         for index in ("0", "1", "2"):
-            at = there.replace("{index}", index).replace("{file}", "app.js")
+            at = there.replace("{index}", index)
             status, kind, data = call(*prepared(method, at, body))
             tell(status < 300 or (status == 404 and b'"output_not_found"' in data) or (again and index > "0" and status == 409), f"{method} {at}: {status} {data[:200]}")
             check(operation, f"{method} {at}", status, kind, data)

@@ -39,7 +39,7 @@ def tell(good, *what):
 doc = json.loads(call("GET", "/openapi.json")[2])
 ALL = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"]
 for path, item in doc["paths"].items():
-    at = path.replace("{id}", "1").replace("{index}", "0").replace("{file}", "app.js")
+    at = path.replace("{id}", "1").replace("{index}", "0").replace("{folder}/{file}", "data/api.js").replace("{file}", "app.js")
     methods = [m.upper() for m in item if m != "parameters"]
     allowed = sorted(methods + ["OPTIONS"] + (["HEAD"] if "GET" in methods else []))
     status, headers, data = call("OPTIONS", at)

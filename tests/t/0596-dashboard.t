@@ -26,8 +26,8 @@ is "$(page /web/app.js -X POST -d x | head -c 3)" 401 "nothing but GET is open"
 # Every file of web/, as the page names them
 wrong=0 files=0 plain=0 packed=0
 policy="default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; require-trusted-types-for 'script'"
-for file in "$srcdir"/web/*.{html,css,js,svg} "$srcdir"/web/vendor/*.{css,js}; do
-	name=${file##*/} files=$((files + 1))
+for file in "$srcdir"/web/*.{html,css,js,svg} "$srcdir"/web/{data,widgets,views}/*.js "$srcdir"/web/vendor/*.{css,js}; do
+	name=${file#"$srcdir"/web/} files=$((files + 1))
 	path=/web/$name accept='*/*'
 	[ "$name" != index.html ] || path=/ accept=text/html
 	status=$(page "$path" -H "Accept: $accept")
@@ -44,7 +44,7 @@ for file in "$srcdir"/web/*.{html,css,js,svg} "$srcdir"/web/vendor/*.{css,js}; d
 	page "$path" -H "Accept: $accept" -H 'Accept-Encoding: gzip' >status
 	if [ "$(head_of content-encoding)" = gzip ]; then gzip -d <body >unpacked; else cp body unpacked; fi
 	cmp -s unpacked "$file" && [ "$(head_of etag)" = "$tag" ] || { wrong=$((wrong + 1)); diag "$name: not the same when compressed"; }
-	[ "$name" = uplot.js ] || packed=$((packed + $(wc -c <body))) # which is asked for with the first curve
+	[ "$name" = vendor/uplot.js ] || packed=$((packed + $(wc -c <body))) # which is asked for with the first curve
 done
 is "$wrong" 0 "$files files are served as they are, protected, kept by browsers and compressed"
 diag "$plain bytes; the first view is sent $packed"
@@ -53,20 +53,20 @@ is "$(page /web/app.js -H 'Accept-Encoding: gzip;q=0') $(head_of content-encodin
 is "$(page /web/app.css) $(head_of content-type)" "200 text/css; charset=utf-8" "style sheets are such"
 is "$(page /web/app.js) $(head_of content-type)" "200 text/javascript; charset=utf-8" "scripts are such"
 is "$(page /web/icon.svg) $(head_of content-type)" "200 image/svg+xml" "and pictures"
-for path in /web/nothing.js /web/app.js.gz /web/index.html "/web/$(printf 'x%.0s' {1..500}).js" /web/app; do
+for path in /web/nothing.js /web/app.js.gz /web/index.html /web/x/app.js /web/api.js "/web/$(printf 'x%.0s' {1..500}).js" /web/app; do
 	is "$(page "$path") $(jq -r .code body)" "404 file_not_found" "there is no ${path:0:30}"
 done
-is "$(page /web/../app.js --path-as-is) $(page /web/) $(page /web/x/app.js)" "401 401 401" "nor anything beside them"
+is "$(page /web/../app.js --path-as-is) $(page /web/) $(page /web/data/../app.js --path-as-is)" "404 401 401" "nor anything beside them"
 
 # The page works below any path, offline, and shows all that happens.
-is "$(grep -o -h -E '(src|href)="[^"]*"' page.html | grep -v -E '="(web/[a-z]+\.[a-z]+|#.*)"')" "" "its URLs are relative"
-is "$(cd "$srcdir/web" && grep -n -E 'https?://' ./*.html ./*.css ./*.js | grep -v 'http://www.w3.org/2000/svg')" "" "and none is of another site"
-is "$(cd "$srcdir/web" && grep -n -E 'innerHTML|outerHTML|insertAdjacent|document\.write|eval\(|new Function|style=' ./*.html ./*.js)" "" "text is only ever put in as text"
+is "$(grep -o -h -E '(src|href)="[^"]*"' page.html | grep -v -E '="(web/([a-z]+/)?[a-z_]+\.[a-z]+|#.*)"')" "" "its URLs are relative"
+is "$(cd "$srcdir/web" && grep -n -E 'https?://' ./*.html ./*.css ./*.js {data,widgets,views}/*.js | grep -v 'http://www.w3.org/2000/svg')" "" "and none is of another site"
+is "$(cd "$srcdir/web" && grep -n -E 'innerHTML|outerHTML|insertAdjacent|document\.write|eval\(|new Function|style=' ./*.html ./*.js {data,widgets,views}/*.js)" "" "text is only ever put in as text"
 kinds=$(cd "$srcdir" && grep -r -h -o -E '"(ensemble|members?|attempt|training)\.[a-z_]+"' --include='*.c' daemon | tr -d '"' | sort -u)
-for kind in $kinds; do grep -q "'$kind'" "$srcdir/web/live.js" || echo "$kind"; done >unheard
+for kind in $kinds; do grep -q "'$kind'" "$srcdir/web/data/live.js" || echo "$kind"; done >unheard
 is "$(cat unheard)" "" "it hears of all $(wc -w <<<"$kinds") kinds of events"
-modules=$(cd "$srcdir/web" && for file in *.js; do echo "$file"; done)
-is "$(grep -o 'web/[a-z]*\.js' page.html | sed 's|web/||' | sort)" "$modules" "all modules are asked for at once"
+modules=$(cd "$srcdir/web" && printf '%s\n' *.js {data,widgets,views}/*.js | sort)
+is "$(grep -o 'web/[a-z_/]*\.js' page.html | sed 's|web/||' | sort)" "$modules" "all modules are asked for at once"
 
 # What is from npm is what the lock file names
 "$srcdir/build-aux/web-vendor" --check >vendor.out 2>&1

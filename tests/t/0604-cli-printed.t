@@ -9,7 +9,7 @@ start_canned
 
 # --- one ensemble
 training='{"id": 30, "state": "running", "reason": "R1", "ranks": 2, "wanted_ranks": 4, "generation": 3, "adapter": "slurm", "failures": 1, "retries_left": 1,
-	"received": 101, "unique": 97, "duplicates": 4, "drawn": 95, "forgotten": 1, "batches": 12, "repeats": 5, "samples_per_second": 8.25,
+	"received": 101, "unique": 97, "duplicates": 4, "drawn": 95, "batches": 12, "repeats": 5, "samples_per_second": 8.25,
 	"started": "2026-01-01T00:00:10.000Z", "ended": "2026-01-01T00:00:30.000Z", "resumed_from": "g1-s2",
 	"checkpoint": {"name": "g2-s5", "step": 5, "size": 640, "time": "C2"}, "waits": {"for_samples": 0.75, "for_room": 0.125},
 	"metrics": {"a_loss": 0.5, "b_loss": null}, "metric_ranges": {"a_loss": {"min": 0.125, "max": 3.5}}}'
@@ -17,7 +17,7 @@ jq -n -c --argjson training "$training" --arg eta "$(date -u -d '+100 days +30 m
 	created: "2026-01-01T00:00:00.000Z", count: 15, open: true, width: 6, adapter: "local", dir: "/d/7", diverged: 2, follow_up_of: 3, root: 1, follow_ups: [9],
 	members: {pending: 1, submitted: 2, running: 3, succeeded: 4, failed: 5}, elastic: {width: [4, 200], ranks: [1, 8], by_hand: ["ranks"], reason: "R2", changed: "C1"},
 	notice: {code: "adapter_silent", text: "N0"}, rate: 1.5, eta: $eta, training: $training}' >seven
-jq -c '.state = "complete" | .ended = "2026-01-01T00:01:05.000Z" | .id = 8 | .training |= (.ranks = 1 | .wanted_ranks = 0 | .retries_left = null | .forgotten = 2)
+jq -c '.state = "complete" | .ended = "2026-01-01T00:01:05.000Z" | .id = 8 | .training |= (.ranks = 1 | .wanted_ranks = 0 | .retries_left = null)
 	| del(.open, .follow_up_of, .notice, .elastic.ranks, .training.resumed_from, .dir, .diverged) | .follow_ups = []' seven >eight
 jq -c '.id = 6 | .training = null | .elastic = null | .notice = {code: "held", text: "N1"} | .family = {follow_ups: 1, newest: 9, state: "paused", members: {stopped: 3}}
 	| .name = "n6" | .reason = null | .eta = null | .open = false | .follow_up_of = null' seven >six
@@ -48,7 +48,6 @@ rate 1.5 members/s, 100d00h to go
 training 30: running: R1, ranks 2 (4 wanted), generation 3, on slurm
 failures 1, 1 retry left
 samples 101 received, 97 unique, 4 duplicates, 95 drawn
-forgotten 1 sample
 batches 12, 8.25 samples/s
 checkpoint g2-s5, step 5, 640 bytes, C2; went on from g1-s2
 a_loss 0.5
@@ -75,7 +74,6 @@ elastic width 4 to 200
  C1, R2
 training 30: running: R1, ranks 1, generation 3, on slurm
 samples 101 received, 97 unique, 4 duplicates, 95 drawn
-forgotten 2 samples
 batches 12, 8.25 samples/s
 checkpoint g2-s5, step 5, 640 bytes, C2
 a_loss 0.5
@@ -102,7 +100,6 @@ members pending submitted running succeeded failed unfinished cancelled stopped
 
 training samples received unique duplicates drawn batches samples/s (mean)
 running 101 97 4 95 12 5
-forgotten 2 samples
 
 metric first last first/last
 a_loss 8 0.5 16

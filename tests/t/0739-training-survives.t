@@ -68,19 +68,6 @@ survive lacking 0:6:killed 1 '{"every": "1h", "retain": 3}' 5 100
 learnt_all 2 0
 is "$(attempts | jq 'max')" 2 "members run again where samples were let go that no checkpoint has"
 
-survive forgets 0:6:killed 1 '{"every": "1h", "retain": 3, "exact": false}' 5 100
-RANK=$RUN/training/g1/rank0
-is "$(field '[.state, .training.state, .training.generation, .training.restarts, .training.unique, .training.drawn, .training.forgotten]')" \
-	"[\"complete\",\"done\",1,1,$SAMPLES,$((SAMPLES - 24)),24]" "of 30 samples that were drawn, and no checkpoint has, all but 6 are forgotten, and told"
-is "$(jq -cn --slurpfile died "$RANK/died.json" --slurpfile left "$RANK/learnt.json" '($died[0].learnt - $left[0].learnt) as $forgotten |
-	[($forgotten | length), ($left[0].learnt | length), ($left[0].learnt + $forgotten | unique | length)]')" "[24,$((SAMPLES - 24)),$SAMPLES]" \
-	"they are those that the killed process alone had learnt, and the model that is left has learnt all others"
-is "$(attempts)" '[1]' "no member runs again for them"
-is "$(api GET "/v1/events?ensemble=$ID&limit=1000" | jq -c '[.events[] | select(.kind | IN("training.forgot", "training.ended")) | .detail.forgotten]')" \
-	'[24,24]' "events say so"
-like "$(stretto status "$ID")" 'forgotten  24 samples' "and so does stretto status"
-like "$(stretto wait "$ID")" 'forgotten  24 samples' "and stretto wait"
-
 survive endless 0:2:raises,0:2:raises,0:2:raises,0:2:raises
 is "$(field '[.state, .training.state, .training.generation, .training.restarts, .training.failures]')" '["failed","failed",1,2,3]' \
 	"the training has failed once its retries are used up"

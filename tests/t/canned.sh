@@ -24,7 +24,7 @@ body_asked() { tail -n 1 "$T/asked" | cut -d ' ' -f 3-; }
 
 # plain FILE...: what differs from day to day and from place to place is the same, and the number of blanks does not
 # matter
-plain() { sed -E "s/[0-9]+ d ago/N d ago/g; s/(forgotten +[0-9]+ samples?):.*/\1/; s|$T/|T/|g; s/  +/ /g; s/ $//" "$@"; }
+plain() { sed -E "s/[0-9]+ d ago/N d ago/g; s|$T/|T/|g; s/  +/ /g; s/ $//" "$@"; }
 
 # values: of each line of standard input that has some: numbers, names with digits or of one capital, states, "not finite" and
 # what there is none of

@@ -1,25 +1,24 @@
-/* control-say ENDPOINT TEXT...: sends each text to the daemon's control socket, as anyone who can open it could. */
+/* control-say PATH TEXT...: sends each text to the daemon's control socket, as anyone who can open it could, and waits
+ * while its queue is full. */
 #include <stdio.h>
 #include <string.h>
-#include <zmq.h>
+#include <sys/socket.h>
+#include <sys/un.h>
 
 int main(int argc, char **argv)
 {
-    void *context = zmq_ctx_new(), *push = zmq_socket(context, ZMQ_PUSH);
+    struct sockaddr_un to = {.sun_family = AF_UNIX};
+    int fd = socket(AF_UNIX, SOCK_DGRAM, 0);
 
-    zmq_setsockopt(push, ZMQ_LINGER, &(int){10000}, sizeof(int));
-    zmq_setsockopt(push, ZMQ_SNDTIMEO, &(int){10000}, sizeof(int));
-    if (argc < 3 || zmq_connect(push, argv[1]) < 0) {
-        fprintf(stderr, "usage: control-say ENDPOINT TEXT...\n");
+    if (argc < 3 || strlen(argv[1]) >= sizeof to.sun_path) {
+        fprintf(stderr, "usage: control-say PATH TEXT...\n");
         return 2;
     }
-    for (int i = 2; i < argc; i++) {
-        if (zmq_send(push, argv[i], strlen(argv[i]), 0) < 0) {
-            fprintf(stderr, "not sent: %s\n", zmq_strerror(zmq_errno()));
+    strcpy(to.sun_path, argv[1]);
+    for (int i = 2; i < argc; i++)
+        if (sendto(fd, argv[i], strlen(argv[i]), 0, (struct sockaddr *)&to, sizeof to) < 0) {
+            perror("not sent");
             return 1;
         }
-    }
-    zmq_close(push);
-    zmq_ctx_term(context);
     return 0;
 }

@@ -55,7 +55,7 @@ def first():
 
 
 def restarted():
-    told = """import('./web/training.js').then(({figures}) => [0, 2].map(restarts =>
+    told = """import('./web/views/training_summary.js').then(({figures}) => [0, 2].map(restarts =>
         figures({...%s, restarts}).querySelector('[data-key="ranks begun again in place"] dd')?.innerText ?? null))"""
     equal(js(told % json.dumps(get("/v1/trainings/1"))), [None, "2"], "ranks that began again in their job are counted, where any did")
 

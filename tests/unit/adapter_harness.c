@@ -169,7 +169,6 @@ void harness_job(struct harness *h, struct harness_job *job, const char *script,
     assert_int_equal(mkdir(job->dir, 0700), 0);
     desc.job = job->name;
     desc.control = h->control[0] ? h->control : NULL;
-    desc.control_key = HARNESS_CONTROL_KEY;
     task.dir = job->task_dir;
     text = jobdesc_whole(&desc);
     snprintf(path, sizeof path, "%s/job.json", job->dir);

@@ -6,7 +6,6 @@
 #include "tasks/proto/exitrec.h"
 #include "tests/unit/unit.h"
 
-#define HARNESS_CONTROL_KEY "00112233445566778899aabbccddeeff"
 
 /* A script that reports, and then ignores SIGTERM. So do its child and a process that left its session. */
 #define STUBBORN                                                                                                       \
@@ -30,7 +29,7 @@ struct harness {
     char fifo[80]; /* tasks write a line to it; it is open here, so that neither end blocks or breaks */
     int fifo_fd;
     char hold[160]; /* once somebody opens it for writing, a runner that hangs gives up */
-    char control[96]; /* the endpoint that runners nudge; "": none */
+    char control[96]; /* the socket that runners nudge; "": none */
 };
 
 /* The batch systems of some adapters report nothing by themselves, so that these adapters need not poke. With

@@ -17,7 +17,7 @@ void a_running_job_is_cancelled_with_its_whole_tree(void **state)
     harness_cancel(&h, &job);
     assert_false(harness_wait_ended(&h, &job).node_lost);
     assert_int_equal(harness_processes(&job), 0);
-    assert_int_equal(harness_exit(&job).outcome, EXITREC_CANCELLED);
+    assert_int_equal(harness_exit(&job).end.outcome, ATTEMPT_CANCELLED);
 }
 
 /* Cancelling may hit a runner at any point of its start. */
@@ -35,13 +35,13 @@ void a_job_is_cancelled_while_it_starts(void **state)
         assert_false(status.node_lost);
         assert_int_equal(harness_processes(&job), 0);
         if (is_there(job.dir, "ended.json"))
-            assert_int_equal(harness_exit(&job).outcome, EXITREC_CANCELLED);
+            assert_int_equal(harness_exit(&job).end.outcome, ATTEMPT_CANCELLED);
     }
 }
 
 void a_job_ends_at_its_walltime(void **state)
 {
-    double before = (double)time_now_ms() / 1000;
+    int64_t before = time_now_ms();
     struct harness_job job;
     struct exitrec rec;
 
@@ -50,8 +50,8 @@ void a_job_ends_at_its_walltime(void **state)
     assert_false(harness_wait_ended(&h, &job).node_lost);
     assert_int_equal(harness_processes(&job), 0);
     rec = harness_exit(&job);
-    assert_int_equal(rec.outcome, EXITREC_TIMEOUT);
-    assert_true(rec.ended - before > 12.9); /* the walltime, and the grace */
+    assert_int_equal(rec.end.outcome, ATTEMPT_TIMEOUT);
+    assert_true(rec.end.ended_ms - before > 12900); /* the walltime, and the grace */
 }
 
 void a_runner_that_hangs_is_killed_with_its_tree(void **state)

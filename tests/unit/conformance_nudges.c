@@ -3,41 +3,44 @@
 #include "tests/unit/conformance.h"
 
 #include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
-#include <zmq.h>
 
-static void *bind_control(void *context)
+static int bind_control(void)
 {
-    void *pull = zmq_socket(context, ZMQ_PULL);
+    struct timeval limit = {.tv_sec = harness_wait_s()};
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 
-    snprintf(h.control, sizeof h.control, "ipc://%s/control", h.dir);
-    zmq_setsockopt(pull, ZMQ_RCVTIMEO, &(int){harness_wait_s() * 1000}, sizeof(int));
-    assert_int_equal(zmq_bind(pull, h.control), 0);
-    return pull;
+    snprintf(h.control, sizeof h.control, "%s/control", h.dir);
+    strcpy(address.sun_path, h.control);
+    setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
+    assert_int_equal(bind(fd, (struct sockaddr *)&address, sizeof address), 0);
+    return fd;
 }
 
-static void assert_nudge(void *pull, const struct harness_job *job, enum control_what what)
+static void assert_nudge(int fd, const struct harness_job *job, enum control_what what)
 {
     struct control_message message;
     struct error err;
-    int n = zmq_recv(pull, line, sizeof line, 0);
+    ssize_t n = recv(fd, line, sizeof line, 0);
 
     assert_true(n > 0);
     assert_int_equal(control_parse(line, (size_t)n, &message, &err), 0);
     assert_string_equal(message.job, job->name);
-    assert_string_equal(message.key, HARNESS_CONTROL_KEY);
     assert_int_equal(message.what, what);
 }
 
 /* As a batch system on another host would start it. */
 void a_runner_nudges_where_to_look(void **state)
 {
-    void *context = zmq_ctx_new(), *pull = bind_control(context);
     struct harness_job job;
     pid_t runner;
-    int status;
+    int fd = bind_control(), status;
 
     harness_job(&h, &job, "true", 0, 1);
     runner = fork();
@@ -45,20 +48,19 @@ void a_runner_nudges_where_to_look(void **state)
         execl(h.host.runner, h.host.runner, job.dir, (char *)NULL);
         _exit(127);
     }
-    assert_nudge(pull, &job, CONTROL_CLAIM);
-    assert_nudge(pull, &job, CONTROL_EXIT);
-    assert_nudge(pull, &job, CONTROL_ENDED);
+    assert_nudge(fd, &job, CONTROL_CLAIM);
+    assert_nudge(fd, &job, CONTROL_EXIT);
+    assert_nudge(fd, &job, CONTROL_ENDED);
     assert_int_equal(waitpid(runner, &status, 0), runner);
     assert_int_equal(status, 0);
-    zmq_close(pull);
-    zmq_ctx_term(context);
+    close(fd);
 }
 
 /* Its start and its end are seen anyway: what is told is an end of a task after which it goes on. */
 void a_runner_that_is_watched_nudges_only_for_news(void **state)
 {
-    void *context = zmq_ctx_new(), *pull = bind_control(context);
     struct harness_job quiet, leaving;
+    int fd = bind_control();
 
     harness_job(&h, &quiet, "true", 0, 1);
     harness_submit_ok(&h, &quiet);
@@ -69,9 +71,8 @@ void a_runner_that_is_watched_nudges_only_for_news(void **state)
     harness_submit_ok(&h, &leaving);
     harness_line(&h, line, sizeof line);
     harness_let_go(&h);
-    assert_nudge(pull, &leaving, CONTROL_EXIT);
+    assert_nudge(fd, &leaving, CONTROL_EXIT);
     harness_wait_ended(&h, &leaving);
-    assert_int_equal(zmq_recv(pull, line, sizeof line, ZMQ_DONTWAIT), -1);
-    zmq_close(pull);
-    zmq_ctx_term(context);
+    assert_int_equal(recv(fd, line, sizeof line, MSG_DONTWAIT), -1);
+    close(fd);
 }

@@ -104,7 +104,7 @@ void a_duplicate_job_is_told_and_withdrawn(void **state)
     }
     harness_let_go(&h);
     assert_int_equal(harness_wait_ended(&h, &first).node_lost, false);
-    assert_int_equal(harness_exit(&first).outcome, EXITREC_SUCCEEDED);
+    assert_int_equal(harness_exit(&first).end.outcome, ATTEMPT_SUCCEEDED);
     if (ops->withdraw != NULL)
         assert_false(is_there(second.dir, "claim.json"));
     else

@@ -20,14 +20,14 @@ void a_job_runs_and_its_end_is_told(void **state)
     status = harness_wait_ended(&h, &good);
     assert_false(status.node_lost);
     assert_true(status.started_ms > 0 || harness_polls); /* what cannot be known need not be told */
-    assert_int_equal(harness_exit(&good).outcome, EXITREC_SUCCEEDED);
+    assert_int_equal(harness_exit(&good).end.outcome, ATTEMPT_SUCCEEDED);
     harness_wait_ended(&h, &bad);
     rec = harness_exit(&bad);
-    assert_int_equal(rec.outcome, EXITREC_FAILED);
-    assert_int_equal(rec.exit_code, 3);
-    assert_non_null(strstr(rec.reason, "no mesh"));
+    assert_int_equal(rec.end.outcome, ATTEMPT_FAILED);
+    assert_int_equal(rec.end.exit_code, 3);
+    assert_non_null(strstr(rec.end.reason, "no mesh"));
     harness_wait_ended(&h, &dead);
-    assert_int_equal(harness_exit(&dead).signal, SIGSEGV);
+    assert_int_equal(harness_exit(&dead).end.signal, SIGSEGV);
 }
 
 void a_job_that_is_submitted_twice_runs_once(void **state)
@@ -46,7 +46,7 @@ void a_job_that_is_submitted_twice_runs_once(void **state)
     harness_wait_ended(&h, &job);
     harness_submit(&h, &job, &second);
     harness_wait_ended(&h, &job);
-    assert_int_equal(harness_exit(&job).outcome, EXITREC_SUCCEEDED);
+    assert_int_equal(harness_exit(&job).end.outcome, ATTEMPT_SUCCEEDED);
     snprintf(path, sizeof path, "%s/log", h.dir);
     f = fopen(path, "r");
     assert_non_null(f);
@@ -91,7 +91,7 @@ void tasks_inherit_no_descriptor(void **state)
                 0, 1);
     harness_submit_ok(&h, &job);
     harness_wait_ended(&h, &job);
-    assert_int_equal(harness_exit(&job).exit_code, 0);
+    assert_int_equal(harness_exit(&job).end.exit_code, 0);
 }
 
 void a_runner_that_is_not_there_is_told(void **state)

@@ -45,7 +45,7 @@ static size_t got_size;
 /* In place of the control socket's. */
 const struct control_counts *control_counts(const struct control *control)
 {
-    static const struct control_counts counts = {.taken = 11, .wrong_key = 12, .malformed = 13};
+    static const struct control_counts counts = {.taken = 11, .other_user = 12, .malformed = 13};
 
     return &counts;
 }

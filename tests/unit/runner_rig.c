@@ -7,6 +7,7 @@
 
 #include "common/files.h"
 #include "common/xalloc.h"
+#include "tasks/proto/control.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -231,11 +232,11 @@ int __wrap_exitrec_write(const char *path, const struct exitrec *rec, struct err
     return error_errno(err, "file_write", "%s", path);
 }
 
-/* In place of control_sender_nudge(): nobody listens. */
+/* In place of control_nudge(): nobody listens. */
 
-void __wrap_control_sender_nudge(struct control_sender *sender, enum control_what kind);
+void __wrap_control_nudge(const char *path, const char *job, enum control_what kind);
 
-void __wrap_control_sender_nudge(struct control_sender *sender, enum control_what kind)
+void __wrap_control_nudge(const char *path, const char *job, enum control_what kind)
 {
     size_t n = strlen(nudges);
 
@@ -266,7 +267,7 @@ void task_start(struct task *t)
     assert_int_equal(dir_make(t->desc->dir, &err), 0);
     if (!last && other_fails) {
         t->ended = true;
-        t->rec.outcome = EXITREC_FAILED;
+        t->rec.end.outcome = ATTEMPT_FAILED;
         return;
     }
     assert_int_equal(checkpoints_begin(&t->checkpoints, t->job->desc, t->desc, &err), 0);
@@ -395,7 +396,6 @@ json_t *run(int64_t walltime_ms, int64_t grace_ms, struct jobdesc_checkpoint che
     struct jobdesc desc = {.job = "st-runner-time", .kind = other_fails ? JOBDESC_TRAINING : JOBDESC_MEMBERS, .ensemble = 7, .walltime_ms = walltime_ms,
                            .grace_ms = grace_ms, .metrics = of_metrics, .checkpoint = checkpoint, .ntasks = n, .tasks = &tasks[2 - n]};
     struct job job = {.machine = &machine, .desc = &desc, .jobfd = -1, .watched = is_watched, .shared = is_shared, .host = "here"};
-    struct control_sender *control;
     struct error err;
     json_t *json;
 
@@ -409,9 +409,7 @@ json_t *run(int64_t walltime_ms, int64_t grace_ms, struct jobdesc_checkpoint che
     if (adjust != NULL)
         adjust(&desc, &job);
     deadline_set(&job, START, pilot_over != NEVER ? START + pilot_over : NEVER);
-    control = control_sender_create(NULL, desc.job, NULL);
-    result = run_job(&job, dir, runner_signals[0], START, control);
-    control_sender_destroy(control);
+    result = run_job(&job, dir, runner_signals[0], START);
     close(runner_signals[0]);
     close(runner_signals[1]);
     json = file_read_json(record, &err);

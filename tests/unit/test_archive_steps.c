@@ -156,8 +156,8 @@ static void add_attempt(int64_t ensemble, int64_t index, enum member_state state
 {
     struct member_row member = {.ensemble = ensemble, .index = index, .state = state, .attempts = 1};
     bool good = state == MEMBER_SUCCEEDED;
-    struct attempt_row attempt = {.ensemble = ensemble, .index = index, .number = 1, .submitted_ms = 1, .exit_code = -1,
-                                  .outcome = good ? ATTEMPT_SUCCEEDED : ATTEMPT_FAILED, .ended_ms = 2, .job = job->id};
+    struct attempt_row attempt = {.ensemble = ensemble, .index = index, .number = 1, .submitted_ms = 1, .end.exit_code = -1,
+                                  .end.outcome = good ? ATTEMPT_SUCCEEDED : ATTEMPT_FAILED, .end.ended_ms = 2, .job = job->id};
     char record[200], out[32];
 
     must(store_member_put(store, &member, &err));
@@ -208,7 +208,7 @@ static bool is_archived(int64_t ensemble, int64_t index)
     close(fd);
     snprintf(wanted, sizeof wanted, "output of %lld", (long long)index);
     assert_string_equal(got, wanted);
-    assert_int_equal(row.archive_kind, row.outcome == ATTEMPT_SUCCEEDED ? ARCHIVE_SUCCEEDED : ARCHIVE_OTHER);
+    assert_int_equal(row.archive_kind, row.end.outcome == ATTEMPT_SUCCEEDED ? ARCHIVE_SUCCEEDED : ARCHIVE_OTHER);
     return true;
 }
 

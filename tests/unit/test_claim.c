@@ -6,16 +6,15 @@
 #include "tasks/proto/exitrec.h"
 #include "tests/unit/unit.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/un.h>
 #include <sys/wait.h>
-#include <zmq.h>
-
-#define KEY "00112233445566778899aabbccddeeff"
+#include <unistd.h>
 
 static char dir[64];
 static struct error err;
@@ -263,7 +262,7 @@ static void only_a_job_s_own_directory_is_removed(void **state)
 
 static struct exitrec record(void)
 {
-    struct exitrec rec = {.started = 10.25, .ended = 12.5, .outcome = EXITREC_FAILED, .exit_code = 1};
+    struct exitrec rec = {.end = {.started_ms = 10250, .ended_ms = 12500, .outcome = ATTEMPT_FAILED, .exit_code = 1}};
 
     strcpy(rec.job, "st-1-2");
     strcpy(rec.id, "7.123");
@@ -272,20 +271,22 @@ static struct exitrec record(void)
 
 static void every_outcome_has_a_name(void **state)
 {
-    static const char *const names[] = {"succeeded", "failed", "timeout", "cancelled", "diverged", "reached"};
+    static const char *const names[] = {NULL, "succeeded", "failed", "timeout", "cancelled", "diverged", "lost", "reached"};
 
-    for (int i = EXITREC_SUCCEEDED; i <= EXITREC_REACHED; i++) {
+    for (int i = ATTEMPT_SUCCEEDED; i <= ATTEMPT_REACHED; i++) {
+        if (i == ATTEMPT_LOST) /* its runner cannot write that */
+            continue;
         struct exitrec rec = record(), back;
         json_t *json;
 
-        rec.outcome = (enum exitrec_outcome)i;
-        rec.exit_code = 0;
-        assert_string_equal(exitrec_outcome_name(rec.outcome), names[i]);
+        rec.end.outcome = (enum attempt_outcome)i;
+        rec.end.exit_code = 0;
+        assert_string_equal(attempt_outcome_name(rec.end.outcome), names[i]);
         json = exitrec_json(&rec);
         assert_string_equal(text_of(json, "outcome"), names[i]);
         assert_int_equal(exitrec_parse(json, &back, &err), 0);
-        assert_int_equal(back.outcome, i);
-        assert_int_equal(back.exit_code, 0);
+        assert_int_equal(back.end.outcome, i);
+        assert_int_equal(back.end.exit_code, 0);
         json_decref(json);
     }
 }
@@ -318,8 +319,8 @@ static void exit_records_are_checked_key_by_key(void **state)
         {"signal", "1", NULL},
         {"signal", "127", NULL},
         {"reason", "7", "/reason"},
-        {"user_seconds", "\"1\"", "/user_seconds"},
-        {"system_seconds", "\"1\"", "/system_seconds"},
+        {"cpu_seconds", "\"1\"", "/cpu_seconds"},
+        {"outcome", "\"lost\"", "/outcome"},
         {"max_rss", "-1", "/max_rss"},
         {"max_rss", "9223372036854775807", NULL},
         {"late", "1", "/late"},
@@ -363,9 +364,9 @@ static void success_needs_the_exit_status_0(void **state)
             struct exitrec rec = record(), back;
             json_t *json;
 
-            rec.outcome = EXITREC_SUCCEEDED;
-            rec.exit_code = code;
-            rec.at_rung = rung;
+            rec.end.outcome = ATTEMPT_SUCCEEDED;
+            rec.end.exit_code = code;
+            rec.end.at_rung = rung;
             json = exitrec_json(&rec);
             assert_int_equal(exitrec_parse(json, &back, &err), code == 0 || rung ? 0 : -1);
             json_decref(json);
@@ -378,10 +379,10 @@ static void a_record_borrows_nothing_from_a_file(void **state)
     struct exitrec rec = record(), back;
     struct job_ended ended;
 
-    rec.checkpoints = rec.artefacts = list;
+    rec.end.checkpoints = rec.end.artefacts = list;
     assert_int_equal(exitrec_write(in_dir("exit.json"), &rec, &err), 0);
     assert_int_equal(exitrec_read(in_dir("exit.json"), &back, &err), 0);
-    assert_true(back.checkpoints == NULL && back.resumed == NULL && back.artefacts == NULL);
+    assert_true(back.end.checkpoints == NULL && back.end.resumed == NULL && back.end.artefacts == NULL);
     assert_int_equal(exitrec_write("/nowhere/at/all", &rec, &err), -1);
     assert_int_equal(errno, ENOENT);
     json_decref(list);
@@ -405,24 +406,26 @@ static void every_message_says_what_it_is_about(void **state)
 {
     static const char *const names[] = {"claim", "exit", "ended", "status", "metrics", "done", "endpoint"};
     static const char *const wrong[] = {
-        "", "[]", "7", "{\"version\":2,\"job\":\"x\",\"what\":\"exit\"}", "{\"job\":\"x\",\"what\":\"exit\"}", "{\"version\":1,\"what\":\"exit\"}",
+        "[]", "7", "{\"version\":2,\"job\":\"x\",\"what\":\"exit\"}", "{\"job\":\"x\",\"what\":\"exit\"}", "{\"version\":1,\"what\":\"exit\"}",
         "{\"version\":1,\"job\":\"x\"}", "{\"version\":1,\"job\":\"x\",\"what\":7}", "{\"version\":1,\"job\":7,\"what\":\"exit\"}",
-        "{\"version\":1,\"job\":\"x\",\"key\":7,\"what\":\"exit\"}", "{\"version\":1,\"job\":\"x\",\"key\":\"0011\",\"what\":\"exit\"}",
-        "{\"version\":1,\"job\":\".x\",\"what\":\"exit\"}", "{\"version\":1,\"job\":\"x\",\"what\":\"exits\"}",
+        "{\"version\":1,\"job\":\".x\",\"what\":\"exit\"}", "{\"version\":1,\"job\":\"../x\",\"what\":\"exit\"}",
+        "{\"version\":1,\"job\":\"x\",\"what\":\"exits\"}",
     };
+    static const char *const jobs[] = {"st-1", "st-012345678901234567890123456789012345678901234567890123456789"};
     char text[CONTROL_MESSAGE_MAX], padded[CONTROL_MESSAGE_MAX + 1];
     struct control_message message;
     size_t size;
 
     for (int i = CONTROL_CLAIM; i <= CONTROL_ENDPOINT; i++)
-        for (int keyed = 0; keyed < 2; keyed++) {
-            size = control_build(text, "st-1", keyed ? KEY : "", (enum control_what)i);
+        for (int j = 0; j < 2; j++) {
+            size = control_build(text, jobs[j], (enum control_what)i);
             assert_int_equal(size, strlen(text));
             assert_non_null(strstr(text, names[i]));
             assert_int_equal(control_parse(text, size, &message, &err), 0);
             assert_int_equal(message.what, i);
-            assert_string_equal(message.job, "st-1");
-            assert_string_equal(message.key, keyed ? KEY : "");
+            assert_string_equal(message.job, jobs[j]);
+            for (size_t cut = 0; cut < size; cut++)
+                assert_int_equal(control_parse(text, cut, &message, &err), -1);
         }
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
         if (control_parse(wrong[i], strlen(wrong[i]), &message, &err) == 0)
@@ -433,71 +436,78 @@ static void every_message_says_what_it_is_about(void **state)
     assert_int_equal(control_parse(padded, CONTROL_MESSAGE_MAX, &message, &err), -1);
 }
 
-/* All of them, in order, over one connection; without a key, if there is none. */
+/* Binds a socket as the daemon does; its path is in dir and has `length` bytes, or is short if that is 0. */
+static int listen_at(struct sockaddr_un *address, size_t length)
+{
+    int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_NONBLOCK, 0);
+
+    *address = (struct sockaddr_un){.sun_family = AF_UNIX};
+    memset(address->sun_path, 'x', length);
+    memcpy(address->sun_path, in_dir("control"), strlen(in_dir("control")));
+    assert_int_equal(bind(fd, (struct sockaddr *)address, sizeof *address), 0);
+    return fd;
+}
+
+static bool next_is(int fd, const char *job, enum control_what what)
+{
+    char text[CONTROL_MESSAGE_MAX];
+    ssize_t n = recv(fd, text, sizeof text, 0);
+    struct control_message message;
+
+    return n > 0 && control_parse(text, (size_t)n, &message, &err) == 0 && strcmp(message.job, job) == 0 &&
+           message.what == what;
+}
+
 static void nudges_arrive_in_order(void **state)
 {
-    void *context = zmq_ctx_new(), *pull = zmq_socket(context, ZMQ_PULL);
-    char endpoint[128], text[CONTROL_MESSAGE_MAX];
-    struct control_message message;
-    struct control_sender *s;
+    struct sockaddr_un address;
+    size_t longest = sizeof address.sun_path - 1;
 
-    snprintf(endpoint, sizeof endpoint, "ipc://%s/control", dir);
-    zmq_setsockopt(pull, ZMQ_RCVTIMEO, &(int){40000}, sizeof(int));
-    assert_int_equal(zmq_bind(pull, endpoint), 0);
-    for (int keyed = 0; keyed < 2; keyed++) {
-        s = control_sender_create(endpoint, "st-1-2", keyed ? KEY : NULL);
+    for (int longer = 0; longer < 2; longer++) {
+        int fd = listen_at(&address, longer ? longest : 0);
+
         for (int i = 0; i < 5; i++)
-            control_sender_nudge(s, i == 4 ? CONTROL_DONE : CONTROL_EXIT);
-        errno = EIO;
-        control_sender_destroy(s); /* they leave all the same */
-        assert_int_equal(errno, EIO);
-        for (int i = 0; i < 5; i++) {
-            int n = zmq_recv(pull, text, sizeof text, 0);
-
-            if (n < 0)
-                fail_msg("nothing has come");
-            assert_int_equal(control_parse(text, (size_t)n, &message, &err), 0);
-            assert_int_equal(message.what, i == 4 ? CONTROL_DONE : CONTROL_EXIT);
-            assert_string_equal(message.key, keyed ? KEY : "");
-            assert_string_equal(message.job, "st-1-2");
-        }
+            control_nudge(address.sun_path, "st-1-2", i == 4 ? CONTROL_DONE : CONTROL_EXIT);
+        for (int i = 0; i < 5; i++)
+            assert_true(next_is(fd, "st-1-2", i == 4 ? CONTROL_DONE : CONTROL_EXIT));
+        assert_int_equal(recv(fd, &address, 1, 0), -1);
+        close(fd);
     }
-    zmq_close(pull);
-    zmq_ctx_term(context);
-    control_sender_nudge(NULL, CONTROL_EXIT);
-    control_sender_destroy(NULL);
 }
 
-static int threads(void)
+/* A daemon that does not read costs its runners nothing but nudges: its queue fills up, and has room again later. */
+static void a_full_queue_is_not_waited_for(void **state)
 {
-    DIR *tasks = opendir("/proc/self/task");
-    int n = 0;
+    struct sockaddr_un address;
+    int fd = listen_at(&address, 0), n = 0;
 
-    assert_non_null(tasks);
-    while (readdir(tasks) != NULL)
+    for (int i = 0; i < 10000; i++)
+        control_nudge(address.sun_path, "st-1-2", CONTROL_EXIT);
+    while (next_is(fd, "st-1-2", CONTROL_EXIT))
         n++;
-    closedir(tasks);
-    return n;
+    assert_in_range(n, 1, 9999);
+    control_nudge(address.sun_path, "st-1-2", CONTROL_ENDED);
+    assert_true(next_is(fd, "st-1-2", CONTROL_ENDED));
+    close(fd);
 }
 
-/* A runner lives as long as its tasks, and has none of libzmq's threads without need. */
-static void a_sender_leaves_no_threads(void **state)
+/* No daemon, or none on this host: nothing happens, and no descriptor is left. */
+static void without_a_daemon_a_nudge_does_nothing(void **state)
 {
-    static const char *const endpoints[] = {NULL, "no endpoint", "ipc:///nowhere/at/all"};
-    int before = threads();
+    struct sockaddr_un stale;
+    char too_long[sizeof stale.sun_path + 1] = "";
+    const char *paths[] = {NULL, "", "control", "/nowhere/at/all", too_long, stale.sun_path, in_dir("file")};
+    int first;
 
-    for (size_t i = 0; i < sizeof endpoints / sizeof *endpoints; i++) {
-        struct control_sender *s = control_sender_create(endpoints[i], "st-1-2", KEY);
-
-        assert_non_null(s);
-        assert_int_equal(threads(), before);
-        control_sender_nudge(s, CONTROL_EXIT);
-        while (i < 2 && threads() != before) /* nobody can be there, which is found out once */
-            usleep(1000);
-        control_sender_destroy(s);
-        while (threads() != before) /* until alarm() ends the test */
-            usleep(1000);
-    }
+    memset(too_long, '/', sizeof too_long - 1);
+    close(listen_at(&stale, 0));
+    put("file", "");
+    first = dup(0);
+    close(first);
+    for (size_t i = 0; i < sizeof paths / sizeof *paths; i++)
+        control_nudge(paths[i], "st-1-2", CONTROL_EXIT);
+    assert_int_equal(dup(0), first);
+    close(first);
 }
 
 #define WITH_DIR(test) cmocka_unit_test_setup_teardown(test, open_dir, close_dir)
@@ -518,7 +528,8 @@ int main(void)
         WITH_DIR(a_record_borrows_nothing_from_a_file),
         cmocka_unit_test(every_message_says_what_it_is_about),
         WITH_DIR(nudges_arrive_in_order),
-        cmocka_unit_test(a_sender_leaves_no_threads),
+        WITH_DIR(a_full_queue_is_not_waited_for),
+        WITH_DIR(without_a_daemon_a_nudge_does_nothing),
     };
 
     test_limit(11);

@@ -78,7 +78,7 @@ static void add_training(int64_t ensemble)
                                .generation = 2, .wanted = 4, .restarts = 5, .failures = 6, .resumed = {.name = "g1-s3"},
                                .created_ms = 41000, .started_ms = 42000, .ended_ms = 43000};
     struct rank_row rank = {.generation = 2, .state = RANK_READY, .received = 100, .unique = 90, .duplicates = 80, .drawn = 70,
-                            .batches = 60, .repeats = 50, .forgotten = 4, .skipped = 30, .samples_per_second = 1.5};
+                            .batches = 60, .repeats = 50, .skipped = 30, .samples_per_second = 1.5};
     struct training_checkpoint_row checkpoint = {.name = "g2-s5", .generation = 3, .step = 61, .batches = 62, .drawn = 63, .ranks = 64, .size = 65,
                                                  .digest = "0123456789abcdef", .time_ms = 66000, .members = 67};
     struct metric_point point = {.step = 1, .time_ms = 1000, .value = 3.5};
@@ -129,7 +129,7 @@ static void an_ensemble(void **state)
        "'damaged': false, 'digest': '0123456789abcdef', 'drawn': 63, 'ensemble': 1, 'generation': 3, 'name': 'g2-s5', 'number': 1, "
        "'of': 'training', 'path': '/run/e1/g2-s5/state-rank0', 'ranks': 64, 'size': 65, 'step': 61, 'time': '1970-01-01T00:01:06.000Z', "
        "'training': 1, 'whole': 67}, 'created': '1970-01-01T00:00:41.000Z', 'dir': '/run/e1/g2', 'drawn': 140, 'duplicates': 160, 'ended': null, "
-       "'ended_early': null, 'ensemble': 1, 'failures': 6, 'forgotten': 8, 'generation': 2, 'hosts': [{'host': 'n7', 'slots': 2}], 'id': 1, "
+       "'ended_early': null, 'ensemble': 1, 'failures': 6, 'generation': 2, 'hosts': [{'host': 'n7', 'slots': 2}], 'id': 1, "
        "'metric_ranges': {'loss': {'max': 3.5, 'min': 0.5}, 'nan': {'max': null, 'min': null}}, 'metrics': {'loss': 0.5, 'nan': null}, "
        "'missing': null, 'ranks': 2, 'reason': null, 'received': 201, 'repeats': 100, 'restarts': 5, 'resumed_from': 'g1-s3', 'retries_left': 0, "
        "'samples_per_second': 1.75, 'skipped': 60, 'started': '1970-01-01T00:00:42.000Z', 'state': 'running', 'unique': 180, "
@@ -146,7 +146,7 @@ static void an_ensemble(void **state)
        "'drawn': 63, 'ensemble': 1, 'generation': 3, 'name': 'g2-s5', 'number': 1, 'of': 'training', 'path': '/run/e1/g2-s5/state-rank0', "
        "'ranks': 64, 'size': 65, 'step': 61, 'time': '1970-01-01T00:01:06.000Z', 'training': 1, 'whole': 67}, "
        "'created': '1970-01-01T00:00:41.000Z', 'dir': '/run/e1/g2', 'drawn': 140, 'duplicates': 160, 'ended': '1970-01-01T00:00:43.000Z', "
-       "'ended_early': {'members': 27, 'steps': 12, 'undrawn': 32}, 'ensemble': 1, 'failures': 6, 'forgotten': 8, 'generation': 2, "
+       "'ended_early': {'members': 27, 'steps': 12, 'undrawn': 40}, 'ensemble': 1, 'failures': 6, 'generation': 2, "
        "'hosts': [{'host': 'n7', 'slots': 2}], 'id': 1, 'metric_ranges': {'loss': {'max': 3.5, 'min': 0.5}, 'nan': {'max': null, 'min': null}}, "
        "'metrics': {'loss': 0.5, 'nan': null}, 'missing': {'steps': 13}, 'ranks': 2, 'reason': 'R2', 'received': 201, 'repeats': 100, "
        "'restarts': 5, 'resumed_from': 'g1-s3', 'retries_left': null, 'samples_per_second': 1.75, 'skipped': 60, "
@@ -155,7 +155,7 @@ static void an_ensemble(void **state)
     run_sql("DELETE FROM training_checkpoint");
     is(training_get, 1, 0, NULL,
        "{'adapter': 'slurm', 'batches': 120, 'before': null, 'can_resize': false, 'checkpoint': null, 'created': '1970-01-01T00:00:41.000Z', 'dir': '/run/e1/g2', "
-       "'drawn': 140, 'duplicates': 160, 'ended': null, 'ended_early': null, 'ensemble': 1, 'failures': 6, 'forgotten': 8, 'generation': 2, "
+       "'drawn': 140, 'duplicates': 160, 'ended': null, 'ended_early': null, 'ensemble': 1, 'failures': 6, 'generation': 2, "
        "'hosts': [{'host': 'n7', 'slots': 2}], 'id': 1, 'metric_ranges': {'loss': {'max': 3.5, 'min': 0.5}, 'nan': {'max': null, 'min': null}}, "
        "'metrics': {'loss': 0.5, 'nan': null}, 'missing': null, 'ranks': 2, 'reason': null, 'received': 201, 'repeats': 100, 'restarts': 5, "
        "'resumed_from': null, 'retries_left': null, 'samples_per_second': 1.75, 'skipped': 60, 'started': '1970-01-01T00:00:42.000Z', "
@@ -177,9 +177,9 @@ static void add_members(void)
     add_ensemble(4);
     job = add_job(1, "local");
     attempt = add_attempt(job.id, 1, 1, 1);
-    attempt = (struct attempt_row){.ensemble = 1, .index = 1, .number = 1, .job = job.id, .outcome = ATTEMPT_FAILED, .exit_code = 14, .signal = 0,
-                                   .reason = "R4", .host = "h1", .resumed = "c1", .submitted_ms = 11000, .started_ms = 12000, .ended_ms = 13000,
-                                   .measured = true, .cpu_ms = 1500, .memory_peak = 17, .notice = "N4", .rung = 2};
+    attempt = (struct attempt_row){.ensemble = 1, .index = 1, .number = 1, .job = job.id, .end.outcome = ATTEMPT_FAILED, .end.exit_code = 14, .end.signal = 0,
+                                   .end.reason = "R4", .end.host = "h1", .resumed = "c1", .submitted_ms = 11000, .end.started_ms = 12000, .end.ended_ms = 13000,
+                                   .end.measured = true, .end.cpu_ms = 1500, .end.memory_peak = 17, .end.notice = "N4", .rung = 2};
     must(store_attempt_update(store, &attempt, &err));
     run_sql("UPDATE attempt SET released = 14000 WHERE number = 1");
     add_attempt(job.id, 1, 1, 2);
@@ -188,15 +188,15 @@ static void add_members(void)
     must(store_member_progress(store, 1, 1, 0.375, &err));
     run_sql("UPDATE member SET predecessor = 18 WHERE idx = 1");
     attempt = add_attempt(job.id, 1, 0, 1);
-    attempt.outcome = ATTEMPT_LOST;
-    attempt.exit_code = -1;
-    attempt.signal = 16;
-    attempt.started_ms = 14500;
-    attempt.ended_ms = 15000;
-    attempt.measured = true;
-    attempt.cpu_ms = 250;
-    attempt.memory_peak = 18;
-    snprintf(attempt.host, sizeof attempt.host, "h2");
+    attempt.end.outcome = ATTEMPT_LOST;
+    attempt.end.exit_code = -1;
+    attempt.end.signal = 16;
+    attempt.end.started_ms = 14500;
+    attempt.end.ended_ms = 15000;
+    attempt.end.measured = true;
+    attempt.end.cpu_ms = 250;
+    attempt.end.memory_peak = 18;
+    snprintf(attempt.end.host, sizeof attempt.end.host, "h2");
     must(store_attempt_update(store, &attempt, &err));
     member = (struct member_row){.ensemble = 1, .index = 0, .state = MEMBER_UNFINISHED, .attempts = 1, .not_before_ms = 0};
     must(store_member_put(store, &member, &err));

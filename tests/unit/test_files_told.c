@@ -96,8 +96,8 @@ static void the_last_whole_lines_of_stderr_are_told(void **state)
     struct attempt_row attempt = add_attempt(job, id, 0, 1);
     char text[4096], path[160];
 
-    attempt.outcome = ATTEMPT_FAILED;
-    attempt.ended_ms = 2;
+    attempt.end.outcome = ATTEMPT_FAILED;
+    attempt.end.ended_ms = 2;
     must(store_attempt_update(store, &attempt, &err));
     must(store_cause_count(store, &attempt, &err));
     assert_string_equal(tail_of("", 0), "");
@@ -127,10 +127,10 @@ static void each_cause_is_told(void **state)
     for (int i = 0; i < 4; i++) {
         struct attempt_row attempt = add_attempt(job, id, i, 1);
 
-        attempt.outcome = i < 2 ? ATTEMPT_FAILED : ATTEMPT_TIMEOUT;
-        snprintf(attempt.reason, sizeof attempt.reason, "%s", i < 2 ? "first" : "second");
-        snprintf(attempt.host, sizeof attempt.host, "h%d", i);
-        attempt.ended_ms = 5000 + i;
+        attempt.end.outcome = i < 2 ? ATTEMPT_FAILED : ATTEMPT_TIMEOUT;
+        snprintf(attempt.end.reason, sizeof attempt.end.reason, "%s", i < 2 ? "first" : "second");
+        snprintf(attempt.end.host, sizeof attempt.end.host, "h%d", i);
+        attempt.end.ended_ms = 5000 + i;
         must(store_attempt_update(store, &attempt, &err));
         must(store_cause_count(store, &attempt, &err));
         if (i == 3)

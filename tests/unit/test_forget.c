@@ -47,7 +47,7 @@ static int64_t ended_ensemble(void)
     for (int64_t i = 0; i < 4; i++) {
         struct member_row member = {.ensemble = row.id, .index = i, .state = states[i], .attempts = 1};
         struct attempt_row attempt = {.ensemble = row.id, .index = i, .number = 1, .job = job.id, .submitted_ms = 1,
-                                      .outcome = i == 0 ? ATTEMPT_SUCCEEDED : ATTEMPT_FAILED, .ended_ms = 2};
+                                      .end.outcome = i == 0 ? ATTEMPT_SUCCEEDED : ATTEMPT_FAILED, .end.ended_ms = 2};
 
         assert_int_equal(store_member_put(store, &member, &err), 0);
         assert_int_equal(store_attempt_insert(store, &attempt, &err), 0);
@@ -89,8 +89,8 @@ static void output_stays_while_it_is_written(void **state)
 
     assert_int_equal(store_attempt_insert(store, &open, &err), 0);
     assert_int_equal(store_sweep_find(store, RETAIN_NONE, INT64_MAX, &ensemble, &from, &err), 0);
-    open.outcome = ATTEMPT_CANCELLED;
-    open.ended_ms = ENDED_MS + 100;
+    open.end.outcome = ATTEMPT_CANCELLED;
+    open.end.ended_ms = ENDED_MS + 100;
     assert_int_equal(store_attempt_update(store, &open, &err), 0);
     assert_int_equal(released(RETAIN_NONE), 1 + 2 + 4 + 8);
 }

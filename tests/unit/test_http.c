@@ -255,7 +255,7 @@ static void metrics_are_told(void **state)
     has(r, "\nstretto_follow_ups_total 21\n");
     has(r, "\nstretto_commit_failing 0\n");
     has(r, "\nstretto_control_messages_total{result=\"taken\"} 11\n");
-    has(r, "\nstretto_control_messages_total{result=\"wrong_key\"} 12\n");
+    has(r, "\nstretto_control_messages_total{result=\"other_user\"} 12\n");
     has(r, "\nstretto_control_messages_total{result=\"malformed\"} 13\n");
     has(r, "\nstretto_connections{state=\"admitted\"} 1\n");
     has(r, "\nstretto_connections{state=\"stranger\"} 0\n");

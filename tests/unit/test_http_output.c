@@ -59,8 +59,8 @@ static int set_up(void **state)
         snprintf(whole + i, sizeof whole - (size_t)i, "%7d\n", i);
     add_ensemble(9);
     attempt = add_attempt(add_job(1, "local").id, 1, 7, 1);
-    attempt.outcome = ATTEMPT_FAILED;
-    attempt.ended_ms = 1;
+    attempt.end.outcome = ATTEMPT_FAILED;
+    attempt.end.ended_ms = 1;
     must(store_attempt_update(store, &attempt, &err));
     add_attempt(add_job(1, "local").id, 1, 7, 2);
     must(store_training_insert(store, &training, &err));

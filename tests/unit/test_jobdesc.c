@@ -23,7 +23,7 @@ static void assert_bare(const struct jobdesc *d)
     assert_int_equal(d->kind, JOBDESC_MEMBERS);
     assert_true(d->walltime_ms == 0 && d->grace_ms == 0 && d->silence_ms == 0 && d->stopped_ms == 0 &&
                 !d->restarts.any);
-    assert_true(d->control == NULL && d->control_key == NULL && d->umask == NULL && d->artefacts == NULL);
+    assert_true(d->control == NULL && d->umask == NULL && d->artefacts == NULL);
     assert_true(!d->tmpdir && !d->merged && !d->checkpoint.any);
     assert_true(d->checkpoint.before_ms == 0 && d->checkpoint.signal == 0 && d->checkpoint.glob == NULL &&
                 d->checkpoint.keep == 1);
@@ -58,7 +58,7 @@ static struct jobdesc *again(const struct jobdesc *desc, json_t **root)
 static void little_has_to_be_said(void **state)
 {
     static const char *const not_written[] = {"silence", "stopped", "checkpoint", "artefacts", "metrics", "restarts", "streams", "umask", "output",
-                                              "control", "control_key"},
+                                              "control"},
                       *const not_of_tasks[] = {"env", "path", "launcher", "launch", "nodes", "success_file", "glob", "metrics_file", "artefacts", "results", "owner", "resume",
                                                "since", "since_in", "until", "last"};
     json_t *root = json_loads(least, 0, NULL), *other, *task;
@@ -112,8 +112,7 @@ static void what_is_said_is_taken_and_written(void **state)
         {"/kind", "\"members\""},
         {"/kind", "\"training\""},
         {"/kind", "\"pilot\""},
-        {"/control", "\"ipc:///x\""},
-        {"/control_key", "\"0123456789abcdef0123456789abcdef\""},
+        {"/control", "\"/x\""},
         {"/walltime", "3162240000"},
         {"/walltime", "0.001"},
         {"/walltime", "7"},
@@ -223,9 +222,6 @@ static void what_cannot_be_is_refused_with_the_place(void **state)
         {"/streams", "true", NULL},
         {"/kind", "\"member\"", NULL},
         {"/control", "7", NULL},
-        {"/control_key", "\"0123456789abcdef0123456789abcde\"", NULL},
-        {"/control_key", "\"0123456789abcdef0123456789abcdef0\"", NULL},
-        {"/control_key", "\"0123456789ABCDEF0123456789abcdef\"", NULL},
         {"/walltime", "3162240001", NULL},
         {"/walltime", "null", NULL},
         {"/walltime", "-0.001", NULL},

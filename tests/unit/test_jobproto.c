@@ -1,7 +1,5 @@
 #include "common/files.h"
-#include "common/timefmt.h"
 #include "tasks/proto/claim.h"
-#include "tasks/proto/control.h"
 #include "tasks/proto/exitrec.h"
 #include "tasks/proto/jobdesc.h"
 #include "tests/unit/jobdesc_whole.h"
@@ -16,9 +14,6 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
-#include <zmq.h>
-
-#define KEY "00112233445566778899aabbccddeeff"
 
 static char dir[64];
 
@@ -32,13 +27,13 @@ static const char *in_dir(const char *name)
 
 static struct exitrec sample_record(void)
 {
-    struct exitrec rec = {.started = 10.25, .ended = 12.5, .outcome = EXITREC_FAILED, .exit_code = 1,
-                          .user_seconds = 1.5, .system_seconds = 0.25, .max_rss = 4096};
+    struct exitrec rec = {.end = {.started_ms = 10250, .ended_ms = 12500, .outcome = ATTEMPT_FAILED, .exit_code = 1,
+                                  .cpu_ms = 1750, .memory_peak = 4096}};
 
     strcpy(rec.job, "st-1-2");
     strcpy(rec.id, "7.123");
-    strcpy(rec.host, "n12");
-    strcpy(rec.reason, "exit status 1: cannot open mesh.dat");
+    strcpy(rec.end.host, "n12");
+    strcpy(rec.end.reason, "exit status 1: cannot open mesh.dat");
     return rec;
 }
 
@@ -54,24 +49,24 @@ static void exit_records_survive_the_round_trip(void **state)
     assert_int_equal(exitrec_read(in_dir("exit.json"), &back, &err), 0);
     assert_string_equal(back.job, rec.job);
     assert_string_equal(back.id, rec.id);
-    assert_string_equal(back.host, rec.host);
-    assert_string_equal(back.reason, rec.reason);
-    assert_true(back.started == rec.started && back.ended == rec.ended);
-    assert_int_equal(back.outcome, EXITREC_FAILED);
-    assert_int_equal(back.exit_code, 1);
-    assert_int_equal(back.signal, 0);
-    assert_true(back.user_seconds == 1.5 && back.system_seconds == 0.25);
-    assert_int_equal(back.max_rss, 4096);
+    assert_string_equal(back.end.host, rec.end.host);
+    assert_string_equal(back.end.reason, rec.end.reason);
+    assert_true(back.end.started_ms == 10250 && back.end.ended_ms == 12500 && back.end.measured);
+    assert_int_equal(back.end.outcome, ATTEMPT_FAILED);
+    assert_int_equal(back.end.exit_code, 1);
+    assert_int_equal(back.end.signal, 0);
+    assert_int_equal(back.end.cpu_ms, 1750);
+    assert_int_equal(back.end.memory_peak, 4096);
 
-    rec.outcome = EXITREC_TIMEOUT;
-    rec.exit_code = -1;
-    rec.signal = 9;
-    strcpy(rec.reason, "caf\xf0\x9f\x98"); /* cut within a character */
+    rec.end.outcome = ATTEMPT_TIMEOUT;
+    rec.end.exit_code = -1;
+    rec.end.signal = 9;
+    strcpy(rec.end.reason, "caf\xf0\x9f\x98"); /* cut within a character */
     assert_int_equal(exitrec_write(in_dir("other.json"), &rec, &err), 0);
     assert_int_equal(exitrec_read(in_dir("other.json"), &back, &err), 0);
-    assert_int_equal(back.exit_code, -1);
-    assert_int_equal(back.signal, 9);
-    assert_string_equal(back.reason, "caf");
+    assert_int_equal(back.end.exit_code, -1);
+    assert_int_equal(back.end.signal, 9);
+    assert_string_equal(back.end.reason, "caf");
     assert_int_equal(exitrec_write(in_dir("exit.json"), &rec, &err), -1); /* the first one counts */
     assert_int_equal(errno, EEXIST);
 }
@@ -86,33 +81,33 @@ static void an_exit_record_has_what_few_tasks_have(void **state)
 
     json = exitrec_json(&rec);
     assert_int_equal(exitrec_parse(json, &back, &err), 0);
-    assert_true(!back.late && !back.final && back.points == 0 && !back.at_rung && back.notice[0] == '\0');
-    assert_true(back.checkpoints == NULL && back.resumed == NULL && back.artefacts == NULL);
+    assert_true(!back.end.late && !back.end.final && back.points == 0 && !back.end.at_rung && back.end.notice[0] == '\0');
+    assert_true(back.end.checkpoints == NULL && back.end.resumed == NULL && back.end.artefacts == NULL);
     json_decref(json);
 
-    rec.late = rec.final = rec.at_rung = true;
+    rec.end.late = rec.end.final = rec.end.at_rung = true;
     rec.points = 4711;
-    rec.rung_step = 12;
-    rec.rung_value = 0.125;
-    strcpy(rec.notice, "line 3 is no JSON");
-    rec.checkpoints = checkpoints;
-    rec.resumed = resumed;
-    rec.artefacts = artefacts;
+    rec.end.rung_step = 12;
+    rec.end.rung_value = 0.125;
+    strcpy(rec.end.notice, "line 3 is no JSON");
+    rec.end.checkpoints = checkpoints;
+    rec.end.resumed = resumed;
+    rec.end.artefacts = artefacts;
     json = exitrec_json(&rec);
     assert_int_equal(exitrec_parse(json, &back, &err), 0);
-    assert_true(back.late && back.final && back.at_rung);
+    assert_true(back.end.late && back.end.final && back.end.at_rung);
     assert_int_equal(back.points, 4711);
-    assert_int_equal(back.rung_step, 12);
-    assert_true(back.rung_value == 0.125);
-    assert_string_equal(back.notice, rec.notice);
-    assert_true(json_equal(back.checkpoints, checkpoints) && json_equal(back.resumed, resumed));
-    assert_true(json_equal(back.artefacts, artefacts));
+    assert_int_equal(back.end.rung_step, 12);
+    assert_true(back.end.rung_value == 0.125);
+    assert_string_equal(back.end.notice, rec.end.notice);
+    assert_true(json_equal(back.end.checkpoints, checkpoints) && json_equal(back.end.resumed, resumed));
+    assert_true(json_equal(back.end.artefacts, artefacts));
     json_decref(json);
 
-    rec.rung_value = INFINITY; /* JSON has no number for it */
+    rec.end.rung_value = INFINITY; /* JSON has no number for it */
     json = exitrec_json(&rec);
     assert_int_equal(exitrec_parse(json, &back, &err), 0);
-    assert_true(back.at_rung && isnan(back.rung_value));
+    assert_true(back.end.at_rung && isnan(back.end.rung_value));
     json_decref(json);
     json_decref(checkpoints);
     json_decref(resumed);
@@ -131,16 +126,16 @@ static void a_cut_character_costs_no_more_than_itself(void **state)
     for (size_t n = 0; n < sizeof whole; n++) {
         if (((unsigned char)whole[n] & 0xc0) != 0x80)
             shown = n;
-        snprintf(rec.reason, n + 1, "%s", whole);
+        snprintf(rec.end.reason, n + 1, "%s", whole);
         snprintf(ended.reason, n + 1, "%s", whole);
         unlink(in_dir("cut.json"));
         assert_int_equal(exitrec_write(in_dir("cut.json"), &rec, &err), 0);
         assert_int_equal(exitrec_read(in_dir("cut.json"), &back, &err), 0);
         assert_int_equal(job_ended_write(in_dir("ended.json"), &ended, &err), 0);
         assert_int_equal(job_ended_read(in_dir("ended.json"), &read, &err), 0);
-        if (strncmp(back.reason, whole, shown) != 0 || strlen(back.reason) != shown)
-            fail_msg("of %zu bytes \"%s\" is left", n, back.reason);
-        assert_string_equal(read.reason, back.reason);
+        if (strncmp(back.end.reason, whole, shown) != 0 || strlen(back.end.reason) != shown)
+            fail_msg("of %zu bytes \"%s\" is left", n, back.end.reason);
+        assert_string_equal(read.reason, back.end.reason);
     }
 }
 
@@ -270,64 +265,6 @@ static void a_temporary_directory_has_a_short_path(void **state)
     }
 }
 
-static void control_messages(void **state)
-{
-    char text[CONTROL_MESSAGE_MAX];
-    struct control_message message;
-    struct error err;
-    size_t size = control_build(text, "st-1-2", KEY, CONTROL_ENDPOINT);
-
-    assert_int_equal(control_parse(text, size, &message, &err), 0);
-    assert_string_equal(message.job, "st-1-2");
-    assert_string_equal(message.key, KEY);
-    assert_int_equal(message.what, CONTROL_ENDPOINT);
-    for (size_t cut = 0; cut < size; cut++)
-        assert_int_equal(control_parse(text, cut, &message, &err), -1);
-    assert_int_equal(control_parse("{\"version\":1,\"job\":\"../x\",\"what\":\"exit\"}", 41, &message, &err), -1);
-    assert_int_equal(control_parse("{\"version\":1,\"job\":\"x\",\"what\":\"boom\"}", 38, &message, &err), -1);
-    assert_int_equal(control_parse("{\"version\":1,\"job\":\"x\",\"what\":\"exit\"}", 37, &message, &err), 0);
-    assert_string_equal(message.key, "");
-    assert_int_equal(control_parse("{\"version\":1,\"job\":\"x\",\"key\":\"0\",\"what\":\"exit\"}", 47, &message, &err), -1);
-    /* the longest there is */
-    size = control_build(text, "st-0123456789012345678901234567890123456789012345678901234567", KEY, CONTROL_ENDPOINT);
-    assert_true(size < CONTROL_MESSAGE_MAX);
-    assert_int_equal(control_parse(text, size, &message, &err), 0);
-}
-
-static void a_nudge_arrives_and_its_absence_does_not_block(void **state)
-{
-    char endpoint[128], text[CONTROL_MESSAGE_MAX];
-    void *context = zmq_ctx_new(), *pull = zmq_socket(context, ZMQ_PULL);
-    struct control_sender *s;
-    int64_t before;
-    int n;
-
-    snprintf(endpoint, sizeof endpoint, "ipc://%s/control", dir);
-    zmq_setsockopt(pull, ZMQ_RCVTIMEO, &(int){40000}, sizeof(int));
-    assert_int_equal(zmq_bind(pull, endpoint), 0);
-    s = control_sender_create(endpoint, "st-1-2", KEY);
-    control_sender_nudge(s, CONTROL_EXIT);
-    n = zmq_recv(pull, text, sizeof text, 0);
-    assert_true(n > 0);
-    assert_non_null(strstr(text, "\"exit\""));
-    control_sender_destroy(s);
-    zmq_close(pull);
-    zmq_ctx_term(context);
-
-    s = control_sender_create("ipc:///nowhere/at/all", "st-1-2", KEY);
-    before = time_monotonic_ms();
-    for (int i = 0; i < 1000; i++)
-        control_sender_nudge(s, CONTROL_EXIT);
-    control_sender_destroy(s);
-    assert_true(time_monotonic_ms() - before < 100000); /* not as long for each */
-    s = control_sender_create("no endpoint", "st-1-2", KEY);
-    control_sender_nudge(s, CONTROL_EXIT);
-    control_sender_destroy(s);
-    s = control_sender_create(NULL, "st-1-2", KEY);
-    control_sender_nudge(s, CONTROL_EXIT);
-    control_sender_destroy(s);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -339,8 +276,6 @@ int main(void)
         cmocka_unit_test(a_job_is_claimed_by_many),
         cmocka_unit_test(a_temporary_directory_is_private_and_goes),
         cmocka_unit_test(a_temporary_directory_has_a_short_path),
-        cmocka_unit_test(control_messages),
-        cmocka_unit_test(a_nudge_arrives_and_its_absence_does_not_block),
     };
     char rm[128];
     int rc;

@@ -23,7 +23,7 @@ static int set_up(void **state)
     struct kept_head head = {.magic = KEPT_MAGIC, .owner = OWNER};
     char path[64];
 
-    config = (struct train_config){.count = 3, .checkpoint = {.dir = "/checkpoints", .retain = RETAIN, .exact = true}};
+    config = (struct train_config){.count = 3, .checkpoint = {.dir = "/checkpoints", .retain = RETAIN}};
     memory = memfd_create("kept", MFD_CLOEXEC);
     assert_true(memory >= 0);
     assert_int_equal(pwrite(memory, &head, sizeof head, 0), sizeof head);
@@ -227,97 +227,9 @@ static void nobody_waits_where_the_spec_does_not_say_so(void **state)
     struct kept *kept;
     int full = -1;
 
-    config.checkpoint.exact = false;
-    kept = begin(NULL);
-    assert_false(kept_watch(kept, watch, &full));
-    kept_close(kept);
-    config.checkpoint.exact = true;
     config.checkpoint.retain = -1;
     kept = begin(NULL);
     assert_false(kept_watch(kept, watch, &full));
-    kept_close(kept);
-}
-
-static int name(void *arg, uint64_t member, int64_t step)
-{
-    assert_int_equal(member, 2);
-    *(int64_t *)arg += 1 + 1000 * step;
-    return 0;
-}
-
-/* As left(), of what is forgotten. */
-static int64_t forgotten(struct kept *kept)
-{
-    int64_t sum = 0;
-
-    assert_int_equal(kept_each_forgotten(kept, name, &sum), 0);
-    return sum;
-}
-
-static void give_drawn(struct kept *kept, int64_t step, uint32_t cut)
-{
-    struct kept_slot *slot = take(kept, step);
-
-    slot->member = 2;
-    kept_give(kept, slot, cut);
-}
-
-static void what_was_drawn_first_is_forgotten_and_named(void **state)
-{
-    struct kept *kept;
-
-    config.checkpoint.exact = false;
-    kept = begin(NULL);
-    for (int i = 0; i < 2 * RETAIN; i++)
-        give_drawn(kept, i, 1);
-    assert_int_equal(forgotten(kept), 0);
-    for (int i = 0; i < 7; i++)
-        give_drawn(kept, 100, 1);
-    assert_int_equal(forgotten(kept), 7 + 1000 * (0 + 1 + 2 + 3 + 4 + 5 + 6));
-    assert_int_equal(told(), KEPT_COMPLETE);
-    kept_close(kept);
-    assert_int_equal(left(NULL),
-                     2 * RETAIN + 1000 * (7 + 8 + 9 + 10 + 11 + 12 + 13 + 14 + 15 + 16 + 17 + 18 + 19 + 700));
-    kept = begin(NULL);
-    assert_int_equal(forgotten(kept), 21007);
-    kept_cut_is_whole(kept, 1, "g1.1-s5"); /* it tells of them */
-    kept_close(kept);
-    kept = begin("g1.1-s5");
-    assert_int_equal(forgotten(kept), 0);
-    kept_close(kept);
-}
-
-static void a_checkpoint_takes_what_it_has_out_of_the_account(void **state)
-{
-    struct kept *kept;
-
-    config.checkpoint.exact = false;
-    kept = begin(NULL);
-    for (int i = 0; i < 2 * RETAIN + 3; i++)
-        give_drawn(kept, i, 1);
-    for (int i = 0; i < 2 * RETAIN + 2; i++)
-        give_drawn(kept, 50, 2);
-    assert_int_equal(forgotten(kept) % 1000, 2 * RETAIN + 5);
-    kept_cut_is_whole(kept, 1, "g1-s5");
-    assert_int_equal(forgotten(kept), 2 + 100000);
-    kept_close(kept);
-    kept = begin("g1-s5");
-    assert_int_equal(forgotten(kept), 2 + 100000);
-    kept_close(kept);
-}
-
-static void many_are_forgotten(void **state)
-{
-    struct kept *kept;
-    int64_t n = 1000;
-
-    config.checkpoint.exact = false;
-    kept = begin(NULL);
-    for (int64_t i = 0; i < n; i++)
-        give_drawn(kept, 1, 1);
-    kept_close(kept);
-    kept = begin(NULL);
-    assert_int_equal(forgotten(kept), 1001 * (n - 2 * RETAIN));
     kept_close(kept);
 }
 
@@ -396,9 +308,6 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_rank_that_is_full_asks_again_once_nothing_is_being_saved, set_up, tear_down),
         cmocka_unit_test_setup_teardown(reception_that_gives_up_lets_all_go, set_up, tear_down),
         cmocka_unit_test_setup_teardown(nobody_waits_where_the_spec_does_not_say_so, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(what_was_drawn_first_is_forgotten_and_named, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(a_checkpoint_takes_what_it_has_out_of_the_account, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(many_are_forgotten, set_up, tear_down),
         cmocka_unit_test_setup_teardown(what_lacks_samples_is_refused, set_up, tear_down),
         cmocka_unit_test_setup_teardown(an_older_checkpoint_is_refused, set_up, tear_down),
         cmocka_unit_test_setup_teardown(memory_of_another_rank_is_not_used, set_up, tear_down),

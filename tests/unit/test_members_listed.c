@@ -34,18 +34,18 @@ static void add(int64_t index)
 
     for (int64_t number = 1; number <= members[index].attempts; number++) {
         row = add_attempt(1, 1, index, number);
-        row.outcome = !ended && number == members[index].attempts ? ATTEMPT_OPEN
+        row.end.outcome = !ended && number == members[index].attempts ? ATTEMPT_OPEN
                       : members[index].state == MEMBER_SUCCEEDED  ? ATTEMPT_SUCCEEDED : ATTEMPT_FAILED;
-        row.started_ms = 1000;
-        row.ended_ms = row.outcome != ATTEMPT_OPEN ? 1000 + members[index].took_ms : 0;
-        row.measured = ended;
-        row.cpu_ms = members[index].cpu_ms;
-        row.memory_peak = members[index].memory;
-        snprintf(row.host, sizeof row.host, "%s", members[index].host);
-        snprintf(row.reason, sizeof row.reason, "%s", index == 4 ? "broken" : "other");
+        row.end.started_ms = 1000;
+        row.end.ended_ms = row.end.outcome != ATTEMPT_OPEN ? 1000 + members[index].took_ms : 0;
+        row.end.measured = ended;
+        row.end.cpu_ms = members[index].cpu_ms;
+        row.end.memory_peak = members[index].memory;
+        snprintf(row.end.host, sizeof row.end.host, "%s", members[index].host);
+        snprintf(row.end.reason, sizeof row.end.reason, "%s", index == 4 ? "broken" : "other");
         must(store_attempt_update(store, &row, &err));
     }
-    if (row.outcome == ATTEMPT_FAILED)
+    if (row.end.outcome == ATTEMPT_FAILED)
         must(store_cause_count(store, &row, &err));
     must(store_member_put(store, &(struct member_row){.ensemble = 1, .index = index, .state = members[index].state,
                             .attempts = members[index].attempts}, &err));
@@ -114,10 +114,10 @@ static void more_than_are_looked_at_in_a_turn(void **state)
         static const int64_t places[] = {5, MEMBER_FILTER_PIECE - 1, MEMBER_FILTER_PIECE, 2 * MEMBER_FILTER_PIECE};
         struct attempt_row row = add_attempt(1, 2, places[i], 1);
 
-        row.outcome = ATTEMPT_FAILED;
-        row.started_ms = 1000;
-        row.ended_ms = 5000 - i;
-        snprintf(row.host, sizeof row.host, i == 3 ? "h9" : "h8");
+        row.end.outcome = ATTEMPT_FAILED;
+        row.end.started_ms = 1000;
+        row.end.ended_ms = 5000 - i;
+        snprintf(row.end.host, sizeof row.end.host, i == 3 ? "h9" : "h8");
         must(store_attempt_update(store, &row, &err));
         must(store_member_put(store, &(struct member_row){.ensemble = 2, .index = places[i], .state = MEMBER_FAILED, .attempts = 1}, &err));
     }

@@ -4,13 +4,16 @@
 
 #include "common/files.h"
 #include "common/xalloc.h"
+#include "tasks/proto/control.h"
 
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -250,7 +253,7 @@ static void it_is_flushed_within_a_tenth_of_a_second(void **state)
     assert_int_equal(second_sync_at, 1100);
 }
 
-/* Nothing is left of it: no process, no descriptor. It has one more process where it tells the daemon of news. */
+/* Nothing is left of it: no process, no descriptor. */
 static void at_its_end_nothing_is_left(void **state)
 {
     static const struct rig_event all[] = {
@@ -258,18 +261,57 @@ static void at_its_end_nothing_is_left(void **state)
     int first = dup(0), next;
 
     close(first);
-    for (int tells = 0; tells < 2; tells++) {
-        configure(tells ? "{\"cpus\": 2, \"control\": \"tcp://127.0.0.1:1\", \"control_key\": \"k\"}"
-                        : "{\"cpus\": 2}");
-        events = all;
-        assert_int_equal(fly(false), 0);
-        assert_told("start stay-a; start b; end b 0; end stay-a 0; over idle");
-        assert_int_equal(waitpid(-1, NULL, WNOHANG), -1);
-        assert_int_equal(errno, ECHILD);
-    }
+    configure("{\"cpus\": 2}");
+    events = all;
+    assert_int_equal(fly(false), 0);
+    assert_told("start stay-a; start b; end b 0; end stay-a 0; over idle");
+    assert_int_equal(waitpid(-1, NULL, WNOHANG), -1);
+    assert_int_equal(errno, ECHILD);
     next = dup(0);
     close(next);
     assert_int_equal(next, first);
+}
+
+static int control_socket;
+static char nudges[100];
+
+/* Notes the nudges that have come since the last time. */
+static void note_nudges(const char *when)
+{
+    char text[CONTROL_MESSAGE_MAX];
+    struct control_message message;
+    struct error err;
+    ssize_t n;
+
+    strcat(nudges, when);
+    while ((n = recv(control_socket, text, sizeof text, MSG_DONTWAIT)) > 0) {
+        assert_int_equal(control_parse(text, (size_t)n, &message, &err), 0);
+        assert_string_equal(message.job, "st-pilot");
+        assert_int_equal(message.what, CONTROL_EXIT);
+        strcat(nudges, "*");
+    }
+}
+
+/* Each time that it has written to its journal, it nudges the daemon once, which then finds the lines there. */
+static void the_daemon_is_nudged_when_there_is_news(void **state)
+{
+    static const struct rig_event all[] = {{900, note_nudges, "ready"},   {1000, hand_over, JOB("stay-a", "")},
+                                           {1900, note_nudges, " start"}, {2000, end_jobs, NULL},
+                                           {2900, note_nudges, " end"},   {0}};
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    char config[200];
+
+    control_socket = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    snprintf(address.sun_path, sizeof address.sun_path, "%s/control", dir);
+    assert_int_equal(bind(control_socket, (struct sockaddr *)&address, sizeof address), 0);
+    snprintf(config, sizeof config, "{\"cpus\": 2, \"control\": \"%s\"}", address.sun_path);
+    configure(config);
+    events = all;
+    assert_int_equal(fly(false), 0);
+    assert_told("start stay-a; end stay-a 0; over idle");
+    note_nudges(" over");
+    assert_string_equal(nudges, "ready* start* end* over*");
+    close(control_socket);
 }
 
 int main(void)
@@ -288,6 +330,7 @@ int main(void)
         cmocka_unit_test(it_is_flushed_where_that_is_asked_for),
         cmocka_unit_test(it_is_flushed_within_a_tenth_of_a_second),
         cmocka_unit_test(at_its_end_nothing_is_left),
+        cmocka_unit_test(the_daemon_is_nudged_when_there_is_news),
     };
 
     return RIG_MAIN("pilot", tests);

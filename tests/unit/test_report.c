@@ -329,7 +329,7 @@ static void count_distinctly(void *arg, struct stretto_train_stats *s)
 
     *s = (struct stretto_train_stats){
         .received = 11, .unique = 12, .duplicates = 13, .rejected = 14, .drawn = *drawn += 1000, .batches = 15, .repeats = 16, .population = 17,
-        .unseen = 18, .bytes = 19, .memory_bytes = 20, .finalized = 21, .forgotten = 22, .skipped = 23, .room_wait_seconds = 24.5,
+        .unseen = 18, .bytes = 19, .memory_bytes = 20, .finalized = 21, .skipped = 22, .room_wait_seconds = 24.5,
         .sample_wait_seconds = 25.5, .state = STRETTO_TRAIN_RECEIVING, .draws = {31, 32, 33, 34, 35, 36, 37, 38},
     };
     s->doing = *drawn % 2000 == 0 ? STRETTO_TRAIN_STARVED : STRETTO_TRAIN_SAVING;
@@ -340,7 +340,7 @@ static void count_distinctly(void *arg, struct stretto_train_stats *s)
 static void each_counter_is_told_by_its_name(void **state)
 {
     static const char *const names[] = {"received", "unique", "duplicates", "rejected", "batches", "repeats", "population", "unseen", "bytes",
-                                        "memory_bytes", "finalized", "forgotten", "skipped"};
+                                        "memory_bytes", "finalized", "skipped"};
     static const char *const states[] = {"waiting", "receiving", "draining", "done", "unfinished"};
     static const char *const files[] = {"status-rank2.json", "done-rank2.json"};
     char dir[] = "/tmp/stretto-report-XXXXXX", path[80];

@@ -91,8 +91,8 @@ static struct job_row add_job(struct store *store, int64_t ensemble)
     for (int64_t i = 0; i < 3; i++) {
         struct member_row member = {.ensemble = ensemble, .index = i, .attempts = 1, .failures = 1, .not_before_ms = 99999,
                                     .state = i == 0 ? MEMBER_SUCCEEDED : MEMBER_RUNNING};
-        struct attempt_row attempt = {.ensemble = ensemble, .index = i, .number = 1, .job = job.id, .submitted_ms = 1, .exit_code = -1,
-                                      .outcome = i == 0 ? ATTEMPT_SUCCEEDED : ATTEMPT_OPEN, .ended_ms = i == 0 ? 5 : 0};
+        struct attempt_row attempt = {.ensemble = ensemble, .index = i, .number = 1, .job = job.id, .submitted_ms = 1, .end.exit_code = -1,
+                                      .end.outcome = i == 0 ? ATTEMPT_SUCCEEDED : ATTEMPT_OPEN, .end.ended_ms = i == 0 ? 5 : 0};
 
         assert_int_equal(store_member_put(store, &member, &err), 0);
         assert_int_equal(store_attempt_insert(store, &attempt, &err), 0);
@@ -151,11 +151,11 @@ static void attempts_are(struct store *store, int64_t ensemble, enum attempt_out
 
         assert_int_equal(store_attempt_get(store, ensemble, i, 1, &attempt, &err), 1);
         assert_int_equal(store_member_get(store, ensemble, i, &member, &err), 1);
-        assert_int_equal(attempt.outcome, i == 0 ? ATTEMPT_SUCCEEDED : others);
+        assert_int_equal(attempt.end.outcome, i == 0 ? ATTEMPT_SUCCEEDED : others);
         assert_int_equal(member.state, i == 0 ? MEMBER_SUCCEEDED : state);
         assert_int_equal(member.failures, 1); /* no retry is spent */
         if (i > 0 && others == ATTEMPT_LOST) {
-            assert_int_equal(attempt.ended_ms, NOW_MS);
+            assert_int_equal(attempt.end.ended_ms, NOW_MS);
             assert_int_equal(member.not_before_ms, MEMBER_AT_ONCE);
         }
     }

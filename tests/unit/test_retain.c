@@ -1,5 +1,5 @@
 /* Real ranks and members, where drawn samples reach the limit up to which they are retained: reception waits for the
- * checkpoint, and never for one that does not come; or samples are forgotten, and told. */
+ * checkpoint, and never for one that does not come. */
 #include "common/files.h"
 #include "common/timefmt.h"
 #include "tasks/proto/kept.h"
@@ -51,12 +51,12 @@ static void configure(const struct fixture *fx, const char *key, json_t *value)
     json_decref(json);
 }
 
-static void set_up_fields(struct fixture *fx, int ranks, int with_n, const char *buffer, bool exact)
+static void set_up_fields(struct fixture *fx, int ranks, int with_n, const char *buffer)
 {
     fixture_init_ranks(fx, ranks, 4, with_n, 1, buffer);
     unit_dir_make(dir);
     configure(fx, "checkpoint",
-              json_pack("{s:s, s:i, s:i, s:b}", "dir", dir, "keep", 2, "retain", RETAIN, "exact", (int)exact));
+              json_pack("{s:s, s:i, s:i}", "dir", dir, "keep", 2, "retain", RETAIN));
     unsetenv("STRETTO_CHECKPOINT_SIGNAL");
     unsetenv("STRETTO_RESTART");
     memset(times, 0, sizeof times);
@@ -69,9 +69,9 @@ static void set_up_fields(struct fixture *fx, int ranks, int with_n, const char 
     }
 }
 
-static void set_up(struct fixture *fx, int ranks, const char *buffer, bool exact)
+static void set_up(struct fixture *fx, int ranks, const char *buffer)
 {
-    set_up_fields(fx, ranks, 0, buffer, exact);
+    set_up_fields(fx, ranks, 0, buffer);
 }
 
 static void tear_down(struct fixture *fx)
@@ -195,7 +195,7 @@ static void reception_waits_until_the_checkpoint_is_whole(void **state)
     struct fixture fx;
     uint64_t most = 2 * RETAIN + CAPACITY + BATCH + ON_ITS_WAY;
 
-    set_up(&fx, 1, BUFFER("fifo"), true);
+    set_up(&fx, 1, BUFFER("fifo"));
     t = start(0);
     begin_to_send(&sender, &fx);
     while (fixture_stats(t).drawn < RETAIN)
@@ -223,7 +223,7 @@ static void nothing_is_let_go_that_no_checkpoint_has(void **state)
     struct fixture fx;
     int64_t step = 0;
 
-    set_up(&fx, 1, BUFFER("reservoir"), true);
+    set_up(&fx, 1, BUFFER("reservoir"));
     t = start(0);
     begin_to_send(&sender, &fx);
     while (fixture_stats(t).drawn < STEPS) {
@@ -250,7 +250,7 @@ static void a_checkpoint_that_is_added_to_the_list_is_waited_for(void **state)
         int64_t until;
         bool complete;
 
-        set_up(&fx, 1, buffers[i], true);
+        set_up(&fx, 1, buffers[i]);
         t = start(0);
         begin_to_send(&sender, &fx);
         while (stretto_train_checkpoint_due(t) != STRETTO_TRAIN_CHECKPOINT_DUE)
@@ -283,7 +283,7 @@ static void a_program_that_does_not_save_is_not_waited_for(void **state)
         struct fixture fx;
         int64_t until;
 
-        set_up(&fx, 1, buffers[i], true);
+        set_up(&fx, 1, buffers[i]);
         t = start(0);
         begin_to_send(&sender, &fx);
         until = time_monotonic_ms() + 2 * LIMIT_MS;
@@ -308,7 +308,7 @@ static void no_rank_starves_because_another_one_waits(void **state)
     struct stretto_train *t[2];
     struct fixture fx;
 
-    set_up(&fx, 2, "{\"policy\": \"fifo\", \"capacity\": 300, \"threshold\": 0, \"batch\": 5, \"seed\": 7}", true);
+    set_up(&fx, 2, "{\"policy\": \"fifo\", \"capacity\": 300, \"threshold\": 0, \"batch\": 5, \"seed\": 7}");
     for (int rank = 0; rank < 2; rank++)
         t[rank] = start(rank);
     begin_to_send(&sender, &fx);
@@ -325,50 +325,6 @@ static void no_rank_starves_because_another_one_waits(void **state)
     tear_down(&fx);
 }
 
-/* The rank is killed, and begins again without what it had forgotten. */
-static void what_is_forgotten_is_told_and_stays_so(void **state)
-{
-    const uint64_t lost = STEPS - 2 * RETAIN;
-    struct stretto_train_stats stats;
-    struct sender sender;
-    struct stretto_train *t;
-    struct fixture fx;
-
-    set_up(&fx, 1, BUFFER("fifo"), false);
-    t = start(0);
-    begin_to_send(&sender, &fx);
-    while (!is_drawn(t))
-        assert_true(draw(&fx, t, LIMIT_MS) > 0);
-    join(&sender);
-    assert_int_equal(fixture_stats(t).forgotten, 0);
-    stretto_train_close(t);
-    assert_int_equal(told(0), KEPT_COMPLETE);
-
-    memset(times, 0, sizeof times);
-    setenv("STRETTO_RESTART", "1", 1);
-    t = start(0);
-    draw_out(&fx, t, 1000);
-    stats = fixture_stats(t);
-    assert_int_equal(stats.forgotten, lost);
-    assert_int_equal(stats.unique, STEPS);
-    assert_int_equal(stats.drawn, 2 * RETAIN);
-    for (int i = 0; i < STEPS; i++)
-        assert_int_equal(times[i], i >= STEPS - 2 * RETAIN);
-    save(t, 1);
-    assert_int_equal(stretto_train_done(t), 0); /* the checkpoint is written, and takes the place of the account */
-    stretto_train_close(t);
-
-    setenv("STRETTO_RESTART", "2", 1);
-    t = start(0);
-    stats = fixture_stats(t);
-    assert_int_equal(stats.forgotten, lost);
-    assert_int_equal(stats.unique, STEPS);
-    assert_int_equal(stats.drawn, 2 * RETAIN);
-    assert_int_equal(draw(&fx, t, 0), STRETTO_TRAIN_AGAIN);
-    stretto_train_close(t);
-    tear_down(&fx);
-}
-
 /* The rank is killed between the two fields of a step, which is whole once the second one has come; the member has sent
  * others whole. */
 static void half_a_sample_outlives_its_process(void **state)
@@ -379,7 +335,7 @@ static void half_a_sample_outlives_its_process(void **state)
     struct stretto *s;
     struct fixture fx;
 
-    set_up_fields(&fx, 1, 1, BUFFER("fifo"), true);
+    set_up_fields(&fx, 1, 1, BUFFER("fifo"));
     t = start(0);
     s = fixture_member(0, 1);
     for (int step = 1; step < 4; step++)
@@ -408,7 +364,6 @@ int main(void)
         cmocka_unit_test(a_checkpoint_that_is_added_to_the_list_is_waited_for),
         cmocka_unit_test(a_program_that_does_not_save_is_not_waited_for),
         cmocka_unit_test(no_rank_starves_because_another_one_waits),
-        cmocka_unit_test(what_is_forgotten_is_told_and_stays_so),
         cmocka_unit_test(half_a_sample_outlives_its_process),
     };
 

@@ -274,7 +274,7 @@ static void metrics_are_read_while_there_is_time(void **state)
 
 static void start_time_and_all(struct task *t)
 {
-    t->rec.started = (double)(UNIX_START + now - START) / 1000;
+    t->rec.end.started_ms = UNIX_START + now - START;
 }
 
 /* Of two tasks each has a record of its own, and the first's is there while the other runs. */

@@ -45,7 +45,7 @@ static mode_t mode_of(const char *path)
     return stat(path, &st) == 0 ? st.st_mode & 07777 : 0;
 }
 
-int run_job(struct job *job, const char *jobdir, int signal_fd, int64_t started_ms, struct control_sender *control)
+int run_job(struct job *job, const char *jobdir, int signal_fd, int64_t started_ms)
 {
     char *claim = xasprintf("%s/claim.json", jobdir), cwd[200] = "";
     json_t *ids = json_array(), *launch = json_array();
@@ -60,11 +60,11 @@ int run_job(struct job *job, const char *jobdir, int signal_fd, int64_t started_
         json_array_append_new(ids, json_string(job->desc->tasks[i].id));
     for (size_t i = 0; job->launch != NULL && job->launch[i] != NULL; i++)
         json_array_append_new(launch, json_string(job->launch[i]));
-    tell(json_pack("{s:s, s:b, s:b, s:b, s:s?, s:o, s:o, s:b, s:s?, s:i, s:b, s:s?, s:b, s:i, s:b, s:b, s:b, s:b, s:s, s:I, s:b, s:s, s:i, s:s?}", "jobdir",
+    tell(json_pack("{s:s, s:b, s:b, s:b, s:s?, s:o, s:o, s:b, s:s?, s:i, s:b, s:s?, s:b, s:i, s:b, s:b, s:b, s:s, s:I, s:b, s:s, s:i, s:s?}", "jobdir",
                    jobdir, "watched", job->watched, "daemon", job->daemon == getppid(), "jobfd", job->jobfd >= 3, "gpus", job->gpus, "tasks", ids,
                    "launch", launch, "shared", job->shared, "tmpdir", job->tmpdir, "tmpdir_mode",
                    job->tmpdir != NULL ? (int)mode_of(job->tmpdir) : 0, "claimed", is_there(claim), "cwd", getcwd(cwd, sizeof cwd), "oom",
-                   job->oom != NULL, "umask", (int)mask, "subreaper", subreaper != 0, "null", stdin_null, "control", control != NULL, "guarded",
+                   job->oom != NULL, "umask", (int)mask, "subreaper", subreaper != 0, "null", stdin_null, "guarded",
                    guarded, "host", job->host, "deadline", (json_int_t)(job->deadline_ms == INT64_MAX ? -1 : job->deadline_ms - started_ms), "late",
                    job->late, "machine", job->machine == &machine_real ? "real" : "another", "cpus", (int)job->cpus.n, "cpus_on_node",
                    getenv("SLURM_CPUS_ON_NODE")));
@@ -246,7 +246,7 @@ static void a_job_is_claimed_and_run_once(void **state)
     begin("{}");
     assert_int_equal(RUN(job_dir), 0);
     assert_string_equal(word("jobdir"), job_dir);
-    assert_true(is("claimed") && is("oom") && is("subreaper") && is("null") && is("control"));
+    assert_true(is("claimed") && is("oom") && is("subreaper") && is("null"));
     assert_false(is("watched") || is("jobfd") || is("shared") || is("guarded") || is("late"));
     assert_string_equal(word("gpus"), "-");
     assert_string_equal(word("tmpdir"), "-");

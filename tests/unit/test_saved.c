@@ -209,13 +209,12 @@ static void what_falls_out_of_the_list_is_removed(void **state)
     assert_true(saved_is_whole(&config, "g4-s1"));
 }
 
-/* Samples that the two ranks of generation 1 have drawn, and forgotten. */
+/* Samples that the two ranks of generation 1 have drawn. */
 struct one {
     uint64_t member;
     int64_t step;
 };
 static const struct one drawn[2][4] = {{{0, 0}, {0, 62}, {1, 1}, {2, 640}}, {{0, 1}, {1, 0}, {1, 64}, {2, 65}}};
-static const struct one forgotten[2][2] = {{{0, 2}, {2, 2}}, {{0, 3}, {1, 2}}};
 
 static struct stepset_run *runs_of(const struct one *one, size_t n)
 {
@@ -232,8 +231,8 @@ static void save_by_two(const char *name, bool own)
 {
     for (int rank = 0; rank < 2; rank++) {
         uint32_t ended[MEMBERS] = {rank == 0 ? 2 : 3, rank == 0 ? 0 : 1, 4};
-        struct cut cut = {.members = MEMBERS, .drawn = 4, .batches = 10 + (uint64_t)rank, .repeats = 20 + (uint64_t)rank, .n_runs = 4, .n_forgotten = 2,
-                          .runs = runs_of(drawn[rank], 4), .forgotten = runs_of(forgotten[rank], 2), .ended = ended};
+        struct cut cut = {.members = MEMBERS, .drawn = 4, .batches = 10 + (uint64_t)rank, .repeats = 20 + (uint64_t)rank, .n_runs = 4,
+                          .runs = runs_of(drawn[rank], 4), .ended = ended};
         struct saved_part part = {.step = 5, .last = true};
         char state[32];
 
@@ -249,7 +248,6 @@ static void save_by_two(const char *name, bool own)
         assert_int_equal(cut_write(&cut, in_dir(name, ""), rank, &err), 0);
         write_part(rank, 2, name, part);
         free(cut.runs);
-        free(cut.forgotten);
     }
 }
 
@@ -278,7 +276,7 @@ static bool is_share(const struct train_config *config, int of, struct one one)
 
 static void assert_share(const struct train_config *config, const struct cut *cut)
 {
-    uint64_t n = 0, n_forgotten = 0;
+    uint64_t n = 0;
 
     for (int rank = 0; rank < 2; rank++)
         for (int i = 0; i < 4; i++) {
@@ -286,15 +284,9 @@ static void assert_share(const struct train_config *config, const struct cut *cu
 
             assert_int_equal(has(cut->runs, cut->n_runs, drawn[rank][i]), ours);
             n += ours;
-            if (i >= 2)
-                continue;
-            ours = is_share(config, rank, forgotten[rank][i]);
-            assert_int_equal(has(cut->forgotten, cut->n_forgotten, forgotten[rank][i]), ours);
-            n_forgotten += ours;
         }
     assert_int_equal(cut->drawn, n);
     assert_int_equal(count(cut->runs, cut->n_runs), n);
-    assert_int_equal(count(cut->forgotten, cut->n_forgotten), n_forgotten);
 }
 
 static void another_number_of_ranks_shares_what_was_drawn(void **state)

@@ -91,7 +91,7 @@ static void numbers_have_their_bounds(void **state)
         {"\"steps\": 2147483648", "spec_impossible_value", "/training/steps"},
         {"\"checkpoint\": {\"retain\": 0}", NULL, ""},
         {"\"checkpoint\": {\"retain\": -1}", "spec_impossible_value", "/training/checkpoint/retain"},
-        {"\"checkpoint\": {\"exact\": 1}", "spec_wrong_type", "/training/checkpoint/exact"},
+        {"\"checkpoint\": {\"exact\": false}", "spec_unknown_key", "/training/checkpoint/exact"},
         {"\"checkpoint\": {\"every\": \"1ms\"}", NULL, ""},
         {"\"command\": [\"{a}\"]", "spec_unfilled_placeholder", "/training/command/0"},
         {"\"command\": [\"x\", \"{python}\"]", "spec_unfilled_placeholder", "/training/command/1"},
@@ -182,10 +182,10 @@ static void words_and_numbers_arrive(void **state)
     spec_destroy(spec);
 
     spec = accepted("", TRAINING ", \"checkpoint\": {}, \"output\": \"merged\"}");
-    assert_true(spec->training_checkpoint.retain == -1 && spec->training_checkpoint.exact && spec->training.merged);
+    assert_true(spec->training_checkpoint.retain == -1 && spec->training.merged);
     spec_destroy(spec);
-    spec = accepted("", TRAINING ", \"checkpoint\": {\"retain\": 12, \"exact\": false}}");
-    assert_true(spec->training_checkpoint.retain == 12 && !spec->training_checkpoint.exact && !spec->training.merged);
+    spec = accepted("", TRAINING ", \"checkpoint\": {\"retain\": 12}}");
+    assert_true(spec->training_checkpoint.retain == 12 && !spec->training.merged);
     spec_destroy(spec);
 }
 

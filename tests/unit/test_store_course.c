@@ -294,8 +294,8 @@ static void members_of_an_earlier_generation_run_again(void **state)
     for (int64_t i = 0; i < 2; i++) {
         struct attempt_row attempt = add_attempt(jobs[i], row.ensemble, i, 1);
 
-        attempt.outcome = ATTEMPT_SUCCEEDED;
-        attempt.ended_ms = 5;
+        attempt.end.outcome = ATTEMPT_SUCCEEDED;
+        attempt.end.ended_ms = 5;
         must(store_attempt_update(store, &attempt, &err));
     }
     must(store_generation_again(store, &row, 0, 2, jobs[1], &err));

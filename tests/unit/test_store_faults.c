@@ -134,8 +134,8 @@ static void end(struct life *life, int step)
          "ensemble %d is read as %d %s", step, rc, ens.name);
     for (int64_t i = 0; i < MEMBERS; i++) {
         struct member_row member;
-        struct attempt_row attempt = {.ensemble = ens.id, .index = i, .number = 1, .outcome = ATTEMPT_SUCCEEDED,
-                                      .started_ms = 6, .ended_ms = 7, .host = "node"};
+        struct attempt_row attempt = {.ensemble = ens.id, .index = i, .number = 1, .end.outcome = ATTEMPT_SUCCEEDED,
+                                      .end.started_ms = 6, .end.ended_ms = 7, .end.host = "node"};
 
         rc = store_member_get(life->store, ens.id, i, &member, &err);
         MUST(rc < 0 || (rc == 1 && strcmp(member.reason, LONG_REASON) == 0 && member.state == MEMBER_SUBMITTED),

@@ -28,8 +28,8 @@ static void attempts_of_a_job_are_listed_from_a_member_on(void **state)
     must(store_attempt_each_of_job(store, job.id, 3, 3, note_attempt, NULL, &err));
     is_listed("3.1 4.1 5.1 ");
     must(store_attempt_get(store, id, 4, 1, &row, &err));
-    row.outcome = ATTEMPT_FAILED;
-    row.ended_ms = 2;
+    row.end.outcome = ATTEMPT_FAILED;
+    row.end.ended_ms = 2;
     must(store_attempt_update(store, &row, &err));
     must(store_attempt_each_open(store, job.id, note_attempt, NULL, &err));
     is_listed("0.1 1.1 3.1 5.1 ");
@@ -171,9 +171,9 @@ static void fails(int64_t job, int64_t ensemble, int64_t index, int64_t number, 
 {
     struct attempt_row row = add_attempt(job, ensemble, index, number);
 
-    row.outcome = outcome;
-    row.ended_ms = 9;
-    snprintf(row.reason, sizeof row.reason, "%s", reason);
+    row.end.outcome = outcome;
+    row.end.ended_ms = 9;
+    snprintf(row.end.reason, sizeof row.end.reason, "%s", reason);
     must(store_attempt_update(store, &row, &err));
     must(store_cause_count(store, &row, &err));
 }
@@ -346,9 +346,9 @@ static void time_in_which_nothing_ran_is_found(void **state)
     for (int64_t i = 0; i < 5; i++) {
         struct attempt_row row = add_attempt(job, id, i, 1);
 
-        row.outcome = ATTEMPT_SUCCEEDED;
-        row.started_ms = times[i][0];
-        row.ended_ms = times[i][1];
+        row.end.outcome = ATTEMPT_SUCCEEDED;
+        row.end.started_ms = times[i][0];
+        row.end.ended_ms = times[i][1];
         must(store_attempt_update(store, &row, &err));
     }
     must(store_ensemble_idle(store, id, 1000, 60510, &idle, &err));
@@ -358,7 +358,7 @@ static void time_in_which_nothing_ran_is_found(void **state)
     must(store_ensemble_idle(store, id, 60005, 60510, &idle, &err));
     assert_int_equal(idle, 0);
     running = add_attempt(job, id, 5, 1);
-    running.started_ms = 62510;
+    running.end.started_ms = 62510;
     must(store_attempt_start(store, &running, &err));
     must(store_ensemble_idle(store, id, 1000, 90510, &idle, &err));
     assert_int_equal(idle, 55000 + 2000); /* until the one began that runs */
@@ -374,9 +374,9 @@ static void successes_are_found_from_the_latest_on(void **state)
     for (int64_t i = 0; i < 30; i++) {
         struct attempt_row row = add_attempt(job, id, i, 1);
 
-        row.outcome = i == 29 ? ATTEMPT_FAILED : ATTEMPT_SUCCEEDED;
+        row.end.outcome = i == 29 ? ATTEMPT_FAILED : ATTEMPT_SUCCEEDED;
         /* but for the first, which is one of the latest 20 no more, the later the longer */
-        row.ended_ms = 100 + (i == 0 ? 10 : 3 * i);
+        row.end.ended_ms = 100 + (i == 0 ? 10 : 3 * i);
         must(store_attempt_update(store, &row, &err));
     }
     assert_int_equal(store_ensemble_success(store, id, 1, &at, &err), 1);

@@ -30,8 +30,8 @@ static struct attempt_row add_ended(int64_t job, int64_t ensemble, int64_t index
 {
     struct attempt_row row = add_attempt(job, ensemble, index, number);
 
-    row.outcome = outcome;
-    row.ended_ms = 9;
+    row.end.outcome = outcome;
+    row.end.ended_ms = 9;
     must(store_attempt_update(store, &row, &err));
     put_member(ensemble, index, number, outcome == ATTEMPT_SUCCEEDED ? MEMBER_SUCCEEDED : MEMBER_FAILED);
     return row;
@@ -227,8 +227,8 @@ static void ends_on(int64_t job, int64_t ensemble, int64_t index, int64_t number
 {
     struct attempt_row row = add_ended(job, ensemble, index, number, outcome);
 
-    snprintf(row.host, sizeof row.host, "%s", host);
-    snprintf(row.reason, sizeof row.reason, "%s", reason);
+    snprintf(row.end.host, sizeof row.end.host, "%s", host);
+    snprintf(row.end.reason, sizeof row.end.reason, "%s", reason);
     must(store_attempt_update(store, &row, &err));
 }
 
@@ -287,7 +287,7 @@ static void members_that_diverged_are_counted_once(void **state)
         for (int64_t index = 0; index < 2; index++) {
             struct attempt_row row = add_ended(job, id, index, number, number == 3 ? ATTEMPT_FAILED : ATTEMPT_DIVERGED);
 
-            snprintf(row.reason, sizeof row.reason, "loss was NaN");
+            snprintf(row.end.reason, sizeof row.end.reason, "loss was NaN");
             must(store_attempt_update(store, &row, &err));
             must(store_cause_count(store, &row, &err));
         }
@@ -319,13 +319,13 @@ static void attempts_of_some_members_are_listed(void **state)
     assert_int_equal(read.rung, 0);
     row = (struct attempt_row){.ensemble = id, .index = 2, .number = 3, .job = job, .submitted_ms = 1, .rung = 4};
     must(store_attempt_insert(store, &row, &err));
-    row.outcome = ATTEMPT_REACHED;
-    row.ended_ms = 9;
-    snprintf(row.notice, sizeof row.notice, "notice");
+    row.end.outcome = ATTEMPT_REACHED;
+    row.end.ended_ms = 9;
+    snprintf(row.end.notice, sizeof row.end.notice, "notice");
     must(store_attempt_update(store, &row, &err));
     assert_int_equal(store_attempt_get(store, id, 2, 3, &read, &err), 1);
-    assert_true(read.rung == 4 && read.outcome == ATTEMPT_REACHED);
-    assert_string_equal(read.notice, "notice");
+    assert_true(read.rung == 4 && read.end.outcome == ATTEMPT_REACHED);
+    assert_string_equal(read.end.notice, "notice");
     assert_int_equal(store_attempt_get(store, id, 2, 4, &read, &err), 0);
 }
 

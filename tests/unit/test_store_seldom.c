@@ -58,8 +58,8 @@ static void the_rung_of_an_attempt_is_changed_alone(void **state)
 
     for (int64_t i = 0; i < 4; i++) {
         row = add_attempt(job, id, i / 2, 1 + i % 2);
-        row.outcome = ATTEMPT_FAILED;
-        row.ended_ms = 2;
+        row.end.outcome = ATTEMPT_FAILED;
+        row.end.ended_ms = 2;
         must(store_attempt_update(store, &row, &err));
     }
     must(store_attempt_rung(store, id, 1, 2, 5, &err));
@@ -123,8 +123,8 @@ static void waits_are_cut_where_the_clock_was_set_back(void **state)
         for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
             struct attempt_row attempt = add_attempt(job, ids[k], (int64_t)i, 1);
 
-            attempt.outcome = ATTEMPT_FAILED;
-            attempt.ended_ms = cases[i].ended;
+            attempt.end.outcome = ATTEMPT_FAILED;
+            attempt.end.ended_ms = cases[i].ended;
             must(store_attempt_update(store, &attempt, &err));
             must(store_member_put(store, &(struct member_row){.ensemble = ids[k], .index = (int64_t)i, .attempts = 1, .state = cases[i].state,
                                                               .not_before_ms = cases[i].not_before}, &err));
@@ -236,7 +236,7 @@ static void an_ensemble_is_read_as_it_was_changed(void **state)
 static void every_state_of_a_training_is_kept(void **state)
 {
     struct training_row row = {.ensemble = add_ensemble(1), .ranks = 1, .generation = 1, .created_ms = 1, .adapter = "local"}, read;
-    struct rank_row sum, rank = {.generation = 1, .state = RANK_DONE, .forgotten = 3, .skipped = 5};
+    struct rank_row sum, rank = {.generation = 1, .state = RANK_DONE, .skipped = 5};
 
     must(store_training_insert(store, &row, &err));
     for (row.state = TRAINING_PENDING; row.state <= TRAINING_CANCELLED; row.state++) {
@@ -249,7 +249,7 @@ static void every_state_of_a_training_is_kept(void **state)
     rank.training = row.id;
     must(store_rank_put(store, &rank, &err));
     must(store_rank_sum(store, &row, &sum, &err));
-    assert_true(sum.state == RANK_DONE && sum.forgotten == 3 && sum.skipped == 5 && sum.training == row.id &&
+    assert_true(sum.state == RANK_DONE && sum.skipped == 5 && sum.training == row.id &&
                 sum.generation == 1);
 }
 
@@ -270,8 +270,8 @@ static void output_of_who_goes_on_is_told(void **state)
     must(store_ensemble_insert(store, &row, "{}", &err));
     for (int64_t i = 0; i < 4; i++) {
         attempt = add_attempt(job, id, i, 1);
-        attempt.outcome = ATTEMPT_FAILED;
-        attempt.ended_ms = 2;
+        attempt.end.outcome = ATTEMPT_FAILED;
+        attempt.end.ended_ms = 2;
         must(store_attempt_update(store, &attempt, &err));
         must(store_member_put(store, &(struct member_row){.ensemble = id, .index = i, .attempts = 1, .state = MEMBER_FAILED}, &err));
     }

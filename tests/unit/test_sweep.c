@@ -148,7 +148,7 @@ static int64_t ended_ensemble(int64_t count)
         bool failed = i % 3 == 2;
         struct member_row member = {.ensemble = row.id, .index = i, .state = failed ? MEMBER_FAILED : MEMBER_SUCCEEDED, .attempts = 1};
         struct attempt_row attempt = {.ensemble = row.id, .index = i, .number = 1, .submitted_ms = 1,
-                                      .outcome = failed ? ATTEMPT_FAILED : ATTEMPT_SUCCEEDED, .ended_ms = 2};
+                                      .end.outcome = failed ? ATTEMPT_FAILED : ATTEMPT_SUCCEEDED, .end.ended_ms = 2};
 
         if (i % 2 == 0) {
             job = (struct job_row){.ensemble = row.id, .kind = JOB_MEMBERS, .adapter = "local", .size = 2, .created_ms = 1};

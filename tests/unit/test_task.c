@@ -89,7 +89,7 @@ struct end {
     int status;
     enum stop why;
     enum file file;
-    enum exitrec_outcome outcome;
+    enum attempt_outcome outcome;
     const char *reason;
     bool warned, late, cut_short, checkpoints, leaves_one, oom;
     enum silent silent;
@@ -101,88 +101,88 @@ struct end {
 };
 
 static const struct end ends[] = {
-    {.outcome = EXITREC_SUCCEEDED, .reason = ""},
-    {.file = THERE, .outcome = EXITREC_SUCCEEDED, .reason = ""},
-    {.file = MISSING, .outcome = EXITREC_FAILED, .reason = "exit status 0, but \"result\" is missing"},
-    {.status = EXIT(3), .outcome = EXITREC_FAILED, .reason = "exit status 3"},
-    {.status = EXIT(3), .file = THERE, .outcome = EXITREC_FAILED, .reason = "exit status 3"},
-    {.status = EXIT(3), .last_line = "no mesh", .outcome = EXITREC_FAILED, .reason = "exit status 3: no mesh"},
-    {.status = SIGSEGV, .outcome = EXITREC_FAILED, .reason = "killed by signal 11 (Segmentation fault)"},
-    {.status = SIGTERM, .outcome = EXITREC_FAILED, .reason = "killed by signal 15 (Terminated)"},
+    {.outcome = ATTEMPT_SUCCEEDED, .reason = ""},
+    {.file = THERE, .outcome = ATTEMPT_SUCCEEDED, .reason = ""},
+    {.file = MISSING, .outcome = ATTEMPT_FAILED, .reason = "exit status 0, but \"result\" is missing"},
+    {.status = EXIT(3), .outcome = ATTEMPT_FAILED, .reason = "exit status 3"},
+    {.status = EXIT(3), .file = THERE, .outcome = ATTEMPT_FAILED, .reason = "exit status 3"},
+    {.status = EXIT(3), .last_line = "no mesh", .outcome = ATTEMPT_FAILED, .reason = "exit status 3: no mesh"},
+    {.status = SIGSEGV, .outcome = ATTEMPT_FAILED, .reason = "killed by signal 11 (Segmentation fault)"},
+    {.status = SIGTERM, .outcome = ATTEMPT_FAILED, .reason = "killed by signal 15 (Terminated)"},
 
     /* what the runner has ended, or would have */
-    {.status = SIGTERM, .why = STOP_TIMEOUT, .outcome = EXITREC_TIMEOUT, .reason = "ended at the walltime of 90 s"},
-    {.status = SIGKILL, .why = STOP_TIMEOUT, .late = true, .outcome = EXITREC_TIMEOUT, .reason = "ended with what was left of its allocation's time"},
-    {.status = SIGTERM, .why = STOP_TIMEOUT, .cut_short = true, .outcome = EXITREC_TIMEOUT, .reason = "ended before the batch system would end the job"},
-    {.why = STOP_TIMEOUT, .outcome = EXITREC_TIMEOUT, .reason = "ended at the walltime of 90 s"},
-    {.why = STOP_TIMEOUT, .file = MISSING, .outcome = EXITREC_TIMEOUT, .reason = "ended at the walltime of 90 s"},
-    {.why = STOP_TIMEOUT, .file = THERE, .outcome = EXITREC_SUCCEEDED, .reason = ""},
-    {.status = EXIT(1), .why = STOP_TIMEOUT, .file = THERE, .outcome = EXITREC_TIMEOUT, .reason = "ended at the walltime of 90 s"},
-    {.status = SIGTERM, .why = STOP_CANCEL, .outcome = EXITREC_CANCELLED, .reason = "cancelled"},
-    {.why = STOP_CANCEL, .outcome = EXITREC_CANCELLED, .reason = "cancelled"},
-    {.why = STOP_CANCEL, .file = THERE, .outcome = EXITREC_SUCCEEDED, .reason = ""},
-    {.status = SIGTERM, .why = STOP_RANK, .kind = JOBDESC_TRAINING, .ranks = 2, .outcome = EXITREC_CANCELLED, .reason = "ended, because another rank failed"},
-    {.status = SIGTERM, .why = STOP_GIVEN_UP, .outcome = EXITREC_CANCELLED, .reason = "cancelled"},
+    {.status = SIGTERM, .why = STOP_TIMEOUT, .outcome = ATTEMPT_TIMEOUT, .reason = "ended at the walltime of 90 s"},
+    {.status = SIGKILL, .why = STOP_TIMEOUT, .late = true, .outcome = ATTEMPT_TIMEOUT, .reason = "ended with what was left of its allocation's time"},
+    {.status = SIGTERM, .why = STOP_TIMEOUT, .cut_short = true, .outcome = ATTEMPT_TIMEOUT, .reason = "ended before the batch system would end the job"},
+    {.why = STOP_TIMEOUT, .outcome = ATTEMPT_TIMEOUT, .reason = "ended at the walltime of 90 s"},
+    {.why = STOP_TIMEOUT, .file = MISSING, .outcome = ATTEMPT_TIMEOUT, .reason = "ended at the walltime of 90 s"},
+    {.why = STOP_TIMEOUT, .file = THERE, .outcome = ATTEMPT_SUCCEEDED, .reason = ""},
+    {.status = EXIT(1), .why = STOP_TIMEOUT, .file = THERE, .outcome = ATTEMPT_TIMEOUT, .reason = "ended at the walltime of 90 s"},
+    {.status = SIGTERM, .why = STOP_CANCEL, .outcome = ATTEMPT_CANCELLED, .reason = "cancelled"},
+    {.why = STOP_CANCEL, .outcome = ATTEMPT_CANCELLED, .reason = "cancelled"},
+    {.why = STOP_CANCEL, .file = THERE, .outcome = ATTEMPT_SUCCEEDED, .reason = ""},
+    {.status = SIGTERM, .why = STOP_RANK, .kind = JOBDESC_TRAINING, .ranks = 2, .outcome = ATTEMPT_CANCELLED, .reason = "ended, because another rank failed"},
+    {.status = SIGTERM, .why = STOP_GIVEN_UP, .outcome = ATTEMPT_CANCELLED, .reason = "cancelled"},
 
     /* out of time by itself */
-    {.warned = true, .checkpoints = true, .outcome = EXITREC_TIMEOUT, .reason = "stopped near the end of its time: exit status 0"},
-    {.warned = true, .checkpoints = true, .file = MISSING, .outcome = EXITREC_TIMEOUT, .reason = "stopped near the end of its time: exit status 0, and \"result\" is missing"},
-    {.warned = true, .checkpoints = true, .file = THERE, .outcome = EXITREC_SUCCEEDED, .reason = ""},
-    {.status = EXIT(3), .warned = true, .checkpoints = true, .file = MISSING, .outcome = EXITREC_TIMEOUT, .reason = "stopped near the end of its time: exit status 3"},
-    {.status = SIGUSR1, .warned = true, .checkpoints = true, .outcome = EXITREC_TIMEOUT, .reason = "ended near the end of its time by signal 10 (User defined signal 1)"},
-    {.checkpoints = true, .outcome = EXITREC_SUCCEEDED, .reason = ""},
-    {.checkpoints = true, .leaves_one = true, .outcome = EXITREC_SUCCEEDED, .reason = ""},
-    {.checkpoints = true, .leaves_one = true, .file = MISSING, .outcome = EXITREC_TIMEOUT,
+    {.warned = true, .checkpoints = true, .outcome = ATTEMPT_TIMEOUT, .reason = "stopped near the end of its time: exit status 0"},
+    {.warned = true, .checkpoints = true, .file = MISSING, .outcome = ATTEMPT_TIMEOUT, .reason = "stopped near the end of its time: exit status 0, and \"result\" is missing"},
+    {.warned = true, .checkpoints = true, .file = THERE, .outcome = ATTEMPT_SUCCEEDED, .reason = ""},
+    {.status = EXIT(3), .warned = true, .checkpoints = true, .file = MISSING, .outcome = ATTEMPT_TIMEOUT, .reason = "stopped near the end of its time: exit status 3"},
+    {.status = SIGUSR1, .warned = true, .checkpoints = true, .outcome = ATTEMPT_TIMEOUT, .reason = "ended near the end of its time by signal 10 (User defined signal 1)"},
+    {.checkpoints = true, .outcome = ATTEMPT_SUCCEEDED, .reason = ""},
+    {.checkpoints = true, .leaves_one = true, .outcome = ATTEMPT_SUCCEEDED, .reason = ""},
+    {.checkpoints = true, .leaves_one = true, .file = MISSING, .outcome = ATTEMPT_TIMEOUT,
      .reason = "stopped before the end of its time: exit status 0, and \"result\" is missing"},
-    {.checkpoints = true, .file = MISSING, .outcome = EXITREC_FAILED, .reason = "exit status 0, but \"result\" is missing"},
-    {.status = EXIT(3), .checkpoints = true, .leaves_one = true, .file = MISSING, .outcome = EXITREC_FAILED, .reason = "exit status 3"},
-    {.warned = true, .kind = JOBDESC_TRAINING, .outcome = EXITREC_SUCCEEDED, .reason = ""},
+    {.checkpoints = true, .file = MISSING, .outcome = ATTEMPT_FAILED, .reason = "exit status 0, but \"result\" is missing"},
+    {.status = EXIT(3), .checkpoints = true, .leaves_one = true, .file = MISSING, .outcome = ATTEMPT_FAILED, .reason = "exit status 3"},
+    {.warned = true, .kind = JOBDESC_TRAINING, .outcome = ATTEMPT_SUCCEEDED, .reason = ""},
 
     /* streams */
-    {.streams = REQUIRED, .marks = "c", .outcome = EXITREC_SUCCEEDED, .reason = ""},
-    {.streams = REQUIRED, .marks = "cc", .outcome = EXITREC_SUCCEEDED, .reason = ""},
-    {.streams = REQUIRED, .marks = "", .outcome = EXITREC_FAILED, .reason = NEVER},
-    {.streams = REQUIRED, .marks = "o", .outcome = EXITREC_FAILED, .reason = OPEN},
-    {.streams = REQUIRED, .marks = "o", .last_line = "no mesh", .outcome = EXITREC_FAILED, .reason = OPEN ": no mesh"},
-    {.streams = REQUIRED, .marks = "o", .status = EXIT(3), .outcome = EXITREC_FAILED, .reason = "exit status 3"},
-    {.streams = REQUIRED, .marks = "coc", .outcome = EXITREC_FAILED,
+    {.streams = REQUIRED, .marks = "c", .outcome = ATTEMPT_SUCCEEDED, .reason = ""},
+    {.streams = REQUIRED, .marks = "cc", .outcome = ATTEMPT_SUCCEEDED, .reason = ""},
+    {.streams = REQUIRED, .marks = "", .outcome = ATTEMPT_FAILED, .reason = NEVER},
+    {.streams = REQUIRED, .marks = "o", .outcome = ATTEMPT_FAILED, .reason = OPEN},
+    {.streams = REQUIRED, .marks = "o", .last_line = "no mesh", .outcome = ATTEMPT_FAILED, .reason = OPEN ": no mesh"},
+    {.streams = REQUIRED, .marks = "o", .status = EXIT(3), .outcome = ATTEMPT_FAILED, .reason = "exit status 3"},
+    {.streams = REQUIRED, .marks = "coc", .outcome = ATTEMPT_FAILED,
      .reason = "exit status 0, but it did not close all streams that it had opened: samples may be missing"},
-    {.streams = REQUIRED, .marks = "o", .file = THERE, .outcome = EXITREC_FAILED, .reason = OPEN},
-    {.streams = REQUIRED, .marks = "o", .file = THERE, .why = STOP_CANCEL, .outcome = EXITREC_CANCELLED, .reason = "cancelled"},
-    {.streams = REQUIRED, .marks = "o", .file = THERE, .why = STOP_TIMEOUT, .outcome = EXITREC_TIMEOUT, .reason = "ended at the walltime of 90 s"},
-    {.streams = REQUIRED, .marks = "c", .file = THERE, .why = STOP_TIMEOUT, .outcome = EXITREC_SUCCEEDED, .reason = ""},
-    {.streams = REQUIRED, .marks = "o", .checkpoints = true, .leaves_one = true, .outcome = EXITREC_FAILED, .reason = OPEN},
-    {.streams = REQUIRED, .marks = "o", .checkpoints = true, .warned = true, .outcome = EXITREC_TIMEOUT,
+    {.streams = REQUIRED, .marks = "o", .file = THERE, .outcome = ATTEMPT_FAILED, .reason = OPEN},
+    {.streams = REQUIRED, .marks = "o", .file = THERE, .why = STOP_CANCEL, .outcome = ATTEMPT_CANCELLED, .reason = "cancelled"},
+    {.streams = REQUIRED, .marks = "o", .file = THERE, .why = STOP_TIMEOUT, .outcome = ATTEMPT_TIMEOUT, .reason = "ended at the walltime of 90 s"},
+    {.streams = REQUIRED, .marks = "c", .file = THERE, .why = STOP_TIMEOUT, .outcome = ATTEMPT_SUCCEEDED, .reason = ""},
+    {.streams = REQUIRED, .marks = "o", .checkpoints = true, .leaves_one = true, .outcome = ATTEMPT_FAILED, .reason = OPEN},
+    {.streams = REQUIRED, .marks = "o", .checkpoints = true, .warned = true, .outcome = ATTEMPT_TIMEOUT,
      .reason = "stopped near the end of its time: exit status 0"},
-    {.streams = REQUIRED, .marks = "p", .checkpoints = true, .leaves_one = true, .outcome = EXITREC_TIMEOUT,
+    {.streams = REQUIRED, .marks = "p", .checkpoints = true, .leaves_one = true, .outcome = ATTEMPT_TIMEOUT,
      .reason = "stopped before the end of its time: exit status 0"},
-    {.streams = REQUIRED, .marks = "p", .checkpoints = true, .outcome = EXITREC_FAILED,
+    {.streams = REQUIRED, .marks = "p", .checkpoints = true, .outcome = ATTEMPT_FAILED,
      .reason = "exit status 0, but it stopped at a checkpoint before its end, and there is none to go on from"},
-    {.streams = OPTIONAL, .marks = "", .outcome = EXITREC_SUCCEEDED, .reason = "", .notice = "it opened no stream to the training"},
-    {.streams = OPTIONAL, .marks = "c", .outcome = EXITREC_SUCCEEDED, .reason = ""},
-    {.streams = OPTIONAL, .marks = "o", .outcome = EXITREC_FAILED, .reason = OPEN},
+    {.streams = OPTIONAL, .marks = "", .outcome = ATTEMPT_SUCCEEDED, .reason = "", .notice = "it opened no stream to the training"},
+    {.streams = OPTIONAL, .marks = "c", .outcome = ATTEMPT_SUCCEEDED, .reason = ""},
+    {.streams = OPTIONAL, .marks = "o", .outcome = ATTEMPT_FAILED, .reason = OPEN},
 
     /* without a sign of life */
-    {.status = SIGTERM, .silent = SILENT_STOPPED, .outcome = EXITREC_FAILED, .reason = "ended, since all its processes were stopped for 2.5 s"},
-    {.status = SIGTERM, .silent = SILENT_BLOCKED, .outcome = EXITREC_FAILED,
+    {.status = SIGTERM, .silent = SILENT_STOPPED, .outcome = ATTEMPT_FAILED, .reason = "ended, since all its processes were stopped for 2.5 s"},
+    {.status = SIGTERM, .silent = SILENT_BLOCKED, .outcome = ATTEMPT_FAILED,
      .reason = "ended, since it showed no sign of life for 2.5 s: no sample, no report, no output, no CPU time"},
-    {.status = SIGTERM, .silent = SILENT_BLOCKED, .kind = JOBDESC_TRAINING, .ranks = 2, .outcome = EXITREC_FAILED,
+    {.status = SIGTERM, .silent = SILENT_BLOCKED, .kind = JOBDESC_TRAINING, .ranks = 2, .outcome = ATTEMPT_FAILED,
      .reason = "ended, since no rank showed any sign of life for 2.5 s: no sample, no report, no output, no CPU time"},
-    {.silent = SILENT_BLOCKED, .outcome = EXITREC_FAILED,
+    {.silent = SILENT_BLOCKED, .outcome = ATTEMPT_FAILED,
      .reason = "ended, since it showed no sign of life for 2.5 s: no sample, no report, no output, no CPU time"},
-    {.silent = SILENT_BLOCKED, .checkpoints = true, .leaves_one = true, .warned = true, .outcome = EXITREC_FAILED,
+    {.silent = SILENT_BLOCKED, .checkpoints = true, .leaves_one = true, .warned = true, .outcome = ATTEMPT_FAILED,
      .reason = "ended, since it showed no sign of life for 2.5 s: no sample, no report, no output, no CPU time"},
-    {.status = SIGTERM, .silent = SILENT_BLOCKED, .why = STOP_CANCEL, .outcome = EXITREC_CANCELLED, .reason = "cancelled"},
+    {.status = SIGTERM, .silent = SILENT_BLOCKED, .why = STOP_CANCEL, .outcome = ATTEMPT_CANCELLED, .reason = "cancelled"},
 
     /* want of memory: itself, or a child of its shell or launcher */
-    {.status = SIGKILL, .oom = true, .outcome = EXITREC_FAILED, .reason = "out of memory: killed by the kernel, with 2 MiB in use"},
-    {.status = EXIT(137), .oom = true, .outcome = EXITREC_FAILED,
+    {.status = SIGKILL, .oom = true, .outcome = ATTEMPT_FAILED, .reason = "out of memory: killed by the kernel, with 2 MiB in use"},
+    {.status = EXIT(137), .oom = true, .outcome = ATTEMPT_FAILED,
      .reason = "out of memory: exit status 137, after the kernel killed a process; the largest had 2 MiB in use"},
-    {.status = EXIT(9), .oom = true, .outcome = EXITREC_FAILED,
+    {.status = EXIT(9), .oom = true, .outcome = ATTEMPT_FAILED,
      .reason = "out of memory: exit status 9, after the kernel killed a process; the largest had 2 MiB in use"},
-    {.status = EXIT(3), .oom = true, .outcome = EXITREC_FAILED, .reason = "exit status 3"},
-    {.status = SIGKILL, .outcome = EXITREC_FAILED, .reason = "killed by signal 9 (Killed)"},
-    {.status = SIGKILL, .oom = true, .why = STOP_CANCEL, .outcome = EXITREC_CANCELLED, .reason = "cancelled"},
+    {.status = EXIT(3), .oom = true, .outcome = ATTEMPT_FAILED, .reason = "exit status 3"},
+    {.status = SIGKILL, .outcome = ATTEMPT_FAILED, .reason = "killed by signal 9 (Killed)"},
+    {.status = SIGKILL, .oom = true, .why = STOP_CANCEL, .outcome = ATTEMPT_CANCELLED, .reason = "cancelled"},
 };
 
 static void leave_marks(const char *marks)
@@ -232,23 +232,23 @@ static void an_end_has_its_outcome_and_its_reason(void **state)
         task_end(&t, end->status, &usage, end->why);
         assert_int_equal(t.pid, 0);
         leave_marks(end->marks);
-        assert_int_equal(task_looks_whole(&t), end->status == 0 && end->file != MISSING && (end->outcome == EXITREC_SUCCEEDED || end->marks == NULL || strcmp(end->marks, "c") == 0));
+        assert_int_equal(task_looks_whole(&t), end->status == 0 && end->file != MISSING && (end->outcome == ATTEMPT_SUCCEEDED || end->marks == NULL || strcmp(end->marks, "c") == 0));
         assert_true(task_read_metrics(&t));
         task_conclude(&t);
         leave_no_marks();
-        assert_string_equal(t.rec.notice, end->notice != NULL ? end->notice : "");
+        assert_string_equal(t.rec.end.notice, end->notice != NULL ? end->notice : "");
         assert_true(t.ended);
-        if (t.rec.outcome != end->outcome || strcmp(t.rec.reason, end->reason) != 0)
-            fail_msg("case %zu is %s: %s", i, exitrec_outcome_name(t.rec.outcome), t.rec.reason);
-        assert_int_equal(t.rec.exit_code, WIFEXITED(end->status) ? WEXITSTATUS(end->status) : -1);
-        assert_int_equal(t.rec.signal, WIFSIGNALED(end->status) ? WTERMSIG(end->status) : 0);
-        assert_int_equal(t.rec.late, end->outcome == EXITREC_TIMEOUT && end->late);
-        assert_true(t.rec.user_seconds == 7.25 && t.rec.system_seconds == 1.5 && t.rec.max_rss == 2 << 20);
-        assert_true(t.rec.ended == (double)UNIX_MS / 1000);
+        if (t.rec.end.outcome != end->outcome || strcmp(t.rec.end.reason, end->reason) != 0)
+            fail_msg("case %zu is %s: %s", i, attempt_outcome_name(t.rec.end.outcome), t.rec.end.reason);
+        assert_int_equal(t.rec.end.exit_code, WIFEXITED(end->status) ? WEXITSTATUS(end->status) : -1);
+        assert_int_equal(t.rec.end.signal, WIFSIGNALED(end->status) ? WTERMSIG(end->status) : 0);
+        assert_int_equal(t.rec.end.late, end->outcome == ATTEMPT_TIMEOUT && end->late);
+        assert_true(t.rec.end.cpu_ms == 8750 && t.rec.end.memory_peak == 2 << 20);
+        assert_int_equal(t.rec.end.ended_ms, UNIX_MS);
         assert_string_equal(t.rec.job, "st-1-2");
         assert_string_equal(t.rec.id, "7.1");
-        assert_string_equal(t.rec.host, "n7");
-        assert_ptr_equal(t.rec.checkpoints, t.checkpoints.whole);
+        assert_string_equal(t.rec.end.host, "n7");
+        assert_ptr_equal(t.rec.end.checkpoints, t.checkpoints.whole);
         task_fini(&t);
     }
 }
@@ -289,7 +289,7 @@ struct reported {
     enum jobdesc_diverged diverged;
     const char *last_line;
 
-    enum exitrec_outcome outcome;
+    enum attempt_outcome outcome;
     const char *reason, *notice;
     bool at_rung, final;
     int64_t rung_step;
@@ -299,56 +299,56 @@ struct reported {
 #define AT(step, value) "{\"step\": " #step ", \"acc\": " #value "}\n"
 
 static const struct reported reported[] = {
-    {.until = 10, .points = AT(9, 0.25) AT(10, 0.5), .outcome = EXITREC_REACHED, .reason = "reached step 10, with acc 0.5", .at_rung = true,
+    {.until = 10, .points = AT(9, 0.25) AT(10, 0.5), .outcome = ATTEMPT_REACHED, .reason = "reached step 10, with acc 0.5", .at_rung = true,
      .rung_step = 10, .rung_value = 0.5},
-    {.until = 10, .points = AT(9, 0.25), .outcome = EXITREC_REACHED, .reason = "reached step 9, with acc 0.25", .at_rung = true, .rung_step = 9,
+    {.until = 10, .points = AT(9, 0.25), .outcome = ATTEMPT_REACHED, .reason = "reached step 9, with acc 0.25", .at_rung = true, .rung_step = 9,
      .rung_value = 0.25},
-    {.until = 10, .points = AT(9, 0.25), .warned = true, .outcome = EXITREC_TIMEOUT, .reason = "stopped near the end of its time: exit status 0"},
-    {.until = 10, .points = AT(9, 0.25), .why = STOP_TIMEOUT, .outcome = EXITREC_TIMEOUT, .reason = "ended at the walltime of 90 s"},
-    {.until = 10, .points = AT(9, 0.25), .status = EXIT(3), .outcome = EXITREC_FAILED, .reason = "exit status 3"},
-    {.until = 10, .points = AT(10, 0.5), .status = EXIT(3), .outcome = EXITREC_FAILED, .reason = "exit status 3", .at_rung = true, .rung_step = 10,
+    {.until = 10, .points = AT(9, 0.25), .warned = true, .outcome = ATTEMPT_TIMEOUT, .reason = "stopped near the end of its time: exit status 0"},
+    {.until = 10, .points = AT(9, 0.25), .why = STOP_TIMEOUT, .outcome = ATTEMPT_TIMEOUT, .reason = "ended at the walltime of 90 s"},
+    {.until = 10, .points = AT(9, 0.25), .status = EXIT(3), .outcome = ATTEMPT_FAILED, .reason = "exit status 3"},
+    {.until = 10, .points = AT(10, 0.5), .status = EXIT(3), .outcome = ATTEMPT_FAILED, .reason = "exit status 3", .at_rung = true, .rung_step = 10,
      .rung_value = 0.5},
-    {.until = 10, .points = AT(10, 0.5), .status = SIGTERM, .why = STOP_CANCEL, .outcome = EXITREC_CANCELLED, .reason = "cancelled", .at_rung = true,
+    {.until = 10, .points = AT(10, 0.5), .status = SIGTERM, .why = STOP_CANCEL, .outcome = ATTEMPT_CANCELLED, .reason = "cancelled", .at_rung = true,
      .rung_step = 10, .rung_value = 0.5},
-    {.until = 10, .points = AT(10, 0.5) AT(11, 0.75), .arrived = true, .status = SIGTERM, .outcome = EXITREC_REACHED,
+    {.until = 10, .points = AT(10, 0.5) AT(11, 0.75), .arrived = true, .status = SIGTERM, .outcome = ATTEMPT_REACHED,
      .reason = "reached step 10, with acc 0.5", .at_rung = true, .rung_step = 10, .rung_value = 0.5},
-    {.until = 10, .points = AT(10, 0.5) AT(11, 0.75), .arrived = true, .status = SIGTERM, .silent = SILENT_BLOCKED, .outcome = EXITREC_FAILED,
+    {.until = 10, .points = AT(10, 0.5) AT(11, 0.75), .arrived = true, .status = SIGTERM, .silent = SILENT_BLOCKED, .outcome = ATTEMPT_FAILED,
      .reason = "ended, since it showed no sign of life for 2.5 s: no sample, no report, no output, no CPU time", .at_rung = true, .rung_step = 10,
      .rung_value = 0.5},
-    {.until = 10, .points = AT(12, 0.5), .outcome = EXITREC_REACHED, .reason = "reached step 12, with acc 0.5", .at_rung = true, .rung_step = 12,
+    {.until = 10, .points = AT(12, 0.5), .outcome = ATTEMPT_REACHED, .reason = "reached step 12, with acc 0.5", .at_rung = true, .rung_step = 12,
      .rung_value = 0.5},
-    {.until = 10, .last = true, .points = AT(10, 0.5), .outcome = EXITREC_SUCCEEDED, .reason = "", .at_rung = true, .rung_step = 10, .rung_value = 0.5},
-    {.until = 10, .last = true, .points = AT(11, 0.5), .arrived = true, .status = SIGTERM, .outcome = EXITREC_SUCCEEDED, .reason = "", .at_rung = true,
+    {.until = 10, .last = true, .points = AT(10, 0.5), .outcome = ATTEMPT_SUCCEEDED, .reason = "", .at_rung = true, .rung_step = 10, .rung_value = 0.5},
+    {.until = 10, .last = true, .points = AT(11, 0.5), .arrived = true, .status = SIGTERM, .outcome = ATTEMPT_SUCCEEDED, .reason = "", .at_rung = true,
      .rung_step = 11, .rung_value = 0.5},
-    {.until = 10, .last = true, .points = AT(11, 0.5), .arrived = true, .status = SIGTERM, .file = MISSING, .outcome = EXITREC_FAILED,
+    {.until = 10, .last = true, .points = AT(11, 0.5), .arrived = true, .status = SIGTERM, .file = MISSING, .outcome = ATTEMPT_FAILED,
      .reason = "killed by signal 15 (Terminated)", .at_rung = true, .rung_step = 11, .rung_value = 0.5},
-    {.until = 10, .last = true, .points = AT(11, 0.5), .arrived = true, .status = SIGTERM, .file = THERE, .outcome = EXITREC_SUCCEEDED, .reason = "",
+    {.until = 10, .last = true, .points = AT(11, 0.5), .arrived = true, .status = SIGTERM, .file = THERE, .outcome = ATTEMPT_SUCCEEDED, .reason = "",
      .at_rung = true, .rung_step = 11, .rung_value = 0.5},
-    {.until = 10, .resumed = true, .points = "", .outcome = EXITREC_REACHED, .reason = "reached step 10 before"},
-    {.until = 10, .resumed = true, .last = true, .points = "", .outcome = EXITREC_SUCCEEDED, .reason = ""},
-    {.until = 10, .resumed = true, .points = "", .status = EXIT(3), .outcome = EXITREC_FAILED, .reason = "exit status 3"},
-    {.until = 10, .resumed = true, .points = AT(5, 0.5), .outcome = EXITREC_SUCCEEDED, .reason = "",
+    {.until = 10, .resumed = true, .points = "", .outcome = ATTEMPT_REACHED, .reason = "reached step 10 before"},
+    {.until = 10, .resumed = true, .last = true, .points = "", .outcome = ATTEMPT_SUCCEEDED, .reason = ""},
+    {.until = 10, .resumed = true, .points = "", .status = EXIT(3), .outcome = ATTEMPT_FAILED, .reason = "exit status 3"},
+    {.until = 10, .resumed = true, .points = AT(5, 0.5), .outcome = ATTEMPT_SUCCEEDED, .reason = "",
      .notice = "it ended by itself after step 5, before step 10"},
-    {.until = 10, .points = AT(8, 0.5), .outcome = EXITREC_SUCCEEDED, .reason = "", .notice = "it ended by itself after step 8, before step 10"},
-    {.until = 10, .points = AT(0, 0.5) "oops\n", .outcome = EXITREC_SUCCEEDED, .reason = "",
+    {.until = 10, .points = AT(8, 0.5), .outcome = ATTEMPT_SUCCEEDED, .reason = "", .notice = "it ended by itself after step 8, before step 10"},
+    {.until = 10, .points = AT(0, 0.5) "oops\n", .outcome = ATTEMPT_SUCCEEDED, .reason = "",
      .notice = "1 line of metrics.jsonl is no metrics, the first at line 2: it is no JSON object; it ended by itself after step 0, before step 10"},
-    {.until = 10, .points = "{\"step\": 10, \"loss\": 1}\n", .last_line = "no mesh", .outcome = EXITREC_FAILED,
+    {.until = 10, .points = "{\"step\": 10, \"loss\": 1}\n", .last_line = "no mesh", .outcome = ATTEMPT_FAILED,
      .reason = "it reported no metric \"acc\", by which members are stopped early: no mesh"},
 
-    {.points = AT(3, 0.95), .least = "acc", .outcome = EXITREC_SUCCEEDED, .reason = ""},
-    {.points = AT(3, 0.5), .least = "acc", .last_line = "no mesh", .outcome = EXITREC_FAILED, .reason = "acc was 0.5 at last, below 0.9: no mesh",
+    {.points = AT(3, 0.95), .least = "acc", .outcome = ATTEMPT_SUCCEEDED, .reason = ""},
+    {.points = AT(3, 0.5), .least = "acc", .last_line = "no mesh", .outcome = ATTEMPT_FAILED, .reason = "acc was 0.5 at last, below 0.9: no mesh",
      .final = true},
-    {.points = "", .least = "acc", .outcome = EXITREC_FAILED, .reason = "it reported no metric \"acc\""},
-    {.points = AT(3, 0.5), .least = "acc", .status = EXIT(3), .outcome = EXITREC_FAILED, .reason = "exit status 3"},
-    {.points = AT(3, 0.95), .least = "acc", .file = MISSING, .outcome = EXITREC_FAILED, .reason = "exit status 0, but \"result\" is missing"},
+    {.points = "", .least = "acc", .outcome = ATTEMPT_FAILED, .reason = "it reported no metric \"acc\""},
+    {.points = AT(3, 0.5), .least = "acc", .status = EXIT(3), .outcome = ATTEMPT_FAILED, .reason = "exit status 3"},
+    {.points = AT(3, 0.95), .least = "acc", .file = MISSING, .outcome = ATTEMPT_FAILED, .reason = "exit status 0, but \"result\" is missing"},
 
-    {.points = AT(3, NaN), .outcome = EXITREC_DIVERGED, .reason = "acc was NaN at its last step, 3"},
-    {.points = AT(3, NaN), .status = SIGKILL, .why = STOP_TIMEOUT, .outcome = EXITREC_DIVERGED, .reason = "acc was NaN at its last step, 3"},
-    {.points = AT(3, NaN), .status = SIGTERM, .why = STOP_CANCEL, .outcome = EXITREC_CANCELLED, .reason = "cancelled"},
-    {.points = AT(3, NaN), .status = SIGTERM, .silent = SILENT_STOPPED, .outcome = EXITREC_FAILED,
+    {.points = AT(3, NaN), .outcome = ATTEMPT_DIVERGED, .reason = "acc was NaN at its last step, 3"},
+    {.points = AT(3, NaN), .status = SIGKILL, .why = STOP_TIMEOUT, .outcome = ATTEMPT_DIVERGED, .reason = "acc was NaN at its last step, 3"},
+    {.points = AT(3, NaN), .status = SIGTERM, .why = STOP_CANCEL, .outcome = ATTEMPT_CANCELLED, .reason = "cancelled"},
+    {.points = AT(3, NaN), .status = SIGTERM, .silent = SILENT_STOPPED, .outcome = ATTEMPT_FAILED,
      .reason = "ended, since all its processes were stopped for 2.5 s"},
-    {.points = AT(3, NaN), .diverged = JOBDESC_DIVERGED_IGNORE, .outcome = EXITREC_SUCCEEDED, .reason = ""},
-    {.points = AT(3, NaN) AT(4, 1), .diverged = JOBDESC_DIVERGED_END, .status = SIGTERM, .outcome = EXITREC_DIVERGED, .reason = "acc was NaN or infinite"},
+    {.points = AT(3, NaN), .diverged = JOBDESC_DIVERGED_IGNORE, .outcome = ATTEMPT_SUCCEEDED, .reason = ""},
+    {.points = AT(3, NaN) AT(4, 1), .diverged = JOBDESC_DIVERGED_END, .status = SIGTERM, .outcome = ATTEMPT_DIVERGED, .reason = "acc was NaN or infinite"},
 };
 
 static void what_it_reported_counts(void **state)
@@ -377,7 +377,7 @@ static void what_it_reported_counts(void **state)
         unlink(path);
         task_init(&t, &job, &task);
         t.metrics = metrics_create(&desc, &task, UNIX_MS, UNIX_MS);
-        t.rec.resumed = r->resumed ? resumed : NULL;
+        t.rec.end.resumed = r->resumed ? resumed : NULL;
         t.arrived = r->arrived;
         t.warned = r->warned;
         t.checkpoints.desc = r->warned ? &desc.checkpoint : NULL;
@@ -386,13 +386,13 @@ static void what_it_reported_counts(void **state)
         task_end(&t, r->status, &usage, r->why);
         assert_true(task_read_metrics(&t));
         task_conclude(&t);
-        if (t.rec.outcome != r->outcome || strcmp(t.rec.reason, r->reason) != 0 || t.rec.at_rung != r->at_rung ||
-            t.rec.final != r->final ||
-            (r->at_rung && (t.rec.rung_step != r->rung_step || t.rec.rung_value != r->rung_value)) ||
-            strcmp(t.rec.notice, r->notice != NULL ? r->notice : "") != 0)
+        if (t.rec.end.outcome != r->outcome || strcmp(t.rec.end.reason, r->reason) != 0 || t.rec.end.at_rung != r->at_rung ||
+            t.rec.end.final != r->final ||
+            (r->at_rung && (t.rec.end.rung_step != r->rung_step || t.rec.end.rung_value != r->rung_value)) ||
+            strcmp(t.rec.end.notice, r->notice != NULL ? r->notice : "") != 0)
             fail_msg("case %zu is %s: %s (notice \"%s\", %sfinal, %s step %lld with %g)", i,
-                     exitrec_outcome_name(t.rec.outcome), t.rec.reason, t.rec.notice, t.rec.final ? "" : "not ",
-                     t.rec.at_rung ? "at" : "not at", (long long)t.rec.rung_step, t.rec.rung_value);
+                     attempt_outcome_name(t.rec.end.outcome), t.rec.end.reason, t.rec.end.notice, t.rec.end.final ? "" : "not ",
+                     t.rec.end.at_rung ? "at" : "not at", (long long)t.rec.end.rung_step, t.rec.end.rung_value);
         assert_int_equal(t.rec.points, stat(path, &st) == 0 ? st.st_size : 0);
         assert_int_equal(t.rec.points > 0, strstr(r->points, "step") != NULL);
         json_decref(resumed);

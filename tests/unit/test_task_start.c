@@ -152,8 +152,8 @@ static void fail_each_call(void)
         calls_left = -1;
         if (failed_one) {
             assert_true(task.ended && task.pid == 0);
-            assert_int_equal(task.rec.outcome, EXITREC_FAILED);
-            assert_true(strlen(task.rec.reason) > 8);
+            assert_int_equal(task.rec.end.outcome, ATTEMPT_FAILED);
+            assert_true(strlen(task.rec.end.reason) > 8);
             assert_int_equal(waitpid(-1, NULL, WNOHANG), -1); /* not even one that has ended */
             assert_int_equal(errno, ECHILD);
         } else {
@@ -185,7 +185,7 @@ static void the_same_where_output_is_merged(void **state)
 static void without_a_new_process_it_says_so(void **state)
 {
     describe("exit 0");
-    for (int n = 0; strstr(task.rec.reason, "no new process") == NULL; n++) {
+    for (int n = 0; strstr(task.rec.end.reason, "no new process") == NULL; n++) {
         assert_true(n < 30);
         task_fini(&task);
         task_init(&task, &job, &task_desc);
@@ -195,7 +195,7 @@ static void without_a_new_process_it_says_so(void **state)
             exit_status();
     }
     calls_left = -1;
-    assert_string_equal(task.rec.reason, "cannot start \"/bin/sh\": no new process: Resource temporarily unavailable");
+    assert_string_equal(task.rec.end.reason, "cannot start \"/bin/sh\": no new process: Resource temporarily unavailable");
     forget();
 }
 

@@ -85,25 +85,24 @@ static void settings_are_those_of_the_file(void **state)
     assert_string_equal(c.job, "");
     assert_string_equal(c.parameter[0], "b");
     assert_string_equal(c.parameter[1], "a");
-    assert_true(c.control == NULL && c.control_key == NULL && c.interface == NULL);
+    assert_true(c.control == NULL && c.interface == NULL);
     assert_string_equal(c.buffer.policy, "fifo");
     assert_true(c.buffer.capacity == 30 && c.buffer.batch == 8 && c.buffer.threshold == 0);
-    assert_true(c.checkpoint.dir == NULL && c.checkpoint.keep == 1 && c.checkpoint.retain == -1 && c.checkpoint.exact);
+    assert_true(c.checkpoint.dir == NULL && c.checkpoint.keep == 1 && c.checkpoint.retain == -1);
     train_config_fini(&c);
 
     c = read_config("0", "4", ", \"p\": {\"dtype\": \"float32\", \"shape\": [-1, 3], \"max\": 10}", ", \"threshold\": 20",
-                    ", \"steps\": 9, \"job\": \"j\", \"network\": true, \"interface\": \"ib0\", \"control\": \"/c\", \"control_key\": \"k\", "
-                    "\"checkpoint\": {\"dir\": \"/d\", \"every\": 1.5, \"before\": 2.25, \"keep\": 3, \"retain\": 0, \"exact\": false}, "
+                    ", \"steps\": 9, \"job\": \"j\", \"network\": true, \"interface\": \"ib0\", \"control\": \"/c\", "
+                    "\"checkpoint\": {\"dir\": \"/d\", \"every\": 1.5, \"before\": 2.25, \"keep\": 3, \"retain\": 0}, "
                     "\"resume\": {\"name\": \"g1-s7\", \"step\": 7}, \"from\": {\"dir\": \"/f\", \"name\": \"g3-s9\"}");
     assert_true(c.restart == 4 && c.steps == 9 && c.network && c.varies && c.sample_bytes == 24 + 120 &&
                 c.buffer.threshold == 20);
     assert_string_equal(c.job, "j");
     assert_string_equal(c.interface, "ib0");
     assert_string_equal(c.control, "/c");
-    assert_string_equal(c.control_key, "k");
     assert_string_equal(c.checkpoint.dir, "/d");
     assert_true(c.checkpoint.every_ms == 1500 && c.checkpoint.before_ms == 2250 && c.checkpoint.keep == 3);
-    assert_true(c.checkpoint.retain == 0 && !c.checkpoint.exact && c.checkpoint.resume_step == 7);
+    assert_true(c.checkpoint.retain == 0 && c.checkpoint.resume_step == 7);
     assert_string_equal(c.checkpoint.resume, "g1-s7");
     assert_string_equal(c.checkpoint.from.dir, "/f");
     assert_string_equal(c.checkpoint.from.name, "g3-s9");
@@ -137,10 +136,10 @@ static void each_wrong_setting_is_named(void **state)
                                            "/fields", "/buffer", "/buffer/capacity", "/buffer/batch", "/checkpoint/dir", "/resume/name",
                                            "/resume/step", "/from/dir", "/from/name"};
     static const char *const all[] = {"/ensemble", "/generation", "/ranks", "/count", "/steps", "/stream", "/network", "/interface", "/job",
-                                      "/control", "/control_key", "/stream_key", "/parameters", "/fields", "/buffer", "/buffer/policy",
+                                      "/control", "/stream_key", "/parameters", "/fields", "/buffer", "/buffer/policy",
                                       "/buffer/capacity", "/buffer/threshold", "/buffer/batch", "/buffer/seed", "/checkpoint",
                                       "/checkpoint/dir", "/checkpoint/every", "/checkpoint/before", "/checkpoint/keep", "/checkpoint/retain",
-                                      "/checkpoint/exact", "/resume", "/resume/name", "/resume/step", "/from", "/from/dir", "/from/name"};
+                                      "/resume", "/resume/name", "/resume/step", "/from", "/from/dir", "/from/name"};
     struct train_config c = read_config("2", "1", "", "",
                                         ", \"checkpoint\": {\"dir\": \"/d\"}, \"resume\": {\"name\": \"g1-s7\", \"step\": 7}, "
                                         "\"from\": {\"dir\": \"/f\", \"name\": \"g3-s9\"}");
@@ -287,18 +286,17 @@ static void a_state_is_known_by_its_names_and_contents(void **state)
 
 static void a_cut_is_read_as_it_was_written(void **state)
 {
-    struct stepset_run runs[] = {{UINT64_C(3) << 32 | 2, 5}, {7, UINT64_MAX}}, forgotten[] = {{UINT64_C(9) << 32, 1}};
+    struct stepset_run runs[] = {{UINT64_C(3) << 32 | 2, 5}, {7, UINT64_MAX}};
     uint32_t ended[10] = {1, [7] = 2, [9] = 5};
     struct cut cut = {.members = 10, .drawn = 66, .batches = 12, .repeats = 13, .draws = {1, 2, 3, 4, 5, 6, 7, 8}, .n_runs = 2,
-                      .runs = runs, .n_forgotten = 1, .forgotten = forgotten, .ended = ended}, read;
+                      .runs = runs, .ended = ended}, read;
 
     assert_int_equal(cut_write(&cut, dir, 3, &err), 0);
     assert_int_equal(cut_read(&read, dir, 3, 10, &err), 0);
     assert_true(read.members == 10 && read.drawn == 66 && read.batches == 12 && read.repeats == 13);
     assert_memory_equal(read.draws, cut.draws, sizeof cut.draws);
-    assert_true(read.n_runs == 2 && read.n_forgotten == 1);
+    assert_true(read.n_runs == 2);
     assert_memory_equal(read.runs, runs, sizeof runs);
-    assert_memory_equal(read.forgotten, forgotten, sizeof forgotten);
     assert_memory_equal(read.ended, ended, sizeof ended);
     for (uint64_t member = 0; member < 10; member++)
         assert_int_equal(cut_is_whole(&read, member), member == 0 || member == 7 || member == 9);
@@ -415,7 +413,7 @@ static void of_each_member_there_is_a_tally(void **state)
     tallies_fini(&t);
 }
 
-static void a_sample_is_drawn_once_and_forgotten_only_if_it_was_not(void **state)
+static void a_sample_is_drawn_once(void **state)
 {
     struct drawn *drawn = drawn_create(4);
     struct stepset_run run = {UINT64_C(2) << 32 | 1, 7}, unknown = {UINT64_C(4) << 32, 1};
@@ -431,14 +429,6 @@ static void a_sample_is_drawn_once_and_forgotten_only_if_it_was_not(void **state
     assert_true(drawn_count(drawn) == 5 && drawn_of(drawn, 2) == 3);
     assert_true(stepset_has(drawn_set(drawn), 2, 66) && !stepset_has(drawn_set(drawn), 2, 67));
     assert_int_equal(drawn_add_run(drawn, &unknown), -1);
-    run.bits = 15;
-    assert_int_equal(drawn_forget_run(drawn, &run), 0);
-    assert_int_equal(drawn_forget(drawn, 2, 67), 0);
-    assert_true(drawn_count(drawn) == 5 && drawn_of(drawn, 2) == 4);
-    assert_true(stepset_has(drawn_forgotten(drawn), 2, 67) && stepset_runs(drawn_forgotten(drawn)) == 1);
-    assert_false(stepset_has(drawn_forgotten(drawn), 2, 66));
-    assert_int_equal(drawn_forget(drawn, 4, 0), -1);
-    assert_int_equal(drawn_forget_run(drawn, &unknown), -1);
     drawn_destroy(drawn);
 }
 
@@ -500,7 +490,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_cut_is_read_as_it_was_written, make_dir, remove_dir),
         cmocka_unit_test_setup_teardown(what_is_handed_over_is_read_in_its_order, make_dir, remove_dir),
         cmocka_unit_test(of_each_member_there_is_a_tally),
-        cmocka_unit_test(a_sample_is_drawn_once_and_forgotten_only_if_it_was_not),
+        cmocka_unit_test(a_sample_is_drawn_once),
         cmocka_unit_test(samples_are_counted_by_how_often_they_are_drawn),
         cmocka_unit_test(a_batch_is_whole_but_for_the_last_one),
         cmocka_unit_test(sessions_are_found_by_member_and_attempt),

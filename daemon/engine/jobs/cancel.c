@@ -31,9 +31,16 @@ void job_send_cancel(struct engine *engine, struct live_job *job)
     free(dir);
 }
 
+/* Returns whether the scheduler is believed to have the job, so that it can be ordered to end it. */
+static bool can_be_cancelled(const struct live_job *job)
+{
+    return (job->state.pending == PENDING_NONE || job->state.pending == PENDING_COLLECT) && job_is_asked(job) &&
+           job->row.state != JOB_INTENT && job->state.belief != BELIEF_RETURNED && !job_is_gone(job);
+}
+
 bool job_cancel_is_due(const struct engine *engine, const struct live_job *job)
 {
-    return job->row.cancel && !job->ending.over && !job_is_gone(job) && job->ensemble->cancels.held_since == 0 &&
+    return job->row.cancel && !job->ending.over && can_be_cancelled(job) && job->ensemble->cancels.held_since == 0 &&
            engine_now(engine) >= job->ending.cancel_again_ms;
 }
 
@@ -76,7 +83,7 @@ void job_cancel(struct engine *engine, struct live_job *job)
 static bool is_unclear(const struct live_job *job)
 {
     return job->row.cancel && !job_is_inside(job) && job->adapter == job->ensemble->adapter && !job->ending.over &&
-           (job->state.pending != PENDING_NONE || !job_is_asked(job));
+           ((job->state.pending != PENDING_NONE && job->state.pending != PENDING_COLLECT) || !job_is_asked(job));
 }
 
 static bool awaits_more(const struct engine *engine, const struct live_ensemble *ens)

@@ -34,42 +34,12 @@ static void task_id(const struct live_job *job, const struct slot *slot, char ou
 }
 
 /* Applies an exit record to the slot; the record must be of the slot's task. */
-static void apply_record(struct engine *engine, struct live_job *job, struct slot *slot, const struct exitrec *rec)
+static void apply_record(struct engine *engine, struct live_job *job, struct slot *slot, const struct attempt_end *end)
 {
-    static const enum attempt_outcome outcomes[] = {
-        [EXITREC_SUCCEEDED] = ATTEMPT_SUCCEEDED, [EXITREC_FAILED] = ATTEMPT_FAILED,
-        [EXITREC_TIMEOUT] = ATTEMPT_TIMEOUT,     [EXITREC_CANCELLED] = ATTEMPT_CANCELLED,
-        [EXITREC_DIVERGED] = ATTEMPT_DIVERGED,   [EXITREC_REACHED] = ATTEMPT_REACHED,
-    };
-    struct attempt_end out = {
-        .outcome = outcomes[rec->outcome],
-        .exit_code = rec->exit_code,
-        .signal = rec->signal,
-        .started_ms = (int64_t)(rec->started * 1000),
-        .ended_ms = (int64_t)(rec->ended * 1000),
-        .measured = rec->ended > rec->started, /* otherwise the task was not started */
-        .cpu_ms = (int64_t)((rec->user_seconds + rec->system_seconds) * 1000),
-        .memory_peak = rec->max_rss,
-        .final = rec->final || rec->outcome == EXITREC_DIVERGED,
-        .how = rec->killed ? ATTEMPT_KILLED : ATTEMPT_RAN,
-        .late = rec->late,
-        .recorded = true,
-        .at_rung = rec->at_rung,
-        .rung_step = rec->rung_step,
-        .rung_value = rec->rung_value,
-        .resumed = rec->resumed,
-        .checkpoints = rec->checkpoints,
-        .artefacts = rec->artefacts,
-        .ran = rec->ran,
-    };
-
-    text_copy(out.reason, sizeof out.reason, rec->reason);
-    text_copy(out.host, sizeof out.host, rec->host);
-    text_copy(out.notice, sizeof out.notice, rec->notice);
-    job_mark_running(engine, job, out.started_ms, rec->host); /* which the record proves, whatever else is known */
-    if (job->row.started_ms > out.started_ms) /* the scheduler reported the start late, or that of a duplicate */
-        job->row.started_ms = out.started_ms;
-    job_close_slot(engine, job, slot, &out);
+    job_mark_running(engine, job, end->started_ms, end->host); /* which the record proves, whatever else is known */
+    if (job->row.started_ms > end->started_ms) /* the scheduler reported the start late, or that of a duplicate */
+        job->row.started_ms = end->started_ms;
+    job_close_slot(engine, job, slot, end);
 }
 
 /* Returns whether the record is of this job, whose name has a nonce and recurs in no other life of the database. Times
@@ -98,7 +68,7 @@ static bool apply_json(struct engine *engine, struct live_job *job, struct slot 
     }
     if (!is_of_job(job, id, &rec))
         return false;
-    apply_record(engine, job, slot, &rec);
+    apply_record(engine, job, slot, &rec.end);
     return true;
 }
 

@@ -171,6 +171,8 @@ static void end(struct engine *engine, struct live_job *job)
 
 void job_step(struct engine *engine, struct live_job *job)
 {
+    if (job_cancel_is_due(engine, job)) /* also while its files are being read, which may take long */
+        job_send_cancel(engine, job);
     if (job->state.pending != PENDING_NONE)
         return;
     if (job->ending.over) {
@@ -187,8 +189,6 @@ void job_step(struct engine *engine, struct live_job *job)
         start(engine, job);
         return;
     }
-    if (job_cancel_is_due(engine, job))
-        job_send_cancel(engine, job);
     if (job->found.look || job_is_gone(job))
         job_collect(engine, job);
 }

@@ -5,7 +5,6 @@
 #include "common/files.h"
 #include "common/jsonx.h"
 #include "common/xalloc.h"
-#include "daemon/control_key.h"
 #include "daemon/engine/engine.h"
 #include "daemon/engine/jobs/plan_tasks.h"
 #include "daemon/engine/memory/adapter_state.h"
@@ -89,8 +88,6 @@ static void plan_checkpoints(const struct engine *engine, const struct live_ense
         json_object_set_new(checkpoint, "before", json_real((double)c->before_ms / 1000));
     if (c->retain >= 0)
         json_object_set_new(checkpoint, "retain", json_integer((json_int_t)c->retain));
-    if (!c->exact)
-        json_object_set_new(checkpoint, "exact", json_false());
     json_object_set_new(config, "checkpoint", checkpoint);
     if (resumed->name[0] != '\0')
         json_object_set_new(config, "resume",
@@ -117,8 +114,7 @@ static void plan_from(const struct engine *engine, const struct live_ensemble *e
     add_dir(plan, dir);
 }
 
-static void plan_training(const struct engine *engine, const struct live_job *job, const char *control_key,
-                          struct job_plan *plan)
+static void plan_training(const struct engine *engine, const struct live_job *job, struct job_plan *plan)
 {
     const struct live_ensemble *ens = job->ensemble;
     const struct training_row *training = &ens->training->row;
@@ -129,12 +125,12 @@ static void plan_training(const struct engine *engine, const struct live_job *jo
     for (size_t i = 0; i < params_size(spec->params); i++)
         if (params_is_numeric(spec->params, i))
             json_array_append_new(names, json_string(params_name(spec->params, i)));
-    config = json_pack("{s:i, s:I, s:I, s:s, s:I, s:I, s:I, s:s, s:s, s:s, s:s, s:o, s:O, s:O}", "version", 1,
-                       "ensemble", (json_int_t)ens->row.id, "training", (json_int_t)training->id, "job", job->row.name,
-                       "generation", (json_int_t)training->generation, "ranks", (json_int_t)training->ranks, "count",
-                       (json_int_t)ensemble_most(ens), "control", engine->ports.control_endpoint, "control_key",
-                       control_key, "stream", stream, "stream_key", ens->row.stream_key, "parameters", names, "fields",
-                       spec->fields, "buffer", spec->buffer);
+    config =
+        json_pack("{s:i, s:I, s:I, s:s, s:I, s:I, s:I, s:s, s:s, s:s, s:o, s:O, s:O}", "version", 1, "ensemble",
+                  (json_int_t)ens->row.id, "training", (json_int_t)training->id, "job", job->row.name, "generation",
+                  (json_int_t)training->generation, "ranks", (json_int_t)training->ranks, "count",
+                  (json_int_t)ensemble_most(ens), "control", engine->ports.control_path, "stream", stream, "stream_key",
+                  ens->row.stream_key, "parameters", names, "fields", spec->fields, "buffer", spec->buffer);
     current = json_pack("{s:i, s:I, s:I, s:I}", "version", 1, "generation", (json_int_t)training->generation, "ranks",
                         (json_int_t)training->ranks, "keeps", (json_int_t)training->keeps);
     if (!job->adapter->ops->same_host || !ens->adapter->ops->same_host)
@@ -155,19 +151,17 @@ static void plan_training(const struct engine *engine, const struct live_job *jo
 }
 
 /* What the pilot is to know, on each of its nodes. */
-static void plan_pilot(const struct engine *engine, const struct live_job *job, const char *control_key,
-                       struct job_plan *plan)
+static void plan_pilot(const struct engine *engine, const struct live_job *job, struct job_plan *plan)
 {
     const struct spec *spec = job->ensemble->spec;
     const struct spec_allocation *alloc = &spec->allocation;
     struct adapter_resources r = pilot_resources_of(job);
     char *dir = engine_job_dir(engine, job);
-    json_t *config =
-        json_pack("{s:i, s:s, s:I, s:s, s:s, s:i, s:i, s:I, s:f, s:f, s:b}", "version", 1, "job", job->row.name,
-                  "ensemble", (json_int_t)job->row.ensemble, "control", engine->ports.control_endpoint, "control_key",
-                  control_key, "nodes", r.nodes, "cpus", r.whole_nodes ? 0 : r.cpus_per_task, "memory",
-                  (json_int_t)alloc->memory, "idle", (double)alloc->idle_ms / 1000, "least",
-                  (double)spec_least_time_ms(spec) / 1000, "flush", !job->adapter->ops->same_host);
+    json_t *config = json_pack("{s:i, s:s, s:I, s:s, s:i, s:i, s:I, s:f, s:f, s:b}", "version", 1, "job", job->row.name,
+                               "ensemble", (json_int_t)job->row.ensemble, "control", engine->ports.control_path,
+                               "nodes", r.nodes, "cpus", r.whole_nodes ? 0 : r.cpus_per_task, "memory",
+                               (json_int_t)alloc->memory, "idle", (double)alloc->idle_ms / 1000, "least",
+                               (double)spec_least_time_ms(spec) / 1000, "flush", !job->adapter->ops->same_host);
 
     if (alloc->launcher != NULL)
         json_object_set(config, "launcher", (json_t *)alloc->launcher);
@@ -209,7 +203,7 @@ static struct jobdesc_metrics metrics_of(const struct spec *spec)
 void plan_job(const struct engine *engine, const struct live_job *job, struct job_plan *plan)
 {
     bool training = job->row.kind == JOB_TRAINING, pilot = job->row.kind == JOB_PILOT;
-    char key[CONTROL_KEY_SIZE], *dir;
+    char *dir;
     const struct spec_task *what = training ? &job->ensemble->spec->training : &job->ensemble->spec->members;
     struct jobdesc desc = {
         .job = job->row.name,
@@ -217,8 +211,7 @@ void plan_job(const struct engine *engine, const struct live_job *job, struct jo
         .kind = training ? JOBDESC_TRAINING
                 : pilot  ? JOBDESC_PILOT
                          : JOBDESC_MEMBERS,
-        .control = engine->ports.control_endpoint,
-        .control_key = key,
+        .control = engine->ports.control_path,
         .walltime_ms = pilot ? job->ensemble->spec->allocation.resources.walltime_ms : job_resources(job)->walltime_ms,
         .grace_ms = pilot ? job->ensemble->spec->allocation.grace_ms : what->grace_ms,
         .umask = pilot ? NULL : what->umask,
@@ -251,15 +244,14 @@ void plan_job(const struct engine *engine, const struct live_job *job, struct jo
     if (!training && !pilot && job->ensemble->spec->has_training)
         desc.streams = job->ensemble->spec->streams_optional ? JOBDESC_STREAMS_OPTIONAL : JOBDESC_STREAMS_REQUIRED;
     desc.attest = attest;
-    control_key_make(engine->store, job->row.name, key);
     jobdesc_begin(&text, &desc);
     json_decref(attest);
     plan->failed = plan_tasks(engine, job, &text, plan) < 0;
     plan->descriptor = jobdesc_end(&text);
     if (training)
-        plan_training(engine, job, key, plan);
+        plan_training(engine, job, plan);
     if (pilot)
-        plan_pilot(engine, job, key, plan);
+        plan_pilot(engine, job, plan);
     if (job_scheduler(job)->hands_over)
         return;
     dir = engine_job_dir(engine, job);

@@ -50,12 +50,14 @@ void slot_tell_running(struct engine *engine, struct live_job *job, struct slot 
 
 static void save_slot(struct engine *engine, struct live_job *job, struct slot *slot)
 {
-    struct attempt_row attempt = {
-        .ensemble = job->row.ensemble, .index = slot->index, .number = slot->number, .started_ms = job->row.started_ms};
+    struct attempt_row attempt = {.ensemble = job->row.ensemble,
+                                  .index = slot->index,
+                                  .number = slot->number,
+                                  .end.started_ms = job->row.started_ms};
     struct member_row member = slot_member(job, slot);
     struct error err;
 
-    text_copy(attempt.host, sizeof attempt.host, job->found.host);
+    text_copy(attempt.end.host, sizeof attempt.end.host, job->found.host);
     member.state = MEMBER_RUNNING;
     store_attempt_start(engine->store, &attempt, &err);
     store_member_change(engine->store, &member, &err);

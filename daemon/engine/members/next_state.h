@@ -2,7 +2,7 @@
 #ifndef DAEMON_ENGINE_MEMBERS_NEXT_STATE_H
 #define DAEMON_ENGINE_MEMBERS_NEXT_STATE_H
 #include "daemon/engine/members/progress.h"
-#include "daemon/engine/memory/attempt_end.h"
+#include "tasks/proto/attempt_end.h"
 #include "daemon/engine/memory/job.h"
 #include "daemon/store/ensemble.h"
 #include "daemon/store/member.h"

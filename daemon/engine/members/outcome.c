@@ -64,8 +64,8 @@ static void tell_ended(struct engine *engine, const struct live_job *job, const 
 static bool is_failure(const struct slot *slot, const struct attempt_row *attempt, const struct progress *progress)
 {
     return slot->order == SLOT_TO_ITS_END &&
-           (attempt->outcome == ATTEMPT_FAILED || attempt->outcome == ATTEMPT_DIVERGED ||
-            ((attempt->outcome == ATTEMPT_TIMEOUT || attempt->outcome == ATTEMPT_LOST) && !progress->made));
+           (attempt->end.outcome == ATTEMPT_FAILED || attempt->end.outcome == ATTEMPT_DIVERGED ||
+            ((attempt->end.outcome == ATTEMPT_TIMEOUT || attempt->end.outcome == ATTEMPT_LOST) && !progress->made));
 }
 
 /* An attempt that has ended, and what becomes of it. */
@@ -166,21 +166,11 @@ static int store_end(struct engine *engine, const struct ended *e)
         .ensemble = e->member.ensemble,
         .index = e->slot->index,
         .number = e->slot->number,
-        .outcome = e->end->outcome,
-        .exit_code = e->end->exit_code,
-        .signal = e->end->signal,
-        .started_ms = e->end->started_ms,
-        .ended_ms = e->end->ended_ms,
-        .measured = e->end->measured,
-        .cpu_ms = e->end->cpu_ms,
-        .memory_peak = e->end->memory_peak,
+        .end = e->told,
         .points_read = e->slot->points_read,
     };
     struct error err;
 
-    memcpy(attempt.reason, e->told.reason, sizeof attempt.reason);
-    memcpy(attempt.host, e->end->host, sizeof attempt.host);
-    memcpy(attempt.notice, e->told.notice, sizeof attempt.notice);
     if (resumed != NULL)
         text_copy(attempt.resumed, sizeof attempt.resumed, resumed);
     if (store_attempt_update(engine->store, &attempt, &err) < 0 ||

@@ -3,7 +3,7 @@
  * carries copies, so that it stays true whatever happens until then. */
 #ifndef DAEMON_ENGINE_MEMORY_FACTS_H
 #define DAEMON_ENGINE_MEMORY_FACTS_H
-#include "daemon/engine/memory/attempt_end.h"
+#include "tasks/proto/attempt_end.h"
 #include "daemon/engine/memory/waits.h"
 #include "daemon/store/member.h"
 #include "daemon/store/series.h"

@@ -4,7 +4,7 @@
 #ifndef DAEMON_ENGINE_MEMORY_JOB_H
 #define DAEMON_ENGINE_MEMORY_JOB_H
 #include "daemon/engine/memory/alarm.h"
-#include "daemon/engine/memory/attempt_end.h"
+#include "tasks/proto/attempt_end.h"
 #include "daemon/engine/memory/ensemble.h"
 #include "daemon/engine/memory/job_event.h"
 #include "daemon/engine/memory/job_scheduler.h"

@@ -35,8 +35,7 @@ void early_note(struct engine *engine, struct live_ensemble *ens, json_t *const 
 bool early_is_end(const struct live_ensemble *ens, const int64_t tally[MEMBER_STATE_COUNT], const struct rank_row *sum)
 {
     return ens->training->state.need == NEED_NONE &&
-           (!ensemble_all_final(&ens->row, tally) || tally[MEMBER_UNFINISHED] > 0 ||
-            sum->drawn + sum->forgotten < sum->unique);
+           (!ensemble_all_final(&ens->row, tally) || tally[MEMBER_UNFINISHED] > 0 || sum->drawn < sum->unique);
 }
 
 /* The ensemble is ending for another reason, so that it fails; nothing but its training's end stops what still runs. */
@@ -130,6 +129,6 @@ void early_tell(struct engine *engine, const struct live_ensemble *ens, const in
     at = add_unneeded(out, size, at, ens->row.count - tally[MEMBER_SUCCEEDED] - tally[MEMBER_FAILED], members);
     at = add_unneeded(out, size, at, json_integer_value(json_object_get(missing, "unneeded")),
                       "steps that had not come");
-    add_unneeded(out, size, at, sum.unique - sum.drawn - sum.forgotten, "samples that had come");
+    add_unneeded(out, size, at, sum.unique - sum.drawn, "samples that had come");
     json_decref(missing);
 }

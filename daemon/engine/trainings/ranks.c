@@ -43,7 +43,6 @@ static void read_counters(struct rank_row *row, const json_t *status)
     row->drawn = integer(status, "drawn");
     row->batches = integer(status, "batches");
     row->repeats = integer(status, "repeats");
-    row->forgotten = integer(status, "forgotten");
     row->skipped = integer(status, "skipped");
     row->samples_per_second = json_number_value(json_object_get(status, "samples_per_second"));
 }
@@ -67,21 +66,6 @@ static enum rank_state rank_state(json_t **json)
     return json[RANK_FILE_ENDPOINT] != NULL ? RANK_READY : RANK_STARTING;
 }
 
-/* Tells in log and event that a rank which has begun again where it was lacks samples. Where it is the first of a
- * generation, the one before has told. */
-static void tell_forgotten(struct engine *engine, const struct training_row *training, const struct rank_row *row,
-                           const json_t *status)
-{
-    if (integer(status, "restart") == 0)
-        return;
-    log_change(LOG_LEVEL_WARN, LOG_TRAINING(training->ensemble, training->id),
-               "training %lld: rank %lld has forgotten %lld samples by now, as \"exact\": false allows it",
-               (long long)training->id, (long long)row->rank, (long long)row->forgotten);
-    engine_event(engine, "training.forgot", training->ensemble, -1,
-                 json_pack("{s:I, s:I, s:I}", "generation", (json_int_t)training->generation, "rank",
-                           (json_int_t)row->rank, "forgotten", (json_int_t)row->forgotten));
-}
-
 static void take_rank(struct engine *engine, const struct training_row *training, int64_t rank, json_t **json)
 {
     const json_t *status = json[RANK_FILE_DONE] ? json[RANK_FILE_DONE] : json[RANK_FILE_STATUS];
@@ -97,8 +81,6 @@ static void take_rank(struct engine *engine, const struct training_row *training
         read_counters(&row, status);
     if (memcmp(&row, &before, sizeof row) != 0)
         store_rank_put(engine->store, &row, &err);
-    if (row.forgotten > before.forgotten)
-        tell_forgotten(engine, training, &row, status);
 }
 
 static void mark_ready(struct engine *engine, struct live_ensemble *ens)

@@ -2,7 +2,7 @@
 
 #include "common/log_changes.h"
 #include "daemon/engine/memory/alarm.h"
-#include "daemon/engine/memory/attempt_end.h"
+#include "tasks/proto/attempt_end.h"
 #include "daemon/engine/memory/core.h"
 #include "daemon/engine/memory/ensemble.h"
 #include "daemon/engine/memory/facts.h"
@@ -122,7 +122,7 @@ void training_conclude(struct engine *engine, struct live_ensemble *ens)
     end = judge(training, sum.state, &newest);
     explain(ens, end, training->state.need == NEED_NONE || ensemble_all_final(&ens->row, tally), reason, sizeof reason);
     if (renew_count_end(ens, end, sum.state >= RANK_READY, got_further(&training->row, &newest, &training->began))) {
-        renew_training(engine, ens, end, &newest, sum.unique - sum.forgotten, reason);
+        renew_training(engine, ens, end, &newest, sum.unique, reason);
         return;
     }
     if (end == GENERATION_LOST && training->row.losses > 0)
@@ -143,8 +143,8 @@ void training_conclude(struct engine *engine, struct live_ensemble *ens)
         early_end(engine, ens, ensemble_all_final(&ens->row, tally));
     store_training_update(engine->store, &training->row, &err);
     engine_event(engine, "training.ended", ens->row.id, -1,
-                 json_pack("{s:s, s:s, s:b, s:I}", "state", training_state_name(training->row.state), "reason", reason,
-                           "early", (int)training->row.early, "forgotten", (json_int_t)sum.forgotten));
+                 json_pack("{s:s, s:s, s:b}", "state", training_state_name(training->row.state), "reason", reason,
+                           "early", (int)training->row.early));
     if (training->row.state == TRAINING_FAILED) {
         char whole[700];
 

@@ -9,7 +9,7 @@ class Stats(ctypes.Structure):
     """The counters: struct stretto_train_stats of stretto-train.h."""
 
     COUNTERS = ("received", "unique", "duplicates", "rejected", "drawn", "repeats", "batches", "population", "unseen",
-                "finalized", "bytes", "memory_bytes", "forgotten", "skipped")
+                "finalized", "bytes", "memory_bytes", "skipped")
     TIMES = ("samples_per_second", "room_wait_seconds", "sample_wait_seconds")
     _fields_ = [(name, ctypes.c_uint64) for name in COUNTERS] + [
         ("draws", ctypes.c_uint64 * 8), ("rejected_by", ctypes.c_uint64 * 32)] + [
