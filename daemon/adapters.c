@@ -69,7 +69,7 @@ static int check_settings(const struct adapter_ops *ops, const json_t *section, 
     return jsonx_only(section, "", names, err);
 }
 
-static int add(struct adapters *all, const struct adapter_ops *ops, const char *path, struct error *err)
+static int add_adapter(struct adapters *all, const struct adapter_ops *ops, const char *path, struct error *err)
 {
     struct one *one = xcalloc(1, sizeof *one);
     int64_t max_jobs;
@@ -102,7 +102,7 @@ static int add(struct adapters *all, const struct adapter_ops *ops, const char *
     return 0;
 }
 
-static const struct one *find(const struct adapters *all, const char *name)
+static const struct one *adapter_by_name(const struct adapters *all, const char *name)
 {
     for (size_t i = 0; i < all->n; i++)
         if (strcmp(all->list[i]->ops->name, name) == 0)
@@ -110,7 +110,7 @@ static const struct one *find(const struct adapters *all, const char *name)
     return NULL;
 }
 
-static void refuse(struct adapters *all, const char *path, const struct error *err)
+static void refuse_plugin(struct adapters *all, const char *path, const struct error *err)
 {
     struct adapters_refused *refused;
 
@@ -125,13 +125,13 @@ static void load(struct adapters *all, const char *path)
 {
     struct error err = {0};
     const struct adapter_ops *ops = plugin_open(path, &err);
-    const struct one *other = ops != NULL ? find(all, ops->name) : NULL;
+    const struct one *other = ops != NULL ? adapter_by_name(all, ops->name) : NULL;
 
     if (other != NULL) {
         error_set(&err, "plugin_name_taken", "%s calls itself \"%s\", as %s does", path, ops->name,
                   other->path != NULL ? other->path : "a built-in adapter");
         ops = NULL;
-    } else if (ops != NULL && add(all, ops, path, &err) < 0) {
+    } else if (ops != NULL && add_adapter(all, ops, path, &err) < 0) {
         error_set(&err, "plugin_configuration", "%s, by its settings /adapters/%s%s: %s", path, ops->name, err.pointer,
                   err.text);
         ops = NULL;
@@ -139,7 +139,7 @@ static void load(struct adapters *all, const char *path)
     if (ops != NULL)
         log_info_of(LOG_ADAPTER(ops->name), "adapter %s is loaded from %s", ops->name, path);
     else
-        refuse(all, path, &err);
+        refuse_plugin(all, path, &err);
 }
 
 static void load_all(struct adapters *all, const char *dir)
@@ -151,7 +151,7 @@ static void load_all(struct adapters *all, const char *dir)
         return; /* the default folder need not exist */
     paths = plugin_list(dir, &err);
     if (paths == NULL) {
-        refuse(all, dir, &err);
+        refuse_plugin(all, dir, &err);
         return;
     }
     for (char **path = paths; *path != NULL; path++) {
@@ -167,7 +167,7 @@ static void warn_of_unused_settings(const struct adapters *all)
     json_t *section;
 
     json_object_foreach (all->config->adapters, name, section) {
-        if (find(all, name) == NULL)
+        if (adapter_by_name(all, name) == NULL)
             log_warn("the settings have a section for an adapter \"%s\", which is not here", name);
     }
 }
@@ -180,7 +180,7 @@ int adapters_create(struct adapters **out, uv_loop_t *loop, const struct config 
     *all = (struct adapters){.loop = loop, .config = config, .engine = engine};
     all->refused = xcalloc(1, sizeof *all->refused);
     for (size_t i = 0; adapter_registry[i] != NULL; i++)
-        if (add(all, adapter_registry[i], NULL, err) < 0)
+        if (add_adapter(all, adapter_registry[i], NULL, err) < 0)
             return error_set(err, "config_value", "%s (at /adapters/%s%s)", err->text, adapter_registry[i]->name,
                              err->pointer);
     load_all(all, config->plugin_dir);
@@ -188,14 +188,14 @@ int adapters_create(struct adapters **out, uv_loop_t *loop, const struct config 
     return 0;
 }
 
-static void gone(void *arg)
+static void adapter_gone(void *arg)
 {
 }
 
 void adapters_destroy(struct adapters *all)
 {
     for (size_t i = all != NULL ? all->n : 0; i-- > 0;)
-        all->list[i]->ops->destroy(all->list[i]->adapter, gone, NULL);
+        all->list[i]->ops->destroy(all->list[i]->adapter, adapter_gone, NULL);
 }
 
 void adapters_free(struct adapters *all)

@@ -20,7 +20,6 @@
 #include "daemon/state_watch.h"
 #include "daemon/store/backup.h"
 #include "daemon/store/checkpoint.h"
-#include "daemon/store/memory.h"
 #include "daemon/sweep.h"
 
 #include <sodium.h>
@@ -49,7 +48,7 @@ struct app {
     struct checkpoint *checkpoint;
     struct run_marker *marker;
     struct archive *archive;
-    struct sweep *sweep;
+    struct output_sweep *sweep;
     struct api *api;
     char *control_path, *python, *rows_dir;
     uv_timer_t wake;
@@ -280,7 +279,6 @@ static int start(struct app *app, struct error *err)
 
     app->logs = logs_create(&app->loop);
     app->notify = notify_create(&app->loop, describe, app); /* first, since children must not inherit its variables */
-    memory_keep_blocks();
     rc = store_open_with(&app->store, app->config->state_dir, &options, err);
     if (rc < 0 || store_open_reader(&app->reader, app->store, err) < 0)
         return -1;

@@ -34,7 +34,7 @@ struct archive {
     struct error err;
 };
 
-static void release(struct archive *archive)
+static void archive_release(struct archive *archive)
 {
     if (--archive->users > 0)
         return;
@@ -62,18 +62,18 @@ bool archive_holds(const struct archive *archive, int64_t ensemble, int64_t inde
     return archive->n_last > 0 && bsearch(&index, archive->last, archive->n_last, sizeof index, compare) != NULL;
 }
 
-static void on_timer(uv_timer_t *timer);
+static void archive_on_timer(uv_timer_t *timer);
 
-static void step_over(struct archive *archive, uint64_t rest_ms)
+static void archive_step_over(struct archive *archive, uint64_t rest_ms)
 {
     archiving_clear(&archive->archiving);
     archive->busy = archive->removing = archive->again = false;
     if (!archive->ending)
-        uv_timer_start(&archive->timer, on_timer, rest_ms, 0);
-    release(archive);
+        uv_timer_start(&archive->timer, archive_on_timer, rest_ms, 0);
+    archive_release(archive);
 }
 
-static void warn(const struct error *err)
+static void warn_not_archived(const struct error *err)
 {
     log_warn("files of ended attempts are not archived for now: %s", err->text);
 }
@@ -113,7 +113,7 @@ static int add_some(void *arg, const struct unarchived *row)
 
 /* Finds out which members may lose their directories. Nothing that the engine does before the originals are removed can
  * change that, since archive_holds() stops it. */
-static int find_last(struct archive *archive, struct error *err)
+static int find_last_attempts(struct archive *archive, struct error *err)
 {
     struct archiving *p = &archive->archiving;
 
@@ -169,7 +169,7 @@ static int store_places(struct archive *archive, struct error *err)
         if (p->files[kind].number > 0 && store_archive_file_put(archive->store, p->ensemble, kind,
                                                                 p->files[kind].number, p->files[kind].size, err) < 0)
             return -1;
-    return find_last(archive, err) < 0 ? -1 : note_jobs(archive, err);
+    return find_last_attempts(archive, err) < 0 ? -1 : note_jobs(archive, err);
 }
 
 static void after_remove(uv_work_t *work, int status)
@@ -179,12 +179,12 @@ static void after_remove(uv_work_t *work, int status)
     struct error err;
 
     if (archive->ending) {
-        release(archive);
+        archive_release(archive);
         return;
     }
     if (archive->failed) { /* the row of these jobs stays, and a later step tries again */
-        warn(&archive->err);
-        step_over(archive, RETRY_MS);
+        warn_not_archived(&archive->err);
+        archive_step_over(archive, RETRY_MS);
         return;
     }
     for (size_t i = 0; i < p->n_attempts; i++) { /* what was written to since stays as it is */
@@ -194,7 +194,7 @@ static void after_remove(uv_work_t *work, int status)
             store_archive_put(archive->store, p->ensemble, &row, &err);
     }
     store_archiving_drop(archive->store, &err);
-    step_over(archive, 0);
+    archive_step_over(archive, 0);
 }
 
 static void on_remove(uv_work_t *work)
@@ -210,23 +210,23 @@ static void stored(void *arg, const struct error *failed)
     struct archive *archive = arg;
 
     if (failed != NULL || archive->ending) {
-        step_over(archive, RETRY_MS);
+        archive_step_over(archive, RETRY_MS);
         return;
     }
     uv_queue_work(archive->timer.loop, &archive->work, on_remove, after_remove);
 }
 
-static void after_write(uv_work_t *work, int status)
+static void archive_written(uv_work_t *work, int status)
 {
     struct archive *archive = work->data;
 
     if (archive->ending) {
-        release(archive);
+        archive_release(archive);
         return;
     }
     if (archive->failed || store_places(archive, &archive->err) < 0) {
-        warn(&archive->err);
-        step_over(archive, RETRY_MS);
+        warn_not_archived(&archive->err);
+        archive_step_over(archive, RETRY_MS);
         return;
     }
     archive->removing = true;
@@ -263,7 +263,7 @@ static int find_copied(struct archive *archive, struct error *err)
     }
     json_decref(jobs);
     free(text);
-    if (rc == 1 && find_last(archive, err) < 0)
+    if (rc == 1 && find_last_attempts(archive, err) < 0)
         rc = -1;
     return rc;
 }
@@ -287,14 +287,14 @@ static int find_unarchived(struct archive *archive, struct error *err)
                : 1;
 }
 
-static int64_t rest(const struct archive *archive)
+static int64_t archive_rest(const struct archive *archive)
 {
     int64_t half = archive->after_ms / 2;
 
     return half > REST_MS ? REST_MS : half < 100 ? 100 : half;
 }
 
-static void on_timer(uv_timer_t *timer)
+static void archive_on_timer(uv_timer_t *timer)
 {
     struct archive *archive = timer->data;
     struct error err;
@@ -304,10 +304,10 @@ static void on_timer(uv_timer_t *timer)
     if (rc == 0)
         rc = store_check_room(archive->store, &err) < 0 ? 0 : find_unarchived(archive, &err);
     if (rc < 0)
-        warn(&err);
+        warn_not_archived(&err);
     if (rc <= 0) {
         archiving_clear(&archive->archiving);
-        uv_timer_start(timer, on_timer, (uint64_t)rest(archive), 0);
+        uv_timer_start(timer, archive_on_timer, (uint64_t)archive_rest(archive), 0);
         return;
     }
     archive->users++;
@@ -316,7 +316,7 @@ static void on_timer(uv_timer_t *timer)
     if (archive->again)
         uv_queue_work(timer->loop, &archive->work, on_remove, after_remove);
     else
-        uv_queue_work(timer->loop, &archive->work, on_write, after_write);
+        uv_queue_work(timer->loop, &archive->work, on_write, archive_written);
 }
 
 struct archive *archive_create(uv_loop_t *loop, struct store *store, struct turn *turn, const char *run_dir,
@@ -332,13 +332,13 @@ struct archive *archive_create(uv_loop_t *loop, struct store *store, struct turn
     archive->work.data = archive;
     uv_timer_init(loop, &archive->timer);
     archive->timer.data = archive;
-    on_timer(&archive->timer);
+    archive_on_timer(&archive->timer);
     return archive;
 }
 
-static void on_closed(uv_handle_t *handle)
+static void archive_timer_closed(uv_handle_t *handle)
 {
-    release(handle->data);
+    archive_release(handle->data);
 }
 
 void archive_destroy(struct archive *archive)
@@ -346,5 +346,5 @@ void archive_destroy(struct archive *archive)
     if (archive == NULL)
         return;
     archive->ending = true;
-    uv_close((uv_handle_t *)&archive->timer, on_closed);
+    uv_close((uv_handle_t *)&archive->timer, archive_timer_closed);
 }

@@ -252,7 +252,7 @@ static int take_groups(struct config *config, const json_t *names, struct error 
     return 0;
 }
 
-static int take(struct config *config, const json_t *json, struct error *err)
+static int take_settings(struct config *config, const json_t *json, struct error *err)
 {
     const char *known[KEY_COUNT + 1] = {NULL};
     const char *state_dir = NULL, *run_dir = NULL, *python = NULL, *level = NULL, *keep = NULL;
@@ -324,7 +324,7 @@ int config_read(struct config *config, const char *path, struct error *err)
 
     if (json == NULL)
         return -1;
-    rc = take(config, json, err);
+    rc = take_settings(config, json, err);
     json_decref(json);
     if (rc < 0)
         return error_at(err, err->code, err->pointer, "%s: %s (at %s)", path, err->text,
@@ -341,7 +341,7 @@ static char *default_state_dir(void)
     return home != NULL && home[0] == '/' ? xasprintf("%s/.local/state/stretto", home) : NULL;
 }
 
-static bool is_empty(const char *path)
+static bool is_empty_directory(const char *path)
 {
     DIR *dir = opendir(path);
     const struct dirent *entry = NULL;
@@ -364,7 +364,7 @@ static int keep_private(const char *dir, struct error *err)
         return error_errno(err, "config_value", "%s", dir);
     if (st.st_uid != geteuid() || (st.st_mode & 077) == 0)
         return 0;
-    if ((st.st_mode & 022) != 0 && !is_empty(dir))
+    if ((st.st_mode & 022) != 0 && !is_empty_directory(dir))
         return error_set(err, "path_not_safe",
                          "%.200s is not empty, and other users can write to it (mode %04o): see whose files are in it, "
                          "then chmod 700 it",

@@ -161,9 +161,9 @@ libdaemon_la_SOURCES = \
 	daemon/store/job.c daemon/store/job.h \
 	daemon/store/log_check.c daemon/store/log_check.h \
 	daemon/store/member.c daemon/store/member.h \
+	daemon/store/member_change.c \
 	daemon/store/member_checkpoint.c daemon/store/member_checkpoint.h \
 	daemon/store/artefact.c daemon/store/artefact.h \
-	daemon/store/memory.c daemon/store/memory.h \
 	daemon/store/metric.c \
 	daemon/store/generation.c daemon/store/generation.h \
 	daemon/store/elastic.c daemon/store/elastic.h \
@@ -218,7 +218,7 @@ endif
 if HAVE_CMOCKA
 unit_tests += tests/unit/test_control tests/unit/test_ingest tests/unit/test_needs tests/unit/test_spec tests/unit/test_params tests/unit/test_store tests/unit/test_turn tests/unit/test_checkpoint \
 	tests/unit/test_store_faults tests/unit/test_open_faults tests/unit/test_family tests/unit/test_forget \
-	tests/unit/test_gather tests/unit/test_log_check tests/unit/test_memory tests/unit/test_metric tests/unit/test_store_series tests/unit/test_rungs tests/unit/test_migrate tests/unit/test_missing \
+	tests/unit/test_gather tests/unit/test_log_check tests/unit/test_metric tests/unit/test_store_series tests/unit/test_rungs tests/unit/test_migrate tests/unit/test_missing \
 	tests/unit/test_archive tests/unit/test_archiving tests/unit/test_restore tests/unit/test_rundir tests/unit/test_run_claim tests/unit/test_spec_whole tests/unit/test_store_lists tests/unit/test_store_rows tests/unit/test_store_output tests/unit/test_store_course tests/unit/test_store_sorted tests/unit/test_sweep \
 	tests/unit/test_training_checkpoints tests/unit/test_results tests/unit/test_rules tests/unit/test_exclude tests/unit/test_npz tests/unit/test_spec_parts tests/unit/test_spec_bounds tests/unit/test_config tests/unit/test_archive_steps tests/unit/test_notify tests/unit/test_daemon_parts tests/unit/test_store_seldom
 tests_unit_test_daemon_parts_CFLAGS = $(unit_cflags) $(daemon_cflags)
@@ -324,9 +324,6 @@ tests_sim_libfaults_la_CFLAGS = $(unit_cflags) $(daemon_cflags)
 tests_unit_test_open_faults_SOURCES = tests/unit/test_open_faults.c tests/unit/sparse_log.c tests/unit/unit.h
 tests_unit_test_open_faults_CFLAGS = $(unit_cflags) $(daemon_cflags)
 tests_unit_test_open_faults_LDADD = tests/sim/libfaults.la libdaemon.la $(unit_libs)
-tests_unit_test_memory_SOURCES = tests/unit/test_memory.c
-tests_unit_test_memory_CFLAGS = $(unit_cflags) $(daemon_cflags)
-tests_unit_test_memory_LDADD = libdaemon.la $(unit_libs)
 tests_unit_test_log_check_CFLAGS = $(unit_cflags) $(daemon_cflags)
 tests_unit_test_log_check_LDADD = libdaemon.la $(unit_libs)
 tests_unit_test_gather_CFLAGS = $(unit_cflags) $(daemon_cflags)

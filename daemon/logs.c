@@ -40,7 +40,7 @@ struct logs *logs_create(uv_loop_t *loop)
     return logs;
 }
 
-static void on_closed(uv_handle_t *handle)
+static void logs_handle_closed(uv_handle_t *handle)
 {
     struct logs *logs = handle->data;
 
@@ -52,6 +52,6 @@ void logs_destroy(struct logs *logs)
 {
     if (logs == NULL)
         return;
-    uv_close((uv_handle_t *)&logs->hup, on_closed);
-    uv_close((uv_handle_t *)&logs->settle, on_closed);
+    uv_close((uv_handle_t *)&logs->hup, logs_handle_closed);
+    uv_close((uv_handle_t *)&logs->settle, logs_handle_closed);
 }

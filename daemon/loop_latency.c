@@ -13,7 +13,7 @@ struct loop_latency {
     struct loop_latency_counts counts;
 };
 
-static void count(struct loop_latency_counts *counts, uint64_t ns)
+static void count_wait(struct loop_latency_counts *counts, uint64_t ns)
 {
     int i = 0;
 
@@ -24,12 +24,12 @@ static void count(struct loop_latency_counts *counts, uint64_t ns)
     counts->ns += ns;
 }
 
-static void on_prepare(uv_prepare_t *prepare)
+static void latency_on_prepare(uv_prepare_t *prepare)
 {
     struct loop_latency *latency = prepare->data;
     uint64_t now = uv_hrtime(), idle = uv_metrics_idle_time(prepare->loop), waited = idle - latency->idle;
 
-    count(&latency->counts, now - latency->at > waited ? now - latency->at - waited : 0);
+    count_wait(&latency->counts, now - latency->at > waited ? now - latency->at - waited : 0);
     latency->at = now;
     latency->idle = idle;
 }
@@ -42,12 +42,12 @@ struct loop_latency *loop_latency_create(uv_loop_t *loop)
     latency->idle = uv_metrics_idle_time(loop);
     uv_prepare_init(loop, &latency->prepare);
     latency->prepare.data = latency;
-    uv_prepare_start(&latency->prepare, on_prepare);
+    uv_prepare_start(&latency->prepare, latency_on_prepare);
     uv_unref((uv_handle_t *)&latency->prepare);
     return latency;
 }
 
-static void on_closed(uv_handle_t *handle)
+static void free_latency(uv_handle_t *handle)
 {
     free(handle->data);
 }
@@ -55,7 +55,7 @@ static void on_closed(uv_handle_t *handle)
 void loop_latency_destroy(struct loop_latency *latency)
 {
     if (latency != NULL)
-        uv_close((uv_handle_t *)&latency->prepare, on_closed);
+        uv_close((uv_handle_t *)&latency->prepare, free_latency);
 }
 
 const struct loop_latency_counts *loop_latency_counts(const struct loop_latency *latency)

@@ -21,7 +21,7 @@
 
 enum { OPTION_HELP_CONFIG = 256, OPTION_LOG_FORMAT, OPTION_LOG_TO, OPTION_NEW_RUN_DIR, OPTION_PYTHON };
 
-struct options {
+struct daemon_options {
     const char *config_file, *state_dir, *run_dir, *python, *log_to, *log_format;
     const char *listen[16];
     size_t n_listen;
@@ -30,7 +30,7 @@ struct options {
 
 static error_t parse_option(int key, char *arg, struct argp_state *state)
 {
-    struct options *o = state->input;
+    struct daemon_options *o = state->input;
 
     switch (key) {
     case 'c': o->config_file = arg; break;
@@ -81,7 +81,7 @@ static void allow_files(void)
     setrlimit(RLIMIT_NOFILE, &limit);
 }
 
-static int configure(struct config *config, const struct options *o, struct error *err)
+static int configure(struct config *config, const struct daemon_options *o, struct error *err)
 {
     if (o->config_file != NULL && config_read(config, o->config_file, err) < 0)
         return -1;
@@ -131,7 +131,7 @@ int main(int argc, char **argv)
     static const struct argp argp = {
         option_list, parse_option, NULL, "strettod -- runs ensembles of simulations that stream into trainings",
         NULL,        NULL,         NULL};
-    struct options options = {0};
+    struct daemon_options options = {0};
     struct config config;
     struct error err;
     bool elsewhere;

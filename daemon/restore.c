@@ -31,7 +31,7 @@ struct restoring {
     size_t n_attempts;
 };
 
-static int keep_job(void *arg, const struct job_row *row)
+static int keep_restored_job(void *arg, const struct job_row *row)
 {
     struct restoring *r = arg;
 
@@ -40,7 +40,7 @@ static int keep_job(void *arg, const struct job_row *row)
     return 0;
 }
 
-static int keep_attempt(void *arg, const struct attempt_row *row)
+static int keep_restored_attempt(void *arg, const struct attempt_row *row)
 {
     struct restoring *r = arg;
 
@@ -87,7 +87,7 @@ static int lose_job(struct restoring *r, struct job_row *job, struct error *err)
     if (store_ensemble_get(r->store, job->ensemble, &ensemble, err) != 1)
         return error_set(err, "store_io", "job %s has no ensemble", job->name);
     r->n_attempts = 0;
-    if (store_attempt_each_open(r->store, job->id, keep_attempt, r, err) < 0)
+    if (store_attempt_each_open(r->store, job->id, keep_restored_attempt, r, err) < 0)
         return -1;
     for (size_t i = 0; i < r->n_attempts; i++)
         if (lose_attempt(r, &r->attempts[i], ensemble_is_stopped(&ensemble), err) < 0)
@@ -172,9 +172,10 @@ static int set_generations_aside(struct restoring *r, struct error *err)
     return rc;
 }
 
-static int take_over(struct restoring *r, struct error *err)
+static int take_over_runs(struct restoring *r, struct error *err)
 {
-    if (unarchive_for_restore(r->store, r->run_dir, err) < 0 || store_job_each_live(r->store, keep_job, r, err) < 0)
+    if (unarchive_for_restore(r->store, r->run_dir, err) < 0 ||
+        store_job_each_live(r->store, keep_restored_job, r, err) < 0)
         return -1;
     for (size_t i = 0; i < r->n_jobs; i++)
         if (!is_here(r, &r->jobs[i]) && lose_job(r, &r->jobs[i], err) < 0)
@@ -193,7 +194,7 @@ int restore_take_over(struct store *store, const char *run_dir, const char *rows
     if (rc < 0 || (rc == 1 && (dir_make(rows_dir, err) < 0 || backup_restore_rows(store, rows_dir, err) < 0)))
         return -1;
     run_claim_drop(run_dir); /* the claim may be that of the database from which the copy was made */
-    rc = take_over(&r, err);
+    rc = take_over_runs(&r, err);
     if (rc < 0)
         store_doom(store, err);
     if (store_commit(store, rc < 0 ? &ignored : err) < 0)

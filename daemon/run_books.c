@@ -44,7 +44,7 @@ static int64_t larger(int64_t a, int64_t b)
     return a > b ? a : b;
 }
 
-static int find(struct store *store, struct findings *f, struct error *err)
+static int find_books(struct store *store, struct findings *f, struct error *err)
 {
     const struct run_books *b = f->books;
     int copied = backup_is_copy(store, err);
@@ -152,7 +152,7 @@ static void tell_backup(const struct findings *f)
         log_info("the database is a backup: it becomes this daemon's own");
 }
 
-static int take_over(struct store *store, const struct findings *f, struct error *err)
+static int take_over_books(struct store *store, const struct findings *f, struct error *err)
 {
     const struct run_books *b = f->books;
     bool older = !f->copied && !f->anew && is_older(f);
@@ -190,13 +190,13 @@ int run_books_open(struct store *store, const struct run_books *books, struct er
     struct findings f = {.books = books};
     int rc;
 
-    if (find(store, &f, err) < 0 || check_home(store, &f, err) < 0)
+    if (find_books(store, &f, err) < 0 || check_home(store, &f, err) < 0)
         return -1;
     if (f.owner == RUN_CLAIM_OTHER && !f.copied) {
         rc = run_claim(store, books->run_dir, books->state_dir, err); /* which says whose it is */
         return rc < 0 ? -1 : 0;
     }
-    if (take_over(store, &f, err) < 0)
+    if (take_over_books(store, &f, err) < 0)
         return -1;
     rc = run_claim(store, books->run_dir, books->state_dir, err);
     return rc == 1 ? remember(store, books->run_dir, err) : rc;

@@ -63,7 +63,7 @@ void run_claim_drop(const char *run_dir)
     free(path);
 }
 
-static const char *text_of(const json_t *owner, const char *key)
+static const char *owner_text(const json_t *owner, const char *key)
 {
     const char *text = json_string_value(json_object_get(owner, key));
 
@@ -74,7 +74,7 @@ static const char *text_of(const json_t *owner, const char *key)
  * has only one daemon at a time, the daemon of that database is gone. */
 static bool was_here(const json_t *owner, const char *state_dir, const char *host)
 {
-    return strcmp(text_of(owner, "state_dir"), state_dir) == 0 && strcmp(text_of(owner, "host"), host) == 0;
+    return strcmp(owner_text(owner, "state_dir"), state_dir) == 0 && strcmp(owner_text(owner, "host"), host) == 0;
 }
 
 static int taken(const char *run_dir, const json_t *owner, struct error *err)
@@ -84,19 +84,19 @@ static int taken(const char *run_dir, const json_t *owner, struct error *err)
         "the run directory %.200s is that of the daemon with the state directory %.150s on %.60s, whose ensembles have "
         "the same numbers: give another --run-dir, or, if that state directory is gone for good, remove "
         "%.200s/owner.json",
-        run_dir, text_of(owner, "state_dir"), text_of(owner, "host"), run_dir);
+        run_dir, owner_text(owner, "state_dir"), owner_text(owner, "host"), run_dir);
 }
 
 /* Returns 1 if the run directory is ours, 0 if it may be claimed, -1 with err. */
-static int look(const char *path, const char *run_dir, const char *instance, const char *state_dir, const char *host,
-                struct error *err)
+static int look_at_owner(const char *path, const char *run_dir, const char *instance, const char *state_dir,
+                         const char *host, struct error *err)
 {
     json_t *owner = file_read_json(path, err);
     int rc = 0;
 
     if (owner == NULL)
         return errno == ENOENT ? 0 : -1;
-    if (strcmp(text_of(owner, "database"), instance) == 0)
+    if (strcmp(owner_text(owner, "database"), instance) == 0)
         rc = 1;
     else if (!was_here(owner, state_dir, host))
         rc = taken(run_dir, owner, err);
@@ -130,7 +130,7 @@ int run_claim_whose(struct store *store, const char *run_dir, const char *state_
     gethostname(host, sizeof host - 1);
     if (owner == NULL)
         *whose = RUN_CLAIM_NOBODY;
-    else if (strcmp(text_of(owner, "database"), store_instance(store)) == 0)
+    else if (strcmp(owner_text(owner, "database"), store_instance(store)) == 0)
         *whose = RUN_CLAIM_OURS;
     else
         *whose = was_here(owner, state_dir, host) ? RUN_CLAIM_FORMER : RUN_CLAIM_OTHER;
@@ -147,14 +147,14 @@ int run_claim(struct store *store, const char *run_dir, const char *state_dir, s
     int rc;
 
     gethostname(host, sizeof host - 1);
-    rc = look(path, run_dir, instance, state_dir, host, err);
+    rc = look_at_owner(path, run_dir, instance, state_dir, host, err);
     if (rc == 0) {
         owner = json_pack("{s:s, s:s, s:s}", "database", instance, "state_dir", state_dir, "host", host);
         if (owner == NULL) /* a path is not UTF-8 */
             owner = json_pack("{s:s}", "database", instance);
         if (file_create_json(path, owner, 0600, err) < 0) {
             if (errno == EEXIST) /* another daemon, started at the same moment, was faster */
-                rc = look(path, run_dir, instance, state_dir, host, err);
+                rc = look_at_owner(path, run_dir, instance, state_dir, host, err);
             else
                 log_warn("the owner of the run directory cannot be noted in it: %s", err->text);
         } else {

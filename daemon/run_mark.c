@@ -48,7 +48,7 @@ int run_mark_read(const char *run_dir, struct run_mark *mark, struct error *err)
     return rc;
 }
 
-static void on_worker(uv_work_t *work)
+static void write_mark_aside(uv_work_t *work)
 {
     struct run_marker *m = work->data;
     json_t *json = json_pack("{s:i, s:s, s:I, s:I, s:I}", "version", 1, "database", m->mark.database, "commits",
@@ -65,7 +65,7 @@ static void marker_free(struct run_marker *m)
     free(m);
 }
 
-static void after_work(uv_work_t *work, int status)
+static void mark_written(uv_work_t *work, int status)
 {
     struct run_marker *m = work->data;
 
@@ -94,7 +94,7 @@ void run_marker_look(struct run_marker *m)
         return;
     m->mark.extent = extent;
     m->busy = true;
-    uv_queue_work(m->loop, &m->work, on_worker, after_work);
+    uv_queue_work(m->loop, &m->work, write_mark_aside, mark_written);
 }
 
 struct run_marker *run_marker_create(uv_loop_t *loop, struct store *store, const char *database, const char *run_dir)

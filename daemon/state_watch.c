@@ -15,7 +15,7 @@ struct state_watch {
     void *arg;
 };
 
-static void look(uv_timer_t *timer)
+static void look_at_store(uv_timer_t *timer)
 {
     struct state_watch *watch = timer->data;
     const struct error *trouble = turn_trouble(watch->turn);
@@ -40,7 +40,7 @@ struct state_watch *state_watch_create(uv_loop_t *loop, struct store *store, str
     watch->arg = arg;
     uv_timer_init(loop, &watch->timer);
     watch->timer.data = watch;
-    uv_timer_start(&watch->timer, look, LOOK_MS, LOOK_MS);
+    uv_timer_start(&watch->timer, look_at_store, LOOK_MS, LOOK_MS);
     uv_unref((uv_handle_t *)&watch->timer);
     return watch;
 }

@@ -19,7 +19,7 @@
 #define STEP_MS 50
 #define REST_MS 60000 /* pause where there is nothing to do, or a step went wrong */
 
-struct sweep {
+struct output_sweep {
     uv_timer_t timer;
     uv_work_t work;
     struct store *store;
@@ -39,7 +39,7 @@ struct sweep {
     struct error err;
 };
 
-static void release(struct sweep *sweep)
+static void sweep_release(struct output_sweep *sweep)
 {
     if (--sweep->users > 0)
         return;
@@ -47,9 +47,9 @@ static void release(struct sweep *sweep)
     free(sweep);
 }
 
-static int keep_attempt(void *arg, const struct released *attempt)
+static int keep_swept_attempt(void *arg, const struct released *attempt)
 {
-    struct sweep *sweep = arg;
+    struct output_sweep *sweep = arg;
 
     sweep->attempts = xrealloc(sweep->attempts, sweep->n + 1, sizeof *attempt);
     sweep->attempts[sweep->n++] = *attempt;
@@ -58,7 +58,7 @@ static int keep_attempt(void *arg, const struct released *attempt)
 
 /* Removes files of ours from a directory that the user may use as well, and the directory if it is then empty. A
  * missing file is not an error. Anything but a regular file belongs to the user, and so does what a link leads to. */
-static int remove_ours(const struct sweep *sweep, const char *dir, const char *const names[], size_t n,
+static int remove_ours(const struct output_sweep *sweep, const char *dir, const char *const names[], size_t n,
                        struct error *err)
 {
     int fd = below_open_whole(sweep->run_dir, dir, O_RDONLY | O_DIRECTORY), rc = 0;
@@ -75,7 +75,7 @@ static int remove_ours(const struct sweep *sweep, const char *dir, const char *c
     return rc;
 }
 
-static int remove_attempt(const struct sweep *sweep, const struct released *attempt, struct error *err)
+static int remove_output(const struct output_sweep *sweep, const struct released *attempt, struct error *err)
 {
     char *member = xasprintf("%s/e%lld/members/%lld/%lld", sweep->run_dir, (long long)sweep->ensemble,
                              (long long)(attempt->index / 1000), (long long)attempt->index);
@@ -96,7 +96,7 @@ static int remove_attempt(const struct sweep *sweep, const struct released *atte
 
 /* Removes the archives of an ensemble of which everything has been let go: those of members that succeeded, and the
  * others where nothing is kept. */
-static int remove_archives(const struct sweep *sweep, struct error *err)
+static int remove_archives(const struct output_sweep *sweep, struct error *err)
 {
     char *path = xasprintf("%s/e%lld", sweep->run_dir, (long long)sweep->ensemble);
     DIR *dir = opendir(path);
@@ -116,32 +116,32 @@ static int remove_archives(const struct sweep *sweep, struct error *err)
     return rc;
 }
 
-static void on_worker(uv_work_t *work)
+static void sweep_step(uv_work_t *work)
 {
-    struct sweep *sweep = work->data;
+    struct output_sweep *sweep = work->data;
 
     for (size_t i = 0; i < sweep->n && !sweep->failed; i++)
-        sweep->failed = remove_attempt(sweep, &sweep->attempts[i], &sweep->err) < 0;
+        sweep->failed = remove_output(sweep, &sweep->attempts[i], &sweep->err) < 0;
     if (!sweep->failed && sweep->next < 0)
         sweep->failed = remove_archives(sweep, &sweep->err) < 0;
 }
 
-static void on_timer(uv_timer_t *timer);
+static void sweep_on_timer(uv_timer_t *timer);
 
-static void step_over(struct sweep *sweep, uint64_t rest_ms)
+static void sweep_step_over(struct output_sweep *sweep, uint64_t rest_ms)
 {
     if (!sweep->ending)
-        uv_timer_start(&sweep->timer, on_timer, rest_ms, 0);
-    release(sweep);
+        uv_timer_start(&sweep->timer, sweep_on_timer, rest_ms, 0);
+    sweep_release(sweep);
 }
 
-static void after_work(uv_work_t *work, int status)
+static void sweep_step_done(uv_work_t *work, int status)
 {
-    struct sweep *sweep = work->data;
+    struct output_sweep *sweep = work->data;
     struct error err;
 
     if (sweep->ending) {
-        release(sweep);
+        sweep_release(sweep);
         return;
     }
     if (sweep->failed)
@@ -149,34 +149,34 @@ static void after_work(uv_work_t *work, int status)
     else if (store_sweep_advance(sweep->store, sweep->retain, sweep->ensemble, sweep->next, &err) == 0 &&
              sweep->next < 0)
         log_info("ensemble %lld: output that is no longer kept has been removed", (long long)sweep->ensemble);
-    step_over(sweep, sweep->failed ? REST_MS : STEP_MS);
+    sweep_step_over(sweep, sweep->failed ? REST_MS : STEP_MS);
 }
 
 /* The database on the disk now says that the output is gone, so that no client is sent to files that are being
  * removed. */
 static void marked(void *arg, const struct error *failed)
 {
-    struct sweep *sweep = arg;
+    struct output_sweep *sweep = arg;
 
     if (failed != NULL || sweep->ending) {
-        step_over(sweep, REST_MS);
+        sweep_step_over(sweep, REST_MS);
         return;
     }
     if (sweep->next < 0 && archive_is_busy(sweep->archive, sweep->ensemble)) { /* it may be writing to an archive */
-        step_over(sweep, STEP_MS);
+        sweep_step_over(sweep, STEP_MS);
         return;
     }
-    uv_queue_work(sweep->timer.loop, &sweep->work, on_worker, after_work);
+    uv_queue_work(sweep->timer.loop, &sweep->work, sweep_step, sweep_step_done);
 }
 
-static uint64_t rest(const struct sweep *sweep)
+static uint64_t sweep_rest(const struct output_sweep *sweep)
 {
     return sweep->keep_for_ms / 2 < REST_MS ? (uint64_t)sweep->keep_for_ms / 2 : REST_MS;
 }
 
-static void on_timer(uv_timer_t *timer)
+static void sweep_on_timer(uv_timer_t *timer)
 {
-    struct sweep *sweep = timer->data;
+    struct output_sweep *sweep = timer->data;
     int64_t now = time_now_ms(), from;
     struct error err;
     int rc = store_sweep_find(sweep->store, sweep->retain, now - sweep->keep_for_ms, &sweep->ensemble, &from, &err);
@@ -184,24 +184,25 @@ static void on_timer(uv_timer_t *timer)
     sweep->n = 0;
     sweep->failed = false;
     if (rc == 1)
-        rc = store_sweep_mark(sweep->store, sweep->retain, sweep->ensemble, from, MEMBERS, now, keep_attempt, sweep,
-                              &sweep->next, &err) < 0
+        rc = store_sweep_mark(sweep->store, sweep->retain, sweep->ensemble, from, MEMBERS, now, keep_swept_attempt,
+                              sweep, &sweep->next, &err) < 0
                  ? -1
                  : 1;
     if (rc < 0)
         log_warn("output that is no longer kept stays for now: %s", err.text);
     if (rc <= 0) {
-        uv_timer_start(timer, on_timer, rest(sweep), 0);
+        uv_timer_start(timer, sweep_on_timer, sweep_rest(sweep), 0);
         return;
     }
     sweep->users++;
     turn_after_commit(sweep->turn, marked, sweep);
 }
 
-struct sweep *sweep_create(uv_loop_t *loop, struct store *store, struct turn *turn, const struct archive *archive,
-                           const char *run_dir, enum retain retain, int64_t keep_for_ms)
+struct output_sweep *sweep_create(uv_loop_t *loop, struct store *store, struct turn *turn,
+                                  const struct archive *archive, const char *run_dir, enum retain retain,
+                                  int64_t keep_for_ms)
 {
-    struct sweep *sweep = xcalloc(1, sizeof *sweep);
+    struct output_sweep *sweep = xcalloc(1, sizeof *sweep);
     struct error err;
 
     sweep->store = store;
@@ -215,19 +216,19 @@ struct sweep *sweep_create(uv_loop_t *loop, struct store *store, struct turn *tu
     uv_timer_init(loop, &sweep->timer);
     sweep->timer.data = sweep;
     if (retain != RETAIN_ALL && store_sweep_restart(store, &err) == 0)
-        uv_timer_start(&sweep->timer, on_timer, STEP_MS, 0);
+        uv_timer_start(&sweep->timer, sweep_on_timer, STEP_MS, 0);
     return sweep;
 }
 
-static void on_closed(uv_handle_t *handle)
+static void sweep_timer_closed(uv_handle_t *handle)
 {
-    release(handle->data);
+    sweep_release(handle->data);
 }
 
-void sweep_destroy(struct sweep *sweep)
+void sweep_destroy(struct output_sweep *sweep)
 {
     if (sweep == NULL)
         return;
     sweep->ending = true;
-    uv_close((uv_handle_t *)&sweep->timer, on_closed);
+    uv_close((uv_handle_t *)&sweep->timer, sweep_timer_closed);
 }

@@ -10,11 +10,12 @@
 #include "daemon/store/retain.h"
 #include "daemon/turn.h"
 
-struct sweep;
+struct output_sweep;
 
 /* `archive` and `run_dir` are borrowed; `archive` must last until sweep_destroy(). */
-struct sweep *sweep_create(uv_loop_t *loop, struct store *store, struct turn *turn, const struct archive *archive,
-                           const char *run_dir, enum retain retain, int64_t keep_for_ms);
+struct output_sweep *sweep_create(uv_loop_t *loop, struct store *store, struct turn *turn,
+                                  const struct archive *archive, const char *run_dir, enum retain retain,
+                                  int64_t keep_for_ms);
 /* Ends sweeping. A step under way ends, and the handle is closed, as the loop goes on. */
-void sweep_destroy(struct sweep *sweep);
+void sweep_destroy(struct output_sweep *sweep);
 #endif

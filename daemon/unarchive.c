@@ -35,8 +35,8 @@ static int write_back(const char *dir, const char *name, const char *text, int64
 }
 
 /* Gives an attempt its files back. The job's directory says that the job has ended. */
-static int give_back(struct unarchiving *u, const struct attempt_row *row, const struct archive_entry *entry,
-                     char *const texts[ARCHIVE_PARTS], struct error *err)
+static int give_files_back(struct unarchiving *u, const struct attempt_row *row, const struct archive_entry *entry,
+                           char *const texts[ARCHIVE_PARTS], struct error *err)
 {
     static const char *const names[] = {"exit.json", "stdout", "stderr"};
     static const enum archive_part order[] = {ARCHIVE_STDOUT, ARCHIVE_STDERR, ARCHIVE_RECORD};
@@ -59,7 +59,7 @@ static int give_back(struct unarchiving *u, const struct attempt_row *row, const
 
 /* Tells whether the record in an archive is that of this attempt, which has another job where the archives are those of
  * another life of the database. */
-static bool is_of(const struct attempt_row *row, const char *record)
+static bool is_record_of(const struct attempt_row *row, const char *record)
 {
     json_t *json = json_loads(record, 0, NULL);
     const char *job = json_string_value(json_object_get(json, "job"));
@@ -81,15 +81,15 @@ static int take_entry(struct unarchiving *u, int fd, enum archive_kind kind, int
     if (rc <= 0 || row.archive != 0 || row.released_ms != 0) /* it is known, or was made after the backup */
         return rc < 0 ? -1 : 0;
     rc = archive_parts_read(fd, entry, parts, texts, err);
-    if (rc == 1 && texts[ARCHIVE_RECORD] != NULL && is_of(&row, texts[ARCHIVE_RECORD]))
-        rc = row.end.outcome == ATTEMPT_OPEN ? give_back(u, &row, entry, texts, err)
+    if (rc == 1 && texts[ARCHIVE_RECORD] != NULL && is_record_of(&row, texts[ARCHIVE_RECORD]))
+        rc = row.end.outcome == ATTEMPT_OPEN ? give_files_back(u, &row, entry, texts, err)
                                              : store_archive_put(u->store, u->ensemble, &place, err);
     for (size_t i = 0; i < ARCHIVE_PARTS; i++)
         free(texts[i]);
     return rc < 0 ? -1 : 0;
 }
 
-static int take_file(struct unarchiving *u, int dir, const char *name, struct error *err)
+static int take_archive_file(struct unarchiving *u, int dir, const char *name, struct error *err)
 {
     int fd = openat(dir, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW), rc = 1;
     enum archive_kind kind;
@@ -120,7 +120,7 @@ static int take_ensemble(struct unarchiving *u, struct error *err)
 
     while (dir != NULL && rc == 0 && (entry = readdir(dir)) != NULL)
         if (archive_name_parse(entry->d_name, &kind, &number))
-            rc = take_file(u, dirfd(dir), entry->d_name, err);
+            rc = take_archive_file(u, dirfd(dir), entry->d_name, err);
     if (dir != NULL)
         closedir(dir);
     free(path);

@@ -43,6 +43,7 @@ CREATE TABLE ensemble (
 CREATE INDEX ensemble_by_state ON ensemble (state, id);
 CREATE INDEX ensemble_by_name ON ensemble (name COLLATE NOCASE, id);
 CREATE INDEX ensemble_over ON ensemble (swept, ended) WHERE ended IS NOT NULL;
+CREATE INDEX ensemble_open ON ensemble (id) WHERE intake IS NOT NULL; -- the ends of their members are results
 CREATE INDEX ensemble_family ON ensemble (root, id) WHERE root IS NOT NULL;
 -- No ensemble has two follow-ups: a family is a chain.
 CREATE UNIQUE INDEX ensemble_parent ON ensemble (parent) WHERE parent IS NOT NULL;
@@ -112,7 +113,9 @@ CREATE TABLE member (
     failures INTEGER NOT NULL DEFAULT 0, -- attempts that cost a retry
     losses INTEGER NOT NULL DEFAULT 0,   -- attempts in a row that were lost
     stalls INTEGER NOT NULL DEFAULT 0,   -- attempts in a row that were out of time without progress
-    not_before INTEGER NOT NULL DEFAULT 0, -- those that may start now do so in this order: a suggestion has the negative of its priority
+    not_before INTEGER NOT NULL DEFAULT 0, -- when it may start at the earliest
+    rung INTEGER NOT NULL DEFAULT 0,       -- it was promoted to this rung, and has not gone on to it yet; 0: it was not
+    priority INTEGER NOT NULL DEFAULT 0,   -- as it was suggested
     reason TEXT,
     since INTEGER NOT NULL DEFAULT 0,    -- checkpoints of earlier attempts do not count; 0: all do
     since_in INTEGER NOT NULL DEFAULT 0, -- the ensemble whose attempts `since` counts; 0: its own
@@ -122,19 +125,18 @@ CREATE TABLE member (
     PRIMARY KEY (ensemble, idx)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX member_by_state ON member (ensemble, state, idx);
--- Members that wait for another attempt, the longest due first.
-CREATE INDEX member_due ON member (ensemble, not_before, idx) WHERE state = 'pending';
+-- Members that wait to be started: the longest due first; of those that are due alike, those of the highest rung and priority.
+CREATE INDEX member_due ON member (ensemble, not_before, rung DESC, priority DESC, idx) WHERE state = 'pending';
 
--- What follows from a change of a member's state is done by daemon/store/tally.c: the moves of a transaction are summed up in memory and
--- written with it to the tallies, where n and `handed` are checked; and what follows in other tables is written at once. As the
--- triggers tell each move, whatever statement makes it, none is left out; and a program without these functions, such as the sqlite3
--- shell, is refused every such change, rather than left with books that are wrong. (A trigger for each of the consequences costs every
--- change, since SQLite sets up the trigger before it looks whether there is anything to do.)
+-- daemon/store/tally.c counts the moves of members: those of a transaction are summed up in memory and written with it to the tallies,
+-- where n and `handed` are checked. As the triggers report each move, whatever statement makes it, none is left out; and a program
+-- without these functions, such as the sqlite3 shell, is refused every such change, rather than left with books that are wrong. What
+-- else follows from such a change is done by daemon/store/member_change.c.
 CREATE TRIGGER member_first AFTER INSERT ON member WHEN NEW.state <> 'pending' BEGIN
-    SELECT stretto_moved(NEW.ensemble, NEW.idx, 'pending', NEW.state);
+    SELECT stretto_moved(NEW.ensemble, 'pending', NEW.state);
 END;
 CREATE TRIGGER member_change AFTER UPDATE OF state ON member WHEN NEW.state <> OLD.state BEGIN
-    SELECT stretto_moved(NEW.ensemble, NEW.idx, OLD.state, NEW.state);
+    SELECT stretto_moved(NEW.ensemble, OLD.state, NEW.state);
 END;
 CREATE TRIGGER member_handed AFTER UPDATE OF successor ON member BEGIN
     SELECT stretto_handed(NEW.ensemble, NEW.state);
@@ -153,7 +155,6 @@ CREATE TABLE suggestion (
     idx INTEGER NOT NULL CHECK (idx >= 0),
     name TEXT,                -- by which its generator knows it; NULL: it has none
     parameters TEXT NOT NULL, -- JSON
-    priority INTEGER NOT NULL,
     PRIMARY KEY (ensemble, idx)
 ) STRICT, WITHOUT ROWID;
 CREATE UNIQUE INDEX suggestion_by_name ON suggestion (ensemble, name) WHERE name IS NOT NULL;

@@ -15,7 +15,7 @@
 
 #define COPY_BYTES ((size_t)1 << 20)
 
-static int failed(const char *what, const char *path, struct error *err)
+static int adoption_failed(const char *what, const char *path, struct error *err)
 {
     return error_errno(err, "run_dir", "cannot %s %s", what, path);
 }
@@ -28,15 +28,15 @@ static int copy_bytes(int in, int out, const char *from, const char *to, struct 
 
     while (rc == 0 && (n = read(in, bytes, COPY_BYTES)) != 0) {
         if (n < 0)
-            rc = failed("read", from, err);
+            rc = adoption_failed("read", from, err);
         for (ssize_t done = 0, more; rc == 0 && done < n; done += more) {
             more = write(out, bytes + done, (size_t)(n - done));
             if (more < 0)
-                rc = failed("write", to, err);
+                rc = adoption_failed("write", to, err);
         }
     }
     if (rc == 0 && fsync(out) < 0)
-        rc = failed("flush", to, err);
+        rc = adoption_failed("flush", to, err);
     free(bytes);
     return rc;
 }
@@ -46,11 +46,11 @@ static int copy_file(const char *from, const char *to, struct error *err)
     int in = open(from, O_RDONLY | O_CLOEXEC | O_NOFOLLOW), out, rc;
 
     if (in < 0)
-        return failed("read", from, err);
+        return adoption_failed("read", from, err);
     out = open(to, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-    rc = out < 0 ? failed("create", to, err) : copy_bytes(in, out, from, to, err);
+    rc = out < 0 ? adoption_failed("create", to, err) : copy_bytes(in, out, from, to, err);
     if (out >= 0 && close(out) < 0 && rc == 0)
-        rc = failed("write", to, err);
+        rc = adoption_failed("write", to, err);
     close(in);
     return rc;
 }
@@ -70,7 +70,7 @@ static int adopt_one(const char *from, const char *to, struct error *err)
     struct stat st;
 
     if (lstat(from, &st) < 0)
-        return failed("read", from, err);
+        return adoption_failed("read", from, err);
     if (S_ISDIR(st.st_mode))
         return adopt_dir(from, to, true, err);
     if (linkat(AT_FDCWD, from, AT_FDCWD, to, 0) == 0 || errno == EEXIST)
@@ -86,9 +86,9 @@ static int adopt_dir(const char *from, const char *to, bool all, struct error *e
     int rc = 0;
 
     if (dir == NULL)
-        return failed("read", from, err);
+        return adoption_failed("read", from, err);
     if (mkdir(to, 0700) < 0 && errno != EEXIST)
-        rc = failed("make", to, err);
+        rc = adoption_failed("make", to, err);
     while (rc == 0 && (entry = readdir(dir)) != NULL) {
         char *source = xasprintf("%s/%s", from, entry->d_name), *target = xasprintf("%s/%s", to, entry->d_name);
 
@@ -112,7 +112,7 @@ int adopt_checkpoint(const char *from, const char *to, struct error *err)
     part = xasprintf("%s.part", to);
     rc = adopt_dir(from, part, false, err);
     if (rc == 0 && rename(part, to) < 0)
-        rc = failed("make", to, err);
+        rc = adoption_failed("make", to, err);
     if (rc == 0)
         file_flush_name(to);
     free(part);

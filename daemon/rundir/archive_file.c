@@ -49,7 +49,7 @@ static void add_size(struct text *text, int64_t size)
 }
 
 /* Returns the digest of everything that the line says, and of all parts. */
-static uint64_t digest_of(const struct archive_entry *entry, const char *const parts[ARCHIVE_PARTS])
+static uint64_t entry_digest(const struct archive_entry *entry, const char *const parts[ARCHIVE_PARTS])
 {
     XXH3_state_t state;
 
@@ -63,7 +63,7 @@ static uint64_t digest_of(const struct archive_entry *entry, const char *const p
 
 void archive_entry_add(struct text *text, struct archive_entry *entry, const char *const parts[ARCHIVE_PARTS])
 {
-    entry->digest = digest_of(entry, parts);
+    entry->digest = entry_digest(entry, parts);
     text_string(text, "@");
     text_number(text, entry->index);
     text_string(text, " ");
@@ -78,7 +78,7 @@ void archive_entry_add(struct text *text, struct archive_entry *entry, const cha
 
 /* Reads a number that a blank or the line's start precedes, or "-" as -1, and returns what follows it; NULL where there
  * is none. */
-static const char *take_number(const char *p, char before, int64_t *out)
+static const char *take_entry_number(const char *p, char before, int64_t *out)
 {
     char *end;
 
@@ -97,12 +97,12 @@ static const char *take_number(const char *p, char before, int64_t *out)
 /* Returns the length of the line, or 0 where it is not the line of an entry. */
 static size_t parse_line(const char *line, struct archive_entry *entry)
 {
-    const char *p = take_number(line, '@', &entry->index);
+    const char *p = take_entry_number(line, '@', &entry->index);
     char *end;
 
-    p = take_number(p, ' ', &entry->attempt);
+    p = take_entry_number(p, ' ', &entry->attempt);
     for (size_t i = 0; i < ARCHIVE_PARTS; i++) {
-        p = take_number(p, ' ', &entry->sizes[i]);
+        p = take_entry_number(p, ' ', &entry->sizes[i]);
         if (p != NULL && entry->sizes[i] > (int64_t)ARCHIVE_PART_MAX)
             return 0;
     }
@@ -176,7 +176,7 @@ int archive_parts_read(int fd, const struct archive_entry *entry, int64_t parts,
             rc = 0;
         parts += (int64_t)size;
     }
-    if (rc == 1 && digest_of(entry, (const char *const *)texts) != entry->digest)
+    if (rc == 1 && entry_digest(entry, (const char *const *)texts) != entry->digest)
         rc = 0;
     for (size_t i = 0; i < ARCHIVE_PARTS && rc != 1; i++) {
         free(texts[i]);

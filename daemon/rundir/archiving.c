@@ -20,13 +20,13 @@
 static const char *const part_names[ARCHIVE_PARTS] = {"exit.json", "stdout", "stderr", "runner.log"};
 
 /* An archive file while it is being written. */
-struct output {
+struct archive_output {
     int fd; /* -1: not open */
     int64_t number, size, before;
     struct text text; /* entries that are not written yet */
 };
 
-static char *member_dir(const struct archiving *p, const struct archiving_attempt *a)
+static char *attempt_member_dir(const struct archiving *p, const struct archiving_attempt *a)
 {
     return xasprintf("%s/e%" PRId64 "/members/%" PRId64 "/%" PRId64, p->run_dir, p->ensemble, a->index / 1000,
                      a->index);
@@ -128,7 +128,8 @@ static int is_sealed(int dir)
 /* Opens the file to which entries of this kind are added. A file that is longer than the database says has the rest of
  * a write that was cut short, or entries that the database does not know: a new one is begun, and nothing is ever
  * overwritten. */
-static int open_output(const struct archiving *p, enum archive_kind kind, struct output *out, struct error *err)
+static int open_archive_output(const struct archiving *p, enum archive_kind kind, struct archive_output *out,
+                               struct error *err)
 {
     struct stat st;
     char *path;
@@ -157,7 +158,7 @@ static int open_output(const struct archiving *p, enum archive_kind kind, struct
     return out->fd >= 0 ? 0 : -1;
 }
 
-static int write_text(struct output *out, struct error *err)
+static int write_archive_text(struct archive_output *out, struct error *err)
 {
     size_t at = 0;
 
@@ -174,15 +175,15 @@ static int write_text(struct output *out, struct error *err)
     return 0;
 }
 
-static int add_entry(const struct archiving *p, struct output *outputs, struct archiving_attempt *a,
+static int add_entry(const struct archiving *p, struct archive_output *outputs, struct archiving_attempt *a,
                      struct archive_entry *entry, char *const parts[ARCHIVE_PARTS], struct error *err)
 {
     enum archive_kind kind = a->kind;
-    struct output *out = &outputs[kind];
+    struct archive_output *out = &outputs[kind];
     size_t before;
 
     if (out->fd < 0) {
-        if (open_output(p, kind, out, err) < 0)
+        if (open_archive_output(p, kind, out, err) < 0)
             return -1;
         out->before = out->size;
     }
@@ -192,14 +193,14 @@ static int add_entry(const struct archiving *p, struct output *outputs, struct a
     a->file = out->number;
     a->at = out->size;
     out->size += (int64_t)(out->text.size - before);
-    return out->text.size < WRITE_AT_ONCE ? 0 : write_text(out, err);
+    return out->text.size < WRITE_AT_ONCE ? 0 : write_archive_text(out, err);
 }
 
 /* Archives one attempt. Returns 1, 0 where something of it stays where it is, or -1. */
 static int archive_attempt(const struct archiving *p, const struct archiving_job *job, struct archiving_attempt *a,
-                           int job_fd, struct output *outputs, struct error *err)
+                           int job_fd, struct archive_output *outputs, struct error *err)
 {
-    char *member = member_dir(p, a), *path = xasprintf("%s/a%" PRId64, member, a->number),
+    char *member = attempt_member_dir(p, a), *path = xasprintf("%s/a%" PRId64, member, a->number),
          *parts[ARCHIVE_PARTS] = {NULL};
     int dir = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC), rc = 1;
     struct archive_entry entry = {.index = a->index, .attempt = a->number};
@@ -234,7 +235,8 @@ out:
 }
 
 /* Archives the attempts of a job. The log of its runner goes with the last one. */
-static int archive_job(struct archiving *p, struct archiving_job *job, struct output *outputs, struct error *err)
+static int archive_job(struct archiving *p, struct archiving_job *job, struct archive_output *outputs,
+                       struct error *err)
 {
     char *path = job_dir(p, job);
     int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
@@ -253,14 +255,14 @@ static int archive_job(struct archiving *p, struct archiving_job *job, struct ou
     return rc < 0 ? -1 : 0;
 }
 
-static int flush_outputs(struct archiving *p, struct output *outputs, struct error *err)
+static int flush_outputs(struct archiving *p, struct archive_output *outputs, struct error *err)
 {
     for (size_t kind = 0; kind < ARCHIVE_KINDS; kind++) {
-        struct output *out = &outputs[kind];
+        struct archive_output *out = &outputs[kind];
 
         if (out->fd < 0)
             continue;
-        if (write_text(out, err) < 0)
+        if (write_archive_text(out, err) < 0)
             return -1;
         if (fdatasync(out->fd) < 0)
             return error_errno(err, "file_write", "cannot flush an archive");
@@ -271,7 +273,7 @@ static int flush_outputs(struct archiving *p, struct output *outputs, struct err
 }
 
 /* Takes back what a call that failed has added, so that a full disk does not make one file after the other. */
-static void take_back(const struct archiving *p, enum archive_kind kind, const struct output *out)
+static void take_back(const struct archiving *p, enum archive_kind kind, const struct archive_output *out)
 {
     char *path = archive_path(p->run_dir, p->ensemble, kind, out->number);
     int rc = out->before > 0 ? ftruncate(out->fd, out->before) : unlink(path);
@@ -282,7 +284,7 @@ static void take_back(const struct archiving *p, enum archive_kind kind, const s
 
 int archiving_write(struct archiving *p, struct error *err)
 {
-    struct output outputs[ARCHIVE_KINDS] = {{.fd = -1}, {.fd = -1}};
+    struct archive_output outputs[ARCHIVE_KINDS] = {{.fd = -1}, {.fd = -1}};
     int rc = 0;
 
     for (size_t i = 0; i < p->n_jobs && rc == 0; i++)
@@ -290,7 +292,7 @@ int archiving_write(struct archiving *p, struct error *err)
     if (rc == 0)
         rc = flush_outputs(p, outputs, err);
     for (size_t kind = 0; kind < ARCHIVE_KINDS; kind++) {
-        struct output *out = &outputs[kind];
+        struct archive_output *out = &outputs[kind];
 
         if (out->fd >= 0 && rc < 0)
             take_back(p, kind, out);
@@ -303,7 +305,7 @@ int archiving_write(struct archiving *p, struct error *err)
 
 /* Tells whether a directory was closed by its user, or is not what it was. That is left alone; other failures are those
  * of the file system. */
-static bool is_closed(int error)
+static bool is_closed_to_us(int error)
 {
     return error == ENOENT || error == ENOTDIR || error == ELOOP || error == EACCES || error == EPERM;
 }
@@ -332,21 +334,21 @@ static bool is_unchanged(int dir, const struct archive_entry *entry)
     return true;
 }
 
-static int remove_attempt(const struct archiving *p, struct archiving_attempt *a, const struct archive_entry *entry,
-                          struct error *err)
+static int remove_archived_attempt(const struct archiving *p, struct archiving_attempt *a,
+                                   const struct archive_entry *entry, struct error *err)
 {
     /* of the output what the archive has; points of metrics are in the store */
     bool wanted[ATTEMPT_FILES] = {true, true, true, true, true, true};
-    char *member = member_dir(p, a), *path = xasprintf("%s/a%" PRId64, member, a->number);
+    char *member = attempt_member_dir(p, a), *path = xasprintf("%s/a%" PRId64, member, a->number);
     int dir = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC), rc = 0;
 
-    if (dir < 0 && !is_closed(errno))
+    if (dir < 0 && !is_closed_to_us(errno))
         rc = error_errno(err, "file_remove", "%s", path);
     wanted[ATTEMPT_FILE_STDOUT] = entry->sizes[ARCHIVE_STDOUT] >= 0;
     wanted[ATTEMPT_FILE_STDERR] = entry->sizes[ARCHIVE_STDERR] >= 0;
     if (dir >= 0) {
         a->changed = !is_unchanged(dir, entry);
-        if (!a->changed && remove_files(dir, attempt_files, wanted, ATTEMPT_FILES) < 0 && !is_closed(errno))
+        if (!a->changed && remove_files(dir, attempt_files, wanted, ATTEMPT_FILES) < 0 && !is_closed_to_us(errno))
             rc = error_errno(err, "file_remove", "%s", path);
         close(dir);
     }
@@ -361,7 +363,7 @@ static int remove_attempt(const struct archiving *p, struct archiving_attempt *a
 }
 
 /* Returns whether the directory has nothing but files of ours. */
-static bool is_ours(DIR *dir)
+static bool has_only_our_files(DIR *dir)
 {
     const struct dirent *entry;
 
@@ -384,14 +386,14 @@ static int remove_job(const struct archiving *p, const struct archiving_job *job
     DIR *dir = opendir(path);
     int rc = 0, fd;
 
-    if (dir != NULL && is_ours(dir) && rename(path, over) < 0 && !is_closed(errno) && errno != ENOTEMPTY &&
-        errno != EEXIST)
+    if (dir != NULL && has_only_our_files(dir) && rename(path, over) < 0 && !is_closed_to_us(errno) &&
+        errno != ENOTEMPTY && errno != EEXIST)
         rc = error_errno(err, "file_remove", "%s", path);
     if (dir != NULL)
         closedir(dir);
     fd = rc == 0 ? open(over, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC) : -1;
     if (fd >= 0) {
-        if (remove_files(fd, job_files, NULL, JOB_FILES) < 0 && !is_closed(errno))
+        if (remove_files(fd, job_files, NULL, JOB_FILES) < 0 && !is_closed_to_us(errno))
             rc = error_errno(err, "file_remove", "%s", over);
         close(fd);
         rmdir(over);
@@ -402,17 +404,17 @@ static int remove_job(const struct archiving *p, const struct archiving_job *job
 }
 
 /* Archive files that are open for archiving_remove(). */
-struct reading {
+struct archive_reading {
     int fd;
     int64_t number;
 };
 
 /* Reads the line of an attempt's entry. Returns 1, 0 where it is not there, or -1. */
-static int read_entry(const struct archiving *p, const struct archiving_attempt *a, struct reading *files,
+static int read_entry(const struct archiving *p, const struct archiving_attempt *a, struct archive_reading *files,
                       struct archive_entry *entry, struct error *err)
 {
     enum archive_kind kind = a->kind;
-    struct reading *file = &files[kind];
+    struct archive_reading *file = &files[kind];
     int64_t parts;
     int rc;
 
@@ -435,7 +437,7 @@ static int read_entry(const struct archiving *p, const struct archiving_attempt 
 
 int archiving_remove(struct archiving *p, struct error *err)
 {
-    struct reading files[ARCHIVE_KINDS] = {{.fd = -1}, {.fd = -1}};
+    struct archive_reading files[ARCHIVE_KINDS] = {{.fd = -1}, {.fd = -1}};
     int rc = 0;
 
     for (size_t i = 0; i < p->n_jobs && rc >= 0; i++) {
@@ -450,7 +452,7 @@ int archiving_remove(struct archiving *p, struct error *err)
             rc = read_entry(p, a, files, &entry, err);
             a->changed = rc == 0; /* without its copy, the original is all that there is */
             if (rc == 1)
-                rc = remove_attempt(p, a, &entry, err);
+                rc = remove_archived_attempt(p, a, &entry, err);
             job->whole &= !a->changed;
         }
         if (rc >= 0 && job->whole)

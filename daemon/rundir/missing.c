@@ -38,7 +38,7 @@ static int add_part(struct counting *c, const char *path, int64_t from, size_t n
     return rc;
 }
 
-static void look_at(struct counting *c, int64_t member, uint64_t held)
+static void count_missing_of(struct counting *c, int64_t member, uint64_t held)
 {
     const struct missing_question *q = c->question;
     int64_t lacks = held < (uint64_t)q->steps ? q->steps - (int64_t)held : 0;
@@ -76,7 +76,7 @@ json_t *missing_count(char *const *paths, size_t n_paths, const struct missing_q
         for (size_t i = 0; rc == 0 && i < n_paths; i++)
             rc = add_part(c, paths[i], from, n, err);
         for (size_t i = 0; rc == 0 && i < n; i++)
-            look_at(c, from + (int64_t)i, c->held[i]);
+            count_missing_of(c, from + (int64_t)i, c->held[i]);
     }
     if (rc == 0)
         result = json_pack("{s:I, s:I, s:O}", "steps", (json_int_t)c->steps, "members", (json_int_t)c->members, "first",

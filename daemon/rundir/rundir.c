@@ -80,7 +80,7 @@ static void work_free(struct work *work)
     free(work);
 }
 
-static void queue(uv_loop_t *loop, struct work *work, uv_work_cb run, uv_after_work_cb after)
+static void queue_work(uv_loop_t *loop, struct work *work, uv_work_cb run, uv_after_work_cb after)
 {
     if (uv_queue_work(loop, &work->req, run, after) != 0)
         abort(); /* only for wrong arguments */
@@ -109,7 +109,7 @@ static void run_write(uv_work_t *req)
     }
 }
 
-static void after_write(uv_work_t *req, int status)
+static void work_written(uv_work_t *req, int status)
 {
     struct work *work = req->data;
 
@@ -126,10 +126,10 @@ static void rundir_write(void *loop, char **dirs, size_t n_dirs, struct rundir_f
     work->files = files;
     work->n_files = n_files;
     work->cb.written = cb;
-    queue(loop, work, run_write, after_write);
+    queue_work(loop, work, run_write, work_written);
 }
 
-static void run_claim(uv_work_t *req)
+static void claim_on_worker(uv_work_t *req)
 {
     struct work *work = req->data;
 
@@ -162,7 +162,7 @@ static void rundir_claim(void *loop, char **paths, size_t n, json_t *claim,
 
     work->claim = claim;
     work->cb.claimed = cb;
-    queue(loop, work, run_claim, after_claim);
+    queue_work(loop, work, claim_on_worker, after_claim);
 }
 
 static void run_read(uv_work_t *req)
@@ -196,7 +196,7 @@ static void rundir_read(void *loop, char **paths, size_t n,
 
     work->json = xcalloc(n, sizeof *work->json);
     work->cb.read = cb;
-    queue(loop, work, run_read, after_read);
+    queue_work(loop, work, run_read, after_read);
 }
 
 static void run_checkpoints(uv_work_t *req)
@@ -217,7 +217,7 @@ static void rundir_checkpoints(void *loop, char **dirs, struct ckpt_chain *chain
     work->chains = chains;
     work->json = xcalloc(n, sizeof *work->json);
     work->cb.read = cb;
-    queue(loop, work, run_checkpoints, after_read);
+    queue_work(loop, work, run_checkpoints, after_read);
 }
 
 static void run_missing(uv_work_t *req)
@@ -236,7 +236,7 @@ static void rundir_missing(void *loop, char **paths, size_t n, struct missing_qu
     work->question = question;
     work->json = xcalloc(n, sizeof *work->json);
     work->cb.read = cb;
-    queue(loop, work, run_missing, after_read);
+    queue_work(loop, work, run_missing, after_read);
 }
 
 static void run_whole(uv_work_t *req)
@@ -263,7 +263,7 @@ static void rundir_whole(void *loop, char **paths, size_t n, int64_t count,
 
     work->count = count;
     work->cb.whole = cb;
-    queue(loop, work, run_whole, after_whole);
+    queue_work(loop, work, run_whole, after_whole);
 }
 
 static void fail_tail(struct work *work)
@@ -321,7 +321,7 @@ static void rundir_tail(void *loop, char *path, int64_t offset,
     work = work_new(paths, 1, arg);
     work->offset = offset;
     work->cb.tailed = cb;
-    queue(loop, work, run_tail, after_tail);
+    queue_work(loop, work, run_tail, after_tail);
 }
 
 const struct rundir_ops rundir_ops = {.write = rundir_write,

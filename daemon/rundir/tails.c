@@ -38,7 +38,7 @@ static size_t common_length(const struct tails *tails)
 
 /* Reads whole lines of the file into `room`; its path is relative to a directory. What is no regular file must not stop
  * the thread, whoever has put it there. */
-static void read_on(struct rundir_tail *file, int dir, const char *path, char *room)
+static void read_tail_on(struct rundir_tail *file, int dir, const char *path, char *room)
 {
     int flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, fd = openat(dir, path, flags | O_NOATIME);
     const char *last;
@@ -59,7 +59,7 @@ static void read_on(struct rundir_tail *file, int dir, const char *path, char *r
     file->size = last != NULL ? (size_t)(last - room) + 1 : 0;
 }
 
-static void run(uv_work_t *req)
+static void read_tails_aside(uv_work_t *req)
 {
     struct tails *tails = req->data;
     size_t size = 0, length = common_length(tails);
@@ -77,7 +77,7 @@ static void run(uv_work_t *req)
 
         file->left = size > RUNDIR_TAILS;
         if (!file->left)
-            read_on(file, dir, file->path + length, tails->text + size);
+            read_tail_on(file, dir, file->path + length, tails->text + size);
         size += file->size;
     }
     if (dir != AT_FDCWD)
@@ -85,7 +85,7 @@ static void run(uv_work_t *req)
     free(path);
 }
 
-static void after(uv_work_t *req, int status)
+static void tails_read(uv_work_t *req, int status)
 {
     struct tails *tails = req->data;
 
@@ -106,6 +106,6 @@ void rundir_tails(void *loop, struct rundir_tail *files, size_t n,
 
     *tails = (struct tails){.files = files, .n = n, .cb = cb, .arg = arg};
     tails->req.data = tails;
-    if (uv_queue_work(loop, &tails->req, run, after) != 0)
+    if (uv_queue_work(loop, &tails->req, read_tails_aside, tails_read) != 0)
         abort(); /* only for wrong arguments */
 }

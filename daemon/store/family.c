@@ -159,9 +159,9 @@ static int hand_on(struct store *store, int64_t ensemble, const struct slice *sl
             "itiii", slice->source, slice->state, slice->first, slice->last, ensemble) < 0 ||
         store_exec(
             store, err,
-            "INSERT INTO member (ensemble, idx, state, not_before, stalls, predecessor, since, since_in) SELECT ?5, "
+            "INSERT INTO member (ensemble, idx, state, not_before, stalls, predecessor, since, since_in, priority) SELECT ?5, "
             "idx, 'pending', ?6, iif(state = 'unfinished', stalls, 0), ensemble, since, "
-            "iif(since > 0 AND since_in = 0, ensemble, since_in) "
+            "iif(since > 0 AND since_in = 0, ensemble, since_in), priority "
             "FROM member INDEXED BY member_by_state WHERE ensemble = ?1 AND state = ?2 AND idx BETWEEN ?3 "
             "AND ?4 AND successor = ?5 ORDER BY idx",
             "itiiii", slice->source, slice->state, slice->first, slice->last, ensemble, MEMBER_AT_ONCE) < 0)

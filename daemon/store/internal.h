@@ -63,6 +63,8 @@ int store_migrate(struct store *store, const struct embedded *migrations, struct
 /* Fails with code "store_foreign" unless the database is empty or was made by a strettod, whatever its version. */
 int store_check_origin(struct store *store, struct error *err);
 
+enum member_state store_member_state(sqlite3_stmt *stmt, int column); /* reads a member's state from a row */
+
 /* Reads rows of a member state's name and a number into an array indexed by state. stmt is NULL where the query
  * failed. */
 int store_read_tally(struct store *store, sqlite3_stmt *stmt, int64_t n[MEMBER_STATE_COUNT], struct error *err);
@@ -94,7 +96,7 @@ void store_events_drop(struct store *store);
 void store_events_free(struct store *store);
 
 /* tally.c: counts the moves of members, and writes the changes to the tallies. store_tally_add() is for members without
- * a row, whose moves nothing reports. */
+ * a row, whose moves no trigger reports. */
 int store_tallies_init(struct store *store, struct error *err); /* must come before other statements */
 int store_causes_init(struct store *store, struct error *err);  /* must come before other statements */
 int store_tallies_write(struct store *store, struct error *err);

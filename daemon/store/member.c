@@ -1,5 +1,7 @@
 #include "daemon/store/member.h"
 
+#include "daemon/store/internal.h"
+
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -7,8 +9,9 @@
 static const char *const names[MEMBER_STATE_COUNT] = {"pending", "submitted",  "running",   "succeeded",
                                                       "failed",  "unfinished", "cancelled", "stopped"};
 
-#define WRITTEN "ensemble, idx, state, attempts, failures, losses, not_before, reason, stalls, since, since_in"
-#define COLUMNS WRITTEN ", predecessor, successor, progress"
+#define COLUMNS                                                                                                        \
+    "ensemble, idx, state, attempts, failures, losses, not_before, reason, stalls, since, since_in, predecessor, "     \
+    "successor, progress, rung"
 
 const char *member_state_name(enum member_state state)
 {
@@ -26,7 +29,12 @@ int member_state_parse(const char *name, enum member_state *state)
     return -1;
 }
 
-static enum member_state read_state(sqlite3_stmt *stmt, int column)
+bool member_state_is_final(enum member_state state)
+{
+    return state != MEMBER_PENDING && state != MEMBER_SUBMITTED && state != MEMBER_RUNNING;
+}
+
+enum member_state store_member_state(sqlite3_stmt *stmt, int column)
 {
     const unsigned char *name = sqlite3_column_text(stmt, column);
     enum member_state state;
@@ -40,7 +48,7 @@ static void read_row(sqlite3_stmt *stmt, struct member_row *row)
 {
     row->ensemble = sqlite3_column_int64(stmt, 0);
     row->index = sqlite3_column_int64(stmt, 1);
-    row->state = read_state(stmt, 2);
+    row->state = store_member_state(stmt, 2);
     row->attempts = sqlite3_column_int64(stmt, 3);
     row->failures = sqlite3_column_int64(stmt, 4);
     row->losses = sqlite3_column_int64(stmt, 5);
@@ -51,28 +59,8 @@ static void read_row(sqlite3_stmt *stmt, struct member_row *row)
     row->since_in = sqlite3_column_int64(stmt, 10);
     row->predecessor = sqlite3_column_int64(stmt, 11);
     row->successor = sqlite3_column_int64(stmt, 12);
+    row->rung = sqlite3_column_int64(stmt, 14);
     row->progress = sqlite3_column_type(stmt, 13) != SQLITE_NULL ? sqlite3_column_double(stmt, 13) : NAN;
-}
-
-int store_member_put(struct store *store, const struct member_row *row, struct error *err)
-{
-    return store_exec(store, err,
-                      "INSERT INTO member (" WRITTEN ") VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11) "
-                      "ON CONFLICT (ensemble, idx) DO UPDATE SET state = ?3, attempts = ?4, failures = ?5, "
-                      "losses = ?6, not_before = ?7, reason = ?8, stalls = ?9, since = ?10, since_in = ?11",
-                      "iitiiiitiii", row->ensemble, row->index, names[row->state], row->attempts, row->failures,
-                      row->losses, row->not_before_ms, row->reason[0] ? row->reason : NULL, row->stalls, row->since,
-                      row->since_in);
-}
-
-int store_member_change(struct store *store, const struct member_row *row, struct error *err)
-{
-    return store_exec(
-        store, err,
-        "UPDATE member SET state = ?3, attempts = ?4, failures = ?5, losses = ?6, not_before = ?7, reason = ?8, stalls "
-        "= ?9, since = ?10, since_in = ?11 WHERE ensemble = ?1 AND idx = ?2",
-        "iitiiiitiii", row->ensemble, row->index, names[row->state], row->attempts, row->failures, row->losses,
-        row->not_before_ms, row->reason[0] ? row->reason : NULL, row->stalls, row->since, row->since_in);
 }
 
 int store_member_progress(struct store *store, int64_t ensemble, int64_t index, double progress, struct error *err)
@@ -141,7 +129,7 @@ int store_member_each_state(struct store *store, int64_t ensemble, int64_t from,
     int rc = stmt != NULL ? 1 : -1;
 
     while (rc == 1 && (rc = store_row(store, stmt, err)) == 1) {
-        enum member_state state = read_state(stmt, 1);
+        enum member_state state = store_member_state(stmt, 1);
 
         if (store_read_whole(store, stmt, err) < 0)
             rc = -1;
@@ -169,30 +157,6 @@ int store_member_slice(struct store *store, int64_t ensemble, enum member_state 
         store_done(stmt);
     }
     return rc == 1 ? 0 : -1;
-}
-
-int store_member_reset(struct store *store, int64_t ensemble, enum member_state state, int64_t from, int64_t last,
-                       bool afresh, struct error *err)
-{
-#define CANCELLED "EXISTS (SELECT 1 FROM cancellation c WHERE c.ensemble = member.ensemble AND c.idx = member.idx)"
-    return store_exec(store, err,
-                      "UPDATE member INDEXED BY member_by_state SET state = iif(" CANCELLED
-                      ", 'cancelled', 'pending'), failures = 0, "
-                      "losses = 0, not_before = ?6, reason = NULL, stalls = 0, since = iif(?5, attempts + 1, since), "
-                      "since_in = iif(?5, 0, since_in) WHERE ensemble = ?1 AND state = ?2 AND idx BETWEEN ?3 AND ?4 "
-                      "AND successor IS NULL "
-                      "AND NOT (?2 = 'cancelled' AND " CANCELLED ")",
-                      "itiibi", ensemble, names[state], from, last, (int)afresh, MEMBER_AT_ONCE);
-#undef CANCELLED
-}
-
-int store_member_cancel(struct store *store, int64_t ensemble, int64_t from, int64_t last, struct error *err)
-{
-    return store_exec(
-        store, err,
-        "UPDATE member INDEXED BY member_by_state SET state = 'cancelled' WHERE ensemble = ?1 AND state = 'pending' "
-        "AND idx BETWEEN ?2 AND ?3",
-        "iii", ensemble, from, last);
 }
 
 int store_member_next_due(struct store *store, int64_t ensemble, int64_t *when_ms, struct error *err)
@@ -234,10 +198,12 @@ int store_member_wait_at_most(struct store *store, int64_t ensemble, int64_t now
 int store_member_each_due(struct store *store, int64_t ensemble, int64_t now_ms, int limit,
                           int (*each)(void *arg, const struct member_row *row), void *arg, struct error *err)
 {
-    return each_row(store,
-                    store_query(store, err,
-                                "SELECT " COLUMNS " FROM member INDEXED BY member_due WHERE ensemble = ?1 AND "
-                                "state = 'pending' AND not_before <= ?2 ORDER BY not_before, idx LIMIT ?3",
-                                "iii", ensemble, now_ms, (int64_t)limit),
-                    each, arg, err);
+    return each_row(
+        store,
+        store_query(
+            store, err,
+            "SELECT " COLUMNS " FROM member INDEXED BY member_due WHERE ensemble = ?1 AND "
+            "state = 'pending' AND not_before <= ?2 ORDER BY not_before, rung DESC, priority DESC, idx LIMIT ?3",
+            "iii", ensemble, now_ms, (int64_t)limit),
+        each, arg, err);
 }

@@ -16,8 +16,8 @@ enum member_state {
     MEMBER_STATE_COUNT
 };
 
-/* For `not_before_ms` of a member that may go again at once: long past, and above what any priority makes of it. */
-#define MEMBER_AT_ONCE INT64_C(1000001)
+/* For `not_before_ms` of a member that may go again at once: long past, but behind promoted members, which have 0. */
+#define MEMBER_AT_ONCE INT64_C(1)
 
 struct member_row {
     int64_t ensemble, index;
@@ -28,8 +28,9 @@ struct member_row {
     int64_t stalls;   /* attempts in a row that ran out of time without progress; they cost no retry, either */
     /* only checkpoints of attempts from this one on count, since it was told to start afresh; 0 for all */
     int64_t since;
-    int64_t since_in; /* the ensemble of its family that `since` is about; later ones count, too; 0 for its own */
-    int64_t not_before_ms;
+    int64_t since_in;      /* the ensemble of its family that `since` is about; later ones count, too; 0 for its own */
+    int64_t not_before_ms; /* it may start then at the earliest */
+    int64_t rung;          /* it was promoted to this rung, and has not gone on to it yet; 0 if it was not */
     char reason[512];
     double progress; /* from 0 to 1; NaN if it never reported any; read only */
     int64_t predecessor,
@@ -43,6 +44,7 @@ struct member_span {
 
 const char *member_state_name(enum member_state state);
 int member_state_parse(const char *name, enum member_state *state); /* 0 or -1 */
+bool member_state_is_final(enum member_state state);                /* it has no attempt, and waits for none */
 
 /* Both store a row: the first one whether it exists already or not, the second one where it is known to exist. */
 int store_member_put(struct store *store, const struct member_row *row, struct error *err);
@@ -79,7 +81,8 @@ int store_member_next_due(struct store *store, int64_t ensemble, int64_t *when_m
  * then. */
 int store_member_wait_at_most(struct store *store, int64_t ensemble, int64_t now_ms, int64_t when_ms,
                               struct error *err);
-/* Reads pending rows that may be started at `now_ms`, the one that is due longest first, then by index. */
+/* Reads pending rows that may be started at `now_ms`: the one that is due longest first, then the one of the highest
+ * rung, of the highest priority, and by index. */
 int store_member_each_due(struct store *store, int64_t ensemble, int64_t now_ms, int limit,
                           int (*each)(void *arg, const struct member_row *row), void *arg, struct error *err);
 #endif

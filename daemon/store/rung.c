@@ -184,6 +184,15 @@ int store_arrival_promote(struct store *store, const struct arrival_row *row, in
                       row->ensemble, row->number, by);
 }
 
+int store_arrival_leave(struct store *store, int64_t ensemble, int64_t index, int64_t how, struct error *err)
+{
+    return store_exec(
+        store, err,
+        "UPDATE arrival SET promoted = ?3 WHERE ensemble = ?1 AND (promoted = 0 OR promoted = -2) AND "
+        "number = (SELECT number FROM arrival WHERE ensemble = ?1 AND idx = ?2 ORDER BY rung DESC LIMIT 1)",
+        "iii", ensemble, index, how);
+}
+
 int store_arrival_bar(struct store *store, int64_t ensemble, int64_t rung, struct arrival_row *row, struct error *err)
 {
     int rc = get_cut(store, ensemble, rung, row, err);

@@ -38,6 +38,9 @@ int store_arrival_promotable(struct store *store, int64_t ensemble, int64_t rung
                              struct error *err);
 /* Notes that an arrival is promoted, by the arrival of number `by`. */
 int store_arrival_promote(struct store *store, const struct arrival_row *row, int64_t by, struct error *err);
+/* Notes that a member leaves the highest rung that it has reached without a promotion, if it has reached one: `how` is
+ * ARRIVAL_BY_HAND or ARRIVAL_CANCELLED. */
+int store_arrival_leave(struct store *store, int64_t ensemble, int64_t index, int64_t how, struct error *err);
 /* Finds the last arrival of the best 1/reduction of the rung, or the best one while these are none: 1, 0 or -1. */
 int store_arrival_bar(struct store *store, int64_t ensemble, int64_t rung, struct arrival_row *row, struct error *err);
 /* Finds how many have arrived at a rung, and the median of their losses, if the cut was moved by a reduction of 2: 1, 0

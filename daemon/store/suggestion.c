@@ -4,25 +4,23 @@
 
 #include <stdlib.h>
 
-/* Stores a member, which waits, and what it was suggested as. What may start now does so in the order of `not_before`,
- * which is the negative of the priority, long ago for any. */
+/* Stores a member, which waits, and what it was suggested as. */
 static int add_one(struct store *store, int64_t ensemble, const struct suggestion *s, struct error *err)
 {
-    if (store_exec(store, err, "INSERT INTO member (ensemble, idx, state, not_before) VALUES (?1, ?2, 'pending', ?3)",
-                   "iii", ensemble, s->index, -s->priority) < 0)
+    if (store_exec(store, err, "INSERT INTO member (ensemble, idx, state, priority) VALUES (?1, ?2, 'pending', ?3)",
+                   "iii", ensemble, s->index, s->priority) < 0)
         return -1;
-    return store_exec(store, err,
-                      "INSERT INTO suggestion (ensemble, idx, name, parameters, priority) VALUES (?1, ?2, ?3, ?4, ?5)",
-                      "iitti", ensemble, s->index, s->name, s->parameters, s->priority);
+    return store_exec(store, err, "INSERT INTO suggestion (ensemble, idx, name, parameters) VALUES (?1, ?2, ?3, ?4)",
+                      "iitt", ensemble, s->index, s->name, s->parameters);
 }
 
-int store_suggestion_line_up(struct store *store, int64_t ensemble, int64_t root, int64_t now_ms, struct error *err)
+int store_suggestion_line_up(struct store *store, int64_t ensemble, int64_t now_ms, struct error *err)
 {
-    return store_exec(store, err,
-                      "UPDATE member INDEXED BY member_due SET not_before = -(SELECT priority FROM suggestion s WHERE "
-                      "s.ensemble = ?2 AND s.idx = member.idx) WHERE ensemble = ?1 AND state = 'pending' AND "
-                      "not_before BETWEEN ?3 AND ?4",
-                      "iiii", ensemble, root, MEMBER_AT_ONCE, now_ms);
+    return store_exec(
+        store, err,
+        "UPDATE member INDEXED BY member_due SET not_before = 0 WHERE ensemble = ?1 AND state = 'pending' AND "
+        "not_before BETWEEN 1 AND ?2",
+        "ii", ensemble, now_ms);
 }
 
 int store_suggestion_add(struct store *store, struct ensemble_row *row, const struct suggestion *list, size_t n,
@@ -85,6 +83,17 @@ int store_suggestion_name(struct store *store, int64_t ensemble, int64_t index, 
         return rc;
     store_text(stmt, 0, name, SUGGESTION_NAME);
     return store_row_taken(store, stmt, err) == 1 ? 0 : -1;
+}
+
+int store_result_add(struct store *store, int64_t ensemble, int64_t index, struct error *err)
+{
+    return store_exec(
+        store, err,
+        "INSERT INTO result (root, number, ensemble, idx) SELECT coalesce(e.root, e.id), 1 + "
+        "coalesce((SELECT max(number) FROM result WHERE root = coalesce(e.root, e.id)), 0), e.id, ?2 FROM "
+        "ensemble e WHERE e.id = ?1 ON CONFLICT (root, idx) DO UPDATE SET number = excluded.number, "
+        "ensemble = excluded.ensemble",
+        "ii", ensemble, index);
 }
 
 struct reading {

@@ -78,7 +78,7 @@ is "$(db "SELECT group_concat(reason) FROM (SELECT DISTINCT reason FROM attempt 
 	"stopped: the width was reduced" "their attempts say why"
 is "$(db "SELECT count(*) FROM attempt a JOIN attempt b USING (ensemble) WHERE ensemble = $ID AND a.outcome = 'cancelled'
 	AND b.outcome IS NULL AND a.job < b.job")" 0 "no older one was stopped before a younger one"
-is "$(db "SELECT sum(failures + losses + (not_before > 1000001)) FROM member WHERE ensemble = $ID")" 0 "and it cost them nothing" # MEMBER_AT_ONCE
+is "$(db "SELECT sum(failures + losses + (not_before > 1)) FROM member WHERE ensemble = $ID")" 0 "and it cost them nothing" # MEMBER_AT_ONCE
 before=$(events ensemble.resized)
 is "$(resize '{"width": 2, "when": "now"}')" 200 "the same again is no error"
 is "$(events ensemble.resized)" "$before" "and no event"

@@ -142,7 +142,7 @@ static int count_descriptors(void)
 static void assert_succeeded(struct harness_job *job)
 {
     assert_false(harness_wait_ended(&h, job).node_lost);
-    assert_int_equal(harness_exit(job).outcome, ATTEMPT_SUCCEEDED);
+    assert_int_equal(harness_exit(job).end.outcome, ATTEMPT_SUCCEEDED);
 }
 
 /* The machine is full just now. A submission counts, and so does its place in the queue; none is begun twice. */

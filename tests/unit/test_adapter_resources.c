@@ -52,7 +52,7 @@ static const char *read_file(const char *name)
 static void assert_succeeded(struct harness_job *job)
 {
     assert_false(harness_wait_ended(&h, job).node_lost);
-    assert_int_equal(harness_exit(job).exit_code, 0);
+    assert_int_equal(harness_exit(job).end.exit_code, 0);
 }
 
 static void not_yet(uv_timer_t *timer)

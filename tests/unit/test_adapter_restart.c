@@ -59,7 +59,7 @@ static void an_adopted_job_can_be_cancelled(void **state)
     assert_int_equal(harness_processes(&other), 0);
     assert_false(harness_wait_ended(&h, &job).node_lost);
     assert_int_equal(harness_processes(&job), 0);
-    assert_int_equal(harness_exit(&job).outcome, ATTEMPT_CANCELLED);
+    assert_int_equal(harness_exit(&job).end.outcome, ATTEMPT_CANCELLED);
     while (waitpid(-1, NULL, WNOHANG) > 0)
         ;
 }

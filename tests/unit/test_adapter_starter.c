@@ -252,7 +252,7 @@ static void the_next_daemon_finds_each_as_it_is(void **state)
     harness_cancel(&rig, &before);
     harness_let_go(&rig);
     harness_wait_ended(&rig, &job);
-    assert_int_equal(harness_exit(&job).outcome, ATTEMPT_SUCCEEDED);
+    assert_int_equal(harness_exit(&job).end.outcome, ATTEMPT_SUCCEEDED);
     free(text);
 }
 

@@ -86,7 +86,7 @@ static void a_job_is_cancelled_while_it_starts(void **state)
     harness_job(&h, &next, "true", 0, 1); /* its slot is free */
     harness_submit_ok(&h, &next);
     harness_wait_ended(&h, &next);
-    assert_int_equal(harness_exit(&next).outcome, ATTEMPT_SUCCEEDED);
+    assert_int_equal(harness_exit(&next).end.outcome, ATTEMPT_SUCCEEDED);
     assert_int_equal(submitted.answers, 1);
     assert_int_equal(cancelled.answers, 1);
 }
@@ -133,7 +133,7 @@ static void the_adapter_ends_while_a_job_starts(void **state)
     harness_submit_ok(&h, &job); /* which is not started again */
     harness_let_go(&h);
     assert_false(harness_wait_ended(&h, &job).node_lost);
-    assert_int_equal(harness_exit(&job).outcome, ATTEMPT_SUCCEEDED);
+    assert_int_equal(harness_exit(&job).end.outcome, ATTEMPT_SUCCEEDED);
     snprintf(path, sizeof path, "%s/ran", h.dir);
     assert_int_equal(stat(path, &st), 0);
     assert_int_equal(st.st_size, 4); /* "ran\n", once */

@@ -242,7 +242,7 @@ static void count_nothing(sqlite3_context *context, int n, sqlite3_value **value
  * state. */
 static void pretend_to_count(sqlite3 *db)
 {
-    sqlite3_create_function(db, "stretto_moved", 4, SQLITE_UTF8, NULL, count_nothing, NULL, NULL);
+    sqlite3_create_function(db, "stretto_moved", 3, SQLITE_UTF8, NULL, count_nothing, NULL, NULL);
     sqlite3_create_function(db, "stretto_handed", 2, SQLITE_UTF8, NULL, count_nothing, NULL, NULL);
 }
 

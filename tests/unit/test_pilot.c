@@ -253,7 +253,7 @@ static void it_is_flushed_within_a_tenth_of_a_second(void **state)
     assert_int_equal(second_sync_at, 1100);
 }
 
-/* Nothing is left of it: no process, no descriptor. */
+/* Nothing is left of it: no process, no descriptor. It has one more process where it tells the daemon of news. */
 static void at_its_end_nothing_is_left(void **state)
 {
     static const struct rig_event all[] = {

@@ -1,6 +1,7 @@
 /* The course of ensembles and trainings as it is stored: what was changed, suggested, resumed, promoted and
  * cancelled. */
 #include "daemon/store/bulk.h"
+#include "daemon/store/cancellation.h"
 #include "daemon/store/elastic.h"
 #include "daemon/store/ensemble.h"
 #include "daemon/store/family.h"
@@ -191,7 +192,7 @@ static void a_member_is_read_as_it_was_written(void **state)
 {
     int64_t id = add_ensemble(9);
     struct member_row row = {.ensemble = id, .index = 3, .state = MEMBER_RUNNING, .attempts = 1, .failures = 2, .losses = 3, .stalls = 4,
-                             .since = 5, .since_in = 6, .not_before_ms = 7, .reason = "reason"}, read;
+                             .since = 5, .since_in = 6, .not_before_ms = 7, .rung = 8, .reason = "reason"}, read;
 
     for (int change = 0; change < 2; change++) {
         must((change ? store_member_change : store_member_put)(store, &row, &err));
@@ -200,9 +201,10 @@ static void a_member_is_read_as_it_was_written(void **state)
                     read.losses == row.losses);
         assert_true(read.stalls == row.stalls && read.since == row.since && read.since_in == row.since_in);
         assert_int_equal(read.not_before_ms, row.not_before_ms);
+        assert_int_equal(read.rung, row.rung);
         assert_string_equal(read.reason, row.reason);
         row = (struct member_row){.ensemble = id, .index = 3, .state = MEMBER_UNFINISHED, .attempts = 11, .failures = 12, .losses = 13,
-                                  .stalls = 14, .since = 15, .since_in = 16, .not_before_ms = 17};
+                                  .stalls = 14, .since = 15, .since_in = 16, .not_before_ms = 17, .rung = 18};
     }
     assert_int_equal(store_member_get(store, id, 4, &read, &err), 0);
 }
@@ -403,16 +405,20 @@ static void a_priority_outlives_attempts_and_ensembles(void **state)
     int64_t n;
 
     must(store_member_change(store, &member, &err));
-    must(store_suggestion_line_up(store, row.id, row.id, 89999999, &err)); /* it is not its time yet */
+    must(store_suggestion_line_up(store, row.id, 89999999, &err)); /* it is not its time yet */
     must(store_member_each_due(store, row.id, 89999999, 9, note_member, NULL, &err));
     is_listed("0 2 ");
-    must(store_suggestion_line_up(store, row.id, row.id, 90000000, &err));
+    must(store_suggestion_line_up(store, row.id, 90000000, &err));
     must(store_member_each_due(store, row.id, 90000000, 9, note_member, NULL, &err));
     is_listed("1 0 2 ");
+    member = (struct member_row){.ensemble = row.id, .index = 2, .rung = 2}; /* whoever was promoted goes first */
+    must(store_member_change(store, &member, &err));
+    must(store_member_each_due(store, row.id, 90000000, 9, note_member, NULL, &err));
+    is_listed("2 1 0 ");
     for (int64_t i = 0; i < 3; i++)
         put_member(row.id, i, MEMBER_FAILED);
     must(store_member_reset(store, row.id, MEMBER_FAILED, 0, 2, false, &err));
-    must(store_suggestion_line_up(store, row.id, row.id, 90000000, &err));
+    must(store_suggestion_line_up(store, row.id, 90000000, &err));
     must(store_member_each_due(store, row.id, 90000000, 9, note_member, NULL, &err));
     is_listed("1 0 2 ");
     for (int64_t i = 0; i < 3; i++)
@@ -420,7 +426,7 @@ static void a_priority_outlives_attempts_and_ensembles(void **state)
     must(store_ensemble_insert(store, &next, "{}", &err));
     must(store_handover_add(store, &next, MEMBER_FAILED, &err));
     must(store_handover_take(store, next.id, 9, &n, NULL, &err));
-    must(store_suggestion_line_up(store, next.id, row.id, 90000000, &err));
+    must(store_suggestion_line_up(store, next.id, 90000000, &err));
     must(store_member_each_due(store, next.id, 90000000, 9, note_member, NULL, &err));
     is_listed("1 0 2 ");
 }
@@ -522,6 +528,31 @@ static void a_member_climbs_rung_by_rung(void **state)
     is_listed("1: 0@1 by -1; ");
 }
 
+/* What follows from a change of one member follows from a change of many, in the order of their indices. */
+static void results_and_rungs_follow_changes_of_many(void **state)
+{
+    struct ensemble_row row = suggest();
+    int64_t id = add_ensemble(9);
+
+    put_member(row.id, 0, MEMBER_FAILED);
+    must(store_member_cancel(store, row.id, 0, 9, &err));
+    must(store_result_each(store, row.id, 0, 9, note_result, NULL, &err));
+    is_listed("1: 1.0 failed, 2: 1.1 cancelled, 3: 1.2 cancelled, ");
+    must(store_cancellation_put(store, row.id, 0, 1, &err));
+    must(store_member_reset(store, row.id, MEMBER_FAILED, 0, 9, false, &err));
+    must(store_result_each(store, row.id, 1, 9, note_result, NULL, &err));
+    is_listed("2: 1.1 cancelled, 3: 1.2 cancelled, 4: 1.0 cancelled, ");
+    for (int64_t i = 0; i < 3; i++) {
+        arrive(id, i, 1, 3);
+        put_member(id, i, i == 2 ? MEMBER_SUCCEEDED : MEMBER_STOPPED);
+    }
+    must(store_cancellation_put(store, id, 1, 1, &err));
+    must(store_member_reset(store, id, MEMBER_STOPPED, 0, 9, false, &err));
+    must(store_member_reset(store, id, MEMBER_SUCCEEDED, 0, 9, false, &err));
+    must(store_arrival_each(store, id, 0, 9, note_arrival, NULL, &err));
+    is_listed("1: 0@1 by -1; 2: 1@1 by -2; 3: 2@1 by 0; ");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -540,6 +571,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_priority_outlives_attempts_and_ensembles, open_store, close_store),
         cmocka_unit_test_setup_teardown(results_come_in_the_order_of_their_ends, open_store, close_store),
         cmocka_unit_test_setup_teardown(a_member_climbs_rung_by_rung, open_store, close_store),
+        cmocka_unit_test_setup_teardown(results_and_rungs_follow_changes_of_many, open_store, close_store),
         cmocka_unit_test_setup_teardown(bulk_operations_are_done_one_by_one, open_store, close_store),
         cmocka_unit_test_setup_teardown(a_cancellation_goes_on_where_it_was, open_store, close_store),
         cmocka_unit_test_setup_teardown(sessions_and_tokens_are_listed_newest_first, open_store, close_store),

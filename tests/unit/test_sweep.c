@@ -27,7 +27,7 @@
 
 static char dir[64], run_dir[80];
 static struct store *store;
-static struct sweep *sweep;
+static struct output_sweep *sweep;
 static bool commit_fails;
 static void (*held_cb)(void *arg, const struct error *err); /* who waits for a commit that takes its time */
 static void *held_arg;

@@ -115,7 +115,7 @@ static int64_t choose_members(struct engine *engine, struct live_ensemble *ens, 
     struct error err;
 
     if (ens->due <= now && ens->row.intake != INTAKE_NONE &&
-        store_suggestion_line_up(engine->store, ens->row.id, ensemble_root(&ens->row), now, &err) < 0)
+        store_suggestion_line_up(engine->store, ens->row.id, now, &err) < 0)
         return store_doom(engine->store, &err);
     if (ens->due <= now && store_member_each_due(engine->store, ens->row.id, now, (int)room, choose, &choice, &err) < 0)
         return store_doom(engine->store, &err);

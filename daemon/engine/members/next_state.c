@@ -164,6 +164,7 @@ void next_state(struct member_row *member, const struct next_case *c)
 
     text_copy(member->reason, sizeof member->reason, c->end->reason);
     member->not_before_ms = MEMBER_AT_ONCE;
+    member->rung = 0;
     if (verdict == RETRY && may)
         member->not_before_ms = c->now_ms + engine_backoff(in_a_row(member, class));
     switch (verdict) {

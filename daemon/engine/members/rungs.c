@@ -71,7 +71,8 @@ static int promote(struct engine *engine, struct live_ensemble *ens, const struc
     member.state = MEMBER_PENDING;
     member.reason[0] = '\0';
     member.losses = member.stalls = 0;
-    member.not_before_ms = -(RUNGS_FIRST + to);
+    member.not_before_ms = 0;
+    member.rung = to;
     if (store_member_change(engine->store, &member, err) < 0)
         return -1;
     if (member.not_before_ms < ens->due)

@@ -17,10 +17,6 @@ struct attempt_end;
 struct slot;
 struct spec;
 
-/* Members that are promoted come before all others that wait, those of the highest rung first: a member's not_before is
- * the negative of this and its rung, which lies below that of any suggestion. */
-#define RUNGS_FIRST INT64_C(1000000000000)
-
 /* Finds the rung that the next attempt of the member is to reach; 0 if members are not stopped early. Returns 0 or
  * -1. */
 int rungs_next(struct engine *engine, const struct live_ensemble *ens, int64_t index, int64_t *rung, struct error *err);
