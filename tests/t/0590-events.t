@@ -207,7 +207,7 @@ spec 60 "[ {x} -lt 30 ] || until [ -e $T/go ]; do sleep 0.05; done" 2
 id=$(submit "$T/spec.json")
 sse surely "$id" >"$T/surely" 2>"$T/seen" &
 surely=$!
-for more in 20 40; do
+for more in 10 20; do
 	ok "$more events are told before the end" wait_for 60 "[ \"\$(wc -l <'$T/seen')\" -ge $((before + more)) ]"
 	kill_daemon
 	start_daemon --config "$T/config.json"
