@@ -30,9 +30,7 @@ static void what_has_ended_is_forgotten_in_time(void **state)
     alps_turn(site.a);
     job = alps_job_find(site.a, "st-0-1");
     assert_non_null(job);
-    if (uv_now(&site.loop) <= 3600 * 1000)
-        skip(); /* the host was started less than an hour ago */
-    job->over_at = uv_now(&site.loop) - 3600 * 1000;
+    site.loop.time += 3600 * 1000; /* until the loop looks at the clock again */
     alps_turn(site.a);
     assert_null(alps_job_find(site.a, "st-0-1"));
     assert_int_equal(site_status(1, NULL).state, ADAPTER_JOB_ENDED); /* by its files */
