@@ -127,7 +127,7 @@ void engine_poke(struct engine *engine, const struct adapter *adapter)
         poll_soon(engine, known);
 }
 
-static void resume(struct engine *engine, int64_t now)
+static void engine_end_rest(struct engine *engine, int64_t now)
 {
     struct error err;
 
@@ -191,7 +191,7 @@ void engine_tick(struct engine *engine)
         return;
     now = engine_now(engine);
     if (engine->resting) {
-        resume(engine, now);
+        engine_end_rest(engine, now);
         return;
     }
     engine->budget = DISPATCH_MAX;

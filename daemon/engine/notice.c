@@ -33,10 +33,10 @@
 #define QUEUED_MS 5000            /* after which a waiting job is reported although nobody says why it waits */
 #define TRAINING_SILENT_MIN 15000 /* ranks report every few seconds: a shorter silence of theirs means nothing */
 
-static bool tell(struct engine_notice *out, const char *code, const char *fmt, ...)
+static bool notice_tell(struct engine_notice *out, const char *code, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 
-static bool tell(struct engine_notice *out, const char *code, const char *fmt, ...)
+static bool notice_tell(struct engine_notice *out, const char *code, const char *fmt, ...)
 {
     va_list args;
 
@@ -53,15 +53,15 @@ static bool tell_rest(const struct engine *engine, struct engine_notice *out)
 
     if (!engine->resting)
         return false;
-    return tell(out, "state_not_written", "the daemon cannot write its state (%.300s), and tries again at %s",
-                store_last_failure(engine->store), timefmt_iso(when, engine->rest.at + engine->rest.ms));
+    return notice_tell(out, "state_not_written", "the daemon cannot write its state (%.300s), and tries again at %s",
+                       store_last_failure(engine->store), timefmt_iso(when, engine->rest.at + engine->rest.ms));
 }
 
 static bool tell_room(struct engine *engine, struct engine_notice *out)
 {
     struct error err;
 
-    return store_check_room(engine->store, &err) < 0 && tell(out, "no_room", "%s", err.text);
+    return store_check_room(engine->store, &err) < 0 && notice_tell(out, "no_room", "%s", err.text);
 }
 
 static bool has_trouble(struct engine *engine, struct known_adapter *adapter)
@@ -79,9 +79,9 @@ static bool tell_trouble(struct engine *engine, struct known_adapter *adapter, c
     if (!has_trouble(engine, adapter))
         return false;
     adapter_describe(engine, adapter, sentence, sizeof sentence);
-    return tell(out,
-                adapter_state(engine, adapter) == ENGINE_ADAPTER_NOT_SET_UP ? "adapter_not_set_up" : "adapter_silent",
-                "%s%s", before, sentence);
+    return notice_tell(
+        out, adapter_state(engine, adapter) == ENGINE_ADAPTER_NOT_SET_UP ? "adapter_not_set_up" : "adapter_silent",
+        "%s%s", before, sentence);
 }
 
 /* Tells about jobs that may still run although their ensemble is over. */
@@ -110,12 +110,12 @@ static bool tell_slots(struct engine *engine, const struct known_adapter *adapte
 
     if (adapter->max_jobs > 0 && adapter->slots.jobs >= adapter->max_jobs &&
         takers_tell(engine, adapter, NULL, TAKERS_OF_JOBS, takers, sizeof takers))
-        return tell(out, "no_slot", "%s for one of the %lld jobs that max_jobs lets %s have: %s", who,
-                    (long long)adapter->max_jobs, adapter->ops->name, takers);
+        return notice_tell(out, "no_slot", "%s for one of the %lld jobs that max_jobs lets %s have: %s", who,
+                           (long long)adapter->max_jobs, adapter->ops->name, takers);
     if (slots > 0 && takers_tell(engine, adapter, NULL, TAKERS_OF_SLOTS, takers, sizeof takers))
-        return tell(out, "no_slot", "%s for free slots on %s, which has %lld: %s", who, adapter->ops->name,
-                    (long long)slots, takers);
-    return tell(out, "no_slot", "%s for free slots on %s", who, adapter->ops->name);
+        return notice_tell(out, "no_slot", "%s for free slots on %s, which has %lld: %s", who, adapter->ops->name,
+                           (long long)slots, takers);
+    return notice_tell(out, "no_slot", "%s for free slots on %s", who, adapter->ops->name);
 }
 
 /* Its training is to be submitted, and may not be. */
@@ -126,12 +126,14 @@ static bool tell_turn(struct engine *engine, const struct live_ensemble *ens, st
     char takers[200];
 
     if (next != NULL && next != ens)
-        return tell(out, "no_slot", "its training waits for its turn on %s, where that of ensemble %lld is the next",
-                    adapter->ops->name, (long long)next->row.id);
+        return notice_tell(out, "no_slot",
+                           "its training waits for its turn on %s, where that of ensemble %lld is the next",
+                           adapter->ops->name, (long long)next->row.id);
     if (ens->adapter != adapter && adapter->slots.cpus == 0 &&
         takers_tell(engine, ens->adapter, NULL, TAKERS_OF_TRAININGS, takers, sizeof takers))
-        return tell(out, "no_slot", "its training waits until its members have room on %s beside other trainings: %s",
-                    ens->adapter->ops->name, takers);
+        return notice_tell(out, "no_slot",
+                           "its training waits until its members have room on %s beside other trainings: %s",
+                           ens->adapter->ops->name, takers);
     return tell_slots(engine, adapter, "its training waits", out);
 }
 
@@ -145,16 +147,16 @@ static bool tell_training(struct engine *engine, const struct live_ensemble *ens
     if (training == NULL || training->row.state >= TRAINING_RUNNING)
         return false;
     if (training->row.state == TRAINING_PENDING && training->row.not_before_ms > engine_now(engine))
-        return tell(out, "retry", "its training begins anew at %s: %s", timefmt_iso(when, training->row.not_before_ms),
-                    training->row.reason);
+        return notice_tell(out, "retry", "its training begins anew at %s: %s",
+                           timefmt_iso(when, training->row.not_before_ms), training->row.reason);
     if (training->row.state == TRAINING_PENDING && heap_holds(&ens->slots.to_train))
         return tell_turn(engine, ens, out);
     if (words[0] != '\0' && job->row.state == JOB_INTENT)
-        return tell(out, "not_submitted", "its training is not submitted yet: %s", words);
+        return notice_tell(out, "not_submitted", "its training is not submitted yet: %s", words);
     if (words[0] != '\0')
-        return tell(out, "queued", "its training waits in the queue of %s: %s", training->row.adapter, words);
+        return notice_tell(out, "queued", "its training waits in the queue of %s: %s", training->row.adapter, words);
     return training->row.state == TRAINING_SUBMITTED && !ens->spec->members_first &&
-           tell(out, "training_starts", "its members wait until its training has started");
+           notice_tell(out, "training_starts", "its members wait until its training has started");
 }
 
 /* A job that waits in the queue of a batch system which does not say why. */
@@ -166,8 +168,9 @@ static bool tell_queue(struct engine *engine, struct live_ensemble *ens, const s
     timefmt_iso(when, job->row.submitted_ms);
     if (ens->adapter->ops->slots(ens->adapter->adapter) > 0 &&
         takers_tell(engine, ens->adapter, ens, TAKERS_OF_SLOTS, takers, sizeof takers))
-        return tell(out, "queued", "its jobs wait in the queue of %s since %s: %s", ens->row.adapter, when, takers);
-    return tell(out, "queued", "its jobs wait in the queue of %s since %s", ens->row.adapter, when);
+        return notice_tell(out, "queued", "its jobs wait in the queue of %s since %s: %s", ens->row.adapter, when,
+                           takers);
+    return notice_tell(out, "queued", "its jobs wait in the queue of %s since %s", ens->row.adapter, when);
 }
 
 static bool tell_members(struct engine *engine, struct live_ensemble *ens, struct engine_notice *out)
@@ -177,27 +180,27 @@ static bool tell_members(struct engine *engine, struct live_ensemble *ens, struc
     char text[200];
 
     if (job != NULL && job->row.state == JOB_INTENT)
-        return tell(out, "not_submitted", "its jobs are not submitted yet: %s", job_words(job));
+        return notice_tell(out, "not_submitted", "its jobs are not submitted yet: %s", job_words(job));
     if (job != NULL && job_words(job)[0] != '\0')
-        return tell(out, "queued", "its jobs wait in the queue of %s: %s", ens->row.adapter, job_words(job));
+        return notice_tell(out, "queued", "its jobs wait in the queue of %s: %s", ens->row.adapter, job_words(job));
     if (job != NULL && job->row.submitted_ms > 0 && now - job->row.submitted_ms >= QUEUED_MS)
         return tell_queue(engine, ens, job, out);
     if (ens->in_flight > 0)
         return false;
     if (ensemble_takes_suggestions(&ens->row) && ens->due == INT64_MAX)
-        return tell(out, "waits_for_suggestions",
-                    "it waits for suggestions: %s; when no more are to come, `stretto close %lld` lets it end",
-                    ens->row.count > 0 ? "every member that was suggested has ended" : "it has no member yet",
-                    (long long)ens->row.id);
+        return notice_tell(out, "waits_for_suggestions",
+                           "it waits for suggestions: %s; when no more are to come, `stretto close %lld` lets it end",
+                           ens->row.count > 0 ? "every member that was suggested has ended" : "it has no member yet",
+                           (long long)ens->row.id);
     if (heap_holds(&ens->slots.hungry))
         return tell_slots(engine, ens->adapter, "its members wait", out);
     if (ens->allocation == NULL && ensemble_wants(ens, now) && !schedule_fits_beside_trainings(ens) &&
         takers_tell(engine, ens->adapter, NULL, TAKERS_OF_TRAININGS, text, sizeof text))
-        return tell(out, "no_slot", "its members wait for room on %s beside the trainings there: %s", ens->row.adapter,
-                    text);
+        return notice_tell(out, "no_slot", "its members wait for room on %s beside the trainings there: %s",
+                           ens->row.adapter, text);
     if (heap_holds(&ens->due_alarm.node) && ens->row.next_index >= ens->row.count)
-        return tell(out, "retry", "the next attempt of a member that failed is made at %s",
-                    timefmt_iso(text, ens->due_alarm.node.key));
+        return notice_tell(out, "retry", "the next attempt of a member that failed is made at %s",
+                           timefmt_iso(text, ens->due_alarm.node.key));
     return false;
 }
 
@@ -207,10 +210,11 @@ static bool tell_uneven(const struct engine *engine, const struct training *trai
     const struct waits_uneven *uneven = &training->uneven;
 
     return uneven->since_ms > 0 && engine_now(engine) - uneven->since_ms >= (int64_t)(WAITS_SPAN_S * 1000) &&
-           tell(out, "ranks_uneven",
-                "its rank %d waits for samples while the buffer of rank %d is full: ranks that learn in step wait for "
-                "each other in vain; give the training's buffer a larger \"capacity\"",
-                uneven->starving, uneven->full);
+           notice_tell(
+               out, "ranks_uneven",
+               "its rank %d waits for samples while the buffer of rank %d is full: ranks that learn in step wait for "
+               "each other in vain; give the training's buffer a larger \"capacity\"",
+               uneven->starving, uneven->full);
 }
 
 /* Members run, and so does the training: who waits for whom? */
@@ -223,7 +227,7 @@ static bool tell_waits(struct engine *engine, const struct live_ensemble *ens, s
     if (training->job != NULL && training->job->row.state == JOB_RUNNING && training->heard_ms > 0 &&
         engine_now(engine) - training->heard_ms >=
             (ens->spec->failure_after_ms > TRAINING_SILENT_MIN ? ens->spec->failure_after_ms : TRAINING_SILENT_MIN))
-        return tell(
+        return notice_tell(
             out, "training_silent",
             "its training has told nothing since %s: its ranks are stopped or hang, or what they write does not arrive",
             timefmt_iso(since, training->heard_ms));
@@ -234,24 +238,25 @@ static bool tell_waits(struct engine *engine, const struct live_ensemble *ens, s
     if (tell_uneven(engine, training, out))
         return true;
     if (waits->known && waits->tell_room)
-        return tell(
+        return notice_tell(
             out, "waits_for_room",
             "its members wait for room in the buffer %.0f %% of the time: its training takes fewer samples than they "
             "make%s",
             100 * waits->for_room, elastic);
     return waits->known && waits->tell_samples &&
-           tell(out, "waits_for_samples",
-                "its training waits for samples %.0f %% of the time: its members make fewer than it could take%s",
-                100 * waits->for_samples, elastic);
+           notice_tell(
+               out, "waits_for_samples",
+               "its training waits for samples %.0f %% of the time: its members make fewer than it could take%s",
+               100 * waits->for_samples, elastic);
 }
 
 static bool tell_paused(const struct ensemble_row *row, struct engine_notice *out)
 {
     char when[TIMEFMT_SIZE];
 
-    return tell(out, "paused", "it was paused%s%s%s%s: `stretto resume %lld` lets it go on",
-                row->paused_by[0] ? " " : "", row->paused_by, row->paused_ms ? " at " : "",
-                row->paused_ms ? timefmt_iso(when, row->paused_ms) : "", (long long)row->id);
+    return notice_tell(out, "paused", "it was paused%s%s%s%s: `stretto resume %lld` lets it go on",
+                       row->paused_by[0] ? " " : "", row->paused_by, row->paused_ms ? " at " : "",
+                       row->paused_ms ? timefmt_iso(when, row->paused_ms) : "", (long long)row->id);
 }
 
 static bool tell_after(struct engine *engine, const struct ensemble_row *row, struct engine_notice *out)
@@ -259,7 +264,7 @@ static bool tell_after(struct engine *engine, const struct ensemble_row *row, st
     char text[900];
     const char *code = after_explain(engine, row, text, sizeof text);
 
-    return tell(out, code, "%s", text);
+    return notice_tell(out, code, "%s", text);
 }
 
 /* It was left alone when the daemon started, as the log says, too. */
@@ -269,10 +274,10 @@ static bool tell_left_alone(struct engine *engine, const struct ensemble_row *ro
     struct error err;
 
     if (engine_check_adapter(engine, row, &err) < 0)
-        return tell(out, "adapter_not_here", "%s", err.text);
+        return notice_tell(out, "adapter_not_here", "%s", err.text);
     if (engine_spec(engine, row->id, &owned, &err) == NULL)
-        return tell(out, "not_readable", "ensemble %lld is left alone until the daemon is started again: %s",
-                    (long long)row->id, err.text);
+        return notice_tell(out, "not_readable", "ensemble %lld is left alone until the daemon is started again: %s",
+                           (long long)row->id, err.text);
     spec_destroy(owned);
     return false;
 }
@@ -284,15 +289,15 @@ static int tell_urgent(struct engine *engine, const struct ensemble_row *row, st
     if (!ensemble_is_over(row) && tell_rest(engine, out))
         return true;
     if (row->state == ENSEMBLE_PAUSED && row->reason[0] != '\0')
-        return tell(out, "held", "%s", row->reason);
+        return notice_tell(out, "held", "%s", row->reason);
     if (row->state == ENSEMBLE_PAUSED)
         return tell_paused(row, out);
     if (row->after != 0 && !ensemble_is_over(row))
         return tell_after(engine, row, out);
     if (ens != NULL && ensemble_ends_early(ens))
-        return tell(out, "ending", "%s; members that still run are being ended", row->reason);
+        return notice_tell(out, "ending", "%s; members that still run are being ended", row->reason);
     if (ensemble_is_ending(row))
-        return tell(out, "ending", "%s; those that run go on to their end", row->reason);
+        return notice_tell(out, "ending", "%s; those that run go on to their end", row->reason);
     if (ens == NULL)
         return !ensemble_is_over(row) && tell_left_alone(engine, row, out);
     if (ensemble_is_over(row))

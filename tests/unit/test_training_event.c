@@ -58,7 +58,7 @@ static void a_training_ends_or_is_renewed_only_when_all_is_read(void **unused)
     static const int ends[] = {LIFE_DONE, LIFE_FAILED, LIFE_CANCELLED, LIFE_RENEWED};
 
     for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) {
-        const struct change *by = &changes[ends[i]];
+        const struct training_change *by = &changes[ends[i]];
 
         assert_int_equal(possible(by->stage, STAGE_COUNT), 1);
         assert_int_not_equal(by->stage[STAGE_ALL_READ], IMPOSSIBLE);
@@ -72,7 +72,7 @@ static void a_training_ends_or_is_renewed_only_when_all_is_read(void **unused)
 static void what_is_begun_ends_in_one_of_two_ways(void **unused)
 {
     for EACH (event) {
-        const struct change *by = &changes[event];
+        const struct training_change *by = &changes[event];
 
         assert_int_equal(changes_any(by->reception, RECEPTION_COUNT), event == LIFE_TELLING || event == LIFE_TOLD ||
                                                                           event == LIFE_NOT_TOLD ||

@@ -41,7 +41,7 @@ void ensemble_drop(struct engine *engine, struct live_ensemble *ens)
     free(ens);
 }
 
-static void due(struct engine *engine, struct alarm *alarm)
+static void adopt_due(struct engine *engine, struct alarm *alarm)
 {
     engine_touch(engine, heap_entry(alarm, struct live_ensemble, due_alarm));
 }
@@ -83,7 +83,7 @@ struct live_ensemble *ensemble_adopt(struct engine *engine, const struct ensembl
     ens->spec = spec;
     ens->adapter = adapter;
     ens->due = row->next_index > 0 ? 0 : INT64_MAX; /* those that were tried are looked for */
-    ens->due_alarm.ring = due;
+    ens->due_alarm.ring = adopt_due;
     ens->take_over.ring = handover_go_on;
     ens->bulk_alarm.ring = bulk_work;
     if (spec->has_allocation)

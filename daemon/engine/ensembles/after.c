@@ -24,7 +24,8 @@ enum prospect {
 
 /* Finds how the family of an ensemble is. *newest is its newest ensemble, and *unfinished the number of its members
  * that are unfinished. Returns -1 where the store cannot be read, or there is no such ensemble. */
-static int ask(struct engine *engine, int64_t id, struct ensemble_row *newest, int64_t *unfinished, struct error *err)
+static int ask_family(struct engine *engine, int64_t id, struct ensemble_row *newest, int64_t *unfinished,
+                      struct error *err)
 {
     int64_t n[MEMBER_STATE_COUNT], root;
     int rc = store_ensemble_get(engine->store, id, newest, err);
@@ -59,7 +60,7 @@ int after_check(struct engine *engine, const struct spec *spec, struct error *er
 
     if (spec->after == 0)
         return 0;
-    switch (ask(engine, spec->after, &newest, &unfinished, err)) {
+    switch (ask_family(engine, spec->after, &newest, &unfinished, err)) {
     case -1:
         if (strcmp(err->code, "ensemble_not_found") != 0)
             return -1;
@@ -72,7 +73,7 @@ int after_check(struct engine *engine, const struct spec *spec, struct error *er
     return 0;
 }
 
-static void begin(struct engine *engine, struct live_ensemble *ens)
+static void begin_after(struct engine *engine, struct live_ensemble *ens)
 {
     struct error err;
 
@@ -100,18 +101,18 @@ bool after_look(struct engine *engine, struct live_ensemble *ens)
 
     if (ens->row.after == 0 || ensemble_is_over(&ens->row))
         return false;
-    switch (ask(engine, ens->row.after, &newest, &unfinished, &err)) {
+    switch (ask_family(engine, ens->row.after, &newest, &unfinished, &err)) {
     case -1: store_doom(engine->store, &err); return true; /* the turn is rolled back, and memory rebuilt */
-    case PROSPECT_COMPLETE: begin(engine, ens); return false;
+    case PROSPECT_COMPLETE: begin_after(engine, ens); return false;
     case PROSPECT_NEVER: give_up(engine, ens, &newest); return false;
     default: return true;
     }
 }
 
 /* Adds to a text, as far as there is room. */
-static void append(char *out, size_t size, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+static void stop_append(char *out, size_t size, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 
-static void append(char *out, size_t size, const char *fmt, ...)
+static void stop_append(char *out, size_t size, const char *fmt, ...)
 {
     size_t len = strlen(out);
     va_list args;
@@ -122,22 +123,22 @@ static void append(char *out, size_t size, const char *fmt, ...)
 }
 
 /* Tells why the ensemble that is waited for does not go on by itself. Returns the code, NULL where it does. */
-static const char *explain_stop(int prospect, const struct ensemble_row *newest, int64_t unfinished, char *out,
-                                size_t size)
+static const char *explain_prospect(int prospect, const struct ensemble_row *newest, int64_t unfinished, char *out,
+                                    size_t size)
 {
     if (prospect == PROSPECT_UNFINISHED) {
-        append(out, size,
-               ", of which %" PRId64 " members are unfinished: `stretto follow-up %" PRId64 "` lets them go on",
-               unfinished, newest->id);
+        stop_append(out, size,
+                    ", of which %" PRId64 " members are unfinished: `stretto follow-up %" PRId64 "` lets them go on",
+                    unfinished, newest->id);
         return "waits_for_follow_up";
     }
     if (newest->state != ENSEMBLE_PAUSED)
         return NULL;
-    append(out, size, ", which was paused%s%s: `stretto resume %" PRId64 "` lets it go on",
-           newest->paused_by[0] ? " " : "", newest->paused_by, newest->id);
+    stop_append(out, size, ", which was paused%s%s: `stretto resume %" PRId64 "` lets it go on",
+                newest->paused_by[0] ? " " : "", newest->paused_by, newest->id);
     if (newest->reason[0] == '\0')
         return "waits_for_paused";
-    append(out, size, "; %s", newest->reason);
+    stop_append(out, size, "; %s", newest->reason);
     return "waits_for_held";
 }
 
@@ -151,15 +152,15 @@ const char *after_explain(struct engine *engine, const struct ensemble_row *row,
 
     snprintf(out, size, "it begins when ensemble %" PRId64 " has completed", after);
     for (int depth = 0; depth < CHAIN_MAX && after != 0 && code == NULL; depth++) {
-        prospect = ask(engine, after, &newest, &unfinished, &err);
+        prospect = ask_family(engine, after, &newest, &unfinished, &err);
         if (prospect < 0)
             break;
         if (newest.id != after)
-            append(out, size, ", and its follow-up %" PRId64 " as well", newest.id);
-        code = explain_stop(prospect, &newest, unfinished, out, size);
+            stop_append(out, size, ", and its follow-up %" PRId64 " as well", newest.id);
+        code = explain_prospect(prospect, &newest, unfinished, out, size);
         after = newest.after;
         if (code == NULL && after != 0)
-            append(out, size, ", which itself waits for ensemble %" PRId64, after);
+            stop_append(out, size, ", which itself waits for ensemble %" PRId64, after);
     }
     return code != NULL ? code : "waits_for_ensemble";
 }

@@ -18,7 +18,7 @@ static int blame_reference(struct error *err)
     return -1;
 }
 
-static char *dir_of(void *arg, int64_t ensemble)
+static char *rules_ensemble_dir(void *arg, int64_t ensemble)
 {
     return engine_ensemble_dir(arg, ensemble);
 }
@@ -37,7 +37,7 @@ static int check_against_ensemble(struct engine *engine, const json_t *json, con
     if (reference == NULL)
         return error_at(err, "spec_impossible_value", "/rules/reference", "there is no ensemble %lld", (long long)id);
     made = rules_freeze(json, id, reference->json);
-    aligned = spec_align_after(reference->json, spec->after, &(struct spec_dirs){dir_of, engine});
+    aligned = spec_align_after(reference->json, spec->after, &(struct spec_dirs){rules_ensemble_dir, engine});
     if (json_is_integer(named) || json_equal(json_object_get(json_object_get(made, "rules"), "reference"), named))
         rc = rules_check(spec, reference, aligned, err);
     else
@@ -70,7 +70,7 @@ int engine_check_rules(struct engine *engine, const json_t *json, const struct s
         id = json_integer_value(json_object_get(spec->rules, "reference_ensemble"));
     if (json_is_integer(named) || id > 0)
         return check_against_ensemble(engine, json, spec, id, frozen, err);
-    aligned = spec_align_after(named, spec->after, &(struct spec_dirs){dir_of, engine});
+    aligned = spec_align_after(named, spec->after, &(struct spec_dirs){rules_ensemble_dir, engine});
     reference = spec_parse(aligned, NULL, err);
     json_decref(aligned);
     if (reference == NULL)

@@ -27,7 +27,7 @@
 #define AFTER_LOOK_MS 60000
 
 /* Fails the ensemble for the reason in its row. `detail` is taken over. */
-static void fail(struct engine *engine, struct live_ensemble *ens, json_t *detail)
+static void fail_ensemble(struct engine *engine, struct live_ensemble *ens, json_t *detail)
 {
     struct error err;
 
@@ -53,11 +53,11 @@ static bool fail_for_missing(struct engine *engine, struct live_ensemble *ens)
         return false;
     }
     missing_tell(missing, ens->row.reason, sizeof ens->row.reason);
-    fail(engine, ens, json_pack("{s:s, s:o}", "reason", ens->row.reason, "missing", missing));
+    fail_ensemble(engine, ens, json_pack("{s:s, s:o}", "reason", ens->row.reason, "missing", missing));
     return true;
 }
 
-static void complete(struct engine *engine, struct live_ensemble *ens, const int64_t tally[MEMBER_STATE_COUNT])
+static void complete_ensemble(struct engine *engine, struct live_ensemble *ens, const int64_t tally[MEMBER_STATE_COUNT])
 {
     struct ensemble_row *row = &ens->row;
     bool early = ensemble_ends_early(ens);
@@ -69,7 +69,7 @@ static void complete(struct engine *engine, struct live_ensemble *ens, const int
         snprintf(row->reason, sizeof row->reason,
                  failed == 1 ? "its only member has failed" : "all %lld members have failed", (long long)failed);
     if (all_failed || (ensemble_is_ending(row) && !early)) {
-        fail(engine, ens, json_pack("{s:s}", "reason", row->reason));
+        fail_ensemble(engine, ens, json_pack("{s:s}", "reason", row->reason));
         return;
     }
     if (fail_for_missing(engine, ens))
@@ -126,7 +126,7 @@ void dispatch_ensemble(struct engine *engine, struct live_ensemble *ens)
         early_stop_members(engine, ens);
     if (!ensemble_is_over(&ens->row) && ensemble_members_over(engine, ens, tally)) {
         if (ens->training == NULL || ens->training->row.state == TRAINING_DONE)
-            complete(engine, ens, tally);
+            complete_ensemble(engine, ens, tally);
         else
             training_members_over(engine, ens);
     }

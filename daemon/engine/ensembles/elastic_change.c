@@ -33,7 +33,7 @@ static bool goes_on(const struct live_ensemble *ens)
            training_goes_on(ens->training);
 }
 
-static void explain(char *out, size_t size, const struct elastic_figures *f, enum elastic_need need)
+static void explain_need(char *out, size_t size, const struct elastic_figures *f, enum elastic_need need)
 {
     if (need == ELASTIC_NEEDS_ROOM)
         snprintf(out, size, "its members waited for room in the buffer %.0f %% of the time", 100 * f->for_room);
@@ -45,8 +45,8 @@ static void explain(char *out, size_t size, const struct elastic_figures *f, enu
 
 /* Changes the width or the ranks as a user's call would. A change that is refused counts as one that was made, so that
  * it is tried again only after the pause. */
-static void change(struct engine *engine, struct live_ensemble *ens, const struct elastic_decision *decision,
-                   const struct elastic_figures *f)
+static void change_knob(struct engine *engine, struct live_ensemble *ens, const struct elastic_decision *decision,
+                        const struct elastic_figures *f)
 {
     struct elastic_row *row = &ens->elastic->state.row;
     bool ranks = decision->knob == ELASTIC_RANKS;
@@ -56,7 +56,7 @@ static void change(struct engine *engine, struct live_ensemble *ens, const struc
     char why[128], by[200];
     int rc;
 
-    explain(why, sizeof why, f, ens->elastic->state.need);
+    explain_need(why, sizeof why, f, ens->elastic->state.need);
     snprintf(by, sizeof by, "by \"elastic\" in the spec, since %s", why);
     rc = ranks ? training_resize(engine, ens, decision->to, by, &err)
                : resize_width(engine, ens, decision->to, by, &err);
@@ -74,19 +74,19 @@ static void change(struct engine *engine, struct live_ensemble *ens, const struc
     log_change(LOG_LEVEL_INFO, LOG_ENSEMBLE(ens->row.id), "ensemble %lld: %s", (long long)ens->row.id, row->reason);
 }
 
-static double part(int64_t of, int64_t rest)
+static double part_of_all(int64_t of, int64_t rest)
 {
     return of > 0 ? (double)of / (double)(of + (rest > 0 ? rest : 0)) : 0;
 }
 
-static void decide(struct engine *engine, struct live_ensemble *ens, const struct rank_draws *draws)
+static void decide_change(struct engine *engine, struct live_ensemble *ens, const struct rank_draws *draws)
 {
     struct elastic *elastic = ens->elastic;
     struct elastic_figures f = {
         .now_ms = engine_now(engine),
         .for_samples = elastic->waits.for_samples,
         .for_room = elastic->waits.for_room,
-        .repeated = part(draws->repeats - elastic->before.repeats, draws->drawn - elastic->before.drawn),
+        .repeated = part_of_all(draws->repeats - elastic->before.repeats, draws->drawn - elastic->before.drawn),
         .width = ens->row.width,
         .ranks = ens->training->row.ranks,
         .in_flight = ens->in_flight,
@@ -104,7 +104,7 @@ static void decide(struct engine *engine, struct live_ensemble *ens, const struc
     f.pending = tally[MEMBER_PENDING];
     decision = elastic_decide(&ens->spec->elastic, &elastic->state, &f);
     if (decision.knob != ELASTIC_NOTHING)
-        change(engine, ens, &decision, &f);
+        change_knob(engine, ens, &decision, &f);
     if (decision.changed && store_elastic_put(engine->store, &elastic->state.row, &err) < 0)
         store_doom(engine->store, &err);
 }
@@ -124,7 +124,7 @@ void elastic_note(struct engine *engine, struct live_ensemble *ens, const struct
         waits_note(&elastic->waits, sum, (int)ens->training->row.ranks, (double)ens->spec->elastic.every_ms / 1000)) {
     case WAITS_GO_ON: return;
     case WAITS_BEGIN: elastic->state.in_row = 0; break;
-    case WAITS_MEASURED: decide(engine, ens, draws); break;
+    case WAITS_MEASURED: decide_change(engine, ens, draws); break;
     }
     elastic->before = *draws;
 }

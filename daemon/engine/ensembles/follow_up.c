@@ -95,7 +95,7 @@ static struct spec *next_spec(struct engine *engine, const struct family *family
     return spec;
 }
 
-static int check(struct engine *engine, const struct family *family, const struct spec *spec, struct error *err)
+static int check_family(struct engine *engine, const struct family *family, const struct spec *spec, struct error *err)
 {
     if (spec->has_training)
         return error_set(
@@ -109,8 +109,8 @@ static int check(struct engine *engine, const struct family *family, const struc
     return -1;
 }
 
-static int store_all(struct engine *engine, struct ensemble_row *row, const struct engine_follow_up *wish,
-                     const char *text, struct error *err)
+static int store_follow_up(struct engine *engine, struct ensemble_row *row, const struct engine_follow_up *wish,
+                           const char *text, struct error *err)
 {
     if (store_ensemble_insert(engine->store, row, text, err) < 0)
         return -1;
@@ -120,7 +120,7 @@ static int store_all(struct engine *engine, struct ensemble_row *row, const stru
     return handover_take(engine, row, err) < 0 ? -1 : 0;
 }
 
-static void tell(struct engine *engine, const struct ensemble_row *row)
+static void announce_follow_up(struct engine *engine, const struct ensemble_row *row)
 {
     engine_event(engine, "ensemble.submitted", row->id, -1,
                  json_pack("{s:s, s:I}", "name", row->name, "follow_up_of", (json_int_t)row->parent));
@@ -132,7 +132,7 @@ static void tell(struct engine *engine, const struct ensemble_row *row)
                row->name, (long long)row->parent, (long long)row->count, (long long)row->width, row->adapter);
 }
 
-static void committed(void *arg, const struct error *err)
+static void follow_up_committed(void *arg, const struct error *err)
 {
     struct engine *engine = arg;
 
@@ -146,8 +146,8 @@ uint64_t engine_follow_ups(const struct engine *engine)
 }
 
 /* Whatever goes wrong once something is stored takes the whole turn back: refused is refused. */
-static int make(struct engine *engine, const struct family *family, const struct engine_follow_up *wish, int64_t *id,
-                struct error *err)
+static int make_follow_up(struct engine *engine, const struct family *family, const struct engine_follow_up *wish,
+                          int64_t *id, struct error *err)
 {
     struct ensemble_row row = {.state = ENSEMBLE_RUNNING,
                                .created_ms = engine_now(engine),
@@ -161,7 +161,7 @@ static int make(struct engine *engine, const struct family *family, const struct
     char *text;
 
     spec = next_spec(engine, family, wish->changes, &text, err);
-    if (spec == NULL || check(engine, family, spec, err) < 0) {
+    if (spec == NULL || check_family(engine, family, spec, err) < 0) {
         spec_destroy(spec);
         free(text);
         return -1;
@@ -171,7 +171,7 @@ static int make(struct engine *engine, const struct family *family, const struct
     snprintf(row.adapter, sizeof row.adapter, "%s", spec->adapter);
     if (json_is_integer(json_object_get(wish->changes, "width")))
         row.width = spec->width;
-    if (store_all(engine, &row, wish, text, err) < 0) {
+    if (store_follow_up(engine, &row, wish, text, err) < 0) {
         free(text);
         spec_destroy(spec);
         return store_doom(engine->store, err);
@@ -182,8 +182,8 @@ static int make(struct engine *engine, const struct family *family, const struct
         error_set(err, "store_io", "the new ensemble cannot be read back");
         return store_doom(engine->store, err);
     }
-    tell(engine, &row);
-    turn_after_commit(engine->turn, committed, engine);
+    announce_follow_up(engine, &row);
+    turn_after_commit(engine->turn, follow_up_committed, engine);
     *id = row.id;
     engine_touch(engine, ens);
     return 0;
@@ -197,7 +197,7 @@ static int follow_up(struct engine *engine, int64_t root, const struct engine_fo
     int rc = look_at_family(engine, wish, &family, err);
 
     if (rc == 1)
-        return make(engine, &family, wish, id, err) < 0 ? -1 : 1;
+        return make_follow_up(engine, &family, wish, id, err) < 0 ? -1 : 1;
     *id = family.newest.id;
     return rc;
 }

@@ -18,7 +18,7 @@
 
 /* Returns how many slots' worth of jobs may wait in the adapter's queue. Jobs run for hours or for milliseconds: no
  * slot should stay free between two jobs, but an ensemble that comes late should wait for few. */
-static int64_t ahead(const struct known_adapter *adapter, int64_t slots)
+static int64_t slots_ahead(const struct known_adapter *adapter, int64_t slots)
 {
     int64_t ahead = adapter->slots.run_ms ? slots * AHEAD_MS / adapter->slots.run_ms : 1, most = 2 * slots + 64;
 
@@ -31,11 +31,11 @@ static bool has_place(struct engine *engine, struct known_adapter *adapter)
 
     /* The last job may need more than the free slots: it waits at the head of the queue, where smaller jobs cannot
      * overtake it for ever. */
-    return (slots == 0 || adapter->slots.cpus < slots + ahead(adapter, slots)) &&
+    return (slots == 0 || adapter->slots.cpus < slots + slots_ahead(adapter, slots)) &&
            (adapter->max_jobs == 0 || adapter->slots.jobs < adapter->max_jobs) && adapter_takes_jobs(engine, adapter);
 }
 
-static void give(struct engine *engine, struct known_adapter *adapter, int64_t now)
+static void give_to_hungry(struct engine *engine, struct known_adapter *adapter, int64_t now)
 {
     struct heap_node *first;
 
@@ -75,6 +75,6 @@ void give_places(struct engine *engine)
         if (!adapter->slots.dirty)
             continue;
         adapter->slots.dirty = false;
-        give(engine, adapter, now);
+        give_to_hungry(engine, adapter, now);
     }
 }

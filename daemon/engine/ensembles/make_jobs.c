@@ -26,7 +26,7 @@ struct choice {
 
 /* Returns whether a member can share a job with those that were chosen before: all members of a job ask for the
  * same. */
-static bool suits(struct choice *choice, int64_t index)
+static bool choice_suits(struct choice *choice, int64_t index)
 {
     struct adapter_resources needs;
     struct error ignored;
@@ -39,17 +39,18 @@ static bool suits(struct choice *choice, int64_t index)
     return needs_are_equal(&choice->needs, &needs);
 }
 
-static int choose(void *arg, const struct member_row *row)
+static int choose_member(void *arg, const struct member_row *row)
 {
     struct choice *choice = arg;
 
-    if (suits(choice, row->index))
+    if (choice_suits(choice, row->index))
         choice->rows[choice->n++] = *row;
     return 0;
 }
 
 /* Puts a member into a job: writes its row and its attempt. */
-static int enlist(struct engine *engine, struct live_job *job, struct member_row *row, int64_t now, struct error *err)
+static int enlist_member(struct engine *engine, struct live_job *job, struct member_row *row, int64_t now,
+                         struct error *err)
 {
     struct attempt_row attempt = {.ensemble = row->ensemble,
                                   .index = row->index,
@@ -102,7 +103,7 @@ static int put_into_job(struct engine *engine, struct live_ensemble *ens, struct
     pilot_bind(engine, job);
     job->slots = xcalloc(n, sizeof *job->slots);
     for (size_t i = 0; i < n; i++)
-        if (enlist(engine, job, &rows[i], now, &err) < 0)
+        if (enlist_member(engine, job, &rows[i], now, &err) < 0)
             return -1; /* the turn is rolled back, and memory rebuilt */
     job_start_committed(engine, job);
     return 0;
@@ -118,9 +119,10 @@ static int64_t choose_members(struct engine *engine, struct live_ensemble *ens, 
     if (ens->due <= now && ens->row.intake != INTAKE_NONE &&
         store_suggestion_line_up(engine->store, ens->row.id, now, &err) < 0)
         return store_doom(engine->store, &err);
-    if (ens->due <= now && store_member_each_due(engine->store, ens->row.id, now, (int)room, choose, &choice, &err) < 0)
+    if (ens->due <= now &&
+        store_member_each_due(engine->store, ens->row.id, now, (int)room, choose_member, &choice, &err) < 0)
         return store_doom(engine->store, &err);
-    while (choice.n < room && ensemble_has_untried(ens) && suits(&choice, ens->row.next_index)) {
+    while (choice.n < room && ensemble_has_untried(ens) && choice_suits(&choice, ens->row.next_index)) {
         struct member_row row = {.ensemble = ens->row.id, .index = ens->row.next_index++};
         int cancelled = cancel_member_asked(engine, ens, row.index, &err);
 

@@ -66,14 +66,14 @@ static int check_needs(struct live_ensemble *ens, const json_t *values, const ch
     return rc;
 }
 
-static int conflict(const struct engine_suggestion *wish, const char *place, struct error *err)
+static int refuse_suggestion(const struct engine_suggestion *wish, const char *place, struct error *err)
 {
     return error_at(err, "suggestion_conflict", place, "\"%s\" was suggested before, with other parameters",
                     wish->name);
 }
 
 /* The part of a list of suggestions that is new, and is to be stored. */
-struct intake {
+struct suggestion_intake {
     struct live_ensemble *ens;
     struct suggestion *fresh;
     char **texts;  /* of those */
@@ -83,8 +83,8 @@ struct intake {
 
 /* Finds out whether a suggestion is known by its name already, in the store or further up in the list. Returns 1 if so,
  * 0 if not, -1 with err. */
-static int is_known(struct engine *engine, struct intake *in, struct engine_suggestion *wishes, size_t i,
-                    const char *place, struct error *err)
+static int suggestion_is_known(struct engine *engine, struct suggestion_intake *in, struct engine_suggestion *wishes,
+                               size_t i, const char *place, struct error *err)
 {
     struct engine_suggestion *wish = &wishes[i];
     const json_t *before = json_object_get(in->named, wish->name);
@@ -98,7 +98,7 @@ static int is_known(struct engine *engine, struct intake *in, struct engine_sugg
         const struct engine_suggestion *first = &wishes[json_integer_value(before)];
 
         wish->index = first->index;
-        return are_same(params, first->parameters, wish->parameters) ? 1 : conflict(wish, place, err);
+        return are_same(params, first->parameters, wish->parameters) ? 1 : refuse_suggestion(wish, place, err);
     }
     rc = store_suggestion_find(engine->store, in->ens->row.id, wish->name, &wish->index, &text, err);
     if (rc != 1)
@@ -107,10 +107,10 @@ static int is_known(struct engine *engine, struct intake *in, struct engine_sugg
     same = are_same(params, values, wish->parameters);
     json_decref(values);
     free(text);
-    return same ? 1 : conflict(wish, place, err);
+    return same ? 1 : refuse_suggestion(wish, place, err);
 }
 
-static int take_one(struct engine *engine, struct intake *in, struct engine_suggestion *wishes, size_t i,
+static int take_one(struct engine *engine, struct suggestion_intake *in, struct engine_suggestion *wishes, size_t i,
                     struct error *err)
 {
     struct engine_suggestion *wish = &wishes[i];
@@ -123,7 +123,7 @@ static int take_one(struct engine *engine, struct intake *in, struct engine_sugg
         return -1;
     if (wish->name != NULL) {
         place_of(place, i, "name");
-        rc = is_known(engine, in, wishes, i, place, err);
+        rc = suggestion_is_known(engine, in, wishes, i, place, err);
     }
     if (rc != 0)
         return rc < 0 ? -1 : 0;
@@ -152,7 +152,7 @@ static int check_open(struct engine *engine, const struct live_ensemble *ens, si
     return store_accept(engine->store, err);
 }
 
-static int store_all(struct engine *engine, struct intake *in, struct error *err)
+static int store_intake(struct engine *engine, struct suggestion_intake *in, struct error *err)
 {
     struct live_ensemble *ens = in->ens;
     struct member_span span = {ens->row.count, ens->row.count + (int64_t)in->n - 1};
@@ -179,7 +179,7 @@ static int not_open(int64_t id, struct error *err)
 
 int engine_suggest(struct engine *engine, int64_t id, struct engine_suggestion *wishes, size_t n, struct error *err)
 {
-    struct intake in = {0};
+    struct suggestion_intake in = {0};
     struct ensemble_row row;
     int rc = 0;
 
@@ -195,7 +195,7 @@ int engine_suggest(struct engine *engine, int64_t id, struct engine_suggestion *
     for (size_t i = 0; rc == 0 && i < n; i++)
         rc = take_one(engine, &in, wishes, i, err);
     if (rc == 0)
-        rc = store_all(engine, &in, err);
+        rc = store_intake(engine, &in, err);
     for (size_t i = 0; i < in.n; i++)
         free(in.texts[i]);
     json_decref(in.named);

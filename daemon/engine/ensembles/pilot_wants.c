@@ -27,7 +27,7 @@
 #define AHEAD_RUN_MS 10000 /* longer jobs wait here, where any node may take them */
 #define AHEAD_MAX 2048
 
-static int64_t least(int64_t a, int64_t b)
+static int64_t lesser_number(int64_t a, int64_t b)
 {
     return a < b ? a : b;
 }
@@ -43,15 +43,15 @@ static bool takes_jobs(const struct pilot *pilot, int64_t now)
     return !pilot->job->row.cancel && !pilot->job->ending.over && has_time(pilot, now);
 }
 
-static int64_t ahead(const struct allocation *alloc, int64_t fits)
+static int64_t jobs_ahead(const struct allocation *alloc, int64_t fits)
 {
     if (alloc->run_ms == 0 || alloc->run_ms > AHEAD_RUN_MS)
         return 0;
-    return least(1 + fits * AHEAD_MS / alloc->run_ms, AHEAD_MAX);
+    return lesser_number(1 + fits * AHEAD_MS / alloc->run_ms, AHEAD_MAX);
 }
 
 /* The node with the most room: those where a job starts at once go first. */
-static struct pilot_node *roomiest(const struct allocation *alloc, int64_t now)
+static struct pilot_node *roomiest_node(const struct allocation *alloc, int64_t now)
 {
     struct pilot_node *best = NULL;
     int64_t most = 0;
@@ -59,7 +59,8 @@ static struct pilot_node *roomiest(const struct allocation *alloc, int64_t now)
     for (struct pilot *pilot = alloc->pilots; pilot != NULL; pilot = pilot->next) {
         for (int64_t i = 0; i < pilot->n_nodes && takes_jobs(pilot, now); i++) {
             struct pilot_node *node = &pilot->nodes[i];
-            int64_t more = node->ready && node->whole && !node->over && !node->closed ? ahead(alloc, node->fits) : 0,
+            int64_t more =
+                        node->ready && node->whole && !node->over && !node->closed ? jobs_ahead(alloc, node->fits) : 0,
                     room;
 
             if (!node->ready || !node->whole || node->over || node->closed)
@@ -79,7 +80,8 @@ static void give_work(struct engine *engine, struct live_ensemble *ens, int64_t 
 {
     struct pilot_node *node;
 
-    while (ensemble_wants(ens, now) && engine_has_room(engine) && (node = roomiest(ens->allocation, now)) != NULL) {
+    while (ensemble_wants(ens, now) && engine_has_room(engine) &&
+           (node = roomiest_node(ens->allocation, now)) != NULL) {
         int64_t n;
 
         if (engine->budget <= 0) { /* the rest after the next tick, which comes at once */
@@ -93,7 +95,7 @@ static void give_work(struct engine *engine, struct live_ensemble *ens, int64_t 
     }
 }
 
-static bool is_over(const struct pilot *pilot)
+static bool pilot_nodes_are_over(const struct pilot *pilot)
 {
     bool all = true;
 
@@ -123,7 +125,7 @@ static int64_t to_run(struct engine *engine, const struct live_ensemble *ens)
 }
 
 /* How many could be of use at once. */
-static int64_t wanted(struct engine *engine, const struct live_ensemble *ens)
+static int64_t pilots_wanted(struct engine *engine, const struct live_ensemble *ens)
 {
     const struct spec *spec = ens->spec;
     int64_t fits = ens->allocation->fits, count = spec->allocation.count, members, jobs;
@@ -133,11 +135,11 @@ static int64_t wanted(struct engine *engine, const struct live_ensemble *ens)
                pilot_fits(spec, spec->allocation.cpus, spec->allocation.gpus, INT64_MAX);
     if (fits <= 0)
         return count;
-    members = least(ens->row.width, to_run(engine, ens));
+    members = lesser_number(ens->row.width, to_run(engine, ens));
     if (members < 1)
         members = 1;
     jobs = (members + spec->pack - 1) / spec->pack;
-    return least(count, (jobs + fits - 1) / fits);
+    return lesser_number(count, (jobs + fits - 1) / fits);
 }
 
 static void ask_for_one(struct engine *engine, struct live_ensemble *ens, int64_t now)
@@ -169,17 +171,17 @@ static void ask_for_one(struct engine *engine, struct live_ensemble *ens, int64_
 static void see_to_successors(struct engine *engine, struct live_ensemble *ens, int64_t now)
 {
     struct allocation *alloc = ens->allocation;
-    int64_t staying = 0, all = 0, next = INT64_MAX, count = wanted(engine, ens);
+    int64_t staying = 0, all = 0, next = INT64_MAX, count = pilots_wanted(engine, ens);
 
     for (struct pilot *pilot = alloc->pilots; pilot != NULL; pilot = pilot->next) {
-        if (is_over(pilot))
+        if (pilot_nodes_are_over(pilot))
             continue;
         all++;
         if (!has_time(pilot, now + alloc->queue_ms) || is_closed(pilot))
             continue;
         staying++;
         if (pilot->deadline_ms != 0)
-            next = least(next, pilot->deadline_ms - spec_least_time_ms(ens->spec) - alloc->queue_ms + 1);
+            next = lesser_number(next, pilot->deadline_ms - spec_least_time_ms(ens->spec) - alloc->queue_ms + 1);
     }
     if (staying < count && now < alloc->not_before)
         next = alloc->not_before;

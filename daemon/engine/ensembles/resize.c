@@ -13,8 +13,8 @@
 
 #include <stdio.h>
 
-static int resize(struct engine *engine, struct live_ensemble *ens, int64_t width, enum engine_shrink shrink,
-                  const char *by, struct error *err)
+static int resize_ensemble(struct engine *engine, struct live_ensemble *ens, int64_t width, enum engine_shrink shrink,
+                           const char *by, struct error *err)
 {
     int64_t id = ens->row.id, before = ens->row.width, stopped = 0;
 
@@ -41,7 +41,7 @@ static int resize(struct engine *engine, struct live_ensemble *ens, int64_t widt
 
 int resize_width(struct engine *engine, struct live_ensemble *ens, int64_t width, const char *by, struct error *err)
 {
-    return resize(engine, ens, width, ENGINE_SHRINK_LATER, by, err);
+    return resize_ensemble(engine, ens, width, ENGINE_SHRINK_LATER, by, err);
 }
 
 /* Checks that the ranks of the training, those of now and those that are wanted, have buffers for so many members. */
@@ -62,7 +62,8 @@ int engine_resize(struct engine *engine, int64_t id, int64_t width, enum engine_
     struct live_ensemble *ens;
 
     if (engine_open_ensemble(engine, id, &ens, err) < 0 || check_buffers(ens, width, err) < 0 ||
-        elastic_by_hand(engine, ens, ELASTIC_WIDTH, err) < 0 || resize(engine, ens, width, shrink, by, err) < 0)
+        elastic_by_hand(engine, ens, ELASTIC_WIDTH, err) < 0 ||
+        resize_ensemble(engine, ens, width, shrink, by, err) < 0)
         return -1;
     engine_settle(engine);
     return 0;

@@ -21,8 +21,8 @@ static bool has_training(struct engine *engine, int64_t id)
 
 /* May members of it go again? What they would stream into must still take members: once every member is final, its
  * ranks are told that no more will come, and a rank cannot be told otherwise. */
-static int check(struct engine *engine, int64_t id, struct ensemble_row *row, int64_t tally[MEMBER_STATE_COUNT],
-                 struct error *err)
+static int check_resubmission(struct engine *engine, int64_t id, struct ensemble_row *row,
+                              int64_t tally[MEMBER_STATE_COUNT], struct error *err)
 {
     if (engine_wake_up(engine, err) < 0 || engine_stored_ensemble(engine, id, row, err) < 0 ||
         store_tally_get(engine->store, id, tally, err) < 0)
@@ -79,7 +79,7 @@ static struct live_ensemble *bring_back(struct engine *engine, const struct ense
 }
 
 /* Members of it have become pending. */
-static int go_on(struct engine *engine, struct live_ensemble *ens, struct error *err)
+static int reopen_ensemble(struct engine *engine, struct live_ensemble *ens, struct error *err)
 {
     if (ensemble_is_over(&ens->row)) {
         ens->row.state = ENSEMBLE_RUNNING;
@@ -119,7 +119,7 @@ int engine_resubmit_member(struct engine *engine, int64_t id, int64_t index, boo
     int rc;
 
     *n = 0;
-    if (check(engine, id, &row, tally, err) < 0)
+    if (check_resubmission(engine, id, &row, tally, err) < 0)
         return -1;
     rc = look_at_member(engine, &row, index, &member, err);
     if (rc < 0 || (rc == 0 && !ensemble_is_over(&row))) /* it is pending, or under way */
@@ -142,7 +142,7 @@ int engine_resubmit_member(struct engine *engine, int64_t id, int64_t index, boo
         return -1;
     engine_event(engine, "member.resubmitted", id, index, NULL);
     *n = 1;
-    return go_on(engine, ens, err);
+    return reopen_ensemble(engine, ens, err);
 }
 
 int engine_resubmit(struct engine *engine, int64_t id, const enum member_state *states, size_t n_states, bool afresh,
@@ -154,7 +154,7 @@ int engine_resubmit(struct engine *engine, int64_t id, const enum member_state *
     json_t *names;
 
     *n = 0;
-    if (check(engine, id, &row, tally, err) < 0 || store_handed_get(engine->store, id, handed, err) < 0)
+    if (check_resubmission(engine, id, &row, tally, err) < 0 || store_handed_get(engine->store, id, handed, err) < 0)
         return -1;
     for (size_t i = 0; i < n_states; i++) {
         wanted += tally[states[i]] - handed[states[i]];
@@ -181,5 +181,5 @@ int engine_resubmit(struct engine *engine, int64_t id, const enum member_state *
     log_change(LOG_LEVEL_INFO, LOG_ENSEMBLE(id), "ensemble %lld: %lld members are resubmitted", (long long)id,
                (long long)wanted);
     *n = wanted;
-    return go_on(engine, ens, err);
+    return reopen_ensemble(engine, ens, err);
 }

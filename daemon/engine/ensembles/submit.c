@@ -36,12 +36,12 @@ static int check_most_ranks(struct engine *engine, struct spec *spec, struct err
     return rc;
 }
 
-static char *dir_of(void *arg, int64_t ensemble)
+static char *submit_ensemble_dir(void *arg, int64_t ensemble)
 {
     return engine_ensemble_dir(arg, ensemble);
 }
 
-static int submit(struct engine *engine, const json_t *json, struct rows *rows, int64_t *id, struct error *err)
+static int accept_spec(struct engine *engine, const json_t *json, struct rows *rows, int64_t *id, struct error *err)
 {
     struct ensemble_row row = {.state = ENSEMBLE_RUNNING, .created_ms = engine_now(engine)};
     struct spec *spec;
@@ -104,8 +104,8 @@ static int submit(struct engine *engine, const json_t *json, struct rows *rows, 
 
 int engine_submit(struct engine *engine, const json_t *json, struct rows *rows, int64_t *id, struct error *err)
 {
-    json_t *with_paths = spec_fill_after(json, &(struct spec_dirs){dir_of, engine});
-    int rc = submit(engine, with_paths != NULL ? with_paths : json, rows, id, err);
+    json_t *with_paths = spec_fill_after(json, &(struct spec_dirs){submit_ensemble_dir, engine});
+    int rc = accept_spec(engine, with_paths != NULL ? with_paths : json, rows, id, err);
 
     json_decref(with_paths);
     return rc;

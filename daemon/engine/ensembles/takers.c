@@ -21,7 +21,7 @@ struct takers {
     int64_t others, of_others;           /* how many more there are, and what they take */
 };
 
-static void add(struct takers *takers, int64_t ensemble, int64_t n)
+static void takers_add(struct takers *takers, int64_t ensemble, int64_t n)
 {
     struct taker *last = &takers->first[TAKERS_TOLD];
 
@@ -71,7 +71,7 @@ bool takers_tell(const struct engine *engine, const struct known_adapter *adapte
     out[0] = '\0';
     for (const struct live_ensemble *ens = engine->ensembles; ens != NULL; ens = ens->hh.next)
         if (ens != except)
-            add(&takers, ens->row.id, taken_by(ens, adapter, what));
+            takers_add(&takers, ens->row.id, taken_by(ens, adapter, what));
     for (const struct taker *t = takers.first; t < takers.first + TAKERS_TOLD && t->n > 0 && at < size; t++)
         at += (size_t)snprintf(out + at, size - at, "%sensemble %lld takes %lld%s%s%s", at > 0 ? ", " : "",
                                (long long)t->ensemble, (long long)t->n, at > 0 ? "" : " ", at > 0 ? "" : unit,

@@ -57,14 +57,14 @@ static int check_over(struct engine *engine, int64_t id, struct again *again, st
 }
 
 /* A checkpoint that is looked for by its name or number. */
-struct wanted {
+struct wanted_checkpoint {
     const struct engine_resubmission *wish;
     struct training_checkpoint_row *found;
 };
 
-static int find(void *arg, const struct training_checkpoint_row *row)
+static int match_wanted(void *arg, const struct training_checkpoint_row *row)
 {
-    struct wanted *wanted = arg;
+    struct wanted_checkpoint *wanted = arg;
     const char *name = wanted->wish->name;
     bool is = name != NULL ? strcmp(row->name, name) == 0 : row->number == wanted->wish->number;
 
@@ -73,17 +73,17 @@ static int find(void *arg, const struct training_checkpoint_row *row)
     return is;
 }
 
-static int find_checkpoint(struct engine *engine, const struct engine_resubmission *wish, struct again *again,
-                           struct error *err)
+static int find_wanted_checkpoint(struct engine *engine, const struct engine_resubmission *wish, struct again *again,
+                                  struct error *err)
 {
-    struct wanted wanted = {wish, &again->from};
+    struct wanted_checkpoint wanted = {wish, &again->from};
     int64_t id = again->training.id;
 
     if (wish->afresh)
         return 0;
     if (wish->name == NULL && wish->number == 0)
         return store_training_checkpoint_newest(engine->store, id, &again->from, err) < 0 ? -1 : 0;
-    if (store_training_checkpoint_each(engine->store, id, 0, 0, INT32_MAX, find, &wanted, err) < 0)
+    if (store_training_checkpoint_each(engine->store, id, 0, 0, INT32_MAX, match_wanted, &wanted, err) < 0)
         return -1;
     if (again->from.damaged)
         return error_at(err, "checkpoint_damaged", "/checkpoint",
@@ -187,7 +187,7 @@ static int store_ensemble(struct engine *engine, struct again *again, struct err
 }
 
 /* Loads the ensemble and begins to send its members back. The spec is taken over. */
-static int go_on(struct engine *engine, struct again *again, struct error *err)
+static int resume_training(struct engine *engine, struct again *again, struct error *err)
 {
     static const enum member_state states[] = {MEMBER_SUCCEEDED, MEMBER_FAILED, MEMBER_UNFINISHED, MEMBER_CANCELLED};
     struct live_ensemble *ens = engine_find_ensemble(engine, again->ensemble.id);
@@ -209,7 +209,7 @@ static int go_on(struct engine *engine, struct again *again, struct error *err)
     return 0;
 }
 
-static void tell(struct engine *engine, const struct again *again)
+static void announce_training_resubmission(struct engine *engine, const struct again *again)
 {
     const struct training_row *row = &again->training;
     const char *name = again->from.number > 0 ? again->from.name : NULL;
@@ -227,12 +227,12 @@ static void tell(struct engine *engine, const struct again *again)
         name != NULL ? name : "", members, json_array_size(again->dropped));
 }
 
-static int resubmit(struct engine *engine, struct again *again, struct error *err)
+static int resubmit_next_generation(struct engine *engine, struct again *again, struct error *err)
 {
     if (drop_newer(engine, again, err) < 0 || store_training(engine, again, err) < 0 ||
-        store_ensemble(engine, again, err) < 0 || go_on(engine, again, err) < 0)
+        store_ensemble(engine, again, err) < 0 || resume_training(engine, again, err) < 0)
         return store_doom(engine->store, err); /* what is stored already is taken back with the turn */
-    tell(engine, again);
+    announce_training_resubmission(engine, again);
     return 0;
 }
 
@@ -243,7 +243,7 @@ int engine_resubmit_training(struct engine *engine, int64_t id, const struct eng
     int rc = -1;
 
     if (engine_wake_up(engine, err) == 0 && check_over(engine, id, &again, err) == 0 &&
-        find_checkpoint(engine, wish, &again, err) == 0) {
+        find_wanted_checkpoint(engine, wish, &again, err) == 0) {
         rc = check_spec(engine, wish->changes, &again, err);
         if (rc < 0)
             spec_resubmit_place(err);
@@ -251,7 +251,7 @@ int engine_resubmit_training(struct engine *engine, int64_t id, const struct eng
     if (rc == 0)
         rc = store_accept(engine->store, err);
     if (rc == 0)
-        rc = resubmit(engine, &again, err);
+        rc = resubmit_next_generation(engine, &again, err);
     spec_destroy(again.spec);
     free(again.text);
     json_decref(again.dropped);

@@ -62,7 +62,7 @@ static bool has_run(const struct live_job *job)
            (job->found.started && job->adapter->ops->exact);
 }
 
-static void conclude(struct engine *engine, struct live_job *job, json_t *const *checkpoints)
+static void conclude_job(struct engine *engine, struct live_job *job, json_t *const *checkpoints)
 {
     bool ends_all = job->ending.refusal != REFUSAL_NONE && job->row.kind != JOB_TRAINING && job->own == NULL &&
                     !ensemble_ends_early(job->ensemble) && !has_begun(engine, job);
@@ -78,7 +78,7 @@ static void conclude(struct engine *engine, struct live_job *job, json_t *const 
     job_over(engine, job, reason);
 }
 
-static void looked(void *arg, json_t **lists, const struct error *failed)
+static void job_searched(void *arg, json_t **lists, const struct error *failed)
 {
     struct engine *engine;
     struct live_job *job = job_answered(arg, EVENT_SEARCHED, &engine);
@@ -91,7 +91,7 @@ static void looked(void *arg, json_t **lists, const struct error *failed)
         job->found.look = true;
         job_retry_in(engine, job, FILE_RETRY_MS);
     } else {
-        conclude(engine, job, lists);
+        conclude_job(engine, job, lists);
     }
     engine_settle(engine);
 }
@@ -110,11 +110,11 @@ static void look_for_checkpoints(struct engine *engine, struct live_job *job)
         dirs[n++] = engine_checkpoint_dir(engine, job->ensemble, job->slots[i].index);
     }
     job_post(engine, job, EVENT_SEARCHING);
-    engine->ports.rundir_ops->checkpoints(engine->ports.rundir, dirs, chains, n, looked,
+    engine->ports.rundir_ops->checkpoints(engine->ports.rundir, dirs, chains, n, job_searched,
                                           ticket_new(engine, job->row.id));
 }
 
-static void fenced(void *arg, bool taken, const struct error *failed)
+static void job_fenced(void *arg, bool taken, const struct error *failed)
 {
     struct engine *engine;
     struct live_job *job = job_answered(arg, EVENT_FENCE_WRITTEN, &engine);
@@ -134,7 +134,7 @@ static void fenced(void *arg, bool taken, const struct error *failed)
 
 static json_t *make_seal(const struct engine *engine, const struct live_job *job);
 
-static void fence(struct engine *engine, struct live_job *job)
+static void fence_job(struct engine *engine, struct live_job *job)
 {
     char **paths = xcalloc(job->open, sizeof *paths);
     size_t n = 0;
@@ -143,7 +143,7 @@ static void fence(struct engine *engine, struct live_job *job)
         if (job->slots[i].open)
             paths[n++] = slot_exit_path(engine, job, &job->slots[i]);
     job_post(engine, job, EVENT_FENCING);
-    engine->ports.rundir_ops->claim(engine->ports.rundir, paths, n, make_seal(engine, job), fenced,
+    engine->ports.rundir_ops->claim(engine->ports.rundir, paths, n, make_seal(engine, job), job_fenced,
                                     ticket_new(engine, job->row.id));
 }
 
@@ -163,7 +163,7 @@ bool job_read_fence(struct live_job *job, const json_t *given_up)
     return true;
 }
 
-static void claimed(void *arg, bool taken, const struct error *failed)
+static void seal_claimed(void *arg, bool taken, const struct error *failed)
 {
     struct engine *engine;
     struct live_job *job = job_answered(arg, failed != NULL || taken ? EVENT_NOT_SEALED : EVENT_SEALED, &engine);
@@ -184,7 +184,7 @@ static void claimed(void *arg, bool taken, const struct error *failed)
         if (job->row.state == JOB_INTENT) /* it was submitted after all, and has started */
             job_note_submitted(engine, job, EVENT_TAKEN, job->row.scheduler_id);
     } else {
-        conclude(engine, job, NULL);
+        conclude_job(engine, job, NULL);
     }
     engine_settle(engine);
 }
@@ -226,7 +226,7 @@ void job_abandon(struct engine *engine, struct live_job *job, enum attempt_outco
     if (reason != job->ending.abandon_reason)
         text_copy(job->ending.abandon_reason, sizeof job->ending.abandon_reason, reason);
     if (needs_fence(job)) {
-        fence(engine, job);
+        fence_job(engine, job);
         return;
     }
     if (has_run(job) && job->open > 0 && job->row.kind == JOB_MEMBERS && job->ensemble->spec->checkpoint.any) {
@@ -234,7 +234,7 @@ void job_abandon(struct engine *engine, struct live_job *job, enum attempt_outco
         return;
     }
     if (job->state.proof == PROOF_SEALED || has_run(job) || job->state.sent == SENT_NEVER) {
-        conclude(engine, job, NULL);
+        conclude_job(engine, job, NULL);
         return;
     }
     job_post(engine, job, EVENT_SEALING);
@@ -242,7 +242,7 @@ void job_abandon(struct engine *engine, struct live_job *job, enum attempt_outco
     paths = xcalloc(1, sizeof *paths);
     paths[0] = xasprintf("%s/claim.json", dir);
     free(dir);
-    engine->ports.rundir_ops->claim(engine->ports.rundir, paths, 1, make_seal(engine, job), claimed,
+    engine->ports.rundir_ops->claim(engine->ports.rundir, paths, 1, make_seal(engine, job), seal_claimed,
                                     ticket_new(engine, job->row.id));
 }
 
@@ -254,7 +254,7 @@ void job_abandon_fenced(struct engine *engine, struct live_job *job)
 
 void job_abandon_sealed(struct engine *engine, struct live_job *job)
 {
-    conclude(engine, job, NULL);
+    conclude_job(engine, job, NULL);
 }
 
 void job_refuse(struct engine *engine, struct live_job *job, const char *why)

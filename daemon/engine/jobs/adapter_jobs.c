@@ -74,7 +74,7 @@ static void tell_doubt(struct engine *engine, const struct live_job *job, const 
     }
 }
 
-static void refuse(struct engine *engine, struct live_job *job, const char *why)
+static void adapter_refused(struct engine *engine, struct live_job *job, const char *why)
 {
     log_warn_of(LOG_JOB(job->row.ensemble, job->row.name), "job %s is refused: %s", job->row.name, why);
     job_post(engine, job, EVENT_REFUSED);
@@ -89,7 +89,7 @@ static void refuse_unclear(struct engine *engine, struct live_job *job, const ch
     int64_t until_ms;
 
     if (!precedent_waits(engine, job, false, &until_ms)) {
-        refuse(engine, job, why);
+        adapter_refused(engine, job, why);
         return;
     }
     snprintf(words, sizeof words, "%.400s (others like it were accepted, so it is submitted again until %s)", why,
@@ -98,7 +98,7 @@ static void refuse_unclear(struct engine *engine, struct live_job *job, const ch
     job_retry_in(engine, job, backoff_ms(POLL_MS, ++job->told.unclear, UNCLEAR_AGAIN_MAX));
 }
 
-static void submitted(void *arg, enum adapter_answer answer, const char *scheduler_id, const struct error *why)
+static void adapter_submitted(void *arg, enum adapter_answer answer, const char *scheduler_id, const struct error *why)
 {
     struct engine *engine;
     struct live_job *job = job_of_ticket(arg, &engine);
@@ -117,7 +117,7 @@ static void submitted(void *arg, enum adapter_answer answer, const char *schedul
         job_note_submitted(engine, job, EVENT_ACCEPTED, scheduler_id);
         job_touch(engine, job);
         break;
-    case ADAPTER_REFUSED: refuse(engine, job, why->text); break;
+    case ADAPTER_REFUSED: adapter_refused(engine, job, why->text); break;
     case ADAPTER_UNCLEAR: refuse_unclear(engine, job, why->text); break;
     case ADAPTER_LATER: put_off(engine, job, why->text); break;
     case ADAPTER_UNSURE: /* it may have been accepted, and is looked up by name before it is sent again */
@@ -132,9 +132,9 @@ static void submitted(void *arg, enum adapter_answer answer, const char *schedul
     engine_settle(engine);
 }
 
-static void submit(struct engine *engine, struct live_job *job, const struct adapter_job *ajob)
+static void adapter_submit(struct engine *engine, struct live_job *job, const struct adapter_job *ajob)
 {
-    job->adapter->ops->submit(job->adapter->adapter, ajob, submitted, ticket_new(engine, job->row.id));
+    job->adapter->ops->submit(job->adapter->adapter, ajob, adapter_submitted, ticket_new(engine, job->row.id));
 }
 
 /* Logs that orders fail: a line at first, then one in a while, since there may be thousands of jobs. */
@@ -163,7 +163,7 @@ static void tell_taken(struct known_adapter *adapter)
     adapter->told.cancels_refused = 0;
 }
 
-static void cancelled(void *arg, enum adapter_answer answer, const struct error *why)
+static void adapter_cancelled(void *arg, enum adapter_answer answer, const struct error *why)
 {
     struct engine *engine;
     struct live_job *job = job_of_ticket(arg, &engine);
@@ -183,19 +183,19 @@ static void cancelled(void *arg, enum adapter_answer answer, const struct error 
     }
 }
 
-static void cancel(struct engine *engine, struct live_job *job, const struct adapter_job *ajob)
+static void adapter_cancel(struct engine *engine, struct live_job *job, const struct adapter_job *ajob)
 {
-    job->adapter->ops->cancel(job->adapter->adapter, ajob, cancelled, ticket_new(engine, job->row.id));
+    job->adapter->ops->cancel(job->adapter->adapter, ajob, adapter_cancelled, ticket_new(engine, job->row.id));
 }
 
-static char *take_records(struct live_job *job)
+static char *adapter_take_records(struct live_job *job)
 {
     const struct known_adapter *adapter = job->adapter;
 
     return adapter->ops->take_records != NULL ? adapter->ops->take_records(adapter->adapter, job->row.name) : NULL;
 }
 
-static bool takes(const struct live_job *job)
+static bool adapter_takes(const struct live_job *job)
 {
     (void)job;
     return true; /* a job that it does not want is refused when it is submitted */
@@ -208,9 +208,9 @@ void adapter_jobs_init(struct known_adapter *adapter)
         .sure = adapter->ops->exact,
         .hands_over = adapter->ops->hands_over,
         .has_duplicates = adapter->ops->withdraw != NULL,
-        .takes = takes,
-        .submit = submit,
-        .cancel = cancel,
-        .take_records = take_records,
+        .takes = adapter_takes,
+        .submit = adapter_submit,
+        .cancel = adapter_cancel,
+        .take_records = adapter_take_records,
     };
 }

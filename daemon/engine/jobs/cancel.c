@@ -52,7 +52,7 @@ void cancel_tell_repeated(struct known_adapter *adapter, int n)
                     n);
 }
 
-static void committed(void *arg, const struct error *failed)
+static void cancel_committed(void *arg, const struct error *failed)
 {
     struct engine *engine;
     struct live_job *job = job_of_ticket(arg, &engine);
@@ -75,7 +75,7 @@ void job_cancel(struct engine *engine, struct live_job *job)
     }
     job->ending.cancels = 0;
     job->ending.cancel_again_ms = 0;
-    turn_after_commit(engine->turn, committed, ticket_new(engine, job->row.id));
+    turn_after_commit(engine->turn, cancel_committed, ticket_new(engine, job->row.id));
 }
 
 /* Returns whether it is not known yet what order, if any, the cancelled job needs: it may be about to enter the queue.

@@ -76,14 +76,14 @@ static int check_allocation(struct known_adapter *adapter, const struct spec *sp
     return -1;
 }
 
-static int cpus(const struct adapter_resources *r)
+static int cpus_of_copies(const struct adapter_resources *r)
 {
     int64_t n = (int64_t)r->copies * r->tasks * r->cpus_per_task;
 
     return n > INT32_MAX ? INT32_MAX : (int)n;
 }
 
-static int64_t sum(int64_t a, int copies_a, int64_t b, int copies_b)
+static int64_t sum_of_copies(int64_t a, int copies_a, int64_t b, int copies_b)
 {
     int64_t total;
 
@@ -97,14 +97,14 @@ static int64_t sum(int64_t a, int copies_a, int64_t b, int copies_b)
 static int check_sum(struct known_adapter *adapter, const struct adapter_resources *training,
                      const struct adapter_resources *members, const char *at, struct error *err)
 {
-    int64_t gpus = sum(training->gpus, training->copies, members->gpus, members->copies);
+    int64_t gpus = sum_of_copies(training->gpus, training->copies, members->gpus, members->copies);
     struct adapter_resources both = {
         .nodes = 1,
         .tasks = 1,
         .cpus_per_task = 1,
         .copies = 1,
         .gpus = gpus > INT32_MAX ? INT32_MAX : (int)gpus,
-        .memory = sum(training->memory, training->copies, members->memory, members->copies),
+        .memory = sum_of_copies(training->memory, training->copies, members->memory, members->copies),
     };
     char text[sizeof err->text], pointer[64];
 
@@ -123,7 +123,7 @@ static const char *cpus_key(const struct spec *spec, int slots)
     one.copies = 1;
     if (spec->has_allocation)
         return "/allocation/cpus";
-    return spec->pack > 1 && (int64_t)cpus(&spec->training.resources) + cpus(&one) <= slots
+    return spec->pack > 1 && (int64_t)cpus_of_copies(&spec->training.resources) + cpus_of_copies(&one) <= slots
                ? "/pack"
                : "/members/resources/tasks";
 }
@@ -133,7 +133,7 @@ static int check_together(struct known_adapter *adapter, const struct spec *spec
 {
     struct adapter_resources members = spec->has_allocation ? pilot_resources(adapter, spec) : spec->members.resources;
     int slots = adapter->ops->slots(adapter->adapter);
-    int64_t wanted = (int64_t)cpus(&spec->training.resources) + cpus(&members);
+    int64_t wanted = (int64_t)cpus_of_copies(&spec->training.resources) + cpus_of_copies(&members);
 
     if (slots == 0)
         return 0;
@@ -142,7 +142,7 @@ static int check_together(struct known_adapter *adapter, const struct spec *spec
                          spec->has_allocation ? "/allocation" : "/members/resources", err);
     return error_at(err, "resources_impossible", cpus_key(spec, slots),
                     "a job of members (%d CPUs) must run beside the training (%d CPUs), and \"%s\" has %d slots",
-                    cpus(&members), cpus(&spec->training.resources), spec->adapter, slots);
+                    cpus_of_copies(&members), cpus_of_copies(&spec->training.resources), spec->adapter, slots);
 }
 
 /* Members that hold places, and wait for a training that can have none, may be waited for by the trainings of

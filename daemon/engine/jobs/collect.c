@@ -125,7 +125,7 @@ static void wait_for_points(struct engine *engine, struct live_job *job)
 
 /* Takes records, from wherever they come, but not before the points are read that they tell of. Returns the number of
  * fences among them, or -1 where it waits for points. */
-static int take(struct engine *engine, struct live_job *job, const struct found_record *found, size_t n)
+static int collect_records(struct engine *engine, struct live_job *job, const struct found_record *found, size_t n)
 {
     bool lacks = false;
     int fences = 0;
@@ -161,7 +161,7 @@ static int take_files(struct engine *engine, struct live_job *job, json_t **json
             found[n++] = (struct found_record){&job->slots[i], *json};
         json++;
     }
-    fences = take(engine, job, found, n);
+    fences = collect_records(engine, job, found, n);
     free(found);
     return fences;
 }
@@ -174,7 +174,7 @@ static bool is_in_the_way(const struct live_job *job, size_t fences, bool ended)
            fences + job->found.strange == job->open && (ended || job_is_gone(job));
 }
 
-static void collected(void *arg, json_t **json, const struct error *failed)
+static void job_collected(void *arg, json_t **json, const struct error *failed)
 {
     struct engine *engine;
     struct live_job *job = job_answered(arg, EVENT_COLLECTED, &engine);
@@ -239,7 +239,7 @@ static struct slot *slot_of(struct live_job *job, const char *task, size_t *next
 }
 
 /* Takes the records in a JSON array. Returns false where it waits for points; the records are kept until then. */
-static bool take_array(struct engine *engine, struct live_job *job, json_t *records)
+static bool collect_array(struct engine *engine, struct live_job *job, json_t *records)
 {
     struct found_record *found = xcalloc(job->n_slots, sizeof *found);
     const json_t *record;
@@ -252,18 +252,18 @@ static bool take_array(struct engine *engine, struct live_job *job, json_t *reco
         if (slot != NULL && n < job->n_slots)
             found[n++] = (struct found_record){slot, record};
     }
-    taken = take(engine, job, found, n) >= 0;
+    taken = collect_records(engine, job, found, n) >= 0;
     if (!taken)
         job->found.records = json_incref(records);
     free(found);
     return taken;
 }
 
-/* Takes the records from the text of a JSON array. Returns as take_array() does. */
-static bool take_text(struct engine *engine, struct live_job *job, const char *text)
+/* Takes the records from the text of a JSON array. Returns as collect_array() does. */
+static bool collect_text(struct engine *engine, struct live_job *job, const char *text)
 {
     json_t *records = json_loads(text, 0, NULL);
-    bool taken = take_array(engine, job, records);
+    bool taken = collect_array(engine, job, records);
 
     json_decref(records);
     return taken;
@@ -271,7 +271,7 @@ static bool take_text(struct engine *engine, struct live_job *job, const char *t
 
 /* Takes the exit records that the runner handed back, if the adapter or the pilot has them. Returns true if these ended
  * the job, or if it waits for points that they tell of. */
-static bool take_records(struct engine *engine, struct live_job *job)
+static bool collect_handed_back(struct engine *engine, struct live_job *job)
 {
     json_t *records = job->found.records;
     char *text = NULL;
@@ -282,7 +282,7 @@ static bool take_records(struct engine *engine, struct live_job *job)
     if (records == NULL && text == NULL)
         return false;
     job->found.records = NULL;
-    taken = records != NULL ? take_array(engine, job, records) : take_text(engine, job, text);
+    taken = records != NULL ? collect_array(engine, job, records) : collect_text(engine, job, text);
     json_decref(records);
     free(text);
     if (!taken)
@@ -298,7 +298,7 @@ void job_collect(struct engine *engine, struct live_job *job)
     char **paths, *dir;
     size_t n = 0;
 
-    if (take_records(engine, job))
+    if (collect_handed_back(engine, job))
         return;
     paths = xcalloc(FILE_FIRST_EXIT + job->open, sizeof *paths);
     job->found.brief = job->found.started && job->state.belief == BELIEF_ENDED && !job->found.whole;
@@ -316,5 +316,5 @@ void job_collect(struct engine *engine, struct live_job *job)
     }
     job->found.look = false;
     job_post(engine, job, EVENT_COLLECTING);
-    engine->ports.rundir_ops->read(engine->ports.rundir, paths, n, collected, ticket_new(engine, job->row.id));
+    engine->ports.rundir_ops->read(engine->ports.rundir, paths, n, job_collected, ticket_new(engine, job->row.id));
 }

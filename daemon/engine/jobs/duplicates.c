@@ -50,7 +50,7 @@ static bool is_needless(struct engine *engine, const struct known_adapter *adapt
            strcmp(job->row.scheduler_id, duplicate->scheduler_id) != 0;
 }
 
-static void withdrawn(void *arg, enum adapter_answer answer, const struct error *why)
+static void withdrawal_answered(void *arg, enum adapter_answer answer, const struct error *why)
 {
     int64_t id;
     struct engine *engine = ticket_redeem(arg, &id);
@@ -67,8 +67,8 @@ static void withdrawn(void *arg, enum adapter_answer answer, const struct error 
     engine->withdrawals.failed = answer == ADAPTER_OK ? 0 : engine->withdrawals.failed;
 }
 
-static void withdraw(struct engine *engine, struct known_adapter *adapter, int64_t id, const char *name,
-                     const char *scheduler_id)
+static void withdraw_duplicate(struct engine *engine, struct known_adapter *adapter, int64_t id, const char *name,
+                               const char *scheduler_id)
 {
     if (adapter->ops->withdraw == NULL || engine->withdrawals.under_way >= WITHDRAWALS_MAX)
         return;
@@ -77,7 +77,7 @@ static void withdraw(struct engine *engine, struct known_adapter *adapter, int64
                     "adapter %s: job %s has run, or is there twice; %s is taken out of the queue", adapter->ops->name,
                     name, scheduler_id);
     engine->withdrawals.under_way++;
-    adapter->ops->withdraw(adapter->adapter, name, scheduler_id, withdrawn, ticket_new(engine, id));
+    adapter->ops->withdraw(adapter->adapter, name, scheduler_id, withdrawal_answered, ticket_new(engine, id));
 }
 
 void engine_duplicate(struct engine *engine, const struct adapter *adapter, const char *name, const char *scheduler_id)
@@ -103,7 +103,7 @@ void duplicate_settle(struct engine *engine, struct known_adapter *adapter, bool
     LL_FOREACH_SAFE (adapter->duplicates, duplicate, next) {
         if (answered && is_needless(engine, adapter, duplicate)) {
             adapter->needless++;
-            withdraw(engine, adapter, duplicate->id, duplicate->name, duplicate->scheduler_id);
+            withdraw_duplicate(engine, adapter, duplicate->id, duplicate->name, duplicate->scheduler_id);
         }
         free(duplicate);
     }
@@ -118,14 +118,14 @@ void duplicate_settle(struct engine *engine, struct known_adapter *adapter, bool
 void duplicate_note_queued(struct engine *engine, struct live_job *job, const char *scheduler_id)
 {
     if (job->state.proof != PROOF_NONE || job->open == 0) /* it is claimed, or all its attempts have ended */
-        withdraw(engine, job->adapter, job->row.id, job->row.name, scheduler_id);
+        withdraw_duplicate(engine, job->adapter, job->row.id, job->row.name, scheduler_id);
     else if (job->found.started || job->row.submissions > 1 || job->told.looks_left > 0 ||
              ++job->told.waiting % LOOK_EVERY == 0)
         job->found.look = true;
     job->told.looks_left -= job->told.looks_left > 0;
 }
 
-static void swept(void *arg, enum adapter_answer answer, const struct error *why)
+static void duplicates_swept(void *arg, enum adapter_answer answer, const struct error *why)
 {
     struct engine *engine;
     struct live_job *job = job_answered(arg, EVENT_SWEPT, &engine);
@@ -153,7 +153,7 @@ bool duplicate_is_swept(struct engine *engine, struct live_job *job)
     job_post(engine, job, EVENT_SWEEPING);
     dir = engine_job_dir(engine, job);
     plan_adapter_job(job, dir, &ajob);
-    job->adapter->ops->cancel(job->adapter->adapter, &ajob, swept, ticket_new(engine, job->row.id));
+    job->adapter->ops->cancel(job->adapter->adapter, &ajob, duplicates_swept, ticket_new(engine, job->row.id));
     free(dir);
     return false;
 }

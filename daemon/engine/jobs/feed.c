@@ -30,7 +30,7 @@
 #define BATCHES_MAX 4      /* orders under way: others go on where a file hangs */
 
 /* An order to read files: the slots that they are of, those of a job side by side. */
-struct batch {
+struct feed_batch {
     struct ticket *ticket;
     struct part {
         int64_t job;
@@ -70,7 +70,7 @@ static struct series_row *open_series(struct open_series *open, const char *name
 }
 
 /* Reports a point by which it is decided whether the member runs on (stop_only.h). */
-static void tell_point(const struct open_series *open, const struct series_row *series,
+static void post_point(const struct open_series *open, const struct series_row *series,
                        const struct series_point *point)
 {
     struct fact *fact = fact_post(open->engine, FACT_POINT, open->job->row.ensemble, open->job->row.id);
@@ -80,7 +80,7 @@ static void tell_point(const struct open_series *open, const struct series_row *
     fact->of.metric.best = open->job->ensemble->spec->stopping.more_is_better ? series->max : series->min;
 }
 
-static void take_line(struct open_series *open, const char *line, const char *end)
+static void feed_take_line(struct open_series *open, const char *line, const char *end)
 {
     const struct spec *spec = open->job->ensemble->spec;
     char name[POINTS_NAME_MAX + 1];
@@ -102,14 +102,14 @@ static void take_line(struct open_series *open, const char *line, const char *en
                                   p.max,   p.area,       p.within};
     store_series_add(open->engine->store, row, &point, spec->metrics.points, &err);
     if (spec_stops_only(spec) && strcmp(name, spec->stopping.metric) == 0)
-        tell_point(open, row, &point);
+        post_point(open, row, &point);
     if (strcmp(name, POINTS_PROGRESS) == 0)
         open->progress = p.last;
 }
 
 /* Lets the slot know a few series until the next time. Whatever else adds to one would make that wrong: so it does not
  * know the one that its training may add to. */
-static void keep(struct slot *slot, struct open_series *open)
+static void slot_keep_series(struct slot *slot, struct open_series *open)
 {
     size_t n = 0;
 
@@ -124,7 +124,7 @@ static void keep(struct slot *slot, struct open_series *open)
 
 /* Stores the points of whole lines, and with each series how far the file has then been read. Lines that add to no
  * series may be read again after a restart, and add to none again. */
-static void take(struct engine *engine, struct live_job *job, struct slot *slot, const char *text, size_t size)
+static void feed_take(struct engine *engine, struct live_job *job, struct slot *slot, const char *text, size_t size)
 {
     struct open_series open = {
         .engine = engine, .job = job, .slot = slot, .rows = slot->series, .n = slot->n_series, .progress = -1};
@@ -134,7 +134,7 @@ static void take(struct engine *engine, struct live_job *job, struct slot *slot,
     slot->series = NULL;
     for (const char *line = text, *end; (end = memchr(line, '\n', (size_t)(text + size - line))) != NULL;
          line = end + 1)
-        take_line(&open, line, end);
+        feed_take_line(&open, line, end);
     slot->points_read += (int64_t)size;
     for (size_t i = 0; i < open.n; i++) {
         if (!open.rows[i].changed)
@@ -145,24 +145,24 @@ static void take(struct engine *engine, struct live_job *job, struct slot *slot,
     }
     if (open.progress >= 0)
         store_member_progress(engine->store, ensemble, slot->index, open.progress, &err);
-    keep(slot, &open);
+    slot_keep_series(slot, &open);
 }
 
-static bool wants(const struct live_job *job, const struct slot *slot)
+static bool slot_wants_reading(const struct live_job *job, const struct slot *slot)
 {
     return slot->open && (job->feed.state == FEED_REST ? slot->points_size > slot->points_read : true);
 }
 
 /* Goes on to the first slot that is to be read, from `at` on. */
-static void skip(struct live_job *job)
+static void feed_skip_slots(struct live_job *job)
 {
-    while (job->feed.at < job->n_slots && !wants(job, &job->slots[job->feed.at]))
+    while (job->feed.at < job->n_slots && !slot_wants_reading(job, &job->slots[job->feed.at]))
         job->feed.at++;
 }
 
 /* Sets when the files are read next. Jobs with the same pause are due at the same times, so that one transaction stores
  * what all of them have new: a commit costs as much as many points. */
-static void set_alarm(struct engine *engine, struct live_job *job)
+static void feed_set_alarm(struct engine *engine, struct live_job *job)
 {
     int64_t least = engine->feeds.slots * EACH_MS, now = engine_now(engine);
     int64_t pause = job->feed.pause_ms > least ? job->feed.pause_ms : least;
@@ -172,7 +172,7 @@ static void set_alarm(struct engine *engine, struct live_job *job)
 }
 
 /* Has the files of the job read from the slot `at` on. */
-static void queue(struct engine *engine, struct live_job *job)
+static void feed_queue(struct engine *engine, struct live_job *job)
 {
     job->feed.asked = false;
     DL_APPEND2(engine->feeds.jobs, job, feed.prev, feed.next);
@@ -182,7 +182,7 @@ static void begin_look(struct engine *engine, struct live_job *job, int state)
 {
     job->feed.state = state;
     job->feed.at = 0;
-    queue(engine, job);
+    feed_queue(engine, job);
 }
 
 /* A collection that waited for the points begins anew. */
@@ -198,7 +198,7 @@ static void go_on_collecting(struct engine *engine, struct live_job *job)
 /* Ends a look at all slots of the job. */
 static void end_look(struct engine *engine, struct live_job *job)
 {
-    struct feed *feed = &job->feed;
+    struct job_feed *feed = &job->feed;
     bool rest = feed->state == FEED_REST;
 
     feed->state = FEED_IDLE;
@@ -208,7 +208,7 @@ static void end_look(struct engine *engine, struct live_job *job)
         return;
     }
     feed->pause_ms = feed->found ? PAUSE_MIN_MS : feed->pause_ms * 2 < PAUSE_MAX_MS ? feed->pause_ms * 2 : PAUSE_MAX_MS;
-    set_alarm(engine, job);
+    feed_set_alarm(engine, job);
     if (rest)
         go_on_collecting(engine, job);
 }
@@ -221,7 +221,7 @@ static bool take_file(struct engine *engine, struct live_job *job, struct slot *
     if (file->left)
         return false;
     if (file->size > 0 && slot->open) {
-        take(engine, job, slot, file->text, file->size);
+        feed_take(engine, job, slot, file->text, file->size);
         job->feed.found = true;
     } else if (rest && slot->points_size > slot->points_read) {
         log_warn_of(LOG_JOB(job->row.ensemble, job->row.name),
@@ -239,23 +239,23 @@ static bool take_file(struct engine *engine, struct live_job *job, struct slot *
 static void take_job(struct engine *engine, struct live_job *job, const struct part *of, const struct part *end,
                      const struct rundir_tail *files)
 {
-    struct feed *feed = &job->feed;
+    struct job_feed *feed = &job->feed;
     size_t next = end[-1].slot + 1;
 
     for (const struct part *part = of; part < end; part++)
         if (!take_file(engine, job, &job->slots[part->slot], &files[part - of]) && part->slot < next)
             next = part->slot;
     feed->at = next;
-    skip(job);
+    feed_skip_slots(job);
     if (feed->at < job->n_slots)
-        queue(engine, job);
+        feed_queue(engine, job);
     else
         end_look(engine, job);
 }
 
 static void were_read(void *arg, const struct rundir_tail *files, size_t n)
 {
-    struct batch *batch = arg;
+    struct feed_batch *batch = arg;
     int64_t none;
     struct engine *engine = ticket_redeem(batch->ticket, &none);
 
@@ -276,14 +276,14 @@ static void were_read(void *arg, const struct rundir_tail *files, size_t n)
 }
 
 /* Adds files of the job to an order, as many as there is room for. */
-static size_t ask_for(struct engine *engine, struct live_job *job, struct batch *batch, struct rundir_tail *files,
+static size_t ask_for(struct engine *engine, struct live_job *job, struct feed_batch *batch, struct rundir_tail *files,
                       size_t n)
 {
     for (size_t at = job->feed.at; at < job->n_slots && n < BATCH_MAX; at++) {
         const struct slot *slot = &job->slots[at];
         char *dir;
 
-        if (!wants(job, slot))
+        if (!slot_wants_reading(job, slot))
             continue;
         dir = engine_attempt_dir(engine, job->row.ensemble, slot->index, slot->number);
         files[n] = (struct rundir_tail){.path = xasprintf("%s/" POINTS_FILE, dir), .offset = slot->points_read};
@@ -298,7 +298,7 @@ void feed_read(struct engine *engine)
     struct live_job *job;
 
     while (engine->feeds.jobs != NULL && engine->feeds.orders < BATCHES_MAX) {
-        struct batch *batch = xcalloc(1, sizeof *batch);
+        struct feed_batch *batch = xcalloc(1, sizeof *batch);
         struct rundir_tail *files = xcalloc(BATCH_MAX, sizeof *files);
         size_t n = 0;
 
@@ -323,7 +323,7 @@ void feed_read(struct engine *engine)
     }
 }
 
-static void ring(struct engine *engine, struct alarm *alarm)
+static void feed_alarm_rang(struct engine *engine, struct alarm *alarm)
 {
     struct live_job *job = heap_entry(alarm, struct live_job, feed.alarm);
 
@@ -339,9 +339,9 @@ void feed_begin(struct engine *engine, struct live_job *job)
         return;
     engine->feeds.slots += (int64_t)job->n_slots;
     job->feed.state = FEED_IDLE;
-    job->feed.alarm.ring = ring;
+    job->feed.alarm.ring = feed_alarm_rang;
     job->feed.pause_ms = PAUSE_MIN_MS;
-    set_alarm(engine, job);
+    feed_set_alarm(engine, job);
 }
 
 void feed_end(struct engine *engine, struct live_job *job)

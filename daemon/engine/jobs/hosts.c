@@ -15,7 +15,7 @@
 #include <string.h>
 
 /* Adds slots of a host, which often is the same as the one before. */
-static void add(json_t *list, const char *host, size_t len, int64_t slots)
+static void hosts_add(json_t *list, const char *host, size_t len, int64_t slots)
 {
     if (len == 0 || slots <= 0)
         return;
@@ -40,7 +40,7 @@ static void add_claimed(json_t *list, const char *text)
         while (name > 0 && text[name - 1] != ':')
             name--;
         if (name > 1)
-            add(list, text, name - 1, strtoll(text + name, NULL, 10));
+            hosts_add(list, text, name - 1, strtoll(text + name, NULL, 10));
         text += n + (text[n] == ',');
     }
 }
@@ -55,7 +55,7 @@ bool job_lacks_hosts(const struct live_job *job)
     return job->found.started && (job->found.host[0] == '\0' || (is_on_several_nodes(job) && job->found.hosts == NULL));
 }
 
-static bool runs(const struct live_job *job)
+static bool job_runs(const struct live_job *job)
 {
     return job != NULL && job->found.started && !job->row.cancel && !job->ending.over && !job_is_gone(job) &&
            !ensemble_is_stopped(&job->ensemble->row);
@@ -74,12 +74,12 @@ json_t *engine_member_hosts(struct engine *engine, int64_t id, int64_t index)
     const struct live_job *job = engine_find_job(engine, id);
     json_t *list = json_array();
 
-    if (!runs(job) || job->row.kind != JOB_MEMBERS || !slot_runs(job, index))
+    if (!job_runs(job) || job->row.kind != JOB_MEMBERS || !slot_runs(job, index))
         return list;
     if (is_on_several_nodes(job))
         add_claimed(list, job->found.hosts);
     else
-        add(list, job->found.host, strlen(job->found.host), job_resources(job)->tasks);
+        hosts_add(list, job->found.host, strlen(job->found.host), job_resources(job)->tasks);
     return list;
 }
 
@@ -100,7 +100,7 @@ json_t *engine_training_hosts(struct engine *engine, int64_t ensemble)
     json_t *list = json_array();
     int64_t ranks;
 
-    if (training == NULL || training_is_over(&training->row) || !runs(training->job))
+    if (training == NULL || training_is_over(&training->row) || !job_runs(training->job))
         return list;
     ranks = training->row.ranks;
     if (training->row.wanted > 0 && training->row.wanted < ranks) /* those that are to leave do not count any more */
@@ -108,7 +108,7 @@ json_t *engine_training_hosts(struct engine *engine, int64_t ensemble)
     for (int64_t rank = 0; rank < ranks; rank++) {
         const char *host = host_of_rank(training, rank);
 
-        add(list, host, strlen(host), 1);
+        hosts_add(list, host, strlen(host), 1);
     }
     return list;
 }

@@ -30,7 +30,7 @@
 
 #define HELD_MS 20 /* between looks at directories that are just being removed */
 
-static void submit(struct engine *engine, struct live_job *job, const char *descriptor)
+static void job_submit(struct engine *engine, struct live_job *job, const char *descriptor)
 {
     char *dir = engine_job_dir(engine, job);
     struct adapter_job ajob;
@@ -63,7 +63,7 @@ static void wait_for_parameters(struct engine *engine, struct live_job *job)
     wait_for_files(engine, job, why);
 }
 
-static void written(void *arg, const struct error *failed)
+static void job_written(void *arg, const struct error *failed)
 {
     struct engine *engine;
     struct live_job *job = job_answered(arg, EVENT_WRITTEN, &engine);
@@ -92,7 +92,7 @@ static void fail_refused(struct engine *engine, struct live_job *job, const stru
 }
 
 /* Returns whether the directory of one of the job's members is just being removed, which takes a moment. */
-static bool is_held(const struct engine *engine, const struct live_job *job)
+static bool job_is_held(const struct engine *engine, const struct live_job *job)
 {
     for (size_t i = 0; engine->ports.held != NULL && job->row.kind == JOB_MEMBERS && i < job->n_slots; i++)
         if (engine->ports.held(engine->ports.arg, job->row.ensemble, job->slots[i].index))
@@ -100,11 +100,11 @@ static bool is_held(const struct engine *engine, const struct live_job *job)
     return false;
 }
 
-static void start(struct engine *engine, struct live_job *job)
+static void job_start(struct engine *engine, struct live_job *job)
 {
     struct job_plan plan;
 
-    if (is_held(engine, job)) {
+    if (job_is_held(engine, job)) {
         job_retry_in(engine, job, HELD_MS);
         return;
     }
@@ -121,7 +121,7 @@ static void start(struct engine *engine, struct live_job *job)
         return;
     }
     if (job->written && !job_scheduler(job)->hands_over) {
-        submit(engine, job, NULL);
+        job_submit(engine, job, NULL);
         return;
     }
     plan_job(engine, job, &plan);
@@ -137,18 +137,18 @@ static void start(struct engine *engine, struct live_job *job)
         return;
     }
     if (job->written || plan.n_files == 0) {
-        submit(engine, job, plan.descriptor);
+        job_submit(engine, job, plan.descriptor);
         plan_drop(&plan);
         return;
     }
     free(plan.descriptor); /* made again when needed: only trainings have a descriptor and files */
     job_post(engine, job, EVENT_WRITING);
-    engine->ports.rundir_ops->write(engine->ports.rundir, plan.dirs, plan.n_dirs, plan.files, plan.n_files, written,
+    engine->ports.rundir_ops->write(engine->ports.rundir, plan.dirs, plan.n_dirs, plan.files, plan.n_files, job_written,
                                     ticket_new(engine, job->row.id));
 }
 
 /* Ends a job that is over, once all is read that it wrote. */
-static void end(struct engine *engine, struct live_job *job)
+static void job_finish(struct engine *engine, struct live_job *job)
 {
     struct error err;
 
@@ -178,7 +178,7 @@ void job_step(struct engine *engine, struct live_job *job)
     if (job->state.pending != PENDING_NONE)
         return;
     if (job->ending.over) {
-        end(engine, job);
+        job_finish(engine, job);
         return;
     }
     if (!job_is_asked(job)) /* after a restart or a lost answer the scheduler must first say whether it has the job */
@@ -188,7 +188,7 @@ void job_step(struct engine *engine, struct live_job *job)
         return;
     }
     if (job->row.state == JOB_INTENT) {
-        start(engine, job);
+        job_start(engine, job);
         return;
     }
     if (job->found.look || job_is_gone(job))

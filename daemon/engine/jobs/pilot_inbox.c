@@ -20,7 +20,7 @@
 #include <string.h>
 
 /* What is on its way to a node. */
-struct batch {
+struct inbox_batch {
     struct ticket *ticket; /* the pilot's job */
     int64_t node;
     int64_t *jobs;
@@ -43,7 +43,7 @@ static void order_flush(struct engine *engine, struct pilot_node *node, int64_t 
 }
 
 /* Its node may have gone meanwhile. */
-static void handed_over(struct engine *engine, const struct batch *batch, bool well)
+static void handed_over(struct engine *engine, const struct inbox_batch *batch, bool well)
 {
     for (size_t i = 0; i < batch->n; i++) {
         struct live_job *job = engine_find_job(engine, batch->jobs[i]);
@@ -72,9 +72,9 @@ static void cancel_again(struct engine *engine, const struct pilot_node *node)
     }
 }
 
-static void written(void *arg, const struct error *failed)
+static void inbox_written(void *arg, const struct error *failed)
 {
-    struct batch *batch = arg;
+    struct inbox_batch *batch = arg;
     int64_t id;
     struct engine *engine = ticket_redeem(batch->ticket, &id);
     struct live_job *job = engine ? engine_find_job(engine, id) : NULL;
@@ -104,7 +104,7 @@ void pilot_flush(struct engine *engine, struct alarm *alarm)
     struct pilot_node *node = heap_entry(alarm, struct pilot_node, flush);
     struct live_job *job = node->pilot->job;
     struct rundir_file *file;
-    struct batch *batch;
+    struct inbox_batch *batch;
     char *dir;
 
     if (node->writing || node->orders.size == 0)
@@ -117,13 +117,13 @@ void pilot_flush(struct engine *engine, struct alarm *alarm)
     file->json = node->orders.data;
     file->mode = 0600 | FILE_UNFLUSHED; /* after a crash of this host it is written again */
     batch = xcalloc(1, sizeof *batch);
-    *batch = (struct batch){
+    *batch = (struct inbox_batch){
         .ticket = ticket_new(engine, job->row.id), .node = node->number, .jobs = node->handed, .n = node->n_handed};
     node->orders = (struct text){0};
     node->handed = NULL;
     node->n_handed = 0;
     node->writing = true;
-    engine->ports.rundir_ops->write(engine->ports.rundir, NULL, 0, file, 1, written, batch);
+    engine->ports.rundir_ops->write(engine->ports.rundir, NULL, 0, file, 1, inbox_written, batch);
     free(dir);
 }
 
@@ -170,12 +170,12 @@ static void order_cancel(struct engine *engine, struct live_job *job, const stru
     order_flush(engine, job->node, engine_now(engine));
 }
 
-static bool takes(const struct live_job *job)
+static bool inbox_takes(const struct live_job *job)
 {
     return job->node != NULL;
 }
 
-static char *take_records(struct live_job *job)
+static char *inbox_take_records(struct live_job *job)
 {
     (void)job;
     return NULL; /* they came with the journal's line (job_found.records) */
@@ -185,8 +185,8 @@ const struct job_scheduler pilot_scheduler = {
     .sure = true, /* jobs inside a pilot end with it */
     .hands_over = true,
     .returns_jobs = true,
-    .takes = takes,
+    .takes = inbox_takes,
     .submit = hand_over,
     .cancel = order_cancel,
-    .take_records = take_records,
+    .take_records = inbox_take_records,
 };

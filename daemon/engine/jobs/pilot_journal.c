@@ -23,15 +23,15 @@
 #define NODES_AT_ONCE 8 /* journals that a message is worth reading */
 #define NUDGED_MS 200   /* where there are more */
 
-struct reading {
+struct journal_look {
     struct ticket *ticket; /* the pilot's job */
     int64_t node;
     bool last; /* begun when its job was over */
 };
 
-static void read_on(struct engine *engine, struct pilot_node *node);
+static void journal_read_on(struct engine *engine, struct pilot_node *node);
 
-static int64_t milliseconds(const json_t *line, const char *key)
+static int64_t line_milliseconds(const json_t *line, const char *key)
 {
     return (int64_t)(1000 * json_number_value(json_object_get(line, key)));
 }
@@ -50,8 +50,8 @@ static void note_ready(struct engine *engine, struct pilot_node *node, const jso
         return;
     node->ready = true;
     node->fits = pilot_fits(ens->spec, cpus, gpus, memory);
-    pilot->deadline_ms = milliseconds(line, "deadline");
-    job_mark_running(engine, job, milliseconds(line, "time"), host ? host : "");
+    pilot->deadline_ms = line_milliseconds(line, "deadline");
+    job_mark_running(engine, job, line_milliseconds(line, "time"), host ? host : "");
     started = job->row.started_ms < engine_now(engine)
                   ? job->row.started_ms
                   : engine_now(engine); /* whoever told it first, by a clock of another host, perhaps */
@@ -83,7 +83,7 @@ static void note_start(struct engine *engine, struct live_job *job, const json_t
     job->ensemble->allocation->failures = 0;
     if (job->row.state == JOB_INTENT)
         job_note_submitted(engine, job, EVENT_TAKEN, "");
-    job_mark_running(engine, job, milliseconds(line, "time"), job->node->pilot->job->found.host);
+    job_mark_running(engine, job, line_milliseconds(line, "time"), job->node->pilot->job->found.host);
     if (job->row.cancel && job_is_asked(job))
         job_touch(engine, job);
 }
@@ -131,7 +131,7 @@ static void note_over(struct engine *engine, struct pilot_node *node, const char
     engine_touch(engine, pilot->job->ensemble);
 }
 
-static void take_line(struct engine *engine, struct pilot_node *node, const json_t *line)
+static void journal_take_line(struct engine *engine, struct pilot_node *node, const json_t *line)
 {
     const char *what = json_string_value(json_object_get(line, "what"));
     const char *name = json_string_value(json_object_get(line, "job"));
@@ -154,7 +154,7 @@ static void take_line(struct engine *engine, struct pilot_node *node, const json
     }
 }
 
-static void take_text(struct engine *engine, struct pilot_node *node, const char *text, size_t size)
+static void journal_take_text(struct engine *engine, struct pilot_node *node, const char *text, size_t size)
 {
     const char *end = text + size, *stop;
 
@@ -165,7 +165,7 @@ static void take_text(struct engine *engine, struct pilot_node *node, const char
         if (line == NULL)
             log_warn("pilot %s: a line of its journal is damaged: %s", node->pilot->job->row.name, wrong.text);
         else
-            take_line(engine, node, line);
+            journal_take_line(engine, node, line);
         json_decref(line);
     }
 }
@@ -181,9 +181,9 @@ static void hand_over_again(struct engine *engine, struct pilot_node *node)
     }
 }
 
-static void took(void *arg, const char *text, size_t size, const struct error *failed)
+static void journal_read(void *arg, const char *text, size_t size, const struct error *failed)
 {
-    struct reading *r = arg;
+    struct journal_look *r = arg;
     int64_t id;
     struct engine *engine = ticket_redeem(r->ticket, &id);
     struct live_job *job = engine ? engine_find_job(engine, id) : NULL;
@@ -201,7 +201,7 @@ static void took(void *arg, const char *text, size_t size, const struct error *f
         return;
     }
     node->offset += (int64_t)size;
-    take_text(engine, node, text, size);
+    journal_take_text(engine, node, text, size);
     if (size == 0 && (last || !job->pilot->finishing)) {
         if (!node->whole && !job->pilot->finishing)
             hand_over_again(engine, node);
@@ -210,20 +210,21 @@ static void took(void *arg, const char *text, size_t size, const struct error *f
         node->whole = true;
     }
     if (size > 0 || news || (job->pilot->finishing && !node->whole))
-        read_on(engine, node);
+        journal_read_on(engine, node);
     else if (job->pilot->finishing && !job->pilot->finished)
         job_touch(engine, job);
     engine_settle(engine);
 }
 
-static void read_on(struct engine *engine, struct pilot_node *node)
+static void journal_read_on(struct engine *engine, struct pilot_node *node)
 {
     char *dir = pilot_node_dir(engine, node);
-    struct reading *r = xcalloc(1, sizeof *r);
+    struct journal_look *r = xcalloc(1, sizeof *r);
 
-    *r = (struct reading){ticket_new(engine, node->pilot->job->row.id), node->number, node->pilot->finishing};
+    *r = (struct journal_look){ticket_new(engine, node->pilot->job->row.id), node->number, node->pilot->finishing};
     node->reading = JOURNAL_READ_ONCE;
-    engine->ports.rundir_ops->tail(engine->ports.rundir, xasprintf("%s/journal.jsonl", dir), node->offset, took, r);
+    engine->ports.rundir_ops->tail(engine->ports.rundir, xasprintf("%s/journal.jsonl", dir), node->offset, journal_read,
+                                   r);
     free(dir);
 }
 
@@ -238,6 +239,6 @@ void pilot_look(struct engine *engine, struct pilot *pilot)
         if (pilot->nodes[i].reading != JOURNAL_NOT_READ)
             pilot->nodes[i].reading = JOURNAL_READ_TWICE;
         else if (!pilot->nodes[i].over || !pilot->nodes[i].whole)
-            read_on(engine, &pilot->nodes[i]);
+            journal_read_on(engine, &pilot->nodes[i]);
     }
 }

@@ -23,7 +23,7 @@
 #define LOOK_MS 1000    /* between looks into the journals where no message says that there is news */
 #define FAILURES_MAX 10 /* pilots in a row in which nothing began, before the ensemble is given up */
 
-static void wake(struct engine *engine, struct alarm *alarm)
+static void pilot_wake(struct engine *engine, struct alarm *alarm)
 {
     engine_touch(engine, heap_entry(alarm, struct allocation, wake)->ensemble);
 }
@@ -33,7 +33,7 @@ struct allocation *allocation_new(struct live_ensemble *ens)
     struct allocation *alloc = xcalloc(1, sizeof *alloc);
 
     alloc->ensemble = ens;
-    alloc->wake.ring = wake;
+    alloc->wake.ring = pilot_wake;
     alloc->scheduler = &pilot_scheduler;
     return alloc;
 }
@@ -54,7 +54,7 @@ static bool all_is_whole(const struct pilot *pilot)
     return true;
 }
 
-static void look(struct engine *engine, struct alarm *alarm)
+static void pilot_look_due(struct engine *engine, struct alarm *alarm)
 {
     struct pilot *pilot = heap_entry(alarm, struct pilot, look);
 
@@ -76,7 +76,7 @@ void pilot_begin(struct engine *engine, struct live_job *job)
     pilot->nodes = xcalloc((size_t)pilot->n_nodes, sizeof *pilot->nodes);
     for (int64_t i = 0; i < pilot->n_nodes; i++)
         pilot->nodes[i] = (struct pilot_node){.pilot = pilot, .number = i};
-    pilot->look.ring = look;
+    pilot->look.ring = pilot_look_due;
     DL_APPEND(job->ensemble->allocation->pilots, pilot);
     job->pilot = pilot;
     alarm_set(engine, &pilot->look, engine_now(engine));

@@ -56,7 +56,7 @@ static void add_dir(struct job_plan *plan, char *dir)
 }
 
 /* `json` is taken over; it is a line of its own. */
-static void add_file(struct job_plan *plan, const struct live_job *job, char *path, char *json)
+static void plan_add_file(struct job_plan *plan, const struct live_job *job, char *path, char *json)
 {
     unsigned mode = job->adapter->ops->same_host ? 0600 | FILE_UNFLUSHED : 0600;
 
@@ -68,7 +68,7 @@ static void add_json(struct job_plan *plan, const struct live_job *job, char *pa
 {
     char *text = jsonx_dumps(value, JSON_COMPACT);
 
-    add_file(plan, job, path, xasprintf("%s\n", text));
+    plan_add_file(plan, job, path, xasprintf("%s\n", text));
     free(text);
     json_decref(value);
 }
@@ -255,7 +255,7 @@ void plan_job(const struct engine *engine, const struct live_job *job, struct jo
     if (job_scheduler(job)->hands_over)
         return;
     dir = engine_job_dir(engine, job);
-    add_file(plan, job, xasprintf("%s/job.json", dir), plan->descriptor);
+    plan_add_file(plan, job, xasprintf("%s/job.json", dir), plan->descriptor);
     add_dir(plan, dir);
     plan->descriptor = NULL;
 }

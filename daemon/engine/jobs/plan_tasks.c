@@ -38,7 +38,7 @@ struct planner {
 };
 
 /* Counts one more argument or variable of so many bytes. Returns whether the task stays within the limits. */
-static bool fits(struct planner *p, size_t size, const char *what)
+static bool task_fits(struct planner *p, size_t size, const char *what)
 {
     p->bytes += size + 1 + SIZES_POINTER;
     if (p->refused[0] != '\0')
@@ -55,13 +55,13 @@ static bool fits(struct planner *p, size_t size, const char *what)
 
 static void put_arg(struct planner *p, const char *value)
 {
-    if (fits(p, strlen(value), "an argument"))
+    if (task_fits(p, strlen(value), "an argument"))
         jobdesc_arg(p->out, value);
 }
 
 static void put_variable(struct planner *p, const char *name, const char *value)
 {
-    if (fits(p, strlen(name) + 1 + strlen(value), "a variable of its environment"))
+    if (task_fits(p, strlen(name) + 1 + strlen(value), "a variable of its environment"))
         jobdesc_env(p->out, name, value);
 }
 
@@ -95,7 +95,7 @@ static void put_env_number(struct planner *p, const char *name, int64_t n)
 }
 
 /* The filled text into p->scratch. Rows may lack what a placeholder reaches for, which is known only now. */
-static bool fill(struct planner *p, const json_t *template, const json_t *values, const char *what)
+static bool task_fill(struct planner *p, const json_t *template, const json_t *values, const char *what)
 {
     const char *text = json_string_value(template);
     char name[TEMPLATE_NAME_MAX + 1];
@@ -107,7 +107,7 @@ static bool fill(struct planner *p, const json_t *template, const json_t *values
         return false;
     }
     return template_fill(&p->scratch, text, p->words, values, SIZES_STRING_MAX) == 0 ||
-           fits(p, SIZES_STRING_MAX + 1, what);
+           task_fits(p, SIZES_STRING_MAX + 1, what);
 }
 
 static void put_arguments(struct planner *p, const json_t *templates, const json_t *values, const char *program)
@@ -116,7 +116,7 @@ static void put_arguments(struct planner *p, const json_t *templates, const json
     size_t i;
 
     json_array_foreach (templates, i, item) {
-        if (!fill(p, item, values, "an argument"))
+        if (!task_fill(p, item, values, "an argument"))
             return;
         put_arg(p, i == 0 && program != NULL ? program : p->scratch.data);
     }
@@ -136,7 +136,7 @@ static void put_spec_env(struct planner *p, const json_t *templates, const json_
     json_t *value;
 
     json_object_foreach ((json_t *)templates, name, value) {
-        if (!fill(p, value, values, "a variable of its environment"))
+        if (!task_fill(p, value, values, "a variable of its environment"))
             return;
         if (python && strcmp(name, "PYTHONPATH") == 0) {
             put_python_path(p, p->scratch.data);
@@ -174,7 +174,7 @@ static json_t *resume_arguments(struct planner *p, const json_t *values)
     size_t i;
 
     json_array_foreach ((json_t *)templates, i, item) {
-        if (!fill(p, item, values, "an argument") || !fits(p, p->scratch.size, "an argument"))
+        if (!task_fill(p, item, values, "an argument") || !task_fits(p, p->scratch.size, "an argument"))
             break;
         json_array_append_new(filled, json_string(p->scratch.data));
     }
@@ -201,7 +201,7 @@ static char *results_of(struct planner *p, int64_t index, const json_t *values)
 }
 
 /* Fills a path of the spec for a member; NULL where it is none, or the same for all members. To be freed. */
-static char *path_of(struct planner *p, const char *path, const json_t *values)
+static char *task_path(struct planner *p, const char *path, const json_t *values)
 {
     struct error err = {0};
     char *filled;
@@ -223,7 +223,7 @@ static json_t *artefacts_of(struct planner *p, const json_t *values)
     size_t i;
 
     json_array_foreach ((json_t *)patterns, i, pattern) {
-        char *path = path_of(p, json_string_value(pattern), values);
+        char *path = task_path(p, json_string_value(pattern), values);
 
         varies = varies || path != NULL;
         json_array_append_new(filled, path != NULL ? json_string(path) : json_incref((json_t *)pattern));
@@ -261,8 +261,8 @@ static json_t *launcher_words(struct planner *p, const struct adapter_resources 
     p->words = words;
     filled = json_array();
     json_array_foreach ((json_t *)r->launch, i, item) {
-        if (!fill(p, item, values, "an argument of its launcher") ||
-            !fits(p, p->scratch.size, "an argument of its launcher"))
+        if (!task_fill(p, item, values, "an argument of its launcher") ||
+            !task_fits(p, p->scratch.size, "an argument of its launcher"))
             break;
         json_array_append_new(filled, json_string(p->scratch.data));
     }
@@ -271,16 +271,17 @@ static json_t *launcher_words(struct planner *p, const struct adapter_resources 
 }
 
 /* `resume` and `results` are taken over. */
-static void begin(struct planner *p, const struct spec_task *task, const json_t *values, char *id, char *dir,
-                  json_t *resume, char *results, const struct slot *slot)
+static void task_begin(struct planner *p, const struct spec_task *task, const json_t *values, char *id, char *dir,
+                       json_t *resume, char *results, const struct slot *slot)
 {
     const struct adapter_resources *r = job_resources(p->job);
     json_t *launch = launcher_words(p, r, values);
     const struct spec *spec = p->job->ensemble->spec;
     int64_t until = slot != NULL ? spec_rung_until(spec, slot->rung) : 0;
     const char *success = slot != NULL ? spec->success_file : NULL;
-    char *file = path_of(p, success, values), *glob = slot != NULL ? path_of(p, spec->checkpoint.glob, values) : NULL;
-    char *metrics = slot != NULL ? path_of(p, spec->metrics.file, values) : NULL;
+    char *file = task_path(p, success, values),
+         *glob = slot != NULL ? task_path(p, spec->checkpoint.glob, values) : NULL;
+    char *metrics = slot != NULL ? task_path(p, spec->metrics.file, values) : NULL;
     json_t *artefacts = slot != NULL ? artefacts_of(p, values) : NULL;
     char owner[2 * TEXT_DIGITS + 1] = "";
 
@@ -372,8 +373,8 @@ static int put_member(struct planner *p, const struct slot *slot)
     if (spec->checkpoint.resume != NULL)
         resume = resume_arguments(p, values);
     words[6].name = NULL; /* which is for those alone */
-    begin(p, &spec->members, values, xasprintf("%s.%s", whose, which),
-          engine_attempt_dir(p->engine, id, index, slot->number), resume, results_of(p, index, values), slot);
+    task_begin(p, &spec->members, values, xasprintf("%s.%s", whose, which),
+               engine_attempt_dir(p->engine, id, index, slot->number), resume, results_of(p, index, values), slot);
     put_arguments(p, spec->members.command, values, NULL);
     put_spec_env(p, spec->members.env, values, true);
     p->words = NULL;
@@ -412,8 +413,8 @@ static void put_rank(struct planner *p, const struct slot *slot)
     char *dir = engine_training_dir(p->engine, id);
     json_t *values = json_object();
 
-    begin(p, task, values, xasprintf("%lld.training.%lld", id, rank),
-          engine_rank_dir(p->engine, id, slot->number, rank), NULL, NULL, NULL);
+    task_begin(p, task, values, xasprintf("%lld.training.%lld", id, rank),
+               engine_rank_dir(p->engine, id, slot->number, rank), NULL, NULL, NULL);
     put_arguments(p, task->command, values, training_program(p));
     put_spec_env(p, task->env, values, true);
     put_env_number(p, "STRETTO_ENSEMBLE", id);
@@ -459,7 +460,7 @@ static int put_task(struct planner *p, const struct slot *slot)
     return 0;
 }
 
-static void refuse(struct job_plan *plan, size_t slot, const char *reason)
+static void plan_refuse_slot(struct job_plan *plan, size_t slot, const char *reason)
 {
     struct plan_refusal *refusal;
 
@@ -489,7 +490,7 @@ int plan_tasks(const struct engine *engine, const struct live_job *job, struct j
                      FILE_JSON_MAX);
         if (p.refused[0] == '\0')
             continue;
-        refuse(plan, i, p.refused);
+        plan_refuse_slot(plan, i, p.refused);
         out->text.size = before.text.size; /* without it */
         out->tasks = before.tasks;
     }

@@ -36,7 +36,7 @@
 #define LOOKS_WHEN_BACK 24
 #define RUNS_WHEN_BACK 3 /* answers that it runs, after which a job that came back is believed to */
 
-struct question {
+struct poll_question {
     struct engine *engine;
     uint64_t epoch;
     char adapter[64];
@@ -130,7 +130,8 @@ static bool is_cancelled_again(const struct engine *engine, const struct live_jo
 }
 
 /* Logs what became of jobs after the log said that it was not known whether they were submitted. */
-static void tell_doubts_are_over(struct engine *engine, const struct question *q, const struct adapter_status *statuses)
+static void tell_doubts_are_over(struct engine *engine, const struct poll_question *q,
+                                 const struct adapter_status *statuses)
 {
     int doubts = 0, there = 0;
 
@@ -152,7 +153,7 @@ static bool has_questions(const struct known_adapter *adapter)
     return adapter->unasked != NULL || adapter->polled != NULL;
 }
 
-static bool lingers(struct engine *engine, const struct known_adapter *adapter)
+static bool poll_lingers(struct engine *engine, const struct known_adapter *adapter)
 {
     return adapter->ops->withdraw != NULL && engine_now(engine) < adapter->polls.lingers_until;
 }
@@ -187,7 +188,7 @@ static int64_t pause_before_next(const struct known_adapter *adapter)
  * is longer if polls fail. */
 static void ask_again(struct engine *engine, struct known_adapter *adapter, bool found)
 {
-    if (!has_questions(adapter) && !lingers(engine, adapter))
+    if (!has_questions(adapter) && !poll_lingers(engine, adapter))
         return;
     if (adapter->polls.failures == 0 && (adapter->polls.poked || found))
         poll_soon(engine, adapter);
@@ -195,10 +196,10 @@ static void ask_again(struct engine *engine, struct known_adapter *adapter, bool
         poll_by(engine, adapter, engine_now(engine) + pause_before_next(adapter));
 }
 
-static void answered(void *arg, enum adapter_answer answer, const struct adapter_status *statuses, size_t n,
-                     const struct error *why)
+static void poll_answered(void *arg, enum adapter_answer answer, const struct adapter_status *statuses, size_t n,
+                          const struct error *why)
 {
-    struct question *q = arg;
+    struct poll_question *q = arg;
     struct engine *engine = q->engine;
     struct known_adapter *adapter = NULL;
     int needless, again = 0;
@@ -249,11 +250,11 @@ static void answered(void *arg, enum adapter_answer answer, const struct adapter
 }
 
 /* Asks about the jobs on one of the adapter's lists: those to look up by name (find), or those to poll. */
-static void ask(struct engine *engine, struct known_adapter *adapter, bool find)
+static void poll_ask(struct engine *engine, struct known_adapter *adapter, bool find)
 {
     size_t n = 0, max = find ? adapter->n_unasked : adapter->n_polled;
     struct adapter_job *jobs = xcalloc(max, sizeof *jobs);
-    struct question *q = xcalloc(1, sizeof *q + max * sizeof q->ids[0]);
+    struct poll_question *q = xcalloc(1, sizeof *q + max * sizeof q->ids[0]);
 
     for (struct live_job *job = find ? adapter->unasked : adapter->polled; job != NULL; job = job->next) {
         plan_adapter_job(job, engine_job_dir(engine, job), &jobs[n]);
@@ -268,7 +269,7 @@ static void ask(struct engine *engine, struct known_adapter *adapter, bool find)
     adapter->polls.poked = false;
     adapter->polls.asked_ms = engine_now(engine);
     alarm_set(engine, &adapter->polls.poll, INT64_MAX);
-    (find ? adapter->ops->find : adapter->ops->poll)(adapter->adapter, jobs, n, answered, q);
+    (find ? adapter->ops->find : adapter->ops->poll)(adapter->adapter, jobs, n, poll_answered, q);
     for (size_t i = 0; i < n; i++)
         free((char *)jobs[i].dir);
     free(jobs);
@@ -281,9 +282,9 @@ static void poll_now(struct engine *engine, struct alarm *alarm)
     if (adapter->polls.polling)
         adapter->polls.poked = true;
     else if (adapter->unasked != NULL) /* jobs that the scheduler may not know by id come first */
-        ask(engine, adapter, true);
-    else if (adapter->polled != NULL || lingers(engine, adapter))
-        ask(engine, adapter, false);
+        poll_ask(engine, adapter, true);
+    else if (adapter->polled != NULL || poll_lingers(engine, adapter))
+        poll_ask(engine, adapter, false);
 }
 
 void poll_init(struct known_adapter *adapter)
@@ -299,7 +300,7 @@ void poll_resume(struct engine *engine, struct known_adapter *adapter)
     if (adapter->polls.polling)
         return;
     if (adapter->unasked != NULL) {
-        ask(engine, adapter, true);
+        poll_ask(engine, adapter, true);
     } else if (adapter->ops->withdraw != NULL && store_ensemble_any_of(engine->store, adapter->ops->name, &err) == 1) {
         poll_linger(engine, adapter);
         poll_by(engine, adapter, engine_now(engine));

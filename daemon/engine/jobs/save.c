@@ -14,7 +14,7 @@
 
 #define SAVE_MS 50
 
-static void set_alarm(struct engine *engine)
+static void save_set_alarm(struct engine *engine)
 {
     alarm_set(engine, &engine->save, engine->unsaved_jobs ? engine->unsaved_jobs->saving.save_ms : INT64_MAX);
 }
@@ -27,7 +27,7 @@ void job_save_later(struct engine *engine, struct live_job *job)
     job->saving.save_ms = engine_now(engine) + SAVE_MS;
     DL_APPEND2(engine->unsaved_jobs, job, saving.prev_unsaved, saving.next_unsaved);
     if (engine->unsaved_jobs == job)
-        set_alarm(engine);
+        save_set_alarm(engine);
 }
 
 void job_saved(struct engine *engine, struct live_job *job)
@@ -37,7 +37,7 @@ void job_saved(struct engine *engine, struct live_job *job)
     job->saving.unsaved = false;
     DL_DELETE2(engine->unsaved_jobs, job, saving.prev_unsaved, saving.next_unsaved);
     if (engine->unsaved_jobs == NULL)
-        set_alarm(engine);
+        save_set_alarm(engine);
 }
 
 void slot_tell_running(struct engine *engine, struct live_job *job, struct slot *slot)
@@ -79,7 +79,7 @@ void save_all(struct engine *engine, int64_t due_ms)
 {
     while (engine->unsaved_jobs != NULL && engine->unsaved_jobs->saving.save_ms <= due_ms)
         job_save(engine, engine->unsaved_jobs);
-    set_alarm(engine);
+    save_set_alarm(engine);
 }
 
 void save_due(struct engine *engine, struct alarm *alarm)

@@ -9,7 +9,7 @@
 
 #include <string.h>
 
-static int put(struct engine *engine, struct artefact_row *row, const json_t *item, struct error *err)
+static int artefact_put(struct engine *engine, struct artefact_row *row, const json_t *item, struct error *err)
 {
     const char *path = json_string_value(json_object_get(item, "path"));
     const char *sha256 = json_string_value(json_object_get(item, "sha256"));
@@ -34,6 +34,6 @@ int artefacts_store(struct engine *engine, const struct live_job *job, const str
         return 0;
     rc = store_artefact_clear(engine->store, row.ensemble, row.index, err);
     json_array_foreach ((json_t *)out->artefacts, i, item)
-        rc = rc == 0 ? put(engine, &row, item, err) : rc;
+        rc = rc == 0 ? artefact_put(engine, &row, item, err) : rc;
     return rc;
 }

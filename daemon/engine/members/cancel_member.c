@@ -54,14 +54,14 @@ static void stop_attempt(struct engine *engine, struct live_ensemble *ens, int64
 }
 
 /* Returns whether nothing can become of the member any more. One that was stopped early may be promoted, or go on. */
-static bool is_over(const struct ensemble_row *row, const struct member_row *member)
+static bool member_is_over(const struct ensemble_row *row, const struct member_row *member)
 {
     return member->state > MEMBER_RUNNING && (member->state != MEMBER_STOPPED || ensemble_is_over(row));
 }
 
 /* Cancels a member that is not over. `has_row`: the member waits or is under way; otherwise it was never tried. */
-static int cancel(struct engine *engine, struct live_ensemble *ens, struct member_row *member, bool has_row,
-                  struct error *err)
+static int cancel_unfinished(struct engine *engine, struct live_ensemble *ens, struct member_row *member, bool has_row,
+                             struct error *err)
 {
     if (store_cancellation_put(engine->store, ens->row.id, member->index, engine_now(engine), err) < 0)
         return -1;
@@ -92,7 +92,7 @@ int engine_cancel_member(struct engine *engine, int64_t id, int64_t index, bool 
     if (rc < 0)
         return -1;
     *cancelled = rc == 1 ? member.state == MEMBER_CANCELLED : ensemble_is_stopped(&row);
-    if (*cancelled || (rc == 1 && is_over(&row, &member)))
+    if (*cancelled || (rc == 1 && member_is_over(&row, &member)))
         return 0;
     asked = store_cancellation_has(engine->store, id, index, err);
     if (asked < 0 || engine_open_ensemble(engine, id, &ens, err) < 0)
@@ -102,7 +102,7 @@ int engine_cancel_member(struct engine *engine, int64_t id, int64_t index, bool 
         return 0;
     if (rc == 0)
         member = (struct member_row){.ensemble = id, .index = index};
-    if (cancel(engine, ens, &member, rc == 1, err) < 0)
+    if (cancel_unfinished(engine, ens, &member, rc == 1, err) < 0)
         return -1;
     engine_event(engine, "member.cancelled", id, index, NULL);
     log_change(LOG_LEVEL_INFO, LOG_ENSEMBLE(id), "member %lld.%lld is cancelled", (long long)id, (long long)index);

@@ -103,14 +103,14 @@ static enum standing standing_of(const struct next_case *c)
     return c->ends_early ? STANDING_EARLY : STANDING_LAST;
 }
 
-static bool count(struct member_row *member, const struct next_case *c, enum retries_end end)
+static bool count_retry(struct member_row *member, const struct next_case *c, enum retries_end end)
 {
     return retries_count(end, c->retries, &member->failures, &member->losses);
 }
 
 /* Counts the end. Returns whether another attempt may follow. Losses and stalls cost no retry, but each has a limit. A
  * member without checkpoints that ran out of its walltime would do so again, so that costs a retry. */
-static bool count_end(struct member_row *member, const struct next_case *c, enum end_class class)
+static bool count_attempt_end(struct member_row *member, const struct next_case *c, enum end_class class)
 {
     bool ran = c->end->how == ATTEMPT_KILLED || (c->end->outcome == ATTEMPT_LOST && c->end->started_ms != 0);
 
@@ -125,9 +125,9 @@ static bool count_end(struct member_row *member, const struct next_case *c, enum
         member->losses = 0;
         return member->stalls < c->stalls;
     case END_KILLED:
-    case END_LOST: return count(member, c, ran ? RETRIES_LOST : RETRIES_TOLD);
-    case END_FAULT: return count(member, c, RETRIES_OWN_FAULT);
-    case END_FINAL: count(member, c, RETRIES_OWN_FAULT); return false;
+    case END_LOST: return count_retry(member, c, ran ? RETRIES_LOST : RETRIES_TOLD);
+    case END_FAULT: return count_retry(member, c, RETRIES_OWN_FAULT);
+    case END_FINAL: count_retry(member, c, RETRIES_OWN_FAULT); return false;
     default: return true;
     }
 }
@@ -138,14 +138,14 @@ static int64_t in_a_row(const struct member_row *member, enum end_class class)
     return class == END_STALLED ? member->stalls : member->losses > 0 ? member->losses : member->failures;
 }
 
-static void name_checkpoint(struct member_row *member, const struct next_case *c)
+static void name_newest_checkpoint(struct member_row *member, const struct next_case *c)
 {
     size_t len = strlen(member->reason);
 
     snprintf(member->reason + len, sizeof member->reason - len, "; its checkpoint is %s", c->progress->newest);
 }
 
-static void fail(struct member_row *member, const struct next_case *c, enum end_class class)
+static void member_fail(struct member_row *member, const struct next_case *c, enum end_class class)
 {
     const char *newest = c->progress->newest;
 
@@ -159,7 +159,7 @@ static void fail(struct member_row *member, const struct next_case *c, enum end_
 void next_state(struct member_row *member, const struct next_case *c)
 {
     enum end_class class = class_of(c);
-    bool may = count_end(member, c, class);
+    bool may = count_attempt_end(member, c, class);
     enum verdict verdict = verdicts[class][standing_of(c)];
 
     text_copy(member->reason, sizeof member->reason, c->end->reason);
@@ -173,15 +173,15 @@ void next_state(struct member_row *member, const struct next_case *c)
         if (may)
             member->state = MEMBER_PENDING;
         else
-            fail(member, c, class);
+            member_fail(member, c, class);
         break;
     case GO_ON:
         member->state = c->goes_on ? MEMBER_PENDING : MEMBER_UNFINISHED;
-        name_checkpoint(member, c);
+        name_newest_checkpoint(member, c);
         break;
     case UNFINISHED:
         member->state = MEMBER_UNFINISHED;
-        name_checkpoint(member, c);
+        name_newest_checkpoint(member, c);
         break;
     case SUCCEEDED:
         member->state = MEMBER_SUCCEEDED;
@@ -191,7 +191,7 @@ void next_state(struct member_row *member, const struct next_case *c)
         member->state = MEMBER_STOPPED;
         member->losses = member->stalls = 0;
         break;
-    case FAILED: fail(member, c, class); break;
+    case FAILED: member_fail(member, c, class); break;
     case CANCELLED: member->state = MEMBER_CANCELLED; break;
     }
 }

@@ -123,7 +123,7 @@ static void tell_stopped(struct engine *engine, struct ended *e)
 }
 
 /* Decides what becomes of the member. Returns 0, or -1 if the turn is doomed, and memory rebuilt. */
-static int judge(struct engine *engine, struct ended *e)
+static int judge_member(struct engine *engine, struct ended *e)
 {
     bool stale = job_is_stale(e->job);
     struct next_case next;
@@ -212,7 +212,7 @@ void outcome_apply(struct engine *engine, struct live_job *job, struct slot *slo
     struct ended e = {.job = job, .slot = slot, .end = end};
 
     stretto_assert(!slot->open && end->outcome != ATTEMPT_OPEN);
-    if (judge(engine, &e) == 0 && store_end(engine, &e) == 0) {
+    if (judge_member(engine, &e) == 0 && store_end(engine, &e) == 0) {
         slot_tell_running(engine, job, slot);
         ens->in_flight--;
         stretto_assert(ens->in_flight >= 0);

@@ -42,7 +42,8 @@ static bool is_further(const struct ckpt *newest, const struct ckpt *base)
     return !same_but_numbers(newest->path, base->path) || strverscmp(newest->path, base->path) > 0;
 }
 
-static bool counts(const struct live_job *job, const struct slot *slot, const struct member_checkpoint_row *row)
+static bool checkpoint_counts(const struct live_job *job, const struct slot *slot,
+                              const struct member_checkpoint_row *row)
 {
     struct ckpt_chain chain = slot_chain(job, slot);
 
@@ -60,7 +61,7 @@ static int find_base(struct engine *engine, const struct live_job *job, const st
     if (out->recorded)
         return ckpt_parse(out->resumed, base);
     rc = store_member_checkpoint_newest(engine->store, engine_checkpoint_home(job->ensemble), slot->index, &row, err);
-    if (rc == 1 && !counts(job, slot, &row))
+    if (rc == 1 && !checkpoint_counts(job, slot, &row))
         rc = 0;
     if (rc == 1) {
         *base = (struct ckpt){.step = row.step, .size = row.size, .path = xstrdup(row.path)};
@@ -69,7 +70,8 @@ static int find_base(struct engine *engine, const struct live_job *job, const st
     return rc;
 }
 
-static int put(struct engine *engine, int64_t home, int64_t index, const struct ckpt *ckpt, struct error *err)
+static int put_checkpoint(struct engine *engine, int64_t home, int64_t index, const struct ckpt *ckpt,
+                          struct error *err)
 {
     struct member_checkpoint_row row = {
         .home = home,
@@ -98,7 +100,7 @@ void progress_note_purged(struct engine *engine, const struct live_job *job, con
         return;
     if (store_member_checkpoint_newest(engine->store, engine_checkpoint_home(job->ensemble), slot->index, &row, &err) ==
             1 &&
-        counts(job, slot, &row))
+        checkpoint_counts(job, slot, &row))
         snprintf(notice + len, size - len,
                  "%sit began at its start, since its checkpoint %.100s was not there any more, or is damaged",
                  len > 0 ? "; " : "", row.path);
@@ -123,7 +125,7 @@ int progress_take(struct engine *engine, const struct live_job *job, const struc
     json_array_foreach ((json_t *)out->checkpoints, i, item) {
         if (rc < 0 || !ckpt_parse(item, &ckpt))
             continue;
-        rc = put(engine, home, slot->index, &ckpt, err);
+        rc = put_checkpoint(engine, home, slot->index, &ckpt, err);
         if (progress->newest[0] == '\0') {
             snprintf(progress->newest, sizeof progress->newest, "%.200s", ckpt.path);
             progress->made = ckpt.ensemble == job->row.ensemble && ckpt.attempt == slot->number &&

@@ -23,7 +23,7 @@ int rungs_next(struct engine *engine, const struct live_ensemble *ens, int64_t i
     return 0;
 }
 
-static int take_first(void *arg, const struct series_point *point)
+static int take_rung_point(void *arg, const struct series_point *point)
 {
     struct attempt_end *out = arg;
 
@@ -45,7 +45,7 @@ int rungs_judge(struct engine *engine, const struct live_job *job, const struct 
         return 0;
     rc = known = store_series_get(engine->store, job->row.ensemble, slot->index, spec->stopping.metric, &series, err);
     if (known == 1 && series.attempt != slot->number)
-        rc = store_series_each_point(engine->store, &series, step - 1, INT64_MAX, 1, take_first, out, err);
+        rc = store_series_each_point(engine->store, &series, step - 1, INT64_MAX, 1, take_rung_point, out, err);
     if (rc < 0)
         return store_doom(engine->store, err);
     if (out->outcome != ATTEMPT_REACHED || out->at_rung)
@@ -56,8 +56,8 @@ int rungs_judge(struct engine *engine, const struct live_job *job, const struct 
     return 0;
 }
 
-static int promote(struct engine *engine, struct live_ensemble *ens, const struct arrival_row *arrival, int64_t by,
-                   struct error *err)
+static int promote_member(struct engine *engine, struct live_ensemble *ens, const struct arrival_row *arrival,
+                          int64_t by, struct error *err)
 {
     struct member_row member;
     int64_t to = arrival->rung + 1;
@@ -92,7 +92,7 @@ static int promote_all(struct engine *engine, struct live_ensemble *ens, int64_t
         int rc;
 
         while ((rc = store_arrival_promotable(engine->store, ens->row.id, rung, &arrival, err)) == 1)
-            if (promote(engine, ens, &arrival, by, err) < 0)
+            if (promote_member(engine, ens, &arrival, by, err) < 0)
                 return -1;
         if (rc < 0)
             return store_doom(engine->store, err);

@@ -63,7 +63,7 @@ static int arrive_by_median(struct engine *engine, const struct spec_stopping *s
     return rc;
 }
 
-static void stop(struct engine *engine, struct live_job *job, struct slot *slot, const struct arrival_row *row)
+static void stop_member(struct engine *engine, struct live_job *job, struct slot *slot, const struct arrival_row *row)
 {
     slot->order = SLOT_STOPPED;
     engine_event(engine, "member.stopped", row->ensemble, row->index,
@@ -75,8 +75,8 @@ static void stop(struct engine *engine, struct live_job *job, struct slot *slot,
 }
 
 /* Lets the member arrive at the next rung of its attempt. Returns 0 or -1. */
-static int arrive(struct engine *engine, struct live_job *job, struct slot *slot, const struct series_point *point,
-                  double best, struct error *err)
+static int arrive_at_rung(struct engine *engine, struct live_job *job, struct slot *slot,
+                          const struct series_point *point, double best, struct error *err)
 {
     const struct spec *spec = job->ensemble->spec;
     bool is_last = spec_rung_is_last(spec, slot->rung);
@@ -96,7 +96,7 @@ static int arrive(struct engine *engine, struct live_job *job, struct slot *slot
         if (store_arrival_decide(engine->store, &row, err) < 0)
             return -1;
         if (!runs_on) {
-            stop(engine, job, slot, &row);
+            stop_member(engine, job, slot, &row);
             return 0;
         }
     }
@@ -111,7 +111,7 @@ void stop_only_take(struct engine *engine, struct live_job *job, struct slot *sl
     struct error err;
 
     while (slot->order == SLOT_TO_ITS_END && slot->rung > 0 && point->last_step >= spec_rung_step(spec, slot->rung)) {
-        if (arrive(engine, job, slot, point, best, &err) < 0) {
+        if (arrive_at_rung(engine, job, slot, point, best, &err) < 0) {
             store_doom(engine->store, &err);
             return;
         }

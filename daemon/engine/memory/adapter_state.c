@@ -23,7 +23,7 @@ const char *engine_adapter_state_name(enum engine_adapter_state state)
     return names[state];
 }
 
-static void look(struct known_adapter *adapter, int64_t now)
+static void adapter_look(struct known_adapter *adapter, int64_t now)
 {
     bool was_missing = adapter->presence.missing[0] != '\0';
     struct error err;
@@ -45,7 +45,7 @@ static bool is_set_up(struct engine *engine, struct known_adapter *adapter)
         return true;
     if (adapter->presence.looked_at == 0 || now < adapter->presence.looked_at ||
         now - adapter->presence.looked_at >= POLL_MS)
-        look(adapter, now);
+        adapter_look(adapter, now);
     return adapter->presence.missing[0] == '\0';
 }
 
@@ -130,11 +130,11 @@ bool adapter_takes_jobs(struct engine *engine, struct known_adapter *adapter)
 }
 
 /* Somebody waits for it to be set up. The warning of adapter_takes_jobs() is not repeated as long as it is not. */
-static void look_again(struct engine *engine, struct alarm *alarm)
+static void adapter_look_again(struct engine *engine, struct alarm *alarm)
 {
     struct known_adapter *adapter = heap_entry(alarm, struct known_adapter, presence.look);
 
-    look(adapter, engine_now(engine));
+    adapter_look(adapter, engine_now(engine));
     if (!is_set_up(engine, adapter)) {
         alarm_set(engine, alarm, engine_now(engine) + POLL_MS);
         return;
@@ -146,7 +146,7 @@ static void look_again(struct engine *engine, struct alarm *alarm)
 
 void adapter_state_init(struct known_adapter *adapter)
 {
-    adapter->presence.look.ring = look_again;
+    adapter->presence.look.ring = adapter_look_again;
 }
 
 void adapter_note_answer(struct engine *engine, struct known_adapter *adapter)
@@ -166,7 +166,7 @@ void adapter_check(struct engine *engine, struct known_adapter *adapter)
 {
     if (adapter->ops->ready == NULL)
         return;
-    look(adapter, engine_now(engine));
+    adapter_look(adapter, engine_now(engine));
     if (adapter->presence.missing[0] != '\0')
         adapter_note_failure(engine, adapter, adapter->presence.missing);
 }

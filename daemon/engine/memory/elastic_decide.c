@@ -3,19 +3,19 @@
 #include "daemon/engine/memory/waits.h"
 #include "daemon/spec/spec.h"
 
-static bool may(const struct spec_range *range, bool by_hand)
+static bool may_change(const struct spec_range *range, bool by_hand)
 {
     return range->most > 0 && !by_hand;
 }
 
-static int64_t up(int64_t n, const struct spec_range *range)
+static int64_t step_up(int64_t n, const struct spec_range *range)
 {
     int64_t to = n + (n > 2 ? n / 2 : 1);
 
     return to < range->least ? range->least : to > range->most ? range->most : to;
 }
 
-static int64_t down(int64_t n, const struct spec_range *range)
+static int64_t step_down(int64_t n, const struct spec_range *range)
 {
     int64_t to = n - (n > 4 ? n / 3 : 1);
 
@@ -28,7 +28,7 @@ static bool is_used(const struct elastic_figures *f)
     return f->in_flight >= f->width && 4 * f->running >= 3 * f->width;
 }
 
-static enum elastic_need judge(const struct elastic_figures *f)
+static enum elastic_need judge_need(const struct elastic_figures *f)
 {
     if (f->for_room >= WAITS_MANY && f->for_samples < WAITS_FEW)
         return ELASTIC_NEEDS_ROOM;
@@ -40,24 +40,25 @@ static enum elastic_need judge(const struct elastic_figures *f)
 static struct elastic_decision more_samples(const struct spec_elastic *limits, const struct elastic_row *row,
                                             const struct elastic_figures *f)
 {
-    bool wider = may(&limits->width, row->width_by_hand) && f->width < limits->width.most;
+    bool wider = may_change(&limits->width, row->width_by_hand) && f->width < limits->width.most;
 
     if (f->pending == 0 || !is_used(f))
         return (struct elastic_decision){.knob = ELASTIC_NOTHING};
     if (wider)
-        return (struct elastic_decision){.knob = ELASTIC_WIDTH, .to = up(f->width, &limits->width)};
-    if (may(&limits->ranks, row->ranks_by_hand) && f->ranks > limits->ranks.least && f->for_samples >= WAITS_MANY)
-        return (struct elastic_decision){.knob = ELASTIC_RANKS, .to = down(f->ranks, &limits->ranks)};
+        return (struct elastic_decision){.knob = ELASTIC_WIDTH, .to = step_up(f->width, &limits->width)};
+    if (may_change(&limits->ranks, row->ranks_by_hand) && f->ranks > limits->ranks.least &&
+        f->for_samples >= WAITS_MANY)
+        return (struct elastic_decision){.knob = ELASTIC_RANKS, .to = step_down(f->ranks, &limits->ranks)};
     return (struct elastic_decision){.knob = ELASTIC_NOTHING};
 }
 
 static struct elastic_decision more_room(const struct spec_elastic *limits, const struct elastic_row *row,
                                          const struct elastic_figures *f)
 {
-    if (may(&limits->ranks, row->ranks_by_hand) && f->ranks < limits->ranks.most && f->ranks_fit)
-        return (struct elastic_decision){.knob = ELASTIC_RANKS, .to = up(f->ranks, &limits->ranks)};
-    if (may(&limits->width, row->width_by_hand) && f->width > limits->width.least && f->pending > 0)
-        return (struct elastic_decision){.knob = ELASTIC_WIDTH, .to = down(f->width, &limits->width)};
+    if (may_change(&limits->ranks, row->ranks_by_hand) && f->ranks < limits->ranks.most && f->ranks_fit)
+        return (struct elastic_decision){.knob = ELASTIC_RANKS, .to = step_up(f->ranks, &limits->ranks)};
+    if (may_change(&limits->width, row->width_by_hand) && f->width > limits->width.least && f->pending > 0)
+        return (struct elastic_decision){.knob = ELASTIC_WIDTH, .to = step_down(f->width, &limits->width)};
     return (struct elastic_decision){.knob = ELASTIC_NOTHING};
 }
 
@@ -70,8 +71,8 @@ static bool has_settled(const struct elastic_row *row, const struct elastic_figu
 }
 
 /* Returns whether the last change has taken effect, and its pause is over. */
-static bool is_free(const struct spec_elastic *limits, struct elastic_row *row, const struct elastic_figures *f,
-                    bool *changed)
+static bool elastic_is_free(const struct spec_elastic *limits, struct elastic_row *row, const struct elastic_figures *f,
+                            bool *changed)
 {
     int64_t took = f->now_ms - row->changed_ms, pause, least = ELASTIC_PAUSE_MIN * limits->every_ms;
 
@@ -104,10 +105,10 @@ struct elastic_decision elastic_decide(const struct spec_elastic *limits, struct
                                        const struct elastic_figures *f)
 {
     struct elastic_decision decision = {.knob = ELASTIC_NOTHING};
-    enum elastic_need need = judge(f), before = state->need;
+    enum elastic_need need = judge_need(f), before = state->need;
 
     state->need = need;
-    if (!is_free(limits, &state->row, f, &decision.changed)) {
+    if (!elastic_is_free(limits, &state->row, f, &decision.changed)) {
         state->in_row = 0;
         return decision;
     }

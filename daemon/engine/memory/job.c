@@ -21,7 +21,7 @@
 #include <string.h>
 #include <utlist.h>
 
-static void retry(struct engine *engine, struct alarm *alarm)
+static void job_retry(struct engine *engine, struct alarm *alarm)
 {
     struct live_job *job = heap_entry(alarm, struct live_job, retry);
 
@@ -59,7 +59,7 @@ struct live_job *job_new(struct engine *engine, struct live_ensemble *ens, const
     job_states_init(&job->state, loaded);
     job->ensemble = ens;
     job->adapter = adapter;
-    job->retry.ring = retry;
+    job->retry.ring = job_retry;
     HASH_ADD(hh, engine->jobs, row.id, sizeof job->row.id, job);
     DL_APPEND2(ens->jobs, job, ens_prev, ens_next);
     places_account(job, 1);

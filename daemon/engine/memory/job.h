@@ -38,7 +38,7 @@ struct slot {
 };
 
 /* How the files of points of a job are read (feed.h). */
-struct feed {
+struct job_feed {
     enum {
         FEED_NONE, /* the job does not run */
         FEED_IDLE,
@@ -131,7 +131,7 @@ struct live_job {
     struct job_saving saving;
     struct pilot *pilot;     /* for a job that is a pilot */
     struct pilot_node *node; /* for a job inside a pilot: the node on which it runs, NULL once that is gone */
-    struct feed feed;
+    struct job_feed feed;
     struct job_touched touched;
     enum job_list list;                   /* the list of its adapter that it is on */
     struct live_job *prev, *next;         /* in that list */

@@ -40,7 +40,7 @@ enum { SAME = -1, IMPOSSIBLE = -2 };
  * what it has of the job. While a submission is under way, a late answer may be about an earlier one. An order to
  * cancel a job changes none of its states: only what comes of it does. */
 /* clang-format off */
-static const struct change {
+static const struct job_change {
     signed char belief[BELIEF_COUNT], row[JOB_ENDED + 1], proof[PROOF_COUNT], sent[SENT_COUNT], pending, next;
 } changes[EVENT_COUNT] = {
     /*                         believed                    row           proved        sent       operation */
@@ -89,7 +89,7 @@ static const struct change {
 };
 /* clang-format on */
 
-static int after(int before, int cell)
+static int job_state_after(int before, int cell)
 {
     stretto_assert(cell != IMPOSSIBLE);
     return cell < 0 ? before : cell;
@@ -103,12 +103,12 @@ void job_states_init(struct job_states *states, bool loaded)
 
 void job_states_change(struct job_states *states, enum job_state *row, enum job_event event)
 {
-    const struct change *change = &changes[event];
+    const struct job_change *change = &changes[event];
 
     stretto_assert(change->pending == SAME || states->pending == (enum job_pending)change->pending);
-    states->belief = (enum job_belief)after(states->belief, change->belief[states->belief]);
-    states->proof = (enum job_proof)after(states->proof, change->proof[states->proof]);
-    states->sent = (enum job_sent)after(states->sent, change->sent[states->sent]);
-    states->pending = (enum job_pending)after(states->pending, change->next);
-    *row = (enum job_state)after(*row, change->row[*row]);
+    states->belief = (enum job_belief)job_state_after(states->belief, change->belief[states->belief]);
+    states->proof = (enum job_proof)job_state_after(states->proof, change->proof[states->proof]);
+    states->sent = (enum job_sent)job_state_after(states->sent, change->sent[states->sent]);
+    states->pending = (enum job_pending)job_state_after(states->pending, change->next);
+    *row = (enum job_state)job_state_after(*row, change->row[*row]);
 }

@@ -10,7 +10,7 @@
 
 #include <stdlib.h>
 
-static json_t *give(void *arg, int64_t root, int64_t index)
+static json_t *give_parameters(void *arg, int64_t root, int64_t index)
 {
     struct error err;
     char *text = NULL;
@@ -28,7 +28,7 @@ static json_t *give(void *arg, int64_t root, int64_t index)
 void engine_give_parameters(struct engine *engine, struct spec *spec, int64_t ensemble)
 {
     if (params_are_open(spec->params))
-        params_ask(spec->params, give, engine->store, engine_checkpoint_home_of(engine, ensemble));
+        params_ask(spec->params, give_parameters, engine->store, engine_checkpoint_home_of(engine, ensemble));
 }
 
 struct spec *engine_parse_spec(struct engine *engine, const json_t *json, int64_t ensemble, struct error *err)

@@ -15,7 +15,7 @@ int64_t places_of_node(const struct known_adapter *adapter)
 }
 
 /* Returns the CPU slots of the resources. Whole nodes count with all their slots. */
-static int64_t cpus(const struct known_adapter *adapter, const struct adapter_resources *r)
+static int64_t cpu_slots(const struct known_adapter *adapter, const struct adapter_resources *r)
 {
     int64_t of_node = places_of_node(adapter);
 
@@ -28,7 +28,7 @@ void places_add(const struct known_adapter *adapter, struct adapter_resources *s
 {
     sum->cpus_per_task = sum->copies = 1;
     sum->nodes = places_of_node(adapter) > 0 ? sum->nodes + sign * r->nodes : 1;
-    sum->tasks += sign * (int)cpus(adapter, r);
+    sum->tasks += sign * (int)cpu_slots(adapter, r);
     sum->gpus += sign * r->gpus * r->copies;
     sum->memory += sign * r->memory * r->copies;
 }
@@ -68,7 +68,7 @@ int64_t places_cpus_of(const struct live_job *job)
 {
     struct adapter_resources r = resources_of(job);
 
-    return cpus(job->adapter, &r);
+    return cpu_slots(job->adapter, &r);
 }
 
 void places_account(struct live_job *job, int sign)
@@ -79,13 +79,13 @@ void places_account(struct live_job *job, int sign)
     stretto_assert(sign == 1 || sign == -1);
     if (job_is_inside(job)) /* its slots are counted with its pilot */
         return;
-    adapter->slots.cpus += sign * cpus(adapter, &r);
+    adapter->slots.cpus += sign * cpu_slots(adapter, &r);
     if (job->row.kind == JOB_TRAINING) {
         if (adapter->ops->slots(adapter->adapter) > 0)
             places_add(adapter, &adapter->slots.trainings, &r, sign);
     } else {
         adapter->slots.jobs += sign;
-        job->ensemble->slots.cpus += sign * cpus(adapter, &r);
+        job->ensemble->slots.cpus += sign * cpu_slots(adapter, &r);
     }
     stretto_assert(adapter->slots.cpus >= 0 && adapter->slots.jobs >= 0 && job->ensemble->slots.cpus >= 0);
     adapter->slots.dirty = true;

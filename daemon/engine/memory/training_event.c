@@ -24,7 +24,7 @@ enum { SAME = -1, IMPOSSIBLE = -2 };
  * compares the generation (message_redeem()). So the answer comes in the same generation, but maybe after its end. Only
  * a training that is pending can be dropped at once: of one with a job the job is cancelled, and its end tells. */
 /* clang-format off */
-static const struct change {
+static const struct training_change {
     signed char row[TRAINING_CANCELLED + 1], stage[STAGE_COUNT], reading[READING_COUNT], reception[RECEPTION_COUNT],
         ending[ENDING_COUNT], need[NEED_COUNT];
 } changes[LIFE_COUNT] = {
@@ -57,34 +57,35 @@ static const struct change {
 };
 /* clang-format on */
 
-static int after(int before, int cell)
+static int training_state_after(int before, int cell)
 {
     stretto_assert(cell != IMPOSSIBLE);
     return cell < 0 ? before : cell;
 }
 
-static void change(struct training_states *states, enum training_state *row, enum training_event event)
+static void training_states_change(struct training_states *states, enum training_state *row, enum training_event event)
 {
-    const struct change *by = &changes[event];
+    const struct training_change *by = &changes[event];
 
-    states->stage = (enum training_stage)after(states->stage, by->stage[states->stage]);
-    states->reading = (enum training_reading)after(states->reading, by->reading[states->reading]);
-    states->reception = (enum training_reception)after(states->reception, by->reception[states->reception]);
-    states->ending = (enum training_ending)after(states->ending, by->ending[states->ending]);
-    states->need = (enum training_need)after(states->need, by->need[states->need]);
-    *row = (enum training_state)after(*row, by->row[*row]);
+    states->stage = (enum training_stage)training_state_after(states->stage, by->stage[states->stage]);
+    states->reading = (enum training_reading)training_state_after(states->reading, by->reading[states->reading]);
+    states->reception =
+        (enum training_reception)training_state_after(states->reception, by->reception[states->reception]);
+    states->ending = (enum training_ending)training_state_after(states->ending, by->ending[states->ending]);
+    states->need = (enum training_need)training_state_after(states->need, by->need[states->need]);
+    *row = (enum training_state)training_state_after(*row, by->row[*row]);
 }
 
 void training_event(struct training *training, enum training_event event)
 {
-    change(&training->state, &training->row.state, event);
+    training_states_change(&training->state, &training->row.state, event);
 }
 
 void training_row_event(struct training_row *row, enum training_event event)
 {
     struct training_states none = {0};
 
-    change(&none, &row->state, event);
+    training_states_change(&none, &row->state, event);
 }
 
 bool training_is_to_be_read(const struct training *training)

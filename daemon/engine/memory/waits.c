@@ -7,7 +7,7 @@ static double part_of(double seconds, double of)
     return part < 0 ? 0 : part > 1 ? 1 : part;
 }
 
-static bool tells(bool told, double part)
+static bool part_tells(bool told, double part)
 {
     return part >= (told ? WAITS_FEW : WAITS_MANY);
 }
@@ -25,8 +25,8 @@ enum waits_news waits_note(struct waits *waits, const struct waits_sum *now, int
         return WAITS_GO_ON;
     waits->for_samples = part_of(now->for_samples - waits->before.for_samples, took);
     waits->for_room = part_of(now->for_room - waits->before.for_room, took);
-    waits->tell_samples = tells(waits->tell_samples, waits->for_samples);
-    waits->tell_room = tells(waits->tell_room, waits->for_room);
+    waits->tell_samples = part_tells(waits->tell_samples, waits->for_samples);
+    waits->tell_room = part_tells(waits->tell_room, waits->for_room);
     waits->known = true;
     waits->before = *now;
     return WAITS_MEASURED;

@@ -21,7 +21,7 @@ struct some {
     size_t n;
 };
 
-static int add_one(void *arg, const struct member_row *row)
+static int add_succeeded(void *arg, const struct member_row *row)
 {
     struct some *some = arg;
 
@@ -45,7 +45,7 @@ static int find_others(struct engine *engine, const struct live_ensemble *ens, s
 
     for (enum member_state state = 0; state < MEMBER_STATE_COUNT; state++)
         if (state != MEMBER_SUCCEEDED &&
-            store_member_each(engine->store, ens->row.id, state, 0, INT32_MAX, add_one,
+            store_member_each(engine->store, ens->row.id, state, 0, INT32_MAX, add_succeeded,
                               early && state != MEMBER_FAILED ? unneeded : others, err) < 0)
             return -1;
     if (others->n > 1)
@@ -56,7 +56,7 @@ static int find_others(struct engine *engine, const struct live_ensemble *ens, s
 }
 
 /* Returns how many members have no row, since they were never tried. */
-static int64_t untried(const struct live_ensemble *ens)
+static int64_t untried_members(const struct live_ensemble *ens)
 {
     return ens->row.root == 0 ? ens->row.count - ens->row.next_index : 0;
 }
@@ -69,7 +69,7 @@ bool missing_is_known(const struct live_ensemble *ens)
            ensemble_is_stopped(&ens->row);
 }
 
-static void counted(void *arg, json_t **json, const struct error *failed)
+static void steps_counted(void *arg, json_t **json, const struct error *failed)
 {
     int64_t id;
     struct engine *engine = ticket_redeem(arg, &id);
@@ -87,7 +87,7 @@ static void counted(void *arg, json_t **json, const struct error *failed)
         alarm_set(engine, &ens->training->look, engine_now(engine) + FILE_RETRY_MS);
         return;
     }
-    unneeded = json_integer_value(json_object_get(json[0], "unneeded")) + untried(ens) * ens->spec->steps;
+    unneeded = json_integer_value(json_object_get(json[0], "unneeded")) + untried_members(ens) * ens->spec->steps;
     if (unneeded > 0)
         json_object_set_new(json[0], "unneeded", json_integer(unneeded));
     text = json_dumps(json[0], JSON_COMPACT);
@@ -100,7 +100,7 @@ static void counted(void *arg, json_t **json, const struct error *failed)
 void missing_find(struct engine *engine, struct live_ensemble *ens)
 {
     const struct training_row *row = &ens->training->row;
-    struct missing_question question = {.count = ens->row.count - untried(ens), .steps = ens->spec->steps};
+    struct missing_question question = {.count = ens->row.count - untried_members(ens), .steps = ens->spec->steps};
     struct some others = {0}, unneeded = {0};
     struct error err;
     char **paths;
@@ -120,7 +120,7 @@ void missing_find(struct engine *engine, struct live_ensemble *ens)
         paths[rank] = xasprintf("%s/e%lld/training/g%lld/held-rank%lld.bin", engine->ports.run_dir,
                                 (long long)ens->row.id, (long long)row->generation, (long long)rank);
     training_event(ens->training, LIFE_COUNTING);
-    engine->ports.rundir_ops->missing(engine->ports.rundir, paths, (size_t)row->ranks, question, counted,
+    engine->ports.rundir_ops->missing(engine->ports.rundir, paths, (size_t)row->ranks, question, steps_counted,
                                       ticket_new(engine, ens->row.id));
 }
 

@@ -11,33 +11,33 @@
 #define PER_AGE 250
 
 /* The files are a program's: what cannot be counts for nothing. */
-static int64_t count(const json_t *status, const char *key)
+static int64_t status_count(const json_t *status, const char *key)
 {
     int64_t n = json_integer_value(json_object_get(status, key));
 
     return n > 0 && n < INT64_C(1) << 52 ? n : 0;
 }
 
-static double seconds(const json_t *status, const char *key)
+static double status_seconds(const json_t *status, const char *key)
 {
     double s = json_number_value(json_object_get(status, key));
 
     return isfinite(s) && s > 0 ? s : 0;
 }
 
-static void add(struct moment_row *sum, const json_t *status)
+static void moment_add(struct moment_row *sum, const json_t *status)
 {
     sum->ranks++;
-    sum->received += count(status, "received");
-    sum->unique += count(status, "unique");
-    sum->drawn += count(status, "drawn");
-    sum->repeats += count(status, "repeats");
-    sum->batches += count(status, "batches");
-    sum->population += count(status, "population");
-    sum->unseen += count(status, "unseen");
-    sum->capacity += count(status, "capacity");
-    sum->room_wait += seconds(status, "room_wait_seconds");
-    sum->sample_wait += seconds(status, "sample_wait_seconds");
+    sum->received += status_count(status, "received");
+    sum->unique += status_count(status, "unique");
+    sum->drawn += status_count(status, "drawn");
+    sum->repeats += status_count(status, "repeats");
+    sum->batches += status_count(status, "batches");
+    sum->population += status_count(status, "population");
+    sum->unseen += status_count(status, "unseen");
+    sum->capacity += status_count(status, "capacity");
+    sum->room_wait += status_seconds(status, "room_wait_seconds");
+    sum->sample_wait += status_seconds(status, "sample_wait_seconds");
 }
 
 static bool is_due(const struct training_row *training, const struct moment_row *now, const struct moment_row *last,
@@ -65,7 +65,7 @@ void moments_take(struct engine *engine, const struct training_row *training, js
 
         over = over && done != NULL;
         if (done != NULL || status != NULL)
-            add(&now, done != NULL ? done : status);
+            moment_add(&now, done != NULL ? done : status);
     }
     if (now.ranks == 0)
         return;

@@ -30,20 +30,20 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int64_t integer(const json_t *json, const char *key)
+static int64_t report_integer(const json_t *json, const char *key)
 {
     return json_integer_value(json_object_get(json, key));
 }
 
 static void read_counters(struct rank_row *row, const json_t *status)
 {
-    row->received = integer(status, "received");
-    row->unique = integer(status, "unique");
-    row->duplicates = integer(status, "duplicates");
-    row->drawn = integer(status, "drawn");
-    row->batches = integer(status, "batches");
-    row->repeats = integer(status, "repeats");
-    row->skipped = integer(status, "skipped");
+    row->received = report_integer(status, "received");
+    row->unique = report_integer(status, "unique");
+    row->duplicates = report_integer(status, "duplicates");
+    row->drawn = report_integer(status, "drawn");
+    row->batches = report_integer(status, "batches");
+    row->repeats = report_integer(status, "repeats");
+    row->skipped = report_integer(status, "skipped");
     row->samples_per_second = json_number_value(json_object_get(status, "samples_per_second"));
 }
 
@@ -137,7 +137,7 @@ static void take_point(struct engine *engine, const struct live_ensemble *ens, i
     json_t *json = json_loadb(line, size, 0, NULL);
     const json_t *value = json_object_get(json, "value"), *member = json_object_get(json, "member");
     const char *name = json_string_value(json_object_get(json, "name"));
-    struct metric_point point = {.step = integer(json, "step"), .rank = rank};
+    struct metric_point point = {.step = report_integer(json, "step"), .rank = rank};
     struct error err;
 
     point.time_ms = (int64_t)(1000 * json_number_value(json_object_get(json, "time")));
@@ -192,7 +192,7 @@ void training_read_rest(struct engine *engine, struct live_ensemble *ens)
     training_look(engine, ens);
 }
 
-static void tailed(void *arg, const char *text, size_t size, const struct error *failed)
+static void rank_points_read(void *arg, const char *text, size_t size, const struct error *failed)
 {
     struct tailing *tailing = arg;
     int64_t id, rank = tailing->rank;
@@ -243,7 +243,7 @@ static void tail_rank(struct engine *engine, struct live_ensemble *ens, int64_t 
                                    xasprintf("%s/e%lld/training/g%lld/metrics-rank%lld.jsonl", engine->ports.run_dir,
                                              (long long)ens->row.id, (long long)training->row.generation,
                                              (long long)rank),
-                                   row.metrics_offset, tailed, tailing);
+                                   row.metrics_offset, rank_points_read, tailing);
 }
 
 /* Takes from the ranks how long they have waited, and when they last reported. If a rank has not reported yet, nothing
@@ -264,11 +264,12 @@ static void take_waits(struct engine *engine, struct live_ensemble *ens, json_t 
         sum.time += json_number_value(json_object_get(status, "time"));
         sum.for_samples += json_number_value(json_object_get(status, "sample_wait_seconds"));
         sum.for_room += json_number_value(json_object_get(status, "room_wait_seconds"));
-        draws.drawn += integer(status, "drawn");
-        draws.repeats += integer(status, "repeats");
+        draws.drawn += report_integer(status, "drawn");
+        draws.repeats += report_integer(status, "repeats");
         if (json_is_true(json_object_get(status, "starved")))
             starving = (int)rank;
-        if (integer(status, "capacity") > 0 && integer(status, "unseen") >= integer(status, "capacity"))
+        if (report_integer(status, "capacity") > 0 &&
+            report_integer(status, "unseen") >= report_integer(status, "capacity"))
             full = (int)rank;
     }
     if (sum.time != training->status_time)
@@ -287,7 +288,7 @@ static void tell_restart(struct engine *engine, const struct live_ensemble *ens,
     struct training_row *row = &ens->training->row;
     const char *reason = json_string_value(json_object_get(restart, "reason"));
     const char *host = json_string_value(json_object_get(restart, "host"));
-    long long rank = (long long)integer(restart, "rank");
+    long long rank = (long long)report_integer(restart, "rank");
     struct restart_row stored = {
         .generation = row->generation,
         .number = row->restarts,
@@ -316,10 +317,11 @@ static void take_restart(struct training *training, const json_t *restart)
 {
     const json_t *from = json_object_get(restart, "from");
 
-    training->row.failures = integer(restart, "failures");
-    training->row.losses = integer(restart, "losses");
+    training->row.failures = report_integer(restart, "failures");
+    training->row.losses = report_integer(restart, "losses");
     if (from != NULL)
-        training->began = (struct learnt){integer(from, "step"), integer(from, "batches"), integer(from, "drawn")};
+        training->began = (struct learnt){report_integer(from, "step"), report_integer(from, "batches"),
+                                          report_integer(from, "drawn")};
 }
 
 /* Takes from restarts.json that the ranks have begun again where they were. */
@@ -337,8 +339,9 @@ static void take_restarts(struct engine *engine, struct live_ensemble *ens, cons
         return;
     for (size_t i = known; i < json_array_size(list); i++) {
         row->restarts++;
-        failures = i > 0 ? integer(json_array_get(list, i - 1), "failures") : failures;
-        tell_restart(engine, ens, json_array_get(list, i), integer(json_array_get(list, i), "failures") > failures);
+        failures = i > 0 ? report_integer(json_array_get(list, i - 1), "failures") : failures;
+        tell_restart(engine, ens, json_array_get(list, i),
+                     report_integer(json_array_get(list, i), "failures") > failures);
     }
     store_training_update(engine->store, row, &err);
     engine_touch(engine, ens);

@@ -14,7 +14,7 @@
 #define LOOK_MS 10000 /* between looks: a place that is free is taken in less */
 
 /* Returns whether the generation has yet to begin, while members hold places that were begun for the one before. */
-static bool waits(const struct live_ensemble *ens)
+static bool training_waits(const struct live_ensemble *ens)
 {
     const struct training *training = ens->training;
     const struct live_job *job = training->job;
@@ -47,7 +47,7 @@ static bool lacks_places(struct engine *engine, const struct live_ensemble *ens)
 }
 
 /* Gives an allocation back, and stops the members in it. Returns how many. */
-static int64_t give_back(struct engine *engine, struct live_ensemble *ens, struct live_job *pilot)
+static int64_t give_back_allocation(struct engine *engine, struct live_ensemble *ens, struct live_job *pilot)
 {
     int64_t stopped = 0;
 
@@ -74,7 +74,7 @@ static int64_t stop_members(struct engine *engine, struct live_ensemble *ens)
         if (job->row.kind == JOB_TRAINING || job_is_inside(job) || job->row.cancel || job->open == 0)
             continue;
         if (job->row.kind == JOB_PILOT) {
-            stopped += give_back(engine, ens, job);
+            stopped += give_back_allocation(engine, ens, job);
             continue;
         }
         stopped += (int64_t)job->open;
@@ -92,7 +92,7 @@ void reclaim_look(struct engine *engine, struct alarm *alarm)
     if (training->row.state >= TRAINING_RUNNING)
         return;
     alarm_set(engine, alarm, engine_now(engine) + LOOK_MS);
-    stopped = waits(ens) ? stop_members(engine, ens) : 0;
+    stopped = training_waits(ens) ? stop_members(engine, ens) : 0;
     if (stopped == 0)
         return;
     engine_event(

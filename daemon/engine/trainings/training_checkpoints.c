@@ -33,34 +33,34 @@ static int keep_row(void *arg, const struct training_checkpoint_row *row)
 }
 
 /* A name is that of a directory of its own. */
-static bool is_name(const char *name)
+static bool is_checkpoint_name(const char *name)
 {
     return name != NULL && name[0] != '\0' && name[0] != '.' &&
            strlen(name) < sizeof((struct training_checkpoint_row *)0)->name &&
            name[strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-")] == '\0';
 }
 
-static int64_t number(const json_t *item, const char *key)
+static int64_t item_number(const json_t *item, const char *key)
 {
     return json_integer_value(json_object_get(item, key));
 }
 
 /* Reads an item of the list. Returns false where it is none that a rank writes. */
-static bool parse(const json_t *item, struct training_checkpoint_row *row)
+static bool checkpoint_parse(const json_t *item, struct training_checkpoint_row *row)
 {
     const char *name = json_string_value(json_object_get(item, "name"));
     const char *digest = json_string_value(json_object_get(item, "digest"));
 
-    if (!is_name(name) || digest == NULL)
+    if (!is_checkpoint_name(name) || digest == NULL)
         return false;
     *row = (struct training_checkpoint_row){
         .training = row->training,
-        .generation = number(item, "generation"),
-        .step = number(item, "step"),
-        .batches = number(item, "batches"),
-        .drawn = number(item, "drawn"),
-        .ranks = number(item, "ranks"),
-        .size = number(item, "size"),
+        .generation = item_number(item, "generation"),
+        .step = item_number(item, "step"),
+        .batches = item_number(item, "batches"),
+        .drawn = item_number(item, "drawn"),
+        .ranks = item_number(item, "ranks"),
+        .size = item_number(item, "size"),
         .last = json_is_true(json_object_get(item, "last")),
         .time_ms = (int64_t)(1000 * json_number_value(json_object_get(item, "time"))),
     };
@@ -77,7 +77,7 @@ static bool is_stored(const struct stored *stored, const char *name)
     return false;
 }
 
-static bool is_listed(const json_t *list, const char *name)
+static bool checkpoint_is_listed(const json_t *list, const char *name)
 {
     const json_t *item;
     size_t i;
@@ -91,8 +91,8 @@ static bool is_listed(const json_t *list, const char *name)
     return false;
 }
 
-static int let_go(struct engine *engine, const struct live_ensemble *ens, const struct training_checkpoint_row *row,
-                  bool newest, struct error *err)
+static int let_go_of_checkpoint(struct engine *engine, const struct live_ensemble *ens,
+                                const struct training_checkpoint_row *row, bool newest, struct error *err)
 {
     if (!newest)
         return store_training_checkpoint_drop(engine->store, row->training, row->number, err);
@@ -113,7 +113,7 @@ static int drop_unlisted(struct engine *engine, const struct live_ensemble *ens,
 
         if (row->damaged)
             continue;
-        if (!is_listed(list, row->name) && let_go(engine, ens, row, newest, err) < 0)
+        if (!checkpoint_is_listed(list, row->name) && let_go_of_checkpoint(engine, ens, row, newest, err) < 0)
             return -1;
         newest = false;
     }
@@ -121,7 +121,7 @@ static int drop_unlisted(struct engine *engine, const struct live_ensemble *ens,
 }
 
 /* A checkpoint of which it is being read who is whole. `left` items of the list, from its start, are newer. */
-struct taking {
+struct checkpoint_taking {
     struct ticket *ticket;
     json_t *list;
     size_t left;
@@ -149,7 +149,7 @@ static int store_checkpoint(struct engine *engine, struct live_ensemble *ens, st
 
 static void whole_read_back(void *arg, const struct whole *whole, const struct error *failed)
 {
-    struct taking *taking = arg;
+    struct checkpoint_taking *taking = arg;
     json_t *list = taking->list;
     size_t left = taking->left;
     struct training_checkpoint_row row = taking->row;
@@ -181,25 +181,25 @@ static void whole_read_back(void *arg, const struct whole *whole, const struct e
     engine_settle(engine);
 }
 
-static void ask(struct engine *engine, struct live_ensemble *ens, json_t *list, size_t left,
-                const struct training_checkpoint_row *row)
+static void ask_who_is_whole(struct engine *engine, struct live_ensemble *ens, json_t *list, size_t left,
+                             const struct training_checkpoint_row *row)
 {
-    struct taking *taking = xcalloc(1, sizeof *taking);
+    struct checkpoint_taking *taking = xcalloc(1, sizeof *taking);
     char **paths = xcalloc((size_t)row->ranks, sizeof *paths);
     char *dir = engine_training_checkpoint_path(engine, ens->row.id, row->name);
 
     for (int64_t rank = 0; rank < row->ranks; rank++)
         paths[rank] = xasprintf("%s/whole-rank%lld.bin", dir, (long long)rank);
     free(dir);
-    *taking = (struct taking){ticket_new(engine, ens->row.id), list, left, *row};
+    *taking = (struct checkpoint_taking){ticket_new(engine, ens->row.id), list, left, *row};
     engine->ports.rundir_ops->whole(engine->ports.rundir, paths, (size_t)row->ranks, ens->row.count, whole_read_back,
                                     taking);
 }
 
 /* Returns whether the item of the list is to be stored: what is left of a former generation and is not stored was
  * dropped when the training was resubmitted from an earlier checkpoint. */
-static bool is_new(const struct live_ensemble *ens, const struct stored *stored,
-                   const struct training_checkpoint_row *row)
+static bool checkpoint_is_new(const struct live_ensemble *ens, const struct stored *stored,
+                              const struct training_checkpoint_row *row)
 {
     return row->generation == ens->training->row.generation && !is_stored(stored, row->name);
 }
@@ -215,9 +215,9 @@ static void take_next(struct engine *engine, struct live_ensemble *ens, json_t *
     if (store_training_checkpoint_each(engine->store, row.training, 0, 0, INT32_MAX, keep_row, &stored, &err) < 0)
         goto failed;
     for (; left > 0; left--) {
-        if (!parse(json_array_get(list, left - 1), &row) || !is_new(ens, &stored, &row))
+        if (!checkpoint_parse(json_array_get(list, left - 1), &row) || !checkpoint_is_new(ens, &stored, &row))
             continue;
-        ask(engine, ens, list, left - 1, &row);
+        ask_who_is_whole(engine, ens, list, left - 1, &row);
         free(stored.rows);
         return;
     }

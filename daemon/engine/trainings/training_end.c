@@ -51,8 +51,8 @@ static bool got_further(const struct training_row *row, const struct training_ch
 }
 
 /* Returns how the generation ended. */
-static enum generation_end judge(const struct training *training, enum rank_state ranks,
-                                 const struct training_checkpoint_row *newest)
+static enum generation_end judge_generation(const struct training *training, enum rank_state ranks,
+                                            const struct training_checkpoint_row *newest)
 {
     bool time_was_over = ranks == RANK_UNFINISHED || training->failed_as == ATTEMPT_TIMEOUT;
     struct learnt from = training_began_with(&training->row);
@@ -71,7 +71,8 @@ static enum generation_end judge(const struct training *training, enum rank_stat
 
 /* Writes why the training is not done; "" if it is. `may_end`: its members have ended, or it says that it needs no more
  * of them. */
-static void explain(const struct live_ensemble *ens, enum generation_end end, bool may_end, char *out, size_t size)
+static void explain_training_end(const struct live_ensemble *ens, enum generation_end end, bool may_end, char *out,
+                                 size_t size)
 {
     const struct training *training = ens->training;
     const char *from = training->row.resumed.name;
@@ -95,8 +96,8 @@ static void explain(const struct live_ensemble *ens, enum generation_end end, bo
                  from[0] != '\0' ? " that is further than " : "", from);
 }
 
-static int newest_checkpoint(struct engine *engine, const struct training_row *row,
-                             struct training_checkpoint_row *newest, struct error *err)
+static int read_newest_checkpoint(struct engine *engine, const struct training_row *row,
+                                  struct training_checkpoint_row *newest, struct error *err)
 {
     *newest = (struct training_checkpoint_row){.number = 0};
     return store_training_checkpoint_newest(engine->store, row->id, newest, err) < 0 ? -1 : 0;
@@ -116,12 +117,13 @@ void training_conclude(struct engine *engine, struct live_ensemble *ens)
         return;
     if (store_rank_sum(engine->store, &training->row, &sum, &err) < 0 ||
         store_tally_get(engine->store, ens->row.id, tally, &err) < 0 ||
-        newest_checkpoint(engine, &training->row, &newest, &err) < 0) {
+        read_newest_checkpoint(engine, &training->row, &newest, &err) < 0) {
         store_doom(engine->store, &err); /* since nothing else would make the engine conclude the training again */
         return;
     }
-    end = judge(training, sum.state, &newest);
-    explain(ens, end, training->state.need == NEED_NONE || ensemble_all_final(&ens->row, tally), reason, sizeof reason);
+    end = judge_generation(training, sum.state, &newest);
+    explain_training_end(ens, end, training->state.need == NEED_NONE || ensemble_all_final(&ens->row, tally), reason,
+                         sizeof reason);
     if (renew_count_end(ens, end, sum.state >= RANK_READY, got_further(&training->row, &newest, &training->began))) {
         renew_training(engine, ens, end, &newest, sum.unique, reason);
         return;

@@ -9,14 +9,14 @@
 
 #include <string.h>
 
-struct wanted {
+struct wanted_start {
     const char *name;
     struct training_checkpoint_row found;
 };
 
-static int find(void *arg, const struct training_checkpoint_row *row)
+static int match_start(void *arg, const struct training_checkpoint_row *row)
 {
-    struct wanted *wanted = arg;
+    struct wanted_start *wanted = arg;
 
     if (strcmp(row->name, wanted->name) != 0)
         return 0;
@@ -24,15 +24,15 @@ static int find(void *arg, const struct training_checkpoint_row *row)
     return 1;
 }
 
-static int find_checkpoint(struct engine *engine, const struct training_row *training, const char *name,
-                           struct training_checkpoint_row *found, struct error *err)
+static int find_start_checkpoint(struct engine *engine, const struct training_row *training, const char *name,
+                                 struct training_checkpoint_row *found, struct error *err)
 {
-    struct wanted wanted = {.name = name};
+    struct wanted_start wanted = {.name = name};
 
     *found = (struct training_checkpoint_row){0};
     if (name == NULL)
         return store_training_checkpoint_newest(engine->store, training->id, found, err) < 0 ? -1 : 0;
-    if (store_training_checkpoint_each(engine->store, training->id, 0, 0, INT32_MAX, find, &wanted, err) < 0)
+    if (store_training_checkpoint_each(engine->store, training->id, 0, 0, INT32_MAX, match_start, &wanted, err) < 0)
         return -1;
     *found = wanted.found;
     return 0;
@@ -57,7 +57,7 @@ int engine_find_from(struct engine *engine, struct spec *spec, struct error *err
     if (rc == 0)
         return error_at(err, "spec_impossible_value", "/training/from/ensemble",
                         "there is no ensemble %lld that has a training", ensemble);
-    if (rc < 0 || find_checkpoint(engine, &training, spec->from_checkpoint, &row, err) < 0)
+    if (rc < 0 || find_start_checkpoint(engine, &training, spec->from_checkpoint, &row, err) < 0)
         return -1;
     if (row.number == 0 && spec->from_checkpoint == NULL)
         return error_at(err, "spec_impossible_value", "/training/from",

@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void look(struct engine *engine, struct alarm *alarm)
+static void training_look_due(struct engine *engine, struct alarm *alarm)
 {
     struct training *training = heap_entry(alarm, struct training, look);
 
@@ -34,7 +34,7 @@ struct training *training_new(struct live_ensemble *ens)
 
     training->ensemble = ens;
     training->made_for_it = INT64_MAX;
-    training->look.ring = look;
+    training->look.ring = training_look_due;
     training->reception_retry.ring = reception_retry;
     training->reclaim.ring = reclaim_look;
     return training;

@@ -29,7 +29,7 @@ bool engine_can_resize_training(struct engine *engine, int64_t ensemble)
 }
 
 /* Checks that the training could run with so many ranks, as the spec is checked when it is submitted. */
-static int check(struct engine *engine, struct live_ensemble *ens, int64_t ranks, struct error *err)
+static int check_ranks(struct engine *engine, struct live_ensemble *ens, int64_t ranks, struct error *err)
 {
     struct spec *spec = ens->spec;
     int rc;
@@ -58,7 +58,7 @@ int training_resize(struct engine *engine, struct live_ensemble *ens, int64_t ra
     before = own->wanted > 0 ? own->wanted : own->ranks;
     if (ranks == before)
         return 0;
-    if (check(engine, ens, ranks, err) < 0) {
+    if (check_ranks(engine, ens, ranks, err) < 0) {
         if (err->pointer[0] != '\0') /* into the spec, which is not what was asked to change */
             snprintf(err->pointer, sizeof err->pointer, "/ranks");
         return -1;

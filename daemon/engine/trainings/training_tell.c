@@ -64,7 +64,7 @@ void training_members_over(struct engine *engine, struct live_ensemble *ens)
     turn_after_commit(engine->turn, members_over_committed, message_new(engine, ens));
 }
 
-static void asked(void *arg, const struct error *failed)
+static void training_end_asked(void *arg, const struct error *failed)
 {
     struct engine *engine;
     struct live_ensemble *ens = message_redeem(arg, &engine);
@@ -91,5 +91,6 @@ void training_ask_to_end(struct engine *engine, struct live_ensemble *ens)
                            (long long)training->row.generation);
     file->json = xasprintf("{\"version\":1,\"ranks\":%lld}\n", (long long)training->row.wanted);
     file->mode = 0600;
-    engine->ports.rundir_ops->write(engine->ports.rundir, NULL, 0, file, 1, asked, message_new(engine, ens));
+    engine->ports.rundir_ops->write(engine->ports.rundir, NULL, 0, file, 1, training_end_asked,
+                                    message_new(engine, ens));
 }
