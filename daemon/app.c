@@ -73,7 +73,7 @@ static void random_bytes(void *arg, void *out, size_t size)
     randombytes_buf(out, size);
 }
 
-static bool is_held(void *arg, int64_t ensemble, int64_t index)
+static bool app_is_held(void *arg, int64_t ensemble, int64_t index)
 {
     struct app *app = arg;
 
@@ -130,7 +130,7 @@ static void make_engine(struct app *app)
         .steady_ms = steady_ms,
         .wake_in = wake_in,
         .random = random_bytes,
-        .held = is_held,
+        .held = app_is_held,
         .arg = app,
         .rundir_ops = &rundir_ops,
         .rundir = &app->loop,
@@ -177,13 +177,13 @@ static int make_api(struct app *app, struct error *err)
     return 0;
 }
 
-static void stop(uv_signal_t *handle, int signum)
+static void app_stop(uv_signal_t *handle, int signum)
 {
     log_info("signal %d: ending; jobs under way go on", signum);
     uv_stop(handle->loop);
 }
 
-static void describe(void *arg, char *out, size_t size)
+static void app_describe(void *arg, char *out, size_t size)
 {
     struct app *app = arg;
     const struct error *trouble = turn_trouble(app->turn);
@@ -198,7 +198,7 @@ static void describe(void *arg, char *out, size_t size)
 }
 
 /* SIGHUP, which programs that renew certificates send. */
-static void reload(uv_signal_t *handle, int signum)
+static void app_reload(uv_signal_t *handle, int signum)
 {
     struct app *app = handle->data;
 
@@ -216,9 +216,9 @@ static void start_handles(struct app *app)
     uv_signal_init(&app->loop, &app->on_int);
     uv_signal_init(&app->loop, &app->on_hup);
     app->on_hup.data = app;
-    uv_signal_start(&app->on_term, stop, SIGTERM);
-    uv_signal_start(&app->on_int, stop, SIGINT);
-    uv_signal_start(&app->on_hup, reload, SIGHUP);
+    uv_signal_start(&app->on_term, app_stop, SIGTERM);
+    uv_signal_start(&app->on_int, app_stop, SIGINT);
+    uv_signal_start(&app->on_hup, app_reload, SIGHUP);
 }
 
 /* Called when a flush has failed: commits may be missing on the disk for good, so that nobody may be told that they
@@ -272,13 +272,14 @@ static void each_second(void *arg)
     run_marker_look(app->marker);
 }
 
-static int start(struct app *app, struct error *err)
+static int app_start(struct app *app, struct error *err)
 {
     const struct store_options options = {.allow_network = app->config->allow_network_state};
     int rc;
 
     app->logs = logs_create(&app->loop);
-    app->notify = notify_create(&app->loop, describe, app); /* first, since children must not inherit its variables */
+    app->notify =
+        notify_create(&app->loop, app_describe, app); /* first, since children must not inherit its variables */
     rc = store_open_with(&app->store, app->config->state_dir, &options, err);
     if (rc < 0 || store_open_reader(&app->reader, app->store, err) < 0)
         return -1;
@@ -314,7 +315,7 @@ static int start(struct app *app, struct error *err)
 
 /* Ends all parts in reverse order. Answers that are still under way find an engine without memory, and change
  * nothing. */
-static void finish(struct app *app)
+static void app_finish(struct app *app)
 {
     if (app->notify != NULL)
         notify_stopping(app->notify);
@@ -365,12 +366,12 @@ int app_run(struct config *config, struct error *err)
     make_workers(&app);
     app.control_path = xasprintf("%s/control.sock", config->state_dir);
     app.rows_dir = xasprintf("%s/parameters", config->state_dir);
-    rc = start(&app, err);
+    rc = app_start(&app, err);
     if (rc == 0) {
         log_info("ready: state in %s, jobs in %s", config->state_dir, config->run_dir);
         notify_ready(app.notify);
         uv_run(&app.loop, UV_RUN_DEFAULT);
     }
-    finish(&app);
+    app_finish(&app);
     return rc;
 }

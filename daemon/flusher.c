@@ -20,7 +20,7 @@ struct flusher {
     void *arg;
 };
 
-static void run(void *arg)
+static void flusher_run(void *arg)
 {
     struct flusher *f = arg;
     sigset_t all;
@@ -79,7 +79,7 @@ struct flusher *flusher_create(uv_loop_t *loop, struct store *store, void (*done
     uv_async_init(loop, &f->async, on_async);
     uv_unref((uv_handle_t *)&f->async);
     f->async.data = f;
-    if (uv_thread_create(&f->thread, run, f) != 0)
+    if (uv_thread_create(&f->thread, flusher_run, f) != 0)
         abort(); /* there is not even memory for one thread at the start */
     return f;
 }

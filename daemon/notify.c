@@ -26,7 +26,7 @@ struct notify {
 };
 
 /* Connects to "/path", or to "@name", a socket without a file. Returns -1 if it cannot be reached. */
-static int reach(const char *name)
+static int notify_reach(const char *name)
 {
     struct sockaddr_un address = {.sun_family = AF_UNIX};
     size_t size = strlen(name);
@@ -51,7 +51,7 @@ static int reach(const char *name)
 
 /* Sends a datagram, which is lost where the socket has no room. For a status that does not matter, and READY is the
  * first datagram, for which there is room. */
-static void tell(struct notify *notify, const char *text)
+static void notify_tell(struct notify *notify, const char *text)
 {
     if (notify->fd >= 0 && send(notify->fd, text, strlen(text), MSG_NOSIGNAL) < 0)
         log_debug("systemd was not told: %s", strerror(errno));
@@ -68,7 +68,7 @@ static uint64_t watchdog_ms(void)
     return n >= 2000 ? (uint64_t)n / 2000 : 1;
 }
 
-static void on_timer(uv_timer_t *timer)
+static void notify_on_timer(uv_timer_t *timer)
 {
     struct notify *notify = timer->data;
     char status[sizeof notify->said] = "", text[sizeof status + 32];
@@ -76,11 +76,11 @@ static void on_timer(uv_timer_t *timer)
     notify->status(notify->arg, status, sizeof status);
     if (strcmp(status, notify->said) != 0) {
         snprintf(text, sizeof text, "STATUS=%s", status);
-        tell(notify, text);
+        notify_tell(notify, text);
         memcpy(notify->said, status, sizeof status);
     }
     if (notify->watched)
-        tell(notify, "WATCHDOG=1");
+        notify_tell(notify, "WATCHDOG=1");
 }
 
 struct notify *notify_create(uv_loop_t *loop, void (*status)(void *arg, char *out, size_t size), void *arg)
@@ -89,7 +89,7 @@ struct notify *notify_create(uv_loop_t *loop, void (*status)(void *arg, char *ou
     const char *name = getenv("NOTIFY_SOCKET");
     uint64_t watchdog = watchdog_ms();
 
-    *notify = (struct notify){.fd = name != NULL ? reach(name) : -1, .status = status, .arg = arg};
+    *notify = (struct notify){.fd = name != NULL ? notify_reach(name) : -1, .status = status, .arg = arg};
     notify->watched = watchdog > 0;
     notify->every_ms = watchdog > 0 && watchdog < STATUS_MS ? watchdog : STATUS_MS;
     uv_timer_init(loop, &notify->timer);
@@ -102,14 +102,14 @@ struct notify *notify_create(uv_loop_t *loop, void (*status)(void *arg, char *ou
 
 void notify_ready(struct notify *notify)
 {
-    tell(notify, "READY=1");
+    notify_tell(notify, "READY=1");
     if (notify->fd >= 0)
-        uv_timer_start(&notify->timer, on_timer, 0, notify->every_ms);
+        uv_timer_start(&notify->timer, notify_on_timer, 0, notify->every_ms);
 }
 
 void notify_stopping(struct notify *notify)
 {
-    tell(notify, "STOPPING=1");
+    notify_tell(notify, "STOPPING=1");
 }
 
 static void on_closed(uv_handle_t *handle)

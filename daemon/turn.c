@@ -45,7 +45,7 @@ struct turn {
 };
 
 /* Calls those who waited. They may write and wait again, which is for the next commit. */
-static void tell(struct waiters *those, const struct error *err)
+static void tell_waiters(struct waiters *those, const struct error *err)
 {
     struct waiters told = *those;
 
@@ -57,7 +57,7 @@ static void tell(struct waiters *those, const struct error *err)
 
 /* Commits, and sets when the next commit may be. There is no pause where changes come seldom: it would only delay them,
  * and join none. */
-static int commit(struct turn *turn, bool wrote, struct error *err)
+static int turn_commit(struct turn *turn, bool wrote, struct error *err)
 {
     uint64_t began = turn->share > 0 && wrote ? uv_hrtime() : 0, pause;
     int rc = store_commit(turn->store, err);
@@ -92,13 +92,13 @@ static void end_trouble(struct turn *turn)
 }
 
 /* Called when what was committed is on disk. */
-static void conclude(struct turn *turn, bool wrote, struct waiters *those)
+static void turn_conclude(struct turn *turn, bool wrote, struct waiters *those)
 {
     if (wrote)
         end_trouble(turn);
     if (wrote && turn->on_commit != NULL)
         turn->on_commit(turn->on_commit_arg);
-    tell(those, NULL);
+    tell_waiters(those, NULL);
 }
 
 static void on_flushed(void *arg, const struct error *err)
@@ -111,11 +111,11 @@ static void on_flushed(void *arg, const struct error *err)
         return;
     }
     store_flushed(turn->store);
-    conclude(turn, true, &turn->flushed);
+    turn_conclude(turn, true, &turn->flushed);
 }
 
 /* Leaves the flush of the last commit to the flusher. */
-static void flush(struct turn *turn)
+static void turn_flush(struct turn *turn)
 {
     turn->flushing = true;
     turn->flushed = turn->waiting;
@@ -123,18 +123,18 @@ static void flush(struct turn *turn)
     flusher_start(turn->flusher);
 }
 
-static void settle(struct turn *turn)
+static void turn_settle(struct turn *turn)
 {
     while (!turn->flushing && (store_dirty(turn->store) || turn->waiting.n > 0)) {
         bool wrote = store_dirty(turn->store);
         struct error err;
 
-        if (commit(turn, wrote, &err) == 0) {
+        if (turn_commit(turn, wrote, &err) == 0) {
             log_changes_write();
             if (store_owes_flush(turn->store))
-                flush(turn);
+                turn_flush(turn);
             else
-                conclude(turn, wrote, &turn->waiting);
+                turn_conclude(turn, wrote, &turn->waiting);
             continue;
         }
         log_changes_drop();
@@ -143,15 +143,15 @@ static void settle(struct turn *turn)
             log_error("changes cannot be stored, and are taken back: %s", err.text);
         turn->troubled = true;
         turn->trouble = err;
-        tell(&turn->waiting, &err);
+        tell_waiters(&turn->waiting, &err);
         turn->rolled_back(turn->arg);
         return; /* changes that are still open wait for the next turn, so that a full disk does not make a busy loop */
     }
 }
 
-static void on_timer(uv_timer_t *timer)
+static void turn_on_timer(uv_timer_t *timer)
 {
-    settle(timer->data);
+    turn_settle(timer->data);
 }
 
 /* Returns in how many milliseconds the open changes may be committed. */
@@ -181,9 +181,9 @@ static void on_prepare(uv_prepare_t *handle)
     ms = due_in(turn);
     if (ms == 0) {
         uv_timer_stop(turn->timer);
-        settle(turn);
+        turn_settle(turn);
     } else if (!uv_is_active((uv_handle_t *)turn->timer) || uv_timer_get_due_in(turn->timer) > ms) {
-        uv_timer_start(turn->timer, on_timer, ms, 0);
+        uv_timer_start(turn->timer, turn_on_timer, ms, 0);
     }
 }
 
@@ -228,7 +228,7 @@ void turn_destroy(struct turn *turn)
     if (turn->flusher != NULL)
         flusher_destroy(turn->flusher);
     store_defer_flush(turn->store, false);
-    settle(turn);
+    turn_settle(turn);
     log_changes_keep(false);
     uv_close((uv_handle_t *)turn->prepare, free_handle);
     uv_close((uv_handle_t *)turn->timer, free_handle);

@@ -29,7 +29,7 @@ int store_archive_due(struct store *store, int64_t before_ms, int64_t keep, int6
     return rc;
 }
 
-static void read_row(sqlite3_stmt *stmt, struct unarchived *row)
+static void unarchived_read(sqlite3_stmt *stmt, struct unarchived *row)
 {
     row->job = sqlite3_column_int64(stmt, 0);
     store_text(stmt, 1, row->job_name, sizeof row->job_name);
@@ -55,7 +55,7 @@ int store_archive_each(struct store *store, int64_t ensemble, int64_t before_ms,
             "BY ended LIMIT ?3) j LEFT JOIN attempt a INDEXED BY attempt_by_job ON a.job = j.id AND a.outcome "
             "IS NOT NULL AND a.released IS NULL ORDER BY j.id, a.idx",
             "iii", ensemble, before_ms, (int64_t)limit),
-        read_row, &row, each, arg, err);
+        unarchived_read, &row, each, arg, err);
 }
 
 int store_archive_each_of(struct store *store, int64_t job, int (*each)(void *arg, const struct unarchived *row),
@@ -69,7 +69,7 @@ int store_archive_each_of(struct store *store, int64_t job, int (*each)(void *ar
                     "SELECT j.id, j.name, a.idx, a.number, a.archive_kind, a.archive, a.archive_at FROM job j JOIN "
                     "attempt a INDEXED BY attempt_by_job ON a.job = j.id WHERE j.id = ?1 ORDER BY a.idx",
                     "i", job),
-        read_row, &row, each, arg, err);
+        unarchived_read, &row, each, arg, err);
 }
 
 int store_archive_put(struct store *store, int64_t ensemble, const struct unarchived *row, struct error *err)

@@ -1,6 +1,6 @@
 #include "daemon/store/artefact.h"
 
-static void read_row(sqlite3_stmt *stmt, struct artefact_row *row)
+static void artefact_read(sqlite3_stmt *stmt, struct artefact_row *row)
 {
     row->ensemble = sqlite3_column_int64(stmt, 0);
     row->index = sqlite3_column_int64(stmt, 1);
@@ -32,5 +32,5 @@ int store_artefact_each(struct store *store, int64_t ensemble, int64_t index,
                                      "WHERE ensemble = ?1 AND idx = ?2 ORDER BY path",
                                      "ii", ensemble, index);
 
-    return store_each_row(store, stmt, read_row, &row, each, arg, err);
+    return store_each_row(store, stmt, artefact_read, &row, each, arg, err);
 }

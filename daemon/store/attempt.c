@@ -7,7 +7,7 @@
     "a.started, a.ended, a.released, a.resumed, a.cpu_ms, a.memory_peak, a.archive, a.archive_kind, "                  \
     "a.archive_at, a.notice, a.rung, a.points_read FROM attempt a JOIN job j ON j.id = a.job"
 
-static void read_row(sqlite3_stmt *stmt, struct attempt_row *row)
+static void attempt_read(sqlite3_stmt *stmt, struct attempt_row *row)
 {
     char outcome[16];
 
@@ -81,12 +81,12 @@ int store_attempt_notice(struct store *store, int64_t ensemble, int64_t index, i
                       "iiit", ensemble, index, number, notice[0] ? notice : NULL);
 }
 
-static int each_row(struct store *store, sqlite3_stmt *stmt, int (*each)(void *, const struct attempt_row *), void *arg,
-                    struct error *err)
+static int attempts_each(struct store *store, sqlite3_stmt *stmt, int (*each)(void *, const struct attempt_row *),
+                         void *arg, struct error *err)
 {
     struct attempt_row row;
 
-    return store_each_row(store, stmt, read_row, &row, each, arg, err);
+    return store_each_row(store, stmt, attempt_read, &row, each, arg, err);
 }
 
 int store_attempt_get(struct store *store, int64_t ensemble, int64_t index, int64_t number, struct attempt_row *row,
@@ -98,7 +98,7 @@ int store_attempt_get(struct store *store, int64_t ensemble, int64_t index, int6
     int rc = stmt ? store_row(store, stmt, err) : -1;
 
     if (rc == 1) {
-        read_row(stmt, row);
+        attempt_read(stmt, row);
         rc = store_row_taken(store, stmt, err);
     }
     return rc;
@@ -107,27 +107,28 @@ int store_attempt_get(struct store *store, int64_t ensemble, int64_t index, int6
 int store_attempt_each(struct store *store, int64_t ensemble, int64_t index,
                        int (*each)(void *arg, const struct attempt_row *row), void *arg, struct error *err)
 {
-    return each_row(store,
-                    store_query(store, err, "SELECT " COLUMNS " WHERE a.ensemble = ?1 AND a.idx = ?2 ORDER BY a.number",
-                                "ii", ensemble, index),
-                    each, arg, err);
+    return attempts_each(store,
+                         store_query(store, err,
+                                     "SELECT " COLUMNS " WHERE a.ensemble = ?1 AND a.idx = ?2 ORDER BY a.number", "ii",
+                                     ensemble, index),
+                         each, arg, err);
 }
 
 int store_attempt_each_in(struct store *store, int64_t ensemble, int64_t from, int64_t end,
                           int (*each)(void *arg, const struct attempt_row *row), void *arg, struct error *err)
 {
-    return each_row(store,
-                    store_query(store, err,
-                                "SELECT " COLUMNS " WHERE a.ensemble = ?1 AND a.idx >= ?2 AND a.idx < ?3 "
-                                "ORDER BY a.idx, a.number",
-                                "iii", ensemble, from, end),
-                    each, arg, err);
+    return attempts_each(store,
+                         store_query(store, err,
+                                     "SELECT " COLUMNS " WHERE a.ensemble = ?1 AND a.idx >= ?2 AND a.idx < ?3 "
+                                     "ORDER BY a.idx, a.number",
+                                     "iii", ensemble, from, end),
+                         each, arg, err);
 }
 
 int store_attempt_each_open(struct store *store, int64_t job, int (*each)(void *arg, const struct attempt_row *row),
                             void *arg, struct error *err)
 {
-    return each_row(
+    return attempts_each(
         store,
         store_query(store, err, "SELECT " COLUMNS " WHERE a.job = ?1 AND a.outcome IS NULL ORDER BY a.idx", "i", job),
         each, arg, err);
@@ -141,7 +142,7 @@ int store_attempt_each_of_job(struct store *store, int64_t job, int64_t from, in
                     job, from, (int64_t)limit);
     struct attempt_row row;
 
-    return store_each_row(store, stmt, read_row, &row, each, arg, err);
+    return store_each_row(store, stmt, attempt_read, &row, each, arg, err);
 }
 
 static void read_index(sqlite3_stmt *stmt, int64_t *index)

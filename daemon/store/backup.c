@@ -40,7 +40,7 @@ void backup_source_fini(struct backup_source *source)
     free(source->rows_dir);
 }
 
-static int failed(sqlite3 *db, const char *doing, struct error *err)
+static int backup_failed(sqlite3 *db, const char *doing, struct error *err)
 {
     if (sqlite3_errcode(db) == SQLITE_INTERRUPT)
         return error_set(err, "not_ready", "the daemon ends: the backup is abandoned");
@@ -48,9 +48,9 @@ static int failed(sqlite3 *db, const char *doing, struct error *err)
                      "the backup cannot be made: %s: %s", doing, sqlite3_errmsg(db));
 }
 
-static int run(sqlite3 *db, const char *sql, struct error *err)
+static int backup_run(sqlite3 *db, const char *sql, struct error *err)
 {
-    return sqlite3_exec(db, sql, NULL, NULL, NULL) == SQLITE_OK ? 0 : failed(db, sql, err);
+    return sqlite3_exec(db, sql, NULL, NULL, NULL) == SQLITE_OK ? 0 : backup_failed(db, sql, err);
 }
 
 /* SQLite calls this after each STEPS steps of its virtual machine; non-zero interrupts the statement. */
@@ -61,7 +61,7 @@ static int is_abandoned(void *arg)
     return source->abandoned != NULL && atomic_load(source->abandoned);
 }
 
-static void ask(sqlite3 *db, const struct backup_source *source)
+static void backup_ask_source(sqlite3 *db, const struct backup_source *source)
 {
     sqlite3_progress_handler(db, STEPS, is_abandoned, (void *)source);
 }
@@ -77,11 +77,11 @@ static int copy_database(const struct backup_source *source, const char *path, s
     if (sql == NULL)
         return error_set(err, "store_io", "the backup cannot be made: out of memory");
     if (sqlite3_open_v2(from, &db, SQLITE_OPEN_READWRITE, NULL) != SQLITE_OK) {
-        rc = failed(db, from, err);
+        rc = backup_failed(db, from, err);
     } else {
         sqlite3_busy_timeout(db, 10000);
-        ask(db, source);
-        rc = run(db, sql, err);
+        backup_ask_source(db, source);
+        rc = backup_run(db, sql, err);
     }
     sqlite3_free(sql);
     sqlite3_close(db);
@@ -96,13 +96,13 @@ static int add_piece(sqlite3 *db, sqlite3_stmt *insert, const char *name, int64_
     sqlite3_bind_text(insert, 1, name, -1, SQLITE_STATIC);
     sqlite3_bind_int64(insert, 2, piece);
     sqlite3_bind_blob(insert, 3, data, (int)size, SQLITE_STATIC);
-    rc = sqlite3_step(insert) == SQLITE_DONE ? 0 : failed(db, name, err);
+    rc = sqlite3_step(insert) == SQLITE_DONE ? 0 : backup_failed(db, name, err);
     sqlite3_reset(insert);
     return rc;
 }
 
-static int add_file(sqlite3 *db, sqlite3_stmt *insert, const struct backup_source *source, const char *name,
-                    struct error *err)
+static int backup_add_file(sqlite3 *db, sqlite3_stmt *insert, const struct backup_source *source, const char *name,
+                           struct error *err)
 {
     char *path = xasprintf("%s/%s", source->rows_dir, name), *data = xcalloc(1, PIECE);
     int fd = open(path, O_RDONLY | O_CLOEXEC), rc = 0;
@@ -126,7 +126,7 @@ static int add_file(sqlite3 *db, sqlite3_stmt *insert, const struct backup_sourc
     return rc;
 }
 
-static int add_files(sqlite3 *db, const struct backup_source *source, struct error *err)
+static int backup_add_files(sqlite3 *db, const struct backup_source *source, struct error *err)
 {
     sqlite3_stmt *names = NULL, *insert = NULL;
     int rc = 0, step = SQLITE_DONE;
@@ -134,30 +134,30 @@ static int add_files(sqlite3 *db, const struct backup_source *source, struct err
     if (sqlite3_prepare_v2(db, "SELECT name FROM parameter_rows", -1, &names, NULL) != SQLITE_OK ||
         sqlite3_prepare_v2(db, "INSERT INTO backup_file (name, piece, data) VALUES (?1, ?2, ?3)", -1, &insert, NULL) !=
             SQLITE_OK)
-        rc = failed(db, "its parameter files", err);
+        rc = backup_failed(db, "its parameter files", err);
     while (rc == 0 && (step = sqlite3_step(names)) == SQLITE_ROW) {
         for (size_t i = 0; rc == 0 && i < sizeof suffixes / sizeof *suffixes; i++) {
             char *name = xasprintf("%s%s", (const char *)sqlite3_column_text(names, 0) ?: "", suffixes[i]);
 
-            rc = add_file(db, insert, source, name, err);
+            rc = backup_add_file(db, insert, source, name, err);
             free(name);
         }
     }
     if (rc == 0 && step != SQLITE_DONE)
-        rc = failed(db, "its parameter files", err);
+        rc = backup_failed(db, "its parameter files", err);
     sqlite3_finalize(names);
     sqlite3_finalize(insert);
     return rc;
 }
 
-static int check(sqlite3 *db, struct error *err)
+static int backup_check(sqlite3 *db, struct error *err)
 {
     sqlite3_stmt *stmt = NULL;
     int rc;
 
     if (sqlite3_prepare_v2(db, "PRAGMA integrity_check(1)", -1, &stmt, NULL) != SQLITE_OK ||
         sqlite3_step(stmt) != SQLITE_ROW)
-        rc = failed(db, "its check", err);
+        rc = backup_failed(db, "its check", err);
     else if (sqlite3_column_text(stmt, 0) == NULL || strcmp((const char *)sqlite3_column_text(stmt, 0), "ok") != 0)
         rc = error_set(err, "store_io", "the database is damaged: %.300s",
                        (const char *)sqlite3_column_text(stmt, 0) ?: "?");
@@ -175,21 +175,21 @@ int backup_write(const struct backup_source *source, const char *path, struct er
     if (copy_database(source, path, err) < 0)
         return -1;
     if (sqlite3_open_v2(path, &db, SQLITE_OPEN_READWRITE, NULL) != SQLITE_OK)
-        rc = failed(db, path, err);
+        rc = backup_failed(db, path, err);
     else /* the caller flushes the whole file at the end, so that a journal would only cost time */
-        rc = run(db,
-                 "PRAGMA journal_mode = MEMORY; PRAGMA synchronous = OFF; BEGIN; "
-                 "CREATE TABLE backup_file (name TEXT NOT NULL, piece INTEGER NOT NULL, data BLOB NOT NULL, "
-                 "PRIMARY KEY (name, piece)) STRICT; "
-                 "INSERT OR REPLACE INTO meta (key, value) VALUES ('copied', strftime('%Y-%m-%dT%H:%M:%SZ'))",
-                 err);
-    ask(db, source);
+        rc = backup_run(db,
+                        "PRAGMA journal_mode = MEMORY; PRAGMA synchronous = OFF; BEGIN; "
+                        "CREATE TABLE backup_file (name TEXT NOT NULL, piece INTEGER NOT NULL, data BLOB NOT NULL, "
+                        "PRIMARY KEY (name, piece)) STRICT; "
+                        "INSERT OR REPLACE INTO meta (key, value) VALUES ('copied', strftime('%Y-%m-%dT%H:%M:%SZ'))",
+                        err);
+    backup_ask_source(db, source);
     if (rc == 0)
-        rc = add_files(db, source, err);
+        rc = backup_add_files(db, source, err);
     if (rc == 0)
-        rc = run(db, "COMMIT", err);
+        rc = backup_run(db, "COMMIT", err);
     if (rc == 0)
-        rc = check(db, err);
+        rc = backup_check(db, err);
     sqlite3_close(db);
     return rc;
 }
@@ -248,7 +248,8 @@ int backup_is_copy(struct store *store, struct error *err)
     return rc;
 }
 
-static int append(const char *rows_dir, const char *name, bool first, const void *data, size_t size, struct error *err)
+static int append_piece(const char *rows_dir, const char *name, bool first, const void *data, size_t size,
+                        struct error *err)
 {
     char *path = xasprintf("%s/%s", rows_dir, name);
     int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW | (first ? O_TRUNC : O_APPEND), 0600), rc = 0;
@@ -284,8 +285,8 @@ int backup_restore_rows(struct store *store, const char *rows_dir, struct error 
     while ((step = sqlite3_step(stmt)) == SQLITE_ROW && rc == 0) {
         store_text(stmt, 0, name, sizeof name);
         if (is_ours(name))
-            rc = append(rows_dir, name, sqlite3_column_int64(stmt, 1) == 0, sqlite3_column_blob(stmt, 2),
-                        (size_t)sqlite3_column_bytes(stmt, 2), err);
+            rc = append_piece(rows_dir, name, sqlite3_column_int64(stmt, 1) == 0, sqlite3_column_blob(stmt, 2),
+                              (size_t)sqlite3_column_bytes(stmt, 2), err);
     }
     if (rc == 0 && step != SQLITE_DONE)
         rc = store_error(store, "backup_file", err);

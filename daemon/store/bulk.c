@@ -63,7 +63,7 @@ int store_bulk_end_all(struct store *store, int64_t ensemble, struct error *err)
 }
 
 /* Sends back the members of a piece of a bulk operation that are not whole in its checkpoint. */
-struct piece {
+struct bulk_piece {
     struct store *store;
     const struct bulk *bulk;
     uint32_t *ended;   /* for each member from bulk->next on the attempt that had told its end by the checkpoint */
@@ -77,7 +77,7 @@ struct candidate {
     int64_t index, attempt;
 };
 
-static int end_run(struct piece *p)
+static int end_run(struct bulk_piece *p)
 {
     int64_t from = p->run;
 
@@ -87,7 +87,7 @@ static int end_run(struct piece *p)
                                          p->err);
 }
 
-static int collect(void *arg, const struct member_row *row)
+static int collect_candidate(void *arg, const struct member_row *row)
 {
     struct candidate **next = arg;
 
@@ -98,14 +98,14 @@ static int collect(void *arg, const struct member_row *row)
 
 /* Tells whether nothing of the member is missing. An earlier attempt that had told its end may have left steps to the
  * last one. */
-static bool is_whole(const struct piece *p, const struct candidate *member)
+static bool is_whole(const struct bulk_piece *p, const struct candidate *member)
 {
     uint32_t ended = p->ended[member->index - p->bulk->next];
 
     return ended > 0 && ended >= member->attempt;
 }
 
-static int reset_piece(struct piece *p, const struct candidate *members, size_t n)
+static int reset_piece(struct bulk_piece *p, const struct candidate *members, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
         if (is_whole(p, &members[i])) {
@@ -127,7 +127,8 @@ static int reset_piece(struct piece *p, const struct candidate *members, size_t 
 static int reset_missing(struct store *store, const struct bulk *bulk, int limit, int64_t last,
                          struct member_span *span, struct error *err)
 {
-    struct piece p = {.store = store, .bulk = bulk, .run = -1, .err = err, .changed = {bulk->next, bulk->next - 1}};
+    struct bulk_piece p = {
+        .store = store, .bulk = bulk, .run = -1, .err = err, .changed = {bulk->next, bulk->next - 1}};
     size_t n = (size_t)(last - bulk->next) + 1;
     struct candidate *members = xcalloc((size_t)limit, sizeof *members), *next = members;
     int rc;
@@ -137,7 +138,8 @@ static int reset_missing(struct store *store, const struct bulk *bulk, int limit
     if (rc == 0) /* it is kept until the bulk operation is done */
         rc = store_damaged(store, "a checkpoint of a training has gone", err);
     if (rc == 1)
-        rc = store_member_each_between(store, bulk->ensemble, bulk->state, bulk->next, last, collect, &next, err);
+        rc = store_member_each_between(store, bulk->ensemble, bulk->state, bulk->next, last, collect_candidate, &next,
+                                       err);
     if (rc == 0)
         rc = reset_piece(&p, members, (size_t)(next - members));
     *span = p.changed;

@@ -11,7 +11,7 @@ int store_cancellation_drop(struct store *store, int64_t ensemble, int64_t index
     return store_exec(store, err, "DELETE FROM cancellation WHERE ensemble = ?1 AND idx = ?2", "ii", ensemble, index);
 }
 
-static int is_there(struct store *store, sqlite3_stmt *stmt, struct error *err)
+static int cancellation_is_there(struct store *store, sqlite3_stmt *stmt, struct error *err)
 {
     int rc = stmt != NULL ? store_row(store, stmt, err) : -1;
 
@@ -22,7 +22,7 @@ static int is_there(struct store *store, sqlite3_stmt *stmt, struct error *err)
 
 int store_cancellation_has(struct store *store, int64_t ensemble, int64_t index, struct error *err)
 {
-    return is_there(
+    return cancellation_is_there(
         store,
         store_query(store, err, "SELECT 1 FROM cancellation WHERE ensemble = ?1 AND idx = ?2", "ii", ensemble, index),
         err);
@@ -30,6 +30,6 @@ int store_cancellation_has(struct store *store, int64_t ensemble, int64_t index,
 
 int store_cancellation_any(struct store *store, int64_t ensemble, struct error *err)
 {
-    return is_there(
+    return cancellation_is_there(
         store, store_query(store, err, "SELECT 1 FROM cancellation WHERE ensemble = ?1 LIMIT 1", "i", ensemble), err);
 }

@@ -94,7 +94,7 @@ static int had_before(struct store *store, const struct attempt_row *attempt, co
 }
 
 /* Reads the one number that a query answers with. */
-static int read_number(struct store *store, sqlite3_stmt *stmt, int64_t *n, struct error *err)
+static int cause_read_number(struct store *store, sqlite3_stmt *stmt, int64_t *n, struct error *err)
 {
     if (stmt == NULL || store_row(store, stmt, err) != 1)
         return -1;
@@ -105,18 +105,19 @@ static int read_number(struct store *store, sqlite3_stmt *stmt, int64_t *n, stru
 
 int store_cause_total(struct store *store, int64_t ensemble, int64_t *n, struct error *err)
 {
-    return read_number(store, store_query(store, err, "SELECT count(*) FROM cause WHERE ensemble = ?1", "i", ensemble),
-                       n, err);
+    return cause_read_number(
+        store, store_query(store, err, "SELECT count(*) FROM cause WHERE ensemble = ?1", "i", ensemble), n, err);
 }
 
 int store_cause_diverged(struct store *store, int64_t ensemble, int64_t *n, struct error *err)
 {
-    return read_number(store,
-                       store_query(store, err,
-                                   "SELECT coalesce(sum(members), 0) FROM cause WHERE ensemble = ?1 AND outcome = "
-                                   "'diverged'",
-                                   "i", ensemble),
-                       n, err);
+    return cause_read_number(
+        store,
+        store_query(store, err,
+                    "SELECT coalesce(sum(members), 0) FROM cause WHERE ensemble = ?1 AND outcome = "
+                    "'diverged'",
+                    "i", ensemble),
+        n, err);
 }
 
 /* Counts an attempt with others of its cause. Returns 1 if that was done, 0 if there is no such cause yet, -1 on
@@ -158,7 +159,7 @@ int store_cause_count(struct store *store, const struct attempt_row *attempt, st
         "ittii", attempt->ensemble, attempt_outcome_name(attempt->end.outcome), text, attempt->index, attempt->number);
 }
 
-static void read_row(sqlite3_stmt *stmt, struct cause_row *row)
+static void cause_read(sqlite3_stmt *stmt, struct cause_row *row)
 {
     store_text(stmt, 0, row->text, sizeof row->text);
     store_text(stmt, 1, row->outcome, sizeof row->outcome);
@@ -179,5 +180,5 @@ int store_cause_each(struct store *store, int64_t ensemble, int limit,
                     "SELECT text, outcome, members, attempts, idx, number FROM cause WHERE ensemble = ?1 ORDER BY "
                     "members DESC, attempts DESC, outcome, text LIMIT ?2",
                     "ii", ensemble, (int64_t)limit),
-        read_row, &row, each, arg, err);
+        cause_read, &row, each, arg, err);
 }

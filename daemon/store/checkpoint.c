@@ -43,7 +43,7 @@ static void on_worker(uv_work_t *work)
     sqlite3_wal_checkpoint_v2(c->own, NULL, SQLITE_CHECKPOINT_PASSIVE, NULL, NULL);
 }
 
-static void end(struct checkpoint *c)
+static void checkpoint_end(struct checkpoint *c)
 {
     sqlite3_close(c->own);
     free(c->path);
@@ -58,7 +58,7 @@ static void after_work(uv_work_t *work, int status)
     c->rest = true;
     c->copied = !c->fresh;
     if (c->over)
-        end(c);
+        checkpoint_end(c);
 }
 
 static void begin_work(struct checkpoint *c)
@@ -125,5 +125,5 @@ void checkpoint_destroy(struct checkpoint *c)
     sqlite3_wal_autocheckpoint(c->store->db, PAGES_WORKER); /* replaces on_commit() */
     c->over = true;
     if (!c->under_way)
-        end(c);
+        checkpoint_end(c);
 }

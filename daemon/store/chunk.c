@@ -13,7 +13,7 @@ static size_t entry_size(int fields)
     return 1 + (size_t)fields * sizeof(uint64_t);
 }
 
-static void put(unsigned char *to, const void *field)
+static void write_field(unsigned char *to, const void *field)
 {
     uint64_t n;
 
@@ -22,7 +22,7 @@ static void put(unsigned char *to, const void *field)
     memcpy(to, &n, sizeof n);
 }
 
-static void get(const unsigned char *from, void *field)
+static void read_field(const unsigned char *from, void *field)
 {
     uint64_t n;
 
@@ -51,7 +51,7 @@ bool chunk_add(struct chunk *chunk, const struct series_point *point)
     list_fields(&p, fields);
     chunk->bytes[chunk->size++] = (unsigned char)n;
     for (int i = 0; i < n; i++, chunk->size += sizeof(uint64_t))
-        put(chunk->bytes + chunk->size, fields[i]);
+        write_field(chunk->bytes + chunk->size, fields[i]);
     return true;
 }
 
@@ -64,7 +64,7 @@ bool chunk_next(const struct chunk *chunk, size_t *at, struct series_point *poin
         return false;
     list_fields(point, fields);
     for (int i = 0; i < n; i++)
-        get(chunk->bytes + *at + 1 + (size_t)i * sizeof(uint64_t), fields[i]);
+        read_field(chunk->bytes + *at + 1 + (size_t)i * sizeof(uint64_t), fields[i]);
     if (n == ONE)
         *point = series_point_of(point->step, point->time_ms, point->attempt, point->last, point->area);
     *at += entry_size(n);

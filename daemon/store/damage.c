@@ -51,7 +51,7 @@ bool store_is_unclean(const struct store *store)
     return left;
 }
 
-static int64_t seconds(void)
+static int64_t monotonic_seconds(void)
 {
     struct timespec now;
 
@@ -61,10 +61,10 @@ static int64_t seconds(void)
 
 static int is_late(void *until)
 {
-    return seconds() >= *(int64_t *)until;
+    return monotonic_seconds() >= *(int64_t *)until;
 }
 
-static int check(struct store *store, const char *pragma, struct error *err)
+static int damage_check(struct store *store, const char *pragma, struct error *err)
 {
     char what[200] = "";
     sqlite3_stmt *stmt;
@@ -88,11 +88,11 @@ static int check(struct store *store, const char *pragma, struct error *err)
 
 int store_check_whole(struct store *store, struct error *err)
 {
-    int64_t until = seconds() + CHECK_SECONDS;
+    int64_t until = monotonic_seconds() + CHECK_SECONDS;
     int rc;
 
     sqlite3_progress_handler(store->db, CHECK_STEPS, is_late, &until);
-    rc = check(store, "PRAGMA quick_check(1)", err);
+    rc = damage_check(store, "PRAGMA quick_check(1)", err);
     sqlite3_progress_handler(store->db, 0, NULL, NULL);
     return rc;
 }
@@ -117,7 +117,7 @@ int store_check_small(struct store *store, struct error *err)
 
     for (size_t i = 0; i < sizeof tables / sizeof *tables && rc == 0; i++) {
         snprintf(pragma, sizeof pragma, "PRAGMA quick_check(%s)", tables[i]);
-        rc = check(store, pragma, err);
+        rc = damage_check(store, pragma, err);
     }
     return rc;
 }

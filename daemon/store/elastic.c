@@ -15,7 +15,7 @@ int store_elastic_put(struct store *store, const struct elastic_row *row, struct
                       row->changed_ms, row->until_ms, row->reversals, row->reason[0] ? row->reason : NULL);
 }
 
-static enum elastic_way way(int64_t n)
+static enum elastic_way way_of_number(int64_t n)
 {
     return n < 0 ? ELASTIC_DOWN : n > 0 ? ELASTIC_UP : ELASTIC_NEVER;
 }
@@ -30,8 +30,8 @@ int store_elastic_get(struct store *store, int64_t ensemble, struct elastic_row 
         return rc;
     row->width_by_hand = sqlite3_column_int(stmt, 0) != 0;
     row->ranks_by_hand = sqlite3_column_int(stmt, 1) != 0;
-    row->width_way = way(sqlite3_column_int64(stmt, 2));
-    row->ranks_way = way(sqlite3_column_int64(stmt, 3));
+    row->width_way = way_of_number(sqlite3_column_int64(stmt, 2));
+    row->ranks_way = way_of_number(sqlite3_column_int64(stmt, 3));
     row->ranks_last = sqlite3_column_int(stmt, 4) != 0;
     row->settling = sqlite3_column_int(stmt, 5) != 0;
     row->changed_ms = sqlite3_column_int64(stmt, 6);

@@ -110,8 +110,8 @@ int store_ensemble_change_spec(struct store *store, int64_t id, const char *spec
     return store_exec(store, err, "UPDATE ensemble SET spec = ?2 WHERE id = ?1", "it", id, spec);
 }
 
-static int each_row(struct store *store, sqlite3_stmt *stmt, int (*each)(void *, const struct ensemble_row *),
-                    void *arg, struct error *err)
+static int ensembles_each(struct store *store, sqlite3_stmt *stmt, int (*each)(void *, const struct ensemble_row *),
+                          void *arg, struct error *err)
 {
     struct ensemble_row row;
 
@@ -175,28 +175,29 @@ int store_ensemble_each(struct store *store, int64_t before, const struct ensemb
     if (before == 0)
         before = INT64_MAX;
     if (filter->root != 0)
-        return each_row(store, query_family(store, filter, pattern, before, limit, err), each, arg, err);
+        return ensembles_each(store, query_family(store, filter, pattern, before, limit, err), each, arg, err);
     if (filter->states != 0)
-        return each_row(store, query_states(store, filter, pattern, before, limit, err), each, arg, err);
-    return each_row(store,
-                    store_query(store, err,
-                                "SELECT " COLUMNS " FROM ensemble WHERE id < ?1 AND name LIKE ?3 ESCAPE '\\' "
-                                "ORDER BY id DESC LIMIT ?2",
-                                "iit", before, (int64_t)limit, pattern),
-                    each, arg, err);
+        return ensembles_each(store, query_states(store, filter, pattern, before, limit, err), each, arg, err);
+    return ensembles_each(store,
+                          store_query(store, err,
+                                      "SELECT " COLUMNS " FROM ensemble WHERE id < ?1 AND name LIKE ?3 ESCAPE '\\' "
+                                      "ORDER BY id DESC LIMIT ?2",
+                                      "iit", before, (int64_t)limit, pattern),
+                          each, arg, err);
 }
 
 int store_ensemble_each_live(struct store *store, int (*each)(void *arg, const struct ensemble_row *row), void *arg,
                              struct error *err)
 {
-    return each_row(store,
-                    store_query(store, err,
-                                "SELECT " COLUMNS " FROM ensemble WHERE state IN ('running', 'paused') OR id IN "
-                                "(SELECT ensemble FROM job WHERE ended IS NULL) OR id IN (SELECT ensemble FROM "
-                                "bulk_operation) OR id IN (SELECT ensemble FROM training WHERE state IN ('submitted', "
-                                "'running')) ORDER BY id",
-                                ""),
-                    each, arg, err);
+    return ensembles_each(
+        store,
+        store_query(store, err,
+                    "SELECT " COLUMNS " FROM ensemble WHERE state IN ('running', 'paused') OR id IN "
+                    "(SELECT ensemble FROM job WHERE ended IS NULL) OR id IN (SELECT ensemble FROM "
+                    "bulk_operation) OR id IN (SELECT ensemble FROM training WHERE state IN ('submitted', "
+                    "'running')) ORDER BY id",
+                    ""),
+        each, arg, err);
 }
 
 int store_ensemble_any_of(struct store *store, const char *adapter, struct error *err)
@@ -214,7 +215,7 @@ int store_ensemble_any_of(struct store *store, const char *adapter, struct error
 
 /* Bounds a count that may be damaged. Damage is no reason to refuse everything else, but sums of counts must not
  * overflow. */
-static int64_t bounded(int64_t n)
+static int64_t bounded_number(int64_t n)
 {
     return n < 0 ? 0 : n > COUNT_MAX ? COUNT_MAX : n;
 }
@@ -238,7 +239,7 @@ static int read_counts(struct store *store, sqlite3_stmt *stmt, const char *cons
         }
         for (int i = 0; i < states; i++)
             if (strcmp(state_names[i], name) == 0)
-                n[i] = bounded(sqlite3_column_int64(stmt, 1));
+                n[i] = bounded_number(sqlite3_column_int64(stmt, 1));
     }
     return rc;
 }

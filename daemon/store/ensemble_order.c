@@ -82,7 +82,7 @@ static void read_placed(sqlite3_stmt *stmt, struct placed *placed)
     store_text(stmt, PLACE + 1, placed->text, sizeof placed->text);
 }
 
-static int take(void *arg, const struct placed *placed)
+static int take_placed(void *arg, const struct placed *placed)
 {
     struct sorting *s = arg;
 
@@ -114,7 +114,7 @@ static int read_query(struct sorting *s, const char *sql)
         stmt = store_query(s->store, s->err, sql, "tiimttttttt", s->place.text, REST);
     else
         stmt = store_query(s->store, s->err, sql, "diimttttttt", s->place.value, REST);
-    return store_each_row(s->store, stmt, read_placed, &placed, take, s, s->err);
+    return store_each_row(s->store, stmt, read_placed, &placed, take_placed, s, s->err);
 }
 
 int store_ensemble_each_sorted(struct store *store, const struct ensemble_order *order,

@@ -23,7 +23,7 @@ struct store_events {
     struct text texts;
 };
 
-static size_t keep(struct store_events *events, const char *text)
+static size_t events_keep_text(struct store_events *events, const char *text)
 {
     size_t at = events->texts.size;
 
@@ -113,9 +113,9 @@ int store_event_put(struct store *store, int64_t time_ms, const char *kind, int6
     events->rows[i].time_ms = time_ms;
     events->rows[i].ensemble = ensemble;
     events->rows[i].index = index;
-    events->rows[i].kind = keep(events, kind);
+    events->rows[i].kind = events_keep_text(events, kind);
     events->rows[i].detailed = detail != NULL;
-    events->rows[i].detail = detail != NULL ? keep(events, detail) : 0;
+    events->rows[i].detail = detail != NULL ? events_keep_text(events, detail) : 0;
     return events->n < TOGETHER ? 0 : store_events_write(store, err);
 }
 
@@ -135,7 +135,7 @@ int store_event_add(struct store *store, int64_t time_ms, const char *kind, int6
     return rc;
 }
 
-static void read_row(sqlite3_stmt *stmt, struct event_row *row)
+static void event_row_read(sqlite3_stmt *stmt, struct event_row *row)
 {
     row->id = sqlite3_column_int64(stmt, 0);
     row->time_ms = sqlite3_column_int64(stmt, 1);
@@ -162,7 +162,7 @@ int store_event_each(struct store *store, int64_t after, int64_t upto, const str
                            "SELECT id, time, kind, ensemble, idx, detail FROM event WHERE id > ?1 AND id <= ?2 AND "
                            "(?3 IS NULL OR kind = ?3) ORDER BY id LIMIT ?4",
                            "iiti", after, upto, filter->kind, (int64_t)limit);
-    return store_each_row(store, stmt, read_row, &row, each, arg, err);
+    return store_each_row(store, stmt, event_row_read, &row, each, arg, err);
 }
 
 int store_event_bounds(struct store *store, int64_t *oldest, int64_t *newest, struct error *err)

@@ -5,7 +5,7 @@
 #include <stdio.h>
 
 /* Reads one number by a query. Returns 1 with *n, 0 where there is no row, -1 on error. */
-static int number(struct store *store, sqlite3_stmt *stmt, int64_t *n, struct error *err)
+static int family_read_number(struct store *store, sqlite3_stmt *stmt, int64_t *n, struct error *err)
 {
     int rc = stmt ? store_row(store, stmt, err) : -1;
 
@@ -20,16 +20,17 @@ int store_family_newest(struct store *store, int64_t root, struct ensemble_row *
 {
     int64_t id = root;
 
-    if (number(store,
-               store_query(store, err, "SELECT id FROM ensemble WHERE root = ?1 ORDER BY id DESC LIMIT 1", "i", root),
-               &id, err) < 0)
+    if (family_read_number(
+            store,
+            store_query(store, err, "SELECT id FROM ensemble WHERE root = ?1 ORDER BY id DESC LIMIT 1", "i", root), &id,
+            err) < 0)
         return -1;
     return store_ensemble_get(store, id, row, err);
 }
 
 int store_family_open(struct store *store, int64_t root, int64_t *id, struct error *err)
 {
-    return number(
+    return family_read_number(
         store,
         store_query(store, err,
                     "SELECT e.id FROM ensemble e WHERE (e.id = ?1 OR e.root = ?1) AND (e.ended IS NULL OR EXISTS "
@@ -41,8 +42,8 @@ int store_family_open(struct store *store, int64_t root, int64_t *id, struct err
 
 int store_family_follow_ups(struct store *store, int64_t root, int64_t *n, struct error *err)
 {
-    return number(store, store_query(store, err, "SELECT count(*) FROM ensemble WHERE root = ?1", "i", root), n, err) <
-                   0
+    return family_read_number(
+               store, store_query(store, err, "SELECT count(*) FROM ensemble WHERE root = ?1", "i", root), n, err) < 0
                ? -1
                : 0;
 }
@@ -51,10 +52,11 @@ int store_family_tally(struct store *store, int64_t root, int64_t n[MEMBER_STATE
 {
     int64_t awaited = 0; /* members that follow-ups have not taken over yet, which count as pending there */
 
-    if (number(store,
-               store_query(store, err, "SELECT coalesce(sum(count - next_index), 0) FROM ensemble WHERE root = ?1", "i",
-                           root),
-               &awaited, err) < 0 ||
+    if (family_read_number(store,
+                           store_query(store, err,
+                                       "SELECT coalesce(sum(count - next_index), 0) FROM ensemble WHERE root = ?1", "i",
+                                       root),
+                           &awaited, err) < 0 ||
         store_read_tally(
             store,
             store_query(store, err,
@@ -89,20 +91,22 @@ int store_family_each_unfinished(struct store *store, int64_t after, int limit,
 
 int store_family_unfinished(struct store *store, int64_t *n, struct error *err)
 {
-    return number(store,
-                  store_query(store, err,
-                              "SELECT count(DISTINCT coalesce(e.root, e.id)) FROM tally t INDEXED BY tally_unfinished "
-                              "CROSS JOIN ensemble e ON e.id = t.ensemble WHERE t.state = 'unfinished' AND t.n > "
-                              "t.handed",
-                              ""),
-                  n, err) < 0
+    return family_read_number(
+               store,
+               store_query(store, err,
+                           "SELECT count(DISTINCT coalesce(e.root, e.id)) FROM tally t INDEXED BY tally_unfinished "
+                           "CROSS JOIN ensemble e ON e.id = t.ensemble WHERE t.state = 'unfinished' AND t.n > "
+                           "t.handed",
+                           ""),
+               n, err) < 0
                ? -1
                : 0;
 }
 
 int store_follow_up_of(struct store *store, int64_t ensemble, int64_t *id, struct error *err)
 {
-    return number(store, store_query(store, err, "SELECT id FROM ensemble WHERE parent = ?1", "i", ensemble), id, err);
+    return family_read_number(
+        store, store_query(store, err, "SELECT id FROM ensemble WHERE parent = ?1", "i", ensemble), id, err);
 }
 
 int store_handed_get(struct store *store, int64_t ensemble, int64_t n[MEMBER_STATE_COUNT], struct error *err)
@@ -150,7 +154,7 @@ static int find_slice(struct store *store, int64_t ensemble, int limit, struct s
                                                                                                                   : 1;
 }
 
-static int hand_on(struct store *store, int64_t ensemble, const struct slice *slice, struct error *err)
+static int hand_on_slice(struct store *store, int64_t ensemble, const struct slice *slice, struct error *err)
 {
     if (store_exec(
             store, err,
@@ -169,7 +173,7 @@ static int hand_on(struct store *store, int64_t ensemble, const struct slice *sl
     return 0;
 }
 
-static void widen(struct member_span *span, const struct slice *slice)
+static void span_widen(struct member_span *span, const struct slice *slice)
 {
     span->first = slice->first < span->first ? slice->first : span->first;
     span->last = slice->last > span->last ? slice->last : span->last;
@@ -185,10 +189,10 @@ int store_handover_take(struct store *store, int64_t ensemble, int limit, int64_
     if (span != NULL)
         *span = (struct member_span){INT64_MAX, -1};
     while ((rc = find_slice(store, ensemble, limit - (int)*n, &slice, err)) == 1) {
-        if (slice.n > 0 && hand_on(store, ensemble, &slice, err) < 0)
+        if (slice.n > 0 && hand_on_slice(store, ensemble, &slice, err) < 0)
             return -1;
         if (slice.n > 0 && span != NULL)
-            widen(span, &slice);
+            span_widen(span, &slice);
         *n += slice.n;
         if (*n == limit)
             return store_exec(store, err,
@@ -217,7 +221,7 @@ int store_handover_end(struct store *store, struct ensemble_row *row, struct err
 
 int store_handover_in(struct store *store, int64_t root, int64_t *id, struct error *err)
 {
-    return number(
+    return family_read_number(
         store,
         store_query(store, err,
                     "SELECT h.ensemble FROM handover h JOIN ensemble e ON e.id = h.ensemble WHERE e.root = ?1 LIMIT 1",

@@ -32,12 +32,12 @@ struct gathering {
     bool frugal;
 };
 
-static struct gathering *of(sqlite3_file *file)
+static struct gathering *gathering_of(sqlite3_file *file)
 {
     return (struct gathering *)(void *)file;
 }
 
-static const sqlite3_io_methods *methods(const struct gathering *g)
+static const sqlite3_io_methods *gathering_methods(const struct gathering *g)
 {
     return g->real->pMethods;
 }
@@ -47,7 +47,7 @@ static int write_out(struct gathering *g)
     size_t size = g->size;
 
     g->size = 0; /* also on failure: the transaction is rolled back, and the next one writes its own pages */
-    return size > 0 ? methods(g)->xWrite(g->real, g->data, (int)size, g->offset) : SQLITE_OK;
+    return size > 0 ? gathering_methods(g)->xWrite(g->real, g->data, (int)size, g->offset) : SQLITE_OK;
 }
 
 /* Gives the file blocks up to `size`; false where there is no room. */
@@ -69,7 +69,7 @@ static bool is_followed(struct gathering *g, sqlite3_int64 offset)
 
 static int log_write(sqlite3_file *file, const void *data, int n, sqlite3_int64 offset)
 {
-    struct gathering *g = of(file);
+    struct gathering *g = gathering_of(file);
     size_t size = (size_t)n;
 
     if (g->frugal && !is_followed(g, offset + n))
@@ -92,7 +92,7 @@ static int log_write(sqlite3_file *file, const void *data, int n, sqlite3_int64 
     if (g->data == NULL)
         g->data = malloc(GATHERED_MAX);
     if (g->data == NULL || size > GATHERED_MAX)
-        return methods(g)->xWrite(g->real, data, n, offset);
+        return gathering_methods(g)->xWrite(g->real, data, n, offset);
     if (g->size == 0)
         g->offset = offset;
     memcpy(g->data + g->size, data, size);
@@ -102,10 +102,10 @@ static int log_write(sqlite3_file *file, const void *data, int n, sqlite3_int64 
 
 static int log_read(sqlite3_file *file, void *data, int n, sqlite3_int64 offset)
 {
-    struct gathering *g = of(file);
+    struct gathering *g = gathering_of(file);
     int rc = write_out(g);
 
-    return rc == SQLITE_OK ? methods(g)->xRead(g->real, data, n, offset) : rc;
+    return rc == SQLITE_OK ? gathering_methods(g)->xRead(g->real, data, n, offset) : rc;
 }
 
 /* Gives back what a large transaction has added to the log's usual size. SQLite asks for that when the log has begun
@@ -113,25 +113,25 @@ static int log_read(sqlite3_file *file, void *data, int n, sqlite3_int64 offset)
 static int cut_long(struct gathering *g, sqlite3_int64 end)
 {
     sqlite3_int64 keep = (end > LOG_USUAL ? end : LOG_USUAL) + GATHER_KEPT + LOG_STEP, size;
-    int rc = methods(g)->xFileSize(g->real, &size);
+    int rc = gathering_methods(g)->xFileSize(g->real, &size);
 
     if (rc != SQLITE_OK || size <= keep)
         return rc;
     if (g->own > keep)
         g->own = keep;
-    return methods(g)->xTruncate(g->real, keep);
+    return gathering_methods(g)->xTruncate(g->real, keep);
 }
 
 /* Leaves the log its usual size, so that the file keeps its blocks: an empty header ends it as well. */
 static int log_truncate(sqlite3_file *file, sqlite3_int64 size)
 {
     static const unsigned char none[LOG_HEADER];
-    struct gathering *g = of(file);
+    struct gathering *g = gathering_of(file);
     int rc = write_out(g);
 
     if (rc == SQLITE_OK && size == 0) {
         g->end = 0;
-        rc = methods(g)->xWrite(g->real, none, sizeof none, 0);
+        rc = gathering_methods(g)->xWrite(g->real, none, sizeof none, 0);
     }
     return rc == SQLITE_OK ? cut_long(g, size) : rc;
 }
@@ -140,7 +140,7 @@ static int log_truncate(sqlite3_file *file, sqlite3_int64 size)
  * relies on it, and is made at once. */
 static int log_sync(sqlite3_file *file, int flags)
 {
-    struct gathering *g = of(file);
+    struct gathering *g = gathering_of(file);
     bool fresh = g->fresh;
     int rc = write_out(g);
 
@@ -151,7 +151,7 @@ static int log_sync(sqlite3_file *file, int flags)
         g->owed = true;
         return SQLITE_OK;
     }
-    rc = methods(g)->xSync(g->real, flags);
+    rc = gathering_methods(g)->xSync(g->real, flags);
     if (rc == SQLITE_OK)
         g->header = g->owed = false;
     return rc;
@@ -159,16 +159,16 @@ static int log_sync(sqlite3_file *file, int flags)
 
 static int log_size(sqlite3_file *file, sqlite3_int64 *size)
 {
-    struct gathering *g = of(file);
+    struct gathering *g = gathering_of(file);
     int rc = write_out(g);
 
-    return rc == SQLITE_OK ? methods(g)->xFileSize(g->real, size) : rc;
+    return rc == SQLITE_OK ? gathering_methods(g)->xFileSize(g->real, size) : rc;
 }
 
-static int log_close(sqlite3_file *file)
+static int gather_close(sqlite3_file *file)
 {
-    struct gathering *g = of(file);
-    int written = write_out(g), closed = methods(g)->xClose(g->real);
+    struct gathering *g = gathering_of(file);
+    int written = write_out(g), closed = gathering_methods(g)->xClose(g->real);
 
     free(g->data);
     g->data = NULL;
@@ -179,37 +179,37 @@ static int log_close(sqlite3_file *file)
 
 static int log_lock(sqlite3_file *file, int level)
 {
-    return methods(of(file))->xLock(of(file)->real, level);
+    return gathering_methods(gathering_of(file))->xLock(gathering_of(file)->real, level);
 }
 
 static int log_unlock(sqlite3_file *file, int level)
 {
-    return methods(of(file))->xUnlock(of(file)->real, level);
+    return gathering_methods(gathering_of(file))->xUnlock(gathering_of(file)->real, level);
 }
 
 static int log_reserved(sqlite3_file *file, int *reserved)
 {
-    return methods(of(file))->xCheckReservedLock(of(file)->real, reserved);
+    return gathering_methods(gathering_of(file))->xCheckReservedLock(gathering_of(file)->real, reserved);
 }
 
 static int log_control(sqlite3_file *file, int op, void *arg)
 {
-    return methods(of(file))->xFileControl(of(file)->real, op, arg);
+    return gathering_methods(gathering_of(file))->xFileControl(gathering_of(file)->real, op, arg);
 }
 
 static int log_sector(sqlite3_file *file)
 {
-    return methods(of(file))->xSectorSize(of(file)->real);
+    return gathering_methods(gathering_of(file))->xSectorSize(gathering_of(file)->real);
 }
 
 static int log_characteristics(sqlite3_file *file)
 {
-    return methods(of(file))->xDeviceCharacteristics(of(file)->real);
+    return gathering_methods(gathering_of(file))->xDeviceCharacteristics(gathering_of(file)->real);
 }
 
 static const sqlite3_io_methods log_methods = {
     .iVersion = 1,
-    .xClose = log_close,
+    .xClose = gather_close,
     .xRead = log_read,
     .xWrite = log_write,
     .xTruncate = log_truncate,
@@ -235,24 +235,25 @@ sqlite3_file *gather_log(sqlite3 *db)
 
 void gather_defer(sqlite3_file *log, bool defer)
 {
-    of(log)->defer = defer;
+    gathering_of(log)->defer = defer;
 }
 
 bool gather_owes(const sqlite3_file *log)
 {
-    return of((sqlite3_file *)log)->owed;
+    return gathering_of((sqlite3_file *)log)->owed;
 }
 
 void gather_settle(sqlite3_file *log)
 {
-    of(log)->owed = false;
+    gathering_of(log)->owed = false;
 }
 
 /* Remembers a failure, since the system reports lost writes only once: the next flush would succeed. */
 int gather_flush(sqlite3_file *log)
 {
-    struct gathering *g = of(log);
-    int rc = g->lost ? SQLITE_IOERR_FSYNC : methods(g)->xSync(g->real, SQLITE_SYNC_NORMAL | SQLITE_SYNC_DATAONLY);
+    struct gathering *g = gathering_of(log);
+    int rc =
+        g->lost ? SQLITE_IOERR_FSYNC : gathering_methods(g)->xSync(g->real, SQLITE_SYNC_NORMAL | SQLITE_SYNC_DATAONLY);
 
     g->lost = rc != SQLITE_OK;
     return rc;
@@ -260,19 +261,19 @@ int gather_flush(sqlite3_file *log)
 
 bool gather_has_room(sqlite3_file *log)
 {
-    struct gathering *g = of(log);
+    struct gathering *g = gathering_of(log);
 
     return is_followed(g, g->end);
 }
 
 void gather_begin_anew(sqlite3_file *log)
 {
-    of(log)->end = 0;
+    gathering_of(log)->end = 0;
 }
 
 void gather_spare(sqlite3_file *log, bool spare)
 {
-    of(log)->frugal = spare;
+    gathering_of(log)->frugal = spare;
 }
 
 bool gather_is_over(const char *path)
@@ -287,7 +288,7 @@ bool gather_is_over(const char *path)
     return fd < 0 ? errno == ENOENT : n == sizeof header && memcmp(header, none, sizeof none) == 0;
 }
 
-static uint32_t big_endian(const unsigned char *at)
+static uint32_t gather_big_endian(const unsigned char *at)
 {
     return (uint32_t)at[0] << 24 | (uint32_t)at[1] << 16 | (uint32_t)at[2] << 8 | at[3];
 }
@@ -301,7 +302,7 @@ static sqlite3_int64 end_of_content(int fd)
 
     if (pread(fd, header, sizeof header, 0) != sizeof header)
         return 0;
-    size = FRAME_HEADER + (sqlite3_int64)big_endian(header + 8);
+    size = FRAME_HEADER + (sqlite3_int64)gather_big_endian(header + 8);
     while (pread(fd, frame, sizeof frame, at) == sizeof frame && memcmp(frame + 8, header + 16, 8) == 0)
         at += size;
     return at;
@@ -326,9 +327,9 @@ static void keep_room(struct gathering *g, const char *name)
 
 static sqlite3_vfs *usual;
 
-static int open_file(sqlite3_vfs *vfs, const char *name, sqlite3_file *file, int flags, int *out_flags)
+static int gather_open(sqlite3_vfs *vfs, const char *name, sqlite3_file *file, int flags, int *out_flags)
 {
-    struct gathering *g = of(file);
+    struct gathering *g = gathering_of(file);
     int rc;
 
     if ((flags & SQLITE_OPEN_WAL) == 0)
@@ -345,7 +346,7 @@ static int open_file(sqlite3_vfs *vfs, const char *name, sqlite3_file *file, int
 
 /* Replaces ftruncate() for SQLite, which cuts an index that nobody else uses to 3 bytes and makes it anew. Zeros do as
  * well, and let it keep its blocks. */
-static int cut(int fd, off_t size)
+static int cut_index(int fd, off_t size)
 {
     static const unsigned char zeros[4096];
     struct stat st;
@@ -374,7 +375,7 @@ void gather_keep_index(const char *path)
         close(fd);
     }
     if (vfs != NULL && vfs->iVersion >= 3 && vfs->xSetSystemCall != NULL)
-        vfs->xSetSystemCall(vfs, "ftruncate", (sqlite3_syscall_ptr)cut);
+        vfs->xSetSystemCall(vfs, "ftruncate", (sqlite3_syscall_ptr)cut_index);
 }
 
 const char *gather_vfs(void)
@@ -390,7 +391,7 @@ const char *gather_vfs(void)
     vfs.pNext = NULL;
     vfs.szOsFile = (int)sizeof(struct gathering) + usual->szOsFile;
     vfs.zName = "stretto-gather";
-    vfs.xOpen = open_file;
+    vfs.xOpen = gather_open;
     if (sqlite3_vfs_register(&vfs, 0) != SQLITE_OK) {
         vfs.zName = NULL;
         return NULL;

@@ -2,7 +2,7 @@
 
 #include "daemon/store/internal.h"
 
-static void read_row(sqlite3_stmt *stmt, struct generation_row *row)
+static void generation_read(sqlite3_stmt *stmt, struct generation_row *row)
 {
     row->number = sqlite3_column_int64(stmt, 0);
     row->ranks = sqlite3_column_int64(stmt, 1);
@@ -84,5 +84,5 @@ int store_generation_each(struct store *store, int64_t training, int64_t before,
             "samples_lost, members_again FROM generation WHERE training = ?1 AND number < ?2 ORDER BY number DESC "
             "LIMIT ?3",
             "iii", training, before > 0 ? before : INT64_MAX, (int64_t)limit),
-        read_row, &row, each, arg, err);
+        generation_read, &row, each, arg, err);
 }

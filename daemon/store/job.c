@@ -18,7 +18,7 @@ const char *job_state_name(enum job_state state)
     return state_names[state];
 }
 
-static void read_row(sqlite3_stmt *stmt, struct job_row *row)
+static void job_row_read(sqlite3_stmt *stmt, struct job_row *row)
 {
     char word[16];
 
@@ -97,7 +97,7 @@ int store_job_each_live(struct store *store, int (*each)(void *arg, const struct
     sqlite3_stmt *stmt = store_query(store, err, "SELECT " COLUMNS " FROM job WHERE ended IS NULL ORDER BY id", "");
     struct job_row row;
 
-    return store_each_row(store, stmt, read_row, &row, each, arg, err);
+    return store_each_row(store, stmt, job_row_read, &row, each, arg, err);
 }
 
 const char *job_kind_name(enum job_kind kind)
@@ -122,7 +122,7 @@ int store_job_get(struct store *store, int64_t id, struct job_row *row, struct e
     int rc = stmt != NULL ? store_row(store, stmt, err) : -1;
 
     if (rc == 1) {
-        read_row(stmt, row);
+        job_row_read(stmt, row);
         store_done(stmt);
     }
     return rc;
@@ -182,7 +182,7 @@ int store_job_each(struct store *store, int64_t before, const struct job_filter 
                            "(?4 IS NULL OR adapter = ?4) ORDER BY id DESC LIMIT ?5",
                            "iitti", before, from, state, filter->adapter, (int64_t)limit);
     }
-    rc = store_each_row(store, stmt, read_row, &row, list_one, &listing, err);
+    rc = store_each_row(store, stmt, job_row_read, &row, list_one, &listing, err);
     *next = listing.n == limit ? listing.last : from;
     return rc;
 }

@@ -29,12 +29,12 @@ struct log_reading {
     struct sum sum;         /* up to the frame before */
 };
 
-static uint32_t big_endian(const unsigned char *at)
+static uint32_t log_big_endian(const unsigned char *at)
 {
     return (uint32_t)at[0] << 24 | (uint32_t)at[1] << 16 | (uint32_t)at[2] << 8 | at[3];
 }
 
-static uint32_t little_endian(const unsigned char *at)
+static uint32_t log_little_endian(const unsigned char *at)
 {
     return (uint32_t)at[3] << 24 | (uint32_t)at[2] << 16 | (uint32_t)at[1] << 8 | at[0];
 }
@@ -42,20 +42,20 @@ static uint32_t little_endian(const unsigned char *at)
 static struct sum sum_add(struct sum s, const unsigned char *data, size_t size, bool big)
 {
     for (size_t i = 0; i + 8 <= size; i += 8) {
-        s.a += (big ? big_endian(data + i) : little_endian(data + i)) + s.b;
-        s.b += (big ? big_endian(data + i + 4) : little_endian(data + i + 4)) + s.a;
+        s.a += (big ? log_big_endian(data + i) : log_little_endian(data + i)) + s.b;
+        s.b += (big ? log_big_endian(data + i + 4) : log_little_endian(data + i + 4)) + s.a;
     }
     return s;
 }
 
 static bool sum_is(struct sum s, const unsigned char *stored)
 {
-    return s.a == big_endian(stored) && s.b == big_endian(stored + 4);
+    return s.a == log_big_endian(stored) && s.b == log_big_endian(stored + 4);
 }
 
 static struct sum sum_stored(const unsigned char *stored)
 {
-    return (struct sum){big_endian(stored), big_endian(stored + 4)};
+    return (struct sum){log_big_endian(stored), log_big_endian(stored + 4)};
 }
 
 static bool frame_read(const struct log_reading *r, off_t at)
@@ -72,11 +72,11 @@ static bool is_of_log(const struct log_reading *r)
 
 static bool ends_transaction(const struct log_reading *r)
 {
-    return big_endian(r->frame + 4) != 0;
+    return log_big_endian(r->frame + 4) != 0;
 }
 
 /* Returns whether the frame follows the one that the sum belongs to. */
-static bool follows(const struct log_reading *r)
+static bool frame_follows(const struct log_reading *r)
 {
     return is_of_log(r) &&
            sum_is(sum_add(sum_add(r->sum, r->frame, 8, r->big), r->frame + FRAME, r->page, r->big), r->frame + 16);
@@ -92,7 +92,7 @@ static enum log_state look_behind(struct log_reading *r, off_t at)
     r->sum = sum_stored(r->frame + 16);
     while (frame_read(r, at += (off_t)(FRAME + r->page))) {
         more = more || is_of_log(r);
-        ends += follows(r) && ends_transaction(r);
+        ends += frame_follows(r) && ends_transaction(r);
         r->sum = sum_stored(r->frame + 16);
     }
     return ends > 1 ? LOG_DAMAGED : more ? LOG_TORN : LOG_SOUND;
@@ -104,7 +104,7 @@ static enum log_state check_frames(struct log_reading *r)
     off_t at = HEADER;
 
     for (; frame_read(r, at); at += (off_t)(FRAME + r->page)) {
-        if (!follows(r)) {
+        if (!frame_follows(r)) {
             enum log_state behind = look_behind(r, at);
 
             return open && behind == LOG_SOUND ? LOG_TORN : behind;
@@ -115,7 +115,7 @@ static enum log_state check_frames(struct log_reading *r)
     return open ? LOG_TORN : LOG_SOUND;
 }
 
-static enum log_state check(struct log_reading *r)
+static enum log_state log_check_file(struct log_reading *r)
 {
     static const unsigned char none[HEADER];
     unsigned char header[HEADER];
@@ -125,10 +125,10 @@ static enum log_state check(struct log_reading *r)
         return LOG_CUT;
     if (memcmp(header, none, sizeof none) == 0) /* it was emptied */
         return LOG_SOUND;
-    r->big = (big_endian(header) & 1) != 0;
-    r->page = big_endian(header + 8);
-    if ((big_endian(header) & ~1u) != MAGIC || !sum_is(sum_add((struct sum){0, 0}, header, 24, r->big), header + 24) ||
-        r->page < 512 || r->page > 65536)
+    r->big = (log_big_endian(header) & 1) != 0;
+    r->page = log_big_endian(header + 8);
+    if ((log_big_endian(header) & ~1u) != MAGIC ||
+        !sum_is(sum_add((struct sum){0, 0}, header, 24, r->big), header + 24) || r->page < 512 || r->page > 65536)
         return LOG_DAMAGED;
     memcpy(r->salts, header + 16, sizeof r->salts);
     r->sum = sum_stored(header + 24);
@@ -148,7 +148,7 @@ enum log_state log_check(const char *path)
         return LOG_SOUND;
     if (fstat(r.fd, &st) == 0) {
         r.size = st.st_size;
-        state = check(&r);
+        state = log_check_file(&r);
     }
     close(r.fd);
     return state;

@@ -44,7 +44,7 @@ enum member_state store_member_state(sqlite3_stmt *stmt, int column)
     return state;
 }
 
-static void read_row(sqlite3_stmt *stmt, struct member_row *row)
+static void member_row_read(sqlite3_stmt *stmt, struct member_row *row)
 {
     row->ensemble = sqlite3_column_int64(stmt, 0);
     row->index = sqlite3_column_int64(stmt, 1);
@@ -76,18 +76,18 @@ int store_member_get(struct store *store, int64_t ensemble, int64_t index, struc
     int rc = stmt ? store_row(store, stmt, err) : -1;
 
     if (rc == 1) {
-        read_row(stmt, row);
+        member_row_read(stmt, row);
         rc = store_row_taken(store, stmt, err);
     }
     return rc;
 }
 
-static int each_row(struct store *store, sqlite3_stmt *stmt, int (*each)(void *, const struct member_row *), void *arg,
-                    struct error *err)
+static int members_each(struct store *store, sqlite3_stmt *stmt, int (*each)(void *, const struct member_row *),
+                        void *arg, struct error *err)
 {
     struct member_row row;
 
-    return store_each_row(store, stmt, read_row, &row, each, arg, err);
+    return store_each_row(store, stmt, member_row_read, &row, each, arg, err);
 }
 
 int store_member_each(struct store *store, int64_t ensemble, enum member_state state, int64_t from, int limit,
@@ -104,19 +104,20 @@ int store_member_each(struct store *store, int64_t ensemble, enum member_state s
                            "SELECT " COLUMNS " FROM member WHERE ensemble = ?1 AND state = ?2 AND idx >= ?3 "
                            "ORDER BY idx LIMIT ?4",
                            "itii", ensemble, names[state], from, (int64_t)limit);
-    return each_row(store, stmt, each, arg, err);
+    return members_each(store, stmt, each, arg, err);
 }
 
 int store_member_each_between(struct store *store, int64_t ensemble, enum member_state state, int64_t from, int64_t to,
                               int (*each)(void *arg, const struct member_row *row), void *arg, struct error *err)
 {
-    return each_row(store,
-                    store_query(store, err,
-                                "SELECT " COLUMNS
-                                " FROM member INDEXED BY member_by_state WHERE ensemble = ?1 AND state = ?2 AND idx "
-                                "BETWEEN ?3 AND ?4 ORDER BY idx",
-                                "itii", ensemble, names[state], from, to),
-                    each, arg, err);
+    return members_each(
+        store,
+        store_query(store, err,
+                    "SELECT " COLUMNS
+                    " FROM member INDEXED BY member_by_state WHERE ensemble = ?1 AND state = ?2 AND idx "
+                    "BETWEEN ?3 AND ?4 ORDER BY idx",
+                    "itii", ensemble, names[state], from, to),
+        each, arg, err);
 }
 
 int store_member_each_state(struct store *store, int64_t ensemble, int64_t from, int64_t end,
@@ -198,7 +199,7 @@ int store_member_wait_at_most(struct store *store, int64_t ensemble, int64_t now
 int store_member_each_due(struct store *store, int64_t ensemble, int64_t now_ms, int limit,
                           int (*each)(void *arg, const struct member_row *row), void *arg, struct error *err)
 {
-    return each_row(
+    return members_each(
         store,
         store_query(
             store, err,

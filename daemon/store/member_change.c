@@ -5,7 +5,7 @@
 #include "daemon/store/rung.h"
 #include "daemon/store/suggestion.h"
 
-struct change {
+struct member_change {
     int64_t ensemble, index;
     enum member_state from, to;
     bool open; /* the ensemble is, or once was, open for suggestions */
@@ -13,7 +13,7 @@ struct change {
 
 /* Each change of a member's state passes here, except changes to `submitted` and `running`, from which nothing
  * follows. */
-static int follow(struct store *store, const struct change *change, struct error *err)
+static int follow_change(struct store *store, const struct member_change *change, struct error *err)
 {
     enum member_state from = change->from, to = change->to;
 
@@ -30,7 +30,7 @@ static int follow(struct store *store, const struct change *change, struct error
 }
 
 /* Reads what a change of one member needs to know. A member without a row is pending. */
-static int look(struct store *store, struct change *change, struct error *err)
+static int read_before_change(struct store *store, struct member_change *change, struct error *err)
 {
     sqlite3_stmt *stmt =
         store_query(store, err,
@@ -45,7 +45,7 @@ static int look(struct store *store, struct change *change, struct error *err)
     return store_row_taken(store, stmt, err) == 1 ? 0 : -1;
 }
 
-static int insert(struct store *store, const struct member_row *row, struct error *err)
+static int member_insert(struct store *store, const struct member_row *row, struct error *err)
 {
     return store_exec(store, err,
                       "INSERT INTO member (ensemble, idx, state, attempts, failures, losses, not_before, reason, "
@@ -57,7 +57,7 @@ static int insert(struct store *store, const struct member_row *row, struct erro
                       row->since, row->since_in, row->rung);
 }
 
-static int update(struct store *store, const struct member_row *row, struct error *err)
+static int member_update(struct store *store, const struct member_row *row, struct error *err)
 {
     return store_exec(
         store, err,
@@ -72,28 +72,28 @@ static int change_one(struct store *store, const struct member_row *row,
                       int (*write)(struct store *store, const struct member_row *row, struct error *err),
                       struct error *err)
 {
-    struct change change = {.ensemble = row->ensemble, .index = row->index, .to = row->state};
+    struct member_change change = {.ensemble = row->ensemble, .index = row->index, .to = row->state};
 
     if (row->state == MEMBER_SUBMITTED || row->state == MEMBER_RUNNING)
         return write(store, row, err);
-    if (store_begin(store, err) < 0 || look(store, &change, err) < 0 || write(store, row, err) < 0)
+    if (store_begin(store, err) < 0 || read_before_change(store, &change, err) < 0 || write(store, row, err) < 0)
         return -1;
-    return follow(store, &change, err);
+    return follow_change(store, &change, err);
 }
 
 int store_member_put(struct store *store, const struct member_row *row, struct error *err)
 {
-    return change_one(store, row, insert, err);
+    return change_one(store, row, member_insert, err);
 }
 
 int store_member_change(struct store *store, const struct member_row *row, struct error *err)
 {
-    return change_one(store, row, update, err);
+    return change_one(store, row, member_update, err);
 }
 
 /* Reads whether anything can follow from changes of the ensemble's members: whether it is open, or has rungs. Returns
  * 1, 0 or -1. */
-static int look_at_all(struct store *store, struct change *change, struct error *err)
+static int look_at_all(struct store *store, struct member_change *change, struct error *err)
 {
     sqlite3_stmt *stmt;
     bool rungs;
@@ -114,14 +114,14 @@ static int look_at_all(struct store *store, struct change *change, struct error 
 
 /* Does what follows for each row of a query, NULL if it could not be started: the index of a member, and whether it
  * becomes cancelled rather than pending. */
-static int follow_each(struct store *store, sqlite3_stmt *stmt, struct change *change, struct error *err)
+static int follow_each(struct store *store, sqlite3_stmt *stmt, struct member_change *change, struct error *err)
 {
     int rc = stmt != NULL ? 0 : -1;
 
     while (rc == 0 && (rc = store_row(store, stmt, err)) == 1) {
         change->index = sqlite3_column_int64(stmt, 0);
         change->to = sqlite3_column_int(stmt, 1) ? MEMBER_CANCELLED : MEMBER_PENDING;
-        rc = follow(store, change, err);
+        rc = follow_change(store, change, err);
         if (rc < 0)
             store_done(stmt);
     }
@@ -136,7 +136,7 @@ static int follow_each(struct store *store, sqlite3_stmt *stmt, struct change *c
 int store_member_reset(struct store *store, int64_t ensemble, enum member_state state, int64_t from, int64_t last,
                        bool afresh, struct error *err)
 {
-    struct change change = {.ensemble = ensemble, .from = state};
+    struct member_change change = {.ensemble = ensemble, .from = state};
     const char *name = member_state_name(state);
     int rc = look_at_all(store, &change, err);
 
@@ -161,7 +161,7 @@ int store_member_reset(struct store *store, int64_t ensemble, enum member_state 
 
 int store_member_cancel(struct store *store, int64_t ensemble, int64_t from, int64_t last, struct error *err)
 {
-    struct change change = {.ensemble = ensemble, .from = MEMBER_PENDING};
+    struct member_change change = {.ensemble = ensemble, .from = MEMBER_PENDING};
     int rc = look_at_all(store, &change, err);
 
     if (rc == 1)

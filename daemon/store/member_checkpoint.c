@@ -2,7 +2,7 @@
 
 #define COLUMNS "home, idx, number, ensemble, attempt, path, coalesce(step, -1), size, digest, time"
 
-static void read_row(sqlite3_stmt *stmt, struct member_checkpoint_row *row)
+static void member_checkpoint_read(sqlite3_stmt *stmt, struct member_checkpoint_row *row)
 {
     row->home = sqlite3_column_int64(stmt, 0);
     row->index = sqlite3_column_int64(stmt, 1);
@@ -41,7 +41,7 @@ int store_member_checkpoint_newest(struct store *store, int64_t home, int64_t in
     int rc = stmt ? store_row(store, stmt, err) : -1;
 
     if (rc == 1) {
-        read_row(stmt, row);
+        member_checkpoint_read(stmt, row);
         rc = store_row_taken(store, stmt, err);
     }
     return rc;
@@ -70,5 +70,5 @@ int store_member_checkpoint_each(struct store *store, const struct member_checkp
                            "SELECT " COLUMNS " FROM member_checkpoint WHERE home = ?1 AND idx = ?2 AND number >= ?3 "
                            "ORDER BY number LIMIT ?4",
                            "iiii", home, index, from->number, (int64_t)limit);
-    return store_each_row(store, stmt, read_row, &row, each, arg, err);
+    return store_each_row(store, stmt, member_checkpoint_read, &row, each, arg, err);
 }

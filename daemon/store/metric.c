@@ -12,29 +12,30 @@ int store_metric_put(struct store *store, int64_t training, const char *name, co
                       "itiiid", training, name, point->step, point->rank, point->time_ms, point->value);
 }
 
-static double value_of(sqlite3_stmt *stmt, int column)
+static double metric_value(sqlite3_stmt *stmt, int column)
 {
     return sqlite3_column_type(stmt, column) == SQLITE_NULL ? NAN : sqlite3_column_double(stmt, column);
 }
 
 /* A callback for names, or one for names with figures; the other one is NULL. */
-struct listener {
+struct metric_listener {
     int (*name)(void *arg, const char *name);
     int (*figures)(void *arg, const char *name, const struct metric_figures *figures);
     void *arg;
 };
 
-static int tell(const struct listener *to, sqlite3_stmt *stmt, const char *name)
+static int listener_tell(const struct metric_listener *to, sqlite3_stmt *stmt, const char *name)
 {
     struct metric_figures figures;
 
     if (to->name != NULL)
         return to->name(to->arg, name);
-    figures = (struct metric_figures){.last = value_of(stmt, 1), .min = value_of(stmt, 2), .max = value_of(stmt, 3)};
+    figures = (struct metric_figures){
+        .last = metric_value(stmt, 1), .min = metric_value(stmt, 2), .max = metric_value(stmt, 3)};
     return to->figures(to->arg, name, &figures);
 }
 
-static int each_named(struct store *store, sqlite3_stmt *stmt, const struct listener *to, struct error *err)
+static int each_named(struct store *store, sqlite3_stmt *stmt, const struct metric_listener *to, struct error *err)
 {
     int rc = stmt != NULL ? 1 : -1;
 
@@ -43,7 +44,7 @@ static int each_named(struct store *store, sqlite3_stmt *stmt, const struct list
 
         if (store_read_whole(store, stmt, err) < 0)
             rc = -1;
-        else if (tell(to, stmt, name))
+        else if (listener_tell(to, stmt, name))
             rc = 0;
         free(name);
         if (rc != 1)
@@ -58,7 +59,7 @@ int store_metric_each_name(struct store *store, int64_t training, const char *fr
     sqlite3_stmt *stmt = store_query(
         store, err, "SELECT name FROM series WHERE training = ?1 AND name >= ?2 ORDER BY name", "it", training, from);
 
-    return each_named(store, stmt, &(struct listener){.name = each, .arg = arg}, err);
+    return each_named(store, stmt, &(struct metric_listener){.name = each, .arg = arg}, err);
 }
 
 int store_metric_each_series(struct store *store, int64_t training,
@@ -68,13 +69,13 @@ int store_metric_each_series(struct store *store, int64_t training,
     sqlite3_stmt *stmt = store_query(
         store, err, "SELECT name, last, least, greatest FROM series WHERE training = ?1 ORDER BY name", "i", training);
 
-    return each_named(store, stmt, &(struct listener){.figures = each, .arg = arg}, err);
+    return each_named(store, stmt, &(struct metric_listener){.figures = each, .arg = arg}, err);
 }
 
 static void read_point(sqlite3_stmt *stmt, struct metric_point *point)
 {
     *point = (struct metric_point){sqlite3_column_int64(stmt, 0), sqlite3_column_int64(stmt, 1),
-                                   sqlite3_column_int64(stmt, 2), value_of(stmt, 3)};
+                                   sqlite3_column_int64(stmt, 2), metric_value(stmt, 3)};
 }
 
 int store_metric_each(struct store *store, int64_t training, const char *name, int64_t step, int64_t rank, int64_t to,

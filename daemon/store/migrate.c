@@ -64,7 +64,7 @@ static int copy_before(struct store *store, int version, struct error *err)
     return rc;
 }
 
-static int apply(struct store *store, const struct embedded *migration, int version, struct error *err)
+static int apply_migration(struct store *store, const struct embedded *migration, int version, struct error *err)
 {
     char *script = xasprintf("BEGIN IMMEDIATE;\n%s;\nPRAGMA user_version = %d;\nCOMMIT;", migration->data, version);
     int rc = 0;
@@ -99,7 +99,7 @@ int store_migrate(struct store *store, const struct embedded *migrations, struct
     if (version > 0 && version < newest && copy_before(store, version, err) < 0)
         return -1;
     for (; version < newest; version++)
-        if (apply(store, &migrations[version], version + 1, err) < 0)
+        if (apply_migration(store, &migrations[version], version + 1, err) < 0)
             return -1;
     return 0;
 }

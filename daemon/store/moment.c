@@ -16,7 +16,7 @@ int store_moment_put(struct store *store, int64_t training, const struct moment_
                       row->room_wait, row->sample_wait);
 }
 
-static void read_row(sqlite3_stmt *stmt, struct moment_row *row)
+static void moment_read(sqlite3_stmt *stmt, struct moment_row *row)
 {
     *row = (struct moment_row){
         .time_ms = sqlite3_column_int64(stmt, 0),
@@ -43,7 +43,7 @@ int store_moment_last(struct store *store, int64_t training, struct moment_row *
 
     if (rc != 1)
         return rc;
-    read_row(stmt, row);
+    moment_read(stmt, row);
     return store_row_taken(store, stmt, err);
 }
 
@@ -55,5 +55,5 @@ int store_moment_each(struct store *store, int64_t training, int (*each)(void *a
     return store_each_row(
         store,
         store_query(store, err, "SELECT " COLUMNS "FROM moment WHERE training = ?1 ORDER BY time", "i", training),
-        read_row, &row, each, arg, err);
+        moment_read, &row, each, arg, err);
 }

@@ -12,7 +12,7 @@
 static const char *const suffixes[STORE_FILES] = {"", "-wal"};
 
 /* Looks which file has the name now. Returns 0, or an errno value. */
-static int look(const struct store *store, size_t which, struct store_file *file)
+static int look_at_file(const struct store *store, size_t which, struct store_file *file)
 {
     char *path = xasprintf("%s%s", store->path, suffixes[which]);
     struct stat st;
@@ -27,7 +27,7 @@ static int look(const struct store *store, size_t which, struct store_file *file
 void store_note_files(struct store *store)
 {
     for (size_t i = 0; i < STORE_FILES && !(store->exclusive && i > 0); i++)
-        look(store, i, &store->files[i]);
+        look_at_file(store, i, &store->files[i]);
 }
 
 int store_check_present(const struct store *store, struct error *err)
@@ -35,7 +35,7 @@ int store_check_present(const struct store *store, struct error *err)
     for (size_t i = 0; i < STORE_FILES; i++) {
         const struct store_file *open = &store->files[i];
         struct store_file here;
-        int rc = open->known ? look(store, i, &here) : 0;
+        int rc = open->known ? look_at_file(store, i, &here) : 0;
 
         if (open->known && (rc != 0 || here.device != open->device || here.inode != open->inode))
             return error_set(err, "store_gone",

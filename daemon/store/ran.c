@@ -21,7 +21,7 @@ int store_ran_put(struct store *store, int64_t ensemble, int64_t index, int64_t 
                       "iiit", ensemble, index, number, sha256);
 }
 
-static int each_row(struct store *store, sqlite3_stmt *stmt, int (*each)(void *arg, const struct ran_row *row),
+static int ran_each(struct store *store, sqlite3_stmt *stmt, int (*each)(void *arg, const struct ran_row *row),
                     void *arg, struct error *err)
 {
     int rc = stmt != NULL ? 1 : -1;
@@ -43,7 +43,7 @@ static int each_row(struct store *store, sqlite3_stmt *stmt, int (*each)(void *a
 int store_ran_each(struct store *store, int64_t ensemble, int (*each)(void *arg, const struct ran_row *row), void *arg,
                    struct error *err)
 {
-    return each_row(
+    return ran_each(
         store, store_query(store, err, "SELECT id, content FROM ran WHERE ensemble = ?1 ORDER BY id", "i", ensemble),
         each, arg, err);
 }

@@ -1,7 +1,7 @@
 #include "daemon/store/retain.h"
 
 /* Returns the value of the column `swept` for ensembles whose output has been removed as far as this setting goes. */
-static int64_t level(enum retain retain)
+static int64_t retain_level(enum retain retain)
 {
     return retain == RETAIN_NONE ? 2 : retain == RETAIN_FAILED ? 1 : 0;
 }
@@ -9,7 +9,7 @@ static int64_t level(enum retain retain)
 int store_sweep_find(struct store *store, enum retain retain, int64_t before_ms, int64_t *ensemble, int64_t *from,
                      struct error *err)
 {
-    for (int64_t swept = 0; swept < level(retain); swept++) {
+    for (int64_t swept = 0; swept < retain_level(retain); swept++) {
         sqlite3_stmt *stmt = store_query(
             store, err,
             "SELECT id, sweep_next FROM ensemble INDEXED BY ensemble_over WHERE swept = ?1 AND ended IS NOT NULL AND "
@@ -43,7 +43,7 @@ static int find_end(struct store *store, int64_t ensemble, int64_t from, int lim
     return rc < 0 ? -1 : 0;
 }
 
-static void read_row(sqlite3_stmt *stmt, struct released *row)
+static void released_read(sqlite3_stmt *stmt, struct released *row)
 {
     row->index = sqlite3_column_int64(stmt, 0);
     row->number = sqlite3_column_int64(stmt, 1);
@@ -77,7 +77,7 @@ int store_sweep_mark(struct store *store, enum retain retain, int64_t ensemble, 
             "a.ensemble = ?1 AND a.idx >= ?2 AND a.idx < ?3 AND a.released IS NOT NULL ORDER BY a.idx, "
             "a.number",
             "iii", ensemble, from, end),
-        read_row, &row, each, arg, err);
+        released_read, &row, each, arg, err);
 }
 
 int store_sweep_advance(struct store *store, enum retain retain, int64_t ensemble, int64_t next, struct error *err)
@@ -87,7 +87,7 @@ int store_sweep_advance(struct store *store, enum retain retain, int64_t ensembl
         return store_exec(store, err, "UPDATE ensemble SET sweep_next = ?2 WHERE id = ?1 AND ended IS NOT NULL", "ii",
                           ensemble, next);
     return store_exec(store, err, "UPDATE ensemble SET sweep_next = 0, swept = ?2 WHERE id = ?1 AND ended IS NOT NULL",
-                      "ii", ensemble, level(retain));
+                      "ii", ensemble, retain_level(retain));
 }
 
 int store_sweep_restart(struct store *store, struct error *err)

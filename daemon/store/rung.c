@@ -6,12 +6,12 @@
 
 #define COLUMNS "ensemble, number, rung, idx, attempt, step, value, loss, promoted, threshold, best"
 
-static double value_of(sqlite3_stmt *stmt, int column)
+static double arrival_value(sqlite3_stmt *stmt, int column)
 {
     return sqlite3_column_type(stmt, column) == SQLITE_NULL ? NAN : sqlite3_column_double(stmt, column);
 }
 
-static void read_row(sqlite3_stmt *stmt, struct arrival_row *row)
+static void arrival_read(sqlite3_stmt *stmt, struct arrival_row *row)
 {
     row->ensemble = sqlite3_column_int64(stmt, 0);
     row->number = sqlite3_column_int64(stmt, 1);
@@ -19,20 +19,20 @@ static void read_row(sqlite3_stmt *stmt, struct arrival_row *row)
     row->index = sqlite3_column_int64(stmt, 3);
     row->attempt = sqlite3_column_int64(stmt, 4);
     row->step = sqlite3_column_int64(stmt, 5);
-    row->value = value_of(stmt, 6);
+    row->value = arrival_value(stmt, 6);
     row->loss = sqlite3_column_double(stmt, 7);
     row->promoted = sqlite3_column_int64(stmt, 8);
-    row->threshold = value_of(stmt, 9);
-    row->best = value_of(stmt, 10);
+    row->threshold = arrival_value(stmt, 9);
+    row->best = arrival_value(stmt, 10);
 }
 
-static int get_one(struct store *store, sqlite3_stmt *stmt, struct arrival_row *row, struct error *err)
+static int get_arrival(struct store *store, sqlite3_stmt *stmt, struct arrival_row *row, struct error *err)
 {
     int rc = stmt != NULL ? store_row(store, stmt, err) : -1;
 
     if (rc != 1)
         return rc;
-    read_row(stmt, row);
+    arrival_read(stmt, row);
     return store_row_taken(store, stmt, err);
 }
 
@@ -54,16 +54,18 @@ static bool is_better(const struct arrival_row *a, const struct arrival_row *b)
 /* Reads the cut of a rung: 1, 0 if there is none yet, -1. */
 static int get_cut(struct store *store, int64_t ensemble, int64_t rung, struct arrival_row *cut, struct error *err)
 {
-    return get_one(store,
-                   store_query(store, err,
-                               "SELECT " COLUMNS " FROM arrival WHERE ensemble = ?1 AND number = (SELECT cut FROM rung "
-                               "WHERE ensemble = ?1 AND number = ?2)",
-                               "ii", ensemble, rung),
-                   cut, err);
+    return get_arrival(store,
+                       store_query(store, err,
+                                   "SELECT " COLUMNS
+                                   " FROM arrival WHERE ensemble = ?1 AND number = (SELECT cut FROM rung "
+                                   "WHERE ensemble = ?1 AND number = ?2)",
+                                   "ii", ensemble, rung),
+                       cut, err);
 }
 
 /* Finds the arrival before or after one, by their losses. The result stays 0 where there is none. */
-static int neighbour(struct store *store, const struct arrival_row *of, bool after, int64_t *number, struct error *err)
+static int neighbour_of_arrival(struct store *store, const struct arrival_row *of, bool after, int64_t *number,
+                                struct error *err)
 {
     sqlite3_stmt *stmt =
         after ? store_query(store, err,
@@ -78,7 +80,7 @@ static int neighbour(struct store *store, const struct arrival_row *of, bool aft
     return get_number(store, stmt, number, err) < 0 ? -1 : 0;
 }
 
-static int first_of(struct store *store, const struct arrival_row *row, int64_t *number, struct error *err)
+static int first_arrival(struct store *store, const struct arrival_row *row, int64_t *number, struct error *err)
 {
     sqlite3_stmt *stmt = store_query(store, err,
                                      "SELECT number FROM arrival INDEXED BY arrival_by_loss WHERE ensemble = ?1 AND "
@@ -99,9 +101,9 @@ static int move_cut(struct store *store, const struct arrival_row *row, int64_t 
     if (rc < 0)
         return -1;
     if (rc == 0 && grows)
-        rc = first_of(store, row, &number, err);
+        rc = first_arrival(store, row, &number, err);
     else if (rc == 1 && is_better(row, &cut) != grows)
-        rc = neighbour(store, &cut, grows, &number, err);
+        rc = neighbour_of_arrival(store, &cut, grows, &number, err);
     else
         return 0;
     if (rc < 0 || number == 0)
@@ -110,7 +112,7 @@ static int move_cut(struct store *store, const struct arrival_row *row, int64_t 
                       row->rung, number);
 }
 
-static int insert(struct store *store, struct arrival_row *row, struct error *err)
+static int insert_arrival(struct store *store, struct arrival_row *row, struct error *err)
 {
     sqlite3_stmt *stmt = store_query(store, err, "SELECT coalesce(max(number), 0) + 1 FROM arrival WHERE ensemble = ?1",
                                      "i", row->ensemble);
@@ -128,7 +130,7 @@ static int insert(struct store *store, struct arrival_row *row, struct error *er
 int store_arrival_add(struct store *store, struct arrival_row *row, int64_t reduction, struct error *err)
 {
     int64_t n;
-    int rc = insert(store, row, err);
+    int rc = insert_arrival(store, row, err);
 
     if (rc != 1)
         return rc;
@@ -147,13 +149,13 @@ int store_arrival_add(struct store *store, struct arrival_row *row, int64_t redu
 
 static int get_best(struct store *store, int64_t ensemble, int64_t rung, struct arrival_row *best, struct error *err)
 {
-    return get_one(store,
-                   store_query(store, err,
-                               "SELECT " COLUMNS
-                               " FROM arrival INDEXED BY arrival_by_loss WHERE ensemble = ?1 AND rung "
-                               "= ?2 ORDER BY loss, number LIMIT 1",
-                               "ii", ensemble, rung),
-                   best, err);
+    return get_arrival(store,
+                       store_query(store, err,
+                                   "SELECT " COLUMNS
+                                   " FROM arrival INDEXED BY arrival_by_loss WHERE ensemble = ?1 AND rung "
+                                   "= ?2 ORDER BY loss, number LIMIT 1",
+                                   "ii", ensemble, rung),
+                       best, err);
 }
 
 int store_arrival_is_good(struct store *store, const struct arrival_row *row, struct error *err)
@@ -167,12 +169,13 @@ int store_arrival_is_good(struct store *store, const struct arrival_row *row, st
 int store_arrival_promotable(struct store *store, int64_t ensemble, int64_t rung, struct arrival_row *row,
                              struct error *err)
 {
-    int rc = get_one(store,
-                     store_query(store, err,
-                                 "SELECT " COLUMNS " FROM arrival INDEXED BY arrival_waiting WHERE ensemble = ?1 AND "
-                                 "rung = ?2 AND promoted = 0 ORDER BY loss, number LIMIT 1",
-                                 "ii", ensemble, rung),
-                     row, err);
+    int rc =
+        get_arrival(store,
+                    store_query(store, err,
+                                "SELECT " COLUMNS " FROM arrival INDEXED BY arrival_waiting WHERE ensemble = ?1 AND "
+                                "rung = ?2 AND promoted = 0 ORDER BY loss, number LIMIT 1",
+                                "ii", ensemble, rung),
+                    row, err);
 
     return rc == 1 ? store_arrival_is_good(store, row, err) : rc;
 }
@@ -218,11 +221,11 @@ int store_arrival_median(struct store *store, int64_t ensemble, int64_t rung, in
     *loss = cut.loss;
     if (*n == 1)
         return 1;
-    if (neighbour(store, &cut, true, &number, err) < 0 ||
-        get_one(store,
-                store_query(store, err, "SELECT " COLUMNS " FROM arrival WHERE ensemble = ?1 AND number = ?2", "ii",
-                            ensemble, number),
-                &next, err) != 1)
+    if (neighbour_of_arrival(store, &cut, true, &number, err) < 0 ||
+        get_arrival(store,
+                    store_query(store, err, "SELECT " COLUMNS " FROM arrival WHERE ensemble = ?1 AND number = ?2", "ii",
+                                ensemble, number),
+                    &next, err) != 1)
         return -1;
     *loss = *n % 2 == 0 ? (cut.loss + next.loss) / 2 : next.loss;
     return 1;
@@ -246,12 +249,13 @@ int store_arrival_next_rung(struct store *store, int64_t ensemble, int64_t index
 
 int store_arrival_last(struct store *store, int64_t ensemble, int64_t index, struct arrival_row *row, struct error *err)
 {
-    return get_one(store,
-                   store_query(store, err,
-                               "SELECT " COLUMNS " FROM arrival WHERE ensemble = ?1 AND idx = ?2 ORDER BY rung DESC "
-                               "LIMIT 1",
-                               "ii", ensemble, index),
-                   row, err);
+    return get_arrival(store,
+                       store_query(store, err,
+                                   "SELECT " COLUMNS
+                                   " FROM arrival WHERE ensemble = ?1 AND idx = ?2 ORDER BY rung DESC "
+                                   "LIMIT 1",
+                                   "ii", ensemble, index),
+                       row, err);
 }
 
 int store_arrival_each(struct store *store, int64_t ensemble, int64_t after, int limit,
@@ -264,7 +268,7 @@ int store_arrival_each(struct store *store, int64_t ensemble, int64_t after, int
                                       "SELECT " COLUMNS " FROM arrival WHERE ensemble = ?1 AND number > ?2 ORDER BY "
                                       "number LIMIT ?3",
                                       "iii", ensemble, after, (int64_t)limit),
-                          read_row, &row, each, arg, err);
+                          arrival_read, &row, each, arg, err);
 }
 
 int store_rung_highest(struct store *store, int64_t ensemble, int64_t *rung, struct error *err)

@@ -11,7 +11,7 @@
     "id, ensemble, idx, name, attempt, step, time, first_time, last, least, greatest, area, points, not_finite, "      \
     "width, entries, file_attempt, file_read, newest"
 
-static double value_of(sqlite3_stmt *stmt, int column)
+static double series_value(sqlite3_stmt *stmt, int column)
 {
     return sqlite3_column_type(stmt, column) == SQLITE_NULL ? NAN : sqlite3_column_double(stmt, column);
 }
@@ -33,12 +33,12 @@ static double sum_of(double area, double more)
 }
 
 /* Both prefer a number to NaN. */
-static double least(double a, double b)
+static double least_number(double a, double b)
 {
     return isnan(a) || b < a ? b : a;
 }
 
-static double greatest(double a, double b)
+static double greatest_number(double a, double b)
 {
     return isnan(a) || b > a ? b : a;
 }
@@ -51,8 +51,8 @@ void series_point_merge(struct series_point *to, const struct series_point *next
     to->count += next->count;
     to->not_finite += next->not_finite;
     to->last = next->last;
-    to->min = least(to->min, next->min);
-    to->max = greatest(to->max, next->max);
+    to->min = least_number(to->min, next->min);
+    to->max = greatest_number(to->max, next->max);
     to->area = sum_of(to->area, next->area);
     to->within = sum_of(to->within, next->area);
 }
@@ -77,9 +77,9 @@ static void read_series(sqlite3_stmt *stmt, struct series_row *row)
         .step = sqlite3_column_int64(stmt, 5),
         .time_ms = sqlite3_column_int64(stmt, 6),
         .first_time_ms = sqlite3_column_int64(stmt, 7),
-        .last = value_of(stmt, 8),
-        .min = value_of(stmt, 9),
-        .max = value_of(stmt, 10),
+        .last = series_value(stmt, 8),
+        .min = series_value(stmt, 9),
+        .max = series_value(stmt, 10),
         .area = sqlite3_column_double(stmt, 11),
         .points = sqlite3_column_int64(stmt, 12),
         .not_finite = sqlite3_column_int64(stmt, 13),
@@ -93,7 +93,7 @@ static void read_series(sqlite3_stmt *stmt, struct series_row *row)
 }
 
 /* Adds an entry behind all others. Those before it become a chunk when there is no more room beside the figures. */
-static int push(struct store *store, struct series_row *row, const struct series_point *p, struct error *err)
+static int series_push(struct store *store, struct series_row *row, const struct series_point *p, struct error *err)
 {
     struct series_point first;
     size_t at = 0;
@@ -111,7 +111,7 @@ static int push(struct store *store, struct series_row *row, const struct series
     return 0;
 }
 
-static int get_one(struct store *store, sqlite3_stmt *stmt, struct series_row *row, struct error *err)
+static int series_get_one(struct store *store, sqlite3_stmt *stmt, struct series_row *row, struct error *err)
 {
     int rc = stmt != NULL ? store_row(store, stmt, err) : -1;
 
@@ -124,11 +124,11 @@ static int get_one(struct store *store, sqlite3_stmt *stmt, struct series_row *r
 int store_series_get(struct store *store, int64_t ensemble, int64_t index, const char *name, struct series_row *row,
                      struct error *err)
 {
-    return get_one(store,
-                   store_query(store, err,
-                               "SELECT " COLUMNS " FROM member_series WHERE ensemble = ?1 AND idx = ?2 AND name = ?3",
-                               "iit", ensemble, index, name),
-                   row, err);
+    return series_get_one(
+        store,
+        store_query(store, err, "SELECT " COLUMNS " FROM member_series WHERE ensemble = ?1 AND idx = ?2 AND name = ?3",
+                    "iit", ensemble, index, name),
+        row, err);
 }
 
 /* Returns the number of series that the member has, or -1. */
@@ -147,16 +147,17 @@ static int64_t count_series(struct store *store, int64_t ensemble, int64_t index
 
 static int get_predecessor(struct store *store, const struct series_row *row, struct series_row *out, struct error *err)
 {
-    return get_one(store,
-                   store_query(store, err,
-                               "SELECT " COLUMNS " FROM member_series WHERE ensemble = (SELECT predecessor FROM member "
-                               "WHERE ensemble = ?1 AND idx = ?2) AND idx = ?2 AND name = ?3",
-                               "iit", row->ensemble, row->index, row->name),
-                   out, err);
+    return series_get_one(store,
+                          store_query(store, err,
+                                      "SELECT " COLUMNS
+                                      " FROM member_series WHERE ensemble = (SELECT predecessor FROM member "
+                                      "WHERE ensemble = ?1 AND idx = ?2) AND idx = ?2 AND name = ?3",
+                                      "iit", row->ensemble, row->index, row->name),
+                          out, err);
 }
 
 /* Takes the figures of the series on by a point behind all others. */
-static void take(struct series_row *row, const struct series_point *p)
+static void series_take_point(struct series_row *row, const struct series_point *p)
 {
     if (row->points == 0) {
         row->first_time_ms = p->time_ms;
@@ -166,38 +167,38 @@ static void take(struct series_row *row, const struct series_point *p)
     row->step = p->last_step;
     row->time_ms = p->last_time_ms;
     row->last = p->last;
-    row->min = least(row->min, p->min);
-    row->max = greatest(row->max, p->max);
+    row->min = least_number(row->min, p->min);
+    row->max = greatest_number(row->max, p->max);
     row->area = sum_of(row->area, p->area);
     row->points += p->count;
     row->not_finite += p->not_finite;
 }
 
-struct heap {
+struct points_heap {
     struct series_point *points;
     int64_t n;
 };
 
-static int gather(void *arg, const struct series_point *p)
+static int gather_point(void *arg, const struct series_point *p)
 {
-    struct heap *heap = arg;
+    struct points_heap *heap = arg;
 
     heap->points[heap->n++] = *p;
     return 0;
 }
 
 /* Reads all entries; the caller frees them. */
-static int gather_all(struct store *store, const struct series_row *row, struct heap *heap, struct error *err)
+static int gather_all(struct store *store, const struct series_row *row, struct points_heap *heap, struct error *err)
 {
-    *heap = (struct heap){.points = xcalloc((size_t)row->entries + 1, sizeof *heap->points)};
-    return store_series_each_point(store, row, INT64_MIN, INT64_MAX, row->entries + 1, gather, heap, err);
+    *heap = (struct points_heap){.points = xcalloc((size_t)row->entries + 1, sizeof *heap->points)};
+    return store_series_each_point(store, row, INT64_MIN, INT64_MAX, row->entries + 1, gather_point, heap, err);
 }
 
 /* Begins a series with what the member's former ensemble has of it. */
-static int inherit(struct store *store, struct series_row *row, struct error *err)
+static int series_inherit(struct store *store, struct series_row *row, struct error *err)
 {
     struct series_row from;
-    struct heap heap = {0};
+    struct points_heap heap = {0};
     int rc = get_predecessor(store, row, &from, err);
 
     if (rc != 1)
@@ -211,7 +212,7 @@ static int inherit(struct store *store, struct series_row *row, struct error *er
     *row = from;
     for (int64_t i = 0; rc == 0 && i < heap.n; i++) {
         heap.points[i].attempt = 0;
-        rc = push(store, row, &heap.points[i], err);
+        rc = series_push(store, row, &heap.points[i], err);
     }
     free(heap.points);
     return rc == 0 ? store_series_save(store, row, err) : -1;
@@ -234,14 +235,14 @@ int store_series_open(struct store *store, int64_t ensemble, int64_t index, cons
                    index, row->name) < 0)
         return -1;
     row->id = store_last_id(store);
-    return inherit(store, row, err) < 0 ? -1 : 1;
+    return series_inherit(store, row, err) < 0 ? -1 : 1;
 }
 
-static int retake(void *arg, const struct series_point *p)
+static int retake_point(void *arg, const struct series_point *p)
 {
     struct series_row *row = arg;
 
-    take(row, p);
+    series_take_point(row, p);
     row->entries++;
     return 0;
 }
@@ -282,7 +283,7 @@ static void cut_chunk(struct chunk *chunk, int64_t step)
 }
 
 /* Drops the points from a step on, and finds the figures of the others. */
-static int cut(struct store *store, struct series_row *row, int64_t step, struct error *err)
+static int series_cut(struct store *store, struct series_row *row, int64_t step, struct error *err)
 {
     struct series_row left;
 
@@ -295,7 +296,7 @@ static int cut(struct store *store, struct series_row *row, int64_t step, struct
     left = *row;
     left.points = left.not_finite = left.entries = 0;
     left.area = 0;
-    if (store_series_each_point(store, row, INT64_MIN, INT64_MAX, INT64_MAX, retake, &left, err) < 0)
+    if (store_series_each_point(store, row, INT64_MIN, INT64_MAX, INT64_MAX, retake_point, &left, err) < 0)
         return -1;
     left.width = left.entries > 0 ? left.width : 1;
     *row = left;
@@ -303,9 +304,9 @@ static int cut(struct store *store, struct series_row *row, int64_t step, struct
 }
 
 /* Merges each two neighbours. */
-static int thin(struct store *store, struct series_row *row, struct error *err)
+static int series_thin(struct store *store, struct series_row *row, struct error *err)
 {
-    struct heap heap;
+    struct points_heap heap;
     int rc = gather_all(store, row, &heap, err);
     int64_t n = 0;
 
@@ -321,7 +322,7 @@ static int thin(struct store *store, struct series_row *row, struct error *err)
     if (rc == 0)
         rc = store_exec(store, err, "DELETE FROM member_point WHERE series = ?1", "i", row->id);
     for (int64_t i = 0; rc == 0 && i < n; i++)
-        rc = push(store, row, &heap.points[i], err);
+        rc = series_push(store, row, &heap.points[i], err);
     free(heap.points);
     return rc;
 }
@@ -341,18 +342,18 @@ int store_series_add(struct store *store, struct series_row *row, const struct s
     size_t begin;
 
     row->changed = true;
-    if (row->points > 0 && point->step <= row->step && cut(store, row, point->step, err) < 0)
+    if (row->points > 0 && point->step <= row->step && series_cut(store, row, point->step, err) < 0)
         return -1;
-    take(row, point);
+    series_take_point(row, point);
     if (row->width == 1 || !is_unfilled(row, &begin, &last)) {
-        if (push(store, row, point, err) < 0)
+        if (series_push(store, row, point, err) < 0)
             return -1;
-        return row->entries > keep ? thin(store, row, err) : 0;
+        return row->entries > keep ? series_thin(store, row, err) : 0;
     }
     series_point_merge(&last, point);
     row->newest.size = begin;
     row->entries--;
-    return push(store, row, &last, err);
+    return series_push(store, row, &last, err);
 }
 
 int store_series_save(struct store *store, struct series_row *row, struct error *err)
@@ -397,7 +398,7 @@ int store_series_each_of(struct store *store, int64_t ensemble, int64_t from, in
 }
 
 /* Entries that are wanted of a series, by step. */
-struct reading {
+struct points_reading {
     int64_t after, to, left;
     int (*each)(void *arg, const struct series_point *point);
     void *arg;
@@ -406,7 +407,7 @@ struct reading {
 
 static int tell_chunk(void *arg, const struct chunk *chunk)
 {
-    struct reading *r = arg;
+    struct points_reading *r = arg;
     struct series_point p;
 
     for (size_t at = 0; !r->over && chunk_next(chunk, &at, &p);)
@@ -423,7 +424,7 @@ static void read_points(sqlite3_stmt *stmt, struct chunk *chunk)
 int store_series_each_point(struct store *store, const struct series_row *row, int64_t after, int64_t to, int64_t limit,
                             int (*each)(void *arg, const struct series_point *point), void *arg, struct error *err)
 {
-    struct reading r = {after, to, limit, each, arg, false};
+    struct points_reading r = {after, to, limit, each, arg, false};
     struct chunk chunk;
     int rc = store_each_row(
         store,

@@ -56,7 +56,7 @@ int store_session_insert(struct store *store, struct session_row *row, struct er
 
 #define COLUMNS "id, hash, role, token, path, created, expires, last_used"
 
-static void read_row(sqlite3_stmt *stmt, struct session_row *row)
+static void session_read(sqlite3_stmt *stmt, struct session_row *row)
 {
     row->id = sqlite3_column_int64(stmt, 0);
     store_text(stmt, 1, row->hash, sizeof row->hash);
@@ -73,7 +73,7 @@ static int get_row(struct store *store, sqlite3_stmt *stmt, struct session_row *
     int rc = stmt ? store_row(store, stmt, err) : -1;
 
     if (rc == 1) {
-        read_row(stmt, row);
+        session_read(stmt, row);
         rc = store_row_taken(store, stmt, err);
     }
     return rc;
@@ -101,7 +101,7 @@ int store_session_each(struct store *store, int64_t before, int limit, int64_t n
         before > 0 ? before : INT64_MAX, now_ms, limit);
     struct session_row row;
 
-    return store_each_row(store, stmt, read_row, &row, each, arg, err);
+    return store_each_row(store, stmt, session_read, &row, each, arg, err);
 }
 
 int store_session_touch(struct store *store, int64_t id, int64_t now_ms, struct error *err)

@@ -39,8 +39,8 @@ sqlite3_stmt *store_prepared(struct store *store, const char *sql, struct error 
 }
 
 /* `texts` is SQLITE_STATIC where the bound texts stay until the statement has run, else SQLITE_TRANSIENT. */
-static int bind(struct store *store, sqlite3_stmt *stmt, const char *types, va_list ap, sqlite3_destructor_type texts,
-                struct error *err)
+static int bind_values(struct store *store, sqlite3_stmt *stmt, const char *types, va_list ap,
+                       sqlite3_destructor_type texts, struct error *err)
 {
     int rc = SQLITE_OK;
 
@@ -96,7 +96,7 @@ int store_exec(struct store *store, struct error *err, const char *sql, const ch
     if (stmt == NULL)
         return store_doom(store, err);
     va_start(ap, types);
-    rc = bind(store, stmt, types, ap, SQLITE_STATIC, err);
+    rc = bind_values(store, stmt, types, ap, SQLITE_STATIC, err);
     va_end(ap);
     if (rc == 0 && sqlite3_step(stmt) != SQLITE_DONE)
         rc = store_error(store, sql, err);
@@ -123,7 +123,7 @@ sqlite3_stmt *store_query(struct store *store, struct error *err, const char *sq
         return NULL;
     }
     va_start(ap, types);
-    rc = bind(store, stmt, types, ap, SQLITE_TRANSIENT, err);
+    rc = bind_values(store, stmt, types, ap, SQLITE_TRANSIENT, err);
     va_end(ap);
     if (rc < 0) {
         store_done(stmt);

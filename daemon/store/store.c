@@ -53,7 +53,7 @@ static int take_lock(struct store *store, const char *state_dir, struct error *e
     return rc;
 }
 
-static int pragma(struct store *store, const char *sql, struct error *err)
+static int run_pragma(struct store *store, const char *sql, struct error *err)
 {
     return sqlite3_exec(store->db, sql, NULL, NULL, NULL) == SQLITE_OK ? 0 : store_error(store, sql, err);
 }
@@ -83,12 +83,12 @@ static int set_journal_mode(struct store *store, const char *mode, struct error 
  * shared memory, once, to change it. A database that is not ours is left unchanged. */
 static int set_journal(struct store *store, enum store_journal journal, struct error *err)
 {
-    if (journal == STORE_JOURNAL_ROLLBACK && pragma(store, "PRAGMA locking_mode = EXCLUSIVE", err) < 0)
+    if (journal == STORE_JOURNAL_ROLLBACK && run_pragma(store, "PRAGMA locking_mode = EXCLUSIVE", err) < 0)
         return -1;
     if (store_check_origin(store, err) < 0)
         return -1;
     /* for a new database: the cost of a commit is whole pages, of which it changes little */
-    if (pragma(store, "PRAGMA page_size = 2048", err) < 0)
+    if (run_pragma(store, "PRAGMA page_size = 2048", err) < 0)
         return -1;
     if (sqlite3_db_readonly(store->db, "main") == 1)
         return error_set(err, "store_io", "%s cannot be written to by this user", store->path);
@@ -193,8 +193,9 @@ int store_open_with(struct store **out, const char *state_dir, const struct stor
     sqlite3_extended_result_codes(store->db, 0);
     sqlite3_busy_timeout(store->db, STORE_BUSY_MS);
     if (set_journal(store, journal, err) < 0 || (unclean && store_check_whole(store, err) < 0) ||
-        pragma(store, "PRAGMA synchronous = FULL", err) < 0 || pragma(store, "PRAGMA foreign_keys = ON", err) < 0 ||
-        store_tallies_init(store, err) < 0 || store_causes_init(store, err) < 0 ||
+        run_pragma(store, "PRAGMA synchronous = FULL", err) < 0 ||
+        run_pragma(store, "PRAGMA foreign_keys = ON", err) < 0 || store_tallies_init(store, err) < 0 ||
+        store_causes_init(store, err) < 0 ||
         store_migrate(store, options->migrations ? options->migrations : store_migrations, err) < 0 ||
         (!unclean && store_check_small(store, err) < 0) ||
         load_or_draw(store, "instance", store->instance, sizeof store->instance, err) < 0 ||
@@ -231,7 +232,7 @@ int store_open_reader(struct store **out, struct store *store, struct error *err
     }
     sqlite3_extended_result_codes(reader->db, 0);
     sqlite3_busy_timeout(reader->db, STORE_BUSY_MS);
-    if (pragma(reader, "PRAGMA query_only = ON", err) < 0 || store_causes_init(reader, err) < 0 ||
+    if (run_pragma(reader, "PRAGMA query_only = ON", err) < 0 || store_causes_init(reader, err) < 0 ||
         store_prepare_rollback(reader, err) < 0)
         goto fail;
     *out = reader;

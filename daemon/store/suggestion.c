@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 /* Stores a member, which waits, and what it was suggested as. */
-static int add_one(struct store *store, int64_t ensemble, const struct suggestion *s, struct error *err)
+static int add_suggestion(struct store *store, int64_t ensemble, const struct suggestion *s, struct error *err)
 {
     if (store_exec(store, err, "INSERT INTO member (ensemble, idx, state, priority) VALUES (?1, ?2, 'pending', ?3)",
                    "iii", ensemble, s->index, s->priority) < 0)
@@ -27,7 +27,7 @@ int store_suggestion_add(struct store *store, struct ensemble_row *row, const st
                          struct error *err)
 {
     for (size_t i = 0; i < n; i++)
-        if (add_one(store, row->id, &list[i], err) < 0)
+        if (add_suggestion(store, row->id, &list[i], err) < 0)
             return -1;
     row->count += (int64_t)n;
     row->next_index = row->count; /* each of them has a row */
@@ -37,7 +37,8 @@ int store_suggestion_add(struct store *store, struct ensemble_row *row, const st
 }
 
 /* Reads index and parameters from the row that a query finds, if it does. Returns 1, 0 or -1. */
-static int read_one(struct store *store, sqlite3_stmt *stmt, int64_t *index, char **parameters, struct error *err)
+static int suggestion_read_one(struct store *store, sqlite3_stmt *stmt, int64_t *index, char **parameters,
+                               struct error *err)
 {
     int rc = stmt != NULL ? store_row(store, stmt, err) : -1;
 
@@ -54,21 +55,22 @@ static int read_one(struct store *store, sqlite3_stmt *stmt, int64_t *index, cha
 int store_suggestion_find(struct store *store, int64_t ensemble, const char *name, int64_t *index, char **parameters,
                           struct error *err)
 {
-    return read_one(store,
-                    store_query(store, err,
-                                "SELECT idx, parameters FROM suggestion INDEXED BY suggestion_by_name WHERE "
-                                "ensemble = ?1 AND name = ?2",
-                                "it", ensemble, name),
-                    index, parameters, err);
+    return suggestion_read_one(store,
+                               store_query(store, err,
+                                           "SELECT idx, parameters FROM suggestion INDEXED BY suggestion_by_name WHERE "
+                                           "ensemble = ?1 AND name = ?2",
+                                           "it", ensemble, name),
+                               index, parameters, err);
 }
 
 int store_suggestion_parameters(struct store *store, int64_t ensemble, int64_t index, char **parameters,
                                 struct error *err)
 {
-    return read_one(store,
-                    store_query(store, err, "SELECT idx, parameters FROM suggestion WHERE ensemble = ?1 AND idx = ?2",
-                                "ii", ensemble, index),
-                    &index, parameters, err);
+    return suggestion_read_one(store,
+                               store_query(store, err,
+                                           "SELECT idx, parameters FROM suggestion WHERE ensemble = ?1 AND idx = ?2",
+                                           "ii", ensemble, index),
+                               &index, parameters, err);
 }
 
 int store_suggestion_name(struct store *store, int64_t ensemble, int64_t index, char name[SUGGESTION_NAME],
@@ -96,7 +98,7 @@ int store_result_add(struct store *store, int64_t ensemble, int64_t index, struc
         "ii", ensemble, index);
 }
 
-struct reading {
+struct suggestion_reading {
     struct store *store;
     int (*each)(void *arg, const struct result_row *row);
     void *arg;
@@ -113,7 +115,7 @@ static void read_result(sqlite3_stmt *stmt, struct result_row *row)
 
 static int take_result(void *arg, const struct result_row *found)
 {
-    struct reading *reading = arg;
+    struct suggestion_reading *reading = arg;
     struct result_row row = {.number = found->number};
     int rc = store_member_get(reading->store, found->member.ensemble, found->member.index, &row.member, reading->err);
 
@@ -126,7 +128,7 @@ static int take_result(void *arg, const struct result_row *found)
 int store_result_each(struct store *store, int64_t root, int64_t after, int limit,
                       int (*each)(void *arg, const struct result_row *row), void *arg, struct error *err)
 {
-    struct reading reading = {store, each, arg, false, err};
+    struct suggestion_reading reading = {store, each, arg, false, err};
     struct result_row row = {.number = 0};
     sqlite3_stmt *stmt =
         store_query(store, err,

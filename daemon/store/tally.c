@@ -48,7 +48,7 @@ static bool read_state(sqlite3_context *context, sqlite3_value *value, enum memb
 }
 
 /* The SQL function stretto_moved(ENSEMBLE, FROM, TO) */
-static void moved(sqlite3_context *context, int n, sqlite3_value **values)
+static void sql_moved(sqlite3_context *context, int n, sqlite3_value **values)
 {
     struct store *store = sqlite3_user_data(context);
     enum member_state from, to;
@@ -62,7 +62,7 @@ static void moved(sqlite3_context *context, int n, sqlite3_value **values)
 }
 
 /* The SQL function stretto_handed(ENSEMBLE, STATE) */
-static void handed(sqlite3_context *context, int n, sqlite3_value **values)
+static void sql_handed(sqlite3_context *context, int n, sqlite3_value **values)
 {
     struct store *store = sqlite3_user_data(context);
     enum member_state state;
@@ -74,8 +74,10 @@ static void handed(sqlite3_context *context, int n, sqlite3_value **values)
 int store_tallies_init(struct store *store, struct error *err)
 {
     store->tallies = xcalloc(1, sizeof *store->tallies);
-    if (sqlite3_create_function(store->db, "stretto_moved", 3, SQLITE_UTF8, store, moved, NULL, NULL) != SQLITE_OK ||
-        sqlite3_create_function(store->db, "stretto_handed", 2, SQLITE_UTF8, store, handed, NULL, NULL) != SQLITE_OK)
+    if (sqlite3_create_function(store->db, "stretto_moved", 3, SQLITE_UTF8, store, sql_moved, NULL, NULL) !=
+            SQLITE_OK ||
+        sqlite3_create_function(store->db, "stretto_handed", 2, SQLITE_UTF8, store, sql_handed, NULL, NULL) !=
+            SQLITE_OK)
         return store_error(store, "cannot count members", err);
     return 0;
 }

@@ -22,7 +22,7 @@ int token_role_parse(const char *name, enum token_role *role)
 
 #define COLUMNS "id, hash, role, label, created, expires, revoked, last_used"
 
-static void read_row(sqlite3_stmt *stmt, struct token_row *row)
+static void token_row_read(sqlite3_stmt *stmt, struct token_row *row)
 {
     char role[16];
 
@@ -54,7 +54,7 @@ int store_token_get(struct store *store, int64_t id, struct token_row *row, stru
     int rc = stmt ? store_row(store, stmt, err) : -1;
 
     if (rc == 1) {
-        read_row(stmt, row);
+        token_row_read(stmt, row);
         rc = store_row_taken(store, stmt, err);
     }
     return rc;
@@ -68,7 +68,7 @@ int store_token_each(struct store *store, int64_t before, int limit,
                     before > 0 ? before : INT64_MAX, limit);
     struct token_row row;
 
-    return store_each_row(store, stmt, read_row, &row, each, arg, err);
+    return store_each_row(store, stmt, token_row_read, &row, each, arg, err);
 }
 
 int store_token_revoke(struct store *store, int64_t id, int64_t now_ms, struct error *err)

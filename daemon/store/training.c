@@ -46,7 +46,7 @@ int store_training_update(struct store *store, const struct training_row *row, s
         row->wanted > 0 ? row->wanted_by : NULL, row->losses);
 }
 
-static int read_one(struct store *store, sqlite3_stmt *stmt, struct training_row *row, struct error *err)
+static int read_training(struct store *store, sqlite3_stmt *stmt, struct training_row *row, struct error *err)
 {
     int rc = stmt ? store_row(store, stmt, err) : -1;
     char state[16];
@@ -88,12 +88,12 @@ static int read_one(struct store *store, sqlite3_stmt *stmt, struct training_row
 
 int store_training_get(struct store *store, int64_t id, struct training_row *row, struct error *err)
 {
-    return read_one(store, store_query(store, err, COLUMNS "WHERE id = ?1", "i", id), row, err);
+    return read_training(store, store_query(store, err, COLUMNS "WHERE id = ?1", "i", id), row, err);
 }
 
 int store_training_of(struct store *store, int64_t ensemble, struct training_row *row, struct error *err)
 {
-    return read_one(store, store_query(store, err, COLUMNS "WHERE ensemble = ?1", "i", ensemble), row, err);
+    return read_training(store, store_query(store, err, COLUMNS "WHERE ensemble = ?1", "i", ensemble), row, err);
 }
 
 int store_training_job(struct store *store, const struct training_row *row, int64_t *id, struct error *err)

@@ -9,7 +9,7 @@
     "SELECT " COLUMNS ", (SELECT ensemble FROM training WHERE id = training_checkpoint.training), damaged "            \
     "FROM training_checkpoint "
 
-static void read_row(sqlite3_stmt *stmt, struct training_checkpoint_row *row)
+static void training_checkpoint_read(sqlite3_stmt *stmt, struct training_checkpoint_row *row)
 {
     row->training = sqlite3_column_int64(stmt, 0);
     row->number = sqlite3_column_int64(stmt, 1);
@@ -39,7 +39,7 @@ int store_training_checkpoint_newest(struct store *store, int64_t training, stru
 
     if (rc != 1)
         return rc;
-    read_row(stmt, row);
+    training_checkpoint_read(stmt, row);
     return store_row_taken(store, stmt, err);
 }
 
@@ -98,7 +98,7 @@ int store_training_checkpoint_each(struct store *store, int64_t training, int64_
                            SELECT "WHERE training = ?1 AND number >= ?2 "
                                   "ORDER BY number LIMIT ?3",
                            "iii", training, from_number, (int64_t)limit);
-    return store_each_row(store, stmt, read_row, &row, each, arg, err);
+    return store_each_row(store, stmt, training_checkpoint_read, &row, each, arg, err);
 }
 
 int store_training_checkpoint_ended(struct store *store, int64_t ensemble, int64_t number, int64_t from,

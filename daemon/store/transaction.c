@@ -85,7 +85,7 @@ int store_flush(struct store *store, struct error *err)
 
 /* Keeps the current commit in the reader's sight, whatever is committed next. Returns false where that is not
  * possible. */
-static bool hold(struct store *reader)
+static bool hold_view(struct store *reader)
 {
     struct error err;
     sqlite3_stmt *look;
@@ -102,7 +102,7 @@ static bool hold(struct store *reader)
     return reader->view == VIEW_HELD;
 }
 
-static void let_go(struct store *reader)
+static void let_go_of_view(struct store *reader)
 {
     struct error err;
 
@@ -133,7 +133,7 @@ void store_answer_end(struct store *reader)
 void store_flushed(struct store *store)
 {
     gather_settle(store->log);
-    let_go(store->reader);
+    let_go_of_view(store->reader);
     if (store->event_owed != 0)
         store->newest_event = store->event_owed;
     store->event_owed = 0;
@@ -149,17 +149,17 @@ int store_flush_owed(struct store *store, struct error *err)
     return 0;
 }
 
-static int commit(struct store *store, struct error *err)
+static int commit_turn(struct store *store, struct error *err)
 {
     int rc;
 
-    if (!store->defer || store->log == NULL || (store->reader != NULL && !hold(store->reader)))
+    if (!store->defer || store->log == NULL || (store->reader != NULL && !hold_view(store->reader)))
         return store_run(store, commit_sql, err);
     gather_defer(store->log, true);
     rc = store_run(store, commit_sql, err);
     gather_defer(store->log, false);
     if (rc < 0 || !store_owes_flush(store))
-        let_go(store->reader);
+        let_go_of_view(store->reader);
     return rc;
 }
 
@@ -183,7 +183,7 @@ int store_commit(struct store *store, struct error *err)
     if (!store->in_transaction)
         return 0;
     if (!store->doomed && store_check_present(store, &store->why) == 0 && store_write_all(store, &rest) == 0 &&
-        count_commit(store, &rest) == 0 && commit(store, &store->why) == 0) {
+        count_commit(store, &rest) == 0 && commit_turn(store, &store->why) == 0) {
         store->in_transaction = false;
         store_spare_no_more(store);
         if (store->event_made != 0)
