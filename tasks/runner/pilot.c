@@ -29,7 +29,7 @@
 #define SCAN_MAX_MS 1000
 #define SCAN_NOTIFIED_MS 5000 /* where it works */
 
-static int read_config(struct pilot *p, struct error *err)
+static int read_config(struct node_pilot *p, struct error *err)
 {
     char *path = xasprintf("%s/pilot.json", p->dir);
 
@@ -53,7 +53,7 @@ static int read_config(struct pilot *p, struct error *err)
 }
 
 /* Takes a node's directory: nodes are numbered in the order of their arrival, or by ALPS. */
-static int take_number(struct pilot *p, struct error *err)
+static int take_number(struct node_pilot *p, struct error *err)
 {
     bool numbered = p->rank.application[0] != '\0';
     int64_t first = numbered ? p->rank.number : 0, end = numbered ? first + 1 : p->nodes;
@@ -90,7 +90,7 @@ static int64_t usable_cpus(void)
     return sysconf(_SC_NPROCESSORS_ONLN);
 }
 
-static void find_gpus(struct pilot *p)
+static void find_gpus(struct node_pilot *p)
 {
     const char *list = getenv("STRETTO_GPUS");
 
@@ -106,7 +106,7 @@ static void find_gpus(struct pilot *p)
     }
 }
 
-static void find_own_cpus(struct pilot *p)
+static void find_own_cpus(struct node_pilot *p)
 {
     struct cpus cpus;
 
@@ -119,7 +119,7 @@ static void find_own_cpus(struct pilot *p)
 }
 
 /* Finds the resources of the node: as configured, or as the batch system tells, or those of the machine. */
-static void find_resources(struct pilot *p)
+static void find_resources(struct node_pilot *p)
 {
     int64_t deadline = from_environment("STRETTO_DEADLINE");
 
@@ -141,7 +141,7 @@ static void find_resources(struct pilot *p)
     p->deadline_ms = deadline > 0 ? 1000 * deadline : INT64_MAX;
 }
 
-static void take_batch(struct pilot *p, const char *name)
+static void take_batch(struct node_pilot *p, const char *name)
 {
     char *path = xasprintf("%s/%s", p->inbox, name), *text, *rest = NULL;
     struct error err;
@@ -170,7 +170,7 @@ static int is_batch(const struct dirent *entry)
 }
 
 /* Takes the batches in the order of their names, in which they were written. */
-static void scan(struct pilot *p, int64_t now)
+static void inbox_scan(struct node_pilot *p, int64_t now)
 {
     struct dirent **list;
     int n = scandir(p->inbox, &list, is_batch, alphasort);
@@ -185,7 +185,7 @@ static void scan(struct pilot *p, int64_t now)
     p->scan_at = now + (p->notified ? SCAN_NOTIFIED_MS : p->scan_ms);
 }
 
-static void watch_inbox(struct pilot *p)
+static void watch_inbox(struct node_pilot *p)
 {
     p->notify = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
     if (p->notify >= 0 && inotify_add_watch(p->notify, p->inbox, IN_MOVED_TO) < 0) {
@@ -194,7 +194,7 @@ static void watch_inbox(struct pilot *p)
     }
 }
 
-static void take_notices(struct pilot *p)
+static void take_notices(struct node_pilot *p)
 {
     char buf[4096];
 
@@ -204,7 +204,7 @@ static void take_notices(struct pilot *p)
     }
 }
 
-static void take_signals(struct pilot *p)
+static void pilot_take_signals(struct node_pilot *p)
 {
     struct signalfd_siginfo info;
 
@@ -214,7 +214,7 @@ static void take_signals(struct pilot *p)
 }
 
 /* Returns the reason why the node is given back now; NULL where it is not. */
-static const char *is_over(struct pilot *p, int64_t now)
+static const char *pilot_is_over(struct node_pilot *p, int64_t now)
 {
     if (p->n_running > 0)
         return NULL;
@@ -229,49 +229,49 @@ static const char *is_over(struct pilot *p, int64_t now)
     return now - p->idle_since >= p->idle_ms ? "idle" : NULL;
 }
 
-static int64_t earlier(int64_t a, int64_t b)
+static int64_t pilot_earlier(int64_t a, int64_t b)
 {
     return a < b ? a : b;
 }
 
 /* `over`: the node is given back as soon as the journal says so; as one that is told to end, it takes no new jobs. */
-static void wait_for_events(struct pilot *p, int64_t now, bool over)
+static void pilot_wait_for_events(struct node_pilot *p, int64_t now, bool over)
 {
     struct pollfd fds[] = {{.fd = p->signal_fd, .events = POLLIN}, {.fd = p->notify, .events = POLLIN}};
     int64_t until = over || p->stopping ? now + SCAN_MAX_MS : p->scan_at, ms;
     struct pilot_job *job;
 
     if (!over && p->n_running == 0 && p->queue == NULL)
-        until = earlier(until, p->idle_since + p->idle_ms);
+        until = pilot_earlier(until, p->idle_since + p->idle_ms);
     if (p->queue != NULL && p->paused_until > now)
-        until = earlier(until, p->paused_until);
-    until = earlier(until, pilot_journal_due(p));
+        until = pilot_earlier(until, p->paused_until);
+    until = pilot_earlier(until, pilot_journal_due(p));
     if (p->n_running > 0)
-        until = earlier(until, p->look_at);
+        until = pilot_earlier(until, p->look_at);
     DL_FOREACH (p->running, job)
-        until = earlier(until, job->kill_at);
+        until = pilot_earlier(until, job->kill_at);
     ms = until > now ? until - now : 0;
     p->machine->poll(fds, 2, ms > INT_MAX ? INT_MAX : (int)ms);
 }
 
-static void loop(struct pilot *p)
+static void pilot_loop(struct node_pilot *p)
 {
     const char *why = NULL;
 
     for (;;) {
         int64_t now = p->machine->monotonic_ms();
 
-        take_signals(p);
+        pilot_take_signals(p);
         take_notices(p);
         if (p->n_running > 0) /* also where they are about to be waited for: it is idle from now on */
             p->idle_since = now;
         pilot_reap(p);
         if (why == NULL && !p->stopping && now >= p->scan_at)
-            scan(p, now);
+            inbox_scan(p, now);
         pilot_start_what_fits(p);
         pilot_kill_overdue(p, now);
         pilot_kill_stopped(p, now);
-        if (why == NULL && (why = is_over(p, now)) != NULL)
+        if (why == NULL && (why = pilot_is_over(p, now)) != NULL)
             pilot_say_over(p, why);
         pilot_journal_flush(p, now);
         if (why != NULL && !pilot_journal_pending(p)) {
@@ -279,12 +279,12 @@ static void loop(struct pilot *p)
             pilot_journal_flush(p, now);
             break;
         }
-        wait_for_events(p, now, why != NULL);
+        pilot_wait_for_events(p, now, why != NULL);
     }
     log_info("given back: %s", why);
 }
 
-static int fly(struct pilot *p)
+static int pilot_fly(struct node_pilot *p)
 {
     struct error err;
 
@@ -299,7 +299,7 @@ static int fly(struct pilot *p)
     p->idle_since = p->machine->monotonic_ms();
     log_info("pilot %s: %lld CPUs, %lld GPUs", p->name, (long long)p->cpus, (long long)p->n_gpus);
     pilot_say_ready(p);
-    loop(p);
+    pilot_loop(p);
     tree_signal_below(SIGKILL); /* a runner that was killed may have left processes without their environment */
     pilot_forget(p);
     for (int64_t i = 0; i < p->n_gpus; i++)
@@ -312,7 +312,7 @@ static int fly(struct pilot *p)
 
 /* Tells whether ALPS has started this process, as aprun does on all nodes at once, with the job's environment. The
  * variables of the batch system cannot tell: ALPS's allocations are those of Slurm or PBS. */
-static bool alps_placed(struct pilot *p)
+static bool alps_placed(struct node_pilot *p)
 {
     struct error err;
 
@@ -324,7 +324,7 @@ static bool alps_placed(struct pilot *p)
 
 int pilot_main(const char *dir, bool on_node, int signal_fd)
 {
-    struct pilot p = {.machine = &machine_real, .dir = dir, .notify = -1, .journal = -1, .signal_fd = signal_fd};
+    struct node_pilot p = {.machine = &machine_real, .dir = dir, .notify = -1, .journal = -1, .signal_fd = signal_fd};
     ssize_t n = readlink("/proc/self/exe", p.runner, sizeof p.runner - 1);
     struct error err;
     int status;
@@ -336,12 +336,12 @@ int pilot_main(const char *dir, bool on_node, int signal_fd)
     }
     on_node = on_node || p.nodes == 1;
     if (alps_placed(&p)) {
-        status = fly(&p);
+        status = pilot_fly(&p);
     } else if (on_node && pilot_take_environment(&p, &err) < 0) {
         log_error("%s", err.text);
         status = EX_IOERR;
     } else {
-        status = on_node ? fly(&p) : pilot_launch(&p);
+        status = on_node ? pilot_fly(&p) : pilot_launch(&p);
     }
     free(p.node_dir);
     free(p.inbox);

@@ -37,7 +37,7 @@ struct pilot_gpu {
     const struct pilot_job *job; /* the job that has it; NULL: it is free */
 };
 
-struct pilot {
+struct node_pilot {
     const struct machine *machine;
     const char *dir;
     char runner[4096];
@@ -82,32 +82,32 @@ int pilot_main(const char *dir, bool on_node, int signal_fd);
 
 /* pilot_launch.c: starts a pilot on each node of the allocation. Returns only where that fails, with the exit
  * status. */
-int pilot_launch(struct pilot *p);
+int pilot_launch(struct node_pilot *p);
 /* On a node: takes over the job's environment, where the launcher did not pass it on. */
-int pilot_take_environment(const struct pilot *p, struct error *err);
+int pilot_take_environment(const struct node_pilot *p, struct error *err);
 
 /* pilot_jobs.c */
-void pilot_take(struct pilot *p, const char *line); /* takes a line of the inbox */
-void pilot_start_what_fits(struct pilot *p);
-void pilot_reap(struct pilot *p);
+void pilot_take(struct node_pilot *p, const char *line); /* takes a line of the inbox */
+void pilot_start_what_fits(struct node_pilot *p);
+void pilot_reap(struct node_pilot *p);
 /* called when the pilot is told to end: starts no more jobs, and tells running ones to end */
-void pilot_stop(struct pilot *p);
-void pilot_kill_overdue(struct pilot *p, int64_t now);
+void pilot_stop(struct node_pilot *p);
+void pilot_kill_overdue(struct node_pilot *p, int64_t now);
 /* kills runners that were stopped, as by SIGSTOP, and did not go on */
-void pilot_kill_stopped(struct pilot *p, int64_t now);
-void pilot_return_queued(struct pilot *p, const char *why);
-void pilot_forget(struct pilot *p);
+void pilot_kill_stopped(struct node_pilot *p, int64_t now);
+void pilot_return_queued(struct node_pilot *p, const char *why);
+void pilot_forget(struct node_pilot *p);
 
 /* pilot_journal.c */
-int pilot_journal_open(struct pilot *p, struct error *err);
-void pilot_say_ready(struct pilot *p);
-void pilot_say_start(struct pilot *p, const struct pilot_job *job);
+int pilot_journal_open(struct node_pilot *p, struct error *err);
+void pilot_say_ready(struct node_pilot *p);
+void pilot_say_start(struct node_pilot *p, const struct pilot_job *job);
 /* records: a JSON array, or NULL: the daemon is to look for them. */
-void pilot_say_end(struct pilot *p, const struct pilot_job *job, const char *records, int status);
-void pilot_say_return(struct pilot *p, const char *job, const char *why);
-void pilot_say_over(struct pilot *p, const char *why);
-void pilot_journal_flush(struct pilot *p, int64_t now); /* writes the lines that were added since, at once */
-bool pilot_journal_pending(const struct pilot *p);
-int64_t pilot_journal_due(const struct pilot *p); /* when it must be flushed again; INT64_MAX: it need not be */
+void pilot_say_end(struct node_pilot *p, const struct pilot_job *job, const char *records, int status);
+void pilot_say_return(struct node_pilot *p, const char *job, const char *why);
+void pilot_say_over(struct node_pilot *p, const char *why);
+void pilot_journal_flush(struct node_pilot *p, int64_t now); /* writes the lines that were added since, at once */
+bool pilot_journal_pending(const struct node_pilot *p);
+int64_t pilot_journal_due(const struct node_pilot *p); /* when it must be flushed again; INT64_MAX: it need not be */
 
 #endif

@@ -17,7 +17,7 @@
 /* a node that crashes loses at most the journal of this time; no job runs twice at once because of that */
 #define SYNC_MS 100
 
-int pilot_journal_open(struct pilot *p, struct error *err)
+int pilot_journal_open(struct node_pilot *p, struct error *err)
 {
     char *path = xasprintf("%s/journal.jsonl", p->node_dir);
 
@@ -30,81 +30,81 @@ int pilot_journal_open(struct pilot *p, struct error *err)
     return p->journal < 0 ? -1 : 0;
 }
 
-static void begin(struct pilot *p, const char *what)
+static void journal_line_begin(struct node_pilot *p, const char *what)
 {
     text_add(&p->lines, "{\"what\":\"%s\",\"time\":%.3f", what, (double)time_now_ms() / 1000);
 }
 
-static void string(struct pilot *p, const char *key, const char *value)
+static void journal_line_string(struct node_pilot *p, const char *key, const char *value)
 {
     text_add(&p->lines, ",\"%s\":", key);
     text_json_string(&p->lines, value);
 }
 
-static void end(struct pilot *p)
+static void journal_line_end(struct node_pilot *p)
 {
     text_put(&p->lines, "}\n", 2);
 }
 
-void pilot_say_ready(struct pilot *p)
+void pilot_say_ready(struct node_pilot *p)
 {
     char host[64] = "";
 
     gethostname(host, sizeof host - 1);
-    begin(p, "ready");
-    string(p, "host", host);
+    journal_line_begin(p, "ready");
+    journal_line_string(p, "host", host);
     text_add(&p->lines, ",\"pid\":%d,\"cpus\":%lld,\"gpus\":%lld,\"memory\":%lld", (int)getpid(), (long long)p->cpus,
              (long long)p->n_gpus, (long long)p->memory);
     if (p->deadline_ms != INT64_MAX)
         text_add(&p->lines, ",\"deadline\":%lld", (long long)(p->deadline_ms / 1000));
-    end(p);
+    journal_line_end(p);
 }
 
-void pilot_say_start(struct pilot *p, const struct pilot_job *job)
+void pilot_say_start(struct node_pilot *p, const struct pilot_job *job)
 {
-    begin(p, "start");
-    string(p, "job", job->name);
-    end(p);
+    journal_line_begin(p, "start");
+    journal_line_string(p, "job", job->name);
+    journal_line_end(p);
 }
 
-void pilot_say_end(struct pilot *p, const struct pilot_job *job, const char *records, int status)
+void pilot_say_end(struct node_pilot *p, const struct pilot_job *job, const char *records, int status)
 {
-    begin(p, "end");
-    string(p, "job", job->name);
+    journal_line_begin(p, "end");
+    journal_line_string(p, "job", job->name);
     text_add(&p->lines, ",\"status\":%d", status);
     if (records != NULL)
         text_add(&p->lines, ",\"records\":%s", records);
-    end(p);
+    journal_line_end(p);
 }
 
-void pilot_say_return(struct pilot *p, const char *job, const char *why)
+void pilot_say_return(struct node_pilot *p, const char *job, const char *why)
 {
-    begin(p, "return");
-    string(p, "job", job);
-    string(p, "why", why);
-    end(p);
+    journal_line_begin(p, "return");
+    journal_line_string(p, "job", job);
+    journal_line_string(p, "why", why);
+    journal_line_end(p);
 }
 
-void pilot_say_over(struct pilot *p, const char *why)
+void pilot_say_over(struct node_pilot *p, const char *why)
 {
-    begin(p, "over");
-    string(p, "why", why);
-    end(p);
+    journal_line_begin(p, "over");
+    journal_line_string(p, "why", why);
+    journal_line_end(p);
 }
 
-bool pilot_journal_pending(const struct pilot *p)
+bool pilot_journal_pending(const struct node_pilot *p)
 {
     return p->written < p->lines.size;
 }
 
-int64_t pilot_journal_due(const struct pilot *p)
+int64_t pilot_journal_due(const struct node_pilot *p)
 {
     return pilot_journal_pending(p) ? p->journal_again : p->sync_at;
 }
 
 /* Flushes the journal, so that other hosts see it. This is not done after each line, since a slow disk must not delay
  * the start of jobs. */
-static void sync_journal(struct pilot *p)
+static void sync_journal(struct node_pilot *p)
 {
     if (fdatasync(p->journal) < 0) { /* lines that could not be flushed are in exit records as well */
     }
@@ -112,7 +112,7 @@ static void sync_journal(struct pilot *p)
     control_nudge(p->control, p->name, CONTROL_EXIT);
 }
 
-static void trouble(struct pilot *p, int64_t now)
+static void journal_trouble(struct node_pilot *p, int64_t now)
 {
     if (!p->told_trouble)
         log_error("the journal cannot be written: %s; trying again", strerror(errno));
@@ -120,7 +120,7 @@ static void trouble(struct pilot *p, int64_t now)
     p->journal_again = now + AGAIN_MS;
 }
 
-void pilot_journal_flush(struct pilot *p, int64_t now)
+void pilot_journal_flush(struct node_pilot *p, int64_t now)
 {
     if (now >= p->sync_at)
         sync_journal(p);
@@ -132,7 +132,7 @@ void pilot_journal_flush(struct pilot *p, int64_t now)
         if (n < 0 && errno == EINTR)
             continue;
         if (n < 0) {
-            trouble(p, now);
+            journal_trouble(p, now);
             return;
         }
         p->written += (size_t)n;

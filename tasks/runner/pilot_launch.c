@@ -42,7 +42,7 @@ static bool is_of_node(const char *variable)
 
 /* Saves the job's environment: pbsdsh, and launchers that use ssh, start programs with the node's environment
  * instead. */
-static int leave_environment(const struct pilot *p)
+static int leave_environment(const struct node_pilot *p)
 {
     char *path = xasprintf("%s/environment", p->dir);
     struct text text = {0};
@@ -60,7 +60,7 @@ static int leave_environment(const struct pilot *p)
     return rc;
 }
 
-int pilot_take_environment(const struct pilot *p, struct error *err)
+int pilot_take_environment(const struct node_pilot *p, struct error *err)
 {
     char *path, *text, *value;
     size_t size;
@@ -85,7 +85,7 @@ int pilot_take_environment(const struct pilot *p, struct error *err)
 }
 
 /* Writes the words before the pilot's own command, and returns their number; 0: there are none. */
-static size_t choose(const struct pilot *p, char **argv)
+static size_t launcher_choose(const struct node_pilot *p, char **argv)
 {
     static const char *const srun[] = {"srun",       "--ntasks-per-node=1", "--cpu-bind=none", "--kill-on-bad-exit=1",
                                        "--mpi=none", "--input=none",        "--quiet",         NULL};
@@ -107,10 +107,10 @@ static size_t choose(const struct pilot *p, char **argv)
     return n;
 }
 
-int pilot_launch(struct pilot *p)
+int pilot_launch(struct node_pilot *p)
 {
     char **argv = xcalloc(json_array_size(p->launcher) + 16, sizeof *argv);
-    size_t n = choose(p, argv);
+    size_t n = launcher_choose(p, argv);
     sigset_t none;
 
     if (n == 0) {

@@ -85,7 +85,7 @@ is "$(cd "$srcdir" && sed -n '/^export const KINDS/,/^\]/p' web/data/live.js | g
 is "$(cd "$srcdir" && python3 tests/struct_sizes.py daemon/engine/*.h daemon/engine/*/*.h)" "" "no struct of the engine has more than 25 fields or 6 booleans"
 
 # Who searches for a function, or meets it in a debugger, finds one. The other rooms follow.
-is "$(cd "$srcdir" && python3 tests/shared_names.py 5 api cli common daemon/rundir daemon/spec scheduler-adapters tasks/member tasks/train)" "" \
+is "$(cd "$srcdir" && python3 tests/shared_names.py 5 api cli common daemon/rundir daemon/spec scheduler-adapters tasks)" "" \
 	"at most 5 % of the functions share their name, and no structs do"
 
 # The states of a job change by events alone, as the table in job_event.c says.
