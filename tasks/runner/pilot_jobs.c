@@ -29,7 +29,7 @@
 
 static void pilot_job_free(struct node_pilot *p, struct pilot_job *job)
 {
-    HASH_DEL(p->jobs, job);
+    HASH_DEL(p->jobs.all, job);
     if (job->jobfd >= 0)
         close(job->jobfd);
     free(job->name);
@@ -42,16 +42,16 @@ void pilot_forget(struct node_pilot *p)
 {
     struct pilot_job *job, *next;
 
-    HASH_ITER (hh, p->jobs, job, next)
+    HASH_ITER (hh, p->jobs.all, job, next)
         pilot_job_free(p, job);
-    p->queue = p->running = NULL;
+    p->jobs.queue = p->jobs.running = NULL;
 }
 
 /* Returns a job to the daemon. Its name stays known: the daemon relies on it that the job is not started later, even if
  * it is handed over again. */
 static void pilot_job_return(struct node_pilot *p, struct pilot_job *job, const char *why)
 {
-    DL_DELETE(p->queue, job);
+    DL_DELETE(p->jobs.queue, job);
     job->returned = true;
     free(job->descriptor);
     free(job->dir);
@@ -61,8 +61,8 @@ static void pilot_job_return(struct node_pilot *p, struct pilot_job *job, const 
 
 void pilot_return_queued(struct node_pilot *p, const char *why)
 {
-    while (p->queue != NULL)
-        pilot_job_return(p, p->queue, why);
+    while (p->jobs.queue != NULL)
+        pilot_job_return(p, p->jobs.queue, why);
 }
 
 static void tell_to_end(const struct node_pilot *p, struct pilot_job *job)
@@ -77,7 +77,7 @@ static void pilot_job_cancel(struct node_pilot *p, const char *name)
 {
     struct pilot_job *job;
 
-    HASH_FIND_STR(p->jobs, name, job);
+    HASH_FIND_STR(p->jobs.all, name, job);
     if (job == NULL || job->returned)
         return;
     if (job->pid > 0)
@@ -97,7 +97,7 @@ static void pilot_job_enqueue(struct node_pilot *p, const char *name, const json
     json_t *descriptor = json_object_get(order, "descriptor");
     struct pilot_job *job;
 
-    HASH_FIND_STR(p->jobs, name, job);
+    HASH_FIND_STR(p->jobs.all, name, job);
     if (job != NULL) { /* handed over again, by a daemon that did not know that the pilot has it */
         if (job->returned)
             pilot_say_return(p, name, "handed over again");
@@ -107,8 +107,8 @@ static void pilot_job_enqueue(struct node_pilot *p, const char *name, const json
     job->name = xstrdup(name);
     job->jobfd = -1;
     job->kill_at = INT64_MAX;
-    HASH_ADD_KEYPTR(hh, p->jobs, job->name, strlen(job->name), job);
-    DL_APPEND(p->queue, job);
+    HASH_ADD_KEYPTR(hh, p->jobs.all, job->name, strlen(job->name), job);
+    DL_APPEND(p->jobs.queue, job);
     if (dir == NULL || dir[0] != '/' || !json_is_object(descriptor)) {
         pilot_job_return(p, job, "its order is damaged");
         return;
@@ -142,8 +142,8 @@ static int64_t free_gpus(const struct node_pilot *p)
 {
     int64_t n = 0;
 
-    for (int64_t i = 0; i < p->n_gpus; i++)
-        n += p->gpus[i].job == NULL;
+    for (int64_t i = 0; i < p->room.n_gpus; i++)
+        n += p->room.gpus[i].job == NULL;
     return n;
 }
 
@@ -154,11 +154,11 @@ static char *take_gpus(struct node_pilot *p, const struct pilot_job *job)
     int64_t left = job->gpus;
 
     text_put(&list, "", 0);
-    for (int64_t i = 0; i < p->n_gpus && left > 0; i++) {
-        if (p->gpus[i].job != NULL)
+    for (int64_t i = 0; i < p->room.n_gpus && left > 0; i++) {
+        if (p->room.gpus[i].job != NULL)
             continue;
-        p->gpus[i].job = job;
-        text_add(&list, "%s%s", left < job->gpus ? "," : "", p->gpus[i].id);
+        p->room.gpus[i].job = job;
+        text_add(&list, "%s%s", left < job->gpus ? "," : "", p->room.gpus[i].id);
         left--;
     }
     return list.data;
@@ -169,11 +169,11 @@ static bool take_cpus(struct node_pilot *p, const struct pilot_job *job, cpu_set
     int64_t left = job->cpus;
 
     CPU_ZERO(set);
-    for (int64_t i = 0; p->own != NULL && i < p->cpus && left > 0; i++) {
-        if (p->own[i].job != NULL)
+    for (int64_t i = 0; p->room.own != NULL && i < p->room.cpus && left > 0; i++) {
+        if (p->room.own[i].job != NULL)
             continue;
-        p->own[i].job = job;
-        CPU_SET(p->own[i].id, set);
+        p->room.own[i].job = job;
+        CPU_SET(p->room.own[i].id, set);
         left--;
     }
     return CPU_COUNT(set) > 0;
@@ -181,16 +181,16 @@ static bool take_cpus(struct node_pilot *p, const struct pilot_job *job, cpu_set
 
 static void give_room(struct node_pilot *p, struct pilot_job *job)
 {
-    for (int64_t i = 0; i < p->n_gpus; i++)
-        if (p->gpus[i].job == job)
-            p->gpus[i].job = NULL;
-    for (int64_t i = 0; p->own != NULL && i < p->cpus; i++)
-        if (p->own[i].job == job)
-            p->own[i].job = NULL;
-    p->used_cpus -= job->cpus;
-    p->used_memory -= job->memory;
-    p->n_running--;
-    DL_DELETE(p->running, job);
+    for (int64_t i = 0; i < p->room.n_gpus; i++)
+        if (p->room.gpus[i].job == job)
+            p->room.gpus[i].job = NULL;
+    for (int64_t i = 0; p->room.own != NULL && i < p->room.cpus; i++)
+        if (p->room.own[i].job == job)
+            p->room.own[i].job = NULL;
+    p->room.used_cpus -= job->cpus;
+    p->room.used_memory -= job->memory;
+    p->jobs.n_running--;
+    DL_DELETE(p->jobs.running, job);
     close(job->jobfd);
     job->jobfd = -1;
     job->pid = 0;
@@ -200,12 +200,12 @@ static void close_all_but(struct node_pilot *p, int jobfd)
 {
     struct pilot_job *job;
 
-    DL_FOREACH (p->running, job)
+    DL_FOREACH (p->jobs.running, job)
         if (job->jobfd >= 0 && job->jobfd != jobfd)
             close(job->jobfd);
-    close(p->journal);
-    if (p->notify >= 0)
-        close(p->notify);
+    close(p->journal.fd);
+    if (p->inbox.notify >= 0)
+        close(p->inbox.notify);
     close(p->signal_fd);
 }
 
@@ -225,7 +225,7 @@ static void pilot_job_become_runner(struct node_pilot *p, const struct pilot_job
     if (null < 0 || dup2(null, 0) < 0 || dup2(null, 1) < 0 || dup2(null, 2) < 0)
         _exit(EX_OSERR);
     close(null);
-    setenv("STRETTO_PILOT", p->name, 1); /* in the environment of all processes that it starts */
+    setenv("STRETTO_PILOT", p->config.name, 1); /* in the environment of all processes that it starts */
     _exit(run_job_in_copy(job->dir, job->jobfd, gpus, pilot, now,
                           p->deadline_ms == INT64_MAX ? INT64_MAX : now + p->deadline_ms - p->machine->unix_ms()));
 }
@@ -233,18 +233,18 @@ static void pilot_job_become_runner(struct node_pilot *p, const struct pilot_job
 /* -1 with errno where the job cannot be started now. */
 static int pilot_job_start(struct node_pilot *p, struct pilot_job *job)
 {
-    char *gpus = p->knows_gpus ? take_gpus(p, job) : NULL;
+    char *gpus = p->room.knows_gpus ? take_gpus(p, job) : NULL;
     pid_t self = getpid();
     struct error err;
     cpu_set_t cpus;
     bool bound;
     int saved;
 
-    DL_DELETE(p->queue, job);
-    DL_APPEND(p->running, job);
-    p->used_cpus += job->cpus;
-    p->used_memory += job->memory;
-    p->n_running++;
+    DL_DELETE(p->jobs.queue, job);
+    DL_APPEND(p->jobs.running, job);
+    p->room.used_cpus += job->cpus;
+    p->room.used_memory += job->memory;
+    p->jobs.n_running++;
     bound = take_cpus(p, job, &cpus);
     job->jobfd = jobfd_write(job->descriptor, strlen(job->descriptor), &err);
     job->pid = job->jobfd >= 0 ? fork() : -1;
@@ -262,13 +262,13 @@ static void wait_for_room(struct node_pilot *p, struct pilot_job *job, const cha
 {
     log_warn("job %s: cannot start its runner: %s; trying again", job->name, why);
     give_room(p, job);
-    DL_PREPEND(p->queue, job);
-    p->paused_until = p->machine->monotonic_ms() + PAUSE_MS;
+    DL_PREPEND(p->jobs.queue, job);
+    p->jobs.paused_until = p->machine->monotonic_ms() + PAUSE_MS;
 }
 
 static bool has_room(const struct node_pilot *p, const struct pilot_job *job)
 {
-    return p->used_cpus + job->cpus <= p->cpus && p->used_memory + job->memory <= p->memory &&
+    return p->room.used_cpus + job->cpus <= p->room.cpus && p->room.used_memory + job->memory <= p->room.memory &&
            job->gpus <= free_gpus(p);
 }
 
@@ -276,10 +276,10 @@ void pilot_start_what_fits(struct node_pilot *p)
 {
     struct pilot_job *job;
 
-    while ((job = p->queue) != NULL && !p->stopping && p->machine->monotonic_ms() >= p->paused_until) {
+    while ((job = p->jobs.queue) != NULL && !p->stopping && p->machine->monotonic_ms() >= p->jobs.paused_until) {
         if (p->deadline_ms != INT64_MAX && p->machine->unix_ms() + job->least_ms > p->deadline_ms) {
             pilot_job_return(p, job, "what is left of the allocation's time is too little");
-        } else if (job->cpus > p->cpus || job->memory > p->memory || job->gpus > p->n_gpus) {
+        } else if (job->cpus > p->room.cpus || job->memory > p->room.memory || job->gpus > p->room.n_gpus) {
             pilot_job_return(p, job, "it is more than the node has");
         } else if (!has_room(p, job)) {
             return; /* jobs start in their order, so that big ones do not starve */
@@ -338,7 +338,7 @@ void pilot_reap(struct node_pilot *p)
     pid_t pid;
 
     while ((pid = waitpid(-1, &status, WNOHANG)) > 0) { /* orphans of killed runners are among them */
-        DL_FOREACH (p->running, job) {
+        DL_FOREACH (p->jobs.running, job) {
             if (job->pid != pid)
                 continue;
             pilot_job_ended(p, job, status);
@@ -353,7 +353,7 @@ void pilot_stop(struct node_pilot *p)
 
     p->stopping = true;
     pilot_return_queued(p, "its allocation was told to end");
-    DL_FOREACH (p->running, job)
+    DL_FOREACH (p->jobs.running, job)
         tell_to_end(p, job);
 }
 
@@ -361,7 +361,7 @@ void pilot_kill_overdue(struct node_pilot *p, int64_t now)
 {
     struct pilot_job *job;
 
-    DL_FOREACH (p->running, job) {
+    DL_FOREACH (p->jobs.running, job) {
         if (now < job->kill_at)
             continue;
         log_warn("job %s: its runner did not end in time after it was told to: killing it", job->name);
@@ -376,10 +376,10 @@ void pilot_kill_stopped(struct node_pilot *p, int64_t now)
 {
     struct pilot_job *job;
 
-    if (now < p->look_at)
+    if (now < p->jobs.look_at)
         return;
-    p->look_at = now + p->stopped_ms / STOPPED_LOOKS;
-    DL_FOREACH (p->running, job) {
+    p->jobs.look_at = now + p->config.stopped_ms / STOPPED_LOOKS;
+    DL_FOREACH (p->jobs.running, job) {
         job->seen_stopped = process_is_stopped(job->pid) ? job->seen_stopped + 1 : 0;
         if (job->seen_stopped != STOPPED_LOOKS)
             continue;
