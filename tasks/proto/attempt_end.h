@@ -31,7 +31,7 @@ struct attempt_end {
     int64_t started_ms, ended_ms; /* Unix time; 0 if not known, equal if a runner never started it */
     bool measured;                /* cpu_ms and memory_peak are known */
     int64_t cpu_ms, memory_peak;  /* memory_peak in bytes, of the largest of its processes */
-    bool final;                   /* ATTEMPT_FAILED, ATTEMPT_DIVERGED: another attempt would end in the same way */
+    bool final;                   /* ATTEMPT_FAILED: another attempt would end in the same way */
     bool late;                    /* ATTEMPT_TIMEOUT: it was started when less than its walltime was left */
     bool recorded;                /* its runner wrote a record, so that `resumed` is known */
     bool at_rung;                 /* it has reported the metric at that step or beyond, first at this point: */

@@ -20,7 +20,7 @@ static const struct {
     {"reached its rung", .outcome = ATTEMPT_REACHED, .started = true},
     {"failed", .outcome = ATTEMPT_FAILED, .started = true},
     {"can never run", .outcome = ATTEMPT_FAILED, .final = true},
-    {"diverged", .outcome = ATTEMPT_DIVERGED, .final = true, .started = true},
+    {"diverged", .outcome = ATTEMPT_DIVERGED, .started = true},
     {"killed", .outcome = ATTEMPT_FAILED, .how = ATTEMPT_KILLED, .started = true},
     {"killed, but got further", .outcome = ATTEMPT_FAILED, .how = ATTEMPT_KILLED, .further = true, .started = true},
     {"out of time", .outcome = ATTEMPT_TIMEOUT, .started = true},

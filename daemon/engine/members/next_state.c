@@ -81,7 +81,7 @@ static enum end_class class_of(const struct next_case *c)
     }
     if (killed)
         return further ? END_KILLED_FURTHER : END_KILLED;
-    return c->end->final ? END_FINAL : END_FAULT;
+    return c->end->final || c->end->outcome == ATTEMPT_DIVERGED ? END_FINAL : END_FAULT;
 }
 
 bool next_is_by_rule(const struct next_case *c)
