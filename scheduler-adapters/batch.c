@@ -46,7 +46,7 @@ static int read_batch_settings(struct adapter *a, const json_t *config, const js
     a->timeout_ms = system->timeout_ms;
     a->interval_ms = INTERVAL_MS;
     a->pace.a_minute = system->a_minute;
-    a->gather_ms = GATHER_MS;
+    a->gathering.wait_ms = GATHER_MS;
     for (size_t i = 0; system->programs[i] != NULL; i++) {
         a->program[i] = system->programs[i];
         if (config != NULL && jsonx_string(config, "", system->programs[i], JSONX_OPTIONAL, &a->program[i], err) < 0)
@@ -58,7 +58,7 @@ static int read_batch_settings(struct adapter *a, const json_t *config, const js
         (system->options != NULL && options_check(system->options, a->extra, "/extra", "config_value", err) < 0) ||
         jsonx_strings(config, "", "environment", JSONX_OPTIONAL, 0, environment, err) < 0 ||
         jsonx_duration(config, "", "timeout", JSONX_OPTIONAL, 1000, &a->timeout_ms, err) < 0 ||
-        jsonx_duration(config, "", "gather", JSONX_OPTIONAL, 0, &a->gather_ms, err) < 0 ||
+        jsonx_duration(config, "", "gather", JSONX_OPTIONAL, 0, &a->gathering.wait_ms, err) < 0 ||
         jsonx_duration(config, "", "poll", JSONX_OPTIONAL, 1000, &a->interval_ms, err) < 0 ||
         (system->a_minute > 0 && jsonx_int(config, "", "connections", JSONX_OPTIONAL, 8, 100000, &a_minute, err) < 0))
         return -1;
@@ -143,7 +143,7 @@ void batch_destroy(struct adapter *a, void (*done)(void *arg), void *arg)
     a->stopping = 4;
     batch_overdue_stop(a);
     batch_gather_stop(a);
-    uv_close((uv_handle_t *)&a->timer, batch_closed);
+    uv_close((uv_handle_t *)&a->orders.timer, batch_closed);
     commands_destroy(a->submissions, batch_part_gone, a);
     commands_destroy(a->questions, batch_part_gone, a);
     commands_destroy(a->endings, batch_part_gone, a);

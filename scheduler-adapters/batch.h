@@ -98,6 +98,42 @@ struct batch_system {
     void (*fini)(struct adapter *a); /* frees what is the system's own, except the struct */
 };
 
+/* batch_look.c: callers that wait for a listing, and those of the listing under way. */
+struct batch_looks {
+    struct batch_look *waiting, *under_way;
+    uint64_t listings;
+    struct batch_known *known; /* batch_known.h */
+};
+
+/* batch_gather.c: jobs that wait for others like them. */
+struct batch_gathering {
+    struct batch_submission *first, **last;
+    /* the limit for the number of jobs in an array and for its last number, set by the system; 0: not known */
+    size_t array_max;
+    bool no_gaps;                           /* the numbers in an array must follow one another; set by the system */
+    struct batch_array_limit *array_limits; /* those that only trying has shown, by queue and account */
+    int64_t forget_ms;                      /* after which they are forgotten */
+    int64_t wait_ms;                        /* a job waits at most so long for others */
+    /* loop times: when the first came; and a time that each sending moves on by wait_ms, to limit bursts */
+    uint64_t since, paced;
+    bool sending;
+    uv_timer_t timer;
+};
+
+/* batch_orders.c: orders that wait for a listing, and those of the listing under way. */
+struct batch_orders {
+    struct batch_order *waiting, *taken;
+    struct batch_bundle *held;     /* orders to running jobs, until waiting ones are taken out */
+    size_t taking_out;             /* commands under way that take waiting jobs out */
+    struct error stays;            /* why the last of them failed; text "": none has */
+    unsigned stayed;               /* rounds of them in a row in which one failed */
+    bool look_is_due;              /* a listing for orders begins on the next turn of the loop */
+    struct batch_overdue *overdue; /* batch_overdue.c, with its timer */
+    /* after the grace, until a cancelled job is killed; then until it is killed again */
+    int64_t overrun_ms, kill_again_ms;
+    uv_timer_t timer;
+};
+
 /* The first member of each system's own struct. */
 struct adapter {
     const struct batch_system *system;
@@ -112,34 +148,9 @@ struct adapter {
     int64_t timeout_ms, interval_ms;
     struct error no_runner; /* text "": there is a runner */
 
-    /* batch_look.c: callers that wait for a listing, and those of the listing under way */
-    struct batch_look *waiting, *looking;
-    uint64_t listings;
-    struct batch_known *known; /* batch_known.h */
-
-    struct batch_submission *gathered, **last_gathered; /* batch_gather.c: jobs that wait for others like them */
-    /* the limit for the number of jobs in an array and for its last number, set by the system; 0: not known */
-    size_t array_max;
-    bool no_gaps;                           /* the numbers in an array must follow one another; set by the system */
-    struct batch_array_limit *array_limits; /* those that only trying has shown, by queue and account */
-    int64_t forget_ms;                      /* after which they are forgotten */
-    int64_t gather_ms;
-    /* loop times: when the first came; and a time that each sending moves on by gather_ms, to limit bursts */
-    uint64_t gathered_since, paced;
-    bool sending;
-    uv_timer_t gather_timer;
-
-    /* batch_orders.c: orders that wait for a listing; orders of the listing under way */
-    struct batch_order *orders, *taken;
-    struct batch_bundle *held;     /* orders to running jobs, until waiting ones are taken out */
-    size_t taking_out;             /* commands under way that take waiting jobs out */
-    struct error stays;            /* why the last of them failed; text "": none has */
-    unsigned stayed;               /* rounds of them in a row in which one failed */
-    bool look_is_due;              /* a listing for orders begins on the next turn of the loop */
-    struct batch_overdue *overdue; /* batch_overdue.c, with its timer */
-    /* after the grace, until a cancelled job is killed; then until it is killed again */
-    int64_t overrun_ms, kill_again_ms;
-    uv_timer_t timer;
+    struct batch_looks looks;
+    struct batch_gathering gathering;
+    struct batch_orders orders;
 
     size_t busy; /* answers that are owed */
     bool closing;

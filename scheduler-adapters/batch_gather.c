@@ -14,7 +14,7 @@
 #include <string.h>
 
 #define QUIET_MS 100      /* after the last job; then no more are expected */
-#define BURST 4           /* sendings without a pause; after them one in gather_ms */
+#define BURST 4           /* sendings without a pause; after them one in wait_ms */
 #define ARRAY_MAX 2000    /* jobs of one array, whatever the site allows: a listing and a cancel name each of them */
 #define FORGET_MS 3600000 /* after which a limit that was learnt by trying is forgotten */
 #define ARRAY_GUESS 500   /* where the site's limit is not known */
@@ -31,8 +31,8 @@ struct batch_array_limit {
 static void gather_add(struct adapter *a, struct batch_submission *s)
 {
     s->next = NULL;
-    *a->last_gathered = s;
-    a->last_gathered = &s->next;
+    *a->gathering.last = s;
+    a->gathering.last = &s->next;
 }
 
 /* Reads the number at the end of the name, if the directory is named like the job. */
@@ -83,10 +83,10 @@ static void limit_drop(struct batch_array_limit **at)
  * allow more again. */
 static struct batch_array_limit **array_limit_of(struct adapter *a, const struct adapter_resources *want)
 {
-    struct batch_array_limit **at = &a->array_limits;
+    struct batch_array_limit **at = &a->gathering.array_limits;
 
     while (*at != NULL) {
-        if (uv_now(a->host.loop) - (*at)->since >= (uint64_t)a->forget_ms) {
+        if (uv_now(a->host.loop) - (*at)->since >= (uint64_t)a->gathering.forget_ms) {
             limit_drop(at);
             continue;
         }
@@ -124,10 +124,10 @@ static void limit_raise(struct adapter *a, const struct adapter_resources *want,
 
 size_t batch_gather_most(struct adapter *a, const struct adapter_resources *want)
 {
-    size_t max = a->array_max > 0 ? a->array_max : ARRAY_GUESS;
+    size_t max = a->gathering.array_max > 0 ? a->gathering.array_max : ARRAY_GUESS;
     const struct batch_array_limit *limit = *array_limit_of(a, want);
 
-    if (a->gather_ms == 0)
+    if (a->gathering.wait_ms == 0)
         return 1;
     max = max < ARRAY_MAX ? max : ARRAY_MAX;
     return limit == NULL || max < limit->most ? max : limit->most;
@@ -148,12 +148,12 @@ static void sort_into(struct adapter *a, struct batch_group **groups, struct bat
     struct batch_group *group;
 
     for (; (group = *groups) != NULL; groups = &group->next) {
-        int64_t last = a->array_max > 0 ? (int64_t)a->array_max : ARRAY_GUESS;
+        int64_t last = a->gathering.array_max > 0 ? (int64_t)a->gathering.array_max : ARRAY_GUESS;
 
         if (group->n >= batch_gather_most(a, &group->first->job.resources) || !are_alike(group->first, s) ||
             s->number < group->base || s->number - group->base > last)
             continue;
-        if (a->no_gaps && s->number != group->base + (int64_t)group->n)
+        if (a->gathering.no_gaps && s->number != group->base + (int64_t)group->n)
             continue;
         *group->last = s;
         group->last = &s->next;
@@ -178,15 +178,15 @@ static struct batch_group *group_all(struct adapter *a)
     struct batch_group *groups = NULL;
     size_t n = 0, i = 0;
 
-    for (s = a->gathered; s != NULL; s = s->next)
+    for (s = a->gathering.first; s != NULL; s = s->next)
         n++;
     all = xcalloc(n + 1, sizeof *all);
-    for (s = a->gathered; s != NULL; s = next) {
+    for (s = a->gathering.first; s != NULL; s = next) {
         next = s->next;
         all[i++] = s;
     }
-    a->gathered = NULL;
-    a->last_gathered = &a->gathered;
+    a->gathering.first = NULL;
+    a->gathering.last = &a->gathering.first;
     qsort(all, n, sizeof *all, submission_by_number);
     for (i = 0; i < n; i++)
         sort_into(a, &groups, all[i]);
@@ -200,10 +200,10 @@ static void send_gathered(void *arg)
     struct batch_group *groups, *next;
     uint64_t now = uv_now(a->host.loop);
 
-    a->sending = false;
+    a->gathering.sending = false;
     groups = group_all(a);
     if (groups != NULL)
-        a->paced = (a->paced > now ? a->paced : now) + (uint64_t)a->gather_ms;
+        a->gathering.paced = (a->gathering.paced > now ? a->gathering.paced : now) + (uint64_t)a->gathering.wait_ms;
     for (; groups != NULL; groups = next) {
         next = groups->next;
         a->system->send(groups);
@@ -214,7 +214,7 @@ static void gather_timer_rang(uv_timer_t *timer)
 {
     struct adapter *a = timer->data;
 
-    a->sending = true;
+    a->gathering.sending = true;
     if (a->system->ready != NULL)
         a->system->ready(a, send_gathered, a);
     else
@@ -223,20 +223,20 @@ static void gather_timer_rang(uv_timer_t *timer)
 
 static void set_gather_timer(struct adapter *a, uint64_t wait_ms)
 {
-    if (!a->sending && !a->closing)
-        uv_timer_start(&a->gather_timer, gather_timer_rang, wait_ms, 0);
+    if (!a->gathering.sending && !a->closing)
+        uv_timer_start(&a->gathering.timer, gather_timer_rang, wait_ms, 0);
 }
 
-/* Sends the jobs when no more are coming, after gather_ms at the latest, but not too often. */
+/* Sends the jobs when no more are coming, after wait_ms at the latest, but not too often. */
 static void send_later(struct adapter *a)
 {
-    uint64_t now = uv_now(a->host.loop), gather_ms = (uint64_t)a->gather_ms;
-    uint64_t due = now + (gather_ms < QUIET_MS ? gather_ms : QUIET_MS), latest = a->gathered_since + gather_ms;
+    uint64_t now = uv_now(a->host.loop), wait_ms = (uint64_t)a->gathering.wait_ms;
+    uint64_t due = now + (wait_ms < QUIET_MS ? wait_ms : QUIET_MS), latest = a->gathering.since + wait_ms;
 
     if (due > latest)
         due = latest;
-    if (due + BURST * gather_ms < a->paced)
-        due = a->paced - BURST * gather_ms;
+    if (due + BURST * wait_ms < a->gathering.paced)
+        due = a->gathering.paced - BURST * wait_ms;
     set_gather_timer(a, due > now ? due - now : 0);
 }
 
@@ -247,8 +247,8 @@ void batch_submit(struct adapter *a, const struct adapter_job *job, adapter_subm
     if (s == NULL)
         return;
     read_job_number(s);
-    if (a->gathered == NULL)
-        a->gathered_since = uv_now(a->host.loop);
+    if (a->gathering.first == NULL)
+        a->gathering.since = uv_now(a->host.loop);
     gather_add(a, s);
     send_later(a);
 }
@@ -358,16 +358,16 @@ void batch_group_answered(struct batch_group *group, enum adapter_answer what, b
 
 void batch_gather_init(struct adapter *a)
 {
-    a->last_gathered = &a->gathered;
-    a->forget_ms = FORGET_MS;
-    uv_timer_init(a->host.loop, &a->gather_timer);
-    a->gather_timer.data = a;
+    a->gathering.last = &a->gathering.first;
+    a->gathering.forget_ms = FORGET_MS;
+    uv_timer_init(a->host.loop, &a->gathering.timer);
+    a->gathering.timer.data = a;
 }
 
 void batch_gather_fini(struct adapter *a)
 {
-    while (a->array_limits != NULL)
-        limit_drop(&a->array_limits);
+    while (a->gathering.array_limits != NULL)
+        limit_drop(&a->gathering.array_limits);
 }
 
 void batch_gather_stop(struct adapter *a)
@@ -375,14 +375,14 @@ void batch_gather_stop(struct adapter *a)
     struct batch_submission *next;
     struct error err;
 
-    uv_timer_stop(&a->gather_timer);
+    uv_timer_stop(&a->gathering.timer);
     batch_closing(a);
-    uv_close((uv_handle_t *)&a->gather_timer, batch_closed);
+    uv_close((uv_handle_t *)&a->gathering.timer, batch_closed);
     error_set(&err, "batch_system_unsure", "the daemon ends");
-    for (struct batch_submission *s = a->gathered; s != NULL; s = next) {
+    for (struct batch_submission *s = a->gathering.first; s != NULL; s = next) {
         next = s->next;
         batch_submission_end(s, ADAPTER_UNSURE, NULL, &err);
     }
-    a->gathered = NULL;
-    a->last_gathered = &a->gathered;
+    a->gathering.first = NULL;
+    a->gathering.last = &a->gathering.first;
 }

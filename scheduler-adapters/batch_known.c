@@ -13,8 +13,8 @@ void batch_known_add(struct adapter *a, const char *name, const char *id)
 
     snprintf(known->name, sizeof known->name, "%s", name);
     snprintf(known->id, sizeof known->id, "%s", id);
-    known->since = a->listings;
-    HASH_REPLACE_STR(a->known, name, known, old);
+    known->since = a->looks.listings;
+    HASH_REPLACE_STR(a->looks.known, name, known, old);
     free(old);
 }
 
@@ -22,7 +22,7 @@ struct batch_known *batch_known_find(const struct adapter *a, const char *name)
 {
     struct batch_known *known;
 
-    HASH_FIND_STR(a->known, name, known);
+    HASH_FIND_STR(a->looks.known, name, known);
     return known;
 }
 
@@ -33,10 +33,10 @@ void batch_known_update(struct adapter *a, const struct batch_rows *rows)
     uint64_t now = uv_now(a->host.loop) + 1;
     size_t n;
 
-    HASH_ITER (hh, a->known, known, next) {
+    HASH_ITER (hh, a->looks.known, known, next) {
         const struct batch_row *row;
 
-        if (known->since >= a->listings)
+        if (known->since >= a->looks.listings)
             continue;
         row = batch_rows_find(rows, known->name, &n);
         if (row != NULL && row->phase != BATCH_OVER) {
@@ -47,7 +47,7 @@ void batch_known_update(struct adapter *a, const struct batch_rows *rows)
             known->gone = now;
         if (now - known->gone < (uint64_t)a->system->remembered_ms)
             continue;
-        HASH_DEL(a->known, known);
+        HASH_DEL(a->looks.known, known);
         free(known);
     }
 }
@@ -56,8 +56,8 @@ void batch_known_forget_all(struct adapter *a)
 {
     struct batch_known *known, *next;
 
-    HASH_ITER (hh, a->known, known, next) {
-        HASH_DEL(a->known, known);
+    HASH_ITER (hh, a->looks.known, known, next) {
+        HASH_DEL(a->looks.known, known);
         free(known);
     }
 }

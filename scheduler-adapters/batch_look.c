@@ -32,12 +32,12 @@ static void start_listing(struct adapter *a);
 static void tell_all(struct batch_listing *l)
 {
     struct adapter *a = l->a;
-    struct batch_look *list = a->looking, *next;
+    struct batch_look *list = a->looks.under_way, *next;
 
-    a->looking = NULL;
+    a->looks.under_way = NULL;
     if (l->rc == 0)
         batch_known_update(a, &l->rows);
-    if (a->waiting != NULL)
+    if (a->looks.waiting != NULL)
         start_listing(a);
     for (; list != NULL; list = next) {
         next = list->next;
@@ -151,20 +151,20 @@ struct batch_listing *batch_listing_new(struct adapter *a, batch_look_cb *cb, vo
 
 static void start_listing(struct adapter *a)
 {
-    a->looking = a->waiting;
-    a->waiting = NULL;
-    a->listings++;
+    a->looks.under_way = a->looks.waiting;
+    a->looks.waiting = NULL;
+    a->looks.listings++;
     a->system->list(a, batch_listing_new(a, NULL, NULL));
 }
 
 void batch_look(struct adapter *a, batch_look_cb *cb, void *arg)
 {
-    struct batch_look *look = xcalloc(1, sizeof *look), **last = &a->waiting;
+    struct batch_look *look = xcalloc(1, sizeof *look), **last = &a->looks.waiting;
 
     *look = (struct batch_look){.cb = cb, .arg = arg};
     while (*last != NULL)
         last = &(*last)->next;
     *last = look;
-    if (a->looking == NULL)
+    if (a->looks.under_way == NULL)
         start_listing(a);
 }

@@ -114,14 +114,14 @@ static void send_held(struct adapter *a, const struct error *stays);
 
 static void note_taken_out(struct adapter *a, const struct error *err)
 {
-    a->taking_out--;
+    a->orders.taking_out--;
     if (err != NULL)
-        a->stays = *err;
-    if (a->taking_out > 0)
+        a->orders.stays = *err;
+    if (a->orders.taking_out > 0)
         return;
-    a->stayed = a->stays.text[0] != '\0' ? a->stayed + 1 : 0;
-    send_held(a, a->stayed % STAYS_MAX != 0 ? &a->stays : NULL);
-    a->stays.text[0] = '\0';
+    a->orders.stayed = a->orders.stays.text[0] != '\0' ? a->orders.stayed + 1 : 0;
+    send_held(a, a->orders.stayed % STAYS_MAX != 0 ? &a->orders.stays : NULL);
+    a->orders.stays.text[0] = '\0';
 }
 
 static void bundle_done(void *arg, const struct error *err)
@@ -162,7 +162,7 @@ static void bundle_send(struct batch_bundle *bundle)
 
     for (size_t i = 0; i < bundle->n; i++)
         ids[i] = bundle->item[i].id;
-    bundle->a->taking_out += bundle->deed == BATCH_TAKE_OUT;
+    bundle->a->orders.taking_out += bundle->deed == BATCH_TAKE_OUT;
     batch_busy(bundle->a);
     batch_carry_out(bundle->a, bundle->deed, false, ids, bundle->n, bundle_done, bundle);
     free(ids);
@@ -172,9 +172,9 @@ static void bundle_send(struct batch_bundle *bundle)
  * or NULL. */
 static void send_held(struct adapter *a, const struct error *stays)
 {
-    struct batch_bundle *list = a->held, *next;
+    struct batch_bundle *list = a->orders.held, *next;
 
-    a->held = NULL;
+    a->orders.held = NULL;
     for (; list != NULL; list = next) {
         next = list->next;
         if (stays != NULL) {
@@ -191,7 +191,7 @@ static void send_held(struct adapter *a, const struct error *stays)
 /* Sends the bundle, or holds it back until the waiting jobs are taken out. */
 static void bundle_finish(struct batch_bundle *bundle)
 {
-    struct batch_bundle **last = &bundle->a->held;
+    struct batch_bundle **last = &bundle->a->orders.held;
 
     if (bundle->deed != BATCH_TERM) {
         bundle_send(bundle);
@@ -253,12 +253,12 @@ static void withdraw_order(struct batch_order *order, const struct batch_rows *r
 static void orders_looked_up(void *arg, const struct batch_rows *rows, const struct error *err)
 {
     struct adapter *a = arg;
-    struct batch_order *list = a->taken, *next;
+    struct batch_order *list = a->orders.taken, *next;
     struct bundles to = {.a = a};
     size_t n;
 
-    a->taken = NULL;
-    if (a->orders != NULL)
+    a->orders.taken = NULL;
+    if (a->orders.waiting != NULL)
         look_for_orders(a);
     for (; list != NULL; list = next) {
         const struct batch_row *row = rows != NULL ? batch_rows_find(rows, list->name, &n) : NULL;
@@ -276,7 +276,7 @@ static void orders_looked_up(void *arg, const struct batch_rows *rows, const str
     for (int deed = 0; deed < BATCH_DEEDS; deed++)
         if (to.of[deed] != NULL)
             bundle_finish(to.of[deed]);
-    if (a->taking_out == 0)
+    if (a->orders.taking_out == 0)
         send_held(a, NULL);
     batch_idle(a);
 }
@@ -284,8 +284,8 @@ static void orders_looked_up(void *arg, const struct batch_rows *rows, const str
 /* Looks all jobs up whose orders were given before the listing begins: later orders wait for the next one. */
 static void look_for_orders(struct adapter *a)
 {
-    a->taken = a->orders;
-    a->orders = NULL;
+    a->orders.taken = a->orders.waiting;
+    a->orders.waiting = NULL;
     batch_busy(a);
     batch_look(a, orders_looked_up, a);
 }
@@ -294,8 +294,8 @@ static void look_now(void *arg)
 {
     struct adapter *a = arg;
 
-    a->look_is_due = false;
-    if (a->taken == NULL && a->orders != NULL)
+    a->orders.look_is_due = false;
+    if (a->orders.taken == NULL && a->orders.waiting != NULL)
         look_for_orders(a);
 }
 
@@ -314,11 +314,11 @@ static void give_order(struct batch_order *order)
     struct adapter *a = order->a;
 
     batch_busy(a);
-    order->next = a->orders;
-    a->orders = order;
-    if (a->taken != NULL || a->look_is_due)
+    order->next = a->orders.waiting;
+    a->orders.waiting = order;
+    if (a->orders.taken != NULL || a->orders.look_is_due)
         return;
-    a->look_is_due = true;
+    a->orders.look_is_due = true;
     answers_call(a->answers, look_now, a);
 }
 

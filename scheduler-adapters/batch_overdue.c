@@ -22,10 +22,10 @@ static void set_overdue_timer(struct adapter *a)
 {
     uint64_t first = UINT64_MAX, now = uv_now(a->host.loop);
 
-    for (const struct batch_overdue *overdue = a->overdue; overdue != NULL; overdue = overdue->next)
+    for (const struct batch_overdue *overdue = a->orders.overdue; overdue != NULL; overdue = overdue->next)
         first = overdue->due < first ? overdue->due : first;
     if (first != UINT64_MAX && !a->closing)
-        uv_timer_start(&a->timer, overdue_timer_rang, first > now ? first - now : 0, 0);
+        uv_timer_start(&a->orders.timer, overdue_timer_rang, first > now ? first - now : 0, 0);
 }
 
 void batch_overdue_add(struct adapter *a, const char *name, int64_t grace_ms)
@@ -34,14 +34,14 @@ void batch_overdue_add(struct adapter *a, const char *name, int64_t grace_ms)
 
     if (a->closing) /* the list is freed already */
         return;
-    for (overdue = a->overdue; overdue != NULL; overdue = overdue->next)
+    for (overdue = a->orders.overdue; overdue != NULL; overdue = overdue->next)
         if (strcmp(overdue->name, name) == 0)
             return; /* it was cancelled before */
     overdue = xcalloc(1, sizeof *overdue);
     snprintf(overdue->name, sizeof overdue->name, "%s", name);
-    overdue->due = uv_now(a->host.loop) + (uint64_t)(grace_ms + a->overrun_ms);
-    overdue->next = a->overdue;
-    a->overdue = overdue;
+    overdue->due = uv_now(a->host.loop) + (uint64_t)(grace_ms + a->orders.overrun_ms);
+    overdue->next = a->orders.overdue;
+    a->orders.overdue = overdue;
     set_overdue_timer(a);
 }
 
@@ -77,7 +77,7 @@ static void look_at_overdue(void *arg, const struct batch_rows *rows, const stru
 {
     struct adapter *a = arg;
     uint64_t now = uv_now(a->host.loop);
-    struct batch_overdue **at = &a->overdue;
+    struct batch_overdue **at = &a->orders.overdue;
     size_t running, n = 0;
     char last[64] = "";
 
@@ -93,7 +93,7 @@ static void look_at_overdue(void *arg, const struct batch_rows *rows, const stru
         if (running > 0)
             memcpy(last, overdue->name, sizeof last);
         if (rows == NULL || running > 0) {
-            overdue->due = now + (uint64_t)a->kill_again_ms;
+            overdue->due = now + (uint64_t)a->orders.kill_again_ms;
             at = &overdue->next;
         } else {
             *at = overdue->next;
@@ -115,19 +115,19 @@ static void overdue_timer_rang(uv_timer_t *timer)
 
 void batch_overdue_init(struct adapter *a)
 {
-    uv_timer_init(a->host.loop, &a->timer);
-    a->timer.data = a;
-    a->overrun_ms = OVERRUN_MS;
-    a->kill_again_ms = KILL_AGAIN_MS;
+    uv_timer_init(a->host.loop, &a->orders.timer);
+    a->orders.timer.data = a;
+    a->orders.overrun_ms = OVERRUN_MS;
+    a->orders.kill_again_ms = KILL_AGAIN_MS;
 }
 
 void batch_overdue_stop(struct adapter *a)
 {
-    while (a->overdue != NULL) {
-        struct batch_overdue *overdue = a->overdue;
+    while (a->orders.overdue != NULL) {
+        struct batch_overdue *overdue = a->orders.overdue;
 
-        a->overdue = overdue->next;
+        a->orders.overdue = overdue->next;
         free(overdue);
     }
-    uv_timer_stop(&a->timer);
+    uv_timer_stop(&a->orders.timer);
 }

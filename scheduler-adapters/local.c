@@ -23,7 +23,7 @@ static void child_ended(uv_signal_t *handle, int signum)
     local_wait(handle->data);
 }
 
-static struct adapter *create(const struct adapter_host *host, struct error *err)
+static struct adapter *local_create(const struct adapter_host *host, struct error *err)
 {
     struct adapter *a = xcalloc(1, sizeof *a);
 
@@ -75,7 +75,7 @@ static void finish_destroy(struct adapter *a)
 }
 
 /* Jobs go on; workers under way hurry, and their questions are answered with ADAPTER_UNSURE. */
-static void destroy(struct adapter *a, void (*done)(void *arg), void *arg)
+static void local_destroy(struct adapter *a, void (*done)(void *arg), void *arg)
 {
     a->destroyed = done;
     a->destroyed_arg = arg;
@@ -121,7 +121,7 @@ struct local_need local_need(const struct adapter_resources *want)
 #define IMPOSSIBLE "resources_impossible"
 
 /* Accepts and ignores queue and account: a machine has none, but specs are moved between machines. */
-static int check(struct adapter *a, const struct adapter_resources *want, struct error *err)
+static int local_check(struct adapter *a, const struct adapter_resources *want, struct error *err)
 {
     struct local_need need = local_need(want);
     const char *for_copies = want->copies > 1 ? " together" : "";
@@ -145,12 +145,12 @@ static int check(struct adapter *a, const struct adapter_resources *want, struct
     return 0;
 }
 
-static int slots(struct adapter *a)
+static int local_slots(struct adapter *a)
 {
     return (int)a->have.slots;
 }
 
-static void submit(struct adapter *a, const struct adapter_job *wanted, adapter_submit_cb *cb, void *arg)
+static void local_submit(struct adapter *a, const struct adapter_job *wanted, adapter_submit_cb *cb, void *arg)
 {
     struct local_job *job = local_job_find(a, wanted->name);
     struct error err = {0};
@@ -159,7 +159,7 @@ static void submit(struct adapter *a, const struct adapter_job *wanted, adapter_
         answers_submit(a->answers, cb, arg, ADAPTER_OK, job->status.scheduler_id, NULL);
         return;
     }
-    if (check(a, &wanted->resources, &err) < 0) {
+    if (local_check(a, &wanted->resources, &err) < 0) {
         answers_submit(a->answers, cb, arg, ADAPTER_REFUSED, NULL, &err);
         return;
     }
@@ -190,11 +190,11 @@ const struct adapter_ops adapter_local = {
     .settings = settings,
     .hands_over = true,
     .exact = true,
-    .create = create,
-    .destroy = destroy,
-    .check = check,
-    .slots = slots,
-    .submit = submit,
+    .create = local_create,
+    .destroy = local_destroy,
+    .check = local_check,
+    .slots = local_slots,
+    .submit = local_submit,
     .take_records = local_take_records,
     .poll = local_poll,
     .find = local_poll, /* both look jobs that are not in memory up in the run directory */

@@ -17,7 +17,7 @@ struct unknown {
     char *name, *dir;
 };
 
-struct question {
+struct local_question {
     uv_work_t work;
     struct adapter *a;
     size_t n;
@@ -31,7 +31,7 @@ struct question {
     void *arg;
 };
 
-static void add_unknown(struct question *q, size_t index, const struct adapter_job *job)
+static void add_unknown(struct local_question *q, size_t index, const struct adapter_job *job)
 {
     struct unknown *u;
 
@@ -54,7 +54,7 @@ static void add_unknown(struct question *q, size_t index, const struct adapter_j
     u->job.grace_ms = job->grace_ms;
 }
 
-static void question_free(struct question *q)
+static void question_free(struct local_question *q)
 {
     for (size_t i = 0; i < q->nunknown; i++) {
         free(q->unknown[i].name);
@@ -68,7 +68,7 @@ static void question_free(struct question *q)
 
 static void look_all(uv_work_t *work)
 {
-    struct question *q = work->data;
+    struct local_question *q = work->data;
 
     for (size_t i = 0; i < q->nunknown && !atomic_load(&q->a->closing); i++)
         local_look(q->looked[i].dir, q->looked[i].name, &q->a->closing, &q->looked[i].look);
@@ -76,7 +76,7 @@ static void look_all(uv_work_t *work)
 }
 
 /* Returns the job in memory, which is adopted now if its runner lives; NULL where it has none. */
-static struct local_job *adopt(struct question *q, struct unknown *u, const struct local_look *look)
+static struct local_job *local_job_adopt(struct local_question *q, struct unknown *u, const struct local_look *look)
 {
     struct local_job *job = local_job_find(q->a, u->name);
 
@@ -93,7 +93,7 @@ static struct local_job *adopt(struct question *q, struct unknown *u, const stru
     return job;
 }
 
-static void report(const struct local_look *look, struct adapter_status *status)
+static void local_look_report(const struct local_look *look, struct adapter_status *status)
 {
     memset(status, 0, sizeof *status);
     status->state = look->found == LOCAL_FOUND_NOTHING ? ADAPTER_JOB_UNKNOWN : ADAPTER_JOB_ENDED;
@@ -119,7 +119,7 @@ static void cancel_known(struct local_job *job)
 }
 
 /* Answers an order; job is NULL where there is none, or it has ended. */
-static void obey(struct adapter *a, struct local_job *job, int sig, adapter_done_cb *cb, void *arg)
+static void local_order_obey(struct adapter *a, struct local_job *job, int sig, adapter_done_cb *cb, void *arg)
 {
     struct error err = {0};
 
@@ -143,7 +143,7 @@ static void obey(struct adapter *a, struct local_job *job, int sig, adapter_done
 
 static const struct error closing_error = {.code = "adapter_closing", .text = "the adapter is being closed"};
 
-static void answer_unsure(struct question *q, const struct error *err)
+static void answer_unsure(struct local_question *q, const struct error *err)
 {
     if (q->poll != NULL)
         answers_poll(q->a->answers, q->poll, q->arg, ADAPTER_UNSURE, NULL, 0, err);
@@ -153,23 +153,23 @@ static void answer_unsure(struct question *q, const struct error *err)
 
 static void looked_all(uv_work_t *work, int status)
 {
-    struct question *q = work->data;
+    struct local_question *q = work->data;
     struct adapter *a = q->a;
     const struct error *unsure = atomic_load(&a->closing) ? &closing_error : NULL;
 
     for (size_t i = 0; i < q->nunknown && unsure == NULL; i++) {
         struct unknown *u = &q->unknown[i];
         const struct local_look *look = &q->looked[i].look;
-        struct local_job *job = adopt(q, u, look);
+        struct local_job *job = local_job_adopt(q, u, look);
 
         if (job == NULL && look->found == LOCAL_FOUND_UNSURE)
             unsure = &look->err;
         else if (q->poll == NULL)
-            obey(a, job, q->sig, q->done, q->arg);
+            local_order_obey(a, job, q->sig, q->done, q->arg);
         else if (job != NULL)
             q->statuses[u->index] = job->status;
         else
-            report(look, &q->statuses[u->index]);
+            local_look_report(look, &q->statuses[u->index]);
     }
     if (unsure != NULL) {
         answer_unsure(q, unsure);
@@ -185,7 +185,7 @@ static void looked_all(uv_work_t *work, int status)
     local_worker_done(a);
 }
 
-static void ask_worker(struct question *q)
+static void ask_worker(struct local_question *q)
 {
     q->work.data = q;
     q->a->workers++;
@@ -195,7 +195,7 @@ static void ask_worker(struct question *q)
 
 void local_poll(struct adapter *a, const struct adapter_job *jobs, size_t n, adapter_poll_cb *cb, void *arg)
 {
-    struct question *q = xcalloc(1, sizeof *q);
+    struct local_question *q = xcalloc(1, sizeof *q);
 
     q->a = a;
     q->n = n;
@@ -223,13 +223,13 @@ void local_poll(struct adapter *a, const struct adapter_job *jobs, size_t n, ada
     }
 }
 
-static void order(struct adapter *a, const struct adapter_job *wanted, int sig, adapter_done_cb *cb, void *arg)
+static void local_order(struct adapter *a, const struct adapter_job *wanted, int sig, adapter_done_cb *cb, void *arg)
 {
     struct local_job *job = local_job_find(a, wanted->name);
-    struct question *q;
+    struct local_question *q;
 
     if (job != NULL) {
-        obey(a, job, sig, cb, arg);
+        local_order_obey(a, job, sig, cb, arg);
         return;
     }
     q = xcalloc(1, sizeof *q);
@@ -243,7 +243,7 @@ static void order(struct adapter *a, const struct adapter_job *wanted, int sig, 
 
 void local_cancel(struct adapter *a, const struct adapter_job *job, adapter_done_cb *cb, void *arg)
 {
-    order(a, job, 0, cb, arg);
+    local_order(a, job, 0, cb, arg);
 }
 
 void local_signal(struct adapter *a, const struct adapter_job *job, int sig, adapter_done_cb *cb, void *arg)
@@ -251,7 +251,7 @@ void local_signal(struct adapter *a, const struct adapter_job *job, int sig, ada
     struct error err = {0};
 
     if (sig == SIGUSR1 || sig == SIGUSR2) {
-        order(a, job, sig, cb, arg);
+        local_order(a, job, sig, cb, arg);
         return;
     }
     error_set(&err, "signal_unknown", "only SIGUSR1 and SIGUSR2 reach tasks, not signal %d", sig);

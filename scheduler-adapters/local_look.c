@@ -22,7 +22,7 @@
 
 /* Kills every process that carries the job's name. Two passes in a row must find none, since a process that is just
  * being started shows no environment for a moment. */
-static void sweep(const char *name, const atomic_bool *stop)
+static void job_sweep_processes(const char *name, const atomic_bool *stop)
 {
     int quiet = 0;
 
@@ -68,7 +68,7 @@ void local_look(const char *dir, const char *name, const atomic_bool *stop, stru
         /* read after the process was seen gone, since a runner writes its end first */
         out->found = look_at_end(dir, out);
     if (out->found == LOCAL_FOUND_LOST)
-        sweep(name, stop);
+        job_sweep_processes(name, stop);
     if (out->found == LOCAL_FOUND_LOST || out->found == LOCAL_FOUND_ENDED)
         job_tmpdir_remove(out->claim.tmpdir); /* its runner may have been killed just before it did this */
     if (out->found == LOCAL_FOUND_LOST || out->found == LOCAL_FOUND_NOTHING) {
@@ -183,7 +183,7 @@ static void end_lost(struct local_job *job, const struct local_look *look)
     }
 }
 
-static void later(uv_timer_t *timer)
+static void look_after_pause(uv_timer_t *timer)
 {
     struct local_job *job = timer->data;
 
@@ -196,7 +196,7 @@ static void local_look_later(struct local_job *job)
     job->look_again = xcalloc(1, sizeof *job->look_again);
     job->look_again->data = job;
     uv_timer_init(job->a->host.loop, job->look_again);
-    uv_timer_start(job->look_again, later, LOOK_LATER_MS, 0);
+    uv_timer_start(job->look_again, look_after_pause, LOOK_LATER_MS, 0);
 }
 
 static void look_done(uv_work_t *work, int status)

@@ -104,7 +104,7 @@ void local_enqueue(struct local_job *job)
     local_list_append(&job->a->queue, job);
 }
 
-static bool fits(const struct adapter *a, const struct local_job *job)
+static bool job_fits(const struct adapter *a, const struct local_job *job)
 {
     return a->used.slots + job->need.slots <= a->have.slots && job->need.gpus <= local_gpus_free(a) &&
            job->need.memory <= a->have.memory - a->used.memory;
@@ -116,7 +116,7 @@ void local_take(struct local_job *job)
     job->a->used.memory += job->need.memory;
 }
 
-static void give_back(struct local_job *job)
+static void job_give_back_resources(struct local_job *job)
 {
     job->a->used.slots -= job->need.slots;
     job->a->used.memory -= job->need.memory;
@@ -156,14 +156,14 @@ static void remember_ended(struct local_job *job, const char *reason, bool node_
     local_poke(a);
 }
 
-static void retry(uv_timer_t *timer)
+static void queue_retry(uv_timer_t *timer)
 {
     local_schedule(timer->data);
 }
 
 /* Tells whether the cause may pass: the machine cannot create a process, or the daemon has no free descriptors or no
  * disk space. */
-static bool passes(int error)
+static bool error_passes(int error)
 {
     return error == EAGAIN || error == ENOMEM || error == EMFILE || error == ENFILE || error == ENOSPC ||
            error == EDQUOT;
@@ -175,7 +175,7 @@ void local_schedule(struct adapter *a)
 
     if (a->finding > 0 || a->unsure || atomic_load(&a->closing))
         return;
-    while ((job = a->queue.first) != NULL && fits(a, job)) {
+    while ((job = a->queue.first) != NULL && job_fits(a, job)) {
         local_list_remove(&a->queue, job);
         local_take(job);
         local_gpus_give(job);
@@ -199,13 +199,13 @@ void local_start_again(struct local_job *job, const char *why)
     snprintf(reason, sizeof reason, "its runner cannot be started: %s", why);
     if (strcmp(job->status.reason, reason) != 0)
         log_warn_of(LOG_JOB(0, job->name), "job %s: cannot start its runner: %s; trying again", job->name, why);
-    give_back(job);
+    job_give_back_resources(job);
     close_jobfd(job);
     job->state = LOCAL_QUEUED;
     job->status.state = ADAPTER_JOB_QUEUED;
     memcpy(job->status.reason, reason, sizeof reason);
     list_prepend(&a->queue, job);
-    uv_timer_start(&a->retry, retry, RETRY_MS, 0);
+    uv_timer_start(&a->retry, queue_retry, RETRY_MS, 0);
     answer_submission(job, ADAPTER_OK, NULL);
     local_poke(a); /* it may have been told that it runs */
     if (job->cancelled)
@@ -233,7 +233,7 @@ void local_started(struct local_job *job, pid_t pid, int jobfd, int error)
         answer_submission(job, ADAPTER_UNSURE, &closing);
         return;
     }
-    if (error != 0 && passes(error)) {
+    if (error != 0 && error_passes(error)) {
         local_start_again(job, strerror(error));
         return;
     }
@@ -274,7 +274,7 @@ void local_job_ended(struct local_job *job, const char *reason, bool node_lost)
     struct adapter *a = job->a;
 
     local_close_handles(job);
-    give_back(job);
+    job_give_back_resources(job);
     remember_ended(job, reason, node_lost);
     local_schedule(a);
 }

@@ -44,7 +44,7 @@ static int pidfd_signal(int fd, int sig)
 }
 #endif
 
-static void freed(uv_handle_t *handle)
+static void runner_timer_freed(uv_handle_t *handle)
 {
     free(handle);
 }
@@ -52,7 +52,7 @@ static void freed(uv_handle_t *handle)
 static void close_timer(uv_timer_t **timer)
 {
     if (*timer != NULL)
-        uv_close((uv_handle_t *)*timer, freed);
+        uv_close((uv_handle_t *)*timer, runner_timer_freed);
     *timer = NULL;
 }
 
@@ -60,7 +60,7 @@ void local_close_handles(struct local_job *job)
 {
     if (job->watch != NULL)
         /* the handle leaves the loop's poll set at once, so that the descriptor may be closed */
-        uv_close((uv_handle_t *)job->watch, freed);
+        uv_close((uv_handle_t *)job->watch, runner_timer_freed);
     if (job->pidfd >= 0)
         close(job->pidfd);
     close_timer(&job->look_again);
@@ -150,7 +150,7 @@ static void watch_ready(uv_poll_t *watch, int status, int events)
     adopted_gone(watch->data);
 }
 
-static void look_again(uv_timer_t *timer)
+static void adopted_look_again(uv_timer_t *timer)
 {
     struct local_job *job = timer->data;
 
@@ -173,7 +173,7 @@ static void watch_adopted(struct local_job *job)
     job->look_again = xcalloc(1, sizeof *job->look_again);
     job->look_again->data = job;
     uv_timer_init(job->a->host.loop, job->look_again);
-    uv_timer_start(job->look_again, look_again, LOOK_AGAIN_MS, LOOK_AGAIN_MS);
+    uv_timer_start(job->look_again, adopted_look_again, LOOK_AGAIN_MS, LOOK_AGAIN_MS);
 }
 
 int local_adopt(struct local_job *job, const struct claim *claim)

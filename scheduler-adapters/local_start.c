@@ -59,7 +59,7 @@ void local_start_fini(struct adapter *a)
 
 /* Uses posix_spawn() rather than uv_spawn(), which forks: that costs a daemon with much memory more than all else that
  * it does for a job. */
-static int spawn(struct start *s)
+static int runner_spawn(struct start *s)
 {
     const struct adapter *a = s->job->a;
     posix_spawn_file_actions_t actions;
@@ -85,7 +85,7 @@ static void do_start(uv_work_t *work)
     if (descriptor != NULL && (s->jobfd = jobfd_write(descriptor, strlen(descriptor), &err)) < 0)
         s->error = errno;
     else
-        s->error = spawn(s);
+        s->error = runner_spawn(s);
     if (s->error != 0 && s->jobfd >= 0)
         close(s->jobfd);
 }

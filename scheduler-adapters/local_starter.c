@@ -61,15 +61,15 @@ static void do_raise(uv_work_t *work)
     r->fd = -1;
 }
 
-static void freed(uv_handle_t *handle)
+static void starter_watch_freed(uv_handle_t *handle)
 {
     free(handle);
 }
 
 /* Closes the connection and kills the starter. local_starter_ended() waits for it once its end is reported. */
-static void dismiss(struct adapter *a)
+static void starter_dismiss(struct adapter *a)
 {
-    uv_close((uv_handle_t *)a->starter.watch, freed);
+    uv_close((uv_handle_t *)a->starter.watch, starter_watch_freed);
     close(a->starter.fd);
     if (a->starter.pid != 0)
         kill(a->starter.pid, SIGKILL);
@@ -77,12 +77,12 @@ static void dismiss(struct adapter *a)
     a->starter.fd = -1;
 }
 
-static void gone(struct adapter *a)
+static void starter_gone(struct adapter *a)
 {
     struct local_job *job;
 
     log_warn("the process that stands by to become runners is gone");
-    dismiss(a);
+    starter_dismiss(a);
     while (!atomic_load(&a->closing) && (job = a->starter.asked.first) != NULL) {
         local_list_remove(&a->starter.asked, job);
         close(job->jobfd);
@@ -91,7 +91,7 @@ static void gone(struct adapter *a)
     }
 }
 
-static void answered(uv_poll_t *watch, int status, int events)
+static void starter_answered(uv_poll_t *watch, int status, int events)
 {
     struct adapter *a = watch->data;
     struct starter_reply reply;
@@ -108,10 +108,10 @@ static void answered(uv_poll_t *watch, int status, int events)
             return;
     }
     if (n >= 0 || (errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR))
-        gone(a);
+        starter_gone(a);
 }
 
-static void raised(uv_work_t *work, int status)
+static void starter_raised(uv_work_t *work, int status)
 {
     struct raising *r = work->data;
     struct adapter *a = r->a;
@@ -126,7 +126,7 @@ static void raised(uv_work_t *work, int status)
         a->starter.watch = xcalloc(1, sizeof *a->starter.watch);
         a->starter.watch->data = a;
         uv_poll_init(a->host.loop, a->starter.watch, r->fd);
-        uv_poll_start(a->starter.watch, UV_READABLE, answered);
+        uv_poll_start(a->starter.watch, UV_READABLE, starter_answered);
     }
     free(r);
     local_worker_done(a);
@@ -146,7 +146,7 @@ static void raise_starter(struct adapter *a)
     r->a = a;
     r->fd = -1;
     a->workers++;
-    uv_queue_work(a->host.loop, &r->work, do_raise, raised);
+    uv_queue_work(a->host.loop, &r->work, do_raise, starter_raised);
 }
 
 /* Writes the order. Returns its size, 0 where it is too long. */
@@ -220,7 +220,7 @@ void local_starter_stop(struct adapter *a)
     struct local_job *job;
 
     if (a->starter.watch != NULL)
-        dismiss(a);
+        starter_dismiss(a);
     if (a->starter.pid != 0)
         waitpid(a->starter.pid, NULL, 0); /* it has been killed, and uses no file system */
     a->starter.pid = 0;

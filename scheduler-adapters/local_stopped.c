@@ -12,7 +12,7 @@
 
 #define LOOKS 6
 
-static void look(uv_timer_t *timer)
+static void stopped_look(uv_timer_t *timer)
 {
     struct adapter *a = timer->data;
     struct local_job *job, *next;
@@ -34,5 +34,5 @@ void local_stopped_start(struct adapter *a)
 {
     uv_timer_init(a->host.loop, &a->stopped);
     a->stopped.data = a;
-    uv_timer_start(&a->stopped, look, (uint64_t)a->stopped_ms / LOOKS, (uint64_t)a->stopped_ms / LOOKS);
+    uv_timer_start(&a->stopped, stopped_look, (uint64_t)a->stopped_ms / LOOKS, (uint64_t)a->stopped_ms / LOOKS);
 }

@@ -97,7 +97,7 @@ static struct adapter *pbs_create(const struct adapter_host *host, struct error 
         return NULL;
     }
     pbs->user = find_pbs_user();
-    pbs->batch.no_gaps = true; /* -J takes one range */
+    pbs->batch.gathering.no_gaps = true; /* -J takes one range */
     return &pbs->batch;
 }
 

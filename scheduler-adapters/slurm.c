@@ -46,7 +46,7 @@ static void slurm_ready(struct adapter *a, void (*go)(void *arg), void *arg)
     struct slurm_waiting *waiting = xcalloc(1, sizeof *waiting);
 
     *waiting = (struct slurm_waiting){slurm_of(a), go, arg};
-    if (a->gather_ms > 0)
+    if (a->gathering.wait_ms > 0)
         slurm_site_ready(waiting->slurm, site_known, waiting);
     else
         site_known(waiting);

@@ -37,7 +37,7 @@ static void configured(void *arg, struct command_result *result)
         config_value(result->out, "JobCompLoc", file, sizeof file);
         config_value(result->out, "MaxArraySize", size, sizeof size);
         config_value(result->out, "ClusterName", a->cluster, sizeof a->cluster);
-        a->batch.array_max = strtoul(size, NULL, 10) > 1 ? strtoul(size, NULL, 10) - 1 : 1;
+        a->batch.gathering.array_max = strtoul(size, NULL, 10) > 1 ? strtoul(size, NULL, 10) - 1 : 1;
         if (strcmp(accounting, "accounting_storage/slurmdbd") == 0) {
             a->record = SLURM_RECORD_SACCT;
         } else if (strcmp(completion, "jobcomp/filetxt") == 0 && file[0] == '/' && access(file, R_OK) == 0) {

@@ -158,7 +158,7 @@ static struct adapter *slurmrestd_create(const struct adapter_host *host, struct
         free(a);
         return NULL;
     }
-    a->batch.no_gaps = true;
+    a->batch.gathering.no_gaps = true;
     if (a->rest != NULL)
         warn_if_in_the_clear(a, json_string_value(json_object_get(host->config, "url")));
     return &a->batch;

@@ -39,7 +39,8 @@ static void oar_list(struct adapter *a, struct batch_listing *listing)
 {
     const struct oar *oar = oar_of(a);
 
-    ask_oarstat(listing, oar->has_jobs || a->known != NULL ? OAR_ROWS_SOME : OAR_ROWS_MAY_BE_NONE, oar->listing, false);
+    ask_oarstat(listing, oar->has_jobs || a->looks.known != NULL ? OAR_ROWS_SOME : OAR_ROWS_MAY_BE_NONE, oar->listing,
+                false);
 }
 
 /* Looks jobs up by their ids: OAR keeps all jobs that it ever had. */
@@ -134,7 +135,7 @@ static struct adapter *oar_create(const struct adapter_host *host, struct error 
         return NULL;
     }
     find_oar_user(oar);
-    oar->batch.no_gaps = true; /* --array takes a number of jobs */
+    oar->batch.gathering.no_gaps = true; /* --array takes a number of jobs */
     oar_orders_init(oar);
     return &oar->batch;
 }

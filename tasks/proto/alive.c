@@ -31,14 +31,14 @@ int64_t alive_pause_ms(void)
 }
 
 /* Opens the file, and makes it if need be; -1 where that fails. */
-static int open_file(void)
+static int alive_open_file(void)
 {
     return open(path, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
 }
 
 void alive_learning(bool learning)
 {
-    int fd = alive_pause_ms() != INT64_MAX ? open_file() : -1;
+    int fd = alive_pause_ms() != INT64_MAX ? alive_open_file() : -1;
 
     if (fd < 0)
         return;
@@ -60,7 +60,7 @@ void alive_sign(void)
     atomic_store(&due, now + pause_ms);
     if (utimensat(AT_FDCWD, path, NULL, AT_SYMLINK_NOFOLLOW) == 0 || errno != ENOENT)
         return;
-    fd = open_file();
+    fd = alive_open_file();
     if (fd >= 0)
         close(fd);
 }

@@ -46,7 +46,7 @@ char *ckptdir_records(const char *dir)
     return alloc_printf("%s/" RECORDS, dir);
 }
 
-static int no_memory(struct error *err)
+static int ckptdir_no_memory(struct error *err)
 {
     errno = ENOMEM;
     return error_set(err, "checkpoint_memory", "no memory for the records of checkpoints");
@@ -55,7 +55,7 @@ static int no_memory(struct error *err)
 int ckptdir_make(const char *dir, struct error *err)
 {
     char *path = ckptdir_records(dir);
-    int rc = path != NULL ? dir_make(path, err) : no_memory(err);
+    int rc = path != NULL ? dir_make(path, err) : ckptdir_no_memory(err);
 
     free(path);
     return rc;
@@ -69,7 +69,7 @@ json_t *ckpt_json(const struct ckpt *ckpt)
                      "ensemble", (json_int_t)ckpt->ensemble, "attempt", (json_int_t)ckpt->attempt);
 }
 
-static int64_t integer(const json_t *json, const char *key, int64_t otherwise)
+static int64_t ckpt_integer(const json_t *json, const char *key, int64_t otherwise)
 {
     const json_t *value = json_object_get(json, key);
 
@@ -77,7 +77,7 @@ static int64_t integer(const json_t *json, const char *key, int64_t otherwise)
 }
 
 /* Tells whether the path stays inside the directory. */
-static bool stays_below(const char *path)
+static bool ckpt_path_stays_below(const char *path)
 {
     if (path == NULL || path[0] == '\0' || path[0] == '/')
         return false;
@@ -94,17 +94,17 @@ bool ckpt_parse(const json_t *json, struct ckpt *ckpt)
     json_t *sent = json_object_get(json, "sent");
 
     *ckpt = (struct ckpt){
-        .number = integer(json, "number", -1),
-        .step = integer(json, "step", -1),
+        .number = ckpt_integer(json, "number", -1),
+        .step = ckpt_integer(json, "step", -1),
         .reported = json_is_true(json_object_get(json, "reported")),
-        .size = integer(json, "size", -1),
+        .size = ckpt_integer(json, "size", -1),
         .time = json_number_value(json_object_get(json, "time")),
-        .ensemble = integer(json, "ensemble", 0),
-        .attempt = integer(json, "attempt", 0),
-        .mtime_ns = integer(json, "mtime_ns", 0),
-        .inode = integer(json, "inode", 0),
+        .ensemble = ckpt_integer(json, "ensemble", 0),
+        .attempt = ckpt_integer(json, "attempt", 0),
+        .mtime_ns = ckpt_integer(json, "mtime_ns", 0),
+        .inode = ckpt_integer(json, "inode", 0),
     };
-    if (!stays_below(path) || digest == NULL || strlen(digest) != CKPT_DIGEST_SIZE - 1 || ckpt->number < 0 ||
+    if (!ckpt_path_stays_below(path) || digest == NULL || strlen(digest) != CKPT_DIGEST_SIZE - 1 || ckpt->number < 0 ||
         ckpt->size < 0)
         return false;
     memcpy(ckpt->digest, digest, CKPT_DIGEST_SIZE);
@@ -115,13 +115,13 @@ bool ckpt_parse(const json_t *json, struct ckpt *ckpt)
     return true;
 }
 
-static int add(struct ckpt_list *list, struct ckpt *ckpt, struct error *err)
+static int ckpt_list_add(struct ckpt_list *list, struct ckpt *ckpt, struct error *err)
 {
     struct ckpt *larger = reallocarray(list->items, list->n + 1, sizeof *ckpt);
 
     if (larger == NULL) {
         ckpt_fini(ckpt);
-        return no_memory(err);
+        return ckptdir_no_memory(err);
     }
     list->items = larger;
     list->items[list->n++] = *ckpt;
@@ -138,12 +138,12 @@ static int read_record(const char *dir, int64_t number, struct ckpt_list *list, 
     int rc = 0;
 
     if (path == NULL)
-        return no_memory(err);
+        return ckptdir_no_memory(err);
     json = file_read_json(path, &why);
     free(path);
     if (json != NULL && ckpt_parse(json, &ckpt)) {
         ckpt.number = number;
-        rc = add(list, &ckpt, err);
+        rc = ckpt_list_add(list, &ckpt, err);
     }
     json_decref(json);
     return rc;
@@ -157,7 +157,7 @@ static int by_number(const void *a, const void *b)
 }
 
 /* Returns the number in a record's name, -1 for another name. */
-static int64_t number_of(const char *name)
+static int64_t record_number(const char *name)
 {
     size_t digits = strspn(name, "0123456789");
 
@@ -175,14 +175,14 @@ static int look_through(const char *dir, struct ckpt_list *list, bool records_to
 
     *highest = 0;
     if (path == NULL)
-        return no_memory(err);
+        return ckptdir_no_memory(err);
     if (records == NULL) {
         rc = errno == ENOENT || errno == ENOTDIR ? 0 : error_errno(err, "checkpoints", "%s", path);
         free(path);
         return rc;
     }
     while (errno = 0, rc == 0 && (entry = readdir(records)) != NULL) {
-        int64_t number = number_of(entry->d_name);
+        int64_t number = record_number(entry->d_name);
 
         if (number > *highest)
             *highest = number;
@@ -226,7 +226,7 @@ void ckptdir_heed(bool (*stopped)(const void *arg), const void *arg)
     stop_arg = arg;
 }
 
-static bool unchanged(const struct stat *a, const struct stat *b)
+static bool file_is_unchanged(const struct stat *a, const struct stat *b)
 {
     return a->st_ino == b->st_ino && a->st_size == b->st_size && ckpt_mtime_ns(a) == ckpt_mtime_ns(b);
 }
@@ -271,7 +271,7 @@ int ckpt_measure(const char *dir, struct ckpt *ckpt, struct error *err)
     int64_t size;
 
     if (path == NULL)
-        return no_memory(err);
+        return ckptdir_no_memory(err);
     if (fd < 0 && errno == ELOOP) {
         error_set(err, "checkpoint",
                   "%s: a symbolic link leads to it, and a checkpoint must lie below the checkpoint directory", path);
@@ -282,7 +282,7 @@ int ckpt_measure(const char *dir, struct ckpt *ckpt, struct error *err)
         error_set(err, "checkpoint", "%s is no regular file", path);
     } else if (digest_of(fd, ckpt->digest, &size) < 0 || stat(path, &after) < 0) {
         error_errno(err, "checkpoint", "%s", path);
-    } else if (!unchanged(&before, &after) || size != before.st_size) {
+    } else if (!file_is_unchanged(&before, &after) || size != before.st_size) {
         errno = EBUSY;
         error_set(err, "checkpoint", "%s is still being written", path);
     } else {
@@ -325,7 +325,7 @@ static int store_record(const char *dir, struct ckpt *ckpt, struct error *err)
             rc = error_set(err, "checkpoint",
                            "the name of a checkpoint is not UTF-8, or there is no memory for its record");
         else if (path == NULL)
-            rc = no_memory(err);
+            rc = ckptdir_no_memory(err);
         else
             rc = file_create_json(path, json, 0600, err);
         json_decref(json);
@@ -361,7 +361,7 @@ int ckptdir_add(const char *dir, struct ckpt *ckpt, struct error *err)
     return rc;
 }
 
-static bool untouched(const char *dir, const struct ckpt *ckpt, bool *same_size)
+static bool ckpt_is_untouched(const char *dir, const struct ckpt *ckpt, bool *same_size)
 {
     char *path = xasprintf("%s/%s", dir, ckpt->path);
     struct stat st;
@@ -378,7 +378,7 @@ bool ckpt_fits(const char *dir, const struct ckpt *ckpt, bool read)
     struct error err;
     bool same_size;
 
-    if (untouched(dir, ckpt, &same_size) && !read)
+    if (ckpt_is_untouched(dir, ckpt, &same_size) && !read)
         return true;
     return same_size && ckpt_measure(dir, &now, &err) == 0 && now.size == ckpt->size &&
            strcmp(now.digest, ckpt->digest) == 0;
@@ -395,7 +395,7 @@ static bool in_chain(const struct ckpt *ckpt, const struct ckpt_chain *chain)
 }
 
 /* Tells whether there is a newer record of the same file. */
-static bool superseded(const struct ckpt_list *list, size_t i)
+static bool ckpt_is_superseded(const struct ckpt_list *list, size_t i)
 {
     for (size_t later = i + 1; later < list->n; later++)
         if (strcmp(list->items[later].path, list->items[i].path) == 0)
@@ -403,7 +403,7 @@ static bool superseded(const struct ckpt_list *list, size_t i)
     return false;
 }
 
-static bool is_held(const struct ckpt_list *list, const struct ckpt *ckpt, const struct ckpt_chain *chain)
+static bool ckpt_is_held(const struct ckpt_list *list, const struct ckpt *ckpt, const struct ckpt_chain *chain)
 {
     return held_covers(&list->streams, ckpt->ensemble, ckpt->attempt, ckpt->sent, chain->generation);
 }
@@ -411,7 +411,8 @@ static bool is_held(const struct ckpt_list *list, const struct ckpt *ckpt, const
 /* Tells whether another attempt may go on from it, as far as the records tell. */
 static bool may_be_offered(const struct ckpt_list *list, size_t i, const struct ckpt_chain *chain)
 {
-    return in_chain(&list->items[i], chain) && !superseded(list, i) && is_held(list, &list->items[i], chain);
+    return in_chain(&list->items[i], chain) && !ckpt_is_superseded(list, i) &&
+           ckpt_is_held(list, &list->items[i], chain);
 }
 
 const struct ckpt *ckptdir_newest(const char *dir, const struct ckpt_list *list, const struct ckpt_chain *chain)
@@ -435,7 +436,7 @@ static void remove_record(const char *dir, const struct ckpt *ckpt)
     free(path);
 }
 
-static bool is_there(const char *dir, const struct ckpt *ckpt)
+static bool ckpt_is_there(const char *dir, const struct ckpt *ckpt)
 {
     char *path = xasprintf("%s/%s", dir, ckpt->path);
     struct stat st;
@@ -466,12 +467,12 @@ void ckptdir_retain(const char *dir, const struct ckpt_list *list, int64_t keep,
 
     for (size_t i = list->n; i-- > 0;) {
         const struct ckpt *ckpt = &list->items[i];
-        bool same_size, gone = superseded(list, i) || !is_there(dir, ckpt);
+        bool same_size, gone = ckpt_is_superseded(list, i) || !ckpt_is_there(dir, ckpt);
 
-        if (!gone && kept >= keep && untouched(dir, ckpt, &same_size)) {
+        if (!gone && kept >= keep && ckpt_is_untouched(dir, ckpt, &same_size)) {
             remove_below(dir, ckpt->path);
             gone = true;
-        } else if (!gone && kept < keep && is_held(list, ckpt, chain) && ckpt_fits(dir, ckpt, false)) {
+        } else if (!gone && kept < keep && ckpt_is_held(list, ckpt, chain) && ckpt_fits(dir, ckpt, false)) {
             kept++;
         }
         if (gone && i + 1 < list->n) /* the highest number stays, so that no number is given twice */

@@ -19,8 +19,8 @@
 #define TMPDIR_BASE_MAX 40 /* sun_path has 108 bytes, and the sockets' names need some */
 
 /* Writes a claim into the job's directory, which bears the job's name. `path` is taken over. */
-static int make(const char *jobdir, char *path, const char *tmpdir, const char *gpus, const char *hosts,
-                const char *application, struct error *err)
+static int claim_write(const char *jobdir, char *path, const char *tmpdir, const char *gpus, const char *hosts,
+                       const char *application, struct error *err)
 {
     const char *slash = strrchr(jobdir, '/'), *job = slash != NULL ? slash + 1 : jobdir;
     char boot_id[BOOT_ID_SIZE], host[64] = "";
@@ -53,12 +53,13 @@ const char *runner_waits_for(int status)
 
 int claim_make(const char *jobdir, const char *tmpdir, const char *gpus, const char *hosts, struct error *err)
 {
-    return make(jobdir, xasprintf("%s/claim.json", jobdir), tmpdir, gpus, hosts, NULL, err);
+    return claim_write(jobdir, xasprintf("%s/claim.json", jobdir), tmpdir, gpus, hosts, NULL, err);
 }
 
 int claim_make_rank(const char *jobdir, int64_t rank, const char *application, const char *tmpdir, struct error *err)
 {
-    return make(jobdir, xasprintf("%s/claim-%lld.json", jobdir, (long long)rank), tmpdir, NULL, NULL, application, err);
+    return claim_write(jobdir, xasprintf("%s/claim-%lld.json", jobdir, (long long)rank), tmpdir, NULL, NULL,
+                       application, err);
 }
 
 int claim_join(const char *jobdir, const char *application, struct error *err)
@@ -69,7 +70,7 @@ int claim_join(const char *jobdir, const char *application, struct error *err)
         if (errno == EBADMSG) /* the claim is the daemon's, which has given the job up */
             errno = EEXIST;
         else if (errno == ENOENT &&
-                 make(jobdir, xasprintf("%s/claim.json", jobdir), NULL, NULL, NULL, application, err) == 0)
+                 claim_write(jobdir, xasprintf("%s/claim.json", jobdir), NULL, NULL, NULL, application, err) == 0)
             return 0;
         else if (errno == EEXIST) /* another process has claimed it just now */
             continue;

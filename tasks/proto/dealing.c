@@ -24,7 +24,7 @@ static bool is_prime(uint64_t n)
 }
 
 /* Scrambles a number, as the generator SplitMix64 does. */
-static uint64_t scramble(uint64_t x)
+static uint64_t number_scramble(uint64_t x)
 {
     x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9u;
     x = (x ^ x >> 27) * 0x94d049bb133111ebu;
@@ -47,7 +47,7 @@ struct dealing *dealing_create(int ranks)
     for (uint64_t i = 1; i < base; i++)
         d->first[i] = (uint32_t)(i % d->ranks);
     for (uint64_t i = base - 1; i > 1; i--) { /* the digits from 1 on are shuffled */
-        uint64_t other = 1 + scramble(i) % i;
+        uint64_t other = 1 + number_scramble(i) % i;
         uint32_t rank = d->first[i];
 
         d->first[i] = d->first[other];

@@ -68,7 +68,7 @@ int exitrec_write(const char *path, const struct exitrec *rec, struct error *err
 }
 
 /* Reads a string that may be empty, which jsonx_string() refuses. */
-static int take_text(const json_t *obj, const char *key, char *out, size_t size, struct error *err)
+static int exitrec_take_text(const json_t *obj, const char *key, char *out, size_t size, struct error *err)
 {
     const json_t *value = json_object_get(obj, key);
 
@@ -152,14 +152,14 @@ int exitrec_parse(const json_t *root, struct exitrec *rec, struct error *err)
     memset(rec, 0, sizeof *rec);
     if (jsonx_int(root, "", "version", JSONX_REQUIRED, 1, 1, &version, err) < 0 ||
         take_name(root, "job", rec->job, err) < 0 || take_name(root, "id", rec->id, err) < 0 ||
-        take_text(root, "host", end->host, sizeof end->host, err) < 0 ||
+        exitrec_take_text(root, "host", end->host, sizeof end->host, err) < 0 ||
         take_seconds(root, "started", JSONX_REQUIRED, &end->started_ms, err) < 0 ||
         take_seconds(root, "ended", JSONX_REQUIRED, &end->ended_ms, err) < 0 || take_outcome(root, end, err) < 0 ||
-        take_text(root, "reason", end->reason, sizeof end->reason, err) < 0 ||
+        exitrec_take_text(root, "reason", end->reason, sizeof end->reason, err) < 0 ||
         take_seconds(root, "cpu_seconds", JSONX_OPTIONAL, &end->cpu_ms, err) < 0 ||
         jsonx_int(root, "", "max_rss", JSONX_OPTIONAL, 0, INT64_MAX, &end->memory_peak, err) < 0 ||
         jsonx_int(root, "", "points", JSONX_OPTIONAL, 0, INT64_MAX, &rec->points, err) < 0 ||
-        take_rung(root, end, err) < 0 || take_text(root, "notice", end->notice, sizeof end->notice, err) < 0 ||
+        take_rung(root, end, err) < 0 || exitrec_take_text(root, "notice", end->notice, sizeof end->notice, err) < 0 ||
         jsonx_array(root, "", "checkpoints", JSONX_OPTIONAL, 0, &end->checkpoints, err) < 0 ||
         jsonx_object(root, "", "resumed", JSONX_OPTIONAL, &end->resumed, err) < 0 ||
         jsonx_array(root, "", "artefacts", JSONX_OPTIONAL, 0, &end->artefacts, err) < 0 ||
@@ -209,7 +209,7 @@ int job_ended_read(const char *path, struct job_ended *ended, struct error *err)
     ended->time = 0;
     if (jsonx_int(root, "", "version", JSONX_REQUIRED, 1, 1, &version, err) == 0 &&
         jsonx_number(root, "", "time", JSONX_OPTIONAL, &ended->time, err) == 0 &&
-        take_text(root, "reason", ended->reason, sizeof ended->reason, err) == 0)
+        exitrec_take_text(root, "reason", ended->reason, sizeof ended->reason, err) == 0)
         rc = 0;
     json_decref(root);
     if (rc < 0)

@@ -99,7 +99,7 @@ static int parse_field(const json_t *value, const char *at, struct field *field,
     return parse_shape(shape, jsonx_pointer(where, sizeof where, at, "shape"), field, err);
 }
 
-static int by_name(const void *a, const void *b)
+static int fields_by_name(const void *a, const void *b)
 {
     return strcmp(((const struct field *)a)->name, ((const struct field *)b)->name);
 }
@@ -127,7 +127,7 @@ int field_set_parse(const json_t *fields, const char *at, struct field_set *set,
         }
         set->count++;
     }
-    qsort(set->field, (size_t)set->count, sizeof *set->field, by_name);
+    qsort(set->field, (size_t)set->count, sizeof *set->field, fields_by_name);
     return 0;
 }
 

@@ -37,7 +37,7 @@ static void name_of(char name[NAME_SIZE], int64_t ensemble, int64_t attempt, uin
 
 /* Writes the first content, which takes the disk blocks: a full disk would later mean a signal on writing to the mapped
  * page. */
-static int fill(int fd, const struct page *page)
+static int page_fill(int fd, const struct page *page)
 {
     ssize_t n = write(fd, page, sizeof *page);
 
@@ -46,7 +46,7 @@ static int fill(int fd, const struct page *page)
     return n == sizeof *page ? 0 : -1;
 }
 
-static struct held_file *map(int fd)
+static struct held_file *held_file_map(int fd)
 {
     struct page *page = mmap(NULL, sizeof *page, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
     struct held_file *file;
@@ -82,9 +82,9 @@ struct held_file *held_create(const char *records, int64_t ensemble, int64_t att
         return NULL;
     }
     fd = open(part, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
-    if (fd >= 0 && fill(fd, &page) == 0 && fsync(fd) == 0 && rename(part, path) == 0) {
+    if (fd >= 0 && page_fill(fd, &page) == 0 && fsync(fd) == 0 && rename(part, path) == 0) {
         file_flush_name(path);
-        file = map(fd);
+        file = held_file_map(fd);
     }
     if (file == NULL) {
         error_errno(err, "stream_held", "%s", path);
@@ -122,7 +122,7 @@ void held_destroy(struct held_file *file)
     free(file);
 }
 
-static int no_memory(struct error *err)
+static int held_no_memory(struct error *err)
 {
     return error_set(err, "stream_held", "no memory for the accounts of what was sent");
 }
@@ -136,7 +136,7 @@ static int read_page(const char *records, const char *name, struct page *page, s
         fd >= 0 && read(fd, page, sizeof *page) == sizeof *page && memcmp(page->magic, MAGIC, sizeof page->magic) == 0;
 
     if (path == NULL)
-        return no_memory(err);
+        return held_no_memory(err);
     if (fd >= 0)
         close(fd);
     free(path);
@@ -194,7 +194,7 @@ int held_read(const char *records, const char *name, struct held_list *list, str
     s.certain = page.closed != 0 || strcmp(page.boot_id, process_boot_id(boot_id)) == 0;
     larger = reallocarray(list->items, list->n + 1, sizeof s);
     if (larger == NULL)
-        return no_memory(err);
+        return held_no_memory(err);
     list->items = larger;
     list->items[list->n++] = s;
     return 0;
@@ -216,7 +216,7 @@ void held_remove(const char *records, const struct held_stream *stream)
     free(path);
 }
 
-static void key_of(char key[17], const struct held_stream *s)
+static void held_key(char key[17], const struct held_stream *s)
 {
     snprintf(key, 17, "%016" PRIx64, s->session);
 }
@@ -240,7 +240,7 @@ bool held_sent(const struct held_list *list, int64_t ensemble, int64_t attempt, 
             return false;
         if (*sent == NULL)
             *sent = json_object();
-        key_of(key, s);
+        held_key(key, s);
         if (json_object_set_new(*sent, key, json_integer((json_int_t)s->begun)) < 0)
             return false;
     }
@@ -262,7 +262,7 @@ bool held_covers(const struct held_list *list, int64_t ensemble, int64_t attempt
 
         if (!is_of(s, ensemble, attempt))
             continue;
-        key_of(key, s);
+        held_key(key, s);
         n = json_object_get(sent, key);
         before = (uint64_t)json_integer_value(n);
         found += n != NULL;

@@ -33,13 +33,13 @@ void stepset_destroy(struct stepset *set)
     free(set);
 }
 
-static uint64_t key_of(uint64_t member, int64_t step)
+static uint64_t stepset_key(uint64_t member, int64_t step)
 {
     return member << 32 | (uint64_t)step / 64;
 }
 
 /* Returns the entry of the key, or the free place where it belongs. */
-static struct stepset_run *find(const struct stepset *set, uint64_t key)
+static struct stepset_run *stepset_find(const struct stepset *set, uint64_t key)
 {
     uint64_t hash = key * 0x9e3779b97f4a7c15u;
     size_t at = (hash ^ hash >> 32) & (set->size - 1);
@@ -49,7 +49,7 @@ static struct stepset_run *find(const struct stepset *set, uint64_t key)
     return &set->entry[at];
 }
 
-static int grow(struct stepset *set)
+static int stepset_grow(struct stepset *set)
 {
     struct stepset larger = {.size = 2 * set->size, .used = set->used};
 
@@ -58,7 +58,7 @@ static int grow(struct stepset *set)
         return -1;
     for (size_t i = 0; i < set->size; i++)
         if (set->entry[i].bits != 0)
-            *find(&larger, set->entry[i].key) = set->entry[i];
+            *stepset_find(&larger, set->entry[i].key) = set->entry[i];
     free(set->entry);
     *set = larger;
     return 0;
@@ -66,13 +66,13 @@ static int grow(struct stepset *set)
 
 int stepset_reserve(struct stepset *set)
 {
-    return (set->used + 1) * 5 > set->size * 4 ? grow(set) : 0;
+    return (set->used + 1) * 5 > set->size * 4 ? stepset_grow(set) : 0;
 }
 
 bool stepset_add(struct stepset *set, uint64_t member, int64_t step)
 {
-    uint64_t key = key_of(member, step), bit = (uint64_t)1 << (step % 64);
-    struct stepset_run *e = find(set, key);
+    uint64_t key = stepset_key(member, step), bit = (uint64_t)1 << (step % 64);
+    struct stepset_run *e = stepset_find(set, key);
 
     if (e->bits & bit)
         return false;
@@ -85,12 +85,12 @@ bool stepset_add(struct stepset *set, uint64_t member, int64_t step)
 
 bool stepset_has(const struct stepset *set, uint64_t member, int64_t step)
 {
-    return (find(set, key_of(member, step))->bits & (uint64_t)1 << (step % 64)) != 0;
+    return (stepset_find(set, stepset_key(member, step))->bits & (uint64_t)1 << (step % 64)) != 0;
 }
 
 uint64_t stepset_bits(const struct stepset *set, uint64_t key)
 {
-    return find(set, key)->bits;
+    return stepset_find(set, key)->bits;
 }
 
 size_t stepset_runs(const struct stepset *set)
@@ -114,7 +114,7 @@ int stepset_add_run(struct stepset *set, const struct stepset_run *run)
         return 0;
     if (stepset_reserve(set) < 0)
         return -1;
-    e = find(set, run->key);
+    e = stepset_find(set, run->key);
     if (e->bits == 0)
         set->used++;
     added = __builtin_popcountll(run->bits & ~e->bits);

@@ -15,23 +15,23 @@
 
 static const char *const ends[] = {[STREAM_OPEN] = "open", [STREAM_CLOSED] = "closed", [STREAM_PAUSED] = "paused"};
 
-static char *path_of(const char *dir, uint64_t session, enum stream_end end)
+static char *stream_path(const char *dir, uint64_t session, enum stream_end end)
 {
     return alloc_printf("%s/" PREFIX "%016" PRIx64 ".%s", dir, session, ends[end]);
 }
 
-static int no_memory(struct error *err)
+static int stream_no_memory(struct error *err)
 {
     return error_set(err, "stream_memory", "no memory for the stream");
 }
 
 int streams_open(const char *dir, uint64_t session, struct error *err)
 {
-    char *path = path_of(dir, session, STREAM_OPEN);
+    char *path = stream_path(dir, session, STREAM_OPEN);
     int fd = path != NULL ? open(path, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600) : -1, rc = 0;
 
     if (path == NULL)
-        return no_memory(err);
+        return stream_no_memory(err);
     if (fd < 0)
         rc = error_errno(err, "stream_mark", "cannot note that the stream is open: %s", path);
     else
@@ -42,11 +42,11 @@ int streams_open(const char *dir, uint64_t session, struct error *err)
 
 int streams_end(const char *dir, uint64_t session, enum stream_end end, struct error *err)
 {
-    char *from = path_of(dir, session, STREAM_OPEN), *to = path_of(dir, session, end);
+    char *from = stream_path(dir, session, STREAM_OPEN), *to = stream_path(dir, session, end);
     int rc;
 
     if (from == NULL || to == NULL)
-        rc = no_memory(err);
+        rc = stream_no_memory(err);
     else if ((rc = rename(from, to)) < 0)
         error_errno(err, "stream_mark", "cannot note that the stream is closed: %s", from);
     free(from);

@@ -18,7 +18,7 @@
 #define PATH_LEN_MAX 511   /* bytes of a path in the task's directory */
 #define CHUNK ((size_t)1 << 20)
 
-struct taking {
+struct artefact_taking {
     struct errand errand; /* must be first */
     struct task *task;
     json_t *found; /* NULL: they could not be taken, for the reason in err */
@@ -28,7 +28,7 @@ struct taking {
 
 /* Reads a file, which belongs to the task and may be anything, to its end. On failure errno is ECANCELED where the
  * runner does not wait for that any more, with the bytes that were read in *size. */
-static int digest(int fd, int64_t *size, char hex[2 * crypto_hash_sha256_BYTES + 1])
+static int artefact_digest(int fd, int64_t *size, char hex[2 * crypto_hash_sha256_BYTES + 1])
 {
     unsigned char sum[crypto_hash_sha256_BYTES], *chunk = xcalloc(1, CHUNK);
     crypto_hash_sha256_state state;
@@ -56,7 +56,7 @@ static int digest(int fd, int64_t *size, char hex[2 * crypto_hash_sha256_BYTES +
     return n < 0 ? -1 : 0;
 }
 
-static json_t *measure(const char *dir, const char *path, struct error *err)
+static json_t *artefact_measure(const char *dir, const char *path, struct error *err)
 {
     int fd = below_open(dir, path, O_RDONLY | O_NONBLOCK | O_NOFOLLOW | O_NOCTTY);
     char hex[2 * crypto_hash_sha256_BYTES + 1];
@@ -67,7 +67,7 @@ static json_t *measure(const char *dir, const char *path, struct error *err)
         error_set(err, "artefact", "the path of the artefact \"%.100s…\" has more than %d bytes", path, PATH_LEN_MAX);
     } else if (fd < 0) {
         error_errno(err, "artefact", "the artefact \"%.200s\" cannot be read", path);
-    } else if (digest(fd, &size, hex) < 0) {
+    } else if (artefact_digest(fd, &size, hex) < 0) {
         if (errno == ECANCELED)
             error_set(err, "artefact", "%lld bytes of \"%.200s\" had been read", (long long)size, path);
         else
@@ -133,7 +133,7 @@ json_t *artefacts_find(const char *dir, const json_t *patterns, struct error *er
     for (i = 0; i < n && rc == 0; i++) {
         if (i > 0 && strcmp(paths[i], paths[i - 1]) == 0)
             continue;
-        json = measure(dir, paths[i], err);
+        json = artefact_measure(dir, paths[i], err);
         rc = json != NULL ? json_array_append_new(found, json) : -1;
     }
     for (i = 0; i < n; i++)
@@ -146,9 +146,9 @@ json_t *artefacts_find(const char *dir, const json_t *patterns, struct error *er
 }
 
 /* Runs on the thread. */
-static void take(struct errand *errand)
+static void taking_run(struct errand *errand)
 {
-    struct taking *taking = (struct taking *)errand;
+    struct artefact_taking *taking = (struct artefact_taking *)errand;
     const struct jobdesc_task *desc = taking->task->desc;
 
     taking->found = artefacts_find(desc->dir, jobdesc_artefacts(taking->task->job->desc, desc), &taking->err);
@@ -184,7 +184,7 @@ void artefacts_stop(struct artefacts *artefacts, enum stop why)
 }
 
 /* Writes into the record why the artefacts of a task that ended well could not be taken. */
-static void fail(const struct artefacts *artefacts, const struct taking *taking)
+static void taking_fail(const struct artefacts *artefacts, const struct artefact_taking *taking)
 {
     const struct task *t = taking->task;
     struct attempt_end *end = &taking->task->rec.end;
@@ -204,12 +204,12 @@ static void fail(const struct artefacts *artefacts, const struct taking *taking)
 
 bool artefacts_take(struct artefacts *artefacts, struct task *t)
 {
-    struct taking *taking;
+    struct artefact_taking *taking;
 
     if (artefacts->looker == NULL || t->rec.end.outcome != ATTEMPT_SUCCEEDED)
         return false;
     taking = xcalloc(1, sizeof *taking);
-    taking->errand.run = take;
+    taking->errand.run = taking_run;
     taking->task = t;
     artefacts->open++;
     looker_add(artefacts->looker, &taking->errand);
@@ -221,12 +221,12 @@ void artefacts_work(struct artefacts *artefacts)
     struct errand *errand;
 
     while (artefacts->looker != NULL && (errand = looker_next(artefacts->looker)) != NULL) {
-        struct taking *taking = (struct taking *)errand;
+        struct artefact_taking *taking = (struct artefact_taking *)errand;
         struct attempt_end *end = &taking->task->rec.end;
 
         end->artefacts = taking->task->artefacts = taking->found;
         if (taking->found == NULL)
-            fail(artefacts, taking);
+            taking_fail(artefacts, taking);
         artefacts->open--;
         artefacts->taken(artefacts->arg, taking->task);
         free(taking);

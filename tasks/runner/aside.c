@@ -66,7 +66,7 @@ static size_t ensemble_length(const char *jobdir)
 }
 
 /* Returns whether the path is below the first `length` characters of the job's directory. */
-static bool is_below(const char *path, const char *jobdir, size_t length)
+static bool aside_is_below(const char *path, const char *jobdir, size_t length)
 {
     return length > 0 && strncmp(path, jobdir, length) == 0 && path[length] == '/' && path[length + 1] != '\0' &&
            strstr(path + length, "/..") == NULL;
@@ -81,7 +81,7 @@ int aside_set(const char *jobdir, const struct jobdesc *desc, struct error *err)
         char *aside;
         int rc;
 
-        if (!is_below(path, jobdir, length) || is_empty(path) || is_given_up(path, desc->job))
+        if (!aside_is_below(path, jobdir, length) || is_empty(path) || is_given_up(path, desc->job))
             continue;
         aside = directory_set_aside(path, desc->job, err);
         rc = aside == NULL ? -1 : dir_make(path, err);

@@ -75,7 +75,7 @@ static int64_t files_now_ns(const char *dir)
 }
 
 /* Tells whether there is a record of the file as it is now. */
-static bool is_known(const struct ckpt_list *list, const struct ckpt_file *file)
+static bool ckpt_file_is_known(const struct ckpt_list *list, const struct ckpt_file *file)
 {
     for (size_t i = list->n; i-- > 0;)
         if (strcmp(list->items[i].path, file->path) == 0 && list->items[i].size == file->size &&
@@ -84,7 +84,7 @@ static bool is_known(const struct ckpt_list *list, const struct ckpt_file *file)
     return false;
 }
 
-static bool is_new(const struct checkpoints *c, const struct ckpt_file *file)
+static bool ckpt_file_is_new(const struct checkpoints *c, const struct ckpt_file *file)
 {
     const struct ckpt_file *was = ckptfind_get(&c->before, file->path);
 
@@ -157,7 +157,7 @@ int64_t checkpoints_due(const struct checkpoints *c)
     return due;
 }
 
-static void run(struct errand *errand)
+static void look_errand_run(struct errand *errand)
 {
     look_run((struct look *)errand);
 }
@@ -167,7 +167,7 @@ struct look *look_create(struct checkpoints *c, enum look_when when, int64_t now
     struct look *look = xcalloc(1, sizeof *look);
     struct sightings later = {0};
 
-    look->errand.run = run;
+    look->errand.run = look_errand_run;
     look->of = c;
     look->when = when;
     look->now_ms = now_ms;
@@ -200,7 +200,7 @@ static bool is_at_rest(const struct look *look, const struct ckpt_file *file, in
     return look->when != LOOK_RUNNING && files_now - file->mtime_ns >= (int64_t)SETTLED_MS * 1000000;
 }
 
-static void note(struct look *look, const char *text, const char *path)
+static void look_note(struct look *look, const char *text, const char *path)
 {
     snprintf(look->note, sizeof look->note, "%.400s%s%.100s", text, path[0] ? ": " : "", path);
 }
@@ -216,21 +216,21 @@ static void record_new(struct look *look, const struct ckpt_list *list, const st
         struct ckpt ckpt = {
             .path = file->path, .step = ckptfind_step(file->path), .ensemble = c->ensemble, .attempt = c->attempt};
 
-        if (!is_new(c, file) || is_known(list, file))
+        if (!ckpt_file_is_new(c, file) || ckpt_file_is_known(list, file))
             continue;
         if (look->when != LOOK_CLEAN && !is_at_rest(look, file, now)) {
             if (look->when == LOOK_ENDED)
-                note(look, "not taken, since it was being written shortly before the end", file->path);
+                look_note(look, "not taken, since it was being written shortly before the end", file->path);
         } else if (ckpt_measure(c->dir, &ckpt, &err) < 0 || ckptdir_add(c->dir, &ckpt, &err) < 0) {
             if (looker_is_stopped())
-                note(look, "not taken, since the job's time was over before it was read", file->path);
+                look_note(look, "not taken, since the job's time was over before it was read", file->path);
             else
-                note(look, err.text, "");
+                look_note(look, err.text, "");
         }
     }
 }
 
-static int find(struct look *look, struct error *err)
+static int look_find(struct look *look, struct error *err)
 {
     const struct checkpoints *c = look->of;
     struct ckpt_files files = {0};
@@ -244,7 +244,7 @@ static int find(struct look *look, struct error *err)
     }
     record_new(look, &list, &files);
     if (files.linked != NULL)
-        note(look, "not taken, since a symbolic link leads to it", files.linked);
+        look_note(look, "not taken, since a symbolic link leads to it", files.linked);
     ckptfind_free(&files);
     ckptdir_free(&list);
     return 0;
@@ -256,14 +256,14 @@ void look_run(struct look *look)
     struct ckpt_list list = {0};
     struct error err;
 
-    if (find(look, &err) == 0 && ckptdir_read(c->dir, &list, &err) == 0) {
+    if (look_find(look, &err) == 0 && ckptdir_read(c->dir, &list, &err) == 0) {
         if (!looker_is_stopped()) /* otherwise it is not known which are whole */
             ckptdir_retain(c->dir, &list, c->desc->keep, &c->chain);
         ckptdir_free(&list);
         look->whole = ckptdir_json(c->dir, &c->chain, &err);
     }
     if (look->whole == NULL)
-        note(look, err.text, "");
+        look_note(look, err.text, "");
 }
 
 void look_taken(struct look *look)

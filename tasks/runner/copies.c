@@ -25,7 +25,7 @@ static const int passed_on[] = {SIGTERM, SIGINT,  SIGHUP, SIGQUIT, SIGUSR1, SIGU
 
 #define PASSED_ON (sizeof passed_on / sizeof *passed_on)
 
-struct copies {
+struct launched_copies {
     char **command;
     int64_t grace_ms;
     pid_t *pids; /* 0: it has ended */
@@ -66,7 +66,7 @@ void copies_launch(struct copies_words *words, const struct jobdesc_task *task, 
 }
 
 /* Finds the ranks of this host. Slurm numbers the nodes of a step in the order of the job's list of nodes. */
-static int find_place(struct copies *c)
+static int find_place(struct launched_copies *c)
 {
     const char *text = getenv("STRETTO_HOSTS"), *number = getenv("SLURM_NODEID");
     struct hosts hosts;
@@ -114,7 +114,7 @@ static char *some_of(const char *list, size_t i, size_t n)
 
 /* Gives a copy its GPUs: as many as each of the others, or one that others have as well, where there are fewer GPUs
  * than copies. */
-static void set_gpus(const struct copies *c, size_t i)
+static void copy_set_gpus(const struct launched_copies *c, size_t i)
 {
     size_t all = 1, each;
     char *own;
@@ -131,7 +131,7 @@ static void set_gpus(const struct copies *c, size_t i)
     free(own);
 }
 
-static void bind_cpus(const struct copies *c, size_t i)
+static void bind_cpus(const struct launched_copies *c, size_t i)
 {
     cpu_set_t set;
     size_t first, n = cpus_part(c->cpus.n, c->n, i, &first);
@@ -144,7 +144,7 @@ static void bind_cpus(const struct copies *c, size_t i)
 }
 
 /* Becomes the i-th copy, in a new process. */
-static void become(const struct copies *c, size_t i, pid_t launcher)
+static void copy_become(const struct launched_copies *c, size_t i, pid_t launcher)
 {
     sigset_t none;
 
@@ -153,7 +153,7 @@ static void become(const struct copies *c, size_t i, pid_t launcher)
         _exit(EX_OSERR);
     set_number("RANK", c->first + (int64_t)i);
     set_number("LOCAL_RANK", (int64_t)i);
-    set_gpus(c, i);
+    copy_set_gpus(c, i);
     bind_cpus(c, i);
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, NULL);
@@ -162,14 +162,14 @@ static void become(const struct copies *c, size_t i, pid_t launcher)
     _exit(127);
 }
 
-static void signal_all(const struct copies *c, int sig)
+static void signal_all(const struct launched_copies *c, int sig)
 {
     for (size_t i = 0; i < c->n; i++)
         if (c->pids[i] > 0)
             kill(c->pids[i], sig);
 }
 
-static void fail(struct copies *c, int status)
+static void copies_fail(struct launched_copies *c, int status)
 {
     c->failed = true;
     c->status = status;
@@ -177,7 +177,7 @@ static void fail(struct copies *c, int status)
     signal_all(c, SIGTERM);
 }
 
-static int start(struct copies *c)
+static int copies_start(struct launched_copies *c)
 {
     pid_t launcher = getpid();
 
@@ -186,10 +186,10 @@ static int start(struct copies *c)
         pid_t pid = fork();
 
         if (pid == 0)
-            become(c, i, launcher);
+            copy_become(c, i, launcher);
         if (pid < 0) {
             log_error("cannot start copy %zu of %zu: %s", i, c->n, strerror(errno));
-            fail(c, W_EXITCODE(EX_OSERR, 0));
+            copies_fail(c, W_EXITCODE(EX_OSERR, 0));
             return -1;
         }
         c->pids[i] = pid;
@@ -199,7 +199,7 @@ static int start(struct copies *c)
 }
 
 /* The reason for a member's end is the last line that is no notice: so this is one. */
-static void explain(const struct copies *c, size_t i, int status)
+static void copy_explain_end(const struct launched_copies *c, size_t i, int status)
 {
     if (WIFSIGNALED(status))
         log_info("rank %lld was killed by signal %d (%s): the other %zu on this host are ended",
@@ -209,14 +209,14 @@ static void explain(const struct copies *c, size_t i, int status)
                  (long long)c->first + (long long)i, WEXITSTATUS(status), c->left);
 }
 
-static bool is_on_many(const struct copies *c)
+static bool is_on_many(const struct launched_copies *c)
 {
     return c->world > (int64_t)c->n;
 }
 
 /* Tells whether a copy has ended since all were told to. Slurm tells every process of a step: a copy may get its
  * signal, and end of it, before this process does. */
-static bool was_told(const struct copies *c, int status)
+static bool was_told(const struct launched_copies *c, int status)
 {
     sigset_t set;
 
@@ -225,7 +225,7 @@ static bool was_told(const struct copies *c, int status)
            (is_on_many(c) && WIFSIGNALED(status) && WTERMSIG(status) == SIGTERM);
 }
 
-static void reap(struct copies *c)
+static void copies_reap(struct launched_copies *c)
 {
     int status;
     pid_t pid;
@@ -247,13 +247,13 @@ static void reap(struct copies *c)
             c->status = is_on_many(c) ? W_EXITCODE(1, 0) : status;
             continue;
         }
-        explain(c, i, status);
-        fail(c, status);
+        copy_explain_end(c, i, status);
+        copies_fail(c, status);
     }
 }
 
 /* Waits for one signal, or until the copies are to be killed. */
-static void wait_once(struct copies *c, const sigset_t *set)
+static void wait_once(struct launched_copies *c, const sigset_t *set)
 {
     int64_t now = time_monotonic_ms(), ms = c->kill_at == INT64_MAX ? 60000 : c->kill_at > now ? c->kill_at - now : 0;
     struct timespec timeout = {.tv_sec = (time_t)(ms / 1000), .tv_nsec = (long)(ms % 1000) * 1000000};
@@ -288,7 +288,7 @@ static int end_as(int status)
 
 int copies_main(int argc, char **argv)
 {
-    struct copies c = {.kill_at = INT64_MAX};
+    struct launched_copies c = {.kill_at = INT64_MAX};
     const char *gpus = getenv("STRETTO_GPUS");
     sigset_t set;
 
@@ -309,9 +309,9 @@ int copies_main(int argc, char **argv)
     cpus_own(&c.cpus);
     set_number("WORLD_SIZE", c.world);
     set_number("LOCAL_WORLD_SIZE", (int64_t)c.n);
-    start(&c);
+    copies_start(&c);
     while (c.left > 0) {
-        reap(&c);
+        copies_reap(&c);
         if (c.left > 0)
             wait_once(&c, &set);
     }

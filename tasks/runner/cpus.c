@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int topology(int id, const char *what)
+static int cpu_topology(int id, const char *what)
 {
     char path[96];
     int value = 0;
@@ -49,7 +49,7 @@ static const struct {
 #define SAYS (sizeof says / sizeof *says)
 
 /* Returns how many CPUs of this node are the job's; 0 where the batch system does not tell. */
-static long allotted(void)
+static long cpus_allotted(void)
 {
     for (size_t i = 0; i < SAYS; i++) {
         const char *count = getenv(says[i].mark) != NULL ? getenv(says[i].count) : NULL;
@@ -72,12 +72,13 @@ bool cpus_own(struct cpus *cpus)
     cpu_set_t set;
 
     memset(cpus, 0, sizeof *cpus);
-    if (sched_getaffinity(0, sizeof set, &set) < 0 || CPU_COUNT(&set) > allotted())
+    if (sched_getaffinity(0, sizeof set, &set) < 0 || CPU_COUNT(&set) > cpus_allotted())
         return false;
     cpus->list = xcalloc((size_t)CPU_COUNT(&set), sizeof *cpus->list);
     for (int id = 0; id < CPU_SETSIZE; id++)
         if (CPU_ISSET(id, &set))
-            cpus->list[cpus->n++] = (struct cpu){topology(id, "physical_package_id"), topology(id, "core_id"), id};
+            cpus->list[cpus->n++] =
+                (struct cpu){cpu_topology(id, "physical_package_id"), cpu_topology(id, "core_id"), id};
     cpus_sort(cpus->list, cpus->n);
     return true;
 }

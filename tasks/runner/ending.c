@@ -33,7 +33,7 @@ const char *ending_reason(enum stop why)
     return reasons[why];
 }
 
-static size_t running(const struct ending *e)
+static size_t ending_running(const struct ending *e)
 {
     size_t n = 0;
 
@@ -44,7 +44,7 @@ static size_t running(const struct ending *e)
 
 void ending_forward(const struct ending *e, int sig)
 {
-    size_t n = running(e);
+    size_t n = ending_running(e);
 
     log_info("signal %d goes on to %zu task%s", sig, n, n == 1 ? "" : "s");
     for (size_t i = 0; i < e->job->desc->ntasks; i++)
@@ -54,7 +54,7 @@ void ending_forward(const struct ending *e, int sig)
 }
 
 /* Warns the tasks once that the end is near, so that they can leave a checkpoint. */
-static void warn(struct ending *e)
+static void ending_warn(struct ending *e)
 {
     if (e->warn_at == INT64_MAX)
         return;
@@ -76,13 +76,13 @@ static void end_tasks(struct ending *e)
 void ending_stop(struct ending *e, enum stop why, bool by_signal, int64_t now)
 {
     bool warn_first = by_signal && e->warn_at != INT64_MAX && e->job->desc->checkpoint.signal != 0;
-    size_t n = running(e);
+    size_t n = ending_running(e);
 
     e->stop = why;
     log_info("%s: ending %zu task%s", ending_reason(why), n, n == 1 ? "" : "s");
     if (why == STOP_GIVEN_UP) /* other attempts may leave checkpoints by now */
         e->warn_at = INT64_MAX;
-    warn(e);
+    ending_warn(e);
     if (warn_first)
         e->term_at = now + e->job->desc->grace_ms / 2;
     else
@@ -115,7 +115,7 @@ void ending_work(struct ending *e, bool children, size_t left, int64_t now)
     if (now >= e->term_at)
         end_tasks(e);
     if (left > 0 && now >= e->warn_at)
-        warn(e);
+        ending_warn(e);
 }
 
 int64_t ending_due(const struct ending *e, bool children, size_t left)

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-struct environment {
+struct task_environment {
     char **list; /* ended by NULL */
     size_t n;
 };
@@ -26,37 +26,37 @@ static const char *const not_handed_on[] = {
 };
 /* clang-format on */
 
-static bool names(const char *entry, const char *name)
+static bool entry_names(const char *entry, const char *name)
 {
     size_t len = strlen(name);
 
     return entry[0] == name[0] && strncmp(entry, name, len) == 0 && entry[len] == '=';
 }
 
-static void append(struct environment *env, char *entry)
+static void environment_append(struct task_environment *env, char *entry)
 {
     env->list = xrealloc(env->list, env->n + 2, sizeof *env->list);
     env->list[env->n++] = entry;
     env->list[env->n] = NULL;
 }
 
-struct environment *environment_create(void)
+struct task_environment *environment_create(void)
 {
-    struct environment *env = xcalloc(1, sizeof *env);
+    struct task_environment *env = xcalloc(1, sizeof *env);
 
     env->list = xcalloc(1, sizeof *env->list);
     for (char **entry = environ; *entry != NULL; entry++) {
         size_t i, n = sizeof not_handed_on / sizeof *not_handed_on;
 
-        for (i = 0; i < n && !names(*entry, not_handed_on[i]); i++)
+        for (i = 0; i < n && !entry_names(*entry, not_handed_on[i]); i++)
             ;
         if (i == n)
-            append(env, xstrdup(*entry));
+            environment_append(env, xstrdup(*entry));
     }
     return env;
 }
 
-void environment_destroy(struct environment *env)
+void environment_destroy(struct task_environment *env)
 {
     if (env == NULL)
         return;
@@ -66,29 +66,29 @@ void environment_destroy(struct environment *env)
     free(env);
 }
 
-void environment_set(struct environment *env, const char *name, const char *value)
+void environment_set(struct task_environment *env, const char *name, const char *value)
 {
     char *entry = xasprintf("%s=%s", name, value);
 
     for (size_t i = 0; i < env->n; i++) {
-        if (names(env->list[i], name)) {
+        if (entry_names(env->list[i], name)) {
             free(env->list[i]);
             env->list[i] = entry;
             return;
         }
     }
-    append(env, entry);
+    environment_append(env, entry);
 }
 
-const char *environment_get(const struct environment *env, const char *name)
+const char *environment_get(const struct task_environment *env, const char *name)
 {
     for (size_t i = 0; i < env->n; i++)
-        if (names(env->list[i], name))
+        if (entry_names(env->list[i], name))
             return env->list[i] + strlen(name) + 1;
     return NULL;
 }
 
-char **environment_list(const struct environment *env)
+char **environment_list(const struct task_environment *env)
 {
     return env->list;
 }

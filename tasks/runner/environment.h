@@ -3,17 +3,17 @@
 #define TASKS_RUNNER_ENVIRONMENT_H
 #include <stddef.h>
 
-struct environment;
+struct task_environment;
 
 /* Returns a copy of `environ` without the variables that only make sense for one task, and without the user's token: a
  * daemon that was itself started by a task, or from a shell with a token, must not pass these on. */
-struct environment *environment_create(void);
-void environment_destroy(struct environment *env);
+struct task_environment *environment_create(void);
+void environment_destroy(struct task_environment *env);
 
-void environment_set(struct environment *env, const char *name, const char *value);
-const char *environment_get(const struct environment *env, const char *name); /* NULL where unset */
+void environment_set(struct task_environment *env, const char *name, const char *value);
+const char *environment_get(const struct task_environment *env, const char *name); /* NULL where unset */
 
 /* Returns the list for execve(); borrowed. */
-char **environment_list(const struct environment *env);
+char **environment_list(const struct task_environment *env);
 
 #endif

@@ -58,7 +58,7 @@ void event_files_destroy(struct event_files *files)
     free(files);
 }
 
-static void complain(struct event_files *files, const struct event_file *file, const char *why)
+static void event_files_complain(struct event_files *files, const struct event_file *file, const char *why)
 {
     const char *name = strrchr(file->path, '/');
 
@@ -68,7 +68,8 @@ static void complain(struct event_files *files, const struct event_file *file, c
 }
 
 /* Finds the file of a path, or adds it; NULL where there are too many. */
-static struct event_file *find(struct event_files *files, const char *path, const char *prefix, size_t prefix_size)
+static struct event_file *event_files_find(struct event_files *files, const char *path, const char *prefix,
+                                           size_t prefix_size)
 {
     for (size_t i = 0; i < files->n; i++)
         if (strcmp(files->files[i].path, path) == 0)
@@ -81,8 +82,8 @@ static struct event_file *find(struct event_files *files, const char *path, cons
 }
 
 /* Reads the records that `size` bytes have in them whole, beginning at the file's offset. */
-static void take(struct event_files *files, struct event_file *file, size_t size, int64_t file_size,
-                 void (*each)(void *arg, const struct metric_line *line), void *arg)
+static void event_file_take(struct event_files *files, struct event_file *file, size_t size, int64_t file_size,
+                            void (*each)(void *arg, const struct metric_line *line), void *arg)
 {
     size_t at = 0;
 
@@ -93,7 +94,8 @@ static void take(struct event_files *files, struct event_file *file, size_t size
         uint64_t length;
 
         if (event_length(record, &length) < 0 || length > (uint64_t)INT64_MAX / 2) {
-            complain(files, file, "the checksum of a record's length is wrong, and nothing behind it is read");
+            event_files_complain(files, file,
+                                 "the checksum of a record's length is wrong, and nothing behind it is read");
             file->broken = true;
             return;
         }
@@ -106,9 +108,9 @@ static void take(struct event_files *files, struct event_file *file, size_t size
             return;
         record += EVENT_HEADER;
         if (!event_is_whole(record, (size_t)length))
-            complain(files, file, "the checksum of a record is wrong");
+            event_files_complain(files, file, "the checksum of a record is wrong");
         else if (event_read(record, (size_t)length, file->prefix, &line, &why) < 0)
-            complain(files, file, why);
+            event_files_complain(files, file, why);
         else if (line.n > 0)
             each(arg, &line);
         at += EVENT_HEADER + (size_t)length + EVENT_FOOTER;
@@ -117,8 +119,8 @@ static void take(struct event_files *files, struct event_file *file, size_t size
 }
 
 /* Reads what is new in a file; returns how many bytes that was. */
-static int64_t read_file(struct event_files *files, struct event_file *file, int64_t limit,
-                         void (*each)(void *arg, const struct metric_line *line), void *arg)
+static int64_t event_file_read(struct event_files *files, struct event_file *file, int64_t limit,
+                               void (*each)(void *arg, const struct metric_line *line), void *arg)
 {
     int64_t begin, before, done = 0;
     struct stat st;
@@ -142,7 +144,7 @@ static int64_t read_file(struct event_files *files, struct event_file *file, int
         before = file->offset;
         n = pread(fd, files->room, ROOM, file->offset);
         if (n > 0)
-            take(files, file, (size_t)n, st.st_size, each, arg);
+            event_file_take(files, file, (size_t)n, st.st_size, each, arg);
         done +=
             n > 0 && file->offset - before <= n ? file->offset - before : 0; /* what is passed over does not count */
     } while (file->offset > before && !file->broken && done < limit);
@@ -157,14 +159,14 @@ static bool is_event_file(const char *path)
     return strstr(name != NULL ? name : path, "tfevents") != NULL;
 }
 
-static int by_name(const FTSENT **a, const FTSENT **b)
+static int entries_by_name(const FTSENT **a, const FTSENT **b)
 {
     return strcmp((*a)->fts_name, (*b)->fts_name);
 }
 
 /* Reads the event files of a path that the pattern has found: a file, or a directory with all below. */
-static int64_t look_at(struct event_files *files, char *path, int64_t limit,
-                       void (*each)(void *arg, const struct metric_line *line), void *arg)
+static int64_t event_files_look_at(struct event_files *files, char *path, int64_t limit,
+                                   void (*each)(void *arg, const struct metric_line *line), void *arg)
 {
     char *const roots[] = {path, NULL};
     size_t root = strlen(path), entries = 0;
@@ -173,7 +175,7 @@ static int64_t look_at(struct event_files *files, char *path, int64_t limit,
 
     while (root > 1 && path[root - 1] == '/')
         path[--root] = '\0';
-    tree = fts_open(roots, FTS_PHYSICAL | FTS_COMFOLLOW | FTS_NOCHDIR | FTS_NOSTAT, by_name);
+    tree = fts_open(roots, FTS_PHYSICAL | FTS_COMFOLLOW | FTS_NOCHDIR | FTS_NOSTAT, entries_by_name);
 
     for (FTSENT *entry; tree != NULL && done < limit && entries < ENTRIES_MAX && (entry = fts_read(tree)) != NULL;
          entries++) {
@@ -184,9 +186,9 @@ static int64_t look_at(struct event_files *files, char *path, int64_t limit,
             fts_set(tree, entry, FTS_SKIP);
         if (entry->fts_info == FTS_D || entry->fts_info == FTS_DP || !is_event_file(entry->fts_path))
             continue;
-        file = find(files, entry->fts_path, below, slash != NULL ? (size_t)(slash - below) : 0);
+        file = event_files_find(files, entry->fts_path, below, slash != NULL ? (size_t)(slash - below) : 0);
         if (file != NULL)
-            done += read_file(files, file, limit - done, each, arg);
+            done += event_file_read(files, file, limit - done, each, arg);
     }
     if (tree != NULL)
         fts_close(tree);
@@ -202,7 +204,7 @@ int64_t event_files_read(struct event_files *files, int64_t limit,
     if (glob(files->pattern, 0, NULL, &found) != 0)
         return 0;
     for (size_t i = 0; i < found.gl_pathc && done < limit; i++)
-        done += look_at(files, found.gl_pathv[i], limit - done, each, arg);
+        done += event_files_look_at(files, found.gl_pathv[i], limit - done, each, arg);
     globfree(&found);
     return done;
 }

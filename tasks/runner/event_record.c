@@ -31,7 +31,7 @@ uint32_t event_checksum(const unsigned char *data, size_t size)
     return (crc >> 15 | crc << 17) + UINT32_C(0xa282ead8);
 }
 
-static uint64_t little_endian(const unsigned char *data, size_t size)
+static uint64_t wire_little_endian(const unsigned char *data, size_t size)
 {
     uint64_t value = 0;
 
@@ -42,31 +42,31 @@ static uint64_t little_endian(const unsigned char *data, size_t size)
 
 int event_length(const unsigned char header[EVENT_HEADER], uint64_t *length)
 {
-    *length = little_endian(header, 8);
-    return little_endian(header + 8, 4) == event_checksum(header, 8) ? 0 : -1;
+    *length = wire_little_endian(header, 8);
+    return wire_little_endian(header + 8, 4) == event_checksum(header, 8) ? 0 : -1;
 }
 
 bool event_is_whole(const unsigned char *event, size_t size)
 {
-    return little_endian(event + size, 4) == event_checksum(event, size);
+    return wire_little_endian(event + size, 4) == event_checksum(event, size);
 }
 
 /* The fields of a message. */
-struct message {
+struct wire_message {
     const unsigned char *at, *end;
     bool broken;
 };
 
 enum wire { WIRE_VARINT = 0, WIRE_FIXED64 = 1, WIRE_BYTES = 2, WIRE_FIXED32 = 5 };
 
-struct field {
+struct wire_field {
     unsigned number;
     enum wire wire;
     uint64_t value; /* of a number, or the size of bytes */
     const unsigned char *bytes;
 };
 
-static uint64_t take_varint(struct message *m)
+static uint64_t take_varint(struct wire_message *m)
 {
     uint64_t value = 0;
 
@@ -81,14 +81,14 @@ static uint64_t take_varint(struct message *m)
     return 0;
 }
 
-static bool next_field(struct message *m, struct field *field)
+static bool message_next_field(struct wire_message *m, struct wire_field *field)
 {
     uint64_t key, left;
 
     if (m->broken || m->at == m->end)
         return false;
     key = take_varint(m);
-    *field = (struct field){.number = (unsigned)(key >> 3), .wire = (enum wire)(key & 7)};
+    *field = (struct wire_field){.number = (unsigned)(key >> 3), .wire = (enum wire)(key & 7)};
     left = (uint64_t)(m->end - m->at);
     switch (field->wire) {
     case WIRE_VARINT: field->value = take_varint(m); return !m->broken;
@@ -99,7 +99,7 @@ static bool next_field(struct message *m, struct field *field)
         m->broken = m->broken || left < size;
         if (m->broken)
             return false;
-        field->value = little_endian(m->at, size);
+        field->value = wire_little_endian(m->at, size);
         m->at += size;
         return true;
     }
@@ -116,9 +116,9 @@ static bool next_field(struct message *m, struct field *field)
     return false;
 }
 
-static struct message inside(const struct field *field)
+static struct wire_message message_inside(const struct wire_field *field)
 {
-    return (struct message){field->bytes, field->bytes + field->value, false};
+    return (struct wire_message){field->bytes, field->bytes + field->value, false};
 }
 
 static double from_float(uint64_t bits)
@@ -162,7 +162,7 @@ static const struct type {
     {19, 13, 2, WIRE_VARINT}, /* half */
 };
 
-static double number_of(const struct type *type, uint64_t bits)
+static double number_of_bits(const struct type *type, uint64_t bits)
 {
     switch (type->type) {
     case 1: return from_float(bits);
@@ -175,20 +175,20 @@ static double number_of(const struct type *type, uint64_t bits)
 }
 
 /* Returns whether a shape has one item. */
-static bool is_one(struct message shape)
+static bool is_one(struct wire_message shape)
 {
-    struct field field, size;
+    struct wire_field field, size;
 
-    while (next_field(&shape, &field)) {
-        struct message dimension;
+    while (message_next_field(&shape, &field)) {
+        struct wire_message dimension;
 
         if (field.number == 3 && field.wire == WIRE_VARINT && field.value != 0)
             return false; /* the shape is not known */
         if (field.number != 2 || field.wire != WIRE_BYTES)
             continue;
-        dimension = inside(&field);
+        dimension = message_inside(&field);
         size.value = 0;
-        for (struct field one; next_field(&dimension, &one);)
+        for (struct wire_field one; message_next_field(&dimension, &one);)
             if (one.number == 1)
                 size = one;
         if (size.value != 1)
@@ -198,9 +198,9 @@ static bool is_one(struct message shape)
 }
 
 /* Reads the first value of a field that may be repeated: packed, or by itself. */
-static void take_first(const struct field *field, const struct type *type, bool *has, uint64_t *bits)
+static void field_first_value(const struct wire_field *field, const struct type *type, bool *has, uint64_t *bits)
 {
-    struct message packed;
+    struct wire_message packed;
     size_t size = type->wire == WIRE_FIXED64 ? 8 : 4;
 
     if (*has)
@@ -209,59 +209,59 @@ static void take_first(const struct field *field, const struct type *type, bool 
         *bits = field->value;
         *has = true;
     } else if (field->wire == WIRE_BYTES && type->wire == WIRE_VARINT) {
-        packed = inside(field);
+        packed = message_inside(field);
         *bits = take_varint(&packed);
         *has = !packed.broken;
     } else if (field->wire == WIRE_BYTES && field->value >= size) {
-        *bits = little_endian(field->bytes, size);
+        *bits = wire_little_endian(field->bytes, size);
         *has = true;
     }
 }
 
 /* Reads a tensor of one number. */
-static bool read_tensor(struct message tensor, double *value)
+static bool read_tensor(struct wire_message tensor, double *value)
 {
-    const struct message whole = tensor;
+    const struct wire_message whole = tensor;
     const struct type *type = NULL;
-    struct field field;
+    struct wire_field field;
     bool has = false;
     uint64_t bits = 0;
 
-    while (next_field(&tensor, &field)) {
+    while (message_next_field(&tensor, &field)) {
         if (field.number == 1 && field.wire == WIRE_VARINT)
             for (size_t i = 0; i < sizeof types / sizeof *types; i++)
                 type = types[i].type == field.value ? &types[i] : type;
-        if (field.number == 2 && field.wire == WIRE_BYTES && !is_one(inside(&field)))
+        if (field.number == 2 && field.wire == WIRE_BYTES && !is_one(message_inside(&field)))
             return false;
     }
     if (tensor.broken || type == NULL)
         return false;
     tensor = whole;
-    while (next_field(&tensor, &field)) {
+    while (message_next_field(&tensor, &field)) {
         if (field.number == type->field) {
-            take_first(&field, type, &has, &bits);
+            field_first_value(&field, type, &has, &bits);
         } else if (field.number == 4 && field.wire == WIRE_BYTES && field.value == type->size) {
-            bits = little_endian(field.bytes, type->size);
+            bits = wire_little_endian(field.bytes, type->size);
             has = true;
         }
     }
-    *value = number_of(type, bits); /* zeros may be left out */
+    *value = number_of_bits(type, bits); /* zeros may be left out */
     return !tensor.broken;
 }
 
 /* Returns whether a value's metadata names another plugin than that for scalars. */
-static bool is_for_others(struct message metadata)
+static bool is_for_others(struct wire_message metadata)
 {
     static const char scalars[] = "scalars";
-    struct field field, name;
+    struct wire_field field, name;
 
-    while (next_field(&metadata, &field)) {
-        struct message plugin;
+    while (message_next_field(&metadata, &field)) {
+        struct wire_message plugin;
 
         if (field.number != 1 || field.wire != WIRE_BYTES)
             continue;
-        plugin = inside(&field);
-        while (next_field(&plugin, &name))
+        plugin = message_inside(&field);
+        while (message_next_field(&plugin, &name))
             if (name.number == 1 && name.wire == WIRE_BYTES && name.value > 0)
                 return name.value != strlen(scalars) || memcmp(name.bytes, scalars, name.value) != 0;
     }
@@ -269,23 +269,23 @@ static bool is_for_others(struct message metadata)
 }
 
 /* Takes a value of a summary, if it is a scalar. Returns NULL, or what is wrong. */
-static const char *take_value(struct message value, const char *prefix, struct metric_line *line)
+static const char *take_value(struct wire_message value, const char *prefix, struct metric_line *line)
 {
     struct metric_value *out = &line->values[line->n];
-    struct field field, tag = {0};
+    struct wire_field field, tag = {0};
     bool is_scalar = false, others = false;
     int size;
 
-    while (next_field(&value, &field)) {
+    while (message_next_field(&value, &field)) {
         if (field.number == 1 && field.wire == WIRE_BYTES) {
             tag = field;
         } else if (field.number == 2 && field.wire == WIRE_FIXED32) {
             out->value = from_float(field.value);
             is_scalar = true;
         } else if (field.number == 8 && field.wire == WIRE_BYTES) {
-            is_scalar = read_tensor(inside(&field), &out->value);
+            is_scalar = read_tensor(message_inside(&field), &out->value);
         } else if (field.number == 9 && field.wire == WIRE_BYTES) {
-            others = is_for_others(inside(&field));
+            others = is_for_others(message_inside(&field));
         }
     }
     if (value.broken)
@@ -304,22 +304,22 @@ static const char *take_value(struct message value, const char *prefix, struct m
 
 int event_read(const unsigned char *event, size_t size, const char *prefix, struct metric_line *line, const char **why)
 {
-    struct message m = {event, event + size, false}, summary;
-    struct field field, value;
+    struct wire_message m = {event, event + size, false}, summary;
+    struct wire_field field, value;
 
     *line = (struct metric_line){.has_step = true, .step = 0, .time = NAN, .n = 0};
     *why = NULL;
-    while (next_field(&m, &field)) {
+    while (message_next_field(&m, &field)) {
         if (field.number == 1 && field.wire == WIRE_FIXED64)
             line->time = from_double(field.value);
         else if (field.number == 2 && field.wire == WIRE_VARINT)
             line->step = (int64_t)field.value;
         if (field.number != 5 || field.wire != WIRE_BYTES)
             continue;
-        summary = inside(&field);
-        while (line->n < METRIC_VALUES_MAX && next_field(&summary, &value)) {
+        summary = message_inside(&field);
+        while (line->n < METRIC_VALUES_MAX && message_next_field(&summary, &value)) {
             const char *wrong =
-                value.number == 1 && value.wire == WIRE_BYTES ? take_value(inside(&value), prefix, line) : NULL;
+                value.number == 1 && value.wire == WIRE_BYTES ? take_value(message_inside(&value), prefix, line) : NULL;
 
             *why = wrong != NULL ? wrong : *why;
         }

@@ -13,7 +13,7 @@
 
 #define DIGITS_MAX 9 /* of a number in the name of a node */
 
-static int add(struct hosts *hosts, const char *name, size_t len, int64_t slots)
+static int hosts_add(struct hosts *hosts, const char *name, size_t len, int64_t slots)
 {
     struct host *host;
 
@@ -69,7 +69,7 @@ static int expand_one(struct hosts *hosts, const char *done, const char *rest, s
     if ((size_t)snprintf(name, sizeof name, "%s%.*s", done, (int)plain, rest) >= sizeof name)
         return -1;
     if (open == NULL)
-        return add(hosts, name, strlen(name), 0);
+        return hosts_add(hosts, name, strlen(name), 0);
     close = memchr(open, ']', len - plain);
     if (close == NULL)
         return -1;
@@ -84,7 +84,7 @@ static int expand_one(struct hosts *hosts, const char *done, const char *rest, s
 }
 
 /* Returns the length of the first name of a list, whose brackets may have commas. */
-static size_t first_of(const char *list)
+static size_t first_name_length(const char *list)
 {
     size_t n = 0;
     bool inside = false;
@@ -98,7 +98,7 @@ int hosts_expand(struct hosts *hosts, const char *nodelist)
 {
     *hosts = (struct hosts){0};
     for (;;) {
-        size_t n = first_of(nodelist);
+        size_t n = first_name_length(nodelist);
 
         if (n == 0 || expand_one(hosts, "", nodelist, n) < 0) {
             hosts_fini(hosts);
@@ -121,7 +121,7 @@ int hosts_parse(struct hosts *hosts, const char *text)
         while (name > 0 && text[name - 1] != ':')
             name--;
         slots = name > 1 ? strtoll(text + name, &end, 10) : 0;
-        if (name < 2 || slots <= 0 || end != text + n || add(hosts, text, name - 1, slots) < 0) {
+        if (name < 2 || slots <= 0 || end != text + n || hosts_add(hosts, text, name - 1, slots) < 0) {
             hosts_fini(hosts);
             return -1;
         }
@@ -180,7 +180,7 @@ static int64_t read_nodefile(struct hosts *hosts, const char *path)
         line[len] = '\0';
         while (i < hosts->n && strcmp(hosts->list[i].name, line) != 0)
             i++;
-        if (i == hosts->n && add(hosts, line, len, 0) < 0)
+        if (i == hosts->n && hosts_add(hosts, line, len, 0) < 0)
             continue;
         hosts->list[i].slots++;
         sum++;
@@ -190,7 +190,7 @@ static int64_t read_nodefile(struct hosts *hosts, const char *path)
     return sum;
 }
 
-static void spread(struct hosts *hosts, int64_t ntasks)
+static void hosts_spread(struct hosts *hosts, int64_t ntasks)
 {
     int64_t n = (int64_t)hosts->n;
 
@@ -216,7 +216,7 @@ int hosts_find(struct hosts *hosts, int64_t nodes, int64_t ntasks, struct error 
             gethostname(name, sizeof name - 1);
         if (name[0] == '\0')
             snprintf(name, sizeof name, "localhost");
-        return add(hosts, name, strlen(name), ntasks);
+        return hosts_add(hosts, name, strlen(name), ntasks);
     }
     if (list != NULL && hosts_expand(hosts, list) == 0)
         counted = slurm_counts(hosts, getenv("SLURM_TASKS_PER_NODE"));
@@ -229,7 +229,7 @@ int hosts_find(struct hosts *hosts, int64_t nodes, int64_t ntasks, struct error 
         return -1;
     }
     if (counted != ntasks)
-        spread(hosts, ntasks);
+        hosts_spread(hosts, ntasks);
     return 0;
 }
 

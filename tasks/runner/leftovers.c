@@ -26,7 +26,7 @@ void leftovers_look(struct leftovers *l, struct tree *tree)
     tree_look(tree, l->marks, l->ntasks);
 }
 
-static void told(struct leftovers *l, struct task *t, int64_t now)
+static void leftovers_told(struct leftovers *l, struct task *t, int64_t now)
 {
     if (t->kill_at != INT64_MAX)
         return;
@@ -46,7 +46,7 @@ void leftovers_end(struct leftovers *l, int64_t now)
         if (n <= 0)
             continue;
         log_warn("task %s left %d process%s running: told to end", t->desc->id, n, n == 1 ? "" : "es");
-        told(l, t, now);
+        leftovers_told(l, t, now);
     }
     tree_free(&tree);
 }
@@ -54,7 +54,7 @@ void leftovers_end(struct leftovers *l, int64_t now)
 void leftovers_end_running(struct leftovers *l, struct task *t, int64_t now)
 {
     tree_signal_running(t->pid, t->mark, SIGTERM);
-    told(l, t, now);
+    leftovers_told(l, t, now);
 }
 
 int leftovers_end_unowned(struct leftovers *l)

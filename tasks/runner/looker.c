@@ -45,7 +45,7 @@ static bool is_stopped(const void *arg)
     return looker_is_stopped();
 }
 
-static void run(struct looker *looker, struct errand *errand)
+static void errand_run(struct looker *looker, struct errand *errand)
 {
     own_stop = &looker->stopped;
     ckptdir_heed(is_stopped, NULL);
@@ -64,14 +64,14 @@ bool looker_is_stopped(void)
     return own_stop != NULL && atomic_load(own_stop);
 }
 
-static void put(struct errand ***last, struct errand *errand)
+static void errand_put(struct errand ***last, struct errand *errand)
 {
     errand->next = NULL;
     **last = errand;
     *last = &errand->next;
 }
 
-static struct errand *take(struct errand **first, struct errand ***last)
+static struct errand *errand_take(struct errand **first, struct errand ***last)
 {
     struct errand *errand = *first;
 
@@ -80,7 +80,7 @@ static struct errand *take(struct errand **first, struct errand ***last)
     return errand;
 }
 
-static void *work(void *arg)
+static void *looker_work(void *arg)
 {
     struct looker *looker = arg;
     const uint64_t one = 1;
@@ -88,15 +88,15 @@ static void *work(void *arg)
 
     pthread_mutex_lock(&looker->lock);
     while (!looker->ending) {
-        errand = take(&looker->todo, &looker->last);
+        errand = errand_take(&looker->todo, &looker->last);
         if (errand == NULL) {
             pthread_cond_wait(&looker->wake, &looker->lock);
             continue;
         }
         pthread_mutex_unlock(&looker->lock);
-        run(looker, errand);
+        errand_run(looker, errand);
         pthread_mutex_lock(&looker->lock);
-        put(&looker->last_done, errand);
+        errand_put(&looker->last_done, errand);
         if (write(looker->fd, &one, sizeof one) < 0) { /* it is readable already */
         }
     }
@@ -107,19 +107,19 @@ static void *work(void *arg)
 void looker_add(struct looker *looker, struct errand *errand)
 {
     pthread_mutex_lock(&looker->lock);
-    put(&looker->last, errand);
+    errand_put(&looker->last, errand);
     pthread_cond_signal(&looker->wake);
     pthread_mutex_unlock(&looker->lock);
     if (looker->started)
         return;
     /* the thread inherits blocked signals */
-    looker->started = pthread_create(&looker->thread, NULL, work, looker) == 0;
+    looker->started = pthread_create(&looker->thread, NULL, looker_work, looker) == 0;
     if (!looker->started) { /* without a thread, the runner waits for the errand */
         uint64_t one = 1;
 
-        errand = take(&looker->todo, &looker->last);
-        run(looker, errand);
-        put(&looker->last_done, errand);
+        errand = errand_take(&looker->todo, &looker->last);
+        errand_run(looker, errand);
+        errand_put(&looker->last_done, errand);
         if (write(looker->fd, &one, sizeof one) < 0) {
         }
     }
@@ -133,7 +133,7 @@ struct errand *looker_next(struct looker *looker)
     if (read(looker->fd, &n, sizeof n) < 0) { /* the list is checked even if nothing is new */
     }
     pthread_mutex_lock(&looker->lock);
-    errand = take(&looker->done, &looker->last_done);
+    errand = errand_take(&looker->done, &looker->last_done);
     pthread_mutex_unlock(&looker->lock);
     return errand;
 }

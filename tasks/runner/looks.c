@@ -34,7 +34,7 @@ void looks_stop(struct looks *looks)
         looker_stop(looks->looker);
 }
 
-static void saw(void *arg, size_t whose, int what, const char *name, bool renamed)
+static void looks_saw(void *arg, size_t whose, int what, const char *name, bool renamed)
 {
     struct looks *looks = arg;
     struct task *t = &looks->tasks[whose];
@@ -49,7 +49,7 @@ static void saw(void *arg, size_t whose, int what, const char *name, bool rename
 
 static void look_last(struct looks *looks, struct task *t, bool clean)
 {
-    watch_read(looks->watch, saw, looks); /* events from before its end */
+    watch_read(looks->watch, looks_saw, looks); /* events from before its end */
     t->looked_at = true;
     t->linger_until = 0;
     looker_add(looks->looker,
@@ -101,7 +101,7 @@ void looks_work(struct looks *looks, int64_t now_ms)
 
     if (looks->looker == NULL)
         return;
-    watch_read(looks->watch, saw, looks);
+    watch_read(looks->watch, looks_saw, looks);
     end_lingering(looks, now_ms);
     while ((errand = looker_next(looks->looker)) != NULL) {
         struct look *look = (struct look *)errand;

@@ -5,7 +5,7 @@
 #include <signal.h>
 #include <sys/wait.h>
 
-static pid_t reap(int *status, struct rusage *usage)
+static pid_t machine_reap(int *status, struct rusage *usage)
 {
     return wait4(-1, status, WNOHANG, usage);
 }
@@ -14,6 +14,6 @@ const struct machine machine_real = {
     .monotonic_ms = time_monotonic_ms,
     .unix_ms = time_now_ms,
     .poll = poll,
-    .reap = reap,
+    .reap = machine_reap,
     .kill = kill,
 };

@@ -250,8 +250,8 @@ static char *find_hosts(const struct jobdesc *desc)
     return text;
 }
 
-static int claim(const struct options *options, const struct jobdesc *desc, const char *jobdir, const char *tmpdir,
-                 struct error *err)
+static int claim_job(const struct options *options, const struct jobdesc *desc, const char *jobdir, const char *tmpdir,
+                     struct error *err)
 {
     char *hosts;
     int rc, saved;
@@ -298,7 +298,7 @@ static int run_directory(const struct options *options, const char *jobdir, int 
     } else if (tmpdir != NULL && job_tmpdir_name(name, sizeof name, &err) < 0) {
         log_error("%s", err.text);
         status = EX_IOERR;
-    } else if (claim(options, desc, jobdir, tmpdir, &err) < 0) {
+    } else if (claim_job(options, desc, jobdir, tmpdir, &err) < 0) {
         status = not_claimed(&err);
     } else if (aside_set(jobdir, desc, &err) < 0) {
         log_error("%s", err.text);
@@ -310,7 +310,7 @@ static int run_directory(const struct options *options, const char *jobdir, int 
     return status;
 }
 
-static int usage(void)
+static int print_usage(void)
 {
     fprintf(stderr, "usage: stretto-run [--local [--job-fd]] [--gpus=ID,...] [--launch=WORD]... JOBDIR\n"
                     "       stretto-run --rank JOBDIR\n"
@@ -355,7 +355,7 @@ static bool read_options(int argc, char **argv, struct options *options)
 }
 
 /* Runs the job of one directory. */
-static int run(const struct options *options, int signal_fd, int64_t started_ms)
+static int run_jobdir(const struct options *options, int signal_fd, int64_t started_ms)
 {
     struct error err;
     char *jobdir;
@@ -392,7 +392,7 @@ int run_job_in_copy(const char *jobdir, int jobfd, const char *gpus, pid_t paren
     struct error err;
     int signal_fd = run_signals(&err);
 
-    return signal_fd < 0 ? EX_OSERR : run(&options, signal_fd, started_ms);
+    return signal_fd < 0 ? EX_OSERR : run_jobdir(&options, signal_fd, started_ms);
 }
 
 int main(int argc, char **argv)
@@ -424,7 +424,7 @@ int main(int argc, char **argv)
         return 0;
     }
     if (!read_options(argc, argv, &options))
-        return usage();
+        return print_usage();
     if (options.local)
         cpus_disown();
     if (options.is_rank) {
@@ -444,7 +444,7 @@ int main(int argc, char **argv)
         log_error("%s", err.text);
         return EX_OSERR;
     }
-    status = run(&options, signal_fd, started_ms);
+    status = run_jobdir(&options, signal_fd, started_ms);
     free(options.launch);
     return status;
 }

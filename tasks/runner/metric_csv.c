@@ -10,20 +10,20 @@ struct fields {
     char separator;
 };
 
-static bool is_blank(char c)
+static bool csv_is_blank(char c)
 {
     return c == ' ' || c == '\t' || c == '\r';
 }
 
-static void skip_blanks(struct fields *f)
+static void csv_skip_blanks(struct fields *f)
 {
-    while (f->at < f->end && is_blank(*f->at) && (*f->at != f->separator || f->separator == ' '))
+    while (f->at < f->end && csv_is_blank(*f->at) && (*f->at != f->separator || f->separator == ' '))
         f->at++;
 }
 
-static bool separates(const struct fields *f)
+static bool csv_separates(const struct fields *f)
 {
-    return f->separator == ' ' ? is_blank(*f->at) : *f->at == f->separator;
+    return f->separator == ' ' ? csv_is_blank(*f->at) : *f->at == f->separator;
 }
 
 /* Begins with a line, without blanks at its end. */
@@ -31,21 +31,21 @@ static struct fields fields_of(const char *text, size_t size, char separator)
 {
     struct fields f = {.at = text, .end = text + size, .separator = separator};
 
-    while (f.end > text && is_blank(f.end[-1]) && (f.end[-1] != separator || separator == ' '))
+    while (f.end > text && csv_is_blank(f.end[-1]) && (f.end[-1] != separator || separator == ' '))
         f.end--;
     return f;
 }
 
 /* Takes the next field, without its quotes and the blanks around it; one that does not fit is cut, and then *n is not
  * below size. Returns false where there is none. */
-static bool next_field(struct fields *f, char *out, size_t size, size_t *n)
+static bool csv_next_field(struct fields *f, char *out, size_t size, size_t *n)
 {
     bool quoted;
 
     if (f->at == NULL)
         return false;
     *n = 0;
-    skip_blanks(f);
+    csv_skip_blanks(f);
     quoted = f->at < f->end && *f->at == '"';
     f->at += quoted;
     for (; f->at < f->end; f->at++) {
@@ -55,14 +55,14 @@ static bool next_field(struct fields *f, char *out, size_t size, size_t *n)
                 continue;
             }
             f->at++;
-        } else if (!quoted && separates(f)) {
+        } else if (!quoted && csv_separates(f)) {
             break;
         }
         if (*n < size)
             out[*n] = *f->at;
         ++*n;
     }
-    while (*n > 0 && *n < size && is_blank(out[*n - 1]))
+    while (*n > 0 && *n < size && csv_is_blank(out[*n - 1]))
         --*n;
     out[*n < size ? *n : size - 1] = '\0';
     f->at = f->at < f->end ? f->at + 1 : NULL;
@@ -78,7 +78,7 @@ static char find_separator(const char *text, size_t size)
     struct fields line = fields_of(text, size, ' ');
     bool quoted = false, blank = false;
 
-    skip_blanks(&line);
+    csv_skip_blanks(&line);
     for (const char *c = line.at; c < line.end; c++) {
         const char *found = memchr(known, *c, sizeof known - 1);
 
@@ -93,7 +93,7 @@ static char find_separator(const char *text, size_t size)
 }
 
 /* Reads a number of a file with this separator. */
-static bool read_number(const char *field, size_t n, char separator, double *value)
+static bool csv_read_number(const char *field, size_t n, char separator, double *value)
 {
     char text[METRIC_NUMBER_MAX];
     char *comma;
@@ -125,7 +125,7 @@ static int kind_of(const char *name, size_t n, char separator)
     double number;
 
     if (n > POINTS_NAME_MAX || strlen(name) != n || !points_name_valid(name) ||
-        read_number(name, n, separator, &number))
+        csv_read_number(name, n, separator, &number))
         return COLUMN_NONE;
     return strcasecmp(name, "step") == 0 ? COLUMN_STEP : strcasecmp(name, "time") == 0 ? COLUMN_TIME : COLUMN_VALUE;
 }
@@ -139,10 +139,10 @@ int metric_columns_read(const char *text, size_t size, struct metric_columns *co
 
     columns->separator = f.separator;
     columns->n = 0;
-    while (columns->n < METRIC_VALUES_MAX && next_field(&f, name, sizeof name, &n)) {
+    while (columns->n < METRIC_VALUES_MAX && csv_next_field(&f, name, sizeof name, &n)) {
         int kind = kind_of(name, n, f.separator);
 
-        if (columns->n == 0 && read_number(name, n, f.separator, &number))
+        if (columns->n == 0 && csv_read_number(name, n, f.separator, &number))
             break; /* a row rather than names */
         columns->kind[columns->n] = kind;
         strcpy(columns->names[columns->n++], kind != COLUMN_NONE ? name : "");
@@ -163,7 +163,7 @@ bool metric_columns_again(const char *text, size_t size, const struct metric_col
     char name[POINTS_NAME_MAX + 2];
     size_t n;
 
-    while (next_field(&f, name, sizeof name, &n))
+    while (csv_next_field(&f, name, sizeof name, &n))
         for (size_t i = 0; i < columns->n; i++)
             if (columns->kind[i] != COLUMN_NONE && strcmp(name, columns->names[i]) == 0)
                 return true;
@@ -192,13 +192,13 @@ int metric_line_csv(const char *text, size_t size, const struct metric_columns *
     line->has_step = false;
     line->time = NAN;
     line->n = 0;
-    for (size_t i = 0; next_field(&f, field, sizeof field, &n); i++) {
+    for (size_t i = 0; csv_next_field(&f, field, sizeof field, &n); i++) {
         if (i >= columns->n && n > 0 && columns->n < METRIC_VALUES_MAX) {
             *why = "it has more fields than there are columns";
             return -1;
         }
         any = any || n > 0;
-        if (!read_number(field, n, columns->separator, &value))
+        if (!csv_read_number(field, n, columns->separator, &value))
             continue;
         number = true;
         if (i < columns->n && !take_field(columns, i, value, line)) {

@@ -33,7 +33,7 @@ void metric_file_fini(struct metric_file *file)
     free(file->known);
 }
 
-static void complain(struct metric_file *file, const char *why)
+static void metric_file_complain(struct metric_file *file, const char *why)
 {
     if (file->wrong++ == 0)
         snprintf(file->first_wrong, sizeof file->first_wrong, "line %lld: %s", (long long)file->lines, why);
@@ -48,7 +48,7 @@ static void note_comment(struct metric_file *file, const char *line)
 
 /* Decides by the first line that is no comment what the file is. Returns whether the line is taken thereby. Where a
  * line that begins with a number follows a comment, the comment names the columns, as numpy.savetxt() writes them. */
-static bool take_first(struct metric_file *file, const char *line, size_t size)
+static bool metric_file_take_first(struct metric_file *file, const char *line, size_t size)
 {
     const char *why;
 
@@ -68,11 +68,11 @@ static bool take_first(struct metric_file *file, const char *line, size_t size)
     if (file->comment != NULL && metric_columns_read(file->comment, strlen(file->comment), file->columns, &why) == 0)
         return false;
     file->format = METRIC_FILE_WRONG;
-    complain(file, why);
+    metric_file_complain(file, why);
     return true;
 }
 
-static bool is_blank(const char *line, size_t size)
+static bool line_is_blank(const char *line, size_t size)
 {
     for (size_t i = 0; i < size; i++)
         if (line[i] != ' ' && line[i] != '\t' && line[i] != '\r')
@@ -135,7 +135,8 @@ static void take_values(struct metric_file *file, const struct metric_line *line
 }
 
 /* Reads a row of columns. Returns 1 where it has none, since it is a comment or names the columns once more. */
-static int read_row(struct metric_file *file, const char *text, size_t size, struct metric_line *line, const char **why)
+static int metric_file_row(struct metric_file *file, const char *text, size_t size, struct metric_line *line,
+                           const char **why)
 {
     if (text[strspn(text, " \t")] == '#')
         return 1;
@@ -147,7 +148,8 @@ static int read_row(struct metric_file *file, const char *text, size_t size, str
 }
 
 /* Takes the line in `rest`, which has room for a NUL behind it. */
-static void take_line(struct metric_file *file, void (*each)(void *arg, const struct metric_line *line), void *arg)
+static void metric_file_take_line(struct metric_file *file, void (*each)(void *arg, const struct metric_line *line),
+                                  void *arg)
 {
     const char *why = NULL, *text = file->rest;
     size_t size = file->n_rest;
@@ -159,26 +161,26 @@ static void take_line(struct metric_file *file, void (*each)(void *arg, const st
     file->n_rest = 0;
     if (file->too_long) {
         file->too_long = false;
-        complain(file, "it has more than 64 KiB");
+        metric_file_complain(file, "it has more than 64 KiB");
         return;
     }
     if (file->lines == 1 && strncmp(text, bom, strlen(bom)) == 0) {
         text += strlen(bom);
         size -= strlen(bom);
     }
-    if (is_blank(text, size) || (file->format == METRIC_FILE_NEW && take_first(file, text, size)) ||
+    if (line_is_blank(text, size) || (file->format == METRIC_FILE_NEW && metric_file_take_first(file, text, size)) ||
         file->format == METRIC_FILE_WRONG)
         return;
     rc = file->format == METRIC_FILE_JSON ? metric_line_json(text, size, &line, &why)
-                                          : read_row(file, text, size, &line, &why);
+                                          : metric_file_row(file, text, size, &line, &why);
     if (rc < 0)
-        complain(file, why);
+        metric_file_complain(file, why);
     else if (rc == 0)
         take_values(file, &line, each, arg);
 }
 
-static void take(struct metric_file *file, const char *data, size_t size,
-                 void (*each)(void *arg, const struct metric_line *line), void *arg)
+static void metric_file_take(struct metric_file *file, const char *data, size_t size,
+                             void (*each)(void *arg, const struct metric_line *line), void *arg)
 {
     while (size > 0) {
         const char *end = memchr(data, '\n', size);
@@ -194,14 +196,14 @@ static void take(struct metric_file *file, const char *data, size_t size,
         }
         if (end == NULL)
             return;
-        take_line(file, each, arg);
+        metric_file_take_line(file, each, arg);
         data = end + 1;
         size -= n + 1;
     }
 }
 
 /* Begins at the first byte of a file. With `same` its lines are compared with those that were taken before. */
-static void begin(struct metric_file *file, bool same)
+static void metric_file_begin(struct metric_file *file, bool same)
 {
     file->offset = file->lines = 0;
     file->n_rest = file->n_head = 0;
@@ -222,7 +224,7 @@ static void go_to(struct metric_file *file, char *path, const struct stat *st, b
     file->dev = st->st_dev;
     file->inode = st->st_ino;
     file->changed = (struct timespec){0};
-    begin(file, same);
+    metric_file_begin(file, same);
 }
 
 static bool is_now(const struct metric_file *file, const char *path, struct stat *st)
@@ -268,8 +270,8 @@ static void keep_head(struct metric_file *file, const char *data, size_t size)
 }
 
 /* Reads on in the file that was found. Returns how many bytes there were. */
-static int64_t read_on(struct metric_file *file, const struct stat *st, int64_t limit,
-                       void (*each)(void *arg, const struct metric_line *line), void *arg)
+static int64_t metric_file_read_on(struct metric_file *file, const struct stat *st, int64_t limit,
+                                   void (*each)(void *arg, const struct metric_line *line), void *arg)
 {
     bool changed = st->st_mtim.tv_sec != file->changed.tv_sec || st->st_mtim.tv_nsec != file->changed.tv_nsec;
     int64_t sum = 0;
@@ -282,18 +284,18 @@ static int64_t read_on(struct metric_file *file, const struct stat *st, int64_t 
     if (file->rest == NULL)
         file->rest = xcalloc(METRIC_LINE_MAX + 1, 1);
     if (st->st_size < file->offset)
-        begin(file, true);
+        metric_file_begin(file, true);
     do {
         n = pread(fd, chunk, sizeof chunk, file->offset);
         if (begins_otherwise(file, fd)) { /* only now, since it may be written anew at any time */
-            begin(file, true);
+            metric_file_begin(file, true);
             n = pread(fd, chunk, sizeof chunk, 0);
         }
         if (n > 0) {
             keep_head(file, chunk, (size_t)n);
             file->offset += n;
             sum += n;
-            take(file, chunk, (size_t)n, each, arg);
+            metric_file_take(file, chunk, (size_t)n, each, arg);
         }
     } while (n > 0 && sum < limit);
     if (n <= 0)
@@ -304,8 +306,8 @@ static int64_t read_on(struct metric_file *file, const struct stat *st, int64_t 
 
 /* Goes on to the file that comes after the one that was found and read to its end, or that is gone. Returns whether
  * there is one. */
-static bool go_on(struct metric_file *file, const struct stat *last, bool found,
-                  void (*each)(void *arg, const struct metric_line *line), void *arg)
+static bool metric_file_go_on(struct metric_file *file, const struct stat *last, bool found,
+                              void (*each)(void *arg, const struct metric_line *line), void *arg)
 {
     char *target = file->is_pattern ? pattern_last(file->path) : xstrdup(file->path), *between = NULL;
     struct stat st;
@@ -324,7 +326,7 @@ static bool go_on(struct metric_file *file, const struct stat *last, bool found,
         free(between);
     }
     if (found && (file->n_rest > 0 || file->too_long))
-        take_line(file, each, arg);
+        metric_file_take_line(file, each, arg);
     go_to(file, target, &st, file->now != NULL && !found);
     return true;
 }
@@ -338,15 +340,15 @@ int64_t metric_file_read(struct metric_file *file, int64_t limit, bool ended,
 
     do {
         found = find_now(file, &st);
-        n = found ? read_on(file, &st, limit - sum, each, arg) : 0;
+        n = found ? metric_file_read_on(file, &st, limit - sum, each, arg) : 0;
         sum += n;
         if (n > 0)
             continue;
-        if (!go_on(file, &st, found, each, arg))
+        if (!metric_file_go_on(file, &st, found, each, arg))
             break;
         n = 1;
     } while (sum < limit);
     if (sum == 0 && ended && file->rest != NULL && (file->n_rest > 0 || file->too_long))
-        take_line(file, each, arg);
+        metric_file_take_line(file, each, arg);
     return sum;
 }

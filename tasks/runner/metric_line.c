@@ -11,14 +11,14 @@ struct reader {
     const char *why;
 };
 
-static bool fail(struct reader *r, const char *why)
+static bool reader_fail(struct reader *r, const char *why)
 {
     if (r->why == NULL)
         r->why = why;
     return false;
 }
 
-static void skip_blanks(struct reader *r)
+static void reader_skip_blanks(struct reader *r)
 {
     while (r->at < r->end && (*r->at == ' ' || *r->at == '\t' || *r->at == '\r'))
         r->at++;
@@ -26,7 +26,7 @@ static void skip_blanks(struct reader *r)
 
 static bool next_is(struct reader *r, char c)
 {
-    skip_blanks(r);
+    reader_skip_blanks(r);
     if (r->at >= r->end || *r->at != c)
         return false;
     r->at++;
@@ -84,7 +84,7 @@ static bool read_escape(struct reader *r, char *out, size_t size, size_t *n)
     char c;
 
     if (r->at >= r->end)
-        return fail(r, "a string does not end");
+        return reader_fail(r, "a string does not end");
     c = *r->at++;
     known = c != '\0' ? strchr(from, c) : NULL;
     if (known != NULL) {
@@ -92,14 +92,14 @@ static bool read_escape(struct reader *r, char *out, size_t size, size_t *n)
         return true;
     }
     if (c != 'u' || (code = hex4(r)) <= 0)
-        return fail(r, "a string has an escape that JSON does not know");
+        return reader_fail(r, "a string has an escape that JSON does not know");
     if (code >= 0xD800 && code < 0xDC00) {
         if (r->end - r->at < 2 || r->at[0] != '\\' || r->at[1] != 'u')
-            return fail(r, "a string has half of a character");
+            return reader_fail(r, "a string has half of a character");
         r->at += 2;
         low = hex4(r);
         if (low < 0xDC00 || low > 0xDFFF)
-            return fail(r, "a string has half of a character");
+            return reader_fail(r, "a string has half of a character");
         code = 0x10000 + ((code - 0xD800) << 10) + (low - 0xDC00);
     }
     put_utf8(out, size, n, (unsigned)code);
@@ -117,7 +117,7 @@ static bool read_string(struct reader *r, char *out, size_t size, size_t *n)
                 return false;
         } else {
             if ((unsigned char)*r->at < ' ')
-                return fail(r, "a string has a control character");
+                return reader_fail(r, "a string has a control character");
             if (*n < size)
                 out[*n] = *r->at;
             ++*n;
@@ -125,7 +125,7 @@ static bool read_string(struct reader *r, char *out, size_t size, size_t *n)
         }
     }
     if (r->at >= r->end)
-        return fail(r, "a string does not end");
+        return reader_fail(r, "a string does not end");
     r->at++;
     out[*n < size ? *n : size - 1] = '\0';
     return true;
@@ -159,16 +159,16 @@ static bool skip_list(struct reader *r, char close, int depth)
     char key[2];
 
     if (depth > DEPTH_MAX)
-        return fail(r, "objects lie too deep in each other");
+        return reader_fail(r, "objects lie too deep in each other");
     if (next_is(r, close))
         return true;
     do {
         if (close == '}' && (!next_is(r, '"') || !read_string(r, key, sizeof key, &n) || !next_is(r, ':')))
-            return fail(r, "it is no JSON");
+            return reader_fail(r, "it is no JSON");
         if (!skip_value(r, depth + 1))
             return false;
     } while (next_is(r, ','));
-    return next_is(r, close) || fail(r, "it is no JSON");
+    return next_is(r, close) || reader_fail(r, "it is no JSON");
 }
 
 static size_t word_size(const struct reader *r)
@@ -198,7 +198,7 @@ static bool skip_value(struct reader *r, int depth)
         return read_string(r, text, sizeof text, &n);
     n = word_size(r);
     if (n == 0)
-        return fail(r, "it is no JSON");
+        return reader_fail(r, "it is no JSON");
     r->at += n;
     return true;
 }
@@ -216,7 +216,7 @@ static bool read_value(struct reader *r, struct value *v)
     size_t n;
 
     v->is_number = v->is_text = false;
-    skip_blanks(r);
+    reader_skip_blanks(r);
     if (r->at < r->end && (*r->at == '{' || *r->at == '['))
         return skip_value(r, 1);
     if (next_is(r, '"')) {
@@ -229,10 +229,10 @@ static bool read_value(struct reader *r, struct value *v)
     }
     n = word_size(r);
     if (n == 0)
-        return fail(r, "it is no JSON");
+        return reader_fail(r, "it is no JSON");
     if (!is_word(r->at, n, "null") && !is_word(r->at, n, "true") && !is_word(r->at, n, "false")) {
         if (!metric_number_read(r->at, n, &v->number))
-            return fail(r, "a value is no number");
+            return reader_fail(r, "a value is no number");
         v->is_number = true;
     }
     r->at += n;
@@ -268,7 +268,7 @@ static bool take_pair(struct reader *r, const char *key, const struct value *v, 
 {
     if (strcmp(key, "name") == 0 && v->is_text) {
         if (v->size > POINTS_NAME_MAX || strlen(v->text) != v->size || !points_name_valid(v->text))
-            return fail(r, "a name is empty, too long or no text");
+            return reader_fail(r, "a name is empty, too long or no text");
         keys->has_name = true;
         strcpy(keys->name, v->text);
         return true;
@@ -276,7 +276,7 @@ static bool take_pair(struct reader *r, const char *key, const struct value *v, 
     if (!v->is_number)
         return true;
     if (strcmp(key, "step") == 0)
-        return metric_line_step(line, v->number) || fail(r, "a step is no number that can be");
+        return metric_line_step(line, v->number) || reader_fail(r, "a step is no number that can be");
     if (strcmp(key, "time") == 0) {
         line->time = v->number;
         return true;
@@ -291,12 +291,12 @@ static bool take_pair(struct reader *r, const char *key, const struct value *v, 
         keys->epoch = v->number;
     }
     if (!points_name_valid(key))
-        return fail(r, "a name is empty, too long or no text");
+        return reader_fail(r, "a name is empty, too long or no text");
     metric_line_add(line, key, v->number);
     return true;
 }
 
-static void drop(struct metric_line *line, const char *name)
+static void metric_line_drop(struct metric_line *line, const char *name)
 {
     for (size_t i = 0; i < line->n; i++)
         if (strcmp(line->values[i].name, name) == 0) {
@@ -313,12 +313,12 @@ static bool read_object(struct reader *r, struct metric_line *line, struct keys 
     size_t n;
 
     if (!next_is(r, '{'))
-        return fail(r, "it is no JSON object");
+        return reader_fail(r, "it is no JSON object");
     if (next_is(r, '}'))
         return true;
     do {
         if (!next_is(r, '"') || !read_string(r, key, sizeof key, &n) || !next_is(r, ':'))
-            return fail(r, "it is no JSON");
+            return reader_fail(r, "it is no JSON");
         if (!read_value(r, &v))
             return false;
         if (n > POINTS_NAME_MAX || strlen(key) != n)
@@ -327,9 +327,9 @@ static bool read_object(struct reader *r, struct metric_line *line, struct keys 
             return false;
     } while (next_is(r, ','));
     if (!next_is(r, '}'))
-        return fail(r, "it is no JSON");
-    skip_blanks(r);
-    return r->at == r->end || fail(r, "something follows the object");
+        return reader_fail(r, "it is no JSON");
+    reader_skip_blanks(r);
+    return r->at == r->end || reader_fail(r, "something follows the object");
 }
 
 int metric_line_json(const char *text, size_t size, struct metric_line *line, const char **why)
@@ -345,7 +345,7 @@ int metric_line_json(const char *text, size_t size, struct metric_line *line, co
         return -1;
     }
     if (!line->has_step && keys.has_epoch && metric_line_step(line, keys.epoch))
-        drop(line, "epoch");
+        metric_line_drop(line, "epoch");
     if (keys.has_name && keys.has_value) {
         line->n = 0;
         metric_line_add(line, keys.name, keys.value);

@@ -108,17 +108,17 @@ void metrics_destroy(struct metrics *m)
 }
 
 /* Both prefer a number to NaN. */
-static double least(double a, double b)
+static double least_number(double a, double b)
 {
     return isnan(a) || b < a ? b : a;
 }
 
-static double greatest(double a, double b)
+static double greatest_number(double a, double b)
 {
     return isnan(a) || b > a ? b : a;
 }
 
-static struct series *find(struct metrics *m, const char *name)
+static struct series *series_find(struct metrics *m, const char *name)
 {
     struct series *s;
 
@@ -144,7 +144,7 @@ static struct series *find(struct metrics *m, const char *name)
     return s;
 }
 
-static void hand_on(struct metrics *m, struct series *s)
+static void series_hand_on(struct metrics *m, struct series *s)
 {
     char line[POINTS_LINE_MAX];
 
@@ -165,15 +165,15 @@ static double area_to(const struct series *s, double value, int64_t time_ms)
     return time_ms > s->finite_ms && isfinite(area) ? area : 0;
 }
 
-static void merge(struct points_point *open, const struct points_point *p)
+static void point_merge(struct points_point *open, const struct points_point *p)
 {
     open->last_step = p->step;
     open->last_time_ms = p->time_ms;
     open->count++;
     open->not_finite += p->not_finite;
     open->last = p->last;
-    open->min = least(open->min, p->min);
-    open->max = greatest(open->max, p->max);
+    open->min = least_number(open->min, p->min);
+    open->max = greatest_number(open->max, p->max);
     open->area = isfinite(open->area + p->area) ? open->area + p->area : open->area;
     open->within = isfinite(open->within + p->area) ? open->within + p->area : open->within;
 }
@@ -187,7 +187,7 @@ static void note_rung(struct metrics *m, int64_t step, double value)
     m->rung.beyond = m->rung.beyond || step > m->until;
 }
 
-static void add(struct metrics *m, struct series *s, int64_t step, int64_t time_ms, double value)
+static void series_add(struct metrics *m, struct series *s, int64_t step, int64_t time_ms, double value)
 {
     double finite = isfinite(value) ? value : NAN;
     bool goes_on = s->count > 0 && step > s->step;
@@ -196,23 +196,23 @@ static void add(struct metrics *m, struct series *s, int64_t step, int64_t time_
     if (goes_on) {
         p.area = area_to(s, value, time_ms);
     } else {
-        hand_on(m, s); /* the daemon drops what this point replaces */
+        series_hand_on(m, s); /* the daemon drops what this point replaces */
         s->finite = NAN;
     }
     if (s->count >= WHOLE * s->width)
         s->width *= 2;
     if (s->open.count > 0)
-        merge(&s->open, &p);
+        point_merge(&s->open, &p);
     else
         s->open = p;
     if (s->open.count >= s->width)
-        hand_on(m, s);
+        series_hand_on(m, s);
     s->count++;
     s->step = step;
     s->time_ms = time_ms;
     s->last = value;
-    s->min = least(s->min, value);
-    s->max = greatest(s->max, value);
+    s->min = least_number(s->min, value);
+    s->max = greatest_number(s->max, value);
     s->diverged = s->diverged || !isfinite(value);
     if (isfinite(value)) {
         s->finite = value;
@@ -229,14 +229,14 @@ static int64_t time_of(const struct metrics *m, double time)
     return ms >= 0 && ms <= (double)TIME_MAX_MS ? (int64_t)ms : m->unix_ms; /* also where it is NaN */
 }
 
-static void take_line(void *arg, const struct metric_line *line)
+static void metrics_take_line(void *arg, const struct metric_line *line)
 {
     struct metrics *m = arg;
     int64_t time_ms = time_of(m, line->time);
 
     m->lines += line->n > 0;
     for (size_t i = 0; i < line->n; i++) {
-        struct series *s = find(m, line->values[i].name);
+        struct series *s = series_find(m, line->values[i].name);
         double value = line->values[i].value;
 
         if (s == NULL) {
@@ -245,7 +245,7 @@ static void take_line(void *arg, const struct metric_line *line)
         }
         if (strcmp(s->name, POINTS_PROGRESS) == 0 && !(value >= 0 && value <= 1))
             continue;
-        add(m, s, line->has_step ? line->step : s->count, time_ms, value);
+        series_add(m, s, line->has_step ? line->step : s->count, time_ms, value);
     }
 }
 
@@ -280,18 +280,18 @@ static void write_pending(struct metrics *m)
 }
 
 /* Reads what is new in all files; returns whether there was anything. */
-static bool look(struct metrics *m, bool ended)
+static bool metrics_look_at_all(struct metrics *m, bool ended)
 {
     bool any = false;
 
     for (size_t i = 0; i < m->n_files; i++) {
-        int64_t n = m->read < ATTEMPT_MAX ? metric_file_read(&m->files[i], LOOK_MAX, ended, take_line, m) : 0;
+        int64_t n = m->read < ATTEMPT_MAX ? metric_file_read(&m->files[i], LOOK_MAX, ended, metrics_take_line, m) : 0;
 
         m->read += n;
         any = any || n > 0;
     }
     if (m->events != NULL && m->read < ATTEMPT_MAX) {
-        int64_t n = event_files_read(m->events, LOOK_MAX, take_line, m);
+        int64_t n = event_files_read(m->events, LOOK_MAX, metrics_take_line, m);
 
         m->read += n;
         any = any || n > 0;
@@ -309,7 +309,7 @@ static const struct series *find_known(const struct metrics *m, const char *name
 
 /* Returns a metric by which the spec judges the task, or stops it early, and that it has not reported; NULL for none.
  * */
-static const char *missed(const struct metrics *m)
+static const char *metrics_missed(const struct metrics *m)
 {
     if (m->desc->name != NULL && find_known(m, m->desc->name) == NULL)
         return m->desc->name;
@@ -330,7 +330,7 @@ static void add_separator(struct text *out)
     text_string(out, out->size > 0 ? "; " : "");
 }
 
-static unsigned add_files(const struct metrics *m, struct text *out)
+static unsigned metrics_add_files(const struct metrics *m, struct text *out)
 {
     unsigned troubles = 0;
     const char *first;
@@ -367,7 +367,7 @@ static unsigned find_troubles(const struct metrics *m, struct text *out)
     unsigned troubles;
 
     text_string(out, "");
-    troubles = add_files(m, out);
+    troubles = metrics_add_files(m, out);
     if (m->unnamed > 0) {
         add_separator(out);
         text_add(out, "%lld values have names beyond the first %d", (long long)m->unnamed, POINTS_SERIES_MAX);
@@ -390,7 +390,7 @@ static unsigned find_troubles(const struct metrics *m, struct text *out)
 static void tell_troubles(struct metrics *m, int64_t now_ms)
 {
     char line[POINTS_LINE_MAX];
-    const char *name = missed(m);
+    const char *name = metrics_missed(m);
     struct text text = {0};
     unsigned troubles = find_troubles(m, &text);
 
@@ -413,7 +413,7 @@ void metrics_work(struct metrics *m, int64_t unix_ms, int64_t now_ms)
     if (now_ms < m->due)
         return;
     m->unix_ms = unix_ms;
-    if (look(m, false))
+    if (metrics_look_at_all(m, false))
         m->pause_ms = PAUSE_MIN_MS;
     else
         m->pause_ms = m->pause_ms * 2 < longest ? m->pause_ms * 2 : longest;
@@ -432,13 +432,13 @@ bool metrics_end(struct metrics *m, int64_t unix_ms)
     int64_t before = m->read;
 
     m->unix_ms = unix_ms;
-    while (!m->cut && look(m, true))
+    while (!m->cut && metrics_look_at_all(m, true))
         if (m->read - before >= LOOK_MAX) {
             write_pending(m);
             return false;
         }
     for (size_t i = 0; i < m->n; i++)
-        hand_on(m, &m->series[i]);
+        series_hand_on(m, &m->series[i]);
     write_pending(m);
     return true;
 }

@@ -8,7 +8,7 @@
 
 /* Reads the line "oom_kill N", which both memory.events (version 2 of control groups) and memory.oom_control (version
  * 1) have. */
-static int64_t count(const char *file)
+static int64_t oom_kill_count(const char *file)
 {
     FILE *f = fopen(file, "re");
     long long n = -1;
@@ -38,7 +38,7 @@ static char *file_of(const char *root, char *line, int64_t *seen)
         file = xasprintf("%s/sys/fs/cgroup/memory%s/memory.oom_control", root, path);
     else
         return NULL;
-    *seen = count(file);
+    *seen = oom_kill_count(file);
     if (*seen >= 0)
         return file;
     free(file);
@@ -66,7 +66,7 @@ void oom_fini(struct oom *oom)
 
 bool oom_struck(struct oom *oom)
 {
-    if (oom->file == NULL || count(oom->file) <= oom->seen)
+    if (oom->file == NULL || oom_kill_count(oom->file) <= oom->seen)
         return false;
     oom->seen++;
     return true;

@@ -29,49 +29,49 @@
 #define SCAN_MAX_MS 1000
 #define SCAN_NOTIFIED_MS 5000 /* where it works */
 
-static int read_config(struct pilot *p, struct error *err)
+static int read_config(struct node_pilot *p, struct error *err)
 {
     char *path = xasprintf("%s/pilot.json", p->dir);
 
-    p->config = file_read_json(path, err);
+    p->config.json = file_read_json(path, err);
     free(path);
-    if (p->config == NULL)
+    if (p->config.json == NULL)
         return -1;
-    p->name = json_string_value(json_object_get(p->config, "job"));
-    p->control = json_string_value(json_object_get(p->config, "control"));
-    p->nodes = json_integer_value(json_object_get(p->config, "nodes"));
-    p->idle_ms = (int64_t)(1000 * json_number_value(json_object_get(p->config, "idle")));
-    p->least_ms = (int64_t)(1000 * json_number_value(json_object_get(p->config, "least")));
-    p->stopped_ms = (int64_t)(1000 * json_number_value(json_object_get(p->config, "stopped")));
-    if (p->stopped_ms <= 0)
-        p->stopped_ms = STOPPED_MS;
-    p->flush = json_is_true(json_object_get(p->config, "flush"));
-    p->launcher = json_object_get(p->config, "launcher");
-    if (p->name == NULL || p->nodes < 1 || p->nodes > NODES_MAX)
+    p->config.name = json_string_value(json_object_get(p->config.json, "job"));
+    p->config.control = json_string_value(json_object_get(p->config.json, "control"));
+    p->config.nodes = json_integer_value(json_object_get(p->config.json, "nodes"));
+    p->config.idle_ms = (int64_t)(1000 * json_number_value(json_object_get(p->config.json, "idle")));
+    p->config.least_ms = (int64_t)(1000 * json_number_value(json_object_get(p->config.json, "least")));
+    p->config.stopped_ms = (int64_t)(1000 * json_number_value(json_object_get(p->config.json, "stopped")));
+    if (p->config.stopped_ms <= 0)
+        p->config.stopped_ms = STOPPED_MS;
+    p->config.flush = json_is_true(json_object_get(p->config.json, "flush"));
+    p->config.launcher = json_object_get(p->config.json, "launcher");
+    if (p->config.name == NULL || p->config.nodes < 1 || p->config.nodes > NODES_MAX)
         return error_set(err, "pilot", "%s/pilot.json is damaged", p->dir);
     return 0;
 }
 
 /* Takes a node's directory: nodes are numbered in the order of their arrival, or by ALPS. */
-static int take_number(struct pilot *p, struct error *err)
+static int take_number(struct node_pilot *p, struct error *err)
 {
     bool numbered = p->rank.application[0] != '\0';
-    int64_t first = numbered ? p->rank.number : 0, end = numbered ? first + 1 : p->nodes;
+    int64_t first = numbered ? p->rank.number : 0, end = numbered ? first + 1 : p->config.nodes;
 
-    for (int64_t i = first; i < end && i < p->nodes; i++) {
+    for (int64_t i = first; i < end && i < p->config.nodes; i++) {
         free(p->node_dir);
         p->node_dir = xasprintf("%s/node%lld", p->dir, (long long)i);
         if (mkdir(p->node_dir, 0700) == 0) {
             file_flush_name(p->node_dir);
-            p->inbox = xasprintf("%s/inbox", p->node_dir);
-            return dir_make(p->inbox, err);
+            p->inbox.dir = xasprintf("%s/inbox", p->node_dir);
+            return dir_make(p->inbox.dir, err);
         }
         if (errno != EEXIST)
             return error_errno(err, "pilot", "%s", p->node_dir);
     }
-    if (numbered && first < p->nodes)
+    if (numbered && first < p->config.nodes)
         return error_set(err, "pilot", "there is a pilot on node %lld already", (long long)first);
-    return error_set(err, "pilot", "there are pilots on all %lld nodes already", (long long)p->nodes);
+    return error_set(err, "pilot", "there are pilots on all %lld nodes already", (long long)p->config.nodes);
 }
 
 static int64_t from_environment(const char *name)
@@ -90,60 +90,60 @@ static int64_t usable_cpus(void)
     return sysconf(_SC_NPROCESSORS_ONLN);
 }
 
-static void find_gpus(struct pilot *p)
+static void find_gpus(struct node_pilot *p)
 {
     const char *list = getenv("STRETTO_GPUS");
 
     if (list == NULL)
         list = getenv("CUDA_VISIBLE_DEVICES");
-    p->knows_gpus = list != NULL;
+    p->room.knows_gpus = list != NULL;
     while (list != NULL && *list != '\0') {
         size_t n = strcspn(list, ",");
 
-        p->gpus = xrealloc(p->gpus, (size_t)p->n_gpus + 1, sizeof *p->gpus);
-        p->gpus[p->n_gpus++] = (struct pilot_gpu){.id = xasprintf("%.*s", (int)n, list)};
+        p->room.gpus = xrealloc(p->room.gpus, (size_t)p->room.n_gpus + 1, sizeof *p->room.gpus);
+        p->room.gpus[p->room.n_gpus++] = (struct pilot_gpu){.id = xasprintf("%.*s", (int)n, list)};
         list += n + (list[n] == ',');
     }
 }
 
-static void find_own_cpus(struct pilot *p)
+static void find_own_cpus(struct node_pilot *p)
 {
     struct cpus cpus;
 
-    if (cpus_own(&cpus) && (int64_t)cpus.n >= p->cpus) {
-        p->own = xcalloc((size_t)p->cpus, sizeof *p->own);
-        for (int64_t i = 0; i < p->cpus; i++)
-            p->own[i].id = cpus.list[i].id;
+    if (cpus_own(&cpus) && (int64_t)cpus.n >= p->room.cpus) {
+        p->room.own = xcalloc((size_t)p->room.cpus, sizeof *p->room.own);
+        for (int64_t i = 0; i < p->room.cpus; i++)
+            p->room.own[i].id = cpus.list[i].id;
     }
     cpus_fini(&cpus);
 }
 
 /* Finds the resources of the node: as configured, or as the batch system tells, or those of the machine. */
-static void find_resources(struct pilot *p)
+static void find_resources(struct node_pilot *p)
 {
     int64_t deadline = from_environment("STRETTO_DEADLINE");
 
-    p->cpus = json_integer_value(json_object_get(p->config, "cpus"));
-    if (p->cpus <= 0)
-        p->cpus = from_environment("SLURM_CPUS_ON_NODE");
+    p->room.cpus = json_integer_value(json_object_get(p->config.json, "cpus"));
+    if (p->room.cpus <= 0)
+        p->room.cpus = from_environment("SLURM_CPUS_ON_NODE");
     /* the first is PBS Pro's, the second Torque's; of the first node, but all are alike */
-    if (p->cpus <= 0 && getenv("PBS_JOBID") != NULL)
-        p->cpus = from_environment("NCPUS") > 0 ? from_environment("NCPUS") : from_environment("PBS_NUM_PPN");
-    if (p->cpus <= 0)
-        p->cpus = usable_cpus();
+    if (p->room.cpus <= 0 && getenv("PBS_JOBID") != NULL)
+        p->room.cpus = from_environment("NCPUS") > 0 ? from_environment("NCPUS") : from_environment("PBS_NUM_PPN");
+    if (p->room.cpus <= 0)
+        p->room.cpus = usable_cpus();
     find_own_cpus(p);
-    p->memory = json_integer_value(json_object_get(p->config, "memory"));
-    if (p->memory <= 0)
-        p->memory = from_environment("SLURM_MEM_PER_NODE") << 20;
-    if (p->memory <= 0)
-        p->memory = (int64_t)sysconf(_SC_PHYS_PAGES) * sysconf(_SC_PAGESIZE);
+    p->room.memory = json_integer_value(json_object_get(p->config.json, "memory"));
+    if (p->room.memory <= 0)
+        p->room.memory = from_environment("SLURM_MEM_PER_NODE") << 20;
+    if (p->room.memory <= 0)
+        p->room.memory = (int64_t)sysconf(_SC_PHYS_PAGES) * sysconf(_SC_PAGESIZE);
     find_gpus(p);
     p->deadline_ms = deadline > 0 ? 1000 * deadline : INT64_MAX;
 }
 
-static void take_batch(struct pilot *p, const char *name)
+static void take_batch(struct node_pilot *p, const char *name)
 {
-    char *path = xasprintf("%s/%s", p->inbox, name), *text, *rest = NULL;
+    char *path = xasprintf("%s/%s", p->inbox.dir, name), *text, *rest = NULL;
     struct error err;
     size_t size;
 
@@ -170,10 +170,10 @@ static int is_batch(const struct dirent *entry)
 }
 
 /* Takes the batches in the order of their names, in which they were written. */
-static void scan(struct pilot *p, int64_t now)
+static void inbox_scan(struct node_pilot *p, int64_t now)
 {
     struct dirent **list;
-    int n = scandir(p->inbox, &list, is_batch, alphasort);
+    int n = scandir(p->inbox.dir, &list, is_batch, alphasort);
 
     for (int i = 0; i < n; i++) {
         take_batch(p, list[i]->d_name);
@@ -181,30 +181,30 @@ static void scan(struct pilot *p, int64_t now)
     }
     if (n >= 0)
         free(list);
-    p->scan_ms = n > 0 ? SCAN_MIN_MS : p->scan_ms * 2 < SCAN_MAX_MS ? p->scan_ms * 2 : SCAN_MAX_MS;
-    p->scan_at = now + (p->notified ? SCAN_NOTIFIED_MS : p->scan_ms);
+    p->inbox.scan_ms = n > 0 ? SCAN_MIN_MS : p->inbox.scan_ms * 2 < SCAN_MAX_MS ? p->inbox.scan_ms * 2 : SCAN_MAX_MS;
+    p->inbox.scan_at = now + (p->inbox.notified ? SCAN_NOTIFIED_MS : p->inbox.scan_ms);
 }
 
-static void watch_inbox(struct pilot *p)
+static void watch_inbox(struct node_pilot *p)
 {
-    p->notify = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
-    if (p->notify >= 0 && inotify_add_watch(p->notify, p->inbox, IN_MOVED_TO) < 0) {
-        close(p->notify);
-        p->notify = -1;
+    p->inbox.notify = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
+    if (p->inbox.notify >= 0 && inotify_add_watch(p->inbox.notify, p->inbox.dir, IN_MOVED_TO) < 0) {
+        close(p->inbox.notify);
+        p->inbox.notify = -1;
     }
 }
 
-static void take_notices(struct pilot *p)
+static void take_notices(struct node_pilot *p)
 {
     char buf[4096];
 
-    while (p->notify >= 0 && read(p->notify, buf, sizeof buf) > 0) {
-        p->notified = true;
-        p->scan_at = 0;
+    while (p->inbox.notify >= 0 && read(p->inbox.notify, buf, sizeof buf) > 0) {
+        p->inbox.notified = true;
+        p->inbox.scan_at = 0;
     }
 }
 
-static void take_signals(struct pilot *p)
+static void pilot_take_signals(struct node_pilot *p)
 {
     struct signalfd_siginfo info;
 
@@ -214,77 +214,77 @@ static void take_signals(struct pilot *p)
 }
 
 /* Returns the reason why the node is given back now; NULL where it is not. */
-static const char *is_over(struct pilot *p, int64_t now)
+static const char *pilot_is_over(struct node_pilot *p, int64_t now)
 {
-    if (p->n_running > 0)
+    if (p->jobs.n_running > 0)
         return NULL;
     if (p->stopping)
         return "told to end";
-    if (p->queue != NULL) {
+    if (p->jobs.queue != NULL) {
         p->idle_since = now;
         return NULL;
     }
-    if (p->deadline_ms != INT64_MAX && p->machine->unix_ms() + p->least_ms > p->deadline_ms)
+    if (p->deadline_ms != INT64_MAX && p->machine->unix_ms() + p->config.least_ms > p->deadline_ms)
         return "no member fits what is left of its time";
-    return now - p->idle_since >= p->idle_ms ? "idle" : NULL;
+    return now - p->idle_since >= p->config.idle_ms ? "idle" : NULL;
 }
 
-static int64_t earlier(int64_t a, int64_t b)
+static int64_t pilot_earlier(int64_t a, int64_t b)
 {
     return a < b ? a : b;
 }
 
 /* `over`: the node is given back as soon as the journal says so; as one that is told to end, it takes no new jobs. */
-static void wait_for_events(struct pilot *p, int64_t now, bool over)
+static void pilot_wait_for_events(struct node_pilot *p, int64_t now, bool over)
 {
-    struct pollfd fds[] = {{.fd = p->signal_fd, .events = POLLIN}, {.fd = p->notify, .events = POLLIN}};
-    int64_t until = over || p->stopping ? now + SCAN_MAX_MS : p->scan_at, ms;
+    struct pollfd fds[] = {{.fd = p->signal_fd, .events = POLLIN}, {.fd = p->inbox.notify, .events = POLLIN}};
+    int64_t until = over || p->stopping ? now + SCAN_MAX_MS : p->inbox.scan_at, ms;
     struct pilot_job *job;
 
-    if (!over && p->n_running == 0 && p->queue == NULL)
-        until = earlier(until, p->idle_since + p->idle_ms);
-    if (p->queue != NULL && p->paused_until > now)
-        until = earlier(until, p->paused_until);
-    until = earlier(until, pilot_journal_due(p));
-    if (p->n_running > 0)
-        until = earlier(until, p->look_at);
-    DL_FOREACH (p->running, job)
-        until = earlier(until, job->kill_at);
+    if (!over && p->jobs.n_running == 0 && p->jobs.queue == NULL)
+        until = pilot_earlier(until, p->idle_since + p->config.idle_ms);
+    if (p->jobs.queue != NULL && p->jobs.paused_until > now)
+        until = pilot_earlier(until, p->jobs.paused_until);
+    until = pilot_earlier(until, pilot_journal_due(p));
+    if (p->jobs.n_running > 0)
+        until = pilot_earlier(until, p->jobs.look_at);
+    DL_FOREACH (p->jobs.running, job)
+        until = pilot_earlier(until, job->kill_at);
     ms = until > now ? until - now : 0;
     p->machine->poll(fds, 2, ms > INT_MAX ? INT_MAX : (int)ms);
 }
 
-static void loop(struct pilot *p)
+static void pilot_loop(struct node_pilot *p)
 {
     const char *why = NULL;
 
     for (;;) {
         int64_t now = p->machine->monotonic_ms();
 
-        take_signals(p);
+        pilot_take_signals(p);
         take_notices(p);
-        if (p->n_running > 0) /* also where they are about to be waited for: it is idle from now on */
+        if (p->jobs.n_running > 0) /* also where they are about to be waited for: it is idle from now on */
             p->idle_since = now;
         pilot_reap(p);
-        if (why == NULL && !p->stopping && now >= p->scan_at)
-            scan(p, now);
+        if (why == NULL && !p->stopping && now >= p->inbox.scan_at)
+            inbox_scan(p, now);
         pilot_start_what_fits(p);
         pilot_kill_overdue(p, now);
         pilot_kill_stopped(p, now);
-        if (why == NULL && (why = is_over(p, now)) != NULL)
+        if (why == NULL && (why = pilot_is_over(p, now)) != NULL)
             pilot_say_over(p, why);
         pilot_journal_flush(p, now);
         if (why != NULL && !pilot_journal_pending(p)) {
-            p->sync_at = p->flush ? 0 : INT64_MAX;
+            p->journal.sync_at = p->config.flush ? 0 : INT64_MAX;
             pilot_journal_flush(p, now);
             break;
         }
-        wait_for_events(p, now, why != NULL);
+        pilot_wait_for_events(p, now, why != NULL);
     }
     log_info("given back: %s", why);
 }
 
-static int fly(struct pilot *p)
+static int pilot_fly(struct node_pilot *p)
 {
     struct error err;
 
@@ -294,29 +294,29 @@ static int fly(struct pilot *p)
     }
     find_resources(p);
     watch_inbox(p);
-    p->scan_ms = SCAN_MIN_MS;
-    p->sync_at = INT64_MAX;
+    p->inbox.scan_ms = SCAN_MIN_MS;
+    p->journal.sync_at = INT64_MAX;
     p->idle_since = p->machine->monotonic_ms();
-    log_info("pilot %s: %lld CPUs, %lld GPUs", p->name, (long long)p->cpus, (long long)p->n_gpus);
+    log_info("pilot %s: %lld CPUs, %lld GPUs", p->config.name, (long long)p->room.cpus, (long long)p->room.n_gpus);
     pilot_say_ready(p);
-    loop(p);
+    pilot_loop(p);
     tree_signal_below(SIGKILL); /* a runner that was killed may have left processes without their environment */
     pilot_forget(p);
-    for (int64_t i = 0; i < p->n_gpus; i++)
-        free(p->gpus[i].id);
-    free(p->gpus);
-    free(p->own);
-    free(p->lines.data);
+    for (int64_t i = 0; i < p->room.n_gpus; i++)
+        free(p->room.gpus[i].id);
+    free(p->room.gpus);
+    free(p->room.own);
+    free(p->journal.lines.data);
     return 0;
 }
 
 /* Tells whether ALPS has started this process, as aprun does on all nodes at once, with the job's environment. The
  * variables of the batch system cannot tell: ALPS's allocations are those of Slurm or PBS. */
-static bool alps_placed(struct pilot *p)
+static bool alps_placed(struct node_pilot *p)
 {
     struct error err;
 
-    if (p->nodes > 1 && rank_find(&p->rank, &err) == 0)
+    if (p->config.nodes > 1 && rank_find(&p->rank, &err) == 0)
         return true;
     p->rank = (struct rank){0};
     return false;
@@ -324,27 +324,28 @@ static bool alps_placed(struct pilot *p)
 
 int pilot_main(const char *dir, bool on_node, int signal_fd)
 {
-    struct pilot p = {.machine = &machine_real, .dir = dir, .notify = -1, .journal = -1, .signal_fd = signal_fd};
+    struct node_pilot p = {
+        .machine = &machine_real, .dir = dir, .inbox.notify = -1, .journal.fd = -1, .signal_fd = signal_fd};
     ssize_t n = readlink("/proc/self/exe", p.runner, sizeof p.runner - 1);
     struct error err;
     int status;
 
     if (n <= 0 || read_config(&p, &err) < 0) {
         log_error("%s", n <= 0 ? "what program this is cannot be found out" : err.text);
-        json_decref(p.config);
+        json_decref(p.config.json);
         return EX_CONFIG;
     }
-    on_node = on_node || p.nodes == 1;
+    on_node = on_node || p.config.nodes == 1;
     if (alps_placed(&p)) {
-        status = fly(&p);
+        status = pilot_fly(&p);
     } else if (on_node && pilot_take_environment(&p, &err) < 0) {
         log_error("%s", err.text);
         status = EX_IOERR;
     } else {
-        status = on_node ? fly(&p) : pilot_launch(&p);
+        status = on_node ? pilot_fly(&p) : pilot_launch(&p);
     }
     free(p.node_dir);
-    free(p.inbox);
-    json_decref(p.config);
+    free(p.inbox.dir);
+    json_decref(p.config.json);
     return status;
 }

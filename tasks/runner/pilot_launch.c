@@ -42,7 +42,7 @@ static bool is_of_node(const char *variable)
 
 /* Saves the job's environment: pbsdsh, and launchers that use ssh, start programs with the node's environment
  * instead. */
-static int leave_environment(const struct pilot *p)
+static int leave_environment(const struct node_pilot *p)
 {
     char *path = xasprintf("%s/environment", p->dir);
     struct text text = {0};
@@ -60,13 +60,13 @@ static int leave_environment(const struct pilot *p)
     return rc;
 }
 
-int pilot_take_environment(const struct pilot *p, struct error *err)
+int pilot_take_environment(const struct node_pilot *p, struct error *err)
 {
     char *path, *text, *value;
     size_t size;
     int rc;
 
-    if (!is_pbs() || p->nodes == 1)
+    if (!is_pbs() || p->config.nodes == 1)
         return 0;
     path = xasprintf("%s/environment", p->dir);
     rc = file_read(path, ENVIRONMENT_MAX, &text, &size, err);
@@ -85,7 +85,7 @@ int pilot_take_environment(const struct pilot *p, struct error *err)
 }
 
 /* Writes the words before the pilot's own command, and returns their number; 0: there are none. */
-static size_t choose(const struct pilot *p, char **argv)
+static size_t launcher_choose(const struct node_pilot *p, char **argv)
 {
     static const char *const srun[] = {"srun",       "--ntasks-per-node=1", "--cpu-bind=none", "--kill-on-bad-exit=1",
                                        "--mpi=none", "--input=none",        "--quiet",         NULL};
@@ -94,29 +94,29 @@ static size_t choose(const struct pilot *p, char **argv)
     size_t n = 0;
     json_t *word;
 
-    json_array_foreach ((json_t *)p->launcher, n, word)
+    json_array_foreach ((json_t *)p->config.launcher, n, word)
         argv[n] = xstrdup(json_string_value(word) ? json_string_value(word) : "");
     if (n > 0 || (getenv("SLURM_JOB_ID") == NULL && !is_pbs()))
         return n;
     for (; words[n] != NULL; n++)
         argv[n] = xstrdup(words[n]);
     if (words == srun) {
-        argv[n++] = xasprintf("--nodes=%lld", (long long)p->nodes);
-        argv[n++] = xasprintf("--ntasks=%lld", (long long)p->nodes);
+        argv[n++] = xasprintf("--nodes=%lld", (long long)p->config.nodes);
+        argv[n++] = xasprintf("--ntasks=%lld", (long long)p->config.nodes);
     }
     return n;
 }
 
-int pilot_launch(struct pilot *p)
+int pilot_launch(struct node_pilot *p)
 {
-    char **argv = xcalloc(json_array_size(p->launcher) + 16, sizeof *argv);
-    size_t n = choose(p, argv);
+    char **argv = xcalloc(json_array_size(p->config.launcher) + 16, sizeof *argv);
+    size_t n = launcher_choose(p, argv);
     sigset_t none;
 
     if (n == 0) {
         log_error("there are %lld nodes, and nothing says how to start programs on them: \"launcher\" in the spec's "
                   "allocation may",
-                  (long long)p->nodes);
+                  (long long)p->config.nodes);
         free(argv);
         return EX_CONFIG;
     }
@@ -129,6 +129,7 @@ int pilot_launch(struct pilot *p)
     sigprocmask(SIG_SETMASK, &none, NULL);
     signal(SIGPIPE, SIG_DFL);
     execvp(argv[0], argv);
-    log_error("%s, which is to start the pilot on %lld nodes: %s", argv[0], (long long)p->nodes, strerror(errno));
+    log_error("%s, which is to start the pilot on %lld nodes: %s", argv[0], (long long)p->config.nodes,
+              strerror(errno));
     return EX_OSERR;
 }

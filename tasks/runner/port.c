@@ -30,7 +30,7 @@ static void find_range(uint32_t *first, uint32_t *n)
 /* Holds the port among the runners of this network: a name in the abstract namespace of Unix sockets, which is as wide
  * as that of the ports, belongs to one socket, and is free when that is closed, whatever ends its process. The port
  * itself is left to the task. */
-static int hold(uint32_t port)
+static int port_hold(uint32_t port)
 {
     struct sockaddr_un name = {.sun_family = AF_UNIX};
     int n = snprintf(name.sun_path + 1, sizeof name.sun_path - 1, "stretto-port-%u", (unsigned)port);
@@ -54,7 +54,7 @@ static bool can_bind(int family, const struct sockaddr *address, socklen_t size)
     return can;
 }
 
-static bool is_free(uint32_t port)
+static bool port_is_free(uint32_t port)
 {
     struct sockaddr_in v4 = {.sin_family = AF_INET, .sin_port = htons((uint16_t)port)};
     struct sockaddr_in6 v6 = {.sin6_family = AF_INET6, .sin6_port = htons((uint16_t)port)};
@@ -76,10 +76,10 @@ int port_take(uint32_t seed, int *lock)
     for (uint32_t i = 0; i < n; i++) {
         uint32_t port = first + (seed % n + i) % n;
 
-        *lock = hold(port);
+        *lock = port_hold(port);
         if (*lock < 0)
             continue;
-        if (is_free(port))
+        if (port_is_free(port))
             return (int)port;
         close(*lock);
         *lock = -1;

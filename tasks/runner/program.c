@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 /* Returns 0, or the errno that execve() would give. */
-static int look_at(const char *file)
+static int program_look_at(const char *file)
 {
     struct stat st;
 
@@ -41,7 +41,7 @@ static int not_there(const char *name, int error, const char *why, struct error 
                : cannot_start(name, why, err);
 }
 
-static const char *explain(int error)
+static const char *program_explain_errno(int error)
 {
     switch (error) {
     case EISDIR: return "it is a directory";
@@ -59,19 +59,19 @@ char *program_find(const char *name, const char *path, const char *dir, struct e
 
     if (strchr(name, '/') != NULL) {
         char *file = name[0] == '/' ? xstrdup(name) : xasprintf("%s/%s", dir, name);
-        int error = look_at(file);
+        int error = program_look_at(file);
 
         if (error == 0)
             return file;
         free(file);
-        not_there(name, error, explain(error), err);
+        not_there(name, error, program_explain_errno(error), err);
         return NULL;
     }
     for (const char *p = path; p != NULL; p = *p ? p + 1 : NULL) {
         size_t len = strcspn(p, ":");
         /* an empty entry is the working directory, as in the shell */
         char *file = len == 0 ? xasprintf("%s/%s", dir, name) : xasprintf("%.*s/%s", (int)len, p, name);
-        int error = look_at(file);
+        int error = program_look_at(file);
 
         if (error == 0)
             return file;
@@ -111,7 +111,7 @@ static char *fill_in(const char *text, const struct program_word *words)
     return filled.data;
 }
 
-static void add(struct program *p, char *word)
+static void program_add_word(struct program *p, char *word)
 {
     if (p->n + 2 > p->room) {
         p->room = p->room > 0 ? 2 * p->room : 16;
@@ -127,7 +127,7 @@ static void add_list(struct program *p, const json_t *list, const struct program
     size_t i;
 
     json_array_foreach ((json_t *)list, i, item)
-        add(p, words != NULL ? fill_in(json_string_value(item), words) : xstrdup(json_string_value(item)));
+        program_add_word(p, words != NULL ? fill_in(json_string_value(item), words) : xstrdup(json_string_value(item)));
 }
 
 /* Checks that the program is there: a launcher would report it in many lines on stderr. */
@@ -169,12 +169,12 @@ int program_init(struct program *p, const struct jobdesc_task *task, const char 
     if (copies_are_meant(task) && look_for(name, path, task->dir, err) < 0)
         return -1;
     if (launcher != NULL && p->argv == NULL) {
-        add(p, xstrdup(launcher));
+        program_add_word(p, xstrdup(launcher));
         for (size_t i = 1; launch != NULL && launch[i] != NULL; i++)
-            add(p, xstrdup(launch[i]));
+            program_add_word(p, xstrdup(launch[i]));
         if (!copies_are_meant(task)) { /* these count themselves */
-            add(p, xstrdup("-n"));
-            add(p, xasprintf("%lld", (long long)task->ntasks));
+            program_add_word(p, xstrdup("-n"));
+            program_add_word(p, xasprintf("%lld", (long long)task->ntasks));
         }
     }
     add_list(p, task->argv, NULL);
@@ -195,5 +195,6 @@ void program_fini(struct program *p)
 int program_exec_error(const struct program *p, int exec_errno, struct error *err)
 {
     /* the file was there a moment ago: what is missing is the interpreter in its first line */
-    return cannot_start(p->argv[0], exec_errno == ENOENT ? "its interpreter is missing" : explain(exec_errno), err);
+    return cannot_start(p->argv[0],
+                        exec_errno == ENOENT ? "its interpreter is missing" : program_explain_errno(exec_errno), err);
 }

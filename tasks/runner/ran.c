@@ -33,7 +33,7 @@ struct ran {
     bool over; /* the task has ended: nothing stops the reading, which is brief */
 };
 
-static struct known {
+static struct known_digest {
     struct stat st;
     char hex[HEX_SIZE];
 } known[KEPT]; /* tasks of one job, and jobs of one runner, run the same programs */
@@ -54,7 +54,7 @@ static const char *known_find(const struct stat *st)
     return NULL;
 }
 
-static void known_add(const struct stat *st, const char *hex, int64_t now)
+static void known_digest_add(const struct stat *st, const char *hex, int64_t now)
 {
     if (st->st_ctim.tv_sec + OLD_SECONDS > now)
         return;
@@ -63,7 +63,7 @@ static void known_add(const struct stat *st, const char *hex, int64_t now)
     known_next = (known_next + 1) % KEPT;
 }
 
-static int digest(struct ran *ran, int fd, char hex[HEX_SIZE])
+static int ran_digest(struct ran *ran, int fd, char hex[HEX_SIZE])
 {
     unsigned char sum[crypto_hash_sha256_BYTES], *chunk = xcalloc(1, CHUNK);
     crypto_hash_sha256_state state;
@@ -84,7 +84,7 @@ static int digest(struct ran *ran, int fd, char hex[HEX_SIZE])
 }
 
 /* Reads a file of at most `most` bytes. Returns the text of its SHA-256, or null; *fd is left open, or -1. */
-static json_t *read_file(struct ran *ran, const char *path, int64_t most, struct stat *st, int *fd)
+static json_t *ran_read_file(struct ran *ran, const char *path, int64_t most, struct stat *st, int *fd)
 {
     const char *before;
     char hex[HEX_SIZE];
@@ -96,20 +96,20 @@ static json_t *read_file(struct ran *ran, const char *path, int64_t most, struct
     before = known_find(st);
     if (before != NULL)
         return json_string(before);
-    if (digest(ran, *fd, hex) < 0)
+    if (ran_digest(ran, *fd, hex) < 0)
         return json_null();
-    known_add(st, hex, ran->task->job->machine->unix_ms() / 1000);
+    known_digest_add(st, hex, ran->task->job->machine->unix_ms() / 1000);
     return json_string(hex);
 }
 
 /* Adds a file. `place` is where the spec names it, `as` what it is there. Returns its descriptor, or -1. */
-static int add_file(struct ran *ran, const char *as, const char *place, const char *path, int64_t most)
+static int ran_add_file(struct ran *ran, const char *as, const char *place, const char *path, int64_t most)
 {
     char *real = realpath(path, NULL);
     struct ran_file *file;
     struct stat st;
     int fd;
-    json_t *sha256 = read_file(ran, path, most, &st, &fd), *name = json_string(path),
+    json_t *sha256 = ran_read_file(ran, path, most, &st, &fd), *name = json_string(path),
            *json = json_pack("{s:s, s:s}", "as", as, "at", place);
 
     json_object_set_new(json, "path", name != NULL ? name : json_string("(not UTF-8)"));
@@ -139,7 +139,7 @@ static void add_interpreter(struct ran *ran, const char *place, int script, cons
     word = strtok_r(line + 2, " \t", &rest);
     if (word == NULL)
         return;
-    fd = add_file(ran, "interpreter", place, word, INT64_MAX);
+    fd = ran_add_file(ran, "interpreter", place, word, INT64_MAX);
     if (fd >= 0)
         close(fd);
     if (strlen(word) < 4 || strcmp(word + strlen(word) - 4, "/env") != 0)
@@ -148,7 +148,7 @@ static void add_interpreter(struct ran *ran, const char *place, int script, cons
         word = strtok_r(NULL, " \t", &rest);
     while (word != NULL && (word[0] == '-' || strchr(word, '=') != NULL));
     found = word != NULL ? program_find(word, path, ran->task->desc->dir, &err) : NULL;
-    fd = found != NULL ? add_file(ran, "interpreter", place, found, INT64_MAX) : -1;
+    fd = found != NULL ? ran_add_file(ran, "interpreter", place, found, INT64_MAX) : -1;
     if (fd >= 0)
         close(fd);
     free(found);
@@ -156,14 +156,14 @@ static void add_interpreter(struct ran *ran, const char *place, int script, cons
 
 static void add_program(struct ran *ran, const char *as, const char *place, const char *file, const char *path)
 {
-    int fd = add_file(ran, as, place, file, INT64_MAX);
+    int fd = ran_add_file(ran, as, place, file, INT64_MAX);
 
     add_interpreter(ran, place, fd, path);
     if (fd >= 0)
         close(fd);
 }
 
-static bool is_below(const char *path, const char *dir)
+static bool ran_path_is_below(const char *path, const char *dir)
 {
     size_t n = dir != NULL ? strlen(dir) : 0;
 
@@ -184,11 +184,11 @@ static void add_arguments(struct ran *ran)
         struct stat st;
         int fd;
 
-        if (path[0] != '/' || is_below(path, t->desc->dir) || is_below(path, checkpoints) || stat(path, &st) < 0 ||
-            !S_ISREG(st.st_mode))
+        if (path[0] != '/' || ran_path_is_below(path, t->desc->dir) || ran_path_is_below(path, checkpoints) ||
+            stat(path, &st) < 0 || !S_ISREG(st.st_mode))
             continue;
         snprintf(place, sizeof place, "/members/command/%zu", i);
-        fd = add_file(ran, "argument", place, path, SMALL);
+        fd = ran_add_file(ran, "argument", place, path, SMALL);
         if (fd >= 0)
             close(fd);
     }
@@ -203,7 +203,7 @@ static void add_named(struct ran *ran)
 
     json_array_foreach (ran->task->job->desc->attest, i, path) {
         snprintf(place, sizeof place, "/rules/files/%zu", i);
-        fd = add_file(ran, "file", place, json_string_value(path), INT64_MAX);
+        fd = ran_add_file(ran, "file", place, json_string_value(path), INT64_MAX);
         if (fd >= 0)
             close(fd);
     }
@@ -235,7 +235,7 @@ static bool is_own_variable(const struct task *t, const char *name)
 }
 
 /* Adds a part of the SHA-256 of each variable: its value may be a secret. */
-static void add_environment(struct ran *ran, const struct environment *env)
+static void add_environment(struct ran *ran, const struct task_environment *env)
 {
     json_t *all = json_object();
 
@@ -253,7 +253,7 @@ static void add_environment(struct ran *ran, const struct environment *env)
     json_object_set_new(ran->json, "environment", all);
 }
 
-struct ran *ran_begin(const struct task *t, const struct program *program, const struct environment *env,
+struct ran *ran_begin(const struct task *t, const struct program *program, const struct task_environment *env,
                       enum stop *why)
 {
     const char *name = json_string_value(json_array_get(t->desc->argv, 0)), *path = environment_get(env, "PATH");
@@ -279,7 +279,7 @@ struct ran *ran_begin(const struct task *t, const struct program *program, const
     return NULL;
 }
 
-static void look_again(struct ran *ran, struct ran_file *file)
+static void ran_look_again(struct ran *ran, struct ran_file *file)
 {
     struct stat st;
     json_t *now, *before = json_object_get(file->json, "sha256");
@@ -287,7 +287,7 @@ static void look_again(struct ran *ran, struct ran_file *file)
 
     if (file->st.st_ino == 0 || (stat(file->path, &st) == 0 && is_same(&st, &file->st)))
         return;
-    now = read_file(ran, file->path, SMALL, &st, &fd);
+    now = ran_read_file(ran, file->path, SMALL, &st, &fd);
     if (fd >= 0)
         close(fd);
     json_object_set_new(file->json, "touched", json_true());
@@ -302,7 +302,7 @@ const json_t *ran_end(struct ran *ran)
         return NULL;
     ran->over = true;
     for (size_t i = 0; i < ran->n; i++)
-        look_again(ran, &ran->files[i]);
+        ran_look_again(ran, &ran->files[i]);
     return ran->json;
 }
 

@@ -10,7 +10,7 @@ struct ran;
 
 /* Reads the files, before the task's process is made. Returns NULL with *why where a signal, or the end of the
  * walltime, came meanwhile: the task is not to be started. */
-struct ran *ran_begin(const struct task *t, const struct program *program, const struct environment *env,
+struct ran *ran_begin(const struct task *t, const struct program *program, const struct task_environment *env,
                       enum stop *why);
 
 /* Looks at the files once more, and returns the object for the exit record, which is borrowed. Files whose times and

@@ -34,7 +34,7 @@ int rank_find(struct rank *rank, struct error *err)
 }
 
 /* Waits for all children that have ended; returns the runner's status, -1 where it has not ended. */
-static int reap(pid_t runner, int status)
+static int rank_reap(pid_t runner, int status)
 {
     pid_t pid;
     int its;
@@ -54,12 +54,12 @@ static void pass_on(int signal_fd, pid_t runner)
             kill(runner, (int)info.ssi_signo);
 }
 
-static void stay(int signal_fd, pid_t runner)
+static void rank_stay(int signal_fd, pid_t runner)
 {
     struct pollfd fd = {.fd = signal_fd, .events = POLLIN};
     int status;
 
-    while ((status = reap(runner, -1)) < 0) {
+    while ((status = rank_reap(runner, -1)) < 0) {
         poll(&fd, 1, -1);
         pass_on(signal_fd, runner);
     }
@@ -70,7 +70,7 @@ static void stay(int signal_fd, pid_t runner)
     while (tree_signal_below(SIGKILL) > 0) { /* processes of a runner that was killed */
         poll(&fd, 1, LOOK_AGAIN_MS);
         pass_on(signal_fd, runner);
-        reap(runner, 0);
+        rank_reap(runner, 0);
     }
 }
 
@@ -81,7 +81,7 @@ void rank_guard(int signal_fd)
     prctl(PR_SET_CHILD_SUBREAPER, 1);
     runner = fork();
     if (runner > 0) {
-        stay(signal_fd, runner);
+        rank_stay(signal_fd, runner);
         _exit(0);
     }
     if (runner < 0) {

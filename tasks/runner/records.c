@@ -73,7 +73,7 @@ void records_add(struct records *r, const char *path, int (*write)(const char *p
 }
 
 /* Tells whether waiting may help. A missing directory, for example, does not come back. */
-static bool transient(int error)
+static bool error_is_transient(int error)
 {
     static const int known[] = {ENOSPC, EDQUOT, EIO, ESTALE, EAGAIN, EINTR, ENOMEM, ENFILE, ETIMEDOUT, ENOLCK, EROFS};
 
@@ -83,7 +83,7 @@ static bool transient(int error)
     return false;
 }
 
-static void postpone(struct records *r, int64_t now, const struct error *err)
+static void records_postpone(struct records *r, int64_t now, const struct error *err)
 {
     int64_t pause;
 
@@ -109,7 +109,7 @@ void records_work(struct records *r, int64_t give_up)
             r->written(r->arg);
             continue;
         }
-        wait = transient(errno);
+        wait = error_is_transient(errno);
         now = r->clock(); /* a failing file system may take long to answer */
         if (r->failing_since != 0 && (now >= give_up || !wait) && now - r->failing_since >= TRY_AT_LEAST_MS) {
             log_error("%s; giving up: this record is lost", err.text);
@@ -117,7 +117,7 @@ void records_work(struct records *r, int64_t give_up)
             r->due = 0;
             drop_first(r);
         } else {
-            postpone(r, now, &err);
+            records_postpone(r, now, &err);
         }
     }
 }

@@ -71,13 +71,14 @@ int rendezvous_make(struct rendezvous *r, const struct jobdesc *desc, const stru
     return 0;
 }
 
-static void set_default(struct environment *env, const struct jobdesc_task *task, const char *name, const char *value)
+static void set_default(struct task_environment *env, const struct jobdesc_task *task, const char *name,
+                        const char *value)
 {
     if (json_object_get(task->env, name) == NULL)
         environment_set(env, name, value);
 }
 
-void rendezvous_tell(const struct rendezvous *r, const struct jobdesc_task *task, struct environment *env)
+void rendezvous_tell(const struct rendezvous *r, const struct jobdesc_task *task, struct task_environment *env)
 {
     if (r->hosts == NULL)
         return;

@@ -21,7 +21,7 @@ int rendezvous_make(struct rendezvous *r, const struct jobdesc *desc, const stru
                     struct error *err);
 
 /* Sets STRETTO_HOSTS, STRETTO_HOSTFILE, MASTER_ADDR and MASTER_PORT; of the latter two, the task's own are left. */
-void rendezvous_tell(const struct rendezvous *r, const struct jobdesc_task *task, struct environment *env);
+void rendezvous_tell(const struct rendezvous *r, const struct jobdesc_task *task, struct task_environment *env);
 
 /* What the placeholders of a launcher stand for: RENDEZVOUS_WORDS words, the last of which has no name. */
 void rendezvous_words(const struct rendezvous *r, struct program_word words[RENDEZVOUS_WORDS]);

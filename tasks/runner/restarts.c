@@ -76,7 +76,7 @@ static int64_t number_in(const json_t *item, const char *key)
 }
 
 /* Returns how far the ranks' newest checkpoint is, or what they began from where they have saved none since. */
-static struct learnt newest_checkpoint(const struct restarts *r)
+static struct learnt restarts_newest_checkpoint(const struct restarts *r)
 {
     const char *dir = training_dir(r), *generation = dir != NULL ? strrchr(dir, '/') : NULL;
     char *path = xasprintf("%s/../checkpoints/checkpoints.json", dir != NULL ? dir : ".");
@@ -93,9 +93,9 @@ static struct learnt newest_checkpoint(const struct restarts *r)
 }
 
 /* Counts the end of the ranks, for which a task is to blame. Returns whether they may begin again. */
-static bool count_end(struct restarts *r, const struct task *t)
+static bool restarts_count_end(struct restarts *r, const struct task *t)
 {
-    struct learnt newest = newest_checkpoint(r);
+    struct learnt newest = restarts_newest_checkpoint(r);
     int64_t failures = r->failures, losses = r->losses;
     enum retries_end end = t->rec.end.how != ATTEMPT_KILLED ? RETRIES_OWN_FAULT
                            : learnt_more(&newest, &r->from) ? RETRIES_GOT_FURTHER
@@ -109,7 +109,7 @@ static bool count_end(struct restarts *r, const struct task *t)
     return true;
 }
 
-static void enter(struct restarts *r, const struct task *t)
+static void restarts_enter(struct restarts *r, const struct task *t)
 {
     json_t *item = json_pack("{s:i, s:f, s:I, s:s, s:s, s:I, s:I}", "number", r->number + 1, "time",
                              (double)r->job->machine->unix_ms() / 1000, "rank",
@@ -128,12 +128,12 @@ bool restarts_take(struct restarts *r, const struct task *t, bool may)
     if (r->wanted)
         return true;
     if (may && r->memory != NULL && !r->given_up && r->recorded == 0 && t->rec.end.outcome == ATTEMPT_FAILED &&
-        is_complete(r) && count_end(r, t)) {
+        is_complete(r) && restarts_count_end(r, t)) {
         r->wanted = true;
         log_warn(
             "task %s failed, %s: all ranks begin again from the newest checkpoint, with the samples that they hold",
             t->desc->id, t->rec.end.reason);
-        enter(r, t);
+        restarts_enter(r, t);
         return true;
     }
     r->recorded++;

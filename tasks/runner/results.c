@@ -37,7 +37,7 @@ static int read_list(const char *results, const char *owner, json_t **list, stru
     return -1;
 }
 
-static bool is_listed(const json_t *files, const char *path)
+static bool result_is_listed(const json_t *files, const char *path)
 {
     const json_t *item;
     size_t i;
@@ -61,7 +61,7 @@ static int write_list(const char *results, const char *owner, const json_t *file
 
 /* Links one artefact. A hard link costs nothing, and stays when the task's directory is removed; where there can be
  * none, such as on another file system, it is a symbolic one. */
-static int place(const char *dir, const char *name, const char *results, struct error *err)
+static int result_place(const char *dir, const char *name, const char *results, struct error *err)
 {
     char *from = xasprintf("%s/%s", dir, name), *to = xasprintf("%s/%s", results, name);
     char *temporary = xasprintf("%s/" TEMPORARY, results), *slash = strrchr(to, '/');
@@ -93,7 +93,7 @@ static int check_free(const char *results, const json_t *files, const json_t *be
     json_array_foreach ((json_t *)files, i, item) {
         char *path = xasprintf("%s/%s", results, json_string_value(item));
 
-        if (rc == 0 && !is_listed(before, json_string_value(item)) && lstat(path, &st) == 0)
+        if (rc == 0 && !result_is_listed(before, json_string_value(item)) && lstat(path, &st) == 0)
             rc = error_set(err, "results", "its results cannot be placed: %.250s is there, and not by this member",
                            path);
         free(path);
@@ -111,7 +111,7 @@ static void remove_stale(const char *results, const json_t *before, const json_t
         char *path;
 
         if (!json_is_string(item) || strstr(json_string_value(item), "..") != NULL ||
-            is_listed(now, json_string_value(item)))
+            result_is_listed(now, json_string_value(item)))
             continue; /* a name with ".." stays, since nobody knows who wrote it */
         path = xasprintf("%s/%s", results, json_string_value(item));
         unlink(path);
@@ -159,12 +159,12 @@ int artefacts_place(const char *dir, const json_t *artefacts, const char *result
         goto out;
     both = json_copy(files);
     json_array_foreach ((json_t *)before, i, item)
-        if (json_is_string(item) && !is_listed(files, json_string_value(item)))
+        if (json_is_string(item) && !result_is_listed(files, json_string_value(item)))
             json_array_append(both, item);
     rc = write_list(results, owner, both, err); /* whoever is killed meanwhile leaves nothing that is on no list */
     json_decref(both);
     json_array_foreach (files, i, item)
-        rc = rc == 0 ? place(dir, json_string_value(item), results, err) : rc;
+        rc = rc == 0 ? result_place(dir, json_string_value(item), results, err) : rc;
     if (rc == 0) {
         remove_stale(results, before, files);
         rc = write_list(results, owner, files, err);

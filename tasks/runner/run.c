@@ -57,7 +57,7 @@ struct run {
     bool all_told;      /* processes that are left after the last task were told to end */
 };
 
-static int64_t earlier(int64_t a, int64_t b)
+static int64_t run_earlier(int64_t a, int64_t b)
 {
     return a < b ? a : b;
 }
@@ -75,7 +75,7 @@ static void run_nudge(const struct run *r, enum control_what what)
 }
 
 /* Notifies the daemon of new records. A runner that is watched does not report its end: the daemon sees that. */
-static void tell(struct run *r)
+static void run_tell(struct run *r)
 {
     if (r->news)
         run_nudge(r, r->finishing ? CONTROL_ENDED : CONTROL_EXIT);
@@ -196,7 +196,7 @@ static void start_tasks(struct run *r)
 /* Tells whether the end of a task is held back. A batch system tells every process of a job to end, and a task may end
  * before the runner gets its signal, with any status. That is neither the task's failure nor its success, so the runner
  * waits a little for the signal. Only the runner, or a person, tells tasks of the daemon's local jobs to end. */
-static bool is_held(const struct run *r, const struct task *t)
+static bool end_is_held(const struct run *r, const struct task *t)
 {
     if (r->ending.stop != STOP_NONE || t->silent != SILENT_NOT || t->diverging || t->arrived || r->restarts.wanted)
         return false;
@@ -239,7 +239,7 @@ static enum stop why_it_ended(const struct run *r, const struct task *t)
 
 static void hold_or_end(struct run *r, struct task *t, int64_t now)
 {
-    if (!is_held(r, t)) {
+    if (!end_is_held(r, t)) {
         task_ended(r, t);
         return;
     }
@@ -252,7 +252,7 @@ static void hold_or_end(struct run *r, struct task *t, int64_t now)
  *
  * A process that a task leaves is a child of the runner before the task's first process can be waited for. So where
  * there are no more children than running tasks, nothing was left, and /proc need not be searched. */
-static bool reap(struct run *r, int64_t now)
+static bool run_reap(struct run *r, int64_t now)
 {
     size_t first = r->ntasks, last = 0; /* of the tasks that ended */
     struct rusage usage;
@@ -382,7 +382,7 @@ static int64_t follow_metrics(struct run *r, int64_t now)
         if (t->pid <= 0 || t->metrics == NULL)
             continue;
         metrics_work(t->metrics, r->job->machine->unix_ms(), now);
-        due = earlier(earlier(due, metrics_due(t->metrics)), end_at_rung(r, t, now));
+        due = run_earlier(run_earlier(due, metrics_due(t->metrics)), end_at_rung(r, t, now));
         if (t->diverging || r->ending.stop != STOP_NONE || !metrics_diverged(t->metrics, false, NULL, 0))
             continue;
         t->diverging = true;
@@ -419,7 +419,7 @@ static void look_whether_given_up(struct run *r, int64_t now)
     free(path);
 }
 
-static void take_signals(struct run *r, int64_t now)
+static void run_take_signals(struct run *r, int64_t now)
 {
     struct signalfd_siginfo info;
 
@@ -430,12 +430,12 @@ static void take_signals(struct run *r, int64_t now)
         case SIGHUP: stop_job(r, why_by_signal(r, now), true, now); break;
         case SIGUSR1:
         case SIGUSR2: ending_forward(&r->ending, (int)info.ssi_signo); break;
-        default: break; /* SIGCHLD: reap() looks every time */
+        default: break; /* SIGCHLD: run_reap() looks every time */
         }
     }
 }
 
-static void wait_for_events(struct run *r, int64_t until)
+static void run_wait_for_events(struct run *r, int64_t until)
 {
     struct pollfd fds[] = {{.fd = r->signal_fd, .events = POLLIN},
                            {.fd = looks_watch_fd(&r->looks), .events = POLLIN},
@@ -496,11 +496,11 @@ static int64_t give_up_after(const struct run *r)
 }
 
 /* Loops until nothing runs and every record is on the disk. */
-static void loop(struct run *r)
+static void run_loop(struct run *r)
 {
     for (;;) {
         int64_t now = r->job->machine->monotonic_ms(), until, held, metrics;
-        bool children = reap(r, now); /* before the clock is read, so that a task that ended in time counts so */
+        bool children = run_reap(r, now); /* before the clock is read, so that a task that ended in time counts so */
 
         if (!children && r->left == 0 && r->restarts.wanted) {
             start_again(r);
@@ -527,27 +527,27 @@ static void loop(struct run *r)
         if (!children && r->left == 0 && r->looks.ending == 0 && r->reading == 0 && r->artefacts.open == 0 &&
             !records_pending(r->records)) {
             if (!r->job->watched)
-                tell(r);
+                run_tell(r);
             return;
         }
-        tell(r);
-        until = earlier(earlier(records_due(r->records), r->keep_log), earlier(looks_due(&r->looks), held));
-        until = r->reading > 0 ? now : earlier(until, metrics);
-        until = earlier(until, ending_due(&r->ending, children, r->left));
+        run_tell(r);
+        until = run_earlier(run_earlier(records_due(r->records), r->keep_log), run_earlier(looks_due(&r->looks), held));
+        until = r->reading > 0 ? now : run_earlier(until, metrics);
+        until = run_earlier(until, ending_due(&r->ending, children, r->left));
         if (children)
-            until = earlier(until, leftovers_due(&r->leftovers));
+            until = run_earlier(until, leftovers_due(&r->leftovers));
         if (r->ending.stop == STOP_NONE && is_busy(r))
-            until = earlier(until, r->deadline);
+            until = run_earlier(until, r->deadline);
         if (r->ending.stop == STOP_NONE && r->left > 0)
-            until = earlier(until, earlier(silences_due(&r->silences), r->given_up_due));
+            until = run_earlier(until, run_earlier(silences_due(&r->silences), r->given_up_due));
         if (r->looks.ending > 0)
-            until = earlier(until, r->read_until);
-        wait_for_events(r, until);
-        take_signals(r, r->job->machine->monotonic_ms());
+            until = run_earlier(until, r->read_until);
+        run_wait_for_events(r, until);
+        run_take_signals(r, r->job->machine->monotonic_ms());
     }
 }
 
-static int finish(struct run *r, const char *jobdir)
+static int run_finish(struct run *r, const char *jobdir)
 {
     struct job_ended ended = {.time = (double)r->job->machine->unix_ms() / 1000};
     char *path;
@@ -559,7 +559,7 @@ static int finish(struct run *r, const char *jobdir)
         snprintf(ended.reason, sizeof ended.reason, "%s", ending_reason(r->ending.stop));
     r->finishing = true;
     records_add(r->records, path, write_ended, &ended);
-    loop(r);
+    run_loop(r);
     free(path);
     return records_lost(r->records) ? -1 : 0;
 }
@@ -596,9 +596,9 @@ int run_job(struct job *job, const char *jobdir, int signal_fd, int64_t started_
     restarts_init(&r.restarts, job, r.tasks);
     r.records = records_create(job->machine->monotonic_ms, record_written, &r);
     start_tasks(&r);
-    loop(&r);
+    run_loop(&r);
     if (!records_lost(r.records))
-        rc = finish(&r, jobdir);
+        rc = run_finish(&r, jobdir);
     records_destroy(r.records);
     looks_fini(&r.looks);
     artefacts_fini(&r.artefacts);

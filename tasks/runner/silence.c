@@ -45,7 +45,7 @@ void silences_fini(struct silences *s)
     free(s->items);
 }
 
-static uint64_t mix(uint64_t digest, uint64_t value)
+static uint64_t digest_mix(uint64_t digest, uint64_t value)
 {
     return (digest ^ value) * UINT64_C(0x100000001b3);
 }
@@ -56,9 +56,9 @@ static uint64_t mix_file(uint64_t digest, const char *dir, const char *name)
     struct stat st;
 
     if (stat(path, &st) == 0) {
-        digest = mix(digest, (uint64_t)st.st_size);
-        digest = mix(digest, (uint64_t)st.st_mtim.tv_sec);
-        digest = mix(digest, (uint64_t)st.st_mtim.tv_nsec);
+        digest = digest_mix(digest, (uint64_t)st.st_size);
+        digest = digest_mix(digest, (uint64_t)st.st_mtim.tv_sec);
+        digest = digest_mix(digest, (uint64_t)st.st_mtim.tv_nsec);
     }
     free(path);
     return digest;
@@ -95,7 +95,7 @@ static bool is_launcher(const struct task *t, const struct tree_process *p)
     return launcher != NULL && strncmp(p->name, slash != NULL ? slash + 1 : launcher, sizeof p->name - 1) == 0;
 }
 
-static struct sight look_at(const struct task *t, size_t number, const struct tree *tree)
+static struct sight task_look_at(const struct task *t, size_t number, const struct tree *tree)
 {
     struct sight sight = {.files = look_at_files(t), .learns = is_learning(t), .stopped = true, .excused = true};
     bool busy = t->job->launch != NULL && t->desc->launcher != NULL; /* its processes are on other nodes */
@@ -106,7 +106,7 @@ static struct sight look_at(const struct task *t, size_t number, const struct tr
         if (p->task != number || (t->job->desc->kind == JOBDESC_PILOT && p->pid != t->pid))
             continue; /* a pilot watches its jobs itself */
         sight.ticks += p->ticks;
-        sight.processes += mix(mix(0, (uint64_t)p->pid), p->start);
+        sight.processes += digest_mix(digest_mix(0, (uint64_t)p->pid), p->start);
         sight.stopped = sight.stopped && p->state == 'T';
         sight.excused = sight.excused && is_launcher(t, p);
         busy = busy || p->state == 'D' || p->state == 't';
@@ -146,7 +146,7 @@ static int64_t limit_of(const struct silences *s, const struct leftovers *l)
 }
 
 /* Counts running tasks that are not quiet; the quiet ones may be waiting for them. */
-static size_t lively(const struct silences *s, const struct leftovers *l, int64_t limit)
+static size_t silences_lively(const struct silences *s, const struct leftovers *l, int64_t limit)
 {
     size_t n = 0;
 
@@ -160,7 +160,7 @@ size_t silences_judge(const struct silences *s, const struct leftovers *l)
     const struct job *job = l->tasks[0].job;
     int64_t limit = limit_of(s, l);
     bool by_itself = job->desc->kind == JOBDESC_MEMBERS ||
-                     (job->desc->kind == JOBDESC_TRAINING && !job->shared && lively(s, l, limit) == 0);
+                     (job->desc->kind == JOBDESC_TRAINING && !job->shared && silences_lively(s, l, limit) == 0);
     size_t n = 0;
 
     for (size_t i = 0; i < l->ntasks; i++) {
@@ -192,7 +192,7 @@ size_t silences_look(struct silences *s, struct leftovers *l, int64_t now)
 
         if (l->tasks[i].pid <= 0)
             continue;
-        sight = look_at(&l->tasks[i], i, &tree);
+        sight = task_look_at(&l->tasks[i], i, &tree);
         silence_note(&s->items[i], &sight, passed, s->pause_ms);
     }
     tree_free(&tree);

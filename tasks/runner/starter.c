@@ -35,7 +35,7 @@ struct order {
     int jobfd; /* -1: there is none */
 };
 
-static const char *after(const struct order *order, size_t size, const char *string)
+static const char *order_string_after(const struct order *order, size_t size, const char *string)
 {
     const char *next = string + strlen(string) + 1;
 
@@ -74,8 +74,8 @@ static int next_order(struct order *order)
     order->text[n] = '\0';
     order->jobfd = jobfd_of(&message);
     order->name = order->text;
-    order->dir = after(order, (size_t)n, order->name);
-    order->gpus = order->dir != NULL ? after(order, (size_t)n, order->dir) : NULL;
+    order->dir = order_string_after(order, (size_t)n, order->name);
+    order->gpus = order->dir != NULL ? order_string_after(order, (size_t)n, order->dir) : NULL;
     if (order->dir != NULL && order->jobfd >= 0)
         return 1;
     errno = order->jobfd < 0 ? EMFILE : EINVAL;
@@ -110,7 +110,7 @@ static void end_copy(int status)
 #endif
 }
 
-static void become_runner(const struct starter *s, const struct order *order)
+static void starter_become_runner(const struct starter *s, const struct order *order)
 {
     int64_t now = time_monotonic_ms();
 
@@ -123,7 +123,7 @@ static void become_runner(const struct starter *s, const struct order *order)
 
 /* Makes a child of the daemon, not of this process: the daemon waits for its runners, and they watch their parent, as
  * if there were no starter between them. */
-static pid_t copy(void)
+static pid_t starter_copy(void)
 {
     return (pid_t)syscall(SYS_clone, (unsigned long)(CLONE_PARENT | SIGCHLD), NULL, NULL, NULL, NULL);
 }
@@ -173,8 +173,8 @@ int starter_main(int argc, char **argv)
     while ((rc = next_order(&order)) != 0 && getppid() == s.daemon) {
         struct starter_reply reply = {.error = rc < 0 ? errno : 0};
 
-        if (rc == 1 && (reply.pid = copy()) == 0)
-            become_runner(&s, &order);
+        if (rc == 1 && (reply.pid = starter_copy()) == 0)
+            starter_become_runner(&s, &order);
         if (reply.pid < 0)
             reply.error = errno;
         if (order.jobfd >= 0)

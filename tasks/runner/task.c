@@ -97,7 +97,7 @@ static void add_last_line(struct task *t)
 }
 
 /* Explains the end of a task that stopped by itself because its time, or the time for its next checkpoint, was over. */
-static void explain_stop(struct task *t)
+static void task_explain_stop(struct task *t)
 {
     struct attempt_end *end = &t->rec.end;
     const char *when = t->warned ? "near the end of its time" : "before the end of its time";
@@ -186,7 +186,7 @@ static void note_no_stream(struct task *t)
                  len > 0 ? "; " : "");
 }
 
-static void explain(struct task *t, enum stop why)
+static void task_explain_end(struct task *t, enum stop why)
 {
     struct attempt_end *end = &t->rec.end;
     bool out_of_memory = is_out_of_memory(t);
@@ -204,7 +204,7 @@ static void explain(struct task *t, enum stop why)
                  "ended, since %s sign of life for %g s: no sample, no report, no output, no CPU time",
                  group ? "no rank showed any" : "it showed no", silent);
     else if (end->outcome == ATTEMPT_TIMEOUT && why == STOP_NONE)
-        explain_stop(t);
+        task_explain_stop(t);
     else if (end->outcome == ATTEMPT_TIMEOUT && t->job->late)
         snprintf(end->reason, size, "ended with what was left of its allocation's time");
     else if (end->outcome == ATTEMPT_TIMEOUT && t->job->cut_short)
@@ -428,7 +428,7 @@ static bool directory_was_removed(const struct task *t)
     return make_again(t->desc->dir, t->job->desc->kind == JOBDESC_MEMBERS ? 2 : 0);
 }
 
-static void conclude(struct task *t)
+static void task_judge_end(struct task *t)
 {
     struct attempt_end *end = &t->rec.end;
     bool exited_0 = end->exit_code == 0, done;
@@ -465,13 +465,13 @@ static void conclude(struct task *t)
     else
         end->outcome = t->why == STOP_NONE ? ATTEMPT_FAILED : ATTEMPT_CANCELLED;
     end->late = end->outcome == ATTEMPT_TIMEOUT && t->job->late;
-    explain(t, t->why);
+    task_explain_end(t, t->why);
 }
 
 void task_conclude(struct task *t)
 {
     t->ended = true;
-    conclude(t);
+    task_judge_end(t);
     if (t->job->desc->streams != JOBDESC_STREAMS_NONE)
         streams_clear(t->desc->dir);
 }

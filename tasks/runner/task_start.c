@@ -55,7 +55,7 @@ static char *gpus_of(const struct task *t)
 
 /* Sets the task's GPUs. A task that asked for none sees none, so that no GPU is used by two tasks, unless its own
  * environment says otherwise. */
-static void set_gpus(struct environment *env, const struct task *t)
+static void task_set_gpus(struct task_environment *env, const struct task *t)
 {
     char *gpus = gpus_of(t);
 
@@ -67,7 +67,7 @@ static void set_gpus(struct environment *env, const struct task *t)
 
 /* Asks the library to signal while it waits (tasks/proto/alive.h), several times within the shortest time after which a
  * task counts as hung. The file of a former process is removed. */
-static void set_alive(struct environment *env, const struct task *t)
+static void set_alive(struct task_environment *env, const struct task *t)
 {
     char *path = xasprintf("%s/" TASK_ALIVE, t->desc->dir), number[32];
 
@@ -78,7 +78,7 @@ static void set_alive(struct environment *env, const struct task *t)
     free(path);
 }
 
-static void set_metrics(struct environment *env, const struct task *t)
+static void set_metrics(struct task_environment *env, const struct task *t)
 {
     char *path = xasprintf("%s/" METRICS_FILE, t->desc->dir);
 
@@ -87,7 +87,7 @@ static void set_metrics(struct environment *env, const struct task *t)
 }
 
 /* Names the memory to a rank that outlives its process. A path leads through launchers, which close descriptors. */
-static void set_memory(struct environment *env, const struct task *t)
+static void set_memory(struct task_environment *env, const struct task *t)
 {
     const struct restarts *r = t->job->restarts;
     int fd = r->memory[t->desc - t->job->desc->tasks];
@@ -101,9 +101,9 @@ static void set_memory(struct environment *env, const struct task *t)
     environment_set(env, "STRETTO_KEPT", text);
 }
 
-static struct environment *make_environment(const struct task *t)
+static struct task_environment *make_environment(const struct task *t)
 {
-    struct environment *env = environment_create();
+    struct task_environment *env = environment_create();
     const char *name, *path;
     char number[32], *joined;
     json_t *value;
@@ -133,7 +133,7 @@ static struct environment *make_environment(const struct task *t)
     snprintf(number, sizeof number, "%lld", (long long)t->desc->ntasks);
     environment_set(env, "STRETTO_NTASKS", number);
     if (t->job->gpus != NULL)
-        set_gpus(env, t);
+        task_set_gpus(env, t);
     if (t->job->desc->checkpoint.before_ms > 0) {
         snprintf(number, sizeof number, "%g", (double)t->job->desc->checkpoint.before_ms / 1000);
         environment_set(env, "STRETTO_CHECKPOINT_BEFORE", number);
@@ -179,8 +179,8 @@ static int open_outputs(const struct task *t, int fds[3], struct error *err)
 
 /* Becomes the program, in the new process. It shares the runner's memory until then: it may call nothing but system
  * calls, and change nothing. */
-static void become(const struct program *program, const char *dir, char **env, const int fds[3], const cpu_set_t *cpus,
-                   unsigned mask, const sigset_t *ignored, pid_t runner)
+static void program_become(const struct program *program, const char *dir, char **env, const int fds[3],
+                           const cpu_set_t *cpus, unsigned mask, const sigset_t *ignored, pid_t runner)
 {
     struct sigaction plain = {.sa_handler = SIG_DFL};
     sigset_t none;
@@ -219,7 +219,7 @@ static const cpu_set_t *cpus_of(const struct task *t, cpu_set_t *set)
 }
 
 /* Returns 0 with t->pid set, or the errno of a failure in the new process, or -1 with err. */
-static int spawn(struct task *t, const struct program *program, char **env, const int fds[3], struct error *err)
+static int task_spawn(struct task *t, const struct program *program, char **env, const int fds[3], struct error *err)
 {
     const char *dir = t->desc->dir;
     cpu_set_t set;
@@ -233,7 +233,7 @@ static int spawn(struct task *t, const struct program *program, char **env, cons
         umask_parse(t->job->desc->umask, &mask);
     pid = vfork(); /* returns when the new process has become the program, or has ended */
     if (pid == 0) {
-        become(program, dir, env, fds, cpus, mask, ignored, runner);
+        program_become(program, dir, env, fds, cpus, mask, ignored, runner);
         failed = errno;
         _exit(127);
     }
@@ -255,7 +255,7 @@ static bool is_to_stop(const void *arg)
 
 /* Finds the checkpoint that the task goes on from, which is read whole. Fails with t->why where the job is to end
  * meanwhile: an older one would be taken then, or none. */
-static int find_checkpoint(struct task *t, struct error *err)
+static int task_find_checkpoint(struct task *t, struct error *err)
 {
     int rc;
 
@@ -308,7 +308,7 @@ static int try_start(struct task *t, struct error *err)
     struct copies_words words;
     const char *resume = NULL;
     struct program_word marks[RENDEZVOUS_WORDS];
-    struct environment *env = NULL;
+    struct task_environment *env = NULL;
     struct program program = {0};
     int fds[3] = {-1, -1, -1}, rc = -1, failed;
 
@@ -322,7 +322,7 @@ static int try_start(struct task *t, struct error *err)
     rendezvous_words(&t->rendezvous, marks);
     if (open_outputs(t, fds, err) < 0)
         goto out;
-    if (find_checkpoint(t, err) < 0)
+    if (task_find_checkpoint(t, err) < 0)
         goto out;
     watch_checkpoints(t);
     if (t->job->desc->kind == JOBDESC_MEMBERS)
@@ -340,7 +340,7 @@ static int try_start(struct task *t, struct error *err)
         error_errno(err, "cannot_start", "cannot start: /dev/null");
         goto out;
     }
-    failed = spawn(t, &program, environment_list(env), fds, err);
+    failed = task_spawn(t, &program, environment_list(env), fds, err);
     if (failed > 0)
         program_exec_error(&program, failed, err);
     if (failed != 0)

@@ -50,7 +50,7 @@ static int by_pid(const void *a, const void *b)
     return left < right ? -1 : left > right;
 }
 
-static struct tree_process *find(const struct tree *tree, pid_t pid)
+static struct tree_process *tree_find(const struct tree *tree, pid_t pid)
 {
     struct tree_process key = {.pid = pid};
 
@@ -83,18 +83,18 @@ static void read_all(struct tree *tree)
         qsort(tree->items, tree->n, sizeof *tree->items, by_pid);
 }
 
-static bool is_below(const struct tree *tree, const struct tree_process *p)
+static bool tree_is_below(const struct tree *tree, const struct tree_process *p)
 {
     /* a process id that was given anew might close a circle */
     for (size_t depth = 0; p != NULL && depth <= tree->n; depth++) {
         if (p->parent == getpid())
             return true;
-        p = find(tree, p->parent);
+        p = tree_find(tree, p->parent);
     }
     return false;
 }
 
-static size_t owner(const struct tree_process *p, const struct tree_task *tasks, size_t n)
+static size_t tree_owner(const struct tree_process *p, const struct tree_task *tasks, size_t n)
 {
     char *mark = process_environment(p->pid, "STRETTO_TASK");
     size_t found = TREE_UNOWNED;
@@ -111,12 +111,12 @@ static size_t owner(const struct tree_process *p, const struct tree_task *tasks,
     return found;
 }
 
-static size_t inherited(const struct tree *tree, const struct tree_process *p)
+static size_t tree_inherited(const struct tree *tree, const struct tree_process *p)
 {
     for (size_t depth = 0; p != NULL && depth <= tree->n; depth++) {
         if (p->task != TREE_UNOWNED)
             return p->task;
-        p = find(tree, p->parent);
+        p = tree_find(tree, p->parent);
     }
     return TREE_UNOWNED;
 }
@@ -130,13 +130,13 @@ void tree_look(struct tree *tree, const struct tree_task *tasks, size_t n)
     for (size_t i = 0; i < tree->n; i++) {
         struct tree_process *p = &tree->items[i];
 
-        p->below = is_below(tree, p);
+        p->below = tree_is_below(tree, p);
         /* what is older than the caller is of no task, and is most of a node's processes */
-        p->task = n > 0 && (p->below || p->start >= started) ? owner(p, tasks, n) : TREE_UNOWNED;
+        p->task = n > 0 && (p->below || p->start >= started) ? tree_owner(p, tasks, n) : TREE_UNOWNED;
     }
     for (size_t i = 0; i < tree->n; i++)
         if (tree->items[i].below)
-            tree->items[i].task = inherited(tree, &tree->items[i]);
+            tree->items[i].task = tree_inherited(tree, &tree->items[i]);
 }
 
 void tree_free(struct tree *tree)

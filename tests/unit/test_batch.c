@@ -174,8 +174,8 @@ static int open_all(void **state)
     json_decref(config);
     for (int i = 0; programs[i] != NULL; i++)
         a->program[i] = strdup(i == 0 ? lister : ender); /* they are borrowed from the configuration */
-    a->overrun_ms = OVERRUN_MS;
-    a->kill_again_ms = KILL_AGAIN_MS;
+    a->orders.overrun_ms = OVERRUN_MS;
+    a->orders.kill_again_ms = KILL_AGAIN_MS;
     warnings = 0;
     too_many[0] = '\0';
     gone = false;
@@ -279,7 +279,7 @@ static void settle(void)
 {
     uint64_t until = deadline();
 
-    while (a->overdue != NULL || a->busy > 0) {
+    while (a->orders.overdue != NULL || a->busy > 0) {
         uv_run(&loop, UV_RUN_NOWAIT);
         usleep(1000);
         if (uv_hrtime() > until)
@@ -367,7 +367,7 @@ static void each_has_a_time_of_its_own(void **state)
     assert_int_equal(end_of(soon), SIGKILL);
     assert_true(is_alive(late));
     end(late);
-    assert_non_null(a->overdue); /* it is forgotten with the adapter */
+    assert_non_null(a->orders.overdue); /* it is forgotten with the adapter */
 }
 
 /* One whose answer was lost may have been submitted twice. */

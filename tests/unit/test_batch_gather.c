@@ -180,7 +180,7 @@ static void a_limit_is_its_queues_alone(void **state)
         site_submit(site_job(&there), 20 + i, &told[i]);
     until_all(8, ADAPTER_OK);
     assert_int_equal(site_count_asked("sbatch"), 1);
-    site.a->forget_ms = 0;
+    site.a->gathering.forget_ms = 0;
     assert_true(batch_gather_most(site.a, &here) > 100);
 }
 

@@ -324,7 +324,7 @@ static void the_settings_of_slurm_are_read(void **state)
         site_begin(adapter_registry_find("slurm"));
         slurm = (const struct slurm *)site.a;
         site_submit_ok(site_job(&site_plain), (int)i + 1);
-        assert_int_equal(slurm->batch.array_max, cases[i].array_max);
+        assert_int_equal(slurm->batch.gathering.array_max, cases[i].array_max);
         assert_int_equal(slurm->record, cases[i].record);
         snprintf(path, sizeof path, "%s/log", site.dir);
         if (cases[i].record == SLURM_RECORD_FILE)

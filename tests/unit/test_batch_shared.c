@@ -104,11 +104,11 @@ static void bursts_come_to_an_end(void **state)
     begin("slurm");
     for (int i = 0; i < 5; i++) {
         site_submit(site_job(&site_plain), i, &told);
-        assert_true(uv_timer_get_due_in(&site.a->gather_timer) < HOUR_MS / 2);
+        assert_true(uv_timer_get_due_in(&site.a->gathering.timer) < HOUR_MS / 2);
         site_until(&told, 1);
     }
     site_submit(site_job(&site_plain), 6, &told);
-    assert_true(uv_timer_get_due_in(&site.a->gather_timer) > HOUR_MS / 2);
+    assert_true(uv_timer_get_due_in(&site.a->gathering.timer) > HOUR_MS / 2);
     site_end();
     site_until(&told, 1);
     assert_int_equal(told.answer, ADAPTER_UNSURE);
@@ -237,7 +237,7 @@ static void those_who_need_the_same_wait_for_it_together(void **state)
     site_submit(site_job(&site_plain), 1, &sent);
     for (int i = 0; i < 2; i++) {
         site_poll(&jobs[i], 1, &polled[i]);
-        TEST_UNTIL(site_count_asked("squeue") == (unsigned)i + 1 && site.a->looking == NULL,
+        TEST_UNTIL(site_count_asked("squeue") == (unsigned)i + 1 && site.a->looks.under_way == NULL,
                    uv_run(&site.loop, UV_RUN_ONCE));
     }
     assert_int_equal(polled[0].answers + polled[1].answers, 0);

@@ -80,8 +80,8 @@ static void an_overdue_job_is_killed_beside_other_commands(void **state)
     begin();
     job_is("Running");
     site_command("oardel", "[ \"$1\" != -s ] || while [ ! -e go ]; do pause; done");
-    site.a->overrun_ms = 0;
-    site.a->kill_again_ms = 3600 * 1000;
+    site.a->orders.overrun_ms = 0;
+    site.a->orders.kill_again_ms = 3600 * 1000;
     site_cancel(1, 0, &told);
     SITE_UNTIL(site_count_asked("oardel") >= 2);
     site_assert_lines("oardel", "[-s][TERM][7]\n[7]\n");

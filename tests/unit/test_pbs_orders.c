@@ -129,8 +129,8 @@ static void an_overdue_job_is_killed_beside_other_commands(void **state)
     begin(OPENPBS);
     list(JOB("7.server", "st-0-0", "R"));
     site_command("qsig", "while [ ! -e go ]; do pause; done");
-    site.a->overrun_ms = 0;
-    site.a->kill_again_ms = 3600 * 1000;
+    site.a->orders.overrun_ms = 0;
+    site.a->orders.kill_again_ms = 3600 * 1000;
     site_cancel(0, 0, &told);
     SITE_UNTIL(site_count_asked("qdel") > 0);
     site_assert_lines("qdel", "[7.server]\n");

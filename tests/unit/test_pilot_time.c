@@ -50,17 +50,17 @@ static void say(const char *fmt, ...)
     va_end(ap);
 }
 
-void pilot_say_start(struct pilot *p, const struct pilot_job *job)
+void pilot_say_start(struct node_pilot *p, const struct pilot_job *job)
 {
     say("start %s\n", job->name);
 }
 
-void pilot_say_end(struct pilot *p, const struct pilot_job *job, const char *records, int status)
+void pilot_say_end(struct node_pilot *p, const struct pilot_job *job, const char *records, int status)
 {
     say("end %s %d %s\n", job->name, status, records != NULL ? records : "-");
 }
 
-void pilot_say_return(struct pilot *p, const char *job, const char *why)
+void pilot_say_return(struct node_pilot *p, const char *job, const char *why)
 {
     say("return %s: %s\n", job, why);
 }
@@ -87,25 +87,26 @@ int run_job_in_copy(const char *jobdir, int jobfd, const char *gpus, pid_t pilot
 }
 
 /* A pilot with one job that runs, since `now`, and one that waits for room. */
-static void begin(struct pilot *p)
+static void begin(struct node_pilot *p)
 {
     struct pilot_job *job;
 
-    *p = (struct pilot){.machine = &machine, .cpus = 1, .memory = 1, .deadline_ms = INT64_MAX, .stopped_ms = 300000};
+    *p = (struct node_pilot){
+        .machine = &machine, .room.cpus = 1, .room.memory = 1, .deadline_ms = INT64_MAX, .config.stopped_ms = 300000};
     now = 1000000;
     n_sent = 0;
     pilot_take(p, "{\"job\": \"a\", \"dir\": \"/a\", \"cpus\": 1, \"memory\": 1, \"grace\": 60, \"descriptor\": {}}");
     pilot_take(p, "{\"job\": \"b\", \"dir\": \"/b\", \"cpus\": 1, \"memory\": 1, \"grace\": 60, \"descriptor\": {}}");
-    job = p->queue;
+    job = p->jobs.queue;
     assert_string_equal(job->name, "a");
-    DL_DELETE(p->queue, job);
-    DL_APPEND(p->running, job);
+    DL_DELETE(p->jobs.queue, job);
+    DL_APPEND(p->jobs.running, job);
     job->pid = 100;
-    p->used_cpus = p->used_memory = 1;
-    p->n_running = 1;
+    p->room.used_cpus = p->room.used_memory = 1;
+    p->jobs.n_running = 1;
 }
 
-static void end_after_grace(struct pilot *p)
+static void end_after_grace(struct node_pilot *p)
 {
     assert_int_equal(n_sent, 1);
     assert_int_equal(last_sig, SIGTERM);
@@ -121,14 +122,24 @@ static void end_after_grace(struct pilot *p)
 }
 
 /* A pilot of 4 CPUs, 100 bytes and two GPUs. */
-static void begin_empty(struct pilot *p)
+static void begin_empty(struct node_pilot *p)
 {
     static struct pilot_gpu gpus[2];
 
     gpus[0] = (struct pilot_gpu){.id = "g0"};
     gpus[1] = (struct pilot_gpu){.id = "g1"};
-    *p = (struct pilot){.machine = &machine, .name = "p", .cpus = 4, .memory = 100, .deadline_ms = INT64_MAX, .stopped_ms = 300000,
-                        .journal = -1, .notify = -1, .signal_fd = -1, .gpus = gpus, .n_gpus = 2, .knows_gpus = true};
+    *p = (struct node_pilot){.machine = &machine,
+                             .config.name = "p",
+                             .room.cpus = 4,
+                             .room.memory = 100,
+                             .deadline_ms = INT64_MAX,
+                             .config.stopped_ms = 300000,
+                             .journal.fd = -1,
+                             .inbox.notify = -1,
+                             .signal_fd = -1,
+                             .room.gpus = gpus,
+                             .room.n_gpus = 2,
+                             .room.knows_gpus = true};
     now = 1000000;
     n_sent = 0;
     said[0] = '\0';
@@ -137,21 +148,24 @@ static void begin_empty(struct pilot *p)
     hangs = false;
 }
 
-static void hand_over(struct pilot *p, const char *name, int cpus, int gpus, int memory, int least_s)
+static void hand_over(struct node_pilot *p, const char *name, int cpus, int gpus, int memory, int least_s)
 {
     char line[300];
 
-    snprintf(line, sizeof line, "{\"job\": \"%s\", \"dir\": \"/%s\", \"cpus\": %d, \"gpus\": %d, \"memory\": %d, \"least\": %d, \"grace\": 60,"
-             " \"descriptor\": {}}", name, name, cpus, gpus, memory, least_s);
+    snprintf(
+        line, sizeof line,
+        "{\"job\": \"%s\", \"dir\": \"/%s\", \"cpus\": %d, \"gpus\": %d, \"memory\": %d, \"least\": %d, \"grace\": 60,"
+        " \"descriptor\": {}}",
+        name, name, cpus, gpus, memory, least_s);
     pilot_take(p, line);
 }
 
 /* Until all that run have ended. */
-static void wait_for_all(struct pilot *p)
+static void wait_for_all(struct node_pilot *p)
 {
     siginfo_t ended;
 
-    while (p->n_running > 0) {
+    while (p->jobs.n_running > 0) {
         assert_int_equal(waitid(P_ALL, 0, &ended, WEXITED | WNOWAIT), 0);
         pilot_reap(p);
     }
@@ -175,7 +189,7 @@ static int next_fd(void)
 static void each_start_takes_room_that_its_end_gives_back(void **state)
 {
     int first_fd = next_fd();
-    struct pilot p;
+    struct node_pilot p;
 
     begin_empty(&p);
     hand_over(&p, "a", 2, 1, 60, 0);
@@ -183,8 +197,8 @@ static void each_start_takes_room_that_its_end_gives_back(void **state)
     hand_over(&p, "c", 1, 0, 10, 0); /* there is, but it came later */
     pilot_start_what_fits(&p);
     assert_said("start a\n");
-    assert_int_equal(p.used_cpus, 2);
-    assert_int_equal(p.used_memory, 60);
+    assert_int_equal(p.room.used_cpus, 2);
+    assert_int_equal(p.room.used_memory, 60);
     wait_for_all(&p);
     assert_said("end a 0 [\"g0\"]\n");
     pilot_start_what_fits(&p);
@@ -196,16 +210,16 @@ static void each_start_takes_room_that_its_end_gives_back(void **state)
     assert_said("start d\n");
     wait_for_all(&p);
     assert_said("end d 0 [\"g0,g1\"]\n");
-    assert_int_equal(p.used_cpus + p.used_memory, 0);
+    assert_int_equal(p.room.used_cpus + p.room.used_memory, 0);
     assert_int_equal(next_fd(), first_fd); /* a pilot has thousands of jobs */
-    assert_null(p.jobs);
+    assert_null(p.jobs.all);
     pilot_forget(&p);
 }
 
 /* There may be room for its directories later; while the node is being given back there is nothing to wait for. */
 static void a_runner_without_room_is_started_again_after_a_while(void **state)
 {
-    struct pilot p;
+    struct node_pilot p;
 
     begin_empty(&p);
     status = EX_UNAVAILABLE;
@@ -213,7 +227,7 @@ static void a_runner_without_room_is_started_again_after_a_while(void **state)
     pilot_start_what_fits(&p);
     wait_for_all(&p);
     assert_said("start a\n");
-    assert_non_null(p.queue);
+    assert_non_null(p.jobs.queue);
     pilot_start_what_fits(&p);
     now += 999;
     pilot_start_what_fits(&p);
@@ -230,13 +244,13 @@ static void a_runner_without_room_is_started_again_after_a_while(void **state)
     pilot_stop(&p);
     wait_for_all(&p);
     assert_said("end a 72 -\n");
-    assert_null(p.queue);
+    assert_null(p.jobs.queue);
     pilot_forget(&p);
 }
 
 static void a_runner_that_fails_tells_no_records(void **state)
 {
-    struct pilot p;
+    struct node_pilot p;
 
     begin_empty(&p);
     status = EX_IOERR;
@@ -246,7 +260,7 @@ static void a_runner_that_fails_tells_no_records(void **state)
     assert_said("start a\nend a 74 -\n");
     status = 0;
     records = "{}"; /* these are none */
-    p.knows_gpus = false;
+    p.room.knows_gpus = false;
     hand_over(&p, "b", 1, 0, 0, 0);
     pilot_start_what_fits(&p);
     wait_for_all(&p);
@@ -256,11 +270,11 @@ static void a_runner_that_fails_tells_no_records(void **state)
 
 static void so_have_all_when_the_pilot_ends(void **state)
 {
-    struct pilot p;
+    struct node_pilot p;
 
     begin(&p);
     pilot_stop(&p);
-    assert_null(p.queue);
+    assert_null(p.jobs.queue);
     end_after_grace(&p);
 }
 
