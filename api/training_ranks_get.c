@@ -4,6 +4,7 @@
 #include "api/find.h"
 #include "api/handlers.h"
 #include "api/value.h"
+#include "common/timefmt.h"
 #include "common/xalloc.h"
 #include "daemon/rundir/rundir.h"
 
@@ -38,9 +39,7 @@ static json_t *rank_state_json(const json_t *status)
 
 static json_t *rank_time_json(const json_t *status)
 {
-    double time = json_number_value(json_object_get(status, "time"));
-
-    return value_time(time > 0 && time < 1e11 ? (int64_t)(1000 * time) : 0);
+    return value_time(time_ms_of(json_number_value(json_object_get(status, "time"))));
 }
 
 /* Returns how often samples were drawn, a count for each bin, or the refused frames, a count for each fault. */

@@ -3,6 +3,8 @@
 #include <stdio.h>
 #include <time.h>
 
+#define SECONDS_MAX 1e11
+
 static int64_t read_clock(clockid_t id)
 {
     struct timespec ts;
@@ -27,6 +29,11 @@ double time_now_s(void)
 
     clock_gettime(CLOCK_REALTIME, &ts);
     return (double)ts.tv_sec + (double)(ts.tv_nsec / 1000) / 1e6;
+}
+
+int64_t time_ms_of(double seconds)
+{
+    return seconds >= 0 && seconds <= SECONDS_MAX ? (int64_t)(seconds * 1000 + 0.5) : 0;
 }
 
 char *timefmt_iso(char buf[TIMEFMT_SIZE], int64_t ms)

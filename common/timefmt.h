@@ -9,6 +9,10 @@ int64_t time_now_ms(void);       /* wall clock */
 int64_t time_monotonic_ms(void); /* for measuring durations; the clock of the wall may be set back */
 double time_now_s(void);         /* wall clock, in seconds, to the microsecond */
 
+/* Returns a time or a length in seconds, as others' files have it, in milliseconds. What no time can be is 0: NaN, less
+ * than 0, or more than 3,000 years. */
+int64_t time_ms_of(double seconds);
+
 /* Writes a time as "2026-01-31T12:00:00.123Z". Returns buf. A time outside of the years 0 to 9999, which only a damaged
  * database has, becomes the nearest one within. */
 char *timefmt_iso(char buf[TIMEFMT_SIZE], int64_t ms);

@@ -3,6 +3,7 @@
 #include "scheduler-adapters/local.h"
 
 #include "common/log.h"
+#include "common/timefmt.h"
 #include "common/xalloc.h"
 
 #include <errno.h>
@@ -97,7 +98,7 @@ static void local_look_report(const struct local_look *look, struct adapter_stat
 {
     memset(status, 0, sizeof *status);
     status->state = look->found == LOCAL_FOUND_NOTHING ? ADAPTER_JOB_UNKNOWN : ADAPTER_JOB_ENDED;
-    status->started_ms = (int64_t)(look->claim.time * 1000);
+    status->started_ms = time_ms_of(look->claim.time);
     snprintf(status->host, sizeof status->host, "%s", look->claim.host);
     if (look->found == LOCAL_FOUND_LOST) {
         snprintf(status->reason, sizeof status->reason, "the runner was killed");

@@ -178,7 +178,7 @@ static void watch_adopted(struct local_job *job)
 
 int local_adopt(struct local_job *job, const struct claim *claim)
 {
-    int64_t started_ms = (int64_t)(claim->time * 1000), now = time_now_ms();
+    int64_t started_ms = time_ms_of(claim->time), now = time_now_ms();
 
     job->pid = claim->pid;
     job->start_time = claim->start_time;

@@ -3,6 +3,7 @@
 #include "common/files.h"
 #include "common/jsonx.h"
 #include "common/text.h"
+#include "common/timefmt.h"
 
 #include <errno.h>
 #include <math.h>
@@ -118,7 +119,9 @@ static int take_seconds(const json_t *root, const char *key, enum jsonx_need nee
 
     if (jsonx_number(root, "", key, need, &seconds, err) < 0)
         return -1;
-    *ms = (int64_t)(seconds * 1000 + 0.5);
+    *ms = time_ms_of(seconds);
+    if (seconds != 0 && *ms == 0 && !(seconds > 0 && seconds < 0.001))
+        return error_at(err, "exitrec_invalid", jsonx_pointer((char[256]){0}, 256, "", key), "\"%s\" is no time", key);
     return 0;
 }
 

@@ -4,6 +4,7 @@
 
 #include "common/files.h"
 #include "common/log.h"
+#include "common/timefmt.h"
 #include "common/xalloc.h"
 #include "tasks/runner/cpus.h"
 #include "tasks/runner/tree.h"
@@ -40,9 +41,9 @@ static int read_config(struct node_pilot *p, struct error *err)
     p->config.name = json_string_value(json_object_get(p->config.json, "job"));
     p->config.control = json_string_value(json_object_get(p->config.json, "control"));
     p->config.nodes = json_integer_value(json_object_get(p->config.json, "nodes"));
-    p->config.idle_ms = (int64_t)(1000 * json_number_value(json_object_get(p->config.json, "idle")));
-    p->config.least_ms = (int64_t)(1000 * json_number_value(json_object_get(p->config.json, "least")));
-    p->config.stopped_ms = (int64_t)(1000 * json_number_value(json_object_get(p->config.json, "stopped")));
+    p->config.idle_ms = time_ms_of(json_number_value(json_object_get(p->config.json, "idle")));
+    p->config.least_ms = time_ms_of(json_number_value(json_object_get(p->config.json, "least")));
+    p->config.stopped_ms = time_ms_of(json_number_value(json_object_get(p->config.json, "stopped")));
     if (p->config.stopped_ms <= 0)
         p->config.stopped_ms = STOPPED_MS;
     p->config.flush = json_is_true(json_object_get(p->config.json, "flush"));

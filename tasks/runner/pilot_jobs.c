@@ -5,6 +5,7 @@
 #include "common/jobfd.h"
 #include "common/log.h"
 #include "common/process.h"
+#include "common/timefmt.h"
 #include "common/xalloc.h"
 #include "tasks/proto/claim.h"
 #include "tasks/runner/run.h"
@@ -118,8 +119,8 @@ static void pilot_job_enqueue(struct node_pilot *p, const char *name, const json
     job->cpus = order_number(order, "cpus");
     job->gpus = order_number(order, "gpus");
     job->memory = order_number(order, "memory");
-    job->least_ms = (int64_t)(1000 * json_number_value(json_object_get(order, "least")));
-    job->grace_ms = (int64_t)(1000 * json_number_value(json_object_get(order, "grace")));
+    job->least_ms = time_ms_of(json_number_value(json_object_get(order, "least")));
+    job->grace_ms = time_ms_of(json_number_value(json_object_get(order, "grace")));
 }
 
 void pilot_take(struct node_pilot *p, const char *line)

@@ -2,6 +2,7 @@
 
 #include "common/files.h"
 #include "common/jsonx.h"
+#include "common/timefmt.h"
 #include "common/xalloc.h"
 
 #include <errno.h>
@@ -92,8 +93,8 @@ static int read_checkpoint_settings(struct train_config *c, struct error *err)
         jsonx_int(given, "/checkpoint", "retain", JSONX_OPTIONAL, 0, INT32_MAX, &c->checkpoint.retain, err) < 0 ||
         jsonx_object(c->json, "", "resume", JSONX_OPTIONAL, &resume, err) < 0)
         return -1;
-    c->checkpoint.every_ms = (int64_t)(every * 1000);
-    c->checkpoint.before_ms = (int64_t)(before * 1000);
+    c->checkpoint.every_ms = time_ms_of(every);
+    c->checkpoint.before_ms = time_ms_of(before);
     if (resume == NULL)
         return 0;
     if (jsonx_string(resume, "/resume", "name", JSONX_REQUIRED, &c->checkpoint.resume, err) < 0 ||

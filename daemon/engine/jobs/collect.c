@@ -3,6 +3,7 @@
 
 #include "common/log.h"
 #include "common/text.h"
+#include "common/timefmt.h"
 #include "common/xalloc.h"
 #include "daemon/engine/jobs/abandon.h"
 #include "daemon/engine/jobs/feed.h"
@@ -85,8 +86,7 @@ static void note_claim(struct engine *engine, struct live_job *job, const json_t
     if (claim == NULL || job->state.proof == PROOF_SEALED)
         return;
     job_post(engine, job, EVENT_CLAIM);
-    job_mark_running(engine, job, (int64_t)(1000 * json_number_value(json_object_get(claim, "time"))),
-                     host ? host : "");
+    job_mark_running(engine, job, time_ms_of(json_number_value(json_object_get(claim, "time"))), host ? host : "");
     if (job->found.host[0] == '\0' && host != NULL) /* the daemon was started again meanwhile */
         text_copy(job->found.host, sizeof job->found.host, host);
     if (job->found.hosts == NULL)

@@ -3,6 +3,7 @@
 
 #include "common/log.h"
 #include "common/log_changes.h"
+#include "common/timefmt.h"
 #include "common/xalloc.h"
 #include "daemon/engine/jobs/collect.h"
 #include "daemon/engine/jobs/job_news.h"
@@ -33,7 +34,7 @@ static void journal_read_on(struct engine *engine, struct pilot_node *node);
 
 static int64_t line_milliseconds(const json_t *line, const char *key)
 {
-    return (int64_t)(1000 * json_number_value(json_object_get(line, key)));
+    return time_ms_of(json_number_value(json_object_get(line, key)));
 }
 
 static void note_ready(struct engine *engine, struct pilot_node *node, const json_t *line)

@@ -1,6 +1,7 @@
 /* Checkpoints that an attempt left: into the store, and whether the member got any further by them. */
 #include "daemon/engine/members/progress.h"
 
+#include "common/timefmt.h"
 #include "common/xalloc.h"
 #include "daemon/engine/memory/core.h"
 #include "daemon/engine/memory/job.h"
@@ -81,7 +82,7 @@ static int put_checkpoint(struct engine *engine, int64_t home, int64_t index, co
         .attempt = ckpt->attempt,
         .step = ckpt->step,
         .size = ckpt->size,
-        .time_ms = (int64_t)(ckpt->time * 1000),
+        .time_ms = time_ms_of(ckpt->time),
     };
 
     snprintf(row.path, sizeof row.path, "%s", ckpt->path);

@@ -4,6 +4,7 @@
 #include "common/log.h"
 #include "common/log_changes.h"
 #include "common/text.h"
+#include "common/timefmt.h"
 #include "common/xalloc.h"
 #include "daemon/engine/engine.h"
 #include "daemon/engine/memory/alarm.h"
@@ -140,7 +141,7 @@ static void take_point(struct engine *engine, const struct live_ensemble *ens, i
     struct metric_point point = {.step = report_integer(json, "step"), .rank = rank};
     struct error err;
 
-    point.time_ms = (int64_t)(1000 * json_number_value(json_object_get(json, "time")));
+    point.time_ms = time_ms_of(json_number_value(json_object_get(json, "time")));
     point.value = text_metric_value(value);
     if (json_is_integer(member))
         take_statistic(engine, ens, json_integer_value(member), point.value, point.time_ms);
@@ -292,7 +293,7 @@ static void tell_restart(struct engine *engine, const struct live_ensemble *ens,
     struct restart_row stored = {
         .generation = row->generation,
         .number = row->restarts,
-        .time_ms = (int64_t)(1000 * json_number_value(json_object_get(restart, "time"))),
+        .time_ms = time_ms_of(json_number_value(json_object_get(restart, "time"))),
         .rank = rank,
         .cost = cost,
     };

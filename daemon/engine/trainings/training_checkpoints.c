@@ -5,6 +5,7 @@
 #include "common/log.h"
 #include "common/log_changes.h"
 #include "common/text.h"
+#include "common/timefmt.h"
 #include "common/xalloc.h"
 #include "daemon/engine/engine.h"
 #include "daemon/engine/memory/core.h"
@@ -62,7 +63,7 @@ static bool checkpoint_parse(const json_t *item, struct training_checkpoint_row 
         .ranks = item_number(item, "ranks"),
         .size = item_number(item, "size"),
         .last = json_is_true(json_object_get(item, "last")),
-        .time_ms = (int64_t)(1000 * json_number_value(json_object_get(item, "time"))),
+        .time_ms = time_ms_of(json_number_value(json_object_get(item, "time"))),
     };
     text_copy(row->name, sizeof row->name, name);
     text_copy(row->digest, sizeof row->digest, digest);
