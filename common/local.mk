@@ -2,7 +2,7 @@ noinst_LTLIBRARIES += libcommon.la
 libcommon_la_SOURCES = \
 	common/backoff.h \
 	common/below.c common/below.h \
-	common/stretto_assert.h \
+	common/lesser.h common/stretto_assert.h \
 	common/embedded.h \
 	common/error.c common/error.h \
 	common/files.c common/files.h \

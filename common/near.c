@@ -5,7 +5,7 @@
 
 #define LETTERS 64 /* longer words are near to none */
 
-static size_t lesser(size_t a, size_t b)
+static size_t shorter_of(size_t a, size_t b)
 {
     return a < b ? a : b;
 }
@@ -24,9 +24,9 @@ static size_t word_distance(const char *a, const char *b)
         now = next;
         now[0] = i;
         for (size_t k = 1; k <= n; k++) {
-            now[k] = lesser(lesser(before[k], now[k - 1]) + 1, before[k - 1] + (a[i - 1] != b[k - 1]));
+            now[k] = shorter_of(shorter_of(before[k], now[k - 1]) + 1, before[k - 1] + (a[i - 1] != b[k - 1]));
             if (i > 1 && k > 1 && a[i - 1] == b[k - 2] && a[i - 2] == b[k - 1])
-                now[k] = lesser(now[k], earlier[k - 2] + 1);
+                now[k] = shorter_of(now[k], earlier[k - 2] + 1);
         }
     }
     return now[n];

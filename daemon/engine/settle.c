@@ -117,6 +117,6 @@ void settle(struct engine *engine)
         look_at_ensembles(engine);
         give_places(engine);
         feed_read(engine);
-    } while (engine->to_settle.jobs != NULL || engine->to_settle.ensembles != NULL);
+    } while (engine->to_settle.facts != NULL || engine->to_settle.jobs != NULL || engine->to_settle.ensembles != NULL);
     store_progress(engine);
 }

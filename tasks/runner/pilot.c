@@ -3,6 +3,7 @@
 #include "tasks/runner/pilot.h"
 
 #include "common/files.h"
+#include "common/lesser.h"
 #include "common/log.h"
 #include "common/timefmt.h"
 #include "common/xalloc.h"
@@ -230,11 +231,6 @@ static const char *pilot_is_over(struct node_pilot *p, int64_t now)
     return now - p->idle_since >= p->config.idle_ms ? "idle" : NULL;
 }
 
-static int64_t pilot_earlier(int64_t a, int64_t b)
-{
-    return a < b ? a : b;
-}
-
 /* `over`: the node is given back as soon as the journal says so; as one that is told to end, it takes no new jobs. */
 static void pilot_wait_for_events(struct node_pilot *p, int64_t now, bool over)
 {
@@ -243,14 +239,14 @@ static void pilot_wait_for_events(struct node_pilot *p, int64_t now, bool over)
     struct pilot_job *job;
 
     if (!over && p->jobs.n_running == 0 && p->jobs.queue == NULL)
-        until = pilot_earlier(until, p->idle_since + p->config.idle_ms);
+        until = lesser(until, p->idle_since + p->config.idle_ms);
     if (p->jobs.queue != NULL && p->jobs.paused_until > now)
-        until = pilot_earlier(until, p->jobs.paused_until);
-    until = pilot_earlier(until, pilot_journal_due(p));
+        until = lesser(until, p->jobs.paused_until);
+    until = lesser(until, pilot_journal_due(p));
     if (p->jobs.n_running > 0)
-        until = pilot_earlier(until, p->jobs.look_at);
+        until = lesser(until, p->jobs.look_at);
     DL_FOREACH (p->jobs.running, job)
-        until = pilot_earlier(until, job->kill_at);
+        until = lesser(until, job->kill_at);
     ms = until > now ? until - now : 0;
     p->machine->poll(fds, 2, ms > INT_MAX ? INT_MAX : (int)ms);
 }

@@ -1,6 +1,7 @@
 #include "tasks/runner/run.h"
 
 #include "common/files.h"
+#include "common/lesser.h"
 #include "common/log.h"
 #include "common/xalloc.h"
 #include "tasks/proto/control.h"
@@ -56,11 +57,6 @@ struct run {
     bool read_enough;   /* it has stopped */
     bool all_told;      /* processes that are left after the last task were told to end */
 };
-
-static int64_t run_earlier(int64_t a, int64_t b)
-{
-    return a < b ? a : b;
-}
 
 static void record_written(void *arg)
 {
@@ -382,7 +378,7 @@ static int64_t follow_metrics(struct run *r, int64_t now)
         if (t->pid <= 0 || t->metrics == NULL)
             continue;
         metrics_work(t->metrics, r->job->machine->unix_ms(), now);
-        due = run_earlier(run_earlier(due, metrics_due(t->metrics)), end_at_rung(r, t, now));
+        due = lesser(lesser(due, metrics_due(t->metrics)), end_at_rung(r, t, now));
         if (t->diverging || r->ending.stop != STOP_NONE || !metrics_diverged(t->metrics, false, NULL, 0))
             continue;
         t->diverging = true;
@@ -531,17 +527,17 @@ static void run_loop(struct run *r)
             return;
         }
         run_tell(r);
-        until = run_earlier(run_earlier(records_due(r->records), r->keep_log), run_earlier(looks_due(&r->looks), held));
-        until = r->reading > 0 ? now : run_earlier(until, metrics);
-        until = run_earlier(until, ending_due(&r->ending, children, r->left));
+        until = lesser(lesser(records_due(r->records), r->keep_log), lesser(looks_due(&r->looks), held));
+        until = r->reading > 0 ? now : lesser(until, metrics);
+        until = lesser(until, ending_due(&r->ending, children, r->left));
         if (children)
-            until = run_earlier(until, leftovers_due(&r->leftovers));
+            until = lesser(until, leftovers_due(&r->leftovers));
         if (r->ending.stop == STOP_NONE && is_busy(r))
-            until = run_earlier(until, r->deadline);
+            until = lesser(until, r->deadline);
         if (r->ending.stop == STOP_NONE && r->left > 0)
-            until = run_earlier(until, run_earlier(silences_due(&r->silences), r->given_up_due));
+            until = lesser(until, lesser(silences_due(&r->silences), r->given_up_due));
         if (r->looks.ending > 0)
-            until = run_earlier(until, r->read_until);
+            until = lesser(until, r->read_until);
         run_wait_for_events(r, until);
         run_take_signals(r, r->job->machine->monotonic_ms());
     }

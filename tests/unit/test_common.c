@@ -9,6 +9,7 @@
 #include "common/xalloc.h"
 #include "tests/unit/unit.h"
 
+#include <math.h>
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -181,6 +182,18 @@ static void a_condition_belongs_to_its_process(void **state)
     pthread_cond_destroy(&cond);
 }
 
+static void what_is_no_time_is_0(void **state)
+{
+    static const struct {
+        double seconds;
+        int64_t ms;
+    } cases[] = {{1.5, 1500}, {0, 0}, {0.0004, 0}, {1e11, 100000000000000}, {1.1e11, 0}, {1e90, 0}, {-1, 0},
+                 {INFINITY, 0}, {NAN, 0}};
+
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        assert_int_equal(time_ms_of(cases[i].seconds), cases[i].ms);
+}
+
 static void the_time_of_day_is_that_of_the_clock(void **state)
 {
     struct timespec before, after;
@@ -347,6 +360,7 @@ int main(void)
         cmocka_unit_test(a_moment_is_so_far_away),
         cmocka_unit_test(a_condition_goes_by_that_clock),
         cmocka_unit_test(a_condition_belongs_to_its_process),
+        cmocka_unit_test(what_is_no_time_is_0),
         cmocka_unit_test(the_time_of_day_is_that_of_the_clock),
         cmocka_unit_test(a_job_fd_carries_orders_and_an_answer),
         cmocka_unit_test(a_job_fd_has_a_limit),

@@ -29,6 +29,31 @@ static void stop_one_of_two(struct sim_faults lost)
     assert_int_equal(sim_number(sim, "SELECT count(*) FROM attempt WHERE outcome IS NULL"), 1);
 }
 
+/* A run directory that hangs keeps no order from the scheduler. */
+static void an_order_to_cancel_does_not_wait_for_files(void **state)
+{
+    static const struct sim_faults runs = {.run_ms = LONG_MS}, hangs = {.slow = 1000};
+    const struct live_job *job;
+    bool cancelled;
+    int orders;
+
+    begin(1, runs);
+    submit(1, 1, json_object());
+    until("SELECT count(*) = 1 FROM attempt WHERE started IS NOT NULL");
+    set_faults(hangs);
+    job = sim_engine(sim)->jobs;
+    engine_look(sim_engine(sim), job->row.name, ENGINE_LOOK_RECORDS);
+    assert_int_equal(job->state.pending, PENDING_COLLECT);
+    orders = sim_cancels(sim);
+    assert_int_equal(engine_cancel_member(sim_engine(sim), id, 0, &cancelled, &err), 0);
+    assert_int_equal(sim_turn(sim), 0);
+    assert_int_equal(job->state.pending, PENDING_COLLECT);
+    assert_int_equal(sim_cancels(sim), orders + 1);
+    sim_set_faults(sim, &faults);
+    until_over();
+    end();
+}
+
 static void an_order_to_cancel_that_a_disk_does_not_take_is_given_again(void **state)
 {
     static const struct sim_faults calm = {.run_ms = LONG_MS}, lost = {.write_fails = 1000};
@@ -395,6 +420,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_order_to_cancel_that_a_disk_does_not_take_is_given_again),
+        cmocka_unit_test(an_order_to_cancel_does_not_wait_for_files),
         cmocka_unit_test(an_order_to_cancel_of_which_nothing_comes_is_given_again),
         cmocka_unit_test(records_of_a_cancelled_job_are_all_taken),
         cmocka_unit_test(who_cancels_once_more_is_not_put_off),

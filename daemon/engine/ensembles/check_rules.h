@@ -1,4 +1,4 @@
-/* Whether a spec keeps the rules that it names, against their reference. */
+/* Checks whether a spec keeps the rules that it names, against their reference. */
 #ifndef DAEMON_ENGINE_ENSEMBLES_CHECK_RULES_H
 #define DAEMON_ENGINE_ENSEMBLES_CHECK_RULES_H
 #include <jansson.h>

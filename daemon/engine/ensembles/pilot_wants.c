@@ -6,6 +6,7 @@
  * one ends by as much as the last one had to wait for its turn. */
 #include "daemon/engine/ensembles/pilot_wants.h"
 
+#include "common/lesser.h"
 #include "common/log_changes.h"
 #include "common/xalloc.h"
 #include "daemon/engine/ensembles/make_jobs.h"
@@ -27,11 +28,6 @@
 #define AHEAD_RUN_MS 10000 /* longer jobs wait here, where any node may take them */
 #define AHEAD_MAX 2048
 
-static int64_t lesser_number(int64_t a, int64_t b)
-{
-    return a < b ? a : b;
-}
-
 /* Is there time for a member in it, `later` from now? */
 static bool has_time(const struct pilot *pilot, int64_t later)
 {
@@ -47,7 +43,7 @@ static int64_t jobs_ahead(const struct allocation *alloc, int64_t fits)
 {
     if (alloc->run_ms == 0 || alloc->run_ms > AHEAD_RUN_MS)
         return 0;
-    return lesser_number(1 + fits * AHEAD_MS / alloc->run_ms, AHEAD_MAX);
+    return lesser(1 + fits * AHEAD_MS / alloc->run_ms, AHEAD_MAX);
 }
 
 /* The node with the most room: those where a job starts at once go first. */
@@ -135,11 +131,11 @@ static int64_t pilots_wanted(struct engine *engine, const struct live_ensemble *
                pilot_fits(spec, spec->allocation.cpus, spec->allocation.gpus, INT64_MAX);
     if (fits <= 0)
         return count;
-    members = lesser_number(ens->row.width, to_run(engine, ens));
+    members = lesser(ens->row.width, to_run(engine, ens));
     if (members < 1)
         members = 1;
     jobs = (members + spec->pack - 1) / spec->pack;
-    return lesser_number(count, (jobs + fits - 1) / fits);
+    return lesser(count, (jobs + fits - 1) / fits);
 }
 
 static void ask_for_one(struct engine *engine, struct live_ensemble *ens, int64_t now)
@@ -181,7 +177,7 @@ static void see_to_successors(struct engine *engine, struct live_ensemble *ens, 
             continue;
         staying++;
         if (pilot->deadline_ms != 0)
-            next = lesser_number(next, pilot->deadline_ms - spec_least_time_ms(ens->spec) - alloc->queue_ms + 1);
+            next = lesser(next, pilot->deadline_ms - spec_least_time_ms(ens->spec) - alloc->queue_ms + 1);
     }
     if (staying < count && now < alloc->not_before)
         next = alloc->not_before;

@@ -78,6 +78,15 @@ static void conclude_job(struct engine *engine, struct live_job *job, json_t *co
     job_over(engine, job, reason);
 }
 
+/* The file system failed, so that the job cannot be given up yet. */
+static void look_again_later(struct engine *engine, struct live_job *job, const struct error *failed)
+{
+    log_warn_of(LOG_JOB(job->row.ensemble, job->row.name), "job %s cannot be given up yet: %s", job->row.name,
+                failed->text);
+    job->found.look = true;
+    job_retry_in(engine, job, FILE_RETRY_MS);
+}
+
 static void job_searched(void *arg, json_t **lists, const struct error *failed)
 {
     struct engine *engine;
@@ -86,10 +95,7 @@ static void job_searched(void *arg, json_t **lists, const struct error *failed)
     if (job == NULL)
         return;
     if (failed != NULL) {
-        log_warn_of(LOG_JOB(job->row.ensemble, job->row.name), "job %s cannot be given up yet: %s", job->row.name,
-                    failed->text);
-        job->found.look = true;
-        job_retry_in(engine, job, FILE_RETRY_MS);
+        look_again_later(engine, job, failed);
     } else {
         conclude_job(engine, job, lists);
     }
@@ -123,9 +129,7 @@ static void job_fenced(void *arg, bool taken, const struct error *failed)
         return;
     job->found.look = true; /* the place of each record now has a fence, or a record that was written before it */
     if (failed != NULL) {
-        log_warn_of(LOG_JOB(job->row.ensemble, job->row.name), "job %s cannot be given up yet: %s", job->row.name,
-                    failed->text);
-        job_retry_in(engine, job, FILE_RETRY_MS);
+        look_again_later(engine, job, failed);
     } else {
         job_touch(engine, job);
     }
@@ -171,10 +175,7 @@ static void seal_claimed(void *arg, bool taken, const struct error *failed)
     if (job == NULL)
         return;
     if (failed != NULL) {
-        log_warn_of(LOG_JOB(job->row.ensemble, job->row.name), "job %s cannot be given up yet: %s", job->row.name,
-                    failed->text);
-        job->found.look = true;
-        job_retry_in(engine, job, FILE_RETRY_MS);
+        look_again_later(engine, job, failed);
     } else if (taken) { /* by a runner, or by the daemon before a restart: the job's files tell which */
         job->ending.refusal = REFUSAL_NONE;
         job->ending.abandon_as = ATTEMPT_OPEN;

@@ -1,4 +1,4 @@
-/* Whether what a spec asks for can ever run here. */
+/* Checks whether the jobs that a spec asks for can ever run here. */
 #ifndef DAEMON_ENGINE_JOBS_CHECK_RESOURCES_H
 #define DAEMON_ENGINE_JOBS_CHECK_RESOURCES_H
 

@@ -1,4 +1,4 @@
-/* What pilots tell in their journals. */
+/* The journals in which pilots report what became of their jobs. */
 #ifndef DAEMON_ENGINE_JOBS_PILOT_JOURNAL_H
 #define DAEMON_ENGINE_JOBS_PILOT_JOURNAL_H
 

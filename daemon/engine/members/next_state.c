@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* What an end means for the member, whatever else is wanted of it. */
+/* The end of an attempt, by what it means for the member alone. */
 enum end_class {
     END_VOID, /* nothing */
     END_DONE,
@@ -22,7 +22,7 @@ enum end_class {
     END_COUNT
 };
 
-/* What is wanted of the member meanwhile. */
+/* The plans for the member at that time. */
 enum standing {
     STANDING_WANTED,
     STANDING_LAST,    /* its ensemble is ending: there are no retries */

@@ -35,7 +35,7 @@ struct fact {
         struct attempt_end attempt;
         struct {
             struct series_point point;
-            double best; /* value of the series up to this point */
+            double best; /* the best value of the series up to this point */
         } metric;
         struct {
             struct member_row row;

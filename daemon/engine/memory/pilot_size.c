@@ -1,14 +1,10 @@
 #include "daemon/engine/memory/pilot_size.h"
 
+#include "common/lesser.h"
 #include "daemon/engine/memory/adapter_state.h"
 #include "daemon/engine/memory/ensemble.h"
 #include "daemon/engine/memory/places.h"
 #include "daemon/spec/spec.h"
-
-static int64_t smaller_size(int64_t a, int64_t b)
-{
-    return a < b ? a : b;
-}
 
 struct adapter_resources pilot_resources(const struct known_adapter *adapter, const struct spec *spec)
 {
@@ -26,7 +22,7 @@ struct adapter_resources pilot_resources(const struct known_adapter *adapter, co
         slots -= (int64_t)training->copies * training->tasks * training->cpus_per_task;
     slots /= spec->allocation.count * r.nodes;
     r.whole_nodes = false;
-    r.cpus_per_task = (int)smaller_size(slots > one ? slots : one, INT32_MAX);
+    r.cpus_per_task = (int)lesser(slots > one ? slots : one, INT32_MAX);
     return r;
 }
 
@@ -36,9 +32,9 @@ int64_t pilot_fits(const struct spec *spec, int64_t cpus, int64_t gpus, int64_t 
     int64_t n = cpus / ((int64_t)r->copies * r->tasks * r->cpus_per_task);
 
     if (r->gpus > 0)
-        n = smaller_size(n, gpus / ((int64_t)r->copies * r->gpus));
+        n = lesser(n, gpus / ((int64_t)r->copies * r->gpus));
     if (r->memory > 0)
-        n = smaller_size(n, memory / r->copies / r->memory);
+        n = lesser(n, memory / r->copies / r->memory);
     return n;
 }
 
