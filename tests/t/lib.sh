@@ -23,7 +23,7 @@ LEAST=60 # seconds that are waited at least
 export srcdir builddir
 srcdir=$(cd "${srcdir:-$(dirname "$0")/../..}" && pwd)
 builddir=$(cd "${builddir:-.}" && pwd)
-T=$(mktemp -d /tmp/st.XXXXXX) || exit 99 # short: a socket's path has 107 bytes
+T=$(mktemp -d "${TEST_ROOT:-/tmp}/st.XXXXXX") || exit 99 # short: a socket's path has 107 bytes
 cd "$T" || exit 99
 STATE=$T/state
 SOCKET=$STATE/stretto.sock
