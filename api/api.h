@@ -18,7 +18,7 @@ struct api_config {
     uv_loop_t *loop;
     struct turn *turn;
     struct store *store;
-    struct store *reader; /* sees what is committed; NULL where there is none, so that `store` is read */
+    struct store *reader; /* sees what is committed; NULL if there is none, so that `store` is read */
     struct engine *engine;
     const struct control *control;
     const struct loop_latency *latency;

@@ -37,7 +37,7 @@ static void set_stream_text(struct event_stream *s, const char *text)
     s->used = 0;
 }
 
-/* Gets the next piece. Returns false where there is nothing to send; *more tells whether there may be more behind
+/* Gets the next piece. Returns false if there is nothing to send; *more tells whether there may be more behind
  * it. */
 static bool load_next_piece(struct event_stream *s, bool *more)
 {

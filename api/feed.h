@@ -39,7 +39,7 @@ void feed_review(struct feed *feed);
 /* Returns the pieces that this round has read. */
 struct pieces *feed_pieces(struct feed *feed);
 
-/* Takes a place for the bearer of a token or (0) the Unix socket. Fails with an error of shares_take() where there is
+/* Takes a place for the bearer of a token or (0) the Unix socket. Fails with an error of shares_take() if there is
  * no room. */
 int feed_join(struct feed *feed, int64_t token, struct error *err);
 void feed_leave(struct feed *feed, int64_t token);

@@ -24,7 +24,7 @@ struct follow {
     int64_t number;
     int64_t token;   /* the token whose share it uses */
     int fd;          /* -1 while the file does not exist yet */
-    int64_t at, end; /* in the file; the end is -1 where it may grow */
+    int64_t at, end; /* in the file; the end is -1 if it may grow */
     char *chunk;
     size_t used, have;
     bool writer_ended; /* was known before the last read began */

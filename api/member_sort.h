@@ -10,7 +10,7 @@
 
 struct member_sort;
 
-/* Reads the query parameters sort, order and cursor. Sets *sort to NULL where the query has no `sort`. Returns 0, or -1
+/* Reads the query parameters sort, order and cursor. Sets *sort to NULL if the query has no `sort`. Returns 0, or -1
  * with "query_wrong_value". */
 int member_sort_create(struct request *r, const struct ensemble_row *ensemble, int64_t limit, struct member_sort **sort,
                        struct error *err);

@@ -22,6 +22,6 @@ int output_open(const struct output_place *place, int64_t *first, int64_t *end, 
 void output_place_fini(struct output_place *place);
 
 /* Answers with the output as text, or with the range of it that the client asked for; with "output_not_found" while it
- * does not exist. `place` is taken over; `find` is NULL where nothing is ever moved. The answer comes later. */
+ * does not exist. `place` is taken over; `find` is NULL if nothing is ever moved. The answer comes later. */
 void output_reply(struct request *r, struct output_place place, output_find *find);
 #endif

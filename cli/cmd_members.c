@@ -47,7 +47,7 @@ static void add_metric_option(struct members *members, const char *name, const s
     members->metrics[members->n_metrics++] = name;
 }
 
-/* Tells whether members can be sorted by this without a metric. */
+/* Returns whether members can be sorted by this without a metric. */
 static bool is_sort_without_metric(const char *name)
 {
     static const char *const keys[] = {"attempts", "took", "cpu", "memory"};

@@ -31,6 +31,6 @@ const json_t *ensemble_training(const json_t *ensemble);
 int64_t ensemble_training_id(struct client *client, int64_t ensemble, struct error *err);
 /* Returns the last value of a metric of its training, or NULL. */
 const json_t *ensemble_metric(const json_t *ensemble, const char *name);
-/* Returns the seconds until its estimated end, or -1 where that is not known. */
+/* Returns the seconds until its estimated end, or -1 if that is not known. */
 double ensemble_eta(const json_t *ensemble);
 #endif

@@ -16,7 +16,7 @@ struct mllog_query {
     json_t *said; /* an object: values of keys that stretto does not know, of which "{lr}" stands for a parameter */
 };
 
-/* Reads "KEY=VALUE" into an object. A value that is JSON is taken as such, and any other one as text. Returns -1 where
+/* Reads "KEY=VALUE" into an object. A value that is JSON is taken as such, and any other one as text. Returns -1 if
  * the text has no key. */
 int mllog_say(json_t *said, const char *text);
 

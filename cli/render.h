@@ -31,7 +31,7 @@ char *render_sentence(const char *text);
 /* Writes bytes as "512 B" or "12.3 MiB"; "-" for null or missing. Returns buf. */
 char *render_size(char buf[RENDER_SIZE], const json_t *bytes);
 
-/* Returns the seconds from one time of an object to another; -1 where one is missing. */
+/* Returns the seconds from one time of an object to another; -1 if one is missing. */
 double render_seconds_between(const json_t *obj, const char *from, const char *to);
 
 /* Returns the Unix seconds of "2026-01-31T12:00:00Z", or -1. */

@@ -3,7 +3,7 @@
 #define CLI_SWEEP_CURVE_H
 #include "cli/sweep_read.h"
 
-/* The attempts of a run: when they began and ended, in Unix seconds; NAN where that is not known. */
+/* The attempts of a run: when they began and ended, in Unix seconds; NAN if that is not known. */
 struct attempts {
     double *starts, *ends;
     int64_t n;
@@ -15,7 +15,7 @@ void attempts_fini(struct attempts *attempts);
 double attempts_time(const struct attempts *attempts);
 
 double sweep_number(const json_t *obj, const char *key); /* NAN for null or what is none */
-double sweep_moment(const json_t *obj, const char *key); /* Unix seconds of a time; NAN where there is none */
+double sweep_moment(const json_t *obj, const char *key); /* Unix seconds of a time; NAN if there is none */
 
 /* Finds how long a run took, and how long its curve is. `own` is what its member says of the metric. */
 int sweep_measure(struct cli *cli, const struct sweep_query *query, const json_t *own, const struct attempts *attempts,

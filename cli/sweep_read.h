@@ -29,7 +29,7 @@ struct sweep_query {
     json_t *metrics;   /* an object: the figures of all metrics of each such run */
 };
 
-/* Reads "accuracy>=0.74" and the like. Returns -1 where the text is something else. */
+/* Reads "accuracy>=0.74" and the like. Returns -1 if the text is something else. */
 int sweep_range_parse(const char *text, struct sweep_range *range);
 bool sweep_range_has(const struct sweep_range *range, double value);
 

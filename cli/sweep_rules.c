@@ -158,7 +158,7 @@ static const char *digest_by_name(const struct judging *j, const char *path)
 }
 
 /* Judges one file that an attempt ran. Returns a word for the table, and what is wrong with it in *wrong, to be freed;
- * NULL where nothing is. */
+ * NULL if nothing is. */
 static const char *judge_file(struct judging *j, const json_t *file, char **wrong)
 {
     const char *as = get_string(file, "as"), *path = get_string(file, "path"), *sha = get_string(file, "sha256");

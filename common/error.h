@@ -7,7 +7,7 @@
 
 struct error {
     char code[48];     /* e.g. "spec_unknown_key"; the codes that HTTP replies carry are listed in api/problem.c */
-    char pointer[256]; /* JSON pointer into the input, "" where none applies */
+    char pointer[256]; /* JSON pointer into the input, "" if none applies */
     char text[768];    /* one sentence, no final newline */
 };
 

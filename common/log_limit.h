@@ -12,7 +12,7 @@
 
 struct log_limit {
     struct log_limit_slot {
-        uint64_t key;     /* 0 where the slot is free */
+        uint64_t key;     /* 0 if the slot is free */
         int64_t since_ms; /* beginning of its minute, by the monotonic clock */
         unsigned count, silent;
         enum log_level level;

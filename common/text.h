@@ -27,7 +27,7 @@ char *text_digits(char out[TEXT_DIGITS], int64_t n);
 #define TEXT_REAL 32
 char *text_real(char out[TEXT_REAL], double number);
 
-/* Copies a string into an array of `size` bytes, cut where there is no room. Faster than snprintf("%s"). */
+/* Copies a string into an array of `size` bytes, cut if there is no room. Faster than snprintf("%s"). */
 void text_copy(char *out, size_t size, const char *string);
 
 /* Both add JSON: a string in quotes ("" for one that is not UTF-8), and any value, whose

@@ -35,7 +35,7 @@
 struct app {
     struct config *config;
     uv_loop_t loop;
-    struct store *store, *reader; /* the reader is NULL where only one connection is possible */
+    struct store *store, *reader; /* the reader is NULL if only one connection is possible */
     struct turn *turn;
     struct state_watch *state_watch;
     struct engine *engine;

@@ -11,15 +11,15 @@
 #include <uv.h>
 
 struct run_mark {
-    char database[9]; /* whose it is; "" where there is none */
+    char database[9]; /* whose it is; "" if there is none */
     struct store_extent extent;
 };
-/* Blocks: only for the start. Fails where there is a mark that cannot be read. */
+/* Blocks: only for the start. Fails if there is a mark that cannot be read. */
 int run_mark_read(const char *run_dir, struct run_mark *mark, struct error *err);
 
 struct run_marker;
 
-/* `store` is the connection that sees what is on the disk: the reader, where there is one. */
+/* `store` is the connection that sees what is on the disk: the reader, if there is one. */
 struct run_marker *run_marker_create(uv_loop_t *loop, struct store *store, const char *database, const char *run_dir);
 /* To be called each second, and once when nothing is committed any more. */
 void run_marker_look(struct run_marker *marker);

@@ -17,7 +17,7 @@
 
 #define MEMBERS 50 /* members in one step */
 #define STEP_MS 50
-#define REST_MS 60000 /* pause where there is nothing to do, or a step went wrong */
+#define REST_MS 60000 /* pause if there is nothing to do, or a step went wrong */
 
 struct output_sweep {
     uv_timer_t timer;
@@ -71,7 +71,7 @@ static int remove_ours(const struct output_sweep *sweep, const char *dir, const 
             unlinkat(fd, names[i], 0) < 0 && errno != ENOENT)
             rc = error_errno(err, "file_remove", "%s/%s", dir, names[i]);
     close(fd);
-    rmdir(dir); /* fails where the user has something else in it */
+    rmdir(dir); /* fails if the user has something else in it */
     return rc;
 }
 

@@ -35,7 +35,7 @@ struct turn {
     void (*on_commit)(void *arg);
     void *on_commit_arg;
     struct waiters waiting;  /* callbacks that wait for the next commit */
-    struct flusher *flusher; /* NULL where commits flush by themselves */
+    struct flusher *flusher; /* NULL if commits flush by themselves */
     bool flushing;
     struct waiters flushed; /* callbacks that wait for the flush that is under way */
     void (*lost)(void *arg, const struct error *err);

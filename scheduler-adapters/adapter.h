@@ -54,7 +54,7 @@ struct adapter_resources {
 /* A job as an adapter is given it. All pointers are borrowed for the call. */
 struct adapter_job {
     const char *name;         /* unique over all daemons and all time; [A-Za-z0-9._-], at most 63 */
-    const char *scheduler_id; /* what submit answered; NULL where the answer never came */
+    const char *scheduler_id; /* what submit answered; NULL if the answer never came */
     const char *dir; /* the job's directory (docs/run-directory.md), which holds job.json unless `descriptor` is set */
     const char *descriptor; /* the content of job.json, set only for a submission to an adapter that hands it over */
     struct adapter_resources resources;
@@ -72,7 +72,7 @@ enum adapter_answer {
      * ADAPTER_UNSURE it is looked up first. */
     ADAPTER_LATER,
     /* Answer to a submission: certainly nothing was accepted, and the adapter does not know whether the refusal is for
-     * good or for now. Where the batch system has accepted a job of the same ensemble before, the job is submitted
+     * good or for now. If the batch system has accepted a job of the same ensemble before, the job is submitted
      * again, for a day; otherwise it is refused. */
     ADAPTER_UNCLEAR,
 };
@@ -89,14 +89,14 @@ enum adapter_state {
 struct adapter_status {
     enum adapter_state state;
     int64_t started_ms;    /* 0: not known */
-    char scheduler_id[64]; /* "" where not known */
-    char host[64];         /* "" where not known */
+    char scheduler_id[64]; /* "" if not known */
+    char host[64];         /* "" if not known */
     /* The reason in the scheduler's words: with ADAPTER_JOB_ENDED why the job ended, used only as a hint where a task
      * left no exit record; with ADAPTER_JOB_QUEUED what the job waits for. */
     char reason[256];
     /* with ADAPTER_JOB_QUEUED: the job waits for something that cannot come, so it is given up with the reason */
     bool never;
-    /* with never: by a limit, which the site may change. Where a job of the same ensemble has run, the job stays in the
+    /* with never: by a limit, which the site may change. If a job of the same ensemble has run, the job stays in the
      * queue for a day before it is given up. */
     bool limited;
     bool node_lost; /* node failure or preemption: not the program's fault */
@@ -160,25 +160,25 @@ struct adapter_ops {
      * before done(arg) is called, once. */
     void (*destroy)(struct adapter *a, void (*done)(void *arg), void *arg);
 
-    /* Tells whether the programs and settings that the adapter needs are here: 0, or -1 with what was looked for and
+    /* Returns whether the programs and settings that the adapter needs are here: 0, or -1 with what was looked for and
      * not found, e.g. "sbatch is not on the daemon's PATH". It answers at once. It is called before the first job, and
      * again while the batch system does not answer; no job is submitted as long as it fails. NULL: nothing is
      * needed. */
     int (*ready)(struct adapter *a, struct error *err);
 
-    /* Tells whether a job like this could ever run here. It answers at once, from what is known; -1 with code
+    /* Returns whether a job like this could ever run here. It answers at once, from what is known; -1 with code
      * "resources_impossible" and the limits in the text. err->pointer is relative to the resources object, e.g.
      * "/tasks". */
     int (*check)(struct adapter *a, const struct adapter_resources *want, struct error *err);
 
-    /* The number of CPU slots that the adapter has in all; 0 where it is unknown or unlimited. */
+    /* The number of CPU slots that the adapter has in all; 0 if it is unknown or unlimited. */
     int (*slots)(struct adapter *a);
 
     /* The number of slots of each node, where jobs have as many nodes to themselves as they ask for; 0: not known.
      * NULL: jobs share nodes. */
     int (*node_slots)(struct adapter *a);
 
-    /* The time that the daemon is to wait between polls where there is no news: > 0. NULL: the daemon decides. */
+    /* The time that the daemon is to wait between polls if there is no news: > 0. NULL: the daemon decides. */
     int64_t (*interval_ms)(struct adapter *a);
 
     /* Starts or queues `runner job->dir` under job->name. A job that the adapter has already is not started again: its

@@ -108,7 +108,7 @@ void alps_idle(struct adapter *a); /* called last by whatever gives the answer *
 /* alps_nids.c: reads node numbers such as "3-6,9", "nid00003,nid00007" or "nid000[03-06,09]" into a list that the
  * caller frees. -1: the text is none of these. */
 int alps_nids_parse(const char *text, int **nids, size_t *n);
-/* The nodes of the allocation that this process is in; -1 where no variable tells them. */
+/* The nodes of the allocation that this process is in; -1 if no variable tells them. */
 int alps_nids_find(int **nids, size_t *n);
 
 /* alps_nodes.c */
@@ -119,7 +119,7 @@ void alps_nodes_take_again(struct alps_job *job, const char *nids); /* takes the
 /* refused: ALPS would not give them, and is not asked for a while */
 void alps_nodes_leave(struct alps_job *job, bool refused);
 void alps_nodes_lost(struct adapter *a, int nid); /* the node is not used for a while; -1: none */
-/* the name of the first node; "" where there is none */
+/* the name of the first node; "" if there is none */
 void alps_nodes_name(const char *nids, char *host, size_t size);
 
 /* alps_options.c: refuses options on which the adapter relies */
@@ -127,7 +127,7 @@ int alps_check_options(const json_t *extra, const char *code, struct error *err)
 
 /* alps_shape.c */
 void alps_shape(const struct adapter *a, const struct adapter_resources *want, struct alps_shape *shape);
-int alps_check_nodes(const struct adapter *a, struct error *err); /* fails where no nodes are known */
+int alps_check_nodes(const struct adapter *a, struct error *err); /* fails if no nodes are known */
 int alps_check(struct adapter *a, const struct adapter_resources *want, struct error *err);
 /* The same check for a job of an accepted ensemble, whose last job may have fewer members. */
 int alps_check_room(const struct adapter *a, const struct adapter_resources *want, struct error *err);
@@ -151,7 +151,7 @@ void alps_forget_all(struct adapter *a); /* stops watching the jobs, which go on
 void alps_exited(uv_process_t *process, int64_t status, int sig);
 void alps_let_go(uv_handle_t *handle); /* closes the handle that watched the job's process */
 
-/* alps_start.c: starts the job on the nodes that it was given. False where the process could not be started. */
+/* alps_start.c: starts the job on the nodes that it was given. False if the process could not be started. */
 bool alps_start(struct alps_job *job);
 
 /* alps_ask.c: the methods. */

@@ -190,7 +190,7 @@ void alps_let_go(uv_handle_t *handle)
     alps_idle(a);
 }
 
-/* Tells whether enough of the allocation's time is left. Once it is not, the job is left to the daemon of the next
+/* Returns whether enough of the allocation's time is left. Once it is not, the job is left to the daemon of the next
  * allocation. */
 static bool has_time_left(struct adapter *a, struct alps_job *job)
 {

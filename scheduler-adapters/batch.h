@@ -76,7 +76,7 @@ struct batch_system {
     /* Called when a command of the listing that all share has failed, or its rows are read (NULL). It may begin another
      * command, whose rows are added, and then returns true. NULL: a listing is one command. */
     bool (*list_on)(struct adapter *a, struct batch_listing *listing, const struct command_result *failed);
-    /* Reads the rows of a listing, in any order; -1 where the listing is not whole. It may change the text. Callable
+    /* Reads the rows of a listing, in any order; -1 if the listing is not whole. It may change the text. Callable
      * from any thread. */
     int (*parse)(struct batch_rows *rows, char *text, size_t size, struct error *err);
     void (*status)(const struct adapter *a, const struct batch_row *row, struct adapter_status *status);
@@ -160,7 +160,7 @@ struct adapter {
 };
 
 /* batch.c: the life of an adapter, and its commands. */
-/* Fills in the common part of `a`, which is zero. -1 where the configuration is wrong; then only the struct is to be
+/* Fills in the common part of `a`, which is zero. -1 if the configuration is wrong; then only the struct is to be
  * freed. `command_settings` and `job_settings`: NAME=VALUE for the environment of commands and of jobs, ended by NULL,
  * or NULL. */
 int batch_init(struct adapter *a, const struct batch_system *system, const struct adapter_host *host,
@@ -228,7 +228,7 @@ struct batch_submission {
     char *dir, *queue, *account;
     json_t *extra;
 };
-/* NULL where the call is answered already: the job is known to be there, or there is no runner. */
+/* NULL if the call is answered already: the job is known to be there, or there is no runner. */
 struct batch_submission *batch_submission_new(struct adapter *a, const struct adapter_job *job, adapter_submit_cb *cb,
                                               void *arg);
 void batch_submission_end(struct batch_submission *s, enum adapter_answer answer, const char *id,
@@ -274,7 +274,7 @@ void batch_carry_out(struct adapter *a, enum batch_deed deed, bool hurries, cons
 /* Carries a deed out by one command, even where the system has another way. */
 void batch_carry_out_by_command(struct adapter *a, enum batch_deed deed, bool hurries, const char *const *ids, size_t n,
                                 batch_deed_cb *cb, void *arg);
-/* Tells whether the command printed nothing but that ids are gone. */
+/* Returns whether the command printed nothing but that ids are gone. */
 bool batch_only_gone(const struct adapter *a, const struct command_result *result);
 
 /* batch_overdue.c: kills cancelled jobs that do not end in time. */
@@ -284,7 +284,7 @@ void batch_overdue_stop(struct adapter *a); /* forgets all jobs */
 
 /* Methods of the adapter. */
 void batch_destroy(struct adapter *a, void (*done)(void *arg), void *arg);
-int batch_ready(struct adapter *a, struct error *err); /* fails where a program that is needed is missing */
+int batch_ready(struct adapter *a, struct error *err); /* fails if a program that is needed is missing */
 /* Checks the options alone: only the batch system knows what its site has, and that may change at any time. */
 int batch_check_options(struct adapter *a, const struct adapter_resources *want, struct error *err);
 /* The same for a batch system by which the runner cannot start the launcher "copies" on other nodes. */

@@ -3,7 +3,7 @@
  * arrays have just been sent.
  *
  * The site's configuration tells how large an array may be, but the jobs of a user or an account may be limited as
- * well, which only a try can tell. Where an array is refused, its first job goes alone: if that is refused, too, all
+ * well, which only a try can tell. If an array is refused, its first job goes alone: if that is refused, too, all
  * are, because they have the same shape; otherwise the array was too large, and the other jobs go in smaller arrays. */
 #include "scheduler-adapters/batch.h"
 
@@ -55,7 +55,7 @@ static bool is_same_text(const char *x, const char *y)
     return x == NULL || y == NULL ? x == y : strcmp(x, y) == 0;
 }
 
-/* Tells whether both jobs may be tasks of one array. */
+/* Returns whether both jobs may be tasks of one array. */
 static bool are_alike(const struct batch_submission *x, const struct batch_submission *y)
 {
     const struct adapter_resources *p = &x->job.resources, *q = &y->job.resources;

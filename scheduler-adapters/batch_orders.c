@@ -7,7 +7,7 @@
  *
  * Of jobs that are cancelled together the waiting ones go first, or the end of a running one would start them: all
  * orders of one turn of the loop share a listing, and no runner is signalled while waiting jobs are being taken out.
- * Where one of those cannot be taken out, no runner is signalled either, and the orders are given again; but the third
+ * If one of those cannot be taken out, no runner is signalled either, and the orders are given again; but the third
  * time in a row the runners are signalled all the same, since something else must be wrong with the job that stays. */
 #include "scheduler-adapters/batch.h"
 

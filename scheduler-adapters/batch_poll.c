@@ -184,7 +184,7 @@ static void mark_taken_out(struct batch_question *q)
     }
 }
 
-/* Tells whether one question about the array of both is about both, as of "12[3].server" and "12[4].server". */
+/* Returns whether one question about the array of both is about both, as of "12[3].server" and "12[4].server". */
 static bool are_of_one_array(const char *x, const char *y)
 {
     size_t n = strcspn(x, "[");

@@ -50,7 +50,7 @@ void batch_rows_drop(struct batch_rows *rows);
 char *batch_rows_keep(struct batch_rows *rows, const char *text, size_t n);
 void batch_rows_sort(struct batch_rows *rows);
 void batch_rows_free(struct batch_rows *rows); /* they may be filled again */
-/* Returns the first of *n adjacent rows of that name; NULL and 0 where there is none. */
+/* Returns the first of *n adjacent rows of that name; NULL and 0 if there is none. */
 struct batch_row *batch_rows_find(const struct batch_rows *rows, const char *name, size_t *n);
 /* Replaces control characters and bytes that are no UTF-8 by question marks: users may give such names to jobs. */
 void batch_text_clean(char *text, size_t size);

@@ -64,7 +64,7 @@ struct commands *commands_create(uv_loop_t *loop, unsigned most);
 void commands_pace(struct commands *commands, struct command_pace *pace, bool waits);
 /* Returns how many connections are left now. */
 unsigned command_pace_left(struct command_pace *pace, uint64_t now_ms);
-/* Takes so many. Returns false where they are not left, and it `waits`; more than may ever be made at once are given
+/* Takes so many. Returns false if they are not left, and it `waits`; more than may ever be made at once are given
  * when that many are left. */
 bool command_pace_take(struct command_pace *pace, uint64_t now_ms, unsigned cost, bool waits);
 
@@ -75,7 +75,7 @@ void commands_destroy(struct commands *commands, void (*done)(void *arg), void *
 /* Queues a command; argv, env and in are copied. The callback is called once, never from inside this call. */
 void commands_run(struct commands *commands, const struct command *what, command_cb *cb, void *arg);
 
-/* Tells whether a program is there, given as a path or as a name on this process's PATH: 0, or -1 with a sentence. */
+/* Returns whether a program is there, given as a path or as a name on this process's PATH: 0, or -1 with a sentence. */
 int command_find(const char *program, struct error *err);
 
 /* Writes one sentence on why the command did not exit with status 0: its own error output where it has any. */

@@ -102,7 +102,7 @@ void local_worker_done(struct adapter *a); /* called last in every uv_after_work
 /* local_stopped.c: from this call on, runners that stay stopped are killed. */
 void local_stopped_start(struct adapter *a);
 
-/* local_machine.c: fills in `have`, `gpus` and `stopped_ms`. 0, or -1 where the configuration is wrong. */
+/* local_machine.c: fills in `have`, `gpus` and `stopped_ms`. 0, or -1 if the configuration is wrong. */
 int local_machine(struct adapter *a, const json_t *config, struct error *err);
 /* Returns how much memory this process may use: that of the machine, or less by its control groups of both versions and
  * those above them. root: where /proc and /sys are; "" on a machine. */
@@ -121,7 +121,7 @@ struct local_job *local_job_create(struct adapter *a, const struct adapter_job *
 void local_job_free(struct local_job *job); /* forgets the job and closes its handles; ends no process */
 void local_enqueue(struct local_job *job);
 void local_schedule(struct adapter *a); /* starts as many jobs from the head of the queue as fit */
-/* The runner is this child of ours. error: an errno where there is no runner, or 0. */
+/* The runner is this child of ours. error: an errno if there is no runner, or 0. */
 void local_started(struct local_job *job, pid_t pid, int jobfd, int error);
 /* starts it again after a pause; its runner has claimed nothing, and is gone */
 void local_start_again(struct local_job *job, const char *why);
@@ -156,7 +156,7 @@ void local_starter_stop(struct adapter *a);
 /* local_runner.c: the process of a job. */
 void local_child(struct local_job *job, pid_t pid); /* the job has this runner, our child */
 void local_wait(struct adapter *a);                 /* waits for children that have ended, after SIGCHLD */
-/* Takes over the runner of a claim. 0, or -1 where it ended meanwhile. */
+/* Takes over the runner of a claim. 0, or -1 if it ended meanwhile. */
 int local_adopt(struct local_job *job, const struct claim *claim);
 int local_runner_signal(struct local_job *job, int sig);
 void local_terminate(struct local_job *job); /* sends SIGTERM to the runner, and kills it if it does not end in time */

@@ -1,4 +1,4 @@
-/* The starter: a process that stands by to become the runners (tasks/proto/starter.h). Where there is none, a runner is
+/* The starter: a process that stands by to become the runners (tasks/proto/starter.h). If there is none, a runner is
  * started anew by local_start.c. A starter that is gone is replaced, but not more often than every AGAIN_MS.
  *
  * A starter that goes with unanswered orders may have carried one out. Then a second runner is started for the job,
@@ -149,7 +149,7 @@ static void raise_starter(struct adapter *a)
     uv_queue_work(a->host.loop, &r->work, do_raise, starter_raised);
 }
 
-/* Writes the order. Returns its size, 0 where it is too long. */
+/* Writes the order. Returns its size, 0 if it is too long. */
 static size_t write_order(const struct local_job *job, char order[STARTER_ORDER_MAX])
 {
     char *option = job->a->have.gpus > 0 ? local_gpus_option(job) : NULL;

@@ -14,7 +14,7 @@ struct option_rule {
     const char *instead; /* a clause: how the same is done by stretto, or why it cannot be */
 };
 
-/* How a command reads its options. Where a word can be read in two ways, it is refused. */
+/* How a command reads its options. If a word can be read in two ways, it is refused. */
 struct option_syntax {
     const char *program;            /* its name */
     const char *valued;             /* the letters that take a value, in the same word or the next one */

@@ -4,6 +4,6 @@
 #include "scheduler-adapters/adapter.h"
 
 extern const struct adapter_ops *const adapter_registry[];         /* ended by NULL */
-const struct adapter_ops *adapter_registry_find(const char *name); /* NULL where there is none */
+const struct adapter_ops *adapter_registry_find(const char *name); /* NULL if there is none */
 
 #endif

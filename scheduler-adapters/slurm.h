@@ -92,12 +92,12 @@ char *slurm_script(const struct batch_group *group, int64_t minutes);
 char *slurm_log_pattern(const struct batch_group *group); /* the file for its output; to be freed */
 char *slurm_workdir(const struct batch_group *group);
 void slurm_task_id(const char *id, int64_t task, char *out, size_t size); /* writes "12_3" */
-/* Tells whether Slurm's words are about an error that may pass. */
+/* Returns whether Slurm's words are about an error that may pass. */
 bool slurm_is_for_now(const char *said);
 /* Tells whether words that refuse a job do so for good (ADAPTER_REFUSED), or nobody knows (ADAPTER_UNCLEAR). */
 enum adapter_answer slurm_refusal(const char *said);
 int64_t slurm_tasks(const struct adapter_resources *want); /* the number of tasks in all */
-/* Returns how many tasks a node has at most, so that they are spread evenly; 0 where there is one node. */
+/* Returns how many tasks a node has at most, so that they are spread evenly; 0 if there is one node. */
 int slurm_tasks_per_node(const struct adapter_resources *want);
 
 /* slurm_options.c */

@@ -46,12 +46,12 @@ void slurmrestd_ask_accounts(struct slurmrestd *a, const char *path, rest_cb *cb
 /* Returns the newest version that is understood, among the paths below this root ("slurm") in a description of the
  * server; 0: none. */
 int slurmrestd_version_in(const char *text, const char *root);
-/* Tells whether the description has this version. */
+/* Returns whether the description has this version. */
 bool slurmrestd_has_version(const char *text, const char *root, int version);
 
 /* slurmrestd_said.c: reads the errors in the server's answers. */
 struct slurmrestd_said {
-    char text[400]; /* in Slurm's words; "" where there are none */
+    char text[400]; /* in Slurm's words; "" if there are none */
     int number;     /* Slurm's error number; 0: none */
 };
 void slurmrestd_read_said(const struct rest_result *result, struct slurmrestd_said *said);
@@ -61,7 +61,7 @@ int slurmrestd_check(const struct slurmrestd *a, const struct rest_result *resul
 /* slurmrestd_rows.c */
 /* Returns 5 for 5, "5" or {"set": true, "number": 5}; -1 for anything else. */
 int64_t slurmrestd_number(const json_t *value);
-/* Reads the jobs of the rows' user (kind: the user's number) from /slurm/…/jobs or /slurmdb/…/jobs. -1 where the
+/* Reads the jobs of the rows' user (kind: the user's number) from /slurm/…/jobs or /slurmdb/…/jobs. -1 if the
  * answer is not whole, or reports an error. */
 int slurmrestd_parse(struct batch_rows *rows, char *text, size_t size, struct error *err);
 

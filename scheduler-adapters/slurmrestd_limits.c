@@ -1,5 +1,5 @@
 /* The error "Job violates accounting/QOS policy": sbatch is also told which limit it is, but a REST client is not.
- * Where this user has too many jobs, the job waits until there are fewer; where it is too large or too long, and Slurm
+ * If this user has too many jobs, the job waits until there are fewer; where it is too large or too long, and Slurm
  * refuses such jobs instead of letting them wait (DenyOnLimit), it never runs. So the adapter finds out whether any
  * limit on the number of jobs can have been reached: if none can, the job is refused; if that cannot be known, it
  * waits. (Older API versions do not tell a QOS's GrpSubmitJobs.) */
@@ -111,7 +111,7 @@ static void jobs_counted(void *arg, struct rest_result *result)
     decide_doubt(doubt, n >= 0 && n < doubt->limits.most);
 }
 
-/* Tells whether there is an answer, and it is whole. */
+/* Returns whether there is an answer, and it is whole. */
 static bool read_limits(struct doubt *doubt, struct rest_result *result, const char *what)
 {
     json_t *doc = result->status == 200 ? json_loadb(result->body, result->size, 0, NULL) : NULL;

@@ -22,7 +22,7 @@ struct rest_withdrawal {
     char path[100];
 };
 
-/* Returns 0 where the order is done, or there is no such job any more. */
+/* Returns 0 if the order is done, or there is no such job any more. */
 static int check_order(const struct slurmrestd *a, const struct rest_result *result, struct error *err)
 {
     struct slurmrestd_said said;

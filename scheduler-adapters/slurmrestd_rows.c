@@ -67,7 +67,7 @@ static int64_t at_least_0(int64_t number)
     return number > 0 ? number : 0;
 }
 
-/* Writes "12", or "12_3", or "12_" for a row that stands for the waiting tasks of an array; "" where there is no id. */
+/* Writes "12", or "12_3", or "12_" for a row that stands for the waiting tasks of an array; "" if there is no id. */
 static void make_id(const json_t *job, const json_t *array_id, const json_t *task_id, char *out, size_t size)
 {
     int64_t id = slurmrestd_number(json_object_get(job, "job_id")), array = slurmrestd_number(array_id);

@@ -116,7 +116,7 @@ static bool is_limit(const struct slurmrestd_said *said)
     return said->number == ACCOUNTING_POLICY;
 }
 
-/* Tells whether it is an error of Slurm about the job, or of the server about the document. */
+/* Returns whether it is an error of Slurm about the job, or of the server about the document. */
 static bool is_refusal(const struct rest_result *result, const struct slurmrestd_said *said)
 {
     if (said->text[0] == '\0' || slurm_is_for_now(said->text) || is_limit(said))

@@ -29,7 +29,7 @@ int engine_load(struct engine *engine, struct error *err);
 void engine_rest(struct engine *engine);
 
 /* Accept a spec: code and pointer in err where it is refused (nothing is stored then); codes beginning with "store_"
- * are the daemon's own trouble. On success *id is the ensemble. Committed at the end of the turn. Where the spec names
+ * are the daemon's own trouble. On success *id is the ensemble. Committed at the end of the turn. If the spec names
  * a file of parameters, `rows` is its copy below engine_rows_dir(), else NULL; it is taken over, and closed on failure:
  * removing its files is then left to the caller. */
 int engine_submit(struct engine *engine, const json_t *spec, struct rows *rows, int64_t *id, struct error *err);
@@ -40,7 +40,7 @@ const char *engine_rows_dir(const struct engine *engine);
 int engine_sweep_rows(struct engine *engine, struct error *err);
 
 /* Cancel: pending members at once, those under way are ended. Cancelling what is over is no error. Code
- * "ensemble_not_found" where there is none, "adapter_not_here" where its adapter is not loaded now. */
+ * "ensemble_not_found" if there is none, "adapter_not_here" where its adapter is not loaded now. */
 int engine_cancel(struct engine *engine, int64_t id, struct error *err);
 
 /* Cancel one member: *cancelled says whether it is, or will be once its attempt has ended (which is ended for it where
@@ -131,7 +131,7 @@ struct engine_follow_up {
 int engine_follow_up(struct engine *engine, int64_t id, const struct engine_follow_up *wish, int64_t *follow_up,
                      bool *made, struct error *err);
 /* The same for every family whose newest ensemble is complete and that has unfinished members, from beyond the root
- * *after on: each is told, or why not, until `limit` are made. 0 or -1; *after is where to go on, 0 where there are no
+ * *after on: each is told, or why not, until `limit` are made. 0 or -1; *after is where to go on, 0 if there are no
  * more. */
 int engine_follow_up_all(struct engine *engine, const json_t *changes, int limit, int64_t *after,
                          void (*each)(void *arg, int64_t root, int64_t follow_up, const struct error *failed),
@@ -175,14 +175,14 @@ struct engine_adapter {
     int64_t ensembles;  /* under way that name it, for their members or their training */
     char sentence[400]; /* all of that for people: "slurm is not set up: sbatch is not on the daemon's PATH" */
 };
-/* false where there is none of that name. */
+/* false if there is none of that name. */
 bool engine_adapter(struct engine *engine, const char *name, struct engine_adapter *out);
 
 /* The allocations of a live ensemble: how many there may be, wait for their turn, run. */
 struct engine_allocation {
     int64_t count, asked, running;
 };
-/* false where there is none of that id under way, or its members are jobs of their own. */
+/* false if there is none of that id under way, or its members are jobs of their own. */
 bool engine_allocation(struct engine *engine, int64_t ensemble, struct engine_allocation *out);
 
 /* The hosts that the processes of a member of this job, or of the ensemble's training, are on now and are to stay on: a
@@ -190,7 +190,7 @@ bool engine_allocation(struct engine *engine, int64_t ensemble, struct engine_al
 json_t *engine_member_hosts(struct engine *engine, int64_t job, int64_t index);
 json_t *engine_training_hosts(struct engine *engine, int64_t ensemble);
 
-/* Why a job waits, in the words of its batch system as it last told, or why it is not submitted: "" where it does not
+/* Why a job waits, in the words of its batch system as it last told, or why it is not submitted: "" if it does not
  * wait, or nothing was told. Kept in memory alone: after a restart it is known again with the first answer. */
 void engine_job_waits_for(struct engine *engine, int64_t job, char *out, size_t size);
 void engine_training_waits_for(struct engine *engine, int64_t ensemble, char *out, size_t size);
@@ -223,7 +223,7 @@ bool engine_notice(struct engine *engine, const struct ensemble_row *row, struct
 /* How much is under way. */
 void engine_count(const struct engine *engine, size_t *ensembles, size_t *jobs);
 
-/* The checked spec of an ensemble: the live one, or parsed anew and given over (*owned: spec_destroy() it). NULL where
+/* The checked spec of an ensemble: the live one, or parsed anew and given over (*owned: spec_destroy() it). NULL if
  * there is none. */
 const struct spec *engine_spec(struct engine *engine, int64_t ensemble, struct spec **owned, struct error *err);
 /* In a later turn, when a live one may have ended: the same, but what was given over before is used again. */

@@ -157,7 +157,7 @@ static void lose_pilot(struct engine *engine, struct live_job *job)
     job_retry_in(engine, job, 0);
 }
 
-/* The ensemble that a job belongs to; NULL where it is not in memory, which was told, or cannot have such a job. */
+/* The ensemble that a job belongs to; NULL if it is not in memory, which was told, or cannot have such a job. */
 static struct live_ensemble *ensemble_of(struct engine *engine, const struct job_row *row)
 {
     struct live_ensemble *ens = engine_find_ensemble(engine, row->ensemble);

@@ -17,7 +17,7 @@ struct missing_question {
 };
 
 /* An object: "steps" that are missing, of how many "members", and the "first" of these, a list of objects with "member"
- * and "steps". Where members were not needed, "unneeded" is the number of their steps that are not held. A file that is
- * not there counts as a rank that holds nothing; NULL where one cannot be read. */
+ * and "steps". If members were not needed, "unneeded" is the number of their steps that are not held. A file that is
+ * not there counts as a rank that holds nothing; NULL if one cannot be read. */
 json_t *missing_count(char *const *paths, size_t n_paths, const struct missing_question *question, struct error *err);
 #endif

@@ -198,7 +198,7 @@ static bool has_numbers(const struct exclude_reader *in, const struct exclude_co
     return c->n > 1 && c->term[i].path == NULL ? numbers == all : numbers > 0;
 }
 
-/* Refuses arithmetic and bounds where there are no numbers. */
+/* Refuses arithmetic and bounds if there are no numbers. */
 static int check_numbers(const struct exclude_reader *in, const struct exclude_condition *c, const char *place,
                          struct error *err)
 {

@@ -15,7 +15,7 @@ bool needs_are_equal(const struct adapter_resources *a, const struct adapter_res
 
 /* Calls each() for all resources that members can have; never where parameters are rows, whose members are looked
  * at one by one when they are suggested or started. Stops where
- * each() does not return 0, and returns that; -1 with err where there is a wrong value. */
+ * each() does not return 0, and returns that; -1 with err if there is a wrong value. */
 int needs_each(const struct spec *spec, int (*each)(void *arg, const struct adapter_resources *r, struct error *err),
                void *arg, struct error *err);
 
@@ -25,7 +25,7 @@ int needs_measure(struct spec *spec, struct error *err);
 /* Refuses a spec that its other parts make impossible. */
 int needs_check(const struct spec *spec, struct error *err);
 
-/* Returns the member's own values by their keys, a new object; NULL where all members have the same. */
+/* Returns the member's own values by their keys, a new object; NULL if all members have the same. */
 json_t *needs_json(const struct spec *spec, const json_t *values);
 
 #endif

@@ -12,7 +12,7 @@
 struct remains;
 
 /* Finds the points of a grid, whose last parameter varies fastest. Parameters that come behind those that are named
- * cost nothing. Fails with code "spec_impossible_value" at `at` where none remains, or where there are too many to look
+ * cost nothing. Fails with code "spec_impossible_value" at `at` where none remains, or if there are too many to look
  * at. */
 struct remains *remains_of_grid(const struct exclude *exclude, const struct exclude_parameter *parameters, size_t n,
                                 const char *at, struct error *err);

@@ -42,7 +42,7 @@ size_t rows_longest(const struct rows *rows, size_t i);
 void rows_note_longest(struct rows *rows, const json_t *longest); /* longest has the bytes by name */
 char *rows_columns_text(const struct rows *rows);                 /* a new string */
 
-/* Returns a row as a new object; NULL where it cannot be read or was changed, of which the first one is logged. */
+/* Returns a row as a new object; NULL if it cannot be read or was changed, of which the first one is logged. */
 json_t *rows_at(struct rows *rows, int64_t index);
 
 /* Makes a copy. Blocks, so that it is for a worker thread. Fails with code "store_full" or "store_io". */

@@ -3,7 +3,7 @@
 #define DAEMON_SPEC_RULES_H
 #include "daemon/spec/spec.h"
 
-/* Returns the reference of the spec's rules: the number of an ensemble, or a spec; NULL where it has none. */
+/* Returns the reference of the spec's rules: the number of an ensemble, or a spec; NULL if it has none. */
 const json_t *rules_reference(const struct spec *spec);
 
 /* Checks a spec with rules against their reference, of which `text` is the JSON with directories as in this spec
@@ -25,7 +25,7 @@ const char *rules_file_at(const json_t *file);
 /* Checks that the places of all files are absolute, since attempts hash them. */
 int rules_check_places(const struct spec *spec, struct error *err);
 
-/* Returns the paths of the files that each attempt hashes, beside what it runs; NULL where the spec has no rules. A new
+/* Returns the paths of the files that each attempt hashes, beside what it runs; NULL if the spec has no rules. A new
  * reference. */
 json_t *rules_attest(const struct spec *spec);
 

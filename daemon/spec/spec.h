@@ -101,7 +101,7 @@ struct spec {
     const char *adapter;
     struct spec_task members;
     struct params *params;
-    const char *success_file; /* NULL where the exit status alone decides */
+    const char *success_file; /* NULL if the exit status alone decides */
     const json_t *artefacts;  /* patterns of files that a member leaves when it succeeds, or NULL */
     const char *results;      /* template of the directory for links to them, or NULL: daemon/spec/results.h */
     struct spec_checkpoint checkpoint;
@@ -139,7 +139,7 @@ struct spec {
     const json_t *buffer; /* with all defaults filled in */
 };
 
-/* Parses and checks a spec; `json` is borrowed and copied. Returns NULL with code, pointer and reason. Where the spec
+/* Parses and checks a spec; `json` is borrowed and copied. Returns NULL with code, pointer and reason. If the spec
  * names a file of parameters, `rows` is its copy, which is taken over on success; else it is NULL. */
 struct spec *spec_parse(const json_t *json, struct rows *rows, struct error *err);
 
@@ -150,12 +150,12 @@ struct spec_dirs {
 };
 
 /* Returns a copy of a spec that begins after another ensemble, with the directory of that one in the place of
- * "{after}" in commands and variables; NULL where it is no such spec. */
+ * "{after}" in commands and variables; NULL if it is no such spec. */
 json_t *spec_fill_after(const json_t *json, const struct spec_dirs *dirs);
 /* Returns a copy of a reference for a spec that begins after the ensemble `after` (0: after none): "{after}" in it, and
  * the directory of the ensemble after which the reference itself began, are the directory of `after`. */
 json_t *spec_align_after(const json_t *reference, int64_t after, const struct spec_dirs *dirs);
-/* Finds the file that the spec takes its parameters from. Returns 1 and *path (borrowed), 0 where there is none or
+/* Finds the file that the spec takes its parameters from. Returns 1 and *path (borrowed), 0 if there is none or
  * where spec_parse() will report the mistake, -1 with err where the path is not valid. */
 int spec_parameter_file(const json_t *json, const char **path, struct error *err);
 const char *stopping_rule_name(enum stopping_rule rule); /* NULL for STOPPING_NONE */

@@ -10,10 +10,10 @@
 
 struct checkpoint;
 
-/* Returns NULL where the database has no write-ahead log. */
+/* Returns NULL if the database has no write-ahead log. */
 struct checkpoint *checkpoint_create(uv_loop_t *loop, struct store *store);
 
-/* To be called each second. Where nothing was committed for that long, the log is written back, and emptied a second
+/* To be called each second. If nothing was committed for that long, the log is written back, and emptied a second
  * later: what lies in the log alone is lost with it, and a small database would lie there for days. `checkpoint` may be
  * NULL. */
 void checkpoint_look(struct checkpoint *checkpoint);

@@ -15,7 +15,7 @@
 #include <sqlite3.h>
 #include <stdbool.h>
 
-/* Returns the name for sqlite3_open_v2(), or NULL (the usual file system) where there is no memory. */
+/* Returns the name for sqlite3_open_v2(), or NULL (the usual file system) if there is no memory. */
 const char *gather_vfs(void);
 
 /* Returns the log of a connection's main database, or NULL if it does not use this file system. There is one after the
@@ -31,7 +31,7 @@ void gather_settle(sqlite3_file *log); /* gather_flush() has made the flush that
  * other programs take whatever becomes free. */
 #define GATHER_KEPT ((sqlite3_int64)2 << 20)
 /* Returns whether GATHER_KEPT bytes are allocated behind the content of the log, which it tries if they are not. Also
- * true where that cannot be found out. */
+ * true if that cannot be found out. */
 bool gather_has_room(sqlite3_file *log);
 /* With true, writes that would leave less room than that fail with SQLITE_FULL from now on. */
 void gather_spare(sqlite3_file *log, bool spare);

@@ -34,12 +34,12 @@ int store_job_each_live(struct store *store, int (*each)(void *arg, const struct
 
 /* Reads a job by its id. Returns 1 if there is one, 0 if not, -1 on error. */
 int store_job_get(struct store *store, int64_t id, struct job_row *row, struct error *err);
-/* Returns 0, or -1 where there is no such state. */
+/* Returns 0, or -1 if there is no such state. */
 int job_state_parse(const char *name, enum job_state *state);
 const char *job_kind_name(enum job_kind kind);
 
 /* Reads at most `limit` jobs with an id below `before` (0 for all), newest first, until `each` returns non-zero. It
- * looks at a limited range of ids: *next is where to go on, 0 where there are no more. */
+ * looks at a limited range of ids: *next is where to go on, 0 if there are no more. */
 struct job_filter {
     int64_t ensemble;    /* 0 for any */
     const char *adapter; /* NULL for any */

@@ -75,7 +75,7 @@ int store_member_reset(struct store *store, int64_t ensemble, enum member_state 
                        bool afresh, struct error *err);
 /* Cancels the pending rows from `from` to `last`. */
 int store_member_cancel(struct store *store, int64_t ensemble, int64_t from, int64_t last, struct error *err);
-/* Returns the earliest time at which a pending row may be started, INT64_MAX where there is none. */
+/* Returns the earliest time at which a pending row may be started, INT64_MAX if there is none. */
 int store_member_next_due(struct store *store, int64_t ensemble, int64_t *when_ms, struct error *err);
 /* Has pending rows whose last attempt ended after now, since the clock has been set back, wait no longer than until
  * then. */

@@ -31,7 +31,7 @@ struct rung_row {
 
 /* Adds an arrival and sets its number. Returns 1, 0 if the member has arrived there before, -1. */
 int store_arrival_add(struct store *store, struct arrival_row *row, int64_t reduction, struct error *err);
-/* Tells whether an arrival is among the best 1/reduction of its rung: 1, 0 or -1. */
+/* Returns whether an arrival is among the best 1/reduction of its rung: 1, 0 or -1. */
 int store_arrival_is_good(struct store *store, const struct arrival_row *row, struct error *err);
 /* Finds the best arrival of the rung that is not promoted, if it is among the best 1/reduction: 1, 0 or -1. */
 int store_arrival_promotable(struct store *store, int64_t ensemble, int64_t rung, struct arrival_row *row,

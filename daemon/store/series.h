@@ -17,7 +17,7 @@ struct series_point {
     int64_t attempt; /* of the last point; 0: one in an earlier ensemble of the family */
     int64_t count, not_finite;
     double first, last; /* NaN and infinities are values, too */
-    double min, max;    /* of the finite values; NaN where there is none */
+    double min, max;    /* of the finite values; NaN if there is none */
     double area;        /* under the curve, from the last point before them on, in value times seconds */
     double within;      /* the part of it from their first point to their last one; 0 for one point */
 };
@@ -30,7 +30,7 @@ struct series_row {
     int64_t ensemble, index;
     char name[SERIES_NAME_SIZE];
     int64_t attempt, step, time_ms, first_time_ms; /* of the last point, and the time of the first */
-    double last, min, max, area;                   /* as in points; NaN where there is no value */
+    double last, min, max, area;                   /* as in points; NaN if there is no value */
     int64_t points, not_finite;
     int64_t width; /* points that an entry has */
     int64_t entries;

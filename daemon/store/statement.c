@@ -151,7 +151,7 @@ void store_done(sqlite3_stmt *stmt)
     sqlite3_clear_bindings(stmt);
 }
 
-/* Fails where a text of this row could not be had for lack of memory. SQLite returns null for it, and only the
+/* Fails if a text of this row could not be had for lack of memory. SQLite returns null for it, and only the
  * connection's error code tells. */
 int store_read_whole(struct store *store, sqlite3_stmt *stmt, struct error *err)
 {

@@ -25,7 +25,7 @@ extern const struct embedded store_migrations[];
 int store_open(struct store **out, const char *state_dir, struct error *err);
 
 /* Options of store_open_with(), which opens as store_open() does. It fails with code "store_network" where the
- * directory is on a network file system and allow_network is not set. Where it is set, the journal is one that is safe
+ * directory is on a network file system and allow_network is not set. If it is set, the journal is one that is safe
  * there, and nobody else can read the database meanwhile. */
 struct store_options {
     bool allow_network;
@@ -37,7 +37,7 @@ void store_close(struct store *store);
 
 bool store_dirty(const struct store *store); /* a transaction is open */
 
-/* Commits the open transaction; returns 0 also where there is none. On failure all changes of the turn are rolled back,
+/* Commits the open transaction; returns 0 also if there is none. On failure all changes of the turn are rolled back,
  * with code "store_full" (no room on the disk), "store_gone" (store_check_present()), "store_damaged" or "store_io". */
 int store_commit(struct store *store, struct error *err);
 
@@ -52,7 +52,7 @@ int store_flush(struct store *store, struct error *err);
 void store_flushed(struct store *store); /* to be called on the loop's thread after store_flush() */
 
 /* Opens a second connection for the same thread that only reads, and sees exactly what is committed and flushed. It
- * answers questions while changes are open or on their way to the disk. *out is NULL where the database can have only
+ * answers questions while changes are open or on their way to the disk. *out is NULL if the database can have only
  * one connection. There may be one reader, to be closed before the store. */
 int store_open_reader(struct store **out, struct store *store, struct error *err);
 
@@ -66,10 +66,10 @@ void store_answer_end(struct store *reader);
  * replaced. */
 int store_check_present(const struct store *store, struct error *err);
 
-/* Writes the log back into the database, and marks the log as empty. Returns false where that is not possible now. */
+/* Writes the log back into the database, and marks the log as empty. Returns false if that is not possible now. */
 bool store_empty_log(struct store *store);
 
-/* Checks that there is room on the disk for new work. Fails with code "store_full" where there is only the room that is
+/* Checks that there is room on the disk for new work. Fails with code "store_full" if there is only the room that is
  * kept for ending work: new jobs must then not be made. Changes of existing work use that room where they need it. */
 int store_check_room(struct store *store, struct error *err);
 /* Like store_check_room(), before new work is accepted in this turn: its changes then fail rather than use that
@@ -77,7 +77,7 @@ int store_check_room(struct store *store, struct error *err);
 int store_accept(struct store *store, struct error *err);
 
 /* For a database that turns out to lack changes that were committed: fails with code "store_damaged" where the files
- * that the last process left were damaged, or the database is damaged itself; returns 0 where it is whole, and so an
+ * that the last process left were damaged, or the database is damaged itself; returns 0 if it is whole, and so an
  * older copy. */
 int store_check_older(struct store *store, struct error *err);
 /* Fails with code "store_damaged" where the file of the database was there, and had nothing in it. */

@@ -83,7 +83,7 @@ int store_flush(struct store *store, struct error *err)
                : error_set(err, "store_io", "cannot flush the log of %s: %s", store->path, sqlite3_errstr(rc));
 }
 
-/* Keeps the current commit in the reader's sight, whatever is committed next. Returns false where that is not
+/* Keeps the current commit in the reader's sight, whatever is committed next. Returns false if that is not
  * possible. */
 static bool hold_view(struct store *reader)
 {

@@ -196,7 +196,7 @@ static void drop_signalled(struct oar_order *o, const char *said)
     }
 }
 
-/* Tells whether the command failed at most for jobs in another state, which are looked at afterwards. */
+/* Returns whether the command failed at most for jobs in another state, which are looked at afterwards. */
 static bool is_fine(const struct command_result *result)
 {
     static const char *const expected[] = {"This job was already killed", NOT_NOW, "the job is not in the right state",

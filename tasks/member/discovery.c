@@ -59,7 +59,7 @@ static int add_endpoint(struct rank_address *address, const char *endpoint, stru
     return 0;
 }
 
-/* Tells whether the rank is on this host. Two hosts, or containers, may have the same name, so the rank's socket must
+/* Returns whether the rank is on this host. Two hosts, or containers, may have the same name, so the rank's socket must
  * be there as well. */
 static bool is_rank_here(const json_t *rank, const char *socket)
 {

@@ -11,7 +11,7 @@
 struct rank_address {
     char **endpoint; /* addresses to try, the most likely ones first */
     size_t endpoints;
-    char *curve; /* public key of the rank, for endpoints on the network; NULL where there are none */
+    char *curve; /* public key of the rank, for endpoints on the network; NULL if there are none */
 };
 
 /* All zero at first. */

@@ -8,7 +8,7 @@
 
 struct known;
 
-struct known *known_create(void);        /* NULL where there is no memory */
+struct known *known_create(void);        /* NULL if there is no memory */
 void known_destroy(struct known *known); /* NULL is allowed */
 
 /* Adds what a rank has told, the payload of WELCOME. What there is no memory for is left out, and sent again. */

@@ -16,7 +16,7 @@ struct lending {
 };
 
 /* Lends `size` bytes, aligned to 64 bytes: from `slots` or the pool, as parcel_make() does, or scratch memory where
- * `pool` is NULL. Repeated calls before lending_take() return the same memory. NULL where there is no memory. */
+ * `pool` is NULL. Repeated calls before lending_take() return the same memory. NULL if there is no memory. */
 void *lending_lend(struct lending *l, struct sendbuf_pool *pool, struct slots *slots, size_t size);
 
 /* Takes the memory back; where it was framed, p->msg is then the caller's. Otherwise the scratch memory keeps its

@@ -9,7 +9,7 @@ struct link_flusher;
  * link_flusher_unlock(). */
 typedef int link_flusher_look(void *arg);
 
-/* NULL where there is no memory. */
+/* NULL if there is no memory. */
 struct link_flusher *link_flusher_create(link_flusher_look *look, void *arg);
 
 /* Called without the lock. `look` is not called any more. NULL is allowed. */

@@ -178,7 +178,7 @@ static int adopt_message(struct link *link, struct frame *f, zmq_msg_t *kept, st
     return send_alone(link, f, &msg, err);
 }
 
-/* Returns room for the payload of one of several frames that shared a message, in the bundle or else in *p; NULL where
+/* Returns room for the payload of one of several frames that shared a message, in the bundle or else in *p; NULL if
  * there is no memory. The bundle is opened whether or not the window has room. */
 static void *place_again(struct link *link, size_t length, struct parcel *p, struct error *err)
 {

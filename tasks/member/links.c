@@ -28,7 +28,7 @@ struct links {
     int64_t looked, look_pause;
     bool finishing; /* nothing more will be sent */
     struct sendbuf_pool *pool;
-    struct slots *slots; /* NULL where nothing can be shared */
+    struct slots *slots; /* NULL if nothing can be shared */
     struct known *known; /* what the ranks have of earlier attempts; NULL for the first one */
     struct link_flusher *flusher;
     bool late; /* frames that were held could not be sent, for the reason late_err */

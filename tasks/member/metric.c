@@ -18,7 +18,7 @@
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static int fd = -1;
 
-/* Opens the file once. Returns 1, 0 where there is none, -1 with errno. Called with the lock. */
+/* Opens the file once. Returns 1, 0 if there is none, -1 with errno. Called with the lock. */
 static int open_once(void)
 {
     const char *path = getenv("STRETTO_METRICS");

@@ -42,8 +42,8 @@ struct stretto_block {
      * members below are 0, see stretto_mpi_send_extent() */
     int whole[STRETTO_NDIM_MAX];
     int start[STRETTO_NDIM_MAX];  /* the place of this process's block in the field */
-    int count[STRETTO_NDIM_MAX];  /* extents of the block; one of them is 0 where this process has none */
-    int local[STRETTO_NDIM_MAX];  /* extents of its array; all 0 where the array is just the block */
+    int count[STRETTO_NDIM_MAX];  /* extents of the block; one of them is 0 if this process has none */
+    int local[STRETTO_NDIM_MAX];  /* extents of its array; all 0 if the array is just the block */
     int offset[STRETTO_NDIM_MAX]; /* the place of the block in the array */
 };
 
@@ -54,7 +54,7 @@ struct stretto_mpi;
  * for stretto_mpi_error() and stretto_mpi_abort(). */
 static inline int stretto_mpi_open(struct stretto_mpi **out, MPI_Comm comm);
 
-/* Returns 1 where the stream leads to a training. Not collective. */
+/* Returns 1 if the stream leads to a training. Not collective. */
 static inline int stretto_mpi_active(const struct stretto_mpi *m);
 
 /* Declares a field, in the type of the processes' arrays; float64 may be float32 in the spec. The blocks must cover the
@@ -90,7 +90,7 @@ static inline int stretto_mpi_close(struct stretto_mpi *m);
 /* Ends the stream without finishing. NULL is allowed. */
 static inline void stretto_mpi_abort(struct stretto_mpi *m);
 
-/* Returns the reason of the last failure, on every rank; "" where there was none. Not collective. */
+/* Returns the reason of the last failure, on every rank; "" if there was none. Not collective. */
 static inline const char *stretto_mpi_error(const struct stretto_mpi *m);
 
 /* Returns 0, or -1 with a sentence in `why` where MPI_COMM_WORLD has another size than the launcher was told
@@ -240,7 +240,7 @@ static inline MPI_Datatype stretto_mpi_type_(int dtype)
     }
 }
 
-/* Makes the type of a part of an array; MPI_DATATYPE_NULL where the part is empty. */
+/* Makes the type of a part of an array; MPI_DATATYPE_NULL if the part is empty. */
 static inline MPI_Datatype stretto_mpi_part_(int ndim, const int *array, const int *part, const int *at, int dtype)
 {
     MPI_Datatype type;

@@ -238,7 +238,7 @@ static int note_sent(struct stretto *s, const struct sample_target *to, int rc)
     return rc;
 }
 
-/* Tells whether the ranks have that step, which an earlier attempt has sent, so that this one does not. */
+/* Returns whether the ranks have that step, which an earlier attempt has sent, so that this one does not. */
 static int may_skip(struct stretto *s, int64_t step, int field, bool *skip)
 {
     int rc;

@@ -36,28 +36,28 @@ enum stretto_dtype {
 #define STRETTO_NDIM_MAX 4
 #define STRETTO_AGAIN (-2) /* only from streams of stretto_open_patiently() */
 
-/* Opens the stream. Waits for the ranks' endpoints until the member's deadline (STRETTO_DEADLINE), or forever where
+/* Opens the stream. Waits for the ranks' endpoints until the member's deadline (STRETTO_DEADLINE), or forever if
  * there is none. On success *out is the stream, to be ended by stretto_close(). On failure *out is still a handle,
- * valid only for stretto_error() and stretto_close(), or NULL, which these accept, where there is no memory for one. */
+ * valid only for stretto_error() and stretto_close(), or NULL, which these accept, if there is no memory for one. */
 int stretto_open(struct stretto **out);
 
 /* Opens a stream like stretto_open(), for callers that must look at something else while they wait, such as an
- * interpreter at its signals. Where this call, or a stretto_send(), stretto_send_lent(), stretto_checkpointed(),
+ * interpreter at its signals. If this call, or a stretto_send(), stretto_send_lent(), stretto_checkpointed(),
  * stretto_finish() or stretto_close() on the stream, has waited for `patience_ms`, it returns STRETTO_AGAIN, has done
  * nothing, and is to be called again with the same arguments. *out is NULL at the first call. */
 int stretto_open_patiently(struct stretto **out, int patience_ms);
 
-/* Returns 1 where the stream leads to a training, 0 where it is idle. */
+/* Returns 1 if the stream leads to a training, 0 if it is idle. */
 int stretto_active(const struct stretto *s);
 
 /* Declares a field by the name it has in the spec's training.fields, with the type and the shape (C order, `ndim`
- * extents) of the data that stretto_send() will be given. Returns its number (>= 0), or -1 where the spec has no such
+ * extents) of the data that stretto_send() will be given. Returns its number (>= 0), or -1 if the spec has no such
  * field or another shape. The element type may differ from the spec's: float64 is narrowed to float32 on the way; no
  * other conversion is made. A first extent of -1, where the spec has it too, varies: see stretto_send_extent(). */
 int stretto_field(struct stretto *s, const char *name, enum stretto_dtype dtype, int ndim, const int64_t *shape);
 
 /* Gives the spec's description of a field: 1 with its type, the number of its extents, and the extents (1 beyond them,
- * -1 for a first one that varies); 0 where the stream is idle and nothing is known; -1 where the spec has no such
+ * -1 for a first one that varies); 0 if the stream is idle and nothing is known; -1 if the spec has no such
  * field. */
 int stretto_describe(struct stretto *s, const char *name, enum stretto_dtype *dtype, int *ndim,
                      int64_t shape[STRETTO_NDIM_MAX]);
@@ -71,7 +71,7 @@ int stretto_send(struct stretto *s, int field, int64_t step, const void *data);
 int stretto_send_extent(struct stretto *s, int field, int64_t step, int64_t extent, const void *data);
 
 /* Lends the field's next send buffer, to write the field into it: *data then has room for the declared number of
- * elements of the declared type, aligned to 64 bytes, with undefined contents. Where that type is the spec's, the
+ * elements of the declared type, aligned to 64 bytes, with undefined contents. If that type is the spec's, the
  * memory is sent as it is, and nothing is copied; otherwise stretto_send_lent() narrows it. An idle stream lends
  * memory, too, so that a program needs no second way. The memory is the program's until stretto_send_lent(), a new
  * stretto_field() of that field, or the stream's end; repeated calls before that return the same memory. Does not
@@ -87,22 +87,22 @@ int stretto_lend_extent(struct stretto *s, int field, int64_t extent, void **dat
  * must not be touched any more: ask for the next. */
 int stretto_send_lent(struct stretto *s, int field, int64_t step);
 
-/* Seconds until the member's walltime ends; a huge value where there is no limit. */
+/* Seconds until the member's walltime ends; a huge value if there is no limit. */
 double stretto_time_left(const struct stretto *s);
 
-/* Returns 1 where it is time to leave a checkpoint and stop: less time is left than the `seconds` that the program
- * needs for its next step and a checkpoint after it, or than the spec's checkpoint.before; 0 otherwise, and where there
+/* Returns 1 if it is time to leave a checkpoint and stop: less time is left than the `seconds` that the program
+ * needs for its next step and a checkpoint after it, or than the spec's checkpoint.before; 0 otherwise, and if there
  * is no limit. */
 int stretto_checkpoint_due(const struct stretto *s, double seconds);
 
 /* Records a checkpoint: the file `path`, in the directory STRETTO_CHECKPOINT_DIR, is complete for step `step` (>= 0),
  * closed, and will not be written to again. It is flushed to the disk, read once, and recorded with its size and
  * digest: from then on another attempt may go on from it, with its path in STRETTO_RESUME. Older ones may be removed
- * then (the spec's checkpoint.keep). Where the program is no ensemble member, nothing is done, and one message on
+ * then (the spec's checkpoint.keep). If the program is no ensemble member, nothing is done, and one message on
  * stderr says so.
  *
  * On an active stream, send the steps that the checkpoint covers before it: the call waits until the ranks hold
- * everything that was sent, since the next attempt would not send it again. It fails where the member's walltime ends
+ * everything that was sent, since the next attempt would not send it again. It fails if the member's walltime ends
  * first: the next attempt then goes on from an older checkpoint, or begins at the start. */
 int stretto_checkpointed(struct stretto *s, const char *path, int64_t step);
 
@@ -132,7 +132,7 @@ int stretto_metric(const char *name, int64_t step, double value);
  * stretto_metric(). */
 int stretto_progress(double done, double total);
 
-/* Returns the reason of the last failure on this stream, as one sentence; "" where there was none. */
+/* Returns the reason of the last failure on this stream, as one sentence; "" if there was none. */
 const char *stretto_error(const struct stretto *s);
 
 #ifdef __cplusplus

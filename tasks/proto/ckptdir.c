@@ -76,7 +76,7 @@ static int64_t ckpt_integer(const json_t *json, const char *key, int64_t otherwi
     return json_is_integer(value) ? json_integer_value(value) : otherwise;
 }
 
-/* Tells whether the path stays inside the directory. */
+/* Returns whether the path stays inside the directory. */
 static bool ckpt_path_stays_below(const char *path)
 {
     if (path == NULL || path[0] == '\0' || path[0] == '/')
@@ -164,7 +164,7 @@ static int64_t record_number(const char *name)
     return digits > 0 && digits < 19 && strcmp(name + digits, ".json") == 0 ? strtoll(name, NULL, 10) : -1;
 }
 
-/* Reads the directory of the records: gives the highest number that a record's name has, 0 where there is none, and
+/* Reads the directory of the records: gives the highest number that a record's name has, 0 if there is none, and
  * adds to the list the streams and, where they are wanted, the records. */
 static int look_through(const char *dir, struct ckpt_list *list, bool records_too, int64_t *highest, struct error *err)
 {
@@ -394,7 +394,7 @@ static bool in_chain(const struct ckpt *ckpt, const struct ckpt_chain *chain)
     return ckpt_counts(chain, ckpt->ensemble, ckpt->attempt);
 }
 
-/* Tells whether there is a newer record of the same file. */
+/* Returns whether there is a newer record of the same file. */
 static bool ckpt_is_superseded(const struct ckpt_list *list, size_t i)
 {
     for (size_t later = i + 1; later < list->n; later++)
@@ -408,7 +408,7 @@ static bool ckpt_is_held(const struct ckpt_list *list, const struct ckpt *ckpt, 
     return held_covers(&list->streams, ckpt->ensemble, ckpt->attempt, ckpt->sent, chain->generation);
 }
 
-/* Tells whether another attempt may go on from it, as far as the records tell. */
+/* Returns whether another attempt may go on from it, as far as the records tell. */
 static bool may_be_offered(const struct ckpt_list *list, size_t i, const struct ckpt_chain *chain)
 {
     return in_chain(&list->items[i], chain) && !ckpt_is_superseded(list, i) &&

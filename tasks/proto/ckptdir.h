@@ -56,28 +56,28 @@ void ckptdir_free(struct ckpt_list *list);
 char *ckptdir_records(const char *dir);
 int ckptdir_make(const char *dir, struct error *err);
 
-/* Reads every record that can be read; none where there is no directory. */
+/* Reads every record that can be read; none if there is no directory. */
 int ckptdir_read(const char *dir, struct ckpt_list *list, struct error *err);
 
 /* From now on, no large file is read to its end by this thread once `stopped` returns true: that fails with ECANCELED.
  * NULL: all are. */
 void ckptdir_heed(bool (*stopped)(const void *arg), const void *arg);
 
-/* Reads the file, and sets its size, digest, mtime and inode. errno ENOENT where there is none; EBUSY where it changed
+/* Reads the file, and sets its size, digest, mtime and inode. errno ENOENT if there is none; EBUSY where it changed
  * meanwhile, or is no regular file. */
 int ckpt_measure(const char *dir, struct ckpt *ckpt, struct error *err);
 
-/* Records the checkpoint; fills in its number, time and `sent`, and makes the directory `.stretto`. Fails where a
+/* Records the checkpoint; fills in its number, time and `sent`, and makes the directory `.stretto`. Fails if a
  * stream of its attempt is open on another host: it cannot be told from here how much that has sent. */
 int ckptdir_add(const char *dir, struct ckpt *ckpt, struct error *err);
 
 int64_t ckpt_mtime_ns(const struct stat *st);
 
-/* Tells whether its file is as it was recorded: by size, and by content unless nobody has touched it; `read` true: by
+/* Returns whether its file is as it was recorded: by size, and by content unless nobody has touched it; `read` true: by
  * content in any case. */
 bool ckpt_fits(const char *dir, const struct ckpt *ckpt, bool read);
 
-/* Returns the newest of the chain whose content fits and whose samples are held, NULL where there is none; borrowed
+/* Returns the newest of the chain whose content fits and whose samples are held, NULL if there is none; borrowed
  * from the list. */
 const struct ckpt *ckptdir_newest(const char *dir, const struct ckpt_list *list, const struct ckpt_chain *chain);
 
@@ -89,7 +89,7 @@ void ckptdir_retain(const char *dir, const struct ckpt_list *list, int64_t keep,
 /* Returns the form of records and replies: number, path, step (or null), reported, size, digest, time, ensemble,
  * attempt. A new reference. */
 json_t *ckpt_json(const struct ckpt *ckpt);
-/* Reads such an object; false where it is not valid. Its path is copied. */
+/* Reads such an object; false if it is not valid. Its path is copied. */
 bool ckpt_parse(const json_t *json, struct ckpt *ckpt);
 
 /* Returns an array of the chain's checkpoints that fit and whose samples are held, the newest first. */

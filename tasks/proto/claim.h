@@ -22,7 +22,7 @@ struct claim {
     char boot_id[BOOT_ID_SIZE];
     char host[64];
     double time;
-    char tmpdir[128];     /* STRETTO_TMPDIR of the job; "" where it has none */
+    char tmpdir[128];     /* STRETTO_TMPDIR of the job; "" if it has none */
     char gpus[1024];      /* the GPUs that the job was given, separated by commas; "": none */
     char application[64]; /* the application whose processes are the runners of the job; "": the job has one runner */
 };
@@ -40,10 +40,10 @@ int claim_join(const char *jobdir, const char *application, struct error *err);
 /* Then claims the task of this rank, in claim-RANK.json: a rank of an application might be started twice. */
 int claim_make_rank(const char *jobdir, int64_t rank, const char *application, const char *tmpdir, struct error *err);
 
-/* Reads the claim. errno ENOENT where there is none, EBADMSG where the file is no claim. */
+/* Reads the claim. errno ENOENT if there is none, EBADMSG where the file is no claim. */
 int claim_read(const char *jobdir, struct claim *out, struct error *err);
 
-/* Tells whether the process that made the claim still runs, on this machine and since the same boot. */
+/* Returns whether the process that made the claim still runs, on this machine and since the same boot. */
 bool claim_alive(const struct claim *claim);
 
 /* Makes up a name for a directory for sockets and the like, with a short path on a local disk: in $TMPDIR where that is
@@ -51,7 +51,7 @@ bool claim_alive(const struct claim *claim);
  * directory is made, so that it can be removed even if its maker is killed. */
 int job_tmpdir_name(char *out, size_t size, struct error *err);
 
-/* Makes the directory, mode 0700. Fails where the path is taken. */
+/* Makes the directory, mode 0700. Fails if the path is taken. */
 int job_tmpdir_make(const char *path, struct error *err);
 
 /* Removes the directory with its content. Refuses a path that job_tmpdir_make() would not have made, since a claim's

@@ -6,12 +6,12 @@
 
 struct dealing;
 
-/* Deals to so many ranks, at least 1. NULL where there is no memory. */
+/* Deals to so many ranks, at least 1. NULL if there is no memory. */
 struct dealing *dealing_create(int ranks);
 void dealing_destroy(struct dealing *dealing); /* NULL is allowed */
 
 /* Returns the rank of a step (>= 0). The numbers of a member's steps that two ranks get differ by 2 at most where its
- * steps are consecutive. Where they have any other equal distance, the difference is bounded, too: it stays below 100
+ * steps are consecutive. If they have any other equal distance, the difference is bounded, too: it stays below 100
  * for thousands of steps. Otherwise it is as by chance, about the root of the number of steps. */
 int dealing_rank(const struct dealing *dealing, uint64_t member, int64_t step);
 #endif

@@ -11,10 +11,10 @@
 /* No packed ones of so many members are longer. */
 #define ENDS_SIZE_MAX(members) (1 + 32 * (((size_t)(members) + 7) / 8))
 
-/* Packs ended[members], where 0 says that no end was told. From malloc, and its size; NULL where there is no memory. */
+/* Packs ended[members], where 0 says that no end was told. From malloc, and its size; NULL if there is no memory. */
 unsigned char *ends_pack(const uint32_t *ended, size_t members, size_t *size);
 
-/* Tells whether it was packed of so many members, and nothing is missing. */
+/* Returns whether it was packed of so many members, and nothing is missing. */
 bool ends_are_all(const unsigned char *packed, size_t size, size_t members);
 
 /* Sets ended[n] to what it says of the members from `from` on. What cannot be read is 0. */

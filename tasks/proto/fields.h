@@ -45,7 +45,7 @@ int field_set_find(const struct field_set *set, const char *name);
 size_t dtype_size(int dtype);
 const char *dtype_name(int dtype);
 
-/* Returns 1 where the shape is the field's, as declared. */
+/* Returns 1 if the shape is the field's, as declared. */
 int field_has_shape(const struct field *field, int ndim, const uint64_t *shape);
 
 bool field_varies(const struct field *field);
@@ -54,7 +54,7 @@ bool field_varies(const struct field *field);
  * own. */
 uint64_t field_bytes(const struct field *field, uint64_t extent);
 
-/* Tells whether a SAMPLE frame's type, shape and length are those of the field, and agree with each other. */
+/* Returns whether a SAMPLE frame's type, shape and length are those of the field, and agree with each other. */
 bool field_takes(const struct field *field, const struct frame *frame);
 
 /* Writes "100x100" or "-1x3"; returns buf. */

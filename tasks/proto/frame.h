@@ -47,7 +47,7 @@ struct frame {
     int64_t step;        /* >= 0 */
     uint64_t sequence;   /* counts the SAMPLE frames of a session to one rank, from 1 */
     uint16_t field;      /* index of the field in the stream's field_set */
-    uint8_t dtype;       /* enum stretto_dtype; 0 where the payload is no array */
+    uint8_t dtype;       /* enum stretto_dtype; 0 if the payload is no array */
     uint8_t ndim;
     uint16_t flags;
     uint64_t shape[FRAME_MAX_DIMS]; /* 0 beyond ndim */
@@ -84,7 +84,7 @@ uint64_t frame_decode_place(const uint8_t at[FRAME_PLACE_SIZE]);
  * right: FRAME_BAD_KIND and all faults after it leave the identity valid. */
 enum frame_fault frame_decode(const void *frame, size_t size, struct frame *f);
 
-/* Tells whether it is a SAMPLE whose payload is not in its message. */
+/* Returns whether it is a SAMPLE whose payload is not in its message. */
 bool frame_is_in_memory(const struct frame *f);
 
 /* Returns the bytes from the beginning of a frame to that of the next one in its message. */

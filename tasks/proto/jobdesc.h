@@ -33,7 +33,7 @@ struct jobdesc_task {
     const json_t *artefacts;
     const char *results; /* absolute: the directory for links to its artefacts, or NULL */
     const char *owner;   /* with results: the member whose they are, over all attempts and follow-ups */
-    /* arguments added where there is a checkpoint to go on from, or NULL; "{checkpoint}" stands for its path */
+    /* arguments added if there is a checkpoint to go on from, or NULL; "{checkpoint}" stands for its path */
     const json_t *resume;
     int64_t since;    /* the first attempt whose checkpoints count as its own; 0: all count */
     int64_t since_in; /* the ensemble whose attempts `since` counts; 0: the job's */
@@ -106,7 +106,7 @@ struct jobdesc {
 /* 1 to 63 of [A-Za-z0-9._-], not beginning with a dot or a dash. */
 bool job_name_valid(const char *name);
 
-/* Returns the number of a signal named "USR1" or "SIGUSR1", 0 where it is none that a task can be warned by. */
+/* Returns the number of a signal named "USR1" or "SIGUSR1", 0 if it is none that a task can be warned by. */
 int jobdesc_signal(const char *name);
 const char *jobdesc_signal_name(int number); /* NULL for other numbers */
 
@@ -118,7 +118,7 @@ int jobdesc_format_parse(const char *name, enum jobdesc_format *out); /* 0 or -1
 /* Parses JSON, and keeps a reference on root. The caller frees the result by jobdesc_free(). */
 struct jobdesc *jobdesc_parse(json_t *root, struct error *err);
 
-/* Reads a file; errno ENOENT where there is none. */
+/* Reads a file; errno ENOENT if there is none. */
 struct jobdesc *jobdesc_read(const char *path, struct error *err);
 
 /* Keeps only this one of its tasks, which must exist. */

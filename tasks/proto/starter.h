@@ -18,7 +18,7 @@
 #define STARTER_ARGS_ROOM 1024
 
 struct starter_reply {
-    int32_t pid, error; /* error: an errno where there is no runner */
+    int32_t pid, error; /* error: an errno if there is no runner */
 };
 
 #endif

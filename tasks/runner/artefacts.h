@@ -32,7 +32,7 @@ int artefacts_init(struct artefacts *artefacts, const struct job *job, void (*ta
                    void *arg, struct error *err);
 void artefacts_fini(struct artefacts *artefacts);
 
-/* Begins to read those of a task that has ended. Returns false where there is nothing to do. */
+/* Begins to read those of a task that has ended. Returns false if there is nothing to do. */
 bool artefacts_take(struct artefacts *artefacts, struct task *t);
 /* Reads no more, because the job's time is over, or it was told to end: tasks whose artefacts are not read are out of
  * time, or cancelled. */

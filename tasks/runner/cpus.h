@@ -1,5 +1,5 @@
 /* The CPUs that a job has for itself, divided among what runs in it: neighbours together, the threads of a core one
- * after the other. Where ten trainings share a node, no training is then moved about, and each library that asks how
+ * after the other. If ten trainings share a node, no training is then moved about, and each library that asks how
  * many CPUs it may use (sched_getaffinity) starts one thread for each CPU of its part. */
 #ifndef TASKS_RUNNER_CPUS_H
 #define TASKS_RUNNER_CPUS_H
@@ -28,7 +28,7 @@ void cpus_fini(struct cpus *cpus);
 
 void cpus_sort(struct cpu *list, size_t n);
 
-/* Gives the i-th of `parts` parts of n: *first and its size, 0 where n is less than `parts`. The parts cover all, and
+/* Gives the i-th of `parts` parts of n: *first and its size, 0 if n is less than `parts`. The parts cover all, and
  * their sizes differ by one at most. */
 size_t cpus_part(size_t n, size_t parts, size_t i, size_t *first);
 

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Returns Unix seconds; 0 where the variable is not set or has no valid time. */
+/* Returns Unix seconds; 0 if the variable is not set or has no valid time. */
 static int64_t time_in(const char *variable)
 {
     const char *text = getenv(variable);

@@ -4,6 +4,6 @@
 #define TASKS_RUNNER_DONE_H
 #include "tasks/runner/task.h"
 
-/* Tells whether the task is a rank whose done record is there. */
+/* Returns whether the task is a rank whose done record is there. */
 bool task_is_done(const struct task *t);
 #endif

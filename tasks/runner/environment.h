@@ -11,7 +11,7 @@ struct task_environment *environment_create(void);
 void environment_destroy(struct task_environment *env);
 
 void environment_set(struct task_environment *env, const char *name, const char *value);
-const char *environment_get(const struct task_environment *env, const char *name); /* NULL where unset */
+const char *environment_get(const struct task_environment *env, const char *name); /* NULL if unset */
 
 /* Returns the list for execve(); borrowed. */
 char **environment_list(const struct task_environment *env);

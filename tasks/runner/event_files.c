@@ -67,7 +67,7 @@ static void event_files_complain(struct event_files *files, const struct event_f
                  name != NULL ? name + 1 : file->path, why);
 }
 
-/* Finds the file of a path, or adds it; NULL where there are too many. */
+/* Finds the file of a path, or adds it; NULL if there are too many. */
 static struct event_file *event_files_find(struct event_files *files, const char *path, const char *prefix,
                                            size_t prefix_size)
 {

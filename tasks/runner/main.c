@@ -148,7 +148,7 @@ static int run_claimed(const struct options *options, const struct jobdesc *desc
     return rc == 0 ? 0 : EX_IOERR;
 }
 
-/* Tells whether the job is claimed already, so that a second runner does not even create a temporary file; the claim
+/* Returns whether the job is claimed already, so that a second runner does not even create a temporary file; the claim
  * itself decides. */
 static bool claimed_before(const char *jobdir)
 {
@@ -234,7 +234,7 @@ static bool keep_own(const struct options *options, struct jobdesc *desc)
     return true;
 }
 
-/* Returns the hosts of each task of a job on several nodes, to be freed; NULL where they are not known. */
+/* Returns the hosts of each task of a job on several nodes, to be freed; NULL if they are not known. */
 static char *find_hosts(const struct jobdesc *desc)
 {
     const struct jobdesc_task *task = &desc->tasks[0];

@@ -46,7 +46,7 @@ static void note_comment(struct metric_file *file, const char *line)
     file->comment = xstrdup(line + strspn(line, "# \t"));
 }
 
-/* Decides by the first line that is no comment what the file is. Returns whether the line is taken thereby. Where a
+/* Decides by the first line that is no comment what the file is. Returns whether the line is taken thereby. If a
  * line that begins with a number follows a comment, the comment names the columns, as numpy.savetxt() writes them. */
 static bool metric_file_take_first(struct metric_file *file, const char *line, size_t size)
 {
@@ -134,7 +134,7 @@ static void take_values(struct metric_file *file, const struct metric_line *line
     each(arg, line);
 }
 
-/* Reads a row of columns. Returns 1 where it has none, since it is a comment or names the columns once more. */
+/* Reads a row of columns. Returns 1 if it has none, since it is a comment or names the columns once more. */
 static int metric_file_row(struct metric_file *file, const char *text, size_t size, struct metric_line *line,
                            const char **why)
 {

@@ -28,7 +28,7 @@
 struct series {
     char name[POINTS_NAME_MAX + 1];
     int64_t count, width;
-    struct points_point open; /* being filled; its count is 0 where there is none */
+    struct points_point open; /* being filled; its count is 0 if there is none */
     int64_t step, time_ms;    /* of the last point */
     double last, min, max;
     double finite; /* the last value that is finite, and its time; NaN: there was none */
@@ -44,7 +44,7 @@ struct metrics {
     struct metrics_rung rung; /* valid with at_rung */
     struct metric_file files[2];
     size_t n_files;
-    struct event_files *events; /* NULL where the task writes none */
+    struct event_files *events; /* NULL if the task writes none */
     struct series *series;      /* room for POINTS_SERIES_MAX from the first one on; NULL before */
     size_t n, last;             /* last: the one that was found last */
     int64_t started_ms, unix_ms;

@@ -28,7 +28,7 @@ bool metrics_end(struct metrics *m, int64_t unix_ms);
 /* Leaves unread what has not been read: from now on metrics_end() only hands on. */
 void metrics_cut(struct metrics *m);
 
-/* Tells whether the task has diverged: one of its metrics is NaN or infinite at its end; or, while it runs, has been
+/* Returns whether the task has diverged: one of its metrics is NaN or infinite at its end; or, while it runs, has been
  * so, if the spec ends it then. `why`, if it is not NULL, gets a phrase. */
 bool metrics_diverged(const struct metrics *m, bool ended, char *why, size_t size);
 
@@ -51,12 +51,12 @@ enum metrics_verdict { METRICS_REACHED, METRICS_MISSED, METRICS_ABSENT };
 /* Tells whether the task has reached the value that the spec asks for; `why` gets a phrase where it has not. */
 enum metrics_verdict metrics_judge(const struct metrics *m, char *why, size_t size);
 
-/* Tells whether the task has reported progress 1: it says that it has finished. */
+/* Returns whether the task has reported progress 1: it says that it has finished. */
 bool metrics_finished(const struct metrics *m);
 
 int64_t metrics_size(const struct metrics *m); /* bytes of the file of points */
 
-/* Writes what was wrong with the reported metrics; "" where nothing was. */
+/* Writes what was wrong with the reported metrics; "" if nothing was. */
 void metrics_notice(const struct metrics *m, char *out, size_t size);
 
 #endif

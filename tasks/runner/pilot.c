@@ -215,7 +215,7 @@ static void pilot_take_signals(struct node_pilot *p)
             pilot_stop(p);
 }
 
-/* Returns the reason why the node is given back now; NULL where it is not. */
+/* Returns the reason why the node is given back now; NULL if it is not. */
 static const char *pilot_is_over(struct node_pilot *p, int64_t now)
 {
     if (p->jobs.n_running > 0)
@@ -307,7 +307,7 @@ static int pilot_fly(struct node_pilot *p)
     return 0;
 }
 
-/* Tells whether ALPS has started this process, as aprun does on all nodes at once, with the job's environment. The
+/* Returns whether ALPS has started this process, as aprun does on all nodes at once, with the job's environment. The
  * variables of the batch system cannot tell: ALPS's allocations are those of Slurm or PBS. */
 static bool alps_placed(struct node_pilot *p)
 {

@@ -1,4 +1,4 @@
-/* The jobs of a pilot: taken from the inbox, started where there is room, waited for. Each has a runner of its own,
+/* The jobs of a pilot: taken from the inbox, started if there is room, waited for. Each has a runner of its own,
  * which does for it the same as for any job: the claim, the walltime, the exit records. */
 #include "tasks/runner/pilot.h"
 

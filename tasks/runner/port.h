@@ -5,7 +5,7 @@
 
 /* Takes a free port, trying them from a place that `seed` chooses: one that the kernel gives to no connection by
  * itself, that nobody has bound, and that no other runner of this host holds. Returns it, with a descriptor in *lock
- * that holds it until that is closed; 0 where there is none, or *lock is -1. */
+ * that holds it until that is closed; 0 if there is none, or *lock is -1. */
 int port_take(uint32_t seed, int *lock);
 
 #endif

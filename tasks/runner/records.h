@@ -23,7 +23,7 @@ void records_add(struct records *r, const char *path, int (*write)(const char *p
 void records_work(struct records *r, int64_t give_up);
 
 bool records_pending(const struct records *r);
-int64_t records_due(const struct records *r); /* monotonic ms of the next try; INT64_MAX where nothing is pending */
+int64_t records_due(const struct records *r); /* monotonic ms of the next try; INT64_MAX if nothing is pending */
 int64_t records_failing_since(const struct records *r); /* monotonic ms; 0: the last write succeeded */
 bool records_lost(const struct records *r);             /* tells whether a record was given up */
 

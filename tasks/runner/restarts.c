@@ -53,7 +53,7 @@ void restarts_fini(struct restarts *r)
     json_decref(r->list);
 }
 
-/* Tells whether the memory of each rank has all that its next process needs. */
+/* Returns whether the memory of each rank has all that its next process needs. */
 static bool is_complete(const struct restarts *r)
 {
     struct kept_head head;

@@ -14,7 +14,7 @@
 #define LIST ".stretto.json"
 #define TEMPORARY ".stretto.new"
 
-/* Reads the list of an earlier attempt. Returns 1 and *list, 0 where there is none, -1 where the directory, or a file
+/* Reads the list of an earlier attempt. Returns 1 and *list, 0 if there is none, -1 if the directory, or a file
  * in it that would have to be one of ours, is another owner's. */
 static int read_list(const char *results, const char *owner, json_t **list, struct error *err)
 {
@@ -117,7 +117,7 @@ static void remove_stale(const char *results, const json_t *before, const json_t
         unlink(path);
         for (char *slash = strrchr(path, '/'); slash > path + strlen(results); slash = strrchr(path, '/')) {
             *slash = '\0';
-            rmdir(path); /* fails where something is in it */
+            rmdir(path); /* fails if something is in it */
         }
         free(path);
     }

@@ -189,9 +189,9 @@ static void start_tasks(struct run *r)
     }
 }
 
-/* Tells whether the end of a task is held back. A batch system tells every process of a job to end, and a task may end
- * before the runner gets its signal, with any status. That is neither the task's failure nor its success, so the runner
- * waits a little for the signal. Only the runner, or a person, tells tasks of the daemon's local jobs to end. */
+/* Returns whether the end of a task is held back. A batch system tells every process of a job to end, and a task may
+ * end before the runner gets its signal, with any status. That is neither the task's failure nor its success, so the
+ * runner waits a little for the signal. Only the runner, or a person, tells tasks of the daemon's local jobs to end. */
 static bool end_is_held(const struct run *r, const struct task *t)
 {
     if (r->ending.stop != STOP_NONE || t->silent != SILENT_NOT || t->diverging || t->arrived || r->restarts.wanted)
@@ -246,7 +246,7 @@ static void hold_or_end(struct run *r, struct task *t, int64_t now)
 /* Waits for children that have ended. Returns whether children are left. Those that a signal has ended come first: the
  * others may have failed because of them.
  *
- * A process that a task leaves is a child of the runner before the task's first process can be waited for. So where
+ * A process that a task leaves is a child of the runner before the task's first process can be waited for. So if
  * there are no more children than running tasks, nothing was left, and /proc need not be searched. */
 static bool run_reap(struct run *r, int64_t now)
 {

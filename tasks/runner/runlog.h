@@ -8,7 +8,7 @@
 /* Sends stdout and stderr to the log from now on. */
 void runlog_begin(const char *jobdir);
 
-/* Moves the log to the file, with all that was written before. Does nothing where it is there already, or was never
+/* Moves the log to the file, with all that was written before. Does nothing if it is there already, or was never
  * begun. */
 void runlog_keep(void);
 

@@ -6,7 +6,7 @@
 #define TASKS_RUNNER_SHELL_H
 #include <stdbool.h>
 
-/* Tells whether PBS has started this program as a shell: as a login shell ("-stretto-run"), or without any words in a
+/* Returns whether PBS has started this program as a shell: as a login shell ("-stretto-run"), or without any words in a
  * job of PBS. */
 bool shell_is_meant(int argc, char **argv);
 

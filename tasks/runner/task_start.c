@@ -164,7 +164,7 @@ static int open_output(const struct task *t, const char *name, struct error *err
     return fd;
 }
 
-/* Opens the files for the standard output and the standard error. Where they are merged, both are one open file, so
+/* Opens the files for the standard output and the standard error. If they are merged, both are one open file, so
  * that it has all writes in their order. */
 static int open_outputs(const struct task *t, int fds[3], struct error *err)
 {
@@ -206,7 +206,7 @@ static void program_become(const struct program *program, const char *dir, char 
     execve(program->file, program->argv, env);
 }
 
-/* Returns the task's part of the job's CPUs, NULL where they are not divided. */
+/* Returns the task's part of the job's CPUs, NULL if they are not divided. */
 static const cpu_set_t *cpus_of(const struct task *t, cpu_set_t *set)
 {
     const struct cpus *cpus = &t->job->cpus;

@@ -13,7 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* False where there is no such process, or it is a zombie. */
+/* False if there is no such process, or it is a zombie. */
 static bool read_process(pid_t pid, struct tree_process *p)
 {
     unsigned long long user, system, children_user, children_system;

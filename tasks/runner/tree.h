@@ -50,7 +50,7 @@ int tree_signal_below(int sig);
  * as long as it runs. */
 void tree_signal_running(pid_t leader, const char *mark, int sig);
 
-/* Returns how many children the caller, which has one thread, has, including those that were not waited for; -1 where
+/* Returns how many children the caller, which has one thread, has, including those that were not waited for; -1 if
  * the kernel does not tell. */
 ssize_t tree_children(void);
 

@@ -7,7 +7,7 @@
  *   that of a
  *              random seen one. Nothing is drawn below the threshold. Once reception is over, a draw removes.
  *
- * No policy ever evicts an unseen item: where there is no room, the caller waits. Draws and evictions take their
+ * No policy ever evicts an unseen item: if there is no room, the caller waits. Draws and evictions take their
  * randomness from two generators made of the seed, so that the same seed and the same order of calls give the same
  * draws. */
 #ifndef TASKS_TRAIN_BUFFER_H
@@ -39,7 +39,7 @@ bool buffer_has_room(const struct buffer *b);
 /* Adds an item; needs room. Returns the item that was evicted, which the caller must release, or NULL. */
 void *buffer_put(struct buffer *b, void *item);
 
-/* Adds an item that an earlier buffer has held and drawn. Returns false where it cannot be drawn again, or only in the
+/* Adds an item that an earlier buffer has held and drawn. Returns false if it cannot be drawn again, or only in the
  * place of another one. */
 bool buffer_put_seen(struct buffer *b, void *item);
 

@@ -10,11 +10,11 @@
  * since the receiver's threads and the training's own need some as well, COPIES_HELPERS_MAX at most. */
 int copies_helpers(void);
 
-/* The helpers are started with the first copies that are large enough. Returns NULL where there is no memory. */
+/* The helpers are started with the first copies that are large enough. Returns NULL if there is no memory. */
 struct copies *copies_create(int helpers);
 void copies_destroy(struct copies *copies);
 
-/* Adds a copy to those that copies_make() makes. (Where there is no memory to note it, it is made at once.) */
+/* Adds a copy to those that copies_make() makes. (If there is no memory to note it, it is made at once.) */
 void copies_add(struct copies *copies, void *to, const void *from, size_t size);
 /* Makes all that were added since the last call, and returns when they are made. */
 void copies_make(struct copies *copies);

@@ -32,7 +32,7 @@ void gaps_note(struct gaps *g, int64_t step);
 /* Notes that the session's attempt follows that earlier one, which is over. */
 void gaps_follow(struct gaps *g, const struct gaps *earlier, const struct gaps_of *of);
 
-/* Counts steps that were left out and that nobody has sent since, 0 where none are known; *from and *to are the first
+/* Counts steps that were left out and that nobody has sent since, 0 if none are known; *from and *to are the first
  * and the last of them. It counts a million at most. */
 int64_t gaps_count(const struct gaps *g, const struct gaps_of *of, int64_t *from, int64_t *to);
 #endif

@@ -30,7 +30,7 @@ void handover_add(struct handover *h, const struct handover_item *item);
 int64_t handover_finish(struct handover *h, struct error *err);
 
 /* Opens the file for reading, in a thread that also closes it, since threads may have descriptors of their own; `store`
- * makes the samples. NULL with err; errno ENOENT where there is none. */
+ * makes the samples. NULL with err; errno ENOENT if there is none. */
 struct handover *handover_open(const char *path, const struct field_set *fields, struct sample_store *store,
                                struct error *err);
 

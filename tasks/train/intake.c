@@ -173,7 +173,7 @@ static struct gaps_of gaps_here(const struct intake *in, uint64_t member)
         .have = in->have, .dealing = in->config->dealing, .rank = in->config->rank, .member = member};
 }
 
-/* Begins a session that is new here; NULL where it cannot be taken. */
+/* Begins a session that is new here; NULL if it cannot be taken. */
 static struct peer *begin_session(struct intake *in, struct frame_origin from, const struct frame *f,
                                   const char *payload)
 {
@@ -317,7 +317,7 @@ static void take_finalize(struct intake *in, struct frame_origin from, const str
     intake_answer(in, from, f, FRAME_FINALIZED, f->sequence, steps_told(in, f->member), NULL);
 }
 
-/* Takes a frame that is valid in itself. false where its sender is refused, with the rest of the message. */
+/* Takes a frame that is valid in itself. false if its sender is refused, with the rest of the message. */
 static bool take_frame(struct intake *in, struct frame_origin from, const struct frame *f, const uint8_t *payload)
 {
     /* A sender without the key gets no answer, so that strangers learn nothing. */
@@ -345,7 +345,7 @@ static bool take_frame(struct intake *in, struct frame_origin from, const struct
     }
 }
 
-/* Tells whether the frame may follow another one in a message: a small SAMPLE. */
+/* Returns whether the frame may follow another one in a message: a small SAMPLE. */
 static bool may_follow(const struct frame *f)
 {
     return f->kind == FRAME_SAMPLE && FRAME_HEADER_SIZE + f->length <= FRAME_SHARING_MAX;

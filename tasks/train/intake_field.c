@@ -4,7 +4,7 @@
 
 #include <stdlib.h>
 
-/* Finds the payload of a frame that lies in its member's memory; NULL where it does not. */
+/* Finds the payload of a frame that lies in its member's memory; NULL if it does not. */
 static const void *find_payload(struct intake *in, struct frame_origin from, const struct peer *peer,
                                 const struct frame *f)
 {
@@ -57,7 +57,7 @@ static bool take_from_memory(struct intake *in, struct frame_origin from, const 
     return taken;
 }
 
-/* Begins the sample of a step with its first field; NULL where there is no memory. */
+/* Begins the sample of a step with its first field; NULL if there is no memory. */
 static struct sample *begin_step_sample(struct intake *in, struct peer *peer, int64_t step)
 {
     struct sample *sample = sample_create(in->store, peer->member, step, peer->params);

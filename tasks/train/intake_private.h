@@ -36,7 +36,7 @@ struct intake {
     struct peers *peers;
     struct stepset *have;
     _Atomic uint32_t *ended_by; /* for each member the attempt that told its end; 0: none */
-    /* steps of each member that were put into the pool; NULL where nobody asks, since it is not known how many it
+    /* steps of each member that were put into the pool; NULL if nobody asks, since it is not known how many it
      * sends, and no checkpoints are saved */
     _Atomic uint32_t *held;
     struct ready ready[POOL_PUT_MAX];
@@ -66,7 +66,7 @@ struct intake {
 struct frame_origin {
     const uint8_t *routing;
     uint8_t routing_size;
-    zmq_msg_t *msg; /* NULL where it is not available */
+    zmq_msg_t *msg; /* NULL if it is not available */
 };
 
 static inline uint64_t intake_counted(atomic_uint_least64_t *counter)
@@ -81,14 +81,14 @@ static inline void intake_count(atomic_uint_least64_t *counter, int64_t by)
     atomic_store_explicit(counter, intake_counted(counter) + (uint64_t)by, memory_order_release);
 }
 
-/* Counts a frame as refused, and logs the first of its kind. f is NULL where the frame's header cannot be trusted. */
+/* Counts a frame as refused, and logs the first of its kind. f is NULL if the frame's header cannot be trusted. */
 void intake_reject(struct intake *in, struct frame_origin from, const struct frame *f, int fault, const char *why);
 
 /* Does the same, and tells the sender why. */
 void intake_refuse(struct intake *in, struct frame_origin to, const struct frame *f, int fault, const char *fmt, ...)
     __attribute__((format(printf, 5, 6)));
 
-/* Returns how many steps of that member are held, 0 where they are not counted. */
+/* Returns how many steps of that member are held, 0 if they are not counted. */
 uint32_t intake_held(const struct intake *in, uint64_t member);
 
 /* Reports that there is no memory for a frame: it is dropped as if it had been lost, so that its member sends it again.
@@ -108,16 +108,16 @@ void intake_ack_later(struct intake *in, struct peer *peer);
 /* Takes over a whole sample. Up to `before` its member may be acknowledged while the sample is not in the pool. */
 void intake_take_sample(struct intake *in, struct peer *peer, struct sample *sample, uint64_t before);
 
-/* Handles a frame that comes when nobody will draw any more (in->ended). Where everything was drawn, its sender is
- * told. Where the training stopped before that, the sender is not told, since it would fail without a fault of its own:
+/* Handles a frame that comes when nobody will draw any more (in->ended). If everything was drawn, its sender is
+ * told. If the training stopped before that, the sender is not told, since it would fail without a fault of its own:
  * it waits, and the daemon, which sees the training's end itself, stops it, or starts both anew. */
 void intake_take_no_more(struct intake *in, struct frame_origin from, const struct frame *f);
 
-/* Tells whether as many samples have been collected as are put into the pool at once: intake_turn() is due. */
+/* Returns whether as many samples have been collected as are put into the pool at once: intake_turn() is due. */
 bool intake_is_full(const struct intake *in);
 
 /* intake_resume.c: gives the session the fields that its stream had sent to the generation before, and drops those of
- * earlier attempts. Returns false where there is no memory. */
+ * earlier attempts. Returns false if there is no memory. */
 bool intake_adopt_orphans(struct intake *in, struct peer *peer);
 void intake_drop_orphans(struct intake *in);
 void intake_drop_left(struct intake *in);

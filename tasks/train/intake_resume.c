@@ -8,7 +8,7 @@ static int no_memory_to_resume(struct error *err)
     return error_set(err, "train_memory", "no memory for the checkpoint to go on from");
 }
 
-/* Returns whether the sample is new; -1 where there is no memory. */
+/* Returns whether the sample is new; -1 if there is no memory. */
 static int enter_sample(struct intake *in, const struct sample *sample)
 {
     if (stepset_reserve(in->have) < 0)
@@ -129,7 +129,7 @@ static int take_slots(struct intake *in, const struct cut *cut)
 }
 
 /* Takes over which attempts have told their end, by the memory of a former process of this rank or by the checkpoint
- * (NULL where there is none), and notes it for the next process. */
+ * (NULL if there is none), and notes it for the next process. */
 static void take_ends(struct intake *in, const uint32_t *ended)
 {
     uint32_t *kept = in->kept != NULL ? kept_ended(in->kept) : NULL;
@@ -236,7 +236,7 @@ static int feed_one(struct intake *in, struct sample *sample, struct error *err)
     return 1;
 }
 
-/* Returns 1 where all samples of the file are in the pool, 0 where that takes no more, -1 with err. */
+/* Returns 1 if all samples of the file are in the pool, 0 if that takes no more, -1 with err. */
 static int feed_all(struct intake *in, struct handover *handover, struct error *err)
 {
     struct handover_item item;

@@ -31,7 +31,7 @@ struct kept_slot {
 #define KEPT_SLOT_HEAD 64
 _Static_assert(sizeof(struct kept_slot) <= KEPT_SLOT_HEAD, "a slot's payload begins at a line of the cache");
 
-/* Maps the memory of this rank. NULL where it has none: the training saves no checkpoints, the runner gave none, or it
+/* Maps the memory of this rank. NULL if it has none: the training saves no checkpoints, the runner gave none, or it
  * cannot be reached, of which the log tells. */
 struct kept *kept_open(const struct train_config *config);
 void kept_close(struct kept *kept); /* NULL is allowed */
@@ -48,7 +48,7 @@ struct kept_head *kept_head(struct kept *kept);
 /* From now on no slot becomes free: this process ends, and its next one may need all of them. */
 void kept_freeze(struct kept *kept);
 
-/* Takes a free slot; called by one thread. NULL where there is no memory. */
+/* Takes a free slot; called by one thread. NULL if there is no memory. */
 struct kept_slot *kept_take(struct kept *kept);
 
 /* Gives a slot back. `cut`: the number of the checkpoint that is the first to have the sample among those that were
@@ -71,7 +71,7 @@ bool kept_watch(struct kept *kept, void (*full)(void *arg, bool full), void *arg
 
 bool kept_is_full(struct kept *kept); /* reception waits */
 
-/* Reception does not wait any longer: lets all go that is retained. Does nothing where reception does not wait. `why`
+/* Reception does not wait any longer: lets all go that is retained. Does nothing if reception does not wait. `why`
  * is for the log. */
 void kept_give_up(struct kept *kept, const char *why);
 

@@ -30,7 +30,7 @@ struct patience_other {
 
 struct patience;
 
-/* For the ranks of that configuration, which outlives it. NULL where there is no memory. */
+/* For the ranks of that configuration, which outlives it. NULL if there is no memory. */
 struct patience *patience_create(const struct train_config *config);
 void patience_destroy(struct patience *p); /* NULL is allowed */
 
@@ -38,7 +38,7 @@ void patience_destroy(struct patience *p); /* NULL is allowed */
 void patience_rest(struct patience *p);
 
 /* Called from time to time while it waits, with `others`, one for each rank, of which the own one is not read; NULL
- * where nothing new is known of them. Returns why it is to give up waiting, as a clause; NULL where it is not. */
+ * if nothing new is known of them. Returns why it is to give up waiting, as a clause; NULL if it is not. */
 const char *patience_look(struct patience *p, const struct patience_own *own, const struct patience_other *others);
 
 /* Reads what the other ranks have reported last (status-rankR.json). */

@@ -37,13 +37,13 @@ struct partial {
 
 struct peers;
 
-struct peers *peers_create(void); /* NULL where there is no memory */
+struct peers *peers_create(void); /* NULL if there is no memory */
 void peers_destroy(struct peers *peers);
 
-/* NULL where the session is unknown. */
+/* NULL if the session is unknown. */
 struct peer *peers_find(struct peers *peers, uint64_t member, uint64_t session);
 
-/* Adds a session. The reference to the parameters is taken over; where there is no memory it is not, and the result is
+/* Adds a session. The reference to the parameters is taken over; if there is no memory it is not, and the result is
  * NULL. */
 struct peer *peers_add(struct peers *peers, uint64_t member, uint64_t session, uint32_t attempt,
                        struct sample_params *params);

@@ -25,7 +25,7 @@ struct policy {
     int (*check)(const struct buffer_config *config, struct error *err);
     bool (*has_room)(const struct buffer *b);
     void *(*put)(struct buffer *b, void *item);
-    bool (*put_seen)(struct buffer *b, void *item); /* false where it has no place for an item that was drawn before */
+    bool (*put_seen)(struct buffer *b, void *item); /* false if it has no place for an item that was drawn before */
     bool (*can_draw)(const struct buffer *b);       /* called with count > 0, and while reception is not over */
     void *(*draw)(struct buffer *b, bool *removed);
 };

@@ -28,7 +28,7 @@ struct pool_counters {
 
 struct pool;
 
-/* Takes over the buffer. NULL where there is no memory. */
+/* Takes over the buffer. NULL if there is no memory. */
 struct pool *pool_create(struct buffer *buffer, size_t batch);
 
 /* From now on the pool enters in `drawn` which samples are drawn; the pool counts on from these counters, those of the
@@ -37,7 +37,7 @@ void pool_note_drawn(struct pool *pool, struct drawn *drawn, const struct pool_c
 
 /* The model has learnt from everything that was drawn. After the first call, it learns only by these calls: what was
  * drawn since the last one counts as not drawn where a checkpoint is taken. Called by the thread that draws. Returns 0;
- * -1 where there is no memory. */
+ * -1 if there is no memory. */
 int pool_learnt(struct pool *pool);
 
 /* Sets the counters of a checkpoint that is taken now: without the samples from which the model has not learnt. */
@@ -65,7 +65,7 @@ enum { POOL_PUT_ENDED = -1, POOL_PUT_STOPPED = -2 };
 int pool_put(struct pool *pool, struct sample *const *sample, int count);
 
 /* Puts a sample in that was drawn before the checkpoint from which the training goes on, so that it may be drawn again.
- * Returns false where it has no place there; else its reference is taken over. How often it was drawn is not known: its
+ * Returns false if it has no place there; else its reference is taken over. How often it was drawn is not known: its
  * further draws count as repeats, and not in `draws`. */
 bool pool_put_drawn(struct pool *pool, struct sample *sample);
 

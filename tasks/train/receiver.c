@@ -70,7 +70,7 @@ static void receiver_reply(void *arg, const uint8_t *routing, uint8_t routing_si
         zmq_msg_close(&msg);
 }
 
-/* Receives one message: the connection's name, then the frame. Returns 1, or 0 where there is none now. */
+/* Receives one message: the connection's name, then the frame. Returns 1, or 0 if there is none now. */
 static int receive_one(struct receiver *r, size_t *bytes)
 {
     uint8_t routing[255], size;
@@ -97,7 +97,7 @@ static int receive_one(struct receiver *r, size_t *bytes)
     return 1;
 }
 
-/* Takes a bounded number of frames, then acknowledges. true where nothing was left to read. */
+/* Takes a bounded number of frames, then acknowledges. true if nothing was left to read. */
 static bool receiver_turn(struct receiver *r)
 {
     size_t bytes = 0;

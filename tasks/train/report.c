@@ -78,7 +78,7 @@ static json_t *draws_json(const struct stretto_train_stats *s)
     return NULL;
 }
 
-/* NULL where there is no memory for all of it. */
+/* NULL if there is no memory for all of it. */
 static json_t *status_json(struct report *r, const struct stretto_train_stats *s)
 {
     static const char *const states[] = {"waiting", "receiving", "draining", "done", "unfinished"};

@@ -30,6 +30,6 @@ int resume_load(const struct train_config *config, struct resume *resume, struct
 void resume_give_up(const struct train_config *config, const struct error *err);
 void resume_fini(struct resume *resume);
 
-/* Tells whether this rank has to do with that sample. */
+/* Returns whether this rank has to do with that sample. */
 bool resume_is_ours(const struct train_config *config, uint64_t member, int64_t step);
 #endif

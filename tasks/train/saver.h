@@ -13,7 +13,7 @@
 struct saver;
 
 /* Starts to watch the time. The configuration outlives it, and `kept`, which is told of checkpoints that are whole, or
- * NULL. NULL with err; or with err->code "" where the spec asks for
+ * NULL. NULL with err; or with err->code "" if the spec asks for
  * no checkpoints. */
 struct saver *saver_create(const struct train_config *config, struct kept *kept, struct error *err);
 
@@ -30,16 +30,16 @@ bool saver_has_time(const struct saver *c);
  * saver_warn() was called. None but the last is due while this rank's part of the one before is being written. */
 enum saver_due saver_due(struct saver *c);
 
-/* Tells whether a checkpoint was begun of which this rank's part is not written yet, or this rank adds one to the
+/* Returns whether a checkpoint was begun of which this rank's part is not written yet, or this rank adds one to the
  * list of which all parts are; and whether its part is written, while it is not known whether that of all other
  * ranks is. */
 bool saver_is_saving(struct saver *c);
 uint64_t saver_saves(struct saver *c); /* how many were begun */
 bool saver_is_pending(struct saver *c);
-/* Tells whether all ranks have written their parts of a checkpoint that is pending; reads files. */
+/* Returns whether all ranks have written their parts of a checkpoint that is pending; reads files. */
 bool saver_is_written(struct saver *c);
-/* Tells whether this rank will find, at its next look, that a checkpoint is whole: rank 0 since all parts are written,
- * others since it is on the list. Reads files. */
+/* Returns whether this rank will find, at its next look, that a checkpoint is whole: rank 0 since all parts are
+ * written, others since it is on the list. Reads files. */
 bool saver_is_settling(struct saver *c);
 
 /* From now on the last one is due: the daemon wants this generation to end. Callable from any thread. */
@@ -52,13 +52,13 @@ void saver_warn(struct saver *c);
 const char *saver_begin(struct saver *c, int64_t step, struct error *err);
 
 /* Returns the path of another file of this rank in the checkpoint that was begun, KIND-rankR.ENDING; to be freed, NULL
- * where there is no memory. */
+ * if there is no memory. */
 char *saver_path(const struct saver *c, const char *kind, const char *ending);
 
 /* Takes over the cut of the checkpoint that was begun. From now on the program may train, while it writes its state. */
 void saver_cut(struct saver *c, struct cut *cut);
 
-/* Tells whether saver_cut() was called for the checkpoint that was begun. */
+/* Returns whether saver_cut() was called for the checkpoint that was begun. */
 bool saver_has_cut(struct saver *c);
 
 /* The program has written its state, or has nothing to save; saver_cut() was called. The rest is done by the thread.

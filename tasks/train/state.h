@@ -10,7 +10,7 @@
 
 /* Reads all of it. Sets its size in bytes, and the digest: of a file, that of its content; of a directory, that of the
  * names and contents of all files below it, in the bytewise order of their names. With `flush`, every file and every
- * name is flushed to the disk as well. On failure errno is ENOENT where there is nothing at that path. */
+ * name is flushed to the disk as well. On failure errno is ENOENT if there is nothing at that path. */
 int state_measure(const char *path, bool flush, int64_t *size, char digest[STATE_DIGEST_SIZE], struct error *err);
 
 /* Removes it, as far as that is possible. */

@@ -4,7 +4,7 @@
  * The library finds everything through the environment that the runner has set (docs/run-directory.md). Reception runs
  * on a thread of its own from stretto_train_open() to stretto_train_close(), whatever the training does meanwhile.
  * Batches are drawn by one thread at a time; all other calls may come from any thread. Calls return 0, or -1 with the
- * reason in stretto_train_error(). Where memory is short, samples stay with the members that send them until there is
+ * reason in stretto_train_error(). If memory is short, samples stay with the members that send them until there is
  * memory, and nothing is lost; but ZeroMQ, which this library uses, ends the process where it cannot get memory for
  * itself. */
 #ifndef STRETTO_TRAIN_H
@@ -58,14 +58,14 @@ struct stretto_train_stats {
 enum { STRETTO_TRAIN_STARVED = 1, STRETTO_TRAIN_SAVING = 2 };
 
 /* Starts receiving. On failure *out is still a handle, valid only for stretto_train_error(), stretto_train_error_code()
- * and stretto_train_close(), or NULL, which these accept, where there is no memory for one.
+ * and stretto_train_close(), or NULL, which these accept, if there is no memory for one.
  *
  * The process's malloc is told to keep up to 64 MiB of freed memory (mallopt(3): M_TRIM_THRESHOLD, and M_MMAP_THRESHOLD
  * of 32 MiB), since messages come and go all the time; not so where GLIBC_TUNABLES or one of MALLOC_TRIM_THRESHOLD_,
  * MALLOC_MMAP_THRESHOLD_ and MALLOC_TOP_PAD_ is set.
  *
  * The connections of members are served by threads that have descriptors of their own (unshare(2)), so that they cannot
- * use up the program's; /proc/PID/fd does not show them. Where the system refuses that, as some containers do, the
+ * use up the program's; /proc/PID/fd does not show them. If the system refuses that, as some containers do, the
  * library logs a warning, and the connections use the program's descriptors. The process's soft limit on open files is
  * raised to 16,384, or to the hard limit where that is less. */
 int stretto_train_open(struct stretto_train **out);
@@ -73,7 +73,7 @@ int stretto_train_open(struct stretto_train **out);
 /* Stops receiving and frees everything. It does not report success: stretto_train_done() does that. NULL is allowed. */
 void stretto_train_close(struct stretto_train *t);
 
-/* Returns the reason of the last failure; "" where there was none. stretto_train_error_code() returns a word that
+/* Returns the reason of the last failure; "" if there was none. stretto_train_error_code() returns a word that
  * programs can compare, "not_under_stretto" where the environment is not that of a rank. */
 const char *stretto_train_error(const struct stretto_train *t);
 const char *stretto_train_error_code(const struct stretto_train *t);
@@ -103,7 +103,7 @@ enum { STRETTO_TRAIN_END = 0, STRETTO_TRAIN_AGAIN = -2, STRETTO_TRAIN_INTERRUPTE
 /* Draws a batch and writes it into the caller's memory: fields[f] takes batch size × the field's elements, contiguous
  * (NULL: this field is not wanted), params batch size × parameters as float64, member and step batch size elements;
  * params, member and step may be NULL. Waits at most timeout_ms, for ever where that is negative, until a batch can be
- * drawn. Up to three threads of the library help to copy batches of more than 4 MiB, where there are processors for
+ * drawn. Up to three threads of the library help to copy batches of more than 4 MiB, if there are processors for
  * them.
  *
  * Returns the number of samples (less than the batch size only at the very end), STRETTO_TRAIN_END when reception is
@@ -115,7 +115,7 @@ int stretto_train_batch(struct stretto_train *t, void *const *fields, double *pa
 /* Does the same where the first extent of some fields varies: fields[f] of such a field takes the samples' elements one
  * sample behind the other (at most batch size × max × the other extents), and offsets[f] takes batch size + 1 numbers:
  * sample i lies from offsets[f][i] to offsets[f][i + 1], counted along the first extent. offsets[f] of other fields is
- * not read. stretto_train_batch() returns -1 where such a field is wanted, since it could not tell the samples apart.
+ * not read. stretto_train_batch() returns -1 if such a field is wanted, since it could not tell the samples apart.
  */
 int stretto_train_batch_ragged(struct stretto_train *t, void *const *fields, int64_t *const *offsets, double *params,
                                int64_t *member, int64_t *step, int timeout_ms);
@@ -167,7 +167,7 @@ enum { STRETTO_TRAIN_CHECKPOINT_DUE = 1, STRETTO_TRAIN_CHECKPOINT_LAST = 2 };
  * ranks; else 0. The library takes that signal only where the program has not set what it does. */
 int stretto_train_checkpoint_due(struct stretto_train *t);
 
-/* Returns "every" of the spec in milliseconds; 0 where a checkpoint is never due before the end of the time. */
+/* Returns "every" of the spec in milliseconds; 0 if a checkpoint is never due before the end of the time. */
 int64_t stretto_train_checkpoint_every_ms(const struct stretto_train *t);
 
 /* Begins a checkpoint. `step` is the program's own count, and above that of the checkpoint before; or it is the same,
@@ -191,13 +191,13 @@ void stretto_train_copy(void *to, const void *from, size_t size);
 /* The state is written: `due` is what stretto_train_checkpoint_due() returned, or STRETTO_TRAIN_CHECKPOINT_DUE; or it
  * could not be written: 0, and this one is dropped. Takes the stream's part, unless stretto_train_checkpoint_cut() has.
  * The rest is done in the background: flushing, and writing the stream's part. A failure there is logged, and the
- * training goes on. After STRETTO_TRAIN_CHECKPOINT_LAST the call waits until that is done, and fails where it could not
+ * training goes on. After STRETTO_TRAIN_CHECKPOINT_LAST the call waits until that is done, and fails if it could not
  * be; then stretto_train_batch() returns STRETTO_TRAIN_END, and stretto_train_done() reports that the training is to go
  * on in another job. */
 int stretto_train_checkpoint_end(struct stretto_train *t, int due);
 
 /* Returns the path of what this rank had saved, or where it had not, the first one that had, in the checkpoint that
- * this training goes on from, or of another ensemble that the spec has it start from; and its step. NULL and -1 where
+ * this training goes on from, or of another ensemble that the spec has it start from; and its step. NULL and -1 if
  * the training begins at the start, with nothing. */
 const char *stretto_train_resume(const struct stretto_train *t);
 int64_t stretto_train_resume_step(const struct stretto_train *t);
@@ -208,11 +208,11 @@ int stretto_train_resume_ranks(const struct stretto_train *t);
 /* Returns 1 once the last checkpoint of this generation of ranks is saved, else 0. */
 int stretto_train_unfinished(const struct stretto_train *t);
 
-/* Returns a word for each index of rejected_by; NULL where there is none. */
+/* Returns a word for each index of rejected_by; NULL if there is none. */
 const char *stretto_train_fault_name(int fault);
 
 /* Reports that the training has finished with success: writes the final counters where the daemon looks for them. Waits
- * until checkpoints that were ended are written. Where stretto_train_unfinished(), it reports that instead.
+ * until checkpoints that were ended are written. If stretto_train_unfinished(), it reports that instead.
  *
  * Where stretto_train_batch() has not returned STRETTO_TRAIN_END, the training says with this call that it has learnt
  * enough: it takes no more samples, and once all ranks are done and have ended, the daemon ends what still runs of the

@@ -78,7 +78,7 @@ static void keep_memory(void)
     mallopt(M_TRIM_THRESHOLD, 64 << 20);
 }
 
-/* Takes over what was drawn before the checkpoint; where there is none, nothing. */
+/* Takes over what was drawn before the checkpoint; if there is none, nothing. */
 static int note_drawn(struct stretto_train *t)
 {
     const struct cut *from = &t->resume.cut;

@@ -41,7 +41,7 @@ static int first_step(void)
     return step;
 }
 
-/* The number in it is that of the step with which the next attempt begins. False where the disk is full. */
+/* The number in it is that of the step with which the next attempt begins. False if the disk is full. */
 static bool leave_checkpoint(int next)
 {
     char part[4096], path[4096];

@@ -59,7 +59,7 @@ family_cron() {
 		sleep "$1"
 	done
 }
-# What such calls may have said, and did not: prints nothing where they were as they are to be
+# What such calls may have said, and did not: prints nothing if they were as they are to be
 family_cron_faults() {
 	grep -v '^stretto:' "$T/cron.err"
 	grep -v -E '^ensemble [0-9]+ follows up [0-9]+: [0-9]+ members, (running|paused|complete)$' "$T/cron.out"
@@ -67,7 +67,7 @@ family_cron_faults() {
 }
 
 # family_cut ROOT: while the daemon is down, the newest checkpoint of a member that waits for a follow-up is cut in
-# half, where it has another one. 1 where there is none.
+# half, where it has another one. 1 if there is none.
 family_cut() {
 	local index path size
 	while IFS='|' read -r index path size _; do

@@ -1,4 +1,4 @@
-"""gpu.py CASE: what stretto.torch does where there is a GPU."""
+"""gpu.py CASE: what stretto.torch does if there is a GPU."""
 
 import sys
 

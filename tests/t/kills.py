@@ -68,7 +68,7 @@ class Driver:
         self.process = subprocess.Popen(self.o.daemon, env=env, stdin=subprocess.DEVNULL)
 
     def ready(self, seconds):
-        """Wait until it answers that it is ready; false where it died before."""
+        """Wait until it answers that it is ready; false if it died before."""
         until = time.monotonic() + seconds * PATIENCE
         while self.process.poll() is None:
             try:

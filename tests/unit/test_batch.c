@@ -1,5 +1,5 @@
 /* Cancelled jobs, also those that do not end in time, and what is believed of jobs that are listed no more. The batch
- * system is of the smallest: its jobs are processes, their ids are pids; a file of each one's name, and ".2" where
+ * system is of the smallest: its jobs are processes, their ids are pids; a file of each one's name, and ".2" if
  * there are two of a name, has the id and the state, what lists them lists those that are alive, and kill(1) ends them.
  * The file "records" is its accounting. */
 #include "common/files.h"

@@ -249,7 +249,7 @@ static void mistakes_are_named_with_their_places(void **state)
     }
 }
 
-/* A grid of a hundred million points is looked at where the parameters that are named come first, and refused where
+/* A grid of a hundred million points is looked at where the parameters that are named come first, and refused if
  * not. */
 static void large_grids_are_bounded(void **state)
 {

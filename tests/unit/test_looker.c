@@ -1,4 +1,4 @@
-/* The thread on which errands are run: each once, in their order, also where there is no thread, and none after the
+/* The thread on which errands are run: each once, in their order, also if there is no thread, and none after the
  * end. */
 #include "tasks/runner/looker.h"
 #include "tests/unit/unit.h"

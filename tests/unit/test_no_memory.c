@@ -94,7 +94,7 @@ static void stop_failing(void)
 
 enum shortage { OF_THE_OPENING, OF_ALL };
 
-/* All that a member does; -1 where a call told an error, whose sentence is in `why`. Where memory is short for the
+/* All that a member does; -1 if a call told an error, whose sentence is in `why`. If memory is short for the
  * opening alone, a stream that was opened works. */
 static int be_a_member(const struct fixture *fx, int member, enum shortage shortage, char *why, size_t size)
 {

@@ -114,7 +114,7 @@ static void put_text(int fd, const char *text)
 }
 
 /* The loop did not turn while the answer came and the time ran out, as when the daemon is stopped for a while. It is of
- * more than is read at once. Where this machine was held up before it was there, it is tried again. */
+ * more than is read at once. If this machine was held up before it was there, it is tried again. */
 static void what_came_in_time_is_taken_however_late_the_loop_is(void **state)
 {
     static char text[120000];

@@ -22,7 +22,7 @@ static const char *in_dir(const char *name)
     return path[n];
 }
 
-/* "" where the path is safe, else the sentence. */
+/* "" if the path is safe, else the sentence. */
 static const char *verdict(const char *path)
 {
     static struct error err;

@@ -268,7 +268,8 @@ static uint64_t count(const struct stepset_run *runs, size_t n)
     return bits;
 }
 
-/* Tells whether that rank has what one of the two had: its own, or, where there are more or fewer, what is dealt to it. */
+/* Returns whether that rank has what one of the two had: its own, or, if there are more or fewer, what is dealt to 
+ * it. */
 static bool is_share(const struct train_config *config, int of, struct one one)
 {
     return (config->ranks == 2 ? of : dealing_rank(config->dealing, one.member, one.step)) == config->rank;

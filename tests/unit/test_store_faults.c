@@ -35,7 +35,7 @@ struct life {
     int64_t ids[STEPS], jobs[STEPS], trainings[STEPS];
 };
 
-/* Rows of what each change adds to, as a GET would see them: -1 where they cannot be read. */
+/* Rows of what each change adds to, as a GET would see them: -1 if they cannot be read. */
 static int64_t look_at_reader(struct life *life)
 {
     struct error err;

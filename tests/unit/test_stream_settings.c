@@ -82,7 +82,7 @@ static int are_there(void *threads)
     return n == *(int *)threads;
 }
 
-/* A socket's path has 107 bytes. Where the directory for it is not told, or is too long, the rank makes one that nobody
+/* A socket's path has 107 bytes. If the directory for it is not told, or is too long, the rank makes one that nobody
  * else can enter. */
 static void a_socket_without_a_directory(void **state)
 {

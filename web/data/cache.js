@@ -86,7 +86,7 @@ class Kept {
       || ((host !== null || cause !== null) && this.foundAt !== this.snapshot.event);
   }
 
-  // False where something else is looked for meanwhile.
+  // False if something else is looked for meanwhile.
   async search(search) {
     const event = this.snapshot.event, {bytes} = await api.bytes(`v1/ensembles/${this.id}/states?${search}`);
     if (search !== this.wanted) return false;

@@ -9,7 +9,7 @@ import {sign} from '../widgets/state_signs.js';
 
 const MOST = 6;
 
-// Ensembles that somebody should look at, as the daemon says. Where a part is looked at, nothing is asked for.
+// Ensembles that somebody should look at, as the daemon says. If a part is looked at, nothing is asked for.
 export async function loadTroubled(choice) {
   if (isFiltered(choice) || choice.cursor !== null) return {ensembles: [], next: null};
   return api.get(`v1/ensembles?trouble=1&limit=${MOST}`);

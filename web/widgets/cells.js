@@ -1,4 +1,4 @@
-// Members as cells of a grid: where each lies, and in which colour. Members are laid out in rows. Where they are too
+// Members as cells of a grid: where each lies, and in which colour. Members are laid out in rows. If they are too
 // many for that, a cell is a block of 4, 16, 64, … members that follow one another, and splits into four quarters, a
 // block of the next smaller size each, when it is large enough: so that a cell is always a range of members, and stays
 // where it is.

@@ -75,7 +75,7 @@ function bandsOf(element, model) {
 const dataOf = model =>
   uPlot.join(model.tables.map(({x, lines}) => [x, ...lines.flatMap(({y, max, min}) => (max ? [y, max, min] : [y]))]));
 
-// Where a generation of ranks began, with its number where there is room.
+// Where a generation of ranks began, with its number if there is room.
 function drawMarks(plot, marks, colour) {
   const {ctx, bbox} = plot,
     ratio = devicePixelRatio;

@@ -17,7 +17,7 @@ export class Parallel extends Picture {
     return SIDE + (i * (this.width - SIDE - STATES)) / (fields.length - 1);
   }
 
-  // The length of an axis; below all of them is a place for members without a value, where there are any.
+  // The length of an axis; below all of them is a place for members without a value, if there are any.
   get length() {
     return this.height - TOP - BOTTOM - (this.wish.lacking.some(n => n > 0) ? NONE : 0);
   }

@@ -102,7 +102,7 @@ export class Picture {
     context.globalAlpha = 1;
   }
 
-  // A text that is cut where there is no room; with an edge in the colour of the page it stands out from lines below
+  // A text that is cut if there is no room; with an edge in the colour of the page it stands out from lines below
   // it.
   text(context, words, x, y, room, hasEdge = false) {
     let shown = words;

@@ -8,7 +8,7 @@
 #include "daemon/engine/memory/core.h"
 #include "daemon/engine/memory/ensemble.h"
 
-/* `reason`: why the daemon pauses it by itself; "" where somebody asked, who is told in `by`. */
+/* `reason`: why the daemon pauses it by itself; "" if somebody asked, who is told in `by`. */
 static int set_state(struct engine *engine, struct live_ensemble *ens, enum ensemble_state to, const char *reason,
                      const char *by, struct error *err)
 {

@@ -109,7 +109,7 @@ static bool is_closed(const struct pilot *pilot)
     return true;
 }
 
-/* Members that wait now, or are in flight: 0 where that cannot be read. */
+/* Members that wait now, or are in flight: 0 if that cannot be read. */
 static int64_t to_run(struct engine *engine, const struct live_ensemble *ens)
 {
     int64_t tally[MEMBER_STATE_COUNT];

@@ -55,7 +55,7 @@ static bool is_of_job(const struct live_job *job, const char *id, const struct e
     return false;
 }
 
-/* Returns false where the record does not count. */
+/* Returns false if the record does not count. */
 static bool apply_json(struct engine *engine, struct live_job *job, struct slot *slot, const json_t *json)
 {
     struct exitrec rec;
@@ -124,7 +124,7 @@ static void wait_for_points(struct engine *engine, struct live_job *job)
 }
 
 /* Takes records, from wherever they come, but not before the points are read that they tell of. Returns the number of
- * fences among them, or -1 where it waits for points. */
+ * fences among them, or -1 if it waits for points. */
 static int collect_records(struct engine *engine, struct live_job *job, const struct found_record *found, size_t n)
 {
     bool lacks = false;
@@ -238,7 +238,7 @@ static struct slot *slot_of(struct live_job *job, const char *task, size_t *next
     return NULL;
 }
 
-/* Takes the records in a JSON array. Returns false where it waits for points; the records are kept until then. */
+/* Takes the records in a JSON array. Returns false if it waits for points; the records are kept until then. */
 static bool collect_array(struct engine *engine, struct live_job *job, json_t *records)
 {
     struct found_record *found = xcalloc(job->n_slots, sizeof *found);

@@ -1,5 +1,5 @@
-/* Reads on in the files in which runners hand over points of metrics, each job at its own pace: soon again where there
- * was something new, later and later where there was nothing. What is due at a time is read together. */
+/* Reads on in the files in which runners hand over points of metrics, each job at its own pace: soon again if there
+ * was something new, later and later if there was nothing. What is due at a time is read together. */
 #include "daemon/engine/jobs/feed.h"
 
 #include "common/log.h"

@@ -22,7 +22,7 @@
 #include <string.h>
 
 #define NODES_AT_ONCE 8 /* journals that a message is worth reading */
-#define NUDGED_MS 200   /* where there are more */
+#define NUDGED_MS 200   /* if there are more */
 
 struct journal_look {
     struct ticket *ticket; /* the pilot's job */

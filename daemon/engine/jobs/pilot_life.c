@@ -175,8 +175,8 @@ void pilot_tell_end(struct engine *engine, const struct live_job *job)
                            attempt_outcome_name(job->pilot->outcome), "reason", job->pilot->reason));
 }
 
-/* Tells whether a job in the pilot has exit records that are not stored yet, since something else is under way with it.
- * They stand nowhere but in its journal, which is read no more once the pilot has ended. */
+/* Returns whether a job in the pilot has exit records that are not stored yet, since something else is under way with
+ * it. They stand nowhere but in its journal, which is read no more once the pilot has ended. */
 static bool holds_records(const struct pilot *pilot)
 {
     for (const struct live_job *job = pilot->job->ensemble->jobs; job != NULL; job = job->ens_next)

@@ -200,7 +200,7 @@ static char *results_of(struct planner *p, int64_t index, const json_t *values)
     return whole;
 }
 
-/* Fills a path of the spec for a member; NULL where it is none, or the same for all members. To be freed. */
+/* Fills a path of the spec for a member; NULL if it is none, or the same for all members. To be freed. */
 static char *task_path(struct planner *p, const char *path, const json_t *values)
 {
     struct error err = {0};
@@ -235,7 +235,7 @@ static json_t *artefacts_of(struct planner *p, const json_t *values)
     return NULL;
 }
 
-/* The launcher's words; hosts and the like, the runner fills in. A new reference, NULL where it is no list. */
+/* The launcher's words; hosts and the like, the runner fills in. A new reference, NULL if it is no list. */
 static json_t *launcher_words(struct planner *p, const struct adapter_resources *r, const json_t *values)
 {
     char nodes[TEXT_DIGITS], tasks[TEXT_DIGITS], cpus[TEXT_DIGITS], gpus[TEXT_DIGITS];

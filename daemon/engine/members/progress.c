@@ -52,7 +52,7 @@ static bool checkpoint_counts(const struct live_job *job, const struct slot *slo
 }
 
 /* Finds the checkpoint with which the attempt began. Its record names it; an attempt without a record began with the
- * one that was known. Returns 1, 0 where there is none, or -1. */
+ * one that was known. Returns 1, 0 if there is none, or -1. */
 static int find_base(struct engine *engine, const struct live_job *job, const struct slot *slot,
                      const struct attempt_end *out, struct ckpt *base, struct error *err)
 {

@@ -36,7 +36,7 @@ static void adapter_look(struct known_adapter *adapter, int64_t now)
         adapter->polls.failing_since = 0; /* that was why */
 }
 
-/* Looking for programs costs system calls, so it is done only where there is doubt, and not more often than polls. */
+/* Looking for programs costs system calls, so it is done only if there is doubt, and not more often than polls. */
 static bool is_set_up(struct engine *engine, struct known_adapter *adapter)
 {
     int64_t now = engine_now(engine);

@@ -82,7 +82,7 @@ struct job_found {
     bool started;       /* it is known to have started: its row and its members are running */
     char host[64];      /* where it runs */
     char *hosts;        /* of a job on several nodes, each with the processes of one member: "a:2,b:1"; NULL
-                         * if its claim was not read yet, "" where that does not say it */
+                         * if its claim was not read yet, "" if that does not say it */
     bool look;          /* its files may have news */
     bool brief;         /* the collection under way does not read the claim and ended.json */
     bool whole;         /* a brief collection lacked an exit record: the next ones read all files */

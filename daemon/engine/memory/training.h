@@ -11,7 +11,7 @@
 
 #define TRAINING_POLL_MS 1000 /* between looks at the ranks' files where no message says there is news */
 
-/* On which hosts the ranks of a generation can be reached; "" where a rank has not said it yet. */
+/* On which hosts the ranks of a generation can be reached; "" if a rank has not said it yet. */
 struct rank_hosts {
     int64_t generation, n;
     struct {

@@ -46,7 +46,7 @@ static int64_t item_number(const json_t *item, const char *key)
     return json_integer_value(json_object_get(item, key));
 }
 
-/* Reads an item of the list. Returns false where it is none that a rank writes. */
+/* Reads an item of the list. Returns false if it is none that a rank writes. */
 static bool checkpoint_parse(const json_t *item, struct training_checkpoint_row *row)
 {
     const char *name = json_string_value(json_object_get(item, "name"));

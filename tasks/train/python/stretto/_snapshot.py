@@ -183,7 +183,7 @@ class Snapshots:
         return True
 
     def take(self, state):
-        """Copy the state. Returns a function that writes the copy to a path, or None where there is no memory for it.
+        """Copy the state. Returns a function that writes the copy to a path, or None if there is no memory for it.
 
         The next copy may be taken once that function has returned.
         """

@@ -368,7 +368,7 @@ def process_group(rx, device="cpu", meet_within=datetime.timedelta(minutes=10), 
     `timeout` (timedelta) is how long one rank may keep the others waiting in a collective call, such as rank 0 while it
     validates: by default 15 times the training's failure_after, and at least 5 minutes.
 
-    Where a rank fails, its exception ends it at once; the others, whose collective calls fail because of that, are ended
+    If a rank fails, its exception ends it at once; the others, whose collective calls fail because of that, are ended
     by stretto, which names the first.
 
     The end of the block waits for all ranks, so that none ends while another one needs it. All have to leave their loops

@@ -237,7 +237,7 @@ class Checkpoints:
     rank saves its own. Call step() on all ranks after each batch. `batches` is the number of calls, counted on from the
     checkpoint.
 
-    Where there were more or fewer ranks before, what `own` names is divided anew if it has load_state_dicts(states): rank
+    If there were more or fewer ranks before, what `own` names is divided anew if it has load_state_dicts(states): rank
     r gets the states of the former ranks r, r + ranks, r + 2 ranks, …, which may be none. Without that method it loads the
     state of the former rank of the same number, or of rank 0.
 
@@ -252,7 +252,7 @@ class Checkpoints:
     first batch on where the spec's training.checkpoint has "every", so that it is ready when the first checkpoint is
     due; with several ranks mostly on rank 0, which saves the model. background=False
     does without: the training waits until torch.save() has written the state. So it does for the last checkpoint, after
-    which there are no more batches, with PyTorch before 1.13, and where there is no memory for the copy.
+    which there are no more batches, with PyTorch before 1.13, and if there is no memory for the copy.
     """
 
     # without a step of the optimiser for so many batches, it is taken to make its steps by itself

@@ -108,13 +108,13 @@ class Receiver:
         self.count = calls.count(handle)
         self.batch_size = calls.batch_size(handle)
         #: What the program saved in the checkpoint that this training goes on from, by the path of its file or directory,
-        #: its step, and how many ranks saved it; None where the training begins at the start. With another number of
+        #: its step, and how many ranks saved it; None if the training begins at the start. With another number of
         #: ranks, a batch of all of them together has another size, and the program may want another learning rate.
         path = calls.resume(handle)
         self.resume = None if path is None else os.fsdecode(path)
         self.resume_step = None if path is None else calls.resume_step(handle)
         self.resume_ranks = None if path is None else calls.resume_ranks(handle)
-        #: How often a checkpoint becomes due, in seconds; None where none does before the end of the time.
+        #: How often a checkpoint becomes due, in seconds; None if none does before the end of the time.
         self.checkpoint_every = calls.checkpoint_every_ms(handle) / 1000 or None
         self._due = NOT_DUE
         self._writer = None  # the thread that writes the newest checkpoint
@@ -304,7 +304,7 @@ class Receiver:
 
     @property
     def unlearnt(self):
-        """The number of samples that were given out since learnt() was called; 0 where it never was."""
+        """The number of samples that were given out since learnt() was called; 0 if it never was."""
         return self._calls.unlearnt(self._open_handle())
 
     def checkpoint_due(self):
@@ -325,7 +325,7 @@ class Receiver:
         `save(path)` writes the program's state (model, optimiser, random states) to that path, as a file or a directory;
         it is called at once. With several ranks each saves the checkpoint of the same step, and ranks other than 0 may
         give None for `save`. In a process group (stretto.distributed) a rank that has no more batches takes its part by
-        itself. Where that is rank 0, another one has to save the model: `leader` is its number when `save` is called.
+        itself. If that is rank 0, another one has to save the model: `leader` is its number when `save` is called.
         `step` is the program's own count, which grows, also over the checkpoint that the training goes on from: where it
         does not, the checkpoint gets the next number, and a warning says so. `due` is what checkpoint_due() said; it
         need not be given where this rank has asked. The rest is written in the background, except for LAST: after that
@@ -455,7 +455,7 @@ class Receiver:
         they are done, and have ended, members that still run are ended, no others are started, and the ensemble is
         complete. A rank that says so early ends the stream of the others: they get what they hold, and then None.
 
-        Where it is unfinished, the daemon is told that instead."""
+        If it is unfinished, the daemon is told that instead."""
         self._before_done()
         if not self.unfinished and self.unlearnt > 0:
             logging.getLogger("stretto").warning(
