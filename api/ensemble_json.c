@@ -79,7 +79,7 @@ static int add_training(const struct request *r, const struct ensemble_row *row,
     if (rc < 0)
         return -1;
     value = rc > 0 ? training_json(r, &training, err) : json_null();
-    return json_object_set_new(json, "training", value); /* returns -1 also where value is NULL */
+    return json_object_set_new(json, "training", value); /* returns -1 also if value is NULL */
 }
 
 static json_t *member_counts_json(const int64_t n[MEMBER_STATE_COUNT])

@@ -10,7 +10,7 @@
 #include <string.h>
 
 static const struct {
-    const char *name; /* with a colon where the name of a metric follows */
+    const char *name; /* with a colon if the name of a metric follows */
     enum ensemble_key key;
 } keys[] = {
     {"created", ENSEMBLE_BY_CREATED},   {"name", ENSEMBLE_BY_NAME}, {"state", ENSEMBLE_BY_STATE},

@@ -64,7 +64,7 @@ static int by_rate(const void *left, const void *right)
 }
 
 /* Adds the ensembles with a rate. The value of the cursor is how many of them there were up to there: rates change from
- * page to page, and fall all together where nothing succeeds, but their order lasts. */
+ * page to page, and fall all together if nothing succeeds, but their order lasts. */
 static int add_rated(struct rate_listing *m)
 {
     const struct ensemble_place *after = &m->page.after;

@@ -16,7 +16,7 @@ struct listing {
     struct error err; /* filled if listing_put() was given NULL, or the store failed */
 };
 
-/* Returns 0, or -1 with err where the query is wrong. In both cases listing_reply() must follow. */
+/* Returns 0, or -1 with err if the query is wrong. In both cases listing_reply() must follow. */
 int listing_begin(struct listing *list, struct request *r);
 /* To be called for each row. Returns false if the page is full, and this row is the first of the next page. */
 bool listing_takes(struct listing *list);

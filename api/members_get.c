@@ -36,7 +36,7 @@ struct member_listing {
     struct error *err;
 };
 
-/* Returns the latest attempt of a member, or null where it had none. */
+/* Returns the latest attempt of a member, or null if it had none. */
 static json_t *last_attempt(struct member_listing *l, const struct member_row *row)
 {
     struct attempt_row attempt;

@@ -17,7 +17,7 @@ struct output_place {
 typedef void output_find(const struct request *r, struct output_place *place);
 
 /* Opens the output, as bytes `first` up to `end` of the file that it returns; `end` is -1 for a file of its own, which
- * may grow. Returns -1 with errno ENOENT where it is not there (yet). May be called on any thread. */
+ * may grow. Returns -1 with errno ENOENT if it is not there (yet). May be called on any thread. */
 int output_open(const struct output_place *place, int64_t *first, int64_t *end, struct error *err);
 void output_place_fini(struct output_place *place);
 

@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Refuses a caller. The answer tells what to send, and nothing about what there is. */
+/* Refuses a caller. The answer says what to send, and nothing about what there is. */
 static void refuse_access(struct request *r, const struct error *err)
 {
     r->route = NULL;

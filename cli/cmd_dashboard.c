@@ -74,7 +74,7 @@ static char *quoted(const char *word)
 }
 
 /* Returns the address of this machine that the user's own ssh connection came to. The machine's name may be unknown
- * elsewhere, or lead to another machine where login nodes share an alias. Returns NULL if the user has not come over
+ * elsewhere, or lead to another machine if login nodes share an alias. Returns NULL if the user has not come over
  * ssh, or comes from this machine. */
 static char *address_of_ssh(void)
 {

@@ -210,7 +210,7 @@ static void put_progress(struct table *table, const json_t *progress)
         table_cell(table, "-");
 }
 
-/* Adds the last value of each metric that was asked for; "-" where the member has not reported it. */
+/* Adds the last value of each metric that was asked for; "-" if the member has not reported it. */
 static void put_metrics(struct table *table, const struct members *members, const json_t *metrics)
 {
     char text[RENDER_SIZE];

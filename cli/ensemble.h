@@ -26,7 +26,7 @@ bool ensemble_held(const json_t *ensemble);
 /* Returns why it does not go on; "" if it does, or has ended. */
 const char *ensemble_notice(const json_t *ensemble);
 const json_t *ensemble_training(const json_t *ensemble);
-/* Asks the daemon for the id of an ensemble's training. Returns -1 with err; its code is "training_not_found" where the
+/* Asks the daemon for the id of an ensemble's training. Returns -1 with err; its code is "training_not_found" if the
  * ensemble has none. */
 int64_t ensemble_training_id(struct client *client, int64_t ensemble, struct error *err);
 /* Returns the last value of a metric of its training, or NULL. */

@@ -20,7 +20,7 @@ struct mllog_query {
  * the text has no key. */
 int mllog_say(json_t *said, const char *text);
 
-/* Each point of the metric is an evaluation, which ends a block of one epoch. Returns -1 with err where the run has not
+/* Each point of the metric is an evaluation, which ends a block of one epoch. Returns -1 with err if the run has not
  * ended, or has no such metric. */
 int mllog_print(struct cli *cli, const struct mllog_query *query, FILE *to, struct error *err);
 #endif

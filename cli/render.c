@@ -67,7 +67,7 @@ char *render_age(char buf[RENDER_SIZE], const char *iso)
     return buf;
 }
 
-/* Writes a time by the clock of this machine, without the day where that is today. */
+/* Writes a time by the clock of this machine, without the day if that is today. */
 static bool tell_clock(char *buf, size_t size, const char *iso, bool seconds)
 {
     double at = render_time_parse(iso);

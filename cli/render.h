@@ -17,11 +17,11 @@ char *render_duration(char buf[RENDER_SIZE], double seconds);
 /* Writes a time of the API as "3 min ago", "in 12 h" or "now", and any other text as it is. Returns buf. */
 char *render_age(char buf[RENDER_SIZE], const char *iso);
 
-/* Writes a time of the API as "12:04 (3 min ago)" by the clock of this machine, with the day where that is another one,
+/* Writes a time of the API as "12:04 (3 min ago)" by the clock of this machine, with the day if that is another one,
  * and any other text as it is. Returns buf. */
 char *render_moment(char buf[RENDER_SIZE], const char *iso);
 
-/* Writes a time of the API as "12:04:31" by the clock of this machine, with the day where that is another one, and
+/* Writes a time of the API as "12:04:31" by the clock of this machine, with the day if that is another one, and
  * any other text as it is. Returns buf. */
 char *render_clock(char buf[RENDER_SIZE], const char *iso);
 
@@ -40,7 +40,7 @@ double render_time_parse(const char *iso);
 /* Writes a number as short as makes sense: "0.0131", "83.1", "12034"; "-" for null or missing. Returns buf. */
 char *render_number(char buf[RENDER_SIZE], const json_t *value);
 
-/* Like render_number(), for the value of a metric: "not finite" where it is NaN or infinite. */
+/* Like render_number(), for the value of a metric: "not finite" if it is NaN or infinite. */
 char *render_metric(char buf[RENDER_SIZE], const json_t *value);
 
 /* Prints a document of the API to stdout, unchanged, ended by a newline. */

@@ -46,7 +46,7 @@ static int digest_file(const char *path, char hex[HEX_SIZE])
     return n < 0 ? -1 : 0;
 }
 
-/* Says of a file where it lies, and, where the spec only names it, what its SHA-256 is now. */
+/* Says of a file where it lies, and, if the spec only names it, what its SHA-256 is now. */
 static int settle_file(json_t *files, size_t i, const char *folder, bool *changed, struct error *err)
 {
     json_t *file = json_array_get(files, i), *named = json_is_string(file) ? file : json_object_get(file, "path");

@@ -21,7 +21,7 @@ double sweep_moment(const json_t *obj, const char *key); /* Unix seconds of a ti
 int sweep_measure(struct cli *cli, const struct sweep_query *query, const json_t *own, const struct attempts *attempts,
                   struct sweep_run *run, struct error *err);
 
-/* Chooses the horizon where the query has none: the median of the lengths of the curves of ranked runs, or what nine of
+/* Chooses the horizon if the query has none: the median of the lengths of the curves of ranked runs, or what nine of
  * ten runs need to have their second point. */
 void sweep_choose_horizon(struct sweep_query *query, const struct sweep *sweep);
 

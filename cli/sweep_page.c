@@ -88,7 +88,7 @@ static void stretch(struct scale *scale, const struct dots *dots)
     }
 }
 
-/* The axis is logarithmic where values are positive and differ by more than a factor of 50. */
+/* The axis is logarithmic if values are positive and differ by more than a factor of 50. */
 static struct scale find_scale(const struct plots *plots)
 {
     struct scale scale = {INFINITY, -INFINITY, false};

@@ -106,7 +106,7 @@ static void name_run(struct sweep_reading *reading, struct sweep_run *run, const
     run->group = group.data;
 }
 
-/* Returns a resource of a member: where it depends on parameters it comes with the member, or else with the spec. */
+/* Returns a resource of a member: if it depends on parameters it comes with the member, or else with the spec. */
 static double resource(const struct sweep_reading *reading, const json_t *member, const char *key, double otherwise)
 {
     const json_t *value = json_object_get(json_object_get(member, "resources"), key);

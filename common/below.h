@@ -2,8 +2,8 @@
 #ifndef COMMON_BELOW_H
 #define COMMON_BELOW_H
 
-/* Opens a file by its path in `dir`, as open(2) without O_CREAT. `dir` itself may be a link. Fails with ELOOP where any
- * part of the path is a symbolic link, and with EXDEV where it would leave the directory. */
+/* Opens a file by its path in `dir`, as open(2) without O_CREAT. `dir` itself may be a link. Fails with ELOOP if any
+ * part of the path is a symbolic link, and with EXDEV if it would leave the directory. */
 int below_open(const char *dir, const char *path, int flags);
 
 /* The same without openat2(2), which old kernels and some containers lack; it refuses any "..". */

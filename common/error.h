@@ -1,4 +1,4 @@
-/* One error: a stable code for programs, a sentence for people and, where an input was wrong, the place.
+/* One error: a stable code for programs, a sentence for people and, if an input was wrong, the place.
  *
  * Functions that can fail take a caller-owned `struct error *` (never NULL) as their last argument and return -1;
  * the helpers here return -1 so that `return error_set(err, …)` is one line. */

@@ -27,7 +27,7 @@ int file_write_json(const char *path, const json_t *value, unsigned mode, struct
 int file_create_json(const char *path, const json_t *value, unsigned mode, struct error *err);
 
 /* Reads a file of at most `max` bytes into *out, which ends with a NUL and is to be freed. On failure errno is ENOENT
- * if there is no such file, and EFBIG where it is larger than `max`. */
+ * if there is no such file, and EFBIG if it is larger than `max`. */
 int file_read(const char *path, size_t max, char **out, size_t *size, struct error *err);
 
 /* Like file_read(), for files that tell this process what to run: the file must belong to this user and be no symbolic
@@ -48,7 +48,7 @@ void file_flush_name(const char *path);
 int dir_make(const char *path, struct error *err);
 
 /* Copies the last line of a file that is not blank to `out`, without control characters and cut to size-1 bytes; ""
- * if there is none, or where `path` is a symbolic link or no regular file. Lines for which `skip` (may be NULL) is
+ * if there is none, or if `path` is a symbolic link or no regular file. Lines for which `skip` (may be NULL) is
  * true are passed over. */
 void file_last_line(const char *path, bool (*skip)(const char *line), char *out, size_t size);
 #endif

@@ -13,7 +13,7 @@
  *
  * Components that do not exist are not checked: whoever creates them checks again afterwards, because someone else may
  * be first in a sticky directory. A relative path begins at the current directory. Fails with code "path_not_safe" and
- * a sentence that names the component, its owner, its mode and the remedy, or with code "path_unusable" where the path
+ * a sentence that names the component, its owner, its mode and the remedy, or with code "path_unusable" if the path
  * cannot be followed. */
 int safe_path(const char *path, struct error *err);
 

@@ -1,4 +1,4 @@
-/* A text that grows. JSON is written straight into it where building a jansson value first would cost more than all
+/* A text that grows. JSON is written straight into it if building a jansson value first would cost more than all
  * else. */
 #ifndef COMMON_TEXT_H
 #define COMMON_TEXT_H

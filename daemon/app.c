@@ -29,7 +29,7 @@
 #include <unistd.h>
 
 #define COMMIT_PAUSE 4 /* the pause between commits, in units of the time that the last one took */
-/* wait for changes that nobody waits for; the run directory would tell them after a crash */
+/* wait for changes that nobody waits for; the run directory would report them after a crash */
 #define COMMIT_TOGETHER_MS 10
 
 struct app {

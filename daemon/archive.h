@@ -8,7 +8,7 @@
 
 struct archive;
 
-/* Archives a job's output `after_ms` after its end, or earlier where many jobs wait for that. `run_dir` is borrowed. To
+/* Archives a job's output `after_ms` after its end, or earlier if many jobs wait for that. `run_dir` is borrowed. To
  * be created before the engine starts jobs. */
 struct archive *archive_create(uv_loop_t *loop, struct store *store, struct turn *turn, const char *run_dir,
                                int64_t after_ms);

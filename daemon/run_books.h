@@ -12,7 +12,7 @@ struct run_books {
     bool new_run_dir; /* the user says that the run directory is another one, and the former is given up */
 };
 
-/* Finds the run directory that is to be used where the user names none: that of before. *home is NULL if there is
+/* Finds the run directory that is to be used if the user names none: that of before. *home is NULL if there is
  * none, or to be freed. */
 int run_books_home(struct store *store, const char *state_dir, char **home, struct error *err);
 

@@ -7,7 +7,7 @@
 
 /* Claims the run directory for this database by a file in it, if it belongs to nobody, or to a database that was in
  * this state directory on this host before. Returns 1 if the file says so, or 0 if the directory cannot be
- * written: it is used without a claim, with a warning. Fails with code "run_dir_taken" where it belongs to another
+ * written: it is used without a claim, with a warning. Fails with code "run_dir_taken" if it belongs to another
  * database. Blocks: only for the start. */
 int run_claim(struct store *store, const char *run_dir, const char *state_dir, struct error *err);
 

@@ -95,7 +95,7 @@ static int remove_output(const struct output_sweep *sweep, const struct released
 }
 
 /* Removes the archives of an ensemble of which everything has been let go: those of members that succeeded, and the
- * others where nothing is kept. */
+ * others if nothing is kept. */
 static int remove_archives(const struct output_sweep *sweep, struct error *err)
 {
     char *path = xasprintf("%s/e%lld", sweep->run_dir, (long long)sweep->ensemble);

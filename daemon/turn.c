@@ -55,7 +55,7 @@ static void tell_waiters(struct waiters *those, const struct error *err)
     free(told.list);
 }
 
-/* Commits, and sets when the next commit may be. There is no pause where changes come seldom: it would only delay them,
+/* Commits, and sets when the next commit may be. There is no pause if changes come seldom: it would only delay them,
  * and join none. */
 static int turn_commit(struct turn *turn, bool wrote, struct error *err)
 {
@@ -239,7 +239,7 @@ void turn_destroy(struct turn *turn)
 
 void turn_after_commit(struct turn *turn, void (*cb)(void *arg, const struct error *err), void *arg)
 {
-    /* where no change is open, all changes so far are in the flush that is under way */
+    /* if no change is open, all changes so far are in the flush that is under way */
     struct waiters *w = turn->flushing && !store_dirty(turn->store) ? &turn->flushed : &turn->waiting;
 
     if (w->n == w->cap) {

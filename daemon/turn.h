@@ -23,7 +23,7 @@ void turn_be_patient(struct turn *turn, unsigned ms);
 void turn_pause(struct turn *turn, unsigned share);
 
 /* From now on a thread flushes commits to the disk while the loop goes on. Those who wait are called once it has, and
- * nothing else is committed meanwhile. `lost` is called where a flush fails: nobody can say then what is or will be on
+ * nothing else is committed meanwhile. `lost` is called if a flush fails: nobody can say then what is or will be on
  * the disk, so it must end the process without telling anybody anything. */
 void turn_flush_apart(struct turn *turn, void (*lost)(void *arg, const struct error *err), void *arg);
 

@@ -22,7 +22,7 @@
  * number. */
 #define ADAPTER_ABI 15
 
-/* The resources that a job asks for: the spec's `resources`, times `pack` or `ranks` where a job holds several
+/* The resources that a job asks for: the spec's `resources`, times `pack` or `ranks` if a job holds several
  * tasks. */
 struct adapter_resources {
     int nodes;         /* >= 1 */
@@ -36,7 +36,7 @@ struct adapter_resources {
     /* a pilot of several nodes: the adapter starts its one task on each of them, unless the task does so by itself */
     bool each_node;
     int64_t memory; /* bytes per member, 0: not said */
-    /* the nodes are shared with nobody, and all they have is the job's; where an adapter has slots, they are given
+    /* the nodes are shared with nobody, and all they have is the job's; if an adapter has slots, they are given
      * instead */
     bool whole_nodes;
     int64_t walltime_ms; /* 0: no limit */
@@ -91,7 +91,7 @@ struct adapter_status {
     int64_t started_ms;    /* 0: not known */
     char scheduler_id[64]; /* "" if not known */
     char host[64];         /* "" if not known */
-    /* The reason in the scheduler's words: with ADAPTER_JOB_ENDED why the job ended, used only as a hint where a task
+    /* The reason in the scheduler's words: with ADAPTER_JOB_ENDED why the job ended, used only as a hint if a task
      * left no exit record; with ADAPTER_JOB_QUEUED what the job waits for. */
     char reason[256];
     /* with ADAPTER_JOB_QUEUED: the job waits for something that cannot come, so it is given up with the reason */
@@ -153,7 +153,7 @@ struct adapter_ops {
      * a job for lost. */
     bool exact;
 
-    /* Make an adapter. NULL with err where the configuration is wrong. Must not start anything that lasts. */
+    /* Make an adapter. NULL with err if the configuration is wrong. Must not start anything that lasts. */
     struct adapter *(*create)(const struct adapter_host *host, struct error *err);
 
     /* Destroys the adapter; its jobs go on, and no poke follows. Calls under way are answered with ADAPTER_UNSURE
@@ -174,7 +174,7 @@ struct adapter_ops {
     /* The number of CPU slots that the adapter has in all; 0 if it is unknown or unlimited. */
     int (*slots)(struct adapter *a);
 
-    /* The number of slots of each node, where jobs have as many nodes to themselves as they ask for; 0: not known.
+    /* The number of slots of each node, if jobs have as many nodes to themselves as they ask for; 0: not known.
      * NULL: jobs share nodes. */
     int (*node_slots)(struct adapter *a);
 
@@ -203,7 +203,7 @@ struct adapter_ops {
     /* Ends the job with its whole process tree: SIGTERM, grace, SIGKILL; a queued job never starts any process. All
      * jobs of a name that was submitted more than once are ended. The calls of one turn of the loop belong together:
      * jobs that wait are taken out of the queue before those that run are signalled, or the end of one would start
-     * another. The answer for a job that is gone is ADAPTER_OK. Poll tells when the job has ended; where it still
+     * another. The answer for a job that is gone is ADAPTER_OK. Poll reports when the job has ended; if it still
      * tells, a minute beyond the grace, that it has not, the order is given again. */
     void (*cancel)(struct adapter *a, const struct adapter_job *job, adapter_done_cb *cb, void *arg);
 
@@ -214,7 +214,7 @@ struct adapter_ops {
     void (*withdraw)(struct adapter *a, const char *name, const char *scheduler_id, adapter_done_cb *cb, void *arg);
 
     /* Sends SIGUSR1 or SIGUSR2 to the first process of each of the job's tasks, by way of the runner. ADAPTER_UNSURE
-     * where the job has not started yet, ADAPTER_REFUSED where it has ended or for another signal. */
+     * if the job has not started yet, ADAPTER_REFUSED if it has ended or for another signal. */
     void (*signal)(struct adapter *a, const struct adapter_job *job, int sig, adapter_done_cb *cb, void *arg);
 };
 

@@ -48,7 +48,7 @@ struct batch_system {
     const char *word;                    /* the system's name in reasons and in the log, e.g. "PBS" */
     const struct option_syntax *options; /* of the command that submits; NULL: `extra` is not checked here */
     const char *const *programs; /* ended by NULL; the setting of a program's name may give another name or a path */
-    /* so many programs, the first ones, must be there; the others are used where they are there */
+    /* so many programs, the first ones, must be there; the others are used if they are there */
     size_t programs_needed;
     /* The daemon's variables that commands and jobs see, ended by NULL. The whole environment is never passed: it may
      * hold tokens. */
@@ -66,7 +66,7 @@ struct batch_system {
         const char *words[3]; /* the words before the ids, ended by NULL */
     } deed[BATCH_DEEDS];
     const char *const *gone; /* what orders print about ids that have ended or are about to, in parts; ended by NULL */
-    /* Carries out a deed for these ids where that is not one command; cb is not called from inside the call, and ids
+    /* Carries out a deed for these ids if that is not one command; cb is not called from inside the call, and ids
      * are borrowed for it. NULL: each deed is one command. */
     void (*carry_out)(struct adapter *a, enum batch_deed deed, const char *const *ids, size_t n, batch_deed_cb *cb,
                       void *arg);
@@ -176,7 +176,7 @@ void batch_run_costing(struct adapter *a, struct commands *commands, int program
                        const char *in, size_t out_max, unsigned cost, command_cb *cb, void *arg);
 void batch_run(struct adapter *a, struct commands *commands, int program, const char *const *args, const char *in,
                size_t out_max, command_cb *cb, void *arg);
-/* Fails, with the reason, where the command did not exit with status 0. */
+/* Fails, with the reason, if the command did not exit with status 0. */
 int batch_check(const struct command_result *result, const char *program, struct error *err);
 /* The answer to a submission whose command did not exit by itself. */
 enum adapter_answer batch_no_answer(const struct command_result *result);
@@ -271,7 +271,7 @@ void batch_order_done(struct batch_order *order, enum adapter_answer answer, con
 /* batch_deeds.c: the ids are borrowed for the call; a deed that hurries does not wait for earlier ones. */
 void batch_carry_out(struct adapter *a, enum batch_deed deed, bool hurries, const char *const *ids, size_t n,
                      batch_deed_cb *cb, void *arg);
-/* Carries a deed out by one command, even where the system has another way. */
+/* Carries a deed out by one command, even if the system has another way. */
 void batch_carry_out_by_command(struct adapter *a, enum batch_deed deed, bool hurries, const char *const *ids, size_t n,
                                 batch_deed_cb *cb, void *arg);
 /* Returns whether the command printed nothing but that ids are gone. */

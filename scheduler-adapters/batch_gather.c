@@ -1,9 +1,9 @@
 /* Jobs of one shape that are submitted at the same time go as one job array: by one command, which costs a batch system
- * about as much as one job does. So a job waits for others like it until no more are coming, and longer where several
+ * about as much as one job does. So a job waits for others like it until no more are coming, and longer if several
  * arrays have just been sent.
  *
- * The site's configuration tells how large an array may be, but the jobs of a user or an account may be limited as
- * well, which only a try can tell. If an array is refused, its first job goes alone: if that is refused, too, all
+ * The site's configuration says how large an array may be, but the jobs of a user or an account may be limited as
+ * well, which only a try can know. If an array is refused, its first job goes alone: if that is refused, too, all
  * are, because they have the same shape; otherwise the array was too large, and the other jobs go in smaller arrays. */
 #include "scheduler-adapters/batch.h"
 
@@ -17,7 +17,7 @@
 #define BURST 4           /* sendings without a pause; after them one in wait_ms */
 #define ARRAY_MAX 2000    /* jobs of one array, whatever the site allows: a listing and a cancel name each of them */
 #define FORGET_MS 3600000 /* after which a limit that was learnt by trying is forgotten */
-#define ARRAY_GUESS 500   /* where the site's limit is not known */
+#define ARRAY_GUESS 500   /* if the site's limit is not known */
 
 /* The largest array that a queue has accepted lately from an account: those may have limits of their own, beside the
  * site's. */

@@ -14,13 +14,13 @@ struct batch_row {
     const char *id, *state, *host, *nodes, *reason;
     const char *indices;        /* of an array whose waiting tasks are not rows: their numbers, as "3-9,12" */
     int64_t submitted, started; /* Unix seconds; 0: not known */
-    /* the job's number in its array, from 0, where its id does not tell; -1: the id tells, or there is no array */
+    /* the job's number in its array, from 0, if its id does not tell; -1: the id tells, or there is no array */
     int64_t task;
     enum batch_phase phase;
     bool is_ending;  /* with BATCH_RUNS: its processes are being ended */
     bool is_foreign; /* it belongs to somebody else, whatever its name */
     bool has_exit_status;
-    int exit_status, runs; /* runs: how often it has been started, where that is reported */
+    int exit_status, runs; /* runs: how often it has been started, if that is reported */
     size_t place;          /* its place in the listing */
     bool told;             /* an answer is about it */
     /* from a list that was cut off: it counts as waiting unless another row of its id says otherwise */
@@ -42,7 +42,7 @@ struct batch_rows {
 
 struct batch_row *batch_rows_add(struct batch_rows *rows); /* valid until the next call */
 /* Replaces the last row, an array "ID[]" or "ID_", by a waiting row for each of its indices, "ID[INDEX]" or "ID_INDEX";
- * by none, where it has no indices. */
+ * by none, if it has no indices. */
 void batch_rows_expand(struct batch_rows *rows);
 /* removes the last row, with the texts that were kept since it was added */
 void batch_rows_drop(struct batch_rows *rows);

@@ -78,7 +78,7 @@ void commands_run(struct commands *commands, const struct command *what, command
 /* Returns whether a program is there, given as a path or as a name on this process's PATH: 0, or -1 with a sentence. */
 int command_find(const char *program, struct error *err);
 
-/* Writes one sentence on why the command did not exit with status 0: its own error output where it has any. */
+/* Writes one sentence on why the command did not exit with status 0: its own error output if it has any. */
 void command_explain(const struct command_result *result, const char *program, char *out, size_t size);
 
 /* Returns an environment of the named variables that this process has, and of the settings (NAME=VALUE), which override

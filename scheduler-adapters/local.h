@@ -2,7 +2,7 @@
  *
  * A job in memory is QUEUED; STARTING while the starter or a worker thread starts its runner; RUNNING while its runner
  * lives; LOOKING while a worker thread finds out how a runner ended that did not end well, and ends what it left; then
- * ENDED. Jobs that another daemon started are not in memory: their directories tell about them. */
+ * ENDED. Jobs that another daemon started are not in memory: their directories report about them. */
 #ifndef SCHEDULER_ADAPTERS_LOCAL_H
 #define SCHEDULER_ADAPTERS_LOCAL_H
 #include "scheduler-adapters/adapter.h"
@@ -47,7 +47,7 @@ struct local_job {
     unsigned long long start_time; /* of an adopted runner */
     int pidfd;                     /* of an adopted runner; -1: none */
     uv_poll_t *watch;              /* of an adopted runner, on its pidfd */
-    uv_timer_t *look_again;        /* where the kernel gives no pidfd, or the run directory could not be read */
+    uv_timer_t *look_again;        /* if the kernel gives no pidfd, or the run directory could not be read */
     uv_timer_t *limit;             /* kills the runner and all that it started, for the reason `limit_why` */
     const char *limit_why;
     const char *killed_for; /* why the limit killed it; NULL: it did not */
@@ -149,7 +149,7 @@ char **local_runner_environment(char *mark);
 /* Orders a runner for the job. Returns false if the job has to be started anew: there is no starter (then one is
  * started soon), or it cannot take the order. */
 bool local_starter_take(struct local_job *job);
-/* tells whether this ended child was the starter, which is then waited for */
+/* says whether this ended child was the starter, which is then waited for */
 bool local_starter_ended(struct adapter *a, pid_t pid);
 void local_starter_stop(struct adapter *a);
 
@@ -160,7 +160,7 @@ void local_wait(struct adapter *a);                 /* waits for children that h
 int local_adopt(struct local_job *job, const struct claim *claim);
 int local_runner_signal(struct local_job *job, int sig);
 void local_terminate(struct local_job *job); /* sends SIGTERM to the runner, and kills it if it does not end in time */
-bool local_runner_ready(const struct local_job *job); /* tells whether it has set its signals up */
+bool local_runner_ready(const struct local_job *job); /* says whether it has set its signals up */
 /* Kills the job's runner now, and then all that it has started; `why`, which is not copied, becomes the reason of its
  * end. */
 void local_kill(struct local_job *job, const char *why);

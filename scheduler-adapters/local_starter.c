@@ -156,7 +156,7 @@ static size_t write_order(const struct local_job *job, char order[STARTER_ORDER_
     const char *gpus = option != NULL ? strchr(option, '=') + 1 : "";
     int n = snprintf(order, STARTER_ORDER_MAX, "%s%c%s%c%s", job->name, 0, job->dir, 0, gpus);
     bool fits = strlen(job->name) < STARTER_MARK_ROOM && n + 1 < STARTER_ORDER_MAX;
-    size_t size = (size_t)n + (option != NULL); /* the third string is left out where GPUs are not counted */
+    size_t size = (size_t)n + (option != NULL); /* the third string is left out if GPUs are not counted */
 
     free(option);
     return fits ? size : 0;

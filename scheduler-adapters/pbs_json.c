@@ -47,7 +47,7 @@ static bool is_json_value(const char *token, size_t n)
     return value != NULL;
 }
 
-/* Writes the token as a JSON value, or as a string where it is no valid value. */
+/* Writes the token as a JSON value, or as a string if it is no valid value. */
 static char *add_token(char *out, const char *token, size_t n)
 {
     bool is_bare = is_json_value(token, n);

@@ -1,4 +1,4 @@
-/* Orders to PBS, one command after another: waiting jobs are taken out before running ones are told to end, since the
+/* Orders to PBS, one command after another: waiting jobs are taken out before running ones are report to end, since the
  * end of a running job would start a waiting one.
  *
  * A qdel that names a waiting job of an array beside anything else brings OpenPBS 23.06 down, and of several ranges of

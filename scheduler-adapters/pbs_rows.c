@@ -11,7 +11,7 @@
 
 #define SIGNAL_MAX 64
 
-/* The meanings of Exit_status where PBS itself ended the job, or could not begin it. */
+/* The meanings of Exit_status if PBS itself ended the job, or could not begin it. */
 static const struct {
     enum pbs_kind kind;
     int status;

@@ -62,7 +62,7 @@ void slurm_status(const struct adapter *a, const struct batch_row *row, struct a
 /* slurm_past.c: finds out about jobs that squeue does not show. It never fails: jobs that it finds nothing about are
  * left out. */
 void slurm_past(struct adapter *a, const char *const *ids, size_t n, int64_t since, batch_look_cb *cb, void *arg);
-/* time limit of a question: where the database hangs it would take a minute, and delay a poll as much */
+/* time limit of a question: if the database hangs it would take a minute, and delay a poll as much */
 #define SLURM_PAST_MS 10000
 /* Joins as many ids as go into one question, with `between` between them; the caller frees the result. */
 char *slurm_past_ids(const char *const *ids, size_t n, const char *between);

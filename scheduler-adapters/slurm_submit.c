@@ -212,7 +212,7 @@ enum adapter_answer slurm_refusal(const char *said)
     return batch_says(said, for_good) ? ADAPTER_REFUSED : ADAPTER_UNCLEAR;
 }
 
-/* Interprets an answer such as "12;cluster", which sbatch gives where a wrapper or defaults of the user's have named a
+/* Interprets an answer such as "12;cluster", which sbatch gives if a wrapper or defaults of the user's have named a
  * cluster. No job is looked for on another cluster. */
 static enum adapter_answer check_cluster(const struct slurm *a, const char *id, const char *cluster, struct error *err)
 {

@@ -1,4 +1,4 @@
-/* The adapter for Slurm over its REST server. It tells Slurm the same things as the slurm adapter (slurm.h) and
+/* The adapter for Slurm over its REST server. It gives Slurm the same things as the slurm adapter (slurm.h) and
  * interprets the answers alike; only the transport differs. A listing shows the numbers of an array's waiting tasks
  * only as far as their ranges fit into 64 characters. Therefore an array has no gaps in its numbers, and asks that all
  * of its tasks may run at once: the listing shows that number, and so how many tasks there are. */
@@ -55,7 +55,7 @@ struct slurmrestd_said {
     int number;     /* Slurm's error number; 0: none */
 };
 void slurmrestd_read_said(const struct rest_result *result, struct slurmrestd_said *said);
-/* Fails, with the reason, where the server did not answer with status 200. */
+/* Fails, with the reason, if the server did not answer with status 200. */
 int slurmrestd_check(const struct slurmrestd *a, const struct rest_result *result, struct error *err);
 
 /* slurmrestd_rows.c */
@@ -86,7 +86,7 @@ void slurmrestd_read_times(struct slurm_times *times, const char *text);
 
 /* slurmrestd_submit.c */
 void slurmrestd_send(struct batch_group *group);
-/* Returns the document that submits a job, or an array; the caller frees it. NULL with err where an option has no
+/* Returns the document that submits a job, or an array; the caller frees it. NULL with err if an option has no
  * counterpart. */
 char *slurmrestd_document(const struct batch_group *group, const json_t *site_extra, const char *script,
                           const char *const *env, int64_t minutes, int version, struct error *err);

@@ -1,5 +1,5 @@
 /* The error "Job violates accounting/QOS policy": sbatch is also told which limit it is, but a REST client is not.
- * If this user has too many jobs, the job waits until there are fewer; where it is too large or too long, and Slurm
+ * If this user has too many jobs, the job waits until there are fewer; if it is too large or too long, and Slurm
  * refuses such jobs instead of letting them wait (DenyOnLimit), it never runs. So the adapter finds out whether any
  * limit on the number of jobs can have been reached: if none can, the job is refused; if that cannot be known, it
  * waits. (Older API versions do not tell a QOS's GrpSubmitJobs.) */

@@ -52,7 +52,7 @@ static const char *job_state_word(const json_t *state)
     return json_string_value(json_array_get(state, 0));
 }
 
-/* Compares the user's number where the answer has no name. */
+/* Compares the user's number if the answer has no name. */
 static bool is_job_ours(const struct batch_rows *rows, const json_t *job)
 {
     const char *user = json_string_value(json_object_get(job, "user_name"));

@@ -202,7 +202,7 @@ static char **environment_with(char *variable)
     return env;
 }
 
-/* Starts the run; `args` ends with NULL. done() is called later, even where the program cannot be started. */
+/* Starts the run; `args` ends with NULL. done() is called later, even if the program cannot be started. */
 static void command_start(struct program_run *c, const char *const *args, char *variable)
 {
     struct adapter *a = c->adapter;

@@ -35,7 +35,7 @@ function route() {
   return null;
 }
 
-// What has the focus keeps it, also where it comes to another place of the page.
+// What has the focus keeps it, also if it comes to another place of the page.
 function show(...content) {
   const focused = document.activeElement;
   morph(main, h('main', {id: 'main', tabindex: '-1', 'aria-busy': view !== null && view === opening && 'true'},

@@ -28,7 +28,7 @@ int engine_load(struct engine *engine, struct error *err);
  * time (a full disk would otherwise make a busy loop), or as soon as somebody asks for a change. */
 void engine_rest(struct engine *engine);
 
-/* Accept a spec: code and pointer in err where it is refused (nothing is stored then); codes beginning with "store_"
+/* Accept a spec: code and pointer in err if it is refused (nothing is stored then); codes beginning with "store_"
  * are the daemon's own trouble. On success *id is the ensemble. Committed at the end of the turn. If the spec names
  * a file of parameters, `rows` is its copy below engine_rows_dir(), else NULL; it is taken over, and closed on failure:
  * removing its files is then left to the caller. */
@@ -40,12 +40,12 @@ const char *engine_rows_dir(const struct engine *engine);
 int engine_sweep_rows(struct engine *engine, struct error *err);
 
 /* Cancel: pending members at once, those under way are ended. Cancelling what is over is no error. Code
- * "ensemble_not_found" if there is none, "adapter_not_here" where its adapter is not loaded now. */
+ * "ensemble_not_found" if there is none, "adapter_not_here" if its adapter is not loaded now. */
 int engine_cancel(struct engine *engine, int64_t id, struct error *err);
 
-/* Cancel one member: *cancelled says whether it is, or will be once its attempt has ended (which is ended for it where
+/* Cancel one member: *cancelled says whether it is, or will be once its attempt has ended (which is ended for it if
  * no other member shares its job) or its turn has come. False: it has ended otherwise before. Codes besides
- * "ensemble_not_found", "ensemble_over", "adapter_not_here": "member_not_found"; "member_in_follow_up" where it goes on
+ * "ensemble_not_found", "ensemble_over", "adapter_not_here": "member_not_found"; "member_in_follow_up" if it goes on
  * there. */
 int engine_cancel_member(struct engine *engine, int64_t id, int64_t index, bool *cancelled, struct error *err);
 
@@ -68,8 +68,8 @@ struct engine_suggestion {
 };
 #define SUGGESTION_PRIORITY_MAX 1000000
 
-/* Add the members, or, where one is refused, none of them. Codes besides those above: "ensemble_not_open" where
- * the spec has all members, "ensemble_closed", "suggestion_conflict" where the name was given to other parameters,
+/* Add the members, or, if one is refused, none of them. Codes besides those above: "ensemble_not_open" if
+ * the spec has all members, "ensemble_closed", "suggestion_conflict" if the name was given to other parameters,
  * and those of specs with a pointer into the array /suggestions. */
 int engine_suggest(struct engine *engine, int64_t id, struct engine_suggestion *list, size_t n, struct error *err);
 /* No more are suggested: the ensemble ends when its members have. */
@@ -95,7 +95,7 @@ int engine_resize_training(struct engine *engine, int64_t id, int64_t ranks, con
  * (failed, unfinished). A complete ensemble is running again. *n is how many; those that are pending or under way
  * already are none. Of very many some become pending now, the rest a slice at a time. They go on from their newest
  * checkpoint, or, `afresh`, begin at the start. Codes besides: "member_not_found"; "member_succeeded"; "training_over"
- * where the training that they would stream into takes no more; "member_in_follow_up" where they go on there. */
+ * if the training that they would stream into takes no more; "member_in_follow_up" if they go on there. */
 int engine_resubmit_member(struct engine *engine, int64_t id, int64_t index, bool afresh, int64_t *n,
                            struct error *err);
 int engine_resubmit(struct engine *engine, int64_t id, const enum member_state *states, size_t n_states, bool afresh,
@@ -126,8 +126,8 @@ struct engine_follow_up {
 
 /* The members of a family (an ensemble, its follow-up, …) that are in one of the states go on in a new ensemble, after
  * the newest of the family: `id` is any of it. *made, or it is there already: one that is not over is the answer.
- * Codes: "ensemble_not_found"; "ensemble_not_over" where an ensemble of the family is still to end by itself;
- * "follow_up_needless" where no member is in such a state; "training_over"; those of engine_submit(). */
+ * Codes: "ensemble_not_found"; "ensemble_not_over" if an ensemble of the family is still to end by itself;
+ * "follow_up_needless" if no member is in such a state; "training_over"; those of engine_submit(). */
 int engine_follow_up(struct engine *engine, int64_t id, const struct engine_follow_up *wish, int64_t *follow_up,
                      bool *made, struct error *err);
 /* The same for every family whose newest ensemble is complete and that has unfinished members, from beyond the root
@@ -152,7 +152,7 @@ void engine_look(struct engine *engine, const char *name, enum engine_look what)
 /* An adapter has news: poll it soon. */
 void engine_poke(struct engine *engine, const struct adapter *adapter);
 /* An adapter saw a job wait of which its next answer will not tell (adapter.h): with that answer it is taken out of the
- * queue, where it is ours and nothing can come of it. `name` may be anything. */
+ * queue, if it is ours and nothing can come of it. `name` may be anything. */
 void engine_duplicate(struct engine *engine, const struct adapter *adapter, const char *name, const char *scheduler_id);
 
 /* How an adapter is doing. */
@@ -186,7 +186,7 @@ struct engine_allocation {
 bool engine_allocation(struct engine *engine, int64_t ensemble, struct engine_allocation *out);
 
 /* The hosts that the processes of a member of this job, or of the ensemble's training, are on now and are to stay on: a
- * new array of {"host", "slots"}, empty where it does not run. */
+ * new array of {"host", "slots"}, empty if it does not run. */
 json_t *engine_member_hosts(struct engine *engine, int64_t job, int64_t index);
 json_t *engine_training_hosts(struct engine *engine, int64_t ensemble);
 

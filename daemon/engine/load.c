@@ -147,7 +147,7 @@ static int read_members(struct engine *engine, struct live_job *job, struct erro
     return 0;
 }
 
-/* Its pilot was over when the daemon died: its files tell what became of it. */
+/* Its pilot was over when the daemon died: its files say what became of it. */
 static void lose_pilot(struct engine *engine, struct live_job *job)
 {
     job_post(engine, job, EVENT_TOLD_ENDED);

@@ -45,7 +45,7 @@ struct rundir_ops {
      * taken over. err is not NULL if one could not be read for another reason than absence. */
     void (*read)(void *rundir, char **paths, size_t n, void (*cb)(void *arg, json_t **json, const struct error *err),
                  void *arg);
-    /* The checkpoints in each directory that are whole, as ckptdir_json() tells them; lists are borrowed for the
+    /* The checkpoints in each directory that are whole, as ckptdir_json() reports them; lists are borrowed for the
      * callback. `dirs` and `chains` are taken over. err is not NULL if one could not be read. */
     void (*checkpoints)(void *rundir, char **dirs, struct ckpt_chain *chains, size_t n,
                         void (*cb)(void *arg, json_t **lists, const struct error *err), void *arg);

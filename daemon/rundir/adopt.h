@@ -4,7 +4,7 @@
 #include "common/error.h"
 
 /* Makes the directory `to`, with the programs' states that are in the checkpoint `from` and what its ranks wrote of
- * them, but not which samples were drawn. Files are linked where that is possible, and copied where it is not. Nothing
+ * them, but not which samples were drawn. Files are linked if that is possible, and copied if it is not. Nothing
  * is done if `to` is there, or if `from` is gone: ranks tell then that they find nothing. */
 int adopt_checkpoint(const char *from, const char *to, struct error *err);
 #endif

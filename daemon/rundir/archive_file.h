@@ -40,7 +40,7 @@ int archive_parts_read(int fd, const struct archive_entry *entry, int64_t parts,
 
 /* Opens an archive file to read a part of the entry at `at`, which must be that of this attempt of this member. Returns
  * the descriptor, and the place and size of the part; the size is -1 if the entry does not have it. Returns -1 with
- * errno, which is EBADMSG where the entry is another one or damaged. */
+ * errno, which is EBADMSG if the entry is another one or damaged. */
 int archive_open(const char *path, int64_t at, int64_t index, int64_t attempt, enum archive_part part, int64_t *first,
                  int64_t *size, struct error *err);
 #endif

@@ -38,7 +38,7 @@ static char *job_dir(const struct archiving *p, const struct archiving_job *job)
 }
 
 /* Reads a regular file of at most ARCHIVE_PART_MAX bytes, to be freed. Returns its size; -1 if there is none that
- * can be archived; -2 with errno where it could not be read. */
+ * can be archived; -2 with errno if it could not be read. */
 static int64_t read_part(int dir, const char *name, char **out)
 {
     int fd = openat(dir, name, O_RDONLY | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC);
@@ -70,7 +70,7 @@ static int64_t read_part(int dir, const char *name, char **out)
     return -2;
 }
 
-/* Removes what means the same where it is missing. */
+/* Removes what means the same if it is missing. */
 static void drop_empty(json_t *record)
 {
     const char *key;
@@ -106,7 +106,7 @@ static int64_t take_record(const struct archiving *p, const struct archiving_job
 }
 
 /* Returns 1 if the daemon has claimed the job itself, so that no runner starts it any more; 0 if it has not; -1
- * with errno where the claim could not be read. */
+ * with errno if the claim could not be read. */
 static int is_sealed(int dir)
 {
     int64_t size = -1;

@@ -67,7 +67,7 @@ static void read_tails_aside(uv_work_t *req)
     int dir =
         open(path, O_PATH | O_DIRECTORY | O_CLOEXEC); /* walking the whole path for each file is half of the work */
 
-    if (dir < 0) { /* then there are no files, or each tells why it cannot be read */
+    if (dir < 0) { /* then there are no files, or each says why it cannot be read */
         dir = AT_FDCWD;
         length = 0;
     }

@@ -60,7 +60,7 @@ bool *params_combinations(const struct params *p, const size_t *which, const siz
  * suggestions are, if there is a training. */
 bool params_is_numeric(const struct params *p, size_t i);
 /* Returns the parameters of a member of an open ensemble, or of its follow-ups, as a new object; NULL, and logs
- * it, where they cannot be read. */
+ * it, if they cannot be read. */
 typedef json_t *params_give(void *arg, int64_t root, int64_t index);
 /* Says where the parameters of such members are read. */
 void params_ask(struct params *p, params_give *give, void *arg, int64_t root);

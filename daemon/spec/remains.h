@@ -1,4 +1,4 @@
-/* Which points of a grid, or which draws, are members where a spec excludes some (exclude.h). They are found when the
+/* Which points of a grid, or which draws, are members if a spec excludes some (exclude.h). They are found when the
  * spec is parsed, by looking at each combination of those parameters that are named, and kept as a list; members are
  * numbered in its order. */
 #ifndef DAEMON_SPEC_REMAINS_H
@@ -12,11 +12,11 @@
 struct remains;
 
 /* Finds the points of a grid, whose last parameter varies fastest. Parameters that come behind those that are named
- * cost nothing. Fails with code "spec_impossible_value" at `at` where none remains, or if there are too many to look
+ * cost nothing. Fails with code "spec_impossible_value" at `at` if none remains, or if there are too many to look
  * at. */
 struct remains *remains_of_grid(const struct exclude *exclude, const struct exclude_parameter *parameters, size_t n,
                                 const char *at, struct error *err);
-/* Finds the first `count` draws that are not excluded; draw() returns a parameter of one. Fails likewise where these
+/* Finds the first `count` draws that are not excluded; draw() returns a parameter of one. Fails likewise if these
  * are too far between. */
 struct remains *remains_of_draws(const struct exclude *exclude, size_t n, int64_t count,
                                  double (*draw)(void *arg, int64_t point, size_t parameter), void *arg, const char *at,

@@ -117,7 +117,7 @@ static int fixed_find(struct fixed *fixed, const struct spec *spec, const struct
     return 0;
 }
 
-/* Returns the number of the first value that no combination of `all` has; n where each is in some. */
+/* Returns the number of the first value that no combination of `all` has; n if each is in some. */
 static size_t value_alone(const json_t *values, const json_t *all, size_t n)
 {
     for (size_t i = 0; i < n; i++) {

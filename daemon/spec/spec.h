@@ -17,10 +17,10 @@
 struct spec_task {
     const json_t *command; /* an array of strings */
     const json_t *env;     /* an object of strings, or NULL */
-    /* of members: the most that any of them has, where they differ; resources.launch are templates */
+    /* of members: the most that any of them has, if they differ; resources.launch are templates */
     struct adapter_resources resources;
     const json_t
-        *needs; /* the spec's resources, where values of them depend on a member's parameters (needs.h); else NULL */
+        *needs; /* the spec's resources, if values of them depend on a member's parameters (needs.h); else NULL */
     int64_t grace_ms;
     int64_t silence_ms; /* a process that shows no sign of life for so long is ended; 0 for no limit */
     int64_t stopped_ms; /* one whose processes are all stopped for so long is ended; 0 for silence_ms */
@@ -156,10 +156,10 @@ json_t *spec_fill_after(const json_t *json, const struct spec_dirs *dirs);
  * the directory of the ensemble after which the reference itself began, are the directory of `after`. */
 json_t *spec_align_after(const json_t *reference, int64_t after, const struct spec_dirs *dirs);
 /* Finds the file that the spec takes its parameters from. Returns 1 and *path (borrowed), 0 if there is none or
- * where spec_parse() will report the mistake, -1 with err where the path is not valid. */
+ * if spec_parse() will report the mistake, -1 with err if the path is not valid. */
 int spec_parameter_file(const json_t *json, const char **path, struct error *err);
 const char *stopping_rule_name(enum stopping_rule rule); /* NULL for STOPPING_NONE */
-/* Returns how much time must be left for a member to be started, where the time that is left is known; 0 if it needs
+/* Returns how much time must be left for a member to be started, if the time that is left is known; 0 if it needs
  * none. A member that is warned before the end can go on from a checkpoint later: it needs as long before the warning
  * as after it, but at most half of the time that it ever has before the warning. Any other member needs its
  * walltime. */
@@ -172,7 +172,7 @@ bool spec_starts_copies(const struct spec_task *task);
 bool spec_trains_beside(const struct spec *spec);
 
 /* Makes the spec of a follow-up: that of the ensemble before it, with the changes that a client asks for, an object.
- * Returns a new object, or NULL with code and pointer where the changes have keys or types that they may not have.
+ * Returns a new object, or NULL with code and pointer if the changes have keys or types that they may not have.
  * Their values are judged by spec_parse(): spec_follow_up_place() turns its pointers, and those of an adapter, into
  * pointers into the changes. */
 json_t *spec_follow_up(const json_t *spec, const json_t *changes, struct error *err);

@@ -1,4 +1,4 @@
-/* Reads `checkpoint` of members and of trainings: when they are warned, how many checkpoints are kept, where those of
+/* Reads `checkpoint` of members and of trainings: when they are warned, how many checkpoints are kept, if those of
  * members are, and how members go on from one. */
 #include "daemon/spec/internal.h"
 

@@ -18,7 +18,7 @@ struct template_word {
 };
 
 /* Fills a checked text into `out`, which is emptied first, from `words` (the last one has no name; may be NULL) and
- * from an object of values, into which {name.key} and {name.0} reach. Returns -1, without a result, where it would have
+ * from an object of values, into which {name.key} and {name.0} reach. Returns -1, without a result, if it would have
  * more than `max` bytes. */
 int template_fill(struct text *out, const char *text, const struct template_word *words, const json_t *values,
                   size_t max);
@@ -36,7 +36,7 @@ bool template_is_full(const char *text, const struct template_word *words, const
  * back the same, a list or an object as compact JSON. */
 void template_put_value(struct text *out, const json_t *value);
 
-/* Returns how many bytes a filled text can have; longest(arg, name) tells it for a placeholder. Stops counting beyond
+/* Returns how many bytes a filled text can have; longest(arg, name) says it for a placeholder. Stops counting beyond
  * `max`. */
 size_t template_longest(const char *text, size_t max, size_t (*longest)(void *arg, const char *name), void *arg);
 #endif

@@ -4,7 +4,7 @@
 #include "daemon/store/store.h"
 
 /* Finds the ensemble of the job that ended first among those that are not archived. Returns 1 if that was before
- * `before_ms`, or where more than `keep` jobs wait (*crowded), 0 if nothing is due, -1 on error. */
+ * `before_ms`, or if more than `keep` jobs wait (*crowded), 0 if nothing is due, -1 on error. */
 int store_archive_due(struct store *store, int64_t before_ms, int64_t keep, int64_t *ensemble, bool *crowded,
                       struct error *err);
 

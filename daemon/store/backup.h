@@ -15,7 +15,7 @@ struct backup_source {
     char *database, *rows_dir;
     const atomic_bool *abandoned; /* may be NULL; backup_write() gives up soon once it is true */
 };
-/* Fails with code "backup_unavailable" where only the loop can read the database (on a network file system). */
+/* Fails with code "backup_unavailable" if only the loop can read the database (on a network file system). */
 int backup_source_init(struct backup_source *source, const struct store *store, const char *rows_dir,
                        struct error *err);
 void backup_source_fini(struct backup_source *source);
@@ -23,7 +23,7 @@ void backup_source_fini(struct backup_source *source);
 /* Returns a template for mkstemp(3) in the state directory, to be freed. */
 char *backup_temporary(const char *state_dir);
 /* Writes a checked backup to `path`, a new or an empty file. May be called on any thread, since it opens its own
- * connection. Fails with code store_full, store_io, or not_ready where it is abandoned; the file is then useless. */
+ * connection. Fails with code store_full, store_io, or not_ready if it is abandoned; the file is then useless. */
 int backup_write(const struct backup_source *source, const char *path, struct error *err);
 
 /* Removes a backup from the state directory, and what SQLite leaves beside one that had no room. */

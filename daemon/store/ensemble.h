@@ -111,7 +111,7 @@ int store_ensemble_restore_untried(struct store *store, int64_t ensemble, struct
  * submission on; 0 if none has succeeded. */
 int store_ensemble_pace(struct store *store, int64_t ensemble, int64_t *last_ms, int64_t *took_ms, struct error *err);
 /* Returns for how long, from since_ms to now_ms, none of its members ran, as far as its last successes and those that
- * run now tell: while it was paused, or waited for places. Moments between two members do not count. */
+ * run now report: while it was paused, or waited for places. Moments between two members do not count. */
 int store_ensemble_idle(struct store *store, int64_t ensemble, int64_t since_ms, int64_t now_ms, int64_t *idle_ms,
                         struct error *err);
 /* Returns when the nth-last of its successful members ended, from which a rate is computed: 1 if there is one, 0 if

@@ -131,7 +131,7 @@ struct slice {
     char state[16];
 };
 
-/* Finds the next members to hand on. Returns 1 with the slice, which has no members where its source and state have no
+/* Finds the next members to hand on. Returns 1 with the slice, which has no members if its source and state have no
  * more to give; 0 if the handover is done; -1 on error. */
 static int find_slice(struct store *store, int64_t ensemble, int limit, struct slice *slice, struct error *err)
 {

@@ -46,7 +46,7 @@ const char *member_state_name(enum member_state state);
 int member_state_parse(const char *name, enum member_state *state); /* 0 or -1 */
 bool member_state_is_final(enum member_state state);                /* it has no attempt, and waits for none */
 
-/* Both store a row: the first one whether it exists already or not, the second one where it is known to exist. */
+/* Both store a row: the first one whether it exists already or not, the second one if it is known to exist. */
 int store_member_put(struct store *store, const struct member_row *row, struct error *err);
 int store_member_change(struct store *store, const struct member_row *row, struct error *err);
 /* Stores how far a member with a row is, as it reports. */

@@ -1,4 +1,4 @@
-/* The files and variables with which attempts ran, from their exit records, where the spec has rules. Attempts that ran
+/* The files and variables with which attempts ran, from their exit records, if the spec has rules. Attempts that ran
  * the same share a row. */
 #ifndef DAEMON_STORE_RAN_H
 #define DAEMON_STORE_RAN_H

@@ -15,11 +15,11 @@ struct arrival_row {
     int64_t index, attempt;
     int64_t step;     /* of the point whose value counts */
     double value;     /* NaN if it is not finite */
-    double loss;      /* the value, or its opposite where more is better; infinite if it is not finite */
+    double loss;      /* the value, or its opposite if more is better; infinite if it is not finite */
     int64_t promoted; /* the arrival that promoted it; 0: none has; ARRIVAL_BY_HAND, ARRIVAL_CANCELLED */
     double best;      /* with the rule of the median, the member's best value up to there; NaN if there is none */
     double
-        threshold; /* where nobody pauses: what its value was compared with; NaN if nothing was, or it is not finite */
+        threshold; /* if nobody pauses: what its value was compared with; NaN if nothing was, or it is not finite */
 };
 
 struct rung_row {

@@ -42,7 +42,7 @@ struct series_row {
 };
 
 /* Reads a series to add points to it. One that does not exist yet is begun, with the points of the member's series in
- * the ensemble before, where it is of a follow-up. Returns 1, 0 if the member has too many series, -1. */
+ * the ensemble before, if it is of a follow-up. Returns 1, 0 if the member has too many series, -1. */
 int store_series_open(struct store *store, int64_t ensemble, int64_t index, const char *name, struct series_row *row,
                       struct error *err);
 /* Adds a point. If its step is not above the last one, it replaces the points from its step on. At most `keep` entries

@@ -38,7 +38,7 @@ sqlite3_stmt *store_prepared(struct store *store, const char *sql, struct error 
     abort(); /* there are more statements than slots, a mistake that the first test shows */
 }
 
-/* `texts` is SQLITE_STATIC where the bound texts stay until the statement has run, else SQLITE_TRANSIENT. */
+/* `texts` is SQLITE_STATIC if the bound texts stay until the statement has run, else SQLITE_TRANSIENT. */
 static int bind_values(struct store *store, sqlite3_stmt *stmt, const char *types, va_list ap,
                        sqlite3_destructor_type texts, struct error *err)
 {

@@ -24,7 +24,7 @@ extern const struct embedded store_migrations[];
  * program), "store_damaged" or "store_io". */
 int store_open(struct store **out, const char *state_dir, struct error *err);
 
-/* Options of store_open_with(), which opens as store_open() does. It fails with code "store_network" where the
+/* Options of store_open_with(), which opens as store_open() does. It fails with code "store_network" if the
  * directory is on a network file system and allow_network is not set. If it is set, the journal is one that is safe
  * there, and nobody else can read the database meanwhile. */
 struct store_options {
@@ -41,7 +41,7 @@ bool store_dirty(const struct store *store); /* a transaction is open */
  * with code "store_full" (no room on the disk), "store_gone" (store_check_present()), "store_damaged" or "store_io". */
 int store_commit(struct store *store, struct error *err);
 
-/* With `defer`, which is off at first, a commit leaves its flush to store_flush() where the log allows it. The flush is
+/* With `defer`, which is off at first, a commit leaves its flush to store_flush() if the log allows it. The flush is
  * then owed, and nothing that depends on the commit may be told before it is made. */
 void store_defer_flush(struct store *store, bool defer);
 bool store_owes_flush(const struct store *store);
@@ -62,7 +62,7 @@ int store_open_reader(struct store **out, struct store *store, struct error *err
 void store_answer_begin(struct store *reader);
 void store_answer_end(struct store *reader);
 
-/* Returns 0 while the database is in the state directory, or -1 with code "store_gone" where it was removed, renamed or
+/* Returns 0 while the database is in the state directory, or -1 with code "store_gone" if it was removed, renamed or
  * replaced. */
 int store_check_present(const struct store *store, struct error *err);
 
@@ -70,17 +70,17 @@ int store_check_present(const struct store *store, struct error *err);
 bool store_empty_log(struct store *store);
 
 /* Checks that there is room on the disk for new work. Fails with code "store_full" if there is only the room that is
- * kept for ending work: new jobs must then not be made. Changes of existing work use that room where they need it. */
+ * kept for ending work: new jobs must then not be made. Changes of existing work use that room if they need it. */
 int store_check_room(struct store *store, struct error *err);
 /* Like store_check_room(), before new work is accepted in this turn: its changes then fail rather than use that
  * room. */
 int store_accept(struct store *store, struct error *err);
 
-/* For a database that turns out to lack changes that were committed: fails with code "store_damaged" where the files
+/* For a database that turns out to lack changes that were committed: fails with code "store_damaged" if the files
  * that the last process left were damaged, or the database is damaged itself; returns 0 if it is whole, and so an
  * older copy. */
 int store_check_older(struct store *store, struct error *err);
-/* Fails with code "store_damaged" where the file of the database was there, and had nothing in it. */
+/* Fails with code "store_damaged" if the file of the database was there, and had nothing in it. */
 int store_check_emptied(struct store *store, struct error *err);
 
 /* Dooms the turn's transaction, because something that its changes depend on could not be read. Its commit fails with

@@ -27,7 +27,7 @@ static const struct {
     {"Terminated", BATCH_OVER, false, false},
 };
 
-/* Events at the end of a job, the most telling first, from OAR's log. `from`: the beginning of the description, where
+/* Events at the end of a job, the most telling first, from OAR's log. `from`: the beginning of the description, if
  * the type alone does not tell. */
 static const struct {
     const char *type, *from;

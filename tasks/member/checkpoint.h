@@ -1,4 +1,4 @@
-/* A member's checkpoints: tells when one is due, and records one that is complete. */
+/* A member's checkpoints: reports when one is due, and records one that is complete. */
 #ifndef TASKS_MEMBER_CHECKPOINT_H
 #define TASKS_MEMBER_CHECKPOINT_H
 #include "tasks/member/environment.h"

@@ -25,7 +25,7 @@ struct discovery {
 };
 
 /* Waits until every rank of the current generation has published its endpoint, or the deadline has come; returns
- * DISCOVERY_NOT_YET where `until` (monotonic ms) comes first. A generation that changes meanwhile is followed. On
+ * DISCOVERY_NOT_YET if `until` (monotonic ms) comes first. A generation that changes meanwhile is followed. On
  * success the caller frees *found by discovery_fini(). */
 int discovery_wait(const struct environment *env, int64_t until, struct discovery *found, struct error *err);
 

@@ -1,5 +1,5 @@
 /* The steps of this member that the ranks had when its stream began, sent by earlier attempts: a later attempt does not
- * send them again. Each rank tells its own (WELCOME in docs/protocol.md). */
+ * send them again. Each rank reports its own (WELCOME in docs/protocol.md). */
 #ifndef TASKS_MEMBER_KNOWN_H
 #define TASKS_MEMBER_KNOWN_H
 #include <stdbool.h>

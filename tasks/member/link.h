@@ -44,11 +44,11 @@ struct unheld {
     uint64_t place; /* in the order of all that the stream has sent */
     zmq_msg_t *msg; /* its message, kept by the link, in which it may be alone or among others */
     bool alone;
-    const uint8_t *payload; /* where it is not in memory */
+    const uint8_t *payload; /* if it is not in memory */
 };
 
-/* Where a stream goes on to other ranks: link_hang_up() closes the socket, and a link that does not hold frames then
- * only keeps those that are not acknowledged. link_unheld() tells how many these are, and writes them to `list`, unless
+/* If a stream goes on to other ranks: link_hang_up() closes the socket, and a link that does not hold frames then
+ * only keeps those that are not acknowledged. link_unheld() returns how many these are, and writes them to `list`, unless
  * that is NULL. link_adopt() takes such a frame over to another link, of a message whose former socket's context is no
  * more: the links's first frames, in the order of their places, which are sent once the rank has answered. */
 void link_hang_up(struct link *link);

@@ -17,7 +17,7 @@ void link_flusher_destroy(struct link_flusher *f);
 
 void link_flusher_lock(struct link_flusher *f);
 
-/* `ms`: `look` is called after that time at the latest; 0: it need not be called. -1, with the lock still held, where
+/* `ms`: `look` is called after that time at the latest; 0: it need not be called. -1, with the lock still held, if
  * no thread can be started for it. */
 int link_flusher_unlock(struct link_flusher *f, int ms);
 #endif

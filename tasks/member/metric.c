@@ -59,7 +59,7 @@ static double now(void)
     return (double)ts.tv_sec + (double)ts.tv_nsec / 1e9;
 }
 
-/* Writes a name as JSON; returns its length, or -1 with errno where it is no name. */
+/* Writes a name as JSON; returns its length, or -1 with errno if it is no name. */
 static int put_name(char out[2 * NAME_MAX_BYTES + 1], const char *name)
 {
     int n = 0;

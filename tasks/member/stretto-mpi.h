@@ -3,7 +3,7 @@
  * Each process holds a block of a field, in an array of its own that may have a rim (ghost cells) around it. Every
  * process calls the functions below, in the same order: they are collective over the communicator, and they return the
  * same result everywhere. The blocks travel by derived types straight from the arrays into the send buffer of rank 0's
- * stream (stretto.h); where the spec wants float32 of a float64 field, each process narrows its own block first. Where
+ * stream (stretto.h); if the spec wants float32 of a float64 field, each process narrows its own block first. If
  * the program is not run under stretto, nothing is gathered either.
  *
  * libstretto does not use MPI: this header is compiled by the program's own MPI compiler, into static functions. It
@@ -49,7 +49,7 @@ struct stretto_block {
 
 struct stretto_mpi;
 
-/* Opens the stream on rank 0 of `comm`. Fails, too, where the launcher belonged to another MPI than the program's: each
+/* Opens the stream on rank 0 of `comm`. Fails, too, if the launcher belonged to another MPI than the program's: each
  * process is then alone in a world of its own, and would send everything. On failure *out is still a handle, valid only
  * for stretto_mpi_error() and stretto_mpi_abort(). */
 static inline int stretto_mpi_open(struct stretto_mpi **out, MPI_Comm comm);
@@ -68,11 +68,11 @@ static inline int stretto_mpi_field(struct stretto_mpi *m, const char *name, enu
 static inline int stretto_mpi_send(struct stretto_mpi *m, int field, int64_t step, const void *local);
 
 /* Does the same for a field whose first extent varies, such as particles: `local` holds this process's part of it,
- * `count` times the other extents, contiguous; it is not read where count is 0. The parts of all processes are sent one
+ * `count` times the other extents, contiguous; it is not read if count is 0. The parts of all processes are sent one
  * behind the other, in the order of their ranks. */
 static inline int stretto_mpi_send_extent(struct stretto_mpi *m, int field, int64_t step, int count, const void *local);
 
-/* Puts the blocks together in `whole` on rank 0, in the declared type, for the program's own use; also where the stream
+/* Puts the blocks together in `whole` on rank 0, in the declared type, for the program's own use; also if the stream
  * is idle. Not for a field that varies. `whole` is ignored on the other ranks. */
 static inline void stretto_mpi_gather(struct stretto_mpi *m, int field, const void *local, void *whole);
 
@@ -93,7 +93,7 @@ static inline void stretto_mpi_abort(struct stretto_mpi *m);
 /* Returns the reason of the last failure, on every rank; "" if there was none. Not collective. */
 static inline const char *stretto_mpi_error(const struct stretto_mpi *m);
 
-/* Returns 0, or -1 with a sentence in `why` where MPI_COMM_WORLD has another size than the launcher was told
+/* Returns 0, or -1 with a sentence in `why` if MPI_COMM_WORLD has another size than the launcher was told
  * (STRETTO_NTASKS). stretto_mpi_open() calls this. Not collective. */
 static inline int stretto_mpi_check_world(char *why, size_t size);
 

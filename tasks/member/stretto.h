@@ -11,7 +11,7 @@
  *
  * One thread uses a stream at a time. In an MPI program only rank 0 opens one. The library starts no process, installs
  * no signal handler and never exits; every call returns 0, or -1 with the reason in stretto_error(). This also holds
- * where memory is short, as far as it depends on this library: ZeroMQ, which it uses, ends the process where it cannot
+ * if memory is short, as far as it depends on this library: ZeroMQ, which it uses, ends the process if it cannot
  * get memory for itself. */
 #ifndef STRETTO_H
 #define STRETTO_H
@@ -53,7 +53,7 @@ int stretto_active(const struct stretto *s);
 /* Declares a field by the name it has in the spec's training.fields, with the type and the shape (C order, `ndim`
  * extents) of the data that stretto_send() will be given. Returns its number (>= 0), or -1 if the spec has no such
  * field or another shape. The element type may differ from the spec's: float64 is narrowed to float32 on the way; no
- * other conversion is made. A first extent of -1, where the spec has it too, varies: see stretto_send_extent(). */
+ * other conversion is made. A first extent of -1, if the spec has it too, varies: see stretto_send_extent(). */
 int stretto_field(struct stretto *s, const char *name, enum stretto_dtype dtype, int ndim, const int64_t *shape);
 
 /* Gives the spec's description of a field: 1 with its type, the number of its extents, and the extents (1 beyond them,
@@ -67,7 +67,7 @@ int stretto_describe(struct stretto *s, const char *name, enum stretto_dtype *dt
 int stretto_send(struct stretto *s, int field, int64_t step, const void *data);
 
 /* Does the same for a field whose first extent varies: this time it is `extent`, from 0 to the spec's "max", and `data`
- * holds extent times the other extents; it is not read where extent is 0. */
+ * holds extent times the other extents; it is not read if extent is 0. */
 int stretto_send_extent(struct stretto *s, int field, int64_t step, int64_t extent, const void *data);
 
 /* Lends the field's next send buffer, to write the field into it: *data then has room for the declared number of
@@ -108,7 +108,7 @@ int stretto_checkpointed(struct stretto *s, const char *path, int64_t step);
 
 /* Waits until the ranks hold everything that was sent, tells them that this member has finished, and frees the stream.
  * Returns 0 only if everything has been acknowledged, and the ranks hold as many steps of this member as the spec's
- * training.steps says, where it is given: a member must not report success otherwise. A program that was told that a
+ * training.steps says, if it is given: a member must not report success otherwise. A program that was told that a
  * checkpoint is due, and whose last act was to record one, stops for now: the ranks are not told that it has finished,
  * and steps may be missing. It must not report success either (the spec's success.file). The stream is freed in any
  * case, with a message on stderr on failure. NULL is allowed. */
@@ -124,7 +124,7 @@ void stretto_abort(struct stretto *s);
 /* Reports a value of a metric, such as a loss, at a step of the training or the simulation. NaN and infinities are
  * values, too. It needs no stream: a member without a training reports as well, from any thread. A step that is not
  * above the last one of this name replaces what was reported from that step on. A name has 1 to 100 bytes of UTF-8,
- * without control characters. Returns 0, also where the program is no ensemble member and nothing is done, or -1 with
+ * without control characters. Returns 0, also if the program is no ensemble member and nothing is done, or -1 with
  * errno. */
 int stretto_metric(const char *name, int64_t step, double value);
 

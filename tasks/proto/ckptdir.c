@@ -165,7 +165,7 @@ static int64_t record_number(const char *name)
 }
 
 /* Reads the directory of the records: gives the highest number that a record's name has, 0 if there is none, and
- * adds to the list the streams and, where they are wanted, the records. */
+ * adds to the list the streams and, if they are wanted, the records. */
 static int look_through(const char *dir, struct ckpt_list *list, bool records_too, int64_t *highest, struct error *err)
 {
     char *path = ckptdir_records(dir);

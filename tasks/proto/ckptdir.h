@@ -5,7 +5,7 @@
  * A record is written after its checkpoint and never changed. It has the file's size and digest: a file that no longer
  * fits is not used, and the one before it is. Numbers grow; the record with the highest number is the newest.
  *
- * A record of an attempt that streams also tells how much had been sent when it was made. It counts once the ranks hold
+ * A record of an attempt that streams also reports how much had been sent when it was made. It counts once the ranks hold
  * that (tasks/proto/held.h): an attempt that went on from it earlier would leave steps out. */
 #ifndef TASKS_PROTO_CKPTDIR_H
 #define TASKS_PROTO_CKPTDIR_H
@@ -40,9 +40,9 @@ struct ckpt_list {
     struct held_list streams; /* of all attempts */
 };
 
-/* Selects the checkpoints that count for a member: all (since 0), or, where it was told to start afresh, only those of
+/* Selects the checkpoints that count for a member: all (since 0), or, if it was told to start afresh, only those of
  * that ensemble's attempts from `since` on and of later ensembles, which follow it and have higher numbers. A
- * checkpoint that was made while samples were sent counts only where ranks of that generation, or of a later one to
+ * checkpoint that was made while samples were sent counts only if ranks of that generation, or of a later one to
  * which the stream went on, hold the samples; generation 0: of any. */
 struct ckpt_chain {
     int64_t ensemble, since, generation;
@@ -63,7 +63,7 @@ int ckptdir_read(const char *dir, struct ckpt_list *list, struct error *err);
  * NULL: all are. */
 void ckptdir_heed(bool (*stopped)(const void *arg), const void *arg);
 
-/* Reads the file, and sets its size, digest, mtime and inode. errno ENOENT if there is none; EBUSY where it changed
+/* Reads the file, and sets its size, digest, mtime and inode. errno ENOENT if there is none; EBUSY if it changed
  * meanwhile, or is no regular file. */
 int ckpt_measure(const char *dir, struct ckpt *ckpt, struct error *err);
 

@@ -28,25 +28,25 @@ struct claim {
 };
 
 /* Claims the job of this directory for the calling process; tmpdir, gpus: as above, or NULL; hosts: those of a job
- * on several nodes, with the number of processes of each ("a:2,b:1"), or NULL. errno EEXIST where another process
+ * on several nodes, with the number of processes of each ("a:2,b:1"), or NULL. errno EEXIST if another process
  * has it. */
 int claim_make(const char *jobdir, const char *tmpdir, const char *gpus, const char *hosts, struct error *err);
 
 /* For a job whose tasks have a runner each, all of them processes of one application: claims the job for the
- * application, or finds that one of its processes has done so. errno EEXIST where another application, or another
+ * application, or finds that one of its processes has done so. errno EEXIST if another application, or another
  * process, has it. */
 int claim_join(const char *jobdir, const char *application, struct error *err);
 
 /* Then claims the task of this rank, in claim-RANK.json: a rank of an application might be started twice. */
 int claim_make_rank(const char *jobdir, int64_t rank, const char *application, const char *tmpdir, struct error *err);
 
-/* Reads the claim. errno ENOENT if there is none, EBADMSG where the file is no claim. */
+/* Reads the claim. errno ENOENT if there is none, EBADMSG if the file is no claim. */
 int claim_read(const char *jobdir, struct claim *out, struct error *err);
 
 /* Returns whether the process that made the claim still runs, on this machine and since the same boot. */
 bool claim_alive(const struct claim *claim);
 
-/* Makes up a name for a directory for sockets and the like, with a short path on a local disk: in $TMPDIR where that is
+/* Makes up a name for a directory for sockets and the like, with a short path on a local disk: in $TMPDIR if that is
  * short enough for the path of a Unix socket below it, else in /tmp. The name is put into the claim before the
  * directory is made, so that it can be removed even if its maker is killed. */
 int job_tmpdir_name(char *out, size_t size, struct error *err);

@@ -10,7 +10,7 @@ struct dealing;
 struct dealing *dealing_create(int ranks);
 void dealing_destroy(struct dealing *dealing); /* NULL is allowed */
 
-/* Returns the rank of a step (>= 0). The numbers of a member's steps that two ranks get differ by 2 at most where its
+/* Returns the rank of a step (>= 0). The numbers of a member's steps that two ranks get differ by 2 at most if its
  * steps are consecutive. If they have any other equal distance, the difference is bounded, too: it stays below 100
  * for thousands of steps. Otherwise it is as by chance, about the root of the number of steps. */
 int dealing_rank(const struct dealing *dealing, uint64_t member, int64_t step);

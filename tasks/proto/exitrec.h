@@ -1,4 +1,4 @@
-/* Exit records: one tells how a task ended (exit.json), and one that all records of a job are written (ended.json). */
+/* Exit records: one reports how a task ended (exit.json), and one that all records of a job are written (ended.json). */
 #ifndef TASKS_PROTO_EXITREC_H
 #define TASKS_PROTO_EXITREC_H
 #include "common/error.h"
@@ -27,7 +27,7 @@ int exitrec_write(const char *path, const struct exitrec *rec, struct error *err
 /* Reads a parsed object, which must last as long as the pointers borrowed from it. */
 int exitrec_parse(const json_t *root, struct exitrec *rec, struct error *err);
 
-/* Reads a file, without checkpoints. errno ENOENT if there is none, EBADMSG where it is no exit record. The caller
+/* Reads a file, without checkpoints. errno ENOENT if there is none, EBADMSG if it is no exit record. The caller
  * compares job and id with what it expects: another attempt's record proves nothing. */
 int exitrec_read(const char *path, struct exitrec *rec, struct error *err);
 

@@ -80,7 +80,7 @@ uint64_t frame_decode_place(const uint8_t at[FRAME_PLACE_SIZE]);
 
 /* Reads a frame strictly; `size` is the number of bytes from it to the message's end. With FRAME_MORE in f->flags
  * another frame follows after frame_span(f) bytes; without it, this was the last. The payload checksum is verified
- * where the flag is set, and the payload is in the message. *f is filled in only where the header's own checksum is
+ * if the flag is set, and the payload is in the message. *f is filled in only if the header's own checksum is
  * right: FRAME_BAD_KIND and all faults after it leave the identity valid. */
 enum frame_fault frame_decode(const void *frame, size_t size, struct frame *f);
 

@@ -18,7 +18,7 @@ enum jobdesc_kind { JOBDESC_MEMBERS, JOBDESC_TRAINING, JOBDESC_PILOT };
 
 struct jobdesc_task {
     const char *id;       /* "7.123", or "7.training.0": unique in the job, printable, no '/' */
-    const char *dir;      /* absolute; the runner makes it where it is missing */
+    const char *dir;      /* absolute; the runner makes it if it is missing */
     const json_t *argv;   /* array of at least one string */
     const json_t *env;    /* object of strings, or NULL */
     const json_t *path;   /* array of absolute directories, or NULL */
@@ -28,7 +28,7 @@ struct jobdesc_task {
     int64_t ntasks;           /* processes to launch, >= 1 */
     int64_t nodes;            /* on which they run, >= 1 */
     const char *success_file; /* path or pattern, relative to dir, or NULL */
-    /* in the place of those of the job, where they depend on the task; or NULL */
+    /* in the place of those of the job, if they depend on the task; or NULL */
     const char *glob, *metrics_file;
     const json_t *artefacts;
     const char *results; /* absolute: the directory for links to its artefacts, or NULL */

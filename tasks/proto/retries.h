@@ -28,7 +28,7 @@ struct learnt {
 
 bool learnt_more(const struct learnt *now, const struct learnt *before);
 
-/* Returns whether a process that was ended by this signal was ended from outside, as far as anybody can tell: other
+/* Returns whether a process that was ended by this signal was ended from outside, as far as anybody can know: other
  * signals than these a program gets by an error of its own. */
 bool retries_is_from_outside(int sig);
 #endif

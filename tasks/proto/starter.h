@@ -1,7 +1,7 @@
 /* The protocol between the local adapter and the process that stands by to become its runners: `stretto-run --starter`,
  * whose standard input is a socket of whole messages.
  *
- * An order is the job's name, its directory, and, where GPUs are counted, the ids of its GPUs, each ended by NUL; the
+ * An order is the job's name, its directory, and, if GPUs are counted, the ids of its GPUs, each ended by NUL; the
  * descriptor that holds job.json comes with it (SCM_RIGHTS). Orders are answered one by one, in their order. The runner
  * is a child of the daemon. */
 #ifndef TASKS_PROTO_STARTER_H

@@ -20,7 +20,7 @@ struct streams {
     int open, closed, paused; /* how many there are of each */
 };
 
-/* Counts the marks in a directory; none where it cannot be read. */
+/* Counts the marks in a directory; none if it cannot be read. */
 void streams_count(const char *dir, struct streams *out);
 
 /* Removes them. */

@@ -26,7 +26,7 @@ struct artefact_taking {
     struct error err;
 };
 
-/* Reads a file, which belongs to the task and may be anything, to its end. On failure errno is ECANCELED where the
+/* Reads a file, which belongs to the task and may be anything, to its end. On failure errno is ECANCELED if the
  * runner does not wait for that any more, with the bytes that were read in *size. */
 static int artefact_digest(int fd, int64_t *size, char hex[2 * crypto_hash_sha256_BYTES + 1])
 {

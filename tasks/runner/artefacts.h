@@ -13,7 +13,7 @@
 json_t *artefacts_find(const char *dir, const json_t *patterns, struct error *err);
 
 /* Links them into the directory `results`, which it makes, in the place of those of an earlier attempt of the same
- * owner. Fails, and changes nothing, where the directory has the results of another owner. */
+ * owner. Fails, and changes nothing, if the directory has the results of another owner. */
 int artefacts_place(const char *dir, const json_t *artefacts, const char *results, const char *owner,
                     struct error *err);
 

@@ -189,7 +189,7 @@ struct look *look_create(struct checkpoints *c, enum look_when when, int64_t now
     return look;
 }
 
-/* Returns whether nobody has touched the file since it came to rest. The file's own time decides where nothing was
+/* Returns whether nobody has touched the file since it came to rest. The file's own time decides if nothing was
  * seen, because it was written from another host, or deeper in the directory. */
 static bool is_at_rest(const struct look *look, const struct ckpt_file *file, int64_t files_now)
 {

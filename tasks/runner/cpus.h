@@ -16,9 +16,9 @@ struct cpus {
     struct cpu *list; /* by package, core, id */
 };
 
-/* Lists the CPUs that this process may use, where the batch system gave them to the job alone: the batch system tells
- * how many are the job's, and this process can use no more than these. False, with an empty list, where it does not
- * tell, or the CPUs are shared with other jobs, which would be bound to the same ones. */
+/* Lists the CPUs that this process may use, if the batch system gave them to the job alone: the batch system tells
+ * how many are the job's, and this process can use no more than these. False, with an empty list, if it does not
+ * says, or the CPUs are shared with other jobs, which would be bound to the same ones. */
 bool cpus_own(struct cpus *cpus);
 
 /* Makes cpus_own() fail from now on: a daemon in a batch job shares that job's CPUs among its local jobs. */

@@ -17,7 +17,7 @@ static int64_t time_in(const char *variable)
     return text != NULL && text[0] >= '1' && text[0] <= '9' && strlen(text) < 12 ? strtoll(text, NULL, 10) : 0;
 }
 
-/* Returns when the scheduler will end the job, as far as it tells. */
+/* Returns when the scheduler will end the job, as far as it says. */
 static int64_t scheduled_end(void)
 {
     int64_t told = time_in("STRETTO_JOB_END");

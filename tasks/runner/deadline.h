@@ -3,7 +3,7 @@
 #define TASKS_RUNNER_DEADLINE_H
 #include "tasks/runner/task.h"
 
-/* The tasks' time is over at the walltime, or earlier where the scheduler's time ends too soon after it for the grace
+/* The tasks' time is over at the walltime, or earlier if the scheduler's time ends too soon after it for the grace
  * and the exit records, or with the time of the pilot in which they were started late.
  *
  * Sets `deadline_ms`, `deadline`, `cut_short` and `late`; `started_ms` and `until_ms` are of the monotonic clock, and

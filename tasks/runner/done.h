@@ -1,4 +1,4 @@
-/* The done record of a rank (docs/run-directory.md), which its library writes where the program says that it is
+/* The done record of a rank (docs/run-directory.md), which its library writes if the program says that it is
  * done, or unfinished. */
 #ifndef TASKS_RUNNER_DONE_H
 #define TASKS_RUNNER_DONE_H

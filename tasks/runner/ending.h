@@ -1,4 +1,4 @@
-/* How a runner ends its job: the tasks are warned, told to end, and killed where they do not end in their grace. */
+/* How a runner ends its job: the tasks are warned, told to end, and killed if they do not end in their grace. */
 #ifndef TASKS_RUNNER_ENDING_H
 #define TASKS_RUNNER_ENDING_H
 #include "tasks/runner/task.h"

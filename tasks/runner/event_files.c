@@ -25,7 +25,7 @@ struct event_file {
     dev_t dev;
     ino_t inode;
     int64_t offset; /* of the next record */
-    bool broken;    /* nobody can tell where the next record begins */
+    bool broken;    /* nobody can know where the next record begins */
 };
 
 struct event_files {

@@ -1,9 +1,9 @@
 /* A file to which a program appends lines of metrics. It is read on as it grows.
  *
- * - Where it was renamed and begun anew, as logs are rotated, its rest is read first, and then files between the two.
- * - Where it was written anew, in place or by a rename, with the same lines first, it is read on behind those. Loggers
+ * - If it was renamed and begun anew, as logs are rotated, its rest is read first, and then files between the two.
+ * - If it was written anew, in place or by a rename, with the same lines first, it is read on behind those. Loggers
  *   of CSV do so when a column comes.
- * - Where other lines are in their place, these are taken: points of the same steps are replaced. */
+ * - If other lines are in their place, these are taken: points of the same steps are replaced. */
 #ifndef TASKS_RUNNER_METRIC_FILE_H
 #define TASKS_RUNNER_METRIC_FILE_H
 #include "tasks/runner/metric_csv.h"
@@ -12,13 +12,13 @@
 #include <time.h>
 
 #define METRIC_HEAD_MAX 4096  /* bytes at the beginning by which a file is known again */
-#define METRIC_KNOWN_MAX 4096 /* lines that are compared where a file was written anew */
+#define METRIC_KNOWN_MAX 4096 /* lines that are compared if a file was written anew */
 
 struct metric_file {
     char *path;
     bool is_pattern;  /* the path is one, of which the last match is read */
     const char *name; /* for people */
-    bool may_be_csv;  /* its first line tells whether it is */
+    bool may_be_csv;  /* its first line says whether it is */
     /* the file that is being read */
     char *now; /* its path; NULL: there was none yet */
     dev_t dev;

@@ -16,7 +16,7 @@
 
 #define PAUSE_MIN_MS 1000
 #define PAUSE_MAX_MS 8000           /* between two looks at files in which nothing is new */
-#define PAUSE_WATCHED_MS 2000       /* the same where a member that diverges, or is beyond its rung, is to be ended */
+#define PAUSE_WATCHED_MS 2000       /* the same if a member that diverges, or is beyond its rung, is to be ended */
 #define LOOK_MAX ((int64_t)4 << 20) /* bytes that one look reads */
 #define ATTEMPT_MAX ((int64_t)4 << 30) /* bytes that are read of an attempt */
 #define PENDING_MAX ((size_t)16 << 20) /* bytes of points that wait while they cannot be written */
@@ -226,7 +226,7 @@ static int64_t time_of(const struct metrics *m, double time)
 {
     double ms = time < METRIC_TIME_EPOCH ? (double)m->started_ms + time * 1000 : time * 1000;
 
-    return ms >= 0 && ms <= (double)TIME_MAX_MS ? (int64_t)ms : m->unix_ms; /* also where it is NaN */
+    return ms >= 0 && ms <= (double)TIME_MAX_MS ? (int64_t)ms : m->unix_ms; /* also if it is NaN */
 }
 
 static void metrics_take_line(void *arg, const struct metric_line *line)

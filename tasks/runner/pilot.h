@@ -88,7 +88,7 @@ struct node_pilot {
     int signal_fd;
     struct pilot_config config;
 
-    struct rank rank; /* set where ALPS placed the application, with a process on each node */
+    struct rank rank; /* set if ALPS placed the application, with a process on each node */
     char *node_dir;
     int64_t deadline_ms; /* Unix ms; INT64_MAX: none */
     struct pilot_room room;
@@ -103,10 +103,10 @@ struct node_pilot {
 /* Runs a pilot; signal_fd is from run_signals(). Returns the exit status. */
 int pilot_main(const char *dir, bool on_node, int signal_fd);
 
-/* pilot_launch.c: starts a pilot on each node of the allocation. Returns only where that fails, with the exit
+/* pilot_launch.c: starts a pilot on each node of the allocation. Returns only if that fails, with the exit
  * status. */
 int pilot_launch(struct node_pilot *p);
-/* On a node: takes over the job's environment, where the launcher did not pass it on. */
+/* On a node: takes over the job's environment, if the launcher did not pass it on. */
 int pilot_take_environment(const struct node_pilot *p, struct error *err);
 
 /* pilot_jobs.c */

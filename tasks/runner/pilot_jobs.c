@@ -231,7 +231,7 @@ static void pilot_job_become_runner(struct node_pilot *p, const struct pilot_job
                           p->deadline_ms == INT64_MAX ? INT64_MAX : now + p->deadline_ms - p->machine->unix_ms()));
 }
 
-/* -1 with errno where the job cannot be started now. */
+/* -1 with errno if the job cannot be started now. */
 static int pilot_job_start(struct node_pilot *p, struct pilot_job *job)
 {
     char *gpus = p->room.knows_gpus ? take_gpus(p, job) : NULL;

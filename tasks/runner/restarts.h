@@ -16,7 +16,7 @@ struct restarts {
     size_t recorded;          /* tasks whose end is recorded */
     bool given_up;            /* the job ends, and they do not begin again */
     bool wanted;              /* a rank has failed; when all processes have ended, they begin again */
-    json_t *list;             /* what restarts.json tells of each time */
+    json_t *list;             /* what restarts.json says of each time */
 };
 
 void restarts_init(struct restarts *r, struct job *job, const struct task *tasks);

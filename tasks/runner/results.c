@@ -59,7 +59,7 @@ static int write_list(const char *results, const char *owner, const json_t *file
     return rc;
 }
 
-/* Links one artefact. A hard link costs nothing, and stays when the task's directory is removed; where there can be
+/* Links one artefact. A hard link costs nothing, and stays when the task's directory is removed; if there can be
  * none, such as on another file system, it is a symbolic one. */
 static int result_place(const char *dir, const char *name, const char *results, struct error *err)
 {
@@ -74,7 +74,7 @@ static int result_place(const char *dir, const char *name, const char *results, 
         unlink(temporary);
         if ((below_link(dir, name, temporary) < 0 && symlink(from, temporary) < 0) || rename(temporary, to) < 0)
             rc = error_errno(err, "results", "its results cannot be placed: %.250s", to);
-        unlink(temporary); /* it is left where both names were links to one file */
+        unlink(temporary); /* it is left if both names were links to one file */
     }
     free(temporary);
     free(to);

@@ -342,7 +342,7 @@ static void end_silent(struct run *r, int64_t now)
 }
 
 /* Has a task end that has gone beyond the step up to which it was to go: it is warned as before the end of the time, so
- * that it can leave a checkpoint, and told to end where it does not. Returns when it is told. */
+ * that it can leave a checkpoint, and told to end if it does not. Returns when it is told. */
 static int64_t end_at_rung(struct run *r, struct task *t, int64_t now)
 {
     const struct jobdesc_checkpoint *checkpoint = &r->job->desc->checkpoint;

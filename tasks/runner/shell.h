@@ -10,6 +10,6 @@
  * job of PBS. */
 bool shell_is_meant(int argc, char **argv);
 
-/* Becomes /bin/sh with these words and the same standard input. Returns an exit status where that fails. */
+/* Becomes /bin/sh with these words and the same standard input. Returns an exit status if that fails. */
 int shell_become(int argc, char **argv);
 #endif

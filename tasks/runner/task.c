@@ -291,7 +291,7 @@ bool task_looks_whole(const struct task *t)
            has_closed_streams(t);
 }
 
-/* Decides by the metrics that the task reported, where its exit status, and the file that it must leave, say that it
+/* Decides by the metrics that the task reported, if its exit status, and the file that it must leave, say that it
  * has succeeded. Returns whether it has. */
 static bool has_reached(struct task *t)
 {
@@ -304,7 +304,7 @@ static bool has_reached(struct task *t)
     return verdict == METRICS_REACHED;
 }
 
-/* Returns whether the task has reached the step up to which its attempt was to go, where that is not the last one of
+/* Returns whether the task has reached the step up to which its attempt was to go, if that is not the last one of
  * all. A task that was told to end there may have done so in any way. One that went on from a checkpoint and reports
  * nothing had nothing left to do: an earlier attempt has reported that step, and was lost after its checkpoint. */
 static bool has_arrived(struct task *t)
@@ -364,7 +364,7 @@ void task_leave_metrics(struct task *t, enum stop why)
     t->unread = why;
 }
 
-/* Tells of a task that ended well, and whose metrics were not read to their end: nobody can judge by them. */
+/* Reports of a task that ended well, and whose metrics were not read to their end: nobody can judge by them. */
 static void explain_unread(struct task *t)
 {
     struct attempt_end *end = &t->rec.end;

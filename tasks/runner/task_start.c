@@ -253,7 +253,7 @@ static bool is_to_stop(const void *arg)
     return deadline_or_signal(((const struct task *)arg)->job) != STOP_NONE;
 }
 
-/* Finds the checkpoint that the task goes on from, which is read whole. Fails with t->why where the job is to end
+/* Finds the checkpoint that the task goes on from, which is read whole. Fails with t->why if the job is to end
  * meanwhile: an older one would be taken then, or none. */
 static int task_find_checkpoint(struct task *t, struct error *err)
 {

@@ -34,7 +34,7 @@ struct tree {
     size_t n;
 };
 
-/* Looks at /proc; where it cannot be read, the tree is empty. The caller frees it by tree_free(). */
+/* Looks at /proc; if it cannot be read, the tree is empty. The caller frees it by tree_free(). */
 void tree_look(struct tree *tree, const struct tree_task *tasks, size_t n);
 void tree_free(struct tree *tree);
 

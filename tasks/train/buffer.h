@@ -45,7 +45,7 @@ bool buffer_put_seen(struct buffer *b, void *item);
 
 bool buffer_can_draw(const struct buffer *b);
 
-/* Draws an item; needs buffer_can_draw(). *removed tells whether the item has left the buffer and is the caller's
+/* Draws an item; needs buffer_can_draw(). *removed says whether the item has left the buffer and is the caller's
  * alone. */
 void *buffer_draw(struct buffer *b, bool *removed);
 

@@ -26,7 +26,7 @@ struct train_config {
     const char *interface; /* the interface to which these members stream; NULL: any */
     uint64_t key;
     struct field_set fields;
-    uint64_t sample_bytes; /* of all fields; the maximum, where some vary */
+    uint64_t sample_bytes; /* of all fields; the maximum, if some vary */
     bool varies;           /* some fields vary */
     int parameters;
     const char **parameter;

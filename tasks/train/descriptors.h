@@ -6,7 +6,7 @@
 
 /* Gives the calling thread, and the threads that it starts from now on, a descriptor table of their own, in which only
  * stdin, stdout, stderr and `kept` are open. Descriptors that they open are valid in these threads alone, and the limit
- * on open files holds for each table by itself. false with errno where the system refuses (some container run-times
+ * on open files holds for each table by itself. false with errno if the system refuses (some container run-times
  * do): the table is then the process's as before. The process's soft limit is raised, since there may be thousands of
  * members. */
 bool descriptors_part(int kept);

@@ -1,4 +1,4 @@
-/* Which samples a rank has drawn at least once: what its model has learnt from. It is kept only where
+/* Which samples a rank has drawn at least once: what its model has learnt from. It is kept only if
  * the training saves checkpoints. The training's thread alone uses it. */
 #ifndef TASKS_TRAIN_DRAWN_H
 #define TASKS_TRAIN_DRAWN_H

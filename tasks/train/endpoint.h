@@ -7,7 +7,7 @@
 struct endpoint;
 
 /* Binds a ROUTER socket in a directory that only this user can enter ($STRETTO_TMPDIR, or one of its own in /tmp), and
- * on the network where members may be elsewhere. `head` may be NULL: the memory that outlives this process, which keeps
+ * on the network if members may be elsewhere. `head` may be NULL: the memory that outlives this process, which keeps
  * the place; after a restart it is the former process's place, so that members find this one by themselves. */
 struct endpoint *endpoint_create(const struct train_config *config, void *zmq, struct kept_head *head,
                                  struct error *err);

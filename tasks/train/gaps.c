@@ -41,7 +41,7 @@ static bool is_orderly(const struct gaps_of *of, int64_t from, int64_t to, int64
 }
 
 /* Finds the steps that were left out between the session before and this one: *from to *to, at that distance. Returns
- * false if there are none, or where nothing can be concluded. */
+ * false if there are none, or if nothing can be concluded. */
 static bool own(const struct gaps *g, const struct gaps_of *of, int64_t *from, int64_t *to, int64_t *distance)
 {
     if (g->unordered || g->distance == 0 || g->before_distance == 0)

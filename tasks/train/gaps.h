@@ -1,6 +1,6 @@
 /* Finds steps that a member left out between two of its attempts: the later one went on behind steps that the earlier
  * one had not reached. The distances between steps show it. A rank gets only a part of a member's steps, so it looks
- * at the greatest distance of which all that it got are multiples: where it has got every such step that is dealt to
+ * at the greatest distance of which all that it got are multiples: if it has got every such step that is dealt to
  * it, of both attempts, those between the attempts were left out. For a program whose steps have changing distances,
  * or come in another order, nothing is reported. */
 #ifndef TASKS_TRAIN_GAPS_H

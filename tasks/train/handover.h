@@ -34,7 +34,7 @@ int64_t handover_finish(struct handover *h, struct error *err);
 struct handover *handover_open(const char *path, const struct field_set *fields, struct sample_store *store,
                                struct error *err);
 
-/* Reads the next item, whose sample has one reference, the caller's. Returns 1; 0 at the end; -1 with err where the
+/* Reads the next item, whose sample has one reference, the caller's. Returns 1; 0 at the end; -1 with err if the
  * file is damaged, or there is no memory. */
 int handover_next(struct handover *h, struct handover_item *item, struct error *err);
 

@@ -103,7 +103,7 @@ static void forget_peer(struct intake *in, struct peer *peer)
     peers_remove(in->peers, peer);
 }
 
-/* What FINALIZED says: how many steps are held, where the spec says how many there are. */
+/* What FINALIZED says: how many steps are held, if the spec says how many there are. */
 static int64_t steps_told(const struct intake *in, uint64_t member)
 {
     return in->config->steps > 0 ? intake_held(in, member) : 0;

@@ -30,7 +30,7 @@ struct intake {
     const struct train_config *config;
     struct pool *pool;
     struct sample_store *store;
-    struct kept *kept; /* where samples outlive the process; NULL: nowhere */
+    struct kept *kept; /* if samples outlive the process; NULL: nowhere */
     intake_reply *reply;
     void *arg;
     struct peers *peers;
@@ -57,7 +57,7 @@ struct intake {
     int64_t said_memory; /* monotonic ms; 0: never */
     struct {
         atomic_uint_least64_t unique, duplicates, finalized, skipped, rejected[FAULTS];
-        atomic_uint_least64_t bytes; /* where samples differ in size */
+        atomic_uint_least64_t bytes; /* if samples differ in size */
         atomic_uint_least64_t memory_bytes;
     } counters; /* written by this thread alone */
 };

@@ -4,7 +4,7 @@
  * from the newest checkpoint.
  *
  * Drawn samples are retained until a checkpoint has them. At the limit, twice `retain` of the spec, reception waits for
- * that checkpoint (kept_watch()); until patience.h finds that it may never come. Then, and also where the spec says
+ * that checkpoint (kept_watch()); until patience.h finds that it may never come. Then, and also if the spec says
  * nothing of `retain`, all that is retained is let go, and until the next checkpoint is whole the memory is
  * KEPT_LACKING: nothing is lost then either, but members have to run again after a failure. */
 #ifndef TASKS_TRAIN_KEPT_H
@@ -36,7 +36,7 @@ _Static_assert(sizeof(struct kept_slot) <= KEPT_SLOT_HEAD, "a slot's payload beg
 struct kept *kept_open(const struct train_config *config);
 void kept_close(struct kept *kept); /* NULL is allowed */
 
-/* Sets the size of a slot, the head included, before anything else is called. -1 with err where the memory has another
+/* Sets the size of a slot, the head included, before anything else is called. -1 with err if the memory has another
  * layout, or is KEPT_LACKING, so that nothing can go on with it. `resume` is the checkpoint to go on from, or NULL. */
 int kept_layout(struct kept *kept, size_t slot_size, const char *resume, struct error *err);
 
@@ -60,11 +60,11 @@ void kept_give(struct kept *kept, struct kept_slot *slot, uint32_t cut);
 /* The checkpoint of this number and name is whole, on all ranks: the samples that it has are let go. */
 void kept_cut_is_whole(struct kept *kept, uint32_t cut, const char *name);
 
-/* `cut` is the number of the checkpoint that would be the next: tells whether it should be saved now, because the spec
+/* `cut` is the number of the checkpoint that would be the next: says whether it should be saved now, because the spec
  * limits how many samples are retained. `pending`: one is written here that is not known to be whole. */
 bool kept_is_due(struct kept *kept, uint32_t cut, bool pending);
 
-/* Where the spec asks for it, has `full` called whenever the limit is reached at which reception is to wait, and with
+/* If the spec asks for it, has `full` called whenever the limit is reached at which reception is to wait, and with
  * false when it may go on. It is called in the thread that reaches the limit or lets samples go, and must not call
  * back. */
 bool kept_watch(struct kept *kept, void (*full)(void *arg, bool full), void *arg);
@@ -75,7 +75,7 @@ bool kept_is_full(struct kept *kept); /* reception waits */
  * is for the log. */
 void kept_give_up(struct kept *kept, const char *why);
 
-/* Calls `each` for all slots of samples that are not free, and returns 0; where it returns something else, that is
+/* Calls `each` for all slots of samples that are not free, and returns 0; if it returns something else, that is
  * returned at once. Called before the first kept_take(); `each` may call kept_give(). */
 int kept_each(struct kept *kept, int (*each)(void *arg, struct kept_slot *slot), void *arg);
 

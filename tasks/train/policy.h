@@ -21,7 +21,7 @@ struct buffer {
 /* Every method is required. */
 struct policy {
     const char *name;
-    /* Checks that these sizes can produce batches at all; the reason is in *err where not. */
+    /* Checks that these sizes can produce batches at all; the reason is in *err if not. */
     int (*check)(const struct buffer_config *config, struct error *err);
     bool (*has_room)(const struct buffer *b);
     void *(*put)(struct buffer *b, void *item);

@@ -36,7 +36,7 @@ struct pool *pool_create(struct buffer *buffer, size_t batch);
 void pool_note_drawn(struct pool *pool, struct drawn *drawn, const struct pool_counters *counters);
 
 /* The model has learnt from everything that was drawn. After the first call, it learns only by these calls: what was
- * drawn since the last one counts as not drawn where a checkpoint is taken. Called by the thread that draws. Returns 0;
+ * drawn since the last one counts as not drawn if a checkpoint is taken. Called by the thread that draws. Returns 0;
  * -1 if there is no memory. */
 int pool_learnt(struct pool *pool);
 

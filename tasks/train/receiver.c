@@ -21,7 +21,7 @@
 
 #define SWEEP_MS 5000
 #define OWE_MS 2 /* acknowledgements of a few frames may wait so long */
-/* Where small frames come this fast, a short sleep lets some gather: waking for each costs more than handling it. */
+/* If small frames come this fast, a short sleep lets some gather: waking for each costs more than handling it. */
 #define GATHER_FRAMES 4
 #define GATHER_FRAME_BYTES ((size_t)64 << 10)
 #define GATHER_NS 50000
@@ -45,7 +45,7 @@ struct receiver {
     const struct resume *resume;
     atomic_bool stopping, reception_over, early, halting;
     sem_t halted;  /* posted when nothing is taken any more */
-    sem_t started; /* posted when the endpoint is bound, or err tells why not */
+    sem_t started; /* posted when the endpoint is bound, or err says why not */
     struct error err;
     pthread_t thread;
     bool running;

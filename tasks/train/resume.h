@@ -8,12 +8,12 @@
 
 #include <stdbool.h>
 
-/* All zero where the training begins at the start. */
+/* All zero if the training begins at the start. */
 struct resume {
     char *state;     /* the path of this rank's state, or else of rank 0's */
     int64_t step;    /* at which it was saved */
     int ranks;       /* how many ranks saved it */
-    struct cut cut;  /* this rank's part of what was drawn; a member is whole where it is so on all ranks */
+    struct cut cut;  /* this rank's part of what was drawn; a member is whole if it is so on all ranks */
     char **handover; /* paths of files with items for this rank and for others (handover.h) */
     size_t handovers;
 };
@@ -22,8 +22,8 @@ struct resume {
  * one that the generation began with: sets that in the configuration. Returns 0; -1 with err. */
 int resume_choose(struct train_config *config, struct error *err);
 
-/* Reads the checkpoint that the configuration names, if it names one; where the training only starts from one of
- * another ensemble's, its state alone. -1 with err, whose code is "train_resume" where the checkpoint is damaged. */
+/* Reads the checkpoint that the configuration names, if it names one; if the training only starts from one of
+ * another ensemble's, its state alone. -1 with err, whose code is "train_resume" if the checkpoint is damaged. */
 int resume_load(const struct train_config *config, struct resume *resume, struct error *err);
 /* Takes the checkpoint out of checkpoints.json, if it was given up because it is damaged: so the next generation goes
  * on from the one before. */

@@ -34,7 +34,7 @@ struct sample {
     struct sample_store *store;
     struct kept_slot *slot; /* NULL if it does not outlive the process */
     struct sample *next;    /* in the store, when idle */
-    /* header and payload of large fields; behind them the small ones' sizes, where any varies, and payloads */
+    /* header and payload of large fields; behind them the small ones' sizes, if any varies, and payloads */
     zmq_msg_t field[];
 };
 
@@ -61,7 +61,7 @@ struct sample *sample_ref(struct sample *sample);
 void sample_unref(struct sample *sample); /* NULL is allowed */
 
 /* Takes a field: a small one is copied from `payload`, somewhere in the message; a large one has a message of its own,
- * which is taken over and left empty. Nothing is done where the sample has this field already; false if there is no
+ * which is taken over and left empty. Nothing is done if the sample has this field already; false if there is no
  * memory. */
 bool sample_take(struct sample *sample, int field, const void *payload, size_t bytes, zmq_msg_t *msg);
 

@@ -25,7 +25,7 @@ char *saved_path(const struct train_config *config, const char *name, const char
 
 int saved_part_write(const struct train_config *config, const char *name, const struct saved_part *part,
                      struct error *err);
-/* errno is ENOENT where that rank has written none. */
+/* errno is ENOENT if that rank has written none. */
 int saved_part_read(const struct train_config *config, const char *name, int rank, struct saved_part *part,
                     struct error *err);
 

@@ -193,7 +193,7 @@ static void give_up_checkpoint(const struct saver *c)
         kept_give_up(c->kept, "the next one could not be saved");
 }
 
-/* Adds a checkpoint to the list once all parts are there. Returns 1; 0 if parts are missing; -1 with err where it
+/* Adds a checkpoint to the list once all parts are there. Returns 1; 0 if parts are missing; -1 with err if it
  * can never be whole, since a rank has finished without it. */
 static int add_if_whole(struct saver *c, const char *name, struct error *err)
 {

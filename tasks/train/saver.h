@@ -26,7 +26,7 @@ enum saver_due { SAVER_NOT_DUE, SAVER_DUE, SAVER_LAST };
  * signal, and more than half of the time before the deadline is left in which checkpoints are due. */
 bool saver_has_time(const struct saver *c);
 
-/* Tells whether a checkpoint is due: LAST where the rank's time is nearly over, it was warned by the signal, or
+/* Returns whether a checkpoint is due: LAST if the rank's time is nearly over, it was warned by the signal, or
  * saver_warn() was called. None but the last is due while this rank's part of the one before is being written. */
 enum saver_due saver_due(struct saver *c);
 
@@ -69,6 +69,6 @@ void saver_end(struct saver *c);
 void saver_abandon(struct saver *c);
 
 /* Waits until all checkpoints that were ended are written, and on rank 0 until they are whole. Returns -1 with err
- * where the last one could not be written. */
+ * if the last one could not be written. */
 int saver_wait(struct saver *c, struct error *err);
 #endif

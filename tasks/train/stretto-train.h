@@ -5,7 +5,7 @@
  * on a thread of its own from stretto_train_open() to stretto_train_close(), whatever the training does meanwhile.
  * Batches are drawn by one thread at a time; all other calls may come from any thread. Calls return 0, or -1 with the
  * reason in stretto_train_error(). If memory is short, samples stay with the members that send them until there is
- * memory, and nothing is lost; but ZeroMQ, which this library uses, ends the process where it cannot get memory for
+ * memory, and nothing is lost; but ZeroMQ, which this library uses, ends the process if it cannot get memory for
  * itself. */
 #ifndef STRETTO_TRAIN_H
 #define STRETTO_TRAIN_H
@@ -61,20 +61,20 @@ enum { STRETTO_TRAIN_STARVED = 1, STRETTO_TRAIN_SAVING = 2 };
  * and stretto_train_close(), or NULL, which these accept, if there is no memory for one.
  *
  * The process's malloc is told to keep up to 64 MiB of freed memory (mallopt(3): M_TRIM_THRESHOLD, and M_MMAP_THRESHOLD
- * of 32 MiB), since messages come and go all the time; not so where GLIBC_TUNABLES or one of MALLOC_TRIM_THRESHOLD_,
+ * of 32 MiB), since messages come and go all the time; not so if GLIBC_TUNABLES or one of MALLOC_TRIM_THRESHOLD_,
  * MALLOC_MMAP_THRESHOLD_ and MALLOC_TOP_PAD_ is set.
  *
  * The connections of members are served by threads that have descriptors of their own (unshare(2)), so that they cannot
  * use up the program's; /proc/PID/fd does not show them. If the system refuses that, as some containers do, the
  * library logs a warning, and the connections use the program's descriptors. The process's soft limit on open files is
- * raised to 16,384, or to the hard limit where that is less. */
+ * raised to 16,384, or to the hard limit if that is less. */
 int stretto_train_open(struct stretto_train **out);
 
 /* Stops receiving and frees everything. It does not report success: stretto_train_done() does that. NULL is allowed. */
 void stretto_train_close(struct stretto_train *t);
 
 /* Returns the reason of the last failure; "" if there was none. stretto_train_error_code() returns a word that
- * programs can compare, "not_under_stretto" where the environment is not that of a rank. */
+ * programs can compare, "not_under_stretto" if the environment is not that of a rank. */
 const char *stretto_train_error(const struct stretto_train *t);
 const char *stretto_train_error_code(const struct stretto_train *t);
 
@@ -102,7 +102,7 @@ enum { STRETTO_TRAIN_END = 0, STRETTO_TRAIN_AGAIN = -2, STRETTO_TRAIN_INTERRUPTE
 
 /* Draws a batch and writes it into the caller's memory: fields[f] takes batch size × the field's elements, contiguous
  * (NULL: this field is not wanted), params batch size × parameters as float64, member and step batch size elements;
- * params, member and step may be NULL. Waits at most timeout_ms, for ever where that is negative, until a batch can be
+ * params, member and step may be NULL. Waits at most timeout_ms, for ever if that is negative, until a batch can be
  * drawn. Up to three threads of the library help to copy batches of more than 4 MiB, if there are processors for
  * them.
  *
@@ -112,7 +112,7 @@ enum { STRETTO_TRAIN_END = 0, STRETTO_TRAIN_AGAIN = -2, STRETTO_TRAIN_INTERRUPTE
 int stretto_train_batch(struct stretto_train *t, void *const *fields, double *params, int64_t *member, int64_t *step,
                         int timeout_ms);
 
-/* Does the same where the first extent of some fields varies: fields[f] of such a field takes the samples' elements one
+/* Does the same if the first extent of some fields varies: fields[f] of such a field takes the samples' elements one
  * sample behind the other (at most batch size × max × the other extents), and offsets[f] takes batch size + 1 numbers:
  * sample i lies from offsets[f][i] to offsets[f][i + 1], counted along the first extent. offsets[f] of other fields is
  * not read. stretto_train_batch() returns -1 if such a field is wanted, since it could not tell the samples apart.
@@ -135,7 +135,7 @@ int stretto_train_report(struct stretto_train *t, int count, const int64_t *memb
 
 void stretto_train_stats(struct stretto_train *t, struct stretto_train_stats *stats);
 
-/* Checkpoints, where the spec's training has "checkpoint". Each is one cut of all ranks: the state that the program
+/* Checkpoints, if the spec's training has "checkpoint". Each is one cut of all ranks: the state that the program
  * saves, and which samples were drawn before it. A training that goes on from it never needs these samples again, and
  * gets all others; so call these between two batches, when the program has learnt from all that it was given, or say
  * what it has learnt by stretto_train_learnt(). With
@@ -164,14 +164,14 @@ enum { STRETTO_TRAIN_CHECKPOINT_DUE = 1, STRETTO_TRAIN_CHECKPOINT_LAST = 2 };
 /* Returns STRETTO_TRAIN_CHECKPOINT_DUE once "every" is over since the last one was begun, and this rank has written its
  * part of that (one that becomes due before is put off until then); STRETTO_TRAIN_CHECKPOINT_LAST `before` the end of
  * the rank's time, once the runner has warned it by the spec's signal, or once the daemon wants another number of
- * ranks; else 0. The library takes that signal only where the program has not set what it does. */
+ * ranks; else 0. The library takes that signal only if the program has not set what it does. */
 int stretto_train_checkpoint_due(struct stretto_train *t);
 
 /* Returns "every" of the spec in milliseconds; 0 if a checkpoint is never due before the end of the time. */
 int64_t stretto_train_checkpoint_every_ms(const struct stretto_train *t);
 
 /* Begins a checkpoint. `step` is the program's own count, and above that of the checkpoint before; or it is the same,
- * once, where nothing was learnt in between. The checkpoint gets the next number instead of another step, and a warning
+ * once, if nothing was learnt in between. The checkpoint gets the next number instead of another step, and a warning
  * says so. Returns the path that the program is to write its state to, as a file or a
  * directory, valid until the next checkpoint is begun; NULL on failure. Ranks other than 0 may write nothing. Waits
  * while the one before is still being written, by the program or the library. */
@@ -184,7 +184,7 @@ const char *stretto_train_checkpoint_begin(struct stretto_train *t, int64_t step
  * dropped. */
 int stretto_train_checkpoint_cut(struct stretto_train *t, int due);
 
-/* Copies memory past the processor's caches, which takes little more than half the time of memcpy() where a large state
+/* Copies memory past the processor's caches, which takes little more than half the time of memcpy() if a large state
  * is copied. */
 void stretto_train_copy(void *to, const void *from, size_t size);
 
@@ -196,12 +196,12 @@ void stretto_train_copy(void *to, const void *from, size_t size);
  * on in another job. */
 int stretto_train_checkpoint_end(struct stretto_train *t, int due);
 
-/* Returns the path of what this rank had saved, or where it had not, the first one that had, in the checkpoint that
+/* Returns the path of what this rank had saved, or if it had not, the first one that had, in the checkpoint that
  * this training goes on from, or of another ensemble that the spec has it start from; and its step. NULL and -1 if
  * the training begins at the start, with nothing. */
 const char *stretto_train_resume(const struct stretto_train *t);
 int64_t stretto_train_resume_step(const struct stretto_train *t);
-/* Returns how many ranks saved it, or 0: where that is not stretto_train_ranks(), a batch of all ranks together has
+/* Returns how many ranks saved it, or 0: if that is not stretto_train_ranks(), a batch of all ranks together has
  * another size now, and the program may want another learning rate. */
 int stretto_train_resume_ranks(const struct stretto_train *t);
 
@@ -214,9 +214,9 @@ const char *stretto_train_fault_name(int fault);
 /* Reports that the training has finished with success: writes the final counters where the daemon looks for them. Waits
  * until checkpoints that were ended are written. If stretto_train_unfinished(), it reports that instead.
  *
- * Where stretto_train_batch() has not returned STRETTO_TRAIN_END, the training says with this call that it has learnt
+ * If stretto_train_batch() has not returned STRETTO_TRAIN_END, the training says with this call that it has learnt
  * enough: it takes no more samples, and once all ranks are done and have ended, the daemon ends what still runs of the
- * members and starts no others. The ensemble is complete then, and tells what was not needed. Other ranks get
+ * members and starts no others. The ensemble is complete then, and says what was not needed. Other ranks get
  * STRETTO_TRAIN_END when they have drawn what they hold. */
 int stretto_train_done(struct stretto_train *t);
 

@@ -7,7 +7,7 @@ const SORT = /^(created|name|state|progress|rate|(last|min|max):.+)$/;
 const OF_THE_PAGE = ['chosen', 'shown', 'isTable']; // may change without another list
 
 // {states, name, isTroubled: only those that need a person, sort and order: null for the newest first, isTable, shown:
-// columns of metrics, null where nobody has chosen any, chosen: ids to be compared, cursor}
+// columns of metrics, null if nobody has chosen any, chosen: ids to be compared, cursor}
 export function readChoice(parameters) {
   const words = name => (parameters.get(name) ?? '').split(',');
   const isTroubled = parameters.has('trouble'); // such a list is not sorted

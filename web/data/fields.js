@@ -94,7 +94,7 @@ const short = value => Number(value.toPrecision(4));
 // Whether members can be chosen by it.
 export const canChooseBy = ({key, parameter}) => parameter !== undefined || key === 'state' || key === 'index';
 
-// What of a filter says that members lie between two places of an axis; null where that is nothing, or cannot be said.
+// What of a filter says that members lie between two places of an axis; null if that is nothing, or cannot be said.
 export function conditionOf(field, scale, from, to, filter) {
   if (Math.min(from, to) <= 0 && Math.max(from, to) >= 1) return null; // all of it
   const [low, high] = [scale.pick(Math.min(from, to)), scale.pick(Math.max(from, to))];

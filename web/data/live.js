@@ -69,7 +69,7 @@ export class Live {
     else this.next ??= setTimeout(() => this.now(), after);
   }
 
-  // Where another view is followed meanwhile, that is looked at at once, and this look tells nothing more.
+  // If another view is followed meanwhile, that is looked at at once, and this look tells nothing more.
   async now() {
     const own = (this.latest = {});
     let good = true;

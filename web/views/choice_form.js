@@ -29,7 +29,7 @@ function valuesOf(field) {
     field.values.map((value, i) => h('option', {value: i}, visible(value))));
 }
 
-// fields: the parameters that members have, as fields.js tells them.
+// fields: the parameters that members have, as fields.js gives them.
 export function choosingForm(id, kept, fields, filter, parameters, redraw) {
   const field = fields.find(({parameter}) => parameter === kept.parameter) ?? fields[0];
   const submit = event => {

@@ -51,7 +51,7 @@ export function groups(all) {
   return [...found].sort(([a], [b]) => (b === 'loss') - (a === 'loss')); // losses first
 }
 
-// Losses are looked at by their logarithm, unless it is said otherwise, where they are all positive and of different
+// Losses are looked at by their logarithm, unless it is said otherwise, if they are all positive and of different
 // sizes.
 function wantsLog(tables, parameters) {
   const said = parameters.get('log');

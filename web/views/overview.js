@@ -47,7 +47,7 @@ function empty(choice) {
 
 let typing = null; // a timer, while what is typed has not been looked for
 
-// What is typed is looked for once typing pauses; it makes no way back in the browser's history for each letter. Where
+// What is typed is looked for once typing pauses; it makes no way back in the browser's history for each letter. If
 // the address becomes another one by itself, the field follows.
 function nameField(choice) {
   const field = document.getElementById('name');

@@ -77,7 +77,7 @@ function beginAt() {
   );
 }
 
-// Resolves with a sentence that tells what was done, or null.
+// Resolves with a sentence that says what was done, or null.
 export async function resubmit(ensemble) {
   const {id, members} = ensemble,
     named = await examples(id, members);

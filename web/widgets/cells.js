@@ -47,7 +47,7 @@ export function blockAt(layout, level, x, y) {
   return across >= 0 && down >= 0 && across + down < shape.blocks ? across + down : -1;
 }
 
-// The level to draw where a member has so many pixels: single members, if they can be seen.
+// The level to draw if a member has so many pixels: single members, if they can be seen.
 export function levelFor(layout, pixels) {
   let level = 0;
   while (level < layout.level && pixels * 2 ** level < SMALLEST - 0.01) level++;

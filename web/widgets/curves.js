@@ -49,7 +49,7 @@ function axis(element, kind, more) {
   };
 }
 
-// A line, and the band between its least and greatest values where these are known.
+// A line, and the band between its least and greatest values if these are known.
 function seriesOf(element, line) {
   const stroke = () => colourOf(element, `--c${line.colour % COLOURS}`);
   const bound = {stroke: null, width: 0, points: {show: false}};
@@ -102,7 +102,7 @@ function drawMarks(plot, marks, colour) {
 
 const lastOf = values => values.findLast(value => value !== null && value !== undefined);
 
-// The value of a line at this place of the data, or before it where the line has none there.
+// The value of a line at this place of the data, or before it if the line has none there.
 function valueAt(values, at) {
   while (at > 0 && values[at] === undefined) at--;
   return values[at];

@@ -1,7 +1,7 @@
 // A question before what cannot be taken back: what will happen is said, and the safe answer has the focus.
 import {h} from './dom.js';
 
-// describe(choice): lines that say what will happen; null where nothing would. fields: what can be chosen, each with a
+// describe(choice): lines that say what will happen; null if nothing would. fields: what can be chosen, each with a
 // name. Resolves with what was chosen (FormData), or null.
 export function ask({title, fields = [], describe, yes, no, danger = false}) {
   return new Promise(resolve => {

@@ -54,7 +54,7 @@ function fits(from, to) {
   return from?.nodeName === to.nodeName && keyOf(from) === keyOf(to);
 }
 
-// Where `from` has a child with this key further on, it is moved here.
+// If `from` has a child with this key further on, it is moved here.
 function find(parent, at, to) {
   const key = keyOf(to);
   if (key === undefined) return fits(at, to) ? at : null;

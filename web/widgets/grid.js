@@ -1,5 +1,5 @@
 // All members of an ensemble as a picture that can be zoomed and moved. It draws itself; the table beside it
-// (views/grid_table.js) tells the same.
+// (views/grid_table.js) shows the same.
 import {h} from './dom.js';
 import {blockAt, layOut, levelFor, paint, Tints, ZOOMED} from './cells.js';
 import {countStates, NAMES, NO_MEMBER} from '../data/snapshot.js';

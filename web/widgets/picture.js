@@ -20,7 +20,7 @@ export class Picture {
     new ResizeObserver(() => this.resize()).observe(element);
   }
 
-  // wish: {key, lines, states, has, …}, what is to be drawn; where the key stays, nothing of it has changed.
+  // wish: {key, lines, states, has, …}, what is to be drawn; if the key stays, nothing of it has changed.
   set(wish) {
     const isSame = this.wish?.key === wish.key && this.palette === palette();
     this.wish = wish;

@@ -1,4 +1,4 @@
-// A sentence of the daemon, which tells times as the API does: here by the clock of whoever reads it, and how long ago
+// A sentence of the daemon, which gives times as the API does: here by the clock of whoever reads it, and how long ago
 // that is.
 import {h} from './dom.js';
 import {age, clock, day, until} from '../data/format.js';

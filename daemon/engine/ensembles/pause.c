@@ -35,7 +35,7 @@ void pause_for(struct engine *engine, struct live_ensemble *ens, const char *rea
 {
     struct error err;
 
-    set_state(engine, ens, ENSEMBLE_PAUSED, reason, "", &err); /* where it fails the turn is rolled back as a whole */
+    set_state(engine, ens, ENSEMBLE_PAUSED, reason, "", &err); /* if it fails the turn is rolled back as a whole */
 }
 
 int engine_pause(struct engine *engine, int64_t id, const char *by, struct error *err)

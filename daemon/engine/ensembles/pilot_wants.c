@@ -1,6 +1,6 @@
 /* How many pilots an ensemble is to have, and which of their nodes takes the next job of its members.
  *
- * A node is given what it can run at once, and a little more where jobs are short, so that the next one is there when
+ * A node is given what it can run at once, and a little more if jobs are short, so that the next one is there when
  * one ends. None is given what could not end within what is left of its time, nor get to a checkpoint; the pilot itself
  * sees to that, too. Another pilot is asked for as long as members wait that those there are cannot take, and before
  * one ends by as much as the last one had to wait for its turn. */
@@ -25,7 +25,7 @@
 #include <string.h>
 
 #define AHEAD_MS 2000      /* of work waits on a node: more than it takes to learn of an end and hand over */
-#define AHEAD_RUN_MS 10000 /* longer jobs wait here, where any node may take them */
+#define AHEAD_RUN_MS 10000 /* longer jobs wait here, if any node may take them */
 #define AHEAD_MAX 2048
 
 /* Is there time for a member in it, `later` from now? */

@@ -60,7 +60,7 @@ static int check_training(struct engine *engine, const struct ensemble_row *row,
     return 0;
 }
 
-/* Into memory again, where it has left it. */
+/* Into memory again, if it has left it. */
 static struct live_ensemble *bring_back(struct engine *engine, const struct ensemble_row *row, struct error *err)
 {
     struct live_ensemble *ens = engine_find_ensemble(engine, row->id);

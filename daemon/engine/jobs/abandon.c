@@ -176,7 +176,7 @@ static void seal_claimed(void *arg, bool taken, const struct error *failed)
         return;
     if (failed != NULL) {
         look_again_later(engine, job, failed);
-    } else if (taken) { /* by a runner, or by the daemon before a restart: the job's files tell which */
+    } else if (taken) { /* by a runner, or by the daemon before a restart: the job's files say which */
         job->ending.refusal = REFUSAL_NONE;
         job->ending.abandon_as = ATTEMPT_OPEN;
         job->found.look = true;

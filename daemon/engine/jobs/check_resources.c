@@ -11,7 +11,7 @@
 #include <string.h>
 #include <uthash.h>
 
-/* The place of a refusal: how many of them share a job (`key` in the spec), where one alone could run. */
+/* The place of a refusal: how many of them share a job (`key` in the spec), if one alone could run. */
 static int too_many(struct known_adapter *adapter, const struct adapter_resources *r, const char *key, int64_t n,
                     struct error *err)
 {

@@ -44,7 +44,7 @@ static void apply_record(struct engine *engine, struct live_job *job, struct slo
 }
 
 /* Returns whether the record is of this job, whose name has a nonce and recurs in no other life of the database. Times
- * prove nothing more: they differ from the job's where a clock was set meanwhile, and the work is good all the same. */
+ * prove nothing more: they differ from the job's if a clock was set meanwhile, and the work is good all the same. */
 static bool is_of_job(const struct live_job *job, const char *id, const struct exitrec *rec)
 {
     if (strcmp(rec->job, job->row.name) == 0 && strcmp(rec->id, id) == 0)
@@ -108,7 +108,7 @@ static bool is_fence(const struct live_job *job, const json_t *json)
 }
 
 /* Has the points of metrics read that the record tells of. They are stored before the attempt's end, so that whoever
- * hears of the end finds them. */
+ * learns of the end finds them. */
 static bool lacks_points(const struct live_job *job, const struct found_record *found)
 {
     const json_t *size = json_object_get(found->json, "points");

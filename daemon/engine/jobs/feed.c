@@ -27,7 +27,7 @@
 #define GRAIN_MS 1000      /* pauses are multiples of this */
 #define SERIES_KNOWN 8     /* of a slot */
 #define BATCH_MAX 128      /* files that one order has read */
-#define BATCHES_MAX 4      /* orders under way: others go on where a file hangs */
+#define BATCHES_MAX 4      /* orders under way: others go on if a file hangs */
 
 /* An order to read files: the slots that they are of, those of a job side by side. */
 struct feed_batch {

@@ -1,4 +1,4 @@
-/* What pilots tell in their journals: one file for all jobs of a node, read on from where the last look ended. */
+/* What pilots report in their journals: one file for all jobs of a node, read on from where the last look ended. */
 #include "daemon/engine/jobs/pilot_journal.h"
 
 #include "common/log.h"
@@ -66,7 +66,7 @@ static void note_ready(struct engine *engine, struct pilot_node *node, const jso
                "pilot %s: node %lld is %s, with %lld CPUs, %lld GPUs: %lld jobs at once", job->row.name,
                (long long)node->number, host ? host : "", (long long)cpus, (long long)gpus, (long long)node->fits);
     if (node->fits == 0 &&
-        !ensemble_ends_early(ens)) { /* where its training has learnt enough, no member is to run any more */
+        !ensemble_ends_early(ens)) { /* if its training has learnt enough, no member is to run any more */
         char why[200];
 
         snprintf(why, sizeof why,
@@ -125,7 +125,7 @@ static void note_over(struct engine *engine, struct pilot_node *node, const char
             note_return(engine, job, "its allocation was given back before it started");
     for (int64_t i = 0; i < pilot->n_nodes; i++)
         all = all && pilot->nodes[i].over;
-    if (all && !pilot->finishing) { /* its job ends now: the files may tell before the scheduler does */
+    if (all && !pilot->finishing) { /* its job ends now: the files may report before the scheduler does */
         pilot->job->found.look = true;
         job_retry_in(engine, pilot->job, COLLECT_FIRST_MS);
     }

@@ -20,7 +20,7 @@
 #include <string.h>
 #include <utlist.h>
 
-#define LOOK_MS 1000    /* between looks into the journals where no message says that there is news */
+#define LOOK_MS 1000    /* between looks into the journals if no message says that there is news */
 #define FAILURES_MAX 10 /* pilots in a row in which nothing began, before the ensemble is given up */
 
 static void pilot_wake(struct engine *engine, struct alarm *alarm)
@@ -143,7 +143,7 @@ bool engine_allocation(struct engine *engine, int64_t ensemble, struct engine_al
 }
 
 /* Counts a pilot in which nothing has begun, though it failed by itself or members waited for it. Others like it would
- * follow, again and again: where a pilot has less time than a member needs, or is idle before it is handed one. */
+ * follow, again and again: if a pilot has less time than a member needs, or is idle before it is handed one. */
 static void count_failure(struct engine *engine, const struct pilot *pilot)
 {
     const struct live_job *job = pilot->job;

@@ -352,7 +352,7 @@ static int put_member(struct planner *p, const struct slot *slot)
         {"attempt", attempt},
         {json_object_get(values, "python") != NULL ? "" : "python", /* a parameter of that name stays what it is */
          p->engine->ports.python[0] ? p->engine->ports.python : "python3"},
-        /* a parameter of that name stays what it is; there is no such placeholder where members are not stopped
+        /* a parameter of that name stays what it is; there is no such placeholder if members are not stopped
          * early */
         {goes_to == 0 || json_object_get(values, "until") != NULL ? "" : "until", until},
         {spec->checkpoint.resume != NULL ? "checkpoint" : NULL, "{checkpoint}"},

@@ -1,4 +1,4 @@
-/* What the run directory and the scheduler would tell again after a crash - that a job was submitted, that its members
+/* What the run directory and the scheduler would report again after a crash - that a job was submitted, that its members
  * run - is written a little later than it is known: most of what ends sooner is then written once, with its end. */
 #include "daemon/engine/jobs/save.h"
 

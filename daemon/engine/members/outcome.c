@@ -93,7 +93,7 @@ static struct next_case case_of(struct engine *engine, const struct ended *e)
         .is_void = e->is_void,
         .ensemble = &ens->row,
         .ends_early = ensemble_ends_early(ens),
-        /* a training waits for the steps that are left; where members are stopped early, others are compared with it */
+        /* a training waits for the steps that are left; if members are stopped early, others are compared with it */
         .goes_on = ens->training != NULL || ens->spec->stopping.rule != STOPPING_NONE,
         .checkpoints = ens->spec->checkpoint.any,
         .retries = ens->spec->retries,

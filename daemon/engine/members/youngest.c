@@ -12,7 +12,7 @@ static bool may_stop(const struct live_job *job)
 
 /* The youngest jobs, until no more than `width` attempts are left that are not being stopped, but at most `limit` jobs:
  * cancel them, or only count. Returns how many attempts that stops, and how many stay. What a cancelled job's attempts
- * cost is judged in outcome.c, by the job's cancel mark, which is on disk before the scheduler hears of it: so a
+ * cost is judged in outcome.c, by the job's cancel mark, which is on disk before the scheduler learns of it: so a
  * restart in between changes nothing. */
 static int64_t stop_youngest(struct engine *engine, struct live_ensemble *ens, int64_t width, int64_t limit,
                              bool cancel, int64_t *stay)

@@ -31,7 +31,7 @@ struct slot {
     bool open;
     bool untold;               /* it is known to run, but the row and the event of that are not written yet */
     int64_t points_read;       /* bytes of its file of points that are in the store */
-    int64_t points_size;       /* how many it has, where its exit record says so */
+    int64_t points_size;       /* how many it has, if its exit record says so */
     bool points_lost;          /* the rest of them cannot be read */
     struct series_row *series; /* to which its points are added, as they are in the store (feed.c) */
     size_t n_series;
@@ -121,7 +121,7 @@ struct live_job {
     struct known_adapter *adapter;
     struct slot *slots;
     size_t n_slots, open;
-    struct adapter_resources *own; /* of its members, where they differ among the ensemble's; NULL: as in the spec */
+    struct adapter_resources *own; /* of its members, if they differ among the ensemble's; NULL: as in the spec */
     struct job_states state;       /* changed by job_post() alone, and so is row.state */
     bool written;                  /* its files are on disk */
     struct alarm retry;

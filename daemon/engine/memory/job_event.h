@@ -102,7 +102,7 @@ enum job_event {
     EVENT_STARTED,   /* it has started, whoever says so */
     EVENT_AGAIN,     /* the scheduler forgot it before it started: it is to be submitted once more */
     EVENT_NOT_THERE, /* its pilot has not heard of it: it is to be handed over, maybe once more */
-    EVENT_ORPHANED,  /* its pilot is over and may have started it: its files tell */
+    EVENT_ORPHANED,  /* its pilot is over and may have started it: its files say */
     EVENT_OVER,      /* everything about it is known and stored */
     EVENT_COUNT
 };

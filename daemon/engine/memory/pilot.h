@@ -58,7 +58,7 @@ struct allocation {
     const struct job_scheduler *scheduler; /* of the jobs inside */
     struct pilot *pilots;                  /* oldest first */
     int64_t queue_ms;                      /* how long the last one waited */
-    int64_t run_ms;                        /* how long jobs of members ran of late; 0: none has ended yet */
+    int64_t run_ms;                        /* how long jobs of members ran recently; 0: none has ended yet */
     int64_t fits;                          /* jobs of members in a pilot at once; 0: not known yet */
     int failures;                          /* pilots in a row that ended by themselves before anything began in them */
     int64_t not_before;                    /* that the next one is asked for */

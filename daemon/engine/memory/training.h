@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define TRAINING_POLL_MS 1000 /* between looks at the ranks' files where no message says there is news */
+#define TRAINING_POLL_MS 1000 /* between looks at the ranks' files if no message says there is news */
 
 /* On which hosts the ranks of a generation can be reached; "" if a rank has not said it yet. */
 struct rank_hosts {

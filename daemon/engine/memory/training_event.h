@@ -64,7 +64,7 @@ enum training_event {
     LIFE_COUNTING,
     LIFE_COUNTED, /* the missing steps were counted, or could not be */
 
-    /* Its ranks are told something, through a file that is written, and tell something. */
+    /* Its ranks are told something, through a file that is written, and report something. */
     LIFE_TELLING,
     LIFE_TOLD, /* that no more members come */
     LIFE_NOT_TOLD,

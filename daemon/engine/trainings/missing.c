@@ -1,4 +1,4 @@
-/* How many steps a training lacks that its members should have sent, before it is concluded: where the spec says how
+/* How many steps a training lacks that its members should have sent, before it is concluded: if the spec says how
  * many there are of each. Only members that succeeded are asked about; what became of the others their states tell. */
 #include "daemon/engine/trainings/missing.h"
 

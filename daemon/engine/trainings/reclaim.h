@@ -1,5 +1,5 @@
 /* A training whose next generation waits for places that its own members hold takes them back. Those members wait for
- * the ranks, so neither would ever go on: where ranks are added, or where others have taken what the last generation
+ * the ranks, so neither would ever go on: if ranks are added, or if others have taken what the last generation
  * left. Batch systems say nothing of their places and are left alone, but for those of max_jobs: walltimes end what
  * waits. */
 #ifndef DAEMON_ENGINE_TRAININGS_RECLAIM_H

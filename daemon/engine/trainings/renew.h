@@ -44,7 +44,7 @@ void renew_take_wanted(struct training_row *row);
 void renew_training(struct engine *engine, struct live_ensemble *ens, enum generation_end end,
                     const struct training_checkpoint_row *newest, int64_t held, const char *reason);
 
-/* An attempt of the member begins: counts the member where it runs again because samples were lost with the ranks to
+/* An attempt of the member begins: counts the member if it runs again because samples were lost with the ranks to
  * which its last attempt sent. */
 int renew_note_again(struct engine *engine, const struct live_ensemble *ens, const struct member_row *member,
                      struct error *err);

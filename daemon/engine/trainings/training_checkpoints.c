@@ -103,7 +103,7 @@ static int let_go_of_checkpoint(struct engine *engine, const struct live_ensembl
 }
 
 /* Drops what the ranks keep no longer. While members are being sent back by a checkpoint, all stay. Ranks let the
- * newest one go only where it is damaged; that is noted, and its row stays. */
+ * newest one go only if it is damaged; that is noted, and its row stays. */
 static int drop_unlisted(struct engine *engine, const struct live_ensemble *ens, const struct stored *stored,
                          const json_t *list, struct error *err)
 {

@@ -12,7 +12,7 @@ Leaving the block, also by sys.exit(0), waits until the training holds everythin
 exception does not, and the member then has not succeeded. A program that is not run under stretto still runs: the stream is
 then idle and sends nothing, and a line on stderr says so once.
 
-An array is copied once, in C with the interpreter lock released; that copy narrows float64 where the spec wants
+An array is copied once, in C with the interpreter lock released; that copy narrows float64 if the spec wants
 float32. An array that is not C-contiguous, or not of this machine's byte order, is copied once more before. With
 Field.lend() there is no copy.
 
@@ -299,7 +299,7 @@ class Member:
     def close(self):
         """Wait until the training holds everything that was sent, and tell it that this member has finished.
 
-        Raises StreamError where that fails; the member must then not report success.
+        Raises StreamError if that fails; the member must then not report success.
         """
         if not self._finalizer.alive:
             return

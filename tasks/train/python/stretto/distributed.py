@@ -59,7 +59,7 @@ def _store(path, patience):
 
 
 def _meet(store, rx, device):
-    """Wait for all ranks and return their names. Raises RuntimeError where one is missing or comes twice."""
+    """Wait for all ranks and return their names. Raises RuntimeError if one is missing or comes twice."""
     mine = _name(device)
     if store.add("claims-%d" % rx.rank, 1) != 1:
         other = json.loads(store.get("rank-%d" % rx.rank))
@@ -276,7 +276,7 @@ class _Agreement:
                 news = self._look("news-%d" % (self._news + 1))
 
     def blame(self):
-        """Tell the first rank that has left the group, if there is one, that this one cannot go on without it."""
+        """Name the first rank that has left the group, if there is one, that this one cannot go on without it."""
         self._hear()
         for rank, (batches, how) in list(self._left.items())[:1]:
             self._tell(blamed=rank, why="rank %d ended %s, after %d batches, while rank %d went on: ranks have to end "
@@ -328,7 +328,7 @@ class _Agreement:
                 return
 
     def leave(self):
-        """Leave the group, once all ranks do. Raises RuntimeError where another one cannot go on without this one."""
+        """Leave the group, once all ranks do. Raises RuntimeError if another one cannot go on without this one."""
         self.stop()
         rx = self._rx
         self._tell(left=self._rank, batches=rx._drawn, how=rx._end)  # pylint: disable=protected-access
@@ -362,9 +362,9 @@ def _is_in_join():
 def process_group(rx, device="cpu", meet_within=datetime.timedelta(minutes=10), timeout=None):
     """Make PyTorch's default process group of all ranks of the training whose receiver is `rx`; with one rank, none.
 
-    `device` is the torch.device of the gradients: NCCL is used for CUDA where each rank has a GPU of its own, gloo
-    otherwise. Raises RuntimeError where not all ranks come within `meet_within` (timedelta), where one comes twice, or
-    where the group has another size.
+    `device` is the torch.device of the gradients: NCCL is used for CUDA if each rank has a GPU of its own, gloo
+    otherwise. Raises RuntimeError if not all ranks come within `meet_within` (timedelta), if one comes twice, or
+    if the group has another size.
     `timeout` (timedelta) is how long one rank may keep the others waiting in a collective call, such as rank 0 while it
     validates: by default 15 times the training's failure_after, and at least 5 minutes.
 
@@ -372,7 +372,7 @@ def process_group(rx, device="cpu", meet_within=datetime.timedelta(minutes=10), 
     by stretto, which names the first.
 
     The end of the block waits for all ranks, so that none ends while another one needs it. All have to leave their loops
-    after the same number of batches, or in DistributedDataParallel's join(); where a rank leaves the block while another
+    after the same number of batches, or in DistributedDataParallel's join(); if a rank leaves the block while another
     one goes on, it raises RuntimeError. A rank that has left its loop takes its part in the checkpoints of the others.
     One that sits in join() although there are more samples for it keeps all members waiting once its buffer is full: all
     ranks get no more samples then.

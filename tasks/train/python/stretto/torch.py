@@ -91,7 +91,7 @@ class _Ahead:
         return tensor.to(self._device, non_blocking=True)
 
     def learns(self):
-        """The program has told the GPU all that it wants done with its newest batch. Wait where it is too far ahead."""
+        """The program has told the GPU all that it wants done with its newest batch. Wait if it is too far ahead."""
         event = torch.cuda.Event(blocking=True)
         event.record(torch.cuda.current_stream(self._device))
         self._learnt.append(event)
@@ -230,10 +230,10 @@ class Checkpoints:
             ...
             checkpoints.step()
 
-    Where the training goes on from a checkpoint, making the object loads all of it, and the rank's random states: those of
+    If the training goes on from a checkpoint, making the object loads all of it, and the rank's random states: those of
     PyTorch on the CPU and the current GPU, of NumPy and of Python. A rank that there was not before gets random states of
     its own. A model in DistributedDataParallel is saved without it, so that another number of ranks can load it. What the keywords name is the same on all ranks, and rank 0 saves it, or another one
-    where rank 0 has no more batches: with DistributedDataParallel give the model that it wraps. What `own` (a dict) names differs from rank to rank, and each
+    if rank 0 has no more batches: with DistributedDataParallel give the model that it wraps. What `own` (a dict) names differs from rank to rank, and each
     rank saves its own. Call step() on all ranks after each batch. `batches` is the number of calls, counted on from the
     checkpoint.
 
@@ -242,14 +242,14 @@ class Checkpoints:
     state of the former rank of the same number, or of rank 0.
 
     A checkpoint is saved only after a step of the optimiser, so that it lacks no gradient that was accumulated: what was
-    drawn since then is not learnt, and comes again in a training that goes on from the checkpoint. A step is seen where
-    one of the parts is an optimiser; where several are, any step counts. Otherwise, or with accumulate=N, every call, or
+    drawn since then is not learnt, and comes again in a training that goes on from the checkpoint. A step is seen if
+    one of the parts is an optimiser; if several are, any step counts. Otherwise, or with accumulate=N, every call, or
     every N-th one, counts as one after a step. step(learnt=True) and step(learnt=False) say so for one batch. After the
-    loop, step once more if batches are left; rx.done() warns where it was not done.
+    loop, step once more if batches are left; rx.done() warns if it was not done.
 
     The training waits only until all of it is copied in memory, and a thread writes the copy, in the format of
     torch.save(). That takes as much memory on the host as the state is large, which is kept for the next copy; from the
-    first batch on where the spec's training.checkpoint has "every", so that it is ready when the first checkpoint is
+    first batch on if the spec's training.checkpoint has "every", so that it is ready when the first checkpoint is
     due; with several ranks mostly on rank 0, which saves the model. background=False
     does without: the training waits until torch.save() has written the state. So it does for the last checkpoint, after
     which there are no more batches, with PyTorch before 1.13, and if there is no memory for the copy.

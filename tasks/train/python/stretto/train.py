@@ -167,7 +167,7 @@ class Receiver:
                                    for name, field in self.fields.items()})
 
     def shape_of(self, field):
-        """Return the shape of an array for a batch of this Field, with room for the largest samples where they vary."""
+        """Return the shape of an array for a batch of this Field, with room for the largest samples if they vary."""
         if field.max is None:
             return (self.batch_size,) + field.shape
         return (self.batch_size * field.max,) + field.shape[1:]
@@ -184,7 +184,7 @@ class Receiver:
         """Return the next batch, or None once reception is over and everything has been drawn.
 
         Waits for samples with the interpreter lock released. `into` is a Batch whose arrays (C-contiguous, of a full
-        batch) are overwritten and returned, as views where the last batch is shorter. Without it, new arrays are made.
+        batch) are overwritten and returned, as views if the last batch is shorter. Without it, new arrays are made.
         """
         batch = self._check(into) if into is not None else self.allocate()
         arrays = [batch.fields[name] for name in self.fields]
@@ -326,9 +326,9 @@ class Receiver:
         it is called at once. With several ranks each saves the checkpoint of the same step, and ranks other than 0 may
         give None for `save`. In a process group (stretto.distributed) a rank that has no more batches takes its part by
         itself. If that is rank 0, another one has to save the model: `leader` is its number when `save` is called.
-        `step` is the program's own count, which grows, also over the checkpoint that the training goes on from: where it
+        `step` is the program's own count, which grows, also over the checkpoint that the training goes on from: if it
         does not, the checkpoint gets the next number, and a warning says so. `due` is what checkpoint_due() said; it
-        need not be given where this rank has asked. The rest is written in the background, except for LAST: after that
+        need not be given if this rank has asked. The rest is written in the background, except for LAST: after that
         there are no more batches, and done() reports that the training is to go on in another job.
 
         The training goes on sooner if `save` only copies the state in memory and returns a function that writes the
@@ -429,7 +429,7 @@ class Receiver:
         come.
 
         `batches` is the program's number of batches. With several ranks only the last checkpoint is ever due so. The ranks
-        of a process group (stretto.distributed) save it if all of them wait after the same number; where one is in the
+        of a process group (stretto.distributed) save it if all of them wait after the same number; if one is in the
         middle of a batch, the others may have to take part in it. With several ranks and no such group none is.
         """
         due = NOT_DUE if self.unfinished else self._calls.checkpoint_due(self._open_handle())
