@@ -12,7 +12,7 @@ int below_open_by_hand(const char *dir, const char *path, int flags);
 /* Like below_open(), by the whole path of the file, which begins with `dir`. */
 int below_open_whole(const char *dir, const char *path, int flags);
 
-/* As unlink(2), and as link(2) to a path that is anywhere. */
+/* These do the same as unlink(2), and as link(2) to a path that may be anywhere. */
 int below_unlink(const char *dir, const char *path);
 int below_link(const char *dir, const char *path, const char *to);
 #endif

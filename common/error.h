@@ -1,7 +1,7 @@
-/* One error: a stable code for programs, a sentence for people and, if an input was wrong, the place.
+/* One error: a stable code for programs, a sentence for people, and the place in the input if the input was wrong.
  *
- * Functions that can fail take a caller-owned `struct error *` (never NULL) as their last argument and return -1;
- * the helpers here return -1 so that `return error_set(err, …)` is one line. */
+ * Functions that can fail take a caller-owned `struct error *` (never NULL) as their last argument and return -1. The
+ * helpers here return -1, so that `return error_set(err, …)` is one line. */
 #ifndef COMMON_ERROR_H
 #define COMMON_ERROR_H
 

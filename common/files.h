@@ -30,7 +30,7 @@ int file_create_json(const char *path, const json_t *value, unsigned mode, struc
  * if there is no such file, and EFBIG if it is larger than `max`. */
 int file_read(const char *path, size_t max, char **out, size_t *size, struct error *err);
 
-/* Like file_read(), for files that tell this process what to run: the file must belong to this user and be no symbolic
+/* Like file_read(), for files that decide what this process runs: the file must belong to this user and be no symbolic
  * link. On failure errno may also be EPERM (it belongs to someone else) or ELOOP (it is a link). */
 int file_read_own(const char *path, size_t max, char **out, size_t *size, struct error *err);
 

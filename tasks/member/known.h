@@ -11,7 +11,8 @@ struct known;
 struct known *known_create(void);        /* NULL if there is no memory */
 void known_destroy(struct known *known); /* NULL is allowed */
 
-/* Adds what a rank has told, the payload of WELCOME. What there is no memory for is left out, and sent again. */
+/* Adds what a rank has reported, the payload of WELCOME. Steps for which there is no memory are left out, and sent
+ * again. */
 void known_add(struct known *known, const void *payload, size_t size);
 
 bool known_has(const struct known *known, int64_t step);

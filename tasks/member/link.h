@@ -1,4 +1,4 @@
-/* The connection to one rank: a DEALER socket, and the window of frames that the rank has not acknowledged yet, which
+/* The connection to one rank: a DEALER socket, and the window of frames that the rank has not acknowledged yet. These
  * are kept to be sent again. docs/protocol.md describes the exchange. */
 #ifndef TASKS_MEMBER_LINK_H
 #define TASKS_MEMBER_LINK_H
@@ -27,7 +27,7 @@ struct link_config {
     size_t backlog; /* frames that link_adopt() will take over */
     struct sendbuf_pool *pool;
     struct slots *slots; /* offered to a rank on this host; NULL if there are none */
-    struct known *known; /* takes what the rank has of earlier attempts; NULL for the first one */
+    struct known *known; /* gets what the rank has of earlier attempts; NULL for the first one */
     uint64_t *sent;      /* number of sample frames that the stream has sent, over all of its links */
 };
 
@@ -47,10 +47,12 @@ struct unheld {
     const uint8_t *payload; /* if it is not in memory */
 };
 
-/* If a stream goes on to other ranks: link_hang_up() closes the socket, and a link that does not hold frames then
- * only keeps those that are not acknowledged. link_unheld() returns how many these are, and writes them to `list`, unless
- * that is NULL. link_adopt() takes such a frame over to another link, of a message whose former socket's context is no
- * more: the links's first frames, in the order of their places, which are sent once the rank has answered. */
+/* For a stream that goes on to other ranks. link_hang_up() closes the socket; a link that does not hold frames then
+ * keeps only the unacknowledged ones. link_unheld() returns how many these are, and writes them to `list`, unless that
+ * is NULL.
+ *
+ * link_adopt() takes such a frame over to another link, from a message whose former socket's context is closed. Adopted
+ * frames are the first ones of the link, in the order of their places. They are sent once the rank has answered. */
 void link_hang_up(struct link *link);
 size_t link_unheld(struct link *link, struct unheld *list);
 int link_adopt(struct link *link, struct unheld *frame, struct error *err);
@@ -58,7 +60,7 @@ int link_adopt(struct link *link, struct unheld *frame, struct error *err);
 /* Returns whether a frame of `size` bytes, header included, fits into the window now. */
 bool link_has_room(const struct link *link, size_t size);
 
-/* Returns whether the rank has answered HELLO, and so told what it has of earlier attempts. */
+/* Returns whether the rank has answered HELLO, and so reported what it has of earlier attempts. */
 bool link_is_welcome(const struct link *link);
 
 /* Counts a sample that is not sent, since the rank has it. */

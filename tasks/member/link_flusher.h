@@ -1,5 +1,5 @@
 /* A lock around a stream, and a thread that serves the stream while the program does not call the library, perhaps for
- * an hour: it sends frames that were held back for a moment, and takes acknowledgements. The thread starts when it is
+ * an hour. The thread sends frames that were held back for a moment, and reads acknowledgements. It starts when it is
  * first needed, and sleeps while there is nothing to do. */
 #ifndef TASKS_MEMBER_LINK_FLUSHER_H
 #define TASKS_MEMBER_LINK_FLUSHER_H

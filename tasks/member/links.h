@@ -52,8 +52,9 @@ int links_mark(const struct links *l, enum stream_end end, struct error *err);
 /* The number of frames that have been sent. */
 uint64_t links_sent(const struct links *l);
 
-/* Waits until the ranks hold everything, and know that it was all; returns as links_room(). `covered`: nothing was
- * sent since the last checkpoint. -1 with the code "stream_steps_missing" if they do not hold all steps of this
- * member, of all of its attempts: the next attempt then begins at the start, or goes on from that last checkpoint. */
+/* Waits until the ranks hold everything, and know that nothing more comes. Returns as links_room(). `covered`: nothing
+ * was sent since the last checkpoint. Returns -1 with the code "stream_steps_missing" if they lack steps of this
+ * member, counting all of its attempts. The next attempt then begins at the start, or goes on from that last
+ * checkpoint. */
 int links_finish(struct links *l, bool covered, int64_t until, struct error *err);
 #endif

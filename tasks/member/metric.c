@@ -81,7 +81,7 @@ static int put_name(char out[2 * NAME_MAX_BYTES + 1], const char *name)
     return n;
 }
 
-/* Writes a number as JSON, or as the words that Python's json module has for what is none. */
+/* Writes a number as JSON, or as one of the words of Python's json module: NaN, Infinity, -Infinity. */
 static void put_metric_number(char out[32], double value)
 {
     int digits = 15;

@@ -1,26 +1,26 @@
 /* stretto-mpi.h — the fields of an MPI program, put together from its processes' blocks and sent by one of them.
  *
  * Each process holds a block of a field, in an array of its own that may have a rim (ghost cells) around it. Every
- * process calls the functions below, in the same order: they are collective over the communicator, and they return the
- * same result everywhere. The blocks travel by derived types straight from the arrays into the send buffer of rank 0's
- * stream (stretto.h); if the spec wants float32 of a float64 field, each process narrows its own block first. If
- * the program is not run under stretto, nothing is gathered either.
+ * process calls the functions below, in the same order: they are collective over the communicator, and return the same
+ * result everywhere. The blocks travel by derived types straight from the arrays into the send buffer of rank 0's
+ * stream (stretto.h); if the spec wants float32 of a float64 field, each process narrows its own block first. If the
+ * program is not run under stretto, nothing is gathered either.
  *
  * libstretto does not use MPI: this header is compiled by the program's own MPI compiler, into static functions. It
  * needs MPI 3.0 and C99 or C++.
  *
- *     struct stretto_mpi *stream;
- *     struct stretto_block block = {.ndim = 2, .whole = {ny, nx}, .start = {y0, x0}, .count = {rows, columns},
- *                                   .local = {rows + 2, columns + 2}, .offset = {1, 1}};
+ *   struct stretto_mpi *stream;
+ *   struct stretto_block block = {.ndim = 2, .whole = {ny, nx}, .start = {y0, x0}, .count = {rows, columns},
+ *   .local = {rows + 2, columns + 2}, .offset = {1, 1}};
  *
- *     if (stretto_mpi_open(&stream, MPI_COMM_WORLD) < 0 ||
- *         (temperature = stretto_mpi_field(stream, "temperature", STRETTO_FLOAT64, &block)) < 0)
- *         …stretto_mpi_error(stream)…
- *     for (step = 1; step <= steps; step++)
- *         …
- *         if (stretto_mpi_send(stream, temperature, step, u) < 0)
- *     …
- *     if (stretto_mpi_close(stream) < 0) */
+ *   if (stretto_mpi_open(&stream, MPI_COMM_WORLD) < 0 ||
+ *   (temperature = stretto_mpi_field(stream, "temperature", STRETTO_FLOAT64, &block)) < 0)
+ *   …stretto_mpi_error(stream)…
+ *   for (step = 1; step <= steps; step++)
+ *   …
+ *   if (stretto_mpi_send(stream, temperature, step, u) < 0)
+ *   …
+ *   if (stretto_mpi_close(stream) < 0) */
 #ifndef STRETTO_MPI_H
 #define STRETTO_MPI_H
 
@@ -67,20 +67,21 @@ static inline int stretto_mpi_field(struct stretto_mpi *m, const char *name, enu
  * processes need not wait for it. */
 static inline int stretto_mpi_send(struct stretto_mpi *m, int field, int64_t step, const void *local);
 
-/* Does the same for a field whose first extent varies, such as particles: `local` holds this process's part of it,
- * `count` times the other extents, contiguous; it is not read if count is 0. The parts of all processes are sent one
+/* Does the same for a field whose first extent varies, such as particles. `local` holds this process's part of it,
+ * `count` times the other extents, contiguous. It is not read if count is 0. The parts of all processes are sent one
  * behind the other, in the order of their ranks. */
 static inline int stretto_mpi_send_extent(struct stretto_mpi *m, int field, int64_t step, int count, const void *local);
 
-/* Puts the blocks together in `whole` on rank 0, in the declared type, for the program's own use; also if the stream
- * is idle. Not for a field that varies. `whole` is ignored on the other ranks. */
+/* Puts the blocks together in `whole` on rank 0, in the declared type, for the program's own use. Works on an idle
+ * stream, too, but not for a field that varies. `whole` is ignored on the other ranks. */
 static inline void stretto_mpi_gather(struct stretto_mpi *m, int field, const void *local, void *whole);
 
 /* Returns the seconds until the member's walltime ends, by rank 0's clock. */
 static inline double stretto_mpi_time_left(struct stretto_mpi *m);
 
-/* Waits until everything is acknowledged, and tells the training that this member has finished. 0 only if all of it is;
- * -1 with the reason in stretto_mpi_error(). Then stretto_mpi_abort() frees the stream. */
+/* Waits until everything is acknowledged, and tells the training that this member has finished. Returns 0 only if
+ * everything is acknowledged; otherwise -1 with the reason in stretto_mpi_error(). In either case, stretto_mpi_abort()
+ * then frees the stream. */
 static inline int stretto_mpi_finish(struct stretto_mpi *m);
 
 /* Does the same as stretto_mpi_finish(), and frees the stream in either case, with a message on stderr on failure. NULL
@@ -127,7 +128,7 @@ struct stretto_mpi_field_ {
     int number;         /* rank 0: its number in the stream */
 };
 
-/* The result that rank 0 tells the others. */
+/* The result that rank 0 sends to the others. */
 struct stretto_mpi_word_ {
     int rc;
     int wire;
@@ -164,7 +165,7 @@ static inline int stretto_mpi_check_world(char *why, size_t size)
     return -1;
 }
 
-/* Gives rank 0's result to all processes. */
+/* Sends rank 0's result to all processes. */
 static inline int stretto_mpi_agree_(struct stretto_mpi *m)
 {
     MPI_Bcast(&m->word, (int)sizeof m->word, MPI_BYTE, 0, m->comm);

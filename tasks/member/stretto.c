@@ -440,7 +440,8 @@ int stretto_finish(struct stretto *s)
     if (incomplete(s) < 0)
         return -1;
     if (s->due &&
-        s->covered) { /* it stops for now, and its next attempt sends what is left: the ranks hear of no end */
+        /* it stops for now, and its next attempt sends what is left: the ranks are not told that it has finished */
+        s->covered) {
         s->finished = true;
         return links_mark(s->links, STREAM_PAUSED, &s->err);
     }

@@ -164,8 +164,8 @@ static int64_t record_number(const char *name)
     return digits > 0 && digits < 19 && strcmp(name + digits, ".json") == 0 ? strtoll(name, NULL, 10) : -1;
 }
 
-/* Reads the directory of the records: gives the highest number that a record's name has, 0 if there is none, and
- * adds to the list the streams and, if they are wanted, the records. */
+/* Reads the directory of the records. Sets *highest to the highest number in a record's name, or 0. Adds to the list
+ * the streams and, if they are wanted, the records. */
 static int look_through(const char *dir, struct ckpt_list *list, bool records_too, int64_t *highest, struct error *err)
 {
     char *path = ckptdir_records(dir);
@@ -408,7 +408,7 @@ static bool ckpt_is_held(const struct ckpt_list *list, const struct ckpt *ckpt, 
     return held_covers(&list->streams, ckpt->ensemble, ckpt->attempt, ckpt->sent, chain->generation);
 }
 
-/* Returns whether another attempt may go on from it, as far as the records tell. */
+/* Returns whether another attempt may go on from it, as far as the records show. */
 static bool may_be_offered(const struct ckpt_list *list, size_t i, const struct ckpt_chain *chain)
 {
     return in_chain(&list->items[i], chain) && !ckpt_is_superseded(list, i) &&

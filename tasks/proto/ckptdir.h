@@ -1,12 +1,12 @@
 /* The records of the checkpoints in a member's checkpoint directory: one for each checkpoint that was complete once, in
- * a file of the directory itself (`.stretto/NUMBER.json`), so that runner, library and daemon read the same records,
- * whichever of them has died meanwhile.
+ * a file of the directory itself (`.stretto/NUMBER.json`). So runner, library and daemon read the same records, even if
+ * one of them has died meanwhile.
  *
  * A record is written after its checkpoint and never changed. It has the file's size and digest: a file that no longer
  * fits is not used, and the one before it is. Numbers grow; the record with the highest number is the newest.
  *
- * A record of an attempt that streams also reports how much had been sent when it was made. It counts once the ranks hold
- * that (tasks/proto/held.h): an attempt that went on from it earlier would leave steps out. */
+ * A record of an attempt that streams also reports how much had been sent when it was made. It counts once the ranks
+ * hold that (tasks/proto/held.h): an attempt that went on from it earlier would leave steps out. */
 #ifndef TASKS_PROTO_CKPTDIR_H
 #define TASKS_PROTO_CKPTDIR_H
 #include "common/error.h"
@@ -40,10 +40,14 @@ struct ckpt_list {
     struct held_list streams; /* of all attempts */
 };
 
-/* Selects the checkpoints that count for a member: all (since 0), or, if it was told to start afresh, only those of
- * that ensemble's attempts from `since` on and of later ensembles, which follow it and have higher numbers. A
- * checkpoint that was made while samples were sent counts only if ranks of that generation, or of a later one to
- * which the stream went on, hold the samples; generation 0: of any. */
+/* Selects the checkpoints that count for a member.
+ *
+ * - `since` is 0: all of them.
+ * - The member was told to start afresh: those of that ensemble's attempts from `since` on, and of later ensembles,
+ *   which follow it and have higher numbers.
+ *
+ * A checkpoint that was made while samples were sent counts only if ranks hold the samples: those of that generation,
+ * or of a later one to which the stream went on. Generation 0: ranks of any. */
 struct ckpt_chain {
     int64_t ensemble, since, generation;
 };

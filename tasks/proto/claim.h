@@ -9,8 +9,8 @@
 #include <stdint.h>
 #include <sysexits.h>
 
-/* The exit statuses of a runner that has claimed nothing, and may be started again once its directories can be made:
- * there was no room, or their file system is read-only, fails or refuses them. */
+/* The exit statuses of a runner that has claimed nothing, and may be started again once its directories can be made.
+ * There was no room, or the file system is read-only, fails or refuses them. */
 #define RUNNER_NO_ROOM EX_UNAVAILABLE
 #define RUNNER_NOT_WRITTEN EX_OSFILE
 /* Returns why such a runner made no directories; NULL for any other status. */
@@ -27,8 +27,8 @@ struct claim {
     char application[64]; /* the application whose processes are the runners of the job; "": the job has one runner */
 };
 
-/* Claims the job of this directory for the calling process; tmpdir, gpus: as above, or NULL; hosts: those of a job
- * on several nodes, with the number of processes of each ("a:2,b:1"), or NULL. errno EEXIST if another process
+/* Claims the job of this directory for the calling process. tmpdir and gpus are as above, or NULL. `hosts` are those of
+ * a job on several nodes, with the number of processes of each ("a:2,b:1"), or NULL. errno EEXIST if another process
  * has it. */
 int claim_make(const char *jobdir, const char *tmpdir, const char *gpus, const char *hosts, struct error *err);
 
@@ -46,9 +46,9 @@ int claim_read(const char *jobdir, struct claim *out, struct error *err);
 /* Returns whether the process that made the claim still runs, on this machine and since the same boot. */
 bool claim_alive(const struct claim *claim);
 
-/* Makes up a name for a directory for sockets and the like, with a short path on a local disk: in $TMPDIR if that is
- * short enough for the path of a Unix socket below it, else in /tmp. The name is put into the claim before the
- * directory is made, so that it can be removed even if its maker is killed. */
+/* Makes up a name for a directory for sockets and the like, with a short path on a local disk. It is in $TMPDIR if that
+ * is short enough for the path of a Unix socket below it, and otherwise in /tmp. The name is put into the claim before
+ * the directory is made, so that it can be removed even if its maker is killed. */
 int job_tmpdir_name(char *out, size_t size, struct error *err);
 
 /* Makes the directory, mode 0700. Fails if the path is taken. */

@@ -1,4 +1,4 @@
-/* Exit records: one reports how a task ended (exit.json), and one that all records of a job are written (ended.json). */
+/* Exit records: exit.json reports how a task ended, and ended.json that all records of a job are written. */
 #ifndef TASKS_PROTO_EXITREC_H
 #define TASKS_PROTO_EXITREC_H
 #include "common/error.h"
@@ -7,7 +7,8 @@
 #include <jansson.h>
 #include <stdint.h>
 
-/* The ms that writing the records may take, beyond a task's grace, before a scheduler kills what is left of the job. */
+/* Milliseconds that writing the records may take, beyond a task's grace, before a scheduler kills what is left of the
+ * job. */
 #define EXITREC_TAKE_MS 10000
 
 struct exitrec {

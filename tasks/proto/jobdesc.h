@@ -28,7 +28,7 @@ struct jobdesc_task {
     int64_t ntasks;           /* processes to launch, >= 1 */
     int64_t nodes;            /* on which they run, >= 1 */
     const char *success_file; /* path or pattern, relative to dir, or NULL */
-    /* in the place of those of the job, if they depend on the task; or NULL */
+    /* instead of those of the job, if they depend on the task; or NULL */
     const char *glob, *metrics_file;
     const json_t *artefacts;
     const char *results; /* absolute: the directory for links to its artefacts, or NULL */
@@ -50,14 +50,14 @@ struct jobdesc_checkpoint {
     int64_t keep;      /* checkpoints to keep of each task */
 };
 
-/* When a task counts as diverged whose metrics are NaN or infinite: where one is at its end, at once, or never. */
+/* When a task whose metrics are NaN or infinite counts as diverged: if one is at its end, at once, or never. */
 enum jobdesc_diverged { JOBDESC_DIVERGED_FAIL, JOBDESC_DIVERGED_END, JOBDESC_DIVERGED_IGNORE };
 
-/* The format of a file of metrics. JOBDESC_LINES: JSON lines, or CSV; its first line tells. JOBDESC_TENSORBOARD: `file`
- * is a pattern for event files, and directories of such. */
+/* The format of a file of metrics. JOBDESC_LINES: JSON lines or CSV, depending on its first line. JOBDESC_TENSORBOARD:
+ * `file` is a pattern for event files, and directories of such. */
 enum jobdesc_format { JOBDESC_LINES, JOBDESC_TENSORBOARD };
 
-/* What tasks report of metrics, and what they must reach. */
+/* The metrics that tasks report, and the values that these must reach. */
 struct jobdesc_metrics {
     const char *file; /* relative to the task's directory; NULL: none but $STRETTO_METRICS */
     enum jobdesc_format format;
@@ -126,7 +126,7 @@ void jobdesc_keep(struct jobdesc *desc, size_t task);
 
 void jobdesc_free(struct jobdesc *desc);
 
-/* What counts for a task: its own, or that of its job; NULL for none. */
+/* These return the value that counts for a task: its own, or that of its job; NULL for none. */
 const char *jobdesc_glob(const struct jobdesc *desc, const struct jobdesc_task *task);
 const char *jobdesc_metrics_file(const struct jobdesc *desc, const struct jobdesc_task *task);
 const json_t *jobdesc_artefacts(const struct jobdesc *desc, const struct jobdesc_task *task);

@@ -11,7 +11,7 @@
 #define POINTS_SERIES_MAX 100 /* of one attempt */
 #define POINTS_STEP_MAX (INT64_C(1) << 53)
 
-#define POINTS_PROGRESS "progress" /* the series that tells how far the task is, from 0 to 1 */
+#define POINTS_PROGRESS "progress" /* the series that says how far the task is, from 0 to 1 */
 
 /* A point of a series, or several neighbours that were merged; with one point, all values are its own. */
 struct points_point {
@@ -28,8 +28,8 @@ int points_name_valid(const char *name);
 /* Writes a line with its newline, and returns its length. */
 size_t points_write(char out[POINTS_LINE_MAX], const char *name, const struct points_point *point);
 
-/* A line that has no point, but says what is wrong with what the attempt reports; an empty one that nothing is any
- * more. What does not fit is cut. */
+/* A line without a point says what is wrong with what the attempt reports; an empty one, that nothing is wrong any
+ * more. A longer text is cut. */
 #define POINTS_NOTICE_MAX 256
 size_t points_write_notice(char out[POINTS_LINE_MAX], const char *notice);
 /* Returns 0, or -1 if it is no such line. */

@@ -1,13 +1,13 @@
-/* Copies of many samples at once: those of a large batch are shared by several threads, since one alone cannot fill a
- * GPU's batches as fast as the GPU learns from them. */
+/* Copies of many samples at once. Several threads share those of a large batch, since one alone cannot fill a GPU's
+ * batches as fast as the GPU learns from them. */
 #ifndef TASKS_TRAIN_COPIES_H
 #define TASKS_TRAIN_COPIES_H
 #include <stddef.h>
 
 #define COPIES_HELPERS_MAX 3
 
-/* How many threads may help the one that calls copies_make(): one for each four processors that this process may use,
- * since the receiver's threads and the training's own need some as well, COPIES_HELPERS_MAX at most. */
+/* Returns how many threads may help the one that calls copies_make(): one for each four processors that this process
+ * may use, but at most COPIES_HELPERS_MAX. The receiver's threads and the training's own need some processors, too. */
 int copies_helpers(void);
 
 /* The helpers are started with the first copies that are large enough. Returns NULL if there is no memory. */

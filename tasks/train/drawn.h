@@ -1,5 +1,5 @@
-/* Which samples a rank has drawn at least once: what its model has learnt from. It is kept only if
- * the training saves checkpoints. The training's thread alone uses it. */
+/* The samples that a rank has drawn at least once: its model has learnt from these. The record is kept only if the
+ * training saves checkpoints. Only the training's thread uses it. */
 #ifndef TASKS_TRAIN_DRAWN_H
 #define TASKS_TRAIN_DRAWN_H
 #include "tasks/proto/stepset.h"

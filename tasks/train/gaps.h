@@ -1,8 +1,8 @@
 /* Finds steps that a member left out between two of its attempts: the later one went on behind steps that the earlier
- * one had not reached. The distances between steps show it. A rank gets only a part of a member's steps, so it looks
- * at the greatest distance of which all that it got are multiples: if it has got every such step that is dealt to
- * it, of both attempts, those between the attempts were left out. For a program whose steps have changing distances,
- * or come in another order, nothing is reported. */
+ * one had not reached. The distances between steps show it. A rank gets only a part of a member's steps, so it finds
+ * the greatest distance of which all its steps are multiples. If it has every such step that is dealt to it, of both
+ * attempts, the steps between the attempts were left out. Nothing is reported for a program whose steps have changing
+ * distances, or come in another order. */
 #ifndef TASKS_TRAIN_GAPS_H
 #define TASKS_TRAIN_GAPS_H
 #include "tasks/proto/dealing.h"

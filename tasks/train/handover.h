@@ -1,7 +1,11 @@
-/* What the ranks of one generation hand over to the next when they end as planned: buffer-rankR.bin, with the samples
- * that were acknowledged and never drawn, the parts of those that still lack fields, and the drawn samples that a
- * Reservoir would have drawn again (docs/run-directory.md). So nobody has to send them again, though nothing of them is
- * left in memory. */
+/* The samples that the ranks of one generation hand over to the next when they end as planned, in buffer-rankR.bin
+ * (docs/run-directory.md):
+ *
+ * - samples that were acknowledged and never drawn
+ * - the parts of samples that still lack fields
+ * - drawn samples that a Reservoir would have drawn again
+ *
+ * So nobody has to send them again, although the memory of the old ranks is gone. */
 #ifndef TASKS_TRAIN_HANDOVER_H
 #define TASKS_TRAIN_HANDOVER_H
 #include "common/error.h"

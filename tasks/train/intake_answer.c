@@ -9,7 +9,8 @@
 #include <string.h>
 
 #define SAY_MEMORY_MS 60000
-/* What a later attempt is told of its steps: so many runs, for which a member has room, and so far apart at most. */
+/* Limits of the answer to a later attempt about its steps: the number of runs, for which a member has room, and their
+ * greatest distance. */
 #define RUNS_MAX 4000
 #define EMPTY_MAX 4096
 

@@ -79,8 +79,8 @@ static void drop_begun(struct intake *in, struct peer *peer, struct sample *samp
     sample_unref(sample);
 }
 
-/* Takes a field of a step that is held already: of a stream with several fields, that may be the rest of a step whose
- * first fields another generation had acknowledged. Field 0 stands for the whole sample in the books. */
+/* Handles a field of a step that is held already. In a stream with several fields, it may belong to a step whose first
+ * fields another generation had acknowledged. Field 0 stands for the whole sample in the books. */
 static bool take_again(struct intake *in, struct peer *peer, const struct frame *f)
 {
     if (in->config->varies)

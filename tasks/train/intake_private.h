@@ -1,6 +1,9 @@
-/* The structs that the files of the intake share: intake.c dispatches each frame, intake_field.c takes the payloads of
- * samples, intake_ready.c puts whole samples into the pool and acknowledges them, intake_answer.c answers and refuses.
- * No other file includes this. */
+/* The structs that the files of the intake share. No other file includes this.
+ *
+ * - intake.c dispatches each frame
+ * - intake_field.c reads the payloads of samples
+ * - intake_ready.c puts whole samples into the pool and acknowledges them
+ * - intake_answer.c answers and refuses */
 #ifndef TASKS_TRAIN_INTAKE_PRIVATE_H
 #define TASKS_TRAIN_INTAKE_PRIVATE_H
 #include "tasks/train/intake.h"
@@ -74,8 +77,8 @@ static inline uint64_t intake_counted(atomic_uint_least64_t *counter)
     return atomic_load_explicit(counter, memory_order_acquire);
 }
 
-/* Adds to a counter. There is one writer, so this needs no locked instruction. Whoever reads the sum sees what was
- * done before it. */
+/* Adds to a counter. There is one writer, so this needs no locked instruction. A reader of the sum sees everything that
+ * was done before it. */
 static inline void intake_count(atomic_uint_least64_t *counter, int64_t by)
 {
     atomic_store_explicit(counter, intake_counted(counter) + (uint64_t)by, memory_order_release);
@@ -84,7 +87,7 @@ static inline void intake_count(atomic_uint_least64_t *counter, int64_t by)
 /* Counts a frame as refused, and logs the first of its kind. f is NULL if the frame's header cannot be trusted. */
 void intake_reject(struct intake *in, struct frame_origin from, const struct frame *f, int fault, const char *why);
 
-/* Does the same, and tells the sender why. */
+/* Does the same, and sends the reason to the frame's sender. */
 void intake_refuse(struct intake *in, struct frame_origin to, const struct frame *f, int fault, const char *fmt, ...)
     __attribute__((format(printf, 5, 6)));
 
@@ -108,9 +111,9 @@ void intake_ack_later(struct intake *in, struct peer *peer);
 /* Takes over a whole sample. Up to `before` its member may be acknowledged while the sample is not in the pool. */
 void intake_take_sample(struct intake *in, struct peer *peer, struct sample *sample, uint64_t before);
 
-/* Handles a frame that comes when nobody will draw any more (in->ended). If everything was drawn, its sender is
- * told. If the training stopped before that, the sender is not told, since it would fail without a fault of its own:
- * it waits, and the daemon, which sees the training's end itself, stops it, or starts both anew. */
+/* Handles a frame that comes when nobody will draw any more (in->ended). If everything was drawn, the sender gets an
+ * answer. If the training stopped before that, it gets none, since it would fail without a fault of its own. It then
+ * waits until the daemon, which sees the training's end itself, stops it or starts both again. */
 void intake_take_no_more(struct intake *in, struct frame_origin from, const struct frame *f);
 
 /* Returns whether as many samples have been collected as are put into the pool at once: intake_turn() is due. */

@@ -1,4 +1,4 @@
-/* What a rank takes over from the generation before, and what it hands over to the next. */
+/* The state that a rank takes over from the generation before, and the state that it hands over to the next. */
 #include "tasks/train/intake_private.h"
 
 #include <stdlib.h>
@@ -128,8 +128,8 @@ static int take_slots(struct intake *in, const struct cut *cut)
     return rc;
 }
 
-/* Takes over which attempts have told their end, by the memory of a former process of this rank or by the checkpoint
- * (NULL if there is none), and notes it for the next process. */
+/* Takes over which attempts have reported their end, from the memory of a former process of this rank or from the
+ * checkpoint (NULL if there is none). Notes it for the next process. */
 static void take_ends(struct intake *in, const uint32_t *ended)
 {
     uint32_t *kept = in->kept != NULL ? kept_ended(in->kept) : NULL;

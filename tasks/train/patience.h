@@ -1,8 +1,9 @@
-/* How long the reception of a rank that is full waits for a checkpoint (kept.h): as long as one may still come. Members
- * that are kept waiting starve the other ranks too, and these may be what the checkpoint waits for, or what this rank's
- * program waits for in a collective call. So what all ranks report of themselves is looked at: nothing comes any more
- * if none of them saves, and one of them waits for samples, has ended, or has not saved its part. Neither does it
- * if the program draws on and on, and saves nothing. */
+/* Decides how long the reception of a full rank waits for a checkpoint (kept.h): as long as one may still come. Members
+ * that wait for this rank starve the other ranks, too. The checkpoint, or a collective call of this rank's program, may
+ * be waiting for these. So the reports of all ranks are read. No checkpoint comes any more in either of these cases:
+ *
+ * - none of the ranks saves, and one of them waits for samples, has ended, or has not saved its part
+ * - the program draws on and on, and saves nothing */
 #ifndef TASKS_TRAIN_PATIENCE_H
 #define TASKS_TRAIN_PATIENCE_H
 #include "common/error.h"

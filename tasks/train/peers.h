@@ -63,9 +63,9 @@ void peers_hear(struct peers *peers, struct peer *peer);
 #define PEERS_SESSIONS_MAX 256
 
 /* Returns whether one more session of that attempt of the member may be added now; sessions of earlier attempts do not
- * count. If it may not and *spare is not NULL, that session may be removed for it: of the sessions that owe no fields
- * of a sample, the one that has been silent for longest. It makes itself known again if it is still there, and none of
- * its data is lost. */
+ * count. If not, *spare (unless it is NULL) is a session that may be removed instead: of those that owe no fields of a
+ * sample, the one that has been silent for longest. If that one is still there, it makes itself known again and loses
+ * no data. */
 bool peers_may_add(const struct peers *peers, uint64_t member, uint32_t attempt, struct peer **spare);
 
 /* Called from time to time: releases the memory of processes that were gone at the last call already. All that they had

@@ -214,7 +214,7 @@ static int open_endpoint(struct receiver *r)
     return 0;
 }
 
-/* Runs the thread. ZeroMQ's threads are started by the first socket and share this thread's descriptors, so all
+/* Runs the thread. ZeroMQ's threads are started by the first socket and share this thread's descriptors. So all
  * operations on the context and the socket, from the first to the last, are done here. */
 static void *receiver_run(void *arg)
 {

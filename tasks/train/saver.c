@@ -376,8 +376,8 @@ static int start_thread(struct saver *c, struct error *err)
     return 0;
 }
 
-/* Names the new checkpoint by its generation, the restart of the ranks and its step; `again` tells it from an earlier
- * one of the same step. */
+/* Names the new checkpoint by its generation, the restart of the ranks and its step. `again` distinguishes it from an
+ * earlier one of the same step. */
 static void name_checkpoint(struct saver *c, int64_t step, bool again)
 {
     char restart[16] = "";

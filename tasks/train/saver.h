@@ -1,6 +1,6 @@
-/* The checkpoints that a rank saves. The program writes its state, at once or behind its training; a thread of this
- * module then flushes it, writes the stream's part beside it, and, on rank 0, names the checkpoint in checkpoints.json
- * once the parts of all ranks are there (docs/run-directory.md). Until then it does not count. */
+/* The checkpoints that a rank saves. The program writes its state, at once or behind its training. A thread of this
+ * module then flushes it and writes the stream's part beside it. On rank 0 it names the checkpoint in checkpoints.json
+ * once the parts of all ranks are there (docs/run-directory.md). Until then the checkpoint does not count. */
 #ifndef TASKS_TRAIN_SAVER_H
 #define TASKS_TRAIN_SAVER_H
 #include "tasks/train/config.h"
@@ -22,8 +22,8 @@ void saver_destroy(struct saver *c);
 
 enum saver_due { SAVER_NOT_DUE, SAVER_DUE, SAVER_LAST };
 
-/* Returns whether the last checkpoint may have what the training could do without: the rank was not warned by the
- * signal, and more than half of the time before the deadline is left in which checkpoints are due. */
+/* Returns whether the last checkpoint may include what the training could do without. That is so if the rank was not
+ * warned by the signal, and more than half of the time before the deadline in which checkpoints are due is left. */
 bool saver_has_time(const struct saver *c);
 
 /* Returns whether a checkpoint is due: LAST if the rank's time is nearly over, it was warned by the signal, or
@@ -45,10 +45,10 @@ bool saver_is_settling(struct saver *c);
 /* From now on the last one is due: the daemon wants this generation to end. Callable from any thread. */
 void saver_warn(struct saver *c);
 
-/* Begins a checkpoint, of a step above that of the one before, or once more of the same; another step is replaced by
- * the next one, with a warning. Waits until this rank's part
- * of the one before is written, or was dropped, makes the directory, and returns the path for the program's state,
- * which nothing has; NULL with err. The path is valid until the next one is begun. */
+/* Begins a checkpoint, of a step above that of the one before, or once more of the same. Any other step is replaced by
+ * the next one, with a warning. Waits until this rank's part of the one before is written or was dropped, and makes the
+ * directory. Returns the path for the program's state, at which nothing exists; NULL with err. The path is valid until
+ * the next checkpoint is begun. */
 const char *saver_begin(struct saver *c, int64_t step, struct error *err);
 
 /* Returns the path of another file of this rank in the checkpoint that was begun, KIND-rankR.ENDING; to be freed, NULL

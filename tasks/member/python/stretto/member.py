@@ -83,7 +83,7 @@ def _environment_number(name):
 
 
 def _is_normal_exit(exception):
-    """Tell whether the exception ends the program with exit status 0, as sys.exit(0) does."""
+    """Return whether the exception ends the program with exit status 0, as sys.exit(0) does."""
     return isinstance(exception, SystemExit) and (exception.code is None or
                                                   isinstance(exception.code, int) and exception.code == 0)
 
@@ -279,7 +279,7 @@ class Member:
         return self._calls.time_left(self._open_handle())
 
     def checkpoint_due(self, seconds=0.0):
-        """Tell whether it is time to leave a checkpoint and stop.
+        """Return whether it is time to leave a checkpoint and stop.
 
         It is when less time is left than `seconds`, which the next step and a checkpoint after it need, or than the
         spec's checkpoint.before. If there is no limit it never is.
