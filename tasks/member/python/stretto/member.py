@@ -281,13 +281,13 @@ class Member:
     def checkpoint_due(self, seconds=0.0):
         """Return whether it is time to leave a checkpoint and stop.
 
-        It is when less time is left than `seconds`, which the next step and a checkpoint after it need, or than the
-        spec's checkpoint.before. If there is no limit it never is.
+        It is if less time is left than `seconds`, which the next step and a checkpoint after it need, or than the
+        spec's checkpoint.before. Without a limit it never is.
         """
         return bool(self._calls.checkpoint_due(self._open_handle(), seconds))
 
     def checkpointed(self, path, step):
-        """Tell that the file is a whole checkpoint, closed and in checkpoint_dir, that will not be written to again.
+        """Record a checkpoint: the file is whole, closed, in checkpoint_dir, and will not be written to again.
 
         From then on another attempt may go on from it: its `resume` is the path of the file. Older checkpoints may be
         removed. Send the steps that the checkpoint covers before the call, which waits until the training holds

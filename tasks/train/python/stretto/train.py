@@ -266,8 +266,8 @@ class Receiver:
     def report(self, member, value):
         """Report a value of a member, such as the loss of its samples; or one for each of several members, as arrays.
 
-        Of each member the daemon gets the mean of the values within a second, as a point of the member's metric "statistic",
-        by which lists of members are sorted and from which generators choose. Tensors are taken as well.
+        The daemon gets the mean of each member's values within a second, as a point of the member's metric "statistic".
+        Lists of members are sorted by it, and generators choose from it. Tensors are accepted as well.
         """
         members, values = (array.detach().cpu().numpy() if hasattr(array, "detach") else array for array in (member, value))
         members = numpy.asarray(members)
@@ -312,8 +312,8 @@ class Receiver:
 
         Times are those of the spec's training.checkpoint; without it, none is ever due. One that becomes due while this
         rank is still writing the one before is put off until that is written, but not the last one. The ranks of a
-        process group (stretto.distributed) get the same answer, if each asks as often as the others. Other programs with
-        several ranks let one rank ask, tell its answer to all, and give it to checkpoint().
+        process group (stretto.distributed) get the same answer, if each asks as often as the others. Other programs
+        with several ranks let one rank ask, send its answer to all, and give it to checkpoint().
         """
         due = self._calls.checkpoint_due(self._open_handle())
         self._due = due if self._agreement is None else self._agreement.of(due)
@@ -322,22 +322,21 @@ class Receiver:
     def checkpoint(self, save, step, due=None):
         """Save a checkpoint: what `save` writes, together with which samples were drawn before it.
 
-        `save(path)` writes the program's state (model, optimiser, random states) to that path, as a file or a directory;
-        it is called at once. With several ranks each saves the checkpoint of the same step, and ranks other than 0 may
-        give None for `save`. In a process group (stretto.distributed) a rank that has no more batches takes its part by
-        itself. If that is rank 0, another one has to save the model: `leader` is its number when `save` is called.
-        `step` is the program's own count, which grows, also over the checkpoint that the training goes on from: if it
-        does not, the checkpoint gets the next number, and a warning says so. `due` is what checkpoint_due() said; it
-        need not be given if this rank has asked. The rest is written in the background, except for LAST: after that
-        there are no more batches, and done() reports that the training is to go on in another job.
+        `save(path)` writes the program's state (model, optimiser, random states) to that path, as a file or a
+        directory; it is called at once. With several ranks each saves the checkpoint of the same step, and ranks other
+        than 0 may give None for `save`. In a process group (stretto.distributed) a rank that has no more batches takes
+        its part by itself. If that is rank 0, another one has to save the model: `leader` is its number when `save` is
+        called. `step` is the program's own count, which grows, also over the checkpoint that the training goes on from.
+        If it does not, the checkpoint gets the next number, and a warning says so. `due` is what checkpoint_due() said;
+        it need not be given if this rank has asked. The rest is written in the background. After LAST, however, there
+        are no more batches, and done() reports that the training is to go on in another job.
 
         The training goes on sooner if `save` only copies the state in memory and returns a function that writes the
         copy. That is called without arguments in a thread of its own, and this method returns; stretto.torch does so.
         The checkpoint is of the moment at which `save` returned, and counts once it is whole. The next checkpoint(),
-        done() and close() wait for the thread. If the function raises, the program goes on: the logger "stretto" says
-        why this checkpoint is not saved (on standard error, unless the program has configured logging), and the one
-        before stays the newest. For LAST the function is called before this method returns, and what it raises is
-        raised.
+        done() and close() wait for the thread. If the function raises, the program goes on, and the checkpoint before
+        stays the newest. The logger "stretto" says why this one is not saved (on standard error, unless the program has
+        configured logging). For LAST the function is called before this method returns, and what it raises is raised.
 
         A training that goes on from the checkpoint never gets the samples again that were drawn before it, and gets all
         others, so the model must have learnt from every batch that was given out, or learnt() says from which. Raises what `save` raises, after which
@@ -425,12 +424,12 @@ class Receiver:
         self._on_wait = call
 
     def checkpoint_due_while_waiting(self, batches):
-        """Return as checkpoint_due(), to be asked in on_wait(): what is due then is saved there, or not before more samples
-        come.
+        """Return the same as checkpoint_due(), for on_wait(): a checkpoint that is due then is saved there, or not
+        before more samples come.
 
-        `batches` is the program's number of batches. With several ranks only the last checkpoint is ever due so. The ranks
-        of a process group (stretto.distributed) save it if all of them wait after the same number; if one is in the
-        middle of a batch, the others may have to take part in it. With several ranks and no such group none is.
+        `batches` is the program's number of batches. With several ranks only the last checkpoint is ever due there. The
+        ranks of a process group (stretto.distributed) save it if all of them wait after the same number; if one is in
+        the middle of a batch, the others may have to take part in it. With several ranks and no such group none is.
         """
         due = NOT_DUE if self.unfinished else self._calls.checkpoint_due(self._open_handle())
         if self.ranks == 1 or due == NOT_DUE:
@@ -449,13 +448,13 @@ class Receiver:
         self._calls.interrupt(self._open_handle())
 
     def done(self):
-        """Tell the daemon that this training has finished with success. Closing alone does not.
+        """Report to the daemon that this training has finished with success. Closing alone does not.
 
-        Before next_batch() has returned None this says that the training has learnt enough: once all ranks have said that
-        they are done, and have ended, members that still run are ended, no others are started, and the ensemble is
-        complete. A rank that says so early ends the stream of the others: they get what they hold, and then None.
+        Before next_batch() has returned None this says that the training has learnt enough. Once all ranks have said
+        that they are done, and have ended, members that still run are ended and no others are started. The ensemble is
+        then complete. A rank that says so early ends the stream of the others: they get what they hold, and then None.
 
-        If it is unfinished, the daemon is told that instead."""
+        If it is unfinished, the call reports that instead."""
         self._before_done()
         if not self.unfinished and self.unlearnt > 0:
             logging.getLogger("stretto").warning(
