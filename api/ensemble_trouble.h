@@ -1,4 +1,4 @@
-/* Why somebody should look at an ensemble: it does not go on by itself, or went wrong within the last week. */
+/* The reason why somebody should check an ensemble: it does not go on by itself, or went wrong within the last week. */
 #ifndef API_ENSEMBLE_TROUBLE_H
 #define API_ENSEMBLE_TROUBLE_H
 #include "api/request.h"

@@ -44,6 +44,6 @@ struct pieces *feed_pieces(struct feed *feed);
 int feed_join(struct feed *feed, int64_t token, struct error *err);
 void feed_leave(struct feed *feed, int64_t token);
 
-/* Waits until look(), beat() or wake() is called. With `again`, look() is called as after FEED_AGAIN. */
+/* Waits until look(), beat() or wake() is called. If `again` is true, look() is called as after FEED_AGAIN. */
 void feed_wait(struct feed *feed, struct feed_waiter *waiter, bool again);
 #endif

@@ -113,8 +113,8 @@ static void follow_after_read(uv_work_t *work, int status)
     unref_follow(f);
 }
 
-/* Reads on, while the request is paused. Whether the writer has ended is asked before the read, which then sees its
- * last output. */
+/* Reads on, while the request is paused. It asks whether the writer has ended before it reads: the read then gets the
+ * writer's last output. */
 static void follow_read_on(struct follow *f)
 {
     f->writer_ended = f->is_over(f->r, f->number);

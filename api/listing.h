@@ -20,8 +20,8 @@ struct listing {
 int listing_begin(struct listing *list, struct request *r);
 /* To be called for each row. Returns false if the page is full, and this row is the first of the next page. */
 bool listing_takes(struct listing *list);
-/* Adds an item and returns what the store's callback must return. json is taken over; NULL if it could not be made, and
- * list->err says why. */
+/* Adds an item and returns what the store's callback must return. `json` is taken over. If it could not be made it is
+ * NULL, and list->err says why. */
 int listing_put(struct listing *list, int64_t id, json_t *json);
 /* Answers {KEY: [...], "next": ...}, or with the problem if rc < 0 or an item could not be made. */
 void listing_reply(struct listing *list, const char *key, int rc);

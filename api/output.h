@@ -13,7 +13,7 @@ struct output_place {
     enum archive_part part;
 };
 
-/* Finds out anew where the output is, if it has been moved: fills in `archive` and what goes with it. */
+/* Finds the output again if it has been moved: fills in `archive` and the members that belong to it. */
 typedef void output_find(const struct request *r, struct output_place *place);
 
 /* Opens the output, as bytes `first` up to `end` of the file that it returns; `end` is -1 for a file of its own, which

@@ -15,8 +15,7 @@ static void refuse_access(struct request *r, const struct error *err)
     request_reply_problem(r, err);
 }
 
-/* Checks If-Match, which wants strong entity tags. Those of this API are weak, so that it never holds, except for
- * "*". */
+/* Checks If-Match, which wants strong entity tags. Those of this API are weak, so that only "*" can hold. */
 static int check_precondition(const struct request *r, struct error *err)
 {
     const char *match = request_header(r, "If-Match");

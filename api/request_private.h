@@ -46,8 +46,8 @@ struct request {
     struct MHD_Response *response; /* the answer; NULL until there is one */
 };
 
-/* Sets the answer to `response`, which is taken over, in place of an earlier one. With NULL the connection is
- * closed. */
+/* Sets the answer to `response`, which is taken over, in place of an earlier one. If `response` is NULL the connection
+ * is closed. */
 void request_set_response(struct request *r, int status, const char *content_type, struct MHD_Response *response);
 
 /* Like request_set_response(), with a document, which is taken over. */

@@ -1,4 +1,4 @@
-/* Early stopping as members tell of it. */
+/* The part of a member's JSON that is about early stopping. */
 #ifndef API_RUNGS_H
 #define API_RUNGS_H
 #include "daemon/spec/spec.h"

@@ -88,7 +88,7 @@ static char *address_of_ssh(void)
     return xstrdup(server);
 }
 
-/* Tells how to reach the daemon by ssh -L. `to` is the path of its socket, or its HOST:PORT as seen from its
+/* Prints how to reach the daemon by ssh -L. `to` is the path of its socket, or its HOST:PORT as seen from its
  * machine. */
 static void print_tunnel(const struct dashboard *d, const char *to, const char *login)
 {

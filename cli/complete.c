@@ -19,7 +19,7 @@ struct completion {
     const char *now; /* the last word, as far as it is typed */
 };
 
-/* Options whose values are words out of a list. tests/t/0605-completion.t asks the daemon whether it takes them. */
+/* Options whose values are words out of a list. tests/t/0605-completion.t checks that the daemon accepts them. */
 static const struct {
     const char *command, *option;
     const char *const values[9];
@@ -60,7 +60,7 @@ static const struct argp_option *find_in(const struct argp_option *options, cons
     return NULL;
 }
 
-/* Returns the option that a word is, the command's own or one of all commands; NULL if it is none. */
+/* Returns the option that a word is, the command's own or one of all commands; NULL if there is no such option. */
 static const struct argp_option *find_option(const struct argp *argp, const char *word)
 {
     const struct argp_option *own = argp != NULL ? find_in(argp->options, word) : NULL;

@@ -1,8 +1,8 @@
 /* A metric of one run: the figures in reports, from its points one by one.
  *
  * A point has a place `at` on the axis over which the area is taken, and the time of the run. The axis is that time, or
- * the step. The time of a run is that in which its attempts ran: it stands still between attempts, and work that a
- * later attempt did again counts once, since the later points have replaced the earlier ones. */
+ * the step. The time of a run is the time in which its attempts ran; it stands still between them. Work that a later
+ * attempt did again counts once, since the later points have replaced the earlier ones. */
 #ifndef CLI_CURVE_H
 #define CLI_CURVE_H
 #include <stdbool.h>

@@ -17,8 +17,8 @@ char *render_duration(char buf[RENDER_SIZE], double seconds);
 /* Writes a time of the API as "3 min ago", "in 12 h" or "now", and any other text as it is. Returns buf. */
 char *render_age(char buf[RENDER_SIZE], const char *iso);
 
-/* Writes a time of the API as "12:04 (3 min ago)" by the clock of this machine, with the day if that is another one,
- * and any other text as it is. Returns buf. */
+/* Writes a time of the API as "12:04 (3 min ago)" by the clock of this machine, with the day if that is not today. Any
+ * other text is written as it is. Returns buf. */
 char *render_moment(char buf[RENDER_SIZE], const char *iso);
 
 /* Writes a time of the API as "12:04:31" by the clock of this machine, with the day if that is another one, and

@@ -134,7 +134,7 @@ static void print_checkpoint(const json_t *training, FILE *to)
     fprintf(to, "\n");
 }
 
-/* Why the ranks began again the last time. */
+/* Prints why the ranks began again the last time. */
 static void print_before(const json_t *training, FILE *to)
 {
     char *before = render_text(get_string(training, "before"));

@@ -20,7 +20,7 @@ export function number(value, digits = 4) {
 
 const UNITS = [['d', 86400], ['h', 3600], ['min', 60], ['s', 1]];
 
-// How long it took, or has taken until now; null if it has not begun.
+// Returns how long it took, or has taken until now; null if it has not begun.
 export const between = (started, ended) => started
   && duration((Date.parse(ended ?? new Date().toISOString()) - Date.parse(started)) / 1000);
 

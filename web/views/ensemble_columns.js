@@ -88,7 +88,7 @@ export function sortings(choice, ensembles) {
   return [NAME, ...COLUMNS, ...shown].map(({key, title, words, first}) => ({key, words: words ?? title, first}));
 }
 
-// Which figures of which metrics are shown.
+// Shows which figures of which metrics are shown, and lets the user choose.
 export function columnChooser(choice, ensembles) {
   const shown = shownOf(choice, ensembles),
     names = namesOf(ensembles, shown);

@@ -1,5 +1,5 @@
-// What needs a person: ensembles that do not go on by themselves, or went wrong lately, and batch systems that are not
-// well.
+// The things that need a person: ensembles that do not go on by themselves, or went wrong in the last week, and batch
+// systems that are not well.
 import {h, foreign} from '../widgets/dom.js';
 import * as api from '../data/api.js';
 import * as format from '../data/format.js';

@@ -29,7 +29,7 @@ const resized = new ResizeObserver(entries => {
 
 const colourOf = (element, name) => getComputedStyle(element).getPropertyValue(name).trim();
 
-// How numbers along the axis are told, by what it counts.
+// The forms of numbers along the axis, by the unit that it counts.
 const TELL = {
   step: count,
   samples: count,
@@ -75,7 +75,7 @@ function bandsOf(element, model) {
 const dataOf = model =>
   uPlot.join(model.tables.map(({x, lines}) => [x, ...lines.flatMap(({y, max, min}) => (max ? [y, max, min] : [y]))]));
 
-// Where a generation of ranks began, with its number if there is room.
+// Draws where each generation of ranks began, with its number if there is room.
 function drawMarks(plot, marks, colour) {
   const {ctx, bbox} = plot,
     ratio = devicePixelRatio;
@@ -108,7 +108,7 @@ function valueAt(values, at) {
   return values[at];
 }
 
-// What the legend says: the values at this place of the data, or the last ones.
+// Writes the legend: the values at this place of the data, or the last ones.
 function tellValues(element, at) {
   const {model, plot} = element,
     spans = element.closest('figure').querySelectorAll('.legend b');

@@ -55,7 +55,7 @@ export class Parallel extends Picture {
       this.drawBrush(context, this.axisX(this.axis) - 9, this.start.y, 18, this.pointer.y - this.start.y);
   }
 
-  // Where a member's line meets an axis.
+  // Returns where a member's line meets an axis.
   meets(line, i) {
     const {fields, scales, states} = this.wish, part = scales[i].at(fields[i].value(line, states[line.index]));
     if (part === null) return this.none;
