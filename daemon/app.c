@@ -95,9 +95,9 @@ static void on_wake_now(uv_idle_t *idle)
     engine_tick(app->engine);
 }
 
-/* Uses an idle handle, not a timer, for what is due now: the shortest wait of a timer is a millisecond, which would
- * pass between the end of a member and the start of the next. (libuv before 1.45 never leaves a timer of 0 ms that its
- * own callback starts again.) */
+/* Uses an idle handle, not a timer, for work that is due now. The shortest wait of a timer is a millisecond, which
+ * would pass between the end of a member and the start of the next. (libuv before 1.45 never leaves a timer of 0 ms
+ * that its own callback starts again.) */
 static void wake_in(void *arg, int64_t ms)
 {
     struct app *app = arg;

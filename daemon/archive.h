@@ -1,6 +1,6 @@
 /* Moves captured output and exit records of ended attempts into archives, a few files an ensemble, so that an ensemble
  * of a million members does not keep millions of files (docs/run-directory.md, "Archives"). A worker thread does it in
- * small steps: it copies and flushes, then the database says where the copies are, and only then the originals are
+ * small steps. It copies and flushes, then the database records where the copies are, and only then the originals are
  * removed. */
 #ifndef DAEMON_ARCHIVE_H
 #define DAEMON_ARCHIVE_H

@@ -1,9 +1,8 @@
 /* The high-water mark: how far the database has come, noted in the run directory (RUN/mark.json). A database that has
- * come less far when it is opened is an older copy, or has lost its end.
- *
- * A worker thread writes it, a second after a change at the latest where the run directory answers, and never waits for
- * by anybody: an fsync on a shared file system for each commit would be too slow. What is missing in that second, the
- * run directory itself tells by the ensembles and jobs in it. */
+ * come less far when it is opened is an older copy, or has lost its end. A worker thread writes the mark, a second
+ * after a change at the latest if the run directory answers. Nobody waits for it: an fsync on a shared file system for
+ * each commit would be too slow. The run directory itself shows what is missing in that second, by the ensembles and
+ * jobs in it. */
 #ifndef DAEMON_RUN_MARK_H
 #define DAEMON_RUN_MARK_H
 #include "daemon/store/extent.h"

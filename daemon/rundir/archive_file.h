@@ -1,5 +1,5 @@
 /* Archive files hold the exit records and the captured output of many attempts that have ended (docs/run-directory.md,
- * "Archives"). An entry is a line that tells its sizes, and its parts behind that. Entries are only ever added. */
+ * "Archives"). An entry is a line with its sizes, followed by its parts. Entries are only ever added. */
 #ifndef DAEMON_RUNDIR_ARCHIVE_FILE_H
 #define DAEMON_RUNDIR_ARCHIVE_FILE_H
 #include "common/error.h"

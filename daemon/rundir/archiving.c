@@ -126,7 +126,7 @@ static int is_sealed(int dir)
 }
 
 /* Opens the file to which entries of this kind are added. A file that is longer than the database says has the rest of
- * a write that was cut short, or entries that the database does not know: a new one is begun, and nothing is ever
+ * a write that was cut short, or entries that the database does not know. A new file is then begun, and nothing is ever
  * overwritten. */
 static int open_archive_output(const struct archiving *p, enum archive_kind kind, struct archive_output *out,
                                struct error *err)

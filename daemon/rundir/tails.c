@@ -36,8 +36,8 @@ static size_t common_length(const struct tails *tails)
     return length;
 }
 
-/* Reads whole lines of the file into `room`; its path is relative to a directory. What is no regular file must not stop
- * the thread, whoever has put it there. */
+/* Reads whole lines of the file into `room`; its path is relative to a directory. Anything but a regular file must not
+ * stop the thread, whoever has put it there. */
 static void read_tail_on(struct rundir_tail *file, int dir, const char *path, char *room)
 {
     int flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, fd = openat(dir, path, flags | O_NOATIME);

@@ -23,7 +23,7 @@ struct exclude_parameter {
 /* The value of a parameter in a combination. */
 struct exclude_value {
     const json_t *json; /* NULL if it is drawn */
-    double number;      /* NAN if it is none */
+    double number;      /* NAN if the value is no number */
 };
 
 /* Parses the list at the pointer `at`. It is borrowed, and must outlive the result. */

@@ -53,8 +53,8 @@ bool params_are_drawn(const struct params *p);
 /* A parameter of a grid has so many values; the k-th of them is returned as a new reference. */
 size_t params_choices(const struct params *p, size_t i);
 json_t *params_choice(const struct params *p, size_t i, size_t k);
-/* Tells which combinations of some parameters of a grid a member has, as remains_combinations(); NULL if it is
- * all. */
+/* Returns which combinations of some parameters of a grid occur among members, as remains_combinations(); NULL if all
+ * do. */
 bool *params_combinations(const struct params *p, const size_t *which, const size_t *n, size_t count);
 /* Returns whether the parameter is a number for every member, so that a training can learn from it. Those of
  * suggestions are, if there is a training. */

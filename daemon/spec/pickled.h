@@ -9,6 +9,6 @@
  * -1. */
 int pickled_refuse_array(const char *path, const char *array, bool single, struct error *err);
 
-/* Refuses a file that is a pickle, or a single array, likewise; otherwise returns 0. */
+/* Refuses a file that is a pickle or a single array in the same way. Returns 0 for any other file. */
 int pickled_check_file(const char *path, int fd, struct error *err);
 #endif

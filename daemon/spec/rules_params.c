@@ -38,7 +38,7 @@ static const char *parameter_place(const struct spec *spec, const char *name, ch
     return "/members/parameters";
 }
 
-/* The seed gives each member its own: whoever chooses it chooses a lucky one. */
+/* Compares the seeds. The seed gives each member its own, so a user who may choose it may choose a lucky one. */
 static int compare_seeds(const struct spec *spec, const struct spec *reference, struct error *err)
 {
     int64_t own = json_integer_value(json_object_get(parameters_of(spec), "seed"));

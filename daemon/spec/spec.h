@@ -29,7 +29,7 @@ struct spec_task {
     bool merged;        /* its standard error goes into the file of its standard output */
 };
 
-/* How members, or the ranks of a training, leave checkpoints and go on from them. */
+/* The way in which members, or the ranks of a training, leave checkpoints and go on from them. */
 struct spec_checkpoint {
     bool any;
     int64_t every_ms;     /* of a training: how often a checkpoint becomes due; 0 for before the end only */
@@ -131,7 +131,7 @@ struct spec {
     int64_t from_ensemble; /* the ensemble from whose training's checkpoint it starts; 0: it starts with nothing */
     const char *from_checkpoint; /* the name of the checkpoint; NULL: the newest at submission */
     int64_t failure_after_ms;    /* a rank that does not go on for so long is taken for failed */
-    int64_t training_retries;    /* how often the training may begin anew because it failed */
+    int64_t training_retries;    /* how often the training may begin again because it failed */
     int64_t steps;               /* number of steps that each member sends; 0 if the spec does not say */
     bool streams_optional;       /* a member that never opens a stream may succeed */
     const json_t *rules;         /* or NULL: daemon/spec/rules.h */
@@ -149,8 +149,8 @@ struct spec_dirs {
     void *arg;
 };
 
-/* Returns a copy of a spec that begins after another ensemble, with the directory of that one in the place of
- * "{after}" in commands and variables; NULL if it is no such spec. */
+/* Returns a copy of a spec that begins after another ensemble, with the directory of that one in the place of "{after}"
+ * in commands and variables. Returns NULL if the spec begins after none. */
 json_t *spec_fill_after(const json_t *json, const struct spec_dirs *dirs);
 /* Returns a copy of a reference for a spec that begins after the ensemble `after` (0: after none): "{after}" in it, and
  * the directory of the ensemble after which the reference itself began, are the directory of `after`. */
@@ -159,10 +159,9 @@ json_t *spec_align_after(const json_t *reference, int64_t after, const struct sp
  * if spec_parse() will report the mistake, -1 with err if the path is not valid. */
 int spec_parameter_file(const json_t *json, const char **path, struct error *err);
 const char *stopping_rule_name(enum stopping_rule rule); /* NULL for STOPPING_NONE */
-/* Returns how much time must be left for a member to be started, if the time that is left is known; 0 if it needs
- * none. A member that is warned before the end can go on from a checkpoint later: it needs as long before the warning
- * as after it, but at most half of the time that it ever has before the warning. Any other member needs its
- * walltime. */
+/* Returns how much time must be left for a member to be started, if the time that is left is known; 0 if it needs none.
+ * A member that is warned before the end can go on from a checkpoint later. It needs as long before the warning as
+ * after it, but at most half of the time that it ever has before the warning. Any other member needs its walltime. */
 int64_t spec_least_time_ms(const struct spec *spec);
 int64_t spec_least_time_of(const struct spec *spec, int64_t walltime_ms); /* the same of a member with that walltime */
 void spec_destroy(struct spec *spec);
@@ -179,8 +178,8 @@ json_t *spec_follow_up(const json_t *spec, const json_t *changes, struct error *
 void spec_follow_up_place(struct error *err);
 /* Checks whether such changes can be made to any spec. Returns 0, or -1 with code and pointer. */
 int spec_follow_up_check(const json_t *changes, struct error *err);
-/* Makes the spec for a training that is resubmitted: `command` and `ranks` of the changes replace those of the spec,
- * and what is in `env` and `resources` is added to them, or replaces what is there. Fails and is judged as
+/* Makes the spec for a training that is resubmitted. `command` and `ranks` of the changes replace those of the spec.
+ * The keys of `env` and `resources` are added to the spec's, or replace them. Fails and is judged as
  * spec_follow_up(). */
 json_t *spec_resubmit(const json_t *spec, const json_t *changes, struct error *err);
 void spec_resubmit_place(struct error *err);

@@ -22,7 +22,7 @@ struct template_word {
  * more than `max` bytes. */
 int template_fill(struct text *out, const char *text, const struct template_word *words, const json_t *values,
                   size_t max);
-/* Likewise, with another form of values than that of template_put_value(). */
+/* Does the same, with another form of values than that of template_put_value(). */
 int template_fill_by(struct text *out, const char *text, const struct template_word *words, const json_t *values,
                      void (*put)(struct text *out, const json_t *value), size_t max);
 
@@ -32,8 +32,11 @@ int template_fill_by(struct text *out, const char *text, const struct template_w
 bool template_is_full(const char *text, const struct template_word *words, const json_t *values,
                       char name[TEMPLATE_NAME_MAX + 1]);
 
-/* Adds a value in the form that it has in a filled text: a string as it is, a number in the shortest form that reads
- * back the same, a list or an object as compact JSON. */
+/* Adds a value in the form that it has in a filled text:
+ *
+ * - a string as it is
+ * - a number in the shortest form that reads back the same
+ * - a list or an object as compact JSON */
 void template_put_value(struct text *out, const json_t *value);
 
 /* Returns how many bytes a filled text can have; longest(arg, name) says it for a placeholder. Stops counting beyond

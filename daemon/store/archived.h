@@ -1,4 +1,4 @@
-/* Which attempts have their output in archives, and where (docs/run-directory.md, "Archives"). */
+/* The attempts whose output is in archives, and its place there (docs/run-directory.md, "Archives"). */
 #ifndef DAEMON_STORE_ARCHIVED_H
 #define DAEMON_STORE_ARCHIVED_H
 #include "daemon/store/store.h"

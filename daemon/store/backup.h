@@ -2,8 +2,8 @@
  * daemon takes over a backup that it is started on.
  *
  * A backup is a database that the daemon can use, with the parameter files in a table of its own and the mark "copied".
- * As long as it has the mark, its jobs may not be taken for jobs under way: other members have run since the backup was
- * made, and the daemon that made it may still be running. */
+ * As long as it has the mark, its jobs must not be treated as jobs under way. Other members have run since the backup
+ * was made, and the daemon that made it may still be running. */
 #ifndef DAEMON_STORE_BACKUP_H
 #define DAEMON_STORE_BACKUP_H
 #include "daemon/store/store.h"

@@ -110,8 +110,8 @@ int store_ensemble_restore_untried(struct store *store, int64_t ensemble, struct
 /* Returns when the last of its members succeeded, and how long the slowest of the last 20 that succeeded took from its
  * submission on; 0 if none has succeeded. */
 int store_ensemble_pace(struct store *store, int64_t ensemble, int64_t *last_ms, int64_t *took_ms, struct error *err);
-/* Returns for how long, from since_ms to now_ms, none of its members ran, as far as its last successes and those that
- * run now report: while it was paused, or waited for places. Moments between two members do not count. */
+/* Returns for how long, from since_ms to now_ms, none of its members ran, as far as its last successes and its running
+ * members show. That is so while it was paused, or waited for places. Moments between two members do not count. */
 int store_ensemble_idle(struct store *store, int64_t ensemble, int64_t since_ms, int64_t now_ms, int64_t *idle_ms,
                         struct error *err);
 /* Returns when the nth-last of its successful members ended, from which a rate is computed: 1 if there is one, 0 if

@@ -31,8 +31,7 @@ struct ensemble_place {
 
 /* Reads at most `limit` ensembles that pass the filter and stand behind `after`, whose id is 0 for the beginning, until
  * `each` returns non-zero. An index has the order, so that the time depends on how many ensembles are read, and not on
- * how many there are; but those that the filter holds back, or that have no value of the metric, are passed one by
- * one. */
+ * how many there are. Those that do not pass the filter, or have no value of the metric, are skipped one by one. */
 int store_ensemble_each_sorted(struct store *store, const struct ensemble_order *order,
                                const struct ensemble_filter *filter, const struct ensemble_place *after, int limit,
                                int (*each)(void *arg, const struct ensemble_row *row,

@@ -344,8 +344,8 @@ static int gather_open(sqlite3_vfs *vfs, const char *name, sqlite3_file *file, i
     return rc;
 }
 
-/* Replaces ftruncate() for SQLite, which cuts an index that nobody else uses to 3 bytes and makes it anew. Zeros do as
- * well, and let it keep its blocks. */
+/* Replaces ftruncate() for SQLite, which cuts an index that nobody else uses to 3 bytes and makes it again. Zeros serve
+ * as well, and let the file keep its blocks. */
 static int cut_index(int fd, off_t size)
 {
     static const unsigned char zeros[4096];

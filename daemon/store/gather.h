@@ -7,9 +7,9 @@
  *
  * A flush may be left to another thread, so that a commit need not wait for the disk; the flush is then owed. If the
  * machine crashes before it is made, that commit and later ones are lost, but nothing else, since every frame of the
- * log has a checksum over the frames before it. Two flushes are never put off: that of the log's header when the log
- * begins anew, because new frames behind the old header would bring old frames back; and that of a checkpoint, which
- * SQLite asks for without having written anything new. */
+ * log has a checksum over the frames before it. Two flushes are never put off. One is that of the log's header when the
+ * log begins again, because new frames behind the old header would bring old frames back. The other is that of a
+ * checkpoint, which SQLite asks for without having written anything new. */
 #ifndef DAEMON_STORE_GATHER_H
 #define DAEMON_STORE_GATHER_H
 #include <sqlite3.h>
@@ -27,7 +27,7 @@ bool gather_owes(const sqlite3_file *log);
 void gather_settle(sqlite3_file *log); /* gather_flush() has made the flush that was owed */
 
 /* The room on the disk that the log keeps for itself. Its file has more blocks than it needs, and keeps them when the
- * log begins anew and when the database is closed. A few changes can then be stored when the disk is full, even if
+ * log begins again and when the database is closed. A few changes can then be stored when the disk is full, even if
  * other programs take whatever becomes free. */
 #define GATHER_KEPT ((sqlite3_int64)2 << 20)
 /* Returns whether GATHER_KEPT bytes are allocated behind the content of the log, which it tries if they are not. Also

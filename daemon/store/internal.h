@@ -65,7 +65,7 @@ int store_check_origin(struct store *store, struct error *err);
 
 enum member_state store_member_state(sqlite3_stmt *stmt, int column); /* reads a member's state from a row */
 
-/* Reads rows of a member state's name and a number into an array indexed by state. stmt is NULL if the query
+/* Reads rows of a member state's name and a number into an array indexed by state. `stmt` is NULL if the query
  * failed. */
 int store_read_tally(struct store *store, sqlite3_stmt *stmt, int64_t n[MEMBER_STATE_COUNT], struct error *err);
 

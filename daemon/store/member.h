@@ -69,8 +69,8 @@ int store_member_each_state(struct store *store, int64_t ensemble, int64_t from,
 int store_member_slice(struct store *store, int64_t ensemble, enum member_state state, int64_t from, int limit,
                        int64_t *n, int64_t *last, struct error *err);
 /* Makes rows in `state` from `from` to `last` pending that were not handed on. They keep their attempts, but count as
- * never tried; with `afresh` their checkpoints do not count, either. Those that somebody cancelled one by one stay
- * cancelled, or become it: such a member may have succeeded before it was stopped, and be needed again. */
+ * never tried; with `afresh` their checkpoints do not count, either. Members that were cancelled one by one stay or
+ * become cancelled: such a member may have succeeded before it was stopped, and be needed again. */
 int store_member_reset(struct store *store, int64_t ensemble, enum member_state state, int64_t from, int64_t last,
                        bool afresh, struct error *err);
 /* Cancels the pending rows from `from` to `last`. */

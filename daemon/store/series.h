@@ -1,7 +1,7 @@
-/* Metric series of members. Figures that are kept beside each series tell lists how it is without its points. Of the
- * points a limited number of entries is kept, each with one point or several neighbours that were merged. The newest
- * entries lie beside the figures, so that points that come are stored by one change of one row; whenever there are
- * enough of them, they become a chunk of their own. */
+/* Metric series of members. Figures are kept beside each series, so that lists can show its state without its points. A
+ * limited number of entries is kept, each with one point or several neighbours that were merged. The newest entries lie
+ * beside the figures, so that new points are stored by one change of one row. When there are enough of them, they
+ * become a chunk of their own. */
 #ifndef DAEMON_STORE_SERIES_H
 #define DAEMON_STORE_SERIES_H
 #include "daemon/store/chunk.h"
@@ -34,8 +34,8 @@ struct series_row {
     int64_t points, not_finite;
     int64_t width; /* points that an entry has */
     int64_t entries;
-    /* The attempt from whose file of points the series was last stored, and how far that file had then been read. What
-     * adds points from elsewhere leaves both alone. */
+    /* The attempt from whose file of points the series was last stored, and how far that file had then been read.
+     * Points from other sources leave both alone. */
     int64_t file_attempt, file_read;
     bool changed;
     struct chunk newest; /* entries behind those in chunks of their own; there is one unless the series is empty */

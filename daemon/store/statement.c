@@ -151,8 +151,8 @@ void store_done(sqlite3_stmt *stmt)
     sqlite3_clear_bindings(stmt);
 }
 
-/* Fails if a text of this row could not be had for lack of memory. SQLite returns null for it, and only the
- * connection's error code tells. */
+/* Fails if a text of this row could not be read for lack of memory. SQLite then returns null for it, and only the
+ * connection's error code shows that. */
 int store_read_whole(struct store *store, sqlite3_stmt *stmt, struct error *err)
 {
     if (sqlite3_errcode(store->db) != SQLITE_NOMEM)

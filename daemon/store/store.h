@@ -42,7 +42,7 @@ bool store_dirty(const struct store *store); /* a transaction is open */
 int store_commit(struct store *store, struct error *err);
 
 /* With `defer`, which is off at first, a commit leaves its flush to store_flush() if the log allows it. The flush is
- * then owed, and nothing that depends on the commit may be told before it is made. */
+ * then owed. Until it is made, nothing that depends on the commit may be reported. */
 void store_defer_flush(struct store *store, bool defer);
 bool store_owes_flush(const struct store *store);
 /* Makes the flush that is owed. May be called on any thread, while nothing is committed. After a failure nobody can say
@@ -76,9 +76,9 @@ int store_check_room(struct store *store, struct error *err);
  * room. */
 int store_accept(struct store *store, struct error *err);
 
-/* For a database that turns out to lack changes that were committed: fails with code "store_damaged" if the files
- * that the last process left were damaged, or the database is damaged itself; returns 0 if it is whole, and so an
- * older copy. */
+/* Checks a database that turns out to lack changes that were committed. Fails with code "store_damaged" if the files
+ * that the last process left were damaged, or the database is damaged itself. Returns 0 if it is whole, and so an older
+ * copy. */
 int store_check_older(struct store *store, struct error *err);
 /* Fails with code "store_damaged" if the file of the database was there, and had nothing in it. */
 int store_check_emptied(struct store *store, struct error *err);
@@ -97,7 +97,7 @@ const char *store_instance(const struct store *store);
 
 /* Runs a statement. `sql` is a string literal, whose address is the key of the prepared statement. `types` has a letter
  * for each bound value: i int64_t, t const char * (NULL binds null), d double, b bool as int, m int64_t milliseconds (0
- * binds null), x const void * and size_t for a blob. */
+ * binds null). x stands for const void * and size_t: a blob. */
 int store_exec(struct store *store, struct error *err, const char *sql, const char *types, ...);
 /* Starts a query; NULL with err on failure. Call store_row() until it does not return 1, or store_done() to stop
  * before. A query that fails while changes are open dooms them. */
