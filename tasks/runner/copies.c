@@ -214,8 +214,8 @@ static bool is_on_many(const struct launched_copies *c)
     return c->world > (int64_t)c->n;
 }
 
-/* Returns whether a copy has ended since all were told to. Slurm tells every process of a step: a copy may get its
- * signal, and end of it, before this process does. */
+/* Returns whether a copy has ended since all got the signal to end. Slurm signals every process of a step: a copy may
+ * get its signal, and end by it, before this process does. */
 static bool was_told(const struct launched_copies *c, int status)
 {
     sigset_t set;

@@ -48,7 +48,7 @@ static const struct {
 
 #define SAYS (sizeof says / sizeof *says)
 
-/* Returns how many CPUs of this node are the job's; 0 if the batch system does not says. */
+/* Returns how many CPUs of this node are the job's; 0 if the batch system does not say. */
 static long cpus_allotted(void)
 {
     for (size_t i = 0; i < SAYS; i++) {

@@ -26,7 +26,7 @@ static int64_t scheduled_end(void)
 }
 
 /* Returns when the time of an allocation that holds many jobs is over for this one, by the monotonic clock. It counts
- * only for jobs that can use the warning: a task without checkpoints may still succeed in the time that is left, and
+ * only for jobs that can use the warning. A task without checkpoints may still succeed in the time that is left, and
  * loses nothing more if the allocation ends it. */
 static int64_t allocation_over(const struct job *job, int64_t now)
 {

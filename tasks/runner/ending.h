@@ -1,4 +1,5 @@
-/* How a runner ends its job: the tasks are warned, told to end, and killed if they do not end in their grace. */
+/* The end of a job by its runner: the tasks are warned, get SIGTERM, and are killed if they do not end in their
+ * grace. */
 #ifndef TASKS_RUNNER_ENDING_H
 #define TASKS_RUNNER_ENDING_H
 #include "tasks/runner/task.h"
@@ -30,7 +31,7 @@ const char *ending_reason(enum stop why);
 void ending_forward(const struct ending *e, int sig);
 
 /* Ends the job, which is not ended yet. Tasks that are warned only now, because a signal ends the job, get half of the
- * grace for it: whoever sent the signal gives no more time. */
+ * grace for it, since the sender of the signal gives no more time. */
 void ending_stop(struct ending *e, enum stop why, bool by_signal, int64_t now);
 
 /* Has processes killed at that time, if not earlier. */

@@ -5,7 +5,7 @@
 
 struct task_environment;
 
-/* Returns a copy of `environ` without the variables that only make sense for one task, and without the user's token: a
+/* Returns a copy of `environ` without the variables that only make sense for one task, and without the user's token. A
  * daemon that was itself started by a task, or from a shell with a token, must not pass these on. */
 struct task_environment *environment_create(void);
 void environment_destroy(struct task_environment *env);

@@ -104,7 +104,7 @@ static uint64_t hash_of_line(const struct metric_line *line)
     return hash;
 }
 
-/* Returns whether the line was taken before the file was written anew. */
+/* Returns whether the line was taken before the file was rewritten. */
 static bool was_taken(struct metric_file *file, uint64_t hash)
 {
     if (file->again < 0)
@@ -202,7 +202,7 @@ static void metric_file_take(struct metric_file *file, const char *data, size_t 
     }
 }
 
-/* Begins at the first byte of a file. With `same` its lines are compared with those that were taken before. */
+/* Begins at the first byte of a file. If `same` is true, its lines are compared with those that were taken before. */
 static void metric_file_begin(struct metric_file *file, bool same)
 {
     file->offset = file->lines = 0;
@@ -287,7 +287,7 @@ static int64_t metric_file_read_on(struct metric_file *file, const struct stat *
         metric_file_begin(file, true);
     do {
         n = pread(fd, chunk, sizeof chunk, file->offset);
-        if (begins_otherwise(file, fd)) { /* only now, since it may be written anew at any time */
+        if (begins_otherwise(file, fd)) { /* only now, since it may be rewritten at any time */
             metric_file_begin(file, true);
             n = pread(fd, chunk, sizeof chunk, 0);
         }

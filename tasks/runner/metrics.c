@@ -15,9 +15,9 @@
 #include <unistd.h>
 
 #define PAUSE_MIN_MS 1000
-#define PAUSE_MAX_MS 8000           /* between two looks at files in which nothing is new */
-#define PAUSE_WATCHED_MS 2000       /* the same if a member that diverges, or is beyond its rung, is to be ended */
-#define LOOK_MAX ((int64_t)4 << 20) /* bytes that one look reads */
+#define PAUSE_MAX_MS 8000              /* between two looks at files in which nothing is new */
+#define PAUSE_WATCHED_MS 2000          /* the same if a member that diverges, or is beyond its rung, is to be ended */
+#define LOOK_MAX ((int64_t)4 << 20)    /* bytes that one look reads */
 #define ATTEMPT_MAX ((int64_t)4 << 30) /* bytes that are read of an attempt */
 #define PENDING_MAX ((size_t)16 << 20) /* bytes of points that wait while they cannot be written */
 #define LINES_MISSED 10                /* lines without a metric that is needed, after which that is told */
@@ -34,7 +34,7 @@ struct series {
     double finite; /* the last value that is finite, and its time; NaN: there was none */
     int64_t finite_ms;
     bool diverged; /* it has had a value that is not finite */
-    bool is_rung;  /* it is the one that tells whether the task has got as far as it is to go */
+    bool is_rung;  /* this is the metric that shows whether the task has reached its rung */
 };
 
 struct metrics {
@@ -62,7 +62,7 @@ struct metrics {
     int64_t lost;    /* lines of points that could not be written */
 };
 
-/* What may be wrong with what a task reports. */
+/* The kinds of mistakes in the metrics that a task reports. */
 enum trouble {
     TROUBLE_LINES = 1,
     TROUBLE_ANEW = 2,
@@ -249,7 +249,7 @@ static void metrics_take_line(void *arg, const struct metric_line *line)
     }
 }
 
-/* Appends what waits to the file of points. What was written in part is written again in its place. */
+/* Appends points that wait to the file of points. A point that was written in part is written again in its place. */
 static void write_pending(struct metrics *m)
 {
     ssize_t n = 0;
@@ -386,7 +386,7 @@ static unsigned find_troubles(const struct metrics *m, struct text *out)
     return troubles;
 }
 
-/* Tells the daemon what is wrong while the task runs: once for each kind of trouble, and again once it has passed. */
+/* Reports mistakes to the daemon while the task runs: once for each kind, and again once it has passed. */
 static void tell_troubles(struct metrics *m, int64_t now_ms)
 {
     char line[POINTS_LINE_MAX];

@@ -48,7 +48,7 @@ int64_t metrics_rung_step(const struct metrics *m);
 
 enum metrics_verdict { METRICS_REACHED, METRICS_MISSED, METRICS_ABSENT };
 
-/* Tells whether the task has reached the value that the spec asks for; `why` gets a phrase if it has not. */
+/* Returns whether the task has reached the value that the spec asks for; `why` gets a phrase if it has not. */
 enum metrics_verdict metrics_judge(const struct metrics *m, char *why, size_t size);
 
 /* Returns whether the task has reported progress 1: it says that it has finished. */

@@ -1,5 +1,5 @@
 /* stretto-run --pilot DIR: a runner that stays. In an allocation of many hours it starts the jobs that the daemon hands
- * it through the run directory, as many at once as its node has room for, each by a runner of its own
+ * it through the run directory. It starts as many at once as its node has room for, each by a runner of its own
  * (docs/run-directory.md, Pilots). It needs no network; the control socket only makes it faster. */
 #ifndef TASKS_RUNNER_PILOT_H
 #define TASKS_RUNNER_PILOT_H
@@ -37,7 +37,7 @@ struct pilot_gpu {
     const struct pilot_job *job; /* the job that has it; NULL: it is free */
 };
 
-/* What the daemon asks of the pilot, from pilot.json; the strings and the list belong to `json`. */
+/* The daemon's settings for the pilot, from pilot.json; the strings and the list belong to `json`. */
 struct pilot_config {
     json_t *json;
     const char *name, *control; /* control: path of the control socket, or NULL */
@@ -113,7 +113,7 @@ int pilot_take_environment(const struct node_pilot *p, struct error *err);
 void pilot_take(struct node_pilot *p, const char *line); /* takes a line of the inbox */
 void pilot_start_what_fits(struct node_pilot *p);
 void pilot_reap(struct node_pilot *p);
-/* called when the pilot is told to end: starts no more jobs, and tells running ones to end */
+/* called when the pilot is to end: starts no more jobs, and sends running ones the signal to end */
 void pilot_stop(struct node_pilot *p);
 void pilot_kill_overdue(struct node_pilot *p, int64_t now);
 /* kills runners that were stopped, as by SIGSTOP, and did not go on */

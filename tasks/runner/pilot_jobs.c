@@ -210,7 +210,7 @@ static void close_all_but(struct node_pilot *p, int jobfd)
     close(p->signal_fd);
 }
 
-/* Becomes the runner of a job, in a copy of this process: starting the program anew would cost more than a runner does
+/* Becomes the runner of a job, in a copy of this process. To start the program again would cost more than a runner does
  * for a short job. */
 static void pilot_job_become_runner(struct node_pilot *p, const struct pilot_job *job, const char *gpus, pid_t pilot)
 {

@@ -1,5 +1,5 @@
-/* What a task ran: its program, its launcher, and files that it was given, by path and SHA-256, at its start and at its
- * end; and its environment. It is recorded if the spec has rules. */
+/* The record of what a task ran: its program, its launcher, and files that it was given, by path and SHA-256, at its
+ * start and at its end; and its environment. It is made if the spec has rules. */
 #ifndef TASKS_RUNNER_RAN_H
 #define TASKS_RUNNER_RAN_H
 #include "tasks/runner/environment.h"

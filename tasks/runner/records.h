@@ -18,8 +18,8 @@ void records_destroy(struct records *r);
 void records_add(struct records *r, const char *path, int (*write)(const char *path, const void *what, struct error *),
                  const void *what);
 
-/* Tries what is due, and gives up records that could not be written until `give_up` (monotonic ms), or at once if
- * waiting does not help; never before 10 s of trying. */
+/* Writes the records that are due. Gives up those that could not be written until `give_up` (monotonic ms), or at once
+ * if waiting does not help; but never before 10 s of trying. */
 void records_work(struct records *r, int64_t give_up);
 
 bool records_pending(const struct records *r);

@@ -1,7 +1,7 @@
-/* Ranks of a training that are started anew where they run, after one of them has failed: each has memory here that
- * outlives its process (tasks/proto/kept.h), in which the next process finds the samples that members were told are
- * held. All ranks begin again together, from the newest checkpoint. If the memory of any rank does not have all of
- * that, the job ends instead, and the daemon starts another one. */
+/* Restarts of a training's ranks in their job, after one of them has failed. Each rank has memory here that outlives
+ * its process (tasks/proto/kept.h). The next process finds in it the samples that were acknowledged to members. All
+ * ranks begin again together, from the newest checkpoint. If the memory of any rank does not have all of that, the job
+ * ends instead, and the daemon starts another one. */
 #ifndef TASKS_RUNNER_RESTARTS_H
 #define TASKS_RUNNER_RESTARTS_H
 #include "tasks/proto/retries.h"

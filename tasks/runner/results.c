@@ -161,7 +161,8 @@ int artefacts_place(const char *dir, const json_t *artefacts, const char *result
     json_array_foreach ((json_t *)before, i, item)
         if (json_is_string(item) && !result_is_listed(files, json_string_value(item)))
             json_array_append(both, item);
-    rc = write_list(results, owner, both, err); /* whoever is killed meanwhile leaves nothing that is on no list */
+    /* a process that is killed meanwhile leaves nothing that is on no list */
+    rc = write_list(results, owner, both, err);
     json_decref(both);
     json_array_foreach (files, i, item)
         rc = rc == 0 ? result_place(dir, json_string_value(item), results, err) : rc;

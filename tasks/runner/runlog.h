@@ -1,5 +1,5 @@
-/* The runner's own log, if a daemon on this host started it: in memory at first, and in runner.log once somebody may
- * want to read it: after a warning, a task that did not succeed, or a second. */
+/* The runner's own log, if a daemon on this host started it. It is in memory at first, and in runner.log once somebody
+ * may want to read it: after a warning, a task that did not succeed, or a second. */
 #ifndef TASKS_RUNNER_RUNLOG_H
 #define TASKS_RUNNER_RUNLOG_H
 

@@ -1,10 +1,13 @@
-/* Tasks that are hung: they have shown no sign of life for the time of the job's "silence".
+/* Tasks that are hung: they have shown no sign of life for the time of the job's "silence". The signs of life of a task
+ * are:
  *
- * The signs of life of a task are: CPU time of its processes (1 % of a processor at least), processes that start and
- * end, output, files in its directory and its checkpoint directory, calls of the library, and waits in the library
- * (tasks/proto/alive.h). A task is never regarded as hung while some of its processes cannot be seen from here, or wait
- * for a disk or a debugger. Time in which the runner itself did not run, because its job was suspended, does not
- * count. */
+ * - CPU time of its processes, 1 % of a processor at least
+ * - processes that start and end
+ * - output, and files in its directory and its checkpoint directory
+ * - calls of the library, and waits in the library (tasks/proto/alive.h)
+ *
+ * A task is never regarded as hung while some of its processes cannot be seen from here, or wait for a disk or a
+ * debugger. Time in which the runner itself did not run, because its job was suspended, does not count. */
 #ifndef TASKS_RUNNER_SILENCE_H
 #define TASKS_RUNNER_SILENCE_H
 #include "tasks/runner/leftovers.h"

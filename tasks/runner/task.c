@@ -225,9 +225,9 @@ static void task_explain_end(struct task *t, enum stop why)
     add_last_line(t);
 }
 
-/* Returns whether exit status 0 is success. After the warning it proves nothing for a member, since programs that stop
- * early exit with 0, too, unless it has reported that it has finished. A rank tells by its done record whether it has
- * stopped early. */
+/* Returns whether exit status 0 is success. After the warning it proves nothing for a member, unless the member has
+ * reported that it has finished, since programs that stop early exit with 0, too. A rank says by its done record
+ * whether it has stopped early. */
 static bool zero_is_success(const struct task *t)
 {
     if (t->metrics != NULL && metrics_finished(t->metrics) && t->silent == SILENT_NOT)
@@ -237,7 +237,7 @@ static bool zero_is_success(const struct task *t)
 }
 
 /* Returns whether a task that did not succeed, and was not ended, lacked time. A program that leaves checkpoints stops
- * when its next one does not fit, and may show that only by exit status 0, unless it leaves a stream open; near the
+ * when its next one does not fit, and may show that only by exit status 0, unless it leaves a stream open. Near the
  * end, any end is attributed to that. */
 static bool is_out_of_time(const struct task *t, bool exited_0)
 {

@@ -280,9 +280,8 @@ static void watch_checkpoints(struct task *t)
 }
 
 /* Returns the command that replaces the task's launcher, or that starts copies of it, or a pilot on each of its nodes;
- * NULL: the launcher itself. Slurm gives a step the whole job unless it is told otherwise, so that the steps of several
- * tasks would wait for each other: with these options each takes the CPUs that it needs, and they share the job's
- * memory. */
+ * NULL: the launcher itself. By default Slurm gives a step the whole job, so that the steps of several tasks would wait
+ * for each other. With these options each step gets the CPUs that it needs, and they share the job's memory. */
 static const char *const *launch_of(const struct task *t, struct copies_words *words)
 {
     const char *launcher = t->desc->launcher, *name = launcher != NULL ? strrchr(launcher, '/') : NULL;

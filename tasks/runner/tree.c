@@ -85,7 +85,7 @@ static void read_all(struct tree *tree)
 
 static bool tree_is_below(const struct tree *tree, const struct tree_process *p)
 {
-    /* a process id that was given anew might close a circle */
+    /* a process id that was used again might close a circle */
     for (size_t depth = 0; p != NULL && depth <= tree->n; depth++) {
         if (p->parent == getpid())
             return true;
@@ -103,7 +103,7 @@ static size_t tree_owner(const struct tree_process *p, const struct tree_task *t
         if (strcmp(mark, tasks[i].mark) == 0)
             found = i;
     free(mark);
-    /* the id of a session may be given anew when nobody is left in it, but not below the runner, which starts each task
+    /* the id of a session may be used again when nobody is left in it, but not below the runner, which starts each task
      * once */
     for (size_t i = 0; p->below && found == TREE_UNOWNED && i < n; i++)
         if (tasks[i].session > 0 && p->session == tasks[i].session)
