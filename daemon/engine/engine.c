@@ -152,7 +152,7 @@ static void look_for_room(struct engine *engine)
 }
 
 /* Notices that the clock was set, or that the machine slept. All times in memory are by the clock of before, so memory
- * is loaded anew, and the batch systems are asked for their jobs. A small step forward is followed without that; a
+ * is loaded again, and the batch systems are asked for their jobs. A small step forward is followed without that; a
  * small step back is left alone. Returns false if memory cannot be loaded. */
 static bool follow_clock(struct engine *engine)
 {

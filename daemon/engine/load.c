@@ -255,8 +255,8 @@ static void resume_conclusions(struct engine *engine)
     }
 }
 
-/* Which trainings wait, before anybody asks for places beside them: the first that is looked at may be one with
- * allocations. */
+/* Enters the ensembles with trainings before any places beside them are given: the first ensemble that is dispatched
+ * may be one with allocations. */
 static void resume_waiting(struct engine *engine)
 {
     for (struct live_ensemble *ens = engine->ensembles; ens != NULL; ens = ens->hh.next)
@@ -293,7 +293,7 @@ int engine_load(struct engine *engine, struct error *err)
             log_info("%zu ensembles and %zu jobs are under way", loading.n_rows, loading.n_jobs);
         HASH_ITER (hh, engine->adapters, adapter, next)
             poll_resume(engine, adapter);
-        /* what was touched is dispatched at the first tick, not inside whoever asked for the load */
+        /* touched ensembles are dispatched at the first tick, not inside the caller that asked for the load */
         engine_wake_by(engine, engine_now(engine));
     }
     free(loading.rows);

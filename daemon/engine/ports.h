@@ -1,4 +1,4 @@
-/* What the engine is given from outside, so that a test can run it in virtual time on a simulated cluster. */
+/* The engine's links to the outside, so that a test can run it in virtual time on a simulated cluster. */
 #ifndef DAEMON_ENGINE_PORTS_H
 #define DAEMON_ENGINE_PORTS_H
 #include "daemon/rundir/missing.h"
@@ -45,7 +45,7 @@ struct rundir_ops {
      * taken over. err is not NULL if one could not be read for another reason than absence. */
     void (*read)(void *rundir, char **paths, size_t n, void (*cb)(void *arg, json_t **json, const struct error *err),
                  void *arg);
-    /* The checkpoints in each directory that are whole, as ckptdir_json() reports them; lists are borrowed for the
+    /* Reads which checkpoints in each directory are whole, as ckptdir_json() reports them; lists are borrowed for the
      * callback. `dirs` and `chains` are taken over. err is not NULL if one could not be read. */
     void (*checkpoints)(void *rundir, char **dirs, struct ckpt_chain *chains, size_t n,
                         void (*cb)(void *arg, json_t **lists, const struct error *err), void *arg);

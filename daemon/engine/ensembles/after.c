@@ -122,7 +122,7 @@ static void stop_append(char *out, size_t size, const char *fmt, ...)
     va_end(args);
 }
 
-/* Tells why the ensemble that is waited for does not go on by itself. Returns the code, NULL if it does. */
+/* Explains why the ensemble that is waited for does not go on by itself. Returns the code, NULL if it does. */
 static const char *explain_prospect(int prospect, const struct ensemble_row *newest, int64_t unfinished, char *out,
                                     size_t size)
 {

@@ -14,7 +14,8 @@
 
 #include <stdio.h>
 
-/* As engine_stop_ensemble(), in the store, but for its members. `training` is NULL if there is none. */
+/* Does the same as engine_stop_ensemble(), in the store, except for its members. `training` is NULL if there is
+ * none. */
 static int store_stopped(struct engine *engine, struct ensemble_row *row, struct training_row *training,
                          const char *reason, struct error *err)
 {

@@ -1,4 +1,4 @@
-/* Giving jobs up of which nothing is heard any more, and proving that they cannot start. */
+/* Gives up jobs of which no more news comes, after making sure that they cannot start. */
 #ifndef DAEMON_ENGINE_JOBS_ABANDON_H
 #define DAEMON_ENGINE_JOBS_ABANDON_H
 #include "daemon/store/attempt.h"

@@ -107,8 +107,8 @@ static bool is_fence(const struct live_job *job, const json_t *json)
     return json_is_true(json_object_get(json, "given_up")) && name != NULL && strcmp(name, job->row.name) == 0;
 }
 
-/* Has the points of metrics read that the record tells of. They are stored before the attempt's end, so that whoever
- * learns of the end finds them. */
+/* Returns whether points of metrics that the record counts are not read yet. They are stored before the attempt's end,
+ * so that anybody who learns of the end finds them. */
 static bool lacks_points(const struct live_job *job, const struct found_record *found)
 {
     const json_t *size = json_object_get(found->json, "points");
@@ -116,14 +116,14 @@ static bool lacks_points(const struct live_job *job, const struct found_record *
     return job->row.kind == JOB_MEMBERS && json_is_integer(size) && feed_lacks(found->slot, json_integer_value(size));
 }
 
-/* The collection begins anew when the points are read (feed.c). */
+/* Waits until the points are read; the collection then begins again (feed.c). */
 static void wait_for_points(struct engine *engine, struct live_job *job)
 {
     job_post(engine, job, EVENT_COLLECTING);
     feed_rest(engine, job);
 }
 
-/* Takes records, from wherever they come, but not before the points are read that they tell of. Returns the number of
+/* Handles records, from wherever they come, but only once the points that they count are read. Returns the number of
  * fences among them, or -1 if it waits for points. */
 static int collect_records(struct engine *engine, struct live_job *job, const struct found_record *found, size_t n)
 {
@@ -269,8 +269,8 @@ static bool collect_text(struct engine *engine, struct live_job *job, const char
     return taken;
 }
 
-/* Takes the exit records that the runner handed back, if the adapter or the pilot has them. Returns true if these ended
- * the job, or if it waits for points that they tell of. */
+/* Handles the exit records that the runner handed back, if the adapter or the pilot has them. Returns true if these
+ * ended the job, or if it waits for the points that they count. */
 static bool collect_handed_back(struct engine *engine, struct live_job *job)
 {
     json_t *records = job->found.records;

@@ -1,5 +1,5 @@
-/* Reads on in the files in which runners hand over points of metrics, each job at its own pace: soon again if there
- * was something new, later and later if there was nothing. What is due at a time is read together. */
+/* Reads on in the files in which runners hand over points of metrics, each job at its own pace: soon again if there was
+ * something new, later and later if there was nothing. Jobs that are due at the same time are read together. */
 #include "daemon/engine/jobs/feed.h"
 
 #include "common/log.h"
@@ -107,8 +107,8 @@ static void feed_take_line(struct open_series *open, const char *line, const cha
         open->progress = p.last;
 }
 
-/* Lets the slot know a few series until the next time. Whatever else adds to one would make that wrong: so it does not
- * know the one that its training may add to. */
+/* Lets the slot keep a few series in memory until the next time. A series to which something else adds would become
+ * wrong: so the slot does not keep the one that its training may add to. */
 static void slot_keep_series(struct slot *slot, struct open_series *open)
 {
     size_t n = 0;
@@ -185,7 +185,7 @@ static void begin_look(struct engine *engine, struct live_job *job, int state)
     feed_queue(engine, job);
 }
 
-/* A collection that waited for the points begins anew. */
+/* Begins a collection again that waited for the points. */
 static void go_on_collecting(struct engine *engine, struct live_job *job)
 {
     if (job->state.pending != PENDING_COLLECT)

@@ -19,7 +19,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What is on its way to a node. */
+/* The jobs and orders on their way to a node. */
 struct inbox_batch {
     struct ticket *ticket; /* the pilot's job */
     int64_t node;
@@ -61,7 +61,7 @@ static void handed_over(struct engine *engine, const struct inbox_batch *batch, 
     }
 }
 
-/* What was not written may have been orders to cancel: they are given again. */
+/* Gives orders to cancel again: the file that was not written may have had them. */
 static void cancel_again(struct engine *engine, const struct pilot_node *node)
 {
     for (struct live_job *job = node->pilot->job->ensemble->jobs; job != NULL; job = job->ens_next) {

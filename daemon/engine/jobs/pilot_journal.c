@@ -1,4 +1,5 @@
-/* What pilots report in their journals: one file for all jobs of a node, read on from where the last look ended. */
+/* Reads the reports of pilots in their journals: one file for all jobs of a node, read on from where the last look
+ * ended. */
 #include "daemon/engine/jobs/pilot_journal.h"
 
 #include "common/log.h"
@@ -55,7 +56,7 @@ static void note_ready(struct engine *engine, struct pilot_node *node, const jso
     job_mark_running(engine, job, line_milliseconds(line, "time"), host ? host : "");
     started = job->row.started_ms < engine_now(engine)
                   ? job->row.started_ms
-                  : engine_now(engine); /* whoever told it first, by a clock of another host, perhaps */
+                  : engine_now(engine); /* the time by the clock that reported it first, perhaps that of another host */
     if (job->row.submitted_ms > 0 && started >= job->row.submitted_ms)
         ens->allocation->queue_ms = started - job->row.submitted_ms;
     for (int64_t i = 0; i < pilot->n_nodes; i++)
@@ -171,7 +172,7 @@ static void journal_take_text(struct engine *engine, struct pilot_node *node, co
     }
 }
 
-/* After a restart: what the journal does not tell of may not have come to the pilot. */
+/* Hands jobs over again after a restart: a job that the journal does not mention may not have reached the pilot. */
 static void hand_over_again(struct engine *engine, struct pilot_node *node)
 {
     for (struct live_job *job = node->pilot->job->ensemble->jobs; job != NULL; job = job->ens_next) {

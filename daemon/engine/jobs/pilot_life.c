@@ -167,7 +167,8 @@ static void count_failure(struct engine *engine, const struct pilot *pilot)
     fact_to_stop(engine, ens->row.id, why);
 }
 
-/* With the end of its job in the same turn: what was learnt before is learnt again after a restart. */
+/* Writes the event of an allocation's end, in the turn in which its job ends. An end that was not committed is found
+ * again after a restart. */
 void pilot_tell_end(struct engine *engine, const struct live_job *job)
 {
     engine_event(engine, "allocation.ended", job->row.ensemble, -1,

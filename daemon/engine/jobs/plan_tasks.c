@@ -1,4 +1,4 @@
-/* What is started of a job: the tasks of its descriptor, each with its arguments and its environment. */
+/* Plans the tasks of a job's descriptor, each with its arguments and its environment. */
 #include "daemon/engine/jobs/plan_tasks.h"
 
 #include "common/files.h"
@@ -149,7 +149,7 @@ static void put_spec_env(struct planner *p, const json_t *templates, const json_
         put_python_path(p, getenv("PYTHONPATH"));
 }
 
-/* What libstretto needs to find the ranks. */
+/* Adds the variables by which libstretto finds the ranks. */
 static void put_stream_env(struct planner *p)
 {
     const struct live_ensemble *ens = p->job->ensemble;
@@ -200,7 +200,8 @@ static char *results_of(struct planner *p, int64_t index, const json_t *values)
     return whole;
 }
 
-/* Fills a path of the spec for a member; NULL if it is none, or the same for all members. To be freed. */
+/* Fills a path of the spec for a member. Returns NULL if there is none, or if it is the same for all members. To be
+ * freed. */
 static char *task_path(struct planner *p, const char *path, const json_t *values)
 {
     struct error err = {0};
@@ -214,7 +215,7 @@ static char *task_path(struct planner *p, const char *path, const json_t *values
     return filled;
 }
 
-/* Fills the patterns of artefacts likewise. A new reference. */
+/* Fills the patterns of artefacts in the same way. Returns a new reference. */
 static json_t *artefacts_of(struct planner *p, const json_t *values)
 {
     const json_t *patterns = p->job->ensemble->spec->artefacts, *pattern;

@@ -1,4 +1,4 @@
-/* Why jobs do not run yet: what their schedulers say with each answer, for those who ask. */
+/* Keeps why jobs do not run yet: the words of their schedulers in each answer. */
 #include "daemon/engine/jobs/waiting.h"
 
 #include "common/text.h"

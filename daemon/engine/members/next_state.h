@@ -1,4 +1,4 @@
-/* What becomes of a member of which an attempt has ended (stretto-spec(5), "Out of time"). */
+/* Decides the next state of a member of which an attempt has ended (stretto-spec(5), "Out of time"). */
 #ifndef DAEMON_ENGINE_MEMBERS_NEXT_STATE_H
 #define DAEMON_ENGINE_MEMBERS_NEXT_STATE_H
 #include "daemon/engine/members/progress.h"

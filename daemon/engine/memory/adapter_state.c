@@ -1,4 +1,4 @@
-/* How an adapter is doing: the one place that decides it, and that says it in words. */
+/* The state of an adapter. This is the one place that decides it, and that puts it into words. */
 #include "daemon/engine/memory/adapter_state.h"
 
 #include "common/log.h"

@@ -1,6 +1,6 @@
-/* A job in memory. Whoever learns something about it, or ends an operation, posts an event or notes what was learnt,
- * and touches the job: engine_settle() then has it take its next step (job_life.h), in the same turn. Only there is it
- * freed. */
+/* A job in memory. Code that learns something about it, or ends an operation, posts an event or notes the news, and
+ * touches the job. engine_settle() then has it take its next step (job_life.h), in the same turn. The job is freed only
+ * there. */
 #ifndef DAEMON_ENGINE_MEMORY_JOB_H
 #define DAEMON_ENGINE_MEMORY_JOB_H
 #include "daemon/engine/memory/alarm.h"
@@ -37,7 +37,7 @@ struct slot {
     size_t n_series;
 };
 
-/* How the files of points of a job are read (feed.h). */
+/* The state of reading the files of points of a job (feed.h). */
 struct job_feed {
     enum {
         FEED_NONE, /* the job does not run */
@@ -55,7 +55,7 @@ struct job_feed {
     struct live_job *prev, *next;
 };
 
-/* Why a job is given up that its scheduler will never run. */
+/* The reason why a job is given up that its scheduler will never run. */
 enum job_refusal {
     REFUSAL_NONE,
     REFUSAL_SUBMISSION, /* the scheduler has refused its submission */
@@ -91,7 +91,7 @@ struct job_found {
     json_t *records;    /* its exit records, as its pilot handed them back */
 };
 
-/* How a job is brought to its end. */
+/* The way in which a job is brought to its end. */
 struct job_ending {
     int cancels;             /* orders to cancel it that were given, since somebody last asked for that */
     int64_t cancel_again_ms; /* when the next order is due if the scheduler still has it; INT64_MAX while one is sent */
@@ -168,8 +168,8 @@ struct live_job *job_new(struct engine *engine, struct live_ensemble *ens, const
 void job_free(struct engine *engine, struct live_job *job);
 /* Has the job take its next step when the engine settles. */
 void job_touch(struct engine *engine, struct live_job *job);
-/* Tells the job of an event: changes its states as the table in job_event.c says, and puts the job onto the list of its
- * adapter where it then belongs. */
+/* Applies an event to the job: changes its states as the table in job_event.c says, and puts the job onto the list of
+ * its adapter where it then belongs. */
 void job_post(struct engine *engine, struct live_job *job, enum job_event event);
 void job_file(struct engine *engine, struct live_job *job); /* puts a new job onto the list where it belongs */
 void job_retry_in(struct engine *engine, struct live_job *job, int64_t ms);

@@ -52,7 +52,7 @@ void training_free(struct engine *engine, struct training *training);
 struct message *message_new(struct engine *engine, const struct live_ensemble *ens);
 /* Frees the message. Returns its ensemble, or NULL if that generation of the ranks is gone. */
 struct live_ensemble *message_redeem(struct message *message, struct engine **engine);
-/* Ends the reading of what ranks wrote after a failure, and begins it anew later. */
+/* Ends the reading of the ranks' files after a failure, and begins it again later. */
 void training_read_later(struct engine *engine, struct live_ensemble *ens);
 
 #endif

@@ -1,6 +1,6 @@
-/* The states of a training, one for each question about it, and the events that change them. Nothing else does: whoever
- * learns something about a training, or does something for it, posts an event, and the table at the top of
- * training_event.c has what follows. A generation of its ranks begins with the event that ends the one before. */
+/* The states of a training, one for each question about it, and the events that change them. Nothing else changes them.
+ * Code that learns something about a training, or does something for it, posts an event. The table at the top of
+ * training_event.c has the consequences. A generation of its ranks begins with the event that ends the one before. */
 #ifndef DAEMON_ENGINE_MEMORY_TRAINING_EVENT_H
 #define DAEMON_ENGINE_MEMORY_TRAINING_EVENT_H
 #include "daemon/store/training.h"
@@ -9,7 +9,7 @@
 
 struct training;
 
-/* How far a generation of a training's ranks is. */
+/* The progress of a generation of a training's ranks. */
 enum training_stage {
     STAGE_OPEN,     /* its job does not exist yet, or is under way */
     STAGE_JOB_OVER, /* its job has ended, and what the ranks wrote is to be read a last time */
@@ -17,7 +17,7 @@ enum training_stage {
     STAGE_COUNT
 };
 
-/* How the files of its ranks are being read. */
+/* The state of reading the files of its ranks. */
 enum training_reading {
     READING_NONE,
     READING_ONCE,  /* they are being read */
@@ -56,7 +56,7 @@ enum training_event {
     LIFE_FAILED,
     LIFE_CANCELLED,   /* its ensemble was cancelled, or has failed, and its job is over */
     LIFE_DROPPED,     /* so was that of a training which waited to be submitted */
-    LIFE_RESUBMITTED, /* it was over; its ensemble is put into memory anew */
+    LIFE_RESUBMITTED, /* it was over; its ensemble is put into memory again */
 
     /* Its ranks' files are read. */
     LIFE_LOOK, /* they are to be read, or may have news while they are being read */

@@ -1,7 +1,7 @@
-/* Begins a training anew that is not done, with the next generation of its ranks. What the former generation had learnt
- * and received since its newest checkpoint is lost with its processes, so members run again from their start: those of
- * which that checkpoint lacks samples, or all if there is none. If its ranks ended with a last checkpoint, which has
- * all that they held, nothing is lost: members that run go on, and send to the next generation. */
+/* Begins a training that is not done again, with the next generation of its ranks. What the former generation had
+ * learnt and received since its newest checkpoint is lost with its processes. So members of which that checkpoint lacks
+ * samples run again from their start, or all members if there is none. If its ranks ended with a last checkpoint, which
+ * has all that they held, nothing is lost: members that run go on, and send to the next generation. */
 #ifndef DAEMON_ENGINE_TRAININGS_RENEW_H
 #define DAEMON_ENGINE_TRAININGS_RENEW_H
 #include <stdbool.h>
@@ -15,7 +15,7 @@ struct member_row;
 struct training_checkpoint_row;
 struct training_row;
 
-/* How a generation of a training's ranks ended. */
+/* The ways in which a generation of a training's ranks ends. */
 enum generation_end {
     GENERATION_DONE, /* all ranks said that they were done */
     /* its time was over, and it had got further, or it was asked to end: the next one goes on at no cost */
@@ -25,9 +25,9 @@ enum generation_end {
     GENERATION_LOST    /* it was ended from outside (tasks/proto/retries.h) */
 };
 
-/* Counts the end of a training whose job is over, and returns whether it may begin anew. If it failed by an error of
- * its own, and not all of its ranks could be `reached`, that would come again. `further`: the ranks had got further
- * since they last began. */
+/* Counts the end of a training whose job is over, and returns whether it may begin again. It may not if it failed by an
+ * error of its own and not all of its ranks could be `reached`, since that would come again. `further`: the ranks had
+ * got further since they last began. */
 bool renew_count_end(struct live_ensemble *ens, enum generation_end end, bool reached, bool further);
 
 /* Sets what a training has of a generation in its row: the generation goes on from a checkpoint (number 0: it begins at
