@@ -37,7 +37,7 @@ static double get(const void *data, int dtype, size_t at)
 
 static int cut_along, rim;
 
-/* Cuts the field along one dimension into parts that differ; the last process has none if there are more than
+/* Cuts the field along one dimension into parts that differ; the last process has none where there are more than
  * two. */
 static struct stretto_block block_of(int rank, int ranks)
 {

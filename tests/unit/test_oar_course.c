@@ -233,7 +233,7 @@ static void an_end_answers_orders_wherever_they_are(void **state)
     }
 }
 
-/* oarstat prints nothing if there is no job, but also where it could not ask. */
+/* oarstat prints nothing where there is no job, but also where it could not ask. */
 static void no_jobs_are_believed_until_there_was_one(void **state)
 {
     const struct site_known job = {1, NULL, 0};

@@ -268,8 +268,7 @@ static uint64_t count(const struct stepset_run *runs, size_t n)
     return bits;
 }
 
-/* Returns whether that rank has what one of the two had: its own, or, if there are more or fewer, what is dealt to 
- * it. */
+/* Tells whether that rank has what one of the two had: its own, or, where there are more or fewer, what is dealt to it. */
 static bool is_share(const struct train_config *config, int of, struct one one)
 {
     return (config->ranks == 2 ? of : dealing_rank(config->dealing, one.member, one.step)) == config->rank;

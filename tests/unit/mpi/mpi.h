@@ -1,6 +1,6 @@
 /* A small MPI in one process for tests of stretto-mpi.h: each rank is a thread. It is as strict as a real one may be: a
  * send waits for its receive, a buffer that is on its way must not change, all ranks must make the same collective
- * calls, and sizes must agree. If all ranks wait for each other, or one of these rules is broken, the program is
+ * calls, and sizes must agree. Where all ranks wait for each other, or one of these rules is broken, the program is
  * aborted at once with the reason. */
 #ifndef TESTS_UNIT_MPI_H
 #define TESTS_UNIT_MPI_H
