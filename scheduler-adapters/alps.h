@@ -108,7 +108,7 @@ void alps_idle(struct adapter *a); /* called last by whatever gives the answer *
 /* alps_nids.c: reads node numbers such as "3-6,9", "nid00003,nid00007" or "nid000[03-06,09]" into a list that the
  * caller frees. -1: the text is none of these. */
 int alps_nids_parse(const char *text, int **nids, size_t *n);
-/* The nodes of the allocation that this process is in; -1 if no variable tells them. */
+/* Finds the nodes of the allocation that this process is in; -1 if no variable has them. */
 int alps_nids_find(int **nids, size_t *n);
 
 /* alps_nodes.c */

@@ -234,8 +234,8 @@ struct batch_submission *batch_submission_new(struct adapter *a, const struct ad
 void batch_submission_end(struct batch_submission *s, enum adapter_answer answer, const char *id,
                           const struct error *err);
 
-/* batch_gather.c: the jobs of one command: one job, or several of one shape, in the order of their numbers, as an array
- * named "STEMBASE+", of which task T is the job "STEM(BASE+T)". */
+/* batch_gather.c: the jobs of one command. They are one job, or several of one shape, in the order of their numbers.
+ * Several form an array named "STEMBASE+", of which task T is the job "STEM(BASE+T)". */
 struct batch_group {
     struct batch_group *next;
     struct adapter *a;

@@ -2,9 +2,9 @@
  * about as much as one job does. So a job waits for others like it until no more are coming, and longer if several
  * arrays have just been sent.
  *
- * The site's configuration says how large an array may be, but the jobs of a user or an account may be limited as
- * well, which only a try can know. If an array is refused, its first job goes alone: if that is refused, too, all
- * are, because they have the same shape; otherwise the array was too large, and the other jobs go in smaller arrays. */
+ * The site's configuration says how large an array may be. The jobs of a user or an account may be limited as well,
+ * which only a try can show. If an array is refused, its first job goes alone. If that is refused, too, all are,
+ * because they have the same shape. Otherwise the array was too large, and the other jobs go in smaller arrays. */
 #include "scheduler-adapters/batch.h"
 
 #include "common/xalloc.h"

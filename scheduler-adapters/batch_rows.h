@@ -14,7 +14,7 @@ struct batch_row {
     const char *id, *state, *host, *nodes, *reason;
     const char *indices;        /* of an array whose waiting tasks are not rows: their numbers, as "3-9,12" */
     int64_t submitted, started; /* Unix seconds; 0: not known */
-    /* the job's number in its array, from 0, if its id does not tell; -1: the id tells, or there is no array */
+    /* the job's number in its array, from 0, if its id does not have it; -1: the id has it, or there is no array */
     int64_t task;
     enum batch_phase phase;
     bool is_ending;  /* with BATCH_RUNS: its processes are being ended */
@@ -29,8 +29,8 @@ struct batch_row {
 
 struct batch_text;
 
-/* Rows sorted by name. Of one name, the first is the job that an answer is about: the one that runs, else the one that
- * waits (of these the first submitted), else the one that ended last. */
+/* Rows sorted by name. Of several rows with one name, an answer is about the first: the one that runs, else the one
+ * that waits (of these the first submitted), else the one that ended last. */
 struct batch_rows {
     int kind;         /* the kind of text that they are read from, for the system's own use */
     const char *user; /* the user whose jobs are the daemon's; NULL: not known; for the system's own use */

@@ -1,5 +1,5 @@
-/* The starter: a process that stands by to become the runners (tasks/proto/starter.h). If there is none, a runner is
- * started anew by local_start.c. A starter that is gone is replaced, but not more often than every AGAIN_MS.
+/* The starter: a process that stands by to become the runners (tasks/proto/starter.h). If there is none, local_start.c
+ * starts a new process for each runner. A starter that is gone is replaced, but not more often than every AGAIN_MS.
  *
  * A starter that goes with unanswered orders may have carried one out. Then a second runner is started for the job,
  * which finds the claim of the first, as in any case of two runners for a job. */

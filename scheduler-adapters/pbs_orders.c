@@ -1,5 +1,5 @@
-/* Orders to PBS, one command after another: waiting jobs are taken out before running ones are report to end, since the
- * end of a running job would start a waiting one.
+/* Orders to PBS, one command after another. Waiting jobs are taken out before running ones are signalled, since the end
+ * of a running job would start a waiting one.
  *
  * A qdel that names a waiting job of an array beside anything else brings OpenPBS 23.06 down, and of several ranges of
  * one array it deletes only the first, with exit status 0. So a qdel names one range of one array, or single jobs. It

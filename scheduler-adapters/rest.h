@@ -1,6 +1,6 @@
 /* Requests to a batch system's HTTP server, on the loop. They never block, have a time limit and bounded answers, and
- * each gets exactly one result. Every request has a connection of its own: a connection that is kept may be closed just
- * when the next request has been sent on it, and then nobody could know whether a second try would do the same thing
+ * each gets exactly one result. Every request has a connection of its own. A connection that is kept may be closed just
+ * when the next request has been sent on it. Nobody could then know whether a second try would do the same thing
  * twice. */
 #ifndef SCHEDULER_ADAPTERS_REST_H
 #define SCHEDULER_ADAPTERS_REST_H

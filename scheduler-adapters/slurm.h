@@ -50,7 +50,7 @@ extern const char *const slurm_environment[]; /* the daemon's variables that com
 /* slurm_rows.c: reads the output of commands. */
 enum slurm_format { SLURM_ROWS_SQUEUE, SLURM_ROWS_SACCT }; /* the kinds of struct batch_rows */
 extern const char slurm_squeue_format[], slurm_sacct_format[];
-/* Reads the rows of squeue or sacct; incomplete lines are left out, and -1 tells that the last line is cut off. */
+/* Reads the rows of squeue or sacct. Incomplete lines are left out; -1 says that the last line is cut off. */
 int slurm_parse(struct batch_rows *rows, char *text, size_t size, struct error *err);
 /* reads a job completion log (JobCompLoc) */
 void slurm_parse_record(struct batch_rows *rows, const char *log, size_t size);
@@ -94,7 +94,7 @@ char *slurm_workdir(const struct batch_group *group);
 void slurm_task_id(const char *id, int64_t task, char *out, size_t size); /* writes "12_3" */
 /* Returns whether Slurm's words are about an error that may pass. */
 bool slurm_is_for_now(const char *said);
-/* Tells whether words that refuse a job do so for good (ADAPTER_REFUSED), or nobody knows (ADAPTER_UNCLEAR). */
+/* Returns ADAPTER_REFUSED if the words refuse a job for good, or ADAPTER_UNCLEAR if that is not known. */
 enum adapter_answer slurm_refusal(const char *said);
 int64_t slurm_tasks(const struct adapter_resources *want); /* the number of tasks in all */
 /* Returns how many tasks a node has at most, so that they are spread evenly; 0 if there is one node. */

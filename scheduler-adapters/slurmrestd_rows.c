@@ -1,5 +1,5 @@
-/* Reads /jobs of Slurm and of its accounts, in all versions of the API: numbers were texts, then numbers, then objects;
- * a state was one word, then a list of a word and flags. */
+/* Reads /jobs of Slurm and of its accounts, in all versions of the API. Numbers were texts, then numbers, then objects.
+ * A state was one word, then a list of a word and flags. */
 #include "scheduler-adapters/slurmrestd.h"
 
 #include <stdio.h>
@@ -156,7 +156,7 @@ static void parse_job(struct batch_rows *rows, const json_t *job)
         expand_rest_array(rows, job);
 }
 
-/* Adds a job of the accounts. For tasks that have never become jobs of their own the accounts tell nothing of use. */
+/* Adds a job of the accounts. The accounts have nothing useful about tasks that have never become jobs of their own. */
 static void parse_accounted(struct batch_rows *rows, const json_t *job)
 {
     const json_t *state = json_object_get(job, "state"), *times = json_object_get(job, "time");

@@ -53,7 +53,7 @@ static void set_resources(json_t *job, const struct adapter_resources *want, int
     set_text(job, "account", want->account);
 }
 
-/* Sets the array's numbers, and the number of tasks that may run at once to all of them: the listing shows that number,
+/* Sets the array's numbers, and the number of tasks that may run at once to all of them. The listing shows that number,
  * so that it is known which tasks may wait when the list of them is cut off. */
 static void set_array(json_t *job, const struct batch_group *group)
 {

@@ -84,7 +84,7 @@ static bool tell_trouble(struct engine *engine, struct known_adapter *adapter, c
         "%s%s", before, sentence);
 }
 
-/* reports about jobs that may still run although their ensemble is over. */
+/* Reports on jobs that may still run although their ensemble is over. */
 static bool tell_remains(struct engine *engine, const struct live_ensemble *ens, struct engine_notice *out)
 {
     char before[200];

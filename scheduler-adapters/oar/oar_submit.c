@@ -132,7 +132,7 @@ static void add_places(struct words *words, const struct oar_attempt *t)
     }
 }
 
-/* Makes the command. The user's own shell gets it, and becomes a plain sh, which becomes the runner; until the runner
+/* Makes the command. The user's own shell gets it, and becomes a plain sh, which becomes the runner. Until the runner
  * has set its signals up, the ones meant for it must not kill it. OAR may have changed the walltime, so its variable
  * gives when it ends the job. A job of an array finds its directory by its number. The command has no newline, because
  * some shells do not accept one in quotes. */

@@ -308,7 +308,7 @@ static int pilot_fly(struct node_pilot *p)
 }
 
 /* Returns whether ALPS has started this process, as aprun does on all nodes at once, with the job's environment. The
- * variables of the batch system cannot know: ALPS's allocations are those of Slurm or PBS. */
+ * variables of the batch system do not show it: ALPS's allocations are those of Slurm or PBS. */
 static bool alps_placed(struct node_pilot *p)
 {
     struct error err;

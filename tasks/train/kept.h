@@ -60,7 +60,7 @@ void kept_give(struct kept *kept, struct kept_slot *slot, uint32_t cut);
 /* The checkpoint of this number and name is whole, on all ranks: the samples that it has are let go. */
 void kept_cut_is_whole(struct kept *kept, uint32_t cut, const char *name);
 
-/* `cut` is the number of the checkpoint that would be the next: says whether it should be saved now, because the spec
+/* `cut` is the number of the checkpoint that would be the next. Returns whether it should be saved now, because the spec
  * limits how many samples are retained. `pending`: one is written here that is not known to be whole. */
 bool kept_is_due(struct kept *kept, uint32_t cut, bool pending);
 

@@ -32,7 +32,7 @@ static bool same_but_numbers(const char *a, const char *b)
     return *a == *b && numbers;
 }
 
-/* Steps that the program itself told are compared as such. Otherwise names that differ by numbers only say which is
+/* Steps that the program itself reported are compared as such. Otherwise names that differ by numbers only say which is
  * further, and if they say nothing, it is enough that it is not the same again. */
 static bool is_further(const struct ckpt *newest, const struct ckpt *base)
 {
