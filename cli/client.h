@@ -46,8 +46,8 @@ int client_patch(struct client *client, const char *path, const char *body, json
 /* Calls DELETE. It must be for something that does no harm when it happens twice. */
 int client_delete(struct client *client, const char *path, json_t **out, char **text, struct error *err);
 
-/* Calls GET for plain text, which goes straight into a file. With `follow` it comes as it is written, with pauses of
- * any length. *n is the number of bytes written, also on failure; -1 if the daemon did not answer 2xx. */
+/* Calls GET for plain text, which goes straight into a file. If `follow` is true, it comes as it is written, with
+ * pauses of any length. *n is the number of bytes written, also on failure; -1 if the daemon did not answer 2xx. */
 int client_get_text(struct client *client, const char *path, FILE *to, bool follow, int64_t *n, struct error *err);
 
 /* Calls GET for server-sent events. Each piece is written to the file as it comes, until the daemon ends the stream (0)

@@ -1,5 +1,5 @@
 /* A loop turn: all changes that the callbacks of one turn make are committed together before the loop waits again.
- * Whatever depends on the commit (replies, submissions) runs after it. */
+ * Actions that depend on the commit (replies, submissions) run after it. */
 #ifndef DAEMON_TURN_H
 #define DAEMON_TURN_H
 #include "daemon/store/store.h"
@@ -22,8 +22,8 @@ void turn_be_patient(struct turn *turn, unsigned ms);
  * is 0, without a pause. */
 void turn_pause(struct turn *turn, unsigned share);
 
-/* From now on a thread flushes commits to the disk while the loop goes on. Those who wait are called once it has, and
- * nothing else is committed meanwhile. `lost` is called if a flush fails. The state of the disk is then unknown, so
+/* From now on a thread flushes commits to the disk while the loop goes on. Callbacks that wait are called once it has,
+ * and nothing else is committed meanwhile. `lost` is called if a flush fails. The state of the disk is then unknown, so
  * `lost` must end the process without any further reply. */
 void turn_flush_apart(struct turn *turn, void (*lost)(void *arg, const struct error *err), void *arg);
 

@@ -86,8 +86,8 @@ void slurm_site_ready(struct slurm *a, void (*go)(void *arg), void *arg);
 
 /* slurm_submit.c */
 void slurm_send(struct batch_group *group);
-/* Returns the script of a job, or of each job of an array, which becomes the runner; the caller frees it. minutes: its
- * limit; 0: none was asked for. */
+/* Returns the script of a job, or of each job of an array, which becomes the runner; the caller frees it. `minutes` is
+ * its limit; 0: none was asked for. */
 char *slurm_script(const struct batch_group *group, int64_t minutes);
 char *slurm_log_pattern(const struct batch_group *group); /* the file for its output; to be freed */
 char *slurm_workdir(const struct batch_group *group);

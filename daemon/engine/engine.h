@@ -136,7 +136,7 @@ int engine_follow_up(struct engine *engine, int64_t id, const struct engine_foll
 int engine_follow_up_all(struct engine *engine, const json_t *changes, int limit, int64_t *after,
                          void (*each)(void *arg, int64_t root, int64_t follow_up, const struct error *failed),
                          void *arg, struct error *err);
-/* How many were made, and are committed, since engine_create(). */
+/* Returns how many follow-ups were made, and are committed, since engine_create(). */
 uint64_t engine_follow_ups(const struct engine *engine);
 
 /* The wake-up time has come (ports->wake_in). */

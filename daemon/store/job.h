@@ -51,7 +51,7 @@ int store_job_each(struct store *store, int64_t before, const struct job_filter 
                    int (*each)(void *arg, const struct job_row *row), void *arg, int64_t *next, struct error *err);
 
 /* Returns 1 if the scheduler has accepted a job of this kind and at least of this size, of the same ensemble or of the
- * ensemble `before` (0: none). With `ran`, it must have run one. Returns 0 if not, -1 on error. */
+ * ensemble `before` (0: none). If `ran` is true, it must have run one. Returns 0 if not, -1 on error. */
 int store_job_has_precedent(struct store *store, const struct job_row *row, int64_t before, bool ran,
                             struct error *err);
 

@@ -41,8 +41,8 @@ bool store_dirty(const struct store *store); /* a transaction is open */
  * with code "store_full" (no room on the disk), "store_gone" (store_check_present()), "store_damaged" or "store_io". */
 int store_commit(struct store *store, struct error *err);
 
-/* With `defer`, which is off at first, a commit leaves its flush to store_flush() if the log allows it. The flush is
- * then owed. Until it is made, nothing that depends on the commit may be reported. */
+/* If `defer` is true, which it is not at first, a commit leaves its flush to store_flush() if the log allows it. The
+ * flush is then owed. Until it is made, nothing that depends on the commit may be reported. */
 void store_defer_flush(struct store *store, bool defer);
 bool store_owes_flush(const struct store *store);
 /* Makes the flush that is owed. May be called on any thread, while nothing is committed. After a failure nobody can say

@@ -19,7 +19,7 @@ enum retries_end {
  * ended from outside. Returns whether another life may follow, of a thing that has `allowed` retries. */
 bool retries_count(enum retries_end end, int64_t allowed, int64_t *failures, int64_t *losses);
 
-/* How far a training had come: by a checkpoint, or by the one that its ranks began from; all -1 without one. */
+/* The progress of a training: by a checkpoint, or by the one that its ranks began from; all -1 without one. */
 struct learnt {
     int64_t step, batches, drawn;
 };

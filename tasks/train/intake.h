@@ -64,7 +64,7 @@ void intake_sweep(struct intake *intake);
 void intake_held_counts(const struct intake *intake, uint32_t *counts);
 
 /* Sets ended[member] to the attempt that has reported its end, if one has and all of the member's samples here were
- * drawn. With `drawn` NULL, it is enough that they were put into the pool. The values of other members stay as they
+ * drawn. If `drawn` is NULL, it is enough that they were put into the pool. The values of other members stay as they
  * are. Called by the training's thread. */
 void intake_ended(const struct intake *intake, const struct drawn *drawn, uint32_t *ended);
 

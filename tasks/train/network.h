@@ -10,8 +10,8 @@
 
 #define NETWORK_KEY_SIZE 41
 
-/* The ports of a rank's endpoint, in the order in which they were bound, and its keys. With `again` they are those of
- * the rank's former process, and are used once more; otherwise network_bind() sets them. */
+/* The ports of a rank's endpoint, in the order in which they were bound, and its keys. If `again` is true, they are
+ * those of the rank's former process, and are used once more; otherwise network_bind() sets them. */
 struct network_place {
     bool again;
     size_t ports, bound;

@@ -22,7 +22,7 @@
 
 #define WITHDRAWALS_MAX 16 /* of duplicates, under way at once; the others wait for the next poll */
 
-/* How many answers pass between two looks for the claim of a queued job. The job may have run between two answers, and
+/* The number of answers between two looks for the claim of a queued job. The job may have run between two answers, and
  * its scheduler may then have come back with an older state, in which the job waits for ever. */
 #define LOOK_EVERY 24
 

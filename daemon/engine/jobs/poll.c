@@ -30,7 +30,7 @@
 #define LINGER_POLL_MAX 300000 /* the longest pause between such polls */
 #define SILENCE_MAX 86400000   /* how long such polls go on at most while the scheduler does not answer */
 
-/* How often the claim of a job is looked for that is queued again after it was gone. It may have run in between, and
+/* The number of looks for the claim of a job that is queued again after it was gone. It may have run in between, and
  * its claim be visible late. The limit is for a scheduler that forgot thousands of jobs for a moment. Without it, their
  * files would be looked for at every answer for days. */
 #define LOOKS_WHEN_BACK 24

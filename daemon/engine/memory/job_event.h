@@ -31,7 +31,8 @@ enum job_proof {
     PROOF_COUNT
 };
 
-/* Whether the scheduler may have received a job. A job that was sent may start, even if it is believed to be gone. */
+/* The knowledge whether the scheduler may have received a job. A job that was sent may start, even if it is believed to
+ * be gone. */
 enum job_sent {
     SENT_NEVER,
     SENT_NOW,    /* one submission was sent: it is under way, or was the last one */

@@ -1,7 +1,8 @@
-/* Begins a training that is not done again, with the next generation of its ranks. What the former generation had
- * learnt and received since its newest checkpoint is lost with its processes. So members of which that checkpoint lacks
- * samples run again from their start, or all members if there is none. If its ranks ended with a last checkpoint, which
- * has all that they held, nothing is lost: members that run go on, and send to the next generation. */
+/* Begins a training that is not done again, with the next generation of its ranks. Everything that the former
+ * generation had learnt and received since its newest checkpoint is lost with its processes. So members of which that
+ * checkpoint lacks samples run again from their start, or all members if there is none. If its ranks ended with a last
+ * checkpoint, which has all that they held, nothing is lost: members that run go on, and send to the next
+ * generation. */
 #ifndef DAEMON_ENGINE_TRAININGS_RENEW_H
 #define DAEMON_ENGINE_TRAININGS_RENEW_H
 #include <stdbool.h>
