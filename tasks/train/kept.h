@@ -60,8 +60,8 @@ void kept_give(struct kept *kept, struct kept_slot *slot, uint32_t cut);
 /* The checkpoint of this number and name is whole, on all ranks: the samples that it has are let go. */
 void kept_cut_is_whole(struct kept *kept, uint32_t cut, const char *name);
 
-/* `cut` is the number of the checkpoint that would be the next. Returns whether it should be saved now, because the spec
- * limits how many samples are retained. `pending`: one is written here that is not known to be whole. */
+/* `cut` is the number of the checkpoint that would be the next. Returns whether it should be saved now, because the
+ * spec limits how many samples are retained. `pending`: one is written here that is not known to be whole. */
 bool kept_is_due(struct kept *kept, uint32_t cut, bool pending);
 
 /* If the spec asks for it, has `full` called whenever the limit is reached at which reception is to wait, and with

@@ -121,7 +121,8 @@ static void apply_status(struct engine *engine, struct live_job *job, const stru
         job_touch(engine, job);
 }
 
-/* Returns whether this answer makes the engine cancel the job again. The log reports how many such jobs an answer has. */
+/* Returns whether this answer makes the engine cancel the job again. The log reports how many such jobs an answer
+ * has. */
 static bool is_cancelled_again(const struct engine *engine, const struct live_job *job,
                                const struct adapter_status *status)
 {
