@@ -1,4 +1,5 @@
-/* What the benchmarks of the stream share: the run directory of one rank, and member processes that send to it. */
+/* The shared parts of the benchmarks of the stream: the run directory of one rank, and member processes that send to
+ * it. */
 #ifndef TESTS_BENCH_STREAM_RIG_H
 #define TESTS_BENCH_STREAM_RIG_H
 #include <stdbool.h>

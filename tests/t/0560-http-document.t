@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# What is served is what api/openapi.yaml says: every described path has its route, every reply fits its schema.
+# The API is as api/openapi.yaml describes it: every described path has its route, every reply fits its schema.
 . "${srcdir:-.}/tests/t/lib.sh"
 
 checker=

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# What those try who should not get in, or not that far: another user of the machine, requests that are none, requests
-# that are two, paths that lead elsewhere, bodies that are bombs, tokens that are no longer good. Nothing changes by it,
-# and it is logged without flooding the log.
+# Attempts by those who should not get in, or not that far: another user of the machine, requests that are none,
+# requests that are two, paths that lead elsewhere, bodies that are bombs, tokens that are no longer good. They change
+# nothing, and are logged without flooding the log.
 TEST_LIMIT=400
 # shellcheck source=tests/t/lib.sh
 . "${srcdir:-.}/tests/t/lib.sh" || exit 99

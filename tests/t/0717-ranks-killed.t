@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Of two ranks, one fails of itself while members send to it, another is killed: the training begins anew each time, all
+# One of two ranks fails of itself while members send to it, another is killed. The training begins again each time, all
 # members go again, and the last generation has used every time step. The daemon is there, or is not.
 TEST_LIMIT=200
 . "${srcdir:-.}/tests/t/lib.sh" || exit 99

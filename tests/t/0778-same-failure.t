@@ -1,6 +1,6 @@
 #!/bin/bash
-# Where the first members all fail in the same way, the rest is not started: the ensemble is paused and says why, and
-# goes on when the cause is mended. Members that fail in different ways, or succeed, stop nothing.
+# If the first members all fail in the same way, the rest is not started: the ensemble is paused and says why, and goes
+# on when the cause is removed. Members that fail in different ways, or succeed, stop nothing.
 MANY_RUNNERS=1
 # shellcheck source=tests/t/lib.sh
 . "${srcdir:-.}/tests/t/lib.sh" || exit 99

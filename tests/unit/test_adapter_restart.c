@@ -1,4 +1,4 @@
-/* What an adapter must know about jobs that it did not start itself, or whose runner was killed. */
+/* An adapter's answers about jobs that it did not start itself, or whose runner was killed. */
 #include "common/log.h"
 #include "common/process.h"
 #include "common/timefmt.h"

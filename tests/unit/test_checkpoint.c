@@ -1,4 +1,4 @@
-/* Where the write-ahead log is written back: on a worker while the loop turns, by the loop where no worker comes. */
+/* The write-ahead log is written back on a worker while the loop turns, or by the loop if no worker comes. */
 #include "daemon/store/checkpoint.h"
 #include "daemon/store/event.h"
 #include "tests/unit/unit.h"

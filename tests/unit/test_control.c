@@ -1,4 +1,4 @@
-/* Which control messages the daemon takes, and what it makes of them. */
+/* The control messages that the daemon accepts, and their effects. */
 #include "common/log.h"
 #include "daemon/control.h"
 #include "tasks/proto/control.h"

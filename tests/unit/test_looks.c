@@ -1,5 +1,5 @@
-/* Which files a task leaves as checkpoints, by how it ended, and by whether they had come to rest. In times that files
- * are given. */
+/* The files that a task leaves as checkpoints, by how it ended, and by whether they had come to rest, with given file
+ * times. */
 #include "common/files.h"
 #include "common/timefmt.h"
 #include "tasks/runner/checkpoints.h"

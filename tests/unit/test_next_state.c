@@ -1,4 +1,4 @@
-/* What becomes of a member when an attempt of it has ended: each end, whatever else is wanted of the member. */
+/* The next state of a member when an attempt of it has ended: each end, with every other wish about the member. */
 #include <config.h>
 
 #include "daemon/engine/members/next_state.h"

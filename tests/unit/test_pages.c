@@ -1,4 +1,4 @@
-/* How much a list has that is not asked for less or more: what the document says, which is served. */
+/* The default length of a list: the served document and the replies agree. */
 #include "api/event_stream.h"
 #include "api/feed.h"
 #include "api/handlers.h"

@@ -1,4 +1,4 @@
-/* What qstat of OpenPBS and Torque prints, read. */
+/* The output of qstat of OpenPBS and Torque, read. */
 #include "common/xalloc.h"
 #include "scheduler-adapters/pbs.h"
 #include "tests/unit/unit.h"

@@ -1,5 +1,5 @@
-/* When a pilot starts jobs, gives them back, and kills their runners. In virtual time; runners are processes that are
- * only numbers, or end at once. */
+/* The times at which a pilot starts jobs, gives them back, and kills their runners. Time is virtual; runners are
+ * processes that are only numbers, or end at once. */
 #include "tasks/runner/pilot.h"
 #include "tasks/runner/run.h"
 

@@ -1,4 +1,4 @@
-/* Which processes there are, beyond their numbers. */
+/* The processes that exist, beyond their numbers. */
 #include "common/process.h"
 #include "tests/unit/unit.h"
 

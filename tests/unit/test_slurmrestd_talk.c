@@ -1,4 +1,4 @@
-/* What slurmrestd is asked, and what is made of its answers. This program is the server, too, on the same loop. */
+/* The questions to slurmrestd, and the meaning of its answers. This program is the server, too, on the same loop. */
 #include "scheduler-adapters/registry.h"
 #include "tests/unit/batch_site.h"
 

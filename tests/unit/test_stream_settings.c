@@ -1,5 +1,5 @@
-/* What stands wrong in the environment of a member or a rank, or in training.json, is told by its name, and nothing is
- * begun. */
+/* Mistakes in the environment of a member or a rank, or in training.json, are reported by name, and nothing is begun.
+ * */
 #include "tests/unit/stream_fixture.h"
 #include "tests/unit/unit.h"
 
