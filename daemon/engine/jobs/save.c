@@ -2,6 +2,7 @@
  * crash the run directory and the scheduler would report these again. Most jobs that end sooner are then written once,
  * with their end. */
 #include "daemon/engine/jobs/save.h"
+#include "common/stretto_assert.h"
 
 #include "common/text.h"
 #include "daemon/engine/memory/alarm.h"
@@ -24,6 +25,7 @@ void job_save_later(struct engine *engine, struct live_job *job)
 {
     if (job->saving.unsaved)
         return;
+    stretto_assert(job->row.state != JOB_ENDED);
     job->saving.unsaved = true;
     job->saving.save_ms = engine_now(engine) + SAVE_MS;
     DL_APPEND2(engine->unsaved_jobs, job, saving.prev_unsaved, saving.next_unsaved);
