@@ -1,6 +1,6 @@
 /* Lists things that have an id in pages, newest first. The cursor is the id below which the next page begins. A handler
- * calls listing_begin(), then lets the store call listing_put() for rows below `before` (limit + 1 of them, which shows
- * whether there are more), and passes the store's result to listing_reply(). */
+ * calls listing_begin(), then lets the store call listing_put() for rows below `before`: limit + 1 of them, which shows
+ * whether there are more. It passes the store's result to listing_reply(). */
 #ifndef API_LISTING_H
 #define API_LISTING_H
 #include "api/request.h"

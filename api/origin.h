@@ -1,5 +1,5 @@
 /* Recognises requests of web browsers. A browser runs the code of every page that its user visits, and is never trusted
- * because of where it connects from: `ssh -L` brings the Unix socket to it, and a page of any site can then send
+ * because of where it connects from. `ssh -L` brings the Unix socket to it, and a page of any site can then send
  * requests here.
  *
  * Two attacks are known. In the first, a page sends a request across sites (CSRF). Browsers mark it by Sec-Fetch-Site,

@@ -18,7 +18,7 @@ static const struct {
     {".svg", "image/svg+xml"},
 };
 
-/* Headers of the page. Only the daemon's own files may run or be requested, no text can become a script, and no other
+/* Headers of the page. Only the daemon's own files may run or be requested, and no text can become a script. No other
  * page can put this one into a frame or get hold of its window. */
 static const struct {
     const char *name, *value;

@@ -32,8 +32,8 @@ void client_interrupt(struct client *client, const volatile int *flag);
 void client_hurry(struct client *client, long ms);
 
 /* Calls a path such as "/v1/ensembles?limit=1" by GET, POST (body may be NULL) or PATCH. Returns 0 if the daemon
- * answered 2xx, with the document in *out (the caller's; out may be NULL) and, unless text is NULL, its exact bytes in
- * *text (to be freed). Returns -1 with err, which has the daemon's code and pointer if it answered.
+ * answered 2xx, with the document in *out (the caller's; out may be NULL). Unless text is NULL, *text has its exact
+ * bytes, to be freed. Returns -1 with err, which has the daemon's code and pointer if it answered.
  *
  * If a connection is lost after it was made, the call is tried again for a while. A change carries an Idempotency-Key,
  * the same in every try, so that it happens only once. */

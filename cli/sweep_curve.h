@@ -21,8 +21,8 @@ double sweep_moment(const json_t *obj, const char *key); /* Unix seconds of a ti
 int sweep_measure(struct cli *cli, const struct sweep_query *query, const json_t *own, const struct attempts *attempts,
                   struct sweep_run *run, struct error *err);
 
-/* Chooses the horizon if the query has none: the larger of the median of the lengths of the curves of ranked runs, and
- * the length by which nine of ten runs have their second point. */
+/* Chooses the horizon if the query has none. It is the larger of two lengths: the median of the lengths of the curves
+ * of ranked runs, and the length by which nine of ten runs have their second point. */
 void sweep_choose_horizon(struct sweep_query *query, const struct sweep *sweep);
 
 /* Computes the figures of a ranked run from its points. A ranking by area leaves out a run that has no curve. */

@@ -47,8 +47,8 @@ void file_flush_name(const char *path);
 /* Makes a directory and those above it that are missing, with mode 0700, and flushes their names to disk. */
 int dir_make(const char *path, struct error *err);
 
-/* Copies the last line of a file that is not blank to `out`, without control characters and cut to size-1 bytes; ""
- * if there is none, or if `path` is a symbolic link or no regular file. Lines for which `skip` (may be NULL) is
- * true are passed over. */
+/* Copies the last line of a file that is not blank to `out`, without control characters and cut to size-1 bytes. Copies
+ * "" if there is none, or if `path` is a symbolic link or no regular file. Lines for which `skip` (may be NULL) is true
+ * are passed over. */
 void file_last_line(const char *path, bool (*skip)(const char *line), char *out, size_t size);
 #endif

@@ -25,7 +25,7 @@ struct log_limit {
 bool log_limit_pass(struct log_limit *limit, const void *site, enum log_level level, const char *message,
                     int64_t now_ms);
 
-/* Takes out a slot with lines that were left out in a minute that is over (with `all`: in any minute). *out has the key
- * 0 when there are no more. */
+/* Removes a slot with lines that were left out in a minute that is over (with `all`: in any minute). *out has the key 0
+ * when there are no more. */
 void log_limit_take(struct log_limit *limit, int64_t now_ms, bool all, struct log_limit_slot *out);
 #endif

@@ -1,7 +1,7 @@
-/* Moves captured output and exit records of ended attempts into archives, a few files an ensemble, so that an ensemble
- * of a million members does not keep millions of files (docs/run-directory.md, "Archives"). A worker thread does it in
- * small steps. It copies and flushes, then the database records where the copies are, and only then the originals are
- * removed. */
+/* Moves captured output and exit records of ended attempts into archives, a few files an ensemble
+ * (docs/run-directory.md, "Archives"). So an ensemble of a million members does not keep millions of files. A worker
+ * thread does it in small steps. It copies and flushes, then the database records where the copies are, and only then
+ * the originals are removed. */
 #ifndef DAEMON_ARCHIVE_H
 #define DAEMON_ARCHIVE_H
 #include "daemon/turn.h"

@@ -1,12 +1,12 @@
-/* The parts of the ALPS adapter. It works inside an allocation of some batch system, on its service (MOM) node: each
+/* The parts of the ALPS adapter. It works inside an allocation of some batch system, on its service (MOM) node. Each
  * job is an aprun, a process that blocks until its application on the compute nodes has ended. A node has one
  * application at a time, so the adapter keeps the table of nodes, gives each job some of its own (-L), and lets the
  * others wait. There are three kinds of jobs:
  * - one runner process, which starts the job's task or tasks on its node;
  * - a runner for each of the members that share the job, by one `aprun -n 10 -N 10`: each runner finds its own member
- * by the number that ALPS gives it (stretto-run --rank), on CPUs that ALPS binds it to;
+ *   by the number that ALPS gives it (stretto-run --rank), on CPUs that ALPS binds it to;
  * - a runner here, on the service node, which starts a member's program on the compute nodes, with aprun as its
- * launcher, or a pilot on each of them.
+ *   launcher, or a pilot on each of them.
  *
  * An aprun outlives the daemon: it has a session of its own, and describes itself in the file `aprun` of its job's
  * directory before it becomes aprun. The next daemon finds it by that file. That daemon cannot learn its exit status;

@@ -78,7 +78,7 @@ void alps_job_over(struct alps_job *job, const char *reason)
     alps_turn(a);
 }
 
-/* Puts a job that found no room back into the queue: ALPS may take a while to see that an application is gone, and the
+/* Puts a job that found no room back into the queue. ALPS may need a while to see that an application is gone, and the
  * allocation may hold applications of others. */
 static void put_back_into_queue(struct alps_job *job, const char *words, bool too_large)
 {

@@ -1,6 +1,6 @@
-/* Jobs of one shape that are submitted at the same time go as one job array: by one command, which costs a batch system
- * about as much as one job does. So a job waits for others like it until no more are coming, and longer if several
- * arrays have just been sent.
+/* Jobs of one shape that are submitted at the same time go as one job array. One command costs a batch system about as
+ * much as one job does. So a job waits for others like it until no more are coming, and longer if several arrays have
+ * just been sent.
  *
  * The site's configuration says how large an array may be. The jobs of a user or an account may be limited as well,
  * which only a try can show. If an array is refused, its first job goes alone. If that is refused, too, all are,

@@ -195,9 +195,9 @@ json_t *engine_training_hosts(struct engine *engine, int64_t ensemble);
 void engine_job_waits_for(struct engine *engine, int64_t job, char *out, size_t size);
 void engine_training_waits_for(struct engine *engine, int64_t ensemble, char *out, size_t size);
 
-/* Returns which side of a training waits: for which part of the last moments the ranks of an ensemble's training waited
- * for samples, and its members for room in the buffer. Returns false if that is not known, since it does not run, or
- * not long enough. */
+/* Returns which side of a training waits, over the last moments: for which part of the time the ranks waited for
+ * samples, and the members for room in the buffer. Returns false if that is not known, since it does not run, or not
+ * long enough. */
 bool engine_training_waits(struct engine *engine, int64_t ensemble, double *for_samples, double *for_room);
 /* The policy of an ensemble that is under way and whose spec has "elastic". */
 struct engine_elastic {

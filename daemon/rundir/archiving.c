@@ -105,8 +105,8 @@ static int64_t take_record(const struct archiving *p, const struct archiving_job
     return shorter != NULL ? (int64_t)strlen(shorter) : -1;
 }
 
-/* Returns 1 if the daemon has claimed the job itself, so that no runner starts it any more; 0 if it has not; -1
- * with errno if the claim could not be read. */
+/* Returns 1 if the daemon has claimed the job itself, so that no runner starts it any more. Returns 0 if it has not, or
+ * -1 with errno if the claim could not be read. */
 static int is_sealed(int dir)
 {
     int64_t size = -1;

@@ -39,8 +39,8 @@ const char *params_name(const struct params *p, size_t i);
 size_t params_find(const struct params *p, const char *placeholder, const char **path);
 /* Returns whether each member has a value for the placeholder; of rows and suggestions, whether one may have it. */
 bool params_reach(const struct params *p, const char *placeholder);
-/* Return how many bytes the value of a parameter can have in a command, and all parameters of a member together as
- * JSON; 0 for rows that were not read just now. */
+/* These return how many bytes the value of a parameter can have in a command, and all parameters of a member together
+ * as JSON. They return 0 for rows that were not read just now. */
 size_t params_longest(const struct params *p, size_t i);
 size_t params_longest_json(const struct params *p);
 /* The source of the parameters: rows, of a file or suggested, each of which is only known when it is read; suggestions;

@@ -152,8 +152,8 @@ struct spec_dirs {
 /* Returns a copy of a spec that begins after another ensemble, with the directory of that one in the place of "{after}"
  * in commands and variables. Returns NULL if the spec begins after none. */
 json_t *spec_fill_after(const json_t *json, const struct spec_dirs *dirs);
-/* Returns a copy of a reference for a spec that begins after the ensemble `after` (0: after none): "{after}" in it, and
- * the directory of the ensemble after which the reference itself began, are the directory of `after`. */
+/* Returns a copy of a reference for a spec that begins after the ensemble `after` (0: after none). In the copy the
+ * directory of `after` replaces "{after}", and the directory of the ensemble after which the reference itself began. */
 json_t *spec_align_after(const json_t *reference, int64_t after, const struct spec_dirs *dirs);
 /* Finds the file that the spec takes its parameters from. Returns 1 and *path (borrowed), 0 if there is none or
  * if spec_parse() will report the mistake, -1 with err if the path is not valid. */

@@ -148,7 +148,7 @@ static int complete_buffer(json_t *training, struct error *err)
     return 0;
 }
 
-/* Checks that ranks cannot block each other. Ranks that learn in step draw in step: if one is full of samples that were
+/* Checks that ranks cannot block each other. Ranks that learn in step draw in step. If one is full of samples that were
  * never drawn, so that its members wait, all others must have enough samples to draw, too. The dealing
  * (tasks/proto/dealing.h) gives ranks numbers of samples that differ by at most two for each member whose steps are
  * consecutive. If ranks differ by more than their buffers can bridge, a notice says so while the ensemble runs. */

@@ -17,9 +17,9 @@ struct template_word {
     const char *name, *text;
 };
 
-/* Fills a checked text into `out`, which is emptied first, from `words` (the last one has no name; may be NULL) and
- * from an object of values, into which {name.key} and {name.0} reach. Returns -1, without a result, if it would have
- * more than `max` bytes. */
+/* Fills a checked text into `out`, which is emptied first. The values come from `words` (the last one has no name; may
+ * be NULL) and from an object of values, into which {name.key} and {name.0} reach. Returns -1, without a result, if it
+ * would have more than `max` bytes. */
 int template_fill(struct text *out, const char *text, const struct template_word *words, const json_t *values,
                   size_t max);
 /* Does the same, with another form of values than that of template_put_value(). */

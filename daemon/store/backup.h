@@ -1,5 +1,5 @@
-/* Backups: one file that holds the database and the copies of parameter files, made while the daemon runs; and how a
- * daemon takes over a backup that it is started on.
+/* Makes backups while the daemon runs: one file that holds the database and the copies of parameter files. A daemon
+ * that is started on a backup takes it over.
  *
  * A backup is a database that the daemon can use, with the parameter files in a table of its own and the mark "copied".
  * As long as it has the mark, its jobs must not be treated as jobs under way. Other members have run since the backup
@@ -29,8 +29,8 @@ int backup_write(const struct backup_source *source, const char *path, struct er
 /* Removes a backup from the state directory, and what SQLite leaves beside one that had no room. */
 void backup_remove(const char *path);
 
-/* Notes that the caller is about to write the backup to `file` (an absolute path), so that an error about a damaged
- * database can name the newest backup that is there. Blocks. */
+/* Notes that the caller is about to write the backup to `file` (an absolute path). An error about a damaged database
+ * can then name the newest backup that is there. Blocks. */
 #define BACKUP_FILE_MAX 400
 int backup_note(const struct backup_source *source, const char *file, struct error *err);
 

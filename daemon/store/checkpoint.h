@@ -1,4 +1,4 @@
-/* Checkpoints away from the loop: a worker thread writes the content of the write-ahead log back into the database, by
+/* Checkpoints away from the loop. A worker thread writes the content of the write-ahead log back into the database, by
  * a connection of its own, while the loop goes on committing. Commits made meanwhile are written back after the next
  * commit, so that the log begins again and stays short. The workers may all hang on a file system that hangs; then the
  * loop does it before the log gets long. */

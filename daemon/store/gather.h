@@ -2,8 +2,9 @@
  * they must be there. SQLite writes two pieces for each page, 24 bytes and the page, which is some forty calls for a
  * commit here and a good part of its cost. All other files go to the usual file system.
  *
- * It is only correct with `PRAGMA synchronous = FULL`: the log's index shows a commit to other connections only after
- * the log was flushed, and the gathered pieces are written before that flush. A write that fails makes the flush fail.
+ * It is only correct with `PRAGMA synchronous = FULL`. The log's index then shows a commit to other connections only
+ * after the log was flushed, and the gathered pieces are written before that flush. A write that fails makes the flush
+ * fail.
  *
  * A flush may be left to another thread, so that a commit need not wait for the disk; the flush is then owed. If the
  * machine crashes before it is made, that commit and later ones are lost, but nothing else, since every frame of the

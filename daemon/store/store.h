@@ -1,8 +1,8 @@
 /* The database of a state directory: opening, migrating, transactions, statements.
  *
  * One thread (the loop) uses it. The first write of a turn opens a transaction, which stays open until store_commit()
- * at the end of the turn, so that all changes of a turn are on disk together or not at all. An error in any write dooms
- * the transaction: the commit then fails and rolls everything back, whatever callers did with the return value. */
+ * at the end of the turn. So all changes of a turn are on disk together or not at all. An error in any write dooms the
+ * transaction: the commit then fails and rolls everything back, whatever callers did with the return value. */
 #ifndef DAEMON_STORE_STORE_H
 #define DAEMON_STORE_STORE_H
 #include "common/embedded.h"

@@ -73,10 +73,9 @@ bool link_shares(const struct link *link);
  * bytes of *msg, and takes over the message. */
 int link_send(struct link *link, struct frame *f, zmq_msg_t *msg, struct error *err);
 
-/* Small frames gather in one message while others are on their way: link_place() returns room for the payload of one
- * frame of `size` bytes in all, and link_placed() adds the frame with its header. The message is sent when it is full,
- * by link_flush(), or by the second link_look(). NULL if the frame is to be sent alone. Both need
- * link_has_room(). */
+/* Small frames gather in one message while others are on their way. link_place() returns room for the payload of one
+ * frame of `size` bytes in all. link_placed() adds the frame with its header. The message is sent when it is full, by
+ * link_flush(), or by the second link_look(). NULL if the frame is to be sent alone. Both need link_has_room(). */
 void *link_place(struct link *link, size_t size);
 int link_placed(struct link *link, struct frame *f, struct error *err);
 int link_flush(struct link *link, struct error *err);

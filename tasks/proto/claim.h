@@ -32,9 +32,8 @@ struct claim {
  * has it. */
 int claim_make(const char *jobdir, const char *tmpdir, const char *gpus, const char *hosts, struct error *err);
 
-/* For a job whose tasks have a runner each, all of them processes of one application: claims the job for the
- * application, or finds that one of its processes has done so. errno EEXIST if another application, or another
- * process, has it. */
+/* Claims a job whose tasks have a runner each, all of them processes of one application: for that application, or finds
+ * that one of its processes has done so. errno EEXIST if another application, or another process, has it. */
 int claim_join(const char *jobdir, const char *application, struct error *err);
 
 /* Then claims the task of this rank, in claim-RANK.json: a rank of an application might be started twice. */

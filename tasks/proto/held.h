@@ -57,12 +57,12 @@ int held_read(const char *records, const char *name, struct held_list *list, str
 void held_free(struct held_list *list);
 void held_remove(const char *records, const struct held_stream *stream);
 
-/* Sets *sent to how much the streams of an attempt had sent, for the record of a checkpoint: an object of `begun` by
- * session, or NULL if it has no stream. Returns false if one of them is not certain, or there is no memory. */
+/* Sets *sent to how much the streams of an attempt had sent, for the record of a checkpoint. It is an object of `begun`
+ * by session, or NULL if there is no stream. Returns false if one of them is not certain, or there is no memory. */
 bool held_sent(const struct held_list *list, int64_t ensemble, int64_t attempt, json_t **sent);
 
 /* Returns whether a checkpoint of that attempt may be offered, if its streams had sent so much when it was recorded.
- * The frames that were sent before it must be held, and so must the first sample after it, if there is one: a program
+ * The frames that were sent before it must be held, and so must the first sample after it, if there is one. A program
  * may leave a checkpoint shortly before it sends the step that the checkpoint covers. With generation 0, any ranks may
  * hold them; otherwise those of that generation or a later one. */
 bool held_covers(const struct held_list *list, int64_t ensemble, int64_t attempt, const json_t *sent,

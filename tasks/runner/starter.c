@@ -141,8 +141,8 @@ static bool find_room(struct starter *s, int argc, char **argv)
     return s->mark_room > 0;
 }
 
-/* Does once what each copy would otherwise do by itself: reading the time zone, drawing the seed of JSON objects, and
- * finding the functions that libraries call in each other at their first call. */
+/* Does once what each copy would otherwise do by itself: reads the time zone, draws the seed of JSON objects, and finds
+ * the functions that libraries call in each other. */
 static void warm_up(void)
 {
     static const char text[] = "{\"list\": [1, 0.5, \"text\", null, true]}";

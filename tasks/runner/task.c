@@ -113,8 +113,8 @@ static void task_explain_stop(struct task *t)
         snprintf(end->reason, sizeof end->reason, "stopped %s: exit status %d", when, end->exit_code);
 }
 
-/* Returns whether the task died for lack of memory: it was killed, or is a launcher or a shell that reports that of its
- * child, and the kernel has just killed a process for lack of memory. */
+/* Returns whether the task died for lack of memory. That is so if it was killed, or is a launcher or a shell that
+ * reports that of its child, and the kernel has just killed a process for lack of memory. */
 static bool is_out_of_memory(const struct task *t)
 {
     bool killed =

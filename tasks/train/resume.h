@@ -18,7 +18,7 @@ struct resume {
     size_t handovers;
 };
 
-/* Sets the checkpoint in the configuration after a restart: the training goes on from the newest one of its generation,
+/* Sets the checkpoint in the configuration after a restart. The training goes on from the newest one of its generation,
  * if there is one, and not from the one that the generation began with. Returns 0, or -1 with err. */
 int resume_choose(struct train_config *config, struct error *err);
 

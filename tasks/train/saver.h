@@ -30,11 +30,12 @@ bool saver_has_time(const struct saver *c);
  * saver_warn() was called. None but the last is due while this rank's part of the one before is being written. */
 enum saver_due saver_due(struct saver *c);
 
-/* Returns whether a checkpoint was begun of which this rank's part is not written yet, or this rank adds one to the
- * list of which all parts are; and whether its part is written, while it is not known whether that of all other
- * ranks is. */
+/* Returns whether this rank is saving a checkpoint: one was begun of which this rank's part is not written yet, or this
+ * rank adds one to the list of which all parts are written. */
 bool saver_is_saving(struct saver *c);
 uint64_t saver_saves(struct saver *c); /* how many were begun */
+/* Returns whether this rank's part of a checkpoint is written, while it is not known whether those of all other ranks
+ * are. */
 bool saver_is_pending(struct saver *c);
 /* Returns whether all ranks have written their parts of a checkpoint that is pending; reads files. */
 bool saver_is_written(struct saver *c);

@@ -206,9 +206,9 @@ void stretto_train_copy(void *to, const void *from, size_t size);
  * on in another job. */
 int stretto_train_checkpoint_end(struct stretto_train *t, int due);
 
-/* Returns the path of the state, and its step, in the checkpoint that this training goes on from, or in one of another
- * ensemble that the spec has it start from. It is the state of this rank, or of the first rank that had saved one. NULL
- * and -1 if the training begins at the start, with nothing. */
+/* Returns the path and the step of the state that this training goes on from. It is in a checkpoint of its own, or in
+ * one of another ensemble that the spec has it start from. It is the state of this rank, or of the first rank that had
+ * saved one. NULL and -1 if the training begins at the start, with nothing. */
 const char *stretto_train_resume(const struct stretto_train *t);
 int64_t stretto_train_resume_step(const struct stretto_train *t);
 /* Returns how many ranks saved it, or 0. If that is not stretto_train_ranks(), a batch of all ranks together has

@@ -1,5 +1,6 @@
-/* Reads on in the files in which runners hand over points of metrics, each job at its own pace: soon again if there was
- * something new, later and later if there was nothing. Jobs that are due at the same time are read together. */
+/* Reads on in the files in which runners hand over points of metrics, each job at its own pace. A job's files are read
+ * soon again if there was something new, and later and later if there was nothing. Jobs that are due at the same time
+ * are read together. */
 #include "daemon/engine/jobs/feed.h"
 
 #include "common/log.h"

@@ -1,7 +1,7 @@
 /* Allocations as pilots: a few large jobs of an ensemble, of kind `pilot`, in which the jobs of its members run.
  *
  * To its adapter a pilot is a job like any other: intent, a unique name, claim, poll, cancel. Its runner starts a pilot
- * (stretto-run --pilot) on each of its nodes, which gets jobs from an inbox in the run directory and reports on them in
+ * (stretto-run --pilot) on each of its nodes. That gets jobs from an inbox in the run directory and reports on them in
  * a journal there (docs/run-directory.md). A member job is bound to one node of one pilot for its life (job_row.pilot,
  * .node). Its fate stands in that journal and in its files, and no adapter is asked about it. A job that its node
  * returned, or that had not begun when its pilot ended, costs its members nothing. */

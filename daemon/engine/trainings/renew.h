@@ -39,9 +39,9 @@ void renew_row(struct training_row *row, int64_t generation, const struct traini
 void renew_take_wanted(struct training_row *row);
 
 /* Makes the training pending again with a new generation, which goes on from `newest` (number 0: it begins at the
- * start), and also its members, from their start, except those that failed and those that are whole in the checkpoint.
- * Members that still run are stopped, unless nothing is lost. `held`: samples that its ranks had, as they last
- * reported. */
+ * start). Its members become pending, too, from their start, except those that failed and those that are whole in the
+ * checkpoint. Members that still run are stopped, unless nothing is lost. `held`: samples that its ranks had, as they
+ * last reported. */
 void renew_training(struct engine *engine, struct live_ensemble *ens, enum generation_end end,
                     const struct training_checkpoint_row *newest, int64_t held, const char *reason);
 
