@@ -274,7 +274,7 @@ static void end_table(struct member_table *l)
         free(l->names[i]);
 }
 
-/* Adds to the path which metrics are asked for, and by what is sorted. */
+/* Adds the metrics that are asked for to the path, and the order. */
 static void put_query(const struct members *members, struct text *path)
 {
     char *escaped;

@@ -253,7 +253,8 @@ static json_t *find_member_metrics(struct cli *cli, struct metrics_options *m, s
     return metrics;
 }
 
-/* Finds what has the metrics, and checks that it has those that the user named. Returns them by name, or NULL. */
+/* Finds the member or training that has the metrics, and checks that it has those that the user named. Returns them by
+ * name, or NULL. */
 static json_t *find_metrics(struct cli *cli, struct metrics_options *m, struct error *err)
 {
     json_t *metrics = m->ref.index < 0 ? find_training_metrics(cli, m, err) : find_member_metrics(cli, m, err);

@@ -20,8 +20,7 @@ int64_t ensemble_finished(const json_t *ensemble);
 int64_t ensemble_final(const json_t *counts);
 int64_t ensemble_sum(const json_t *counts);
 /* ensemble_training() is borrowed, and NULL if the ensemble has none. */
-/* Returns whether the daemon paused it, or one that it waits for, so that it waits until somebody mends what is
- * wrong. */
+/* Returns whether the daemon paused it, or one that it waits for, so that it waits until somebody removes the cause. */
 bool ensemble_held(const json_t *ensemble);
 /* Returns why it does not go on; "" if it does, or has ended. */
 const char *ensemble_notice(const json_t *ensemble);

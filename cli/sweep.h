@@ -51,7 +51,7 @@ struct sweep_stat {
     size_t n;
 };
 
-/* Runs that differ in nothing but what repeats them, such as a seed. */
+/* Runs that differ only in the parameters that repeat them, such as a seed. */
 struct sweep_config {
     const struct sweep_run *const *runs;
     size_t n;

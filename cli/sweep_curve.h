@@ -14,10 +14,10 @@ void attempts_fini(struct attempts *attempts);
 /* Returns the time for which all attempts together ran. */
 double attempts_time(const struct attempts *attempts);
 
-double sweep_number(const json_t *obj, const char *key); /* NAN for null or what is none */
+double sweep_number(const json_t *obj, const char *key); /* NAN for null or anything that is no number */
 double sweep_moment(const json_t *obj, const char *key); /* Unix seconds of a time; NAN if there is none */
 
-/* Finds how long a run took, and how long its curve is. `own` is what its member says of the metric. */
+/* Finds how long a run took, and how long its curve is. `own` has its member's figures of the metric. */
 int sweep_measure(struct cli *cli, const struct sweep_query *query, const json_t *own, const struct attempts *attempts,
                   struct sweep_run *run, struct error *err);
 

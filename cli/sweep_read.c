@@ -61,7 +61,7 @@ void sweep_put_value(struct text *out, const json_t *value)
         text_json(out, value);
 }
 
-/* Returns the parameters but for one (NULL for none) as people read them. */
+/* Returns the parameters except one (NULL: all of them) as people read them. */
 static char *parameters_text(const json_t *parameters, const char *without)
 {
     struct text text = {0};

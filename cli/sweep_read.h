@@ -24,7 +24,7 @@ struct sweep_query {
     size_t curves;   /* is set to the number of runs with an area */
     size_t carried;  /* is set to the number of those that ended before the horizon, whose last value was carried on */
     bool higher;
-    json_t *rules;     /* an object: what is to say of each ensemble that has some (sweep_rules.h) */
+    json_t *rules;     /* an object: the remarks on each ensemble that has some (sweep_rules.h) */
     json_t *artefacts; /* an object: those of each run of which they were read */
     json_t *metrics;   /* an object: the figures of all metrics of each such run */
 };

@@ -15,8 +15,8 @@
  * directory. `mode` is, for example, 0600. */
 int file_write_whole(const char *path, const void *data, size_t size, unsigned mode, struct error *err);
 
-/* Removes what processes that were killed while they wrote whole files have left in a directory. Only for directories
- * in which no other process writes them. */
+/* Removes temporary files that killed processes have left in a directory. Only for directories in which no other
+ * process writes whole files. */
 void file_sweep_temporary(const char *dir);
 
 /* Like file_write_whole(), with a JSON value (borrowed) as one compact line. */

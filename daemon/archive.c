@@ -132,7 +132,7 @@ static int find_last_attempts(struct archive *archive, struct error *err)
     return 0;
 }
 
-/* Notes the jobs of this step, so that a daemon that comes after a crash removes what is still there. */
+/* Notes the jobs of this step, so that a daemon that comes after a crash removes their remaining files. */
 static int note_jobs(struct archive *archive, struct error *err)
 {
     const struct archiving *p = &archive->archiving;
@@ -187,7 +187,7 @@ static void after_remove(uv_work_t *work, int status)
         archive_step_over(archive, RETRY_MS);
         return;
     }
-    for (size_t i = 0; i < p->n_attempts; i++) { /* what was written to since stays as it is */
+    for (size_t i = 0; i < p->n_attempts; i++) { /* a file that was written to since stays as it is */
         struct unarchived row = {.index = p->attempts[i].index, .number = p->attempts[i].number};
 
         if (p->attempts[i].archived && p->attempts[i].changed)
@@ -268,7 +268,7 @@ static int find_copied(struct archive *archive, struct error *err)
     return rc;
 }
 
-/* Reads what is to be archived next. Returns 1, 0 if nothing is due, or -1. */
+/* Reads the next job or attempt to be archived. Returns 1, 0 if nothing is due, or -1. */
 static int find_unarchived(struct archive *archive, struct error *err)
 {
     struct archiving *p = &archive->archiving;

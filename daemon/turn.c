@@ -92,7 +92,7 @@ static void end_trouble(struct turn *turn)
     turn->troubled = false;
 }
 
-/* Called when what was committed is on disk. */
+/* Called when the committed changes are on disk. */
 static void turn_conclude(struct turn *turn, bool wrote, struct waiters *those)
 {
     if (wrote)
@@ -236,7 +236,7 @@ void turn_destroy(struct turn *turn)
     uv_close((uv_handle_t *)turn->prepare, free_handle);
     uv_close((uv_handle_t *)turn->timer, free_handle);
     free(turn->waiting.list);
-    free(turn->flushed.list); /* not empty after a flush that failed, if the process goes on all the same (in tests) */
+    free(turn->flushed.list); /* not empty after a flush that failed, if the process still goes on (in tests) */
     free(turn);
 }
 

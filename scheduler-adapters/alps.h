@@ -19,8 +19,8 @@
 
 #include <uthash.h>
 
-/* ALPS may refuse this often, in its own words, what is more than a node has. It may use the same words while it has
- * not yet seen that nodes are free again. */
+/* ALPS may refuse this often, in its own words, a job that is larger than a node. It may use the same words while it
+ * has not yet seen that nodes are free again. */
 #define ALPS_TRIES 5
 
 /* LOOKED_AT: aprun has ended, and its output is being read */
@@ -103,7 +103,7 @@ struct adapter {
 
 /* alps.c */
 void alps_busy(struct adapter *a);
-void alps_idle(struct adapter *a); /* called last by whatever gives the answer */
+void alps_idle(struct adapter *a); /* called last by the code that gives the answer */
 
 /* alps_nids.c: reads node numbers such as "3-6,9", "nid00003,nid00007" or "nid000[03-06,09]" into a list that the
  * caller frees. -1: the text is none of these. */
@@ -139,7 +139,7 @@ void alps_files_fini(struct alps_files *files);
 /* alps_queue.c: jobs, from submission to their end. */
 struct alps_job *alps_job_find(struct adapter *a, const char *name);
 void alps_submit(struct adapter *a, const struct adapter_job *job, adapter_submit_cb *cb, void *arg);
-void alps_turn(struct adapter *a); /* starts what can be started, and sets a timer for what can be later */
+void alps_turn(struct adapter *a); /* starts the jobs that can start, and sets a timer for those that can later */
 /* Takes over an aprun that an earlier daemon started. */
 struct alps_job *alps_adopt(struct adapter *a, const struct adapter_job *job, const struct alps_files *files);
 void alps_job_over(struct alps_job *job, const char *reason);

@@ -1,4 +1,4 @@
-/* The queue of jobs: who waits, who is started on which nodes, and what ends. */
+/* The queue of jobs: which wait, which are started on which nodes, and which end. */
 #include "scheduler-adapters/alps.h"
 
 #include "common/timefmt.h"

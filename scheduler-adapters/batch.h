@@ -169,7 +169,7 @@ void batch_closing(struct adapter *a);  /* one more handle or part is being clos
 void batch_closed(uv_handle_t *handle); /* the handle is closed; its data is the adapter */
 void batch_part_gone(void *arg);        /* the part is closed; arg is the adapter */
 void batch_busy(struct adapter *a);     /* an answer is owed */
-void batch_idle(struct adapter *a);     /* the answer has been given; called last by whatever gives it */
+void batch_idle(struct adapter *a);     /* the answer has been given; called last by the code that gives it */
 /* Runs a program with these arguments (ended by NULL, without the program). `in` may be NULL. It makes one connection
  * to the batch system, or `cost`. */
 void batch_run_costing(struct adapter *a, struct commands *commands, int program, const char *const *args,

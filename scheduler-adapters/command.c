@@ -246,7 +246,7 @@ static void limit_cpu(const struct command_process *r)
     rlim_t s = 2 * (rlim_t)(r->limit_ms / 1000 + 1);
     struct rlimit limit = {.rlim_cur = s, .rlim_max = s + 5};
 
-    prlimit(r->process.pid, RLIMIT_CPU, &limit, NULL); /* if that fails, its time is limited all the same */
+    prlimit(r->process.pid, RLIMIT_CPU, &limit, NULL); /* if that fails, its time is still limited */
 }
 
 static void command_start_now(struct command_process *r)

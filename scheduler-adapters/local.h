@@ -180,7 +180,8 @@ enum local_found {
     LOCAL_FOUND_NOTHING, /* no runner ever claimed it */
     LOCAL_FOUND_ALIVE,
     LOCAL_FOUND_ENDED, /* ended.json is there */
-    LOCAL_FOUND_LOST,  /* a runner claimed it and is gone without ended.json; what it left has been ended */
+    /* a runner claimed it and is gone without ended.json; the processes that it left have been ended */
+    LOCAL_FOUND_LOST,
     LOCAL_FOUND_UNSURE /* the files could not be read */
 };
 

@@ -324,8 +324,8 @@ static int template_ready(struct adapter *a, struct error *err)
     return command_find(json_string_value(json_array_get(a->program, 0)), err);
 }
 
-/* Refuses only what can never run. Limits that were read long ago may have changed: when in doubt, let the batch system
- * refuse. err->pointer is relative to the resources: error_at(err, "resources_impossible", "/gpus", …). */
+/* Refuses only jobs that can never run. Limits that were read long ago may have changed: when in doubt, let the batch
+ * system refuse. err->pointer is relative to the resources: error_at(err, "resources_impossible", "/gpus", …). */
 static int template_check_job(struct adapter *a, const struct adapter_resources *want, struct error *err)
 {
     return 0;

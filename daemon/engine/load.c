@@ -202,7 +202,7 @@ static int adopt_jobs(struct loading *loading, struct error *err)
         job->found.look = true;
         if (row->cancel) /* nobody knows whether the order was given */
             cancel_gather(engine, ens, false);
-        if (row->state == JOB_INTENT) { /* nobody was left to count what may have been a submission */
+        if (row->state == JOB_INTENT) { /* nobody was left to count a possible submission */
             job->row.submissions++;
             if (store_job_update(engine->store, &job->row, err) < 0)
                 return -1;

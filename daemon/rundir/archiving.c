@@ -70,7 +70,7 @@ static int64_t read_part(int dir, const char *name, char **out)
     return -2;
 }
 
-/* Removes what means the same if it is missing. */
+/* Removes the keys of a record whose absence means the same. */
 static void drop_empty(json_t *record)
 {
     const char *key;

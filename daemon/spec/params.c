@@ -259,7 +259,7 @@ static double draw_value(void *arg, int64_t point, size_t i)
     return p->list[i].low + (p->list[i].high - p->list[i].low) * draw_unit(p, point, i);
 }
 
-/* Reads what is excluded, and finds what remains. */
+/* Reads the conditions of excluded combinations, and finds the remaining ones. */
 static int parse_exclude(struct params *p, const json_t *obj, const char *at, struct error *err)
 {
     struct exclude_parameter parameters[PARAMS_MAX];

@@ -1,4 +1,4 @@
-/* Files of Python objects where arrays are expected. They are not read, since reading a pickle runs what is in it. */
+/* Files of Python objects where arrays are expected. They are not read, since reading a pickle runs its content. */
 #ifndef DAEMON_SPEC_PICKLED_H
 #define DAEMON_SPEC_PICKLED_H
 #include "common/error.h"

@@ -67,7 +67,7 @@ static int check_before(const struct spec_checkpoint *c, const struct spec_task 
     return 0;
 }
 
-/* Reads what members and trainings have in common. The task's resources must have been read before. */
+/* Reads the keys that members and trainings have in common. The task's resources must have been read before. */
 static int parse_common_checkpoint(struct spec_checkpoint *c, struct spec_task *task, const json_t *obj, const char *at,
                                    struct error *err)
 {

@@ -19,13 +19,13 @@ struct attempt_row {
 };
 
 int store_attempt_insert(struct store *store, const struct attempt_row *row, struct error *err);
-/* Writes only what is known of an attempt that has started: `host` and `started_ms`. */
+/* Writes only the fields of an attempt that has started: `host` and `started_ms`. */
 int store_attempt_start(struct store *store, const struct attempt_row *row, struct error *err);
 int store_attempt_update(struct store *store, const struct attempt_row *row, struct error *err);
 /* Notes the rung that an attempt is to reach next; 0 for none. */
 int store_attempt_rung(struct store *store, int64_t ensemble, int64_t index, int64_t number, int64_t rung,
                        struct error *err);
-/* Notes what is wrong with an attempt that runs; "" for nothing. */
+/* Notes a mistake of an attempt that runs; "" for none. */
 int store_attempt_notice(struct store *store, int64_t ensemble, int64_t index, int64_t number, const char *notice,
                          struct error *err);
 /* Reads one attempt. Returns 1 if there is one, 0 if not, -1 on error. */

@@ -9,7 +9,7 @@ struct ran_row {
     char *content; /* JSON; valid during the call */
 };
 
-/* An attempt that has ended, and what it ran. */
+/* An attempt that has ended, and the record of what it ran. */
 struct ran_attempt_row {
     int64_t index, number, ran; /* ran 0: it is not recorded */
     bool started;

@@ -54,7 +54,7 @@ int store_series_save(struct store *store, struct series_row *row, struct error 
 
 int store_series_get(struct store *store, int64_t ensemble, int64_t index, const char *name, struct series_row *row,
                      struct error *err); /* 1, 0 if there is none, -1 */
-/* Finds how far the file of points of this attempt has been read: what is before that is in the store. */
+/* Finds how far the file of points of this attempt has been read: the points before that are in the store. */
 int store_series_file_read(struct store *store, int64_t ensemble, int64_t index, int64_t attempt, int64_t *read,
                            struct error *err);
 /* Reads series by name, from `from` on ("" for all). */

@@ -117,7 +117,7 @@ static void place_index(struct store *store, enum store_journal journal)
     free(path);
 }
 
-/* Looks at the files that the last process left, before SQLite makes of them what it can. */
+/* Checks the files that the last process left, before SQLite changes them. */
 static int check_files(struct store *store, struct error *err)
 {
     char *log = xasprintf("%s-wal", store->path);

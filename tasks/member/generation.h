@@ -33,6 +33,6 @@ void generation_fini(struct generation *g);
  * attempt sends again goes to the rank that knows it. */
 struct link *generation_link(const struct generation *g, uint64_t member, int64_t step);
 
-/* Sends what is held. */
+/* Sends the frames that are held. */
 int generation_flush(struct generation *g, struct error *err);
 #endif

@@ -392,7 +392,7 @@ int stretto_checkpoint_due(const struct stretto *s, double seconds)
     bool due = checkpoint_due(&s->env, seconds);
 
     alive_sign();
-    ((struct stretto *)s)->due = s->due || due; /* the caller's copy is const, what it points to is not */
+    ((struct stretto *)s)->due = s->due || due; /* the caller's copy is const, but not the memory that it points to */
     return due;
 }
 

@@ -251,7 +251,7 @@ static int digest_of(int fd, char digest[CKPT_DIGEST_SIZE], int64_t *size)
             XXH3_64bits_update(state, buf, (size_t)n);
             *size += n;
         }
-        if (n == READ_SIZE && stop_reading != NULL && stop_reading(stop_arg)) { /* what is small is read */
+        if (n == READ_SIZE && stop_reading != NULL && stop_reading(stop_arg)) { /* small files are read */
             errno = ECANCELED;
             n = -1;
             break;

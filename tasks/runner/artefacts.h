@@ -37,7 +37,7 @@ bool artefacts_take(struct artefacts *artefacts, struct task *t);
 /* Reads no more, because the job's time is over, or it was told to end: tasks whose artefacts are not read are out of
  * time, or cancelled. */
 void artefacts_stop(struct artefacts *artefacts, enum stop why);
-void artefacts_work(struct artefacts *artefacts);    /* takes what was read */
+void artefacts_work(struct artefacts *artefacts);    /* takes over the results */
 int artefacts_fd(const struct artefacts *artefacts); /* readable when there is something to take; -1: none */
 
 #endif

@@ -21,7 +21,7 @@ struct ending {
 
 void ending_init(struct ending *e, const struct job *job, struct task *tasks);
 
-/* The tasks begin again: what was planned for their former processes is not done. */
+/* The tasks begin again: plans for their former processes are dropped. */
 void ending_begin_again(struct ending *e);
 
 /* A phrase for people. */
@@ -37,7 +37,7 @@ void ending_stop(struct ending *e, enum stop why, bool by_signal, int64_t now);
 /* Has processes killed at that time, if not earlier. */
 void ending_kill_by(struct ending *e, int64_t at);
 
-/* Does what is due. `children`: processes are left; `left`: tasks that have not ended. */
+/* Does the steps that are due. `children`: processes are left; `left`: tasks that have not ended. */
 void ending_work(struct ending *e, bool children, size_t left, int64_t now);
 int64_t ending_due(const struct ending *e, bool children, size_t left);
 

@@ -118,7 +118,7 @@ static void event_file_take(struct event_files *files, struct event_file *file, 
     }
 }
 
-/* Reads what is new in a file; returns how many bytes that was. */
+/* Reads the new records of a file; returns how many bytes they had. */
 static int64_t event_file_read(struct event_files *files, struct event_file *file, int64_t limit,
                                void (*each)(void *arg, const struct metric_line *line), void *arg)
 {
@@ -145,8 +145,7 @@ static int64_t event_file_read(struct event_files *files, struct event_file *fil
         n = pread(fd, files->room, ROOM, file->offset);
         if (n > 0)
             event_file_take(files, file, (size_t)n, st.st_size, each, arg);
-        done +=
-            n > 0 && file->offset - before <= n ? file->offset - before : 0; /* what is passed over does not count */
+        done += n > 0 && file->offset - before <= n ? file->offset - before : 0; /* skipped bytes do not count */
     } while (file->offset > before && !file->broken && done < limit);
     close(fd);
     return file->offset > begin && done == 0 ? 1 : done;

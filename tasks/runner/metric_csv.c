@@ -69,7 +69,7 @@ static bool csv_next_field(struct fields *f, char *out, size_t size, size_t *n)
     return true;
 }
 
-/* Returns what separates the fields of a line: the most frequent of the known separators; a blank only if there is no
+/* Returns the separator of a line's fields: the most frequent of the known separators; a blank only if there is no
  * other. */
 static char find_separator(const char *text, size_t size)
 {

@@ -90,7 +90,7 @@ static uint64_t hash_of(uint64_t hash, const void *data, size_t size)
     return hash;
 }
 
-/* Returns a hash of what a line says, in whatever order its values stand. */
+/* Returns a hash of a line's values, in any order. */
 static uint64_t hash_of_line(const struct metric_line *line)
 {
     const uint64_t begin = UINT64_C(14695981039346656037);

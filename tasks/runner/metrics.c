@@ -279,7 +279,7 @@ static void write_pending(struct metrics *m)
         close(fd);
 }
 
-/* Reads what is new in all files; returns whether there was anything. */
+/* Reads the new bytes of all files; returns whether there were any. */
 static bool metrics_look_at_all(struct metrics *m, bool ended)
 {
     bool any = false;
@@ -361,7 +361,7 @@ static unsigned metrics_add_files(const struct metrics *m, struct text *out)
     return troubles;
 }
 
-/* Writes what is wrong with the metrics so far; returns what it is. */
+/* Writes the mistakes in the metrics so far; returns the text. */
 static unsigned find_troubles(const struct metrics *m, struct text *out)
 {
     unsigned troubles;

@@ -131,7 +131,7 @@ void tree_look(struct tree *tree, const struct tree_task *tasks, size_t n)
         struct tree_process *p = &tree->items[i];
 
         p->below = tree_is_below(tree, p);
-        /* what is older than the caller is of no task, and is most of a node's processes */
+        /* processes older than the caller are of no task, and are most of a node's processes */
         p->task = n > 0 && (p->below || p->start >= started) ? tree_owner(p, tasks, n) : TREE_UNOWNED;
     }
     for (size_t i = 0; i < tree->n; i++)

@@ -185,7 +185,7 @@ static bool handover_get_number(struct handover *h, uint64_t *number)
     return handover_get(h, number, sizeof *number);
 }
 
-/* Reads the checksum, and says whether it is that of what was read since get_head(). */
+/* Reads the checksum, and returns whether it is that of the bytes read since get_head(). */
 static bool fits_checksum(struct handover *h)
 {
     uint64_t is = XXH3_64bits_digest(h->hash), said;

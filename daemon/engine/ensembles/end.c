@@ -1,4 +1,4 @@
-/* Ending an ensemble before its members have: they, and what of them is under way, some in each turn. */
+/* Ends an ensemble before its members have ended: the members, and their jobs under way, some in each turn. */
 #include "daemon/engine/ensembles/end.h"
 
 #include "common/log_changes.h"

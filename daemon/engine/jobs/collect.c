@@ -38,7 +38,7 @@ static void task_id(const struct live_job *job, const struct slot *slot, char ou
 /* Applies an exit record to the slot; the record must be of the slot's task. */
 static void apply_record(struct engine *engine, struct live_job *job, struct slot *slot, const struct attempt_end *end)
 {
-    job_mark_running(engine, job, end->started_ms, end->host); /* which the record proves, whatever else is known */
+    job_mark_running(engine, job, end->started_ms, end->host); /* which the record proves, even against other reports */
     if (job->row.started_ms > end->started_ms) /* the scheduler reported the start late, or that of a duplicate */
         job->row.started_ms = end->started_ms;
     stretto_assert(slot->open && end->outcome != ATTEMPT_OPEN);
@@ -46,7 +46,7 @@ static void apply_record(struct engine *engine, struct live_job *job, struct slo
 }
 
 /* Returns whether the record is of this job, whose name has a nonce and recurs in no other life of the database. Times
- * prove nothing more: they differ from the job's if a clock was set meanwhile, and the work is good all the same. */
+ * prove nothing more: they differ from the job's if a clock was set meanwhile, and the work is still good. */
 static bool is_of_job(const struct live_job *job, const char *id, const struct exitrec *rec)
 {
     if (strcmp(rec->job, job->row.name) == 0 && strcmp(rec->id, id) == 0)
@@ -109,8 +109,8 @@ static bool is_fence(const struct live_job *job, const json_t *json)
     return json_is_true(json_object_get(json, "given_up")) && name != NULL && strcmp(name, job->row.name) == 0;
 }
 
-/* Returns whether points of metrics that the record counts are not read yet. They are stored before the attempt's end,
- * so that anybody who learns of the end finds them. */
+/* Notes how many bytes of points the record counts, and returns whether some are not read yet. They are stored before the
+ * attempt's end, so that anybody who learns of the end finds them. */
 static bool lacks_points(const struct live_job *job, const struct found_record *found)
 {
     const json_t *size = json_object_get(found->json, "points");

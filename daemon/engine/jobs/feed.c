@@ -217,7 +217,7 @@ static void end_look(struct engine *engine, struct live_job *job)
         go_on_collecting(engine, job);
 }
 
-/* Takes what was read of the slot's file. Returns whether the slot needs no other reading in this look. */
+/* Handles the new points of the slot's file. Returns whether the slot needs no other reading in this look. */
 static bool take_file(struct engine *engine, struct live_job *job, struct slot *slot, const struct rundir_tail *file)
 {
     bool rest = job->feed.state == FEED_REST;
@@ -239,7 +239,7 @@ static bool take_file(struct engine *engine, struct live_job *job, struct slot *
     return !rest || slot->points_size <= slot->points_read;
 }
 
-/* Takes what was read of the files of one job, those from `of` up to but without `end`. */
+/* Handles the new points of one job's files, those from `of` up to but without `end`. */
 static void take_job(struct engine *engine, struct live_job *job, const struct part *of, const struct part *end,
                      const struct rundir_tail *files)
 {

@@ -39,7 +39,8 @@ static void order_flush(struct engine *engine, struct pilot_node *node, int64_t 
 {
     node->flush.ring = pilot_flush;
     if (!node->writing && !heap_holds(&node->flush.node))
-        alarm_set(engine, &node->flush, when_ms); /* at the next tick: what comes until then goes into the same file */
+        /* at the next tick: orders that come until then go into the same file */
+        alarm_set(engine, &node->flush, when_ms);
 }
 
 /* Its node may have gone meanwhile. */

@@ -1,4 +1,4 @@
-/* The life of a pilot: its job, and what becomes of the jobs in it when that is over. */
+/* The life of a pilot: its job, and the jobs in it when that is over. */
 #include "daemon/engine/jobs/pilot_life.h"
 
 #include "common/log_changes.h"

@@ -128,7 +128,7 @@ static void put_python_path(struct planner *p, const char *rest)
     put_env(p, "PYTHONPATH", "%s%s%s", p->engine->ports.python_path, rest ? ":" : "", rest ? rest : "");
 }
 
-/* The spec's own, and where to find the Python package for what has use for it. */
+/* Adds the spec's own variables, and the path of the Python package for programs that use it. */
 static void put_spec_env(struct planner *p, const json_t *templates, const json_t *values, bool package)
 {
     bool python = package && p->engine->ports.python_path[0] != '\0';
@@ -320,7 +320,7 @@ static void task_begin(struct planner *p, const struct spec_task *task, const js
     free(dir);
 }
 
-/* Refuses a member whose own resources are none, or that this batch system can never give. */
+/* Refuses a member whose own resources are invalid, or more than this batch system can ever give. */
 static void check_resources(struct planner *p, const json_t *values)
 {
     struct adapter_resources r;

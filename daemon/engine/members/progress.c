@@ -15,7 +15,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* The same names but for the numbers in them, of which there are some. */
+/* Returns whether the names are the same except for the numbers in them, of which there are some. */
 static bool same_but_numbers(const char *a, const char *b)
 {
     bool numbers = false;

@@ -20,8 +20,8 @@ struct spec;
 /* Finds the rung that the next attempt of the member is to reach; 0 if members are not stopped early. Returns 0 or
  * -1. */
 int rungs_next(struct engine *engine, const struct live_ensemble *ens, int64_t index, int64_t *rung, struct error *err);
-/* Completes the outcome of an attempt that had nothing left to do up to its rung: what it was to reach was reported
- * by an attempt before it. Returns 0 or -1. */
+/* Completes the outcome of an attempt that had nothing left to do up to its rung, since an attempt before it had
+ * reported the value. Returns 0 or -1. */
 int rungs_judge(struct engine *engine, const struct live_job *job, const struct slot *slot, struct attempt_end *out,
                 struct error *err);
 /* Notes that a member has reached a rung, if its new state, which is stored, says so. Promotes members. */

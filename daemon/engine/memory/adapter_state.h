@@ -24,8 +24,8 @@ struct adapter_polls {
 /* A check whether this machine has what an adapter needs (adapter_state.c). */
 struct adapter_presence {
     int64_t looked_at; /* when that was last checked; 0 for never */
-    char missing[256]; /* a sentence about what this machine lacks for it; "" if nothing */
-    struct alarm look; /* set while an ensemble waits for what is missing */
+    char missing[256]; /* a sentence about the programs and settings that this machine lacks for it; "" if none */
+    struct alarm look; /* set while an ensemble waits for these */
 };
 
 /* Troubles of an adapter that come often. The log mentions them only now and then, with their number. */

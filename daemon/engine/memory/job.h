@@ -144,8 +144,8 @@ static inline bool job_is_inside(const struct live_job *job)
 {
     return job->row.pilot != 0;
 }
-/* Returns whether the job need not be looked up by name: its scheduler has said what it has of it, or refused every
- * submission so far. */
+/* Returns whether the job need not be looked up by name: its scheduler has reported on it, or refused every submission
+ * so far. */
 static inline bool job_is_asked(const struct live_job *job)
 {
     return job->state.belief > BELIEF_DOUBT;
@@ -160,7 +160,7 @@ static inline bool job_is_unwanted(const struct live_job *job)
 {
     return job->row.cancel || ensemble_is_stopped(&job->ensemble->row);
 }
-/* Finds what its members ask for, once the job has its first slot. */
+/* Finds the resources that its members ask for, once the job has its first slot. */
 void job_find_resources(struct live_job *job);
 /* Makes a job, new or `loaded` from the store. Returns NULL if its adapter is not here. */
 struct live_job *job_new(struct engine *engine, struct live_ensemble *ens, const struct job_row *row, bool loaded);

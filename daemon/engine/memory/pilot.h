@@ -46,7 +46,7 @@ struct pilot {
     bool begun;          /* a job of members has begun in it */
     enum attempt_outcome outcome;
     char reason[512];         /* why it ended, and */
-    char given_back[200];     /* what its node said of it */
+    char given_back[200];     /* its node's report on it */
     bool finishing, finished; /* its job is over; and all that its journals say is known */
     struct alarm look;
     struct pilot *prev, *next; /* of its ensemble */

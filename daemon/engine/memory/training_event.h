@@ -47,7 +47,7 @@ enum training_event {
     /* A generation begins and ends. */
     LIFE_SUBMITTED, /* its job is made */
     LIFE_REACHED,   /* every rank can be reached */
-    LIFE_JOB_OVER,  /* its job is over, and what its ranks wrote is to be read a last time */
+    LIFE_JOB_OVER,  /* its job is over, and its ranks' files are to be read a last time */
     LIFE_ALL_READ,  /* that is read, or no rank ever ran */
     LIFE_RENEWED,   /* the next generation is to follow */
 
@@ -81,7 +81,7 @@ void training_event(struct training *training, enum training_event event);
 /* The same for the row of a training of which no generation is under way, be it in memory or not. */
 void training_row_event(struct training_row *row, enum training_event event);
 
-/* Returns whether its ranks may have written what is not read yet. */
+/* Returns whether its ranks may have written something that is not read yet. */
 bool training_is_to_be_read(const struct training *training);
 /* Returns whether its ranks go on with their number, and need all samples that members send. */
 bool training_goes_on(const struct training *training);

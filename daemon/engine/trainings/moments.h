@@ -1,4 +1,4 @@
-/* The history of a training is made of what its ranks say of themselves. */
+/* The history of a training, made of its ranks' reports on themselves. */
 #ifndef DAEMON_ENGINE_TRAININGS_MOMENTS_H
 #define DAEMON_ENGINE_TRAININGS_MOMENTS_H
 #include <jansson.h>
