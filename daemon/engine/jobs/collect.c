@@ -109,8 +109,8 @@ static bool is_fence(const struct live_job *job, const json_t *json)
     return json_is_true(json_object_get(json, "given_up")) && name != NULL && strcmp(name, job->row.name) == 0;
 }
 
-/* Notes how many bytes of points the record counts, and returns whether some are not read yet. They are stored before the
- * attempt's end, so that anybody who learns of the end finds them. */
+/* Notes how many bytes of points the record counts, and returns whether some are not read yet. They are stored before
+ * the attempt's end, so that anybody who learns of the end finds them. */
 static bool lacks_points(const struct live_job *job, const struct found_record *found)
 {
     const json_t *size = json_object_get(found->json, "points");
