@@ -1,7 +1,7 @@
 /* Jobs that are submitted at the same time go as arrays: when, how many of them, and what becomes of them where an
  * array is refused. */
 #include "scheduler-adapters/batch.h"
-#include "scheduler-adapters/registry.h"
+#include "tests/unit/adapter_named.h"
 #include "tests/unit/batch_site.h"
 
 #include <string.h>
@@ -14,7 +14,7 @@ static struct told told[MANY + 1];
 static void begin_slurm(void)
 {
     site_slurm_commands();
-    site_begin(adapter_registry_find("slurm"));
+    site_begin(adapter_named("slurm"));
 }
 
 static void submit_all(int first, int n)
@@ -77,7 +77,7 @@ static void gaps_divide_where_they_must(void **state)
         begin_slurm();
     } else {
         site_pbs_commands("pbs_version = 23.06.06");
-        site_begin(adapter_registry_find("pbs"));
+        site_begin(adapter_named("pbs"));
     }
     for (int i = 0; i < 4; i++)
         site_submit(site_job(&site_plain), numbers[i], &told[i]);
