@@ -131,7 +131,7 @@ static int descriptors(void)
     return n;
 }
 
-/* Returns whether the test before has left descriptors open. The first test opens some for good. */
+/* Tells whether the test before has left descriptors open. The first test opens some for good. */
 static bool is_left_open(void)
 {
     static int opened, open_before;
@@ -253,7 +253,7 @@ static int begin(const char *bytes, size_t size)
     return fd;
 }
 
-/* Waits for more, and reads that. Returns false if the connection is closed. */
+/* Waits for more, and reads that. Returns false where the connection is closed. */
 static bool read_more(int fd)
 {
     ssize_t n;

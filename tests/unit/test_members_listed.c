@@ -14,7 +14,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Seven members, of which the last two have no row. If it is 0, there is none; the metric of member 4 is NaN. */
+/* Seven members, of which the last two have no row. Where it is 0, there is none; the metric of member 4 is NaN. */
 static const struct {
     enum member_state state;
     int64_t attempts, took_ms, cpu_ms, memory;

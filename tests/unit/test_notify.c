@@ -143,7 +143,7 @@ static void a_watchdog_is_fed_in_time(void **state)
     }
 }
 
-/* The daemon goes on if there is nobody. */
+/* The daemon goes on where there is nobody. */
 static void nobody_needs_to_listen(void **state)
 {
     char name[200], *const none[] = {"relative", "", "/nowhere/at/all", "@nobody is here"};
