@@ -148,7 +148,7 @@ static double from_half(uint64_t bits)
     return bits >> 15 & 1 ? -value : value;
 }
 
-/* The types of tensors that are numbers, as TensorFlow counts them; if a message has their values, and how. */
+/* The types of tensors that are numbers, as TensorFlow counts them; where a message has their values, and how. */
 static const struct type {
     unsigned type, field;
     size_t size; /* bytes of one in tensor_content */

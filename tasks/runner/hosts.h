@@ -20,7 +20,7 @@ struct hosts {
 };
 
 /* Finds the hosts of a task of so many processes on so many nodes: this one, or those that the batch system names in
- * the environment. The processes are if the batch system has counted them, or else spread evenly, with one more on
+ * the environment. The processes are as the batch system has counted them, or else spread evenly, with one more on
  * the first hosts. The caller frees the result by hosts_fini(). Fails if the batch system names another number. */
 int hosts_find(struct hosts *hosts, int64_t nodes, int64_t ntasks, struct error *err);
 

@@ -33,7 +33,7 @@ struct intake {
     const struct train_config *config;
     struct pool *pool;
     struct sample_store *store;
-    struct kept *kept; /* if samples outlive the process; NULL: nowhere */
+    struct kept *kept; /* in which samples outlive the process; NULL: they do not */
     intake_reply *reply;
     void *arg;
     struct peers *peers;

@@ -25,7 +25,7 @@
 #include <string.h>
 
 #define AHEAD_MS 2000      /* of work waits on a node: more than it takes to learn of an end and hand over */
-#define AHEAD_RUN_MS 10000 /* longer jobs wait here, if any node may take them */
+#define AHEAD_RUN_MS 10000 /* longer jobs wait here, where any node may take them */
 #define AHEAD_MAX 2048
 
 /* Is there time for a member in it, `later` from now? */
