@@ -42,7 +42,7 @@ void rig_over(const struct rig *rig);
 /* Replaces the process by one that removes the directory. */
 int rig_remove(const struct rig *rig);
 
-/* As that member: sends the same data in so many steps, and closes. */
+/* Acts as that member: sends the same data in so many steps, and closes. */
 void rig_send(const struct rig *rig, long member, const float *data, long steps);
 
 double now(void);

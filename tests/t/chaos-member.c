@@ -66,7 +66,7 @@ static bool is_due(void)
     return warned || stretto_checkpoint_due(stream, 0);
 }
 
-/* Who was told by the signal alone that its time is over has not finished. */
+/* Ends the stream. A member that learnt only from the signal that its time is over has not finished. */
 static int stop(void)
 {
     if (stretto_checkpoint_due(stream, 0))

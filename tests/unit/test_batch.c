@@ -429,8 +429,8 @@ static void a_record_that_says_it_runs_is_not_believed(void **state)
     assert_int_equal(state_of("job-2", "79"), ADAPTER_JOB_UNKNOWN);
 }
 
-/* Those that wait are told, besides the one that the answer is about; what runs is left to its end, since it may be at
- * work. */
+/* Waiting jobs are reported, besides the one that the answer is about. A running one is left to its end, since it may
+ * be at work. */
 static void others_that_wait_are_told(void **state)
 {
     pid_t asked = begin(), second = begin(), running = begin(), other = begin();

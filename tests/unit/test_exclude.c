@@ -147,7 +147,7 @@ static void what_remains_keeps_its_order(void **state)
     }
 }
 
-/* As many members as were asked for, each a draw of the same sequence, those that are excluded passed over. */
+/* There are as many members as were asked for, each a draw of the same sequence; excluded draws are skipped. */
 static void draws_are_passed_over(void **state)
 {
     static const char *const methods[] = {"halton", "monte-carlo"};

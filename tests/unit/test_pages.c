@@ -166,7 +166,7 @@ static const struct {
     {training_history_get, "/v1/trainings/{id}/history", "moments", "moments", ""},
 };
 
-/* How many items the page has. */
+/* Returns how many items the page has. */
 static int64_t size_of(size_t i, const char *more)
 {
     char query[128], keys[64], *rest = keys, *key;

@@ -65,7 +65,7 @@ void pilot_say_return(struct node_pilot *p, const char *job, const char *why)
     say("return %s: %s\n", job, why);
 }
 
-/* What the runners that are started do, before they end with `status`. */
+/* The behaviour of the runners that are started, before they end with `status`. */
 static int status;
 static const char *records;
 static bool hangs;
