@@ -136,7 +136,7 @@ for i in $(api GET /v1/ensembles | jq '.ensembles[].id'); do
 	api POST "/v1/ensembles/$i/cancel" >"$T/out"
 	wait_ensemble "$i" 60
 done
-# What was cancelled while under way has left the machine before the daemon does.
+# A job that was cancelled while under way has left the machine before the daemon does.
 wait_for 30 '[ "$(left_behind | wc -l)" -le 2 ]' # itself, and the process that stands by to become runners
 
 done_testing

@@ -212,7 +212,7 @@ fi
 rm "$STATE/run/e$ID/members/0/0/a1/stdout"
 mv "$T/kept" "$STATE/run/e$ID/members/0/0/a1/stdout"
 
-# Nor does one that replaces a directory above its output, in any way in which output is shown.
+# A user who replaces a directory above its output is shown nothing either, in any way in which output is shown.
 echo '{"name": "l", "members": {"command": ["sh", "-c", "echo its output; echo its error >&2; exit 1"], "retries": 0, "parameters": {"grid": {"i": [0]}}}}' >"$T/spec.json"
 L=$(submit "$T/spec.json")
 ok "there is another ensemble" wait_ensemble "$L" 60

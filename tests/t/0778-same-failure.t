@@ -22,8 +22,8 @@ SAME='the first [0-9]+ members that ended have all failed in the same way \(cann
 like "$(cat out)" "ensemble 1 s: paused.*: $SAME.*stretto resume 1" "and reports why"
 is "$(get 1 '[.state, .notice.code, .notice.text == .reason]')" '["paused","held",true]' "the ensemble is held for that reason"
 like "$(stretto status 1)" "paused: $SAME" "status tells it"
-# How many jobs are on their way when the first failures are known depends on the machine. Without the guard there would
-# be 1,200.
+# The number of jobs on their way when the first failures are known depends on the machine. Without the guard there
+# would be 1,200.
 ok "300 members did not make a job each" test "$(db 'SELECT count(*) FROM job')" -lt 300
 is "$(db "SELECT count(*) FROM event WHERE kind = 'ensemble.paused' AND json_extract(detail, '$.reason') LIKE '%no such file%'")" 1 "one event bears it"
 status_is 1 "waiting for it ends, too" stretto wait 1

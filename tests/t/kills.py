@@ -83,7 +83,7 @@ class Driver:
         return False
 
     def plan(self):
-        """Where the next life ends: at a call, or ("") at a moment."""
+        """The place where the next life ends: at a call, or ("") at a moment."""
         if self.random.random() < 0.15:
             return ""
         call = self.random.choice(list(CALLS))
@@ -199,7 +199,7 @@ class Driver:
                 return found
 
     def check_http(self, books):
-        """What HTTP tells is what is stored."""
+        """HTTP reports what is stored."""
         states, members = {}, {}
         for e in self.list("/v1/ensembles", "ensembles"):
             states[e["state"]] = states.get(e["state"], 0) + 1
