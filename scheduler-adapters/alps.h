@@ -42,7 +42,7 @@ struct alps_node {
     uint64_t wait_ms;    /* the pause after its next refusal */
 };
 
-/* How aprun's last words say that an application ended. */
+/* The end of an application by aprun's last words. */
 struct alps_end {
     bool node_lost;
     bool no_room;   /* ALPS found no room for the application */
