@@ -1,5 +1,6 @@
 /* The reason why an ensemble is not going on: one sentence, which the dashboard, `status`, `wait` and
- * /v1/ensembles/{id} all show. It is the first cause that holds. Their order, in which stretto(1) and openapi.yaml list them, too:
+ * /v1/ensembles/{id} all show. It is the first cause that holds. Their order, in which stretto(1) and openapi.yaml list
+ * them, too:
  *
  *   1. nothing can go on, whatever else holds: state_not_written, held, paused,
  *      waits_for_ensemble, waits_for_follow_up, waits_for_paused, waits_for_held, ending, adapter_not_here,

@@ -9,18 +9,18 @@
  * libstretto does not use MPI: this header is compiled by the program's own MPI compiler, into static functions. It
  * needs MPI 3.0 and C99 or C++.
  *
- *   struct stretto_mpi *stream;
- *   struct stretto_block block = {.ndim = 2, .whole = {ny, nx}, .start = {y0, x0}, .count = {rows, columns},
- *   .local = {rows + 2, columns + 2}, .offset = {1, 1}};
+ *     struct stretto_mpi *stream;
+ *     struct stretto_block block = {.ndim = 2, .whole = {ny, nx}, .start = {y0, x0}, .count = {rows, columns},
+ *                                   .local = {rows + 2, columns + 2}, .offset = {1, 1}};
  *
- *   if (stretto_mpi_open(&stream, MPI_COMM_WORLD) < 0 ||
- *   (temperature = stretto_mpi_field(stream, "temperature", STRETTO_FLOAT64, &block)) < 0)
- *   …stretto_mpi_error(stream)…
- *   for (step = 1; step <= steps; step++)
- *   …
- *   if (stretto_mpi_send(stream, temperature, step, u) < 0)
- *   …
- *   if (stretto_mpi_close(stream) < 0) */
+ *     if (stretto_mpi_open(&stream, MPI_COMM_WORLD) < 0 ||
+ *         (temperature = stretto_mpi_field(stream, "temperature", STRETTO_FLOAT64, &block)) < 0)
+ *         …stretto_mpi_error(stream)…
+ *     for (step = 1; step <= steps; step++)
+ *         …
+ *         if (stretto_mpi_send(stream, temperature, step, u) < 0)
+ *     …
+ *     if (stretto_mpi_close(stream) < 0) */
 #ifndef STRETTO_MPI_H
 #define STRETTO_MPI_H
 

@@ -144,12 +144,12 @@ void stretto_train_stats(struct stretto_train *t, struct stretto_train_stats *st
  * others. So call these functions between two batches, when the program has learnt from all that it was given, or
  * report what it has learnt by stretto_train_learnt(). With several ranks, every rank saves the checkpoint of the same
  * steps: one decides by stretto_train_checkpoint_due(), and informs the others.
- *   int due = stretto_train_checkpoint_due(t);
- *   if (due != 0) {
- *   const char *path = stretto_train_checkpoint_begin(t, step);
- *   if (path == NULL || stretto_train_checkpoint_end(t, save(path) == 0 ? due : 0) < 0)
- *   ...stretto_train_error(t)
- *   }
+ *     int due = stretto_train_checkpoint_due(t);
+ *     if (due != 0) {
+ *         const char *path = stretto_train_checkpoint_begin(t, step);
+ *         if (path == NULL || stretto_train_checkpoint_end(t, save(path) == 0 ? due : 0) < 0)
+ *             ...stretto_train_error(t)
+ *     }
  *
  * A program that can copy its state in memory faster than it can write it goes on training meanwhile. After _begin() it
  * copies the state (stretto_train_copy()) and calls stretto_train_checkpoint_cut(). Another thread of the program
