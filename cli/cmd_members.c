@@ -7,6 +7,7 @@
 #include "cli/render.h"
 #include "cli/table.h"
 #include "common/jsonx.h"
+#include "common/member_state.h"
 #include "common/text.h"
 #include "common/xalloc.h"
 
@@ -103,8 +104,7 @@ static error_t parse_members_option(int key, char *arg, struct argp_state *state
 }
 
 static const struct argp_option options[] = {
-    {"state", 's', "STATE[,STATE...]", 0,
-     "only those that are pending, submitted, running, succeeded, failed, unfinished, cancelled or stopped", 0},
+    {"state", 's', "STATE[,STATE...]", 0, "only those in one of the states below", 0},
     {"from", OPTION_FROM, "INDEX", 0, "only those from this index on", 0},
     {"to", OPTION_TO, "INDEX", 0, "only those up to this index", 0},
     {"where", 'w', "NAME=LOW..HIGH", 0,
@@ -122,10 +122,14 @@ static const struct argp_option options[] = {
     {"long", 'l', NULL, 0,
      "with the latest attempt of each: host, time in the queue, time since it started, CPU time, peak of memory", 0},
     {0}};
+#define STATE_HELP(symbol, name, final, style, sign, place, fill, ink, dark_fill, dark_ink, help)                      \
+    "  " name ": " help "\n"
+
 static const struct argp argp = {options,
                                  parse_members_option,
                                  "ID\nID.INDEX",
-                                 "The members of ensemble ID, or member ID.INDEX with all its attempts.",
+                                 "The members of ensemble ID, or member ID.INDEX with all its attempts."
+                                 "\vStates:\n" MEMBER_STATES(STATE_HELP),
                                  0,
                                  0,
                                  0};

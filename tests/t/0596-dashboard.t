@@ -65,7 +65,7 @@ is "$(cd "$srcdir/web" && grep -n -E 'innerHTML|outerHTML|insertAdjacent|documen
 kinds=$(cd "$srcdir" && grep -r -h -o -E '"(ensemble|members?|attempt|training)\.[a-z_]+"' --include='*.c' daemon | tr -d '"' | sort -u)
 for kind in $kinds; do grep -q "'$kind'" "$srcdir/web/data/live.js" || echo "$kind"; done >unheard
 is "$(cat unheard)" "" "it hears of all $(wc -w <<<"$kinds") kinds of events"
-modules=$(cd "$srcdir/web" && printf '%s\n' *.js {data,widgets,views}/*.js | sort)
+modules=$(cd "$srcdir/web" && printf '%s\n' *.js {data,widgets,views}/*.js data/tables.js | sort)
 is "$(grep -o 'web/[a-z_/]*\.js' page.html | sed 's|web/||' | sort)" "$modules" "all modules are asked for at once"
 
 # What is from npm is what the lock file names

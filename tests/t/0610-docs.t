@@ -33,6 +33,13 @@ for page in docs/internals.md tests/README.md CONTRIBUTING.md; do
 	done)" "" "$page names functions that are there"
 done
 
+# The states of members are those of the table, in the words and the order that it has.
+states=$(sed -n 's/^ *X([A-Z]*, "\([a-z]*\)".*/.It Cm \1/p; s/^ *"\(.*\)").*/\1/p' "$srcdir/common/member_state.h")
+is "$(sed -n '/^\.Fl -state :/,/^\.El/{/^\.\(Fl\|Bl\|El\)/d;p}' "$srcdir/docs/man/stretto.1")" "$states" "stretto(1) has the states of members"
+for state in $(sed -n 's/^\.It Cm //p' <<<"$states"); do
+	ok "the glossary has the state $state" grep -q -E "^- \*\*([a-z]+, )*$state\b" "$srcdir/docs/glossary.md"
+done
+
 page=$srcdir/docs/man/stretto.1
 for command in $(stretto --help | sed -n 's/^  \([a-z-]*\) .*/\1/p'); do
 	ok "stretto(1) has $command" grep -q "^\.It Ic $command\b" "$page"
