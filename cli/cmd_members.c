@@ -16,7 +16,13 @@
 #include <string.h>
 
 #define METRICS_MAX 5
-#define HEADERS_MAX 17
+#define USE_HEADERS ">queued", ">ran", ">CPU", ">memory"
+#define N(array) (sizeof array / sizeof *array)
+
+/* The columns: metrics stand before `use`, which only --long has; print_members_page() adds the cells. */
+static const char *const first[] = {">index", "state", ">attempts", ">done"};
+static const char *const use[] = {"host", USE_HEADERS};
+static const char *const last[] = {"parameters", "reason"};
 
 struct members {
     struct ref ref;
@@ -34,7 +40,7 @@ enum { OPTION_FROM = 0x100, OPTION_TO, OPTION_HOST, OPTION_CAUSE, OPTION_METRIC,
 struct member_table {
     const struct members *members;
     struct table *table;
-    const char *headers[HEADERS_MAX];
+    const char *headers[N(first) + METRICS_MAX + N(use) + N(last) + 1];
     char *names[METRICS_MAX]; /* of the metrics' columns */
 };
 
@@ -204,8 +210,6 @@ static void put_reason(struct table *table, const json_t *member)
         table_cell(table, reason);
 }
 
-#define USE_HEADERS ">queued", ">ran", ">CPU", ">memory"
-
 static void put_progress(struct table *table, const json_t *progress)
 {
     if (json_is_number(progress))
@@ -254,19 +258,17 @@ static void print_members_page(void *arg, const json_t *items)
 
 static void begin_table(struct member_table *l)
 {
-    static const char *const first[] = {">index", "state", ">attempts", ">done"};
-    static const char *const use[] = {"host", USE_HEADERS};
     const struct members *members = l->members;
     size_t n = 0;
 
-    for (size_t i = 0; i < sizeof first / sizeof *first; i++)
+    for (size_t i = 0; i < N(first); i++)
         l->headers[n++] = first[i];
     for (size_t i = 0; i < members->n_metrics; i++)
         l->headers[n++] = l->names[i] = xasprintf(">%s", members->metrics[i]);
-    for (size_t i = 0; i < sizeof use / sizeof *use && members->is_long; i++)
+    for (size_t i = 0; i < N(use) && members->is_long; i++)
         l->headers[n++] = use[i];
-    l->headers[n++] = "parameters";
-    l->headers[n++] = "reason";
+    for (size_t i = 0; i < N(last); i++)
+        l->headers[n++] = last[i];
     l->headers[n] = NULL;
     l->table = table_create(l->headers);
 }
