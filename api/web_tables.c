@@ -14,7 +14,12 @@
 /* clang-format off */
 static const char js[] =
     "// The states of members by their codes, as common/member_state.h has them.\n"
-    "export const MEMBER_STATES = [\n" MEMBER_STATES(JS) "];\n";
+    "export const MEMBER_STATES = [\n" MEMBER_STATES(JS) "];\n"
+    "export const EVENT_KINDS = [\n"
+#define EVENT_KIND(name) "  '" name "',\n"
+#include "api/tbl/event_kinds.h"
+#undef EVENT_KIND
+    "];\n";
 static const char css[] =
     ":root {\n" MEMBER_STATES(CSS_LIGHT) "}\n"
     "@media (prefers-color-scheme: dark) { :root {\n" MEMBER_STATES(CSS_DARK) "} }\n"

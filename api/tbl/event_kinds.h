@@ -1,4 +1,4 @@
-/* All kinds of events, by which GET /v1/events filters. tests/t/0010-layers.t compares it with what the daemon writes.
+/* All kinds of events, by which GET /v1/events filters and which the dashboard follows. tests/t/0010-layers.t compares it with what the daemon writes.
  * There is no include guard: define EVENT_KIND before including it. */
 EVENT_KIND("allocation.ended")
 EVENT_KIND("allocation.submitted")
