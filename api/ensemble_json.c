@@ -51,7 +51,7 @@ int ensemble_rate(const struct request *r, const struct ensemble_row *row, doubl
 static int add_rate(const struct request *r, const struct ensemble_row *row, const int64_t n[], json_t *json,
                     struct error *err)
 {
-    int64_t now = request_now_ms(r), left = n[MEMBER_PENDING] + n[MEMBER_SUBMITTED] + n[MEMBER_RUNNING];
+    int64_t now = request_now_ms(r), left = member_counts_open(n);
     double rate;
     int64_t last, took;
     json_t *eta = NULL;

@@ -119,6 +119,7 @@ libapi_la_SOURCES = \
 	api/rate.c api/rate.h \
 	api/value.c api/value.h \
 	api/web.c api/web.h \
+	api/web_tables.c api/web_tables.h \
 	api/web_get.c \
 	api/who.c api/who.h
 nodist_libapi_la_SOURCES = web/embedded.c

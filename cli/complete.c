@@ -3,6 +3,7 @@
 #include "cli/client.h"
 #include "cli/credentials.h"
 #include "cli/render.h"
+#include "common/member_state.h"
 #include "common/xalloc.h"
 
 #include <stdio.h>
@@ -22,12 +23,11 @@ struct completion {
 /* Options whose values are words out of a list. tests/t/0605-completion.t checks that the daemon accepts them. */
 static const struct {
     const char *command, *option;
-    const char *const values[9];
+    const char *const values[MEMBER_STATE_COUNT + 1];
 } choices[] = {
     {"status", "state", {"running", "paused", "complete", "cancelled", "failed"}},
-    {"members",
-     "state",
-     {"pending", "submitted", "running", "succeeded", "failed", "unfinished", "cancelled", "stopped"}},
+#define STATE_VALUE(symbol, name, ...) name,
+    {"members", "state", {MEMBER_STATES(STATE_VALUE)}},
     {"jobs", "state", {"intent", "submitted", "running", "ended"}},
     {"resubmit", "state", {"failed", "unfinished", "stopped"}},
     {"follow-up", "state", {"failed", "unfinished"}},

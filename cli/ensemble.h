@@ -7,8 +7,6 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-extern const char *const ensemble_member_states[]; /* in the order of a member's life; ended by NULL */
-
 /* Returns whether nothing more will happen: it is complete, or it is cancelled and everything that ran has ended. */
 bool ensemble_ended(const json_t *ensemble);
 /* Returns whether it is complete, every member succeeded, and its training, if it has one, is done. */

@@ -14,6 +14,7 @@ libcommon_la_SOURCES = \
 	common/log_format.c common/log_format.h \
 	common/log_limit.c common/log_limit.h \
 	common/log_sink.c common/log_sink.h \
+	common/member_state.c common/member_state.h \
 	common/near.c common/near.h \
 	common/output.c common/output.h \
 	common/process.c common/process.h \

@@ -71,9 +71,7 @@ END;
 -- follow-up: the rest of all tallies of a family says how its members are now.
 CREATE TABLE tally (
     ensemble INTEGER NOT NULL REFERENCES ensemble (id),
-    state TEXT NOT NULL
-        CHECK (state = 'pending' OR state = 'submitted' OR state = 'running' OR state = 'succeeded' OR state = 'failed' OR
-               state = 'unfinished' OR state = 'cancelled' OR state = 'stopped'),
+    state TEXT NOT NULL,
     n INTEGER NOT NULL CHECK (n >= 0),
     handed INTEGER NOT NULL DEFAULT 0 CHECK (handed BETWEEN 0 AND n),
     PRIMARY KEY (ensemble, state)

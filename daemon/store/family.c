@@ -34,8 +34,8 @@ int store_family_open(struct store *store, int64_t root, int64_t *id, struct err
         store,
         store_query(store, err,
                     "SELECT e.id FROM ensemble e WHERE (e.id = ?1 OR e.root = ?1) AND (e.ended IS NULL OR EXISTS "
-                    "(SELECT 1 FROM tally t WHERE t.ensemble = e.id AND t.state IN ('pending', 'submitted', 'running') "
-                    "AND t.n > 0)) ORDER BY e.id DESC LIMIT 1",
+                    "(SELECT 1 FROM tally t WHERE t.ensemble = e.id AND t.state NOT IN (" MEMBER_STATES_FINAL
+                    ") AND t.n > 0)) ORDER BY e.id DESC LIMIT 1",
                     "i", root),
         id, err);
 }

@@ -2,19 +2,8 @@
  * cancelled), and their indices begin with the ensemble's next_index. */
 #ifndef DAEMON_STORE_MEMBER_H
 #define DAEMON_STORE_MEMBER_H
+#include "common/member_state.h"
 #include "daemon/store/store.h"
-
-enum member_state {
-    MEMBER_PENDING,
-    MEMBER_SUBMITTED,
-    MEMBER_RUNNING,
-    MEMBER_SUCCEEDED,
-    MEMBER_FAILED,
-    MEMBER_UNFINISHED,
-    MEMBER_CANCELLED,
-    MEMBER_STOPPED, /* early, at a rung: it is final unless it is promoted later */
-    MEMBER_STATE_COUNT
-};
 
 /* For `not_before_ms` of a member that may go again at once: long past, but behind promoted members, which have 0. */
 #define MEMBER_AT_ONCE INT64_C(1)
@@ -42,9 +31,8 @@ struct member_span {
     int64_t first, last;
 };
 
-const char *member_state_name(enum member_state state);
-int member_state_parse(const char *name, enum member_state *state); /* 0 or -1 */
-bool member_state_is_final(enum member_state state);                /* it has no attempt, and waits for none */
+/* Counts the members that are not final, of numbers by state. */
+int64_t member_counts_open(const int64_t n[MEMBER_STATE_COUNT]);
 
 /* Both store a row: the first one whether it exists already or not, the second one if it is known to exist. */
 int store_member_put(struct store *store, const struct member_row *row, struct error *err);

@@ -1,6 +1,7 @@
 # Job descriptor, claim, exit records and control messages, between daemon, adapters, runner and ranks.
 noinst_LTLIBRARIES += libjobproto.la
 libjobproto_la_SOURCES = \
+	tasks/proto/buffer_policies.h \
 	tasks/proto/ckptfind.c tasks/proto/ckptfind.h \
 	tasks/proto/claim.c tasks/proto/claim.h \
 	tasks/proto/control.c tasks/proto/control.h \

@@ -1,14 +1,8 @@
 /* The buffer between reception and training: it decides which sample a batch draws, and which one makes room. It has no
  * threads and no clock, and does not know what a sample is; it holds pointers that the caller owns.
  *
- * - fifo draws the oldest; a draw removes it.
- * - firo draws a random one; a draw removes it. Nothing is drawn at or below the threshold until reception is over.
- * - reservoir draws a random one, with replacement; a draw marks it as seen. A new sample takes a free place, or else
- *   that of a random seen one. Nothing is drawn below the threshold. Once reception is over, a draw removes.
- *
- * No policy ever evicts an unseen item: if there is no room, the caller waits. Draws and evictions take their
- * randomness from two generators made of the seed, so that the same seed and the same order of calls give the same
- * draws. */
+ * tasks/proto/buffer_policies.h lists its policies. Draws and evictions take their randomness from two generators made
+ * of the seed, so that the same seed and the same order of calls give the same draws. */
 #ifndef TASKS_TRAIN_BUFFER_H
 #define TASKS_TRAIN_BUFFER_H
 #include "common/error.h"

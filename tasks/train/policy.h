@@ -2,6 +2,7 @@
  * they order it. */
 #ifndef TASKS_TRAIN_POLICY_H
 #define TASKS_TRAIN_POLICY_H
+#include "tasks/proto/buffer_policies.h"
 #include "tasks/train/buffer.h"
 #include "tasks/train/random.h"
 
@@ -30,7 +31,6 @@ struct policy {
     void *(*draw)(struct buffer *b, bool *removed);
 };
 
-extern const struct policy policy_fifo;
-extern const struct policy policy_firo;
-extern const struct policy policy_reservoir;
+#define POLICY_DECLARE(name) extern const struct policy policy_##name;
+BUFFER_POLICIES(POLICY_DECLARE)
 #endif

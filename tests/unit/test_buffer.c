@@ -1,4 +1,5 @@
 /* The buffer's policies. Items are pointers into an array of marks, so that an item is known by its index. */
+#include "tasks/proto/buffer_policies.h"
 #include "tasks/train/buffer.h"
 #include "tasks/train/random.h"
 #include "tests/unit/unit.h"
@@ -333,7 +334,8 @@ static void count_visit(void *visited, void *arg)
  * these. */
 static void what_is_held_is_visited_once(void **state)
 {
-    static const char *const policies[] = {"reservoir", "fifo", "firo"};
+#define POLICY_NAME(name) #name,
+    static const char *const policies[] = {BUFFER_POLICIES(POLICY_NAME)};
 
     for (size_t p = 0; p < sizeof policies / sizeof *policies; p++) {
         struct buffer *b = make(policies[p], 5, 0, 1);

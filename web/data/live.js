@@ -1,20 +1,10 @@
 // The event stream says that something has happened; what it is, is asked for. While the page is hidden it holds no
 // connection, and when it is shown again it catches up.
+import {EVENT_KINDS} from './tables.js';
 
 const PAUSE = 1000; // between two looks, however many events there are
 const RETRY = 3000;
 const LATE = 8000; // a daemon that takes longer to answer may be stopped, or hang
-
-// The kinds of events: an EventSource receives only those for which it has a listener.
-export const KINDS = [
-  'allocation.ended', 'allocation.submitted', 'attempt.ended', 'ensemble.begun', 'ensemble.cancelled',
-  'ensemble.closed', 'ensemble.complete', 'ensemble.elastic', 'ensemble.ending', 'ensemble.failed',
-  'ensemble.follow_up', 'ensemble.paused', 'ensemble.resized', 'ensemble.resubmitted', 'ensemble.resumed',
-  'ensemble.submitted', 'member.cancelled', 'member.promoted', 'member.resubmitted', 'member.running', 'member.stopped',
-  'member.submitted', 'members.changed', 'training.checkpoint', 'training.ended',
-  'training.reclaimed', 'training.recovered', 'training.resized', 'training.restarted', 'training.resubmitted',
-  'training.running', 'training.submitted', 'gap',
-];
 
 export class Live {
   // look(): asks again, a promise. told(since): since when what is shown may be out of date; null: it is not.
@@ -54,7 +44,8 @@ export class Live {
     this.beat = setInterval(() => this.soon(0), this.every);
     source.onopen = () => this.soon(0); // what happened before
     source.onerror = () => this.lost(source);
-    for (const kind of KINDS) source.addEventListener(kind, () => this.soon(PAUSE));
+    // an EventSource hears only of the kinds that it is told of
+    for (const kind of EVENT_KINDS) source.addEventListener(kind, () => this.soon(PAUSE));
   }
 
   // One that was interrupted comes back by itself; one that was refused does not.

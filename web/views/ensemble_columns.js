@@ -4,15 +4,13 @@ import {h, foreign} from '../widgets/dom.js';
 import * as format from '../data/format.js';
 import {addressOf, currentChoice} from '../data/ensemble_choice.js';
 import {bar, inWords, pill} from '../widgets/state_signs.js';
+import {openOf} from '../data/states.js';
 import {visible} from '../data/text.js';
 
 const FIGURES = ['last', 'min', 'max'];
 const SHOWN = 2; // metrics, if nobody has chosen any
 
-const OPEN = ['pending', 'submitted', 'running'];
-
-export const share = ({members, count}) =>
-  (count === 0 ? 0 : 1 - OPEN.reduce((sum, state) => sum + members[state], 0) / count);
+export const share = ({members, count}) => (count === 0 ? 0 : 1 - openOf(members) / count);
 
 const progress = ensemble => [
   h('span', {class: 'share'}, format.share(share(ensemble))),

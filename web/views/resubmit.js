@@ -4,6 +4,7 @@ import {h} from '../widgets/dom.js';
 import * as api from '../data/api.js';
 import {ask} from '../widgets/dialog.js';
 import {count} from '../data/format.js';
+import {openOf} from '../data/states.js';
 
 const STATES = ['unfinished', 'failed'];
 const NAMED = 5; // members that are named
@@ -17,7 +18,7 @@ const isNewest = ensemble => ensemble.follow_ups.length === 0;
 // Returns whether the daemon would probably accept it.
 export function canResubmit(ensemble) {
   const {members, training, state} = ensemble;
-  const isOpen = members.pending + members.submitted + members.running > 0;
+  const isOpen = openOf(members) > 0;
   if (!isNewest(ensemble) || left(members) === 0 || state === 'cancelled') return false;
   if (state === 'failed' && members.failed < ensemble.count) return false;
   return !training || (training.ended === null && isOpen);

@@ -2,8 +2,14 @@
 // draw, and know what a brush means.
 import {h} from './dom.js';
 import {palette, tell} from './grid.js';
+import {MEMBER_STATES} from '../data/tables.js';
 
-export const ORDER = [0, 6, 7, 3, 1, 2, 5, 4]; // codes of all states: what matters is drawn last
+const WEIGHTS = ['QUIET', 'GOOD', 'NONE', 'BUSY', 'CARE', 'BAD'];
+
+const weightOf = code => WEIGHTS.indexOf(MEMBER_STATES[code].style);
+
+// codes of all states: what matters is drawn last
+export const ORDER = [...MEMBER_STATES.keys()].sort((a, b) => weightOf(a) - weightOf(b));
 
 export class Picture {
   constructor(element, label) {

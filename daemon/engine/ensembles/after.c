@@ -48,7 +48,7 @@ static int ask_family(struct engine *engine, int64_t id, struct ensemble_row *ne
     if (store_family_tally(engine->store, root, n, err) < 0)
         return -1;
     *unfinished = n[MEMBER_UNFINISHED];
-    if (n[MEMBER_PENDING] + n[MEMBER_SUBMITTED] + n[MEMBER_RUNNING] > 0) /* an earlier ensemble's that go again */
+    if (member_counts_open(n) > 0) /* an earlier ensemble's that go again */
         return PROSPECT_LATER;
     return *unfinished > 0 ? PROSPECT_UNFINISHED : PROSPECT_COMPLETE;
 }

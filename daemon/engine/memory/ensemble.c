@@ -23,7 +23,7 @@ bool ensemble_takes_suggestions(const struct ensemble_row *row)
 
 bool ensemble_all_final(const struct ensemble_row *row, const int64_t n[MEMBER_STATE_COUNT])
 {
-    return n[MEMBER_PENDING] + n[MEMBER_SUBMITTED] + n[MEMBER_RUNNING] == 0 && !ensemble_takes_suggestions(row);
+    return member_counts_open(n) == 0 && !ensemble_takes_suggestions(row);
 }
 
 bool ensemble_ends_early(const struct live_ensemble *ens)
