@@ -135,7 +135,7 @@ static int64_t submit(struct sim *sim, int64_t members, long long width)
     struct error err;
     int64_t id;
 
-    if (engine_submit(sim_engine(sim), spec, NULL, &id, &err) < 0) {
+    if (sim_submit(sim, spec, &id, &err) < 0) {
         fprintf(stderr, "%s\n", err.text);
         exit(1);
     }
@@ -194,7 +194,7 @@ static int run_again(int64_t members, long long width)
         ;
     before = sim_engine_ns(sim);
     sim_enter(sim);
-    if (engine_resubmit(sim_engine(sim), id, failed, 1, false, &n, &err) < 0 || n != members)
+    if (engine_resubmit(sim_engine(sim), id, failed, 1, false, &n, &sim_left, &err) < 0 || n != members)
         return 1;
     sim_leave(sim);
     sim_turn(sim);
@@ -208,7 +208,7 @@ static int run_again(int64_t members, long long width)
     figure("longest-turn-after-resubmit", width, longest, "ms", members);
     before = sim_engine_ns(sim);
     sim_enter(sim);
-    if (engine_cancel(sim_engine(sim), id, &err) < 0)
+    if (engine_cancel(sim_engine(sim), id, &sim_left, &err) < 0)
         return 1;
     sim_leave(sim);
     sim_turn(sim);

@@ -25,6 +25,7 @@
 void ensemble_drop(struct engine *engine, struct live_ensemble *ens)
 {
     stretto_assert(ens->jobs == NULL && (ens->allocation == NULL || ens->allocation->pilots == NULL));
+    ensemble_answer(ens);
     HASH_DEL(engine->ensembles, ens);
     schedule_leave(engine, ens);
     alarm_set(engine, &ens->due_alarm, INT64_MAX);

@@ -7,6 +7,15 @@
 
 #define MOST_STREAMED 100000 /* members of an open ensemble with a training, where the spec does not say */
 
+void ensemble_answer(struct live_ensemble *ens)
+{
+    if (ens->answer.row != NULL)
+        *ens->answer.row = ens->row;
+    if (ens->answer.training != NULL)
+        *ens->answer.training = ens->training->row;
+    ens->answer = (struct ensemble_asked){NULL, NULL};
+}
+
 int64_t ensemble_most(const struct live_ensemble *ens)
 {
     int64_t most = params_most(ens->spec->params);
