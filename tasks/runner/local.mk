@@ -33,6 +33,7 @@ librunner_la_SOURCES = \
 	tasks/runner/program.c tasks/runner/program.h \
 	tasks/runner/ran.c tasks/runner/ran.h \
 	tasks/runner/rank.c tasks/runner/rank.h \
+	tasks/runner/reading.c tasks/runner/reading.h \
 	tasks/runner/records.c tasks/runner/records.h \
 	tasks/runner/restarts.c tasks/runner/restarts.h \
 	tasks/runner/rendezvous.c tasks/runner/rendezvous.h \

@@ -31,8 +31,8 @@ void ensemble_drop(struct engine *engine, struct live_ensemble *ens)
     alarm_set(engine, &ens->due_alarm, INT64_MAX);
     alarm_set(engine, &ens->take_over, INT64_MAX);
     alarm_set(engine, &ens->bulk_alarm, INT64_MAX);
-    if (ens->dirty)
-        DL_DELETE2(engine->to_settle.ensembles, ens, prev_dirty, next_dirty);
+    if (ens->touched.is)
+        DL_DELETE2(engine->to_settle.ensembles, ens, touched.prev, touched.next);
     if (ens->unsaved)
         LL_DELETE2(engine->to_settle.saved, ens, next_unsaved);
     spec_destroy(ens->spec);

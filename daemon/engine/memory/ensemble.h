@@ -59,9 +59,12 @@ struct live_ensemble {
     struct guard guard;
     bool bulk; /* a bulk operation still has members to change */
     struct alarm bulk_alarm;
-    bool dirty;   /* it is on the engine's list of ensembles to look at */
+    struct {
+        bool is; /* it is on the engine's list of ensembles to look at */
+        struct live_ensemble *prev, *next;
+    } touched;
     bool unsaved; /* it is on the list of ensembles whose progress is to be stored */
-    struct live_ensemble *prev_dirty, *next_dirty, *next_unsaved;
+    struct live_ensemble *next_unsaved;
     UT_hash_handle hh; /* by row.id */
 };
 
