@@ -252,14 +252,25 @@ static void until_all_succeeded(size_t n)
     }
 }
 
+/* The only pilot of the ensemble. */
+static const struct flight *find_flight(void)
+{
+    const struct flight *flight;
+    struct job_row job;
+
+    assert_int_equal(
+        store_job_get(sim_store(sim), sim_number(sim, "SELECT id FROM job WHERE kind = 'pilot'"), &job, &err), 1);
+    flight = pilots_of(sim, job.name);
+    assert_non_null(flight);
+    return flight;
+}
+
 /* Those that wait for another try are tried in the order of their times; after a restart they are known by their
  * indices. */
 static void records_are_found_in_another_order(void **state)
 {
     static const struct sim_faults calm = {.run_ms = 200000};
     const struct flight *flight;
-    struct job_row job;
-    char pilot[64];
 
     begin(1, calm);
     submit(2, 2, allocation());
@@ -275,10 +286,7 @@ static void records_are_found_in_another_order(void **state)
     sim_boot(sim);
     assert_int_equal(engine_resume(sim_engine(sim), id, &sim_left, &err), 0);
     until("SELECT count(*) = 2 FROM attempt WHERE started IS NOT NULL");
-    assert_int_equal(store_job_get(sim_store(sim), sim_number(sim, "SELECT id FROM job WHERE kind = 'pilot'"), &job, &err), 1);
-    snprintf(pilot, sizeof pilot, "%s", job.name);
-    flight = pilots_of(sim, pilot);
-    assert_non_null(flight);
+    flight = find_flight();
     assert_string_equal(json_string_value(json_object_get(json_array_get(json_object_get(flight->nodes[0].jobs->descriptor, "tasks"), 0),
                                                           "id")), "1.1");
     sim_crash(sim);
@@ -341,6 +349,29 @@ static void records_of_others_do_not_count(void **state)
         assert_int_equal(sim_number(sim, "SELECT count(*) FROM attempt WHERE number = 1 AND outcome = 'lost'"), cases[i].counts ? 0 : 2);
         end();
     }
+}
+
+/* A job was handed over twice, and its pilot tells of the first time that it has ended, and returns the second one. */
+static void what_is_returned_after_its_end_has_ended(void **state)
+{
+    static const struct sim_faults calm = {.run_ms = 20000};
+    const struct flight *flight;
+    struct inner *job;
+
+    begin(1, calm);
+    submit(2, 1, allocation());
+    until("SELECT count(*) = 2 FROM attempt WHERE started IS NOT NULL");
+    flight = find_flight();
+    sim_crash(sim);
+    until_all_succeeded(2);
+    for (job = flight->nodes[0].jobs; job != NULL; job = job->next)
+        pilots_say(job->node, "return", json_pack("{s:s, s:s}", "job", job->name, "why", "told to end"));
+    lose_exit_records();
+    sim_boot(sim);
+    until_over();
+    assert_int_equal(sim_number(sim, "SELECT count(*) FROM attempt WHERE outcome = 'succeeded'"), 2);
+    assert_int_equal(sim_number(sim, "SELECT count(*) FROM attempt"), 2);
+    end();
 }
 
 /* Its pilot is over, and its journal alone tells how they ended. */
@@ -429,6 +460,7 @@ int main(void)
         cmocka_unit_test(what_waits_again_is_looked_at),
         cmocka_unit_test(what_is_not_handed_over_yet_ends_with_its_pilot),
         cmocka_unit_test(records_are_found_in_another_order),
+        cmocka_unit_test(what_is_returned_after_its_end_has_ended),
         cmocka_unit_test(what_cannot_be_read_says_nothing),
         cmocka_unit_test(records_of_others_do_not_count),
         cmocka_unit_test(what_was_decided_is_done_where_it_was_not_stored),
