@@ -92,7 +92,6 @@ struct live_ensemble *ensemble_adopt(struct engine *engine, const struct ensembl
     if (spec->has_training) {
         ens->training = training_new(ens);
         if (adopt_training(engine, ens->training, row->id) < 0) {
-            log_error_of(LOG_ENSEMBLE(row->id), "ensemble %lld: its training cannot be read", (long long)row->id);
             training_free(engine, ens->training);
             spec_destroy(spec);
             free(ens);
