@@ -140,8 +140,8 @@ int engine_follow_up(struct engine *engine, int64_t id, const struct engine_foll
 typedef void engine_follow_up_told(void *arg, int64_t root, const struct ensemble_row *follow_up,
                                    const struct error *failed);
 /* The same for every family whose newest ensemble is complete and that has unfinished members, from beyond the root
- * *after on, until `limit` are made. Each is told, or why not; those that are made come last. 0 or -1; *after is where to go on, 0 where there are no
- * more. */
+ * *after on, until `limit` are made. Each is told, or why not; those that are made come last. Returns 0 or -1; *after
+ * is where to go on, 0 where there are no more. */
 int engine_follow_up_all(struct engine *engine, const json_t *changes, int limit, int64_t *after,
                          engine_follow_up_told *each, void *arg, struct error *err);
 /* How many were made, and are committed, since engine_create(). */

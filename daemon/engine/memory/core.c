@@ -199,19 +199,6 @@ void engine_settle(struct engine *engine)
     engine->to_settle.under_way = false;
 }
 
-void engine_settle_for(struct engine *engine, struct live_ensemble *ens, struct ensemble_row *row,
-                       struct training_row *training)
-{
-    int64_t id = ens->row.id;
-
-    ens->answer.row = row;
-    ens->answer.training = training;
-    engine_settle(engine);
-    ens = engine_find_ensemble(engine, id);
-    if (ens != NULL)
-        ensemble_answer(ens);
-}
-
 void engine_event(struct engine *engine, const char *kind, int64_t ensemble, int64_t index, json_t *detail)
 {
     struct error err;

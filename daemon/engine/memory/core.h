@@ -13,7 +13,6 @@ struct adapter;
 struct ensemble_row;
 struct job_row;
 struct live_ensemble;
-struct training_row;
 
 #define FILE_RETRY_MS 5000 /* after a failed write to the run directory */
 #define DISPATCH_MAX 256   /* attempts made or jobs cancelled between two ticks, to keep a loop turn short */
@@ -95,10 +94,6 @@ void engine_touch_all(struct engine *engine, const struct known_adapter *adapter
 /* Hands facts to their owners, has touched jobs take a step, and looks at touched ensembles, until none is left. Every
  * entry into the engine ends with it. */
 void engine_settle(struct engine *engine);
-/* Settles at the end of a call about this ensemble, and gives the rows of the ensemble and its training as they are
- * then, even if the ensemble has left the memory meanwhile. Either pointer may be NULL. */
-void engine_settle_for(struct engine *engine, struct live_ensemble *ens, struct ensemble_row *row,
-                       struct training_row *training);
 /* Has the number of members that have been tried written when all ensembles are settled. */
 void engine_save_later(struct engine *engine, struct live_ensemble *ens);
 void engine_event(struct engine *engine, const char *kind, int64_t ensemble, int64_t index, json_t *detail);

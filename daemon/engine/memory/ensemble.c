@@ -16,6 +16,19 @@ void ensemble_answer(struct live_ensemble *ens)
     ens->answer = (struct ensemble_asked){NULL, NULL};
 }
 
+void engine_settle_for(struct engine *engine, struct live_ensemble *ens, struct ensemble_row *row,
+                       struct training_row *training)
+{
+    int64_t id = ens->row.id;
+
+    ens->answer.row = row;
+    ens->answer.training = training;
+    engine_settle(engine);
+    ens = engine_find_ensemble(engine, id);
+    if (ens != NULL)
+        ensemble_answer(ens);
+}
+
 int64_t ensemble_most(const struct live_ensemble *ens)
 {
     int64_t most = params_most(ens->spec->params);

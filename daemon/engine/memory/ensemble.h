@@ -70,6 +70,10 @@ struct live_ensemble {
 
 /* Gives the call that asked the rows as they are now. */
 void ensemble_answer(struct live_ensemble *ens);
+/* Settles at the end of a call about this ensemble, and gives the rows of the ensemble and its training as they are
+ * then, even if the ensemble has left the memory meanwhile. Either pointer may be NULL. */
+void engine_settle_for(struct engine *engine, struct live_ensemble *ens, struct ensemble_row *row,
+                       struct training_row *training);
 /* Returns how many members it can ever have, for which its training makes room. */
 int64_t ensemble_most(const struct live_ensemble *ens);
 /* Returns whether it is open, and more members may come. */
