@@ -19,11 +19,6 @@ struct out {
 static const char *const names[] = {"error", "warning", "info", "debug"};
 static const int priorities[] = {3, 4, 6, 7}; /* syslog(3)'s number for each log_level */
 
-const char *log_level_name(enum log_level level)
-{
-    return names[level];
-}
-
 static void out_format(struct out *o, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 static void out_format(struct out *o, const char *fmt, ...)
 {
@@ -38,7 +33,7 @@ static void out_format(struct out *o, const char *fmt, ...)
         o->n += (size_t)n < room ? (size_t)n : room - 1;
 }
 
-/* Returns how many bytes the UTF-8 character at `p` has, 0 where there is none. */
+/* Returns how many bytes the UTF-8 character at `p` has, 0 if there is none. */
 static size_t utf8_size(const unsigned char *p)
 {
     size_t size = p[0] < 0x80                   ? 1

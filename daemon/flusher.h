@@ -1,5 +1,5 @@
-/* A thread that flushes the store's log while the loop goes on. libuv's workers would not do, because they may all be
- * busy with files of a slow run directory, and everything waits for a flush. */
+/* A thread that flushes the store's log while the loop goes on. libuv's workers may all be busy with files of a slow
+ * run directory, and everything waits for a flush. */
 #ifndef DAEMON_FLUSHER_H
 #define DAEMON_FLUSHER_H
 #include "daemon/store/store.h"
@@ -14,9 +14,6 @@ struct flusher *flusher_create(uv_loop_t *loop, struct store *store, void (*done
 
 /* Starts a flush. It must not be called again before done(). */
 void flusher_start(struct flusher *flusher);
-
-/* Waits for the flush that is under way, if there is one, and calls done() before it returns. */
-void flusher_wait(struct flusher *flusher);
 
 /* Waits for the flush that is under way. done() is not called any more. */
 void flusher_destroy(struct flusher *flusher);

@@ -102,7 +102,7 @@ bool frame_is_in_memory(const struct frame *f)
     return f->kind == FRAME_SAMPLE && (f->flags & FRAME_IN_MEMORY);
 }
 
-/* Tells whether the frame fills the rest of its message, or leaves room for the header of the next. */
+/* Returns whether the frame fills the rest of its message, or leaves room for the header of the next. */
 static bool length_holds(const struct frame *f, size_t size)
 {
     if (frame_is_in_memory(f))
@@ -196,12 +196,4 @@ const char *frame_fault_text(enum frame_fault fault)
     case FRAME_BAD_PAYLOAD: return "the payload's checksum is wrong";
     }
     return "unknown fault";
-}
-
-const char *frame_kind_name(enum frame_kind kind)
-{
-    static const char *const names[] = {"?",      "HELLO", "WELCOME",  "SAMPLE",    "ACK",
-                                        "REWIND", "WHO",   "FINALIZE", "FINALIZED", "REFUSED"};
-
-    return kind >= FRAME_HELLO && kind <= FRAME_REFUSED ? names[kind] : names[0];
 }

@@ -61,7 +61,7 @@ static int read_seconds(const json_t *obj, const char *at, const char *key, int6
     return 0;
 }
 
-/* Tells whether an id can be put into paths, environment marks and JSON. */
+/* Returns whether an id can be put into paths, environment marks and JSON. */
 static bool id_is_printable(const char *text)
 {
     for (; *text; text++)

@@ -2,7 +2,7 @@
 #ifndef TESTS_ALPS_SITE_H
 #define TESTS_ALPS_SITE_H
 #include "common/files.h"
-#include "scheduler-adapters/registry.h"
+#include "tests/unit/adapter_named.h"
 #include "tests/unit/batch_site.h"
 
 #include <stdio.h>
@@ -26,7 +26,7 @@ static inline void begin(const char *nids, const char *aprun)
         json_object_set_new(site.config, "pause", json_string("1ms"));
     site_command("aprun", aprun);
     site_command("apkill", "");
-    site_begin(adapter_registry_find("alps"));
+    site_begin(adapter_named("alps"));
 }
 
 static inline void submit(struct adapter_job job, int number)
@@ -57,7 +57,7 @@ static inline const char *site_path(const char *name)
     return path;
 }
 
-/* Tells whether the file is there, and has these words. */
+/* Returns whether the file is there, and has these words. */
 static inline bool has_words(const char *name, const char *words)
 {
     struct error err;

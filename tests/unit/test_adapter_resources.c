@@ -1,9 +1,9 @@
-/* What the local adapter keeps count of: no GPU has two jobs, memory is never exceeded, big jobs get their turn. */
+/* The accounts of the local adapter: no GPU has two jobs, memory is never exceeded, big jobs get their turn. */
 #include "common/files.h"
 #include "common/log.h"
 #include "scheduler-adapters/local.h"
-#include "scheduler-adapters/registry.h"
 #include "tests/unit/adapter_harness.h"
+#include "tests/unit/adapter_named.h"
 
 #include <fcntl.h>
 #include <sched.h>
@@ -343,6 +343,6 @@ int main(void)
 
     test_limit(300);
     log_init("test", LOG_LEVEL_ERROR);
-    ops = adapter_registry_find("local");
+    ops = adapter_named("local");
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

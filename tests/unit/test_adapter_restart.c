@@ -1,10 +1,10 @@
-/* What an adapter must know about jobs that it did not start itself, or whose runner was killed. */
+/* An adapter's answers about jobs that it did not start itself, or whose runner was killed. */
 #include "common/log.h"
 #include "common/process.h"
 #include "common/timefmt.h"
 #include "scheduler-adapters/local.h"
-#include "scheduler-adapters/registry.h"
 #include "tests/unit/adapter_harness.h"
+#include "tests/unit/adapter_named.h"
 
 #include <fcntl.h>
 #include <signal.h>
@@ -305,7 +305,7 @@ static void its_start_and_its_end_are_told(void **state)
     assert_int_equal(harness_status(&h, &job).state, ADAPTER_JOB_ENDED);
 }
 
-/* The newest of them, in memory; where there are more, their directories tell of the first. */
+/* The newest of them, in memory; if there are more, their directories tell of the first. */
 static void ended_jobs_are_remembered(void **state)
 {
     enum { KEPT = 4096 };
@@ -374,6 +374,6 @@ int main(void)
 
     test_limit(200);
     log_init("test", LOG_LEVEL_ERROR);
-    ops = adapter_registry_find("local");
+    ops = adapter_named("local");
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

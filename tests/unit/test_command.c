@@ -104,7 +104,7 @@ static void connections_are_paced(void **state)
     assert_true(command_pace_take(&pace, 200000, 200, false)); /* a listing does not wait, and is counted */
     assert_false(command_pace_take(&pace, 230000, 1, true));
     assert_true(command_pace_take(&pace, 290000, 100, true)); /* more than may ever be made at once */
-    assert_int_equal(command_pace_left(&pace, 290000), 0);
+    assert_false(command_pace_take(&pace, 290000, 1, true));
 }
 
 /* Also where the command is a script that runs another, and however much address space is set aside. */
@@ -255,7 +255,7 @@ static void what_left_the_group_holds_nothing_up(void **state)
     process_signal_marked("STRETTO_TEST_HOLDER", pid, SIGKILL);
 }
 
-/* The loop did not turn while it ended and its time ran out, as when the daemon is stopped for a while. Where this
+/* The loop did not turn while it ended and its time ran out, as when the daemon is stopped for a while. If this
  * machine was held up before the loop had begun to wait, it is tried again. */
 static void one_that_ended_in_time_is_not_late_since_the_loop_was(void **state)
 {

@@ -1,5 +1,5 @@
-/* What slurmrestd is told, and what it tells, in the words of all its API versions. Those of v0.0.38 and before are as
- * a real server of Slurm 22.05 takes and tells them; the later ones as they are documented. */
+/* The requests to slurmrestd and its answers, in the words of all its API versions. Those of v0.0.38 and before are as
+ * a real server of Slurm 22.05 takes and gives them; the later ones as they are documented. */
 #include "scheduler-adapters/slurmrestd.h"
 #include "tests/unit/unit.h"
 
@@ -456,9 +456,8 @@ static void read_limits(struct slurmrestd_limits *limits, const char *text)
 /* As v0.0.38 tells them, but for the objects. */
 static void limits_on_how_many_jobs_there_may_be_are_read(void **state)
 {
-    struct slurmrestd_limits limits;
+    struct slurmrestd_limits limits = {.most = INT64_MAX};
 
-    slurmrestd_limits_init(&limits);
     read_limits(&limits, "{\"QOS\": [{\"name\": \"normal\", \"flags\": [], \"limits\": {\"max\": {\"jobs\": {\"per\": {\"account\": null,"
                          " \"user\": 12}, \"active_jobs\": {\"per\": {\"account\": 1, \"user\": 1}}}}}}]}");
     assert_true(limits.most == 12);
@@ -474,7 +473,7 @@ static void limits_on_how_many_jobs_there_may_be_are_read(void **state)
     read_limits(&limits, "{\"associations\": [{\"user\": null, \"max\": {\"jobs\": {\"total\": 4, \"per\": {\"submitted\": 100}}}}]}");
     assert_true(limits.most == 4);
     assert_true(limits.is_shared);
-    slurmrestd_limits_init(&limits);
+    limits = (struct slurmrestd_limits){.most = INT64_MAX};
     read_limits(&limits, "{\"QOS\": [{\"limits\": {\"max\": {\"jobs\": {\"per\": {\"account\": 12}}}}}]}");
     assert_true(limits.is_shared);
     assert_true(limits.most == INT64_MAX);

@@ -19,7 +19,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What is on its way to a node. */
+/* The jobs and orders on their way to a node. */
 struct inbox_batch {
     struct ticket *ticket; /* the pilot's job */
     int64_t node;
@@ -35,11 +35,14 @@ char *pilot_node_dir(const struct engine *engine, const struct pilot_node *node)
     return dir;
 }
 
+static void pilot_flush(struct engine *engine, struct alarm *alarm);
+
 static void order_flush(struct engine *engine, struct pilot_node *node, int64_t when_ms)
 {
     node->flush.ring = pilot_flush;
     if (!node->writing && !heap_holds(&node->flush.node))
-        alarm_set(engine, &node->flush, when_ms); /* at the next tick: what comes until then goes into the same file */
+        /* at the next tick: orders that come until then go into the same file */
+        alarm_set(engine, &node->flush, when_ms);
 }
 
 /* Its node may have gone meanwhile. */
@@ -61,7 +64,7 @@ static void handed_over(struct engine *engine, const struct inbox_batch *batch, 
     }
 }
 
-/* What was not written may have been orders to cancel: they are given again. */
+/* Gives orders to cancel again: the file that was not written may have had them. */
 static void cancel_again(struct engine *engine, const struct pilot_node *node)
 {
     for (struct live_job *job = node->pilot->job->ensemble->jobs; job != NULL; job = job->ens_next) {
@@ -98,7 +101,7 @@ static void inbox_written(void *arg, const struct error *failed)
     free(batch);
 }
 
-void pilot_flush(struct engine *engine, struct alarm *alarm)
+static void pilot_flush(struct engine *engine, struct alarm *alarm)
 {
     static uint64_t serial;
     struct pilot_node *node = heap_entry(alarm, struct pilot_node, flush);

@@ -5,7 +5,7 @@
 #include "daemon/spec/rows.h"
 #include "daemon/spec/spec.h"
 
-#define MOST_STREAMED 100000 /* members of an open ensemble with a training, where the spec does not say */
+#define MOST_STREAMED 100000 /* members of an open ensemble with a training, if the spec does not say */
 
 void ensemble_answer(struct live_ensemble *ens)
 {
@@ -63,7 +63,9 @@ bool ensemble_has_former(const struct live_ensemble *ens)
     return ens->training != NULL && ens->training->row.generation > 1;
 }
 
-bool ensemble_lets_start(const struct live_ensemble *ens)
+/* Returns whether members may be started. After a training has begun anew they may not before all members that are to
+ * run again are pending. */
+static bool ensemble_lets_start(const struct live_ensemble *ens)
 {
     return !ensemble_has_former(ens) || (ens->training->row.state == TRAINING_RUNNING && !ens->bulk);
 }

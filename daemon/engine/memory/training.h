@@ -9,9 +9,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define TRAINING_POLL_MS 1000 /* between looks at the ranks' files where no message says there is news */
+#define TRAINING_POLL_MS 1000 /* between looks at the ranks' files if no message says there is news */
 
-/* On which hosts the ranks of a generation can be reached; "" where a rank has not said it yet. */
+/* On which hosts the ranks of a generation can be reached; "" if a rank has not said it yet. */
 struct rank_hosts {
     int64_t generation, n;
     struct {
@@ -46,13 +46,12 @@ struct training {
 
 /* Notes where a rank says that it can be reached; NULL: it does not say it yet. */
 void training_note_host(struct training *training, int64_t rank, const char *host);
-void training_forget_hosts(struct training *training);
 void training_free(struct engine *engine, struct training *training);
 /* A message to one generation of the ranks, while its file is being written. */
 struct message *message_new(struct engine *engine, const struct live_ensemble *ens);
 /* Frees the message. Returns its ensemble, or NULL if that generation of the ranks is gone. */
 struct live_ensemble *message_redeem(struct message *message, struct engine **engine);
-/* Ends the reading of what ranks wrote after a failure, and begins it anew later. */
+/* Ends the reading of the ranks' files after a failure, and begins it again later. */
 void training_read_later(struct engine *engine, struct live_ensemble *ens);
 
 #endif
