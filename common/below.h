@@ -1,6 +1,11 @@
 /* Files below a directory whose content others make, such as a member's own: no symbolic link on the way leads out. */
 #ifndef COMMON_BELOW_H
 #define COMMON_BELOW_H
+#include <stdbool.h>
+
+/* Returns whether a path stays below the directory that it is relative to: it is not absolute, and no part of it is
+ * "..". Files need not exist. */
+bool path_stays_below(const char *path);
 
 /* Opens a file by its path in `dir`, as open(2) without O_CREAT. `dir` itself may be a link. Fails with ELOOP if any
  * part of the path is a symbolic link, and with EXDEV if it would leave the directory. */

@@ -28,11 +28,15 @@ int engine_load(struct engine *engine, struct error *err);
  * time (a full disk would otherwise make a busy loop), or as soon as somebody asks for a change. */
 void engine_rest(struct engine *engine);
 
+/* The calls below that change an ensemble or a training give its row as the call leaves it. That row is what the turn
+ * commits, so an answer that is made of it need not read the row back. */
+
 /* Accept a spec: code and pointer in err if it is refused (nothing is stored then); codes beginning with "store_"
- * are the daemon's own trouble. On success *id is the ensemble. Committed at the end of the turn. If the spec names
- * a file of parameters, `rows` is its copy below engine_rows_dir(), else NULL; it is taken over, and closed on failure:
- * removing its files is then left to the caller. */
-int engine_submit(struct engine *engine, const json_t *spec, struct rows *rows, int64_t *id, struct error *err);
+ * are the daemon's own trouble. Committed at the end of the turn. If the spec names a file of parameters, `rows` is
+ * its copy below engine_rows_dir(), else NULL; it is taken over, and closed on failure: removing its files is then left
+ * to the caller. */
+int engine_submit(struct engine *engine, const json_t *spec, struct rows *rows, struct ensemble_row *row,
+                  struct error *err);
 
 /* Returns the directory of the copies of parameter files. */
 const char *engine_rows_dir(const struct engine *engine);
@@ -41,13 +45,14 @@ int engine_sweep_rows(struct engine *engine, struct error *err);
 
 /* Cancel: pending members at once, those under way are ended. Cancelling what is over is no error. Code
  * "ensemble_not_found" if there is none, "adapter_not_here" if its adapter is not loaded now. */
-int engine_cancel(struct engine *engine, int64_t id, struct error *err);
+int engine_cancel(struct engine *engine, int64_t id, struct ensemble_row *row, struct error *err);
 
 /* Cancel one member: *cancelled says whether it is, or will be once its attempt has ended (which is ended for it if
  * no other member shares its job) or its turn has come. False: it has ended otherwise before. Codes besides
  * "ensemble_not_found", "ensemble_over", "adapter_not_here": "member_not_found"; "member_in_follow_up" if it goes on
  * there. */
-int engine_cancel_member(struct engine *engine, int64_t id, int64_t index, bool *cancelled, struct error *err);
+int engine_cancel_member(struct engine *engine, int64_t id, int64_t index, bool *cancelled, struct ensemble_row *row,
+                         struct error *err);
 
 /* The calls below change an ensemble that is not over: codes "ensemble_not_found", "ensemble_over", "adapter_not_here".
  * A request for what holds already is no error and no event. */
@@ -55,8 +60,8 @@ int engine_cancel_member(struct engine *engine, int64_t id, int64_t index, bool 
 /* Pause: no further attempt, and no training, is started; what is under way goes on to its end. Resume: again. A paused
  * ensemble in which nothing is left to start completes like any other. `by`: who asked, as a phrase that follows "it
  * was paused", such as "by token 3 (cron)"; "": it is not told. */
-int engine_pause(struct engine *engine, int64_t id, const char *by, struct error *err);
-int engine_resume(struct engine *engine, int64_t id, struct error *err);
+int engine_pause(struct engine *engine, int64_t id, const char *by, struct ensemble_row *row, struct error *err);
+int engine_resume(struct engine *engine, int64_t id, struct ensemble_row *row, struct error *err);
 
 /* A member that is suggested to an open ensemble. */
 struct engine_suggestion {
@@ -73,7 +78,7 @@ struct engine_suggestion {
  * and those of specs with a pointer into the array /suggestions. */
 int engine_suggest(struct engine *engine, int64_t id, struct engine_suggestion *list, size_t n, struct error *err);
 /* No more are suggested: the ensemble ends when its members have. */
-int engine_close(struct engine *engine, int64_t id, struct error *err);
+int engine_close(struct engine *engine, int64_t id, struct ensemble_row *row, struct error *err);
 
 /* The treatment of the attempts in flight beyond a smaller width. */
 enum engine_shrink {
@@ -84,12 +89,13 @@ enum engine_shrink {
 /* Change the width; it must be from 1 to SPEC_WIDTH_MAX. A packed job is stopped whole. `by` is a phrase that says who
  * asks, such as "by token 3 (cron)". The policy of an elastic ensemble leaves the width alone from then on. */
 int engine_resize(struct engine *engine, int64_t id, int64_t width, enum engine_shrink shrink, const char *by,
-                  struct error *err);
+                  struct ensemble_row *row, struct error *err);
 
 /* Change the number of ranks of that training; it must be from 1 to SPEC_RANKS_MAX. `by` and the policy are as above.
  * One that has begun needs checkpoints: its ranks save a last one and end, and the next generation has the new number.
  * Fails with "training_not_found", "training_over", "training_no_checkpoints", or as a spec that could not run. */
-int engine_resize_training(struct engine *engine, int64_t id, int64_t ranks, const char *by, struct error *err);
+int engine_resize_training(struct engine *engine, int64_t id, int64_t ranks, const char *by, struct training_row *row,
+                           struct error *err);
 
 /* Make members that did not succeed pending again, with all their retries: one, or all that are in the given states
  * (failed, unfinished). A complete ensemble is running again. *n is how many; those that are pending or under way
@@ -97,9 +103,9 @@ int engine_resize_training(struct engine *engine, int64_t id, int64_t ranks, con
  * checkpoint, or, `afresh`, begin at the start. Codes besides: "member_not_found"; "member_succeeded"; "training_over"
  * if the training that they would stream into takes no more; "member_in_follow_up" if they go on there. */
 int engine_resubmit_member(struct engine *engine, int64_t id, int64_t index, bool afresh, int64_t *n,
-                           struct error *err);
+                           struct ensemble_row *row, struct error *err);
 int engine_resubmit(struct engine *engine, int64_t id, const enum member_state *states, size_t n_states, bool afresh,
-                    int64_t *n, struct error *err);
+                    int64_t *n, struct ensemble_row *row, struct error *err);
 
 /* The changes with which a training is resubmitted. */
 struct engine_resubmission {
@@ -115,7 +121,7 @@ struct engine_resubmission {
  * "training_not_over"; "ensemble_not_over" while jobs of the ensemble are still being stopped; "adapter_not_here"; or,
  * with pointers into the changes, as a spec that could not run, also for a checkpoint that is not there. */
 int engine_resubmit_training(struct engine *engine, int64_t id, const struct engine_resubmission *wish,
-                             struct error *err);
+                             struct training_row *row, struct error *err);
 
 /* The wishes for a follow-up. */
 struct engine_follow_up {
@@ -128,14 +134,16 @@ struct engine_follow_up {
  * the newest of the family: `id` is any of it. *made, or it is there already: one that is not over is the answer.
  * Codes: "ensemble_not_found"; "ensemble_not_over" if an ensemble of the family is still to end by itself;
  * "follow_up_needless" if no member is in such a state; "training_over"; those of engine_submit(). */
-int engine_follow_up(struct engine *engine, int64_t id, const struct engine_follow_up *wish, int64_t *follow_up,
+int engine_follow_up(struct engine *engine, int64_t id, const struct engine_follow_up *wish, struct ensemble_row *row,
                      bool *made, struct error *err);
+/* What has become of a family: the row of its newest ensemble, or why it is not followed up. The other one is NULL. */
+typedef void engine_follow_up_told(void *arg, int64_t root, const struct ensemble_row *follow_up,
+                                   const struct error *failed);
 /* The same for every family whose newest ensemble is complete and that has unfinished members, from beyond the root
- * *after on: each is told, or why not, until `limit` are made. 0 or -1; *after is where to go on, 0 if there are no
- * more. */
+ * *after on, until `limit` are made. Each is told, or why not; those that are made come last. Returns 0 or -1; *after
+ * is where to go on, 0 if there are no more. */
 int engine_follow_up_all(struct engine *engine, const json_t *changes, int limit, int64_t *after,
-                         void (*each)(void *arg, int64_t root, int64_t follow_up, const struct error *failed),
-                         void *arg, struct error *err);
+                         engine_follow_up_told *each, void *arg, struct error *err);
 /* Returns how many follow-ups were made, and are committed, since engine_create(). */
 uint64_t engine_follow_ups(const struct engine *engine);
 

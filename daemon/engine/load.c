@@ -35,9 +35,15 @@ void engine_forget(struct engine *engine)
     struct live_ensemble *ens, *next_ens;
     struct live_job *job, *next_job;
     struct known_adapter *adapter, *next_adapter;
+    struct left_alone *left, *next_left;
     struct fact *fact;
 
     engine->epoch++;
+    LL_FOREACH_SAFE (engine->left_alone, left, next_left) {
+        free(left->why);
+        free(left);
+    }
+    engine->left_alone = NULL;
     while ((fact = fact_take(engine)) != NULL)
         fact_free(fact);
     engine->withdrawals.under_way = engine->withdrawals.failed = engine->feeds.orders = 0;
@@ -78,6 +84,15 @@ static int keep_job(void *arg, const struct job_row *row)
     return 0;
 }
 
+static void leave_alone(struct engine *engine, int64_t ensemble, const char *why)
+{
+    struct left_alone *left = xcalloc(1, sizeof *left);
+
+    *left = (struct left_alone){.ensemble = ensemble, .why = xstrdup(why)};
+    LL_PREPEND(engine->left_alone, left);
+    log_error_of(LOG_ENSEMBLE(ensemble), "ensemble %lld is left alone: %s", (long long)ensemble, why);
+}
+
 static void adopt_ensembles(struct loading *loading)
 {
     int64_t now = engine_now(loading->engine);
@@ -89,13 +104,14 @@ static void adopt_ensembles(struct loading *loading)
 
         if (engine_check_adapter(loading->engine, &loading->rows[i], &err) < 0 ||
             engine_spec(loading->engine, loading->rows[i].id, &spec, &err) == NULL) {
-            log_error_of(LOG_ENSEMBLE(loading->rows[i].id), "ensemble %lld is left alone: %s",
-                         (long long)loading->rows[i].id, err.text);
+            leave_alone(loading->engine, loading->rows[i].id, err.text);
             continue;
         }
         ens = ensemble_adopt(loading->engine, &loading->rows[i], spec);
-        if (ens == NULL)
+        if (ens == NULL) {
+            leave_alone(loading->engine, loading->rows[i].id, "its training cannot be read");
             continue;
+        }
         if (store_member_wait_at_most(loading->engine->store, ens->row.id, now, now + BACKOFF_MAX_MS, &err) < 0)
             store_doom(loading->engine->store, &err);
         engine_touch(loading->engine, ens);

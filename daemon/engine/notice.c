@@ -271,15 +271,14 @@ static bool tell_after(struct engine *engine, const struct ensemble_row *row, st
 /* It was left alone when the daemon started, as the log says, too. */
 static bool tell_left_alone(struct engine *engine, const struct ensemble_row *row, struct engine_notice *out)
 {
-    struct spec *owned = NULL;
     struct error err;
 
     if (engine_check_adapter(engine, row, &err) < 0)
         return notice_tell(out, "adapter_not_here", "%s", err.text);
-    if (engine_spec(engine, row->id, &owned, &err) == NULL)
-        return notice_tell(out, "not_readable", "ensemble %lld is left alone until the daemon is started again: %s",
-                           (long long)row->id, err.text);
-    spec_destroy(owned);
+    for (const struct left_alone *left = engine->left_alone; left != NULL; left = left->next)
+        if (left->ensemble == row->id)
+            return notice_tell(out, "not_readable", "ensemble %lld is left alone until the daemon is started again: %s",
+                               (long long)row->id, left->why);
     return false;
 }
 

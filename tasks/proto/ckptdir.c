@@ -76,17 +76,6 @@ static int64_t ckpt_integer(const json_t *json, const char *key, int64_t otherwi
     return json_is_integer(value) ? json_integer_value(value) : otherwise;
 }
 
-/* Returns whether the path stays inside the directory. */
-static bool ckpt_path_stays_below(const char *path)
-{
-    if (path == NULL || path[0] == '\0' || path[0] == '/')
-        return false;
-    for (const char *p = path; *p; p += strcspn(p, "/"), p += *p == '/')
-        if (strncmp(p, "..", 2) == 0 && (p[2] == '/' || p[2] == '\0'))
-            return false;
-    return true;
-}
-
 bool ckpt_parse(const json_t *json, struct ckpt *ckpt)
 {
     const char *path = json_string_value(json_object_get(json, "path"));
@@ -104,8 +93,8 @@ bool ckpt_parse(const json_t *json, struct ckpt *ckpt)
         .mtime_ns = ckpt_integer(json, "mtime_ns", 0),
         .inode = ckpt_integer(json, "inode", 0),
     };
-    if (!ckpt_path_stays_below(path) || digest == NULL || strlen(digest) != CKPT_DIGEST_SIZE - 1 || ckpt->number < 0 ||
-        ckpt->size < 0)
+    if (path == NULL || path[0] == '\0' || !path_stays_below(path) || digest == NULL ||
+        strlen(digest) != CKPT_DIGEST_SIZE - 1 || ckpt->number < 0 || ckpt->size < 0)
         return false;
     memcpy(ckpt->digest, digest, CKPT_DIGEST_SIZE);
     ckpt->path = strdup(path);

@@ -1,5 +1,6 @@
 #include "tasks/proto/jobdesc.h"
 
+#include "common/below.h"
 #include "common/files.h"
 #include "common/jsonx.h"
 #include "common/units.h"
@@ -69,23 +70,12 @@ static bool id_is_printable(const char *text)
     return true;
 }
 
-/* Returns whether the path stays inside the task's directory. */
-static bool task_path_stays_below(const char *path)
-{
-    if (path[0] == '/')
-        return false;
-    for (const char *p = path; *p; p += strcspn(p, "/"), p += *p == '/')
-        if (strncmp(p, "..", 2) == 0 && (p[2] == '/' || p[2] == '\0'))
-            return false;
-    return true;
-}
-
 /* Checks a path of a task; NULL is none. */
 static int check_below(const char *path, const char *at, const char *key, struct error *err)
 {
     char place[256];
 
-    if (path == NULL || task_path_stays_below(path))
+    if (path == NULL || path_stays_below(path))
         return 0;
     return error_at(err, BAD, jsonx_pointer(place, sizeof place, at, key), "\"%s\" must stay below its directory", key);
 }
@@ -202,7 +192,7 @@ static int parse_artefacts(const json_t *root, struct jobdesc *desc, struct erro
         return -1;
     json_array_foreach ((json_t *)desc->artefacts, i, pattern) {
         snprintf(at, sizeof at, "/artefacts/%zu", i);
-        if (!task_path_stays_below(json_string_value(pattern)))
+        if (!path_stays_below(json_string_value(pattern)))
             return error_at(err, BAD, at, "\"artefacts\" must lie in the task's directory");
     }
     return 0;
@@ -227,7 +217,7 @@ static int parse_checkpoint(const json_t *root, struct jobdesc_checkpoint *check
         return -1;
     if (name != NULL && (checkpoint->signal = jobdesc_signal(name)) == 0)
         return error_at(err, BAD, "/checkpoint/signal", "\"%.40s\" is no signal that a task can be warned by", name);
-    if (checkpoint->glob != NULL && !task_path_stays_below(checkpoint->glob))
+    if (checkpoint->glob != NULL && !path_stays_below(checkpoint->glob))
         return error_at(err, BAD, "/checkpoint/glob", "\"glob\" must stay in the checkpoint directory");
     return 0;
 }
@@ -288,7 +278,7 @@ static int parse_metrics(const json_t *root, struct jobdesc_metrics *metrics, st
         jsonx_number(obj, at, "at_most", JSONX_OPTIONAL, &metrics->most, err) < 0 ||
         jsonx_bool(obj, at, "best", JSONX_OPTIONAL, &metrics->best, err) < 0)
         return -1;
-    if (metrics->file != NULL && !task_path_stays_below(metrics->file))
+    if (metrics->file != NULL && !path_stays_below(metrics->file))
         return error_at(err, BAD, "/metrics/file", "\"file\" must lie in the task's directory");
     if (format != NULL && jobdesc_format_parse(format, &metrics->format) < 0)
         return error_at(err, BAD, "/metrics/format", "\"format\" must be \"lines\" or \"tensorboard\"");

@@ -169,9 +169,9 @@ size_t silences_judge(const struct silences *s, const struct leftovers *l)
         bool stopped = s->items[i].stopped_ms >= s->stopped_ms;
         bool blocked = by_itself && s->items[i].quiet_ms >= limit;
 
-        if (t->pid <= 0 || t->silent != SILENT_NOT || (!stopped && !blocked))
+        if (t->pid <= 0 || task_is_silent(t) || (!stopped && !blocked))
             continue;
-        t->silent = stopped ? SILENT_STOPPED : SILENT_BLOCKED;
+        t->told = stopped ? TOLD_STOPPED : TOLD_BLOCKED;
         t->silent_ms = stopped ? s->stopped_ms : limit;
         n++;
     }

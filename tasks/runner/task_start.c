@@ -366,7 +366,6 @@ void task_start(struct task *t)
         task_skip(t, t->why);
         return;
     }
-    t->ended = true;
     t->rec.end.ended_ms = t->job->machine->unix_ms();
     t->rec.end.outcome = ATTEMPT_FAILED;
     snprintf(t->rec.end.reason, sizeof t->rec.end.reason, "%.511s", err.text);

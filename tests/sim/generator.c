@@ -124,7 +124,7 @@ static void close_it(struct generator *generator, struct open_ensemble *open)
 {
     struct error ignored; /* it is tried again while it is open */
 
-    engine_close(sim_engine(generator->sim), open->id, &ignored);
+    engine_close(sim_engine(generator->sim), open->id, &sim_left, &ignored);
     sim_turn(generator->sim);
 }
 

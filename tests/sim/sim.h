@@ -88,6 +88,13 @@ void sim_boot(struct sim *sim);
 void sim_crash(struct sim *sim);
 void sim_outlive(struct sim *sim); /* no commit kills the daemon any more */
 struct engine *sim_engine(struct sim *sim);
+/* Where calls give the rows as they leave them, for tests that look at the store instead. */
+extern struct ensemble_row sim_left;
+extern struct training_row sim_left_training;
+/* Checks that a call that has succeeded has left the ensemble in the store as `sim_left` says. */
+void sim_check_left(struct sim *sim, int64_t ensemble);
+/* Submits a spec without a file of parameters. */
+int sim_submit(struct sim *sim, const json_t *spec, int64_t *id, struct error *err);
 struct store *sim_store(struct sim *sim);
 
 /* Ends the turn of the loop with a commit. Returns -1 if the commit failed, or the daemon died in it. */

@@ -68,6 +68,10 @@ is "$(cd "$srcdir" && LC_ALL=C.UTF-8 grep -rnE '^.{121}' --include='*.js' --incl
 is "$(cd "$srcdir" && LC_ALL=C.UTF-8 grep -nHE '^.{121}' README.md CHANGELOG.md CONTRIBUTING.md tests/README.md docs/*.md docs/man/* \
 	examples/*/README.md | cut -c1-80)" "" "no line of the documentation has more than 120 columns"
 
+# So have those of the build, of the API's description and of the schema.
+is "$(cd "$srcdir" && LC_ALL=C.UTF-8 grep -rnE '^.{121}' --include=local.mk --include=openapi.yaml --include='*.sql' api cli common \
+	daemon docs examples migrations scheduler-adapters tasks tests web | cut -c1-80)" "" "no line of a local.mk, of openapi.yaml or of the schema has more than 120 columns"
+
 # A folder of the dashboard imports from itself and from those below: data/, widgets/, views/.
 is "$(cd "$srcdir/web" && grep -n "from '\.\./" data/*.js; cd "$srcdir/web" && grep -nE "from '\.\./(views/|app)" widgets/*.js)" "" \
 	"data/ imports from data/ only, and widgets/ from data/ besides"

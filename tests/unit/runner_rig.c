@@ -266,7 +266,6 @@ void task_start(struct task *t)
     n_started++;
     assert_int_equal(dir_make(t->desc->dir, &err), 0);
     if (!last && other_fails) {
-        t->ended = true;
         t->rec.end.outcome = ATTEMPT_FAILED;
         return;
     }

@@ -32,7 +32,7 @@ static int begin(void **state)
     sim_memory(true);
     sim = sim_create(1, &calm, dir);
     sim_boot(sim);
-    assert_int_equal(engine_submit(sim_engine(sim), spec, NULL, &id, &err), 0);
+    assert_int_equal(sim_submit(sim, spec, &id, &err), 0);
     json_decref(spec);
     return sim_turn(sim);
 }

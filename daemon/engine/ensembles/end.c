@@ -71,10 +71,9 @@ static int cancel_unattended(struct engine *engine, struct ensemble_row *row, st
     return rc;
 }
 
-int engine_cancel(struct engine *engine, int64_t id, struct error *err)
+int engine_cancel(struct engine *engine, int64_t id, struct ensemble_row *row, struct error *err)
 {
     struct live_ensemble *ens;
-    struct ensemble_row row;
 
     if (engine_wake_up(engine, err) < 0)
         return -1;
@@ -86,14 +85,14 @@ int engine_cancel(struct engine *engine, int64_t id, struct error *err)
             engine_touch(engine, ens);
         }
         engine_stop_ensemble(engine, ens, "");
-        engine_settle(engine);
+        engine_settle_for(engine, ens, row, NULL);
         return 0;
     }
-    if (engine_stored_ensemble(engine, id, &row, err) < 0)
+    if (engine_stored_ensemble(engine, id, row, err) < 0)
         return -1;
-    if (ensemble_is_over(&row))
+    if (ensemble_is_over(row))
         return 0;
-    if (engine_check_adapter(engine, &row, err) < 0)
-        return cancel_unattended(engine, &row, err);
+    if (engine_check_adapter(engine, row, err) < 0)
+        return cancel_unattended(engine, row, err);
     return engine_open_ensemble(engine, id, &ens, err);
 }

@@ -206,16 +206,15 @@ int engine_suggest(struct engine *engine, int64_t id, struct engine_suggestion *
     return rc;
 }
 
-int engine_close(struct engine *engine, int64_t id, struct error *err)
+int engine_close(struct engine *engine, int64_t id, struct ensemble_row *row, struct error *err)
 {
     struct live_ensemble *ens;
-    struct ensemble_row row;
 
-    if (engine_wake_up(engine, err) < 0 || engine_stored_ensemble(engine, id, &row, err) < 0)
+    if (engine_wake_up(engine, err) < 0 || engine_stored_ensemble(engine, id, row, err) < 0)
         return -1;
-    if (row.intake == INTAKE_NONE)
+    if (row->intake == INTAKE_NONE)
         return not_open(id, err);
-    if (row.intake == INTAKE_CLOSED)
+    if (row->intake == INTAKE_CLOSED)
         return 0;
     if (engine_open_ensemble(engine, id, &ens, err) < 0)
         return -1;
@@ -226,6 +225,6 @@ int engine_close(struct engine *engine, int64_t id, struct error *err)
     log_change(LOG_LEVEL_INFO, LOG_ENSEMBLE(id), "ensemble %lld is closed, with %lld members", (long long)id,
                (long long)ens->row.count);
     engine_touch(engine, ens);
-    engine_settle(engine);
+    engine_settle_for(engine, ens, row, NULL);
     return 0;
 }

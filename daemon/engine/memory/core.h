@@ -26,6 +26,13 @@ struct engine_steps {
     void (*settle)(struct engine *engine);
 };
 
+/* An ensemble that could not be read when the memory was loaded. */
+struct left_alone {
+    int64_t ensemble;
+    char *why;
+    struct left_alone *next;
+};
+
 struct engine {
     struct engine_ports ports;
     const struct engine_steps *steps;
@@ -36,6 +43,7 @@ struct engine {
     struct known_adapter *adapters;
     struct live_ensemble *ensembles;
     struct live_job *jobs;
+    struct left_alone *left_alone;
     struct {
         struct fact *facts;                      /* to be handed to their owners (facts.h) */
         struct live_job *jobs;                   /* that were touched (job.h) */

@@ -7,6 +7,28 @@
 
 #define MOST_STREAMED 100000 /* members of an open ensemble with a training, if the spec does not say */
 
+void ensemble_answer(struct live_ensemble *ens)
+{
+    if (ens->answer.row != NULL)
+        *ens->answer.row = ens->row;
+    if (ens->answer.training != NULL)
+        *ens->answer.training = ens->training->row;
+    ens->answer = (struct ensemble_asked){NULL, NULL};
+}
+
+void engine_settle_for(struct engine *engine, struct live_ensemble *ens, struct ensemble_row *row,
+                       struct training_row *training)
+{
+    int64_t id = ens->row.id;
+
+    ens->answer.row = row;
+    ens->answer.training = training;
+    engine_settle(engine);
+    ens = engine_find_ensemble(engine, id);
+    if (ens != NULL)
+        ensemble_answer(ens);
+}
+
 int64_t ensemble_most(const struct live_ensemble *ens)
 {
     int64_t most = params_most(ens->spec->params);
