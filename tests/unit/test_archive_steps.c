@@ -123,7 +123,8 @@ static void put(const char *at, const char *text)
 
 static int64_t add_ensemble(int64_t count)
 {
-    struct ensemble_row row = {.name = "x", .adapter = "local", .stream_key = "0", .count = count, .width = 1, .created_ms = 1};
+    struct ensemble_row row = {
+        .name = "x", .adapter = "local", .stream_key = "0", .count = count, .width = 1, .created_ms = 1};
 
     must(store_ensemble_insert(store, &row, "{}", &err));
     return row.id;
@@ -136,7 +137,8 @@ static const char *directory_of(int64_t ensemble, int64_t index)
 
 static const char *file_of(int64_t ensemble, int64_t index, const char *name)
 {
-    return in_run_dir("e%lld/members/%lld/%lld/a1/%s", (long long)ensemble, (long long)index / 1000, (long long)index, name);
+    return in_run_dir("e%lld/members/%lld/%lld/a1/%s", (long long)ensemble, (long long)index / 1000, (long long)index,
+                      name);
 }
 
 static struct job_row add_job(int64_t ensemble, int64_t ended_ms)
@@ -156,8 +158,14 @@ static void add_attempt(int64_t ensemble, int64_t index, enum member_state state
 {
     struct member_row member = {.ensemble = ensemble, .index = index, .state = state, .attempts = 1};
     bool good = state == MEMBER_SUCCEEDED;
-    struct attempt_row attempt = {.ensemble = ensemble, .index = index, .number = 1, .submitted_ms = 1, .end.exit_code = -1,
-                                  .end.outcome = good ? ATTEMPT_SUCCEEDED : ATTEMPT_FAILED, .end.ended_ms = 2, .job = job->id};
+    struct attempt_row attempt = {.ensemble = ensemble,
+                                  .index = index,
+                                  .number = 1,
+                                  .submitted_ms = 1,
+                                  .end.exit_code = -1,
+                                  .end.outcome = good ? ATTEMPT_SUCCEEDED : ATTEMPT_FAILED,
+                                  .end.ended_ms = 2,
+                                  .job = job->id};
     char record[200], out[32];
 
     must(store_member_put(store, &member, &err));
@@ -243,40 +251,6 @@ static void output_is_archived_after_a_time(void **state)
     assert_true(attempt_of(id, 3).archive_at > attempt_of(id, 0).archive_at);
 }
 
-/* Ensembles are looked after one by one, and jobs so many at a time. */
-static void all_jobs_have_their_turn(void **state)
-{
-    int64_t now = time_now_ms(), first = add_ensemble(450), second = add_ensemble(3);
-
-    for (int64_t i = 0; i < 450; i++)
-        add_member(first, i, i % 2 ? MEMBER_SUCCEEDED : MEMBER_FAILED, now - AFTER_MS - 500 + i);
-    for (int64_t i = 0; i < 3; i++)
-        add_member(second, i, MEMBER_SUCCEEDED, now - AFTER_MS);
-    begin();
-    virtual_uv_go_on(1000);
-    for (int64_t i = 0; i < 450; i++)
-        assert_true(is_archived(first, i));
-    for (int64_t i = 0; i < 3; i++)
-        assert_true(is_archived(second, i));
-}
-
-/* Members that shared a job, of which some have output that stays. */
-static void jobs_of_several_members_go_whole(void **state)
-{
-    int64_t now = time_now_ms(), id = add_ensemble(6);
-    struct job_row jobs[2] = {add_job(id, now - AFTER_MS), add_job(id, now - AFTER_MS)};
-
-    for (int64_t i = 0; i < 6; i++)
-        add_attempt(id, i, i % 2 ? MEMBER_SUCCEEDED : MEMBER_FAILED, &jobs[i / 3]);
-    begin();
-    virtual_uv_go_on(10);
-    for (int64_t i = 0; i < 6; i++)
-        assert_true(is_archived(id, i));
-    assert_int_equal(attempt_of(id, 0).archive, attempt_of(id, 4).archive);
-    assert_true(attempt_of(id, 0).archive_at < attempt_of(id, 2).archive_at &&
-                attempt_of(id, 2).archive_at < attempt_of(id, 4).archive_at);
-}
-
 static void nothing_goes_before_the_database_says_where_it_is(void **state)
 {
     int64_t now = time_now_ms(), id = add_ensemble(2);
@@ -358,8 +332,6 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(output_is_archived_after_a_time),
-        TEST(all_jobs_have_their_turn),
-        TEST(jobs_of_several_members_go_whole),
         TEST(nothing_goes_before_the_database_says_where_it_is),
         TEST(members_are_held_while_their_directories_go),
         TEST(what_is_written_meanwhile_stays),
