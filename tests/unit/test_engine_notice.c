@@ -45,8 +45,8 @@ static int64_t submit_spec(int adapter, int trains, int ranks, int width)
 
     if (trains > 0)
         json_object_set_new(spec, "training",
-                            json_pack("{s:[s], s:i, s:{s:i}, s:{s:{s:s, s:[i]}}}", "command", "y", "ranks", ranks, "resources", "tasks",
-                                      trains, "fields", "u", "dtype", "float32", "shape", 4));
+                            json_pack("{s:[s], s:i, s:{s:i}, s:{s:{s:s, s:[i]}}}", "command", "y", "ranks", ranks,
+                                      "resources", "tasks", trains, "fields", "u", "dtype", "float32", "shape", 4));
     if (engine_submit(sim_engine(sim), spec, NULL, &id, &err) < 0)
         fail_msg("%s %s", err.pointer, err.text);
     assert_int_equal(sim_turn(sim), 0);
@@ -96,8 +96,8 @@ static void rank_tells(int rank, bool starved, int unseen)
 
     snprintf(path, sizeof path, "/run/e1/training/g1/status-rank%d.json", rank);
     json_object_set_new(sim_files(sim), path,
-                        json_pack("{s:i, s:f, s:s, s:b, s:i, s:i}", "version", 1, "time", (double)sim_now(sim) / 1000, "state",
-                                  "receiving", "starved", starved, "unseen", unseen, "capacity", 10));
+                        json_pack("{s:i, s:f, s:s, s:b, s:i, s:i}", "version", 1, "time", (double)sim_now(sim) / 1000,
+                                  "state", "receiving", "starved", starved, "unseen", unseen, "capacity", 10));
 }
 
 /* Until that is told; each of these parts of the time ranks wait meanwhile, where they tell anything. */
@@ -120,43 +120,6 @@ static void assert_says(const char *part)
 {
     if (strstr(notice.text, part) == NULL)
         fail_msg("\"%s\" is not in \"%s\"", part, notice.text);
-}
-
-static void who_has_paused_it_is_told_and_kept(void **state)
-{
-    struct error err;
-    int64_t id;
-
-    sim_limit(sim, 0, 2, 0);
-    sim_boot(sim);
-    submit(0, 0);
-    id = submit(0, 0);
-    assert_int_equal(engine_pause(sim_engine(sim), id, "by token 3 (cron)", &err), 0);
-    assert_int_equal(sim_turn(sim), 0);
-    assert_string_equal(told(id), "paused"); /* before the lack of slots */
-    assert_says("it was paused by token 3 (cron) at 20");
-    assert_says("stretto resume 2");
-    sim_crash(sim);
-    sim_boot(sim);
-    assert_string_equal(told(id), "paused");
-    assert_says("by token 3 (cron) at 20");
-    assert_int_equal(engine_resume(sim_engine(sim), id, &err), 0);
-    assert_int_equal(sim_turn(sim), 0);
-    assert_string_equal(told(id), "no_slot");
-    assert_int_equal(sim_number(sim, "SELECT count(*) FROM ensemble WHERE paused_by IS NOT NULL OR paused IS NOT NULL"), 0);
-}
-
-static void who_takes_the_slots_is_told(void **state)
-{
-    int64_t id;
-
-    sim_limit(sim, 0, 2, 0);
-    sim_boot(sim);
-    submit(0, 0);
-    id = submit(0, 0);
-    assert_string_equal(told(id), "no_slot");
-    assert_says("its members wait for free slots on local, which has 2: ensemble 1 takes ");
-    assert_string_equal(told(1), "");
 }
 
 static void who_has_the_jobs_of_max_jobs_is_told(void **state)
@@ -201,15 +164,6 @@ static void a_training_that_waits_for_its_turn_says_for_whom(void **state)
     assert_says("its training waits for its turn on local, where that of ensemble 2 is the next");
 }
 
-static void a_queue_that_gives_no_reason_is_told_since_when(void **state)
-{
-    sim_boot(sim);
-    submit_wide(1, 0, 1);
-    assert_string_equal(told(1), ""); /* it may start the next moment */
-    until(1, "queued", false, 0, 0);
-    assert_says("its jobs wait in the queue of other since 20");
-}
-
 static void who_waits_for_whom_is_told_of_a_training_that_runs(void **state)
 {
     double samples, room;
@@ -235,7 +189,8 @@ static void ranks_that_differ_too_much_are_told(void **state)
     static const struct {
         bool starved;
         int unseen;
-    } cases[][2] = {{{true, 0}, {false, 9}}, {{false, 0}, {false, 10}}, {{true, 0}, {true, 0}}, {{true, 0}, {false, 10}}};
+    } cases[][2] = {
+        {{true, 0}, {false, 9}}, {{false, 0}, {false, 10}}, {{true, 0}, {true, 0}}, {{true, 0}, {false, 10}}};
 
     sim_boot(sim);
     submit_ranks(1, 2);
@@ -272,7 +227,7 @@ static void parts_of_the_time_are_counted_and_do_not_flutter(void **state)
     waits_note(&w, &(struct waits_sum){130, 62, 1}, 1, WAITS_SPAN_S);
     assert_false(w.tell_samples);
     waits_note(&w, &(struct waits_sum){140, 66, 1}, 1, WAITS_SPAN_S);
-    assert_true(w.for_samples == 0.4 && !w.tell_samples); /* not yet again */
+    assert_true(w.for_samples == 0.4 && !w.tell_samples);            /* not yet again */
     waits_note(&w, &(struct waits_sum){150, 1, 1}, 1, WAITS_SPAN_S); /* other ranks */
     assert_false(w.known || w.tell_samples);
     w = (struct waits){.before = {100, 0, 0}};
@@ -287,12 +242,9 @@ static void parts_of_the_time_are_counted_and_do_not_flutter(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(who_has_paused_it_is_told_and_kept),
-        TEST(who_takes_the_slots_is_told),
         TEST(who_has_the_jobs_of_max_jobs_is_told),
         TEST(many_takers_are_summed_up),
         TEST(a_training_that_waits_for_its_turn_says_for_whom),
-        TEST(a_queue_that_gives_no_reason_is_told_since_when),
         TEST(who_waits_for_whom_is_told_of_a_training_that_runs),
         TEST(ranks_that_differ_too_much_are_told),
         cmocka_unit_test(parts_of_the_time_are_counted_and_do_not_flutter),
