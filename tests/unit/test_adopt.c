@@ -81,8 +81,7 @@ static void the_programs_state_is_taken_over(void **state)
 {
     enum { LARGE = 1300000 }; /* more than is copied at once */
     char *large = malloc(LARGE + 1), *copy = malloc(LARGE + 1);
-    static const char *const rest[] = {"from/rank0.bin", "from/held-rank0", "from/.json", "from/books.json",
-                                       "from/state-ran0"};
+    static const char *const rest[] = {"from/rank0.bin", "from/held-rank0", "from/.json", "from/books.json", "from/state-ran0"};
     FILE *file;
     struct stat st;
 

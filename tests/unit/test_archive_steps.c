@@ -123,8 +123,7 @@ static void put(const char *at, const char *text)
 
 static int64_t add_ensemble(int64_t count)
 {
-    struct ensemble_row row = {
-        .name = "x", .adapter = "local", .stream_key = "0", .count = count, .width = 1, .created_ms = 1};
+    struct ensemble_row row = {.name = "x", .adapter = "local", .stream_key = "0", .count = count, .width = 1, .created_ms = 1};
 
     must(store_ensemble_insert(store, &row, "{}", &err));
     return row.id;
@@ -137,8 +136,7 @@ static const char *directory_of(int64_t ensemble, int64_t index)
 
 static const char *file_of(int64_t ensemble, int64_t index, const char *name)
 {
-    return in_run_dir("e%lld/members/%lld/%lld/a1/%s", (long long)ensemble, (long long)index / 1000, (long long)index,
-                      name);
+    return in_run_dir("e%lld/members/%lld/%lld/a1/%s", (long long)ensemble, (long long)index / 1000, (long long)index, name);
 }
 
 static struct job_row add_job(int64_t ensemble, int64_t ended_ms)
@@ -158,14 +156,8 @@ static void add_attempt(int64_t ensemble, int64_t index, enum member_state state
 {
     struct member_row member = {.ensemble = ensemble, .index = index, .state = state, .attempts = 1};
     bool good = state == MEMBER_SUCCEEDED;
-    struct attempt_row attempt = {.ensemble = ensemble,
-                                  .index = index,
-                                  .number = 1,
-                                  .submitted_ms = 1,
-                                  .end.exit_code = -1,
-                                  .end.outcome = good ? ATTEMPT_SUCCEEDED : ATTEMPT_FAILED,
-                                  .end.ended_ms = 2,
-                                  .job = job->id};
+    struct attempt_row attempt = {.ensemble = ensemble, .index = index, .number = 1, .submitted_ms = 1, .end.exit_code = -1,
+                                  .end.outcome = good ? ATTEMPT_SUCCEEDED : ATTEMPT_FAILED, .end.ended_ms = 2, .job = job->id};
     char record[200], out[32];
 
     must(store_member_put(store, &member, &err));

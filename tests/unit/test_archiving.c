@@ -253,8 +253,7 @@ static void remove_fails(void)
     fault.call = NULL;
 }
 
-static const int of_a_user[] = {ENOENT, ENOTDIR, ELOOP, EACCES,
-                                EPERM}; /* who has closed a directory, or put another thing in its place */
+static const int of_a_user[] = {ENOENT, ENOTDIR, ELOOP, EACCES, EPERM}; /* who has closed a directory, or put another thing in its place */
 static const int of_a_disk[] = {EIO, ENOSPC, EROFS, ESTALE, EDQUOT};
 
 #define EACH(errors) (size_t i = 0; i < sizeof errors / sizeof *errors; i++)
@@ -262,16 +261,14 @@ static const int of_a_disk[] = {EIO, ENOSPC, EROFS, ESTALE, EDQUOT};
 static void what_a_user_has_closed_stays(void **state)
 {
     write_all();
-    for
-        EACH(of_a_user)
-        {
-            every("unlinkat", "stdout", of_a_user[i]);
-            remove_all();
-            every("open", "a1", of_a_user[i]);
-            remove_all();
-            every("unlinkat", "runner.log", of_a_user[i]);
-            assert_true(is_there("members/0/0/a1/stdout") && is_there("members/0/1/a1/stdout"));
-        }
+    for EACH (of_a_user) {
+        every("unlinkat", "stdout", of_a_user[i]);
+        remove_all();
+        every("open", "a1", of_a_user[i]);
+        remove_all();
+        every("unlinkat", "runner.log", of_a_user[i]);
+        assert_true(is_there("members/0/0/a1/stdout") && is_there("members/0/1/a1/stdout"));
+    }
     fault.call = NULL;
     assert_false(p.attempts[0].changed || p.attempts[1].changed);
     remove_all();
@@ -282,16 +279,14 @@ static void what_a_user_has_closed_stays(void **state)
 static void originals_that_a_failing_disk_keeps_are_told(void **state)
 {
     write_all();
-    for
-        EACH(of_a_disk)
-        {
-            every("open", "a1", of_a_disk[i]);
-            remove_fails();
-            every("unlinkat", "exit.json", of_a_disk[i]);
-            remove_fails();
-            assert_true(is_there("members/0/0/a1/exit.json") && is_there("members/0/1/a1/exit.json"));
-            assert_true(is_there("jobs/st-1/claim.json"));
-        }
+    for EACH (of_a_disk) {
+        every("open", "a1", of_a_disk[i]);
+        remove_fails();
+        every("unlinkat", "exit.json", of_a_disk[i]);
+        remove_fails();
+        assert_true(is_there("members/0/0/a1/exit.json") && is_there("members/0/1/a1/exit.json"));
+        assert_true(is_there("jobs/st-1/claim.json"));
+    }
     remove_all();
     assert_false(is_there("members/0/0") || is_there("members/0/1") || is_there("jobs/st-1"));
 }

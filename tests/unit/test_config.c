@@ -99,14 +99,11 @@ static void every_key_is_read(void **state)
     char text[1000];
 
     assert_non_null(group);
-    snprintf(
-        text, sizeof text,
-        "{\"state_dir\": \"/s\", \"run_dir\": \"/r\", \"listen\": [\"unix:/a\", \"tcp:h:1\"], \"tls_certificate\": \"/c\", "
-        "\"tls_key\": \"/k\", \"host_names\": [\"one\", \"two\"], \"trusted_groups\": [\"%s\"], \"python\": \"/p\", \"log_level\": \"debug\", "
-        "\"log_to\": \"/l\", \"log_format\": \"json\", \"keep_events\": \"2d\", \"keep_output\": \"failed\", \"keep_output_for\": \"3d\", "
-        "\"archive_after\": \"4m\", \"heartbeat\": \"5s\", \"max_connections\": 9, \"stream_interface\": \"hsn0\", "
-        "\"adapters\": {\"local\": {\"slots\": 8}}, \"plugin_dir\": \"/g\", \"allow_network_state\": true}",
-        group->gr_name);
+    snprintf(text, sizeof text, "{\"state_dir\": \"/s\", \"run_dir\": \"/r\", \"listen\": [\"unix:/a\", \"tcp:h:1\"], \"tls_certificate\": \"/c\", "
+             "\"tls_key\": \"/k\", \"host_names\": [\"one\", \"two\"], \"trusted_groups\": [\"%s\"], \"python\": \"/p\", \"log_level\": \"debug\", "
+             "\"log_to\": \"/l\", \"log_format\": \"json\", \"keep_events\": \"2d\", \"keep_output\": \"failed\", \"keep_output_for\": \"3d\", "
+             "\"archive_after\": \"4m\", \"heartbeat\": \"5s\", \"max_connections\": 9, \"stream_interface\": \"hsn0\", "
+             "\"adapters\": {\"local\": {\"slots\": 8}}, \"plugin_dir\": \"/g\", \"allow_network_state\": true}", group->gr_name);
     config_init(&config);
     must_read(&config, text);
     assert_string_equal(config.state_dir, "/s");
@@ -141,9 +138,7 @@ static void every_key_is_read(void **state)
     assert_true(config.n_trusted_groups == 1 && json_object_size(config.adapters) == 1);
     must_read(&config, "{\"trusted_groups\": []}");
     assert_int_equal(config.n_trusted_groups, 0);
-    must_read(
-        &config,
-        "{\"listen\": [\"unix:/b\"], \"host_names\": [], \"log_level\": \"error\", \"run_dir\": \"/q\"}"); /* replaces, and leaves the rest */
+    must_read(&config, "{\"listen\": [\"unix:/b\"], \"host_names\": [], \"log_level\": \"error\", \"run_dir\": \"/q\"}"); /* replaces, and leaves the rest */
     assert_int_equal(config.n_listen, 1);
     assert_string_equal(config.listen[0], "unix:/b");
     assert_null(config.host_names[0]);

@@ -21,14 +21,8 @@ static const struct spec_elastic deep = {.ranks = {1, 4}, .every_ms = EVERY};
 /* Ranks that wait for samples, of an ensemble of which all places are used. */
 static struct elastic_figures starving(int64_t width, int64_t ranks)
 {
-    return (struct elastic_figures){.for_samples = 0.8,
-                                    .for_room = 0.05,
-                                    .width = width,
-                                    .ranks = ranks,
-                                    .in_flight = width,
-                                    .running = width,
-                                    .pending = 1000,
-                                    .ranks_fit = true};
+    return (struct elastic_figures){.for_samples = 0.8, .for_room = 0.05, .width = width, .ranks = ranks, .in_flight = width,
+                                    .running = width, .pending = 1000, .ranks_fit = true};
 }
 
 static struct elastic_figures full(int64_t width, int64_t ranks)
@@ -93,10 +87,9 @@ static void decisions(void **state)
     };
 
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        struct elastic_state s = {
-            .row = {.width_by_hand = cases[i].by_hand_width, .ranks_by_hand = cases[i].by_hand_ranks}};
-        struct elastic_figures f =
-            cases[i].full ? full(cases[i].width, cases[i].ranks) : starving(cases[i].width, cases[i].ranks);
+        struct elastic_state s = {.row = {.width_by_hand = cases[i].by_hand_width, .ranks_by_hand = cases[i].by_hand_ranks}};
+        struct elastic_figures f = cases[i].full ? full(cases[i].width, cases[i].ranks)
+                                                 : starving(cases[i].width, cases[i].ranks);
         struct elastic_decision d = after(ELASTIC_IN_ROW, cases[i].limits, &s, f);
 
         if (d.knob != cases[i].is.knob || d.to != cases[i].is.to || d.changed != cases[i].is.changed)
@@ -260,12 +253,11 @@ static int end(void **state)
 static int64_t submit(const char *pace, int width, json_t *elastic)
 {
     bool ranks = json_object_get(elastic, "ranks") != NULL;
-    json_t *spec = json_pack(
-        "{s:s, s:s, s:i, s:{s:[s], s:{s:s, s:i, s:i, s:{s:[ii]}}}, s:{s:[s], s:{s:s}, s:o*, s:{s:{s:s, s:[i]}}}, s:o}",
-        "name", "x", "adapter", sim_adapters[1], "width", width, "members", "command", "x", "parameters", "method",
-        "monte-carlo", "count", 4000, "seed", 1, "space", "x", 0, 1, "training", "command", "y", "env", "SIM_PACE",
-        pace, "checkpoint", ranks ? json_object() : NULL, "fields", "u", "dtype", "float32", "shape", 4, "elastic",
-        elastic);
+    json_t *spec = json_pack("{s:s, s:s, s:i, s:{s:[s], s:{s:s, s:i, s:i, s:{s:[ii]}}}, s:{s:[s], s:{s:s}, s:o*, s:{s:{s:s, s:[i]}}}, s:o}",
+                             "name", "x", "adapter", sim_adapters[1], "width", width, "members", "command", "x", "parameters",
+                             "method", "monte-carlo", "count", 4000, "seed", 1, "space", "x", 0, 1, "training", "command", "y",
+                             "env", "SIM_PACE", pace, "checkpoint", ranks ? json_object() : NULL, "fields", "u", "dtype", "float32", "shape", 4, "elastic",
+                             elastic);
     struct error err;
     int64_t id;
 
@@ -340,8 +332,7 @@ static void the_ranks_follow(void **state)
     assert_true(ranks_changes() > 0);
     assert_int_equal(sim_number(sim, "SELECT count(*) FROM generation WHERE end = 'resized'"), ranks_changes());
     assert_int_equal(sim_number(sim, "SELECT count(*) FROM generation WHERE end = 'resized' AND reason LIKE "
-                                     "'%by \"elastic\" in the spec, since its members waited for room%'"),
-                     ranks_changes());
+                                     "'%by \"elastic\" in the spec, since its members waited for room%'"), ranks_changes());
     assert_int_equal(sim_number(sim, "SELECT max(attempts) FROM member"), 1); /* no member runs again */
     assert_true(engine_training_waits(sim_engine(sim), 1, &samples, &room) && room < 0.5);
 }

@@ -45,8 +45,8 @@ static int64_t submit_spec(int adapter, int trains, int ranks, int width)
 
     if (trains > 0)
         json_object_set_new(spec, "training",
-                            json_pack("{s:[s], s:i, s:{s:i}, s:{s:{s:s, s:[i]}}}", "command", "y", "ranks", ranks,
-                                      "resources", "tasks", trains, "fields", "u", "dtype", "float32", "shape", 4));
+                            json_pack("{s:[s], s:i, s:{s:i}, s:{s:{s:s, s:[i]}}}", "command", "y", "ranks", ranks, "resources", "tasks",
+                                      trains, "fields", "u", "dtype", "float32", "shape", 4));
     if (engine_submit(sim_engine(sim), spec, NULL, &id, &err) < 0)
         fail_msg("%s %s", err.pointer, err.text);
     assert_int_equal(sim_turn(sim), 0);
@@ -96,8 +96,8 @@ static void rank_tells(int rank, bool starved, int unseen)
 
     snprintf(path, sizeof path, "/run/e1/training/g1/status-rank%d.json", rank);
     json_object_set_new(sim_files(sim), path,
-                        json_pack("{s:i, s:f, s:s, s:b, s:i, s:i}", "version", 1, "time", (double)sim_now(sim) / 1000,
-                                  "state", "receiving", "starved", starved, "unseen", unseen, "capacity", 10));
+                        json_pack("{s:i, s:f, s:s, s:b, s:i, s:i}", "version", 1, "time", (double)sim_now(sim) / 1000, "state",
+                                  "receiving", "starved", starved, "unseen", unseen, "capacity", 10));
 }
 
 /* Until that is told; each of these parts of the time ranks wait meanwhile, where they tell anything. */
@@ -189,8 +189,7 @@ static void ranks_that_differ_too_much_are_told(void **state)
     static const struct {
         bool starved;
         int unseen;
-    } cases[][2] = {
-        {{true, 0}, {false, 9}}, {{false, 0}, {false, 10}}, {{true, 0}, {true, 0}}, {{true, 0}, {false, 10}}};
+    } cases[][2] = {{{true, 0}, {false, 9}}, {{false, 0}, {false, 10}}, {{true, 0}, {true, 0}}, {{true, 0}, {false, 10}}};
 
     sim_boot(sim);
     submit_ranks(1, 2);
@@ -227,7 +226,7 @@ static void parts_of_the_time_are_counted_and_do_not_flutter(void **state)
     waits_note(&w, &(struct waits_sum){130, 62, 1}, 1, WAITS_SPAN_S);
     assert_false(w.tell_samples);
     waits_note(&w, &(struct waits_sum){140, 66, 1}, 1, WAITS_SPAN_S);
-    assert_true(w.for_samples == 0.4 && !w.tell_samples);            /* not yet again */
+    assert_true(w.for_samples == 0.4 && !w.tell_samples); /* not yet again */
     waits_note(&w, &(struct waits_sum){150, 1, 1}, 1, WAITS_SPAN_S); /* other ranks */
     assert_false(w.known || w.tell_samples);
     w = (struct waits){.before = {100, 0, 0}};

@@ -40,14 +40,12 @@ static struct store *must_open(void)
 static struct ensemble_row add_root(struct store *store, int64_t count)
 {
     static const enum member_state states[] = {MEMBER_UNFINISHED, MEMBER_FAILED, MEMBER_SUCCEEDED};
-    struct ensemble_row row = {
-        .name = "x", .adapter = "local", .stream_key = "0", .count = count, .width = 1, .created_ms = 1};
+    struct ensemble_row row = {.name = "x", .adapter = "local", .stream_key = "0", .count = count, .width = 1, .created_ms = 1};
     struct error err;
 
     assert_int_equal(store_ensemble_insert(store, &row, "{}", &err), 0);
     for (int64_t i = 0; i < count; i++) {
-        struct member_row member = {
-            .ensemble = row.id, .index = i, .state = states[i % 3], .attempts = 2, .failures = 1};
+        struct member_row member = {.ensemble = row.id, .index = i, .state = states[i % 3], .attempts = 2, .failures = 1};
 
         assert_int_equal(store_member_put(store, &member, &err), 0);
     }
@@ -60,14 +58,8 @@ static struct ensemble_row add_root(struct store *store, int64_t count)
 
 static struct ensemble_row add_follow_up(struct store *store, const struct ensemble_row *parent, int64_t count)
 {
-    struct ensemble_row row = {.name = "x",
-                               .adapter = "local",
-                               .stream_key = "0",
-                               .count = count,
-                               .width = 1,
-                               .root = ensemble_root(parent),
-                               .parent = parent->id,
-                               .created_ms = 3};
+    struct ensemble_row row = {.name = "x", .adapter = "local", .stream_key = "0", .count = count, .width = 1,
+                               .root = ensemble_root(parent), .parent = parent->id, .created_ms = 3};
     struct error err;
 
     assert_int_equal(store_ensemble_insert(store, &row, "{}", &err), 0);
@@ -139,16 +131,16 @@ static void the_schema_refuses_doubles(void **state)
     static const char *const wrong[] = {
         "INSERT INTO ensemble (name, state, adapter, spec, stream_key, count, width, created, root, parent) VALUES "
         "('y', 'running', 'local', '{}', '0', 1, 1, 1, 1, 1)", /* a second follow-up of the same ensemble */
-        "UPDATE member SET state = 'pending' WHERE ensemble = 1 AND idx = 0", /* it goes on elsewhere */
+        "UPDATE member SET state = 'pending' WHERE ensemble = 1 AND idx = 0",   /* it goes on elsewhere */
         "UPDATE member SET state = 'running' WHERE ensemble = 1 AND idx = 0",
-        "UPDATE member SET successor = 3 WHERE ensemble = 1 AND idx = 0", /* handed on twice */
+        "UPDATE member SET successor = 3 WHERE ensemble = 1 AND idx = 0",            /* handed on twice */
         "UPDATE member SET successor = NULL WHERE ensemble = 1 AND idx = 0",
-        "UPDATE member SET successor = 3 WHERE ensemble = 2 AND idx = 0",     /* while it is pending there */
-        "INSERT INTO member (ensemble, idx, state) VALUES (2, 1, 'pending')", /* which was not handed on */
+        "UPDATE member SET successor = 3 WHERE ensemble = 2 AND idx = 0",            /* while it is pending there */
+        "INSERT INTO member (ensemble, idx, state) VALUES (2, 1, 'pending')",   /* which was not handed on */
         "INSERT INTO member (ensemble, idx, state, predecessor) VALUES (2, 1, 'pending', 1)",
         "INSERT INTO member (ensemble, idx, state, predecessor) VALUES (3, 0, 'pending', 1)", /* … to it */
         "UPDATE tally SET handed = n + 1 WHERE ensemble = 1 AND state = 'unfinished'",
-        "UPDATE member SET state = 'lost' WHERE ensemble = 2 AND idx = 0", /* no state of members */
+        "UPDATE member SET state = 'lost' WHERE ensemble = 2 AND idx = 0",      /* no state of members */
         "INSERT INTO member (ensemble, idx, state) VALUES (1, 9, 'ended')",
     };
     struct store *store = must_open();

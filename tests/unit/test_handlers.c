@@ -81,8 +81,7 @@ static void run_sql(const char *sql)
 
 static int64_t add_ensemble(int64_t count)
 {
-    struct ensemble_row row = {
-        .name = "x", .adapter = "local", .stream_key = "0", .count = count, .width = 1, .created_ms = 1};
+    struct ensemble_row row = {.name = "x", .adapter = "local", .stream_key = "0", .count = count, .width = 1, .created_ms = 1};
 
     must(store_ensemble_insert(store, &row, "{}", &err));
     return row.id;
@@ -105,8 +104,8 @@ static int walk(void (*handler)(struct request *r), int64_t id, const char *quer
         const json_t *page, *item;
         size_t i;
 
-        snprintf(whole, sizeof whole, "%s%s%s%s%s", query, cursor[0] && query[0] ? "&" : "",
-                 cursor[0] ? cursor_name : "", cursor[0] ? "=" : "", cursor);
+        snprintf(whole, sizeof whole, "%s%s%s%s%s", query, cursor[0] && query[0] ? "&" : "", cursor[0] ? cursor_name : "", cursor[0] ? "=" : "",
+                 cursor);
         page = get(handler, id, whole);
         json_array_foreach (json_object_get(page, key), i, item)
             note(item);
@@ -131,9 +130,8 @@ static void events_of_a_rare_kind_are_found(void **state)
 {
     const json_t *page;
 
-    run_sql(
-        "WITH RECURSIVE n (i) AS (VALUES (1) UNION ALL SELECT i + 1 FROM n WHERE i < 25000) INSERT INTO event (id, time, kind, ensemble, idx) "
-        "SELECT i, 1000, iif(i = 1 OR i = 24000, 'ensemble.failed', 'usual'), 1 + i % 2, i FROM n");
+    run_sql("WITH RECURSIVE n (i) AS (VALUES (1) UNION ALL SELECT i + 1 FROM n WHERE i < 25000) INSERT INTO event (id, time, kind, ensemble, idx) "
+            "SELECT i, 1000, iif(i = 1 OR i = 24000, 'ensemble.failed', 'usual'), 1 + i % 2, i FROM n");
     must(store_commit(store, &err));
     store_close(store);
     must(store_open(&store, dir, &err)); /* which reads how far ids are given */
@@ -163,8 +161,7 @@ static void add_members(int64_t ensemble, int64_t from, int64_t to)
     char sql[320];
 
     for (int64_t i = from; i < to; i++)
-        must(store_member_put(store, &(struct member_row){.ensemble = ensemble, .index = i, .state = MEMBER_FAILED},
-                              &err));
+        must(store_member_put(store, &(struct member_row){.ensemble = ensemble, .index = i, .state = MEMBER_FAILED}, &err));
     snprintf(sql, sizeof sql, "{\"from\":%lld,\"to\":%lld,\"state\":\"failed\"}", (long long)from, (long long)to - 1);
     must(store_event_put(store, 1, "members.changed", ensemble, -1, sql, &err));
 }

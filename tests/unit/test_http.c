@@ -15,8 +15,7 @@ static void add_states(void)
     add_ensemble(MEMBERS);
     must(store_member_put(store, &(struct member_row){.ensemble = 1, .index = 1, .state = MEMBER_RUNNING}, &err));
     must(store_member_put(store, &(struct member_row){.ensemble = 1, .index = 5000, .state = MEMBER_FAILED}, &err));
-    must(store_member_put(store, &(struct member_row){.ensemble = 1, .index = MEMBERS - 1, .state = MEMBER_SUCCEEDED},
-                          &err));
+    must(store_member_put(store, &(struct member_row){.ensemble = 1, .index = MEMBERS - 1, .state = MEMBER_SUCCEEDED}, &err));
     must(store_event_put(store, 1, "member.ended", 1, 1, NULL, &err));
     must(store_event_put(store, 1, "other", 2, 1, NULL, &err));
     must(store_commit(store, &err));
@@ -72,8 +71,7 @@ static void a_database_that_cannot_be_read_lets_nobody_in(void **state)
     run_sql("ALTER TABLE elsewhere RENAME TO token");
     status_is("GET /v1/jobs", reader, NULL, 200);
     run_sql("ALTER TABLE session RENAME TO elsewhere");
-    status_is("GET /s/AAAAAAAAAAAAAAAAAAAAAA/v1/jobs",
-              "Cookie: stretto=AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA\r\n", NULL, 500);
+    status_is("GET /s/AAAAAAAAAAAAAAAAAAAAAA/v1/jobs", "Cookie: stretto=AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA\r\n", NULL, 500);
     run_sql("ALTER TABLE elsewhere RENAME TO session");
 }
 

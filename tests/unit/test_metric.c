@@ -22,8 +22,7 @@ static struct {
 
 static int open_all(void **state)
 {
-    struct ensemble_row ens = {
-        .name = "x", .adapter = "local", .stream_key = "0", .count = 1, .width = 1, .created_ms = 1};
+    struct ensemble_row ens = {.name = "x", .adapter = "local", .stream_key = "0", .count = 1, .width = 1, .created_ms = 1};
     struct training_row row = {.ranks = 1, .generation = 1, .created_ms = 1};
     struct error err;
 
@@ -192,13 +191,11 @@ static void the_cost_does_not_grow_with_what_there_is(void **state)
     struct error err;
     int64_t few, many;
 
-    assert_int_equal(
-        store_exec(store, &err,
-                   "WITH RECURSIVE s (i) AS (VALUES (0) UNION ALL SELECT i + 1 FROM s WHERE i < 49999) "
-                   "INSERT INTO metric (training, name, step, rank, time, value) "
-                   "SELECT ?1, 'many', i, 0, 1, i FROM s UNION ALL SELECT ?1, 'few', i, 0, 1, i FROM s WHERE i < 2000",
-                   "i", training),
-        0);
+    assert_int_equal(store_exec(store, &err,
+                                "WITH RECURSIVE s (i) AS (VALUES (0) UNION ALL SELECT i + 1 FROM s WHERE i < 49999) "
+                                "INSERT INTO metric (training, name, step, rank, time, value) "
+                                "SELECT ?1, 'many', i, 0, 1, i FROM s UNION ALL SELECT ?1, 'few', i, 0, 1, i FROM s WHERE i < 2000",
+                                "i", training), 0);
     few = cost_of("few");
     many = cost_of("many");
     if (many > few + few / 10)

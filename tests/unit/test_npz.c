@@ -115,7 +115,7 @@ static const struct array arrays[] = {
     {"i", "'<i2'", "(2,)", false, ITEMS(0xff, 0xff, 1, 2)},
     {"u", "\"|u1\"", "(2,)", true, ITEMS(255, 0)},
     {"I", "'>i8'", "(2L,)", false, ITEMS(0x80, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 9)},
-    {"h", "'<f2'", "(2,)", false, ITEMS(0x66, 0x2e, 0xff, 0xfb)},                         /* 0.1 and -65504 */
+    {"h", "'<f2'", "(2,)", false, ITEMS(0x66, 0x2e, 0xff, 0xfb)},                    /* 0.1 and -65504 */
     {"f", "'>f4'", "(2,)", false, ITEMS(0x3d, 0xcc, 0xcc, 0xcd, 0x7f, 0x7f, 0xff, 0xff)}, /* 0.1 and the largest */
     {"d", "'<f8'", "(2,)", false, ITEMS(0x9a, 0x99, 0x99, 0x99, 0x99, 0x99, 0xb9, 0x3f, 0, 0, 0, 0, 0, 0, 0, 0xc0)},
     {"b", "'|b1'", "(2,)", false, ITEMS(1, 0)},
@@ -133,13 +133,12 @@ static void each_array_is_a_parameter(void **state)
 
     for (size_t i = 0; i < 2; i++) {
         write_archive(arrays, sizeof arrays / sizeof *arrays, methods[i]);
-        gives(
-            "{\"i\":true,\"u\":true,\"I\":true,\"h\":true,\"f\":true,\"d\":true,\"b\":false,\"s\":false,\"t\":false,\"c\":false,"
-            "\"k\":false,\"n\":false,\"e\":false}",
-            "{\"i\":-1,\"u\":255,\"I\":-9223372036854775808,\"h\":0.1,\"f\":0.1,\"d\":0.1,\"b\":true,\"s\":\"abc\","
-            "\"t\":\"\xc3\xa4\xf0\x9f\x98\x80\",\"c\":[1,2,3],\"k\":[1,2,3],\"n\":[[1,2],[3,4]],\"e\":[]}\n"
-            "{\"i\":513,\"u\":0,\"I\":9,\"h\":-65500.0,\"f\":3.4028235e38,\"d\":-2.0,\"b\":false,\"s\":\"x\",\"t\":\"\",\"c\":[4,5,6],"
-            "\"k\":[4,5,6],\"n\":[[5,6],[7,8]],\"e\":[]}\n");
+        gives("{\"i\":true,\"u\":true,\"I\":true,\"h\":true,\"f\":true,\"d\":true,\"b\":false,\"s\":false,\"t\":false,\"c\":false,"
+              "\"k\":false,\"n\":false,\"e\":false}",
+              "{\"i\":-1,\"u\":255,\"I\":-9223372036854775808,\"h\":0.1,\"f\":0.1,\"d\":0.1,\"b\":true,\"s\":\"abc\","
+              "\"t\":\"\xc3\xa4\xf0\x9f\x98\x80\",\"c\":[1,2,3],\"k\":[1,2,3],\"n\":[[1,2],[3,4]],\"e\":[]}\n"
+              "{\"i\":513,\"u\":0,\"I\":9,\"h\":-65500.0,\"f\":3.4028235e38,\"d\":-2.0,\"b\":false,\"s\":\"x\",\"t\":\"\",\"c\":[4,5,6],"
+              "\"k\":[4,5,6],\"n\":[[5,6],[7,8]],\"e\":[]}\n");
     }
 }
 
@@ -154,40 +153,27 @@ static void what_is_no_parameter_is_named(void **state)
     static const unsigned char zeros[64];
 
     refused_array((struct array){"x", "'|O'", "(2,)", false, zeros, 16}, "array \"x\" has pickled objects");
-    refused_array((struct array){"x", "'<c16'", "(2,)", false, zeros, 32},
-                  "array \"x\": its items are of the type \"<c16\"");
+    refused_array((struct array){"x", "'<c16'", "(2,)", false, zeros, 32}, "array \"x\": its items are of the type \"<c16\"");
     refused_array((struct array){"x", "'<f16'", "(2,)", false, zeros, 32}, "\"<f16\"");
     refused_array((struct array){"x", "'<M8[s]'", "(2,)", false, zeros, 16}, "\"<M8[s]\"");
-    refused_array((struct array){"x", "[('a', '<f8')]", "(2,)", false, zeros, 16},
-                  "array \"x\": its items are records");
+    refused_array((struct array){"x", "[('a', '<f8')]", "(2,)", false, zeros, 16}, "array \"x\": its items are records");
     refused_array((struct array){"x", "'<i8'", "()", false, zeros, 8}, "array \"x\": it is a single value");
-    refused_array((struct array){"x", "'<i8'", "(3,)", false, zeros, 24},
-                  "array \"x\": it has 3 rows, and \"first\" has 2");
-    refused_array((struct array){"x", "'<i8'", "(2, 40000)", false, zeros, 24},
-                  "array \"x\": a row has more than 32768 items");
-    refused_array((struct array){"x", "'<U70000'", "(2, 4)", false, zeros, 24},
-                  "array \"x\": a row has more than 1048576 bytes");
-    refused_array((struct array){"x", "'<i8'", "(2, 9999999999, 9999999999)", false, zeros, 24},
-                  "array \"x\": a row has more");
-    refused_array((struct array){"x", "'<i8'", "(2,)", false, zeros, 24},
-                  "array \"x\": it has 92 bytes, where its header says 84");
+    refused_array((struct array){"x", "'<i8'", "(3,)", false, zeros, 24}, "array \"x\": it has 3 rows, and \"first\" has 2");
+    refused_array((struct array){"x", "'<i8'", "(2, 40000)", false, zeros, 24}, "array \"x\": a row has more than 32768 items");
+    refused_array((struct array){"x", "'<U70000'", "(2, 4)", false, zeros, 24}, "array \"x\": a row has more than 1048576 bytes");
+    refused_array((struct array){"x", "'<i8'", "(2, 9999999999, 9999999999)", false, zeros, 24}, "array \"x\": a row has more");
+    refused_array((struct array){"x", "'<i8'", "(2,)", false, zeros, 24}, "array \"x\": it has 92 bytes, where its header says 84");
     refused_array((struct array){"x", "'<i8'", "(2,)", false, zeros, 8}, "where its header says");
-    refused_array((struct array){"x", "'<i8', 'other': 1", "(2,)", false, zeros, 16},
-                  "array \"x\": its header is damaged");
+    refused_array((struct array){"x", "'<i8', 'other': 1", "(2,)", false, zeros, 16}, "array \"x\": its header is damaged");
     refused_array((struct array){"x", "'<i8'", "(2,), 'shape': (2", false, zeros, 16}, "its header is damaged");
     refused_array((struct array){"x", "'<u8'", "(2,)", false, ITEMS(0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0x80)},
                   "array \"x\", row 2: an integer is larger than");
-    refused_array((struct array){"x", "'<f4'", "(2,)", false, ITEMS(0, 0, 0, 0, 0, 0, 0xc0, 0x7f)},
-                  "array \"x\", row 2: a value is NaN");
-    refused_array((struct array){"x", "'<f2'", "(2,)", false, ITEMS(0, 0x7c, 0, 0)},
-                  "row 1: a value is NaN or infinite");
+    refused_array((struct array){"x", "'<f4'", "(2,)", false, ITEMS(0, 0, 0, 0, 0, 0, 0xc0, 0x7f)}, "array \"x\", row 2: a value is NaN");
+    refused_array((struct array){"x", "'<f2'", "(2,)", false, ITEMS(0, 0x7c, 0, 0)}, "row 1: a value is NaN or infinite");
     refused_array((struct array){"x", "'|S2'", "(2,)", false, ITEMS('a', 0xff, 0, 0)}, "row 1: a text is not UTF-8");
-    refused_array((struct array){"x", "'|S3'", "(2,)", false, ITEMS('a', 0, 'b', 0, 0, 0)},
-                  "row 1: a text is not UTF-8");
-    refused_array((struct array){"x", "'<U1'", "(2,)", false, ITEMS(0, 0xd8, 0, 0, 0, 0, 0, 0)},
-                  "row 1: a text is not UTF-8");
-    refused_array((struct array){"x", "'<U1'", "(2,)", false, ITEMS(0, 0, 0x80, 0, 0, 0, 0, 0)},
-                  "row 1: a text is not UTF-8");
+    refused_array((struct array){"x", "'|S3'", "(2,)", false, ITEMS('a', 0, 'b', 0, 0, 0)}, "row 1: a text is not UTF-8");
+    refused_array((struct array){"x", "'<U1'", "(2,)", false, ITEMS(0, 0xd8, 0, 0, 0, 0, 0, 0)}, "row 1: a text is not UTF-8");
+    refused_array((struct array){"x", "'<U1'", "(2,)", false, ITEMS(0, 0, 0x80, 0, 0, 0, 0, 0)}, "row 1: a text is not UTF-8");
     refused_array((struct array){"index", "'<i8'", "(2,)", false, zeros, 16}, "\"index\" is a placeholder of its own");
     refused_array((struct array){"first/x", "'|i1'", "(2,)", false, zeros, 16}, "where its header says");
     write_archive((const struct array[]){{"x", "'<i8'", "(0,)", false, NULL, 0}}, 1, ZIP_CM_STORE);
@@ -236,8 +222,7 @@ static void bombs_are_bounded(void **state)
 
 static void damaged_ones_are_refused(void **state)
 {
-    const struct array two[] = {{"a", "'|i1'", "(4,)", false, ITEMS(1, 2, 3, 4)},
-                                {"b", "'|i1'", "(4,)", false, ITEMS(5, 6, 7, 8)}};
+    const struct array two[] = {{"a", "'|i1'", "(4,)", false, ITEMS(1, 2, 3, 4)}, {"b", "'|i1'", "(4,)", false, ITEMS(5, 6, 7, 8)}};
     unsigned char good[2000], bytes[2000], *at;
     size_t size;
 

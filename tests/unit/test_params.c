@@ -30,8 +30,7 @@ static void seeds_of_members_are_drawn_from_the_seed(void **state)
     json_t *json;
 
     for (int i = 0; i < 4; i++) {
-        struct params *p = parse(
-            i < 2 ? "{\"grid\": {\"a\": [1, 2]}, \"seed\": 42}" : "{\"grid\": {\"a\": [1, 2]}, \"seed\": 43}", &json);
+        struct params *p = parse(i < 2 ? "{\"grid\": {\"a\": [1, 2]}, \"seed\": 42}" : "{\"grid\": {\"a\": [1, 2]}, \"seed\": 43}", &json);
 
         seeds[i] = params_seed(p, i % 2);
         for (int j = 0; j < i; j++)
@@ -132,10 +131,9 @@ static void a_member_is_a_function_of_spec_and_index(void **state)
         json_t *json, *late, *early;
         struct params *p;
 
-        snprintf(
-            text, sizeof text,
-            "{\"method\": \"%s\", \"count\": 1000000, \"seed\": 42, \"space\": {\"b\": [100, 500], \"a\": [-1, 1]}}",
-            methods[m]);
+        snprintf(text, sizeof text,
+                 "{\"method\": \"%s\", \"count\": 1000000, \"seed\": 42, \"space\": {\"b\": [100, 500], \"a\": [-1, 1]}}",
+                 methods[m]);
         p = parse(text, &json);
         late = params_at(p, 999999);
         early = params_at(p, 0);
@@ -231,29 +229,15 @@ static void templates(void **state)
 /* Lists and objects are given as JSON, and a path reaches inside. */
 static void structures_in_templates(void **state)
 {
-    json_t *values = json_loads(
-        "{\"net\": [64, [0.1, \"x\"]], \"opt\": {\"name\": \"a b\", \"betas\": [0.9, 1e18, 2.0], \"k.v\": true}, "
-        "\"opt.name\": 5, \"no\": {}}",
-        0, NULL);
+    json_t *values = json_loads("{\"net\": [64, [0.1, \"x\"]], \"opt\": {\"name\": \"a b\", \"betas\": [0.9, 1e18, 2.0], \"k.v\": true}, "
+                                "\"opt.name\": 5, \"no\": {}}", 0, NULL);
     static const struct {
         const char *template, *filled; /* NULL where something is left */
     } cases[] = {
-        {"{net}", "[64,[0.1,\"x\"]]"},
-        {"{opt}", "{\"name\":\"a b\",\"betas\":[0.9,1e18,2.0],\"k.v\":true}"},
-        {"{no}", "{}"},
-        {"{net.0}-{net.1.1}", "64-x"},
-        {"{net.1}", "[0.1,\"x\"]"},
-        {"{opt.betas.1}", "1e18"},
-        {"{opt.betas.2}", "2"},
-        {"{opt.name}", "5"},
-        {"{opt.k.v}", "true"},
-        {"{opt.betas.3}", NULL},
-        {"{net.x}", NULL},
-        {"{net.00000000000000000001}", NULL},
-        {"{net.1.}", NULL},
-        {"{no.a}", NULL},
-        {"{net.0.0}", NULL},
-        {"{x}", NULL},
+        {"{net}", "[64,[0.1,\"x\"]]"}, {"{opt}", "{\"name\":\"a b\",\"betas\":[0.9,1e18,2.0],\"k.v\":true}"},
+        {"{no}", "{}"}, {"{net.0}-{net.1.1}", "64-x"}, {"{net.1}", "[0.1,\"x\"]"}, {"{opt.betas.1}", "1e18"},
+        {"{opt.betas.2}", "2"}, {"{opt.name}", "5"}, {"{opt.k.v}", "true"}, {"{opt.betas.3}", NULL}, {"{net.x}", NULL},
+        {"{net.00000000000000000001}", NULL}, {"{net.1.}", NULL}, {"{no.a}", NULL}, {"{net.0.0}", NULL}, {"{x}", NULL},
     };
     struct text text = {0};
 

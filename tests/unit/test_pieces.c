@@ -50,12 +50,7 @@ static int tear_down(void **state)
 static void make_events(int64_t n, int64_t rare)
 {
     for (int64_t i = 1; i <= n; i++)
-        assert_int_equal(store_event_put(store, 1,
-                                         i == rare     ? "rare"
-                                         : i % 10 == 0 ? "tenth"
-                                                       : "other",
-                                         1 + i % 2, i, NULL, &err),
-                         0);
+        assert_int_equal(store_event_put(store, 1, i == rare ? "rare" : i % 10 == 0 ? "tenth" : "other", 1 + i % 2, i, NULL, &err), 0);
     assert_int_equal(store_commit(store, &err), 0);
 }
 
@@ -148,8 +143,7 @@ static void what_is_shared_is_the_very_same(void **state)
         assert_true(size == 0 || text != NULL);
         piece_drop(other);
     }
-    for (int64_t i = 1; i <= PIECES_KEPT;
-         i++) /* it is kept no longer than there is room, and lives on for who has it */
+    for (int64_t i = 1; i <= PIECES_KEPT; i++) /* it is kept no longer than there is room, and lives on for who has it */
         piece_drop(read_piece(i, 40, 0, NULL));
     again = read_piece(0, 40, 0, NULL);
     assert_ptr_not_equal(again, all);

@@ -11,8 +11,7 @@
 static const char reference[] =
     "{\"name\": \"reference\", \"members\": {\"command\": [\"python3\", \"train.py\", \"{lr}\", \"{batch}\", \"{workers}\"],"
     " \"env\": {\"SEED\": \"7\"}, \"parameters\": {\"grid\": {\"lr\": [0.1], \"batch\": [64], \"workers\": [1, 16]}}, \"retries\": 2},"
-    " \"rules\": {\"may_vary\": [\"lr\", \"batch\"], \"files\": [{\"path\": \"train.py\", \"sha256\": \"" SHA_A
-    "\"}]}}";
+    " \"rules\": {\"may_vary\": [\"lr\", \"batch\"], \"files\": [{\"path\": \"train.py\", \"sha256\": \"" SHA_A "\"}]}}";
 static const char tuned[] =
     "{\"name\": \"tuned\", \"width\": 3, \"members\": {\"command\": [\"python3\", \"train.py\", \"{lr}\", \"{batch}\", \"{workers}\"],"
     " \"env\": {\"SEED\": \"7\"}, \"parameters\": {\"grid\": {\"lr\": [0.2, 0.4], \"batch\": [32, 64], \"workers\": [16, 1]}}, \"retries\": 2},"
@@ -75,15 +74,8 @@ static struct error check(const char *path, const char *value)
 static void what_may_vary_does(void **state)
 {
     static const char *const free_changes[][2] = {
-        {"", ""},
-        {"name", "\"other\""},
-        {"width", "1"},
-        {"share", "5"},
-        {"members/parameters/grid/lr", "[9]"},
-        {"max_failures", "3"},
-        {"members/umask", "null"},
-        {"members/parameters/seed", "0"},
-        {"members/parameters/grid/lr", "[1, 2.5]"},
+        {"", ""}, {"name", "\"other\""}, {"width", "1"}, {"share", "5"}, {"members/parameters/grid/lr", "[9]"},
+        {"max_failures", "3"}, {"members/umask", "null"}, {"members/parameters/seed", "0"}, {"members/parameters/grid/lr", "[1, 2.5]"},
         {"after", "{\"ensemble\": 7}"},
     };
 
@@ -100,8 +92,7 @@ static void every_other_difference_has_its_place(void **state)
         const char *path, *value, *code, *pointer;
     } cases[] = {
         {"members/command/1", "\"other.py\"", "rules_broken", "/members/command/1"},
-        {"members/command", "[\"python3\", \"train.py\", \"{lr}\", \"{batch}\", \"{workers}\", \"--adam\"]",
-         "rules_broken", "/members/command/5"},
+        {"members/command", "[\"python3\", \"train.py\", \"{lr}\", \"{batch}\", \"{workers}\", \"--adam\"]", "rules_broken", "/members/command/5"},
         {"members/command", "[\"python3\", \"train.py\", \"{lr}\", \"{batch}\"]", "rules_broken", "/members/command/4"},
         {"members/env/SEED", "\"8\"", "rules_broken", "/members/env/SEED"},
         {"members/env/OMP_NUM_THREADS", "\"1\"", "rules_broken", "/members/env/OMP_NUM_THREADS"},
@@ -114,8 +105,7 @@ static void every_other_difference_has_its_place(void **state)
         {"rules/files/0", "{\"path\": \"data.npz\", \"sha256\": \"" SHA_A "\"}", "rules_broken", "/rules/files/0"},
         {"rules/files", NULL, "rules_broken", "/rules/files"},
         {"reference:rules/may_vary", "[\"lr\"]", "rules_broken", "/members/parameters/grid/batch"},
-        {"reference:rules/may_vary", "[\"lr\", \"bacth\"]", "spec_impossible_value",
-         "/rules/reference/rules/may_vary/1"},
+        {"reference:rules/may_vary", "[\"lr\", \"bacth\"]", "spec_impossible_value", "/rules/reference/rules/may_vary/1"},
         /* ways around the rules */
         {"rules/may_vary", "[\"lr\", \"batch\", \"workers\"]", "spec_impossible_value", "/rules/may_vary"},
         {"members/parameters/seed", "3", "rules_broken", "/members/parameters/seed"},
@@ -132,8 +122,7 @@ static void every_other_difference_has_its_place(void **state)
         {"rules/files/0", "{\"path\": \"a\", \"size\": 1}", "spec_unknown_key", "/rules/files/0/size"},
         {"rules/reference", "\"reference.json\"", "spec_wrong_type", "/rules/reference"},
         {"rules/reference", "[]", "spec_wrong_type", "/rules/reference"},
-        {"rules/files/0", "{\"path\": \"a\", \"sha256\": \"" SHA_A "\", \"at\": 7}", "spec_wrong_type",
-         "/rules/files/0/at"},
+        {"rules/files/0", "{\"path\": \"a\", \"sha256\": \"" SHA_A "\", \"at\": 7}", "spec_wrong_type", "/rules/files/0/at"},
         {"rules/refrence", "1", "spec_unknown_key", "/rules/refrence"},
     };
 
@@ -193,36 +182,27 @@ static void parameters_are_compared_by_name(void **state)
     } cases[] = {
         {"\"grid\": {\"a\": [1]}", "\"grid\": {\"a\": [1], \"b\": [2]}", "[]", "rules_broken", "/members/parameters"},
         {"\"grid\": {\"a\": [1]}", "\"grid\": {\"a\": [1], \"b\": [2]}", "[\"b\"]", "", ""},
-        {"\"grid\": {\"a\": [1]}", "\"grid\": {\"a\": [1], \"b\": [2]}", "[\"a\"]", "rules_broken",
-         "/members/parameters"},
+        {"\"grid\": {\"a\": [1]}", "\"grid\": {\"a\": [1], \"b\": [2]}", "[\"a\"]", "rules_broken", "/members/parameters"},
         {"\"grid\": {\"a\": [1, 3], \"b\": [2]}", "\"grid\": {\"b\": [2.0], \"a\": [3, 1]}", "[]", "", ""},
-        {"\"grid\": {\"a\": [1], \"b\": [2]}", "\"grid\": {\"b\": [2], \"a\": [3, 1]}", "[]", "rules_broken",
-         "/members/parameters/grid/a"},
-        {"\"grid\": {\"a\": [1, 2], \"b\": [1, 2]}, \"exclude\": [{\"a\": 1, \"b\": 2}]",
-         "\"grid\": {\"a\": [1, 2], \"b\": [1, 2]}", "[]", "rules_broken", "/members/parameters"},
+        {"\"grid\": {\"a\": [1], \"b\": [2]}", "\"grid\": {\"b\": [2], \"a\": [3, 1]}", "[]", "rules_broken", "/members/parameters/grid/a"},
+        {"\"grid\": {\"a\": [1, 2], \"b\": [1, 2]}, \"exclude\": [{\"a\": 1, \"b\": 2}]", "\"grid\": {\"a\": [1, 2], \"b\": [1, 2]}", "[]",
+         "rules_broken", "/members/parameters"},
         {"\"grid\": {\"o\": [\"adam\", \"a.b\"]}", "\"grid\": {\"o\": [\"sgd\"]}", "[\"o\"]", "", ""},
-        {"\"grid\": {\"o\": [\"adam; rm x\"]}", "\"grid\": {\"o\": [\"sgd\"]}", "[\"o\"]", "rules_broken",
-         "/members/parameters/grid/o"},
-        {"\"grid\": {\"o\": [\"--epochs=60\"]}", "\"grid\": {\"o\": [\"sgd\"]}", "[\"o\"]", "rules_broken",
-         "/members/parameters/grid/o"},
+        {"\"grid\": {\"o\": [\"adam; rm x\"]}", "\"grid\": {\"o\": [\"sgd\"]}", "[\"o\"]", "rules_broken", "/members/parameters/grid/o"},
+        {"\"grid\": {\"o\": [\"--epochs=60\"]}", "\"grid\": {\"o\": [\"sgd\"]}", "[\"o\"]", "rules_broken", "/members/parameters/grid/o"},
         {"\"grid\": {\"o\": [\"a b\"]}", "\"grid\": {\"o\": [\"a b\", 1]}", "[\"o\"]", "", ""},
-        {"\"grid\": {\"a\": [1], \"b\": [3]}", "\"grid\": {\"b\": [2], \"a\": [3, 1]}", "[]", "rules_broken",
-         "/members/parameters/grid/b"},
-        {"\"method\": \"halton\", \"count\": 2, \"space\": {\"x\": [0, 1]}", "\"grid\": {\"x\": [0, 1]}", "[]",
-         "rules_broken", "/members/parameters/space/x"},
-        {"\"method\": \"halton\", \"count\": 2, \"space\": {\"x\": [0, 1]}",
-         "\"method\": \"halton\", \"count\": 9, \"space\": {\"x\": [0, 1]}", "[]", "rules_broken",
+        {"\"grid\": {\"a\": [1], \"b\": [3]}", "\"grid\": {\"b\": [2], \"a\": [3, 1]}", "[]", "rules_broken", "/members/parameters/grid/b"},
+        {"\"method\": \"halton\", \"count\": 2, \"space\": {\"x\": [0, 1]}", "\"grid\": {\"x\": [0, 1]}", "[]", "rules_broken",
          "/members/parameters/space/x"},
-        {"\"method\": \"halton\", \"count\": 9, \"space\": {\"x\": [0, 1]}",
-         "\"method\": \"halton\", \"count\": 9, \"space\": {\"x\": [0, 1]}", "[]", "", ""},
+        {"\"method\": \"halton\", \"count\": 2, \"space\": {\"x\": [0, 1]}", "\"method\": \"halton\", \"count\": 9, \"space\": {\"x\": [0, 1]}", "[]",
+         "rules_broken", "/members/parameters/space/x"},
+        {"\"method\": \"halton\", \"count\": 9, \"space\": {\"x\": [0, 1]}", "\"method\": \"halton\", \"count\": 9, \"space\": {\"x\": [0, 1]}", "[]",
+         "", ""},
         {"\"open\": [\"a\"]", "\"grid\": {\"a\": [1]}", "[]", "spec_unsupported", "/rules"},
         {"\"grid\": {\"a\": [1]}", "\"open\": [\"a\"]", "[]", "spec_unsupported", "/rules"},
-        {"\"method\": \"halton\", \"count\": 10001, \"space\": {\"x\": [0, 1]}", "\"grid\": {\"x\": [0]}", "[\"x\"]",
-         "rules_broken", "/members/parameters"},
-        {"\"grid\": {\"x\": [0]}", "\"method\": \"halton\", \"count\": 10001, \"space\": {\"x\": [0, 1]}", "[\"x\"]",
-         "rules_broken", "/members/parameters"},
-        {"\"method\": \"halton\", \"count\": 10000, \"space\": {\"x\": [0, 1]}", "\"grid\": {\"x\": [0]}", "[\"x\"]",
-         "", ""},
+        {"\"method\": \"halton\", \"count\": 10001, \"space\": {\"x\": [0, 1]}", "\"grid\": {\"x\": [0]}", "[\"x\"]", "rules_broken", "/members/parameters"},
+        {"\"grid\": {\"x\": [0]}", "\"method\": \"halton\", \"count\": 10001, \"space\": {\"x\": [0, 1]}", "[\"x\"]", "rules_broken", "/members/parameters"},
+        {"\"method\": \"halton\", \"count\": 10000, \"space\": {\"x\": [0, 1]}", "\"grid\": {\"x\": [0]}", "[\"x\"]", "", ""},
     };
 
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -231,15 +211,11 @@ static void parameters_are_compared_by_name(void **state)
         struct error err = {0};
         struct spec *spec, *against;
 
-        snprintf(text, sizeof text,
-                 "{\"name\": \"x\", \"members\": {\"command\": [\"t\"], \"parameters\": {%s}}, "
-                 "\"rules\": {\"reference\": 1}}",
-                 cases[i].own);
+        snprintf(text, sizeof text, "{\"name\": \"x\", \"members\": {\"command\": [\"t\"], \"parameters\": {%s}}, "
+                 "\"rules\": {\"reference\": 1}}", cases[i].own);
         json = load(text);
-        snprintf(text, sizeof text,
-                 "{\"name\": \"x\", \"members\": {\"command\": [\"t\"], \"parameters\": {%s}}, "
-                 "\"rules\": {\"may_vary\": %s}}",
-                 cases[i].reference, cases[i].may_vary);
+        snprintf(text, sizeof text, "{\"name\": \"x\", \"members\": {\"command\": [\"t\"], \"parameters\": {%s}}, "
+                 "\"rules\": {\"may_vary\": %s}}", cases[i].reference, cases[i].may_vary);
         other = load(text);
         spec = spec_parse(json, NULL, &err);
         against = spec_parse(other, NULL, &err);

@@ -110,10 +110,8 @@ static void each_mistake_is_named_with_its_place(void **state)
         {"members/resources/launcher", "[]", "spec_impossible_value", "/members/resources/launcher"},
         {"members/resources/launcher", "[\"\"]", "spec_impossible_value", "/members/resources/launcher/0"},
         {"members/resources/launcher", "[\"copies\"]", "spec_impossible_value", "/members/resources/launcher/0"},
-        {"members/resources/launcher", "[\"srun\", \"{task}\"]", "spec_unfilled_placeholder",
-         "/members/resources/launcher/1"},
-        {"members/resources", "{\"nodes\": 2, \"launcher\": \"copies\"}", "spec_impossible_value",
-         "/members/resources/tasks"},
+        {"members/resources/launcher", "[\"srun\", \"{task}\"]", "spec_unfilled_placeholder", "/members/resources/launcher/1"},
+        {"members/resources", "{\"nodes\": 2, \"launcher\": \"copies\"}", "spec_impossible_value", "/members/resources/tasks"},
         {"training/resources", "{\"launcher\": \"copies\"}", "spec_impossible_value", "/training/resources/launcher"},
         {"members/success/file", "\"/etc/passwd\"", "spec_impossible_value", "/members/success/file"},
         {"members/success/file", "\"a/../../b\"", "spec_impossible_value", "/members/success/file"},
@@ -128,8 +126,8 @@ static void each_mistake_is_named_with_its_place(void **state)
          "/training/fields/u/max"},
         {"training/fields/u", "{\"dtype\": \"uint8\", \"shape\": [-1], \"max\": \"7\"}", "spec_wrong_type",
          "/training/fields/u/max"},
-        {"training/fields/u", "{\"dtype\": \"uint8\", \"shape\": [-1, 4], \"max\": 2147483647}",
-         "spec_impossible_value", "/training/fields/u/shape"},
+        {"training/fields/u", "{\"dtype\": \"uint8\", \"shape\": [-1, 4], \"max\": 2147483647}", "spec_impossible_value",
+         "/training/fields/u/shape"},
         {"training/fields/temperature/shape", "[9999999, 9999999]", "spec_impossible_value",
          "/training/fields/temperature/shape"},
         {"training/buffer/threshold", "601", "spec_impossible_value", "/training/buffer/threshold"},
@@ -137,10 +135,8 @@ static void each_mistake_is_named_with_its_place(void **state)
         {"training/buffer/policy", "\"lifo\"", "spec_impossible_value", "/training/buffer/policy"},
         {"training/command", "[\"{t0}\"]", "spec_unfilled_placeholder", "/training/command/0"},
         {"training/ranks", "-1", "spec_impossible_value", "/training/ranks"},
-        {"training",
-         "{\"command\": [\"x\"], \"fields\": {\"u\": {\"dtype\": \"float32\", \"shape\": [4]}}, \"ranks\": 2,"
-         " \"buffer\": {\"capacity\": 22, \"threshold\": 15}}",
-         "spec_impossible_value", "/training/buffer/capacity"},
+        {"training", "{\"command\": [\"x\"], \"fields\": {\"u\": {\"dtype\": \"float32\", \"shape\": [4]}}, \"ranks\": 2,"
+         " \"buffer\": {\"capacity\": 22, \"threshold\": 15}}", "spec_impossible_value", "/training/buffer/capacity"},
     };
 
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -160,12 +156,10 @@ static void a_key_that_is_nearly_right_is_guessed(void **state)
     static const struct {
         const char *path, *guess;
     } cases[] = {
-        {"members/parameters/gird",
-         "did you mean \"grid\"? Known here: method, count, seed, space, grid, exclude, file"},
+        {"members/parameters/gird", "did you mean \"grid\"? Known here: method, count, seed, space, grid, exclude, file"},
         {"members/parameters/fiel", "did you mean \"file\"?"},
         {"members/parameters/sed", "did you mean \"seed\"?"},
-        {"members/parameters/rows",
-         "unknown key \"rows\"; known here: method, count, seed, space, grid, exclude, file"},
+        {"members/parameters/rows", "unknown key \"rows\"; known here: method, count, seed, space, grid, exclude, file"},
         {"traning", "did you mean \"training\"?"},
         {"members/resources/cpu_per_task", "did you mean \"cpus_per_task\"?"},
         {"x", "unknown key \"x\"; known here: "},
@@ -214,16 +208,13 @@ static void where_a_key_belongs_that_is_elsewhere_is_told(void **state)
 static void a_key_is_known_where_it_is_told_to_belong(void **state)
 {
     static const char *const keys[] = {
-        "walltime",       "tasks",      "cpus_per_task", "gpus",    "memory",   "nodes",   "queue",         "account",
-        "launcher",       "grid",       "method",        "count",   "seed",     "space",   "exclude",       "file",
-        "command",        "parameters", "resources",     "retries", "success",  "env",     "silence",       "artefacts",
-        "results",        "metrics",    "umask",         "ranks",   "fields",   "buffer",  "failure_after", "streams",
-        "width",          "pack",       "share",         "adapter", "training", "members", "allocation",    "elastic",
-        "early_stopping", "follow_up",  "max_failures"};
+        "walltime", "tasks", "cpus_per_task", "gpus", "memory", "nodes", "queue", "account", "launcher", "grid", "method", "count",
+        "seed", "space", "exclude", "file", "command", "parameters", "resources", "retries", "success", "env", "silence",
+        "artefacts", "results", "metrics", "umask", "ranks", "fields", "buffer", "failure_after", "streams", "width", "pack", "share",
+        "adapter", "training", "members", "allocation", "elastic", "early_stopping", "follow_up", "max_failures"};
 
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
-        static const char *const objects[] = {
-            "", "members/", "members/resources/", "members/parameters/", "training/", "training/buffer/"};
+        static const char *const objects[] = {"", "members/", "members/resources/", "members/parameters/", "training/", "training/buffer/"};
         int told = 0;
 
         for (size_t k = 0; k < sizeof objects / sizeof *objects; k++) {
@@ -259,11 +250,7 @@ static void the_least_time_is_between_the_warning_and_the_walltime(void **state)
     static const struct {
         const char *checkpoint;
         int64_t least_ms;
-    } cases[] = {{NULL, 600000},
-                 {"{}", 600000},
-                 {"{\"before\": \"1m\"}", 120000},
-                 {"{\"before\": \"4m\"}", 420000},
-                 {"{\"before\": \"9m\"}", 570000}};
+    } cases[] = {{NULL, 600000}, {"{}", 600000}, {"{\"before\": \"1m\"}", 120000}, {"{\"before\": \"4m\"}", 420000}, {"{\"before\": \"9m\"}", 570000}};
 
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         json_t *json = changed("members/checkpoint", cases[i].checkpoint);

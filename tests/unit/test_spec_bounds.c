@@ -15,8 +15,7 @@ static void numbers_have_their_bounds(void **state)
         {"\"retries\": -1", "spec_impossible_value", "/members/retries"},
         {"\"silence\": \"1s\"", NULL, ""},
         {"\"silence\": \"999ms\"", "spec_impossible_value", "/members/silence"},
-        {"\"resources\": {\"nodes\": 1, \"tasks\": 1, \"cpus_per_task\": 1, \"gpus\": 0, \"walltime\": \"1s\"}", NULL,
-         ""},
+        {"\"resources\": {\"nodes\": 1, \"tasks\": 1, \"cpus_per_task\": 1, \"gpus\": 0, \"walltime\": \"1s\"}", NULL, ""},
         {"\"resources\": {\"nodes\": 1000000, \"tasks\": 100000, \"cpus_per_task\": 10000, \"gpus\": 10000}", NULL, ""},
         {"\"resources\": {\"nodes\": 0}", "spec_impossible_value", "/members/resources/nodes"},
         {"\"resources\": {\"tasks\": 0}", "spec_impossible_value", "/members/resources/tasks"},
@@ -33,16 +32,12 @@ static void numbers_have_their_bounds(void **state)
         {"\"resources\": {\"launcher\": [\"\"]}", "spec_impossible_value", "/members/resources/launcher/0"},
         {"\"resources\": {\"launcher\": [\"copies\"]}", "spec_impossible_value", "/members/resources/launcher/0"},
         {"\"resources\": {\"launcher\": [\"x\", \"\", \"copies\"]}", NULL, ""},
-        {"\"resources\": {\"launcher\": [\"x\", \"{nodes}{tasks}{cpus_per_task}{gpus}{hosts}{hostfile}{master_addr}{master_port}{a}\"]}",
-         NULL, ""},
-        {"\"resources\": {\"launcher\": [\"x\", \"{node}\"]}", "spec_unfilled_placeholder",
-         "/members/resources/launcher/1"},
-        {"\"resources\": {\"launcher\": \"copies\", \"nodes\": 2, \"tasks\": 1}", "spec_impossible_value",
-         "/members/resources/tasks"},
+        {"\"resources\": {\"launcher\": [\"x\", \"{nodes}{tasks}{cpus_per_task}{gpus}{hosts}{hostfile}{master_addr}{master_port}{a}\"]}", NULL, ""},
+        {"\"resources\": {\"launcher\": [\"x\", \"{node}\"]}", "spec_unfilled_placeholder", "/members/resources/launcher/1"},
+        {"\"resources\": {\"launcher\": \"copies\", \"nodes\": 2, \"tasks\": 1}", "spec_impossible_value", "/members/resources/tasks"},
         {"\"resources\": {\"launcher\": \"copies\", \"nodes\": 2, \"tasks\": 2}", NULL, ""},
         {"\"resources\": {\"launcher\": \"srun\", \"nodes\": 2, \"tasks\": 1}", NULL, ""},
-        {"\"resources\": {\"walltime\": \"1m\"}, \"checkpoint\": {\"before\": \"1ms\", \"keep\": 1, \"attempts\": 1}",
-         NULL, ""},
+        {"\"resources\": {\"walltime\": \"1m\"}, \"checkpoint\": {\"before\": \"1ms\", \"keep\": 1, \"attempts\": 1}", NULL, ""},
         {"\"checkpoint\": {\"keep\": 0}", "spec_impossible_value", "/members/checkpoint/keep"},
         {"\"checkpoint\": {\"attempts\": 0}", "spec_impossible_value", "/members/checkpoint/attempts"},
         {"\"checkpoint\": {\"attempts\": 1001}", "spec_impossible_value", "/members/checkpoint/attempts"},
@@ -52,8 +47,7 @@ static void numbers_have_their_bounds(void **state)
         {"\"umask\": \"0700\"", "spec_impossible_value", "/members/umask"},
         {"\"env\": {\"A\": 1}", "spec_wrong_type", "/members/env/A"},
         {"\"env\": {\"STRETTO_X\": \"1\"}", "spec_impossible_value", "/members/env/STRETTO_X"},
-        {"\"env\": {\"A\": \"{until}\"}", "spec_unfilled_placeholder",
-         "/members/env/A"}, /* only members that pause know it */
+        {"\"env\": {\"A\": \"{until}\"}", "spec_unfilled_placeholder", "/members/env/A"}, /* only members that pause know it */
     };
     static const struct refusal of_specs[] = {
         {"\"share\": 1", NULL, ""},
@@ -121,8 +115,7 @@ static void numbers_have_their_bounds(void **state)
     spec_destroy(spec);
     spec = accepted("\"resources\": {\"launcher\": \"copies\", \"nodes\": 2, \"tasks\": 2}", "\"pack\": 1");
     spec_destroy(spec);
-    assert_null(
-        parse("\"resources\": {\"memory\": \"3GiB\"}", "\"pack\": 2, \"allocation\": {\"memory\": \"3GiB\"}", &err));
+    assert_null(parse("\"resources\": {\"memory\": \"3GiB\"}", "\"pack\": 2, \"allocation\": {\"memory\": \"3GiB\"}", &err));
     assert_string_equal(err.pointer, "/pack"); /* one has room, two have not */
 
     for (int n = 200; n <= 201; n++) {
@@ -162,18 +155,14 @@ static void members_that_are_suggested(void **state)
         {"\"open\": [\"a\"], \"seed\": -1", "spec_impossible_value", "/members/parameters/seed"},
         {"\"open\": [\"a\"], \"count\": 3", "spec_unknown_key", "/members/parameters/count"},
         {"\"open\": [\"a\"], \"exclude\": []", "spec_impossible_value", "/members/parameters/exclude"},
-        {"\"open\": [\"a\"]}, \"artefacts\": [\"m\"], \"results\": \"results/{a}\", \"env\": {",
-         "spec_impossible_value", "/members/results"},
-        {"\"open\": [\"a\"]}, \"artefacts\": [\"m\"], \"results\": \"results/{{index}}\", \"env\": {",
-         "spec_impossible_value", "/members/results"},
+        {"\"open\": [\"a\"]}, \"artefacts\": [\"m\"], \"results\": \"results/{a}\", \"env\": {", "spec_impossible_value", "/members/results"},
+        {"\"open\": [\"a\"]}, \"artefacts\": [\"m\"], \"results\": \"results/{{index}}\", \"env\": {", "spec_impossible_value", "/members/results"},
         {"\"open\": [\"a\"]}, \"artefacts\": [\"m\"], \"results\": \"results/{{{index}\", \"env\": {", NULL, ""},
         {"\"open\": [\"a\"]}, \"artefacts\": [\"m\"], \"results\": \"results/{index}-{a}\", \"env\": {", NULL, ""},
         {"\"open\": [\"a\"]}, \"env\": {\"A\": \"{a}\"", NULL, ""},
         {"\"open\": [\"a\"]}, \"artefacts\": [\"\"], \"env\": {", "spec_impossible_value", "/members/artefacts/0"},
-        {"\"open\": [\"a\"]}, \"artefacts\": [\"m\", \"/m\"], \"env\": {", "spec_impossible_value",
-         "/members/artefacts/1"},
-        {"\"open\": [\"a\"]}, \"results\": \"results/{index}\", \"env\": {", "spec_impossible_value",
-         "/members/results"},
+        {"\"open\": [\"a\"]}, \"artefacts\": [\"m\", \"/m\"], \"env\": {", "spec_impossible_value", "/members/artefacts/1"},
+        {"\"open\": [\"a\"]}, \"results\": \"results/{index}\", \"env\": {", "spec_impossible_value", "/members/results"},
     };
     struct error err;
     struct spec *spec;
@@ -228,8 +217,7 @@ static void files_of_parameters_are_named(void **state)
         if (rc < 0 && (strcmp(err.code, cases[i].code) != 0 || strcmp(err.pointer, cases[i].pointer) != 0))
             fail_msg("%s: %s at %s (%s)", cases[i].text, err.code, err.pointer, err.text);
         if (rc == 1)
-            assert_string_equal(path, json_string_value(json_object_get(
-                                          json_object_get(json_object_get(json, "members"), "parameters"), "file")));
+            assert_string_equal(path, json_string_value(json_object_get(json_object_get(json_object_get(json, "members"), "parameters"), "file")));
         json_decref(json);
     }
     for (int i = 0; i < 2; i++) {
@@ -245,8 +233,7 @@ static void files_of_parameters_are_named(void **state)
 /* All words of a member and its variables count, those of a resumption too. */
 static void arguments_of_a_resumption_count(void **state)
 {
-    static const char *const keys[] = {"/members/checkpoint/resume/1", "/members/resources/launcher/1",
-                                       "/training/resources/launcher/1"};
+    static const char *const keys[] = {"/members/checkpoint/resume/1", "/members/resources/launcher/1", "/training/resources/launcher/1"};
 
     for (int i = 0; i < 3; i++) {
         json_t *json = json_loads("{\"name\": \"x\", \"members\": {\"command\": [\"m\"]}, " TRAINING "}}", 0, NULL);

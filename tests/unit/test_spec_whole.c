@@ -18,14 +18,12 @@ static json_t *spec_of(const char *members, const char *top)
 {
     static char text[1 << 14];
     const char *command = strstr(members, "\"command\"") != NULL ? "" : "\"command\": [\"true\"], ";
-    const char *parameters =
-        strstr(members, "\"parameters\"") != NULL ? "" : "\"parameters\": {\"grid\": {\"a\": [1, 2]}}";
+    const char *parameters = strstr(members, "\"parameters\"") != NULL ? "" : "\"parameters\": {\"grid\": {\"a\": [1, 2]}}";
     json_error_t where;
     json_t *json;
 
-    snprintf(text, sizeof text, "{\"name\": \"x\", \"adapter\": \"batch\", \"members\": {%s%s%s%s}%s%s}", command,
-             parameters, members[0] != '\0' && parameters[0] != '\0' ? ", " : "", members, top[0] != '\0' ? ", " : "",
-             top);
+    snprintf(text, sizeof text, "{\"name\": \"x\", \"adapter\": \"batch\", \"members\": {%s%s%s%s}%s%s}", command, parameters,
+             members[0] != '\0' && parameters[0] != '\0' ? ", " : "", members, top[0] != '\0' ? ", " : "", top);
     json = json_loads(text, 0, &where);
     if (json == NULL)
         fail_msg("%s: %s", where.text, text);
@@ -72,40 +70,35 @@ static void what_does_not_fit_together_is_named(void **state)
         {"\"command\": [\"a\", \"{{a}} {{ }} {a}\"]", "", NULL, ""},
         {"\"command\": [\"a\", \"{checkpoint}\"]", "", "spec_unfilled_placeholder", "/members/command/1"},
 
-        {"\"parameters\": {\"method\": \"halton\", \"count\": 2, \"space\": {\"a\": [5, 5]}}", "",
-         "spec_impossible_value", "/members/parameters/space/a"},
+        {"\"parameters\": {\"method\": \"halton\", \"count\": 2, \"space\": {\"a\": [5, 5]}}", "", "spec_impossible_value",
+         "/members/parameters/space/a"},
         {GRID("\"a\": []"), "", "spec_wrong_type", "/members/parameters/grid/a"},
         {GRID("\"a\": [7, null]"), "", "spec_wrong_type", "/members/parameters/grid/a/1"},
         {GRID("\"a\": [[1], {\"b\": [null, true]}]"), "", NULL, ""},
-        {GRID(
-             "\"a\": [{\"n\": \"x\", \"l\": [1]}, {\"n\": 2, \"l\": [[5]]}]") ", \"command\": [\"{a}\", \"{a.n}{a.l.0}\"]",
-         "", NULL, ""},
-        {GRID("\"a\": [{\"n\": \"x\"}, {\"m\": 2}]") ", \"command\": [\"{a.n}\"]", "", "spec_unfilled_placeholder",
-         "/members/command/0"},
-        {GRID("\"a\": [[1, 2], [3]]") ", \"command\": [\"{a.1}\"]", "", "spec_unfilled_placeholder",
-         "/members/command/0"},
+        {GRID("\"a\": [{\"n\": \"x\", \"l\": [1]}, {\"n\": 2, \"l\": [[5]]}]") ", \"command\": [\"{a}\", \"{a.n}{a.l.0}\"]", "", NULL, ""},
+        {GRID("\"a\": [{\"n\": \"x\"}, {\"m\": 2}]") ", \"command\": [\"{a.n}\"]", "", "spec_unfilled_placeholder", "/members/command/0"},
+        {GRID("\"a\": [[1, 2], [3]]") ", \"command\": [\"{a.1}\"]", "", "spec_unfilled_placeholder", "/members/command/0"},
         {GRID("\"a\": [[1, 2], [3]]") ", \"command\": [\"{a.0}\"]", "", NULL, ""},
         {GRID("\"a\": [1]") ", \"command\": [\"{a.b}\"]", "", "spec_unfilled_placeholder", "/members/command/0"},
         {GRID("\"a\": [[1]]") ", \"command\": [\"{a[0]}\"]", "", "spec_unfilled_placeholder", "/members/command/0"},
         {GRID("\"a\": [1], \"a.b\": [2]") ", \"command\": [\"{a.b}\"]", "", NULL, ""},
         {GRID("\"a\": [1], \"a.b\": [[2]]") ", \"command\": [\"{a.b.0}\"]", "", NULL, ""},
-        {"\"parameters\": {\"method\": \"halton\", \"count\": 2, \"space\": {\"a\": [5, 6]}}, \"command\": [\"{a.0}\"]",
-         "", "spec_unfilled_placeholder", "/members/command/0"},
+        {"\"parameters\": {\"method\": \"halton\", \"count\": 2, \"space\": {\"a\": [5, 6]}}, \"command\": [\"{a.0}\"]", "",
+         "spec_unfilled_placeholder", "/members/command/0"},
         {GRID("\"a\": [[\"x\"]]") ", \"artefacts\": [\"m\"], \"results\": \"results/{a.0}\"", "", NULL, ""},
-        {GRID("\"a\": [[\"x\"]]") ", \"artefacts\": [\"m\"], \"results\": \"results/{a.1}\"", "",
-         "spec_unfilled_placeholder", "/members/results"},
+        {GRID("\"a\": [[\"x\"]]") ", \"artefacts\": [\"m\"], \"results\": \"results/{a.1}\"", "", "spec_unfilled_placeholder",
+         "/members/results"},
         {GRID("\"a\": [{\"t\": 2}, {\"t\": 3}]") ", \"resources\": {\"tasks\": \"{a.t}\"}", "", NULL, ""},
-        {GRID("\"a\": [{\"t\": 2}, {\"t\": \"x\"}]") ", \"resources\": {\"tasks\": \"{a.t}\"}", "",
-         "spec_impossible_value", "/members/resources/tasks"},
+        {GRID("\"a\": [{\"t\": 2}, {\"t\": \"x\"}]") ", \"resources\": {\"tasks\": \"{a.t}\"}", "", "spec_impossible_value",
+         "/members/resources/tasks"},
         {"\"parameters\": {\"grid\": {\"a\": [1]}, \"count\": 3}", "", "spec_unknown_key", "/members/parameters/count"},
-        {"\"parameters\": {\"space\": {\"a\": [1, 2]}, \"method\": \"halton\", \"count\": 1000000001}", "",
-         "spec_impossible_value", "/members/parameters/count"},
+        {"\"parameters\": {\"space\": {\"a\": [1, 2]}, \"method\": \"halton\", \"count\": 1000000001}", "", "spec_impossible_value",
+         "/members/parameters/count"},
 
         {"\"checkpoint\": {\"before\": \"1m\"}", "", "spec_missing_key", "/members/resources/walltime"},
         {"\"resources\": {\"walltime\": \"10m\"}, \"checkpoint\": {\"before\": \"10m\"}", "", "spec_impossible_value",
          "/members/checkpoint/before"},
-        {"\"resources\": {\"walltime\": \"10m\"}, \"checkpoint\": {\"before\": \"599s\", \"signal\": \"USR1\"}", "",
-         NULL, ""},
+        {"\"resources\": {\"walltime\": \"10m\"}, \"checkpoint\": {\"before\": \"599s\", \"signal\": \"USR1\"}", "", NULL, ""},
         {"\"resources\": {\"walltime\": \"10m\"}, \"checkpoint\": {\"signal\": \"USR1\"}", "", "spec_missing_key",
          "/members/checkpoint/before"},
         {"", TRAINING ", \"checkpoint\": {}}", NULL, ""},
@@ -114,58 +107,46 @@ static void what_does_not_fit_together_is_named(void **state)
         {"", TRAINING ", \"checkpoint\": {\"every\": \"0s\"}}", "spec_impossible_value", "/training/checkpoint/every"},
         {"", TRAINING ", \"checkpoint\": {\"keep\": 0}}", "spec_impossible_value", "/training/checkpoint/keep"},
         {"", TRAINING ", \"checkpoint\": {\"keep\": 1001}}", "spec_impossible_value", "/training/checkpoint/keep"},
-        {"\"resources\": {\"walltime\": \"10m\"}", TRAINING ", \"checkpoint\": {\"before\": \"1m\"}}",
-         "spec_missing_key", "/training/resources/walltime"},
-        {"", TRAINING ", \"resources\": {\"walltime\": \"1m\"}, \"checkpoint\": {\"before\": \"1m\"}}",
-         "spec_impossible_value", "/training/checkpoint/before"},
-        {"", TRAINING ", \"resources\": {\"walltime\": \"1m\"}, \"checkpoint\": {\"signal\": \"USR1\"}}",
-         "spec_missing_key", "/training/checkpoint/before"},
-        {"",
-         TRAINING
-         ", \"resources\": {\"walltime\": \"1m\"}, \"checkpoint\": {\"before\": \"1s\", \"signal\": \"KILL\"}}",
+        {"\"resources\": {\"walltime\": \"10m\"}", TRAINING ", \"checkpoint\": {\"before\": \"1m\"}}", "spec_missing_key",
+         "/training/resources/walltime"},
+        {"", TRAINING ", \"resources\": {\"walltime\": \"1m\"}, \"checkpoint\": {\"before\": \"1m\"}}", "spec_impossible_value",
+         "/training/checkpoint/before"},
+        {"", TRAINING ", \"resources\": {\"walltime\": \"1m\"}, \"checkpoint\": {\"signal\": \"USR1\"}}", "spec_missing_key",
+         "/training/checkpoint/before"},
+        {"", TRAINING ", \"resources\": {\"walltime\": \"1m\"}, \"checkpoint\": {\"before\": \"1s\", \"signal\": \"KILL\"}}",
          "spec_impossible_value", "/training/checkpoint/signal"},
-        {"\"resources\": {\"walltime\": \"10m\"}, \"checkpoint\": {\"before\": \"1m\", \"signal\": \"KILL\"}", "",
-         "spec_impossible_value", "/members/checkpoint/signal"},
+        {"\"resources\": {\"walltime\": \"10m\"}, \"checkpoint\": {\"before\": \"1m\", \"signal\": \"KILL\"}", "", "spec_impossible_value",
+         "/members/checkpoint/signal"},
         {"\"checkpoint\": {\"resume\": [\"--from\", \"{checkpoint}\", \"{a}\"]}", "", NULL, ""},
-        {"\"checkpoint\": {\"resume\": [\"--from\", \"{path}\"]}", "", "spec_unfilled_placeholder",
-         "/members/checkpoint/resume/1"},
+        {"\"checkpoint\": {\"resume\": [\"--from\", \"{path}\"]}", "", "spec_unfilled_placeholder", "/members/checkpoint/resume/1"},
         {"\"checkpoint\": {\"glob\": \"../*.ckpt\"}", "", "spec_impossible_value", "/members/checkpoint/glob"},
 
         {"", "\"start\": \"members-first\"", "spec_impossible_value", "/start"},
         {"", "\"start\": \"members-first\", " TRAINING "}", NULL, ""},
         {"", "\"follow_up\": {\"auto\": true}, " TRAINING "}", "spec_impossible_value", "/follow_up/auto"},
         {"", "\"follow_up\": {\"auto\": false}, " TRAINING "}", NULL, ""},
-        {"",
-         "\"width\": 4, " TRAINING ", \"ranks\": 2, \"buffer\": {\"capacity\": 17, \"threshold\": 10, \"batch\": 1}}",
+        {"", "\"width\": 4, " TRAINING ", \"ranks\": 2, \"buffer\": {\"capacity\": 17, \"threshold\": 10, \"batch\": 1}}",
          "spec_impossible_value", "/training/buffer/capacity"},
-        {"",
-         "\"width\": 4, " TRAINING ", \"ranks\": 2, \"buffer\": {\"capacity\": 18, \"threshold\": 10, \"batch\": 1}}",
-         NULL, ""},
+        {"", "\"width\": 4, " TRAINING ", \"ranks\": 2, \"buffer\": {\"capacity\": 18, \"threshold\": 10, \"batch\": 1}}", NULL, ""},
         {"", "\"width\": 4, " TRAINING ", \"ranks\": 1, \"buffer\": {\"capacity\": 1, \"threshold\": 1}}", NULL, ""},
-        {"",
-         "\"training\": {\"command\": [\"t\"], \"fields\": {\"u\": {\"dtype\": \"float32\", \"shape\": [536870913]}}}",
+        {"", "\"training\": {\"command\": [\"t\"], \"fields\": {\"u\": {\"dtype\": \"float32\", \"shape\": [536870913]}}}",
          "spec_impossible_value", "/training/fields/u/shape"},
-        {"",
-         "\"training\": {\"command\": [\"t\"], \"fields\": {\"u\": {\"dtype\": \"float32\", \"shape\": [536870912]}}}",
-         NULL, ""},
-        {"",
-         "\"training\": {\"command\": [\"t\"], \"fields\": {\"u\": {\"dtype\": \"uint8\", \"shape\": [1, 1, 1, 1, 1]}}}",
+        {"", "\"training\": {\"command\": [\"t\"], \"fields\": {\"u\": {\"dtype\": \"float32\", \"shape\": [536870912]}}}", NULL, ""},
+        {"", "\"training\": {\"command\": [\"t\"], \"fields\": {\"u\": {\"dtype\": \"uint8\", \"shape\": [1, 1, 1, 1, 1]}}}",
          "spec_impossible_value", "/training/fields/u/shape"},
-        {"", "\"training\": {\"command\": [\"t\"], \"fields\": {\"2u\": {\"dtype\": \"uint8\", \"shape\": [1]}}}",
-         "spec_impossible_value", "/training/fields/2u"},
+        {"", "\"training\": {\"command\": [\"t\"], \"fields\": {\"2u\": {\"dtype\": \"uint8\", \"shape\": [1]}}}", "spec_impossible_value",
+         "/training/fields/2u"},
 
         {"\"resources\": {\"nodes\": 2}", "\"allocation\": {}", "spec_unsupported", "/members/resources/nodes"},
         {"\"resources\": {\"tasks\": 2, \"cpus_per_task\": 2}", "\"pack\": 2, \"allocation\": {\"cpus\": 8}", NULL, ""},
-        {"\"resources\": {\"tasks\": 2, \"cpus_per_task\": 2}", "\"pack\": 2, \"allocation\": {\"cpus\": 7}",
-         "resources_impossible", "/pack"},
+        {"\"resources\": {\"tasks\": 2, \"cpus_per_task\": 2}", "\"pack\": 2, \"allocation\": {\"cpus\": 7}", "resources_impossible", "/pack"},
         {"\"resources\": {\"tasks\": 2, \"cpus_per_task\": 2}", "\"allocation\": {\"cpus\": 3}", "resources_impossible",
          "/members/resources/tasks"},
         {"\"resources\": {\"gpus\": 1}", "\"pack\": 2, \"allocation\": {\"gpus\": 1}", "resources_impossible", "/pack"},
         {"\"resources\": {\"gpus\": 1}", "\"pack\": 2, \"allocation\": {\"gpus\": 2}", NULL, ""},
         {"\"resources\": {\"gpus\": 1}", "\"allocation\": {}", "resources_impossible", "/members/resources/gpus"},
         {"\"resources\": {\"memory\": \"1GiB\"}", "\"pack\": 2, \"allocation\": {\"memory\": \"2GiB\"}", NULL, ""},
-        {"\"resources\": {\"memory\": \"1GiB\"}", "\"pack\": 2, \"allocation\": {\"memory\": \"2047MiB\"}",
-         "resources_impossible", "/pack"},
+        {"\"resources\": {\"memory\": \"1GiB\"}", "\"pack\": 2, \"allocation\": {\"memory\": \"2047MiB\"}", "resources_impossible", "/pack"},
         {"\"resources\": {\"memory\": \"1GiB\"}", "\"allocation\": {\"memory\": \"1023MiB\"}", "resources_impossible",
          "/members/resources/memory"},
         {"", "\"allocation\": {\"walltime\": \"1h\"}", "spec_missing_key", "/members/resources/walltime"},
@@ -176,8 +157,7 @@ static void what_does_not_fit_together_is_named(void **state)
         {"", "\"refill\": true, " TRAINING "}", "spec_unsupported", "/refill"},
         {"\"resources\": {\"nodes\": 2}", "\"refill\": true", "spec_unsupported", "/refill"},
         {"\"resources\": {\"walltime\": \"1h\"}", "\"refill\": true", "spec_missing_key", "/members/checkpoint/before"},
-        {"\"resources\": {\"memory\": \"8388607TiB\"}", "\"refill\": true, \"pack\": 2", "spec_impossible_value",
-         "/pack"},
+        {"\"resources\": {\"memory\": \"8388607TiB\"}", "\"refill\": true, \"pack\": 2", "spec_impossible_value", "/pack"},
         {"", "\"max_same_failures\": 101", "spec_impossible_value", "/max_same_failures"},
         {"", "\"max_failures\": 0", "spec_impossible_value", "/max_failures"},
     };
@@ -201,9 +181,8 @@ static void names_of_parameters(void **state)
     static const struct {
         const char *name;
         bool taken;
-    } cases[] = {{"index", true},  {"seed", true},    {"ensemble", true}, {"attempt", true}, {"checkpoint", true},
-                 {"Index", false}, {"python", false}, {"a b", true},      {"a{", true},      {"a}", true},
-                 {"a=b", true},    {"", true},        {"\\u0001", true},  {"\\u007f", true}, {"\xc3\xa4.-/+", false}};
+    } cases[] = {{"index", true}, {"seed", true}, {"ensemble", true}, {"attempt", true}, {"checkpoint", true}, {"Index", false}, {"python", false},
+                 {"a b", true}, {"a{", true}, {"a}", true}, {"a=b", true}, {"", true}, {"\\u0001", true}, {"\\u007f", true}, {"\xc3\xa4.-/+", false}};
 
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         char members[128];
@@ -228,8 +207,7 @@ static void changes_of_a_follow_up_are_judged(void **state)
         const char *changes, *code, *pointer; /* code NULL: they are possible */
     } cases[] = {
         {"{}", NULL, ""},
-        {"{\"width\": 3, \"pack\": 2, \"adapter\": \"other\", \"resources\": {\"walltime\": \"2h\"}, \"states\": [\"failed\"]}",
-         NULL, ""},
+        {"{\"width\": 3, \"pack\": 2, \"adapter\": \"other\", \"resources\": {\"walltime\": \"2h\"}, \"states\": [\"failed\"]}", NULL, ""},
         {"{\"width\": null, \"pack\": null, \"adapter\": null}", NULL, ""},
         {"{\"width\": 0}", "spec_impossible_value", "/width"},
         {"{\"adapter\": 7}", "spec_wrong_type", "/adapter"},
@@ -244,8 +222,7 @@ static void changes_of_a_follow_up_are_judged(void **state)
         struct error err = {.code = ""};
         int rc = spec_follow_up_check(changes, &err);
 
-        if ((rc == 0) != (cases[i].code == NULL) ||
-            (rc < 0 && (strcmp(err.code, cases[i].code) != 0 || strcmp(err.pointer, cases[i].pointer) != 0)))
+        if ((rc == 0) != (cases[i].code == NULL) || (rc < 0 && (strcmp(err.code, cases[i].code) != 0 || strcmp(err.pointer, cases[i].pointer) != 0)))
             fail_msg("%s: %s at %s (%s)", cases[i].changes, err.code, err.pointer, err.text);
         json_decref(changes);
     }
@@ -254,8 +231,7 @@ static void changes_of_a_follow_up_are_judged(void **state)
 /* What is null is not asked for, and stays as it was: it does not become what is usual. */
 static void changes_that_are_null_change_nothing(void **state)
 {
-    json_t *json = spec_of("", "\"width\": 7, \"pack\": 2"),
-           *changes = json_loads("{\"width\": null, \"pack\": null, \"adapter\": null}", 0, NULL);
+    json_t *json = spec_of("", "\"width\": 7, \"pack\": 2"), *changes = json_loads("{\"width\": null, \"pack\": null, \"adapter\": null}", 0, NULL);
     struct error err;
     json_t *followed = spec_follow_up(json, changes, &err);
 
@@ -284,14 +260,10 @@ static void what_is_not_said_is_usual(void **state)
 {
     struct spec *spec = read_spec("", "");
 
-    assert_true(spec->width == 2 && spec->pack == 1 && spec->share == 1 && spec->retries == 3 &&
-                spec->max_failures == 0);
-    assert_true(spec->members.resources.nodes == 1 && spec->members.resources.tasks == 1 &&
-                spec->members.resources.cpus_per_task == 1);
-    assert_true(spec->members.grace_ms == 10000 && spec->members.silence_ms == 0 &&
-                spec->members.resources.copies == 1);
-    assert_true(!spec->refill && !spec->follows_up && spec->follow_ups == SPEC_FOLLOW_UPS && !spec->has_allocation &&
-                !spec->has_training);
+    assert_true(spec->width == 2 && spec->pack == 1 && spec->share == 1 && spec->retries == 3 && spec->max_failures == 0);
+    assert_true(spec->members.resources.nodes == 1 && spec->members.resources.tasks == 1 && spec->members.resources.cpus_per_task == 1);
+    assert_true(spec->members.grace_ms == 10000 && spec->members.silence_ms == 0 && spec->members.resources.copies == 1);
+    assert_true(!spec->refill && !spec->follows_up && spec->follow_ups == SPEC_FOLLOW_UPS && !spec->has_allocation && !spec->has_training);
     assert_int_equal(spec->same_failures, 0);
     assert_false(spec->checkpoint.any);
     assert_int_equal(spec_least_time_ms(spec), 0);
@@ -302,12 +274,9 @@ static void what_is_not_said_is_usual(void **state)
     assert_true(spec->pack == 3 && spec->members.resources.copies == 3 && spec->width == 7 && spec->max_failures == 1);
     spec_destroy(spec);
 
-    spec = read_spec(
-        "\"resources\": {\"walltime\": \"1h\"}, \"checkpoint\": {\"before\": \"1m\", \"signal\": \"USR2\", \"grace\": \"7s\","
-        " \"keep\": 4, \"attempts\": 5, \"glob\": \"*.c\"}, \"retries\": 0",
-        "");
-    assert_true(spec->checkpoint.before_ms == 60000 && spec->checkpoint.signal == SIGUSR2 &&
-                spec->members.grace_ms == 7000);
+    spec = read_spec("\"resources\": {\"walltime\": \"1h\"}, \"checkpoint\": {\"before\": \"1m\", \"signal\": \"USR2\", \"grace\": \"7s\","
+                     " \"keep\": 4, \"attempts\": 5, \"glob\": \"*.c\"}, \"retries\": 0", "");
+    assert_true(spec->checkpoint.before_ms == 60000 && spec->checkpoint.signal == SIGUSR2 && spec->members.grace_ms == 7000);
     assert_true(spec->checkpoint.keep == 4 && spec->checkpoint.attempts == 5 && spec->retries == 0);
     assert_string_equal(spec->checkpoint.glob, "*.c");
     spec_destroy(spec);
@@ -333,8 +302,7 @@ static int64_t same_failures(int64_t count, const char *top)
     struct spec *spec;
     int64_t n;
 
-    snprintf(members, sizeof members,
-             "\"parameters\": {\"method\": \"halton\", \"count\": %lld, \"space\": {\"a\": [0, 1]}}", (long long)count);
+    snprintf(members, sizeof members, "\"parameters\": {\"method\": \"halton\", \"count\": %lld, \"space\": {\"a\": [0, 1]}}", (long long)count);
     spec = read_spec(members, top);
     n = spec->same_failures;
     assert_int_equal(spec->width, count < 100 ? count : 100);
@@ -366,14 +334,11 @@ static void a_training_is_completed(void **state)
     assert_int_equal(json_integer_value(json_object_get(spec->buffer, "seed")), 0);
     spec_destroy(spec);
 
-    spec = read_spec(
-        "", TRAINING
-        ", \"adapter\": \"other\", \"ranks\": 3, \"retries\": 0, \"steps\": 9, \"buffer\": {\"policy\": \"firo\", "
-        "\"capacity\": 50, \"threshold\": 7, \"batch\": 3, \"seed\": 11}}");
+    spec = read_spec("", TRAINING ", \"adapter\": \"other\", \"ranks\": 3, \"retries\": 0, \"steps\": 9, \"buffer\": {\"policy\": \"firo\", "
+                         "\"capacity\": 50, \"threshold\": 7, \"batch\": 3, \"seed\": 11}}");
     assert_string_equal(spec->training_adapter, "other");
     assert_false(spec_trains_beside(spec));
-    assert_true(spec->ranks == 3 && spec->training.resources.copies == 3 && spec->training_retries == 0 &&
-                spec->steps == 9);
+    assert_true(spec->ranks == 3 && spec->training.resources.copies == 3 && spec->training_retries == 0 && spec->steps == 9);
     assert_string_equal(json_string_value(json_object_get(spec->buffer, "policy")), "firo");
     assert_int_equal(json_integer_value(json_object_get(spec->buffer, "capacity")), 50);
     assert_int_equal(json_integer_value(json_object_get(spec->buffer, "threshold")), 7);
@@ -384,15 +349,13 @@ static void a_training_is_completed(void **state)
 
 static void an_allocation_is_asked_for_whole(void **state)
 {
-    struct spec *spec = read_spec(
-        "\"resources\": {\"queue\": \"q\", \"account\": \"a\", \"gpus\": 2, \"memory\": \"1GiB\"}",
-        "\"allocation\": {\"nodes\": 3, \"cpus\": 4, \"gpus\": 2, \"memory\": \"2GiB\", \"count\": 5, \"idle\": \"2m\"}");
+    struct spec *spec = read_spec("\"resources\": {\"queue\": \"q\", \"account\": \"a\", \"gpus\": 2, \"memory\": \"1GiB\"}",
+                                  "\"allocation\": {\"nodes\": 3, \"cpus\": 4, \"gpus\": 2, \"memory\": \"2GiB\", \"count\": 5, \"idle\": \"2m\"}");
     const struct adapter_resources *r = &spec->allocation.resources;
 
     assert_true(spec->has_allocation && spec->allocation.count == 5 && spec->allocation.idle_ms == 120000);
     assert_int_equal(spec->allocation.grace_ms, 20000);
-    assert_true(r->nodes == 3 && r->tasks == 3 && r->copies == 1 && r->each_node && r->cpus_per_task == 4 &&
-                !r->whole_nodes);
+    assert_true(r->nodes == 3 && r->tasks == 3 && r->copies == 1 && r->each_node && r->cpus_per_task == 4 && !r->whole_nodes);
     assert_int_equal(r->gpus, 6);
     assert_int_equal(r->memory, INT64_C(6) << 30);
     assert_string_equal(r->queue, "q");
@@ -408,13 +371,10 @@ static void an_allocation_is_asked_for_whole(void **state)
     assert_true(spec->allocation.count == 1 && spec->allocation.idle_ms == 60000);
     spec_destroy(spec);
 
-    spec = read_spec(
-        "\"resources\": {\"queue\": \"q\", \"tasks\": 2, \"cpus_per_task\": 3, \"gpus\": 1, \"walltime\": \"1h\"}, "
-        "\"checkpoint\": {\"before\": \"1m\", \"grace\": \"5s\"}",
-        "\"refill\": true, \"pack\": 4");
+    spec = read_spec("\"resources\": {\"queue\": \"q\", \"tasks\": 2, \"cpus_per_task\": 3, \"gpus\": 1, \"walltime\": \"1h\"}, "
+                     "\"checkpoint\": {\"before\": \"1m\", \"grace\": \"5s\"}", "\"refill\": true, \"pack\": 4");
     r = &spec->allocation.resources;
-    assert_true(r->nodes == 1 && r->tasks == 1 && r->copies == 1 && r->cpus_per_task == 24 && r->gpus == 4 &&
-                r->walltime_ms == 3600000);
+    assert_true(r->nodes == 1 && r->tasks == 1 && r->copies == 1 && r->cpus_per_task == 24 && r->gpus == 4 && r->walltime_ms == 3600000);
     assert_true(spec->allocation.cpus == 24 && spec->allocation.gpus == 4 && spec->allocation.grace_ms == 15000);
     assert_string_equal(r->queue, "q");
     assert_true(spec->pack == 1 && spec->members.resources.copies == 1 && spec->members.resources.gpus == 1);
@@ -424,8 +384,7 @@ static void an_allocation_is_asked_for_whole(void **state)
 /* A spec whose members have an argument of so many bytes, and an environment of so many variables. */
 static void sizes_are(size_t argument, size_t variables, size_t variable, int64_t pack, const char *pointer)
 {
-    json_t *json = spec_of(OTHERS ", " GRID("\"a\": [\"x\"]"), ""), *members = json_object_get(json, "members"),
-           *env = json_object();
+    json_t *json = spec_of(OTHERS ", " GRID("\"a\": [\"x\"]"), ""), *members = json_object_get(json, "members"), *env = json_object();
     char *text = calloc(1, (argument > variable ? argument : variable) + 8), name[32];
     struct error err = {.pointer = "accepted"};
     struct spec *spec;
@@ -446,8 +405,8 @@ static void sizes_are(size_t argument, size_t variables, size_t variable, int64_
     assert_non_null(spec);
     rc = spec_check_sizes(spec, &err);
     if (strcmp(rc < 0 ? err.pointer : "", pointer) != 0)
-        fail_msg("%zu, %zu × %zu, %d: %s, not %s (%s)", argument, variables, variable, (int)pack,
-                 rc < 0 ? err.pointer : "accepted", pointer, rc < 0 ? err.text : "");
+        fail_msg("%zu, %zu × %zu, %d: %s, not %s (%s)", argument, variables, variable, (int)pack, rc < 0 ? err.pointer : "accepted", pointer,
+                 rc < 0 ? err.text : "");
     spec_destroy(spec);
     json_decref(json);
     free(text);

@@ -82,8 +82,8 @@ static int not_at_all(const char *path, struct statfs *out)
 
 static void where_a_database_may_live(void **state)
 {
-    static const unsigned long networks[] = {0x6969,     0x0bd00bd0, 0x47504653, 0xff534d42, 0xffffffffff534d42,
-                                             0x01021997, 0x65735546, 0x19830326};
+    static const unsigned long networks[] = {0x6969, 0x0bd00bd0, 0x47504653, 0xff534d42, 0xffffffffff534d42, 0x01021997,
+                                             0x65735546, 0x19830326};
     static const unsigned long local[] = {0xef53, 0x58465342, 0x9123683e, 0x01021994, 0x794c7630, 0x2fc12fc1};
     enum store_journal journal;
     struct error err;
@@ -220,12 +220,8 @@ static void what_is_none_of_ours_is_left_alone(void **state)
     make_database("PRAGMA user_version = 3"); /* another program counts its versions, too */
     is_refused("store_foreign");
     snprintf(path, sizeof path, "%s/stretto.db", dir);
-    assert_int_equal(
-        file_write_whole(path,
-                         "Dear diary, today I was no database, though I am as long as the head of one. I like "
-                         "it here; nobody asks me for anything.",
-                         120, 0600, &err),
-        0);
+    assert_int_equal(file_write_whole(path, "Dear diary, today I was no database, though I am as long as the head of one. I like "
+                                            "it here; nobody asks me for anything.", 120, 0600, &err), 0);
     is_refused("store_damaged");
 }
 
@@ -329,8 +325,7 @@ static void impossible_books_are_refused(void **state)
 
     assert_int_equal(store_job_insert(store, 0x3f9c2a71, &job, &err), 0);
     attempt.job = job.id;
-    assert_int_equal(store_member_put(store, &(struct member_row){.ensemble = ens.id, .state = MEMBER_SUBMITTED}, &err),
-                     0);
+    assert_int_equal(store_member_put(store, &(struct member_row){.ensemble = ens.id, .state = MEMBER_SUBMITTED}, &err), 0);
     assert_int_equal(store_attempt_insert(store, &attempt, &err), 0);
     assert_int_equal(store_commit(store, &err), 0);
 

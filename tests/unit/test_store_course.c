@@ -30,8 +30,7 @@ static struct ensemble_row suggest(void)
 {
     static const struct suggestion list[] = {
         {0, "first", "{\"a\":1}", 0}, {1, NULL, "{\"a\":2}", 5}, {2, "third", "{\"a\":3}", -1}};
-    struct ensemble_row row = {
-        .name = "n", .adapter = "local", .stream_key = "0", .intake = INTAKE_OPEN, .width = 1, .created_ms = 1};
+    struct ensemble_row row = {.name = "n", .adapter = "local", .stream_key = "0", .intake = INTAKE_OPEN, .width = 1, .created_ms = 1};
 
     must(store_ensemble_insert(store, &row, "{}", &err));
     must(store_suggestion_add(store, &row, list, 3, &err));
@@ -41,8 +40,7 @@ static struct ensemble_row suggest(void)
 /* Whatever a member has been through, it waits by its priority again as soon as it may go. */
 static void a_priority_outlives_attempts_and_ensembles(void **state)
 {
-    struct ensemble_row row = suggest(),
-                        next = {.root = row.id, .parent = row.id, .count = 3, .width = 1, .intake = INTAKE_CLOSED};
+    struct ensemble_row row = suggest(), next = {.root = row.id, .parent = row.id, .count = 3, .width = 1, .intake = INTAKE_CLOSED};
     struct member_row member = {.ensemble = row.id, .index = 1, .attempts = 1, .not_before_ms = 90000000};
     int64_t n;
 
@@ -75,12 +73,7 @@ static void a_priority_outlives_attempts_and_ensembles(void **state)
 
 static struct arrival_row arrive(int64_t ensemble, int64_t index, int64_t rung, double value)
 {
-    struct arrival_row row = {.ensemble = ensemble,
-                              .rung = rung,
-                              .index = index,
-                              .attempt = 10 + rung,
-                              .step = 100 * rung,
-                              .value = value,
+    struct arrival_row row = {.ensemble = ensemble, .rung = rung, .index = index, .attempt = 10 + rung, .step = 100 * rung, .value = value,
                               .loss = isfinite(value) ? -value : INFINITY};
 
     assert_int_equal(store_arrival_add(store, &row, 2, &err), 1);

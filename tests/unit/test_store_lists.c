@@ -102,21 +102,10 @@ static void causes_beyond_a_number_are_one(void **state)
 static void a_cause_leaves_out_what_differs(void **state)
 {
     static const char *const all[][2] = {
-        {"exit status 2", "exit status 2"},
-        {"exit status 137", "exit status 137"},
-        {"exit status 1234", "exit status #"},
-        {"ended by signal 9 (killed)", "ended by signal 9 (killed)"},
-        {"signal 9a", "signal #"},
-        {"step 17 of 200", "step # of #"},
-        {"node7 failed", "# failed"},
-        {"loss was 0.5, x", "loss was #.#, x"},
-        {"cannot open /a/b-1.txt: no such file", "cannot open /…: no such file"},
-        {"see /a/b.", "see /…."},
-        {"a/b and /", "a/b and /"},
-        {"(/tmp/x)=/tmp/y", "(/…)=/…"},
-        {"status", "status"},
-        {"état 5", "état #"},
-        {"", "no reason is known"},
+        {"exit status 2", "exit status 2"}, {"exit status 137", "exit status 137"}, {"exit status 1234", "exit status #"}, {"ended by signal 9 (killed)", "ended by signal 9 (killed)"},
+        {"signal 9a", "signal #"}, {"step 17 of 200", "step # of #"}, {"node7 failed", "# failed"}, {"loss was 0.5, x", "loss was #.#, x"},
+        {"cannot open /a/b-1.txt: no such file", "cannot open /…: no such file"}, {"see /a/b.", "see /…."}, {"a/b and /", "a/b and /"},
+        {"(/tmp/x)=/tmp/y", "(/…)=/…"}, {"status", "status"}, {"état 5", "état #"}, {"", "no reason is known"},
     };
     char text[CAUSE_SIZE], longest[512];
 
@@ -160,16 +149,12 @@ static void ensembles_that_have_something_to_do_are_loaded(void **state)
 {
     struct ensemble_row row;
     struct job_row job;
-    struct training_row training = {
-        .state = TRAINING_RUNNING, .ranks = 1, .generation = 1, .created_ms = 1, .adapter = "local"};
+    struct training_row training = {.state = TRAINING_RUNNING, .ranks = 1, .generation = 1, .created_ms = 1, .adapter = "local"};
 
     for (int i = 1; i <= 6; i++) {
         add_ensemble(9);
         must(store_ensemble_get(store, i, &row, &err));
-        row.state = i == 1   ? ENSEMBLE_RUNNING
-                    : i == 2 ? ENSEMBLE_PAUSED
-                    : i == 3 ? ENSEMBLE_FAILED
-                             : ENSEMBLE_CANCELLED;
+        row.state = i == 1 ? ENSEMBLE_RUNNING : i == 2 ? ENSEMBLE_PAUSED : i == 3 ? ENSEMBLE_FAILED : ENSEMBLE_CANCELLED;
         row.ended_ms = i <= 2 ? 0 : 9;
         must(store_ensemble_update(store, &row, &err));
     }
@@ -211,12 +196,10 @@ static int count_step(void *arg)
 /* Whatever the number of ensembles: those that a list does not show are not looked at. */
 static void a_list_by_state_looks_at_no_others(void **state)
 {
-    must(store_exec(store, &err,
-                    "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 20000) "
+    must(store_exec(store, &err, "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 20000) "
                     "INSERT INTO ensemble (name, state, adapter, spec, stream_key, count, width, created, ended) "
                     "SELECT 'e', iif(i = 5, 'running', iif(i % 2, 'complete', 'failed')), 'local', '{}', '', 9, 1, 1, "
-                    "iif(i = 5, NULL, 9) FROM n",
-                    ""));
+                    "iif(i = 5, NULL, 9) FROM n", ""));
     sqlite3_progress_handler(store->db, 1, count_step, NULL);
     list_ensembles(1 << ENSEMBLE_RUNNING | 1 << ENSEMBLE_PAUSED, 0, 0, 100);
     is_listed("5 ");
@@ -305,8 +288,7 @@ static void events_have_their_own_details(void **state)
         must(store_event_put(store, i, kind, 1 + i % 3, i % 4 == 0 ? -1 : i, i % 3 == 1 ? detail : NULL, &err));
     }
     must(store_event_each(store, 0, 100, &all, 100, note_event, NULL, &err));
-    is_listed(
-        "1:k0:-1:- 2:k1:1:1 3:k0:2:- 1:k1:3:- 2:k0:-1:4 3:k1:5:- 1:k0:6:- 2:k1:7:7 3:k0:-1:- 1:k1:9:- 2:k0:10:10 ");
+    is_listed("1:k0:-1:- 2:k1:1:1 3:k0:2:- 1:k1:3:- 2:k0:-1:4 3:k1:5:- 1:k0:6:- 2:k1:7:7 3:k0:-1:- 1:k1:9:- 2:k0:10:10 ");
     must(store_event_each(store, 2, 11, &some, 100, note_event, NULL, &err));
     is_listed("2:k1:7:7 ");
     must(store_commit(store, &err));

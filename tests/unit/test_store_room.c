@@ -155,11 +155,8 @@ static void a_backup_is_given_up(void **state)
 /* The look at a whole database is given up when it takes long, and not before. */
 static void damage_is_found_where_there_are_many_rows(void **state)
 {
-    must(store_exec(
-        store, &err,
-        "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 30000) INSERT INTO job (ensemble, kind, "
-        "adapter, name, state, size, created) SELECT ?1, 'members', 'local', i, 'intent', 1, 1 FROM n",
-        "i", add_ensemble(9)));
+    must(store_exec(store, &err, "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 30000) INSERT INTO job (ensemble, kind, "
+                    "adapter, name, state, size, created) SELECT ?1, 'members', 'local', i, 'intent', 1, 1 FROM n", "i", add_ensemble(9)));
     must(store_commit(store, &err));
     must(store_check_whole(store, &err));
     assert_int_equal(sqlite3_exec(store->db,

@@ -44,16 +44,12 @@ static void a_state_directory_keeps_its_name(void **state)
 /* A training's jobs are those of its generations, one each, whatever other jobs there are in between. */
 static void a_generation_has_its_job(void **state)
 {
-    struct training_row training = {
-        .ensemble = add_ensemble(9), .ranks = 1, .generation = 1, .created_ms = 1, .adapter = "local"};
+    struct training_row training = {.ensemble = add_ensemble(9), .ranks = 1, .generation = 1, .created_ms = 1, .adapter = "local"};
     int64_t job;
 
     must(store_training_insert(store, &training, &err));
     for (int i = 1; i <= 6; i++) {
-        struct job_row row = {.ensemble = training.ensemble,
-                              .kind = i % 3 == 0 ? JOB_TRAINING : JOB_MEMBERS,
-                              .adapter = "local",
-                              .size = 1,
+        struct job_row row = {.ensemble = training.ensemble, .kind = i % 3 == 0 ? JOB_TRAINING : JOB_MEMBERS, .adapter = "local", .size = 1,
                               .created_ms = 1};
 
         must(store_job_insert(store, 0x3f9c2a71, &row, &err));
