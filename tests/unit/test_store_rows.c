@@ -1,6 +1,8 @@
-/* Ids and names that are given once, files of the database that are missed, and what a change of a member costs. */
+/* Ids and names that are given once, sessions that are too many, files of the database that are missed, and what a
+ * change of a member costs. */
 #include "common/files.h"
 #include "daemon/store/internal.h"
+#include "daemon/store/session.h"
 #include "daemon/store/training.h"
 #include "tests/unit/open_store.h"
 
@@ -39,6 +41,70 @@ static void a_state_directory_keeps_its_name(void **state)
     assert_int_equal(strspn(instance, "0123456789abcdef"), 8);
     must(reopen_store());
     assert_string_equal(store_instance(store), instance);
+}
+
+static struct login_row login_of(int64_t token, char letter, int64_t expires_ms)
+{
+    struct login_row row = {.role = TOKEN_OPERATOR, .token = token, .until_ms = 900, .expires_ms = expires_ms};
+
+    memset(row.hash, letter, 64);
+    return row;
+}
+
+static struct session_row session_of(int64_t token, char letter, int64_t expires_ms)
+{
+    struct session_row row = {.role = TOKEN_READER, .token = token, .path = "/x/", .created_ms = 1, .expires_ms = expires_ms};
+
+    memset(row.hash, letter, 64);
+    return row;
+}
+
+static int64_t add_token(char letter)
+{
+    struct token_row row = {.role = TOKEN_ADMIN, .created_ms = 1};
+
+    memset(row.hash, letter, 64);
+    must(store_token_insert(store, &row, &err));
+    return row.id;
+}
+
+/* One more than there may be ends the oldest of the same asker, and nobody else's. */
+static void there_are_so_many_sessions_and_links_of_one_asker(void **state)
+{
+    int64_t token = add_token('a');
+    struct login_row login, taken;
+    struct session_row session, found;
+
+    login = login_of(token, '~', 800);
+    must(store_login_insert(store, &login, &err));
+    session = session_of(token, '~', 800);
+    must(store_session_insert(store, &session, &err));
+    for (int i = 0; i <= SESSIONS_MAX; i++) {
+        login = login_of(0, (char)('0' + i), 800);
+        must(store_login_insert(store, &login, &err));
+        session = session_of(0, (char)('0' + i), 800);
+        must(store_session_insert(store, &session, &err));
+    }
+    login = login_of(0, '0', 800);
+    session = session_of(0, '0', 800);
+    assert_int_equal(store_login_take(store, login.hash, 5, &taken, &err), 0);
+    assert_int_equal(store_session_find(store, session.hash, 5, &found, &err), 0);
+    for (int i = 1; i <= SESSIONS_MAX; i++) {
+        login = login_of(0, (char)('0' + i), 800);
+        session = session_of(0, (char)('0' + i), 800);
+        assert_int_equal(store_login_take(store, login.hash, 5, &taken, &err), 1);
+        assert_int_equal(taken.role, TOKEN_OPERATOR);
+        assert_int_equal(taken.until_ms, 900);
+        assert_int_equal(store_session_find(store, session.hash, 5, &found, &err), 1);
+        assert_int_equal(found.token, 0);
+    }
+    login = login_of(token, '~', 800);
+    session = session_of(token, '~', 800);
+    assert_int_equal(store_login_take(store, login.hash, 5, &taken, &err), 1);
+    assert_int_equal(taken.token, token);
+    assert_int_equal(store_session_find(store, session.hash, 5, &found, &err), 1);
+    assert_int_equal(found.token, token);
+    assert_string_equal(found.path, "/x/");
 }
 
 /* A training's jobs are those of its generations, one each, whatever other jobs there are in between. */
@@ -114,6 +180,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(ids_of_jobs_are_given_once, open_store, close_store),
         cmocka_unit_test_setup_teardown(a_state_directory_keeps_its_name, open_store, close_store),
+        cmocka_unit_test_setup_teardown(there_are_so_many_sessions_and_links_of_one_asker, open_store, close_store),
         cmocka_unit_test_setup_teardown(a_generation_has_its_job, open_store, close_store),
         cmocka_unit_test_setup_teardown(each_file_of_the_database_is_missed, open_store, close_store),
         cmocka_unit_test_setup_teardown(no_change_of_a_member_looks_into_a_list, open_store, close_store),
