@@ -141,10 +141,12 @@ api/openapi.c: api/openapi.json build-aux/embed
 if HAVE_CMOCKA
 unit_tests += tests/unit/test_access tests/unit/test_api_document tests/unit/test_api_parse tests/unit/test_feed tests/unit/test_api_parts \
 	tests/unit/test_handlers tests/unit/test_pieces tests/unit/test_submissions tests/unit/test_routes tests/unit/test_verbs tests/unit/test_http tests/unit/test_http_output \
-	tests/unit/test_http_held tests/unit/test_pages
+	tests/unit/test_listeners tests/unit/test_pages
 tests_unit_test_pages_SOURCES = tests/unit/test_pages.c $(fake_engine) $(fake_request) $(open_store)
 tests_unit_test_pages_CFLAGS = $(unit_cflags) $(daemon_cflags) $(MHD_CFLAGS)
 tests_unit_test_pages_LDADD = libapi.la libdaemon.la $(unit_libs)
+tests_unit_test_listeners_CFLAGS = $(unit_cflags) $(GNUTLS_CFLAGS)
+tests_unit_test_listeners_LDADD = libapi.la $(unit_libs) $(GNUTLS_LIBS)
 http_rig = tests/unit/http_rig.c tests/unit/http_rig.h
 tests_unit_test_http_SOURCES = tests/unit/test_http.c $(http_rig) $(open_store)
 tests_unit_test_http_CFLAGS = $(unit_cflags) $(daemon_cflags) $(MHD_CFLAGS)

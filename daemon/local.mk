@@ -220,7 +220,7 @@ unit_tests += tests/unit/test_control tests/unit/test_ingest tests/unit/test_nee
 	tests/unit/test_store_faults tests/unit/test_open_faults tests/unit/test_family \
 	tests/unit/test_gather tests/unit/test_log_check tests/unit/test_metric tests/unit/test_store_series tests/unit/test_rungs tests/unit/test_migrate \
 	tests/unit/test_archive tests/unit/test_archiving tests/unit/test_restore tests/unit/test_rundir tests/unit/test_run_claim tests/unit/test_spec_whole tests/unit/test_store_lists tests/unit/test_store_rows tests/unit/test_store_course tests/unit/test_store_sorted tests/unit/test_sweep \
-	tests/unit/test_training_checkpoints tests/unit/test_results tests/unit/test_rules tests/unit/test_exclude tests/unit/test_npz tests/unit/test_spec_parts tests/unit/test_spec_bounds tests/unit/test_config tests/unit/test_archive_steps tests/unit/test_adopt tests/unit/test_store_room
+	tests/unit/test_training_checkpoints tests/unit/test_results tests/unit/test_rules tests/unit/test_exclude tests/unit/test_npz tests/unit/test_spec_parts tests/unit/test_config tests/unit/test_archive_steps tests/unit/test_adopt tests/unit/test_store_room
 tests_unit_test_adopt_CFLAGS = $(unit_cflags) $(daemon_cflags)
 tests_unit_test_adopt_LDADD = libdaemon.la $(unit_libs)
 tests_unit_test_archive_steps_SOURCES = tests/unit/test_archive_steps.c tests/unit/virtual_uv.c tests/unit/virtual_uv.h
@@ -229,9 +229,6 @@ tests_unit_test_archive_steps_LDADD = libdaemon.la $(unit_libs)
 tests_unit_test_config_CFLAGS = $(unit_cflags) $(daemon_cflags)
 tests_unit_test_config_CPPFLAGS = $(libdaemon_la_CPPFLAGS)
 tests_unit_test_config_LDADD = libdaemon.la $(unit_libs)
-tests_unit_test_spec_bounds_SOURCES = tests/unit/test_spec_bounds.c tests/unit/spec_cases.h
-tests_unit_test_spec_bounds_CFLAGS = $(unit_cflags) $(daemon_cflags)
-tests_unit_test_spec_bounds_LDADD = libdaemon.la $(unit_libs)
 tests_unit_test_spec_parts_SOURCES = tests/unit/test_spec_parts.c tests/unit/spec_cases.h
 tests_unit_test_spec_parts_CFLAGS = $(unit_cflags) $(daemon_cflags)
 tests_unit_test_spec_parts_LDADD = libdaemon.la $(unit_libs)

@@ -231,6 +231,11 @@ tests_unit_test_engine_turns_SOURCES = tests/unit/test_engine_turns.c tests/unit
 tests_unit_test_engine_turns_CFLAGS = $(unit_cflags) $(daemon_cflags)
 tests_unit_test_engine_turns_LDADD = $(sim_libs)
 
+unit_tests += tests/unit/test_engine_allocations
+tests_unit_test_engine_allocations_SOURCES = tests/unit/test_engine_allocations.c tests/unit/engine_case.c \
+	tests/unit/engine_case.h tests/unit/unit.h
+tests_unit_test_engine_allocations_CFLAGS = $(unit_cflags) $(daemon_cflags)
+tests_unit_test_engine_allocations_LDADD = $(sim_libs)
 unit_tests += tests/unit/test_engine_generations
 tests_unit_test_engine_generations_SOURCES = tests/unit/test_engine_generations.c tests/unit/engine_case.c \
 	tests/unit/engine_case.h tests/unit/unit.h

@@ -134,22 +134,6 @@ static void who_has_the_jobs_of_max_jobs_is_told(void **state)
     assert_says("one of the 5 jobs that max_jobs lets other have: ensemble 1 takes 5 jobs");
 }
 
-static void many_takers_are_summed_up(void **state)
-{
-    int64_t id = 0;
-
-    sim_limit(sim, 0, 60, 0);
-    sim_boot(sim);
-    for (int i = 0; i < 5; i++) /* each with a training, whose members wait for it */
-        submit(0, 11 + i);
-    id = submit(0, 0);
-    told(1);
-    until(id, "no_slot", false, 0, 0);
-    assert_says(" takes ");
-    if (strchr(notice.text, ',') == NULL)
-        fail_msg("%s", notice.text);
-}
-
 static void a_training_that_waits_for_its_turn_says_for_whom(void **state)
 {
     sim_limit(sim, 0, 4, 0);
@@ -242,7 +226,6 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(who_has_the_jobs_of_max_jobs_is_told),
-        TEST(many_takers_are_summed_up),
         TEST(a_training_that_waits_for_its_turn_says_for_whom),
         TEST(who_waits_for_whom_is_told_of_a_training_that_runs),
         TEST(ranks_that_differ_too_much_are_told),
