@@ -6,6 +6,7 @@
 #include "api/limits.h"
 #include "api/problem.h"
 #include "api/range.h"
+#include "api/rate.h"
 #include "api/value.h"
 
 #include <math.h>
@@ -133,11 +134,62 @@ static void reals_are_exact_and_short(void **state)
     }
 }
 
-/* Successes that came one every `every_ms` until `last_ms`. */
+/* Successes that came one every `every_ms` until `last_ms`, and how long nothing ran meanwhile. */
 struct steady {
-    int64_t n, last_ms;
+    int64_t n, last_ms, idle_ms;
     double every_ms;
 };
+
+static int look_up(void *arg, int64_t nth, int64_t *ms, struct error *err)
+{
+    const struct steady *s = arg;
+
+    *ms = s->last_ms - (int64_t)((double)(nth - 1) * s->every_ms);
+    return nth <= s->n;
+}
+
+static int look_up_idle(void *arg, int64_t since_ms, int64_t now_ms, int64_t *idle_ms, struct error *err)
+{
+    *idle_ms = ((const struct steady *)arg)->idle_ms;
+    return 0;
+}
+
+static double rate_at(int64_t now_ms, int64_t width, struct steady s)
+{
+    struct error err;
+    double rate;
+
+    assert_int_equal(rate_of(now_ms, 0, width, s.n, look_up, look_up_idle, &s, &rate, &err), 0);
+    return rate;
+}
+
+/* A rate is that of the last while in which members ran, whatever the width is. */
+static void rates(void **state)
+{
+    static const double every[] = {0.1, 1, 70, 60000};
+    static const int64_t widths[] = {1, 100, 100000};
+
+    for (size_t i = 0; i < sizeof every / sizeof *every; i++)
+        for (size_t k = 0; k < sizeof widths / sizeof *widths; k++) {
+            struct steady s = {.n = 1000000, .last_ms = INT64_C(1) << 40, .every_ms = every[i]};
+            double rate = rate_at(s.last_ms, widths[k], s) * every[i] / 1000;
+
+            assert_true(rate > 0.9 && rate < 1.1);
+        }
+    assert_true(rate_at(10000, 1, (struct steady){.n = 5, .last_ms = 9000, .every_ms = 1}) == 0.5); /* few: since the beginning */
+    assert_true(rate_at(10000, 1, (struct steady){.n = 5, .last_ms = 9000, .every_ms = 1, .idle_ms = 5000}) == 1);
+    assert_true(rate_at(20000, 1, (struct steady){.n = 5, .last_ms = 9000, .every_ms = 1}) == 0.25); /* none succeeds */
+}
+
+/* Where none has succeeded lately, nobody knows when the others do. */
+static void a_rate_is_stale_after_three_times_as_long_as_members_take(void **state)
+{
+    assert_false(rate_is_stale(160000, 100000, 1000));
+    assert_true(rate_is_stale(160001, 100000, 1000));
+    assert_false(rate_is_stale(400000, 100000, 100000));
+    assert_true(rate_is_stale(400001, 100000, 100000));
+    assert_false(rate_is_stale(INT64_MAX, 0, INT64_MAX));
+}
 
 int main(void)
 {
@@ -146,6 +198,8 @@ int main(void)
         cmocka_unit_test(refused_bodies_are_read_so_far),
         cmocka_unit_test(any_bytes_become_text),
         cmocka_unit_test(reals_are_exact_and_short),
+        cmocka_unit_test(rates),
+        cmocka_unit_test(a_rate_is_stale_after_three_times_as_long_as_members_take),
     };
 
     test_limit(30);
