@@ -177,7 +177,7 @@ static void a_member_has_a_bounded_number_of_series(void **state)
     assert_int_equal(n, SERIES_MAX);
     n = 0;
     assert_int_equal(store_series_each_of(store, ensemble, 0, 9, "loss", count_series, &n, &err), 0);
-    assert_int_equal(n, 4);
+    assert_int_equal(n, 2);
 }
 
 /* What a follow-up's attempt reports goes on the series that the member had. */
