@@ -36,7 +36,7 @@ const char *rig_header(const struct reply *reply, const char *name);
 const json_t *rig_json(const struct reply *reply);
 /* A connection whose reply is read bit by bit. */
 int rig_begin(const char *request, const char *headers);
-/* Reads until the text has come, and fails where the connection is closed before. What has come up to its end is
+/* Reads until the text has come, and fails if the connection is closed before. What has come up to its end is
  * forgotten. */
 void rig_until(int fd, const char *text);
 /* Reads until the connection is closed; what has come since the last text. */
