@@ -142,24 +142,15 @@ api/openapi.c: api/openapi.json build-aux/embed
 
 if HAVE_CMOCKA
 unit_tests += tests/unit/test_access tests/unit/test_api_document tests/unit/test_api_parse tests/unit/test_feed \
-	tests/unit/test_clients tests/unit/test_api_parts \
-	tests/unit/test_callers tests/unit/test_handlers tests/unit/test_pieces tests/unit/test_sessions \
-	tests/unit/test_files_told tests/unit/test_submissions tests/unit/test_documents tests/unit/test_routes \
-	tests/unit/test_members_listed tests/unit/test_verbs tests/unit/test_http tests/unit/test_http_output \
-	tests/unit/test_ensembles_listed \
-	tests/unit/test_http_held tests/unit/test_listeners tests/unit/test_pages
+	tests/unit/test_api_parts \
+	tests/unit/test_handlers tests/unit/test_pieces tests/unit/test_submissions tests/unit/test_routes \
+	tests/unit/test_verbs tests/unit/test_http tests/unit/test_http_output \
+	tests/unit/test_listeners tests/unit/test_pages
 tests_unit_test_pages_SOURCES = tests/unit/test_pages.c $(fake_engine) $(fake_request) $(open_store)
 tests_unit_test_pages_CFLAGS = $(unit_cflags) $(daemon_cflags) $(MHD_CFLAGS)
 tests_unit_test_pages_LDADD = libapi.la libdaemon.la $(unit_libs)
-tests_unit_test_http_held_SOURCES = tests/unit/test_http_held.c $(http_rig) $(open_store)
-tests_unit_test_http_held_CFLAGS = $(unit_cflags) $(daemon_cflags) $(MHD_CFLAGS)
-tests_unit_test_http_held_LDADD = libapi.la libdaemon.la $(unit_libs)
 tests_unit_test_listeners_CFLAGS = $(unit_cflags) $(GNUTLS_CFLAGS)
 tests_unit_test_listeners_LDADD = libapi.la $(unit_libs) $(GNUTLS_LIBS)
-tests_unit_test_ensembles_listed_SOURCES = tests/unit/test_ensembles_listed.c $(failing_store) $(fake_engine) \
-	$(fake_request) $(open_store)
-tests_unit_test_ensembles_listed_CFLAGS = $(unit_cflags) $(daemon_cflags) $(MHD_CFLAGS)
-tests_unit_test_ensembles_listed_LDADD = libapi.la libdaemon.la $(unit_libs)
 http_rig = tests/unit/http_rig.c tests/unit/http_rig.h
 tests_unit_test_http_SOURCES = tests/unit/test_http.c $(http_rig) $(open_store)
 tests_unit_test_http_CFLAGS = $(unit_cflags) $(daemon_cflags) $(MHD_CFLAGS)
@@ -170,18 +161,6 @@ tests_unit_test_http_output_LDADD = libapi.la libdaemon.la $(unit_libs)
 fake_request = tests/unit/fake_request.c tests/unit/fake_request.h
 failing_store = tests/unit/failing_store.c tests/unit/failing_store.h
 fake_engine = tests/unit/fake_engine.c tests/unit/fake_engine.h
-tests_unit_test_files_told_SOURCES = tests/unit/test_files_told.c $(failing_store) $(fake_request) $(open_store) \
-	$(virtual_uv)
-tests_unit_test_files_told_CFLAGS = $(unit_cflags) $(daemon_cflags) $(MHD_CFLAGS)
-tests_unit_test_files_told_LDADD = libapi.la libdaemon.la $(unit_libs)
-tests_unit_test_documents_SOURCES = tests/unit/test_documents.c $(failing_store) $(fake_engine) $(fake_request) \
-	$(open_store)
-tests_unit_test_documents_CFLAGS = $(unit_cflags) $(daemon_cflags) $(MHD_CFLAGS)
-tests_unit_test_documents_LDADD = libapi.la libdaemon.la $(unit_libs)
-tests_unit_test_members_listed_SOURCES = tests/unit/test_members_listed.c $(failing_store) $(fake_engine) \
-	$(fake_request) $(open_store)
-tests_unit_test_members_listed_CFLAGS = $(unit_cflags) $(daemon_cflags) $(MHD_CFLAGS)
-tests_unit_test_members_listed_LDADD = libapi.la libdaemon.la $(unit_libs)
 tests_unit_test_verbs_SOURCES = tests/unit/test_verbs.c $(failing_store) $(fake_engine) $(fake_request) $(open_store)
 tests_unit_test_verbs_CFLAGS = $(unit_cflags) $(daemon_cflags) $(MHD_CFLAGS)
 tests_unit_test_verbs_LDADD = libapi.la libdaemon.la $(unit_libs)
@@ -193,19 +172,11 @@ tests_unit_test_submissions_SOURCES = tests/unit/test_submissions.c $(failing_st
 tests_unit_test_submissions_CFLAGS = $(unit_cflags) $(daemon_cflags) $(MHD_CFLAGS) -Wno-missing-prototypes
 tests_unit_test_submissions_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=engine_submit -Wl,--wrap=turn_after_commit
 tests_unit_test_submissions_LDADD = libapi.la libdaemon.la $(unit_libs)
-tests_unit_test_sessions_SOURCES = tests/unit/test_sessions.c $(failing_store) $(fake_request) $(open_store)
-tests_unit_test_sessions_CFLAGS = $(unit_cflags) $(daemon_cflags) $(MHD_CFLAGS)
-tests_unit_test_sessions_LDADD = libapi.la libdaemon.la $(unit_libs)
 tests_unit_test_pieces_CFLAGS = $(unit_cflags) $(daemon_cflags)
 tests_unit_test_pieces_LDADD = libapi.la libdaemon.la $(unit_libs)
 tests_unit_test_handlers_SOURCES = tests/unit/test_handlers.c $(fake_request)
 tests_unit_test_handlers_CFLAGS = $(unit_cflags) $(daemon_cflags) $(MHD_CFLAGS)
 tests_unit_test_handlers_LDADD = libapi.la libdaemon.la $(unit_libs)
-tests_unit_test_callers_CFLAGS = $(unit_cflags) $(daemon_cflags) $(MHD_CFLAGS)
-tests_unit_test_callers_LDADD = libapi.la libdaemon.la $(unit_libs)
-tests_unit_test_clients_SOURCES = tests/unit/test_clients.c $(virtual_uv)
-tests_unit_test_clients_CFLAGS = $(unit_cflags) $(daemon_cflags)
-tests_unit_test_clients_LDADD = libapi.la $(unit_libs)
 tests_unit_test_api_parts_CFLAGS = $(unit_cflags) $(daemon_cflags) $(MHD_CFLAGS)
 tests_unit_test_api_parts_LDADD = libapi.la libdaemon.la $(unit_libs)
 virtual_uv = tests/unit/virtual_uv.c tests/unit/virtual_uv.h

@@ -138,7 +138,6 @@ static void resume_connection(struct request *r)
 {
     if (!r->suspended || r->connection == NULL)
         return;
-    stretto_assert(r->response != NULL || !r->held);
     r->suspended = false;
     MHD_resume_connection(r->connection);
     r->host->kick(r->host);

@@ -193,7 +193,8 @@ libdaemon_la_SOURCES = \
 	daemon/unarchive.c daemon/unarchive.h
 nodist_libdaemon_la_SOURCES = migrations/embedded.c
 libdaemon_la_CPPFLAGS = $(AM_CPPFLAGS) \
-	-DSTRETTO_BINDIR='"$(bindir)"' -DSTRETTO_EXAMPLEDIR='"$(exampledir)"' -DSTRETTO_PYTHONDIR='"$(pkgdatadir)/python"' \
+	-DSTRETTO_BINDIR='"$(bindir)"' -DSTRETTO_EXAMPLEDIR='"$(exampledir)"' \
+	-DSTRETTO_PYTHONDIR='"$(pkgdatadir)/python"' \
 	-DSTRETTO_PLUGINDIR='"$(plugindir)"'
 daemon_cflags = $(AM_CFLAGS) $(LIBZIP_CFLAGS) $(XXHASH_CFLAGS) $(JANSSON_CFLAGS) $(UV_CFLAGS) $(SQLITE_CFLAGS) \
 	$(SODIUM_CFLAGS)
@@ -221,29 +222,23 @@ endif
 if HAVE_CMOCKA
 unit_tests += tests/unit/test_control tests/unit/test_ingest tests/unit/test_needs tests/unit/test_spec \
 	tests/unit/test_params tests/unit/test_store tests/unit/test_turn tests/unit/test_checkpoint \
-	tests/unit/test_store_faults tests/unit/test_open_faults tests/unit/test_family tests/unit/test_forget \
+	tests/unit/test_store_faults tests/unit/test_open_faults tests/unit/test_family \
 	tests/unit/test_gather tests/unit/test_log_check tests/unit/test_metric tests/unit/test_store_series \
-	tests/unit/test_rungs tests/unit/test_migrate tests/unit/test_missing \
+	tests/unit/test_rungs tests/unit/test_migrate \
 	tests/unit/test_archive tests/unit/test_archiving tests/unit/test_restore tests/unit/test_rundir \
 	tests/unit/test_run_claim tests/unit/test_spec_whole tests/unit/test_store_lists tests/unit/test_store_rows \
-	tests/unit/test_store_output tests/unit/test_store_course tests/unit/test_store_sorted tests/unit/test_sweep \
+	tests/unit/test_store_course tests/unit/test_store_sorted tests/unit/test_sweep \
 	tests/unit/test_training_checkpoints tests/unit/test_results tests/unit/test_rules tests/unit/test_exclude \
-	tests/unit/test_npz tests/unit/test_spec_parts tests/unit/test_spec_bounds tests/unit/test_config \
-	tests/unit/test_archive_steps tests/unit/test_notify tests/unit/test_daemon_parts tests/unit/test_store_seldom
-tests_unit_test_daemon_parts_CFLAGS = $(unit_cflags) $(daemon_cflags)
-tests_unit_test_daemon_parts_LDADD = libdaemon.la $(unit_libs)
+	tests/unit/test_npz tests/unit/test_spec_parts tests/unit/test_config tests/unit/test_archive_steps \
+	tests/unit/test_adopt tests/unit/test_store_room
+tests_unit_test_adopt_CFLAGS = $(unit_cflags) $(daemon_cflags)
+tests_unit_test_adopt_LDADD = libdaemon.la $(unit_libs)
 tests_unit_test_archive_steps_SOURCES = tests/unit/test_archive_steps.c tests/unit/virtual_uv.c tests/unit/virtual_uv.h
 tests_unit_test_archive_steps_CFLAGS = $(unit_cflags) $(daemon_cflags)
 tests_unit_test_archive_steps_LDADD = libdaemon.la $(unit_libs)
-tests_unit_test_notify_SOURCES = tests/unit/test_notify.c tests/unit/virtual_uv.c tests/unit/virtual_uv.h
-tests_unit_test_notify_CFLAGS = $(unit_cflags) $(daemon_cflags)
-tests_unit_test_notify_LDADD = libdaemon.la $(unit_libs)
 tests_unit_test_config_CFLAGS = $(unit_cflags) $(daemon_cflags)
 tests_unit_test_config_CPPFLAGS = $(libdaemon_la_CPPFLAGS)
 tests_unit_test_config_LDADD = libdaemon.la $(unit_libs)
-tests_unit_test_spec_bounds_SOURCES = tests/unit/test_spec_bounds.c tests/unit/spec_cases.h
-tests_unit_test_spec_bounds_CFLAGS = $(unit_cflags) $(daemon_cflags)
-tests_unit_test_spec_bounds_LDADD = libdaemon.la $(unit_libs)
 tests_unit_test_spec_parts_SOURCES = tests/unit/test_spec_parts.c tests/unit/spec_cases.h
 tests_unit_test_spec_parts_CFLAGS = $(unit_cflags) $(daemon_cflags)
 tests_unit_test_spec_parts_LDADD = libdaemon.la $(unit_libs)
@@ -259,14 +254,10 @@ open_store = tests/unit/open_store.c tests/unit/open_store.h
 tests_unit_test_training_checkpoints_SOURCES = tests/unit/test_training_checkpoints.c $(open_store)
 tests_unit_test_training_checkpoints_CFLAGS = $(unit_cflags) $(daemon_cflags)
 tests_unit_test_training_checkpoints_LDADD = libdaemon.la $(unit_libs)
-tests_unit_test_store_seldom_SOURCES = tests/unit/test_store_seldom.c $(open_store)
-tests_unit_test_store_seldom_CFLAGS = $(unit_cflags) $(daemon_cflags)
-tests_unit_test_store_seldom_LDADD = libdaemon.la $(unit_libs)
-tests_unit_test_store_output_SOURCES = tests/unit/test_store_output.c $(open_store)
-tests_unit_test_store_output_CFLAGS = $(unit_cflags) $(daemon_cflags)
-tests_unit_test_store_output_LDADD = libdaemon.la $(unit_libs)
-tests_unit_test_store_course_SOURCES = tests/unit/test_store_course.c tests/unit/store_course_later.c \
-	tests/unit/store_course_later.h $(open_store)
+tests_unit_test_store_room_SOURCES = tests/unit/test_store_room.c $(open_store)
+tests_unit_test_store_room_CFLAGS = $(unit_cflags) $(daemon_cflags)
+tests_unit_test_store_room_LDADD = libdaemon.la $(unit_libs)
+tests_unit_test_store_course_SOURCES = tests/unit/test_store_course.c $(open_store)
 tests_unit_test_store_course_CFLAGS = $(unit_cflags) $(daemon_cflags)
 tests_unit_test_store_course_LDADD = libdaemon.la $(unit_libs)
 tests_unit_test_store_rows_SOURCES = tests/unit/test_store_rows.c $(open_store)
@@ -298,8 +289,6 @@ tests_unit_test_rundir_CFLAGS = $(unit_cflags) $(daemon_cflags)
 tests_unit_test_rundir_LDADD = libdaemon.la $(unit_libs)
 tests_unit_test_migrate_CFLAGS = $(unit_cflags) $(daemon_cflags)
 tests_unit_test_migrate_LDADD = libdaemon.la $(unit_libs)
-tests_unit_test_missing_CFLAGS = $(unit_cflags) $(daemon_cflags)
-tests_unit_test_missing_LDADD = libdaemon.la $(unit_libs)
 tests_unit_test_rungs_CFLAGS = $(unit_cflags) $(daemon_cflags)
 tests_unit_test_rungs_LDADD = libdaemon.la $(unit_libs) -lm
 tests_unit_test_store_series_CFLAGS = $(unit_cflags) $(daemon_cflags)
@@ -319,9 +308,6 @@ tests_unit_test_spec_CFLAGS = $(unit_cflags) $(daemon_cflags)
 tests_unit_test_spec_LDADD = libdaemon.la $(unit_libs)
 tests_unit_test_params_CFLAGS = $(unit_cflags) $(daemon_cflags)
 tests_unit_test_params_LDADD = libdaemon.la $(unit_libs)
-tests_unit_test_forget_CFLAGS = $(unit_cflags) $(daemon_cflags)
-tests_unit_test_forget_LDADD = libdaemon.la $(unit_libs)
-tests_unit_test_store_SOURCES = tests/unit/test_store.c tests/unit/store_members.c tests/unit/store_members.h
 tests_unit_test_store_CFLAGS = $(unit_cflags) $(daemon_cflags)
 tests_unit_test_store_LDADD = libdaemon.la $(unit_libs)
 tests_unit_test_checkpoint_CFLAGS = $(unit_cflags) $(daemon_cflags)

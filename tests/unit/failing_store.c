@@ -51,22 +51,3 @@ void is_told_that_the_store_fails(void (*handler)(struct request *r), const stru
     free(answer(handler, asked, 0, &status)); /* whose headers the test may look at */
     free(wanted);
 }
-
-void is_told_that_nothing_was_done(void (*handler)(struct request *r), const struct asked *asked)
-{
-    struct error why;
-    int status = 500;
-
-    assert_int_equal(store_commit(fake_config.store, &why), 0);
-    for (int64_t n = 1; status >= 500; n++) {
-        char *got = answer(handler, asked, n, &status);
-
-        if (status >= 300 && strstr(got, "\"code\": \"store_") == NULL)
-            fail_msg("step %lld fails: %d, %s", (long long)n, status, got);
-        if (status < 300 && steps >= n)
-            fail_msg("step %lld of %lld fails, and nobody tells: %s", (long long)n, (long long)steps, got);
-        free(got);
-        if (store_commit(fake_config.store, &why) < 0 && status < 500) /* which undoes what has failed */
-            fail_msg("%s", why.text);
-    }
-}

@@ -12,55 +12,50 @@
 
 static struct spec *spec;
 static char *spec_text;
-static int fails_at, readings; /* 0: none */
-bool fake_engine_is_well;
-const char *fake_engine_notice;
 
 bool engine_allocation(struct engine *engine, int64_t ensemble, struct engine_allocation *out)
 {
     *out = (struct engine_allocation){.count = 71, .asked = 72, .running = 73};
-    return !fake_engine_is_well;
+    return true;
 }
 
 bool engine_elastic(struct engine *engine, int64_t ensemble, struct engine_elastic *out)
 {
     *out = (struct engine_elastic){.limits = {.width = {4, 200}}, .width_by_hand = true, .changed_ms = 74000, .reason = "changed"};
-    return !fake_engine_is_well;
+    return true;
 }
 
 bool engine_notice(struct engine *engine, const struct ensemble_row *row, struct engine_notice *out)
 {
     *out = (struct engine_notice){.code = "held", .text = "it waits"};
-    if (fake_engine_notice != NULL)
-        out->code = fake_engine_notice;
-    return !fake_engine_is_well;
+    return true;
 }
 
 void engine_job_waits_for(struct engine *engine, int64_t job, char *out, size_t size)
 {
-    snprintf(out, size, "%s", fake_engine_is_well ? "" : "resources");
+    snprintf(out, size, "%s", "resources");
 }
 
 void engine_training_waits_for(struct engine *engine, int64_t ensemble, char *out, size_t size)
 {
-    snprintf(out, size, "%s", fake_engine_is_well ? "" : "priority");
+    snprintf(out, size, "%s", "priority");
 }
 
 bool engine_training_waits(struct engine *engine, int64_t ensemble, double *for_samples, double *for_room)
 {
     *for_samples = 0.25;
     *for_room = 0.125;
-    return !fake_engine_is_well;
+    return true;
 }
 
 bool engine_can_resize_training(struct engine *engine, int64_t ensemble)
 {
-    return !fake_engine_is_well;
+    return true;
 }
 
 int64_t engine_training_retries_left(struct engine *engine, int64_t ensemble)
 {
-    return fake_engine_is_well ? -1 : 0;
+    return 0;
 }
 
 json_t *engine_training_hosts(struct engine *engine, int64_t ensemble)
@@ -81,34 +76,7 @@ const struct spec *engine_spec(struct engine *engine, int64_t ensemble, struct s
 
 const struct spec *engine_spec_again(struct engine *engine, int64_t ensemble, struct spec **owned, struct error *error)
 {
-    if (++readings != fails_at)
-        return spec;
-    error_set(error, "store_io", "the spec is lost");
-    return NULL;
-}
-
-void is_told_that_the_spec_is_lost(void (*handler)(struct request *r), const struct asked *asked)
-{
-    int status, n, fewest;
-    char *wanted = json_dumps(ask(handler, asked, &status), JSON_SORT_KEYS);
-
-    assert_int_equal(status, 200);
-    readings = 0;
-    ask(handler, asked, &status);
-    fewest = readings;
-    assert_true(fewest > 0);
-    for (n = 1; n <= fewest; n++) {
-        char *got;
-
-        readings = 0;
-        fails_at = n;
-        got = json_dumps(ask(handler, asked, &status), JSON_SORT_KEYS);
-        fails_at = 0;
-        if (strcmp(got, wanted) != 0 && (status != 500 || strstr(got, "the spec is lost") == NULL))
-            fail_msg("reading %d of %d: %d, %s", n, fewest, status, got);
-        free(got);
-    }
-    free(wanted);
+    return spec;
 }
 
 char *engine_ensemble_dir(const struct engine *engine, int64_t ensemble)

@@ -5,7 +5,6 @@
 #include "daemon/turn.h"
 
 #include <arpa/inet.h>
-#include <dirent.h>
 #include <errno.h>
 #include <netinet/in.h>
 #include <signal.h>
@@ -19,12 +18,12 @@
 
 #define WORKERS 4 /* those of libuv */
 #define ROOM (8u << 20)
+#define NOW_MS 1000000
 #define BEAT_MS 20
 #define PATIENCE (test_waited_in_vain ? 50 : 1500) /* beats that something is waited for; a machine that stalls misses beats */
 
 char rig_dir[64];
 struct engine rig_engine;
-int64_t rig_now;
 struct rig_options rig_options;
 
 static uv_loop_t loop;
@@ -45,14 +44,14 @@ static size_t got_size;
 /* In place of the control socket's. */
 const struct control_counts *control_counts(const struct control *control)
 {
-    static const struct control_counts counts = {.taken = 11, .other_user = 12, .malformed = 13};
+    static const struct control_counts counts;
 
     return &counts;
 }
 
 static int64_t clock_ms(void *arg)
 {
-    return rig_now;
+    return NOW_MS;
 }
 
 static void rolled_back(void *arg)
@@ -120,22 +119,11 @@ static void read_port(void)
     json_decref(list);
 }
 
-static int descriptors(void)
-{
-    DIR *d = opendir("/proc/self/fd");
-    int n = 0;
-
-    while (readdir(d) != NULL)
-        n++;
-    closedir(d);
-    return n;
-}
-
 /* Tells whether the test before has left descriptors open. The first test opens some for good. */
 static bool is_left_open(void)
 {
     static int opened, open_before;
-    int now = descriptors();
+    int now = test_descriptors();
 
     if (++opened == 2)
         open_before = now;
@@ -148,7 +136,6 @@ int rig_open(void **state)
 {
     char listen[96];
 
-    rig_now = 1000000;
     over_tcp = false;
     beats = 0;
     snprintf(rig_dir, sizeof rig_dir, "/tmp/stretto-test-XXXXXX");
@@ -167,8 +154,7 @@ int rig_open(void **state)
     rig_engine = (struct engine){.store = store, .turn = turn, .ports = {.rows_dir = "/nowhere", .run_dir = rig_dir}};
     must(api_create(&api, &(struct api_config){.loop = &loop, .turn = turn, .store = store, .engine = &rig_engine, .latency = latency,
                                                .now_ms = clock_ms, .state_dir = rig_dir, .listeners = 2, .reader = reader,
-                                               .connections_max = rig_options.connections_max,
-                                               .heartbeat_ms = rig_options.heartbeat_ms > 0 ? rig_options.heartbeat_ms : 3600000}, &err));
+                                               .heartbeat_ms = 3600000}, &err));
     rig_options = (struct rig_options){0};
     snprintf(listen, sizeof listen, "unix:%s/socket", rig_dir);
     must(api_listen(api, listen, &err));
@@ -204,11 +190,6 @@ int rig_close(void **state)
 void rig_turn(void)
 {
     uv_run(&loop, UV_RUN_NOWAIT);
-}
-
-void rig_over_tcp(bool tcp)
-{
-    over_tcp = tcp;
 }
 
 /* Lets a crash end the program: cmocka would go on with the next test in the middle of the loop, which waits for
@@ -332,15 +313,10 @@ static char *words_of(const char *request, const char *headers, const char *body
     return all;
 }
 
-const struct reply *rig_send(const char *bytes, size_t size)
-{
-    return take_reply(begin(bytes, size));
-}
-
 const struct reply *rig_ask(const char *request, const char *headers, const char *body)
 {
     char *all = words_of(request, headers, body);
-    const struct reply *r = rig_send(all, strlen(all));
+    const struct reply *r = take_reply(begin(all, strlen(all)));
 
     free(all);
     return r;
@@ -368,20 +344,6 @@ const json_t *rig_json(const struct reply *r)
     return json;
 }
 
-const struct reply *rig_refused(const char *request, const char *headers, const char *body, int status,
-                                const char *code)
-{
-    const struct reply *r = rig_ask(request, headers, body);
-    const char *type = rig_header(r, "Content-Type");
-
-    if (r->status != status)
-        fail_msg("%s: %s%s", request, r->headers, r->body);
-    if (type == NULL || strcmp(type, "application/problem+json") != 0)
-        fail_msg("%s: %s", request, r->headers);
-    assert_string_equal(json_string_value(json_object_get(rig_json(r), "code")), code);
-    return r;
-}
-
 int rig_begin(const char *request, const char *headers)
 {
     char *all = words_of(request, headers, NULL);
@@ -391,23 +353,17 @@ int rig_begin(const char *request, const char *headers)
     return fd;
 }
 
-const char *rig_wait(int fd, const char *text)
+void rig_until(int fd, const char *text)
 {
     size_t seen = 0, n = strlen(text);
+    char *found;
 
     while (got_size == 0 || strstr(got + seen, text) == NULL) {
         seen = got_size > n ? got_size - n : 0;
         if (!read_more(fd))
             fail_msg("closed before \"%s\": %s", text, got);
     }
-    return got;
-}
-
-void rig_until(int fd, const char *text)
-{
-    char *found = strstr(rig_wait(fd, text), text);
-
-    found += strlen(text);
+    found = strstr(got, text) + strlen(text);
     got_size -= (size_t)(found - got);
     memmove(got, found, got_size + 1);
 }
@@ -420,31 +376,15 @@ const char *rig_rest(int fd)
     return got;
 }
 
-size_t rig_size(void)
-{
-    return got_size;
-}
-
 const char *rig_bearer(const char *body)
 {
     static char bearers[8][160];
     static int n;
     char *text = bearers[n++ % 8];
 
-    rig_over_tcp(false);
+    over_tcp = false;
     snprintf(text, sizeof *bearers, "Authorization: Bearer %s\r\n",
              json_string_value(json_object_get(rig_json(rig_ask("POST /v1/tokens", "", body)), "token")));
-    rig_over_tcp(true);
+    over_tcp = true;
     return text;
-}
-
-void rig_revoke(int64_t token)
-{
-    char request[48];
-    bool tcp = over_tcp;
-
-    rig_over_tcp(false);
-    snprintf(request, sizeof request, "DELETE /v1/tokens/%lld", (long long)token);
-    assert_int_equal(rig_ask(request, "", NULL)->status, 200);
-    rig_over_tcp(tcp);
 }

@@ -6,6 +6,7 @@
 #include "api/limits.h"
 #include "api/problem.h"
 #include "api/range.h"
+#include "api/rate.h"
 #include "api/value.h"
 
 #include <math.h>
@@ -75,28 +76,6 @@ static void refused_bodies_are_read_so_far(void **state)
     body_fini(&body);
 }
 
-/* Each request gives back all the room that its body took, however it came and whatever became of it. */
-static void bodies_give_back_their_room(void **state)
-{
-    static const size_t pieces[] = {1, 4095, 4096, 5000, 100000};
-    static char data[100000];
-    size_t budget = 0;
-
-    for (size_t i = 0; i < 3 * sizeof pieces / sizeof *pieces; i++) {
-        struct body body;
-        struct error err;
-
-        body_init(&body, &budget);
-        for (size_t n = 0; n <= i; n++)
-            assert_int_equal(body_append(&body, data, pieces[i % (sizeof pieces / sizeof *pieces)], &err), 0);
-        assert_true(budget >= body.size);
-        if (i % 2 == 0)
-            assert_int_equal(body_discard(&body, 1), 0);
-        body_fini(&body);
-        assert_int_equal(budget, 0);
-    }
-}
-
 static void any_bytes_become_text(void **state)
 {
     unsigned char bytes[256];
@@ -128,17 +107,6 @@ static void any_bytes_become_text(void **state)
     }
 }
 
-static void numbers_and_times(void **state)
-{
-    json_t *list = json_pack("[o, o, o, o, o]", value_real(0.1), value_real(NAN), value_real(INFINITY), value_time(0),
-                             value_time(1769860000123));
-    char *text = value_dump(list);
-
-    assert_string_equal(text, "[0.1,null,null,null,\"2026-01-31T11:46:40.123Z\"]\n");
-    free(text);
-    json_decref(list);
-}
-
 static void reals_are_exact_and_short(void **state)
 {
     json_t *list = json_pack("[f, f, f, f, f, f, s, i]", 0.1, 0.8279135145578271, -2.0 / 3, 1e300, 5e-324,
@@ -166,42 +134,72 @@ static void reals_are_exact_and_short(void **state)
     }
 }
 
-static void problems(void **state)
-{
-    struct error err;
-    json_t *json;
-
-    error_at(&err, "spec_wrong_type", "/members/0", "bad \xFF bytes");
-    json = problem_json(&err);
-    assert_int_equal(json_integer_value(json_object_get(json, "status")), 422);
-    assert_string_equal(json_string_value(json_object_get(json, "code")), "spec_wrong_type");
-    assert_string_equal(json_string_value(json_object_get(json, "pointer")), "/members/0");
-    assert_string_equal(json_string_value(json_object_get(json, "detail")), "bad " BAD " bytes");
-    json_decref(json);
-    error_set(&err, "never_heard_of", "?");
-    assert_int_equal(problem_status(err.code), 500);
-    json = problem_json(&err);
-    assert_int_equal(json_integer_value(json_object_get(json, "status")), 500);
-    assert_null(json_object_get(json, "pointer"));
-    json_decref(json);
-}
-
-/* Successes that came one every `every_ms` until `last_ms`. */
+/* Successes that came one every `every_ms` until `last_ms`, and how long nothing ran meanwhile. */
 struct steady {
-    int64_t n, last_ms;
+    int64_t n, last_ms, idle_ms;
     double every_ms;
 };
+
+static int look_up(void *arg, int64_t nth, int64_t *ms, struct error *err)
+{
+    const struct steady *s = arg;
+
+    *ms = s->last_ms - (int64_t)((double)(nth - 1) * s->every_ms);
+    return nth <= s->n;
+}
+
+static int look_up_idle(void *arg, int64_t since_ms, int64_t now_ms, int64_t *idle_ms, struct error *err)
+{
+    *idle_ms = ((const struct steady *)arg)->idle_ms;
+    return 0;
+}
+
+static double rate_at(int64_t now_ms, int64_t width, struct steady s)
+{
+    struct error err;
+    double rate;
+
+    assert_int_equal(rate_of(now_ms, 0, width, s.n, look_up, look_up_idle, &s, &rate, &err), 0);
+    return rate;
+}
+
+/* A rate is that of the last while in which members ran, whatever the width is. */
+static void rates(void **state)
+{
+    static const double every[] = {0.1, 1, 70, 60000};
+    static const int64_t widths[] = {1, 100, 100000};
+
+    for (size_t i = 0; i < sizeof every / sizeof *every; i++)
+        for (size_t k = 0; k < sizeof widths / sizeof *widths; k++) {
+            struct steady s = {.n = 1000000, .last_ms = INT64_C(1) << 40, .every_ms = every[i]};
+            double rate = rate_at(s.last_ms, widths[k], s) * every[i] / 1000;
+
+            assert_true(rate > 0.9 && rate < 1.1);
+        }
+    assert_true(rate_at(10000, 1, (struct steady){.n = 5, .last_ms = 9000, .every_ms = 1}) == 0.5); /* few: since the beginning */
+    assert_true(rate_at(10000, 1, (struct steady){.n = 5, .last_ms = 9000, .every_ms = 1, .idle_ms = 5000}) == 1);
+    assert_true(rate_at(20000, 1, (struct steady){.n = 5, .last_ms = 9000, .every_ms = 1}) == 0.25); /* none succeeds */
+}
+
+/* Where none has succeeded lately, nobody knows when the others do. */
+static void a_rate_is_stale_after_three_times_as_long_as_members_take(void **state)
+{
+    assert_false(rate_is_stale(160000, 100000, 1000));
+    assert_true(rate_is_stale(160001, 100000, 1000));
+    assert_false(rate_is_stale(400000, 100000, 100000));
+    assert_true(rate_is_stale(400001, 100000, 100000));
+    assert_false(rate_is_stale(INT64_MAX, 0, INT64_MAX));
+}
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(ranges),
-        cmocka_unit_test(bodies_give_back_their_room),
         cmocka_unit_test(refused_bodies_are_read_so_far),
         cmocka_unit_test(any_bytes_become_text),
-        cmocka_unit_test(numbers_and_times),
         cmocka_unit_test(reals_are_exact_and_short),
-        cmocka_unit_test(problems),
+        cmocka_unit_test(rates),
+        cmocka_unit_test(a_rate_is_stale_after_three_times_as_long_as_members_take),
     };
 
     test_limit(30);

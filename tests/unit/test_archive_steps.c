@@ -243,40 +243,6 @@ static void output_is_archived_after_a_time(void **state)
     assert_true(attempt_of(id, 3).archive_at > attempt_of(id, 0).archive_at);
 }
 
-/* Ensembles are looked after one by one, and jobs so many at a time. */
-static void all_jobs_have_their_turn(void **state)
-{
-    int64_t now = time_now_ms(), first = add_ensemble(450), second = add_ensemble(3);
-
-    for (int64_t i = 0; i < 450; i++)
-        add_member(first, i, i % 2 ? MEMBER_SUCCEEDED : MEMBER_FAILED, now - AFTER_MS - 500 + i);
-    for (int64_t i = 0; i < 3; i++)
-        add_member(second, i, MEMBER_SUCCEEDED, now - AFTER_MS);
-    begin();
-    virtual_uv_go_on(1000);
-    for (int64_t i = 0; i < 450; i++)
-        assert_true(is_archived(first, i));
-    for (int64_t i = 0; i < 3; i++)
-        assert_true(is_archived(second, i));
-}
-
-/* Members that shared a job, of which some have output that stays. */
-static void jobs_of_several_members_go_whole(void **state)
-{
-    int64_t now = time_now_ms(), id = add_ensemble(6);
-    struct job_row jobs[2] = {add_job(id, now - AFTER_MS), add_job(id, now - AFTER_MS)};
-
-    for (int64_t i = 0; i < 6; i++)
-        add_attempt(id, i, i % 2 ? MEMBER_SUCCEEDED : MEMBER_FAILED, &jobs[i / 3]);
-    begin();
-    virtual_uv_go_on(10);
-    for (int64_t i = 0; i < 6; i++)
-        assert_true(is_archived(id, i));
-    assert_int_equal(attempt_of(id, 0).archive, attempt_of(id, 4).archive);
-    assert_true(attempt_of(id, 0).archive_at < attempt_of(id, 2).archive_at &&
-                attempt_of(id, 2).archive_at < attempt_of(id, 4).archive_at);
-}
-
 static void nothing_goes_before_the_database_says_where_it_is(void **state)
 {
     int64_t now = time_now_ms(), id = add_ensemble(2);
@@ -358,8 +324,6 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(output_is_archived_after_a_time),
-        TEST(all_jobs_have_their_turn),
-        TEST(jobs_of_several_members_go_whole),
         TEST(nothing_goes_before_the_database_says_where_it_is),
         TEST(members_are_held_while_their_directories_go),
         TEST(what_is_written_meanwhile_stays),

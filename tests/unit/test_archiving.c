@@ -127,15 +127,6 @@ static void assert_part(size_t i, enum archive_part part, const char *wanted)
     free(text);
 }
 
-static void a_member_that_goes_on_keeps_its_directory(void **state)
-{
-    p.attempts[0].last = false;
-    write_all();
-    remove_all();
-    assert_true(is_there("members/0/0/checkpoint"));
-    assert_false(is_there("members/0/0/a1") || is_there("members/0/1"));
-}
-
 static void a_fence_stays(void **state)
 {
     add("members/0/1/a1/exit.json", "{\"given_up\":true,\"job\":\"st-1\",\"id\":\"1.1\"}");
@@ -171,15 +162,6 @@ static void a_job_with_files_of_others_stays(void **state)
     assert_false(is_there("members/0/0"));
 }
 
-static void an_attempt_that_never_began_is_nothing_to_archive(void **state)
-{
-    p.attempts[1].index = 7;
-    write_all();
-    remove_all();
-    assert_true(!p.attempts[1].archived && p.jobs[0].whole);
-    assert_false(is_there("jobs/st-1"));
-}
-
 static void what_is_no_file_of_ours_stays(void **state)
 {
     char *path = xasprintf("%s/e1/members/0/0/a1/stdout", dir);
@@ -192,16 +174,6 @@ static void what_is_no_file_of_ours_stays(void **state)
     assert_part(0, ARCHIVE_STDOUT, NULL);
     assert_part(0, ARCHIVE_STDERR, "");
     assert_true(is_there("members/0/0/a1"));
-}
-
-static void what_has_changed_since_stays(void **state)
-{
-    write_all();
-    add("members/0/0/a1/stdout", "first and more");
-    remove_all();
-    assert_true(p.attempts[0].changed && !p.attempts[1].changed && !p.jobs[0].whole);
-    assert_true(is_there("members/0/0/a1/stdout") && is_there("members/0/0/a1/exit.json") && is_there("jobs/st-1"));
-    assert_false(is_there("members/0/1"));
 }
 
 static void without_its_copy_nothing_is_removed(void **state)
@@ -373,18 +345,6 @@ static void what_cannot_be_read_is_not_archived(void **state)
     assert_true(is_there("members/0/0/a1/stdout") && !is_there("members/0/0/a1/stderr"));
 }
 
-static void calls_that_a_signal_interrupts_are_made_again(void **state)
-{
-    every("read", NULL, EINTR);
-    fault.times = 3;
-    write_all();
-    every("write", NULL, EINTR);
-    fault.times = 3;
-    write_all();
-    assert_part(0, ARCHIVE_STDOUT, "first");
-    assert_part(1, ARCHIVE_STDOUT, "other");
-}
-
 /* The next call goes on with the file where the database says that it ends, so that a disk which is full for long has
  * no file more. */
 static void what_a_full_disk_cut_short_is_taken_back(void **state)
@@ -422,58 +382,15 @@ static void an_archive_that_cannot_be_made_is_told(void **state)
     assert_part(1, ARCHIVE_STDOUT, "other");
 }
 
-/* What is written while more is added is flushed with the rest. */
-static void more_than_is_written_at_once(void **state)
-{
-    static const size_t count = 6;
-    char *large = xcalloc(ARCHIVE_PART_MAX + 1, 1), *part, name[80];
-
-    p.attempts = xrealloc(p.attempts, count, sizeof *p.attempts);
-    for (size_t i = 0; i < count; i++) {
-        memset(large, 'a' + (int)i, ARCHIVE_PART_MAX);
-        add_attempt((int)i, "st-1");
-        snprintf(name, sizeof name, "members/0/%zu/a1/stdout", i);
-        add(name, large);
-        p.attempts[i] = (struct archiving_attempt){.index = (int64_t)i, .number = 1, .kind = ARCHIVE_SUCCEEDED, .last = true};
-    }
-    p.jobs[0].n = p.n_attempts = count;
-    every("write", NULL, ENOSPC);
-    write_fails("file_write");
-    write_all();
-    assert_int_equal(size_of("succeeded-1.archive"), p.files[ARCHIVE_SUCCEEDED].size);
-    for (size_t i = 0; i < count; i++) {
-        memset(large, 'a' + (int)i, ARCHIVE_PART_MAX);
-        part = part_of(i, ARCHIVE_STDOUT);
-        assert_int_equal(strcmp(part, large), 0);
-        free(part);
-    }
-    free(large);
-}
-
-static void names_of_archives(void **state)
-{
-    enum archive_kind kind;
-    int64_t number;
-
-    assert_true(archive_name_parse("succeeded-12.archive", &kind, &number) && kind == ARCHIVE_SUCCEEDED &&
-                number == 12);
-    assert_true(archive_name_parse("other-1.archive", &kind, &number) && kind == ARCHIVE_OTHER && number == 1);
-    assert_false(archive_name_parse("other-1.archive~", &kind, &number) ||
-                 archive_name_parse("other-.archive", &kind, &number) || archive_name_parse("jobs", &kind, &number));
-}
-
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
     const struct CMUnitTest tests[] = {
-        TEST(a_member_that_goes_on_keeps_its_directory),
         TEST(a_fence_stays),
         TEST(the_record_of_another_job_proves_nothing),
         TEST(a_job_that_the_daemon_claimed_stays),
         TEST(a_job_with_files_of_others_stays),
-        TEST(an_attempt_that_never_began_is_nothing_to_archive),
         TEST(what_is_no_file_of_ours_stays),
-        TEST(what_has_changed_since_stays),
         TEST(without_its_copy_nothing_is_removed),
         TEST(what_the_database_does_not_know_is_not_overwritten),
         TEST(an_entry_that_is_cut_short_is_none),
@@ -482,11 +399,8 @@ int main(void)
         TEST(a_job_that_a_failing_disk_keeps_is_told),
         TEST(without_the_archive_nothing_is_removed),
         TEST(what_cannot_be_read_is_not_archived),
-        TEST(calls_that_a_signal_interrupts_are_made_again),
         TEST(what_a_full_disk_cut_short_is_taken_back),
         TEST(an_archive_that_cannot_be_made_is_told),
-        TEST(more_than_is_written_at_once),
-        cmocka_unit_test(names_of_archives),
     };
 
     return cmocka_run_group_tests_name("archives", tests, NULL, NULL);

@@ -92,12 +92,6 @@ static unsigned mode_of(const char *path)
     return st.st_mode & 07777;
 }
 
-static void make(const char *name, unsigned mode)
-{
-    assert_int_equal(mkdir(below(name), 0700), 0);
-    assert_int_equal(chmod(below(name), mode), 0);
-}
-
 static void every_key_is_read(void **state)
 {
     const struct group *group = getgrgid(getegid());
@@ -153,28 +147,6 @@ static void every_key_is_read(void **state)
     assert_string_equal(config.state_dir, "/s");
     assert_int_equal(config.keep_output, RETAIN_FAILED);
     config_fini(&config);
-}
-
-static void words_have_their_values(void **state)
-{
-    static const struct {
-        const char *text;
-        int level, keep, format;
-    } cases[] = {
-        {"{\"log_level\": \"warning\", \"keep_output\": \"none\"}", LOG_LEVEL_WARN, RETAIN_NONE, 0},
-        {"{\"log_level\": \"info\", \"keep_output\": \"all\", \"log_format\": \"text\"}", LOG_LEVEL_INFO, RETAIN_ALL, 0},
-        {"{}", LOG_LEVEL_INFO, RETAIN_ALL, 0},
-    };
-
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        struct config config;
-
-        config_init(&config);
-        must_read(&config, cases[i].text);
-        assert_true((int)config.log_level == cases[i].level && (int)config.keep_output == cases[i].keep &&
-                    (int)config.log_format == cases[i].format);
-        config_fini(&config);
-    }
 }
 
 static void what_is_not_said_is_usual(void **state)
@@ -278,33 +250,14 @@ static void mistakes_are_named_with_their_places(void **state)
     }
 }
 
-static void paths_become_absolute(void **state)
-{
-    char *cwd = getcwd(NULL, 0);
-    struct config config;
-
-    config_init(&config);
-    make("real", 0700);
-    assert_int_equal(symlink("real", below("link")), 0);
-    assert_int_equal(chdir(dir), 0);
-    config.state_dir = strdup("link///");
-    config.run_dir = strdup("./a/b//");
-    must_complete(&config);
-    assert_string_equal(config.state_dir, below("real"));
-    assert_string_equal(config.run_dir, below("a/b"));
-    config_fini(&config);
-    assert_int_equal(chdir(cwd), 0);
-    free(cwd);
-}
-
 #define TEST(name) cmocka_unit_test_setup_teardown(name, make_dir, remove_dir)
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(every_key_is_read),         TEST(words_have_their_values),
-        TEST(what_is_not_said_is_usual), TEST(mistakes_are_named_with_their_places),
-        TEST(paths_become_absolute),
+        TEST(every_key_is_read),
+        TEST(what_is_not_said_is_usual),
+        TEST(mistakes_are_named_with_their_places),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -337,13 +337,6 @@ static void the_ranks_follow(void **state)
     assert_true(engine_training_waits(sim_engine(sim), 1, &samples, &room) && room < 0.5);
 }
 
-static void fewer_ranks_run_where_they_wait(void **state)
-{
-    submit("20", 6, json_pack("{s:[ii], s:[ii], s:s}", "width", 2, 6, "ranks", 2, 4, "every", "1s"));
-    run(60000);
-    assert_int_equal(ranks_changes(), 0); /* two is the least */
-}
-
 /* A pause outlives the daemon, and so does what a user has set. */
 static void a_daemon_that_dies_changes_nothing(void **state)
 {
@@ -365,77 +358,6 @@ static void a_daemon_that_dies_changes_nothing(void **state)
     assert_int_equal(sim_number(sim, "SELECT width_by_hand FROM elastic"), 1);
 }
 
-static void what_cannot_be_is_refused(void **state)
-{
-    static const struct {
-        const char *elastic, *pointer;
-    } cases[] = {
-        {"{}", "/elastic"},
-        {"{'every': '5s'}", "/elastic"},
-        {"{'width': [4]}", "/elastic/width"},
-        {"{'width': [4, 5, 6]}", "/elastic/width"},
-        {"{'width': [5, 4]}", "/elastic/width"},
-        {"{'width': [0, 4]}", "/elastic/width/0"},
-        {"{'width': [1, '4']}", "/elastic/width/1"},
-        {"{'width': 4}", "/elastic/width"},
-        {"{'width': [4, 5]}", "/width"}, /* it says 3 */
-        {"{'ranks': [1, 5000]}", "/elastic/ranks/1"},
-        {"{'ranks': [2, 3]}", "/training/ranks"}, /* it says 1 */
-        {"{'width': [1, 9], 'every': '0s'}", "/elastic/every"},
-        {"{'width': [1, 9], 'knob': 1}", "/elastic/knob"},
-        {"{'width': [1, 9], 'ranks': [1, 2]}", ""},
-        {"{'width': [1, 900], 'ranks': [1, 1]}", ""},
-        {"{'width': [1, 900], 'ranks': [1, 2]}", "/training/buffer/capacity"},
-    };
-
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        char text[600], *quote;
-        json_t *json;
-        struct error err = {.pointer = ""};
-        struct spec *spec;
-
-        snprintf(text, sizeof text,
-                 "{'name': 'x', 'width': 3, 'members': {'command': ['x'], 'parameters': {'grid': {'a': [1, 2, 3]}}}, 'elastic': %s, "
-                 "'training': {'command': ['y'], 'ranks': 1, 'checkpoint': {}, 'fields': {'u': {'dtype': 'float32', 'shape': [1]}}}}",
-                 cases[i].elastic);
-        while ((quote = strchr(text, '\'')) != NULL)
-            *quote = '"';
-        json = json_loads(text, 0, NULL);
-        assert_non_null(json);
-        spec = spec_parse(json, NULL, &err);
-        if ((spec == NULL) != (cases[i].pointer[0] != '\0') ||
-            (spec == NULL && strcmp(err.pointer, cases[i].pointer) != 0))
-            fail_msg("case %zu: %s %s", i, err.pointer, err.text);
-        spec_destroy(spec);
-        json_decref(json);
-    }
-}
-
-/* A spec that gives no width, or no ranks, begins within the limits. */
-static void what_is_not_given_begins_within_the_limits(void **state)
-{
-    json_t *json = json_pack("{s:s, s:{s:[s], s:{s:s, s:i, s:{s:[ii]}}}, s:{s:[s], s:{}, s:{s:{s:s, s:[i]}}}, s:{s:[ii], s:[ii]}}",
-                             "name", "x", "members", "command", "x", "parameters", "method", "halton", "count", 4000, "space", "x",
-                             0, 1, "training", "command", "y", "checkpoint", "fields", "u", "dtype", "float32", "shape", 4,
-                             "elastic", "width", 4, 20, "ranks", 2, 3);
-    struct error err;
-    struct spec *spec = spec_parse(json, NULL, &err);
-
-    assert_non_null(spec);
-    assert_int_equal(spec->width, 20);
-    assert_int_equal(spec->ranks, 2);
-    assert_int_equal(spec->training.resources.copies, 2);
-    assert_int_equal(spec->elastic.every_ms, 30000);
-    spec_destroy(spec);
-    json_object_del(json_object_get(json, "training"), "checkpoint");
-    assert_null(spec_parse(json, NULL, &err));
-    assert_string_equal(err.pointer, "/elastic/ranks");
-    json_object_del(json, "training");
-    assert_null(spec_parse(json, NULL, &err));
-    assert_string_equal(err.pointer, "/elastic");
-    json_decref(json);
-}
-
 #define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
 
 int main(void)
@@ -448,12 +370,9 @@ int main(void)
         cmocka_unit_test(one_other_measurement_begins_the_count_anew),
         cmocka_unit_test(a_change_waits_for_the_last_one_to_take_effect),
         cmocka_unit_test(changes_to_and_fro_become_rare),
-        cmocka_unit_test(what_cannot_be_is_refused),
-        cmocka_unit_test(what_is_not_given_begins_within_the_limits),
         TEST(the_width_follows),
         TEST(fewer_members_run_where_they_wait),
         TEST(the_ranks_follow),
-        TEST(fewer_ranks_run_where_they_wait),
         TEST(a_daemon_that_dies_changes_nothing),
     };
 

@@ -122,43 +122,6 @@ static void assert_says(const char *part)
         fail_msg("\"%s\" is not in \"%s\"", part, notice.text);
 }
 
-static void who_has_paused_it_is_told_and_kept(void **state)
-{
-    struct error err;
-    int64_t id;
-
-    sim_limit(sim, 0, 2, 0);
-    sim_boot(sim);
-    submit(0, 0);
-    id = submit(0, 0);
-    assert_int_equal(engine_pause(sim_engine(sim), id, "by token 3 (cron)", &sim_left, &err), 0);
-    assert_int_equal(sim_turn(sim), 0);
-    assert_string_equal(told(id), "paused"); /* before the lack of slots */
-    assert_says("it was paused by token 3 (cron) at 20");
-    assert_says("stretto resume 2");
-    sim_crash(sim);
-    sim_boot(sim);
-    assert_string_equal(told(id), "paused");
-    assert_says("by token 3 (cron) at 20");
-    assert_int_equal(engine_resume(sim_engine(sim), id, &sim_left, &err), 0);
-    assert_int_equal(sim_turn(sim), 0);
-    assert_string_equal(told(id), "no_slot");
-    assert_int_equal(sim_number(sim, "SELECT count(*) FROM ensemble WHERE paused_by IS NOT NULL OR paused IS NOT NULL"), 0);
-}
-
-static void who_takes_the_slots_is_told(void **state)
-{
-    int64_t id;
-
-    sim_limit(sim, 0, 2, 0);
-    sim_boot(sim);
-    submit(0, 0);
-    id = submit(0, 0);
-    assert_string_equal(told(id), "no_slot");
-    assert_says("its members wait for free slots on local, which has 2: ensemble 1 takes ");
-    assert_string_equal(told(1), "");
-}
-
 static void who_has_the_jobs_of_max_jobs_is_told(void **state)
 {
     int64_t id;
@@ -169,22 +132,6 @@ static void who_has_the_jobs_of_max_jobs_is_told(void **state)
     id = submit(1, 0);
     assert_string_equal(told(id), "no_slot");
     assert_says("one of the 5 jobs that max_jobs lets other have: ensemble 1 takes 5 jobs");
-}
-
-static void many_takers_are_summed_up(void **state)
-{
-    int64_t id = 0;
-
-    sim_limit(sim, 0, 60, 0);
-    sim_boot(sim);
-    for (int i = 0; i < 5; i++) /* each with a training, whose members wait for it */
-        submit(0, 11 + i);
-    id = submit(0, 0);
-    told(1);
-    until(id, "no_slot", false, 0, 0);
-    assert_says(" takes ");
-    if (strchr(notice.text, ',') == NULL)
-        fail_msg("%s", notice.text);
 }
 
 static void a_training_that_waits_for_its_turn_says_for_whom(void **state)
@@ -199,15 +146,6 @@ static void a_training_that_waits_for_its_turn_says_for_whom(void **state)
     assert_says("its training waits for free slots on local, which has 4: ensemble 1 takes 2 slots");
     assert_string_equal(told(3), "no_slot");
     assert_says("its training waits for its turn on local, where that of ensemble 2 is the next");
-}
-
-static void a_queue_that_gives_no_reason_is_told_since_when(void **state)
-{
-    sim_boot(sim);
-    submit_wide(1, 0, 1);
-    assert_string_equal(told(1), ""); /* it may start the next moment */
-    until(1, "queued", false, 0, 0);
-    assert_says("its jobs wait in the queue of other since 20");
 }
 
 static void who_waits_for_whom_is_told_of_a_training_that_runs(void **state)
@@ -287,12 +225,8 @@ static void parts_of_the_time_are_counted_and_do_not_flutter(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(who_has_paused_it_is_told_and_kept),
-        TEST(who_takes_the_slots_is_told),
         TEST(who_has_the_jobs_of_max_jobs_is_told),
-        TEST(many_takers_are_summed_up),
         TEST(a_training_that_waits_for_its_turn_says_for_whom),
-        TEST(a_queue_that_gives_no_reason_is_told_since_when),
         TEST(who_waits_for_whom_is_told_of_a_training_that_runs),
         TEST(ranks_that_differ_too_much_are_told),
         cmocka_unit_test(parts_of_the_time_are_counted_and_do_not_flutter),

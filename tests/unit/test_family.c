@@ -113,127 +113,6 @@ static void family_is(struct store *store, int64_t root, int64_t pending, int64_
     assert_int_equal(n[MEMBER_UNFINISHED], unfinished);
 }
 
-static void members_are_taken_over_in_slices(void **state)
-{
-    struct store *store = must_open();
-    struct ensemble_row root = add_root(store, 3000), next, newest;
-    struct member_row member;
-    struct error err;
-    int64_t id, n[MEMBER_STATE_COUNT];
-
-    family_is(store, root.id, 0, 1000, 1000, 1000);
-    next = add_follow_up(store, &root, 1000);
-    assert_int_equal(store_handover_add(store, &next, MEMBER_UNFINISHED, &err), 0);
-    family_is(store, root.id, 0, 1000, 1000, 1000); /* until they are taken over */
-    assert_int_equal(store_handover_in(store, root.id, &id, &err), 1);
-    assert_int_equal(id, next.id);
-    assert_int_equal(store_handover_take(store, next.id, 300, &next.next_index, NULL, &err), 1);
-    assert_int_equal(next.next_index, 300);
-    assert_int_equal(store_ensemble_update(store, &next, &err), 0);
-    family_is(store, root.id, 300, 1000, 1000, 700);
-    assert_int_equal(store_commit(store, &err), 0);
-    store_close(store); /* a daemon that dies goes on where it was */
-    store = must_open();
-    assert_int_equal(take_all(store, &next, 300), 3);
-    assert_int_equal(next.next_index, 1000);
-    assert_int_equal(store_handover_in(store, root.id, &id, &err), 0);
-    family_is(store, root.id, 1000, 1000, 1000, 0);
-    assert_int_equal(store_handed_get(store, root.id, n, &err), 0);
-    assert_int_equal(n[MEMBER_UNFINISHED], 1000);
-    assert_int_equal(store_member_get(store, root.id, 2997, &member, &err), 1);
-    assert_int_equal(member.successor, next.id);
-    assert_int_equal(member.state, MEMBER_UNFINISHED);
-    assert_int_equal(store_member_get(store, next.id, 2997, &member, &err), 1);
-    assert_int_equal(member.predecessor, root.id);
-    assert_int_equal(member.state, MEMBER_PENDING);
-    assert_int_equal(member.attempts + member.failures + member.losses, 0);
-    assert_int_equal(store_member_get(store, next.id, 2998, &member, &err), 0);
-    assert_int_equal(store_family_newest(store, root.id, &newest, &err), 1);
-    assert_int_equal(newest.id, next.id);
-    assert_int_equal(newest.root, root.id);
-    assert_int_equal(newest.parent, root.id);
-    assert_int_equal(store_family_open(store, root.id, &id, &err), 1);
-    assert_int_equal(id, next.id);
-    store_close(store);
-}
-
-static int keep(void *arg, const int64_t *root)
-{
-    int64_t *found = arg;
-
-    found[++found[0]] = *root;
-    return 0;
-}
-
-static void a_family_goes_on_from_all_of_its_ensembles(void **state)
-{
-    struct store *store = must_open();
-    struct ensemble_row root = add_root(store, 9), second, third;
-    int64_t found[8] = {0}, id, n;
-    struct error err;
-
-    assert_int_equal(store_family_each_unfinished(store, 0, 8, keep, found, &err), 0);
-    assert_int_equal(found[0], 1);
-    assert_int_equal(found[1], root.id);
-    second = add_follow_up(store, &root, 3);
-    assert_int_equal(store_handover_add(store, &second, MEMBER_UNFINISHED, &err), 0);
-    assert_int_equal(take_all(store, &second, 2), 2);
-    found[0] = 0;
-    assert_int_equal(store_family_each_unfinished(store, 0, 8, keep, found, &err), 0);
-    assert_int_equal(found[0], 0); /* they are pending now */
-    end_all(store, &second, MEMBER_UNFINISHED);
-    assert_int_equal(store_family_open(store, root.id, &id, &err), 0);
-    assert_int_equal(store_family_each_unfinished(store, 0, 8, keep, found, &err), 0);
-    assert_int_equal(found[0], 1);
-    assert_int_equal(found[1], root.id);
-    found[0] = 0;
-    assert_int_equal(store_family_each_unfinished(store, root.id, 8, keep, found, &err), 0);
-    assert_int_equal(found[0], 0);
-    /* the unfinished ones of the second, and the root's failed ones */
-    third = add_follow_up(store, &second, 6);
-    assert_int_equal(store_handover_add(store, &third, MEMBER_UNFINISHED, &err), 0);
-    assert_int_equal(store_handover_add(store, &third, MEMBER_FAILED, &err), 0);
-    assert_int_equal(take_all(store, &third, 100), 1);
-    assert_int_equal(third.next_index, 6);
-    family_is(store, root.id, 6, 3, 0, 0);
-    assert_int_equal(store_family_follow_ups(store, root.id, &n, &err), 0);
-    assert_int_equal(n, 2);
-    assert_int_equal(store_follow_up_of(store, second.id, &id, &err), 1);
-    assert_int_equal(id, third.id);
-    assert_int_equal(store_follow_up_of(store, third.id, &id, &err), 0);
-    end_all(store, &third, MEMBER_SUCCEEDED);
-    family_is(store, root.id, 0, 9, 0, 0);
-    assert_int_equal(store_commit(store, &err), 0);
-    store_close(store);
-}
-
-static void one_that_is_cancelled_leaves_the_rest_where_they_are(void **state)
-{
-    struct store *store = must_open();
-    struct ensemble_row root = add_root(store, 30), next = add_follow_up(store, &root, 10), after;
-    int64_t n[MEMBER_STATE_COUNT];
-    struct error err;
-
-    assert_int_equal(store_handover_add(store, &next, MEMBER_UNFINISHED, &err), 0);
-    assert_int_equal(store_handover_take(store, next.id, 4, &next.next_index, NULL, &err), 1);
-    assert_int_equal(store_handover_end(store, &next, &err), 0);
-    assert_int_equal(next.count, 4);
-    assert_int_equal(store_bulk_piece(store, &(struct bulk){.kind = BULK_CANCEL, .ensemble = next.id}, 100, NULL, &err), 0);
-    assert_int_equal(store_tally_get(store, next.id, n, &err), 0);
-    assert_int_equal(n[MEMBER_CANCELLED], 4);
-    assert_int_equal(n[MEMBER_PENDING], 0);
-    family_is(store, root.id, 0, 10, 10, 6);
-    next.state = ENSEMBLE_CANCELLED;
-    next.ended_ms = 4;
-    assert_int_equal(store_ensemble_update(store, &next, &err), 0);
-    after = add_follow_up(store, &next, 6);
-    assert_int_equal(store_handover_add(store, &after, MEMBER_UNFINISHED, &err), 0);
-    assert_int_equal(take_all(store, &after, 100), 1);
-    assert_int_equal(after.next_index, 6);
-    assert_int_equal(store_commit(store, &err), 0);
-    store_close(store);
-}
-
 static void count_nothing(sqlite3_context *context, int n, sqlite3_value **values)
 {
 }
@@ -294,28 +173,6 @@ static int64_t families_unfinished(struct store *store)
     return n;
 }
 
-static void families_with_unfinished_members_are_counted_once(void **state)
-{
-    struct store *store = must_open();
-    struct ensemble_row root, next;
-    struct error err;
-
-    assert_int_equal(families_unfinished(store), 0);
-    root = add_root(store, 6);
-    add_root(store, 3);
-    assert_int_equal(families_unfinished(store), 2);
-    next = add_follow_up(store, &root, 2);
-    assert_int_equal(store_handover_add(store, &next, MEMBER_UNFINISHED, &err), 0);
-    assert_int_equal(store_handover_take(store, next.id, 1, &next.next_index, NULL, &err), 1);
-    end_all(store, &next, MEMBER_UNFINISHED); /* one member here, one there */
-    assert_int_equal(families_unfinished(store), 2);
-    end_all(store, &next, MEMBER_SUCCEEDED);
-    assert_int_equal(families_unfinished(store), 2);
-    assert_int_equal(store_handover_take(store, next.id, 2, &next.next_index, NULL, &err), 0);
-    assert_int_equal(families_unfinished(store), 1);
-    store_close(store);
-}
-
 /* What the counts for /metrics cost, in steps of SQLite's machine. */
 static int count_steps(struct store *store)
 {
@@ -352,36 +209,6 @@ static void counts_cost_nothing_for_what_is_over(void **state)
         root = row;
     }
     assert_int_equal(count_steps(store), before);
-    store_close(store);
-}
-
-/* What a slice has room for is counted over all the ensembles that it takes members from. */
-static void a_slice_ends_in_the_middle_of_an_ensemble(void **state)
-{
-    struct store *store = must_open();
-    struct ensemble_row root = add_root(store, 9), second = add_follow_up(store, &root, 3), third;
-    struct member_span span;
-    struct error err;
-    int64_t n;
-
-    assert_int_equal(store_handover_add(store, &second, MEMBER_UNFINISHED, &err), 0);
-    assert_int_equal(take_all(store, &second, 100), 1);
-    end_all(store, &second, MEMBER_UNFINISHED);
-    third = add_follow_up(store, &second, 6); /* the root's three failed ones, then the three of the second */
-    assert_int_equal(store_handover_add(store, &third, MEMBER_UNFINISHED, &err), 0);
-    assert_int_equal(store_handover_add(store, &third, MEMBER_FAILED, &err), 0);
-    assert_int_equal(store_handover_take(store, third.id, 4, &n, &span, &err), 1);
-    assert_int_equal(n, 4);
-    assert_true(span.first == 0 && span.last == 7);
-    assert_int_equal(store_handover_take(store, third.id, 4, &n, &span, &err), 0);
-    assert_int_equal(n, 2);
-    assert_true(span.first > 0 && span.last == 6);
-    third.next_index = 6;
-    assert_int_equal(store_ensemble_update(store, &third, &err), 0);
-    family_is(store, root.id, 6, 3, 0, 0);
-    assert_int_equal(store_handover_take(store, third.id, 4, &n, &span, &err), 0);
-    assert_int_equal(n, 0);
-    assert_true(span.first > span.last);
     store_close(store);
 }
 
@@ -456,14 +283,9 @@ static void what_was_handed_on_stays_as_it_was(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(members_are_taken_over_in_slices, new_dir, remove_dir),
-        cmocka_unit_test_setup_teardown(a_family_goes_on_from_all_of_its_ensembles, new_dir, remove_dir),
-        cmocka_unit_test_setup_teardown(a_slice_ends_in_the_middle_of_an_ensemble, new_dir, remove_dir),
         cmocka_unit_test_setup_teardown(what_is_known_of_a_member_goes_with_it, new_dir, remove_dir),
         cmocka_unit_test_setup_teardown(what_was_handed_on_stays_as_it_was, new_dir, remove_dir),
-        cmocka_unit_test_setup_teardown(one_that_is_cancelled_leaves_the_rest_where_they_are, new_dir, remove_dir),
         cmocka_unit_test_setup_teardown(the_schema_refuses_doubles, new_dir, remove_dir),
-        cmocka_unit_test_setup_teardown(families_with_unfinished_members_are_counted_once, new_dir, remove_dir),
         cmocka_unit_test_setup_teardown(counts_cost_nothing_for_what_is_over, new_dir, remove_dir),
     };
 

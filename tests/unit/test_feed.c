@@ -176,22 +176,6 @@ static void who_cannot_be_told_waits_no_more(void **state)
     assert_int_equal(listeners[0].looks, 3);
 }
 
-static void news_are_told_once_to_each(void **state)
-{
-    wait_all();
-    virtual_uv_go_on(100);
-    commit(3);
-    assert_int_equal(feed_newest(feed), 3);
-    virtual_uv_go_on(1);
-    assert_int_equal(feed_upto(feed), 3);
-    for (int i = 0; i < WAITERS; i++)
-        assert_int_equal(listeners[i].looks, 1);
-    commit(0); /* of something that is no event */
-    virtual_uv_go_on(5 * HEARTBEAT);
-    for (int i = 0; i < WAITERS; i++)
-        assert_int_equal(listeners[i].looks, 1);
-}
-
 /* News that come in quick succession are told together, and none is left until others come. */
 static void rounds_leave_time_for_other_things(void **state)
 {
@@ -230,14 +214,6 @@ static void who_has_more_to_catch_up_with_is_asked_again(void **state)
     assert_int_equal(feed_upto(feed), 2);
 }
 
-/* Who comes back from its own reading may have missed what came meanwhile. */
-static void who_asks_again_is_looked_at_without_news(void **state)
-{
-    feed_wait(feed, &listeners[0].waiter, true);
-    virtual_uv_go_on(10);
-    assert_int_equal(listeners[0].looks, 1);
-}
-
 /* A token that was revoked is of no use once that is on the disk; one that has expired, within a part of a
  * heartbeat. */
 static void who_may_hear_no_more_is_woken(void **state)
@@ -273,20 +249,6 @@ static void all_are_woken_at_the_end(void **state)
         assert_int_equal(listeners[i].wakes, 1);
 }
 
-/* Nobody listens, and nothing is left to be told to who comes later. */
-static void news_that_nobody_waits_for_are_over(void **state)
-{
-    for (int i = 0; i < WAITERS; i++)
-        feed_leave(feed, 0);
-    commit(5);
-    assert_int_equal(feed_upto(feed), 5);
-    for (int i = 0; i < WAITERS; i++)
-        assert_int_equal(feed_join(feed, 0, &(struct error){.text = ""}), 0);
-    wait_all();
-    virtual_uv_go_on(HEARTBEAT / 2);
-    assert_int_equal(listeners[0].looks, 0);
-}
-
 #define WITH_FEED(test) cmocka_unit_test_setup_teardown(test, open_feed, close_feed)
 
 int main(void)
@@ -295,13 +257,10 @@ int main(void)
         WITH_FEED(nobody_is_silent_for_longer_than_a_heartbeat),
         WITH_FEED(only_what_was_told_is_a_sign_of_life),
         WITH_FEED(who_cannot_be_told_waits_no_more),
-        WITH_FEED(news_are_told_once_to_each),
         WITH_FEED(rounds_leave_time_for_other_things),
         WITH_FEED(who_has_more_to_catch_up_with_is_asked_again),
-        WITH_FEED(who_asks_again_is_looked_at_without_news),
         WITH_FEED(who_may_hear_no_more_is_woken),
         cmocka_unit_test_setup(all_are_woken_at_the_end, open_feed),
-        WITH_FEED(news_that_nobody_waits_for_are_over),
     };
 
     test_limit(30);

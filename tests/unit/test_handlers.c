@@ -222,110 +222,13 @@ static void changes_come_in_as_many_replies_as_that_takes(void **state)
     is_refused(ensemble_states_get, 1, "since=10008", 410, "changes_not_kept");
 }
 
-static const char *state_in(const json_t *changes, const char *member)
-{
-    return json_string_value(json_object_get(json_object_get(changes, "members"), member)) ?: "-";
-}
-
-/* Members that were never tried change with their ensemble, and have no row. */
-static void changes_of_members_without_rows(void **state)
-{
-    static const char *const ends[] = {"ensemble.cancelled", "ensemble.ending", "ensemble.failed"};
-    const json_t *changes;
-
-    add_ensemble(4);
-    add_ensemble(9000);
-    must(store_event_put(store, 1, "member.ended", 1, 3, NULL, &err));
-    must(store_event_put(store, 1, "other", 1, -1, NULL, &err));
-    must(store_event_put(store, 1, "members.changed", 1, -1, "{}", &err)); /* which says nothing */
-    must(store_event_put(store, 1, "members.changed", 1, -1, "{\"from\":0,\"to\":3,\"state\":\"lazy\"}", &err));
-    must(store_commit(store, &err));
-    changes = get(ensemble_states_get, 1, "since=0");
-    assert_string_equal(state_in(changes, "3"), "pending");
-    assert_int_equal(json_object_size(json_object_get(changes, "members")), 1);
-    assert_int_equal(json_integer_value(json_object_get(changes, "ensemble")), 1);
-    assert_int_equal(json_integer_value(json_object_get(changes, "event")), 4);
-    run_sql("UPDATE ensemble SET state = 'cancelled', ended = 2, next_index = 2");
-    for (int64_t i = 0; i < 3; i++) {
-        char query[32];
-
-        must(store_event_put(store, 1, ends[i], 1, -1, NULL, &err));
-        must(store_commit(store, &err));
-        snprintf(query, sizeof query, "since=%d", (int)i + 4);
-        changes = get(ensemble_states_get, 1, query);
-        assert_int_equal(json_object_size(json_object_get(changes, "members")), 2);
-        assert_string_equal(state_in(changes, "2"), "cancelled");
-        assert_string_equal(state_in(changes, "3"), "cancelled");
-    }
-    must(store_event_put(store, 1, "ensemble.cancelled", 2, -1, NULL, &err));
-    must(store_commit(store, &err));
-    is_refused(ensemble_states_get, 2, "since=7", 410, "changes_not_kept"); /* more than a reply has room for */
-    run_sql("UPDATE ensemble SET next_index = 808 WHERE id = 2");
-    assert_int_equal(json_object_size(json_object_get(get(ensemble_states_get, 2, "since=7"), "members")), 8192);
-    run_sql("DELETE FROM event WHERE id < 4");
-    must(store_commit(store, &err));
-    is_refused(ensemble_states_get, 1, "since=2", 410, "changes_not_kept");
-    get(ensemble_states_get, 1, "since=3");
-}
-
 /* --- metrics */
-
-static void a_history_is_thinned_but_for_its_ends(void **state)
-{
-    struct training_row training = {.ensemble = add_ensemble(1), .ranks = 1, .generation = 1, .created_ms = 1, .adapter = "local"};
-    const json_t *moments;
-    size_t n;
-
-    must(store_training_insert(store, &training, &err));
-    assert_int_equal(json_array_size(json_object_get(get(training_history_get, 1, ""), "moments")), 0);
-    for (int i = 0; i < 100; i++)
-        must(store_moment_put(store, 1, &(struct moment_row){.time_ms = 1000 * (i + 1), .generation = i < 55 ? 1 : 2, .received = i}, &err));
-    must(store_commit(store, &err));
-    moments = json_object_get(get(training_history_get, 1, "moments=10"), "moments");
-    n = json_array_size(moments);
-    assert_in_range(n, 10, 13);
-    assert_int_equal(json_integer_value(json_object_get(json_array_get(moments, 0), "received")), 0);
-    assert_int_equal(json_integer_value(json_object_get(json_array_get(moments, n - 1), "received")), 99);
-    for (size_t i = 0; i < n; i++) { /* the first moment of the second generation is never left out */
-        const json_t *moment = json_array_get(moments, i);
-
-        if (json_integer_value(json_object_get(moment, "generation")) == 2) {
-            assert_int_equal(json_integer_value(json_object_get(moment, "received")), 55);
-            break;
-        }
-    }
-    assert_int_equal(json_array_size(json_object_get(get(training_history_get, 1, ""), "moments")), 100);
-}
-
-static void tokens_and_sessions_page_by_page(void **state)
-{
-    for (int i = 1; i <= 7; i++) {
-        struct token_row token = {.role = TOKEN_READER, .created_ms = 1};
-        struct session_row session = {.role = TOKEN_READER, .path = "/", .created_ms = 1, .expires_ms = i == 3 ? 999999 : 1000001};
-
-        memset(token.hash, '0' + i, 64);
-        memset(session.hash, '0' + i, 64);
-        must(store_token_insert(store, &token, &err));
-        must(store_session_insert(store, &session, &err));
-    }
-    n_ids = 0;
-    assert_int_equal(walk(tokens_get, 0, "limit=3", "cursor", "tokens", note_id), 3);
-    assert_true(n_ids == 7 && ids[0] == 7 && ids[3] == 4 && ids[6] == 1);
-    n_ids = 0;
-    assert_int_equal(walk(tokens_get, 0, "limit=7", "cursor", "tokens", note_id), 1);
-    n_ids = 0;
-    assert_int_equal(walk(sessions_get, 0, "limit=3", "cursor", "sessions", note_id), 2); /* one has expired */
-    assert_true(n_ids == 6 && ids[0] == 7 && ids[3] == 4 && ids[4] == 2 && ids[5] == 1);
-}
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(events_of_a_rare_kind_are_found, set_up, tear_down),
         cmocka_unit_test_setup_teardown(changes_come_in_as_many_replies_as_that_takes, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(changes_of_members_without_rows, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(a_history_is_thinned_but_for_its_ends, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(tokens_and_sessions_page_by_page, set_up, tear_down),
     };
 
     log_init("handlers", LOG_LEVEL_NONE);

@@ -1,110 +1,118 @@
-/* Requests and replies as they are on the wire: what is refused before a handler sees it, headers, codings, pieces, and
- * streams. */
+/* Requests as they are on the wire: to a daemon whose database cannot be read, or that ends; and what one costs. */
 #include "common/log.h"
-#include "daemon/engine/memory/ensemble.h"
-#include "daemon/engine/memory/training.h"
-#include "daemon/store/ensemble.h"
 #include "daemon/store/event.h"
 #include "daemon/store/internal.h"
 #include "daemon/store/member.h"
+#include "daemon/store/training.h"
 #include "tests/unit/http_rig.h"
 
+#include <fcntl.h>
+#include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
+#include <sys/syscall.h>
 
 #define MEMBERS 10000 /* more than two pieces of a reply of states */
 
-static void header_is(const struct reply *r, const char *name, const char *wanted)
-{
-    const char *has = rig_header(r, name);
+static int read_locks; /* of files, that were taken */
 
-    if (wanted == NULL ? has != NULL : has == NULL || strcmp(has, wanted) != 0)
-        fail_msg("%s is not %s: %s", name, wanted != NULL ? wanted : "left out", r->headers);
+int fcntl64(int fd, int command, ...);
+
+int fcntl64(int fd, int command, ...)
+{
+    struct flock *lock;
+    va_list ap;
+
+    va_start(ap, command);
+    lock = va_arg(ap, struct flock *); /* or a number */
+    va_end(ap);
+    if (command == F_SETLK && lock->l_type == F_RDLCK)
+        read_locks++;
+    return (int)syscall(SYS_fcntl, fd, command, lock);
 }
 
-static void has(const struct reply *r, const char *text)
+static void put_events(int64_t n)
 {
-    if (strstr(r->body, text) == NULL)
-        fail_msg("no %s in: %s", text, r->body);
+    for (int64_t i = 0; i < n; i++)
+        must(store_event_put(store, 1000, i % 3 == 0 ? "ensemble.complete" : "other", 1 + i % 2, i,
+                             "{\"a\": \"some detail, so that it is long\"}", &err));
+    must(store_commit(store, &err));
 }
 
-static const char *member_of(const struct reply *r, const char *key)
+static int begin_stream(const char *request)
 {
-    return json_string_value(json_object_get(rig_json(r), key));
+    int fd = rig_begin(request, "Accept: text/event-stream\r\n");
+
+    rig_until(fd, "retry: 1000\n\n");
+    return fd;
 }
 
-/* --- requests */
-
-static void replies_have_their_headers(void **state)
+/* A stream cannot go on where events cannot be read, and does not look like one that ends. */
+static void a_stream_that_cannot_be_read_is_cut(void **state)
 {
-    const struct reply *r = rig_ask("GET /healthz", "", NULL);
+    int fd = begin_stream("GET /v1/events");
 
-    assert_int_equal(r->status, 200);
-    assert_true(r->whole);
-    header_is(r, "Content-Type", "application/json");
-    header_is(r, "Cache-Control", "no-store");
-    header_is(r, "X-Content-Type-Options", "nosniff");
-    header_is(r, "Content-Security-Policy", NULL);
-    header_is(r, "X-Request-Id", NULL);
-    r = rig_ask("HEAD /healthz", "", NULL);
-    assert_int_equal(r->status, 200);
-    assert_int_equal(r->size, 0);
-    r = rig_ask("GET /readyz", "", NULL);
-    assert_int_equal(r->status, 200);
-    assert_string_equal(member_of(r, "status"), "ready");
-    r = rig_ask("GET /", "", NULL);
-    assert_string_equal(member_of(r, "openapi"), "/openapi.json");
-    assert_string_equal(member_of(r, "ensembles"), "/v1/ensembles");
-    r = rig_ask("GET /openapi.json", "", NULL);
-    assert_int_equal(r->status, 200);
-    assert_true(r->whole && json_is_object(rig_json(r)));
+    put_events(1);
+    must(store_exec(store, &err, "ALTER TABLE event RENAME TO elsewhere", ""));
+    must(store_commit(store, &err));
+    assert_int_equal(rig_ask("DELETE /v1/sessions", "", NULL)->status, 200);
+    assert_null(strstr(rig_rest(fd), "id: 1\n"));
+    must(store_exec(store, &err, "ALTER TABLE elsewhere RENAME TO event", ""));
+    must(store_commit(store, &err));
+    fd = begin_stream("GET /v1/events?after=0");
+    rig_until(fd, "id: 1\n");
+    close(fd);
 }
 
-static void files_of_the_dashboard_are_sent(void **state)
+static int open_with_reader(void **state)
 {
-    const struct reply *r = rig_ask("GET /web/app.js", "", NULL);
-    char known[128];
-    size_t size = r->size;
-
-    assert_true(r->status == 200 && r->whole && size > 0);
-    assert_non_null(strstr(rig_header(r, "Content-Type"), "javascript"));
-    header_is(r, "Content-Encoding", NULL);
-    snprintf(known, sizeof known, "If-None-Match: %s\r\n", rig_header(r, "ETag"));
-    r = rig_ask("GET /web/app.js", known, NULL);
-    assert_true(r->status == 304 && r->size == 0);
-    assert_int_equal(rig_ask("GET /web/app.css", known, NULL)->status, 200); /* which is another */
-    r = rig_ask("GET /web/app.js", "Accept-Encoding: gzip\r\n", NULL);
-    header_is(r, "Content-Encoding", "gzip");
-    assert_true(r->status == 200 && r->size < size);
-    rig_refused("GET /web/nothing.js", "", NULL, 404, "file_not_found");
-    rig_refused("GET /web/app", "", NULL, 404, "file_not_found");
+    rig_options.reader = true;
+    rig_options.patience_ms = 3600000;
+    return rig_open(state);
 }
 
-static int refuse_commit(void *arg)
+/* Whoever is in the middle of an answer then does not hold it up. */
+static void a_daemon_that_ends_waits_for_no_answer(void **state)
 {
-    return 1;
+    static const char *const requests[] = {"GET /v1/ensembles/1/states", "GET /v1/ensembles/1/states?host=a", "GET /v1/ensembles/1/members?host=a",
+                                           "GET /v1/ensembles/1/members?sort=took", "GET /v1/ensembles?trouble=1", "GET /v1/ensembles?sort=rate",
+                                           "GET /v1/trainings/1/metrics", "GET /v1/events", "GET /v1/backup", "GET /metrics",
+                                           "GET /v1/trainings/1/ranks"};
+    int fds[sizeof requests / sizeof *requests];
+
+    for (int turns = 0; turns < 12; turns++) {
+        struct training_row training = {.ensemble = 1, .adapter = "local", .ranks = 1, .generation = 1, .created_ms = 1};
+
+        add_ensemble(100000);
+        for (int i = 0; i < 120; i++)
+            add_ensemble(1);
+        must(store_training_insert(store, &training, &err));
+        for (int i = 0; i < 5000; i++)
+            must(store_metric_put(store, training.id, "loss", &(struct metric_point){.step = i, .time_ms = 1, .value = 1}, &err));
+        must(store_commit(store, &err));
+        for (size_t i = 0; i < sizeof requests / sizeof *requests; i++)
+            fds[i] = rig_begin(requests[i], "Accept-Encoding: gzip\r\n");
+        for (int i = 0; i < turns; i++)
+            rig_turn();
+        assert_int_equal(rig_close(state), 0);
+        for (size_t i = 0; i < sizeof requests / sizeof *requests; i++)
+            close(fds[i]);
+        assert_int_equal(rig_open(state), 0);
+    }
 }
 
-/* Neither is its secret told. */
-static void what_cannot_be_stored_was_not_done(void **state)
+/* SQLite takes and gives back a lock for each transaction, which costs as much as all else of a small query. */
+static void an_answer_takes_one_lock(void **state)
 {
-    const struct reply *r;
+    char request[64];
 
-    sqlite3_commit_hook(store->db, refuse_commit, NULL);
-    r = rig_ask("POST /v1/tokens", "", "{\"role\": \"reader\"}");
-    sqlite3_commit_hook(store->db, NULL, NULL);
-    if (r->status < 500 || json_object_get(rig_json(r), "token") != NULL)
-        fail_msg("%s%s", r->headers, r->body);
-    r = rig_ask("GET /v1/tokens", "", NULL);
-    assert_int_equal(json_array_size(json_object_get(rig_json(r), "tokens")), 0);
-    assert_int_equal(rig_ask("POST /v1/tokens", "", "{\"role\": \"reader\"}")->status, 201);
-    r = rig_ask("GET /v1/tokens", "", NULL);
-    assert_int_equal(json_array_size(json_object_get(rig_json(r), "tokens")), 1);
+    snprintf(request, sizeof request, "GET /v1/ensembles/%lld", (long long)add_ensemble(3));
+    must(store_commit(store, &err));
+    assert_int_equal(rig_ask(request, "", NULL)->status, 200); /* meanwhile the feed has looked at the change */
+    read_locks = 0;
+    assert_int_equal(rig_ask(request, "", NULL)->status, 200);
+    assert_int_equal(read_locks, 1);
 }
-
-/* --- states */
 
 /* Members 1, 5000 and the last have rows. */
 static void add_states(void)
@@ -145,8 +153,6 @@ static void states_that_cannot_be_read_are_not_sent(void **state)
     run_sql("ALTER TABLE elsewhere RENAME TO event");
 }
 
-/* --- who is let in */
-
 static void status_is(const char *request, const char *headers, const char *body, int status)
 {
     const struct reply *r = rig_ask(request, headers, body);
@@ -174,135 +180,17 @@ static void a_database_that_cannot_be_read_lets_nobody_in(void **state)
     run_sql("ALTER TABLE elsewhere RENAME TO session");
 }
 
-/* --- metrics */
-
-static void write_status(const char *name, const char *text)
-{
-    char path[160];
-    FILE *f;
-
-    snprintf(path, sizeof path, "%s/e1/training/g3/%s", rig_dir, name);
-    f = fopen(path, "w");
-    assert_non_null(f);
-    fputs(text, f);
-    fclose(f);
-}
-
-static double value_of(const char *text, const char *name)
-{
-    const char *found = strstr(text, name);
-
-    if (found == NULL)
-        fail_msg("no %s in: %s", name, text);
-    return strtod(found + strlen(name), NULL);
-}
-
-/* Each bucket has those of the one before, too. */
-static void turns_are_told(const char *text)
-{
-    double n = 0, count = value_of(text, "\nstretto_turn_seconds_count ");
-    int buckets = 0;
-
-    for (const char *line = text; (line = strstr(line, "stretto_turn_seconds_bucket{le=")) != NULL; line++) {
-        double now = value_of(line, "\"} ");
-
-        assert_true(now >= n && now <= count);
-        n = now;
-        buckets++;
-    }
-    assert_true(buckets > 5 && n == count && count > 1);
-    assert_true(value_of(text, "\nstretto_turn_seconds_sum ") > 0);
-    assert_true(value_of(text, "\nstretto_turn_seconds_sum ") < 3600);
-}
-
-/* Each metric has its help and its type. */
-static void metrics_are_explained(const char *text)
-{
-    for (const char *line = text; *line != '\0'; line = strchr(line, '\n') + 1) {
-        int size = (int)strcspn(line, "{ \n");
-        char type[128], help[128];
-
-        if (*line == '#')
-            continue;
-        if (strncmp(line, "stretto_turn_seconds", 20) == 0)
-            size = 20;
-        snprintf(type, sizeof type, "\n# TYPE %.*s ", size, line);
-        snprintf(help, sizeof help, "# HELP %.*s ", size, line);
-        if (strstr(text, type) == NULL || strstr(text, help) == NULL)
-            fail_msg("what is %.*s?", size, line);
-    }
-}
-
-static void metrics_are_told(void **state)
-{
-    struct training training = {.row = {.id = 5, .ensemble = 1, .state = TRAINING_RUNNING, .ranks = 2, .generation = 3}};
-    struct live_ensemble live = {.row = {.id = 1}, .training = &training};
-    const struct reply *r;
-    char path[100];
-
-    add_ensemble(6);
-    must(store_exec(store, &err, "UPDATE tally SET n = 2 WHERE state = 'running'", ""));
-    must(store_commit(store, &err));
-    rig_engine.follow_ups = 21;
-    r = rig_ask("GET /metrics", "", NULL);
-    assert_int_equal(r->status, 200);
-    assert_int_equal(strncmp(rig_header(r, "Content-Type"), "text/plain", 10), 0);
-    has(r, "\nstretto_ensembles{state=\"running\"} 1\n");
-    has(r, "\nstretto_ensembles{state=\"paused\"} 0\n");
-    has(r, "\nstretto_members{state=\"pending\"} 6\n");
-    has(r, "\nstretto_members{state=\"running\"} 2\n");
-    has(r, "\nstretto_families_unfinished 0\n");
-    has(r, "\nstretto_follow_ups_total 21\n");
-    has(r, "\nstretto_commit_failing 0\n");
-    has(r, "\nstretto_control_messages_total{result=\"taken\"} 11\n");
-    has(r, "\nstretto_control_messages_total{result=\"other_user\"} 12\n");
-    has(r, "\nstretto_control_messages_total{result=\"malformed\"} 13\n");
-    has(r, "\nstretto_connections{state=\"admitted\"} 1\n");
-    has(r, "\nstretto_connections{state=\"stranger\"} 0\n");
-    has(r, "\nstretto_connections_evicted_total 0\n");
-    has(r, "\nstretto_turn_seconds_bucket{le=\"+Inf\"} ");
-    turns_are_told(r->body);
-    has(r, "\nstretto_training_ranks_untold 0\n");
-    assert_null(strstr(r->body, "\nstretto_training_ranks{"));
-
-    snprintf(path, sizeof path, "mkdir -p %s/e1/training/g3", rig_dir);
-    assert_int_equal(system(path), 0);
-    write_status("status-rank0.json", "{\"received\": 100, \"unique\": -1, \"time\": 1.5, \"batches\": \"x\"}");
-    write_status("status-rank1.json", "{\"received\": 200}");
-    write_status("done-rank1.json", "{\"received\": 300, \"room_wait_seconds\": 0.25}");
-    rig_engine.ensembles = &live;
-    r = rig_ask("GET /metrics", "", NULL);
-    metrics_are_explained(r->body);
-    has(r, "\nstretto_training_ranks{ensemble=\"1\",training=\"5\"} 2\n");
-    has(r, "\nstretto_training_restarts{ensemble=\"1\",training=\"5\"} 2\n");
-    has(r, "\nstretto_training_samples_received_total{ensemble=\"1\",training=\"5\",rank=\"0\"} 100\n");
-    has(r, "\nstretto_training_samples_received_total{ensemble=\"1\",training=\"5\",rank=\"1\"} 300\n");
-    has(r, "\nstretto_training_room_wait_seconds_total{ensemble=\"1\",training=\"5\",rank=\"1\"} 0.25\n");
-    has(r, "\nstretto_training_status_timestamp_seconds{ensemble=\"1\",training=\"5\",rank=\"0\"} 1.5\n");
-    assert_null(strstr(r->body, "\nstretto_training_samples_unique_total{"));
-    assert_null(strstr(r->body, "\nstretto_training_batches_total{"));
-    training.row.ranks = 4096;
-    r = rig_ask("GET /metrics", "", NULL);
-    has(r, "\nstretto_training_ranks_untold 0\n");
-    has(r, "\nstretto_training_ranks{ensemble=\"1\",training=\"5\"} 4096\n");
-    training.row.ranks = 4097;
-    r = rig_ask("GET /metrics", "", NULL);
-    has(r, "\nstretto_training_ranks_untold 4097\n");
-    assert_null(strstr(r->body, "\nstretto_training_ranks{"));
-    rig_engine.ensembles = NULL;
-}
-
 #define WITH_HTTP(test) cmocka_unit_test_setup_teardown(test, rig_open, rig_close)
+#define WITH(test, open) cmocka_unit_test_setup_teardown(test, open, rig_close)
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        WITH_HTTP(replies_have_their_headers),
-        WITH_HTTP(files_of_the_dashboard_are_sent),
-        WITH_HTTP(what_cannot_be_stored_was_not_done),
         WITH_HTTP(states_that_cannot_be_read_are_not_sent),
+        WITH_HTTP(a_stream_that_cannot_be_read_is_cut),
         WITH_HTTP(a_database_that_cannot_be_read_lets_nobody_in),
-        WITH_HTTP(metrics_are_told),
+        WITH(an_answer_takes_one_lock, open_with_reader),
+        WITH_HTTP(a_daemon_that_ends_waits_for_no_answer),
     };
 
     log_init("http", LOG_LEVEL_NONE);

@@ -278,41 +278,6 @@ static void a_damaged_copy_is_noticed(void **state)
     free(columns);
 }
 
-/* Random edits of good files: never a crash, never a copy left behind by a refusal, and rows that read back. */
-static void malformed_at_random(void **state)
-{
-    static const char csv[] = "a,b,c\r\n1,\"x,\"\"y\"\"\",0.5\r\n2,\"two\nlines\",1e3\r\n3,,-7\r\n";
-    static const char json[] = "{\"a\": 1, \"b\": \"x\"}\n{\"a\": 2.5, \"b\": \"y\\n\"}\n{\"b\": \"\", \"a\": -3}\n";
-    static const char bytes[] = ",\"\r\n{}[]:\\\0 0a\xff";
-    char text[sizeof csv + sizeof json];
-
-    srand(7);
-    for (int i = 0; i < 3000; i++) {
-        const char *good = i % 2 ? csv : json;
-        size_t size = strlen(good);
-        struct error err;
-        struct rows *rows;
-
-        memcpy(text, good, size);
-        for (int k = rand() % 4; k >= 0; k--)
-            text[(size_t)rand() % size] = bytes[(size_t)rand() % (sizeof bytes - 1)];
-        if (rand() % 3 == 0)
-            size = (size_t)rand() % (size + 1);
-        rows = ingest(i % 2 ? ".csv" : ".jsonl", text, size, &err);
-        if (rows != NULL) {
-            for (int64_t n = 0; n < rows_count(rows); n++) {
-                json_t *row = rows_at(rows, n);
-
-                assert_int_equal(json_object_size(row), rows_columns(rows));
-                json_decref(row);
-            }
-            rows_remove(copies, rows_name(rows));
-            rows_close(rows);
-        }
-        assert_int_equal(copies_there(), 0);
-    }
-}
-
 static void numbers(void **state)
 {
     static const struct {
@@ -420,7 +385,6 @@ int main(void)
         cmocka_unit_test(the_largest_row),
         cmocka_unit_test(other_than_files),
         cmocka_unit_test(a_damaged_copy_is_noticed),
-        cmocka_unit_test(malformed_at_random),
         cmocka_unit_test(numbers),
         cmocka_unit_test(reading_stops_when_told),
         cmocka_unit_test(rows_are_parameters),

@@ -153,94 +153,12 @@ static void a_point_that_is_reported_anew_counts_anew(void **state)
     figures_are(0, NAN, 1, 1);
 }
 
-static void points_go_on_from_one(void **state)
-{
-    int64_t n = 0, step = INT64_MIN, rank = -1;
-
-    for (int64_t i = 0; i <= 24; i++) {
-        put("loss", i, 0, i == 3 ? NAN : (double)i);
-        put("loss", i, 1, 0);
-    }
-    put("other", 5, 0, 7);
-    do {
-        piece("loss", step, rank, INT64_MAX, 7);
-        for (int64_t i = 0; i < got.n; i++, n++)
-            assert_true(got.points[i].step == n / 2 && got.points[i].rank == n % 2);
-        step = got.n > 0 ? got.points[got.n - 1].step : step;
-        rank = got.n > 0 ? got.points[got.n - 1].rank : rank;
-    } while (got.n == 7);
-    assert_int_equal(n, 50);
-    piece("loss", 3, -1, 4, 100);
-    assert_int_equal(got.n, 4);
-    assert_true(isnan(got.points[0].value) && got.points[2].value == 4);
-    piece("none", INT64_MIN, -1, INT64_MAX, 9);
-    assert_int_equal(got.n, 0);
-}
-
-static int bounds(const char *name, int64_t from, int64_t to, int64_t first, int64_t last)
-{
-    struct error err;
-    int64_t a = 0, b = 0;
-    int rc = store_metric_bounds(store, training, name, from, to, &a, &b, &err);
-
-    return rc == 1 ? a == first && b == last : rc;
-}
-
-static void steps_need_not_be_even(void **state)
-{
-    const int64_t min = INT64_MIN, max = INT64_MAX;
-
-    put("gap", 3, 0, 0);
-    put("gap", 1000000, 3, 3);
-    put("wide", min, 0, 0);
-    put("wide", -1, 0, 0);
-    put("wide", max, 0, 0);
-    assert_int_equal(bounds("gap", min, max, 3, 1000000), 1);
-    assert_int_equal(bounds("gap", 0, 10, 3, 3), 1);
-    assert_int_equal(bounds("gap", 4, 10, 0, 0), 0);
-    assert_int_equal(bounds("gap", 0, 2, 0, 0), 0);
-    assert_int_equal(bounds("none", min, max, 0, 0), 0);
-    assert_int_equal(bounds("wide", min, max, min, max), 1);
-    piece("wide", min, -1, max, 9);
-    assert_int_equal(got.n, 3);
-}
-
-static void who_has_enough_is_told_no_more(void **state)
-{
-    struct error err;
-
-    for (int64_t i = 0; i < 10; i++)
-        put("loss", i, 0, 0);
-    for (got.most = 1; got.most < 5; got.most++) {
-        got.n = 0;
-        assert_int_equal(store_metric_each(store, training, "loss", 0, -1, 9, 5, keep, NULL, &err), 0);
-        assert_int_equal(got.n, got.most);
-    }
-}
-
 static int keep_name(void *arg, const char *name)
 {
     char *names = arg;
 
     strcat(strcat(names, name), " ");
     return strcmp(name, "d") == 0;
-}
-
-static void names_go_on_from_one(void **state)
-{
-    char names[64] = "";
-    struct error err;
-
-    for (size_t i = 0; i < 15; i++)
-        put((const char *[]){"a", "b", "c", "d", "e"}[i / 3], (int64_t)i % 3, 0, 0);
-    assert_int_equal(store_metric_each_name(store, training, "", keep_name, names, &err), 0);
-    assert_string_equal(names, "a b c d ");
-    names[0] = '\0';
-    assert_int_equal(store_metric_each_name(store, training, "b", keep_name, names, &err), 0);
-    assert_string_equal(names, "b c d ");
-    names[0] = '\0';
-    assert_int_equal(store_metric_each_name(store, training, "dd", keep_name, names, &err), 0);
-    assert_string_equal(names, "e ");
 }
 
 static int64_t steps;
@@ -289,10 +207,9 @@ static void the_cost_does_not_grow_with_what_there_is(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        WITH_ALL(the_figures_of_each_series_are_told), WITH_ALL(a_point_that_is_reported_anew_counts_anew),
-        WITH_ALL(points_go_on_from_one),
-        WITH_ALL(steps_need_not_be_even),         WITH_ALL(who_has_enough_is_told_no_more),
-        WITH_ALL(names_go_on_from_one),           WITH_ALL(the_cost_does_not_grow_with_what_there_is),
+        WITH_ALL(the_figures_of_each_series_are_told),
+        WITH_ALL(a_point_that_is_reported_anew_counts_anew),
+        WITH_ALL(the_cost_does_not_grow_with_what_there_is),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -152,26 +152,6 @@ static void a_member_is_a_function_of_spec_and_index(void **state)
     }
 }
 
-static void a_grid_names_every_point_once(void **state)
-{
-    json_t *json, *first, *second, *last;
-    struct params *p = parse("{\"grid\": {\"lr\": [0.1, 0.01], \"batch\": [32, 64, 128], \"opt\": [\"adam\"]}}", &json);
-
-    assert_int_equal(params_count(p), 6);
-    first = params_at(p, 0);
-    second = params_at(p, 1);
-    last = params_at(p, 5);
-    assert_int_equal(json_integer_value(json_object_get(first, "batch")), 32);
-    assert_int_equal(json_integer_value(json_object_get(second, "batch")), 64);
-    assert_true(json_number_value(json_object_get(last, "lr")) == 0.01);
-    assert_int_equal(json_integer_value(json_object_get(last, "batch")), 128);
-    json_decref(first);
-    json_decref(second);
-    json_decref(last);
-    params_destroy(p);
-    json_decref(json);
-}
-
 /* Each combination once; the last parameter varies fastest. */
 static void a_grid_goes_through_its_values_in_order(void **state)
 {
@@ -276,41 +256,6 @@ static void structures_in_templates(void **state)
     json_decref(values);
 }
 
-static json_t *give(void *arg, int64_t root, int64_t index)
-{
-    *(int *)arg += 1;
-    return index < 2 ? json_pack("{s:I, s:I}", "y", (json_int_t)(10 * root), "x", (json_int_t)index) : NULL;
-}
-
-/* The parameters of members that are suggested are asked for, each time anew. */
-static void suggestions_are_asked_for(void **state)
-{
-    json_t *json, *row;
-    struct params *p = parse("{\"open\": [\"x\", \"y\"], \"seed\": 5}", &json);
-    int asked = 0;
-
-    assert_true(params_are_open(p) && params_are_rows(p) && !params_are_drawn(p));
-    assert_true(params_is_numeric(p, 0));
-    assert_int_equal(params_most(p), 0);
-    assert_int_equal(params_size(p), 2);
-    assert_int_equal(params_count(p), 0);
-    assert_string_equal(params_name(p, 1), "y");
-    assert_null(params_at(p, 0));
-    params_ask(p, give, &asked, 7);
-    row = params_one(p, 1, 1);
-    assert_int_equal(json_integer_value(row), 70);
-    json_decref(row);
-    row = params_at(p, 1);
-    assert_int_equal(json_integer_value(json_object_get(row, "x")), 1);
-    json_decref(row);
-    assert_null(params_at(p, 2));
-    assert_null(params_one(p, 0, 2));
-    assert_int_equal(asked, 4);
-    assert_true(params_seed(p, 1) == draw_bits(5, UINT64_C(0x6d656d626572), 1));
-    params_destroy(p);
-    json_decref(json);
-}
-
 static void suggestions_are_checked(void **state)
 {
     static const struct {
@@ -362,23 +307,6 @@ static void a_suggestion_has_room_for_its_values_together(void **state)
     json_decref(json);
 }
 
-static void a_training_gets_numbers(void **state)
-{
-    json_t *json, *values = json_pack("{s:i, s:s}", "x", 1, "y", "2");
-    struct params *p = parse("{\"open\": [\"x\", \"y\"], \"most\": 12}", &json);
-    struct error err;
-
-    assert_int_equal(params_most(p), 12);
-    assert_int_equal(suggestion_check(p, values, false, "/s", &err), 0);
-    assert_int_equal(suggestion_check(p, values, true, "/s", &err), -1);
-    assert_string_equal(err.pointer, "/s/y");
-    json_object_set_new(values, "y", json_real(2.5));
-    assert_int_equal(suggestion_check(p, values, true, "/s", &err), 0);
-    json_decref(values);
-    params_destroy(p);
-    json_decref(json);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -389,16 +317,13 @@ int main(void)
         cmocka_unit_test(latin_hypercube_has_one_point_in_each_stratum),
         cmocka_unit_test(monte_carlo_is_uniform),
         cmocka_unit_test(a_member_is_a_function_of_spec_and_index),
-        cmocka_unit_test(a_grid_names_every_point_once),
         cmocka_unit_test(a_grid_goes_through_its_values_in_order),
         cmocka_unit_test(without_parameters_there_is_one_member),
         cmocka_unit_test(reals_are_given_exactly),
         cmocka_unit_test(templates),
         cmocka_unit_test(structures_in_templates),
-        cmocka_unit_test(suggestions_are_asked_for),
         cmocka_unit_test(suggestions_are_checked),
         cmocka_unit_test(a_suggestion_has_room_for_its_values_together),
-        cmocka_unit_test(a_training_gets_numbers),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

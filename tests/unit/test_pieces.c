@@ -109,26 +109,6 @@ static void is_told(const struct text *text, int64_t from, int64_t step, int64_t
     free(wanted.data);
 }
 
-static void each_event_is_told_once_in_its_order(void **state)
-{
-    struct text text = {0};
-
-    make_events(1500, 0);
-    assert_int_equal(stream(0, 1500, 0, NULL, &text), 3); /* of 512 at most */
-    is_told(&text, 1, 1, 1500);
-    assert_int_equal(stream(512, 1024, 0, NULL, &text), 1); /* just as many as a piece holds */
-    is_told(&text, 513, 1, 1024);
-    stream(7, 1400, 2, NULL, &text);
-    is_told(&text, 9, 2, 1400);
-    stream(0, 1500, 0, "tenth", &text);
-    is_told(&text, 10, 10, 1500);
-    stream(0, 1500, 2, "tenth", &text); /* tenths have even numbers, which are the other's */
-    is_told(&text, 1, 1, 0);
-    stream(0, 1500, 1, "ten", &text);
-    is_told(&text, 1, 1, 0);
-    free(text.data);
-}
-
 /* One in many is found, and none that lies behind so many others that they are not looked through at once. */
 static void a_rare_event_is_told(void **state)
 {
@@ -203,48 +183,12 @@ static void gaps_are_told(void **state)
     free(text.data);
 }
 
-/* However it is sent, and in whatever parts: from memory to few streams, from a file to many. */
-static void every_byte_arrives(void **state)
-{
-    struct piece *piece;
-    const char *text;
-    size_t size;
-
-    make_events(400, 0);
-    piece = read_piece(0, 400, 0, NULL);
-    text = piece_text(piece, &size);
-    for (int i = 0; i < 20; i++) {
-        char *got = malloc(size + 1);
-        size_t sent = 0, read_ = 0;
-        int fds[2], room = 4096; /* so that it does not take all at once */
-
-        assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, fds), 0);
-        assert_int_equal(setsockopt(fds[0], SOL_SOCKET, SO_SNDBUF, &room, sizeof room), 0);
-        while (read_ < size) {
-            ssize_t n = sent < size ? piece_send(piece, fds[0], sent) : 0;
-
-            sent += n > 0 ? (size_t)n : 0;
-            n = read(fds[1], got + read_, size + 1 - read_ < 1000 ? size + 1 - read_ : 1000);
-            assert_true(n > 0);
-            read_ += (size_t)n;
-        }
-        assert_int_equal(sent, size);
-        assert_memory_equal(got, text, size);
-        free(got);
-        close(fds[0]);
-        close(fds[1]);
-    }
-    piece_drop(piece);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(each_event_is_told_once_in_its_order, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_rare_event_is_told, set_up, tear_down),
         cmocka_unit_test_setup_teardown(what_is_shared_is_the_very_same, set_up, tear_down),
         cmocka_unit_test_setup_teardown(gaps_are_told, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(every_byte_arrives, set_up, tear_down),
     };
 
     test_limit(30);

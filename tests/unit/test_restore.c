@@ -204,28 +204,6 @@ static void what_the_run_directory_does_not_have_is_lost(void **state)
     store_close(store);
 }
 
-/* The database itself is no copy any more, and not only its log says so: without the log it would be restored again. */
-static void a_restored_database_is_so_without_its_log(void **state)
-{
-    struct store *store = must_open(before), *alone;
-    char command[400], other[96];
-    struct error err;
-
-    add_ensemble(store, ENSEMBLE_COMPLETE);
-    must_commit(store);
-    back_up(store);
-    store_close(store);
-    store = must_open(after);
-    restore(store);
-    snprintf(other, sizeof other, "%s/alone", dir);
-    snprintf(command, sizeof command, "mkdir -m 700 '%s' && cp '%s/stretto.db' '%s'", other, after, other);
-    assert_int_equal(system(command), 0);
-    store_close(store);
-    alone = must_open(other);
-    assert_int_equal(backup_is_copy(alone, &err), 0);
-    store_close(alone);
-}
-
 /* A generation of the same number that was begun after the backup, with counters and an end of its own. */
 static void generations_that_are_not_known_are_moved_aside(void **state)
 {
@@ -311,7 +289,6 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(what_the_run_directory_does_not_have_is_lost, make_dirs, remove_dirs),
-        cmocka_unit_test_setup_teardown(a_restored_database_is_so_without_its_log, make_dirs, remove_dirs),
         cmocka_unit_test_setup_teardown(generations_that_are_not_known_are_moved_aside, make_dirs, remove_dirs),
         cmocka_unit_test_setup_teardown(an_archive_that_cannot_be_read_ends_it, make_dirs, remove_dirs),
         cmocka_unit_test_setup_teardown(a_damaged_database_makes_no_backup, make_dirs, remove_dirs),

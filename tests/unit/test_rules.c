@@ -134,15 +134,6 @@ static void every_other_difference_has_its_place(void **state)
     }
 }
 
-static void both_values_are_told(void **state)
-{
-    struct error err = check("members/env/SEED", "\"8\"");
-
-    assert_non_null(strstr(err.text, "\"8\" here and \"7\" in the reference"));
-    err = check("members/parameters/grid/workers", "[8]");
-    assert_non_null(strstr(err.text, "\"workers\" is 8 for some member and for none of the reference"));
-}
-
 static void places_may_vary_as_well(void **state)
 {
     assert_string_equal(check("members/resources", "{\"tasks\": 2}").code, "rules_broken");
@@ -240,29 +231,14 @@ static void parameters_are_compared_by_name(void **state)
     }
 }
 
-static void a_reference_without_files_is_frozen_without_rules(void **state)
-{
-    json_t *json = load(tuned), *other = load(reference), *frozen;
-
-    set(other, "rules", "{\"reference\": {\"name\": \"older\"}}");
-    frozen = rules_freeze(json, 12, other);
-    assert_null(json_object_get(json_object_get(json_object_get(frozen, "rules"), "reference"), "rules"));
-    assert_non_null(json_object_get(other, "rules"));
-    json_decref(frozen);
-    json_decref(json);
-    json_decref(other);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_may_vary_does),
         cmocka_unit_test(every_other_difference_has_its_place),
-        cmocka_unit_test(both_values_are_told),
         cmocka_unit_test(places_may_vary_as_well),
         cmocka_unit_test(a_reference_is_frozen_without_its_own),
         cmocka_unit_test(parameters_are_compared_by_name),
-        cmocka_unit_test(a_reference_without_files_is_frozen_without_rules),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -7,7 +7,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #define TRIALS 10000
 #define RUNGS 5
@@ -88,29 +87,18 @@ static double loss_of(int64_t index, int64_t rung)
     return h % 41 == 3 ? NAN : (double)(h % 1500) / 1000 + 1.0 / (double)rung; /* many are equal */
 }
 
-static double seconds(void)
+static bool is_promotable(int64_t rung, struct arrival_row *best)
 {
-    struct timespec now;
-
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-    return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
-}
-
-static bool is_promotable(int64_t rung, struct arrival_row *best, double *spent)
-{
-    double began = seconds();
     struct error err;
     int rc = store_arrival_promotable(store, ensemble, rung, best, &err);
 
-    *spent += seconds() - began;
     assert_true(rc >= 0);
     return rc == 1;
 }
 
 static void promotions_are_those_of_sorted_lists(void **state)
 {
-    int64_t promotions = 0, arrivals = 0;
-    double spent = 0;
+    int64_t promotions = 0;
     struct error err;
 
     source = 1;
@@ -119,22 +107,19 @@ static void promotions_are_those_of_sorted_lists(void **state)
     while (n_waiting > 0) {
         size_t which = draw(n_waiting);
         int64_t rung = waiting[which].rung, index = waiting[which].index;
-        double value = loss_of(index, rung), began;
+        double value = loss_of(index, rung);
         struct arrival_row row = {.ensemble = ensemble, .rung = rung, .index = index, .attempt = rung, .step = rung, .value = value,
                                   .loss = isnan(value) ? INFINITY : value}, best;
 
         waiting[which] = waiting[--n_waiting];
-        began = seconds();
         assert_int_equal(store_arrival_add(store, &row, REDUCTION, &err), 1);
-        spent += seconds() - began;
         insert(rung, (struct trial){row.loss, row.number, index, false});
         assert_int_equal(store_arrival_bar(store, ensemble, rung, &best, &err), 1);
         assert_int_equal(best.number, at[rung].list[at[rung].n < REDUCTION ? 0 : at[rung].n / REDUCTION - 1].number);
-        arrivals++;
         for (int64_t k = RUNGS - 1; k > 0; k--) {
             struct trial *right;
 
-            while (is_promotable(k, &best, &spent)) {
+            while (is_promotable(k, &best)) {
                 right = first_of_the_best(k);
                 assert_non_null(right);
                 assert_int_equal(right->number, best.number);
@@ -156,22 +141,6 @@ static void promotions_are_those_of_sorted_lists(void **state)
         assert_int_equal(rung.best.number, at[k].list[0].number);
     }
     assert_true(promotions > TRIALS / REDUCTION);
-    print_message("# %lld arrivals, %lld promotions: %.0f us of CPU time for an arrival and what follows\n",
-                  (long long)arrivals, (long long)promotions, 1e6 * spent / (double)arrivals);
-}
-
-static void what_is_not_finite_is_never_promoted(void **state)
-{
-    struct arrival_row row = {.ensemble = ensemble, .rung = RUNGS + 1, .value = NAN, .loss = INFINITY}, best;
-    struct error err;
-
-    for (row.index = 0; row.index < 3 * REDUCTION; row.index++)
-        assert_int_equal(store_arrival_add(store, &row, REDUCTION, &err), 1);
-    assert_int_equal(store_arrival_promotable(store, ensemble, row.rung, &best, &err), 0);
-    row.loss = row.value = 1;
-    assert_int_equal(store_arrival_add(store, &row, REDUCTION, &err), 1);
-    assert_int_equal(store_arrival_promotable(store, ensemble, row.rung, &best, &err), 1);
-    assert_int_equal(best.number, row.number);
 }
 
 static void the_median_is_that_of_a_sorted_list(void **state)
@@ -202,7 +171,6 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(promotions_are_those_of_sorted_lists),
-        cmocka_unit_test(what_is_not_finite_is_never_promoted),
         cmocka_unit_test(the_median_is_that_of_a_sorted_list),
     };
 

@@ -243,21 +243,6 @@ static void a_key_is_known_where_it_is_told_to_belong(void **state)
     }
 }
 
-/* A small buffer needs no "batch" to be valid. */
-static void a_batch_is_no_larger_than_the_buffer(void **state)
-{
-    json_t *json = changed("training/buffer", "{\"capacity\": 4}");
-    struct error err;
-    struct spec *spec;
-
-    json_object_set_new(json_object_get(json, "training"), "ranks", json_integer(1));
-    spec = spec_parse(json, NULL, &err);
-    assert_non_null(spec);
-    assert_int_equal(json_integer_value(json_object_get(spec->buffer, "batch")), 4);
-    spec_destroy(spec);
-    json_decref(json);
-}
-
 /* With less than the whole walltime a member is started only where it is warned before the end, and has some time until
  * then. */
 static void the_least_time_is_between_the_warning_and_the_walltime(void **state)
@@ -367,7 +352,6 @@ int main(void)
         cmocka_unit_test(a_key_that_is_nearly_right_is_guessed),
         cmocka_unit_test(where_a_key_belongs_that_is_elsewhere_is_told),
         cmocka_unit_test(a_key_is_known_where_it_is_told_to_belong),
-        cmocka_unit_test(a_batch_is_no_larger_than_the_buffer),
         cmocka_unit_test(the_least_time_is_between_the_warning_and_the_walltime),
         cmocka_unit_test(the_longest_name_of_a_parameter),
         cmocka_unit_test(a_follow_up_changes_what_it_names),

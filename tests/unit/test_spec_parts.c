@@ -1,5 +1,7 @@
 /* The parts of a spec that only some specs have: early stopping, success by a metric, elastic limits, another ensemble
  * before it, and the changes of a training that is resubmitted. */
+#include "daemon/spec/results.h"
+#include "daemon/spec/sizes.h"
 #include "tests/unit/spec_cases.h"
 
 #define BIG "\"buffer\": {\"capacity\": 1000, \"threshold\": 100}"
@@ -265,6 +267,118 @@ static void limits_of_an_elastic_ensemble(void **state)
     spec_destroy(spec);
 }
 
+static void members_that_are_suggested(void **state)
+{
+    static const struct refusal cases[] = {
+        {"\"open\": [\"a\", \"b\"]", NULL, ""},
+        {"\"open\": []", "spec_impossible_value", "/members/parameters/open"},
+        {"\"open\": [\"a\", \"b\", \"a\"]", "spec_impossible_value", "/members/parameters/open/2"},
+        {"\"open\": [\"a\", \"seed\"]", "spec_impossible_value", "/members/parameters/open/1"},
+        {"\"open\": [\"a\"], \"most\": 1", NULL, ""},
+        {"\"open\": [\"a\"], \"most\": 0", "spec_impossible_value", "/members/parameters/most"},
+        {"\"open\": [\"a\"], \"seed\": -1", "spec_impossible_value", "/members/parameters/seed"},
+        {"\"open\": [\"a\"], \"count\": 3", "spec_unknown_key", "/members/parameters/count"},
+        {"\"open\": [\"a\"], \"exclude\": []", "spec_impossible_value", "/members/parameters/exclude"},
+        {"\"open\": [\"a\"]}, \"artefacts\": [\"m\"], \"results\": \"results/{a}\", \"env\": {", "spec_impossible_value", "/members/results"},
+        {"\"open\": [\"a\"]}, \"artefacts\": [\"m\"], \"results\": \"results/{{index}}\", \"env\": {", "spec_impossible_value", "/members/results"},
+        {"\"open\": [\"a\"]}, \"artefacts\": [\"m\"], \"results\": \"results/{{{index}\", \"env\": {", NULL, ""},
+        {"\"open\": [\"a\"]}, \"artefacts\": [\"m\"], \"results\": \"results/{index}-{a}\", \"env\": {", NULL, ""},
+        {"\"open\": [\"a\"]}, \"env\": {\"A\": \"{a}\"", NULL, ""},
+        {"\"open\": [\"a\"]}, \"artefacts\": [\"\"], \"env\": {", "spec_impossible_value", "/members/artefacts/0"},
+        {"\"open\": [\"a\"]}, \"artefacts\": [\"m\", \"/m\"], \"env\": {", "spec_impossible_value", "/members/artefacts/1"},
+        {"\"open\": [\"a\"]}, \"results\": \"results/{index}\", \"env\": {", "spec_impossible_value", "/members/results"},
+    };
+    struct error err;
+    struct spec *spec;
+
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char text[400];
+        json_t *json;
+        int rc;
+
+        snprintf(text, sizeof text, "{\"name\": \"x\", \"members\": {\"command\": [\"t\"], \"parameters\": {%s}}}",
+                 cases[i].text);
+        json = json_loads(text, 0, NULL);
+        assert_non_null(json);
+        spec = spec_parse(json, NULL, &err);
+        rc = spec == NULL ? -1 : spec_check_results(spec, &err);
+        if ((rc == 0) != (cases[i].code == NULL) ||
+            (rc < 0 && (strcmp(err.code, cases[i].code) != 0 || strcmp(err.pointer, cases[i].pointer) != 0)))
+            fail_msg("%s: %s at %s (%s)", text, rc < 0 ? err.code : "accepted", err.pointer, err.text);
+        if (spec != NULL) {
+            assert_true(params_are_open(spec->params) && params_count(spec->params) == 0 && spec->width == 100);
+            assert_int_equal(spec->same_failures, SPEC_SAME_FAILURES);
+        }
+        spec_destroy(spec);
+        json_decref(json);
+    }
+}
+
+/* A file is named, and read by somebody else before the spec is. */
+static void files_of_parameters_are_named(void **state)
+{
+    static const struct refusal cases[] = {
+        {"{\"file\": \"/a.csv\"}", NULL, ""},
+        {"{\"file\": \"/a.jsonl\", \"seed\": 3}", NULL, ""},
+        {"{\"file\": \"/a.ndjson\"}", NULL, ""},
+        {"{\"file\": \"/a.npz\"}", NULL, ""},
+        {"{\"file\": \"/.npz\"}", NULL, ""},
+        {"{\"file\": \"a.csv\"}", "spec_impossible_value", "/members/parameters/file"},
+        {"{\"file\": \"/a.txt\"}", "spec_impossible_value", "/members/parameters/file"},
+        {"{\"file\": \"/csv\"}", "spec_impossible_value", "/members/parameters/file"},
+        {"{\"file\": \"/a.csv.gz\"}", "spec_impossible_value", "/members/parameters/file"},
+        {"{\"file\": 7}", "spec_wrong_type", "/members/parameters/file"},
+        {"{\"file\": \"/a.csv\", \"count\": 3}", "spec_unknown_key", "/members/parameters/count"},
+    };
+
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        json_t *json = json_pack("{s:{s:o}}", "members", "parameters", json_loads(cases[i].text, 0, NULL));
+        const char *path = NULL;
+        struct error err = {.code = ""};
+        int rc = spec_parameter_file(json, &path, &err);
+
+        assert_int_equal(rc, cases[i].code == NULL ? 1 : -1);
+        if (rc < 0 && (strcmp(err.code, cases[i].code) != 0 || strcmp(err.pointer, cases[i].pointer) != 0))
+            fail_msg("%s: %s at %s (%s)", cases[i].text, err.code, err.pointer, err.text);
+        if (rc == 1)
+            assert_string_equal(path, json_string_value(json_object_get(json_object_get(json_object_get(json, "members"), "parameters"), "file")));
+        json_decref(json);
+    }
+    for (int i = 0; i < 2; i++) {
+        json_t *json = json_loads(i == 0 ? "{\"members\": {\"parameters\": {\"grid\": {\"a\": [1]}}}}" : "{}", 0, NULL);
+        const char *path;
+        struct error err;
+
+        assert_int_equal(spec_parameter_file(json, &path, &err), 0);
+        json_decref(json);
+    }
+}
+
+/* All words of a member and its variables count, those of a resumption too. */
+static void arguments_of_a_resumption_count(void **state)
+{
+    static const char *const keys[] = {"/members/checkpoint/resume/1", "/members/resources/launcher/1", "/training/resources/launcher/1"};
+
+    for (int i = 0; i < 3; i++) {
+        json_t *json = json_loads("{\"name\": \"x\", \"members\": {\"command\": [\"m\"]}, " TRAINING "}}", 0, NULL);
+        char *text = calloc(1, SIZES_STRING_MAX + 2);
+        struct error err = {.pointer = ""};
+        struct spec *spec;
+
+        memset(text, 'y', SIZES_STRING_MAX + 1);
+        json_object_set_new(json_object_get(json, i < 2 ? "members" : "training"), i == 0 ? "checkpoint" : "resources",
+                            json_pack("{s:[s, s]}", i == 0 ? "resume" : "launcher", "r", text));
+        spec = spec_parse(json, NULL, &err);
+        if (spec == NULL)
+            fail_msg("%s", err.text);
+        assert_int_equal(spec_check_sizes(spec, &err), -1);
+        assert_string_equal(err.pointer, keys[i]);
+        spec_destroy(spec);
+        json_decref(json);
+        free(text);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -272,6 +386,9 @@ int main(void)
         cmocka_unit_test(rungs_are_filled_in),
         cmocka_unit_test(success_may_be_a_metric),
         cmocka_unit_test(limits_of_an_elastic_ensemble),
+        cmocka_unit_test(members_that_are_suggested),
+        cmocka_unit_test(files_of_parameters_are_named),
+        cmocka_unit_test(arguments_of_a_resumption_count),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

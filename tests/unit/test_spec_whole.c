@@ -200,37 +200,6 @@ static void names_of_parameters(void **state)
     }
 }
 
-/* There are as many drawn parameters as a method has dimensions, and as many as a spec may name. */
-static void dimensions_are_limited(void **state)
-{
-    static const struct {
-        const char *method;
-        int most;
-    } cases[] = {{"halton", 64}, {"monte-carlo", 256}, {"latin-hypercube", 256}};
-
-    for (size_t i = 0; i < 2 * sizeof cases / sizeof *cases; i++) {
-        json_t *json = spec_of("\"parameters\": {\"method\": \"halton\", \"count\": 3, \"space\": {}}", ""), *space;
-        json_t *parameters = json_object_get(json_object_get(json, "members"), "parameters");
-        struct error err;
-        struct spec *spec;
-
-        json_object_set_new(parameters, "method", json_string(cases[i / 2].method));
-        space = json_object_get(parameters, "space");
-        for (int n = 0; n < cases[i / 2].most + (int)(i % 2); n++) {
-            char name[16];
-
-            snprintf(name, sizeof name, "p%d", n);
-            json_object_set_new(space, name, json_pack("[i, i]", 0, 1));
-        }
-        spec = spec_parse(json, NULL, &err);
-        assert_int_equal(spec != NULL, i % 2 == 0);
-        if (spec == NULL)
-            assert_string_equal(err.pointer, "/members/parameters/space");
-        spec_destroy(spec);
-        json_decref(json);
-    }
-}
-
 /* What a follow-up would have otherwise is judged, and named as the caller has written it. */
 static void changes_of_a_follow_up_are_judged(void **state)
 {
@@ -285,33 +254,6 @@ static void a_name_is_one_line(void **state)
         assert_string_equal(err.pointer, "/name");
         json_decref(json);
     }
-}
-
-/* A thousand million points, and one value more. */
-static void a_grid_has_so_many_points(void **state)
-{
-    json_t *json = spec_of("", ""), *grid = json_object_get(json_object_get(json_object_get(json, "members"), "parameters"), "grid");
-    struct error err;
-    struct spec *spec;
-
-    json_object_clear(grid);
-    for (int i = 0; i < 9; i++) {
-        char name[2] = {(char)('a' + i), '\0'};
-        json_t *values = json_array();
-
-        for (int n = 0; n < 10; n++)
-            json_array_append_new(values, json_integer(n));
-        json_object_set_new(grid, name, values);
-    }
-    spec = spec_parse(json, NULL, &err);
-    assert_non_null(spec);
-    assert_int_equal(params_count(spec->params), 1000000000);
-    spec_destroy(spec);
-    json_array_append_new(json_object_get(grid, "c"), json_integer(10));
-    assert_null(spec_parse(json, NULL, &err));
-    assert_string_equal(err.code, "spec_impossible_value");
-    assert_string_equal(err.pointer, "/members/parameters/grid");
-    json_decref(json);
 }
 
 static void what_is_not_said_is_usual(void **state)
@@ -375,28 +317,6 @@ static void so_many_failures_alike_pause_an_ensemble(void **state)
     assert_int_equal(same_failures(1000, "\"max_same_failures\": null"), 0);
     assert_int_equal(same_failures(1000, "\"max_same_failures\": 0"), 0);
     assert_int_equal(same_failures(3, "\"max_same_failures\": 2"), 2);
-}
-
-static void a_training_s_checkpoints_are_completed(void **state)
-{
-    struct spec *spec = read_spec("", TRAINING ", \"checkpoint\": {}}");
-
-    assert_true(spec->training_checkpoint.any && spec->training_checkpoint.keep == 2 && spec->training_checkpoint.signal == 0);
-    assert_true(spec->training_checkpoint.every_ms == 0 && spec->training_checkpoint.before_ms == 0 && !spec->checkpoint.any);
-    assert_int_equal(spec->training.grace_ms, 10000);
-    spec_destroy(spec);
-
-    spec = read_spec("", TRAINING ", \"resources\": {\"walltime\": \"1h\"}, \"checkpoint\": {\"every\": \"5m\", \"before\": \"2m\", "
-                         "\"grace\": \"30s\", \"keep\": 7}}");
-    assert_true(spec->training_checkpoint.every_ms == 300000 && spec->training_checkpoint.before_ms == 120000);
-    assert_true(spec->training_checkpoint.keep == 7 && spec->training_checkpoint.signal == SIGUSR1);
-    assert_true(spec->training.grace_ms == 30000 && spec->members.grace_ms == 10000);
-    spec_destroy(spec);
-
-    spec = read_spec("", TRAINING ", \"resources\": {\"walltime\": \"1h\"}, \"checkpoint\": {\"before\": \"2m\", "
-                         "\"signal\": \"TERM\"}}");
-    assert_int_equal(spec->training_checkpoint.signal, SIGTERM);
-    spec_destroy(spec);
 }
 
 static void a_training_is_completed(void **state)
@@ -506,84 +426,20 @@ static void what_no_program_can_be_given_is_refused(void **state)
     sizes_are(1, 8, much - 100, 80, "/pack"); /* 64 MiB together */
 }
 
-/* A value of a grid is as long as its longest, in whatever place it is. */
-static void the_longest_value_counts(void **state)
-{
-    char *value = calloc(1, 3000), *members = calloc(1, 8000);
-    struct error err;
-    struct spec *spec;
-    json_t *json;
-
-    memset(value, 'v', 2900);
-    for (int i = 0; i < 3; i++) {
-        json_t *command;
-
-        snprintf(members, 8000, GRID("\"a\": [%s%s%s%s\"%s\"%s%s]") ", " OTHERS, i > 0 ? "\"s\"" : "", i > 0 ? ", " : "", i > 1 ? "7" : "",
-                 i > 1 ? ", " : "", value, i < 2 ? ", " : "", i < 2 ? "true" : "");
-        json = spec_of(members, "");
-        command = json_object_get(json_object_get(json, "members"), "command");
-        json_array_append_new(command, json_string(""));
-        for (int n = 0; n < 46; n++) { /* 46 × 2900 is more than 128 KiB */
-            json_t *former = json_array_get(command, 1), *longer = json_sprintf("%s{a}", json_string_value(former));
-
-            json_array_set_new(command, 1, longer);
-        }
-        spec = spec_parse(json, NULL, &err);
-        assert_non_null(spec);
-        assert_int_equal(spec_check_sizes(spec, &err), -1);
-        assert_string_equal(err.pointer, "/members/command/1");
-        spec_destroy(spec);
-        json_decref(json);
-    }
-    free(value);
-    free(members);
-}
-
-/* Members need no more than usual, but the training does. */
-static void a_training_is_given_no_more_than_a_program_can_be(void **state)
-{
-    static const char *const pointers[] = {"/training/command/0", "/training/env/X"};
-
-    for (int i = 0; i < 2; i++) {
-        json_t *json = spec_of("", TRAINING "}"), *training = json_object_get(json, "training");
-        char *text = calloc(1, SIZES_STRING_MAX + 2);
-        struct error err;
-        struct spec *spec;
-
-        memset(text, 'y', SIZES_STRING_MAX + 1);
-        if (i == 0)
-            json_object_set_new(training, "command", json_pack("[s]", text));
-        else
-            json_object_set_new(training, "env", json_pack("{s:s}", "X", text));
-        spec = spec_parse(json, NULL, &err);
-        assert_non_null(spec);
-        assert_int_equal(spec_check_sizes(spec, &err), -1);
-        assert_string_equal(err.pointer, pointers[i]);
-        spec_destroy(spec);
-        json_decref(json);
-        free(text);
-    }
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_does_not_fit_together_is_named),
         cmocka_unit_test(names_of_parameters),
-        cmocka_unit_test(dimensions_are_limited),
         cmocka_unit_test(changes_of_a_follow_up_are_judged),
         cmocka_unit_test(changes_that_are_null_change_nothing),
         cmocka_unit_test(a_name_is_one_line),
-        cmocka_unit_test(a_grid_has_so_many_points),
         cmocka_unit_test(what_is_not_said_is_usual),
         cmocka_unit_test(ranks_fail_after_a_time),
         cmocka_unit_test(so_many_failures_alike_pause_an_ensemble),
-        cmocka_unit_test(a_training_s_checkpoints_are_completed),
         cmocka_unit_test(a_training_is_completed),
         cmocka_unit_test(an_allocation_is_asked_for_whole),
         cmocka_unit_test(what_no_program_can_be_given_is_refused),
-        cmocka_unit_test(the_longest_value_counts),
-        cmocka_unit_test(a_training_is_given_no_more_than_a_program_can_be),
     };
 
     test_limit(12);

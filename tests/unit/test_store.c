@@ -7,7 +7,6 @@
 #include "daemon/store/internal.h"
 #include "daemon/store/job.h"
 #include "daemon/store/place.h"
-#include "tests/unit/store_members.h"
 #include "tests/unit/unit.h"
 
 #include <errno.h>
@@ -34,7 +33,7 @@ static int remove_dir(void **state)
     return system(rm);
 }
 
-struct store *must_open(void)
+static struct store *must_open(void)
 {
     struct store *store = NULL;
     struct error err;
@@ -44,10 +43,10 @@ struct store *must_open(void)
     return store;
 }
 
-struct ensemble_row add_ensemble(struct store *store, int64_t count)
+static struct ensemble_row add_ensemble(struct store *store, int64_t count)
 {
-    struct ensemble_row row = {.name = "x", .adapter = "local", .stream_key = "0", .count = count, .width = 1,
-                               .created_ms = 1};
+    struct ensemble_row row = {
+        .name = "x", .adapter = "local", .stream_key = "0", .count = count, .width = 1, .created_ms = 1};
     struct error err;
 
     assert_int_equal(store_ensemble_insert(store, &row, "{}", &err), 0);
@@ -256,32 +255,6 @@ static void a_database_that_cannot_be_written_is_refused(void **state)
     assert_int_equal(status, 0);
 }
 
-static void tallies_follow_every_change(void **state)
-{
-    struct store *store = must_open();
-    struct ensemble_row ens = add_ensemble(store, 10);
-    int64_t n[MEMBER_STATE_COUNT];
-    struct error err;
-
-    for (int64_t i = 0; i < 4; i++)
-        assert_int_equal(store_member_put(store, &(struct member_row){.ensemble = ens.id, .index = i,
-                                                                     .state = MEMBER_RUNNING}, &err), 0);
-    assert_int_equal(store_member_put(store, &(struct member_row){.ensemble = ens.id, .index = 0,
-                                                                 .state = MEMBER_SUCCEEDED}, &err), 0);
-    assert_int_equal(store_member_put(store, &(struct member_row){.ensemble = ens.id, .index = 1,
-                                                                 .state = MEMBER_PENDING}, &err), 0);
-    assert_int_equal(store_tally_get(store, ens.id, n, &err), 0);
-    assert_int_equal(n[MEMBER_PENDING], 7);
-    assert_int_equal(n[MEMBER_RUNNING], 2);
-    assert_int_equal(n[MEMBER_SUCCEEDED], 1);
-    assert_int_equal(store_bulk_piece(store, &(struct bulk){.kind = BULK_CANCEL, .ensemble = ens.id}, 100, NULL, &err), 0);
-    assert_int_equal(store_tally_get(store, ens.id, n, &err), 0);
-    assert_int_equal(n[MEMBER_PENDING], 0);
-    assert_int_equal(n[MEMBER_CANCELLED], 7);
-    assert_int_equal(store_commit(store, &err), 0);
-    store_close(store);
-}
-
 /* The schema has the states of common/member_state.h, and a member is handed on in those alone that are final. */
 static void the_schema_knows_each_state(void **state)
 {
@@ -408,22 +381,6 @@ static void a_read_that_fails_dooms_what_was_changed_before(void **state)
     store_close(store);
 }
 
-static void what_is_committed_is_there_after_a_crash(void **state)
-{
-    struct store *store = must_open();
-    struct ensemble_row kept = add_ensemble(store, 3), lost;
-    struct error err;
-
-    assert_int_equal(store_commit(store, &err), 0);
-    lost = add_ensemble(store, 4);
-    store_close(store); /* without a commit */
-    store = must_open();
-    assert_int_equal(store_ensemble_get(store, kept.id, &kept, &err), 1);
-    assert_int_equal(kept.count, 3);
-    assert_int_equal(store_ensemble_get(store, lost.id, &lost, &err), 0);
-    store_close(store);
-}
-
 static int64_t ensembles_of(struct store *store)
 {
     struct error err;
@@ -528,29 +485,6 @@ static void an_unclean_end_is_noticed(void **state)
     store_close(store);
 }
 
-/* One that is renamed over it, too: what is written to the former would be lost with it. */
-static void another_database_in_its_place_is_noticed(void **state)
-{
-    struct store *store = must_open();
-    char path[128], other[128];
-    size_t size;
-    char *data = content_of_database(&size);
-    struct error err;
-
-    assert_int_equal(store_check_present(store, &err), 0);
-    snprintf(path, sizeof path, "%s/stretto.db", dir);
-    snprintf(other, sizeof other, "%s/other.db", dir);
-    assert_int_equal(file_write_whole(other, data, size, 0600, &err), 0);
-    free(data);
-    assert_int_equal(rename(other, path), 0);
-    assert_int_equal(store_check_present(store, &err), -1);
-    assert_string_equal(err.code, "store_gone");
-    add_ensemble(store, 1);
-    assert_int_equal(store_commit(store, &err), -1);
-    assert_string_equal(err.code, "store_gone");
-    store_close(store);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -560,21 +494,13 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_database_that_cannot_be_written_is_refused, new_dir, remove_dir),
         cmocka_unit_test_setup_teardown(where_a_database_may_live, new_dir, remove_dir),
         cmocka_unit_test_setup_teardown(a_network_file_system_is_refused_or_run_safely, new_dir, remove_dir),
-        cmocka_unit_test_setup_teardown(tallies_follow_every_change, new_dir, remove_dir),
         cmocka_unit_test_setup_teardown(the_schema_knows_each_state, new_dir, remove_dir),
         cmocka_unit_test_setup_teardown(moves_are_counted_with_their_members, new_dir, remove_dir),
         cmocka_unit_test_setup_teardown(impossible_books_are_refused, new_dir, remove_dir),
         cmocka_unit_test_setup_teardown(a_read_that_fails_dooms_what_was_changed_before, new_dir, remove_dir),
-        cmocka_unit_test_setup_teardown(what_is_committed_is_there_after_a_crash, new_dir, remove_dir),
         cmocka_unit_test_setup_teardown(a_reader_sees_what_is_on_the_disk, new_dir, remove_dir),
         cmocka_unit_test_setup_teardown(an_answer_is_read_in_one_transaction, new_dir, remove_dir),
         cmocka_unit_test_setup_teardown(an_unclean_end_is_noticed, new_dir, remove_dir),
-        cmocka_unit_test_setup_teardown(another_database_in_its_place_is_noticed, new_dir, remove_dir),
-        cmocka_unit_test_setup_teardown(the_longest_due_go_first, new_dir, remove_dir),
-        cmocka_unit_test_setup_teardown(a_member_that_is_reset_waits_for_nothing, new_dir, remove_dir),
-        cmocka_unit_test_setup_teardown(a_member_that_was_cancelled_alone_is_not_reset, new_dir, remove_dir),
-        cmocka_unit_test_setup_teardown(ensembles_are_counted_as_they_change, new_dir, remove_dir),
-        cmocka_unit_test_setup_teardown(replies_are_remembered_for_a_day, new_dir, remove_dir),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

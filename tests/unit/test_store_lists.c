@@ -3,40 +3,11 @@
 #include "daemon/store/ensemble.h"
 #include "daemon/store/event.h"
 #include "daemon/store/internal.h"
-#include "daemon/store/member_checkpoint.h"
 #include "daemon/store/training.h"
 #include "tests/unit/open_store.h"
 
 #include <stdio.h>
-
-static int note_attempt(void *arg, const struct attempt_row *row)
-{
-    note("%lld.%lld ", (long long)row->index, (long long)row->number);
-    return 0;
-}
-
-static void attempts_of_a_job_are_listed_from_a_member_on(void **state)
-{
-    int64_t id = add_ensemble(9);
-    struct job_row job = add_job(id, "local"), other = add_job(id, "local");
-    struct attempt_row row;
-
-    for (int64_t i = 0; i < 6; i++)
-        add_attempt(i == 2 ? other.id : job.id, id, i, 1);
-    must(store_attempt_each_of_job(store, job.id, 0, 3, note_attempt, NULL, &err));
-    is_listed("0.1 1.1 3.1 ");
-    must(store_attempt_each_of_job(store, job.id, 3, 3, note_attempt, NULL, &err));
-    is_listed("3.1 4.1 5.1 ");
-    must(store_attempt_get(store, id, 4, 1, &row, &err));
-    row.end.outcome = ATTEMPT_FAILED;
-    row.end.ended_ms = 2;
-    must(store_attempt_update(store, &row, &err));
-    must(store_attempt_each_open(store, job.id, note_attempt, NULL, &err));
-    is_listed("0.1 1.1 3.1 5.1 ");
-    add_attempt(job.id, id, 4, 2);
-    must(store_attempt_each(store, id, 4, note_attempt, NULL, &err));
-    is_listed("4.1 4.2 ");
-}
+#include <string.h>
 
 static int note_job(void *arg, const struct job_row *row)
 {
@@ -50,44 +21,6 @@ static int64_t list_jobs(int64_t before, struct job_filter filter, int limit)
 
     must(store_job_each(store, before, &filter, limit, note_job, NULL, &next, &err));
     return next;
-}
-
-/* Seven jobs: of two ensembles in turns, every third on another adapter, the first four ended. */
-static void jobs_are_listed_by_what_is_asked_for(void **state)
-{
-    int64_t ensembles[2] = {add_ensemble(9), add_ensemble(9)}, n[JOB_ENDED];
-
-    for (int i = 1; i <= 7; i++) {
-        struct job_row job = add_job(ensembles[i % 2], i % 3 == 0 ? "batch" : "local");
-
-        job.state = i <= 4 ? JOB_ENDED : i == 5 ? JOB_RUNNING : JOB_SUBMITTED;
-        job.ended_ms = i <= 4 ? 5 : 0;
-        must(store_job_update(store, &job, &err));
-    }
-    assert_int_equal(list_jobs(0, (struct job_filter){0}, 3), 5);
-    is_listed("7 6 5 ");
-    assert_int_equal(list_jobs(5, (struct job_filter){0}, 3), 2);
-    is_listed("4 3 2 ");
-    assert_int_equal(list_jobs(2, (struct job_filter){0}, 3), 0);
-    is_listed("1 ");
-    list_jobs(0, (struct job_filter){.ensemble = ensembles[1]}, 9);
-    is_listed("7 5 3 1 ");
-    list_jobs(0, (struct job_filter){.ensemble = ensembles[1], .adapter = "batch"}, 9);
-    is_listed("3 ");
-    list_jobs(0, (struct job_filter){.adapter = "batch"}, 9);
-    is_listed("6 3 ");
-    list_jobs(0, (struct job_filter){.has_state = true, .state = JOB_ENDED}, 9);
-    is_listed("4 3 2 1 ");
-    list_jobs(0, (struct job_filter){.has_state = true, .state = JOB_SUBMITTED, .adapter = "local"}, 9);
-    is_listed("7 ");
-    list_jobs(7, (struct job_filter){.has_state = true, .state = JOB_SUBMITTED, .ensemble = ensembles[0]}, 9);
-    is_listed("6 ");
-    must(store_job_each_live(store, note_job, NULL, &err));
-    is_listed("5 6 7 ");
-    must(store_job_count_live(store, "local", n, &err));
-    assert_true(n[JOB_INTENT] == 0 && n[JOB_SUBMITTED] == 1 && n[JOB_RUNNING] == 1);
-    must(store_job_count_live(store, "batch", n, &err));
-    assert_true(n[JOB_INTENT] == 0 && n[JOB_SUBMITTED] == 1 && n[JOB_RUNNING] == 0);
 }
 
 /* A list that has to look at many jobs, of which few pass the filter, goes on step by step. */
@@ -108,55 +41,6 @@ static void jobs_are_looked_through_in_steps(void **state)
     is_listed("20001 2 ");
     assert_int_equal(list_jobs(2, (struct job_filter){0}, 9), 0);
     is_listed("1 ");
-}
-
-static int note_checkpoint(void *arg, const struct member_checkpoint_row *row)
-{
-    note("%lld.%lld.%lld ", (long long)row->home, (long long)row->index, (long long)row->number);
-    return 0;
-}
-
-static void list_checkpoints(int64_t home_from, int64_t index_from, int64_t number_from, int64_t home, int64_t index,
-                             int limit)
-{
-    struct member_checkpoint_place from = {home_from, index_from, number_from};
-
-    must(store_member_checkpoint_each(store, &from, home, index, limit, note_checkpoint, NULL, &err));
-}
-
-static void checkpoints_are_listed_from_a_place_on(void **state)
-{
-    static const int64_t places[][3] = {{1, 0, 7}, {1, 2, 3}, {1, 2, 4}, {1, 3, 1}, {2, 0, 0}, {2, 1, 9}};
-    struct member_checkpoint_row row = {.ensemble = 1, .attempt = 2, .path = "p", .step = -1, .digest = "0011", .size = 3, .time_ms = 4};
-
-    add_ensemble(9);
-    add_ensemble(9);
-    for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
-        row.home = places[i][0], row.index = places[i][1], row.number = places[i][2];
-        must(store_member_checkpoint_put(store, &row, &err));
-    }
-    list_checkpoints(0, 0, 0, 0, -1, 3);
-    is_listed("1.0.7 1.2.3 1.2.4 ");
-    list_checkpoints(1, 2, 4, 0, -1, 9);
-    is_listed("1.2.4 1.3.1 2.0.0 2.1.9 ");
-    list_checkpoints(1, 2, 4, 1, -1, 9);
-    is_listed("1.2.4 1.3.1 ");
-    list_checkpoints(0, 0, 0, 2, -1, 9);
-    is_listed("2.0.0 2.1.9 ");
-    list_checkpoints(1, 2, 4, 1, 2, 9);
-    is_listed("1.2.4 ");
-    assert_int_equal(store_member_checkpoint_newest(store, 1, 2, &row, &err), 1);
-    assert_int_equal(row.number, 4);
-    assert_int_equal(row.step, -1);
-    assert_true(row.ensemble == 1 && row.attempt == 2 && row.size == 3 && row.time_ms == 4);
-    row.step = 0; /* a step like any other */
-    must(store_member_checkpoint_put(store, &row, &err));
-    assert_int_equal(store_member_checkpoint_newest(store, 1, 2, &row, &err), 1);
-    assert_int_equal(row.step, 0);
-    must(store_member_checkpoint_clear(store, 1, 2, &err));
-    assert_int_equal(store_member_checkpoint_newest(store, 1, 2, &row, &err), 0);
-    list_checkpoints(0, 0, 0, 0, -1, 9);
-    is_listed("1.0.7 1.3.1 2.0.0 2.1.9 ");
 }
 
 static int note_cause(void *arg, const struct cause_row *row)
@@ -215,6 +99,44 @@ static void causes_beyond_a_number_are_one(void **state)
     is_listed("failed/" CAUSE_OTHER " 3m 3a 502.1; failed/cause baa 2m 2a 1900.1; ");
 }
 
+static void a_cause_leaves_out_what_differs(void **state)
+{
+    static const char *const all[][2] = {
+        {"exit status 2", "exit status 2"}, {"exit status 137", "exit status 137"}, {"exit status 1234", "exit status #"}, {"ended by signal 9 (killed)", "ended by signal 9 (killed)"},
+        {"signal 9a", "signal #"}, {"step 17 of 200", "step # of #"}, {"node7 failed", "# failed"}, {"loss was 0.5, x", "loss was #.#, x"},
+        {"cannot open /a/b-1.txt: no such file", "cannot open /…: no such file"}, {"see /a/b.", "see /…."}, {"a/b and /", "a/b and /"},
+        {"(/tmp/x)=/tmp/y", "(/…)=/…"}, {"status", "status"}, {"état 5", "état #"}, {"", "no reason is known"},
+    };
+    char text[CAUSE_SIZE], longest[512];
+
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        cause_text(all[i][0], text, sizeof text);
+        assert_string_equal(text, all[i][1]);
+    }
+    memset(longest, 'a', sizeof longest - 1);
+    longest[sizeof longest - 1] = '\0';
+    cause_text(longest, text, sizeof text);
+    assert_in_range(strlen(text), CAUSE_SIZE - 9, CAUSE_SIZE - 1);
+    for (int i = 0; i < 511; i++)
+        longest[i] = i % 4 == 0 ? '/' : i % 4 == 1 ? 'x' : i % 4 == 2 ? ' ' : '7';
+    cause_text(longest, text, sizeof text);
+    assert_in_range(strlen(text), CAUSE_SIZE - 12, CAUSE_SIZE - 1);
+}
+
+/* Members that diverged more than once, and failed otherwise at last. */
+static void members_that_diverged_are_counted_once(void **state)
+{
+    int64_t id = add_ensemble(9), job = add_job(id, "local").id, n;
+
+    for (int64_t number = 1; number <= 3; number++)
+        for (int64_t index = 0; index < 2; index++)
+            fails(job, id, index, number, number == 3 ? ATTEMPT_FAILED : ATTEMPT_DIVERGED, "loss was NaN");
+    must(store_cause_diverged(store, id, &n, &err));
+    assert_int_equal(n, 2);
+    must(store_cause_diverged(store, id + 1, &n, &err));
+    assert_int_equal(n, 0);
+}
+
 static int note_ensemble(void *arg, const struct ensemble_row *row)
 {
     note("%lld ", (long long)row->id);
@@ -261,53 +183,6 @@ static void list_ensembles(unsigned states, int64_t root, int64_t before, int li
     struct ensemble_filter filter = {.states = states, .root = root};
 
     must(store_ensemble_each(store, before, &filter, limit, note_ensemble, NULL, &err));
-}
-
-static void end_ensemble(int64_t id, enum ensemble_state state)
-{
-    struct ensemble_row row;
-
-    must(store_ensemble_get(store, id, &row, &err));
-    row.state = state;
-    row.ended_ms = state == ENSEMBLE_PAUSED ? 0 : 9;
-    must(store_ensemble_update(store, &row, &err));
-}
-
-/* Ensembles 1 to 10 are in the five states, in turns; 11 and 12 are the follow-ups of 2. */
-static void ensembles_are_listed_by_what_is_asked_for(void **state)
-{
-    enum { RUNNING = 1 << ENSEMBLE_RUNNING, PAUSED = 1 << ENSEMBLE_PAUSED };
-    enum { COMPLETE = 1 << ENSEMBLE_COMPLETE, FAILED = 1 << ENSEMBLE_FAILED };
-
-    for (int64_t id = 1; id <= 10; id++) {
-        add_ensemble(9);
-        if ((id - 1) % 5 != ENSEMBLE_RUNNING)
-            end_ensemble(id, (enum ensemble_state)((id - 1) % 5));
-    }
-    must(store_exec(store, &err,
-                    "INSERT INTO ensemble (name, state, adapter, spec, stream_key, count, width, created, root, parent) VALUES "
-                    "('e', 'running', 'local', '{}', '', 9, 1, 1, 2, 2), ('e', 'running', 'local', '{}', '', 9, 1, 1, 2, 11)", ""));
-    end_ensemble(11, ENSEMBLE_FAILED);
-    list_ensembles(PAUSED, 0, 0, 100);
-    is_listed("7 2 ");
-    list_ensembles(RUNNING | PAUSED, 0, 0, 100);
-    is_listed("12 7 6 2 1 ");
-    list_ensembles(RUNNING | PAUSED, 0, 12, 3);
-    is_listed("7 6 2 ");
-    list_ensembles(COMPLETE | FAILED, 0, 10, 3);
-    is_listed("8 5 3 ");
-    list_ensembles((1 << ENSEMBLE_STATE_COUNT) - 1, 0, 0, 4);
-    is_listed("12 11 10 9 ");
-    list_ensembles(0, 2, 0, 100);
-    is_listed("12 11 2 ");
-    list_ensembles(RUNNING | PAUSED, 2, 0, 100);
-    is_listed("12 2 ");
-    list_ensembles(FAILED, 2, 0, 100);
-    is_listed("11 ");
-    list_ensembles(RUNNING | FAILED, 2, 12, 100);
-    is_listed("11 ");
-    list_ensembles(COMPLETE, 2, 0, 100);
-    is_listed("");
 }
 
 static int steps;
@@ -390,32 +265,6 @@ static void successes_are_found_from_the_latest_on(void **state)
     assert_int_equal(took, 99 + 3 * 28);
 }
 
-static int stop(void *arg, const struct attempt_row *row)
-{
-    return 1;
-}
-
-static int stop_at_job(void *arg, const struct job_row *row)
-{
-    return 1;
-}
-
-/* Whoever has enough leaves nothing open behind; the check is that of close_store(). */
-static void who_has_enough_stops(void **state)
-{
-    int64_t id = add_ensemble(9), next;
-    struct job_row job = add_job(id, "local");
-    struct job_filter all = {0};
-
-    add_job(id, "local");
-    add_attempt(job.id, id, 0, 1);
-    add_attempt(job.id, id, 1, 1);
-    must(store_attempt_each_of_job(store, job.id, 0, 9, stop, NULL, &err));
-    must(store_attempt_each_open(store, job.id, stop, NULL, &err));
-    must(store_job_each(store, 0, &all, 9, stop_at_job, NULL, &next, &err));
-    must(store_job_each_live(store, stop_at_job, NULL, &err));
-}
-
 static int note_event(void *arg, const struct event_row *row)
 {
     note("%lld:%s:%lld:%s ", (long long)row->ensemble, row->kind, (long long)row->index,
@@ -450,19 +299,35 @@ static void events_have_their_own_details(void **state)
     assert_true(oldest == 6 && newest == 11);
 }
 
+/* A client that asks for what came after the last one that it was told of is told of all that comes. */
+static void ids_of_events_are_never_given_twice(void **state)
+{
+    int64_t n;
+
+    for (int i = 0; i < 3; i++)
+        must(store_event_put(store, 10, "x", 1, -1, NULL, &err));
+    must(store_commit(store, &err));
+    must(store_event_prune(store, 50, 100, &n, &err));
+    assert_int_equal(n, 3);
+    must(store_commit(store, &err));
+    must(reopen_store());
+    assert_int_equal(store_event_newest(store), 3);
+    must(store_event_put(store, 60, "x", 1, -1, NULL, &err));
+    must(store_commit(store, &err));
+    assert_int_equal(store_event_newest(store), 4);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(attempts_of_a_job_are_listed_from_a_member_on, open_store, close_store),
-        cmocka_unit_test_setup_teardown(jobs_are_listed_by_what_is_asked_for, open_store, close_store),
         cmocka_unit_test_setup_teardown(jobs_are_looked_through_in_steps, open_store, close_store),
-        cmocka_unit_test_setup_teardown(checkpoints_are_listed_from_a_place_on, open_store, close_store),
         cmocka_unit_test_setup_teardown(causes_are_counted_by_members_and_attempts, open_store, close_store),
         cmocka_unit_test_setup_teardown(causes_beyond_a_number_are_one, open_store, close_store),
+        cmocka_unit_test(a_cause_leaves_out_what_differs),
+        cmocka_unit_test_setup_teardown(members_that_diverged_are_counted_once, open_store, close_store),
+        cmocka_unit_test_setup_teardown(ids_of_events_are_never_given_twice, open_store, close_store),
         cmocka_unit_test_setup_teardown(ensembles_that_have_something_to_do_are_loaded, open_store, close_store),
-        cmocka_unit_test_setup_teardown(ensembles_are_listed_by_what_is_asked_for, open_store, close_store),
         cmocka_unit_test_setup_teardown(a_list_by_state_looks_at_no_others, open_store, close_store),
-        cmocka_unit_test_setup_teardown(who_has_enough_stops, open_store, close_store),
         cmocka_unit_test_setup_teardown(events_have_their_own_details, open_store, close_store),
         cmocka_unit_test_setup_teardown(time_in_which_nothing_ran_is_found, open_store, close_store),
         cmocka_unit_test_setup_teardown(successes_are_found_from_the_latest_on, open_store, close_store),

@@ -114,42 +114,6 @@ static void figures_follow_points(void **state)
     assert_true(got.points[1].last == 1);
 }
 
-static void nan_and_infinities_are_kept(void **state)
-{
-    struct series_row row;
-
-    add(1, "loss", 1, 1, 3, 0);
-    add(1, "loss", 1, 2, INFINITY, 0);
-    add(1, "loss", 1, 3, -INFINITY, 0);
-    row = read_series(1, "loss");
-    figures_are(&row, -INFINITY, 3, 3, 0, 3);
-    add(1, "loss", 1, 4, NAN, NAN);
-    row = read_series(1, "loss");
-    figures_are(&row, NAN, 3, 3, 0, 4);
-    assert_int_equal(row.not_finite, 3);
-    assert_true(isinf(got.points[1].last) && isinf(got.points[2].last) && isnan(got.points[3].last));
-}
-
-/* A later attempt that goes on from step 3 replaces that and what came after it, and no more. */
-static void a_resumed_attempt_replaces_later_steps(void **state)
-{
-    struct series_row row;
-
-    for (int64_t step = 0; step < 10; step++)
-        add(2, "loss", 1, step, step == 7 ? 100 : 10 - (double)step, 1);
-    add(2, "loss", 2, 3, 6.5, 0);
-    add(2, "loss", 2, 4, 5.5, 2);
-    row = read_series(2, "loss");
-    figures_are(&row, 5.5, 5.5, 10, 5, 5);
-    assert_int_equal(got.n, 5);
-    assert_int_equal(got.points[2].attempt, 1);
-    assert_int_equal(got.points[3].attempt, 2);
-    add(2, "loss", 3, 0, NAN, 0); /* begins anew */
-    row = read_series(2, "loss");
-    figures_are(&row, NAN, NAN, NAN, 0, 1);
-    assert_int_equal(got.n, 1);
-}
-
 static void long_series_are_merged_and_lose_no_spike(void **state)
 {
     struct series_row row;
@@ -213,7 +177,7 @@ static void a_member_has_a_bounded_number_of_series(void **state)
     assert_int_equal(n, SERIES_MAX);
     n = 0;
     assert_int_equal(store_series_each_of(store, ensemble, 0, 9, "loss", count_series, &n, &err), 0);
-    assert_int_equal(n, 4);
+    assert_int_equal(n, 2);
 }
 
 /* The reports of a follow-up's attempt continue the series that the member had. */
@@ -319,44 +283,13 @@ static void every_part_of_a_series_has_its_points(void **state)
     assert_int_equal(store_series_save(store, &row, &err), 0);
 }
 
-/* How far the file of an attempt was read is known by its own series, whichever of them had points last. */
-static void a_file_is_read_on_where_its_last_points_were(void **state)
-{
-    static const struct {
-        const char *name;
-        int64_t attempt, read;
-    } files[] = {{"a", 1, 900}, {"b", 2, 50}, {"c", 2, 70}, {"b", 2, 60}, {"d", 3, 10}};
-    static const int64_t expected[] = {0, 900, 70, 10, 0};
-    struct series_row row;
-    struct error err;
-    int64_t read;
-
-    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
-        struct series_point point = series_point_of((int64_t)i, 1, files[i].attempt, 1, 0);
-
-        assert_int_equal(store_series_open(store, ensemble, 6, files[i].name, &row, &err), 1);
-        assert_int_equal(store_series_add(store, &row, &point, KEEP, &err), 0);
-        row.file_attempt = files[i].attempt;
-        row.file_read = files[i].read;
-        assert_int_equal(store_series_save(store, &row, &err), 0);
-    }
-    add(6, "c", 0, 9, 1, 0); /* from elsewhere, as what a training reports of the member */
-    for (int64_t attempt = 0; attempt < 5; attempt++) {
-        assert_int_equal(store_series_file_read(store, ensemble, 6, attempt, &read, &err), 0);
-        assert_int_equal(read, expected[attempt]);
-    }
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(figures_follow_points),
-        cmocka_unit_test(nan_and_infinities_are_kept),
-        cmocka_unit_test(a_resumed_attempt_replaces_later_steps),
         cmocka_unit_test(long_series_are_merged_and_lose_no_spike),
         cmocka_unit_test(a_member_has_a_bounded_number_of_series),
         cmocka_unit_test(every_part_of_a_series_has_its_points),
-        cmocka_unit_test(a_file_is_read_on_where_its_last_points_were),
         cmocka_unit_test(a_follow_up_goes_on_the_series),
     };
 

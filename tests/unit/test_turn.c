@@ -81,13 +81,6 @@ static void tell_apart(void *arg, const struct error *err)
     told++;
 }
 
-static void changes_are_committed_at_the_end_of_the_turn(void **state)
-{
-    change();
-    uv_run(&loop, UV_RUN_NOWAIT);
-    assert_false(store_dirty(store));
-}
-
 static void changes_that_nobody_waits_for_are_committed_later(void **state)
 {
     turn_be_patient(turn, 50);
@@ -161,18 +154,6 @@ static void a_state_directory_that_is_gone_and_back_is_noticed(void **state)
 static void no_loss(void *arg, const struct error *err)
 {
     fail();
-}
-
-static void a_flush_apart_is_waited_for(void **state)
-{
-    turn_flush_apart(turn, no_loss, NULL);
-    for (int i = 1; i <= 50; i++) {
-        change();
-        turn_after_commit(turn, tell_apart, NULL);
-        uv_run(&loop, UV_RUN_NOWAIT);
-        TEST_UNTIL(told >= i, uv_run(&loop, UV_RUN_ONCE)); /* without another event */
-        assert_int_equal(store_event_newest(store), i);
-    }
 }
 
 /* No later than others see the change. */
@@ -354,14 +335,12 @@ static void changes_that_are_taken_back_are_never_logged(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        WITH_ALL(changes_are_committed_at_the_end_of_the_turn),
         WITH_ALL(changes_that_nobody_waits_for_are_committed_later),
         WITH_ALL(who_waits_is_told_at_once),
         WITH_ALL(what_is_put_off_is_committed_at_the_end),
         WITH_ALL(what_comes_in_the_pause_after_a_commit_is_told_too),
         WITH_ALL(a_state_directory_that_is_gone_and_back_is_noticed),
         WITH_ALL(who_waits_is_told_once_it_is_flushed),
-        WITH_ALL(a_flush_apart_is_waited_for),
         WITH_ALL(what_comes_during_a_flush_is_committed_after_it),
         WITH_ALL(who_changes_nothing_waits_for_the_flush_under_way),
         WITH_ALL(a_flush_under_way_is_waited_for_at_the_end),
