@@ -46,6 +46,7 @@ libadapters_la_SOURCES = \
 	scheduler-adapters/pbs_xml.c \
 	scheduler-adapters/plugin.c scheduler-adapters/plugin.h \
 	scheduler-adapters/registry.c scheduler-adapters/registry.h \
+	scheduler-adapters/resources.c scheduler-adapters/resources.h \
 	scheduler-adapters/rest.c scheduler-adapters/rest.h \
 	scheduler-adapters/rest_token.c \
 	scheduler-adapters/slurm.c scheduler-adapters/slurm.h \
@@ -80,7 +81,7 @@ adapterdir = $(includedir)/stretto
 nodist_adapter_HEADERS = \
 	include/stretto/adapter.h include/stretto/answers.h include/stretto/batch.h include/stretto/batch_rows.h \
 	include/stretto/command.h include/stretto/error.h include/stretto/jsonx.h include/stretto/options.h \
-	include/stretto/words.h include/stretto/xalloc.h
+	include/stretto/resources.h include/stretto/words.h include/stretto/xalloc.h
 BUILT_SOURCES += $(nodist_adapter_HEADERS)
 CLEANFILES += $(nodist_adapter_HEADERS)
 make_public = sed 's|^\#include "[a-z/-]*/\([a-z_]*\.h\)"|\#include <stretto/\1>|'
@@ -96,6 +97,8 @@ include/stretto/command.h: scheduler-adapters/command.h
 	$(AM_V_GEN)$(MKDIR_P) include/stretto && $(make_public) $(srcdir)/scheduler-adapters/command.h > $@.tmp && mv $@.tmp $@
 include/stretto/options.h: scheduler-adapters/options.h
 	$(AM_V_GEN)$(MKDIR_P) include/stretto && $(make_public) $(srcdir)/scheduler-adapters/options.h > $@.tmp && mv $@.tmp $@
+include/stretto/resources.h: scheduler-adapters/resources.h
+	$(AM_V_GEN)$(MKDIR_P) include/stretto && $(make_public) $(srcdir)/scheduler-adapters/resources.h > $@.tmp && mv $@.tmp $@
 include/stretto/words.h: scheduler-adapters/words.h
 	$(AM_V_GEN)$(MKDIR_P) include/stretto && $(make_public) $(srcdir)/scheduler-adapters/words.h > $@.tmp && mv $@.tmp $@
 include/stretto/error.h: common/error.h
@@ -122,11 +125,12 @@ libstretto_adapter_la_SOURCES = common/error.c common/files.c common/jsonx.c com
 	scheduler-adapters/command_memory.c \
 	scheduler-adapters/command_pace.c \
 	scheduler-adapters/options.c \
+	scheduler-adapters/resources.c \
 	scheduler-adapters/words.c
 libstretto_adapter_la_CFLAGS = $(AM_CFLAGS) $(UV_CFLAGS) $(JANSSON_CFLAGS)
 libstretto_adapter_la_LIBADD = $(UV_LIBS) $(JANSSON_LIBS) -lm
 libstretto_adapter_la_LDFLAGS = $(AM_LDFLAGS) -version-info 0:0:0 \
-	-export-symbols-regex '^(error_|jsonx_|duration_|size_|xcalloc|xrealloc|xstrdup|xasprintf|answers_|batch_|command|options_|words_)'
+	-export-symbols-regex '^(error_|jsonx_|duration_|size_|xcalloc|xrealloc|xstrdup|xasprintf|answers_|batch_|command|options_|resource|words_)'
 pkgconfig_DATA += scheduler-adapters/stretto-adapter.pc
 
 # OAR, as a plugin like others' are: built with what is installed, and nothing else of the tree's.
@@ -147,7 +151,7 @@ oar_la_LDFLAGS = $(AM_LDFLAGS) -module -avoid-version -shared -export-symbols-re
 	-Wl,-rpath,'$$ORIGIN/../..'
 
 if HAVE_CMOCKA
-unit_tests += tests/unit/test_alps tests/unit/test_alps_ends tests/unit/test_alps_jobs tests/unit/test_alps_launcher tests/unit/test_alps_orders tests/unit/test_adapter_resources tests/unit/test_adapter_conformance tests/unit/test_adapter_restart \
+unit_tests += tests/unit/test_resources tests/unit/test_alps tests/unit/test_alps_ends tests/unit/test_alps_jobs tests/unit/test_alps_launcher tests/unit/test_alps_orders tests/unit/test_adapter_resources tests/unit/test_adapter_conformance tests/unit/test_adapter_restart \
 	tests/unit/test_adapter_jobfd tests/unit/test_adapter_starter tests/unit/test_adapter_starting tests/unit/test_command \
 	tests/unit/test_batch tests/unit/test_batch_asked tests/unit/test_batch_gather tests/unit/test_batch_lines tests/unit/test_batch_orders tests/unit/test_batch_parts tests/unit/test_batch_refused \
 	tests/unit/test_pbs_orders tests/unit/test_pbs_rows tests/unit/test_pbs_talk \
@@ -162,6 +166,9 @@ harness_libs = tests/unit/libharness.la libadapters.la libjobproto.la $(unit_lib
 tests_unit_test_command_SOURCES = tests/unit/test_command.c tests/unit/unit.h
 tests_unit_test_command_CFLAGS = $(unit_cflags) $(UV_CFLAGS)
 tests_unit_test_command_LDADD = libadapters.la $(unit_libs) $(UV_LIBS)
+tests_unit_test_resources_SOURCES = tests/unit/test_resources.c tests/unit/unit.h
+tests_unit_test_resources_CFLAGS = $(unit_cflags) $(UV_CFLAGS)
+tests_unit_test_resources_LDADD = libadapters.la $(unit_libs) $(UV_LIBS)
 tests_unit_test_batch_SOURCES = tests/unit/test_batch.c tests/unit/unit.h
 tests_unit_test_batch_CFLAGS = $(unit_cflags) $(UV_CFLAGS)
 tests_unit_test_batch_LDADD = libadapters.la $(unit_libs) $(UV_LIBS)
