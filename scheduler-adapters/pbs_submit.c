@@ -98,9 +98,10 @@ static void add_chunks(struct words *words, const struct pbs_attempt *t)
         words_add(words, "-l");
         words_add(words, "mem=%lldmb", (long long)(batch_mebibytes(want) * nodes));
     }
-    if (!is_torque && nodes > 1 && !asked_by_site(t, "place=")) {
+    if (!is_torque && (nodes > 1 || want->whole_nodes) && !asked_by_site(t, "place=")) {
         words_add(words, "-l");
-        words_add(words, "place=scatter");
+        words_add(words, "place=%s%s%s", nodes > 1 ? "scatter" : "", nodes > 1 && want->whole_nodes ? ":" : "",
+                  want->whole_nodes ? "exclhost" : ""); /* excl would leave other virtual nodes of the host to others */
     }
 }
 

@@ -18,6 +18,7 @@ const struct resource resource_table[RESOURCES_MAX + 1] = {
     {"gpus", RESOURCE_NUMBER, AT(gpus), 0, 10000, 0, batch_gpus, {"--gres=gpu:#", ":ngpus=#", ":gpus=#"}},
     {"memory", RESOURCE_SIZE, AT(memory), 0, INT64_MAX, 0, batch_mebibytes, {"--mem=#M", ":mem=#mb"}},
     {"walltime", RESOURCE_DURATION, AT(walltime_ms), 1000, INT64_MAX, 0, NULL, {NULL}},
+    {"exclusive", RESOURCE_FLAG, AT(whole_nodes), 0, 1, 0, NULL, {"--exclusive", NULL, "-n"}},
     {"queue", RESOURCE_NAME, AT(queue), 0, 0, 0, NULL, {"--partition=#", "-q #", "-q #"}},
     {"account", RESOURCE_NAME, AT(account), 0, 0, 0, NULL, {"--account=#", "-A #", "-A #"}},
     {"launcher", RESOURCE_PROGRAM, AT(launcher), 0, 0, 0, NULL, {NULL}},
@@ -109,7 +110,7 @@ bool resources_are_equal(const struct adapter_resources *a, const struct adapter
         if (resource_get(a, r) != resource_get(b, r) || !are_same_names(name_of(a, r), name_of(b, r)) ||
             !are_same_words(words_of_resource(a, r), words_of_resource(b, r)))
             return false;
-    return a->copies == b->copies && a->whole_nodes == b->whole_nodes;
+    return a->copies == b->copies;
 }
 
 void resources_keep(struct adapter_resources *r)

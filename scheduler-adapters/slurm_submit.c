@@ -71,8 +71,6 @@ void slurm_resources(struct words *words, const struct adapter_resources *want)
     resources_options(words, want, RESOURCE_SLURM);
     if (want->nodes > 1) /* or they would not be spread evenly */
         words_add(words, "--ntasks-per-node=%lld", (long long)batch_divide_up(batch_tasks(want), want->nodes));
-    if (want->whole_nodes)
-        words_add(words, "--exclusive");
 }
 
 /* Makes the beginning of a script. Until the runner has set its signals up, the ones meant for it must not kill the

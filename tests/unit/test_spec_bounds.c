@@ -147,7 +147,7 @@ static void numbers_have_their_bounds(void **state)
 static void words_and_numbers_arrive(void **state)
 {
     struct spec *spec = accepted("\"resources\": {\"nodes\": 3, \"tasks\": 7, \"cpus_per_task\": 2, \"gpus\": 5, \"memory\": \"6KiB\", \"walltime\": \"8s\", "
-                                 "\"queue\": \"q\", \"account\": \"a\", \"launcher\": [\"mpi\", \"-n\"], \"extra\": [\"e\", \"f\"], \"tmpdir\": true}, "
+                                 "\"queue\": \"q\", \"account\": \"a\", \"launcher\": [\"mpi\", \"-n\"], \"extra\": [\"e\", \"f\"], \"exclusive\": true, \"tmpdir\": true}, "
                                  "\"output\": \"merged\", \"umask\": \"0022\", \"retries\": 9", "\"share\": 4, \"follow_up\": {\"auto\": true, \"max\": 6}");
     const struct adapter_resources *r = &spec->members.resources;
 
@@ -158,13 +158,13 @@ static void words_and_numbers_arrive(void **state)
     assert_string_equal(r->launcher, "mpi");
     assert_int_equal(json_array_size(r->launch), 2);
     assert_string_equal(json_string_value(json_array_get(r->extra, 1)), "f");
-    assert_true(spec->members.resources.tmpdir && spec->members.merged && spec->retries == 9 && spec->share == 4);
+    assert_true(r->tmpdir && r->whole_nodes && spec->members.merged && spec->retries == 9 && spec->share == 4);
     assert_string_equal(spec->members.umask, "0022");
     assert_true(spec->follows_up && spec->follow_ups == 6 && !spec_starts_copies(&spec->members));
     spec_destroy(spec);
 
     spec = accepted("\"output\": \"split\", \"resources\": {\"launcher\": \"copies\", \"nodes\": 2, \"tasks\": 2}", "");
-    assert_true(!spec->members.merged && spec->members.umask == NULL && !spec->members.resources.tmpdir &&
+    assert_true(!spec->members.merged && spec->members.umask == NULL && !spec->members.resources.tmpdir && !spec->members.resources.whole_nodes &&
                 spec_starts_copies(&spec->members));
     assert_null(spec->members.resources.launch);
     spec_destroy(spec);
