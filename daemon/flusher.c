@@ -1,4 +1,5 @@
 #include "daemon/flusher.h"
+#include "common/stretto_assert.h"
 
 #include "common/xalloc.h"
 
@@ -86,6 +87,7 @@ struct flusher *flusher_create(uv_loop_t *loop, struct store *store, void (*done
 
 void flusher_start(struct flusher *f)
 {
+    stretto_assert(f->stage == IDLE);
     move_to(f, WANTED);
 }
 

@@ -6,6 +6,7 @@
  * well, which only a try can tell. Where an array is refused, its first job goes alone: if that is refused, too, all
  * are, because they have the same shape; otherwise the array was too large, and the other jobs go in smaller arrays. */
 #include "scheduler-adapters/batch.h"
+#include "common/stretto_assert.h"
 
 #include "common/xalloc.h"
 #include "scheduler-adapters/resources.h"
@@ -151,6 +152,7 @@ static void sort_into(struct adapter *a, struct batch_group **groups, struct bat
             continue;
         if (a->gathering.no_gaps && s->number != group->base + (int64_t)group->n)
             continue;
+        stretto_assert(s->number >= group->base && *group->last == NULL);
         *group->last = s;
         group->last = &s->next;
         s->next = NULL;
@@ -303,6 +305,7 @@ static void try_first(struct batch_group *group)
 
     group->first = s->next;
     group->n--;
+    stretto_assert(group->n > 0 && group->first != NULL);
     first = group_new(group->a, s);
     first->rest = group;
     group->a->system->send(first);
