@@ -91,7 +91,8 @@ void flusher_start(struct flusher *f)
     move_to(f, WANTED);
 }
 
-void flusher_wait(struct flusher *f)
+/* Waits for the flush that is under way, if there is one, and calls done() before it returns. */
+static void flusher_wait(struct flusher *f)
 {
     uv_mutex_lock(&f->mutex);
     while (f->stage == WANTED)

@@ -119,7 +119,8 @@ static void limit_raise(struct adapter *a, const struct adapter_resources *want,
         limit_drop(at);
 }
 
-size_t batch_gather_most(struct adapter *a, const struct adapter_resources *want)
+/* Returns the number of jobs in the largest array that is tried for such jobs. */
+static size_t gather_most(struct adapter *a, const struct adapter_resources *want)
 {
     size_t max = a->gathering.array_max > 0 ? a->gathering.array_max : ARRAY_GUESS;
     const struct batch_array_limit *limit = *array_limit_of(a, want);
@@ -147,7 +148,7 @@ static void sort_into(struct adapter *a, struct batch_group **groups, struct bat
     for (; (group = *groups) != NULL; groups = &group->next) {
         int64_t last = a->gathering.array_max > 0 ? (int64_t)a->gathering.array_max : ARRAY_GUESS;
 
-        if (group->n >= batch_gather_most(a, &group->first->job.resources) || !are_alike(group->first, s) ||
+        if (group->n >= gather_most(a, &group->first->job.resources) || !are_alike(group->first, s) ||
             s->number < group->base || s->number - group->base > last)
             continue;
         if (a->gathering.no_gaps && s->number != group->base + (int64_t)group->n)

@@ -61,7 +61,7 @@ static void pilot_job_return(struct node_pilot *p, struct pilot_job *job, const 
     pilot_say_return(p, job->name, why);
 }
 
-void pilot_return_queued(struct node_pilot *p, const char *why)
+static void pilot_return_queued(struct node_pilot *p, const char *why)
 {
     while (p->jobs.queue != NULL)
         pilot_job_return(p, p->jobs.queue, why);

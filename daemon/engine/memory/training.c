@@ -12,6 +12,12 @@
 
 #include <stdlib.h>
 
+static void training_forget_hosts(struct training *training)
+{
+    free(training->hosts.of);
+    training->hosts = (struct rank_hosts){0};
+}
+
 void training_note_host(struct training *training, int64_t rank, const char *host)
 {
     struct rank_hosts *hosts = &training->hosts;
@@ -25,12 +31,6 @@ void training_note_host(struct training *training, int64_t rank, const char *hos
     stretto_assert(rank >= 0 && hosts->generation == training->row.generation);
     if (rank < hosts->n && host != NULL)
         text_copy(hosts->of[rank].name, sizeof hosts->of[rank].name, host);
-}
-
-void training_forget_hosts(struct training *training)
-{
-    free(training->hosts.of);
-    training->hosts = (struct rank_hosts){0};
 }
 
 void training_free(struct engine *engine, struct training *training)
