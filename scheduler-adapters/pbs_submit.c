@@ -69,7 +69,7 @@ static enum resource_system system_of(const struct pbs_attempt *t)
     return t->pbs->kind == PBS_KIND_TORQUE ? RESOURCE_TORQUE : RESOURCE_OPENPBS;
 }
 
-/* Adds `nodes` chunks, some of which hold one task more than the others where the tasks do not divide evenly. */
+/* Adds `nodes` chunks, some of which hold one task more than the others if the tasks do not divide evenly. */
 static void add_chunks(struct words *words, const struct pbs_attempt *t)
 {
     const struct adapter_resources *want = &t->s->job.resources;

@@ -23,7 +23,7 @@ bool needs_is_template(const char *name, const json_t *value)
            strchr(json_string_value(value), '{') != NULL;
 }
 
-/* Returns the key's template, NULL where all members have the same. */
+/* Returns the key's template, NULL if all members have the same. */
 static const char *template_of(const struct spec *spec, const struct resource *key)
 {
     const json_t *value = json_object_get(spec->members.needs, key->key);

@@ -150,7 +150,7 @@ int spec_parse_resources(struct spec_task *task, const json_t *obj, const char *
         return -1;
     for (const struct resource *one = resource_table; one->key != NULL && rc == 0; one++)
         rc = parse_resource(r, one, fixed, place, params, err);
-    json_decref(fixed); /* what was taken from it is in `res` as well */
+    json_decref(fixed); /* a value that was taken from it is in `res` as well */
     return rc == 0 && task->needs == NULL ? check_copies(r, place, params == NULL, err) : rc;
 }
 

@@ -131,7 +131,7 @@ class Pbs:
         return any(job.request["exclusive"] or other.request["exclusive"] for other in others)
 
     def place(self, job, empty=False):
-        """Chunks of several on nodes of their own (place=scatter, Torque's nodes=N); None where there is no room."""
+        """Chunks of several on nodes of their own (place=scatter, Torque's nodes=N); None if there is no room."""
         taken, wanted = [], [(cpus, gpus) for count, cpus, gpus in job.request["chunks"] for _ in range(count)]
         for cpus, gpus in wanted:
             for node in QUEUES[job.request["queue"]]:
