@@ -149,7 +149,7 @@ json_t *resources_json(const struct adapter_resources *r)
     return json;
 }
 
-/* Returns the text of an option with the amount or name in it, to be freed; NULL where it is left out. */
+/* Returns the text of an option with the amount or name in it, to be freed; NULL if it is left out. */
 static char *option_text(const struct adapter_resources *want, const struct resource *resource, const char *option)
 {
     int64_t amount = resource->amount != NULL ? resource->amount(want) : resource_get(want, resource);

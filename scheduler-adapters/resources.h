@@ -32,11 +32,11 @@ struct resource {
     enum resource_kind kind;
     size_t offset;       /* of the field */
     int64_t least, most; /* what the spec may ask for, in the field's unit */
-    int64_t otherwise;   /* the value where the spec says nothing */
+    int64_t otherwise;   /* the value if the spec does not have it */
     /* how much a batch system is asked for; NULL: the field's value */
     int64_t (*amount)(const struct adapter_resources *want);
     /* The option, in which "#" stands for the amount or name; a blank separates two words; NULL: there is none. One of
-     * PBS that begins with a colon belongs to each chunk. It is left out where the amount is 0 or there is no name. */
+     * PBS that begins with a colon belongs to each chunk. It is left out if the amount is 0 or there is no name. */
     const char *option[RESOURCE_SYSTEMS];
 };
 
@@ -54,7 +54,7 @@ void resource_set(struct adapter_resources *r, const struct resource *resource, 
 const char **resource_name(struct adapter_resources *r, const struct resource *resource);
 const json_t **resource_words(struct adapter_resources *r, const struct resource *resource);
 
-/* Sets all that have one to the value where the spec says nothing; the other fields to 0. One copy. */
+/* Sets all that have one to the value if the spec does not have it; the other fields to 0. One copy. */
 void resources_init(struct adapter_resources *r);
 /* Returns whether two jobs may be asked for by the same options. */
 bool resources_are_equal(const struct adapter_resources *a, const struct adapter_resources *b);
