@@ -18,10 +18,10 @@
 
 /* The number grows with every change of this interface: a daemon loads only plugins that were built with its own
  * number. */
-#define ADAPTER_ABI 16
+#define ADAPTER_ABI 17
 
 /* The resources that a job asks for: the spec's `resources`, times `pack` or `ranks` if a job holds several
- * tasks. */
+ * tasks. The keys of the spec stand in the table in resources.h. */
 struct adapter_resources {
     int nodes;         /* >= 1 */
     int tasks;         /* processes of one member, >= 1 */
@@ -47,6 +47,7 @@ struct adapter_resources {
      * after it */
     const json_t *launch;
     const json_t *extra; /* array of strings passed through, or NULL */
+    bool tmpdir;         /* the runner makes a temporary directory for the job */
 };
 
 /* A job as an adapter is given it. All pointers are borrowed for the call. */

@@ -25,7 +25,7 @@ void alps_shape(const struct adapter *a, const struct adapter_resources *want, s
 
     if (by_aprun || want->each_node) {
         *shape = (struct alps_shape){.kind = ALPS_LAUNCHES,
-                                     .depth = want->whole_nodes ? 0 : want->cpus_per_task,
+                                     .depth = want->whole_nodes && want->each_node ? 0 : want->cpus_per_task,
                                      .mib = divide_up(mib, want->tasks),
                                      .pilots = want->each_node};
         spread_processes(shape, want->tasks, want->nodes);

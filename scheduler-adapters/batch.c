@@ -241,6 +241,13 @@ int64_t batch_divide_up(int64_t a, int64_t b)
     return a / b + (a % b != 0);
 }
 
+int64_t batch_tasks(const struct adapter_resources *want)
+{
+    int64_t tasks = (int64_t)want->copies * want->tasks;
+
+    return tasks > want->nodes ? tasks : want->nodes;
+}
+
 int64_t batch_mebibytes(const struct adapter_resources *want)
 {
     return batch_divide_up(batch_divide_up(want->memory, 1 << 20) * want->copies, want->nodes);

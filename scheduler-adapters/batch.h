@@ -182,6 +182,8 @@ int batch_check(const struct command_result *result, const char *program, struct
 enum adapter_answer batch_no_answer(const struct command_result *result);
 bool batch_says(const char *said, const char *const *words); /* contains one of the words, which are ended by NULL */
 int64_t batch_divide_up(int64_t a, int64_t b);
+/* The number of tasks of the job, at least one on each node: or systems would take fewer nodes. */
+int64_t batch_tasks(const struct adapter_resources *want);
 /* The amount that each node must have. */
 int64_t batch_mebibytes(const struct adapter_resources *want);
 int64_t batch_gpus(const struct adapter_resources *want);
@@ -224,9 +226,8 @@ struct batch_submission {
     /* the number at the end of the name and the directory; jobs of one shape that have one can be an array */
     int64_t number;
     size_t digits;          /* of the number; 0: there is none, and the job is submitted alone */
-    struct adapter_job job; /* with these copies of what it points to: */
-    char *dir, *queue, *account;
-    json_t *extra;
+    struct adapter_job job; /* with copies of what it points to, of which this is one: */
+    char *dir;
 };
 /* NULL if the call is answered already: the job is known to be there, or there is no runner. */
 struct batch_submission *batch_submission_new(struct adapter *a, const struct adapter_job *job, adapter_submit_cb *cb,

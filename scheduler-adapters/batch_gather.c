@@ -9,6 +9,7 @@
 #include "common/stretto_assert.h"
 
 #include "common/xalloc.h"
+#include "scheduler-adapters/resources.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -59,15 +60,10 @@ static bool is_same_text(const char *x, const char *y)
 /* Returns whether both jobs may be tasks of one array. */
 static bool are_alike(const struct batch_submission *x, const struct batch_submission *y)
 {
-    const struct adapter_resources *p = &x->job.resources, *q = &y->job.resources;
     size_t stem = strlen(x->dir) - x->digits;
 
     return x->digits > 0 && y->digits > 0 && stem == strlen(y->dir) - y->digits && strncmp(x->dir, y->dir, stem) == 0 &&
-           p->nodes == q->nodes && p->tasks == q->tasks && p->cpus_per_task == q->cpus_per_task && p->gpus == q->gpus &&
-           p->whole_nodes == q->whole_nodes && p->copies == q->copies && p->memory == q->memory &&
-           p->walltime_ms == q->walltime_ms && is_same_text(p->queue, q->queue) &&
-           is_same_text(p->account, q->account) && (p->extra == q->extra || json_equal(p->extra, q->extra)) &&
-           x->job.grace_ms == y->job.grace_ms;
+           resources_are_equal(&x->job.resources, &y->job.resources) && x->job.grace_ms == y->job.grace_ms;
 }
 
 static void limit_drop(struct batch_array_limit **at)

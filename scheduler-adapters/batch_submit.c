@@ -3,6 +3,7 @@
 
 #include "common/xalloc.h"
 #include "scheduler-adapters/batch_known.h"
+#include "scheduler-adapters/resources.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,7 +13,6 @@ struct batch_submission *batch_submission_new(struct adapter *a, const struct ad
 {
     const struct batch_known *known = batch_known_find(a, job->name);
     struct batch_submission *s;
-    struct adapter_resources *want;
 
     if (known != NULL && known->gone == 0) {
         answers_submit(a->answers, cb, arg, ADAPTER_OK, known->id, NULL);
@@ -25,13 +25,10 @@ struct batch_submission *batch_submission_new(struct adapter *a, const struct ad
     s = xcalloc(1, sizeof *s);
     *s = (struct batch_submission){.a = a, .cb = cb, .arg = arg, .job = *job};
     snprintf(s->name, sizeof s->name, "%s", job->name);
-    want = &s->job.resources;
     s->job.name = s->name;
     s->job.scheduler_id = s->job.descriptor = NULL;
     s->job.dir = s->dir = xstrdup(job->dir);
-    want->queue = s->queue = want->queue != NULL ? xstrdup(want->queue) : NULL;
-    want->account = s->account = want->account != NULL ? xstrdup(want->account) : NULL;
-    want->extra = s->extra = want->extra != NULL ? json_deep_copy(want->extra) : NULL;
+    resources_keep(&s->job.resources);
     batch_busy(a);
     return s;
 }
@@ -45,9 +42,7 @@ void batch_submission_end(struct batch_submission *s, enum adapter_answer answer
         batch_known_add(a, s->name, id);
     answers_submit(a->answers, s->cb, s->arg, answer, id, err);
     free(s->dir);
-    free(s->queue);
-    free(s->account);
-    json_decref(s->extra);
+    resources_release(&s->job.resources);
     free(s);
     batch_idle(a);
 }

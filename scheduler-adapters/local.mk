@@ -46,6 +46,7 @@ libadapters_la_SOURCES = \
 	scheduler-adapters/pbs_xml.c \
 	scheduler-adapters/plugin.c scheduler-adapters/plugin.h \
 	scheduler-adapters/registry.c scheduler-adapters/registry.h \
+	scheduler-adapters/resources.c scheduler-adapters/resources.h \
 	scheduler-adapters/rest.c scheduler-adapters/rest.h \
 	scheduler-adapters/rest_token.c \
 	scheduler-adapters/slurm.c scheduler-adapters/slurm.h \
@@ -80,7 +81,7 @@ adapterdir = $(includedir)/stretto
 nodist_adapter_HEADERS = \
 	include/stretto/adapter.h include/stretto/answers.h include/stretto/batch.h include/stretto/batch_rows.h \
 	include/stretto/command.h include/stretto/error.h include/stretto/jsonx.h include/stretto/options.h \
-	include/stretto/words.h include/stretto/xalloc.h
+	include/stretto/resources.h include/stretto/words.h include/stretto/xalloc.h
 BUILT_SOURCES += $(nodist_adapter_HEADERS)
 CLEANFILES += $(nodist_adapter_HEADERS)
 make_public = sed 's|^\#include "[a-z/-]*/\([a-z_]*\.h\)"|\#include <stretto/\1>|'
@@ -97,6 +98,8 @@ include/stretto/command.h: scheduler-adapters/command.h
 	$(AM_V_GEN)$(MKDIR_P) include/stretto && $(make_public) $(srcdir)/scheduler-adapters/command.h > $@.tmp && mv $@.tmp $@
 include/stretto/options.h: scheduler-adapters/options.h
 	$(AM_V_GEN)$(MKDIR_P) include/stretto && $(make_public) $(srcdir)/scheduler-adapters/options.h > $@.tmp && mv $@.tmp $@
+include/stretto/resources.h: scheduler-adapters/resources.h
+	$(AM_V_GEN)$(MKDIR_P) include/stretto && $(make_public) $(srcdir)/scheduler-adapters/resources.h > $@.tmp && mv $@.tmp $@
 include/stretto/words.h: scheduler-adapters/words.h
 	$(AM_V_GEN)$(MKDIR_P) include/stretto && $(make_public) $(srcdir)/scheduler-adapters/words.h > $@.tmp && mv $@.tmp $@
 include/stretto/error.h: common/error.h
@@ -124,12 +127,13 @@ libstretto_adapter_la_SOURCES = common/error.c common/files.c common/jsonx.c com
 	scheduler-adapters/command_memory.c \
 	scheduler-adapters/command_pace.c \
 	scheduler-adapters/options.c \
+	scheduler-adapters/resources.c \
 	scheduler-adapters/words.c
 libstretto_adapter_la_CFLAGS = $(AM_CFLAGS) $(UV_CFLAGS) $(JANSSON_CFLAGS)
 libstretto_adapter_la_LIBADD = $(UV_LIBS) $(JANSSON_LIBS) -lm
 libstretto_adapter_la_LDFLAGS = $(AM_LDFLAGS) -version-info 0:0:0 \
 	-export-symbols-regex \
-	'^(error_|jsonx_|duration_|size_|xcalloc|xrealloc|xstrdup|xasprintf|answers_|batch_|command|options_|words_)'
+	'^(error_|jsonx_|duration_|size_|xcalloc|xrealloc|xstrdup|xasprintf|answers_|batch_|command|options_|resource|words_)'
 pkgconfig_DATA += scheduler-adapters/stretto-adapter.pc
 
 # OAR, as a plugin like others' are: built with what is installed, and nothing else of the tree's.
@@ -151,7 +155,8 @@ oar_la_LDFLAGS = $(AM_LDFLAGS) -module -avoid-version -shared -export-symbols-re
 	-Wl,-rpath,'$$ORIGIN/../..'
 
 if HAVE_CMOCKA
-unit_tests += tests/unit/test_alps tests/unit/test_alps_ends tests/unit/test_alps_jobs tests/unit/test_alps_launcher \
+unit_tests += tests/unit/test_resources tests/unit/test_alps tests/unit/test_alps_ends tests/unit/test_alps_jobs \
+	tests/unit/test_alps_launcher \
 	tests/unit/test_alps_orders tests/unit/test_adapter_resources tests/unit/test_adapter_conformance \
 	tests/unit/test_adapter_restart \
 	tests/unit/test_adapter_jobfd tests/unit/test_adapter_starter tests/unit/test_adapter_starting \
@@ -160,7 +165,8 @@ unit_tests += tests/unit/test_alps tests/unit/test_alps_ends tests/unit/test_alp
 	tests/unit/test_batch_orders tests/unit/test_batch_parts tests/unit/test_batch_refused \
 	tests/unit/test_pbs_orders tests/unit/test_pbs_rows tests/unit/test_pbs_talk \
 	tests/unit/test_oar_asked tests/unit/test_oar_course tests/unit/test_oar_orders tests/unit/test_oar_rows \
-	tests/unit/test_slurm_rows tests/unit/test_slurm_talk tests/unit/test_slurmrestd tests/unit/test_slurmrestd_talk \
+	tests/unit/test_slurm_rows tests/unit/test_slurm_talk tests/unit/test_slurmrestd \
+	tests/unit/test_slurmrestd_talk \
 	tests/unit/test_rest
 # What several programs share is compiled once.
 check_LTLIBRARIES += tests/unit/libharness.la tests/unit/libsite.la
@@ -172,6 +178,9 @@ harness_libs = tests/unit/libharness.la libadapters.la libjobproto.la $(unit_lib
 tests_unit_test_command_SOURCES = tests/unit/test_command.c tests/unit/unit.h
 tests_unit_test_command_CFLAGS = $(unit_cflags) $(UV_CFLAGS)
 tests_unit_test_command_LDADD = libadapters.la $(unit_libs) $(UV_LIBS)
+tests_unit_test_resources_SOURCES = tests/unit/test_resources.c tests/unit/unit.h
+tests_unit_test_resources_CFLAGS = $(unit_cflags) $(UV_CFLAGS)
+tests_unit_test_resources_LDADD = libadapters.la $(unit_libs) $(UV_LIBS)
 tests_unit_test_batch_SOURCES = tests/unit/test_batch.c tests/unit/unit.h
 tests_unit_test_batch_CFLAGS = $(unit_cflags) $(UV_CFLAGS)
 tests_unit_test_batch_LDADD = libadapters.la $(unit_libs) $(UV_LIBS)
@@ -270,7 +279,8 @@ EXTRA_DIST += scheduler-adapters/template.c tests/t/toy-batch tests/unit/adapter
 	tests/unit/adapter_harness.h tests/unit/batch_site.c tests/unit/batch_site.h tests/unit/alps_site.h
 
 slurm_tests = tests/t/0650-slurm.t \
-	tests/t/0652-slurm-accounts.t tests/t/0653-slurm-arrays.t tests/t/0654-srun.t tests/t/0656-slurmrestd-accounts.t \
+	tests/t/0652-slurm-accounts.t tests/t/0653-slurm-arrays.t tests/t/0654-srun.t \
+	tests/t/0656-slurmrestd-accounts.t \
 	tests/t/0657-slurm-ids.t \
 	tests/t/0660-slurm-heat.t tests/t/0661-two-systems.t tests/t/0662-slurm-short-jobs.t tests/t/0676-pilots-slurm.t
 dist_check_SCRIPTS += $(slurm_tests) tests/slurm/private-slurm tests/slurm/rest-proxy

@@ -62,7 +62,8 @@ struct local_job *local_job_create(struct adapter *a, const struct adapter_job *
     job->dir = xstrdup(wanted->dir);
     job->descriptor = wanted->descriptor ? xstrdup(wanted->descriptor) : NULL;
     job->jobfd = -1;
-    job->need = local_need(&wanted->resources);
+    /* a job that wants the machine for itself waits until nothing else runs, at the head of the queue like any other */
+    job->need = wanted->resources.whole_nodes ? a->have : local_need(&wanted->resources);
     job->walltime_ms = wanted->resources.walltime_ms;
     job->grace_ms = wanted->grace_ms;
     job->pidfd = -1;

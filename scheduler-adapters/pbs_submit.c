@@ -3,7 +3,7 @@
 #include "scheduler-adapters/pbs.h"
 
 #include "common/xalloc.h"
-#include "scheduler-adapters/words.h"
+#include "scheduler-adapters/resources.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -61,47 +61,47 @@ struct pbs_attempt {
 
 static bool asked_by_site(const struct pbs_attempt *t, const char *what)
 {
-    return words_mention(t->pbs->batch.extra, what) || words_mention(t->s->extra, what);
+    return words_mention(t->pbs->batch.extra, what) || words_mention(t->s->job.resources.extra, what);
+}
+
+static enum resource_system system_of(const struct pbs_attempt *t)
+{
+    return t->pbs->kind == PBS_KIND_TORQUE ? RESOURCE_TORQUE : RESOURCE_OPENPBS;
 }
 
 /* Adds `nodes` chunks, some of which hold one task more than the others if the tasks do not divide evenly. */
 static void add_chunks(struct words *words, const struct pbs_attempt *t)
 {
     const struct adapter_resources *want = &t->s->job.resources;
-    int64_t tasks = (int64_t)want->copies * want->tasks, nodes = want->nodes, each, more;
-    int64_t gpus = batch_gpus(want), mib = batch_mebibytes(want);
-    char text[512];
+    int64_t tasks = batch_tasks(want), nodes = want->nodes, each = tasks / nodes, more = tasks % nodes;
+    bool is_torque = t->pbs->kind == PBS_KIND_TORQUE;
+    char *others = resources_of_chunk(want, system_of(t)), text[512];
     int n = 0;
 
-    tasks = tasks > nodes ? tasks : nodes;
-    each = tasks / nodes;
-    more = tasks % nodes;
     for (int part = 0; part < 2; part++) {
         int64_t count = part == 0 ? more : nodes - more, here = part == 0 ? each + 1 : each;
 
         if (count == 0)
             continue;
         n += snprintf(text + n, sizeof text - (size_t)n, "%s%lld", n > 0 ? "+" : "", (long long)count);
-        if (t->pbs->kind == PBS_KIND_TORQUE)
+        if (is_torque)
             n += snprintf(text + n, sizeof text - (size_t)n, ":ppn=%lld", (long long)(here * want->cpus_per_task));
         else
             n += snprintf(text + n, sizeof text - (size_t)n, ":ncpus=%lld:mpiprocs=%lld:ompthreads=%d",
                           (long long)(here * want->cpus_per_task), (long long)here, want->cpus_per_task);
-        if (gpus > 0)
-            n += snprintf(text + n, sizeof text - (size_t)n, ":%s=%lld",
-                          t->pbs->kind == PBS_KIND_TORQUE ? "gpus" : "ngpus", (long long)gpus);
-        if (mib > 0 && t->pbs->kind != PBS_KIND_TORQUE)
-            n += snprintf(text + n, sizeof text - (size_t)n, ":mem=%lldmb", (long long)mib);
+        n += snprintf(text + n, sizeof text - (size_t)n, "%.60s", others);
     }
+    free(others);
     words_add(words, "-l");
-    words_add(words, "%s=%s", t->pbs->kind == PBS_KIND_TORQUE ? "nodes" : "select", text);
-    if (t->pbs->kind == PBS_KIND_TORQUE && mib > 0) {
+    words_add(words, "%s=%s", is_torque ? "nodes" : "select", text);
+    if (is_torque && want->memory > 0) {
         words_add(words, "-l");
-        words_add(words, "mem=%lldmb", (long long)(mib * nodes));
+        words_add(words, "mem=%lldmb", (long long)(batch_mebibytes(want) * nodes));
     }
-    if (t->pbs->kind != PBS_KIND_TORQUE && nodes > 1 && !asked_by_site(t, "place=")) {
+    if (!is_torque && (nodes > 1 || want->whole_nodes) && !asked_by_site(t, "place=")) {
         words_add(words, "-l");
-        words_add(words, "place=scatter");
+        words_add(words, "place=%s%s%s", nodes > 1 ? "scatter" : "", nodes > 1 && want->whole_nodes ? ":" : "",
+                  want->whole_nodes ? "exclhost" : ""); /* excl would leave other virtual nodes of the host to others */
     }
 }
 
@@ -176,16 +176,9 @@ static void build_qsub(struct words *words, const struct pbs_attempt *t)
     if (!asked_by_site(t, t->pbs->kind == PBS_KIND_TORQUE ? "nodes=" : "select="))
         add_chunks(words, t);
     add_walltime(words, t);
-    if (t->s->job.resources.queue != NULL) {
-        words_add(words, "-q");
-        words_add(words, "%s", t->s->job.resources.queue);
-    }
-    if (t->s->job.resources.account != NULL) {
-        words_add(words, "-A");
-        words_add(words, "%s", t->s->job.resources.account);
-    }
+    resources_options(words, &t->s->job.resources, system_of(t));
     words_add_all(words, t->pbs->batch.extra);
-    words_add_all(words, t->s->extra);
+    words_add_all(words, t->s->job.resources.extra);
     add_array_options(words, t);
     words_add(words, "-m");
     words_add(words, "n");

@@ -3,6 +3,7 @@
 #ifndef SCHEDULER_ADAPTERS_SLURM_H
 #define SCHEDULER_ADAPTERS_SLURM_H
 #include "scheduler-adapters/batch.h"
+#include "scheduler-adapters/resources.h"
 
 #define SLURM_LIST_MAX (64 << 20) /* bytes of a listing */
 
@@ -96,9 +97,8 @@ void slurm_task_id(const char *id, int64_t task, char *out, size_t size); /* wri
 bool slurm_is_for_now(const char *said);
 /* Returns ADAPTER_REFUSED if the words refuse a job for good, or ADAPTER_UNCLEAR if that is not known. */
 enum adapter_answer slurm_refusal(const char *said);
-int64_t slurm_tasks(const struct adapter_resources *want); /* the number of tasks in all */
-/* Returns how many tasks a node has at most, so that they are spread evenly; 0 if there is one node. */
-int slurm_tasks_per_node(const struct adapter_resources *want);
+/* Adds the options of sbatch for these resources, except the time limit. */
+void slurm_resources(struct words *words, const struct adapter_resources *want);
 
 /* slurm_options.c */
 extern const struct option_syntax slurm_options;

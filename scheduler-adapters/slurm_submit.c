@@ -1,7 +1,6 @@
 /* Submission by sbatch: the resources of a job, or of an array of jobs of one shape, become options, and its answer is
  * interpreted. */
 #include "scheduler-adapters/slurm.h"
-#include "scheduler-adapters/words.h"
 
 #include "common/xalloc.h"
 
@@ -67,35 +66,11 @@ static char *replace_character(const char *text, char what, const char *by)
     return out;
 }
 
-int64_t slurm_tasks(const struct adapter_resources *want)
+void slurm_resources(struct words *words, const struct adapter_resources *want)
 {
-    int64_t tasks = (int64_t)want->copies * want->tasks;
-
-    return tasks > want->nodes ? tasks : want->nodes; /* or Slurm would take fewer nodes */
-}
-
-int slurm_tasks_per_node(const struct adapter_resources *want)
-{
-    return want->nodes > 1 ? (int)((slurm_tasks(want) + want->nodes - 1) / want->nodes) : 0;
-}
-
-static void add_slurm_resources(struct words *words, const struct adapter_resources *want)
-{
-    words_add(words, "--nodes=%d", want->nodes);
-    words_add(words, "--ntasks=%lld", (long long)slurm_tasks(want));
-    if (slurm_tasks_per_node(want) > 0)
-        words_add(words, "--ntasks-per-node=%d", slurm_tasks_per_node(want));
-    words_add(words, "--cpus-per-task=%d", want->cpus_per_task);
-    if (want->memory > 0)
-        words_add(words, "--mem=%lldM", (long long)batch_mebibytes(want));
-    if (want->gpus > 0)
-        words_add(words, "--gres=gpu:%lld", (long long)batch_gpus(want));
-    if (want->whole_nodes)
-        words_add(words, "--exclusive");
-    if (want->queue != NULL)
-        words_add(words, "--partition=%s", want->queue);
-    if (want->account != NULL)
-        words_add(words, "--account=%s", want->account);
+    resources_options(words, want, RESOURCE_SLURM);
+    if (want->nodes > 1) /* or they would not be spread evenly */
+        words_add(words, "--ntasks-per-node=%lld", (long long)batch_divide_up(batch_tasks(want), want->nodes));
 }
 
 /* Makes the beginning of a script. Until the runner has set its signals up, the ones meant for it must not kill the
@@ -186,7 +161,7 @@ static void build_sbatch(struct words *words, const struct slurm *a, const struc
     words_add(words, "--no-requeue");
     if (job->resources.walltime_ms > 0)
         words_add(words, "--time=%lld", (long long)time_limit_of(a, job));
-    add_slurm_resources(words, &job->resources);
+    slurm_resources(words, &job->resources);
     words_add_all(words, a->batch.extra);
     words_add_all(words, job->resources.extra);
     words_add(words, "--parsable");

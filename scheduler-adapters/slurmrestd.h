@@ -72,7 +72,8 @@ int64_t slurmrestd_count(struct batch_rows *rows, const char *text, size_t size,
 /* slurmrestd_options.c: puts sbatch's options into a job of the API, as far as the API has a counterpart (job NULL:
  * only checks). Returns -1 with the place, below `at`, of an option that has none, or whose value is wrong. */
 int slurmrestd_options(const json_t *extra, const char *at, int version, json_t *job, struct error *err);
-void slurmrestd_set_gpus(json_t *job, int version, int64_t gpus); /* GPUs on each node */
+/* Sets one option that the adapter itself asks for, such as "--nodes=2". */
+int slurmrestd_set_option(json_t *job, int version, const char *word, struct error *err);
 json_t *slurmrestd_make_number(int version, int64_t number);
 json_t *slurmrestd_make_flag(int version, const char *old, const char *word);
 

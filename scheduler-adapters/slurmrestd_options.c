@@ -10,6 +10,7 @@
 
 enum kind { TEXT, NUMBER, MEMORY, YES, EXCLUSIVE, GRES, GPUS };
 
+/* Of sbatch. The adapter sets those of the table of resources by it, too. */
 static const struct option {
     const char *name;
     char letter; /* '\0': none */
@@ -20,14 +21,18 @@ static const struct option {
     {"comment", '\0', TEXT, "comment"},
     {"constraint", 'C', TEXT, "constraints"},
     {"cores-per-socket", '\0', NUMBER, "cores_per_socket"},
+    {"cpus-per-task", 'c', NUMBER, "cpus_per_task"},
     {"dependency", 'd', TEXT, "dependency"},
     {"exclusive", '\0', EXCLUSIVE, "exclusive"},
     {"gpus-per-node", '\0', GPUS, NULL},
     {"gres", '\0', GRES, NULL},
     {"hold", 'H', YES, "hold"},
     {"licenses", 'L', TEXT, "licenses"},
+    {"mem", '\0', MEMORY, "memory_per_node"},
     {"mem-per-cpu", '\0', MEMORY, "memory_per_cpu"},
     {"nice", '\0', NUMBER, "nice"},
+    {"nodes", 'N', TEXT, "nodes"}, /* a string: v0.0.38 takes any list, which it documents, for 1 */
+    {"ntasks", 'n', NUMBER, "tasks"},
     {"ntasks-per-node", '\0', NUMBER, "tasks_per_node"},
     {"partition", 'p', TEXT, "partition"},
     {"qos", 'q', TEXT, "qos"},
@@ -113,14 +118,6 @@ static void set_gpu_gres(json_t *job, int version, const char *what)
     free(gres);
 }
 
-void slurmrestd_set_gpus(json_t *job, int version, int64_t gpus)
-{
-    char text[32];
-
-    snprintf(text, sizeof text, "%lld", (long long)gpus);
-    set_gpu_gres(job, version, text);
-}
-
 /* Reads "2G" as mebibytes, like sbatch; -1: it is no size. */
 static int64_t mebibytes(const char *value)
 {
@@ -169,6 +166,14 @@ static int set_option(json_t *job, int version, const struct option *option, con
     case GPUS: set_gpu_gres(job, version, value); break;
     }
     return 0;
+}
+
+int slurmrestd_set_option(json_t *job, int version, const char *word, struct error *err)
+{
+    const char *value;
+    const struct option *option = find_rest_option(word, &value);
+
+    return set_option(job, version, option, value != NULL ? value : "", "", err);
 }
 
 int slurmrestd_options(const json_t *extra, const char *at, int version, json_t *job, struct error *err)

@@ -31,26 +31,20 @@ static void set_text(json_t *job, const char *key, const char *text)
         json_object_set_new(job, key, json_string(text));
 }
 
-static void set_resources(json_t *job, const struct adapter_resources *want, int64_t minutes, int version)
+/* Sets what sbatch would be asked for. */
+static int set_resources(json_t *job, const struct adapter_resources *want, int64_t minutes, int version,
+                         struct error *err)
 {
-    char nodes[16];
+    struct words words = {0};
+    int rc = 0;
 
-    snprintf(nodes, sizeof nodes, "%d", want->nodes);
-    set_text(job, "nodes", nodes); /* a string: v0.0.38 takes any list, which it documents, for 1 */
-    json_object_set_new(job, "tasks", json_integer(slurm_tasks(want)));
-    if (slurm_tasks_per_node(want) > 0)
-        json_object_set_new(job, "tasks_per_node", json_integer(slurm_tasks_per_node(want)));
-    json_object_set_new(job, "cpus_per_task", json_integer(want->cpus_per_task));
+    slurm_resources(&words, want);
+    for (size_t i = 0; i < words.n && rc == 0; i++)
+        rc = slurmrestd_set_option(job, version, words.word[i], err);
+    words_fini(&words);
     if (minutes > 0)
         json_object_set_new(job, "time_limit", slurmrestd_make_number(version, minutes));
-    if (want->memory > 0)
-        json_object_set_new(job, "memory_per_node", slurmrestd_make_number(version, batch_mebibytes(want)));
-    if (want->gpus > 0)
-        slurmrestd_set_gpus(job, version, batch_gpus(want));
-    if (want->whole_nodes)
-        json_object_set_new(job, "exclusive", slurmrestd_make_flag(version, "exclusive", "true"));
-    set_text(job, "partition", want->queue);
-    set_text(job, "account", want->account);
+    return rc;
 }
 
 /* Sets the array's numbers, and the number of tasks that may run at once to all of them. The listing shows that number,
@@ -95,8 +89,8 @@ char *slurmrestd_document(const struct batch_group *group, const json_t *site_ex
     char *whole = xasprintf("#!/bin/sh\n%s\n", script), *text = NULL;
     json_t *job = json_object(), *doc;
 
-    set_resources(job, &of->resources, minutes, version);
-    if (slurmrestd_options(site_extra, "/extra", version, job, err) == 0 &&
+    if (set_resources(job, &of->resources, minutes, version, err) == 0 &&
+        slurmrestd_options(site_extra, "/extra", version, job, err) == 0 &&
         slurmrestd_options(of->resources.extra, "/extra", version, job, err) == 0) {
         set_place(job, group, env, version);
         doc = json_pack("{s:s, s:O}", "script", whole, "job", job);

@@ -17,6 +17,7 @@
 #include <stretto/answers.h>
 #include <stretto/command.h>
 #include <stretto/jsonx.h>
+#include <stretto/resources.h>
 #include <stretto/xalloc.h>
 
 #include <signal.h>
@@ -174,14 +175,13 @@ static void command_name(struct program_run *c, const struct adapter_job *jobs, 
 /* Returns the variable RESOURCES for `submit`. */
 static char *resources_variable(const struct adapter_job *job)
 {
-    const struct adapter_resources *r = &job->resources;
-    json_t *json = json_pack("{s:i, s:i, s:i, s:i, s:i, s:I, s:b, s:b, s:I, s:s?, s:s?, s:s?, s:O*}", "nodes", r->nodes,
-                             "tasks", r->tasks, "cpus_per_task", r->cpus_per_task, "gpus", r->gpus, "copies", r->copies,
-                             "memory", (json_int_t)r->memory, "whole_nodes", r->whole_nodes, "together", r->together,
-                             "walltime_ms", (json_int_t)r->walltime_ms, "queue", r->queue, "account", r->account,
-                             "launcher", r->launcher, "extra", (json_t *)r->extra);
-    char *text = json_dumps(json, JSON_COMPACT), *variable = xasprintf("RESOURCES=%s", text ? text : "{}");
+    json_t *json = resources_json(&job->resources); /* by the spec's keys; sizes in bytes, durations in ms */
+    char *text, *variable;
 
+    json_object_set_new(json, "copies", json_integer(job->resources.copies));
+    json_object_set_new(json, "together", json_boolean(job->resources.together));
+    text = json_dumps(json, JSON_COMPACT);
+    variable = xasprintf("RESOURCES=%s", text ? text : "{}");
     free(text);
     json_decref(json);
     return variable;

@@ -3,9 +3,9 @@
 #include "common/text.h"
 #include "common/units.h"
 #include "daemon/spec/template.h"
+#include "scheduler-adapters/resources.h"
 
 #include <errno.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,82 +15,47 @@
 #define UNKNOWN_MS INT64_C(3155760000000) /* a walltime that is only known when the member is started: 100 years */
 #define AT "/members/resources"
 
-enum kind { KIND_NUMBER, KIND_SIZE, KIND_DURATION };
-
-static const struct key {
-    const char *name;
-    enum kind kind;
-    int64_t least, most;
-    size_t offset;
-} keys[] = {
-    {"nodes", KIND_NUMBER, 1, 1000000, offsetof(struct adapter_resources, nodes)},
-    {"tasks", KIND_NUMBER, 1, 100000, offsetof(struct adapter_resources, tasks)},
-    {"cpus_per_task", KIND_NUMBER, 1, 10000, offsetof(struct adapter_resources, cpus_per_task)},
-    {"gpus", KIND_NUMBER, 0, 10000, offsetof(struct adapter_resources, gpus)},
-    {"memory", KIND_SIZE, 0, INT64_MAX, offsetof(struct adapter_resources, memory)},
-    {"walltime", KIND_DURATION, 1000, INT64_MAX, offsetof(struct adapter_resources, walltime_ms)},
-};
-
-#define KEYS (sizeof keys / sizeof *keys)
-
-static int64_t get_resource(const struct adapter_resources *r, const struct key *key)
-{
-    const char *at = (const char *)r + key->offset;
-
-    return key->kind == KIND_NUMBER ? *(const int *)(const void *)at : *(const int64_t *)(const void *)at;
-}
-
-static void set_resource(struct adapter_resources *r, const struct key *key, int64_t value)
-{
-    char *at = (char *)r + key->offset;
-
-    if (key->kind == KIND_NUMBER)
-        *(int *)(void *)at = (int)value;
-    else
-        *(int64_t *)(void *)at = value;
-}
-
 bool needs_is_template(const char *name, const json_t *value)
 {
-    for (size_t i = 0; i < KEYS; i++)
-        if (strcmp(keys[i].name, name) == 0)
-            return json_is_string(value) && strchr(json_string_value(value), '{') != NULL;
-    return false;
+    const struct resource *resource = resource_find(name);
+
+    return resource != NULL && resource_may_vary(resource) && json_is_string(value) &&
+           strchr(json_string_value(value), '{') != NULL;
 }
 
 /* Returns the key's template, NULL if all members have the same. */
-static const char *template_of(const struct spec *spec, const struct key *key)
+static const char *template_of(const struct spec *spec, const struct resource *key)
 {
-    const json_t *value = json_object_get(spec->members.needs, key->name);
+    const json_t *value = json_object_get(spec->members.needs, key->key);
 
-    return needs_is_template(key->name, value) ? json_string_value(value) : NULL;
+    return needs_is_template(key->key, value) ? json_string_value(value) : NULL;
 }
 
-static int parse_need(const struct key *key, const char *text, int64_t *out)
+static int parse_need(const struct resource *key, const char *text, int64_t *out)
 {
     char *end;
 
-    if (key->kind == KIND_SIZE)
+    if (key->kind == RESOURCE_SIZE)
         return size_parse(text, out);
-    if (key->kind == KIND_DURATION)
+    if (key->kind == RESOURCE_DURATION)
         return duration_parse(text, out);
     errno = 0;
     *out = strtoll(text, &end, 10);
     return errno == 0 && end != text && *end == '\0' ? 0 : -1;
 }
 
-static int fill_one(const struct spec *spec, const struct key *key, const json_t *values, struct text *scratch,
+static int fill_one(const struct spec *spec, const struct resource *key, const json_t *values, struct text *scratch,
                     struct adapter_resources *out, struct error *err)
 {
     static const char *const what[] = {
-        [KIND_NUMBER] = "whole number", [KIND_SIZE] = "size", [KIND_DURATION] = "duration"};
+        [RESOURCE_NUMBER] = "whole number", [RESOURCE_SIZE] = "size", [RESOURCE_DURATION] = "duration"};
     const char *template = template_of(spec, key);
     char place[64], name[TEMPLATE_NAME_MAX + 1];
     int64_t value;
 
     if (template == NULL)
         return 0;
-    snprintf(place, sizeof place, AT "/%s", key->name);
+    snprintf(place, sizeof place, AT "/%s", key->key);
     if (!template_is_full(template, NULL, values, name))
         return error_at(err, "spec_impossible_value", place, "nothing fills {%s} for a member", name);
     if (template_fill(scratch, template, NULL, values, TEXT_MAX) < 0)
@@ -102,8 +67,8 @@ static int fill_one(const struct spec *spec, const struct key *key, const json_t
     if (value < key->least || value > key->most)
         return error_at(err, "spec_impossible_value", place,
                         "\"%s\" is \"%s\" for a member, and must be from %lld to %lld%s", template, scratch->data,
-                        (long long)key->least, (long long)key->most, key->kind == KIND_DURATION ? " ms" : "");
-    set_resource(out, key, value);
+                        (long long)key->least, (long long)key->most, key->kind == RESOURCE_DURATION ? " ms" : "");
+    resource_set(out, key, value);
     return 0;
 }
 
@@ -131,8 +96,8 @@ int needs_fill(const struct spec *spec, const json_t *values, struct adapter_res
     int rc = 0;
 
     *out = spec->members.resources;
-    for (size_t i = 0; i < KEYS && rc == 0; i++)
-        rc = fill_one(spec, &keys[i], values, &scratch, out, err);
+    for (const struct resource *key = resource_table; key->key != NULL && rc == 0; key++)
+        rc = fill_one(spec, key, values, &scratch, out, err);
     free(scratch.data);
     if (rc == 0)
         rc = check_member(spec, out, err);
@@ -157,14 +122,6 @@ int needs_of(const struct spec *spec, int64_t index, struct adapter_resources *o
     return rc;
 }
 
-bool needs_are_equal(const struct adapter_resources *a, const struct adapter_resources *b)
-{
-    for (size_t i = 0; i < KEYS; i++)
-        if (get_resource(a, &keys[i]) != get_resource(b, &keys[i]))
-            return false;
-    return true;
-}
-
 struct mention {
     const struct params *params;
     size_t parameter;
@@ -184,8 +141,8 @@ static bool mentions(const struct spec *spec, size_t parameter)
     struct mention mention = {spec->params, parameter};
     struct error ignored;
 
-    for (size_t i = 0; i < KEYS; i++) {
-        const char *template = template_of(spec, &keys[i]);
+    for (const struct resource *key = resource_table; key->key != NULL; key++) {
+        const char *template = template_of(spec, key);
 
         if (template != NULL && template_check(template, is_another, &mention, "", &ignored) < 0)
             return true;
@@ -248,9 +205,9 @@ static int take_most(void *arg, const struct adapter_resources *r, struct error 
 {
     struct adapter_resources *most = arg;
 
-    for (size_t i = 0; i < KEYS; i++)
-        if (get_resource(r, &keys[i]) > get_resource(most, &keys[i]))
-            set_resource(most, &keys[i], get_resource(r, &keys[i]));
+    for (const struct resource *key = resource_table; key->key != NULL; key++)
+        if (resource_get(r, key) > resource_get(most, key))
+            resource_set(most, key, resource_get(r, key));
     return 0;
 }
 
@@ -260,17 +217,17 @@ int needs_measure(struct spec *spec, struct error *err)
 
     if (spec->members.needs == NULL)
         return 0;
-    for (size_t i = 0; i < KEYS; i++) {
+    for (const struct resource *key = resource_table; key->key != NULL; key++) {
         char place[64];
 
-        snprintf(place, sizeof place, AT "/%s", keys[i].name);
-        if (template_of(spec, &keys[i]) != NULL && params_are_drawn(spec->params))
+        snprintf(place, sizeof place, AT "/%s", key->key);
+        if (template_of(spec, key) != NULL && params_are_drawn(spec->params))
             return error_at(
                 err, "spec_impossible_value", place,
                 "parameters that are drawn are no whole numbers: resources can only depend on those of a grid or a "
                 "file");
     }
-    if (params_are_rows(spec->params) && template_of(spec, &keys[KEYS - 1]) != NULL)
+    if (params_are_rows(spec->params) && template_of(spec, resource_find("walltime")) != NULL)
         most.walltime_ms = UNKNOWN_MS;
     if (needs_each(spec, take_most, &most, err) < 0)
         return -1;
@@ -306,16 +263,16 @@ json_t *needs_json(const struct spec *spec, const json_t *values)
     if (spec->members.needs == NULL || values == NULL)
         return NULL;
     json = json_object();
-    for (size_t i = 0; i < KEYS; i++) {
-        const char *template = template_of(spec, &keys[i]);
+    for (const struct resource *key = resource_table; key->key != NULL; key++) {
+        const char *template = template_of(spec, key);
         char name[TEMPLATE_NAME_MAX + 1];
         int64_t value;
 
         if (template == NULL || !template_is_full(template, NULL, values, name) ||
             template_fill(&scratch, template, NULL, values, TEXT_MAX) < 0)
             continue;
-        json_object_set_new(json, keys[i].name,
-                            keys[i].kind == KIND_NUMBER && parse_need(&keys[i], scratch.data, &value) == 0
+        json_object_set_new(json, key->key,
+                            key->kind == RESOURCE_NUMBER && parse_need(key, scratch.data, &value) == 0
                                 ? json_integer(value)
                                 : json_string(scratch.data));
     }

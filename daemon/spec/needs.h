@@ -11,8 +11,6 @@ bool needs_is_template(const char *key, const json_t *value);
 int needs_fill(const struct spec *spec, const json_t *values, struct adapter_resources *out, struct error *err);
 int needs_of(const struct spec *spec, int64_t index, struct adapter_resources *out, struct error *err);
 
-bool needs_are_equal(const struct adapter_resources *a, const struct adapter_resources *b);
-
 /* Calls each() for all resources that members can have; never if parameters are rows, whose members are looked
  * at one by one when they are suggested or started. Stops if
  * each() does not return 0, and returns that; -1 with err if there is a wrong value. */

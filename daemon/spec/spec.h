@@ -24,7 +24,6 @@ struct spec_task {
     int64_t grace_ms;
     int64_t silence_ms; /* a process that shows no sign of life for so long is ended; 0 for no limit */
     int64_t stopped_ms; /* one whose processes are all stopped for so long is ended; 0 for silence_ms */
-    bool tmpdir;        /* the jobs have a temporary directory */
     const char *umask;  /* the umask that the program is started with; NULL for 0077 */
     bool merged;        /* its standard error goes into the file of its standard output */
 };

@@ -19,6 +19,9 @@ static int check_members_fit(const struct spec *spec, struct error *err)
     int64_t cpus = (int64_t)members->copies * members->tasks * members->cpus_per_task;
     int64_t gpus = (int64_t)members->copies * members->gpus;
 
+    if (members->whole_nodes)
+        return error_at(err, "spec_unsupported", "/members/resources/exclusive",
+                        "members of an allocation share its nodes, which are whole ones where it has no \"cpus\"");
     if (members->nodes > 1)
         return error_at(err, "spec_unsupported", "/members/resources/nodes",
                         "members of an allocation run on one node each, and %d are wanted", members->nodes);
@@ -98,6 +101,9 @@ static int check_refill(const struct spec *spec, struct error *err)
     if (spec->has_training)
         return error_at(err, "spec_unsupported", "/refill",
                         "\"refill\" cannot be used with a training; use \"allocation\" instead");
+    if (spec->members.resources.whole_nodes)
+        return error_at(err, "spec_unsupported", "/members/resources/exclusive",
+                        "\"refill\" cannot be used with whole nodes; an \"allocation\" without \"cpus\" has them");
     if (spec->members.resources.nodes > 1)
         return error_at(err, "spec_unsupported", "/refill",
                         "members of \"refill\" run on one node each, and %d are wanted", spec->members.resources.nodes);

@@ -1,15 +1,16 @@
 #include "daemon/spec/internal.h"
 
+#include "scheduler-adapters/resources.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* Keys that are often written one level too high or too low, by the object of the spec in which they belong. */
+/* Keys that are often written one level too high or too low, by the object of the spec in which they belong. Those of
+ * resources are not listed here. */
 static const struct {
     const char *object, *keys[16];
 } homes[] = {
-    {"/members/resources",
-     {"walltime", "tasks", "cpus_per_task", "gpus", "memory", "nodes", "queue", "account", "launcher"}},
     {"/members/parameters", {"grid", "method", "count", "seed", "space", "exclude", "file"}},
     {"/members",
      {"command", "parameters", "resources", "retries", "success", "env", "silence", "artefacts", "results", "metrics",
@@ -22,6 +23,8 @@ static const struct {
 
 static const char *home_of(const char *key)
 {
+    if (resource_find(key) != NULL)
+        return "/members/resources";
     for (size_t i = 0; i < sizeof homes / sizeof *homes; i++)
         for (size_t k = 0; k < sizeof homes[i].keys / sizeof *homes[i].keys && homes[i].keys[k] != NULL; k++)
             if (strcmp(homes[i].keys[k], key) == 0)

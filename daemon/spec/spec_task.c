@@ -5,6 +5,7 @@
 #include "common/units.h"
 #include "daemon/spec/needs.h"
 #include "daemon/spec/template.h"
+#include "scheduler-adapters/resources.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -12,9 +13,11 @@
 /* Returns whether a launcher may have this placeholder; the daemon and the runner fill it in. */
 static bool known_to_launchers(void *params, const char *name)
 {
-    static const char *const words[] = {"nodes", "tasks",    "cpus_per_task", "gpus",
-                                        "hosts", "hostfile", "master_addr",   "master_port"};
+    static const char *const words[] = {"hosts", "hostfile", "master_addr", "master_port"};
+    const struct resource *resource = resource_find(name);
 
+    if (resource != NULL && resource->kind == RESOURCE_NUMBER)
+        return true;
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
         if (strcmp(words[i], name) == 0)
             return true;
@@ -94,54 +97,61 @@ static json_t *without_templates(struct spec_task *task, const json_t *res, cons
     return fixed;
 }
 
-static int parse_fixed(struct spec_task *task, const json_t *res, const char *place, const struct params *params,
-                       struct error *err)
+/* Reads one resource, within the limits of the table. */
+static int parse_resource(struct adapter_resources *r, const struct resource *one, const json_t *res, const char *at,
+                          const struct params *params, struct error *err)
 {
-    int64_t nodes = 1, tasks = 1, cpus = 1, gpus = 0;
-    struct adapter_resources *r = &task->resources;
+    int64_t value = resource_get(r, one);
+    bool flag = value != 0;
+    int rc = 0;
 
-    if (jsonx_int(res, place, "nodes", JSONX_OPTIONAL, 1, 1000000, &nodes, err) < 0 ||
-        jsonx_int(res, place, "tasks", JSONX_OPTIONAL, 1, 100000, &tasks, err) < 0 ||
-        jsonx_int(res, place, "cpus_per_task", JSONX_OPTIONAL, 1, 10000, &cpus, err) < 0 ||
-        jsonx_int(res, place, "gpus", JSONX_OPTIONAL, 0, 10000, &gpus, err) < 0 ||
-        jsonx_size(res, place, "memory", JSONX_OPTIONAL, &r->memory, err) < 0 ||
-        jsonx_duration(res, place, "walltime", JSONX_OPTIONAL, 1000, &r->walltime_ms, err) < 0 ||
-        jsonx_string(res, place, "queue", JSONX_OPTIONAL, &r->queue, err) < 0 ||
-        jsonx_string(res, place, "account", JSONX_OPTIONAL, &r->account, err) < 0 ||
-        parse_launcher(r, res, place, params, err) < 0 ||
-        jsonx_strings(res, place, "extra", JSONX_OPTIONAL, 0, &r->extra, err) < 0 ||
-        jsonx_bool(res, place, "tmpdir", JSONX_OPTIONAL, &task->tmpdir, err) < 0)
-        return -1;
-    r->nodes = (int)nodes;
-    r->tasks = (int)tasks;
-    r->cpus_per_task = (int)cpus;
-    r->gpus = (int)gpus;
-    return task->needs == NULL ? check_copies(r, place, params == NULL, err) : 0;
+    switch (one->kind) {
+    case RESOURCE_NUMBER: rc = jsonx_int(res, at, one->key, JSONX_OPTIONAL, one->least, one->most, &value, err); break;
+    case RESOURCE_SIZE: rc = jsonx_size(res, at, one->key, JSONX_OPTIONAL, &value, err); break;
+    case RESOURCE_DURATION: rc = jsonx_duration(res, at, one->key, JSONX_OPTIONAL, one->least, &value, err); break;
+    case RESOURCE_FLAG:
+        rc = jsonx_bool(res, at, one->key, JSONX_OPTIONAL, &flag, err);
+        value = flag;
+        break;
+    case RESOURCE_NAME: return jsonx_string(res, at, one->key, JSONX_OPTIONAL, resource_name(r, one), err);
+    case RESOURCE_WORDS: return jsonx_strings(res, at, one->key, JSONX_OPTIONAL, 0, resource_words(r, one), err);
+    case RESOURCE_PROGRAM: return parse_launcher(r, res, at, params, err);
+    }
+    resource_set(r, one, value);
+    return rc;
+}
+
+static int check_keys(const json_t *res, const char *at, struct error *err)
+{
+    const char *keys[RESOURCES_MAX + 1] = {NULL};
+
+    for (size_t i = 0; resource_table[i].key != NULL; i++)
+        keys[i] = resource_table[i].key;
+    return jsonx_only(res, at, keys, err);
 }
 
 int spec_parse_resources(struct spec_task *task, const json_t *obj, const char *at, const struct params *params,
                          struct error *err)
 {
-    static const char *const keys[] = {"nodes", "tasks",   "cpus_per_task", "gpus",  "memory", "walltime",
-                                       "queue", "account", "launcher",      "extra", "tmpdir", NULL};
     struct adapter_resources *r = &task->resources;
     const json_t *res = NULL;
     char place[256];
     json_t *fixed;
-    int rc;
+    int rc = 0;
 
-    *r = (struct adapter_resources){.nodes = 1, .tasks = 1, .cpus_per_task = 1, .copies = 1};
+    resources_init(r);
     task->grace_ms = 10000;
     if (jsonx_object(obj, at, "resources", JSONX_OPTIONAL, &res, err) < 0)
         return -1;
     if (res == NULL)
         return 0;
     jsonx_pointer(place, sizeof place, at, "resources");
-    if (jsonx_only(res, place, keys, err) < 0 || (fixed = without_templates(task, res, place, params, err)) == NULL)
+    if (check_keys(res, place, err) < 0 || (fixed = without_templates(task, res, place, params, err)) == NULL)
         return -1;
-    rc = parse_fixed(task, fixed, place, params, err);
+    for (const struct resource *one = resource_table; one->key != NULL && rc == 0; one++)
+        rc = parse_resource(r, one, fixed, place, params, err);
     json_decref(fixed); /* a value that was taken from it is in `res` as well */
-    return rc;
+    return rc == 0 && task->needs == NULL ? check_copies(r, place, params == NULL, err) : rc;
 }
 
 bool spec_known_placeholder(void *arg, const char *name)

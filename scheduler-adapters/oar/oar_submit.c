@@ -110,7 +110,7 @@ static void add_warning(struct words *words, const struct oar_attempt *t)
     static const char kind[] = "besteffort";
     const char *queue = t->s->job.resources.queue;
 
-    if ((queue == NULL || strcmp(queue, kind) != 0) && !words_mention(t->s->extra, kind) &&
+    if ((queue == NULL || strcmp(queue, kind) != 0) && !words_mention(t->s->job.resources.extra, kind) &&
         !words_mention(t->oar->batch.extra, kind))
         return;
     words_add(words, "--checkpoint=%lld", (long long)(t->s->job.grace_ms / 1000 + WARNED_S));
@@ -165,7 +165,7 @@ static void build_oarsub(struct words *words, const struct oar_attempt *t)
     char name[64], *command;
 
     by_site = add_extra(words, t, t->oar->batch.extra);
-    by_spec = add_extra(words, t, t->s->extra);
+    by_spec = add_extra(words, t, t->s->job.resources.extra);
     if (!by_site && !by_spec)
         add_oar_resources(words, t);
     if (want->queue != NULL) {

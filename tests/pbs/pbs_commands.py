@@ -153,6 +153,7 @@ def qsub(pbs, question):
                       "walltime": walltime or pbs.walltime_max, "shell": options.get("-S"), "script": script,
                       "variables": variables(pbs, names, question), "join": options.get("-j", "n") != "n",
                       "output": options.get("-o"), "error": options.get("-e"), "account": options.get("-A"),
+                      "exclusive": "-n" in options if pbs.torque else "excl" in resources.get("place", ""),
                       "rerunnable": options.get("-r", "y") == "y", "indices": indices,
                       "arguments": " ".join(argv)})
     if pbs.lose is not None:

@@ -125,12 +125,19 @@ class Pbs:
         on = [chunk for job in self.running.values() for chunk in job.nodes if chunk[0] == node]
         return sum(chunk[1] for chunk in on), sum(chunk[2] for chunk in on)
 
+    def is_taken(self, node, job):
+        """Whether the node is another job's alone, or in use where this job wants it alone."""
+        others = [other for other in self.running.values() if node in [chunk[0] for chunk in other.nodes]]
+        return any(job.request["exclusive"] or other.request["exclusive"] for other in others)
+
     def place(self, job, empty=False):
         """Chunks of several on nodes of their own (place=scatter, Torque's nodes=N); None if there is no room."""
         taken, wanted = [], [(cpus, gpus) for count, cpus, gpus in job.request["chunks"] for _ in range(count)]
         for cpus, gpus in wanted:
             for node in QUEUES[job.request["queue"]]:
                 used = (0, 0) if empty else self.used(node)
+                if not empty and self.is_taken(node, job):
+                    continue
                 if node not in [each[0] for each in taken] and used[0] + cpus <= NODES[node][0] and used[1] + gpus <= NODES[node][1]:
                     taken.append((node, cpus, gpus))
                     break

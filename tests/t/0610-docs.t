@@ -61,6 +61,14 @@ for key in $(strettod --help-config | grep -v '^ ' | sed 's/.*\.//'); do
 done
 is "$(strettod --help-config | grep -c '^ ')" "$((2 * $(strettod --help-config | grep -c -v '^ ')))" \
 	"every setting has a meaning and a default"
+# The resources of a job are those of the table.
+keys=$(sed -n 's/^    {"\([a-z_]*\)", RESOURCE_.*/\1/p' "$srcdir/scheduler-adapters/resources.c" | sort)
+ok "there is a table of resources" test -n "$keys"
+is "$(sed -n '/^    Resources:$/,/^    Ensemble:$/s/^        \([a-z_]*\):.*/\1/p' "$srcdir/api/openapi.yaml" | sort)" "$keys" \
+	"the API's description has the resources of the table"
+is "$(sed -n '/^\.Ss Resources$/,/^\.Ss Resources from/s/^\.It Cm \(.*\) No .*/\1/p' "$srcdir/docs/man/stretto-spec.5" |
+	sed 's/No ([a-z]*), Cm//g' | grep -oE '[a-z_]+' | sort)" "$keys" "stretto-spec(5) has them, too"
+
 page=$srcdir/docs/man/stretto.3
 for function in $(grep -o -E '\bstretto_[a-z_]+\(' "$srcdir/tasks/member/stretto.h" | tr -d '(' | sort -u); do
 	ok "stretto(3) has $function" grep -q "^\.Fn $function " "$page"

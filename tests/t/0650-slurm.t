@@ -45,7 +45,8 @@ ok "what they need does" grep -r -q "^HOME=$HOME" "$STATE/run/e$id"
 ok "no job is left behind" wait_for 20 '! slurm_jobs | grep -E "(PENDING|RUNNING|COMPLETING)$"'
 
 # --- cancelled, running and waiting
-cancels_all
+cancels_all '.cpus_per_task = 4'
+cancels_all '.exclusive = true'
 
 # --- what waits
 tells_why slurm

@@ -49,7 +49,7 @@ ok "those of one shape went together" test "$(grep -c 'POST .*/job/submit$' requ
 is "$(grep -v -E '^(DELETE|GET /openapi/v3|(GET|POST) /slurm/v0.0.38/(jobs|partitions|job/submit)$)' requests)" "" "one request asks about all of them"
 
 # --- cancelled, running and waiting
-cancels_all
+cancels_all '.exclusive = true'
 
 # --- what waits
 tells_why slurmrestd

@@ -61,17 +61,20 @@ for kind in openpbs torque; do
 	refused "unknown option" '.members.resources.extra = ["--no-such-option"]' 'no-such-option'
 	ok "$kind: nothing of it waits on" wait_for 20 '! pbs_jobs | grep -v " [FC]$"'
 
-	# a waiting one is cancelled, too; none of a whole node's size fits beside another
-	rm "$HOME/go" "$HOME/ran"
-	jq '.width = 20 | .members.parameters = {grid: {x: [range(20)]}} | .members.resources.cpus_per_task = 4' spec.json >big.json
-	id=$(submit big.json)
-	ok "$kind: some run, others wait" wait_for 30 '[ "$(wc -l <"$HOME/ran")" = 2 ] && [ "$(pbs_jobs | grep -c " Q$")" = 18 ]'
-	# OpenPBS says so; Torque says nothing
-	[ $kind = torque ] || ok "openpbs: what they wait for is told" wait_for 20 'api GET "/v1/jobs?ensemble=$id&limit=1" | jq -e ".jobs[0].waits_for | test(\"^Not Running\")"'
-	stretto cancel "$id" >/dev/null
-	ok "$kind: cancelling ends them all" wait_for 30 'stretto members '"$id"' --state cancelled --json | jq -e ".members | length == 20"'
-	ok "$kind: in PBS, too" wait_for 20 '! pbs_jobs | grep -v " [FC]$"'
-	is "$(wc -l <"$HOME/ran")" 2 "$kind: none of those that waited has started"
+	# a waiting one is cancelled, too; none that has a whole node, by its size or by its wish, fits beside another
+	for whole in '.cpus_per_task = 4' '.exclusive = true'; do
+		rm "$HOME/go" "$HOME/ran"
+		jq '.width = 20 | .members.parameters = {grid: {x: [range(20)]}} | .members.resources'"$whole" spec.json >big.json
+		id=$(submit big.json)
+		ok "$kind: some run, others wait" wait_for 30 '[ "$(wc -l <"$HOME/ran")" = 2 ] && [ "$(pbs_jobs | grep -c " Q$")" = 18 ]'
+		# OpenPBS says so; Torque says nothing
+		[ $kind = torque ] || ok "openpbs: what they wait for is told" wait_for 20 'api GET "/v1/jobs?ensemble=$id&limit=1" | jq -e ".jobs[0].waits_for | test(\"^Not Running\")"'
+		stretto cancel "$id" >/dev/null
+		ok "$kind: cancelling ends them all" wait_for 30 'stretto members '"$id"' --state cancelled --json | jq -e ".members | length == 20"'
+		ok "$kind: in PBS, too" wait_for 20 '! pbs_jobs | grep -v " [FC]$"'
+		is "$(wc -l <"$HOME/ran")" 2 "$kind: none of those that waited has started"
+		touch "$HOME/go"
+	done
 	stop_daemon
 	is "$DAEMON_STATUS" 0 "$kind: the daemon ends well"
 	pbs_stop

@@ -64,6 +64,38 @@ refused "$training | .members.resources.gpus = 0 | .pack = 32" /pack "more membe
 refused "$training | .members.resources.gpus = 3" /members/resources/gpus "more GPUs than a training leaves"
 refused "$training | .members.resources.memory = \"1500MiB\"" /members/resources/memory "more memory than a training leaves"
 
+# --- whole machines: each kind of job makes a mark, and looks for marks of those that may not run beside it
+mkdir running
+cat >mark <<'E2'
+#!/bin/sh
+cd "$RUNNING" && mkdir "$KIND-$$" || exit 9
+sleep 0.05
+for other in *; do
+	case $KIND,$other in
+	whole,whole-$$ | part,part-*) ;;
+	*) exit 8 ;;
+	esac
+done
+rmdir "$KIND-$$"
+E2
+chmod +x mark
+marks() { # KIND COUNT EXCLUSIVE
+	jq --arg run "$T/mark" --arg running "$T/running" --arg kind "$1" --argjson count "$2" --argjson exclusive "$3" '.name = $kind |
+		.members.command = [$run] | .members.env = {RUNNING: $running, KIND: $kind} | .members.parameters.grid.x = [range($count)] |
+		.members.resources = {exclusive: $exclusive}' one.json
+}
+marks whole 12 true >whole.json
+marks part 60 false >part.json
+whole=$(submit whole.json) part=$(submit part.json) more=$(submit whole.json)
+for id in "$whole" "$part" "$more"; do
+	wait_ensemble "$id" 120
+	is "$(jq -c '[.state, .members.succeeded == .count]' ensemble.json)" '["complete",true]' "no member of ensemble $id ran beside one that wants the machine for itself"
+done
+jq '.members.resources.exclusive = "all"' whole.json >bad.json
+is "$(api_status POST /v1/ensembles @bad.json) $(jq -r '.code + " " + .pointer' api.body)" "422 spec_wrong_type /members/resources/exclusive" "it is true or false"
+refused "$training | .training.resources = {} | .members.resources = {exclusive: true}" /members/resources/exclusive "members that need the machine beside a training"
+refused "$training | .training.resources = {exclusive: true} | .members.resources = {}" /training/resources/exclusive "a training that needs it beside its members"
+
 # members without GPUs see none
 # shellcheck disable=SC2016 # for the member's shell
 printf '#!/bin/sh\necho "${CUDA_VISIBLE_DEVICES-unset}:$STRETTO_GPUS"\n' >show

@@ -51,10 +51,10 @@ tells_why() {
 	is "$(jq -c .notice ensemble.json) $(api GET "/v1/jobs?ensemble=$id" | jq -c '[.jobs[].waits_for]')" "null [null]" "and waits for nothing"
 	ok "the training is cancelled" wait_ensemble "$training" 30
 }
-# cancels_all: of members like those of spec.json two run, which fill the nodes, and others wait.
+# cancels_all RESOURCES: of members like those of spec.json two run, which then fill the nodes, and others wait.
 cancels_all() {
 	rm -f "$HOME/go" "$HOME/ran"
-	jq '.width = 12 | .members.parameters = {grid: {x: [range(12)]}} | .members.resources.cpus_per_task = 4' spec.json >big.json
+	jq '.width = 12 | .members.parameters = {grid: {x: [range(12)]}} | .members.resources'"$1" spec.json >big.json
 	CANCELLED=$(submit big.json)
 	ok "some run, others wait" wait_for 30 '[ "$(wc -l <"$HOME/ran")" = 2 ] && [ "$(slurm_jobs | grep -c " PENDING$")" = 10 ]'
 	stretto cancel "$CANCELLED" >/dev/null

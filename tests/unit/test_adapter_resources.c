@@ -326,6 +326,44 @@ static void memory_is_never_exceeded_and_all_used(void **state)
     assert_succeeded(&jobs[0]);
 }
 
+/* It waits until nothing else runs, whatever came before, and nothing that came later overtakes it. */
+static void a_machine_that_is_wanted_whole_is_shared_with_nobody(void **state)
+{
+    struct harness_job before, whole[2], after[3];
+    int running = 0, whole_running = 0;
+
+    harness_job(&h, &before, REPORT_AND_WAIT, 0, 1);
+    harness_submit_ok(&h, &before);
+    harness_line(&h, line, sizeof line);
+    for (int i = 0; i < 2; i++) {
+        harness_job(&h, &whole[i], "echo w >> $DIR/log; echo $STRETTO_GPUS > $DIR/whole; echo W >> $DIR/log", 0, 1);
+        whole[i].job.resources.whole_nodes = true;
+        harness_submit_ok(&h, &whole[i]);
+    }
+    for (int i = 0; i < 3; i++) {
+        harness_job(&h, &after[i], "echo a >> $DIR/log; echo A >> $DIR/log", 0, 1);
+        after[i].job.resources.memory = i; /* two of them ask for nothing that is counted but a slot */
+        harness_submit_ok(&h, &after[i]);
+    }
+    assert_int_equal(harness_status(&h, &whole[0]).state, ADAPTER_JOB_QUEUED);
+    assert_int_equal(harness_status(&h, &after[0]).state, ADAPTER_JOB_QUEUED);
+    harness_let_go(&h);
+    assert_succeeded(&before);
+    for (int i = 0; i < 2; i++)
+        assert_succeeded(&whole[i]);
+    for (int i = 0; i < 3; i++)
+        assert_succeeded(&after[i]);
+    for (const char *p = read_file("log"); *p; p++) {
+        running += (*p == 'a') - (*p == 'A');
+        whole_running += (*p == 'w') - (*p == 'W');
+        assert_true(whole_running == 0 || (whole_running == 1 && running == 0));
+    }
+    assert_memory_equal(read_file("log"), "w\nW\nw\nW\na", 9); /* those that came first */
+    assert_string_equal(read_file("whole"), "0,1,2,3\n");
+    whole[0].job.resources.gpus = 5;
+    assert_int_equal(ops->check(h.adapter, &whole[0].job.resources, &(struct error){0}), -1);
+}
+
 #define WITH_GPUS(test) cmocka_unit_test_setup_teardown(test, open_with_gpus, close_all)
 
 int main(void)
@@ -338,6 +376,7 @@ int main(void)
         WITH_GPUS(memory_is_what_this_process_may_use),
         WITH_GPUS(slots_are_the_cpus_that_this_process_may_use),
         WITH_GPUS(memory_is_never_exceeded_and_all_used),
+        WITH_GPUS(a_machine_that_is_wanted_whole_is_shared_with_nobody),
         WITH_GPUS(a_cancelled_job_of_the_queue_gives_nothing_back),
     };
 

@@ -377,6 +377,7 @@ static void jobs_have_their_shape(void **state)
     assert_shape(WANT(.tasks = 64, .nodes = 2, .cpus_per_task = 2, .memory = 65 MIB, .launcher = "aprun"),
                  ALPS_LAUNCHES, 64, 32, 2, 2, 2);
     assert_shape(WANT(.tasks = 2, .launcher = "/opt/cray/bin/aprun"), ALPS_LAUNCHES, 2, 2, 1, 1, 0);
+    assert_shape(WANT(.tasks = 2, .launcher = "aprun", .cpus_per_task = 3, .whole_nodes = true), ALPS_LAUNCHES, 2, 2, 1, 3, 0);
     assert_shape(WANT(.tasks = 2, .launcher = "mpiexec"), ALPS_ONE, 1, 1, 1, 2, 0);
     assert_shape(WANT(.whole_nodes = true), ALPS_ONE, 1, 1, 1, 0, 0); /* a pilot, where nobody knows what a node has */
     assert_shape(WANT(.nodes = 3, .tasks = 3, .each_node = true, .whole_nodes = true), ALPS_LAUNCHES, 3, 1, 3, 0, 0);

@@ -50,8 +50,8 @@ static void sbatch_is_told_all_of_a_job(void **state)
     json_object_set_new(site.config, "extra", json_pack("[s]", "--qos=site"));
     begin_slurm();
     site_submit_ok(job, 1);
-    site_assert_lines("sbatch", "[--no-requeue][--time=64][--nodes=2][--ntasks=4][--ntasks-per-node=2][--cpus-per-task=3][--mem=3072M][--gres=gpu:3][--partition=long]"
-                                "[--account=abc][--qos=site][--qos=mine][--parsable][--open-mode=append][--input=/dev/null][--job-name=st-0-1]"
+    site_assert_lines("sbatch", "[--no-requeue][--time=64][--nodes=2][--ntasks=4][--cpus-per-task=3][--gres=gpu:3][--mem=3072M][--partition=long][--account=abc]"
+                                "[--ntasks-per-node=2][--qos=site][--qos=mine][--parsable][--open-mode=append][--input=/dev/null][--job-name=st-0-1]"
                                 "[--chdir=@/st-0-1][--output=@/st-0-1/runner.log][--error=@/st-0-1/runner.log]"
                                 "[--wrap=trap '' USR1 USR2; export STRETTO_JOB_END=$(($(date +%s) + 3840)); exec '/bin/sh' '@/st-0-1']\n");
     site_forget("sbatch");
@@ -62,7 +62,7 @@ static void sbatch_is_told_all_of_a_job(void **state)
     job.resources.gpus = 4;
     job.resources.walltime_ms = 0;
     site_submit_ok(job, 2);
-    site_assert_lines("sbatch", "[--no-requeue][--nodes=3][--ntasks=3][--ntasks-per-node=1][--cpus-per-task=1][--mem=1M][--gres=gpu:2][--exclusive][--qos=site][--parsable]"
+    site_assert_lines("sbatch", "[--no-requeue][--nodes=3][--ntasks=3][--cpus-per-task=1][--gres=gpu:2][--mem=1M][--exclusive][--ntasks-per-node=1][--qos=site][--parsable]"
                                 "[--open-mode=append][--input=/dev/null][--job-name=st-0-2][--chdir=@/st-0-2][--output=@/st-0-2/runner.log]"
                                 "[--error=@/st-0-2/runner.log][--wrap=trap '' USR1 USR2; exec '/bin/sh' '@/st-0-2']\n");
     json_decref(extra);
@@ -186,6 +186,25 @@ static void qsub_is_told_all_of_an_array(void **state)
                                           "[-N][st-0-8][-v][STRETTO_RUNNER=st-0-8+]\n");
 }
 
+static void qsub_is_asked_for_whole_nodes(void **state)
+{
+    bool is_torque = *state != NULL;
+    struct adapter_job job = large(NULL);
+
+    begin_pbs(is_torque ? TORQUE : OPENPBS);
+    job.resources.whole_nodes = true;
+    site_submit_ok(job, 1);
+    site_assert_asked("qsub", is_torque ? "[-n][-q][long]" : "[-l][place=scatter:exclhost]");
+    site_forget("qsub");
+    job.resources.nodes = 1;
+    site_submit_ok(job, 2);
+    site_assert_asked("qsub", is_torque ? "[-n][-q][long]" : "[-l][place=exclhost]");
+    site_forget("qsub");
+    job.resources.whole_nodes = false;
+    site_submit_ok(job, 3);
+    site_assert_not_asked("qsub", is_torque ? "[-n]" : "place=");
+}
+
 /* An option of the spec or the site takes the place of the adapter's own. */
 static void qsub_is_told_nothing_twice(void **state)
 {
@@ -283,6 +302,7 @@ int main(void)
         CASE(silent_accounts_are_spared),
         BOTH(qsub_is_told_all_of_a_job),
         BOTH(qsub_is_told_all_of_an_array),
+        BOTH(qsub_is_asked_for_whole_nodes),
         BOTH(qsub_is_told_nothing_twice),
         CASE(names_that_pbs_cannot_have_are_made_to_fit),
         BOTH(pbs_is_asked_for_what_is_needed),

@@ -2,6 +2,7 @@
 #include "tests/unit/unit.h"
 
 #include "daemon/spec/needs.h"
+#include "scheduler-adapters/resources.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -46,9 +47,9 @@ static void equal_ones_are_told(void **state)
 
     for (int i = 0; i < 4; i++)
         assert_int_equal(needs_of(spec, i, &r[i], &err), 0);
-    assert_true(needs_are_equal(&r[0], &r[1]));
-    assert_false(needs_are_equal(&r[1], &r[2]));
-    assert_true(needs_are_equal(&r[2], &r[3]));
+    assert_true(resources_are_equal(&r[0], &r[1]));
+    assert_false(resources_are_equal(&r[1], &r[2]));
+    assert_true(resources_are_equal(&r[2], &r[3]));
     spec_destroy(spec);
 }
 

@@ -360,6 +360,8 @@ static void options_have_their_counterparts(void **state)
         {{"--account=x"}, "{\"account\": \"x\"}", NULL, NULL}, {{"-Ax"}, "{\"account\": \"x\"}", NULL, NULL}, {{"-A", "x"}, "{\"account\": \"x\"}", NULL, NULL},
         {{"--comment", "a=b"}, "{\"comment\": \"a=b\"}", NULL, NULL}, {{"--comment=a=b"}, "{\"comment\": \"a=b\"}", NULL, NULL},
         {{"-C", "x"}, "{\"constraints\": \"x\"}", NULL, NULL}, {{"--constraint=x"}, "{\"constraints\": \"x\"}", NULL, NULL},
+        {{"-c", "2"}, "{\"cpus_per_task\": 2}", NULL, NULL}, {{"-N", "2-4"}, "{\"nodes\": \"2-4\"}", NULL, NULL}, {{"--ntasks=3"}, "{\"tasks\": 3}", NULL, NULL},
+        {{"--mem=2G"}, "{\"memory_per_node\": 2048}", "{\"memory_per_node\": {\"set\": true, \"infinite\": false, \"number\": 2048}}", NULL},
         {{"--cores-per-socket=2"}, "{\"cores_per_socket\": 2}", NULL, NULL}, {{"-dafterok:3"}, "{\"dependency\": \"afterok:3\"}", NULL, NULL},
         {{"--exclusive"}, "{\"exclusive\": \"exclusive\"}", "{\"exclusive\": [\"true\"]}", NULL},
         {{"--exclusive=user"}, "{\"exclusive\": \"user\"}", "{\"exclusive\": [\"user\"]}", NULL},

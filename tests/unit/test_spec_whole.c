@@ -138,6 +138,10 @@ static void what_does_not_fit_together_is_named(void **state)
          "/training/fields/2u"},
 
         {"\"resources\": {\"nodes\": 2}", "\"allocation\": {}", "spec_unsupported", "/members/resources/nodes"},
+        {"\"resources\": {\"exclusive\": true}", "\"pack\": 2", NULL, ""},
+        {"\"resources\": {\"exclusive\": true}", "\"allocation\": {}", "spec_unsupported", "/members/resources/exclusive"},
+        {"\"resources\": {\"exclusive\": true}", "\"pack\": 2, \"refill\": true", "spec_unsupported", "/members/resources/exclusive"},
+        {"\"resources\": {\"exclusive\": false}", "\"allocation\": {}", NULL, ""},
         {"\"resources\": {\"tasks\": 2, \"cpus_per_task\": 2}", "\"pack\": 2, \"allocation\": {\"cpus\": 8}", NULL, ""},
         {"\"resources\": {\"tasks\": 2, \"cpus_per_task\": 2}", "\"pack\": 2, \"allocation\": {\"cpus\": 7}", "resources_impossible", "/pack"},
         {"\"resources\": {\"tasks\": 2, \"cpus_per_task\": 2}", "\"allocation\": {\"cpus\": 3}", "resources_impossible",

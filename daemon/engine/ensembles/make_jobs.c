@@ -12,6 +12,7 @@
 #include "daemon/engine/trainings/renew.h"
 #include "daemon/spec/needs.h"
 #include "daemon/store/suggestion.h"
+#include "scheduler-adapters/resources.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -36,7 +37,7 @@ static bool choice_suits(struct choice *choice, int64_t index)
     needs_of(choice->spec, index, &needs, &ignored);
     if (choice->n == 0)
         choice->needs = needs;
-    return needs_are_equal(&choice->needs, &needs);
+    return resources_are_equal(&choice->needs, &needs);
 }
 
 static int choose_member(void *arg, const struct member_row *row)

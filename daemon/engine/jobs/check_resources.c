@@ -4,6 +4,7 @@
 #include "daemon/engine/memory/adapter_state.h"
 #include "daemon/engine/memory/core.h"
 #include "daemon/engine/memory/pilot_size.h"
+#include "daemon/engine/memory/places.h"
 #include "daemon/spec/needs.h"
 #include "daemon/spec/sizes.h"
 
@@ -76,11 +77,12 @@ static int check_allocation(struct known_adapter *adapter, const struct spec *sp
     return -1;
 }
 
-static int cpus_of_copies(const struct adapter_resources *r)
+/* A whole machine, of which there is one, counts with all its slots. */
+static int64_t cpus_of_copies(const struct known_adapter *adapter, const struct adapter_resources *r)
 {
-    int64_t n = (int64_t)r->copies * r->tasks * r->cpus_per_task;
+    bool is_machine = r->whole_nodes && places_of_node(adapter) == 0;
 
-    return n > INT32_MAX ? INT32_MAX : (int)n;
+    return is_machine ? adapter->ops->slots(adapter->adapter) : (int64_t)r->copies * r->tasks * r->cpus_per_task;
 }
 
 static int64_t sum_of_copies(int64_t a, int copies_a, int64_t b, int copies_b)
@@ -116,14 +118,18 @@ static int check_sum(struct known_adapter *adapter, const struct adapter_resourc
 }
 
 /* Returns the key of the spec that asks for more CPUs than are left beside the training. */
-static const char *cpus_key(const struct spec *spec, int slots)
+static const char *cpus_key(const struct known_adapter *adapter, const struct spec *spec, int slots)
 {
     struct adapter_resources one = spec->members.resources;
 
     one.copies = 1;
+    if (spec->training.resources.whole_nodes)
+        return "/training/resources/exclusive";
+    if (one.whole_nodes)
+        return "/members/resources/exclusive";
     if (spec->has_allocation)
         return "/allocation/cpus";
-    return spec->pack > 1 && (int64_t)cpus_of_copies(&spec->training.resources) + cpus_of_copies(&one) <= slots
+    return spec->pack > 1 && cpus_of_copies(adapter, &spec->training.resources) + cpus_of_copies(adapter, &one) <= slots
                ? "/pack"
                : "/members/resources/tasks";
 }
@@ -133,16 +139,17 @@ static int check_together(struct known_adapter *adapter, const struct spec *spec
 {
     struct adapter_resources members = spec->has_allocation ? pilot_resources(adapter, spec) : spec->members.resources;
     int slots = adapter->ops->slots(adapter->adapter);
-    int64_t wanted = (int64_t)cpus_of_copies(&spec->training.resources) + cpus_of_copies(&members);
+    int64_t of_training = cpus_of_copies(adapter, &spec->training.resources);
+    int64_t of_members = cpus_of_copies(adapter, &members);
 
     if (slots == 0)
         return 0;
-    if (wanted <= slots)
+    if (of_training + of_members <= slots)
         return check_sum(adapter, &spec->training.resources, &members,
                          spec->has_allocation ? "/allocation" : "/members/resources", err);
-    return error_at(err, "resources_impossible", cpus_key(spec, slots),
-                    "a job of members (%d CPUs) must run beside the training (%d CPUs), and \"%s\" has %d slots",
-                    cpus_of_copies(&members), cpus_of_copies(&spec->training.resources), spec->adapter, slots);
+    return error_at(err, "resources_impossible", cpus_key(adapter, spec, slots),
+                    "a job of members (%lld CPUs) must run beside the training (%lld CPUs), and \"%s\" has %d slots",
+                    (long long)of_members, (long long)of_training, spec->adapter, slots);
 }
 
 /* Members that hold places, and wait for a training that can have none, may be waited for by the trainings of

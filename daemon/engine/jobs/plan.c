@@ -219,7 +219,7 @@ void plan_job(const struct engine *engine, const struct live_job *job, struct jo
         .artefacts = training || pilot ? NULL : job->ensemble->spec->artefacts,
         .silence_ms = pilot ? PILOT_STOPPED_MS : what->silence_ms,
         .stopped_ms = pilot ? 0 : what->stopped_ms,
-        .tmpdir = training || (what->tmpdir && !pilot), /* the ranks' sockets lie there */
+        .tmpdir = training || (what->resources.tmpdir && !pilot), /* the ranks' sockets lie there */
     };
     const struct spec_checkpoint *checkpoint =
         training ? &job->ensemble->spec->training_checkpoint : &job->ensemble->spec->checkpoint;

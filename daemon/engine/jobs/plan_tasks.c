@@ -18,6 +18,7 @@
 #include "daemon/spec/sizes.h"
 #include "daemon/spec/template.h"
 #include "daemon/store/job.h"
+#include "scheduler-adapters/resources.h"
 
 #include <inttypes.h>
 #include <stdarg.h>
@@ -239,24 +240,23 @@ static json_t *artefacts_of(struct planner *p, const json_t *values)
 /* The launcher's words; hosts and the like, the runner fills in. A new reference, NULL if it is no list. */
 static json_t *launcher_words(struct planner *p, const struct adapter_resources *r, const json_t *values)
 {
-    char nodes[TEXT_DIGITS], tasks[TEXT_DIGITS], cpus[TEXT_DIGITS], gpus[TEXT_DIGITS];
-    /* clang-format off */
-    struct template_word words[24] = {
-        {"nodes", nodes}, {"tasks", tasks}, {"cpus_per_task", cpus}, {"gpus", gpus},
-        {"hosts", "{hosts}"}, {"hostfile", "{hostfile}"},
-        {"master_addr", "{master_addr}"}, {"master_port", "{master_port}"},
-    };
-    /* clang-format on */
+    char digits[RESOURCES_MAX][TEXT_DIGITS];
+    struct template_word words[24] = {{"hosts", "{hosts}"},
+                                      {"hostfile", "{hostfile}"},
+                                      {"master_addr", "{master_addr}"},
+                                      {"master_port", "{master_port}"}};
     const struct template_word *own = p->words;
     json_t *filled = NULL, *item;
-    size_t i, n = 8;
+    size_t i, n = 4;
 
     if (r->launch == NULL)
         return NULL;
-    text_digits(nodes, r->nodes);
-    text_digits(tasks, r->tasks);
-    text_digits(cpus, r->cpus_per_task);
-    text_digits(gpus, r->gpus);
+    for (i = 0; resource_table[i].key != NULL; i++) {
+        if (resource_table[i].kind != RESOURCE_NUMBER)
+            continue;
+        text_digits(digits[i], resource_get(r, &resource_table[i]));
+        words[n++] = (struct template_word){resource_table[i].key, digits[i]};
+    }
     for (i = 0; own != NULL && own[i].name != NULL && n < sizeof words / sizeof *words - 1; i++)
         words[n++] = own[i];
     p->words = words;

@@ -14,12 +14,15 @@ int64_t places_of_node(const struct known_adapter *adapter)
     return adapter->ops->node_slots != NULL ? adapter->ops->node_slots(adapter->adapter) : 0;
 }
 
-/* Returns the CPU slots of the resources. Whole nodes count with all their slots. */
+/* Returns the CPU slots of the resources. Whole nodes count with all their slots; an adapter that has slots, and does
+ * not count them by nodes, is one machine. */
 static int64_t cpu_slots(const struct known_adapter *adapter, const struct adapter_resources *r)
 {
-    int64_t of_node = places_of_node(adapter);
+    int64_t of_node = places_of_node(adapter), slots = adapter->ops->slots(adapter->adapter);
 
-    return of_node > 0 ? r->nodes * of_node : (int64_t)r->copies * r->tasks * r->cpus_per_task;
+    if (of_node > 0)
+        return r->nodes * of_node;
+    return r->whole_nodes && slots > 0 ? slots : (int64_t)r->copies * r->tasks * r->cpus_per_task;
 }
 
 /* Adds resources to a sum, in the form of one job that asks for all of them together. */
