@@ -92,6 +92,13 @@ void engine_poke(struct engine *of, const struct adapter *adapter)
     note("poke %s ", (const char *)adapter);
 }
 
+void engine_job_ended(struct engine *of, const struct adapter *adapter, const char *name,
+                      const struct adapter_status *status, json_t *records)
+{
+    assert_ptr_equal(of, engine);
+    note("ended %s %s %s %zu ", (const char *)adapter, name, status->reason, json_array_size(records));
+}
+
 void engine_duplicate(struct engine *of, const struct adapter *adapter, const char *name, const char *scheduler_id)
 {
     assert_ptr_equal(of, engine);
@@ -210,8 +217,9 @@ static void adapters_get_their_own_settings(void **state)
     assert_string_equal(adapters_path(adapters, 2), in_dir("three.so"));
     assert_null(adapters_refused(adapters)->path);
     hosts[1].poke(hosts[1].arg);
+    hosts[0].ended(hosts[0].arg, "st-1-6", &(struct adapter_status){.reason = "why"}, NULL);
     hosts[2].duplicate(hosts[2].arg, "st-1-7", "123");
-    is_told("poke B duplicate C st-1-7 123 ");
+    is_told("poke B ended A st-1-6 why 0 duplicate C st-1-7 123 ");
     destroy_adapters();
     is_told("destroy C destroy B destroy A ");
 }
