@@ -313,16 +313,12 @@ static void a_field_takes_what_is_declared_and_whole(void **state)
     field_set_fini(&set);
 }
 
-/* Every kind, and no other. */
-static void every_kind_has_a_name(void **state)
+static void every_kind_is_read_and_no_other(void **state)
 {
-    static const char *const names[] = {"?", "HELLO", "WELCOME", "SAMPLE", "ACK", "REWIND", "WHO", "FINALIZE", "FINALIZED", "REFUSED", "?"};
-
     for (int kind = 0; kind <= 10; kind++) {
         struct frame f = example, g;
         uint8_t *m;
 
-        assert_string_equal(frame_kind_name((enum frame_kind)kind), names[kind]);
         f.kind = (enum frame_kind)kind;
         m = message(f, 0);
         assert_int_equal(frame_decode(m, FRAME_HEADER_SIZE + PAYLOAD, &g),
@@ -459,7 +455,7 @@ static void a_stream_has_limits(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_kind_has_a_name),
+        cmocka_unit_test(every_kind_is_read_and_no_other),
         cmocka_unit_test(every_fault_has_words_of_its_own),
         cmocka_unit_test(the_largest_of_each_is_read),
         cmocka_unit_test(element_types_have_names_and_sizes),

@@ -1,7 +1,7 @@
 /* Orders to PBS one after another and in a hurry, which PBS it is, whose jobs are listed, and submissions that are
  * refused: its commands are scripts here. */
 #include "scheduler-adapters/pbs.h"
-#include "scheduler-adapters/registry.h"
+#include "tests/unit/adapter_named.h"
 #include "tests/unit/batch_site.h"
 
 #include <pwd.h>
@@ -18,7 +18,7 @@ static void begin(const char *version)
 {
     json_object_set_new(site.config, "gather", json_string("0s")); /* each by itself, and at once */
     site_pbs_commands(version);
-    site_begin(adapter_registry_find("pbs"));
+    site_begin(adapter_named("pbs"));
 }
 
 static void list(const char *jobs)
@@ -190,7 +190,7 @@ static void which_pbs_it_is_is_found_out(void **state)
         json_object_set_new(site.config, "gather", json_string("0s"));
         site_pbs_commands(OPENPBS);
         site_command("qstat", cases[i].qstat);
-        site_begin(adapter_registry_find("pbs"));
+        site_begin(adapter_named("pbs"));
         told = site_submit_next(site_job(&site_plain));
         assert_int_equal(((struct pbs *)site.a)->kind, cases[i].kind);
         assert_int_equal(told.answer, cases[i].kind == PBS_KIND_UNKNOWN ? ADAPTER_LATER : ADAPTER_OK);

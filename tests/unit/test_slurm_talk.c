@@ -1,7 +1,7 @@
 /* Slurm's record of ended jobs, which may fall silent, what the site tells once or again, and answers of sbatch that
  * are none: its commands are scripts here. */
-#include "scheduler-adapters/registry.h"
 #include "scheduler-adapters/slurm.h"
+#include "tests/unit/adapter_named.h"
 #include "tests/unit/batch_site.h"
 
 #include <stdio.h>
@@ -12,7 +12,7 @@
 static void begin(void)
 {
     site_slurm_commands();
-    site_begin(adapter_registry_find("slurm"));
+    site_begin(adapter_named("slurm"));
 }
 
 static struct slurm *slurm(void)
@@ -49,7 +49,7 @@ static void a_record_that_falls_silent_is_told_of_each_time(void **state)
     site_put("log", RECORD, 0600);
     if (!is_file)
         site_put("log", "", 0600);
-    site_begin(adapter_registry_find("slurm"));
+    site_begin(adapter_named("slurm"));
     assert_string_equal(site_status(1, "7").reason, "Slurm: FAILED");
     assert_string_equal(site.said, "");
     for (unsigned i = 1; i <= 2; i++) {
@@ -96,7 +96,7 @@ static void of_a_large_log_the_end_is_read(void **state)
     site_command("scontrol", script);
     site_put("log", text, 0600);
     free(text);
-    site_begin(adapter_registry_find("slurm"));
+    site_begin(adapter_named("slurm"));
     site_poll(jobs, 2, &told);
     site_until(&told, 1);
     assert_int_equal(told.statuses[0].state, ADAPTER_JOB_UNKNOWN);
