@@ -20,7 +20,7 @@
 
 /* The number grows with every change of this interface: a daemon loads only plugins that were built with its own
  * number. */
-#define ADAPTER_ABI 16
+#define ADAPTER_ABI 17
 
 /* The resources that a job asks for: the spec's `resources`, times `pack` or `ranks` where a job holds several
  * tasks. */
@@ -119,11 +119,11 @@ struct adapter_host {
     const json_t *config; /* this adapter's section of the configuration, an object, or NULL */
     /* Something about this adapter's jobs changed: poll soon. Callable at any time from the loop thread. */
     void (*poke)(void *arg);
-    /* Reports that the job of this name and of status->scheduler_id has ended, where the adapter knows that at once. The
-     * daemon then need not find it by a poll. `records` are the exit records that the runner handed back, an array of
-     * what stands in the record files; NULL: the daemon reads the files. It is called from the loop thread, never from
-     * inside a call of the adapter, and after the answer to the job's submission. All is borrowed for the call. A report
-     * that is lost, late or repeated does no harm. */
+    /* Reports that the job of this name and of status->scheduler_id has ended. The daemon then need not find it by a
+     * poll. `records` are the exit records that the runner handed back, an array of what stands in the record files;
+     * NULL: the daemon reads the files. It is called from the loop thread, never from inside a call of the adapter, and
+     * after the answer to the job's submission. All is borrowed for the call. A report that is lost, late or repeated
+     * does no harm. */
     void (*ended)(void *arg, const char *name, const struct adapter_status *status, json_t *records);
     /* Reports a job that waits in the queue and that no answer to a poll or find tells of: a second one of the same
      * name, or one of a name that was not asked for. It is called before that answer, from the same listing, and again

@@ -240,8 +240,8 @@ static struct slot *slot_of(struct live_job *job, const char *task, size_t *next
     return NULL;
 }
 
-/* Takes the exit records that the runner handed back, if the adapter or the pilot gave them. Returns true if these ended
- * the job, or if it waits for points that they tell of; the records are kept until then. */
+/* Takes the exit records that the adapter or the pilot handed over, if any. Returns true if these ended the job, or if
+ * it waits for points that they tell of; the records are kept until then. */
 static bool collect_handed_back(struct engine *engine, struct live_job *job)
 {
     struct found_record *found;
