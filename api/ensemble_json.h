@@ -6,10 +6,10 @@
 #include "daemon/store/ensemble.h"
 #include "daemon/store/training.h"
 
-/* Both return a new reference; NULL with err where the store cannot be read. */
+/* Both return a new reference; NULL with err if the store cannot be read. */
 json_t *ensemble_json(const struct request *r, const struct ensemble_row *row, struct error *err);
 json_t *training_json(const struct request *r, const struct training_row *row, struct error *err);
-/* Measures how many of its members succeed a second; 0 where it is over, or none has succeeded. Returns 0 or -1. */
+/* Measures how many of its members succeed a second; 0 if it is over, or none has succeeded. Returns 0 or -1. */
 int ensemble_rate(const struct request *r, const struct ensemble_row *row, double *rate, struct error *err);
 /* Adds the Location header of an ensemble. */
 void ensemble_add_location(struct request *r, const json_t *ensemble);

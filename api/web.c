@@ -18,8 +18,8 @@ static const struct {
     {".svg", "image/svg+xml"},
 };
 
-/* Headers of the page: only the daemon's own files may run or be asked for, no text can become a script, and nobody can
- * put the page into a frame of theirs or get hold of its window. */
+/* Headers of the page. Only the daemon's own files may run or be requested, and no text can become a script. No other
+ * page can put this one into a frame or get hold of its window. */
 static const struct {
     const char *name, *value;
 } headers[] = {

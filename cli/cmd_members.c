@@ -47,7 +47,7 @@ static void add_metric_option(struct members *members, const char *name, const s
     members->metrics[members->n_metrics++] = name;
 }
 
-/* Tells whether members can be sorted by this without a metric. */
+/* Returns whether members can be sorted by this without a metric. */
 static bool is_sort_without_metric(const char *name)
 {
     static const char *const keys[] = {"attempts", "took", "cpu", "memory"};
@@ -210,7 +210,7 @@ static void put_progress(struct table *table, const json_t *progress)
         table_cell(table, "-");
 }
 
-/* Adds the last value of each metric that was asked for; "-" where the member has not reported it. */
+/* Adds the last value of each metric that was asked for; "-" if the member has not reported it. */
 static void put_metrics(struct table *table, const struct members *members, const json_t *metrics)
 {
     char text[RENDER_SIZE];
@@ -274,7 +274,7 @@ static void end_table(struct member_table *l)
         free(l->names[i]);
 }
 
-/* Adds to the path which metrics are asked for, and by what is sorted. */
+/* Adds the metrics that are asked for to the path, and the order. */
 static void put_query(const struct members *members, struct text *path)
 {
     char *escaped;

@@ -16,7 +16,7 @@
 #include <string.h>
 
 #define EVERY_MS 1000
-#define COLUMNS 80 /* width where the output is no terminal */
+#define COLUMNS 80 /* width if the output is no terminal */
 #define LINES 24
 #define ROWS_MOST 1000
 #define PLOT_LEAST 4 /* lines; a lower curve is not worth drawing */

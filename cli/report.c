@@ -134,7 +134,7 @@ static void print_checkpoint(const json_t *training, FILE *to)
     fprintf(to, "\n");
 }
 
-/* Why the ranks began again the last time. */
+/* Prints why the ranks began again the last time. */
 static void print_before(const json_t *training, FILE *to)
 {
     char *before = render_text(get_string(training, "before"));
@@ -217,7 +217,7 @@ static void print_members(const json_t *ensemble)
     table_destroy(table);
 }
 
-/* Returns the mean of samples a second over the whole training, "-" where it is not known. It counts the samples that
+/* Returns the mean of samples a second over the whole training, "-" if it is not known. It counts the samples that
  * went into batches; if the daemon does not count repeated draws, only unique samples. `repeats` in the table's header
  * says which. */
 static char *mean_rate(char buf[RENDER_SIZE], const json_t *training)

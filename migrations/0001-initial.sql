@@ -1,4 +1,4 @@
--- The schema of the state directory's database. Times are Unix milliseconds; NULL where it has not happened.
+-- The schema of the state directory's database. Times are Unix milliseconds; NULL if it has not happened.
 --
 -- A CHECK or a trigger spells out "x = 'a' OR x = 'b'" where rows change often: SQLite makes a temporary table for the list of
 -- "x IN ('a', 'b')" each time that it checks a row, which is a good part of the time that a change takes (tests/unit/test_store_rows.c).
@@ -8,8 +8,8 @@ CREATE TABLE meta (
     value TEXT NOT NULL
 ) STRICT, WITHOUT ROWID;
 
--- How many transactions the daemon has committed: one row. The run directory has this number, too, a second later, and so tells a
--- database that is older than its run directory.
+-- The number of transactions that the daemon has committed: one row. The run directory has this number, too, a second later. So a
+-- database that is older than its run directory is recognised.
 CREATE TABLE commits (
     n INTEGER NOT NULL
 ) STRICT;
@@ -160,7 +160,7 @@ CREATE TABLE suggestion (
 CREATE UNIQUE INDEX suggestion_by_name ON suggestion (ensemble, name) WHERE name IS NOT NULL;
 
 -- Members of open ensembles in the order in which they became final. A member whose end was not its last, since it was resubmitted or goes
--- on in a follow-up, gets a new number when it ends again, so that whoever reads on from a number misses no end. Numbers only grow.
+-- on in a follow-up, gets a new number when it ends again, so that a client that reads on from a number misses no end. Numbers only grow.
 CREATE TABLE result (
     root INTEGER NOT NULL REFERENCES ensemble (id),
     number INTEGER NOT NULL CHECK (number > 0),
@@ -268,7 +268,7 @@ CREATE INDEX attempt_ended ON attempt (ensemble, ended) WHERE outcome = 'succeed
 -- No member is under way twice at once.
 CREATE UNIQUE INDEX attempt_open ON attempt (ensemble, idx) WHERE outcome IS NULL;
 
--- What attempts ran whose specs have rules (daemon/store/ran.c). Those that ran the same share a row.
+-- The files and variables of attempts whose specs have rules (daemon/store/ran.c). Those that ran the same share a row.
 CREATE TABLE ran (
     id INTEGER PRIMARY KEY,
     ensemble INTEGER NOT NULL REFERENCES ensemble (id),
@@ -391,7 +391,7 @@ CREATE TABLE training (
     missing TEXT -- JSON: how many steps it lacks, and whose; NULL: they were not counted
 ) STRICT;
 
--- What the policy of an elastic ensemble has done last; an ensemble whose width and ranks were never changed has no row.
+-- The last actions of the policy of an elastic ensemble; an ensemble whose width and ranks were never changed has no row.
 CREATE TABLE elastic (
     ensemble INTEGER PRIMARY KEY REFERENCES ensemble (id),
     width_by_hand INTEGER NOT NULL CHECK (width_by_hand IN (0, 1)), -- 1: a user has set it, and the policy leaves it alone
@@ -432,7 +432,7 @@ CREATE TRIGGER generation_goes_on AFTER UPDATE ON training WHEN NEW.generation =
     UPDATE generation SET ended = NEW.ended, end = NEW.state, reason = NEW.reason
         WHERE training = NEW.id AND number = NEW.generation AND NEW.state IN ('done', 'failed', 'cancelled');
 END;
--- The reason of a training that begins anew tells first which generation ended.
+-- The reason of a training that begins again says first which generation ended.
 CREATE TRIGGER generation_next AFTER UPDATE ON training WHEN NEW.generation > OLD.generation BEGIN
     UPDATE generation SET ended = NEW.ended,
             end = CASE WHEN NEW.failures > OLD.failures THEN 'failed' WHEN OLD.wanted > 0 THEN 'resized' ELSE 'out_of_time' END,
@@ -472,12 +472,12 @@ CREATE TABLE training_checkpoint (
     last INTEGER NOT NULL,    -- its ranks ended with it, and it has all that they held
     members INTEGER NOT NULL, -- how many are whole
     damaged INTEGER NOT NULL DEFAULT 0, -- a rank found it damaged: nothing goes on from it
-    ends BLOB NOT NULL,       -- for each member of which it lacks no sample the attempt that told its end (tasks/proto/ends.h)
+    ends BLOB NOT NULL,       -- for each member of which it lacks no sample the attempt that reported its end (tasks/proto/ends.h)
     PRIMARY KEY (training, number),
     UNIQUE (training, name)
 ) STRICT;
 
--- What each rank last said of itself, and how far its metric file has been read.
+-- The last report of each rank on itself, and how far its metric file has been read.
 CREATE TABLE rank (
     training INTEGER NOT NULL REFERENCES training (id),
     generation INTEGER NOT NULL,
@@ -506,8 +506,8 @@ CREATE TABLE metric (
     PRIMARY KEY (training, name, step, rank)
 ) STRICT, WITHOUT ROWID;
 
--- What lists of ensembles tell of each metric series, and are sorted by, without reading its points: the last value, the least and the
--- greatest, which triggers keep right. The steps are divided into parts of 1024, so that a point that is reported anew, with another
+-- The figures of each metric series that lists of ensembles show, and are sorted by, without reading its points: the last value, the least and the
+-- greatest, which triggers keep right. The steps are divided into parts of 1024, so that a point that is reported again, with another
 -- value, needs only the points of its part to be read again.
 CREATE TABLE series (
     training INTEGER NOT NULL REFERENCES training (id),
@@ -561,7 +561,7 @@ CREATE TRIGGER metric_again AFTER UPDATE OF value ON metric WHEN NEW.value IS NO
         WHERE training = NEW.training AND name = NEW.name AND step = NEW.step AND rank = NEW.rank;
 END;
 
--- The metric series of members, with what lists tell of them without reading points. A point whose step is not above the last one replaces
+-- The metric series of members, with the figures that lists show without reading points. A point whose step is not above the last one replaces
 -- the points from its step on, so that an attempt which goes on from a checkpoint, or begins again, replaces what it does again.
 CREATE TABLE member_series (
     id INTEGER PRIMARY KEY,

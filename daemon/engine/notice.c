@@ -1,5 +1,6 @@
-/* Why an ensemble is not going on: one sentence, which the dashboard, `status`, `wait` and /v1/ensembles/{id} all show.
- * The first cause that holds is told. Their order, in which stretto(1) and openapi.yaml list them, too:
+/* The reason why an ensemble is not going on: one sentence, which the dashboard, `status`, `wait` and
+ * /v1/ensembles/{id} all show. It is the first cause that holds. Their order, in which stretto(1) and openapi.yaml list
+ * them, too:
  *
  *   1. nothing can go on, whatever else holds: state_not_written, held, paused,
  *      waits_for_ensemble, waits_for_follow_up, waits_for_paused, waits_for_held, ending, adapter_not_here,
@@ -84,7 +85,7 @@ static bool tell_trouble(struct engine *engine, struct known_adapter *adapter, c
         "%s%s", before, sentence);
 }
 
-/* Tells about jobs that may still run although their ensemble is over. */
+/* Reports on jobs that may still run although their ensemble is over. */
 static bool tell_remains(struct engine *engine, const struct live_ensemble *ens, struct engine_notice *out)
 {
     char before[200];

@@ -148,10 +148,10 @@ static int complete_buffer(json_t *training, struct error *err)
     return 0;
 }
 
-/* Checks that ranks cannot block each other. Ranks that learn in step draw in step: if one is full of samples that were
+/* Checks that ranks cannot block each other. Ranks that learn in step draw in step. If one is full of samples that were
  * never drawn, so that its members wait, all others must have enough samples to draw, too. The dealing
  * (tasks/proto/dealing.h) gives ranks numbers of samples that differ by at most two for each member whose steps are
- * consecutive. Where ranks differ by more than their buffers can bridge, a notice says so while the ensemble runs. */
+ * consecutive. If ranks differ by more than their buffers can bridge, a notice says so while the ensemble runs. */
 int spec_check_ranks(const struct spec *spec, int64_t ranks, int64_t width, struct error *err)
 {
     const json_t *buffer = spec->buffer;

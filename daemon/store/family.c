@@ -4,7 +4,7 @@
 
 #include <stdio.h>
 
-/* Reads one number by a query. Returns 1 with *n, 0 where there is no row, -1 on error. */
+/* Reads one number by a query. Returns 1 with *n, 0 if there is no row, -1 on error. */
 static int family_read_number(struct store *store, sqlite3_stmt *stmt, int64_t *n, struct error *err)
 {
     int rc = stmt ? store_row(store, stmt, err) : -1;
@@ -131,8 +131,8 @@ struct slice {
     char state[16];
 };
 
-/* Finds the next members to hand on. Returns 1 with the slice, which has no members where its source and state have no
- * more to give; 0 where the handover is done; -1 on error. */
+/* Finds the next members to hand on. Returns 1 with the slice, which has no members if its source and state have no
+ * more to give; 0 if the handover is done; -1 on error. */
 static int find_slice(struct store *store, int64_t ensemble, int limit, struct slice *slice, struct error *err)
 {
     sqlite3_stmt *stmt = store_query(

@@ -4,7 +4,7 @@
 
 #include <stdlib.h>
 
-/* Stores a member, which waits, and what it was suggested as. */
+/* Stores a member, which waits, and its suggestion. */
 static int add_suggestion(struct store *store, int64_t ensemble, const struct suggestion *s, struct error *err)
 {
     if (store_exec(store, err, "INSERT INTO member (ensemble, idx, state, priority) VALUES (?1, ?2, 'pending', ?3)",

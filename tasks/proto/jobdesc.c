@@ -60,7 +60,7 @@ static int read_seconds(const json_t *obj, const char *at, const char *key, int6
     return 0;
 }
 
-/* Tells whether an id can be put into paths, environment marks and JSON. */
+/* Returns whether an id can be put into paths, environment marks and JSON. */
 static bool id_is_printable(const char *text)
 {
     for (; *text; text++)
@@ -69,7 +69,7 @@ static bool id_is_printable(const char *text)
     return true;
 }
 
-/* Tells whether the path stays inside the task's directory. */
+/* Returns whether the path stays inside the task's directory. */
 static bool task_path_stays_below(const char *path)
 {
     if (path[0] == '/')

@@ -189,9 +189,10 @@ static void start_tasks(struct run *r)
     }
 }
 
-/* Tells whether the end of a task is held back. A batch system tells every process of a job to end, and a task may end
- * before the runner gets its signal, with any status. That is neither the task's failure nor its success, so the runner
- * waits a little for the signal. Only the runner, or a person, tells tasks of the daemon's local jobs to end. */
+/* Returns whether the end of a task is held back. A batch system tells every process of a job to end, and a task may
+ * end before the runner gets its signal, with any status. That is neither the task's failure nor its success, so the
+ * runner waits a little for the signal. Tasks of the daemon's local jobs get such a signal only from the runner, or
+ * from a person. */
 static bool end_is_held(const struct run *r, const struct task *t)
 {
     if (r->ending.stop != STOP_NONE || t->silent != SILENT_NOT || t->diverging || t->arrived || r->restarts.wanted)
@@ -243,11 +244,10 @@ static void hold_or_end(struct run *r, struct task *t, int64_t now)
     r->held++;
 }
 
-/* Waits for children that have ended. Returns whether children are left. Those that a signal has ended come first: the
- * others may have failed because of them.
- *
- * A process that a task leaves is a child of the runner before the task's first process can be waited for. So where
- * there are no more children than running tasks, nothing was left, and /proc need not be searched. */
+/* Waits for children that have ended. Returns whether children are left. Those that a signal has ended come first,
+ * since the others may have failed because of them. A process that a task leaves becomes a child of the runner before
+ * the task's first process can be waited for. So if there are no more children than running tasks, nothing was left,
+ * and /proc need not be searched. */
 static bool run_reap(struct run *r, int64_t now)
 {
     size_t first = r->ntasks, last = 0; /* of the tasks that ended */
@@ -305,8 +305,8 @@ static void stop_reading(struct run *r, int64_t now)
     looks_stop(&r->looks);
 }
 
-/* Ends processes that are left when every task has ended. Those that belong to a task were told to end with it. From
- * now on there is always a time at which the rest is killed, so that the runner waits for none of them for ever. */
+/* Ends processes that are left when every task has ended. Those of a task got the signal to end with it. From now on
+ * there is always a time at which the rest is killed, so that the runner never waits for ever. */
 static void end_children(struct run *r, int64_t now)
 {
     if (r->all_told)
@@ -341,8 +341,8 @@ static void end_silent(struct run *r, int64_t now)
     }
 }
 
-/* Has a task end that has gone beyond the step up to which it was to go: it is warned as before the end of the time, so
- * that it can leave a checkpoint, and told to end where it does not. Returns when it is told. */
+/* Ends a task that has gone beyond its rung. It is warned as before the end of the time, so that it can leave a
+ * checkpoint, and gets SIGTERM if it does not end. Returns the time of that. */
 static int64_t end_at_rung(struct run *r, struct task *t, int64_t now)
 {
     const struct jobdesc_checkpoint *checkpoint = &r->job->desc->checkpoint;
@@ -480,8 +480,8 @@ static void start_again(struct run *r)
     run_nudge(r, CONTROL_STATUS);
 }
 
-/* Returns until when records that cannot be written are tried again. Whoever started the runner expects its end soon
- * after the walltime; without one, a disk may be full for a while, however long the tasks have run. */
+/* Returns until when records that cannot be written are tried again. A batch system expects the runner's end soon after
+ * the walltime. Without a walltime, a disk may be full for a while, however long the tasks have run. */
 static int64_t give_up_after(const struct run *r)
 {
     int64_t since = records_failing_since(r->records);

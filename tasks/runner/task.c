@@ -64,7 +64,8 @@ static bool success_file_there(const struct task *t)
     return there;
 }
 
-/* Tells whether this is a rank beside others, which may wait for it, that has ended without saying that it is done. */
+/* Returns whether this is a rank beside others, which may wait for it, that has ended without saying that it is
+ * done. */
 static bool lacks_done(const struct task *t)
 {
     const char *ranks = json_string_value(json_object_get(t->desc->env, "STRETTO_RANKS"));
@@ -72,7 +73,7 @@ static bool lacks_done(const struct task *t)
     return t->job->desc->kind == JOBDESC_TRAINING && ranks != NULL && strcmp(ranks, "1") != 0 && !task_is_done(t);
 }
 
-/* Tells whether the task has closed every stream that it opened, and has opened one if it must. */
+/* Returns whether the task has closed every stream that it opened, and has opened one if it must. */
 static bool has_closed_streams(const struct task *t)
 {
     struct streams streams;
@@ -112,8 +113,8 @@ static void task_explain_stop(struct task *t)
         snprintf(end->reason, sizeof end->reason, "stopped %s: exit status %d", when, end->exit_code);
 }
 
-/* Tells whether the task died for lack of memory: it was killed, or is a launcher or a shell that reports that of its
- * child, and the kernel has just killed a process for lack of memory. */
+/* Returns whether the task died for lack of memory. That is so if it was killed, or is a launcher or a shell that
+ * reports that of its child, and the kernel has just killed a process for lack of memory. */
 static bool is_out_of_memory(const struct task *t)
 {
     bool killed =
@@ -224,9 +225,9 @@ static void task_explain_end(struct task *t, enum stop why)
     add_last_line(t);
 }
 
-/* Tells whether exit status 0 is success. After the warning it proves nothing for a member, since programs that stop
- * early exit with 0, too, unless it has reported that it has finished. A rank tells by its done record whether it has
- * stopped early. */
+/* Returns whether exit status 0 is success. After the warning it proves nothing for a member, unless the member has
+ * reported that it has finished, since programs that stop early exit with 0, too. A rank says by its done record
+ * whether it has stopped early. */
 static bool zero_is_success(const struct task *t)
 {
     if (t->metrics != NULL && metrics_finished(t->metrics) && t->silent == SILENT_NOT)
@@ -235,8 +236,8 @@ static bool zero_is_success(const struct task *t)
            !lacks_done(t);
 }
 
-/* Tells whether a task that did not succeed, and was not ended, lacked time. A program that leaves checkpoints stops
- * when its next one does not fit, and may show that only by exit status 0, unless it leaves a stream open; near the
+/* Returns whether a task that did not succeed, and was not ended, lacked time. A program that leaves checkpoints stops
+ * when its next one does not fit, and may show that only by exit status 0, unless it leaves a stream open. Near the
  * end, any end is attributed to that. */
 static bool is_out_of_time(const struct task *t, bool exited_0)
 {
@@ -290,7 +291,7 @@ bool task_looks_whole(const struct task *t)
            has_closed_streams(t);
 }
 
-/* Decides by the metrics that the task reported, where its exit status, and the file that it must leave, say that it
+/* Decides by the metrics that the task reported, if its exit status, and the file that it must leave, say that it
  * has succeeded. Returns whether it has. */
 static bool has_reached(struct task *t)
 {
@@ -303,9 +304,9 @@ static bool has_reached(struct task *t)
     return verdict == METRICS_REACHED;
 }
 
-/* Tells whether the task has reached the step up to which its attempt was to go, where that is not the last one of all.
- * A task that was told to end there may have done so in any way. One that went on from a checkpoint and reports nothing
- * had nothing left to do: an earlier attempt has reported that step, and was lost after its checkpoint. */
+/* Returns whether the task has reached the step up to which its attempt was to go, if that is not the last one of
+ * all. A task that was told to end there may have done so in any way. One that went on from a checkpoint and reports
+ * nothing had nothing left to do: an earlier attempt has reported that step, and was lost after its checkpoint. */
 static bool has_arrived(struct task *t)
 {
     struct attempt_end *end = &t->rec.end;
@@ -363,7 +364,7 @@ void task_leave_metrics(struct task *t, enum stop why)
     t->unread = why;
 }
 
-/* Tells of a task that ended well, and whose metrics were not read to their end: nobody can judge by them. */
+/* Reports of a task that ended well, and whose metrics were not read to their end: nobody can judge by them. */
 static void explain_unread(struct task *t)
 {
     struct attempt_end *end = &t->rec.end;
@@ -420,7 +421,7 @@ static bool make_again(const char *dir, int above)
     return mkdir(dir, 0700) == 0;
 }
 
-/* Tells whether the task's directory was removed, which loses its output, and makes it again, so that the exit record
+/* Returns whether the task's directory was removed, which loses its output, and makes it again, so that the exit record
  * has a place. A member may remove its own directory as well, which is above that of the attempt and beside which its
  * checkpoints lie. The ensemble's is not made, since a whole file system may be missing. */
 static bool directory_was_removed(const struct task *t)

@@ -51,7 +51,7 @@ struct task {
     const struct job *job;
     const struct jobdesc_task *desc;
     char mark[2 * JOB_NAME_MAX + 2]; /* STRETTO_TASK: "JOB/ID" */
-    pid_t pid;                       /* 0 where it does not run */
+    pid_t pid;                       /* 0 if it does not run */
     pid_t session;                   /* the session that its first process leads, or has led; 0: it was never started */
     bool ended;
     bool new_end;    /* its end is new, and processes that it left have not been looked for */
@@ -83,7 +83,7 @@ size_t gpus_count(const char *list); /* the number of ids in a list separated by
 
 void task_init(struct task *t, const struct job *job, const struct jobdesc_task *desc);
 
-/* Makes its directory and starts it in a session of its own. Where that fails, the task has ended, with the reason. */
+/* Makes its directory and starts it in a session of its own. If that fails, the task has ended, with the reason. */
 void task_start(struct task *t);
 
 /* Records a task that was never started, because the job was ended before. */

@@ -81,7 +81,7 @@ static void figure(const char *what, long long width, double value, const char *
     fflush(stdout);
 }
 
-/* says nothing where there are so few members that nothing changed between the two */
+/* says nothing if there are so few members that nothing changed between the two */
 static void figure_a_change(const char *what, long long width, const struct mark *from, const struct mark *to, int64_t members)
 {
     if (to->changes > from->changes)

@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* The mistakes that a spec may have: the place, and the value that stands there instead, or NULL where nothing does. */
+/* The mistakes that a spec may have: the place, and the value that stands there instead, or NULL if nothing does. */
 static const struct mistake {
     const char *object, *key, *value;
 } mistakes[] = {

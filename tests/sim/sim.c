@@ -329,7 +329,7 @@ static int open_store(struct sim *sim)
             return -1;
         }
         /* Nobody else has it open: its locks are kept, which takes a tenth of the time less than to take them for each
-         * statement. Where files fail by design, locks are among what fails. */
+         * statement. If files fail by design, locks are among what fails. */
         if (strcmp(sqlite3_vfs_find(NULL)->zName, "unix") == 0)
             sqlite3_exec(sim->store->db, "PRAGMA locking_mode = EXCLUSIVE", NULL, NULL, NULL);
         if (!sim->faults.tidy) /* watching takes time for each row, which long runs cannot afford */

@@ -159,7 +159,7 @@ static int keep_left(void *arg, const struct member_row *row)
     return 0;
 }
 
-/* The last of those that could go again; where there is none, its index is -1. */
+/* The last of those that could go again; if there is none, its index is -1. */
 static struct member_row last_left(struct sim *sim, const struct accepted *acc)
 {
     struct member_row last = {.index = -1};

@@ -123,7 +123,7 @@ static void write_plainly(const char *name)
     assert_int_equal(fclose(f), 0);
 }
 
-/* Tells whether it is time for something, which then is no longer to come. */
+/* Returns whether it is time for something, which then is no longer to come. */
 static bool is_due(int64_t *at)
 {
     if (*at == NEVER || now < START + *at)

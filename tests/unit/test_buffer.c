@@ -230,7 +230,7 @@ static void evictions_are_uniform_over_the_seen(void **state)
     assert_uniform(counts, SEEN);
 }
 
-/* Where every item has been seen by the next insertion, each insertion evicts any one of them: an item stays for a
+/* If every item has been seen by the next insertion, each insertion evicts any one of them. So an item stays for a
  * geometrically distributed number of insertions, whose mean is the capacity. */
 static void an_item_stays_as_long_as_theory_says(void **state)
 {
@@ -384,7 +384,7 @@ static void firo_removes_what_it_draws_above_the_threshold(void **state)
     buffer_destroy(b);
 }
 
-/* What is drawn first is any of them, also the first and the last that came. */
+/* The first draw may give any item, also the first and the last that came. */
 static void firo_draws_from_anywhere(void **state)
 {
     int counts[10] = {0};

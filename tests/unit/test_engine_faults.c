@@ -2,7 +2,7 @@
  * files, locks or memory fails, once or for a while. What was answered holds, the books balance, and all comes to its
  * end once the fault is gone.
  *
- * FAULT_EVERY=1 tries every n, which takes hours (the default leaves some out where there are many); FAULT_EVERY=10:3
+ * FAULT_EVERY=1 tries every n, which takes hours (the default leaves some out if there are many); FAULT_EVERY=10:3
  * every tenth, from the third on, so that the work can be divided; FAULT=KIND:N one again, with FAULT_LOG=1 the
  * daemon's log. */
 #include "common/log.h"

@@ -1,5 +1,5 @@
 /* The generations of a training: how they end, and when the next one begins; one thing at a time, on the simulated
- * cluster. Where their ranks run: test_engine_places.c. */
+ * cluster. If their ranks run: test_engine_places.c. */
 #include "common/log.h"
 #include "common/xalloc.h"
 #include "daemon/engine/jobs/abandon.h"

@@ -1,5 +1,5 @@
-/* What gets lost with the daemon, on the disk, or by a scheduler, and must not be missed: one thing at a time, on the
- * simulated cluster. */
+/* Losses with the daemon, on the disk, or by a scheduler, which must do no harm: one at a time, on the simulated
+ * cluster. */
 #include "common/log.h"
 #include "common/xalloc.h"
 #include "daemon/engine/jobs/abandon.h"

@@ -1,4 +1,4 @@
-/* What ranks say is kept over time: the further apart the older the training, whatever they say, and the last of it
+/* Reports of ranks are kept over time: the further apart the older the training, whatever they say, and the last one
  * always. */
 #include "common/log.h"
 #include "daemon/store/moment.h"

@@ -1,5 +1,5 @@
-/* How much one turn of the loop writes when a call is about a hundred thousand members, or thousands of jobs: counted
- * in rows, and the same for any number of them. A daemon that dies in between goes on, and what was answered holds. */
+/* The rows that one turn of the loop writes when a call is about a hundred thousand members, or thousands of jobs: the
+ * same for any number of them. A daemon that dies in between goes on, and what was answered holds. */
 #include "common/log.h"
 #include "daemon/engine/memory/core.h"
 #include "daemon/engine/engine.h"

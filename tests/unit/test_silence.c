@@ -1,4 +1,4 @@
-/* When a task is hung, by what is seen of it, in times that do not pass. */
+/* The moment at which a task counts as hung, by its signs of life, in times that do not pass. */
 #include "tasks/runner/silence.h"
 
 #include "tests/unit/unit.h"

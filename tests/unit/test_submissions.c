@@ -1,4 +1,4 @@
-/* What POSTs answer before they get to the engine: to specs, and to keys that came before. */
+/* Answers to POSTs before they get to the engine: to specs, and to keys that came before. */
 #include "api/handlers.h"
 #include "api/idempotency.h"
 #include "api/parameter_file.h"

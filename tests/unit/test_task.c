@@ -1,4 +1,4 @@
-/* How a task has ended, and in which words: by its status, by what the runner did to it, and by what it left. */
+/* The end of a task and its words: by its status, by what the runner did to it, and by what it left. */
 #include "tasks/runner/task.h"
 
 #include "common/files.h"

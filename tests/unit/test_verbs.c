@@ -1,4 +1,4 @@
-/* What is asked of the engine by each request that changes something, and what is answered. */
+/* The engine calls of each request that changes something, and the answers. */
 #include "api/ensemble_json.h"
 #include "api/handlers.h"
 #include "common/log.h"

@@ -5,7 +5,7 @@ const PAUSE = 1000; // between two looks, however many events there are
 const RETRY = 3000;
 const LATE = 8000; // a daemon that takes longer to answer may be stopped, or hang
 
-// An EventSource hears only of the kinds that it is told of.
+// The kinds of events: an EventSource receives only those for which it has a listener.
 export const KINDS = [
   'allocation.ended', 'allocation.submitted', 'attempt.ended', 'ensemble.begun', 'ensemble.cancelled',
   'ensemble.closed', 'ensemble.complete', 'ensemble.elastic', 'ensemble.ending', 'ensemble.failed',
@@ -24,7 +24,7 @@ export class Live {
     document.addEventListener('visibilitychange', () => (document.hidden ? this.close() : this.connect()));
   }
 
-  // open(): makes an EventSource. What changes without an event, such as a rate, is looked at `every` so many
+  // open(): makes an EventSource. Values that change without an event, such as a rate, are read `every` so many
   // milliseconds. Resolves once the first look is over.
   async follow(open, every) {
     this.open = open;
@@ -69,7 +69,7 @@ export class Live {
     else this.next ??= setTimeout(() => this.now(), after);
   }
 
-  // Where another view is followed meanwhile, that is looked at at once, and this look tells nothing more.
+  // If another view is followed meanwhile, that one is updated at once, and this call reports nothing more.
   async now() {
     const own = (this.latest = {});
     let good = true;

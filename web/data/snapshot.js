@@ -75,7 +75,7 @@ export class Snapshot {
   }
 }
 
-// How many of the members from one index up to but without another are in which state, by code.
+// Returns how many of the members with indices from `from` to before `end` are in which state, by code.
 export function countStates(states, from, end, isChosen) {
   const counts = new Uint32Array(NO_MEMBER + 1);
   for (let i = from; i < end; i++) if (!isChosen || isChosen(i)) counts[states[i]]++;

@@ -19,7 +19,7 @@ import {filterView} from './filter.js';
 
 async function load(id, parameters, redraw, kept) {
   const ensemble = await api.get(`v1/ensembles/${id}`);
-  // the calls below fail likewise, and tell
+  // the calls below fail likewise, and report it
   if (ensemble.count <= MOST) kept.look(readFilter(parameters), redraw).catch(() => {});
   const [members, failures, metrics, family, rungs] = await Promise.all([
     loadMembers(id, parameters), loadFailures(id), loadMetrics(ensemble.training), loadFamily(ensemble),

@@ -20,7 +20,7 @@ export class Picture {
     new ResizeObserver(() => this.resize()).observe(element);
   }
 
-  // wish: {key, lines, states, has, …}, what is to be drawn; where the key stays, nothing of it has changed.
+  // wish: {key, lines, states, has, …}, what is to be drawn; if the key stays, nothing of it has changed.
   set(wish) {
     const isSame = this.wish?.key === wish.key && this.palette === palette();
     this.wish = wish;
@@ -102,7 +102,7 @@ export class Picture {
     context.globalAlpha = 1;
   }
 
-  // A text that is cut where there is no room; with an edge in the colour of the page it stands out from lines below
+  // A text that is cut if there is no room; with an edge in the colour of the page it stands out from lines below
   // it.
   text(context, words, x, y, room, hasEdge = false) {
     let shown = words;

@@ -27,7 +27,7 @@ export class Scatter extends Picture {
     super(element, 'Members by two of their parameters or figures');
   }
 
-  // Where points lie; what is written beside the axis needs more room or less.
+  // The area of the points; labels beside the axis need more room or less.
   area(context) {
     const widest = Math.max(...this.wish.scaleY.ticks.map(([, words]) => context.measureText(visible(words)).width));
     const left = Math.ceil(Math.min(72, widest)) + 28;
@@ -93,7 +93,7 @@ export class Scatter extends Picture {
     context.restore();
   }
 
-  // Where the numbers along the axis would run into one another, some are left out.
+  // Leaves out some numbers along the axis if they would run into one another.
   ticksThatFit(context) {
     const {ticks} = this.wish.scaleX,
       widest = Math.max(0, ...ticks.map(([, words]) => context.measureText(words).width));

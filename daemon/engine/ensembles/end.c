@@ -1,4 +1,4 @@
-/* Ending an ensemble before its members have: they, and what of them is under way, some in each turn. */
+/* Ends an ensemble before its members have ended: the members, and their jobs under way, some in each turn. */
 #include "daemon/engine/ensembles/end.h"
 
 #include "common/log_changes.h"
@@ -14,7 +14,8 @@
 
 #include <stdio.h>
 
-/* As engine_stop_ensemble(), in the store, but for its members. `training` is NULL where there is none. */
+/* Does the same as engine_stop_ensemble(), in the store, except for its members. `training` is NULL if there is
+ * none. */
 static int store_stopped(struct engine *engine, struct ensemble_row *row, struct training_row *training,
                          const char *reason, struct error *err)
 {

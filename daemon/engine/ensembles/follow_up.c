@@ -1,5 +1,5 @@
 /* Follow-ups: members that are out of time go on in an ensemble of their own, with the same indices and so the same
- * parameters. It is made at once, with its first members; where there are many, the rest are taken over in slices, and
+ * parameters. It is made at once, with its first members; if there are many, the rest are taken over in slices, and
  * it runs meanwhile. Until it has them all, the ensembles before it stay as they are. */
 #include "daemon/engine/ensembles/follow_up.h"
 
@@ -39,7 +39,7 @@ int follow_up_check_whole(struct engine *engine, const struct ensemble_row *row,
     return rc;
 }
 
-/* Is there anything to follow up, and nothing in the way? 1, 0 where the newest is a follow-up that is not over, -1. */
+/* Is there anything to follow up, and nothing in the way? 1, 0 if the newest is a follow-up that is not over, -1. */
 static int look_at_family(struct engine *engine, const struct engine_follow_up *wish, struct family *family,
                           struct error *err)
 {

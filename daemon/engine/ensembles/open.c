@@ -15,7 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Compares parameters. How a number is written does not matter. */
+/* Compares parameters. The notation of numbers does not matter. */
 static bool are_same(const struct params *params, const json_t *a, const json_t *b)
 {
     for (size_t i = 0; i < params_size(params); i++) {

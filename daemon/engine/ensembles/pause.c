@@ -8,7 +8,7 @@
 #include "daemon/engine/memory/core.h"
 #include "daemon/engine/memory/ensemble.h"
 
-/* `reason`: why the daemon pauses it by itself; "" where somebody asked, who is told in `by`. */
+/* `reason`: why the daemon pauses it by itself; "" if somebody asked, who is told in `by`. */
 static int set_state(struct engine *engine, struct live_ensemble *ens, enum ensemble_state to, const char *reason,
                      const char *by, struct error *err)
 {
@@ -35,7 +35,7 @@ void pause_for(struct engine *engine, struct live_ensemble *ens, const char *rea
 {
     struct error err;
 
-    set_state(engine, ens, ENSEMBLE_PAUSED, reason, "", &err); /* where it fails the turn is rolled back as a whole */
+    set_state(engine, ens, ENSEMBLE_PAUSED, reason, "", &err); /* if it fails the turn is rolled back as a whole */
 }
 
 int engine_pause(struct engine *engine, int64_t id, const char *by, struct error *err)

@@ -1,4 +1,4 @@
-/* Elastic resizing: another width, and what becomes of the attempts beyond it. */
+/* Elastic resizing: sets another width, and stops attempts beyond it or lets them end. */
 #include "daemon/engine/ensembles/resize.h"
 
 #include "common/log_changes.h"

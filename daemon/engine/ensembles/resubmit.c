@@ -19,8 +19,8 @@ static bool has_training(struct engine *engine, int64_t id)
     return store_training_of(engine->store, id, &training, &ignored) == 1;
 }
 
-/* May members of it go again? What they would stream into must still take members: once every member is final, its
- * ranks are told that no more will come, and a rank cannot be told otherwise. */
+/* May members of it go again? The training that they would stream into must still accept members. Once every member is
+ * final, its ranks learn that no more will come, and that cannot be taken back. */
 static int check_resubmission(struct engine *engine, int64_t id, struct ensemble_row *row,
                               int64_t tally[MEMBER_STATE_COUNT], struct error *err)
 {
@@ -60,7 +60,7 @@ static int check_training(struct engine *engine, const struct ensemble_row *row,
     return 0;
 }
 
-/* Into memory again, where it has left it. */
+/* Into memory again, if it has left it. */
 static struct live_ensemble *bring_back(struct engine *engine, const struct ensemble_row *row, struct error *err)
 {
     struct live_ensemble *ens = engine_find_ensemble(engine, row->id);

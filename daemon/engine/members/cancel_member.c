@@ -1,6 +1,8 @@
-/* Cancelling one member. What was asked for is stored; a member that waits with a row is cancelled at once, one that
- * was never tried when its turn comes, and one that is under way when its attempt ends, for which its job is ended
- * unless others share it. */
+/* Cancels one member. The wish is stored, and carried out at one of these moments:
+ *
+ * - A member that waits with a row is cancelled at once.
+ * - One that was never tried is cancelled when its turn comes.
+ * - One that is under way is cancelled when its attempt ends. Its job is ended for that, unless others share it. */
 #include "daemon/engine/members/cancel_member.h"
 
 #include "common/log_changes.h"

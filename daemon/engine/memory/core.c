@@ -193,7 +193,7 @@ void engine_save_later(struct engine *engine, struct live_ensemble *ens)
 void engine_settle(struct engine *engine)
 {
     if (engine->to_settle.under_way)
-        return; /* whoever settles sees to what came meanwhile */
+        return; /* the settle step under way handles the news */
     engine->to_settle.under_way = true;
     engine->steps->settle(engine);
     engine->to_settle.under_way = false;

@@ -81,7 +81,8 @@ struct ticket *ticket_new(struct engine *engine, int64_t id);
 struct engine *ticket_redeem(void *ticket, int64_t *id);
 /* Has engine_settle() look at the ensemble, before this entry into the engine returns. */
 void engine_touch(struct engine *engine, struct live_ensemble *ens);
-/* Touches all ensembles of the adapter, because it can do what it could not, or a training on it has begun or ended. */
+/* Touches all ensembles of the adapter, because the adapter can do more than before, or a training on it has begun or
+ * ended. */
 void engine_touch_all(struct engine *engine, const struct known_adapter *adapter);
 /* Hands facts to their owners, has touched jobs take a step, and looks at touched ensembles, until none is left. Every
  * entry into the engine ends with it. */

@@ -5,7 +5,7 @@
 #include "daemon/spec/rows.h"
 #include "daemon/spec/spec.h"
 
-#define MOST_STREAMED 100000 /* members of an open ensemble with a training, where the spec does not say */
+#define MOST_STREAMED 100000 /* members of an open ensemble with a training, if the spec does not say */
 
 int64_t ensemble_most(const struct live_ensemble *ens)
 {
