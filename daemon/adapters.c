@@ -37,6 +37,13 @@ static void poke(void *arg)
     engine_poke(one->all->engine, one->adapter);
 }
 
+static void ended(void *arg, const char *name, const struct adapter_status *status, json_t *records)
+{
+    struct one *one = arg;
+
+    engine_job_ended(one->all->engine, one->adapter, name, status, records);
+}
+
 static void duplicate(void *arg, const char *name, const char *scheduler_id)
 {
     struct one *one = arg;
@@ -84,6 +91,7 @@ static int add_adapter(struct adapters *all, const struct adapter_ops *ops, cons
         .runner = all->config->runner,
         .config = one->section,
         .poke = poke,
+        .ended = ended,
         .duplicate = duplicate,
         .log = say,
         .arg = one,

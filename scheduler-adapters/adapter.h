@@ -118,6 +118,12 @@ struct adapter_host {
     const json_t *config; /* this adapter's section of the configuration, an object, or NULL */
     /* Something about this adapter's jobs changed: poll soon. Callable at any time from the loop thread. */
     void (*poke)(void *arg);
+    /* Reports that the job of this name and of status->scheduler_id has ended. The daemon then need not find it by a
+     * poll. `records` are the exit records that the runner handed back, an array of what stands in the record files;
+     * NULL: the daemon reads the files. It is called from the loop thread, never from inside a call of the adapter, and
+     * after the answer to the job's submission. All is borrowed for the call. A report that is lost, late or repeated
+     * does no harm. */
+    void (*ended)(void *arg, const char *name, const struct adapter_status *status, json_t *records);
     /* Reports a waiting job that no answer to a poll or find includes: a second one of the same name, or one of a name
      * that was not asked for. It is called before that answer, from the same listing, and again for as long as the job
      * is seen. The daemon ignores names that are not its own. Called from the loop thread; the strings are borrowed for
@@ -145,7 +151,7 @@ struct adapter_ops {
     /* the list ends with a NULL name, and the daemon refuses other keys; NULL: any key is accepted */
     const struct adapter_setting *settings;
     /* It hands the runner its descriptor (stretto-run --job-fd): no job.json is written, and the runner makes the job's
-     * directory. Only with same_host. */
+     * directory. Only with same_host. The runner hands its exit records back by the same file, for host->ended. */
     bool hands_over;
     /* The adapter watches the processes themselves, so that its word on a job is final. Other adapters pass on a
      * scheduler's reports. These may be late, or lack a job for a while, so the daemon asks again before it declares
@@ -155,8 +161,8 @@ struct adapter_ops {
     /* Make an adapter. NULL with err if the configuration is wrong. Must not start anything that lasts. */
     struct adapter *(*create)(const struct adapter_host *host, struct error *err);
 
-    /* Destroys the adapter; its jobs go on, and no poke follows. Calls under way are answered with ADAPTER_UNSURE
-     * before done(arg) is called, once. */
+    /* Destroys the adapter; its jobs go on, and neither poke nor ended follows. Calls under way are answered with
+     * ADAPTER_UNSURE before done(arg) is called, once. */
     void (*destroy)(struct adapter *a, void (*done)(void *arg), void *arg);
 
     /* Checks that the programs and settings that the adapter needs are here. Returns 0, or -1 with what is missing,
@@ -197,11 +203,6 @@ struct adapter_ops {
      * Of two in the same state it is about the one submitted first. Others that wait are reported to
      * host->duplicate. */
     void (*poll)(struct adapter *a, const struct adapter_job *jobs, size_t n, adapter_poll_cb *cb, void *arg);
-
-    /* Returns the exit records of a job that a poll has just reported as ended, as its runner handed them back. They
-     * are the text of a JSON array of the contents of the record files, which the caller frees. NULL: the caller reads
-     * the files. A second call for the same job returns NULL. It answers at once. The method is optional. */
-    char *(*take_records)(struct adapter *a, const char *name);
 
     /* Looks jobs up by name, after a restart or a lost answer; it reports like poll, and may be slower. */
     void (*find)(struct adapter *a, const struct adapter_job *jobs, size_t n, adapter_poll_cb *cb, void *arg);

@@ -195,7 +195,6 @@ const struct adapter_ops adapter_local = {
     .check = local_check,
     .slots = local_slots,
     .submit = local_submit,
-    .take_records = local_take_records,
     .poll = local_poll,
     .find = local_poll, /* both look jobs that are not in memory up in the run directory */
     .cancel = local_cancel,

@@ -42,7 +42,6 @@ struct local_job {
     char *name, *dir;
     char *descriptor; /* the content of job.json, for the runner; NULL: the file is in the directory */
     int jobfd;        /* the descriptor in which it was handed over, and in which the runner answers; -1: none */
-    char *answer;     /* the exit records of an ended job; NULL: there are none, or they were taken */
     struct local_need need;
     int64_t walltime_ms, grace_ms;
     enum local_state state;
@@ -132,7 +131,6 @@ void local_schedule(struct adapter *a); /* starts as many jobs from the head of 
 void local_started(struct local_job *job, pid_t pid, int jobfd, int error);
 /* starts it again after a pause; its runner has claimed nothing, and is gone */
 void local_start_again(struct local_job *job, const char *why);
-char *local_take_records(struct adapter *a, const char *name);
 void local_cancel_queued(struct local_job *job);
 /* takes its slots even beyond the machine's: the processes of an adopted job are there already */
 void local_take(struct local_job *job);

@@ -99,7 +99,8 @@ include/stretto/command.h: scheduler-adapters/command.h
 include/stretto/options.h: scheduler-adapters/options.h
 	$(AM_V_GEN)$(MKDIR_P) include/stretto && $(make_public) $(srcdir)/scheduler-adapters/options.h > $@.tmp && mv $@.tmp $@
 include/stretto/resources.h: scheduler-adapters/resources.h
-	$(AM_V_GEN)$(MKDIR_P) include/stretto && $(make_public) $(srcdir)/scheduler-adapters/resources.h > $@.tmp && mv $@.tmp $@
+	$(AM_V_GEN)$(MKDIR_P) include/stretto && \
+	  $(make_public) $(srcdir)/scheduler-adapters/resources.h > $@.tmp && mv $@.tmp $@
 include/stretto/words.h: scheduler-adapters/words.h
 	$(AM_V_GEN)$(MKDIR_P) include/stretto && $(make_public) $(srcdir)/scheduler-adapters/words.h > $@.tmp && mv $@.tmp $@
 include/stretto/error.h: common/error.h

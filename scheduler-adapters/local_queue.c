@@ -99,7 +99,6 @@ void local_job_free(struct local_job *job)
     free(job->name);
     free(job->dir);
     free(job->descriptor);
-    free(job->answer);
     free(job);
 }
 
@@ -129,38 +128,57 @@ static void job_give_back_resources(struct local_job *job)
     local_gpus_take_back(job);
 }
 
-static void read_answer(struct local_job *job)
+/* Returns the records that the runner handed back; NULL if the descriptor is still in their place, because the runner
+ * was killed or told to end. */
+static json_t *read_records(const struct local_job *job)
 {
     struct error err;
     size_t size;
+    char *text = job->jobfd >= 0 ? jobfd_read(job->jobfd, &size, &err) : NULL;
+    json_t *records = text != NULL && text[0] == '[' ? json_loads(text, 0, NULL) : NULL;
 
-    if (job->jobfd >= 0)
-        job->answer = jobfd_read(job->jobfd, &size, &err);
-    /* it still has the descriptor: the runner was killed or told to end, and gave no answer */
-    if (job->answer != NULL && job->answer[0] != '[') {
-        free(job->answer);
-        job->answer = NULL;
-    }
-    close_jobfd(job);
+    free(text);
+    return records;
+}
+
+/* The end of a job, which the engine is yet to be told. */
+struct local_end {
+    struct adapter *a;
+    char *name;
+    struct adapter_status status;
+    json_t *records;
+};
+
+static void tell_end(void *arg)
+{
+    struct local_end *end = arg;
+
+    if (!atomic_load(&end->a->closing))
+        end->a->host.ended(end->a->host.arg, end->name, &end->status, end->records);
+    json_decref(end->records);
+    free(end->name);
+    free(end);
 }
 
 /* The one place where the adapter has a job's end and the records that its runner handed back. */
 static void remember_ended(struct local_job *job, const char *reason, bool node_lost)
 {
+    struct local_end *end = xcalloc(1, sizeof *end);
     struct adapter *a = job->a;
 
     stretto_assert(job->state != LOCAL_ENDED);
-    read_answer(job);
     free(job->descriptor);
     job->descriptor = NULL;
     job->state = LOCAL_ENDED;
     job->status.state = ADAPTER_JOB_ENDED;
     job->status.node_lost = node_lost;
     text_copy(job->status.reason, sizeof job->status.reason, reason);
+    *end = (struct local_end){a, xstrdup(job->name), job->status, read_records(job)};
+    answers_call(a->answers, tell_end, end);
+    close_jobfd(job);
     local_list_append(&a->ended, job);
     if (a->ended.n > ENDED_REMEMBERED)
         local_job_free(a->ended.first);
-    local_poke(a);
 }
 
 static void queue_retry(uv_timer_t *timer)
@@ -264,16 +282,6 @@ void local_cancel_queued(struct local_job *job)
     local_list_remove(&job->a->queue, job);
     remember_ended(job, "cancelled before it started", false);
     local_schedule(job->a); /* others may have waited behind it */
-}
-
-char *local_take_records(struct adapter *a, const char *name)
-{
-    struct local_job *job = local_job_find(a, name);
-    char *records = job != NULL ? job->answer : NULL;
-
-    if (records != NULL)
-        job->answer = NULL;
-    return records;
 }
 
 void local_job_ended(struct local_job *job, const char *reason, bool node_lost)

@@ -36,8 +36,8 @@ static int check_ops(const char *path, const struct adapter_ops *ops, struct err
     if (ops->create == NULL || ops->destroy == NULL || ops->check == NULL || ops->slots == NULL ||
         ops->submit == NULL || ops->poll == NULL || ops->find == NULL || ops->cancel == NULL || ops->signal == NULL)
         return error_set(err, "plugin_unusable",
-                         "%s (adapter %s) lacks a method: all but ready, interval_ms, node_slots, take_records and "
-                         "withdraw are needed",
+                         "%s (adapter %s) lacks a method: all but ready, interval_ms, node_slots and withdraw "
+                         "are needed",
                          path, ops->name);
     return 0;
 }

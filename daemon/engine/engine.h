@@ -159,6 +159,9 @@ enum engine_look {
 void engine_look(struct engine *engine, const char *name, enum engine_look what);
 /* An adapter has news: poll it soon. */
 void engine_poke(struct engine *engine, const struct adapter *adapter);
+/* An adapter knows that a job has ended (adapter.h). `name` may be anything, and the report late, or a second one. */
+void engine_job_ended(struct engine *engine, const struct adapter *adapter, const char *name,
+                      const struct adapter_status *status, json_t *records);
 /* Reports that an adapter saw a waiting job that its next answer will leave out (adapter.h). With that answer the job
  * is taken out of the queue, if it is ours and cannot be useful. `name` may be anything. */
 void engine_duplicate(struct engine *engine, const struct adapter *adapter, const char *name, const char *scheduler_id);

@@ -154,7 +154,10 @@ static void scheduler_notes_end(struct sim *sim, void *arg)
     struct task_end *end = arg;
 
     cluster_set_state(end->cluster, end->job, ADAPTER_JOB_ENDED);
-    cluster_poke(end->cluster);
+    if (cluster_ops[end->cluster->adapter].hands_over)
+        cluster_report_end(end->cluster, end->job);
+    else
+        cluster_poke(end->cluster);
     sim_at(sim, sim_now(sim) + sim_faults_of(sim)->forget_ms, forget_later, end);
 }
 

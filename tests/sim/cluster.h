@@ -75,6 +75,7 @@ void cluster_wake_waiting(struct cluster *c);
 void cluster_over(struct cluster *c, struct cjob *job); /* its runner has ended, which the scheduler notes later */
 int64_t cluster_soon(struct cluster *c, uint64_t below);
 void cluster_poke(struct cluster *c);
+void cluster_report_end(struct cluster *c, struct cjob *job);
 void task_end_free(struct task_end *end);
 
 /* Files of the run directory. */

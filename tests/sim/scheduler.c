@@ -294,18 +294,13 @@ static void take_descriptor(struct cluster *c, const struct adapter_job *job)
 }
 
 /* Returns the records that a runner handed back when it ended: all of them, or some, or none. */
-static char *cluster_take_records(struct adapter *a, const char *name)
+static json_t *handed_back(struct cluster *c, const struct cjob *job)
 {
-    struct cluster *c = of(a);
-    const struct cjob *job = cluster_named(c, name);
     int lost = sim_faults_of(c->sim)->records_lost;
     json_t *records, *task, *record;
-    char *text;
     size_t i;
 
-    while (job != NULL && job->state != ADAPTER_JOB_ENDED)
-        job = job->next;
-    if (job == NULL || sim_chance(c->sim, lost))
+    if (sim_chance(c->sim, lost))
         return NULL;
     records = json_array();
     json_array_foreach (json_object_get(cluster_get(c, job->dir, "job.json"), "tasks"), i, task) {
@@ -313,10 +308,52 @@ static char *cluster_take_records(struct adapter *a, const char *name)
         if (record != NULL && !sim_chance(c->sim, lost / 3))
             json_array_append(records, record);
     }
-    /* mostly printed as the runner does, sometimes in another order */
-    text = json_dumps(records, JSON_COMPACT | (sim_chance(c->sim, 200) ? JSON_SORT_KEYS : 0));
-    json_decref(records);
-    return text;
+    return records;
+}
+
+/* A report of a job's end on its way to the daemon. */
+struct report {
+    struct cluster *cluster;
+    char name[64];
+    struct adapter_status status;
+    json_t *records;
+};
+
+static void report_comes(struct sim *sim, void *arg)
+{
+    struct report *report = arg;
+
+    sim_enter(sim);
+    if (sim_engine(sim) != NULL)
+        engine_job_ended(sim_engine(sim), cluster_adapter(report->cluster), report->name, &report->status,
+                         report->records);
+    sim_leave(sim);
+    json_decref(report->records);
+    free(report);
+}
+
+#define REPORT_LATE_MS 200000 /* the daemon may have been started again meanwhile, or submitted the job again */
+
+/* Reports the end at once, or late, perhaps to another daemon, or again, or never. */
+void cluster_report_end(struct cluster *c, struct cjob *job)
+{
+    int lost = sim_faults_of(c->sim)->nudge_lost;
+
+    if (sim_chance(c->sim, lost))
+        return;
+    job->told_ended = true;
+    do {
+        struct report *report = xcalloc(1, sizeof *report);
+
+        report->cluster = c;
+        snprintf(report->name, sizeof report->name, "%s", job->name);
+        report->status = (struct adapter_status){
+            .state = ADAPTER_JOB_ENDED, .started_ms = job->started_ms, .node_lost = job->node_lost};
+        snprintf(report->status.scheduler_id, sizeof report->status.scheduler_id, "%s", job->id);
+        report->records = handed_back(c, job);
+        sim_at(c->sim, sim_chance(c->sim, lost) ? cluster_soon(c, REPORT_LATE_MS) : sim_now(c->sim), report_comes,
+               report);
+    } while (sim_chance(c->sim, lost / 2));
 }
 
 static void cluster_submit(struct adapter *a, const struct adapter_job *job, adapter_submit_cb *cb, void *arg)
@@ -430,8 +467,11 @@ static void cluster_cancel(struct adapter *a, const struct adapter_job *ajob, ad
         if (sim_now(c->sim) < job->visible_ms)
             continue;
         job->cancelled = true;
-        if (job->state == ADAPTER_JOB_QUEUED)
+        if (job->state == ADAPTER_JOB_QUEUED) {
             cluster_set_state(c, job, ADAPTER_JOB_ENDED);
+            if (cluster_ops[c->adapter].hands_over)
+                cluster_report_end(c, job);
+        }
         if (job->flight != NULL)
             pilots_stop(job->flight, "cancelled");
     }
@@ -460,5 +500,5 @@ static void cluster_withdraw(struct adapter *a, const char *name, const char *id
 const char *const sim_adapters[SIM_ADAPTERS] = {"local", "other"};
 const struct adapter_ops cluster_ops[SIM_ADAPTERS] = {
     {CLUSTER_OPS, .name = "local"},
-    {CLUSTER_OPS, .name = "other", .hands_over = true, .take_records = cluster_take_records},
+    {CLUSTER_OPS, .name = "other", .hands_over = true},
 };

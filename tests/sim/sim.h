@@ -35,7 +35,8 @@ struct sim_faults {
     int cancel_refused;  /* the scheduler does not accept an order to cancel */
     int write_fails;     /* writes of the run directory fail */
     int read_fails;
-    int nudge_lost;      /* a control message or an adapter's poke is lost */
+    /* a control message, or an adapter's poke or report of an end, is lost; or such a report is late, or repeated */
+    int nudge_lost;
     int commit_fails;    /* a commit of the store fails, as on a full disk */
     int commit_crashes;  /* the daemon dies before or after a commit */
 

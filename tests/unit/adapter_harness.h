@@ -22,7 +22,8 @@ struct harness {
     struct adapter *adapter;
     struct adapter_host host;
     json_t *config;
-    unsigned pokes;
+    unsigned pokes; /* reports of an end among them */
+    json_t *ended;  /* the name of each job whose end was reported → its records, or null */
     unsigned duplicate; /* how many jobs were reported as a duplicate, and the last of them */
     char duplicate_name[64], duplicate_id[64];
     char dir[64];  /* the test's directory */
@@ -83,7 +84,7 @@ enum adapter_answer harness_signal(struct harness *h, struct harness_job *job, i
 /* Waits until the job has ended, and polls after each poke. Fails the test after harness_wait_s(). */
 struct adapter_status harness_wait_ended(struct harness *h, struct harness_job *job);
 struct exitrec harness_exit(struct harness_job *job);
-/* Returns the exit records that the adapter hands over, a new reference; NULL: none. */
+/* Returns the exit records that came with the end of the job, a new reference; NULL: none. */
 json_t *harness_records(struct harness *h, struct harness_job *job);
 /* Reads a line that a task wrote to the fifo. Fails the test after harness_wait_s(). */
 void harness_line(struct harness *h, char *line, size_t size);

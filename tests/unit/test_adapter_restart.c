@@ -302,6 +302,7 @@ static void its_start_and_its_end_are_told(void **state)
     assert_int_equal(h.pokes, 1);
     harness_let_go(&h);
     TEST_UNTIL(h.pokes == 2, uv_run(&h.loop, UV_RUN_ONCE));
+    assert_non_null(json_object_get(h.ended, job.name));
     assert_int_equal(harness_status(&h, &job).state, ADAPTER_JOB_ENDED);
 }
 

@@ -198,6 +198,54 @@ static void what_waits_again_is_looked_at(void **state)
     assert_in_range(left, 0, back / 8); /* one that was never said to have ended is looked at when it has waited */
 }
 
+/* The scheduler answers nothing, and the run directory cannot be read. */
+static void an_end_that_is_reported_with_its_records_suffices(void **state)
+{
+    static const struct sim_faults mute = {.poll_unsure = 1000, .read_fails = 1000};
+
+    begin(1, mute);
+    submit(20, 2, json_pack("{s:s}", "adapter", sim_adapters[1]));
+    until("SELECT count(*) = 20 FROM member WHERE state = 'succeeded'");
+    set_faults((struct sim_faults){0});
+    until_over();
+    end();
+}
+
+static enum job_belief belief_after_report(int adapter, const char *scheduler_id)
+{
+    const struct live_job *job = sim_engine(sim)->jobs;
+    struct adapter_status status = {.state = ADAPTER_JOB_ENDED};
+
+    snprintf(status.scheduler_id, sizeof status.scheduler_id, "%s", scheduler_id);
+    engine_job_ended(sim_engine(sim), cluster_adapter(sim_cluster(sim, adapter)), job->row.name, &status, NULL);
+    return job->state.belief;
+}
+
+/* It may be of an earlier submission, or of a job that the scheduler has not told of since the daemon began. */
+static void an_end_of_what_is_not_known_ends_no_job(void **state)
+{
+    static const struct sim_faults runs = {.run_ms = LONG_MS};
+    char own[64];
+
+    begin(1, runs);
+    submit(1, 1, json_pack("{s:s}", "adapter", sim_adapters[1]));
+    until("SELECT count(*) = 1 FROM attempt WHERE started IS NOT NULL");
+    snprintf(own, sizeof own, "%s", sim_engine(sim)->jobs->row.scheduler_id);
+    assert_int_not_equal(belief_after_report(1, "another"), BELIEF_ENDED);
+    assert_int_not_equal(belief_after_report(0, own), BELIEF_ENDED);
+    assert_int_equal(belief_after_report(1, own), BELIEF_ENDED);
+    assert_int_equal(sim_turn(sim), 0);
+    while (sim_engine(sim)->jobs->state.belief != BELIEF_RUNNING) /* a poll tells better */
+        step();
+    sim_crash(sim);
+    sim_boot(sim);
+    assert_int_equal(belief_after_report(1, own), BELIEF_UNASKED);
+    assert_int_equal(sim_turn(sim), 0);
+    until_over();
+    assert_int_equal(sim_number(sim, "SELECT count(*) FROM attempt"), 1);
+    end();
+}
+
 /* They are handed over while those before them are on their way to a slow disk, and then their pilot is over. */
 static void what_is_not_handed_over_yet_ends_with_its_pilot(void **state)
 {
@@ -458,6 +506,8 @@ int main(void)
         cmocka_unit_test(an_order_to_cancel_is_given_again_when_it_is_due),
         cmocka_unit_test(orders_to_cancel_are_given_again_after_growing_pauses),
         cmocka_unit_test(what_waits_again_is_looked_at),
+        cmocka_unit_test(an_end_that_is_reported_with_its_records_suffices),
+        cmocka_unit_test(an_end_of_what_is_not_known_ends_no_job),
         cmocka_unit_test(what_is_not_handed_over_yet_ends_with_its_pilot),
         cmocka_unit_test(records_are_found_in_another_order),
         cmocka_unit_test(what_is_returned_after_its_end_has_ended),

@@ -188,13 +188,6 @@ static void adapter_cancel(struct engine *engine, struct live_job *job, const st
     job->adapter->ops->cancel(job->adapter->adapter, ajob, adapter_cancelled, ticket_new(engine, job->row.id));
 }
 
-static char *adapter_take_records(struct live_job *job)
-{
-    const struct known_adapter *adapter = job->adapter;
-
-    return adapter->ops->take_records != NULL ? adapter->ops->take_records(adapter->adapter, job->row.name) : NULL;
-}
-
 static bool adapter_takes(const struct live_job *job)
 {
     (void)job;
@@ -211,6 +204,5 @@ void adapter_jobs_init(struct known_adapter *adapter)
         .takes = adapter_takes,
         .submit = adapter_submit,
         .cancel = adapter_cancel,
-        .take_records = adapter_take_records,
     };
 }

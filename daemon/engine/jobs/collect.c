@@ -240,55 +240,30 @@ static struct slot *slot_of(struct live_job *job, const char *task, size_t *next
     return NULL;
 }
 
-/* Takes the records in a JSON array. Returns false if it waits for points; the records are kept until then. */
-static bool collect_array(struct engine *engine, struct live_job *job, json_t *records)
+/* Takes the exit records that the adapter or the pilot handed over, if any. Returns true if these ended the job, or if
+ * it waits for points that they tell of; the records are kept until then. */
+static bool collect_handed_back(struct engine *engine, struct live_job *job)
 {
-    struct found_record *found = xcalloc(job->n_slots, sizeof *found);
+    struct found_record *found;
     const json_t *record;
     size_t i, n = 0, next = 0;
-    bool taken;
+    bool waits;
 
-    json_array_foreach (records, i, record) {
+    if (job->found.records == NULL)
+        return false;
+    found = xcalloc(job->n_slots, sizeof *found);
+    json_array_foreach (job->found.records, i, record) {
         struct slot *slot = slot_of(job, json_string_value(json_object_get(record, "id")), &next);
 
         if (slot != NULL && n < job->n_slots)
             found[n++] = (struct found_record){slot, record};
     }
-    taken = collect_records(engine, job, found, n) >= 0;
-    if (!taken)
-        job->found.records = json_incref(records);
+    waits = collect_records(engine, job, found, n) < 0;
     free(found);
-    return taken;
-}
-
-/* Takes the records from the text of a JSON array. Returns as collect_array() does. */
-static bool collect_text(struct engine *engine, struct live_job *job, const char *text)
-{
-    json_t *records = json_loads(text, 0, NULL);
-    bool taken = collect_array(engine, job, records);
-
-    json_decref(records);
-    return taken;
-}
-
-/* Handles the exit records that the runner handed back, if the adapter or the pilot has them. Returns true if these
- * ended the job, or if it waits for the points that they count. */
-static bool collect_handed_back(struct engine *engine, struct live_job *job)
-{
-    json_t *records = job->found.records;
-    char *text = NULL;
-    bool taken;
-
-    if (job_is_gone(job))
-        text = job_scheduler(job)->take_records(job);
-    if (records == NULL && text == NULL)
-        return false;
-    job->found.records = NULL;
-    taken = records != NULL ? collect_array(engine, job, records) : collect_text(engine, job, text);
-    json_decref(records);
-    free(text);
-    if (!taken)
+    if (waits)
         return true;
+    json_decref(job->found.records);
+    job->found.records = NULL;
     if (job->open > 0)
         return false;
     job_over(engine, job, job->told.gone_reason);

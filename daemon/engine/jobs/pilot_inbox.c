@@ -178,12 +178,6 @@ static bool inbox_takes(const struct live_job *job)
     return job->node != NULL;
 }
 
-static char *inbox_take_records(struct live_job *job)
-{
-    (void)job;
-    return NULL; /* they came with the journal's line (job_found.records) */
-}
-
 const struct job_scheduler pilot_scheduler = {
     .sure = true, /* jobs inside a pilot end with it */
     .hands_over = true,
@@ -191,5 +185,4 @@ const struct job_scheduler pilot_scheduler = {
     .takes = inbox_takes,
     .submit = hand_over,
     .cancel = order_cancel,
-    .take_records = inbox_take_records,
 };

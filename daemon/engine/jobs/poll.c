@@ -121,6 +121,24 @@ static void apply_status(struct engine *engine, struct live_job *job, const stru
         job_touch(engine, job);
 }
 
+/* The records count whichever submission of the job left them, since only one runner can claim it. The status counts
+ * where a poll would ask for it, and if it is of the submission that the engine knows: another one may still run. */
+void engine_job_ended(struct engine *engine, const struct adapter *adapter, const char *name,
+                      const struct adapter_status *status, json_t *records)
+{
+    struct live_job *job = engine_find_job_named(engine, name);
+
+    if (job == NULL || job->adapter->adapter != adapter)
+        return;
+    if (job->found.records == NULL)
+        job->found.records = json_incref(records);
+    if (job->list == JOB_LIST_POLLED && strcmp(job->row.scheduler_id, status->scheduler_id) == 0)
+        apply_status(engine, job, status, false);
+    job->found.look = job->found.look || records != NULL;
+    job_touch(engine, job);
+    engine_settle(engine);
+}
+
 /* Returns whether this answer makes the engine cancel the job again. The log reports how many such jobs an answer
  * has. */
 static bool is_cancelled_again(const struct engine *engine, const struct live_job *job,

@@ -88,7 +88,7 @@ struct job_found {
     bool whole;         /* a brief collection lacked an exit record: the next ones read all files */
     size_t strange;     /* records in the last collection that do not count: they are of others, or cannot be read */
     int64_t missing_ms; /* since when an exit record is missing; 0 if none is */
-    json_t *records;    /* its exit records, as its pilot handed them back */
+    json_t *records;    /* its exit records that were handed back and are yet to be taken */
 };
 
 /* The way in which a job is brought to its end. */

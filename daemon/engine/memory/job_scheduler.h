@@ -23,8 +23,6 @@ struct job_scheduler {
     void (*submit)(struct engine *engine, struct live_job *job, const struct adapter_job *ajob);
     /* Orders the end of the job. If the order may have to be given again, `ending.cancel_again_ms` then says when. */
     void (*cancel)(struct engine *engine, struct live_job *job, const struct adapter_job *ajob);
-    /* Returns the exit records of a job that is gone, as adapter_ops.take_records does. */
-    char *(*take_records)(struct live_job *job);
 };
 
 /* Returns the job's scheduler. */
