@@ -289,6 +289,21 @@ static void a_file_of_ones_own_is_no_other_user_s_and_no_link(void **state)
 }
 
 /* Of a long file only its end is read, and a line that begins before is cut there. */
+static void last_line_is_printable(void **state)
+{
+    struct error err;
+    char line[16];
+
+    assert_int_equal(file_write_whole(in_dir("log"), "one\ntw\001o\xff\n\n \n", 14, 0600, &err), 0);
+    file_last_line(in_dir("log"), NULL, line, sizeof line);
+    assert_string_equal(line, "tw?o?");
+    assert_int_equal(file_write_whole(in_dir("log"), "one\n\0\0\0two\0x\n", 13, 0600, &err), 0);
+    file_last_line(in_dir("log"), NULL, line, sizeof line);
+    assert_string_equal(line, "two?x");
+    file_last_line(in_dir("nowhere"), NULL, line, sizeof line);
+    assert_string_equal(line, "");
+}
+
 static void the_last_line_is_looked_for_in_the_last_4096_bytes(void **state)
 {
     enum { END = 4096 };
@@ -367,6 +382,7 @@ int main(void)
         cmocka_unit_test(the_directory_that_is_flushed_is_that_of_the_name),
         cmocka_unit_test(a_file_is_read_up_to_its_limit),
         cmocka_unit_test(the_last_line_is_looked_for_in_the_last_4096_bytes),
+        cmocka_unit_test(last_line_is_printable),
     };
     char rm[128];
     int rc;

@@ -24,6 +24,42 @@
 
 static struct error err;
 
+static void steps_are_open_until_they_have_all_fields(void **state)
+{
+    struct steps *steps = steps_create(3);
+    int64_t step;
+    int field;
+
+    assert_false(steps_first_incomplete(steps, &step, &field));
+    assert_true(steps_oldest(steps) == UINT64_MAX);
+    steps_note(steps, 10, 1, 1);
+    steps_note(steps, 20, 0, 2);
+    steps_note(steps, 30, 0, 3);
+    steps_note(steps, 20, 0, 4); /* again */
+    steps_note(steps, 20, 1, 5);
+    assert_true(steps_first_incomplete(steps, &step, &field) && step == 10 && field == 0);
+    assert_int_equal(steps_oldest(steps), 1);
+    assert_true(steps_may_begin(steps, 40, 4));
+    assert_false(steps_may_begin(steps, 40, 3));
+    assert_true(steps_may_begin(steps, 30, 3));
+    steps_note(steps, 10, 0, 6);
+    steps_note(steps, 10, 2, 7);
+    assert_true(steps_first_incomplete(steps, &step, &field) && step == 20 && field == 2);
+    assert_int_equal(steps_oldest(steps), 2);
+    steps_note(steps, 20, 2, 8);
+    assert_int_equal(steps_oldest(steps), 3);
+    assert_true(steps_may_begin(steps, 40, 2));
+    steps_destroy(steps);
+
+    steps = steps_create(64);
+    for (field = 0; field < 63; field++)
+        steps_note(steps, 1, field, 1);
+    assert_true(steps_first_incomplete(steps, &step, &field) && field == 63);
+    steps_note(steps, 1, 63, 2);
+    assert_false(steps_first_incomplete(steps, &step, &field));
+    steps_destroy(steps);
+}
+
 static void an_idle_stream_has_as_many_fields_as_any(void **state)
 {
     int64_t shape[] = {2};
@@ -85,6 +121,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_idle_stream_has_as_many_fields_as_any),
+        cmocka_unit_test(steps_are_open_until_they_have_all_fields),
         cmocka_unit_test(a_field_of_an_idle_stream_is_as_large_as_any),
         cmocka_unit_test(metrics_are_lines_of_json),
     };
