@@ -1,4 +1,5 @@
 #include "api/clients.h"
+#include "common/stretto_assert.h"
 
 #include "api/limits.h"
 #include "common/xalloc.h"
@@ -54,18 +55,21 @@ void clients_destroy(struct clients *clients)
 
 static void count_strangers(struct clients *clients, int n)
 {
+    stretto_assert(n > 0 || clients->counts.strangers > 0);
     clients->counts.strangers += (unsigned)n;
     clients->total->strangers += (unsigned)n;
 }
 
 static void count_known(struct clients *clients, int n)
 {
+    stretto_assert(n > 0 || clients->counts.known > 0);
     clients->counts.known += (unsigned)n;
     clients->total->known += (unsigned)n;
 }
 
 static void leave_strangers(struct clients *clients, struct http_client *client, enum client_state state)
 {
+    stretto_assert(client->state == CLIENT_STRANGER);
     DL_DELETE(clients->strangers, client);
     count_strangers(clients, -1);
     client->state = state;

@@ -79,7 +79,8 @@ wrong:
                      cursor);
 }
 
-int ensemble_page_read(struct ensemble_page *page)
+/* Reads sort, order, limit and cursor of the query. Returns 0, or -1 with page->err filled. */
+static int ensemble_page_read(struct ensemble_page *page)
 {
     page->limit = 100;
     if (request_query_int(page->r, "limit", 1, 1000, &page->limit, page->err) < 0 || read_order(page) < 0 ||

@@ -19,8 +19,6 @@ struct ensemble_page {
     struct error *err;
 };
 
-/* Reads sort, order, limit and cursor of the query. Returns 0, or -1 with page->err filled. */
-int ensemble_page_read(struct ensemble_page *page);
 /* Adds an ensemble, unless the page is full. Returns non-zero when no more are wanted. */
 int ensemble_page_add(struct ensemble_page *page, const struct ensemble_row *row, const struct ensemble_place *place);
 /* Answers with the page, or with page->err if rc < 0 or an ensemble could not be added. */

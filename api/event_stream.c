@@ -1,4 +1,5 @@
 #include "api/event_stream.h"
+#include "common/stretto_assert.h"
 
 #include "api/feed.h"
 #include "api/piece.h"
@@ -55,6 +56,7 @@ static bool load_next_piece(struct event_stream *s, bool *more)
         s->failed = true;
         return true;
     }
+    stretto_assert(piece_end(s->piece) >= s->at); /* an event is never sent twice */
     s->at = piece_end(s->piece);
     *more = s->at < upto;
     s->text = piece_text(s->piece, &s->size);
@@ -129,6 +131,7 @@ static ssize_t give_events(void *cls, uint64_t pos, char *buf, size_t max)
         feed_wait(s->feed, &s->waiter, s->at != feed_newest(s->feed));
         return 0;
     }
+    stretto_assert(s->used + n <= s->size);
     memcpy(buf, s->text + s->used, n);
     s->used += n;
     return (ssize_t)n;

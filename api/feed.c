@@ -1,4 +1,5 @@
 #include "api/feed.h"
+#include "common/stretto_assert.h"
 
 #include "api/limits.h"
 #include "api/piece.h"
@@ -79,6 +80,7 @@ static void on_news(uv_timer_t *timer)
     uint64_t now = uv_now(feed->config->loop);
 
     if (feed->upto < feed->newest && now >= feed->next) {
+        stretto_assert(feed->upto <= feed->newest);
         feed->upto = feed->newest;
         feed->next = now + ROUND_MS_MAX; /* in case clients with much to catch up with keep this round from ending */
         DL_CONCAT(feed->due, feed->idle);
@@ -163,6 +165,7 @@ static void feed_handle_closed(uv_handle_t *handle)
 {
     struct feed *feed = handle->data;
 
+    stretto_assert(feed->open_handles > 0 && feed->idle == NULL && feed->due == NULL);
     if (--feed->open_handles == 0)
         free(feed);
 }

@@ -1,4 +1,5 @@
 #include "api/request_private.h"
+#include "common/stretto_assert.h"
 
 #include "api/clients.h"
 #include "api/feed.h"
@@ -116,6 +117,7 @@ const void *request_body(const struct request *r, size_t *size)
 
 static void unref_request(struct request *r)
 {
+    stretto_assert(r->refs > 0);
     if (--r->refs > 0)
         return;
     body_fini(&r->body);
@@ -136,6 +138,7 @@ static void resume_connection(struct request *r)
 {
     if (!r->suspended || r->connection == NULL)
         return;
+    stretto_assert(r->response != NULL || !r->held);
     r->suspended = false;
     MHD_resume_connection(r->connection);
     r->host->kick(r->host);
@@ -177,6 +180,7 @@ static void request_settle(struct request *r)
 
 void request_hold(struct request *r)
 {
+    stretto_assert(!r->held && r->response == NULL);
     r->refs++;
     r->held = true;
     suspend(r);
@@ -288,6 +292,7 @@ static void request_answer(struct request *r)
 
     if (reader != NULL)
         store_answer_begin(reader);
+    stretto_assert(r->route != NULL && r->response == NULL);
     r->route->handler(r);
     if (reader != NULL)
         store_answer_end(reader);
@@ -318,6 +323,7 @@ void request_completed(struct request *r)
     clients_answer(r->host->clients, r->client, false);
     r->connection = NULL;
     r->client = NULL;
+    stretto_assert(r->refs > 0 && *r->prev == r);
     *r->prev = r->next;
     if (r->next != NULL)
         r->next->prev = r->prev;

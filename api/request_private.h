@@ -46,11 +46,7 @@ struct request {
     struct MHD_Response *response; /* the answer; NULL until there is one */
 };
 
-/* Sets the answer to `response`, which is taken over, in place of an earlier one. With NULL the connection is
- * closed. */
-void request_set_response(struct request *r, int status, const char *content_type, struct MHD_Response *response);
-
-/* Like request_set_response(), with a document, which is taken over. */
+/* Sets the answer to a document, which is taken over, in place of an earlier answer. */
 void request_set_json(struct request *r, int status, json_t *json);
 
 /* Called after a handler's answer: if the request was held, it goes on, and the hold is released. */

@@ -18,7 +18,9 @@ static void add_for_browser(struct MHD_Response *response)
     MHD_add_response_header(response, "Referrer-Policy", "no-referrer");
 }
 
-void request_set_response(struct request *r, int status, const char *content_type, struct MHD_Response *response)
+/* Sets the answer to `response`, which is taken over, in place of an earlier one. With NULL the connection is
+ * closed. */
+static void request_set_response(struct request *r, int status, const char *content_type, struct MHD_Response *response)
 {
     if (r->response != NULL)
         MHD_destroy_response(r->response);

@@ -1,4 +1,5 @@
 #include "api/stream.h"
+#include "common/stretto_assert.h"
 
 #include "common/xalloc.h"
 
@@ -34,6 +35,7 @@ struct stream *stream_create(struct request *r, uv_loop_t *loop, int fd, int64_t
 
 static void unref_stream(struct stream *stream)
 {
+    stretto_assert(stream->refs > 0);
     if (--stream->refs > 0)
         return;
     close(stream->fd);
@@ -47,10 +49,12 @@ static void stream_advance(struct stream *stream, size_t n)
     stream->have = (int64_t)n < stream->left ? n : (size_t)stream->left;
     stream->at += (int64_t)stream->have;
     stream->left -= (int64_t)stream->have;
+    stretto_assert(stream->left >= 0);
 }
 
 void stream_prime(struct stream *stream, const void *data, size_t size)
 {
+    stretto_assert(size <= STREAM_CHUNK);
     memcpy(stream->chunk, data, size);
     stream_advance(stream, size);
 }

@@ -19,11 +19,6 @@ struct out {
 static const char *const names[] = {"error", "warning", "info", "debug"};
 static const int priorities[] = {3, 4, 6, 7}; /* syslog(3)'s number for each log_level */
 
-const char *log_level_name(enum log_level level)
-{
-    return names[level];
-}
-
 static void out_format(struct out *o, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 static void out_format(struct out *o, const char *fmt, ...)
 {

@@ -16,8 +16,6 @@ struct log_record {
     const char *message;
 };
 
-const char *log_level_name(enum log_level level);
-
 /* The beginning of a line, before its message. */
 enum log_frame {
     LOG_PLAIN,   /* TIME PROGRAM[PID] LEVEL: */

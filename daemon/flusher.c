@@ -1,4 +1,5 @@
 #include "daemon/flusher.h"
+#include "common/stretto_assert.h"
 
 #include "common/xalloc.h"
 
@@ -86,10 +87,12 @@ struct flusher *flusher_create(uv_loop_t *loop, struct store *store, void (*done
 
 void flusher_start(struct flusher *f)
 {
+    stretto_assert(f->stage == IDLE);
     move_to(f, WANTED);
 }
 
-void flusher_wait(struct flusher *f)
+/* Waits for the flush that is under way, if there is one, and calls done() before it returns. */
+static void flusher_wait(struct flusher *f)
 {
     uv_mutex_lock(&f->mutex);
     while (f->stage == WANTED)

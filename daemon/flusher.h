@@ -15,9 +15,6 @@ struct flusher *flusher_create(uv_loop_t *loop, struct store *store, void (*done
 /* Starts a flush. It must not be called again before done(). */
 void flusher_start(struct flusher *flusher);
 
-/* Waits for the flush that is under way, if there is one, and calls done() before it returns. */
-void flusher_wait(struct flusher *flusher);
-
 /* Waits for the flush that is under way. done() is not called any more. */
 void flusher_destroy(struct flusher *flusher);
 #endif

@@ -1,4 +1,5 @@
 #include "daemon/turn.h"
+#include "common/stretto_assert.h"
 
 #include "common/log.h"
 #include "common/log_changes.h"
@@ -105,6 +106,7 @@ static void on_flushed(void *arg, const struct error *err)
 {
     struct turn *turn = arg;
 
+    stretto_assert(turn->flushing);
     turn->flushing = false;
     if (err != NULL) {
         turn->lost(turn->lost_arg, err);
@@ -117,6 +119,7 @@ static void on_flushed(void *arg, const struct error *err)
 /* Leaves the flush of the last commit to the flusher. */
 static void turn_flush(struct turn *turn)
 {
+    stretto_assert(!turn->flushing && turn->flushed.n == 0);
     turn->flushing = true;
     turn->flushed = turn->waiting;
     turn->waiting = (struct waiters){0};

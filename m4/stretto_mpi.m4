@@ -24,7 +24,8 @@ int main(int argc, char **argv)
     return 0;
 }
 EOF
-  stretto_mpi_pairs="mpicc.mpich:mpiexec.mpich mpicc:mpiexec mpicc:mpiexec.hydra mpicc:mpirun mpicc.openmpi:mpiexec.openmpi"
+  stretto_mpi_pairs="mpicc.mpich:mpiexec.mpich mpicc:mpiexec mpicc:mpiexec.hydra mpicc:mpirun"
+  stretto_mpi_pairs="$stretto_mpi_pairs mpicc.openmpi:mpiexec.openmpi"
   AS_IF([test -n "$MPICC" || test -n "$MPIEXEC"], [stretto_mpi_pairs="${MPICC:-mpicc}:${MPIEXEC:-mpiexec}"])
   MPICC=; MPIEXEC=
   for stretto_pair in $stretto_mpi_pairs; do
@@ -32,7 +33,8 @@ EOF
     stretto_exec=`command -v ${stretto_pair##*:} 2>/dev/null`
     AS_IF([test -z "$stretto_cc" || test -z "$stretto_exec"], [continue])
     AS_IF([$stretto_cc -o conftest_mpi conftest_mpi.c >&AS_MESSAGE_LOG_FD 2>&1 &&
-           timeout 30 $stretto_exec -n 2 ./conftest_mpi 2>&AS_MESSAGE_LOG_FD </dev/null | grep '^world 2 of 2$' >/dev/null],
+           timeout 30 $stretto_exec -n 2 ./conftest_mpi 2>&AS_MESSAGE_LOG_FD </dev/null |
+             grep '^world 2 of 2$' >/dev/null],
       [MPICC=$stretto_cc; MPIEXEC=$stretto_exec; break],
       [AS_ECHO(["$stretto_cc with $stretto_exec does not make a world of 2"]) >&AS_MESSAGE_LOG_FD
        stretto_mpi_why=" (no pair made a world of two processes: see config.log)"])

@@ -7,7 +7,8 @@ AC_ARG_VAR([PYTHON], [Python 3 with torch and numpy, for the training side])
 AC_MSG_CHECKING([for a Python with PyTorch and NumPy])
 STRETTO_PYTHON=`sh "$srcdir/build-aux/find-python" torch numpy -- $PYTHON 2>&AS_MESSAGE_LOG_FD`
 stretto_python_what=
-AS_IF([test -n "$STRETTO_PYTHON"], [stretto_python_what="(has torch and numpy)"], [stretto_python_what="(no python3 here has torch and numpy)"])
+AS_IF([test -n "$STRETTO_PYTHON"], [stretto_python_what="(has torch and numpy)"],
+  [stretto_python_what="(no python3 here has torch and numpy)"])
 AC_MSG_RESULT([${STRETTO_PYTHON:-none}])
 AC_MSG_CHECKING([for a Python with PyYAML])
 YAML_PYTHON=`sh "$srcdir/build-aux/find-python" yaml -- $PYTHON 2>&AS_MESSAGE_LOG_FD`

@@ -20,7 +20,7 @@
 
 /* The number grows with every change of this interface: a daemon loads only plugins that were built with its own
  * number. */
-#define ADAPTER_ABI 15
+#define ADAPTER_ABI 16
 
 /* The resources that a job asks for: the spec's `resources`, times `pack` or `ranks` where a job holds several
  * tasks. */

@@ -42,6 +42,14 @@ struct alps_node {
     uint64_t wait_ms;    /* the pause after its next refusal */
 };
 
+/* How aprun's last words say that an application ended. */
+struct alps_end {
+    bool node_lost;
+    bool no_room;   /* ALPS found no room for the application */
+    bool too_large; /* ALPS found no room although nodes were free */
+    int lost_nid;   /* the node that was lost; -1: not known */
+};
+
 struct alps_job {
     struct adapter *a;
     char name[64], *dir;
@@ -55,12 +63,11 @@ struct alps_job {
     uv_process_t process; /* of an aprun that this daemon started */
     uv_poll_t watch;      /* of an aprun that an earlier daemon started: on a pidfd */
     int pidfd;
-    bool watched, cancelled, node_lost;
-    bool no_room;  /* ALPS found no room on its nodes, and the job was given up */
-    bool placed;   /* its application has begun */
-    int too_large; /* refusals in a row because it is more than a node has */
-    int lost_nid;  /* see alps_files */
-    bool adopted;  /* it was started by an earlier daemon */
+    bool watched, cancelled;
+    bool placed;         /* its application has begun */
+    bool adopted;        /* it was started by an earlier daemon */
+    int too_large;       /* refusals in a row because it is more than a node has */
+    struct alps_end end; /* once it is over */
     char reason[256];
     UT_hash_handle hh;
 };
@@ -73,9 +80,7 @@ struct alps_files {
     long long apid;             /* 0: not known */
     char words[200];            /* the words in which aprun told of its end */
     char said[160];             /* the last words of a runner that did not reach its end */
-    bool node_lost, no_room;    /* ALPS found no room for the application */
-    bool too_large;             /* ALPS found no room although nodes were free */
-    int lost_nid;               /* the node that was lost; -1: not known */
+    struct alps_end end;
 };
 
 struct adapter {
@@ -145,7 +150,6 @@ struct alps_job *alps_adopt(struct adapter *a, const struct adapter_job *job, co
 void alps_job_over(struct alps_job *job, const char *reason);
 /* aprun passes it on to its application, unless it is SIGKILL */
 void alps_signal_aprun(const struct alps_job *job, int sig);
-void alps_kill(struct alps_job *job);    /* kills aprun and its application */
 void alps_forget_all(struct adapter *a); /* stops watching the jobs, which go on */
 
 void alps_exited(uv_process_t *process, int64_t status, int sig);

@@ -53,7 +53,7 @@ static void tell_status(const struct alps_job *job, struct adapter_status *statu
 
     status->state = job->state == ALPS_OVER || job->placed ? states[job->state] : ADAPTER_JOB_QUEUED;
     status->started_ms = job->started_ms;
-    status->node_lost = job->node_lost;
+    status->node_lost = job->end.node_lost;
     status->never = job->state == ALPS_WAITS && job->too_large >= ALPS_TRIES;
     snprintf(status->scheduler_id, sizeof status->scheduler_id, "%s", job->name);
     snprintf(status->reason, sizeof status->reason, "%s", job->reason);
@@ -64,10 +64,10 @@ static void tell_status(const struct alps_job *job, struct adapter_status *statu
 static void tell_by_files(const struct alps_files *files, struct adapter_status *status)
 {
     status->state = ADAPTER_JOB_UNKNOWN;
-    if (!files->ended && (!files->begun || (files->no_room && !files->claimed)))
+    if (!files->ended && (!files->begun || (files->end.no_room && !files->claimed)))
         return;
     status->state = ADAPTER_JOB_ENDED;
-    status->node_lost = files->node_lost;
+    status->node_lost = files->end.node_lost;
     alps_nodes_name(files->nids, status->host, sizeof status->host);
     snprintf(status->reason, sizeof status->reason, "%s%s", files->words[0] ? "ALPS: " : "", files->words);
 }
@@ -139,7 +139,7 @@ static void use_files(struct adapter *a, const struct adapter_job *from, const s
     if (job == NULL && files->pid > 0)
         job = alps_adopt(a, from, files);
     else if (job == NULL)
-        alps_nodes_lost(a, files->lost_nid);
+        alps_nodes_lost(a, files->end.lost_nid);
     if (job != NULL && job->state == ALPS_RUNS && (files->claimed || files->apid > 0))
         job->placed = true;
 }

@@ -28,20 +28,20 @@
 /* The last entry that is found decides: more telling words come later in this list. */
 static const struct {
     const char *words;
-    bool node_lost, no_room, too_large;
+    struct alps_end end;
 } ends[] = {
-    {"resources:", false, false, false}, /* it ended well */
-    {"exit codes:", false, false, false},
-    {"exit signals:", false, false, false},
-    {"initiated application termination", false, false, false},
-    {"Exiting due to errors", false, false, false},
-    {"OOM killer", false, false, false},
-    {"node failed or halted", true, false, false},
-    {"Received node event", true, false, false},
-    {"apsched:", false, false, false},
-    {"claim exceeds reservation", false, true, true},
-    {"claim exceeds reservation's node-count", false, true, false},
-    {"no more claims allowed", false, true, false},
+    {"resources:", {0}}, /* it ended well */
+    {"exit codes:", {0}},
+    {"exit signals:", {0}},
+    {"initiated application termination", {0}},
+    {"Exiting due to errors", {0}},
+    {"OOM killer", {0}},
+    {"node failed or halted", {.node_lost = true}},
+    {"Received node event", {.node_lost = true}},
+    {"apsched:", {0}},
+    {"claim exceeds reservation", {.no_room = true, .too_large = true}},
+    {"claim exceeds reservation's node-count", {.no_room = true}},
+    {"no more claims allowed", {.no_room = true}},
 };
 
 static bool is_file_in_dir(const char *dir, const char *name)
@@ -94,14 +94,12 @@ static void read_log(const char *dir, const char *name, struct alps_files *files
          line = strtok_r(NULL, "\n", &rest))
         for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
             /* an earlier aprun found no room, and this line is of a later one */
-            if (strstr(line, ends[i].words) != NULL && (i >= best || ends[best].no_room)) {
-                const char *nid = ends[i].node_lost ? strstr(line, " nid ") : NULL;
+            if (strstr(line, ends[i].words) != NULL && (i >= best || ends[best].end.no_room)) {
+                const char *nid = ends[i].end.node_lost ? strstr(line, " nid ") : NULL;
 
                 best = i;
-                files->node_lost = ends[i].node_lost;
-                files->no_room = ends[i].no_room;
-                files->too_large = ends[i].too_large;
-                files->lost_nid = nid != NULL ? atoi(nid + 5) : -1;
+                files->end = ends[i].end;
+                files->end.lost_nid = nid != NULL ? atoi(nid + 5) : -1;
                 snprintf(files->words, sizeof files->words, "%s", i > 0 ? line : "");
             }
     free(text);
@@ -151,7 +149,7 @@ void alps_files_read(const char *dir, struct alps_files *files)
     struct error err;
 
     *files = (struct alps_files){
-        .claimed = is_file_in_dir(dir, "claim.json"), .ended = is_file_in_dir(dir, "ended.json"), .lost_nid = -1};
+        .claimed = is_file_in_dir(dir, "claim.json"), .ended = is_file_in_dir(dir, "ended.json"), .end.lost_nid = -1};
     /* a claim by the daemon, which fences the job, has no runner */
     if (files->claimed && claim_read(dir, &claim, &err) < 0)
         claim = (struct claim){0};

@@ -42,7 +42,7 @@ static struct alps_job *alps_job_new(struct adapter *a, const struct adapter_job
     job->grace_ms = from->grace_ms;
     job->least_ms = from->least_ms;
     job->serial = ++a->serial;
-    job->pidfd = job->lost_nid = -1;
+    job->pidfd = job->end.lost_nid = -1;
     HASH_ADD_STR(a->jobs, name, job);
     return job;
 }
@@ -72,8 +72,8 @@ void alps_job_over(struct alps_job *job, const char *reason)
     job->over_at = uv_now(a->host.loop) + 1;
     job->kill_at = 0;
     snprintf(job->reason, sizeof job->reason, "%s", reason);
-    alps_nodes_leave(job, job->no_room);
-    alps_nodes_lost(a, job->lost_nid);
+    alps_nodes_leave(job, job->end.no_room);
+    alps_nodes_lost(a, job->end.lost_nid);
     answers_call(a->answers, alps_poke, a);
     alps_turn(a);
 }
@@ -116,16 +116,14 @@ static void ending_files_read(uv_work_t *work, int status)
 
     if (a->closing) {
         ;
-    } else if (e->files.no_room && !e->files.claimed && !job->cancelled) {
-        put_back_into_queue(job, e->files.words, e->files.too_large);
+    } else if (e->files.end.no_room && !e->files.claimed && !job->cancelled) {
+        put_back_into_queue(job, e->files.words, e->files.end.too_large);
     } else {
-        job->node_lost = e->files.node_lost;
+        job->end = e->files.end;
         snprintf(reason, sizeof reason, "%s%.120s%s%.120s", e->files.words[0] ? "ALPS: " : "", e->files.words,
                  e->files.words[0] && e->files.said[0] ? ": " : "", e->files.said);
         if (job->cancelled && !e->files.claimed)
             snprintf(reason, sizeof reason, "cancelled before it started");
-        job->no_room = e->files.no_room;
-        job->lost_nid = e->files.lost_nid;
         alps_job_over(job, reason);
     }
     alps_files_fini(&e->files);
@@ -245,6 +243,59 @@ static bool start_first(struct adapter *a, struct alps_job *job, uint64_t now, u
     return true;
 }
 
+/* The process id of a process that is not our child may belong to another one as soon as it has ended. */
+void alps_signal_aprun(const struct alps_job *job, int sig)
+{
+    if (job->pid > 0 && job->pidfd >= 0)
+        syscall(SYS_pidfd_send_signal, job->pidfd, sig, NULL, 0);
+    else if (job->pid > 0)
+        kill(job->pid, sig);
+}
+
+static void apkilled(void *arg, struct command_result *result)
+{
+    alps_idle(arg);
+}
+
+static void kill_application(uv_work_t *work, int status)
+{
+    struct alps_ending *e = work->data;
+    struct alps_job *job = e->job;
+    struct adapter *a = job->a;
+
+    if (!a->closing && job->state == ALPS_RUNS && job->pid > 0) {
+        char apid[24];
+        const char *const args[] = {a->apkill, "-KILL", apid, NULL};
+
+        snprintf(apid, sizeof apid, "%lld", e->files.apid);
+        if (e->files.apid > 0) {
+            alps_busy(a);
+            commands_run(a->commands,
+                         &(struct command){.argv = args,
+                                           .env = (const char *const *)a->env,
+                                           .limit_ms = 20000,
+                                           .out_max = 4096,
+                                           .err_max = 4096},
+                         apkilled, a);
+        }
+        alps_signal_aprun(job, SIGKILL);
+    }
+    alps_files_fini(&e->files);
+    free(e);
+    alps_idle(a);
+}
+
+/* Killing aprun ends its application sooner or later; apkill ends the application itself. */
+static void alps_kill(struct alps_job *job)
+{
+    struct alps_ending *e = xcalloc(1, sizeof *e);
+
+    e->job = job;
+    e->work.data = e;
+    alps_busy(job->a);
+    uv_queue_work(job->a->host.loop, &e->work, read_ending_files, kill_application);
+}
+
 static void kill_due(struct alps_job *job, uint64_t now, uint64_t *next)
 {
     struct adapter *a = job->a;
@@ -322,59 +373,6 @@ struct alps_job *alps_adopt(struct adapter *a, const struct adapter_job *from, c
     alps_busy(a);
     uv_poll_start(&job->watch, UV_READABLE, watched_exited);
     return job;
-}
-
-/* The process id of a process that is not our child may belong to another one as soon as it has ended. */
-void alps_signal_aprun(const struct alps_job *job, int sig)
-{
-    if (job->pid > 0 && job->pidfd >= 0)
-        syscall(SYS_pidfd_send_signal, job->pidfd, sig, NULL, 0);
-    else if (job->pid > 0)
-        kill(job->pid, sig);
-}
-
-static void apkilled(void *arg, struct command_result *result)
-{
-    alps_idle(arg);
-}
-
-static void kill_application(uv_work_t *work, int status)
-{
-    struct alps_ending *e = work->data;
-    struct alps_job *job = e->job;
-    struct adapter *a = job->a;
-
-    if (!a->closing && job->state == ALPS_RUNS && job->pid > 0) {
-        char apid[24];
-        const char *const args[] = {a->apkill, "-KILL", apid, NULL};
-
-        snprintf(apid, sizeof apid, "%lld", e->files.apid);
-        if (e->files.apid > 0) {
-            alps_busy(a);
-            commands_run(a->commands,
-                         &(struct command){.argv = args,
-                                           .env = (const char *const *)a->env,
-                                           .limit_ms = 20000,
-                                           .out_max = 4096,
-                                           .err_max = 4096},
-                         apkilled, a);
-        }
-        alps_signal_aprun(job, SIGKILL);
-    }
-    alps_files_fini(&e->files);
-    free(e);
-    alps_idle(a);
-}
-
-/* Killing aprun ends its application sooner or later; apkill ends the application itself. */
-void alps_kill(struct alps_job *job)
-{
-    struct alps_ending *e = xcalloc(1, sizeof *e);
-
-    e->job = job;
-    e->work.data = e;
-    alps_busy(job->a);
-    uv_queue_work(job->a->host.loop, &e->work, read_ending_files, kill_application);
 }
 
 void alps_forget_all(struct adapter *a)

@@ -249,8 +249,6 @@ struct batch_group {
 void batch_gather_init(struct adapter *a);
 void batch_gather_stop(struct adapter *a); /* jobs that wait are not submitted */
 void batch_gather_fini(struct adapter *a);
-/* Returns the number of jobs in the largest array that is tried for such jobs. */
-size_t batch_gather_most(struct adapter *a, const struct adapter_resources *want);
 /* Takes the group over. is_definite: it is certain that nothing of it was accepted; with ADAPTER_UNSURE the jobs are
  * then submitted again later. */
 void batch_group_answered(struct batch_group *group, enum adapter_answer answer, bool is_definite, const char *id,

@@ -6,6 +6,7 @@
  * well, which only a try can tell. Where an array is refused, its first job goes alone: if that is refused, too, all
  * are, because they have the same shape; otherwise the array was too large, and the other jobs go in smaller arrays. */
 #include "scheduler-adapters/batch.h"
+#include "common/stretto_assert.h"
 
 #include "common/xalloc.h"
 
@@ -122,7 +123,8 @@ static void limit_raise(struct adapter *a, const struct adapter_resources *want,
         limit_drop(at);
 }
 
-size_t batch_gather_most(struct adapter *a, const struct adapter_resources *want)
+/* Returns the number of jobs in the largest array that is tried for such jobs. */
+static size_t gather_most(struct adapter *a, const struct adapter_resources *want)
 {
     size_t max = a->gathering.array_max > 0 ? a->gathering.array_max : ARRAY_GUESS;
     const struct batch_array_limit *limit = *array_limit_of(a, want);
@@ -150,11 +152,12 @@ static void sort_into(struct adapter *a, struct batch_group **groups, struct bat
     for (; (group = *groups) != NULL; groups = &group->next) {
         int64_t last = a->gathering.array_max > 0 ? (int64_t)a->gathering.array_max : ARRAY_GUESS;
 
-        if (group->n >= batch_gather_most(a, &group->first->job.resources) || !are_alike(group->first, s) ||
+        if (group->n >= gather_most(a, &group->first->job.resources) || !are_alike(group->first, s) ||
             s->number < group->base || s->number - group->base > last)
             continue;
         if (a->gathering.no_gaps && s->number != group->base + (int64_t)group->n)
             continue;
+        stretto_assert(s->number >= group->base && *group->last == NULL);
         *group->last = s;
         group->last = &s->next;
         s->next = NULL;
@@ -307,6 +310,7 @@ static void try_first(struct batch_group *group)
 
     group->first = s->next;
     group->n--;
+    stretto_assert(group->n > 0 && group->first != NULL);
     first = group_new(group->a, s);
     first->rest = group;
     group->a->system->send(first);

@@ -62,10 +62,8 @@ struct commands *commands_create(uv_loop_t *loop, unsigned most);
 /* Counts the connections of these commands; `waits`: a command does not start before they are left. `pace` is shared by
  * several queues, and outlives them. */
 void commands_pace(struct commands *commands, struct command_pace *pace, bool waits);
-/* Returns how many connections are left now. */
-unsigned command_pace_left(struct command_pace *pace, uint64_t now_ms);
-/* Takes so many. Returns false where they are not left, and it `waits`; more than may ever be made at once are given
- * when that many are left. */
+/* Takes so many connections. Returns false where they are not left, and it `waits`; more than may ever be made at once
+ * are given when that many are left. */
 bool command_pace_take(struct command_pace *pace, uint64_t now_ms, unsigned cost, bool waits);
 
 /* Ends commands that run or wait: all are answered (COMMAND_STOPPED), then done(arg) is called. No command may be run

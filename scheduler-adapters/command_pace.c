@@ -18,7 +18,8 @@ static void pace_update(struct command_pace *pace, uint64_t now)
     pace->at = now;
 }
 
-unsigned command_pace_left(struct command_pace *pace, uint64_t now_ms)
+/* Returns how many connections are left now. */
+static unsigned command_pace_left(struct command_pace *pace, uint64_t now_ms)
 {
     if (pace->a_minute == 0)
         return UINT32_MAX;

@@ -164,8 +164,6 @@ bool local_runner_ready(const struct local_job *job); /* tells whether it has se
 /* Kills the job's runner now, and then all that it has started; `why`, which is not copied, becomes the reason of its
  * end. */
 void local_kill(struct local_job *job, const char *why);
-/* kills the tree in ms, unless a limit is sooner */
-void local_limit(struct local_job *job, int64_t ms, const char *why);
 void local_close_handles(struct local_job *job);
 
 /* local_look.c: finds out about a job from its files and processes. */

@@ -241,7 +241,7 @@ tests_unit_test_adapter_runners_LDADD = $(harness_libs)
 tests_unit_test_adapter_machine_CFLAGS = $(unit_cflags) $(UV_CFLAGS)
 tests_unit_test_adapter_machine_LDADD = $(harness_libs)
 endif
-EXTRA_DIST += scheduler-adapters/template.c tests/t/toy-batch tests/unit/adapter_harness.c tests/unit/adapter_harness.h tests/unit/batch_site.c tests/unit/batch_site.h tests/unit/alps_site.h
+EXTRA_DIST += scheduler-adapters/template.c tests/t/toy-batch tests/unit/adapter_named.h tests/unit/adapter_harness.c tests/unit/adapter_harness.h tests/unit/batch_site.c tests/unit/batch_site.h tests/unit/alps_site.h
 
 slurm_tests = tests/t/0650-slurm.t \
 	tests/t/0652-slurm-accounts.t tests/t/0653-slurm-arrays.t tests/t/0654-srun.t tests/t/0656-slurmrestd-accounts.t tests/t/0657-slurm-ids.t \

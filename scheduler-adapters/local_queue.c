@@ -1,5 +1,6 @@
 /* Jobs by name, the queue, and the slots. The first job in the queue starts first, so that big jobs do not starve. */
 #include "scheduler-adapters/local.h"
+#include "common/stretto_assert.h"
 
 #include "common/jobfd.h"
 #include "common/log.h"
@@ -27,6 +28,7 @@ void local_list_append(struct local_list *list, struct local_job *job)
 
 static void list_prepend(struct local_list *list, struct local_job *job)
 {
+    stretto_assert(list->first != job);
     job->prev = NULL;
     job->next = list->first;
     *(list->first ? &list->first->prev : &list->last) = job;
@@ -36,6 +38,7 @@ static void list_prepend(struct local_list *list, struct local_job *job)
 
 void local_list_remove(struct local_list *list, struct local_job *job)
 {
+    stretto_assert(list->n > 0 && *(job->prev ? &job->prev->next : &list->first) == job);
     *(job->prev ? &job->prev->next : &list->first) = job->next;
     *(job->next ? &job->next->prev : &list->last) = job->prev;
     job->prev = job->next = NULL;
@@ -112,6 +115,7 @@ static bool job_fits(const struct adapter *a, const struct local_job *job)
 
 void local_take(struct local_job *job)
 {
+    stretto_assert(job->need.slots >= 0 && job->need.memory >= 0);
     job->a->used.slots += job->need.slots;
     job->a->used.memory += job->need.memory;
 }
@@ -120,6 +124,7 @@ static void job_give_back_resources(struct local_job *job)
 {
     job->a->used.slots -= job->need.slots;
     job->a->used.memory -= job->need.memory;
+    stretto_assert(job->a->used.slots >= 0 && job->a->used.memory >= 0);
     local_gpus_take_back(job);
 }
 
@@ -143,6 +148,7 @@ static void remember_ended(struct local_job *job, const char *reason, bool node_
 {
     struct adapter *a = job->a;
 
+    stretto_assert(job->state != LOCAL_ENDED);
     read_answer(job);
     free(job->descriptor);
     job->descriptor = NULL;

@@ -123,6 +123,29 @@ static void set_scheduler_id(struct local_job *job)
     snprintf(job->status.scheduler_id, sizeof job->status.scheduler_id, "local:%d", (int)job->pid);
 }
 
+static void limit_reached(uv_timer_t *timer)
+{
+    struct local_job *job = timer->data;
+
+    local_kill(job, job->limit_why);
+}
+
+/* Kills the job's runner and all that it started in ms, unless a limit is sooner. */
+static void local_limit(struct local_job *job, int64_t ms, const char *why)
+{
+    if (ms < 0)
+        ms = 0;
+    if (job->limit == NULL) {
+        job->limit = xcalloc(1, sizeof *job->limit);
+        job->limit->data = job;
+        uv_timer_init(job->a->host.loop, job->limit);
+    } else if (uv_is_active((uv_handle_t *)job->limit) && uv_timer_get_due_in(job->limit) <= (uint64_t)ms) {
+        return;
+    }
+    job->limit_why = why;
+    uv_timer_start(job->limit, limit_reached, (uint64_t)ms, 0);
+}
+
 static void start_limit(struct local_job *job, int64_t already_ms)
 {
     if (job->walltime_ms > 0)
@@ -235,28 +258,6 @@ void local_kill(struct local_job *job, const char *why)
     job->killed_for = why;
     log_warn_of(LOG_JOB(0, job->name), "job %s: %s: killing it", job->name, why);
     local_runner_signal(job, SIGKILL); /* its processes are killed when it is gone and can start no more */
-}
-
-static void limit_reached(uv_timer_t *timer)
-{
-    struct local_job *job = timer->data;
-
-    local_kill(job, job->limit_why);
-}
-
-void local_limit(struct local_job *job, int64_t ms, const char *why)
-{
-    if (ms < 0)
-        ms = 0;
-    if (job->limit == NULL) {
-        job->limit = xcalloc(1, sizeof *job->limit);
-        job->limit->data = job;
-        uv_timer_init(job->a->host.loop, job->limit);
-    } else if (uv_is_active((uv_handle_t *)job->limit) && uv_timer_get_due_in(job->limit) <= (uint64_t)ms) {
-        return;
-    }
-    job->limit_why = why;
-    uv_timer_start(job->limit, limit_reached, (uint64_t)ms, 0);
 }
 
 void local_terminate(struct local_job *job)

@@ -3,7 +3,6 @@
 #define SCHEDULER_ADAPTERS_REGISTRY_H
 #include "scheduler-adapters/adapter.h"
 
-extern const struct adapter_ops *const adapter_registry[];         /* ended by NULL */
-const struct adapter_ops *adapter_registry_find(const char *name); /* NULL where there is none */
+extern const struct adapter_ops *const adapter_registry[]; /* ended by NULL */
 
 #endif

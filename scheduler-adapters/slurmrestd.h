@@ -101,7 +101,6 @@ struct slurmrestd_limits {
     bool is_shared; /* other users' jobs count towards some limits */
     bool denies;    /* a job that is larger or longer than a limit may be refused, where elsewhere it would wait */
 };
-void slurmrestd_limits_init(struct slurmrestd_limits *limits);
 void slurmrestd_limits_read(struct slurmrestd_limits *limits, const char *user, const json_t *answer);
 
 /* slurmrestd_orders.c */

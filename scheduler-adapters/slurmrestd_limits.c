@@ -24,11 +24,6 @@ struct doubt {
     struct slurmrestd_limits limits;
 };
 
-void slurmrestd_limits_init(struct slurmrestd_limits *limits)
-{
-    *limits = (struct slurmrestd_limits){.most = INT64_MAX};
-}
-
 static int64_t number_at_path(const json_t *value, const char *a, const char *b, const char *c, const char *d)
 {
     const char *const keys[] = {a, b, c, d};
@@ -150,8 +145,7 @@ void slurmrestd_look_for_limit(struct batch_group *group, const char *words)
     struct doubt *doubt = xcalloc(1, sizeof *doubt);
     uint64_t now = uv_now(a->batch.host.loop);
 
-    *doubt = (struct doubt){.a = a, .group = group, .since = time(NULL) - CLOCKS_S};
-    slurmrestd_limits_init(&doubt->limits);
+    *doubt = (struct doubt){.a = a, .group = group, .since = time(NULL) - CLOCKS_S, .limits.most = INT64_MAX};
     error_set(&doubt->words, "batch_system_unsure", "%s", words);
     if (a->version < OLDEST || !a->has_accounts || now < a->silence.until || now < a->limits_next)
         decide_doubt(doubt, false);

@@ -78,7 +78,8 @@ int spec_parse_rules(struct spec *spec, struct error *err)
     return 0;
 }
 
-const char *rules_file_at(const json_t *file)
+/* Returns where a file of the rules lies: its "at", or its path. */
+static const char *rules_file_at(const json_t *file)
 {
     const char *at = json_string_value(json_object_get(file, "at"));
 

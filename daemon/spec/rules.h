@@ -20,8 +20,6 @@ int rules_compare_parameters(const struct spec *spec, const struct spec *referen
 /* Returns whether the rules of a reference let a parameter, or a place in the spec (a pointer), vary. */
 bool rules_let_vary(const struct spec *reference, const char *name);
 
-/* Returns where a file of the rules lies: its "at", or its path. */
-const char *rules_file_at(const json_t *file);
 /* Checks that the places of all files are absolute, since attempts hash them. */
 int rules_check_places(const struct spec *spec, struct error *err);
 

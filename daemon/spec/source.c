@@ -17,14 +17,6 @@ void source_init(struct source *source, FILE *in)
     }
 }
 
-void source_unget(struct source *source, int c)
-{
-    if (c == EOF)
-        return;
-    ungetc(c, source->in);
-    source->left++;
-}
-
 int source_check(const struct source *source, struct error *err)
 {
     if (ferror(source->in))

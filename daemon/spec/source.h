@@ -29,9 +29,6 @@ static inline int source_get(struct source *source)
     return c;
 }
 
-/* Puts the last byte back. It must not be a newline, since lines are counted. */
-void source_unget(struct source *source, int c);
-
 /* After EOF: returns 0 if it was the end of the file, else -1 with code "spec_parameter_file". */
 int source_check(const struct source *source, struct error *err);
 

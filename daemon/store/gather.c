@@ -1,4 +1,5 @@
 #include "daemon/store/gather.h"
+#include "common/stretto_assert.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -64,6 +65,7 @@ static bool get_blocks(struct gathering *g, sqlite3_int64 size)
 /* Returns whether GATHER_KEPT bytes of the file's own follow an offset. If not, asks the file system for them. */
 static bool is_followed(struct gathering *g, sqlite3_int64 offset)
 {
+    stretto_assert(g->fd < 0 || g->end <= g->own || !g->frugal);
     return g->fd < 0 || get_blocks(g, offset + GATHER_KEPT + LOG_STEP) || get_blocks(g, offset + GATHER_KEPT);
 }
 
@@ -95,6 +97,7 @@ static int log_write(sqlite3_file *file, const void *data, int n, sqlite3_int64 
         return gathering_methods(g)->xWrite(g->real, data, n, offset);
     if (g->size == 0)
         g->offset = offset;
+    stretto_assert(g->size + size <= GATHERED_MAX && offset == g->offset + (sqlite3_int64)g->size);
     memcpy(g->data + g->size, data, size);
     g->size += size;
     return SQLITE_OK;

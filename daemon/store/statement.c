@@ -1,5 +1,6 @@
 /* SQL statements: prepared once, run, and read. */
 #include "daemon/store/internal.h"
+#include "common/stretto_assert.h"
 
 #include "common/xalloc.h"
 
@@ -96,6 +97,7 @@ int store_exec(struct store *store, struct error *err, const char *sql, const ch
     if (stmt == NULL)
         return store_doom(store, err);
     va_start(ap, types);
+    stretto_assert(!sqlite3_stmt_busy(stmt)); /* nobody reads its rows while it is run anew */
     rc = bind_values(store, stmt, types, ap, SQLITE_STATIC, err);
     va_end(ap);
     if (rc == 0 && sqlite3_step(stmt) != SQLITE_DONE)
@@ -123,6 +125,7 @@ sqlite3_stmt *store_query(struct store *store, struct error *err, const char *sq
         return NULL;
     }
     va_start(ap, types);
+    stretto_assert(!sqlite3_stmt_busy(stmt));
     rc = bind_values(store, stmt, types, ap, SQLITE_TRANSIENT, err);
     va_end(ap);
     if (rc < 0) {

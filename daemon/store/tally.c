@@ -3,6 +3,7 @@
  * are written by one statement each before anything reads the tallies, and at the latest before the commit: members
  * and their tallies are committed together, and rolled back together. member_change.c does what else follows. */
 #include "daemon/store/internal.h"
+#include "common/stretto_assert.h"
 
 #include "common/xalloc.h"
 
@@ -57,6 +58,7 @@ static void sql_moved(sqlite3_context *context, int n, sqlite3_value **values)
     if (!read_state(context, values[1], &from) || !read_state(context, values[2], &to))
         return;
     sums = sums_of(store->tallies, sqlite3_value_int64(values[0]));
+    stretto_assert(from != to);
     sums->n[from]--;
     sums->n[to]++;
 }

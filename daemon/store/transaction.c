@@ -1,6 +1,7 @@
 /* Transactions: the one of a loop turn, the flush that follows it, and the one that shows the reader only what is
  * flushed. */
 #include "daemon/store/internal.h"
+#include "common/stretto_assert.h"
 
 #include "common/log.h"
 #include "daemon/store/gather.h"
@@ -48,6 +49,7 @@ int store_begin(struct store *store, struct error *err)
     if (!store->in_transaction) {
         if (store_roll_back(store, err) < 0 || store_run(store, begin_sql, err) < 0)
             return store_doom(store, err);
+        stretto_assert(store->event_made == 0);
         store->in_transaction = true;
         store->changes_before = sqlite3_total_changes(store->db);
     }
@@ -132,6 +134,7 @@ void store_answer_end(struct store *reader)
 
 void store_flushed(struct store *store)
 {
+    stretto_assert(!store->doomed);
     gather_settle(store->log);
     let_go_of_view(store->reader);
     if (store->event_owed != 0)

@@ -37,7 +37,9 @@ class Design(HeldOut):
 def train(design, members, options, seed):
     """Train on the first members for options.batches batches."""
     options.seed = seed
-    trainer = heat_surrogate.Trainer(options, design.params.shape[1], (GRID, GRID), torch.device("cpu"), 1, options.batch)
+    trainer = heat_surrogate.Trainer(
+        options, design.params.shape[1], (GRID, GRID), torch.device("cpu"), 1, options.batch
+    )
     source = numpy.random.default_rng(seed)
     for number in range(options.batches):
         member = source.integers(members, size=options.batch)

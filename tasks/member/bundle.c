@@ -1,4 +1,5 @@
 #include "tasks/member/bundle.h"
+#include "common/stretto_assert.h"
 
 #include <string.h>
 
@@ -38,6 +39,7 @@ int bundle_open(struct bundle *b, struct sendbuf_pool *pool)
 
 void *bundle_place(struct bundle *b)
 {
+    stretto_assert(b->buf != NULL && b->used + FRAME_HEADER_SIZE <= b->capacity);
     return sendbuf_bytes(b->buf) + b->used + FRAME_HEADER_SIZE;
 }
 
@@ -53,6 +55,7 @@ void bundle_add(struct bundle *b, const struct frame *f)
     }
     b->last = *f;
     b->last_at = b->used;
+    stretto_assert(b->buf != NULL && b->used + FRAME_HEADER_SIZE + f->length <= b->capacity);
     b->used += frame_span(f);
 }
 

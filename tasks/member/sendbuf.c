@@ -1,4 +1,5 @@
 #include "tasks/member/sendbuf.h"
+#include "common/stretto_assert.h"
 
 #include <pthread.h>
 #include <stdbool.h>
@@ -34,6 +35,7 @@ struct sendbuf_pool *sendbuf_pool_create(void)
 
 static void drop_pool(struct sendbuf_pool *pool)
 {
+    stretto_assert(pool->out == 0);
     for (struct sendbuf *buf = pool->idle, *next; buf != NULL; buf = next) {
         next = buf->next;
         free(buf);
@@ -64,6 +66,7 @@ void sendbuf_give_back(struct sendbuf *buf)
         return;
     pool = buf->pool;
     pthread_mutex_lock(&pool->lock);
+    stretto_assert(pool->out > 0);
     keep = pool->idle_bytes + buf->capacity <= IDLE_BYTES_MAX;
     if (keep) {
         buf->next = pool->idle;
@@ -88,6 +91,7 @@ static struct sendbuf *take_idle_sendbuf(struct sendbuf_pool *pool, size_t size)
         if ((*at)->capacity >= size && (*at)->capacity / 2 <= size) {
             buf = *at;
             *at = buf->next;
+            stretto_assert(pool->idle_bytes >= buf->capacity);
             pool->idle_bytes -= buf->capacity;
             break;
         }

@@ -1,4 +1,5 @@
 #include "tasks/member/slots.h"
+#include "common/stretto_assert.h"
 
 #include "tasks/proto/frame.h"
 #include "tasks/proto/shared.h"
@@ -137,6 +138,7 @@ struct lent_slot *slot_take(struct slots *slots, size_t bytes)
         return NULL;
     }
     slot->of = slots;
+    stretto_assert(first + units <= slots->units);
     slot->first = first;
     slot->units = units;
     frame_encode_place(first * SHARED_UNIT, slot->frame + FRAME_HEADER_SIZE);
@@ -153,6 +155,7 @@ void slot_give_back(struct lent_slot *slot)
     struct slots *slots = slot->of;
 
     pthread_mutex_lock(&slots->lock);
+    stretto_assert(slots->taken[slot->first] == 1 && slot->first + slot->units <= slots->units);
     memset(slots->taken + slot->first, 0, slot->units);
     pthread_mutex_unlock(&slots->lock);
     free(slot);

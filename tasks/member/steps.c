@@ -1,4 +1,5 @@
 #include "tasks/member/steps.h"
+#include "common/stretto_assert.h"
 
 #include "tasks/proto/fields.h"
 #include "tasks/proto/stepset.h"
@@ -58,11 +59,13 @@ void steps_note(struct steps *steps, int64_t step, int field, uint64_t place)
 {
     uint64_t bit = (uint64_t)1 << field;
     size_t i;
+    stretto_assert(field >= 0 && field < steps->fields);
 
     if (bit == steps->all || is_step_whole(steps, step))
         return;
     for (i = 0; i < steps->count && steps->open[i].step != step; i++)
         ;
+    stretto_assert(i < FIELDS_OPEN_STEPS_MAX);
     if (i == steps->count)
         steps->open[steps->count++] = (struct open_step){.step = step, .place = place};
     steps->open[i].have |= bit;

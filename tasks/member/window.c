@@ -1,4 +1,5 @@
 #include "tasks/member/window.h"
+#include "common/stretto_assert.h"
 
 #include <stdlib.h>
 
@@ -31,6 +32,7 @@ bool window_has_room(const struct window *w, size_t bytes)
 uint64_t window_number(struct window *w, uint64_t place)
 {
     w->numbered++;
+    stretto_assert(w->numbered - w->acked <= w->ring);
     w->place[w->numbered % w->ring] = place;
     return w->numbered;
 }
@@ -53,6 +55,7 @@ void window_keep(struct window *w, zmq_msg_t *msg, size_t reserved)
     zmq_msg_move(&kept->msg, msg);
     zmq_msg_close(msg);
     kept->bytes = reserved > 0 ? reserved : zmq_msg_size(&kept->msg);
+    stretto_assert(w->next - w->first <= w->ring); /* no message that is kept was written over */
     kept->last = w->sent = w->numbered;
     if (reserved == 0)
         w->bytes += kept->bytes;
@@ -63,9 +66,11 @@ void window_ack(struct window *w, uint64_t sequence)
     if (sequence > w->sent || sequence <= w->acked)
         return;
     w->acked = sequence;
+    stretto_assert(w->acked <= w->sent && w->sent <= w->numbered);
     for (; w->first < w->next && w->kept[w->first % w->ring].last <= sequence; w->first++) {
         struct kept_message *kept = &w->kept[w->first % w->ring];
 
+        stretto_assert(w->bytes >= kept->bytes);
         w->bytes -= kept->bytes;
         zmq_msg_close(&kept->msg);
     }
@@ -78,5 +83,6 @@ bool window_is_empty(const struct window *w)
 
 zmq_msg_t *window_message(struct window *w, uint64_t n)
 {
+    stretto_assert(n >= w->first && n < w->next);
     return &w->kept[n % w->ring].msg;
 }

@@ -372,7 +372,9 @@ static bool ckpt_is_untouched(const char *dir, const struct ckpt *ckpt, bool *sa
     return *same_size && ckpt_mtime_ns(&st) == ckpt->mtime_ns && (int64_t)st.st_ino == ckpt->inode;
 }
 
-bool ckpt_fits(const char *dir, const struct ckpt *ckpt, bool read)
+/* Tells whether its file is as it was recorded: by size, and by content unless nobody has touched it; `read` true: by
+ * content in any case. */
+static bool ckpt_fits(const char *dir, const struct ckpt *ckpt, bool read)
 {
     struct ckpt now = *ckpt;
     struct error err;

@@ -73,10 +73,6 @@ int ckptdir_add(const char *dir, struct ckpt *ckpt, struct error *err);
 
 int64_t ckpt_mtime_ns(const struct stat *st);
 
-/* Tells whether its file is as it was recorded: by size, and by content unless nobody has touched it; `read` true: by
- * content in any case. */
-bool ckpt_fits(const char *dir, const struct ckpt *ckpt, bool read);
-
 /* Returns the newest of the chain whose content fits and whose samples are held, NULL where there is none; borrowed
  * from the list. */
 const struct ckpt *ckptdir_newest(const char *dir, const struct ckpt_list *list, const struct ckpt_chain *chain);

@@ -4,6 +4,7 @@
  * Numbers of rounds at equal distances have each digit equally often (unless the distance is a multiple of the base),
  * and each rank has equally many digits. */
 #include "tasks/proto/dealing.h"
+#include "common/stretto_assert.h"
 
 #include <stdbool.h>
 #include <stdlib.h>
@@ -70,6 +71,7 @@ int dealing_rank(const struct dealing *d, uint64_t member, int64_t step)
     round = (uint64_t)step / d->ranks;
     while (round > 0 && round % d->base == 0)
         round /= d->base;
+    stretto_assert(round == 0 || round % d->base != 0);
     /* each group of as many members as there are ranks has the digits in another order */
     digit = round % d->base * (1 + member / d->ranks % (d->base - 1)) % d->base;
     return (int)(((uint64_t)step + member + d->first[digit]) % d->ranks);

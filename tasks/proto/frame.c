@@ -197,11 +197,3 @@ const char *frame_fault_text(enum frame_fault fault)
     }
     return "unknown fault";
 }
-
-const char *frame_kind_name(enum frame_kind kind)
-{
-    static const char *const names[] = {"?",      "HELLO", "WELCOME",  "SAMPLE",    "ACK",
-                                        "REWIND", "WHO",   "FINALIZE", "FINALIZED", "REFUSED"};
-
-    return kind >= FRAME_HELLO && kind <= FRAME_REFUSED ? names[kind] : names[0];
-}

@@ -94,5 +94,4 @@ size_t frame_span(const struct frame *f);
 uint64_t frame_checksum(const void *payload, size_t size);
 
 const char *frame_fault_text(enum frame_fault fault);
-const char *frame_kind_name(enum frame_kind kind);
 #endif

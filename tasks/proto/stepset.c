@@ -1,4 +1,5 @@
 #include "tasks/proto/stepset.h"
+#include "common/stretto_assert.h"
 
 #include <stdlib.h>
 
@@ -78,6 +79,7 @@ bool stepset_add(struct stepset *set, uint64_t member, int64_t step)
         return false;
     if (e->bits == 0)
         set->used++;
+    stretto_assert(set->used < set->size);
     e->key = key;
     e->bits |= bit;
     return true;

@@ -1,4 +1,5 @@
 #include "tasks/runner/looker.h"
+#include "common/stretto_assert.h"
 
 #include "common/xalloc.h"
 #include "tasks/proto/ckptdir.h"
@@ -108,6 +109,7 @@ void looker_add(struct looker *looker, struct errand *errand)
 {
     pthread_mutex_lock(&looker->lock);
     errand_put(&looker->last, errand);
+    stretto_assert(!looker->ending);
     pthread_cond_signal(&looker->wake);
     pthread_mutex_unlock(&looker->lock);
     if (looker->started)

@@ -1,4 +1,5 @@
 #include "tasks/runner/looks.h"
+#include "common/stretto_assert.h"
 
 #include "common/log.h"
 
@@ -50,6 +51,7 @@ static void looks_saw(void *arg, size_t whose, int what, const char *name, bool 
 static void look_last(struct looks *looks, struct task *t, bool clean)
 {
     watch_read(looks->watch, looks_saw, looks); /* events from before its end */
+    stretto_assert(!t->looked_at);
     t->looked_at = true;
     t->linger_until = 0;
     looker_add(looks->looker,
@@ -110,6 +112,7 @@ void looks_work(struct looks *looks, int64_t now_ms)
 
         look_taken(look);
         if (last) {
+            stretto_assert(looks->ending > 0);
             looks->ending--;
             looks->looked(looks->arg, t);
         }

@@ -118,7 +118,6 @@ void pilot_stop(struct node_pilot *p);
 void pilot_kill_overdue(struct node_pilot *p, int64_t now);
 /* kills runners that were stopped, as by SIGSTOP, and did not go on */
 void pilot_kill_stopped(struct node_pilot *p, int64_t now);
-void pilot_return_queued(struct node_pilot *p, const char *why);
 void pilot_forget(struct node_pilot *p);
 
 /* pilot_journal.c */

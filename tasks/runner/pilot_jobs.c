@@ -1,6 +1,7 @@
 /* The jobs of a pilot: taken from the inbox, started where there is room, waited for. Each has a runner of its own,
  * which does for it the same as for any job: the claim, the walltime, the exit records. */
 #include "tasks/runner/pilot.h"
+#include "common/stretto_assert.h"
 
 #include "common/jobfd.h"
 #include "common/log.h"
@@ -60,7 +61,7 @@ static void pilot_job_return(struct node_pilot *p, struct pilot_job *job, const 
     pilot_say_return(p, job->name, why);
 }
 
-void pilot_return_queued(struct node_pilot *p, const char *why)
+static void pilot_return_queued(struct node_pilot *p, const char *why)
 {
     while (p->jobs.queue != NULL)
         pilot_job_return(p, p->jobs.queue, why);
@@ -154,6 +155,7 @@ static char *take_gpus(struct node_pilot *p, const struct pilot_job *job)
     struct text list = {0};
     int64_t left = job->gpus;
 
+    stretto_assert(job->gpus <= free_gpus(p));
     text_put(&list, "", 0);
     for (int64_t i = 0; i < p->room.n_gpus && left > 0; i++) {
         if (p->room.gpus[i].job != NULL)
@@ -190,7 +192,9 @@ static void give_room(struct node_pilot *p, struct pilot_job *job)
             p->room.own[i].job = NULL;
     p->room.used_cpus -= job->cpus;
     p->room.used_memory -= job->memory;
+    stretto_assert(p->jobs.n_running > 0);
     p->jobs.n_running--;
+    stretto_assert(p->room.used_cpus >= 0 && p->room.used_memory >= 0);
     DL_DELETE(p->jobs.running, job);
     close(job->jobfd);
     job->jobfd = -1;
@@ -246,6 +250,7 @@ static int pilot_job_start(struct node_pilot *p, struct pilot_job *job)
     p->room.used_cpus += job->cpus;
     p->room.used_memory += job->memory;
     p->jobs.n_running++;
+    stretto_assert(p->room.used_cpus <= p->room.cpus && p->room.used_memory <= p->room.memory);
     bound = take_cpus(p, job, &cpus);
     job->jobfd = jobfd_write(job->descriptor, strlen(job->descriptor), &err);
     job->pid = job->jobfd >= 0 ? fork() : -1;

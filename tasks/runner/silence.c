@@ -1,4 +1,5 @@
 #include "tasks/runner/silence.h"
+#include "common/stretto_assert.h"
 
 #include "common/xalloc.h"
 #include "tasks/runner/done.h"
@@ -184,6 +185,7 @@ size_t silences_look(struct silences *s, struct leftovers *l, int64_t now)
 
     if (now < s->due)
         return 0;
+    stretto_assert(passed >= 0);
     s->looked = now;
     s->due = now + s->pause_ms;
     leftovers_look(l, &tree);

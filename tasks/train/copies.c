@@ -1,4 +1,5 @@
 #include "tasks/train/copies.h"
+#include "common/stretto_assert.h"
 
 #include "common/thread.h"
 #include "tasks/proto/copy.h"
@@ -162,5 +163,6 @@ void copies_make(struct copies *c)
     take_pieces(c);
     if (together)
         dismiss_helpers(c);
+    stretto_assert(atomic_load(&c->next) >= c->count);
     c->count = c->bytes = 0;
 }

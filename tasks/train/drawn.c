@@ -1,4 +1,5 @@
 #include "tasks/train/drawn.h"
+#include "common/stretto_assert.h"
 
 #include "tasks/train/kept.h"
 
@@ -40,6 +41,7 @@ uint32_t drawn_add(struct drawn *drawn, uint64_t member, int64_t step)
         return KEPT_FOREVER;
     if (!stepset_add(drawn->set, member, step)) /* it is twice in one batch */
         return drawn->cut;
+    stretto_assert(member < drawn->members);
     drawn->of[member]++;
     drawn->count++;
     return drawn->cut;
@@ -74,6 +76,7 @@ uint64_t drawn_count(const struct drawn *drawn)
 
 uint32_t drawn_of(const struct drawn *drawn, uint64_t member)
 {
+    stretto_assert(member < drawn->members);
     return drawn->of[member];
 }
 

@@ -1,4 +1,5 @@
 #include "tasks/train/policy.h"
+#include "common/stretto_assert.h"
 
 static int fifo_check(const struct buffer_config *config, struct error *err)
 {
@@ -12,6 +13,7 @@ static bool fifo_has_room(const struct buffer *b)
 
 static void *fifo_put(struct buffer *b, void *item)
 {
+    stretto_assert(b->count < b->capacity);
     b->item[(b->head + b->count++) % b->capacity] = item;
     return NULL;
 }
@@ -30,6 +32,7 @@ static void *fifo_draw(struct buffer *b, bool *removed)
 {
     void *item = b->item[b->head];
 
+    stretto_assert(b->count > 0 && b->head < b->capacity);
     b->head = (b->head + 1) % b->capacity;
     b->count--;
     *removed = true;

@@ -1,4 +1,5 @@
 #include "tasks/train/policy.h"
+#include "common/stretto_assert.h"
 
 static int firo_check(const struct buffer_config *config, struct error *err)
 {
@@ -15,6 +16,7 @@ static bool firo_has_room(const struct buffer *b)
 
 static void *firo_put(struct buffer *b, void *item)
 {
+    stretto_assert(b->count < b->capacity);
     b->item[b->count++] = item;
     return NULL;
 }
@@ -34,6 +36,7 @@ static void *firo_draw(struct buffer *b, bool *removed)
     size_t at = random_below(&b->drawing, b->count);
     void *item = b->item[at];
 
+    stretto_assert(at < b->count && b->count <= b->capacity);
     b->item[at] = b->item[--b->count];
     *removed = true;
     return item;

@@ -1,4 +1,5 @@
 #include "tasks/train/pool.h"
+#include "common/stretto_assert.h"
 
 #include "common/thread.h"
 
@@ -131,6 +132,7 @@ int pool_put(struct pool *pool, struct sample *const *sample, int count)
 {
     struct sample *evicted[POOL_PUT_MAX];
     int n = 0;
+    stretto_assert(count <= POOL_PUT_MAX);
 
     pthread_mutex_lock(&pool->lock);
     if (is_pool_closed(pool)) {
@@ -335,6 +337,7 @@ static void count_draw(struct pool_counters *c, struct sample *sample)
     } else {
         c->repeats++;
         if (bin_of(before) != bin_of(before + 1)) {
+            stretto_assert(c->draws[bin_of(before)] > 0);
             c->draws[bin_of(before)]--;
             c->draws[bin_of(before + 1)]++;
         }
@@ -400,6 +403,7 @@ void pool_cut(struct pool *pool, struct pool_counters *counters)
     pool_counters(pool, counters);
     for (size_t i = 0; i < pool->unlearnt_count; i++) {
         uint32_t draws = pool->unlearnt[i]->draws;
+        stretto_assert(draws > 0 && counters->drawn > 0 && counters->repeats >= draws - 1);
 
         counters->drawn--;
         counters->repeats -= draws - 1;
@@ -417,6 +421,7 @@ void pool_done(struct pool *pool)
     pool->counters.batches++;
     for (size_t i = 0; i < pool->taken_count; i++)
         count_draw(&pool->counters, pool->taken[i]);
+    stretto_assert(pool->counters.drawn >= pool->counters.unlearnt);
     pthread_mutex_unlock(&pool->lock);
     for (size_t i = 0; i < pool->taken_count; i++)
         sample_unref(pool->taken[i]);
@@ -428,6 +433,7 @@ void pool_counters(struct pool *pool, struct pool_counters *counters)
     pthread_mutex_lock(&pool->lock);
     count_waits(pool);
     *counters = pool->counters;
+    stretto_assert(pool->taken_count <= pool->batch && pool->unlearnt_count <= pool->unlearnt_room);
     counters->population = buffer_population(pool->buffer);
     counters->unseen = buffer_unseen(pool->buffer);
     counters->awaited = pool->for_samples.since != 0;

@@ -1,6 +1,7 @@
 /* The Reservoir of "High Throughput Training of Deep Surrogates from Large Ensemble Runs" (SC'23). Each operation is a
  * few swaps at the border between the seen and the unseen items. */
 #include "tasks/train/policy.h"
+#include "common/stretto_assert.h"
 
 static int reservoir_check(const struct buffer_config *config, struct error *err)
 {
@@ -24,6 +25,7 @@ static void *reservoir_put(struct buffer *b, void *item)
         b->item[b->count++] = item;
         return NULL;
     }
+    stretto_assert(b->seen > 0 && b->seen <= b->count);
     at = random_below(&b->evicting, b->seen);
     evicted = b->item[at];
     b->seen--;
@@ -36,6 +38,7 @@ static bool reservoir_put_seen(struct buffer *b, void *item)
 {
     if (b->count == b->capacity)
         return false;
+    stretto_assert(b->seen <= b->count);
     b->item[b->count++] = b->item[b->seen];
     b->item[b->seen++] = item;
     return true;
@@ -50,6 +53,7 @@ static void *reservoir_draw(struct buffer *b, bool *removed)
 {
     size_t at = random_below(&b->drawing, b->count);
     void *item = b->item[at];
+    stretto_assert(b->seen <= b->count && b->count <= b->capacity);
 
     *removed = b->over;
     if (!b->over) {

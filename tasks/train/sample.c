@@ -34,7 +34,7 @@ struct sample_params *sample_params_create(int count)
     return params;
 }
 
-struct sample_params *sample_params_ref(struct sample_params *params)
+static struct sample_params *sample_params_ref(struct sample_params *params)
 {
     atomic_fetch_add_explicit(&params->refs, 1, memory_order_relaxed);
     return params;

@@ -18,8 +18,7 @@ struct sample_params {
     double value[];
 };
 
-struct sample_params *sample_params_create(int count); /* zeros, one reference; NULL where there is no memory */
-struct sample_params *sample_params_ref(struct sample_params *params);
+struct sample_params *sample_params_create(int count);  /* zeros, one reference; NULL where there is no memory */
 void sample_params_unref(struct sample_params *params); /* NULL is allowed */
 
 struct sample {

@@ -1,4 +1,5 @@
 #include "tasks/train/tallies.h"
+#include "common/stretto_assert.h"
 
 #include <stdbool.h>
 #include <stdlib.h>
@@ -44,6 +45,7 @@ int tallies_add(struct tallies *t, int64_t member, double value)
 
     if (!make_tally_room(t))
         return -1;
+    stretto_assert(t->n < t->size / 2);
     place = tally_place(t, member);
     if (*place == 0) {
         t->list[t->n] = (struct tally){.member = member};

@@ -2,7 +2,7 @@
 #ifndef TESTS_ALPS_SITE_H
 #define TESTS_ALPS_SITE_H
 #include "common/files.h"
-#include "scheduler-adapters/registry.h"
+#include "tests/unit/adapter_named.h"
 #include "tests/unit/batch_site.h"
 
 #include <stdio.h>
@@ -26,7 +26,7 @@ static inline void begin(const char *nids, const char *aprun)
         json_object_set_new(site.config, "pause", json_string("1ms"));
     site_command("aprun", aprun);
     site_command("apkill", "");
-    site_begin(adapter_registry_find("alps"));
+    site_begin(adapter_named("alps"));
 }
 
 static inline void submit(struct adapter_job job, int number)

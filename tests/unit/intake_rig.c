@@ -130,7 +130,7 @@ uint64_t expect(struct rig *rig, enum frame_kind kind)
     struct frame f = next_answer(rig);
 
     if (f.kind != kind)
-        fail_msg("%s where %s was expected", frame_kind_name(f.kind), frame_kind_name(kind));
+        fail_msg("a frame of kind %d where %d was expected", f.kind, kind);
     return f.sequence;
 }
 

@@ -1,6 +1,6 @@
 #include "tests/unit/starter_rig.h"
 
-#include "scheduler-adapters/registry.h"
+#include "tests/unit/adapter_named.h"
 
 #include <dirent.h>
 #include <stdio.h>
@@ -13,7 +13,7 @@ static char line[256];
 
 const struct adapter_ops *rig_ops(void)
 {
-    return adapter_registry_find("local");
+    return adapter_named("local");
 }
 
 size_t rig_proc(pid_t pid, const char *name, char *text, size_t size)

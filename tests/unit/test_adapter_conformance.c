@@ -3,7 +3,7 @@
  * STRETTO_ADAPTER_CONFIG. */
 #include "common/log.h"
 #include "scheduler-adapters/plugin.h"
-#include "scheduler-adapters/registry.h"
+#include "tests/unit/adapter_named.h"
 #include "tests/unit/conformance.h"
 
 #include <stdio.h>
@@ -142,7 +142,7 @@ int main(void)
         return getenv("STRETTO_ADAPTER_SLOW") != NULL ? cmocka_run_group_tests(of_slow, NULL, NULL)
                                                       : cmocka_run_group_tests(of_any, NULL, NULL);
     }
-    ops = adapter_registry_find(name ? name : "local");
+    ops = adapter_named(name ? name : "local");
     assert_non_null(ops);
     if (name != NULL) {
         harness_polls = true;

@@ -1,8 +1,8 @@
 /* Jobs whose descriptor the local adapter hands over by job fd, and who answer by it. */
 #include "common/files.h"
 #include "common/log.h"
-#include "scheduler-adapters/registry.h"
 #include "tests/unit/adapter_harness.h"
+#include "tests/unit/adapter_named.h"
 
 #include <signal.h>
 #include <stdio.h>
@@ -119,6 +119,6 @@ int main(void)
 
     test_limit(200);
     log_init("test", LOG_LEVEL_ERROR);
-    ops = adapter_registry_find("local");
+    ops = adapter_named("local");
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

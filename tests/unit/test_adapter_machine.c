@@ -1,7 +1,7 @@
 /* What the local adapter takes from its configuration and from the machine, and which jobs fit there. */
 #include "common/log.h"
 #include "scheduler-adapters/local.h"
-#include "scheduler-adapters/registry.h"
+#include "tests/unit/adapter_named.h"
 #include "tests/unit/unit.h"
 
 #include <dlfcn.h>
@@ -257,6 +257,6 @@ int main(void)
 
     test_limit(60);
     log_init("test", LOG_LEVEL_ERROR);
-    ops = adapter_registry_find("local");
+    ops = adapter_named("local");
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,8 +2,8 @@
 #include "common/files.h"
 #include "common/log.h"
 #include "scheduler-adapters/local.h"
-#include "scheduler-adapters/registry.h"
 #include "tests/unit/adapter_harness.h"
+#include "tests/unit/adapter_named.h"
 
 #include <fcntl.h>
 #include <sched.h>
@@ -343,6 +343,6 @@ int main(void)
 
     test_limit(300);
     log_init("test", LOG_LEVEL_ERROR);
-    ops = adapter_registry_find("local");
+    ops = adapter_named("local");
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

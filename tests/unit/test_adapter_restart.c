@@ -3,8 +3,8 @@
 #include "common/process.h"
 #include "common/timefmt.h"
 #include "scheduler-adapters/local.h"
-#include "scheduler-adapters/registry.h"
 #include "tests/unit/adapter_harness.h"
+#include "tests/unit/adapter_named.h"
 
 #include <fcntl.h>
 #include <signal.h>
@@ -374,6 +374,6 @@ int main(void)
 
     test_limit(200);
     log_init("test", LOG_LEVEL_ERROR);
-    ops = adapter_registry_find("local");
+    ops = adapter_named("local");
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,7 +1,7 @@
 /* What happens to a job while a worker thread starts its runner: posix_spawn() is held at a gate. */
 #include "common/log.h"
-#include "scheduler-adapters/registry.h"
 #include "tests/unit/adapter_harness.h"
+#include "tests/unit/adapter_named.h"
 
 #include <dlfcn.h>
 #include <semaphore.h>
@@ -151,6 +151,6 @@ int main(void)
 
     test_limit(200);
     log_init("test", LOG_LEVEL_ERROR);
-    ops = adapter_registry_find("local");
+    ops = adapter_named("local");
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -147,8 +147,8 @@ static void ends_are_read(void **state)
     assert_string_equal(files.words, "");
     files = read_with("Application 46 exit codes: 127\n" RESOURCES);
     assert_string_equal(files.words, "Application 46 exit codes: 127");
-    assert_false(files.node_lost || files.no_room);
-    assert_int_equal(files.lost_nid, -1);
+    assert_false(files.end.node_lost || files.end.no_room);
+    assert_int_equal(files.end.lost_nid, -1);
     files = read_with("Application 46 exit codes: 1, 3\nApplication 46 exit signals: Killed\n"
                       "Application 46 resources: utime ~3s stime ~1s\n"); /* an older form */
     assert_string_equal(files.words, "Application 46 exit signals: Killed");
@@ -156,17 +156,17 @@ static void ends_are_read(void **state)
                       "[NID 04371] 2015-05-29 22:20:18 Apid 46: initiated application termination\n"
                       "Application 46 exit signals: Killed\n" RESOURCES);
     assert_non_null(strstr(files.words, "OOM killer"));
-    assert_false(files.node_lost);
+    assert_false(files.end.node_lost);
     files =
         read_with("[NID 00012] 2015-05-29 22:20:18 Apid 46 killed. Received node failed or halted event for nid 12\n");
-    assert_true(files.node_lost);
-    assert_int_equal(files.lost_nid, 12);
+    assert_true(files.end.node_lost);
+    assert_int_equal(files.end.lost_nid, 12);
     files = read_with("apsched: claim exceeds reservation's node-count\n");
-    assert_true(files.no_room);
+    assert_true(files.end.no_room);
     files = read_with("apsched: no more claims allowed for this reservation (max 1000)\n");
-    assert_true(files.no_room);
+    assert_true(files.end.no_room);
     files = read_with("apsched: no more claims allowed for this reservation (max 1000)\nApplication 46 exit codes: 127\n" RESOURCES);
-    assert_false(files.no_room); /* that was an earlier aprun */
+    assert_false(files.end.no_room); /* that was an earlier aprun */
     assert_string_equal(files.words, "Application 46 exit codes: 127");
     files = read_with("");
     assert_string_equal(files.words, "");
@@ -180,22 +180,22 @@ static void the_most_telling_word_is_told(void **state)
     assert_string_equal(files.words, "Application 46 exit signals: Killed");
     files = read_with("Apid 46: OOM killer\nApid 46 killed. Received node event for nid 7\nApid 46: OOM killer\n");
     assert_string_equal(files.words, "Apid 46 killed. Received node event for nid 7");
-    assert_true(files.node_lost);
-    assert_int_equal(files.lost_nid, 7);
-    assert_false(files.no_room || files.too_large);
+    assert_true(files.end.node_lost);
+    assert_int_equal(files.end.lost_nid, 7);
+    assert_false(files.end.no_room || files.end.too_large);
     files = read_with("Exiting due to errors. Application aborted\n");
     assert_string_equal(files.words, "Exiting due to errors. Application aborted");
     files = read_with("apsched: something else\nApplication 46 exit codes: 1\n");
     assert_string_equal(files.words, "apsched: something else");
-    assert_false(files.no_room);
+    assert_false(files.end.no_room);
     files = read_with("apsched: claim exceeds reservation's CPUs\n");
-    assert_true(files.no_room && files.too_large);
+    assert_true(files.end.no_room && files.end.too_large);
     files = read_with("apsched: claim exceeds reservation's CPUs\napsched: claim exceeds reservation's node-count\n");
-    assert_true(files.no_room && !files.too_large);
+    assert_true(files.end.no_room && !files.end.too_large);
     files = read_with("apsched: claim exceeds reservation's node-count\napsched: claim exceeds reservation's CPUs\n");
-    assert_true(files.no_room && files.too_large);
+    assert_true(files.end.no_room && files.end.too_large);
     files = read_with("apsched: no more claims allowed\nApplication 46 resources: utime ~3s\n");
-    assert_false(files.no_room); /* the last one ended well */
+    assert_false(files.end.no_room); /* the last one ended well */
     assert_string_equal(files.words, "");
     put("pilot/stderr", "Application 47 exit codes: 2\n");
     assert_string_equal(read_with("").words, "Application 47 exit codes: 2");

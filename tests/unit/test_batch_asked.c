@@ -1,5 +1,5 @@
 /* What batch systems are asked for: their commands are scripts here, which write down their arguments. */
-#include "scheduler-adapters/registry.h"
+#include "tests/unit/adapter_named.h"
 #include "tests/unit/batch_site.h"
 
 #include <stdio.h>
@@ -12,7 +12,7 @@
 static void begin_slurm(void)
 {
     site_slurm_commands();
-    site_begin(adapter_registry_find("slurm"));
+    site_begin(adapter_named("slurm"));
 }
 
 /* The walltime is 58 minutes, which with the grace and a little more is 64; "short" allows 60. */
@@ -120,7 +120,7 @@ static void begin_pbs(const char *qsub)
 {
     site_pbs_commands("pbs_version = 23.06.06");
     site_command("qsub", qsub);
-    site_begin(adapter_registry_find("pbs"));
+    site_begin(adapter_named("pbs"));
 }
 
 /* The runner ends its tasks at the walltime, and they have their grace then; what a queue allows may not be more than
@@ -166,7 +166,7 @@ static void memory_is_that_of_all_nodes(void **state)
     job.resources.nodes = 3;
     job.resources.memory = INT64_C(3) << 30;
     site_pbs_commands(is_torque ? "Version: 6.1.3" : "pbs_version = 23.06.06");
-    site_begin(adapter_registry_find("pbs"));
+    site_begin(adapter_named("pbs"));
     site_submit_ok(job, 1);
     if (is_torque) {
         site_assert_asked("qsub", "[-l][nodes=3:ppn=1]");
@@ -187,7 +187,7 @@ static void begin_with_one_that_waits(const char *then)
     snprintf(script, sizeof script, "echo %s >is", then);
     site_command("qhold", script);
     site_put("is", "Q\n", 0600);
-    site_begin(adapter_registry_find("pbs"));
+    site_begin(adapter_named("pbs"));
 }
 
 /* A waiting job that the daemon does not want is held, and looked at again: `then` is its state by that time. */
@@ -278,7 +278,7 @@ static void cancel_all(const char *version, const char *listed)
 
     site_pbs_commands(version);
     site_put("listed", listed, 0600);
-    site_begin(adapter_registry_find("pbs"));
+    site_begin(adapter_named("pbs"));
     for (int i = 0; i < 8; i++)
         site_cancel(i, 0, &told[i]);
     for (int i = 0; i < 8; i++) {

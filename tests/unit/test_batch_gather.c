@@ -1,7 +1,7 @@
 /* Jobs that are submitted at the same time go as arrays: when, how many of them, and what becomes of them where an
  * array is refused. */
 #include "scheduler-adapters/batch.h"
-#include "scheduler-adapters/registry.h"
+#include "tests/unit/adapter_named.h"
 #include "tests/unit/batch_site.h"
 
 #include <string.h>
@@ -14,7 +14,7 @@ static struct told told[MANY + 1];
 static void begin_slurm(void)
 {
     site_slurm_commands();
-    site_begin(adapter_registry_find("slurm"));
+    site_begin(adapter_named("slurm"));
 }
 
 static void submit_all(int first, int n)
@@ -77,7 +77,7 @@ static void gaps_divide_where_they_must(void **state)
         begin_slurm();
     } else {
         site_pbs_commands("pbs_version = 23.06.06");
-        site_begin(adapter_registry_find("pbs"));
+        site_begin(adapter_named("pbs"));
     }
     for (int i = 0; i < 4; i++)
         site_submit(site_job(&site_plain), numbers[i], &told[i]);
@@ -128,34 +128,37 @@ static void a_site_takes_small_ones(void)
                            " exit 1; } ;; esac\nn=$(cat ids 2>/dev/null || echo 6); n=$((n + 1)); echo $n >ids; echo $n");
 }
 
+static void submit_eight(const struct adapter_resources *want, int first)
+{
+    for (int i = 0; i < 8; i++)
+        site_submit(site_job(want), first + i, &told[i]);
+    until_all(8, ADAPTER_OK);
+}
+
 static void what_is_too_many_goes_in_smaller_ones(void **state)
 {
     a_site_takes_small_ones();
-    submit_all(0, 8);
-    until_all(8, ADAPTER_OK);
+    submit_eight(&site_plain, 0);
     assert_string_equal(told[0].id, "7"); /* alone, to see */
     site_assert_asked("sbatch", "[--array=0-7]");
     site_assert_asked("sbatch", "[--array=0-3]"); /* of the seven others */
-    assert_in_range(batch_gather_most(site.a, &site_plain), 1, 4);
     assert_non_null(strstr(site.said, "an array of 8 jobs is refused, one job is not"));
+    site_forget("sbatch");
+    submit_eight(&site_plain, 20);
+    site_assert_asked("sbatch", "[--array=0-1]");
+    site_assert_not_asked("sbatch", "[--array=0-7]");
 }
 
 /* A limit may be gone again. */
 static void after_that_they_grow_again(void **state)
 {
-    int most;
-
     a_site_takes_small_ones();
-    submit_all(0, 8);
-    until_all(8, ADAPTER_OK);
-    most = (int)batch_gather_most(site.a, &site_plain);
+    submit_eight(&site_plain, 0);
     site_put("any", "", 0600);
-    submit_all(20, most);
-    until_all(most, ADAPTER_OK);
-    assert_int_equal(batch_gather_most(site.a, &site_plain), 2 * most);
-    site_forget("sbatch");
-    submit_all(40, 2 * most);
-    until_all(2 * most, ADAPTER_OK);
+    for (int round = 1; round <= 4; round++) { /* at most 1, 2, 4 and 8 */
+        site_forget("sbatch");
+        submit_eight(&site_plain, 20 * round);
+    }
     assert_int_equal(site_count_asked("sbatch"), 1);
 }
 
@@ -170,18 +173,19 @@ static void a_limit_is_its_queues_alone(void **state)
     begin_slurm();
     site_command("sbatch", "case \"$*\" in *--array=0-1\\ *) ;; *--array*--partition=small*|*--partition=small*--array*) echo 'sbatch: error:"
                            " QOSMaxSubmitJobPerUserLimit' >&2; exit 1;; esac; n=$(cat ids 2>/dev/null || echo 6); n=$((n + 1)); echo $n >ids; echo $n");
-    for (int i = 0; i < 8; i++)
-        site_submit(site_job(&here), i, &told[i]);
-    until_all(8, ADAPTER_OK);
-    assert_in_range(batch_gather_most(site.a, &here), 1, 4);
-    assert_true(batch_gather_most(site.a, &there) > 100 && batch_gather_most(site.a, &other) > 100);
+    submit_eight(&here, 0);
     site_forget("sbatch");
-    for (int i = 0; i < 8; i++)
-        site_submit(site_job(&there), 20 + i, &told[i]);
-    until_all(8, ADAPTER_OK);
+    submit_eight(&here, 20);
+    site_assert_not_asked("sbatch", "[--array=0-7]");
+    submit_eight(&other, 40);
+    site_assert_asked("sbatch", "[--array=0-7]");
+    site_forget("sbatch");
+    submit_eight(&there, 60);
     assert_int_equal(site_count_asked("sbatch"), 1);
+    site_forget("sbatch");
     site.a->gathering.forget_ms = 0;
-    assert_true(batch_gather_most(site.a, &here) > 100);
+    submit_eight(&here, 80);
+    site_assert_asked("sbatch", "[--array=0-7]");
 }
 
 /* Were they tried one after another, each would be refused by a command of its own. */

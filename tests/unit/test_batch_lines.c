@@ -1,7 +1,7 @@
 /* The command lines of batch systems as a whole: each option that a job needs, none besides, and in the order in which
  * the later of two counts. The commands are scripts here, which write down their arguments. */
-#include "scheduler-adapters/registry.h"
 #include "scheduler-adapters/slurm.h"
+#include "tests/unit/adapter_named.h"
 #include "tests/unit/batch_site.h"
 
 #include <stdio.h>
@@ -39,7 +39,7 @@ static void submit_two(int number)
 static void begin_slurm(void)
 {
     site_slurm_commands();
-    site_begin(adapter_registry_find("slurm"));
+    site_begin(adapter_named("slurm"));
 }
 
 static void sbatch_is_told_all_of_a_job(void **state)
@@ -122,7 +122,7 @@ static void limits_of_time_are_read(void **state)
 
         snprintf(script, sizeof script, "echo 'main*|%s'", cases[i].limit);
         site_command("sinfo", script);
-        site_begin(adapter_registry_find("slurm")); /* anew, since limits are asked for now and then */
+        site_begin(adapter_named("slurm")); /* anew, since limits are asked for now and then */
         job.resources.walltime_ms = cases[i].walltime * MINUTE_MS;
         site_submit_ok(job, 1);
         snprintf(words, sizeof words, "[--time=%d]", cases[i].asked);
@@ -153,7 +153,7 @@ static void silent_accounts_are_spared(void **state)
 static void begin_pbs(const char *version)
 {
     site_pbs_commands(version);
-    site_begin(adapter_registry_find("pbs"));
+    site_begin(adapter_named("pbs"));
 }
 
 static void qsub_is_told_all_of_a_job(void **state)
@@ -247,7 +247,7 @@ static void pbs_is_asked_for_what_is_needed(void **state)
                                     : "case $1 in --version) echo '" OPENPBS
                                       "';; -x) echo '{}'; echo 'qstat: Unknown Job Id 9.server' >&2; exit 153;;"
                                       " *) echo '{}';; esac");
-    site_begin(adapter_registry_find("pbs"));
+    site_begin(adapter_named("pbs"));
     site_status(1, "7.server");
     site_status(1, "7.server");
     site_assert_lines("qstat",
@@ -265,7 +265,7 @@ static void a_history_that_lacks_some_tells_the_others(void **state)
                  "';; -x) echo '{\"Jobs\": {\"7.server\": {\"job_state\": \"F\", \"Exit_status\": 3,"
                  " \"stime\": \"Sun Nov 22 04:58:35 2026\", \"Variable_List\": {\"STRETTO_RUNNER\": \"st-0-1\"}}}}';"
                  " echo 'qstat: Unknown Job Id 9.server' >&2; exit 153;; *) echo '{}';; esac");
-    site_begin(adapter_registry_find("pbs"));
+    site_begin(adapter_named("pbs"));
     assert_string_equal(site_status(1, "7.server").reason, "PBS: FAILED (Exit_status 3)");
 }
 

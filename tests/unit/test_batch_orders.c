@@ -1,6 +1,6 @@
 /* Orders to jobs, and what is believed of jobs: by which commands, and what is made of what they say. */
 #include "common/files.h"
-#include "scheduler-adapters/registry.h"
+#include "tests/unit/adapter_named.h"
 #include "tests/unit/batch_site.h"
 
 #include <signal.h>
@@ -12,7 +12,7 @@
 static void begin_slurm(void)
 {
     site_slurm_commands();
-    site_begin(adapter_registry_find("slurm"));
+    site_begin(adapter_named("slurm"));
 }
 
 static void list(const char *rows)

@@ -1,8 +1,8 @@
 /* The parts of batch adapters that are not about jobs in the queue: what they need, the settings that they refuse,
  * their end, and jobs that have left nothing but files. */
 #include "common/files.h"
-#include "scheduler-adapters/registry.h"
 #include "scheduler-adapters/slurm.h"
+#include "tests/unit/adapter_named.h"
 #include "tests/unit/batch_site.h"
 
 #include <signal.h>
@@ -22,12 +22,12 @@ static void begin(const char *name)
         site_slurm_commands();
     else
         site_pbs_commands("pbs_version = 23.06.06");
-    site_begin(adapter_registry_find(name));
+    site_begin(adapter_named(name));
 }
 
 static void refused(const char *name, const char *key, json_t *value, const char *pointer)
 {
-    const struct adapter_ops *ops = adapter_registry_find(name);
+    const struct adapter_ops *ops = adapter_named(name);
     json_t *config = json_pack("{s:o}", key, value);
     struct adapter_host host = {.loop = &site.loop, .runner = "/bin/sh", .config = config};
     struct error err = {0};
@@ -87,7 +87,7 @@ static void slurm_options_are_refused_at_their_place(void **state)
     };
 
     site_slurm_commands();
-    site_check_options(adapter_registry_find("slurm"), json_object(), cases, sizeof cases / sizeof *cases);
+    site_check_options(adapter_named("slurm"), json_object(), cases, sizeof cases / sizeof *cases);
 }
 
 static void slurmrestd_options_are_refused_at_their_place(void **state)
@@ -95,7 +95,7 @@ static void slurmrestd_options_are_refused_at_their_place(void **state)
     static const struct site_options cases[] = {
         {"--clusters=b", 0}, {"--qos=debug -Mb", 1}, {"--job-name=x", 0}, {"--wait", 0}, {"--time=10", 0}, {"--qos=debug", -1}, {"--nice 5", -1}};
 
-    site_check_options(adapter_registry_find("slurmrestd"), json_pack("{s:s}", "url", "http://localhost:6820"), cases, sizeof cases / sizeof *cases);
+    site_check_options(adapter_named("slurmrestd"), json_pack("{s:s}", "url", "http://localhost:6820"), cases, sizeof cases / sizeof *cases);
 }
 
 static void pbs_options_are_refused_at_their_place(void **state)
@@ -110,7 +110,7 @@ static void pbs_options_are_refused_at_their_place(void **state)
     struct error err;
 
     site_pbs_commands("pbs_version = 23.06.06");
-    site_check_options(adapter_registry_find("pbs"), json_object(), cases, sizeof cases / sizeof *cases);
+    site_check_options(adapter_named("pbs"), json_object(), cases, sizeof cases / sizeof *cases);
     want.queue = "fast@other";
     assert_int_equal(site.ops->check(site.a, &want, &err), -1);
     assert_string_equal(err.pointer, "/queue");
@@ -123,7 +123,7 @@ static void alps_options_are_refused_at_their_place(void **state)
         {"--node-list=3", 0}, {"--node-list-file=x", 0}, {"run.sh", 0}, {"-b run.sh", 1}, {":", 0}, {"--", 0}, {"-cc none -n4", 2},
         {"-j 1 -e OMP_NUM_THREADS=1", -1}, {"-cc none", -1}, {"-cc 0-1 -m 1g", -1}, {"-d 2", -1}, {"-ss", -1}, {"-sn 1 -sl 0", -1}, {"-b", -1}};
 
-    site_check_options(adapter_registry_find("alps"), json_pack("{s:s}", "nids", "3-4"), cases, sizeof cases / sizeof *cases);
+    site_check_options(adapter_named("alps"), json_pack("{s:s}", "nids", "3-4"), cases, sizeof cases / sizeof *cases);
 }
 
 /* Without the setting it is there, and is not used. */
@@ -132,7 +132,7 @@ static void slurmrestd_needs_to_know_where_it_is(void **state)
     struct adapter_resources want = site_plain;
     struct error err = {0};
 
-    site_begin(adapter_registry_find("slurmrestd"));
+    site_begin(adapter_named("slurmrestd"));
     assert_int_equal(site.ops->ready(site.a, &err), -1);
     assert_string_equal(err.code, "url_missing");
     assert_int_equal(site.ops->check(site.a, &want, &err), -1);
@@ -163,7 +163,7 @@ static void a_token_in_the_clear_is_warned_of(void **state)
         if (cases[i].token)
             json_object_set_new(site.config, "token_file", json_string("~/token"));
         site.said[0] = '\0';
-        site_begin(adapter_registry_find("slurmrestd"));
+        site_begin(adapter_named("slurmrestd"));
         if ((strstr(site.said, "unencrypted") != NULL) != cases[i].warned)
             fail_msg("%s: %s", cases[i].url, site.said);
         site_end();
@@ -263,7 +263,7 @@ static void ended_jobs_are_read_from_the_log_of_a_site_without_accounts(void **s
     site_command("scontrol", script);
     site_put("log", LOGGED("7", "st-0-1", "FAILED", "") LOGGED("8", "st-0-2", "RUNNING", "") LOGGED("11", "st-0-10+", "NODE_FAIL",
              "ArrayJobId=9 ArrayTaskId=2 "), 0600);
-    site_begin(adapter_registry_find("slurm"));
+    site_begin(adapter_named("slurm"));
     list("");
     site_poll(jobs, 3, &told);
     site_until(&told, 1);
@@ -321,7 +321,7 @@ static void the_settings_of_slurm_are_read(void **state)
     site_command("scontrol", "sed \"s|@|$PWD|\" config");
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         site_put("config", cases[i].config, 0600);
-        site_begin(adapter_registry_find("slurm"));
+        site_begin(adapter_named("slurm"));
         slurm = (const struct slurm *)site.a;
         site_submit_ok(site_job(&site_plain), (int)i + 1);
         assert_int_equal(slurm->batch.gathering.array_max, cases[i].array_max);

@@ -1,5 +1,5 @@
 /* What is made of the words in which batch systems do not accept a job: for good, for now, or nobody knows. */
-#include "scheduler-adapters/registry.h"
+#include "tests/unit/adapter_named.h"
 #include "tests/unit/batch_site.h"
 
 #include <stdio.h>
@@ -19,7 +19,7 @@ static void begin(const char *name)
         site_slurm_commands();
     else
         site_pbs_commands("pbs_version = 23.06.06");
-    site_begin(adapter_registry_find(name));
+    site_begin(adapter_named(name));
 }
 
 static struct told submit(const char *program, const char *script)
@@ -167,7 +167,7 @@ static void a_job_on_another_cluster_is_refused(void **state)
     site_slurm_commands();
     site_command("scontrol", "printf 'ClusterName             = here\nMaxArraySize            = 1001\n'");
     json_object_set_new(site.config, "gather", json_string("1ms"));
-    site_begin(adapter_registry_find("slurm"));
+    site_begin(adapter_named("slurm"));
     assert_string_equal(submit("sbatch", "echo '12;here'").id, "12");
     told = submit("sbatch", "echo '12;b'");
     assert_int_equal(told.answer, ADAPTER_REFUSED);

@@ -1,7 +1,7 @@
 /* What all batch adapters do alike: which jobs may be one array, how often one is sent, what they remember of jobs that
  * the batch system lists no more, orders that come while another is under way, and rows of listings. */
 #include "scheduler-adapters/batch.h"
-#include "scheduler-adapters/registry.h"
+#include "tests/unit/adapter_named.h"
 #include "tests/unit/batch_site.h"
 
 #include <signal.h>
@@ -18,7 +18,7 @@ static void begin(const char *name)
         site_slurm_commands();
     else
         site_pbs_commands("pbs_version = 23.06.06");
-    site_begin(adapter_registry_find(name));
+    site_begin(adapter_named(name));
 }
 
 static void list(const char *rows)

@@ -151,11 +151,6 @@ static const struct adapter_ops three = {.name = "three", .settings = known, .cr
 static const struct adapter_ops again = {.name = "two", .create = create_2, .destroy = destroy};
 const struct adapter_ops *const adapter_registry[] = {&one, &two, NULL};
 
-const struct adapter_ops *adapter_registry_find(const char *name)
-{
-    return NULL;
-}
-
 const struct adapter_ops *plugin_open(const char *path, struct error *e)
 {
     assert_string_equal(path, in_dir("three.so"));

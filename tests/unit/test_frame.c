@@ -313,6 +313,21 @@ static void a_field_takes_what_is_declared_and_whole(void **state)
     field_set_fini(&set);
 }
 
+static void every_kind_is_read_and_no_other(void **state)
+{
+    for (int kind = 0; kind <= 10; kind++) {
+        struct frame f = example, g;
+        uint8_t *m;
+
+        f.kind = (enum frame_kind)kind;
+        m = message(f, 0);
+        assert_int_equal(frame_decode(m, FRAME_HEADER_SIZE + PAYLOAD, &g),
+                         kind >= 1 && kind <= 9 ? FRAME_OK : FRAME_BAD_KIND);
+        assert_true(kind < 1 || kind > 9 || (int)g.kind == kind);
+        free(m);
+    }
+}
+
 /* The largest of what fits into each place of a header stays what it is. */
 static void the_largest_of_each_is_read(void **state)
 {
@@ -375,6 +390,7 @@ static void a_stream_has_limits(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_kind_is_read_and_no_other),
         cmocka_unit_test(the_largest_of_each_is_read),
         cmocka_unit_test(a_stream_has_limits),
         cmocka_unit_test(what_is_written_is_read),

@@ -1,5 +1,5 @@
 /* Orders to PBS, the script of a job, and what is believed of one that is gone: its commands are scripts here. */
-#include "scheduler-adapters/registry.h"
+#include "tests/unit/adapter_named.h"
 #include "tests/unit/batch_site.h"
 
 #include <signal.h>
@@ -14,7 +14,7 @@
 static void begin(const char *version)
 {
     site_pbs_commands(version);
-    site_begin(adapter_registry_find("pbs"));
+    site_begin(adapter_named("pbs"));
 }
 
 static void list(const char *jobs)

@@ -456,9 +456,8 @@ static void read_limits(struct slurmrestd_limits *limits, const char *text)
 /* As v0.0.38 tells them, but for the objects. */
 static void limits_on_how_many_jobs_there_may_be_are_read(void **state)
 {
-    struct slurmrestd_limits limits;
+    struct slurmrestd_limits limits = {.most = INT64_MAX};
 
-    slurmrestd_limits_init(&limits);
     read_limits(&limits, "{\"QOS\": [{\"name\": \"normal\", \"flags\": [], \"limits\": {\"max\": {\"jobs\": {\"per\": {\"account\": null,"
                          " \"user\": 12}, \"active_jobs\": {\"per\": {\"account\": 1, \"user\": 1}}}}}}]}");
     assert_true(limits.most == 12);
@@ -474,7 +473,7 @@ static void limits_on_how_many_jobs_there_may_be_are_read(void **state)
     read_limits(&limits, "{\"associations\": [{\"user\": null, \"max\": {\"jobs\": {\"total\": 4, \"per\": {\"submitted\": 100}}}}]}");
     assert_true(limits.most == 4);
     assert_true(limits.is_shared);
-    slurmrestd_limits_init(&limits);
+    limits = (struct slurmrestd_limits){.most = INT64_MAX};
     read_limits(&limits, "{\"QOS\": [{\"limits\": {\"max\": {\"jobs\": {\"per\": {\"account\": 12}}}}}]}");
     assert_true(limits.is_shared);
     assert_true(limits.most == INT64_MAX);

@@ -1,5 +1,5 @@
 /* What slurmrestd is asked, and what is made of its answers. This program is the server, too, on the same loop. */
-#include "scheduler-adapters/registry.h"
+#include "tests/unit/adapter_named.h"
 #include "tests/unit/batch_site.h"
 
 #include <signal.h>
@@ -152,7 +152,7 @@ static int open_all(void **state)
 
 static void begin(void)
 {
-    site_begin(adapter_registry_find("slurmrestd"));
+    site_begin(adapter_named("slurmrestd"));
 }
 
 static int close_all(void **state)

@@ -1,5 +1,6 @@
 /* Takes the next step of an ensemble: starts its training, enters it among those that want places, ends it. */
 #include "daemon/engine/ensembles/dispatch.h"
+#include "common/stretto_assert.h"
 
 #include "common/log_changes.h"
 #include "daemon/engine/ensembles/adopt.h"
@@ -31,6 +32,7 @@ static void fail_ensemble(struct engine *engine, struct live_ensemble *ens, json
 {
     struct error err;
 
+    stretto_assert(!ensemble_is_over(&ens->row));
     ens->row.state = ENSEMBLE_FAILED;
     ens->row.ended_ms = engine_now(engine);
     store_ensemble_update(engine->store, &ens->row, &err);
@@ -76,6 +78,7 @@ static void complete_ensemble(struct engine *engine, struct live_ensemble *ens, 
         return;
     if (early)
         early_tell(engine, ens, tally, row->reason, sizeof row->reason);
+    stretto_assert(!ensemble_is_over(row) && ens->in_flight == 0);
     ens->row.state = ENSEMBLE_COMPLETE;
     ens->row.ended_ms = engine_now(engine);
     store_ensemble_update(engine->store, &ens->row, &err);
@@ -97,6 +100,7 @@ static void cancel_jobs(struct engine *engine, struct live_ensemble *ens)
     for (int n = 0; ens->cancels.from != NULL && n < DISPATCH_MAX; n++) {
         struct live_job *job = ens->cancels.from;
 
+        stretto_assert(job->ensemble == ens);
         ens->cancels.from = job->ens_next;
         job_cancel(engine, job);
     }

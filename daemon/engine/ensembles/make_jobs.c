@@ -59,6 +59,7 @@ static int enlist_member(struct engine *engine, struct live_job *job, struct mem
                                   .submitted_ms = now};
     char rest[sizeof job->row.name + 16];
 
+    stretto_assert(!member_state_is_final(row->state) && job->n_slots < (size_t)job->row.size);
     row->state = MEMBER_SUBMITTED;
     row->attempts++;
     if (rungs_next(engine, job->ensemble, row->index, &attempt.rung, err) < 0 ||
@@ -100,6 +101,7 @@ static int put_into_job(struct engine *engine, struct live_ensemble *ens, struct
     job = job_new(engine, ens, &row, false);
     if (job == NULL)
         return -1;
+    stretto_assert(n > 0 && n <= (size_t)ens->spec->pack);
     pilot_bind(engine, job);
     job->slots = xcalloc(n, sizeof *job->slots);
     for (size_t i = 0; i < n; i++)

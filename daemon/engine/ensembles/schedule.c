@@ -4,6 +4,7 @@
  * must fit beside them, on whatever adapter these run, and no job may wait at the head of the adapter's queue that does
  * not fit. */
 #include "daemon/engine/ensembles/schedule.h"
+#include "common/stretto_assert.h"
 
 #include "daemon/engine/memory/adapter_state.h"
 #include "daemon/engine/memory/alarm.h"
@@ -99,6 +100,7 @@ static void enter_trainings(struct engine *engine, struct live_ensemble *ens, bo
 
 void schedule_requeue(struct live_ensemble *ens, int64_t order)
 {
+    stretto_assert(ens->slots.cpus >= 0 && ens->spec->share > 0);
     heap_set(&ens->adapter->slots.hungry, &ens->slots.hungry, ens->slots.cpus * SHARE_UNIT / ens->spec->share, order);
 }
 

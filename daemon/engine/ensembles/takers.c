@@ -1,5 +1,6 @@
 /* Who takes the places of an adapter, for those that wait for some. */
 #include "daemon/engine/ensembles/takers.h"
+#include "common/stretto_assert.h"
 
 #include "daemon/engine/memory/core.h"
 #include "daemon/engine/memory/ensemble.h"
@@ -27,6 +28,7 @@ static void takers_add(struct takers *takers, int64_t ensemble, int64_t n)
 
     if (n <= 0)
         return;
+    stretto_assert(last->n == 0);
     *last = (struct taker){ensemble, n};
     for (struct taker *t = last; t > takers->first && t[0].n > t[-1].n; t--) {
         struct taker less = t[-1];

@@ -1,5 +1,6 @@
 /* Learns how the tasks of a job ended, only from their exit records. */
 #include "daemon/engine/jobs/collect.h"
+#include "common/stretto_assert.h"
 
 #include "common/log.h"
 #include "common/text.h"
@@ -40,6 +41,7 @@ static void apply_record(struct engine *engine, struct live_job *job, struct slo
     job_mark_running(engine, job, end->started_ms, end->host); /* which the record proves, whatever else is known */
     if (job->row.started_ms > end->started_ms) /* the scheduler reported the start late, or that of a duplicate */
         job->row.started_ms = end->started_ms;
+    stretto_assert(slot->open && end->outcome != ATTEMPT_OPEN);
     job_close_slot(engine, job, slot, end);
 }
 

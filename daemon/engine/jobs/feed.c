@@ -135,6 +135,7 @@ static void feed_take(struct engine *engine, struct live_job *job, struct slot *
     for (const char *line = text, *end; (end = memchr(line, '\n', (size_t)(text + size - line))) != NULL;
          line = end + 1)
         feed_take_line(&open, line, end);
+    stretto_assert(slot->open && slot->points_read >= 0);
     slot->points_read += (int64_t)size;
     for (size_t i = 0; i < open.n; i++) {
         if (!open.rows[i].changed)
@@ -175,11 +176,13 @@ static void feed_set_alarm(struct engine *engine, struct live_job *job)
 static void feed_queue(struct engine *engine, struct live_job *job)
 {
     job->feed.asked = false;
+    stretto_assert(job->feed.state == FEED_NEWS || job->feed.state == FEED_REST);
     DL_APPEND2(engine->feeds.jobs, job, feed.prev, feed.next);
 }
 
 static void begin_look(struct engine *engine, struct live_job *job, int state)
 {
+    stretto_assert(job->feed.state == FEED_IDLE);
     job->feed.state = state;
     job->feed.at = 0;
     feed_queue(engine, job);

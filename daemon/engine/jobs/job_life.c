@@ -36,6 +36,7 @@ static void job_submit(struct engine *engine, struct live_job *job, const char *
     struct adapter_job ajob;
 
     plan_adapter_job(job, dir, &ajob);
+    stretto_assert(job->row.state == JOB_INTENT && job->open > 0 && !job_is_unwanted(job));
     ajob.descriptor = descriptor;
     job_post(engine, job, EVENT_SENDING);
     job->row.submissions++;
@@ -173,6 +174,7 @@ static void job_finish(struct engine *engine, struct live_job *job)
 
 void job_step(struct engine *engine, struct live_job *job)
 {
+    stretto_assert(job->row.state != JOB_ENDED && !job->touched.is);
     if (job_cancel_is_due(engine, job)) /* also while its files are being read, which may take long */
         job_send_cancel(engine, job);
     if (job->state.pending != PENDING_NONE)

@@ -35,6 +35,8 @@ char *pilot_node_dir(const struct engine *engine, const struct pilot_node *node)
     return dir;
 }
 
+static void pilot_flush(struct engine *engine, struct alarm *alarm);
+
 static void order_flush(struct engine *engine, struct pilot_node *node, int64_t when_ms)
 {
     node->flush.ring = pilot_flush;
@@ -98,7 +100,7 @@ static void inbox_written(void *arg, const struct error *failed)
     free(batch);
 }
 
-void pilot_flush(struct engine *engine, struct alarm *alarm)
+static void pilot_flush(struct engine *engine, struct alarm *alarm)
 {
     static uint64_t serial;
     struct pilot_node *node = heap_entry(alarm, struct pilot_node, flush);

@@ -3,12 +3,10 @@
 #define DAEMON_ENGINE_JOBS_PILOT_INBOX_H
 #include "daemon/engine/memory/job_scheduler.h"
 
-struct alarm;
 struct pilot_node;
 
 extern const struct job_scheduler pilot_scheduler;                                /* of the jobs inside */
 char *pilot_node_dir(const struct engine *engine, const struct pilot_node *node); /* to be freed */
-void pilot_flush(struct engine *engine, struct alarm *alarm);
 /* Takes back what is not on its way yet: its pilot is over. */
 void pilot_take_back(struct engine *engine, struct pilot_node *node);
 

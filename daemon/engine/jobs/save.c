@@ -1,6 +1,7 @@
 /* What the run directory and the scheduler would tell again after a crash - that a job was submitted, that its members
  * run - is written a little later than it is known: most of what ends sooner is then written once, with its end. */
 #include "daemon/engine/jobs/save.h"
+#include "common/stretto_assert.h"
 
 #include "common/text.h"
 #include "daemon/engine/memory/alarm.h"
@@ -23,6 +24,7 @@ void job_save_later(struct engine *engine, struct live_job *job)
 {
     if (job->saving.unsaved)
         return;
+    stretto_assert(job->row.state != JOB_ENDED);
     job->saving.unsaved = true;
     job->saving.save_ms = engine_now(engine) + SAVE_MS;
     DL_APPEND2(engine->unsaved_jobs, job, saving.prev_unsaved, saving.next_unsaved);

@@ -1,5 +1,6 @@
 /* How an adapter is doing: the one place that decides it, and that says it in words. */
 #include "daemon/engine/memory/adapter_state.h"
+#include "common/stretto_assert.h"
 
 #include "common/log.h"
 #include "common/text.h"
@@ -28,6 +29,7 @@ static void adapter_look(struct known_adapter *adapter, int64_t now)
     bool was_missing = adapter->presence.missing[0] != '\0';
     struct error err;
 
+    stretto_assert(adapter->ops->ready != NULL);
     adapter->presence.looked_at = now;
     adapter->presence.missing[0] = '\0';
     if (adapter->ops->ready(adapter->adapter, &err) < 0)

@@ -1,4 +1,5 @@
 #include "daemon/engine/memory/alarm.h"
+#include "common/stretto_assert.h"
 
 #include "common/backoff.h"
 #include "daemon/engine/memory/core.h"
@@ -25,6 +26,7 @@ void alarm_set(struct engine *engine, struct alarm *alarm, int64_t when_ms)
         heap_remove(&engine->alarms, &alarm->node);
         return;
     }
+    stretto_assert(alarm->ring != NULL);
     heap_set(&engine->alarms, &alarm->node, when_ms, 0);
     engine_wake_by(engine, when_ms);
 }

@@ -41,7 +41,9 @@ bool ensemble_has_former(const struct live_ensemble *ens)
     return ens->training != NULL && ens->training->row.generation > 1;
 }
 
-bool ensemble_lets_start(const struct live_ensemble *ens)
+/* Returns whether members may be started. After a training has begun anew they may not before all members that are to
+ * run again are pending. */
+static bool ensemble_lets_start(const struct live_ensemble *ens)
 {
     return !ensemble_has_former(ens) || (ens->training->row.state == TRAINING_RUNNING && !ens->bulk);
 }

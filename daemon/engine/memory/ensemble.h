@@ -69,9 +69,6 @@ bool ensemble_ends_early(const struct live_ensemble *ens);
 bool ensemble_has_untried(const struct live_ensemble *ens);
 /* Returns whether its training has had a generation before the present one. */
 bool ensemble_has_former(const struct live_ensemble *ens);
-/* Returns whether members may be started. After a training has begun anew they may not before all members that are to
- * run again are pending. */
-bool ensemble_lets_start(const struct live_ensemble *ens);
 bool ensemble_wants(const struct live_ensemble *ens, int64_t now); /* could it use a slot now? */
 /* Returns whether every member is final, and reads the tally. They cannot be while attempts are open, or members have
  * not been tried: so the tally is rarely read. */

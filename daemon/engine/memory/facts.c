@@ -1,4 +1,5 @@
 #include "daemon/engine/memory/facts.h"
+#include "common/stretto_assert.h"
 
 #include "common/text.h"
 #include "common/xalloc.h"
@@ -12,6 +13,7 @@ struct fact *fact_post(struct engine *engine, enum fact_kind kind, int64_t ensem
 {
     struct fact *fact = xcalloc(1, sizeof *fact);
 
+    stretto_assert(ensemble > 0);
     fact->kind = kind;
     fact->ensemble = ensemble;
     fact->job = job;
@@ -29,6 +31,7 @@ void fact_attempt_ended(struct engine *engine, const struct live_job *job, const
 {
     struct fact *fact = fact_post(engine, FACT_ATTEMPT_ENDED, job->row.ensemble, job->row.id);
 
+    stretto_assert(slot >= job->slots && slot < job->slots + job->n_slots);
     fact->slot = (size_t)(slot - job->slots);
     fact->of.attempt = *end;
     fact->of.attempt.resumed = keep_json(end->resumed);

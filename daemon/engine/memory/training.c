@@ -1,5 +1,6 @@
 /* The object: a training in memory. Its life is in training_life.c. */
 #include "daemon/engine/memory/training.h"
+#include "common/stretto_assert.h"
 
 #include "common/text.h"
 #include "common/xalloc.h"
@@ -11,6 +12,12 @@
 
 #include <stdlib.h>
 
+static void training_forget_hosts(struct training *training)
+{
+    free(training->hosts.of);
+    training->hosts = (struct rank_hosts){0};
+}
+
 void training_note_host(struct training *training, int64_t rank, const char *host)
 {
     struct rank_hosts *hosts = &training->hosts;
@@ -21,14 +28,9 @@ void training_note_host(struct training *training, int64_t rank, const char *hos
         hosts->n = training->row.ranks;
         hosts->of = xcalloc((size_t)hosts->n, sizeof *hosts->of);
     }
+    stretto_assert(rank >= 0 && hosts->generation == training->row.generation);
     if (rank < hosts->n && host != NULL)
         text_copy(hosts->of[rank].name, sizeof hosts->of[rank].name, host);
-}
-
-void training_forget_hosts(struct training *training)
-{
-    free(training->hosts.of);
-    training->hosts = (struct rank_hosts){0};
 }
 
 void training_free(struct engine *engine, struct training *training)
@@ -51,6 +53,7 @@ struct message *message_new(struct engine *engine, const struct live_ensemble *e
 {
     struct message *message = xcalloc(1, sizeof *message);
 
+    stretto_assert(ens->training != NULL);
     message->ticket = ticket_new(engine, ens->row.id);
     message->generation = ens->training->row.generation;
     return message;

@@ -46,7 +46,6 @@ struct training {
 
 /* Notes where a rank says that it can be reached; NULL: it does not say it yet. */
 void training_note_host(struct training *training, int64_t rank, const char *host);
-void training_forget_hosts(struct training *training);
 void training_free(struct engine *engine, struct training *training);
 /* A message to one generation of the ranks, while its file is being written. */
 struct message *message_new(struct engine *engine, const struct live_ensemble *ens);

@@ -1,5 +1,6 @@
 /* Reads what the ranks of a training report: endpoints, counters, checkpoints, metric points and their end. */
 #include "daemon/engine/trainings/ranks.h"
+#include "common/stretto_assert.h"
 
 #include "common/log.h"
 #include "common/log_changes.h"
@@ -172,6 +173,7 @@ void training_all_read(struct engine *engine, struct live_ensemble *ens)
         missing_find(engine, ens);
         return;
     }
+    stretto_assert(missing_is_known(ens));
     training_event(ens->training, LIFE_ALL_READ);
     end_of_reading(engine, ens);
 }
@@ -211,6 +213,7 @@ static void rank_points_read(void *arg, const char *text, size_t size, const str
     if (size > 0 && get_rank(engine, &ens->training->row, rank, &row) == 0) {
         for (const char *line = text, *end; (end = strchr(line, '\n')) != NULL; line = end + 1)
             take_point(engine, ens, rank, line, (size_t)(end - line));
+        stretto_assert(row.metrics_offset >= 0 && text[size] == '\0');
         row.metrics_offset += (int64_t)size;
         store_rank_put(engine->store, &row, &err);
         tail_rank(engine, ens, rank); /* the file may have more */
