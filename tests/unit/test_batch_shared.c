@@ -1,10 +1,9 @@
-/* What all batch adapters do alike: which jobs may be one array, how often one is sent, what they remember of jobs that
- * the batch system lists no more, orders that come while another is under way, and rows of listings. */
+/* What all batch adapters do alike: which jobs may be one array, what they remember of jobs that the batch system lists
+ * no more, orders that come while another is under way, and rows of listings. */
 #include "scheduler-adapters/batch.h"
 #include "tests/unit/adapter_named.h"
 #include "tests/unit/batch_site.h"
 
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

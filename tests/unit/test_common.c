@@ -100,28 +100,6 @@ static void a_thread_of_a_library_takes_no_signals(void **state)
     pthread_sigmask(SIG_SETMASK, &before, NULL);
 }
 
-static int64_t ns_of(struct timespec t)
-{
-    return t.tv_sec * INT64_C(1000000000) + t.tv_nsec;
-}
-
-/* A moment of the same clock that has been is over at once. */
-static void a_condition_goes_by_that_clock(void **state)
-{
-    pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-    struct timespec moment = thread_moment(0);
-    pthread_cond_t cond;
-
-    thread_cond_init(&cond);
-    pthread_mutex_lock(&lock);
-    assert_int_equal(pthread_cond_timedwait(&cond, &lock, &moment), ETIMEDOUT);
-    moment = thread_moment(20);
-    assert_int_equal(pthread_cond_timedwait(&cond, &lock, &moment), ETIMEDOUT);
-    pthread_mutex_unlock(&lock);
-    assert_true(ns_of(thread_moment(0)) >= ns_of(moment));
-    pthread_cond_destroy(&cond);
-}
-
 static int shared = -1;
 
 int pthread_cond_init(pthread_cond_t *cond, const pthread_condattr_t *with)
@@ -280,7 +258,6 @@ int main(void)
         cmocka_unit_test(an_error_has_its_code_its_place_and_its_words),
         cmocka_unit_test(a_shell_reads_one_word),
         cmocka_unit_test(a_thread_of_a_library_takes_no_signals),
-        cmocka_unit_test(a_condition_goes_by_that_clock),
         cmocka_unit_test(a_condition_belongs_to_its_process),
         cmocka_unit_test(a_job_fd_carries_orders_and_an_answer),
         cmocka_unit_test(a_job_fd_has_a_limit),

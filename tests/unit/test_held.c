@@ -2,9 +2,7 @@
  * account, and which names of files are such. */
 #include "common/files.h"
 #include "common/process.h"
-#include "common/xalloc.h"
 #include "tasks/proto/ckptdir.h"
-#include "tasks/proto/ckptfind.h"
 #include "tests/unit/unit.h"
 
 #include <dirent.h>
@@ -13,8 +11,6 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
-#define XXH_INLINE_ALL
-#include <xxhash.h>
 
 static char dir[64];
 static struct error err;

@@ -1,18 +1,15 @@
 #include "common/files.h"
 #include "tasks/proto/claim.h"
 #include "tasks/proto/exitrec.h"
-#include "tasks/proto/jobdesc.h"
 #include "tests/unit/jobdesc_whole.h"
 #include "tests/unit/unit.h"
 
 #include <errno.h>
-#include <signal.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 static char dir[64];

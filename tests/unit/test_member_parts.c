@@ -1,22 +1,9 @@
-/* Parts of a member's library, one by one: its settings, its memory, its steps, what the ranks have, and where they
- * are. */
-#include "common/timefmt.h"
-#include "tasks/member/bundle.h"
-#include "tasks/member/checkpoint.h"
+/* Parts of a member's library: steps of which fields lack, what an idle stream takes, and metrics. */
 #include "tasks/member/declare.h"
-#include "tasks/member/discovery.h"
-#include "tasks/member/environment.h"
-#include "tasks/member/known.h"
-#include "tasks/member/lending.h"
-#include "tasks/member/sendbuf.h"
 #include "tasks/member/steps.h"
-#include "tasks/proto/ckptdir.h"
 #include "tests/unit/member_metrics.h"
 #include "tests/unit/unit.h"
 
-#include <endian.h>
-#include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -2,8 +2,6 @@
  * time. */
 #include "tests/unit/runner_rig.h"
 
-#include "common/files.h"
-#include "tasks/runner/looks.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -272,20 +272,6 @@ static void what_fails_is_the_exit_status(void **state)
     assert_null(told);
 }
 
-static void the_daemon_s_own_is_watched(void **state)
-{
-    setenv("SLURM_CPUS_ON_NODE", "3", 1);
-    begin("{}");
-    assert_int_equal(RUN("--local", job_dir), 0);
-    assert_true(is("watched") && is("daemon") && is("claimed"));
-    assert_string_equal(word("cpus_on_node"), "-"); /* they are not its own */
-    assert_false(has("runner.log"));                 /* nothing is wrong */
-    begin("{}");
-    assert_int_equal(RUN(job_dir), 0);
-    assert_string_equal(word("cpus_on_node"), "3");
-    unsetenv("SLURM_CPUS_ON_NODE");
-}
-
 static void a_letter_takes_the_place_of_the_file(void **state)
 {
     json_t *job = job_of("{}");
@@ -389,7 +375,6 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_fails_is_the_exit_status),
-        cmocka_unit_test(the_daemon_s_own_is_watched),
         cmocka_unit_test(a_letter_takes_the_place_of_the_file),
         cmocka_unit_test(other_words_lead_elsewhere),
         cmocka_unit_test(as_a_shell_it_is_one),

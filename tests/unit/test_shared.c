@@ -1,7 +1,6 @@
 /* The memory that a member shares: its pieces, and how a rank opens it, which nobody can make it regret. */
 #include "tasks/member/parcel.h"
 #include "tasks/proto/shared.h"
-#include "tasks/train/mapping.h"
 #include "tasks/train/peers.h"
 #include "tests/unit/unit.h"
 
@@ -10,7 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>

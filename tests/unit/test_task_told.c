@@ -1,19 +1,15 @@
-/* What a task is told, and given, beside what every task has: the file of its signs of life, the memory of a rank, its
- * hosts, CPUs and launcher, and a checkpoint from which it goes on. And what it does not hear of: what another job
- * around this one was told. */
+/* What a task is told, and given, beside what every task has: its hosts, its launcher and its PATH. And what it does not
+ * hear of: what another job around this one was told. */
 #include "tasks/runner/task.h"
 
 #include "common/files.h"
 #include "common/log.h"
 #include "common/xalloc.h"
-#include "tasks/runner/looks.h"
-#include "tasks/runner/restarts.h"
 #include "tests/unit/unit.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 

@@ -1,14 +1,6 @@
-/* Parts of a rank's library, one by one: its settings, what a checkpoint has, who draws what, and who sends. */
+/* Parts of a rank's library: its settings, the state that a checkpoint has, and what is counted of draws. */
 #include "tasks/train/config.h"
-#include "tasks/train/cut.h"
-#include "tasks/train/drawn.h"
-#include "tasks/train/faults.h"
-#include "tasks/train/handover.h"
-#include "tasks/train/kept.h"
-#include "tasks/train/peers.h"
-#include "tasks/train/pool.h"
 #include "tasks/train/state.h"
-#include "tasks/train/tallies.h"
 #include "tests/unit/train_pool.h"
 #include "tests/unit/unit.h"
 
